@@ -8,29 +8,31 @@ export type Group = {
   readonly include: string[]
   readonly exclude: string[]
   readonly isParallel: boolean
-  /** How many of its files run at a time, where it is parallel; two unless it says so. */
+  /** Maximum number of its files that run at a time, if it is parallel; two by default. */
   readonly workers?: number
-  /** Whether its files share what they load: to load it anew takes as long as most of them do. */
+  /**
+   * Whether its files share loaded modules: loading them again takes as long as most of the tests.
+   */
   readonly sharesModules?: boolean
-  /** Those that take longest, which begin first: else one worker waits at the end for the other. */
+  /** The slowest files, which start first, so that no worker waits for them at the end. */
   readonly first?: readonly string[]
-  /** What it can't run without. */
+  /** A program that it requires. */
   readonly prerequisite?: Prerequisite
   readonly globalSetup?: string[]
-  /** Whether its files talk to servers of their own, whose output belongs to a failure. */
+  /** Whether its files talk to their own servers, whose output is part of a failure. */
   readonly testsServers?: boolean
-  /** The files that the check runs, where those are not all. */
+  /** The files that the check runs, if not all. */
   readonly checked?: readonly string[]
-  /** Whether its temporary files can be in memory: nothing in it is about the disk. */
+  /** Whether its temporary files can be in memory, because it doesn't test the disk. */
   readonly inMemory?: boolean
-  /** Whether it runs beside the groups that come after it: it leaves a core to them. */
+  /** Whether it runs in parallel with the following groups, and leaves a core to them. */
   readonly isBeside?: boolean
-  /** Whether its files replace modules (`vi.mock`), which only Vite's own loader can do. */
+  /** Whether its files replace modules (`vi.mock`), which only Vite's own loader supports. */
   readonly mocksModules?: boolean
 }
 
 const sharedLogChecked = [
-  "test/oauth/code-at-once.test.ts",
+  "test/oauth/stateless-code.test.ts",
   "test/oauth/refresh.test.ts",
   "test/domain/user/name.test.ts",
   "test/domain/user/erasure.test.ts",
@@ -42,15 +44,15 @@ const sharedLogChecked = [
 ]
 
 const workersChecked = [
-  "test/oauth/code-at-once.test.ts",
+  "test/oauth/stateless-code.test.ts",
   "test/oauth/refresh.test.ts",
   "test/oauth/dpop.test.ts",
   "test/domain/user/name.test.ts",
   "test/domain/user/erasure.test.ts",
 ]
 
-/** Files that replace modules themselves, or test the one that `cheap-hash.ts` replaces. */
-const mocking = [
+/** Files that replace modules, or test the one that `cheap-hash.ts` replaces. */
+const mockingFiles = [
   "test/toolchain/release.test.ts",
   "test/domain/credential/password.test.ts",
   "test/boot/guard.test.ts",
@@ -63,14 +65,12 @@ const mocking = [
   "test/acceptance/two-instances.test.ts",
 ]
 
-/** How many files of a parallel group run at a time, where the group says nothing else. */
-const workersMost = 2
+/** Default number of files of a parallel group that run at a time. */
+const defaultWorkers = 2
 
-/**
- * Groups run one after the other, but for one that is beside: scripts/check.ts walks through them.
- */
+/** Groups run one after the other, except those in parallel with others; see scripts/check.ts. */
 export const groups: readonly Group[] = [
-  // Against the compiled binary: it waits for servers that are killed and started again.
+  // Against the compiled binary: waits for servers that are killed and restarted.
   {
     name: "reliability",
     include: ["test/reliability/**/*.test.ts"],
@@ -80,11 +80,11 @@ export const groups: readonly Group[] = [
     sharesModules: true,
     testsServers: true,
   },
-  // Against the binary, too: half of the time it waits for one to start, or for what comes in time.
+  // Also against the binary: half of the time it waits for a start or for a timeout.
   {
     name: "acceptance",
     include: ["test/acceptance/**/*.test.ts"],
-    exclude: mocking,
+    exclude: mockingFiles,
     isParallel: true,
     isBeside: true,
     sharesModules: true,
@@ -95,7 +95,7 @@ export const groups: readonly Group[] = [
   {
     name: "unit",
     include: ["test/**/*.test.{ts,tsx}"],
-    exclude: ["test/acceptance/**", "test/reliability/**", "test/e2e/**", ...mocking],
+    exclude: ["test/acceptance/**", "test/reliability/**", "test/e2e/**", ...mockingFiles],
     isParallel: true,
     first: [
       "test/scenario/instance.test.ts",
@@ -111,19 +111,19 @@ export const groups: readonly Group[] = [
   },
   {
     name: "mocked",
-    include: mocking,
+    include: mockingFiles,
     exclude: [],
     isParallel: true,
     mocksModules: true,
-    // One file takes half of the time, and one of shared-log nearly all of it.
+    // One file takes half of the time, and one in shared-log nearly all of it.
     isBeside: true,
   },
-  // What the log matters to, once more with the log in PostgreSQL.
+  // Tests that depend on the log, repeated with the log in PostgreSQL.
   {
     name: "shared-log",
     include: ["test/{domain,oauth,scenario}/**/*.test.{ts,tsx}"],
-    // What a file alone does.
-    exclude: ["test/oauth/unwritten.test.ts"],
+    // Only applies to a log in a file.
+    exclude: ["test/oauth/write-failure.test.ts"],
     isParallel: true,
     sharesModules: true,
     prerequisite: "postgres",
@@ -131,12 +131,12 @@ export const groups: readonly Group[] = [
     inMemory: true,
     checked: sharedLogChecked,
   },
-  // The same with all that is decided sent to the process that writes.
+  // The same with transactions sent to the writer process.
   {
     name: "workers",
     include: ["test/{domain,oauth}/**/*.test.{ts,tsx}"],
-    // What a process alone does.
-    exclude: ["test/oauth/unwritten.test.ts"],
+    // Only applies to a single process.
+    exclude: ["test/oauth/write-failure.test.ts"],
     isParallel: true,
     sharesModules: true,
     globalSetup: ["test/support/worker-setup.ts"],
@@ -150,7 +150,8 @@ export const groups: readonly Group[] = [
     isParallel: true,
     sharesModules: true,
     inMemory: true,
-    // A quarter of the time a file waits for its browser to draw, and no other group runs by then.
+    // A quarter of the time, a file waits for its browser to render, and no other group runs at
+    // that point.
     workers: 3,
     first: [
       "test/e2e/keyboard.test.ts",
@@ -163,31 +164,31 @@ export const groups: readonly Group[] = [
   },
 ]
 
-/** How long one wait of a test lasts at most, in ms: a machine with much to do is no failure. */
+/** Maximum duration of a wait in a test, in ms: a busy machine is no failure. */
 const pollLimitMs = 60_000
 
 /**
- * When a test or a hook that hangs is ended, in ms. Each wait in it has a limit of its own, which is
- * shorter and names what did not come.
+ * When a hanging test or hook is ended, in ms. Each wait in it has its own shorter limit, which
+ * names what is missing.
  */
 export const testLimitMs = 180_000
 
-const memory = "/dev/shm"
+const memoryPath = "/dev/shm"
 const bytesNeeded = 1_000_000_000
 
 /**
- * Temporary files in memory, where Linux offers it and has room: each command of a test's store
- * waits for the disk otherwise. What the disk does is tested on the disk, in other groups.
+ * Puts temporary files in memory, if Linux offers it and has space: otherwise each command of a
+ * test's store waits for the disk. Other groups test the disk itself.
  */
 function memoryFolder(): Readonly<Record<string, string>> {
-  if (!existsSync(memory)) return {}
-  const { bavail, bsize } = statfsSync(memory)
-  return bavail * bsize > bytesNeeded ? { TMPDIR: memory } : {}
+  if (!existsSync(memoryPath)) return {}
+  const { bavail, bsize } = statfsSync(memoryPath)
+  return bavail * bsize > bytesNeeded ? { TMPDIR: memoryPath } : {}
 }
 
 const firstFiles = groups.flatMap(({ first = [] }) => first)
 
-/** What is named first begins first, in that order; then the files that are largest. */
+/** Starts the files in `first` in that order, then the largest files. */
 class LongestFirst extends BaseSequencer {
   override async sort(files: Parameters<BaseSequencer["sort"]>[0]) {
     const rank = ({ moduleId }: (typeof files)[number]) => {
@@ -201,9 +202,9 @@ class LongestFirst extends BaseSequencer {
 // biome-ignore lint/style/noDefaultExport: vitest reads its configuration from the default export.
 export default defineConfig({
   test: {
-    // Under Bun the other pools do not start.
+    // The other pools do not start under Bun.
     pool: "threads",
-    maxWorkers: workersMost,
+    maxWorkers: defaultWorkers,
     sequence: { sequencer: LongestFirst },
     testTimeout: testLimitMs,
     hookTimeout: testLimitMs,
@@ -229,7 +230,7 @@ export default defineConfig({
           env: inMemory ? memoryFolder() : {},
           fileParallelism: isParallel,
           isolate: !sharesModules,
-          // Bun loads TypeScript itself. Vite's transformation took as long as the tests.
+          // Bun loads TypeScript itself; Vite's transformation took as long as the tests.
           experimental: { viteModuleRunner: mocksModules, nodeLoader: false },
           setupFiles: [
             ...(mocksModules ? [] : ["test/support/cheap-hash.ts"]),

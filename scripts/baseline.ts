@@ -1,19 +1,23 @@
-// What others build on: scripts/check.ts compares the book with it, and a change that breaks them
-// fails. Run this when such a change is meant: `bun scripts/baseline.ts`, and commit the file.
+// The API that clients rely on: scripts/check.ts compares the current .proto files with it and
+// fails on breaking changes. After an intended breaking change, run `bun scripts/baseline.ts` and
+// commit the file.
 import { join } from "node:path"
 import { root, run } from "./step.ts"
 
-/** The descriptors of the book as they were agreed on last, compressed. */
+/** The compressed descriptors of the last released API. */
 export const baseline = join(root, "proto", "baseline.binpb.gz")
 
-/** Refuses, naming file and line, what would break who was built on the baseline. */
+/** Throws on breaking changes since the baseline, with file and line of each. */
 export async function compareWithBaseline(): Promise<void> {
-  const ended = await run(["buf", "breaking", "proto", "--against", baseline])
-  if (ended.ok) return
-  throw new Error(`${ended.output}\nIf that is meant: bun scripts/baseline.ts, and commit it.`)
+  const result = await run(["buf", "breaking", "proto", "--against", baseline])
+  if (result.ok) return
+  throw new Error(
+    `${result.output}\nIf this change is intended, run bun scripts/baseline.ts and commit the ` +
+      "result",
+  )
 }
 
 if (import.meta.main) {
-  const ended = await run(["buf", "build", "proto", "--exclude-source-info", "-o", baseline])
-  if (!ended.ok) throw new Error(ended.output)
+  const result = await run(["buf", "build", "proto", "--exclude-source-info", "-o", baseline])
+  if (!result.ok) throw new Error(result.output)
 }

@@ -11,9 +11,9 @@ import { join } from "node:path"
 import type { BunPlugin } from "bun"
 import { prepare } from "./gen.ts"
 import { recordStart } from "./start-order.ts"
-import { fingerprint, isFresh, root, timed } from "./step.ts"
+import { fingerprint, matchesFingerprint, root, runTimed } from "./step.ts"
 
-const mark = "dist/.made-from"
+const markFile = "dist/.made-from"
 const inputs = [
   "proto",
   "src",
@@ -24,8 +24,8 @@ const inputs = [
   "package-lock.json",
 ]
 
-/** A user downloads this file; beyond this size something slipped in that does not belong. */
-const sizeMax = 131_000_000
+/** Maximum size of the download; a larger file contains something unintended. */
+const maxSize = 131_000_000
 
 /** The name of the compiled binary on this machine. */
 export const binary = join(root, "dist", process.platform === "win32" ? "latchkey.exe" : "latchkey")
@@ -37,29 +37,31 @@ export async function build(): Promise<void> {
 }
 
 /**
- * Compiles what `prepare` has made into `binary`. It writes nothing that a type check beside it
- * reads.
+ * Compiles the output of `prepare` into `binary`. Writes nothing that a parallel type check reads.
  */
 export async function compileAll(): Promise<void> {
-  const made = fingerprint(inputs)
+  const isUpToDate = fingerprint(inputs)
   mkdirSync(join(root, "dist"), { recursive: true })
-  // The new binary takes the place of the old one in one step, which works while that one runs.
-  const fresh = `${binary}.${process.pid}`
-  const order = `${fresh}.order`
+  // The rename is atomic and works while the old binary is running.
+  const newBinary = `${binary}.${process.pid}`
+  const order = `${newBinary}.order`
   try {
-    await timed("Compiling the binary", () => compile(fresh))
-    await timed("Recording what a start reads", () => recordStart(fresh, order))
-    await timed("Compiling it in that order", () => compile(fresh, order))
-    const size = statSync(fresh).size
-    if (size > sizeMax) {
-      throw new Error(`the binary has ${megabytes(size)}, more than ${megabytes(sizeMax)}`)
+    await runTimed("Compiling the binary", () => compile(newBinary))
+    await runTimed("Recording the modules loaded at start", () => recordStart(newBinary, order))
+    await runTimed("Compiling in that order", () => compile(newBinary, order))
+    const size = statSync(newBinary).size
+    if (size > maxSize) {
+      throw new Error(
+        `the binary has ${formatMegabytes(size)}, more than the limit of ` +
+          `${formatMegabytes(maxSize)}`,
+      )
     }
-    renameSync(fresh, binary)
-    console.log(`dist/latchkey  ${megabytes(size)}`)
+    renameSync(newBinary, binary)
+    console.log(`dist/latchkey  ${formatMegabytes(size)}`)
   } finally {
-    for (const file of [fresh, order]) rmSync(file, { force: true })
+    for (const file of [newBinary, order]) rmSync(file, { force: true })
   }
-  writeFileSync(join(root, mark), made)
+  writeFileSync(join(root, markFile), isUpToDate)
 }
 
 const workers = [
@@ -70,57 +72,64 @@ const workers = [
   "src/store/search/reader-worker.ts",
 ]
 
-/** Files of libraries that nothing here reads, and what takes their place. */
-const unread: readonly (readonly [file: RegExp, contents: string])[] = [
-  // Metrics that are pushed, and sliding quantiles: nothing here uses them.
+/** Library files that are never used, and their replacements. */
+const unusedFiles: readonly (readonly [file: RegExp, contents: string])[] = [
+  // The push gateway and sliding quantiles are unused.
   [/[\\/]prom-client[\\/]lib[\\/](pushgateway|summary)\.js$/, "module.exports = class {}"],
-  // It would put the number of a trace beside a metric, where it is told to.
+  // Would attach trace IDs to metrics, which is never enabled.
   [/[\\/]@opentelemetry[\\/]api[\\/]dist[\\/]index\.cjs$/, ""],
-  // The library for XML Encryption is given trees; its own parser would read texts.
+  // xml-encryption gets parsed documents, so its own parser is unused.
   [/[\\/]xml-encryption[\\/]node_modules[\\/]@xmldom[\\/]xmldom[\\/]lib[\\/]index\.js$/, ""],
-  // Pages are rendered whole, which is in another file; this one streams them.
+  // Pages are rendered as a whole, by another file; this one streams them.
   [/[\\/]react-dom[\\/]cjs[\\/]react-dom-server\.bun\.production\.js$/, "exports.version = ''"],
 ]
 
-const withoutUnread: BunPlugin = {
+const replaceUnusedPlugin: BunPlugin = {
   name: "without-unread",
   setup: (build) => {
-    for (const [filter, contents] of unread) {
+    for (const [filter, contents] of unusedFiles) {
       build.onLoad({ filter }, () => ({ contents, loader: "js" }))
     }
   },
 }
 
-/** Another system than this machine's. */
-export type Foreign = {
+/** A system other than this machine's. */
+export type ForeignTarget = {
   readonly outfile: string
   readonly target: Bun.Build.CompileTarget
-  /** The runtime for it. */
+  /** The runtime for that system. */
   readonly executablePath: string
-  /** The package with the password library for it, and where that was unpacked. */
+  /** The password library's package for that system, and the folder it was unpacked to. */
   readonly addon: { readonly name: string; readonly folder: string }
-  /** What `recordStart` has written on this system: the code is the same there. */
+  /** The result of `recordStart` on this system: the code is the same. */
   readonly bytecodeOrder: string
 }
 
 /** Compiles for another system. */
-export const compileFor = ({ outfile, bytecodeOrder, addon, ...foreign }: Foreign): Promise<void> =>
-  compile(outfile, bytecodeOrder, { ...foreign, plugin: withAddon(addon) })
+export const compileFor = ({
+  outfile,
+  bytecodeOrder,
+  addon,
+  ...foreign
+}: ForeignTarget): Promise<void> =>
+  compile(outfile, bytecodeOrder, { ...foreign, plugin: addonPlugin(addon) })
 
-type Elsewhere = Pick<Foreign, "target" | "executablePath"> & { readonly plugin: BunPlugin }
+type ForeignBuild = Pick<ForeignTarget, "target" | "executablePath"> & {
+  readonly plugin: BunPlugin
+}
 
 /**
- * The one addon that is meant is embedded, with its package.json, whose version the library asks
- * for; of another system's nothing is.
+ * Embeds the one addon for the system, with its package.json, whose version the library checks;
+ * addons of other systems are left out.
  */
-export const withAddon = ({ name, folder }: Foreign["addon"]): BunPlugin => ({
+export const addonPlugin = ({ name, folder }: ForeignTarget["addon"]): BunPlugin => ({
   name: "with-addon",
   setup: (build) => {
-    const described = join(folder, "package.json")
-    const { main } = JSON.parse(readFileSync(described, "utf8"))
+    const api = join(folder, "package.json")
+    const { main: mainFile } = JSON.parse(readFileSync(api, "utf8"))
     const embedded = new Map([
-      [name, join(folder, main)],
-      [`${name}/package.json`, described],
+      [name, join(folder, mainFile)],
+      [`${name}/package.json`, api],
     ])
     build.onResolve({ filter: /^@node-rs\/argon2-/ }, ({ path }) => {
       const file = embedded.get(path)
@@ -132,31 +141,32 @@ export const withAddon = ({ name, folder }: Foreign["addon"]): BunPlugin => ({
 async function compile(
   outfile: string,
   bytecodeOrder?: string,
-  elsewhere?: Elsewhere,
+  elsewhere?: ForeignBuild,
 ): Promise<void> {
   const { plugin, ...foreign } = elsewhere ?? {}
   const built = await Bun.build({
-    // A worker is loaded by path at run time: only an entry point of its own is embedded.
+    // A worker is loaded by path at run time: only a separate entry point is embedded.
     entrypoints: ["src/main.ts", ...workers].map((file) => join(root, file)),
     root: join(root, "src"),
     format: "esm",
     minify: true,
     bytecode: true,
-    // What is nested deeper is compiled when it is first called: 4 MB less to download, and neither
-    // a start, memory nor the first requests differ measurably.
+    // Deeper functions are compiled on their first call: the download is 4 MB smaller, without a
+    // measurable difference in start time, memory or first requests.
     bytecodeDepth: 1,
-    // What start-up does without (pages, React) stays unread until somebody asks for it.
+    // Code that a start does not need (pages, React) is only read on demand.
     splitting: true,
     define: { "process.env.NODE_ENV": '"production"' },
-    // Elysia asks for it where a schema wants a file of a kind, and none of ours does.
+    // Elysia loads it for schemas of typed files, which are not used.
     external: ["file-type"],
-    plugins: [withoutUnread, ...(plugin ? [plugin] : [])],
+    plugins: [replaceUnusedPlugin, ...(plugin ? [plugin] : [])],
     throw: false,
     compile: {
       outfile,
       ...foreign,
       bytecodeOrder: bytecodeOrder ?? false,
-      // Else the binary would read .env, and run what a bunfig.toml in the current folder preloads.
+      // Otherwise the binary would read .env, and run the preloads of a bunfig.toml in the current
+      // folder.
       autoloadDotenv: false,
       autoloadBunfig: false,
     },
@@ -164,9 +174,9 @@ async function compile(
   if (!built.success) throw new Error(`the build failed:\n${built.logs.join("\n")}`)
 }
 
-const megabytes = (bytes: number) => `${(bytes / 1e6).toFixed(1)} MB`
+const formatMegabytes = (bytes: number) => `${(bytes / 1e6).toFixed(1)} MB`
 
 if (import.meta.main) {
-  const isCurrent = existsSync(binary) && isFresh(mark, inputs)
+  const isCurrent = existsSync(binary) && matchesFingerprint(markFile, inputs)
   if (!isCurrent || !process.argv.includes("--if-stale")) await build()
 }

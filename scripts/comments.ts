@@ -2,18 +2,21 @@ import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { filesBelow, root } from "./step.ts"
 
-/** Writes what the .proto files say of their operations, which no descriptor keeps. */
+/**
+ * Writes the comments of operations in the .proto files, which descriptors don't contain, as a
+ * TypeScript module.
+ */
 export function writeComments(): void {
   const files = filesBelow(join(root, "proto", "core")).filter((file) => file.endsWith(".proto"))
   const all = files.sort().flatMap((file) => commentsIn(readFileSync(file, "utf8")))
   const text = JSON.stringify(Object.fromEntries(all), undefined, 2)
-  const typed = `export const comments: Readonly<Record<string, string>> = ${text}\n`
-  writeFileSync(join(root, "src/gen/comments.ts"), typed)
+  const literal = `export const comments: Readonly<Record<string, string>> = ${text}\n`
+  writeFileSync(join(root, "src/gen/comments.ts"), literal)
 }
 
-/** Each operation by its full name, with the comment right before it. */
+/** Each operation's full name, with the comment directly before it. */
 function commentsIn(text: string): readonly (readonly [string, string])[] {
-  const within = /^package ([\w.]+);/m.exec(text)?.[1] ?? ""
+  const currentService = /^package ([\w.]+);/m.exec(text)?.[1] ?? ""
   let service = ""
   let lines: string[] = []
   return text.split("\n").flatMap((line) => {
@@ -24,8 +27,10 @@ function commentsIn(text: string): readonly (readonly [string, string])[] {
     }
     service = /^service (\w+)/.exec(line)?.[1] ?? service
     const name = /^\s+rpc (\w+)\(/.exec(line)?.[1]
-    const said = lines.join(" ")
+    const commentLines = lines.join(" ")
     lines = []
-    return name === undefined ? [] : [[`${within}.${service}/${name}`, said] as const]
+    return name === undefined
+      ? []
+      : [[`${currentService}.${service}/${name}`, commentLines] as const]
   })
 }

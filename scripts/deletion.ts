@@ -1,10 +1,10 @@
-// docs/reference/deletion.md, generated from deletion.tsv beside it. test/oauth/deletion.test.ts
-// performs each act of the table, and compares what works afterwards with each cell.
+// Generates docs/reference/deletion.md from deletion.tsv. test/oauth/deletion.test.ts performs each
+// act in the table and compares the results with each cell.
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { root } from "./step.ts"
 
-/** What each word of the table means for the test. */
+/** What each word in the table means for the test. */
 const outcomes = {
   works: "works",
   stays: "works",
@@ -16,29 +16,29 @@ const outcomes = {
   free: "ended",
 } as const
 
-type Word = keyof typeof outcomes
-const isWord = (text: string): text is Word => Object.hasOwn(outcomes, text)
+type Outcome = keyof typeof outcomes
+const isOutcome = (text: string): text is Outcome => Object.hasOwn(outcomes, text)
 
-type Row = { readonly thing: string; readonly label: string; readonly cells: readonly Word[] }
+type Row = { readonly thing: string; readonly label: string; readonly cells: readonly Outcome[] }
 
 export type DeletionTable = {
   readonly acts: readonly string[]
   readonly rows: readonly Row[]
-  /** Whether a thing works after an act, only once the act is undone, or never again. */
+  /** Whether something works after an act, only after the act is undone, or never again. */
   readonly outcome: (thing: string, act: string) => "works" | "paused" | "ended"
 }
 
-/** Reads the table; throws on a cell that is missing or has none of the words above. */
-export function deletionTable(tsv: string): DeletionTable {
+/** Parses the table; throws if a cell is missing or has an unknown word. */
+export function parseDeletionTable(tsv: string): DeletionTable {
   const [head = [], ...lines] = tsv
     .trimEnd()
     .split("\n")
     .map((line) => line.split("\t"))
   const acts = head.slice(2)
-  const rows = lines.map(([thing = "", label = "", ...words]): Row => {
-    const cells = words.filter(isWord)
-    if (cells.length !== acts.length || words.length !== acts.length)
-      throw new Error(`deletion.tsv: each cell of ${thing} must have one of the known words`)
+  const rows = lines.map(([thing = "", label = "", ...outcomeWords]): Row => {
+    const cells = outcomeWords.filter(isOutcome)
+    if (cells.length !== acts.length || outcomeWords.length !== acts.length)
+      throw new Error(`deletion.tsv: each cell of ${thing} must be one of the known words`)
     return { thing, label, cells }
   })
   const outcome: DeletionTable["outcome"] = (thing, act) => {
@@ -49,7 +49,7 @@ export function deletionTable(tsv: string): DeletionTable {
   return { acts, rows, outcome }
 }
 
-/** The sections of the page, with what the row of names is about in each. */
+/** The sections of the page, with the name that each section's "name" row refers to. */
 const sections = [
   { kind: "user", title: "Users and service accounts", name: "Login name" },
   { kind: "organization", title: "Organizations", name: "Domains" },
@@ -59,7 +59,7 @@ const sections = [
   { kind: "instance", title: "Instances", name: "Host name" },
 ] as const
 
-/** What no cell says. */
+/** Notes for each section that the cells can't express. */
 const notes: Readonly<Record<(typeof sections)[number]["kind"], string>> = {
   user:
     "An account that is locked after too many failed sign-ins is in the same state as one " +
@@ -81,16 +81,16 @@ const notes: Readonly<Record<(typeof sections)[number]["kind"], string>> = {
     "the same client ID accepts none of the earlier tokens and codes. New tokens of other " +
     "applications no longer have a deactivated or deleted API as their audience.",
   provider:
-    "A provider is deactivated by removing it from the sign-in page. The rows are about users " +
+    "To deactivate a provider, remove it from the sign-in page. The rows are about users " +
     "who signed in through the provider; users who signed in with a password keep their " +
-    "sessions and tokens. Tokens that were issued before a deactivation remain valid. To end " +
-    "them, delete the provider.",
+    "sessions and tokens. Tokens that were issued before a deactivation remain valid. To " +
+    "end them, delete the provider.",
   instance:
-    "The host name is free immediately, the data is deleted within minutes. The instance that " +
-    "was created during setup can't be deleted.",
+    "The host name can be used again immediately; the data is deleted within minutes. The " +
+    "instance that was created during setup can't be deleted.",
 }
 
-const before = `# What ends when something is deleted
+const introduction = `# What ends when something is deleted
 
 For administrators: what is deactivated, locked or deleted, and what happens to the sessions, tokens
 and data that belong to it. The tables are generated from \`docs/reference/deletion.tsv\` by
@@ -106,7 +106,7 @@ and data that belong to it. The tables are generated from \`docs/reference/delet
 | free | others can use the name; they get nothing of its earlier owner |
 `
 
-const after = `## What a deletion does not reach
+const closingSection = `## What a deletion does not reach
 
 - **Backups** contain what existed when they were made. Delete backups that are older than your
   retention period; [Backup and restore](../operate/backup.md) describes how many are kept.
@@ -119,39 +119,43 @@ const after = `## What a deletion does not reach
 - **The copy before an upgrade** is kept for seven days, see [Upgrade](../operate/upgrade.md).
 `
 
-function sectionOf({ rows, acts }: DeletionTable, { kind, title, name }: Section): string {
+function formatSection({ rows, acts }: DeletionTable, { kind, title, name }: Section): string {
   const own = acts.flatMap((act, at) => (act.startsWith(`${kind} `) ? [at] : []))
   const cells = (row: Row) => own.flatMap((at) => row.cells[at] ?? [])
   const labelOf = ({ thing, label }: Row) => (thing === "name" ? name : label)
   const isChanged = (row: Row) => cells(row).some((word) => outcomes[word] !== "works")
   const unchanged = rows.filter((row) => !isChanged(row)).map((row) => labelOf(row).toLowerCase())
-  const heads = own.map((at) => acts[at]?.slice(kind.length + 1) ?? "")
-  const line = (...words: readonly string[]) => `| ${words.join(" | ")} |`
+  const header = own.map((at) => acts[at]?.slice(kind.length + 1) ?? "")
+  const line = (...outcomeWords: readonly string[]) => `| ${outcomeWords.join(" | ")} |`
   return [
     `## ${title}\n`,
-    line("", ...heads),
-    line("---", ...heads.map(() => "---")),
+    line("", ...header),
+    line("---", ...header.map(() => "---")),
     ...rows.filter(isChanged).map((row) => line(labelOf(row), ...cells(row))),
-    ...(unchanged.length > 0 ? ["", ...wrapped(`Not affected: ${unchanged.join(", ")}.`)] : []),
+    ...(unchanged.length > 0 ? ["", ...wrap(`Not affected: ${unchanged.join(", ")}.`)] : []),
     "",
-    ...wrapped(notes[kind]),
+    ...wrap(notes[kind]),
     "",
   ].join("\n")
 }
 
 type Section = (typeof sections)[number]
 
-/** The lines of a paragraph, at most 100 characters each. */
-const wrapped = (text: string): readonly string[] =>
+/** Wraps a paragraph into lines of at most 100 characters. */
+const wrap = (text: string): readonly string[] =>
   (text.match(/.{1,99}(?: |$)/g) ?? []).map((line) => line.trimEnd())
 
-/** The page, from the text of the table. */
-export function deletionPage(tsv: string): string {
-  const table = deletionTable(tsv)
-  return [before, ...sections.map((section) => sectionOf(table, section)), after].join("\n")
+/** Returns the page for the text of the table. */
+export function formatDeletionPage(tsv: string): string {
+  const table = parseDeletionTable(tsv)
+  return [
+    introduction,
+    ...sections.map((section) => formatSection(table, section)),
+    closingSection,
+  ].join("\n")
 }
 
 if (import.meta.main) {
   const tsv = readFileSync(join(root, "docs/reference/deletion.tsv"), "utf8")
-  writeFileSync(join(root, "docs/reference/deletion.md"), deletionPage(tsv))
+  writeFileSync(join(root, "docs/reference/deletion.md"), formatDeletionPage(tsv))
 }

@@ -3,9 +3,9 @@ import { fileBytesMax, filesMax, readCorpus, targetBytesMax } from "../test/fuzz
 import { fuzz } from "../test/fuzz/engine/fuzz.ts"
 import { targets } from "../test/fuzz/targets.ts"
 
-// Started by scripts/fuzz.ts, which ends it where an input takes too long or ends the process.
+// Started by scripts/fuzz.ts, which restarts it if an input takes too long or crashes it.
 
-/** What the process reports; inputs are in base64. */
+/** Messages from this process; inputs are base64. */
 export type FuzzReport =
   | { readonly kind: "progress"; readonly runs: number }
   | { readonly kind: "new"; readonly input: string }
@@ -19,28 +19,28 @@ export type FuzzReport =
 
 const [, , name = "", minutes = "1", seed = "1", currentFile = ""] = process.argv
 
-/** Milliseconds of processor time that one input may take. */
-const costMax = 2000
+/** Maximum CPU milliseconds for one input. */
+const maxCpuMs = 2000
 
 const send = (report: FuzzReport) => void process.send?.(report)
 
 const target = targets.find((each) => each.name === name)
-if (!target) throw new Error(`there is no target ${name}`)
+if (!target) throw new Error(`unknown target ${name}`)
 const open = await target.open()
-const kept = readCorpus(name)
-const begin = performance.now()
-const end = begin + Number(minutes) * 60_000
+const corpus = readCorpus(name)
+const startedAt = performance.now()
+const end = startedAt + Number(minutes) * 60_000
 const file = openSync(currentFile, "w")
 const length = Buffer.alloc(4)
 
 let current: Buffer = Buffer.alloc(0)
-let [files, size, reported] = [kept.length, 0, 0]
-for (const { bytes } of kept) size += bytes.length
-let cost = process.cpuUsage()
+let [files, size, reported] = [corpus.length, 0, 0]
+for (const { bytes } of corpus) size += bytes.length
+let cpuUsage = process.cpuUsage()
 
 const { runs, outcomes } = await fuzz(target, open, {
   seed: Number(seed),
-  corpus: kept.map(({ bytes }) => bytes),
+  corpus: corpus.map(({ bytes }) => bytes),
   isOver: (count) => {
     const now = performance.now()
     if (now - reported > 1000) {
@@ -50,21 +50,21 @@ const { runs, outcomes } = await fuzz(target, open, {
     return now >= end
   },
   beforeRun: (input) => {
-    const { user, system } = process.cpuUsage(cost)
-    const spent = (user + system) / 1000
-    if (spent > costMax) {
-      const reason = `one run took ${Math.round(spent)} ms of processor time`
+    const { user, system } = process.cpuUsage(cpuUsage)
+    const cpuMs = (user + system) / 1000
+    if (cpuMs > maxCpuMs) {
+      const reason = `one run took ${Math.round(cpuMs)} ms of CPU time`
       send({ kind: "finding", input: current.toString("base64"), reason })
     }
     current = input
     length.writeUInt32LE(input.length)
     writeSync(file, length, 0, 4, 0)
     writeSync(file, input, 0, input.length, 4)
-    cost = process.cpuUsage()
+    cpuUsage = process.cpuUsage()
   },
   onNew: (input) => {
-    const isLarge = input.length > fileBytesMax || size + input.length > targetBytesMax
-    if (files >= filesMax || isLarge) return
+    const isTooSlow = input.length > fileBytesMax || size + input.length > targetBytesMax
+    if (files >= filesMax || isTooSlow) return
     files++
     size += input.length
     send({ kind: "new", input: input.toString("base64") })
@@ -73,6 +73,6 @@ const { runs, outcomes } = await fuzz(target, open, {
     send({ kind: "finding", input: input.toString("base64"), reason }),
 })
 await open.close()
-send({ kind: "done", runs, outcomes, seconds: (performance.now() - begin) / 1000 })
+send({ kind: "done", runs, outcomes, seconds: (performance.now() - startedAt) / 1000 })
 process.disconnect?.()
 process.exit()

@@ -1,11 +1,11 @@
-// bun scripts/fuzz.ts NAME [--minutes 10] [--seed N]
-// Mutates inputs of a parser and keeps those that do something new in test/fuzz/corpus; without a
-// name it lists the targets. A finding is kept there, too, and the script then exits with 1.
+// Fuzzes a parser: bun scripts/fuzz.ts NAME [--minutes 10] [--seed N] Mutates inputs and adds those
+// with new behavior to test/fuzz/corpus. Lists the targets without a NAME. Findings are added, too,
+// and make the script exit with 1.
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join, relative } from "node:path"
 import { parseArgs } from "node:util"
-import { keepInput } from "../test/fuzz/engine/corpus.ts"
+import { storeInput } from "../test/fuzz/engine/corpus.ts"
 import { targets } from "../test/fuzz/targets.ts"
 import type { FuzzReport } from "./fuzz-process.ts"
 import { root } from "./step.ts"
@@ -18,27 +18,27 @@ const { values, positionals } = parseArgs({
   },
 })
 
-/** Without a report for so long, one input has never come to an end; in ms. */
-const silenceMax = 30_000
+/** Milliseconds without a report after which an input is considered endless. */
+const maxSilenceMs = 30_000
 
 const [name] = positionals
 if (name === undefined) console.log(targets.map((target) => target.name).join("\n"))
 else if (!targets.some((target) => target.name === name)) {
-  console.error(`There is no target ${name}; run the script without a name to list them.`)
+  console.error(`Unknown target ${name}; run the script without a name to list all targets.`)
   process.exitCode = 2
 } else process.exitCode = (await run(name)) === 0 ? 0 : 1
 
-/** Runs a target in a process of its own; returns how many findings there are. */
+/** Runs a target in a child process; returns the number of findings. */
 async function run(target: string): Promise<number> {
   const { minutes, seed } = values
   console.log(`${target}: ${minutes} minutes, seed ${seed}`)
   const folder = mkdtempSync(join(tmpdir(), "latchkey-fuzz-"))
   const currentFile = join(folder, "current")
-  // Until the first report the target is being opened.
+  // The target is still being opened until the first report.
   let [findings, added, lastReport, isDone] = [0, 0, Number.POSITIVE_INFINITY, false]
   const keepFinding = (input: Uint8Array, reason: string) => {
     findings++
-    const path = keepInput(target, input, "finding-")
+    const path = storeInput(target, input, "finding-")
     console.error(`\nFinding: ${relative(root, path)}\n${reason}`)
   }
   const take = (report: FuzzReport) => {
@@ -46,7 +46,7 @@ async function run(target: string): Promise<number> {
     if (report.kind === "finding") keepFinding(Buffer.from(report.input, "base64"), report.reason)
     if (report.kind === "new") {
       added++
-      keepInput(target, Buffer.from(report.input, "base64"))
+      storeInput(target, Buffer.from(report.input, "base64"))
     }
     if (report.kind === "done") {
       isDone = true
@@ -65,26 +65,26 @@ async function run(target: string): Promise<number> {
     ipc: take,
   })
   let isEndless = false
-  const watch = setInterval(() => {
-    isEndless = performance.now() - lastReport > silenceMax
+  const watchdog = setInterval(() => {
+    isEndless = performance.now() - lastReport > maxSilenceMs
     if (isEndless) child.kill("SIGKILL")
   }, 1000)
   await child.exited
-  clearInterval(watch)
-  const current = readCurrent(currentFile)
-  const end = isEndless ? "the run does not end" : `the process ended: ${endOf(child)}`
+  clearInterval(watchdog)
+  const current = readCurrentInput(currentFile)
+  const end = isEndless ? "the run does not terminate" : `the process exited: ${formatExit(child)}`
   if (!isDone && !current) throw new Error(end)
   if (!isDone && current) keepFinding(current, end)
   rmSync(folder, { recursive: true })
   return findings
 }
 
-function endOf({ signalCode, exitCode }: Bun.Subprocess): string {
+function formatExit({ signalCode, exitCode }: Bun.Subprocess): string {
   return String(signalCode ?? `exit code ${exitCode}`)
 }
 
-/** The input that was tried last; undefined where none was. */
-function readCurrent(file: string): Uint8Array | undefined {
+/** The last input, or undefined if there was none. */
+function readCurrentInput(file: string): Uint8Array | undefined {
   if (!existsSync(file)) return undefined
   const bytes = readFileSync(file)
   return bytes.subarray(4, 4 + bytes.readUInt32LE(0))

@@ -1,36 +1,36 @@
-// Pictures of every page, to be looked at: `bun scripts/looks.ts FOLDER [PATTERN]`. Console and
-// account on the compiled binary, empty, with one of everything, whose names are as long as names
-// get, and among 5,000 people; the pages of the sign-in as they are rendered. Each 390 and 1280 px
-// wide, light and dark, in English and German. What axe has against a page is printed (WCAG 2.2
-// AA). With a pattern only pictures are taken whose name is like that: "data-de.*settings".
+// Takes screenshots of every page: `bun scripts/looks.ts FOLDER [PATTERN]`. Console and account
+// pages come from the compiled binary: empty, with one item of each kind and the longest possible
+// names, and with 5,000 users. The sign-in pages are rendered alone. Each page is 390 and 1280 px
+// wide, light and dark, in English and German. Prints accessibility violations that axe finds (WCAG
+// 2.2 AA). With a PATTERN, only screenshots with a matching name are taken: "data-de.*settings".
 import { mkdirSync } from "node:fs"
 import { join } from "node:path"
 import type { Browser, Page } from "playwright-core"
 import { uiAssets, uiEntry } from "../src/gen/ui-assets.ts"
 import { openService, type Service } from "../test/acceptance/service.ts"
-import { flawsOf } from "../test/support/axe.ts"
+import { findViolations } from "../test/support/axe.ts"
 import { openBrowser } from "../test/support/browser.ts"
 import {
-  consolePlaces,
-  filled,
-  furnished,
-  longNamed,
-  signedInAt,
-  type Things,
-} from "../test/support/console-place.ts"
+  consoleRoutes,
+  createConsoleResources,
+  fillVariables,
+  longResourceNames,
+  openSignedIn,
+  type ResourceIds,
+} from "../test/support/console-pages.ts"
 import { loginSamples } from "../test/support/login-sample.tsx"
-import { settled } from "../test/support/press.ts"
+import { waitUntilSettled } from "../test/support/press-controls.ts"
 import { renderPage } from "../ui/login/index.ts"
 import { orgIdOf, populate } from "./bench/population.ts"
 
 const [folder = "", pattern = ""] = process.argv.slice(2)
-if (folder === "") throw new Error("say where the pictures go: bun scripts/looks.ts FOLDER")
+if (folder === "") throw new Error("folder is required: bun scripts/looks.ts FOLDER")
 mkdirSync(folder, { recursive: true })
 
-const people = 5000
+const userCount = 5000
 const languages = ["en", "de"] as const
-const isWanted = (name: string) => new RegExp(pattern).test(name)
-let flaws = 0
+const isSelected = (name: string) => new RegExp(pattern).test(name)
+let violations = 0
 
 const browser = await openBrowser()
 try {
@@ -41,34 +41,40 @@ try {
 } finally {
   await browser.close()
 }
-console.log(flaws === 0 ? "axe finds nothing" : `axe finds ${flaws}`)
+console.log(violations === 0 ? "axe found no violations" : `axe found ${violations} violations`)
 
-/** What an instance has: nothing yet, one of everything, or that and very many people. */
+/** The data of an instance: none, one item of each kind, or also very many users. */
 type State = "empty" | "data" | "many"
 
-/** The console and the account, of an instance that has so much. */
+/** The console and account pages of an instance with that data. */
 async function consolePages(browser: Browser, state: State): Promise<void> {
-  const places = consolePlaces.flatMap(([path]) => {
+  const places = consoleRoutes.flatMap(([path]) => {
     const all = languages.map((language) => nameOf(state, language, path))
-    return all.some(isWanted) ? [path] : []
+    return all.some(isSelected) ? [path] : []
   })
   if (places.length === 0) return
   const isMany = state === "many"
-  const fill = isMany ? (database: string) => populate(database, people, 1) : undefined
+  const fill = isMany ? (database: string) => populate(database, userCount, 1) : undefined
   const service = await openService([], fill)
   try {
-    const things = state === "empty" ? await bare(service) : await furnished(service, longNamed)
-    // An empty instance has no things to have pages of.
-    const there = places.filter((path) =>
-      (path.match(/\$\w+/g) ?? []).every((name) => filled(name, things)),
+    const things =
+      state === "empty"
+        ? await emptyInstance(service)
+        : await createConsoleResources(service, longResourceNames)
+    // An empty instance has no items, and therefore no detail pages.
+    const existing = places.filter((path) =>
+      (path.match(/\$\w+/g) ?? []).every((name) => fillVariables(name, things)),
     )
     for (const language of languages) {
       const context = await browser.newContext({ locale: language, bypassCSP: true })
-      const page = await signedInAt(context, `${service.url}/ui/console/projects`)
-      for (const path of there) {
+      const page = await openSignedIn(context, `${service.url}/ui/console/projects`)
+      for (const path of existing) {
         const name = nameOf(state, language, path)
         const within = isMany && path.startsWith("/ui/console") ? `?org=${orgIdOf(0)}` : ""
-        await look(page, { name, address: service.url + filled(path, things) + within })
+        await takeScreenshots(page, {
+          name,
+          address: service.url + fillVariables(path, things) + within,
+        })
       }
       await context.close()
     }
@@ -77,15 +83,15 @@ async function consolePages(browser: Browser, state: State): Promise<void> {
   }
 }
 
-async function bare({ get }: Service): Promise<Things> {
+async function emptyInstance({ get }: Service): Promise<ResourceIds> {
   return { organizationId: (await get("ListOrganizations")).result[0].id }
 }
 
-/** Every page of the sign-in, from a server that has nothing else. */
+/** Every page of the sign-in, from a server without other data. */
 async function loginPages(browser: Browser): Promise<void> {
   const pages = new Map<string, string>(
     languages.flatMap((language) => {
-      const samples = loginSamples(language, longNamed.person, uiEntry)
+      const samples = loginSamples(language, longResourceNames.person, uiEntry)
       return Object.entries(samples).map(
         ([name, page]) => [`/${nameOf("login", language, name)}`, renderPage(page)] as const,
       )
@@ -102,32 +108,32 @@ async function loginPages(browser: Browser): Promise<void> {
   const page = await browser.newPage({ bypassCSP: true })
   for (const path of pages.keys()) {
     const name = path.slice(1)
-    // These go on by themselves.
+    // These redirect immediately.
     if (!/-(formPost|signingOut)$/.test(name))
-      await look(page, { name, address: `${server.url.origin}${path}` })
+      await takeScreenshots(page, { name, address: `${server.url.origin}${path}` })
   }
   await server.stop(true)
 }
 
-type Looked = { readonly name: string; readonly address: string }
+type PageTarget = { readonly name: string; readonly address: string }
 
-/** One page in each width and scheme, with what axe has against it. */
-async function look(page: Page, { name, address }: Looked): Promise<void> {
-  if (!isWanted(name)) return
+/** Takes one page in each width and color scheme, and runs axe on it. */
+async function takeScreenshots(page: Page, { name, address }: PageTarget): Promise<void> {
+  if (!isSelected(name)) return
   await page.goto(address)
   await page.locator("main h1").first().waitFor()
   if (address.includes("/ui/")) {
-    // The last place, and with it every button, comes once it is known what one may do.
-    const last = /^(Settings|Einstellungen|Console|Konsole)$/
-    await page.locator(".sidebar .nav-link", { hasText: last }).waitFor({ state: "attached" })
-    await settled(page)
+    // The last navigation link is shown once the permissions are loaded, and all buttons with it.
+    const lastLink = /^(Settings|Einstellungen|Console|Konsole)$/
+    await page.locator(".sidebar .nav-link", { hasText: lastLink }).waitFor({ state: "attached" })
+    await waitUntilSettled(page)
   }
-  const found = await flawsOf(page, {
-    looked: (view) =>
+  const axeResult = await findViolations(page, {
+    beforeEach: (view) =>
       page.screenshot({ path: join(folder, `${name}-${view}.png`), fullPage: true }),
   })
-  flaws += found.length
-  for (const flaw of found) console.log(`${name}: ${flaw}`)
+  violations += axeResult.length
+  for (const violation of axeResult) console.log(`${name}: ${violation}`)
 }
 
 function nameOf(state: string, language: string, path: string): string {

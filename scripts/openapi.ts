@@ -1,5 +1,5 @@
-// Writes the OpenAPI documents of both interfaces, and the pages of their reader, for the binary to
-// embed.
+// Writes the OpenAPI documents of both API versions and the pages of their viewer, for embedding in
+// the binary.
 import { createHash } from "node:crypto"
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -8,36 +8,36 @@ import type { Entry } from "../src/api/dispatch.ts"
 import { nameOf } from "../src/api/method.ts"
 import { connectOpenApiOf } from "../src/api/openapi/connect-document.ts"
 import { openApiOf } from "../src/api/openapi/document.ts"
-import { type ReaderFiles, readerPage } from "../src/api/openapi/page.ts"
-import { operations } from "../src/server/modules.ts"
+import { type ReaderFiles, renderReaderPage } from "../src/api/openapi/page.ts"
+import { loadOperations } from "../src/server/modules.ts"
 import { root } from "./step.ts"
 
-const generated = join(root, "src/gen")
+const generatedFolder = join(root, "src/gen")
 
-/** Every operation in the order of the server, to be described. */
-async function describedEntries(): Promise<readonly Entry[]> {
-  const call = () => Promise.reject(new Error("a description answers no calls"))
-  return (await operations()).map(({ method }) => ({ method, name: nameOf(method), call }))
+/** Every operation in the server's order, for documentation only. */
+async function listEntries(): Promise<readonly Entry[]> {
+  const call = () => Promise.reject(new Error("operations are only described here, not called"))
+  return (await loadOperations()).map(({ method }) => ({ method, name: nameOf(method), call }))
 }
 
-/** The documents and the pages by their paths. */
-export async function openApiTexts(files: ReaderFiles): Promise<ReadonlyMap<string, string>> {
-  const entries = await describedEntries()
+/** Returns the documents and pages by path. */
+export async function createOpenApiTexts(files: ReaderFiles): Promise<ReadonlyMap<string, string>> {
+  const entries = await listEntries()
   const rest = await openApiOf(entries)
   const connect = connectOpenApiOf(entries)
   return new Map([
-    ["/openapi", await readerPage("/openapi/json", rest, files)],
+    ["/openapi", await renderReaderPage("/openapi/json", rest, files)],
     ["/openapi/json", JSON.stringify(rest)],
-    ["/openapi/v2", await readerPage("/openapi/v2/json", connect, files)],
+    ["/openapi/v2", await renderReaderPage("/openapi/v2/json", connect, files)],
     ["/openapi/v2/json", JSON.stringify(connect)],
   ])
 }
 
-/** Writes the texts, compressed, and src/gen/openapi.ts, through which the server embeds them. */
+/** Writes the compressed texts, and src/gen/openapi.ts, which embeds them in the server. */
 export async function writeOpenApi(files: ReaderFiles): Promise<void> {
-  const folder = join(generated, "openapi")
+  const folder = join(generatedFolder, "openapi")
   mkdirSync(folder, { recursive: true })
-  const texts = [...(await openApiTexts(files))]
+  const texts = [...(await createOpenApiTexts(files))]
   const imports = texts.map(([path, text], at) => {
     const name = `${path.slice(1).replaceAll("/", "-")}.gz`
     writeFileSync(join(folder, name), gzipSync(text, { level: 9 }))
@@ -59,5 +59,5 @@ export const openApiTexts: ReadonlyMap<string, OpenApiText> = new Map([
 ${rows.join("\n")}
 ])
 `
-  writeFileSync(join(generated, "openapi.ts"), source)
+  writeFileSync(join(generatedFolder, "openapi.ts"), source)
 }

@@ -1,16 +1,22 @@
-// The reference of version 2: a page for each service, made from its descriptors.
+// The reference of API version 2: one page per service, generated from its descriptors.
 import { type DescField, type DescMethod, type DescService, ScalarType } from "@bufbuild/protobuf"
-import { book } from "../src/api/book.ts"
+import { allServices } from "../src/api/book.ts"
 import { connectErrorOf } from "../src/api/encoding/connect-error.ts"
 import { httpStatus } from "../src/api/faults.ts"
 import { rulesOf } from "../src/api/input/rules.ts"
 import { isOfVersion2 } from "../src/api/openapi/connect-document.ts"
 import { answerExample, requestExample } from "../src/api/openapi/example.ts"
-import { errorsOf, failuresOf, ruleOf } from "../src/api/openapi/failure.ts"
+import { errorsOf, exampleFaultsOf, ruleOf } from "../src/api/openapi/failure.ts"
 import { comments } from "../src/gen/comments.ts"
-import { code, needs, page, type Row, table } from "./reference-page.ts"
+import {
+  formatPage,
+  formatRequirements,
+  formatTable,
+  inlineCode,
+  type Row,
+} from "./reference-page.ts"
 
-const services: readonly DescService[] = book.filter(({ methods }) =>
+const services: readonly DescService[] = allServices.filter(({ methods }) =>
   methods.some((method: DescMethod) => isOfVersion2(method)),
 )
 
@@ -20,62 +26,64 @@ const fileOf = ({ name }: DescService): string => {
   return `api-v2-${words.toLowerCase()}.md`
 }
 
-/** The pages of version 2, by their files. */
+/** The pages of API version 2 by file name. */
 export const versionTwo: readonly (readonly [string, () => string])[] = [
-  ["api-v2.md", index],
-  ...services.map((service) => [fileOf(service), () => pageOf(service)] as const),
+  ["api-v2.md", formatIndex],
+  ...services.map((service) => [fileOf(service), () => formatService(service)] as const),
 ]
 
-function index(): string {
+function formatIndex(): string {
   const rows = services.map((service) => {
     const link = `[${service.typeName}](${fileOf(service)})`
     return [link, service.methods.map(({ name }) => name).join(", ")]
   })
-  return page(
+  return formatPage(
     "Version 2",
-    "Every operation is at `/SERVICE/OPERATION`, by gRPC, gRPC-Web and Connect. In the JSON form " +
-      "of Connect it is a POST with the request as JSON:",
-    fenced("sh", curl("core.project.v2.ProjectService/ListProjects", "{}")),
-    "A failure has a status, a code, and a message that ends with the ID of the error. Its " +
-      "details name the field that it is about. `/openapi/v2/json` of a server has the same as " +
-      "an OpenAPI document for generators of clients.",
-    table(["Service", "Operations"], rows),
+    "Every operation has the path `/SERVICE/OPERATION`, for gRPC, gRPC-Web and Connect. " +
+      "With Connect in JSON, send a POST with the request as JSON:",
+    codeBlock("sh", formatCurl("core.project.v2.ProjectService/ListProjects", "{}")),
+    "An error has a status, a code, and a message that ends with the error ID. Its details " +
+      "name the invalid field. `/openapi/v2/json` of a server returns the same information " +
+      "as an OpenAPI document for client generators.",
+    formatTable(["Service", "Operations"], rows),
   )
 }
 
-const curl = (name: string, body: string): string =>
+const formatCurl = (name: string, body: string): string =>
   `curl --silent --header "authorization: Bearer $TOKEN" --json '${body}' \\\n` +
   `  https://id.example.com/${name}`
 
-const fenced = (language: string, text: string): string => `\`\`\`${language}\n${text}\n\`\`\``
+const codeBlock = (language: string, text: string): string => `\`\`\`${language}\n${text}\n\`\`\``
 
-const pageOf = (service: DescService): string =>
-  page(service.typeName, "[All services](api-v2.md)", ...service.methods.map(operation))
+const formatService = (service: DescService): string =>
+  formatPage(service.typeName, "[All services](api-v2.md)", ...service.methods.map(formatOperation))
 
-function operation(method: DescMethod): string {
+function formatOperation(method: DescMethod): string {
   const { parent, name, input, output } = method
   const full = `${parent.typeName}/${name}`
   return [
     `## ${name}${method.deprecated ? " (deprecated)" : ""}`,
     comments[full] ?? "",
-    `Needs ${needs(ruleOf(method))}.`,
-    fields(input.fields),
-    fenced("sh", curl(full, json(requestExample(input)))),
-    "The answer:",
-    fenced("json", json(answerExample(output))),
-    failures(method),
+    `Requires ${formatRequirements(ruleOf(method))}.`,
+    formatFields(input.fields),
+    codeBlock("sh", formatCurl(full, formatJson(requestExample(input)))),
+    "Response:",
+    codeBlock("json", formatJson(answerExample(output))),
+    formatErrors(method),
   ]
     .filter((part) => part !== "")
     .join("\n\n")
 }
 
-const json = (value: object): string => JSON.stringify(value, undefined, 2)
+const formatJson = (value: object): string => JSON.stringify(value, undefined, 2)
 
-/** The fields of a request, with what each must hold. */
-function fields(all: readonly DescField[]): string {
+/** The fields of a request with their constraints. */
+function formatFields(all: readonly DescField[]): string {
   if (all.length === 0) return ""
-  const rows = all.map((field): Row => [code(field.jsonName), typeOf(field), ruleIn(field)])
-  return table(["Field", "Type", "Rule"], rows)
+  const rows = all.map(
+    (field): Row => [inlineCode(field.jsonName), typeOf(field), formatConstraints(field)],
+  )
+  return formatTable(["Field", "Type", "Rule"], rows)
 }
 
 function typeOf(field: DescField): string {
@@ -87,27 +95,29 @@ function typeOf(field: DescField): string {
 const scalarOf = ({ scalar }: DescField): string =>
   ScalarType[scalar ?? ScalarType.STRING].toLowerCase()
 
-function ruleIn(field: DescField): string {
+function formatConstraints(field: DescField): string {
   const { required, requiredWithoutMask, maxLength, minimum, maximum, pattern } = rulesOf(field)
   const parts = [
     required && "required",
     requiredWithoutMask && "required without `updateMask`",
-    field.oneof && `one of ${field.oneof.fields.map(({ jsonName }) => code(jsonName)).join(", ")}`,
+    field.oneof &&
+      `one of ${field.oneof.fields.map(({ jsonName }) => inlineCode(jsonName)).join(", ")}`,
     maxLength > 0 && `at most ${maxLength} characters`,
     minimum !== undefined && `at least ${minimum}`,
     maximum !== undefined && `at most ${maximum}`,
-    pattern && `matches ${code(pattern)}`,
+    pattern && `matches ${inlineCode(pattern)}`,
   ]
   return parts.filter(Boolean).join("; ")
 }
 
-/** The failures of an operation, an example of each, and the errors of its fields. */
-function failures(method: DescMethod): string {
-  const rows = failuresOf(method, ruleOf(method)).map((fault): Row => {
+/** The errors of an operation, an example of each, and the error IDs of its fields. */
+function formatErrors(method: DescMethod): string {
+  const rows = exampleFaultsOf(method, ruleOf(method)).map((fault): Row => {
     const { message } = Object(connectErrorOf(fault))
-    return [`${httpStatus(fault.code)}`, code(fault.code), message]
+    return [`${httpStatus(fault.code)}`, inlineCode(fault.code), message]
   })
   const errors = errorsOf(method)
-  const named = errors.length > 0 ? `\n\nErrors of its fields: ${errors.map(code).join(", ")}.` : ""
-  return `${table(["Status", "Code", "For example"], rows)}${named}`
+  const fieldErrors =
+    errors.length > 0 ? `\n\nField errors: ${errors.map(inlineCode).join(", ")}.` : ""
+  return `${formatTable(["Status", "Code", "Example:"], rows)}${fieldErrors}`
 }

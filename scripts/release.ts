@@ -2,47 +2,46 @@ import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { build, compileFor, binary as ownBinary } from "./build.ts"
 import { writeReference } from "./reference.ts"
-import { packFolder, sumsOf } from "./release/archive.ts"
+import { formatChecksums, packFolder } from "./release/archive.ts"
 import { buildDebian } from "./release/debian.ts"
 import { fetchPackage } from "./release/package.ts"
+import { formatTestResults, testBinary } from "./release/smoke-test.ts"
 import { archiveName, binaryName, runtimePackage, type Target, targets } from "./release/target.ts"
-import { triedText, tryBinary } from "./release/tried.ts"
 import { recordStart } from "./start-order.ts"
 import { root, run } from "./step.ts"
 
-// Makes everything that one downloads, in dist/release:
-//   bun scripts/release.ts [NAME…]     all systems, or those named (linux-x64, macos-arm64, …)
+// Builds all downloads in dist/release:
+//   bun scripts/release.ts [NAME…] all systems, or the named ones (linux-x64, macos-arm64, …)
 
 const folder = join(root, "dist", "release")
-const work = join(root, "dist", "release.work")
-const order = join(work, "order")
+const workFolder = join(root, "dist", "release.work")
+const bytecodeOrderFile = join(workFolder, "order")
 
-/** Beside the binary in each archive. */
-const beside = ["README.md", "CHANGELOG.md", "LICENSE", "packaging", "docs"] as const
+/** Added to each archive next to the binary. */
+const extraFiles = ["README.md", "CHANGELOG.md", "LICENSE", "packaging", "docs"] as const
 
 async function release(names: readonly string[]): Promise<void> {
-  const chosen = targets.filter(({ name }) => names.length === 0 || names.includes(name))
+  const selectedTargets = targets.filter(({ name }) => names.length === 0 || names.includes(name))
   const unknown = names.filter((name) => !targets.some((target) => target.name === name))
   if (unknown.length > 0) {
-    throw new Error(
-      `${unknown.join(", ")}: choose of ${targets.map(({ name }) => name).join(", ")}`,
-    )
+    const available = targets.map(({ name }) => name).join(", ")
+    throw new Error(`unknown target ${unknown.join(", ")}: choose from ${available}`)
   }
-  for (const each of [folder, work]) {
+  for (const each of [folder, workFolder]) {
     rmSync(each, { recursive: true, force: true })
     mkdirSync(each, { recursive: true })
   }
   const version: string = JSON.parse(readFileSync(join(root, "package.json"), "utf8")).version
-  const seconds = await committed()
-  // What starts in which order is measured here; the others are laid out the same way.
+  const seconds = await commitTime()
+  // The load order of modules is recorded on this system and reused for the others.
   await build()
-  await recordStart(ownBinary, order)
+  await recordStart(ownBinary, bytecodeOrderFile)
   const files: string[] = []
   const tried: (readonly [Target, string])[] = []
-  for (const target of chosen) {
-    const binary = await compiled(target)
-    tried.push([target, await tryBinary(target, binary)])
-    files.push(await archived({ target, binary, version, seconds }))
+  for (const target of selectedTargets) {
+    const binary = await compileTarget(target)
+    tried.push([target, await testBinary(target, binary)])
+    files.push(await createArchive({ target, binary, version, seconds }))
     if (target.debian) {
       const debian = { version, architecture: target.debian, binary, seconds }
       files.push(await buildDebian(debian, folder))
@@ -50,58 +49,58 @@ async function release(names: readonly string[]): Promise<void> {
     console.log(`  ${archiveName(version, target)}`)
   }
   files.push(await billOfMaterials(version))
-  const said = join(folder, "TRIED.txt")
-  writeFileSync(said, triedText(version, tried))
-  writeFileSync(join(folder, "SHA256SUMS"), await sumsOf([...files, said]))
-  rmSync(work, { recursive: true })
+  const commandOutput = join(folder, "TRIED.txt")
+  writeFileSync(commandOutput, formatTestResults(version, tried))
+  writeFileSync(join(folder, "SHA256SUMS"), await formatChecksums([...files, commandOutput]))
+  rmSync(workFolder, { recursive: true })
   console.log(`  dist/release has ${files.length + 2} files`)
 }
 
-/** When what is released was committed: the age of all files in it. */
-async function committed(): Promise<number> {
+/** The time of the released commit in seconds, used as the modification time of all files. */
+async function commitTime(): Promise<number> {
   const { ok, output } = await run(["git", "log", "-1", "--format=%ct"])
-  if (!ok) throw new Error(`git does not say when this was committed:\n${output}`)
+  if (!ok) throw new Error(`git did not return the commit time:\n${output}`)
   return Number(output.trim())
 }
 
-async function compiled(target: Target): Promise<string> {
-  const to = join(work, target.name, binaryName(target))
-  mkdirSync(join(work, target.name), { recursive: true })
-  const runtime = await fetchPackage(runtimePackage(target), work)
-  const addon = await fetchPackage(target.addon, work)
+async function compileTarget(target: Target): Promise<string> {
+  const to = join(workFolder, target.name, binaryName(target))
+  mkdirSync(join(workFolder, target.name), { recursive: true })
+  const runtime = await fetchPackage(runtimePackage(target), workFolder)
+  const addon = await fetchPackage(target.addon, workFolder)
   const suffix = binaryName(target).endsWith(".exe") ? ".exe" : ""
   await compileFor({
     outfile: to,
     target: target.runtime,
     executablePath: join(runtime, "bin", `bun${suffix}`),
     addon: { name: target.addon, folder: addon },
-    bytecodeOrder: order,
+    bytecodeOrder: bytecodeOrderFile,
   })
   return to
 }
 
-type Archived = {
+type ArchiveInput = {
   readonly target: Target
   readonly binary: string
   readonly version: string
   readonly seconds: number
 }
 
-async function archived({ target, binary, version, seconds }: Archived): Promise<string> {
+async function createArchive({ target, binary, version, seconds }: ArchiveInput): Promise<string> {
   const file = archiveName(version, target)
-  const below = file.replace(/\.tar\.gz$/, "")
-  const stage = join(work, below)
+  const parentFolder = file.replace(/\.tar\.gz$/, "")
+  const stage = join(workFolder, parentFolder)
   mkdirSync(stage, { recursive: true })
   cpSync(binary, join(stage, binaryName(target)))
-  for (const name of beside) cpSync(join(root, name), join(stage, name), { recursive: true })
+  for (const name of extraFiles) cpSync(join(root, name), join(stage, name), { recursive: true })
   await writeReference(join(stage, "docs", "reference"))
   const to = join(folder, file)
-  await packFolder({ folder: work, below }, to, seconds)
+  await packFolder({ folder: workFolder, below: parentFolder }, to, seconds)
   rmSync(stage, { recursive: true })
   return to
 }
 
-/** CycloneDX, of what is in the binaries, by npm from its own lock file. */
+/** The CycloneDX bill of materials, created by npm from the lock file. */
 async function billOfMaterials(version: string): Promise<string> {
   const { ok, output } = await run([
     "npm",
@@ -114,7 +113,7 @@ async function billOfMaterials(version: string): Promise<string> {
     "--loglevel",
     "silent",
   ])
-  if (!ok) throw new Error(`npm made no list of what is in it:\n${output}`)
+  if (!ok) throw new Error(`npm could not create the bill of materials:\n${output}`)
   const to = join(folder, `latchkey-${version}.cdx.json`)
   writeFileSync(to, output)
   return to

@@ -1,5 +1,5 @@
-// The way in on a machine with nothing but node and npm: installs what the lockfile lists for the
-// step, makes sure that bun runs, and hands over to it. Plain node, no dependencies.
+// The entry point on a machine with only node and npm: installs the packages of the lock file that
+// the step needs, makes sure that bun runs, and starts it. Plain node without dependencies.
 import { spawn, spawnSync } from "node:child_process"
 import { existsSync, statSync } from "node:fs"
 import { dirname, join } from "node:path"
@@ -21,8 +21,8 @@ const steps = {
 
 const [name, ...args] = process.argv.slice(2)
 const step = Object.hasOwn(steps, name ?? "") ? steps[name] : undefined
-if (!step) stop(`say what to do: node scripts/setup.mjs ${Object.keys(steps).join(" | ")}`)
-// Tests need four times as much as what builds and runs.
+if (!step) stop(`step is required: node scripts/setup.mjs ${Object.keys(steps).join(" | ")}`)
+// Tests need four times as many packages as building and running.
 const withTests = name === "test"
 install()
 repairBun()
@@ -31,19 +31,19 @@ step(args)
 function install() {
   if (isInstalled()) return
   const began = performance.now()
-  process.stdout.write(`Installing packages${withTests ? ", also for the tests" : ""} … `)
-  // npm sets npm_execpath for scripts that it runs; calling it through node needs no shell.
+  process.stdout.write(`Installing packages${withTests ? ", including those for tests" : ""} … `)
+  // npm sets npm_execpath for the scripts it runs; running it through node needs no shell.
   const npm = process.env.npm_execpath
   const part = withTests ? "--include=dev" : "--omit=dev"
   const ci = ["ci", part, "--no-audit", "--no-fund", "--loglevel=error"]
   const ended = npm
     ? runQuietly(process.execPath, [npm, ...ci], ["ignore", "ignore", "inherit"])
     : runQuietly(windows ? "npm.cmd" : "npm", ci, ["ignore", "ignore", "inherit"])
-  if (ended.status !== 0) stop("npm ci failed; see above, mend it and run this again")
+  if (ended.status !== 0) stop("npm ci failed; fix the error above and run this again")
   console.log(`${((performance.now() - began) / 1000).toFixed(1)} s`)
 }
 
-/** npm writes node_modules/.package-lock.json last, so it is newer than what it installed from. */
+/** npm writes node_modules/.package-lock.json last, so it is newer than the lock file. */
 function isInstalled() {
   const installed = join(root, "node_modules", ".package-lock.json")
   const wanted = join(root, "package-lock.json")
@@ -51,12 +51,15 @@ function isInstalled() {
   return isNew && (!withTests || existsSync(join(root, "node_modules", "vitest")))
 }
 
-/** Where install scripts are blocked, npm leaves a stub in place of bun that exits with 1. */
+/** If install scripts are blocked, npm leaves a stub instead of bun that exits with 1. */
 function repairBun() {
   if (bunRuns()) return
   runQuietly(process.execPath, [join("node_modules", "bun", "install.js")], "ignore")
   if (!bunRuns()) {
-    stop("bun does not run; allow npm to fetch optional packages, delete node_modules, try again")
+    stop(
+      "bun does not run; allow npm to install optional packages, delete node_modules and try " +
+        "again",
+    )
   }
 }
 
@@ -74,11 +77,11 @@ function run(command, args) {
   if (ended.status !== 0) process.exit(ended.status ?? 1)
 }
 
-/** Becomes the last step as far as node can: passes on signals and ends as the step ended. */
+/** Runs the last step in place of this process: forwards signals and exits with its status. */
 function handOver(command, args) {
   const child = spawn(command, args, { cwd: root, stdio: "inherit" })
-  // A terminal sends SIGINT to the whole group: the child has it already, and would take a second
-  // one as "stop at once".
+  // A terminal sends SIGINT to the whole process group: the child has already received it, and
+  // would treat a second one as "stop immediately".
   process.on("SIGINT", () => process.stdin.isTTY || child.kill("SIGINT"))
   process.on("SIGTERM", () => child.kill("SIGTERM"))
   child.on("error", (error) => stop(`${command} does not start: ${error.message}`))

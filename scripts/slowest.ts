@@ -1,12 +1,12 @@
-// Lists which test files took longest, of all groups: what to look at when a check takes too long.
+// Lists the slowest test files of all groups.
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { root } from "./step.ts"
 import type { GroupRun } from "./vitest.ts"
 
-const listedMax = 50
+const maxListed = 50
 
-/** The slowest files of all groups, as "12.3 s  group  path", the slowest first. */
+/** The slowest files of all groups, as "12.3 s  group  path", slowest first. */
 export const slowestOf = (runs: readonly Pick<GroupRun, "group" | "report">[]): string[] =>
   runs
     .flatMap(({ group, report }) =>
@@ -17,7 +17,7 @@ export const slowestOf = (runs: readonly Pick<GroupRun, "group" | "report">[]): 
       })),
     )
     .sort((one, other) => other.ms - one.ms)
-    .slice(0, listedMax)
+    .slice(0, maxListed)
     .map(
       ({ group, name, ms }) =>
         `${(ms / 1000).toFixed(1).padStart(7)} s  ${group.padEnd(11)}  ${name}`,

@@ -2,12 +2,12 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 
-const startMsMax = 30_000
+const maxStartMs = 30_000
 
 /**
- * Starts a binary once, in an empty folder, and has it write to `file` which code a start and a
- * first request use, in what order. A binary that is built again with that file reads less of
- * itself to start: measured, a tenth faster and 4 MB smaller at rest.
+ * Starts a binary once, in an empty folder, and records to `file` the order in which a start and a
+ * first request load code. A binary rebuilt with that file starts a tenth faster and uses 4 MB less
+ * memory at rest.
  */
 export async function recordStart(binary: string, file: string): Promise<void> {
   rmSync(file, { force: true })
@@ -18,11 +18,11 @@ export async function recordStart(binary: string, file: string): Promise<void> {
     env: { BUN_BYTECODE_ORDER_OUT: file },
     stdin: "ignore",
     stderr: "pipe",
-    timeout: startMsMax,
+    timeout: maxStartMs,
   })
   try {
     const errors = new Response(child.stderr).text()
-    const url = await addressIn(child.stdout)
+    const url = await findUrl(child.stdout)
     if (url) await fetch(`${url}/healthz`)
     child.kill("SIGTERM")
     const code = await child.exited
@@ -36,8 +36,11 @@ export async function recordStart(binary: string, file: string): Promise<void> {
   }
 }
 
-/** The address in the greeting; undefined where the output ends without one. Keeps it open. */
-async function addressIn(output: ReadableStream<Uint8Array>): Promise<string | undefined> {
+/**
+ * Reads the URL from the startup message; undefined if the output ends without one. Doesn't close
+ * the stream.
+ */
+async function findUrl(output: ReadableStream<Uint8Array>): Promise<string | undefined> {
   const reader = output.getReader()
   const decoder = new TextDecoder()
   let text = ""

@@ -2,31 +2,33 @@ import { createHash } from "node:crypto"
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs"
 import { delimiter, join, relative, resolve } from "node:path"
 
-/** The folder of the checkout; every script works from here, wherever it is called. */
+/**
+ * The root folder of the checkout; every script runs there, regardless of the working directory.
+ */
 export const root = join(import.meta.dirname, "..")
 
-export type Ended = { readonly ok: boolean; readonly output: string }
+export type CommandResult = { readonly ok: boolean; readonly output: string }
 
 export type RunOptions = {
   readonly cwd?: string
-  /** Lets the output through as it comes. */
+  /** Prints the output while the command runs. */
   readonly show?: boolean
 }
 
-/** Says what is done while it is, then how long it took. */
-export async function timed<T>(what: string, work: () => Promise<T>): Promise<T> {
+/** Prints a step's name while it runs, then its duration. */
+export async function runTimed<T>(what: string, work: () => Promise<T>): Promise<T> {
   const began = performance.now()
   process.stdout.write(`${what} … `)
-  const done = await work()
+  const value = await work()
   console.log(`${((performance.now() - began) / 1000).toFixed(1)} s`)
-  return done
+  return value
 }
 
-/** Runs a tool of node_modules or of the machine. */
+/** Runs a tool from node_modules or the machine. */
 export async function run(
   command: readonly string[],
   { cwd = root, show = false }: RunOptions = {},
-): Promise<Ended> {
+): Promise<CommandResult> {
   const child = Bun.spawn([...command], {
     cwd,
     env: { ...process.env, PATH: toolPath(), NO_COLOR: "1" },
@@ -42,15 +44,15 @@ export async function run(
   return { ok: code === 0, output: `${out}${err}` }
 }
 
-/** Whether `mark` holds the fingerprint of exactly these inputs. */
-export function isFresh(mark: string, inputs: readonly string[]): boolean {
-  const path = resolve(root, mark)
+/** Whether `mark` contains the fingerprint of exactly these inputs. */
+export function matchesFingerprint(markFile: string, inputs: readonly string[]): boolean {
+  const path = resolve(root, markFile)
   return existsSync(path) && readFileSync(path, "utf8") === fingerprint(inputs)
 }
 
 /**
- * One hash over names and contents; times would call a fresh clone stale, or a stale one fresh. It
- * is taken before the work, so that a change under way is not missed, and written after it.
+ * One hash over names and contents; modification times would be wrong in a fresh clone. Compute it
+ * before the work, so that concurrent changes are not missed, and write it afterwards.
  */
 export function fingerprint(inputs: readonly string[]): string {
   const hash = createHash("sha256")
@@ -63,7 +65,7 @@ export function fingerprint(inputs: readonly string[]): string {
   return hash.digest("hex")
 }
 
-/** Every file below a folder, sorted, without build outputs; a file stands for itself. */
+/** Every file below a folder, sorted, without build outputs; a file path returns itself. */
 export function filesBelow(path: string): string[] {
   if (!existsSync(path)) return []
   if (statSync(path).isFile()) return [path]
@@ -73,5 +75,5 @@ export function filesBelow(path: string): string[] {
     .flatMap((name) => filesBelow(join(path, name)))
 }
 
-/** Our tools first, and node itself, which the launchers of buf and its plugin ask for. */
+/** Our tools first, and node, which the launchers of buf and its plugin need. */
 const toolPath = () => [join(root, "node_modules", ".bin"), process.env.PATH].join(delimiter)

@@ -3,9 +3,9 @@ import { z } from "zod"
 /** The number of tests by result. */
 export type Tally = { readonly passed: number; readonly failed: number; readonly skipped: number }
 
-export const nothing: Tally = { passed: 0, failed: 0, skipped: 0 }
+export const emptyTally: Tally = { passed: 0, failed: 0, skipped: 0 }
 
-/** The part of vitest's JSON report that we read. */
+/** The part of vitest's JSON report that is used. */
 const reportShape = z.object({
   testResults: z.array(
     z.object({
@@ -31,53 +31,52 @@ export type Report = z.infer<typeof reportShape>
 export const parseReport = (json: unknown): Report => reportShape.parse(json)
 
 /**
- * Counts vitest's JSON report. A file that failed without a failed test (it did not load, or a hook
- * threw) counts as one failure: otherwise nobody would miss the tests in it.
+ * Counts the results in vitest's JSON report. A file that failed without a failed test (it did not
+ * load, or a hook threw) counts as one failure, because its tests are missing.
  */
 export function tallyOf(report: Report): Tally {
   return report.testResults.reduce((sum, file) => {
     const count = (...statuses: string[]) =>
       file.assertionResults.filter((test) => statuses.includes(test.status)).length
     const failed = count("failed")
-    return add(sum, {
+    return addTallies(sum, {
       passed: count("passed"),
       failed: failed === 0 && file.status === "failed" ? 1 : failed,
       skipped: count("skipped", "pending", "todo"),
     })
-  }, nothing)
+  }, emptyTally)
 }
 
-/** The paths of the files that have to run again. */
+/** The paths of the files to rerun. */
 export const failedFiles = (report: Report): string[] =>
   report.testResults.filter(({ status }) => status === "failed").map(({ name }) => name)
 
-/** How many lines of a failure's message are shown again at the end of a check. */
+/** Number of lines of a failure message to repeat at the end of a check. */
 const failureLines = 12
 
-/** What failed, as "file > test" with the first lines of its message, or the file alone. */
-export const failures = (report: Report): string[] => report.testResults.flatMap(failuresOf)
+/** The failures, as "file > test" with the first lines of the message, or the file alone. */
+export const listFailures = (report: Report): string[] => report.testResults.flatMap(failuresOf)
 
 function failuresOf(file: Report["testResults"][number]): string[] {
   const failed = file.assertionResults.filter(({ status }) => status === "failed")
   if (failed.length > 0) {
     return failed.map(({ fullName, failureMessages }) =>
-      indented(`${file.name} > ${fullName}`, failureMessages ?? []),
+      indent(`${file.name} > ${fullName}`, failureMessages ?? []),
     )
   }
-  return file.status === "failed" ? [indented(file.name, [file.message ?? ""])] : []
+  return file.status === "failed" ? [indent(file.name, [file.message ?? ""])] : []
 }
 
-function indented(title: string, messages: readonly string[]): string {
+function indent(title: string, messages: readonly string[]): string {
   const lines = messages.flatMap((message) => message.trim().split("\n")).filter(Boolean)
   return [title, ...lines.slice(0, failureLines).map((line) => `    ${line}`)].join("\n")
 }
 
 /**
- * Joins a report with that of a second run of its failed files. The second run counts for those
- * files. `flaky` names what failed in the first run and passed in the second, with the message
- * of the first run.
+ * Merges a report with that of a rerun of its failed files; the rerun replaces their results.
+ * `flaky` lists the tests that passed in the rerun, with the message of the first run.
  */
-export function retried(
+export function mergeRerun(
   first: Report,
   second: Report,
 ): { readonly report: Report; readonly flaky: readonly string[] } {
@@ -98,20 +97,20 @@ export function retried(
 const namesBy = (file: Report["testResults"][number], status: string) =>
   file.assertionResults.filter((test) => test.status === status).map(({ fullName }) => fullName)
 
-/** The slowest files, as "12.3 s  path", the slowest first. */
-export const slowest = (report: Report, count: number): string[] =>
+/** The slowest files, as "12.3 s  path", slowest first. */
+export const listSlowest = (report: Report, count: number): string[] =>
   report.testResults
     .map(({ name, startTime = 0, endTime = 0 }) => ({ name, ms: endTime - startTime }))
     .sort((one, other) => other.ms - one.ms)
     .slice(0, count)
     .map(({ name, ms }) => `${(ms / 1000).toFixed(1).padStart(7)} s  ${name}`)
 
-export const add = (one: Tally, other: Tally): Tally => ({
+export const addTallies = (one: Tally, other: Tally): Tally => ({
   passed: one.passed + other.passed,
   failed: one.failed + other.failed,
   skipped: one.skipped + other.skipped,
 })
 
 /** The last line of every check. */
-export const summary = ({ passed, failed, skipped }: Tally): string =>
+export const formatSummary = ({ passed, failed, skipped }: Tally): string =>
   `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`

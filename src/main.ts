@@ -1,50 +1,50 @@
 import { applyCommands } from "./apply/commands.ts"
 import { auditCommands } from "./boot/audit/commands.ts"
 import { backupCommands } from "./boot/backup/commands.ts"
-import { completed, completeWord, completionScripts } from "./boot/command/completion.ts"
+import { completeCommand, completionScripts, completionsFor } from "./boot/command/completion.ts"
 import { eventCommands } from "./boot/command/events.ts"
 import { healthCommands } from "./boot/command/health.ts"
 import { keyCommands } from "./boot/command/keys.ts"
 import { moveCommands } from "./boot/command/move.ts"
 import { upgradeCommands } from "./boot/command/upgrade.ts"
 import {
+  type CommandResult,
   type CommandTable,
   type Flag,
   type Flags,
-  type Outcome,
   runCommandLine,
   usageError,
 } from "./boot/command-line.ts"
-import { ask, serveControl } from "./boot/control.ts"
+import { sendCommand, serveControl } from "./boot/control.ts"
 import {
   claimForDevelopment,
-  developmentFolder,
-  developmentPlace,
-  refuseDevelopment,
+  developmentAddress,
+  openDevelopmentFolder,
+  rejectDevelopment,
 } from "./boot/development.ts"
 import { doctorCommands } from "./boot/doctor/commands.ts"
-import { folderFlags, masterKeyFlag, settingFlags, settingsIn } from "./boot/flags.ts"
+import { folderFlags, masterKeyFlag, settingFlags, settingFlagsOf } from "./boot/flags.ts"
 import { claimFolder } from "./boot/folder/claim.ts"
 import { folderAt } from "./boot/folder/folder.ts"
-import { peopleCommands } from "./boot/people/commands.ts"
-import { workerWord } from "./boot/program.ts"
+import { workerCommand } from "./boot/program.ts"
 import { notify } from "./boot/readiness.ts"
-import { confirmRemoval, recoveredText, recoverOwner } from "./boot/recovery.ts"
-import type { Running, Start } from "./boot/running.ts"
-import { readConfig, readSettings, settingsText } from "./boot/settings.ts"
-import { passwordIn, passwordRuleSets, passwordRulesIn, setUp } from "./boot/setup.ts"
-import { keepSetupLink } from "./boot/setup-link.ts"
-import { failureJson, failureText, startError } from "./boot/start-error.ts"
-import { untilStopped } from "./boot/stop.ts"
+import { confirmRemoval, formatRecoveryResult, recoverOwner } from "./boot/recovery.ts"
+import type { RunningServer, StartInput } from "./boot/running.ts"
+import { formatSettings, readConfig, readSettings } from "./boot/settings.ts"
+import { parsePasswordRules, passwordRuleSets, readPassword, runSetup } from "./boot/setup.ts"
+import { saveSetupLink } from "./boot/setup-link.ts"
+import { formatFailure, formatFailureJson, startError } from "./boot/start-error.ts"
+import { waitForStop } from "./boot/stop.ts"
 import { systemTerminal } from "./boot/system/terminal.ts"
-import { type Lent, transferCommands } from "./boot/transfer/commands.ts"
+import { type TransferContext, transferCommands } from "./boot/transfer/commands.ts"
+import { userCommands } from "./boot/users/commands.ts"
 import { shortVersion, version } from "./boot/version.ts"
-import { pictureWord, runPictureProcess } from "./domain/asset/picture/process.ts"
+import { pictureCommand, runPictureProcess } from "./domain/asset/picture/process.ts"
 import { systemClock } from "./kernel/clock.ts"
 import type { Config } from "./kernel/config.ts"
 import { systemRandom } from "./kernel/crypto/random.ts"
 import { Fault } from "./kernel/fault.ts"
-import { idsOf } from "./kernel/id.ts"
+import { createIds } from "./kernel/id.ts"
 import { localOrigin } from "./kernel/net/address.ts"
 import { systemNetwork } from "./runtime/network.ts"
 
@@ -52,58 +52,66 @@ const { env } = process
 const started = performance.timeOrigin
 
 const setupFlags = {
-  "--org": { hint: "NAME", help: "Name of the first organisation", required: true },
+  "--org": { hint: "NAME", help: "Name of the first organization", required: true },
   "--owner": { hint: "LOGIN", help: "Login name of the owner", required: true },
-  "--owner-email": { hint: "ADDRESS", help: "The owner's e-mail address", required: true },
-  "--owner-password-file": { hint: "FILE", help: "File with the password", required: true },
+  "--owner-email": { hint: "ADDRESS", help: "Email address of the owner", required: true },
+  "--owner-password-file": {
+    hint: "FILE",
+    help: "File that contains the password",
+    required: true,
+  },
   "--password-rules": {
     hint: passwordRuleSets.join("|"),
-    help: "What passwords must have: at least 15 characters, or 8 with four kinds of them",
+    help: "Password requirements: at least 15 characters, or 8 with four kinds of characters",
   },
   "--service-key-file": {
     hint: "OUT.json",
-    help: "Also make a service user who owns the instance, and write its key here",
+    help: "Also create a service account that owns the instance, and write its key to this file",
   },
 } as const satisfies Record<string, Flag>
 
 const developmentFlags = {
-  "--data": { hint: "DIR", help: "Keep everything in this folder (default: thrown away)" },
-  "--fixed-keys": { help: "Sign with the same keys each time, which everybody has" },
-  ...chosen(["--listen", "--grpc-listen", "--log-level"]),
+  "--data": {
+    hint: "DIR",
+    help: "Keep the data in this directory (default: a temporary directory)",
+  },
+  "--fixed-keys": { help: "Use the same well-known signing keys every time" },
+  ...pickFlags(["--listen", "--grpc-listen", "--log-level"]),
 } satisfies Record<string, Flag>
 
 const recoveryFlags = {
-  "--owner": { hint: "LOGIN", help: "Who; needed where there are several owners" },
-  "--email": { hint: "ADDRESS", help: "Make the owner, who is not there yet, with this address" },
-  "--instance": { hint: "ID", help: "Which instance, where there are several" },
-  "--keep-factors": { help: "Their second factors and passkeys are not lost: keep them" },
-  "--yes": { help: "Remove their second factors and passkeys without asking" },
+  "--owner": { hint: "LOGIN", help: "Login name; required if there are several owners" },
+  "--email": { hint: "ADDRESS", help: "Create this owner with the email address" },
+  "--instance": { hint: "ID", help: "ID of the instance, if there are several" },
+  "--keep-factors": { help: "Keep the owner's second factors and passkeys, which are not lost" },
+  "--yes": { help: "Remove the owner's second factors and passkeys without asking" },
 } as const satisfies Record<string, Flag>
 
-/** What carries data in and out. */
-const carrying: Lent = {
+/** The dependencies of the commands that export and import data. */
+const transferContext: TransferContext = {
   env,
   random: systemRandom,
   started,
-  here: async (start, work) => (await import("./server/index.ts")).transferHere(start, work),
+  withClosedFolder: async (start, work) =>
+    (await import("./server/index.ts")).withTransferHere(start, work),
 }
 
 const commands: CommandTable = {
-  serve: { help: "Run the service", flags: settingFlags, plain: true, run: serve },
+  serve: { help: "Start the server", flags: settingFlags, hasNoJson: true, run: serve },
   dev: {
-    help: "Develop against made-up people and a demo application, on this machine alone",
+    help: "Start a development instance with fictitious users and a demo application",
     flags: developmentFlags,
-    plain: true,
-    run: develop,
+    hasNoJson: true,
+    run: runDev,
   },
   setup: {
     help: "Set up without a browser",
     flags: { ...settingFlags, ...setupFlags },
-    run: setup,
+    run: runSetupCommand,
   },
-  "setup-link": { help: "Print a new one-time set-up link", flags: folderFlags, run: setupLink },
+  "setup-link": { help: "Print a new one-time setup link", flags: folderFlags, run: setupLink },
   "admin recover": {
-    help: "Print a link that lets an owner in who has lost password, second factor or all",
+    help: "Print a link with which an owner can sign in again",
     flags: { ...folderFlags, ...masterKeyFlag, ...recoveryFlags },
     run: recover,
   },
@@ -117,12 +125,12 @@ const commands: CommandTable = {
   }),
   ...healthCommands({ env }),
   "config check": {
-    help: "Say whether the configuration can be read",
+    help: "Check the configuration",
     flags: settingFlags,
     run: checkConfig,
   },
   "config show": {
-    help: "Print every setting, and where it was given",
+    help: "Print all settings and their sources",
     flags: settingFlags,
     run: showConfig,
   },
@@ -138,8 +146,9 @@ const commands: CommandTable = {
     env,
     random: systemRandom,
     started,
-    moveIn: async (start) => (await import("./server/index.ts")).moveIn(start),
-    moveOut: async (start) => (await import("./server/index.ts")).moveOut(start),
+    moveToPostgres: async (start) => (await import("./server/index.ts")).moveLogToPostgres(start),
+    moveFromPostgres: async (start) =>
+      (await import("./server/index.ts")).moveLogFromPostgres(start),
   }),
   ...eventCommands({ env, clock: systemClock, print }),
   ...auditCommands({ env }),
@@ -156,56 +165,59 @@ const commands: CommandTable = {
     server: () => import("./server/index.ts"),
   }),
   completion: {
-    help: "Print what makes a shell complete commands and flags",
-    words: { SHELL: { help: "bash, zsh or fish", of: Object.keys(completionScripts) } },
+    help: "Print the completion script for a shell",
+    arguments: {
+      SHELL: { help: "Shell: bash, zsh or fish", values: Object.keys(completionScripts) },
+    },
     flags: {},
-    plain: true,
+    hasNoJson: true,
     run: printCompletion,
   },
-  ...transferCommands(carrying),
-  ...peopleCommands(carrying),
+  ...transferCommands(transferContext),
+  ...userCommands(transferContext),
   version: { help: "Print the version", flags: {}, run: printVersion },
 }
 
-async function serve(flags: Flags): Promise<Outcome> {
+async function serve(flags: Flags): Promise<CommandResult> {
   const config = readConfig({ flags, env })
-  refuseDevelopment(folderAt(config.data))
+  rejectDevelopment(folderAt(config.data))
   return serveOn(config, { env })
 }
 
-/** The environment and its folders stay out of it. */
-async function develop(flags: Flags): Promise<Outcome> {
-  const { data, discard } = developmentFolder(flags["--data"])
+/** The environment and its files are ignored. */
+async function runDev(flags: Flags): Promise<CommandResult> {
+  const { data, discard } = openDevelopmentFolder(flags["--data"])
   try {
     const hasFixedKeys = flags["--fixed-keys"] !== undefined
-    const config = readConfig({ flags: { ...settingsIn(flags), "--data": data }, env: {} })
-    const place = developmentPlace(config)
+    const config = readConfig({ flags: { ...settingFlagsOf(flags), "--data": data }, env: {} })
+    const address = developmentAddress(config)
     claimForDevelopment(data)
-    const publicUrl = localOrigin(place, config.tlsCert.length > 0 ? "https" : "http")
+    const publicUrl = localOrigin(address, config.tlsCert.length > 0 ? "https" : "http")
     return await serveOn({ ...config, publicUrl }, { development: publicUrl, hasFixedKeys })
   } finally {
     discard()
   }
 }
 
-type Serving = Pick<Start, "development" | "hasFixedKeys" | "env">
+type ServeOptions = Pick<StartInput, "development" | "hasFixedKeys" | "env">
 
-async function serveOn(config: Config, serving: Serving): Promise<Outcome> {
+async function serveOn(config: Config, serving: ServeOptions): Promise<CommandResult> {
   const { development } = serving
   const claim = await claimFolder(config, systemRandom)
   const { folder } = claim
   const server = await import("./server/index.ts")
   const running = await server
     .serve({ config, folder, master: claim.master, started, ...serving })
-    .catch((refused) => {
+    .catch((cause) => {
       claim.release()
-      throw refused
+      throw cause
     })
   const status = async () => ({ pid: process.pid, version, url: running.url })
-  const control = serveControl(folder, { status, ...running.control }, complain)
-  keepSetupLink(folder, running.setupUrls[0])
-  // Before anybody is told that we are there: whoever reads the greeting may stop us at once.
-  const stopped = untilStopped(systemClock, {
+  const control = serveControl(folder, { status, ...running.control }, printFailure)
+  saveSetupLink(folder, running.setupUrls[0])
+  // The signal handlers are installed before the server is announced, because a script may stop it
+  // immediately.
+  const stopped = waitForStop(systemClock, {
     drain: async () => {
       await notify(env.NOTIFY_SOCKET, "STOPPING=1")
       await running.drain()
@@ -214,32 +226,32 @@ async function serveOn(config: Config, serving: Serving): Promise<Outcome> {
       await notify(env.NOTIFY_SOCKET, "STOPPING=1")
       await control.close()
       await running.stop()
-      keepSetupLink(folder, undefined)
+      saveSetupLink(folder, undefined)
     },
   })
-  greet(running, config)
+  printGreeting(running, config)
   if (development) print(`  Development   ${development}/dev`)
   await notify(env.NOTIFY_SOCKET, "READY=1")
-  const code = await stopped
+  const exitCode = await stopped
   claim.release()
-  return { code }
+  return { exitCode }
 }
 
-async function setup(flags: Flags): Promise<Outcome> {
-  const config = readConfig({ flags: settingsIn(flags), env })
-  if (!config.publicUrl) throw startError("public_url_missing", "latchkey setup needs --public-url")
-  await setUp({
+async function runSetupCommand(flags: Flags): Promise<CommandResult> {
+  const config = readConfig({ flags: settingFlagsOf(flags), env })
+  if (!config.publicUrl) throw startError("public_url_missing", "--public-url is required")
+  await runSetup({
     config,
     random: systemRandom,
-    ids: idsOf(systemClock),
+    ids: createIds(systemClock),
     keyFile: flags["--service-key-file"],
     request: {
       publicUrl: config.publicUrl,
       org: flags["--org"] ?? "",
       owner: flags["--owner"] ?? "",
       ownerEmail: flags["--owner-email"] ?? "",
-      ownerPassword: passwordIn(flags["--owner-password-file"] ?? ""),
-      passwordRules: passwordRulesIn(flags["--password-rules"]),
+      ownerPassword: readPassword(flags["--owner-password-file"] ?? ""),
+      passwordRules: parsePasswordRules(flags["--password-rules"]),
     },
     here: async ({ folder, master }, request) => {
       const server = await import("./server/index.ts")
@@ -248,18 +260,18 @@ async function setup(flags: Flags): Promise<Outcome> {
   })
   const { publicUrl } = config
   const owner = flags["--owner"]
-  const text = `  Set up. Sign in at ${publicUrl} as ${owner}`
+  const text = `  Setup completed. Sign in at ${publicUrl} as ${owner}`
   return { text, data: { publicUrl, owner } }
 }
 
-async function setupLink(flags: Flags): Promise<Outcome> {
-  const { data } = readConfig({ flags: settingsIn(flags), env })
-  const link = String(await ask(folderAt(data), "setup-link"))
+async function setupLink(flags: Flags): Promise<CommandResult> {
+  const { data } = readConfig({ flags: settingFlagsOf(flags), env })
+  const link = String(await sendCommand(folderAt(data), "setup-link"))
   return { text: link, data: { link } }
 }
 
-async function recover(flags: Flags): Promise<Outcome> {
-  const config = readConfig({ flags: settingsIn(flags), env })
+async function recover(flags: Flags): Promise<CommandResult> {
+  const config = readConfig({ flags: settingFlagsOf(flags), env })
   const { "--owner": owner, "--email": email, "--instance": instance } = flags
   const keepsFactors = flags["--keep-factors"] !== undefined
   const server = () => import("./server/index.ts")
@@ -275,68 +287,74 @@ async function recover(flags: Flags): Promise<Outcome> {
         (await server()).recoverHere({ ...claim, config, started }, request),
     },
   })
-  return { text: recoveredText(recovered), data: recovered }
+  return { text: formatRecoveryResult(recovered), data: recovered }
 }
 
-async function checkConfig(flags: Flags): Promise<Outcome> {
-  readConfig({ flags: settingsIn(flags), env })
-  return { text: "  The configuration can be read.", data: { ok: true } }
+async function checkConfig(flags: Flags): Promise<CommandResult> {
+  readConfig({ flags: settingFlagsOf(flags), env })
+  return { text: "  The configuration is valid.", data: { ok: true } }
 }
 
-async function showConfig(flags: Flags): Promise<Outcome> {
-  const settings = readSettings({ flags: settingsIn(flags), env })
-  return { text: settingsText(settings), data: { settings } }
+async function showConfig(flags: Flags): Promise<CommandResult> {
+  const settings = readSettings({ flags: settingFlagsOf(flags), env })
+  return { text: formatSettings(settings), data: { settings } }
 }
 
-async function printCompletion({ SHELL: shell = "" }: Flags): Promise<Outcome> {
+async function printCompletion({ SHELL: shell = "" }: Flags): Promise<CommandResult> {
   const text = Object.hasOwn(completionScripts, shell) ? completionScripts[shell] : undefined
   if (text) return { text }
   throw usageError(`${shell} is not one of ${Object.keys(completionScripts).join(", ")}`)
 }
 
-async function printVersion(): Promise<Outcome> {
+async function printVersion(): Promise<CommandResult> {
   return { text: `latchkey ${version}`, data: { version } }
 }
 
-function greet({ url, setupUrls }: Running, { data }: Config): void {
+function printGreeting({ url, setupUrls }: RunningServer, { data }: Config): void {
   const milliseconds = Math.round(systemClock.now() - started)
   const megabytes = Math.round(process.memoryUsage.rss() / 1e6)
   print(`  Latchkey ${shortVersion}  ${url}     ready in ${milliseconds} ms · ${megabytes} MB`)
   const again = data === "latchkey-data" ? "" : ` --data ${data}`
   const [first, ...others] = setupUrls
-  if (first) print(`  Set up        ${first}      (again with: latchkey setup-link${again})`)
+  if (first)
+    print(`  Set up        ${first}      (print it again with: latchkey setup-link${again})`)
   for (const other of others) print(`                ${other}`)
 }
 
-/** Some of the settings. */
-function chosen(flags: readonly string[]): Record<string, Flag> {
+/** A subset of the settings as flags. */
+function pickFlags(flags: readonly string[]): Record<string, Flag> {
   return Object.fromEntries(Object.entries(settingFlags).filter(([flag]) => flags.includes(flag)))
 }
 
 function print(text: string): void {
   console.log(process.stdout.isTTY ? text : Bun.stripANSI(text))
 }
-const words = process.argv.slice(2)
-const complain = (error: unknown) =>
-  console.error(words.includes("--json") ? failureJson(error) : failureText(error))
+const args = process.argv.slice(2)
+const printFailure = (error: unknown) =>
+  console.error(args.includes("--json") ? formatFailureJson(error) : formatFailure(error))
 
-// Whatever is made in the data folder, by us or by SQLite, is for its owner only.
+// All files in the data directory, also those created by SQLite, are accessible only to their
+// owner.
 process.umask(0o077)
 
 try {
-  if (words[0] === completeWord) {
-    print(completed(commands, words.slice(1)).join("\n"))
+  if (args[0] === completeCommand) {
+    print(completionsFor(commands, args.slice(1)).join("\n"))
     process.exit(0)
   }
-  if (words[0] === pictureWord) await runPictureProcess(words.slice(1))
-  if (words[0] === workerWord) {
-    const { runWorker } = await import("./server/worker/beside.ts")
+  if (args[0] === pictureCommand) await runPictureProcess(args.slice(1))
+  if (args[0] === workerCommand) {
+    const { runWorker } = await import("./server/worker/worker.ts")
     runWorker(env)
     await new Promise(() => {})
   }
-  const about = { name: "latchkey", help: "A whole identity service in one file", version }
-  process.exit(await runCommandLine(about, commands, words, print))
+  const about = {
+    name: "latchkey",
+    help: "Self-hosted identity provider in a single file",
+    version,
+  }
+  process.exit(await runCommandLine(about, commands, args, print))
 } catch (error) {
-  complain(error)
+  printFailure(error)
   process.exit(error instanceof Fault && error.id === "command.usage" ? 2 : 1)
 }

@@ -1,12 +1,12 @@
-// The rules of tidy.test.ts that compare several files, tried on code that breaks them.
+// The cross-file rules of tidy.test.ts, tested with code that violates them.
 import { expect, test } from "vitest"
 import * as layering from "./support/tidy-console.ts"
-import { doorNames } from "./support/tidy-doors.ts"
+import { exportLimit } from "./support/tidy-exports.ts"
 import { faultIds, faultTables } from "./support/tidy-faults.ts"
-import { circles, cycleOf, deadFiles, mayImport } from "./support/tidy-imports.ts"
+import { allowedImports, deadFiles, findCycle, findImportCycles } from "./support/tidy-imports.ts"
 import { parse } from "./support/tidy-source.ts"
 
-test("a file that only a test or another dead file imports is dead", async () => {
+test("reports a file that only a test or another dead file imports", async () => {
   const files = {
     "src/main.ts": 'import "./alive.ts"\nnew Worker("./worker.ts")',
     "src/alive.ts": "export {}",
@@ -19,13 +19,13 @@ test("a file that only a test or another dead file imports is dead", async () =>
   expect(found.map((finding) => finding.path)).toEqual(["src/dead.ts", "src/deader.ts"])
 })
 
-test("a table that chooses texts by the IDs of faults is found", async () => {
+test("reports a table keyed by fault IDs", async () => {
   const table = 'export const texts = { "room.full": "The room is full.", "room.added": 1 }'
   const sources = await parse(
     new Map([
       ["src/room/a.ts", 'throw new Fault("aborted", "room.full", "the room is full")'],
       ["src/room/b.ts", 'throw fieldError("room.name", "name", "must be given")'],
-      ["src/login/look/fault-text.ts", table],
+      ["src/login/appearance/fault-text.ts", table],
       ["src/hall/c.ts", table],
       ["ui/hall/d.ts", table],
     ]),
@@ -34,12 +34,12 @@ test("a table that chooses texts by the IDs of faults is found", async () => {
   expect(faultTables(sources).map(({ path }) => path)).toEqual(["src/hall/c.ts", "ui/hall/d.ts"])
 })
 
-test("a cycle in the list of modules is named", () => {
-  expect(cycleOf({ a: ["b"], b: ["c"], c: ["a"] })).toEqual(["a", "b", "c", "a"])
-  expect(cycleOf({ ...mayImport, "src/kernel": ["src/api"] })).toBeDefined()
+test("reports a cycle in the list of modules", () => {
+  expect(findCycle({ a: ["b"], b: ["c"], c: ["a"] })).toEqual(["a", "b", "c", "a"])
+  expect(findCycle({ ...allowedImports, "src/kernel": ["src/api"] })).toBeDefined()
 })
 
-test("a circle of files is named, across folders and within one", async () => {
+test("reports an import cycle, across directories and within one", async () => {
   const files = {
     "src/room/a.ts": 'import "../hall/b.ts"',
     "src/hall/b.ts": 'import type { C } from "./c.ts"',
@@ -48,24 +48,24 @@ test("a circle of files is named, across folders and within one", async () => {
     "src/hall/e.ts": 'import type { D } from "./d.ts"',
     "src/hall/f.ts": 'import "./d.ts"',
   }
-  const found = circles(await parse(new Map(Object.entries(files))))
+  const found = findImportCycles(await parse(new Map(Object.entries(files))))
   expect(found.map(({ path, message }) => `${path} ${message}`).toSorted()).toEqual([
     "src/hall/b.ts in a circle with src/hall/c.ts, src/room/a.ts",
     "src/hall/d.ts in a circle with src/hall/e.ts",
   ])
 })
 
-test("a circle of files is named within one folder of ui", async () => {
+test("reports an import cycle within one directory of ui", async () => {
   const files = {
     "ui/console/list/history.tsx": 'import { UndoButton } from "./undo.tsx"',
     "ui/console/list/undo.tsx": 'import type { Subject } from "./history.tsx"',
   }
-  const [circle, ...others] = circles(await parse(new Map(Object.entries(files))))
+  const [circle, ...others] = findImportCycles(await parse(new Map(Object.entries(files))))
   expect(others).toEqual([])
   expect(circle?.message).toBe("in a circle with ui/console/list/undo.tsx")
 })
 
-test("a folder of the console that is not in the list of layers is named", async () => {
+test("reports a directory of the console that is not in the list of layers", async () => {
   const [source] = await parse(new Map([["ui/console/helper/date.ts", "export {}"]]))
   expect(source && layering.layers(source)).toHaveLength(1)
 })
@@ -86,14 +86,14 @@ test.each([
   ["as many as its exception", "instance", `export { ${names(51)} } from "./a.ts"`, 0],
   ["fewer than its exception", "instance", `export { ${names(50)} } from "./a.ts"`, 1],
   ["no more than any other may", "instance", `export { ${names(40)} } from "./a.ts"`, 1],
-])("a door that exports %s", async (_, module, text, findings) => {
+])("reports an index.ts that exports %s", async (_, module, text, findings) => {
   const path = `src/domain/${module}/index.ts`
   const [source] = await parse(new Map([[path, text]]))
-  expect(source && doorNames(source)).toHaveLength(findings)
+  expect(source && exportLimit(source)).toHaveLength(findings)
 })
 
-test("a file beside the door may export any number of names", async () => {
+test("allows other files to export any number of names", async () => {
   const path = "src/domain/room/commands.ts"
   const [source] = await parse(new Map([[path, `export { ${names(50)} } from "./a.ts"`]]))
-  expect(source && doorNames(source)).toEqual([])
+  expect(source && exportLimit(source)).toEqual([])
 })

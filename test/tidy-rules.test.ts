@@ -1,15 +1,15 @@
-// The rules of tidy.test.ts, tried on code that breaks them and on its tidy twin.
+// The rules of tidy.test.ts, each tested with code that violates it and with valid code.
 import { describe, expect, test } from "vitest"
+import * as words from "./support/tidy-calls.ts"
 import * as layering from "./support/tidy-console.ts"
 import { imports, libraries, polyfilled } from "./support/tidy-imports.ts"
 import * as kernel from "./support/tidy-kernel.ts"
-import { layersOfLogin } from "./support/tidy-login.ts"
+import * as walls from "./support/tidy-limits.ts"
+import { loginLayerRule } from "./support/tidy-login.ts"
 import { parse, type Rule } from "./support/tidy-source.ts"
-import * as walls from "./support/tidy-walls.ts"
-import * as words from "./support/tidy-words.ts"
 
-/** A rule, where it looks, what it must report (once), and what it must let pass. */
-type Trial = {
+/** A rule, the path, code that it reports once, and code that it accepts. */
+type RuleExample = {
   readonly rule: Rule
   readonly path?: string
   readonly bad: string
@@ -18,7 +18,7 @@ type Trial = {
 
 const lines = (count: number, line: string) => `${line}\n`.repeat(count)
 
-const trials: Readonly<Record<string, Trial>> = {
+const examples: Readonly<Record<string, RuleExample>> = {
   "a line of 101 columns": {
     rule: walls.lineLength,
     bad: `// ${"x".repeat(98)}`,
@@ -68,22 +68,22 @@ const trials: Readonly<Record<string, Trial>> = {
     good: "for (;;) { if (a) { try { b(() => { if (c) {} }) } catch {} } else if (d) {} else {} }",
   },
   "any in a signature": {
-    rule: walls.overruledTypes,
+    rule: walls.overriddenTypes,
     bad: "const f = (a: any) => a",
     good: "const any = (a: unknown) => ` as any`",
   },
   "a type assertion": {
-    rule: walls.overruledTypes,
+    rule: walls.overriddenTypes,
     bad: "const a = b as string",
     good: 'import { c as d } from "e"\nconst a = ["SELECT b AS c"] as const\nexport { d as f }',
   },
   "a non-null assertion": {
-    rule: walls.overruledTypes,
+    rule: walls.overriddenTypes,
     bad: "const a = b!.c",
     good: "const a = !b.c && b !== c",
   },
   "an assertion without a reason where it is allowed": {
-    rule: walls.overruledTypes,
+    rule: walls.overriddenTypes,
     path: "src/store/log/row.ts",
     bad: "const a = b as string",
     good: "// SQLite answers what the column was declared with.\nconst a = b as string",
@@ -293,25 +293,25 @@ expect(a, { timeout: 60_000 }).toBe(b)`,
     good: 'import { Fault } from "../kernel/fault.ts"',
   },
   "a layer of the login importing a higher one": {
-    rule: layersOfLogin,
+    rule: loginLayerRule,
     path: "src/login/session.ts",
     bad: 'import { trouble } from "./trouble.ts"',
     good: 'import { nextStep } from "./flow.ts"\nimport { user } from "../domain/user/index.ts"',
   },
   "a type of a higher layer of the login": {
-    rule: layersOfLogin,
-    path: "src/login/policy/need.ts",
+    rule: loginLayerRule,
+    path: "src/login/policy/factor-requirement.ts",
     bad: 'import type { LoginContext } from "../context.ts"',
     good: 'import type { Need } from "../flow.ts"\nimport { home } from "./registration.ts"',
   },
   "a screen importing one of another kind": {
-    rule: layersOfLogin,
+    rule: loginLayerRule,
     path: "src/login/screen/factor/passkey.ts",
     bad: 'import { loginNameScreen } from "../password/login-name.ts"',
     good: 'import { attempt } from "./attempt.ts"\nimport { doneHref } from "../../part/done.ts"',
   },
   "a flow that reads": {
-    rule: layersOfLogin,
+    rule: loginLayerRule,
     path: "src/login/flow.ts",
     bad: 'import type { Cx } from "../store/index.ts"',
     good: 'import type { Requested } from "../domain/grant/index.ts"',
@@ -450,8 +450,8 @@ expect(a, { timeout: 60_000 }).toBe(b)`,
   },
 }
 
-describe("each rule fires on what breaks it, once, and lets its twin pass", () => {
-  test.each(Object.entries(trials))(
+describe("each rule reports a violation once, and accepts valid code", () => {
+  test.each(Object.entries(examples))(
     "%s",
     async (_, { rule, path = "src/room/thing.ts", ...text }) => {
       const [bad] = await parse(new Map([[path, text.bad]]))
@@ -462,36 +462,36 @@ describe("each rule fires on what breaks it, once, and lets its twin pass", () =
   )
 })
 
-test("only the file that tests wait with has timers without a reason", async () => {
+test("only the wait helpers can use timers without a reason", async () => {
   const [source] = await parse(new Map([["test/support/wait.ts", "await Bun.sleep(20)"]]))
   expect(source && words.durations(source)).toEqual([])
 })
 
 test.each(["src/login/later.ts", "src/login/screen/later.ts", "src/login/later/a.ts"])(
-  "%s is in no layer of the login",
+  "%s has no layer of the login",
   async (path) => {
     const [source] = await parse(new Map([[path, "export {}"]]))
-    expect(source && layersOfLogin(source)).toHaveLength(1)
+    expect(source && loginLayerRule(source)).toHaveLength(1)
   },
 )
 
-test("a finding names the line", async () => {
+test("a finding contains the line", async () => {
   const [source] = await parse(new Map([["src/room/thing.ts", "\n\nexport const a = b!\n"]]))
-  expect(source && walls.overruledTypes(source)[0]?.line).toBe(3)
+  expect(source && walls.overriddenTypes(source)[0]?.line).toBe(3)
 })
 
 test.each([
   "src/domain/project/v2.ts",
   "src/domain/project/v2-role.ts",
   "src/domain/key/v3alpha.ts",
-])("generated code is open to %s", async (path) => {
+])("generated code can be imported by %s", async (path) => {
   const text = 'import { Project } from "../../gen/core/project/v2/project_pb.ts"'
   const [source] = await parse(new Map([[path, text]]))
   expect(source && imports(source)).toEqual([])
 })
 
 test.each(["src/domain/project/util.ts", "src/helpers/a.ts", "src/store/row-manager.ts"])(
-  "%s names nothing",
+  "%s is too vague",
   async (path) => {
     const [source] = await parse(new Map([[path, "export {}"]]))
     expect(source && walls.fileName(source)).toHaveLength(1)

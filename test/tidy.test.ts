@@ -1,26 +1,26 @@
 import { dirname, join } from "node:path"
 import { beforeAll, describe, expect, test } from "vitest"
+import * as words from "./support/tidy-calls.ts"
 import * as layering from "./support/tidy-console.ts"
-import { doorNames } from "./support/tidy-doors.ts"
+import { exportLimit } from "./support/tidy-exports.ts"
 import { faultTables } from "./support/tidy-faults.ts"
 import {
-  circles,
-  cycleOf,
+  allowedImports,
   deadFiles,
+  findCycle,
+  findImportCycles,
   imports,
   libraries,
-  mayImport,
   polyfilled,
 } from "./support/tidy-imports.ts"
 import * as kernel from "./support/tidy-kernel.ts"
-import { layersOfLogin } from "./support/tidy-login.ts"
+import * as walls from "./support/tidy-limits.ts"
+import { loginLayerRule } from "./support/tidy-login.ts"
 import { type Finding, parse, type Rule, type Source, textsBelow } from "./support/tidy-source.ts"
-import * as walls from "./support/tidy-walls.ts"
-import * as words from "./support/tidy-words.ts"
 
 const root = join(import.meta.dirname, "..")
 
-/** Every rule, by the name that its test has. */
+/** Every rule, by the name of its test. */
 const rules: Readonly<Record<string, Rule>> = {
   "no line is longer than 100 columns": walls.lineLength,
   "no file is longer than 500 lines, and no test file than 600": walls.fileLength,
@@ -28,16 +28,16 @@ const rules: Readonly<Record<string, Rule>> = {
   "no function is longer than 100 lines": walls.functionLength,
   "no spread of a literal packs entries on a line": walls.packing,
   "blocks nest at most three deep": walls.nesting,
-  "any, as and ! stand only where they are allowed, with a reason": walls.overruledTypes,
+  "any, as and ! stand only where they are allowed, with a reason": walls.overriddenTypes,
   "there is no class but the named ones": walls.namedClasses,
   "no file has a name that names nothing": walls.fileName,
   "modules import along the list and through doors": imports,
   "the folders of the console import along the list of layers": layering.layers,
   "pages read fields by names that the compiler knows": layering.typedFields,
-  "no module's index.ts exports more than 40 names": doorNames,
+  "no module's index.ts exports more than 40 names": exportLimit,
   "the kernel does no I/O and has no code of protocols": kernel.kernel,
   "ports have types only": kernel.ports,
-  "no import of src/login leads up its layers": layersOfLogin,
+  "no import of src/login leads up its layers": loginLayerRule,
   "libraries stay where they are listed": libraries,
   "a library comes after the polyfill that it needs": polyfilled,
   "clock, ids, randomness, network and environment are arguments": words.bannedCalls,
@@ -55,14 +55,14 @@ const isCode = (path: string) => /\.(ts|tsx|mjs)$/.test(path)
 
 const isOurs = (path: string) => !/^(src\/gen|ui\/dist)\//.test(path)
 
-describe("the checkout", () => {
+describe("the repository", () => {
   let sources: readonly Source[] = []
   beforeAll(async () => {
     const texts = textsBelow(root, ["src", "ui", "scripts", "test"], isCode)
     sources = await parse(new Map([...texts].filter(([path]) => isOurs(path))))
   })
 
-  test("has files to look at", () => {
+  test("has files to check", () => {
     expect(sources.map((source) => source.path)).toContain("src/kernel/fault.ts")
   })
 
@@ -70,11 +70,11 @@ describe("the checkout", () => {
     expect(sources.flatMap(rule).map(asLine)).toEqual([])
   })
 
-  test("every file of src and ui is in use", () => {
+  test("uses every file of src and ui", () => {
     expect(deadFiles(sources).map(asLine)).toEqual([])
   })
 
-  test("no folder of src has more than fifteen files", () => {
+  test("has at most fifteen files in each directory of src", () => {
     const folders = Map.groupBy(sources, ({ path }) => dirname(path))
     const full = [...folders].filter(
       ([path, files]) => path.startsWith("src/") && files.length > 15,
@@ -82,16 +82,16 @@ describe("the checkout", () => {
     expect(full.map(([path]) => path)).toEqual([])
   })
 
-  test("no files import each other in a circle", () => {
-    expect(circles(sources).map(asLine)).toEqual([])
+  test("has no import cycles", () => {
+    expect(findImportCycles(sources).map(asLine)).toEqual([])
   })
 
-  test("only the listed tables choose a text by the ID of a fault", () => {
+  test("maps fault IDs only in the listed tables", () => {
     expect(faultTables(sources).map(asLine)).toEqual([])
   })
 
-  test("the list of modules has no cycle", () => {
-    expect(cycleOf(mayImport)).toBeUndefined()
+  test("has no cycle in the list of modules", () => {
+    expect(findCycle(allowedImports)).toBeUndefined()
   })
 })
 

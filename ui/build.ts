@@ -4,25 +4,25 @@ import { brotliCompressSync, constants } from "node:zlib"
 import { type Plugin, rolldown } from "rolldown"
 import { writePageTexts } from "./page-texts.ts"
 
-const ui = import.meta.dir
-const dist = join(ui, "dist")
-const generated = join(ui, "..", "src", "gen", "ui-assets.ts")
+const uiDir = import.meta.dir
+const distDir = join(uiDir, "dist")
+const generated = join(uiDir, "..", "src", "gen", "ui-assets.ts")
 
-const types: Readonly<Record<string, string>> = {
+const contentTypes: Readonly<Record<string, string>> = {
   ".css": "text/css; charset=utf-8",
   ".js": "text/javascript; charset=utf-8",
   ".svg": "image/svg+xml",
 }
 
 /**
- * Bundles everything the browser loads into ui/dist under names that carry their content's hash,
- * and writes src/gen/ui-assets.ts, through which the server embeds it. Answers the paths of what a
- * page loads first.
+ * Bundles all browser files into ui/dist under content-hashed names, and writes
+ * src/gen/ui-assets.ts, through which the server embeds them. Returns the paths of the files that
+ * pages load first.
  */
 export async function buildUi() {
-  await mkdir(dist, { recursive: true })
+  await mkdir(distDir, { recursive: true })
   await writePageTexts()
-  const { entry: consoleJs, shell, chunks } = await split("console/main.tsx")
+  const { entry: consoleJs, shell, chunks } = await bundleWithChunks("console/main.tsx")
   const entry = {
     css: await bundle("kit/kit.css"),
     consoleCss: await bundle("kit/console.css"),
@@ -31,40 +31,41 @@ export async function buildUi() {
     consoleShell: shell,
     readerCss: await bundle("openapi/reader.css"),
     readerJs: await bundle("openapi/reader.ts", "iife"),
-    icon: await hashed("kit/mark.svg"),
+    icon: await copyWithHash("kit/mark.svg"),
   }
-  await writeModule(entry, chunks)
+  await writeAssetsModule(entry, chunks)
   await removeStale([...Object.values(entry), ...chunks])
   return entry
 }
 
-type Split = {
+type SplitBundle = {
   readonly entry: string
-  /** What the entry does nothing without. */
+  /** The chunk that the entry imports immediately. */
   readonly shell: string
   readonly chunks: readonly string[]
 }
 
 /**
- * Bundles an entry point whose imports at run time are files of their own, loaded when needed; what
- * it imports at once is one file, however much of it others import too.
+ * Bundles an entry point. Dynamic imports become separate files; all static imports of the entry
+ * are in one file.
  */
-async function split(entry: string): Promise<Split> {
-  // Only now: it reads src/gen, and what is written there later its process does not find.
+async function bundleWithChunks(entry: string): Promise<SplitBundle> {
+  // Imported late, because it reads src/gen, and files written there later would not be found.
   const { pruneBook } = await import("../scripts/prune-book.ts")
   const bundle = await rolldown({
-    input: join(ui, entry),
+    input: join(uiDir, entry),
     platform: "browser",
     transform: { define: { "process.env.NODE_ENV": '"production"' } },
-    // Who enters through a door gets what they ask for, and not all that is behind it.
+    // Index files re-export only, so unused exports can be dropped.
     treeshake: { moduleSideEffects: [{ test: /\/ui\/.*\/index\.ts$/, sideEffects: false }] },
-    plugins: [await pruneBook(await textsOf(["console", "kit"])), texts],
-    // "use client" says nothing where nothing runs on a server.
+    plugins: [await pruneBook(await readSources(["console", "kit"])), textsPlugin],
+    // "use client" has no meaning without server components.
     checks: { bundlerTimings: false },
-    onLog: (level, log, tell) => log.code === "MODULE_LEVEL_DIRECTIVE" || tell(level, log),
+    onLog: (level, log, defaultHandler) =>
+      log.code === "MODULE_LEVEL_DIRECTIVE" || defaultHandler(level, log),
   })
   const { output } = await bundle.write({
-    dir: dist,
+    dir: distDir,
     minify: true,
     hashCharacters: "base36",
     entryFileNames: "[name]-[hash].js",
@@ -75,19 +76,19 @@ async function split(entry: string): Promise<Split> {
   const files = output.filter((file) => file.type === "chunk")
   const pathOf = (found: (file: (typeof files)[number]) => boolean) => {
     const file = files.find(found)
-    if (!file) throw new Error(`Bundling ${entry} gave no file.`)
-    return served(file.fileName)
+    if (!file) throw new Error(`bundling ${entry} produced no output file`)
+    return servedPath(file.fileName)
   }
   const paths = {
     entry: pathOf((file) => file.isEntry),
     shell: pathOf((file) => file.name === "shell"),
   }
-  const chunks = files.map((file) => served(file.fileName))
+  const chunks = files.map((file) => servedPath(file.fileName))
   return { ...paths, chunks: chunks.filter((path) => !Object.values(paths).includes(path)) }
 }
 
-/** Texts are looked up by their keys alone: they come once, and not again as a name for each. */
-const texts: Plugin = {
+/** Texts are looked up by key, so they need no named exports. */
+const textsPlugin: Plugin = {
   name: "texts",
   load: {
     filter: { id: /\.json$/ },
@@ -98,49 +99,49 @@ const texts: Plugin = {
   },
 }
 
-/** What the sources in these folders say, by their paths. */
-async function textsOf(folders: readonly string[]): Promise<ReadonlyMap<string, string>> {
+/** Contents of the source files in these folders, by path. */
+async function readSources(folders: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const lists = folders.map(async (folder) => {
-    const paths = await readdir(join(ui, folder), { recursive: true })
+    const paths = await readdir(join(uiDir, folder), { recursive: true })
     const sources = paths
       .filter((path) => /\.tsx?$/.test(path))
-      .map((path) => join(ui, folder, path))
+      .map((path) => join(uiDir, folder, path))
     return Promise.all(sources.map(async (path) => [path, await readFile(path, "utf8")] as const))
   })
   return new Map((await Promise.all(lists)).flat())
 }
 
-/** Bundles one entry point and answers the path that serves it. */
+/** Bundles one entry point and returns its URL path. */
 async function bundle(entry: string, format: "esm" | "iife" = "esm"): Promise<string> {
-  const wanted = entry.endsWith(".css") ? ".css" : ".js"
+  const extension = entry.endsWith(".css") ? ".css" : ".js"
   const result = await Bun.build({
-    entrypoints: [join(ui, entry)],
-    outdir: dist,
+    entrypoints: [join(uiDir, entry)],
+    outdir: distDir,
     target: "browser",
     format,
     minify: true,
     naming: "[name]-[hash].[ext]",
     define: { "process.env.NODE_ENV": '"production"' },
   })
-  const output = result.outputs.find(({ path }) => path.endsWith(wanted))
-  if (!output) throw new Error(`Bundling ${entry} gave no ${wanted} file.`)
-  return served(basename(output.path))
+  const output = result.outputs.find(({ path }) => path.endsWith(extension))
+  if (!output) throw new Error(`bundling ${entry} produced no ${extension} file`)
+  return servedPath(basename(output.path))
 }
 
-/** Takes one file as it is, under a name with its hash; answers the path that serves it. */
-async function hashed(source: string): Promise<string> {
-  const content = await Bun.file(join(ui, source)).text()
+/** Copies a file under a content-hashed name and returns its URL path. */
+async function copyWithHash(source: string): Promise<string> {
+  const content = await Bun.file(join(uiDir, source)).text()
   const hash = Bun.hash(content).toString(36).slice(0, 8)
   const file = basename(source).replace(".", `-${hash}.`)
-  await Bun.write(join(dist, file), content)
-  return served(file)
+  await Bun.write(join(distDir, file), content)
+  return servedPath(file)
 }
 
-const served = (file: string) => `/ui/assets/${file}`
+const servedPath = (file: string) => `/ui/assets/${file}`
 
-const fileOf = (path = "") => basename(path)
+const fileNameOf = (path = "") => basename(path)
 
-async function writeModule(
+async function writeAssetsModule(
   entry: Readonly<Record<string, string>>,
   chunks: readonly string[],
 ): Promise<void> {
@@ -149,10 +150,10 @@ async function writeModule(
   await Promise.all(Object.values(files).map(compress))
   const imports = Object.entries(files).map(
     ([name, path]) =>
-      `import ${name} from "../../ui/dist/${fileOf(path)}.br" with { type: "file" }`,
+      `import ${name} from "../../ui/dist/${fileNameOf(path)}.br" with { type: "file" }`,
   )
   const rows = Object.entries(files).map(([name, path]) => {
-    const type = types[extname(path)] ?? "application/octet-stream"
+    const type = contentTypes[extname(path)] ?? "application/octet-stream"
     return `  "${path}": { br: String(${name}), type: "${type}" },`
   })
   const named = names.map((name) => `  ${name}: "${entry[name]}",`)
@@ -177,18 +178,18 @@ ${named.join("\n")}
   await Bun.write(generated, source)
 }
 
-/** As small as it gets takes seconds, so it is done here and not for the first who asks. */
+/** Maximum compression takes seconds, so it is done at build time. */
 async function compress(path: string): Promise<void> {
-  const content = await Bun.file(join(dist, fileOf(path))).bytes()
+  const content = await Bun.file(join(distDir, fileNameOf(path))).bytes()
   const params = { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY }
-  await Bun.write(join(dist, `${fileOf(path)}.br`), brotliCompressSync(content, { params }))
+  await Bun.write(join(distDir, `${fileNameOf(path)}.br`), brotliCompressSync(content, { params }))
 }
 
-/** Last, so that a server which runs from the sources never misses a file. */
+/** Runs last, so that a server running from the sources always finds its files. */
 async function removeStale(paths: readonly string[]): Promise<void> {
-  const current = new Set(paths.flatMap((path) => [fileOf(path), `${fileOf(path)}.br`]))
-  for (const file of await readdir(dist)) {
-    if (!current.has(file)) await rm(join(dist, file))
+  const current = new Set(paths.flatMap((path) => [fileNameOf(path), `${fileNameOf(path)}.br`]))
+  for (const file of await readdir(distDir)) {
+    if (!current.has(file)) await rm(join(distDir, file))
   }
 }
 

@@ -1,29 +1,31 @@
-// The store alone, in a process of its own: `bare-store.ts SECONDS`. Each command appends an event
-// with private data, takes a claim, and writes a state and a view row. Prints its figures as JSON.
+// Measures the store alone, in its own process: `bare-store.ts SECONDS`. Each command appends an
+// event with private data, adds a claim, and writes a state and a view row. Prints the figures as
+// JSON.
 import { statSync } from "node:fs"
 import { allAccounts, modules, openAccount } from "../../test/store/account.ts"
 import { temporaryFolder } from "../../test/support/latchkey.ts"
-import { openWorld } from "../../test/support/world.ts"
+import { openTestEnvironment } from "../../test/support/test-environment.ts"
 import { measure, watchLoop } from "./figure.ts"
 
 const seconds = Number(process.argv[2] ?? 60)
 const folder = temporaryFolder()
-const world = openWorld(modules, folder)
+const fixture = openTestEnvironment(modules, folder)
 const wal = `${folder.path}/latchkey.db-wal`
 let walMax = 0
-const sampling = setInterval(() => {
+const samplingTimer = setInterval(() => {
   walMax = Math.max(walMax, statSync(wal).size)
 }, 100)
-let next = 0
-const add = () => {
-  const id = `${1e9 + next++}`
-  return openAccount(world.cx(), id, { name: `name ${id}` })
+let nextId = 0
+const addAccount = () => {
+  const id = `${1e9 + nextId++}`
+  return openAccount(fixture.cx(), id, { name: `name ${id}` })
 }
 
-await measure(64, 1, add)
-const stall = watchLoop()
-const figures = await measure(64, seconds, add)
-console.log(JSON.stringify({ ...figures, stall: stall(), walMax }))
-clearInterval(sampling)
-if (world.store.all(world.cx(), allAccounts).length !== next) throw new Error("rows are missing")
-await world.close()
+await measure(64, 1, addAccount)
+const getLongestStall = watchLoop()
+const figures = await measure(64, seconds, addAccount)
+console.log(JSON.stringify({ ...figures, stall: getLongestStall(), walMax }))
+clearInterval(samplingTimer)
+if (fixture.store.all(fixture.cx(), allAccounts).length !== nextId)
+  throw new Error("rows are missing")
+await fixture.close()

@@ -1,16 +1,22 @@
-// The memory of a server over a day of light use: `bun scripts/bench/day.ts [--minutes N]
-// [--rest SECONDS] [--binary PATH]... [--svg FILE]`. The console is opened, 50 people sign in, 500
-// API calls and searches are made, evenly spread over N minutes (default 20); then nobody asks
-// anything for SECONDS (default 90). Each binary has a folder of its own, and all are asked the
-// same at the same time, so that they share what else the machine does.
+// Measures the memory of a server over a simulated day of light use: `bun scripts/bench/day.ts
+// [--minutes N] [--rest SECONDS] [--binary PATH]... [--svg FILE]`. Opens the console, signs in 50
+// users, and makes 500 API calls and searches, evenly spread over N minutes (default 20), then
+// pauses for SECONDS (default 90). Each binary has its own folder, and all get the same requests at
+// the same time, to be compared under the same load.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { basename, join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { parseArgs } from "node:util"
-import { openClient } from "../../test/reliability/house.ts"
-import { binary, freePort, setUp, start, temporaryFolder } from "../../test/support/latchkey.ts"
+import { openClient } from "../../test/reliability/server-folder.ts"
+import {
+  binary,
+  freePort,
+  setUp,
+  startLatchkey,
+  temporaryFolder,
+} from "../../test/support/latchkey.ts"
 import { graphOf } from "./day/graph.ts"
-import { type Operation, operationsOf } from "./day/operations.ts"
+import { listDayOperations, type Operation } from "./day/operations.ts"
 
 const { values } = parseArgs({
   options: {
@@ -24,11 +30,11 @@ const dayMs = Number(values.minutes) * 60_000
 const restMs = Number(values.rest) * 1000
 const sampleMs = Math.min(5000, Math.max(1000, dayMs / 120))
 
-/** One reading of smaps_rollup, in kB, and the minute that it is of. */
+/** One reading of smaps_rollup, in kB, with its time in minutes since the start. */
 type Sample = Readonly<Record<(typeof fields)[number], number>> & { readonly minute: number }
 const fields = ["Rss", "Pss", "Private_Dirty", "Anonymous", "Pss_File"] as const
 
-type Side = {
+type ServerUnderTest = {
   readonly name: string
   readonly pid: number
   readonly operations: readonly Operation[]
@@ -38,30 +44,31 @@ type Side = {
 }
 
 const folder = temporaryFolder()
-const sides: Side[] = []
+const servers: ServerUnderTest[] = []
 try {
-  for (const [at, program] of values.binary.entries()) sides.push(await open(program, at))
-  await day(sides)
-  for (const side of sides) report(side)
-  if (values.svg !== undefined) writeFileSync(values.svg, graph(sides))
+  for (const [index, program] of values.binary.entries())
+    servers.push(await startServer(program, index))
+  await runDay(servers)
+  for (const side of servers) report(side)
+  if (values.svg !== undefined) writeFileSync(values.svg, drawGraph(servers))
 } finally {
-  await Promise.all(sides.map(({ stop }) => stop()))
+  await Promise.all(servers.map(({ stop }) => stop()))
   folder.remove()
 }
 
-async function open(program: string, at: number): Promise<Side> {
-  const data = join(folder.path, `${at}`)
+async function startServer(program: string, index: number): Promise<ServerUnderTest> {
+  const data = join(folder.path, `${index}`)
   mkdirSync(data, { mode: 0o700 })
   const port = await freePort()
   const key = await setUp(data, `http://localhost:${port}`, program)
-  const server = await start({ data, port, program, args: ["--limits", "off"] })
+  const server = await startLatchkey({ data, port, program, args: ["--limits", "off"] })
   const pid = server.process.pid ?? 0
   const { stop } = server
   try {
     await sleep(1000)
-    const started = sampleOf(pid, 0)
-    const operations = await operationsOf(await openClient(server.url, key))
-    const name = values.binary.length === 1 ? "latchkey" : `${at + 1} ${basename(program)}`
+    const started = takeSample(pid, 0)
+    const operations = await listDayOperations(await openClient(server.url, key))
+    const name = values.binary.length === 1 ? "latchkey" : `${index + 1} ${basename(program)}`
     return { name, pid, operations, samples: [], started, stop }
   } catch (cause) {
     await stop()
@@ -69,21 +76,21 @@ async function open(program: string, at: number): Promise<Side> {
   }
 }
 
-/** The same operation on all sides, one after the other, each when it is its time. */
-async function day(all: readonly Side[]): Promise<void> {
+/** Runs each operation at its scheduled time, on one server after the other. */
+async function runDay(targets: readonly ServerUnderTest[]): Promise<void> {
   const began = performance.now()
   const sample = () => {
     const minute = (performance.now() - began) / 60_000
-    for (const { samples, pid } of all) samples.push(sampleOf(pid, minute))
+    for (const { samples, pid } of targets) samples.push(takeSample(pid, minute))
   }
   sample()
   const sampling = setInterval(sample, sampleMs)
   try {
-    const count = all[0]?.operations.length ?? 0
-    for (let at = 0; at < count; at++) {
-      const due = began + (at / count) * dayMs
+    const count = targets[0]?.operations.length ?? 0
+    for (let index = 0; index < count; index++) {
+      const due = began + (index / count) * dayMs
       await sleep(Math.max(0, due - performance.now()))
-      for (const { operations } of all) await operations[at]?.()
+      for (const { operations } of targets) await operations[index]?.()
     }
     await sleep(Math.max(0, began + dayMs - performance.now()))
     await sleep(restMs)
@@ -93,7 +100,7 @@ async function day(all: readonly Side[]): Promise<void> {
   }
 }
 
-function sampleOf(pid: number, minute: number): Sample {
+function takeSample(pid: number, minute: number): Sample {
   const text = readFileSync(`/proc/${pid}/smaps_rollup`, "utf8")
   const kilobytes = (field: string) =>
     Number(new RegExp(`^${field}:\\s+(\\d+)`, "m").exec(text)?.[1] ?? 0)
@@ -101,13 +108,13 @@ function sampleOf(pid: number, minute: number): Sample {
   return { Rss, Pss, Private_Dirty, Anonymous, Pss_File, minute }
 }
 
-function report({ name, pid, samples, started }: Side): void {
+function report({ name, pid, samples, started }: ServerUnderTest): void {
   const dayMinutes = dayMs / 60_000
   const working = samples.filter(({ minute }) => minute <= dayMinutes)
   const minuteLater = samples.findLast(({ minute }) => minute <= dayMinutes + 1)
   const rows = [
     ["after the start", started],
-    ["highest of the day", working.toSorted((one, other) => other.Rss - one.Rss)[0]],
+    ["peak of the day", working.toSorted((one, other) => other.Rss - one.Rss)[0]],
     ["end of the day", working.at(-1)],
     ["after a minute of rest", minuteLater],
     ["at the end", samples.at(-1)],
@@ -119,16 +126,16 @@ function report({ name, pid, samples, started }: Side): void {
     const cells = fields.map((field) => megabytes(sample[field]).padStart(15))
     console.log(`${what.padEnd(24)}${cells.join("")}`)
   }
-  console.log(`resident by mapping: ${mappings(pid)}`)
+  console.log(`resident by mapping: ${formatMappings(pid)}`)
 }
 
 /** Resident MB of the binary's own segments, of anonymous memory, and of other files. */
-function mappings(pid: number): string {
+function formatMappings(pid: number): string {
   const sums = new Map<string, number>()
   let name = ""
   for (const line of readFileSync(`/proc/${pid}/smaps`, "utf8").split("\n")) {
     const head = /^[0-9a-f]+-[0-9a-f]+ (\S{4}) \S+ \S+ \d+ *(.*)$/.exec(line)
-    if (head) name = kindOf(head[1] ?? "", head[2] ?? "")
+    if (head) name = mappingKindOf(head[1] ?? "", head[2] ?? "")
     const resident = /^Rss:\s+(\d+)/.exec(line)?.[1]
     if (resident) sums.set(name, (sums.get(name) ?? 0) + Number(resident))
   }
@@ -138,18 +145,18 @@ function mappings(pid: number): string {
     .join(", ")
 }
 
-function kindOf(rights: string, file: string): string {
+function mappingKindOf(rights: string, file: string): string {
   if (file.startsWith("/")) {
     const isProgram = values.binary.some((program) => file.endsWith(basename(program)))
     if (!isProgram) return "other files"
     if (rights.includes("x")) return "runtime code"
-    return rights.includes("w") ? "our code and data" : "runtime constants"
+    return rights.includes("w") ? "Latchkey code and data" : "runtime constants"
   }
   return rights.includes("x") ? "compiled code" : "anonymous"
 }
 
-function graph(all: readonly Side[]): string {
-  const lines = all.flatMap(({ name, samples }) =>
+function drawGraph(targets: readonly ServerUnderTest[]): string {
+  const lines = targets.flatMap(({ name, samples }) =>
     (["Rss", "Pss"] as const).map((field) => ({
       name: `${name}: ${field}`,
       points: samples.map((each) => [each.minute, (each[field] * 1024) / 1e6]),

@@ -1,96 +1,108 @@
-// Searches of events: `bun scripts/bench/events.ts [EVENTS] [SEARCHES]`. A store is filled as by a
-// few years of use, and asked for every combination of filters, in both orders, for first pages and
-// far ones; the first search of all, and those while the index is made, are told apart.
+// Measures event searches: `bun scripts/bench/events.ts [EVENTS] [SEARCHES]`. Fills a store with
+// the equivalent of a few years of use, and runs every combination of filters in both orders, for
+// first and later pages. The very first search and those during index creation are reported
+// separately.
 import { aggregate, type Event, type EventFilter } from "../../src/store/index.ts"
-import { openWorld } from "../../test/support/world.ts"
+import { openTestEnvironment } from "../../test/support/test-environment.ts"
 
 const [events, searches] = [Number(process.argv[2] ?? 1_000_000), Number(process.argv[3] ?? 2000)]
 const words = ["added", "changed", "ended", "rarely.added", "rarely.ended"]
-const kinds = ["person", "visit", "grant"].map((stream) =>
+const aggregates = ["person", "visit", "grant"].map((stream) =>
   aggregate<Event<string, { said: string }>, object>({
     stream,
     initial: {},
     evolve: Object.fromEntries(words.map((word) => [`${stream}.${word}`, (state) => state])),
   }),
 )
-const eventsOfOne = 8
-/** In ms, between two streams. */
-const apart = 240_000
+const eventsPerStream = 8
+/** Milliseconds between two streams. */
+const intervalMs = 240_000
 
-const world = openWorld({ aggregates: kinds, views: [] })
-const { store, clock } = world
-const began = clock.now()
-await fill()
+const fixture = openTestEnvironment({ aggregates: aggregates, views: [] })
+const { store, clock } = fixture
+const startTime = clock.now()
+await fillStore()
 
-const random = (below: number) => Math.floor(Math.random() * below)
-const some = <T>(...list: readonly [T, ...T[]]): T => list[random(list.length)] ?? list[0]
-const kind = () => some("person", "visit", "grant")
-const span = () => {
-  const since = began + random((events / eventsOfOne) * apart)
-  return { since, until: since + some(3_600_000, 86_400_000, 30 * 86_400_000) }
+const randomBelow = (limit: number) => Math.floor(Math.random() * limit)
+const pick = <T>(...list: readonly [T, ...T[]]): T => list[randomBelow(list.length)] ?? list[0]
+const pickStream = () => pick("person", "visit", "grant")
+const randomPeriod = () => {
+  const since = startTime + randomBelow((events / eventsPerStream) * intervalMs)
+  return { since, until: since + pick(3_600_000, 86_400_000, 30 * 86_400_000) }
 }
-const parts: readonly (() => EventFilter)[] = [
-  () => ({ types: some([`${kind()}.changed`], [`${kind()}.rarely.added`], ["never.written"]) }),
-  () => ({ streams: [kind()] }),
-  () => ({ editor: editorOf() }),
-  () => ({ owner: `org${random(50)}` }),
-  span,
-  () => ({ ids: [`${random(events / eventsOfOne)}`] }),
+const filters: readonly (() => EventFilter)[] = [
+  () => ({
+    types: pick([`${pickStream()}.changed`], [`${pickStream()}.rarely.added`], ["never.written"]),
+  }),
+  () => ({ streams: [pickStream()] }),
+  () => ({ editor: pickEditor() }),
+  () => ({ owner: `org${randomBelow(50)}` }),
+  randomPeriod,
+  () => ({ ids: [`${randomBelow(events / eventsPerStream)}`] }),
 ]
 
-const cold = await timed({ types: ["person.rarely.ended"], editor: "nobody" })
+const coldMs = await measureSearch({ types: ["person.rarely.ended"], editor: "nobody" })
 const meanwhile: number[] = []
 for (const end = performance.now() + 20_000; performance.now() < end; ) {
-  meanwhile.push(await timed({ types: ["person.rarely.ended"], editor: "nobody" }))
+  meanwhile.push(await measureSearch({ types: ["person.rarely.ended"], editor: "nobody" }))
 }
 const times: { readonly time: number; readonly what: string }[] = []
 for (let count = 0; count < searches; count++) {
-  const chosen = parts.filter(() => Math.random() < 0.4)
+  const chosen = filters.filter(() => Math.random() < 0.4)
   const filter: EventFilter = Object.assign({}, ...chosen.map((part) => part()))
-  times.push({ time: await timed(filter), what: Object.keys(filter).join(" and ") })
+  times.push({ time: await measureSearch(filter), what: Object.keys(filter).join(" and ") })
 }
-await world.close()
+await fixture.close()
 
 const sorted = times.toSorted((a, b) => a.time - b.time)
-const at = (part: number) => sorted[Math.floor((sorted.length - 1) * part)]
-const ms = (time = 0) => `${time.toFixed(1)} ms`
-console.log(`${events} events; the first search ${ms(cold)}, the worst of those`)
-console.log(`while the index was made ${ms(Math.max(...meanwhile))}; ${searches} after that:`)
-console.log(`median ${ms(at(0.5)?.time)}, 99th percentile ${ms(at(0.99)?.time)},`)
-console.log(`worst ${ms(at(1)?.time)} (by ${at(1)?.what})`)
+const percentile = (part: number) => sorted[Math.floor((sorted.length - 1) * part)]
+const formatMs = (time = 0) => `${time.toFixed(1)} ms`
+console.log(`${events} events; first search ${formatMs(coldMs)}, slowest search`)
+console.log(
+  `during index creation ${formatMs(Math.max(...meanwhile))}; ${searches} searches after that:`,
+)
+console.log(
+  `median ${formatMs(percentile(0.5)?.time)}, 99th percentile ${formatMs(percentile(0.99)?.time)},`,
+)
+console.log(`maximum ${formatMs(percentile(1)?.time)} (by ${percentile(1)?.what})`)
 
-/** A page of what is like that. */
-async function timed(filter: EventFilter): Promise<number> {
-  const page = { asc: Math.random() < 0.3, limit: some(20, 100, 1000) }
-  const from = Math.random() < 0.3 ? random(events) : undefined
+/** Reads one page of matching events; returns the milliseconds. */
+async function measureSearch(filter: EventFilter): Promise<number> {
+  const page = { asc: Math.random() < 0.3, limit: pick(20, 100, 1000) }
+  const from = Math.random() < 0.3 ? randomBelow(events) : undefined
   const started = performance.now()
-  await store.events(world.cx(), { ...filter, ...page, from })
+  await store.events(fixture.cx(), { ...filter, ...page, from })
   return performance.now() - started
 }
 
-/** A few people do most of what happens. */
-function editorOf(): string {
+/** A few users cause most events. */
+function pickEditor(): string {
   return `user${Math.floor(Math.random() ** 4 * 20_000)}`
 }
 
-async function fill(): Promise<void> {
-  const said = "x".repeat(160)
-  for (let stream = 0; stream < events / eventsOfOne; ) {
-    const steps: Promise<unknown>[] = []
-    for (const end = stream + 500; stream < end; stream++) {
-      const of = kinds[stream % kinds.length]
-      if (!of) throw new Error("there are no kinds")
-      const drafts = Array.from({ length: eventsOfOne }, (_, event) => {
+async function fillStore(): Promise<void> {
+  const detail = "x".repeat(160)
+  for (let stream = 0; stream < events / eventsPerStream; ) {
+    const writes: Promise<unknown>[] = []
+    for (const lastTime = stream + 500; stream < lastTime; stream++) {
+      const of = aggregates[stream % aggregates.length]
+      if (!of) throw new Error("there are no aggregates")
+      const drafts = Array.from({ length: eventsPerStream }, (_, event) => {
         const word = stream % 700 === event ? words[3 + (event % 2)] : words[event % 3]
-        return { type: `${of.stream}.${word}`, data: { said } }
+        return { type: `${of.stream}.${word}`, data: { said: detail } }
       })
-      clock.advance(apart)
-      const caller = { kind: "user", userId: editorOf(), orgId: "org1", clientId: "bench" } as const
-      const [cx, id] = [world.cx({ caller }), `${stream}`]
-      steps.push(
+      clock.advance(intervalMs)
+      const caller = {
+        kind: "user",
+        userId: pickEditor(),
+        orgId: "org1",
+        clientId: "bench",
+      } as const
+      const [cx, id] = [fixture.cx({ caller }), `${stream}`]
+      writes.push(
         store.transact(cx, (tx) => tx.append(of, id, drafts, `org${id.length + (stream % 50)}`)),
       )
     }
-    await Promise.all(steps)
+    await Promise.all(writes)
   }
 }

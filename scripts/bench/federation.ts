@@ -1,20 +1,21 @@
-// What federation costs us: `bun scripts/bench/federation.ts [TIMES]`, in a quiet minute. The time
-// of the processor that a sign-in with a provider takes, from the press of the button to the code
-// of the application, and a response to an application that speaks SAML; then both among 500
-// applications. The peer's part is not counted, and RSA is told apart: it runs off the loop.
+// Measures the cost of federation: `bun scripts/bench/federation.ts [TIMES]`, on an idle machine.
+// Prints the CPU time of a sign-in through a provider, from the click on its button to the
+// authorization code, and of a SAML response to an application, each alone and with 500
+// applications. The work of the peer is excluded. RSA is reported separately, because it runs
+// outside the event loop.
 import { sign, verify } from "node:crypto"
 import { availableParallelism, loadavg } from "node:os"
 import { systemRandom } from "../../src/kernel/crypto/random.ts"
 import type { Outside } from "../../src/kernel/port/outbound.ts"
-import { answerOf, authorizePath } from "../../test/oauth/provider.ts"
-import { authnRequest, redirectPath } from "../../test/saml/asking.ts"
+import { authorizePath, responseOf } from "../../test/oauth/provider.ts"
 import {
-  askedBy,
-  assertionFor,
+  createAssertion,
+  createResponse,
   idpMetadata,
-  responseFor,
-  signedXml,
+  parseRedirect,
+  signXml,
 } from "../../test/saml/identity-provider.ts"
+import { authnRequest, redirectPath } from "../../test/saml/requests.ts"
 import {
   addServiceProvider,
   createKey,
@@ -23,12 +24,12 @@ import {
   pemOf,
 } from "../../test/saml/service-provider.ts"
 import { addOidc, addSaml, type Browser, newBrowser } from "../../test/saml/upstream.ts"
-import { nowhere } from "../../test/support/outside.ts"
+import { unreachableOutside } from "../../test/support/outside.ts"
 import { openUpstream, upstreamIssuer } from "../../test/support/upstream.ts"
 
-const times = Number(process.argv[2] ?? 300)
+const repetitions = Number(process.argv[2] ?? 300)
 const applications = 500
-const bound = 3
+const limitMs = 3
 const ada = {
   sub: "ada-2",
   preferred_username: "ada2",
@@ -37,11 +38,11 @@ const ada = {
   email: "ada2@example.com",
   email_verified: true,
 }
-const opened = await openSamlProvider()
-// Tests have random bytes that are hashed, the same in each run: a server has the system's.
-const provider: typeof opened = {
-  ...opened,
-  send: (path, init, more) => opened.send(path, init, { random: systemRandom, ...more }),
+const testProvider = await openSamlProvider()
+// Tests use deterministic random bytes; a server uses the system's, which cost less.
+const provider: typeof testProvider = {
+  ...testProvider,
+  send: (path, init, more) => testProvider.send(path, init, { random: systemRandom, ...more }),
 }
 try {
   console.log(`load ${loadavg()[0]?.toFixed(1)} on ${availableParallelism()} cores`)
@@ -52,27 +53,30 @@ try {
   const oidc = await addOidc(provider, upstreamIssuer)
   const upstream = await openUpstream()
   const [signing, checking] = rsaTimes()
-  const respond = await responder()
-  // Unmeasured: the first of each kind have code to read, and to have compiled.
+  const sendResponse = await createResponder()
+  // Warm up: the first runs also load and compile code.
   for (const each of [samlSignIns, oidcSignIns, responses, samlSignIns, samlSignIns]) await each()
-  await all("")
+  await measureAll("")
   for (let at = 0; at < applications; at++) {
     await addServiceProvider(provider, { entityId: `https://sp${at}.example.com` })
   }
-  await all(` among ${applications} applications`)
+  await measureAll(` among ${applications} applications`)
 
-  async function all(where: string): Promise<void> {
-    // Of a sign-in by SAML we sign the request and check the response; by OpenID Connect we check
-    // the id_token. A response to an application has two signatures, and its page none.
-    tell(`a sign-in by SAML${where}`, await samlSignIns(), signing + checking)
-    tell(`a sign-in by OpenID Connect${where}`, await oidcSignIns(), checking)
-    tell(`a SAML response${where}`, await responses(), 2 * signing)
+  async function measureAll(suffix: string): Promise<void> {
+    // In a SAML sign-in, Latchkey signs the request and verifies the response; in OpenID Connect,
+    // it verifies the ID token. A SAML response to an application has two signatures.
+    printResult(`SAML sign-in${suffix}`, await samlSignIns(), signing + checking)
+    printResult(`OpenID Connect sign-in${suffix}`, await oidcSignIns(), checking)
+    printResult(`SAML response${suffix}`, await responses(), 2 * signing)
   }
 
-  /** Browsers on the first page, each with the address of the button. */
-  async function begun(idpId: string, outside: Outside = nowhere): Promise<readonly Begun[]> {
+  /** Opens the sign-in page in new browsers; returns each with the URL of the provider's button. */
+  async function startSignIns(
+    idpId: string,
+    outside: Outside = unreachableOutside,
+  ): Promise<readonly StartedSignIn[]> {
     return Promise.all(
-      Array.from({ length: times }, async () => {
+      Array.from({ length: repetitions }, async () => {
         const browser = newBrowser(provider, outside)
         const { page } = await browser.go(authorizePath(client.id))
         const hrefs = [...page.matchAll(/href="([^"]*externalidp[^"]*)"/g)]
@@ -82,78 +86,82 @@ try {
     )
   }
 
-  /** What the peer does stands between two measurements, with the garbage that it leaves. */
+  /** The work of the peer runs between the two measurements, including garbage collection. */
   async function samlSignIns(): Promise<number> {
-    const browsers = await begun(saml)
-    const there = await measured(browsers, ({ browser, href }) => browser.go(href))
+    const browsers = await startSignIns(saml)
+    const outbound = await measureEach(browsers, ({ browser, href }) => browser.go(href))
     const now = provider.clock.now()
-    const brought = there.answers.map(({ path }, at) => {
-      const asked = askedBy(path)
-      const xml = responseFor(asked, now, signedXml(assertionFor(asked, now), { by: key }))
+    const responsePosts = outbound.answers.map(({ path }, at) => {
+      const samlRequest = parseRedirect(path)
+      const xml = createResponse(
+        samlRequest,
+        now,
+        signXml(createAssertion(samlRequest, now), { by: key }),
+      )
       const SAMLResponse = Buffer.from(xml).toString("base64")
-      const body = new URLSearchParams({ SAMLResponse, RelayState: asked.relayState })
-      return { browser: browsers[at]?.browser, path: new URL(asked.acs).pathname, body }
+      const body = new URLSearchParams({ SAMLResponse, RelayState: samlRequest.relayState })
+      return { browser: browsers[at]?.browser, path: new URL(samlRequest.acs).pathname, body }
     })
     Bun.gc(true)
-    const back = await measured(brought, async ({ browser, path, body }) => {
+    const inbound = await measureEach(responsePosts, async ({ browser, path, body }) => {
       const answer = await provider.send(path, { method: "POST", body })
       const end = await browser?.go(answer.headers.get("location") ?? "")
-      if (!end || !answerOf(end).code) throw new Error("nobody was signed in")
+      if (!end || !responseOf(end).code) throw new Error("sign-in failed")
     })
-    return there.median + back.median
+    return outbound.median + inbound.median
   }
 
   async function oidcSignIns(): Promise<number> {
-    let theirs = 0
+    let peerMs = 0
     const outside: Outside = {
-      ...nowhere,
+      ...unreachableOutside,
       send: async (request) => {
-        const from = used()
+        const from = cpuMs()
         const answer = await upstream.outside.send(request)
-        theirs += used() - from
+        peerMs += cpuMs() - from
         return answer
       },
     }
-    const peer = () => theirs
-    const browsers = await begun(oidc, outside)
-    const there = await measured(browsers, ({ browser, href }) => browser.go(href), peer)
-    const ways = there.answers.map(({ path }, at) => ({
+    const peer = () => peerMs
+    const browsers = await startSignIns(oidc, outside)
+    const outbound = await measureEach(browsers, ({ browser, href }) => browser.go(href), peer)
+    const callbacks = outbound.answers.map(({ path }, at) => ({
       browser: browsers[at]?.browser,
       path: upstream.signIn(path, ada),
     }))
     Bun.gc(true)
-    const work = async ({ browser, path }: (typeof ways)[number]) => {
+    const work = async ({ browser, path }: (typeof callbacks)[number]) => {
       const end = await browser?.go(path)
-      if (!end || !answerOf(end).code) throw new Error("nobody was signed in")
+      if (!end || !responseOf(end).code) throw new Error("sign-in failed")
     }
-    const back = await measured(ways, work, peer)
-    return there.median + back.median
+    const inbound = await measureEach(callbacks, work, peer)
+    return outbound.median + inbound.median
   }
 
   async function responses(): Promise<number> {
-    const paths = Array.from({ length: times }, () => redirectPath(authnRequest()))
-    return (await measured(paths, respond)).median
+    const paths = Array.from({ length: repetitions }, () => redirectPath(authnRequest()))
+    return (await measureEach(paths, sendResponse)).median
   }
 
-  /** A browser that somebody is signed in to, which an application asks again and again. */
-  async function responder(): Promise<(path: string) => Promise<void>> {
+  /** Returns a function that requests a SAML response in a browser with a session. */
+  async function createResponder(): Promise<(path: string) => Promise<void>> {
     const browser = newBrowser(provider)
     await provider.addPerson("pat")
     await browser.signIn(redirectPath(authnRequest()), "pat")
     return async (path) => {
       const { page } = await browser.go(path)
-      if (!messageIn(page).includes("status:Success")) throw new Error("there was no response")
+      if (!messageIn(page).includes("status:Success")) throw new Error("no SAML response")
     }
   }
 
-  /** What the signatures themselves take, in milliseconds. */
+  /** CPU milliseconds of one RSA signature and of one verification. */
   function rsaTimes(): readonly [signing: number, checking: number] {
     const bytes = Buffer.alloc(2000, 1)
     const signature = sign("sha256", bytes, key.privatePem)
     const timed = (work: () => unknown) => {
-      const from = used()
-      for (let at = 0; at < times; at++) work()
-      return (used() - from) / times
+      const from = cpuMs()
+      for (let at = 0; at < repetitions; at++) work()
+      return (cpuMs() - from) / repetitions
     }
     const certificate = pemOf(key.certificate)
     return [
@@ -165,36 +173,36 @@ try {
   await provider.close()
 }
 
-type Begun = { readonly browser: Browser; readonly href: string }
+type StartedSignIn = { readonly browser: Browser; readonly href: string }
 
-/** The time that the processor has worked for this process, with its threads, in milliseconds. */
-function used(): number {
+/** CPU milliseconds of this process with all its threads. */
+function cpuMs(): number {
   const { user, system } = process.cpuUsage()
   return (user + system) / 1000
 }
 
-/** Does a piece of work for each, one after the other; `peer` is how long others have worked. */
-async function measured<Thing, Answer>(
-  things: readonly Thing[],
-  work: (thing: Thing) => Promise<Answer>,
+/** Processes the items one after the other; `peer` returns the milliseconds to subtract. */
+async function measureEach<Item, Result>(
+  items: readonly Item[],
+  work: (item: Item) => Promise<Result>,
   peer: () => number = () => 0,
-): Promise<{ readonly answers: readonly Answer[]; readonly median: number }> {
-  const answers: Answer[] = []
+): Promise<{ readonly answers: readonly Result[]; readonly median: number }> {
+  const answers: Result[] = []
   const taken: number[] = []
-  for (const thing of things) {
-    const from = used() - peer()
-    answers.push(await work(thing))
-    taken.push(used() - peer() - from)
+  for (const item of items) {
+    const from = cpuMs() - peer()
+    answers.push(await work(item))
+    taken.push(cpuMs() - peer() - from)
   }
   const median = taken.sort((a, b) => a - b)[Math.floor(taken.length / 2)] ?? 0
   return { answers, median }
 }
 
-function tell(what: string, took: number, rsa: number): void {
-  const beyond = took - rsa
-  const verdict = beyond <= bound ? "within" : "MISSES"
+function printResult(what: string, took: number, rsa: number): void {
+  const withoutRsa = took - rsa
+  const verdict = withoutRsa <= limitMs ? "within" : "MISSES"
   console.log(
-    `${what}: ${took.toFixed(2)} ms, ${rsa.toFixed(2)} of it RSA, ${beyond.toFixed(2)} beyond; ` +
-      `${verdict} ${bound} ms`,
+    `${what}: ${took.toFixed(2)} ms, ${rsa.toFixed(2)} of it RSA, ${withoutRsa.toFixed(2)} ` +
+      `without; ${verdict} ${limitMs} ms`,
   )
 }

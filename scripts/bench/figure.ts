@@ -1,18 +1,20 @@
-/** Latencies of one run, and how many it was a second. */
+/** Latencies of one run in milliseconds, and the calls per second. */
 export type Figures = {
   readonly perSecond: number
   readonly p50: number
   readonly p99: number
-  readonly worst: number
+  readonly max: number
 }
 
-/** Calls `work` from `callers` at once for so long, and takes the time of every call. */
+/**
+ * Runs `work` from `callers` concurrent loops for `seconds`, and records the latency of every call.
+ */
 export async function measure(
   callers: number,
   seconds: number,
   work: () => Promise<unknown>,
 ): Promise<Figures> {
-  const times = recorder()
+  const times = createRecorder()
   const started = performance.now()
   const end = started + seconds * 1000
   const caller = async () => {
@@ -25,12 +27,17 @@ export async function measure(
   await Promise.all(Array.from({ length: callers }, caller))
   const elapsed = (performance.now() - started) / 1000
   const sorted = times.sorted()
-  const at = (part: number) => sorted[Math.floor((sorted.length - 1) * part)] ?? 0
-  return { perSecond: sorted.length / elapsed, p50: at(0.5), p99: at(0.99), worst: at(1) }
+  const percentile = (fraction: number) => sorted[Math.floor((sorted.length - 1) * fraction)] ?? 0
+  return {
+    perSecond: sorted.length / elapsed,
+    p50: percentile(0.5),
+    p99: percentile(0.99),
+    max: percentile(1),
+  }
 }
 
-/** Keeps numbers in blocks: an array that grows is copied, which would be a stall of our own. */
-function recorder() {
+/** Stores numbers in blocks: growing one array would copy it and stall the event loop. */
+function createRecorder() {
   const blocks: Float64Array[] = []
   let used = blockSize
   return {
@@ -44,9 +51,9 @@ function recorder() {
     },
     sorted: () => {
       const all = new Float64Array(Math.max(0, blocks.length * blockSize - (blockSize - used)))
-      for (const [at, block] of blocks.entries()) {
-        const filled = at === blocks.length - 1 ? block.subarray(0, used) : block
-        all.set(filled, at * blockSize)
+      for (const [percentile, block] of blocks.entries()) {
+        const filled = percentile === blocks.length - 1 ? block.subarray(0, used) : block
+        all.set(filled, percentile * blockSize)
       }
       return all.sort()
     },
@@ -55,7 +62,9 @@ function recorder() {
 
 const blockSize = 65_536
 
-/** How long the event loop was kept at most, in milliseconds, until it is asked. */
+/**
+ * Starts watching the event loop; the returned function stops and returns the longest stall in ms.
+ */
 export function watchLoop(): () => number {
   let longest = 0
   let last = performance.now()

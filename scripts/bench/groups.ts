@@ -4,18 +4,18 @@
 // after, and measures how long the event loop is kept while 10,000 memberships change. One process
 // and a temporary folder; both halves of each comparison are from the same run.
 import { decodeJwt } from "jose"
-import { addGroupAuthorization, rolesHeld } from "../../src/domain/authorization/index.ts"
+import { addGroupAuthorization, listRolesByOrg } from "../../src/domain/authorization/index.ts"
 import {
   addToGroup,
+  addUserToGroup,
   createGroup,
   deleteGroup,
-  enterGroup,
   removeFromGroup,
 } from "../../src/domain/group/index.ts"
 import { addRoles, createProject } from "../../src/domain/project/index.ts"
 import { addUser } from "../../src/domain/user/index.ts"
 import type { Transaction } from "../../src/store/index.ts"
-import { addRobot } from "../../test/oauth/clients.ts"
+import { addServiceAccount } from "../../test/oauth/clients.ts"
 import { openProvider } from "../../test/oauth/provider.ts"
 import { measure } from "./figure.ts"
 
@@ -24,7 +24,7 @@ const seconds = 5
 const robotCount = 100
 const moved = Math.min(users, 10_000)
 
-type Robot = Awaited<ReturnType<typeof addRobot>>
+type Robot = Awaited<ReturnType<typeof addServiceAccount>>
 
 const provider = await openProvider()
 const cx = provider.cx()
@@ -33,8 +33,9 @@ const projectId = "wiki"
 await createProject(cx, projectId, { orgId, name: "Wiki", projectRoleAssertion: true })
 await addRoles(cx, projectId, [{ key: "editor", displayName: "Editor" }])
 const robots: Robot[] = []
-for (let count = 0; count < robotCount; count++) robots.push(await addRobot(provider, "jwt"))
-const inAll = await addRobot(provider, "jwt")
+for (let count = 0; count < robotCount; count++)
+  robots.push(await addServiceAccount(provider, "jwt"))
+const inAll = await addServiceAccount(provider, "jwt")
 await inSteps(users, (tx, at) => {
   const machine = { kind: "machine", name: "Robot", accessTokenType: "bearer" } as const
   addUser(tx, `u${at}`, { ...machine, orgId, userName: `u${at}` })
@@ -49,17 +50,17 @@ row("token without groups", before.p50)
 for (let at = 0; at < groups; at++) {
   await createGroup(cx, `g${at}`, { orgId, name: `Group ${at}`, description: "" })
 }
-await inSteps(users, (tx, at) => enterGroup(tx, `g${at % groups}`, `u${at}`))
-await inSteps(groups, (tx, at) => enterGroup(tx, `g${at}`, inAll.userId))
+await inSteps(users, (tx, at) => addUserToGroup(tx, `g${at % groups}`, `u${at}`))
+await inSteps(groups, (tx, at) => addUserToGroup(tx, `g${at}`, inAll.userId))
 await inSteps(robotCount, (tx, at) => {
-  enterGroup(tx, `g${(at * 10) % groups}`, robots[at]?.userId ?? "")
+  addUserToGroup(tx, `g${(at * 10) % groups}`, robots[at]?.userId ?? "")
 })
 await inSteps(groups / 10, (tx, at) => {
   const given = { groupId: `g${at * 10}`, projectId, orgId, roleKeys: ["editor"] }
   addGroupAuthorization(tx, `a${at}`, given)
 })
 for (const { userId } of [inAll, ...robots]) {
-  if (rolesHeld(cx, userId, projectId).length !== 1) throw new Error("a group gives no role")
+  if (listRolesByOrg(cx, userId, projectId).length !== 1) throw new Error("a group gives no role")
 }
 if (!JSON.stringify(decodeJwt(await issue(inAll))).includes("editor")) throw new Error("no claim")
 
@@ -103,7 +104,7 @@ async function afterChange(userId: string): Promise<number> {
     if (turn % 2 === 0) await addToGroup(cx, change.groupId, { ...change, confirmed: [] })
     else await removeFromGroup(cx, change.groupId, change.userIds)
     const started = performance.now()
-    rolesHeld(cx, userId, projectId)
+    listRolesByOrg(cx, userId, projectId)
     times.push(performance.now() - started)
   }
   return times.toSorted((a, b) => a - b)[times.length / 2] ?? 0

@@ -1,31 +1,32 @@
-// What a busy week leaves behind: `bun scripts/bench/growth.ts [DAYS] [SCALE]`. The clock is a
-// simulated one, and one token stands for SCALE of them; what tokens are asked for by is a mix of
-// a thousand a second. Every hour the pruner runs, every day is a line. Writes a temporary folder.
+// Measures how much data a busy week leaves: `bun scripts/bench/growth.ts [DAYS] [SCALE]`. The
+// clock is simulated, and one token represents SCALE tokens. The grant types are mixed as in 1,000
+// token requests per second. The pruner runs every simulated hour; each day prints one line. Writes
+// a temporary folder.
 
-import { addRobot, basicOf } from "../../test/oauth/clients.ts"
+import { addServiceAccount, encodeBasic } from "../../test/oauth/clients.ts"
 import {
-  answerOf,
-  askToken,
   authorizePath,
   browserOf,
   codeFields,
   openProvider,
+  responseOf,
+  sendTokenRequest,
 } from "../../test/oauth/provider.ts"
-import { addMachine } from "../../test/oauth/service.ts"
+import { addMachine } from "../../test/oauth/service-account.ts"
 
 const [days = 7, scale = 40_000] = process.argv.slice(2).map(Number)
-const hour = 3_600_000
+const hourMs = 3_600_000
 
-/** Tokens a second of each kind, a thousand together. */
-const mix = { machine: 900, assertion: 40, refresh: 50, signIn: 10 } as const
-type Way = keyof typeof mix
+/** Token requests per second of each kind, 1,000 in total. */
+const ratePerKind = { machine: 900, assertion: 40, refresh: 50, signIn: 10 } as const
+type TokenKind = keyof typeof ratePerKind
 
 const provider = await openProvider()
 const { store, clock } = provider
 const grantTypes = ["authorization_code", "refresh_token"] as const
 const web = await provider.addClient({ grantTypes: [...grantTypes] })
-const as = `${web.id}:${web.secret}`
-const robot = await addRobot(provider, "jwt")
+const basicAuth = `${web.id}:${web.secret}`
+const robot = await addServiceAccount(provider, "jwt")
 const machine = await addMachine(provider)
 const people = await Promise.all(Array.from({ length: 20 }, (_, at) => addPerson(`p${at}`)))
 
@@ -34,38 +35,41 @@ async function addPerson(name: string) {
   return { name, refresh: "" }
 }
 
-let serial = 0
-const ways: Readonly<Record<Way, () => Promise<unknown>>> = {
+let nextSerial = 0
+const requests: Readonly<Record<TokenKind, () => Promise<unknown>>> = {
   machine: () =>
-    got({ grant_type: "client_credentials", scope: "openid" }, basicOf(robot.id, robot.secret)),
-  assertion: async () => got(await machine.fields({ jti: `${serial++}` })),
+    requestToken(
+      { grant_type: "client_credentials", scope: "openid" },
+      encodeBasic(robot.id, robot.secret),
+    ),
+  assertion: async () => requestToken(await machine.fields({ jti: `${nextSerial++}` })),
   refresh: async () => {
-    const person = people[serial++ % people.length]
+    const person = people[nextSerial++ % people.length]
     const fields = { grant_type: "refresh_token", refresh_token: person?.refresh ?? "" }
-    const { refresh_token } = await got(fields, as)
+    const { refresh_token } = await requestToken(fields, basicAuth)
     if (person) person.refresh = String(refresh_token)
   },
   signIn: async () => {
-    const person = people[serial++ % people.length]
+    const person = people[nextSerial++ % people.length]
     if (!person) return
     const path = authorizePath(web.id, { scope: "openid profile offline_access" })
-    const { code = "" } = answerOf(await browserOf(provider).signIn(path, person.name))
-    person.refresh = String((await got(codeFields(code), as)).refresh_token)
+    const { code = "" } = responseOf(await browserOf(provider).signIn(path, person.name))
+    person.refresh = String((await requestToken(codeFields(code), basicAuth)).refresh_token)
   },
 }
 
-async function got(fields: Readonly<Record<string, string>>, basic?: string) {
-  const { status, answer } = await askToken(provider, fields, basic)
+async function requestToken(fields: Readonly<Record<string, string>>, basic?: string) {
+  const { status, answer } = await sendTokenRequest(provider, fields, basic)
   if (status === 200) return answer
-  throw new Error(`no token, but ${JSON.stringify(answer)}`)
+  throw new Error(`no token: ${JSON.stringify(answer)}`)
 }
 
-type Row = { readonly stream: string; readonly events: number; readonly bytes: number }
+type StreamSize = { readonly stream: string; readonly events: number; readonly bytes: number }
 
-/** Events and states of every kind, by what is written of them. */
-const kinds = () =>
+/** Events and states by stream, with the approximate bytes of their rows. */
+const listStreams = () =>
   store.database
-    .query<Row, []>(
+    .query<StreamSize, []>(
       `SELECT name AS stream, count(*) AS events, sum(60 + length(id) + length(data)
          + ifnull(length(private), 0) + length(editor_user) + length(owner) + length(correlation)
          + ifnull((SELECT length(state) + 60 FROM state
@@ -75,79 +79,82 @@ const kinds = () =>
     )
     .all()
 
-const claims = () =>
+const countClaims = () =>
   store.database.query<{ count: number }, []>("SELECT count(*) AS count FROM claim").get()?.count
 
-/** Who is signed in, for as long as they are; and what an audit may ask. All else is passing. */
+/**
+ * Streams that exist as long as the session, and streams of the audit log. All others are
+ * temporary.
+ */
 const groups = { signedIn: ["oidc_session", "session", "user_agent"], audit: ["token"] } as const
 type Group = keyof typeof groups
 
 const groupOf = (stream: string): Group | undefined =>
   (["signedIn", "audit"] as const).find((group) => groups[group].some((each) => each === stream))
 
-const secondsEach = hour / 1000
-const before = new Map(kinds().map(({ stream, bytes }) => [stream, bytes]))
-for (const _ of people) await ways.signIn()
-const given: Record<Way, number> = { machine: 0, assertion: 0, refresh: 0, signIn: 0 }
-const due: Record<Way, number> = { machine: 0, assertion: 0, refresh: 0, signIn: 0 }
-const names = ["machine", "assertion", "refresh", "signIn"] as const
+const scaledSeconds = hourMs / 1000
+const initialBytes = new Map(listStreams().map(({ stream, bytes }) => [stream, bytes]))
+for (const _ of people) await requests.signIn()
+const issued: Record<TokenKind, number> = { machine: 0, assertion: 0, refresh: 0, signIn: 0 }
+const pending: Record<TokenKind, number> = { machine: 0, assertion: 0, refresh: 0, signIn: 0 }
+const tokenKinds = ["machine", "assertion", "refresh", "signIn"] as const
 
-console.log(
-  "day      tokens      signed in          audit        passing   claims, times the scale",
-)
+console.log("day      tokens     sessions          audit      temporary   claims × scale")
 for (let day = 1; day <= days; day++) {
   for (let hours = 0; hours < 24; hours++) {
-    for (const way of names) await give(way)
-    clock.advance(hour)
+    for (const kind of tokenKinds) await issue(kind)
+    clock.advance(hourMs)
     const now = clock.now()
-    const limits = { now, auditedBefore: now - 90 * 24 * hour, position: Number.MAX_SAFE_INTEGER }
+    const limits = { now, auditedBefore: now - 90 * 24 * hourMs, position: Number.MAX_SAFE_INTEGER }
     await store.prune({ ...limits, stopped: () => false })
   }
-  const of = (wanted: Group | undefined) =>
-    kinds()
-      .filter(({ stream }) => groupOf(stream) === wanted)
-      .reduce((sum, { stream, bytes }) => sum + bytes - (before.get(stream) ?? 0), 0)
-  const tokens = names.reduce((sum, way) => sum + given[way], 0)
+  const bytesIn = (requestedGroup: Group | undefined) =>
+    listStreams()
+      .filter(({ stream }) => groupOf(stream) === requestedGroup)
+      .reduce((sum, { stream, bytes }) => sum + bytes - (initialBytes.get(stream) ?? 0), 0)
+  const tokens = tokenKinds.reduce((sum, kind) => sum + issued[kind], 0)
   const sizes = ([...(["signedIn", "audit"] as const), undefined] as const).map((group) =>
-    size(of(group) * scale),
+    formatBytes(bytesIn(group) * scale),
   )
-  const cells = [`${day}`.padEnd(3), millions(tokens * scale), ...sizes]
-  console.log([...cells, `${claims()}`.padStart(9)].join(""))
+  const cells = [`${day}`.padEnd(3), formatMillions(tokens * scale), ...sizes]
+  console.log([...cells, `${countClaims()}`.padStart(9)].join(""))
 }
 
-/** As many as are due of this hour; what is left of one is due with the next. */
-async function give(way: Way): Promise<void> {
-  due[way] += (mix[way] * secondsEach) / scale
-  for (; due[way] >= 1; due[way]--) {
-    await ways[way]()
-    given[way]++
+/** Issues the tokens due in this hour; a fraction carries over to the next. */
+async function issue(kind: TokenKind): Promise<void> {
+  pending[kind] += (ratePerKind[kind] * scaledSeconds) / scale
+  for (; pending[kind] >= 1; pending[kind]--) {
+    await requests[kind]()
+    issued[kind]++
   }
 }
 
-console.log("\nkind                      events         bytes")
-for (const { stream, events, bytes } of kinds()) {
-  const grown = bytes - (before.get(stream) ?? 0)
-  if (grown > 0) console.log(`${stream.padEnd(22)}${`${events}`.padStart(10)}${size(grown)}`)
+console.log("\nstream                    events         bytes")
+for (const { stream, events, bytes } of listStreams()) {
+  const grown = bytes - (initialBytes.get(stream) ?? 0)
+  if (grown > 0) console.log(`${stream.padEnd(22)}${`${events}`.padStart(10)}${formatBytes(grown)}`)
 }
 
-console.log("\nwhat one token leaves, written just now")
-for (const way of names) {
-  const [from, start] = [total(), store.log.durable()]
-  for (let times = 0; times < 20; times++) await ways[way]()
+console.log("\nwhat one token has just written")
+for (const way of tokenKinds) {
+  const [from, start] = [totalBytes(), store.log.durable()]
+  for (let times = 0; times < 20; times++) await requests[way]()
   const events = (store.log.durable() - start) / 20
-  console.log(`${way.padEnd(22)}${events.toFixed(1)} events${size((total() - from) / 20)}`)
+  console.log(
+    `${way.padEnd(22)}${events.toFixed(1)} events${formatBytes((totalBytes() - from) / 20)}`,
+  )
 }
 await provider.close()
 
-function total(): number {
-  return kinds().reduce((sum, { bytes }) => sum + bytes, 0)
+function totalBytes(): number {
+  return listStreams().reduce((sum, { bytes }) => sum + bytes, 0)
 }
 
-function millions(count: number): string {
+function formatMillions(count: number): string {
   return `${(count / 1e6).toFixed(0)} M`.padStart(12)
 }
 
-function size(bytes: number): string {
+function formatBytes(bytes: number): string {
   const text = bytes < 1e5 ? `${bytes.toFixed(0)} B` : `${(bytes / 1e6).toFixed(1)} MB`
   return text.padStart(15)
 }

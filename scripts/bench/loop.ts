@@ -1,113 +1,116 @@
-// What the worst bodies cost the event loop of the compiled binary: `bun scripts/bench/loop.ts`.
-// A stall is seen from outside, by asking for something small all the time; with other guests on
-// the machine it may be theirs. What the thread of the loop has computed meanwhile is ours alone,
-// and a request that computes less can't have kept the loop for longer.
+// Measures how long the most expensive request bodies block the event loop of the compiled binary:
+// `bun scripts/bench/loop.ts`. A stall is measured from outside with small requests; on a shared
+// machine others can cause it. CPU time of the main thread is exact, and a request can't block the
+// loop longer than that.
 import { readFileSync } from "node:fs"
 import { connect as connectHttp2 } from "node:http2"
 import { connect as connectSocket } from "node:net"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { connect } from "../../test/acceptance/service.ts"
+import { type CostlyRequest, costlyRequests } from "../../test/support/costly-requests.ts"
 import {
   apiScope,
   freePort,
-  type Running,
+  type RunningServer,
   serviceToken,
   setUp,
-  start,
+  startLatchkey,
   temporaryFolder,
 } from "../../test/support/latchkey.ts"
-import { type Worst, worst } from "../../test/support/worst.ts"
 
-const tries = 3
-const aimMs = 50
+const attempts = 3
+const limitMs = 50
 
-async function measure(running: Running): Promise<void> {
+async function measure(running: RunningServer): Promise<void> {
   const token = await serviceToken(url, key, apiScope)
-  const ids = await idsOf(token)
-  const found: { row: Worst; answer: string; stall: number; computed: number }[] = []
-  for (const row of worst) {
-    const send = () => sent(running, { row, token, ids })
+  const ids = await createPlaceholders(token)
+  const results: { row: CostlyRequest; answer: string; stall: number; computed: number }[] = []
+  for (const row of costlyRequests) {
+    const send = () => sendRequest(running, { row, token, ids })
     const runs = []
-    for (let count = 0; count < tries; count++) runs.push(await watched(running, send))
+    for (let count = 0; count < attempts; count++) runs.push(await sendAndWatch(running, send))
     const stall = Math.min(...runs.map((run) => run.stall))
     const computed = Math.max(...runs.map((run) => run.computed))
-    found.push({ row, answer: runs[0]?.answer ?? "", stall, computed })
-    console.log(line(row, { stall, computed, answer: runs[0]?.answer ?? "" }))
+    results.push({ row, answer: runs[0]?.answer ?? "", stall, computed })
+    console.log(formatLine(row, { stall, computed, answer: runs[0]?.answer ?? "" }))
   }
-  const most = found.toSorted((a, b) => b.computed - a.computed)[0]
-  if (most) console.log(`\nthe worst, of at most ${aimMs} ms:\n${line(most.row, most)}`)
+  const slowest = results.toSorted((a, b) => b.computed - a.computed)[0]
+  if (slowest) console.log(`\nslowest, limit ${limitMs} ms:\n${formatLine(slowest.row, slowest)}`)
 }
 
-const line = (
-  { decoder, what, as }: Worst,
+const formatLine = (
+  { decoder, what, as }: CostlyRequest,
   { stall, computed, answer }: { stall: number; computed: number; answer: string },
 ) =>
   [
     `${decoder}, ${what} (${as})`.padEnd(58),
     `stall ${stall.toFixed(0)} ms`.padStart(16),
-    `computed ${computed.toFixed(1)} ms`.padStart(20),
+    `CPU ${computed.toFixed(1)} ms`.padStart(20),
     `  ${answer.slice(0, 40).replaceAll(/\s+/g, " ")}`,
   ].join("")
 
-/** What stands for the name of each in a body. */
-type Ids = Readonly<Record<"$project" | "$org" | "$user", string>>
+/** The values of the placeholders in a body. */
+type PlaceholderValues = Readonly<Record<"$project" | "$org" | "$user", string>>
 
-async function idsOf(token: string): Promise<Ids> {
+async function createPlaceholders(token: string): Promise<PlaceholderValues> {
   const ask = async (name: string, request: object) =>
     (await connect(url, name, { request, token })).body
   const [org] = (await ask("ListOrganizations", {})).result
   const [user] = (await ask("ListUsers", {})).result
-  const made = await ask("core.project.v2.ProjectService/CreateProject", {
+  const project_ = await ask("core.project.v2.ProjectService/CreateProject", {
     organizationId: org.id,
     name: "worst",
   })
-  return { $project: made.projectId, $org: org.id, $user: user.userId }
+  return { $project: project_.projectId, $org: org.id, $user: user.userId }
 }
 
-let sendings = 0
+let nextFresh = 0
 
-/** Puts in the ids, and for $fresh what is another each time. */
-const filledIn = (body: string, ids: Ids): string =>
-  Object.entries({ ...ids, $fresh: `${sendings++}` }).reduce(
+/** Replaces the placeholders of a body; $fresh gets a new value in each request. */
+const fillIn = (body: string, ids: PlaceholderValues): string =>
+  Object.entries({ ...ids, $fresh: `${nextFresh++}` }).reduce(
     (text, [name, value]) => text.replace(name, value),
     body,
   )
 
-type Seen = { readonly stall: number; readonly computed: number; readonly answer: string }
+type Measurement = { readonly stall: number; readonly computed: number; readonly answer: string }
 
-/** Sends once, and looks at the loop meanwhile. */
-async function watched({ process }: Running, send: () => Promise<string>): Promise<Seen> {
+/** Sends a request once and watches the event loop meanwhile. */
+async function sendAndWatch(
+  { process }: RunningServer,
+  send: () => Promise<string>,
+): Promise<Measurement> {
   const computedMs = () => {
     const stat = readFileSync(`/proc/${process.pid}/task/${process.pid}/schedstat`, "utf8")
     return Number(stat.split(" ")[0]) / 1e6
   }
-  const probe = probing()
+  const probe = startProbe()
   await sleep(20)
   probe.reset()
   const before = computedMs()
-  const asked = probe.count()
+  const probeStart = probe.count()
   const answer = await send().catch((cause) => `failed: ${cause}`)
-  // What was asked in the meantime computes, too.
-  const own = (probe.count() - asked) * 0.03
-  const computed = computedMs() - before - own
+  // The probes themselves also take CPU time.
+  const ownHeaders = (probe.count() - probeStart) * 0.03
+  const computed = computedMs() - before - ownHeaders
   const stall = probe.longest()
   probe.end()
   return { stall, computed, answer }
 }
 
-/** Asks for something small over one connection, again as soon as it is answered. */
-function probing() {
+/** Sends small requests over one connection, each as soon as the previous one is answered. */
+function startProbe() {
   const socket = connectSocket(port, "127.0.0.1")
-  let [asked, longest, count] = [performance.now(), 0, 0]
+  let [probeStart, longest, count] = [performance.now(), 0, 0]
   const ask = () => {
-    asked = performance.now()
+    probeStart = performance.now()
     socket.write("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
   }
   socket.on("connect", ask)
   socket.on("error", () => {})
   socket.on("data", () => {
-    longest = Math.max(longest, performance.now() - asked)
+    longest = Math.max(longest, performance.now() - probeStart)
     count++
     setTimeout(ask, 1)
   })
@@ -116,30 +119,37 @@ function probing() {
       longest = 0
     },
     count: () => count,
-    longest: () => Math.max(longest, performance.now() - asked),
+    longest: () => Math.max(longest, performance.now() - probeStart),
     end: () => socket.destroy(),
   }
 }
 
-type Sending = { readonly row: Worst; readonly token: string; readonly ids: Ids }
+type RequestInput = {
+  readonly row: CostlyRequest
+  readonly token: string
+  readonly ids: PlaceholderValues
+}
 
-async function sent({ grpcPort }: Running, { row, token, ids }: Sending): Promise<string> {
+async function sendRequest(
+  { grpcPort }: RunningServer,
+  { row, token, ids }: RequestInput,
+): Promise<string> {
   const { body, headers, path, type, as } = row
-  const own = { ...headers, ...(type && { "content-type": type }) }
-  const all = as === "owner" ? { ...own, authorization: `Bearer ${token}` } : own
-  const filled = typeof body === "string" ? filledIn(body, ids) : body
-  if (row.over === "grpc") return byGrpc(grpcPort, path, all, filled)
-  const method = filled === undefined ? "GET" : "POST"
+  const ownHeaders = { ...headers, ...(type && { "content-type": type }) }
+  const all = as === "owner" ? { ...ownHeaders, authorization: `Bearer ${token}` } : ownHeaders
+  const content = typeof body === "string" ? fillIn(body, ids) : body
+  if (row.over === "grpc") return sendByGrpc(grpcPort, path, all, content)
+  const method = content === undefined ? "GET" : "POST"
   const answer = await fetch(url + path.replace("$client", "1"), {
     method,
     headers: all,
     redirect: "manual",
-    ...(filled !== undefined && { body: filled }),
+    ...(content !== undefined && { body: content }),
   })
   return `${answer.status} ${await answer.text()}`
 }
 
-function byGrpc(
+function sendByGrpc(
   grpcPort: number,
   path: string,
   headers: Readonly<Record<string, string>>,
@@ -148,19 +158,24 @@ function byGrpc(
   const session = connectHttp2(`http://localhost:${grpcPort}`)
   const { promise, resolve, reject } = Promise.withResolvers<string>()
   session.on("error", reject)
-  const asked = { ...headers, ":path": path, ":method": "POST", "content-type": "application/grpc" }
-  const stream = session.request({ ...asked, ":authority": `localhost:${port}` })
-  let told = ""
+  const probeStart = {
+    ...headers,
+    ":path": path,
+    ":method": "POST",
+    "content-type": "application/grpc",
+  }
+  const stream = session.request({ ...probeStart, ":authority": `localhost:${port}` })
+  let responseHeaders = ""
   const note = (fields: object) => {
     const { "grpc-status": status, "grpc-message": message } = Object(fields)
-    if (status !== undefined) told = `${status} ${decodeURIComponent(message ?? "")}`
+    if (status !== undefined) responseHeaders = `${status} ${decodeURIComponent(message ?? "")}`
   }
   stream.on("response", note)
   stream.on("trailers", note)
   stream.on("error", () => {})
   stream.on("close", () => {
     session.destroy()
-    resolve(told)
+    resolve(responseHeaders)
   })
   stream.resume()
   stream.end(body)
@@ -172,7 +187,7 @@ const data = join(folder.path, "data")
 const port = await freePort()
 const url = `http://localhost:${port}`
 const key = await setUp(data, url)
-const server = await start({ data, port, args: ["--limits", "off"] })
+const server = await startLatchkey({ data, port, args: ["--limits", "off"] })
 try {
   await measure(server)
 } finally {

@@ -1,13 +1,13 @@
-// What clients ask of a service in the benches of several processes, and what that costs them.
+// The operations that clients run in the benchmarks with several processes, and their CPU cost.
 import { readFileSync } from "node:fs"
-import type { Families } from "../../test/support/family.ts"
-import { type Client, call, perform, singleAssertion } from "../../test/support/load.ts"
+import { type Client, call, createSingleUseAssertion, sendWrite } from "../../test/support/load.ts"
+import type { Families } from "../../test/support/token-family.ts"
 
-export const callersMax = 16
+export const maxCallers = 16
 
 export type Operations = ReadonlyMap<string, () => Promise<unknown>>
 
-export async function operations(client: Client, families: Families): Promise<Operations> {
+export async function createOperations(client: Client, families: Families): Promise<Operations> {
   const app = await call(client, "application.CreateApplication", {
     projectId: families.projectId,
     name: "API",
@@ -17,13 +17,18 @@ export async function operations(client: Client, families: Families): Promise<Op
   const authorization = `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString("base64")}`
   const { access_token: token } = (await families.redeem(await families.code())).body
   const refreshed: string[] = []
-  for (let count = 0; count < callersMax; count++) refreshed.push(await families.next())
+  for (let count = 0; count < maxCallers; count++) refreshed.push(await families.next())
   return new Map<string, () => Promise<unknown>>([
     ["sign-in", () => families.signIn(fetch)],
     [
       "token",
       async () =>
-        ok(await perform(client, { kind: "token", assertion: await singleAssertion(client) })),
+        requireOk(
+          await sendWrite(client, {
+            kind: "token",
+            assertion: await createSingleUseAssertion(client),
+          }),
+        ),
     ],
     [
       "introspection",
@@ -34,20 +39,22 @@ export async function operations(client: Client, families: Families): Promise<Op
         if (!(await answer.json()).active) throw new Error("the token is not active")
       },
     ],
-    ["search", async () => ok(await call(client, "user.ListUsers", { queries: [] }))],
+    ["search", async () => requireOk(await call(client, "user.ListUsers", { queries: [] }))],
     [
       "refresh",
       async () => {
         const last = refreshed.shift() ?? ""
         const { clientId: of } = families
-        const answer = ok(await perform(client, { kind: "refresh", clientId: of, token: last }))
+        const answer = requireOk(
+          await sendWrite(client, { kind: "refresh", clientId: of, token: last }),
+        )
         refreshed.push(answer.body.refresh_token)
       },
     ],
   ])
 }
 
-/** ms of CPU that a process has had. */
+/** CPU milliseconds that a process has used. */
 export function cpuMs(id: number): number {
   try {
     const stat = readFileSync(`/proc/${id}/stat`, "utf8")
@@ -62,19 +69,21 @@ export function cpuMs(id: number): number {
   }
 }
 
-export function ok<T extends { readonly status: number; readonly body: unknown }>(answer: T): T {
+export function requireOk<T extends { readonly status: number; readonly body: unknown }>(
+  answer: T,
+): T {
   if (answer.status === 200) return answer
-  throw new Error(`answered ${answer.status}: ${JSON.stringify(answer.body)}`)
+  throw new Error(`returned ${answer.status}: ${JSON.stringify(answer.body)}`)
 }
 
-export function row(what: string, figure: string, more: string): void {
-  console.log(`${what.padEnd(52)}${figure.padStart(14)}   ${more}`)
+export function row(what: string, figure: string, details: string): void {
+  console.log(`${what.padEnd(52)}${figure.padStart(14)}   ${details}`)
 }
 
-export function ms(value: number): string {
+export function formatMs(value: number): string {
   return `${value < 1 ? value.toFixed(3) : value.toFixed(2)} ms`
 }
 
-export function many(value: number): string {
+export function formatCount(value: number): string {
   return Math.round(value).toLocaleString("en")
 }

@@ -1,5 +1,5 @@
-// Fills a stopped server's database with organisations and people, past the API and as fast as the
-// store takes it: `bun scripts/bench/population.ts DATABASE [USERS] [ORGANISATIONS]`.
+// Fills the database of a stopped server with organizations and users, bypassing the API: `bun
+// scripts/bench/population.ts DATABASE [USERS] [ORGANIZATIONS]`.
 import { addApplication } from "../../src/domain/app/index.ts"
 import { addAuthorization } from "../../src/domain/authorization/index.ts"
 import { createGroup } from "../../src/domain/group/index.ts"
@@ -12,15 +12,15 @@ import { addUser, type NewHuman } from "../../src/domain/user/index.ts"
 import { systemClock } from "../../src/kernel/clock.ts"
 import { systemRandom } from "../../src/kernel/crypto/random.ts"
 import type { Secrets } from "../../src/kernel/crypto/secret.ts"
-import { idsOf } from "../../src/kernel/id.ts"
+import { createIds } from "../../src/kernel/id.ts"
 import type { Cx, Transaction } from "../../src/store/index.ts"
 import { openDatabase } from "../../test/reliability/audit.ts"
-import { nowhere } from "../../test/support/outside.ts"
+import { unreachableOutside } from "../../test/support/outside.ts"
 
-/** So many people in one step: more would hold the database up, fewer cost a sync each. */
+/** Users per transaction: more would take too long, fewer would cost an fsync each. */
 const batch = 500
 
-/** The ids follow from the numbers, so that whoever measures knows whom to ask for. */
+/** IDs are derived from numbers, so that benchmarks can request them. */
 export const orgIdOf = (org: number): string => `org${org}`
 export const userIdOf = (user: number): string => `user${user}`
 
@@ -34,8 +34,8 @@ const numberedPerson: PersonOf = (count) => ({
 })
 
 /**
- * People are spread evenly; each organisation has a manager, a group and a project with a role and
- * an application, which is granted to the organisation before it.
+ * Distributes the users evenly. Each organization has a manager, a group and a project with a role
+ * and an application, granted to the previous organization.
  */
 export async function populate(
   file: string,
@@ -44,11 +44,11 @@ export async function populate(
   personOf: PersonOf = numberedPerson,
 ): Promise<void> {
   const store = openDatabase(file)
-  const cx = fillingCx(store)
+  const cx = createStoreCx(store)
   const each = Math.ceil(users / orgs)
   for (let org = 0; org < orgs; org++) {
     const orgId = orgIdOf(org)
-    await store.transact(cx, (tx) => addOrganization(tx, orgId, { name: `Organisation ${org}` }))
+    await store.transact(cx, (tx) => addOrganization(tx, orgId, { name: `Organization ${org}` }))
     const first = org * each
     const end = Math.min(users, first + each)
     for (let from = first; from < end; from += batch) {
@@ -59,13 +59,14 @@ export async function populate(
         }
       })
     }
-    if (first < end) await store.transact(cx, (tx) => furnish(tx, org, userIdOf(first)))
+    if (first < end)
+      await store.transact(cx, (tx) => addOrganizationContents(tx, org, userIdOf(first)))
     await createGroup(cx, `group${org}`, { orgId, name: `Group ${org}`, description: "" })
   }
   await store.close()
 }
 
-function furnish(tx: Transaction, org: number, userId: string): void {
+function addOrganizationContents(tx: Transaction, org: number, userId: string): void {
   const orgId = orgIdOf(org)
   const projectId = `project${org}`
   addMember(tx, { target: { level: "org", id: orgId }, userId, roles: ["ORG_OWNER"] })
@@ -83,14 +84,14 @@ function furnish(tx: Transaction, org: number, userId: string): void {
   addGrant(tx, `grant${org}`, { projectId, grantedOrgId: orgIdOf(org - 1), roleKeys })
 }
 
-/** A context of the store alone, by which files are filled while no server runs. */
-export const fillingCx = (store: Cx["store"]): Cx => ({
+/** A call context for filling a store without a server. */
+export const createStoreCx = (store: Cx["store"]): Cx => ({
   store,
   clock: systemClock,
-  ids: idsOf(systemClock, 1),
+  ids: createIds(systemClock, 1),
   random: systemRandom,
-  secrets: noSecrets(),
-  outside: nowhere,
+  secrets: createNoSecrets(),
+  outside: unreachableOutside,
   warn: () => {},
   instance: firstInstance,
   caller: { kind: "system", name: "population" },
@@ -98,12 +99,18 @@ export const fillingCx = (store: Cx["store"]): Cx => ({
   languages: [],
 })
 
-/** Nobody here has a password or a secret. */
-function noSecrets(): Secrets {
-  const refuse = () => {
+/** No user of the population has a password or secret. */
+function createNoSecrets(): Secrets {
+  const throwNoSecrets = () => {
     throw new Error("the population has no secrets")
   }
-  return { seal: refuse, open: refuse, hash: refuse, matches: refuse, signer: refuse }
+  return {
+    seal: throwNoSecrets,
+    open: throwNoSecrets,
+    hash: throwNoSecrets,
+    matches: throwNoSecrets,
+    signer: throwNoSecrets,
+  }
 }
 
 if (import.meta.main) {

@@ -1,5 +1,6 @@
-// Every list of the interface with every order and filter it has, made from its descriptors: what
-// is added to the book is measured, or the script says which value it does not know.
+// All list and search operations of the API with every order and filter, derived from the
+// descriptors: new operations are included automatically, and an unknown field makes the script
+// fail.
 import {
   type DescEnum,
   type DescField,
@@ -9,14 +10,14 @@ import {
 } from "@bufbuild/protobuf"
 import { access } from "../../src/gen/core/options_pb.ts"
 
-/** What a request asks for; made anew for each call, so that no two are the same. */
+/** A search; `request` creates a new request for each call, so that no two are the same. */
 export type Search = {
   readonly what: string
   readonly method: DescMethod
   readonly request: () => object
 }
 
-/** Rows that requests may name: each answers one of many. */
+/** Values for requests; each function returns one of many. */
 export type Samples = {
   readonly userId: () => string
   readonly person: () => string
@@ -34,71 +35,72 @@ export type Samples = {
   readonly givenName: () => string
   readonly familyName: () => string
   readonly roleKey: () => string
-  /** An offset anywhere in the list of users. */
-  readonly anywhere: () => number
+  /** A random offset in the list of users. */
+  readonly randomOffset: () => number
 }
 
 export const isList = (method: DescMethod): boolean => /^(List|Search)/.test(method.name)
 
-/** Lists that the owner of an instance can't ask for, and why. */
-export const elsewhere = (method: DescMethod): string | undefined =>
-  getOption(method, access).system
-    ? "asked by who manages the instances, whose number users do not change"
-    : undefined
+/** Why an owner of an instance can't call an operation; undefined if they can. */
+export const exclusionReason = (method: DescMethod): string | undefined =>
+  getOption(method, access).system ? "only for system users" : undefined
 
-type Maker = () => object
+type RequestFactory = () => object
 
 export function searchesOf(methods: readonly DescMethod[], samples: Samples): readonly Search[] {
   return methods
-    .filter((method) => isList(method) && !elsewhere(method))
-    .flatMap((method) => searchesIn(method, samples))
+    .filter((method) => isList(method) && !exclusionReason(method))
+    .flatMap((method) => searchesOfMethod(method, samples))
 }
 
-function searchesIn(method: DescMethod, samples: Samples): readonly Search[] {
+function searchesOfMethod(method: DescMethod, samples: Samples): readonly Search[] {
   const { fields } = method.input
-  const base: Maker = merged(
-    fields.filter(isNeeded).map((field) => () => ({
-      [field.jsonName]: textFor(samples, [field.jsonName, method.name]),
+  const base: RequestFactory = mergeParts(
+    fields.filter(isParentField).map((field) => () => ({
+      [field.jsonName]: sampleTextFor(samples, [field.jsonName, method.name]),
     })),
   )
   const page = fields.find(({ jsonName }) => jsonName === "query" || jsonName === "pagination")
-  const paged = (over: object): Maker => (page ? () => ({ [page.jsonName]: over }) : () => ({}))
-  const search = (what: string, ...parts: readonly Maker[]): Search => ({
+  const pagedBy = (page_: object): RequestFactory =>
+    page ? () => ({ [page.jsonName]: page_ }) : () => ({})
+  const search = (what: string, ...parts: readonly RequestFactory[]): Search => ({
     what: `${method.parent.name}.${method.name}${what && `, ${what}`}`,
     method,
-    request: merged([base, ...parts]),
+    request: mergeParts([base, ...parts]),
   })
-  const plain = paged({ limit: 100 })
+  const firstPage = pagedBy({ limit: 100 })
   return [
-    search("", plain),
+    search("", firstPage),
     ...(page
       ? [
-          search("backwards", paged({ limit: 100, asc: true })),
-          search("far", () => ({ [page.jsonName]: { limit: 100, offset: samples.anywhere() } })),
+          search("backwards", pagedBy({ limit: 100, asc: true })),
+          search("far", () => ({
+            [page.jsonName]: { limit: 100, offset: samples.randomOffset() },
+          })),
         ]
       : []),
     ...fields.flatMap((field) =>
-      orders(field).flatMap(({ order, part }) => [
-        search(`by ${order}`, paged({ limit: 100, asc: true }), part),
-        search(`by ${order}, downwards`, plain, part),
+      listOrders(field).flatMap(({ order, part }) => [
+        search(`by ${order}`, pagedBy({ limit: 100, asc: true }), part),
+        search(`by ${order}, descending`, firstPage, part),
       ]),
     ),
     ...fields.flatMap((field) =>
-      filters(method, field, samples).map(({ what, part }) => search(what, plain, part)),
+      listFilters(method, field, samples).map(({ what, part }) => search(what, firstPage, part)),
     ),
   ]
 }
 
-const merged =
-  (parts: readonly Maker[]): Maker =>
+const mergeParts =
+  (parts: readonly RequestFactory[]): RequestFactory =>
   () =>
     Object.assign({}, ...parts.map((part) => part()))
 
-/** Plain fields of a request name what the list is of. */
-const isNeeded = (field: DescField): boolean =>
+/** Text fields of a request identify the parent of the list. */
+const isParentField = (field: DescField): boolean =>
   field.fieldKind === "scalar" && field.scalar === 9 && !field.jsonName.includes("oken")
 
-function orders(field: DescField): readonly { order: string; part: Maker }[] {
+function listOrders(field: DescField): readonly { order: string; part: RequestFactory }[] {
   if (field.fieldKind !== "enum") return []
   return field.enum.values.map(({ name }) => ({
     order: name,
@@ -106,59 +108,63 @@ function orders(field: DescField): readonly { order: string; part: Maker }[] {
   }))
 }
 
-function filters(
+function listFilters(
   method: DescMethod,
   field: DescField,
   samples: Samples,
-): readonly { what: string; part: Maker }[] {
+): readonly { what: string; part: RequestFactory }[] {
   const isFilter = field.fieldKind === "list" && field.listKind === "message"
   if (!isFilter) return []
-  return variants(field.message, samples, [method.name], 0).map(({ what, make }) => ({
+  return listVariants(field.message, samples, [method.name], 0).map(({ what, make }) => ({
     what,
     part: () => ({ [field.jsonName]: [make()] }),
   }))
 }
 
-type Variant = { readonly what: string; readonly make: Maker }
+type Variant = { readonly what: string; readonly make: RequestFactory }
 
-/** Messages of a type, one for each of its alternatives and each of the enums in it. */
-function variants(
+/** Messages of a type, one for each alternative of its oneofs and each value of its enums. */
+function listVariants(
   message: DescMessage,
   samples: Samples,
   path: readonly string[],
   depth: number,
 ): readonly Variant[] {
-  if (message.typeName === "google.protobuf.Timestamp") throw new Error("a time is a text")
+  if (message.typeName === "google.protobuf.Timestamp") throw new Error("no sample for a timestamp")
   const [choice] = message.oneofs.filter(({ fields }) => fields.length > 1)
-  const chosen = choice
+  const choiceVariants = choice
     ? choice.fields
         .filter((field) => depth < 1 || !isNesting(field))
-        .flatMap((field) => ofField(field, samples, { path, depth }))
+        .flatMap((field) => variantsOfField(field, samples, { path, depth }))
     : []
   const others = message.fields.filter((field) => !choice || field.oneof !== choice)
   const rest = others.reduce<readonly Variant[]>(
     (all, field) =>
       all.flatMap((one) =>
-        ofField(field, samples, { path, depth }).map((other) => ({
+        variantsOfField(field, samples, { path, depth }).map((other) => ({
           what: [one.what, other.what].filter(Boolean).join(" "),
-          make: merged([one.make, other.make]),
+          make: mergeParts([one.make, other.make]),
         })),
       ),
     [{ what: "", make: () => ({}) }],
   )
-  return choice ? chosen : rest
+  return choice ? choiceVariants : rest
 }
 
-/** A filter of filters. */
+/** A filter that contains filters. */
 const isNesting = (field: DescField): boolean =>
   field.message !== undefined &&
   /^(Or|And|Not)|(Or|And|Not)(Query|Filter)$/.test(field.message.name)
 
-type Place = { readonly path: readonly string[]; readonly depth: number }
+type FieldContext = { readonly path: readonly string[]; readonly depth: number }
 
-function ofField(field: DescField, samples: Samples, place: Place): readonly Variant[] {
+function variantsOfField(
+  field: DescField,
+  samples: Samples,
+  context: FieldContext,
+): readonly Variant[] {
   const { jsonName } = field
-  const path = [jsonName, ...place.path]
+  const path = [jsonName, ...context.path]
   const as = (what: string, make: () => unknown): Variant => ({
     what,
     make: () => ({ [jsonName]: make() }),
@@ -167,20 +173,20 @@ function ofField(field: DescField, samples: Samples, place: Place): readonly Var
   if (field.fieldKind === "scalar") {
     if (field.scalar === 8) return [as(jsonName, () => true)]
     if (field.scalar === 12) return [as("", () => btoa("value"))]
-    return [as("", () => textFor(samples, path))]
+    return [as("", () => sampleTextFor(samples, path))]
   }
   if (field.fieldKind === "list") {
-    if (field.listKind === "scalar") return [as("", () => [textFor(samples, path)])]
-    if (field.listKind !== "message") throw new Error(`${jsonName} is a list of something new`)
-    const inner = variants(field.message, samples, path, place.depth + 1)
-    return inner.slice(0, 3).map(({ what, make }) => as(`(${what}) twice`, () => [make(), make()]))
+    if (field.listKind === "scalar") return [as("", () => [sampleTextFor(samples, path)])]
+    if (field.listKind !== "message") throw new Error(`${jsonName} is a list of an unknown kind`)
+    const nested = listVariants(field.message, samples, path, context.depth + 1)
+    return nested.slice(0, 3).map(({ what, make }) => as(`(${what}) twice`, () => [make(), make()]))
   }
   if (field.fieldKind === "map") throw new Error(`${jsonName} is a map`)
   if (field.message.typeName === "google.protobuf.Timestamp") {
     return [as("", () => new Date(Date.now() - 60_000).toISOString())]
   }
-  const depth = isNesting(field) ? place.depth + 1 : place.depth
-  return variants(field.message, samples, path, depth).map(({ what, make }) =>
+  const depth = isNesting(field) ? context.depth + 1 : context.depth
+  return listVariants(field.message, samples, path, depth).map(({ what, make }) =>
     as(`${jsonName} ${what}`.trim(), make),
   )
 }
@@ -190,31 +196,32 @@ const enumValues = ({ values }: DescEnum): readonly string[] =>
     ({ name }) => name,
   )
 
-/** What stands in a text field, told by its name or that of what it is in. */
-function textFor(samples: Samples, path: readonly string[]): string {
+/** A sample for a text field, chosen by the field's name or its parent's. */
+function sampleTextFor(samples: Samples, path: readonly string[]): string {
   const isName = path[0] === "name"
-  const found =
-    sampleOf(known, isName ? path.slice(1, -1) : path) ?? sampleOf(names, path.slice(-1))
-  if (!found) throw new Error(`no sample for ${path.join(" of ")}`)
-  return found(samples)
+  const matches =
+    findSample(fieldSamples, isName ? path.slice(1, -1) : path) ??
+    findSample(nameSamples, path.slice(-1))
+  if (!matches) throw new Error(`no sample for ${path.join(" of ")}`)
+  return matches(samples)
 }
 
-const sampleOf = (list: readonly Sample[], path: readonly string[]) => {
-  const found = path.map((name) => list.find(([pattern]) => pattern.test(name)))
-  return found.find((each) => each !== undefined)?.[1]
+const findSample = (list: readonly Sample[], path: readonly string[]) => {
+  const matches = path.map((name) => list.find(([pattern]) => pattern.test(name)))
+  return matches.find((each) => each !== undefined)?.[1]
 }
 
 type Sample = readonly [RegExp, (samples: Samples) => string]
 
-/** Names, by the list that they are looked for in. */
-const names: readonly Sample[] = [
+/** Names, by the list that contains them. */
+const nameSamples: readonly Sample[] = [
   [/Org/, ({ organizationName }) => organizationName()],
   [/App/, ({ applicationName }) => applicationName()],
   [/Group/, ({ groupName }) => groupName()],
   [/Project/, ({ projectName }) => projectName()],
 ]
 
-const known: readonly Sample[] = [
+const fieldSamples: readonly Sample[] = [
   [/^(email|userEmails?)/i, ({ person }) => `${person()}@example.com`],
   [/^(userName|loginName|preferredLoginName)/i, ({ person }) => person()],
   [/^firstName/, ({ givenName }) => givenName()],
@@ -223,9 +230,9 @@ const known: readonly Sample[] = [
     /^(displayName|userDisplayName)/,
     ({ givenName, familyName }) => `${givenName()} ${familyName()}`,
   ],
-  [/^(number|phone)/, ({ anywhere }) => `+4179${anywhere()}`],
+  [/^(number|phone)/, ({ randomOffset }) => `+4179${randomOffset()}`],
   [/^(roleKey|key|metadataKey)/i, ({ roleKey }) => roleKey()],
-  [/domain/i, ({ anywhere }) => `d${anywhere()}.example.com`],
+  [/domain/i, ({ randomOffset }) => `d${randomOffset()}.example.com`],
   [/^(instanceId|requestId)$/, () => "1"],
   [/clientId|entityId/, ({ clientId }) => clientId()],
   [/org/i, ({ organizationId }) => organizationId()],

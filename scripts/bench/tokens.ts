@@ -1,15 +1,21 @@
-// The latency of the token endpoint, of several binaries in interleaved turns:
-// `bun scripts/bench/tokens.ts --binary PATH... [--turns N] [--seconds N]`. In each of N turns
-// (default 15) every binary answers client_credentials for N seconds (default 2), then 100 N codes,
-// in turns that begin with another one. Prints each turn and the median of the ratios to the first
-// binary: whatever else the machine does affects a turn of all of them.
+// Compares the latency of the token endpoint between binaries: `bun scripts/bench/tokens.ts
+// --binary PATH... [--turns N] [--seconds N]`. In each of N turns (default 15), every binary
+// answers client_credentials requests for N seconds (default 2), then redeems 100 codes per second
+// of that time; the order changes with each turn. Prints each turn and the median ratio to the
+// first binary: other load on the machine affects all of them.
 import { mkdirSync } from "node:fs"
 import { basename, join } from "node:path"
 import { parseArgs } from "node:util"
-import { openClient } from "../../test/reliability/house.ts"
-import { openFamilies } from "../../test/support/family.ts"
-import { binary, freePort, setUp, start, temporaryFolder } from "../../test/support/latchkey.ts"
+import { openClient } from "../../test/reliability/server-folder.ts"
+import {
+  binary,
+  freePort,
+  setUp,
+  startLatchkey,
+  temporaryFolder,
+} from "../../test/support/latchkey.ts"
 import { call } from "../../test/support/load.ts"
+import { openFamilies } from "../../test/support/token-family.ts"
 import { type Figures, measure } from "./figure.ts"
 
 const { values } = parseArgs({
@@ -24,43 +30,43 @@ const callers = 8
 const codesPerSecond = 100
 
 type Kind = "client_credentials" | "code"
-type Side = {
+type BinaryUnderTest = {
   readonly name: string
   readonly measured: Readonly<Record<Kind, () => Promise<Figures>>>
   readonly stop: () => Promise<unknown>
 }
 
 const folder = temporaryFolder()
-const sides: Side[] = []
-const found: { readonly kind: Kind; readonly side: number; readonly figures: Figures }[] = []
+const targets: BinaryUnderTest[] = []
+const results: { readonly kind: Kind; readonly side: number; readonly figures: Figures }[] = []
 try {
-  for (const [at, program] of values.binary.entries()) sides.push(await open(program, at))
+  for (const [at, program] of values.binary.entries()) targets.push(await openBinary(program, at))
   for (let turn = 0; turn < Number(values.turns); turn++) {
-    await takeTurn("client_credentials", turn)
-    await takeTurn("code", turn)
+    await runTurn("client_credentials", turn)
+    await runTurn("code", turn)
   }
   for (const kind of ["client_credentials", "code"] as const) printRatios(kind)
 } finally {
-  await Promise.all(sides.map(({ stop }) => stop()))
+  await Promise.all(targets.map(({ stop }) => stop()))
   folder.remove()
 }
 
-async function takeTurn(kind: Kind, turn: number): Promise<void> {
-  const order = [...sides.entries()]
+async function runTurn(kind: Kind, turn: number): Promise<void> {
+  const order = [...targets.entries()]
   if (turn % 2 === 1) order.reverse()
   for (const [side, { name, measured }] of order) {
     const figures = await measured[kind]()
-    found.push({ kind, side, figures })
-    console.log(`turn ${turn + 1}, ${kind}, ${name}: ${textOf(figures)}`)
+    results.push({ kind, side, figures })
+    console.log(`turn ${turn + 1}, ${kind}, ${name}: ${formatFigures(figures)}`)
   }
 }
 
-async function open(program: string, at: number): Promise<Side> {
+async function openBinary(program: string, at: number): Promise<BinaryUnderTest> {
   const data = join(folder.path, `${at}`)
   mkdirSync(data, { mode: 0o700 })
   const port = await freePort()
   const key = await setUp(data, `http://localhost:${port}`, program)
-  const { url, stop } = await start({ data, port, program, args: ["--limits", "off"] })
+  const { url, stop } = await startLatchkey({ data, port, program, args: ["--limits", "off"] })
   const client = await openClient(url, key)
   const { userId } = key
   const { clientSecret } = (await call(client, "user.AddSecret", { userId })).body
@@ -89,7 +95,7 @@ async function open(program: string, at: number): Promise<Side> {
     measured: {
       client_credentials: () => measure(callers, seconds, credentials),
       code: async () => {
-        // Codes are valid for minutes: they are made first, and not timed.
+        // Codes are valid for minutes: they are created first and not measured.
         const codes: string[] = []
         while (codes.length < codesPerSecond * seconds) {
           codes.push(...(await Promise.all(Array.from({ length: callers }, families.code))))
@@ -100,41 +106,41 @@ async function open(program: string, at: number): Promise<Side> {
   }
 }
 
-/** Takes the time of every call, one for each of the codes. */
+/** Measures the redemption of every code. */
 async function measureAll(
   codes: readonly string[],
   redeem: (code: string) => Promise<void>,
 ): Promise<Figures> {
   const times: number[] = []
-  const rest = codes.values()
-  const began = performance.now()
+  const remaining = codes.values()
+  const startedAt = performance.now()
   const caller = async () => {
-    for (const code of rest) {
+    for (const code of remaining) {
       const before = performance.now()
       await redeem(code)
       times.push(performance.now() - before)
     }
   }
   await Promise.all(Array.from({ length: callers }, caller))
-  const elapsed = (performance.now() - began) / 1000
+  const elapsed = (performance.now() - startedAt) / 1000
   const sorted = times.toSorted((a, b) => a - b)
-  const at = (part: number) => sorted[Math.floor((sorted.length - 1) * part)] ?? 0
-  return { perSecond: sorted.length / elapsed, p50: at(0.5), p99: at(0.99), worst: at(1) }
+  const at = (fraction: number) => sorted[Math.floor((sorted.length - 1) * fraction)] ?? 0
+  return { perSecond: sorted.length / elapsed, p50: at(0.5), p99: at(0.99), max: at(1) }
 }
 
-function textOf({ perSecond, p50, p99, worst }: Figures): string {
-  const [most, half, last] = [worst, p50, p99].map((ms) => `${ms.toFixed(1)} ms`)
-  return `${perSecond.toFixed(0)}/s, p50 ${half}, p99 ${last}, worst ${most}`
+function formatFigures({ perSecond, p50, p99, max }: Figures): string {
+  const [maxText, medianText, p99Text] = [max, p50, p99].map((ms) => `${ms.toFixed(1)} ms`)
+  return `${perSecond.toFixed(0)}/s, p50 ${medianText}, p99 ${p99Text}, worst ${maxText}`
 }
 
 function printRatios(kind: Kind): void {
-  const first = found.filter((each) => each.kind === kind && each.side === 0)
-  for (const [side, { name }] of sides.entries()) {
+  const first = results.filter((each) => each.kind === kind && each.side === 0)
+  for (const [side, { name }] of targets.entries()) {
     if (side === 0) continue
-    const own = found.filter((each) => each.kind === kind && each.side === side)
-    const ratioOf = (of: (figures: Figures) => number) =>
-      median(own.map(({ figures }, at) => of(figures) / of(first[at]?.figures ?? figures)))
-    const [p50, p99] = [ratioOf((each) => each.p50), ratioOf((each) => each.p99)]
+    const ownFigures = results.filter((each) => each.kind === kind && each.side === side)
+    const ratioBy = (of: (figures: Figures) => number) =>
+      median(ownFigures.map(({ figures }, at) => of(figures) / of(first[at]?.figures ?? figures)))
+    const [p50, p99] = [ratioBy((each) => each.p50), ratioBy((each) => each.p99)]
     console.log(`${kind}, ${name}: p50 × ${p50.toFixed(2)}, p99 × ${p99.toFixed(2)} (medians)`)
   }
 }

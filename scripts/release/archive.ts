@@ -4,7 +4,7 @@ import { basename } from "node:path"
 import { run } from "../step.ts"
 
 /**
- * Packs a folder, bit by bit the same each time: sorted, of nobody, as old as what it was made from
+ * Packs a folder reproducibly: sorted entries, no owner, fixed modification times
  * (https://reproducible-builds.org/docs/archives/). `seconds` is since the epoch.
  */
 export async function packFolder(
@@ -12,7 +12,7 @@ export async function packFolder(
   to: string,
   seconds: number,
 ): Promise<void> {
-  const packed = await run([
+  const result = await run([
     "tar",
     "--create",
     "--format=ustar",
@@ -28,11 +28,11 @@ export async function packFolder(
     folder,
     below,
   ])
-  if (!packed.ok) throw new Error(`${to} could not be packed:\n${packed.output}`)
+  if (!result.ok) throw new Error(`${to} could not be packed:\n${result.output}`)
 }
 
-/** Lines as `sha256sum --check` reads them, by name. */
-export async function sumsOf(files: readonly string[]): Promise<string> {
+/** Checksums in the format of `sha256sum --check`, sorted by name. */
+export async function formatChecksums(files: readonly string[]): Promise<string> {
   const lines = await Promise.all(
     [...files].sort().map(async (file) => `${await sha256(file)}  ${basename(file)}\n`),
   )

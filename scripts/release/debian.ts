@@ -2,18 +2,18 @@ import { chmodSync, cpSync, mkdirSync, rmSync, statSync, writeFileSync } from "n
 import { dirname, join } from "node:path"
 import { filesBelow, root, run } from "../step.ts"
 
-export type Debian = {
+export type DebianPackageInput = {
   readonly version: string
-  /** What Debian calls the processor. */
+  /** Debian's name for the architecture. */
   readonly architecture: string
   readonly binary: string
-  /** Seconds since the epoch: how old everything in it is. */
+  /** Modification time of all files, in seconds since the epoch. */
   readonly seconds: number
 }
 
 const packaging = join(root, "packaging")
 
-/** Where each file goes, who may do what with it, and where it comes from. */
+/** Target path, mode and source of each file. */
 const filesOf = (binary: string) =>
   [
     ["usr/bin/latchkey", 0o755, binary],
@@ -27,20 +27,21 @@ const filesOf = (binary: string) =>
 
 const scripts = ["postinst", "prerm", "postrm"] as const
 
-/** Makes a Debian package of a binary, in `folder`; answers its file. */
-export async function buildDebian(debian: Debian, folder: string): Promise<string> {
+/** Builds a Debian package of a binary in `folder`; returns its path. */
+export async function buildDebian(debian: DebianPackageInput, folder: string): Promise<string> {
   const stage = join(folder, `debian-${debian.architecture}`)
   rmSync(stage, { recursive: true, force: true })
-  for (const [place, mode, from] of filesOf(debian.binary)) put(stage, place, { mode, from })
+  for (const [installPath, mode, from] of filesOf(debian.binary))
+    installFile(stage, installPath, { mode, from })
   for (const name of scripts) {
-    put(stage, `DEBIAN/${name}`, { mode: 0o755, from: join(packaging, "debian", name) })
+    installFile(stage, `DEBIAN/${name}`, { mode: 0o755, from: join(packaging, "debian", name) })
   }
   const kilobytes = Math.ceil(filesBelow(stage).reduce((sum, file) => sum + sizeOf(file), 0) / 1024)
-  writeFileSync(join(stage, "DEBIAN/control"), controlOf(debian, kilobytes))
-  // What an administrator has changed is theirs: an upgrade asks before it takes another's place.
+  writeFileSync(join(stage, "DEBIAN/control"), formatControlFile(debian, kilobytes))
+  // Files that the administrator has changed: an upgrade asks before it replaces them.
   writeFileSync(join(stage, "DEBIAN/conffiles"), "/etc/latchkey/latchkey.toml\n")
   const file = join(folder, `latchkey_${debian.version}_${debian.architecture}.deb`)
-  const built = await run([
+  const buildResult = await run([
     "env",
     `SOURCE_DATE_EPOCH=${debian.seconds}`,
     "dpkg-deb",
@@ -52,16 +53,17 @@ export async function buildDebian(debian: Debian, folder: string): Promise<strin
     file,
   ])
   rmSync(stage, { recursive: true, force: true })
-  if (!built.ok) throw new Error(`the Debian package could not be made:\n${built.output}`)
+  if (!buildResult.ok)
+    throw new Error(`the Debian package could not be built:\n${buildResult.output}`)
   return file
 }
 
-function put(
+function installFile(
   stage: string,
-  place: string,
+  installPath: string,
   { mode, from }: { readonly mode: number; readonly from: string },
 ): void {
-  const to = join(stage, place)
+  const to = join(stage, installPath)
   mkdirSync(dirname(to), { recursive: true, mode: 0o755 })
   cpSync(from, to)
   chmodSync(to, mode)
@@ -69,7 +71,10 @@ function put(
 
 const sizeOf = (file: string): number => statSync(file).size
 
-const controlOf = ({ version, architecture }: Debian, kilobytes: number): string =>
+const formatControlFile = (
+  { version, architecture }: DebianPackageInput,
+  kilobytes: number,
+): string =>
   `Package: latchkey
 Version: ${version}
 Architecture: ${architecture}

@@ -1,12 +1,12 @@
-/** A system that a release is made for, and what it is called by others. */
+/** A system that releases are built for, with its names in other tools. */
 export type Target = {
-  /** In names of files. */
+  /** Used in file names. */
   readonly name: string
-  /** What Bun calls it; the npm package with its runtime is called the same. */
+  /** Bun's name for it, which is also the name of the npm package with its runtime. */
   readonly runtime: Bun.Build.CompileTarget
   /** The npm package with the password library for it. */
   readonly addon: string
-  /** What Debian calls it, where there is a package for it. */
+  /** Debian's name for it, if there is a Debian package. */
   readonly debian?: string
 }
 
@@ -37,11 +37,11 @@ export const targets: readonly Target[] = [
   { name: "windows-arm64", runtime: "bun-windows-aarch64", addon: argon2("win32-arm64-msvc") },
 ]
 
-/** The file that one starts. */
+/** The file name of the executable. */
 export const binaryName = ({ name }: Target): string =>
   name.startsWith("windows") ? "latchkey.exe" : "latchkey"
 
-/** What one downloads: the same name for the same version, always. */
+/** The file name of a download, which depends only on version and target. */
 export const archiveName = (version: string, { name }: Target): string =>
   `latchkey-${version}-${name}.tar.gz`
 

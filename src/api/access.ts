@@ -1,36 +1,29 @@
-import { type DescMethod, getOption, hasOption, type Message } from "@bufbuild/protobuf"
-import { type Access as AccessOption, access as accessOption } from "../gen/core/options_pb.ts"
+import type { Message } from "@bufbuild/protobuf"
 import type { Call, Scope } from "../kernel/context.ts"
 import { Fault, fieldError } from "../kernel/fault.ts"
-import { absentError, deniedError, idMissingError, tokenMissingError } from "./faults.ts"
-import { freshOf, mustBeFresh } from "./fresh.ts"
-import { fieldsOf, type Reader, readerOf } from "./input/field.ts"
-import { hasContext, nameOf } from "./method.ts"
-import {
-  instanceTooHighError,
-  isChange,
-  mustOutrank,
-  type Rank,
-  type Ranking,
-  rankOf,
-} from "./rank.ts"
+import type { Access, Rule, SystemRule } from "./access-rule.ts"
+import { deniedError, missingIdError, notFoundError, tokenMissingError } from "./faults.ts"
+import { requireRecentSignIn } from "./fresh.ts"
+import { instanceTooHighError, type RankComparison, requireHigherRank } from "./rank.ts"
 
-/** Who owns a resource, from the instance down. `user` is set where the resource is a user. */
-export type Chain = {
+/** The owners of a resource, from the instance down. `user` is set if the resource is a user. */
+export type OwnerChain = {
   readonly instance: true
   readonly org?: string
   readonly project?: string
   readonly grant?: string
   readonly user?: string
-  /** What the resource hangs from: the project of an application. */
+  /** The parent of the resource, such as the project of an application. */
   readonly parent?: string
-  /** Whether it is the instance's own, which no role below the instance changes. */
+  /**
+   * Whether the resource belongs to the instance itself. Roles below the instance can't change it.
+   */
   readonly internal?: boolean
-  /** Whether the thing that a role is held on reaches the resource without owning it. */
+  /** Whether a membership reaches the resource although its level does not own it. */
   readonly shared?: (thing: Pick<Membership, "level" | "id">) => boolean
 }
 
-/** Roles of a user on the instance, an organisation, a project or a grant. */
+/** A user's roles on the instance, an organization, a project or a project grant. */
 export type Membership = {
   readonly level: "instance" | "org" | "project" | "grant"
   readonly id: string
@@ -39,184 +32,32 @@ export type Membership = {
   readonly groupId?: string | undefined
 }
 
-/** What the modules know about owners and roles; the server hands it in. */
-export type Authority<C> = Ranking<C> & {
+/** Resolves owners, memberships and permissions for access decisions. The server provides it. */
+export type Authority<C> = RankComparison<C> & {
   /**
-   * The owner chain of each kind of resource; undefined where it doesn't exist. `parent` is what
-   * the caller says it hangs from, for kinds that are only unique within it.
+   * The owner chain of each kind of resource, or undefined if the resource doesn't exist. `parent`
+   * is the parent that the caller names, for kinds whose IDs are unique only within a parent.
    */
   readonly resources: Readonly<
-    Record<string, (cx: C, id: string, parent: string | undefined) => Chain | undefined>
+    Record<string, (cx: C, id: string, parent: string | undefined) => OwnerChain | undefined>
   >
-  /** Whether a text is the key to a resource that its maker was given; for kinds that have one. */
+  /**
+   * Whether a text is the key of a resource that was given to its creator, for kinds that have
+   * keys.
+   */
   readonly keys: Readonly<Record<string, (cx: C, id: string, key: string) => boolean>>
   readonly memberships: (cx: C, userId: string) => readonly Membership[]
-  /** Whether a user is neither deactivated nor removed, nor locked by an administrator. */
+  /** Whether a user exists and is neither deactivated nor locked by an administrator. */
   readonly isActive: (cx: C, userId: string) => boolean
-  /** What a role permits in the instance of the call; roles may be its own. */
+  /** The permissions of a role on the instance of the call, which can define its own roles. */
   readonly permissions: (role: string, cx: C) => ReadonlySet<string>
 }
 
-/** A rule that names one resource. */
-export type Rule = {
-  readonly permission: string
-  readonly resource: string
-  /** undefined: the instance. "context", "home": the organisation of the context, the caller's. */
-  readonly id: "context" | "home" | { readonly field: string; readonly read: Reader } | undefined
-  readonly parent: { readonly field: string; readonly read: Reader } | undefined
-  readonly self: string
-  /** Where the request holds a key to the resource; it opens it to everybody with a token. */
-  readonly key: Reader | undefined
-}
-
-/** What opens a method to who manages several instances. */
-type SystemRule = {
-  readonly permission: string
-  /** Where the request names the instance; undefined where the method is about all of them. */
-  readonly id: { readonly field: string; readonly read: Reader } | undefined
-}
-
-type Kind =
-  | { readonly kind: "public" }
-  | { readonly kind: "authenticated" }
-  | { readonly kind: "resource"; readonly rule: Rule }
-  | { readonly kind: "either"; readonly rules: readonly Rule[] }
-  | { readonly kind: "search"; readonly rule: Rule }
-  | { readonly kind: "searches"; readonly rules: readonly Rule[] }
-  /** For system callers alone. */
-  | { readonly kind: "system" }
-
-/** The access rule of a method, made ready at start. */
-export type Access = Kind & {
-  readonly system?: SystemRule | undefined
-  /** Whether the method changes something. */
-  readonly changes: boolean
-  /** Whether x-core-orgid names the organization that a call is made for: in version 1. */
-  readonly hasContext: boolean
-  readonly rank: Rank | undefined
-  /** Whether one's own sign-in must be recent to do it to oneself. */
-  readonly fresh: boolean
-  /** Another way in where the rule does not open. */
-  readonly or?: { readonly rule: Rule; readonly rank: Rank | undefined } | undefined
-}
-
 /**
- * Reads the access rule of a method. Refuses, naming the method: no rule, two kinds of rule, an
- * unknown resource, a field that the request does not have. What is refused here must not start.
+ * Authorizes a call or throws a fault. Returns the context with the organization and, for searches,
+ * the scope. A resource that the caller can't access gives the same error as a missing one.
  */
-export function accessOf(method: DescMethod, resources: ReadonlySet<string>): Access {
-  const refuse = (why: string) => new Error(`${nameOf(method)}: ${why}`)
-  if (!hasOption(method, accessOption)) throw refuse("it has no access rule")
-  const option = getOption(method, accessOption)
-  const kind = kindOf(method, option, resources)
-  const rank = rankOf(method, option)
-  const { or } = option
-  if (or && kind.kind !== "resource" && kind.kind !== "either") throw refuse("nothing stands by or")
-  return {
-    ...kind,
-    system: option.system ? systemRuleOf(method, option) : undefined,
-    changes: isChange(method),
-    hasContext: hasContext(method),
-    rank,
-    fresh: freshOf(method, option),
-    or: or && { rule: ruleOf(method, or, resources), rank: rankOf(method, or) },
-  }
-}
-
-function kindOf(method: DescMethod, option: AccessOption, resources: ReadonlySet<string>): Kind {
-  const refuse = (why: string) => new Error(`${nameOf(method)}: ${why}`)
-  const kinds = [option.permission, option.public, option.authenticated, option.either.length > 0]
-  const isOnlySystem = option.system !== "" && !option.resource && !kinds.some(Boolean)
-  if (isOnlySystem) return { kind: "system" }
-  if (kinds.filter(Boolean).length !== 1) {
-    throw refuse("say exactly one of permission, either, public and authenticated")
-  }
-  if (option.system && (!option.permission || option.resource !== "instance" || !option.id)) {
-    throw refuse("what the system may do, too, is a permission on an instance that is named")
-  }
-  if (option.permission) {
-    const rule = ruleOf(method, option, resources)
-    return { kind: option.search ? "search" : "resource", rule }
-  }
-  const hasMore = option.resource || option.id || option.parent || option.self || option.search
-  if (hasMore || option.key)
-    throw refuse("resource, id, parent, self, key and search belong to a permission")
-  if (option.public) return { kind: "public" }
-  if (option.authenticated) return { kind: "authenticated" }
-  return eitherOf(method, option.either, resources)
-}
-
-function systemRuleOf(method: DescMethod, { system, id }: AccessOption): SystemRule {
-  const fields = id ? fieldsOf(method.input, id) : undefined
-  if (id && fields?.at(-1)?.fieldKind !== "scalar") {
-    throw new Error(`${nameOf(method)}: its access rule names a field "${id}", which is not there`)
-  }
-  return { permission: system, id: fields && { field: id, read: readerOf(fields) } }
-}
-
-function eitherOf(
-  method: DescMethod,
-  options: readonly AccessOption[],
-  resources: ReadonlySet<string>,
-): Kind {
-  const refuse = (why: string) => new Error(`${nameOf(method)}: ${why}`)
-  const isFlat = options.every(
-    (each) => each.permission && !each.public && !each.authenticated && each.either.length === 0,
-  )
-  if (!isFlat) throw refuse("each rule of either needs a permission, and nothing else")
-  const rules = options.map((option) => ruleOf(method, option, resources))
-  const searches = options.filter((option) => option.search).length
-  if (searches === options.length) return { kind: "searches", rules }
-  if (searches > 0) throw refuse("either all rules search or none does")
-  const named = rules.every(
-    ({ id }, at) => typeof id === "object" || (id === "home" && at > 0 && at === rules.length - 1),
-  )
-  if (!named) throw refuse("each rule of either needs an id, which decides between them")
-  return { kind: "either", rules }
-}
-
-function ruleOf(method: DescMethod, option: AccessOption, resources: ReadonlySet<string>): Rule {
-  const refuse = (why: string) => new Error(`${nameOf(method)}: ${why}`)
-  const { permission, resource, id, parent, self, search, key } = option
-  if (resource !== "instance" && !resources.has(resource)) {
-    throw refuse(`its access rule names a resource "${resource}", which does not exist`)
-  }
-  if (search && (id || parent)) throw refuse("a search names no resource, so no id and no parent")
-  if (!search && !id && resource !== "instance") throw refuse("its access rule needs an id")
-  if (parent && !id) throw refuse("a parent needs an id")
-  if (key && !id) throw refuse("a key needs an id")
-  const context = contexts[id]
-  if (context && resource !== "org") throw refuse(`"${id}" names an organisation`)
-  if (search && self && self !== "authenticated") throw refuse("a search has no self to hold it on")
-  const read = (path: string) => {
-    const fields = fieldsOf(method.input, path)
-    if (fields?.at(-1)?.fieldKind !== "scalar") {
-      throw refuse(`its access rule names a field "${path}", which does not exist`)
-    }
-    return { field: path, read: readerOf(fields) }
-  }
-  const named = context ?? (id ? read(id) : undefined)
-  return {
-    permission,
-    resource,
-    id: named,
-    self,
-    parent: parent ? read(parent) : undefined,
-    key: key ? read(key).read : undefined,
-  }
-}
-
-/** Organisations that no field names. */
-const contexts: Readonly<Record<string, "context" | "home">> = {
-  "@org": "context",
-  "@home": "home",
-}
-
-/**
- * Lets a call pass or faults. Answers the context with what the rule found: the scope of a search,
- * the organisation of the context. A resource of somebody else answers exactly like an absent one.
- */
-export function authorise<C extends Call>(
+export function authorize<C extends Call>(
   authority: Authority<C>,
   access: Access,
   cx: C,
@@ -225,38 +66,41 @@ export function authorise<C extends Call>(
   if (access.kind === "public") return cx
   const { caller } = cx
   if (caller.kind === "anonymous") throw tokenMissingError()
-  if (caller.kind === "system") return asSystem(authority, access.system, cx, request)
-  if (access.kind === "system") throw deniedError(access.system?.permission ?? "of the system")
-  if (access.hasContext && !isContextOpen(authority, cx, caller)) throw absentError("org")
+  if (caller.kind === "system") return authorizeSystem(authority, access.system, cx, request)
+  if (access.kind === "system") throw deniedError(access.system?.permission ?? "a system user")
+  if (access.hasContext && !canUseContextOrg(authority, cx, caller)) throw notFoundError("org")
   const outranks = (userId: string, reach: "anywhere" | "home" = "anywhere") =>
     authority.outranks(cx, userId, reach)
   const outranksInstance = () => authority.outranksInstance(cx)
   const holdsOnInstance = (permission: string) =>
-    holdsHere(authority, cx, caller.userId, permission)
-  const oneself: Chain = { instance: true, org: caller.orgId, user: caller.userId }
+    hasInstancePermission(authority, cx, caller.userId, permission)
+  const oneself: OwnerChain = { instance: true, org: caller.orgId, user: caller.userId }
   const holdsOnOneself = (permission: string) =>
-    holdsOn(holderOf(authority, cx, caller.userId), oneself, permission)
+    hasPermissionOn(holderOf(authority, cx, caller.userId), oneself, permission)
   const orgId = cx.orgId || caller.orgId
-  const held = { holdsOnInstance, holdsOnOneself }
-  const placed = { ...cx, orgId, outranks, outranksInstance, ...held }
+  const grantingMemberships = { holdsOnInstance, holdsOnOneself }
+  const scopedCx = { ...cx, orgId, outranks, outranksInstance, ...grantingMemberships }
   if (access.kind === "authenticated") {
-    if (access.fresh) mustBeFresh(placed, access.rank, request)
-    return placed
+    if (access.fresh) requireRecentSignIn(scopedCx, access.rank, request)
+    return scopedCx
   }
 
-  const holder = holderOf(authority, placed, caller.userId)
+  const holder = holderOf(authority, scopedCx, caller.userId)
   if (access.kind === "search") {
     const scope = scopeOf(holder, access.rule)
-    if (!mayMatch(scope)) throw deniedError(access.rule.permission)
-    return { ...placed, scope }
+    if (!canMatch(scope)) throw deniedError(access.rule.permission)
+    return { ...scopedCx, scope }
   }
-  if (access.kind === "searches") return { ...placed, scope: scopesOf(holder, access.rules) }
-  const { holds, fallback } = admit(authority, placed, { access, holder, request })
-  return fallback ? { ...placed, holds, fallback } : { ...placed, holds }
+  if (access.kind === "searches") return { ...scopedCx, scope: scopesOf(holder, access.rules) }
+  const { holds, fallback } = checkAccess(authority, scopedCx, { access, holder, request })
+  return fallback ? { ...scopedCx, holds, fallback } : { ...scopedCx, holds }
 }
 
-/** Whether the organization of the context is the caller's, or holds what they administer. */
-function isContextOpen<C extends Call>(
+/**
+ * Whether the organization of the context is the caller's own, or owns something that the caller
+ * administers.
+ */
+function canUseContextOrg<C extends Call>(
   { resources, memberships }: Authority<C>,
   cx: C,
   { userId, orgId: home }: Extract<Call["caller"], { readonly kind: "user" }>,
@@ -274,53 +118,56 @@ function isContextOpen<C extends Call>(
   })
 }
 
-/** Whether a user holds a permission on the whole instance. */
-export const holdsHere = <C extends Call>(
+/** Whether a user has a permission on the whole instance. */
+export const hasInstancePermission = <C extends Call>(
   authority: Authority<C>,
   cx: C,
   userId: string,
   permission: string,
-): boolean => holdsOn(holderOf(authority, cx, userId), here, permission)
+): boolean => hasPermissionOn(holderOf(authority, cx, userId), instanceChain, permission)
 
-type Entrance = {
+type CheckAccessInput = {
   readonly access: Access & { readonly kind: "resource" | "either" }
-  readonly holder: Holder
+  readonly holder: RoleHolder
   readonly request: Message
 }
 
 /**
- * Opens by the rule, or by what stands beside it: then it answers why the rule itself didn't open.
- * Whichever it was, nobody above the caller may be touched. Answers what the caller holds there.
+ * Checks the main rule and then the fallback rule. Returns the permissions on the resource and, if
+ * only the fallback rule allowed access, the fault of the main rule. Throws if the call affects a
+ * user of higher rank than the caller.
  */
-export function admit<C extends Call>(
+export function checkAccess<C extends Call>(
   authority: Authority<C>,
   cx: C,
-  { access, holder, request }: Entrance,
+  { access, holder, request }: CheckAccessInput,
 ): Pick<Call, "holds" | "fallback"> {
-  const rule = access.kind === "resource" ? access.rule : chosenOf(access.rules, request)
+  const rule = access.kind === "resource" ? access.rule : selectRule(access.rules, request)
   const { or, changes } = access
-  const on = (chain: Chain) => (permission: string) => holdsOn(holder, chain, permission)
-  const unlocked = unlock(authority, cx, rule, request)
-  if (unlocked) return { holds: on(unlocked) }
-  const opened = open(authority, cx, { rule, holder, request, changes })
-  if (!(opened instanceof Fault)) {
-    if (access.fresh && isOneself(cx, rule, opened)) mustBeFresh(cx, access.rank, request)
-    if (access.rank) mustOutrank(authority, cx, access.rank, { request, touched: opened })
-    return { holds: on(opened) }
+  const permissionsOn = (chain: OwnerChain) => (permission: string) =>
+    hasPermissionOn(holder, chain, permission)
+  const keyOwners = ownersByKey(authority, cx, rule, request)
+  if (keyOwners) return { holds: permissionsOn(keyOwners) }
+  const owners = evaluateRule(authority, cx, { rule, holder, request, changes })
+  if (!(owners instanceof Fault)) {
+    if (access.fresh && isSelf(cx, rule, owners)) requireRecentSignIn(cx, access.rank, request)
+    if (access.rank) requireHigherRank(authority, cx, access.rank, { request, touched: owners })
+    return { holds: permissionsOn(owners) }
   }
-  const isAsked = or !== undefined && isNamed(or.rule, request)
-  const beside = isAsked ? open(authority, cx, { rule: or.rule, holder, request, changes }) : opened
-  if (beside instanceof Fault) throw opened
-  if (or?.rank) mustOutrank(authority, cx, or.rank, { request, touched: beside })
-  return { holds: on(beside), fallback: opened }
+  const hasFallback = or !== undefined && namesResource(or.rule, request)
+  const fallbackOwners = hasFallback
+    ? evaluateRule(authority, cx, { rule: or.rule, holder, request, changes })
+    : owners
+  if (fallbackOwners instanceof Fault) throw owners
+  if (or?.rank) requireHigherRank(authority, cx, or.rank, { request, touched: fallbackOwners })
+  return { holds: permissionsOn(fallbackOwners), fallback: owners }
 }
 
 /**
- * Lets who manages several instances do what the rule says they may, on the instance that the
- * request names: the call is then one of that instance. Nothing is theirs by the way: where a rule
- * doesn't mention them, they hold no role.
+ * Authorizes a system caller to run the method on the instance that the request names. The call
+ * then runs on that instance. System callers have no roles other than those of the rule.
  */
-function asSystem<C extends Call>(
+function authorizeSystem<C extends Call>(
   authority: Authority<C>,
   rule: SystemRule | undefined,
   cx: C,
@@ -328,26 +175,31 @@ function asSystem<C extends Call>(
 ): C {
   const roles = cx.caller.kind === "system" ? (cx.caller.roles ?? []) : []
   if (!rule) {
-    throw new Fault("permission_denied", "access.denied", "the system has no business here")
+    throw new Fault(
+      "permission_denied",
+      "access.denied",
+      "permission denied: system callers can't call this method",
+    )
   }
-  const isHeld = roles.some((role) => authority.permissions(role, cx).has(rule.permission))
-  if (!isHeld) throw deniedError(rule.permission)
+  const hasPermission = roles.some((role) => authority.permissions(role, cx).has(rule.permission))
+  if (!hasPermission) throw deniedError(rule.permission)
   if (!rule.id) return { ...cx, orgId: "" }
-  const instance = given(rule.id, request) ?? ""
+  const instance = requireId(rule.id, request) ?? ""
   const scope = { all: true, orgs: [], projects: [], grants: [] }
-  const placed = { ...cx, orgId: "", instance, scope, outranks: () => true }
-  if (!authority.resources.instance?.(placed, instance, undefined)) throw absentError("instance")
-  return placed
+  const scopedCx = { ...cx, orgId: "", instance, scope, outranks: () => true }
+  if (!authority.resources.instance?.(scopedCx, instance, undefined))
+    throw notFoundError("instance")
+  return scopedCx
 }
 
-/** What the caller holds where. */
-export type Holder = {
+/** The memberships of the caller. */
+export type RoleHolder = {
   readonly userId: string
   readonly memberships: readonly Membership[]
   readonly holds: (membership: Membership, permission: string) => boolean
 }
 
-export function holderOf<C>(authority: Authority<C>, cx: C, userId: string): Holder {
+export function holderOf<C>(authority: Authority<C>, cx: C, userId: string): RoleHolder {
   return {
     userId,
     memberships: authority.memberships(cx, userId),
@@ -356,33 +208,33 @@ export function holderOf<C>(authority: Authority<C>, cx: C, userId: string): Hol
   }
 }
 
-/** The owners of a resource to which the request holds the key. */
-function unlock<C extends Call>(
+/** The owners of the resource if the request contains its key. */
+function ownersByKey<C extends Call>(
   authority: Authority<C>,
   cx: C,
   rule: Rule,
   request: Message,
-): Chain | undefined {
+): OwnerChain | undefined {
   const key = rule.key?.(request)
-  const fits = authority.keys[rule.resource]
-  if (typeof key !== "string" || key === "" || !fits) return undefined
-  const chain = chainOf(authority, cx, rule, request)
-  return chain && fits(cx, idIn(cx, rule, request) ?? "", key) ? chain : undefined
+  const isKeyOf = authority.keys[rule.resource]
+  if (typeof key !== "string" || key === "" || !isKeyOf) return undefined
+  const chain = ownersOf(authority, cx, rule, request)
+  return chain && isKeyOf(cx, resourceIdOf(cx, rule, request) ?? "", key) ? chain : undefined
 }
 
-/** Whether the caller themself is what it is about, named or meant. */
-const isOneself = ({ caller }: Call, { id }: Rule, { user }: Chain): boolean =>
+/** Whether the resource is the caller's own user. */
+const isSelf = ({ caller }: Call, { id }: Rule, { user }: OwnerChain): boolean =>
   id === "home" || (caller.kind === "user" && caller.userId === user)
 
-export const isNamed = ({ id }: Rule, request: Message): boolean =>
+export const namesResource = ({ id }: Rule, request: Message): boolean =>
   typeof id === "object" && Boolean(id.read(request))
 
 /**
- * The rule whose resource the request names, or that of the caller's own organization where the
- * request has none of the fields. A field without a value is refused: its caller meant to name one.
+ * The rule whose resource the request names. If the request has none of the fields, the rule for
+ * the caller's own organization. Rejects an empty field.
  */
-export function chosenOf(rules: readonly Rule[], request: Message): Rule {
-  const chosen = rules.find((rule) => isNamed(rule, request))
+export function selectRule(rules: readonly Rule[], request: Message): Rule {
+  const chosen = rules.find((rule) => namesResource(rule, request))
   if (chosen) return chosen
   const fields = rules.flatMap(({ id }) => (typeof id === "object" ? [id] : []))
   const empty = fields.find(({ read }) => read(request) !== undefined)
@@ -393,93 +245,98 @@ export function chosenOf(rules: readonly Rule[], request: Message): Rule {
   throw new Fault(
     "invalid_argument",
     resourceMissingId,
-    `say what this is about with one of: ${names}`,
+    `one of these fields is required: ${names}`,
   )
 }
 
 const resourceMissingId = "request.resource_missing"
 
-type Door = Pick<Entrance, "holder" | "request"> & Pick<Access, "changes"> & { readonly rule: Rule }
+type EvaluateRuleInput = Pick<CheckAccessInput, "holder" | "request"> &
+  Pick<Access, "changes"> & { readonly rule: Rule }
 
-/** The owners of what the request is about; a fault where the rule doesn't open it. */
-export function open<C extends Call>(
+/** The owners of the resource, or a fault if the rule denies access. */
+export function evaluateRule<C extends Call>(
   authority: Authority<C>,
   cx: C,
-  { rule, holder, request, changes }: Door,
-): Chain | Fault {
-  const chain = chainOf(authority, cx, rule, request)
+  { rule, holder, request, changes }: EvaluateRuleInput,
+): OwnerChain | Fault {
+  const chain = ownersOf(authority, cx, rule, request)
   const { memberships, holds } = holder
-  const held = memberships.filter((membership) => holds(membership, rule.permission))
-  if (chain && held.some((membership) => covers(membership, chain))) {
-    // Applications of the instance's own project, and the console, act for whoever signs in.
+  const grantingMemberships = memberships.filter((membership) => holds(membership, rule.permission))
+  if (chain && grantingMemberships.some((membership) => covers(membership, chain))) {
+    // Applications of the instance's own project, and the console, act for every user who signs in.
     if (!(changes && chain.internal)) return chain
-    if (!holdsOn(holder, here, ownPermission)) return deniedError(ownPermission)
+    if (!hasPermissionOn(holder, instanceChain, instancePermission))
+      return deniedError(instancePermission)
     return authority.outranksInstance(cx) ? chain : instanceTooHighError()
   }
   if (chain && chain.user === holder.userId && passesAsSelf(holder, rule.self, chain)) return chain
-  return held.length === 0 ? deniedError(rule.permission) : absentError(rule.resource)
+  return grantingMemberships.length === 0
+    ? deniedError(rule.permission)
+    : notFoundError(rule.resource)
 }
 
-/** What changes whatever is the instance's own. */
-const ownPermission = "iam.write"
+/** The permission to change resources of the instance itself. */
+const instancePermission = "iam.write"
 
-/** The owners of the resource that the request names; undefined where it is not there. */
-export function chainOf<C extends Call>(
+/** The owners of the resource that the request names, or undefined if it does not exist. */
+export function ownersOf<C extends Call>(
   authority: Authority<C>,
   cx: C,
   rule: Rule,
   request: Message,
-): Chain | undefined {
-  if (rule.resource === "instance") return isThisInstance(cx, rule, request) ? here : undefined
-  const id = idIn(cx, rule, request)
+): OwnerChain | undefined {
+  if (rule.resource === "instance")
+    return isThisInstance(cx, rule, request) ? instanceChain : undefined
+  const id = resourceIdOf(cx, rule, request)
   if (!id) return undefined
-  const parent = rule.parent && given(rule.parent, request)
+  const parent = rule.parent && requireId(rule.parent, request)
   const chain = authority.resources[rule.resource]?.(cx, id, parent)
   return rule.parent && chain?.parent !== parent ? undefined : chain
 }
 
-const here: Chain = { instance: true }
+const instanceChain: OwnerChain = { instance: true }
 
-function idIn({ orgId, caller }: Call, { id }: Rule, request: Message): string | undefined {
+function resourceIdOf({ orgId, caller }: Call, { id }: Rule, request: Message): string | undefined {
   if (id === "home") return caller.kind === "user" ? caller.orgId : undefined
-  return id === "context" ? orgId : given(id, request)
+  return id === "context" ? orgId : requireId(id, request)
 }
 
-/** The instance may stay unnamed, be named by its id, or be chosen by a flag. */
+/** A request can omit the instance, name it by ID or select it with a flag. */
 function isThisInstance(cx: Call, { id }: Rule, request: Message): boolean {
   const named = typeof id === "object" ? id.read(request) : undefined
   return !named || named === true || named === cx.instance
 }
 
-function given(from: Rule["parent"], request: Message): string | undefined {
+function requireId(from: Rule["parent"], request: Message): string | undefined {
   const value = from?.read(request)
   if (typeof value === "string" && value !== "") return value
-  throw idMissingError(from?.field ?? "")
+  throw missingIdError(from?.field ?? "")
 }
 
-/** A membership reaches everything below the thing that it is on. */
-export function covers({ level, id }: Membership, chain: Chain): boolean {
+/** A membership covers everything below the resource that it belongs to. */
+export function covers({ level, id }: Membership, chain: OwnerChain): boolean {
   if (level === "instance") return chain.instance
   return chain[level] === id || (chain.shared?.({ level, id }) ?? false)
 }
 
-const passesAsSelf = (holder: Holder, self: string, chain: Chain): boolean =>
-  self === "authenticated" || (self !== "" && holdsOn(holder, chain, self))
+const passesAsSelf = (holder: RoleHolder, self: string, chain: OwnerChain): boolean =>
+  self === "authenticated" || (self !== "" && hasPermissionOn(holder, chain, self))
 
-export const holdsOn = (
-  { memberships, holds }: Holder,
-  chain: Chain,
+export const hasPermissionOn = (
+  { memberships, holds }: RoleHolder,
+  chain: OwnerChain,
   permission: string,
 ): boolean =>
   memberships.some((membership) => covers(membership, chain) && holds(membership, permission))
 
-/** Which rows of a search the caller may see. */
-function scopeOf(holder: Holder, { permission, self }: Rule): Scope {
-  const held = holder.memberships.filter((each) => holder.holds(each, permission))
+/** The rows of a search that the caller can see. */
+function scopeOf(holder: RoleHolder, { permission, self }: Rule): Scope {
+  const grantingMemberships = holder.memberships.filter((each) => holder.holds(each, permission))
   const ids = (level: Membership["level"]) =>
-    held.filter((each) => each.level === level).map(({ id }) => id)
+    grantingMemberships.filter((each) => each.level === level).map(({ id }) => id)
   const scope = {
-    all: held.some(({ level }) => level === "instance"),
+    all: grantingMemberships.some(({ level }) => level === "instance"),
     orgs: ids("org"),
     projects: ids("project"),
     grants: ids("grant"),
@@ -488,12 +345,12 @@ function scopeOf(holder: Holder, { permission, self }: Rule): Scope {
 }
 
 /** The scope of a search for each kind of row. Without a kind, it matches nothing. */
-function scopesOf(holder: Holder, rules: readonly Rule[]): Scope {
+function scopesOf(holder: RoleHolder, rules: readonly Rule[]): Scope {
   const kinds = Object.fromEntries(rules.map((rule) => [rule.resource, scopeOf(holder, rule)]))
   const permissions = rules.map((rule) => rule.permission).join(", ")
-  if (!Object.values(kinds).some(mayMatch)) throw deniedError(permissions)
+  if (!Object.values(kinds).some(canMatch)) throw deniedError(permissions)
   return { all: false, orgs: [], projects: [], grants: [], kinds }
 }
 
-const mayMatch = ({ all, orgs, projects, grants, self }: Scope): boolean =>
+const canMatch = ({ all, orgs, projects, grants, self }: Scope): boolean =>
   all || self !== undefined || orgs.length + projects.length + grants.length > 0

@@ -2,23 +2,22 @@ import type { Message } from "@bufbuild/protobuf"
 import { asAuthor, type Call } from "../kernel/context.ts"
 import { Fault } from "../kernel/fault.ts"
 import {
-  type Access,
   type Authority,
-  chosenOf,
+  evaluateRule,
+  hasInstancePermission,
+  hasPermissionOn,
   holderOf,
-  holdsHere,
-  holdsOn,
-  isNamed,
-  open,
-  type Rule,
+  namesResource,
+  selectRule,
 } from "./access.ts"
-import { mustOutrank, type Rank } from "./rank.ts"
+import type { Access, Rule } from "./access-rule.ts"
+import { type Rank, requireHigherRank } from "./rank.ts"
 
 /**
- * Lets a request pass that targets have changed, or faults: it must be permitted to every author of
- * these targets, too, by the permissions that they hold now. Nothing in it makes an author its
- * user: neither a rule about oneself, nor the key or the proof that the caller has put in. `cx` is
- * the call as it was authorized for its caller. Returns it with what all of them hold.
+ * Authorizes a request that targets have changed. Every author of these targets must currently have
+ * the permission for the changed request. Rules about the caller's own account, keys and proofs in
+ * the request don't apply to authors. `cx` is the call as authorized for its caller. Returns it
+ * with the permissions that the caller and all authors have.
  */
 export function permitAuthors<C extends Call>(
   authority: Authority<C>,
@@ -29,37 +28,42 @@ export function permitAuthors<C extends Call>(
   const { caller, authors = [] } = cx
   const others = authors.filter((id) => caller.kind !== "user" || caller.userId !== id)
   const { holds } = cx
-  const held = others.map((userId) => {
+  const authorPermissions = others.map((userId) => {
     if (!authority.isActive(cx, userId)) throw authorError()
-    return permitted(authority, access, asAuthor(cx, userId), { request, userId, of: cx })
+    return requireAuthorAccess(authority, access, asAuthor(cx, userId), {
+      request,
+      userId,
+      callerCx: cx,
+    })
   })
   const holdsOnInstance = (permission: string) =>
     (cx.holdsOnInstance?.(permission) ?? false) &&
-    others.every((id) => holdsHere(authority, asAuthor(cx, id), id, permission))
+    others.every((id) => hasInstancePermission(authority, asAuthor(cx, id), id, permission))
   if (!holds) return { ...cx, holdsOnInstance }
   return {
     ...cx,
     holdsOnInstance,
-    holds: (permission: string) => holds(permission) && held.every((each) => each(permission)),
+    holds: (permission: string) =>
+      holds(permission) && authorPermissions.every((each) => each(permission)),
   }
 }
 
-type Holds = NonNullable<Call["holds"]>
+type HasPermission = NonNullable<Call["holds"]>
 
 type ChangedRequest<C> = {
   readonly request: Message
   readonly userId: string
-  /** The call as its caller makes it. */
-  readonly of: C
+  /** The call of the original caller. */
+  readonly callerCx: C
 }
 
-/** What an author holds on what the request is about; a fault where it isn't permitted to them. */
-function permitted<C extends Call>(
+/** The permissions of an author on the resource. Throws if the author can't make the request. */
+function requireAuthorAccess<C extends Call>(
   authority: Authority<C>,
   access: Access,
   cx: C,
-  { request, userId, of }: ChangedRequest<C>,
-): Holds {
+  { request, userId, callerCx }: ChangedRequest<C>,
+): HasPermission {
   const none = () => false
   const holder = holderOf(authority, cx, userId)
   const holdsAny = ({ permission }: Rule) =>
@@ -70,7 +74,7 @@ function permitted<C extends Call>(
     case "system":
       throw authorError()
     case "authenticated":
-      if (access.changes) mustActFor(authority, cx, of)
+      if (access.changes) requireAccountAccess(authority, cx, callerCx)
       return none
     case "search":
       if (!holdsAny(access.rule)) throw authorError()
@@ -83,37 +87,48 @@ function permitted<C extends Call>(
       break
   }
   const { changes, or } = access
-  const rule = access.kind === "resource" ? access.rule : chosenOf(access.rules, request)
-  const enter = (by: Rule, rank: Rank | undefined): Holds | undefined => {
-    if (by.id === "home") mustActFor(authority, cx, of)
-    const opened = open(authority, cx, { rule: { ...by, self: "" }, holder, request, changes })
-    if (opened instanceof Fault) return undefined
-    if (rank) mustOutrank(authority, cx, unproven(rank), { request, touched: opened })
-    return (permission) => holdsOn(holder, opened, permission)
+  const rule = access.kind === "resource" ? access.rule : selectRule(access.rules, request)
+  const evaluate = (appliedRule: Rule, rank: Rank | undefined): HasPermission | undefined => {
+    if (appliedRule.id === "home") requireAccountAccess(authority, cx, callerCx)
+    const owners = evaluateRule(authority, cx, {
+      rule: { ...appliedRule, self: "" },
+      holder,
+      request,
+      changes,
+    })
+    if (owners instanceof Fault) return undefined
+    if (rank) requireHigherRank(authority, cx, withoutProof(rank), { request, touched: owners })
+    return (permission) => hasPermissionOn(holder, owners, permission)
   }
-  const holds = enter(rule, access.rank)
+  const holds = evaluate(rule, access.rank)
   if (holds) return holds
-  const beside = or && isNamed(or.rule, request) ? enter(or.rule, or.rank) : undefined
-  if (!beside) throw authorError()
-  return beside
+  const fallback = or && namesResource(or.rule, request) ? evaluate(or.rule, or.rank) : undefined
+  if (!fallback) throw authorError()
+  return fallback
 }
 
-const unproven = (rank: Rank): Rank => ({ ...rank, isProven: () => false })
+const withoutProof = (rank: Rank): Rank => ({ ...rank, isProven: () => false })
 
-/** What lets an administrator change a user's account in every way that the user could. */
-const ofAccounts = ["user.write", "user.credential.write", "user.passkey.write"]
+/**
+ * The permissions that allow an administrator to change a user's account in every way the user can.
+ */
+const accountPermissions = ["user.write", "user.credential.write", "user.passkey.write"]
 
-/** Faults unless the author may change the account of the caller, whom the request is about. */
-function mustActFor<C extends Call>(authority: Authority<C>, cx: C, { caller }: C): void {
+/** Throws unless the author can change the account of the caller. */
+function requireAccountAccess<C extends Call>(authority: Authority<C>, cx: C, { caller }: C): void {
   if (caller.kind !== "user" || cx.caller.kind !== "user") throw authorError()
   const chain = authority.resources.user?.(cx, caller.userId, undefined)
   const holder = holderOf(authority, cx, cx.caller.userId)
-  const mayChange = chain && ofAccounts.every((permission) => holdsOn(holder, chain, permission))
-  if (!mayChange || !authority.outranks(cx, caller.userId, "anywhere")) throw authorError()
+  const hasPermissions =
+    chain && accountPermissions.every((permission) => hasPermissionOn(holder, chain, permission))
+  if (!hasPermissions || !authority.outranks(cx, caller.userId, "anywhere")) throw authorError()
 }
 
-/** Whether the authors of targets may change what the caller is answered: none of them is below. */
-export const mayAnswer = <C extends Call>(
+/**
+ * Whether the authors of targets can change the response to the caller: none of them has a lower
+ * rank than the caller.
+ */
+export const canChangeResponse = <C extends Call>(
   authority: Authority<C>,
   cx: C,
   authors: readonly string[],
@@ -132,6 +147,6 @@ const authorError = () =>
   new Fault(
     "permission_denied",
     "target.author_not_permitted",
-    "a target changed this request into one that its author, or the author of its execution, " +
-      "must not make; ask an administrator to review them",
+    "permission denied: a target changed this request into one that the author of the " +
+      "target or of its execution can't make; ask an administrator to review both",
   )

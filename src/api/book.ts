@@ -27,8 +27,10 @@ import { SystemService } from "../gen/core/system/v1/system_service_pb.ts"
 import { UserService } from "../gen/core/user/v2/user_service_pb.ts"
 import { WebKeyService } from "../gen/core/webkey/v2/webkey_service_pb.ts"
 
-/** Every service that is served. A service in proto/ that is not listed here fails the check. */
-export const book = [
+/**
+ * All services that the server provides. The check fails if a service in proto/ is missing here.
+ */
+export const allServices = [
   ActionService,
   ActivityService,
   AdminService,

@@ -1,50 +1,51 @@
 import type { Message } from "@bufbuild/protobuf"
 import { create } from "@bufbuild/protobuf"
 import { EmptySchema } from "@bufbuild/protobuf/wkt"
-import type { AccessAnswer, AccessQuestion, Holding } from "../kernel/access.ts"
+import type { AccessDecision, AccessQuestion, RoleAssignment } from "../kernel/access.ts"
 import type { Call } from "../kernel/context.ts"
 import { Fault } from "../kernel/fault.ts"
 import {
-  type Access,
   type Authority,
-  admit,
-  type Chain,
-  chainOf,
+  checkAccess,
   covers,
-  type Holder,
   holderOf,
-  type Rule,
+  type OwnerChain,
+  ownersOf,
+  type RoleHolder,
 } from "./access.ts"
-import { absentError } from "./faults.ts"
+import type { Access, Rule } from "./access-rule.ts"
+import { notFoundError } from "./faults.ts"
 
-/** Access rules by the full names of operations; undefined where there is none. */
+/** Access rules by the full names of operations; undefined if there is no such operation. */
 export type Rules = (operation: string) => Access | undefined
 
-/** What the rule is asked about is said by the question, so that there is no request to read. */
-const nothing: Message = create(EmptySchema)
+/** The question names the resource, so the request is empty. */
+const emptyRequest: Message = create(EmptySchema)
 
 /**
- * Asks the decision about access itself, as it would be made for a user, and tells what it has
- * looked at. A sign-in counts as recent. Faults with `not_found` where the resource is not there or
- * nothing that the caller holds reaches it, with `invalid_argument` where there is no such rule.
+ * Evaluates access for a user without running the operation and returns the roles that were
+ * considered. Every sign-in is treated as recent. Throws `not_found` if the resource does not exist
+ * or the caller has no role that covers it, and `invalid_argument` if there is no such rule.
  */
 export function explain<C extends Call>(
   authority: Authority<C>,
   cx: C,
   rules: Rules,
   question: AccessQuestion,
-): AccessAnswer {
-  const asked = askedOf(authority, rules, question)
-  if (!asked) return { permission: "", resource: "", owners: {}, holdings: [], outcome: "open" }
-  const { access, rule } = asked
+): AccessDecision {
+  const resolved = resolveRule(authority, rules, question)
+  if (!resolved) return { permission: "", resource: "", owners: {}, holdings: [], outcome: "open" }
+  const { access, rule } = resolved
   const { userId, orgId } = question
   const caller = { kind: "user", userId, orgId, clientId: "" } as const
-  const as: C = { ...cx, caller, orgId }
-  const chain = chainOf(authority, as, rule, nothing)
-  if (!chain || !isSeen(authority, cx, chain)) throw absentError(rule.resource)
-  const holder = holderOf(authority, as, userId)
-  const refusal = refusalOf(() => admit(authority, as, { access, holder, request: nothing }))
-  const holdings = holdingsOf(authority, as, { holder, rule, chain })
+  const subjectCx: C = { ...cx, caller, orgId }
+  const chain = ownersOf(authority, subjectCx, rule, emptyRequest)
+  if (!chain || !isVisible(authority, cx, chain)) throw notFoundError(rule.resource)
+  const holder = holderOf(authority, subjectCx, userId)
+  const refusal = catchFault(() =>
+    checkAccess(authority, subjectCx, { access, holder, request: emptyRequest }),
+  )
+  const holdings = holdingsOf(authority, subjectCx, { holder, rule, chain })
   const isByRole = holdings.some(({ granting, reaches }) => granting.length > 0 && reaches)
   const { org, project, grant } = chain
   return {
@@ -56,53 +57,56 @@ export function explain<C extends Call>(
   }
 }
 
-type Asked = {
+type ResolvedRule = {
   readonly access: Access & { readonly kind: "resource" }
   readonly rule: Rule
 }
 
-/** The rule, about what the question names; undefined where it is open to every token. */
-function askedOf<C>(
+/** The rule, applied to the resource of the question; undefined if every token has access. */
+function resolveRule<C>(
   { resources }: Authority<C>,
   rules: Rules,
   question: AccessQuestion,
-): Asked | undefined {
+): ResolvedRule | undefined {
   const { subject, resource } = question
   if (subject.kind === "permission") {
     if (resource !== "instance" && !Object.hasOwn(resources, resource))
       throw resourceError(question)
     const rule = { permission: subject.name, resource, id: undefined, parent: undefined }
-    const about = aboutIt({ ...rule, self: "", key: undefined }, question)
-    const free = {
+    const questionRule = ruleForQuestion({ ...rule, self: "", key: undefined }, question)
+    const accessDefaults = {
       system: undefined,
       changes: false,
       hasContext: false,
       rank: undefined,
       fresh: false,
     }
-    return { access: { ...free, kind: "resource", rule: about }, rule: about }
+    return {
+      access: { ...accessDefaults, kind: "resource", rule: questionRule },
+      rule: questionRule,
+    }
   }
   const access = rules(subject.name)
   if (!access) throw operationError(subject.name)
   if (access.kind === "public" || access.kind === "authenticated") return undefined
   if (access.kind === "system") throw operationError(subject.name)
-  // The caller's own organization is a default: the question names one, too.
+  // The rule for the caller's own organization is a default; the question always names a resource.
   const all = "rules" in access ? access.rules.filter(({ id }) => id !== "home") : [access.rule]
-  const fitting = all.filter((each) => resource === "" || each.resource === resource)
-  const [first] = fitting
-  if (!first || fitting.length > 1) throw resourceError(question)
+  const matching = all.filter((each) => resource === "" || each.resource === resource)
+  const [first] = matching
+  if (!first || matching.length > 1) throw resourceError(question)
   const { system, changes, rank, or } = access
-  const rule = aboutIt(first, question)
-  const beside =
+  const rule = ruleForQuestion(first, question)
+  const fallback =
     or && or.rule.resource === rule.resource
-      ? { ...or, rule: aboutIt(or.rule, question) }
+      ? { ...or, rule: ruleForQuestion(or.rule, question) }
       : undefined
-  const kept = { system, changes, hasContext: false, rank, fresh: false, or: beside }
-  return { access: { ...kept, kind: "resource", rule }, rule }
+  const accessFields = { system, changes, hasContext: false, rank, fresh: false, or: fallback }
+  return { access: { ...accessFields, kind: "resource", rule }, rule }
 }
 
-/** A rule that reads from the question what it would read from a request. */
-function aboutIt(rule: Rule, { id, parent }: AccessQuestion): Rule {
+/** A rule that reads the question instead of a request. */
+function ruleForQuestion(rule: Rule, { id, parent }: AccessQuestion): Rule {
   const isOfInstance = rule.resource === "instance"
   return {
     ...rule,
@@ -112,36 +116,43 @@ function aboutIt(rule: Rule, { id, parent }: AccessQuestion): Rule {
   }
 }
 
-/** Whether anything that the caller holds reaches the resource, or they are it. */
-function isSeen<C extends Call>(authority: Authority<C>, cx: C, chain: Chain): boolean {
+/** Whether the resource is the caller or a membership of the caller covers it. */
+function isVisible<C extends Call>(authority: Authority<C>, cx: C, chain: OwnerChain): boolean {
   const { caller } = cx
   if (caller.kind !== "user") return false
-  const held = authority.memberships(cx, caller.userId)
-  return chain.user === caller.userId || held.some((each) => covers(each, chain))
+  const membershipsValue = authority.memberships(cx, caller.userId)
+  return chain.user === caller.userId || membershipsValue.some((each) => covers(each, chain))
 }
 
-type Looked = { readonly holder: Holder; readonly rule: Rule; readonly chain: Chain }
+type HoldingsInput = {
+  readonly holder: RoleHolder
+  readonly rule: Rule
+  readonly chain: OwnerChain
+}
 
 function holdingsOf<C>(
   authority: Authority<C>,
   cx: C,
-  { holder, rule, chain }: Looked,
-): readonly Holding[] {
-  const weight = ({ granting, reaches }: Holding) => Number(granting.length > 0) + Number(reaches)
+  { holder, rule, chain }: HoldingsInput,
+): readonly RoleAssignment[] {
+  const relevance = ({ granting, reaches }: RoleAssignment) =>
+    Number(granting.length > 0) + Number(reaches)
   return holder.memberships
-    .map((held) => ({
-      level: held.level,
-      id: held.id,
-      roles: held.roles,
-      groupId: held.groupId,
-      granting: held.roles.filter((role) => authority.permissions(role, cx).has(rule.permission)),
-      reaches: covers(held, chain),
+    .map((membershipsValue) => ({
+      level: membershipsValue.level,
+      id: membershipsValue.id,
+      roles: membershipsValue.roles,
+      groupId: membershipsValue.groupId,
+      granting: membershipsValue.roles.filter((role) =>
+        authority.permissions(role, cx).has(rule.permission),
+      ),
+      reaches: covers(membershipsValue, chain),
     }))
-    .sort((one, other) => weight(other) - weight(one))
+    .sort((one, other) => relevance(other) - relevance(one))
 }
 
-/** A refusal is the answer here. */
-function refusalOf(decide: () => unknown): Fault | undefined {
+/** Returns the fault that the decision throws. */
+function catchFault(decide: () => unknown): Fault | undefined {
   try {
     decide()
     return undefined
@@ -155,14 +166,15 @@ const operationError = (name: string) =>
   new Fault(
     "invalid_argument",
     "reason.operation_unknown",
-    `${name.slice(0, 100)} is no operation that roles permit; they are named like ` +
-      "core.project.v2.ProjectService/UpdateProject",
+    `${name.slice(0, 100)} is not an operation that requires a permission; use a full name ` +
+      "such as core.project.v2.ProjectService/UpdateProject",
   )
 
 const resourceError = ({ subject, resource }: AccessQuestion) =>
   new Fault(
     "invalid_argument",
     "reason.resource_unknown",
-    `${subject.name.slice(0, 100)} is not about "${resource.slice(0, 100)}"; name the kind of ` +
-      "resource as access rules do: instance, org, project, app, user, …",
+    `${subject.name.slice(0, 100)} does not apply to the resource ` +
+      `"${resource.slice(0, 100)}"; use a resource kind of its access rule, such as ` +
+      "instance, org, project, app or user",
   )

@@ -1,8 +1,8 @@
 import type { JsonObject } from "@bufbuild/protobuf"
 import { type Code, Fault, fieldError, type LaterChange } from "../kernel/fault.ts"
 
-/** How each code travels: its gRPC number and the HTTP status that REST and Connect answer. */
-const travel = {
+/** The gRPC number and the HTTP status of each code. */
+const codeNumbers = {
   canceled: { grpc: 1, http: 499 },
   unknown: { grpc: 2, http: 500 },
   invalid_argument: { grpc: 3, http: 400 },
@@ -21,16 +21,16 @@ const travel = {
   unauthenticated: { grpc: 16, http: 401 },
 } as const satisfies Record<Code, { readonly grpc: number; readonly http: number }>
 
-export const grpcNumber = (code: Code) => travel[code].grpc
-export const httpStatus = (code: Code) => travel[code].http
+export const grpcNumber = (code: Code) => codeNumbers[code].grpc
+export const httpStatus = (code: Code) => codeNumbers[code].http
 
-/** What a caller reads: the words first, then the id to search for. */
+/** The message of a fault followed by its ID. */
 export const textOf = ({ message, id }: Fault): string => `${message} (${id})`
 
-/** A message that says more: its full name, and itself in the JSON form of Protobuf. */
+/** An error detail: its full message name and its value in proto3 JSON. */
 export type Detail = { readonly type: string; readonly value: JsonObject }
 
-/** What a failure says beside its code: always its id, and what field or condition it is about. */
+/** The details of a fault: its ID, and the invalid field, failed preconditions or later change. */
 export function detailsOf({
   id,
   message,
@@ -39,7 +39,7 @@ export function detailsOf({
   change,
 }: Fault): readonly Detail[] {
   return [
-    { type: "core.v1.ErrorDetail", value: { id, message, ...(change && changeIn(change)) } },
+    { type: "core.v1.ErrorDetail", value: { id, message, ...(change && changeDetail(change)) } },
     ...(violation
       ? [{ type: "google.rpc.BadRequest", value: { fieldViolations: [violation] } }]
       : []),
@@ -49,7 +49,7 @@ export function detailsOf({
   ]
 }
 
-const changeIn = ({ userId, displayName, time }: LaterChange): JsonObject => ({
+const changeDetail = ({ userId, displayName, time }: LaterChange): JsonObject => ({
   ...(userId && { changedByUserId: userId, changedBy: displayName }),
   changeDate: new Date(time).toISOString(),
 })
@@ -64,42 +64,42 @@ export const statusOf = (fault: Fault): object => ({
   })),
 })
 
-/** What an unknown path answers, word for word as clients of such services know it. */
-export const nothingHere = { code: grpcNumber("not_found"), message: "Not Found", details: [] }
+/** The body for an unknown path, exactly as clients of such services expect it. */
+export const unknownPathBody = { code: grpcNumber("not_found"), message: "Not Found", details: [] }
 
 export const tokenMissingError = () =>
   new Fault(
     "unauthenticated",
     "access.token_missing",
-    "this needs a token; send it in the Authorization header as Bearer",
+    "a token is required; send it in the Authorization header as Bearer",
   )
 
 export const deniedError = (permission: string) =>
-  new Fault("permission_denied", "access.denied", `this needs the permission ${permission}`)
+  new Fault("permission_denied", "access.denied", `permission denied: ${permission} is required`)
 
-/** The field that names what a request is about, by its path of proto names. */
-export const idMissingError = (field: string) =>
-  fieldError("request.id_missing", field, "is missing; it says what this is about")
+/** The field that identifies the resource, as a path of proto names. */
+export const missingIdError = (field: string) =>
+  fieldError("request.id_missing", field, "is required")
 
-/** One text for what is not there and for what is somebody else's. */
-export function absentError(resource: string): Fault {
-  const kind = sameAs[resource] ?? resource
-  return new Fault("not_found", `${kind}.missing`, `there is no such ${names[kind] ?? kind}`)
+/** Uses the same text for a missing resource and for one that the caller can't access. */
+export function notFoundError(resource: string): Fault {
+  const kind = kindAliases[resource] ?? resource
+  return new Fault("not_found", `${kind}.missing`, `${kindNames[kind] ?? kind} not found`)
 }
 
-/** Kinds that differ only in how they are named, or in who reaches them. */
-const sameAs: Readonly<Record<string, string>> = {
+/** Resource kinds with the same name in error messages. */
+const kindAliases: Readonly<Record<string, string>> = {
   grant_id: "grant",
   held_project: "project",
   org_domain: "org",
   shared_project: "project",
 }
 
-const names: Readonly<Record<string, string>> = {
+const kindNames: Readonly<Record<string, string>> = {
   app: "application",
   app_key: "key",
   grant: "project grant",
-  org: "organisation",
+  org: "organization",
   sign_up_link: "sign-up link",
   sign_up_request: "sign-up request",
 }

@@ -9,7 +9,7 @@ import type { GenService, GenServiceMethods } from "@bufbuild/protobuf/codegenv2
 import type { Call } from "../kernel/context.ts"
 import { checkValues } from "./input/values.ts"
 
-/** What a module says to one operation. */
+/** The function of a module that handles one operation. */
 type Handler<M extends Pick<DescMethod, "input" | "output">, C> = (
   request: MessageShape<M["input"]>,
   cx: C,
@@ -21,69 +21,74 @@ type Handlers<S extends AnyService, C> = {
   readonly [Name in keyof S["method"]]?: Handler<S["method"][Name], C>
 }
 
-/** A handler after its types have done their work. */
-type Erased<C> = (request: Message, cx: C) => Promise<unknown> | unknown
+/** A handler without its request and response types. */
+type UntypedHandler<C> = (request: Message, cx: C) => Promise<unknown> | unknown
 
-/** The operations of one service that one module answers. */
-export type Share<S extends AnyService = AnyService, Names = string, C = never> = {
+/** The operations of one service that one module handles. */
+export type HandlerShare<S extends AnyService = AnyService, Names = string, C = never> = {
   readonly service: S
-  readonly handlers: Readonly<Record<string, Erased<C>>>
-  /** Only for the compiler, which compares the names of all shares with the book. */
+  readonly handlers: Readonly<Record<string, UntypedHandler<C>>>
+  /** Only for the compiler, which compares the names of all shares with the services. */
   readonly names?: Names
 }
 
 /**
- * Binds some methods of a service, in a module's v1.ts or v2.ts: `share<Cx>()(UserService, {…})`.
- * A misspelt method and a wrong answer do not compile.
+ * Binds some methods of a service, in a module's v1.ts or v2.ts: `share<Cx>()(UserService, {…})`. A
+ * misspelled method or a wrong response type does not compile.
  */
-export const share =
+export const bindHandlers =
   <C extends Call>() =>
   <S extends AnyService, H extends Handlers<S, C>>(
     service: S,
     handlers: H & Record<Exclude<keyof H, keyof S["method"]>, never>,
-  ): Share<S, keyof H, C> => ({
+  ): HandlerShare<S, keyof H, C> => ({
     service,
-    // Reason for the cast: the dispatcher decodes each request by the very descriptor that typed
-    // its handler, so the pairs fit, which a table of mixed methods can't say in types.
-    handlers: handlers as unknown as Readonly<Record<string, Erased<C>>>,
+    // The cast is needed because the dispatcher decodes each request with the descriptor that typed
+    // its handler, which the type of a table of mixed methods can't express.
+    handlers: handlers as unknown as Readonly<Record<string, UntypedHandler<C>>>,
   })
 
-/** One method of the book with the module's answer to it. */
+/** A method and its handler. */
 export type Operation<C> = {
   readonly method: DescMethod
-  readonly handler: Erased<C>
+  readonly handler: UntypedHandler<C>
 }
 
-/** A share of any module. Reason for any: contexts are inputs, so no one type takes them all. */
-type AnyShare = Share<AnyService, PropertyKey, any>
+/**
+ * A share of any module. `any` is needed because contexts are parameters, so no single type accepts
+ * them all.
+ */
+type AnyHandlerShare = HandlerShare<AnyService, PropertyKey, any>
 
-/** Names of a service that a share binds. */
-type Bound<S extends AnyService, Each> =
-  Each extends Share<infer Of, infer Names, any> ? (S extends Of ? Names : never) : never
+/** The methods of a service that a share binds. */
+type BoundNames<S extends AnyService, Each> =
+  Each extends HandlerShare<infer Of, infer Names, any> ? (S extends Of ? Names : never) : never
 
-/** The context that every one of the shares is content with. */
-type ContextOf<Each> = Each extends Share<any, any, infer C> ? C : never
+/** The context that satisfies all shares. */
+type ContextOf<Each> = Each extends HandlerShare<any, any, infer C> ? C : never
 
-/** Methods of the book that nobody binds, as texts. */
-type Missing<Book extends readonly AnyService[], Each> = {
-  [At in keyof Book]: Exclude<keyof Book[At]["method"], Bound<Book[At], Each>>
+/** The names of methods that no share binds. */
+type UnboundNames<Book extends readonly AnyService[], Each> = {
+  [At in keyof Book]: Exclude<keyof Book[At]["method"], BoundNames<Book[At], Each>>
 }[number]
 
-/** Accepts every list where the shares cover the book, else asks for what nobody can give. */
-type Complete<Book extends readonly AnyService[], Each> = [Missing<Book, Each>] extends [never]
+/** Accepts the shares if they bind every method; otherwise it requires an impossible property. */
+type RequireComplete<Book extends readonly AnyService[], Each> = [
+  UnboundNames<Book, Each>,
+] extends [never]
   ? unknown
-  : { readonly nobodyBinds: Missing<Book, Each> }
+  : { readonly nobodyBinds: UnboundNames<Book, Each> }
 
 /**
- * Lays the shares of all modules beside the book. A method that nobody binds does not compile, and
- * both that and a method bound twice stop the start.
+ * Combines the shares of all modules. An unbound method does not compile; an unbound method or one
+ * that is bound twice also prevents the start.
  */
-export function join<
+export function bindServices<
   const Book extends readonly AnyService[],
-  const Shares extends readonly AnyShare[],
+  const Shares extends readonly AnyHandlerShare[],
 >(
   book: Book,
-  shares: Shares & Complete<Book, Shares[number]>,
+  shares: Shares & RequireComplete<Book, Shares[number]>,
 ): readonly Operation<ContextOf<Shares[number]>>[] {
   const operations = new Map<DescMethod, Operation<ContextOf<Shares[number]>>>()
   for (const { service, handlers } of shares) {
@@ -96,18 +101,17 @@ export function join<
   }
   for (const service of book) {
     const missing = service.methods.find((method) => !operations.has(method))
-    if (missing) throw new Error(`nobody binds ${nameOf(missing)}`)
+    if (missing) throw new Error(`${nameOf(missing)} is not bound`)
   }
   return [...operations.values()]
 }
 
 /**
- * Asks operations of some shares as a caller would, for a table whose operations do what several
- * others do: what a request may hold is checked, the handler decides. Who may ask is checked by
- * whoever asks.
+ * Calls operations of some shares for an operation that combines several others. Field rules are
+ * checked here; the caller of this function must check access.
  */
-export const askerOf =
-  <C extends Call>(shares: readonly Share<AnyService, PropertyKey, C>[]) =>
+export const createCaller =
+  <C extends Call>(shares: readonly HandlerShare<AnyService, PropertyKey, C>[]) =>
   async <M extends DescMethod>(
     cx: C,
     method: M,
@@ -117,18 +121,18 @@ export const askerOf =
       ({ service, handlers }) => service === method.parent && method.localName in handlers,
     )
     const handler = bound?.handlers[method.localName]
-    if (!handler) throw new Error(`${nameOf(method)} is of none of these shares`)
-    const asked = create(method.input, request)
-    checkValues(method.input, asked)
-    // Reason for the casts: a descriptor that is a type variable has no shapes that the compiler
-    // could compare; the share has bound the handler to this very method.
-    return create(method.output, Object(await handler(asked, cx))) as MessageShape<M["output"]>
+    if (!handler) throw new Error(`${nameOf(method)} is not in these shares`)
+    const message = create(method.input, request)
+    checkValues(method.input, message)
+    // The casts are needed because the descriptor is a type variable, whose shapes the compiler
+    // can't compare. The share has bound the handler to this method.
+    return create(method.output, Object(await handler(message, cx))) as MessageShape<M["output"]>
   }
 
-/** How a method reads in paths, logs and messages: "core.user.v2.UserService/CreateUser". */
+/** The full name of a method in paths, logs and messages: "core.user.v2.UserService/CreateUser". */
 export const nameOf = (method: DescMethod): string => `${method.parent.typeName}/${method.name}`
 
-/** Whether x-core-orgid names the organization that a call is made for: in version 1. */
+/** Whether the method accepts x-core-orgid, the organization of the call; only version 1 does. */
 export const hasContext = ({ parent }: DescMethod): boolean =>
   contextPackages.has(parent.file.proto.package)
 

@@ -5,30 +5,39 @@ import { Fault } from "../kernel/fault.ts"
 import { fieldsOf, type Reader, readerOf } from "./input/field.ts"
 import { nameOf } from "./method.ts"
 
-/** What the modules know of who may do more than whom; oneself counts as one's equal. */
-export type Ranking<C> = {
+/**
+ * Compares the permissions of the caller with those of other users. Users have the same rank as
+ * themselves.
+ */
+export type RankComparison<C> = {
   /**
-   * Whether the caller holds all that a user holds: wherever they hold it, or "home" on the
-   * instance and in the user's own organisation.
+   * Whether the caller has all permissions of a user: anywhere, or with "home" on the instance and
+   * in the user's own organization.
    */
   readonly outranks: (cx: C, userId: string, reach: "anywhere" | "home") => boolean
-  /** The same, "home", of whoever stopped a user. */
+  /**
+   * Whether the caller has, with "home", all permissions of the administrator who locked or
+   * deactivated a user.
+   */
   readonly outranksStoppers: (cx: C, userId: string) => boolean
-  /** The same, "home", of everybody who belongs to an organisation, and of who stopped it. */
+  /**
+   * Whether the caller has, with "home", all permissions of every member of an organization and of
+   * the administrator who deactivated it.
+   */
   readonly outranksAll: (cx: C, orgId: string) => boolean
-  /** Whether the caller holds all that anybody on the instance holds. */
+  /** Whether the caller has all permissions that any user of the instance has. */
   readonly outranksInstance: (cx: C) => boolean
 }
 
-/** Whom a method touches who must not be able to do more than the caller. */
+/** The users affected by a method, whose rank must not exceed that of the caller. */
 export type Rank = {
-  readonly of: "user" | "stopped" | "acting" | "org" | "instance" | "roles"
-  /** Whether the request holds what proves that it is the user themself who asks. */
+  readonly kind: "user" | "stopped" | "acting" | "org" | "instance" | "roles"
+  /** Whether the request contains a proof that it comes from the user. */
   readonly isProven: (request: Message) => boolean
 }
 
-/** The resources that each rank is about, whose chain names whom it touches; "roles" has none. */
-const resources: Readonly<Record<Rank["of"], readonly string[] | undefined>> = {
+/** The resources to which each rank applies; "roles" applies to any. */
+const rankResources: Readonly<Record<Rank["kind"], readonly string[] | undefined>> = {
   user: ["user", "session"],
   stopped: ["user"],
   acting: ["user"],
@@ -38,74 +47,74 @@ const resources: Readonly<Record<Rank["of"], readonly string[] | undefined>> = {
 }
 
 /**
- * Whether a method changes something. Whatever isn't named like a reading does: what is named
- * unluckily is asked for its rank, and none escapes by its name.
+ * Whether a method changes data. Every method counts as a change unless its name starts like that
+ * of a read, so that no change escapes the rank check because of its name.
  */
 export const isChange = ({ name }: DescMethod): boolean =>
   !/^(Get|List|Search|Exists|Healthz)/.test(name)
 
 /**
- * Reads what a rule says about rank. Refuses, naming the method: a change that says neither whom it
- * touches nor why that doesn't count, and a rank that its resource can't have.
+ * Parses the rank of an access rule. Throws, naming the method, if a change has neither `rank` nor
+ * `rankless`, or if the rank does not apply to the resource.
  */
-export function rankOf(method: DescMethod, option: AccessOption): Rank | undefined {
-  const refuse = (why: string) => new Error(`${nameOf(method)}: ${why}`)
+export function parseRank(method: DescMethod, option: AccessOption): Rank | undefined {
+  const refuse = (reason: string) => new Error(`${nameOf(method)}: ${reason}`)
   const { rank, rankless, proof } = option
   const isSaid = rank !== "" || rankless !== ""
   if (!isChange(method)) {
-    if (isSaid || proof.length > 0) throw refuse("it changes nothing, so it has no rank")
+    if (isSaid || proof.length > 0) throw refuse("a method that changes nothing can't have a rank")
     return undefined
   }
   const isOnlySystem = option.system !== "" && option.resource === ""
   const isAnswered = option.authenticated !== "" || isOnlySystem
   if (isSaid === isAnswered || (rank && rankless)) {
-    throw refuse("say either in rank whom it touches, or in rankless why that doesn't count")
+    throw refuse("set exactly one of rank and rankless")
   }
   if (!rank) {
-    if (proof.length > 0) throw refuse("what proves a user belongs to a rank")
+    if (proof.length > 0) throw refuse("a proof requires a rank")
     return undefined
   }
-  if (!isKnown(rank)) throw refuse(`its rank "${rank}" does not exist`)
-  const about = resources[rank]
+  if (!isRank(rank)) throw refuse(`the rank "${rank}" does not exist`)
+  const allowedResources = rankResources[rank]
   const resource = option.resource || option.either.at(-1)?.resource || ""
-  if (about && !about.includes(resource))
-    throw refuse(`its rank "${rank}" is of a resource "${about.join('" or "')}"`)
+  if (allowedResources && !allowedResources.includes(resource))
+    throw refuse(`the rank "${rank}" requires the resource "${allowedResources.join('" or "')}"`)
   const reads = proof.map((path) => proofOf(method, path))
-  return { of: rank, isProven: (request) => reads.some((read) => Boolean(read(request))) }
+  return { kind: rank, isProven: (request) => reads.some((read) => Boolean(read(request))) }
 }
 
-const isKnown = (rank: string): rank is Rank["of"] => Object.hasOwn(resources, rank)
+const isRank = (rank: string): rank is Rank["kind"] => Object.hasOwn(rankResources, rank)
 
 function proofOf(method: DescMethod, path: string): Reader {
   const fields = fieldsOf(method.input, path)
   if (fields?.at(-1)?.fieldKind === "scalar") return readerOf(fields)
-  throw new Error(`${nameOf(method)}: its proof is a field "${path}", which does not exist`)
+  throw new Error(`${nameOf(method)}: the proof names the field "${path}", which does not exist`)
 }
 
-type Touched = { readonly org?: string; readonly user?: string }
+type AffectedOwners = { readonly org?: string; readonly user?: string }
 
 /**
- * Faults where whom the call touches may do more than the caller. It is asked once, before the
- * handler: who is raised while it runs was no higher when it began, and it could as well have ended
- * before. What is given and taken is compared where it is decided.
+ * Throws if an affected user has permissions that the caller lacks. Checked once, before the
+ * handler runs: a role added during the call could as well have been added after it. Roles that the
+ * request itself gives or takes are compared by the command.
  */
-export function mustOutrank<C extends Call>(
-  { outranks, outranksStoppers, outranksAll, outranksInstance }: Ranking<C>,
+export function requireHigherRank<C extends Call>(
+  { outranks, outranksStoppers, outranksAll, outranksInstance }: RankComparison<C>,
   cx: C,
-  { of, isProven }: Rank,
-  { request, touched }: { readonly request: Message; readonly touched: Touched },
+  { kind: of, isProven }: Rank,
+  { request, touched: affected }: { readonly request: Message; readonly touched: AffectedOwners },
 ): void {
   if (of === "roles" || isProven(request)) return
   if (of === "org") {
-    if (!outranksAll(cx, touched.org ?? "")) throw orgTooHighError()
+    if (!outranksAll(cx, affected.org ?? "")) throw orgTooHighError()
     return
   }
   if (of === "instance") {
-    // What an organization says for itself does not apply to those who outrank whoever said it.
-    if (touched.org === undefined && !outranksInstance(cx)) throw instanceTooHighError()
+    // Settings of an organization don't affect users who outrank the person who changed them.
+    if (affected.org === undefined && !outranksInstance(cx)) throw instanceTooHighError()
     return
   }
-  const userId = touched.user ?? ""
+  const userId = affected.user ?? ""
   if (!outranks(cx, userId, "home")) throw userTooHighError()
   if (of === "stopped" && !outranksStoppers(cx, userId)) throw stopperTooHighError()
   if (of === "acting" && !outranks(cx, userId, "anywhere")) throw userTooHighElsewhereError()
@@ -115,38 +124,41 @@ const userTooHighError = () =>
   new Fault(
     "permission_denied",
     "user.outranks_you",
-    "this user may do more than you; somebody who may do as much has to do this",
+    "permission denied: this user has permissions that you lack; ask an administrator with " +
+      "these permissions to do this",
   )
 
-/** One id for both: who reads only that gets the same answer. */
+/** The same ID as above, because clients can't distinguish the two cases. */
 const userTooHighElsewhereError = () =>
   new Fault(
     "permission_denied",
     "user.outranks_you",
-    "this user has roles elsewhere that you lack, and whoever does this can act with them; " +
-      "take these roles from them first, or ask somebody who may do as much",
+    "permission denied: this user has roles elsewhere that you lack, and this operation " +
+      "lets you act with them; remove these roles first, or ask an administrator with these " +
+      "roles to do this",
   )
 
 const stopperTooHighError = () =>
   new Fault(
     "permission_denied",
     "user.stopper_outranks_you",
-    "whoever locked or deactivated this user may do more than you; " +
-      "somebody who may do as much has to let them in again",
+    "permission denied: the administrator who locked or deactivated this user has " +
+      "permissions that you lack; ask an administrator with these permissions to do this",
   )
 
 const orgTooHighError = () =>
   new Fault(
     "permission_denied",
     "org.outranks_you",
-    "somebody in this organisation, or who stopped it, may do more than you; " +
-      "somebody who may do as much has to do this",
+    "permission denied: a member of this organization, or the administrator who " +
+      "deactivated it, has permissions that you lack; ask an administrator with these " +
+      "permissions to do this",
   )
 
 export const instanceTooHighError = () =>
   new Fault(
     "permission_denied",
     "instance.outranks_you",
-    "this reaches everybody on the instance, and somebody has permissions that you lack; ask an " +
-      "owner of the instance to do this",
+    "permission denied: this affects all users of the instance, and some have permissions " +
+      "that you lack; ask an owner of the instance to do this",
   )

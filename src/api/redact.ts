@@ -7,36 +7,39 @@ import {
 } from "@bufbuild/protobuf"
 import { sensitive } from "../gen/core/options_pb.ts"
 
-const hidden = "***"
+const redactedValue = "***"
 
-/** A message as JSON for logs, audit and events: sensitive fields are hidden at any depth. */
-export function redacted(schema: DescMessage, message: Message): unknown {
-  return hide(schema, toJson(schema, message))
+/** A message as JSON for logs, audit and events, with sensitive fields redacted at any depth. */
+export function redact(schema: DescMessage, message: Message): unknown {
+  return redactObject(schema, toJson(schema, message))
 }
 
-function hide(schema: DescMessage, json: unknown): unknown {
+function redactObject(schema: DescMessage, json: unknown): unknown {
   if (typeof json !== "object" || json === null || isText(schema)) return json
   const fields = new Map(schema.fields.map((field) => [field.jsonName, field]))
   const entries = Object.entries(json).map(([name, value]) => {
     const field = fields.get(name)
-    return [name, field ? hideField(field, value) : hidden]
+    return [name, field ? redactField(field, value) : redactedValue]
   })
   return Object.fromEntries(entries)
 }
 
-function hideField(field: DescField, json: unknown): unknown {
-  if (getOption(field, sensitive)) return hidden
+function redactField(field: DescField, json: unknown): unknown {
+  if (getOption(field, sensitive)) return redactedValue
   const inside = field.message
   if (!inside) return json
   if (field.fieldKind === "list" && Array.isArray(json)) {
-    return json.map((item) => hide(inside, item))
+    return json.map((item) => redactObject(inside, item))
   }
   if (field.fieldKind === "map") {
-    const entries = Object.entries(Object(json)).map(([key, value]) => [key, hide(inside, value)])
+    const entries = Object.entries(Object(json)).map(([key, value]) => [
+      key,
+      redactObject(inside, value),
+    ])
     return Object.fromEntries(entries)
   }
-  return hide(inside, json)
+  return redactObject(inside, json)
 }
 
-/** Times and durations are texts in JSON. */
+/** Timestamps and durations are strings in JSON. */
 const isText = (schema: DescMessage) => schema.typeName.startsWith("google.protobuf.")

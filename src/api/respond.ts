@@ -1,9 +1,15 @@
+import { type DescMethod, getOption, hasOption } from "@bufbuild/protobuf"
+import { successor } from "../gen/core/options_pb.ts"
 import type { Fault } from "../kernel/fault.ts"
-import { httpStatus, nothingHere, statusOf } from "./faults.ts"
+import { httpStatus, statusOf, unknownPathBody } from "./faults.ts"
+import { nameOf } from "./method.ts"
 
 type Headers = Readonly<Record<string, string>>
 
-/** Every page may call: the token comes in a header, so no page has one by itself. */
+/**
+ * Every origin can call the API: tokens are sent in a header, so browsers never send them
+ * automatically.
+ */
 export const crossOrigin: Headers = {
   "access-control-allow-origin": "*",
   "access-control-expose-headers":
@@ -11,29 +17,29 @@ export const crossOrigin: Headers = {
     "x-core-position, x-core-targets-passed-over, deprecation, link, www-authenticate",
 }
 
-/** Answers depend on the caller and may hold secrets: nobody on the way keeps them. */
-const always: Headers = {
+/** Responses depend on the caller and can contain secrets, so no cache may store them. */
+const defaultHeaders: Headers = {
   ...crossOrigin,
   "content-type": "application/json",
   "cache-control": "no-store",
 }
 
 export const respond = (body: string | Uint8Array<ArrayBuffer>, headers: Headers, status = 200) =>
-  new Response(body, { status, headers: { ...always, ...headers } })
+  new Response(body, { status, headers: { ...defaultHeaders, ...headers } })
 
-/** Where HTTP has a status that is more exact than the code's own. */
-const exact: Readonly<Record<string, number>> = {
+/** HTTP statuses that are more specific than the status of the code. */
+const exactStatuses: Readonly<Record<string, number>> = {
   "request.head_too_large": 431,
   "request.method_wrong": 405,
   "request.too_large": 413,
   "request.type_unknown": 415,
 }
 
-export const httpStatusOf = ({ id, code }: Fault): number => exact[id] ?? httpStatus(code)
+export const httpStatusOf = ({ id, code }: Fault): number => exactStatuses[id] ?? httpStatus(code)
 
 /**
- * On every file that others have sent: whatever is in it runs nothing, loads nothing and opens
- * nothing, also where somebody goes to its very address.
+ * Headers for uploaded files: the browser must not run, load or open anything from the content,
+ * even if a user opens the URL directly.
  */
 export const fileHeaders = (type: string): Headers => ({
   "content-type": type,
@@ -42,29 +48,29 @@ export const fileHeaders = (type: string): Headers => ({
   "x-content-type-options": "nosniff",
 })
 
-/** A failed REST call. */
+/** The response to a failed REST call. */
 export function respondFault(fault: Fault, headers: Headers): Response {
-  const said = { ...challenge(fault), ...retryAfter(fault), ...headers }
-  return respond(JSON.stringify(statusOf(fault)), said, httpStatusOf(fault))
+  const allHeaders = { ...challengeHeaders(fault), ...retryAfterHeaders(fault), ...headers }
+  return respond(JSON.stringify(statusOf(fault)), allHeaders, httpStatusOf(fault))
 }
 
-/** RFC 6585 §4: who asked too often learns when to ask again. */
-const retryAfter = ({ retryAfterSeconds: seconds }: Fault): Headers =>
+/** RFC 6585 §4: when the client can try again after too many requests. */
+const retryAfterHeaders = ({ retryAfterSeconds: seconds }: Fault): Headers =>
   seconds ? { "retry-after": String(seconds) } : {}
 
 /**
- * RFC 6750 §3: a request without a usable token is told what kind is wanted; RFC 9470 §3, one whose
- * sign-in is too old, how old it may be.
+ * RFC 6750 §3: the type of token that the request requires; RFC 9470 §3: the maximum age of the
+ * sign-in if it is too old.
  */
-export const challenge = ({ code, message, maxAgeSeconds }: Fault): Headers => {
+export const challengeHeaders = ({ code, message, maxAgeSeconds }: Fault): Headers => {
   if (code !== "unauthenticated") return {}
   if (maxAgeSeconds === undefined) return { "www-authenticate": "Bearer" }
   const error = `error="insufficient_user_authentication", error_description="${message}"`
   return { "www-authenticate": `Bearer ${error}, max_age="${maxAgeSeconds}"` }
 }
 
-/** Tells a browser beforehand what a page of another origin may send. */
-export const preflight = (): Response =>
+/** The CORS preflight response for pages of other origins. */
+export const preflightResponse = (): Response =>
   new Response(null, {
     status: 204,
     headers: {
@@ -77,5 +83,32 @@ export const preflight = (): Response =>
     },
   })
 
-/** What nobody serves. */
-export const notFound = (): Response => respond(JSON.stringify(nothingHere), {}, 404)
+/** The response for an unknown path. */
+export const notFoundResponse = (): Response => respond(JSON.stringify(unknownPathBody), {}, 404)
+
+/**
+ * The response headers that mark a deprecated operation and name its successor; empty for all
+ * others. Throws if a deprecated operation has no successor or a successor is set for one that is
+ * not deprecated.
+ */
+export function deprecationHeadersOf(method: DescMethod): Readonly<Record<string, string>> {
+  if (method.deprecated !== hasOption(method, successor)) {
+    throw new Error(
+      `${nameOf(method)}: a successor is required for a deprecated operation and not allowed ` +
+        "for others",
+    )
+  }
+  if (!method.deprecated) return {}
+  const { method: next, how } = getOption(method, successor)
+  // RFC 8288 §3.4.1: the title is a quoted string.
+  const title = how.replace(/["\\]/g, "\\$&")
+  // RFC 5829 §3.4 defines this relation.
+  const link = `</${next}>; rel="successor-version"; title="${title}"`
+  return { deprecation: deprecatedSince, link }
+}
+
+/**
+ * RFC 9745 §2.1: the date of deprecation in seconds. All deprecated operations have been deprecated
+ * since the first release.
+ */
+const deprecatedSince = `@${Date.UTC(2026, 10, 21) / 1000}`

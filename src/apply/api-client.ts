@@ -6,7 +6,9 @@ import { Fault, type Precondition } from "../kernel/fault.ts"
 import type { Network } from "../runtime/network.ts"
 import { isObject, listAt, textAt } from "./json.ts"
 
-/** Calls an operation of a server, by Connect and JSON; `orgId` is the organisation it is about. */
+/**
+ * Calls an operation of a server over Connect with JSON. `orgId` is the organization of the call.
+ */
 export type CallApi = (
   method: DescMethod,
   request: JsonObject,
@@ -20,29 +22,32 @@ const keyFile = z.object({
   userId: z.string(),
 })
 
-/** The audience of tokens for our own interface. */
+/** The scope for tokens of the Latchkey API. */
 const scope = "openid urn:core:iam:org:project:id:core:aud"
-const secondsMax = 30
+const timeoutSeconds = 30
 
-type Server = {
-  /** Its public address. */
+type ServerAccess = {
+  /** The public URL of the server. */
   readonly url: string
-  /** The key file of a service user, as it was downloaded. */
+  /** The path of the downloaded key file of a service account. */
   readonly keyFile: string
 }
 
-/** Signs a service user in by its key (RFC 7523 §2.1), and answers an access token of theirs. */
-export const accessToken = ({ url, keyFile: file }: Server, send: Network["send"]) =>
-  tokenFor(asking(send), addressOf(url), keyIn(file))
+/** Signs in a service account with its key (RFC 7523 §2.1) and returns an access token. */
+export const requestAccessToken = ({ url, keyFile: file }: ServerAccess, send: Network["send"]) =>
+  requestToken(createSend(send), parseServerUrl(url), readKeyFile(file))
 
-/** Signs a service user in, and answers what calls as them. */
-export async function apiClient(server: Server, send: Network["send"]): Promise<CallApi> {
-  const base = addressOf(server.url)
-  const ask = asking(send)
-  const token = await accessToken(server, send)
+/** Signs in a service account and returns a function that calls the API with its token. */
+export async function createApiClient(
+  server: ServerAccess,
+  send: Network["send"],
+): Promise<CallApi> {
+  const base = parseServerUrl(server.url)
+  const sendJson = createSend(send)
+  const token = await requestAccessToken(server, send)
   return async (method, request, orgId) => {
     const path = `${base}/${method.parent.typeName}/${method.name}`
-    const { status, body } = await ask(path, {
+    const { status, body } = await sendJson(path, {
       method: "POST",
       body: JSON.stringify(request),
       headers: {
@@ -52,13 +57,13 @@ export async function apiClient(server: Server, send: Network["send"]): Promise<
       },
     })
     if (status === 200 && isObject(body)) return body
-    const message = textAt(body, "message") || `answered ${status}`
-    throw refusedError(`${method.name}: ${message}`, conditionsIn(body))
+    const message = textAt(body, "message") || `the server returned ${status}`
+    throw refusedError(`${method.name}: ${message}`, preconditionsIn(body))
   }
 }
 
-/** What a Connect error lists that must be so first; `debug` is a detail in JSON. */
-function conditionsIn(body: JsonValue | undefined): readonly Precondition[] {
+/** The preconditions listed in a Connect error; `debug` is a detail in JSON. */
+function preconditionsIn(body: JsonValue | undefined): readonly Precondition[] {
   return listAt(body, "details")
     .filter((detail) => textAt(detail, "type") === "google.rpc.PreconditionFailure")
     .flatMap((detail) => listAt(detail, "debug.violations"))
@@ -69,30 +74,36 @@ function conditionsIn(body: JsonValue | undefined): readonly Precondition[] {
     }))
 }
 
-/** A token travels with each call: in the clear to this machine only. */
-function addressOf(url: string): string {
-  if (!URL.canParse(url)) throw refusedError(`--server must be an address, not "${url}"`)
+/** Each call contains a token, so unencrypted connections are accepted only to this machine. */
+function parseServerUrl(url: string): string {
+  if (!URL.canParse(url)) throw refusedError(`--server must be a URL, not "${url}"`)
   const { protocol, hostname, origin } = new URL(url)
   const isHere = /^(localhost|127(\.\d+){3}|\[::1\])$|\.localhost$/.test(hostname)
   if (protocol === "https:" || (protocol === "http:" && isHere)) return origin
   throw refusedError(
-    `${url} is not https, and anybody on the way could read the token; use https, or run this on ` +
-      "the machine itself with --server http://localhost:8080",
+    `${url} does not use https, so the token could be intercepted; use https, or run this ` +
+      "command on the server with --server http://localhost:8080",
   )
 }
 
-function keyIn(file: string) {
-  const todo = "make one with setup --service-key-file, or on the page of a service user"
+function readKeyFile(file: string) {
+  const todo = "create one with setup --service-key-file, or on the page of a service account"
   try {
     return keyFile.parse(JSON.parse(readFileSync(file, "utf8")))
   } catch (cause) {
-    throw new Fault("invalid_argument", "apply.key", `${file} is no key file; ${todo}`, { cause })
+    throw new Fault("invalid_argument", "apply.key", `${file} is not a valid key file; ${todo}`, {
+      cause,
+    })
   }
 }
 
-async function tokenFor(ask: Ask, base: string, key: z.output<typeof keyFile>): Promise<string> {
+async function requestToken(
+  sendJson: SendJson,
+  base: string,
+  key: z.output<typeof keyFile>,
+): Promise<string> {
   const { createPrivateKey } = await import("node:crypto")
-  const found = await ask(`${base}/.well-known/openid-configuration`, {})
+  const found = await sendJson(`${base}/.well-known/openid-configuration`, {})
   const assertion = await new SignJWT({})
     .setProtectedHeader({ alg: "RS256", kid: key.keyId })
     .setIssuer(key.userId)
@@ -102,30 +113,31 @@ async function tokenFor(ask: Ask, base: string, key: z.output<typeof keyFile>): 
     .setExpirationTime("5m")
     .sign(createPrivateKey(key.key))
   const grant = "urn:ietf:params:oauth:grant-type:jwt-bearer"
-  const { body } = await ask(`${base}/oauth/v2/token`, {
+  const { body } = await sendJson(`${base}/oauth/v2/token`, {
     method: "POST",
     body: new URLSearchParams({ grant_type: grant, assertion, scope }),
   })
   const token = textAt(body, "access_token")
   if (token) return token
-  throw refusedError(`${base} doesn't take the key: ${textAt(body, "error_description")}`)
+  throw refusedError(`${base} rejected the key: ${textAt(body, "error_description")}`)
 }
 
-type Told = { readonly status: number; readonly body: JsonValue | undefined }
-type Ask = (url: string, init: RequestInit) => Promise<Told>
+type HttpResult = { readonly status: number; readonly body: JsonValue | undefined }
+type SendJson = (url: string, init: RequestInit) => Promise<HttpResult>
 
-const asking =
-  (send: Network["send"]): Ask =>
+const createSend =
+  (send: Network["send"]): SendJson =>
   async (url, init) => {
-    const signal = AbortSignal.timeout(secondsMax * 1000)
+    const signal = AbortSignal.timeout(timeoutSeconds * 1000)
     const response = await send(url, { ...init, redirect: "error", signal }).catch((cause) => {
-      throw new Fault("unavailable", "apply.unreachable", `${url} can't be reached`, { cause })
+      throw new Fault("unavailable", "apply.unreachable", `${url} is not reachable`, { cause })
     })
     const text = await response.text()
     try {
       return { status: response.status, body: JSON.parse(text) }
     } catch {
-      // Whatever else answers there, a proxy for example, is told by its status.
+      // The response is not from Latchkey, for example from a proxy; its status describes the
+      // problem.
       return { status: response.status, body: undefined }
     }
   }

@@ -1,286 +1,326 @@
 import type { JsonObject } from "@bufbuild/protobuf"
 import { Fault } from "../kernel/fault.ts"
 import type { CallApi } from "./api-client.ts"
-import { differing, namesOf } from "./compare.ts"
+import { changedFieldNames, differencesIn } from "./compare.ts"
 import { type Document, documentError } from "./document.ts"
 import { isObject, listAt, textAt } from "./json.ts"
 import { type Ids, type Kind, organization } from "./kinds.ts"
-import { applyInstancePolicy, applyOrganizationPolicy, policiesIn } from "./policies.ts"
+import { applyInstancePolicy, applyOrganizationPolicy, parsePolicies } from "./policies.ts"
 import { applyProviders } from "./providers.ts"
 import {
-  type Applied,
-  type Item,
-  listIn,
-  mustBeKnown,
-  type Place,
-  type Run,
-  readAs,
-  type Thing,
+  type ApplyResult,
+  type ApplyRun,
+  type DescribedItem,
+  type DescribedResource,
+  normalizeMessage,
+  type ParentResource,
+  requireKnownNames,
+  requireList,
   withFalse,
 } from "./run.ts"
 
 /**
- * Makes what is described and not there, and changes what differs; nothing is ever taken away.
- * With `isPlan` it only says what it would do. Whatever is wrong with a description is told before
- * anything is written: a plan comes first in any case.
+ * Creates the described resources that don't exist and changes those that differ; never deletes
+ * anything. With `isPlan`, only returns the steps. The description is validated before anything is
+ * written, because a plan always runs first.
  */
 export async function apply(
   call: CallApi,
   documents: readonly Document[],
   { isPlan, saysSecrets = false }: { readonly isPlan: boolean; readonly saysSecrets?: boolean },
-): Promise<Applied> {
-  const plan = { call, saysSecrets, isPlan: true, ...emptyRun() }
+): Promise<ApplyResult> {
+  const plan = { call, saysSecrets, isPlan: true, ...createRun() }
   const planned = await applyOnce(plan, documents)
   if (isPlan || planned.steps.length === 0) return planned
-  const run = { call, saysSecrets, isPlan: false, ...emptyRun() }
+  const run = { call, saysSecrets, isPlan: false, ...createRun() }
   try {
     return await applyOnce(run, documents)
   } catch (cause) {
-    // What was done is told all the same: the secret of a client is told once.
+    // Completed steps must be reported after an error because a client secret is shown only once.
     if (!(cause instanceof Fault)) throw cause
-    return { steps: run.steps, beyond: [], refused: cause }
+    return { steps: run.steps, undescribed: [], fault: cause }
   }
 }
 
-const emptyRun = (): Pick<Run, "steps" | "beyond" | "known"> => ({
+const createRun = (): Pick<ApplyRun, "steps" | "undescribed" | "known"> => ({
   steps: [],
-  beyond: [],
+  undescribed: [],
   known: new Map(),
 })
 
-async function applyOnce(run: Run, documents: readonly Document[]): Promise<Applied> {
-  for (const { file, content } of documents) mustBeKnown(content, topNames, file)
+async function applyOnce(run: ApplyRun, documents: readonly Document[]): Promise<ApplyResult> {
+  for (const { file, content } of documents) requireKnownNames(content, topLevelNames, file)
   const everywhere = (name: string) =>
-    documents.flatMap(({ file, content }) => listIn(content, name, file))
+    documents.flatMap(({ file, content }) => requireList(content, name, file))
   for (const { file, content } of documents) {
-    for (const [name, given] of policiesIn(content, file)) {
-      await applyInstancePolicy(run, name, given)
+    for (const [name, updateRequest] of parsePolicies(content, file)) {
+      await applyInstancePolicy(run, name, updateRequest)
     }
   }
   await applyProviders(run, { items: everywhere("providers") })
   const things = await applyList(run, organization, {
     items: everywhere("organizations"),
     place: { of: "", ids: {}, org: "" },
-    more: ["policies", "providers"],
+    extraNames: ["policies", "providers"],
   })
-  for (const { given, file, place } of things) {
-    for (const [name, policy] of policiesIn(given, file)) {
+  for (const { given: updateRequest, file, place } of things) {
+    for (const [name, policy] of parsePolicies(updateRequest, file)) {
       await applyOrganizationPolicy(run, name, { policy, place })
     }
-    await applyProviders(run, { items: listIn(given, "providers", file), place })
+    await applyProviders(run, { items: requireList(updateRequest, "providers", file), place })
   }
-  // Level by level: whoever is given a role in a project needs the project first.
+  // Level by level: a role in a project requires the project.
   for (const part of Object.keys(organization.parts)) {
     for (const thing of things) await applyPart(run, organization, { part, thing })
   }
-  return { steps: run.steps, beyond: [...new Set(run.beyond)] }
+  return { steps: run.steps, undescribed: [...new Set(run.undescribed)] }
 }
 
-/** What is said of the first start counts then, and never again. */
-const topNames = ["organizations", "policies", "providers", "setup"]
+/** Top-level names. `setup` applies only at the first start. */
+const topLevelNames = ["organizations", "policies", "providers", "setup"]
 
 async function applyPart(
-  run: Run,
+  run: ApplyRun,
   kind: Kind,
-  { part, thing }: { readonly part: string; readonly thing: Thing },
+  { part, thing }: { readonly part: string; readonly thing: DescribedResource },
 ): Promise<void> {
-  const { given, file, place } = thing
+  const { given: updateRequest, file, place } = thing
   const of = kind.parts[part]
-  if (!of || !Object.hasOwn(given, part)) return
-  const things = await applyList(run, of, { items: listIn(given, part, file), place })
+  if (!of || !Object.hasOwn(updateRequest, part)) return
+  const things = await applyList(run, of, { items: requireList(updateRequest, part, file), place })
   for (const inner of Object.keys(of.parts)) {
     for (const each of things) await applyPart(run, of, { part: inner, thing: each })
   }
 }
 
-type Listed = {
-  readonly items: readonly Item[]
-  readonly place: Place
-  /** Names that are no field and no part. */
-  readonly more?: readonly string[]
+type ApplyListInput = {
+  readonly items: readonly DescribedItem[]
+  readonly place: ParentResource
+  /** Names that are neither fields nor parts. */
+  readonly extraNames?: readonly string[]
 }
 
-async function applyList(run: Run, kind: Kind, { items, place, more = [] }: Listed) {
+async function applyList(
+  run: ApplyRun,
+  kind: Kind,
+  { items, place, extraNames = [] }: ApplyListInput,
+) {
   if (items.length === 0) return []
-  const keys = items.map(({ given }) => textAt(given, kind.key))
-  const twice = keys.findIndex((key, index) => keys.indexOf(key) !== index)
-  if (twice >= 0) {
-    const which = `${kind.name} ${keys[twice]}${place.of}`
-    throw documentError(items[twice]?.file ?? "", `the ${which} is described twice`)
+  const keys = items.map(({ given: updateRequest }) => textAt(updateRequest, kind.key))
+  const duplicate = keys.findIndex((key, index) => keys.indexOf(key) !== index)
+  if (duplicate >= 0) {
+    const which = `${kind.name} ${keys[duplicate]}${place.of}`
+    throw documentError(items[duplicate]?.file ?? "", `the ${which} is described twice`)
   }
-  const there = place.ids ? await listed(run.call, kind, { ids: place.ids, keys }) : []
-  const things: Thing[] = []
+  const targetCx = place.ids ? await findExisting(run.call, kind, { ids: place.ids, keys }) : []
+  const things: DescribedResource[] = []
   for (const item of items)
-    things.push(await applyThing(run, kind, { ...item, there, place, more }))
-  const left = there.map((each) => kind.list.keyOf(each)).filter((key) => !keys.includes(key))
-  if (!kind.isOpen) run.beyond.push(...left.map((key) => `${kind.name} ${key}${place.of}`))
+    things.push(await applyResource(run, kind, { ...item, existing: targetCx, place, extraNames }))
+  const left = targetCx.map((each) => kind.list.keyOf(each)).filter((key) => !keys.includes(key))
+  if (!kind.isUnbounded)
+    run.undescribed.push(...left.map((key) => `${kind.name} ${key}${place.of}`))
   return things
 }
 
-type Looking = { readonly ids: Ids; readonly keys: readonly string[] }
+type LookupInput = { readonly ids: Ids; readonly keys: readonly string[] }
 
-async function listed(call: CallApi, kind: Kind, { ids, keys }: Looking) {
-  if (!kind.isOpen) return pagesOf(call, kind, { ids, keys })
-  const found: JsonObject[] = []
+async function findExisting(call: CallApi, kind: Kind, { ids, keys }: LookupInput) {
+  if (!kind.isUnbounded) return listAllPages(call, kind, { ids, keys })
+  const input: JsonObject[] = []
   const named = keys.filter((key) => key !== "")
   for (let at = 0; at < named.length; at += keysAtOnce) {
     const some = named.slice(at, at + keysAtOnce)
-    found.push(...(await pagesOf(call, kind, { ids, keys: some })))
+    input.push(...(await listAllPages(call, kind, { ids, keys: some })))
   }
-  return found
+  return input
 }
 
 const keysAtOnce = 50
 
-async function pagesOf(call: CallApi, kind: Kind, { ids, keys }: Looking) {
+async function listAllPages(call: CallApi, kind: Kind, { ids, keys }: LookupInput) {
   const { method, request, items, page } = kind.list
-  const found: JsonObject[] = []
+  const input: JsonObject[] = []
   for (;;) {
-    const asked = { ...request(ids, keys), [page]: { offset: `${found.length}`, limit: pageSize } }
-    const answer = listAt(await call(method, asked), items).filter(isObject)
-    found.push(...answer)
-    if (answer.length < pageSize) return found
+    const pageRequest = {
+      ...request(ids, keys),
+      [page]: { offset: `${input.length}`, limit: pageSize },
+    }
+    const answer = listAt(await call(method, pageRequest), items).filter(isObject)
+    input.push(...answer)
+    if (answer.length < pageSize) return input
   }
 }
 
 const pageSize = 100
 
-type Found = Item & {
-  readonly there: readonly JsonObject[]
-  readonly place: Place
-  readonly more: readonly string[]
+type ApplyResourceInput = DescribedItem & {
+  readonly existing: readonly JsonObject[]
+  readonly place: ParentResource
+  readonly extraNames: readonly string[]
 }
 
-async function applyThing(run: Run, kind: Kind, found: Found): Promise<Thing> {
-  const { given, file, there, place, more } = found
-  const key = textAt(given, kind.key)
-  if (key === "") throw documentError(file, `a ${kind.name}${place.of} has no ${kind.key}`)
+async function applyResource(
+  run: ApplyRun,
+  kind: Kind,
+  input: ApplyResourceInput,
+): Promise<DescribedResource> {
+  const { given: updateRequest, file, existing: targetCx, place, extraNames } = input
+  const key = textAt(updateRequest, kind.key)
+  if (key === "") throw documentError(file, `${kind.key} of a ${kind.name}${place.of} is required`)
   const thing = `${kind.name} ${key}${place.of}`
-  const apart = [...Object.keys(kind.parts), ...more]
-  const own = Object.fromEntries(Object.entries(given).filter(([name]) => !apart.includes(name)))
+  const apart = [...Object.keys(kind.parts), ...extraNames]
+  const own = Object.fromEntries(
+    Object.entries(updateRequest).filter(([name]) => !apart.includes(name)),
+  )
   const org = kind === organization ? key : place.org
-  const referred = kind.refers && (await referredId(run, kind.refers, { own, file, place }))
+  const referred =
+    kind.reference && (await resolveReference(run, kind.reference, { own, file, place }))
   const ids = place.ids && { ...place.ids, ...referred }
-  const wanted = checked(kind, { own, ids: ids ?? {}, thing, file })
+  const expected = normalize(kind, { own, ids: ids ?? {}, thing, file })
 
-  const present = there.find((each) => kind.list.keyOf(each) === key)
-  const id = present
-    ? await changed(run, kind, { present, wanted, ids: ids ?? {}, thing })
-    : await made(run, kind, { own, ids, thing })
-  run.known.set(nameOf(kind.name, org, key), id)
+  const existing = targetCx.find((each) => kind.list.keyOf(each) === key)
+  const id = existing
+    ? await updateResource(run, kind, { existing, expected, ids: ids ?? {}, thing })
+    : await createResource(run, kind, { own, ids, thing })
+  run.known.set(keyOf(kind.name, org, key), id)
   const inner = id === undefined || !ids ? undefined : { ...ids, [kind.id]: id }
-  return { given, file, place: { of: ` of ${thing}`, ids: inner, org } }
+  return { given: updateRequest, file, place: { of: ` of ${thing}`, ids: inner, org } }
 }
 
-const nameOf = (...parts: readonly string[]) => JSON.stringify(parts)
+const keyOf = (...parts: readonly string[]) => JSON.stringify(parts)
 
-type Making = {
+type CreateInput = {
   readonly own: JsonObject
   readonly ids: Ids | undefined
   readonly thing: string
 }
 
-/** Answers the id of what was made; in a plan there is none. */
-async function made(run: Run, kind: Kind, { own, ids, thing }: Making) {
-  const { method, request, starting = (described) => described } = kind.create
-  const asked = () => request(ids ?? {}, starting(own))
-  const answer = run.isPlan ? undefined : await confirming(kind, run.call(method, asked()))
+/** Returns the ID of the created resource; none in a plan. */
+async function createResource(run: ApplyRun, kind: Kind, { own, ids, thing }: CreateInput) {
+  const { method, request, withDefaults = (described) => described } = kind.create
+  const pageRequest = () => request(ids ?? {}, withDefaults(own))
+  const answer = run.isPlan
+    ? undefined
+    : await withConfirmationHint(kind, run.call(method, pageRequest()))
   run.steps.push({
     action: "create",
     thing,
     fields: [],
-    once: answer ? (kind.once?.(answer) ?? {}) : {},
+    once: answer ? (kind.onceValues?.(answer) ?? {}) : {},
   })
   return answer && (textAt(answer, kind.id) || textAt(answer, "id") || textAt(own, kind.key))
 }
 
-type Changing = {
-  readonly present: JsonObject
-  readonly wanted: JsonObject
+type UpdateInput = {
+  readonly existing: JsonObject
+  readonly expected: JsonObject
   readonly ids: Ids
   readonly thing: string
 }
 
-async function changed(run: Run, kind: Kind, { present, wanted, ids, thing }: Changing) {
+async function updateResource(
+  run: ApplyRun,
+  kind: Kind,
+  { existing, expected, ids, thing }: UpdateInput,
+) {
   const { shown, as = (item: JsonObject) => item } = kind.list
-  const id = kind.list.idOf(present)
-  const differs = differing(wanted, as(present), shown)
-  const fields = namesOf(differs, shown)
+  const id = kind.list.idOf(existing)
+  const differs = differencesIn(expected, as(existing), shown)
+  const fields = changedFieldNames(differs, shown)
   if (fields.length === 0) return id
-  if (kind.fixed?.some((field) => fields.includes(field))) throw fixedError(thing)
-  const { method, request, completing = () => differs } = kind.update
-  const { confirms = "" } = kind
-  const confirmed = wanted[confirms] === undefined ? {} : { [confirms]: wanted[confirms] }
-  const given = request(
+  if (kind.immutableFields?.some((field) => fields.includes(field))) throw immutableError(thing)
+  const { method, request, completeUpdate = () => differs } = kind.update
+  const { confirmationField = "" } = kind
+  const confirmed =
+    expected[confirmationField] === undefined
+      ? {}
+      : { [confirmationField]: expected[confirmationField] }
+  const updateRequest = request(
     { ...ids, [kind.id]: id },
     {
-      ...completing(differs, wanted, present),
+      ...completeUpdate(differs, expected, existing),
       ...confirmed,
     },
   )
-  if (!run.isPlan) await confirming(kind, run.call(method, given))
+  if (!run.isPlan) await withConfirmationHint(kind, run.call(method, updateRequest))
   run.steps.push({ action: "change", thing, fields, once: {} })
   return id
 }
 
-/** What a call answers; a refusal also says how a file confirms what it lists. */
-async function confirming({ confirms }: Kind, answer: Promise<JsonObject>): Promise<JsonObject> {
+/**
+ * The response to a call. If the server rejects it, the error also explains how the file confirms
+ * the listed conditions.
+ */
+async function withConfirmationHint(
+  { confirmationField }: Kind,
+  answer: Promise<JsonObject>,
+): Promise<JsonObject> {
   try {
     return await answer
   } catch (cause) {
-    if (confirms === undefined || !(cause instanceof Fault)) throw cause
+    if (confirmationField === undefined || !(cause instanceof Fault)) throw cause
     const { code, id, message, preconditions } = cause
     if (preconditions.length === 0) throw cause
     const listed = preconditions.map(({ type, description }) => `${type}: ${description}`)
     const subjects = preconditions.map(({ subject }) => subject)
-    const todo = `to confirm them, add ${confirms}: ${JSON.stringify(subjects)} in the file`
+    const confirmation = `${confirmationField}: ${JSON.stringify(subjects)}`
+    const todo = `to confirm them, add ${confirmation} to the file`
     const explained = `${message}: ${listed.join("; ")}; ${todo}`
     throw new Fault(code, id, explained, { preconditions, cause })
   }
 }
 
-const fixedError = (thing: string) =>
+const immutableError = (thing: string) =>
   documentError(
     thing,
-    "client_id can't be changed: describe the one that the application has, or give the " +
-      "application with the new one another name",
+    "client_id can't be changed: use the client_id that the application has, or describe " +
+      "the application with the new client_id under another name",
   )
 
-type Described = {
+type NormalizeInput = {
   readonly own: JsonObject
   readonly ids: Ids
   readonly thing: string
   readonly file: string
 }
 
-/** What is described, as the server would read and say it; refuses what it would not read. */
-function checked(kind: Kind, { own, ids, thing, file }: Described): JsonObject {
+/**
+ * The described resource as the server would parse and return it; throws if the server would reject
+ * it.
+ */
+function normalize(kind: Kind, { own, ids, thing, file }: NormalizeInput): JsonObject {
   const { method, request } = kind.create
   const described = request(ids, own)
-  const read = readAs(method.input, described, `${file}: ${thing}`)
-  return kind.turnsOff ? withFalse(method.input, described, read) : read
+  const read = normalizeMessage(method.input, described, `${file}: ${thing}`)
+  return kind.distinguishesFalse ? withFalse(method.input, described, read) : read
 }
 
-type Referring = { readonly own: JsonObject; readonly file: string; readonly place: Place }
+type ReferenceInput = {
+  readonly own: JsonObject
+  readonly file: string
+  readonly place: ParentResource
+}
 
-/** The id of a thing of the same organisation that is named. */
-async function referredId(
-  run: Run,
-  { field, kind, id }: NonNullable<Kind["refers"]>,
-  { own, file, place }: Referring,
+/** The ID of a resource of the same organization that the description names. */
+async function resolveReference(
+  run: ApplyRun,
+  { field, kind, id }: NonNullable<Kind["reference"]>,
+  { own, file, place }: ReferenceInput,
 ): Promise<Ids> {
   const name = textAt(own, field)
-  const key = nameOf(kind, place.org, name)
+  const key = keyOf(kind, place.org, name)
   if (!run.known.has(key) && place.ids) {
     const project = organization.parts.projects
-    const there = project ? await listed(run.call, project, { ids: place.ids, keys: [] }) : []
-    for (const each of there) {
-      const found = nameOf(kind, place.org, textAt(each, "name"))
-      if (!run.known.has(found)) run.known.set(found, project?.list.idOf(each))
+    const targetCx = project
+      ? await findExisting(run.call, project, { ids: place.ids, keys: [] })
+      : []
+    for (const each of targetCx) {
+      const input = keyOf(kind, place.org, textAt(each, "name"))
+      if (!run.known.has(input)) run.known.set(input, project?.list.idOf(each))
     }
   }
   if (!run.known.has(key)) {
-    throw documentError(file, `there is no ${kind} ${name}, which is named${place.of}`)
+    throw documentError(file, `${kind} ${name}${place.of} not found`)
   }
   return { [id]: run.known.get(key) ?? "" }
 }

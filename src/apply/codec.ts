@@ -7,11 +7,13 @@ import {
 } from "@bufbuild/protobuf"
 import { isObject } from "./json.ts"
 
-/** How a request that is described becomes a message, and an answer what is compared with it. */
+/**
+ * Parses a described request into a message and formats the response as JSON for the comparison.
+ */
 export const codecOf = ({ input, output }: DescMethod, request: JsonObject) => ({
   decode: (): Message => fromJson(input, request),
   encode: (answer: Message): JsonObject => {
-    const said = toJson(output, answer)
-    return isObject(said) ? said : {}
+    const text = toJson(output, answer)
+    return isObject(text) ? text : {}
   },
 })

@@ -2,57 +2,64 @@ import type { DescField, DescMessage, JsonObject, JsonValue } from "@bufbuild/pr
 import { isObject } from "./json.ts"
 
 /**
- * What of a described thing is otherwise on the server. Fields that the server does not show, a
- * password for example, count when a thing is made and never again; of alternatives (a oneof) each
- * field is looked at by itself, everything else as a whole.
+ * The described values that differ on the server. Fields that the server does not return, such as
+ * passwords, apply only when the resource is created. The fields of a oneof are compared
+ * separately, all others as a whole.
  */
-export function differing(given: JsonObject, there: JsonObject, shown: DescMessage): JsonObject {
-  const found = Object.entries(given).flatMap(([name, value]): [string, JsonValue][] => {
-    const field = fieldOf(shown, name)
+export function differencesIn(
+  described: JsonObject,
+  existing: JsonObject,
+  schema: DescMessage,
+): JsonObject {
+  const found = Object.entries(described).flatMap(([name, value]): [string, JsonValue][] => {
+    const field = fieldOf(schema, name)
     if (!field) return []
-    const now = there[name] ?? {}
+    const now = existing[name] ?? {}
     if (field.oneof && field.message && isObject(value) && isObject(now)) {
-      const inner = differing(value, now, field.message)
+      const inner = differencesIn(value, now, field.message)
       return Object.keys(inner).length === 0 ? [] : [[name, inner]]
     }
-    return isSame(value, there[name], field) ? [] : [[name, value]]
+    return isSame(value, existing[name], field) ? [] : [[name, value]]
   })
   return Object.fromEntries(found)
 }
 
-/** The names of what differs, down to the fields themselves. */
-export const namesOf = (changed: JsonObject, shown: DescMessage): readonly string[] =>
+/** The names of the differing fields, including nested ones. */
+export const changedFieldNames = (changed: JsonObject, schema: DescMessage): readonly string[] =>
   Object.entries(changed).flatMap(([name, value]) => {
-    const field = fieldOf(shown, name)
+    const field = fieldOf(schema, name)
     return field?.oneof && field.message && isObject(value)
-      ? namesOf(value, field.message).map((inner) => `${name}.${inner}`)
+      ? changedFieldNames(value, field.message).map((inner) => `${name}.${inner}`)
       : [name]
   })
 
 export const fieldOf = (message: DescMessage, name: string): DescField | undefined =>
   message.fields.find(({ jsonName }) => jsonName === name)
 
-function isSame(given: JsonValue, there: JsonValue | undefined, field: DescField): boolean {
+function isSame(described: JsonValue, existing: JsonValue | undefined, field: DescField): boolean {
   const { message } = field
-  if (isEmpty(given) || isFirst(given, field)) return isEmpty(there) || there === given
-  if (Array.isArray(given)) {
-    return Array.isArray(there) && Bun.deepEquals(sorted(given), sorted(there))
+  if (isEmpty(described) || isEnumDefault(described, field))
+    return isEmpty(existing) || existing === described
+  if (Array.isArray(described)) {
+    return (
+      Array.isArray(existing) && Bun.deepEquals(sortedElements(described), sortedElements(existing))
+    )
   }
-  // Large numbers are texts in what the server says (ProtoJSON), and numbers where people write.
-  if (!isObject(given)) return String(given) === String(there)
+  // 64-bit numbers are strings in ProtoJSON, but numbers in files.
+  if (!isObject(described)) return String(described) === String(existing)
   return (
-    isObject(there) &&
-    Object.entries(given).every(([name, value]) => {
+    isObject(existing) &&
+    Object.entries(described).every(([name, value]) => {
       const field = message && fieldOf(message, name)
-      return !field || isSame(value, there[name], field)
+      return !field || isSame(value, existing[name], field)
     })
   )
 }
 
-const sorted = (list: readonly JsonValue[]) =>
+const sortedElements = (list: readonly JsonValue[]) =>
   list.map((each) => JSON.stringify(canonical(each))).sort()
 
-/** An entry of a list as an answer has it: without empty fields, in one order. */
+/** A list element in a comparable form: without empty fields, with sorted keys. */
 function canonical(value: JsonValue): JsonValue {
   if (Array.isArray(value)) return value.map(canonical)
   if (!isObject(value)) return value
@@ -61,11 +68,11 @@ function canonical(value: JsonValue): JsonValue {
   return Object.fromEntries(inOrder.map(([name, each]) => [name, canonical(each)]))
 }
 
-/** Of a choice, what is meant where nothing is said: an answer leaves that out, too. */
-const isFirst = (given: JsonValue, field: DescField): boolean =>
-  field.enum?.values.find(({ number }) => number === 0)?.name === given
+/** The first value of an enum is its default, which responses omit. */
+const isEnumDefault = (described: JsonValue, field: DescField): boolean =>
+  field.enum?.values.find(({ number }) => number === 0)?.name === described
 
-/** An answer leaves out what has the value that says nothing. */
+/** Responses omit default values. */
 const isEmpty = (value: JsonValue | undefined): boolean =>
   value === undefined ||
   value === false ||

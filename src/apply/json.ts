@@ -3,8 +3,8 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf"
 export const isObject = (value: JsonValue | undefined): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-/** What stands at a path of names; undefined where any of them is missing. */
-export function at(value: JsonValue | undefined, path: string): JsonValue | undefined {
+/** The value at a path of names; undefined if one of them is missing. */
+export function valueAt(value: JsonValue | undefined, path: string): JsonValue | undefined {
   return path
     .split(".")
     .reduce<JsonValue | undefined>(
@@ -13,14 +13,14 @@ export function at(value: JsonValue | undefined, path: string): JsonValue | unde
     )
 }
 
-/** The text at a path; empty where there is none. */
+/** The string at a path; empty if there is none. */
 export function textAt(value: JsonValue | undefined, path: string): string {
-  const found = at(value, path)
+  const found = valueAt(value, path)
   return typeof found === "string" ? found : ""
 }
 
-/** The list at a path; empty where there is none. */
+/** The list at a path; empty if there is none. */
 export function listAt(value: JsonValue | undefined, path: string): readonly JsonValue[] {
-  const found = at(value, path)
+  const found = valueAt(value, path)
   return Array.isArray(found) ? found : []
 }

@@ -12,67 +12,79 @@ import { UserSchema } from "../gen/core/user/v2/user_pb.ts"
 import { UserService } from "../gen/core/user/v2/user_service_pb.ts"
 import { isObject, listAt, textAt } from "./json.ts"
 
-/** Ids of what a thing hangs from, and names of what it refers to, by how requests call them. */
+/**
+ * IDs of the parents of a resource and names of the resources it refers to, by their names in
+ * requests.
+ */
 export type Ids = Readonly<Record<string, string>>
 
-type Act = {
+type RequestSpec = {
   readonly method: DescMethod
-  /** `own` is what is described of a thing, and of an update what differs. */
+  /** `own` is the description of the resource; for an update, only its differences. */
   readonly request: (ids: Ids, own: JsonObject) => JsonObject
 }
 
-/** One kind of thing that can be described; its parts stand in it by their name. */
+/** A kind of resource that can be described, with the kinds of its parts by name. */
 export type Kind = {
-  /** What it is called in a plan. */
+  /** The name in a plan. */
   readonly name: string
-  /** The field that tells it from others of its kind. */
+  /** The field that identifies a resource of this kind. */
   readonly key: string
-  /** What requests about what hangs from it call its id. */
+  /** The name of its ID in requests about its children. */
   readonly id: string
   readonly list: {
     readonly method: DescMethod
-    /** Asks for all that hang from the same; of people only for those whose keys are given. */
+    /** Requests all resources with the same parent; for users, only those with the given keys. */
     readonly request: (ids: Ids, keys: readonly string[]) => JsonObject
-    /** Where an answer has what was found, and where a request says which page. */
+    /**
+     * The field of the response that contains the results, and the field of the request that
+     * contains the page.
+     */
     readonly items: string
     readonly page: "pagination" | "query"
-    /** What one found thing says of itself, in the words of what is described. */
+    /** The key of an existing resource, in the terms of the description. */
     readonly keyOf: (item: JsonObject) => string
     readonly idOf: (item: JsonObject) => string
     readonly shown: DescMessage
     readonly as?: (item: JsonObject) => JsonObject
   }
-  readonly create: Act & {
-    /** What is described of a new thing, with what else it starts with. */
-    readonly starting?: (own: JsonObject) => JsonObject
+  readonly create: RequestSpec & {
+    /** The description of a new resource with default values added. */
+    readonly withDefaults?: (own: JsonObject) => JsonObject
   }
-  readonly update: Act & {
-    /** What differs, with what else of the described and the present thing must be sent with it. */
-    readonly completing?: (
-      differs: JsonObject,
+  readonly update: RequestSpec & {
+    /** The differences with the other described and existing fields that must be sent with them. */
+    readonly completeUpdate?: (
+      differences: JsonObject,
       described: JsonObject,
-      present: JsonObject,
+      existing: JsonObject,
     ) => JsonObject
   }
   readonly parts: Readonly<Record<string, Kind>>
-  /** Fields that stay as they were created, by their place in what is described. */
-  readonly fixed?: readonly string[]
+  /** Fields that can't be changed after creation, by their path in the description. */
+  readonly immutableFields?: readonly string[]
   /**
-   * Whether there may be any number of them, which come by themselves: only those are looked for
-   * that are described, and others are no news.
+   * Whether there can be any number of resources that are not described, such as users. Only the
+   * described ones are looked up.
    */
-  readonly isOpen?: true
-  /** A thing of a kind that it names: where its id is put among the ids. */
-  readonly refers?: { readonly field: string; readonly kind: string; readonly id: string }
-  /** Whether its updates tell `false` from nothing: then a described `false` turns a switch off. */
-  readonly turnsOff?: true
-  /** The field of requests that confirms what a refusal lists; no answer shows it. */
-  readonly confirms?: string
-  /** What an answer says that nobody is told a second time. */
-  readonly once?: (answer: JsonObject) => JsonObject
+  readonly isUnbounded?: true
+  /** A resource that this kind refers to, and the name of its ID among the IDs. */
+  readonly reference?: { readonly field: string; readonly kind: string; readonly id: string }
+  /**
+   * Whether updates distinguish `false` from an omitted field, so that a described `false` turns a
+   * switch off.
+   */
+  readonly distinguishesFalse?: true
+  /**
+   * The request field that confirms the conditions of a rejected request; responses don't contain
+   * it.
+   */
+  readonly confirmationField?: string
+  /** The values of a response that are returned only once. */
+  readonly onceValues?: (answer: JsonObject) => JsonObject
 }
 
-const own = (field: string) => (item: JsonObject) => textAt(item, field)
+const textField = (field: string) => (item: JsonObject) => textAt(item, field)
 
 const role: Kind = {
   name: "role",
@@ -85,8 +97,8 @@ const role: Kind = {
     items: "projectRoles",
     page: "pagination",
     shown: ProjectRoleSchema,
-    keyOf: own("key"),
-    idOf: own("key"),
+    keyOf: textField("key"),
+    idOf: textField("key"),
   },
   create: {
     method: ProjectService.method.addProjectRole,
@@ -108,21 +120,22 @@ const application: Kind = {
   key: "name",
   id: "applicationId",
   parts: {},
-  turnsOff: true,
-  fixed: ["oidcConfiguration.clientId", "apiConfiguration.clientId"],
+  distinguishesFalse: true,
+  immutableFields: ["oidcConfiguration.clientId", "apiConfiguration.clientId"],
   list: {
     method: ApplicationService.method.listApplications,
     request: ({ projectId = "" }) => ({ filters: [{ projectIdFilter: { projectId } }] }),
     items: "applications",
     page: "pagination",
     shown: ApplicationSchema,
-    keyOf: own("name"),
-    idOf: own("applicationId"),
+    keyOf: textField("name"),
+    idOf: textField("applicationId"),
   },
   create: {
     method: ApplicationService.method.createApplication,
     request: ({ projectId = "" }, described) => ({ projectId, ...described }),
-    starting: (described) => Object.fromEntries(Object.entries(described).map(withProfile)),
+    withDefaults: (described) =>
+      Object.fromEntries(Object.entries(described).map(addProfileDefault)),
   },
   update: {
     method: ApplicationService.method.updateApplication,
@@ -131,14 +144,14 @@ const application: Kind = {
       applicationId,
       ...changed,
     }),
-    completing: (differs, described, present) =>
-      withMethod(withPermission(differs, described), present),
+    completeUpdate: (differences, described, existing) =>
+      addAuthMethod(addNetworkPermission(differences, described), existing),
   },
-  once: (answer) => {
+  onceValues: (answer) => {
     const configurations = ["oidcConfiguration", "apiConfiguration"]
-    const said = (field: string) =>
+    const message = (field: string) =>
       configurations.map((each) => textAt(answer, `${each}.${field}`)).find((text) => text !== "")
-    const [clientId, clientSecret] = [said("clientId"), said("clientSecret")]
+    const [clientId, clientSecret] = [message("clientId"), message("clientSecret")]
     return { ...(clientId && { clientId }), ...(clientSecret && { clientSecret }) }
   },
 }
@@ -146,8 +159,11 @@ const application: Kind = {
 const profile = "idTokenUserinfoAssertion"
 const oidcNames = ["oidcConfiguration", "oidc_configuration", "oidc"]
 
-/** Most programs read name and email from the ID token, unless the description says otherwise. */
-function withProfile([name, value]: [string, JsonValue]): [string, JsonValue] {
+/**
+ * Includes name and email in the ID token, which most applications need, unless the description
+ * sets it.
+ */
+function addProfileDefault([name, value]: [string, JsonValue]): [string, JsonValue] {
   if (!oidcNames.includes(name) || !isObject(value)) return [name, value]
   const isStated = profile in value || "id_token_userinfo_assertion" in value
   return [name, isStated ? value : { ...value, [profile]: true }]
@@ -156,32 +172,32 @@ function withProfile([name, value]: [string, JsonValue]): [string, JsonValue] {
 const configuration = "oidcConfiguration"
 const permission = "backChannelLogoutPrivateNetwork"
 
-/** The permission for a private network ends with the address that it was for. */
-function withPermission(differs: JsonObject, described: JsonObject): JsonObject {
-  const [changed, wanted] = [differs[configuration], described[configuration]]
-  if (!isObject(changed) || !isObject(wanted)) return differs
+/** The permission for a private network applies only to the address it was given for. */
+function addNetworkPermission(differences: JsonObject, described: JsonObject): JsonObject {
+  const [changed, wanted] = [differences[configuration], described[configuration]]
+  if (!isObject(changed) || !isObject(wanted)) return differences
   const permitted = wanted[permission]
-  if (!("backChannelLogoutUri" in changed) || permitted === undefined) return differs
-  return { ...differs, [configuration]: { ...changed, [permission]: permitted } }
+  if (!("backChannelLogoutUri" in changed) || permitted === undefined) return differences
+  return { ...differences, [configuration]: { ...changed, [permission]: permitted } }
 }
 
 const apiConfiguration = "apiConfiguration"
 const method = "authMethodType"
 
-/** An update of an API always states how it authenticates. */
-function withMethod(differs: JsonObject, present: JsonObject): JsonObject {
-  const [changed, now] = [differs[apiConfiguration], present[apiConfiguration]]
-  if (!isObject(changed) || !isObject(now) || method in changed) return differs
+/** An update of an API application must always contain its authentication method. */
+function addAuthMethod(differences: JsonObject, existing: JsonObject): JsonObject {
+  const [changed, now] = [differences[apiConfiguration], existing[apiConfiguration]]
+  if (!isObject(changed) || !isObject(now) || method in changed) return differences
   const stated = now[method]
-  if (stated === undefined) return differs
-  return { ...differs, [apiConfiguration]: { ...changed, [method]: stated } }
+  if (stated === undefined) return differences
+  return { ...differences, [apiConfiguration]: { ...changed, [method]: stated } }
 }
 
 const project: Kind = {
   name: "project",
   key: "name",
   id: "projectId",
-  turnsOff: true,
+  distinguishesFalse: true,
   list: {
     method: ProjectService.method.listProjects,
     request: ({ organizationId = "" }) => ({
@@ -193,8 +209,8 @@ const project: Kind = {
     items: "projects",
     page: "pagination",
     shown: ProjectSchema,
-    keyOf: own("name"),
-    idOf: own("projectId"),
+    keyOf: textField("name"),
+    idOf: textField("projectId"),
   },
   create: {
     method: ProjectService.method.createProject,
@@ -212,7 +228,7 @@ const authorization: Kind = {
   key: "project",
   id: "authorizationId",
   parts: {},
-  refers: { field: "project", kind: "project", id: "projectId" },
+  reference: { field: "project", kind: "project", id: "projectId" },
   list: {
     method: AuthorizationService.method.listAuthorizations,
     request: ({ userId = "", organizationId = "" }) => ({
@@ -221,8 +237,8 @@ const authorization: Kind = {
     items: "authorizations",
     page: "pagination",
     shown: AuthorizationService.method.updateAuthorization.input,
-    keyOf: own("project.name"),
-    idOf: own("id"),
+    keyOf: textField("project.name"),
+    idOf: textField("id"),
     as: (item) => ({ roleKeys: listAt(item, "roles").map((each) => textAt(each, "key")) }),
   },
   create: {
@@ -240,9 +256,9 @@ const authorization: Kind = {
   },
 }
 
-const reaches = { instance: "the instance", organization: "their organisation" } as const
+const resourceNames = { instance: "the instance", organization: "the organization" } as const
 
-/** What a role of an administrator is held on. */
+/** The resource of an administrator role. */
 const resourceOf = ({ organizationId = "" }: Ids, { on }: JsonObject): JsonObject =>
   on === "instance" ? { instance: true } : { organizationId }
 
@@ -251,7 +267,7 @@ const administrator: Kind = {
   key: "on",
   id: "on",
   parts: {},
-  confirms: "confirmedCredentials",
+  confirmationField: "confirmedCredentials",
   list: {
     method: InternalPermissionService.method.listAdministrators,
     request: ({ userId = "" }) => ({ filters: [{ inUserIdsFilter: { ids: [userId] } }] }),
@@ -259,7 +275,7 @@ const administrator: Kind = {
     page: "pagination",
     shown: AdministratorSchema,
     keyOf: (item) =>
-      Object.keys(reaches).find((each) => Object.hasOwn(item, each)) ?? "something else",
+      Object.keys(resourceNames).find((each) => Object.hasOwn(item, each)) ?? "another resource",
     idOf: (item) => (Object.hasOwn(item, "instance") ? "instance" : "organization"),
   },
   create: {
@@ -284,7 +300,7 @@ const user: Kind = {
   name: "user",
   key: "username",
   id: "userId",
-  isOpen: true,
+  isUnbounded: true,
   list: {
     method: UserService.method.listUsers,
     request: ({ organizationId = "" }, keys) => ({
@@ -296,8 +312,8 @@ const user: Kind = {
     items: "result",
     page: "query",
     shown: UserSchema,
-    keyOf: own("username"),
-    idOf: own("userId"),
+    keyOf: textField("username"),
+    idOf: textField("userId"),
   },
   create: {
     method: UserService.method.createUser,
@@ -320,8 +336,8 @@ export const organization: Kind = {
     items: "result",
     page: "query",
     shown: OrganizationSchema,
-    keyOf: own("name"),
-    idOf: own("id"),
+    keyOf: textField("name"),
+    idOf: textField("id"),
   },
   create: {
     method: OrganizationService.method.addOrganization,

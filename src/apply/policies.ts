@@ -1,92 +1,102 @@
 import type { DescMessage, DescMethod, JsonObject } from "@bufbuild/protobuf"
-import { differing, namesOf } from "./compare.ts"
+import { changedFieldNames, differencesIn } from "./compare.ts"
 import { documentError } from "./document.ts"
-import { at, isObject } from "./json.ts"
-import { type PolicyRow, policyRows } from "./policy-rows.ts"
-import { mustBeKnown, type Place, type Run, readAs } from "./run.ts"
+import { isObject, valueAt } from "./json.ts"
+import { type PolicyMethods, policyMethods } from "./policy-methods.ts"
+import { type ApplyRun, normalizeMessage, type ParentResource, requireKnownNames } from "./run.ts"
 
-export function policiesIn(
+export function parsePolicies(
   content: JsonObject,
   file: string,
 ): readonly (readonly [string, JsonObject])[] {
   const policies = content.policies ?? {}
-  if (!isObject(policies)) throw documentError(file, "policies must have names such as login:")
-  mustBeKnown(policies, Object.keys(policyRows), file)
-  return Object.entries(policies).map(([name, given]) => {
-    if (isObject(given)) return [name, given]
-    throw documentError(file, `the policy ${name} must have fields`)
+  if (!isObject(policies))
+    throw documentError(file, "policies must be an object with names such as login:")
+  requireKnownNames(policies, Object.keys(policyMethods), file)
+  return Object.entries(policies).map(([name, requested]) => {
+    if (isObject(requested)) return [name, requested]
+    throw documentError(file, `the policy ${name} must be an object`)
   })
 }
 
 export async function applyInstancePolicy(
-  run: Run,
+  run: ApplyRun,
   name: string,
-  given: JsonObject,
+  requested: JsonObject,
 ): Promise<void> {
-  const row = rowOf(name)
+  const row = requirePolicyRow(name)
   const answer = await run.call(row.instance.get, {})
-  await sayPolicy(run, { answer, given, get: row.instance.get, by: row.instance.update, name })
+  await updatePolicy(run, {
+    response: answer,
+    requested,
+    get: row.instance.get,
+    updateMethod: row.instance.update,
+    name,
+  })
 }
 
 export async function applyOrganizationPolicy(
-  run: Run,
+  run: ApplyRun,
   name: string,
-  { policy: given, place }: { readonly policy: JsonObject; readonly place: Place },
+  { policy: requested, place }: { readonly policy: JsonObject; readonly place: ParentResource },
 ): Promise<void> {
-  const { get, add, update } = rowOf(name).organization
+  const { get, add, update } = requirePolicyRow(name).organization
   const orgId = place.ids?.organizationId
   const answer = orgId === undefined ? {} : await run.call(get, {}, orgId)
   const isDefault =
     orgId === undefined ||
-    at(answer, "policy.isDefault") === true ||
-    at(answer, "isDefault") === true
-  const by = isDefault ? add : update
-  await sayPolicy(run, {
-    answer,
-    given,
+    valueAt(answer, "policy.isDefault") === true ||
+    valueAt(answer, "isDefault") === true
+  const updateMethod = isDefault ? add : update
+  await updatePolicy(run, {
+    response: answer,
+    requested,
     get,
-    by,
+    updateMethod,
     name: `${name}${place.of}`,
     orgId,
     isOwn: !isDefault,
   })
 }
 
-function rowOf(name: string): PolicyRow {
-  const row = policyRows[name]
-  if (!row) throw new Error(`no policy is called ${name}`)
+function requirePolicyRow(name: string): PolicyMethods {
+  const row = policyMethods[name]
+  if (!row) throw new Error(`policy ${name} not found`)
   return row
 }
 
-type Saying = {
-  readonly answer: JsonObject
-  readonly given: JsonObject
+type UpdatePolicyInput = {
+  readonly response: JsonObject
+  readonly requested: JsonObject
   readonly get: DescMethod
-  readonly by: DescMethod
+  readonly updateMethod: DescMethod
   readonly name: string
   readonly orgId?: string | undefined
-  /** Whether whoever it is about has a policy of their own. */
+  /** Whether the organization has its own policy. */
   readonly isOwn?: boolean
 }
 
-/** A policy is said as a whole: what is not described stays as it is. */
-async function sayPolicy(run: Run, saying: Saying): Promise<void> {
-  const { answer, given, get, by, name, orgId, isOwn = true } = saying
-  const wanted = readAs(by.input, given, `policy ${name}`)
-  // What is read as nothing, an option that is off, is described all the same.
-  const described = { ...given, ...wanted }
-  const shown = get.output.fields.find((field) => field.name === "policy")?.message
-  if (!shown) throw new Error(`${get.name} answers no policy`)
-  const there = at(answer, "policy")
-  const now = isObject(there) ? there : {}
-  const fields = namesOf(differing(described, now, shown), shown)
+/** Writes a policy as a whole; fields that are not described keep their values. */
+async function updatePolicy(run: ApplyRun, input: UpdatePolicyInput): Promise<void> {
+  const { response: answer, requested, get, updateMethod, name, orgId, isOwn = true } = input
+  const expected = normalizeMessage(updateMethod.input, requested, `policy ${name}`)
+  // Parsing omits default values such as a disabled option, but they are described.
+  const described = { ...requested, ...expected }
+  const policySchema = get.output.fields.find((field) => field.name === "policy")?.message
+  if (!policySchema) throw new Error(`${get.name} returned no policy`)
+  const currentPolicy = valueAt(answer, "policy")
+  const now = isObject(currentPolicy) ? currentPolicy : {}
+  const fields = changedFieldNames(differencesIn(described, now, policySchema), policySchema)
   if (fields.length === 0 && isOwn) return
-  const kept = Object.entries(now).filter(([field]) => isSaid(by.input, field))
-  if (!run.isPlan) await run.call(by, { ...Object.fromEntries(kept), ...given }, orgId)
+  const unchangedFields = Object.entries(now).filter(([field]) =>
+    isUpdatable(updateMethod.input, field),
+  )
+  if (!run.isPlan)
+    await run.call(updateMethod, { ...Object.fromEntries(unchangedFields), ...requested }, orgId)
   const action = isOwn ? "change" : "create"
   run.steps.push({ action, thing: `policy ${name}`, fields, once: {} })
 }
 
-/** Whether a field of a policy can be said again as it was read. */
-const isSaid = ({ fields }: DescMessage, name: string): boolean =>
+/** Whether a field of the response is also a field of the update. */
+const isUpdatable = ({ fields }: DescMessage, name: string): boolean =>
   fields.some((field) => field.jsonName === name && name !== "idps")

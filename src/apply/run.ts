@@ -11,65 +11,73 @@ import { documentError } from "./document.ts"
 import { isObject } from "./json.ts"
 import type { Ids } from "./kinds.ts"
 
-/** One thing that is otherwise than described. */
-export type Step = {
+/** A resource that differs from its description. */
+export type ApplyStep = {
   readonly action: "create" | "change"
-  /** What it is called: "project Wiki of organisation Acme". */
+  /** The name of the resource, such as "project Wiki of organization Acme". */
   readonly thing: string
-  /** What of it differs; empty for what is made. */
+  /** The fields that differ; empty for a new resource. */
   readonly fields: readonly string[]
-  /** What is told this once: the id and the secret of a client. */
+  /** Values that are shown only once: the ID and the secret of a client. */
   readonly once: JsonObject
 }
 
-/** What came of it, or would. */
-export type Applied = {
-  readonly steps: readonly Step[]
-  /** What is there, of a list that is described, and not in it. */
-  readonly beyond: readonly string[]
-  /** What the steps after these were not taken for. */
-  readonly refused?: Fault
+/** The result of a run or a plan. */
+export type ApplyResult = {
+  readonly steps: readonly ApplyStep[]
+  /** Existing resources that are missing in a described list. */
+  readonly undescribed: readonly string[]
+  /** The fault that prevented the remaining steps. */
+  readonly fault?: Fault
 }
 
-export type Run = {
+export type ApplyRun = {
   readonly call: CallApi
   /** Whether nothing is written. */
   readonly isPlan: boolean
-  /** Whether secrets are said again, of which nobody can see whether they differ. */
+  /** Whether secrets are set again, because their differences can't be detected. */
   readonly saysSecrets: boolean
-  readonly steps: Step[]
-  readonly beyond: string[]
-  /** Ids by kind, organisation and name; undefined where the thing is still to be made. */
+  readonly steps: ApplyStep[]
+  readonly undescribed: string[]
+  /** IDs by kind, organization and name; undefined if the resource has not been created yet. */
   readonly known: Map<string, string | undefined>
 }
 
-/** What described things stand in; without ids it is still to be made itself. */
-export type Place = {
+/** The parent of described resources; without `ids` it has not been created yet. */
+export type ParentResource = {
   readonly of: string
   readonly ids: Ids | undefined
-  /** The name of the organisation. */
+  /** The name of the organization. */
   readonly org: string
 }
 
-/** What is described of a thing, and in which file. */
-export type Item = { readonly given: JsonObject; readonly file: string }
+/** The description of a resource and the file that contains it. */
+export type DescribedItem = { readonly given: JsonObject; readonly file: string }
 
-/** A described thing, and what its parts stand in. */
-export type Thing = Item & { readonly place: Place }
+/** A described resource and the parent of its parts. */
+export type DescribedResource = DescribedItem & { readonly place: ParentResource }
 
-/** A message as the server would read and say it; refuses what it would not read. */
-export function readAs(message: DescMessage, request: JsonObject, place: string): JsonObject {
+/** A message as the server would parse and return it; throws if the server would reject it. */
+export function normalizeMessage(
+  message: DescMessage,
+  request: JsonObject,
+  sourceName: string,
+): JsonObject {
   try {
     const read = toJson(message, fromJson(message, request))
     return isObject(read) ? read : {}
   } catch (cause) {
-    throw documentError(place, wrongIn(cause))
+    throw documentError(sourceName, describeParseError(cause))
   }
 }
 
-/** What was read of a message, with what is described as `false`: ProtoJSON leaves that out. */
-export function withFalse(message: DescMessage, given: JsonObject, read: JsonObject): JsonObject {
-  const stated = Object.entries(given).flatMap(([name, value]): [string, JsonValue][] => {
+/** The parsed message with the described `false` values, which ProtoJSON omits. */
+export function withFalse(
+  message: DescMessage,
+  described: JsonObject,
+  read: JsonObject,
+): JsonObject {
+  const stated = Object.entries(described).flatMap(([name, value]): [string, JsonValue][] => {
     const field = message.fields.find((each) => each.jsonName === name || each.name === name)
     if (!field) return []
     if (value === false) return [[field.jsonName, false]]
@@ -80,29 +88,39 @@ export function withFalse(message: DescMessage, given: JsonObject, read: JsonObj
   return { ...read, ...Object.fromEntries(stated) }
 }
 
-/** What may be told of a refusal: a key, or what is expected. All else may be a value. */
-const told = /^(?:key "[^"]*" is unknown|(?:list item #\d+: )?expected [\w .()]+(?=, got |: ))/
+/**
+ * The parts of a parse error that can be reported: a key or the expected type. Anything else can be
+ * a value.
+ */
+const reportablePart =
+  /^(?:key "[^"]*" is unknown|(?:list item #\d+: )?expected [\w .()]+(?=, got |: ))/
 
-/** What protobuf says is wrong, without the value: it may be a secret, and this goes into logs. */
-function wrongIn(cause: unknown): string {
-  const said = cause instanceof Error ? cause.message : ""
-  const [, of = "it", why = ""] = /^cannot decode (\S+ \S+) from JSON: (.*)$/s.exec(said) ?? []
-  return `cannot read ${of}: ${told.exec(why)?.[0] ?? "its value is none that it can have"}`
+/** The parse error without the value, which can be a secret and would be logged. */
+function describeParseError(cause: unknown): string {
+  const text = cause instanceof Error ? cause.message : ""
+  const [, of = "it", reason = ""] = /^cannot decode (\S+ \S+) from JSON: (.*)$/s.exec(text) ?? []
+  return `cannot read ${of}: ${reportablePart.exec(reason)?.[0] ?? "the value is invalid"}`
 }
 
-/** The things of a list, which must be one. */
-export function listIn(content: JsonObject, name: string, file: string): readonly Item[] {
+/** The items of a value that must be a list. */
+export function requireList(
+  content: JsonObject,
+  name: string,
+  file: string,
+): readonly DescribedItem[] {
   if (!Object.hasOwn(content, name)) return []
   const list = content[name]
-  if (Array.isArray(list) && list.every(isObject)) return list.map((given) => ({ given, file }))
-  throw documentError(file, `${name} must be a list, each beginning with "- "`)
+  if (Array.isArray(list) && list.every(isObject))
+    return list.map((described) => ({ given: described, file }))
+  throw documentError(file, `${name} must be a list whose items start with "- "`)
 }
 
-export function mustBeKnown(content: JsonObject, known: readonly string[], file: string): void {
-  const odd = Object.keys(content).find((name) => !known.includes(name))
-  if (odd === undefined) return
-  throw documentError(
-    file,
-    `"${odd}" is nothing that can be described; it is ${known.join(" or ")}`,
-  )
+export function requireKnownNames(
+  content: JsonObject,
+  known: readonly string[],
+  file: string,
+): void {
+  const unknownName = Object.keys(content).find((name) => !known.includes(name))
+  if (unknownName === undefined) return
+  throw documentError(file, `unknown name "${unknownName}"; expected ${known.join(" or ")}`)
 }

@@ -2,16 +2,22 @@ import { chmodSync, lstatSync, rmSync } from "node:fs"
 import * as z from "zod/mini"
 import { codes, Fault } from "../kernel/fault.ts"
 import type { Folder } from "./folder/folder.ts"
-import { startError, systemCode, withFile } from "./start-error.ts"
+import { startError, systemCode, tryFile } from "./start-error.ts"
 
-/** What a running server does for the command line: a name and a function of plain JSON. */
+/**
+ * The commands that a running server provides to the command line: a name and a function on plain
+ * JSON.
+ */
 export type Commands = Readonly<Record<string, (input: unknown) => Promise<unknown>>>
 
 export type Control = { readonly close: () => Promise<void> }
 
-/** A part of an import: a line may hold half a megabyte of metadata, in base64. */
+/**
+ * The maximum size of a request. A part of an import can contain a line with half a megabyte of
+ * metadata in base64.
+ */
 const inputMax = 4 * 1024 * 1024
-const secondsMax = 30
+const defaultTimeoutSeconds = 30
 
 const answerSchema = z.lazy(() =>
   z.union([
@@ -21,20 +27,21 @@ const answerSchema = z.lazy(() =>
 )
 
 /**
- * Answers commands on a socket in the data folder that only its owner may open. The caller holds
- * the lock, so what lies there already is what a killed process left. `bug` is told of errors that
- * are no Faults; the asker only learns that there was one.
+ * Serves commands on a socket in the data directory that only its owner can open. The caller holds
+ * the lock, so an existing socket was left by a killed process. `bug` is called with errors that
+ * are not Faults; the client receives only a generic error.
  */
 export function serveControl(
   folder: Folder,
   commands: Commands,
-  bug: (error: unknown) => void,
+  reportBug: (error: unknown) => void,
 ): Control {
-  withFile(folder.controlSocket, () => rmSync(folder.controlSocket, { force: true }))
+  tryFile(folder.controlSocket, () => rmSync(folder.controlSocket, { force: true }))
   const server = Bun.serve({
     unix: folder.controlSocket,
     maxRequestBodySize: inputMax,
-    fetch: async (requested) => Response.json(await answer(commands, requested, bug)),
+    fetch: async (commandRequest) =>
+      Response.json(await runCommand(commands, commandRequest, reportBug)),
   })
   chmodSync(folder.controlSocket, 0o600)
   return {
@@ -45,59 +52,72 @@ export function serveControl(
   }
 }
 
-async function answer(commands: Commands, requested: Request, bug: (error: unknown) => void) {
+async function runCommand(
+  commands: Commands,
+  commandRequest: Request,
+  reportBug: (error: unknown) => void,
+) {
   try {
-    const command = Object.entries(commands).find(([name]) => `/${name}` === pathOf(requested))?.[1]
+    const command = Object.entries(commands).find(
+      ([name]) => `/${name}` === pathOf(commandRequest),
+    )?.[1]
     if (!command) throw new Fault("unimplemented", "control.unknown", unknownText)
-    return { result: (await command(await requested.json())) ?? null }
+    return { result: (await command(await commandRequest.json())) ?? null }
   } catch (error) {
-    if (!(error instanceof Fault)) bug(error)
-    const fault = error instanceof Fault ? error : internal
+    if (!(error instanceof Fault)) reportBug(error)
+    const fault = error instanceof Fault ? error : bugError
     return { fault: { code: fault.code, id: fault.id, message: fault.message } }
   }
 }
 
-const pathOf = (requested: Request) => new URL(requested.url).pathname
-const unknownText = "the running server does not know this command; is it of another version?"
-const internal = new Fault("internal", "control.bug", "the server ran into a bug; see its log")
+const pathOf = (commandRequest: Request) => new URL(commandRequest.url).pathname
+const unknownText =
+  "the running server does not support this command; check that it has the same version"
+const bugError = new Fault(
+  "internal",
+  "control.bug",
+  "the server encountered an internal error; see its log",
+)
 
 /**
- * Asks the server that runs on `folder`; faults as it does, and with "start.not_running" when there
- * is none. It may be silent for so many seconds.
+ * Sends a command to the server that runs on `folder`. Throws the fault of the server, or
+ * "start.not_running" if there is none. Times out after the given number of seconds without a
+ * response.
  */
-export async function ask(
+export async function sendCommand(
   folder: Folder,
   command: string,
   input: unknown = {},
-  seconds = secondsMax,
+  seconds = defaultTimeoutSeconds,
 ): Promise<unknown> {
-  const posted = await post(folder, { path: `/${command}`, input, seconds })
+  const posted = await postJson(folder, { path: `/${command}`, input, seconds })
   const answer = answerSchema.safeParse(JSON.parse(posted))
-  if (!answer.success) throw new Error(`${folder.controlSocket} is not Latchkey's`)
+  if (!answer.success) throw new Error(`${folder.controlSocket} is not a Latchkey socket`)
   if ("result" in answer.data) return answer.data.result
   const { code, id, message } = answer.data.fault
   throw new Fault(code, id, message)
 }
 
-type Post = { readonly path: string; readonly input: unknown; readonly seconds: number }
+type PostInput = { readonly path: string; readonly input: unknown; readonly seconds: number }
 
-async function post(folder: Folder, { path, input, seconds }: Post): Promise<string> {
-  refuseUnserved(folder)
-  // Loaded with the first question: a start that finds no socket asks none.
+async function postJson(folder: Folder, { path, input, seconds }: PostInput): Promise<string> {
+  requireSocket(folder)
+  // Loaded on first use, because a start that finds no socket sends no request.
   const { request } = await import("node:http")
   return new Promise((done, fail) => {
-    const requested = request({
+    const commandRequest = request({
       socketPath: folder.controlSocket,
       path,
       method: "POST",
-      // One connection for each question: one that is kept may have lost its server by the next.
+      // One connection per request: the server of a kept connection can stop before the next
+      // request.
       agent: false,
       headers: { "content-type": "application/json" },
       timeout: seconds * 1000,
     })
-    requested.on("timeout", () => requested.destroy(silentError(seconds)))
-    requested.on("error", (error) => fail(unreachable(folder, error)))
-    requested.on("response", (response) => {
+    commandRequest.on("timeout", () => commandRequest.destroy(timeoutError(seconds)))
+    commandRequest.on("error", (error) => fail(connectionError(folder, error)))
+    commandRequest.on("response", (response) => {
       let text = ""
       response.setEncoding("utf8")
       response.on("data", (chunk) => {
@@ -106,23 +126,30 @@ async function post(folder: Folder, { path, input, seconds }: Post): Promise<str
       response.on("end", () => done(text))
       response.on("error", fail)
     })
-    requested.end(JSON.stringify(input))
+    commandRequest.end(JSON.stringify(input))
   })
 }
 
-/** Where there is no socket, nobody listens. What else stands in the way, the client says. */
-function refuseUnserved(folder: Folder): void {
+/**
+ * Throws if there is no socket, because then no server runs. Other problems are reported by the
+ * HTTP client.
+ */
+function requireSocket(folder: Folder): void {
   try {
     lstatSync(folder.controlSocket)
   } catch (error) {
-    if (systemCode(error) === "ENOENT") throw unreachable(folder, error)
+    if (systemCode(error) === "ENOENT") throw connectionError(folder, error)
   }
 }
 
-function unreachable(folder: Folder, error: unknown): unknown {
+function connectionError(folder: Folder, error: unknown): unknown {
   const code = systemCode(error)
   if (["EACCES", "EPERM"].includes(code)) {
-    return startError("control_forbidden", `only the owner of ${folder.path} may do this`, error)
+    return startError(
+      "control_forbidden",
+      `only the owner of ${folder.path} can run this command`,
+      error,
+    )
   }
   if (!["ENOENT", "ECONNREFUSED", "FailedToOpenSocket"].includes(code)) return error
   return startError(
@@ -132,5 +159,5 @@ function unreachable(folder: Folder, error: unknown): unknown {
   )
 }
 
-const silentError = (seconds: number) =>
-  startError("silent", `the running server has not answered for ${seconds} s; see its log`)
+const timeoutError = (seconds: number) =>
+  startError("silent", `the running server did not respond within ${seconds} s; see its log`)

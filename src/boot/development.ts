@@ -6,19 +6,22 @@ import { type Address, isLoopback } from "../kernel/net/address.ts"
 import { type Folder, openFolder } from "./folder/folder.ts"
 import { startError } from "./start-error.ts"
 
-/** A folder that is thrown away when the server stops, or kept where somebody names one. */
-export function developmentFolder(data: string | undefined): {
+/**
+ * A temporary directory that is deleted when the server stops, or the directory that the user
+ * names.
+ */
+export function openDevelopmentFolder(data: string | undefined): {
   readonly data: string
   readonly discard: () => void
 } {
   if (data !== undefined) return { data, discard: () => undefined }
-  const made = mkdtempSync(join(tmpdir(), "latchkey-dev-"))
-  return { data: made, discard: () => rmSync(made, { recursive: true, force: true }) }
+  const directory = mkdtempSync(join(tmpdir(), "latchkey-dev-"))
+  return { data: directory, discard: () => rmSync(directory, { recursive: true, force: true }) }
 }
 
 /**
- * Makes a folder one for development, for good. Refuses one that holds anything else: what it is
- * filled with must never get among real people.
+ * Marks a directory as a development instance permanently. Throws if it contains anything else,
+ * because the well-known users must never be mixed with real ones.
  */
 export function claimForDevelopment(data: string): void {
   const folder = openFolder(data)
@@ -26,29 +29,30 @@ export function claimForDevelopment(data: string): void {
   if (readdirSync(folder.path).length > 0) {
     throw startError(
       "dev_folder_foreign",
-      `${folder.path} was not made by latchkey dev; name an empty folder with --data DIR`,
+      `${folder.path} was not created by latchkey dev; name an empty directory with --data DIR`,
     )
   }
   writeFileSync(
     folder.development,
-    "Made by latchkey dev. Everybody knows the passwords in here.\n",
+    "Created by latchkey dev. The passwords of its users are public.\n",
   )
 }
 
-/** Everybody knows who is in there, and what they sign in with. */
-export function refuseDevelopment(folder: Folder): void {
+/** Throws for a development instance, whose users and passwords are public. */
+export function rejectDevelopment(folder: Folder): void {
   if (!existsSync(folder.development)) return
   throw startError(
     "dev_folder",
-    `${folder.path} was made by latchkey dev; serve it with: latchkey dev --data ${folder.path}`,
+    `${folder.path} was created by latchkey dev; serve it with: latchkey dev --data ` +
+      `${folder.path}`,
   )
 }
 
 /**
- * Where it listens. Nobody but this machine may get there, where anybody may be anybody; and a
- * browser has to, so it is a port.
+ * The listen address. It must be a loopback port, because anyone who can reach it can sign in as
+ * any user, and browsers can't open a socket.
  */
-export function developmentPlace(config: Config): Address {
+export function developmentAddress(config: Config): Address {
   const { listen, grpcListen, metricsListen, redirectListen } = config
   const all = [listen, grpcListen, metricsListen, redirectListen]
   const isHere = all.every(
@@ -57,6 +61,6 @@ export function developmentPlace(config: Config): Address {
   if (isHere && "port" in listen && listen.port !== 0) return listen
   throw startError(
     "dev_elsewhere",
-    "latchkey dev listens on this machine alone: --listen 127.0.0.1:PORT",
+    "latchkey dev must listen on a loopback address: --listen 127.0.0.1:PORT",
   )
 }

@@ -1,14 +1,17 @@
-import { keys, keysFrom, spelling } from "../kernel/config.ts"
+import { keyNames, keys, keysAllowedIn } from "../kernel/config.ts"
 import type { Flag, Flags } from "./command-line.ts"
 
-/** Every setting that may be a flag. */
+/** All settings that have a flag. */
 export const settingFlags: Readonly<Record<string, Flag>> = Object.fromEntries(
   Object.entries(keys)
-    .filter(([key]) => keysFrom("flag").includes(key))
-    .map(([key, { hint, help, of }]) => [spelling.flag(key), { hint, help, ...(of && { of }) }]),
+    .filter(([key]) => keysAllowedIn("flag").includes(key))
+    .map(([key, { hint, help, values: of }]) => [
+      keyNames.flag(key),
+      { hint, help, ...(of && { of }) },
+    ]),
 )
 
-/** What says which data folder a command is about. */
+/** The flags that select the data directory. */
 export const folderFlags: Readonly<Record<string, Flag>> = {
   "--data": keys.data,
   "--config": keys.config,
@@ -18,7 +21,7 @@ export const masterKeyFlag: Readonly<Record<string, Flag>> = {
   "--master-key-file": keys.masterKeyFile,
 }
 
-/** What says which storage `s3://` means. */
+/** The flags that configure the storage of `s3://` locations. */
 export const storageFlags: Readonly<Record<string, Flag>> = {
   "--s3-endpoint": keys.s3Endpoint,
   "--s3-region": keys.s3Region,
@@ -26,6 +29,6 @@ export const storageFlags: Readonly<Record<string, Flag>> = {
   "--s3-secret-file": keys.s3SecretFile,
 }
 
-/** Those of the flags that the configuration is read from. */
-export const settingsIn = (flags: Flags): Flags =>
+/** The flags that are settings of the configuration. */
+export const settingFlagsOf = (flags: Flags): Flags =>
   Object.fromEntries(Object.entries(flags).filter(([flag]) => Object.hasOwn(settingFlags, flag)))

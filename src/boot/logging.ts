@@ -8,15 +8,15 @@ import {
 } from "@logtape/logtape"
 import type { Config } from "../kernel/config.ts"
 
-/** What a stranger sent may stand in it: only a record begins at the beginning of a line. */
+/** Indents continuation lines, so that text from clients can't imitate a log record. */
 const textOf = ({ timestamp, level, category, message }: FormattedValues): string =>
   `${timestamp} [${level}] ${category}: ${message.replace(lineEnd, "\n    ")}`
 
 const lineEnd = /\r\n|[\n\v\f\r\u0085\u2028\u2029]/g
 
 /**
- * Sends the log to standard error, as text for people or as JSON lines for machines. Standard
- * output stays for what a command answers.
+ * Sends the log to standard error, as text or as JSON lines. Standard output is reserved for the
+ * results of commands.
  */
 export function openLog({ logLevel, logFormat }: Config): Logger {
   const format = logFormat === "json" ? jsonLinesFormatter : getTextFormatter({ format: textOf })
@@ -25,7 +25,7 @@ export function openLog({ logLevel, logFormat }: Config): Logger {
     sinks: { stderr: (record) => void process.stderr.write(format(record)) },
     loggers: [
       { category: "latchkey", lowestLevel: logLevel, sinks: ["stderr"] },
-      // The library's own remarks; only what is wrong with the logging itself.
+      // The library's own messages, only about errors of the logging itself.
       { category: ["logtape", "meta"], lowestLevel: "error", sinks: ["stderr"] },
     ],
   })

@@ -1,2 +1,2 @@
-/** What this program is started with to be a worker: by another one of its kind, never by hand. */
-export const workerWord = "__worker"
+/** The argument that starts this program as a worker; only another Latchkey process uses it. */
+export const workerCommand = "__worker"

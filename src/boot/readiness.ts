@@ -1,14 +1,14 @@
 import { startError } from "./start-error.ts"
-import { systemLibrary } from "./system/library.ts"
+import { systemLibraryPath } from "./system/library.ts"
 
 /**
- * Tells systemd how the service is doing (sd_notify(3)). `socket` is $NOTIFY_SOCKET; without it
- * nobody asked. The runtime has no datagrams on such sockets, hence the system's library.
+ * Reports the state of the service to systemd (sd_notify(3)). `socket` is $NOTIFY_SOCKET; without
+ * it, does nothing. Uses the system's library because the runtime has no Unix datagram sockets.
  */
 export async function notify(socket: string | undefined, state: string): Promise<void> {
   if (!socket || process.platform !== "linux") return
   const { dlopen, ptr } = await import("bun:ffi")
-  const { symbols, close } = dlopen(systemLibrary(), {
+  const { symbols, close } = dlopen(systemLibraryPath(), {
     socket: { args: ["int", "int", "int"], returns: "int" },
     sendto: { args: ["int", "ptr", "u64", "int", "ptr", "u32"], returns: "i64" },
     close: { args: ["int"], returns: "int" },
@@ -23,14 +23,14 @@ export async function notify(socket: string | undefined, state: string): Promise
   if (sent === size) return
   throw startError(
     "notify_failed",
-    `the service manager does not listen on NOTIFY_SOCKET=${socket}`,
+    `the service manager is not listening on NOTIFY_SOCKET=${socket}`,
   )
 }
 
 const unixFamily = 1
 const datagram = 2
 
-/** A sockaddr_un; "@" stands for the zero byte that begins an abstract name. */
+/** A sockaddr_un; "@" is the zero byte at the start of an abstract name. */
 function addressBytes(socket: string): Buffer {
   const isAbstract = socket.startsWith("@")
   const name = Buffer.from(isAbstract ? `\0${socket.slice(1)}` : `${socket}\0`)

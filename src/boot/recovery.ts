@@ -2,86 +2,86 @@ import { existsSync } from "node:fs"
 import * as z from "zod/mini"
 import type { Config } from "../kernel/config.ts"
 import type { Random } from "../kernel/crypto/random.ts"
-import { ask } from "./control.ts"
-import { type Claim, claimFolder, isRunning } from "./folder/claim.ts"
+import { sendCommand } from "./control.ts"
+import { claimFolder, type FolderClaim, isRunning } from "./folder/claim.ts"
 import { folderAt } from "./folder/folder.ts"
 import { startError } from "./start-error.ts"
 import type { Terminal } from "./system/terminal.ts"
 
-/** What a recovery is asked for; also what comes in through the control socket. */
+/** A request for a recovery, also sent over the control socket. */
 export const recoveryRequest = z.lazy(() =>
   z.strictObject({
-    /** Login name of who is let in; the only owner where it is left out. */
+    /** The login name of the owner to recover; by default the only owner. */
     owner: z.optional(z.string()),
-    /** The address of a person who is to be made: `owner` is nobody's name yet. */
+    /** The email address of a new owner, if `owner` does not exist yet. */
     email: z.optional(z.string()),
-    /** The id of an instance, where there are several. */
+    /** The ID of the instance, if there are several. */
     instance: z.optional(z.string()),
-    /** Their second factors and passkeys are not lost. */
+    /** Whether the owner's second factors and passkeys are kept. */
     keepsFactors: z.boolean(),
   }),
 )
 export type RecoveryRequest = Readonly<z.output<typeof recoveryRequest>>
 
-/** What a user proves themselves with beside a password. */
+/** A sign-in factor other than a password. */
 const removedFactor = z.lazy(() =>
   z.object({
     kind: z.enum(["passkey", "u2f", "otp", "otp_email", "otp_sms", "recovery_codes"]),
-    /** Of a passkey or security key; empty where it has none. */
+    /** The name of a passkey or security key; empty if it has none. */
     name: z.string(),
   }),
 )
 
-/** What a recovery will remove, and of whom. */
+/** The factors that a recovery would remove, and their user. */
 export const recoveryPreview = z.lazy(() =>
   z.object({ loginName: z.string(), removed: z.array(removedFactor) }),
 )
 export type RecoveryPreview = Readonly<z.output<typeof recoveryPreview>>
 
-/** Whom a link lets in. */
-export const recovered = z.lazy(() =>
+/** The user who can sign in with the link. */
+export const recoveryResult = z.lazy(() =>
   z.object({
     link: z.string(),
     loginName: z.string(),
-    /** Until when the link is good, ms UTC. */
+    /** When the link expires, in ms since the epoch. */
     expires: z.int(),
-    /** Whether they did not own the instance before. */
+    /** Whether the user was not an owner of the instance before. */
     isNewOwner: z.boolean(),
-    /** What was removed; absent in answers of servers of earlier versions. */
+    /** The removed factors; absent in responses of older servers. */
     removed: z.optional(z.array(removedFactor)),
   }),
 )
-export type Recovered = Readonly<z.output<typeof recovered>>
+export type RecoveryResult = Readonly<z.output<typeof recoveryResult>>
 
-type Options = {
+type RecoveryOptions = {
   readonly config: Config
   readonly random: Random
   readonly request: RecoveryRequest
-  /** Agrees to what will be removed, or rejects; absent where that was agreed to before. */
+  /** Confirms the removal or throws; absent if it was already confirmed. */
   readonly confirm: ((preview: RecoveryPreview) => Promise<void>) | undefined
-  /** The same in a folder that no server runs on. */
+  /** The same functions for a directory without a running server. */
   readonly here: {
-    readonly preview: (claim: Claim, request: RecoveryRequest) => Promise<RecoveryPreview>
-    readonly recover: (claim: Claim, request: RecoveryRequest) => Promise<Recovered>
+    readonly preview: (claim: FolderClaim, request: RecoveryRequest) => Promise<RecoveryPreview>
+    readonly recover: (claim: FolderClaim, request: RecoveryRequest) => Promise<RecoveryResult>
   }
 }
 
 /**
- * Lets an owner in through the server that runs on the data folder, else by `here`. Removes nothing
- * that was not confirmed before.
+ * Recovers an owner through the running server of the data directory, otherwise with `here`.
+ * Removes only factors that were confirmed.
  */
-export async function recoverOwner(options: Options): Promise<Recovered> {
+export async function recoverOwner(options: RecoveryOptions): Promise<RecoveryResult> {
   const { config, random, request, confirm, here } = options
   const folder = folderAt(config.data)
   if (await isRunning(folder)) {
     if (confirm && !request.keepsFactors) {
-      await confirm(recoveryPreview.parse(await ask(folder, "recover-preview", request)))
+      await confirm(recoveryPreview.parse(await sendCommand(folder, "recover-preview", request)))
     }
-    return recovered.parse(await ask(folder, "recover", request))
+    return recoveryResult.parse(await sendCommand(folder, "recover", request))
   }
   if (!existsSync(folder.database)) {
-    const todo = "name the data folder with --data DIR"
-    throw startError("database_missing", `there is no database in ${folder.path}; ${todo}`)
+    const todo = "name the data directory with --data DIR"
+    throw startError("database_missing", `no database found in ${folder.path}; ${todo}`)
   }
   const claim = await claimFolder(config, random)
   try {
@@ -92,24 +92,24 @@ export async function recoverOwner(options: Options): Promise<Recovered> {
   }
 }
 
-/** Asks before anything is removed. A script can't be asked: it agrees by a flag. */
+/** Asks for confirmation before factors are removed. Scripts confirm with a flag. */
 export const confirmRemoval =
   (terminal: Terminal) =>
   async ({ loginName, removed }: RecoveryPreview): Promise<void> => {
     if (removed.length === 0) return
-    const todo = "--yes removes them, --keep-factors keeps them"
+    const todo = "use --yes to remove them or --keep-factors to keep them"
     if (!terminal.isInteractive) {
-      const names = removed.map(factorText).join(", ")
+      const names = removed.map(formatFactor).join(", ")
       throw startError(
         "recovery_unconfirmed",
-        `this would remove from ${loginName}: ${names}; ${todo}`,
+        `this would remove the following factors of ${loginName}: ${names}; ${todo}`,
       )
     }
     const answer = await terminal.ask(
       [
-        `  This removes from ${loginName}:`,
-        ...removed.map((factor) => `    - ${factorText(factor)}`),
-        "  Remove them and go on? (--keep-factors keeps them) [y/N] ",
+        `  This removes the following factors of ${loginName}:`,
+        ...removed.map((factor) => `    - ${formatFactor(factor)}`),
+        "  Continue? (--keep-factors keeps them) [y/N] ",
       ].join("\n"),
     )
     if (/^y(es)?$/i.test(answer.trim())) return
@@ -125,26 +125,26 @@ const kindTexts = {
   recovery_codes: "recovery codes",
 } as const
 
-/** Users choose the names: what would move the cursor of a terminal is left out. */
-function factorText({ kind, name }: RecoveryPreview["removed"][number]): string {
-  const shown = Bun.stripANSI(name).replace(/\p{C}/gu, "")
-  return shown === "" ? kindTexts[kind] : `${kindTexts[kind]} “${shown}”`
+/** Users choose these names, so control characters are removed. */
+function formatFactor({ kind, name }: RecoveryPreview["removed"][number]): string {
+  const plainName = Bun.stripANSI(name).replace(/\p{C}/gu, "")
+  return plainName === "" ? kindTexts[kind] : `${kindTexts[kind]} "${plainName}"`
 }
 
-/** The link with what it does, for a person. */
-export function recoveredText({
+/** The link and its effects as text for the terminal. */
+export function formatRecoveryResult({
   link,
   loginName,
   expires,
   isNewOwner,
   removed = [],
-}: Recovered): string {
+}: RecoveryResult): string {
   const until = new Date(expires).toISOString()
   return [
     `  ${link}`,
-    `  By this link ${loginName} chooses a new password, once, until ${until}.`,
-    ...(removed.length > 0 ? [`  Removed: ${removed.map(factorText).join(", ")}.`] : []),
-    ...(isNewOwner ? ["  They own the instance from now on."] : []),
-    "  All owners are told by mail.",
+    `  With this link, ${loginName} can set a new password once, until ${until}.`,
+    ...(removed.length > 0 ? [`  Removed: ${removed.map(formatFactor).join(", ")}.`] : []),
+    ...(isNewOwner ? ["  The user is now an owner of the instance."] : []),
+    "  All owners are notified by email.",
   ].join("\n")
 }

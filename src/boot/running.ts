@@ -2,36 +2,38 @@ import type { Config } from "../kernel/config.ts"
 import type { Commands } from "./control.ts"
 import type { Folder } from "./folder/folder.ts"
 
-/** What the server is started with. The process owns `folder` and began at `started`, in ms. */
-export type Start = {
+/**
+ * The input for starting the server. The process owns `folder` and started at `started`, in ms
+ * since the epoch.
+ */
+export type StartInput = {
   readonly config: Config
   readonly folder: Folder
   readonly master: Uint8Array
   readonly started: number
-  /** Where it serves made-up people to a developer: the address that it does so at. */
+  /** The URL of a development instance; undefined otherwise. */
   readonly development?: string | undefined
-  /** Whether that signs with keys that everybody has. */
+  /** Whether a development instance signs with well-known keys. */
   readonly hasFixedKeys?: boolean
-  /** What files that describe the server may refer to. */
+  /** Environment variables that description files can refer to. */
   readonly env?: Readonly<Record<string, string | undefined>>
 }
 
-/** A server that answers. */
-export type Running = {
-  /** Where it is reached from this machine, with the port it really has. */
+/** A running server. */
+export type RunningServer = {
+  /** The URL for this machine, with the actual port. */
   readonly url: string
   /**
-   * The one-time link by each address that it may be opened at, the best first; none once there is
-   * an owner.
+   * The one-time setup link for each possible URL, the best one first; empty if there is an owner.
    */
   readonly setupUrls: readonly string[]
   /**
-   * Is not ready from now on, asks every client to close its connection, and goes on answering for
-   * as long as the configuration says.
+   * Makes the server not ready, asks all clients to close their connections, and keeps serving for
+   * the configured time.
    */
   readonly drain: () => Promise<void>
-  /** Stops accepting, answers what is in flight, closes the store. */
+  /** Stops accepting connections, completes running requests and closes the store. */
   readonly stop: () => Promise<void>
-  /** What it does for the command line: to begin, to let somebody in, to be examined. */
+  /** The commands for the command line, such as setup, recovery and diagnostics. */
   readonly control: Commands
 }

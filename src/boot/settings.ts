@@ -2,59 +2,59 @@ import { readFileSync } from "node:fs"
 import { resolve } from "node:path"
 import {
   type Config,
-  configOf,
-  hasSecret,
+  containsSecret,
+  listSecretNames,
+  listSettings,
+  parseConfig,
   type Setting,
   type Sources,
-  secretNames,
-  settingsOf,
 } from "../kernel/config.ts"
 import { folderAt } from "./folder/folder.ts"
 import { startError, systemCode } from "./start-error.ts"
 
 /**
- * Reads the configuration with its file: the one that was named, else latchkey.toml in the data
- * folder if there is one.
+ * Reads the configuration with its file: the named one, otherwise latchkey.toml in the data
+ * directory if it exists.
  */
-export const readConfig = (sources: Given): Config => configOf(withFile(sources))
+export const readConfig = (sources: ConfigSources): Config => parseConfig(withConfigFile(sources))
 
-/** The same as settings with where each comes from; refuses what a start would refuse. */
-export function readSettings(sources: Given): readonly Setting[] {
-  const all = withFile(sources)
-  configOf(all)
-  return settingsOf(all)
+/** The settings with their sources. Throws for an invalid configuration, like a start. */
+export function readSettings(sources: ConfigSources): readonly Setting[] {
+  const all = withConfigFile(sources)
+  parseConfig(all)
+  return listSettings(all)
 }
 
-type Given = Pick<Sources, "flags" | "env">
+type ConfigSources = Pick<Sources, "flags" | "env">
 
-function withFile(sources: Given): Sources {
-  const { config, data } = configOf({ ...sources, file: {} })
+function withConfigFile(sources: ConfigSources): Sources {
+  const { config, data } = parseConfig({ ...sources, file: {} })
   const filePath = config ? resolve(config) : folderAt(data).configFile
   const text = read(filePath, config === undefined)
   return { ...sources, file: parse(text, filePath), filePath }
 }
 
 /**
- * Whether a configuration may hold a secret: what can't be read, or is not known, may. So does a
- * line that was put aside as a comment.
+ * Whether a configuration file can contain a secret. Unreadable files and unknown settings can, and
+ * so can commented-out lines.
  */
-export function maySayTooMuch(text: string): boolean {
+export function canContainSecrets(text: string): boolean {
   try {
-    if (new RegExp(`#.*\\b(${secretNames().join("|")})["']?\\s*=`).test(text)) return true
-    return hasSecret({ ...Bun.TOML.parse(text) })
+    if (new RegExp(`#.*\\b(${listSecretNames().join("|")})["']?\\s*=`).test(text)) return true
+    return containsSecret({ ...Bun.TOML.parse(text) })
   } catch {
-    // Whatever it is, it is no configuration that we could vouch for.
+    // Invalid TOML could contain anything.
     return true
   }
 }
 
 /** A line for each setting. */
-export const settingsText = (settings: readonly Setting[]): string =>
+export const formatSettings = (settings: readonly Setting[]): string =>
   settings
-    .map(({ name, value, from }) => `  ${name.padEnd(22)} ${valueText(value).padEnd(28)} ${from}`)
+    .map(({ name, value, from }) => `  ${name.padEnd(22)} ${formatValue(value).padEnd(28)} ${from}`)
     .join("\n")
 
-const valueText = (value: unknown): string =>
+const formatValue = (value: unknown): string =>
   value === null ? "" : typeof value === "string" ? value : JSON.stringify(value)
 
 function read(file: string, mayBeAbsent: boolean): string {
@@ -62,7 +62,7 @@ function read(file: string, mayBeAbsent: boolean): string {
     return readFileSync(file, "utf8")
   } catch (error) {
     const code = systemCode(error)
-    // What is wrong with the data folder itself is said when it is opened.
+    // Problems with the data directory are reported when it is opened.
     if (mayBeAbsent && ["ENOENT", "ENOTDIR"].includes(code)) return ""
     throw startError(
       "config_unreadable",
@@ -76,7 +76,7 @@ function parse(text: string, file: string): Record<string, unknown> {
   try {
     return { ...Bun.TOML.parse(text) }
   } catch (error) {
-    // The parser's message may quote the line, and the line may be the master key.
-    throw startError("config_malformed", `${file} is not a TOML file that can be read`, error)
+    // The parser's message can quote the line, which can contain the master key.
+    throw startError("config_malformed", `${file} is not valid TOML`, error)
   }
 }

@@ -1,10 +1,10 @@
 import { rmSync, writeFileSync } from "node:fs"
 import type { Folder } from "./folder/folder.ts"
-import { withFile } from "./start-error.ts"
+import { tryFile } from "./start-error.ts"
 
-/** Keeps the set-up link in the data folder as long as there is one, for its owner only. */
-export function keepSetupLink(folder: Folder, link: string | undefined): void {
-  withFile(folder.setupLink, () => {
+/** Writes the setup link to the data directory, readable only by its owner, or removes it. */
+export function saveSetupLink(folder: Folder, link: string | undefined): void {
+  tryFile(folder.setupLink, () => {
     rmSync(folder.setupLink, { force: true })
     if (link) writeFileSync(folder.setupLink, `${link}\n`, { mode: 0o600, flag: "wx" })
   })

@@ -1,56 +1,59 @@
-import { Fault, reasonText, traceText } from "../kernel/fault.ts"
-import { type Address, addressText } from "../kernel/net/address.ts"
+import { errorText, Fault, stackText } from "../kernel/fault.ts"
+import { type Address, formatAddress } from "../kernel/net/address.ts"
 
-/** Why the process does not start: one plain line that says what to do. */
+/** Why the process does not start: one plain line with the remedy. */
 export function startError(id: string, message: string, cause?: unknown): Fault {
   return new Fault("failed_precondition", `start.${id}`, message, { cause })
 }
 
-/** The system's short name of what went wrong ("EACCES"); "" when it has none. */
+/** The error code of the system ("EACCES"); "" if there is none. */
 export function systemCode(error: unknown): string {
   if (!(error instanceof Error) || !("code" in error)) return ""
   return typeof error.code === "string" ? error.code.replace(/^ERR_FS_/, "") : ""
 }
 
-/** What the system's codes mean for a file or a folder of ours. */
+/** Explanations of system error codes for a file or a directory. */
 export const systemReasons: Readonly<Record<string, string>> = {
-  EACCES: "this user may not write there",
-  EPERM: "this user may not write there",
+  EACCES: "permission denied",
+  EPERM: "permission denied",
   EROFS: "the disk is read-only",
-  EISDIR: "it is a folder",
-  EEXIST: "it is not a folder",
-  ENOTDIR: "a part of the path is not a folder",
+  EISDIR: "it is a directory",
+  EEXIST: "it is not a directory",
+  ENOTDIR: "a part of the path is not a directory",
   ENOENT: "a part of the path does not exist",
   ENOSPC: "the disk is full",
-  EDQUOT: "the disk quota is used up",
-  EFBIG: "the process may not write files of that size",
-  EIO: "the disk fails to read or write",
+  EDQUOT: "the disk quota is exceeded",
+  EFBIG: "the process is not allowed to write files of this size",
+  EIO: "disk read or write error",
   ENAMETOOLONG: "the path is too long",
-  ELOOP: "the path is a loop of links",
+  ELOOP: "the path contains a loop of symbolic links",
 }
 
-/** Does something with a file of ours; what the system refuses becomes one line that names it. */
-export function withFile<T>(file: string, act: () => T): T {
+/** Runs `act` on a file; a system error becomes one line that names the file. */
+export function tryFile<T>(file: string, act: () => T): T {
   try {
     return act()
   } catch (error) {
-    const because = systemReasons[systemCode(error)]
-    if (!because) throw error
-    const todo = "mend that, or move it away if it is not Latchkey's"
-    throw startError("file_unusable", `${file} can't be used: ${because}; ${todo}`, error)
+    const reason = systemReasons[systemCode(error)]
+    if (!reason) throw error
+    const todo = "fix that, or move the file away if it does not belong to Latchkey"
+    throw startError("file_unusable", `${file} can't be used: ${reason}; ${todo}`, error)
   }
 }
 
-/** Says why nothing can listen on `address`, and which flag to change. Anything else is a bug. */
+/**
+ * Explains why the server can't listen on `address` and which flag to change. Other errors are
+ * bugs.
+ */
 export function listenError(error: unknown, flag: string, address: Address): unknown {
-  const where = addressText(address)
-  const because = listenCauses[systemCode(error) || codeInWords(error)]
-  if (!because) return error
-  return startError(because.id, `${because.text.replace("%", where)} with ${flag} HOST:PORT`, error)
+  const where = formatAddress(address)
+  const reason = listenCauses[systemCode(error) || errorCodeFromMessage(error)]
+  if (!reason) return error
+  return startError(reason.id, `${reason.text.replace("%", where)} with ${flag} HOST:PORT`, error)
 }
 
-/** Under load Bun's own listener has been seen to say it in words only. */
-const codeInWords = (error: unknown): string =>
+/** Under load, Bun's listener sometimes reports the error only in its message. */
+const errorCodeFromMessage = (error: unknown): string =>
   error instanceof Error && /Is port \d+ in use\?/.test(error.message) ? "EADDRINUSE" : ""
 
 const listenCauses: Readonly<Record<string, { readonly id: string; readonly text: string }>> = {
@@ -60,7 +63,7 @@ const listenCauses: Readonly<Record<string, { readonly id: string; readonly text
   },
   EACCES: {
     id: "port_forbidden",
-    text: "this user may not listen on %; choose a port from 1024 up",
+    text: "this user can't listen on %; choose a port of at least 1024",
   },
   EADDRNOTAVAIL: {
     id: "address_foreign",
@@ -68,14 +71,14 @@ const listenCauses: Readonly<Record<string, { readonly id: string; readonly text
   },
 }
 
-/** One line for the person at the terminal; what is no Fault is a bug and shows its trace. */
-export function failureText(error: unknown): string {
+/** One line for the terminal; an error that is not a Fault is a bug and shows its trace. */
+export function formatFailure(error: unknown): string {
   if (error instanceof Fault) return `latchkey: ${error.message}`
-  return `latchkey: a bug: ${traceText(error)}`
+  return `latchkey: internal error: ${stackText(error)}`
 }
 
-/** The same for a program that asked for JSON. */
-export function failureJson(error: unknown): string {
-  const { id, message } = error instanceof Fault ? error : { id: "bug", message: reasonText(error) }
+/** The same as JSON. */
+export function formatFailureJson(error: unknown): string {
+  const { id, message } = error instanceof Fault ? error : { id: "bug", message: errorText(error) }
   return JSON.stringify({ error: { id, message } })
 }

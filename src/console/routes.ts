@@ -1,15 +1,15 @@
 import { requireInstance } from "../domain/instance/index.ts"
 import type { uiEntry } from "../gen/ui-assets.ts"
-import { areaOf, type Route } from "../http/route.ts"
-import { wantsPage } from "../protocol/accept.ts"
+import { createArea, type Route } from "../http/route.ts"
+import { prefersHtml } from "../protocol/accept.ts"
 
-/** What the console signs in for: to know the person, and to call the management interface. */
+/** The scope of the console: the user's identity and the management API. */
 const scope = "openid profile email urn:core:iam:org:project:id:core:aud"
 
 /**
- * The console, and beside it what people manage of themselves: one document for every address below
- * these, and what it must know to sign in. `upstream` is where a proxy on the same machine reaches
- * this process, for the settings that the console shows.
+ * The routes of the console and of the account pages: one document for all their paths, and the
+ * settings for signing in. `upstream` is the URL at which a proxy on the same machine reaches this
+ * process, which the console shows in its settings.
  */
 export function consoleRoutes(entry: typeof uiEntry, upstream: string) {
   let html: string | undefined
@@ -20,13 +20,15 @@ export function consoleRoutes(entry: typeof uiEntry, upstream: string) {
   }
   const page: Route = {
     answer: async ({ request }) =>
-      wantsPage(request) ? new Response(await document(), { headers: documentHeaders }) : undefined,
+      prefersHtml(request)
+        ? new Response(await document(), { headers: documentHeaders })
+        : undefined,
   }
-  return areaOf("console", {
+  return createArea("console", {
     "/": {
       group: "other",
       isOpen: true,
-      answer: ({ request }) => (wantsPage(request) ? toConsole() : undefined),
+      answer: ({ request }) => (prefersHtml(request) ? redirectToConsole() : undefined),
     },
     "/ui/*": {},
     "/ui/console": page,
@@ -40,15 +42,19 @@ export function consoleRoutes(entry: typeof uiEntry, upstream: string) {
         return Response.json(body, { headers: { "cache-control": "no-store" } })
       },
     },
-    // The console renews its tokens without a page, and reads the answer from the address.
+    // The console renews its tokens without a page and reads the response from the URL.
     "/ui/console/callback": {
       answer: (exchange) =>
-        wantsPage(exchange.request) ? page.answer?.(exchange) : new Response(null, { status: 204 }),
+        prefersHtml(exchange.request)
+          ? page.answer?.(exchange)
+          : new Response(null, { status: 204 }),
     },
   })
 }
 
-/** Scripts and styles are files of ours; nothing inline, nothing from elsewhere, never framed. */
+/**
+ * Scripts and styles come only from this server; nothing inline, no foreign sources, no framing.
+ */
 const documentHeaders = {
   "content-type": "text/html; charset=utf-8",
   "cache-control": "no-cache",
@@ -67,4 +73,5 @@ const documentHeaders = {
   "x-frame-options": "DENY",
 }
 
-const toConsole = () => new Response(null, { status: 302, headers: { location: "/ui/console/" } })
+const redirectToConsole = () =>
+  new Response(null, { status: 302, headers: { location: "/ui/console/" } })

@@ -1,27 +1,33 @@
 import { brotliDecompressSync } from "node:zlib"
-import { areaOf } from "./route.ts"
+import { createArea } from "./route.ts"
 
-type Bytes = Uint8Array<ArrayBuffer>
+type AssetBytes = Uint8Array<ArrayBuffer>
 
-/** Made once, when the first browser asks: names change with content, so they stay true. */
-const made = { gzip: new Map<string, Bytes>(), identity: new Map<string, Bytes>() }
+/**
+ * Filled on the first request for an asset: names change with the content, so entries never become
+ * stale.
+ */
+const decodedAssets = {
+  gzip: new Map<string, AssetBytes>(),
+  identity: new Map<string, AssetBytes>(),
+}
 
-/** The embedded files by their paths. */
+/** The embedded files by path. */
 type Assets = Readonly<Record<string, { readonly type: string; readonly br: string }>>
 
 /**
- * The embedded files, to be kept for good. They lie here in brotli alone, which browsers take where
- * the connection is safe; gzip they take everywhere. `nothing` answers at every other path below.
+ * Serves the embedded files as immutable. They are stored in brotli, which browsers accept only on
+ * secure connections; gzip is created for others. `nothing` answers all other paths below.
  */
-export const assetRoutes = (assets: Assets, nothing: () => Response) =>
-  areaOf("asset", {
+export const assetRoutes = (assets: Assets, notFound: () => Response) =>
+  createArea("asset", {
     "/ui/assets/*": {
-      anywhere: async ({ request, url }) =>
-        (await assetAt(assets, request, url.pathname)) ?? nothing(),
+      anyHost: async ({ request, url }) =>
+        (await findAsset(assets, request, url.pathname)) ?? notFound(),
     },
   })
 
-async function assetAt(
+async function findAsset(
   assets: Assets,
   { method, headers }: Request,
   pathname: string,
@@ -29,27 +35,27 @@ async function assetAt(
   if (method !== "GET" && method !== "HEAD") return undefined
   const asset = Object.hasOwn(assets, pathname) ? assets[pathname] : undefined
   if (!asset) return undefined
-  const kept = {
+  const cached = {
     "content-type": asset.type,
     "cache-control": "public, max-age=31536000, immutable",
     vary: "accept-encoding",
   }
   const accepted = headers.get("accept-encoding") ?? ""
   if (/\bbr\b/.test(accepted)) {
-    return new Response(Bun.file(asset.br), { headers: { ...kept, "content-encoding": "br" } })
+    return new Response(Bun.file(asset.br), { headers: { ...cached, "content-encoding": "br" } })
   }
   if (!/\bgzip\b/.test(accepted)) {
-    return new Response(await plain(asset.br), { headers: kept })
+    return new Response(await decompress(asset.br), { headers: cached })
   }
-  const body = made.gzip.get(pathname) ?? Bun.gzipSync(await plain(asset.br))
-  made.gzip.set(pathname, body)
-  return new Response(body, { headers: { ...kept, "content-encoding": "gzip" } })
+  const body = decodedAssets.gzip.get(pathname) ?? Bun.gzipSync(await decompress(asset.br))
+  decodedAssets.gzip.set(pathname, body)
+  return new Response(body, { headers: { ...cached, "content-encoding": "gzip" } })
 }
 
-async function plain(file: string): Promise<Bytes> {
-  const known = made.identity.get(file)
-  if (known) return known
+async function decompress(file: string): Promise<AssetBytes> {
+  const cachedBytes = decodedAssets.identity.get(file)
+  if (cachedBytes) return cachedBytes
   const bytes = new Uint8Array(brotliDecompressSync(await Bun.file(file).bytes()))
-  made.identity.set(file, bytes)
+  decodedAssets.identity.set(file, bytes)
   return bytes
 }

@@ -1,82 +1,90 @@
 import { Fault } from "../kernel/fault.ts"
 import { tooLargeError } from "../protocol/body.ts"
 import type { Store } from "../store/index.ts"
-import { servedAt } from "./host.ts"
-import { routeOf } from "./visit.ts"
+import { findInstanceByHost } from "./host.ts"
+import { findRoute } from "./visit.ts"
 
 /**
- * The wall behind the limits of the modules, which refuse in words what declares itself too large
- * and count what does not.
+ * The outer limit for request bodies; the modules' own limits are lower and have specific errors.
  */
-const bodyBytesMax = 16 * 1024 * 1024
+const maxBodyBytes = 16 * 1024 * 1024
 
 /**
- * Of what grows in the head of a request: its address, cookies and credentials. A head that is
- * twice as large, the listener refuses without a word.
+ * Limit for the parts of the request head that vary in size: URL, cookies and credentials. The
+ * listener rejects a head of twice this size without an error message.
  */
-export const headBytesMax = 16 * 1024
+export const maxHeadBytes = 16 * 1024
 
-/** The address of a request; or why nobody should look at it, whatever it asks. */
-export function addressOf(request: Request): URL | Fault {
+/** Returns the URL of a request, or a fault if the request must be rejected before routing. */
+export function parseUrl(request: Request): URL | Fault {
   const address = URL.parse(request.url) ?? undefined
-  return address ? (faultIn(request) ?? address) : malformedError()
+  return address ? (findFault(request) ?? address) : malformedError()
 }
 
-function faultIn({ url, headers }: Request): Fault | undefined {
-  // Bun joins several Host headers, and gives no address for what is no host's name.
+function findFault({ url, headers }: Request): Fault | undefined {
+  // Bun joins several Host headers, and returns no URL for an invalid host name.
   if (headers.get("host")?.includes(",")) return malformedError()
-  if (Number(headers.get("content-length")) > bodyBytesMax) return tooLargeError(bodyBytesMax)
+  if (Number(headers.get("content-length")) > maxBodyBytes) return tooLargeError(maxBodyBytes)
   const cookie = headers.get("cookie")?.length ?? 0
   const authorization = headers.get("authorization")?.length ?? 0
-  // To look at all headers would cost more than most answers; no other is taken apart.
-  return url.length + cookie + authorization > headBytesMax ? headTooLargeError() : undefined
+  // Checking all headers would cost more than most responses; no others are parsed.
+  return url.length + cookie + authorization > maxHeadBytes ? headTooLargeError() : undefined
 }
 
-/** RFC 9112 §3.2: 400, whatever else the request says. */
+/** RFC 9112 §3.2: 400, regardless of the rest of the request. */
 const malformedError = () =>
-  new Fault("invalid_argument", "request.host_malformed", "the Host header is not a host's name")
+  new Fault(
+    "invalid_argument",
+    "request.host_malformed",
+    "the Host header is not a valid host name",
+  )
 
 const headTooLargeError = () =>
   new Fault(
     "resource_exhausted",
     "request.head_too_large",
-    `address and headers hold more than ${headBytesMax / 1024} kB; remove cookies or parameters`,
+    `URL and headers are larger than ${maxHeadBytes / 1024} kB; remove cookies or parameters`,
   )
 
-type Held = { readonly store: Store }
+type GuardServices = { readonly store: Store }
 
-/** Puts on an answer what all tell browsers. */
-export function secured(services: Held, host: string, headers: Headers): void {
-  // Fetch §3.6: an answer is never taken for another type than it says.
+/** Sets the security headers that all responses have. */
+export function setSecurityHeaders(services: GuardServices, host: string, headers: Headers): void {
+  // Fetch §3.6: browsers must not guess another content type.
   headers.set("x-content-type-options", "nosniff")
-  // RFC 6797 §6.1. Other names below this one are not ours to speak for.
-  if (servedAt(services, host)?.isSecure) {
+  // RFC 6797 §6.1. Without includeSubDomains: subdomains may belong to others.
+  if (findInstanceByHost(services, host)?.isSecure) {
     headers.set("strict-transport-security", "max-age=31536000")
   }
 }
 
-/** The outermost step: puts on an answer what all have, by whatever way it came about. */
-export function guarded(services: Held, request: Request, response: Response): Response {
+/** The outermost step: adds the common headers to every response. */
+export function withCommonHeaders(
+  services: GuardServices,
+  request: Request,
+  response: Response,
+): Response {
   const { headers } = response
   const host = request.headers.get("host") ?? ""
-  secured(services, host, headers)
+  setSecurityHeaders(services, host, headers)
   const isPage = headers.get("content-type")?.startsWith("text/html")
-  if (isPage && (servedAt(services, host)?.isSecure || isTrustworthy(request))) {
+  if (isPage && (findInstanceByHost(services, host)?.isSecure || isTrustworthy(request))) {
     headers.set("cross-origin-opener-policy", openerPolicy(request))
   }
   return response
 }
 
 /**
- * Whether the browser trusts the connection, as https or to its own machine: only then it sends
- * this header (Fetch Metadata §2), and heeds the policy. At http://nas.lan it would log an error.
+ * Whether the browser considers the connection trustworthy (HTTPS or localhost): only then does it
+ * send this header (Fetch Metadata §2) and apply the policy. At http://nas.lan it would log an
+ * error.
  */
 const isTrustworthy = ({ headers }: Request): boolean => headers.has("sec-fetch-dest")
 
 /**
- * Applications open the pages of a sign-in or sign-out in a window of their own, which must still
- * know its opener when it is back at them. That is lost for good on a page that says `same-origin`,
- * or `same-origin-allow-popups`, which is for those who open. No other page of ours is opened so.
+ * Applications open sign-in and sign-out pages in a popup, which must keep its opener until it
+ * returns to the application. `same-origin` and `same-origin-allow-popups` would cut that link. No
+ * other pages are opened in this way.
  */
 const openerPolicy = (request: Request): string =>
-  routeOf(request)?.isSignIn ? "unsafe-none" : "same-origin"
+  findRoute(request)?.isSignIn ? "unsafe-none" : "same-origin"

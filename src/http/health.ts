@@ -1,43 +1,43 @@
-import { areaOf, type Route } from "./route.ts"
+import { createArea, type Route } from "./route.ts"
 
-type Watched = {
-  /** Why requests should go elsewhere; undefined while they may come. */
+type HealthChecks = {
+  /** Why the node is not ready; undefined while it accepts requests. */
   readonly notReady: () => string | undefined
-  /** What the management interface's own check answers. */
+  /** The response of the management API's own health check. */
   readonly alive: () => Response
 }
 
 /**
- * Answers those who watch over the process, whatever host they ask for: `healthz` as long as it
- * runs, `ready` while it may be sent requests. The interface's own `/healthz` says the same to
- * everybody, so that a probe does not have the whole book read.
+ * Routes for process monitoring, available on every host: `healthz` while the process runs, `ready`
+ * while it accepts requests. The API's own `/healthz` is served here too, so that a probe does not
+ * load all API descriptors.
  */
-export function healthRoutes(watched: Watched) {
+export function healthRoutes(checks: HealthChecks) {
   const route = (path: string): Route => ({
-    // The interface has it, too.
+    // The API also defines this path.
     isOpen: path === "/healthz",
-    anywhere: ({ request }) => healthAt(watched, request, path),
+    anyHost: ({ request }) => healthResponse(checks, request, path),
   })
   const routes = paths.map((path) => [path, route(path)] as const)
-  return areaOf("health", { ...Object.fromEntries(routes), "/debug/*": {} })
+  return createArea("health", { ...Object.fromEntries(routes), "/debug/*": {} })
 }
 
 const paths = ["/healthz", "/debug/healthz", "/debug/ready"] as const
 
-/** The same where only a path is known; undefined for every other path. */
-export function healthAt(
-  { notReady, alive }: Watched,
+/** The same by path alone; undefined for other paths. */
+export function healthResponse(
+  { notReady, alive }: HealthChecks,
   { method }: Pick<Request, "method">,
   path: string,
 ): Response | undefined {
   if (path === "/healthz") return method === "GET" || method === "HEAD" ? alive() : undefined
-  if (path === "/debug/healthz") return said("ok")
+  if (path === "/debug/healthz") return plainText("ok")
   if (path !== "/debug/ready") return undefined
-  const why = notReady()
-  return why === undefined ? said("ok") : said(`not ready: ${why}`, 503)
+  const reason = notReady()
+  return reason === undefined ? plainText("ok") : plainText(`not ready: ${reason}`, 503)
 }
 
-const said = (text: string, status = 200) =>
+const plainText = (text: string, status = 200) =>
   new Response(`${text}\n`, {
     status,
     headers: { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store" },

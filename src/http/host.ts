@@ -1,43 +1,50 @@
 import { instanceAt, requireInstance } from "../domain/instance/index.ts"
 import type { Store } from "../store/index.ts"
 
-/** What a host names. */
-type Served = {
+/** The instance that a host name belongs to. */
+type HostedInstance = {
   readonly instance: string
-  /** Whether people reach it by https. */
+  /** Whether its public URL uses HTTPS. */
   readonly isSecure: boolean
 }
 
 /**
- * What a host names; undefined for an unknown host, and before set-up. Answers are kept while no
- * instance changes: every request asks.
+ * Returns the instance of a host; undefined for an unknown host, and before setup. Results are
+ * cached until an instance changes, because every request needs one.
  */
-export function servedAt({ store }: { readonly store: Store }, host: string): Served | undefined {
-  if (host.length > hostMax) return undefined
-  const changes = store.log.changesOf(instances)
-  if (known.store !== store || known.changes !== changes || known.hosts.size > hostsMax) {
-    known = { store, changes, hosts: new Map() }
+export function findInstanceByHost(
+  { store }: { readonly store: Store },
+  host: string,
+): HostedInstance | undefined {
+  if (host.length > maxHostLength) return undefined
+  const changes = store.log.changesOf(instanceStreams)
+  if (
+    hostCache.store !== store ||
+    hostCache.changes !== changes ||
+    hostCache.hosts.size > maxCachedHosts
+  ) {
+    hostCache = { store, changes, hosts: new Map() }
   }
-  const served = known.hosts.get(host)
-  if (served !== undefined || known.hosts.has(host)) return served
+  const hosted = hostCache.hosts.get(host)
+  if (hosted !== undefined || hostCache.hosts.has(host)) return hosted
   const instance = instanceAt(store, host)
-  const found =
-    instance === undefined ? undefined : { instance, isSecure: isSecure(store, instance) }
-  known.hosts.set(host, found)
-  return found
+  const cached =
+    instance === undefined ? undefined : { instance, isSecure: hasSecureUrl(store, instance) }
+  hostCache.hosts.set(host, cached)
+  return cached
 }
 
-const instances = ["instance"]
+const instanceStreams = ["instance"]
 
-const isSecure = (store: Store, instance: string): boolean =>
+const hasSecureUrl = (store: Store, instance: string): boolean =>
   requireInstance({ store, instance }).publicUrl.startsWith("https:")
 
 type HostCache = {
   readonly store: Store | undefined
   readonly changes: number
-  readonly hosts: Map<string, Served | undefined>
+  readonly hosts: Map<string, HostedInstance | undefined>
 }
-let known: HostCache = { store: undefined, changes: 0, hosts: new Map() }
-const hostsMax = 1000
-/** RFC 1035 §2.3.4, and a port. */
-const hostMax = 261
+let hostCache: HostCache = { store: undefined, changes: 0, hosts: new Map() }
+const maxCachedHosts = 1000
+/** RFC 1035 §2.3.4, plus a port. */
+const maxHostLength = 261

@@ -1,53 +1,53 @@
 import { Elysia } from "elysia"
-import { type Area, beginRouting, routedOf, type Serve } from "./route.ts"
+import { type Area, beginRouting, requirePendingVisit, type Serve } from "./route.ts"
 import type { Visit } from "./visit.ts"
 
-export type Routing = {
-  /** The plugins of all areas, read with the first request; one has a route for every path. */
+export type RouterOptions = {
+  /** The plugins of all areas, loaded on the first request; one of them matches every path. */
   readonly areas: () => readonly Area[]
   readonly serve: Serve
-  /** Answers where a route has failed; the one place that does. */
+  /** Answers after a route has failed; the only place that does. */
   readonly failed: (visit: Visit, cause: unknown) => Promise<Response>
 }
 
-/** Finds the route of a request, and has it answered. */
+/** Finds the route of a request and answers it. */
 export type Router = (visit: Visit) => Promise<Response>
 
-/** Joins the areas in Elysia. */
-export function routerOf(routing: Routing): Router {
-  const roots = new Map<boolean, ReturnType<typeof rootOf>>()
-  const rootFor = (isPlain: boolean) => {
-    const root = roots.get(isPlain) ?? rootOf(routing, isPlain)
-    roots.set(isPlain, root)
+/** Mounts all areas in Elysia. */
+export function createRouter(routing: RouterOptions): Router {
+  const roots = new Map<boolean, ReturnType<typeof createRoot>>()
+  const rootFor = (isPlainHttp: boolean) => {
+    const root = roots.get(isPlainHttp) ?? createRoot(routing, isPlainHttp)
+    roots.set(isPlainHttp, root)
     return root
   }
   return (visit) => {
-    const request = routableOf(visit)
+    const request = toRoutable(visit)
     beginRouting(request, { visit, serve: routing.serve })
     return rootFor(visit.url.protocol === "http:").handle(request)
   }
 }
 
-function rootOf({ areas, failed }: Routing, isPlain: boolean) {
+function createRoot({ areas, failed }: RouterOptions, isPlainHttp: boolean) {
   const root = new Elysia({
     strictPath: true,
-    // Elysia looks for the path behind the shortest name of a host. By default that is one of three
-    // letters behind https://; without it, the first character behind http://.
-    handler: { standardHostname: !isPlain },
+    // Elysia skips the shortest possible host name when it searches for the path. By default that
+    // assumes three letters after https://; without it, one character after http://.
+    handler: { standardHostname: !isPlainHttp },
   }).onError({ as: "global" }, ({ request, error, set }) => {
-    // Else Elysia would copy the response, and a body of known length be sent in parts.
+    // Otherwise Elysia would copy the response, and send a body of known length in chunks.
     set.status = 200
-    return failed(routedOf(request).visit, error)
+    return failed(requirePendingVisit(request).visit, error)
   })
   for (const area of areas()) root.use(area)
   return root.compile()
 }
 
 /**
- * The request as Elysia finds its path: the request itself, but for what nobody sends who means
- * well, a fragment, and for a name of one or two letters behind https://.
+ * Returns a request whose path Elysia finds correctly. Only requests with a fragment, or with a
+ * host name of one or two letters after https://, are changed.
  */
-function routableOf({ request, url }: Visit): Request {
+function toRoutable({ request, url }: Visit): Request {
   const isFound = url.hash === "" && (url.protocol === "http:" || url.host.length > 2)
   if (isFound) return request
   return new Request(`${url.protocol}//routed.invalid${url.pathname}${url.search}`, {

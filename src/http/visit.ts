@@ -1,40 +1,40 @@
 import type { Peer } from "../kernel/net/address.ts"
 import type { Cx } from "../store/index.ts"
 
-/** What is known of a route, whoever asks for it. */
+/** Properties of a route that don't depend on the request. */
 export type RouteInfo = {
-  /** The template of its path, as it is registered. */
+  /** The path template as registered. */
   readonly template: string
-  /** What metrics count its requests as: one of few words. */
+  /** The label for metrics, one of a few. */
   readonly group: string
   /**
-   * Whether it is part of a sign-in or sign-out: applications open its pages in windows of their
-   * own, and a self-check signs in there.
+   * Whether it is part of a sign-in or sign-out: applications open it in a popup, and self-checks
+   * sign in there.
    */
   readonly isSignIn: boolean
 }
 
-/** A request on its way to what answers it. */
+/** A request on its way to its route. */
 export type Visit = {
   readonly request: Request
   readonly peer: Peer
   readonly url: URL
 }
 
-/** A request for an instance: what the routes of its areas are handed. */
+/** A request for an instance, as routes receive it. */
 export type Exchange = {
-  /** The request as it is meant, with the host of the instance. */
+  /** The request after method override, with the instance's host. */
   readonly request: Request
   readonly cx: Cx
-  /** Parsed once for all. */
+  /** The parsed URL. */
   readonly url: URL
 }
 
 const routes = new WeakMap<Request, RouteInfo>()
 
-/** Notes the route of a request; of the API, later that of the operation. */
-export const noteRoute = (request: Request, route: RouteInfo): void =>
+/** Stores the route of a request; for API requests, later that of the operation. */
+export const setRoute = (request: Request, route: RouteInfo): void =>
   void routes.set(request, route)
 
-/** The route of a request; undefined where none was looked for. */
-export const routeOf = (request: Request): RouteInfo | undefined => routes.get(request)
+/** The route of a request, or undefined before routing. */
+export const findRoute = (request: Request): RouteInfo | undefined => routes.get(request)

@@ -1,25 +1,33 @@
 import type { Peer } from "../kernel/net/address.ts"
 
-/** What answers requests. */
-export type Answering = {
+/** Answers requests. */
+export type RequestHandler = {
   readonly answer: (request: Request, peer: Peer) => Promise<Response>
-  /** The hot documents, at once; undefined for what `answer` is for. */
-  readonly published: (request: Request) => Response | undefined
+  /** Returns frequently requested documents synchronously; undefined for all other requests. */
+  readonly publishedDocument: (request: Request) => Response | undefined
 }
 
-/** What sees every request and its response; it may put another response in its place. */
+/** Observes every request and its response, and can replace the response. */
 export type Watcher = {
   readonly answer: (
     request: Request,
     peer: Peer,
     next: () => Promise<Response>,
   ) => Promise<Response>
-  readonly published?: (request: Request, next: () => Response | undefined) => Response | undefined
+  readonly publishedDocument?: (
+    request: Request,
+    next: () => Response | undefined,
+  ) => Response | undefined
 }
 
-/** The same, seen by a watcher. */
-export const watchedBy = ({ answer, published }: Answering, watcher: Watcher): Answering => ({
+/** Wraps a request handler with a watcher. */
+export const withWatcher = (
+  { answer, publishedDocument }: RequestHandler,
+  watcher: Watcher,
+): RequestHandler => ({
   answer: (request, peer) => watcher.answer(request, peer, () => answer(request, peer)),
-  published: (request) =>
-    watcher.published ? watcher.published(request, () => published(request)) : published(request),
+  publishedDocument: (request) =>
+    watcher.publishedDocument
+      ? watcher.publishedDocument(request, () => publishedDocument(request))
+      : publishedDocument(request),
 })

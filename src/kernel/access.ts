@@ -1,48 +1,48 @@
 import type { Fault } from "./fault.ts"
 
-/** What is asked of the decision about access: may a user do this there, and why. */
+/** A question about access: whether a user may do something to a resource, and why. */
 export type AccessQuestion = {
   readonly userId: string
-  /** The organisation that they belong to. */
+  /** The user's organization. */
   readonly orgId: string
-  /** A permission; or an operation, by its full name. */
+  /** A permission, or the full name of an operation. */
   readonly subject:
     | { readonly kind: "permission"; readonly name: string }
     | { readonly kind: "operation"; readonly name: string }
-  /** As access rules name it; empty: what the operation is about. */
+  /** As in access rules; empty for the operation's own resource. */
   readonly resource: string
   readonly id: string
-  /** What the resource hangs from, for kinds that are only unique within it. */
+  /** The parent resource, for kinds whose IDs are only unique within it. */
   readonly parent: string
 }
 
-/** Roles of a user on one thing, and what they are to the question. */
-export type Holding = {
+/** A user's roles at one level, and their relevance to the question. */
+export type RoleAssignment = {
   readonly level: "instance" | "org" | "project" | "grant"
   readonly id: string
   readonly roles: readonly string[]
   /** The group that has the roles; absent for the user's own. */
   readonly groupId?: string | undefined
-  /** Those of them that permit it. */
+  /** The roles that grant the permission. */
   readonly granting: readonly string[]
-  /** Whether the thing owns the resource, or reaches it. */
+  /** Whether the roles apply to the resource. */
   readonly reaches: boolean
 }
 
-/** How the decision was made. */
-export type AccessAnswer = {
-  /** What the rule asks for; empty where it asks for nothing but a token. */
+/** An access decision with its reasons. */
+export type AccessDecision = {
+  /** The required permission; empty if a token is sufficient. */
   readonly permission: string
   readonly resource: string
-  /** What the resource belongs to. */
+  /** The owners of the resource. */
   readonly owners: { readonly org?: string; readonly project?: string; readonly grant?: string }
-  /** All that the user holds, what opens the rule first. */
-  readonly holdings: readonly Holding[]
+  /** All roles of the user, granting ones first. */
+  readonly holdings: readonly RoleAssignment[]
   /**
-   * Why it is allowed: by a role, because it is about oneself, because it is open to everybody who
-   * is signed in; or what the refusal says.
+   * Why it is allowed (a role, the user's own account, or open to all signed-in users), or the
+   * fault of the rejection.
    */
   readonly outcome: "role" | "self" | "open" | Fault
 }
 
-export type Explain = (question: AccessQuestion) => AccessAnswer
+export type ExplainAccess = (question: AccessQuestion) => AccessDecision

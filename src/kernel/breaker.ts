@@ -1,53 +1,53 @@
 import { isOpenWindow } from "./clock.ts"
 import type { Call } from "./context.ts"
-import { reasonText } from "./fault.ts"
+import { errorText } from "./fault.ts"
 import { lru } from "./lru.ts"
 
-type Clocked = Pick<Call, "clock">
+type ClockContext = Pick<Call, "clock">
 
 type BreakerOptions = {
   /**
-   * On whose behalf it is called, such as a recipient. Failures on behalf of one and the same count
-   * once: what fails for one recipient only is no outage.
+   * The party for which the call is made, such as a recipient. Repeated failures for the same party
+   * count once: a failure for a single recipient is no outage.
    */
   readonly onBehalfOf?: string
 }
 
-/** Runs `act`, unless what `key` names has failed so often that it is left alone for a while. */
+/** Runs `act`, unless the circuit of `key` is open after too many failures. */
 export type Breaker = ((
-  cx: Clocked,
+  cx: ClockContext,
   key: string,
   act: () => Promise<void>,
   options?: BreakerOptions,
 ) => Promise<void>) & {
-  /** Whether what `key` names is left alone just now. */
-  readonly resting: (cx: Clocked, key: string) => Resting | undefined
+  /** The open circuit of `key`; undefined if calls are allowed. */
+  readonly resting: (cx: ClockContext, key: string) => OpenCircuit | undefined
 }
 
-/** Until when something is left alone, ms UTC, and what went wrong with it last. */
-export type Resting = { readonly until: number; readonly error: string }
+/** When an open circuit allows the next call, ms UTC, and its last error. */
+export type OpenCircuit = { readonly until: number; readonly error: string }
 
-type Failures = Resting & {
+type Failures = OpenCircuit & {
   readonly count: number
-  /** Those that the failures so far were met on behalf of. */
-  readonly by: ReadonlySet<string>
+  /** The parties for which calls have failed so far. */
+  readonly parties: ReadonlySet<string>
 }
 
-const failuresMax = 5
+const maxFailures = 5
 const pauseMs = 30_000
-const knownMax = 1000
-const none: Failures = { count: 0, by: new Set(), until: 0, error: "" }
+const maxKeys = 1000
+const noFailures: Failures = { count: 0, parties: new Set(), until: 0, error: "" }
 
 /**
- * What does not answer costs everybody time: after five failures in a row it is left alone for half
- * a minute, and every try in that time fails at once. Then one call tries it for all.
+ * Creates a circuit breaker: after five consecutive failures, calls to the same key fail
+ * immediately for 30 seconds. Then a single call is allowed as a probe.
  */
-export function breakerOf(): Breaker {
-  const known = lru<Failures>(knownMax)
+export function createBreaker(): Breaker {
+  const failuresByKey = lru<Failures>(maxKeys)
   const resting: Breaker["resting"] = (cx, key) => {
-    const { count, until, error } = known.get(key) ?? none
+    const { count, until, error } = failuresByKey.get(key) ?? noFailures
     const isOpen = isOpenWindow(until - pauseMs, pauseMs, cx.clock.now())
-    return count >= failuresMax && isOpen ? { until, error } : undefined
+    return count >= maxFailures && isOpen ? { until, error } : undefined
   }
   const run: (...input: Parameters<Breaker>) => Promise<void> = async (
     cx,
@@ -56,22 +56,25 @@ export function breakerOf(): Breaker {
     { onBehalfOf } = {},
   ) => {
     if (resting(cx, key)) {
-      throw new Error("it has not answered of late, and is left alone for half a minute")
+      throw new Error("the service has failed repeatedly; calls are paused for 30 seconds")
     }
-    const before = known.get(key) ?? none
-    if (before.count >= failuresMax) {
-      known.set(key, { ...before, until: cx.clock.now() + pauseMs })
+    const before = failuresByKey.get(key) ?? noFailures
+    if (before.count >= maxFailures) {
+      failuresByKey.set(key, { ...before, until: cx.clock.now() + pauseMs })
     }
     try {
       await act()
-      known.delete(key)
+      failuresByKey.delete(key)
     } catch (cause) {
-      const { count, by } = known.get(key) ?? none
-      const isRepeated = onBehalfOf !== undefined && by.has(onBehalfOf)
-      known.set(key, {
+      const { count, parties } = failuresByKey.get(key) ?? noFailures
+      const isRepeated = onBehalfOf !== undefined && parties.has(onBehalfOf)
+      failuresByKey.set(key, {
         count: isRepeated ? count : count + 1,
-        by: onBehalfOf === undefined || count >= failuresMax ? by : new Set([...by, onBehalfOf]),
-        error: reasonText(cause),
+        parties:
+          onBehalfOf === undefined || count >= maxFailures
+            ? parties
+            : new Set([...parties, onBehalfOf]),
+        error: errorText(cause),
         until: cx.clock.now() + pauseMs,
       })
       throw cause

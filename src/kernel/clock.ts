@@ -1,12 +1,12 @@
 /** A pending call; `stop` is idempotent. */
 export type Timer = { readonly stop: () => void }
 
-/** Time as an argument: whoever needs the time or a timer is handed one of these. */
+/** Time as a dependency: everything that needs the time or a timer receives a clock. */
 export type Clock = {
   /** Milliseconds since the epoch, UTC, an integer. */
   readonly now: () => number
-  /** When this process began, as `now` tells it: of what was before, its memory knows nothing. */
-  readonly began: number
+  /** The start time of this process, from the same clock as `now`. */
+  readonly startedAt: number
   /** Calls once after `ms` milliseconds. */
   readonly after: (ms: number, call: () => void) => Timer
 }
@@ -14,7 +14,7 @@ export type Clock = {
 /** The machine's clock. Its timers never keep the process alive. */
 export const systemClock: Clock = {
   now: () => Date.now(),
-  began: Date.now(),
+  startedAt: Date.now(),
   after: (ms, call) => {
     const timer = setTimeout(call, ms)
     timer.unref()
@@ -25,17 +25,17 @@ export const systemClock: Clock = {
 export type ManualClock = Clock & {
   /** Moves time by `ms` (which may be negative) and runs the timers that fall due, in order. */
   readonly advance: (ms: number) => void
-  /** How many timers have not fallen due. */
+  /** The number of pending timers. */
   readonly pending: () => number
 }
 
-/** A clock that stands still until it is told to move; for tests that simulate days in seconds. */
+/** A clock that only moves by `advance`; for tests that simulate days in seconds. */
 export function manualClock(start: number): ManualClock {
   let now = start
   let due: { at: number; call: () => void }[] = []
   return {
     now: () => now,
-    began: start,
+    startedAt: start,
     after: (ms, call) => {
       const entry = { at: now + ms, call }
       due.push(entry)
@@ -60,18 +60,21 @@ export function manualClock(start: number): ManualClock {
   }
 }
 
-/** Resolves after `ms` milliseconds of the machine's own clock. */
-export const pause = (ms: number): Promise<void> =>
+/** Resolves after `ms` milliseconds of system time. */
+export const delay = (ms: number): Promise<void> =>
   new Promise((resolve) => void systemClock.after(ms, resolve))
 
-/** What the work answers; throws what `late` makes where it takes longer. Leaves no timer. */
-export async function within<T>(
+/**
+ * Returns the result of `work`; throws the result of `late` after `ms` milliseconds. Always stops
+ * its timer.
+ */
+export async function withTimeout<T>(
   clock: Clock,
   ms: number,
-  { work, late }: { readonly work: PromiseLike<T>; readonly late: () => Error },
+  { work, timeoutError }: { readonly work: PromiseLike<T>; readonly timeoutError: () => Error },
 ): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>()
-  const timer = clock.after(ms, () => reject(late()))
+  const timer = clock.after(ms, () => reject(timeoutError()))
   try {
     return await Promise.race([work, promise])
   } finally {
@@ -79,17 +82,19 @@ export async function within<T>(
   }
 }
 
-/** How far apart the clocks of machines that share a log may be. */
-export const skewMs = 60_000
+/** Maximum clock difference between machines that share an event log. */
+export const maxClockSkewMs = 60_000
 
 /**
- * Whether a window that began at `since` and lasts `lastsMs` is open at `now`, ms UTC. A window
- * that begins in the future was begun by a clock that was ahead and has been corrected since: it is
- * discarded, or it would count, and lock people out, until that time.
+ * Whether a window that starts at `since` and lasts `lastsMs` is open at `now`, ms UTC. A window
+ * that starts in the future was set by a clock that was ahead: it is ignored, because it would
+ * otherwise lock users out until that time.
  */
-export const isOpenWindow = (since: number, lastsMs: number, now: number): boolean =>
-  now < since + lastsMs && since <= now + skewMs
+export const isOpenWindow = (since: number, durationMs: number, now: number): boolean =>
+  now < since + durationMs && since <= now + maxClockSkewMs
 
-/** A time until which something is full or refused; discarded where no window lasts that long. */
+/**
+ * The time until which something is blocked; ignored if it is further away than the longest block.
+ */
 export const boundedUntil = (until: number, longestMs: number, now: number): number =>
-  until > now + longestMs + skewMs ? now : Math.min(Math.max(until, now), now + longestMs)
+  until > now + longestMs + maxClockSkewMs ? now : Math.min(Math.max(until, now), now + longestMs)

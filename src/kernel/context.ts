@@ -1,4 +1,4 @@
-import type { Explain } from "./access.ts"
+import type { ExplainAccess } from "./access.ts"
 import type { Clock } from "./clock.ts"
 import type { Random } from "./crypto/random.ts"
 import type { Secrets } from "./crypto/secret.ts"
@@ -7,7 +7,7 @@ import type { Ids } from "./id.ts"
 import type { Allowance } from "./limit.ts"
 import type { Outside } from "./port/outbound.ts"
 
-/** Who calls. `client` is the OAuth client through which a user calls. */
+/** The caller. `client` is the OAuth client that a user calls through. */
 export type Caller =
   | { readonly kind: "anonymous" }
   | {
@@ -16,61 +16,68 @@ export type Caller =
       readonly orgId: string
       readonly clientId: string
       /**
-       * When the person last signed in for certain, in the sign-in that their token hangs from, ms
-       * UTC; 0 where nobody knows. Absent where it hangs from none: service users sign in by what
-       * they have.
+       * When the user last signed in with certainty, in the sign-in behind the token, ms UTC; 0 if
+       * unknown. Absent for tokens without a sign-in: service accounts use credentials.
        */
       readonly authTime?: number | undefined
-      /** The session of a browser that their token hangs from; absent where it hangs from none. */
+      /** The browser session behind the token; absent if there is none. */
       readonly sessionId?: string | undefined
     }
-  /** The process itself, which has no roles; or who manages several instances. */
+  /** The process itself, which has no roles; or a system user, who manages several instances. */
   | {
       readonly kind: "system"
       readonly name: string
       readonly roles?: readonly string[]
-      /** The public address that they call; those of new instances follow from it. */
+      /** The public URL that they call, from which the URLs of new instances are derived. */
       readonly publicUrl?: string
     }
 
 /**
- * Which rows of a search a caller may see. The dispatcher sets it from the access rule, `search`
- * applies it; `all` is the whole instance. A row is seen when any of the lists names its owner.
+ * Which rows of a search a caller may see. The dispatcher sets it from the access rule, and
+ * `search` applies it; `all` is the whole instance. A row is visible if any list contains its
+ * owner.
  */
 export type Scope = {
   readonly all: boolean
   readonly orgs: readonly string[]
   readonly projects: readonly string[]
   readonly grants: readonly string[]
-  /** The caller's own user id where the rule lets callers see themselves. */
+  /** The caller's own user ID, if the rule lets callers see themselves. */
   readonly self?: string
-  /** For a search over several kinds of rows: the scope of each kind. The outer one is empty. */
+  /** The scope of each kind, for a search over several kinds of rows. The outer scope is empty. */
   readonly kinds?: Readonly<Record<string, Scope>>
 }
 
 /**
- * Asks an operation by its full name as the same caller would: what it may hold is checked, its
- * access rule decides, others have their say. `request` is a message of its input.
+ * Calls an operation by its full name as the same caller: validation, access rule and targets
+ * apply. `request` is a message of its input type.
  */
-export type Operate = (operation: string, request: object, how?: Operating) => Promise<void>
+export type CallOperation = (
+  operation: string,
+  request: object,
+  options?: CallOperationOptions,
+) => Promise<void>
 
-export type Operating = {
-  /** What of the call is another: the organisation of its context, the store of a rehearsal. */
+export type CallOperationOptions = {
+  /** Overrides for the call: the organization of its context, the store of a dry run. */
   readonly call?: object
-  /** Whether nothing may come of it: then nobody outside is asked or told. */
+  /** Whether this is a dry run, in which no external services are called. */
   readonly isTrial?: boolean
 }
 
-/** What the process lends to every call: time, ids, randomness, keys and the world outside. */
+/**
+ * The services that the process provides to every call: time, IDs, randomness, keys and external
+ * services.
+ */
 export type Services = {
   readonly clock: Clock
   readonly ids: Ids
   readonly random: Random
   readonly secrets: Secrets
   readonly outside: Outside
-  /** Tells whoever runs the server what only they can mend; it is said once, not at each call. */
-  readonly warn: (said: string) => void
-  /** Logs a failed sign-in with a name that is nobody's, by the address that it came from. */
+  /** Logs a warning for operators, once for each text. */
+  readonly warn: (text: string) => void
+  /** Logs a failed sign-in with an unknown login name, with the client's address. */
   readonly noteStranger?: ((address: string) => void) | undefined
 }
 
@@ -80,9 +87,9 @@ export type Services = {
  */
 export type AddressSource = "connection" | "trusted proxy" | "unknown proxy"
 
-/** What tells a browser from others; neither is checked, or the worth of a proof. */
-export type From = {
-  /** Seen through the proxies that are trusted. */
+/** Distinguishes browsers; neither value is verified or proves anything. */
+export type RequestSource = {
+  /** Resolved through trusted proxies. */
   readonly address: string
   /** Left out: the connection. */
   readonly addressSource?: AddressSource
@@ -90,69 +97,77 @@ export type From = {
   readonly userAgent: string
 }
 
-/** One call, from the socket to the store. `instance` binds every statement that it runs. */
+/**
+ * The context of one call, from the listener to the store. `instance` is part of every SQL
+ * statement.
+ */
 export type Call = Services & {
   readonly instance: string
   readonly caller: Caller
   /** Set by the dispatcher for searches; a search without it is a bug and throws. */
   readonly scope?: Scope | undefined
-  /** The organisation a v1 caller names in x-core-orgid, not yet checked against their roles. */
+  /**
+   * The organization that a v1 caller names in x-core-orgid, not yet checked against their roles.
+   */
   readonly orgId?: string | undefined
   /**
-   * Whether the caller holds all that a user holds, wherever. Set by the dispatcher, for operations
-   * that give a way to act as a user by some of their fields only; for others their rule says it.
-   * "home": on the instance and in the user's own organisation.
+   * Whether the caller has all permissions of a user. Set by the dispatcher, for operations where
+   * only some fields give a way to act as a user; other operations use the rank in their access
+   * rule. "home" only compares permissions on the instance and in the user's own organization.
    */
   readonly outranks?: ((userId: string, reach?: "anywhere" | "home") => boolean) | undefined
-  /** Whether the caller holds all that anybody on the instance holds. Set by the dispatcher. */
+  /**
+   * Whether the caller has all permissions that any user of the instance has. Set by the
+   * dispatcher.
+   */
   readonly outranksInstance?: (() => boolean) | undefined
   /**
-   * Whether the caller holds a permission on the resource that the access rule names. Set by the
-   * dispatcher; an operation asks it for what only a part of a request needs.
+   * Whether the caller has a permission on the resource of the access rule. Set by the dispatcher;
+   * operations use it if only a part of a request needs the permission.
    */
   readonly holds?: ((permission: string) => boolean) | undefined
   /**
-   * The authors of targets that changed the request: users who must be permitted whatever the
-   * caller must. Set by the dispatcher.
+   * The authors of targets that changed the request: users who need the same permissions as the
+   * caller. Set by the dispatcher.
    */
   readonly authors?: readonly string[] | undefined
-  /** Whether the caller holds a permission on the whole instance. Set by the dispatcher. */
+  /** Whether the caller has a permission on the whole instance. Set by the dispatcher. */
   readonly holdsOnInstance?: ((permission: string) => boolean) | undefined
-  /** Whether the caller holds a permission on their own account. Set by the dispatcher. */
+  /** Whether the caller has a permission on their own account. Set by the dispatcher. */
   readonly holdsOnOneself?: ((permission: string) => boolean) | undefined
-  /** Asks another operation on behalf of the same caller. Set by the dispatcher. */
-  readonly operate?: Operate | undefined
-  /** Tells how access would be decided for a user, and why. Set by the dispatcher. */
-  readonly explain?: Explain | undefined
+  /** Calls another operation as the same caller. Set by the dispatcher. */
+  readonly operate?: CallOperation | undefined
+  /** Explains how access would be decided for a user. Set by the dispatcher. */
+  readonly explain?: ExplainAccess | undefined
   /**
-   * Set by the dispatcher where the rule itself did not open, but what stands beside it: what the
-   * operation answers where that leads to nothing.
+   * Set by the dispatcher if an alternative to the access rule allowed the call: the fault to throw
+   * if the resource is not found.
    */
   readonly fallback?: Fault | undefined
-  /** What the caller's address may still cost; absent where nobody calls from outside. */
+  /** The remaining rate limits of the caller's address; absent for internal calls. */
   readonly allowance?: Allowance | undefined
-  /** Where it came from, as the request says; absent where nobody calls from outside. */
-  readonly from?: From | undefined
-  /** Where the last step of this call stands in the log; the store notes it, its answer says it. */
+  /** The address and browser of the request; absent for internal calls. */
+  readonly from?: RequestSource | undefined
+  /** The log position of this call's last write, which the store sets and the response contains. */
   readonly written?: { position?: number } | undefined
   /**
-   * The log position up to which the caller has read what the call changes: a step that would
-   * replace a later change of it is refused. Set by the dispatcher.
+   * The log position up to which the caller has read the resource: a write that would overwrite a
+   * later change is rejected. Set by the dispatcher.
    */
   readonly expectedVersion?: number | undefined
-  /** When nobody waits for the answer any more, in ms UTC; absent where the caller doesn't say. */
+  /** When the client stops waiting for the response, in ms UTC; absent without a deadline. */
   readonly deadline?: number | undefined
-  /** Names this request in logs, error pages and events. */
+  /** The ID of this request in logs, error pages and events. */
   readonly requestId: string
   /** Preferred languages, best first. */
   readonly languages: readonly string[]
 }
 
-/** The organisation of a v1 call: the one it names, else the caller's own. */
+/** The organization of a v1 call: the one it names, otherwise the caller's own. */
 export const contextOrg = ({ orgId, caller }: Pick<Call, "orgId" | "caller">): string =>
   orgId || homeOrg({ caller })
 
-/** The caller's own organisation; empty for who has none. */
+/** The caller's own organization; empty if they have none. */
 export const homeOrg = ({ caller }: Pick<Call, "caller">): string =>
   caller.kind === "user" ? caller.orgId : ""
 
@@ -162,26 +177,28 @@ type RequestedOwner =
   | { readonly case: undefined; readonly value?: undefined }
 
 /**
- * The organization that a request of version 2 is about; undefined for the instance. One that names
- * neither is about the caller's own organization.
+ * The organization that a v2 request names; undefined for the instance. Without either, the
+ * caller's own organization.
  */
-export function namedOrganization(
+export function requestedOrganization(
   cx: Pick<Call, "caller">,
-  named: RequestedOwner | undefined,
+  requestedOwner: RequestedOwner | undefined,
 ): string | undefined {
-  if (named?.case === "orgId") return named.value
-  return named?.case === "instance" && named.value ? undefined : homeOrg(cx)
+  if (requestedOwner?.case === "orgId") return requestedOwner.value
+  return requestedOwner?.case === "instance" && requestedOwner.value ? undefined : homeOrg(cx)
 }
 
-/** A call as the author of a target would make it, in the organization of the caller. */
+/** The same call with the author of a target as caller, in the caller's organization. */
 export const asAuthor = <C extends Pick<Call, "caller" | "authors">>(cx: C, userId: string): C => ({
   ...cx,
   caller: { kind: "user", userId, orgId: homeOrg(cx), clientId: "" },
   authors: undefined,
 })
 
-/** The call as its caller makes it, and as each author of its request would. */
-export const asEach = <C extends Pick<Call, "caller" | "authors">>(cx: C): readonly C[] => {
+/** The call once for its caller and once for each author of its request. */
+export const callsOfEachAuthor = <C extends Pick<Call, "caller" | "authors">>(
+  cx: C,
+): readonly C[] => {
   const { authors = [] } = cx
   if (authors.length === 0) return [cx]
   return [{ ...cx, authors: undefined }, ...authors.map((userId) => asAuthor(cx, userId))]
@@ -189,10 +206,10 @@ export const asEach = <C extends Pick<Call, "caller" | "authors">>(cx: C): reado
 
 /** Whether a user is the caller, or an author of the call's request. */
 export const isAmongCallers = (cx: Pick<Call, "caller" | "authors">, userId: string): boolean =>
-  asEach(cx).some(({ caller }) => caller.kind === "user" && caller.userId === userId)
+  callsOfEachAuthor(cx).some(({ caller }) => caller.kind === "user" && caller.userId === userId)
 
-/** Who calls, for what is about nobody else. */
-export function callerOf({ caller }: Pick<Call, "caller">): string {
+/** The caller's user ID, for operations on the caller's own account. */
+export function requireUserId({ caller }: Pick<Call, "caller">): string {
   if (caller.kind === "user") return caller.userId
-  throw new Fault("unauthenticated", "user.nobody", "sign in to see who you are")
+  throw new Fault("unauthenticated", "user.nobody", "authentication required: sign in first")
 }

@@ -21,13 +21,13 @@ export const codes = [
 export type Code = (typeof codes)[number]
 
 /**
- * A field of a request that does not hold what it should, by its path of proto names, and what is
- * wanted instead, in words that go on after the name (google.rpc.BadRequest.FieldViolation).
+ * A request field with an invalid value, by its path of proto names, and the requirement as a
+ * phrase that follows the name (google.rpc.BadRequest.FieldViolation).
  */
 export type FieldViolation = { readonly field: string; readonly description: string }
 
 /**
- * What a request wants to be so and is not: which condition, of what, and how it is instead
+ * A precondition that is not met: its type, subject and actual state
  * (google.rpc.PreconditionFailure.Violation).
  */
 export type Precondition = {
@@ -36,9 +36,9 @@ export type Precondition = {
   readonly description: string
 }
 
-/** A change that a caller has not read: when it was made, ms UTC, and by whom. */
+/** A change that the caller has not read: its time, ms UTC, and its author. */
 export type LaterChange = {
-  /** Empty where nobody is known, or the caller may not read the user. */
+  /** Empty if unknown, or if the caller can't read the user. */
   readonly userId: string
   readonly displayName: string
   readonly time: number
@@ -54,21 +54,21 @@ type FaultOptions = {
 }
 
 /**
- * An expected failure that a caller may see: `code` says what kind, `id` is stable and greppable
- * ("project.missing"), `message` says in plain words what happened and what to do.
- * Anything thrown that is neither a Fault nor an OAuthError is a bug and never reaches a caller.
+ * An expected failure that a caller may see: `code` is its category, `id` is stable and greppable
+ * ("project.missing"), `message` describes in plain words what happened and what to do. Any other
+ * error, except an OAuthError, is a bug and never reaches a caller.
  */
 export class Fault extends Error {
   readonly code: Code
   readonly id: string
-  /** When it is worth trying again, for who has tried too often. */
+  /** When to retry, after too many attempts. */
   readonly retryAfterSeconds: number | undefined
-  /** RFC 9470 §3: how old the sign-in may be that this wants. */
+  /** RFC 9470 §3: the maximum age of the sign-in that this requires. */
   readonly maxAgeSeconds: number | undefined
-  /** The one field that it is about. */
+  /** The invalid field. */
   readonly violation: FieldViolation | undefined
   readonly preconditions: readonly Precondition[]
-  /** The last change that the caller has not read, where that is why the call is refused. */
+  /** The last change that the caller has not read, if that is why the call is rejected. */
   readonly change: LaterChange | undefined
 
   constructor(code: Code, id: string, message: string, options?: FaultOptions) {
@@ -84,34 +84,31 @@ export class Fault extends Error {
   }
 }
 
-/** A field of a request does not hold what it should; callers find the field in the details. */
-export const fieldError = (id: string, field: string, wanted: string): Fault =>
-  new Fault("invalid_argument", id, `${field} ${wanted}`, {
-    violation: { field, description: wanted },
+/** Creates a fault for an invalid request field; the details contain the field. */
+export const fieldError = (id: string, field: string, requirement: string): Fault =>
+  new Fault("invalid_argument", id, `${field} ${requirement}`, {
+    violation: { field, description: requirement },
   })
 
-/** An update that would replace a change that its caller has not read. */
-export const staleError = (change: LaterChange): Fault =>
+/** Creates the fault for an update that would overwrite a change the caller has not read. */
+export const staleEditError = (change: LaterChange): Fault =>
   new Fault(
     "aborted",
     "edit.stale",
-    "this was changed after you read it; read it again, then repeat your change",
+    "the resource was changed after you read it; read it again, then repeat your change",
     { change },
   )
 
-/** What is not answered in the time that its caller gave it. */
-export const lateError = (): Fault =>
-  new Fault("deadline_exceeded", "request.late", "this took longer than you allowed")
+/** Creates the fault for a request that exceeded its deadline. */
+export const deadlineExceededError = (): Fault =>
+  new Fault("deadline_exceeded", "request.late", "the request exceeded its deadline")
 
-/**
- * A failure in a sentence, for logs and people. The name of its class is left out: some libraries
- * take it from the class itself, which the build has given a shorter one.
- */
-export const reasonText = (cause: unknown): string =>
+/** An error message for logs and users, without the class name, which the build minifies. */
+export const errorText = (cause: unknown): string =>
   cause instanceof Error ? cause.message : String(cause)
 
-/** The same with where it happened, for what is a bug. */
-export function traceText(cause: unknown): string {
+/** The error message with its stack, for bugs. */
+export function stackText(cause: unknown): string {
   if (!(cause instanceof Error)) return String(cause)
   const frames = cause.stack?.split("\n").filter((line) => /^\s+at /.test(line)) ?? []
   return [cause.message, ...frames].join("\n")

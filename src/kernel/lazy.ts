@@ -1,5 +1,5 @@
-/** Loads once, with the first call; what failed is tried again with the next. */
-export function lazily<T>(load: () => Promise<T>): () => Promise<T> {
+/** Loads once, on the first call; a failed load is retried on the next call. */
+export function loadOnce<T>(load: () => Promise<T>): () => Promise<T> {
   let loading: Promise<T> | undefined
   return () => {
     loading ??= load().catch((cause: unknown) => {

@@ -1,116 +1,123 @@
 import type { Clock } from "./clock.ts"
 import { boundedUntil } from "./clock.ts"
 import { Fault } from "./fault.ts"
-import { isLocal, isLoopback, networksOf } from "./net/address.ts"
+import { isLocalNetwork, isLoopback, networksOf } from "./net/address.ts"
 
 /**
- * What one address may cost without having proven anything: so often a minute, and so often at
- * once. Whatever comes to a good end is given back, so that a whole team behind one address never
- * meets these.
+ * Rate limits for one unauthenticated address: per minute, and in a burst. Successful attempts are
+ * refunded, so that a team behind one address never reaches these limits.
  */
 export const budgets = {
-  /** Something that waits for a person: each is an event until they have signed in. */
+  /** A pending sign-in: each writes an event until the user has signed in. */
   request: { perMinute: 600, atOnce: 300, of: "requests to sign in" },
-  /** A guess at what a person types: passwords, codes. Checking one may cost a lot. */
+  /** A guess at a password or code. Checking one can be expensive. */
   guess: { perMinute: 60, atOnce: 300, of: "failed tries" },
-  /** A message to somebody who may not have asked for it; none is given back. */
-  message: { perMinute: 6, atOnce: 30, of: "messages asked for" },
-  /** An application that registers itself; none is given back. */
+  /** A message to a user who may not have requested it; never refunded. */
+  message: { perMinute: 6, atOnce: 30, of: "requested messages" },
+  /** An application that registers itself; never refunded. */
   registration: { perMinute: 6, atOnce: 30, of: "registrations of applications" },
-  /** A client that could not prove which one it is. */
+  /** A failed client authentication. */
   client: { perMinute: 600, atOnce: 300, of: "failed authentications of clients" },
 } as const
 
 export type Budget = keyof typeof budgets
 
-/** What the address that a call comes from may still cost. */
+/** The remaining budgets of the address that a call comes from. */
 export type Allowance = {
-  /** Spends one of a budget. Faults where nothing is left, saying when there will be. */
+  /** Spends one unit of a budget. Throws if it is exhausted, with the time to retry. */
   readonly spend: (budget: Budget) => void
-  /** Gives one back: what it was spent on came to a good end. */
+  /** Refunds one unit after success. */
   readonly refund: (budget: Budget) => void
-  /** The address as it is counted; undefined where it may be that of many people. */
+  /** The address as counted; undefined if many users may share it. */
   readonly source: () => string | undefined
   /**
-   * Begins a try that may fail. What it answers resolves when a failure may be told: whatever was
-   * looked at, and however long that took, failures are told at the same pace, and not before
-   * `leastMs` from the beginning.
+   * Starts an attempt that can fail. The returned function resolves when the failure may be
+   * reported: after a multiple of `paceMs`, and at least `leastMs`, so that the duration reveals
+   * nothing about the reason.
    */
-  readonly pace: () => (leastMs?: number) => Promise<void>
-  /** What another address may cost, for which whoever calls is trusted to speak; absent where all
-   * count together. */
-  readonly behalf?: (address: string) => Allowance
+  readonly pace: () => (minMs?: number) => Promise<void>
+  /**
+   * The budgets of another address that a trusted caller reports; absent if all share one budget.
+   */
+  readonly forAddress?: (address: string) => Allowance
 }
 
-/** Where a call comes from. */
+/** The sender of a call. */
 export type Sender = {
   readonly address: string
-  /** Whether it says that it speaks for others, and is no proxy that is trusted. */
+  /** Whether it claims to be a proxy without being trusted. */
   readonly isRelayed?: boolean
 }
 
 export type Limits = (sender: Sender) => Allowance
 
 /**
- * Whether an address is that of many people: programs of this machine, and whoever comes through a
- * proxy on it or beside it that nobody told us of. Elsewhere anybody may claim to be a proxy.
+ * Whether many users may share an address: local programs, and clients of an unconfigured proxy on
+ * this machine or network. Elsewhere anyone could claim to be a proxy.
  */
-const isShared = ({ address, isRelayed }: Required<Sender>) =>
-  isLoopback(address) || (isRelayed && isLocal(address))
+const isSharedAddress = ({ address, isRelayed }: Required<Sender>) =>
+  isLoopback(address) || (isRelayed && isLocalNetwork(address))
 
-/** Tells how a sender is counted; one request asks more than once, and so the last is kept. */
-function countedBy() {
-  let last: { readonly sender: Required<Sender>; readonly counted: Counted } | undefined
-  return ({ address, isRelayed = false }: Sender): Counted => {
+/**
+ * Returns how a sender is counted; caches the last result, because one request needs it several
+ * times.
+ */
+function createCounter() {
+  let last: { readonly sender: Required<Sender>; readonly counted: CountedSender } | undefined
+  return ({ address, isRelayed = false }: Sender): CountedSender => {
     if (last?.sender.address !== address || last.sender.isRelayed !== isRelayed) {
       const sender = { address, isRelayed }
-      last = { sender, counted: { networks: networksOf(address), isShared: isShared(sender) } }
+      last = {
+        sender,
+        counted: { networks: networksOf(address), isShared: isSharedAddress(sender) },
+      }
     }
     return last.counted
   }
 }
 
-/** `networks`: the narrowest first. */
-type Counted = { readonly networks: readonly string[]; readonly isShared: boolean }
+/** `networks` starts with the narrowest. */
+type CountedSender = { readonly networks: readonly string[]; readonly isShared: boolean }
 
-/** How many times the usual budgets such an address has. */
+/** Multiplier for the budgets of a shared address. */
 const sharedFactor = 10
 
-/** How many times the budgets of a /64 its /56 has, and of that its /48. */
+/** Multiplier from the budgets of a /64 to its /56, and from there to its /48. */
 const widerFactor = 4
 
-const minute = 60_000
+const minuteMs = 60_000
 
-/** Several times what looking at a password takes, also at the dearest that may be imported. */
+/** Several times the duration of the most expensive password hash that can be imported. */
 export const paceMs = 500
 
 /**
- * Limits by address, in memory: each budget is a bucket that fills up again evenly. `factor` widens
- * or narrows all of them, `Infinity` lifts them. What is kept is the time at which a bucket will be
- * full; a full one needs no place, and of too many the one that rested longest is forgotten.
+ * Rate limits by address, in memory: each budget is a bucket that refills at a constant rate.
+ * `factor` scales all of them, `Infinity` disables them. Stores the time at which a bucket is full;
+ * full buckets are not stored, and the least recently used one is dropped when there are too many.
  */
-export function limitsOf(clock: Clock, factor: number, placesMax = 20_000): Limits {
+export function createLimits(clock: Clock, factor: number, maxBuckets = 20_000): Limits {
   const fullAt = new Map<string, number>()
-  const countedOf = countedBy()
+  const countSender = createCounter()
 
-  const keep = (key: string, time: number) => {
-    // Last in the order of the map: the first is the one that rested longest.
+  const setFullAt = (key: string, time: number) => {
+    // Moves the key to the end of the map; the first key is the least recently used.
     fullAt.delete(key)
     if (time <= clock.now()) return
     fullAt.set(key, time)
     const [oldest = ""] = fullAt.keys()
-    if (fullAt.size > placesMax) fullAt.delete(oldest)
+    if (fullAt.size > maxBuckets) fullAt.delete(oldest)
   }
 
   const allowanceOf: Limits = (sender) => {
     const bucketsOf = (budget: Budget) => {
       const { perMinute, atOnce } = budgets[budget]
-      const { networks, isShared: hasMany } = countedOf(sender)
+      const { networks, isShared: isSharedSender } = countSender(sender)
       return networks.map((network, at) => ({
         key: `${budget} ${network}`,
-        /** The time that one costs, and the time that an empty bucket takes to be full. */
-        cost: minute / perMinute / (factor * (hasMany ? sharedFactor : 1) * widerFactor ** at),
-        depth: (minute * atOnce) / perMinute,
+        /** The refill time of one unit, and of an empty bucket. */
+        cost:
+          minuteMs / perMinute / (factor * (isSharedSender ? sharedFactor : 1) * widerFactor ** at),
+        depth: (minuteMs * atOnce) / perMinute,
       }))
     }
     return {
@@ -121,35 +128,35 @@ export function limitsOf(clock: Clock, factor: number, placesMax = 20_000): Limi
           return { key, before, after: before + cost, late: before + cost - (now + depth) }
         })
         const late = Math.max(...spent.map((each) => each.late))
-        for (const { key, before, after } of spent) keep(key, late > 0 ? before : after)
+        for (const { key, before, after } of spent) setFullAt(key, late > 0 ? before : after)
         if (late > 0) throw exhaustedError(budget, Math.ceil(late / 1000))
       },
       refund: (budget) => {
         for (const { key, cost } of bucketsOf(budget)) {
           const before = fullAt.get(key)
-          if (before !== undefined) keep(key, before - cost)
+          if (before !== undefined) setFullAt(key, before - cost)
         }
       },
       source: () => {
-        const { networks, isShared: hasMany } = countedOf(sender)
-        return hasMany ? undefined : networks[0]
+        const { networks, isShared: isSharedSender } = countSender(sender)
+        return isSharedSender ? undefined : networks[0]
       },
       pace: () => {
-        const from = clock.now()
-        return (leastMs = 0) => {
-          const spent = Math.max(clock.now() - from, 0)
-          const until = Math.max(spent, leastMs)
-          const toldMs = until - (until % paceMs) + paceMs
-          return new Promise((resolve) => clock.after(toldMs - spent, resolve))
+        const startedAt = clock.now()
+        return (minMs = 0) => {
+          const spent = Math.max(clock.now() - startedAt, 0)
+          const until = Math.max(spent, minMs)
+          const reportMs = until - (until % paceMs) + paceMs
+          return new Promise((resolve) => clock.after(reportMs - spent, resolve))
         }
       },
-      behalf: (address) => allowanceOf({ address }),
+      forAddress: (address) => allowanceOf({ address }),
     }
   }
   return allowanceOf
 }
 
 function exhaustedError(budget: Budget, seconds: number): Fault {
-  const said = `too many ${budgets[budget].of} came from this address; try again in ${seconds} s`
-  return new Fault("resource_exhausted", `limit.${budget}`, said, { retryAfterSeconds: seconds })
+  const message = `too many ${budgets[budget].of} from this address; try again in ${seconds} s`
+  return new Fault("resource_exhausted", `limit.${budget}`, message, { retryAfterSeconds: seconds })
 }

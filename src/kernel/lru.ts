@@ -1,4 +1,4 @@
-/** A map of bounded size: what nobody asked for lately goes first. */
+/** A map of bounded size that drops the least recently used entries. */
 export type Lru<Value> = {
   readonly get: (key: string) => Value | undefined
   readonly set: (key: string, value: Value) => void
@@ -6,8 +6,9 @@ export type Lru<Value> = {
 }
 
 /**
- * Keeps at most `2 * max` values, and at least the `max` that were used last. Two halves instead of
- * a list in order: what is used moves into the younger one, and the older one goes as a whole.
+ * Contains at most `2 * max` values, and always the `max` most recently used ones. Uses two
+ * generations instead of an ordered list: used entries move to the young one, and the old one is
+ * dropped as a whole.
  */
 export function lru<Value>(max: number): Lru<Value> {
   let young = new Map<string, Value>()
@@ -21,8 +22,8 @@ export function lru<Value>(max: number): Lru<Value> {
   }
   return {
     get: (key) => {
-      const known = young.get(key)
-      if (known !== undefined) return known
+      const cachedValues = young.get(key)
+      if (cachedValues !== undefined) return cachedValues
       const before = old.get(key)
       if (before !== undefined) set(key, before)
       return before
@@ -36,16 +37,18 @@ export function lru<Value>(max: number): Lru<Value> {
 }
 
 /**
- * Wraps what is made of one object, so that it is made once for each: states, and what was read of
- * tokens, stay in memory, and every request asks the same of them. The object must not change.
+ * Memoizes a function by object identity: states and parsed tokens stay in memory, and every
+ * request needs the same values derived from them. The object must not change.
  */
-export function keptWith<Of extends object, Made>(make: (of: Of) => Made): (of: Of) => Made {
-  const known = new WeakMap<Of, { readonly made: Made }>()
-  return (of) => {
-    const before = known.get(of)
+export function memoizeByObject<Source extends object, Derived>(
+  derive: (source: Source) => Derived,
+): (source: Source) => Derived {
+  const cachedValues = new WeakMap<Source, { readonly made: Derived }>()
+  return (source) => {
+    const before = cachedValues.get(source)
     if (before) return before.made
-    const made = make(of)
-    known.set(of, { made })
-    return made
+    const derived = derive(source)
+    cachedValues.set(source, { made: derived })
+    return derived
   }
 }

@@ -1,10 +1,10 @@
-// The requests of a self-check are real ones, by the public address. Their events say so by their
-// correlation, and no reactor handles these: nothing outside learns of them.
+// Self-checks send real requests to the public URL. Their events have a matching correlation, and
+// reactors skip these, so that nothing reaches external services.
 
 const prefix = "self-check-"
 
-/** Names the requests of one self-check. */
+/** The ID of the requests of one self-check. */
 export const selfCheckId = (id: string): string => `${prefix}${id}`
 
-/** Whether a request, or what came of it, belongs to a self-check. */
+/** Whether a request, or an event that it caused, belongs to a self-check. */
 export const isSelfCheck = (requestId: string): boolean => requestId.startsWith(prefix)

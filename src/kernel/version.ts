@@ -1,5 +1,5 @@
-/** The version of this binary; a test holds it to the one of the package. */
+/** The version of this binary; a test compares it with package.json. */
 export const version = "0.1.0"
 
-/** As people say it: without a patch number of zero. */
+/** The short form: without a patch number of zero. */
 export const shortVersion = version.replace(/\.0$/, "")

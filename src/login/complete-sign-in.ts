@@ -1,8 +1,10 @@
-import { afterwards, type LoginContext } from "./context.ts"
-import { goTo } from "./form.ts"
+import { destinationAfterSignIn, type LoginContext } from "./context.ts"
+import { redirectTo } from "./form.ts"
 import { type SignInOptions, signIn } from "./session.ts"
 
-/** Signs a person in and sends the browser on; what is refused is for the caller to tell. */
+/**
+ * Signs in a user and redirects the browser to the next page; a failure is returned to the caller.
+ */
 export async function completeSignIn<Refusal extends object = never>(
   loginContext: LoginContext,
   options: SignInOptions<Refusal>,
@@ -10,5 +12,5 @@ export async function completeSignIn<Refusal extends object = never>(
   const result = await signIn(loginContext, options)
   if (result.kind === "refused") return result.refusal
   const stop = result.kind === "next" ? result.stop : undefined
-  return goTo(stop ?? afterwards(loginContext), ...result.cookies)
+  return redirectTo(stop ?? destinationAfterSignIn(loginContext), ...result.cookies)
 }

@@ -1,37 +1,37 @@
-import type { Requested } from "../domain/grant/index.ts"
-import { idpById } from "../domain/idp/index.ts"
+import type { AuthorizationRequest } from "../domain/grant/index.ts"
+import { findIdpById } from "../domain/idp/index.ts"
 import type { Cx } from "../store/index.ts"
-import { type FinishContext, showOver } from "./finished.ts"
+import { type FinishContext, showFinishedReason } from "./finished.ts"
 import type { Step } from "./flow.ts"
 import { stepPath } from "./path.ts"
-import { justAnswered, stepFor, waitingRequest } from "./request.ts"
+import { findJustCompleted, findPendingRequest, stepFor } from "./request.ts"
 
-/** What a request has come to that the endpoint of its protocol takes up again. */
-export type Finish =
-  /** The person has another step to take, on the page at `href`. */
-  | (FinishedBy & { readonly kind: "next"; readonly href: string })
-  /** All is done: the endpoint tells the application who has signed in. */
-  | (FinishedBy & {
+/** The outcome of a request, for the endpoint of its protocol. */
+export type SignInOutcome =
+  /** The user must take another step, on the page at `href`. */
+  | (OutcomeRequest & { readonly kind: "next"; readonly href: string })
+  /** The sign-in is complete: the endpoint sends the response to the application. */
+  | (OutcomeRequest & {
       readonly kind: "answered"
       readonly sessionId: string
-      /** Whether it was answered a moment ago, and the browser has lost the answer. */
+      /** Whether the request was just completed, and the browser lost the response. */
       readonly isAgain: boolean
     })
-  /** Nobody signs in: the endpoint tells the application why. */
-  | (FinishedBy & { readonly kind: "refused"; readonly refusal: RefusedStep })
-  /** There is nothing to answer: a page says why. */
+  /** The sign-in failed: the endpoint sends the error to the application. */
+  | (OutcomeRequest & { readonly kind: "refused"; readonly refusal: FailedStep })
+  /** There is no response to send: a page explains why. */
   | { readonly kind: "page"; readonly page: Response }
 
-type FinishedBy = { readonly id: string; readonly asked: Requested }
+type OutcomeRequest = { readonly id: string; readonly asked: AuthorizationRequest }
 
-/** Why nobody signs in. */
-export type RefusedStep = Extract<Step, { kind: "refuse" }>
+/** Why a sign-in failed. */
+export type FailedStep = Extract<Step, { kind: "refuse" }>
 
-/** What a request of this browser has come to. */
-export async function finish(context: FinishContext, id: string): Promise<Finish> {
+/** The outcome of a request of this browser. */
+export async function finishSignIn(context: FinishContext, id: string): Promise<SignInOutcome> {
   const { cx, browserContext } = context
-  const waiting = waitingRequest(cx, browserContext, id)
-  if (!waiting) return finishAgain(context, id)
+  const waiting = findPendingRequest(cx, browserContext, id)
+  if (!waiting) return repeatFinish(context, id)
   const { asked } = waiting
   const step = stepFor(cx, waiting, browserContext.present)
   if (step.kind === "refuse") return { kind: "refused", id, asked, refusal: step }
@@ -42,24 +42,26 @@ export async function finish(context: FinishContext, id: string): Promise<Finish
 }
 
 /**
- * What a request has come to that waits no more: one that was answered a moment ago, in this very
- * browser, which has lost the answer by a double click, is answered again.
+ * The outcome of a request that is no longer pending. If this browser just completed it and lost
+ * the response in a double click, the response is sent again.
  */
-export async function finishAgain(context: FinishContext, id: string): Promise<Finish> {
-  const answered = justAnswered(context.cx, context.browserContext, id)
-  if (!answered) return { kind: "page", page: await showOver(context, id) }
+export async function repeatFinish(context: FinishContext, id: string): Promise<SignInOutcome> {
+  const answered = findJustCompleted(context.cx, context.browserContext, id)
+  if (!answered) return { kind: "page", page: await showFinishedReason(context, id) }
   const { asked, sessionId } = answered
   return { kind: "answered", id, asked, sessionId, isAgain: true }
 }
 
-/** The name of a provider, for a protocol that has ASCII alone (RFC 6749 §4.1.2.1). */
-const printable = (name: string): string => name.replace(/[^\x20-\x7e]|["\\]/g, "?").slice(0, 100)
+/** The name of a provider in ASCII, as error descriptions require (RFC 6749 §4.1.2.1). */
+const toPrintableAscii = (name: string): string =>
+  name.replace(/[^\x20-\x7e]|["\\]/g, "?").slice(0, 100)
 
-/** Why nobody could be signed in freshly who came by a provider, in English. */
-export function notFreshReason(cx: Cx, idpId: string): string {
-  const name = idpById(cx, idpId)?.idp.name ?? idpId
+/** Why a user who came from a provider could not sign in freshly, in English. */
+export function formatNotFreshReason(cx: Cx, idpId: string): string {
+  const name = findIdpById(cx, idpId)?.idp.name ?? idpId
   return (
-    `the identity provider ${printable(name)} did not sign the user in again, and the user has ` +
-    "no password, passkey or second factor here"
+    `the identity provider ${toPrintableAscii(name)} did not sign in the user again, and ` +
+    "the user " +
+    "has no password, passkey or second factor here"
   )
 }

@@ -1,47 +1,50 @@
 import type { Factor } from "../domain/factor/index.ts"
-import type { Requested } from "../domain/grant/index.ts"
-import { evidenceOf, type Session } from "../domain/session/index.ts"
-import { type FreshnessRequirement, freshSeconds, isFreshSignIn } from "../protocol/freshness.ts"
+import type { AuthorizationRequest } from "../domain/grant/index.ts"
+import { type Session, signInEvidenceOf } from "../domain/session/index.ts"
+import {
+  type FreshnessRequirement,
+  freshSignInSeconds,
+  isFreshSignIn,
+} from "../protocol/freshness.ts"
 
-// What must happen next for somebody to be signed in: one pure function. All that it goes by is
-// data, which others read before they ask.
+// Decides the next step of a sign-in in one pure function. Callers read all data beforehand.
 
-/** What a request to sign somebody in requires. */
-export type AuthorizationRequest = Pick<
-  Requested,
+/** The requirements of a sign-in request. */
+export type SignInRequest = Pick<
+  AuthorizationRequest,
   "prompts" | "maxAge" | "hintedUser" | "foreign"
 > & {
-  /** The user that a login_hint names; empty where the name is nobody's. */
+  /** The user of the login_hint; empty if the name is unknown. */
   readonly suggestedUser?: string | undefined
-  /** The session that was chosen or made for this request; empty before. */
+  /** The session that was selected or created for this request; empty before. */
   readonly sessionId: string
-  /** The session whose person has allowed the application what it asks for. */
+  /** The session whose user consented to the request. */
   readonly consent?: string | undefined
-  /** Whether nobody vouches for the application: users are asked first. */
+  /** Whether no administrator has approved the application, so that users must consent. */
   readonly isUnvouched?: boolean
-  /** Whether a password is required of who has one, whatever else they signed in with. */
+  /** Whether users who have a password must enter it, even after another kind of sign-in. */
   readonly needsPassword?: boolean | undefined
-  /** Whether the person has refused. */
+  /** Whether the user denied consent. */
   readonly isDenied?: boolean
   /** ms UTC. */
   readonly created: number
 }
 
-/** What applies to a request, and to the person of each session. */
+/** Policies for a request and for the user of each session. */
 export type Policies = {
-  /** Whether whoever has no account may make one. */
+  /** Whether users without an account can register. */
   readonly mayRegister: boolean
-  /** By the id of the session. */
+  /** By session ID. */
   readonly sessions: ReadonlyMap<string, SessionPolicy>
 }
 
-/** What applies to the person of one session. */
+/** Policies for the user of one session. */
 export type SessionPolicy = {
-  /** Why they may not use the application; absent for who may. */
-  readonly bar?: Bar | undefined
-  /** What they have to prove beside a password; absent for nothing. */
-  readonly need?: Need | undefined
-  /** Whether they have allowed all that before, and it is remembered. */
+  /** Why the user can't use the application; absent if they can. */
+  readonly bar?: AccessBarrier | undefined
+  /** The required factors besides a password; absent if there are none. */
+  readonly need?: FactorRequirement | undefined
+  /** Whether a remembered consent covers the request. */
   readonly isConsentRemembered?: boolean
 }
 
@@ -50,61 +53,62 @@ export type SessionPolicy = {
  * or their organisation to have the project; the application is for users and groups that are
  * assigned to it, or for users with a role of the project, or in other networks.
  */
-export type Bar = "organisation" | "roles" | "project" | "assigned" | "role" | "network"
+export type AccessBarrier = "organisation" | "roles" | "project" | "assigned" | "role" | "network"
 
-/** What a person has to prove; lifetimes are seconds. */
-export type Need = {
-  /** What they have set up and may use, the best first. */
+/** The factors that a user must prove; lifetimes are in seconds. */
+export type FactorRequirement = {
+  /** Factors that the user has set up and can use, best first. */
   readonly factors: readonly Factor[]
-  /** What they could set up. */
+  /** Factors that the user could set up. */
   readonly offered: readonly Factor[]
-  /** Whether the policy requires a factor of all users. */
+  /** Whether the policy requires a second factor for all users. */
   readonly isForced: boolean
-  /** Whether that excludes users who came by an identity provider: that has its own factors. */
+  /** Whether that excludes users of an identity provider, which has its own factors. */
   readonly isLocalOnly: boolean
   /**
-   * Whether the policy requires a factor of this user as a manager, however they sign in. Managers
-   * for whom no factor can be set up are let in: they are the ones who could change that.
+   * Whether the policy requires a second factor because this user is an administrator, whatever the
+   * sign-in method. Administrators who can't set up any factor can still sign in, because only they
+   * can change that.
    */
   readonly isForcedManager?: boolean
-  /** Whether it is time to offer it again. */
+  /** Whether to offer factor setup again. */
   readonly isDue: boolean
   readonly secondLifetime: number
   readonly multiLifetime: number
-  /** Where passwords alone let nobody in: whether a person has a passkey; absent elsewhere. */
+  /** If the policy requires passkeys: whether the user has one; otherwise absent. */
   readonly passkeyAlone?:
     | {
         readonly isThere: boolean
         readonly canBeMade: boolean
-        /** Whether a link by mail does as well. */
+        /** Whether an emailed link is accepted, too. */
         readonly orLink: boolean
       }
     | undefined
-  /** Whether they have a password, too, where they come by a link. */
+  /** Whether users who signed in by link also have a password. */
   readonly hasPassword: boolean
-  /** How long a first factor counts that was not proved for this request. */
+  /** How long a first factor that was verified before this request is valid. */
   readonly firstLifetime: number
-  /** The same of who came by an identity provider. */
+  /** The same for sign-ins with an identity provider. */
   readonly externalLifetime: number
-  /** Whether their organization lets nobody in by the provider that vouched for them. */
+  /** Whether the user's organization does not accept the provider that vouched for them. */
   readonly isProviderClosed?: boolean
 }
 
-/** A person who is signed in to this browser. */
-export type Present = {
+/** A user who is signed in to this browser. */
+export type PresentSession = {
   readonly id: string
   readonly userId: string
   /** ms UTC. */
   readonly authTime: number
 } & Pick<Session, "checks" | "userVerified" | "vouched">
 
-/** What must happen next. `refuse`: the request ends without a sign-in. */
+/** The next step. `refuse`: the request ends without a sign-in. */
 export type Step =
   | { readonly kind: "done"; readonly sessionId: string }
   | { readonly kind: "choose" }
   | { readonly kind: "login name" }
   | { readonly kind: "register" }
-  /** `isLocal`: a provider does not help, see `Missing`. */
+  /** `isLocal`: a provider sign-in is not sufficient; see `MissingFactor`. */
   | { readonly kind: "password"; readonly userId: string; readonly isLocal?: true }
   | { readonly kind: "factor"; readonly userId: string; readonly factors: readonly Factor[] }
   | {
@@ -114,82 +118,79 @@ export type Step =
       readonly isForced: boolean
     }
   | { readonly kind: "consent"; readonly sessionId: string }
-  | { readonly kind: "barred"; readonly sessionId: string; readonly bar: Bar }
+  | { readonly kind: "barred"; readonly sessionId: string; readonly bar: AccessBarrier }
   | { readonly kind: "refuse"; readonly why: "other person" | "denied" }
-  /** `idpId`: the provider that has not signed the user in again. */
+  /** `idpId`: the provider that did not sign in the user again. */
   | { readonly kind: "refuse"; readonly why: "not fresh"; readonly idpId: string }
 
-/** Decides what must happen next for a request, by the sessions of a browser. */
+/** Decides the next step of a request from the sessions of the browser. */
 export function nextStep(
-  request: AuthorizationRequest,
-  present: readonly Present[],
+  request: SignInRequest,
+  present: readonly PresentSession[],
   policies: Policies,
   now: number,
 ): Step {
   const { hintedUser, prompts } = request
-  const policyOf = ({ id }: Present): SessionPolicy => requirePolicy(policies, id)
+  const policyOf = ({ id }: PresentSession): SessionPolicy => requirePolicy(policies, id)
   if (request.isDenied) return { kind: "refuse", why: "denied" }
   const linked = present.find((session) => session.id === request.sessionId)
   if (linked) {
-    // OpenID Connect Core §3.1.2.1, id_token_hint: an error unless it is that person.
+    // OpenID Connect Core §3.1.2.1, id_token_hint: an error unless this user signs in.
     if (hintedUser !== undefined && linked.userId !== hintedUser) {
       return { kind: "refuse", why: "other person" }
     }
-    return stepWith(request, linked, policyOf(linked), now)
+    return stepForSession(request, linked, policyOf(linked), now)
   }
-  // Initiating User Registration via OpenID Connect §4: whoever else is signed in here.
+  // Initiating User Registration via OpenID Connect §4: even if other users are signed in here.
   if (prompts.includes("create") && policies.mayRegister) return { kind: "register" }
   const expected = hintedUser ?? request.suggestedUser
   const fitting = present.filter(({ userId }) => expected === undefined || userId === expected)
   const welcome = fitting.filter((session) => policyOf(session).bar === undefined)
   const [only, ...others] = welcome.length > 0 ? welcome : fitting
-  // Whoever a hint names has to come by themself: their name is no secret to share with a client.
+  // Hinted users must enter their login name themselves, so that the client does not learn whether
+  // the account exists.
   if (!only) return { kind: "login name" }
-  // It's the application that hints, so a hint never answers what the person is asked. Nobody is
-  // signed in without a word who came for a new account.
+  // The application sets the hint, so it never replaces a choice of the user. A user who requested
+  // a new account is not signed in silently.
   const isAsked = prompts.includes("select_account") || prompts.includes("create")
   if (isAsked || others.length > 0) return { kind: "choose" }
-  return stepWith(request, only, policyOf(only), now)
+  return stepForSession(request, only, policyOf(only), now)
 }
 
-/** Nobody is let in because somebody forgot to read what applies to them. */
+/** Throws if no policy was read, so that no user is admitted without one. */
 function requirePolicy({ sessions }: Policies, sessionId: string): SessionPolicy {
   const policy = sessions.get(sessionId)
-  if (!policy) throw new Error(`no policy was read for session ${sessionId}`)
+  if (!policy) throw new Error(`no policy was loaded for session ${sessionId}`)
   return policy
 }
 
-/** What is still to be done once it is clear who it will be. */
-function stepWith(
-  request: AuthorizationRequest,
-  session: Present,
+/** The next step once the user is determined. */
+function stepForSession(
+  request: SignInRequest,
+  session: PresentSession,
   policy: SessionPolicy,
   now: number,
 ): Step {
   const { id: sessionId, userId } = session
-  const missing = missingFrom(session, requirementOf(request, policy), now)
+  const missing = findMissing(session, requirementOf(request, policy), now)
   if (missing?.kind === "barred") return { ...missing, sessionId }
   if (missing?.kind === "not fresh")
     return { kind: "refuse", why: "not fresh", idpId: missing.idpId }
   if (missing) return { ...missing, userId }
-  // Consent is given last, and by exactly who will be signed in.
-  const needsConsent = mayNeedConsent(request) && policy.isConsentRemembered !== true
+  // Consent is requested last, from the user who signs in.
+  const needsConsent = canNeedConsent(request) && policy.isConsentRemembered !== true
   const asks = request.prompts.includes("consent") || needsConsent
   return { kind: asks && request.consent !== sessionId ? "consent" : "done", sessionId }
 }
 
-/** Whether a person has to be asked unless what they allowed before is remembered. */
-export const mayNeedConsent = ({
+/** Whether consent is required unless a remembered one covers the request. */
+export const canNeedConsent = ({
   foreign = [],
   isUnvouched = false,
-}: Pick<AuthorizationRequest, "foreign" | "isUnvouched">): boolean =>
-  foreign.length > 0 || isUnvouched
+}: Pick<SignInRequest, "foreign" | "isUnvouched">): boolean => foreign.length > 0 || isUnvouched
 
-/** What a request requires of the session of a person. */
-const requirementOf = (
-  request: AuthorizationRequest,
-  { bar, need }: SessionPolicy,
-): Requirement => ({
+/** The requirements for a user's session. */
+const requirementOf = (request: SignInRequest, { bar, need }: SessionPolicy): Requirement => ({
   bar,
   need,
   since: request.created,
@@ -199,64 +200,69 @@ const requirementOf = (
   needsPassword: request.needsPassword,
 })
 
-/** What a session has proved, and when; times in ms UTC. */
+/** The verified factors of a session, with times in ms UTC. */
 export type SessionFacts = Pick<Session, "authTime" | "checks" | "userVerified" | "vouched">
 
-/** What a session has to be for what its person is about to do. */
+/** The requirements for a session. */
 export type Requirement = Omit<FreshnessRequirement, "since"> & {
-  /** Why the access rules keep the person out; absent for who may come in. */
-  readonly bar?: Bar | undefined
-  /** The factors that the policy requires; absent for none. */
-  readonly need?: Need | undefined
-  /** Whether a password is required of who has one. */
+  /** Why access rules reject the user; absent if they don't. */
+  readonly bar?: AccessBarrier | undefined
+  /** The factors that the policy requires; absent if there are none. */
+  readonly need?: FactorRequirement | undefined
+  /** Whether users who have a password must enter it. */
   readonly needsPassword?: boolean | undefined
-  /** When the request began, ms UTC: what was proved since then is proved for it. */
+  /** When the request began, ms UTC: factors verified since then were verified for it. */
   readonly since: number
 }
 
-/** What is missing. */
-export type Missing =
-  | { readonly kind: "barred"; readonly bar: Bar }
-  /** A first factor; `isLocal`: not a provider, which has not signed the user in again. */
+/** What a session lacks. */
+export type MissingFactor =
+  | { readonly kind: "barred"; readonly bar: AccessBarrier }
+  /** A first factor; `isLocal`: not from a provider, which did not sign in the user again. */
   | { readonly kind: "password"; readonly isLocal?: true }
   | { readonly kind: "factor"; readonly factors: readonly Factor[] }
   | { readonly kind: "set up"; readonly factors: readonly Factor[]; readonly isForced: boolean }
-  /** A fresh sign-in, for which the user has nothing here that the provider does not replace. */
+  /** A fresh sign-in, but all credentials of the user depend on the provider. */
   | { readonly kind: "not fresh"; readonly idpId: string }
 
 /**
- * The one rule on whether a session is enough: for access rules, for how fresh the sign-in has to
- * be, and for factors. Undefined where nothing is missing.
+ * The only rule that decides whether a session is sufficient: for access rules, freshness and
+ * factors. Undefined if nothing is missing.
  */
-export function missingFrom(
+export function findMissing(
   session: SessionFacts,
   requirement: Requirement,
   now: number,
-): Missing | undefined {
+): MissingFactor | undefined {
   const { bar, need, since } = requirement
   if (bar !== undefined) return { kind: "barred", bar }
-  if (need && isShutOut(need, session)) return { kind: "password" }
-  if (!isFreshSignIn(evidenceOf(session), requirement, now)) {
-    return isAnsweredSince(session, since) ? localFactor(session, need) : { kind: "password" }
+  if (need && isProviderRejected(need, session)) return { kind: "password" }
+  if (!isFreshSignIn(signInEvidenceOf(session), requirement, now)) {
+    return isProviderResponseSince(session, since)
+      ? findLocalFactor(session, need)
+      : { kind: "password" }
   }
-  if (!isReusable(session, requirement, now)) return { kind: "password" }
+  if (!isFirstFactorReusable(session, requirement, now)) return { kind: "password" }
   const mayType = need?.hasPassword === true && !need.passkeyAlone
   if (requirement.needsPassword && mayType && session.checks.password === undefined) {
     return { kind: "password", isLocal: true }
   }
-  const second = need && secondFactor(session, { need, since, now })
-  // What lets somebody in from then on is set up by who has just shown who they are.
-  const wasHereLately = now - checkedAt(session) < freshSeconds * 1000
-  const mayHaveLeft = checkedAt(session) <= since && !wasHereLately
-  return second?.kind === "set up" && mayHaveLeft ? { kind: "password" } : second
+  const second = need && findMissingSecondFactor(session, { need, since, now })
+  // New credentials can only be set up by a user who has just authenticated.
+  const wasHereLately = now - lastCheckOf(session) < freshSignInSeconds * 1000
+  const canHaveLeft = lastCheckOf(session) <= since && !wasHereLately
+  return second?.kind === "set up" && canHaveLeft ? { kind: "password" } : second
 }
 
-/** Whether a provider has answered for this very request; whoever it signed in came by it last. */
-const isAnsweredSince = (session: SessionFacts, since: number): boolean =>
-  cameByProvider(session) && (session.checks.intent ?? 0) > since
+/** Whether a provider has responded for this request, and no other sign-in followed. */
+const isProviderResponseSince = (session: SessionFacts, since: number): boolean =>
+  isProviderSignIn(session) && (session.checks.intent ?? 0) > since
 
-/** What proves here what the answer of a provider has not, so that nobody is sent there again. */
-function localFactor({ vouched }: SessionFacts, need: Need | undefined): Missing {
+/** What can prove here what the provider did not, so that the user is not sent there again. */
+function findLocalFactor(
+  { vouched }: SessionFacts,
+  need: FactorRequirement | undefined,
+): MissingFactor {
   const { factors = [], hasPassword = false, passkeyAlone } = need ?? {}
   if (hasPassword && !passkeyAlone) return { kind: "password", isLocal: true }
   const own: readonly Factor[] = passkeyAlone?.isThere ? ["passkey"] : factors
@@ -264,98 +270,115 @@ function localFactor({ vouched }: SessionFacts, need: Need | undefined): Missing
   return { kind: "not fresh", idpId: vouched?.idpId ?? "" }
 }
 
-/** When a first factor was last checked here, or a provider last answered. */
-const checkedAt = ({ authTime, checks: { intent = 0 } }: SessionFacts): number =>
+/** When a first factor was last verified here, or a provider last responded. */
+const lastCheckOf = ({ authTime, checks: { intent = 0 } }: SessionFacts): number =>
   Math.max(authTime, intent)
 
-/** Whether the policy lets a first factor be used again that was not checked for this request. */
-function isReusable(session: SessionFacts, { need, since }: Requirement, now: number): boolean {
+/** Whether the policy accepts a first factor that was not verified for this request. */
+function isFirstFactorReusable(
+  session: SessionFacts,
+  { need, since }: Requirement,
+  now: number,
+): boolean {
   const { firstLifetime = Infinity, externalLifetime = Infinity } = need ?? {}
-  const lifetime = cameByProvider(session) ? externalLifetime : firstLifetime
-  const at = checkedAt(session)
-  return at > since || now - at <= lifetime * 1000
+  const lifetime = isProviderSignIn(session) ? externalLifetime : firstLifetime
+  const lastCheck = lastCheckOf(session)
+  return lastCheck > since || now - lastCheck <= lifetime * 1000
 }
 
-type Judging = { readonly need: Need; readonly since: number; readonly now: number }
+type FactorContext = {
+  readonly need: FactorRequirement
+  readonly since: number
+  readonly now: number
+}
 
-/** What has to be proved beside a password, or set up for that. */
-function secondFactor(session: SessionFacts, { need, since, now }: Judging): Missing | undefined {
-  const isEnough = isProved(need, session, { since, now })
+/** The second factor that must be proved or set up. */
+function findMissingSecondFactor(
+  session: SessionFacts,
+  { need, since, now }: FactorContext,
+): MissingFactor | undefined {
+  const isEnough = areFactorsProved(need, session, { since, now })
   const { isDue } = need
-  const factors = beside(session, need.factors)
-  const offered = beside(session, need.offered)
+  const factors = factorsBeside(session, need.factors)
+  const offered = factorsBeside(session, need.offered)
   if (!isEnough && factors.length > 0) return { kind: "factor", factors }
-  // What they have proves nothing beside a link: the other way in is what is left.
+  // Their factors prove nothing more after a link, so they must use their password.
   if (!isEnough && need.factors.length > 0 && need.hasPassword) return { kind: "password" }
-  const passkey = passkeyMissing(need, session)
+  const passkey = findMissingPasskey(need, session)
   if (passkey || isEnough) return passkey
   const isForced = isForcedFor(need, session)
   const isRequired = isForced || need.isForcedManager
-  // Codes by email, all that they could set up, prove nothing beside a link.
+  // Emailed codes, the only factor that they could set up, prove nothing more after a link.
   const isMailAlone = need.offered.length > 0 && offered.length === 0
   if (isRequired && isMailAlone && need.hasPassword) return { kind: "password" }
   if (isForced || (isRequired && offered.length > 0)) {
     return { kind: "set up", factors: offered, isForced: true }
   }
-  // Only who has just typed something is stopped on their way.
-  const isOffered = isDue && offered.length > 0 && checkedAt(session) > since
+  // Interrupts only users who have just entered credentials.
+  const isOffered = isDue && offered.length > 0 && lastCheckOf(session) > since
   return isOffered ? { kind: "set up", factors: offered, isForced: false } : undefined
 }
 
-/** Whether the policy requires a factor of all users who came as this one did. */
-const isForcedFor = ({ isForced, isLocalOnly }: Need, session: SessionFacts): boolean =>
-  isForced && !(isLocalOnly && cameByProvider(session))
+/** Whether the policy requires a second factor for sign-ins of this kind. */
+const isForcedFor = (
+  { isForced, isLocalOnly }: FactorRequirement,
+  session: SessionFacts,
+): boolean => isForced && !(isLocalOnly && isProviderSignIn(session))
 
-/** Whether they came by a provider that lets nobody of their organisation in any more. */
-const isShutOut = ({ isProviderClosed }: Need, session: SessionFacts): boolean =>
-  cameByProvider(session) && isProviderClosed === true
+/** Whether the user came from a provider that their organization no longer accepts. */
+const isProviderRejected = (
+  { isProviderClosed }: FactorRequirement,
+  session: SessionFacts,
+): boolean => isProviderSignIn(session) && isProviderClosed === true
 
-/** What proves something beside what somebody came in by: one mailbox read twice is one factor. */
-function beside(session: SessionFacts, factors: readonly Factor[]): readonly Factor[] {
-  if (cameBy(session) !== "link") return factors
+/** Factors that prove more than the sign-in itself: one mailbox is one factor. */
+function factorsBeside(session: SessionFacts, factors: readonly Factor[]): readonly Factor[] {
+  if (signInKindOf(session) !== "link") return factors
   const others = factors.filter((factor) => factor !== "otp_email")
   return others.some((factor) => factor !== "recovery_codes") ? others : []
 }
 
-/** Whether a provider vouched for them last, and no password. */
-const cameByProvider = (session: SessionFacts): boolean => cameBy(session) === "provider"
+/** Whether the last sign-in was with a provider and not a password. */
+const isProviderSignIn = (session: SessionFacts): boolean => signInKindOf(session) === "provider"
 
 /**
- * Where passwords alone let nobody in, they are only good to set up a passkey with, by who has none
- * yet; whatever else that person has to prove comes before.
+ * If the policy requires passkeys, users without one can use their password only to register a
+ * passkey, after all other requirements are met.
  */
-function passkeyMissing({ passkeyAlone }: Need, session: SessionFacts): Missing | undefined {
+function findMissingPasskey(
+  { passkeyAlone }: FactorRequirement,
+  session: SessionFacts,
+): MissingFactor | undefined {
   const { userVerified, checks } = session
-  if (!passkeyAlone || cameByProvider(session)) return undefined
+  if (!passkeyAlone || isProviderSignIn(session)) return undefined
   if (userVerified && checks.webAuthN !== undefined) return undefined
   const { isThere, canBeMade, orLink } = passkeyAlone
-  if (orLink && cameBy(session) === "link") return undefined
+  if (orLink && signInKindOf(session) === "link") return undefined
   if (isThere) return { kind: "factor", factors: ["passkey"] }
   return { kind: "set up", factors: canBeMade ? ["passkey"] : [], isForced: true }
 }
 
-/** Whether a session has what is needed, proved for this request or not too long ago; ms UTC. */
-export function isProved(
-  need: Need,
+/**
+ * Whether a session meets the requirements, verified for this request or recently enough; ms UTC.
+ */
+export function areFactorsProved(
+  need: FactorRequirement,
   { checks, userVerified }: Pick<Session, "checks" | "userVerified">,
   { since, now }: { readonly since: number; readonly now: number },
 ): boolean {
   const { user: _, password: __, intent: ___, magicLink: ____, webAuthN, ...others } = checks
   const { otpEmail, ...unmailed } = others
-  // Who came in by a mail proves nothing more with another one.
-  const codes = cameBy({ checks }) === "link" ? unmailed : others
-  const counts = (time: number | undefined, lifetime: number) =>
+  // After a sign-in by email, an emailed code proves nothing more.
+  const codes = signInKindOf({ checks }) === "link" ? unmailed : others
+  const isCheckValid = (time: number | undefined, lifetime: number) =>
     time !== undefined && (time > since || now - time <= lifetime * 1000)
-  // A key that has seen who holds it is two factors at once, whatever else there is.
-  if (userVerified && counts(webAuthN, need.multiLifetime)) return true
-  return [webAuthN, ...Object.values(codes)].some((time) => counts(time, need.secondLifetime))
+  // A key that verified the user proves two factors.
+  if (userVerified && isCheckValid(webAuthN, need.multiLifetime)) return true
+  return [webAuthN, ...Object.values(codes)].some((time) => isCheckValid(time, need.secondLifetime))
 }
 
-/**
- * What somebody came in by last: a provider that vouched for them, a link that was mailed to them,
- * or what they have themselves.
- */
-export function cameBy({ checks }: Pick<Session, "checks">): "provider" | "link" | "own" {
+/** How the user last signed in: with a provider, an emailed link, or their own credentials. */
+export function signInKindOf({ checks }: Pick<Session, "checks">): "provider" | "link" | "own" {
   const { intent = 0, magicLink = 0, password = 0 } = checks
   const last = Math.max(intent, magicLink, password)
   if (last === 0 || last === password) return "own"

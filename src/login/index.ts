@@ -1,26 +1,37 @@
+export { passwordText } from "./appearance/fault-text.ts"
+export { brandingOrgOf } from "./appearance/private-labeling.ts"
 export { accountOf } from "./context.ts"
-export { type Finish, finish, finishAgain, notFreshReason, type RefusedStep } from "./finish.ts"
-export { showForeignForm, showNoCookies, showOver } from "./finished.ts"
+export {
+  type FailedStep,
+  finishSignIn,
+  formatNotFreshReason,
+  repeatFinish,
+  type SignInOutcome,
+} from "./finish.ts"
+export { showFinishedReason, showForeignForm, showNoCookies } from "./finished.ts"
 export {
   nextStep,
   type Policies,
-  type Present,
+  type PresentSession,
   type SessionPolicy,
   type Step,
 } from "./flow.ts"
-export { passwordText } from "./look/fault-text.ts"
-export { lookOrgOf } from "./look/labelling.ts"
-export { notesFor } from "./note.ts"
-export { pagesWith, type ShowPage, showContinue, showFault, showTrouble } from "./page.ts"
+export { createShowPage, type ShowPage, showContinue, showError, showFault } from "./page.ts"
+export { pageStateFor } from "./page-state.ts"
 export { callbackPaths, continuePath, loginPaths, stepPath } from "./path.ts"
 export { isRegistrationOpen } from "./policy/registration.ts"
 export {
   applicationName,
-  askedName,
+  type PendingRequest,
   policiesFor,
+  requestedName,
   requirementsOf,
   stepFor,
-  type Waiting,
 } from "./request.ts"
 export { loginRoutes } from "./routes.ts"
-export { type BrowserContext, browserContextOf, isOwnForm, presentBy } from "./session.ts"
+export {
+  type BrowserContext,
+  findPresentSession,
+  isOwnForm,
+  loadBrowserContext,
+} from "./session.ts"

@@ -3,178 +3,190 @@ import type { Assets, PageProps, Problem } from "../../ui/login/index.ts"
 import { isFeatureOn } from "../domain/feature/index.ts"
 import { instance } from "../domain/instance/index.ts"
 import { org } from "../domain/org/index.ts"
-import { allowedOf } from "../domain/quota/index.ts"
-import { type LoginWords, loginWords } from "../domain/text/index.ts"
+import { negotiateLanguages } from "../domain/quota/index.ts"
+import { type CustomLoginTexts, customLoginTexts } from "../domain/text/index.ts"
 import type { Code, Fault } from "../kernel/fault.ts"
-import { lazily } from "../kernel/lazy.ts"
+import { loadOnce } from "../kernel/lazy.ts"
 import { lru } from "../kernel/lru.ts"
 import type { Cx } from "../store/index.ts"
-import { type Home, lookOf } from "./look/branding.ts"
+import { appearanceOf, type BrandingOrg } from "./appearance/branding.ts"
 import { loginPaths } from "./path.ts"
 
 type Ui = typeof import("../../ui/login/index.ts")
 
 export type PageOptions = {
   readonly status?: number
-  /** Preferred before the browser's own, best first. */
+  /** Preferred over the browser's languages, best first. */
   readonly languages?: readonly string[]
-  /** Whether its form posts to another site, which may redirect the browser to any address. */
+  /** Whether the form posts to another site, which may redirect to any URL. */
   readonly postsElsewhere?: boolean
-  /** False for a page that no other may show in a frame, whatever the instance says. */
+  /** False for a page that must not be framed, whatever the instance allows. */
   readonly isFramed?: boolean
-  /** Pages of others that this page loads in frames. */
+  /** Pages of other sites that this page loads in frames. */
   readonly frames?: readonly string[]
-  /** Where the browser goes by itself after a few seconds, without any script. */
+  /** Where the browser continues automatically after a few seconds, without a script. */
   readonly continueTo?: string
-  /** The organisation whose look it has; see `lookOrgOf`. */
+  /** The organization whose branding is shown; see `brandingOrgOf`. */
   readonly orgId?: string | undefined
-  /** Set-Cookie lines. */
+  /** Set-Cookie headers. */
   readonly cookies?: readonly (string | undefined)[]
-  /** RFC 6585 §4: when to come again, for who has come too often. */
+  /** RFC 6585 §4: when to retry, after too many requests. */
   readonly retryAfterSeconds?: number | undefined
 }
 
-/** Shows one page with the headers that every page has. */
+/** Renders one page with the headers that every page has. */
 export type ShowPage = (
   cx: Cx,
   render: (ui: Ui, shared: PageProps) => ReactElement,
   options?: PageOptions,
 ) => Promise<Response>
 
-/** React is loaded with the first page that somebody asks for: start-up does without it. */
-const loadUi = lazily((): Promise<Ui> => import("../../ui/login/index.ts"))
+/** React is loaded for the first page, so that startup does not wait for it. */
+const loadUi = loadOnce((): Promise<Ui> => import("../../ui/login/index.ts"))
 
-export function pagesWith(assets: Assets): ShowPage {
-  const translators = translatorsKept()
+export function createShowPage(assets: Assets): ShowPage {
+  const translators = createTranslatorCache()
   return async (cx, render, options = {}) => {
     const ui = await loadUi()
-    const wanted = [...(options.languages ?? []), ...cx.languages]
-    const home = pagesOf(cx, options.orgId)
-    const spoken = ui.translator(allowedOf(cx, wanted))
-    const said = loginWords(cx, home?.id, spoken.language)
-    const { language, t } = said ? translators(ui, spoken.language, said) : spoken
-    const look = lookOf(cx, home, language)
-    const embedders = options.isFramed === false ? [] : embeddersOf(cx)
-    const html = ui.renderPage(render(ui, { t, language, assets, look }))
+    const preferred = [...(options.languages ?? []), ...cx.languages]
+    const home = pageOrgOf(cx, options.orgId)
+    const spoken = ui.translator(negotiateLanguages(cx, preferred))
+    const customTexts = customLoginTexts(cx, home?.id, spoken.language)
+    const { language, t } = customTexts ? translators(ui, spoken.language, customTexts) : spoken
+    const appearance = appearanceOf(cx, home, language)
+    const embedders = options.isFramed === false ? [] : allowedEmbedders(cx)
+    const html = ui.renderPage(render(ui, { t, language, assets, appearance }))
     const headers = new Headers({
       "content-type": "text/html; charset=utf-8",
       "content-language": language,
       "cache-control": "no-store",
-      "content-security-policy": policy(options, embedders),
+      "content-security-policy": contentSecurityPolicy(options, embedders),
       "referrer-policy": "no-referrer",
       "x-robots-tag": "noindex",
     })
-    // It can't name anybody, and browsers that know frame-ancestors pass it over.
+    // X-Frame-Options can't list origins, and browsers that support frame-ancestors ignore it.
     if (embedders.length === 0) headers.set("x-frame-options", "DENY")
     for (const cookie of options.cookies ?? []) if (cookie) headers.append("set-cookie", cookie)
     const { retryAfterSeconds: seconds } = options
     if (seconds) headers.set("retry-after", String(seconds))
-    if (options.continueTo) headers.set("refresh", refreshTo(options.continueTo))
+    if (options.continueTo) headers.set("refresh", refreshHeader(options.continueTo))
     return new Response(html, { status: options.status ?? 200, headers })
   }
 }
 
-/** Translators that speak in somebody's own words, at most twice as many. */
+/**
+ * Maximum number of cached translators with custom texts; the cache holds at most twice as many.
+ */
 const translatorsMax = 64
 
-/** Keeps translators, which read each text once. */
-function translatorsKept() {
-  const kept = lru<Translator>(translatorsMax)
-  return (ui: Ui, language: string, { id, texts }: LoginWords): Translator => {
+/** Caches translators, which parse each text once. */
+function createTranslatorCache() {
+  const translatorCache = lru<Translator>(translatorsMax)
+  return (ui: Ui, language: string, { id, texts }: CustomLoginTexts): Translator => {
     const key = `${language}/${id}`
-    const known = kept.get(key) ?? ui.translatorSaying(language, texts)
-    kept.set(key, known)
-    return known
+    const cached = translatorCache.get(key) ?? ui.translatorWithTexts(language, texts)
+    translatorCache.set(key, cached)
+    return cached
   }
 }
 
-type Translator = ReturnType<Ui["translatorSaying"]>
+type Translator = ReturnType<Ui["translatorWithTexts"]>
 
 /**
- * Whose pages these are: those of the organisation that the request is for, else, where the
- * instance wants that, those of the default one; undefined: ours.
+ * The organization of a page: that of the request; otherwise the default one, if the instance
+ * enables that; undefined for the instance.
  */
-export function pagesOf(cx: Cx, orgId: string | undefined): Home | undefined {
+export function pageOrgOf(cx: Cx, orgId: string | undefined): BrandingOrg | undefined {
   const isDefault = orgId === undefined && isFeatureOn(cx, "login_default_org")
   const id = isDefault ? cx.store.state(cx, instance, cx.instance).defaultOrgId : orgId
   const home = id ? cx.store.state(cx, org, id) : undefined
   return id && home?.status === "active" ? { id, name: home.name } : undefined
 }
 
-/** Whose pages may show ours in a frame: nobody's, unless the instance says so. */
-function embeddersOf(cx: Cx): readonly string[] {
+/** The origins that can embed our pages in a frame; none by default. */
+function allowedEmbedders(cx: Cx): readonly string[] {
   const { security } = cx.store.state(cx, instance, cx.instance)
-  return security.enableIframeEmbedding ? security.allowedOrigins.flatMap(sourceOf) : []
+  return security.enableIframeEmbedding ? security.allowedOrigins.flatMap(cspSourcesOf) : []
 }
 
-/** What a page that continues by itself says, and where it leads. */
-export type Continuing = PageOptions & {
+/** A page that continues automatically. */
+export type ContinueOptions = PageOptions & {
   readonly href: string
   readonly application: string
   readonly why: "signed_in" | "refused" | "signed_out"
 }
 
 /**
- * Sends the browser on from what a form of ours has led to. A redirect would be a part of the form,
- * and blocked by its form-action (see `policy`); a page ends that.
+ * Sends the browser on after one of our forms. A redirect would still belong to the form and be
+ * blocked by form-action (see `contentSecurityPolicy`), so a page is returned instead.
  */
 export const showContinue = (
   show: ShowPage,
   cx: Cx,
-  { href: location, application, why, ...options }: Continuing,
+  { href: location, application, why: denialReason, ...options }: ContinueOptions,
 ): Promise<Response> =>
   show(
     cx,
     (ui, shared) =>
-      ui.ContinuePage({ ...shared, application, why, href: asciiOf(location), isAutomatic: true }),
+      ui.ContinuePage({
+        ...shared,
+        application,
+        reason: denialReason,
+        href: toAscii(location),
+        isAutomatic: true,
+      }),
     options,
   )
 
 const continueSeconds = 5
 
-const refreshTo = (address: string): string => `${continueSeconds};url=${asciiOf(address)}`
+const refreshHeader = (address: string): string => `${continueSeconds};url=${toAscii(address)}`
 
-/** RFC 3987 §3.1: a registered address may have characters that no header can carry. */
-const asciiOf = (address: string): string =>
+/** RFC 3987 §3.1: a registered URI may contain characters that are not allowed in headers. */
+const toAscii = (address: string): string =>
   address.toWellFormed().replace(/[^\x21-\x7e]+/g, encodeURIComponent)
 
-/** What went wrong, with the id that finds it in the log. */
-export type Trouble = PageOptions & {
+/** An error page, with the request ID for the log. */
+export type ErrorPageOptions = PageOptions & {
   readonly problem: Problem
-  /** For who made the application, in English. */
+  /** For the developers of the application, in English. */
   readonly detail?: string
-  /** What is so for this person; the catalogue has it. */
+  /** The reason for this user; a key of the catalog. */
   readonly reason?: Parameters<PageProps["t"]>[0]
-  /** The same in the words of whoever keeps them out, as they wrote it. */
+  /** The reason in the words of the script that denied the sign-in. */
   readonly said?: string
-  /** Where one signs in, if that is the way on. */
+  /** Where to sign in, if that solves the problem. */
   readonly startHref?: string
-  /** Where one's own account is, for whoever came from there. */
+  /** The user's account page, if they came from there. */
   readonly accountHref?: string
-  /** The sign-in that most problems lead to, where it is not the one without an application. */
+  /** The sign-in page that most problems link to, if it is not the one without an application. */
   readonly signInHref?: string | undefined
-  /** Which request it happened in, where that is not the one that shows it. */
+  /** The ID of the failed request, if it is not the one that shows the page. */
   readonly requestId?: string
 }
 
-export const showTrouble = (show: ShowPage, cx: Cx, trouble: Trouble): Promise<Response> => {
-  const { problem, detail, accountHref, signInHref = loginPaths.entry, status = 400 } = trouble
-  const isSignInNext = accountHref === undefined && signInNext.has(problem)
-  const { startHref = isSignInNext ? signInHref : undefined } = trouble
+export const showError = (
+  show: ShowPage,
+  cx: Cx,
+  errorOptions: ErrorPageOptions,
+): Promise<Response> => {
+  const { problem, detail, accountHref, signInHref = loginPaths.entry, status = 400 } = errorOptions
+  const isSignInNext = accountHref === undefined && solvedBySignIn.has(problem)
+  const { startHref = isSignInNext ? signInHref : undefined } = errorOptions
   return show(
     cx,
     (ui, shared) => {
-      const reason = trouble.said ?? (trouble.reason && shared.t(trouble.reason))
-      const { requestId = cx.requestId } = trouble
+      const reason = errorOptions.said ?? (errorOptions.reason && shared.t(errorOptions.reason))
+      const { requestId = cx.requestId } = errorOptions
       const hrefs = { startHref, accountHref }
       return ui.ErrorPage({ ...shared, problem, reason, detail, requestId, ...hrefs })
     },
-    { ...trouble, status },
+    { ...errorOptions, status },
   )
 }
 
-/** Problems of whoever signs in; what an application did wrong is not mended by a sign-in. */
-const signInNext: ReadonlySet<Problem> = new Set([
+/** Problems that a new sign-in can solve, unlike errors of the application. */
+const solvedBySignIn: ReadonlySet<Problem> = new Set([
   "expired",
   "other_browser",
   "not_found",
@@ -187,11 +199,11 @@ const signInNext: ReadonlySet<Problem> = new Set([
   "provider_taken",
 ])
 
-/** An expected failure, as a page; the person learns what to do, and the log has the rest. */
+/** The page for an expected failure. It says what to do; details are only logged. */
 export function showFault(show: ShowPage, cx: Cx, fault: Fault): Promise<Response> {
   const [problem, status] = faultPages[fault.code] ?? ["unexpected", 500]
   const { retryAfterSeconds } = fault
-  return showTrouble(show, cx, { problem, status, retryAfterSeconds })
+  return showError(show, cx, { problem, status, retryAfterSeconds })
 }
 
 const faultPages: Readonly<Partial<Record<Code, readonly [Problem, number]>>> = {
@@ -205,11 +217,12 @@ const faultPages: Readonly<Partial<Record<Code, readonly [Problem, number]>>> = 
 }
 
 /**
- * Nothing inline, no frames but those that the instance allows, and from elsewhere only what a page
- * names. Chromium applies form-action to every redirect that follows a form, so only pages that
- * post to another site leave it out. Our own forms lead to pages of ours, see `ContinuePage`.
+ * The Content-Security-Policy: nothing inline, only frames that the instance allows, and external
+ * resources only as the page declares. Chromium applies form-action to every redirect after a form,
+ * so only pages that post to another site omit it. Our own forms lead to our own pages; see
+ * `ContinuePage`.
  */
-const policy = (
+const contentSecurityPolicy = (
   { postsElsewhere = false, frames = [] }: PageOptions,
   embedders: readonly string[],
 ): string =>
@@ -221,25 +234,27 @@ const policy = (
     "font-src 'self'",
     "connect-src 'self'",
     ...(postsElsewhere ? [] : ["form-action 'self'"]),
-    ...(frames.length > 0 ? [`frame-src ${[...new Set(frames.flatMap(sourceOf))].join(" ")}`] : []),
+    ...(frames.length > 0
+      ? [`frame-src ${[...new Set(frames.flatMap(cspSourcesOf))].join(" ")}`]
+      : []),
     `frame-ancestors ${embedders.join(" ") || "'none'"}`,
     "base-uri 'none'",
   ].join("; ")
 
-function sourceOf(target: string): readonly string[] {
-  const known = sources.get(target) ?? readSource(target)
-  sources.set(target, known)
-  return known
+function cspSourcesOf(target: string): readonly string[] {
+  const cached = sourceCache.get(target) ?? parseSource(target)
+  sourceCache.set(target, cached)
+  return cached
 }
 
-/** Few applications are most of what people sign in to, and an address is slow to read. */
-const sources = lru<readonly string[]>(64)
+/** Most sign-ins are to a few applications, and parsing a URL is slow. */
+const sourceCache = lru<readonly string[]>(64)
 
-/** An origin, or the scheme alone where an application has its own. */
-function readSource(target: string): readonly string[] {
+/** An origin, or only the scheme for custom schemes. */
+function parseSource(target: string): readonly string[] {
   if (!URL.canParse(target)) return []
   const { protocol, origin } = new URL(target)
   const source = protocol === "https:" || protocol === "http:" ? origin : protocol
-  // A host may have a ";" or a ",", which would end the directive here.
+  // A host can contain ";" or ",", which would end the directive here.
   return /[;,']/.test(source) ? [] : [source]
 }

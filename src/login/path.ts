@@ -1,9 +1,9 @@
 import { linkingPath } from "../domain/federation/index.ts"
-import type { Requested } from "../domain/grant/index.ts"
+import type { AuthorizationRequest } from "../domain/grant/index.ts"
 import { signUpLinkPath } from "../domain/sign-up/index.ts"
 import type { Step } from "./flow.ts"
 
-/** Addresses of the login pages. */
+/** Paths of the login pages. */
 export const loginPaths = {
   entry: "/ui/login",
   loginName: "/ui/login/loginname",
@@ -18,7 +18,7 @@ export const loginPaths = {
   done: "/ui/login/done",
   magicLink: "/ui/login/link",
   magicLinkOpen: "/ui/login/link/open",
-  /** WebAuthn §5.11: the pages that may use the keys of this address. */
+  /** WebAuthn §5.11: origins that can use the passkeys of this domain. */
   origins: "/.well-known/webauthn",
   factor: "/ui/login/mfa/verify",
   factorSetup: "/ui/login/mfa/set",
@@ -47,33 +47,39 @@ export const loginPaths = {
   registerPassword: "/ui/login/register/password",
   signedIn: "/ui/login/signedin",
   signedOut: "/ui/login/signedout",
-  /** Where nobody was signed in who could be signed out. */
+  /** If no user was signed in. */
   nobodyHere: "/ui/login/signedout?nobody",
 } as const
 
-/** Where people find what they sign in with, and are linked to. */
+/** Where users manage their credentials and linked accounts. */
 export const accountSecurityPath = "/ui/account/security"
 
-/** An address with the request that it serves, where there is one. */
+/** A path with the ID of the pending request, if there is one. */
 export const withRequest = (path: string, requestId: string): string =>
   requestId === "" ? path : `${path}?authRequest=${encodeURIComponent(requestId)}`
 
-/** Where the endpoint of each protocol takes a request up again that the login has served. */
+/** Where each protocol's endpoint continues a request after the sign-in. */
 export const callbackPaths = {
   oauth: "/oauth/v2/authorize/callback",
   saml: "/saml/v2/SSO/callback",
 } as const
 
-/** Where a request goes on when the login has done its part. */
-export function continuePath({ id, asked }: { readonly id: string; readonly asked: Requested }) {
+/** Where a request continues after the sign-in. */
+export function continuePath({
+  id,
+  asked,
+}: {
+  readonly id: string
+  readonly asked: AuthorizationRequest
+}) {
   const path = asked.saml ? callbackPaths.saml : callbackPaths.oauth
   return `${path}?id=${encodeURIComponent(id)}`
 }
 
-/** A step that a page shows. */
+/** A step that has a page. */
 export type PageStep = Exclude<Step, { kind: "done" | "refuse" }>
 
-/** The page that shows a step. */
+/** The page of a step. */
 export function stepPath(step: PageStep, requestId: string): string {
   if (step.kind === "choose") return withRequest(loginPaths.accounts, requestId)
   if (step.kind === "login name") return withRequest(loginPaths.loginName, requestId)

@@ -1,9 +1,9 @@
 import {
-  type AskedFor,
-  addressProblem,
-  applicationAskedFor,
+  type ApplicationReference,
   findClient,
+  findReferencedApplication,
   isSelfRegistered,
+  responseProblem,
 } from "../domain/app/index.ts"
 import {
   appDenial,
@@ -13,54 +13,54 @@ import {
   requirementsOfApp,
 } from "../domain/app-access/index.ts"
 import {
-  allowedSession,
-  answerRequest,
+  type AuthorizationRequest,
   authRequest,
-  consentTo,
-  type HandedRequest,
+  type CustomLoginRequest,
+  completeAuthRequest,
+  findConsentingSession,
+  findConsentSession,
   isConsentRemembered,
   isForCode,
   isPushedOver,
-  type Requested,
   requestLifetimes,
 } from "../domain/grant/index.ts"
-import type { KnownBrowser } from "../domain/session/index.ts"
+import type { BrowserState } from "../domain/session/index.ts"
 import { findByLoginName } from "../domain/user-lookup/index.ts"
-import { readerOf, user } from "../domain/user-model/index.ts"
+import { createReader, user } from "../domain/user-model/index.ts"
 import type { Cx, Transaction } from "../store/index.ts"
 import {
-  type AuthorizationRequest,
-  type Bar,
-  mayNeedConsent,
+  type AccessBarrier,
+  canNeedConsent,
   nextStep,
   type Policies,
-  type Present,
+  type PresentSession,
+  type SignInRequest,
   type Step,
 } from "./flow.ts"
-import { needFor } from "./policy/need.ts"
-import { registrationHome } from "./policy/registration.ts"
+import { requirementFor } from "./policy/factor-requirement.ts"
+import { registrationOrgOf } from "./policy/registration.ts"
 
-/** What must be known of a browser to find its requests. */
+/** The parts of a browser that are needed to find its requests. */
 export type RequestBrowser = {
-  readonly browser: Pick<KnownBrowser, "id">
-  /** Who is signed in here, oldest sign-in first. */
-  readonly present: readonly Present[]
+  readonly browser: Pick<BrowserState, "id">
+  /** The sessions in this browser, oldest sign-in first. */
+  readonly present: readonly PresentSession[]
 }
 
-/** A request to sign somebody in that still waits in this browser. */
-export type Waiting = {
+/** A sign-in request that is pending in this browser. */
+export type PendingRequest = {
   readonly id: string
-  readonly asked: Requested
+  readonly asked: AuthorizationRequest
   readonly loginHint: string
-  readonly requirements: AuthorizationRequest
+  readonly requirements: SignInRequest
 }
 
-/** The open request with this id. Undefined for one that is over, or another browser's. */
-export function waitingRequest(
+/** The pending request with this ID. Undefined if it is over, or belongs to another browser. */
+export function findPendingRequest(
   cx: Cx,
   browserContext: RequestBrowser,
   id: string,
-): Waiting | undefined {
+): PendingRequest | undefined {
   const state = cx.store.state(cx, authRequest, id)
   if (state.status !== "open" || state.agentId !== browserContext.browser.id) return undefined
   if (cx.clock.now() >= state.created + requestLifetimes.request) return undefined
@@ -68,45 +68,49 @@ export function waitingRequest(
   return { id, asked, loginHint, requirements: requirementsOf(cx, asked, state) }
 }
 
-/** A request that was answered a moment ago; `sessionId` is whose it was. */
-export type JustAnswered = {
-  readonly asked: Requested
+/** A request that was just completed; `sessionId` is the session that completed it. */
+export type JustCompletedRequest = {
+  readonly asked: AuthorizationRequest
   readonly agentId: string
   readonly sessionId: string
 }
 
 /**
- * The request of this id where a session of this very browser has answered it, and the answer has
- * not been used yet: a browser in which a form was posted twice has lost it, and may have another.
+ * The request with this ID, if a session of this browser completed it and the response was not used
+ * yet: after a double click, the browser has lost the response and can receive another one.
  */
-export function justAnswered(
+export function findJustCompleted(
   cx: Cx,
   browserContext: RequestBrowser,
   id: string,
-): JustAnswered | undefined {
+): JustCompletedRequest | undefined {
   const state = cx.store.state(cx, authRequest, id)
   if (state.status !== "answered" || state.agentId !== browserContext.browser.id) return undefined
   const { asked, agentId, sessionId, codeAt } = state
-  const isHere = browserContext.present.some((each) => each.id === sessionId)
-  if (!isHere || cx.clock.now() >= codeAt + requestLifetimes.code) return undefined
+  const isInBrowser = browserContext.present.some((each) => each.id === sessionId)
+  if (!isInBrowser || cx.clock.now() >= codeAt + requestLifetimes.code) return undefined
   return { asked, agentId, sessionId }
 }
 
-type Rest = Pick<AuthorizationRequest, "created" | "sessionId" | "isDenied"> &
-  Pick<HandedRequest, "consent" | "allowedWhen"> & { readonly loginHint: string }
+type RequestState = Pick<SignInRequest, "created" | "sessionId" | "isDenied"> &
+  Pick<CustomLoginRequest, "consent" | "allowedWhen"> & { readonly loginHint: string }
 
-/** What the flow must know of a request. */
-export function requirementsOf(cx: Cx, asked: Requested, rest: Rest): AuthorizationRequest {
+/** The requirements of a request, for the flow. */
+export function requirementsOf(
+  cx: Cx,
+  asked: AuthorizationRequest,
+  rest: RequestState,
+): SignInRequest {
   const { loginHint, created, sessionId, isDenied = false, ...given } = rest
-  const consent = consentTo(readerOf(cx), { ...given, asked })
-  // A name that is nobody's suggests nobody here, like that of somebody who is elsewhere.
+  const consent = findConsentSession(createReader(cx), { ...given, asked })
+  // Unknown names suggest no user, like those of users of other organizations.
   const suggestedUser = loginHint === "" ? undefined : (findByLoginName(cx, loginHint) ?? "")
   const isUnvouched = isSelfRegistered(cx, asked.appId)
-  const known = { suggestedUser, isUnvouched, created, sessionId, consent, isDenied }
+  const requestFacts = { suggestedUser, isUnvouched, created, sessionId, consent, isDenied }
   const maxAge = least(asked.maxAge, requirementsOfApp(cx, asked.appId).maxAge)
   return {
     ...asked,
-    ...known,
+    ...requestFacts,
     needsPassword: asked.saml?.needsPassword,
     ...(maxAge !== undefined && { maxAge }),
   }
@@ -122,61 +126,65 @@ const least = (one: number | undefined, other: number | undefined): number | und
  */
 export function policiesFor(
   cx: Cx,
-  { asked, requirements }: Pick<Waiting, "asked" | "requirements">,
-  sessions: readonly Present[],
+  { asked, requirements }: Pick<PendingRequest, "asked" | "requirements">,
+  sessions: readonly PresentSession[],
   caller: "browser" | "login page" = "browser",
 ): Policies {
   const isAsked = asked.needsFactor === true || requirementsOfApp(cx, asked.appId).secondFactor
-  const mayBeRemembered = mayNeedConsent(requirements)
-  const policyOf = (session: Present) => {
+  const canBeRemembered = canNeedConsent(requirements)
+  const policyOf = (session: PresentSession) => {
     const { userId } = session
-    const need = needFor(cx, session)
+    const need = requirementFor(cx, session)
     const isForced = need.isForced || isAsked
     return {
-      bar: barAgainst(cx, asked, userId) ?? networkBar(cx, asked, caller),
+      bar: findAccessBarrier(cx, asked, userId) ?? networkBar(cx, asked, caller),
       need: { ...need, isForced, isLocalOnly: need.isLocalOnly && !isAsked },
-      isConsentRemembered: mayBeRemembered && isConsentRemembered(cx, asked, userId),
+      isConsentRemembered: canBeRemembered && isConsentRemembered(cx, asked, userId),
     }
   }
   return {
-    mayRegister: registrationHome(cx, asked.home) !== undefined,
+    mayRegister: registrationOrgOf(cx, asked.home) !== undefined,
     sessions: new Map(sessions.map((session) => [session.id, policyOf(session)])),
   }
 }
 
-/** What must happen next for a request, by the policies that apply now. */
+/** The next step of a request, under the current policies. */
 export const stepFor = (
   cx: Cx,
-  waiting: Pick<Waiting, "asked" | "requirements">,
-  sessions: readonly Present[],
+  waiting: Pick<PendingRequest, "asked" | "requirements">,
+  sessions: readonly PresentSession[],
   now = cx.clock.now(),
 ): Step => nextStep(waiting.requirements, sessions, policiesFor(cx, waiting, sessions), now)
 
 /**
- * Answers a request within the step that signs in, if nothing else is left to do; returns whether
- * it did. A response of SAML is signed off the event loop, which no step waits for: its endpoint
- * answers.
+ * Completes a request within the sign-in transaction if nothing else is required; returns whether
+ * it did. SAML responses are signed off the event loop, which no transaction waits for, so the SAML
+ * endpoint completes them.
  */
-export function answerWithin(
+export function completeWithin(
   cx: Cx,
   tx: Transaction,
-  { id, asked, requirements }: Waiting,
-  session: Present,
+  { id, asked, requirements }: PendingRequest,
+  session: PresentSession,
 ): boolean {
   if (asked.saml || !isForCode(asked) || asked.testedBy !== undefined) return false
-  if (addressProblem(cx, asked)) return false
+  if (responseProblem(cx, asked)) return false
   const linked = { ...requirements, sessionId: session.id }
   const step = stepFor(cx, { asked, requirements: linked }, [session], tx.now)
   if (step.kind !== "done") return false
-  // Answered meanwhile, in another window: the endpoint tells the person.
+  // Completed concurrently in another window: the endpoint shows that to the user.
   if (isPushedOver(tx, asked)) return false
-  if (!allowedSession(cx, tx, { id, asked, sessionId: session.id })) return false
-  answerRequest(tx, id, session.id)
+  if (!findConsentingSession(cx, tx, { id, asked, sessionId: session.id })) return false
+  completeAuthRequest(tx, id, session.id)
   return true
 }
 
-/** Why a person may not use the application that asks; undefined for who may. */
-function barAgainst(cx: Cx, asked: Requested, userId: string): Bar | undefined {
+/** Why a user can't use the application; undefined if they can. */
+function findAccessBarrier(
+  cx: Cx,
+  asked: AuthorizationRequest,
+  userId: string,
+): AccessBarrier | undefined {
   const { home } = asked
   if (home !== undefined && home !== cx.store.receipt(cx, user, userId)?.owner) {
     return "organisation"
@@ -188,25 +196,25 @@ function barAgainst(cx: Cx, asked: Requested, userId: string): Bar | undefined {
 /** Only a request of the browser shows where that is; a device's is never seen at another page. */
 function networkBar(
   cx: Cx,
-  { appId, device }: Requested,
+  { appId, device }: AuthorizationRequest,
   caller: "browser" | "login page",
-): Bar | undefined {
+): AccessBarrier | undefined {
   const isKnown =
     caller === "browser" ? isInNetworks(cx, appId) : !device || !hasNetworks(cx, appId)
   return isKnown ? undefined : "network"
 }
 
-const bars: Readonly<Record<Denial, Bar>> = {
+const bars: Readonly<Record<Denial, AccessBarrier>> = {
   "no project": "project",
   "no roles": "roles",
   "not assigned": "assigned",
   "no role": "role",
 }
 
-/** Name of an application as people know it; empty where it is gone. */
+/** The display name of an application; empty if it was removed. */
 export const applicationName = (cx: Cx, clientId: string): string =>
   findClient(cx, clientId)?.state.name ?? ""
 
-/** The same of what a request is for, be it a client or not. */
-export const askedName = (cx: Cx, asked: AskedFor): string =>
-  applicationAskedFor(cx, asked)?.name ?? ""
+/** The name of the application of a request, an OAuth client or not. */
+export const requestedName = (cx: Cx, asked: ApplicationReference): string =>
+  findReferencedApplication(cx, asked)?.name ?? ""

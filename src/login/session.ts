@@ -1,69 +1,71 @@
-import { type AuthMethod, noteScripted } from "../domain/action/index.ts"
-import { authRequest, linkSession, refundPushed } from "../domain/grant/index.ts"
+import { type AuthMethod, storeScriptMetadata } from "../domain/action/index.ts"
+import { authRequest, linkSession, refundPushedRequest } from "../domain/grant/index.ts"
 import { requireInstance } from "../domain/instance/index.ts"
 import { isOrgActive } from "../domain/org/index.ts"
 import {
-  csrfMatches,
-  deviceCookie,
+  type BrowserState,
+  deviceCookieOf,
   enterBrowser,
-  type KnownBrowser,
-  type Proof,
+  findSession,
+  isValidCsrfToken,
   readBrowser,
   type Session,
+  type SignInProof,
   session,
-  sessionNow,
 } from "../domain/session/index.ts"
 import { user } from "../domain/user-model/index.ts"
 import { isSameOrigin } from "../kernel/net/host.ts"
 import type { Cx, Transaction } from "../store/index.ts"
-import { queueNoticeOfNewDevice } from "./entered/new-device.ts"
-import { askedOnEntry } from "./entered/script.ts"
-import type { Present } from "./flow.ts"
-import { answerWithin, type Waiting, waitingRequest } from "./request.ts"
+import type { PresentSession } from "./flow.ts"
+import { completeWithin, findPendingRequest, type PendingRequest } from "./request.ts"
+import { queueNoticeOfNewDevice } from "./sign-in/new-device.ts"
+import { runSignInScripts } from "./sign-in/script.ts"
 
-// What the browser's sign-in sessions contain, and the commands on them.
+// The sign-in sessions of a browser, and the commands on them.
 
-/** One request of one browser to the pages. */
+/** The browser of a request to the login pages. */
 export type BrowserContext = {
   readonly issuer: string
   readonly secure: boolean
-  readonly browser: KnownBrowser
-  /** The cookies that it came with. */
+  readonly browser: BrowserState
+  /** The Cookie header of the request. */
   readonly header: string | null
-  /** Who is signed in here, oldest sign-in first. */
-  readonly present: readonly Present[]
+  /** The sessions in this browser, oldest sign-in first. */
+  readonly present: readonly PresentSession[]
 }
 
-/** Reads who comes. */
-export async function browserContextOf(cx: Cx, request: Request): Promise<BrowserContext> {
+/** Reads the browser and its sessions from the request. */
+export async function loadBrowserContext(cx: Cx, request: Request): Promise<BrowserContext> {
   const issuer = requireInstance(cx).publicUrl
   const secure = issuer.startsWith("https:")
   const header = request.headers.get("cookie")
   const browser = await readBrowser(cx, secure, header)
-  return { issuer, secure, browser, header, present: presentIn(cx, browser) }
+  return { issuer, secure, browser, header, present: sessionsInBrowser(cx, browser) }
 }
 
-/** The people who are signed in to a browser now. */
-export const presentIn = (cx: Cx, { sessions }: Pick<KnownBrowser, "sessions">): Present[] =>
-  sessions.flatMap((id) => presentBy(cx, id) ?? [])
+/** The current sessions in a browser. */
+export const sessionsInBrowser = (
+  cx: Cx,
+  { sessions }: Pick<BrowserState, "sessions">,
+): PresentSession[] => sessions.flatMap((id) => findPresentSession(cx, id) ?? [])
 
-/** Who is signed in by a session now; undefined where nobody is. */
-export function presentBy(cx: Cx, id: string): Present | undefined {
-  const usable = sessionNow(cx, id)
-  return usable && isHomeActive(cx, usable.userId) ? presentOf(id, usable) : undefined
+/** A current session by ID; undefined if it is not usable. */
+export function findPresentSession(cx: Cx, id: string): PresentSession | undefined {
+  const usable = findSession(cx, id)
+  return usable && isUserOrgActive(cx, usable.userId) ? presentSessionOf(id, usable) : undefined
 }
 
-/** A session as the flow looks at it. */
-export const presentOf = (
+/** A session as the flow needs it. */
+export const presentSessionOf = (
   id: string,
   { userId, authTime, checks, userVerified, vouched }: Session,
-): Present => ({ id, userId, authTime, checks, userVerified, ...(vouched && { vouched }) })
+): PresentSession => ({ id, userId, authTime, checks, userVerified, ...(vouched && { vouched }) })
 
-/** Whether nobody has stopped the organisation that a person belongs to. */
-export const isHomeActive = (cx: Cx, userId: string): boolean =>
+/** Whether the organization of a user is active. */
+export const isUserOrgActive = (cx: Cx, userId: string): boolean =>
   isOrgActive(cx, cx.store.receipt(cx, user, userId)?.owner ?? "")
 
-/** Whether a form was posted from a page that we gave to this very browser. */
+/** Whether a form was posted from a page that this browser received. */
 export function isOwnForm(
   cx: Cx,
   browserContext: BrowserContext,
@@ -72,57 +74,57 @@ export function isOwnForm(
   const origin = posted.request.headers.get("origin")
   const isForeign = origin !== null && !isSameOrigin(origin, browserContext.issuer)
   if (isForeign && origin !== "null") return false
-  return csrfMatches(cx, browserContext.browser, posted.csrf)
+  return isValidCsrfToken(cx, browserContext.browser, posted.csrf)
 }
 
-/** What a sign-in needs to know of the page that it happens on. */
+/** The context of a sign-in. */
 export type SignInContext = {
   readonly cx: Cx
   readonly request: Request
   readonly browserContext: BrowserContext
-  /** Absent where somebody signs in without an application to go to. */
-  readonly waiting: Waiting | undefined
+  /** Absent if the user signs in without an application. */
+  readonly waiting: PendingRequest | undefined
 }
 
-/** Who signs in, and what comes before that in the same step; see `enterBrowser`. */
+/** The user, and what precedes the sign-in in the same transaction; see `enterBrowser`. */
 export type SignInOptions<Refusal extends object> = {
   readonly userId: string
   readonly first: (tx: Transaction) => Refusal | undefined
-  /** What that has shown to be proved; without a word a password. */
-  readonly proof?: () => Proof | undefined
-  /** Where they are stopped on their way to be told something; they go on from there. */
+  /** The proof, as determined by `first`; a password by default. */
+  readonly proof?: () => SignInProof | undefined
+  /** The path of a page to show in between, such as a warning; the user continues from there. */
   readonly stopAt?: () => string | undefined
   /**
-   * How they prove who they are, for scripts, which may keep them out; undefined where scripts of
-   * other moments are asked: of who comes from a provider, or has just been made.
+   * How the user authenticates, for scripts that can deny the sign-in; undefined if other scripts
+   * run: after a provider sign-in, or for a new user.
    */
   readonly method: AuthMethod | undefined
 }
 
-/** What a sign-in has come to. */
+/** The result of a sign-in. */
 export type SignInResult<Refusal> =
   | { readonly kind: "refused"; readonly refusal: Refusal }
-  /** `answered`: the request is, in the same step; `next`: something may still be left to do. */
+  /** `answered`: the same transaction completed the request; `next`: further steps may follow. */
   | {
       readonly kind: "answered" | "next"
-      /** Set-Cookie lines: the browser has another secret, and is known to this person. */
+      /** Set-Cookie headers: the browser has a new secret, and remembers this user. */
       readonly cookies: readonly string[]
-      /** Where they are stopped on their way. */
+      /** The path of a page to show in between. */
       readonly stop?: string | undefined
     }
 
 /**
- * Signs a person in to the browser of the context, which gets another secret by it. Where nothing
- * else is to be done, the request is answered in the same step.
+ * Signs in a user in the browser of the context, which receives a new secret. If nothing else is
+ * required, the same transaction completes the request.
  */
 export async function signIn<Refusal extends object>(
   context: SignInContext,
   { userId, first, proof, stopAt, method }: SignInOptions<Refusal>,
 ): Promise<SignInResult<Refusal>> {
   const { cx, browserContext, waiting } = context
-  const noted = await askedOnEntry(context, { userId, first, method, proof })
+  const noted = await runSignInScripts(context, { userId, first, method, proof })
   let isAnswered = false
-  // A double click has posted the form twice, and the other one was faster.
+  // A double click posted the form twice, and the other request was faster.
   let wasAnswered = false
   const entered = await enterBrowser<Refusal>(cx, browserContext.browser, {
     userId,
@@ -130,26 +132,26 @@ export async function signIn<Refusal extends object>(
     first,
     proof,
     also: (tx, id) => {
-      noteScripted(cx, tx, { userId, orgId: tx.owner(user, userId), noted })
+      storeScriptMetadata(cx, tx, { userId, orgId: tx.owner(user, userId), noted })
       queueNoticeOfNewDevice(tx, context, { userId, proof: proof?.() })
       if (!waiting) return
-      // As things stand now: a password takes its time, and other tabs go on meanwhile.
-      const isHome = isHomeActive(cx, userId)
-      const now = isHome ? waitingRequest(cx, browserContext, waiting.id) : undefined
-      const present = presentOf(id, tx.state(session, id))
-      const goesOn = now !== undefined && stopAt?.() === undefined
-      isAnswered = goesOn && answerWithin(cx, tx, now, present)
+      // Read again: checking a password takes time, and other tabs continue meanwhile.
+      const isHome = isUserOrgActive(cx, userId)
+      const now = isHome ? findPendingRequest(cx, browserContext, waiting.id) : undefined
+      const present = presentSessionOf(id, tx.state(session, id))
+      const isLastStep = now !== undefined && stopAt?.() === undefined
+      isAnswered = isLastStep && completeWithin(cx, tx, now, present)
       wasAnswered = isHome && !isAnswered && isAnsweredBy(tx, waiting.id, id)
       if (!isAnswered && !wasAnswered) linkSession(tx, waiting.id, id)
     },
   })
   if (typeof entered !== "string") return { kind: "refused", refusal: entered }
-  // What was kept while its person signed in has come to a good end.
+  // A completed request no longer counts toward the rate limit.
   if (isAnswered && waiting) {
     cx.allowance?.refund("request")
-    refundPushed(cx, waiting.asked)
+    refundPushedRequest(cx, waiting.asked)
   }
-  const cookies = [entered, deviceCookie(cx, browserContext, userId)]
+  const cookies = [entered, deviceCookieOf(cx, browserContext, userId)]
   if (isAnswered || wasAnswered) return { kind: "answered", cookies }
   return { kind: "next", cookies, stop: stopAt?.() }
 }
@@ -159,7 +161,7 @@ function isAnsweredBy(tx: Transaction, id: string, sessionId: string): boolean {
   return state.status === "answered" && state.sessionId === sessionId
 }
 
-/** Has a request go on with an account that is signed in here. */
-export async function chooseSession(cx: Cx, requestId: string, sessionId: string): Promise<void> {
+/** Continues a request with an account that is signed in here. */
+export async function selectSession(cx: Cx, requestId: string, sessionId: string): Promise<void> {
   await cx.store.transact(cx, (tx) => linkSession(tx, requestId, sessionId))
 }

@@ -1,8 +1,8 @@
 import { isIP } from "node:net"
-import { isLoopback, within } from "../kernel/net/address.ts"
+import { inRanges, isLoopback } from "../kernel/net/address.ts"
 
-/** RFC 6890 and its registry: what is no single host's place on the internet. */
-const isSpecial = within(
+/** RFC 6890 and its registry: addresses that are not unicast addresses of hosts on the internet. */
+const isSpecial = inRanges(
   "0.0.0.0/8",
   "10.0.0.0/8",
   "100.64.0.0/10",
@@ -28,34 +28,34 @@ const isSpecial = within(
   "3fff::/20",
 )
 
-/** RFC 1918 and RFC 4193: addresses of a private network, without those of cloud metadata. */
+/** RFC 1918 and RFC 4193: private network addresses except cloud metadata. */
 export function isPrivateNetwork(address: string): boolean {
   if (isIP(address) === 4) return isPrivateV4(address)
   return isUniqueLocal(address) && !isMetadata(address)
 }
 
 /**
- * Addresses in a network of one's own: those of private networks, of overlay networks (RFC 6598)
- * and of this machine. Link-local addresses and those of cloud metadata are none.
+ * Internal addresses: private networks, overlay networks (RFC 6598) and this machine. Excludes
+ * link-local addresses and cloud metadata.
  */
 export const isInternalAddress = (address: string): boolean =>
   isPrivateNetwork(address) ||
   isLoopback(address) ||
-  // Only as IPv4: IPv6 that maps one is another spelling of what may be an address of our own.
+  // Only as IPv4: an IPv4-mapped IPv6 address could be one of our own.
   (isIP(address) === 4 && isShared(address) && !isSharedMetadata(address))
 
-const isShared = within("100.64.0.0/10")
-const isSharedMetadata = within("100.100.100.200/32")
+const isShared = inRanges("100.64.0.0/10")
+const isSharedMetadata = inRanges("100.100.100.200/32")
 
-const isPrivateV4 = within("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")
-const isUniqueLocal = within("fc00::/7")
-const isMetadata = within("fd00:ec2::/32")
+const isPrivateV4 = inRanges("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")
+const isUniqueLocal = inRanges("fc00::/7")
+const isMetadata = inRanges("fd00:ec2::/32")
 
-const isGlobalUnicast = within("2000::/3")
+const isGlobalUnicast = inRanges("2000::/3")
 
 /**
- * Whether an address is some host's on the internet. IPv6 has one block for that; mapped and
- * translated IPv4, local and link-local addresses lie outside of it.
+ * Whether an address is a public internet address. IPv6 has one block for these; mapped,
+ * translated, local and link-local addresses are outside of it.
  */
 export function isPublicAddress(address: string): boolean {
   const version = isIP(address)

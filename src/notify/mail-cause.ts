@@ -1,8 +1,8 @@
 import type { MailServer, MailStep } from "../kernel/port/mail.ts"
 import type { MailCause } from "../kernel/port/mail-cause.ts"
 
-/** What Node and OpenSSL call what is wrong with a connection. */
-const byNetwork: Readonly<Record<string, MailCause>> = {
+/** The causes of connection errors by the codes of Node and OpenSSL. */
+const causesByErrorCode: Readonly<Record<string, MailCause>> = {
   ENOTFOUND: "unknown_name",
   EAI_AGAIN: "unknown_name",
   ECONNREFUSED: "connection_refused",
@@ -18,30 +18,33 @@ const byNetwork: Readonly<Record<string, MailCause>> = {
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: "certificate_untrusted",
 }
 
-/** What the library says of a reply, by the command that it answers. */
-const byCommand: Readonly<Record<string, MailCause>> = {
+/** The causes of rejected commands, by the command in the library's error. */
+const causesByCommand: Readonly<Record<string, MailCause>> = {
   "MAIL FROM": "sender_refused",
   "RCPT TO": "recipient_refused",
   DATA: "message_refused",
 }
 
-/** RFC 5321 §3.8: 421 ends the session. RFC 3207 §4, RFC 4954 §6: 530 requires TLS or a login. */
-export const aboutServer: ReadonlySet<number> = new Set([421, 530])
+/**
+ * RFC 5321 §3.8: 421 ends the session. RFC 3207 §4, RFC 4954 §6: 530 requires TLS or
+ * authentication.
+ */
+export const serverErrorCodes: ReadonlySet<number> = new Set([421, 530])
 
-type Failed = {
+type FailedDelivery = {
   readonly auth: MailServer["auth"]["kind"]
   readonly steps: readonly MailStep[]
 }
 
-/** What a mail failed of; undefined where the error does not say so exactly. */
-export function mailCauseOf(error: Error, { auth, steps }: Failed): MailCause | undefined {
+/** The cause of a failed email; undefined if the error is not specific. */
+export function mailCauseOf(error: Error, { auth, steps }: FailedDelivery): MailCause | undefined {
   const text = (name: string) => String(Reflect.get(error, name) ?? "")
   const code = text("code")
-  const network = byNetwork[text("originalCode")] ?? byNetwork[code]
+  const network = causesByErrorCode[text("originalCode")] ?? causesByErrorCode[code]
   if (network) return network
   if (steps.length === 0) return code === forbiddenAddress ? "forbidden_address" : undefined
   const response = Number(text("responseCode") || 0)
-  if (aboutServer.has(response)) return undefined
+  if (serverErrorCodes.has(response)) return undefined
   switch (code) {
     case "EPROTOCOL":
       return text("command") === "CONN" ? "no_mail_server" : undefined
@@ -52,11 +55,11 @@ export function mailCauseOf(error: Error, { auth, steps }: Failed): MailCause | 
       return auth === "xoauth2" ? "access_token_refused" : "password_refused"
     case "EENVELOPE":
     case "EMESSAGE":
-      return byCommand[text("command")]
+      return causesByCommand[text("command")]
     default:
       return undefined
   }
 }
 
-/** The code of an error about an address that must not be reached. */
+/** The error code for an address that must not be reached. */
 export const forbiddenAddress = "ERR_ADDRESS_FORBIDDEN"

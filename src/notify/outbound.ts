@@ -1,61 +1,64 @@
 import { isIP } from "node:net"
 import { networkInterfaces } from "node:os"
 import type { Clock } from "../kernel/clock.ts"
-import { isLoopback, matcherOf } from "../kernel/net/address.ts"
+import { createMatcher, isLoopback } from "../kernel/net/address.ts"
 import type { Outbound, OutboundRequest, Reach } from "../kernel/port/outbound.ts"
-import type { OutboundAllowed } from "../kernel/setting/allow-list.ts"
+import type { AllowedOutbound } from "../kernel/setting/allow-list.ts"
 import type { Network } from "../runtime/network.ts"
-import { traced } from "../runtime/trace.ts"
+import { trace } from "../runtime/trace.ts"
 import { isInternalAddress, isPublicAddress } from "./address-kind.ts"
 import { forbiddenAddress } from "./mail-cause.ts"
 
 export type OutboundParts = Pick<Network, "resolve" | "send"> & {
   readonly clock: Clock
-  readonly allow: readonly OutboundAllowed[]
+  readonly allow: readonly AllowedOutbound[]
 }
 
 type WebParts = OutboundParts & {
-  /** What this process listens on: a permission for a private network does not lead there. */
+  /** The ports of this process; a permission for a private network excludes them. */
   readonly ownPorts?: readonly number[]
 }
 
 /**
- * The one way out to addresses that people enter: whoever may enter one must not reach what only
- * this machine can reach. A name is resolved once, its address is judged, and the connection goes
- * to that very address. Redirects are answers, never followed.
+ * The only client for user-configured URLs: users must not be able to reach internal hosts. A name
+ * is resolved once, its address is checked, and the connection uses exactly that address. Redirects
+ * are never followed.
  */
-export function outboundOf(parts: WebParts): Outbound {
-  const mayReach = reachable(parts.allow)
+export function createOutbound(parts: WebParts): Outbound {
+  const isReachable = createAddressCheck(parts.allow)
   const sent: Outbound = async (request) => {
-    const { signal, stop } = deadline(parts.clock, request)
+    const { signal, stop } = createDeadline(parts.clock, request)
     try {
-      return await Promise.race([send(parts, request, { mayReach, signal }), aborted(signal)])
+      return await Promise.race([
+        send(parts, request, { mayReach: isReachable, signal }),
+        aborted(signal),
+      ])
     } finally {
       stop()
     }
   }
-  return (request) => traced("http", () => sent(request))
+  return (request) => trace("http", () => sent(request))
 }
 
-/** Tells where an address leads, without a request to it. */
-export function reachOf({ resolve, clock, allow, ownPorts = [] }: Omit<WebParts, "send">) {
-  const mayReach = reachable(allow)
+/** Returns a function that classifies the destination of a URL without a request. */
+export function createReachCheck({ resolve, clock, allow, ownPorts = [] }: Omit<WebParts, "send">) {
+  const isReachable = createAddressCheck(allow)
   return async (text: string): Promise<Reach> => {
     const url = webUrl(text)
     const host = hostOf(url)
-    const { signal, stop } = deadline(clock, {})
+    const { signal, stop } = createDeadline(clock, {})
     const found = isIP(host) === 0 ? Promise.race([resolve(host), aborted(signal)]) : [host]
-    // A name that nobody knows, and one that nobody answers for.
+    // The name does not exist, or no name server responds.
     const addresses = await Promise.resolve(found).catch(() => [])
     stop()
     if (addresses.length === 0) return "unknown_host"
-    if (addresses.some((address) => mayReach(host, address))) return "open"
+    if (addresses.some((address) => isReachable(host, address))) return "open"
     const isInside = addresses.some((address) => mayBeAllowed(address, url, ownPorts))
     return isInside ? "private_network" : "forbidden"
   }
 }
 
-/** Whether an administrator may allow an address, at the port of a URL. */
+/** Whether an administrator can allow an address, at the port of a URL. */
 const mayBeAllowed = (address: string, url: URL, ownPorts: readonly number[]): boolean =>
   isInternalAddress(address) && !(ownPorts.includes(portOf(url)) && isOwnAddress(address))
 
@@ -68,46 +71,47 @@ const isOwnAddress = (address: string): boolean =>
   isLoopback(address) ||
   Object.values(networkInterfaces()).some((all) => all?.some((own) => own.address === address))
 
-export type MayReach = (host: string, address: string) => boolean
+export type ReachCheck = (host: string, address: string) => boolean
 
-/** Whether what somebody entered may lead to an address. */
-export function reachable(allow: readonly OutboundAllowed[]): MayReach {
-  const isAllowed = matcherOf(allow.flatMap((each) => ("host" in each ? [] : [each])))
+/** Returns whether a user-configured host can be reached at an address. */
+export function createAddressCheck(allow: readonly AllowedOutbound[]): ReachCheck {
+  const isAllowed = createMatcher(allow.flatMap((each) => ("host" in each ? [] : [each])))
   const hosts = new Set(allow.flatMap((each) => ("host" in each ? [each.host] : [])))
   return (host, address) =>
     isPublicAddress(address) || isAllowed(address) || (isIP(address) !== 0 && hosts.has(host))
 }
 
-/** The address of a host that may be reached; the connection goes to that very one. */
-export async function addressOf(
+/** The allowed address of a host; the connection uses exactly this address. */
+export async function resolveAddress(
   resolve: OutboundParts["resolve"],
   host: string,
-  mayReach: MayReach,
+  isReachable: ReachCheck,
   setting = "outbound_allow",
 ): Promise<string> {
   const addresses = isIP(host) === 0 ? await resolve(host) : [host]
-  const address = addresses.find((each) => mayReach(host, each))
+  const address = addresses.find((each) => isReachable(host, each))
   if (address !== undefined) return address
   throw addresses.length === 0
     ? Object.assign(new Error(`${host} has no address`), { code: "ENOTFOUND" })
     : Object.assign(
-        new Error(`${host} is not a host on the internet; allow it by ${setting} if it is meant`),
+        new Error(`${host} is not a host on the internet; allow it with the setting ${setting}`),
         { code: forbiddenAddress },
       )
 }
 
-type Bounds = { readonly mayReach: MayReach; readonly signal: AbortSignal }
+type SendBounds = { readonly mayReach: ReachCheck; readonly signal: AbortSignal }
 
 async function send(
   { resolve, send, ownPorts = [] }: WebParts,
   request: OutboundRequest,
-  { mayReach, signal }: Bounds,
+  { mayReach: isReachable, signal }: SendBounds,
 ) {
   const url = webUrl(request.url)
   const host = hostOf(url)
-  const isAllowed: MayReach = (name, address) =>
-    mayReach(name, address) || (request.isPrivate === true && mayBeAllowed(address, url, ownPorts))
-  const address = await addressOf(resolve, host, isAllowed)
+  const isAllowed: ReachCheck = (name, address) =>
+    isReachable(name, address) ||
+    (request.isPrivate === true && mayBeAllowed(address, url, ownPorts))
+  const address = await resolveAddress(resolve, host, isAllowed)
   const authority = url.host
   url.hostname = isIP(address) === 6 ? `[${address}]` : address
   const response = await send(url, {
@@ -115,7 +119,8 @@ async function send(
     headers: { ...request.headers, host: authority, "accept-encoding": "identity" },
     body: request.body ?? null,
     redirect: "manual",
-    // A connection belongs to one name: the next to the same address may be to another.
+    // Connections are not reused, because the next request to the same address can be for another
+    // name.
     keepalive: false,
     decompress: false,
     signal,
@@ -124,55 +129,58 @@ async function send(
   const cacheControl = response.headers.get("cache-control")
   return {
     status: response.status,
-    body: await bodyOf(response, request.sizeMax ?? sizeMax),
+    body: await readBody(response, request.sizeMax ?? sizeMax),
     ...(cacheControl !== null && { cacheControl }),
-    ...(request.told && { headers: toldIn(response, request.told) }),
+    ...(request.told && { headers: pickHeaders(response, request.told) }),
   }
 }
 
-const toldIn = (response: Response, told: readonly string[]): Readonly<Record<string, string>> =>
+const pickHeaders = (
+  response: Response,
+  headerNames: readonly string[],
+): Readonly<Record<string, string>> =>
   Object.fromEntries(
-    told.flatMap((name) => {
+    headerNames.flatMap((name) => {
       const value = response.headers.get(name)
       return value === null ? [] : [[name, value]]
     }),
   )
 
-/** Names that mean this machine, in whatever spelling, are judged by their address. */
+/** Names of this machine, in any spelling, are checked by their address. */
 function webUrl(text: string): URL {
   const url = URL.parse(text)
   const isWeb = url?.protocol === "https:" || url?.protocol === "http:"
-  if (!isWeb) throw new Error("the address does not begin with https:// or http://")
+  if (!isWeb) throw new Error("the URL must start with https:// or http://")
   if (url.username !== "" || url.password !== "") {
-    throw new Error("the address has a user name or a password in it")
+    throw new Error("the URL must not contain a user name or password")
   }
   return url
 }
 
 const sizeMax = 65_536
 
-async function bodyOf(response: Response, most: number): Promise<string> {
+async function readBody(response: Response, bytesMax: number): Promise<string> {
   const chunks: Uint8Array[] = []
   let size = 0
   for await (const chunk of response.body ?? []) {
     size += chunk.byteLength
-    if (size > most) throw new Error(`the answer is larger than ${most} bytes`)
+    if (size > bytesMax) throw new Error(`the response is larger than ${bytesMax} bytes`)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString()
 }
 
-const timeoutStandard = 5_000
-const timeoutMax = 270_000
+const defaultTimeoutMs = 5_000
+const timeoutMsMax = 270_000
 
-function deadline(
+function createDeadline(
   clock: Clock,
-  { timeoutMs = timeoutStandard }: Pick<OutboundRequest, "timeoutMs">,
+  { timeoutMs = defaultTimeoutMs }: Pick<OutboundRequest, "timeoutMs">,
 ) {
-  const ms = Math.min(timeoutMs, timeoutMax)
+  const ms = Math.min(timeoutMs, timeoutMsMax)
   const controller = new AbortController()
   const timer = clock.after(ms, () =>
-    controller.abort(new Error(`there was no answer within ${ms / 1000} seconds`)),
+    controller.abort(new Error(`no response within ${ms / 1000} seconds`)),
   )
   return { signal: controller.signal, stop: timer.stop }
 }

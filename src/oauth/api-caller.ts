@@ -1,18 +1,19 @@
 import type { Caller } from "../kernel/context.ts"
 import { Fault } from "../kernel/fault.ts"
 import type { Cx } from "../store/index.ts"
-import type { Use } from "./client/proof.ts"
+import type { ProofRequest } from "./client/proof.ts"
 import { OAuthError } from "./error.ts"
 import { issuerOf } from "./issuer.ts"
-import { checkPresented, type Presented, presentedIn } from "./token/presented.ts"
+import { type PresentedToken, parseAuthorization, verifyPresented } from "./token/presented.ts"
 import { freshTimeOfToken, orgOf, sessionIdOfToken } from "./token/token-parent.ts"
 
 /**
- * Who calls the management interface with an access token. It must be meant for that: our own
- * project stands in its audience when the scope for that was asked for. `use` is without a token.
+ * Authenticates a call of the management API with an access token. The token's audience must
+ * contain the project of the console, which the scope for it adds. `use` is the request without the
+ * token.
  */
-export async function apiCaller(cx: Cx, use: Use): Promise<Caller> {
-  const presented = presentedIn(use.headers.get("authorization"))
+export async function authenticateApiCaller(cx: Cx, use: ProofRequest): Promise<Caller> {
+  const presented = parseAuthorization(use.headers.get("authorization"))
   if (!presented) {
     throw new Fault(
       "unauthenticated",
@@ -20,28 +21,28 @@ export async function apiCaller(cx: Cx, use: Use): Promise<Caller> {
       "send the access token as Authorization: Bearer <token>",
     )
   }
-  const claims = await claimsOrFault(cx, presented, use)
+  const claims = await requireClaims(cx, presented, use)
   if (typeof claims === "string") {
     throw new Fault(
       "unauthenticated",
       "token.invalid",
-      "the access token is not valid (any more); get a new one",
+      "the access token is invalid or has expired; request a new one",
     )
   }
   if (!claims.audience.includes(issuerOf(cx).projectId)) {
     throw new Fault(
       "unauthenticated",
       "token.audience",
-      "the access token is not meant for this interface; ask for the scope " +
-        "urn:core:iam:org:project:id:core:aud with it",
+      "the access token is not valid for this API; request it with the scope " +
+        "urn:core:iam:org:project:id:core:aud",
     )
   }
-  // What an administrator does must be their own doing.
+  // Administrators must act themselves.
   if (claims.actor) {
     throw new Fault(
       "unauthenticated",
       "token.impersonated",
-      "this interface is closed to whoever acts for somebody else; use a token of your own",
+      "this API rejects tokens of impersonated users; use a token of your own",
     )
   }
   const { userId, clientId, grantId } = claims
@@ -50,7 +51,7 @@ export async function apiCaller(cx: Cx, use: Use): Promise<Caller> {
     userId,
     orgId: orgOf(cx, userId),
     clientId,
-    // Few operations ask for it.
+    // A getter, because few operations need it.
     get authTime() {
       return freshTimeOfToken(cx, userId, { anchor: grantId, clientId })
     },
@@ -60,10 +61,10 @@ export async function apiCaller(cx: Cx, use: Use): Promise<Caller> {
   }
 }
 
-/** A proof that is wrong or missing is told as every other reason not to be let in. */
-async function claimsOrFault(cx: Cx, presented: Presented, use: Use) {
+/** An invalid or missing proof is reported like other authentication failures. */
+async function requireClaims(cx: Cx, presented: PresentedToken, use: ProofRequest) {
   try {
-    return await checkPresented(cx, presented, use)
+    return await verifyPresented(cx, presented, use)
   } catch (cause) {
     if (!(cause instanceof OAuthError)) throw cause
     throw new Fault("unauthenticated", "token.proof", cause.description, { cause })

@@ -1,32 +1,38 @@
-import type { Answered, AnsweredAtOnce } from "../domain/grant/index.ts"
+import type { CodeReference, ImmediateResponse } from "../domain/grant/index.ts"
 import type { Cx } from "../store/index.ts"
 
-/** The code of an answered request. It authenticates itself; the request's state counts it. */
-export const writeCode = (cx: Cx, { id, atOnce }: Answered): string =>
-  cx.secrets.seal("token", JSON.stringify(atOnce ? [id, atOnce] : [id]), aboutOf(cx))
+/**
+ * The code for a completed request. It is sealed; the state of the request limits it to one use.
+ */
+export const sealCode = (cx: Cx, { id, atOnce }: CodeReference): string =>
+  cx.secrets.seal("token", JSON.stringify(atOnce ? [id, atOnce] : [id]), sealContextOf(cx))
 
 /**
- * The code of a request that is kept nowhere else. Undefined where the client has asked for so much
- * that its address would grow too long for what lies between: then it must be kept.
+ * A self-contained code for a request that is not stored. Undefined if it would make the redirect
+ * URI too long; then the request must be stored.
  */
-export function writeWholeCode(cx: Cx, id: string, atOnce: AnsweredAtOnce): string | undefined {
+export function sealSelfContainedCode(
+  cx: Cx,
+  id: string,
+  atOnce: ImmediateResponse,
+): string | undefined {
   const { state: _toldBesideIt, ...asked } = atOnce.asked
-  // What was of use until the answer is of none after it.
+  // Parameters that are not needed after the response are omitted.
   const rest = { ...asked, prompts: [], languages: [] }
-  const code = writeCode(cx, { id, atOnce: { ...atOnce, asked: rest } })
+  const code = sealCode(cx, { id, atOnce: { ...atOnce, asked: rest } })
   return code.length > codeMax ? undefined : code
 }
 
-/** Characters; RFC 6749 §4.1.2 leaves it to us, and 2000 is what an address may always have. */
+/** In characters. RFC 6749 §4.1.2 sets no limit; URLs of up to 2000 characters work everywhere. */
 const codeMax = 1200
 
-/** What a code answers; undefined for anything that is no code of ours. */
-export function readCode(cx: Cx, code: string): Answered | undefined {
-  const plain = cx.secrets.open("token", code, aboutOf(cx))
+/** The request of a code; undefined if the code is invalid. */
+export function openCode(cx: Cx, code: string): CodeReference | undefined {
+  const plain = cx.secrets.open("token", code, sealContextOf(cx))
   if (plain === undefined) return undefined
   const [id, atOnce] = JSON.parse(plain)
   return { id, atOnce }
 }
 
-/** Ids may repeat across instances: a code of one must not open in another. */
-const aboutOf = (cx: Cx) => `authorization_code/${cx.instance}/2`
+/** IDs may repeat across instances: a code of one instance must not be valid in another. */
+const sealContextOf = (cx: Cx) => `authorization_code/${cx.instance}/2`

@@ -1,4 +1,4 @@
-import type { Found } from "../domain/refusal/index.ts"
+import type { FindingSource } from "../domain/refusal/index.ts"
 import type { Fault } from "../kernel/fault.ts"
 
 /** Error codes of RFC 6749 §4.1.2.1 and §5.2, RFC 7591 §3.2.2, OpenID Connect Core §3.1.2.6. */
@@ -34,42 +34,42 @@ export type OAuthErrorCode =
   | "invalid_client_metadata"
   | "unapproved_software_statement"
 
-type Options = {
+type OAuthErrorOptions = {
   readonly status?: number
-  /** What was wrong, for whoever set the client up; what is thrown to the client never says it. */
-  readonly finding?: Found | undefined
+  /** Details for the administrator of the client; never sent to the client. */
+  readonly finding?: FindingSource | undefined
   /**
-   * Whose affair that is, where the request may name somebody else as its client: an owner must not
-   * learn of the keys, users and tokens of others. Absent where it is that client's in any case.
+   * Who can see the details, if the request may name someone else's client: an owner must not learn
+   * about keys, users and tokens of others. If absent, the owner of the client.
    */
-  readonly whose?: string | undefined
+  readonly visibleTo?: string | undefined
 }
 
 /**
- * An expected failure of a protocol endpoint. The description is for the client's developer, in
- * plain words; it never repeats what was sent (RFC 6749 allows few characters there).
+ * An expected failure of a protocol endpoint. The description is for the client's developer; it
+ * never repeats input, because RFC 6749 allows few characters in it.
  */
 export class OAuthError extends Error {
   readonly error: OAuthErrorCode
   readonly description: string
   readonly status: number
-  readonly finding: Found | undefined
+  readonly finding: FindingSource | undefined
   readonly whose: string | undefined
 
-  constructor(error: OAuthErrorCode, description: string, options: Options = {}) {
+  constructor(error: OAuthErrorCode, description: string, options: OAuthErrorOptions = {}) {
     super(`${error}: ${description}`)
     this.name = "OAuthError"
     this.error = error
     this.description = description
     this.status = options.status ?? 400
     this.finding = options.finding
-    this.whose = options.whose
+    this.whose = options.visibleTo
   }
 }
 
-/** What a fault of a module means to a client of the protocol: that it may come again, or not. */
-export function errorOf({ code, message, retryAfterSeconds }: Fault): OAuthError {
-  // RFC 6585 §4: it is this sender who is to come again later.
+/** The protocol error for a fault; some allow a retry. */
+export function toOAuthError({ code, message, retryAfterSeconds }: Fault): OAuthError {
+  // RFC 6585 §4: this sender must retry later.
   if (retryAfterSeconds) return new OAuthError("temporarily_unavailable", message, { status: 429 })
   const passing = code === "aborted" || code === "unavailable" || code === "resource_exhausted"
   return passing

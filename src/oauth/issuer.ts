@@ -1,19 +1,19 @@
 import { requireInstance } from "../domain/instance/index.ts"
 import { callbackPaths } from "../login/index.ts"
-import { cached } from "../store/index.ts"
+import { cacheQuery } from "../store/index.ts"
 
-/** What every endpoint must know of the instance that it speaks for. */
+/** What every endpoint needs of its instance. */
 export type Issuer = {
-  /** The configured public address, never what a request calls us. */
+  /** The configured public URL, never one from a request. */
   readonly issuer: string
   readonly secure: boolean
-  /** Our own project, in the audience of whoever may call the management interface. */
+  /** The project of the console, in the audience of tokens for the management API. */
   readonly projectId: string
-  /** The console, which alone is ourselves. */
+  /** The console, the only built-in application. */
   readonly consoleAppId: string
 }
 
-export const issuerOf = cached(
+export const issuerOf = cacheQuery(
   (cx): Issuer => {
     const { publicUrl: issuer, projectId, consoleAppId } = requireInstance(cx)
     return { issuer, secure: issuer.startsWith("https:"), projectId, consoleAppId }
@@ -21,7 +21,7 @@ export const issuerOf = cached(
   ["instance"],
 )
 
-/** Addresses of the endpoints; discovery and the router read the same table. */
+/** Paths of the endpoints, for the router and the discovery document. */
 export const paths = {
   discovery: "/.well-known/openid-configuration",
   serverMetadata: "/.well-known/oauth-authorization-server",

@@ -1,13 +1,13 @@
 import type { Refusal } from "../domain/refusal/index.ts"
-import { areaOf, type Route } from "../http/route.ts"
+import { createArea, type Route } from "../http/route.ts"
 import type { Fault } from "../kernel/fault.ts"
-import { showFault, showTrouble } from "../login/index.ts"
+import { showError, showFault } from "../login/index.ts"
 import { authorize } from "./endpoint/authorize.ts"
 import { callback } from "./endpoint/callback.ts"
 import { device } from "./endpoint/device.ts"
 import { deviceAuthorization } from "./endpoint/device-authorization.ts"
 import { endSession } from "./endpoint/end-session.ts"
-import type { Asking, Endpoint } from "./endpoint/endpoint.ts"
+import type { Endpoint, EndpointContext } from "./endpoint/endpoint.ts"
 import { introspect } from "./endpoint/introspect.ts"
 import { discovery } from "./endpoint/metadata/discovery.ts"
 import { keys } from "./endpoint/metadata/keys.ts"
@@ -18,18 +18,21 @@ import { register } from "./endpoint/register.ts"
 import { revoke } from "./endpoint/revoke.ts"
 import { token } from "./endpoint/token.ts"
 import { userinfo } from "./endpoint/userinfo.ts"
-import { errorOf, OAuthError } from "./error.ts"
+import { OAuthError, toOAuthError } from "./error.ts"
 import { forwardAuth } from "./forward/endpoint.ts"
-import { forwardRefused } from "./forward/refused.ts"
+import { forwardRejection } from "./forward/rejection.ts"
 import { paths } from "./issuer.ts"
-import { recordRefusal } from "./refusal.ts"
-import { formOf } from "./request.ts"
+import { parseForm } from "./parameters.ts"
+import { recordRejectedRequest } from "./rejected-request.ts"
 import { errorJson } from "./response.ts"
 
-type Row = readonly [endpoint: Endpoint, path: string, isSignIn: boolean]
+type EndpointRow = readonly [endpoint: Endpoint, path: string, isSignIn: boolean]
 
-/** Metrics count each by itself, under its name in discovery, or the name of its path. */
-const endpoints: Readonly<Record<keyof typeof paths, Row>> = {
+/**
+ * Metrics count each endpoint under its name in the discovery document, or under the name of its
+ * path.
+ */
+const endpoints: Readonly<Record<keyof typeof paths, EndpointRow>> = {
   discovery: [discovery, paths.discovery, false],
   serverMetadata: [serverMetadata, paths.serverMetadata, false],
   protectedResource: [protectedResource, paths.protectedResource, false],
@@ -44,16 +47,16 @@ const endpoints: Readonly<Record<keyof typeof paths, Row>> = {
   introspection: [introspect, paths.introspection, true],
   revocation: [revoke, paths.revocation, true],
   userinfo: [userinfo, paths.userinfo, true],
-  // What proxies ask has a host and an application in its path.
+  // The path of a forward-auth request contains a host and an application.
   forwardAuth: [forwardAuth, `${paths.forwardAuth}*`, false],
-  forwardRefused: [forwardRefused, paths.forwardRefused, false],
+  forwardRefused: [forwardRejection, paths.forwardRefused, false],
   endSession: [endSession, paths.endSession, true],
   endSessionAlias: [endSession, paths.endSessionAlias, true],
 }
 
-export type OAuthParts = Pick<Asking, "show" | "issued"> & {
-  /** Learns of each request that was refused, why, and what metrics count its route as. */
-  readonly refused: (refusal: Refusal, group: string) => void
+export type OAuthParts = Pick<EndpointContext, "show" | "onIssued"> & {
+  /** Called for each rejected request, with the reason and the group of its route in metrics. */
+  readonly onRejected: (refusal: Refusal, group: string) => void
 }
 
 /** The protocol endpoints. */
@@ -62,31 +65,31 @@ export function oauthRoutes(parts: OAuthParts) {
     ([group, [endpoint, path, isSignIn]]) =>
       [path, { ...routeOf(parts, group, endpoint), group, isSignIn }] as const,
   )
-  // What nobody serves below is a page of a sign-in, too, as far as it is one.
-  const nothing = { group: "other", isSignIn: true }
-  return areaOf("oauth", {
+  // Unknown paths below these are treated as sign-in pages.
+  const unknownRoute = { group: "other", isSignIn: true }
+  return createArea("oauth", {
     ...Object.fromEntries(routes),
-    "/oauth/*": nothing,
-    "/oidc/*": nothing,
+    "/oauth/*": unknownRoute,
+    "/oidc/*": unknownRoute,
   })
 }
 
-function routeOf({ refused, ...parts }: OAuthParts, group: string, endpoint: Endpoint): Route {
+function routeOf({ onRejected, ...parts }: OAuthParts, group: string, endpoint: Endpoint): Route {
   const { methods, anyOrigin, exists, formMax } = endpoint
-  const told = { ...parts, refused: (refusal: Refusal) => refused(refusal, group) }
+  const endpointParts = { ...parts, onRejected: (refusal: Refusal) => onRejected(refusal, group) }
   return {
     methods,
     anyOrigin,
     ...(exists && { exists: ({ cx }) => exists(cx) }),
     answer: ({ cx, request, url }) => {
-      const form = once(() => formOf(request, formMax))
-      return failingTold(endpoint, { ...told, cx, request, url, form })
+      const form = cacheResult(() => parseForm(request, formMax))
+      return respond(endpoint, { ...endpointParts, cx, request, url, form })
     },
   }
 }
 
-/** A body can be read once; whoever records a refusal wants to know what it said, too. */
-function once<T>(read: () => Promise<T>): () => Promise<T> {
+/** Caches the body, which can be read only once, because recording a rejection needs it, too. */
+function cacheResult<T>(read: () => Promise<T>): () => Promise<T> {
   let reading: Promise<T> | undefined
   return () => {
     reading ??= read()
@@ -94,36 +97,36 @@ function once<T>(read: () => Promise<T>): () => Promise<T> {
   }
 }
 
-/** Expected failures are told to programs as JSON, and to people on a page. */
-async function failingTold(endpoint: Endpoint, asking: Asking): Promise<Response> {
-  const { cx, show } = asking
+/** Returns expected failures as JSON for programs and as a page for users. */
+async function respond(endpoint: Endpoint, context: EndpointContext): Promise<Response> {
+  const { cx, show } = context
   try {
-    return await attempt(endpoint, asking)
+    return await limitFailures(endpoint, context)
   } catch (cause) {
     const fault = cx.store.faultOf(cause)
-    if (fault) return told(endpoint, asking, fault)
+    if (fault) return errorResponse(endpoint, context, fault)
     if (!(cause instanceof OAuthError)) throw cause
-    await recordRefusal(asking, cause)
+    await recordRejectedRequest(context, cause)
     if (endpoint.anyOrigin) return errorJson(cause, cx.requestId)
     const detail = `${cause.description}.`
-    return showTrouble(show, cx, { problem: "invalid_request", detail })
+    return showError(show, cx, { problem: "invalid_request", detail })
   }
 }
 
-/** Only failures cost: however often a client comes that can prove itself, it is let in. */
-async function attempt(endpoint: Endpoint, asking: Asking): Promise<Response> {
+/** Only failures count toward the rate limit; successful clients are not limited. */
+async function limitFailures(endpoint: Endpoint, context: EndpointContext): Promise<Response> {
   try {
-    return await endpoint.answer(asking)
+    return await endpoint.handle(context)
   } catch (cause) {
     const isUnproven = cause instanceof OAuthError && cause.error === "invalid_client"
-    if (isUnproven) asking.cx.allowance?.spend("client")
+    if (isUnproven) context.cx.allowance?.spend("client")
     throw cause
   }
 }
 
-function told({ anyOrigin }: Endpoint, { cx, show }: Asking, fault: Fault) {
+function errorResponse({ anyOrigin }: Endpoint, { cx, show }: EndpointContext, fault: Fault) {
   if (!anyOrigin) return showFault(show, cx, fault)
-  const answer = errorJson(errorOf(fault), cx.requestId)
+  const answer = errorJson(toOAuthError(fault), cx.requestId)
   if (fault.retryAfterSeconds) answer.headers.set("retry-after", String(fault.retryAfterSeconds))
   return answer
 }

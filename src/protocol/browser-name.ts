@@ -1,4 +1,4 @@
-/** What a browser calls itself, by the word that tells it: the more special ones come first. */
+/** Browsers by the token that identifies them in a User-Agent, most specific first. */
 const browsers: readonly (readonly [RegExp, string])[] = [
   [/\bEdgi?A?(OS)?\//, "Edge"],
   [/\bOPR\//, "Opera"],
@@ -23,16 +23,16 @@ const systems: readonly (readonly [RegExp, string])[] = [
 export type BrowserName = { readonly browser?: string; readonly system?: string }
 
 /**
- * Names the browser and the system of a User-Agent header, for people who look for one of theirs.
- * It is what the browser says of itself and proves nothing.
+ * Names the browser and system of a User-Agent header, for users who look for one of their devices.
+ * The header can be forged and proves nothing.
  */
-export function browserNameOf(userAgent: string): BrowserName {
-  // A pattern takes time by the square of the length, and a header may be long.
-  const said = userAgent.slice(0, userAgentMax)
-  const nameIn = (names: typeof browsers) => names.find(([word]) => word.test(said))?.[1]
+export function parseBrowserName(userAgent: string): BrowserName {
+  // The patterns take quadratic time, and a header can be long.
+  const truncated = userAgent.slice(0, maxUserAgentLength)
+  const nameIn = (names: typeof browsers) => names.find(([word]) => word.test(truncated))?.[1]
   const [browser, system] = [nameIn(browsers), nameIn(systems)]
   return { ...(browser && { browser }), ...(system && { system }) }
 }
 
-/** Characters; those of browsers have half of it. */
-const userAgentMax = 500
+/** In characters; real browsers use half of it. */
+const maxUserAgentLength = 500

@@ -3,40 +3,40 @@ import { domainToASCII, domainToUnicode } from "node:url"
 const label = "[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
 const shape = new RegExp(`^(?=.{1,253}$)(${label}\\.)+(?!\\d+$)${label}$`)
 
-/** What parts a domain from the rest of an address; some readers would cut there. */
+/** Characters that end the domain in some URL parsers. */
 const delimiter = /[\s/?#:@\\[\]]/
 
 /**
- * The one form of a domain that is compared. What is none, such as a name below the numeric address
- * of a host, is compared as it is.
+ * Normalizes a domain for comparison. Invalid domains, such as a name below a numeric address, are
+ * returned unchanged.
  */
-export function domainOf(text: string): string {
+export function normalizeDomain(text: string): string {
   const name = text.trim()
   return (delimiter.test(name) ? "" : domainToASCII(name)) || name.toLowerCase()
 }
 
-/** Whether a text, in the form that is compared, is the name of a domain. */
+/** Whether a normalized text is a valid domain name. */
 export const isDomainName = (domain: string): boolean => shape.test(domain)
 
 /**
- * A domain that an administrator lists, in the form that is compared; undefined for what is none.
- * `domainToASCII` decodes percent-encoded characters, which no domain has.
+ * Normalizes a domain that an administrator lists; undefined if invalid. `domainToASCII` decodes
+ * percent-encoded characters, which no domain contains.
  */
-export function listedDomainOf(text: string): string | undefined {
-  const domain = domainOf(text)
+export function parseListedDomain(text: string): string | undefined {
+  const domain = normalizeDomain(text)
   return isDomainName(domain) && !text.includes("%") ? domain : undefined
 }
 
 /**
- * The domain of an email address in the form that is compared; empty where the text is not an
- * address with one local part and one domain. `domainToASCII` decodes percent-encoded characters,
- * which no address has.
+ * The normalized domain of an email address; empty if the text is not an address with one local
+ * part and one domain. `domainToASCII` decodes percent-encoded characters, which no address
+ * contains.
  */
 export function emailDomainOf(address: string): string {
   const [, text = ""] = /^[^@\s]+@([^@\s%]+)$/.exec(address.trim()) ?? []
-  const domain = domainOf(text)
+  const domain = normalizeDomain(text)
   return isDomainName(domain) ? domain : ""
 }
 
-/** A domain as people write it: with the letters that "xn--" stands for (RFC 5890 U-labels). */
-export const writtenDomain = (domain: string): string => domainToUnicode(domain) || domain
+/** A domain as users write it, with Unicode letters instead of "xn--" (RFC 5890 U-labels). */
+export const toUnicodeDomain = (domain: string): string => domainToUnicode(domain) || domain

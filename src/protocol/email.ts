@@ -1,33 +1,33 @@
 import { domainToASCII, domainToUnicode } from "node:url"
 import { foldExceptSigma, sigmaForms } from "../kernel/text/name.ts"
 
-/** What parts a domain from the rest of an address, or is decoded by readers of domains. */
+/** Characters that end the domain, or that domain parsers decode. */
 const delimiter = /[\s/?#:@\\[\]%]/
 
 /**
- * The one form in which email addresses, and names that look like one, are compared: folded, with
- * the domain in letters (RFC 5890 U-labels), so that max@müller.test and max@xn--mller-kva.test are
- * one. Email addresses must not be compared in any other form where it matters whose they are: to a
- * mail server and to DNS, "ς" and "σ" can be two.
+ * The common form for comparing email addresses and similar login names: folded, with the domain in
+ * Unicode (RFC 5890 U-labels), so that max@müller.test and max@xn--mller-kva.test are equal.
+ * Ownership of addresses must not be decided by any other form: mail servers and DNS may treat "ς"
+ * and "σ" as different.
  */
 export function foldEmail(address: string): string {
   const folded = foldExceptSigma(address)
   const at = folded.lastIndexOf("@")
   const domain = folded.slice(at + 1)
-  if (at < 0 || isAscii(domain)) return folded
-  const name = asciiDomain(domain)
+  if (at < 0 || hasOneSpelling(domain)) return folded
+  const name = toAsciiDomain(domain)
   return name === "" ? folded : foldExceptSigma(folded.slice(0, at + 1) + domainToUnicode(name))
 }
 
-/** All forms that a login name may have been taken in, the one that its spellings share first. */
+/** All forms in which a login name may be claimed, the common form first. */
 export const loginNameForms = (name: string): readonly string[] => [
-  ...new Set([...loginNameKeys(name), ...foldedForms(name)]),
+  ...new Set([...loginNameKeys(name), ...listFoldedForms(name)]),
 ]
 
 /**
- * The forms that keep a login name unique. Its spellings share the first one; earlier versions,
- * which may run beside this one, take and look for one of the others where there is a sigma. The
- * domain is compared as DNS compares it.
+ * The forms that keep a login name unique. All spellings share the first one; earlier versions,
+ * which may run at the same time, use one of the others for names with a sigma. The domain is
+ * compared as DNS compares it.
  */
 export function loginNameKeys(name: string): readonly string[] {
   const folded = foldEmail(name)
@@ -37,27 +37,27 @@ export function loginNameKeys(name: string): readonly string[] {
 }
 
 /**
- * An email address as mail servers without SMTPUTF8 accept it: the domain as DNS has it (RFC 5890
- * A-labels). What has no such form stays as it is.
+ * An email address for mail servers without SMTPUTF8: the domain in ASCII (RFC 5890 A-labels).
+ * Returned unchanged if there is no such form.
  */
-export function asciiEmail(address: string): string {
+export function toAsciiEmail(address: string): string {
   const at = address.lastIndexOf("@")
   const domain = address.slice(at + 1)
-  if (at < 0 || isAscii(domain)) return address
-  return address.slice(0, at + 1) + (asciiDomain(domain) || domain)
+  if (at < 0 || hasOneSpelling(domain)) return address
+  return address.slice(0, at + 1) + (toAsciiDomain(domain) || domain)
 }
 
-/** All forms that earlier versions may have compared an address in; the present one first. */
-export function foldedForms(address: string): readonly string[] {
+/** All forms in which earlier versions may have compared an address; the current one first. */
+export function listFoldedForms(address: string): readonly string[] {
   const folded = foldExceptSigma(address)
-  // Nearly all have one.
-  if (isAscii(folded.slice(folded.lastIndexOf("@") + 1))) return [folded]
-  return [...new Set([foldEmail(address), folded, foldExceptSigma(asciiEmail(folded))])]
+  // Nearly all addresses have only one.
+  if (hasOneSpelling(folded.slice(folded.lastIndexOf("@") + 1))) return [folded]
+  return [...new Set([foldEmail(address), folded, foldExceptSigma(toAsciiEmail(folded))])]
 }
 
-const asciiDomain = (domain: string): string =>
+const toAsciiDomain = (domain: string): string =>
   delimiter.test(domain) ? "" : domainToASCII(domain)
 
-/** Whether a domain has but one spelling. */
-const isAscii = (domain: string): boolean =>
+/** Whether a domain has only one spelling. */
+const hasOneSpelling = (domain: string): boolean =>
   /^[!-~]*$/.test(domain) && !/(?:^|\.)xn--/i.test(domain)

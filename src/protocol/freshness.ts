@@ -1,36 +1,42 @@
 /**
- * Seconds within which a sign-in is recent enough to change how one signs in: long enough for what
- * people come to do, short enough that they still sit there.
+ * Seconds for which a sign-in is recent enough to change sign-in methods: long enough to finish the
+ * task, short enough that the user is still present.
  */
-export const freshSeconds = 900
+export const freshSignInSeconds = 900
 
-/** What is known of when somebody signed in, ms UTC; 0 where nobody knows. */
+/** When a user signed in, ms UTC; 0 if unknown. */
 export type SignInEvidence = {
-  /** By a factor that was checked here. */
+  /** With a factor that this server checked. */
   readonly localAt: number
-  /** At an identity provider, as that states it. */
+  /** At an identity provider, as the provider states. */
   readonly providerAt?: number
-  /** When the provider answered. */
+  /** When the provider responded. */
   readonly answeredAt?: number
 }
 
-/** How fresh a sign-in has to be. */
+/** How recent a sign-in must be. */
 export type FreshnessRequirement = {
-  /** OpenID Connect Core §3.1.2.1, prompt=login: whether it must have happened `since` then. */
+  /**
+   * OpenID Connect Core §3.1.2.1, prompt=login: whether the sign-in must have happened after
+   * `since`.
+   */
   readonly mustSignIn?: boolean
   /** OpenID Connect Core §3.1.2.1, max_age; RFC 9470. */
   readonly maxAgeSeconds?: number | undefined
-  /** When the request began, ms UTC: a sign-in that it led to is fresh. Absent for no request. */
+  /**
+   * The start of the request, ms UTC: a sign-in for this request is fresh. Absent without a
+   * request.
+   */
   readonly since?: number
 }
 
 /**
- * How far the clock of a provider can be behind ours, and what its seconds are cut off by. It
- * applies only to an answer that the same request has led to: any other is not fresh by a minute.
+ * Tolerance for the provider's clock and its rounding to seconds. Only applies to a response for
+ * the same request; for others, a minute would be too much.
  */
-const providerSkewMs = 60_000
+const providerClockSkewMs = 60_000
 
-/** The one rule on whether a sign-in is fresh enough for what it is needed for. */
+/** Whether a sign-in is recent enough; the only implementation of this rule. */
 export function isFreshSignIn(
   { localAt, providerAt = 0, answeredAt = 0 }: SignInEvidence,
   { mustSignIn = false, maxAgeSeconds, since = Number.POSITIVE_INFINITY }: FreshnessRequirement,
@@ -42,5 +48,5 @@ export function isFreshSignIn(
     if (at + skew > since) return true
     return !mustSignIn && now - at <= (maxAgeSeconds ?? 0) * 1000 + skew
   }
-  return isFresh(localAt) || isFresh(providerAt, answeredAt > since ? providerSkewMs : 0)
+  return isFresh(localAt) || isFresh(providerAt, answeredAt > since ? providerClockSkewMs : 0)
 }

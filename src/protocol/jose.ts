@@ -1,7 +1,7 @@
-import { lazily } from "../kernel/lazy.ts"
+import { loadOnce } from "../kernel/lazy.ts"
 
 /**
- * What checks, signs and encrypts by the JOSE standards (RFC 7515 to 7519): a start does without,
- * and what only reads, which is small, is imported where it is used.
+ * The JOSE library (RFC 7515 to 7519) for verification, signing and encryption, loaded on demand,
+ * because a start does not need it. The small decoding functions are imported directly.
  */
-export const jose = lazily(() => import("jose"))
+export const loadJose = loadOnce(() => import("jose"))

@@ -1,20 +1,20 @@
 import { isIP } from "node:net"
-import type { From } from "../kernel/context.ts"
+import type { RequestSource } from "../kernel/context.ts"
 
-/** Where a request came from, as far as it is stored; texts are empty where nothing is known. */
+/** The origin of a request as stored; texts are empty if unknown. */
 export type Sender = {
-  /** IPv4 or IPv6, seen through the trusted proxies. */
+  /** IPv4 or IPv6, resolved through trusted proxies. */
   readonly address: string
-  /** The User-Agent header: printable ASCII, at most 256 characters. Anybody can send any. */
+  /** The User-Agent header: printable ASCII, at most 256 characters. It can be forged. */
   readonly userAgent: string
 }
 
-const userAgentMax = 256
+const maxUserAgentLength = 256
 
-/** What is stored of the sender of a request. */
-export const senderOf = ({ address, userAgent }: From): Sender => ({
+/** The stored form of a request's sender. */
+export const senderOf = ({ address, userAgent }: RequestSource): Sender => ({
   address: isIP(address) ? address : "",
-  userAgent: userAgent.replace(/[^\x20-\x7e]/g, "").slice(0, userAgentMax),
+  userAgent: userAgent.replace(/[^\x20-\x7e]/g, "").slice(0, maxUserAgentLength),
 })
 
 export const unknownSender: Sender = { address: "", userAgent: "" }

@@ -1,11 +1,10 @@
 import { isIP } from "node:net"
 
 /**
- * RFC 5321 §4.1.1.1: what a client calls itself: the host of the public address, which recipients
- * can look up. Undefined where that is a name of a local network only. The name of this machine may
- * be a container's.
+ * RFC 5321 §4.1.1.1: the client's name in EHLO: the host of the public URL, which recipients can
+ * look up. Undefined if that is a local name. The name of this machine may be that of a container.
  */
-export function clientNameOf(publicUrl: string): string | undefined {
+export function ehloNameOf(publicUrl: string): string | undefined {
   const host = new URL(publicUrl).hostname.replace(/^\[|\]$/g, "")
   if (isIP(host) !== 0) return addressLiteral(host)
   return host.includes(".") ? host : undefined

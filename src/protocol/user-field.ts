@@ -1,46 +1,50 @@
 import { fieldError } from "../kernel/fault.ts"
-import { hasUnseen, normalForm } from "../kernel/text/name.ts"
+import { hasInvisible, normalForm } from "../kernel/text/name.ts"
 import { foldEmail } from "./email.ts"
 
 /**
- * Reads the fields of a user as people write them: trimmed, in one form, within bounds. Each
- * refuses with `invalid_argument` and says what it wants; none repeats what it was given.
+ * Parsers for user fields: trimmed, normalized, within limits. Each rejects with `invalid_argument`
+ * and states the requirement without repeating the value.
  */
-const textMax = 200
+const maxTextLength = 200
 
-/** What has no meaning that all agree on, and so no look. */
-const undefinedYet = /[\p{Co}\p{Cn}]/u
-const isUnclear = (text: string): boolean => hasUnseen(text) || undefinedYet.test(text)
+/** Unassigned and private-use characters, which have no defined appearance. */
+const unassigned = /[\p{Co}\p{Cn}]/u
+const hasUnclearCharacters = (text: string): boolean => hasInvisible(text) || unassigned.test(text)
 
-const control = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]/u
+const controlCharacters = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]/u
 
-/** A name that somebody signs in with; compare such names folded. */
-export function loginNameOf(text: string): string {
+/** A login name; compare login names folded. */
+export function parseLoginName(text: string): string {
   const name = normalForm(text, "NFKC").trim()
-  if (name === "" || name.length > textMax || isUnclear(name)) {
-    throw refusedError("username", `must have 1 to ${textMax} visible characters`)
+  if (name === "" || name.length > maxTextLength || hasUnclearCharacters(name)) {
+    throw invalidFieldError("username", `must have 1 to ${maxTextLength} visible characters`)
   }
   return name.replace(/ +/g, " ")
 }
 
-/** The parts of a name around its last "@"; undefined where it has no domain. */
-export function partsOf(name: string) {
+/** The parts of a name before and after its last "@"; undefined without a domain. */
+export function splitAtDomain(name: string) {
   const at = name.lastIndexOf("@")
   if (at < 1 || at === name.length - 1) return undefined
   return { local: name.slice(0, at), domain: name.slice(at + 1) }
 }
 
-/** A text that may be left out: trimmed, in one form, and nothing of control in it. */
-export function optionalTextOf(field: string, text: string | undefined, max = textMax): string {
+/** An optional text: trimmed, normalized, without control characters. */
+export function parseOptionalText(
+  field: string,
+  text: string | undefined,
+  max = maxTextLength,
+): string {
   const shown = normalForm(text ?? "", "NFC").trim()
-  if (shown.length > max || control.test(shown)) {
-    throw refusedError(field, `must have at most ${max} characters and no control characters`)
+  if (shown.length > max || controlCharacters.test(shown)) {
+    throw invalidFieldError(field, `must have at most ${max} characters and no control characters`)
   }
   return shown
 }
 
-/** What a person is shown as who has chosen nothing else. */
-export const fullName = ({
+/** The default display name of a user. */
+export const formatFullName = ({
   givenName,
   familyName,
 }: {
@@ -48,11 +52,15 @@ export const fullName = ({
   readonly familyName: string
 }) => `${givenName} ${familyName}`
 
-/** An e-mail address: one local part, one domain, nothing that a mail header could trip over. */
-export function emailOf(text: string): string {
+/** An email address: one local part, one domain, no characters that are special in mail headers. */
+export function parseEmail(text: string): string {
   const address = normalForm(text, "NFC").trim()
-  if (address.length > textMax || isUnclear(address) || !emailShape.test(address)) {
-    throw refusedError("email", "must be an e-mail address such as name@example.com")
+  if (
+    address.length > maxTextLength ||
+    hasUnclearCharacters(address) ||
+    !emailShape.test(address)
+  ) {
+    throw invalidFieldError("email", "must be an email address such as name@example.com")
   }
   return address
 }
@@ -60,51 +68,51 @@ export function emailOf(text: string): string {
 const label = String.raw`[\p{L}\p{N}](?:[\p{L}\p{N}-]*[\p{L}\p{N}])?`
 const emailShape = new RegExp(String.raw`^[^\s@"(),:;<>[\\\]]+@${label}(?:\.${label})*$`, "u")
 
-/** Whether two texts are one address, as addresses are compared here. */
+/** Whether two texts are the same email address. */
 export const isSameEmail = (one: string, other: string): boolean =>
   foldEmail(one) === foldEmail(other)
 
-/** A phone number in its international form (E.164), however it was grouped. */
-export function phoneOf(text: string): string {
-  const number = ungrouped(text)
+/** A phone number in international form (E.164), without grouping. */
+export function parsePhone(text: string): string {
+  const number = withoutGrouping(text)
   if (!phoneShape.test(number)) {
-    throw refusedError("phone", "must be an international number such as +41791234567")
+    throw invalidFieldError("phone", "must be an international number such as +41791234567")
   }
   return number
 }
 
-/** Whether a text is a phone number that a person may have. */
-export const isPhone = (text: string): boolean => phoneShape.test(ungrouped(text))
+/** Whether a text is a valid phone number. */
+export const isPhone = (text: string): boolean => phoneShape.test(withoutGrouping(text))
 
-/** Whether two texts are one number, however they are grouped. */
+/** Whether two texts are the same number, ignoring grouping. */
 export const isSamePhone = (one: string, other: string): boolean =>
-  ungrouped(one) === ungrouped(other)
+  withoutGrouping(one) === withoutGrouping(other)
 
-const ungrouped = (text: string): string => text.trim().replace(/[\s().-]/g, "")
+const withoutGrouping = (text: string): string => text.trim().replace(/[\s().-]/g, "")
 const phoneShape = /^\+[1-9]\d{6,14}$/
 
-/** Whether a text is a language tag (BCP 47) that a person may have. */
+/** Whether a text is a language tag (BCP 47) that a user can have. */
 export const isLanguage = (text: string): boolean =>
   text.length <= 10 && /^[a-z]{2,3}(-[a-z0-9]{2,8})*$/i.test(text)
 
-/** A language tag, or nothing. */
-export function languageOf(text: string): string {
+/** A language tag, or an empty text. */
+export function parseLanguage(text: string): string {
   if (text !== "" && !isLanguage(text)) {
-    throw refusedError("preferred_language", "must be a language tag such as en or pt-BR")
+    throw invalidFieldError("preferred_language", "must be a language tag such as en or pt-BR")
   }
   return text
 }
 
 /**
- * The template of a link that a mail carries: the address of a page, with places to fill in. To
- * some programs a backslash is a slash, to others a part of the user name before the host.
+ * The template of a link in a mail: a page URL with placeholders. Backslashes are rejected: some
+ * programs treat them as slashes, others as part of the user name before the host.
  */
-export function urlTemplateOf(text: string): string {
+export function parseUrlTemplate(text: string): string {
   if (text !== "" && !/^https?:\/\/[^\s<>"\\]{1,200}$/.test(text)) {
-    throw refusedError("url_template", "must be an http or https address")
+    throw invalidFieldError("url_template", "must be an http or https URL")
   }
   return text
 }
 
-const refusedError = (field: string, wanted: string) =>
-  fieldError(`user.${field}_invalid`, field, wanted)
+const invalidFieldError = (field: string, requirement: string) =>
+  fieldError(`user.${field}_invalid`, field, requirement)

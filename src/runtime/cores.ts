@@ -1,11 +1,12 @@
 import { availableParallelism } from "node:os"
 
-let processes = 1
+let processCount = 1
 
-/** So many processes of ours share the machine's cores from now on. */
-export function shareCores(count: number): void {
-  processes = count
+/** Sets the number of our processes that share the machine's cores. */
+export function setProcessCount(count: number): void {
+  processCount = count
 }
 
-/** The cores that this process may keep busy by itself. */
-export const ownCores = (): number => Math.max(1, Math.ceil(availableParallelism() / processes))
+/** The number of cores that this process may keep busy. */
+export const availableCores = (): number =>
+  Math.max(1, Math.ceil(availableParallelism() / processCount))

@@ -1,5 +1,5 @@
 /**
- * Whether this runs for real, as the built binary does. What only a mistake in the code would break
- * is looked at where it is developed and tested, and costs no start anything.
+ * Whether this is the built binary. Checks that only find programming errors are skipped in
+ * production, so that they don't slow down the start.
  */
 export const isProduction = process.env.NODE_ENV === "production"

@@ -1,49 +1,48 @@
-/** Where somebody waits. */
-export type Place = {
-  /** Those with whom they stand in one line, which takes turns with others; "" without a word. */
+/** The position of work in the queue. */
+export type QueuePosition = {
+  /** The line to wait in; lines take turns. The default is "". */
   readonly line?: string | undefined
-  /** How much reason there is to let others of the line go first. */
+  /** Work with a lower weight runs first within its line. */
   readonly weight?: number | undefined
 }
 
-export type Queue = (<T>(work: () => Promise<T>, place?: Place) => Promise<T>) & {
-  /** How many things are being done, and how many wait for their turn. */
+export type Queue = (<T>(work: () => Promise<T>, position?: QueuePosition) => Promise<T>) & {
+  /** The number of running and waiting tasks. */
   readonly load: () => QueueLoad
 }
 
 export type QueueLoad = { readonly busy: number; readonly waiting: number }
 
-/** Somebody who waits for a turn. */
-type Waiting = PromiseWithResolvers<void> & { readonly weight: number }
+/** A waiting task. */
+type WaitingTask = PromiseWithResolvers<void> & { readonly weight: number }
 
 /**
- * Does so many things at once, and the others in turn: one of each line that waits, the lightest,
- * then the next of each, so that no line is held up by how many stand in another. Who comes when as
- * many as may are waiting in their line is refused with `fullError`, or takes the place of the last
- * one who is heavier.
+ * Runs a limited number of tasks at once, and the others in turn: the lightest of each line in
+ * rotation, so that a long line doesn't block the others. If a line is full, new work is rejected
+ * with `fullError` or replaces the heaviest waiting task.
  */
-export function queueOf(
-  lanes: number | (() => number),
-  waitingMax: number,
+export function createQueue(
+  concurrency: number | (() => number),
+  maxWaiting: number,
   fullError: () => Error,
 ): Queue {
-  const lanesNow = typeof lanes === "number" ? () => lanes : lanes
-  /** None of them empty; the first is the one whose turn it is. */
-  const lines = new Map<string, Waiting[]>()
+  const currentConcurrency = typeof concurrency === "number" ? () => concurrency : concurrency
+  /** Lines are never empty; the first one is next. */
+  const lines = new Map<string, WaitingTask[]>()
   let busy = 0
-  const turn = async ({ line = "", weight = 0 }: Place) => {
-    if (busy < lanesNow()) {
+  const waitForTurn = async ({ line = "", weight = 0 }: QueuePosition) => {
+    if (busy < currentConcurrency()) {
       busy++
       return
     }
     const waiting = lines.get(line) ?? []
-    if (waiting.length >= waitingMax) makeRoom(waiting, weight, fullError)
+    if (waiting.length >= maxWaiting) makeRoom(waiting, weight, fullError)
     lines.set(line, waiting)
-    // The lane is handed over, never freed in between: nobody can slip in before who waits.
-    const place: Waiting = { ...Promise.withResolvers<void>(), weight }
+    // The slot is passed on without being freed, so that nothing can overtake the waiting tasks.
+    const position: WaitingTask = { ...Promise.withResolvers<void>(), weight }
     const heavier = waiting.findIndex((other) => other.weight > weight)
-    waiting.splice(heavier < 0 ? waiting.length : heavier, 0, place)
-    await place.promise
+    waiting.splice(heavier < 0 ? waiting.length : heavier, 0, position)
+    await position.promise
   }
   const leave = () => {
     const [first] = lines
@@ -53,25 +52,25 @@ export function queueOf(
     }
     const [line, waiting] = first
     const next = waiting.shift()
-    // Behind all others: the order of a map is that in which its keys were set.
+    // Moves the line to the end: a map iterates in insertion order.
     lines.delete(line)
     if (waiting.length > 0) lines.set(line, waiting)
     next?.resolve()
   }
-  const run = async <T>(work: () => Promise<T>, place: Place = {}): Promise<T> => {
-    await turn(place)
+  const run = async <T>(work: () => Promise<T>, position: QueuePosition = {}): Promise<T> => {
+    await waitForTurn(position)
     try {
       return await work()
     } finally {
       leave()
     }
   }
-  const waitingNow = () => [...lines.values()].reduce((sum, { length }) => sum + length, 0)
-  return Object.assign(run, { load: () => ({ busy, waiting: waitingNow() }) })
+  const countWaiting = () => [...lines.values()].reduce((sum, { length }) => sum + length, 0)
+  return Object.assign(run, { load: () => ({ busy, waiting: countWaiting() }) })
 }
 
-/** Sends the last one of a full line away where they are heavier than who comes; else refuses. */
-function makeRoom(waiting: Waiting[], weight: number, fullError: () => Error): void {
+/** Rejects the last task of a full line if it is heavier than the new one; otherwise throws. */
+function makeRoom(waiting: WaitingTask[], weight: number, fullError: () => Error): void {
   const last = waiting.at(-1)
   if (!last || last.weight <= weight) throw fullError()
   waiting.pop()

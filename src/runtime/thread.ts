@@ -1,12 +1,12 @@
 import { setPriority } from "node:os"
 
 /**
- * Has the thread that calls this step back for others: what answers people comes first on every
- * core. `nice` is 1 to 19, the highest steps back furthest. Only Linux counts priorities by thread;
- * elsewhere the same call would hold back the whole process, so there nothing is changed.
- * Where a sandbox forbids it the work is done all the same, beside what answers people.
+ * Lowers the priority of the calling thread, so that request handling has priority on every core.
+ * `nice` is 1 to 19; 19 is the lowest priority. Only Linux has priorities per thread; elsewhere the
+ * call would affect the whole process, so nothing is changed. If a sandbox forbids it, the work
+ * continues at normal priority.
  */
-export function stepBack(nice: number): void {
+export function lowerThreadPriority(nice: number): void {
   if (process.platform !== "linux") return
   try {
     setPriority(nice)

@@ -1,15 +1,15 @@
-/** What of a request is told apart in its trace: what it may wait for. */
-export type Part = "store" | "password" | "http" | "mail" | "directory"
+/** The parts of a request with their own spans: what it may wait for. */
+export type TracePart = "store" | "password" | "http" | "mail" | "directory"
 
-/** Does some work, and notes how long it took and whether it failed. */
-export type Tracer = <T>(part: Part, work: () => Promise<T>) => Promise<T>
+/** Runs work, and records its duration and whether it failed. */
+export type Tracer = <T>(part: TracePart, work: () => Promise<T>) => Promise<T>
 
 let tracer: Tracer | undefined
 
-/** Has the parts of requests noted from now on; undefined for not any more. */
-export function traceWith(wanted: Tracer | undefined): void {
-  tracer = wanted
+/** Sets the tracer for parts of requests; undefined turns tracing off. */
+export function setTracer(newTracer: Tracer | undefined): void {
+  tracer = newTracer
 }
 
-/** Does a part of the work of a request; where requests are traced, it is a span of its own. */
-export const traced: Tracer = (part, work) => (tracer ? tracer(part, work) : work())
+/** Runs a part of a request's work, in its own span if tracing is on. */
+export const trace: Tracer = (part, work) => (tracer ? tracer(part, work) : work())

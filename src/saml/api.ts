@@ -1,4 +1,4 @@
 import { v2 } from "./binding/v2.ts"
 
-/** What is answered of the book for applications that speak SAML. */
+/** The API services that this module implements. */
 export const shares = [v2] as const

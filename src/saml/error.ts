@@ -1,9 +1,12 @@
 import { Fault } from "../kernel/fault.ts"
-import type { Reading } from "../xml/read.ts"
+import type { MessageReading } from "../xml/read.ts"
 
-/** What a message is refused for before anybody can be told but the person who brought it. */
-export const refusedError = (message: string): Fault =>
+/** The error for a message that is rejected before its sender can receive a response. */
+export const rejectedError = (message: string): Fault =>
   new Fault("invalid_argument", "saml.refused", message)
 
-/** How messages are read here. */
-export const reading: Reading = { name: "the SAML message", refusedError }
+/** Options for parsing messages. */
+export const readingOptions: MessageReading = {
+  name: "the SAML message",
+  refusedError: rejectedError,
+}

@@ -1,6 +1,6 @@
 export { type SamlParts, samlRoutes } from "./routes.ts"
 
-/** What SAML is to the whole. */
+/** Everything that this module registers with the server. */
 export const module = {
   operations: () => import("./api.ts"),
 } as const

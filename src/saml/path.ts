@@ -1,9 +1,9 @@
 import { requireInstance } from "../domain/instance/index.ts"
 import { callbackPaths } from "../login/index.ts"
 import { isLoopback } from "../protocol/redirect-uri.ts"
-import { cached } from "../store/index.ts"
+import { cacheQuery } from "../store/index.ts"
 
-/** Addresses of what speaks SAML. */
+/** Paths of the SAML endpoints. */
 export const paths = {
   metadata: "/saml/v2/metadata",
   certificate: "/saml/v2/certificate",
@@ -12,26 +12,26 @@ export const paths = {
   slo: "/saml/v2/SLO",
 } as const
 
-/** What others know us by, and where they send what is for us. */
-export type Self = {
+/** The entity ID and endpoints of the identity provider. */
+export type SamlEntity = {
   readonly entityId: string
   readonly sso: string
   readonly slo: string
   readonly certificate: string
-  /** Whether what people type crosses no network in the open. */
+  /** Whether users reach it by https. */
   readonly secure: boolean
 }
 
-/** Made of the configured public address, never of what a request calls us. */
-export const selfOf = cached(
-  (cx): Self => {
+/** Derived from the configured public URL, never from a request. */
+export const entityOfInstance = cacheQuery(
+  (cx): SamlEntity => {
     const { publicUrl } = requireInstance(cx)
-    const at = (path: string) => `${publicUrl}${path}`
+    const urlOf = (path: string) => `${publicUrl}${path}`
     return {
-      entityId: at(paths.metadata),
-      sso: at(paths.sso),
-      slo: at(paths.slo),
-      certificate: at(paths.certificate),
+      entityId: urlOf(paths.metadata),
+      sso: urlOf(paths.sso),
+      slo: urlOf(paths.slo),
+      certificate: urlOf(paths.certificate),
       secure: publicUrl.startsWith("https:") || isLoopback(new URL(publicUrl).hostname),
     }
   },

@@ -1,20 +1,23 @@
 import { setImmediate as nextTurn } from "node:timers/promises"
 import type { Entry } from "../api/dispatch.ts"
-import { type ApiHandler, apiHandler } from "../api/routes.ts"
-import { apiCaller } from "../oauth/index.ts"
-import { authenticateWith } from "./caller.ts"
-import { entriesFor } from "./entries.ts"
+import { type ApiHandler, createApiHandler } from "../api/routes.ts"
+import { authenticateApiCaller } from "../oauth/index.ts"
+import { createAuthenticate } from "./caller.ts"
+import { loadEntries } from "./entries.ts"
 import type { ServerServices } from "./services.ts"
 
-/** The management interface in every encoding. */
+/** The management API in every encoding. */
 export type Api = {
   readonly entries: readonly Entry[]
-  readonly answer: ApiHandler
+  readonly handle: ApiHandler
 }
 
-/** The operations, as others call them, beside the paths that are `reserved` for the server. */
-export async function apiOf(services: ServerServices, reserved: readonly string[]): Promise<Api> {
-  const entries = await entriesFor(services, authenticateWith(services, apiCaller))
+/** Creates the API. Paths below `reserved` belong to the server itself. */
+export async function createApi(
+  services: ServerServices,
+  reserved: readonly string[],
+): Promise<Api> {
+  const entries = await loadEntries(services, createAuthenticate(services, authenticateApiCaller))
   await nextTurn()
-  return { entries, answer: apiHandler(entries, reserved) }
+  return { entries, handle: createApiHandler(entries, reserved) }
 }

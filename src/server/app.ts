@@ -1,197 +1,215 @@
 import type { Entry } from "../api/dispatch.ts"
-import type { Condition } from "../api/encoding/grpc-health.ts"
-import { notFound, respond, respondFault } from "../api/respond.ts"
+import type { HealthSource } from "../api/encoding/grpc-health.ts"
+import { notFoundResponse, respond, respondFault } from "../api/respond.ts"
 import { consoleRoutes } from "../console/routes.ts"
 import { grpcHost, instanceIds, requireInstance } from "../domain/instance/index.ts"
 import { blockedError, isBlocked } from "../domain/quota/index.ts"
 import type { Refusal } from "../domain/refusal/index.ts"
 import { uiAssets, uiEntry } from "../gen/ui-assets.ts"
 import { assetRoutes } from "../http/assets.ts"
-import { addressOf, guarded, secured } from "../http/guard.ts"
-import { healthAt, healthRoutes } from "../http/health.ts"
-import { checkedOrigin, type Origin } from "../http/origin.ts"
-import { type Area, answerOf, areaOf, type Route } from "../http/route.ts"
-import { routerOf } from "../http/router.ts"
-import { noteRoute, routeOf, type Visit } from "../http/visit.ts"
-import { type Answering, type Watcher, watchedBy } from "../http/watcher.ts"
-import { Fault, traceText } from "../kernel/fault.ts"
-import { lazily } from "../kernel/lazy.ts"
+import { parseUrl, setSecurityHeaders, withCommonHeaders } from "../http/guard.ts"
+import { healthResponse, healthRoutes } from "../http/health.ts"
+import { originWithSelfCheck, type RequestOrigin } from "../http/origin.ts"
+import { type Area, answerRoute, createArea, type Route } from "../http/route.ts"
+import { createRouter } from "../http/router.ts"
+import { findRoute, setRoute, type Visit } from "../http/visit.ts"
+import { type RequestHandler, type Watcher, withWatcher } from "../http/watcher.ts"
+import { Fault, stackText } from "../kernel/fault.ts"
+import { loadOnce } from "../kernel/lazy.ts"
 import type { Peer } from "../kernel/net/address.ts"
-import { plainHost } from "../kernel/net/host.ts"
-import { loginRoutes, pagesWith, type ShowPage, showFault, showTrouble } from "../login/index.ts"
-import { namingMetadata, oauthPaths, oauthRoutes, publishedHandler } from "../oauth/index.ts"
-import { languagesOf, wantsPage } from "../protocol/accept.ts"
+import { normalizeHost } from "../kernel/net/host.ts"
+import { createShowPage, loginRoutes, type ShowPage, showError, showFault } from "../login/index.ts"
+import { oauthPaths, oauthRoutes, publicDocumentHandler, withMetadataLink } from "../oauth/index.ts"
+import { parseLanguages, prefersHtml } from "../protocol/accept.ts"
 import { samlRoutes } from "../saml/index.ts"
-import { type Cx, otherHistory } from "../store/index.ts"
+import { type Cx, historyDiffersId } from "../store/index.ts"
 import type { Api } from "./api.ts"
-import { anonymousCall, callAt } from "./caller.ts"
-import { publicFileRoutes, publishedLooks } from "./file/sent.ts"
-import { asMeant, namesInstance } from "./instance-host.ts"
-import { confirmed, sameAsked } from "./node/lead.ts"
-import { refusalLog } from "./refusal-log.ts"
+import { createAnonymousCall, createSystemCall } from "./caller.ts"
+import { cachedBrandingFiles, publicFileRoutes } from "./file/uploaded.ts"
+import { namesInstance, resolveInstanceHost } from "./instance-host.ts"
+import { markSameRequest, waitForCurrentLog } from "./node/leadership.ts"
+import { createRejectionLog } from "./rejection-log.ts"
 import type { ServerServices } from "./services.ts"
 import { setupLinkPage, setupRoutes } from "./setup/routes.ts"
-import type { SetupDoor } from "./setup/setup-token.ts"
+import type { SetupAccess } from "./setup/setup-token.ts"
 
-/** Everything that answers, joined: one function for HTTP, and the operations for gRPC. */
-export type App = Answering & {
-  /** The last step of every other answer: puts on it what all have. */
+/** The whole server: one function for HTTP requests and the operations for gRPC. */
+export type App = RequestHandler & {
+  /** Adds the common headers to responses that are not created here. */
   readonly guarded: (request: Request, response: Response) => Response
-  /** The management interface, read with the first call of it. */
+  /** The management API, loaded on first use. */
   readonly api: () => Promise<Pick<Api, "entries">>
-  /** The public host that the :authority of a gRPC call means. */
+  /** The public host of the :authority of a gRPC call. */
   readonly grpcHost: (authority: string) => string
-  /** What the health check of gRPC says. */
-  readonly condition: Condition
+  /** The source of the gRPC health check. */
+  readonly condition: HealthSource
 }
 
-/** An app to which areas can still be added: ahead of the first request. */
-export type OpenApp = App & { readonly use: (area: Area) => void }
+/** An app to which areas can be added before the first request. */
+export type OpenApp = App & { readonly addArea: (area: Area) => void }
 
 export type AppParts = {
   readonly services: ServerServices
-  readonly setupToken: SetupDoor
-  /** Where this process listens, as a proxy on the same machine would reach it. */
+  readonly setupToken: SetupAccess
+  /** The URL at which a proxy on the same machine reaches this process. */
   readonly upstream: string
-  /** Routes beside those that every server has. */
+  /** Additional routes. */
   readonly areas?: readonly Area[]
-  /** What sees requests and responses, the innermost first. */
+  /** Functions that observe requests and responses, the innermost first. */
   readonly watchers?: readonly Watcher[]
   /** Wraps each operation that native gRPC calls. */
-  readonly called?: (entry: Entry) => Entry
+  readonly wrapOperation?: (entry: Entry) => Entry
 }
 
 /**
- * Joins the modules. The book of the management interface is large, and a server that signs people
- * in may never need it: it is read when somebody calls, and the check has read it before.
+ * Combines the modules. The management API is large, and a server that only signs users in may
+ * never need it, so it is loaded on the first call; the check has already validated it.
  */
-export function appOf({ areas = [], watchers = [], called, ...parts }: AppParts): OpenApp {
+export function createApp({
+  areas = [],
+  watchers = [],
+  wrapOperation,
+  ...parts
+}: AppParts): OpenApp {
   const { services } = parts
-  const show = pagesWith(uiEntry)
-  const api = lazily(
+  const show = createShowPage(uiEntry)
+  const api = loadOnce(
     async (): Promise<Api> =>
-      (await import("./api.ts")).apiOf(
+      (await import("./api.ts")).createApi(
         services,
         all.flatMap(({ reserved }) => reserved),
       ),
   )
-  const found = watchers.length > 0 ? noteRoute : undefined
-  const published = publishedHandler(
-    (host) => callAt(services, host),
-    (host, headers) => secured(services, host, headers),
-    [publishedLooks],
+  const found = watchers.length > 0 ? setRoute : undefined
+  const published = publicDocumentHandler(
+    (host) => createSystemCall(services, host),
+    (host, headers) => setSecurityHeaders(services, host, headers),
+    [cachedBrandingFiles],
     found,
   )
-  const all = [...areas, ...ownAreas(parts, show)]
-  const answer = answeringBy(parts, { api, show, published, areas: () => all })
-  const joined: Answering = {
+  const all = [...areas, ...builtInAreas(parts, show)]
+  const answer = createHandler(parts, { api, show, published, areas: () => all })
+  const joined: RequestHandler = {
     answer,
-    published: (request) =>
-      isFollowing(services.store) || namesInstance(request) ? undefined : published(request),
+    publishedDocument: (request) =>
+      hasOtherWriters(services.store) || namesInstance(request) ? undefined : published(request),
   }
   return {
-    ...watchers.reduce(watchedBy, joined),
+    ...watchers.reduce(withWatcher, joined),
     api: async () => {
       const { entries } = await api()
-      return { entries: called ? entries.map(called) : entries }
+      return { entries: wrapOperation ? entries.map(wrapOperation) : entries }
     },
-    guarded: (request, response) => guarded(services, request, response),
+    guarded: (request, response) => withCommonHeaders(services, request, response),
     grpcHost: (authority) => grpcHost(services.store, authority),
     condition: { isReady: () => services.notReady() === undefined, clock: services.clock },
-    use: (area) => void all.unshift(area),
+    addArea: (area) => void all.unshift(area),
   }
 }
 
-/** What sees requests where somebody wants that: what counts, then what traces. */
-export function watching(
+/** The watchers for the enabled features: metrics, then traces. */
+export function watchersOf(
   { meters, tracing, isProxy }: ServerServices,
   within: readonly Watcher[] = [],
-): Pick<AppParts, "watchers" | "called"> {
+): Pick<AppParts, "watchers" | "wrapOperation"> {
   const counting = meters ? [meters.watcher] : []
   if (!tracing) return { watchers: [...within, ...counting] }
   return {
     watchers: [...within, ...counting, tracing.watcher(isProxy)],
-    called: (entry) => tracing.called(entry, isProxy),
+    wrapOperation: (entry) => tracing.wrapOperation(entry, isProxy),
   }
 }
 
 type OwnParts = Pick<AppParts, "services" | "setupToken" | "upstream">
 
-/** The areas that every server has; the last one has the paths that are nobody else's. */
-function ownAreas({ services, setupToken, upstream }: OwnParts, show: ShowPage): readonly Area[] {
+/** The areas of every server; the last one handles all remaining paths. */
+function builtInAreas(
+  { services, setupToken, upstream }: OwnParts,
+  show: ShowPage,
+): readonly Area[] {
   const { log, clock, meters } = services
-  const logged = refusalLog(log, clock)
+  const logged = createRejectionLog(log, clock)
   const refused = (refusal: Refusal, group: string) => {
     logged(refusal)
     meters?.refused(refusal, group)
   }
   const described = async ({ request, url }: Visit) =>
-    (await (await import("./openapi.ts")).openApiAnswer(request, url.pathname)) ?? notFound()
+    (await (await import("./openapi.ts")).openApiResponse(request, url.pathname)) ??
+    notFoundResponse()
   return [
-    healthRoutes({ notReady: services.notReady, alive }),
-    assetRoutes(uiAssets, notFound),
-    areaOf("openapi", {
-      "/openapi": { anywhere: described },
-      "/openapi/*": { anywhere: described },
+    healthRoutes({ notReady: services.notReady, alive: aliveResponse }),
+    assetRoutes(uiAssets, notFoundResponse),
+    createArea("openapi", {
+      "/openapi": { anyHost: described },
+      "/openapi/*": { anyHost: described },
     }),
     publicFileRoutes(),
-    oauthRoutes({ show, refused, issued: meters?.issued }),
-    samlRoutes({ show, refused }),
+    oauthRoutes({ show, onRejected: refused, onIssued: meters?.issued }),
+    samlRoutes({ show, onRejected: refused }),
     loginRoutes({ show, hrefs }),
     consoleRoutes(uiEntry, upstream),
     setupRoutes(services, setupToken, show),
-    areaOf("rest", {
-      "/admin/*": open,
-      "/auth/*": open,
-      "/management/*": open,
-      "/resources/*": open,
-      "/system/*": open,
-      "/core.*": { ...open, group: "connect" },
-      "/*": { ...open, group: "other" },
+    createArea("rest", {
+      "/admin/*": reservedPath,
+      "/auth/*": reservedPath,
+      "/management/*": reservedPath,
+      "/resources/*": reservedPath,
+      "/system/*": reservedPath,
+      "/core.*": { ...reservedPath, group: "connect" },
+      "/*": { ...reservedPath, group: "other" },
     }),
   ]
 }
 
-/** Below it operations have paths. */
-const open = { isOpen: true }
+/** Operations have paths below this area. */
+const reservedPath = { isOpen: true }
 
-const alive = () => respond("{}", {})
+const aliveResponse = () => respond("{}", {})
 
-type Handling = {
+type HandlerParts = {
   readonly api: () => Promise<Api>
   readonly show: ShowPage
   readonly published: (request: Request) => Response | undefined
   readonly areas: () => readonly Area[]
 }
 
-/** Answers what is not answered at once. */
-function answeringBy(parts: OwnParts, handling: Handling): Answering["answer"] {
+/** Handles requests that are not answered immediately. */
+function createHandler(parts: OwnParts, handling: HandlerParts): RequestHandler["answer"] {
   const { services } = parts
-  const origins = new WeakMap<Visit, Meant>()
+  const origins = new WeakMap<Visit, ResolvedRequest>()
   const failure = (visit: Visit, cause: unknown) => {
     const { request, peer } = visit
-    const meant = origins.get(visit) ?? meantBy(services, request, peer)
-    return failed(services, handling.show, { ...meant, cause })
+    const onResolved = origins.get(visit) ?? resolveRequest(services, request, peer)
+    return respondInternalError(services, handling.show, { ...onResolved, cause })
   }
-  const router = routerOf({
+  const router = createRouter({
     areas: handling.areas,
     serve: (visit, route) =>
-      serve(parts, handling, { visit, route, meant: (meant) => void origins.set(visit, meant) }),
+      serve(parts, handling, {
+        visit,
+        route,
+        onResolved: (onResolved) => void origins.set(visit, onResolved),
+      }),
     failed: failure,
   })
   return async (request, peer) => {
-    const url = addressOf(request)
+    const url = parseUrl(request)
     if (url instanceof Fault) {
-      // Checks of load balancers are HTTP/1.0 without a Host: no address then, only its path.
+      // Health checks of load balancers can be HTTP/1.0 requests without a Host header, so there is
+      // only a path.
       const health = request.headers.has("host")
         ? undefined
-        : healthAt({ notReady: services.notReady, alive }, request, request.url)
+        : healthResponse(
+            { notReady: services.notReady, alive: aliveResponse },
+            request,
+            request.url,
+          )
       return health ?? respondFault(url, { connection: "close" })
     }
     const visit = { request, peer, url }
     const answered = await router(visit)
     try {
-      // Whoever is told it may ask another process next.
+      // The next request of the client may go to another process.
       await services.store.pending()
       return answered
     } catch (cause) {
@@ -200,136 +218,148 @@ function answeringBy(parts: OwnParts, handling: Handling): Answering["answer"] {
   }
 }
 
-/** A request as it is meant, and where it comes from. */
-type Meant = { readonly request: Request; readonly origin: Origin }
+/** A request with trusted proxy headers applied, and its origin. */
+type ResolvedRequest = { readonly request: Request; readonly origin: RequestOrigin }
 
-function meantBy(services: ServerServices, asked: Request, peer: Peer): Meant {
-  const request = asMeant(services, asked, peer)
-  if (request !== asked) sameAsked(asked, request)
-  return { request, origin: checkedOrigin(services, request, { peer, route: routeOf(asked) }) }
+function resolveRequest(services: ServerServices, requested: Request, peer: Peer): ResolvedRequest {
+  const request = resolveInstanceHost(services, requested, peer)
+  if (request !== requested) markSameRequest(requested, request)
+  return {
+    request,
+    origin: originWithSelfCheck(services, request, { peer, route: findRoute(requested) }),
+  }
 }
 
-type Serving = {
+type ServeInput = {
   readonly visit: Visit
   readonly route: Route
-  /** Told how the request is meant. */
-  readonly meant: (meant: Meant) => void
+  /** Called with the resolved request. */
+  readonly onResolved: (onResolved: ResolvedRequest) => void
 }
 
-/** Whether others write what this process knows only once it has looked, or don't see yet. */
-function isFollowing(store: ServerServices["store"]): boolean {
+/** Whether other processes write data that this process must first read. */
+function hasOtherWriters(store: ServerServices["store"]): boolean {
   const { node, worker } = store
   if (!worker) return node !== undefined || store.pending() !== undefined
-  // That is a moment's work here, but for the moment in which nobody reads.
+  // The read is fast, except while the writer is blocked.
   if (worker.held()) return true
   worker.renew()
   return false
 }
 
-/** Answers a request whose route is known: finds the instance that it is for, and what says it. */
+/** Handles a request with a known route: finds its instance and runs its handler. */
 async function serve(
   parts: OwnParts,
-  { api, show, published }: Handling,
-  { visit, route, meant }: Serving,
+  { api, show, published }: HandlerParts,
+  { visit, route, onResolved }: ServeInput,
 ): Promise<Response> {
   const { services } = parts
-  const { request: asked, peer, url } = visit
+  const { request: requested, peer, url } = visit
   const { node, worker } = services.store
-  const unseen = node || worker ? await unseenBy(services, asked) : undefined
-  // What it is meant for is looked up, which others may have changed.
-  const asking = meantBy(services, asked, peer)
-  meant(asking)
+  const unseen = node || worker ? await waitForLog(services, requested) : undefined
+  // The domain may belong to another instance after changes of others.
+  const asking = resolveRequest(services, requested, peer)
+  onResolved(asking)
   const { request, origin } = asking
-  if (unseen) return unwritten(request, unseen.cause, published)
-  const cx = anonymousCall(services, request.headers, origin)
-  const moved = cx && withoutDot(cx, request, url)
+  if (unseen) return respondWithoutLog(request, unseen.cause, published)
+  const cx = createAnonymousCall(services, request.headers, origin)
+  const moved = cx && redirectWithoutDot(cx, request, url)
   if (moved) return moved
   const isShut = cx !== undefined && isBlocked(cx)
   const page = cx
     ? isShut
       ? undefined
-      : await answerOf(route, { request, cx, url })
-    : await withoutInstance(parts, show, { visit: { request, peer, url }, origin, route })
-  const answered = page ?? (await (await api()).answer(request, origin))
-  // What the API was called by, if it was, is the route of the request as it came, too.
-  const called = request === asked ? undefined : routeOf(request)
-  if (called) noteRoute(asked, called)
-  if (answered) return cx ? namingMetadata(cx, url.pathname, answered) : answered
-  return (isShut ? shut : missing)(show, request, cx)
+      : await answerRoute(route, { request, cx, url })
+    : await respondUnknownHost(parts, show, { visit: { request, peer, url }, origin, route })
+  const answered = page ?? (await (await api()).handle(request, origin))
+  // A path of the API is the same in the request as received.
+  const wrapOperation = request === requested ? undefined : findRoute(request)
+  if (wrapOperation) setRoute(requested, wrapOperation)
+  if (answered) return cx ? withMetadataLink(cx, url.pathname, answered) : answered
+  return (isShut ? respondBlocked : respondNotFound)(show, request, cx)
 }
 
 /**
- * What may be answered without what others wrote, which can't be had; throws why not else. What
- * everybody gets the same of is good for minutes anyway: it is told without the log, too.
+ * The response if changes of other processes can't be read; throws otherwise. Public files are
+ * cached for minutes anyway, so they are served without the log.
  */
-function unwritten(request: Request, cause: unknown, published: Handling["published"]): Response {
-  if (cause instanceof Fault && cause.id === otherHistory) throw cause
+function respondWithoutLog(
+  request: Request,
+  cause: unknown,
+  published: HandlerParts["published"],
+): Response {
+  if (cause instanceof Fault && cause.id === historyDiffersId) throw cause
   const known = namesInstance(request) ? undefined : published(request)
   if (known) return known
   throw cause
 }
 
-type Homeless = { readonly visit: Visit; readonly origin: Origin; readonly route: Route }
+type UnknownHostInput = {
+  readonly visit: Visit
+  readonly origin: RequestOrigin
+  readonly route: Route
+}
 
-/** What a host says that is no instance's. */
-async function withoutInstance(
+/** The response for a host without an instance. */
+async function respondUnknownHost(
   parts: OwnParts,
   show: ShowPage,
-  { visit, origin, route }: Homeless,
+  { visit, origin, route }: UnknownHostInput,
 ): Promise<Response | undefined> {
-  if (!parts.setupToken.isOpen()) return elsewhere(parts, show, { request: visit.request, origin })
+  if (!parts.setupToken.isOpen())
+    return renderUnknownHost(parts, show, { request: visit.request, origin })
   const { services } = parts
-  const page = await route.unowned?.(visit, origin)
+  const page = await route.beforeSetup?.(visit, origin)
   return page ?? setupLinkPage(services, show, { ...visit, origin })
 }
 
 /**
- * Sends a page at a host with a final dot to the same host without it, which alone has the cookies
- * and passkeys of a browser.
+ * Redirects a page at a host with a trailing dot to the host without it, for which the browser has
+ * its cookies and passkeys.
  */
-function withoutDot(cx: Cx, request: Request, { host, pathname, search }: URL) {
+function redirectWithoutDot(cx: Cx, request: Request, { host, pathname, search }: URL) {
   const isDotted = host.replace(/:\d+$/, "").endsWith(".")
-  if (!isDotted || request.method !== "GET" || !wantsPage(request)) return undefined
+  if (!isDotted || request.method !== "GET" || !prefersHtml(request)) return undefined
   const { protocol } = new URL(requireInstance(cx).publicUrl)
-  const location = `${protocol}//${plainHost(host, protocol)}${pathname}${search}`
+  const location = `${protocol}//${normalizeHost(host, protocol)}${pathname}${search}`
   return new Response(null, { status: 308, headers: { location, "cache-control": "no-store" } })
 }
 
-/** Waits until what others wrote is here; answers why that can't be. */
-async function unseenBy({ store }: ServerServices, request: Request) {
+/** Waits for the changes of other processes; returns the error if that is not possible. */
+async function waitForLog({ store }: ServerServices, request: Request) {
   try {
-    await confirmed(store, request)
+    await waitForCurrentLog(store, request)
     return undefined
   } catch (cause) {
     return { cause }
   }
 }
 
-type Failure = Meant & { readonly cause: unknown }
+type FailedRequest = ResolvedRequest & { readonly cause: unknown }
 
-/** A page or an endpoint that failed: the log gets the cause, the caller an id that finds it. */
-async function failed(
+/** The response for an internal error: the cause is logged, and the client receives an ID. */
+async function respondInternalError(
   services: ServerServices,
   show: ShowPage,
-  { request, origin, cause }: Failure,
+  { request, origin, cause }: FailedRequest,
 ): Promise<Response> {
   const { requestId } = origin
   const fault = services.store.faultOf(cause)
-  if (fault && !wantsPage(request)) return respondFault(fault, {})
+  if (fault && !prefersHtml(request)) return respondFault(fault, {})
   services.log.error("{method} {path} failed ({requestId}): {cause}", {
     method: request.method,
     path: new URL(request.url).pathname,
     requestId,
-    cause: traceText(cause),
+    cause: stackText(cause),
   })
-  const cx = anonymousCall(services, request.headers, origin)
-  if (cx && wantsPage(request)) {
+  const cx = createAnonymousCall(services, request.headers, origin)
+  if (cx && prefersHtml(request)) {
     return fault
       ? showFault(show, cx, fault)
-      : showTrouble(show, cx, { problem: "unexpected", status: 500 })
+      : showError(show, cx, { problem: "unexpected", status: 500 })
   }
-  const said = `something went wrong here; the log says more about request ${requestId}`
-  return respondFault(new Fault("internal", "internal", said), {})
+  const message = `an internal error occurred; search the log for request ${requestId}`
+  return respondFault(new Fault("internal", "internal", message), {})
 }
 
 const hrefs = {
@@ -338,15 +368,15 @@ const hrefs = {
   console: "/ui/console/",
 }
 
-/** A browser that asked for a host we don't serve sees what to mend. */
-async function elsewhere(
+/** A page that explains how to correct the address of a host without an instance. */
+async function renderUnknownHost(
   { services, upstream }: OwnParts,
   show: ShowPage,
-  { request, origin }: { readonly request: Request; readonly origin: Origin },
+  { request, origin }: { readonly request: Request; readonly origin: RequestOrigin },
 ): Promise<Response | undefined> {
   const [instance] = instanceIds(services.store)
-  if (instance === undefined || !wantsPage(request)) return undefined
-  const languages = languagesOf(request.headers.get("accept-language"))
+  if (instance === undefined || !prefersHtml(request)) return undefined
+  const languages = parseLanguages(request.headers.get("accept-language"))
   const cx = { ...services.call(instance, "host"), requestId: origin.requestId, languages }
   const page = {
     received: origin.host,
@@ -358,13 +388,21 @@ async function elsewhere(
   return show(cx, (ui, shared) => ui.HostPage({ ...shared, ...page }), { status: 421 })
 }
 
-/** Whoever runs the service has blocked the instance: its pages and endpoints say no more. */
-async function shut(show: ShowPage, request: Request, cx: Cx | undefined): Promise<Response> {
-  if (!cx || !wantsPage(request)) return respondFault(blockedError(), {})
-  return showTrouble(show, cx, { problem: "blocked", status: 429 })
+/** The response of a blocked instance. */
+async function respondBlocked(
+  show: ShowPage,
+  request: Request,
+  cx: Cx | undefined,
+): Promise<Response> {
+  if (!cx || !prefersHtml(request)) return respondFault(blockedError(), {})
+  return showError(show, cx, { problem: "blocked", status: 429 })
 }
 
-async function missing(show: ShowPage, request: Request, cx: Cx | undefined): Promise<Response> {
-  if (!cx || !wantsPage(request)) return notFound()
-  return showTrouble(show, cx, { problem: "not_found", status: 404 })
+async function respondNotFound(
+  show: ShowPage,
+  request: Request,
+  cx: Cx | undefined,
+): Promise<Response> {
+  if (!cx || !prefersHtml(request)) return notFoundResponse()
+  return showError(show, cx, { problem: "not_found", status: 404 })
 }

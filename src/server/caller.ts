@@ -1,40 +1,40 @@
 import { instanceIds, requireInstance } from "../domain/instance/index.ts"
 import { blockedError, countRequest, isBlocked } from "../domain/quota/index.ts"
-import { servedAt } from "../http/host.ts"
-import type { Origin } from "../http/origin.ts"
-import type { From } from "../kernel/context.ts"
+import { findInstanceByHost } from "../http/host.ts"
+import type { RequestOrigin } from "../http/origin.ts"
+import type { RequestSource } from "../kernel/context.ts"
 import { Fault } from "../kernel/fault.ts"
-import { systemCaller, type Use } from "../oauth/index.ts"
-import { languagesOf } from "../protocol/accept.ts"
+import { authenticateSystemUser, type ProofRequest } from "../oauth/index.ts"
+import { parseLanguages } from "../protocol/accept.ts"
 import type { Cx } from "../store/index.ts"
-import { confirmed } from "./node/lead.ts"
+import { waitForCurrentLog } from "./node/leadership.ts"
 import type { ServerServices } from "./services.ts"
 
-/** A call of nobody on the instance of the request's host; undefined where there is none. */
-export function anonymousCall(
+/** An anonymous call on the instance of the request's host; undefined if there is none. */
+export function createAnonymousCall(
   services: ServerServices,
   headers: Headers,
-  origin: Origin,
+  origin: RequestOrigin,
 ): Cx | undefined {
-  const served = servedAt(services, origin.host)
-  return served && callOn(services, served.instance, { headers, origin })
+  const served = findInstanceByHost(services, origin.host)
+  return served && createCall(services, served.instance, { headers, origin })
 }
 
-/** A call of the process itself on the instance of a host; undefined where there is none. */
-export function callAt(services: ServerServices, host: string): Cx | undefined {
-  const served = servedAt(services, host)
+/** A call of the process itself on the instance of a host; undefined if there is none. */
+export function createSystemCall(services: ServerServices, host: string): Cx | undefined {
+  const served = findInstanceByHost(services, host)
   const cx = served && services.call(served.instance, "published")
   return cx && !isBlocked(cx) ? cx : undefined
 }
 
-function callOn(
+function createCall(
   services: ServerServices,
   instance: string,
-  { headers, origin }: { readonly headers: Headers; readonly origin: Origin },
+  { headers, origin }: { readonly headers: Headers; readonly origin: RequestOrigin },
 ): Cx {
   const { clock, ids, random, secrets, outside, warn, noteStranger, store, limits } = services
   const orgId = headers.get("x-core-orgid")
-  // Nearly all come without: a call of one shape costs half.
+  // Nearly all calls have no instance parameter; objects of one shape are twice as fast.
   const cx = {
     clock,
     ids,
@@ -47,30 +47,30 @@ function callOn(
     instance,
     caller: { kind: "anonymous" },
     written: {},
-    // Most requests spend nothing.
+    // Computed on demand, because most requests don't need it.
     get allowance() {
       return limits(origin)
     },
     get requestId() {
       return origin.requestId
     },
-    // Read by what is noted, which most requests don't come to.
+    // Computed on demand, because most requests record nothing.
     get from() {
-      return fromOf(headers, origin)
+      return clientInfoOf(headers, origin)
     },
-    // Read when a page is shown: no program is asked for its languages.
+    // Computed when a page is rendered; API clients don't need it.
     get languages() {
-      return languagesOf(headers.get("accept-language"))
+      return parseLanguages(headers.get("accept-language"))
     },
   } as const
   return orgId ? Object.defineProperty(cx, "orgId", { value: orgId, enumerable: true }) : cx
 }
 
-/** What a request tells of the browser that sent it, read by who keeps it. */
-export const fromOf = (
+/** Data about the browser that sent a request, evaluated on demand. */
+export const clientInfoOf = (
   headers: Headers,
-  origin: Pick<Origin, "address" | "addressSource">,
-): From => ({
+  origin: Pick<RequestOrigin, "address" | "addressSource">,
+): RequestSource => ({
   get address() {
     return origin.address
   },
@@ -83,35 +83,36 @@ export const fromOf = (
 })
 
 /**
- * Who calls the management interface: the bearer of a token with our own project in its audience,
- * or nobody. Faults with `unauthenticated` for any other token, and for a host we don't serve.
+ * Returns a function that authenticates callers of the management API: the bearer of a token with
+ * the instance's own project in its audience, or an anonymous caller. Throws `unauthenticated` for
+ * all other tokens, and for an unknown host.
  */
-export const authenticateWith =
-  (services: ServerServices, tokenCaller: (cx: Cx, use: Use) => Promise<Cx["caller"]>) =>
-  async (headers: Headers, { requestId, address, target }: Knock): Promise<Cx> => {
-    await confirmed(services.store, { headers })
+export const createAuthenticate =
+  (services: ServerServices, tokenCaller: (cx: Cx, use: ProofRequest) => Promise<Cx["caller"]>) =>
+  async (headers: Headers, { requestId, address, target }: ApiRequest): Promise<Cx> => {
+    await waitForCurrentLog(services.store, { headers })
     const host = headers.get("host") ?? ""
     const origin = { host, peer: address, address, requestId }
-    const cx = anonymousCall(services, headers, origin)
+    const cx = createAnonymousCall(services, headers, origin)
     const authorization = headers.get("authorization")
-    const system = authorization && (await systemCallerIn(services, cx, authorization))
-    if (system) return { ...(cx ?? callOn(services, "", { headers, origin })), caller: system }
+    const system = authorization && (await findSystemCaller(services, cx, authorization))
+    if (system) return { ...(cx ?? createCall(services, "", { headers, origin })), caller: system }
     if (!cx) {
       if (authorization !== null) throw unknownHost(services, origin.host)
-      return callOn(services, "", { headers, origin })
+      return createCall(services, "", { headers, origin })
     }
     if (isBlocked(cx)) throw blockedError()
     if (authorization === null) return cx
     const caller = await tokenCaller(cx, { headers, ...target })
     await countRequest(cx)
-    return asCalledBy(cx, caller)
+    return withCaller(cx, caller)
   }
 
 /**
- * The call as somebody's. Field by field, with what is made when it is read made now: operations
- * copy their call again and again, and each copy of a field that must be asked costs ten others.
+ * The call with another caller. Fields are copied one by one and lazy ones are evaluated:
+ * operations copy their call repeatedly, and copying a getter is ten times as expensive.
  */
-const asCalledBy = (cx: Cx, caller: Cx["caller"]): Cx => ({
+const withCaller = (cx: Cx, caller: Cx["caller"]): Cx => ({
   clock: cx.clock,
   ids: cx.ids,
   random: cx.random,
@@ -130,8 +131,8 @@ const asCalledBy = (cx: Cx, caller: Cx["caller"]): Cx => ({
   orgId: cx.orgId,
 })
 
-/** Who manages instances; they may also call a host that is no instance's, as there is none yet. */
-async function systemCallerIn(
+/** A system user, who can also call a host without an instance, because there may be none yet. */
+async function findSystemCaller(
   { systemUsers: users, publicUrl, clock }: ServerServices,
   cx: Cx | undefined,
   authorization: string,
@@ -140,28 +141,29 @@ async function systemCallerIn(
   const addresses = [cx && requireInstance(cx).publicUrl, publicUrl].filter(
     (each) => each !== undefined,
   )
-  return systemCaller(authorization, { users, addresses, now: clock.now() })
+  return authenticateSystemUser(authorization, { users, addresses, now: clock.now() })
 }
 
-/** A call of an operation, as it came in. */
-type Knock = {
+/** The request data of an API call. */
+type ApiRequest = {
   readonly requestId: string
   readonly address: string
   readonly target: { readonly method: string; readonly path: string }
 }
 
-/** RFC 9110 §15.5.20, in words: the request went to the wrong place. */
+/** The fault for RFC 9110 §15.5.20: the request was sent to the wrong host. */
 function unknownHost({ store }: ServerServices, host: string): Fault {
   if (instanceIds(store).length === 0) {
     return new Fault(
       "failed_precondition",
       "instance.not_set_up",
-      "nothing is set up here yet; open the set-up link that the server printed",
+      "no instance is set up yet; open the setup link that the server printed",
     )
   }
   return new Fault(
     "unauthenticated",
     "instance.unknown_host",
-    `nothing is served at ${host}; use the configured public address, and have a proxy keep Host`,
+    `no instance at ${host}; use the configured public URL, and make the proxy keep the ` +
+      "Host header",
   )
 }

@@ -1,36 +1,37 @@
-import { type Entry, entriesOf, type Pipeline } from "../api/dispatch.ts"
+import { createEntries, type Entry, type Pipeline } from "../api/dispatch.ts"
 import { callLog } from "../api/log.ts"
-import { sayOf } from "../domain/target/index.ts"
+import { targetCallsOf } from "../domain/target/index.ts"
 import type { Cx } from "../store/index.ts"
-import { authority, operations } from "./modules.ts"
+import { authority, loadOperations } from "./modules.ts"
 import type { ServerServices } from "./services.ts"
 
 /**
- * Reads the book and lays the modules' answers beside it, for who comes in by one way. Whatever the
- * contracts forbid is refused here: an operation without a rule, a rule that names what is not
- * there, two at one path.
+ * Combines the API with the handlers of the modules, for one transport. Throws for missing or
+ * invalid access rules and for duplicate paths.
  */
-export const entriesFor = async (
+export const loadEntries = async (
   services: ServerServices,
   authenticate: Pipeline<Cx>["authenticate"],
 ): Promise<readonly Entry[]> => {
-  const entries = entriesOf<Cx>({
-    operations: await operations(),
+  const entries = createEntries<Cx>({
+    operations: await loadOperations(),
     authority,
     authenticate,
     position: ({ written }) => written?.position,
     head: ({ store }) => store.log.durable(),
-    say: sayOf,
+    findTargetCalls: targetCallsOf,
     faultOf: (cause) => services.store.faultOf(cause),
     hooks: [callLog(services.log), ...hooksOf(services)],
     clock: services.clock,
     ids: services.ids,
   })
-  return services.store.together ? entries.map((each) => shown(services, each)) : entries
+  return services.store.together ? entries.map((each) => withVisibleReads(services, each)) : entries
 }
 
-/** Its answers are given once other processes that read the file see what was read for them. */
-const shown = ({ store }: ServerServices, entry: Entry): Entry => ({
+/**
+ * Returns the response only after other processes that read the file can see what was read for it.
+ */
+const withVisibleReads = ({ store }: ServerServices, entry: Entry): Entry => ({
   ...entry,
   call: async (arrival, codec) => {
     const answer = await entry.call(arrival, codec)
@@ -45,6 +46,6 @@ const shown = ({ store }: ServerServices, entry: Entry): Entry => ({
   },
 })
 
-/** What counts and traces calls, where somebody wants that. */
+/** The hooks for metrics and traces, if enabled. */
 const hooksOf = ({ meters, tracing }: ServerServices) =>
   [meters, tracing].flatMap((each) => each?.calls ?? [])

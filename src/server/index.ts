@@ -1,97 +1,100 @@
 import { readCertificates } from "../boot/edge/certificate.ts"
 import {
-  type Recovered,
   type RecoveryPreview,
   type RecoveryRequest,
+  type RecoveryResult,
   recoveryRequest,
 } from "../boot/recovery.ts"
-import type { Running, Start } from "../boot/running.ts"
+import type { RunningServer, StartInput } from "../boot/running.ts"
 import { type SetupRequest, setupRequest } from "../boot/setup.ts"
-import { keepSetupLink } from "../boot/setup-link.ts"
-import { localOrigin, type Place, socketPeer } from "../kernel/net/address.ts"
-import { appOf, watching } from "./app.ts"
-import type { Collecting } from "./background/audit-collector.ts"
+import { saveSetupLink } from "../boot/setup-link.ts"
+import { type ListenAddress, localOrigin, socketPeer } from "../kernel/net/address.ts"
+import { createApp, watchersOf } from "./app.ts"
+import type { CollectorHandle } from "./background/audit-collector.ts"
 import { type Background, startBackground } from "./background/background.ts"
-import { keepExpiring } from "./background/expiring.ts"
-import { keepInspecting } from "./background/inspecting.ts"
-import { keepDroppingBefore } from "./background/old-tables.ts"
+import { startCacheRelease } from "./background/cache-release.ts"
+import { startApplicationExpiry } from "./background/expiring.ts"
+import { startInspection } from "./background/inspecting.ts"
+import { startMemoryTrim } from "./background/memory-trim.ts"
+import { startDroppingUpgradeCopy } from "./background/old-tables.ts"
 import { watchOwners } from "./background/owner-watch.ts"
-import { keepPurging } from "./background/purging.ts"
-import { keepRotating } from "./background/rotation.ts"
-import { keepShrinking } from "./background/shrinking.ts"
-import { keepTrimming } from "./background/trimming.ts"
+import { startPurging } from "./background/purging.ts"
+import { startKeyRotation } from "./background/rotation.ts"
 import { limitConnections } from "./edge/connections.ts"
-import { openEdge } from "./edge/http.ts"
+import { openHttpEdge } from "./edge/http.ts"
 import { type Listener, listenGrpc, listenMetrics } from "./listener.ts"
 import { reactors } from "./modules.ts"
-import { doctorOf, doctorRoutes } from "./operator/doctor.ts"
-import { eventCommandsOf } from "./operator/events.ts"
-import { keepRemovingTemporary, selfCheckControl } from "./operator/self-check.ts"
-import { transferControl } from "./operator/transfer.ts"
+import { createDoctorControl, doctorRoutes } from "./operator/doctor.ts"
+import { createEventControl } from "./operator/events.ts"
+import { createSelfCheckControl, startRemovingTemporary } from "./operator/self-check.ts"
+import { createTransferControl } from "./operator/transfer.ts"
 import { joinServices, type ServerServices } from "./services.ts"
 import { previewRecovery, recover } from "./setup/recovery.ts"
-import { followPublicUrl, setUpByRequest } from "./setup/setup.ts"
+import { applyPublicUrl, setUpByRequest } from "./setup/setup.ts"
 import { setupLinks } from "./setup/setup-links.ts"
-import { type SetupToken, setupTokenOf } from "./setup/setup-token.ts"
-import { tracingIn } from "./tracing/tracing-in.ts"
-import { keptWorkers, type Workers } from "./worker/keep.ts"
+import { createSetupToken, type SetupToken } from "./setup/setup-token.ts"
+import { loadTracing } from "./tracing/start.ts"
+import { createWorkers, type Workers } from "./worker/workers.ts"
 
-export { type Drilled, drill } from "./operator/drill.ts"
+export { type DrillResult, drill } from "./operator/drill.ts"
 export { prepareMaster, takeMaster } from "./operator/master-key.ts"
-export { moveIn, moveOut } from "./operator/move.ts"
+export { moveLogFromPostgres, moveLogToPostgres } from "./operator/move.ts"
 export { selfCheckHere } from "./operator/self-check.ts"
-export { transferHere } from "./operator/transfer.ts"
-export { whatUpgradeDoes } from "./operator/upgrade.ts"
+export { withTransferHere } from "./operator/transfer.ts"
+export { planUpgrade } from "./operator/upgrade.ts"
 
-/** Opens the data folder, answers on both listeners, and says where. */
-export async function serve(start: Start): Promise<Running> {
+/** Opens the data directory, serves both listeners, and returns the URLs. */
+export async function serve(start: StartInput): Promise<RunningServer> {
   const { config, folder } = start
-  const meters = config.metricsListen && (await import("./metrics/meters.ts")).metersOf()
+  const meters = config.metricsListen && (await import("./metrics/meters.ts")).createMeters()
   const files = readCertificates(config)
-  const development = await developmentIn(start)
-  const { catching } = development ?? {}
-  const tracing = await tracingIn(start)
-  const workers = keptWorkers(start)
+  const development = await loadDevelopment(start)
+  const { catching: intercept } = development ?? {}
+  const tracing = await loadTracing(start)
+  const workers = createWorkers(start)
   const readers = workers?.readers
-  const services = await joinServices(start, { meters, tracing, catching, readers })
+  const services = await joinServices(start, { meters, tracing, intercept, readers })
   await services.lead.begin()
-  await followPublicUrl(services, config.publicUrl)
+  await applyPublicUrl(services, config.publicUrl)
   await development?.seed(services)
-  const describing = await describingIn(start, services)
+  const describing = await startDescriptionApply(start, services)
   await describing?.setUp()
-  const setupToken = setupTokenOf(services, () => keepSetupLink(folder, undefined))
-  let collecting: Collecting | undefined
-  const doctor = doctorOf(services, {
-    untaken: () => collecting?.untaken(),
+  const setupToken = createSetupToken(services, () => saveSetupLink(folder, undefined))
+  let collecting: CollectorHandle | undefined
+  const doctor = createDoctorControl(services, {
+    untaken: () => collecting?.uncollected(),
     described: () => describing?.condition(),
   })
-  const upstream = upstreamOf(config)
+  const upstream = upstreamUrlOf(config)
   const areas = [doctorRoutes(services, doctor.came), ...(development?.areas(services) ?? [])]
   const marking = development ? [development.watcher] : []
-  const app = appOf({ services, setupToken, upstream, areas, ...watching(services, marking) })
+  const app = createApp({ services, setupToken, upstream, areas, ...watchersOf(services, marking) })
 
   const listeners: Listener[] = []
   const working: { readonly stop: () => Promise<void> }[] = []
   const stop = async () => {
-    // What others answer still is written here.
+    // The other processes still need the writer for their responses.
     await Promise.all([workers, ...listeners].map((each) => each?.stop()))
     await Promise.all(working.map((each) => each.stop()))
-    await ended(services)
+    await closeServices(services)
   }
   try {
     listeners.push(await listenGrpc(app, config.grpcListen))
-    const edge = await openEdge(services, start, { app, files, sharing: workers && "first" })
+    const edge = await openHttpEdge(services, start, { app, files, sharing: workers && "first" })
     listeners.unshift(...edge.listeners)
-    working.push(...edge.working)
-    // Whoever finds the port taken has done nothing yet.
-    collecting = await collectingIn(start, services)
+    working.push(...edge.tasks)
+    // Nothing was changed if the port is already in use.
+    collecting = await startAuditCollector(start, services)
     const background = startBackground(services, reactors(services.call, services.outbound), {
       ...config,
       collecting,
     })
     working.push(background, ...(collecting ? [collecting] : []))
-    listeners.push(...(await metricsIn(start, services, { background, workers })))
-    working.push(...rounds(start, services, background.passed), ...(await backups(services, start)))
+    listeners.push(...(await startMetrics(start, services, { background, workers })))
+    working.push(
+      ...startPeriodicWork(start, services, background.passed),
+      ...(await startScheduledBackups(services, start)),
+    )
     working.push(...(describing ? [describing.begin()] : []))
     working.push(await limitConnections(services, listeners))
     const port = listeners[0]?.port ?? 0
@@ -101,32 +104,32 @@ export async function serve(start: Start): Promise<Running> {
     throw cause
   }
   const isTls = files.length > 0 || config.tls !== undefined
-  const url = originAt(config.listen, listeners[0]?.port, isTls)
+  const url = urlOf(config.listen, listeners[0]?.port, isTls)
   const base = config.publicUrl ?? ("path" in config.listen ? "http://localhost" : url)
   const link = () => `${base}/setup#${setupToken.renew()}`
   return {
     url,
     setupUrls: setupToken.isOpen() ? setupLinks(link(), config) : [],
-    drain: () => drained(services, config, { listeners, workers }),
+    drain: () => drain(services, config, { listeners, workers }),
     stop,
-    control: { ...doctor.commands, ...controlOf(start, services, { setupToken, link }) },
+    control: { ...doctor.commands, ...createControl(start, services, { setupToken, link }) },
   }
 }
 
-type Beginning = { readonly setupToken: SetupToken; readonly link: () => string }
+type ServeState = { readonly setupToken: SetupToken; readonly link: () => string }
 
-/** What the command line asks of a server that runs. */
-const controlOf = (
-  { config, folder }: Start,
+/** The commands of a running server for the command line. */
+const createControl = (
+  { config, folder }: StartInput,
   services: ServerServices,
-  { setupToken, link }: Beginning,
-): Running["control"] => ({
-  ...eventCommandsOf(services),
-  ...transferControl(services),
-  ...selfCheckControl(services),
+  { setupToken, link }: ServeState,
+): RunningServer["control"] => ({
+  ...createEventControl(services),
+  ...createTransferControl(services),
+  ...createSelfCheckControl(services),
   "setup-link": async () => {
     const [fresh = ""] = setupLinks(link(), config)
-    keepSetupLink(folder, fresh)
+    saveSetupLink(folder, fresh)
     return fresh
   },
   recover: (input) => recover(services, recoveryRequest.parse(input)),
@@ -137,73 +140,83 @@ const controlOf = (
   },
 })
 
-async function developmentIn({ development, hasFixedKeys = false }: Start) {
+async function loadDevelopment({ development, hasFixedKeys = false }: StartInput) {
   if (development === undefined) return undefined
-  return (await import("./development/development.ts")).developmentOf(development, hasFixedKeys)
+  return (await import("./development/development.ts")).createDevelopment(development, hasFixedKeys)
 }
 
-/** What makes the server what files describe, where the configuration names some. */
-async function describingIn({ config, env }: Start, services: ServerServices) {
+/** Applies description files, if the configuration names them. */
+async function startDescriptionApply({ config, env }: StartInput, services: ServerServices) {
   if (config.apply === undefined) return undefined
-  const { describingOf } = await import("./operator/describing.ts")
-  return describingOf(services, { path: config.apply, publicUrl: config.publicUrl, env })
+  const { createDescriptionApplier } = await import("./operator/description.ts")
+  return createDescriptionApplier(services, {
+    path: config.apply,
+    publicUrl: config.publicUrl,
+    env,
+  })
 }
 
-/** A node's load balancer needs this long; without a database nobody else could answer. */
+/** The time that the load balancer of a node needs; a single server has no alternative. */
 const nodeDrainSeconds = 3
 
-type Leaving = {
+type DrainInput = {
   readonly listeners: readonly Listener[]
   readonly workers: Workers | undefined
 }
 
-/** Resolves when whoever watches `/debug/ready` has had time to send requests elsewhere. */
-async function drained(
-  { leave, log, clock }: ServerServices,
-  { database, drainSeconds: seconds = database ? nodeDrainSeconds : 0 }: Start["config"],
-  { listeners, workers }: Leaving,
+/** Resolves when load balancers that check `/debug/ready` have had time to redirect requests. */
+async function drain(
+  { startStopping, log, clock }: ServerServices,
+  { database, drainSeconds: seconds = database ? nodeDrainSeconds : 0 }: StartInput["config"],
+  { listeners, workers }: DrainInput,
 ): Promise<void> {
   if (seconds === 0) return
-  log.info("not ready, because the server is stopping; it answers for {seconds} s", { seconds })
-  leave()
-  for (const listener of listeners) listener.leave?.()
+  log.info("not ready because the server is stopping; serving requests for another {seconds} s", {
+    seconds,
+  })
+  startStopping()
+  for (const listener of listeners) listener.startClosing?.()
   const wait = new Promise<void>((done) => void clock.after(seconds * 1000, done))
   await Promise.all([workers?.leave(), wait])
 }
 
-async function ended({ lead, store, tracing }: ServerServices): Promise<void> {
+async function closeServices({ lead, store, tracing }: ServerServices): Promise<void> {
   await lead.stop()
   await store.close()
   await tracing?.stop()
 }
 
-/** What is done now and then, as long as the server runs. */
-const rounds = ({ folder }: Start, services: ServerServices, passed: () => number) => [
-  keepRotating(services),
-  keepExpiring(services),
+/** The periodic work while the server runs. */
+const startPeriodicWork = (
+  { folder }: StartInput,
+  services: ServerServices,
+  passed: () => number,
+) => [
+  startKeyRotation(services),
+  startApplicationExpiry(services),
   watchOwners(services),
-  keepInspecting(services),
-  keepPurging(services, passed),
-  keepShrinking(services),
-  keepTrimming(services),
-  keepDroppingBefore(services, folder.database),
-  keepRemovingTemporary(services),
+  startInspection(services),
+  startPurging(services, passed),
+  startCacheRelease(services),
+  startMemoryTrim(services),
+  startDroppingUpgradeCopy(services, folder.database),
+  startRemovingTemporary(services),
 ]
 
-/** Backups by themselves, where the configuration wants them. */
-async function backups(services: ServerServices, { config, folder }: Start) {
+/** Scheduled backups, if the configuration enables them. */
+async function startScheduledBackups(services: ServerServices, { config, folder }: StartInput) {
   if (config.backupFolder === undefined) return []
-  const { keepBackups, savingApart } = await import("./background/backups.ts")
-  const { labelOf } = await import("../boot/backup/rotation.ts")
-  const { placeAt } = await import("../boot/backup/place.ts")
-  const place = placeAt(config.backupFolder, config)
-  const wanted = { ...config, place, label: labelOf(folder, services.random) }
-  return [keepBackups(services, wanted, savingApart(config, services.log))]
+  const { startBackups, backupInProcess } = await import("./background/backups.ts")
+  const { getLabel } = await import("../boot/backup/rotation.ts")
+  const { locationAt } = await import("../boot/backup/location.ts")
+  const location = locationAt(config.backupFolder, config)
+  const options = { ...config, place: location, label: getLabel(folder, services.random) }
+  return [startBackups(services, options, backupInProcess(config, services.log))]
 }
 
-/** Where metrics are wanted, what tells them. */
-async function metricsIn(
-  { config: { metricsListen } }: Start,
+/** The metrics listener, if the configuration enables it. */
+async function startMetrics(
+  { config: { metricsListen } }: StartInput,
   services: ServerServices,
   {
     background,
@@ -218,29 +231,29 @@ async function metricsIn(
   return [listenMetrics(all, metricsListen, services.clock)]
 }
 
-/** What sends all that happens to whoever collects it, where the configuration names them. */
-async function collectingIn(
-  { config }: Start,
+/** Sends all events to a collector, if the configuration names one. */
+async function startAuditCollector(
+  { config }: StartInput,
   services: ServerServices,
-): Promise<Collecting | undefined> {
+): Promise<CollectorHandle | undefined> {
   const { auditCollector: url, auditCollectorAuthorization: authorization } = config
   if (url === undefined) return undefined
-  const { keepCollecting } = await import("./background/audit-collector.ts")
-  return keepCollecting(services, { url, authorization })
+  const { startCollecting } = await import("./background/audit-collector.ts")
+  return startCollecting(services, { url, authorization })
 }
 
-/** Where this process is found on its machine, with the port it really has. */
-function originAt(place: Place, port: number | undefined, isTls: boolean): string {
-  if ("path" in place) return `${socketPeer}${place.path}`
-  return localOrigin({ ...place, port: port ?? place.port }, isTls ? "https" : "http")
+/** The URL of this process on its machine, with the actual port. */
+function urlOf(location: ListenAddress, port: number | undefined, isTls: boolean): string {
+  if ("path" in location) return `${socketPeer}${location.path}`
+  return localOrigin({ ...location, port: port ?? location.port }, isTls ? "https" : "http")
 }
 
-/** What to write into a proxy on the same machine. */
-const upstreamOf = ({ listen, tls, tlsCert }: Start["config"]): string =>
-  originAt(listen, undefined, tls !== undefined || tlsCert.length > 0)
+/** The URL to configure in a proxy on the same machine. */
+const upstreamUrlOf = ({ listen, tls, tlsCert }: StartInput["config"]): string =>
+  urlOf(listen, undefined, tls !== undefined || tlsCert.length > 0)
 
-/** Sets up without serving: opens the store, takes the one step, closes it. */
-export async function setup(start: Start, request: SetupRequest): Promise<void> {
+/** Runs the setup without serving: opens the store, sets up, closes it. */
+export async function setup(start: StartInput, request: SetupRequest): Promise<void> {
   const services = await joinServices(start)
   try {
     await setUpByRequest(services, request)
@@ -249,9 +262,9 @@ export async function setup(start: Start, request: SetupRequest): Promise<void> 
   }
 }
 
-/** What `recoverHere` would remove. */
+/** The factors that `recoverHere` would remove. */
 export async function previewRecoveryHere(
-  start: Start,
+  start: StartInput,
   request: RecoveryRequest,
 ): Promise<RecoveryPreview> {
   const services = await joinServices(start)
@@ -262,11 +275,14 @@ export async function previewRecoveryHere(
   }
 }
 
-/** Lets an owner in without serving; see `recover`. */
-export async function recoverHere(start: Start, request: RecoveryRequest): Promise<Recovered> {
+/** Recovers an owner without serving; see `recover`. */
+export async function recoverHere(
+  start: StartInput,
+  request: RecoveryRequest,
+): Promise<RecoveryResult> {
   const services = await joinServices(start)
   try {
-    await followPublicUrl(services, start.config.publicUrl)
+    await applyPublicUrl(services, start.config.publicUrl)
     return await recover(services, request)
   } finally {
     await services.store.close()

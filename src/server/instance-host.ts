@@ -5,15 +5,15 @@ import type { ServerServices } from "./services.ts"
 
 const header = "x-core-instance-host"
 
-/** Whether a request says that it is for another instance than its host's; see `asMeant`. */
+/** Whether a request names another instance than that of its host; see `resolveInstanceHost`. */
 export const namesInstance = ({ headers }: Request): boolean => headers.has(header)
 
 /**
- * The request as it is meant: for the instance that a header or the path names. A proxy that asks
- * whether to let somebody through can name it by nothing but the path (see forward-auth), and
- * whoever does learns no more than under the host itself.
+ * The request for the instance that a header or the path names. A proxy with forward authentication
+ * can name the instance only in the path (see forward-auth). The result is the same as under the
+ * host itself.
  */
-export function asMeant(
+export function resolveInstanceHost(
   services: Pick<ServerServices, "store" | "isProxy">,
   request: Request,
   peer: Peer,
@@ -21,16 +21,16 @@ export function asMeant(
   const { url } = request
   const isAsked = url.includes("/forward-auth/")
   const [, host] = (isAsked && /^https?:\/\/[^/]*\/forward-auth\/([^/?#]+)\//.exec(url)) || []
-  if (host === undefined) return asHeaderSays(services, request, peer)
+  if (host === undefined) return applyHostHeader(services, request, peer)
   return instanceAt(services.store, host) === undefined ? request : withHost(request, host)
 }
 
 /**
- * The request as it is meant: a proxy that is trusted may name the instance with a header, where
- * people know it by another name that the instance trusts. From anybody else, and for any other
- * name, the header says nothing.
+ * The request with the host from the header: a trusted proxy can name the instance with a header if
+ * the instance trusts the domain. From other clients, and for unknown domains, the header is
+ * ignored.
  */
-function asHeaderSays(
+function applyHostHeader(
   { store, isProxy }: Pick<ServerServices, "store" | "isProxy">,
   request: Request,
   peer: Peer,

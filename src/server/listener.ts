@@ -3,98 +3,102 @@ import http from "node:http"
 import { constants, createServer, type Http2Server, type Http2Session } from "node:http2"
 import { respondFault } from "../api/respond.ts"
 import type { Certificate } from "../boot/edge/certificate.ts"
-import { openSocketFile, socketError } from "../boot/edge/socket-file.ts"
+import { grantSocketAccess, socketError } from "../boot/edge/socket-file.ts"
 import { listenError, systemCode, systemReasons } from "../boot/start-error.ts"
 import { ignoreNewConnections } from "../boot/system/incoming.ts"
-import { headBytesMax } from "../http/guard.ts"
-import { type Clock, pause } from "../kernel/clock.ts"
+import { maxHeadBytes } from "../http/guard.ts"
+import { type Clock, delay } from "../kernel/clock.ts"
 import { Fault } from "../kernel/fault.ts"
-import { lazily } from "../kernel/lazy.ts"
+import { loadOnce } from "../kernel/lazy.ts"
 import {
   type Address,
+  type ListenAddress,
   type Peer,
-  type Place,
   type SocketFile,
   socketPeer,
 } from "../kernel/net/address.ts"
 import type { App } from "./app.ts"
-import { closeEarlyAnswer } from "./edge/early-answer.ts"
+import { closeEarlyResponse } from "./edge/early-response.ts"
 
-/** Something that listens; `port` is the one it really has. */
+/** A listener; `port` is the actual port. */
 export type Listener = {
   readonly port: number
-  /** From now on each answer asks the client to close its connection (RFC 9112 §9.6). */
-  readonly leave?: () => void
-  /** Answers what is in flight, and closes connections that have been idle since. */
+  /** From now on, each response asks the client to close its connection (RFC 9112 §9.6). */
+  readonly startClosing?: () => void
+  /** Completes running requests and closes idle connections. */
   readonly stop: () => Promise<void>
 }
 
-/** How long a listener that stops still answers, and tells whom it answers not to come again. */
-const partingMs = 300
+/**
+ * How long a stopping listener still serves requests and asks clients to close their connections.
+ */
+const departureMs = 300
 
-/** How long connections that have come are still accepted, and their first requests read. */
+/** How long pending connections are still accepted and their first requests read. */
 const acceptMs = 100
 
-/** What stands where the listener stood, and passes on to it who is not for itself. */
-export type Front = {
-  /** Whom it has passed on from a port of this machine, where that is so. */
-  readonly peerAt: (port: number) => string | undefined
-  /** Takes nobody any more, and passes on who has come. */
+/** A front that listens in place of the listener and passes on connections that are not its own. */
+export type PortFront = {
+  /** The address of the client whose connection was passed on from a local port. */
+  readonly peerOfPort: (port: number) => string | undefined
+  /** Stops accepting connections and passes on the remaining ones. */
   readonly stop: () => void
 }
 
-/** What serves HTTP; with TLS, `present` has it show other certificates from now on. */
+/** An HTTP listener; with TLS, `present` changes its certificates. */
 export type HttpListener = Listener & {
-  readonly present: (certificates: readonly Certificate[]) => void
+  readonly setCertificates: (certificates: readonly Certificate[]) => void
   /**
-   * Serves at a port of this machine alone, behind what `open` has stand at its own, until what is
-   * answered is called. `lost` is told once where it can't have its port back at that moment.
+   * Serves on a local port behind the front that `open` creates on the public port, until the
+   * returned function is called. `lost` is called once if the public port can't be reclaimed
+   * immediately.
    */
   readonly stepBehind: (
-    open: (place: Address, port: number) => Front,
+    open: (location: Address, port: number) => PortFront,
     lost: (cause: unknown) => void,
   ) => () => void
 }
 
-/** Serves HTTP, over TLS where there are certificates. */
+/** Serves HTTP, over TLS if there are certificates. */
 export function listenHttp(
   app: App,
-  { place, certificates: first, tlsCiphers, sharing }: Listening,
+  { place: location, certificates: first, tlsCiphers, sharing }: Listening,
   clock: Clock,
 ): HttpListener {
-  const isSocket = "path" in place
+  const isSocket = "path" in location
   let isLeaving = false
-  const told = (response: Response) => (isLeaving ? parting(response) : response)
-  const fetch = answeringOf(app, told, (request) =>
+  const onResponse = (response: Response) => (isLeaving ? withClose(response) : response)
+  const fetch = createHandler(app, onResponse, (request) =>
     isSocket ? socketPeer : (server.requestIP(request)?.address ?? ""),
   )
   const isShared = sharing !== undefined
   let certificates = first
-  const listen = (at: Place) =>
-    bind("--listen", { place: at, certificates, tlsCiphers, isShared, fetch, clock })
-  let server = listen(sharing === "first" ? freePlace(place, clock) : place)
+  const listen = (at: ListenAddress) =>
+    bindPort("--listen", { place: at, certificates, tlsCiphers, isShared, fetch, clock })
+  let server = listen(sharing === "first" ? requireFreePort(location, clock) : location)
   const port = server.port ?? 0
   const leaving: Promise<void>[] = []
-  let front: Front | undefined
+  let front: PortFront | undefined
   let isBehind = false
   const listenAgain = () => {
     if (isLeaving) return
-    server = listen({ ...place, port })
+    server = listen({ ...location, port })
     isBehind = false
   }
   return {
     port,
-    // With other certificates the next listener takes its place, which answers what is in flight.
-    present: (fresh) => {
+    // A new listener with the other certificates takes over; the previous one completes its
+    // requests.
+    setCertificates: (fresh) => {
       certificates = fresh
-      // Behind something else, they are shown once it is back.
+      // The certificates are used after the front is removed.
       if (isBehind) return
       leaving.push(server.stop())
-      server = listen({ ...place, port })
+      server = listen({ ...location, port })
     },
     stepBehind: (open, lost) => {
-      if (isSocket || isLeaving || isBehind) throw new Error("nothing listens at a port of its own")
-      const behind = serveBehind(app, told, { certificates, tlsCiphers, clock })
+      if (isSocket || isLeaving || isBehind) throw new Error("the listener has no port")
+      const behind = listenBehind(app, onResponse, { certificates, tlsCiphers, clock })
       leaving.push(server.stop())
       server = behind.server
       isBehind = true
@@ -102,84 +106,94 @@ export function listenHttp(
         if (isLeaving) return
         front?.stop()
         front = undefined
-        leaving.push(parted(clock).then(() => behind.server.stop()))
-        untilDone(clock, listenAgain, lost)
+        leaving.push(waitForDeparture(clock).then(() => behind.server.stop()))
+        retryUntilDone(clock, listenAgain, lost)
       }
       try {
-        front = behind.stand(open({ ...place, port }, behind.server.port ?? 0))
+        front = behind.stand(open({ ...location, port }, behind.server.port ?? 0))
       } catch (cause) {
         stepBack()
         throw cause
       }
       return stepBack
     },
-    leave: () => {
+    startClosing: () => {
       isLeaving = true
     },
     stop: async () => {
       isLeaving = true
-      await parted(clock)
-      if (!isSocket) await acceptedAll(port)
+      await waitForDeparture(clock)
+      if (!isSocket) await waitForAccepted(port)
       front?.stop()
-      // Without force: what is in flight is answered.
+      // Not forced, so that running requests complete.
       await Promise.all([...leaving, server.stop()])
-      if (isSocket) rmSync(place.path, { force: true })
+      if (isSocket) rmSync(location.path, { force: true })
     },
   }
 }
 
-/** Resolves when each connection that has opened is accepted, and no other opens any more. */
-async function acceptedAll(port: number): Promise<void> {
+/** Resolves when all pending connections are accepted and no more arrive. */
+async function waitForAccepted(port: number): Promise<void> {
   await ignoreNewConnections(port)
-  await pause(acceptMs)
+  await delay(acceptMs)
 }
 
-/** Resolves when clients that were told to close, or were just passed on, are answered. */
-const parted = (clock: Clock) => new Promise<void>((done) => void clock.after(partingMs, done))
+/** Resolves when clients that were asked to close, or just passed on, have their responses. */
+const waitForDeparture = (clock: Clock) =>
+  new Promise<void>((done) => void clock.after(departureMs, done))
 
-/** RFC 9112 §9.6: a client that reads this sends nothing more on its connection. */
-function parting(response: Response): Response {
+/** RFC 9112 §9.6: asks the client to send nothing more on its connection. */
+function withClose(response: Response): Response {
   response.headers.set("connection", "close")
   return response
 }
 
-/** Does something, again and again until it works; `lost` is told where it did not at once. */
-function untilDone(clock: Clock, act: () => void, lost: (cause: unknown) => void): void {
+/** Retries until the action succeeds; calls `lost` if the first attempt fails. */
+function retryUntilDone(clock: Clock, act: () => void, lost: (cause: unknown) => void): void {
   try {
     act()
   } catch (cause) {
     lost(cause)
-    clock.after(partingMs, () => untilDone(clock, act, () => undefined))
+    clock.after(departureMs, () => retryUntilDone(clock, act, () => undefined))
   }
 }
-
-/** Answers by the app; `told` sees every answer, `peerOf` says whom a request is from. */
-function answeringOf(app: App, told: Told, peerOf: (request: Request) => string): Answering {
-  const arrived = arrivals(peerOf)
-  return (request) => {
-    const published = app.published(request)
-    if (published) return told(published)
-    const sent = (response: Response) => told(app.guarded(request, response))
-    return app.answer(request, arrived(request)).then(sent, () => sent(failed()))
-  }
-}
-
-/** What the app could not answer itself; the error's words are not for whoever asked. */
-const failed = () => respondFault(new Fault("internal", "internal", "something went wrong"), {})
-
-type Told = (response: Response) => Response
 
 /**
- * The other ends of requests, read when somebody asks, which most don't who are answered at once:
- * it would be a tenth of their work. All others are read before the event loop looks at its sockets
- * again: whose a request was can't be told once the client has gone, and it counts all the same.
+ * Handles requests with the app; `told` receives every response, and `peerOf` returns the client
+ * address.
  */
-function arrivals(peerOf: (request: Request) => string): (request: Request) => Peer {
+function createHandler(
+  app: App,
+  onResponse: ResponseHook,
+  peerOf: (request: Request) => string,
+): RequestHandler {
+  const arrived = createPeerReader(peerOf)
+  return (request) => {
+    const published = app.publishedDocument(request)
+    if (published) return onResponse(published)
+    const sent = (response: Response) => onResponse(app.guarded(request, response))
+    return app.answer(request, arrived(request)).then(sent, () => sent(internalErrorResponse()))
+  }
+}
+
+/** The response to an error of the app, without the error's message. */
+const internalErrorResponse = () =>
+  respondFault(new Fault("internal", "internal", "an internal error occurred"), {})
+
+type ResponseHook = (response: Response) => Response
+
+/**
+ * The client addresses of requests, read on demand: most requests that are answered immediately
+ * don't need them, and reading takes a tenth of their time. All others are read before the event
+ * loop polls its sockets again, because the address is unknown after a disconnect but still needed
+ * for limits.
+ */
+function createPeerReader(peerOf: (request: Request) => string): (request: Request) => Peer {
   let unread: Peer[] = []
   const readAll = () => {
     const peers = unread
     unread = []
-    // Of what is answered by now, nothing is looked up.
+    // Completed requests need no address.
     for (const peer of peers) peer()
   }
   return (request) => {
@@ -194,54 +208,54 @@ function arrivals(peerOf: (request: Request) => string): (request: Request) => P
   }
 }
 
-/** Serves whom a front passes on at a port of this machine, and nobody else who finds it. */
-function serveBehind(
+/** Serves connections that a front passes on to a local port, and rejects all others. */
+function listenBehind(
   app: App,
-  told: Told,
-  { certificates, tlsCiphers, clock }: Pick<Bound, "certificates" | "tlsCiphers" | "clock">,
+  onResponse: ResponseHook,
+  { certificates, tlsCiphers, clock }: Pick<BindInput, "certificates" | "tlsCiphers" | "clock">,
 ) {
-  let front: Front | undefined
-  const peerOf = (request: Request) => front?.peerAt(server.requestIP(request)?.port ?? 0)
-  const answering = answeringOf(app, told, (request) => peerOf(request) ?? "")
+  let front: PortFront | undefined
+  const peerOf = (request: Request) => front?.peerOfPort(server.requestIP(request)?.port ?? 0)
+  const answering = createHandler(app, onResponse, (request) => peerOf(request) ?? "")
   const fetch = (request: Request) =>
     peerOf(request) === undefined ? new Response(null, { status: 421 }) : answering(request)
-  const place = { host: "127.0.0.1", port: 0 }
-  const server = bind("--listen", { place, certificates, tlsCiphers, fetch, clock })
-  const stand = (opened: Front) => {
+  const location = { host: "127.0.0.1", port: 0 }
+  const server = bindPort("--listen", { place: location, certificates, tlsCiphers, fetch, clock })
+  const serveAtFront = (opened: PortFront) => {
     front = opened
     return opened
   }
-  return { server, stand }
+  return { server, stand: serveAtFront }
 }
 
 type Listening = {
-  readonly place: Place
+  readonly place: ListenAddress
   readonly certificates: Certificates
   readonly tlsCiphers?: TlsCiphers
-  /** Whether other processes of ours listen there, too, and whether this one is the first. */
+  /** Whether other processes of the server share the port, and whether this one is the first. */
   readonly sharing?: "first" | "another" | undefined
 }
 
 /**
- * Whoever shares a port would share it with any other program of the same user that does, unasked:
- * the first one sees to it that nobody else is there. Answers the place with its real port.
+ * A shared port would also be shared with other programs of the same user, so the first process
+ * checks that the port is free. Returns the place with its actual port.
  */
-function freePlace(place: Place, clock: Clock): Place {
-  if ("path" in place) return place
+function requireFreePort(location: ListenAddress, clock: Clock): ListenAddress {
+  if ("path" in location) return location
   const fetch = () => new Response(null, { status: 503 })
-  const server = bind("--listen", { place, fetch, clock })
-  const { port = place.port } = server
+  const server = bindPort("--listen", { place: location, fetch, clock })
+  const { port = location.port } = server
   void server.stop(true)
-  return { ...place, port }
+  return { ...location, port }
 }
 
-/** Answers plain HTTP, with nothing but where to come instead. */
-export function listenRedirect(answer: Answering, place: Address, clock: Clock): Listener {
-  const server = bind("--redirect-listen", { place, fetch: answer, clock })
-  return { port: server.port ?? place.port, stop: () => server.stop() }
+/** Serves plain HTTP, only with redirects. */
+export function listenRedirect(answer: RequestHandler, location: Address, clock: Clock): Listener {
+  const server = bindPort("--redirect-listen", { place: location, fetch: answer, clock })
+  return { port: server.port ?? location.port, stop: () => server.stop() }
 }
 
-/** Serves metrics to whoever can reach the address, and nothing else. */
+/** Serves only metrics, to every client that can reach the address. */
 export function listenMetrics(
   metrics: { readonly metrics: () => Promise<string>; readonly contentType: string },
   address: Address,
@@ -253,55 +267,56 @@ export function listenMetrics(
     const headers = { "content-type": metrics.contentType, "cache-control": "no-store" }
     return new Response(await metrics.metrics(), { headers })
   }
-  const server = bind("--metrics-listen", { place: address, fetch, clock })
+  const server = bindPort("--metrics-listen", { place: address, fetch, clock })
   return { port: server.port ?? address.port, stop: () => server.stop() }
 }
 
-type Answering = (request: Request) => Response | Promise<Response>
+type RequestHandler = (request: Request) => Response | Promise<Response>
 
 type Certificates = readonly Certificate[]
 
-/** Which ciphers of TLS 1.2 are accepted. */
+/** The accepted cipher suites of TLS 1.2. */
 type TlsCiphers = keyof typeof cipherLists
 
 /**
- * RFC 9325 §4.1 and §4.2: a key exchange with forward secrecy, and authenticated encryption; beside
- * these the runtime takes RSA key exchange and CBC. All of TLS 1.3 is as strict.
+ * RFC 9325 §4.1 and §4.2: only key exchange with forward secrecy and authenticated encryption; by
+ * default, the runtime also accepts RSA key exchange and CBC. All cipher suites of TLS 1.3 meet
+ * this.
  */
 const cipherLists = { strict: { ciphers: "ECDHE+AESGCM:ECDHE+CHACHA20" }, compatible: {} } as const
 
-type Bound = {
-  readonly place: Place
-  readonly fetch: Answering
+type BindInput = {
+  readonly place: ListenAddress
+  readonly fetch: RequestHandler
   readonly certificates?: Certificates | undefined
-  /** Strict, unless said. */
+  /** Strict by default. */
   readonly tlsCiphers?: TlsCiphers | undefined
   readonly isShared?: boolean
   readonly clock: Clock
 }
 
-function bind(flag: string, { place, fetch: answer, clock, ...tuning }: Bound) {
+function bindPort(flag: string, { place: location, fetch: answer, clock, ...tuning }: BindInput) {
   const { certificates = [], tlsCiphers = "strict", isShared = false } = tuning
   const fetch: Options["fetch"] = (request, server) => {
     const close = (response: Response) => {
       server.timeout(request, idleSeconds.betweenRequests)
-      return closeEarlyAnswer(request, response, clock)
+      return closeEarlyResponse(request, response, clock)
     }
     const answered = answer(request)
     return answered instanceof Response ? close(answered) : answered.then(close)
   }
-  // What the app refuses it answers in words; Bun would only close the door.
-  Reflect.set(http, "maxHeaderSize", 2 * headBytesMax)
+  // The app rejects large headers with a message; Bun would only close the connection.
+  Reflect.set(http, "maxHeaderSize", 2 * maxHeadBytes)
   const options = { maxRequestBodySize: Number.MAX_SAFE_INTEGER, fetch }
-  if ("path" in place) return bindSocket(place, options)
-  const tls = certificates.length > 0 ? { tls: presented(certificates, tlsCiphers) } : {}
+  if ("path" in location) return bindSocket(location, options)
+  const tls = certificates.length > 0 ? { tls: tlsOptionsOf(certificates, tlsCiphers) } : {}
   try {
-    const { host: hostname, port } = place
+    const { host: hostname, port } = location
     const shared = isShared ? { reusePort: true } : {}
     const idleTimeout = idleSeconds.beforeRequest
     return Bun.serve({ hostname, port, idleTimeout, ...options, ...tls, ...shared })
   } catch (cause) {
-    throw listenError(cause, flag, place)
+    throw listenError(cause, flag, location)
   }
 }
 
@@ -311,39 +326,39 @@ type Options = {
 }
 
 /**
- * Whoever closes an idle connection may lose the request that is on its way to it, so proxies must
- * be the first: nginx and AWS keep connections for 60 seconds, Go and Traefik 90, Caddy 120.
- * Clients that have not sent a whole request yet get less.
+ * A client that closes an idle connection can lose no request, but a server that does can:
+ * therefore the proxy must close first. nginx and AWS keep connections for 60 seconds, Go and
+ * Traefik 90, Caddy 120. Clients that have not sent a complete request get less time.
  */
 const idleSeconds = { beforeRequest: 30, betweenRequests: 150 }
 
 function bindSocket(file: SocketFile, options: Options) {
   try {
     const server = Bun.serve({ unix: file.path, ...options })
-    openSocketFile(file)
+    grantSocketAccess(file)
     return server
   } catch (cause) {
-    const because = systemReasons[systemCode(cause)]
-    throw because ? socketError(file.path, `can't be made: ${because}`, cause) : cause
+    const reason = systemReasons[systemCode(cause)]
+    throw reason ? socketError(file.path, `can't be created: ${reason}`, cause) : cause
   }
 }
 
-/** RFC 6066 §3: the certificate for the host that a client names; else the first. */
-function presented(certificates: Certificates, tlsCiphers: TlsCiphers) {
+/** RFC 6066 §3: the certificate for the server name of the client; otherwise the first one. */
+function tlsOptionsOf(certificates: Certificates, tlsCiphers: TlsCiphers) {
   const ciphers = cipherLists[tlsCiphers]
   if (certificates.length === 1) {
     return certificates.map(({ cert, key }) => ({ cert, key, ...ciphers }))
   }
   return certificates.flatMap(({ cert, key, names }, at) => [
-    // One that has no name, an address's, is for whoever names none.
+    // A certificate without names, for an IP address, is for clients that send no server name.
     ...(at === 0 && names.length === 0 ? [{ cert, key, ...ciphers }] : []),
     ...names.map((serverName) => ({ cert, key, serverName, ...ciphers })),
   ])
 }
 
 /**
- * What one HTTP/2 connection may ask for. Who opens streams only to reset them (CVE-2023-44487) is
- * sent away after a hundred, a program that cancels what takes too long is not.
+ * The limits of an HTTP/2 connection. A client that opens streams only to reset them
+ * (CVE-2023-44487) is disconnected after a hundred; a client that cancels slow requests is not.
  */
 const http2Limits = {
   settings: { maxConcurrentStreams: 100, maxHeaderListSize: 16_384 },
@@ -351,21 +366,21 @@ const http2Limits = {
   streamResetRate: 20,
 }
 
-/** Serves native gRPC, which needs the trailers of HTTP/2. */
+/** Serves native gRPC, which requires the trailers of HTTP/2. */
 export function listenGrpc(app: Grpc, address: Address): Promise<Listener> {
   const leaving = new AbortController()
   const options = {
     hostOf: app.grpcHost,
-    condition: app.condition,
-    leaving: leaving.signal,
+    health: app.condition,
+    stopping: leaving.signal,
   }
-  // What speaks gRPC is loaded with the first call: start-up does without it.
-  const load = lazily(async () => {
+  // The gRPC code is loaded on the first call to keep the start fast.
+  const load = loadOnce(async () => {
     const { grpcHandler } = await import("../api/encoding/grpc.ts")
     return grpcHandler(async () => (await app.api()).entries, options)
   })
   const server = createServer(http2Limits, (request, response) => {
-    // What is reset by the time that all which came with it has been read costs no more.
+    // A stream that is reset within the same read costs nothing more.
     setImmediate(() => {
       if (response.stream.destroyed) return
       load()
@@ -385,15 +400,15 @@ export function listenGrpc(app: Grpc, address: Address): Promise<Listener> {
     const port = typeof bound === "object" && bound ? bound.port : address.port
     const stop = async () => {
       leaving.abort()
-      await acceptedAll(port)
-      await closed(server, sessions)
+      await waitForAccepted(port)
+      await closeServer(server, sessions)
     }
-    resolve({ port, leave: () => announceClose(sessions), stop })
+    resolve({ port, startClosing: () => announceClose(sessions), stop })
   })
   return promise
 }
 
-/** RFC 9113 §6.8: peers use another connection from now on, and every stream is still answered. */
+/** RFC 9113 §6.8: clients use another connection from now on, and existing streams complete. */
 function announceClose(sessions: ReadonlySet<Http2Session>): void {
   for (const session of sessions) session.goaway(constants.NGHTTP2_NO_ERROR, highestStream)
 }
@@ -402,8 +417,8 @@ const highestStream = 2 ** 31 - 1
 
 type Grpc = Pick<App, "api" | "grpcHost" | "condition">
 
-/** Tells every peer to go, and lets the calls in flight end. */
-function closed(server: Http2Server, sessions: ReadonlySet<Http2Session>): Promise<void> {
+/** Asks all clients to disconnect and completes running calls. */
+function closeServer(server: Http2Server, sessions: ReadonlySet<Http2Session>): Promise<void> {
   return new Promise((done) => {
     server.close(() => done())
     for (const session of sessions) session.close()

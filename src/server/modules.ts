@@ -42,11 +42,10 @@ import * as userModel from "../domain/user-model/index.ts"
 import type { Outbound } from "../kernel/port/outbound.ts"
 import * as oauth from "../oauth/index.ts"
 import * as saml from "../saml/index.ts"
-import type { AnyAggregate, Calls, Cx, Reactor, View } from "../store/index.ts"
+import type { AnyAggregate, CallFactory, Cx, Reactor, View } from "../store/index.ts"
 
 /**
- * Every module. One may use those that stand before it, and no others: test/tidy.test.ts reads the
- * order here.
+ * All modules. A module can use only the modules before it; test/tidy.test.ts reads the order here.
  */
 export const modules = [
   instance.module,
@@ -90,21 +89,21 @@ export const modules = [
   setup.module,
 ] as const satisfies readonly Module[]
 
-/** What a module may bring; whatever it has none of it leaves out. */
+/** The parts of a module; all are optional. */
 type Module = Streams & {
   /** Its read models. */
   readonly views?: readonly View[]
-  /** What an access rule may hang from, by the name of the resource. */
+  /** The owners of resources for access rules, by kind of resource. */
   readonly chains?: Authority<Cx>["resources"]
-  /** What opens a resource to whoever holds the key to it, by the name of the resource. */
+  /** The key checks of resources, by kind of resource. */
   readonly keys?: Authority<Cx>["keys"]
-  /** What happens outside of transactions because of an event. */
-  readonly reactors?: readonly ((call: Calls, outbound: Outbound) => Reactor)[]
-  /** What it answers of the book, read with the first call of an operation. */
+  /** Side effects of events, outside of transactions. */
+  readonly reactors?: readonly ((call: CallFactory, outbound: Outbound) => Reactor)[]
+  /** The API operations, loaded on the first call. */
   readonly operations?: () => Promise<{ readonly shares: readonly object[] }>
 }
 
-/** A module that keeps streams may state how their events are shown and undone: its history.ts. */
+/** A module with streams can define how their events are shown and undone, in its history.ts. */
 type Streams =
   | {
       readonly aggregates: readonly AnyAggregate[]
@@ -113,48 +112,45 @@ type Streams =
   | { readonly aggregates?: undefined; readonly history?: undefined }
 
 const every = [...modules, oauth.module, saml.module] as const
-const all: readonly Module[] = every
-type Answering = Extract<(typeof every)[number], { readonly operations: unknown }>
+const moduleList: readonly Module[] = every
+type ModuleWithOperations = Extract<(typeof every)[number], { readonly operations: unknown }>
 
-export const aggregates = all.flatMap(({ aggregates = [], history }) =>
+export const aggregates = moduleList.flatMap(({ aggregates = [], history }) =>
   aggregates.map((each): AnyAggregate => (history ? { ...each, history } : each)),
 )
 
-export const views = all.flatMap((each) => each.views ?? [])
+export const views = moduleList.flatMap((each) => each.views ?? [])
 
-export const reactors = (call: Calls, outbound: Outbound): readonly Reactor[] =>
-  all.flatMap((each) => each.reactors ?? []).map((make) => make(call, outbound))
+export const reactors = (call: CallFactory, outbound: Outbound): readonly Reactor[] =>
+  moduleList.flatMap((each) => each.reactors ?? []).map((make) => make(call, outbound))
 
-/**
- * Every operation of the book with its module's answer. To read them all takes a tenth of a second:
- * others are answered in between.
- */
-export async function operations() {
-  const read: Awaited<ReturnType<Answering["operations"]>>[] = []
+/** All operations with their handlers. Loading takes 0.1 s, so it yields to other requests. */
+export async function loadOperations() {
+  const read: Awaited<ReturnType<ModuleWithOperations["operations"]>>[] = []
   for (const each of every) {
     if (!("operations" in each)) continue
     read.push(await each.operations())
     await nextTurn()
   }
-  const [{ book }, { join }] = await Promise.all([
+  const [{ allServices }, { bindServices }] = await Promise.all([
     import("../api/book.ts"),
     import("../api/method.ts"),
   ])
-  return join(
-    book,
+  return bindServices(
+    allServices,
     read.flatMap(({ shares }) => [...shares]),
   )
 }
 
-/** Who owns what, and who may do what. */
+/** The access data of all modules. */
 export const authority: Authority<Cx> = {
-  resources: Object.fromEntries(all.flatMap(({ chains = {} }) => Object.entries(chains))),
-  keys: Object.fromEntries(all.flatMap(({ keys = {} }) => Object.entries(keys))),
-  memberships: member.memberships,
+  resources: Object.fromEntries(moduleList.flatMap(({ chains = {} }) => Object.entries(chains))),
+  keys: Object.fromEntries(moduleList.flatMap(({ keys = {} }) => Object.entries(keys))),
+  memberships: member.listMemberships,
   permissions: member.rolePermissions,
   isActive: member.isActive,
   outranks: member.outranks,
-  outranksStoppers: member.outranksStoppers,
-  outranksAll: member.outranksAll,
+  outranksStoppers: member.outranksDeactivators,
+  outranksAll: member.outranksOrg,
   outranksInstance: member.outranksInstance,
 }

@@ -2,10 +2,9 @@ import { createHash } from "node:crypto"
 import { openApiTexts } from "../gen/openapi.ts"
 
 /**
- * Answers the OpenAPI documents and the pages of their reader, which the build has made; undefined
- * for every other path.
+ * Serves the OpenAPI documents and the reader pages from the build; undefined for all other paths.
  */
-export async function openApiAnswer(
+export async function openApiResponse(
   { method, headers: requested }: Request,
   pathname: string,
 ): Promise<Response | undefined> {
@@ -14,11 +13,11 @@ export async function openApiAnswer(
   const text = openApiTexts.get(path)
   if (!text) return undefined
   const packed = await Bun.file(text.gzip).bytes()
-  // RFC 9110 §8.8.1: weak, since packed it is the same in other bytes.
+  // RFC 9110 §8.8.1: weak, because the compressed content has other bytes.
   const etag = `W/"${text.hash}"`
   const own = path.endsWith("/json") ? documentHeaders : pageHeaders(packed)
   const headers = { "cache-control": "no-cache", vary: "accept-encoding", ...own, etag }
-  // RFC 9110 §13.1.2: who has it already is told just that.
+  // RFC 9110 §13.1.2: a client with the current version gets 304.
   const known = requested.get("if-none-match") ?? ""
   if (known === "*" || known.includes(etag)) return new Response(null, { status: 304, headers })
   if (!/\bgzip\b/.test(requested.get("accept-encoding") ?? ""))
@@ -28,11 +27,11 @@ export async function openApiAnswer(
 
 const documentHeaders = {
   "content-type": "application/json",
-  // Tools that read the document run in pages of other origins.
+  // Tools in pages of other origins read the document.
   "access-control-allow-origin": "*",
 }
 
-/** Scripts are files of ours; of styles also those that the page itself has, by their hashes. */
+/** Scripts come only from this server; inline styles of the page are allowed by hash. */
 const pageHeaders = (packed: Uint8Array<ArrayBuffer>) => ({
   "content-type": "text/html; charset=utf-8",
   "content-security-policy": [

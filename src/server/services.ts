@@ -1,133 +1,139 @@
 import type { Logger } from "@logtape/logtape"
-import { exposedKey } from "../boot/folder/master-key.ts"
+import { findExposedKey } from "../boot/folder/master-key.ts"
 import { openLog } from "../boot/logging.ts"
-import type { Start } from "../boot/running.ts"
+import type { StartInput } from "../boot/running.ts"
 import { systemClock } from "../kernel/clock.ts"
 import type { Services } from "../kernel/context.ts"
 import { type Random, systemRandom } from "../kernel/crypto/random.ts"
 import type { Secrets } from "../kernel/crypto/secret.ts"
-import { reasonText } from "../kernel/fault.ts"
-import { idsOf } from "../kernel/id.ts"
-import { type Limits, limitsOf } from "../kernel/limit.ts"
-import { matcherOf, socketPeer } from "../kernel/net/address.ts"
+import { errorText } from "../kernel/fault.ts"
+import { createIds } from "../kernel/id.ts"
+import { createLimits, type Limits } from "../kernel/limit.ts"
+import { createMatcher, socketPeer } from "../kernel/net/address.ts"
 import type { Outbound, Outside } from "../kernel/port/outbound.ts"
 import type { SystemUser } from "../kernel/system-user.ts"
-import { directoriesOf } from "../notify/ldap.ts"
-import { outboundOf, reachOf } from "../notify/outbound.ts"
-import { mailerOf } from "../notify/smtp.ts"
+import { createDirectories } from "../notify/ldap.ts"
+import { createOutbound, createReachCheck } from "../notify/outbound.ts"
+import { createMailer } from "../notify/smtp.ts"
 import { systemNetwork } from "../runtime/network.ts"
 import {
-  type Calls,
-  diskFaultOf,
+  type CallFactory,
   type OpenOptions,
   openKeyring,
-  openReading,
+  openReadingStore,
   openStore,
-  type Readers,
+  type PendingUpgrade,
+  type ReaderProcesses,
   readKeyring,
   type Store,
-  type Upgrading,
+  toDiskFault,
   type Writer,
 } from "../store/index.ts"
-import { diskWatch } from "./background/disk-watch.ts"
-import { type Readiness, readinessOf } from "./background/readiness.ts"
+import { watchDisk } from "./background/disk-watch.ts"
+import { createReadiness, type Readiness } from "./background/readiness.ts"
 import type { Meters } from "./metrics/meters.ts"
 import { aggregates, views } from "./modules.ts"
 import { joinStore } from "./node/join.ts"
-import { type Lead, leadOf, staleFault } from "./node/lead.ts"
-import { filesIn } from "./operator/files.ts"
-import { failedSignInLog } from "./refusal-log.ts"
+import { createLeadership, type Leadership, staleFault } from "./node/leadership.ts"
+import { createFiles } from "./operator/files.ts"
+import { createFailedSignInLog } from "./rejection-log.ts"
 import type { Tracing } from "./tracing/tracing.ts"
 
-/** What is wanted of them beside the usual. */
-export type Opening = {
+/** Options for opening the services. */
+export type OpenServicesOptions = {
   readonly meters?: Meters | undefined
   readonly tracing?: ((log: Logger) => Tracing | undefined) | undefined
-  /** The data folder is a copy, to be looked at alone. */
+  /** The data directory is a copy, opened only for reading. */
   readonly isCopy?: boolean
-  /** The processes that read the file beside this one. */
-  readonly readers?: Readers | undefined
-  /** Takes something that would go out. */
-  readonly catching?: ((outside: Outside) => Outside) | undefined
+  /** The other processes that read the file. */
+  readonly readers?: ReaderProcesses | undefined
+  /** Intercepts outgoing messages and requests. */
+  readonly intercept?: ((outside: Outside) => Outside) | undefined
 }
 
-/** What everything in the process stands on. */
+/** The services of the process. */
 export type ServerServices = Services &
   Readiness & {
     readonly store: Store
     readonly log: Logger
-    /** Whether a peer is one of the proxies whose forwarded headers count. */
+    /** Whether a peer is a trusted proxy, whose forwarding headers are used. */
     readonly isProxy: (address: string) => boolean
-    /** The way out, to what people entered. */
+    /** The client for user-configured URLs. */
     readonly outbound: Outbound
-    /** What each address may still cost. */
+    /** The rate limits per address. */
     readonly limits: Limits
-    /** Who may manage instances, by the configuration. */
+    /** The system users from the configuration. */
     readonly systemUsers: readonly SystemUser[]
-    /** The public address, where the configuration says it. */
+    /** The public URL from the configuration, if set. */
     readonly publicUrl: string | undefined
-    /** Where metrics are wanted, what counts. */
+    /** The metrics, if enabled. */
     readonly meters: Meters | undefined
-    /** Where traces are wanted, what traces. */
+    /** The traces, if enabled. */
     readonly tracing: Tracing | undefined
-    /** A call of the process itself, on one instance. */
-    readonly call: Calls
-    /** Whether this process does what must be done once. */
-    readonly lead: Lead
+    /** Creates a call of the process itself on one instance. */
+    readonly call: CallFactory
+    /** Whether this process does the work that must be done only once. */
+    readonly lead: Leadership
   }
 
-/** Opens the store of the data folder and everything that every call needs. */
-export function openServices(start: Start, opening: Opening = {}): ServerServices {
-  const ground = groundOf(start, opening)
-  warnOfExposedKey(ground.log, start)
+/** Opens the store of the data directory and the services that all calls need. */
+export function openServices(start: StartInput, opening: OpenServicesOptions = {}): ServerServices {
+  const ground = createStoreSetup(start, opening)
+  logExposedKey(ground.log, start)
   const { isCopy = false } = opening
   const store = ground.is(openStore({ ...ground.options, isCopy }))
-  return servicesOn(start, ground, { store, ...opening, secrets: openKeyring })
+  return createServices(start, ground, { store, ...opening, secrets: openKeyring })
 }
 
 /**
- * The same where the configuration may name a log in PostgreSQL: joins it, and has all of it when
- * this resolves.
+ * The same for a configuration that can name a log in PostgreSQL: joins it and resolves when the
+ * node has all of it.
  */
-export async function joinServices(start: Start, opening: Opening = {}): Promise<ServerServices> {
+export async function joinServices(
+  start: StartInput,
+  opening: OpenServicesOptions = {},
+): Promise<ServerServices> {
   const { database: url } = start.config
   if (url === undefined) return openServices(start, opening)
-  const ground = groundOf(start, opening)
-  warnOfExposedKey(ground.log, start)
+  const ground = createStoreSetup(start, opening)
+  logExposedKey(ground.log, start)
   const { store, secrets } = await joinStore({ ...start, url }, ground)
   ground.is(store)
-  return servicesOn(start, ground, { store, ...opening, secrets: () => secrets })
+  return createServices(start, ground, { store, ...opening, secrets: () => secrets })
 }
 
-/** One of several processes that read the file which another one writes. */
-export type Beside = {
+/** The connection of a worker process to the process that writes the file. */
+export type WriterConnection = {
   readonly part: number
   readonly writer: Writer
-  /** Why the other one is not ready; undefined where it is. */
+  /** Why the writer is not ready; undefined if it is. */
   readonly notReady: () => string | undefined
 }
 
-/** The same of a process that reads a file which another one has open, and writes. */
-export function openServicesBeside(
-  start: Start,
-  { part, writer, notReady }: Beside,
-  opening: Opening,
+/** The same for a worker process that reads the file of the writer. */
+export function openWorkerServices(
+  start: StartInput,
+  { part, writer, notReady }: WriterConnection,
+  opening: OpenServicesOptions,
 ): ServerServices {
-  const ground = groundOf(start, opening)
-  const store = ground.is(openReading({ ...ground.options, part }, writer))
-  const services = servicesOn(start, ground, { store, ...opening, secrets: readKeyring })
+  const ground = createStoreSetup(start, opening)
+  const store = ground.is(openReadingStore({ ...ground.options, part }, writer))
+  const services = createServices(start, ground, { store, ...opening, secrets: readKeyring })
   return { ...services, notReady: () => notReady() ?? services.notReady() }
 }
 
-type Ground = ReturnType<typeof groundOf>
+type StoreSetup = ReturnType<typeof createStoreSetup>
 
-/** What the store is opened with, and what it tells of itself. */
-function groundOf({ config, folder }: Start, { meters, readers }: Opening) {
+/** The options of the store and its log messages. */
+function createStoreSetup(
+  { config, folder }: StartInput,
+  { meters, readers }: OpenServicesOptions,
+) {
   const log = openLog(config)
-  const readiness = readinessOf(log, (cause) => diskFaultOf(cause, folder.database))
-  const failedSignIns = failedSignInLog(log, systemClock)
-  const { broke, mended } = readiness
-  const rebuilding = (view: string) => `the view ${view} can't be rebuilt`
+  const readiness = createReadiness(log, (cause) => toDiskFault(cause, folder.database))
+  const failedSignIns = createFailedSignInLog(log, systemClock)
+  const { reportProblem, clearProblem } = readiness
+  const rebuilding = (view: string) => `the view ${view} could not be rebuilt`
   let opened: Store | undefined
   const store = () => {
     if (!opened) throw new Error("the store is being opened")
@@ -137,89 +143,90 @@ function groundOf({ config, folder }: Start, { meters, readers }: Opening) {
     file: folder.database,
     aggregates,
     views,
-    // Nobody knows what is on disk any more: the next start reads what really is.
+    // After this error, the content of the disk is unknown; the next start reads it again.
     fatal: (cause) => {
-      log.fatal("the disk failed; stopping: {cause}", { cause: reasonText(cause) })
+      log.fatal("disk error, stopping: {cause}", { cause: errorText(cause) })
       process.exit(1)
     },
-    notReady: (view, cause) => broke(rebuilding(view), cause),
-    ready: (view) => mended(rebuilding(view)),
+    notReady: (view, cause) => reportProblem(rebuilding(view), cause),
+    ready: (view) => clearProblem(rebuilding(view)),
     appended: (events) => {
       meters?.appended(events)
       failedSignIns.appended(events)
     },
     workers: readers,
-    trouble: diskWatch({ ...readiness, clock: systemClock, store }),
-    upgrading: (what) => tellUpgrading(log, what),
+    trouble: watchDisk({ ...readiness, clock: systemClock, store }),
+    upgrading: (upgrade) => logUpgrade(log, upgrade),
     statesRebuilt: ({ streams, events }) =>
-      log.info("folded the states of {streams} anew, from {events} events", {
+      log.info("rebuilt the states of {streams} from {events} events", {
         streams: streams.join(", "),
         events,
       }),
   }
-  const is = (made: Store): Store => {
-    opened = made
-    return made
+  const is = (openedStore: Store): Store => {
+    opened = openedStore
+    return openedStore
   }
-  return { log, readiness, options, is, noteStranger: failedSignIns.stranger }
+  return { log, readiness, options, is, noteStranger: failedSignIns.unknownAccount }
 }
 
-function tellUpgrading(log: Logger, { bytes, notCopied, ...what }: Upgrading): void {
-  const told = { ...what, mega: Math.ceil(bytes / 1e6), because: notCopied }
-  const states = "computing states of an earlier version again: about {seconds} s"
-  if (what.from !== what.to)
+function logUpgrade(log: Logger, { bytes, notCopied, ...upgrade }: PendingUpgrade): void {
+  const logValues = { ...upgrade, mega: Math.ceil(bytes / 1e6), because: notCopied }
+  const states = "rebuilding states of an earlier version: about {seconds} s"
+  if (upgrade.from !== upgrade.to)
     log.info(
-      "upgrading the tables from {from} to {to}: about {seconds} s; {mega} MB are copied first",
-      told,
+      "upgrading the tables from version {from} to {to}: about {seconds} s; {mega} MB are " +
+        "copied first",
+      logValues,
     )
-  else if (notCopied === undefined) log.info(`${states}; {mega} MB were copied first`, told)
-  else log.warning(`${states}; the data is not copied first: {because}`, told)
+  else if (notCopied === undefined) log.info(`${states}; {mega} MB were copied first`, logValues)
+  else log.warning(`${states}; the data could not be copied first: {because}`, logValues)
 }
 
-type Made = Opening & {
+type ServicesParts = OpenServicesOptions & {
   readonly store: Store
   readonly secrets: (store: Store, random: Random, master: Uint8Array) => Secrets
 }
 
-function servicesOn(
-  { config, master }: Start,
-  { log, readiness, noteStranger }: Ground,
-  { store, secrets, meters, tracing, catching = (outside) => outside }: Made,
+function createServices(
+  { config, master }: StartInput,
+  { log, readiness, noteStranger }: StoreSetup,
+  { store, secrets, meters, tracing, intercept = (outside) => outside }: ServicesParts,
 ): ServerServices {
   const way = { ...systemNetwork, clock: systemClock, allow: config.outboundAllow }
-  const web = { ...way, ownPorts: portsOf(config) }
-  const outbound = outboundOf(web)
+  const web = { ...way, ownPorts: portsIn(config) }
+  const outbound = createOutbound(web)
   const shared: Services = {
     clock: systemClock,
-    ids: idsOf(systemClock, (store.node ?? store.worker)?.part ?? 0, store.newest()),
+    ids: createIds(systemClock, (store.node ?? store.worker)?.part ?? 0, store.newest()),
     random: systemRandom,
     secrets: secrets(store, systemRandom, master),
-    outside: catching({
+    outside: intercept({
       send: outbound,
-      reach: reachOf(web),
-      texts: systemNetwork.texts,
-      mail: mailerOf({ ...way, mailAllow: config.mailAllow }),
-      directories: directoriesOf(way),
-      ...(config.transferFolder && { files: filesIn(config.transferFolder) }),
+      reach: createReachCheck(web),
+      txtRecords: systemNetwork.txtRecords,
+      mail: createMailer({ ...way, mailAllow: config.mailAllow }),
+      directories: createDirectories(way),
+      ...(config.transferFolder && { files: createFiles(config.transferFolder) }),
     }),
-    warn: (said) => log.warning("{said}", { said }),
+    warn: (text) => log.warning("{said}", { said: text }),
     noteStranger,
   }
   return {
     ...shared,
     ...readiness,
-    // Why the log can't be followed says more than that it was not.
+    // The reason for a missing log is more specific.
     notReady: () => readiness.notReady() ?? staleFault(store)?.message,
     store,
     log,
-    isProxy: isProxyOf(config),
+    isProxy: createProxyCheck(config),
     outbound,
-    limits: limitsOf(systemClock, config.limits),
+    limits: createLimits(systemClock, config.limits),
     systemUsers: config.systemUsers,
     publicUrl: config.publicUrl,
     meters,
     tracing: tracing?.(log),
-    lead: leadOf({ store, log, clock: systemClock }),
+    lead: createLeadership({ store, log, clock: systemClock }),
     call: (instance, name) => ({
       ...shared,
       store,
@@ -231,21 +238,27 @@ function servicesOn(
   }
 }
 
-/** The ports that this process answers at, whatever it is behind. */
-const portsOf = (config: Start["config"]): readonly number[] =>
+/** The ports of this process. */
+const portsIn = (config: StartInput["config"]): readonly number[] =>
   [config.listen, config.grpcListen, config.metricsListen, config.redirectListen].flatMap(
-    (place) => (place && "port" in place ? [place.port] : []),
+    (location) => (location && "port" in location ? [location.port] : []),
   )
 
-/** Who comes by our socket was let through by its mode. */
-function isProxyOf({ trustedProxies }: Start["config"]): ServerServices["isProxy"] {
-  const isTrusted = matcherOf(trustedProxies)
+/** Connections to the socket are trusted because of its file permissions. */
+function createProxyCheck({ trustedProxies }: StartInput["config"]): ServerServices["isProxy"] {
+  const isTrusted = createMatcher(trustedProxies)
   return (address) => address === socketPeer || isTrusted(address)
 }
 
-function warnOfExposedKey(log: Logger, { config, folder }: Pick<Start, "config" | "folder">): void {
-  const exposed = exposedKey(folder, config)
+function logExposedKey(
+  log: Logger,
+  { config, folder }: Pick<StartInput, "config" | "folder">,
+): void {
+  const exposed = findExposedKey(folder, config)
   if (exposed?.isBesideData)
-    log.warning("others may use the master key ({mode}): run chmod 600 {file}", { ...exposed })
-  else if (exposed) log.info("others may use the master key in {file} ({mode})", { ...exposed })
+    log.warning("other users can read the master key ({mode}): run chmod 600 {file}", {
+      ...exposed,
+    })
+  else if (exposed)
+    log.info("other users can read the master key in {file} ({mode})", { ...exposed })
 }

@@ -1,92 +1,102 @@
 import type { Call } from "../kernel/context.ts"
-import type { AnyDraft, AnyEvent, Draft, Erasure, Receipt, Recorded } from "./event.ts"
+import type { AnyDraft, AnyEvent, Draft, Erasure, PersistedEvent, Receipt } from "./event.ts"
 import type { Statement, Values } from "./view/statement.ts"
 
 /**
- * How long streams of a type are kept: always, for a configured time since their last event, or
- * until what their state says. A stream goes whole, with its rows; see the pruner.
+ * How long streams are kept: always, for a configured time since their last event, or until the
+ * expiry in their state. A stream is removed completely, with its rows; see the pruner.
  */
 export type Retention = "forever" | "audit" | "transient"
 
-/** Brings a payload of revision n to n + 1; pure. */
+/** Converts a payload from revision n to n + 1; pure. */
 export type Upcaster = (
   data: Record<string, unknown>,
   secret: Record<string, unknown> | null,
 ) => { data: Record<string, unknown>; private: Record<string, unknown> | null }
 
 /**
- * Brings a payload of the newest revision back to the one before; pure. `evolve` must make the same
- * state of both.
+ * Converts a payload from the newest revision to the previous one; pure. `evolve` must produce the
+ * same state from both.
  */
 export type Downcaster = Upcaster
 
 type Evolve<E extends AnyEvent, State> = {
-  readonly [Type in E["type"]]: (state: State, event: Folding<Extract<E, { type: Type }>>) => State
+  readonly [Type in E["type"]]: (
+    state: State,
+    event: FoldedEvent<Extract<E, { type: Type }>>,
+  ) => State
 }
 
-/** What a state may be made of: a decision folds its events before they have a place in the log. */
-type Folding<E extends AnyEvent> = Omit<Recorded<E>, "position"> & {
+/**
+ * The part of an event that `evolve` may use: decisions fold their events before these have a
+ * position in the log.
+ */
+type FoldedEvent<E extends AnyEvent> = Omit<PersistedEvent<E>, "position"> & {
   readonly erase?: Erasure | null
 }
 
-/** Names what of its stream an event is about. */
-export type Part = (event: { readonly type: string; readonly data: object }) => string
+/** Names the part of its stream that an event changes. */
+export type StreamPart = (event: { readonly type: string; readonly data: object }) => string
 
 /**
- * The type without what happened: "project.role" of "project.role.changed". Whether something is
- * active is a part by itself, which no update replaces.
+ * The event type without its last word: "project.role" of "project.role.changed". Activation is a
+ * separate part, which no update overwrites.
  */
-export const partByType: Part = ({ type }) =>
+export const streamPartByType: StreamPart = ({ type }) =>
   /\.(?:(?:de|re)?activated|(?:un)?locked)$/.test(type)
     ? type
     : type.slice(0, type.lastIndexOf("."))
 
-/** The same for streams that hold several things alike, which a field of the data tells apart. */
-export const partByKey =
-  (key: string): Part =>
+/** The same for streams with several similar items, identified by a field of the data. */
+export const streamPartByKey =
+  (key: string): StreamPart =>
   (event) =>
-    `${partByType(event)}/${Reflect.get(event.data, key)}`
+    `${streamPartByType(event)}/${Reflect.get(event.data, key)}`
 
 export type AggregateSpec<E extends AnyEvent, State> = {
-  /** Name of the streams; the first part of most of its event types. */
+  /** The stream name; the first part of most of its event types. */
   readonly stream: string
   readonly retention?: Retention
   /**
-   * When a transient stream may go, in ms UTC, as its state says; undefined: not yet. Pure; they
-   * all have one, and no others.
+   * When a transient stream may be removed, in ms UTC, from its state; undefined: not yet. Pure;
+   * required for transient streams and not allowed for others.
    */
   readonly expires?: (state: State) => number | undefined
-  /** Raised when `evolve` or `expires` says something else: the next start folds all anew. */
+  /** Increment it when `evolve` or `expires` changes: the next start folds all streams again. */
   readonly revision?: number
   /**
-   * What of the stream an event is about; events of different parts are not changes of the same.
-   * Unless told, the type without its last word: a change of a name is none of an address.
+   * The part of the stream that an event changes; changes to different parts don't conflict. By
+   * default the type without its last word: a change of the name doesn't conflict with one of the
+   * address.
    */
-  readonly part?: Part
+  readonly part?: StreamPart
   /** The state before the first event. */
   readonly initial: State
   /** One pure branch for every event type; a missing one does not compile. */
   readonly evolve: Evolve<E, State>
-  /** Upcasters by event type; the n-th brings revision n + 1 to n + 2. */
+  /** Upcasters by event type; the n-th converts revision n + 1 to n + 2. */
   readonly upcasters?: { readonly [Type in E["type"]]?: readonly Upcaster[] }
   /**
-   * By event type, for events that must be written also while nodes of the version before share the
-   * log: without one, the newest revision is refused until all nodes can read it.
+   * By event type, for events that must be written while nodes of the previous version share the
+   * log: without one, the newest revision is rejected until all nodes can read it.
    */
   readonly downcasters?: { readonly [Type in E["type"]]?: Downcaster }
 }
 
 /**
- * What a decision may see: its call, one fixed time, and other aggregates. Whatever it looks at
- * joins the expectations of the step, so that nothing it relied on can have changed.
+ * The inputs of a decision: its call, a fixed time, and other aggregates. Everything it reads
+ * becomes part of the transaction's expected versions, so that nothing it relies on can have
+ * changed.
  */
-export type Decision = Omit<Call, "clock"> & {
-  /** Milliseconds UTC; the time of the events that are decided. */
+export type DecisionContext = Omit<Call, "clock"> & {
+  /** Milliseconds UTC; the time of the new events. */
   readonly now: number
   readonly state: <E extends AnyEvent, State>(kind: Aggregate<E, State>, id: string) => State
-  /** The organisation that owns a stream; empty where it doesn't exist or has none. */
+  /** The organization that owns a stream; empty if it doesn't exist or has none. */
   readonly owner: (kind: AnyAggregate, id: string) => string
-  /** Holder of a unique key, if any. Only taking it in a draft's `claims` guarantees it. */
+  /**
+   * The holder of a unique key, if any. Only a claim in a draft guarantees that the key stays free.
+   */
   readonly holder: (kind: string, key: string) => { stream: string; id: string } | undefined
   /**
    * Rows of views from before the step, which join no expectation: a decision that relies on them
@@ -95,15 +105,15 @@ export type Decision = Omit<Call, "clock"> & {
   readonly rows: <Row>(query: Statement<Row>, values?: Values) => readonly Row[]
 }
 
-/** A step under way. Its states already show what it has appended. */
-export type Transaction = Decision & {
+/** A transaction in progress. Its states include the events it has appended. */
+export type Transaction = DecisionContext & {
   /**
-   * Says that a stream has nothing yet, which saves the look whether it has: its id was made for
-   * this very step, which then has to append to it. Where somebody has chosen that id before, the
-   * step is decided again with what is there.
+   * Declares that a stream is empty, which saves a lookup: its ID was generated in this
+   * transaction, which must append to it. If the ID is already in use, the transaction is decided
+   * again with the stored state.
    */
   readonly begin: (kind: AnyAggregate, id: string) => void
-  /** `owner` counts for the first event of a stream and is then kept. */
+  /** `owner` is only used for the first event of a stream. */
   readonly append: (
     kind: AnyAggregate,
     id: string,
@@ -112,63 +122,66 @@ export type Transaction = Decision & {
   ) => void
 }
 
-export type Step<T> = {
+export type TransactionResult<T> = {
   readonly value: T
-  /** The log position that an answer must carry so that every node can serve it. */
+  /** The log position that a response must contain so that every node can serve it. */
   readonly position: number
   readonly receipt: (kind: AnyAggregate, id: string) => Receipt
 }
 
-/** A call that may append: what a command is handed. */
-export type Deciding = Call & {
+/** A call that can append events: the context of a command. */
+export type CommandContext = Call & {
   readonly store: {
-    readonly transact: <T>(cx: Deciding, decide: (tx: Transaction) => T) => Promise<Step<T>>
+    readonly transact: <T>(
+      cx: CommandContext,
+      decide: (tx: Transaction) => T,
+    ) => Promise<TransactionResult<T>>
   }
 }
 
 /**
- * A decision: pure and synchronous; what it returns is appended, in order. `id` is that of the
- * stream, for who asks others about it.
+ * A decision: pure and synchronous; returns the events to append, in order. `id` is the stream's
+ * ID, for lookups in other aggregates.
  */
 export type Decide<E extends AnyEvent, State, Input> = (
   state: State,
   input: Input,
-  cx: Decision,
+  cx: DecisionContext,
   id: string,
 ) => readonly Draft<E>[]
 
 /**
- * An intent bound to its decision. Called, it is a step of its own; `within` makes it part of a
- * larger step, so that several decisions happen together or not at all.
+ * A command bound to its decision. Called directly, it runs in its own transaction; `within` makes
+ * it part of a larger one, so that several decisions succeed or fail together.
  */
 export type Command<Input> = {
-  (cx: Deciding, id: string, ...input: Given<Input>): Promise<Receipt>
-  readonly within: (tx: Transaction, id: string, ...input: Given<Input>) => void
+  (cx: CommandContext, id: string, ...input: CommandArguments<Input>): Promise<Receipt>
+  readonly within: (tx: Transaction, id: string, ...input: CommandArguments<Input>) => void
 }
-type Given<Input> = undefined extends Input ? [input?: Input] : [input: Input]
+type CommandArguments<Input> = undefined extends Input ? [input?: Input] : [input: Input]
 
 export type Aggregate<E extends AnyEvent, State> = AggregateSpec<E, State> & {
   readonly retention: Retention
   readonly command: <Input = undefined>(decide: Decide<E, State, Input>) => Command<Input>
 }
 
-/** Any aggregate, its types forgotten; what the store's registry keeps. */
+/** An aggregate without its type parameters, for the store's registry. */
 export type AnyAggregate = {
   readonly stream: string
   readonly retention: Retention
   readonly revision?: number
   readonly expires?: (state: never) => number | undefined
-  readonly part?: Part
+  readonly part?: StreamPart
   readonly initial: unknown
   readonly evolve: object
   readonly upcasters?: object
   readonly downcasters?: object
   readonly consequences?: readonly object[]
-  /** What history.ts of its module exports; read with the first history that is shown. */
+  /** The exports of its module's history.ts; loaded when a history is first shown. */
   readonly history?: () => Promise<object>
 }
 
-/** Declares a kind of stream: its events, its state, and how the one becomes the other. */
+/** Declares an aggregate: its stream, events and state, and how events change the state. */
 export function aggregate<E extends AnyEvent, State>(
   spec: AggregateSpec<E, State>,
 ): Aggregate<E, State> {
@@ -188,13 +201,13 @@ function commandOf<E extends AnyEvent, State, Input>(
   kind: Aggregate<E, State>,
   decide: Decide<E, State, Input>,
 ): Command<Input> {
-  const within = (tx: Transaction, id: string, ...[input]: Given<Input>) => {
+  const within = (tx: Transaction, id: string, ...[input]: CommandArguments<Input>) => {
     // Reasons for the casts: an optional input is undefined where Input allows it; and Draft<E>
     // is a conditional type of which the store sees only what all drafts share.
     const drafts = decide(tx.state(kind, id), input as Input, tx, id) as readonly AnyDraft[]
     tx.append(kind, id, drafts)
   }
-  const call = async (cx: Deciding, id: string, ...input: Given<Input>) => {
+  const call = async (cx: CommandContext, id: string, ...input: CommandArguments<Input>) => {
     const step = await cx.store.transact(cx, (tx) => within(tx, id, ...input))
     return step.receipt(kind, id)
   }

@@ -2,71 +2,71 @@ import type { Cx, Store } from "./store.ts"
 import type { View } from "./view/view.ts"
 
 /**
- * Wraps a query so that its answer is kept while nothing was written that it depends on: everything
- * that can be read is a function of the log. `compute` must depend on nothing but the store, and
- * where `streams` are named, on nothing but streams of these kinds and the claims they hold.
+ * Caches a query's result per instance until an event is written that it depends on: everything
+ * that can be read is a function of the log. `compute` must depend only on the store, and if
+ * `streams` are given, only on streams of these kinds and their claims.
  */
-export function cached<T>(compute: (cx: Cx) => T, streams?: readonly string[]): (cx: Cx) => T {
-  type Known = Map<string, { changes: number; value: T }>
-  const stores = new WeakMap<Store, Known>()
-  const begun = (store: Store) => {
-    const known: Known = new Map()
-    stores.set(store, known)
-    return known
+export function cacheQuery<T>(compute: (cx: Cx) => T, streams?: readonly string[]): (cx: Cx) => T {
+  type Results = Map<string, { changes: number; value: T }>
+  const stores = new WeakMap<Store, Results>()
+  const createResults = (store: Store) => {
+    const cachedValues: Results = new Map()
+    stores.set(store, cachedValues)
+    return cachedValues
   }
   return (cx) => {
-    const known = stores.get(cx.store) ?? begun(cx.store)
+    const cachedValues = stores.get(cx.store) ?? createResults(cx.store)
     const { log } = cx.store
     const changes = streams ? log.changesOf(streams) : log.changes()
-    const entry = known.get(cx.instance)
+    const entry = cachedValues.get(cx.instance)
     if (entry?.changes === changes) return entry.value
     const value = compute(cx)
-    known.set(cx.instance, { changes, value })
+    cachedValues.set(cx.instance, { changes, value })
     return value
   }
 }
 
-/** Answers of one store that are kept. */
-type Kept<T> = { readonly changes: number; readonly values: Map<string, T> }
-const keptMax = 1000
+/** Cached results of one store. */
+type CachedResults<T> = { readonly changes: number; readonly values: Map<string, T> }
+const maxCached = 1000
 
 /**
  * Wraps a query of views' rows by one key so that its answers are kept, while no event was written
  * that one of the views has a reducer for, and none of them is being rebuilt.
  */
-export function cachedBy<T>(
+export function cacheQueryByKey<T>(
   compute: (cx: Cx, key: string) => T,
   ...views: readonly View[]
 ): (cx: Cx, key: string) => T {
-  const stores = new WeakMap<Store, Kept<T>>()
+  const stores = new WeakMap<Store, CachedResults<T>>()
   const names = new Set(views.map(({ name }) => name))
   const types = [...new Set(views.flatMap(({ reducers }) => [...reducers.keys()]))]
   return (cx, key) => {
     const { store, instance } = cx
     if (store.rebuilding().some((name) => names.has(name))) return compute(cx, key)
     const changes = store.log.changesOf(types)
-    let kept = stores.get(store)
-    if (kept?.changes !== changes || kept.values.size >= keptMax) {
-      kept = { changes, values: new Map() }
-      stores.set(store, kept)
+    let results = stores.get(store)
+    if (results?.changes !== changes || results.values.size >= maxCached) {
+      results = { changes, values: new Map() }
+      stores.set(store, results)
     }
-    const full = `${instance}/${key}`
-    const known = kept.values.get(full)
-    if (known !== undefined) return known
+    const cacheKey = `${instance}/${key}`
+    const cachedValues = results.values.get(cacheKey)
+    if (cachedValues !== undefined) return cachedValues
     const value = compute(cx, key)
-    kept.values.set(full, value)
+    results.values.set(cacheKey, value)
     return value
   }
 }
 
-/** Wraps a maker so that each instance of a store has one of what it makes, as long as it lives. */
-export function ofInstance<T>(make: () => T): (cx: Cx) => T {
+/** Creates one value per instance of a store on demand, for the store's lifetime. */
+export function perInstance<T>(create: () => T): (cx: Cx) => T {
   const stores = new WeakMap<Store, Map<string, T>>()
   return (cx) => {
-    const known = stores.get(cx.store) ?? new Map<string, T>()
-    stores.set(cx.store, known)
-    const one = known.get(cx.instance) ?? make()
-    known.set(cx.instance, one)
+    const cachedValues = stores.get(cx.store) ?? new Map<string, T>()
+    stores.set(cx.store, cachedValues)
+    const one = cachedValues.get(cx.instance) ?? create()
+    cachedValues.set(cx.instance, one)
     return one
   }
 }

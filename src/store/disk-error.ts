@@ -3,39 +3,40 @@ import { closeSync, openSync, readSync, statSync, unlinkSync, writeSync } from "
 import { Fault } from "../kernel/fault.ts"
 
 /**
- * Why the disk does not do what is asked. All but `damaged` may pass by themselves or be mended
- * while we run: nothing that was acknowledged is lost, and whoever met one may try again.
+ * A disk failure. All but `damaged` can be temporary or be fixed at run time: no acknowledged data
+ * is lost, and the operation can be retried.
  */
-export type DiskTrouble = {
-  readonly kind: Kind
+export type DiskFailure = {
+  readonly kind: DiskFailureKind
   /** What happened and what to do, in plain words. */
   readonly message: string
 }
 
-type Kind = (typeof kinds)[number]
+type DiskFailureKind = (typeof kinds)[number]
 const kinds = ["busy", "full", "quota", "limit", "readonly", "broken", "damaged"] as const
 
-/** What a person can do about each; none of them is the caller's fault. */
-const messages: Readonly<Record<Kind, string>> = {
-  busy: "another program holds the database locked; stop it, or let it finish",
+/** What operators can do; none of these is the caller's fault. */
+const messages: Readonly<Record<DiskFailureKind, string>> = {
+  busy: "the database is locked by another program; stop it or wait until it finishes",
   full: "the disk is full, so nothing can be saved; free some space",
-  quota: "the disk quota is used up, so nothing can be saved; raise it, or free some space",
+  quota: "the disk quota is exhausted, so nothing can be saved; raise it or free some space",
   limit:
-    "the database has reached the largest size that a file may have here; raise the limit of the " +
-    "process or use another file system",
+    "the database has reached the maximum file size; raise the limit of the process or use " +
+    "another file system",
   readonly:
-    "the database can't be written; check who owns the data folder and its files, and whether " +
-    "the disk is mounted read-only",
+    "the database can't be written; check the owner of the data directory and its files, " +
+    "and whether the disk is mounted read-only",
   broken:
-    "the disk fails to read or write (input/output error); check it and the system's log. The " +
-    "data may be whole: don't restore a backup over it before the disk works again",
+    "the disk can't be read or written (input/output error); check the disk and the system " +
+    "log. The data may be intact: don't restore a backup over it before the disk works " +
+    "again",
   damaged:
-    "the database is damaged; check the disk, which may be failing, then restore the data folder " +
-    "from a backup",
+    "the database is damaged; check whether the disk is failing, then restore the data " +
+    "directory from a backup",
 }
 
-/** What the system's own error codes say. */
-const bySystem: Readonly<Record<string, Kind>> = {
+/** By error code of the operating system. */
+const kindsBySystemCode: Readonly<Record<string, DiskFailureKind>> = {
   ENOSPC: "full",
   EDQUOT: "quota",
   EFBIG: "limit",
@@ -45,7 +46,7 @@ const bySystem: Readonly<Record<string, Kind>> = {
   EIO: "broken",
 }
 
-const bySqlite: Readonly<Record<string, Kind>> = {
+const kindsBySqliteCode: Readonly<Record<string, DiskFailureKind>> = {
   SQLITE_BUSY: "busy",
   SQLITE_LOCKED: "busy",
   SQLITE_PROTOCOL: "busy",
@@ -58,75 +59,74 @@ const bySqlite: Readonly<Record<string, Kind>> = {
   SQLITE_NOTADB: "damaged",
 }
 
-const idOf = (kind: Kind) => `store.disk_${kind}`
-const trouble = (kind: Kind): DiskTrouble => ({ kind, message: messages[kind] })
+const faultIdOf = (kind: DiskFailureKind) => `store.disk_${kind}`
+const createFailure = (kind: DiskFailureKind): DiskFailure => ({ kind, message: messages[kind] })
 
-/** Faults that said it already. */
-const byFault: ReadonlyMap<string, DiskTrouble> = new Map([
-  ...kinds.map((kind) => [idOf(kind), trouble(kind)] as const),
+/** Faults that already describe a disk failure. */
+const failuresByFaultId: ReadonlyMap<string, DiskFailure> = new Map([
+  ...kinds.map((kind) => [faultIdOf(kind), createFailure(kind)] as const),
 ])
 
 /**
- * Tells troubles of the disk apart; undefined for what is none. SQLite calls a quota, a limit and a
- * broken disk the same, so that a small write beside the database `file` finds out.
+ * Classifies an error as a disk failure; undefined for other errors. SQLite doesn't distinguish
+ * quota, size limit and broken disk, so a small write next to `file` determines which one it is.
  */
-export function diskTroubleOf(
+export function classifyDiskFailure(
   cause: unknown,
   file: string,
   probe: (file: string) => string = writeProbe,
-): DiskTrouble | undefined {
+): DiskFailure | undefined {
   if (cause instanceof Fault) {
-    return cause.code === "data_loss" ? trouble("damaged") : byFault.get(cause.id)
+    return cause.code === "data_loss" ? createFailure("damaged") : failuresByFaultId.get(cause.id)
   }
-  const code = codeOf(cause)
+  const code = errorCodeOf(cause)
   if (!(cause instanceof SQLiteError)) {
-    const kind = isOfFiles(cause) ? bySystem[code] : undefined
-    return kind && trouble(kind)
+    const kind = isFileError(cause) ? kindsBySystemCode[code] : undefined
+    return kind && createFailure(kind)
   }
-  const kind = bySqlite[code.split("_", 2).join("_")]
-  if (kind !== "broken" && kind !== "full") return kind && trouble(kind)
-  return trouble(bySystem[probe(file)] ?? kind)
+  const kind = kindsBySqliteCode[code.split("_", 2).join("_")]
+  if (kind !== "broken" && kind !== "full") return kind && createFailure(kind)
+  return createFailure(kindsBySystemCode[probe(file)] ?? kind)
 }
 
-/** The same as a fault that callers may see; undefined for what is none, or is a fault already. */
-export function diskFaultOf(cause: unknown, file: string): Fault | undefined {
-  const found = cause instanceof Fault ? undefined : diskTroubleOf(cause, file)
-  return found && diskFault(found, cause)
+/** The same as a fault for callers; undefined for other errors and for faults. */
+export function toDiskFault(cause: unknown, file: string): Fault | undefined {
+  const found = cause instanceof Fault ? undefined : classifyDiskFailure(cause, file)
+  return found && createDiskFault(found, cause)
 }
 
-export function diskFault({ kind, message }: DiskTrouble, cause?: unknown): Fault {
+export function createDiskFault({ kind, message }: DiskFailure, cause?: unknown): Fault {
   const code = kind === "damaged" ? "data_loss" : "unavailable"
-  return new Fault(code, idOf(kind), message, { cause })
+  return new Fault(code, faultIdOf(kind), message, { cause })
 }
 
-/**
- * The same of files that SQLite doesn't have open any more: what can't be read looks damaged to it.
- */
-export function closedTroubleOf(cause: unknown, file: string): DiskTrouble | undefined {
-  const found = diskTroubleOf(cause, file)
+/** The same for files that SQLite no longer has open: an unreadable file looks damaged to it. */
+export function classifyClosedFileFailure(cause: unknown, file: string): DiskFailure | undefined {
+  const found = classifyDiskFailure(cause, file)
   if (found?.kind !== "damaged") return found
   const isUnreadable = [file, `${file}-wal`].some((each) => readProbe(each) === "EIO")
-  return isUnreadable ? trouble("broken") : found
+  return isUnreadable ? createFailure("broken") : found
 }
 
-/** What keeps files beside the database from growing now; undefined where they can. */
-export function roomTroubleOf(file: string): DiskTrouble | undefined {
-  const kind = bySystem[writeProbe(file)]
-  return kind && isOfRoom(kind) ? trouble(kind) : undefined
+/** Why new files next to the database can't grow; undefined if they can. */
+export function findSpaceFailure(file: string): DiskFailure | undefined {
+  const kind = kindsBySystemCode[writeProbe(file)]
+  return kind && isSpaceKind(kind) ? createFailure(kind) : undefined
 }
 
-/** Whether more room is all that is lacking: reading goes on. */
-export const lacksRoom = ({ kind }: DiskTrouble): boolean => isOfRoom(kind)
-const isOfRoom = (kind: Kind) => kind === "full" || kind === "quota" || kind === "limit"
+/** Whether only disk space is missing: reading still works. */
+export const isSpaceFailure = ({ kind }: DiskFailure): boolean => isSpaceKind(kind)
+const isSpaceKind = (kind: DiskFailureKind) =>
+  kind === "full" || kind === "quota" || kind === "limit"
 
 /**
- * Reads a file to its end, and answers the system's code of what fails; "" where nothing does. To
- * SQLite a file that can't be read looks damaged. Never for one that SQLite has open: to close it
- * would drop SQLite's locks.
+ * Reads a file completely and returns the system's error code; "" on success. To SQLite an
+ * unreadable file looks damaged. Never use it for a file that SQLite has open: closing it would
+ * drop SQLite's locks.
  */
 export function readProbe(file: string): string {
   const buffer = new Uint8Array(1 << 20)
-  return codeFrom(() => {
+  return catchErrorCode(() => {
     const descriptor = openSync(file, "r")
     try {
       while (readSync(descriptor, buffer) > 0);
@@ -137,23 +137,23 @@ export function readProbe(file: string): string {
 }
 
 /** Sockets fail with some of the same codes. */
-const isOfFiles = (cause: unknown): boolean =>
+const isFileError = (cause: unknown): boolean =>
   cause instanceof Error && "syscall" in cause && cause.syscall !== "connect"
 
-const writeProbe = (file: string): string => codeFrom(() => tryToWrite(file))
+const writeProbe = (file: string): string => catchErrorCode(() => tryWrite(file))
 
-/** The same fault for a new file that was to become so many bytes long. */
-export function newFileFaultOf(cause: unknown, file: string, bytes: number): Fault | undefined {
-  const probe = () => codeFrom(() => tryToWrite(file, bytes))
-  const found = cause instanceof Fault ? undefined : diskTroubleOf(cause, file, probe)
-  return found && diskFault(found, cause)
+/** The fault for a failure to create a file of the given size. */
+export function toNewFileFault(cause: unknown, file: string, bytes: number): Fault | undefined {
+  const probe = () => catchErrorCode(() => tryWrite(file, bytes))
+  const found = cause instanceof Fault ? undefined : classifyDiskFailure(cause, file, probe)
+  return found && createDiskFault(found, cause)
 }
 
 /**
- * Writes a little where the database would next grow, in a file of its own that is gone at once;
- * throws what the system says.
+ * Writes a few bytes to a temporary file next to the database, and deletes it; throws the system's
+ * error.
  */
-export function tryToWrite(file: string, bytes = 0): void {
+export function tryWrite(file: string, bytes = 0): void {
   const probe = `${file}-probe`
   const size = (name: string) => statSync(name, { throwIfNoEntry: false })?.size ?? 0
   const end = Math.max(size(file), size(`${file}-wal`), bytes)
@@ -167,14 +167,14 @@ export function tryToWrite(file: string, bytes = 0): void {
   }
 }
 
-function codeFrom(attempt: () => void): string {
+function catchErrorCode(attempt: () => void): string {
   try {
     attempt()
     return ""
   } catch (cause) {
-    return codeOf(cause)
+    return errorCodeOf(cause)
   }
 }
 
-const codeOf = (cause: unknown): string =>
+const errorCodeOf = (cause: unknown): string =>
   cause instanceof Error && "code" in cause && typeof cause.code === "string" ? cause.code : ""

@@ -14,9 +14,9 @@ export type Event<
 
 export type AnyEvent = Event<string, object, object | null>
 
-/** What the store knows of an event beside its payload. `time` is milliseconds UTC. */
+/** What the store records for an event besides its payload. `time` is milliseconds UTC. */
 export type Envelope = {
-  /** Global order; time is never order. */
+  /** The global order; times don't define an order. */
   readonly position: number
   readonly instance: string
   readonly stream: string
@@ -26,20 +26,20 @@ export type Envelope = {
   readonly revision: number
   readonly time: number
   readonly editor: Editor
-  /** The organisation that owns the resource; empty for what the instance owns. */
+  /** The organization that owns the resource; empty for resources of the instance. */
   readonly owner: string
   readonly correlation: string
 }
 
-/** Who caused an event, and through which OAuth client. */
+/** The user who caused an event, and the OAuth client. */
 export type Editor = { readonly user: string; readonly client: string }
 
-export type Recorded<E extends AnyEvent> = E & Envelope
+export type PersistedEvent<E extends AnyEvent> = E & Envelope
 
 /**
- * Takes or releases a key that is unique within an instance: login names, domains, client ids.
- * `taken` is the fault a caller gets when somebody else holds the key. `expires` is ms UTC. What is
- * taken `everywhere` is unique across instances, as the names are by which they are reached.
+ * Takes or releases a key that is unique within an instance: login names, domains, client IDs.
+ * `taken` is the fault if the key has another holder. `expires` is ms UTC. With `everywhere`, the
+ * key is unique across instances, like host names.
  */
 export type ClaimChange =
   | {
@@ -52,14 +52,14 @@ export type ClaimChange =
   | { readonly release: string; readonly key: string; readonly everywhere?: true }
 
 /**
- * Which privates an event makes void: those of the earlier events of its own stream, all of them
- * or of the named types only. A reducer must not need what its event erases.
+ * Which private payloads an event erases: those of earlier events of its stream, all or only of the
+ * given types. Reducers must not need what their event erases.
  */
 export type Erasure = { readonly types?: readonly string[] }
 
 /**
- * Bytes that are kept beside the events of a stream, by a name that is unique within it. An event
- * that erases all of its stream takes them along. Streams that may be dropped have none.
+ * Binary data stored with a stream, by a name that is unique within it. An event that erases its
+ * whole stream also removes them. Transient streams have none.
  */
 export type BlobChange =
   | { readonly put: string; readonly bytes: Uint8Array<ArrayBuffer> }
@@ -67,7 +67,7 @@ export type BlobChange =
 
 type PrivatePart<P> = [P] extends [never] ? { readonly private?: null } : { readonly private: P }
 
-/** An event as a decision proposes it. */
+/** An event proposed by a decision. */
 export type Draft<E extends AnyEvent> = E extends AnyEvent
   ? {
       readonly type: E["type"]
@@ -78,7 +78,7 @@ export type Draft<E extends AnyEvent> = E extends AnyEvent
     } & PrivatePart<Exclude<E["private"], null>>
   : never
 
-/** A draft whose payload types are no longer known; what the log is handed. */
+/** A draft without its payload types, as the log receives it. */
 export type AnyDraft = {
   readonly type: string
   readonly data: object
@@ -88,7 +88,7 @@ export type AnyDraft = {
   readonly erase?: Erasure
 }
 
-/** What a command answers: where the stream now stands. Times are ms UTC. */
+/** The result of a command: the stream's version after it. Times are ms UTC. */
 export type Receipt = {
   readonly id: string
   readonly version: number

@@ -3,14 +3,14 @@ export {
   type Aggregate,
   type AnyAggregate,
   aggregate,
-  type Decision,
-  partByKey,
-  type Step,
+  type DecisionContext,
+  streamPartByKey,
   type Transaction,
+  type TransactionResult,
   type Upcaster,
 } from "./aggregate.ts"
-export { cached, cachedBy, ofInstance } from "./cached.ts"
-export { diskFaultOf } from "./disk-error.ts"
+export { cacheQuery, cacheQueryByKey, perInstance } from "./cached.ts"
+export { toDiskFault } from "./disk-error.ts"
 export type {
   AnyEvent,
   ClaimChange,
@@ -19,50 +19,50 @@ export type {
   Envelope,
   Erasure,
   Event,
+  PersistedEvent,
   Receipt,
-  Recorded,
 } from "./event.ts"
-export { openKeyring, prepareMasterKey, readKeyring, shareKeyring } from "./keyring/keyring.ts"
+export { openKeyring, openSharedKeyring, prepareMasterKey, readKeyring } from "./keyring/keyring.ts"
 export type { EventFilter } from "./log/event-window.ts"
-export type { Moved, Moving } from "./move/move.ts"
+export type { MoveOptions, MoveResult } from "./move/move.ts"
 export { type OpenOptions, openNode, openStore } from "./open.ts"
-export { isPassing, readableByAll } from "./patience.ts"
 export {
-  failedEvents,
-  failureSummary,
+  listFailedEvents,
   removeFailedEvent,
   retryFailedEvents,
-} from "./reactor/book.ts"
+  summarizeFailures,
+} from "./reactor/progress.ts"
 export type { FailedEvent, Reactor, Reactors } from "./reactor/reactor.ts"
 export { runReactors } from "./reactor/runner.ts"
 export { runPruner } from "./retention/pruner.ts"
+export { isTemporary, writeReadableByAll } from "./retry.ts"
 export type { Filter, Searchable } from "./search/condition.ts"
 export { search } from "./search/search.ts"
 export type { TextMethod } from "./search/text/text-condition.ts"
 export { textFilter } from "./search/text/text-filter.ts"
-export { windowOf } from "./search/window.ts"
+export { paginate } from "./search/window.ts"
 export { workLease } from "./shared/node.ts"
-export { keepProgress, progressOf, shareReactorState } from "./shared/reactor-state.ts"
-export { type NodeStanding, otherHistory } from "./shared/shared-log.ts"
-export { inSnapshot, type Snapshot, snapshotSize, takeSnapshot } from "./snapshot.ts"
+export { readProgress, shareReactorState, storeProgress } from "./shared/reactor-state.ts"
+export { historyDiffersId, type NodeStatus } from "./shared/shared-log.ts"
+export { maxSnapshotSize, readSnapshot, type Snapshot, takeSnapshot } from "./snapshot.ts"
 export {
   type AnyHistory,
   type Change,
-  former,
+  formerValues,
   historyOf,
-  isReason,
-  type Reason,
-  reasons,
+  isNoUndoReason,
+  type NoUndoReason,
+  noUndoReasons,
   type Undo,
   type UndoRequest,
 } from "./state/history.ts"
-export { type Calls, type Consequence, type Consequences, type Cx, Store } from "./store.ts"
+export { type CallFactory, type Consequence, type Consequences, type Cx, Store } from "./store.ts"
 export type { Node } from "./store-parts.ts"
 export {
   blob,
   bool,
   type ChangesOf,
-  coded,
+  codec,
   integer,
   json,
   nullable,
@@ -71,19 +71,25 @@ export {
   text,
   words,
 } from "./table.ts"
-export { dropBefore, goBack, keptDays, secondsFor, type Upgrading } from "./upgrade/before.ts"
-export { snapshotBefore } from "./upgrade/before-keys.ts"
-export { foldedOf } from "./upgrade/folded.ts"
+export { foldStreams } from "./upgrade/fold-streams.ts"
 export type { PostgresUpgrade } from "./upgrade/postgres.ts"
-export { postgresWayBack, type UpgradeStep, waysBack } from "./upgrade/steps.ts"
-export { type Upgrade, upgradeOf } from "./upgrade/upgrade.ts"
+export { upgradeSnapshotOf } from "./upgrade/snapshot-keys.ts"
+export { postgresUndoMethod, type UpgradeStep, undoMethods } from "./upgrade/steps.ts"
+export { inspectUpgrade, type Upgrade } from "./upgrade/upgrade.ts"
+export {
+  dropExpiredSnapshot,
+  estimateSeconds,
+  keptDays,
+  type PendingUpgrade,
+  undoUpgrade,
+} from "./upgrade/upgrade-snapshot.ts"
 export { type Statement, statement, systemStatement } from "./view/statement.ts"
 export { type View, type ViewWriter, view } from "./view/view.ts"
-export { type Channel, channelOf, type Handlers, type Message } from "./worker/channel.ts"
-export { openReading } from "./worker/open-reading.ts"
-export type { Readers, Resting } from "./worker/readers.ts"
-export type { Try, Turn, Writer } from "./worker/writer.ts"
-export { writerAt, writingHandlers } from "./worker/writing.ts"
+export { type Channel, createChannel, type Handlers, type Message } from "./worker/channel.ts"
+export type { PausedReaders, ReaderProcesses } from "./worker/readers.ts"
+export { openReadingStore } from "./worker/reading-store.ts"
+export type { AttemptTurn, QueuedAttempt, Writer } from "./worker/writer.ts"
+export { createWriter, createWriterHandlers } from "./worker/writer-channel.ts"
 
-/** What speaks with PostgreSQL: nothing of it is loaded before a log there is asked for. */
-export const postgres = () => import("./postgres.ts")
+/** The PostgreSQL modules, loaded only if the log is in PostgreSQL. */
+export const loadPostgres = () => import("./postgres.ts")

@@ -1,7 +1,7 @@
 import { Database, SQLiteError } from "bun:sqlite"
-import { pause } from "../kernel/clock.ts"
-import { stepBack } from "../runtime/thread.ts"
-import type { Inspected, InspectionRequest } from "./inspection.ts"
+import { delay } from "../kernel/clock.ts"
+import { lowerThreadPriority } from "../runtime/thread.ts"
+import type { InspectionRequest, InspectionResult } from "./inspection.ts"
 import {
   blobName,
   claimName,
@@ -16,53 +16,55 @@ import {
   stateName,
 } from "./log/row.ts"
 
-// Looks through the database while others work, on a connection that can't write, with pauses, so
-// that it takes a small part of one core. Rows are read chunk by chunk; SQLite looks through the
-// pages of a table only at one go, and holds its version meanwhile: seconds for a million rows, in
-// which the WAL grows. It is cut after that, if it has grown beyond measure.
+// Checks the database in the background, on a read-only connection and with pauses, so that it uses
+// a small part of one core. Rows are read in chunks; SQLite checks the pages of a table in one go
+// and keeps its snapshot meanwhile, which takes seconds for a million rows and lets the WAL grow.
+// The WAL is truncated afterwards if it has grown too much.
 declare const self: Worker
 
-// Nobody waits for it.
-stepBack(15)
+// Nothing waits for it.
+lowerThreadPriority(15)
 
-const rows = 500
+const rowsPerChunk = 500
 
 self.onmessage = async (event: MessageEvent<InspectionRequest>) => {
   self.postMessage(await inspect(event.data))
   process.exit(0)
 }
 
-async function inspect({ file, rest }: InspectionRequest): Promise<Inspected> {
+async function inspect({ file, pauseRatio }: InspectionRequest): Promise<InspectionResult> {
   try {
     using database = new Database(file, { readonly: true, strict: true })
-    for (const damageIn of chunks(database)) {
-      const began = performance.now()
-      const damage = damageIn()
+    for (const runCheck of listChecks(database)) {
+      const startedAt = performance.now()
+      const damage = runCheck()
       if (damage !== undefined) return { damage }
-      await pause((performance.now() - began) * rest)
+      await delay((performance.now() - startedAt) * pauseRatio)
     }
     return {}
   } catch (cause) {
     if (!(cause instanceof SQLiteError)) throw cause
     const { name, code = "", message } = cause
-    return { refused: { name, code, message } }
+    return { failure: { name, code, message } }
   }
 }
 
-/** Each looks at a part, and names what is damaged there. */
-function* chunks(database: Database): Generator<() => string | undefined> {
+/** Checks in parts; each returns what is damaged. */
+function* listChecks(database: Database): Generator<() => string | undefined> {
   const tables = database.query<{ name: string }, []>(
     "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name",
   )
-  for (const { name } of tables.all()) yield () => damageOfTable(database, name)
-  yield* eventSlices(database)
-  yield* stateSlices(database)
-  yield* claimSlices(database)
-  yield* blobSlices(database)
+  for (const { name } of tables.all()) yield () => checkTable(database, name)
+  yield* listEventChecks(database)
+  yield* listStateChecks(database)
+  yield* listClaimChecks(database)
+  yield* listBlobChecks(database)
 }
 
-/** Pages, order, and each row against its indexes. A table may be gone meanwhile. */
-function damageOfTable(database: Database, name: string): string | undefined {
+/**
+ * Checks pages, order, and each row against its indexes. The table may have been dropped meanwhile.
+ */
+function checkTable(database: Database, name: string): string | undefined {
   const isThere = database
     .query<unknown, [string]>("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?")
     .get(name)
@@ -73,7 +75,7 @@ function damageOfTable(database: Database, name: string): string | undefined {
   return found === "ok" ? undefined : `the table ${name}`
 }
 
-function* eventSlices(database: Database): Generator<() => string | undefined> {
+function* listEventChecks(database: Database): Generator<() => string | undefined> {
   const next = database.prepare<EventRow, [number, number]>(
     "SELECT * FROM event WHERE position > ? ORDER BY position LIMIT ?",
   )
@@ -81,7 +83,7 @@ function* eventSlices(database: Database): Generator<() => string | undefined> {
   while (last !== undefined) {
     const after: number = last
     yield () => {
-      const found = next.all(after, rows)
+      const found = next.all(after, rowsPerChunk)
       last = found.at(-1)?.position
       const damaged = found.find((row) => !isEventWhole(row))
       return damaged && `event ${damaged.position}`
@@ -89,7 +91,7 @@ function* eventSlices(database: Database): Generator<() => string | undefined> {
   }
 }
 
-function* stateSlices(database: Database): Generator<() => string | undefined> {
+function* listStateChecks(database: Database): Generator<() => string | undefined> {
   const next = database.prepare<SummedState, [string, string, string, number]>(
     `SELECT * FROM state WHERE (instance, id, stream) > (?, ?, ?)
      ORDER BY instance, id, stream LIMIT ?`,
@@ -102,7 +104,7 @@ function* stateSlices(database: Database): Generator<() => string | undefined> {
   while (last !== undefined) {
     const { instance, id, stream }: Pick<SummedState, "instance" | "id" | "stream"> = last
     yield () => {
-      const found = next.all(instance, id, stream, rows)
+      const found = next.all(instance, id, stream, rowsPerChunk)
       last = found.at(-1)
       const damaged = found.find((row) => !isStateWhole(row))
       return damaged && stateName(damaged)
@@ -110,7 +112,7 @@ function* stateSlices(database: Database): Generator<() => string | undefined> {
   }
 }
 
-function* claimSlices(database: Database): Generator<() => string | undefined> {
+function* listClaimChecks(database: Database): Generator<() => string | undefined> {
   const next = database.prepare<SummedClaim, [string, string, string, number]>(
     `SELECT * FROM claim WHERE (instance, kind, key) > (?, ?, ?)
      ORDER BY instance, kind, key LIMIT ?`,
@@ -123,7 +125,7 @@ function* claimSlices(database: Database): Generator<() => string | undefined> {
   while (last !== undefined) {
     const { instance, kind, key }: Pick<SummedClaim, "instance" | "kind" | "key"> = last
     yield () => {
-      const found = next.all(instance, kind, key, rows)
+      const found = next.all(instance, kind, key, rowsPerChunk)
       last = found.at(-1)
       const damaged = found.find((row) => !isClaimWhole(row))
       return damaged && claimName(damaged)
@@ -131,8 +133,8 @@ function* claimSlices(database: Database): Generator<() => string | undefined> {
   }
 }
 
-/** One by one: each is as large as hundreds of other rows. */
-function* blobSlices(database: Database): Generator<() => string | undefined> {
+/** One at a time: each is as large as hundreds of other rows. */
+function* listBlobChecks(database: Database): Generator<() => string | undefined> {
   const next = database.prepare<SummedBlob & { rowid: number }, [number]>(
     "SELECT rowid, * FROM blob WHERE rowid > ? ORDER BY rowid LIMIT 1",
   )

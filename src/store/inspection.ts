@@ -1,34 +1,36 @@
-/** What an inspection is asked: `rest` is how often as long it pauses as it works. */
-export type InspectionRequest = { readonly file: string; readonly rest: number }
+/** A request to the inspection worker: `rest` is the ratio of pause to work. */
+export type InspectionRequest = { readonly file: string; readonly pauseRatio: number }
 
-/** `damage` names what is not as it was written; `refused` is why there was no looking. */
-export type Inspected = {
+/** `damage` describes damaged data; `refused` is why the inspection could not run. */
+export type InspectionResult = {
   readonly damage?: string
-  readonly refused?: { readonly name: string; readonly code: string; readonly message: string }
+  readonly failure?: { readonly name: string; readonly code: string; readonly message: string }
 }
 
-/** In the compiled binary scripts/build.ts puts the worker's entry point below the one bundle. */
+/** In the compiled binary, scripts/build.ts places the worker's entry point below the bundle. */
 const workerUrl = () =>
   import.meta.url.endsWith("/inspection.ts")
     ? new URL("./inspection-worker.ts", import.meta.url)
     : new URL("./store/inspection-worker.js", import.meta.url)
 
-/** Reads all that is kept, in a thread of its own, and compares it with its sums and indexes. */
-export function inspector(file: string) {
+/** Reads all stored data in a worker thread, and verifies checksums and indexes. */
+export function createInspector(file: string) {
   let worker: Worker | undefined
   return {
-    /** Undefined where it was stopped first. */
-    inspect: (rest: number): Promise<Inspected> => {
-      const { promise, resolve, reject } = Promise.withResolvers<Inspected>()
+    /** Undefined if it was stopped first. */
+    inspect: (pauseRatio: number): Promise<InspectionResult> => {
+      const { promise, resolve, reject } = Promise.withResolvers<InspectionResult>()
       const started = new Worker(workerUrl().href)
       worker = started
-      started.addEventListener("message", (event: MessageEvent<Inspected>) => resolve(event.data))
+      started.addEventListener("message", (event: MessageEvent<InspectionResult>) =>
+        resolve(event.data),
+      )
       started.addEventListener("error", ({ message }) => reject(new Error(message)))
       started.addEventListener("close", () => {
         worker = undefined
         resolve({})
       })
-      started.postMessage({ file, rest } satisfies InspectionRequest)
+      started.postMessage({ file, pauseRatio } satisfies InspectionRequest)
       return promise
     },
     stop: () => worker?.terminate(),

@@ -1,81 +1,100 @@
 import type { Database } from "bun:sqlite"
 import { Fault } from "../kernel/fault.ts"
 import type { AnyAggregate } from "./aggregate.ts"
-import { diskFaultOf, diskTroubleOf, tryToWrite } from "./disk-error.ts"
-import { inspector } from "./inspection.ts"
-import { type Checkpointer, checkpointGate, checkpointWorker, type Gate } from "./log/checkpoint.ts"
-import { type Opened, openDatabase, shrinkMemory } from "./log/database.ts"
-import { commitIsDurable, type Durability, sharedSync } from "./log/durability.ts"
-import { eventTypesOf, upcaster } from "./log/event-types.ts"
-import type { Apply, Log, LogEvent, NewEvent } from "./log/log.ts"
-import { framesIn, type Mark } from "./log/mark.ts"
-import { damagedError, decode, type EventRow, headOf, type Names, namesOf } from "./log/row.ts"
-import { sqliteLog } from "./log/sqlite-log.ts"
-import { isPassing, patiently } from "./patience.ts"
-import { horizonOf } from "./retention/horizon.ts"
-import { type PruneParts, prunerOf } from "./retention/prune.ts"
-import { purgeOf } from "./retention/purge.ts"
-import { readerOf } from "./search/reader.ts"
+import { classifyDiskFailure, toDiskFault, tryWrite } from "./disk-error.ts"
+import { createInspector } from "./inspection.ts"
 import {
-  belong,
-  belongingOf,
-  type Joined,
-  nodeOn,
-  refuseNode,
+  type Checkpointer,
+  type CheckpointGate,
+  createCheckpointWorker,
+  createGate,
+} from "./log/checkpoint.ts"
+import { type OpenedDatabase, openDatabase, shrinkMemory } from "./log/database.ts"
+import { createCommitSync, createSharedSync, type Durability } from "./log/durability.ts"
+import { createEventTypes, createUpcaster } from "./log/event-types.ts"
+import type { ApplyEvent, Log, LogEvent, NewEvent } from "./log/log.ts"
+import { type DurabilityMark, frameCounter } from "./log/mark.ts"
+import {
+  createNames,
+  damagedError,
+  decodeEvent,
+  type EventRow,
+  headOf,
+  type Names,
+} from "./log/row.ts"
+import { createSqliteLog } from "./log/sqlite-log.ts"
+import { createHorizon } from "./retention/horizon.ts"
+import { createPrune, type PruneParts } from "./retention/prune.ts"
+import { createPurge } from "./retention/purge.ts"
+import { isTemporary, retryWhileLocked } from "./retry.ts"
+import { createReader } from "./search/reader.ts"
+import {
+  createNode,
+  type JoinedLog,
+  readMembership,
+  requireOwnLog,
   type Sharing,
+  setMembership,
 } from "./shared/node.ts"
 import type { SharedLog } from "./shared/shared-log.ts"
-import { type Rebuilt, rebuildStates } from "./state/rebuild.ts"
-import { statesOf } from "./state/state.ts"
+import { type RebuildResult, rebuildStates } from "./state/rebuild.ts"
+import { createStates } from "./state/state.ts"
 import { Store } from "./store.ts"
 import type { Exclusive } from "./store-parts.ts"
-import { type Guard, guardOf, type Upgrading } from "./upgrade/before.ts"
-import { type Inspecting, viewInspector } from "./view/inspection.ts"
+import {
+  createUpgradeGuard,
+  type PendingUpgrade,
+  type UpgradeGuard,
+} from "./upgrade/upgrade-snapshot.ts"
+import { createViewInspector, type InspectionOptions } from "./view/inspection.ts"
 import type { BackgroundChunk, Replay } from "./view/rebuild.ts"
 import type { View } from "./view/view.ts"
-import { viewsOf } from "./view/views.ts"
-import { pausing, type Readers } from "./worker/readers.ts"
+import { createViews } from "./view/views.ts"
+import { pauseAll, type ReaderProcesses } from "./worker/readers.ts"
 
 export type OpenOptions = {
-  /** The database file; its folder exists and this process owns it. */
+  /** The database file; its folder exists, and this process has exclusive access. */
   readonly file: string
-  /** Of a node's file, which is looked at alone: what others write comes no more. */
+  /** Whether the file is a copy of a node's, opened without joining the log. */
   readonly isCopy?: boolean
   readonly aggregates: readonly AnyAggregate[]
   readonly views: readonly View[]
-  /** A sync or a checkpoint failed: nobody knows what is on disk, so the process must end. */
+  /** A sync or checkpoint failed: the state of the disk is unknown, so the process must end. */
   readonly fatal: (cause: Error) => void
-  /** A view can't be rebuilt, or not now; the node isn't ready. */
+  /** A view can't be rebuilt at the moment; the node isn't ready. */
   readonly notReady: (view: string, cause: unknown) => void
-  /** It can again. */
+  /** The view is available again. */
   readonly ready?: (view: string) => void
-  /** The disk did not do what somebody asked of it; they have been told. */
+  /** A disk operation failed; its caller has received the fault. */
   readonly trouble?: (fault: Fault) => void
-  /** From so many rows on a table gets an index of its texts; unless told, where that pays. */
+  /** Number of rows from which a table gets a text index; by default, where an index is faster. */
   readonly textIndexFrom?: number
-  /** States had to be folded anew before this start; it took that much longer. */
-  readonly statesRebuilt?: (what: Rebuilt) => void
-  /** Tables or states are of an older version: this is done before anybody is answered. */
-  readonly upgrading?: (what: Upgrading) => void
-  /** Learns of the events of each step, once they are on disk; for metrics. */
-  readonly appended?: Appending | undefined
-  /** Where other processes read the file, too. */
-  readonly workers?: Readers | undefined
+  /** States were folded again before this start, which took longer. */
+  readonly statesRebuilt?: (what: RebuildResult) => void
+  /** Tables or states have an older version and are upgraded before the first request. */
+  readonly upgrading?: (what: PendingUpgrade) => void
+  /** Receives the events of each transaction once they are synced; for metrics. */
+  readonly appended?: OnAppended | undefined
+  /** Set if other processes read the file. */
+  readonly workers?: ReaderProcesses | undefined
 }
 
-/** Events as they were appended: their payloads may be personal, their types are not. */
-export type Appending = (events: readonly NewEvent[]) => void
+/** Events as they were appended: payloads can be personal data, types are not. */
+export type OnAppended = (events: readonly NewEvent[]) => void
 
 /**
- * Opens the store, or makes it. Faults with one plain line, and touches nothing, when the file is
- * damaged, is not one of ours, or was written by a newer Latchkey. What an older one wrote is
- * copied before its tables change, and put back where they can't.
+ * Opens or creates the store. Throws a fault with a single-line message, without changing anything,
+ * if the file is damaged, foreign or from a newer version. Files of older versions are copied
+ * before their tables change, and restored if that fails.
  */
 export function openStore(options: OpenOptions): Store {
-  if (options.isCopy) return opening(options)
-  const guard = guardOf(options.file, { aggregates: options.aggregates, told: options.upgrading })
+  if (options.isCopy) return openWithGuard(options)
+  const guard = createUpgradeGuard(options.file, {
+    aggregates: options.aggregates,
+    told: options.upgrading,
+  })
   try {
-    const store = opening(options, guard.take)
+    const store = openWithGuard(options, guard.take)
     guard.done()
     return store
   } catch (cause) {
@@ -83,12 +102,12 @@ export function openStore(options: OpenOptions): Store {
   }
 }
 
-function opening(options: OpenOptions, before?: Guard["take"]): Store {
+function openWithGuard(options: OpenOptions, before?: UpgradeGuard["take"]): Store {
   const opened = openDatabase(options.file, options.aggregates, before)
   try {
-    if (!options.isCopy) refuseNode(opened.database)
-    const store = storeOn(opened, options)
-    if (opened.trouble) options.trouble?.(opened.trouble)
+    if (!options.isCopy) requireOwnLog(opened.database)
+    const store = createStore(opened, options)
+    if (opened.diskFault) options.trouble?.(opened.diskFault)
     return store
   } catch (cause) {
     opened.database.close()
@@ -98,8 +117,8 @@ function opening(options: OpenOptions, before?: Guard["take"]): Store {
 }
 
 /**
- * The same for one of several nodes: `connect` joins the log that they share, of which the file has
- * a part. Resolves when it has all; faults where the file belongs to no log, or to another one.
+ * The same for one of several nodes: `connect` joins the shared log, of which the file contains a
+ * part. Resolves when the file is up to date; throws if it belongs to no log, or to another one.
  */
 export async function openNode(
   options: OpenOptions,
@@ -108,10 +127,10 @@ export async function openNode(
   const opened = openDatabase(options.file, options.aggregates)
   let shared: SharedLog | undefined
   try {
-    shared = await connect(belongingOf(opened.database, options.aggregates, fresh))
-    belong(opened.database, shared)
-    const store = storeOn(opened, options, { ...how, shared })
-    if (opened.trouble) options.trouble?.(opened.trouble)
+    shared = await connect(readMembership(opened.database, options.aggregates, fresh))
+    setMembership(opened.database, shared)
+    const store = createStore(opened, options, { ...how, shared })
+    if (opened.diskFault) options.trouble?.(opened.diskFault)
     await store.node?.caughtUp()
     return store
   } catch (cause) {
@@ -122,36 +141,40 @@ export async function openNode(
   }
 }
 
-/** The store on a file that is open; of a node, on the log that was joined, too. */
-export function storeOn({ database, mark }: Opened, options: OpenOptions, joined?: Joined): Store {
-  const names = namesOf(database)
-  const eventTypes = eventTypesOf(database)
-  const upcast = upcaster(options.aggregates)
-  const states = statesOf({ ...options, database, names, upcast })
+/** The store of an open file, and for a node of the joined log. */
+export function createStore(
+  { database, mark }: OpenedDatabase,
+  options: OpenOptions,
+  joined?: JoinedLog,
+): Store {
+  const names = createNames(database)
+  const eventTypes = createEventTypes(database)
+  const upcast = createUpcaster(options.aggregates)
+  const states = createStates({ ...options, database, names, upcast })
   const head = headOf(database)
   const statesRebuilt = rebuildStates({ ...options, database, names, states, upcast })
   if (statesRebuilt.events > 0) options.statesRebuilt?.(statesRebuilt)
-  // What others have, too, is on disk with them.
-  const durability = joined ? commitIsDurable(head) : durabilityOf(options, head, mark)
-  const faultOf = faultsOf(options)
-  const worker = checkpointWorker(options.file, { failed: options.fatal, refused: faultOf })
-  const reader = readerOf({ file: options.file, rowsMin: options.textIndexFrom })
-  const { workers: together } = options
-  const copying = { ...marked(worker, mark, durability), pause: pausing(reader.pause, together) }
-  const gate = checkpointGate(copying, () => raw.flush(), { frames: joined && framesIn(database) })
-  const todays: Apply = (event, folded) => {
+  // Shared data is synced in the shared log.
+  const durability = joined ? createCommitSync(head) : createDurability(options, head, mark)
+  const faultOf = createFaultOf(options)
+  const worker = createCheckpointWorker(options.file, { failed: options.fatal, refused: faultOf })
+  const reader = createReader({ file: options.file, rowsMin: options.textIndexFrom })
+  const { workers: readers } = options
+  const copying = { ...withMark(worker, mark, durability), pause: pauseAll(reader.pause, readers) }
+  const gate = createGate(copying, () => raw.flush(), { frames: joined && frameCounter(database) })
+  const current: ApplyEvent = (event, folded) => {
     states.apply(event, folded)
     views.apply(event)
   }
-  // Events of others may be of an older version.
-  const apply: Apply = joined ? (event, folded) => todays(upcast(event), folded) : todays
-  const keeping = { database, names, eventTypes, gate, durability }
-  const raw = sqliteLog({ ...keeping, apply, head, faultOf, appended: options.appended })
+  // Events of other nodes can have an older revision.
+  const apply: ApplyEvent = joined ? (event, folded) => current(upcast(event), folded) : current
+  const retention = { database, names, eventTypes, gate, durability }
+  const raw = createSqliteLog({ ...retention, apply, head, faultOf, appended: options.appended })
   let drops = 0
-  const exclusive = exclusively(gate, options.file)
-  const chunk = chunks(exclusive, gate, raw.flush)
-  const replay = replayOf(database, names, upcast)
-  const views = viewsOf({
+  const exclusive = createExclusive(gate, options.file)
+  const chunk = createChunkRunner(exclusive, gate, raw.flush)
+  const replay = createReplay(database, names, upcast)
+  const views = createViews({
     database,
     views: options.views,
     kindOf: states.known,
@@ -160,18 +183,18 @@ export function storeOn({ database, mark }: Opened, options: OpenOptions, joined
     failed: options.notReady,
     recovered: options.ready ?? (() => undefined),
   })
-  const viewInspection = viewInspector({ database, replay, chunk, ...views })
+  const viewInspection = createViewInspector({ database, replay, chunk, ...views })
   const dropped: PruneParts["dropped"] = (streams) => {
     drops++
     viewInspection.dropped(streams)
   }
-  const horizon = horizonOf(database)
+  const horizon = createHorizon(database)
   const pruning = { ...options, database, names, states, views, chunk, dropped, horizon }
-  const following = joined && nodeOn({ ...joined, ...pruning, local: raw, faultOf })
-  const log = todaysLog(following?.log ?? raw, upcast, () => drops + views.generation())
+  const following = joined && createNode({ ...joined, ...pruning, local: raw, faultOf })
+  const log = createCurrentLog(following?.log ?? raw, upcast, () => drops + views.generation())
   const parts = { ...pruning, shared: following?.drops }
-  const [prune, purge] = [prunerOf(parts), purgeOf(parts)]
-  const inspection = inspector(options.file)
+  const [prune, purge] = [createPrune(parts), createPurge(parts)]
+  const inspection = createInspector(options.file)
   const close = async () => {
     inspection.stop()
     await views.close()
@@ -184,45 +207,52 @@ export function storeOn({ database, mark }: Opened, options: OpenOptions, joined
   }
   const small = { probe: () => chunk(() => touch(database)), shrink: () => shrinkMemory(database) }
   const scrub = () =>
-    gate
-      .scrub()
-      .then(() => Promise.all([reader.scrub(views.texts), together?.scrub()]).then(nothing))
-  const inspect = inspecting(inspection, viewInspection, faultOf)
+    gate.scrub().then(() => Promise.all([reader.scrub(views.texts), readers?.scrub()]).then(noop))
+  const inspect = createInspection(inspection, viewInspection, faultOf)
   const reads = { reader, flush: raw.flush, pending: raw.pending }
-  const work = { ...horizon, ...reads, prune, purge, scrub, exclusive, close, together }
+  const work = { ...horizon, ...reads, prune, purge, scrub, exclusive, close, together: readers }
   const { node } = following ?? {}
   return new Store({ log, database, states, views, inspect, ...small, faultOf, node, ...work })
 }
 
-const nothing = () => undefined
+const noop = () => undefined
 
-/** What the disk did not do is told whoever watches it, too. */
-const faultsOf =
+/** Also reports disk failures to the observer. */
+const createFaultOf =
   ({ file, trouble }: OpenOptions): Store["faultOf"] =>
   (cause) => {
-    const fault = cause instanceof Fault ? cause : diskFaultOf(cause, file)
-    if (fault && diskTroubleOf(fault, file)) trouble?.(fault)
+    const fault = cause instanceof Fault ? cause : toDiskFault(cause, file)
+    if (fault && classifyDiskFailure(fault, file)) trouble?.(fault)
     return fault
   }
 
-/** Reads what is written, on disk or not. */
-function replayOf(database: Database, names: Names, upcast: (event: LogEvent) => LogEvent): Replay {
+/** Reads what is written, synced or not. */
+function createReplay(
+  database: Database,
+  names: Names,
+  upcast: (event: LogEvent) => LogEvent,
+): Replay {
   const written = database.prepare<EventRow, [number, number]>(
     "SELECT * FROM event WHERE position > ? ORDER BY position LIMIT ?",
   )
-  return (position, limit) => written.all(position, limit).map((row) => upcast(decode(row, names)))
+  return (position, limit) =>
+    written.all(position, limit).map((row) => upcast(decodeEvent(row, names)))
 }
 
-const durabilityOf = ({ file, fatal }: OpenOptions, head: number, mark: Mark): Durability =>
+const createDurability = (
+  { file, fatal }: OpenOptions,
+  head: number,
+  mark: DurabilityMark,
+): Durability =>
   process.platform === "linux"
-    ? sharedSync(`${file}-wal`, head, { failed: fatal, mark })
-    : commitIsDurable(head)
+    ? createSharedSync(`${file}-wal`, head, { failed: fatal, mark })
+    : createCommitSync(head)
 
 /**
- * The log as this version reads it. What else changes answers is counted with it, or those that are
- * kept would stay: what was dropped, and tables that have taken the place of others.
+ * The log in the current revision. Other changes that affect results, such as pruning and replaced
+ * tables, increase its change counters too, to invalidate caches.
  */
-export function todaysLog(
+export function createCurrentLog(
   raw: Log,
   upcast: (event: LogEvent) => LogEvent,
   others: () => number,
@@ -241,16 +271,16 @@ export function todaysLog(
   }
 }
 
-/** What an inspection finds, as a fault that readiness learns of. */
-function inspecting(
-  { inspect }: ReturnType<typeof inspector>,
-  views: ReturnType<typeof viewInspector>,
+/** Runs an inspection; damage becomes a fault that readiness reports. */
+function createInspection(
+  { inspect }: ReturnType<typeof createInspector>,
+  views: ReturnType<typeof createViewInspector>,
   faultOf: Store["faultOf"],
 ) {
-  return async (how: Inspecting): Promise<Fault | undefined> => {
-    const { damage, refused } = await inspect(how.rest)
+  return async (how: InspectionOptions): Promise<Fault | undefined> => {
+    const { damage, failure } = await inspect(how.rest)
     if (damage !== undefined) return faultOf(damagedError(damage))
-    if (refused) return faultOf(Object.assign(new Error(refused.message), refused))
+    if (failure) return faultOf(Object.assign(new Error(failure.message), failure))
     try {
       await views.inspect(how)
       return undefined
@@ -262,47 +292,56 @@ function inspecting(
   }
 }
 
-/** A connection whose statements are not collected yet closes later, and the WAL would stay. */
+/**
+ * A connection closes only when its statements are garbage collected; until then, the WAL would
+ * stay.
+ */
 function emptyWal(database: Database): void {
   try {
     database.run("PRAGMA wal_checkpoint(TRUNCATE)")
   } catch (cause) {
-    // It has everything; the next start copies it, perhaps to a roomier disk.
-    if (!isPassing(cause, database.filename)) throw cause
+    // The WAL has everything; the next start copies it, possibly to a larger disk.
+    if (!isTemporary(cause, database.filename)) throw cause
   }
 }
 
-/** Writes a little, to see whether the disk takes it. */
+/** Writes a little, to test whether the disk accepts it. */
 function touch(database: Database): void {
-  tryToWrite(database.filename)
+  tryWrite(database.filename)
   database.run(
     `INSERT INTO meta (key, value) VALUES ('probed', 1)
      ON CONFLICT DO UPDATE SET value = excluded.value`,
   )
 }
 
-/** Cuts the WAL only once the mark says that it may be cut, of all that had been written. */
-const marked = (worker: Checkpointer, mark: Mark, durability: Durability): Checkpointer => ({
+/** Truncates the WAL only after the mark allows it for everything written. */
+const withMark = (
+  worker: Checkpointer,
+  mark: DurabilityMark,
+  durability: Durability,
+): Checkpointer => ({
   ...worker,
   empty: async () => {
-    await durability.settle()
+    await durability.waitUntilSynced()
     if (await mark.release()) return worker.empty()
     await worker.passive()
     return false
   },
 })
 
-/** What is written while a checkpoint cuts the WAL would be refused, so it waits. */
-const exclusively =
-  (gate: Gate, file: string): Exclusive =>
+/** Writes wait during the end of a checkpoint, which would reject them. */
+const createExclusive =
+  (gate: CheckpointGate, file: string): Exclusive =>
   async (work) => {
     for (let held = gate.open(); held; held = gate.open()) await held
-    return patiently(file, work)
+    return retryWhileLocked(file, work)
   }
 
-/** Work beside the log: it lets others run first, and keeps out while a checkpoint finishes. */
-const chunks =
-  (exclusive: Exclusive, gate: Gate, flush: () => void): BackgroundChunk =>
+/**
+ * Background work next to the log: yields between chunks, and pauses while a checkpoint finishes.
+ */
+const createChunkRunner =
+  (exclusive: Exclusive, gate: CheckpointGate, flush: () => void): BackgroundChunk =>
   async (work, wrote = () => true) => {
     await new Promise((resolve) => setImmediate(resolve))
     return exclusive(() => {
@@ -312,5 +351,5 @@ const chunks =
       return result
     })
   }
-/** What a chunk counts towards the next checkpoint, in events. */
+/** The weight of a chunk for the next checkpoint, in events. */
 const chunkWeight = 100

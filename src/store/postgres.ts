@@ -1,4 +1,4 @@
 export { moveFromPostgres, moveToPostgres } from "./move/move.ts"
 export { postgresTime } from "./shared/postgres-client.ts"
 export { openPostgresLog } from "./shared/postgres-log.ts"
-export { postgresUpgradeOf } from "./upgrade/postgres.ts"
+export { inspectPostgresUpgrade } from "./upgrade/postgres.ts"

@@ -1,68 +1,67 @@
 import { Database } from "bun:sqlite"
 import { rmSync } from "node:fs"
 import { Fault } from "../kernel/fault.ts"
-import { diskFaultOf, newFileFaultOf } from "./disk-error.ts"
-import { checkOwn, openUntouched } from "./log/database.ts"
-import { checkHead, type Preflight, preflight } from "./log/preflight.ts"
+import { toDiskFault, toNewFileFault } from "./disk-error.ts"
+import { openReadOnly, requireSupportedSchema } from "./log/database.ts"
+import { checkFiles, type Preflight, requireSyncedHead } from "./log/preflight.ts"
 import { headOf } from "./log/row.ts"
 import { schemaVersion } from "./log/schema.ts"
 
-/** What a database holds, up to one moment. */
+/** What a database contains up to one moment. */
 export type Snapshot = {
-  /** Of the newest event. */
+  /** The position of the newest event. */
   readonly position: number
-  /** When that was written, in ms UTC; null where there is none. */
+  /** When it was written, in ms UTC; null without events. */
   readonly newest: number | null
-  /** Version of the tables. */
+  /** The schema version. */
   readonly schema: number
 }
 
-/** Versions of tables beyond this one are a newer Latchkey's. */
-export const newestSchema: number = schemaVersion
+/** Databases with a higher schema version are from a newer version of Latchkey. */
+export const supportedSchema: number = schemaVersion
 
 export type Source = {
   /** The database file. */
   readonly file: string
-  /** Whether a server has it open: then its files change as one looks at them. */
+  /** Whether a server has it open: its files then change while they are read. */
   readonly isInUse: boolean
 }
 
 /**
- * Writes all that is committed at one moment into the new file `into`, without what was deleted.
- * Works beside a server from another process: that goes on writing, and only its WAL does not begin
- * anew until the copy is there. Faults where the disk or the database refuses it, and then leaves
- * no file.
+ * Copies everything committed at one moment to the new file `into`, without deleted data. Works
+ * next to a running server, which keeps writing; only its WAL does not restart until the copy is
+ * complete. Throws if the disk or the database fails, and removes the file.
  */
 export function takeSnapshot(source: Source, into: string): Snapshot {
-  const bytes = snapshotSize(source)
+  const bytes = maxSnapshotSize(source)
   try {
     using database = openSource(source)
     rmSync(into, { force: true })
     database.query("VACUUM INTO ?").run(into)
-    return inSnapshot(into)
+    return readSnapshot(into)
   } catch (cause) {
     rmSync(into, { force: true })
-    throw newFileFaultOf(cause, into, bytes) ?? cause
+    throw toNewFileFault(cause, into, bytes) ?? cause
   }
 }
 
-/** Reads what a file that nobody has open holds. Faults where it is no database of ours. */
-export function inSnapshot(file: string): Snapshot {
+/** Reads a file that no process has open. Throws if it is not a Latchkey database. */
+export function readSnapshot(file: string): Snapshot {
   try {
-    using database = openUntouched(file, { hasFrames: false })
-    const { schema } = checkOwn(database)
+    using database = openReadOnly(file, { hasFrames: false })
+    const { schema } = requireSupportedSchema(database)
     const position = headOf(database)
     const newest = database
       .query<{ time: number }, [number]>("SELECT time FROM event WHERE position = ?")
       .get(position)
     return { position, newest: newest?.time ?? null, schema }
   } catch (cause) {
-    throw diskFaultOf(cause, file) ?? cause
+    throw toDiskFault(cause, file) ?? cause
   }
 }
 
-/** How many bytes a snapshot takes at most. */
-export function snapshotSize(source: Source): number {
+/** The maximum size of a snapshot in bytes. */
+export function maxSnapshotSize(source: Source): number {
   using database = openSource(source)
   const pages = database.query<{ bytes: number }, []>(
     `SELECT (page_count - freelist_count) * page_size AS bytes
@@ -71,20 +70,20 @@ export function snapshotSize(source: Source): number {
   return pages.get()?.bytes ?? 0
 }
 
-/** Opens it for reading alone; faults where it is damaged, another's, or not there. */
+/** Opens it read-only; throws if it is damaged, foreign or missing. */
 export function openSource({ file, isInUse }: Source): Database {
   if (isInUse) return new Database(file, { readonly: true, strict: true })
-  const found = preflight(file)
+  const found = checkFiles(file)
   if (found.isAbsent) throw emptyError(file)
-  return checkedSource(file, found)
+  return openCheckedSource(file, found)
 }
 
-/** What has lost something is not what anybody wants to keep. */
-function checkedSource(file: string, found: Preflight): Database {
-  const database = openUntouched(file, found)
+/** An incomplete database must not be backed up. */
+function openCheckedSource(file: string, found: Preflight): Database {
+  const database = openReadOnly(file, found)
   try {
-    checkOwn(database)
-    checkHead(database, file, found)
+    requireSupportedSchema(database)
+    requireSyncedHead(database, file, found)
     return database
   } catch (cause) {
     database.close()
@@ -96,5 +95,5 @@ const emptyError = (file: string) =>
   new Fault(
     "failed_precondition",
     "backup.nothing",
-    `there is no database at ${file}; name the data folder with --data DIR`,
+    `there is no database at ${file}; name the data directory with --data DIR`,
   )

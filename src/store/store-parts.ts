@@ -3,42 +3,42 @@ import type { Fault } from "../kernel/fault.ts"
 import type { Transaction } from "./aggregate.ts"
 import type { Log } from "./log/log.ts"
 import type { Horizon } from "./retention/horizon.ts"
-import type { Pruned, PruneLimits } from "./retention/prune.ts"
+import type { PruneLimits, PruneResult } from "./retention/prune.ts"
 import type { PurgeLimits } from "./retention/purge.ts"
 import type { Reader } from "./search/reader.ts"
-import type { NodeStanding, SharedLog } from "./shared/shared-log.ts"
+import type { NodeStatus, SharedLog } from "./shared/shared-log.ts"
 import type { States } from "./state/state.ts"
-import type { Inspecting } from "./view/inspection.ts"
+import type { InspectionOptions } from "./view/inspection.ts"
 import type { ReadViews } from "./view/views.ts"
 import type { Writer } from "./worker/writer.ts"
 
-/** Runs what writes without the log. */
+/** Runs writes that bypass the log. */
 export type Exclusive = <T>(work: () => T) => Promise<T>
 
-/** What is done to the whole of a store, now and then or by those who run it. */
-export type Upkeep = {
-  /** Drops what has expired: streams whole, with all that was made of them, and claims. */
-  readonly prune: (limits: PruneLimits) => Promise<Pruned>
-  /** Takes away all that a removed instance had; answers how much that was. */
+/** Maintenance of the whole store, scheduled or by operators. */
+export type StoreMaintenance = {
+  /** Prunes expired data: whole streams with everything derived from them, and claims. */
+  readonly prune: (limits: PruneLimits) => Promise<PruneResult>
+  /** Deletes all data of a removed instance; returns the number of rows. */
   readonly purge: (limits: PurgeLimits) => Promise<number>
-  /** Leaves no bytes of what has been erased in any file; called now and then. */
+  /** Removes erased data from all files; called occasionally. */
   readonly scrub: () => Promise<void>
-  /** Gives back the memory that is kept for what may be read or written next. */
+  /** Releases memory used for caching. */
   readonly shrink: () => void
-  /** Writes something that is no step: when nobody keeps others from writing. */
+  /** Runs a write that is not an event, when other writes are not paused. */
   readonly exclusive: Exclusive
-  /** Writes a little that nobody needs; throws what the disk says to it. */
+  /** Writes a little test data; throws the disk's error. */
   readonly probe: () => Promise<void>
   /**
-   * Looks through all that is kept, in the background, with pauses, and answers the first damage
-   * that it finds. What else keeps it from looking is thrown.
+   * Checks all stored data in the background, with pauses, and returns the first damage. Throws if
+   * the check itself fails.
    */
-  readonly inspect: (how: Inspecting) => Promise<Fault | undefined>
+  readonly inspect: (options: InspectionOptions) => Promise<Fault | undefined>
   readonly close: () => Promise<void>
 }
 
-/** What a store is made of. */
-export type StoreParts = Upkeep & {
+/** The components of a store. */
+export type StoreParts = StoreMaintenance & {
   readonly log: Log
   readonly database: Database
   readonly states: States
@@ -46,49 +46,49 @@ export type StoreParts = Upkeep & {
   readonly faultOf: (cause: unknown) => Fault | undefined
   readonly isForgotten: Horizon["isForgotten"]
   readonly reader: Reader
-  /** Commits what the open group commit has written so far. */
+  /** Commits the open group. */
   readonly flush: () => void
-  /** Nothing, or what resolves when the open group commit has been committed. */
+  /** Resolves when the open group is committed; undefined if there is none. */
   readonly pending?: () => Promise<void> | undefined
-  /** What must hold for the first step. */
+  /** A condition for the first transaction. */
   readonly check?: ((tx: Transaction) => void) | undefined
-  /** What only one of several nodes has. */
+  /** Set on one of several nodes. */
   readonly node?: Node | undefined
-  /** What only a process has that reads a file which another one writes. */
+  /** Set in a worker process, which reads a file that another process writes. */
   readonly worker?: ReadingWorker | undefined
-  /** What a process has that others read beside. */
-  readonly together?: Together | undefined
+  /** Set if several processes serve from the same file. */
+  readonly together?: SharedProcesses | undefined
 }
 
-/** One of several processes that answer from the same file. */
-export type Together = Pick<Writer, "spendOnce">
+/** Shared state of processes that serve from the same file. */
+export type SharedProcesses = Pick<Writer, "spendOnce">
 
 /** A process that reads a file which another one writes. */
 export type ReadingWorker = {
   readonly writer: Writer
-  /** Which of them, from 1 on. */
+  /** The number of the worker, from 1. */
   readonly part: number
-  /** From now on what is in the file by then is seen. */
+  /** Makes everything currently in the file visible. */
   readonly renew: () => void
-  /** Resolves when no search is under way, with what lets others begin. */
+  /** Resolves when no search is running; the returned function allows new ones. */
   readonly rest: () => Promise<() => void>
-  /** Has requests wait before they read anything; answers what lets them go on. */
+  /** Makes requests wait before they read; the returned function lets them continue. */
   readonly hold: () => () => void
-  /** Nothing, or what resolves when requests need wait no longer. */
+  /** Resolves when requests no longer have to wait; undefined if they don't. */
   readonly held: () => Promise<void> | undefined
 }
 
-/** One of several nodes, which share a log. */
+/** One of several nodes that share a log. */
 export type Node = {
-  /** Resolves when this node has all that the log had when it was asked. */
+  /** Resolves when this node has everything that the log had at the time of the call. */
   readonly caughtUp: () => Promise<void>
-  /** For how long it has not seen the end of the log, in ms. */
+  /** Milliseconds since it last read the head of the log. */
   readonly unseen: () => number
-  /** Why the log can't be followed now; undefined where it can. */
+  /** Why following the log fails; undefined while it works. */
   readonly lost: () => unknown
-  /** Which of them, 0–255. */
+  /** The number of the node, 0–255. */
   readonly part: number
-  /** The time within the newest id that any of them had used when this one joined, ms UTC. */
+  /** The time in the newest ID of any node when this one joined, ms UTC. */
   readonly idTime: number
   readonly keys: SharedLog["keys"]
   readonly reached: SharedLog["reached"]
@@ -97,10 +97,10 @@ export type Node = {
   readonly failed: SharedLog["failed"]
   readonly unfailed: SharedLog["unfailed"]
   readonly failedAgain: SharedLog["failedAgain"]
-  /** Whether something that counts once, until a time in ms UTC, is used for the first time. */
-  readonly spendOnce: (what: string, until: number) => Promise<boolean>
-  /** Says where this one stands, and answers where all do, and which of them works. */
-  readonly nodes: () => Promise<readonly NodeStanding[]>
-  /** What it answered last. */
-  readonly standing: () => readonly NodeStanding[]
+  /** Whether this is the first use of something that can be used once until a time in ms UTC. */
+  readonly spendOnce: (usedKey: string, until: number) => Promise<boolean>
+  /** Reports this node's position, and returns the status of all nodes and the leader. */
+  readonly nodes: () => Promise<readonly NodeStatus[]>
+  /** The last result of `nodes`. */
+  readonly standing: () => readonly NodeStatus[]
 }

@@ -1,40 +1,52 @@
 import type { Database } from "bun:sqlite"
 import type { Call } from "../kernel/context.ts"
 import { Fault } from "../kernel/fault.ts"
-import { traced } from "../runtime/trace.ts"
-import type { Aggregate, AnyAggregate, Deciding, Step, Transaction } from "./aggregate.ts"
+import { trace } from "../runtime/trace.ts"
+import type {
+  Aggregate,
+  AnyAggregate,
+  CommandContext,
+  Transaction,
+  TransactionResult,
+} from "./aggregate.ts"
 import type { AnyEvent, Receipt } from "./event.ts"
-import { type EventQuery, eventsOf } from "./log/events.ts"
-import type { Log, LogEvent, NewEvent, Pace } from "./log/log.ts"
-import { type Horizon, numberAt } from "./retention/horizon.ts"
+import { type EventQuery, searchEvents } from "./log/events.ts"
+import type { CommitPace, Log, LogEvent, NewEvent } from "./log/log.ts"
+import { type Horizon, readNumber } from "./retention/horizon.ts"
 import type { Reader } from "./search/reader.ts"
-import type { Read, Reading } from "./search/reader-request.ts"
-import { refuseStale, refuseUnwritten } from "./state/expected.ts"
-import { rehearsalOf } from "./state/rehearsal.ts"
+import type { SearchRequest, SearchRows } from "./search/reader-request.ts"
+import { requireReachedPosition, requireUnchanged } from "./state/expected.ts"
+import { createRehearsal } from "./state/rehearsal.ts"
 import type { StateRow, States } from "./state/state.ts"
+import type {
+  Node,
+  ReadingWorker,
+  SharedProcesses,
+  StoreMaintenance,
+  StoreParts,
+} from "./store-parts.ts"
 import {
-  appendOf,
-  type Drafting,
-  receiptOf,
+  createAppend,
+  createReceipt,
+  createTransaction,
   rowAfter,
-  type StepReading,
+  type TransactionDraft,
+  type TransactionReads,
   takenError,
-  transactionOf,
-} from "./step.ts"
-import type { Node, ReadingWorker, StoreParts, Together, Upkeep } from "./store-parts.ts"
+} from "./transaction.ts"
 import type { Index, TextTable } from "./view/indexes.ts"
 import type { Statement, Values } from "./view/statement.ts"
 import type { ReadViews } from "./view/views.ts"
 
-/** A call that may reach the store; what every command and query is handed. */
+/** A call with access to the store; the context of every command and query. */
 export type Cx = Call & { readonly store: Store }
 
-/** Makes calls of the process itself, by a name, on the instance of an event. */
-export type Calls = (instance: string, name: string) => Cx
+/** Creates calls of the process itself, under a name, in the instance of an event. */
+export type CallFactory = (instance: string, name: string) => Cx
 
 /**
- * What else events change, by their types: appended in the same step, so that nobody sees one
- * without the other. The editor of what is appended is the server, by a name, not the caller.
+ * Further changes that events cause, by event type: appended in the same transaction, so that both
+ * are always visible together. Their editor is the server, under a name, not the caller.
  */
 export type Consequences = {
   readonly name: string
@@ -42,65 +54,65 @@ export type Consequences = {
 }
 
 /**
- * What an event of the type causes; undefined where it is nothing. `cx` reads what is written
- * already; `tx` has the event, too.
+ * What an event of the type causes; undefined for nothing. `cx` reads committed data; `tx` also has
+ * the event.
  */
 export type Consequence = (
   event: NewEvent,
 ) => (({ cx, tx }: { readonly cx: Cx; readonly tx: Transaction }) => void) | undefined
 
-/** What an aggregate declares; undefined for nothing. */
+/** The consequences that an aggregate declares, if any. */
 const consequencesOf = (kind: AnyAggregate | undefined): readonly Consequences[] | undefined =>
-  // Reason for the cast: an aggregate knows nothing of the store that these read.
+  // Reason for the cast: the aggregate's declaration doesn't know the types of the store.
   kind?.consequences as readonly Consequences[] | undefined
 
-const attemptsMax = 4
+const maxAttempts = 4
 /**
- * On several nodes or workers, each of those who change the same thing at once may come before, and
- * only one of them wins each time.
+ * With several nodes or workers, each concurrent writer of the same resource may be first, and only
+ * one succeeds each time.
  */
-const attemptsOfNodesMax = 64
+const maxAttemptsOfNodes = 64
 
-type Asking = Pick<Call, "clock" | "deadline" | "instance" | "caller">
+type SearchContext = Pick<Call, "clock" | "deadline" | "instance" | "caller">
 
-/** However much the people of one organisation search at once, others wait for one of it each. */
-const lineOf = ({ instance, caller }: Pick<Asking, "instance" | "caller">): string =>
+/** One line per organization, so that many searches of one organization don't block others. */
+const queueLineOf = ({ instance, caller }: Pick<SearchContext, "instance" | "caller">): string =>
   caller.kind === "user" ? `${instance}/${caller.orgId}` : ""
 
-/** The event log, the state rows and the views of one data folder. */
-export class Store implements Upkeep {
+/** The event log, the states and the views of one data directory. */
+export class Store implements StoreMaintenance {
   readonly log: Log
-  /** The connection itself, for the store's own parts, backups and tests. */
+  /** The connection, for the store's own parts, backups and tests. */
   readonly database: Database
-  readonly prune: Upkeep["prune"]
-  readonly purge: Upkeep["purge"]
-  readonly scrub: Upkeep["scrub"]
-  readonly shrink: Upkeep["shrink"]
-  readonly exclusive: Upkeep["exclusive"]
-  readonly probe: Upkeep["probe"]
-  readonly inspect: Upkeep["inspect"]
-  readonly close: Upkeep["close"]
+  readonly prune: StoreMaintenance["prune"]
+  readonly purge: StoreMaintenance["purge"]
+  readonly scrub: StoreMaintenance["scrub"]
+  readonly shrink: StoreMaintenance["shrink"]
+  readonly exclusive: StoreMaintenance["exclusive"]
+  readonly probe: StoreMaintenance["probe"]
+  readonly inspect: StoreMaintenance["inspect"]
+  readonly close: StoreMaintenance["close"]
   /**
-   * What callers are told of something that was thrown: a fault as it is, and what the disk did not
-   * do in plain words; undefined for bugs. Readiness learns of the disk from here, too.
+   * The fault that callers receive for an exception: a fault itself, or a disk failure in plain
+   * words; undefined for bugs. Also reports disk failures to readiness.
    */
   readonly faultOf: (cause: unknown) => Fault | undefined
-  /** Whether something of so long ago counts no more though its time seems to be to come. */
+  /** Whether something issued at a time is invalid despite its expiry; see `Horizon`. */
   readonly isForgotten: Horizon["isForgotten"]
   readonly #states: States
   readonly #views: ReadViews
   readonly #reader: Reader
   readonly #flush: () => void
   readonly #parts: StoreParts
-  /** Undefined where this is the only one, and the log is its own. */
+  /** Undefined for a single node with its own log. */
   readonly node: Node | undefined
-  /** Undefined where this process writes. */
+  /** Undefined in the process that writes. */
   readonly worker: ReadingWorker | undefined
-  /** Undefined where no other process answers from the same file. */
-  readonly together: Together | undefined
+  /** Undefined if no other process serves from the same file. */
+  readonly together: SharedProcesses | undefined
   #check: StoreParts["check"]
   #undone = 0
-  readonly #reading: StepReading
+  readonly #reading: TransactionReads
 
   constructor(parts: StoreParts) {
     this.#parts = parts
@@ -133,41 +145,48 @@ export class Store implements Upkeep {
   }
 
   /**
-   * Decides and appends, all or nothing, and resolves when it is on disk; so does a decision that
-   * appends nothing or faults, because what it read must not vanish. Decides again when what it
-   * saw has changed. Faults with `already_exists` when a claim is taken, with `aborted` after four
-   * conflicts, or many where others write, too.
+   * Decides and appends, completely or not at all, and resolves when the transaction is synced;
+   * this also applies to a decision that appends nothing or throws, because what it has read must
+   * be durable. Decides again after a conflict. Throws `already_exists` if a claim is taken, and
+   * `aborted` after four conflicts, or more with other writers.
    */
-  transact<T>(cx: Deciding, decide: (tx: Transaction) => T): Promise<Step<T>> {
-    return traced("store", () => this.#transact(cx, decide, "now"))
+  transact<T>(cx: CommandContext, decide: (tx: Transaction) => T): Promise<TransactionResult<T>> {
+    return trace("store", () => this.#transact(cx, decide, "now"))
   }
 
   /**
-   * The same, but resolves before it is on disk: for what costs nobody more than to begin again
-   * where a machine stops within a hundredth of a second. It shares the next commit of others, and
-   * whatever is decided on it is on disk with it. Where other processes read, it is `transact`.
+   * The same, but resolves before the sync: for data that is cheap to lose if the machine stops
+   * within a hundredth of a second. It shares the next commit, and everything decided on it is
+   * synced with it. If other processes read the file, it is the same as `transact`.
    */
-  transactSoon<T>(cx: Deciding, decide: (tx: Transaction) => T): Promise<Step<T>> {
+  transactSoon<T>(
+    cx: CommandContext,
+    decide: (tx: Transaction) => T,
+  ): Promise<TransactionResult<T>> {
     const isAlone = !this.node && !this.together
-    return traced("store", () => this.#transact(cx, decide, isAlone ? "later" : "now"))
+    return trace("store", () => this.#transact(cx, decide, isAlone ? "later" : "now"))
   }
 
-  async #transact<T>(cx: Deciding, decide: (tx: Transaction) => T, pace: Pace): Promise<Step<T>> {
+  async #transact<T>(
+    cx: CommandContext,
+    decide: (tx: Transaction) => T,
+    pace: CommitPace,
+  ): Promise<TransactionResult<T>> {
     const decidesHere = !this.node && !this.worker
-    const most = decidesHere ? attemptsMax : attemptsOfNodesMax
-    let isSure = decidesHere
+    const attemptLimit = decidesHere ? maxAttempts : maxAttemptsOfNodes
+    let isCurrent = decidesHere
     const { expectedVersion: expected } = cx
-    if (expected !== undefined) await refuseUnwritten(this.log, expected)
-    for (let attempt = 0; attempt < most; attempt++) {
+    if (expected !== undefined) await requireReachedPosition(this.log, expected)
+    for (let attempt = 0; attempt < attemptLimit; attempt++) {
       const seen = this.log.writes()
-      const draft: Drafting = {
+      const draft: TransactionDraft = {
         now: cx.clock.now(),
         pending: new Map(),
-        isAnother: attempt > 0,
+        isRetry: attempt > 0,
       }
       let value: T
       try {
-        const tx = transactionOf(this.#reading, cx, draft)
+        const tx = createTransaction(this.#reading, cx, draft)
         this.#check?.(tx)
         value = decide(tx)
         this.#conclude(cx, draft)
@@ -175,8 +194,8 @@ export class Store implements Upkeep {
         await this.log.settle()
         throw refusal
       }
-      const step = appendOf(cx, draft)
-      if (expected !== undefined) await refuseStale(this.log, cx, { ...draft, expected })
+      const step = createAppend(cx, draft)
+      if (expected !== undefined) await requireUnchanged(this.log, cx, { ...draft, expected })
       if (step.events.length === 0) {
         await this.log.settle()
         this.#check = undefined
@@ -189,40 +208,41 @@ export class Store implements Upkeep {
         return this.#done({ cx, value, draft, position: result.position })
       }
       if (result.kind !== "taken") continue
-      if (isSure) throw takenError(result.claim)
-      // Another node took it after this one had looked; whoever looks now sees that.
-      isSure = true
+      if (isCurrent) throw takenError(result.claim)
+      // Another node took the claim after this one had checked; the next attempt sees it.
+      isCurrent = true
     }
     throw new Fault(
       "aborted",
       "store.conflict",
-      "somebody else changed the same thing at the same moment; please try again",
+      "another change was made at the same time; try again",
     )
   }
 
   /**
-   * This store as it is now, where steps can be tried: what they decide is seen by those after
-   * them, and gone with it. Lists and rows of views show none of it. `tried` hears of each step.
+   * A copy of this store for dry runs: later transactions see earlier ones, and nothing is written.
+   * Lists and view rows don't show them. `tried` receives the events of each.
    */
-  rehearse(tried: (events: readonly NewEvent[]) => void = () => {}): Store {
-    return new Store({ ...this.#parts, ...rehearsalOf(this.#parts, tried) })
+  rehearse(onEvents: (events: readonly NewEvent[]) => void = () => {}): Store {
+    return new Store({ ...this.#parts, ...createRehearsal(this.#parts, onEvents) })
   }
 
-  /** This store, whose next step happens only where `check` does not fault on what it sees. */
+  /** A copy of this store whose next transaction first runs `check`, which can throw. */
   checking(check: (tx: Transaction) => void): Store {
     return new Store({ ...this.#parts, check })
   }
 
   /**
-   * Up to when ids may have been made, in ms UTC; 0 where there are none. New ones must lie after
-   * it, also where the clock was ahead once. Databases from before it was kept have their events.
+   * The time up to which IDs may have been generated, in ms UTC; 0 if there are none. New IDs must
+   * be later, even if the clock was ahead before. Older databases without a stored value use their
+   * events.
    */
   newest(): number {
     if (this.node) return this.node.idTime
     const event = this.database
       .query<{ time: number }, []>("SELECT time FROM event ORDER BY position DESC LIMIT 1")
       .get()
-    return Math.max(event?.time ?? 0, numberAt(this.database, "ids"))
+    return Math.max(event?.time ?? 0, readNumber(this.database, "ids"))
   }
 
   /** One row of a view, or undefined. */
@@ -235,64 +255,64 @@ export class Store implements Upkeep {
     return this.#views.all(query, { instance: cx.instance }, values)
   }
 
-  /** The index that has the rows of a table in the order of a column; undefined for none. */
+  /** The index with the rows of a table in the order of a column, if any. */
   index(table: string, column: string): Index | undefined {
     return this.#views.index(table, column)
   }
 
   /**
-   * Asks the reader thread. It sees all that has been written before this call, and what it saw is
-   * on disk before anybody is told.
+   * Runs a search in the reader thread, including everything written before this call; what it has
+   * read is synced before it returns.
    */
-  async read<Row>(cx: Asking, reading: Reading): Promise<Read<Row>> {
+  async read<Row>(cx: SearchContext, reading: SearchRequest): Promise<SearchRows<Row>> {
     this.#flush()
     const generation = this.#views.generation()
     const isStill = () => generation === this.#views.generation()
-    const how = {
-      line: lineOf(cx),
+    const options = {
+      line: queueLineOf(cx),
       physical: (query: Statement) => this.#views.sql(query),
       tables: () => this.#views.texts(),
       isLate: () => cx.deadline !== undefined && cx.clock.now() >= cx.deadline,
     }
-    const answer = await this.#reader.read<Row>(reading, how).catch((cause: unknown) => {
+    const answer = await this.#reader.read<Row>(reading, options).catch((cause: unknown) => {
       if (isStill()) throw cause
     })
-    // Tables that others took the place of meanwhile may be empty by now, or gone.
+    // Tables that were replaced meanwhile may be empty or gone.
     if (answer === undefined || !isStill()) return this.read(cx, reading)
     await this.log.settle()
     return answer
   }
 
-  /** What happened on the instance and is like that, also in streams that are gone by now. */
+  /** Searches the events of the instance, including those of removed streams. */
   async events(
     cx: Pick<Call, "instance" | "clock" | "deadline">,
     query: EventQuery,
   ): Promise<readonly LogEvent[]> {
     this.#flush()
-    return await eventsOf({ log: this.log, reader: this.#reader }, cx, query)
+    return await searchEvents({ log: this.log, reader: this.#reader }, cx, query)
   }
 
-  /** The kinds of streams that there are, and the types of their events. */
+  /** All streams, and all event types. */
   eventTypes(): { readonly streams: readonly string[]; readonly types: readonly string[] } {
     return this.#states.names
   }
 
-  /** The aggregate whose streams have this name; undefined where there is none. */
+  /** The aggregate of a stream name, if any. */
   kind(stream: string): AnyAggregate | undefined {
     return this.#states.kind(stream)
   }
 
-  /** What an event of the log makes of the state of its stream. */
+  /** The state of a stream after an event. */
   fold(state: unknown, event: LogEvent): unknown {
     return this.#states.fold(state, event)
   }
 
-  /** Grows when an event is written that changes what a statement finds, or is undone. */
+  /** Increases when an event that affects the statement's tables is written or rolled back. */
   stamp(sql: string): number {
     return this.log.changesOf(this.#views.typesIn(sql))
   }
 
-  /** What an index may have of a table's texts; undefined where nobody looks for any. */
+  /** The text index settings of a table, if any. */
   texts(table: string): TextTable | undefined {
     return this.#views.texts()[table]
   }
@@ -303,30 +323,30 @@ export class Store implements Upkeep {
   }
 
   /**
-   * Nothing, or what resolves when all that may have been read here is seen by other processes that
-   * read the file: whoever is told it may ask one of them next. Rejects where it was undone.
+   * Resolves when everything read here is visible to other processes, which may serve the client's
+   * next request; undefined if it already is. Rejects after a rollback.
    */
   pending(): Promise<void> | undefined {
     return this.together && !this.worker ? this.#parts.pending?.() : undefined
   }
 
-  /** The folded state of a stream, for queries; decisions use theirs. */
+  /** The folded state of a stream, for queries; decisions use their own. */
   state<E extends AnyEvent, State>(
     cx: Pick<Call, "instance">,
     kind: Aggregate<E, State>,
     id: string,
   ): State {
-    // Reason for the cast: the registry keys states by stream name, so the type is the kind's.
+    // Reason for the cast: the registry finds aggregates by stream name, so the types match.
     return this.#row(cx.instance, kind, id).state as State
   }
 
-  /** Where a stream stands, or undefined when it doesn't exist. */
+  /** The receipt of a stream, or undefined if it doesn't exist. */
   receipt(cx: Pick<Call, "instance">, kind: AnyAggregate, id: string): Receipt | undefined {
     const row = this.#row(cx.instance, kind, id)
-    return row.version === 0 ? undefined : receiptOf(id, row)
+    return row.version === 0 ? undefined : createReceipt(id, row)
   }
 
-  /** Bytes that a stream has kept by this name; undefined where they are gone. */
+  /** A blob of a stream by name; undefined if it is removed. */
   blob(
     { instance }: Pick<Call, "instance">,
     { stream }: AnyAggregate,
@@ -340,7 +360,10 @@ export class Store implements Upkeep {
     return this.#views.names
   }
 
-  /** Makes a view anew, beside its rows, which serve meanwhile; false where there is none. */
+  /**
+   * Rebuilds a view in the background, while its old rows are still served; false if it doesn't
+   * exist.
+   */
   rebuild(name: string): boolean {
     return this.#views.again(name)
   }
@@ -350,48 +373,53 @@ export class Store implements Upkeep {
     return this.#views.rebuilding()
   }
 
-  /** Resolves when no view is being rebuilt any more. */
+  /** Resolves when no view is being rebuilt. */
   rebuilt(): Promise<void> {
     return this.#views.rebuilt()
   }
 
-  /** Ends the thread that answers searches, once none waits; the next one starts another. */
+  /** Ends the reader thread once no search is waiting; the next search starts another. */
   endIdleThread(): Promise<void> {
     return this.#reader.endIdleThread()
   }
 
-  /** Appends what else is changed by the events that a step has decided. */
-  #conclude(cx: Deciding, draft: Drafting): void {
+  /** Appends the consequences of the transaction's events. */
+  #conclude(cx: CommandContext, draft: TransactionDraft): void {
     for (const { kind, drafts } of draft.pending.values()) {
       const consequences = consequencesOf(this.#states.kind(kind.stream))
       if (!consequences) continue
-      const caused = drafts.flatMap(({ event }) =>
+      const effects = drafts.flatMap(({ event }) =>
         consequences.map(({ name, on }) => ({ name, append: on[event.type]?.(event) })),
       )
-      for (const { name, append } of caused) {
+      for (const { name, append } of effects) {
         if (!append) continue
         const own: Cx = { ...cx, store: this, caller: { kind: "system", name } }
-        append({ cx: own, tx: transactionOf(this.#reading, own, draft) })
+        append({ cx: own, tx: createTransaction(this.#reading, own, draft) })
       }
     }
   }
 
-  /** From memory where it is there. */
+  /** From the cache, if possible. */
   #row(instance: string, kind: AnyAggregate, id: string): StateRow {
     const undone = this.log.changes() - this.log.durable()
-    if (undone !== this.#undone) this.#states.forget()
+    if (undone !== this.#undone) this.#states.clearCache()
     this.#undone = undone
-    return this.#states.recall(instance, kind, id)
+    return this.#states.readCached(instance, kind, id)
   }
 
-  #done<T>(step: { cx: Call; value: T; draft: Drafting; position: number }): Step<T> {
+  #done<T>(step: {
+    cx: Call
+    value: T
+    draft: TransactionDraft
+    position: number
+  }): TransactionResult<T> {
     const { cx, value, draft, position } = step
     return {
       value,
       position,
       receipt: (kind, id) => {
         const row = rowAfter(draft, kind, { id, position })
-        return receiptOf(id, row ?? this.#states.read(cx.instance, kind, id))
+        return createReceipt(id, row ?? this.#states.read(cx.instance, kind, id))
       },
     }
   }

@@ -3,8 +3,8 @@ import { type Statement, statement, type Value, type Values } from "./view/state
 import type { TableLayout, ViewWriter } from "./view/view.ts"
 
 /**
- * A column of a view table; `T` is the type of its values in rows. A codec is only there where
- * SQLite does not take or return these values as they are.
+ * A column of a view table; `T` is the type of its values. The codec functions are absent if SQLite
+ * stores these values unchanged.
  */
 export type Column<T> = {
   /** Its type and constraint in the DDL. */
@@ -17,29 +17,29 @@ export const text = <T extends string = string>(): Column<T> => ({ sql: "TEXT NO
 export const integer = (): Column<number> => ({ sql: "INTEGER NOT NULL" })
 export const blob = (): Column<Uint8Array> => ({ sql: "BLOB NOT NULL" })
 
-/** True or false, stored as 1 or 0. */
+/** A boolean, stored as 1 or 0. */
 export const bool = (): Column<boolean> => ({
   sql: "INTEGER NOT NULL",
   decode: (stored) => stored === 1,
 })
 
-/** A value that is stored as text. */
-export const coded = <T>(encode: (value: T) => string, decode: (text: string) => T): Column<T> => ({
+/** A value stored as text. */
+export const codec = <T>(encode: (value: T) => string, decode: (text: string) => T): Column<T> => ({
   sql: "TEXT NOT NULL",
   encode,
   decode: (stored) => decode(`${stored}`),
 })
 
-export const json = <T>(): Column<T> => coded<T>(JSON.stringify, JSON.parse)
+export const json = <T>(): Column<T> => codec<T>(JSON.stringify, JSON.parse)
 
-/** Words without spaces, stored with a space between them. */
+/** Words without spaces, stored as a space-separated text. */
 export const words = (): Column<readonly string[]> =>
-  coded(
+  codec(
     (list) => list.join(" "),
     (stored) => stored.split(" ").filter(Boolean),
   )
 
-/** The same column, which can be NULL. */
+/** The same column, but nullable. */
 export const nullable = <T>({ sql, encode, decode }: Column<T>): Column<T | null> => ({
   sql: sql.replace(" NOT NULL", ""),
   ...(encode && { encode: (value) => (value === null ? null : encode(value)) }),
@@ -47,7 +47,7 @@ export const nullable = <T>({ sql, encode, decode }: Column<T>): Column<T | null
 })
 
 type Columns = Readonly<Record<string, Column<unknown>>>
-type Name<C> = keyof C & string
+type ColumnName<C> = keyof C & string
 type Row<C> = {
   readonly [Key in keyof C]: C[Key] extends Column<infer T> ? T : never
 }
@@ -55,30 +55,30 @@ type Row<C> = {
 /** The row of a table, without its instance. */
 export type RowOf<T extends { readonly columns: Columns }> = Row<T["columns"]>
 
-/** In SQL nothing equals NULL. */
+/** NULL is excluded, because nothing equals NULL in SQL. */
 type Condition<C> = { readonly [Key in keyof C]?: NonNullable<Row<C>[Key]> }
 
 type Changes<C> = { readonly [Key in keyof C]?: Row<C>[Key] | undefined }
 
-/** New values of columns of a table; undefined leaves the column as it is. */
+/** New values of some columns; undefined leaves a column unchanged. */
 export type ChangesOf<T extends { readonly columns: Columns }> = Changes<T["columns"]>
 
 type TableOptions<C> = {
-  /** Columns of the primary key, which begins with `instance`. */
-  readonly key: readonly Name<C>[]
-  /** Columns by index name; each index begins with `instance`. */
-  readonly indexes?: Readonly<Record<string, readonly Name<C>[]>>
+  /** The columns of the primary key, after `instance`. */
+  readonly key: readonly ColumnName<C>[]
+  /** Columns by index name; each index starts with `instance`. */
+  readonly indexes?: Readonly<Record<string, readonly ColumnName<C>[]>>
   /** See `TableLayout`. */
   readonly dominant?: Readonly<Record<string, string>>
-  /** Unique indexes. They back up claims and never replace them. */
-  readonly unique?: Readonly<Record<string, readonly Name<C>[]>>
+  /** Unique indexes. They are a safeguard and never replace claims. */
+  readonly unique?: Readonly<Record<string, readonly ColumnName<C>[]>>
   /** See `DeclaredTable`. */
-  readonly texts?: readonly Name<C>[]
+  readonly texts?: readonly ColumnName<C>[]
 }
 
 /**
- * Every row belongs to the instance of the event or call. Conditions are columns with the value
- * that they must equal; an empty condition is true for all rows of the instance.
+ * A view table; every row belongs to the instance of the event or call. Conditions are columns with
+ * required values; an empty condition matches all rows of the instance.
  */
 export type Table<C extends Columns> = {
   readonly name: string
@@ -86,28 +86,28 @@ export type Table<C extends Columns> = {
   readonly layout: TableLayout
   readonly texts: readonly string[]
   readonly insert: (db: ViewWriter, row: Row<C>) => void
-  /** Keeps the row that is there with the same key. */
+  /** Keeps an existing row with the same key. */
   readonly insertIfAbsent: (db: ViewWriter, row: Row<C>) => void
-  /** Where there is a row with the same key, only the given columns of it change. */
-  readonly upsert: (db: ViewWriter, row: Row<C>, update: readonly Name<C>[]) => void
+  /** If a row with the same key exists, only the given columns change. */
+  readonly upsert: (db: ViewWriter, row: Row<C>, update: readonly ColumnName<C>[]) => void
   readonly update: (db: ViewWriter, where: Condition<C>, changes: Changes<C>) => void
   readonly remove: (db: ViewWriter, where: Condition<C>) => void
-  /** Reads columns; `rest` continues after `WHERE instance = $instance`. */
-  readonly select: <Key extends Name<C>>(
+  /** Selects columns; `rest` continues after `WHERE instance = $instance`. */
+  readonly select: <Key extends ColumnName<C>>(
     columns: readonly Key[] | "*",
     rest?: string,
   ) => Statement<Pick<Row<C>, Key>>
-  /** Turns stored values of a row into those of its type; columns of other tables stay. */
+  /** Decodes stored values into those of the row's type; columns of other tables are unchanged. */
   readonly decode: <Read>(row: Read) => Read
   readonly searchable: (spec: SearchableSpec<C>) => Searchable
 }
 
-/** `Searchable` with names of columns that the table has. */
+/** `Searchable` with column names checked against the table. */
 type SearchableSpec<C> = Omit<Searchable, "table" | "columns" | "owner" | "key" | "sort"> & {
-  readonly columns: readonly Name<C>[]
-  readonly owner: { readonly [Key in keyof Searchable["owner"]]: Name<C> }
-  readonly key: Name<C>
-  readonly sort: Name<C>
+  readonly columns: readonly ColumnName<C>[]
+  readonly owner: { readonly [Key in keyof Searchable["owner"]]: ColumnName<C> }
+  readonly key: ColumnName<C>
+  readonly sort: ColumnName<C>
 }
 
 /** Declares a table of a view. Everything else about its columns is derived from this. */
@@ -117,20 +117,20 @@ export function table<C extends Columns>(
   { texts = [], ...options }: TableOptions<C>,
 ): Table<C> {
   const all = Object.keys(columns)
-  const statements = statementsOf(name, all)
-  const stored = encoderOf(name, columns)
+  const statements = createStatements(name, all)
+  const stored = createEncoder(name, columns)
   const rowOf = (row: object) => {
     const names = Object.keys(row)
-    // Where there are more than the table has, one of them is unknown and refused.
+    // With more names than columns, one of them is unknown and rejected.
     return stored(row, names.length > all.length ? names : all)
   }
-  const decode = decoderOf(columns)
+  const decode = createDecoder(columns)
   const decoding = decode && { decode }
   return {
     name,
     columns,
     texts,
-    layout: layoutOf(columns, options),
+    layout: createLayout(columns, options),
     decode: decode ?? ((row) => row),
     insert: (db, row) => db.write(statements.insert(), [], rowOf(row)),
     insertIfAbsent: (db, row) => db.write(statements.insertIfAbsent(), [], rowOf(row)),
@@ -145,13 +145,13 @@ export function table<C extends Columns>(
       const by = Object.keys(where)
       db.write(statements.remove(by), [], stored(where, by))
     },
-    select: <Key extends Name<C>>(read: readonly Key[] | "*", rest = "") =>
+    select: <Key extends ColumnName<C>>(read: readonly Key[] | "*", rest = "") =>
       Object.assign(statement<Pick<Row<C>, Key>>(statements.select(read, rest)), decoding),
     searchable: (spec) => ({ ...spec, ...decoding, table: name }),
   }
 }
 
-function layoutOf<C extends Columns>(
+function createLayout<C extends Columns>(
   columns: C,
   { key, indexes, dominant, unique }: Omit<TableOptions<C>, "texts">,
 ): TableLayout {
@@ -168,8 +168,8 @@ function layoutOf<C extends Columns>(
   }
 }
 
-/** The statements of a table, each declared at its first use: a start uses few of them. */
-function statementsOf(name: string, columns: readonly string[]) {
+/** The statements of a table, each created on first use: a start needs few of them. */
+function createStatements(name: string, columns: readonly string[]) {
   const insertOr = (conflict: string) => {
     const values = columns.map((column) => `, $${column}`).join("")
     const into = `INSERT INTO ${name} (${["instance", ...columns].join(", ")})`
@@ -178,17 +178,17 @@ function statementsOf(name: string, columns: readonly string[]) {
   const condition = (by: readonly string[]) =>
     ["instance = $instance", ...by.map((column) => `${column} = $by_${column}`)].join(" AND ")
   return {
-    insert: declaredOnce(() => insertOr("")),
-    insertIfAbsent: declaredOnce(() => insertOr(" ON CONFLICT DO NOTHING")),
-    upsert: declaredOnce((update) => {
+    insert: cacheStatements(() => insertOr("")),
+    insertIfAbsent: cacheStatements(() => insertOr(" ON CONFLICT DO NOTHING")),
+    upsert: cacheStatements((update) => {
       const changes = update.map((column) => `${column} = excluded.${column}`).join(", ")
       return insertOr(` ON CONFLICT DO UPDATE SET ${changes}`)
     }),
-    update: declaredOnce((changed, by) => {
+    update: cacheStatements((changed, by) => {
       const changes = changed.map((column) => `${column} = $${column}`).join(", ")
       return `UPDATE ${name} SET ${changes} WHERE ${condition(by)}`
     }),
-    remove: declaredOnce((by) => `DELETE FROM ${name} WHERE ${condition(by)}`),
+    remove: cacheStatements((by) => `DELETE FROM ${name} WHERE ${condition(by)}`),
     select: (read: readonly string[] | "*", rest: string) => {
       const list = (read === "*" ? columns : read).join(", ")
       return `SELECT ${list} FROM ${name} WHERE instance = $instance ${rest}`
@@ -196,8 +196,8 @@ function statementsOf(name: string, columns: readonly string[]) {
   }
 }
 
-/** One statement for each combination of columns; the reducers of a view use few. */
-function declaredOnce(sql: (first: Names, second: Names) => string) {
+/** One statement for each combination of columns; reducers use few. */
+function cacheStatements(sql: (first: Names, second: Names) => string) {
   const declared = new Map<string, Statement>()
   return (first: Names = [], second: Names = []): Statement => {
     let combination = ""
@@ -212,15 +212,15 @@ function declaredOnce(sql: (first: Names, second: Names) => string) {
 
 type Names = readonly string[]
 
-/** Values of columns as they are stored. */
-function encoderOf(name: string, columns: Columns) {
+/** Encodes values of columns for storage. */
+function createEncoder(name: string, columns: Columns) {
   const declared = new Map(Object.entries(columns))
-  return (values: object, of: Names): readonly Value[] =>
-    of.map((each) => {
+  return (values: object, combinationCache: Names): readonly Value[] =>
+    combinationCache.map((each) => {
       const column = declared.get(each)
-      if (!column) throw new Error(`the table ${name} has no column ${each}`)
+      if (!column) throw new Error(`unknown column ${each} of table ${name}`)
       const value = valueIn(values, each)
-      if (value === undefined) throw new Error(`no value for ${each} of the table ${name}`)
+      if (value === undefined) throw new Error(`missing value for ${each} of table ${name}`)
       return column.encode ? column.encode(value) : value
     })
 }
@@ -228,19 +228,19 @@ function encoderOf(name: string, columns: Columns) {
 const isChanged = (changes: object, column: string): boolean =>
   valueIn(changes, column) !== undefined
 
-/** Reason for the cast: columns without a codec have values that SQLite takes. */
+/** Reason for the cast: columns without a codec have values that SQLite accepts. */
 const valueIn = (values: object, column: string): Value | undefined => (values as Values)[column]
 
-/** Decodes the columns that have a codec; undefined where none has. */
-function decoderOf(columns: Columns): (<Read>(row: Read) => Read) | undefined {
+/** Decodes the columns that have a codec; undefined if there are none. */
+function createDecoder(columns: Columns): (<Read>(row: Read) => Read) | undefined {
   const coded = Object.entries(columns).filter(([, { decode }]) => decode)
   if (coded.length === 0) return undefined
   return <Read>(row: Read): Read => {
-    // Reason for the casts: a row is an object of SQLite's, whose type is that of the decoded one.
+    // Reason for the casts: rows are untyped objects, whose type is that of the decoded row.
     const decoded = { ...row } as Record<string, Value>
     for (const [name, column] of coded) {
       const stored = decoded[name]
-      // A statement may read some of the columns.
+      // A statement may select only some columns.
       if (stored !== undefined) decoded[name] = column.decode?.(stored) as Value
     }
     return decoded as Read

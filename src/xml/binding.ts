@@ -1,19 +1,19 @@
 import { createPublicKey, verify } from "node:crypto"
 import { inflateRawSync } from "node:zlib"
 import { addressAlgorithms, signatureNames } from "./names.ts"
-import { messageMax } from "./read.ts"
-import { signatureOf, type XmlSigner } from "./sign.ts"
+import { maxMessageLength } from "./read.ts"
+import { signText, type XmlSigner } from "./sign.ts"
 
-/** Whether a message asks or answers. */
+/** Whether a message is a request or a response. */
 export type MessageKind = "SAMLRequest" | "SAMLResponse"
 
-/** A message as it came through a browser. */
-export type Received = {
+/** A message received through a browser. */
+export type ReceivedMessage = {
   readonly kind: MessageKind
   readonly xml: string
-  /** Empty where there was none. */
+  /** Empty if absent. */
   readonly relayState: string
-  /** Of the address alone; in a form, the message carries its own. */
+  /** Only for the redirect binding; with the POST binding, the message contains its signature. */
   readonly signature?: QuerySignature
 }
 
@@ -24,54 +24,54 @@ type QuerySignature = {
 }
 
 /**
- * SAML Bindings §3.4.4: what an address brings. Undefined where it brings no message; refuses what
- * is repeated, does not unpack, or unpacks to more than a message may have.
+ * SAML Bindings §3.4.4: parses a redirect URL. Undefined if it contains no message; rejects
+ * repeated parameters, invalid compression, and messages that are too large after decompression.
  */
-export function fromAddress(
+export function parseRedirect(
   search: string,
-  refusedError: (message: string) => Error,
-): Received | undefined {
-  const raw = rawParameters(search, refusedError)
-  const kind = kindOf((name) => raw.has(name), refusedError)
+  rejectedError: (message: string) => Error,
+): ReceivedMessage | undefined {
+  const raw = parseRawParameters(search, rejectedError)
+  const kind = kindOf((name) => raw.has(name), rejectedError)
   if (!kind) return undefined
-  const plain = (name: string) => decoded(raw.get(name) ?? "", refusedError)
+  const plain = (name: string) => decodeParameter(raw.get(name) ?? "", rejectedError)
   const encoding = plain("SAMLEncoding")
   if (encoding !== "" && encoding !== "urn:oasis:names:tc:SAML:2.0:bindings:URL-Encoding:DEFLATE") {
-    throw refusedError("SAMLEncoding must be DEFLATE, or absent")
+    throw rejectedError("SAMLEncoding must be DEFLATE or absent")
   }
-  const xml = inflated(bytesOf(plain(kind), refusedError), refusedError)
+  const xml = inflate(decodeBase64(plain(kind), rejectedError), rejectedError)
   const received = { kind, xml, relayState: plain("RelayState") }
   const signature = plain("Signature")
   const algorithm = plain("SigAlg")
   if (signature === "" && algorithm === "") return received
-  // §3.4.4.1: of the parameters as they came, in this order, still encoded.
+  // §3.4.4.1: over the parameters as received, in this order, still encoded.
   const signedNames = [kind, "RelayState", "SigAlg"].filter((name) => raw.has(name))
   const bytes = Buffer.from(signedNames.map((name) => `${name}=${raw.get(name)}`).join("&"))
   return {
     ...received,
-    signature: { algorithm, bytes, signature: bytesOf(signature, refusedError) },
+    signature: { algorithm, bytes, signature: decodeBase64(signature, rejectedError) },
   }
 }
 
-/** SAML Bindings §3.5.4: what a form brings; refuses the same. */
-export function fromForm(
+/** SAML Bindings §3.5.4: parses a form, with the same rejections. */
+export function parsePost(
   form: URLSearchParams,
-  refusedError: (message: string) => Error,
-  most = messageMax,
-): Received | undefined {
+  rejectedError: (message: string) => Error,
+  maxBytes = maxMessageLength,
+): ReceivedMessage | undefined {
   const names = [...form.keys()]
-  if (new Set(names).size < names.length) throw refusedError("a parameter is repeated")
-  const kind = kindOf((name) => form.has(name), refusedError)
+  if (new Set(names).size < names.length) throw rejectedError("a parameter is repeated")
+  const kind = kindOf((name) => form.has(name), rejectedError)
   if (!kind) return undefined
-  const bytes = bytesOf(form.get(kind) ?? "", refusedError, most)
-  return { kind, xml: utf8(bytes, refusedError), relayState: form.get("RelayState") ?? "" }
+  const bytes = decodeBase64(form.get(kind) ?? "", rejectedError, maxBytes)
+  return { kind, xml: decodeUtf8(bytes, rejectedError), relayState: form.get("RelayState") ?? "" }
 }
 
 /**
- * Whether one of the keys, in PEM, has signed what an address brought. A signature by ECDSA is
- * accepted as XML Signature writes it, and as ASN.1, as OpenSSL and Java make it.
+ * Whether one of the PEM keys has signed a redirect URL. ECDSA signatures are accepted in the
+ * format of XML Signature and in ASN.1, which OpenSSL and Java produce.
  */
-export function isAddressSigned(keys: readonly string[], signed: QuerySignature): boolean {
+export function isRedirectSigned(keys: readonly string[], signed: QuerySignature): boolean {
   const algorithm = addressAlgorithms.get(signed.algorithm)
   if (!algorithm) return false
   const { key: kind, hash } = algorithm
@@ -86,37 +86,39 @@ export function isAddressSigned(keys: readonly string[], signed: QuerySignature)
     )
 }
 
-/** Why none of the keys could have signed what an address brought; undefined where one could. */
-export function unsignableWhy(
+/** Why none of the keys can verify the signature of a redirect URL; undefined if one can. */
+export function unverifiableReason(
   keys: readonly string[],
   { algorithm: name }: QuerySignature,
 ): string | undefined {
   const algorithm = addressAlgorithms.get(name)
   if (!algorithm) {
     return (
-      `SigAlg ${name.slice(0, algorithmMax) || "(missing)"} is not accepted; use rsa-sha256, ` +
+      `SigAlg ${name.slice(0, maxEchoedLength) || "(missing)"} is not accepted; use rsa-sha256, ` +
       "rsa-sha384, rsa-sha512, ecdsa-sha256, ecdsa-sha384 or ecdsa-sha512"
     )
   }
   const { key: kind } = algorithm
   const isThere = keys.some((pem) => createPublicKey(pem).asymmetricKeyType === kind)
-  return isThere ? undefined : `SigAlg ${name} needs an ${kind.toUpperCase()} key in the metadata`
+  return isThere
+    ? undefined
+    : `SigAlg ${name} requires an ${kind.toUpperCase()} key in the metadata`
 }
 
-/** Characters of what is repeated to its sender. */
-const algorithmMax = 100
+/** Maximum number of characters to repeat to the sender. */
+const maxEchoedLength = 100
 
-/** What is sent: the text of a message, and what comes back with the answer to it. */
-export type Sent = {
+/** A message to send, and the state to return with its answer. */
+export type OutgoingMessage = {
   readonly kind: MessageKind
   readonly xml: string
   readonly relayState: string
 }
 
-/** SAML Bindings §3.4: an address that brings a message, signed where `signer` is (§3.4.4.1). */
-export async function toAddress(
+/** SAML Bindings §3.4: a redirect URL with a message, signed if there is a `signer` (§3.4.4.1). */
+export async function createRedirect(
   to: string,
-  sent: Sent,
+  sent: OutgoingMessage,
   signer: XmlSigner | undefined,
 ): Promise<string> {
   const { kind, xml, relayState } = sent
@@ -129,77 +131,83 @@ export async function toAddress(
   const query = parameters
     .map(([name, value = ""]) => `${name}=${encodeURIComponent(value)}`)
     .join("&")
-  const joint = to.includes("?") ? "&" : "?"
-  if (!signer) return `${to}${joint}${query}`
-  const signature = await signatureOf(signer, query)
-  return `${to}${joint}${query}&Signature=${encodeURIComponent(signature)}`
+  const combined = to.includes("?") ? "&" : "?"
+  if (!signer) return `${to}${combined}${query}`
+  const signature = await signText(signer, query)
+  return `${to}${combined}${query}&Signature=${encodeURIComponent(signature)}`
 }
 
-/** SAML Bindings §3.5.4: the fields of a form that brings a message. */
-export const toFields = ({ kind, xml, relayState }: Sent): Readonly<Record<string, string>> => ({
+/** SAML Bindings §3.5.4: the form fields for a message. */
+export const createPostFields = ({
+  kind,
+  xml,
+  relayState,
+}: OutgoingMessage): Readonly<Record<string, string>> => ({
   [kind]: Buffer.from(xml).toString("base64"),
   ...(relayState !== "" && { RelayState: relayState }),
 })
 
 function kindOf(
   has: (name: MessageKind) => boolean,
-  refusedError: (message: string) => Error,
+  rejectedError: (message: string) => Error,
 ): MessageKind | undefined {
   if (has("SAMLRequest") && has("SAMLResponse")) {
-    throw refusedError("there is a SAMLRequest and a SAMLResponse; send one of them")
+    throw rejectedError("SAMLRequest and SAMLResponse can't be combined; send one of them")
   }
   if (has("SAMLRequest")) return "SAMLRequest"
   return has("SAMLResponse") ? "SAMLResponse" : undefined
 }
 
-function rawParameters(
+function parseRawParameters(
   search: string,
-  refusedError: (message: string) => Error,
+  rejectedError: (message: string) => Error,
 ): ReadonlyMap<string, string> {
   const found = new Map<string, string>()
   for (const part of search.replace(/^\?/, "").split("&")) {
     const [name = "", ...value] = part.split("=")
-    if (found.has(name)) throw refusedError("a parameter is repeated")
+    if (found.has(name)) throw rejectedError("a parameter is repeated")
     found.set(name, value.join("="))
   }
   return found
 }
 
-function decoded(raw: string, refusedError: (message: string) => Error): string {
+function decodeParameter(raw: string, rejectedError: (message: string) => Error): string {
   try {
     return decodeURIComponent(raw.replaceAll("+", " "))
   } catch {
-    throw refusedError("a parameter is not encoded as an address wants it")
+    throw rejectedError("a parameter is not URL-encoded correctly")
   }
 }
 
-/** Base64 in the spellings that are about; some break its lines. */
-function bytesOf(
+/** Base64 in all common variants; some contain line breaks. */
+function decodeBase64(
   base64: string,
-  refusedError: (message: string) => Error,
-  most = messageMax,
+  rejectedError: (message: string) => Error,
+  maxBytes = maxMessageLength,
 ): Buffer {
   const compact = base64.replaceAll(/[\r\n\t ]/g, "")
-  if (compact.length > most * 2) throw refusedError("the message is too large")
-  if (!/^[A-Za-z0-9+/]*={0,2}$/.test(compact)) throw refusedError("the message is not base64")
+  if (compact.length > maxBytes * 2) throw rejectedError("the message is too large")
+  if (!/^[A-Za-z0-9+/]*={0,2}$/.test(compact)) throw rejectedError("the message is not base64")
   return Buffer.from(compact, "base64")
 }
 
-/** A message that grows without end is cut off where it is larger than any may be. */
-function inflated(bytes: Uint8Array, refusedError: (message: string) => Error): string {
+/** Decompression stops when the message exceeds the maximum size. */
+function inflate(bytes: Uint8Array, rejectedError: (message: string) => Error): string {
   let plain: Buffer
   try {
-    plain = inflateRawSync(bytes, { maxOutputLength: messageMax })
+    plain = inflateRawSync(bytes, { maxOutputLength: maxMessageLength })
   } catch {
-    throw refusedError(`the message is not deflated, or has more than ${messageMax} bytes`)
+    throw rejectedError(
+      `the message is not compressed with DEFLATE, or has more than ${maxMessageLength} bytes`,
+    )
   }
-  return utf8(plain, refusedError)
+  return decodeUtf8(plain, rejectedError)
 }
 
-function utf8(bytes: Uint8Array, refusedError: (message: string) => Error): string {
+function decodeUtf8(bytes: Uint8Array, rejectedError: (message: string) => Error): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes)
   } catch {
-    throw refusedError("the message must be UTF-8")
+    throw rejectedError("the message must be UTF-8")
   }
 }

@@ -2,56 +2,62 @@ import { createPrivateKey, type KeyObject } from "node:crypto"
 import { isCipher, loadEncryption, oaep } from "./encrypt.ts"
 import { namespaces } from "./names.ts"
 import {
-  allOf,
-  attributeOf,
-  childOf,
   childrenOf,
   type Element,
-  type Reading,
+  findAll,
+  findAttribute,
+  findChild,
+  type MessageReading,
   readMessage,
-  textOf,
+  requireText,
 } from "./read.ts"
-import { element, type Written, write } from "./write.ts"
+import { element, serialize, type XmlNode } from "./write.ts"
 
-/** Keys that a sender may have encrypted for: the same for each reader of theirs. */
-const keysMax = 5
+/** Maximum number of encrypted keys: senders encrypt one for each key of the recipient. */
+const maxKeys = 5
 
-/** Private halves, PKCS #8 in DER, newest first; and whether what was changed would be noticed. */
-export type Decrypting = {
+/** Private keys, PKCS #8 in DER, newest first, and whether tampering would be detected. */
+export type DecryptionOptions = {
   readonly keys: readonly Uint8Array<ArrayBuffer>[]
   /**
-   * Whether a signature around it has been checked. Without one only GCM is read: of CBC, whoever
-   * may try often enough learns the text by what is refused (Jager and Somorovsky, 2011).
+   * Whether a signature around it was verified. Without one, only GCM is accepted: with CBC, an
+   * attacker can learn the text from repeated rejections (Jager and Somorovsky, 2011).
    */
   readonly isGuarded: boolean
-  readonly reading: Reading
+  readonly reading: MessageReading
 }
 
 /**
- * XML Encryption §4.2: the text of an element that stands encrypted in `of`. Undefined where none
- * of the keys opens it, or by no algorithm of ours; why is all the same to whoever sent it.
+ * XML Encryption §4.2: the text of the encrypted element in `of`. Undefined if no key decrypts it,
+ * or its algorithms are not supported; the sender doesn't learn which.
  */
-export async function decrypted(of: Element, decrypting: Decrypting): Promise<string | undefined> {
+export async function decryptElement(
+  of: Element,
+  decrypting: DecryptionOptions,
+): Promise<string | undefined> {
   const { keys, isGuarded, reading } = decrypting
-  const data = childOf(of, ["xenc", "EncryptedData"], reading)
-  const method = data && childOf(data, ["xenc", "EncryptionMethod"], reading)
-  const algorithm = attributeOf(method, "Algorithm") ?? ""
+  const data = findChild(of, ["xenc", "EncryptedData"], reading)
+  const method = data && findChild(data, ["xenc", "EncryptionMethod"], reading)
+  const algorithm = findAttribute(method, "Algorithm") ?? ""
   if (!data || !isCipher(algorithm)) return undefined
   const isGcm = algorithm.endsWith("gcm")
   if (!isGcm && !isGuarded) return undefined
-  const sealed = bytesIn(data, reading)
-  // The library takes what is there for the tag, however short.
+  const sealed = readCipherValue(data, reading)
+  // The library accepts a truncated tag.
   if (isGcm && sealed.length < nonceBytes + tagBytes) return undefined
-  const known = keys.map((each) =>
+  const privateKeys = keys.map((each) =>
     createPrivateKey({ key: Buffer.from(each), format: "der", type: "pkcs8" }),
   )
-  for (const wrapped of allOf(of, "xenc", "EncryptedKey").slice(0, keysMax)) {
-    const wrapping = wrappingOf(wrapped, reading)
+  for (const wrapped of findAll(of, "xenc", "EncryptedKey").slice(0, maxKeys)) {
+    const wrapping = parseWrappedKey(wrapped, reading)
     if (!wrapping) continue
-    const document = write(encryptedData(algorithm, { wrapping, sealed }))
-    const root = await readMessage(document, { ...reading, size: { most: 1_000_000, bounds: [] } })
-    for (const key of known) {
-      const plain = await opened(root, key)
+    const document = serialize(createEncryptedData(algorithm, { wrapping, sealed }))
+    const root = await readMessage(document, {
+      ...reading,
+      size: { maxLength: 1_000_000, bounds: [] },
+    })
+    for (const key of privateKeys) {
+      const plain = await decryptWithKey(root, key)
       if (plain !== undefined) return plain
     }
   }
@@ -61,31 +67,31 @@ export async function decrypted(of: Element, decrypting: Decrypting): Promise<st
 const nonceBytes = 12
 const tagBytes = 16
 
-/** A key that was encrypted for somebody, and how. */
-type Wrapping = {
-  readonly method: Written
+/** An encrypted key with its algorithm. */
+type WrappedKey = {
+  readonly method: XmlNode
   readonly bytes: Uint8Array
 }
 
 /**
- * Digests of RSA-OAEP, and the masks that go with them; PKCS #1 v1.5 is no algorithm of ours
- * (XML Encryption 1.1 §6.1.1).
+ * RSA-OAEP digests with their mask generation functions; PKCS #1 v1.5 is not supported (XML
+ * Encryption 1.1 §6.1.1).
  */
 const masks: ReadonlyMap<string, string> = new Map([
   [`${namespaces.ds}sha1`, `${namespaces.xenc11}mgf1sha1`],
   [`${namespaces.xenc}sha256`, `${namespaces.xenc11}mgf1sha256`],
 ])
 
-/** Undefined for algorithms other than ours: the library would read PKCS #1 v1.5, too. */
-function wrappingOf(wrapped: Element, reading: Reading): Wrapping | undefined {
-  const method = childOf(wrapped, ["xenc", "EncryptionMethod"], reading)
+/** Undefined for unsupported algorithms: the library would also accept PKCS #1 v1.5. */
+function parseWrappedKey(wrapped: Element, reading: MessageReading): WrappedKey | undefined {
+  const method = findChild(wrapped, ["xenc", "EncryptionMethod"], reading)
   const [digest] = method ? childrenOf(method, "ds", "DigestMethod") : []
-  const hash = attributeOf(digest, "Algorithm") ?? `${namespaces.ds}sha1`
-  const algorithm = attributeOf(method, "Algorithm")
+  const hash = findAttribute(digest, "Algorithm") ?? `${namespaces.ds}sha1`
+  const algorithm = findAttribute(method, "Algorithm")
   const mask = masks.get(hash)
   const is11 = algorithm === `${namespaces.xenc11}rsa-oaep`
-  // The older one masks with SHA-1 whatever it digests with. Where both differ, the library takes
-  // the padding off in JavaScript, whose time depends on it (Manger, 2001).
+  // The older algorithm always uses SHA-1 for the mask. If the digest differs, the library removes
+  // the padding in JavaScript, in data-dependent time (Manger, 2001).
   if (!mask || (!is11 && !(algorithm === oaep && hash === `${namespaces.ds}sha1`))) return undefined
   return {
     method: element(
@@ -94,15 +100,15 @@ function wrappingOf(wrapped: Element, reading: Reading): Wrapping | undefined {
       element("ds:DigestMethod", { Algorithm: hash }),
       is11 ? element("xenc11:MGF", { Algorithm: mask }) : undefined,
     ),
-    bytes: bytesIn(wrapped, reading),
+    bytes: readCipherValue(wrapped, reading),
   }
 }
 
-/** One key and one text, so that the library has nothing to choose from. */
-const encryptedData = (
+/** With one key and one text, so that the library has nothing to choose from. */
+const createEncryptedData = (
   algorithm: string,
-  { wrapping, sealed }: { readonly wrapping: Wrapping; readonly sealed: Uint8Array },
-): Written =>
+  { wrapping, sealed }: { readonly wrapping: WrappedKey; readonly sealed: Uint8Array },
+): XmlNode =>
   element(
     "xenc:EncryptedData",
     {},
@@ -110,24 +116,24 @@ const encryptedData = (
     element(
       "ds:KeyInfo",
       {},
-      element("xenc:EncryptedKey", {}, wrapping.method, cipherData(wrapping.bytes)),
+      element("xenc:EncryptedKey", {}, wrapping.method, createCipherData(wrapping.bytes)),
     ),
-    cipherData(sealed),
+    createCipherData(sealed),
   )
 
-const cipherData = (bytes: Uint8Array): Written =>
+const createCipherData = (bytes: Uint8Array): XmlNode =>
   element(
     "xenc:CipherData",
     {},
     element("xenc:CipherValue", {}, Buffer.from(bytes).toString("base64")),
   )
 
-/** Undefined for what was encrypted for somebody else, or was changed. */
-async function opened(root: Element, key: KeyObject): Promise<string | undefined> {
+/** Undefined if it was encrypted for another recipient, or was changed. */
+async function decryptWithKey(root: Element, key: KeyObject): Promise<string | undefined> {
   const { decrypt } = await loadEncryption()
   const options = {
     key,
-    // Which algorithms are read has been decided before.
+    // The supported algorithms were checked before.
     disallowDecryptionWithInsecureAlgorithm: false,
     warnInsecureAlgorithm: false,
   }
@@ -136,9 +142,9 @@ async function opened(root: Element, key: KeyObject): Promise<string | undefined
   })
 }
 
-/** The octets of a CipherData; they may not lie anywhere else (no CipherReference). */
-function bytesIn(of: Element, reading: Reading): Buffer {
-  const data = childOf(of, ["xenc", "CipherData"], reading)
-  const value = data && childOf(data, ["xenc", "CipherValue"], reading)
-  return Buffer.from(textOf(value, reading).replaceAll(/\s/g, ""), "base64")
+/** The octets of a CipherData; references (CipherReference) are not supported. */
+function readCipherValue(of: Element, reading: MessageReading): Buffer {
+  const data = findChild(of, ["xenc", "CipherData"], reading)
+  const value = data && findChild(data, ["xenc", "CipherValue"], reading)
+  return Buffer.from(requireText(value, reading).replaceAll(/\s/g, ""), "base64")
 }

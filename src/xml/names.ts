@@ -1,4 +1,4 @@
-/** Namespaces of SAML 2.0 and of what it stands on, by the prefixes that we write. */
+/** Namespaces of SAML 2.0 and its base standards, by the prefixes that we write. */
 export const namespaces = {
   ds: "http://www.w3.org/2000/09/xmldsig#",
   md: "urn:oasis:names:tc:SAML:2.0:metadata",
@@ -10,7 +10,7 @@ export const namespaces = {
 
 export type Prefix = keyof typeof namespaces
 
-/** SAML Bindings §3.4 and §3.5: through the browser, in an address or in a form. */
+/** SAML Bindings §3.4 and §3.5: through the browser, in a redirect URL or a form. */
 export type Binding = "redirect" | "post"
 
 export const bindingNames: Readonly<Record<Binding, string>> = {
@@ -18,11 +18,11 @@ export const bindingNames: Readonly<Record<Binding, string>> = {
   post: "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST",
 }
 
-/** The binding of a name; undefined for those that we don't speak. */
+/** The binding for a URI; undefined for unsupported ones. */
 export const bindingOf = (name: string | null | undefined): Binding | undefined =>
   name === bindingNames.post ? "post" : name === bindingNames.redirect ? "redirect" : undefined
 
-/** SAML Core §8.3: what kind of name somebody goes by. */
+/** SAML Core §8.3: name ID formats. */
 export const nameIdFormats = {
   unspecified: "urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified",
   email: "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress",
@@ -34,15 +34,15 @@ export type NameIdFormat = keyof typeof nameIdFormats
 
 const formatList: readonly NameIdFormat[] = ["unspecified", "email", "persistent", "transient"]
 
-/** Names that no specification has, and many service providers ask for. */
-const otherFormats: ReadonlyMap<string, NameIdFormat> = new Map([
+/** Nonstandard URIs that many service providers request. */
+const nonstandardFormats: ReadonlyMap<string, NameIdFormat> = new Map([
   ["urn:oasis:names:tc:SAML:2.0:nameid-format:unspecified", "unspecified"],
   ["urn:oasis:names:tc:SAML:2.0:nameid-format:emailAddress", "email"],
 ])
 
-/** The format of a name; undefined for those that we don't have. */
+/** The format for a URI; undefined for unsupported ones. */
 export const nameIdFormatOf = (name: string): NameIdFormat | undefined =>
-  formatList.find((format) => nameIdFormats[format] === name) ?? otherFormats.get(name)
+  formatList.find((format) => nameIdFormats[format] === name) ?? nonstandardFormats.get(name)
 
 /** SAML Core §3.2.2.2. */
 export const statuses = {
@@ -64,16 +64,16 @@ export const statuses = {
 
 export type Status = keyof typeof statuses
 
-/** Algorithms that signatures may have; SHA-1 is none of them. */
+/** Supported signature algorithms, without SHA-1. */
 export const signatureAlgorithms = {
   "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256": "sha256",
   "http://www.w3.org/2001/04/xmldsig-more#rsa-sha512": "sha512",
 } as const
 
-/** What a signature of an address is made with. */
+/** The algorithm of a redirect URL's signature. */
 export type AddressAlgorithm = { readonly key: "rsa" | "ec"; readonly hash: string }
 
-/** Algorithms that signatures of addresses may have (SAML Bindings §3.4.4.1, RFC 9231 §2.3). */
+/** Supported algorithms for signed redirect URLs (SAML Bindings §3.4.4.1, RFC 9231 §2.3). */
 export const addressAlgorithms: ReadonlyMap<string, AddressAlgorithm> = new Map(
   (["rsa", "ec"] as const).flatMap((key) =>
     ["sha256", "sha384", "sha512"].map((hash) => [
@@ -83,10 +83,10 @@ export const addressAlgorithms: ReadonlyMap<string, AddressAlgorithm> = new Map(
   ),
 )
 
-/** What our own signatures are made with. */
+/** The hash functions of our own signatures. */
 export type Hash = "sha256" | "sha512"
 
-/** RSASSA-PKCS1-v1_5 with each of them, and each by itself. */
+/** The URIs of RSASSA-PKCS1-v1_5 with each hash, and of the hash alone. */
 export const signatureNames: Readonly<Record<Hash, string>> = {
   sha256: "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256",
   sha512: "http://www.w3.org/2001/04/xmldsig-more#rsa-sha512",
@@ -95,14 +95,14 @@ export const digestNames: Readonly<Record<Hash, string>> = {
   sha256: "http://www.w3.org/2001/04/xmlenc#sha256",
   sha512: "http://www.w3.org/2001/04/xmlenc#sha512",
 }
-/** The same the other way: the hash of a digest's algorithm; SHA-1 is none. */
+/** The hash of a digest algorithm's URI, without SHA-1. */
 export const digestHashes: ReadonlyMap<string, Hash> = new Map([
   [digestNames.sha256, "sha256"],
   [digestNames.sha512, "sha512"],
 ])
 export const exclusiveC14n = "http://www.w3.org/2001/10/xml-exc-c14n#"
-export const enveloped = "http://www.w3.org/2000/09/xmldsig#enveloped-signature"
+export const envelopedTransform = "http://www.w3.org/2000/09/xmldsig#enveloped-signature"
 
-/** Whether a text names an algorithm that signatures may have. */
+/** Whether a text is the URI of a supported signature algorithm. */
 export const isSignatureAlgorithm = (name: string): name is keyof typeof signatureAlgorithms =>
   Object.hasOwn(signatureAlgorithms, name)

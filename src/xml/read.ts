@@ -1,54 +1,62 @@
-import { type Element, isElement, type XmlReading, xmlRootOf } from "./document.ts"
+import { type Element, isElement, parseXml, type XmlReading } from "./document.ts"
 import { namespaces, type Prefix } from "./names.ts"
 
 export type { Element } from "./document.ts"
 
-/** How a message of somebody else is read; see `readMessage`. */
-export type Reading = Pick<XmlReading, "name" | "refusedError"> & {
-  /** How much it may have, where that is not as little as a request does. */
+/** How to read another party's message; see `readMessage`. */
+export type MessageReading = Pick<XmlReading, "name" | "refusedError"> & {
+  /** Limits larger than those of a request. */
   readonly size?: MessageSize
 }
 
-/** How much a message may have; the first number is of characters. */
-export type MessageSize = { readonly most: number; readonly bounds: XmlReading["bounds"] }
+/** Limits for a message; the first number is in characters. */
+export type MessageSize = { readonly maxLength: number; readonly bounds: XmlReading["bounds"] }
 
-/** Characters; a signed request with the certificates of its signer has a tenth of them. */
-export const messageMax = 65_536
+/** In characters; a signed request with its certificates has a tenth of them. */
+export const maxMessageLength = 65_536
 
-const depthMax = 40
+const maxDepth = 40
 
-/** Characters; those of SAML and its profiles have half of it. Canonical XML repeats them. */
-const namespaceMax = 300
+/** In characters; the URIs of SAML and its profiles have half of it. Canonical XML repeats them. */
+const maxNamespaceLength = 300
 
-/** Of one element, namespaces that it declares included; those of SAML have a dozen. */
-const attributesMax = 64
+/** Per element, including namespace declarations; SAML elements have a dozen. */
+const maxAttributes = 64
 
 /**
- * Reads a message strictly, before anything of it costs: nothing in it but elements, attributes and
- * text, so that no two readers see different things; bounded in size, count and depth; and no ID
- * twice, so that what a signature names is one thing.
+ * Parses a message strictly before any expensive work: only elements, attributes and text, so that
+ * all parsers see the same; limited in size, number and depth; and without duplicate IDs, so that a
+ * signature reference is unambiguous.
  */
-export async function readMessage(text: string, reading: Reading): Promise<Element> {
-  const { name, refusedError, size = requestSize } = reading
-  const { most: bytesMax, bounds } = size
-  if (text === "" || text.length > bytesMax) {
-    throw refusedError(`${name} must have 1 to ${bytesMax} characters`)
+export async function readMessage(text: string, reading: MessageReading): Promise<Element> {
+  const { name, refusedError: rejectedError, size = requestSize } = reading
+  const { maxLength, bounds } = size
+  if (text === "" || text.length > maxLength) {
+    throw rejectedError(`${name} must have 1 to ${maxLength} characters`)
   }
-  // What one reader skips and another one doesn't: comments cut names in two, entities name files,
-  // and a style sheet is a program.
+  // Constructs that parsers treat differently: comments split names, entities reference files, and
+  // style sheets are programs.
   const body = text.replace(/^\uFEFF?\s*<\?xml [^?<>]*\?>/, "")
   if (/<[!?]/.test(body)) {
-    throw refusedError(`${name} must not have comments, CDATA, DOCTYPE or processing instructions`)
+    throw rejectedError(`${name} must not have comments, CDATA, DOCTYPE or processing instructions`)
   }
-  const root = await xmlRootOf(body.trim(), { name, bytesMax, bounds, refusedError })
-  if (!root) throw refusedError(`${name} is empty`)
-  mustBeModest(root, reading)
+  const root = await parseXml(body.trim(), {
+    name,
+    bytesMax: maxLength,
+    bounds,
+    refusedError: rejectedError,
+  })
+  if (!root) throw rejectedError(`${name} is empty`)
+  requireLimits(root, reading)
   return root
 }
 
-/** What anybody sends is read, and read again where it is signed: that takes some milliseconds. */
+/**
+ * Unauthenticated senders can send requests, which are parsed twice if signed: takes a few
+ * milliseconds.
+ */
 const requestSize: MessageSize = {
-  most: messageMax,
+  maxLength: maxMessageLength,
   bounds: [
     ["<", 300, "tags"],
     ["=", 300, "equals signs"],
@@ -59,12 +67,12 @@ const requestSize: MessageSize = {
 }
 
 /**
- * What an identity provider says of somebody who was sent there. Some send every group, of which
- * Active Directory permits 1,015, and declare three attributes with each. Equals signs in text cost
- * nothing: each name of a group in a directory has several.
+ * A response from an identity provider. Some send every group, of which Active Directory permits
+ * 1,015, and declare three attributes for each. Equals signs in text are harmless: each group name
+ * in a directory has several.
  */
 export const responseSize: MessageSize = {
-  most: 400_000,
+  maxLength: 400_000,
   bounds: [
     ["<", 2400, "tags"],
     [/=[\t\n\r ]*["']/g, 4400, "attributes"],
@@ -74,22 +82,22 @@ export const responseSize: MessageSize = {
   ],
 }
 
-/** SAML Core §1.3.4: an ID is unique. All spellings that anybody takes for one count. */
+/** SAML Core §1.3.4: IDs are unique. Includes all spellings that any parser accepts as IDs. */
 const idNames: readonly string[] = ["id", "assertionid", "requestid", "responseid"]
 
-function mustBeModest(root: Element, { name, refusedError }: Reading): void {
+function requireLimits(root: Element, { name, refusedError: rejectedError }: MessageReading): void {
   const ids = new Set<string>()
   let level: readonly Element[] = [root]
   for (let depth = 0; level.length > 0; depth++) {
-    if (depth > depthMax) throw refusedError(`${name} is nested more than ${depthMax} deep`)
-    if (level.some(({ attributes }) => attributes.length > attributesMax)) {
-      throw refusedError(`${name} has an element of more than ${attributesMax} attributes`)
+    if (depth > maxDepth) throw rejectedError(`${name} is nested more than ${maxDepth} levels deep`)
+    if (level.some(({ attributes }) => attributes.length > maxAttributes)) {
+      throw rejectedError(`${name} has an element with more than ${maxAttributes} attributes`)
     }
     if (level.some(hasLongNamespace)) {
-      throw refusedError(`${name} has a namespace of more than ${namespaceMax} characters`)
+      throw rejectedError(`${name} has a namespace with more than ${maxNamespaceLength} characters`)
     }
     for (const id of level.flatMap(idsOf)) {
-      if (ids.has(id)) throw refusedError(`${name} has an ID twice`)
+      if (ids.has(id)) throw rejectedError(`${name} has a duplicate ID`)
       ids.add(id)
     }
     level = level.flatMap(elementsIn)
@@ -99,7 +107,7 @@ function mustBeModest(root: Element, { name, refusedError }: Reading): void {
 const hasLongNamespace = ({ attributes }: Element): boolean =>
   Array.from(attributes).some(
     ({ namespaceURI, value }) =>
-      namespaceURI === "http://www.w3.org/2000/xmlns/" && value.length > namespaceMax,
+      namespaceURI === "http://www.w3.org/2000/xmlns/" && value.length > maxNamespaceLength,
   )
 
 const idsOf = (of: Element): readonly string[] =>
@@ -107,7 +115,7 @@ const idsOf = (of: Element): readonly string[] =>
     .filter(({ localName }) => idNames.includes((localName ?? "").toLowerCase()))
     .map(({ value }) => value)
 
-/** By what stands beside each: the list of a parent's nodes is counted again with each look. */
+/** Iterates siblings, because indexed access counts a parent's nodes each time. */
 export function elementsIn(of: Element): readonly Element[] {
   const found: Element[] = []
   for (let node = of.firstChild; node; node = node.nextSibling) {
@@ -116,64 +124,64 @@ export function elementsIn(of: Element): readonly Element[] {
   return found
 }
 
-/** Whether an element is the one of this name. */
+/** Whether an element has this name. */
 export const isNamed = (of: Element, prefix: Prefix, name: string): boolean =>
   of.namespaceURI === namespaces[prefix] && of.localName === name
 
-/** The elements of a name right below another. */
+/** The direct children with a name. */
 export const childrenOf = (of: Element, prefix: Prefix, name: string): readonly Element[] =>
   elementsIn(of).filter((each) => isNamed(each, prefix, name))
 
-/** All elements of a name, the root included, wherever they stand; in the order of the text. */
-export function allOf(root: Element, prefix: Prefix, name: string): readonly Element[] {
+/** All elements with a name, including the root, at any depth, in document order. */
+export function findAll(root: Element, prefix: Prefix, name: string): readonly Element[] {
   const found: Element[] = []
-  const look = (of: Element) => {
+  const visit = (of: Element) => {
     if (isNamed(of, prefix, name)) found.push(of)
-    for (const each of elementsIn(of)) look(each)
+    for (const each of elementsIn(of)) visit(each)
   }
-  look(root)
+  visit(root)
   return found
 }
 
-/** The one element of a name right below another, if there is one; refuses more. */
-export function childOf(
+/** The only direct child with a name, if any; rejects more than one. */
+export function findChild(
   of: Element,
   [prefix, name]: readonly [Prefix, string],
-  reading: Reading,
+  reading: MessageReading,
 ): Element | undefined {
   const [only, ...others] = childrenOf(of, prefix, name)
   if (others.length > 0) throw reading.refusedError(`${reading.name} has more than one ${name}`)
   return only
 }
 
-/** What an element says, which must be text alone; empty where there is none. */
-export function textOf(of: Element | undefined, reading: Reading): string {
+/** The text of an element, which must contain only text; empty if it is absent. */
+export function requireText(of: Element | undefined, reading: MessageReading): string {
   if (!of) return ""
   if (elementsIn(of).length > 0) {
-    throw reading.refusedError(`${reading.name} has elements where a text is expected`)
+    throw reading.refusedError(`${reading.name} has elements where text is expected`)
   }
-  return textIn(of).trim()
+  return directTextOf(of).trim()
 }
 
 /**
- * What stands right below an element that holds text alone. The text of a comment would be part of
- * it: `readMessage` lets none through.
+ * The direct text of an element that contains only text. Comments would be part of it, but
+ * `readMessage` rejects them.
  */
-export function textIn(of: Element): string {
+export function directTextOf(of: Element): string {
   let text = ""
   for (let node = of.firstChild; node; node = node.nextSibling) text += node.nodeValue ?? ""
   return text
 }
 
-/** An attribute; undefined where it is not there, or empty. */
-export const attributeOf = (of: Element | undefined, name: string): string | undefined =>
+/** An attribute; undefined if it is absent or empty. */
+export const findAttribute = (of: Element | undefined, name: string): string | undefined =>
   of?.getAttribute(name) || undefined
 
 /** XML Schema's boolean. */
 export const isTrue = (value: string | undefined): boolean => value === "true" || value === "1"
 
-/** XML Schema's dateTime, ms UTC; undefined for what is none. SAML Core §1.3.3: in UTC. */
-export function timeOf(value: string | undefined): number | undefined {
+/** XML Schema's dateTime, ms UTC; undefined if invalid. SAML Core §1.3.3: in UTC. */
+export function parseTime(value: string | undefined): number | undefined {
   if (!value || !/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)?$/.test(value)) {
     return undefined
   }
@@ -181,5 +189,5 @@ export function timeOf(value: string | undefined): number | undefined {
   return Number.isFinite(time) ? time : undefined
 }
 
-/** A time as SAML writes it; ms UTC. */
-export const timeText = (ms: number): string => new Date(ms).toISOString()
+/** Formats a time in ms UTC for SAML. */
+export const formatTime = (ms: number): string => new Date(ms).toISOString()

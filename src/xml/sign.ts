@@ -1,9 +1,9 @@
-import { lazily } from "../kernel/lazy.ts"
-import { withLineEnds } from "./document.ts"
+import { loadOnce } from "../kernel/lazy.ts"
+import { escapeLineEnds } from "./document.ts"
 import type { Hash } from "./names.ts"
-import { element, type Written, write } from "./write.ts"
+import { element, serialize, type XmlNode } from "./write.ts"
 
-/** What signs: an RSA key, off the event loop, and the certificate that others know it by. */
+/** Signs with an RSA key outside the event loop; `certificate` identifies it to others. */
 export type XmlSigner = {
   /** DER in base64, without line breaks. */
   readonly certificate: string
@@ -12,27 +12,27 @@ export type XmlSigner = {
   readonly hash: Hash
 }
 
-/** Signs a text; base64. */
-export async function signatureOf(signer: XmlSigner, text: string): Promise<string> {
+/** Signs a text; returns base64. */
+export async function signText(signer: XmlSigner, text: string): Promise<string> {
   return Buffer.from(await signer.sign(new TextEncoder().encode(text))).toString("base64")
 }
 
 /**
- * Puts an enveloped signature of an element with an ID into it, as its child number `at`
- * (SAML Core §5.4).
+ * Inserts an enveloped signature of an element with an ID as its child number `at` (SAML Core
+ * §5.4).
  */
-export async function signed(node: Written, at: number, signer: XmlSigner): Promise<Written> {
+export async function signElement(node: XmlNode, at: number, signer: XmlSigner): Promise<XmlNode> {
   const { signatureFor } = await loadLibrary()
   const { certificate, hash } = signer
-  const sign = (text: string) => signatureOf(signer, text)
-  const xml = await signatureFor(withLineEnds(write(node)), { certificate, hash, sign })
+  const sign = (text: string) => signText(signer, text)
+  const xml = await signatureFor(escapeLineEnds(serialize(node)), { certificate, hash, sign })
   return { ...node, children: node.children.toSpliced(at, 0, { xml }) }
 }
 
-const loadLibrary = lazily(() => import("./signature.ts"))
+const loadLibrary = loadOnce(() => import("./signature.ts"))
 
 /** XML Signature §4.5.4. */
-export const keyInfo = (certificate: string): Written =>
+export const createKeyInfo = (certificate: string): XmlNode =>
   element(
     "ds:KeyInfo",
     {},

@@ -4,63 +4,63 @@ import {
   type SignatureAlgorithm,
   SignedXml,
 } from "xml-crypto"
-import { canonical } from "./canonical.ts"
+import { canonicalize } from "./canonical.ts"
 import { isElement } from "./document.ts"
 import {
   digestHashes,
   digestNames,
-  enveloped,
+  envelopedTransform,
   exclusiveC14n,
   type Hash,
   signatureAlgorithms,
   signatureNames,
 } from "./names.ts"
 
-// The one file that uses `xml-crypto`; it is loaded with the first signature.
+// The only file that uses `xml-crypto`; loaded with the first signature.
 
-/** One of the keys that a sender has registered, in PEM, and the canonical SignedInfo. */
-type Checking = { readonly key: string; readonly info: string }
+/** A key that the sender has registered, in PEM, and the canonical SignedInfo. */
+type SignatureCheck = { readonly key: string; readonly info: string }
 
 /**
- * What a signature in a document covers: each reference in the canonical form that was digested.
- * None if the key has not signed it, or if the library rejects the document.
+ * The content that a signature covers: each reference in the canonical form that was digested.
+ * Empty if the key did not sign it, or if the library rejects the document.
  */
 export function signedReferences(
   document: string,
   signature: string,
-  { key, info }: Checking,
+  { key, info }: SignatureCheck,
 ): readonly string[] {
-  const check = restricted(new SignedXml({ publicCert: key }), info)
+  const check = restrictAlgorithms(new SignedXml({ publicCert: key }), info)
   try {
     check.loadSignature(signature)
     return check.checkSignature(document) ? check.getSignedReferences() : []
   } catch {
-    // It throws for whatever it does not accept, a wrong signature among it.
+    // The library throws for everything it rejects, including invalid signatures.
     return []
   }
 }
 
 /**
- * Only our algorithms and only SAML's spelling of an ID: SHA-1 and comments are off. `info` is the
- * SignedInfo of a signature to check. In a message with two signatures, the library takes the
- * namespaces around the first one for each.
+ * Restricts algorithms to the supported ones and IDs to SAML's attribute: no SHA-1, no comments.
+ * `info` is the SignedInfo of the signature to verify, because the library uses the first
+ * signature's namespaces for every signature of a message.
  */
-function restricted(xml: SignedXml, info?: string): SignedXml {
+function restrictAlgorithms(xml: SignedXml, info?: string): SignedXml {
   xml.idAttributes = ["ID"]
-  xml.SignatureAlgorithms = only(xml.SignatureAlgorithms, Object.keys(signatureAlgorithms))
-  xml.HashAlgorithms = only(xml.HashAlgorithms, [...digestHashes.keys()])
+  xml.SignatureAlgorithms = pick(xml.SignatureAlgorithms, Object.keys(signatureAlgorithms))
+  xml.HashAlgorithms = pick(xml.HashAlgorithms, [...digestHashes.keys()])
   xml.CanonicalizationAlgorithms = {
-    ...only(xml.CanonicalizationAlgorithms, [enveloped]),
+    ...pick(xml.CanonicalizationAlgorithms, [envelopedTransform]),
     [exclusiveC14n]: class Canonicalization {
       process(node: Node, options: ProcessOptions): string {
         const { inclusiveNamespacesPrefixList: inclusive, ancestorNamespaces = [] } = options
-        // The library lists prefixes for references alone.
+        // The library lists prefixes only for references.
         if (inclusive === undefined && info !== undefined) return info
         if (!isElement(node)) throw new Error("only an element can be canonicalized")
         const around = ancestorNamespaces.map(
           ({ prefix, namespaceURI }) => [prefix, namespaceURI] as const,
         )
-        return canonical(node, inclusive, around)
+        return canonicalize(node, inclusive, around)
       }
       getAlgorithmName() {
         return exclusiveC14n
@@ -70,20 +70,20 @@ function restricted(xml: SignedXml, info?: string): SignedXml {
   return xml
 }
 
-const only = <T>(algorithms: Record<string, T>, names: readonly string[]): Record<string, T> =>
+const pick = <T>(algorithms: Record<string, T>, names: readonly string[]): Record<string, T> =>
   Object.fromEntries(Object.entries(algorithms).filter(([name]) => names.includes(name)))
 
-/** What signs: `sign` returns the signature of a text in base64, from outside the library. */
-type Signing = {
+/** A signer: `sign` returns the signature of a text in base64, computed outside the library. */
+type SigningOptions = {
   readonly certificate: string
   readonly hash: Hash
   readonly sign: (text: string) => Promise<string>
 }
 
-/** The enveloped signature of the root of a document, which has an ID; as `ds:Signature`. */
-export function signatureFor(document: string, signing: Signing): Promise<string> {
+/** The enveloped signature of the document's root, which has an ID; as `ds:Signature`. */
+export function signatureFor(document: string, signing: SigningOptions): Promise<string> {
   const { certificate, hash } = signing
-  const xml = restricted(
+  const xml = restrictAlgorithms(
     new SignedXml({
       privateKey: "",
       publicCert: certificate,
@@ -91,10 +91,10 @@ export function signatureFor(document: string, signing: Signing): Promise<string
       canonicalizationAlgorithm: exclusiveC14n,
     }),
   )
-  xml.SignatureAlgorithms = { [signatureNames[hash]]: remoteSigner(signing) }
+  xml.SignatureAlgorithms = { [signatureNames[hash]]: createRemoteSigner(signing) }
   xml.addReference({
     xpath: "/*",
-    transforms: [enveloped, exclusiveC14n],
+    transforms: [envelopedTransform, exclusiveC14n],
     digestAlgorithm: digestNames[hash],
   })
   return new Promise((resolve, reject) => {
@@ -105,14 +105,15 @@ export function signatureFor(document: string, signing: Signing): Promise<string
   })
 }
 
-const remoteSigner = ({ hash, sign }: Signing): (new () => SignatureAlgorithm) =>
+const createRemoteSigner = ({ hash, sign }: SigningOptions): (new () => SignatureAlgorithm) =>
   class RemoteSigner {
     getSignature(
       info: BinaryLike,
       _: KeyLike,
       done?: (error: Error | null, signature?: string) => void,
     ): string {
-      if (!done || typeof info !== "string") throw new Error("only text is signed, and not at once")
+      if (!done || typeof info !== "string")
+        throw new Error("only text can be signed, and only asynchronously")
       sign(info).then((signature) => done(null, signature), done)
       return ""
     }

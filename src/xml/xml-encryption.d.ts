@@ -1,4 +1,4 @@
-/** What is used of the library, which has no types of its own. */
+/** The parts of the library that we use; it has no types of its own. */
 declare module "xml-encryption" {
   type Done = (error: Error | null, text: string) => void
 
@@ -19,6 +19,6 @@ declare module "xml-encryption" {
 
   export function encrypt(content: string, options: EncryptOptions, done: Done): void
 
-  /** It reads a tree as it is, and parses a text. */
+  /** Reads a parsed document as it is, and parses a text. */
   export function decrypt(xml: object | string, options: DecryptOptions, done: Done): void
 }

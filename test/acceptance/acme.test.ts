@@ -1,5 +1,5 @@
-// The binary gets a certificate from an authority, serves with it, and renews it: by HTTP-01, and
-// by TLS-ALPN-01 at the port where people go on being answered.
+// The binary obtains a certificate from an ACME authority, serves with it, and renews it, by
+// HTTP-01 and by TLS-ALPN-01 on the port that keeps answering clients.
 import { X509Certificate } from "node:crypto"
 import { createServer, connect as plain } from "node:net"
 import { connect } from "node:tls"
@@ -7,15 +7,18 @@ import { afterAll, describe, expect, test } from "vitest"
 import { binary, freePort, setUp, temporaryFolder } from "../support/latchkey.ts"
 import { type Pebble, startPebble } from "../support/pebble.ts"
 import { needs } from "../support/prerequisite.ts"
-import { asked, validated } from "../support/tls-alpn.ts"
+import { requestOnce, validateHost } from "../support/tls-alpn.ts"
 import { pause, until } from "../support/wait.ts"
 
 const host = "id.example.com"
 const folder = temporaryFolder()
 afterAll(() => folder.remove())
 
-/** What is shown to who asks for the name, and whether the authority's root vouches for it. */
-const shown = (port: number, ca?: string): Promise<X509Certificate | undefined> =>
+/**
+ * The certificate presented for the host; `ca` also verifies the chain against the authority's
+ * root.
+ */
+const presentedCertificate = (port: number, ca?: string): Promise<X509Certificate | undefined> =>
   new Promise((done) => {
     const trust = ca === undefined ? { rejectUnauthorized: false } : { ca }
     const socket = connect({ host: "127.0.0.1", port, servername: host, ...trust }, () => {
@@ -24,12 +27,12 @@ const shown = (port: number, ca?: string): Promise<X509Certificate | undefined> 
       done(certificate && new X509Certificate(certificate.raw))
     })
     socket.once("error", () => done(undefined))
-    // Where the port changes hands, a connection may end without a word.
+    // While the port changes hands, a connection may close without an error.
     socket.once("close", () => done(undefined))
     socket.setTimeout(20_000, () => socket.destroy())
   })
 
-const untilShown = (
+const waitForCertificate = (
   look: () => Promise<X509Certificate | undefined>,
   isRight: (seen: X509Certificate) => boolean,
 ): Promise<X509Certificate> =>
@@ -41,15 +44,19 @@ const untilShown = (
     { what: "such a certificate", limitMs: 90_000, intervalMs: 200 },
   )
 
-/** What the page of an unknown host says of who sent it, by their address. */
+/** The address of each sender, with the text that the page for unknown hosts shows about it. */
 const senders = [
   ["127.0.0.5", "from a trusted proxy"],
   ["127.0.0.1", "the sender is not a trusted proxy"],
 ] as const
-const forwarded = ["host: elsewhere.example.com", "accept: text/html", `x-forwarded-host: ${host}`]
+const forwardedHeaders = [
+  "host: elsewhere.example.com",
+  "accept: text/html",
+  `x-forwarded-host: ${host}`,
+]
 
-/** Asks as people do: again where the port was just changing hands, and not for long. */
-async function patiently(ask: () => Promise<string>): Promise<string> {
+/** Retries briefly, because the port may be changing hands. */
+async function withRetries(ask: () => Promise<string>): Promise<string> {
   for (let tries = 0; ; tries++) {
     try {
       return await ask()
@@ -60,10 +67,10 @@ async function patiently(ask: () => Promise<string>): Promise<string> {
   }
 }
 
-/** A port that leads to another one; whoever comes waits until what is done first is over. */
-async function gate(to: number, first: () => Promise<void>) {
+/** A port forwarder that completes `first` before it connects a client. */
+async function startForwarder(to: number, first: () => Promise<void>) {
   const wrong = Promise.withResolvers<never>()
-  // Whether somebody waits for it or not: the test's own look tells.
+  // Avoids an unhandled rejection; the test checks the result itself.
   wrong.promise.catch(() => undefined)
   const server = createServer({ pauseOnConnect: true }, (near) => {
     near.on("error", () => near.destroy())
@@ -79,7 +86,7 @@ async function gate(to: number, first: () => Promise<void>) {
   return { port, failed: wrong.promise, close }
 }
 
-type Served = {
+type ServeOptions = {
   readonly data: string
   readonly https: number
   readonly grpc: number
@@ -87,7 +94,7 @@ type Served = {
   readonly args: readonly string[]
 }
 
-const serve = ({ data, https, grpc, authority, args }: Served) =>
+const serve = ({ data, https, grpc, authority, args }: ServeOptions) =>
   Bun.spawn(
     [
       binary,
@@ -115,30 +122,30 @@ const serve = ({ data, https, grpc, authority, args }: Served) =>
     { env: {}, stdout: "ignore", stderr: "ignore" },
   )
 
-describe.runIf(needs("pebble"))("an authority that speaks ACME", () => {
-  // Both wait half a minute for a certificate to be due.
+describe.runIf(needs("pebble"))("an ACME authority", () => {
+  // Both wait 30 seconds for the certificate to become due.
   const patient = { timeout: 240_000, concurrent: true }
 
-  test("gives one, and the next in time; a restart keeps it", patient, async () => {
+  test("issues a certificate and renews it in time; a restart keeps it", patient, async () => {
     const [https, http, grpc] = [await freePort(), await freePort(), await freePort()]
     const data = `${folder.path}/data`
     await setUp(data, `https://${host}`)
-    // With a third left a new one is due, and somebody looks each ten seconds.
+    // Renewal is due when a third of the lifetime remains; the server checks every 10 seconds.
     const authority = await startPebble({ httpPort: http, life: 29 })
     const args = ["--redirect-listen", `127.0.0.1:${http}`]
     const served = { data, https, grpc, authority, args }
     let server = serve(served)
     try {
       const root = await authority.trusted()
-      const look = () => shown(https, root)
-      const first = await untilShown(look, () => true)
+      const look = () => presentedCertificate(https, root)
+      const first = await waitForCertificate(look, () => true)
       expect(first.subjectAltName).toBe(`DNS:${host}`)
       const answer = await fetch(`https://127.0.0.1:${https}/.well-known/openid-configuration`, {
         headers: { host },
         tls: { ca: root, serverName: host, checkServerIdentity: () => undefined },
       })
       expect((await answer.json()).issuer).toBe(`https://${host}`)
-      const second = await untilShown(
+      const second = await waitForCertificate(
         look,
         ({ serialNumber }) => serialNumber !== first.serialNumber,
       )
@@ -147,8 +154,8 @@ describe.runIf(needs("pebble"))("an authority that speaks ACME", () => {
       server.kill()
       await server.exited
       server = serve(served)
-      // It is shown at once: nobody was asked for another one.
-      const third = await untilShown(look, () => true)
+      // The stored certificate is presented immediately; no new one is ordered.
+      const third = await waitForCertificate(look, () => true)
       expect(third.serialNumber).toBe(second.serialNumber)
     } finally {
       server.kill()
@@ -157,41 +164,43 @@ describe.runIf(needs("pebble"))("an authority that speaks ACME", () => {
     }
   })
 
-  test("looks by TLS, too, and all are answered meanwhile", patient, async () => {
+  test("validates by TLS-ALPN-01 while clients are answered", patient, async () => {
     const [https, grpc] = [await freePort(), await freePort()]
     const data = `${folder.path}/tls`
     await setUp(data, `https://${host}`)
     let looks = 0
-    /** Has all asked while the authority looks, which gets its answer after them. */
+    /** Makes each validation wait until all concurrent requests are answered. */
     const atLook = async () => {
-      expect(await validated(https, host)).toBe("acme-tls/1")
-      // It is one proxy's address, and not another's; who can't be told from them fails here.
+      expect(await validateHost(https, host)).toBe("acme-tls/1")
+      // One proxy address is trusted and the other is not, so a mix-up of peer addresses fails
+      // here.
       for (const [from, words] of senders) {
-        const answer = await patiently(() => asked(https, "/", from, forwarded))
+        const answer = await withRetries(() => requestOnce(https, "/", from, forwardedHeaders))
         expect(answer).toContain(words)
       }
       looks++
     }
-    const way = await gate(https, atLook)
+    const way = await startForwarder(https, atLook)
     const authority = await startPebble({ tlsPort: way.port, life: 29 })
     const args = ["--acme-challenge", "tls-alpn-01", "--trusted-proxies", "127.0.0.5"]
     const server = serve({ data, https, grpc, authority, args })
     try {
       const root = await authority.trusted()
-      const look = () => Promise.race([shown(https, root), way.failed])
-      const first = await untilShown(look, () => true)
+      const look = () => Promise.race([presentedCertificate(https, root), way.failed])
+      const first = await waitForCertificate(look, () => true)
       expect(first.subjectAltName).toBe(`DNS:${host}`)
       const before = looks
       expect(before).toBeGreaterThan(0)
-      const second = await untilShown(
+      const second = await waitForCertificate(
         look,
         ({ serialNumber }) => serialNumber !== first.serialNumber,
       )
       expect(Date.now()).toBeLessThan(new Date(first.validTo).getTime() + 1000)
       expect(second.subjectAltName).toBe(`DNS:${host}`)
-      // A slow machine may have seen the look for the second before it saw the first.
+      // On a slow machine the validation of the second order can arrive before the first was
+      // counted.
       await until(() => looks > before, { what: "another look", limitMs: 60_000 })
-      expect(await validated(https, host)).toBe("none")
+      expect(await validateHost(https, host)).toBe("none")
     } finally {
       server.kill()
       await server.exited

@@ -1,10 +1,10 @@
-// Scripts in the binary, where threads and the engine are embedded files.
+// Scripts in the compiled binary, where the worker threads and the engine are embedded files.
 import { decodeJwt } from "jose"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { serviceToken } from "../support/latchkey.ts"
-import { loadMs } from "../support/quiet.ts"
+import { measureLoadMs } from "../support/scaled-time.ts"
 import { pause } from "../support/wait.ts"
-import { addKey, addMachine, bearer, openService, reply, type Service } from "./service.ts"
+import { addKey, addMachine, bearer, openService, parseReply, type Service } from "./service.ts"
 
 let service: Service
 beforeAll(async () => {
@@ -15,12 +15,12 @@ afterAll(() => service?.close())
 const send = async (method: string, path: string, body?: object) => {
   const headers = { ...bearer(service.token), "content-type": "application/json" }
   const init = { method, headers, ...(body && { body: JSON.stringify(body) }) }
-  const answer = await reply(await fetch(`${service.url}${path}`, init))
+  const answer = await parseReply(await fetch(`${service.url}${path}`, init))
   expect([path, answer.status]).toEqual([path, 200])
   return answer.body
 }
 
-test("a script that is bound at the bare paths adds a claim to an access token", async () => {
+test("a script bound through the REST paths adds a claim to an access token", async () => {
   const { result } = await service.get("ListOrganizations")
   const userId = await addMachine(service, result[0].id, "clerk")
   await service.get("UpdateUser", {
@@ -43,7 +43,7 @@ test("a script that is bound at the bare paths adds a claim to an access token",
   expect((await send("GET", "/flows/2")).flow.state).toBe("FLOW_STATE_INACTIVE")
 })
 
-test("others get tokens as before within a second of the worst script", async () => {
+test("other clients get tokens quickly within a second of the costliest script", async () => {
   const { result } = await service.get("ListOrganizations")
   const organizationId: string = result[0].id
   const key = await addKey(service, await addMachine(service, organizationId, "waiter"))
@@ -59,7 +59,7 @@ test("others get tokens as before within a second of the worst script", async ()
   }`
   const { id } = await send("POST", "/actions", { name: "worst", script, allowedToFail: true })
   await send("POST", "/flows/2/trigger/TRIGGER_TYPE_PRE_ACCESS_TOKEN_CREATION", { actionIds: [id] })
-  /** What a token costs somebody whose tokens no script has a part in, in ms at the median. */
+  /** The median time of a token request that runs no script, in ms. */
   const median = async (ms: number) => {
     const taken: number[] = []
     for (const end = performance.now() + ms; performance.now() < end; ) {
@@ -69,11 +69,13 @@ test("others get tokens as before within a second of the worst script", async ()
     }
     return taken.toSorted((a, b) => a - b)[Math.floor(taken.length / 2)] ?? Number.NaN
   }
-  /** The same by what the machine makes of nearly nothing, since others may come and go on it. */
+  /**
+   * The same in multiples of an almost empty task, because other processes may load the machine.
+   */
   const cost = async (ms: number) => {
-    const references = [await loadMs()]
+    const references = [await measureLoadMs()]
     const taken = await median(ms)
-    references.push(await loadMs())
+    references.push(await measureLoadMs())
     return taken / Math.max(...references)
   }
   await median(500)

@@ -11,6 +11,7 @@ import {
 import { join } from "node:path"
 import { createRemoteJWKSet, jwtVerify } from "jose"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { openHttpBrowser } from "../support/http-browser.ts"
 import {
   binary,
   freePort,
@@ -19,11 +20,10 @@ import {
   serviceToken,
   temporaryFolder,
 } from "../support/latchkey.ts"
-import { visit } from "../support/visitor.ts"
 import { until } from "../support/wait.ts"
 import { connect } from "./service.ts"
 
-/** The copy, in a folder where there is nothing else, with nothing in the environment. */
+/** A copy of the binary in an otherwise empty directory, with an empty environment. */
 describe("the binary alone", () => {
   const folder = temporaryFolder()
   const home = join(folder.path, "home")
@@ -47,7 +47,7 @@ describe("the binary alone", () => {
 
   const start = (args: readonly string[]) => spawn(program, args, { cwd: home, env: {} })
 
-  test("is set up without a person", async () => {
+  test("is set up without interaction", async () => {
     const port = await freePort()
     url = `http://localhost:${port}`
     writeFileSync(join(home, "password"), `${owner.password}\n`, { mode: 0o600 })
@@ -71,11 +71,11 @@ describe("the binary alone", () => {
     expect(readdirSync(home).sort()).toEqual(["key.json", "latchkey", "latchkey-data", "password"])
   })
 
-  test("serves, and makes an application", async () => {
+  test("serves, and creates an application", async () => {
     const { port } = new URL(url)
     const ports = ["--listen", `127.0.0.1:${port}`, "--grpc-listen", "127.0.0.1:0"]
     server = start(["serve", ...ports])
-    await comesUp(async () => (await fetch(`${url}/healthz`)).ok)
+    await waitUntilServing(async () => (await fetch(`${url}/healthz`)).ok)
     const token = await serviceToken(url, key)
     const ask = async (name: string, request: object) =>
       (await connect(url, name, { request, token })).body
@@ -88,7 +88,7 @@ describe("the binary alone", () => {
     expect(client.clientId).toMatch(/^\d{18}$/)
   })
 
-  test("signs a person in who has nothing but forms and cookies", async () => {
+  test("signs in a user with forms and cookies only", async () => {
     const discovery = await (await fetch(`${url}/.well-known/openid-configuration`)).json()
     const verifier = randomBytes(32).toString("base64url")
     const query = new URLSearchParams({
@@ -101,7 +101,7 @@ describe("the binary alone", () => {
       code_challenge: createHash("sha256").update(verifier).digest("base64url"),
       code_challenge_method: "S256",
     })
-    const visitor = visit()
+    const visitor = openHttpBrowser()
     const loginName = await visitor.get(`${discovery.authorization_endpoint}?${query}`)
     const password = await visitor.post(loginName, { loginName: owner.loginName })
     const end = await visitor.post(password, { password: owner.password })
@@ -131,18 +131,18 @@ describe("the binary alone", () => {
     expect(await userinfo.json()).toMatchObject({ sub: payload.sub, email: owner.email })
   })
 
-  test("shows its pages with all that they name", async () => {
-    const page = await visit().get(`${url}/ui/console/`)
+  test("serves its pages with all referenced files", async () => {
+    const page = await openHttpBrowser().get(`${url}/ui/console/`)
     const named = [...page.text.matchAll(/(?:src|href)="(\/[^"]+)"/g)].map(([, path]) => path)
     expect(named.length).toBeGreaterThan(1)
     for (const path of named)
       expect([path, (await fetch(`${url}${path}`)).status]).toEqual([path, 200])
   })
 
-  test("wrote nowhere but into its data folder, and prints no secret", () => {
+  test("writes only to its data directory, and prints no secret", () => {
     expect(readdirSync(home).sort()).toEqual(["key.json", "latchkey", "latchkey-data", "password"])
   })
 })
 
-const comesUp = (holds: () => Promise<boolean>) =>
+const waitUntilServing = (holds: () => Promise<boolean>) =>
   until(() => holds().catch(() => false), { what: "the server to come up", limitMs: 60_000 })

@@ -1,4 +1,4 @@
-// Identity providers of every kind that a folder of YAML describes, by the binary.
+// The binary applies identity providers of every kind from a directory of YAML files.
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, beforeAll, expect, test } from "vitest"
@@ -9,7 +9,7 @@ import { openService, type Service } from "./service.ts"
 const folder = temporaryFolder()
 const files = join(folder.path, "files")
 const keyFile = join(folder.path, "key.json")
-const planted = "planted-5ecret"
+const plantedSecret = "planted-5ecret"
 let service: Service
 beforeAll(async () => {
   service = await openService()
@@ -21,8 +21,8 @@ afterAll(async () => {
   folder.remove()
 })
 
-/** What each kind is called in what is described. */
-const called: Readonly<Record<string, string>> = {
+/** The type names used in the files, by kind. */
+const typeNames: Readonly<Record<string, string>> = {
   GenericOAuth: "oauth",
   GenericOIDC: "oidc",
   JWT: "jwt",
@@ -37,8 +37,8 @@ const called: Readonly<Record<string, string>> = {
   GitLabSelfHosted: "gitlabSelfHosted",
 }
 
-/** Every kind as the requests of v1 have it, with its secrets beside it. */
-const described = (more: object = {}) =>
+/** Every kind of provider as the v1 requests define it, with its secrets in files. */
+const providerDescriptions = (more: object = {}) =>
   idpForms.map(({ name, body }) => {
     const { name: _, metadataXml, privateKey, ...rest } = body
     const bytes = (value: unknown) => Buffer.from(String(value), "base64").toString()
@@ -50,16 +50,18 @@ const described = (more: object = {}) =>
       ...(metadataXml && { metadataXml: bytes(metadataXml) }),
       ...(privateKey && { privateKey: { $file: "apple.pem" } }),
     }
-    return { name: `My ${name}`, [called[name] ?? ""]: own, ...more }
+    return { name: `My ${name}`, [typeNames[name] ?? ""]: own, ...more }
   })
 
-const describe = (content: object) =>
+const writeDescription = (content: object) =>
   writeFileSync(join(files, "a.yaml"), JSON.stringify({ ...content }))
 
 async function apply(...more: readonly string[]) {
   const flags = ["--server", service.url, "--key", keyFile, "--json", ...more]
-  const { code, output } = await run(["apply", files, ...flags], { env: { PLANTED: planted } })
-  expect(output).not.toContain(planted)
+  const { code, output } = await run(["apply", files, ...flags], {
+    env: { PLANTED: plantedSecret },
+  })
+  expect(output).not.toContain(plantedSecret)
   expect(output).not.toContain("PRIVATE KEY")
   const { steps = [], ...rest } = JSON.parse(output)
   const said = steps.map(
@@ -72,15 +74,19 @@ async function apply(...more: readonly string[]) {
 const admin = (name: string, request: object = {}) =>
   service.get(`core.admin.v1.AdminService/${name}`, request)
 
-const all = () => ({
-  providers: described({ signIn: true }),
+const fullDescription = () => ({
+  providers: providerDescriptions({ signIn: true }),
   organizations: [
-    { name: "Globex", policies: { login: { allowRegister: false } }, providers: described() },
+    {
+      name: "Globex",
+      policies: { login: { allowRegister: false } },
+      providers: providerDescriptions(),
+    },
   ],
 })
 
-test("a plan names every kind, also for an organisation that is not there yet", async () => {
-  describe(all())
+test("a plan lists every kind, also for an organization that does not exist yet", async () => {
+  writeDescription(fullDescription())
   const { code, said } = await apply("--plan")
   expect(code).toBe(3)
   for (const { name } of idpForms) {
@@ -91,7 +97,7 @@ test("a plan names every kind, also for an organisation that is not there yet", 
   expect((await admin("ListProviders")).result).toBeUndefined()
 })
 
-test("they are made as described and offered; a second time nothing is left", async () => {
+test("creates the providers and offers them; a second run changes nothing", async () => {
   expect(await apply()).toMatchObject({ code: 0 })
   const { result } = await admin("ListProviders", { query: { limit: 50 } })
   expect(result).toHaveLength(idpForms.length)
@@ -105,11 +111,13 @@ test("they are made as described and offered; a second time nothing is left", as
   })
 })
 
-test("what differs is changed, and what is not described stays", async () => {
-  const [first] = all().providers.filter((each) => "oidc" in each)
+test("updates what differs, and keeps what the files don't describe", async () => {
+  const [first] = fullDescription().providers.filter((each) => "oidc" in each)
   const oidc = { issuer: "https://other.example.com", clientSecret: { $env: "PLANTED" } }
   const options = { isAutoCreation: true, autoLinking: "AUTO_LINKING_OPTION_UNSPECIFIED" }
-  describe({ providers: [{ name: first?.name, oidc, providerOptions: options, signIn: false }] })
+  writeDescription({
+    providers: [{ name: first?.name, oidc, providerOptions: options, signIn: false }],
+  })
   const done = await apply()
   expect(done.said).toEqual([
     "change provider My GenericOIDC: issuer,providerOptions.isAutoCreation",
@@ -126,7 +134,7 @@ test("what differs is changed, and what is not described stays", async () => {
   expect((await apply("--plan")).said).toEqual([])
 })
 
-test("a secret alone is said again when that is asked for", async () => {
+test("sends a changed secret only if requested", async () => {
   expect((await apply("--secrets")).said).toEqual(["change provider My GenericOIDC: clientSecret"])
   expect((await apply("--secrets", "--plan")).code).toBe(3)
 })
@@ -142,8 +150,8 @@ test.each([
     { name: "X", jwt: { issuer: { $env: "NONE" } } },
     "no variable NONE",
   ],
-])("%s is refused before anything is written", async (_, provider, message) => {
-  describe({ providers: [provider], organizations: [{ name: "Initech" }] })
+])("rejects %s before anything is written", async (_, provider, message) => {
+  writeDescription({ providers: [provider], organizations: [{ name: "Initech" }] })
   const { code, error } = await apply()
   expect(code).toBe(1)
   expect(error.message).toContain(message)

@@ -1,21 +1,28 @@
-// A server that files describe: the first start sets up, later ones mend, wrong files stop nothing.
+// A server configured by files: the first start sets it up, later starts update it, and invalid
+// files don't stop it.
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, afterEach, expect, test } from "vitest"
-import { freePort, type Running, run, start, temporaryFolder } from "../support/latchkey.ts"
-import { visit } from "../support/visitor.ts"
+import { openHttpBrowser } from "../support/http-browser.ts"
+import {
+  freePort,
+  type RunningServer,
+  run,
+  startLatchkey,
+  temporaryFolder,
+} from "../support/latchkey.ts"
 import { until } from "../support/wait.ts"
 
 const folder = temporaryFolder()
 const files = join(folder.path, "files")
 const data = join(folder.path, "data")
 const password = "Correct-horse-9"
-const planted = "planted-5ecret"
+const plantedSecret = "planted-5ecret"
 mkdirSync(files)
 writeFileSync(join(files, "password"), `${password}\n`)
-writeFileSync(join(files, "secret"), planted)
+writeFileSync(join(files, "secret"), plantedSecret)
 
-let server: Running | undefined
+let server: RunningServer | undefined
 afterEach(async () => void (await server?.stop()))
 afterAll(() => folder.remove())
 
@@ -24,9 +31,9 @@ const url = `http://localhost:${port}`
 
 async function serve(described: string) {
   writeFileSync(join(files, "a.yaml"), described)
-  const started = await start({ data, port, args: ["--public-url", url, "--apply", files] })
+  const started = await startLatchkey({ data, port, args: ["--public-url", url, "--apply", files] })
   server = started
-  // Without the marks that a log has for people.
+  // Without the color codes for terminals.
   return { ...started, output: () => Bun.stripANSI(started.output()).replaceAll("'", "") }
 }
 
@@ -44,7 +51,10 @@ async function doctor() {
   return JSON.parse(output).findings.find(({ check }: { check: string }) => check === "apply")
 }
 
-/** What is seen as soon as it is right, or at the end of the time: then the test shows it. */
+/**
+ * The value once `isRight` accepts it, or the last value after the timeout, so that the test shows
+ * it.
+ */
 async function eventually<T>(look: () => Promise<T>, isRight: (seen: T) => boolean): Promise<T> {
   let seen = await look()
   const looksRight = async () => {
@@ -69,7 +79,7 @@ setup:
   ownerEmail: eva@acme.example
   ownerPassword: { $file: password }
 `
-const more = `
+const providersYaml = `
 providers:
   - { name: Head office, oidc: { issuer: "https://login.example.com", clientId: latchkey,
       clientSecret: { $file: secret } } }
@@ -82,17 +92,17 @@ organizations:
             apiConfiguration: { authMethodType: API_AUTH_METHOD_TYPE_BASIC }
 `
 
-test("the first start of an empty folder sets up and makes what is described", async () => {
-  const { output } = await serve(setup + more)
+test("the first start sets up the server and creates what the files describe", async () => {
+  const { output } = await serve(setup + providersYaml)
   expect(await applied()).toMatchObject({ state: "ok", said: expect.stringContaining(files) })
   expect(output()).toContain(`set up at ${url}`)
   expect(output()).not.toContain("/setup#")
   expect(output()).toMatch(/applied .*: create project Wiki of organisation Acme/)
   expect(output()).toMatch(/applied .*: create provider Head office/)
-  for (const secret of [planted, password]) expect(output()).not.toContain(secret)
+  for (const secret of [plantedSecret, password]) expect(output()).not.toContain(secret)
   expect(output()).not.toMatch(/clientSecret\s+\S{20}/)
 
-  const browser = visit()
+  const browser = openHttpBrowser()
   const named = await browser.post(await browser.get(`${url}/ui/login`), {
     loginName: "eva@acme.example",
   })
@@ -103,18 +113,18 @@ test("the first start of an empty folder sets up and makes what is described", a
   expect(made).toContain("described")
 })
 
-test("a second start changes nothing, a third one what differs", async () => {
-  const second = await serve(setup + more)
+test("a second start changes nothing, and a third one applies a changed file", async () => {
+  const second = await serve(setup + providersYaml)
   await applied()
   expect(second.output()).toContain(`everything is as ${files} describes`)
   expect(second.output()).not.toContain("applied ")
   await second.stop()
-  const third = await serve((setup + more).replace("login.example.com", "sso.example.com"))
+  const third = await serve((setup + providersYaml).replace("login.example.com", "sso.example.com"))
   await applied()
   expect(third.output()).toMatch(/applied .*: change provider Head office: issuer/)
 })
 
-test("wrong files are told, and the server goes on with what it has", async () => {
+test("invalid files are reported, and the server continues with its stored data", async () => {
   const { output } = await serve(`${setup}\nusers: []\n`)
   expect((await fetch(`${url}/debug/ready`)).status).toBe(200)
   const found = await eventually(doctor, (each) => !each?.said.includes("not come to it"))
@@ -126,18 +136,18 @@ test("wrong files are told, and the server goes on with what it has", async () =
   expect((await fetch(`${url}/.well-known/openid-configuration`)).status).toBe(200)
 })
 
-test("files that are not there are told, too", async () => {
+test("missing files are reported", async () => {
   const gone = join(folder.path, "gone")
-  server = await start({ data, port, args: ["--public-url", url, "--apply", gone] })
+  server = await startLatchkey({ data, port, args: ["--public-url", url, "--apply", gone] })
   const found = await eventually(doctor, (each) => !each?.said.includes("not come to it"))
   expect(found).toMatchObject({ state: "wrong" })
-  expect(found.said).toContain("there is no such file or folder")
+  expect(found.said).toContain("file or directory not found")
 })
 
-test("an empty folder that the files set nobody up for keeps its set-up link", async () => {
-  writeFileSync(join(files, "a.yaml"), more)
+test("an empty data directory without an owner in the files keeps its setup link", async () => {
+  writeFileSync(join(files, "a.yaml"), providersYaml)
   const empty = join(folder.path, "empty")
-  server = await start({ data: empty, port, args: ["--public-url", url, "--apply", files] })
-  expect(server.output()).toContain("nothing is set up yet")
+  server = await startLatchkey({ data: empty, port, args: ["--public-url", url, "--apply", files] })
+  expect(server.output()).toContain("no instance is set up yet")
   expect(server.output()).toContain("/setup#")
 })

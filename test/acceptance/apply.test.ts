@@ -1,9 +1,9 @@
-// A folder of YAML makes a server what it describes, by the binary and over the public interface.
+// The binary applies a directory of YAML files to a server, through the public API.
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, beforeAll, expect, test } from "vitest"
+import { openHttpBrowser } from "../support/http-browser.ts"
 import { run, temporaryFolder } from "../support/latchkey.ts"
-import { visit } from "../support/visitor.ts"
 import { openService, type Service } from "./service.ts"
 
 const folder = temporaryFolder()
@@ -28,16 +28,16 @@ async function apply(...more: readonly string[]) {
   return { code, ...JSON.parse(output) }
 }
 
-/** The steps in short. */
-const said = ({ steps }: Awaited<ReturnType<typeof apply>>): readonly string[] =>
+/** A short form of the steps. */
+const summarizeSteps = ({ steps }: Awaited<ReturnType<typeof apply>>): readonly string[] =>
   steps.map(
     ({ action, thing, fields }: { action: string; thing: string; fields: string[] }) =>
       `${action} ${thing}${fields.length === 0 ? "" : `: ${fields}`}`,
   )
 
-const describe = (name: string, text: string) => writeFileSync(join(files, name), text)
+const writeDescription = (name: string, text: string) => writeFileSync(join(files, name), text)
 
-const wiki = (scene: {
+const wikiYaml = (scene: {
   readonly role?: string
   readonly uri?: string
   readonly roles?: string
@@ -73,7 +73,7 @@ organizations:
         administrator: [ { on: organization, roles: [ ORG_USER_MANAGER ] } ]
 `
 
-const globex = `
+const globexYaml = `
 organizations:
   - name: Globex
     policies:
@@ -84,12 +84,12 @@ organizations:
         authorizations: []
 `
 
-test("a plan says what would be made, and makes nothing", async () => {
-  describe("a.yaml", wiki({}))
-  describe("b.yml", globex)
+test("a plan lists what would be created, and creates nothing", async () => {
+  writeDescription("a.yaml", wikiYaml({}))
+  writeDescription("b.yml", globexYaml)
   const plan = await apply("--plan")
   expect(plan.code).toBe(3)
-  expect(said(plan)).toEqual([
+  expect(summarizeSteps(plan)).toEqual([
     "change policy passwordComplexity: hasSymbol",
     "create organisation Globex",
     "create policy lockout of organisation Globex: maxPasswordAttempts",
@@ -105,10 +105,10 @@ test("a plan says what would be made, and makes nothing", async () => {
   expect((await service.get("ListOrganizations")).result).toHaveLength(1)
 })
 
-test("what is described is there, people sign in, and a second time nothing is left", async () => {
+test("creates what the files describe; a second run changes nothing", async () => {
   const done = await apply()
   expect(done.code).toBe(0)
-  expect(said(done)).toHaveLength(11)
+  expect(summarizeSteps(done)).toHaveLength(11)
   const { once } = done.steps.find(({ thing }: { thing: string }) => /^application/.test(thing))
   const { applications } = await service.get("ListApplications", {
     filters: [{ nameFilter: { name: "Wiki web" } }],
@@ -116,7 +116,7 @@ test("what is described is there, people sign in, and a second time nothing is l
   expect(applications).toMatchObject([{ oidcConfiguration: { clientId: once.clientId } }])
   expect(once.clientSecret).toMatch(/^\S{40,}$/)
 
-  const browser = visit()
+  const browser = openHttpBrowser()
   const loginName = "eva"
   const named = await browser.post(await browser.get(`${service.url}/ui/login`), { loginName })
   const end = await browser.post(named, { loginName, password })
@@ -126,10 +126,10 @@ test("what is described is there, people sign in, and a second time nothing is l
   expect(again).toMatchObject({ code: 0, steps: [], beyond: [] })
 })
 
-test("what differs is changed, and nothing else of it", async () => {
+test("updates what differs, and nothing else", async () => {
   const scene = { role: "Author", uri: "https://wiki.example.com/new", family: "Meier" }
-  describe("a.yaml", wiki({ ...scene, roles: "editor, reader", length: 10 }))
-  expect(said(await apply())).toEqual([
+  writeDescription("a.yaml", wikiYaml({ ...scene, roles: "editor, reader", length: 10 }))
+  expect(summarizeSteps(await apply())).toEqual([
     "change policy passwordComplexity: minLength",
     "change role editor of project Wiki of organisation Acme: displayName",
     "change application Wiki web of project Wiki of organisation Acme: " +
@@ -140,7 +140,7 @@ test("what differs is changed, and nothing else of it", async () => {
   expect(await apply("--plan")).toMatchObject({ code: 0, steps: [] })
 })
 
-test("what is there beside it stays, and is named", async () => {
+test("keeps and lists what the files don't describe", async () => {
   const { projects } = await service.get("ListProjects", {
     filters: [{ projectNameFilter: { projectName: "Wiki" } }],
   })
@@ -151,7 +151,7 @@ test("what is there beside it stays, and is named", async () => {
   expect(await apply("--plan")).toMatchObject({ code: 0, steps: [], beyond })
 })
 
-test("what the server refuses is said, with what was done before", async () => {
+test("reports what the server rejects, with the steps completed before", async () => {
   const two = `
 organizations:
   - name: Globex
@@ -161,16 +161,16 @@ organizations:
           - { name: Good, apiConfiguration: { authMethodType: API_AUTH_METHOD_TYPE_BASIC } }
           - { name: Bad, oidcConfiguration: { redirectUris: [ "javascript:alert(1)" ] } }
 `
-  describe("b.yml", two)
+  writeDescription("b.yml", two)
   const broken = await apply()
   expect(broken.code).toBe(1)
-  expect(said(broken)).toEqual([
+  expect(summarizeSteps(broken)).toEqual([
     "create project Shop of organisation Globex",
     "create application Good of project Shop of organisation Globex",
   ])
   expect(broken.steps[1].once.clientSecret).toMatch(/^\S{40,}$/)
   expect(broken.error.message).toContain("CreateApplication: ")
-  describe("b.yml", globex)
+  writeDescription("b.yml", globexYaml)
 })
 
 test.each([
@@ -187,15 +187,15 @@ test.each([
     "there is no project X",
   ],
   ["a variable that is missing", "policies: { login: { $env: NO_SUCH } }", "no variable NO_SUCH"],
-])("%s is refused before anything is written", async (_, text, message) => {
-  describe("c.yaml", text)
+])("rejects %s before anything is written", async (_, text, message) => {
+  writeDescription("c.yaml", text)
   const { code, error } = await apply()
-  describe("c.yaml", "")
+  writeDescription("c.yaml", "")
   expect(code).toBe(1)
   expect(error.message).toContain(message)
 })
 
-test("a token goes to another machine over https alone", async () => {
+test("sends a token to another host over https only", async () => {
   const elsewhere = await run(["apply", files, "--key", keyFile, "--server", "http://id.lan"])
   expect(elsewhere).toMatchObject({ code: 1 })
   expect(elsewhere.output).toContain("is not https")

@@ -2,26 +2,26 @@ import { writeFileSync } from "node:fs"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import {
   freePort,
-  type Running,
+  type RunningServer,
   run,
   type ServiceKey,
   serviceToken,
   setUp,
-  start,
+  startLatchkey,
   temporaryFolder,
 } from "../support/latchkey.ts"
 import { pause, until } from "../support/wait.ts"
-import { connect, personOf } from "./service.ts"
+import { connect, humanInput } from "./service.ts"
 
 type Batch = { readonly key: string; readonly body: string; readonly headers: Headers }
-/** What the receiver does with a batch; whatever it answers, it has kept the batch. */
-type Mood = "takes" | "fails" | "redirects" | "hangs" | "floods" | "talks"
+/** How the receiver responds to a batch; it stores the batch in every case. */
+type ReceiverMode = "takes" | "fails" | "redirects" | "hangs" | "floods" | "talks"
 
 const folder = temporaryFolder()
 const data = `${folder.path}/data`
 const received: Batch[] = []
-let mood: Mood = "takes"
-const answers: Readonly<Record<Mood, () => Response | Promise<Response>>> = {
+let receiverMode: ReceiverMode = "takes"
+const answers: Readonly<Record<ReceiverMode, () => Response | Promise<Response>>> = {
   takes: () => new Response(null, { status: 204 }),
   fails: () => new Response("down for repair", { status: 503 }),
   redirects: () => Response.redirect(`http://127.0.0.1:${receiver.port}/elsewhere`, 307),
@@ -29,25 +29,25 @@ const answers: Readonly<Record<Mood, () => Response | Promise<Response>>> = {
   floods: () => new Response("x".repeat(20_000_000)),
   talks: () => new Response("\0<html>{", { headers: { "content-type": "application/json" } }),
 }
-const elsewhere: string[] = []
+const redirectedRequests: string[] = []
 const receiver = Bun.serve({
   port: 0,
   hostname: "127.0.0.1",
   idleTimeout: 0,
   fetch: async (request) => {
     if (new URL(request.url).pathname !== "/in") {
-      elsewhere.push(request.url)
+      redirectedRequests.push(request.url)
       return new Response()
     }
     const key = request.headers.get("idempotency-key") ?? ""
     received.push({ key, body: await request.text(), headers: request.headers })
-    return answers[mood]()
+    return answers[receiverMode]()
   },
 })
 
 let port: number
 let key: ServiceKey
-let server: Running
+let server: RunningServer
 const authorization = "Bearer collector-secret-of-ours"
 
 beforeAll(async () => {
@@ -59,7 +59,7 @@ beforeAll(async () => {
       `audit_collector_authorization = "${authorization}"\n` +
       'outbound_allow = "127.0.0.1"\n',
   )
-  server = await start({ data, port })
+  server = await startLatchkey({ data, port })
 })
 afterAll(async () => {
   await server.stop("SIGKILL")
@@ -67,7 +67,7 @@ afterAll(async () => {
   folder.remove()
 })
 
-const comesTrue = (what: string, holds: () => boolean | Promise<boolean>) =>
+const waitFor = (what: string, holds: () => boolean | Promise<boolean>) =>
   until(holds, { what: () => `${what}:\n${server.output()}`, limitMs: 90_000, intervalMs: 50 })
 
 let people = 0
@@ -75,21 +75,22 @@ async function addPerson(): Promise<string> {
   const token = await serviceToken(server.url, key)
   const name = `collected${++people}`
   const { body } = await connect(server.url, "ListOrganizations", { request: {}, token })
-  const request = { organizationId: body.result[0].id, username: name, human: personOf(name) }
+  const request = { organizationId: body.result[0].id, username: name, human: humanInput(name) }
   const made = await connect(server.url, "CreateUser", { request, token })
   expect(made.status).toBe(200)
   return made.body.id
 }
 
-/** What whoever drops repetitions by their key has. */
-const kept = () => [...new Map(received.map((batch) => [batch.key, batch.body])).values()].join("")
-const tells = (id: string) => () => kept().includes(`"id":"${id}"`)
+/** The stored lines after deduplication by batch key. */
+const deduplicatedLines = () =>
+  [...new Map(received.map((batch) => [batch.key, batch.body])).values()].join("")
+const hasEventOf = (id: string) => () => deduplicatedLines().includes(`"id":"${id}"`)
 const doctor = async () => (await run(["doctor", "--data", data])).output
 
-/** All lines are there, in order, once, and under their seals. */
-async function mustBeWhole(): Promise<void> {
+/** Requires all lines in order, once each, with valid seals. */
+async function expectComplete(): Promise<void> {
   const file = `${folder.path}/collected`
-  writeFileSync(file, kept())
+  writeFileSync(file, deduplicatedLines())
   const keyFile = `${folder.path}/key`
   const named = await run(["events", "key", "--json", "--data", data])
   writeFileSync(keyFile, named.output)
@@ -100,14 +101,14 @@ async function mustBeWhole(): Promise<void> {
   const positions = (text: string) =>
     [...text.matchAll(/"position":(\d+),/g)].map(([, position]) => Number(position))
   const ours = positions(await Bun.file(own).text())
-  const theirs = positions(kept())
+  const theirs = positions(deduplicatedLines())
   expect(theirs).toEqual(ours.slice(0, theirs.length))
   expect(theirs.length).toBeGreaterThan(20)
 }
 
-test("what happens is sent in order, sealed, with the header that was configured", async () => {
+test("events are sent in order, sealed, with the configured header", async () => {
   const id = await addPerson()
-  await comesTrue("the person is told of", tells(id))
+  await waitFor("the person is told of", hasEventOf(id))
   const [first] = received
   expect(first?.body).toMatch(/^\{"latchkey":"events"/)
   expect(Object.fromEntries(first?.headers ?? [])).toMatchObject({
@@ -117,77 +118,77 @@ test("what happens is sent in order, sealed, with the header that was configured
     "latchkey-instance": expect.stringMatching(/./),
   })
   for (const { body } of received) expect(body).toMatch(/\n\{"seal":"[^\n]*"\}\n$/)
-  expect(kept()).not.toContain("collected1@")
+  expect(deduplicatedLines()).not.toContain("collected1@")
   expect(await doctor()).toMatch(/ok +audit/)
   expect((await run(["config", "--data", data])).output).not.toContain("collector-secret")
-  await mustBeWhole()
+  await expectComplete()
 })
 
-test.each<[Mood, string]>([
+test.each<[ReceiverMode, string]>([
   ["fails", "it was answered with 503"],
   ["redirects", "it was answered with 307"],
   ["hangs", "no answer within 15 seconds"],
   ["floods", "the answer is larger than"],
 ])(
-  "a collector that %s has the same sent again, and the doctor says so",
+  "a collector that %s receives the batch again, and the doctor reports it",
   async (bad, why) => {
-    mood = bad
+    receiverMode = bad
     const before = received.length
     const id = await addPerson()
-    await comesTrue("it was tried", () => received.length > before)
-    await comesTrue("the doctor tells", async () => (await doctor()).includes(why))
+    await waitFor("it was tried", () => received.length > before)
+    await waitFor("the doctor tells", async () => (await doctor()).includes(why))
     expect(await doctor()).toMatch(/WRONG +audit/)
     expect((await fetch(`${server.url}/debug/ready`)).status).toBe(200)
-    mood = "takes"
-    await comesTrue("it is taken", async () => /ok +audit/.test(await doctor()))
-    await comesTrue("the person is told of", tells(id))
+    receiverMode = "takes"
+    await waitFor("it is taken", async () => /ok +audit/.test(await doctor()))
+    await waitFor("the person is told of", hasEventOf(id))
     const tries = received.slice(before)
     const [first] = tries
     expect(tries[1]).toMatchObject({ key: first?.key, body: first?.body })
-    expect(elsewhere).toEqual([])
-    await mustBeWhole()
+    expect(redirectedRequests).toEqual([])
+    await expectComplete()
   },
   240_000,
 )
 
-test("garbage with 2xx is taken for what it is: it was taken", async () => {
-  mood = "talks"
+test("any 2xx response acknowledges the batch", async () => {
+  receiverMode = "talks"
   const id = await addPerson()
-  await comesTrue("the person is told of", tells(id))
+  await waitFor("the person is told of", hasEventOf(id))
   const count = received.length
   await pause(1500, "nothing more may be sent, and nothing signals that it was not")
   expect(received.length).toBe(count)
-  mood = "takes"
+  receiverMode = "takes"
 })
 
-test("kill -9 while a batch is under way loses nothing, and repeats by the same key", async () => {
+test("kill -9 during a batch loses nothing; the batch is repeated with the same key", async () => {
   for (let round = 0; round < 4; round++) {
-    mood = round % 2 === 0 ? "hangs" : "takes"
+    receiverMode = round % 2 === 0 ? "hangs" : "takes"
     const before = received.length
     const id = await addPerson()
-    if (round % 2 === 0) await comesTrue("a batch is under way", () => received.length > before)
+    if (round % 2 === 0) await waitFor("a batch is under way", () => received.length > before)
     await server.stop("SIGKILL")
-    mood = "takes"
-    server = await start({ data, port })
+    receiverMode = "takes"
+    server = await startLatchkey({ data, port })
     const later = await addPerson()
-    await comesTrue("both are told of", () => tells(id)() && tells(later)())
+    await waitFor("both are told of", () => hasEventOf(id)() && hasEventOf(later)())
     const tries = received.slice(before)
     if (round % 2 === 0)
       expect(tries[1]).toMatchObject({ key: tries[0]?.key, body: tries[0]?.body })
   }
-  await mustBeWhole()
+  await expectComplete()
 }, 240_000)
 
-test("what only this machine reaches is not called unless that is allowed", async () => {
+test("addresses that only this machine reaches are not called unless allowed", async () => {
   await server.stop()
   const count = received.length
   writeFileSync(
     `${data}/latchkey.toml`,
     `audit_collector = "http://127.0.0.1:${receiver.port}/in"\n`,
   )
-  server = await start({ data, port })
+  server = await startLatchkey({ data, port })
   await addPerson()
-  await comesTrue("the doctor tells", async () => (await doctor()).includes("outbound_allow"))
+  await waitFor("the doctor tells", async () => (await doctor()).includes("outbound_allow"))
   expect(server.output()).toMatch(/are not collected: .*127\.0\.0\.1 is not a host/)
   expect(received.length).toBe(count)
 })

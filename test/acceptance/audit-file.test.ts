@@ -4,25 +4,25 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import {
   binary,
   freePort,
-  type Running,
+  type RunningServer,
   run,
   setUp,
-  start,
+  startLatchkey,
   temporaryFolder,
 } from "../support/latchkey.ts"
 import { needs } from "../support/prerequisite.ts"
 
-/** Less than what set-up alone leaves behind. */
-const room = 4096
+/** Bytes; less than setup alone writes. */
+const diskBytes = 4096
 
-describe("a file of events on a disk that takes no more", () => {
+describe("an audit log file on a full disk", () => {
   const folder = temporaryFolder()
   const data = `${folder.path}/data`
-  let server: Running
+  let server: RunningServer
   beforeAll(async () => {
     const port = await freePort()
     await setUp(data, `http://localhost:${port}`)
-    server = await start({ data, port })
+    server = await startLatchkey({ data, port })
   })
   afterAll(async () => {
     await server?.stop()
@@ -41,34 +41,34 @@ describe("a file of events on a disk that takes no more", () => {
     const whole = `${folder.path}/whole`
     await run(exporting(whole))
     const [kept, all] = [positionsIn(file), positionsIn(whole)]
-    // The server itself does something now and then.
+    // The server itself writes events at times.
     expect(kept).toEqual(all.slice(0, kept.length))
     expect(kept.length).toBeGreaterThan(10)
   }
 
   test.runIf(needs("prlimit"))(
-    "has a part of a line, says why, and goes on behind its last seal",
+    "ends in a partial line, which is reported, and continues after its last seal",
     async () => {
       const file = `${folder.path}/limited`
-      const limited = ["prlimit", `--fsize=${room}`, binary, ...exporting(file)]
+      const limited = ["prlimit", `--fsize=${diskBytes}`, binary, ...exporting(file)]
       const { status, stderr } = spawnSync(limited[0] ?? "", limited.slice(1), {
         encoding: "utf8",
       })
       expect(status).toBe(1)
       expect(stderr).toContain(`${file} can't be written`)
       expect(stderr).not.toContain("a bug")
-      // The write itself was no error: it was short.
-      expect(statSync(file).size).toBe(room)
+      // The write reported no error; it was short.
+      expect(statSync(file).size).toBe(diskBytes)
       await mustGoOn(file)
     },
   )
 
-  test.runIf(needs("unshare"))("says that the disk is full, where it is", async () => {
+  test.runIf(needs("unshare"))("the server reports the full disk at startup", async () => {
     const small = `${folder.path}/small`
     const file = `${folder.path}/kept`
     mkdirSync(small)
     const script = `
-      mount -t tmpfs -o size=${room} none "$1" || exit 99
+      mount -t tmpfs -o size=${diskBytes} none "$1" || exit 99
       "$2" events export "$1/file" --data "$3"
       ended=$?
       cp "$1/file" "$4"
@@ -79,7 +79,7 @@ describe("a file of events on a disk that takes no more", () => {
       { encoding: "utf8" },
     )
     expect([status, stderr]).toEqual([1, expect.stringMatching(/can't be written.*disk is full/)])
-    expect(statSync(file).size).toBe(room)
+    expect(statSync(file).size).toBe(diskBytes)
     await mustGoOn(file)
   })
 })

@@ -1,20 +1,20 @@
-// The binary makes backups by itself in a storage that speaks S3, and brings one back.
+// The binary backs up to an S3-compatible store on schedule, and restores from it.
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, expect, test } from "vitest"
+import { startBucketStore } from "../support/bucket-store.ts"
 import { run, temporaryFolder } from "../support/latchkey.ts"
-import { openStorage } from "../support/storage.ts"
 import { until } from "../support/wait.ts"
 import { openService } from "./service.ts"
 
 const folder = temporaryFolder()
-const storage = openStorage()
+const storage = startBucketStore()
 afterAll(() => {
   storage.close()
   folder.remove()
 })
 
-test("a server saves itself there, and what it saved can be tried and brought back", async () => {
+test("a server backs up to the bucket, and the backup can be verified and restored", async () => {
   const secretFile = join(folder.path, "secret")
   writeFileSync(secretFile, storage.key.secret)
   const place = `s3://${storage.bucket}/mine`

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { addPerson, openService, personOf, type Service } from "./service.ts"
+import { addHuman, humanInput, openService, type Service } from "./service.ts"
 
 let service: Service
 let organizationId: string
@@ -10,19 +10,19 @@ beforeAll(async () => {
 })
 afterAll(() => service?.close())
 
-const upTo = (count: number) => Array.from({ length: count }, (_, at) => at)
+const indexes = (count: number) => Array.from({ length: count }, (_, at) => at)
 
-describe("at once", () => {
-  test("50 updates of one user all happen, one after the other", async () => {
-    const userId = await addPerson(service, organizationId, "busy")
+describe("concurrent requests", () => {
+  test("apply 50 updates of one user, one after the other", async () => {
+    const userId = await addHuman(service, organizationId, "busy")
     const before = (await service.get("GetUserByID", { userId })).details
     const replies = await Promise.all(
-      upTo(50).map((at) => {
+      indexes(50).map((at) => {
         const human = { profile: { givenName: `Name ${at}` } }
         return service.call("UpdateUser", { userId, human })
       }),
     )
-    expect(replies.map(({ status }) => status)).toEqual(upTo(50).map(() => 200))
+    expect(replies.map(({ status }) => status)).toEqual(indexes(50).map(() => 200))
     const positions = replies.map(({ headers }) => Number(headers.get("x-core-position")))
     expect(new Set(positions).size).toBe(50)
     const { details, user } = await service.get("GetUserByID", { userId })
@@ -31,43 +31,43 @@ describe("at once", () => {
     expect(user.human.profile.givenName).toBe(`Name ${last}`)
   })
 
-  test("20 users of one login name become one, and 19 hear that it exists", async () => {
+  test("create one user for 20 requests with one login name; 19 are rejected", async () => {
     const username = "coveted"
-    const human = personOf(username)
+    const human = humanInput(username)
     const replies = await Promise.all(
-      upTo(20).map(() => service.call("CreateUser", { organizationId, username, human })),
+      indexes(20).map(() => service.call("CreateUser", { organizationId, username, human })),
     )
     const codes = replies.map(({ status, body }) => (status === 200 ? "made" : body.code)).sort()
-    expect(codes).toEqual([...upTo(19).map(() => "already_exists"), "made"])
+    expect(codes).toEqual([...indexes(19).map(() => "already_exists"), "made"])
     const named = { loginNameQuery: { loginName: username } }
     const { result } = await service.get("ListUsers", { queries: [named] })
     expect(result).toHaveLength(1)
   })
 
-  test("20 users of one id become one", async () => {
+  test("create one user for 20 requests with one ID", async () => {
     const replies = await Promise.all(
-      upTo(20).map((at) => {
+      indexes(20).map((at) => {
         const username = `same-id-${at}`
-        const human = personOf(username)
+        const human = humanInput(username)
         return service.call("CreateUser", { organizationId, userId: "chosen", username, human })
       }),
     )
     const codes = replies.map(({ status, body }) => (status === 200 ? "made" : body.code)).sort()
-    expect(codes).toEqual([...upTo(19).map(() => "already_exists"), "made"])
+    expect(codes).toEqual([...indexes(19).map(() => "already_exists"), "made"])
   })
 
-  test("a name that is given up and taken has one owner at any time", async () => {
-    const userId = await addPerson(service, organizationId, "swap-0")
-    const renames = upTo(10).map((at) =>
+  test("give a released name to one owner at a time", async () => {
+    const userId = await addHuman(service, organizationId, "swap-0")
+    const renames = indexes(10).map((at) =>
       service.call("UpdateUser", { userId, username: `swap-${at}` }),
     )
-    const takes = upTo(10).map((at) => {
+    const takes = indexes(10).map((at) => {
       const username = `swap-${at}`
-      return service.call("CreateUser", { organizationId, username, human: personOf(username) })
+      return service.call("CreateUser", { organizationId, username, human: humanInput(username) })
     })
     const replies = await Promise.all([...renames, ...takes])
     expect(replies.every(({ status }) => status === 200 || status === 409)).toBe(true)
-    for (const at of upTo(10)) {
+    for (const at of indexes(10)) {
       const named = { loginNameQuery: { loginName: `swap-${at}` } }
       const { result = [] } = await service.get("ListUsers", { queries: [named] })
       expect(result.length).toBeLessThanOrEqual(1)
@@ -75,8 +75,8 @@ describe("at once", () => {
   })
 })
 
-describe("a list that is read page by page while others create,", () => {
-  /** What is made, and how it is listed. */
+describe("a list read page by page during concurrent creation", () => {
+  /** How to create a row of each kind, and how to list the rows. */
   const kinds: readonly [
     string,
     (name: string) => Promise<any>,
@@ -109,7 +109,7 @@ describe("a list that is read page by page while others create,", () => {
   test.each(ways)("%s, skips and repeats no row", async (way, asc, make, list) => {
     const made: string[] = []
     let isOver = false
-    const creators = upTo(16).map(async (creator) => {
+    const creators = indexes(16).map(async (creator) => {
       for (let count = 0; count < 40; count++) {
         const answer = await make(`${count % 9}-${creator}-${count}-${way.replaceAll(/\W/g, "")}`)
         made.push(answer.id ?? answer.projectId)

@@ -1,4 +1,4 @@
-// What the unit and the container forbid is nothing that the service needs.
+// The service works within the restrictions of the systemd unit and of the container.
 import { execFileSync } from "node:child_process"
 import { readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -9,20 +9,20 @@ import { needs } from "../support/prerequisite.ts"
 import { until } from "../support/wait.ts"
 import {
   allowedCalls,
-  asUnit,
+  containerCommand,
   directive,
-  furnishContainer,
-  furnishUnit,
   home,
-  inContainer,
+  prepareContainer,
+  prepareUnit,
   stateFolder,
+  unitCommand,
   userId,
-} from "./confined/confined.ts"
+} from "./confined/sandbox.ts"
 
 const password = "Correct-horse-9"
 
-/** Only root may make such rooms, as the check does. */
-const mayMount = (() => {
+/** Mount namespaces require root, as the check has. */
+const canMount = (() => {
   try {
     execFileSync("unshare", ["--mount", "mount", "--make-rprivate", "/"], { stdio: "ignore" })
     return true
@@ -31,13 +31,13 @@ const mayMount = (() => {
   }
 })()
 
-type Room = {
+type Sandbox = {
   readonly command: (words: readonly string[]) => readonly string[]
   readonly env: Readonly<Record<string, string>>
 }
 
-/** What came of a command in it. */
-async function ran({ command, env }: Room, ...words: readonly string[]) {
+/** The exit code and output of a command in the sandbox. */
+async function runIn({ command, env }: Sandbox, ...words: readonly string[]) {
   const child = Bun.spawn([...command(words)], { env, stdout: "pipe", stderr: "pipe" })
   const [out, err] = await Promise.all([
     new Response(child.stdout).text(),
@@ -46,8 +46,8 @@ async function ran({ command, env }: Room, ...words: readonly string[]) {
   return { code: await child.exited, output: out + err }
 }
 
-/** Serves in it while `work` looks at that; answers what it said. */
-async function served(room: Room, url: string, work: (pid: number) => Promise<void>) {
+/** Runs the server in the sandbox during `work`; returns its output. */
+async function serveIn(room: Sandbox, url: string, work: (pid: number) => Promise<void>) {
   const child = Bun.spawn([...room.command(["serve"])], {
     env: room.env,
     stdout: "pipe",
@@ -68,17 +68,17 @@ async function served(room: Room, url: string, work: (pid: number) => Promise<vo
 
 const statusOf = (pid: number) => readFileSync(`/proc/${pid}/status`, "utf8")
 
-/** Signs somebody in by the pages: hashing, the store and its threads have their part in it. */
+/** Signs in through the pages, which uses hashing, the store and their threads. */
 async function signIn(url: string): Promise<void> {
-  const { visit } = await import("../support/visitor.ts")
-  const browser = visit()
+  const { openHttpBrowser } = await import("../support/http-browser.ts")
+  const browser = openHttpBrowser()
   const loginName = "ada"
   const named = await browser.post(await browser.get(`${url}/ui/login`), { loginName })
   const end = await browser.post(named, { loginName, password })
   expect(end.text).not.toContain('type="password"')
 }
 
-/** Uploads a logo: a process of its own reads it. */
+/** Uploads a logo, which a separate process decodes. */
 async function uploadLogo(url: string, keyFile: string): Promise<void> {
   const token = await serviceToken(url, JSON.parse(readFileSync(keyFile, "utf8")), apiScope)
   const body = new FormData()
@@ -107,22 +107,22 @@ const setup = (data: string, url: string) => [
   join(data, "key.json"),
 ]
 
-const isAble = mayMount && needs("gcc") && needs("systemd")
+const canConfine = canMount && needs("gcc") && needs("systemd")
 
-describe.runIf(isAble)("as the unit has it", () => {
+describe.runIf(canConfine)("in the sandbox of the systemd unit", () => {
   const state = stateFolder()
   const data = join(state, "data")
   let url = ""
-  let room: Room
+  let room: Sandbox
   beforeAll(async () => {
-    furnishUnit(state)
-    // Below 1024: the one right that the unit leaves.
+    prepareUnit(state)
+    // Below 1024: binding privileged ports is the only capability that the unit keeps.
     const port = 600 + Math.floor(Math.random() * 300)
     url = `http://localhost:${port}`
     writeFileSync(join(data, "password"), password)
     execFileSync("chown", ["-R", `${userId}:${userId}`, data])
     room = {
-      command: (words) => asUnit(state, [join(state, "latchkey"), ...words]),
+      command: (words) => unitCommand(state, [join(state, "latchkey"), ...words]),
       env: {
         PATH: process.env.PATH ?? "",
         LATCHKEY_DATA: data,
@@ -133,62 +133,64 @@ describe.runIf(isAble)("as the unit has it", () => {
   })
   afterAll(() => rmSync(state, { recursive: true, force: true }))
 
-  test("it sets up, serves, signs people in, is saved and stops", async () => {
-    expect(await ran(room, ...setup(data, url))).toMatchObject({ code: 0 })
-    const output = await served(room, url, async (pid) => {
+  test("it sets up, serves, signs users in, backs up and stops", async () => {
+    expect(await runIn(room, ...setup(data, url))).toMatchObject({ code: 0 })
+    const output = await serveIn(room, url, async (pid) => {
       const status = statusOf(pid)
       expect(status).toMatch(/^Seccomp:\t2$/m)
       expect(status).toMatch(/^NoNewPrivs:\t1$/m)
       expect(status).toMatch(new RegExp(`^Uid:\\t${userId}\\t`, "m"))
-      // CAP_NET_BIND_SERVICE, the tenth, and no other.
+      // CAP_NET_BIND_SERVICE, bit 10, and no other.
       expect(status).toMatch(/^CapBnd:\t0000000000000400$/m)
       await signIn(url)
       await uploadLogo(url, join(data, "key.json"))
-      expect(await ran(room, "health")).toMatchObject({ code: 0 })
-      const saved = await ran(room, "backup", join(data, "saved"))
+      expect(await runIn(room, "health")).toMatchObject({ code: 0 })
+      const saved = await runIn(room, "backup", join(data, "saved"))
       expect(saved).toMatchObject({ code: 0 })
-      expect(await ran(room, "restore", join(data, "saved"), "--drill")).toMatchObject({ code: 0 })
+      expect(await runIn(room, "restore", join(data, "saved"), "--drill")).toMatchObject({
+        code: 0,
+      })
     })
     expect(output).not.toMatch(/a bug|ERR|FTL/)
   })
 
-  test("a filter that forbids to step back stops nothing either", async () => {
+  test("a filter that forbids lowering privileges has no effect either", async () => {
     const stricter = stateFolder()
-    furnishUnit(
+    prepareUnit(
       stricter,
       allowedCalls().filter((name) => name !== "setpriority"),
     )
     const command = (words: readonly string[]) =>
-      asUnit(stricter, [join(stricter, "latchkey"), ...words])
+      unitCommand(stricter, [join(stricter, "latchkey"), ...words])
     const there = join(stricter, "data")
     execFileSync("cp", ["-a", data, stricter])
     const saved = ["backup", join(there, "stricter"), "--data", there]
-    expect(await ran({ ...room, command }, ...saved)).toMatchObject({ code: 0 })
+    expect(await runIn({ ...room, command }, ...saved)).toMatchObject({ code: 0 })
     rmSync(stricter, { recursive: true })
   })
 
-  test("it may do nothing else: what it would write elsewhere is refused", async () => {
-    const elsewhere = await ran(room, "backup", "/var/lib/latchkey-elsewhere")
+  test("everything else is denied, such as writes outside its directory", async () => {
+    const elsewhere = await runIn(room, "backup", "/var/lib/latchkey-elsewhere")
     expect(elsewhere.code).toBe(1)
     expect(elsewhere.output).toMatch(/read-only|may not write/)
     expect(directive("User")).toEqual(["latchkey"])
   })
 })
 
-describe.runIf(mayMount)("as the container has it", () => {
+describe.runIf(canMount)("in the sandbox of the container", () => {
   const rootfs = stateFolder()
   const data = join(rootfs, home, "latchkey")
   let url = ""
-  let room: Room
+  let room: Sandbox
   beforeAll(async () => {
-    furnishContainer(rootfs)
+    prepareContainer(rootfs)
     const file = join(rootfs, home, "password")
     writeFileSync(file, password)
     execFileSync("chown", [`${userId}:${userId}`, file])
     const port = await freePort()
     url = `http://localhost:${port}`
     room = {
-      command: (words) => inContainer(rootfs, words),
+      command: (words) => containerCommand(rootfs, words),
       env: {
         PATH: process.env.PATH ?? "",
         LATCHKEY_DATA: join(home, "latchkey"),
@@ -200,22 +202,22 @@ describe.runIf(mayMount)("as the container has it", () => {
   })
   afterAll(() => rmSync(rootfs, { recursive: true, force: true }))
 
-  test("it sets up, serves, is found well by its health check, and stops", async () => {
-    expect(await ran(room, ...setup(home, url))).toMatchObject({ code: 0 })
+  test("it sets up, serves, passes its health check, and stops", async () => {
+    expect(await runIn(room, ...setup(home, url))).toMatchObject({ code: 0 })
     const [, check = ""] =
       /^HEALTHCHECK .*CMD \["\/usr\/bin\/latchkey", "(\w+)"\]$/m.exec(
         readFileSync(join(import.meta.dirname, "../../packaging/Containerfile"), "utf8"),
       ) ?? []
-    const output = await served(room, url, async (pid) => {
+    const output = await serveIn(room, url, async (pid) => {
       expect(statusOf(pid)).toMatch(new RegExp(`^Uid:\\t${userId}\\t`, "m"))
       expect(statusOf(pid)).toMatch(/^CapEff:\t0{16}$/m)
       await signIn(url)
       await uploadLogo(url, join(rootfs, home, "key.json"))
-      expect(await ran(room, check)).toMatchObject({ code: 0 })
-      expect((await ran(room, "backup", "/usr/saved")).output).toMatch(/read-only/)
+      expect(await runIn(room, check)).toMatchObject({ code: 0 })
+      expect((await runIn(room, "backup", "/usr/saved")).output).toMatch(/read-only/)
     })
     expect(output).not.toMatch(/a bug|"level":"(ERROR|FATAL)"/)
-    expect((await ran(room, check)).code).not.toBe(0)
+    expect((await runIn(room, check)).code).not.toBe(0)
     expect(readFileSync(join(data, "latchkey.db")).length).toBeGreaterThan(0)
   })
 })

@@ -1,7 +1,8 @@
-// Addresses that only an organization vouches for: reported, and confirmed in bulk by the operator.
+// Email addresses that only an organization has verified are reported, and the operator confirms
+// them in bulk.
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { run } from "../support/latchkey.ts"
-import { openHousehold, openService, personOf, type Service } from "./service.ts"
+import { createOrganizationFixture, humanInput, openService, type Service } from "./service.ts"
 
 let service: Service
 let orgId = ""
@@ -9,16 +10,17 @@ let managerToken = ""
 let kim = ""
 beforeAll(async () => {
   service = await openService()
-  const household = await openHousehold(service, "acme-labs")
+  const household = await createOrganizationFixture(service, "acme-labs")
   orgId = household.orgId
   managerToken = household.token
-  // Its own manager says that the address is verified, and has no permission on the instance.
+  // The organization's own manager marks the address as verified, without permission on the
+  // instance.
   kim = await addPerson("kim", "kim")
 })
 afterAll(() => service?.close())
 
 async function addPerson(username: string, name: string): Promise<string> {
-  const request = { organizationId: orgId, username, human: personOf(name) }
+  const request = { organizationId: orgId, username, human: humanInput(name) }
   const { id } = await service.get("CreateUser", request, managerToken)
   return id
 }

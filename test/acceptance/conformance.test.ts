@@ -1,62 +1,62 @@
-// The plans of the OpenID Foundation against the compiled binary: the same modules that run in
-// test/oauth/conformance, as far as they need neither its clock nor its reactors.
+// The OpenID Foundation's plans against the compiled binary: the modules of test/oauth/conformance
+// that need neither its clock nor its reactors.
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { coreModules } from "../oauth/conformance/core.ts"
 import { logoutModules } from "../oauth/conformance/logout.ts"
+import { notifiedLogoutModules } from "../oauth/conformance/notified-logout.ts"
 import {
   openRelyingParty,
   type RelyingParty,
   type Variant,
 } from "../oauth/conformance/relying-party.ts"
-import { toldLogoutModules } from "../oauth/conformance/told-logout.ts"
 import { issuer, type Provider, password, redirectUri, signedOutUri } from "../oauth/provider.ts"
 import {
   apiScope,
   assertionOf,
   freePort,
-  type Running,
+  type RunningServer,
   setUp,
-  start,
+  startLatchkey,
   temporaryFolder,
 } from "../support/latchkey.ts"
 import { bearer, methodOf, pathOf } from "./service.ts"
 
-const modules = { ...coreModules, ...logoutModules, ...toldLogoutModules }
+const modules = { ...coreModules, ...logoutModules, ...notifiedLogoutModules }
 
 const folder = temporaryFolder()
-let server: Running
+let server: RunningServer
 let provider: Provider
 
 beforeAll(async () => {
   const data = `${folder.path}/data`
   const key = await setUp(data, issuer)
-  server = await start({ data, port: await freePort() })
+  server = await startLatchkey({ data, port: await freePort() })
   const body = new URLSearchParams({
     grant_type: "urn:ietf:params:oauth:grant-type:jwt-bearer",
     assertion: await assertionOf(issuer, key),
     scope: apiScope,
   })
   const answer = await (await send("/oauth/v2/token", { method: "POST", body })).json()
-  provider = await providerOf(String(answer.access_token))
+  provider = await createProvider(String(answer.access_token))
 })
 afterAll(async () => {
   await server?.stop()
   folder.remove()
 })
 
-/** As a proxy would that ends TLS: the binary learns the address that was asked for by Host. */
+/** Acts as a proxy that terminates TLS: the Host header gives the binary the public address. */
 const send = (path: string, init: RequestInit = {}): Promise<Response> => {
   const url = new URL(path, issuer)
   const headers = new Headers(init.headers)
   headers.set("host", url.host)
-  // A connection of its own for each: a server is asked by many.
+  // A connection per request, as with many clients.
   headers.set("connection", "close")
   const target = new URL(url.pathname + url.search, `http://127.0.0.1:${new URL(server.url).port}`)
   return fetch(target, { redirect: "manual", ...init, headers })
 }
 
-/** What the modules need of a provider, by the management interface of the binary. */
-async function providerOf(token: string): Promise<Provider> {
+/** Creates what the modules need, through the binary's management API. */
+async function createProvider(token: string): Promise<Provider> {
   const get = async (name: string, request: object) => {
     const headers = { "content-type": "application/json", ...bearer(token) }
     const init = { method: "POST", headers, body: JSON.stringify(request) }
@@ -104,17 +104,17 @@ async function providerOf(token: string): Promise<Provider> {
 
 let serial = 0
 
-/** The binary's clock is the machine's: nothing moves it but waiting. */
+/** The binary uses the machine's clock, so the only way to advance it is to wait. */
 function pause(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
 }
 
 const code: Variant = { responseType: "code" }
-const both: Variant = { responseType: "id_token token" }
+const idTokenAndToken: Variant = { responseType: "id_token token" }
 const idToken: Variant = { responseType: "id_token" }
 const responseMode = "form_post" as const
 
-/** Of each plan what its happy path is made of; of Basic more than that. */
+/** The modules of each plan's happy path; more for Basic. */
 const plans: Readonly<Record<string, readonly [Variant, readonly string[]]>> = {
   Basic: [
     code,
@@ -142,19 +142,19 @@ const plans: Readonly<Record<string, readonly [Variant, readonly string[]]>> = {
     ["oidcc-rp-initiated-logout", "oidcc-rp-initiated-logout-bad-post-logout-redirect-uri"],
   ],
   "Front-Channel Logout": [code, ["oidcc-frontchannel-rp-initiated-logout"]],
-  // That it is told over the network, the end-to-end tests of signing out show.
+  // The end-to-end tests of signing out cover delivery over the network.
   "Back-Channel Logout": [
     code,
     ["oidcc-backchannel-rp-initiated-logout-discovery-endpoint-verification"],
   ],
-  "Implicit (id_token token)": [both, ["oidcc-server", "oidcc-userinfo-get"]],
+  "Implicit (id_token token)": [idTokenAndToken, ["oidcc-server", "oidcc-userinfo-get"]],
   "Implicit (id_token)": [idToken, ["oidcc-server"]],
   "Form Post Basic": [{ ...code, responseMode }, ["oidcc-server", "oidcc-codereuse"]],
-  "Form Post Implicit (id_token token)": [{ ...both, responseMode }, ["oidcc-server"]],
+  "Form Post Implicit (id_token token)": [{ ...idTokenAndToken, responseMode }, ["oidcc-server"]],
   "Form Post Implicit (id_token)": [{ ...idToken, responseMode }, ["oidcc-server"]],
 }
 
-describe.each(Object.entries(plans))("%s, by the binary", (_, [variant, names]) => {
+describe.each(Object.entries(plans))("the binary passes %s", (_, [variant, names]) => {
   let rp: RelyingParty
   beforeAll(async () => {
     rp = await openRelyingParty(variant, () => Promise.resolve(provider))

@@ -1,4 +1,5 @@
-// A client of connect-es on Node, whose token has expired: it must be told so, whatever it sends.
+// A connect-es client on Node with an expired token must receive the authentication error for every
+// request body.
 import { execFile } from "node:child_process"
 import { join } from "node:path"
 import { promisify } from "node:util"
@@ -15,9 +16,9 @@ beforeAll(async () => {
 })
 afterAll(() => service?.close())
 
-/** A file and all that it imports, what is imported first. */
-function filesOf(file: DescFile, known = new Set<DescFile>()): ReadonlySet<DescFile> {
-  for (const each of file.dependencies) filesOf(each, known)
+/** A file and all its imports, in order of dependency. */
+function listFiles(file: DescFile, known = new Set<DescFile>()): ReadonlySet<DescFile> {
+  for (const each of file.dependencies) listFiles(each, known)
   return known.add(file)
 }
 
@@ -25,12 +26,12 @@ const files = Buffer.from(
   toBinary(
     FileDescriptorSetSchema,
     create(FileDescriptorSetSchema, {
-      file: [...filesOf(ProjectService.file)].map(({ proto }) => proto),
+      file: [...listFiles(ProjectService.file)].map(({ proto }) => proto),
     }),
   ),
 ).toString("base64")
 
-const program = join(import.meta.dirname, "../support/connect-peer.mjs")
+const program = join(import.meta.dirname, "../support/connect-client.mjs")
 
 async function outcomes(input: object): Promise<unknown> {
   const asked = { baseUrl: service.url, files, typeName: ProjectService.typeName, ...input }
@@ -46,8 +47,11 @@ test.each([
   ["1 MB", { padding: 1_048_576 }],
   ["1 MB, ten at once", { padding: 1_048_576, atOnce: 10 }],
   ["1 MB by gRPC-Web", { padding: 1_048_576, protocol: "grpc-web" }],
-])("RFC 9112 §9.6: 500 calls with %s and a bad token are all refused as such", async (_, how) => {
-  const { padding, ...more } = how
-  const asked = { method: "createProject", request: { padding }, calls, ...more }
-  expect(await outcomes(asked)).toEqual({ unauthenticated: calls })
-})
+])(
+  "RFC 9112 §9.6: 500 calls with %s and an invalid token are all rejected as unauthenticated",
+  async (_, how) => {
+    const { padding, ...more } = how
+    const asked = { method: "createProject", request: { padding }, calls, ...more }
+    expect(await outcomes(asked)).toEqual({ unauthenticated: calls })
+  },
+)

@@ -1,15 +1,15 @@
-// The worst input of each decoder is answered as documented, and others are served meanwhile.
+// The costliest input of each decoder gets its documented response while other clients are served.
 import { readFileSync } from "node:fs"
 import { connect as connectHttp2 } from "node:http2"
 import { connect as connectSocket } from "node:net"
 import { afterAll, beforeAll, expect, test } from "vitest"
+import { costlyFiles } from "../support/costly-files.ts"
+import { type CostlyRequest, costlyRequests } from "../support/costly-requests.ts"
 import { pause, until } from "../support/wait.ts"
-import { type Worst, worst } from "../support/worst.ts"
-import { worstFiles } from "../support/worst-files.ts"
 import { openService, type Service } from "./service.ts"
 
-/** What the thread that answers everybody may compute for one request, however slow the machine. */
-const computedMax = 50
+/** The most CPU time of the main thread for one request, in ms, however slow the machine. */
+const maxCpuMs = 50
 
 let service: Service
 let ids: Readonly<Record<string, string>>
@@ -29,22 +29,22 @@ beforeAll(async () => {
 })
 afterAll(() => service?.close())
 
-let sendings = 0
-const filledIn = (text: string): string =>
-  Object.entries({ ...ids, $fresh: `w${sendings++}` }).reduce(
+let sentCount = 0
+const fillIds = (text: string): string =>
+  Object.entries({ ...ids, $fresh: `w${sentCount++}` }).reduce(
     (filled, [name, value]) => filled.replace(name, value),
     text,
   )
 
-async function send({ body, headers, path, type, as, over }: Worst): Promise<string> {
+async function send({ body, headers, path, type, as, over }: CostlyRequest): Promise<string> {
   const all = {
     ...headers,
     ...(type && { "content-type": type }),
     ...(as === "owner" && { authorization: `Bearer ${service.token}` }),
   }
-  const filled = typeof body === "string" ? filledIn(body) : body
+  const filled = typeof body === "string" ? fillIds(body) : body
   if (over === "grpc") return sendGrpc(path, all, filled)
-  const response = await fetch(service.url + filledIn(path), {
+  const response = await fetch(service.url + fillIds(path), {
     method: filled === undefined ? "GET" : "POST",
     headers: all,
     redirect: "manual",
@@ -80,15 +80,15 @@ function sendGrpc(path: string, headers: object, body: string | Uint8Array | und
   return promise
 }
 
-/** What the server's main thread has computed so far, in ms: others on the machine don't count. */
-const computed = () => {
+/** The CPU time of the server's main thread, in ms; other processes don't affect it. */
+const cpuMs = () => {
   const { pid } = service.process
   const stat = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, "utf8")
   return Number(stat.split(" ")[0]) / 1e6
 }
 
-/** Asks for something small again as soon as it is answered; `count` says how often it was. */
-function visitor() {
+/** Sends a small request repeatedly, one at a time; `count` returns the number of responses. */
+function startProbe() {
   let count = 0
   const socket = connectSocket(Number(new URL(service.url).port), "localhost")
   const ask = () => socket.write("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -101,26 +101,26 @@ function visitor() {
   return { count: () => count, leave: () => socket.destroy() }
 }
 
-/** What one answer to the visitor costs, at most. */
-const visitMs = 0.15
+/** The most CPU time of one response to that client, in ms. */
+const probeMs = 0.15
 
 test.each(
-  [...worst, ...worstFiles].map(
+  [...costlyRequests, ...costlyFiles].map(
     (row) => [`${row.decoder}, ${row.what}, by ${row.as}`, row] as const,
   ),
 )("%s", async (_, row) => {
-  // What is loaded and compiled with the first of a kind is not what the input costs.
+  // The first request of a kind also loads and compiles code, which is not the cost of the input.
   expect(await send(row)).toMatch(row.answer)
   const costs: number[] = []
   for (let count = 0; count < 3; count++) {
-    const other = visitor()
+    const other = startProbe()
     await until(() => other.count() > 0)
-    const [begun, visits] = [computed(), other.count()]
+    const [begun, visits] = [cpuMs(), other.count()]
     await send(row)
     const served = other.count() - visits
-    costs.push(computed() - begun - served * visitMs)
+    costs.push(cpuMs() - begun - served * probeMs)
     await until(() => other.count() > visits + served, { what: "an answer to somebody else" })
     other.leave()
   }
-  expect(Math.min(...costs)).toBeLessThan(computedMax)
+  expect(Math.min(...costs)).toBeLessThan(maxCpuMs)
 })

@@ -1,5 +1,5 @@
-// What the pages in docs/ show is typed as it stands, page by page, on a machine of its own; of
-// README each command is one, with flags that it has.
+// Runs the commands of the pages in docs/ verbatim, page by page, each on its own machine; checks
+// that every command in the README exists with its flags.
 import { execFileSync } from "node:child_process"
 import { existsSync, readFileSync, renameSync } from "node:fs"
 import { dirname, join } from "node:path"
@@ -7,21 +7,21 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { writeCertificate } from "../support/certificate.ts"
 import {
   blocksOf,
-  documented,
-  inUse,
+  createMachine,
+  documentedPages,
   isGenerated,
   logOf,
   type Machine,
-  machineIn,
+  setUpMachine,
   writeBlock,
-} from "../support/documented.ts"
+} from "../support/documentation.ts"
 import { run, temporaryFolder } from "../support/latchkey.ts"
 import { needs } from "../support/prerequisite.ts"
 
 const root = join(import.meta.dirname, "../..")
 const textOf = (name: string) => readFileSync(join(root, name), "utf8")
 
-/** Lines of code that start us, in whatever they stand: "sudo …", "exec latchkey". */
+/** Command lines that run latchkey, also after a prefix such as "sudo" or "exec". */
 const commandsIn = (page: string): readonly string[] =>
   blocksOf(page).flatMap(({ text }) =>
     text
@@ -31,7 +31,7 @@ const commandsIn = (page: string): readonly string[] =>
       .filter((words) => !words.startsWith("-") && !/^\/|\.\w+$/.test(words.split(" ")[0] ?? "")),
   )
 
-/** The anchors of a page: its headings, as the hosts of repositories spell them. */
+/** The anchors of a page's headings, in GitHub's spelling. */
 const anchorsOf = (page: string): readonly string[] =>
   [...page.matchAll(/^#+ (.*)$/gm)].map(([, heading = ""]) =>
     heading
@@ -41,14 +41,14 @@ const anchorsOf = (page: string): readonly string[] =>
   )
 
 const pagesWithLinks = [
-  ...documented.map((name) => `docs/${name}`),
+  ...documentedPages.map((name) => `docs/${name}`),
   "README.md",
   "CHANGELOG.md",
   "CONTRIBUTING.md",
   "SECURITY.md",
 ]
 
-test.each(pagesWithLinks)("the links of %s lead to a page and a heading", (name) => {
+test.each(pagesWithLinks)("the links of %s point to existing pages and headings", (name) => {
   for (const [, target = "", anchor] of textOf(name).matchAll(/\]\(([^)#:]*)(?:#([^)]+))?\)/g)) {
     const path = target === "" ? name : join(dirname(name), target)
     if (path.startsWith("docs/") && isGenerated(path.slice("docs/".length))) continue
@@ -58,14 +58,14 @@ test.each(pagesWithLinks)("the links of %s lead to a page and a heading", (name)
   }
 })
 
-test("every page of docs/ is in its list", () => {
+test("docs/ lists all of its pages", () => {
   const list = textOf("docs/README.md")
-  for (const name of documented.filter((each) => each !== "README.md"))
+  for (const name of documentedPages.filter((each) => each !== "README.md"))
     expect(list).toContain(`(${name})`)
 })
 
-const shownCommands = ["README.md", ...documented.map((name) => `docs/${name}`)].flatMap((name) =>
-  [...new Set(commandsIn(textOf(name)))].map((words) => [name, words] as const),
+const shownCommands = ["README.md", ...documentedPages.map((name) => `docs/${name}`)].flatMap(
+  (name) => [...new Set(commandsIn(textOf(name)))].map((words) => [name, words] as const),
 )
 
 test.each(shownCommands)("%s: latchkey %s", async (_, words) => {
@@ -84,19 +84,19 @@ test.each(shownCommands)("%s: latchkey %s", async (_, words) => {
   }
 })
 
-/** What a page begins with, where that is not a server in use; and what is to be seen after it. */
-type Told = {
+/** The state before a page's commands, if it is not a running server, and the checks after them. */
+type PageScenario = {
   readonly before?: (machine: Machine) => unknown
   readonly after?: (machine: Machine, said: string) => unknown
 }
 
-const told: Readonly<Record<string, Told>> = {
+const scenarios: Readonly<Record<string, PageScenario>> = {
   "get-started/quick-start.md": {
-    before: downloaded,
+    before: prepareDownload,
     after: (_, said) => expect(said).toMatch(/latchkey-0\.1\.0-linux-x64\.tar\.gz: OK/),
   },
   "get-started/demo.md": {
-    before: downloaded,
+    before: prepareDownload,
     after: (_, said) => expect(said).toMatch(/^ +dev +Develop against .* a demo application/m),
   },
   "install/service.md": { before: () => {} },
@@ -108,7 +108,7 @@ const told: Readonly<Record<string, Told>> = {
     },
   },
   "operate/upgrade.md": {
-    before: async ({ data, type }) => {
+    before: async ({ data, run: type }) => {
       const earlier = join(root, "test/reliability/earlier/schema-6.tar.gz")
       execFileSync("tar", ["-xzf", earlier, "-C", data])
       await type("chmod 700 /var/lib/latchkey")
@@ -128,7 +128,7 @@ const told: Readonly<Record<string, Told>> = {
   "guides/mail.md": { after: (machine) => expect(logOf(machine)).toContain("/dev") },
   "guides/roles.md": { after: (_, said) => expect(said).toContain("+ ") },
   "guides/api-scopes.md": { after: (_, said) => expect(said).toContain("Orders API") },
-  "operate/backup.md": { after: (machine) => inOnceMore(machine) },
+  "operate/backup.md": { after: (machine) => expectSameServer(machine) },
   "operate/recover.md": {
     after: (_, said) => expect(said.match(/\/ui\/login\/\S+#/g)).toHaveLength(2),
   },
@@ -140,37 +140,37 @@ const told: Readonly<Record<string, Told>> = {
   },
 }
 
-describe.runIf(needs("curl"))("typed as it stands:", () => {
+describe.runIf(needs("curl"))("commands run verbatim:", () => {
   let folder: ReturnType<typeof temporaryFolder>
   let machine: Machine
   beforeEach(async () => {
     folder = temporaryFolder()
-    machine = await machineIn(folder.path)
+    machine = await createMachine(folder.path)
   })
   afterEach(async () => {
-    await machine.end()
+    await machine.stop()
     folder.remove()
   })
 
-  const shown = documented.filter((name) =>
+  const shown = documentedPages.filter((name) =>
     blocksOf(textOf(`docs/${name}`)).some(({ language }) => language === "sh"),
   )
 
-  test("nothing is told of a page that shows no command", () => {
-    expect(Object.keys(told).filter((name) => !shown.includes(name))).toEqual([])
+  test("no scenario exists for a page without commands", () => {
+    expect(Object.keys(scenarios).filter((name) => !shown.includes(name))).toEqual([])
     expect(shown.length).toBeGreaterThan(10)
   })
 
   test.each(shown)("docs/%s", { timeout: 240_000 }, async (name) => {
-    const { before = inUse, after } = told[name] ?? {}
+    const { before = setUpMachine, after } = scenarios[name] ?? {}
     await before(machine)
     let said = ""
     let folder = ""
     for (const block of blocksOf(textOf(`docs/${name}`))) {
       if (block.file !== "") writeBlock(machine, block)
       if (block.language !== "sh") continue
-      // A shell stays where it was led to.
-      const typed = await machine.type(`${folder}${block.text}`)
+      // A shell keeps its working directory.
+      const typed = await machine.run(`${folder}${block.text}`)
       expect(typed.code, typed.said).toBe(0)
       folder += block.text.match(/^cd .*\n/gm)?.join("") ?? ""
       said += typed.said
@@ -179,8 +179,8 @@ describe.runIf(needs("curl"))("typed as it stands:", () => {
   })
 })
 
-/** The archive of a release, with its sums. */
-async function downloaded({ type }: Machine): Promise<void> {
+/** A release archive with its checksums. */
+async function prepareDownload({ run: type }: Machine): Promise<void> {
   const made = await type(`mkdir latchkey-0.1.0-linux-x64
     cp --dereference latchkey latchkey-0.1.0-linux-x64/
     tar --create --gzip --file latchkey-0.1.0-linux-x64.tar.gz latchkey-0.1.0-linux-x64
@@ -189,8 +189,8 @@ async function downloaded({ type }: Machine): Promise<void> {
   expect(made.code, made.said).toBe(0)
 }
 
-/** What was brought back is the same server, which takes the same key. */
-async function inOnceMore({ type }: Machine): Promise<void> {
+/** The restored server accepts the same key. */
+async function expectSameServer({ run: type }: Machine): Promise<void> {
   const token = "latchkey token --key automation.json --server https://id.example.com"
   const { code, said } = await type(token)
   expect(code, said).toBe(0)

@@ -5,8 +5,8 @@ import { writeCertificate } from "../support/certificate.ts"
 import { binary, freePort, setUp, temporaryFolder } from "../support/latchkey.ts"
 import { until } from "../support/wait.ts"
 
-/** Starts the binary, and waits for its greeting. */
-async function started(args: readonly string[]) {
+/** Starts the binary and waits until it is ready. */
+async function startServer(args: readonly string[]) {
   const child: ChildProcess = spawn(binary, ["serve", ...args], { env: {} })
   let output = ""
   for (const stream of [child.stdout, child.stderr]) stream?.on("data", (more) => (output += more))
@@ -23,15 +23,15 @@ async function started(args: readonly string[]) {
 const folder = temporaryFolder()
 afterAll(() => folder.remove())
 
-describe("a server that speaks TLS itself", () => {
+describe("a server with its own TLS", () => {
   let ports: readonly [https: number, http: number, grpc: number]
-  let server: Awaited<ReturnType<typeof started>>
+  let server: Awaited<ReturnType<typeof startServer>>
   beforeAll(async () => {
     ports = [await freePort(), await freePort(), await freePort()]
     const data = `${folder.path}/tls`
     await setUp(data, `https://localhost:${ports[0]}`)
     const { certFile, keyFile } = await writeCertificate(`${folder.path}/own`, ["localhost"])
-    server = await started([
+    server = await startServer([
       "--data",
       data,
       "--listen",
@@ -52,7 +52,7 @@ describe("a server that speaks TLS itself", () => {
   const plain = (path: string, init: RequestInit = {}) =>
     fetch(`http://localhost:${ports[1]}${path}`, { redirect: "manual", ...init })
 
-  test("answers by https, tells browsers to stay there, and says where it is", async () => {
+  test("serves https, sends HSTS, and prints its address", async () => {
     const url = `https://localhost:${ports[0]}`
     const answer = await fetch(`${url}/.well-known/openid-configuration`, { tls })
     expect((await answer.json()).issuer).toBe(url)
@@ -60,7 +60,7 @@ describe("a server that speaks TLS itself", () => {
     expect(server.output()).toContain(url)
   })
 
-  test("sends plain http on, of its own host alone, and takes no forms there", async () => {
+  test("redirects plain http for its own host only, and rejects forms there", async () => {
     const answer = await plain("/ui/console/?a=1")
     expect(answer.status).toBe(308)
     expect(answer.headers.get("location")).toBe(`https://localhost:${ports[0]}/ui/console/?a=1`)
@@ -70,13 +70,13 @@ describe("a server that speaks TLS itself", () => {
   })
 })
 
-describe("a server at a socket", () => {
-  test("answers there, and at no port", async () => {
+describe("a server on a Unix socket", () => {
+  test("listens on the socket, and on no port", async () => {
     const data = `${folder.path}/socket`
     await setUp(data, "https://id.example.com")
     const path = `${folder.path}/http.sock`
     const grpc = await freePort()
-    const server = await started([
+    const server = await startServer([
       "--data",
       data,
       "--listen",

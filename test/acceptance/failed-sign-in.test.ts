@@ -1,4 +1,4 @@
-// A failed sign-in as whoever runs the server reads it, and as its user does.
+// A failed sign-in as the operator of the server and the user see it.
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, beforeAll, expect, test } from "vitest"
@@ -21,7 +21,7 @@ const failToSignIn = (userAgent?: object) => {
   return service.call("CreateSession", { checks: { user, password }, userAgent })
 }
 
-test("has one line in the log with the address that the login page states", async () => {
+test("logs one line with the address that the login page sent", async () => {
   const { status } = await failToSignIn({
     ip: address,
     header: { "User-Agent": { values: [agent] } },
@@ -37,11 +37,11 @@ test("has one line in the log with the address that the login page states", asyn
   expect(service.output()).not.toContain("Firefox")
 })
 
-test("is found by the filter for fail2ban in the documentation", () => {
+test("matches the documented fail2ban filter", () => {
   const page = readFileSync(join(import.meta.dirname, "../../docs/operate/monitoring.md"), "utf8")
   const [, filter = ""] = /^failregex = (.*)$/m.exec(page) ?? []
   const wanted = new RegExp(filter.replace("<ADDR>", "(?<address>[0-9a-f.:]+)"))
-  // fail2ban takes the date away before it looks.
+  // fail2ban removes the date before it matches.
   const lines = service.output().split("\n")
   const found = lines.flatMap(
     (line) => wanted.exec(line.replace(/^\S+ \S+ \+00:00/, ""))?.groups?.address ?? [],
@@ -49,7 +49,7 @@ test("is found by the filter for fail2ban in the documentation", () => {
   expect(found).toEqual([address])
 })
 
-test("of a page that states no address has none, rather than that of the page", async () => {
+test("logs no address if the page sends none", async () => {
   const lines = () => service.output().split("failed sign-in from").length
   const before = lines()
   await failToSignIn()

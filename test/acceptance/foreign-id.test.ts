@@ -2,59 +2,59 @@ import { type DescField, type DescMethod, getOption, type JsonObject } from "@bu
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { type Access, access } from "../../src/gen/core/options_pb.ts"
 import {
-  type Household,
+  createOrganizationFixture,
   methods,
-  openHousehold,
+  type OrganizationFixture,
   openService,
+  parseReply,
   pathOf,
   type Reply,
-  reply,
   type Service,
 } from "./service.ts"
 
 let service: Service
-let mine: Household
-let theirs: Household
+let mine: OrganizationFixture
+let theirs: OrganizationFixture
 
 beforeAll(async () => {
   service = await openService()
-  mine = await openHousehold(service, "alpha")
-  theirs = await openHousehold(service, "beta")
+  mine = await createOrganizationFixture(service, "alpha")
+  theirs = await createOrganizationFixture(service, "beta")
 })
 afterAll(() => service?.close())
 
-/** Well-formed, and nobody's. */
-const nobodys = "100000000000000001"
+/** A well-formed ID that doesn't exist. */
+const unknownId = "100000000000000001"
 
-describe("a manager finds what is another organisation's like what is not there, by", () => {
-  for (const { method, rule } of named()) {
+describe("to a manager, resources of another organization look like missing ones, by", () => {
+  for (const { method, rule } of listNamedOperations()) {
     const by = rule.parent ? `${rule.id} of ${rule.parent}` : rule.id
     test(`${method.parent.typeName}/${method.name} (${by})`, async () => {
       const foreign = idsOf(theirs)[rule.resource] ?? ""
       const replies = await Promise.all(
-        [foreign, nobodys].map((id) => ask(method, rule, { id, house: theirs })),
+        [foreign, unknownId].map((id) => callOperation(method, rule, { id, house: theirs })),
       )
-      const [seen, absent] = replies.map(masked)
+      const [seen, absent] = replies.map(maskResponse)
       expect(seen).toEqual(absent)
       expect(seen?.status).toBe(404)
       if (!method.name.startsWith("Get")) return
       const own = { id: idsOf(mine)[rule.resource] ?? "", house: mine }
-      expect((await ask(method, rule, own)).status).toBe(200)
+      expect((await callOperation(method, rule, own)).status).toBe(200)
     })
   }
 
   test.each([
     ["GET", "/orgs/me", undefined],
     ["POST", "/projects", JSON.stringify({ name: "Theirs" })],
-  ])("x-core-orgid, whatever it names (%s %s)", async (method, path, body) => {
+  ])("x-core-orgid of any value (%s %s)", async (method, path, body) => {
     const ask = async (orgId: string) => {
       const headers = { authorization: `Bearer ${mine.token}`, "x-core-orgid": orgId }
       const init = { method, headers, ...(body !== undefined && { body }) }
-      return reply(await fetch(`${service.url}/management/v1${path}`, init))
+      return parseReply(await fetch(`${service.url}/management/v1${path}`, init))
     }
     const [seen, absent, own] = [
-      masked(await ask(theirs.orgId)),
-      masked(await ask(nobodys)),
+      maskResponse(await ask(theirs.orgId)),
+      maskResponse(await ask(unknownId)),
       await ask(mine.orgId),
     ]
     expect(seen).toEqual(absent)
@@ -62,11 +62,11 @@ describe("a manager finds what is another organisation's like what is not there,
     expect(own.status).toBe(200)
   })
 
-  test("an id inside the request: a key, and whose it is", async () => {
+  test("an ID inside the request: a key, and its owner", async () => {
     const ask = (userId: string, keyId: string) =>
       service.call("RemoveKey", { userId, keyId }, mine.token)
-    const foreign = masked(await ask(mine.userId, theirs.keyId))
-    const absent = masked(await ask(mine.userId, nobodys))
+    const foreign = maskResponse(await ask(mine.userId, theirs.keyId))
+    const absent = maskResponse(await ask(mine.userId, unknownId))
     expect(foreign).toEqual(absent)
     const { result } = await service.get("ListKeys", {
       filters: [{ keyIdFilter: { id: theirs.keyId } }],
@@ -75,7 +75,7 @@ describe("a manager finds what is another organisation's like what is not there,
   })
 })
 
-test("nothing of the other organisation was changed by trying", async () => {
+test("none of the calls changes the other organization", async () => {
   const { user } = await service.get("GetUserByID", { userId: theirs.userId })
   expect(user.state).toBe("USER_STATE_ACTIVE")
   const { project } = await service.get("GetProject", { projectId: theirs.projectId })
@@ -84,13 +84,14 @@ test("nothing of the other organisation was changed by trying", async () => {
   expect(application.name).toBe("beta app")
 })
 
-type Named = { readonly method: DescMethod; readonly rule: Access }
+type NamedOperation = { readonly method: DescMethod; readonly rule: Access }
 
 /**
- * Every operation that names what it is about, once for each way of naming it. What an instance
- * alone permits, no manager of an organisation may do to anything, be it there or not.
+ * Every operation that names its resource, once for each way to name it. Operations that only the
+ * instance permits are rejected for a manager of an organization whether or not the resource
+ * exists.
  */
-function named(): readonly Named[] {
+function listNamedOperations(): readonly NamedOperation[] {
   return methods.flatMap((method) => {
     const option = getOption(method, access)
     return [option, ...option.either]
@@ -100,7 +101,7 @@ function named(): readonly Named[] {
   })
 }
 
-const idsOf = (house: Household): Readonly<Record<string, string>> => ({
+const idsOf = (house: OrganizationFixture): Readonly<Record<string, string>> => ({
   org: house.orgId,
   project: house.projectId,
   app: house.appId,
@@ -136,19 +137,23 @@ const kinds: ReadonlySet<string> = new Set([
   "shared_project",
 ])
 
-function ask(
+function callOperation(
   method: DescMethod,
   rule: Access,
-  { id, house }: { readonly id: string; readonly house: Household },
+  { id, house }: { readonly id: string; readonly house: OrganizationFixture },
 ): Promise<Reply> {
-  const request = { ...filled(method, rule, house) }
-  put(request, namesOf(method, rule.id), id)
-  if (rule.parent) put(request, namesOf(method, rule.parent), house.projectId)
+  const request = { ...fillRequest(method, rule, house) }
+  setPath(request, namesOf(method, rule.id), id)
+  if (rule.parent) setPath(request, namesOf(method, rule.parent), house.projectId)
   return service.call(pathOf(method).slice(1), request, mine.token)
 }
 
-/** What else a request needs so that only who asks can be wrong about it. */
-function filled(method: DescMethod, { resource }: Access, house: Household): JsonObject {
+/** The rest of a valid request, so that only the caller's permission can fail. */
+function fillRequest(
+  method: DescMethod,
+  { resource }: Access,
+  house: OrganizationFixture,
+): JsonObject {
   const fields = new Map(method.input.fields.map((field) => [field.name, field]))
   const has = (name: string) => fields.get(name)?.fieldKind === "scalar"
   const machine = { name: "robot" }
@@ -174,7 +179,7 @@ function filled(method: DescMethod, { resource }: Access, house: Household): Jso
   }
 }
 
-/** A dotted path of the book as the JSON names that lead there. */
+/** The JSON names of a dotted path of the access rules. */
 function namesOf(method: DescMethod, path: string): readonly string[] {
   let fields: readonly DescField[] = method.input.fields
   return path.split(".").map((name) => {
@@ -185,18 +190,18 @@ function namesOf(method: DescMethod, path: string): readonly string[] {
   })
 }
 
-function put(into: JsonObject, [name = "", ...rest]: readonly string[], value: string): void {
+function setPath(into: JsonObject, [name = "", ...rest]: readonly string[], value: string): void {
   if (rest.length === 0) {
     into[name] = value
     return
   }
   const inner = { ...Object(into[name]) }
-  put(inner, rest, value)
+  setPath(inner, rest, value)
   into[name] = inner
 }
 
-/** An answer without what differs from one call to the next. */
-function masked({ status, headers, body }: Reply) {
+/** A response without the values that differ between calls. */
+function maskResponse({ status, headers, body }: Reply) {
   const kept = [...headers].filter(([name]) => !["date", "x-request-id"].includes(name))
   return { status, headers: Object.fromEntries(kept), body }
 }

@@ -7,9 +7,9 @@ export type Grpc = {
   readonly close: () => void
 }
 
-/** A client of grpc-js for any operation of the book. */
+/** A grpc-js client for every operation of the API. */
 export function openGrpc(port: number, token: string): Grpc {
-  // The instance is known by its host, and the gRPC port is another one.
+  // The host identifies the instance, and the gRPC port differs.
   const client = new Client(`localhost:${port}`, credentials.createInsecure())
   const metadata = new Metadata()
   metadata.set("authorization", `Bearer ${token}`)

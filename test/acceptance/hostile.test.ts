@@ -1,14 +1,14 @@
 import { createPrivateKey } from "node:crypto"
 import { afterAll, beforeAll, expect, test } from "vitest"
-import { book } from "../../src/api/book.ts"
+import { allServices } from "../../src/api/book.ts"
 import {
   freePort,
   owner,
-  type Running,
+  type RunningServer,
   type ServiceKey,
   serviceToken,
   setUp,
-  start,
+  startLatchkey,
   temporaryFolder,
 } from "../support/latchkey.ts"
 
@@ -17,7 +17,7 @@ const atOnce = 16
 const callback = "https://app.example.com/callback"
 const folder = temporaryFolder()
 
-let server: Running
+let server: RunningServer
 let key: ServiceKey
 let tokens: readonly string[] = []
 let clientId = ""
@@ -25,7 +25,7 @@ beforeAll(async () => {
   const port = await freePort()
   const data = `${folder.path}/data`
   key = await setUp(data, `http://localhost:${port}`)
-  server = await start({ data, port })
+  server = await startLatchkey({ data, port })
   const token = await serviceToken(server.url, key)
   tokens = [token, await serviceToken(server.url, key, "openid")]
   clientId = await addClient(token)
@@ -50,30 +50,31 @@ async function addClient(token: string): Promise<string> {
   return made.oidcConfiguration.clientId
 }
 
-type Hostile = { readonly path: string; readonly init: RequestInit }
+type HostileRequest = { readonly path: string; readonly init: RequestInit }
 
-test("hostile requests meet no accident, learn nothing, and lead nowhere", async () => {
+test("hostile requests cause no internal error, disclosure or open redirect", async () => {
   const choose = chooser(20_261_121)
-  const queue = Array.from({ length: requestCount }, () => hostile(choose))
+  const queue = Array.from({ length: requestCount }, () => createHostileRequest(choose))
   const findings: string[] = []
   const worker = async () => {
-    for (let next = queue.pop(); next; next = queue.pop()) findings.push(...(await tried(next)))
+    for (let next = queue.pop(); next; next = queue.pop())
+      findings.push(...(await findProblems(next)))
   }
   await Promise.all(Array.from({ length: atOnce }, worker))
   expect(findings).toEqual([])
   expect(secrets().filter((secret) => server.output().includes(secret))).toEqual([])
 })
 
-async function tried({ path, init }: Hostile): Promise<readonly string[]> {
+async function findProblems({ path, init }: HostileRequest): Promise<readonly string[]> {
   const response = await fetch(server.url + path, { ...init, redirect: "manual" })
   const text = await response.text()
   const location = response.headers.get("location")
   const wrong = [
-    // 501 is an answer, too: to what the interface names and nothing here does yet.
+    // 501 is a valid response: the operation exists in the API definition, and is not implemented.
     response.status >= 500 && response.status !== 501 && `answered ${response.status}`,
     traces.test(text) && "shows its inside",
     secrets().some((secret) => text.includes(secret)) && "tells a secret",
-    location !== null && !isHome(location) && `leads to ${location}`,
+    location !== null && !isAllowedRedirect(location) && `leads to ${location}`,
     response.headers.getSetCookie().some((line) => /smuggled/.test(line)) && "took a header",
   ]
   const what = `${init.method} ${path.slice(0, 300)} ${String(init.body ?? "").slice(0, 300)}`
@@ -82,20 +83,20 @@ async function tried({ path, init }: Hostile): Promise<readonly string[]> {
 
 const traces = /\n\s+at |\/src\/|SQLITE|TypeError|RangeError|bunfs|node_modules/
 
-/** The private key and the password; tokens are given back to nobody, either. */
+/** The private key and the password; tokens must not be returned either. */
 const secrets = () => [
   owner.password,
   createPrivateKey(key.key).export({ format: "jwk" }).d ?? "",
   ...tokens,
 ]
 
-/** Ours, or the one address that is registered, with a query that says an error. */
-const isHome = (location: string) =>
+/** Our own origin, or the registered redirect URI with an error in its query. */
+const isAllowedRedirect = (location: string) =>
   /^\/(?![/\\])/.test(location) || location.startsWith(`${callback}?`) || location === callback
 
 type Choose = <T>(from: readonly T[]) => T
 
-/** The same choices in every run: what it found once it finds again. */
+/** A seeded generator: every run makes the same choices, so failures can be reproduced. */
 function chooser(seed: number): Choose {
   let state = seed
   const below = (count: number) => {
@@ -228,11 +229,11 @@ const pages = [
   "/resources/v3alpha",
 ]
 
-const methods = book.flatMap((service) =>
+const methods = allServices.flatMap((service) =>
   service.methods.map((method) => ({ path: `/${service.typeName}/${method.name}`, method })),
 )
 
-function hostile(choose: Choose): Hostile {
+function createHostileRequest(choose: Choose): HostileRequest {
   const headers = new Headers()
   const maybe = (name: string, values: readonly string[]) => {
     const value = choose(["", ...values])
@@ -248,23 +249,25 @@ function hostile(choose: Choose): Hostile {
   maybe("origin", ["https://evil.example", "null"])
   maybe("accept-language", ["../de", "de;q=x,*;q=9", "a".repeat(600)])
   maybe("content-encoding", ["", "", "", "", "", "", "gzip", "deflate"])
-  return choose([true, false]) ? toPage(choose, headers) : toMethod(choose, headers)
+  return choose([true, false])
+    ? createPageRequest(choose, headers)
+    : createMethodRequest(choose, headers)
 }
 
-function toPage(choose: Choose, headers: Headers): Hostile {
+function createPageRequest(choose: Choose, headers: Headers): HostileRequest {
   const method = choose(["GET", "GET", "POST", "POST", "PUT", "DELETE", "OPTIONS", "HEAD"])
-  const path = choose([bent(choose, choose(pages)), choose(pages)])
-  const query = choose(["", `?${fieldsOf(choose)}`])
+  const path = choose([respellPath(choose, choose(pages)), choose(pages)])
+  const query = choose(["", `?${createForm(choose)}`])
   if (method === "GET" || method === "HEAD")
     return { path: path + query, init: { method, headers } }
   const forms = ["application/x-www-form-urlencoded", "application/x-www-form-urlencoded"]
   headers.set("content-type", choose([...forms, "application/json", "text/plain", "multipart/x"]))
-  const body = choose([fieldsOf(choose), fieldsOf(choose), choose(texts), "{", "a=%&b=%ff"])
+  const body = choose([createForm(choose), createForm(choose), choose(texts), "{", "a=%&b=%ff"])
   return { path: path + query, init: { method, headers, body } }
 }
 
-/** Some parameters, of which a few are right, so that requests get past the first check. */
-function fieldsOf(choose: Choose): string {
+/** Some parameters, a few of them valid, so that requests pass the first check. */
+function createForm(choose: Choose): string {
   const right = {
     client_id: clientId,
     redirect_uri: callback,
@@ -277,8 +280,8 @@ function fieldsOf(choose: Choose): string {
   return new URLSearchParams([...kept, ...more]).toString()
 }
 
-/** The path in a spelling that a careless router takes for another. */
-const bent = (choose: Choose, path: string): string =>
+/** The path in a spelling that a lax router confuses with another path. */
+const respellPath = (choose: Choose, path: string): string =>
   choose([
     path.replace("/", "//"),
     `${path}/`,
@@ -293,14 +296,14 @@ const bent = (choose: Choose, path: string): string =>
     `/%`,
   ])
 
-function toMethod(choose: Choose, headers: Headers): Hostile {
+function createMethodRequest(choose: Choose, headers: Headers): HostileRequest {
   const { path, method } = choose(methods)
   const json = "application/json"
   const types = [json, json, json, json, "application/proto", "application/grpc-web+proto"]
   headers.set("content-type", choose([...types, "application/connect+json", "text/plain"]))
   const body = choose([
-    () => JSON.stringify(messageOf(choose, method.input.fields, 3)),
-    () => JSON.stringify(messageOf(choose, method.input.fields, 3)),
+    () => JSON.stringify(createMessage(choose, method.input.fields, 3)),
+    () => JSON.stringify(createMessage(choose, method.input.fields, 3)),
     () => "[".repeat(9000),
     () => `{"a":${'{"a":'.repeat(3000)}1${"}".repeat(3001)}`,
     () => Buffer.from(Array.from({ length: 40 }, () => choose(bytes))).toString("latin1"),
@@ -313,8 +316,8 @@ const bytes = [0, 1, 8, 10, 18, 0x7f, 0x80, 0xff, 0x22, 0x2a, 5, 200]
 
 type Fields = (typeof methods)[number]["method"]["input"]["fields"]
 
-/** A message with the right names and the wrong values, nested as its type allows. */
-function messageOf(choose: Choose, fields: Fields, depth: number): object {
+/** A message with valid field names and wrong values, as deep as its type allows. */
+function createMessage(choose: Choose, fields: Fields, depth: number): object {
   const given = fields.filter(() => choose([true, false]))
   return Object.fromEntries(
     given.map((field) => [field.jsonName, valueFor(choose, field, depth)] as const),
@@ -322,7 +325,8 @@ function messageOf(choose: Choose, fields: Fields, depth: number): object {
 }
 
 function valueFor(choose: Choose, field: Fields[number], depth: number): unknown {
-  const one = field.message && depth > 0 ? messageOf(choose, field.message.fields, depth - 1) : null
+  const one =
+    field.message && depth > 0 ? createMessage(choose, field.message.fields, depth - 1) : null
   const any = choose<unknown>([choose(texts), choose(texts), 0, -1, 2 ** 53, true, null, [], {}])
   const value = choose<unknown>([one ?? any, one ?? any, one ?? any, any])
   return field.fieldKind === "list" ? choose<unknown>([[value], [value, value], value]) : value

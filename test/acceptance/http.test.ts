@@ -1,6 +1,6 @@
 import { connect } from "node:net"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { bearer, openService, type Reply, reply, type Service } from "./service.ts"
+import { bearer, openService, parseReply, type Reply, type Service } from "./service.ts"
 
 let service: Service
 
@@ -9,11 +9,11 @@ beforeAll(async () => {
 })
 afterAll(() => service?.close())
 
-type Sent = RequestInit & { readonly token?: string }
+type SendOptions = RequestInit & { readonly token?: string }
 
-async function send(path: string, { token = "", ...init }: Sent = {}): Promise<Reply> {
+async function send(path: string, { token = "", ...init }: SendOptions = {}): Promise<Reply> {
   const headers = { ...bearer(token), ...Object(init.headers) }
-  return reply(await fetch(`${service.url}${path}`, { ...init, headers, redirect: "manual" }))
+  return parseReply(await fetch(`${service.url}${path}`, { ...init, headers, redirect: "manual" }))
 }
 
 const json = (body: string | object): RequestInit => ({
@@ -22,7 +22,7 @@ const json = (body: string | object): RequestInit => ({
   body: typeof body === "string" ? body : JSON.stringify(body),
 })
 
-/** Nothing that tells how the server is made. */
+/** Texts that disclose implementation details. */
 const internals = /node_modules|\.ts:\d|\$bunfs|at .*\(.*:\d+:\d+\)|SQLITE|SELECT |latchkey-data/
 
 function expectStatus({ status, body }: Reply, expected: number, code: number) {
@@ -31,7 +31,7 @@ function expectStatus({ status, body }: Reply, expected: number, code: number) {
   expect(JSON.stringify(body)).not.toMatch(internals)
 }
 
-describe("a probe", () => {
+describe("a health check", () => {
   test.each(["", "/system/v1", "/admin/v1", "/auth/v1", "/management/v1"])(
     "needs no token at %s/healthz",
     async (prefix) => {
@@ -40,8 +40,8 @@ describe("a probe", () => {
   )
 })
 
-describe("the instance's ids", () => {
-  test.each(["/iam", "/management/v1/iam"])("are at %s for who has a token", async (path) => {
+describe("the instance's IDs", () => {
+  test.each(["/iam", "/management/v1/iam"])("are returned at %s with a token", async (path) => {
     const { status, body } = await send(path, { token: service.token })
     expect(status).toBe(200)
     expect(body).toEqual({
@@ -53,7 +53,7 @@ describe("the instance's ids", () => {
   })
 
   test.each(["/system/v1/iam", "/admin/v1/iam", "/auth/v1/iam"])(
-    "are not at %s, which is another family's",
+    "are not returned at %s, which belongs to another API",
     async (path) => {
       expectStatus(await send(path, { token: service.token }), 404, 5)
     },
@@ -61,7 +61,7 @@ describe("the instance's ids", () => {
 })
 
 describe("GET /", () => {
-  test("leads a browser to the console", async () => {
+  test("redirects a browser to the console", async () => {
     const answer = await fetch(service.url, {
       headers: { accept: "text/html,application/xhtml+xml" },
     })
@@ -70,7 +70,7 @@ describe("GET /", () => {
     expect(await answer.text()).toContain("<!doctype html>")
   })
 
-  test("lists the web keys to a program with a token", async () => {
+  test("returns the web keys to a program with a token", async () => {
     for (const path of ["/", "/resources/v3alpha/web_keys"]) {
       const { status, body } = await send(path, { token: service.token })
       expect(status).toBe(200)
@@ -78,7 +78,7 @@ describe("GET /", () => {
     }
   })
 
-  test("asks a program without a token for one", async () => {
+  test("requires a token from a program", async () => {
     const answer = await send("/")
     expectStatus(answer, 401, 16)
     const metadata = `resource_metadata="${service.url}/.well-known/oauth-protected-resource"`
@@ -86,8 +86,8 @@ describe("GET /", () => {
   })
 })
 
-describe("a path", () => {
-  test("that nobody serves answers in the words that clients know", async () => {
+describe("an unknown path", () => {
+  test("returns the error format that clients expect", async () => {
     const token = service.token
     for (const path of ["/nothing", "/management/v1/nothing", "/core.user.v2.UserService/Nope"]) {
       for (const init of [{}, { token }, { method: "POST", token }, { method: "DELETE" }]) {
@@ -101,7 +101,7 @@ describe("a path", () => {
     }
   })
 
-  test("answers another method with 405 and those that it takes", async () => {
+  test("returns 405 with the allowed methods for another method", async () => {
     for (const [path, allow] of [
       ["/healthz", "GET, HEAD"],
       ["/", "GET, HEAD, POST"],
@@ -116,7 +116,7 @@ describe("a path", () => {
 })
 
 describe("a v1 search", () => {
-  test("takes its list query from nested parameters, in either spelling", async () => {
+  test("accepts its list query as nested parameters, in either spelling", async () => {
     for (const path of ["/domains/_search", "/admin/v1/domains/_search"]) {
       const none = "?query.limit=1&query.offset=1"
       const one = "?query.limit=1&sortingColumn=DOMAIN_FIELD_NAME_DOMAIN"
@@ -137,7 +137,7 @@ describe("a v1 search", () => {
     }
   })
 
-  test("refuses a limit that is no number, or too large", async () => {
+  test("rejects a limit that is not a number, or too large", async () => {
     for (const limit of ["many", "-1", "1001", "99999999999"]) {
       const path = `/management/v1/projects/_search`
       const answer = await send(path, { ...json({ query: { limit } }), token: service.token })
@@ -146,11 +146,11 @@ describe("a v1 search", () => {
   })
 })
 
-describe("a body", () => {
+describe("a request body", () => {
   const path = "/management/v1/projects"
-  const as = (init: RequestInit): Sent => ({ ...init, token: service.token })
+  const as = (init: RequestInit): SendOptions => ({ ...init, token: service.token })
 
-  test("may spell its fields either way", async () => {
+  test("accepts both spellings of its fields", async () => {
     for (const [name, body] of Object.entries({
       camel: { name: "camel", projectRoleAssertion: true },
       snake: { name: "snake", project_role_assertion: true },
@@ -165,25 +165,25 @@ describe("a body", () => {
   test.each([
     ["cut off", '{"name": '],
     ["a list", "[]"],
-    ["a text", '"name"'],
+    ["a string", '"name"'],
     ["with an unknown field", '{"name":"p","nope":1}'],
     ["with a number for a flag", '{"name":"p","projectRoleCheck":1}'],
     ["with an unknown enum", '{"name":"p","privateLabelingSetting":"NOPE"}'],
     ["with an enum out of range", '{"name":"p","privateLabelingSetting":77}'],
     ["with a number for a text", '{"name":7}'],
-  ])("that is %s is refused", async (_, body) => {
+  ])("is rejected if it is %s", async (_, body) => {
     expectStatus(await send(path, as(json(body))), 400, 3)
   })
 
-  test("above 1 MB is refused", async () => {
+  test("is rejected above 1 MB", async () => {
     expectStatus(await send(path, as(json({ name: "p".repeat(1_100_000) }))), 413, 8)
   })
 
-  test("above every limit is refused even at the door", async () => {
+  test("is rejected before it is read if it exceeds every limit", async () => {
     expectStatus(await send(path, json("p".repeat(17_000_000))), 413, 8)
   })
 
-  test("of another type is refused with 415", async () => {
+  test("is rejected with 415 if it has another content type", async () => {
     for (const type of ["text/plain", "application/x-www-form-urlencoded", "application/xml"]) {
       const init = { method: "POST", body: "{}", headers: { "content-type": type } }
       expectStatus(await send(path, as(init)), 415, 3)
@@ -192,13 +192,16 @@ describe("a body", () => {
 })
 
 describe("a Host header", () => {
-  test.each(["a b/", "a:b:c", "[", "http://x"])("that is %s is refused with 400", async (host) => {
-    const said = await raw(`GET /iam HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)
-    expect(said).toMatch(/^HTTP\/1\.1 400 /)
-    expect(said).not.toMatch(internals)
-  })
+  test.each(["a b/", "a:b:c", "[", "http://x"])(
+    "is rejected with 400 if it is %s",
+    async (host) => {
+      const said = await sendRaw(`GET /iam HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)
+      expect(said).toMatch(/^HTTP\/1\.1 400 /)
+      expect(said).not.toMatch(internals)
+    },
+  )
 
-  test("of another host is known for one, whatever else says who we are", async () => {
+  test("is rejected for another host, whatever other headers say", async () => {
     const { token } = service
     for (const headers of [
       { host: "elsewhere.example.com" },
@@ -209,7 +212,7 @@ describe("a Host header", () => {
       expect(answer.body.message).toContain("elsewhere.example.com")
     }
     const asked = { host: "elsewhere.example.com", accept: "text/html", "accept-language": "de" }
-    const page = await raw(headText("GET /", asked))
+    const page = await sendRaw(formatHead("GET /", asked))
     expect(page).toMatch(/^HTTP\/1\.1 421 /)
     expect(page).toContain('<html lang="de">')
     expect(page).toContain("elsewhere.example.com")
@@ -219,15 +222,15 @@ describe("a Host header", () => {
   })
 })
 
-const headText = (line: string, headers: Readonly<Record<string, string>>) =>
+const formatHead = (line: string, headers: Readonly<Record<string, string>>) =>
   [
     `${line} HTTP/1.1`,
     ...Object.entries({ ...headers, connection: "close" }).map((pair) => pair.join(": ")),
     "\r\n",
   ].join("\r\n")
 
-/** Sends bytes as they are, which no client would. */
-function raw(text: string): Promise<string> {
+/** Sends raw bytes that no HTTP client would send. */
+function sendRaw(text: string): Promise<string> {
   const socket = connect(Number(new URL(service.url).port), "127.0.0.1", () => socket.write(text))
   let answer = ""
   socket.on("data", (chunk) => (answer += chunk))
@@ -238,7 +241,7 @@ function raw(text: string): Promise<string> {
   })
 }
 
-test("a new web key is published at once, and only at the address of the keys", async () => {
+test("a new web key is published immediately, at the JWKS address only", async () => {
   const read = async () => (await (await fetch(`${service.url}/oauth/v2/keys`)).json()).keys
   const before = await read()
   const made = await service.call("core.webkey.v2.WebKeyService/CreateWebKey", { ed25519: {} })

@@ -1,4 +1,5 @@
-// Client libraries that read the user from the ID token alone, and accept only their own ID in it.
+// Client libraries that read the user from the ID token alone, and accept only their own ID in
+// `aud`.
 import { createPublicKey } from "node:crypto"
 import { OAuth2Client } from "google-auth-library"
 import type { JWK } from "jose"
@@ -7,8 +8,8 @@ import { InMemoryWebStorage, OidcClient, WebStorageStateStore } from "oidc-clien
 import * as openid from "openid-client"
 import Passport from "passport-openidconnect"
 import { afterAll, beforeAll, expect, test } from "vitest"
+import { openHttpBrowser } from "../support/http-browser.ts"
 import { owner } from "../support/latchkey.ts"
-import { visit } from "../support/visitor.ts"
 import { openService, type Service } from "./service.ts"
 
 const redirectUri = "https://app.example.com/callback"
@@ -19,8 +20,8 @@ type Registered = { readonly clientId: string; readonly clientSecret: string }
 
 let service: Service
 let projectId: string
-/** As the console, `latchkey apply` and dynamic registration create applications. */
-let web: Registered
+/** Applications as the console, `latchkey apply` and dynamic registration create them. */
+let webClient: Registered
 
 beforeAll(async () => {
   service = await openService()
@@ -34,24 +35,24 @@ beforeAll(async () => {
   const { userId } = users[0]
   const given = { userId, projectId, organizationId, roleKeys: roles }
   await service.get("CreateAuthorization", given)
-  web = await add({ idTokenUserinfoAssertion: true })
+  webClient = await addApplication({ idTokenUserinfoAssertion: true })
 })
 afterAll(() => service?.close())
 
-async function add(oidc: object): Promise<Registered> {
+async function addApplication(oidc: object): Promise<Registered> {
   const oidcConfiguration = { redirectUris: [redirectUri], ...oidc }
   const made = await service.get("CreateApplication", { projectId, name: "Web", oidcConfiguration })
   return made.oidcConfiguration
 }
 
-/** Opens the address in a new browser and signs in; the address of the application that follows. */
+/** Opens the URL in a new browser and signs in; returns the redirect to the application. */
 async function signIn(url: string): Promise<URL> {
-  const browser = visit()
+  const browser = openHttpBrowser()
   const named = await browser.post(await browser.get(url), { loginName: owner.loginName })
   return new URL((await browser.post(named, { password: owner.password })).url)
 }
 
-const configOf = ({ clientId, clientSecret }: Registered) =>
+const discoverConfig = ({ clientId, clientSecret }: Registered) =>
   openid.discovery(
     new URL(service.url),
     clientId,
@@ -60,8 +61,8 @@ const configOf = ({ clientId, clientSecret }: Registered) =>
     { execute: [openid.allowInsecureRequests, openid.enableNonRepudiationChecks] },
   )
 
-async function tokensOf(client: Registered, scope: string) {
-  const config = await configOf(client)
+async function requestTokens(client: Registered, scope: string) {
+  const config = await discoverConfig(client)
   const pkceCodeVerifier = openid.randomPKCECodeVerifier()
   const code_challenge = await openid.calculatePKCECodeChallenge(pkceCodeVerifier)
   const asked = { redirect_uri: redirectUri, scope, code_challenge, code_challenge_method: "S256" }
@@ -70,7 +71,7 @@ async function tokensOf(client: Registered, scope: string) {
 }
 
 /** What google-auth-library accepts: `aud` must equal the client ID as one string. */
-async function verified(token: string, clientId: string, maxExpirySeconds?: number) {
+async function verifyWithGoogle(token: string, clientId: string, maxExpirySeconds?: number) {
   const { keys } = await (await fetch(`${service.url}/oauth/v2/keys`)).json()
   const pem = (jwk: JWK) =>
     createPublicKey({ key: jwk, format: "jwk" }).export({ type: "spki", format: "pem" })
@@ -83,26 +84,31 @@ async function verified(token: string, clientId: string, maxExpirySeconds?: numb
   return ticket.getPayload()
 }
 
-const known = {
+const expectedClaims = {
   name: expect.stringMatching(/\S/),
   email: owner.email,
   email_verified: true,
 }
 
-test("openid-client has name, email and groups without reading userinfo", async () => {
-  const tokens = await tokensOf(web, "openid profile email groups roles")
-  expect(tokens.claims()).toMatchObject({ ...known, groups: roles, roles, aud: web.clientId })
+test("openid-client gets name, email and groups without userinfo", async () => {
+  const tokens = await requestTokens(webClient, "openid profile email groups roles")
+  expect(tokens.claims()).toMatchObject({
+    ...expectedClaims,
+    groups: roles,
+    roles,
+    aud: webClient.clientId,
+  })
 })
 
-test("oauth4webapi is told which scopes were granted, and reads the user by them", async () => {
+test("oauth4webapi gets the granted scopes, and the user's claims for them", async () => {
   const issuer = new URL(service.url)
   const found = await oauth.discoveryRequest(issuer, insecure)
   const server = await oauth.processDiscoveryResponse(issuer, found)
   expect(server.scopes_supported).toEqual(expect.arrayContaining(["groups", "roles"]))
-  const client = { client_id: web.clientId }
+  const client = { client_id: webClient.clientId }
   const verifier = oauth.generateRandomCodeVerifier()
   const asked = new URLSearchParams({
-    client_id: web.clientId,
+    client_id: webClient.clientId,
     redirect_uri: redirectUri,
     response_type: "code",
     scope: "openid email roles offline_access",
@@ -111,7 +117,7 @@ test("oauth4webapi is told which scopes were granted, and reads the user by them
   })
   const end = await signIn(`${server.authorization_endpoint}?${asked}`)
   const answer = await oauth.authorizationCodeGrantRequest(
-    ...([server, client, oauth.ClientSecretBasic(web.clientSecret)] as const),
+    ...([server, client, oauth.ClientSecretBasic(webClient.clientSecret)] as const),
     oauth.validateAuthResponse(server, client, end),
     ...([redirectUri, verifier, insecure] as const),
   )
@@ -119,16 +125,16 @@ test("oauth4webapi is told which scopes were granted, and reads the user by them
   expect(tokens.scope).toBe("openid email roles")
   expect(tokens).not.toHaveProperty("refresh_token")
   const claims = oauth.getValidatedIdTokenClaims(tokens)
-  expect(claims).toMatchObject({ email: owner.email, roles, aud: web.clientId })
+  expect(claims).toMatchObject({ email: owner.email, roles, aud: webClient.clientId })
   expect(claims).not.toHaveProperty("name")
 })
 
-test("passport-openidconnect has name and email without reading userinfo", async () => {
+test("passport-openidconnect gets name and email without userinfo", async () => {
   const session = {}
   const options = {
     issuer: service.url,
-    clientID: web.clientId,
-    clientSecret: web.clientSecret,
+    clientID: webClient.clientId,
+    clientSecret: webClient.clientSecret,
     authorizationURL: `${service.url}/oauth/v2/authorize`,
     tokenURL: `${service.url}/oauth/v2/token`,
     userInfoURL: `${service.url}/nowhere`,
@@ -153,8 +159,8 @@ test("passport-openidconnect has name and email without reading userinfo", async
   })
 })
 
-test("oidc-client-ts has name, email and groups, of a page that keeps no secret", async () => {
-  const { clientId } = await add({
+test("oidc-client-ts gets name, email and groups as a public client", async () => {
+  const { clientId } = await addApplication({
     idTokenUserinfoAssertion: true,
     applicationType: "OIDC_APP_TYPE_USER_AGENT",
     authMethodType: "OIDC_AUTH_METHOD_TYPE_NONE",
@@ -169,22 +175,22 @@ test("oidc-client-ts has name, email and groups, of a page that keeps no secret"
   })
   const { url } = await client.createSigninRequest({})
   const answer = await client.processSigninResponse((await signIn(url)).href)
-  expect(answer.profile).toMatchObject({ ...known, groups: roles, aud: clientId })
+  expect(answer.profile).toMatchObject({ ...expectedClaims, groups: roles, aud: clientId })
 })
 
-test("google-auth-library compares aud as one string, and accepts a new application", async () => {
-  const { id_token: id = "" } = await tokensOf(web, "openid profile email")
-  expect(await verified(id, web.clientId)).toMatchObject(known)
-  const both = await add({ idTokenProjectAudience: true })
-  const { id_token: old = "" } = await tokensOf(both, "openid")
-  await expect(verified(old, both.clientId)).rejects.toThrow("Wrong recipient")
+test("google-auth-library accepts a new application, whose aud is one string", async () => {
+  const { id_token: id = "" } = await requestTokens(webClient, "openid profile email")
+  expect(await verifyWithGoogle(id, webClient.clientId)).toMatchObject(expectedClaims)
+  const both = await addApplication({ idTokenProjectAudience: true })
+  const { id_token: old = "" } = await requestTokens(both, "openid")
+  await expect(verifyWithGoogle(old, both.clientId)).rejects.toThrow("Wrong recipient")
 })
 
-test("a validator that allows 300 minutes at most accepts those of a new instance", async () => {
-  const { id_token: id = "" } = await tokensOf(web, "openid")
+test("a validator with a limit of 300 minutes accepts the tokens of a new instance", async () => {
+  const { id_token: id = "" } = await requestTokens(webClient, "openid")
   const minutes = 300 * 60
-  expect(await verified(id, web.clientId, minutes)).toHaveProperty("sub")
-  const long = await add({ tokenSettings: { idTokenLifetime: "43200s" } })
-  const { id_token: old = "" } = await tokensOf(long, "openid")
-  await expect(verified(old, long.clientId, minutes)).rejects.toThrow("too far in future")
+  expect(await verifyWithGoogle(id, webClient.clientId, minutes)).toHaveProperty("sub")
+  const long = await addApplication({ tokenSettings: { idTokenLifetime: "43200s" } })
+  const { id_token: old = "" } = await requestTokens(long, "openid")
+  await expect(verifyWithGoogle(old, long.clientId, minutes)).rejects.toThrow("too far in future")
 })

@@ -1,15 +1,15 @@
-// What two instances are asked of their identity providers, which have the same ids in both.
+// Requests about identity providers, sent to two instances that use the same IDs.
 import { idpForms, vendorBody } from "../support/idps.ts"
 import type { Step } from "./instance-steps.ts"
 
 const services = ["core.admin.v1.AdminService", "core.management.v1.ManagementService"] as const
 
-/** One of each kind, of the instance and of an organisation. */
-export const idps: readonly Step[] = services.flatMap((service) =>
+/** One provider of each kind, for the instance and for an organization. */
+export const createIdpSteps: readonly Step[] = services.flatMap((service) =>
   idpForms.map(({ name, body }): Step => [`${service}/Add${name}Provider`, body]),
 )
 
-export const idpLooks: readonly Step[] = [
+export const idpReadSteps: readonly Step[] = [
   ...services.flatMap((service) =>
     ["ListProviders", "ListLoginPolicyIDPs"].map((name): Step => [`${service}/${name}`, {}]),
   ),
@@ -17,10 +17,10 @@ export const idpLooks: readonly Step[] = [
   ["core.auth.v1.AuthService/ListMyLinkedIDPs", {}],
 ]
 
-/** `ids`: of `idps`, in that order. */
-export const idpChanges = (ids: readonly string[]): readonly Step[] =>
+/** `ids`: the IDs of `idps`, in that order. */
+export const idpChangeSteps = (ids: readonly string[]): readonly Step[] =>
   services.flatMap((service, at) => {
-    const own = (name: string) => ids[at * idpForms.length + placeOf(name)] ?? ""
+    const own = (name: string) => ids[at * idpForms.length + indexOfKind(name)] ?? ""
     const call = (name: string) => `${service}/${name}`
     const oidc = own("GenericOIDC")
     return [
@@ -39,13 +39,13 @@ export const idpChanges = (ids: readonly string[]): readonly Step[] =>
     ]
   })
 
-const placeOf = (kind: string) => idpForms.findIndex(({ name }) => name === kind)
+const indexOfKind = (kind: string) => idpForms.findIndex(({ name }) => name === kind)
 const policy = { allowUsernamePassword: true, allowExternalIdp: true }
 
 const link = { userId: "absent", linkedUserId: "x", idpId: "absent" }
 
-/** Nobody is linked here, and no login page has begun anything. */
-export const idpRefusals: readonly (readonly [...Step, status: number])[] = [
+/** No user is linked here, and no login page has started a sign-in. */
+export const rejectedIdpSteps: readonly (readonly [...Step, status: number])[] = [
   ["StartProviderTest", { idpId: "absent" }, 404],
   ["GetProviderTest", { testId: "absent", testToken: "absent" }, 400],
   ["StartIdentityProviderIntent", { idpId: "absent" }, 403],

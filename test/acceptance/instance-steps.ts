@@ -1,30 +1,30 @@
-// What two instances are asked and told, with the same ids in both.
+// Requests sent to two instances, with the same IDs in both.
 import { onePixel } from "../support/picture.ts"
-import { actionLooks, actionRefusals, actions } from "./action-steps.ts"
-import { idpLooks, idpRefusals, idps } from "./idp-steps.ts"
-import { policyChanges, policyLooks } from "./policy-steps.ts"
-import { providerLooks, providerRefusals, providers } from "./provider-steps.ts"
-import { personOf } from "./service.ts"
-import { targetLooks, targetRefusals, targets } from "./target-steps.ts"
+import { actionReadSteps, createActionSteps, rejectedActionSteps } from "./action-steps.ts"
+import { createIdpSteps, idpReadSteps, rejectedIdpSteps } from "./idp-steps.ts"
+import { policyChangeSteps, policyReadSteps } from "./policy-steps.ts"
+import { createProviderSteps, providerReadSteps, rejectedProviderSteps } from "./provider-steps.ts"
+import { humanInput } from "./service.ts"
+import { createTargetSteps, rejectedTargetSteps, targetReadSteps } from "./target-steps.ts"
 
 export type Step = readonly [name: string, request: object]
 
 const org = { organizationId: "org" }
 const project = { projectId: "project" }
 const app = { applicationId: "app", projectId: "project" }
-const older = { appId: "app", projectId: "project" }
+const legacyApp = { appId: "app", projectId: "project" }
 const api = { ...app, applicationId: "api" }
-const granted = { ...project, grantedOrganizationId: "guest" }
+const grantedProject = { ...project, grantedOrganizationId: "guest" }
 const grantResource = { projectGrant: { ...project, organizationId: "guest" } }
 const user = { userId: "user" }
-/** Somebody's name ends in it, so that it must be proven. */
+/** Verification is required, because a user's name ends in this domain. */
 const usedDomain = { domain: "used.example", type: "DOMAIN_VALIDATION_TYPE_DNS" }
-const robot = { userId: "robot" }
+const serviceAccount = { userId: "robot" }
 const groupRoles = { groupId: "group", resource: org }
 const groupOnProject = { ...org, ...project, groupId: "group" }
-const seat = { ...user, resource: org }
+const membership = { ...user, resource: org }
 const expirationDate = "2099-01-01T00:00:00Z"
-const soon = new Date(Date.now() + 86_400_000).toISOString()
+const tomorrow = new Date(Date.now() + 86_400_000).toISOString()
 const helper = { key: "HELPER", level: "ROLE_LEVEL_ORGANIZATION" }
 const newPassword = { password: "Correct-horse-8-battery" }
 const callback = { redirectUris: ["https://app.example.com/callback"] }
@@ -39,8 +39,8 @@ const auth = (name: string) => `core.auth.v1.AuthService/${name}`
 const management = (name: string) => `core.management.v1.ManagementService/${name}`
 export const webKeys = (name: string) => `core.resources.webkey.v3alpha.CoreWebKeys/${name}`
 
-/** What both instances have, with the same ids and their own names. */
-export const furniture = (name: string): readonly Step[] => [
+/** The resources of both instances, with the same IDs and different names. */
+export const createResourceSteps = (name: string): readonly Step[] => [
   ["AddOrganization", { ...org, name: `Org ${name}` }],
   [
     "CreateUser",
@@ -48,32 +48,41 @@ export const furniture = (name: string): readonly Step[] => [
       ...org,
       ...user,
       username: "user@used.example",
-      human: personOf(`Person ${name}`.replace(" ", "-")),
+      human: humanInput(`Person ${name}`.replace(" ", "-")),
     },
   ],
-  ["CreateUser", { ...org, ...robot, username: "robot", machine: { name: `Robot ${name}` } }],
-  ["AddKey", { ...robot, expirationDate }],
+  [
+    "CreateUser",
+    { ...org, ...serviceAccount, username: "robot", machine: { name: `Robot ${name}` } },
+  ],
+  ["AddKey", { ...serviceAccount, expirationDate }],
   ["CreateProject", { ...org, ...project, name: `Project ${name}` }],
   ["CreateApplication", { ...app, name: `App ${name}`, oidcConfiguration: callback }],
-  ["CreateAdministrator", { ...seat, roles: ["ORG_OWNER"] }],
+  ["CreateAdministrator", { ...membership, roles: ["ORG_OWNER"] }],
   ["CreateWebKey", { ed25519: {} }],
   ["CreateProject", { ...org, projectId: "second", name: `Project ${name} again` }],
   ["AddProjectRole", { ...project, roleKey: "editor", displayName: `Role ${name}` }],
-  ["CreateAuthorization", { ...org, ...project, ...robot, roleKeys: ["editor"] }],
-  ["SetUserMetadata", { ...robot, metadata: [{ key: `Metadata ${name}`, value: "eA==" }] }],
-  ["AddKey", { ...robot, expirationDate }],
-  ["AddPersonalAccessToken", { ...robot, expirationDate }],
-  ["AddPersonalAccessToken", { ...robot, expirationDate }],
+  ["CreateAuthorization", { ...org, ...project, ...serviceAccount, roleKeys: ["editor"] }],
+  [
+    "SetUserMetadata",
+    { ...serviceAccount, metadata: [{ key: `Metadata ${name}`, value: "eA==" }] },
+  ],
+  ["AddKey", { ...serviceAccount, expirationDate }],
+  ["AddPersonalAccessToken", { ...serviceAccount, expirationDate }],
+  ["AddPersonalAccessToken", { ...serviceAccount, expirationDate }],
   ["CreateApplicationKey", app],
   ["CreateApplicationKey", app],
   ["CreateApplication", { ...api, name: `API ${name}`, apiConfiguration: {} }],
   ["AddOrganization", { organizationId: "guest", name: `Org ${name} guest` }],
-  ["CreateProjectGrant", { ...granted, roleKeys: ["editor"] }],
-  ["CreateAdministrator", { ...robot, resource: grantResource, roles: ["PROJECT_GRANT_OWNER"] }],
+  ["CreateProjectGrant", { ...grantedProject, roleKeys: ["editor"] }],
+  [
+    "CreateAdministrator",
+    { ...serviceAccount, resource: grantResource, roles: ["PROJECT_GRANT_OWNER"] },
+  ],
   ["ListAdministrators", { filters: [{ resource: grantResource }] }],
   ["CreateRole", { ...helper, displayName: `Role ${name} too`, permissions: ["user.read"] }],
   ["CreateGroup", { ...org, id: "group", name: `Group ${name}` }],
-  ["CreateSignUpLink", { ...org, useLimit: 1, expirationDate: soon }],
+  ["CreateSignUpLink", { ...org, useLimit: 1, expirationDate: tomorrow }],
   ["AddUsersToGroup", { id: "group", userIds: ["user"] }],
   ["CreateGroup", { ...org, id: "group2", name: `Group Two ${name}` }],
   ["AddGroupsToGroup", { id: "group", groupIds: ["group2"] }],
@@ -81,13 +90,13 @@ export const furniture = (name: string): readonly Step[] => [
   ["CreateGroupAuthorization", { ...groupOnProject, roleKeys: ["editor"] }],
   ["AddOrganizationDomain", { ...org, domain: "shared.example" }],
   ["ListOrganizations", { queries: [{ defaultQuery: {} }] }],
-  ...targets(name),
-  ...actions(name),
-  ...idps,
-  ...providers,
+  ...createTargetSteps(name),
+  ...createActionSteps(name),
+  ...createIdpSteps,
+  ...createProviderSteps,
 ]
 
-export const looks: readonly Step[] = [
+export const readSteps: readonly Step[] = [
   ...["system", "admin", "auth", "management"].map((family): Step => {
     const service = `${family[0]?.toUpperCase()}${family.slice(1)}Service`
     return [`core.${family}.v1.${service}/Healthz`, {}]
@@ -142,16 +151,16 @@ export const looks: readonly Step[] = [
   ["ListApplicationUsers", { applicationId: "app" }],
   ["ListClientSecrets", app],
   ["ListApplicationKeys", {}],
-  [management("ListAppKeys"), older],
+  [management("ListAppKeys"), legacyApp],
   ["ListPersonalAccessTokens", {}],
-  [management("ListPersonalAccessTokens"), robot],
-  [management("ListMachineKeys"), robot],
+  [management("ListPersonalAccessTokens"), serviceAccount],
+  [management("ListMachineKeys"), serviceAccount],
   ["ListAdministrators", {}],
   ["ListRoles", {}],
   [management("ListUserChanges"), { userId: "user" }],
   [management("ListOrgChanges"), {}],
   [management("ListProjectChanges"), project],
-  [management("ListAppChanges"), older],
+  [management("ListAppChanges"), legacyApp],
   ["core.auth.v1.AuthService/ListMyUserChanges", {}],
   [admin("ListEvents"), {}],
   ["ListChanges", { resource: { projectId: "project" } }],
@@ -179,7 +188,7 @@ export const looks: readonly Step[] = [
   [management("ListGrantedProjects"), {}],
   [management("ListProjectMemberRoles"), {}],
   [management("ListProjectGrantMemberRoles"), {}],
-  ["ListUserMetadata", robot],
+  ["ListUserMetadata", serviceAccount],
   ["ListUnconfirmedEmails", { limit: 10 }],
   ["ConfirmEmails", { emails: [{ userId: "absent", email: "a@example.com" }] }],
   ["ListWebKeys", {}],
@@ -189,11 +198,11 @@ export const looks: readonly Step[] = [
   ["ListUserConnectedApplications", user],
   ["ListLinkableProviders", {}],
   ...["ListApplicationUses", "ListSessions"].map((name): Step => [name, {}]),
-  ...policyLooks,
-  ...providerLooks,
-  ...idpLooks,
-  ...actionLooks,
-  ...targetLooks,
+  ...policyReadSteps,
+  ...providerReadSteps,
+  ...idpReadSteps,
+  ...actionReadSteps,
+  ...targetReadSteps,
 ]
 
 const imported = {
@@ -211,8 +220,8 @@ export const groupRoleChanges = (id: string): readonly Step[] => [
   ["DeleteGroupAuthorization", { id }],
 ]
 
-/** Every operation that changes something, in an order in which each one can. */
-export const changes = (webKeyId: string, id: string, homeId: string): readonly Step[] => [
+/** Every operation that changes something, in a valid order. */
+export const changeSteps = (webKeyId: string, id: string, homeId: string): readonly Step[] => [
   ["AddOrganizationDomain", { organizationId: homeId, domain: "home.example" }],
   [admin("SetDefaultOrg"), { orgId: "guest" }],
   [admin("SetDefaultOrg"), { orgId: homeId }],
@@ -233,14 +242,14 @@ export const changes = (webKeyId: string, id: string, homeId: string): readonly 
   ["SetPassword", { ...user, newPassword }],
   [
     "AddHumanUser",
-    { userId: "human", organization: { orgId: "org" }, ...personOf("Human"), username: "human" },
+    { userId: "human", organization: { orgId: "org" }, ...humanInput("Human"), username: "human" },
   ],
   ["UpdateHumanUser", { userId: "human", username: "older" }],
   ...["AddOTPEmail", "RemoveOTPEmail"].map((name): Step => [name, user]),
   ...["RegisterTOTP", "RemoveTOTP", "RegisterU2F", "RegisterPasskey"].map(
     (name): Step => [name, user],
   ),
-  // Recovery codes stand in for another factor that is allowed.
+  // Recovery codes require another allowed factor.
   ...[3, 5].map((type): Step => [admin("AddSecondFactorToLoginPolicy"), { type }]),
   ["AddOTPEmail", user],
   ...["GenerateRecoveryCodes", "RemoveRecoveryCodes", "RemoveOTPEmail"].map(
@@ -272,8 +281,8 @@ export const changes = (webKeyId: string, id: string, homeId: string): readonly 
   ["UpdateApplication", { ...app, name: "Other" }],
   ["DeactivateApplication", app],
   ["ReactivateApplication", app],
-  ["UpdateAdministrator", { ...seat, roles: ["ORG_OWNER_VIEWER"] }],
-  ["DeleteAdministrator", seat],
+  ["UpdateAdministrator", { ...membership, roles: ["ORG_OWNER_VIEWER"] }],
+  ["DeleteAdministrator", membership],
   ["ActivateWebKey", { id: webKeyId }],
   [webKeys("CreateWebKey"), { key: { ed25519: {} } }],
   [webKeys("ActivateWebKey"), { id: webKeyId }],
@@ -301,10 +310,10 @@ export const changes = (webKeyId: string, id: string, homeId: string): readonly 
   ["AddGroupsToGroup", { id: "group", groupIds: ["group2"] }],
   ["RemoveGroupsFromGroup", { id: "group", groupIds: ["group2"] }],
   ["DeleteGroup", { id: "group" }],
-  ["UpdateProjectGrant", { ...granted, roleKeys: [] }],
-  ["DeactivateProjectGrant", granted],
-  ["ActivateProjectGrant", granted],
-  ["DeleteProjectGrant", granted],
+  ["UpdateProjectGrant", { ...grantedProject, roleKeys: [] }],
+  ["DeactivateProjectGrant", grantedProject],
+  ["ActivateProjectGrant", grantedProject],
+  ["DeleteProjectGrant", grantedProject],
   ["UpdateAuthorization", { id, roleKeys: [] }],
   ["DeactivateAuthorization", { id }],
   ["ActivateAuthorization", { id }],
@@ -315,13 +324,13 @@ export const changes = (webKeyId: string, id: string, homeId: string): readonly 
   [management("BulkAddProjectRoles"), { ...project, roles: [{ key: "c", displayName: "C" }] }],
   [management("UpdateProjectRole"), { ...project, roleKey: "a/b", displayName: "Other" }],
   [management("RemoveProjectRole"), { ...project, roleKey: "a/b" }],
-  ["DeleteUserMetadata", { ...robot, keys: ["Metadata one"] }],
+  ["DeleteUserMetadata", { ...serviceAccount, keys: ["Metadata one"] }],
   ["DeleteUser", user],
   ["DeleteApplication", app],
   ["DeleteProject", project],
   [management("RemoveProject"), { id: "second" }],
   ["DeleteOrganization", { organizationId: "guest" }],
-  ...policyChanges,
+  ...policyChangeSteps,
 ]
 
 const code = { code: "AAAAAA" }
@@ -330,8 +339,11 @@ const emptyKey = { publicKeyCredential: "e30=", tokenName: "Key" }
 const nothingMade = { publicKeyCredential: {} }
 const upload = "core.asset.v1.AssetService/UploadMyAvatar"
 
-/** What is refused for want of the right code or a proof, or to a service user; with its status. */
-export const refusals: readonly (readonly [...Step, status: number])[] = [
+/**
+ * Requests that are rejected because a code or proof is wrong, or because the caller is a service
+ * account; with their status.
+ */
+export const rejectedSteps: readonly (readonly [...Step, status: number])[] = [
   ["VerifyOrganizationDomain", { ...org, domain: "absent.example" }, 404],
   ...["RevokeSignUpLink", "ApproveSignUpRequest", "RefuseSignUpRequest"].map(
     (name) => [name, { id: "absent" }, 404] as const,
@@ -346,12 +358,12 @@ export const refusals: readonly (readonly [...Step, status: number])[] = [
   ["GetSAMLRequest", { samlRequestId: "absent" }, 403],
   ["CreateResponse", { samlRequestId: "absent" }, 403],
   ["GetDeviceAuthorizationRequest", { userCode: "BCDF-GHJK" }, 403],
-  // The servers are those of both.
+  // Both instances share the nodes.
   ["ListNodes", {}, 403],
   ["AuthorizeOrDenyDeviceAuthorization", { deviceAuthorizationId: "absent" }, 403],
-  ...providerRefusals,
-  ...targetRefusals,
-  ...actionRefusals,
+  ...rejectedProviderSteps,
+  ...rejectedTargetSteps,
+  ...rejectedActionSteps,
   ["RetryFailedEvents", { viewName: "absent", failedSequence: 1 }, 404],
   ["UndoChange", { resource: { projectId: "project" }, sequence: 9999 }, 404],
   [
@@ -359,7 +371,7 @@ export const refusals: readonly (readonly [...Step, status: number])[] = [
     { database: "latchkey", viewName: "absent", failedSequence: 1 },
     404,
   ],
-  ...idpRefusals,
+  ...rejectedIdpSteps,
   ["VerifyEmail", wrong, 400],
   ["VerifyPhone", wrong, 400],
   ["VerifyInviteCode", wrong, 400],
@@ -415,15 +427,15 @@ export const refusals: readonly (readonly [...Step, status: number])[] = [
   [auth("RemoveMyPasswordless"), { tokenId: "absent" }, 400],
   [auth("VerifyMyPhone"), code, 400],
   [auth("RemoveMyPhone"), {}, 400],
-  // A service user has no picture.
+  // Service accounts have no avatar.
   [auth("RemoveMyAvatar"), {}, 400],
   ["core.asset.v1.AssetService/GetMyAvatar", {}, 404],
   [upload, { file: { data: onePixel.toString("base64") } }, 400],
   [management("RemoveHumanAvatar"), { userId: wrong.userId }, 404],
 ]
 
-/** What looks at a grant by its own id, which none but its administrators' list tells. */
-export const grantLooks = (grantId: string): readonly Step[] => [
+/** Reads a grant by its own ID, which only the list of its administrators returns. */
+export const grantReadSteps = (grantId: string): readonly Step[] => [
   [management("GetGrantedProjectByID"), { ...project, grantId }],
   [management("ListGrantedProjectRoles"), { ...project, grantId }],
   [management("ListProjectGrantChanges"), { ...project, grantId }],
@@ -435,8 +447,8 @@ type Credentials = {
   readonly appKeyIds: readonly string[]
 }
 
-/** The same of what service users and applications prove themselves with. */
-export const credentialChanges = ({
+/** The same for credentials of service accounts and applications. */
+export const credentialChangeSteps = ({
   keyIds,
   tokenIds,
   appKeyIds,
@@ -444,26 +456,26 @@ export const credentialChanges = ({
   const [[keyId, otherKeyId], [tokenId, otherTokenId]] = [keyIds, tokenIds]
   const [appKeyId, otherAppKeyId] = appKeyIds
   return [
-    [management("GetMachineKeyByIDs"), { ...robot, keyId }],
-    [management("RemoveMachineKey"), { ...robot, keyId }],
-    [management("AddMachineKey"), { ...robot, type: "KEY_TYPE_JSON" }],
-    ["RemoveKey", { ...robot, keyId: otherKeyId }],
-    [management("GetPersonalAccessTokenByIDs"), { ...robot, tokenId }],
-    [management("RemovePersonalAccessToken"), { ...robot, tokenId }],
-    [management("AddPersonalAccessToken"), robot],
-    ["RemovePersonalAccessToken", { ...robot, tokenId: otherTokenId }],
-    ["AddSecret", robot],
-    ["RemoveSecret", robot],
-    [management("GenerateMachineSecret"), robot],
-    [management("RemoveMachineSecret"), robot],
+    [management("GetMachineKeyByIDs"), { ...serviceAccount, keyId }],
+    [management("RemoveMachineKey"), { ...serviceAccount, keyId }],
+    [management("AddMachineKey"), { ...serviceAccount, type: "KEY_TYPE_JSON" }],
+    ["RemoveKey", { ...serviceAccount, keyId: otherKeyId }],
+    [management("GetPersonalAccessTokenByIDs"), { ...serviceAccount, tokenId }],
+    [management("RemovePersonalAccessToken"), { ...serviceAccount, tokenId }],
+    [management("AddPersonalAccessToken"), serviceAccount],
+    ["RemovePersonalAccessToken", { ...serviceAccount, tokenId: otherTokenId }],
+    ["AddSecret", serviceAccount],
+    ["RemoveSecret", serviceAccount],
+    [management("GenerateMachineSecret"), serviceAccount],
+    [management("RemoveMachineSecret"), serviceAccount],
     ["GetApplicationKey", { keyId: appKeyId }],
     ["DeleteApplicationKey", { ...app, keyId: appKeyId }],
-    [management("GetAppKey"), { ...older, keyId: otherAppKeyId }],
-    [management("RemoveAppKey"), { ...older, keyId: otherAppKeyId }],
-    [management("AddAppKey"), { ...older, type: "KEY_TYPE_JSON" }],
+    [management("GetAppKey"), { ...legacyApp, keyId: otherAppKeyId }],
+    [management("RemoveAppKey"), { ...legacyApp, keyId: otherAppKeyId }],
+    [management("AddAppKey"), { ...legacyApp, type: "KEY_TYPE_JSON" }],
     ["GenerateClientSecret", app],
     ["RemoveClientSecret", { ...app, secretId: "0" }],
-    [management("RegenerateOIDCClientSecret"), older],
-    [management("RegenerateAPIClientSecret"), { ...older, appId: "api" }],
+    [management("RegenerateOIDCClientSecret"), legacyApp],
+    [management("RegenerateAPIClientSecret"), { ...legacyApp, appId: "api" }],
   ]
 }

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest"
 import { owner } from "../support/latchkey.ts"
-import { openPair, type Pair } from "./estate.ts"
-import { personOf } from "./service.ts"
+import { type InstancePair, openInstancePair } from "./instance-pair.ts"
+import { humanInput } from "./service.ts"
 
-// The compiled binary embeds these files; a test runner would run them.
+// The compiled binary embeds these files; a test runner would execute them.
 vi.mock("../../src/gen/ui-assets.ts", () => ({
   uiAssets: {},
   uiEntry: { css: "/ui/assets/kit.css", pageJs: "/ui/assets/page.js", icon: "/ui/mark.svg" },
@@ -12,9 +12,9 @@ vi.mock("../../src/gen/ui-assets.ts", () => ({
 const secret = "Xyzzy-plugh-42-secret"
 const password = { password: secret }
 const change = { password, currentPassword: owner.password }
-const broken = "the disk is on fire at sector 7"
+const failureText = "the disk is on fire at sector 7"
 
-let pair: Pair
+let pair: InstancePair
 let token: string
 let log = ""
 
@@ -23,9 +23,9 @@ beforeAll(async () => {
     log += String(chunk)
     return true
   })
-  pair = await openPair("trace")
+  pair = await openInstancePair("trace")
   token = await pair.one.token()
-  vi.spyOn(pair.store, "transact").mockRejectedValue(new Error(broken))
+  vi.spyOn(pair.store, "transact").mockRejectedValue(new Error(failureText))
 })
 beforeEach(() => {
   log = ""
@@ -35,15 +35,15 @@ afterAll(async () => {
   await pair?.close()
 })
 
-describe("a failure of our own", () => {
+describe("an internal error", () => {
   const requests = (): readonly (readonly [string, object])[] => [
-    ["CreateUser", { ...inOrg(), username: "x", human: { ...personOf("x"), password } }],
+    ["CreateUser", { ...inOrg(), username: "x", human: { ...humanInput("x"), password } }],
     ["UpdateUser", { userId: pair.one.ownerId, human: { password: change } }],
     ["SetPassword", { userId: pair.one.ownerId, newPassword: password }],
   ]
   const inOrg = () => ({ organizationId: pair.one.orgId })
 
-  test("says nothing of its cause, but the request by which the log knows it", async () => {
+  test("returns the request ID, and not the cause", async () => {
     for (const [name, request] of requests()) {
       log = ""
       const { status, headers, body } = await pair.one.call(name, request, token)
@@ -53,19 +53,19 @@ describe("a failure of our own", () => {
       expect(body.message).toContain(requestId)
       expect(JSON.stringify(body)).not.toMatch(/fire|\.ts:/)
       expect(log).toContain(name)
-      expect(log).toContain(broken)
+      expect(log).toContain(failureText)
     }
   })
 
   test("writes no secret of the request to the log", async () => {
     for (const [name, request] of requests()) await pair.one.call(name, request, token)
-    expect(log).toContain(broken)
+    expect(log).toContain(failureText)
     for (const each of [secret, owner.password, token]) expect(log).not.toContain(each)
   })
 
-  test("at the token endpoint is as silent", async () => {
+  test("returns no cause at the token endpoint either", async () => {
     vi.spyOn(pair.store, "state").mockImplementation(() => {
-      throw new Error(broken)
+      throw new Error(failureText)
     })
     const body = new URLSearchParams({
       grant_type: "authorization_code",

@@ -1,7 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { assertionOf, type ServiceKey, serviceToken } from "../support/latchkey.ts"
 import { openGrpc } from "./grpc.ts"
-import { addKey, addMachine, openHousehold, openService, type Service } from "./service.ts"
+import {
+  addKey,
+  addMachine,
+  createOrganizationFixture,
+  openService,
+  type Service,
+} from "./service.ts"
 
 let service: Service
 let orgId: string
@@ -12,10 +18,10 @@ beforeAll(async () => {
 })
 afterAll(() => service?.close())
 
-type Robot = { readonly id: string; readonly key: ServiceKey; readonly token: string }
+type ServiceAccount = { readonly id: string; readonly key: ServiceKey; readonly token: string }
 
-/** A service user who may list the users of the organisation. */
-async function robot(username: string): Promise<Robot> {
+/** A service account that can list the users of the organization. */
+async function createServiceAccount(username: string): Promise<ServiceAccount> {
   const id = await addMachine(service, orgId, username)
   const resource = { organizationId: orgId }
   const roles = ["ORG_OWNER_VIEWER"]
@@ -24,8 +30,8 @@ async function robot(username: string): Promise<Robot> {
   return { id, key, token: await serviceToken(service.url, key) }
 }
 
-/** Whether a token opens the interface by every way in. */
-async function opens(token: string): Promise<readonly boolean[]> {
+/** Whether each protocol accepts the token. */
+async function acceptedByProtocol(token: string): Promise<readonly boolean[]> {
   const grpc = openGrpc(service.grpcPort, token)
   const headers = { authorization: `Bearer ${token}` }
   try {
@@ -55,51 +61,51 @@ async function newTokenStatus(key: ServiceKey): Promise<number> {
   return (await fetch(`${service.url}/oauth/v2/token`, { method: "POST", body })).status
 }
 
-describe("a token ends at its next use when its user is", () => {
+describe("a token is rejected at its next use when its user is", () => {
   test.each([
     ["deactivated", "DeactivateUser", "ReactivateUser"],
     ["locked", "LockUser", "UnlockUser"],
-  ])("%s, for good; its key opens again", async (state, stop, resume) => {
-    const { id: userId, token, key } = await robot(state)
-    expect(await opens(token)).toEqual(all)
+  ])("%s, permanently; its key works again", async (state, stop, resume) => {
+    const { id: userId, token, key } = await createServiceAccount(state)
+    expect(await acceptedByProtocol(token)).toEqual(all)
     await service.get(stop, { userId })
-    expect(await opens(token)).toEqual(none)
+    expect(await acceptedByProtocol(token)).toEqual(none)
     expect(await newTokenStatus(key)).toBe(400)
     await service.get(resume, { userId })
-    expect(await opens(token)).toEqual(none)
+    expect(await acceptedByProtocol(token)).toEqual(none)
     expect(await newTokenStatus(key)).toBe(200)
   })
 
   test("deleted", async () => {
-    const { id: userId, token, key } = await robot("deleted")
-    expect(await opens(token)).toEqual(all)
+    const { id: userId, token, key } = await createServiceAccount("deleted")
+    expect(await acceptedByProtocol(token)).toEqual(all)
     await service.get("DeleteUser", { userId })
-    expect(await opens(token)).toEqual(none)
+    expect(await acceptedByProtocol(token)).toEqual(none)
     expect(await newTokenStatus(key)).toBe(400)
   })
 
-  test("in an organisation that is deactivated", async () => {
-    const house = await openHousehold(service, "gamma")
+  test("in a deactivated organization", async () => {
+    const house = await createOrganizationFixture(service, "gamma")
     const { orgId: organizationId, token, key } = house
-    expect(await opens(token)).toEqual(all)
+    expect(await acceptedByProtocol(token)).toEqual(all)
     await service.get("DeactivateOrganization", { organizationId })
-    expect(await opens(token)).toEqual(none)
+    expect(await acceptedByProtocol(token)).toEqual(none)
     expect(await newTokenStatus(key)).toBe(400)
     await service.get("ActivateOrganization", { organizationId })
-    expect(await opens(token)).toEqual(none)
+    expect(await acceptedByProtocol(token)).toEqual(none)
     expect(await newTokenStatus(key)).toBe(200)
   })
 
-  test("no administrator any more, as far as that reached", async () => {
-    const { id: userId, token } = await robot("demoted")
+  test("no longer an administrator, within that scope", async () => {
+    const { id: userId, token } = await createServiceAccount("demoted")
     const resource = { organizationId: orgId }
     await service.get("DeleteAdministrator", { userId, resource })
     const { result } = await service.get("ListUsers", {}, token)
     expect(result.map((each: any) => each.userId)).toEqual([userId])
   })
 
-  test("without the key that signed for it no new one is given", async () => {
-    const { id: userId, key } = await robot("keyless")
+  test("rejects new tokens after the signing key is removed", async () => {
+    const { id: userId, key } = await createServiceAccount("keyless")
     expect(await newTokenStatus(key)).toBe(200)
     await service.get("RemoveKey", { userId, keyId: key.keyId })
     expect(await newTokenStatus(key)).toBe(400)
@@ -118,7 +124,7 @@ describe("the last owner of the instance", () => {
       ["DeactivateOrganization", { organizationId: orgId }],
     ] as const
 
-  test("can't be removed, demoted, locked, deactivated or deleted, and neither is", async () => {
+  test("can't be removed, demoted, locked, deactivated or deleted, and neither can", async () => {
     const { administrators } = await service.get("ListAdministrators", {
       filters: [{ resource }],
     })
@@ -129,11 +135,11 @@ describe("the last owner of the instance", () => {
       const { status, body } = await service.call(name, request)
       expect([name, status, body.code]).toEqual([name, 400, "failed_precondition"])
     }
-    expect(await opens(service.token)).toEqual(all)
+    expect(await acceptedByProtocol(service.token)).toEqual(all)
     await service.get("CreateAdministrator", { userId: person, resource, roles: ["IAM_OWNER"] })
   })
 
-  test("is the one who can sign in, where the others can't", async () => {
+  test("is the only owner who can sign in", async () => {
     const { administrators } = await service.get("ListAdministrators", {
       filters: [{ resource }],
     })
@@ -147,13 +153,13 @@ describe("the last owner of the instance", () => {
     for (const userId of others) await service.get("UnlockUser", { userId })
   })
 
-  test("of two who remove each other at once one stays", async () => {
+  test("remains when two owners remove each other concurrently", async () => {
     const second = await addMachine(service, orgId, "second-owner")
     const third = await addMachine(service, orgId, "third-owner")
     const roles = ["IAM_OWNER"]
     for (const userId of [second, third]) {
       await service.get("CreateAdministrator", { userId, resource, roles })
-      // Keys end one day: whoever has nothing else is no owner to rely on.
+      // Keys expire; a service account without another credential doesn't count as an owner.
       await service.get("AddSecret", { userId })
     }
     const tokens = await Promise.all(

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, expect, test } from "vitest"
-import { type MailServerOfTests, mailServer } from "../support/mail-server.ts"
+import { startMailServer, type TestMailServer } from "../support/mail-server.ts"
 import { openService, type Service } from "./service.ts"
 
 const admin = (name: string) => `core.admin.v1.AdminService/${name}`
 
-let server: MailServerOfTests
+let server: TestMailServer
 let service: Service
 let isGreylisting = true
 
 beforeAll(async () => {
-  server = await mailServer({
+  server = await startMailServer({
     judge: (to) =>
       to.startsWith("grey") && isGreylisting
         ? { status: 451, text: "4.7.1 Greylisted" }
@@ -22,7 +22,7 @@ afterAll(async () => {
   await server?.close()
 })
 
-test("the binary writes to a new person by a real mail server", async () => {
+test("sends an email to a new user through a real mail server", async () => {
   const sender = { senderAddress: "id@example.com", senderName: "Acme" }
   const smtp = { ...sender, host: `127.0.0.1:${server.port}` }
   const { steps } = await service.get(admin("TestEmailProviderSMTP"), {
@@ -45,7 +45,7 @@ test("the binary writes to a new person by a real mail server", async () => {
   await expect.poll(sent, { timeout: 60_000 }).toMatchObject([{ status: "MESSAGE_STATUS_SENT" }])
 })
 
-test("a greylisted recipient delays nobody's mail, and gets theirs later", async () => {
+test("delivers to a greylisted recipient later, and delays no other recipient", async () => {
   const organizationId = (await service.get("ListOrganizations")).result[0].id
   const add = (name: string) => {
     const profile = { givenName: name, familyName: "Person" }
@@ -66,8 +66,8 @@ test("a greylisted recipient delays nobody's mail, and gets theirs later", async
   await expect.poll(() => isSent("grey5"), { timeout: 60_000 }).toBe(true)
 })
 
-test("the operator allows an instance one mail server of the local network", async () => {
-  const other = await mailServer()
+test("lets an instance use a local mail server if the operator allows it", async () => {
+  const other = await startMailServer()
   const allowed = await openService(["--mail-allow", `1=127.0.0.1:${server.port}`])
   const sender = { senderAddress: "id@example.com", senderName: "Acme" }
   const tryAt = (port: number) =>

@@ -2,18 +2,28 @@ import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import parsePrometheus from "parse-prometheus-text-format"
 import { afterAll, beforeAll, expect, test } from "vitest"
-import { freePort, type Running, setUp, start, temporaryFolder } from "../support/latchkey.ts"
+import {
+  freePort,
+  type RunningServer,
+  setUp,
+  startLatchkey,
+  temporaryFolder,
+} from "../support/latchkey.ts"
 
 const folder = temporaryFolder()
 const data = join(folder.path, "data")
-let running: Running
+let running: RunningServer
 let scrapeUrl: string
 
 beforeAll(async () => {
   const [port, metricsPort] = [await freePort(), await freePort()]
   await setUp(data, `http://localhost:${port}`)
   scrapeUrl = `http://127.0.0.1:${metricsPort}/metrics`
-  running = await start({ data, port, args: ["--metrics-listen", `127.0.0.1:${metricsPort}`] })
+  running = await startLatchkey({
+    data,
+    port,
+    args: ["--metrics-listen", `127.0.0.1:${metricsPort}`],
+  })
 })
 afterAll(async () => {
   await running?.stop()
@@ -22,12 +32,12 @@ afterAll(async () => {
 
 type Family = ReturnType<typeof parsePrometheus>[number]
 
-async function scraped(): Promise<ReadonlyMap<string, Family>> {
+async function scrapeMetrics(): Promise<ReadonlyMap<string, Family>> {
   const answer = await fetch(scrapeUrl)
   expect(answer.headers.get("content-type")).toBe("text/plain; version=0.0.4; charset=utf-8")
   const text = await answer.text()
   const families = new Map(parsePrometheus(text).map((family) => [family.name, family]))
-  // The parser keeps labels of histograms only where their parts stand as metrics of their own.
+  // The parser keeps the labels of histograms only if their parts are separate metrics.
   for (const part of parsePrometheus(text.replace(/^# TYPE .* histogram$/gm, ""))) {
     const before = families.get(part.name)
     if (part.type !== "UNTYPED" || part.metrics.length === 0) continue
@@ -37,40 +47,40 @@ async function scraped(): Promise<ReadonlyMap<string, Family>> {
   return families
 }
 
-const metricOf = (family: Family | undefined, labels: Record<string, string> = {}) =>
+const findMetric = (family: Family | undefined, labels: Record<string, string> = {}) =>
   family?.metrics.find((metric) =>
     Object.entries(labels).every(([name, value]) => metric.labels?.[name] === value),
   )
 
-const session = (body: object) =>
+const createSession = (body: object) =>
   fetch(`${running.url}/core.session.v2.SessionService/CreateSession`, {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify(body),
   })
 
-test("counts what happens, under labels that strangers can't make up", async () => {
+test("counts operations with labels that callers can't choose", async () => {
   await fetch(`${running.url}/oauth/v2/keys`)
   await fetch(`${running.url}/made/up/by/zorro`)
   await fetch(`${running.url}/oauth/v2/token`, {
     method: "POST",
     body: new URLSearchParams({ grant_type: "invented", client_id: "invented" }),
   })
-  expect((await session({})).status).toBe(401)
-  const families = await scraped()
+  expect((await createSession({})).status).toBe(401)
+  const families = await scrapeMetrics()
   const duration = "latchkey_http_request_duration_seconds"
   expect(families.get(duration)?.type).toBe("HISTOGRAM")
   const requests = families.get(`${duration}_count`)
-  expect(metricOf(requests, { group: "keys", status: "2xx" })).toMatchObject({ value: "1" })
-  expect(metricOf(requests, { group: "other", status: "4xx" })).toMatchObject({ value: "1" })
+  expect(findMetric(requests, { group: "keys", status: "2xx" })).toMatchObject({ value: "1" })
+  expect(findMetric(requests, { group: "other", status: "4xx" })).toMatchObject({ value: "1" })
   expect(
-    metricOf(families.get("latchkey_requests_refused_total"), {
+    findMetric(families.get("latchkey_requests_refused_total"), {
       endpoint: "token",
       error: "unsupported_grant_type",
     }),
   ).toMatchObject({ value: "1" })
   expect(
-    metricOf(families.get("latchkey_api_call_duration_seconds_count"), {
+    findMetric(families.get("latchkey_api_call_duration_seconds_count"), {
       encoding: "connect",
       code: "unauthenticated",
     }),
@@ -79,23 +89,23 @@ test("counts what happens, under labels that strangers can't make up", async () 
   expect(said).not.toMatch(/invented|zorro|acme/i)
 })
 
-test("tells how the process stands", async () => {
-  const families = await scraped()
-  expect(metricOf(families.get("latchkey_ready"))).toMatchObject({ value: "1" })
-  expect(metricOf(families.get("latchkey_instances"))).toMatchObject({ value: "1" })
-  expect(metricOf(families.get("latchkey_hashing_waiting"), { kind: "own" })).toMatchObject({
+test("reports the state of the process", async () => {
+  const families = await scrapeMetrics()
+  expect(findMetric(families.get("latchkey_ready"))).toMatchObject({ value: "1" })
+  expect(findMetric(families.get("latchkey_instances"))).toMatchObject({ value: "1" })
+  expect(findMetric(families.get("latchkey_hashing_waiting"), { kind: "own" })).toMatchObject({
     value: "0",
   })
-  expect(Number(metricOf(families.get("latchkey_wal_bytes"))?.value)).toBeGreaterThan(0)
+  expect(Number(findMetric(families.get("latchkey_wal_bytes"))?.value)).toBeGreaterThan(0)
   expect(families.get("latchkey_reactor_lag_events")?.metrics.length).toBeGreaterThan(5)
   const keys = families.get("latchkey_signing_key_age_seconds")
   expect(keys?.metrics.map(({ labels }) => labels?.algorithm).sort()).toEqual(["ES256", "RS256"])
-  expect(Number(metricOf(families.get("process_resident_memory_bytes"))?.value)).toBeGreaterThan(
+  expect(Number(findMetric(families.get("process_resident_memory_bytes"))?.value)).toBeGreaterThan(
     1e7,
   )
 })
 
-test("answers nothing else at its address", async () => {
+test("serves nothing else at its address", async () => {
   for (const [path, method] of [
     ["/metrics", "POST"],
     ["/", "GET"],
@@ -106,13 +116,13 @@ test("answers nothing else at its address", async () => {
   expect((await fetch(`${running.url}/metrics`)).status).toBe(404)
 })
 
-test("the dashboard names metrics that there are, and those alone", async () => {
+test("the dashboard uses exactly the existing metrics", async () => {
   const file = join(import.meta.dirname, "../../docs/grafana.json")
   const { panels } = JSON.parse(readFileSync(file, "utf8"))
   const names: string[] = panels.flatMap((panel: { targets: { expr: string }[] }) =>
     panel.targets.flatMap(({ expr }) => expr.match(/[a-z]\w+(?=\{)/g) ?? []),
   )
-  const families = await scraped()
+  const families = await scrapeMetrics()
   expect(names.length).toBeGreaterThan(20)
   expect(names.filter((name) => !families.has(name))).toEqual([])
   const plain = (name: string) => name.replace(/_(bucket|count|sum)$/, "")

@@ -2,8 +2,8 @@ import { createPrivateKey } from "node:crypto"
 import * as oauth from "oauth4webapi"
 import * as openid from "openid-client"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { openHttpBrowser, type Page, parseForm } from "../support/http-browser.ts"
 import { owner } from "../support/latchkey.ts"
-import { formIn, type Page, visit } from "../support/visitor.ts"
 import { openService, type Service } from "./service.ts"
 
 const redirectUri = "https://app.example.com/callback"
@@ -12,8 +12,8 @@ const insecure = { [oauth.allowInsecureRequests]: true }
 type Registered = { readonly clientId: string; readonly clientSecret: string }
 
 let service: Service
-let web: Registered & { readonly key: CryptoKey; readonly kid: string }
-let implicit: Registered
+let webClient: Registered & { readonly key: CryptoKey; readonly kid: string }
+let implicitClient: Registered
 
 beforeAll(async () => {
   service = await openService()
@@ -33,33 +33,34 @@ beforeAll(async () => {
   const pkcs8 = createPrivateKey(key).export({ type: "pkcs8", format: "der" })
   const rs256 = { name: "RSASSA-PKCS1-v1_5", hash: "SHA-256" }
   const imported = await crypto.subtle.importKey("pkcs8", pkcs8, rs256, false, ["sign"])
-  web = { ...made.oidcConfiguration, key: imported, kid: keyId }
+  webClient = { ...made.oidcConfiguration, key: imported, kid: keyId }
   const frontChannel = await add("Single page", {
     responseTypes: ["OIDC_RESPONSE_TYPE_ID_TOKEN", "OIDC_RESPONSE_TYPE_ID_TOKEN_TOKEN"],
     grantTypes: ["OIDC_GRANT_TYPE_IMPLICIT"],
     applicationType: "OIDC_APP_TYPE_USER_AGENT",
     authMethodType: "OIDC_AUTH_METHOD_TYPE_NONE",
   })
-  implicit = frontChannel.oidcConfiguration
+  implicitClient = frontChannel.oidcConfiguration
 })
 afterAll(() => service?.close())
 
-/** Opens the address in a new browser, and signs in. */
+/** Opens the URL in a new browser, and signs in. */
 async function signIn(url: URL): Promise<Page> {
-  const browser = visit()
+  const browser = openHttpBrowser()
   const named = await browser.post(await browser.get(url.href), { loginName: owner.loginName })
   return browser.post(named, { password: owner.password })
 }
 
-const config = async (clientId: string, auth: openid.ClientAuth) => {
+const discoverConfig = async (clientId: string, auth: openid.ClientAuth) => {
   const execute = [openid.allowInsecureRequests, openid.enableNonRepudiationChecks]
   return openid.discovery(new URL(service.url), clientId, undefined, auth, { execute })
 }
 
-const webConfig = () => config(web.clientId, openid.ClientSecretBasic(web.clientSecret))
+const webConfig = () =>
+  discoverConfig(webClient.clientId, openid.ClientSecretBasic(webClient.clientSecret))
 
-/** What a client remembers of a request, and what it asks for. */
-async function beginning(more: Readonly<Record<string, string>> = {}) {
+/** The parameters of a request and the values that the client stores for it. */
+async function createRequest(more: Readonly<Record<string, string>> = {}) {
   const checks = {
     pkceCodeVerifier: openid.randomPKCECodeVerifier(),
     expectedState: openid.randomState(),
@@ -83,16 +84,16 @@ describe("openid-client", () => {
   > = {
     "a plain request": async (on, asked) => openid.buildAuthorizationUrl(on, asked),
     "a pushed request": (on, asked) => openid.buildAuthorizationUrlWithPAR(on, asked),
-    "a request object": (on, asked) => openid.buildAuthorizationUrlWithJAR(on, asked, web),
+    "a request object": (on, asked) => openid.buildAuthorizationUrlWithJAR(on, asked, webClient),
     "a request object that is pushed": async (on, asked) => {
-      const url = await openid.buildAuthorizationUrlWithJAR(on, asked, web)
+      const url = await openid.buildAuthorizationUrlWithJAR(on, asked, webClient)
       return openid.buildAuthorizationUrlWithPAR(on, url.searchParams)
     },
   }
-  test.each(Object.entries(ways))("signs a person in by %s", async (_, build) => {
+  test.each(Object.entries(ways))("signs a user in by %s", async (_, build) => {
     const found = await webConfig()
     const claims = JSON.stringify({ id_token: { given_name: null } })
-    const { checks, parameters } = await beginning({ claims, acr_values: "1" })
+    const { checks, parameters } = await createRequest({ claims, acr_values: "1" })
     const end = await signIn(await build(found, parameters))
     const tokens = await openid.authorizationCodeGrant(found, new URL(end.url), checks)
     expect(tokens.claims()).toMatchObject({ acr: "1", given_name: expect.any(String) })
@@ -102,25 +103,25 @@ describe("openid-client", () => {
     })
   })
 
-  test("takes the answer from a form that the browser posts", async () => {
+  test("reads the response from a form that the browser posts", async () => {
     const found = await webConfig()
-    const { checks, parameters } = await beginning({ response_mode: "form_post" })
+    const { checks, parameters } = await createRequest({ response_mode: "form_post" })
     const page = await signIn(openid.buildAuthorizationUrl(found, parameters))
-    const { action, fields } = formIn(page)
+    const { action, fields } = parseForm(page)
     expect(action).toBe(redirectUri)
     const posted = new Request(action, { method: "POST", body: new URLSearchParams(fields) })
     const tokens = await openid.authorizationCodeGrant(found, posted, checks)
     expect(tokens.claims()).toHaveProperty("nonce", checks.expectedNonce)
   })
 
-  test.each(["fragment", "form_post"])("takes an id_token alone, by %s", async (mode) => {
-    const found = await config(implicit.clientId, openid.None())
+  test.each(["fragment", "form_post"])("accepts an id_token alone, by %s", async (mode) => {
+    const found = await discoverConfig(implicitClient.clientId, openid.None())
     openid.useIdTokenResponseType(found)
     const [nonce, state] = [openid.randomNonce(), openid.randomState()]
     const asked = { redirect_uri: redirectUri, scope: "openid email", nonce, state }
     const url = openid.buildAuthorizationUrl(found, { ...asked, response_mode: mode })
     const page = await signIn(url)
-    const { action, fields } = formIn(page)
+    const { action, fields } = parseForm(page)
     const post = { method: "POST", body: new URLSearchParams(fields) }
     const answer = mode === "fragment" ? new URL(page.url) : new Request(action, post)
     const checks = { expectedState: state }
@@ -128,35 +129,35 @@ describe("openid-client", () => {
     expect(claims).toMatchObject({ email: owner.email, nonce })
   })
 
-  test("is told what is wrong with what it pushes", async () => {
+  test("gets the error of an invalid pushed request", async () => {
     const found = await webConfig()
-    const { parameters } = await beginning({ redirect_uri: "https://evil.example/" })
+    const { parameters } = await createRequest({ redirect_uri: "https://evil.example/" })
     const tried = openid.buildAuthorizationUrlWithPAR(found, parameters)
     await expect(tried).rejects.toMatchObject({ error: "invalid_request", status: 400 })
   })
 })
 
 describe("oauth4webapi", () => {
-  const client = (): oauth.Client => ({ client_id: web.clientId })
+  const client = (): oauth.Client => ({ client_id: webClient.clientId })
   const provider = async () => {
     const url = new URL(service.url)
     return oauth.processDiscoveryResponse(url, await oauth.discoveryRequest(url, insecure))
   }
 
-  test("pushes a signed request, bound to a key, and gets tokens that are", async () => {
+  test("pushes a signed request bound to a key, and gets tokens bound to it", async () => {
     const as = await provider()
-    const auth = oauth.ClientSecretBasic(web.clientSecret)
+    const auth = oauth.ClientSecretBasic(webClient.clientSecret)
     const dpop = oauth.DPoP(client(), await oauth.generateKeyPair("ES256"))
-    const { checks, parameters } = await beginning({ response_type: "code" })
-    const asked = { client_id: web.clientId, ...parameters }
-    const request = await oauth.issueRequestObject(as, client(), asked, web)
+    const { checks, parameters } = await createRequest({ response_type: "code" })
+    const asked = { client_id: webClient.clientId, ...parameters }
+    const request = await oauth.issueRequestObject(as, client(), asked, webClient)
     const pushed = await oauth.pushedAuthorizationRequest(
-      ...([as, client(), auth, { request, client_id: web.clientId }] as const),
+      ...([as, client(), auth, { request, client_id: webClient.clientId }] as const),
       { DPoP: dpop, ...insecure },
     )
     const { request_uri } = await oauth.processPushedAuthorizationResponse(as, client(), pushed)
     const url = new URL(as.authorization_endpoint ?? "")
-    url.search = new URLSearchParams({ client_id: web.clientId, request_uri }).toString()
+    url.search = new URLSearchParams({ client_id: webClient.clientId, request_uri }).toString()
     const end = new URL((await signIn(url)).url)
     const answer = oauth.validateAuthResponse(as, client(), end, checks.expectedState)
     const exchange = (options: oauth.TokenEndpointRequestOptions) =>
@@ -172,15 +173,15 @@ describe("oauth4webapi", () => {
       expectedNonce,
     })
     expect(tokens.token_type).toBe("dpop")
-    const again = new URL((await visit().get(url.href)).url)
+    const again = new URL((await openHttpBrowser().get(url.href)).url)
     expect(again.origin).toBe(service.url)
   })
 
-  test("gets both tokens at the front channel, and they fit each other", async () => {
+  test("gets both tokens on the front channel, and at_hash matches", async () => {
     const as = await provider()
     const url = new URL(as.authorization_endpoint ?? "")
     const [state, nonce] = [oauth.generateRandomState(), oauth.generateRandomNonce()]
-    const asked = { client_id: implicit.clientId, redirect_uri: redirectUri, scope: "openid" }
+    const asked = { client_id: implicitClient.clientId, redirect_uri: redirectUri, scope: "openid" }
     const rest = { response_type: "token id_token", state, nonce }
     url.search = new URLSearchParams({ ...asked, ...rest }).toString()
     const fragment = new URLSearchParams(new URL((await signIn(url)).url).hash.slice(1))
@@ -191,14 +192,18 @@ describe("oauth4webapi", () => {
     )
     const [, body = ""] = (fragment.get("id_token") ?? "").split(".")
     const claims = JSON.parse(Buffer.from(body, "base64url").toString())
-    expect(claims).toMatchObject({ nonce, aud: implicit.clientId })
+    expect(claims).toMatchObject({ nonce, aud: implicitClient.clientId })
     expect(claims.at_hash).toBe(Buffer.from(hash).subarray(0, 16).toString("base64url"))
     const response = await oauth.userInfoRequest(
-      ...([as, { client_id: implicit.clientId }, fragment.get("access_token") ?? ""] as const),
+      ...([
+        as,
+        { client_id: implicitClient.clientId },
+        fragment.get("access_token") ?? "",
+      ] as const),
       insecure,
     )
     const info = await oauth.processUserInfoResponse(
-      ...([as, { client_id: implicit.clientId }, claims.sub, response] as const),
+      ...([as, { client_id: implicitClient.clientId }, claims.sub, response] as const),
     )
     expect(info.sub).toBe(claims.sub)
   })

@@ -8,30 +8,30 @@ const insecure = { [oauth.allowInsecureRequests]: true }
 const scope = "openid urn:core:iam:org:project:id:core:aud"
 
 let service: Service
-let robot: { readonly userId: string; readonly name: string; readonly secret: string }
-let robotKey: Pem
+let serviceAccount: { readonly userId: string; readonly name: string; readonly secret: string }
+let serviceAccountKey: Pem
 let api: { readonly clientId: string; readonly secret: string; readonly key: Pem }
 
 type Pem = { readonly keyId: string; readonly key: string }
 
 beforeAll(async () => {
   service = await openService()
-  const { organization } = await organizationOf()
+  const { organization } = await findOrganization()
   const name = "robot of: 100% & more"
   const userId = await addMachine(service, organization, name)
   const { clientSecret: secret } = await service.get("AddSecret", { userId })
-  robot = { userId, name, secret }
-  robotKey = await addKey(service, userId)
+  serviceAccount = { userId, name, secret }
+  serviceAccountKey = await addKey(service, userId)
   api = await addApi()
 })
 afterAll(() => service?.close())
 
-async function organizationOf() {
+async function findOrganization() {
   const { result } = await service.get("ListOrganizations")
   return { organization: result[0].id }
 }
 
-/** An API of our own project: it may look at tokens that are meant for that. */
+/** An API of our own project, which can introspect tokens for that audience. */
 async function addApi() {
   const { iamProjectId: projectId } = await service.get(
     "core.management.v1.ManagementService/GetIAM",
@@ -56,8 +56,8 @@ async function addApi() {
   return { clientId, secret, key: JSON.parse(Buffer.from(keyDetails, "base64").toString()) }
 }
 
-/** The private key of a key file, as WebCrypto wants it. */
-async function signingKey({ keyId, key }: Pem) {
+/** The private key of a key file as a WebCrypto key. */
+async function importSigningKey({ keyId, key }: Pem) {
   const pkcs8 = createPrivateKey(key).export({ type: "pkcs8", format: "der" })
   const algorithm = { name: "RSASSA-PKCS1-v1_5", hash: "SHA-256" }
   const imported = await crypto.subtle.importKey("pkcs8", pkcs8, algorithm, false, ["sign"])
@@ -70,27 +70,32 @@ describe("openid-client gets a token by client_credentials", () => {
       execute: [openid.allowInsecureRequests],
     })
   const ways: Readonly<Record<string, () => Promise<openid.Configuration>>> = {
-    client_secret_basic: () => config(robot.name, openid.ClientSecretBasic(robot.secret)),
-    client_secret_post: () => config(robot.name, openid.ClientSecretPost(robot.secret)),
+    client_secret_basic: () =>
+      config(serviceAccount.name, openid.ClientSecretBasic(serviceAccount.secret)),
+    client_secret_post: () =>
+      config(serviceAccount.name, openid.ClientSecretPost(serviceAccount.secret)),
     "client_secret_basic, with the id": () =>
-      config(robot.userId, openid.ClientSecretBasic(robot.secret)),
+      config(serviceAccount.userId, openid.ClientSecretBasic(serviceAccount.secret)),
     private_key_jwt: async () =>
-      config(robot.name, openid.PrivateKeyJwt(await signingKey(robotKey))),
+      config(serviceAccount.name, openid.PrivateKeyJwt(await importSigningKey(serviceAccountKey))),
     "private_key_jwt, with the id": async () =>
-      config(robot.userId, openid.PrivateKeyJwt(await signingKey(robotKey))),
+      config(
+        serviceAccount.userId,
+        openid.PrivateKeyJwt(await importSigningKey(serviceAccountKey)),
+      ),
   }
   test.each(Object.entries(ways))("by %s", async (_, configure) => {
     const found = await configure()
     const tokens = await openid.clientCredentialsGrant(found, { scope })
     expect(tokens).toMatchObject({ token_type: "bearer", scope })
     expect([tokens.id_token, tokens.refresh_token]).toEqual([undefined, undefined])
-    const info = await openid.fetchUserInfo(found, tokens.access_token, robot.userId)
-    expect(info.sub).toBe(robot.userId)
+    const info = await openid.fetchUserInfo(found, tokens.access_token, serviceAccount.userId)
+    expect(info.sub).toBe(serviceAccount.userId)
     expect((await service.call("ListUsers", {}, tokens.access_token)).status).toBe(200)
   })
 
-  test("and is told when the secret is wrong", async () => {
-    const found = await config(robot.name, openid.ClientSecretBasic("wrong"))
+  test("and gets an error for a wrong secret", async () => {
+    const found = await config(serviceAccount.name, openid.ClientSecretBasic("wrong"))
     const tried = openid.clientCredentialsGrant(found, { scope })
     await expect(tried).rejects.toBeInstanceOf(openid.WWWAuthenticateChallengeError)
     await expect(tried).rejects.toMatchObject({ status: 401, cause: [{ scheme: "basic" }] })
@@ -103,15 +108,15 @@ describe("oauth4webapi", () => {
     return oauth.processDiscoveryResponse(issuer, await oauth.discoveryRequest(issuer, insecure))
   }
   const asked = async (auth: oauth.ClientAuth) => {
-    const [as, client] = [await server(), { client_id: robot.name }]
+    const [as, client] = [await server(), { client_id: serviceAccount.name }]
     const parameters = new URLSearchParams({ scope })
     const sent = await oauth.clientCredentialsGrantRequest(as, client, auth, parameters, insecure)
     return oauth.processClientCredentialsResponse(as, client, sent)
   }
   const ways: Readonly<Record<string, () => Promise<oauth.ClientAuth>>> = {
-    client_secret_basic: async () => oauth.ClientSecretBasic(robot.secret),
-    client_secret_post: async () => oauth.ClientSecretPost(robot.secret),
-    private_key_jwt: async () => oauth.PrivateKeyJwt(await signingKey(robotKey)),
+    client_secret_basic: async () => oauth.ClientSecretBasic(serviceAccount.secret),
+    client_secret_post: async () => oauth.ClientSecretPost(serviceAccount.secret),
+    private_key_jwt: async () => oauth.PrivateKeyJwt(await importSigningKey(serviceAccountKey)),
   }
   test.each(Object.entries(ways))("gets a token by client_credentials by %s", async (_, auth) => {
     expect(await asked(await auth())).toMatchObject({ token_type: "bearer", scope })
@@ -121,20 +126,24 @@ describe("oauth4webapi", () => {
     client_secret_basic: async () => [api.clientId, oauth.ClientSecretBasic(api.secret)],
     private_key_jwt: async () => {
       const { clientId } = JSON.parse(JSON.stringify(api.key))
-      return [clientId, oauth.PrivateKeyJwt(await signingKey(api.key))]
+      return [clientId, oauth.PrivateKeyJwt(await importSigningKey(api.key))]
     },
   }
-  test.each(Object.entries(apis))("looks at a token as an API, by %s", async (_, who) => {
-    const { access_token } = await asked(oauth.ClientSecretBasic(robot.secret))
+  test.each(Object.entries(apis))("introspects a token as an API, by %s", async (_, who) => {
+    const { access_token } = await asked(oauth.ClientSecretBasic(serviceAccount.secret))
     const [as, [client_id, auth]] = [await server(), await who()]
     const sent = await oauth.introspectionRequest(as, { client_id }, auth, access_token, insecure)
     const said = await oauth.processIntrospectionResponse(as, { client_id }, sent)
-    expect(said).toMatchObject({ active: true, sub: robot.userId, client_id: robot.name })
+    expect(said).toMatchObject({
+      active: true,
+      sub: serviceAccount.userId,
+      client_id: serviceAccount.name,
+    })
   })
 
-  test("takes its token back", async () => {
-    const auth = oauth.ClientSecretBasic(robot.secret)
-    for (const client_id of [robot.name, robot.userId]) {
+  test("revokes its token", async () => {
+    const auth = oauth.ClientSecretBasic(serviceAccount.secret)
+    for (const client_id of [serviceAccount.name, serviceAccount.userId]) {
       const { access_token } = await asked(auth)
       const [as, client] = [await server(), { client_id }]
       const sent = await oauth.revocationRequest(as, client, auth, access_token, insecure)
@@ -144,9 +153,9 @@ describe("oauth4webapi", () => {
   })
 })
 
-test("a personal access token is used as it is, at userinfo and on the interface", async () => {
+test("a personal access token works at userinfo and at the API", async () => {
   const expirationDate = new Date(Date.now() + 86_400_000).toISOString()
-  const { userId } = robot
+  const { userId } = serviceAccount
   const made = await service.get("AddPersonalAccessToken", { userId, expirationDate })
   const auth = openid.None()
   const options = { execute: [openid.allowInsecureRequests] }

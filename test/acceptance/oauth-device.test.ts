@@ -1,4 +1,4 @@
-// A device without a keyboard, and tokens that are bound to a key, as certified clients use them.
+// The device flow and DPoP-bound tokens, with certified client libraries.
 import * as oauth from "oauth4webapi"
 import * as openid from "openid-client"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
@@ -34,7 +34,7 @@ beforeAll(async () => {
 })
 afterAll(() => service?.close())
 
-/** A person on another machine: opens the address, signs in, and decides. */
+/** A user on another machine opens the URL, signs in, and decides. */
 async function decide(address: string, answer: "allow" | "cancel"): Promise<string> {
   const send = (path: string, init?: RequestInit) =>
     fetch(`${service.url}${path}`, { redirect: "manual", ...init })
@@ -50,19 +50,19 @@ async function decide(address: string, answer: "allow" | "cancel"): Promise<stri
   return (await browser.post(consent, { answer })).page
 }
 
-/** Libraries wait between two tries as they are told; a second is enough for a test. */
-const soon = <Begun extends { interval?: number }>(begun: Begun): Begun => ({
+/** Shortens the polling interval that the libraries use to one second. */
+const withShortInterval = <Begun extends { interval?: number }>(begun: Begun): Begun => ({
   ...begun,
   interval: 1,
 })
 
 describe("openid-client", () => {
-  test("fetches what a person has allowed elsewhere", async () => {
+  test("gets tokens that a user has allowed elsewhere", async () => {
     const begun = await openid.initiateDeviceAuthorization(config, { scope })
     expect(begun).toMatchObject({ expires_in: 300, interval: 5 })
     const page = await decide(begun.verification_uri_complete ?? "", "allow")
     expect(page).toContain("Your device is connected")
-    const tokens = await openid.pollDeviceAuthorizationGrant(config, soon(begun))
+    const tokens = await openid.pollDeviceAuthorizationGrant(config, withShortInterval(begun))
     const sub = String(tokens.claims()?.sub)
     const info = await openid.fetchUserInfo(config, tokens.access_token, sub)
     expect(info).toMatchObject({ sub, preferred_username: owner.loginName })
@@ -70,19 +70,24 @@ describe("openid-client", () => {
     expect(next.claims()?.sub).toBe(sub)
   })
 
-  test("is told that the person refused", async () => {
+  test("gets access_denied when the user denies access", async () => {
     const begun = await openid.initiateDeviceAuthorization(config, { scope })
     await decide(begun.verification_uri_complete ?? "", "cancel")
-    const polling = openid.pollDeviceAuthorizationGrant(config, soon(begun))
+    const polling = openid.pollDeviceAuthorizationGrant(config, withShortInterval(begun))
     await expect(polling).rejects.toMatchObject({ error: "access_denied" })
   })
 
-  test("binds all that it gets to a key, and nothing opens without it (RFC 9449)", async () => {
+  test("binds its tokens to a key, and nothing accepts them without it (RFC 9449)", async () => {
     const DPoP = openid.getDPoPHandle(config, await openid.randomDPoPKeyPair("ES256"))
     const begun = await openid.initiateDeviceAuthorization(config, { scope })
     await decide(begun.verification_uri_complete ?? "", "allow")
     const polled = { DPoP }
-    const tokens = await openid.pollDeviceAuthorizationGrant(config, soon(begun), undefined, polled)
+    const tokens = await openid.pollDeviceAuthorizationGrant(
+      config,
+      withShortInterval(begun),
+      undefined,
+      polled,
+    )
     expect(tokens.token_type).toBe("dpop")
     const sub = String(tokens.claims()?.sub)
     const { access_token: token, refresh_token: refresh = "" } = tokens
@@ -105,7 +110,7 @@ describe("oauth4webapi", () => {
     return oauth.processDiscoveryResponse(issuer, response)
   }
 
-  test("begins, is told to wait, and then gets its tokens", async () => {
+  test("starts, gets authorization_pending, and then its tokens", async () => {
     const as = await server()
     const own = { ...client, client_id: clientId }
     const asking = await oauth.deviceAuthorizationRequest(

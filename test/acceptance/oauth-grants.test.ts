@@ -1,9 +1,9 @@
-// The grants of people, as two certified clients use them.
+// The grants of users with two certified client libraries.
 import * as oauth from "oauth4webapi"
 import * as openid from "openid-client"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { browserOf } from "../oauth/provider.ts"
-import { owner, type Running, start } from "../support/latchkey.ts"
+import { owner, type RunningServer, startLatchkey } from "../support/latchkey.ts"
 import { addMachine, openService, type Service } from "./service.ts"
 
 const insecure = { [oauth.allowInsecureRequests]: true }
@@ -13,10 +13,10 @@ const exchangeGrant = "urn:ietf:params:oauth:grant-type:token-exchange"
 const typeOf = (name: string) => `urn:ietf:params:oauth:token-type:${name}`
 
 let service: Service
-let web: App
-let gateway: App
-/** After a kill. */
-let restarted: Running | undefined
+let webApp: App
+let gatewayApp: App
+/** After the kill. */
+let restarted: RunningServer | undefined
 
 type App = { readonly id: string; readonly secret: string; readonly config: openid.Configuration }
 
@@ -25,8 +25,8 @@ beforeAll(async () => {
   const { result } = await service.get("ListOrganizations")
   const organizationId = result[0].id
   const { projectId } = await service.get("CreateProject", { organizationId, name: "Shop" })
-  web = await addApp(projectId, ["AUTHORIZATION_CODE", "REFRESH_TOKEN"])
-  gateway = await addApp(projectId, ["TOKEN_EXCHANGE"])
+  webApp = await addApp(projectId, ["AUTHORIZATION_CODE", "REFRESH_TOKEN"])
+  gatewayApp = await addApp(projectId, ["TOKEN_EXCHANGE"])
 })
 afterAll(async () => {
   await restarted?.stop()
@@ -49,13 +49,13 @@ async function addApp(projectId: string, grants: readonly string[]): Promise<App
   return { id, secret, config }
 }
 
-/** Signs the owner in with a browser of their own, and has openid-client trade the code. */
+/** Signs the owner in with a new browser, and exchanges the code by openid-client. */
 async function signIn() {
   const send = (path: string, init?: RequestInit) =>
     fetch(`${service.url}${path}`, { redirect: "manual", ...init })
   const browser = browserOf({ send })
   const pkceCodeVerifier = openid.randomPKCECodeVerifier()
-  const url = openid.buildAuthorizationUrl(web.config, {
+  const url = openid.buildAuthorizationUrl(webApp.config, {
     redirect_uri: redirectUri,
     scope,
     code_challenge_method: "S256",
@@ -65,73 +65,73 @@ async function signIn() {
   const end = await browser.signIn(path, owner.loginName, owner.password)
   const back = end.path.startsWith(redirectUri) ? end : await browser.post(end, { answer: "allow" })
   const asked = { pkceCodeVerifier, idTokenExpected: true }
-  return openid.authorizationCodeGrant(web.config, new URL(back.path), asked)
+  return openid.authorizationCodeGrant(webApp.config, new URL(back.path), asked)
 }
 
-const active = async (token: string, app = web) =>
+const isActive = async (token: string, app = webApp) =>
   (await openid.tokenIntrospection(app.config, token)).active
 
 describe("openid-client", () => {
-  test("refreshes, and again with what it got", async () => {
+  test("refreshes, and again with the new refresh token", async () => {
     const first = await signIn()
-    const next = await openid.refreshTokenGrant(web.config, first.refresh_token ?? "")
+    const next = await openid.refreshTokenGrant(webApp.config, first.refresh_token ?? "")
     expect(next.claims()).toMatchObject({
       sub: first.claims()?.sub,
       auth_time: first.claims()?.auth_time,
     })
     expect(next.refresh_token).not.toBe(first.refresh_token)
     const narrow = { scope: "openid email" }
-    const last = await openid.refreshTokenGrant(web.config, next.refresh_token ?? "", narrow)
+    const last = await openid.refreshTokenGrant(webApp.config, next.refresh_token ?? "", narrow)
     expect(last.scope).toBe("openid email")
     const sub = String(first.claims()?.sub)
-    const info = await openid.fetchUserInfo(web.config, last.access_token, sub)
+    const info = await openid.fetchUserInfo(webApp.config, last.access_token, sub)
     expect(info).toMatchObject({ sub, email: owner.email })
     expect(info).not.toHaveProperty("name")
   })
 
-  test("gives one family to many refreshes at once", async () => {
+  test("issues one token family to concurrent refreshes", async () => {
     const { refresh_token: token = "" } = await signIn()
     const all = await Promise.all(
-      Array.from({ length: 20 }, () => openid.refreshTokenGrant(web.config, token)),
+      Array.from({ length: 20 }, () => openid.refreshTokenGrant(webApp.config, token)),
     )
     const [one] = all
-    await openid.refreshTokenGrant(web.config, one?.refresh_token ?? "")
-    for (const { access_token } of all) expect(await active(access_token)).toBe(true)
-    await openid.tokenRevocation(web.config, one?.refresh_token ?? "")
-    for (const { access_token } of all) expect(await active(access_token)).toBe(false)
+    await openid.refreshTokenGrant(webApp.config, one?.refresh_token ?? "")
+    for (const { access_token } of all) expect(await isActive(access_token)).toBe(true)
+    await openid.tokenRevocation(webApp.config, one?.refresh_token ?? "")
+    for (const { access_token } of all) expect(await isActive(access_token)).toBe(false)
   })
 
-  test("looks at a token and revokes it, and it alone", async () => {
+  test("introspects a token and revokes only that token", async () => {
     const first = await signIn()
-    const next = await openid.refreshTokenGrant(web.config, first.refresh_token ?? "")
-    const said = await openid.tokenIntrospection(web.config, first.access_token)
+    const next = await openid.refreshTokenGrant(webApp.config, first.refresh_token ?? "")
+    const said = await openid.tokenIntrospection(webApp.config, first.access_token)
     expect(said).toMatchObject({
       active: true,
-      client_id: web.id,
+      client_id: webApp.id,
       token_type: "Bearer",
       sub: first.claims()?.sub,
       username: owner.loginName,
       email: owner.email,
     })
-    await openid.tokenRevocation(web.config, first.access_token)
-    expect(await openid.tokenIntrospection(web.config, first.access_token)).toEqual({
+    await openid.tokenRevocation(webApp.config, first.access_token)
+    expect(await openid.tokenIntrospection(webApp.config, first.access_token)).toEqual({
       active: false,
     })
-    expect(await active(next.access_token)).toBe(true)
-    await openid.tokenRevocation(web.config, "a token that nobody knows")
+    expect(await isActive(next.access_token)).toBe(true)
+    await openid.tokenRevocation(webApp.config, "a token that nobody knows")
   })
 
   test("exchanges a token", async () => {
     const { access_token: token } = await signIn()
-    const tokens = await openid.genericGrantRequest(gateway.config, exchangeGrant, {
+    const tokens = await openid.genericGrantRequest(gatewayApp.config, exchangeGrant, {
       subject_token: token,
       subject_token_type: typeOf("access_token"),
       requested_token_type: typeOf("jwt"),
       scope: "openid email",
     })
     expect(tokens).toMatchObject({ issued_token_type: typeOf("jwt"), scope: "openid email" })
-    const said = await openid.tokenIntrospection(gateway.config, tokens.access_token)
-    expect(said).toMatchObject({ active: true, client_id: gateway.id, email: owner.email })
+    const said = await openid.tokenIntrospection(gatewayApp.config, tokens.access_token)
+    expect(said).toMatchObject({ active: true, client_id: gatewayApp.id, email: owner.email })
   })
 })
 
@@ -143,9 +143,9 @@ describe("oauth4webapi", () => {
   const known = async ({ id, secret }: App) =>
     [await server(), { client_id: id }, oauth.ClientSecretBasic(secret)] as const
 
-  test("refreshes, looks at what it got, and revokes it", async () => {
+  test("refreshes, introspects the new token, and revokes it", async () => {
     const { refresh_token: token = "" } = await signIn()
-    const [as, client, auth] = await known(web)
+    const [as, client, auth] = await known(webApp)
     const sent = await oauth.refreshTokenGrantRequest(as, client, auth, token, insecure)
     const tokens = await oauth.processRefreshTokenResponse(as, client, sent)
     const introspect = async () => {
@@ -166,9 +166,9 @@ describe("oauth4webapi", () => {
     await expect(refused).rejects.toMatchObject({ status: 400, error: "invalid_grant" })
   })
 
-  test("exchanges a token for an id_token, and for the user of somebody who acts", async () => {
+  test("exchanges a token for an id_token, and for a user as an actor", async () => {
     const { access_token: token } = await signIn()
-    const [as, client, auth] = await known(gateway)
+    const [as, client, auth] = await known(gatewayApp)
     const exchange = async (fields: Readonly<Record<string, string>>) => {
       const sent = await oauth.genericTokenEndpointRequest(
         ...([as, client, auth, exchangeGrant, new URLSearchParams(fields), insecure] as const),
@@ -186,7 +186,7 @@ describe("oauth4webapi", () => {
     const resource = { instance: true }
     const roles = ["IAM_ADMIN_IMPERSONATOR"]
     await service.get("CreateAdministrator", { userId, resource, roles })
-    const [, , supportAuth] = await known({ ...web, secret: clientSecret })
+    const [, , supportAuth] = await known({ ...webApp, secret: clientSecret })
     const { projectId } = await project()
     const wish = `openid email urn:core:iam:org:project:id:${projectId}:aud`
     const supporter = { client_id: "support" }
@@ -196,16 +196,16 @@ describe("oauth4webapi", () => {
     )
     const actor = await oauth.processClientCredentialsResponse(as, supporter, got)
     const acting = {
-      subject_token: String((await openid.tokenIntrospection(web.config, token)).sub),
+      subject_token: String((await openid.tokenIntrospection(webApp.config, token)).sub),
       subject_token_type: "urn:core:params:oauth:token-type:user_id",
       actor_token: actor.access_token,
       actor_token_type: typeOf("access_token"),
     }
-    // How an instance begins: nobody acts for anybody.
+    // The default of a new instance: impersonation is off.
     await expect(exchange(acting)).rejects.toMatchObject({ error: "invalid_request" })
     await service.get("SetSecuritySettings", { enableImpersonation: true })
     const { access_token: acted } = await exchange(acting)
-    const said = await openid.tokenIntrospection(gateway.config, acted)
+    const said = await openid.tokenIntrospection(gatewayApp.config, acted)
     expect(said).toMatchObject({ active: true, email: owner.email, act: { sub: userId } })
     expect((await service.call("ListUsers", {}, acted)).status).toBe(401)
   })
@@ -217,20 +217,20 @@ describe("oauth4webapi", () => {
   }
 })
 
-test("what was answered outlives a kill: renewals, revocations, and what was used up", async () => {
+test("a kill loses no refresh, no revocation and no use of a token", async () => {
   const revoked = await signIn()
   const kept = await signIn()
-  await openid.tokenRevocation(web.config, revoked.access_token)
-  const renewed = await openid.refreshTokenGrant(web.config, kept.refresh_token ?? "")
-  const newest = await openid.refreshTokenGrant(web.config, renewed.refresh_token ?? "")
+  await openid.tokenRevocation(webApp.config, revoked.access_token)
+  const renewed = await openid.refreshTokenGrant(webApp.config, kept.refresh_token ?? "")
+  const newest = await openid.refreshTokenGrant(webApp.config, renewed.refresh_token ?? "")
   await service.stop("SIGKILL")
-  restarted = await start({ data: service.data, port: Number(new URL(service.url).port) })
-  expect(await active(revoked.access_token)).toBe(false)
-  expect(await active(newest.access_token)).toBe(true)
-  const after = await openid.refreshTokenGrant(web.config, newest.refresh_token ?? "")
-  expect(await active(after.access_token)).toBe(true)
-  // The first of the family was used up before the kill, and its successor too.
-  const again = openid.refreshTokenGrant(web.config, kept.refresh_token ?? "")
+  restarted = await startLatchkey({ data: service.data, port: Number(new URL(service.url).port) })
+  expect(await isActive(revoked.access_token)).toBe(false)
+  expect(await isActive(newest.access_token)).toBe(true)
+  const after = await openid.refreshTokenGrant(webApp.config, newest.refresh_token ?? "")
+  expect(await isActive(after.access_token)).toBe(true)
+  // The first refresh token of the family was used before the kill, and its successor as well.
+  const again = openid.refreshTokenGrant(webApp.config, kept.refresh_token ?? "")
   await expect(again).rejects.toMatchObject({ error: "invalid_grant" })
-  expect(await active(after.access_token)).toBe(false)
+  expect(await isActive(after.access_token)).toBe(false)
 })

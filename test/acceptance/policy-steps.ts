@@ -1,7 +1,7 @@
-// What two instances are asked and told of their policies, from the one list of policies.
+// Requests about policies, sent to two instances, from the shared list of policies.
 import { fontWith, onePixel } from "../support/picture.ts"
 import { callsOf, type PolicyRow, policyRows } from "../support/policies.ts"
-import { admin, changesOf, language, looksOf, textRows } from "../support/texts.ts"
+import { admin, changeCallsOf, language, readCallsOf, textRows } from "../support/texts.ts"
 import type { Step } from "./instance-steps.ts"
 
 const services = {
@@ -13,27 +13,27 @@ type Family = keyof typeof services
 
 const families = ["admin", "management"] as const
 
-/** The book writes the names of operations large. */
+/** The API definition capitalizes operation names. */
 const step = (family: Family, name: string, request: object = {}): Step => [
   `${services[family]}/${name.charAt(0).toUpperCase()}${name.slice(1)}`,
   request,
 ]
 
 const familyOf = ({ isNamed }: PolicyRow): Family => (isNamed ? "admin" : "management")
-/** What names the organisation, where it isn't that of the context. */
-const named = ({ isNamed }: PolicyRow) => (isNamed ? { orgId: "org" } : {})
+/** The request field that names the organization, if the context doesn't. */
+const orgField = ({ isNamed }: PolicyRow) => (isNamed ? { orgId: "org" } : {})
 const ofOrg = { ctx: { orgId: "org" } }
 
 const textStep = ([name, request, of]: readonly [string, object, string]): Step =>
   step(of === admin ? "admin" : "management", name, request)
 
-export const policyLooks: readonly Step[] = [
+export const policyReadSteps: readonly Step[] = [
   ...policyRows.flatMap((row) => {
     const { get, standard } = callsOf(row)
     const { name, settings, isMine } = row
     return [
       ...families.map((family) => step(family, `get${name}Policy`)),
-      step(familyOf(row), get, named(row)),
+      step(familyOf(row), get, orgField(row)),
       ...(standard ? [step(familyOf(row), standard)] : []),
       ...(isMine ? [step("auth", `getMy${name}Policy`)] : []),
       ...(settings ? [settingsStep(settings)] : []),
@@ -46,15 +46,15 @@ export const policyLooks: readonly Step[] = [
   ]),
   ...["getBrandingSettings", "getActiveIdentityProviders"].map(settingsStep),
   ["GetGeneralSettings", {}],
-  ...textRows.flatMap((row) => looksOf(row).map(textStep)),
-  [translation("Get"), { instance: true, locale: language }],
+  ...textRows.flatMap((row) => readCallsOf(row).map(textStep)),
+  [textMethod("Get"), { instance: true, locale: language }],
   ...["Supported", "Allowed"].map((which) => step("admin", `get${which}Languages`)),
   step("admin", "getDefaultLanguage"),
   step("admin", "listSecretGenerators"),
   step("admin", "getSecretGenerator", { generatorType: 1 }),
 ]
 
-function translation(what: "Get" | "Set"): string {
+function textMethod(what: "Get" | "Set"): string {
   return `core.settings.v2.SettingsService/${what}HostedLoginTranslation`
 }
 
@@ -62,11 +62,11 @@ function settingsStep(name: string): Step {
   return [`core.settings.v2.SettingsService/${name.charAt(0).toUpperCase()}${name.slice(1)}`, ofOrg]
 }
 
-const lookFiles = ["Logo", "LogoDark", "Icon", "IconDark", "Font"] as const
+const brandingFiles = ["Logo", "LogoDark", "Icon", "IconDark", "Font"] as const
 
-/** Files are sent, asked for, and taken away again. */
+/** Files are uploaded, requested, and removed. */
 const fileSteps = (whose: "Instance" | "Org", removal: string): readonly Step[] =>
-  lookFiles.flatMap((kind): readonly Step[] => {
+  brandingFiles.flatMap((kind): readonly Step[] => {
     const path = kind.replace("Dark", "/dark").toLowerCase()
     const data = (kind === "Font" ? fontWith() : onePixel).toString("base64")
     return [
@@ -76,8 +76,8 @@ const fileSteps = (whose: "Instance" | "Org", removal: string): readonly Step[] 
     ]
   })
 
-/** What is said changes what may be done, so these come last. */
-export const policyChanges: readonly Step[] = [
+/** These come last, because policies change what is allowed. */
+export const policyChangeSteps: readonly Step[] = [
   step("admin", "addNotificationPolicy", { passwordChange: true }),
   ...policyRows.flatMap((row) => {
     const { add, update, reset } = callsOf(row)
@@ -86,11 +86,11 @@ export const policyChanges: readonly Step[] = [
     return [
       step("admin", `update${name}Policy`, instance),
       ...(activates ? [step("admin", activates.instance)] : []),
-      step(family, add, { ...named(row), ...own }),
-      step(family, update, { ...named(row), ...instance }),
+      step(family, add, { ...orgField(row), ...own }),
+      step(family, update, { ...orgField(row), ...instance }),
       ...(activates ? [step(family, activates.org)] : []),
-      step(family, reset, named(row)),
-      step(family, add, { ...named(row), ...own }),
+      step(family, reset, orgField(row)),
+      step(family, add, { ...orgField(row), ...own }),
     ]
   }),
   ...fileSteps("Instance", `${services.admin}/RemoveLabelPolicy`),
@@ -99,14 +99,14 @@ export const policyChanges: readonly Step[] = [
     step(family, "addSecondFactorToLoginPolicy", { type: 3 }),
     step(family, "removeSecondFactorFromLoginPolicy", { type: 3 }),
   ]),
-  // The instance allows it from the beginning, what the organisation says doesn't.
+  // The instance's default allows it, and the organization's policy doesn't.
   step("admin", "removeMultiFactorFromLoginPolicy", { type: 1 }),
   step("admin", "addMultiFactorToLoginPolicy", { type: 1 }),
   step("management", "addMultiFactorToLoginPolicy", { type: 1 }),
   step("management", "removeMultiFactorFromLoginPolicy", { type: 1 }),
-  ...textRows.flatMap((row) => changesOf(row).map(textStep)),
+  ...textRows.flatMap((row) => changeCallsOf(row).map(textStep)),
   [
-    translation("Set"),
+    textMethod("Set"),
     { instance: true, locale: language, translations: { password: { title: "Passwort" } } },
   ],
   step("admin", "setDefaultLanguage", { language: "de" }),

@@ -1,4 +1,4 @@
-// What two instances are asked of their providers of mail and SMS, which have the same ids in both.
+// Requests about email and SMS providers, sent to two instances that use the same IDs.
 import type { Step } from "./instance-steps.ts"
 
 const admin = (name: string) => `core.admin.v1.AdminService/${name}`
@@ -13,22 +13,27 @@ const endpoint = { endpoint: "https://send.example.com" }
 const twilio = { sid: "AC1", senderNumber: "+41791234567" }
 const receiver = { receiverAddress: "ada@example.com" }
 
-/** One of each kind; their ids are those of the last four things made. */
-export const providers: readonly Step[] = [
+/** One provider of each kind; their IDs are those of the last four created resources. */
+export const createProviderSteps: readonly Step[] = [
   [admin("AddEmailProviderSMTP"), { ...mail, password: "s3cret" }],
   [admin("AddEmailProviderHTTP"), endpoint],
   [admin("AddSMSProviderTwilio"), { ...twilio, token: "s3cret" }],
   [admin("AddSMSProviderHTTP"), endpoint],
 ]
 
-export const providerLooks: readonly Step[] = [
+export const providerReadSteps: readonly Step[] = [
   ...["ListSMTPConfigs", "ListEmailProviders", "ListSMSProviders"].map(
     (name): Step => [admin(name), {}],
   ),
 ]
 
-/** `ids`: of `providers`, in that order. */
-export const providerChanges = ([smtp, http, sms, smsHttp]: readonly string[]): readonly Step[] => [
+/** `ids`: the IDs of `providers`, in that order. */
+export const providerChangeSteps = ([
+  smtp,
+  http,
+  sms,
+  smsHttp,
+]: readonly string[]): readonly Step[] => [
   ...["GetSMTPConfigById", "GetEmailProviderById", "ActivateSMTPConfig"].map(
     (name): Step => [admin(name), { id: smtp }],
   ),
@@ -55,8 +60,8 @@ export const providerChanges = ([smtp, http, sms, smsHttp]: readonly string[]): 
 
 const absent = { id: "absent" }
 
-/** Nothing is sent here, and there is no folder or log that messages go to. */
-export const providerRefusals: readonly (readonly [...Step, status: number])[] = [
+/** Nothing is sent here, and no directory or log receives messages. */
+export const rejectedProviderSteps: readonly (readonly [...Step, status: number])[] = [
   [admin("TestSMTPConfigById"), { ...absent, ...receiver }, 404],
   [admin("TestEmailProviderSMTPById"), { ...absent, ...receiver }, 404],
   [admin("TestSMTPConfig"), { ...mail, ...receiver, password: "s3cret" }, 400],

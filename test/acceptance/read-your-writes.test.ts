@@ -1,14 +1,14 @@
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { openGrpc } from "./grpc.ts"
-import { bearer, methodOf, openService, pathOf, personOf, type Service } from "./service.ts"
+import { bearer, humanInput, methodOf, openService, pathOf, type Service } from "./service.ts"
 
-type Ask = (name: string, request: object) => Promise<any>
+type Call = (name: string, request: object) => Promise<any>
 
 const rounds = 1000
 const callers = 8
 
-describe("who creates a user finds them at once, 1,000 times of 1,000, by", () => {
+describe("a caller who creates a user finds the user immediately, 1,000 times of 1,000, by", () => {
   let service: Service
   let orgId: string
 
@@ -22,31 +22,37 @@ describe("who creates a user finds them at once, 1,000 times of 1,000, by", () =
   test("native gRPC", async () => {
     const grpc = openGrpc(service.grpcPort, service.token)
     try {
-      expect(await foundOf("grpc", grpc.call, orgId)).toBe(rounds)
+      expect(await countFound("grpc", grpc.call, orgId)).toBe(rounds)
     } finally {
       grpc.close()
     }
   })
 
   test("Connect in binary", async () => {
-    const ask: Ask = (name, request) => binary(service, name, request)
-    expect(await foundOf("binary", ask, orgId)).toBe(rounds)
+    const ask: Call = (name, request) => callBinary(service, name, request)
+    expect(await countFound("binary", ask, orgId)).toBe(rounds)
   })
 
   test("Connect in JSON", async () => {
-    expect(await foundOf("json", (name, request) => service.get(name, request), orgId)).toBe(rounds)
+    expect(await countFound("json", (name, request) => service.get(name, request), orgId)).toBe(
+      rounds,
+    )
   })
 })
 
-/** How often a user was in the list that was asked for right after the answer to their creation. */
-async function foundOf(prefix: string, ask: Ask, organizationId: string): Promise<number> {
+/** How often the list contains a user when requested right after their creation. */
+async function countFound(prefix: string, ask: Call, organizationId: string): Promise<number> {
   let next = 0
   let found = 0
   const caller = async () => {
     while (next < rounds) {
       const username = `${prefix}-${next++}`
-      const { id } = await ask("CreateUser", { organizationId, username, ...human(username) })
-      const { result } = await ask("ListUsers", { queries: [only(prefix, id)] })
+      const { id } = await ask("CreateUser", {
+        organizationId,
+        username,
+        ...userTypeInput(username),
+      })
+      const { result } = await ask("ListUsers", { queries: [userFilter(prefix, id)] })
       if (result.length === 1 && result[0].userId === id && result[0].username === username) found++
     }
   }
@@ -54,24 +60,24 @@ async function foundOf(prefix: string, ask: Ask, organizationId: string): Promis
   return found
 }
 
-/** One message in two spellings: protobuf-es names a choice by its case, JSON by its field. */
-const human = (name: string) =>
+/** The same message in two spellings: protobuf-es names a oneof by its case, JSON by its field. */
+const userTypeInput = (name: string) =>
   name.startsWith("json")
-    ? { human: personOf(name) }
-    : { userType: { case: "human", value: personMessage(name) } }
+    ? { human: humanInput(name) }
+    : { userType: { case: "human", value: createUserMessage(name) } }
 
-function personMessage(name: string) {
-  const { profile, email } = personOf(name)
+function createUserMessage(name: string) {
+  const { profile, email } = humanInput(name)
   const verification = { case: "isVerified", value: true }
   return { profile, email: { email: email.email, verification } }
 }
 
-const only = (prefix: string, id: string) =>
+const userFilter = (prefix: string, id: string) =>
   prefix === "json"
     ? { inUserIdsQuery: { userIds: [id] } }
     : { query: { case: "inUserIdsQuery", value: { userIds: [id] } } }
 
-async function binary({ url, token }: Service, name: string, request: object) {
+async function callBinary({ url, token }: Service, name: string, request: object) {
   const method = methodOf(name)
   const { input, output } = method
   const response = await fetch(`${url}${pathOf(method)}`, {

@@ -1,43 +1,43 @@
 import { spawn } from "node:child_process"
 import { afterAll, beforeAll, expect, test } from "vitest"
+import { openHttpBrowser } from "../support/http-browser.ts"
 import {
   binary,
   freePort,
   owner,
-  type Running,
+  type RunningServer,
   run,
   type ServiceKey,
   serviceToken,
   setUp,
-  start,
+  startLatchkey,
   temporaryFolder,
 } from "../support/latchkey.ts"
-import { visit } from "../support/visitor.ts"
 import { connect } from "./service.ts"
 
 const folder = temporaryFolder()
 const data = `${folder.path}/data`
-let service: Running
+let service: RunningServer
 let port: number
 let key: ServiceKey
 beforeAll(async () => {
   port = await freePort()
   key = await setUp(data, `http://localhost:${port}`)
-  service = await start({ data, port })
+  service = await startLatchkey({ data, port })
 })
 afterAll(async () => {
   await service?.stop()
   folder.remove()
 })
 
-async function recover() {
+async function recoverOwner() {
   const { code, output } = await run(["admin", "recover", "--data", data, "--json"])
   expect(code, output).toBe(0)
-  // Without a server its line in the log comes before.
+  // Without a server, a line of its log precedes the output.
   return JSON.parse(output.slice(output.indexOf("{")))
 }
 
-/** Lets the owner prove themselves by codes that are sent by email. */
+/** Adds a one-time code by email as the owner's second factor. */
 async function addFactor() {
   const token = await serviceToken(service.url, key)
   const get = async (name: string, request: object) => {
@@ -50,9 +50,9 @@ async function addFactor() {
   await get("AddOTPEmail", { userId: result[0].userId })
 }
 
-/** Follows the link in a browser and signs in with the password that was chosen there. */
-async function choose(link: string, password: string) {
-  const browser = visit()
+/** Opens the link, sets a new password and signs in with it. */
+async function chooseNewPassword(link: string, password: string) {
+  const browser = openHttpBrowser()
   const { origin, pathname, search, hash } = new URL(link)
   const first = await browser.get(`${origin}${pathname}${search}`)
   const chosen = await browser.post(first, { code: hash.slice(1) })
@@ -63,23 +63,23 @@ async function choose(link: string, password: string) {
   return browser.post(named, { loginName, password })
 }
 
-test("an owner who has forgotten everything gets in by one command", async () => {
-  const { link, loginName } = await recover()
+test("an owner without credentials regains access with one command", async () => {
+  const { link, loginName } = await recoverOwner()
   expect(loginName).toBe(owner.loginName)
-  const end = await choose(link, "Forgotten-horse-8")
+  const end = await chooseNewPassword(link, "Forgotten-horse-8")
   expect(end.url).toBe(`${service.url}/ui/login/signedin`)
 })
 
-test("also while no server runs", async () => {
+test("works while no server runs", async () => {
   await service.stop()
-  const { link } = await recover()
-  service = await start({ data, port })
-  const end = await choose(link, "Forgotten-horse-9")
+  const { link } = await recoverOwner()
+  service = await startLatchkey({ data, port })
+  const end = await chooseNewPassword(link, "Forgotten-horse-9")
   expect(end.url).toBe(`${service.url}/ui/login/signedin`)
 })
 
 test.each([["while the server runs"], ["while no server runs"]])(
-  "removes a factor %s only if that was agreed to, and names the flags",
+  "removes a factor %s only if confirmed, and names the flags",
   async (when) => {
     const isOffline = when === "while no server runs"
     await addFactor()
@@ -90,7 +90,7 @@ test.each([["while the server runs"], ["while no server runs"]])(
     const again = await run(asked)
     const removed = await run([...asked, "--yes"])
     const free = await run(asked)
-    if (isOffline) service = await start({ data, port })
+    if (isOffline) service = await startLatchkey({ data, port })
     for (const { code, output } of [refused, again]) {
       expect(output).toMatch(/would remove from \S+: codes by email; --yes .*--keep-factors/)
       expect(output).not.toContain("/ui/login/")
@@ -102,7 +102,7 @@ test.each([["while the server runs"], ["while no server runs"]])(
   },
 )
 
-test("asks on a terminal, and takes nothing but yes for one", async () => {
+test("prompts on a terminal, and accepts yes only", async () => {
   await addFactor()
   const typed = async (answer: string) => {
     const command = `"${binary}" admin recover --data "${data}"`
@@ -127,7 +127,7 @@ test("asks on a terminal, and takes nothing but yes for one", async () => {
   expect(yes.code).toBe(0)
 })
 
-test("the folder must be one of Latchkey's", async () => {
+test("rejects a directory that is not a Latchkey data directory", async () => {
   const { code, output } = await run(["admin", "recover", "--data", `${data}-none`])
   expect(output).toMatch(/^latchkey: there is no database in [^\n]+\n$/)
   expect(code).toBe(1)

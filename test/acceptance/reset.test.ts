@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { type MailServerOfTests, mailServer } from "../support/mail-server.ts"
-import { formIn, visit } from "../support/visitor.ts"
+import { openHttpBrowser, parseForm } from "../support/http-browser.ts"
+import { startMailServer, type TestMailServer } from "../support/mail-server.ts"
 import { openService, type Service } from "./service.ts"
 
 const connections = 20
 
-let server: MailServerOfTests
+let server: TestMailServer
 let service: Service
 let userId: string
 
 beforeAll(async () => {
-  server = await mailServer()
+  server = await startMailServer()
   service = await openService(["--outbound-allow", "127.0.0.1"])
   const admin = (name: string) => `core.admin.v1.AdminService/${name}`
   const smtp = { senderAddress: "id@example.com", senderName: "Acme" }
@@ -30,7 +30,7 @@ afterAll(async () => {
   await server?.close()
 })
 
-async function newestLink(count: number): Promise<string> {
+async function waitForLink(count: number): Promise<string> {
   const resets = () =>
     server.received.filter(({ mail }) => mail.text?.includes("/ui/login/password/set"))
   await expect.poll(() => resets().length, { timeout: 60_000 }).toBe(count)
@@ -38,16 +38,16 @@ async function newestLink(count: number): Promise<string> {
 }
 
 /** The cookie and the fields of a page, for requests that no browser would send. */
-async function formOf(path: string) {
+async function loadForm(path: string) {
   const url = `${service.url}${path}`
   const response = await fetch(url)
   const cookie = response.headers.getSetCookie().map((line) => line.split(";")[0])
-  return { ...formIn({ url, text: await response.text() }), cookie: cookie.join("; ") }
+  return { ...parseForm({ url, text: await response.text() }), cookie: cookie.join("; ") }
 }
 
-describe("the link for a new password", () => {
-  test("leads to the public address, whatever the request says of where it came to", async () => {
-    const { action, fields, cookie } = await formOf("/ui/login/password/forgot")
+describe("the password reset link", () => {
+  test("points to the public address, whatever headers the request has", async () => {
+    const { action, fields, cookie } = await loadForm("/ui/login/password/forgot")
     const lies = {
       "x-forwarded-host": "evil.example",
       "x-forwarded-proto": "https",
@@ -58,16 +58,16 @@ describe("the link for a new password", () => {
     const init = { method: "POST", redirect: "manual", body } as const
     const { status } = await fetch(action, { ...init, headers: { cookie, ...lies } })
     expect(status).toBe(303)
-    const link = await newestLink(1)
+    const link = await waitForLink(1)
     expect(link.startsWith(`${service.url}/ui/login/password/set?userId=${userId}&`)).toBe(true)
   })
 
-  test(`is for one of ${connections} that use it at the same moment`, async () => {
+  test(`works for one of ${connections} concurrent requests`, async () => {
     await service.get("PasswordReset", { userId })
-    const link = new URL(await newestLink(2))
+    const link = new URL(await waitForLink(2))
     const code = link.hash.slice(1)
     const attempts = Array.from({ length: connections }, async (_, at) => {
-      const browser = visit()
+      const browser = openHttpBrowser()
       const first = await browser.get(`${link.origin}${link.pathname}${link.search}`)
       const chosen = await browser.post(first, { code })
       const plain = `Race-horse-${at}-battery`
@@ -79,7 +79,7 @@ describe("the link for a new password", () => {
     )
     const won = ends.map(({ text }) => text.includes("Password changed"))
     expect(won.filter((isWon) => isWon)).toHaveLength(1)
-    const browser = visit()
+    const browser = openHttpBrowser()
     const named = await browser.post(await browser.get(`${service.url}/ui/login`), {
       loginName: "eva",
     })

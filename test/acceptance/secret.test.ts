@@ -7,12 +7,12 @@ import { paths as samlPaths } from "../../src/saml/path.ts"
 import { freePort, owner, run } from "../support/latchkey.ts"
 import { openGrpc } from "./grpc.ts"
 import {
-  addPerson,
+  addHuman,
   bearer,
+  humanInput,
   methodOf,
   openService,
   pathOf,
-  personOf,
   type Service,
 } from "./service.ts"
 
@@ -28,14 +28,14 @@ beforeAll(async () => {
 })
 afterAll(() => service?.close())
 
-/** Stands in every place where a request has a secret; nothing else contains it. */
+/** Used in every request field for secrets; nothing else contains it. */
 const secret = "Xyzzy-plugh-42-secret"
 
-const human = (extra: object) => ({ ...personOf("someone"), ...extra })
+const createHuman = (extra: object) => ({ ...humanInput("someone"), ...extra })
 const createUser = (extra: object, more: object = {}) =>
-  ["CreateUser", { organizationId, username: "x", human: human(extra), ...more }] as const
+  ["CreateUser", { organizationId, username: "x", human: createHuman(extra), ...more }] as const
 
-/** Requests with a secret, each of which something is wrong with. */
+/** Requests that contain a secret and are invalid. */
 const requests: readonly (readonly [string, () => readonly [string, object]])[] = [
   ["a password that is too long", () => createUser({ password: { password: secret.repeat(90) } })],
   ["a password, to no organisation", () => createUser(password, { organizationId: "1" })],
@@ -44,32 +44,35 @@ const requests: readonly (readonly [string, () => readonly [string, object]])[] 
   ["a field that is not there", () => createUser({ password: { password: secret, nope: secret } })],
   ["a number for a flag", () => createUser({ password: { password: secret, changeRequired: 7 } })],
   ["a password in the wrong place", () => createUser({ password: secret })],
-  ["a password for nobody", () => setPassword({}, "100000000000000001")],
-  ["a wrong current password", () => setPassword({ currentPassword: secret }, service.key.userId)],
-  ["a wrong invitation", () => ["VerifyInviteCode", invitation]],
-  ["a wrong code", () => setPassword({ verificationCode: secret }, service.key.userId)],
+  ["a password for nobody", () => setPasswordRequest({}, "100000000000000001")],
+  [
+    "a wrong current password",
+    () => setPasswordRequest({ currentPassword: secret }, service.key.userId),
+  ],
+  ["a wrong invitation", () => ["VerifyInviteCode", invitationInput]],
+  ["a wrong code", () => setPasswordRequest({ verificationCode: secret }, service.key.userId)],
 ]
 const password = { password: { password: secret } }
-const invitation = { userId: "100000000000000001", verificationCode: secret }
+const invitationInput = { userId: "100000000000000001", verificationCode: secret }
 
-const setPassword = (proof: object, userId: string) =>
+const setPasswordRequest = (proof: object, userId: string) =>
   ["SetPassword", { userId, newPassword: { password: secret }, ...proof }] as const
 
-function expectSilence(answer: string) {
+function expectNoSecret(answer: string) {
   expect(answer).not.toContain(secret)
   expect(service.output()).not.toContain(secret)
 }
 
-describe("a secret is in no answer and no line of the log, though the request has", () => {
+describe("no response and no log line contains a secret of the request", () => {
   test.each(requests)("%s", async (_, make) => {
     const { status, body } = await service.call(...make())
     expect(status).not.toBe(200)
-    expectSilence(JSON.stringify(body))
+    expectNoSecret(JSON.stringify(body))
   })
 
-  test("a message that is cut off, in JSON or binary", async () => {
+  test("a truncated message, in JSON or binary", async () => {
     const method = methodOf("CreateUser")
-    const value = { ...personOf("x"), email: undefined, passwordType: passwordCase }
+    const value = { ...humanInput("x"), email: undefined, passwordType: passwordCase }
     const message = create(method.input, { userType: { case: "human", value } } as never)
     const text = JSON.stringify({ human: { password: { password: secret } } })
     for (const [type, body] of [
@@ -84,14 +87,14 @@ describe("a secret is in no answer and no line of the log, though the request ha
         body,
       })
       expect(response.status).toBe(400)
-      expectSilence(await response.text())
+      expectNoSecret(await response.text())
     }
   })
 
-  test("come by gRPC", async () => {
+  test("requests by gRPC", async () => {
     const grpc = openGrpc(service.grpcPort, service.token)
     try {
-      const value = { ...personOf("x"), email: undefined, passwordType: passwordCase }
+      const value = { ...humanInput("x"), email: undefined, passwordType: passwordCase }
       const failed = await grpc
         .call("CreateUser", { organizationId: "1", userType: { case: "human", value } })
         .then(
@@ -99,7 +102,7 @@ describe("a secret is in no answer and no line of the log, though the request ha
           (error: Error) => `${error.message}${JSON.stringify(error)}`,
         )
       expect(failed).not.toBe("")
-      expectSilence(failed)
+      expectNoSecret(failed)
     } finally {
       grpc.close()
     }
@@ -108,10 +111,10 @@ describe("a secret is in no answer and no line of the log, though the request ha
 
 const passwordCase = { case: "password", value: { password: secret } }
 
-describe("what succeeds keeps its secrets, too:", () => {
-  test("passwords, tokens, keys and client secrets are in no line of the log", async () => {
-    const userId = await addPerson(service, organizationId, "keeper")
-    await service.get(...setPassword({}, userId))
+describe("successful requests disclose no secrets either:", () => {
+  test("passwords, tokens, keys and client secrets are in no log line", async () => {
+    const userId = await addHuman(service, organizationId, "keeper")
+    await service.get(...setPasswordRequest({}, userId))
     const { keyContent } = await service.get("AddKey", {
       userId: service.key.userId,
       expirationDate: new Date(Date.now() + 86_400_000).toISOString(),
@@ -136,11 +139,11 @@ describe("what succeeds keeps its secrets, too:", () => {
       expect(output).not.toContain(each)
     }
     expect(output).not.toContain("PRIVATE KEY")
-    // The log speaks at all.
+    // Requires that the log is not empty.
     expect(output).toContain("CreateApplication")
   })
 
-  test("a wrong password at the login page is in no line of the log", async () => {
+  test("a wrong password at the login page is in no log line", async () => {
     const form = new URLSearchParams({ password: secret, loginName: owner.loginName, csrf: "x" })
     for (const path of ["loginname", "password"]) {
       const url = `${service.url}/ui/login/${path}?password=${secret}`
@@ -150,7 +153,7 @@ describe("what succeeds keeps its secrets, too:", () => {
     expect(service.output()).not.toContain(secret)
   })
 
-  test("a code in the link of an invitation is in no line of the log", async () => {
+  test("a code in an invitation link is in no log line", async () => {
     const link = `${service.url}/ui/login/verify?userId=1&invite=true&code=${secret}`
     const page = await fetch(link)
     expect([page.status, (await page.text()).includes(secret)]).toEqual([200, true])
@@ -161,8 +164,8 @@ describe("what succeeds keeps its secrets, too:", () => {
   })
 })
 
-describe("what a stranger sends to endpoints of OAuth, SAML and the login is nowhere, by", () => {
-  /** Whatever carries a secret at one of them. */
+describe("unauthenticated input to OAuth, SAML and login endpoints is not logged, by", () => {
+  /** Parameters and headers that carry secrets. */
   const fields = [
     "password",
     "newPassword",
@@ -231,7 +234,7 @@ describe("what a stranger sends to endpoints of OAuth, SAML and the login is now
     expect(service.output()).not.toContain(secret)
   })
 
-  test("the metrics, the events, and what is said of a backup", async () => {
+  test("the metrics, the events, and the output of a backup", async () => {
     expect(await (await fetch(metricsUrl)).text()).not.toContain(secret)
     const at = ["--data", service.data, "--json"]
     const events = await run(["events", "search", "--limit", "1000", ...at])

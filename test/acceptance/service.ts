@@ -1,34 +1,37 @@
 import type { DescMethod } from "@bufbuild/protobuf"
-import { book } from "../../src/api/book.ts"
+import { allServices } from "../../src/api/book.ts"
 import {
   freePort,
-  type Running,
+  type RunningServer,
   type ServiceKey,
   serviceToken,
   setUp,
-  start,
+  startLatchkey,
   temporaryFolder,
 } from "../support/latchkey.ts"
 
-/** What came back: Connect and REST answer JSON whatever happens. */
+/** A response; Connect and REST always respond with JSON. */
 export type Reply = {
   readonly status: number
   readonly headers: Headers
   readonly body: any
 }
 
-export type Service = Running & {
-  /** Of the service user that set-up made; it owns the instance. */
+export type Service = RunningServer & {
+  /** The key of the service account that setup creates; it owns the instance. */
   readonly key: ServiceKey
   readonly token: string
-  /** Calls an operation by Connect, as the owner unless told; without a token if it is "". */
+  /** Calls an operation by Connect, by default as the owner; an empty token sends none. */
   readonly call: (name: string, request?: object, token?: string) => Promise<Reply>
-  /** Like `call`, for what must succeed; answers the message. */
+  /** Like `call` for calls that must succeed; returns the message. */
   readonly get: (name: string, request?: object, token?: string) => Promise<any>
   readonly close: () => Promise<void>
 }
 
-/** The binary on a port and a folder of its own, set up; `fill` is given its database before. */
+/**
+ * Runs the binary on its own port and data directory, set up; `fill` can write to its database
+ * first.
+ */
 export async function openService(
   args: readonly string[] = [],
   fill?: (database: string) => Promise<void>,
@@ -38,7 +41,7 @@ export async function openService(
   const data = `${folder.path}/data`
   const key = await setUp(data, `http://localhost:${port}`)
   await fill?.(`${data}/latchkey.db`)
-  const server = await start({ data, port, args })
+  const server = await startLatchkey({ data, port, args })
   const token = await serviceToken(server.url, key)
   const call: Service["call"] = (name, request = {}, bearer = token) =>
     connect(server.url, name, { request, token: bearer })
@@ -70,21 +73,21 @@ export async function connect(
     headers: { "content-type": "application/json", ...bearer(token) },
     body: JSON.stringify(request),
   })
-  return reply(response)
+  return parseReply(response)
 }
 
 export const bearer = (token: string): Readonly<Record<string, string>> =>
   token ? { authorization: `Bearer ${token}` } : {}
 
-export async function reply(response: Response): Promise<Reply> {
+export async function parseReply(response: Response): Promise<Reply> {
   const text = await response.text()
   return { status: response.status, headers: response.headers, body: text && JSON.parse(text) }
 }
 
-/** Every operation of the book. */
-export const methods: readonly DescMethod[] = book.flatMap(({ methods }) => methods)
+/** Every operation of the API. */
+export const methods: readonly DescMethod[] = allServices.flatMap(({ methods }) => methods)
 
-/** An operation by its full name, or by its rpc alone, which then is the one of v2. */
+/** Finds an operation by its full name, or by its rpc name alone in a v2 service. */
 export function methodOf(name: string): DescMethod {
   const found = methods.find(
     (each) => pathOf(each) === `/${name}` || (each.name === name && /\.v2$/.test(packageOf(each))),
@@ -97,8 +100,8 @@ export const pathOf = (method: DescMethod): string => `/${method.parent.typeName
 
 const packageOf = (method: DescMethod) => method.parent.file.proto.package
 
-/** An organisation with its own manager, who is a service user in it. */
-export type Household = {
+/** An organization with its own manager, who is one of its service accounts. */
+export type OrganizationFixture = {
   readonly orgId: string
   readonly managerId: string
   readonly key: ServiceKey
@@ -115,13 +118,16 @@ export type Household = {
   readonly signUpLinkId: string
   readonly idpId: string
   readonly actionId: string
-  /** An organisation that the project is granted to, and the grant. */
+  /** The organization that the project is granted to, and the grant. */
   readonly guestId: string
   readonly grantId: string
 }
 
-/** Makes an organisation with one of everything. */
-export async function openHousehold(service: Service, name: string): Promise<Household> {
+/** Creates an organization with one resource of each kind. */
+export async function createOrganizationFixture(
+  service: Service,
+  name: string,
+): Promise<OrganizationFixture> {
   const { organizationId: orgId } = await service.get("AddOrganization", { name })
   const managerId = await addMachine(service, orgId, `${name}-manager`)
   const resource = { organizationId: orgId }
@@ -179,7 +185,7 @@ export async function openHousehold(service: Service, name: string): Promise<Hou
   return { orgId, managerId, key, token, ...ofUser, ...below, ...given }
 }
 
-/** Grants a project to a new organisation; the manager also administers the grant. */
+/** Grants a project to a new organization; the manager also administers the grant. */
 async function grantTo(
   { get }: Service,
   of: { readonly name: string; readonly projectId: string; readonly managerId: string },
@@ -193,7 +199,7 @@ async function grantTo(
   return { guestId, grantId: administrators[0].projectGrant.id as string }
 }
 
-/** A service user; answers its id. */
+/** Adds a service account; returns its ID. */
 export async function addMachine(
   { get }: Pick<Service, "get">,
   organizationId: string,
@@ -203,24 +209,24 @@ export async function addMachine(
   return (await get("CreateUser", { organizationId, username, machine })).id
 }
 
-/** A key of a service user, with which it can sign assertions for a year. */
+/** Adds a key to a service account, valid for a year. */
 export async function addKey({ get }: Pick<Service, "get">, userId: string): Promise<ServiceKey> {
   const expirationDate = new Date(Date.now() + 365 * 86_400_000).toISOString()
   const { keyContent } = await get("AddKey", { userId, expirationDate })
   return JSON.parse(Buffer.from(keyContent, "base64").toString())
 }
 
-/** A person with a password; answers their id. */
-export async function addPerson(
+/** Adds a user with a password; returns their ID. */
+export async function addHuman(
   { get }: Pick<Service, "get">,
   organizationId: string,
   username: string,
 ): Promise<string> {
-  const { id } = await get("CreateUser", { organizationId, username, human: personOf(username) })
+  const { id } = await get("CreateUser", { organizationId, username, human: humanInput(username) })
   return id
 }
 
-export const personOf = (name: string) => ({
+export const humanInput = (name: string) => ({
   profile: { givenName: name, familyName: "Person" },
   email: { email: `${name}@example.com`, isVerified: true },
 })

@@ -5,17 +5,17 @@ import { claimFolder } from "../../src/boot/folder/claim.ts"
 import { readConfig } from "../../src/boot/settings.ts"
 import { systemRandom } from "../../src/kernel/crypto/random.ts"
 import { createSigningPair } from "../../src/kernel/crypto/signing-key.ts"
-import { appOf } from "../../src/server/app.ts"
-import { keepPurging } from "../../src/server/background/purging.ts"
+import { createApp } from "../../src/server/app.ts"
+import { startPurging } from "../../src/server/background/purging.ts"
 import { type Listener, listenGrpc } from "../../src/server/listener.ts"
 import { openServices, type ServerServices } from "../../src/server/services.ts"
 import { setUpByRequest } from "../../src/server/setup/setup.ts"
-import { openSetupToken } from "../../src/server/setup/setup-token.ts"
+import { createToken } from "../../src/server/setup/setup-token.ts"
 import { owner, temporaryFolder } from "../support/latchkey.ts"
 import { openGrpc } from "./grpc.ts"
-import { bearer, methodOf, pathOf, type Reply, reply } from "./service.ts"
+import { bearer, methodOf, parseReply, pathOf, type Reply } from "./service.ts"
 
-// The compiled binary embeds these files; a test runner would run them.
+// The compiled binary embeds these files; a test runner would execute them.
 vi.mock("../../src/gen/ui-assets.ts", () => ({
   uiAssets: {},
   uiEntry: { css: "/ui/assets/kit.css", pageJs: "/ui/assets/page.js", icon: "/ui/mark.svg" },
@@ -23,7 +23,7 @@ vi.mock("../../src/gen/ui-assets.ts", () => ({
 
 const home = "http://localhost:8080"
 
-type Process = {
+type SystemServer = {
   readonly services: ServerServices
   /** Sends a request to a host of the process. */
   readonly send: (host: string, path: string, init?: RequestInit, peer?: string) => Promise<Reply>
@@ -33,10 +33,10 @@ type Process = {
 }
 
 let pair: Awaited<ReturnType<typeof createSigningPair>>
-let ours: Process
+let systemServer: SystemServer
 
-/** The whole house on a folder of its own, set up, with one who manages instances. */
-async function open(): Promise<Process> {
+/** A complete server on its own data directory, set up, with a user who can manage instances. */
+async function openSystemServer(): Promise<SystemServer> {
   const folder = temporaryFolder()
   const users = [{ name: "ops", public_key: pair.publicKey }]
   const config = readConfig({
@@ -56,18 +56,18 @@ async function open(): Promise<Process> {
     ownerPassword: owner.password,
     serviceKey: undefined,
   })
-  const setupToken = openSetupToken(systemRandom, { open: () => false, closed: () => undefined })
-  const app = appOf({ services, setupToken, upstream: "http://localhost" })
+  const setupToken = createToken(systemRandom, { open: () => false, closed: () => undefined })
+  const app = createApp({ services, setupToken, upstream: "http://localhost" })
   const grpc = await listenGrpc(app, { host: "localhost", port: 0 })
   const ask = (host: string, path: string, init: RequestInit = {}, peer = "127.0.0.1") => {
     const headers = { host, ...Object(init.headers) }
     const request = new Request(`http://${host}${path}`, { ...init, headers })
-    return app.published(request) ?? app.answer(request, () => peer)
+    return app.publishedDocument(request) ?? app.answer(request, () => peer)
   }
   return {
     services,
     grpc,
-    send: async (...what) => reply(await ask(...what)),
+    send: async (...what) => parseReply(await ask(...what)),
     page: async (host, path) => ask(host, path, { headers: { accept: "text/html" } }),
     close: async () => {
       await grpc.stop()
@@ -80,9 +80,9 @@ async function open(): Promise<Process> {
 
 beforeAll(async () => {
   pair = await createSigningPair()
-  ours = await open()
+  systemServer = await openSystemServer()
 })
-afterAll(() => ours?.close())
+afterAll(() => systemServer?.close())
 
 const tokenFor = (audience: string, name = "ops") =>
   new SignJWT({})
@@ -94,27 +94,27 @@ const tokenFor = (audience: string, name = "ops") =>
     .setExpirationTime("5m")
     .sign(createPrivateKey(pair.privateKey))
 
-const atHome = new URL(home).host
+const homeHost = new URL(home).host
 
-/** A REST call of the system, at the first instance's host. */
-const rest = async (method: string, path: string, body?: object) =>
-  ours.send(atHome, `/system/v1${path}`, {
+/** A REST call of the system API, to the host of the first instance. */
+const callRest = async (method: string, path: string, body?: object) =>
+  systemServer.send(homeHost, `/system/v1${path}`, {
     method,
     headers: { ...bearer(await tokenFor(home)), "content-type": "application/json" },
     ...(body && { body: JSON.stringify(body) }),
   })
 
-const connect = async (host: string, name: string, request: object, token: string) =>
-  ours.send(host, pathOf(methodOf(name)), {
+const callConnect = async (host: string, name: string, request: object, token: string) =>
+  systemServer.send(host, pathOf(methodOf(name)), {
     method: "POST",
     headers: { ...bearer(token), "content-type": "application/json" },
     body: JSON.stringify(request),
   })
 
-const create = async (domain: string) => {
+const createInstance = async (domain: string) => {
   const machine = { userName: "robot", name: "Robot", personalAccessToken: {} }
   const request = { instanceName: "Acme", customDomain: domain, machine }
-  const made = await rest("POST", "/instances/_create", request)
+  const made = await callRest("POST", "/instances/_create", request)
   expect(made.status, JSON.stringify(made.body)).toBe(200)
   return {
     id: made.body.instanceId as string,
@@ -123,20 +123,20 @@ const create = async (domain: string) => {
   }
 }
 
-test("an instance that the system made serves at its own host, as its own issuer", async () => {
-  const { host, pat, id } = await create("acme.localhost")
-  const { body } = await ours.send(host, "/.well-known/openid-configuration")
+test("an instance created by the system API serves its own host, as own issuer", async () => {
+  const { host, pat, id } = await createInstance("acme.localhost")
+  const { body } = await systemServer.send(host, "/.well-known/openid-configuration")
   expect(body.issuer).toBe("http://acme.localhost:8080")
-  const { body: mine } = await connect(host, "GetInstance", {}, pat)
+  const { body: mine } = await callConnect(host, "GetInstance", {}, pat)
   expect(mine.instance.id).toBe(id)
-  const foreign = await connect(atHome, "GetInstance", {}, pat)
+  const foreign = await callConnect(homeHost, "GetInstance", {}, pat)
   expect(foreign.status).toBe(401)
 })
 
-test("the system calls by Connect and gRPC as by REST", async () => {
+test("the system API is available by Connect, gRPC and REST", async () => {
   const token = await tokenFor(home)
-  const byConnect = await connect(atHome, "ListInstances", {}, token)
-  const grpc = openGrpc(ours.grpc.port, token)
+  const byConnect = await callConnect(homeHost, "ListInstances", {}, token)
+  const grpc = openGrpc(systemServer.grpc.port, token)
   try {
     const byGrpc = await grpc.call("ListInstances", {})
     expect(byConnect.status).toBe(200)
@@ -144,43 +144,43 @@ test("the system calls by Connect and gRPC as by REST", async () => {
   } finally {
     grpc.close()
   }
-  const exists = await rest("POST", "/domains/localhost/_exists", {})
+  const exists = await callRest("POST", "/domains/localhost/_exists", {})
   expect(exists.body).toEqual({ exists: true })
   expect(exists.headers.get("deprecation")).toBeTruthy()
 })
 
-test("a token for one instance's address is none for another's", async () => {
-  const { host, id } = await create("other.localhost")
+test("a token for one instance's address is invalid at another's", async () => {
+  const { host, id } = await createInstance("other.localhost")
   const there = await tokenFor("http://other.localhost:8080")
-  expect((await connect(host, "GetInstance", { instanceId: id }, there)).status).toBe(200)
-  expect((await connect(atHome, "GetInstance", { instanceId: id }, there)).status).toBe(401)
-  expect((await connect("nowhere.localhost", "ListInstances", {}, there)).status).toBe(401)
+  expect((await callConnect(host, "GetInstance", { instanceId: id }, there)).status).toBe(200)
+  expect((await callConnect(homeHost, "GetInstance", { instanceId: id }, there)).status).toBe(401)
+  expect((await callConnect("nowhere.localhost", "ListInstances", {}, there)).status).toBe(401)
   const unknown = await tokenFor(home, "stranger")
-  expect((await connect(atHome, "ListInstances", {}, unknown)).status).toBe(401)
+  expect((await callConnect(homeHost, "ListInstances", {}, unknown)).status).toBe(401)
 })
 
-test("a blocked instance answers nobody, and the system all the same", async () => {
-  const { host, id, pat } = await create("blocked.localhost")
+test("a blocked instance rejects every caller except the system API", async () => {
+  const { host, id, pat } = await createInstance("blocked.localhost")
   const published = "/.well-known/openid-configuration"
-  expect((await ours.send(host, published)).status).toBe(200)
-  await rest("PUT", `/instances/${id}/limits`, { block: true })
+  expect((await systemServer.send(host, published)).status).toBe(200)
+  await callRest("PUT", `/instances/${id}/limits`, { block: true })
   for (const path of [published, "/oauth/v2/keys", "/oauth/v2/token"]) {
-    expect([path, (await ours.send(host, path)).status]).toEqual([path, 429])
+    expect([path, (await systemServer.send(host, path)).status]).toEqual([path, 429])
   }
-  expect((await connect(host, "GetInstance", {}, pat)).status).toBe(429)
-  const page = await ours.page(host, "/ui/login/")
+  expect((await callConnect(host, "GetInstance", {}, pat)).status).toBe(429)
+  const page = await systemServer.page(host, "/ui/login/")
   expect(page.status).toBe(429)
   expect(await page.text()).toContain("This service is blocked")
-  expect((await ours.send(atHome, published)).status).toBe(200)
+  expect((await systemServer.send(homeHost, published)).status).toBe(200)
   const token = await tokenFor("http://blocked.localhost:8080")
-  expect((await connect(host, "GetInstance", { instanceId: id }, token)).status).toBe(200)
-  expect((await rest("DELETE", `/instances/${id}/limits`)).status).toBe(200)
-  expect((await ours.send(host, published)).status).toBe(200)
-  expect((await connect(host, "GetInstance", {}, pat)).status).toBe(200)
+  expect((await callConnect(host, "GetInstance", { instanceId: id }, token)).status).toBe(200)
+  expect((await callRest("DELETE", `/instances/${id}/limits`)).status).toBe(200)
+  expect((await systemServer.send(host, published)).status).toBe(200)
+  expect((await callConnect(host, "GetInstance", {}, pat)).status).toBe(200)
 })
 
-test("requests beyond a quota are refused, and say when to come again", async () => {
-  const { host, id, pat } = await create("counted.localhost")
+test("requests beyond a quota are rejected with Retry-After", async () => {
+  const { host, id, pat } = await createInstance("counted.localhost")
   const quota = {
     unit: "UNIT_REQUESTS_ALL_AUTHENTICATED",
     from: "2020-01-01T00:00:00Z",
@@ -188,80 +188,86 @@ test("requests beyond a quota are refused, and say when to come again", async ()
     amount: "2",
     limit: true,
   }
-  expect((await rest("POST", `/instances/${id}/quotas`, quota)).status).toBe(200)
+  expect((await callRest("POST", `/instances/${id}/quotas`, quota)).status).toBe(200)
   const statuses = []
   for (let each = 0; each < 3; each++) {
-    statuses.push((await connect(host, "GetInstance", {}, pat)).status)
+    statuses.push((await callConnect(host, "GetInstance", {}, pat)).status)
   }
   expect(statuses).toEqual([200, 200, 429])
-  const gone = await rest("DELETE", `/instances/${id}/quotas/UNIT_REQUESTS_ALL_AUTHENTICATED`)
+  const gone = await callRest("DELETE", `/instances/${id}/quotas/UNIT_REQUESTS_ALL_AUTHENTICATED`)
   expect(gone.status).toBe(200)
-  expect((await connect(host, "GetInstance", {}, pat)).status).toBe(200)
+  expect((await callConnect(host, "GetInstance", {}, pat)).status).toBe(200)
 })
 
-test("the default organisation's name stands on the pages once that is turned on", async () => {
-  const { host, pat } = await create("branded.localhost")
+test("pages show the default organization's name once that is enabled", async () => {
+  const { host, pat } = await createInstance("branded.localhost")
   const title = async () =>
-    /<title>([^<]*)/.exec(await (await ours.page(host, "/ui/login/")).text())
+    /<title>([^<]*)/.exec(await (await systemServer.page(host, "/ui/login/")).text())
   expect((await title())?.[1]).toContain("Latchkey")
   const init = { method: "PUT", headers: bearer(pat) }
-  expect((await ours.send(host, "/features/login_default_org", init)).status).toBe(200)
+  expect((await systemServer.send(host, "/features/login_default_org", init)).status).toBe(200)
   expect((await title())?.[1]).toContain("Acme")
-  expect((await ours.send(host, "/admin/v1/features/login_default_org", init)).status).toBe(400)
+  expect((await systemServer.send(host, "/admin/v1/features/login_default_org", init)).status).toBe(
+    400,
+  )
 })
 
-test("a proxy is shown the documents of the instance that it names, under any name", async () => {
-  const { host, id } = await create("behind.localhost")
+test("a proxy gets the documents of the instance that it names, under any host name", async () => {
+  const { host, id } = await createInstance("behind.localhost")
   const token = await tokenFor(`http://${host}`)
   const request = { instanceId: id, trustedDomain: new URL(home).hostname }
-  const added = await connect(host, "AddTrustedDomain", request, token)
+  const added = await callConnect(host, "AddTrustedDomain", request, token)
   expect(added.status, JSON.stringify(added.body)).toBe(200)
   for (const path of ["/.well-known/openid-configuration", "/oauth/v2/keys"]) {
-    const own = await ours.send(host, path)
-    const shown = await ours.send(atHome, path, { headers: { "x-core-instance-host": host } })
+    const own = await systemServer.send(host, path)
+    const shown = await systemServer.send(homeHost, path, {
+      headers: { "x-core-instance-host": host },
+    })
     expect(shown.body).toEqual(own.body)
-    expect(shown.body).not.toEqual((await ours.send(atHome, path)).body)
+    expect(shown.body).not.toEqual((await systemServer.send(homeHost, path)).body)
   }
 })
 
-test("a proxy may name the instance of a trusted domain, and nobody else may", async () => {
-  const { host, pat, id } = await create("hidden.localhost")
+test("only a proxy can name the instance of a trusted domain", async () => {
+  const { host, pat, id } = await createInstance("hidden.localhost")
   const trusted = "shop.example.com"
   const ask = async (at: string, named: string, peer?: string) => {
     const headers = { ...bearer(pat), "x-core-instance-host": named }
     const init = { method: "GET", headers }
-    return (await ours.send(at, "/admin/v1/instances/me", init, peer)).status
+    return (await systemServer.send(at, "/admin/v1/instances/me", init, peer)).status
   }
   expect(await ask(trusted, host)).toBe(401)
   const token = await tokenFor("http://hidden.localhost:8080")
   const request = { instanceId: id, trustedDomain: trusted }
-  expect((await connect(host, "AddTrustedDomain", request, token)).status).toBe(200)
+  expect((await callConnect(host, "AddTrustedDomain", request, token)).status).toBe(200)
   expect(await ask(trusted, host)).toBe(200)
   expect(await ask(trusted, host, "203.0.113.7")).toBe(401)
   expect(await ask("other.example.com", host)).toBe(401)
-  expect(await ask(trusted, atHome)).toBe(401)
-  expect(await ask(host, atHome)).toBe(200)
+  expect(await ask(trusted, homeHost)).toBe(401)
+  expect(await ask(host, homeHost)).toBe(200)
 })
 
-test("a deleted instance is gone at once, and soon what it had", async () => {
-  const { host, id, pat } = await create("gone.localhost")
+test("a deleted instance is unavailable immediately; its data is deleted soon", async () => {
+  const { host, id, pat } = await createInstance("gone.localhost")
   const token = await tokenFor(home)
-  expect((await connect(atHome, "DeleteInstance", { instanceId: id }, token)).status).toBe(200)
-  expect((await connect(host, "GetInstance", {}, pat)).status).toBe(401)
-  expect((await ours.send(host, "/.well-known/openid-configuration")).status).toBe(404)
+  expect((await callConnect(homeHost, "DeleteInstance", { instanceId: id }, token)).status).toBe(
+    200,
+  )
+  expect((await callConnect(host, "GetInstance", {}, pat)).status).toBe(401)
+  expect((await systemServer.send(host, "/.well-known/openid-configuration")).status).toBe(404)
   const left = () =>
-    ours.services.store.database
+    systemServer.services.store.database
       .query<{ n: number }, [string]>(
         "SELECT count(DISTINCT stream || id) AS n FROM event WHERE instance = ?",
       )
       .get(id)?.n
   expect(left()).toBeGreaterThan(1)
-  const unseen = keepPurging(ours.services, () => 0)
+  const unseen = startPurging(systemServer.services, () => 0)
   await unseen.stop()
   expect(left()).toBeGreaterThan(1)
-  const purging = keepPurging(ours.services, () => Number.MAX_SAFE_INTEGER)
+  const purging = startPurging(systemServer.services, () => Number.MAX_SAFE_INTEGER)
   await expect.poll(left).toBe(1)
   await purging.stop()
-  const { status } = await connect(atHome, "DeleteInstance", { instanceId: "1" }, token)
+  const { status } = await callConnect(homeHost, "DeleteInstance", { instanceId: "1" }, token)
   expect(status).toBe(400)
 })

@@ -1,21 +1,21 @@
-// What two instances are asked of their targets, which have the same ids in both.
+// Requests about targets, sent to two instances that use the same IDs.
 import { generateKeyPairSync } from "node:crypto"
 import type { Step } from "./instance-steps.ts"
 
 const v2 = (name: string) => `core.action.v2.ActionService/${name}`
 const v3 = (name: string) => `core.resources.action.v3alpha.CoreActions/${name}`
 const hook = { endpoint: "https://hook.example.com", timeout: "5s", restWebhook: {} }
-/** Nobody's calls go through what tells of this. */
+/** A condition that no call matches. */
 const condition = { event: { event: "quota.removed" } }
 const { publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" })
 const pem = Buffer.from(publicKey.export({ type: "spki", format: "pem" })).toString("base64")
 
-/** One, whose id comes back. */
-export const targets = (name: string): readonly Step[] => [
+/** Creates a target; the response contains its ID. */
+export const createTargetSteps = (name: string): readonly Step[] => [
   [v2("CreateTarget"), { ...hook, name: `Target ${name}` }],
 ]
 
-export const targetLooks: readonly Step[] = [
+export const targetReadSteps: readonly Step[] = [
   ...["ListTargets", "ListExecutions"].map((name): Step => [v2(name), {}]),
   ...["SearchTargets", "SearchExecutions"].map((name): Step => [v3(name), {}]),
   ...[v2, v3].flatMap((named) =>
@@ -26,8 +26,8 @@ export const targetLooks: readonly Step[] = [
   ["core.admin.v1.AdminService/ListViews", {}],
 ]
 
-/** `id`: of the target. */
-export const targetChanges = (id: string): readonly Step[] => [
+/** `id`: the ID of the target. */
+export const targetChangeSteps = (id: string): readonly Step[] => [
   [v2("GetTarget"), { id }],
   [v3("GetTarget"), { id }],
   [v2("UpdateTarget"), { id, name: "Changed", expirationSigningKey: "0s" }],
@@ -44,7 +44,7 @@ export const targetChanges = (id: string): readonly Step[] => [
 
 const absent = { targetId: "absent", keyId: "absent" }
 
-export const targetRefusals: readonly (readonly [...Step, status: number])[] = [
+export const rejectedTargetSteps: readonly (readonly [...Step, status: number])[] = [
   [v2("ActivatePublicKey"), absent, 404],
   [v2("DeactivatePublicKey"), absent, 404],
 ]

@@ -5,17 +5,17 @@ import {
   type ServiceKey,
   serviceToken,
   setUp,
-  start,
+  startLatchkey,
   temporaryFolder,
 } from "../support/latchkey.ts"
-import { decodedTraces, type Span } from "../support/otlp.ts"
-import { timed } from "../support/quiet.ts"
+import { decodeTraces, type Span } from "../support/otlp.ts"
+import { measureTime } from "../support/scaled-time.ts"
 import { openGrpc } from "./grpc.ts"
-import { connect, personOf } from "./service.ts"
+import { connect, humanInput } from "./service.ts"
 
 const secret = "Xyzzy-plugh-42-traced"
-const theirs = { trace: "4bf92f3577b34da6a3ce929d0e0e4736", span: "00f067aa0ba902b7" }
-const traceparent = `00-${theirs.trace}-${theirs.span}-01`
+const remoteContext = { trace: "4bf92f3577b34da6a3ce929d0e0e4736", span: "00f067aa0ba902b7" }
+const traceparent = `00-${remoteContext.trace}-${remoteContext.span}-01`
 
 const folder = temporaryFolder()
 const data = `${folder.path}/data`
@@ -28,7 +28,7 @@ beforeAll(async () => {
 })
 afterAll(() => folder.remove())
 
-/** A receiver of OTLP, which keeps what it is sent. */
+/** An OTLP receiver that stores what it receives. */
 function openReceiver() {
   const bodies: Uint8Array[] = []
   const asked: string[] = []
@@ -48,31 +48,35 @@ function openReceiver() {
   return { url, asked, keys, bodies, stop: () => server.stop(true) }
 }
 
-/** What a server traces while `work` asks it something. */
-async function tracesOf(args: readonly string[], work: (url: string, grpc: number) => unknown) {
+/** The spans that a server exports during `work`. */
+async function collectTraces(
+  args: readonly string[],
+  work: (url: string, grpc: number) => unknown,
+) {
   const receiver = openReceiver()
-  const running = await start({ data, port, args: ["--traces", receiver.url, ...args] })
+  const running = await startLatchkey({ data, port, args: ["--traces", receiver.url, ...args] })
   try {
     await work(running.url, running.grpcPort)
   } finally {
     await running.stop()
     await receiver.stop()
   }
-  return { ...receiver, output: running.output(), spans: decodedTraces(receiver.bodies) }
+  return { ...receiver, output: running.output(), spans: decodeTraces(receiver.bodies) }
 }
 
-const named = (spans: readonly Span[], name: string) => spans.filter((span) => span.name === name)
+const spansNamed = (spans: readonly Span[], name: string) =>
+  spans.filter((span) => span.name === name)
 
-describe("a server that traces", () => {
-  let told: Awaited<ReturnType<typeof tracesOf>>
+describe("a server with tracing", () => {
+  let told: Awaited<ReturnType<typeof collectTraces>>
   beforeAll(async () => {
-    told = await tracesOf(["--log-level", "trace"], async (url, grpcPort) => {
+    told = await collectTraces(["--log-level", "trace"], async (url, grpcPort) => {
       const token = await serviceToken(url, key)
       await fetch(`${url}/oauth/v2/keys`, { headers: { traceparent } })
       await fetch(`${url}/made/up/${secret}?password=${secret}`, { method: "POST" })
       const { body } = await connect(url, "ListOrganizations", { request: {}, token })
       const organizationId = body.result[0].id
-      const human = { ...personOf("traced"), password: { password: secret } }
+      const human = { ...humanInput("traced"), password: { password: secret } }
       const request = { organizationId, username: "traced", human }
       expect((await connect(url, "CreateUser", { request, token })).status).toBe(200)
       const grpc = openGrpc(grpcPort, token)
@@ -81,7 +85,7 @@ describe("a server that traces", () => {
     })
   })
 
-  test("hands spans over as OTLP/HTTP says, and they decode", () => {
+  test("exports spans as OTLP/HTTP, and they decode", () => {
     expect(new Set(told.asked)).toEqual(new Set(["POST /v1/traces application/x-protobuf"]))
     expect(told.spans.length).toBeGreaterThan(5)
     const [first] = told.spans
@@ -93,8 +97,8 @@ describe("a server that traces", () => {
     }
   })
 
-  test("names requests by their route or operation, with what came of them", () => {
-    expect(named(told.spans, "GET /oauth/v2/keys")[0]).toMatchObject({
+  test("names requests by their route or operation, with the result", () => {
+    expect(spansNamed(told.spans, "GET /oauth/v2/keys")[0]).toMatchObject({
       kind: 2,
       attributes: {
         "http.request.method": "GET",
@@ -102,9 +106,9 @@ describe("a server that traces", () => {
         "http.response.status_code": 200,
       },
     })
-    expect(named(told.spans, "POST /*")[0]?.attributes["http.response.status_code"]).toBe(404)
+    expect(spansNamed(told.spans, "POST /*")[0]?.attributes["http.response.status_code"]).toBe(404)
     const listing = "core.org.v2.OrganizationService/ListOrganizations"
-    const calls = named(told.spans, listing)
+    const calls = spansNamed(told.spans, listing)
     expect(calls.map(({ attributes }) => attributes["latchkey.encoding"])).toEqual([
       "connect",
       "grpc",
@@ -113,18 +117,18 @@ describe("a server that traces", () => {
     expect(calls[0]?.attributes["http.route"]).toBe(`/${listing}`)
   })
 
-  test("tells what a request waited for as its children", () => {
-    const [created] = named(told.spans, "core.user.v2.UserService/CreateUser")
+  test("records what a request waited for as child spans", () => {
+    const [created] = spansNamed(told.spans, "core.user.v2.UserService/CreateUser")
     const children = told.spans.filter(({ parentId }) => parentId === created?.spanId)
     expect(children.map(({ name }) => name).sort()).toEqual(["password", "store"])
     for (const { traceId, kind } of children) expect([traceId, kind]).toEqual([created?.traceId, 1])
   })
 
-  test("takes no trace of a stranger's", () => {
-    expect(told.spans.filter(({ traceId }) => traceId === theirs.trace)).toEqual([])
+  test("accepts no trace context from an untrusted sender", () => {
+    expect(told.spans.filter(({ traceId }) => traceId === remoteContext.trace)).toEqual([])
   })
 
-  test("says nothing of whom it is about, nor what they know", () => {
+  test("records no user and no secret", () => {
     const text = told.bodies.map((body) => Buffer.from(body).toString("latin1")).join("")
     for (const each of [secret, "traced@", owner.loginName, "127.0.0.1", key.userId]) {
       expect(text, each).not.toContain(each)
@@ -132,45 +136,45 @@ describe("a server that traces", () => {
   })
 })
 
-test("goes on with the trace of a trusted proxy, and leaves out what that leaves out", async () => {
-  const { spans } = await tracesOf(["--trusted-proxies", "127.0.0.1"], async (url) => {
+test("continues the trace of a trusted proxy, and respects its sampling decision", async () => {
+  const { spans } = await collectTraces(["--trusted-proxies", "127.0.0.1"], async (url) => {
     await fetch(`${url}/oauth/v2/keys`, { headers: { traceparent } })
     await fetch(`${url}/debug/ready`, { headers: { traceparent: traceparent.replace(/1$/, "0") } })
   })
-  expect(named(spans, "GET /oauth/v2/keys")).toMatchObject([
-    { traceId: theirs.trace, parentId: theirs.span },
+  expect(spansNamed(spans, "GET /oauth/v2/keys")).toMatchObject([
+    { traceId: remoteContext.trace, parentId: remoteContext.span },
   ])
   expect(
-    named(spans, "GET /debug/ready").filter(({ traceId }) => traceId === theirs.trace),
+    spansNamed(spans, "GET /debug/ready").filter(({ traceId }) => traceId === remoteContext.trace),
   ).toEqual([])
 })
 
-test("a receiver that is not there keeps nobody waiting, and is said once", async () => {
+test("an unavailable receiver delays no request, and is logged once", async () => {
   const args = ["--traces", `http://127.0.0.1:${await freePort()}/v1/traces`]
-  const running = await start({ data, port, args })
+  const running = await startLatchkey({ data, port, args })
   const answers = await Promise.all(
     Array.from({ length: 50 }, () => fetch(`${running.url}/oauth/v2/keys`)),
   )
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
-  const [code, ms] = await timed(() => running.stop())
+  const [code, ms] = await measureTime(() => running.stop())
   expect(code).toBe(0)
   expect(ms).toBeLessThan(4_000)
   expect(running.output().match(/traces are lost/g)).toHaveLength(1)
 })
 
-test("only a part is traced where that is wanted", async () => {
-  const { spans } = await tracesOf(["--trace-share", "0.000001"], async (url) => {
+test("samples requests if configured", async () => {
+  const { spans } = await collectTraces(["--trace-share", "0.000001"], async (url) => {
     for (let count = 0; count < 20; count++) await fetch(`${url}/oauth/v2/keys`)
   })
   expect(spans.length).toBeLessThan(3)
 })
 
-describe("where our own settings say nothing, the variables of OpenTelemetry count", () => {
+describe("the OpenTelemetry variables apply if our own settings are absent", () => {
   const planted = "planted key,1"
   async function tracedBy(env: Readonly<Record<string, string>>, args: readonly string[] = []) {
     const receiver = openReceiver()
     const base = receiver.url.replace("/v1/traces", "")
-    const running = await start({
+    const running = await startLatchkey({
       data,
       port,
       args,
@@ -182,10 +186,10 @@ describe("where our own settings say nothing, the variables of OpenTelemetry cou
       await running.stop()
       await receiver.stop()
     }
-    return { ...receiver, output: running.output(), spans: decodedTraces(receiver.bodies) }
+    return { ...receiver, output: running.output(), spans: decodeTraces(receiver.bodies) }
   }
 
-  test("where to, with which key, as whom", async () => {
+  test("endpoint, headers and service name", async () => {
     const { spans, asked, keys, output } = await tracedBy({
       OTEL_EXPORTER_OTLP_HEADERS: `x-api-key=${encodeURIComponent(planted)},x-other=1`,
       OTEL_SERVICE_NAME: "sign-in",
@@ -193,7 +197,7 @@ describe("where our own settings say nothing, the variables of OpenTelemetry cou
     })
     expect(new Set(asked)).toEqual(new Set(["POST /v1/traces application/x-protobuf"]))
     expect(new Set(keys)).toEqual(new Set([planted]))
-    const [first] = named(spans, "GET /oauth/v2/keys")
+    const [first] = spansNamed(spans, "GET /oauth/v2/keys")
     expect(first?.resource).toMatchObject({
       "service.name": "sign-in",
       "deployment.environment": "test bed",
@@ -209,13 +213,13 @@ describe("where our own settings say nothing, the variables of OpenTelemetry cou
     expect((await tracedBy(env)).asked).toEqual([])
   })
 
-  test("what can't be followed is told, without its value", async () => {
+  test("unsupported values are reported, without the value", async () => {
     const { asked, output } = await tracedBy({ OTEL_EXPORTER_OTLP_PROTOCOL: "grpc" })
     expect(asked).toEqual([])
     expect(output).toMatch(/OTEL_EXPORTER_OTLP_PROTOCOL.* can't be followed/)
   })
 
-  test("our own settings come first", async () => {
+  test("our own settings take precedence", async () => {
     const own = openReceiver()
     const { asked } = await tracedBy({}, ["--traces", own.url])
     await own.stop()

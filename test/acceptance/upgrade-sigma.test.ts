@@ -1,6 +1,6 @@
-// A folder that an earlier version has filled, to which both forms of sigma were two letters: users
-// and a group with Greek names, of which two differ in a sigma alone. It was made through the API;
-// ids.json names what is in it, and every password is the owner's.
+// A data directory of an earlier version that treated the two forms of sigma as different letters:
+// users and a group with Greek names, two of which differ in a sigma only. It was created through
+// the API; ids.json has the IDs, and every password is the owner's.
 import { execFileSync } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -8,15 +8,15 @@ import { afterAll, beforeAll, expect, test } from "vitest"
 import {
   freePort,
   owner,
-  type Running,
+  type RunningServer,
   serviceToken,
-  start,
+  startLatchkey,
   temporaryFolder,
 } from "../support/latchkey.ts"
 import { connect, type Reply } from "./service.ts"
 
 const folder = temporaryFolder()
-let server: Running
+let server: RunningServer
 let token = ""
 let ids: Readonly<Record<string, string>> = {}
 
@@ -27,7 +27,7 @@ beforeAll(async () => {
   ids = read("ids.json")
   const port = await freePort()
   const args = ["--public-url", `http://localhost:${port}`]
-  server = await start({ data: folder.path, port, args })
+  server = await startLatchkey({ data: folder.path, port, args })
   token = await serviceToken(server.url, read("service-key.json"))
 })
 afterAll(async () => {
@@ -35,17 +35,17 @@ afterAll(async () => {
   folder.remove()
 })
 
-const ask = (name: string, request: object): Promise<Reply> =>
+const call = (name: string, request: object): Promise<Reply> =>
   connect(server.url, name, { request, token })
 
-async function signedInAs(loginName: string): Promise<string> {
+async function signInAs(loginName: string): Promise<string> {
   const password = { password: owner.password }
-  const session = await ask("core.session.v2.SessionService/CreateSession", {
+  const session = await call("core.session.v2.SessionService/CreateSession", {
     checks: { user: { loginName }, password },
   })
   if (session.status !== 200) return `${session.status}`
   const { sessionId, sessionToken } = session.body
-  const { body } = await ask("core.session.v2.SessionService/GetSession", {
+  const { body } = await call("core.session.v2.SessionService/GetSession", {
     sessionId,
     sessionToken,
   })
@@ -53,28 +53,28 @@ async function signedInAs(loginName: string): Promise<string> {
 }
 
 const add = (username: string) =>
-  ask("core.user.v2.UserService/AddHumanUser", {
+  call("core.user.v2.UserService/AddHumanUser", {
     username,
     profile: { givenName: "Eve", familyName: "E" },
     email: { email: "eve@mail.test" },
   })
 
-const taken = { status: 409, body: { code: "already_exists" } }
+const alreadyExists = { status: 409, body: { code: "already_exists" } }
 
 test.each([
   ["nikos", ["νικος.παππας", "ΝΙΚΟΣ.ΠΑΠΠΑΣ", "ΝΙΚΟΣ.ΠΑΠΠΑΣ@MAIL.TEST"]],
   ["capitals", ["ΦΩΤΙΟΣ.ΠΑΠΠΑΣ", "φωτιος.παππας"]],
-  // As before: who has the name that lower-casing makes of it.
+  // As before: the user whose name is the lowercase form.
   ["savvas", ["σαββας", "ΣΑΒΒΑΣ"]],
   ["twin", ["σαββασ"]],
 ])("%s signs in", async (who, names) => {
-  for (const name of names) expect(await signedInAs(name), name).toBe(ids[who])
+  for (const name of names) expect(await signInAs(name), name).toBe(ids[who])
 })
 
 test.each(["ΝΙΚΟΣ.ΠΑΠΠΑΣ", "νικοσ.παππασ", "φωτιος.παππας", "ΣΑΒΒΑΣ"])(
-  "nobody else gets the name %s",
+  "no other user can take the name %s",
   async (name) => {
-    expect(await add(name)).toMatchObject(taken)
+    expect(await add(name)).toMatchObject(alreadyExists)
   },
 )
 
@@ -85,13 +85,13 @@ test.each(["νικος.παππας", "ΝΙΚΟΣ.ΠΑΠΠΑΣ"])("searches find
     { emailQuery: { emailAddress: `${text}@mail.test`, method } },
   ]
   for (const query of queries) {
-    const { body } = await ask("core.user.v2.UserService/ListUsers", { queries: [query] })
+    const { body } = await call("core.user.v2.UserService/ListUsers", { queries: [query] })
     expect(body.result.map(({ userId }: { userId: string }) => userId)).toEqual([ids.nikos])
   }
 })
 
-test("the name of a group is taken in every form", async () => {
+test("the name of a group is unique across both forms", async () => {
   const name = "ΦΊΛΟΣ.ΜΈΛΟΣ"
   const request = { organizationId: ids.org, name }
-  expect(await ask("core.group.v2.GroupService/CreateGroup", request)).toMatchObject(taken)
+  expect(await call("core.group.v2.GroupService/CreateGroup", request)).toMatchObject(alreadyExists)
 })

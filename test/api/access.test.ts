@@ -1,6 +1,7 @@
 import { create, type DescMethod, type MessageInitShape } from "@bufbuild/protobuf"
 import { describe, expect, test } from "vitest"
-import { accessOf, authorise } from "../../src/api/access.ts"
+import { authorize } from "../../src/api/access.ts"
+import { accessOf } from "../../src/api/access-rule.ts"
 import { AdminService } from "../../src/gen/core/admin/v1/admin_service_pb.ts"
 import { ApplicationService } from "../../src/gen/core/application/v2/application_service_pb.ts"
 import { AuthService } from "../../src/gen/core/auth/v1/auth_service_pb.ts"
@@ -13,8 +14,8 @@ import { UserService } from "../../src/gen/core/user/v2/user_service_pb.ts"
 import { Fault } from "../../src/kernel/fault.ts"
 import { authority, type Cx, contextOf } from "./world.ts"
 
-/** Tries a call; answers "ok" or the code and text of the fault. */
-function tryAs<M extends DescMethod>(
+/** Calls a method as a user; returns "ok" or the code and message of the fault. */
+function outcomeAs<M extends DescMethod>(
   who: string | null,
   method: M,
   request: MessageInitShape<M["input"]>,
@@ -36,94 +37,102 @@ function admit<M extends DescMethod>(
   more: Partial<Cx> = {},
 ): Cx {
   const access = accessOf(method, new Set(Object.keys(authority.resources)))
-  return authorise(authority, access, contextOf(who, more), create(method.input, request))
+  return authorize(authority, access, contextOf(who, more), create(method.input, request))
 }
 
 const { getUserByID, listUsers, deleteUser, createUser } = UserService.method
 const { updateApplication } = ApplicationService.method
-const absentUser = "not_found: there is no such user (user.missing)"
-const lacksRead = "permission_denied: this needs the permission user.read (access.denied)"
+const userNotFound = "not_found: user not found (user.missing)"
+const lacksRead = "permission_denied: permission denied: user.read is required (access.denied)"
 
-describe("a resource that is shared", () => {
+describe("a shared resource", () => {
   const { getProject, deactivateProject } = ProjectService.method
-  const noProject = "not_found: there is no such project (project.missing)"
+  const noProject = "not_found: project not found (project.missing)"
 
-  test("is reached from what it is shared with, where the rule says so", () => {
-    expect(tryAs("manager1", getProject, { projectId: "p1" })).toBe("ok")
-    expect(tryAs("manager2", getProject, { projectId: "p1" })).toBe("ok")
-    expect(tryAs("manager2", deactivateProject, { projectId: "p1" })).toBe(noProject)
+  test("can be accessed through the resource it is shared with if the rule allows this", () => {
+    expect(outcomeAs("manager1", getProject, { projectId: "p1" })).toBe("ok")
+    expect(outcomeAs("manager2", getProject, { projectId: "p1" })).toBe("ok")
+    expect(outcomeAs("manager2", deactivateProject, { projectId: "p1" })).toBe(noProject)
   })
 
-  test("is called by one name, however the rule calls it", () => {
-    expect(tryAs("manager2", getProject, { projectId: "p404" })).toBe(noProject)
+  test("has one name, whatever field of the rule names it", () => {
+    expect(outcomeAs("manager2", getProject, { projectId: "p404" })).toBe(noProject)
   })
 })
 
 describe("an operation on one resource", () => {
-  test("needs a token", () => {
-    expect(tryAs(null, getUserByID, { userId: "u1" })).toMatch(/^unauthenticated: /)
+  test("requires a token", () => {
+    expect(outcomeAs(null, getUserByID, { userId: "u1" })).toMatch(/^unauthenticated: /)
   })
 
-  test("is open to who holds the permission on its organisation or above", () => {
-    expect(tryAs("users1", getUserByID, { userId: "u1" })).toBe("ok")
-    expect(tryAs("owner", getUserByID, { userId: "u2" })).toBe("ok")
+  test("requires the permission on its organization or above", () => {
+    expect(outcomeAs("users1", getUserByID, { userId: "u1" })).toBe("ok")
+    expect(outcomeAs("owner", getUserByID, { userId: "u2" })).toBe("ok")
   })
 
-  test("answers a foreign id like an absent one", () => {
-    expect(tryAs("users1", getUserByID, { userId: "u2" })).toBe(absentUser)
-    expect(tryAs("users1", getUserByID, { userId: "u404" })).toBe(absentUser)
-    expect(tryAs("owner", getUserByID, { userId: "u404" })).toBe(absentUser)
+  test("returns the same error for an inaccessible ID and an unknown one", () => {
+    expect(outcomeAs("users1", getUserByID, { userId: "u2" })).toBe(userNotFound)
+    expect(outcomeAs("users1", getUserByID, { userId: "u404" })).toBe(userNotFound)
+    expect(outcomeAs("owner", getUserByID, { userId: "u404" })).toBe(userNotFound)
   })
 
-  test("names the permission to who holds it nowhere, whether or not the id exists", () => {
-    expect(tryAs("project1", getUserByID, { userId: "u1" })).toBe(lacksRead)
-    expect(tryAs("project1", getUserByID, { userId: "u404" })).toBe(lacksRead)
+  test("names the missing permission whether or not the ID exists", () => {
+    expect(outcomeAs("project1", getUserByID, { userId: "u1" })).toBe(lacksRead)
+    expect(outcomeAs("project1", getUserByID, { userId: "u404" })).toBe(lacksRead)
   })
 
-  test("refuses an empty id by the name of its field", () => {
-    expect(tryAs("owner", getUserByID, { userId: "" })).toMatch(/^invalid_argument: user_id is /)
-  })
-
-  test("does not believe the organisation that the caller claims", () => {
-    expect(tryAs("users1", getUserByID, { userId: "u2" }, { orgId: "o1" })).toBe(absentUser)
-    expect(tryAs("users1", createUser, { organizationId: "o2" })).toBe(
-      "not_found: there is no such organisation (org.missing)",
+  test("rejects an empty ID and names its field", () => {
+    expect(outcomeAs("owner", getUserByID, { userId: "" })).toMatch(
+      /^invalid_argument: user_id is /,
     )
   })
 
-  test("refuses the system, which has no roles", () => {
+  test("ignores the organization in the request", () => {
+    expect(outcomeAs("users1", getUserByID, { userId: "u2" }, { orgId: "o1" })).toBe(userNotFound)
+    expect(outcomeAs("users1", createUser, { organizationId: "o2" })).toBe(
+      "not_found: organization not found (org.missing)",
+    )
+  })
+
+  test("rejects the system caller, which has no roles", () => {
     const caller = { kind: "system", name: "job" } as const
-    expect(tryAs("owner", getUserByID, { userId: "u1" }, { caller })).toMatch(/^permission_denied/)
+    expect(outcomeAs("owner", getUserByID, { userId: "u1" }, { caller })).toMatch(
+      /^permission_denied/,
+    )
   })
 })
 
 describe("self", () => {
-  test("lets everybody look at themselves where the rule says so", () => {
-    expect(tryAs("u2", getUserByID, { userId: "u2" })).toBe("ok")
-    expect(tryAs("u2", getUserByID, { userId: "u1" })).toBe(lacksRead)
+  test("lets users read themselves if the rule allows it", () => {
+    expect(outcomeAs("u2", getUserByID, { userId: "u2" })).toBe("ok")
+    expect(outcomeAs("u2", getUserByID, { userId: "u1" })).toBe(lacksRead)
   })
 
-  test("asks for its own permission where the rule names one", () => {
-    expect(tryAs("u1", deleteUser, { userId: "u1" })).toBe("ok")
-    expect(tryAs("u2", deleteUser, { userId: "u2" })).toMatch(/^permission_denied: .*user\.delete/)
-    expect(tryAs("u1", deleteUser, { userId: "u2" })).toMatch(/^permission_denied: .*user\.delete/)
+  test("requires the permission that the rule names for it", () => {
+    expect(outcomeAs("u1", deleteUser, { userId: "u1" })).toBe("ok")
+    expect(outcomeAs("u2", deleteUser, { userId: "u2" })).toMatch(
+      /^permission_denied: .*user\.delete/,
+    )
+    expect(outcomeAs("u1", deleteUser, { userId: "u2" })).toMatch(
+      /^permission_denied: .*user\.delete/,
+    )
   })
 })
 
 describe("a parent", () => {
-  const missing = "not_found: there is no such application (app.missing)"
+  const missing = "not_found: application not found (app.missing)"
 
-  test("must be what the resource hangs from", () => {
+  test("must be the parent of the resource", () => {
     const ask = (projectId: string) =>
-      tryAs("owner", updateApplication, { applicationId: "a1", projectId })
+      outcomeAs("owner", updateApplication, { applicationId: "a1", projectId })
     expect(ask("p1")).toBe("ok")
     expect(ask("p2")).toBe(missing)
-    expect(ask("")).toMatch(/^invalid_argument: project_id is missing/)
+    expect(ask("")).toMatch(/^invalid_argument: project_id is required/)
   })
 
-  test("does not open the resource of another project to who manages the parent", () => {
+  test("gives its manager no access to a resource of another project", () => {
     const ask = (applicationId: string) =>
-      tryAs("project1", updateApplication, { applicationId, projectId: "p1" })
+      outcomeAs("project1", updateApplication, { applicationId, projectId: "p1" })
     expect(ask("a1")).toBe("ok")
     expect(ask("a2")).toBe(missing)
   })
@@ -132,31 +141,31 @@ describe("a parent", () => {
 describe("the instance", () => {
   const { getInstance } = InstanceService.method
 
-  test("may be named by its own id, and by no other", () => {
-    expect(tryAs("owner", getInstance, {})).toBe("ok")
-    expect(tryAs("owner", getInstance, { instanceId: "i1" })).toBe("ok")
-    expect(tryAs("owner", getInstance, { instanceId: "i2" })).toMatch(/^not_found: /)
+  test("can be named by its own ID only", () => {
+    expect(outcomeAs("owner", getInstance, {})).toBe("ok")
+    expect(outcomeAs("owner", getInstance, { instanceId: "i1" })).toBe("ok")
+    expect(outcomeAs("owner", getInstance, { instanceId: "i2" })).toMatch(/^not_found: /)
   })
 
-  test("is not opened by a role on an organisation", () => {
-    expect(tryAs("manager1", getInstance, {})).toMatch(/^not_found: /)
-    expect(tryAs("users1", getInstance, {})).toMatch(/^permission_denied: /)
+  test("is not opened by a role on an organization", () => {
+    expect(outcomeAs("manager1", getInstance, {})).toMatch(/^not_found: /)
+    expect(outcomeAs("users1", getInstance, {})).toMatch(/^permission_denied: /)
   })
 })
 
-describe("the organisation of the context", () => {
+describe("the organization of the context", () => {
   const { getMyOrg, addProject } = ManagementService.method
 
-  test("is the caller's own unless they name another", () => {
+  test("defaults to the caller's own", () => {
     expect(admit("manager1", getMyOrg, {}).orgId).toBe("o1")
     expect(admit("owner", getMyOrg, {}, { orgId: "o2" }).orgId).toBe("o2")
   })
 
-  test("must be one on which the caller holds the permission", () => {
-    expect(tryAs("manager1", addProject, {}, { orgId: "o2" })).toMatch(/^not_found: /)
+  test("requires the permission on that organization", () => {
+    expect(outcomeAs("manager1", addProject, {}, { orgId: "o2" })).toMatch(/^not_found: /)
   })
 
-  test("answers the same in every family where the caller has nothing to do with it", () => {
+  test("returns the same error in every service if the caller has no role there", () => {
     const methods = [
       ManagementService.method.getMyOrg,
       ManagementService.method.getProjectByID,
@@ -166,51 +175,51 @@ describe("the organisation of the context", () => {
       AdminService.method.listInstanceDomains,
       AdminService.method.getLoginPolicy,
     ]
-    const noOrg = "not_found: there is no such organisation (org.missing)"
+    const noOrg = "not_found: organization not found (org.missing)"
     for (const method of methods) {
       for (const orgId of ["o2", "o404"]) {
-        expect([method.name, tryAs("manager1", method, {}, { orgId })]).toEqual([
+        expect([method.name, outcomeAs("manager1", method, {}, { orgId })]).toEqual([
           method.name,
           noOrg,
         ])
       }
-      expect(tryAs("owner", method, {}, { orgId: "o404" })).toBe(noOrg)
-      expect(tryAs("owner", method, {}, { orgId: "o2" })).not.toBe(noOrg)
-      expect(tryAs("manager1", method, {}, { orgId: "o1" })).not.toBe(noOrg)
+      expect(outcomeAs("owner", method, {}, { orgId: "o404" })).toBe(noOrg)
+      expect(outcomeAs("owner", method, {}, { orgId: "o2" })).not.toBe(noOrg)
+      expect(outcomeAs("manager1", method, {}, { orgId: "o1" })).not.toBe(noOrg)
     }
-    expect(tryAs("manager1", getUserByID, { userId: "u1" }, { orgId: "o2" })).toBe("ok")
+    expect(outcomeAs("manager1", getUserByID, { userId: "u1" }, { orgId: "o2" })).toBe("ok")
   })
 
-  test("may be that of a project or a grant that the caller administers", () => {
+  test("can be that of a project or a grant that the caller administers", () => {
     const { getMyUser } = AuthService.method
-    const noOrg = "not_found: there is no such organisation (org.missing)"
-    expect(tryAs("project1", getMyUser, {}, { orgId: "o2" })).toBe(noOrg)
-    expect(tryAs("visitor", getMyUser, {}, { orgId: "o1" })).toBe("ok")
-    expect(tryAs("holder", getMyUser, {}, { orgId: "o2" })).toBe("ok")
-    expect(tryAs("nobody", addProject, {})).toMatch(/^permission_denied: .*project\.create/)
+    const noOrg = "not_found: organization not found (org.missing)"
+    expect(outcomeAs("project1", getMyUser, {}, { orgId: "o2" })).toBe(noOrg)
+    expect(outcomeAs("visitor", getMyUser, {}, { orgId: "o1" })).toBe("ok")
+    expect(outcomeAs("holder", getMyUser, {}, { orgId: "o2" })).toBe("ok")
+    expect(outcomeAs("nobody", addProject, {})).toMatch(/^permission_denied: .*project\.create/)
   })
 })
 
 describe("a search", () => {
   const none = { orgs: [], projects: [], grants: [] }
 
-  test("is scoped to where the caller holds the permission", () => {
+  test("returns rows only where the caller has the permission", () => {
     const scope = { all: false, ...none, orgs: ["o1"], self: "users1" }
     expect(admit("users1", listUsers, {}).scope).toEqual(scope)
     expect(admit("owner", listUsers, {}).scope).toEqual({ all: true, ...none, self: "owner" })
   })
 
-  test("shows themselves to who holds it nowhere, if the rule says so", () => {
+  test("returns only the caller without the permission, if the rule allows it", () => {
     expect(admit("nobody", listUsers, {}).scope).toEqual({ all: false, ...none, self: "nobody" })
   })
 
-  test("is refused to who holds it nowhere, if the rule does not", () => {
+  test("is rejected without the permission if the rule does not allow it", () => {
     const { listProjects } = ManagementService.method
-    expect(tryAs("nobody", listProjects, {})).toMatch(/^permission_denied: .*project\.read/)
+    expect(outcomeAs("nobody", listProjects, {})).toMatch(/^permission_denied: .*project\.read/)
     expect(admit("project1", listProjects, {}).scope?.projects).toEqual(["p1"])
   })
 
-  test("over several kinds of rows scopes each kind by its own permission", () => {
+  test("scopes each kind of row by its own permission", () => {
     const { listAdministrators } = InternalPermissionService.method
     const scope = admit("orgmembers", listAdministrators, {}).scope
     expect(scope).toMatchObject({ all: false, ...none })
@@ -221,7 +230,7 @@ describe("a search", () => {
       grant: { all: false, ...none },
       user: { all: false, ...none },
     })
-    expect(tryAs("nobody", listAdministrators, {})).toMatch(
+    expect(outcomeAs("nobody", listAdministrators, {})).toMatch(
       /^permission_denied: .*iam\.member\.read/,
     )
   })
@@ -233,44 +242,43 @@ describe("a rule for one of several kinds of resource", () => {
     MessageInitShape<typeof createAdministrator.input>["resource"]
   >["resource"]
   const ask = (who: string, resource?: Resource) =>
-    tryAs(who, createAdministrator, { userId: "u1", ...(resource && { resource: { resource } }) })
+    outcomeAs(who, createAdministrator, {
+      userId: "u1",
+      ...(resource && { resource: { resource } }),
+    })
 
-  test("is chosen by what the request names", () => {
+  test("is selected by the field that the request sets", () => {
     expect(ask("owner", { case: "instance", value: true })).toBe("ok")
     expect(ask("manager1", { case: "organizationId", value: "o1" })).toBe("ok")
     expect(ask("manager1", { case: "organizationId", value: "o2" })).toMatch(/^not_found: /)
     expect(ask("orgmembers", { case: "organizationId", value: "o2" })).toBe("ok")
     expect(ask("orgmembers", { case: "instance", value: true })).toBe(
-      "permission_denied: this needs the permission iam.member.write (access.denied)",
+      "permission_denied: permission denied: iam.member.write is required (access.denied)",
     )
   })
 
-  test("finds a grant by the project that it belongs to", () => {
+  test("finds a grant by its project", () => {
     const grant = (projectId: string): Resource => ({
       case: "projectGrant",
       value: { projectId, organizationId: "o2" },
     })
     expect(ask("grant1", grant("p1"))).toBe("ok")
-    expect(ask("grant1", grant("p2"))).toBe(
-      "not_found: there is no such project grant (grant.missing)",
-    )
+    expect(ask("grant1", grant("p2"))).toBe("not_found: project grant not found (grant.missing)")
   })
 
-  test("refuses a request that names nothing", () => {
-    expect(ask("owner")).toMatch(
-      /^invalid_argument: say what this is about with one of: resource\./,
-    )
+  test("rejects a request that names no resource", () => {
+    expect(ask("owner")).toMatch(/^invalid_argument: one of these fields is required: resource\./)
     expect(ask("owner", { case: "instance", value: false })).toMatch(/^invalid_argument: /)
   })
 })
 
 describe("an open operation", () => {
-  test("that is public needs no token", () => {
-    expect(tryAs(null, SystemService.method.healthz, {})).toBe("ok")
+  test("needs no token if it is public", () => {
+    expect(outcomeAs(null, SystemService.method.healthz, {})).toBe("ok")
   })
 
-  test("that asks only for a token asks for one", () => {
-    expect(tryAs(null, AuthService.method.getMyUser, {})).toMatch(/^unauthenticated: /)
-    expect(tryAs("nobody", AuthService.method.getMyUser, {})).toBe("ok")
+  test("requires a token if it requires no permission", () => {
+    expect(outcomeAs(null, AuthService.method.getMyUser, {})).toMatch(/^unauthenticated: /)
+    expect(outcomeAs("nobody", AuthService.method.getMyUser, {})).toBe("ok")
   })
 })

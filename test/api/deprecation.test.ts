@@ -1,28 +1,28 @@
 import { describe, expect, test } from "vitest"
-import { book } from "../../src/api/book.ts"
-import { noticeOf } from "../../src/api/deprecation.ts"
+import { allServices } from "../../src/api/book.ts"
+import { deprecationHeadersOf } from "../../src/api/respond.ts"
 import { json, worldOf } from "./world.ts"
 
 const world = worldOf()
-const methods = book.flatMap((service) => service.methods)
+const methods = allServices.flatMap((service) => service.methods)
 
-/** The headers that say it. */
-const saidBy = (headers: Headers) => ({
+/** The headers that announce a deprecation. */
+const deprecationHeaders = (headers: Headers) => ({
   deprecation: headers.get("deprecation"),
   link: headers.get("link"),
 })
 
-const notice = {
+const deprecatedHeaders = {
   deprecation: expect.stringMatching(/^@\d{10}$/),
   link:
     '</core.project.v2.ProjectService/ListProjects>; rel="successor-version"; ' +
     'title="filter by the organisation, with the type GRANTED"',
 }
-const silence = { deprecation: null, link: null }
+const notDeprecated = { deprecation: null, link: null }
 
 const management = "core.management.v1.ManagementService"
 
-describe("a deprecated operation says what takes its place", () => {
+describe("a deprecated operation links to its successor", () => {
   test.each([
     ["REST", "/management/v1/granted_projects/_search", "owner", 200],
     ["REST at its bare path", "/granted_projects/_search", "owner", 200],
@@ -32,7 +32,7 @@ describe("a deprecated operation says what takes its place", () => {
   ])("over %s", async (_, path, as, status) => {
     const answer = await world.fetch(path, { ...json({}), as })
     expect(answer.status).toBe(status)
-    expect(saidBy(answer.headers)).toEqual(notice)
+    expect(deprecationHeaders(answer.headers)).toEqual(deprecatedHeaders)
     expect(answer.headers.get("access-control-expose-headers")).toMatch(/deprecation, link/)
   })
 
@@ -44,22 +44,22 @@ describe("a deprecated operation says what takes its place", () => {
       as: "owner",
     })
     expect(answer.status).toBe(200)
-    expect(saidBy(answer.headers)).toEqual(notice)
+    expect(deprecationHeaders(answer.headers)).toEqual(deprecatedHeaders)
   })
 })
 
 test.each([
   ["REST", "/management/v1/projects/p1/changes/_search"],
   ["Connect", "/core.project.v2.ProjectService/ListProjects"],
-])("an operation that is not deprecated says nothing of it, over %s", async (_, path) => {
+])("an operation that is not deprecated has no deprecation headers, over %s", async (_, path) => {
   const answer = await world.fetch(path, { ...json({}), as: "owner" })
   expect(answer.status).toBe(200)
-  expect(saidBy(answer.headers)).toEqual(silence)
+  expect(deprecationHeaders(answer.headers)).toEqual(notDeprecated)
 })
 
 test("every successor is an operation that is not deprecated itself", () => {
   const named = methods.flatMap((each) => {
-    const { link } = noticeOf(each)
+    const { link } = deprecationHeadersOf(each)
     return link === undefined ? [] : [/^<\/([^>]+)>/.exec(link)?.[1] ?? "none"]
   })
   expect(named.length).toBeGreaterThan(40)
@@ -69,9 +69,9 @@ test("every successor is an operation that is not deprecated itself", () => {
   expect(named.filter((name) => !fit.includes(name))).toEqual([])
 })
 
-test("what an older service shares with a newer one is left behind there", () => {
+test("an operation that an older service shares with a newer one is deprecated there", () => {
   const newer = new Set(
-    book
+    allServices
       .filter(({ typeName }) => /\.v2\.(User|Project|Application)Service$/.test(typeName))
       .flatMap((service) => service.methods.map(({ name }) => name)),
   )

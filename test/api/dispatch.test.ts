@@ -14,7 +14,7 @@ const body = {
 const create = (world: ReturnType<typeof worldOf>, more: RequestInit & { as?: string } = {}) =>
   world.fetch(`/${createUser}`, { as: "owner", ...json(body, more) })
 
-describe("a handler that throws something else than a Fault", () => {
+describe("a handler that throws another resource than a Fault", () => {
   const cause = new Error("SELECT * FROM passwords: disk I/O error")
   const world = worldOf({
     [createUser]: () => {
@@ -22,24 +22,24 @@ describe("a handler that throws something else than a Fault", () => {
     },
   })
 
-  test("is answered internal, with the id of the request and nothing of the cause", async () => {
+  test('returns "internal" with the request ID and without the cause', async () => {
     const response = await create(world)
     expect(response.status).toBe(500)
     const id = response.headers.get("x-request-id")
     expect(await response.json()).toMatchObject({
       code: "internal",
-      message: `something went wrong here; the log says more about request ${id} (internal)`,
+      message: `an internal error occurred; search the log for request ${id} (internal)`,
     })
   })
 
-  test("is told to the hooks with its cause", async () => {
+  test("reports the cause to the hooks", async () => {
     await create(world)
     expect(world.ended.at(-1)).toMatchObject({ code: "internal", fault: { cause } })
   })
 })
 
 describe("the hooks", () => {
-  test("learn of each call what it was, who called, how it ended and after how long", async () => {
+  test("receive the method, caller, outcome, and duration of each call", async () => {
     const world = worldOf({
       [createUser]: async (_: never, cx: Cx) => {
         world.clock.advance(7)
@@ -61,7 +61,7 @@ describe("the hooks", () => {
     ])
   })
 
-  test("learn of calls that never reached a handler", async () => {
+  test("receive calls that never reach a handler", async () => {
     const world = worldOf()
     await world.fetch(`/${createUser}`, { ...json("{"), as: "nobody" })
     await world.fetch(`/${createUser}`, json(body))
@@ -74,7 +74,7 @@ describe("the hooks", () => {
     ])
   })
 
-  test("see requests without their secrets", async () => {
+  test("receive requests without secrets", async () => {
     const world = worldOf()
     await create(world)
     expect(world.ended.at(-1)?.request()).toEqual({
@@ -101,7 +101,7 @@ describe("the log", () => {
     return records
   }
 
-  test("has one line for each call", async () => {
+  test("contains one line for each call", async () => {
     const [line, ...more] = await logged(() => ({}))
     expect(more).toEqual([])
     expect(line).toMatchObject({
@@ -111,7 +111,7 @@ describe("the log", () => {
     expect(line?.properties).not.toHaveProperty("request")
   })
 
-  test("has the cause and the redacted request of what is ours to mend", async () => {
+  test("contains the cause and the redacted request of internal errors", async () => {
     const [line] = await logged(() => {
       throw new Error("disk on fire")
     })
@@ -123,7 +123,7 @@ describe("the log", () => {
     expect(JSON.stringify(line)).not.toContain("JBSWY3DPEHPK3PXP")
   })
 
-  test("names the fault of a refusal, and keeps it out of the errors", async () => {
+  test("contains the fault of a rejected call, but not as an error", async () => {
     const [line] = await logged(() => {
       throw new Fault("already_exists", "user.exists", "there is such a user")
     })
@@ -137,7 +137,7 @@ describe("the log", () => {
 describe("a deadline", () => {
   const slow = () => worldOf({ [createUser]: () => new Promise(() => {}) })
 
-  test("is answered when it passes, though the handler goes on", async () => {
+  test("ends the call when it expires, although the handler continues", async () => {
     const world = slow()
     const answer = create(world, { headers: { "connect-timeout-ms": "50" } })
     await until(() => world.handled.length === 1)
@@ -150,14 +150,14 @@ describe("a deadline", () => {
     expect(await response.json()).toMatchObject({ code: "deadline_exceeded" })
   })
 
-  test("that lies beyond what a timer can count does not pass at once", async () => {
+  test("does not expire immediately if it exceeds the range of a timer", async () => {
     const world = worldOf()
     const response = await create(world, { headers: { "connect-timeout-ms": "9999999999" } })
     expect(response.status).toBe(200)
   })
 })
 
-test("a handler runs only after its caller was let in, and sees what the rule found", async () => {
+test("a handler runs only after its caller is admitted, and receives the result of the rule", async () => {
   const world = worldOf()
   const path = "/core.user.v2.UserService/ListUsers"
   await world.fetch(path, json({}))
@@ -166,7 +166,7 @@ test("a handler runs only after its caller was let in, and sees what the rule fo
   expect(world.handled[0]?.cx.scope).toMatchObject({ all: false, orgs: ["o1"], self: "users1" })
 })
 
-test("a bad token is refused also where none is needed to be let in", async () => {
+test("an invalid token is rejected even where no token is required", async () => {
   const world = worldOf()
   const path = "/core.system.v1.SystemService/Healthz"
   expect((await world.fetch(path, json({}))).status).toBe(200)

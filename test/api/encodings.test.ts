@@ -1,4 +1,4 @@
-// The same calls over every encoding, so that they cannot drift.
+// The same calls in every encoding, so that all encodings behave alike.
 import type { Http2Server } from "node:http2"
 import {
   create,
@@ -50,8 +50,11 @@ const answers: Readonly<Record<string, Answer>> = {
 
 const world = worldOf(answers)
 
-/** One way to call; answers the message, or throws what every encoding says about a failure. */
-type Way = <I extends DescMessage, O extends DescMessage>(
+/**
+ * One way to call a method; returns the message, or throws a failure that is comparable across
+ * encodings.
+ */
+type CallMethod = <I extends DescMessage, O extends DescMessage>(
   method: DescMethodUnary<I, O>,
   request: MessageInitShape<I>,
   as?: string,
@@ -61,11 +64,11 @@ type Failure = {
   readonly code: string
   readonly message: string
   readonly id: string
-  /** The one that is about a field names it. */
+  /** The name of the invalid field, if the error is about one. */
   readonly field: string
 }
 
-const fetchWorld = (input: RequestInfo | URL, init?: RequestInit) => {
+const fetchFromWorld = (input: RequestInfo | URL, init?: RequestInit) => {
   const request = new Request(input, init)
   return world.fetch(new URL(request.url).pathname, {
     method: request.method,
@@ -74,15 +77,15 @@ const fetchWorld = (input: RequestInfo | URL, init?: RequestInit) => {
   })
 }
 
-/** What a page does whose browser hands it no bytes: each frame in base64, there and back. */
-async function inBase64(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
+/** Base64 framing, as browsers without access to the response bytes use it. */
+async function fetchInBase64(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
   const request = new Request(input, init)
   const bytes = Buffer.from(await request.arrayBuffer())
   const parts = [bytes.subarray(0, 5), bytes.subarray(5)]
   const headers = new Headers(request.headers)
   headers.set("content-type", "application/grpc-web-text")
   const body = parts.map((part) => part.toString("base64")).join("")
-  const answer = await fetchWorld(request.url, { method: "POST", headers, body })
+  const answer = await fetchFromWorld(request.url, { method: "POST", headers, body })
   expect(answer.headers.get("content-type")).toBe("application/grpc-web-text+proto")
   const answered = new Headers(answer.headers)
   answered.set("content-type", "application/grpc-web+proto")
@@ -90,11 +93,11 @@ async function inBase64(input: RequestInfo | URL, init?: RequestInit): Promise<R
   return new Response(Buffer.from(await answer.text(), "base64"), { status, headers: answered })
 }
 
-/** Through connect-es's own client, which checks what we say against the protocol. */
-const through =
-  (transportOf: (options: { baseUrl: string; fetch: typeof fetch }) => Transport): Way =>
+/** Uses the client of connect-es, which validates responses against the protocol. */
+const connectClient =
+  (transportOf: (options: { baseUrl: string; fetch: typeof fetch }) => Transport): CallMethod =>
   async (method, request, as) => {
-    const fetch = Object.assign(fetchWorld, { preconnect: () => {} })
+    const fetch = Object.assign(fetchFromWorld, { preconnect: () => {} })
     const transport = transportOf({ baseUrl: "http://id.test", fetch })
     const headers = as ? { authorization: `Bearer ${as}` } : {}
     try {
@@ -114,8 +117,8 @@ function failureOf(error: unknown): Failure {
 
 const fieldIn = (detail: BadRequest | undefined) => detail?.fieldViolations[0]?.field ?? ""
 
-/** By hand, in the bytes of curl. */
-const byHand: Way = async (method, request, as) => {
+/** Sends plain HTTP requests, as curl does. */
+const plainHttp: CallMethod = async (method, request, as) => {
   const body = toJson(method.input, create(method.input, request))
   const path = `/${method.parent.typeName}/${method.name}`
   const response = await world.fetch(path, { ...json(body), ...(as && { as }) })
@@ -149,8 +152,8 @@ afterAll(() => {
   server.close()
 })
 
-/** With a client that shares no code with us. */
-const native: Way = (method, request, as) =>
+/** Uses a gRPC client that shares no code with the server. */
+const grpcClient: CallMethod = (method, request, as) =>
   new Promise((resolve, reject) => {
     const metadata = new Metadata()
     if (as) metadata.set("authorization", `Bearer ${as}`)
@@ -160,39 +163,44 @@ const native: Way = (method, request, as) =>
       (bytes: Buffer) => fromBinary(method.output, bytes),
       create(method.input, request),
       metadata,
-      (error, value) => (error ? reject(nativeFailure(error)) : resolve(value!)),
+      (error, value) => (error ? reject(grpcFailure(error)) : resolve(value!)),
     )
   })
 
-function nativeFailure({ code, details, metadata }: ServiceError): Failure {
+function grpcFailure({ code, details, metadata }: ServiceError): Failure {
   const status = metadata.get("grpc-status-details-bin")[0]
-  // The id is the first text of the detail inside google.rpc.Status.
+  // The ID is the first string of the detail inside google.rpc.Status.
   const id = /core\.v1\.ErrorDetail[^\n]+\n.([a-z_]+\.[a-z_]+)/s.exec(`${status}`)?.[1] ?? ""
-  const [, field = ""] = /google\.rpc\.BadRequest[^a-z]+([a-z_]+)/s.exec(`${status}`) ?? []
+  // The field is the first string inside google.rpc.BadRequest, below two lengths of a byte or two.
+  const badRequest = /google\.rpc\.BadRequest.[^\n]{1,2}\n[^\n]{1,2}\n.([a-z_]+)/s
+  const [, field = ""] = badRequest.exec(`${status}`) ?? []
   return { code: Code[code] ?? "", message: details, id, field }
 }
 
-const ways: Readonly<Record<string, Way>> = {
-  "Connect JSON, by hand": byHand,
-  "Connect JSON": through((options) => createConnectTransport(options)),
-  "Connect binary": through((options) =>
+const callMethods: Readonly<Record<string, CallMethod>> = {
+  "Connect JSON, by hand": plainHttp,
+  "Connect JSON": connectClient((options) => createConnectTransport(options)),
+  "Connect binary": connectClient((options) =>
     createConnectTransport({ ...options, useBinaryFormat: true }),
   ),
-  "gRPC-Web binary": through((options) => createGrpcWebTransport(options)),
-  "gRPC-Web in base64": through((options) =>
-    createGrpcWebTransport({ ...options, fetch: Object.assign(inBase64, { preconnect() {} }) }),
+  "gRPC-Web binary": connectClient((options) => createGrpcWebTransport(options)),
+  "gRPC-Web in base64": connectClient((options) =>
+    createGrpcWebTransport({
+      ...options,
+      fetch: Object.assign(fetchInBase64, { preconnect() {} }),
+    }),
   ),
-  "gRPC-Web JSON": through((options) =>
+  "gRPC-Web JSON": connectClient((options) =>
     createGrpcWebTransport({ ...options, useBinaryFormat: false }),
   ),
-  "native gRPC": native,
+  "native gRPC": grpcClient,
 }
 
-const needsToken = "this needs a token; send it in the Authorization header as Bearer"
+const tokenRequired = "a token is required; send it in the Authorization header as Bearer"
 
 const { createUser, getUserByID, listUsers } = UserService.method
 
-for (const [name, call] of Object.entries(ways)) {
+for (const [name, call] of Object.entries(callMethods)) {
   describe(name, () => {
     test("carries a request and its answer", async () => {
       const userId = `made by ${name}`
@@ -224,7 +232,7 @@ for (const [name, call] of Object.entries(ways)) {
         "u1",
         {
           code: "Unauthenticated",
-          message: `${needsToken} (access.token_missing)`,
+          message: `${tokenRequired} (access.token_missing)`,
           id: "access.token_missing",
           field: "",
         },
@@ -234,7 +242,7 @@ for (const [name, call] of Object.entries(ways)) {
         "u1",
         {
           code: "PermissionDenied",
-          message: "this needs the permission user.read (access.denied)",
+          message: "permission denied: user.read is required (access.denied)",
           id: "access.denied",
           field: "",
         },
@@ -244,7 +252,7 @@ for (const [name, call] of Object.entries(ways)) {
         "u2",
         {
           code: "NotFound",
-          message: "there is no such user (user.missing)",
+          message: "user not found (user.missing)",
           id: "user.missing",
           field: "",
         },
@@ -261,7 +269,7 @@ for (const [name, call] of Object.entries(ways)) {
 describe("headers", () => {
   const create = json({ organizationId: "o1", userId: "h1", username: "h" })
 
-  test("name the request, and the position of what it wrote", async () => {
+  test("contain the request ID and the position of the write", async () => {
     const made = await world.fetch("/core.user.v2.UserService/CreateUser", {
       ...create,
       as: "owner",
@@ -277,7 +285,7 @@ describe("headers", () => {
     expect(again.headers.has("x-core-position")).toBe(false)
   })
 
-  test("come with gRPC too", async () => {
+  test("are sent with gRPC, too", async () => {
     const headers = await new Promise<Metadata>((resolve) => {
       const metadata = new Metadata()
       metadata.set("authorization", "Bearer owner")
@@ -295,14 +303,14 @@ describe("headers", () => {
     expect(headers.get("x-request-id")[0]).toMatch(/^\d{18}$/)
   })
 
-  test("tell the room who calls, and from where, over gRPC too", async () => {
-    await native(getUserByID, { userId: "u1" }, "owner")
+  test("are available to the handler over gRPC, too: caller and address", async () => {
+    await grpcClient(getUserByID, { userId: "u1" }, "owner")
     const last = world.ended.at(-1)
     expect(last).toMatchObject({ encoding: "grpc", userId: "owner", code: "ok" })
     expect(last?.address).toMatch(/127\.0\.0\.1$/)
   })
 
-  test("forbid every cache to keep an answer", async () => {
+  test("forbid caching of responses", async () => {
     for (const path of ["/healthz", "/core.system.v1.SystemService/Healthz"]) {
       const response = await world.fetch(path, path === "/healthz" ? {} : json({}))
       expect(response.headers.get("cache-control")).toBe("no-store")
@@ -313,49 +321,49 @@ describe("headers", () => {
 const createMessage = (init: MessageInitShape<typeof getUserByID.input>) =>
   create(getUserByID.input, init)
 
-test("a message above the limit is refused in every encoding", async () => {
+test("rejects a message above the limit in every encoding", async () => {
   const username = "x".repeat(5 * 1024 * 1024)
-  for (const call of Object.values(ways)) {
+  for (const call of Object.values(callMethods)) {
     const sent = call(createUser, { organizationId: "o1", username }, "owner")
     await expect(sent).rejects.toMatchObject({ code: "ResourceExhausted" })
   }
 })
 
-test("nothing of a stranger's message is read where they may not call", async () => {
+test("reads no message of an unauthenticated caller where a token is required", async () => {
   const username = "x".repeat(5 * 1024 * 1024)
-  for (const call of Object.values(ways)) {
+  for (const call of Object.values(callMethods)) {
     const sent = call(createUser, { organizationId: "o1", username })
     await expect(sent).rejects.toMatchObject({ id: "access.token_missing" })
-    // The connection is still good.
+    // The connection remains usable.
     await call(getUserByID, { userId: "u1" }, "owner")
   }
 })
 
-test("lists and texts that are too much are refused by name in every encoding", async () => {
+test("rejects oversized lists and strings by field name in every encoding", async () => {
   const metadata = Array.from({ length: 101 }, () => ({ key: "k" }))
-  for (const call of Object.values(ways)) {
+  for (const call of Object.values(callMethods)) {
     const listed = call(createUser, { organizationId: "o1", metadata }, "owner")
     await expect(listed).rejects.toMatchObject({
       id: "request.too_many_items",
       field: "metadata",
     })
     const said = call(createUser, { organizationId: "x".repeat(10_001) }, "owner")
-    // In JSON it is found before the rest is decoded.
+    // The JSON decoder detects it before the rest is decoded.
     await expect(said).rejects.toMatchObject({
-      message: expect.stringContaining("may have at most 10000 letters"),
+      message: expect.stringContaining("must be at most 10000 characters"),
     })
   }
 })
 
-test("a message of too many parts is refused in every encoding, before it is made", async () => {
+test("rejects a message with too many parts before it is decoded, in every encoding", async () => {
   const metadata = Array.from({ length: 11_000 }, () => ({ key: "k" }))
-  for (const call of Object.values(ways)) {
+  for (const call of Object.values(callMethods)) {
     const sent = call(createUser, { organizationId: "o1", metadata }, "owner")
     await expect(sent).rejects.toMatchObject({ id: "request.too_many_parts" })
   }
 })
 
-describe("a frame that is marked as compressed", () => {
+describe("a compressed frame", () => {
   const message = Bun.gzipSync(toBinary(getUserByID.input, createMessage({ userId: "u1" })).slice())
   const frame = Buffer.alloc(5 + message.length)
   frame.writeUInt8(1)
@@ -375,13 +383,13 @@ describe("a frame that is marked as compressed", () => {
   }
 
   test.each(["application/grpc-web+proto", "application/grpc-web-text+proto"])(
-    "is read where grpc-encoding says how, and refused otherwise (%s)",
+    "is read if grpc-encoding names the compression, and rejected otherwise (%s)",
     async (type) => {
       expect(await send(type, "gzip")).toMatch(/grpc-status: ?0/)
       for (const encoding of [undefined, "identity"]) {
         const said = await send(type, encoding)
         expect(decodeURIComponent(said.replaceAll(/%(?![0-9A-F]{2})/g, ""))).toContain(
-          "marked as compressed, but grpc-encoding doesn't say how",
+          "marked as compressed, but the grpc-encoding header is missing",
         )
       }
     },
@@ -389,7 +397,7 @@ describe("a frame that is marked as compressed", () => {
 })
 
 describe("a compressed Connect request", () => {
-  test("is read, and bounded by what it unpacks to", async () => {
+  test("is read, and limited by its decompressed size", async () => {
     const send = async (text: string) => {
       const body = await compressionGzip.compress(new TextEncoder().encode(text))
       return world.fetch("/core.user.v2.UserService/GetUserByID", {
@@ -406,8 +414,8 @@ describe("a compressed Connect request", () => {
   })
 })
 
-test("a typed client of connect-es works without knowing us", async () => {
-  const fetch = Object.assign(fetchWorld, { preconnect: () => {} })
+test("a typed connect-es client works without customization", async () => {
+  const fetch = Object.assign(fetchFromWorld, { preconnect: () => {} })
   const transport = createConnectTransport({ baseUrl: "http://id.test", fetch })
   const client = createClient(UserService, transport)
   const headers = { authorization: "Bearer owner" }
@@ -422,7 +430,7 @@ test.each([
   ["spare bits that say something", "AB==", "3", "request.invalid"],
   ["very many pieces", "AA==".repeat(100_000), "3", "request.invalid"],
   ["too much of it", "A".repeat(6_000_000), "8", "request.too_large"],
-])("gRPC-Web in base64 refuses %s as the protocol has it", async (_, body, code, id) => {
+])("gRPC-Web in base64 rejects %s as the protocol requires", async (_, body, code, id) => {
   const answer = await world.fetch("/core.user.v2.UserService/ListUsers", {
     method: "POST",
     as: "owner",

@@ -1,12 +1,12 @@
-// Which host a call of native gRPC is for; by hand, since gRPC's own clients name one only.
+// The host of a native gRPC call; written by hand, because gRPC clients send only one host.
 import { once } from "node:events"
 import { connect, type OutgoingHttpHeaders } from "node:http2"
 import { expect, test } from "vitest"
 import { grpcServer } from "../../src/api/encoding/grpc.ts"
 import { contextOf, worldOf } from "./world.ts"
 
-/** Calls a public operation; answers the status, and the host that it was for. */
-async function asked(headers: OutgoingHttpHeaders) {
+/** Calls a public operation; returns the status and the host that the call was for. */
+async function callPublicMethod(headers: OutgoingHttpHeaders) {
   const hosts: (string | null)[] = []
   const { entries } = worldOf(
     {},
@@ -54,5 +54,5 @@ test.each<[string, OutgoingHttpHeaders, readonly unknown[]]>([
     [400],
   ],
 ])("RFC 9113 \u00a78.3.1: %s", async (_, headers, [status, host]) => {
-  expect(await asked(headers)).toEqual(host ? [status, `public ${host}`] : [status])
+  expect(await callPublicMethod(headers)).toEqual(host ? [status, `public ${host}`] : [status])
 })

@@ -1,4 +1,4 @@
-// What gRPC's own tools ask for, with a client that is not ours.
+// The requests of standard gRPC tools, sent by an independent client.
 import type { Http2Server } from "node:http2"
 import {
   create,
@@ -15,7 +15,7 @@ import {
 } from "@bufbuild/protobuf/wkt"
 import { Client, credentials, status } from "@grpc/grpc-js"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { book } from "../../src/api/book.ts"
+import { allServices } from "../../src/api/book.ts"
 import { detailSchemas } from "../../src/api/encoding/detail.ts"
 import { grpcServer } from "../../src/api/encoding/grpc.ts"
 import { Health } from "../../src/gen/grpc/health/v1/health_pb.ts"
@@ -26,12 +26,12 @@ import { worldOf } from "./world.ts"
 
 let server: Http2Server
 let client: Client
-let isReady = true
-const leaving = new AbortController()
+let isServerReady = true
+const clientAbort = new AbortController()
 
 beforeAll(async () => {
-  const condition = { isReady: () => isReady, clock: systemClock }
-  server = grpcServer(() => worldOf().entries, { condition, leaving: leaving.signal })
+  const condition = { isReady: () => isServerReady, clock: systemClock }
+  server = grpcServer(() => worldOf().entries, { health: condition, stopping: clientAbort.signal })
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
   const address = server.address()
   if (typeof address !== "object" || !address) throw new Error("no port")
@@ -51,8 +51,11 @@ const shape = ({ input, output }: DescMethod) =>
 
 const pathOf = ({ parent, name }: DescMethod) => `/${parent.typeName}/${name}`
 
-/** Asks one after the other on one stream, and answers what came back. */
-function ask(requests: readonly object[], service: typeof ServerReflection | typeof Older) {
+/** Sends requests one after the other on one stream, and returns the responses. */
+function requestReflection(
+  requests: readonly object[],
+  service: typeof ServerReflection | typeof Older,
+) {
   const { serverReflectionInfo: method } = service.method
   const stream = client.makeBidiStreamRequest(pathOf(method), ...shape(method))
   const answers: any[] = []
@@ -93,36 +96,38 @@ describe.each([
   ["v1", ServerReflection],
   ["v1alpha", Older],
 ] as const)("reflection %s", (_, service) => {
-  test.each(detailSchemas)("knows $typeName, which errors carry", async ({ typeName }) => {
-    const [answer] = await ask([symbol(typeName)], service)
+  test.each(detailSchemas)("describes $typeName, which errors contain", async ({ typeName }) => {
+    const [answer] = await requestReflection([symbol(typeName)], service)
     const declared = filesIn(answer).flatMap(({ package: within, messageType }: any) =>
       messageType.map(({ name }: { name: string }) => `${within}.${name}`),
     )
     expect(declared).toContain(typeName)
-    // grpcurl shows no details of an error where this is refused.
-    const [extensions] = await ask([numbers(typeName)], service)
+    // Without this response grpcurl shows no error details.
+    const [extensions] = await requestReflection([numbers(typeName)], service)
     expect(extensions.value).toMatchObject({ baseTypeName: typeName, extensionNumber: [] })
   })
 
-  test("lists every service of the book, and those of gRPC", async () => {
-    const [answer] = await ask([listServices], service)
+  test("lists every service of the API and those of gRPC", async () => {
+    const [answer] = await requestReflection([listServices], service)
     const names = answer.value.service.map(({ name }: { name: string }) => name)
     const own = [Health, ServerReflection, Older].map(({ typeName }) => typeName)
-    expect(names).toEqual([...book.map(({ typeName }) => typeName), ...own].sort())
+    expect(names).toEqual([...allServices.map(({ typeName }) => typeName), ...own].sort())
   })
 
-  test("tells enough to call any method of the book", async () => {
-    const [answer] = await ask([symbol("core.project.v2.ProjectService")], service)
+  test("describes enough to call any method of the API", async () => {
+    const [answer] = await requestReflection([symbol("core.project.v2.ProjectService")], service)
     const files = create(FileDescriptorSetSchema, { file: filesIn(answer).reverse() })
-    const registry = createFileRegistry(sorted(files))
+    const registry = createFileRegistry(sortByImports(files))
     const found = registry.getService("core.project.v2.ProjectService")
-    const [ours] = book.filter(({ typeName }) => typeName === "core.project.v2.ProjectService")
+    const [ours] = allServices.filter(
+      ({ typeName }) => typeName === "core.project.v2.ProjectService",
+    )
     expect(found?.methods.map(({ name }) => name)).toEqual(ours?.methods.map(({ name }) => name))
   })
 
-  test("says nothing twice on one stream, but for what is asked for", async () => {
+  test("sends no file twice on one stream unless it is requested again", async () => {
     const users = symbol("core.user.v2.UserService")
-    const [first, second, third] = await ask(
+    const [first, second, third] = await requestReflection(
       [users, users, symbol("core.project.v2.Project")],
       service,
     )
@@ -134,8 +139,8 @@ describe.each([
   })
 })
 
-/** Files with what they import before them. */
-function sorted(set: FileDescriptorSet): FileDescriptorSet {
+/** Sorts files so that each comes after its imports. */
+function sortByImports(set: FileDescriptorSet): FileDescriptorSet {
   const byName = new Map(set.file.map((each) => [each.name, each]))
   const ordered = new Set<(typeof set.file)[number]>()
   const visit = (each: (typeof set.file)[number] | undefined) => {
@@ -156,13 +161,16 @@ test.each([
   ["a file", file("core/project/v2/project.proto"), "core/project/v2/project.proto"],
   ["a number", extension("google.protobuf.MethodOptions", 50001), "core/options.proto"],
 ])("reflection finds %s", async (_, request, expected) => {
-  const [answer] = await ask([request], ServerReflection)
+  const [answer] = await requestReflection([request], ServerReflection)
   expect(answer.case).toBe("fileDescriptorResponse")
   expect(namesIn(answer)[0]?.startsWith(expected)).toBe(true)
 })
 
-test("reflection knows the numbers of a message's extensions", async () => {
-  const [answer] = await ask([numbers("google.protobuf.MethodOptions")], ServerReflection)
+test("reflection lists the extension numbers of a message", async () => {
+  const [answer] = await requestReflection(
+    [numbers("google.protobuf.MethodOptions")],
+    ServerReflection,
+  )
   expect(answer.value.baseTypeName).toBe("google.protobuf.MethodOptions")
   expect([...answer.value.extensionNumber].sort()).toEqual([50001, 50003, 72295728])
 })
@@ -173,8 +181,8 @@ test.each([
   ["an extension", extension("google.protobuf.MethodOptions", 7), status.NOT_FOUND],
   ["a message", numbers("core.Nothing"), status.NOT_FOUND],
   ["a question", {}, status.INVALID_ARGUMENT],
-])("reflection says that %s is not there, and goes on", async (_, request, code) => {
-  const [refused, next] = await ask([request, listServices], ServerReflection)
+])("reflection reports that %s does not exist, and continues", async (_, request, code) => {
+  const [refused, next] = await requestReflection([request, listServices], ServerReflection)
   expect([refused.case, refused.value.errorCode]).toEqual(["errorResponse", code])
   expect(next.case).toBe("listServicesResponse")
 })
@@ -192,14 +200,17 @@ function check(service: string): Promise<any> {
   )
 }
 
-test.each(["", "core.user.v2.UserService"])("health of %j follows the server's", async (name) => {
-  expect((await check(name)).status).toBe(1)
-  isReady = false
-  expect((await check(name)).status).toBe(2)
-  isReady = true
-})
+test.each(["", "core.user.v2.UserService"])(
+  "the health of %j follows the server's",
+  async (name) => {
+    expect((await check(name)).status).toBe(1)
+    isServerReady = false
+    expect((await check(name)).status).toBe(2)
+    isServerReady = true
+  },
+)
 
-test("health of a service that is not here is not found", async () => {
+test("the health of an unknown service is not found", async () => {
   await expect(check("core.Nothing")).rejects.toMatchObject({ code: status.NOT_FOUND })
 })
 
@@ -218,7 +229,7 @@ function watch(service: string) {
   return { heard, ended, cancel: () => stream.cancel() }
 }
 
-test("no more watch than the server can bear, and who leaves makes room", async () => {
+test("the number of watchers is limited, and one that ends makes room", async () => {
   const many = Array.from({ length: 50 }, () => watch(""))
   await expect.poll(() => many.filter(({ heard }) => heard.length === 1).length).toBe(50)
   expect(await watch("").ended).toBe(status.RESOURCE_EXHAUSTED)
@@ -227,7 +238,7 @@ test("no more watch than the server can bear, and who leaves makes room", async 
     .poll(
       async () => {
         const next = watch("")
-        const first = await Promise.race([next.ended, heardBy(next)])
+        const first = await Promise.race([next.ended, statusesOf(next)])
         next.cancel()
         return first
       },
@@ -236,18 +247,18 @@ test("no more watch than the server can bear, and who leaves makes room", async 
     .toBe("heard")
 })
 
-async function heardBy({ heard }: { readonly heard: readonly number[] }) {
+async function statusesOf({ heard }: { readonly heard: readonly number[] }) {
   await expect.poll(() => heard.length).toBe(1)
   return "heard"
 }
 
-test("who watches hears of each change once", async () => {
+test("a watcher receives each change once", async () => {
   const known = watch("core.user.v2.UserService")
   const unknown = watch("core.Nothing")
   await expect.poll(() => known.heard).toEqual([1])
-  isReady = false
+  isServerReady = false
   await expect.poll(() => known.heard, { timeout: 60_000 }).toEqual([1, 2])
-  isReady = true
+  isServerReady = true
   await expect.poll(() => known.heard, { timeout: 60_000 }).toEqual([1, 2, 1])
   expect(unknown.heard).toEqual([3])
   known.cancel()
@@ -255,7 +266,7 @@ test("who watches hears of each change once", async () => {
   expect(await known.ended).toBe(status.CANCELLED)
 })
 
-test("a server that stops lets go of every stream", async () => {
+test("a server that stops closes every stream", async () => {
   const watching = watch("")
   const { serverReflectionInfo: method } = ServerReflection.method
   const idle = client.makeBidiStreamRequest(pathOf(method), ...shape(method))
@@ -265,7 +276,7 @@ test("a server that stops lets go of every stream", async () => {
   })
   idle.write(create(method.input, listServices as never))
   await expect.poll(() => watching.heard).toEqual([1])
-  leaving.abort()
+  clientAbort.abort()
   expect(await watching.ended).toBe(status.UNAVAILABLE)
   expect(await dropped).toBe(status.UNAVAILABLE)
 })

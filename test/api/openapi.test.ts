@@ -1,30 +1,30 @@
 import { create } from "@bufbuild/protobuf"
 import { Validator } from "@seriousme/openapi-schema-validator"
 import { expect, test } from "vitest"
-import { openApiTexts as describeApi } from "../../scripts/openapi.ts"
+import { createOpenApiTexts as describeApi } from "../../scripts/openapi.ts"
 import { root } from "../../scripts/step.ts"
-import { restRoutesOf } from "../../src/api/encoding/rest.ts"
-import { lettersMax } from "../../src/api/input/bounds.ts"
+import { createRestRoutes } from "../../src/api/encoding/rest.ts"
+import { charactersMax } from "../../src/api/input/bounds.ts"
 import { checkValues } from "../../src/api/input/values.ts"
 import { openApiOf } from "../../src/api/openapi/document.ts"
-import { restRoot } from "../../src/api/routes.ts"
+import { createRestRoot } from "../../src/api/routes.ts"
 import { openApiTexts } from "../../src/gen/openapi.ts"
 import { uiAssets, uiEntry } from "../../src/gen/ui-assets.ts"
-import { openApiAnswer } from "../../src/server/openapi.ts"
+import { openApiResponse } from "../../src/server/openapi.ts"
 import { tableOf } from "../contract/table.ts"
 import { textsBelow } from "../support/tidy-source.ts"
 import { worldOf } from "./world.ts"
 
 const { entries } = worldOf()
-const described: any = await openApiOf(entries)
+const openApiDocument: any = await openApiOf(entries)
 
-async function get(path: string, headers: Record<string, string> = {}): Promise<Response> {
-  const answer = await openApiAnswer(new Request(`http://nas${path}`, { headers }), path)
+async function getPath(path: string, headers: Record<string, string> = {}): Promise<Response> {
+  const answer = await openApiResponse(new Request(`http://nas${path}`, { headers }), path)
   if (!answer) throw new Error(`nothing is at ${path}`)
   return answer
 }
 
-const operations: any[] = Object.values<object>(described.paths).flatMap((verbs) =>
+const operations: any[] = Object.values<object>(openApiDocument.paths).flatMap((verbs) =>
   Object.values(verbs),
 )
 
@@ -33,43 +33,43 @@ const byId = Object.fromEntries(operations.map((each) => [each.operationId, each
 const granted = "/granted_projects/{projectId}/grants/{grantId}"
 const page = ["query.offset", "query.limit", "query.asc"]
 
-test("what is served is OpenAPI 3.0.3 that a validator takes, with an empty title", async () => {
-  const answer = await get("/openapi/json")
+test("the served document is valid OpenAPI 3.0.3 with an empty title", async () => {
+  const answer = await getPath("/openapi/json")
   const document = await answer.json()
   expect(document).toMatchObject({ openapi: "3.0.3", info: { title: "", version: "0.0.1" } })
   expect(await new Validator().validate(document)).toEqual({ valid: true })
-  expect(document.paths).toEqual(JSON.parse(JSON.stringify(described.paths)))
+  expect(document.paths).toEqual(JSON.parse(JSON.stringify(openApiDocument.paths)))
 })
 
-test("what is embedded is what the sources describe", async () => {
+test("the embedded document matches the sources", async () => {
   const made = await describeApi(uiEntry)
   expect([...openApiTexts.keys()]).toEqual([...made.keys()])
   for (const [path, text] of made) {
-    const isSame = (await (await get(path)).text()) === text
+    const isSame = (await (await getPath(path)).text()) === text
     expect(isSame, `${path} differs; run bun scripts/gen.ts`).toBe(true)
   }
 })
 
-test("the server describes nothing: only the build and tests import what does", () => {
+test("the server imports no generator: only the build and tests do", () => {
   const importing = [...textsBelow(root, ["src"], (path) => path.endsWith(".ts"))].filter(
     ([path, text]) => !/^src\/(api\/openapi|gen)\//.test(path) && /"[./\w]+\/openapi\//.test(text),
   )
   expect(importing.map(([path]) => path)).toEqual([])
 })
 
-test("the document has every route of the server, and the server every one of the document", () => {
+test("the document and the server have the same routes", () => {
   const placed = (path: string) =>
     path
       .split("/")
       .map((part, at) => (part.startsWith("{") ? `:${at - 1}` : part))
       .join("/")
-  const inDocument = Object.entries<object>(described.paths).flatMap(([path, verbs]) =>
+  const inDocument = Object.entries<object>(openApiDocument.paths).flatMap(([path, verbs]) =>
     Object.entries(verbs).flatMap(([verb, { description }]) => {
       const also = /Also at (.*)\.$/.exec(description)?.[1]?.split(", ") ?? []
       return [`${verb.toUpperCase()} ${path}`, ...also].map(placed)
     }),
   )
-  const { routes } = restRoot(restRoutesOf(entries))
+  const { routes } = createRestRoot(createRestRoutes(entries))
   const served = routes.map(({ method, path }) => {
     const last = path.split("/").length - 2
     return `${method} ${path.replace(/\*$/, `:${last}`)}`
@@ -79,27 +79,27 @@ test("the document has every route of the server, and the server every one of th
 })
 
 test.each(["/openapi", "/openapi/json", "/openapi/v2", "/openapi/v2/json"])(
-  "%s is sent as it is embedded, and once to who keeps it",
+  "%s is served as embedded, and not again to a client that has cached it",
   async (path) => {
-    const plain = await get(path)
-    const packed = await get(path, { "accept-encoding": "br, gzip" })
+    const plain = await getPath(path)
+    const packed = await getPath(path, { "accept-encoding": "br, gzip" })
     expect(packed.headers.get("content-encoding")).toBe("gzip")
     const bytes = await packed.bytes()
     expect(bytes).toEqual(await Bun.file(openApiTexts.get(path)?.gzip ?? "").bytes())
     expect(Buffer.from(Bun.gunzipSync(bytes)).toString()).toBe(await plain.text())
     const tag = plain.headers.get("etag") ?? ""
-    const again = await get(path, { "if-none-match": `"other", ${tag}` })
+    const again = await getPath(path, { "if-none-match": `"other", ${tag}` })
     expect([again.status, await again.text(), again.headers.get("etag")]).toEqual([304, "", tag])
-    expect((await get(path, { "if-none-match": `W/"other"` })).status).toBe(200)
+    expect((await getPath(path, { "if-none-match": `W/"other"` })).status).toBe(200)
   },
 )
 
-test("the validator refuses what is no such document", async () => {
+test("the validator rejects an invalid document", async () => {
   const broken = { openapi: "3.0.3", info: { title: "" }, paths: {} }
   expect((await new Validator().validate(broken)).valid).toBe(false)
 })
 
-test("every operation that has a path is described, and has an id of its own", () => {
+test("every operation with a path is described and has a unique ID", () => {
   const ids = operations.map(({ operationId }) => operationId)
   expect(new Set(ids).size).toBe(ids.length)
   const withPath = entries.filter(({ method }) =>
@@ -114,16 +114,16 @@ test("every operation that has a path is described, and has an id of its own", (
 })
 
 test.each(tableOf("test/contract/bare-paths.tsv"))(
-  "$verb $path stands there under its plain id",
+  "$verb $path is described under its plain ID",
   ({ verb = "", path = "", rpc = "" }) => {
     const camel = path.replace(/_(\w)(?=[^{]*\})/g, (_, letter: string) => letter.toUpperCase())
     const [service = "", name] = rpc.split("/")
     const id = `${service.split(".").at(-1)}_${name}`
-    expect(described.paths[camel][verb.toLowerCase()].operationId).toBe(id)
+    expect(openApiDocument.paths[camel][verb.toLowerCase()].operationId).toBe(id)
   },
 )
 
-/** As the interface's table has them: parameters, body, and whether that is required. */
+/** As in the table of the API: parameters, the body, and whether it is required. */
 test.each<[string, string, readonly string[], string | undefined]>([
   ["get", "/", ["instance.id", "instance.domain"], undefined],
   ["post", "/", ["instance.id", "instance.domain"], "WebKey, required"],
@@ -139,8 +139,8 @@ test.each<[string, string, readonly string[], string | undefined]>([
   ["get", `${granted}/roles/_search`, ["projectId", "grantId", ...page], undefined],
   ["get", "/healthz", [], undefined],
   ["get", "/iam", [], undefined],
-])("%s %s is described as the interface has it", (verb, path, parameters, body) => {
-  const { operationId, ...operation } = described.paths[path][verb]
+])("%s %s is described as the API has it", (verb, path, parameters, body) => {
+  const { operationId, ...operation } = openApiDocument.paths[path][verb]
   const named = ({ content }: any) => content["application/json"].schema.$ref.split("/").at(-1)
   const names = operation.parameters.flatMap((each: any) => each.name ?? [])
   expect(names).toEqual(parameters)
@@ -150,14 +150,14 @@ test.each<[string, string, readonly string[], string | undefined]>([
   expect(named(operation.responses[200])).toBe(`${operationId.split("_")[1]}Response`)
 })
 
-test("what is sorted by is the number of a column in an address", () => {
-  const { parameters } = described.paths["/domains/_search"].post
+test("the sorting column is a number in a query string", () => {
+  const { parameters } = openApiDocument.paths["/domains/_search"].post
   const column = parameters.find(({ name }: { name: string }) => name === "sortingColumn")
   expect(column.schema).toEqual({ type: "integer", enum: expect.arrayContaining([0, 1]) })
 })
 
-test("the paths of a family stand there as well", () => {
-  const { get: read } = described.paths["/management/v1/projects/{id}"]
+test("the paths of a service family are described as well", () => {
+  const { get: read } = openApiDocument.paths["/management/v1/projects/{id}"]
   expect(read.operationId).toBe("ManagementService_GetProjectByID")
   expect(read.parameters).toContainEqual({
     name: "id",
@@ -168,9 +168,9 @@ test("the paths of a family stand there as well", () => {
   })
 })
 
-test("what is asked in the address is dotted, in the types of the interface", () => {
+test("query parameters are dotted and have the types of the API", () => {
   const path = "/granted_projects/{projectId}/grants/{grantId}/roles/_search"
-  const { parameters, deprecated, description } = described.paths[path].get
+  const { parameters, deprecated, description } = openApiDocument.paths[path].get
   const typeOf = (name: string) =>
     parameters.find((each: { name: string }) => each.name === name)?.schema
   const whole = { type: "integer", format: "uint32", minimum: 0, maximum: 4_294_967_295 }
@@ -181,8 +181,8 @@ test("what is asked in the address is dotted, in the types of the interface", ()
   expect(description).toMatch(/^Use core\.project\.v2\.ProjectService\//)
 })
 
-test("a body and an answer are named by their messages, a failure is a Status", () => {
-  const { put } = described.paths["/management/v1/projects/{id}"]
+test("bodies and responses are named by their messages, and an error is a Status", () => {
+  const { put } = openApiDocument.paths["/management/v1/projects/{id}"]
   const named = (name: string) => ({
     "application/json": { schema: { $ref: `#/components/schemas/${name}` } },
   })
@@ -190,38 +190,38 @@ test("a body and an answer are named by their messages, a failure is a Status", 
   expect(put.responses[200].content).toMatchObject(named("UpdateProjectResponse"))
   expect(put.responses[404].content).toMatchObject(named("Status"))
   expect(put.responses.default.content).toEqual(named("Status"))
-  expect(put.description).toContain("Needs the permission project.write.")
+  expect(put.description).toContain("Requires the permission project.write.")
 })
 
-test("every operation says what it does, what it needs, and which resource it is about", () => {
+test("every operation describes its effect, its permission, and its resource", () => {
   const services = new Set(entries.map(({ method }) => method.parent.name))
   for (const { operationId, summary, description, tags, security } of operations) {
     expect(summary, operationId).toMatch(/^[A-Z][^.]{3,}$/)
-    const needs = security ? "Needs no token." : /Needs (a token, and no|the) permission/
+    const needs = security ? "Requires no token." : /Requires (a token but no|the) permission/
     expect(description, operationId).toMatch(needs)
     expect(description.length, operationId).toBeGreaterThan(summary.length)
     expect(tags, operationId).toHaveLength(1)
     expect(services, operationId).not.toContain(tags[0])
   }
-  const named = described.tags.map(({ name }: { name: string }) => name)
+  const named = openApiDocument.tags.map(({ name }: { name: string }) => name)
   expect(named.toSorted()).toEqual([...new Set(operations.flatMap(({ tags }) => tags))].toSorted())
-  expect(described.paths["/actions/{id}"].delete).toMatchObject({
+  expect(openApiDocument.paths["/actions/{id}"].delete).toMatchObject({
     operationId: "ManagementService_DeleteAction",
     tags: ["Actions"],
   })
 })
 
-test("an operation stands there once, under its plain name, and names its other paths", () => {
+test("an operation is listed once under its plain name, with its other paths", () => {
   const ids = operations.map(({ operationId }) => operationId)
   expect(ids.filter((id) => !/^[A-Za-z]+_[A-Za-z0-9]+$/.test(id) || /_\d+$/.test(id))).toEqual([])
-  expect(described.paths["/management/v1/actions/{id}"]).toBeUndefined()
-  expect(described.paths["/actions/{id}"].delete.description).toContain(
+  expect(openApiDocument.paths["/management/v1/actions/{id}"]).toBeUndefined()
+  expect(openApiDocument.paths["/actions/{id}"].delete.description).toContain(
     "Also at DELETE /management/v1/actions/{id}.",
   )
 })
 
-test("a request carries the limits that the server applies to it, an answer none", () => {
-  const { schemas } = described.components
+test("requests state the limits that the server applies, and responses state none", () => {
+  const { schemas } = openApiDocument.components
   expect(schemas.CreateActionRequest.properties.name).toMatchObject({ maxLength: 200 })
   expect(schemas.UpdateActionRequest.properties.id).toMatchObject({ maxLength: 10_000 })
   expect(schemas.SetTriggerActionsRequest.properties.actionIds).toMatchObject({ maxItems: 20 })
@@ -229,7 +229,7 @@ test("a request carries the limits that the server applies to it, an answer none
   expect(texts.filter(({ maxLength }) => maxLength !== undefined)).toEqual([])
 })
 
-test("the server refuses one element and one letter more than a request may have", () => {
+test("the server rejects one element or one character above a limit", () => {
   const bound = entries.filter(({ method }) => `${method.parent.name}_${method.name}` in byId)
   let tried = 0
   for (const { method } of bound) {
@@ -237,9 +237,10 @@ test("the server refuses one element and one letter more than a request may have
     const name = requestBody?.content["application/json"]?.schema.$ref?.split("/").at(-1)
     if (name !== method.input.name) continue
     for (const field of method.input.fields) {
-      const { maxItems, maxLength } = described.components.schemas[name].properties[field.jsonName]
-      // Operations refuse what is shorter than that; test/contract/rules.test.ts tries it.
-      const isChecked = maxItems !== undefined || (maxLength === lettersMax && !field.oneof)
+      const { maxItems, maxLength } =
+        openApiDocument.components.schemas[name].properties[field.jsonName]
+      // Operations reject shorter values; test/contract/rules.test.ts covers this.
+      const isChecked = maxItems !== undefined || (maxLength === charactersMax && !field.oneof)
       if (!isChecked) continue
       const item = field.message ? create(field.message) : field.scalar === 9 ? "x" : 0
       const value = (more: number) =>
@@ -249,15 +250,15 @@ test("the server refuses one element and one letter more than a request may have
       const check = (more: number) =>
         checkValues(method.input, { ...create(method.input), [field.localName]: value(more) })
       expect(() => check(0), `${name}.${field.name}`).not.toThrow()
-      expect(() => check(1), `${name}.${field.name}`).toThrow(/may have at most/)
+      expect(() => check(1), `${name}.${field.name}`).toThrow(/must (have|be) at most/)
       tried++
     }
   }
   expect(tried).toBeGreaterThan(250)
 })
 
-test("a parameter that must be there is required", () => {
-  const { parameters } = described.paths["/global/users/_by_login_name"].get
+test("a mandatory parameter is required", () => {
+  const { parameters } = openApiDocument.paths["/global/users/_by_login_name"].get
   expect(parameters).toContainEqual({
     name: "loginName",
     in: "query",
@@ -266,23 +267,25 @@ test("a parameter that must be there is required", () => {
   })
 })
 
-test("an update says what it changes by a text, and what its caller has read by a number", () => {
-  const { properties } = described.components.schemas.UpdateLockoutPolicyRequest
+test("an update has a string mask and a numeric read version", () => {
+  const { properties } = openApiDocument.components.schemas.UpdateLockoutPolicyRequest
   expect(properties).toMatchObject({
     updateMask: { type: "string" },
     expectedVersion: { type: "string", format: "uint64" },
   })
 })
 
-test("no reference leads nowhere", () => {
-  const wanted = [...JSON.stringify(described).matchAll(/"#\/components\/(\w+)\/([^"]+)"/g)]
+test("every reference resolves", () => {
+  const wanted = [...JSON.stringify(openApiDocument).matchAll(/"#\/components\/(\w+)\/([^"]+)"/g)]
   expect(wanted.length).toBeGreaterThan(100)
-  const lost = wanted.filter(([, kind = "", name = ""]) => !described.components[kind]?.[name])
+  const lost = wanted.filter(
+    ([, kind = "", name = ""]) => !openApiDocument.components[kind]?.[name],
+  )
   expect(lost.map(([reference]) => reference)).toEqual([])
 })
 
-test("the reader is made of files that are embedded, under a strict policy", async () => {
-  const page = await get("/openapi")
+test("the API reader consists of embedded files under a strict policy", async () => {
+  const page = await getPath("/openapi")
   const html = await page.text()
   expect(page.headers.get("content-type")).toBe("text/html; charset=utf-8")
   const policy = page.headers.get("content-security-policy") ?? ""
@@ -296,21 +299,21 @@ test("the reader is made of files that are embedded, under a strict policy", asy
   for (const file of [readerJs, readerCss]) expect(Object.keys(uiAssets)).toContain(file)
 })
 
-test("version 2 is described at a path of its own, in the JSON form of Connect", async () => {
-  const document = await (await get("/openapi/v2/json")).json()
+test("version 2 is described at its own path, in the JSON form of Connect", async () => {
+  const document = await (await getPath("/openapi/v2/json")).json()
   expect(document).toMatchObject({ openapi: "3.0.3", info: { title: "Latchkey API, version 2" } })
   const { post } = document.paths["/core.user.v2.UserService/CreateUser"]
   expect(post.operationId).toBe("UserService_CreateUser")
-  expect(post.description).toContain("Needs the permission user.write.")
-  const page = await (await get("/openapi/v2")).text()
+  expect(post.description).toContain("Requires the permission user.write.")
+  const page = await (await getPath("/openapi/v2")).text()
   expect(page).toContain("<title>Latchkey API, version 2</title>")
   expect(page).toContain("/openapi/v2/json")
   expect(page).not.toContain("/openapi/json")
 })
 
-test("only what is there is answered", async () => {
+test("unknown paths are not found", async () => {
   const ask = (path: string, method = "GET") =>
-    openApiAnswer(new Request(`http://id.test${path}`, { method }), path)
+    openApiResponse(new Request(`http://id.test${path}`, { method }), path)
   expect(await ask("/openapi/yaml")).toBeUndefined()
   expect(await ask("/openapi", "POST")).toBeUndefined()
 })

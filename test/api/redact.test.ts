@@ -1,6 +1,6 @@
 import { create, type DescMessage, type MessageInitShape } from "@bufbuild/protobuf"
 import { expect, test } from "vitest"
-import { redacted } from "../../src/api/redact.ts"
+import { redact } from "../../src/api/redact.ts"
 import { CreateApplicationResponseSchema } from "../../src/gen/core/application/v2/application_service_pb.ts"
 import { AddOrganizationRequestSchema } from "../../src/gen/core/org/v2/organization_service_pb.ts"
 import {
@@ -8,10 +8,10 @@ import {
   UpdateUserRequestSchema,
 } from "../../src/gen/core/user/v2/user_service_pb.ts"
 
-const hide = <D extends DescMessage>(schema: D, init: MessageInitShape<D>) =>
-  redacted(schema, create(schema, init))
+const redactMessage = <D extends DescMessage>(schema: D, init: MessageInitShape<D>) =>
+  redact(schema, create(schema, init))
 
-test("secrets are hidden at any depth: in lists, in choices, as bytes", () => {
+test("hides secrets at any depth: in lists, in oneofs, as bytes", () => {
   const admin = {
     userType: {
       case: "human" as const,
@@ -21,14 +21,18 @@ test("secrets are hidden at any depth: in lists, in choices, as bytes", () => {
       },
     },
   }
-  expect(hide(AddOrganizationRequestSchema, { name: "n", admins: [admin, admin] })).toEqual({
+  expect(
+    redactMessage(AddOrganizationRequestSchema, { name: "n", admins: [admin, admin] }),
+  ).toEqual({
     name: "n",
     admins: [
       { human: { username: "ada", hashedPassword: { hash: "***" } } },
       { human: { username: "ada", hashedPassword: { hash: "***" } } },
     ],
   })
-  expect(hide(AddKeyResponseSchema, { keyId: "k", keyContent: new Uint8Array([1]) })).toEqual({
+  expect(
+    redactMessage(AddKeyResponseSchema, { keyId: "k", keyContent: new Uint8Array([1]) }),
+  ).toEqual({
     keyId: "k",
     keyContent: "***",
   })
@@ -43,20 +47,24 @@ test("secrets are hidden at any depth: in lists, in choices, as bytes", () => {
       },
     },
   }
-  expect(hide(UpdateUserRequestSchema, { userId: "u", ...change })).toEqual({
+  expect(redactMessage(UpdateUserRequestSchema, { userId: "u", ...change })).toEqual({
     userId: "u",
     human: { password: { password: { password: "***" }, currentPassword: "***" } },
   })
 })
 
-test("everything else stays readable, times too", () => {
+test("keeps all other fields readable, including times", () => {
   const applicationType = {
     case: "oidcConfiguration" as const,
     value: { clientId: "c", clientSecret: "s" },
   }
   const creationDate = { seconds: 0n }
   expect(
-    hide(CreateApplicationResponseSchema, { applicationId: "a", creationDate, applicationType }),
+    redactMessage(CreateApplicationResponseSchema, {
+      applicationId: "a",
+      creationDate,
+      applicationType,
+    }),
   ).toEqual({
     applicationId: "a",
     creationDate: "1970-01-01T00:00:00Z",

@@ -19,10 +19,10 @@ import { CreateProjectGrantRequestSchema } from "../../src/gen/core/project/v2/p
 import { BulkSetLimitsRequestSchema } from "../../src/gen/core/system/v1/system_service_pb.ts"
 import { worldOf } from "./world.ts"
 
-const check = <S extends DescMessage>(schema: S, request: MessageInitShape<S>) =>
+const checkMessage = <S extends DescMessage>(schema: S, request: MessageInitShape<S>) =>
   checkRules(schema, create(schema, request))
 
-test("the dispatcher names a field that is missing, once the caller is admitted", async () => {
+test("the dispatcher names a missing field after the caller is admitted", async () => {
   const { fetch } = worldOf()
   const path = "/core.project.v2.ProjectService/CreateProjectGrant"
   const send = (as: string) =>
@@ -35,47 +35,49 @@ test("the dispatcher names a field that is missing, once the caller is admitted"
   const answer = await (await send("owner")).json()
   expect(answer).toMatchObject({
     code: "invalid_argument",
-    message: "granted_organization_id is missing (request.field_missing)",
+    message: "granted_organization_id is required (request.field_missing)",
   })
   expect(await (await send("nobody")).json()).not.toMatchObject({ code: "invalid_argument" })
 })
 
-test("an empty text is as good as none", () => {
+test("an empty string counts as missing", () => {
   const request = { projectId: "1", grantedOrganizationId: "" }
-  expect(() => check(CreateProjectGrantRequestSchema, request)).toThrow(
-    "granted_organization_id is missing",
+  expect(() => checkMessage(CreateProjectGrantRequestSchema, request)).toThrow(
+    "granted_organization_id is required",
   )
   const whole = { ...request, grantedOrganizationId: "2" }
-  expect(() => check(CreateProjectGrantRequestSchema, whole)).not.toThrow()
+  expect(() => checkMessage(CreateProjectGrantRequestSchema, whole)).not.toThrow()
 })
 
-test("a rule that names an error is left to the operation", () => {
-  expect(() => check(UpdateActionRequestSchema, { id: "1", name: "" })).not.toThrow()
-  expect(() => check(BulkSetLimitsRequestSchema, { limits: [{ instanceId: "" }] })).not.toThrow()
+test("a rule with its own error is left to the operation", () => {
+  expect(() => checkMessage(UpdateActionRequestSchema, { id: "1", name: "" })).not.toThrow()
+  expect(() =>
+    checkMessage(BulkSetLimitsRequestSchema, { limits: [{ instanceId: "" }] }),
+  ).not.toThrow()
 })
 
-test("each value of a map is checked, whether it is a message or a text", () => {
-  const message = mapped()
+test("every value of a map is checked, whether it is a message or a string", () => {
+  const message = messageWithMaps()
   const header = { name: "x-long" }
   expect(() => checkRules(message, create(message, { headers: { a: header } }))).toThrow(
-    "texts is missing",
+    "texts is required",
   )
   const texts = { a: "one" }
   const check = (request: object) => checkRules(message, create(message, { texts, ...request }))
   expect(() => check({ headers: { a: header, b: header } })).not.toThrow()
   expect(() => check({ headers: { a: header, b: { name: "" } } })).toThrow(
-    "headers.name is missing",
+    "headers.name is required",
   )
   expect(() => check({ headers: { b: { name: "x-much-too-long" } } })).toThrow(
-    "headers.name must have at most 8 characters",
+    "headers.name must be at most 8 characters",
   )
   expect(() => check({ texts: { a: "one", b: "much too long" } })).toThrow(
-    "texts must have at most 8 characters",
+    "texts must be at most 8 characters",
   )
 })
 
-/** A message with two maps that have rules, which no request has so far. */
-function mapped() {
+/** A message with two maps with rules, which no request contains yet. */
+function messageWithMaps() {
   const options = create(FieldOptionsSchema)
   setExtension(options, rules, create(RulesSchema, { required: true, maxLength: 8 }))
   const text = { label: Label.OPTIONAL, type: Type.STRING }

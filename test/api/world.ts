@@ -1,21 +1,21 @@
-// A small app with the real book and made-up modules: handlers that answer from maps.
+// A small app with the real API definition and fake modules, whose handlers answer from maps.
 
-import type { Authority, Chain, Membership } from "../../src/api/access.ts"
-import { book } from "../../src/api/book.ts"
-import { type CallEnd, type Entry, entriesOf, type Pipeline } from "../../src/api/dispatch.ts"
+import type { Authority, Membership, OwnerChain } from "../../src/api/access.ts"
+import { allServices } from "../../src/api/book.ts"
+import { type CallEnd, createEntries, type Entry, type Pipeline } from "../../src/api/dispatch.ts"
 import type { Operation } from "../../src/api/method.ts"
-import { apiHandler } from "../../src/api/routes.ts"
+import { createApiHandler } from "../../src/api/routes.ts"
 import { type Clock, manualClock } from "../../src/kernel/clock.ts"
 import type { Call } from "../../src/kernel/context.ts"
 import { systemRandom } from "../../src/kernel/crypto/random.ts"
 import { createDataKey, purposes, secretsOf } from "../../src/kernel/crypto/secret.ts"
 import { Fault } from "../../src/kernel/fault.ts"
-import { idsOf } from "../../src/kernel/id.ts"
-import { nowhere } from "../support/outside.ts"
+import { createIds } from "../../src/kernel/id.ts"
+import { unreachableOutside } from "../support/outside.ts"
 
 export type Cx = Call & { wrote?: number }
 
-/** What a fake room says to a request; it may look at the context. */
+/** The response of a fake handler to a request; it can read the context. */
 export type Answer = (request: never, cx: Cx) => unknown
 
 export type World = {
@@ -23,19 +23,19 @@ export type World = {
   readonly fetch: (path: string, init?: RequestInit & { as?: string }) => Promise<Response>
   /** Calls that have ended, oldest first. */
   readonly ended: CallEnd[]
-  /** Requests that reached a handler, with the context that they came with. */
+  /** Requests that reached a handler, with their contexts. */
   readonly handled: { method: string; request: unknown; cx: Cx }[]
   readonly clock: Clock & { readonly advance: (ms: number) => void }
 }
 
-const grantOnP1: Chain = {
+const grantOnP1: OwnerChain = {
   ...({ instance: true, org: "o1", project: "p1" } as const),
   grant: "g1",
   parent: "p1",
 }
 
-/** Two organisations; a project with an application and a user in each. */
-export const chains: Readonly<Record<string, Readonly<Record<string, Chain>>>> = {
+/** Two organizations, each with a project, an application, and a user. */
+export const chains: Readonly<Record<string, Readonly<Record<string, OwnerChain>>>> = {
   org: { o1: { instance: true, org: "o1" }, o2: { instance: true, org: "o2" } },
   project: {
     p1: { instance: true, org: "o1", project: "p1" },
@@ -107,7 +107,7 @@ const roles: Readonly<Record<string, readonly string[]>> = {
   SELF: ["user.self.delete"],
 }
 
-/** Who holds what where; the name of the user is also their bearer token. */
+/** Users and their roles; the name of a user is also their bearer token. */
 export const people: Readonly<Record<string, { org: string; memberships: Membership[] }>> = {
   owner: { org: "o1", memberships: [{ level: "instance", id: "i1", roles: ["EVERYTHING"] }] },
   manager1: { org: "o1", memberships: [{ level: "org", id: "o1", roles: ["EVERYTHING"] }] },
@@ -123,7 +123,7 @@ export const people: Readonly<Record<string, { org: string; memberships: Members
   nobody: { org: "o1", memberships: [] },
 }
 
-/** Kinds that are named by an organisation, and the project. */
+/** Kinds that are named by an organization, and the project. */
 const byParent: ReadonlySet<string> = new Set(["grant", "held_project"])
 
 export const authority: Authority<Cx> = {
@@ -143,7 +143,7 @@ export const authority: Authority<Cx> = {
   isActive: () => true,
 }
 
-/** A context as the server would make it; `token` is a name of `people`. */
+/** Creates the context of a call; `token` is a name of `people`. */
 export function contextOf(token: string | null, more: Partial<Cx> = {}): Cx {
   const clock = manualClock(1_700_000_000_000)
   const person = token === null ? undefined : people[token]
@@ -152,10 +152,10 @@ export function contextOf(token: string | null, more: Partial<Cx> = {}): Cx {
   }
   return {
     clock,
-    ids: idsOf(clock),
+    ids: createIds(clock),
     random: systemRandom,
     secrets,
-    outside: nowhere,
+    outside: unreachableOutside,
     warn: () => {},
     instance: "i1",
     caller: person
@@ -167,19 +167,19 @@ export function contextOf(token: string | null, more: Partial<Cx> = {}): Cx {
   }
 }
 
-const master = systemRandom.bytes(32)
+const masterKey = systemRandom.bytes(32)
 const secrets = secretsOf(
   systemRandom,
-  master,
-  purposes.map((purpose) => ({ ...createDataKey(systemRandom, master, purpose), active: true })),
+  masterKey,
+  purposes.map((purpose) => ({ ...createDataKey(systemRandom, masterKey, purpose), active: true })),
 )
 
-/** The book with fake answers; a method without one answers an empty message. */
+/** The API with fake responses; a method without one returns an empty message. */
 export function operationsOf(
   answers: Readonly<Record<string, Answer>>,
   handled: World["handled"] = [],
 ): readonly Operation<Cx>[] {
-  return book.flatMap((service) =>
+  return allServices.flatMap((service) =>
     service.methods.map((method): Operation<Cx> => {
       const name = `${service.typeName}/${method.name}`
       const handler = (request: unknown, cx: Cx) => {
@@ -198,7 +198,7 @@ export function worldOf(
   const clock = manualClock(1_700_000_000_000)
   const ended: CallEnd[] = []
   const handled: World["handled"] = []
-  const entries = entriesOf<Cx>({
+  const entries = createEntries<Cx>({
     operations: operationsOf(answers, handled),
     authority,
     authenticate: async (headers, { requestId }) => {
@@ -209,10 +209,10 @@ export function worldOf(
     position: (cx) => cx.wrote,
     hooks: [{ ended: (call) => void ended.push(call) }],
     clock,
-    ids: idsOf(clock),
+    ids: createIds(clock),
     ...more,
   })
-  const handle = apiHandler(entries)
+  const handle = createApiHandler(entries)
   return {
     entries,
     ended,
@@ -228,7 +228,7 @@ export function worldOf(
   }
 }
 
-/** Sends JSON. */
+/** A request with a JSON body. */
 export const json = (body: unknown, more: RequestInit = {}): RequestInit => ({
   method: "POST",
   body: typeof body === "string" ? body : JSON.stringify(body),

@@ -1,12 +1,12 @@
-// What is asked of a server to find out what differs, and what is refused without asking.
+// Which requests detect differences, and which values are rejected without a request.
 import type { JsonObject } from "@bufbuild/protobuf"
 import { expect, test } from "vitest"
 import type { CallApi } from "../../src/apply/api-client.ts"
 import { apply } from "../../src/apply/apply.ts"
 import { Fault } from "../../src/kernel/fault.ts"
 
-/** A server with an organisation that has ten thousand people in it; notes what it is asked. */
-function server() {
+/** A server with an organization that has ten thousand people in it; notes what it is asked. */
+function fakeServer() {
   const asked: (readonly [string, JsonObject])[] = []
   const call: CallApi = async ({ name }, request) => {
     asked.push([name, request])
@@ -22,15 +22,15 @@ const documents = (users: readonly JsonObject[]) => [
   { file: "a.yaml", content: { organizations: [{ name: "Acme", users: [...users] }] } },
 ]
 
-test("people are looked for by their names, not among all there are", async () => {
-  const { asked, call } = server()
+test("users are searched by name; not all are listed", async () => {
+  const { asked, call } = fakeServer()
   const people = Array.from({ length: 120 }, (_, at) => ({ username: `u${at}`, machine: {} }))
   const planned = await apply(call, documents(people), { isPlan: true })
-  expect(planned).toEqual({ steps: [], beyond: [] })
+  expect(planned).toEqual({ steps: [], undescribed: [] })
   expect(asked.map(([name]) => name)).toEqual(["ListOrganizations", ...Array(3).fill("ListUsers")])
 })
 
-test("an application gets the client ID and the secret that are described, for good", async () => {
+test("an application keeps the client ID and the secret from the file", async () => {
   const asked: JsonObject[] = []
   const clientId = "shop"
   const oidcConfiguration = { clientId, clientSecret: "Chosen-0123456789-abcdefghijklmn" }
@@ -52,7 +52,7 @@ test("an application gets the client ID and the secret that are described, for g
   const made = await apply(answering([]), described(oidcConfiguration), { isPlan: false })
   const sent = { ...oidcConfiguration, idTokenUserinfoAssertion: true }
   expect(asked).toEqual([{ projectId: "2", name: "Shop", oidcConfiguration: sent }])
-  // A secret that is described is nothing that the server tells.
+  // The server never returns a secret from the file.
   expect(made.steps).toMatchObject([{ once: { clientId: "shop" } }])
   expect(JSON.stringify(made)).not.toContain("Chosen-")
 
@@ -68,16 +68,16 @@ test("an application gets the client ID and the secret that are described, for g
   expect(asked).toHaveLength(1)
 })
 
-test("somebody without a name is refused in our words", async () => {
-  const { call } = server()
+test("a user without a name is rejected with a clear message", async () => {
+  const { call } = fakeServer()
   const work = apply(call, documents([{ machine: { name: "R" } }]), { isPlan: true })
-  await expect(work).rejects.toThrow("a.yaml: a user of organisation Acme has no username")
+  await expect(work).rejects.toThrow("a.yaml: username of a user of organisation Acme is required")
 })
 
-test("what is refused is told by its name and what is expected, never by its value", async () => {
+test("an error contains the name and the expected format, never the value", async () => {
   const secret = 73512345
   const wrongly = (content: JsonObject) =>
-    apply(server().call, [{ file: "a.yaml", content }], { isPlan: true }).then(
+    apply(fakeServer().call, [{ file: "a.yaml", content }], { isPlan: true }).then(
       () => "",
       (fault: Error) => fault.message,
     )
@@ -88,8 +88,8 @@ test("what is refused is told by its name and what is expected, never by its val
     [provider({ scopes: ["openid", secret] }), /scopes: list item #2: expected string$/],
     [provider({ scopes: `${secret}` }), /scopes: expected Array$/],
     [provider({ isIdTokenMapping: `${secret}, got x` }), /mapping: expected boolean$/],
-    [user({ machine: { name: "R", accessTokenType: `${secret}` } }), /none that it can have$/],
-    [user({ machine: `key "${secret}" is unknown` }), /none that it can have$/],
+    [user({ machine: { name: "R", accessTokenType: `${secret}` } }), /the value is invalid$/],
+    [user({ machine: `key "${secret}" is unknown` }), /the value is invalid$/],
     [user({ machine: { nam: `${secret}` } }), /key "nam" is unknown$/],
   ] as const) {
     const said = await wrongly(content)
@@ -99,7 +99,7 @@ test("what is refused is told by its name and what is expected, never by its val
   }
 })
 
-test("allowed domains that the server stores in another spelling are no change", async () => {
+test("a different spelling of an allowed domain is no change", async () => {
   const options = { allowedDomains: ["example.com", "xn--bcher-kva.example"] }
   const idp = { id: "7", name: "Head", config: { oidc: { clientId: "c" }, options } }
   const call: CallApi = async ({ name }) => {
@@ -116,7 +116,7 @@ test("allowed domains that the server stores in another spelling are no change",
   ])
 })
 
-test("a refusal lists what the file has to confirm, and then an update sends it", async () => {
+test("an error lists what the file must confirm; with the confirmation the update is sent", async () => {
   const asked: JsonObject[] = []
   const subject = "eva/email//1/ada"
   const there = { user: { id: "eva" }, organization: { id: "1" }, roles: ["ORG_USER_MANAGER"] }
@@ -136,17 +136,17 @@ test("a refusal lists what the file has to confirm, and then an update sends it"
     const administrator = [{ on: "organization", roles: ["ORG_OWNER"], ...more }]
     return apply(call, documents([{ username: "eva", administrator }]), { isPlan: false })
   }
-  const { refused } = await applied({})
+  const { fault: refused } = await applied({})
   expect(refused?.message).toBe(
     "confirm these: email: created by the user ada; to confirm them, add " +
-      `confirmedCredentials: ["${subject}"] in the file`,
+      `confirmedCredentials: ["${subject}"] to the file`,
   )
   const confirmedCredentials = [subject]
-  expect(await applied({ confirmedCredentials })).not.toHaveProperty("refused")
+  expect(await applied({ confirmedCredentials })).not.toHaveProperty("fault")
   expect(asked.at(-1)).toMatchObject({ roles: ["ORG_OWNER"], confirmedCredentials })
 })
 
-test("a new application has the profile in its ID tokens, unless the file states it", async () => {
+test("a new application has the profile in its ID tokens unless the file sets this", async () => {
   const asked: (readonly [string, JsonObject])[] = []
   const oidcConfiguration = { redirectUris: ["a:/cb"], idTokenUserinfoAssertion: false }
   const there = { applicationId: "3", projectId: "2", name: "Old", oidcConfiguration }
@@ -186,7 +186,7 @@ test("a new application has the profile in its ID tokens, unless the file states
   ])
 })
 
-test("a new address of sign-out notices is sent with its permission", async () => {
+test("a new sign-out URI is sent with its permission", async () => {
   const asked: JsonObject[] = []
   const there = {
     clientId: "shop",
@@ -213,14 +213,14 @@ test("a new address of sign-out notices is sent with its permission", async () =
   expect(steps).toMatchObject([{ fields: ["oidcConfiguration.backChannelLogoutUri"] }])
   const ids = { projectId: "2", applicationId: "3" }
   expect(asked).toEqual([{ ...ids, oidcConfiguration: moved }])
-  // What else changes needs no permission.
+  // Other changes need no permission.
   const renamed = { ...there, additionalOrigins: ["https://shop.example.com"] }
   await apply(call, described(renamed), { isPlan: false })
   const { additionalOrigins } = renamed
   expect(asked.at(1)).toEqual({ ...ids, oidcConfiguration: { additionalOrigins } })
 })
 
-test("what the tokens of an application contain is changed as the file states", async () => {
+test("the token contents of an application change as the file defines", async () => {
   const asked: JsonObject[] = []
   const shown = { idTokenClientId: true, idTokenProjectAudience: true }
   const there = {
@@ -253,12 +253,12 @@ test("what the tokens of an application contain is changed as the file states", 
   const spelled = { oidc_configuration: { id_token_client_id: false } }
   await applied({}, spelled)
   expect(asked.at(1)).toMatchObject({ oidcConfiguration: { idTokenClientId: false } })
-  // What is off and stays off is no change.
+  // A setting that stays off is no change.
   await applied({ idTokenRoleAssertion: false })
   expect(asked).toHaveLength(2)
 })
 
-test("the scopes of an API are sent with its method, and only where they differ", async () => {
+test("the scopes of an API are sent with its method, and only if they differ", async () => {
   const asked: JsonObject[] = []
   const authMethodType = "API_AUTH_METHOD_TYPE_PRIVATE_KEY_JWT"
   const scopes = [{ scope: "read:orders", name: "Read orders" }, { scope: "write:orders" }]
@@ -277,7 +277,7 @@ test("the scopes of an API are sent with its method, and only where they differ"
     const content = { organizations: [{ name: "Acme", projects }] }
     return apply(call, [{ file: "a.yaml", content }], { isPlan: false })
   }
-  // The same in another order, with what an answer leaves out.
+  // The same values in another order and with the fields that a response omits.
   const same = [
     { description: "", name: "", scope: "write:orders" },
     { name: "Read orders", scope: "read:orders" },
@@ -289,7 +289,7 @@ test("the scopes of an API are sent with its method, and only where they differ"
   expect(asked).toEqual([{ projectId: "2", applicationId: "3", apiConfiguration }])
 })
 
-test("a switch that is described as off is turned off, and left alone where it is", async () => {
+test("a setting that is false in the file is turned off, and not sent if it is off already", async () => {
   const asked: JsonObject[] = []
   let there: JsonObject = { clientId: "shop", plainOauth: true, developmentMode: true }
   const project = { projectId: "2", organizationId: "1", name: "Web" }
@@ -313,7 +313,7 @@ test("a switch that is described as off is turned off, and left alone where it i
   expect((await applied(off)).steps).toEqual([])
 })
 
-test("managers are required to have a second factor by the policies of a file", async () => {
+test("the policies of a file require a second factor of managers", async () => {
   const asked: JsonObject[] = []
   const call: CallApi = async ({ name }, request) => {
     if (name === "GetLoginPolicy") return { policy: { allowUsernamePassword: true } }

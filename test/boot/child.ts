@@ -3,14 +3,14 @@ import { join } from "node:path"
 
 export type Child = {
   readonly pid: number
-  /** The next line that it prints. */
+  /** The next line of output. */
   readonly line: () => Promise<string>
-  /** Everything it printed, both streams, once it has ended. */
+  /** All output of both streams, after the process has ended. */
   readonly ended: Promise<{ readonly code: number | null; readonly output: string }>
   readonly kill: (signal: NodeJS.Signals) => void
 }
 
-/** Runs a program of this folder, or of the repository, in a process of its own. */
+/** Runs a program of this directory or of the repository in a separate process. */
 export function runProgram(
   file: string,
   args: readonly string[],

@@ -1,31 +1,31 @@
 import { expect, it } from "vitest"
-import { type CommandLine, type Flags, runCommandLine } from "../../src/boot/command-line.ts"
+import { type Command, type Flags, runCommandLine } from "../../src/boot/command-line.ts"
 
-const seen: Flags[] = []
+const receivedFlags: Flags[] = []
 const run = async (flags: Flags) => {
-  seen.push(flags)
-  return { code: 3, data: { seen: seen.length } }
+  receivedFlags.push(flags)
+  return { exitCode: 3, data: { seen: receivedFlags.length } }
 }
-const commands: Record<string, CommandLine> = {
+const commands: Record<string, Command> = {
   serve: {
-    help: "Run the service",
+    help: "Start the server",
     flags: { "--data": { hint: "DIR", help: "Folder" }, "--grpc-listen": { hint: "A", help: "b" } },
     run,
   },
   setup: { help: "Set up", flags: { "--org": { hint: "N", help: "n", required: true } }, run },
   "admin recover": {
     help: "Let an owner in",
-    words: { OWNER: { help: "Who" } },
+    arguments: { OWNER: { help: "Who" } },
     flags: { "--quick": { help: "At once" } },
     run: async (flags) => {
-      seen.push(flags)
+      receivedFlags.push(flags)
       return { text: "in", data: { in: true } }
     },
   },
 }
 const about = { name: "latchkey", help: "An identity service", version: "1.2.3" }
 
-async function type(...words: string[]): Promise<{ code: number; printed: string }> {
+async function runLine(...words: string[]): Promise<{ code: number; printed: string }> {
   let printed = ""
   const code = await runCommandLine(about, commands, words, (text) => {
     printed += Bun.stripANSI(text)
@@ -33,58 +33,65 @@ async function type(...words: string[]): Promise<{ code: number; printed: string
   return { code, printed }
 }
 
-it("hands a command its flags by their full names, and answers its exit code", async () => {
-  expect(await type("serve", "--data", "x y", "--grpc-listen=:1")).toEqual({ code: 3, printed: "" })
-  expect(seen.at(-1)).toMatchObject({ "--data": "x y", "--grpc-listen": ":1" })
-  await type("serve", "--data=a=b")
-  expect(seen.at(-1)).toEqual({ "--data": "a=b" })
+it("passes flags to a command by their full names, and returns its exit code", async () => {
+  expect(await runLine("serve", "--data", "x y", "--grpc-listen=:1")).toEqual({
+    code: 3,
+    printed: "",
+  })
+  expect(receivedFlags.at(-1)).toMatchObject({ "--data": "x y", "--grpc-listen": ":1" })
+  await runLine("serve", "--data=a=b")
+  expect(receivedFlags.at(-1)).toEqual({ "--data": "a=b" })
 })
 
-it("takes names of two words, words without a flag, and flags without a value", async () => {
-  expect(await type("admin", "recover", "ada", "--quick")).toEqual({ code: 0, printed: "in" })
-  expect(seen.at(-1)).toEqual({ OWNER: "ada", "--quick": "on" })
-  await type("admin", "recover", "-")
-  expect(seen.at(-1)).toEqual({ OWNER: "-" })
-  expect((await type("admin", "recover", "--help")).printed).toContain("latchkey admin recover")
-  await expect(type("admin", "recover")).rejects.toThrow("latchkey admin recover needs OWNER")
-  await expect(type("admin", "recover", "a", "b")).rejects.toThrow('"b" is one word too many')
-  await expect(type("admin", "recover", "a", "--quick=1")).rejects.toThrow("takes no value")
-  await expect(type("admin", "recver", "a")).rejects.toThrow("did you mean admin recover?")
+it("accepts names of two words, positional words, and flags without a value", async () => {
+  expect(await runLine("admin", "recover", "ada", "--quick")).toEqual({ code: 0, printed: "in" })
+  expect(receivedFlags.at(-1)).toEqual({ OWNER: "ada", "--quick": "on" })
+  await runLine("admin", "recover", "-")
+  expect(receivedFlags.at(-1)).toEqual({ OWNER: "-" })
+  expect((await runLine("admin", "recover", "--help")).printed).toContain("latchkey admin recover")
+  await expect(runLine("admin", "recover")).rejects.toThrow("latchkey admin recover requires OWNER")
+  await expect(runLine("admin", "recover", "a", "b")).rejects.toThrow('unexpected argument "b"')
+  await expect(runLine("admin", "recover", "a", "--quick=1")).rejects.toThrow(
+    "does not take a value",
+  )
+  await expect(runLine("admin", "recver", "a")).rejects.toThrow("did you mean admin recover?")
 })
 
-it("answers programs in JSON", async () => {
-  const { printed } = await type("admin", "recover", "ada", "--json")
+it("returns JSON for programs", async () => {
+  const { printed } = await runLine("admin", "recover", "ada", "--json")
   expect(JSON.parse(printed)).toEqual({ in: true })
 })
 
-it("prints help without a command, and a command's own when asked", async () => {
-  expect((await type()).printed).toContain("serve|setup")
-  expect((await type("--help")).printed).toBe((await type()).printed)
-  const serve = await type("serve", "--help")
+it("prints help without a command, and a command's own help on request", async () => {
+  expect((await runLine()).printed).toContain("serve|setup")
+  expect((await runLine("--help")).printed).toBe((await runLine()).printed)
+  const serve = await runLine("serve", "--help")
   expect(serve.code).toBe(0)
   expect(serve.printed).toContain("latchkey serve")
   expect(serve.printed).toContain("--grpc-listen")
 })
 
-it("refuses what it does not know, naming the nearest that it knows", async () => {
-  await expect(type("sevre")).rejects.toThrow("unknown command sevre; did you mean serve?")
-  await expect(type("serve", "--dta", "x")).rejects.toThrow("did you mean --data?")
-  await expect(type("serve", "--grpcListen", "x")).rejects.toThrow("did you mean --grpc-listen?")
-  await expect(type("serve", "--no-data")).rejects.toThrow("unknown flag --no-data")
-  await expect(type("serve", "-d", "x")).rejects.toThrow("unknown flag -d")
-  await expect(type("constructor")).rejects.toThrow("unknown command constructor")
+it("rejects unknown words and suggests the nearest known one", async () => {
+  await expect(runLine("sevre")).rejects.toThrow("unknown command sevre; did you mean serve?")
+  await expect(runLine("serve", "--dta", "x")).rejects.toThrow("did you mean --data?")
+  await expect(runLine("serve", "--grpcListen", "x")).rejects.toThrow("did you mean --grpc-listen?")
+  await expect(runLine("serve", "--no-data")).rejects.toThrow("unknown flag --no-data")
+  await expect(runLine("serve", "-d", "x")).rejects.toThrow("unknown flag -d")
+  await expect(runLine("constructor")).rejects.toThrow("unknown command constructor")
 })
 
-it("refuses stray words, flags without a value and missing flags", async () => {
-  await expect(type("serve", "now")).rejects.toThrow('"now" is one word too many')
-  await expect(type("serve", "--", "now")).rejects.toThrow(/has no use here/)
-  await expect(type("serve", "--data")).rejects.toThrow("--data needs a value")
-  await expect(type("serve", "--data=")).rejects.toThrow("--data needs a value")
-  await expect(type("serve", "--data", "--grpc-listen", ":1")).rejects.toThrow("needs a value")
-  await expect(type("setup")).rejects.toThrow("latchkey setup needs --org")
+it("rejects extra words, flags without a value, and missing flags", async () => {
+  await expect(runLine("serve", "now")).rejects.toThrow('unexpected argument "now"')
+  await expect(runLine("serve", "--", "now")).rejects.toThrow(/"--" is not supported/)
+  await expect(runLine("serve", "--data")).rejects.toThrow("--data requires a value")
+  await expect(runLine("serve", "--data=")).rejects.toThrow("--data requires a value")
+  await expect(runLine("serve", "--data", "--grpc-listen", ":1")).rejects.toThrow(
+    "requires a value",
+  )
+  await expect(runLine("setup")).rejects.toThrow("latchkey setup requires --org")
 })
 
-it("lays help out in two columns, without escapes, and says what is required", async () => {
+it("prints help in two columns without escape sequences, and marks required flags", async () => {
   let printed = ""
   const print = (text: string) => {
     printed += text
@@ -99,20 +106,20 @@ it("lays help out in two columns, without escapes, and says what is required", a
       "OPTIONS",
       "",
       "  --org=<N>  n (Required)",
-      "  --json     Answer in JSON, for programs",
+      "  --json     Print the result as JSON",
       "",
       "EXIT CODES",
       "",
       "  0  done",
-      "  1  refused, or failed",
-      "  2  not typed rightly",
+      "  1  rejected or failed",
+      "  2  invalid usage",
     ].join("\n"),
   )
 })
 
 it.each(["--no-data", "--noData", "--Data", "-d", "--data-"])(
-  "takes %s for no spelling of a flag",
+  "does not accept %s as a flag",
   async (flag) => {
-    await expect(type("serve", flag, "x")).rejects.toThrow(`unknown flag ${flag}`)
+    await expect(runLine("serve", flag, "x")).rejects.toThrow(`unknown flag ${flag}`)
   },
 )

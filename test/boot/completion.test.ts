@@ -3,28 +3,34 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, expect, test } from "vitest"
-import { completed, completionScripts } from "../../src/boot/command/completion.ts"
+import { completionScripts, completionsFor } from "../../src/boot/command/completion.ts"
 import type { CommandTable } from "../../src/boot/command-line.ts"
 
-const run = async () => ({})
+const runNothing = async () => ({})
 const commands: CommandTable = {
   serve: {
     help: "Run",
     flags: {
       "--data": { hint: "DIR", help: "Folder" },
-      "--log-level": { hint: "LEVEL", help: "How much", of: ["info", "debug"] },
+      "--log-level": { hint: "LEVEL", help: "How much", values: ["info", "debug"] },
       "--name": { hint: "NAME", help: "Any" },
     },
-    plain: true,
-    run,
+    hasNoJson: true,
+    run: runNothing,
   },
-  backup: { help: "Save", words: { FILE: { help: "Where to" } }, flags: {}, run },
-  "config check": { help: "Check", flags: {}, run },
-  "config show": { help: "Show", flags: {}, run },
-  completion: { help: "Shells", words: { SHELL: { help: "s", of: ["bash"] } }, flags: {}, run },
+  backup: { help: "Save", arguments: { FILE: { help: "Where to" } }, flags: {}, run: runNothing },
+  "config check": { help: "Check", flags: {}, run: runNothing },
+  "config show": { help: "Show", flags: {}, run: runNothing },
+  completion: {
+    help: "Shells",
+    arguments: { SHELL: { help: "s", values: ["bash"] } },
+    flags: {},
+    run: runNothing,
+  },
 }
 
-const words = (...typed: string[]) => completed(commands, typed).map((each) => each.split("\t")[0])
+const completedWords = (...typed: string[]) =>
+  completionsFor(commands, typed).map((each) => each.split("\t")[0])
 
 test.each<[typed: string[], offered: string[]]>([
   [[""], ["serve", "backup", "config", "completion"]],
@@ -53,19 +59,19 @@ test.each<[typed: string[], offered: string[]]>([
   ],
   [["completion", "b"], ["bash"]],
   [["unknown", ""], []],
-])("after %j come %j", (typed, offered) => {
-  expect(words(...typed)).toEqual(offered)
+])("completes %j with %j", (typed, offered) => {
+  expect(completedWords(...typed)).toEqual(offered)
 })
 
-test("a candidate tells its help, but for a word that begins several commands", () => {
-  expect(completed(commands, ["s"])).toEqual(["serve\tRun"])
-  expect(completed(commands, ["con"])).toEqual(["config"])
+test("a candidate has its help, except for a word that starts several commands", () => {
+  expect(completionsFor(commands, ["s"])).toEqual(["serve\tRun"])
+  expect(completionsFor(commands, ["con"])).toEqual(["config"])
 })
 
 const folder = mkdtempSync(join(tmpdir(), "latchkey-completion-"))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-test("bash takes the script, and asks the program with what is typed", () => {
+test("bash loads the script, which calls the program with the typed words", () => {
   const asked = join(folder, "latchkey")
   writeFileSync(
     asked,

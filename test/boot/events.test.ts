@@ -8,8 +8,8 @@ import { unlockUser } from "../../src/domain/user/commands.ts"
 import { createUser } from "../../src/domain/user/create.ts"
 import { lockUser } from "../../src/domain/user/index.ts"
 import { manualClock } from "../../src/kernel/clock.ts"
-import { configOf } from "../../src/kernel/config.ts"
-import { eventCommandsOf } from "../../src/server/operator/events.ts"
+import { parseConfig } from "../../src/kernel/config.ts"
+import { createEventControl } from "../../src/server/operator/events.ts"
 import { openServices, type ServerServices } from "../../src/server/services.ts"
 import { setUpByRequest } from "../../src/server/setup/setup.ts"
 import { temporaryFolder } from "../support/latchkey.ts"
@@ -21,7 +21,7 @@ let control: Control
 let userId: string
 beforeAll(async () => {
   const flags = { "--log-level": "fatal" }
-  const config = configOf({ flags, env: {}, file: {} })
+  const config = parseConfig({ flags, env: {}, file: {} })
   const here = folderAt(folder.path)
   services = openServices({ config, folder: here, master: new Uint8Array(32), started: 0 })
   await setUpByRequest(services, {
@@ -32,7 +32,7 @@ beforeAll(async () => {
     ownerPassword: "Correct horse 7 staples",
   })
   control = serve()
-  const [added] = (await type("search", "--type", "user.human.added")).events
+  const [added] = (await runJson("search", "--type", "user.human.added")).events
   userId = added?.id ?? ""
   await createUser(services.call(firstInstance, "test"), "robot", {
     kind: "machine",
@@ -47,13 +47,13 @@ afterAll(async () => {
   folder.remove()
 })
 
-/** How often the server has answered what there is. */
-let looks = 0
+/** The number of event requests the server has answered. */
+let requestCount = 0
 function serve(): Control {
-  const commands = eventCommandsOf(services)
+  const commands = createEventControl(services)
   const events = async (input: unknown) => {
     const answer = await commands.events?.(input)
-    looks++
+    requestCount++
     return answer
   }
   return serveControl(folderAt(folder.path), { ...commands, events }, () => undefined)
@@ -72,15 +72,15 @@ function run(command: string, ...flags: readonly string[]): Promise<string> {
   }).then(() => text)
 }
 
-const type = async (command: string, ...flags: readonly string[]) =>
+const runJson = async (command: string, ...flags: readonly string[]) =>
   JSON.parse(await run(command, ...flags, "--json")) as Pick<EventAnswer, "events">
 
-test("lists what has happened by every filter, with nothing personal in it", async () => {
-  const all = await type("search", "--limit", "1000")
+test("lists events by every filter, without personal data", async () => {
+  const all = await runJson("search", "--limit", "1000")
   expect(all.events.length).toBeGreaterThan(5)
   expect(JSON.stringify(all)).not.toMatch(/root@acme|staples|argon2/)
   const types = async (...flags: string[]) =>
-    (await type("search", ...flags)).events.map((each) => each.type)
+    (await runJson("search", ...flags)).events.map((each) => each.type)
   expect(await types("--id", userId, "--aggregate", "user")).toEqual([
     "user.human.password.changed",
     "user.human.added",
@@ -94,7 +94,7 @@ test("lists what has happened by every filter, with nothing personal in it", asy
   expect(line).toMatch(/^\d+ {2}\d{4}-.*Z {2}user\.human\.added {2}user\/\d+ {2}setup {2}\{.*\}$/)
 })
 
-test("names events as the interface does, by the stored aggregate, too", async () => {
+test("names events as the API does, and accepts the stored aggregate, too", async () => {
   for (const aggregate of ["app", "project"]) {
     const search = ["--aggregate", aggregate, "--type", "project.application.added"]
     const [line = ""] = (await run("search", ...search)).split("\n")
@@ -102,7 +102,7 @@ test("names events as the interface does, by the stored aggregate, too", async (
       / project\.application\.added {2}project\/(\d+) .*"appId":"(\d+)"/.exec(line) ?? []
     expect([projectId, appId]).not.toContain("")
     for (const id of [projectId, appId]) {
-      const { events } = await type("search", "--id", id)
+      const { events } = await runJson("search", "--id", id)
       expect(events).toContainEqual(
         expect.objectContaining({ type: "project.application.added", id: projectId }),
       )
@@ -111,18 +111,18 @@ test("names events as the interface does, by the stored aggregate, too", async (
   }
 })
 
-test("follows what happens, and tells each once", async () => {
+test("follows new events, each of which it prints once", async () => {
   const cx = services.call(firstInstance, "test")
-  // It ends with the process alone: the test goes on beside it, until its server is gone.
-  const before = looks
+  // Ends only with the process: it continues next to the test until its server is gone.
+  const before = requestCount
   const following = run("tail", "--aggregate", "user", "--json").catch((gone) => gone)
-  // It has asked where the log ends, and follows from there.
-  await until(() => looks > before)
+  // The command has requested the end of the log and follows from there.
+  await until(() => requestCount > before)
   await lockUser(cx, "robot")
   await unlockUser(cx, "robot")
   await until(() => printed.length >= 2)
-  const found = looks
-  await until(() => looks >= found + 2)
+  const found = requestCount
+  await until(() => requestCount >= found + 2)
   expect(printed.map((line) => JSON.parse(line).type)).toEqual(["user.locked", "user.unlocked"])
   const { position } = JSON.parse(printed[0] ?? "")
   await control.close()
@@ -136,10 +136,12 @@ test("follows what happens, and tells each once", async () => {
   await again
 })
 
-test("says what is wrong with what was typed, and which instance it wants", async () => {
+test("reports invalid flags and requires the instance if there are several", async () => {
   await expect(run("search", "--limit", "1001")).rejects.toThrow("from 1 to 1000")
   await expect(run("search", "--since", "yesterday")).rejects.toThrow("must be a time such as")
-  await expect(run("search", "--before", "x")).rejects.toThrow("must be a whole number")
+  await expect(run("search", "--before", "x")).rejects.toThrow("--before must be an integer")
   control = serve()
-  await expect(run("search", "--instance", "other")).rejects.toThrow(/say which with --instance/)
+  await expect(run("search", "--instance", "other")).rejects.toThrow(
+    /name the instance with --instance: /,
+  )
 })

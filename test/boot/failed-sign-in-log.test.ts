@@ -1,8 +1,8 @@
-// What a program that blocks addresses reads of failed sign-ins.
+// The log lines of failed sign-ins, for programs that block addresses.
 import { configure, getLogger, type LogRecord, reset } from "@logtape/logtape"
 import { afterEach, beforeEach, expect, test } from "vitest"
 import { type ManualClock, manualClock } from "../../src/kernel/clock.ts"
-import { failedSignInLog } from "../../src/server/refusal-log.ts"
+import { createFailedSignInLog } from "../../src/server/rejection-log.ts"
 import type { OpenOptions } from "../../src/store/index.ts"
 
 type Appended = Parameters<NonNullable<OpenOptions["appended"]>>[0]
@@ -23,8 +23,8 @@ beforeEach(async () => {
 })
 afterEach(() => reset())
 
-const logged = () => records.map(({ rawMessage, properties }) => [rawMessage, properties])
-const event = (more: Partial<Appended[number]>): Appended[number] => ({
+const loggedLines = () => records.map(({ rawMessage, properties }) => [rawMessage, properties])
+const failedSignIn = (more: Partial<Appended[number]>): Appended[number] => ({
   instance: "i1",
   stream: "password_check",
   id: "u1 device:phone",
@@ -41,31 +41,31 @@ const event = (more: Partial<Appended[number]>): Appended[number] => ({
   ...more,
 })
 
-test("the address, what was wrong and the ID of the user, no name and no browser", () => {
-  const log = failedSignInLog(getLogger("failed"), clock)
+test("logs the address, the reason, and the user ID, but no name and no browser", () => {
+  const log = createFailedSignInLog(getLogger("failed"), clock)
   const unknown = { address: "", userAgent: "" }
   log.appended([
-    event({}),
-    event({ stream: "factor_check", id: "u2", type: "user.human.mfa.otp.check.failed" }),
-    event({ private: unknown }),
-    event({ private: null }),
-    event({ type: "user.human.password.check.succeeded" }),
+    failedSignIn({}),
+    failedSignIn({ stream: "factor_check", id: "u2", type: "user.human.mfa.otp.check.failed" }),
+    failedSignIn({ private: unknown }),
+    failedSignIn({ private: null }),
+    failedSignIn({ type: "user.human.password.check.succeeded" }),
   ])
-  log.stranger("2001:db8::1")
+  log.unknownAccount("2001:db8::1")
   const line = "failed sign-in from {address}: {check} of user {userId}"
   const from = { address: "203.0.113.7", requestId: "r1" }
-  expect(logged()).toEqual([
+  expect(loggedLines()).toEqual([
     [line, { ...from, check: "password", userId: "u1" }],
     [line, { ...from, check: "totp", userId: "u2" }],
     ["failed sign-in from {address}: unknown account", { address: "2001:db8::1" }],
   ])
 })
 
-test("a flood writes twenty lines a second, and counts the rest", () => {
-  const log = failedSignInLog(getLogger("failed"), clock)
-  for (let count = 0; count < 50; count++) log.stranger("203.0.113.7")
+test("writes at most twenty lines a second, and counts the rest", () => {
+  const log = createFailedSignInLog(getLogger("failed"), clock)
+  for (let count = 0; count < 50; count++) log.unknownAccount("203.0.113.7")
   expect(records).toHaveLength(20)
   clock.advance(1000)
-  log.stranger("203.0.113.7")
-  expect(logged().at(-2)).toEqual(["{passedOver} more sign-ins failed", { passedOver: 30 }])
+  log.unknownAccount("203.0.113.7")
+  expect(loggedLines().at(-2)).toEqual(["{passedOver} more sign-ins failed", { passedOver: 30 }])
 })

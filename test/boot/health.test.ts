@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, expect, test } from "vitest"
 import { folderAt } from "../../src/boot/folder/folder.ts"
 import { firstInstance } from "../../src/domain/setup/index.ts"
-import { healthAt } from "../../src/http/health.ts"
-import { configOf } from "../../src/kernel/config.ts"
+import { healthResponse } from "../../src/http/health.ts"
+import { parseConfig } from "../../src/kernel/config.ts"
 import { Fault } from "../../src/kernel/fault.ts"
 import { startBackground } from "../../src/server/background/background.ts"
-import { keepInspecting } from "../../src/server/background/inspecting.ts"
+import { startInspection } from "../../src/server/background/inspecting.ts"
 import { openServices, type ServerServices } from "../../src/server/services.ts"
 import { setUpByRequest } from "../../src/server/setup/setup.ts"
 import { temporaryFolder } from "../support/latchkey.ts"
@@ -19,7 +19,7 @@ const settings = {
   ownerPassword: "Correct horse 7 staples",
 }
 
-const config = configOf({ flags: { "--log-level": "fatal" }, env: {}, file: {} })
+const config = parseConfig({ flags: { "--log-level": "fatal" }, env: {}, file: {} })
 
 let folder: ReturnType<typeof temporaryFolder>
 let services: ServerServices
@@ -35,17 +35,17 @@ afterEach(async () => {
 
 async function health(path: string) {
   const watched = { ...services, alive: () => new Response("{}") }
-  const answer = healthAt(watched, new Request("http://localhost/"), path)
+  const answer = healthResponse(watched, new Request("http://localhost/"), path)
   return [answer?.status, await answer?.text()]
 }
 
-test("a process that runs is healthy and ready, and other paths are somebody else's", async () => {
+test("a running process is healthy and ready, and does not handle other paths", async () => {
   expect(await health("/debug/healthz")).toEqual([200, "ok\n"])
   expect(await health("/debug/ready")).toEqual([200, "ok\n"])
   expect(await health("/debug/readyness")).toEqual([undefined, undefined])
 })
 
-test("a reactor that can't read an event makes it not ready, and the event is named", async () => {
+test("a reactor that can't read an event makes the node not ready, and names the event", async () => {
   await setUpByRequest(services, settings)
   services.store.database.run("UPDATE event SET data = '{}' WHERE position = 2")
   const [{ name } = { name: "" }] = services.store.database
@@ -58,14 +58,14 @@ test("a reactor that can't read an event makes it not ready, and the event is na
   await until(() => services.notReady() !== undefined)
   expect(await health("/debug/ready")).toEqual([
     503,
-    "not ready: the reactor logout can't go on: event 2 is damaged on disk; " +
-      "restore the data folder from a backup\n",
+    "not ready: the reactor logout is blocked: event 2 is damaged on disk; " +
+      "restore the data directory from a backup\n",
   ])
   expect(await health("/debug/healthz")).toEqual([200, "ok\n"])
   await background.stop()
 })
 
-test("a full disk makes it not ready for as long as it is full", async () => {
+test("a full disk makes the node not ready while it is full", async () => {
   await setUpByRequest(services, settings)
   const { database } = services.store
   const pages = database.query<{ page_count: number }, []>("PRAGMA page_count").get()?.page_count
@@ -87,18 +87,18 @@ test("a full disk makes it not ready for as long as it is full", async () => {
   expect(await health("/debug/ready")).toEqual([200, "ok\n"])
 })
 
-test("a damaged database keeps it so, also when the disk works again", async () => {
-  services.broke("the disk", new Fault("unavailable", "store.disk_full", "full"))
+test("a damaged database keeps the node not ready, even after the disk works again", async () => {
+  services.reportProblem("the disk", new Fault("unavailable", "store.disk_full", "full"))
   const damaged = Object.assign(new Error("malformed"), {
     name: "SQLiteError",
     code: "SQLITE_CORRUPT",
   })
   expect(services.store.faultOf(damaged)).toMatchObject({ code: "data_loss" })
-  services.mended("the disk")
+  services.clearProblem("the disk")
   expect((await health("/debug/ready"))[1]).toMatch(/^not ready: the database: .*damaged/)
 })
 
-test("damage that nobody has read is found by itself, each day, and named", async () => {
+test("damage is found by a daily check and named", async () => {
   await setUpByRequest(services, settings)
   const timers: (() => void)[] = []
   const after = (ms: number, act: () => void) => {
@@ -107,7 +107,7 @@ test("damage that nobody has read is found by itself, each day, and named", asyn
     return { stop: () => undefined }
   }
   const waits: number[] = []
-  const { stop } = keepInspecting({ ...services, clock: { ...services.clock, after } })
+  const { stop } = startInspection({ ...services, clock: { ...services.clock, after } })
   timers.shift()?.()
   await expect.poll(() => timers.length, { timeout: 60_000 }).toBe(1)
   expect(await health("/debug/ready")).toEqual([200, "ok\n"])
@@ -124,7 +124,7 @@ test("damage that nobody has read is found by itself, each day, and named", asyn
   await stop()
 })
 
-test("what a reactor gives up on is listed, and the node stays ready", async () => {
+test("an event that a reactor gives up on is listed, and the node stays ready", async () => {
   await setUpByRequest(services, settings)
   const refuse = () => Promise.reject(new Error("nobody there"))
   const background = startBackground(

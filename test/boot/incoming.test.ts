@@ -37,7 +37,7 @@ function connection(port: number, host: string) {
 
 describe.runIf(process.platform === "linux")("a port that is about to close", () => {
   test.each(["127.0.0.1", "::1"])(
-    "at %s takes no new connection, and serves those",
+    "rejects new connections at %s and serves existing ones",
     async (host) => {
       const [port, other] = [serve(host), serve(host)]
       const before = connection(port, host)
@@ -52,7 +52,7 @@ describe.runIf(process.platform === "linux")("a port that is about to close", ()
     },
   )
 
-  test("takes connections as before where the system library can't be loaded", async () => {
+  test("keeps accepting connections if the system library can't be loaded", async () => {
     const port = serve("127.0.0.1")
     expect(await ignoreNewConnections(port, () => "/nonexistent/libc.so")).toBe(false)
     const late = connection(port, "127.0.0.1")

@@ -1,28 +1,28 @@
-// A process that serves HTTP and stops at SIGTERM. "drain" or "stop" as its argument has the drain
-// or the stop wait until /go-on is requested, however slow the machine is. It prints how many other
-// requests it began.
-import { untilStopped } from "../../src/boot/stop.ts"
+// A process that serves HTTP and stops at SIGTERM. With the argument "drain" or "stop", that phase
+// waits until /go-on is requested, however slow the machine is. Prints the number of other requests
+// it received.
+import { waitForStop } from "../../src/boot/stop.ts"
 import { type Clock, systemClock } from "../../src/kernel/clock.ts"
 import type { App } from "../../src/server/app.ts"
 import { listenHttp } from "../../src/server/listener.ts"
 
-const waiting = process.argv[2]
-const toldToGoOn = Promise.withResolvers<void>()
+const waitingPhase = process.argv[2]
+const goOn = Promise.withResolvers<void>()
 
-let begun = 0
+let requestCount = 0
 const app: App = {
-  published: (request) => {
+  publishedDocument: (request) => {
     if (request.url.endsWith("/go-on")) {
-      toldToGoOn.resolve()
+      goOn.resolve()
       return new Response("stopping")
     }
     if (!request.url.endsWith("/published")) return undefined
-    begun++
+    requestCount++
     return new Response("published")
   },
   answer: async () => {
-    begun++
-    // timer: an answer takes a while, so that many are under way at the stop
+    requestCount++
+    // timer: a response takes a while, so that many are in progress at the stop
     await new Promise((done) => setTimeout(done, 20))
     return new Response("answered")
   },
@@ -32,15 +32,15 @@ const app: App = {
   condition: { isReady: () => true, clock: systemClock },
 }
 
-/** The time in which clients that are told to close still send a request. */
-const parting: Clock = {
+/** Clients that are told to close can still send a request during this time. */
+const slowClock: Clock = {
   ...systemClock,
   after: (ms, call) => {
     let isStopped = false
     const callUnlessStopped = () => {
       if (!isStopped) call()
     }
-    void toldToGoOn.promise.then(() => systemClock.after(ms, callUnlessStopped))
+    void goOn.promise.then(() => systemClock.after(ms, callUnlessStopped))
     return {
       stop: () => {
         isStopped = true
@@ -52,17 +52,17 @@ const parting: Clock = {
 const listener = listenHttp(
   app,
   { place: { host: "127.0.0.1", port: 0 }, certificates: [] },
-  waiting === "stop" ? parting : systemClock,
+  waitingPhase === "stop" ? slowClock : systemClock,
 )
-const stopped = untilStopped(systemClock, {
+const stopped = waitForStop(systemClock, {
   drain: async () => {
-    if (waiting !== "drain") return
-    listener.leave?.()
-    await toldToGoOn.promise
+    if (waitingPhase !== "drain") return
+    listener.startClosing?.()
+    await goOn.promise
   },
   stop: listener.stop,
 })
 console.log(listener.port)
 const code = await stopped
-console.log(`begun ${begun}`)
+console.log(`begun ${requestCount}`)
 process.exit(code)

@@ -8,7 +8,7 @@ import { notify } from "../../src/boot/readiness.ts"
 const isLinux = process.platform === "linux"
 
 it.runIf(isLinux)(
-  "tells the service manager over its socket, by path or abstract name",
+  "notifies the service manager over its socket, by path or abstract name",
   async () => {
     const libc = dlopen("libc.so.6", {
       socket: { args: ["int", "int", "int"], returns: "int" },
@@ -37,10 +37,10 @@ it.runIf(isLinux)(
   },
 )
 
-it.runIf(isLinux)("says so when the manager's socket is not there", async () => {
+it.runIf(isLinux)("reports a missing socket of the manager", async () => {
   await expect(notify("/nowhere/notify.sock", "READY=1")).rejects.toThrow(/NOTIFY_SOCKET=\/nowhere/)
 })
 
-it("does nothing when nobody asked", async () => {
+it("does nothing without a notify socket", async () => {
   await notify(undefined, "READY=1")
 })

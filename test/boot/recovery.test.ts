@@ -1,5 +1,9 @@
 import { describe, expect, test } from "vitest"
-import { confirmRemoval, type RecoveryPreview, recoveredText } from "../../src/boot/recovery.ts"
+import {
+  confirmRemoval,
+  formatRecoveryResult,
+  type RecoveryPreview,
+} from "../../src/boot/recovery.ts"
 
 const removed: RecoveryPreview["removed"] = [
   { kind: "passkey", name: "Chrome on macOS" },
@@ -9,7 +13,7 @@ const removed: RecoveryPreview["removed"] = [
 ]
 const preview = { loginName: "ada", removed }
 
-/** Somebody at a terminal who answers that; undefined: nobody is there. */
+/** A terminal at which the user types `answer`; undefined: not a terminal. */
 function terminalOf(answer: string | undefined) {
   const asked: string[] = []
   const ask = async (text: string) => {
@@ -20,38 +24,38 @@ function terminalOf(answer: string | undefined) {
 }
 
 describe("before factors are removed", () => {
-  test.each(["y", "Y", "yes", " YES "])("%j agrees to the list that was shown", async (answer) => {
+  test.each(["y", "Y", "yes", " YES "])("%j confirms the list", async (answer) => {
     const { asked, terminal } = terminalOf(answer)
     await confirmRemoval(terminal)(preview)
     expect(asked).toEqual([
       [
-        "  This removes from ada:",
-        "    - passkey “Chrome on macOS”",
+        "  This removes the following factors of ada:",
+        '    - passkey "Chrome on macOS"',
         "    - security key",
         "    - authenticator app",
         "    - recovery codes",
-        "  Remove them and go on? (--keep-factors keeps them) [y/N] ",
+        "  Continue? (--keep-factors keeps them) [y/N] ",
       ].join("\n"),
     ])
   })
 
-  test.each(["", "n", "no", "yess", "--yes"])("%j does not", async (answer) => {
+  test.each(["", "n", "no", "yess", "--yes"])("%j does not confirm it", async (answer) => {
     const { terminal } = terminalOf(answer)
     await expect(confirmRemoval(terminal)(preview)).rejects.toMatchObject({
       id: "start.recovery_canceled",
     })
   })
 
-  test("a script is asked nothing, and refused with the flags that it needs", async () => {
+  test("a script is not prompted, and is rejected with the required flags", async () => {
     const { asked, terminal } = terminalOf(undefined)
     await expect(confirmRemoval(terminal)(preview)).rejects.toThrow(
-      "this would remove from ada: passkey “Chrome on macOS”, security key, authenticator app, " +
-        "recovery codes; --yes removes them, --keep-factors keeps them",
+      'this would remove the following factors of ada: passkey "Chrome on macOS", ' +
+        "security key, authenticator app, recovery codes; use --yes to remove them or --keep-factors to keep them",
     )
     expect(asked).toEqual([])
   })
 
-  test("nobody is asked about nothing", async () => {
+  test("an empty list needs no confirmation", async () => {
     for (const answer of ["n", undefined]) {
       const { asked, terminal } = terminalOf(answer)
       await confirmRemoval(terminal)({ loginName: "ada", removed: [] })
@@ -59,19 +63,21 @@ describe("before factors are removed", () => {
     }
   })
 
-  test("a name that a user chose moves no cursor", async () => {
+  test("a name chosen by a user can't move the cursor", async () => {
     const { asked, terminal } = terminalOf("y")
     const name = "\u001b[2J\u001b[1;1HNothing\u202e\r\n"
     await confirmRemoval(terminal)({ loginName: "ada", removed: [{ kind: "passkey", name }] })
-    expect(asked[0]).toContain("- passkey “Nothing”\n")
+    expect(asked[0]).toContain('- passkey "Nothing"\n')
   })
 })
 
-test("what was removed is listed with the link", () => {
+test("the removed factors are listed with the link", () => {
   const recovered = { link: "https://id.example.com/x", loginName: "ada", expires: 0 }
-  const text = recoveredText({ ...recovered, isNewOwner: false, removed })
+  const text = formatRecoveryResult({ ...recovered, isNewOwner: false, removed })
   expect(text).toContain(
-    "  Removed: passkey “Chrome on macOS”, security key, authenticator app, recovery codes.\n",
+    '  Removed: passkey "Chrome on macOS", security key, authenticator app, recovery codes.\n',
   )
-  expect(recoveredText({ ...recovered, isNewOwner: false, removed: [] })).not.toContain("Removed")
+  expect(formatRecoveryResult({ ...recovered, isNewOwner: false, removed: [] })).not.toContain(
+    "Removed",
+  )
 })

@@ -1,14 +1,14 @@
 import { configure, getLogger, type LogRecord, reset } from "@logtape/logtape"
 import { afterEach, expect, test } from "vitest"
 import { manualClock } from "../../src/kernel/clock.ts"
-import { refusalLog } from "../../src/server/refusal-log.ts"
+import { createRejectionLog } from "../../src/server/rejection-log.ts"
 
 afterEach(() => reset())
 
-test("a flood of refused requests writes twenty lines a second, and counts the rest", async () => {
+test("writes at most twenty lines a second about rejected requests, and counts the rest", async () => {
   const records: LogRecord[] = []
   await configure({
-    // Another test of the same process may have logged before.
+    // Another test of the same process may have configured logging.
     reset: true,
     sinks: { here: (record) => void records.push(record) },
     loggers: [
@@ -17,7 +17,7 @@ test("a flood of refused requests writes twenty lines a second, and counts the r
     ],
   })
   const clock = manualClock(0)
-  const write = refusalLog(getLogger("refusals"), clock)
+  const write = createRejectionLog(getLogger("refusals"), clock)
   const refusal = {
     requestId: "1",
     time: 0,

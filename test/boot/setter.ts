@@ -1,12 +1,12 @@
-// A process that sets a folder up with a key file, and kills itself at a moment that it is told.
-// When it isn't, it prints the key that is registered.
-import { setUp } from "../../src/boot/setup.ts"
-import { serviceUserKey } from "../../src/domain/service-account/find.ts"
+// A process that sets up a directory with a key file and kills itself at the given moment.
+// Otherwise it prints the registered key.
+import { runSetup } from "../../src/boot/setup.ts"
+import { findServiceKey } from "../../src/domain/service-account/find.ts"
 import { firstInstance } from "../../src/domain/setup/index.ts"
 import { systemClock } from "../../src/kernel/clock.ts"
-import { configOf } from "../../src/kernel/config.ts"
+import { parseConfig } from "../../src/kernel/config.ts"
 import { systemRandom } from "../../src/kernel/crypto/random.ts"
-import { idsOf } from "../../src/kernel/id.ts"
+import { createIds } from "../../src/kernel/id.ts"
 import { openServices } from "../../src/server/services.ts"
 import { setUpByRequest } from "../../src/server/setup/setup.ts"
 
@@ -17,10 +17,10 @@ const dieAt = (now: string) => {
 let registered = ""
 
 try {
-  await setUp({
-    config: configOf({ flags: { "--data": data }, env: {}, file: {} }),
+  await runSetup({
+    config: parseConfig({ flags: { "--data": data }, env: {}, file: {} }),
     random: systemRandom,
-    ids: idsOf(systemClock),
+    ids: createIds(systemClock),
     keyFile,
     request: {
       publicUrl: "https://id.example.com",
@@ -31,16 +31,16 @@ try {
     },
     here: async ({ folder, master }, request) => {
       const flags = { "--data": data, "--log-level": "fatal" }
-      const config = configOf({ flags, env: {}, file: {} })
+      const config = parseConfig({ flags, env: {}, file: {} })
       const services = openServices({ config, folder, master, started: 0 })
       dieAt("before the step")
       await setUpByRequest(services, request)
       dieAt("after the step")
       const { userId = "", keyId = "" } = request.serviceKey ?? {}
       const cx = services.call(firstInstance, "test")
-      registered = serviceUserKey(cx, userId, keyId)?.publicKey.trim() ?? ""
+      registered = findServiceKey(cx, userId, keyId)?.publicKey.trim() ?? ""
       await services.store.close()
-      // From here on there is nothing but the name that the file does not have yet.
+      // From here on only the final name of the file is missing.
       dieAt("before the name")
     },
   })

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterEach, beforeEach, expect, it } from "vitest"
-import { readConfig, readSettings, settingsText } from "../../src/boot/settings.ts"
+import { formatSettings, readConfig, readSettings } from "../../src/boot/settings.ts"
 
 let data: string
 
@@ -12,39 +12,42 @@ beforeEach(() => {
 
 afterEach(() => rmSync(data, { recursive: true, force: true }))
 
-const read = (flags: Record<string, string> = {}) =>
+const readConfigSettings = (flags: Record<string, string> = {}) =>
   readConfig({ flags: { "--data": data, ...flags }, env: {} })
 
-it("reads latchkey.toml in the data folder, if it is there", () => {
-  expect(read().listen).toMatchObject({ port: 8080 })
+it("reads latchkey.toml in the data directory if it exists", () => {
+  expect(readConfigSettings().listen).toMatchObject({ port: 8080 })
   const text = 'listen = ":9000"\ntrusted_proxies = ["10.0.0.0/8"]\n'
   writeFileSync(join(data, "latchkey.toml"), text)
-  expect(read().listen).toEqual({ host: "0.0.0.0", port: 9000 })
-  expect(read().trustedProxies).toHaveLength(1)
-  expect(read({ "--listen": ":1" }).listen).toMatchObject({ port: 1 })
+  expect(readConfigSettings().listen).toEqual({ host: "0.0.0.0", port: 9000 })
+  expect(readConfigSettings().trustedProxies).toHaveLength(1)
+  expect(readConfigSettings({ "--listen": ":1" }).listen).toMatchObject({ port: 1 })
 })
 
-it("reads the file that --config names instead, which must be there", () => {
+it("reads the file that --config names instead, and requires it", () => {
   writeFileSync(join(data, "latchkey.toml"), 'listen = ":9000"')
   const other = join(data, "other.toml")
-  expect(() => read({ "--config": other })).toThrow(`${other} can't be read (ENOENT)`)
+  expect(() => readConfigSettings({ "--config": other })).toThrow(`${other} can't be read (ENOENT)`)
   writeFileSync(other, 'log_level = "debug"')
-  expect(read({ "--config": other })).toMatchObject({ listen: { port: 8080 }, logLevel: "debug" })
+  expect(readConfigSettings({ "--config": other })).toMatchObject({
+    listen: { port: 8080 },
+    logLevel: "debug",
+  })
 })
 
-it("names the file and the nearest key for a key it does not know", () => {
+it("names the file and the nearest key for an unknown key", () => {
   writeFileSync(join(data, "latchkey.toml"), "lisden = 1")
-  expect(() => read()).toThrow(
-    `lisden in ${join(data, "latchkey.toml")} is not known; did you mean listen?`,
+  expect(() => readConfigSettings()).toThrow(
+    `lisden in ${join(data, "latchkey.toml")} is unknown; did you mean listen?`,
   )
 })
 
-it("never quotes what it can't parse", () => {
+it("never quotes a file that it can't parse", () => {
   writeFileSync(join(data, "latchkey.toml"), 'master_key = "hunter2')
-  expect(() => read()).toThrow(/^\S+latchkey\.toml is not a TOML file that can be read$/)
+  expect(() => readConfigSettings()).toThrow(/^\S+latchkey\.toml is not valid TOML$/)
 })
 
-it("shows where each setting comes from, and no secret", () => {
+it("shows the source of each setting, and no secret", () => {
   const secret = Buffer.alloc(32, 7).toString("base64")
   const file = join(data, "latchkey.toml")
   writeFileSync(
@@ -61,12 +64,12 @@ it("shows where each setting comes from, and no secret", () => {
     { name: "trusted_proxies", value: ["10.0.0.0/8"], from: `trusted_proxies in ${file}` },
     { name: "log_level", value: "debug", from: "LATCHKEY_LOG_LEVEL" },
   ])
-  expect(settingsText(shown)).not.toContain(secret)
-  expect(settingsText(shown)).toMatch(/log_format +default/)
+  expect(formatSettings(shown)).not.toContain(secret)
+  expect(formatSettings(shown)).toMatch(/log_format +default/)
   expect(() => readSettings({ flags: { ...flags, "--listen": "x" }, env })).toThrow(/--listen must/)
 })
 
-it("hides the token in the address of a collector", () => {
+it("hides the token in the URL of a collector", () => {
   const shown = (value: string) => {
     const env = { LATCHKEY_AUDIT_COLLECTOR: value, LATCHKEY_TRACES: value }
     const all = readSettings({ flags: { "--data": data }, env })

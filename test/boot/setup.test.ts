@@ -14,15 +14,15 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import { serveControl } from "../../src/boot/control.ts"
-import { type Claim, claimFolder, isRunning } from "../../src/boot/folder/claim.ts"
+import { claimFolder, type FolderClaim, isRunning } from "../../src/boot/folder/claim.ts"
 import { folderAt } from "../../src/boot/folder/folder.ts"
-import { passwordIn, type SetupRequest, setUp, setupRequest } from "../../src/boot/setup.ts"
-import { keepSetupLink } from "../../src/boot/setup-link.ts"
+import { readPassword, runSetup, type SetupRequest, setupRequest } from "../../src/boot/setup.ts"
+import { saveSetupLink } from "../../src/boot/setup-link.ts"
 import { systemClock } from "../../src/kernel/clock.ts"
-import { configOf } from "../../src/kernel/config.ts"
+import { parseConfig } from "../../src/kernel/config.ts"
 import { systemRandom } from "../../src/kernel/crypto/random.ts"
 import { Fault } from "../../src/kernel/fault.ts"
-import { idsOf } from "../../src/kernel/id.ts"
+import { createIds } from "../../src/kernel/id.ts"
 import { runProgram } from "./child.ts"
 
 let data: string
@@ -35,7 +35,7 @@ beforeEach(() => {
 
 afterEach(() => rmSync(data, { recursive: true, force: true }))
 
-const config = () => configOf({ flags: { "--data": data }, env: {}, file: {} })
+const config = () => parseConfig({ flags: { "--data": data }, env: {}, file: {} })
 const request = {
   publicUrl: "https://id.example.com",
   org: "Acme",
@@ -43,21 +43,21 @@ const request = {
   ownerEmail: "ada@example.com",
   ownerPassword: "Correct-horse-7",
 }
-const options = (
-  here: Parameters<typeof setUp>[0]["here"],
+const setUpOptions = (
+  here: Parameters<typeof runSetup>[0]["here"],
   file: string | undefined = keyFile,
 ) => ({
   config: config(),
   random: systemRandom,
-  ids: idsOf(systemClock),
+  ids: createIds(systemClock),
   request,
   keyFile: file,
   here,
 })
-const part = () => `${keyFile}.part`
+const partialFile = () => `${keyFile}.part`
 const modeOf = (file: string) => (statSync(file).mode & 0o777).toString(8)
 
-/** Whether a key file has the private half of what was registered. */
+/** Expects the key file to contain the private key of the registered key. */
 function expectKeyOf(file: string, { serviceKey }: SetupRequest): void {
   const { key, ...rest } = JSON.parse(readFileSync(file, "utf8"))
   const publicKey = createPublicKey(key).export({ format: "pem", type: "spki" })
@@ -67,23 +67,23 @@ function expectKeyOf(file: string, { serviceKey }: SetupRequest): void {
   expect(modeOf(file)).toBe("600")
 }
 
-it("opens the folder itself when no server runs, and gives it back", async () => {
+it("opens the directory itself if no server runs, and releases it", async () => {
   const asked: SetupRequest[] = []
-  const here = async (claim: Claim, what: SetupRequest) => {
+  const here = async (claim: FolderClaim, what: SetupRequest) => {
     expect(claim.master).toHaveLength(32)
     asked.push(what)
   }
-  await setUp(options(here))
+  await runSetup(setUpOptions(here))
   const [what] = asked
   if (!what) throw new Error("nobody was asked")
   expect(what).toMatchObject(request)
   expectKeyOf(keyFile, what)
-  expect(existsSync(part())).toBe(false)
+  expect(existsSync(partialFile())).toBe(false)
   const next = await claimFolder(config(), systemRandom)
   next.release()
 })
 
-it("goes through the server that runs on the folder", async () => {
+it("uses the server that runs on the directory", async () => {
   const claim = await claimFolder(config(), systemRandom)
   const asked: SetupRequest[] = []
   const control = serveControl(
@@ -95,8 +95,8 @@ it("goes through the server that runs on the folder", async () => {
     () => {},
   )
   const here = () => Promise.reject(new Error("the folder is the server's"))
-  await setUp({ ...options(here), keyFile: undefined })
-  await setUp(options(here))
+  await runSetup({ ...setUpOptions(here), keyFile: undefined })
+  await runSetup(setUpOptions(here))
   expect(asked).toEqual([request, { ...request, serviceKey: expect.anything() }])
   if (asked[1]) expectKeyOf(keyFile, asked[1])
   await control.close()
@@ -107,92 +107,101 @@ it("goes through the server that runs on the folder", async () => {
 describe("the key file", () => {
   const refused = () => new Fault("already_exists", "instance.exists", "there is an owner already")
 
-  it("is on disk before the key is registered, under another name", async () => {
-    const here = async (_: Claim, what: SetupRequest) => {
-      expectKeyOf(part(), what)
+  it("is on disk under another name before the key is registered", async () => {
+    const here = async (_: FolderClaim, what: SetupRequest) => {
+      expectKeyOf(partialFile(), what)
       expect(existsSync(keyFile)).toBe(false)
     }
-    await setUp(options(here))
+    await runSetup(setUpOptions(here))
     expect(existsSync(keyFile)).toBe(true)
   })
 
-  it("is never overwritten, and none is left behind when set-up is refused", async () => {
+  it("is never overwritten, and is removed if setup is rejected", async () => {
     const here = () => Promise.reject(refused())
-    await expect(setUp(options(here))).rejects.toThrow("there is an owner already")
+    await expect(runSetup(setUpOptions(here))).rejects.toThrow("there is an owner already")
     expect(readdirSync(data).filter((name) => name.startsWith("key"))).toEqual([])
     writeFileSync(keyFile, "precious")
-    await expect(setUp(options(here))).rejects.toThrow(/key\.json can't be made: it exists already/)
+    await expect(runSetup(setUpOptions(here))).rejects.toThrow(
+      /key\.json can't be created: it already exists/,
+    )
     expect(readFileSync(keyFile, "utf8")).toBe("precious")
-    expect(existsSync(part())).toBe(false)
+    expect(existsSync(partialFile())).toBe(false)
   })
 
-  it("that came into being meanwhile is not overwritten either", async () => {
+  it("is not overwritten if it appears in the meantime", async () => {
     const here = async () => writeFileSync(keyFile, "precious")
-    await expect(setUp(options(here))).rejects.toThrow(/it exists already; the key is in .*\.part/)
+    await expect(runSetup(setUpOptions(here))).rejects.toThrow(
+      /it already exists; the key is in .*\.part/,
+    )
     expect(readFileSync(keyFile, "utf8")).toBe("precious")
-    expect(existsSync(part())).toBe(true)
+    expect(existsSync(partialFile())).toBe(true)
   })
 
-  it("is kept where nobody knows how set-up ended, and the next run goes on with it", async () => {
+  it("is kept if the result of setup is unknown, and the next run uses it", async () => {
     const asked: SetupRequest[] = []
-    const here = async (_: Claim, what: SetupRequest) => {
+    const here = async (_: FolderClaim, what: SetupRequest) => {
       asked.push(what)
       if (asked.length === 1) throw new Error("the connection broke")
     }
-    await expect(setUp(options(here))).rejects.toThrow(
-      /may have been done or not \(the connection broke\); run it again: .*key\.json\.part/,
+    await expect(runSetup(setUpOptions(here))).rejects.toThrow(
+      /may or may not have been completed \(the connection broke\); run the command again: .*key\.json\.part/,
     )
-    await setUp(options(here))
+    await runSetup(setUpOptions(here))
     expect(asked[1]).toEqual(asked[0])
     if (asked[1]) expectKeyOf(keyFile, asked[1])
-    expect(existsSync(part())).toBe(false)
+    expect(existsSync(partialFile())).toBe(false)
   })
 
-  it("is nobody's but ours: what others left under its first name is refused", async () => {
+  it("is rejected if another program left a file under its temporary name", async () => {
     const here = () => Promise.reject(new Error("nobody is asked"))
-    await expect(setUp(options(here))).rejects.toThrow("nobody is asked")
-    const text = readFileSync(part(), "utf8")
+    await expect(runSetup(setUpOptions(here))).rejects.toThrow("nobody is asked")
+    const text = readFileSync(partialFile(), "utf8")
     const spoil: readonly (() => void)[] = [
-      () => chmodSync(part(), 0o644),
-      () => writeFileSync(part(), text.slice(0, 100), { mode: 0o600 }),
-      () => writeFileSync(part(), '{"type":"serviceaccount"}', { mode: 0o600 }),
+      () => chmodSync(partialFile(), 0o644),
+      () => writeFileSync(partialFile(), text.slice(0, 100), { mode: 0o600 }),
+      () => writeFileSync(partialFile(), '{"type":"serviceaccount"}', { mode: 0o600 }),
       () => {
         writeFileSync(`${keyFile}.other`, text, { mode: 0o600 })
-        symlinkSync(`${keyFile}.other`, part())
+        symlinkSync(`${keyFile}.other`, partialFile())
       },
     ]
     for (const act of spoil) {
-      rmSync(part(), { force: true })
-      writeFileSync(part(), text, { mode: 0o600 })
-      if (act === spoil.at(-1)) rmSync(part())
+      rmSync(partialFile(), { force: true })
+      writeFileSync(partialFile(), text, { mode: 0o600 })
+      if (act === spoil.at(-1)) rmSync(partialFile())
       act()
-      await expect(setUp(options(here))).rejects.toThrow(/key\.json\.part can't be (used|made)/)
+      await expect(runSetup(setUpOptions(here))).rejects.toThrow(
+        /key\.json\.part can't be (used|created)/,
+      )
     }
   })
 })
 
-describe("set-up that is killed", () => {
+describe("setup that is killed", () => {
   const run = (...args: string[]) => runProgram("setter.ts", [data, keyFile, ...args]).ended
 
   it.each(["before the step", "after the step", "before the name"])(
-    "%s comes to its end when it is made again, with the key that is registered",
+    "%s completes on the next run, with the registered key",
     async (moment) => {
       expect((await run(moment)).code).not.toBe(0)
       expect(existsSync(keyFile)).toBe(false)
-      expectSome(part())
-      const kept = readFileSync(part(), "utf8")
+      expectKey(partialFile())
+      const kept = readFileSync(partialFile(), "utf8")
       const again = await run("never")
       expect(again).toMatchObject({ code: 0, output: `${publicHalf(kept)}\n` })
       expect(readFileSync(keyFile, "utf8")).toBe(kept)
-      expect(existsSync(part())).toBe(false)
+      expect(existsSync(partialFile())).toBe(false)
     },
   )
 
-  it("is refused by an instance that somebody else has set up, and leaves no key", async () => {
+  it("is rejected by an instance that was set up in the meantime, and leaves no key", async () => {
     const other = join(data, "other.json")
     expect((await runProgram("setter.ts", [data, other, "never"]).ended).code).toBe(0)
-    expect(await run("never")).toMatchObject({ code: 1, output: "set-up has been done already\n" })
-    expect(existsSync(part())).toBe(false)
+    expect(await run("never")).toMatchObject({
+      code: 1,
+      output: "the setup is already completed\n",
+    })
+    expect(existsSync(partialFile())).toBe(false)
     expect(existsSync(keyFile)).toBe(false)
   })
 })
@@ -200,11 +209,11 @@ describe("set-up that is killed", () => {
 const publicHalf = (text: string) =>
   String(createPublicKey(JSON.parse(text).key).export({ format: "pem", type: "spki" })).trim()
 
-function expectSome(file: string): void {
+function expectKey(file: string): void {
   expect(JSON.parse(readFileSync(file, "utf8"))).toMatchObject({ type: "serviceaccount" })
 }
 
-it("reads a password without the line break at its end, and with everything else", () => {
+it("reads a password without its final line break, and unchanged otherwise", () => {
   const file = join(data, "password")
   for (const [text, password] of [
     ["secret\n", "secret"],
@@ -212,17 +221,17 @@ it("reads a password without the line break at its end, and with everything else
     [" sec ret \n\n", " sec ret \n"],
   ] as const) {
     writeFileSync(file, text)
-    expect(passwordIn(file)).toBe(password)
+    expect(readPassword(file)).toBe(password)
   }
-  expect(() => passwordIn(`${file}x`)).toThrow(/password.* can't be read \(ENOENT\)/)
+  expect(() => readPassword(`${file}x`)).toThrow(/password.* can't be read \(ENOENT\)/)
 })
 
-it("keeps the set-up link for the folder's owner, and only while there is one", () => {
+it("keeps the setup link readable for the directory's owner only, and only while it exists", () => {
   const folder = folderAt(data)
-  keepSetupLink(folder, "http://localhost/setup#a")
-  keepSetupLink(folder, "http://localhost/setup#b")
+  saveSetupLink(folder, "http://localhost/setup#a")
+  saveSetupLink(folder, "http://localhost/setup#b")
   expect(readFileSync(folder.setupLink, "utf8")).toBe("http://localhost/setup#b\n")
   expect((statSync(folder.setupLink).mode & 0o777).toString(8)).toBe("600")
-  keepSetupLink(folder, undefined)
+  saveSetupLink(folder, undefined)
   expect(existsSync(folder.setupLink)).toBe(false)
 })

@@ -1,10 +1,10 @@
-// A process that stops as it is told: at once, never, or by failing.
-import { failureText } from "../../src/boot/start-error.ts"
-import { untilStopped } from "../../src/boot/stop.ts"
+// A process that stops as its argument says: immediately, never, or with an error.
+import { formatFailure } from "../../src/boot/start-error.ts"
+import { waitForStop } from "../../src/boot/stop.ts"
 import { systemClock } from "../../src/kernel/clock.ts"
 
 const mode = process.argv[2]
-// timer: it keeps the process alive
+// timer: keeps the process alive
 setInterval(() => {}, 1000)
 // Time runs a hundred times faster here.
 const clock = {
@@ -25,10 +25,10 @@ async function stop(): Promise<void> {
 }
 
 try {
-  const stopped = untilStopped(mode === "late" ? clock : systemClock, { drain, stop })
+  const stopped = waitForStop(mode === "late" ? clock : systemClock, { drain, stop })
   console.log("ready")
   process.exit(await stopped)
 } catch (error) {
-  console.error(failureText(error))
+  console.error(formatFailure(error))
   process.exit(1)
 }

@@ -1,15 +1,15 @@
-// Certificates in files, and sockets in the file system.
+// Certificates in files, and Unix domain sockets.
 import { copyFileSync, existsSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { connect } from "node:tls"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { checkFiles } from "../../src/boot/doctor/certificate.ts"
+import { checkCertificateFiles } from "../../src/boot/doctor/certificate.ts"
 import { readCertificates } from "../../src/boot/edge/certificate.ts"
-import { freeSocketFile } from "../../src/boot/edge/socket-file.ts"
+import { removeStaleSocket } from "../../src/boot/edge/socket-file.ts"
 import { manualClock, systemClock } from "../../src/kernel/clock.ts"
-import { configOf } from "../../src/kernel/config.ts"
+import { parseConfig } from "../../src/kernel/config.ts"
 import type { App } from "../../src/server/app.ts"
-import { keepCertificates } from "../../src/server/edge/certificates.ts"
+import { watchCertificateFiles } from "../../src/server/edge/certificates.ts"
 import { type HttpListener, listenHttp } from "../../src/server/listener.ts"
 import { writeCertificate } from "../support/certificate.ts"
 import { temporaryFolder } from "../support/latchkey.ts"
@@ -18,11 +18,11 @@ const folder = temporaryFolder()
 afterAll(() => folder.remove())
 const at = (name: string) => join(folder.path, name)
 
-/** A request to /slow has arrived, and may be answered. */
+/** A request to /slow has arrived and may be answered. */
 const [arrived, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
 
 const app: App = {
-  published: () => undefined,
+  publishedDocument: () => undefined,
   answer: async (request, peer) => {
     if (request.url.endsWith("/slow")) {
       arrived.resolve()
@@ -36,8 +36,8 @@ const app: App = {
   condition: { isReady: () => true, clock: systemClock },
 }
 
-/** The subject of the certificate that is shown to who asks for a host. */
-const shownTo = (port: number, servername: string): Promise<string> =>
+/** The subject of the certificate that is presented for a host. */
+const presentedSubject = (port: number, servername: string): Promise<string> =>
   new Promise((done, fail) => {
     const options = { port, host: "127.0.0.1", servername, rejectUnauthorized: false }
     const socket = connect(options, () => {
@@ -53,10 +53,10 @@ const filesOf = (...names: readonly string[]) => ({
 })
 
 /**
- * Below those that the system gives to outgoing connections: one of these could take the port of a
- * listener in the moment in which another one takes its place.
+ * Below the ephemeral port range: an outgoing connection could otherwise take the port of a
+ * listener while another listener replaces it.
  */
-const quietPort = 20_000 + (process.pid % 12_000)
+const fixedPort = 20_000 + (process.pid % 12_000)
 
 beforeAll(async () => {
   await writeCertificate(at("one"), ["one.example.com"])
@@ -71,7 +71,7 @@ describe("certificates in files", () => {
     listener = listenHttp(
       app,
       {
-        place: { host: "127.0.0.1", port: quietPort },
+        place: { host: "127.0.0.1", port: fixedPort },
         certificates: readCertificates(filesOf("one", "two")),
       },
       systemClock,
@@ -85,21 +85,21 @@ describe("certificates in files", () => {
     ["TWO.example.com", "two.example.com"],
     ["x.two.example.com", "two.example.com"],
     ["other.example.com", "one.example.com"],
-  ])("%s is shown that of %s", async (asked, shown) => {
-    expect(await shownTo(listener.port, asked)).toBe(shown)
+  ])("%s gets the certificate of %s", async (asked, shown) => {
+    expect(await presentedSubject(listener.port, asked)).toBe(shown)
   })
 
-  test("take each other's place at the same port; what is in flight is answered", async () => {
+  test("are replaced at the same port; requests in flight are answered", async () => {
     const tls = { rejectUnauthorized: false }
     const slow = fetch(`https://127.0.0.1:${listener.port}/slow`, { tls })
     await arrived.promise
-    listener.present(readCertificates(filesOf("two")))
-    expect(await shownTo(listener.port, "one.example.com")).toBe("two.example.com")
+    listener.setCertificates(readCertificates(filesOf("two")))
+    expect(await presentedSubject(listener.port, "one.example.com")).toBe("two.example.com")
     released.resolve()
     expect(await (await slow).text()).toBe("127.0.0.1")
   })
 
-  test("are read again when they change; what is unusable changes nothing", async () => {
+  test("are reloaded when they change; an unusable file changes nothing", async () => {
     const files = filesOf("live")
     const copy = (from: string, ending: "crt" | "key") =>
       copyFileSync(at(`${from}.${ending}`), at(`live.${ending}`))
@@ -112,7 +112,7 @@ describe("certificates in files", () => {
       error: (text: string) => told.push(text),
       info: () => undefined,
     }
-    const keeping = keepCertificates({ clock, log }, files, {
+    const keeping = watchCertificateFiles({ clock, log }, files, {
       first: readCertificates(files),
       present: (fresh) => presented.push(fresh.flatMap(({ names }) => names)),
     })
@@ -135,28 +135,30 @@ describe("certificates in files", () => {
     await keeping.stop()
   })
 
-  test("that can't be used are refused by name, and what is in them is not told", () => {
+  test("are rejected by name if they can't be used, without their contents", () => {
     const read = (tlsCert: string, tlsKey: string) => () =>
       readCertificates({ tlsCert: [tlsCert], tlsKey: [tlsKey] })
     writeFileSync(at("junk"), "-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n-----END PRIVATE KEY-----\n")
-    expect(read(at("one.crt"), at("two.key"))).toThrow("is not that of the first certificate")
+    expect(read(at("one.crt"), at("two.key"))).toThrow("does not match the first certificate")
     expect(read(at("none"), at("one.key"))).toThrow(`${at("none")} can't be read (ENOENT)`)
-    expect(read(at("junk"), at("one.key"))).toThrow("is no certificate in PEM")
-    expect(read(at("one.crt"), at("junk"))).toThrow("is no private key")
+    expect(read(at("junk"), at("one.key"))).toThrow("is not a valid certificate in PEM")
+    expect(read(at("one.crt"), at("junk"))).toThrow("is not a valid private key")
     expect(read(at("one.crt"), at("junk"))).not.toThrow("c2VjcmV0")
   })
 
-  test("whose chain is half written are refused, before anything listens with them", () => {
+  test("are rejected if the chain is incomplete, before the server listens", () => {
     const whole = readFileSync(at("one.crt"), "utf8")
     writeFileSync(at("half.crt"), `${whole}\n${whole.slice(0, 200)}`)
     const read = () => readCertificates({ tlsCert: [at("half.crt")], tlsKey: [at("one.key")] })
-    expect(read).toThrow("is no chain of certificates that TLS can use")
+    expect(read).toThrow("is not a valid chain of certificates that TLS can use")
   })
 
-  test("are told of by the doctor: good, soon over, over, not to be used", () => {
-    const config = configOf({ flags: {}, env: {}, file: {} })
+  test("are reported by the doctor: valid, expiring, expired, unusable", () => {
+    const config = parseConfig({ flags: {}, env: {}, file: {} })
     const states = (...names: readonly string[]) =>
-      checkFiles({ ...config, ...filesOf(...names) }, Date.now()).map(({ state }) => state)
+      checkCertificateFiles({ ...config, ...filesOf(...names) }, Date.now()).map(
+        ({ state }) => state,
+      )
     expect(states("one", "soon", "old")).toEqual(["ok", "warning", "wrong"])
     expect(states("none")).toEqual(["wrong"])
     expect(states()).toEqual([])
@@ -164,38 +166,41 @@ describe("certificates in files", () => {
 })
 
 describe("the configuration of TLS", () => {
-  const read = (flags: Record<string, string>) => () => configOf({ flags, env: {}, file: {} })
+  const read = (flags: Record<string, string>) => () => parseConfig({ flags, env: {}, file: {} })
   const byTls = { "--acme-challenge": "tls-alpn-01" }
   const acme = { "--tls": "acme", "--acme-terms": "agreed" }
 
-  test("needs no port for plain HTTP where the authority looks by TLS", () => {
+  test("needs no port for plain HTTP if the authority validates by TLS", () => {
     const config = read({ ...byTls, ...acme })()
     expect([config.acmeChallenge, config.redirectListen]).toEqual(["tls-alpn-01", undefined])
   })
 
   test.each<[Record<string, string>, string]>([
-    [{ "--tls-cert": "a.crt" }, "--tls-cert and --tls-key must name as many files"],
-    [{ "--tls-cert": "a,b", "--tls-key": "a" }, "must name as many files"],
-    [{ "--redirect-listen": ":80" }, "--redirect-listen needs --tls-cert"],
-    [{ "--tls": "acme", "--tls-cert": "a", "--tls-key": "a" }, "exclude each other"],
-    [{ "--tls": "acme" }, "--tls acme needs --redirect-listen :80"],
-    [{ "--tls": "acme", "--redirect-listen": ":80" }, "needs --acme-terms agreed"],
-    [{ "--tls": "acme", "--database": "postgres://a/b" }, "is for one node alone"],
-    [{ "--tls": "acme", "--listen": "unix:/s" }, "--tls needs a port"],
-    [{ "--tls": "acme" }, "--acme-challenge tls-alpn-01 does without"],
-    [{ ...byTls, "--tls": "internal" }, "--acme-challenge tls-alpn-01 needs --tls acme"],
-    [{ ...byTls, "--tls-cert": "a", "--tls-key": "a" }, "needs --tls acme"],
-    [byTls, "needs --tls acme"],
-    [{ ...byTls, "--tls": "acme" }, "needs --acme-terms agreed"],
-    [{ ...byTls, "--tls": "acme", "--listen": "unix:/s" }, "nobody speaks TLS over a socket"],
-    [{ ...byTls, ...acme, "--workers": "2" }, "--workers above 1 can't be had with --tls"],
-    [{ ...byTls, ...acme, "--database": "postgres://a/b" }, "is for one node alone"],
+    [{ "--tls-cert": "a.crt" }, "--tls-cert and --tls-key must name the same number of files"],
+    [{ "--tls-cert": "a,b", "--tls-key": "a" }, "must name the same number of files"],
+    [{ "--redirect-listen": ":80" }, "--redirect-listen requires --tls-cert"],
+    [
+      { "--tls": "acme", "--tls-cert": "a", "--tls-key": "a" },
+      "--tls and --tls-cert are mutually exclusive",
+    ],
+    [{ "--tls": "acme" }, "--tls acme requires --redirect-listen :80"],
+    [{ "--tls": "acme", "--redirect-listen": ":80" }, "requires --acme-terms agreed"],
+    [{ "--tls": "acme", "--database": "postgres://a/b" }, "--tls requires a single node"],
+    [{ "--tls": "acme", "--listen": "unix:/s" }, "--tls requires a port"],
+    [{ "--tls": "acme" }, "--acme-challenge tls-alpn-01 does not need it"],
+    [{ ...byTls, "--tls": "internal" }, "--acme-challenge tls-alpn-01 requires --tls acme"],
+    [{ ...byTls, "--tls-cert": "a", "--tls-key": "a" }, "requires --tls acme"],
+    [byTls, "requires --tls acme"],
+    [{ ...byTls, "--tls": "acme" }, "requires --acme-terms agreed"],
+    [{ ...byTls, "--tls": "acme", "--listen": "unix:/s" }, "TLS is not available on a Unix socket"],
+    [{ ...byTls, ...acme, "--workers": "2" }, "--workers above 1 can't be combined with --tls"],
+    [{ ...byTls, ...acme, "--database": "postgres://a/b" }, "--tls requires a single node"],
     [{ "--acme-challenge": "dns-01" }, "must be one of http-01, tls-alpn-01"],
     [{ "--tls": "magic" }, "--tls must be one of"],
     [{ "--acme-directory": "http://ca.example.com/" }, "--acme-directory must be"],
     [{ "--acme-email": "ada" }, "--acme-email must be"],
-    [{ "--listen": "unix:/s", "--tls-cert": "a", "--tls-key": "a" }, "needs a port"],
-  ])("%o is refused", (flags, words) => {
+    [{ "--listen": "unix:/s", "--tls-cert": "a", "--tls-key": "a" }, "--tls-cert requires a port"],
+  ])("%o is rejected", (flags, words) => {
     expect(read({ ...flags })).toThrow(words)
   })
 
@@ -207,34 +212,36 @@ describe("the configuration of TLS", () => {
     expect(read({ "--listen": listen })().listen).toEqual(place)
   })
 
-  test.each(["unix:", "unix:s|", "unix:s|999", "unix:a|6660"])("%s is none", (listen) => {
+  test.each(["unix:", "unix:s|", "unix:s|999", "unix:a|6660"])("%s is not a socket", (listen) => {
     expect(read({ "--listen": listen })).toThrow("--listen must be")
   })
 })
 
-describe("a socket in the file system", () => {
+describe("a Unix domain socket", () => {
   const place = { path: at("http.sock"), mode: 0o660 }
 
-  test("is for its owner and their group, and whoever comes by it is a proxy", async () => {
+  test("is accessible to its owner and group, and its clients are proxies", async () => {
     const listener = listenHttp(app, { place, certificates: [] }, systemClock)
     expect(statSync(place.path).mode & 0o777).toBe(0o660)
     const answer = await fetch("http://id.example.com/", { unix: place.path })
     expect(await answer.text()).toBe("unix:")
-    await expect(freeSocketFile(place)).rejects.toThrow("another program's")
+    await expect(removeStaleSocket(place)).rejects.toThrow("is in use by another program")
     await listener.stop()
     expect(existsSync(place.path)).toBe(false)
   })
 
-  test("that a killed process left is taken away, and nothing else", async () => {
+  test("is removed if a killed process left it; other files are not", async () => {
     const left = { path: at("left.sock"), mode: 0o600 }
     const program = `Bun.listen({ unix: ${JSON.stringify(left.path)}, socket: { data() {} } });
       process.kill(process.pid, "SIGKILL")`
     Bun.spawnSync([process.execPath, "-e", program])
     expect(existsSync(left.path)).toBe(true)
-    await freeSocketFile(left)
+    await removeStaleSocket(left)
     expect(existsSync(left.path)).toBe(false)
-    await freeSocketFile(left)
+    await removeStaleSocket(left)
     writeFileSync(at("file"), "")
-    await expect(freeSocketFile({ path: at("file"), mode: 0o600 })).rejects.toThrow("no socket")
+    await expect(removeStaleSocket({ path: at("file"), mode: 0o600 })).rejects.toThrow(
+      "is not a socket",
+    )
   })
 })

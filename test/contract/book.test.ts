@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect, test } from "vitest"
-import { book } from "../../src/api/book.ts"
+import { allServices } from "../../src/api/book.ts"
 import { barePaths } from "../../src/api/encoding/bare-paths.ts"
 import { tableOf } from "./table.ts"
 
@@ -15,11 +15,11 @@ test("every service in proto/ is served", () => {
       const scope = /^package ([\w.]+);/m.exec(text)?.[1]
       return [...text.matchAll(/^service (\w+)/gm)].map(([, name]) => `${scope}.${name}`)
     })
-  expect(book.map(({ typeName }) => typeName).sort()).toEqual(written.sort())
+  expect(allServices.map(({ typeName }) => typeName).sort()).toEqual(written.sort())
 })
 
-test("every method is a unary call, which is all that any encoding here serves", () => {
-  const streaming = book.flatMap(({ methods }) =>
+test("every method is unary, as required by the encodings", () => {
+  const streaming = allServices.flatMap(({ methods }) =>
     methods.filter(({ methodKind }) => methodKind !== "unary"),
   )
   expect(streaming.map(String)).toEqual([])
@@ -31,7 +31,7 @@ test("the bare paths are those of the golden list", () => {
   expect(served).toEqual(golden.map(({ verb, path, rpc }) => ({ verb, path, rpc })))
 })
 
-test("only the files that are ours are vendored from google", () => {
+test("only the listed Google files are vendored", () => {
   const vendored = readdirSync(join(proto, "google/api")).sort()
   expect(vendored).toEqual(["annotations.proto", "http.proto"])
   expect(existsSync(join(proto, "google/protobuf"))).toBe(false)

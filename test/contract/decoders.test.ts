@@ -1,15 +1,15 @@
-// Whatever reads data in a format is listed with what bounds its cost, and tested with the worst.
+// Every decoder is listed with the limit of its cost, and tested with the most expensive input.
 import { existsSync, globSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { describe, expect, test } from "vitest"
+import { costlyFiles } from "../support/costly-files.ts"
+import { costlyRequests } from "../support/costly-requests.ts"
 import { decoders } from "../support/decoders.ts"
-import { worst } from "../support/worst.ts"
-import { worstFiles } from "../support/worst-files.ts"
 
 const root = join(import.meta.dirname, "../..")
 
-/** What reads data that others may have made; a decoder that is new to the program joins it. */
-const calls: readonly RegExp[] = [
+/** Calls that decode untrusted data; a new decoder must be added here. */
+const decoderCalls: readonly RegExp[] = [
   /\bJSON\.parse\(/,
   /\bfrom(Json|JsonString|Binary)\(/,
   /\b(inflate|inflateRaw|gunzip|unzip|brotliDecompress|zstdDecompress)(Sync)?\b(?=\(|\))/,
@@ -37,22 +37,22 @@ const filesOf = (decoder: (typeof decoders)[number], all: readonly string[]) =>
 const sources = globSync("**/*.ts", { cwd: join(root, "src") }).filter(
   (file) => !file.startsWith("gen/"),
 )
-const reading = sources.filter((file) => {
+const decodingFiles = sources.filter((file) => {
   const text = readFileSync(join(root, "src", file), "utf8")
-  return calls.some((call) => call.test(text))
+  return decoderCalls.some((call) => call.test(text))
 })
 
-test("every file that reads data in a format is listed with its bound", () => {
+test("every file that decodes data is listed with its limit", () => {
   const listed = new Set(decoders.flatMap((decoder) => filesOf(decoder, sources)))
-  expect(reading.length).toBeGreaterThan(80)
-  expect(reading.filter((file) => !listed.has(file))).toEqual([])
+  expect(decodingFiles.length).toBeGreaterThan(80)
+  expect(decodingFiles.filter((file) => !listed.has(file))).toEqual([])
 })
 
 test.each(decoders.map((decoder) => [decoder.name, decoder] as const))(
-  "%s: the files are those that read",
+  "%s: the listed files are those that decode",
   (_, decoder) => {
     for (const entry of decoder.files) {
-      const found = reading.filter((file) =>
+      const found = decodingFiles.filter((file) =>
         entry.endsWith("/") ? file.startsWith(entry) : file === entry,
       )
       expect(found, entry).not.toEqual([])
@@ -60,21 +60,21 @@ test.each(decoders.map((decoder) => [decoder.name, decoder] as const))(
   },
 )
 
-describe("the worst that can be sent is tested:", () => {
-  const known = new Set([...worst, ...worstFiles].map(({ decoder }) => decoder))
+describe("the most expensive input is tested:", () => {
+  const known = new Set([...costlyRequests, ...costlyFiles].map(({ decoder }) => decoder))
   test.each(
     decoders
       .filter(({ sender }) => sender !== "this program" && sender !== "the operator")
       .map((decoder) => [decoder.name, decoder] as const),
   )("%s", (_, { tests = {} }) => {
-    const { worst: rows = [], files = [] } = tests
+    const { costlyRequests: rows = [], files = [] } = tests
     expect(rows.length + files.length).toBeGreaterThan(0)
     expect(rows.filter((row) => !known.has(row))).toEqual([])
     expect(files.filter((file) => !existsSync(join(root, file)))).toEqual([])
   })
 
-  test("each row of the worst inputs is that of a listed decoder", () => {
-    const named = new Set(decoders.flatMap(({ tests }) => tests?.worst ?? []))
+  test("each row of the most expensive inputs belongs to a listed decoder", () => {
+    const named = new Set(decoders.flatMap(({ tests }) => tests?.costlyRequests ?? []))
     expect([...known].filter((name) => !named.has(name))).toEqual([])
   })
 })

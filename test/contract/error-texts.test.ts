@@ -7,10 +7,10 @@ import { textsBelow } from "../support/tidy-source.ts"
 
 const root = join(import.meta.dirname, "../..")
 const keys = [...Object.keys(first), ...Object.keys(pages)]
-const after = (prefix: string) =>
+const keysAfter = (prefix: string) =>
   keys.filter((key) => key.startsWith(prefix)).map((key) => key.slice(prefix.length))
 
-/** IDs that a program names, as a whole or with a part that is put in: `app.${field}_invalid`. */
+/** Whether a program contains an ID, completely or as a template: `app.${field}_invalid`. */
 function isNamedIn(program: string, id: string): boolean {
   if (program.includes(`"${id}"`)) return true
   const named = [...program.matchAll(/`([a-z_]+\.[a-z_.]*\$\{[^`]*?\}[a-z_.]*)`/g)]
@@ -20,7 +20,7 @@ function isNamedIn(program: string, id: string): boolean {
   })
 }
 
-describe("a text of the console for a fault", () => {
+describe("an error text of the console", () => {
   let program = ""
   beforeAll(() => {
     const isCode = (path: string) => /\.(tsx?|proto)$/.test(path) && !/^ui\/dist\//.test(path)
@@ -28,7 +28,7 @@ describe("a text of the console for a fault", () => {
     program = [...texts.values()].join("\n")
   })
 
-  test("is told from one whose fault is gone", () => {
+  test("is distinguished from one whose fault no longer exists", () => {
     const code = `throw new Fault("aborted", "room.full"); id = \`room.\${part}_gone\``
     expect(["room.full", "room.key_gone", "room.empty"].map((id) => isNamedIn(code, id))).toEqual([
       true,
@@ -37,11 +37,11 @@ describe("a text of the console for a fault", () => {
     ])
   })
 
-  test.each(after("fault."))("fault.%s stands for a fault that is thrown", (id) => {
+  test.each(keysAfter("fault."))("fault.%s belongs to a fault that is thrown", (id) => {
     expect(isNamedIn(program, id)).toBe(true)
   })
 })
 
-test("every likely cause of a refused request has its text in the console, and no other", () => {
-  expect(after("cause.").toSorted()).toEqual(Object.keys(causes).toSorted())
+test("every likely cause of a rejected request has a text in the console, and no other has", () => {
+  expect(keysAfter("cause.").toSorted()).toEqual(Object.keys(causes).toSorted())
 })

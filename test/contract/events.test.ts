@@ -1,5 +1,5 @@
-// Every stored event is presented under an aggregate and a type of the contract, or is listed as
-// one of our own with the reason.
+// Every stored event is presented with an aggregate and type of the contract, or is listed as one
+// of Latchkey's own with a reason.
 import { expect, test } from "vitest"
 import {
   aggregateOf,
@@ -24,12 +24,12 @@ const stored = aggregates.flatMap(({ stream, evolve }) =>
 const presented = ({ stream, type }: { readonly stream: string; readonly type: string }) =>
   `${aggregateOf(stream, type)} ${presentedType({ type, data: {} })}`
 
-test("each stored type is presented under the contract's names, or is one of our own", () => {
+test("each stored type is presented with the contract's names, or is an own event", () => {
   const others = stored.filter(({ type }) => !ownTypes.has(type)).map(presented)
   expect(others.filter((name) => !contract.has(name))).toEqual([])
 })
 
-test("each of our own types is stored, has a reason and no name in the contract", () => {
+test("each own event is stored, has a reason, and is not in the contract", () => {
   expect(own.filter(({ reason }) => !reason)).toEqual([])
   const kinds = new Map(stored.map((kind) => [kind.type, kind]))
   const wrong = [...ownTypes].filter((type) => {
@@ -39,7 +39,7 @@ test("each of our own types is stored, has a reason and no name in the contract"
   expect(wrong).toEqual([])
 })
 
-test("further names that a stored type matches are in the contract", () => {
+test("other names of a stored type are in the contract", () => {
   const names = stored.flatMap(({ stream, type }) =>
     listedNames(type)
       .filter((name) => name !== type || !ownTypes.has(type))
@@ -49,7 +49,7 @@ test("further names that a stored type matches are in the contract", () => {
   expect(names.filter(({ name }) => !types.has(name))).toEqual([])
 })
 
-test("a change of one file of the branding is named by the file", () => {
+test("the type of a branding file change names the file", () => {
   const type = "org.policy.label.preview.changed"
   const nameOf = (data: object) => presentedType({ type, data })
   expect(nameOf({ logoDark: "a.png" })).toBe("org.policy.label.logo.dark.added")
@@ -61,7 +61,7 @@ test("a change of one file of the branding is named by the file", () => {
   }
 })
 
-test("names that depend on the payload are among those of the type", () => {
+test("names that depend on the payload belong to the type", () => {
   const type = "instance.policy.login.changed"
   const names = namesOf({ type, data: { secondFactors: ["otp"] } })
   expect(names).toContain("instance.policy.login.secondfactor.removed")

@@ -1,10 +1,10 @@
 import { type DescField, type DescFile, getOption, ScalarType } from "@bufbuild/protobuf"
 import { FieldDescriptorProto_Type } from "@bufbuild/protobuf/wkt"
 import { describe, expect, test } from "vitest"
-import { book } from "../../src/api/book.ts"
+import { allServices } from "../../src/api/book.ts"
 import { sensitive } from "../../src/gen/core/options_pb.ts"
 import { file_core_v1_error } from "../../src/gen/core/v1/error_pb.ts"
-import { disagreements, tableOf } from "./table.ts"
+import { formatDifferences, tableOf } from "./table.ts"
 
 type Row = {
   readonly kind: string
@@ -16,7 +16,7 @@ type Row = {
   readonly deprecated: string
 }
 
-/** Every file that the book reaches, but Google's and the options. */
+/** Every file that the API imports, except Google's and the options. */
 function filesOf(files: readonly DescFile[], seen = new Set<DescFile>()): readonly DescFile[] {
   for (const file of files) {
     if (seen.has(file)) continue
@@ -79,17 +79,17 @@ function rowsOf(file: DescFile): readonly Row[] {
 const lineOf = (row: Readonly<Record<string, string>>) =>
   [row.kind, row.type, row.number, row.name, row.field_type, row.label, row.deprecated].join("\t")
 
-const files = filesOf([...book.map(({ file }) => file), file_core_v1_error])
+const files = filesOf([...allServices.map(({ file }) => file), file_core_v1_error])
 const described = files.flatMap(rowsOf).map(lineOf)
 const additions = tableOf("proto/additions.tsv")
 
 describe("messages", () => {
-  test("are those of the interface plus the listed additions, by number, name and type", () => {
+  test("match the interface plus the listed additions, by number, name, and type", () => {
     const demanded = [...tableOf("test/contract/messages.tsv"), ...additions].map(lineOf)
     const remedy =
       "what the interface prescribes stands in test/contract/messages.tsv, what is ours in " +
       "proto/additions.tsv, whose last column cites what asks for it"
-    expect(disagreements(described, demanded), remedy).toEqual([])
+    expect(formatDifferences(described, demanded), remedy).toEqual([])
   })
 
   test("cite a section of the specification for each addition", () => {
@@ -104,7 +104,7 @@ describe("messages", () => {
     expect(renamed.map(String)).toEqual([])
   })
 
-  test("mark every text or bytes that is named like a secret as sensitive", () => {
+  test("mark every string or bytes field with the name of a secret as sensitive", () => {
     const secretive = /password$|_hash$|^hash$|secret$|^key_content$|_code$/
     const open = files
       .flatMap(({ messages }) => messages.flatMap((each) => [each, ...each.nestedMessages]))

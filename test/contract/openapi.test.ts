@@ -1,4 +1,4 @@
-// The documents of both interfaces, as linters and generators of others read them.
+// The documents of both APIs, as independent linters and generators read them.
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fromJson } from "@bufbuild/protobuf"
@@ -22,9 +22,9 @@ const documents = [
   ["Connect", connect],
 ] as const
 
-type Described = { readonly path: string; readonly verb: string; readonly operation: any }
+type DescribedOperation = { readonly path: string; readonly verb: string; readonly operation: any }
 
-const operationsIn = ({ paths }: any): readonly Described[] =>
+const operationsIn = ({ paths }: any): readonly DescribedOperation[] =>
   Object.entries<object>(paths).flatMap(([path, verbs]) =>
     Object.entries(verbs).map(([verb, operation]) => ({ path, verb, operation })),
   )
@@ -38,7 +38,7 @@ const jsonOf = (body: any) => body?.content["application/json"]
 describe.each(documents)("%s", (_, document) => {
   const operations = operationsIn(document)
 
-  test("a validator takes the document", async () => {
+  test("a validator accepts the document", async () => {
     expect(await new Validator().validate(document)).toEqual({ valid: true })
   })
 
@@ -62,7 +62,7 @@ describe.each(documents)("%s", (_, document) => {
     }
   })
 
-  test("Redocly's recommended rules find only paths that the interface demands", async () => {
+  test("Redocly's recommended rules report only paths that the interface requires", async () => {
     const config = await createConfig({ extends: ["recommended"] })
     const source = JSON.stringify(document)
     const problems = await lintFromString({ source, absoluteRef: "openapi.json", config })
@@ -72,12 +72,12 @@ describe.each(documents)("%s", (_, document) => {
     expect(told.length).toBe(document === rest ? 4 : 0)
   })
 
-  test("no two schemas have names that differ only in case", () => {
+  test("no two schema names differ only in case", () => {
     const names = Object.keys(document.components.schemas)
     expect(new Set(names.map((name) => name.toLowerCase())).size).toBe(names.length)
   })
 
-  test("the server reads every example, of requests and of answers", () => {
+  test("the server can parse every example of requests and responses", () => {
     for (const { path, verb, operation } of operations) {
       const method = methods.get(operation.operationId)
       if (!method) throw new Error(`${operation.operationId} is no operation`)
@@ -107,7 +107,7 @@ test("every operation of version 2 is in the document of its Connect form", () =
   expect(expected.length).toBeGreaterThan(200)
 })
 
-test("no schema has a choice that generators drop its properties for", () => {
+test("no schema has a oneof whose properties generators would drop", () => {
   for (const { components } of [rest, connect]) {
     for (const [name, { properties, oneOf, anyOf, allOf }] of Object.entries<any>(
       components.schemas,
@@ -117,18 +117,18 @@ test("no schema has a choice that generators drop its properties for", () => {
   const { schemas } = rest.components
   expect(schemas["core.admin.v1.AddSAMLProviderRequest"]).toMatchObject({
     required: ["name"],
-    description: "Has exactly one of metadataXml, metadataUrl.",
+    description: "Requires exactly one of metadataXml, metadataUrl.",
   })
   expect(schemas["core.admin.v1.UpdateSAMLProviderRequest"].description).toBe(
     "Without updateMask, these are required: name, exactly one of metadataXml, metadataUrl.",
   )
 })
 
-test("an example of a failure is what the server answers", () => {
+test("an example of an error matches the server's response", () => {
   const { responses } = connect.paths["/core.project.v2.ProjectService/CreateProjectGrant"].post
   expect(jsonOf(responses[400]).example).toMatchObject({
     code: "invalid_argument",
-    message: "project_id is missing; it says what this is about (request.id_missing)",
+    message: "project_id is required (request.id_missing)",
     details: [{ type: "core.v1.ErrorDetail" }, { type: "google.rpc.BadRequest" }],
   })
   expect(jsonOf(rest.paths["/actions/{id}"].delete.responses[404]).example).toMatchObject({
@@ -137,7 +137,7 @@ test("an example of a failure is what the server answers", () => {
   })
 })
 
-/** Requests with fields that they must have: their schema, their example, and those fields. */
+/** A request with mandatory fields: its schema, its example, and those fields. */
 type Sample = { readonly name: string; readonly example: object; readonly required: string[] }
 
 function samplesOf(document: any, count: number): readonly Sample[] {
@@ -151,8 +151,8 @@ function samplesOf(document: any, count: number): readonly Sample[] {
   return all.filter((_, at) => at % step === 0).slice(0, count)
 }
 
-/** Takes the example, and refuses it without each of the fields that it must have. */
-function typed({ name, example, required }: Sample, at: number): string {
+/** Accepts the example, and rejects it without each of its mandatory fields. */
+function typeCheckOf({ name, example, required }: Sample, at: number): string {
   const type = name.replace(/\W/g, "_")
   const constant = (fields: readonly (readonly [string, unknown])[], suffix: string): string => {
     const value = JSON.stringify(Object.fromEntries(fields))
@@ -167,14 +167,14 @@ function typed({ name, example, required }: Sample, at: number): string {
 }
 
 test.each(documents)(
-  "%s: a client that is generated compiles, and its types refuse what the server refuses",
+  "%s: a generated client compiles, and its types reject what the server rejects",
   async (_, document) => {
     const folder = temporaryFolder()
     const output = join(folder.path, "client")
     await generate({ input: document, output, useOptions: true, useUnionTypes: true })
     const samples = samplesOf(document, 25)
     expect(samples).toHaveLength(25)
-    const uses = samples.map(typed).join("\n")
+    const uses = samples.map(typeCheckOf).join("\n")
     writeFileSync(join(folder.path, "use.ts"), `import type * as Api from "./client"\n${uses}\n`)
     const options = {
       strict: true,

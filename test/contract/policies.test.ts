@@ -8,12 +8,12 @@ import {
   SecretGeneratorSchema,
   SecurityPolicySchema,
 } from "../../src/gen/core/settings/v1/settings_pb.ts"
-import { disagreements, tableOf } from "./table.ts"
+import { formatDifferences, tableOf } from "./table.ts"
 
-/** What no decision hangs from: where a policy stands, and whose it is. */
-const aboutItself = new Set(["details", "is_default", "generator_type"])
+/** Fields without effect on decisions: where a policy is defined and who owns it. */
+const metadataFields = new Set(["details", "is_default", "generator_type"])
 
-/** A message of settings with those that it is made of. */
+/** A settings message and its nested messages. */
 const withParts = (message: DescMessage): DescMessage[] => [
   message,
   ...message.fields.flatMap(({ message: part }) =>
@@ -28,7 +28,7 @@ const policies = [
 
 const fields = policies.flatMap((policy) =>
   policy.fields
-    .filter(({ name }) => !aboutItself.has(name))
+    .filter(({ name }) => !metadataFields.has(name))
     .map(({ name, localName }) => ({ row: `${policy.name}\t${name}`, localName })),
 )
 
@@ -36,11 +36,11 @@ const golden = tableOf("test/contract/policies.tsv")
 
 const root = join(import.meta.dirname, "../..")
 
-test("every field of a policy says where it is asked", () => {
+test("every policy field names the place that evaluates it", () => {
   const listed = golden.map(({ policy, field }) => `${policy}\t${field}`)
   const remedy = "say in test/contract/policies.tsv who asks it; what nobody asks is no use"
   expect(
-    disagreements(
+    formatDifferences(
       fields.map(({ row }) => row),
       listed,
     ),
@@ -48,10 +48,10 @@ test("every field of a policy says where it is asked", () => {
   ).toEqual([])
 })
 
-test("who is said to ask a field does so, and a test names the policy", () => {
+test("the named place evaluates the field, and a test names the policy", () => {
   const wrong = golden.flatMap(({ policy, field, asked = "", test = "" }) => {
     const name = fields.find(({ row }) => row === `${policy}\t${field}`)?.localName ?? ""
-    // What it is called inside stands behind a "#", where that is something else.
+    // What it is called inside stands behind a "#", where that is another resource.
     const [path = "", inside = name] = asked.split("#")
     const isAsked = existsSync(join(root, path)) && textOf(path).includes(inside)
     const isTested =

@@ -1,4 +1,4 @@
-// Every field of a policy is read by what people and administrators do; see also policies.test.ts.
+// The actions of users and administrators read every policy field; see also policies.test.ts.
 import { TOTP } from "otpauth"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { firstPasswordIn, passwordFor, setPassword } from "../../src/domain/credential/commands.ts"
@@ -23,10 +23,10 @@ import {
 import { canRename } from "../../src/domain/user/login-name.ts"
 import { findByLoginName } from "../../src/domain/user-lookup/find-name.ts"
 import * as pb from "../../src/gen/core/policy/v1/policy_pb.ts"
+import { appearanceOf } from "../../src/login/appearance/branding.ts"
 import { accountOf } from "../../src/login/context.ts"
-import { lookOf } from "../../src/login/look/branding.ts"
 import { runReactors } from "../../src/store/index.ts"
-import { brandingSheet } from "../../ui/kit/branding.ts"
+import { createBrandingStylesheet } from "../../ui/kit/branding.ts"
 import {
   authorizePath,
   browserOf,
@@ -34,7 +34,7 @@ import {
   openProvider,
   type Provider,
 } from "../oauth/provider.ts"
-import { type Reads, recordPolicyReads } from "../support/policy-reads.ts"
+import { type PolicyReads, recordPolicyReads } from "../support/policy-reads.ts"
 import { tableOf } from "./table.ts"
 
 const policies = {
@@ -49,11 +49,11 @@ const policies = {
 
 const golden = tableOf("test/contract/policies.tsv")
 
-/** What a value is called that a field of another name carries. */
-const renamed: Readonly<Record<string, string>> = { passwordlessType: "allowPasswordless" }
+/** Internal names that differ from the field's name. */
+const internalNames: Readonly<Record<string, string>> = { passwordlessType: "allowPasswordless" }
 
-/** What is no value of the policy, and why. */
-const beside: Readonly<Record<string, string>> = {
+/** Fields that are not values of the policy, and why. */
+const otherFields: Readonly<Record<string, string>> = {
   details: "says when the policy was changed, and whose it is",
   isDefault: "says whether the place says anything of its own",
   idps: "is a list of its own; test/domain/idp/idp.test.ts shows its effect",
@@ -61,12 +61,12 @@ const beside: Readonly<Record<string, string>> = {
 
 let provider: Provider
 let client: NewClient
-let reads: Reads
+let reads: PolicyReads
 beforeAll(async () => {
   provider = await openProvider()
   client = await provider.addClient()
   reads = recordPolicyReads(Object.values(policies).map(([, policy]) => policy))
-  for (const act of Object.values(acts)) await act()
+  for (const act of Object.values(userActions)) await act()
 })
 afterAll(async () => {
   reads.stop()
@@ -76,8 +76,8 @@ afterAll(async () => {
 const cx = () => provider.cx()
 const path = (more = {}) => authorizePath(client.id, more)
 
-/** What people and administrators do. */
-const acts = {
+/** The actions of users and administrators. */
+const userActions = {
   "sign in, wrongly at first": async () => {
     await provider.addPerson("nina")
     await browserOf(provider).signIn(path(), "nina", "Wrong-Horse-7")
@@ -95,7 +95,7 @@ const acts = {
   },
   "create an account with an address of another organization": async () => {
     await createOrganization(cx(), "other", { name: "Other" })
-    await addPolicy(cx(), undefined, { policy: login, say: () => ({ allowRegister: true }) })
+    await addPolicy(cx(), undefined, { policy: login, apply: () => ({ allowRegister: true }) })
     const browser = browserOf(provider)
     const first = await browser.go(path())
     const [, href = ""] = /href="([^"]*login\/register[^"]*)"/.exec(first.page) ?? []
@@ -108,7 +108,7 @@ const acts = {
     const id = await provider.addPerson("paul")
     const names = ["paul"]
     await firstPasswordIn(cx(), provider.setup.orgId, "Another-Horse-8", { names })
-    const next = await passwordFor(cx(), id, "Another-Horse-9", { names, known: [] })
+    const next = await passwordFor(cx(), id, "Another-Horse-9", { names, previousHashes: [] })
     const reactors = runReactors(provider.store, provider.clock, [
       messageReactor((instance) => cx2(instance)),
     ])
@@ -136,10 +136,10 @@ const cx2 = (instance: string) => provider.cx({ instance })
 
 describe.each(Object.entries(policies))("%s", (_, [schema, policy]) => {
   const fields = schema.fields.map(({ localName }) => localName)
-  const values = fields.filter((name) => !(name in beside))
+  const values = fields.filter((name) => !(name in otherFields))
 
   test.each(values)("%s is read by the file that the table names", (field) => {
-    const inside = renamed[field] ?? field
+    const inside = internalNames[field] ?? field
     const seen = [...(reads.seen.get(`${policy.kind}.${inside}`) ?? [])]
     const name = schema.fields.find(({ localName }) => localName === field)?.name
     const row = golden.find((each) => each.policy === schema.name && each.field === name)
@@ -150,7 +150,7 @@ describe.each(Object.entries(policies))("%s", (_, [schema, policy]) => {
 })
 
 describe("LabelPolicy", () => {
-  /** Values other than the standard. */
+  /** Values that differ from the defaults. */
   const other: Readonly<Record<keyof Label, string | boolean>> = {
     primaryColor: "#112233",
     backgroundColor: "#223344",
@@ -171,28 +171,28 @@ describe("LabelPolicy", () => {
   }
   const names = pb.LabelPolicySchema.fields
     .map(({ localName }) => localName.replace(/^(logo|icon|font)Url/, "$1"))
-    .filter((name) => !(name in beside))
+    .filter((name) => !(name in otherFields))
 
-  /** What a page shows, without the version of its sheet. */
+  /** The content of a page without the version of its style sheet. */
   async function shownWith(values: Partial<Label>): Promise<string> {
     const say = () => ({ ...label.standard, logo: "logo-0", icon: "icon-0", ...values })
-    await changePolicy(cx(), undefined, { policy: label, say }).catch(() =>
-      addPolicy(cx(), undefined, { policy: label, say }),
+    await changePolicy(cx(), undefined, { policy: label, apply: say }).catch(() =>
+      addPolicy(cx(), undefined, { policy: label, apply: say }),
     )
     const { values: said } = findPolicy(cx(), undefined, label)
-    const { sheet: _, ...look } = lookOf(cx(), undefined, "en")
+    const { sheet: _, ...look } = appearanceOf(cx(), undefined, "en")
     const userId = findByLoginName(cx(), "nina@example.org") ?? ""
-    return JSON.stringify([brandingSheet(said), look, accountOf(cx(), userId)])
+    return JSON.stringify([createBrandingStylesheet(said), look, accountOf(cx(), userId)])
   }
 
   beforeAll(() =>
     addPolicy(cx(), undefined, {
       policy: domainPolicy,
-      say: () => ({ userLoginMustBeDomain: true }),
+      apply: () => ({ userLoginMustBeDomain: true }),
     }),
   )
 
-  test.each(names)("%s changes what pages show", async (name) => {
+  test.each(names)("%s changes the pages", async (name) => {
     expect(Object.keys(other)).toContain(name)
     const before = await shownWith({})
     expect(await shownWith({ [name]: Reflect.get(other, name) })).not.toBe(before)
@@ -201,7 +201,7 @@ describe("LabelPolicy", () => {
 
 test("each value of a policy has a field", () => {
   const missing = Object.values(policies).flatMap(([schema, policy]) => {
-    const fields = schema.fields.map(({ localName }) => renamed[localName] ?? localName)
+    const fields = schema.fields.map(({ localName }) => internalNames[localName] ?? localName)
     return Object.keys(policy.standard).filter((name) => !fields.includes(name))
   })
   expect(missing).toEqual([])

@@ -1,12 +1,12 @@
-// The reference that a release brings along leaves nothing out.
+// The reference in a release is complete.
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { type DescMethod, fromJson } from "@bufbuild/protobuf"
 import { expect, test } from "vitest"
 import { reference, writeReference } from "../../scripts/reference.ts"
-import { book } from "../../src/api/book.ts"
+import { allServices } from "../../src/api/book.ts"
 import { isOfVersion2 } from "../../src/api/openapi/connect-document.ts"
-import { keys, spelling } from "../../src/kernel/config.ts"
+import { keyNames, keys } from "../../src/kernel/config.ts"
 import { gauges } from "../../src/server/metrics/gauges.ts"
 import { aggregates } from "../../src/server/modules.ts"
 import { temporaryFolder } from "../support/latchkey.ts"
@@ -20,30 +20,32 @@ const pages = new Map(
 )
 folder.remove()
 
-const missing = (name: string, wanted: readonly string[]) =>
+const missingFrom = (name: string, wanted: readonly string[]) =>
   wanted.filter((each) => !pages.get(name)?.includes(`\`${each}\``))
 
-test("every setting is in it, as the environment spells it", () => {
-  expect(missing("configuration.md", Object.keys(keys).map(spelling.env))).toEqual([])
+test("contains every setting in the spelling of the environment", () => {
+  expect(missingFrom("configuration.md", Object.keys(keys).map(keyNames.env))).toEqual([])
 })
 
-test("every setting is in the documentation, as the file and the environment spell it", () => {
+test("the documentation contains every setting in the spelling of the file and the environment", () => {
   const page = readFileSync(join(docs, "install/configuration.md"), "utf8")
   for (const name of Object.keys(keys)) {
-    expect(page).toContain(`\`${spelling.env(name)}\``)
+    expect(page).toContain(`\`${keyNames.env(name)}\``)
   }
 })
 
-test("every operation is in it, and says what it needs", () => {
-  const names = book.flatMap(({ methods }) => methods.map(({ name }) => name))
-  expect(missing("api.md", names)).toEqual([])
+test("contains every operation and its permission", () => {
+  const names = allServices.flatMap(({ methods }) => methods.map(({ name }) => name))
+  expect(missingFrom("api.md", names)).toEqual([])
   const rows = pages.get("api.md")?.match(/^\| `.*$/gm) ?? []
   expect(rows).toHaveLength(names.length)
   expect(rows.filter((row) => / \|\s*\|$/.test(row))).toEqual([])
 })
 
-test("operations of version 2 have fields, an example that the server reads, and errors", () => {
-  const methods = book.flatMap((service): DescMethod[] => service.methods.filter(isOfVersion2))
+test("operations of version 2 have fields, a valid example request, and errors", () => {
+  const methods = allServices.flatMap((service): DescMethod[] =>
+    service.methods.filter(isOfVersion2),
+  )
   expect(methods.length).toBeGreaterThan(200)
   const sections = new Map(
     [...pages].flatMap(([file, text]) =>
@@ -53,7 +55,7 @@ test("operations of version 2 have fields, an example that the server reads, and
   for (const method of methods) {
     const name = `${method.parent.typeName}/${method.name}`
     const section = sections.get(name) ?? ""
-    expect(section, name).toContain("\nNeeds ")
+    expect(section, name).toContain("\nRequires ")
     expect(section, name).toContain("| 400 | `invalid_argument` |")
     for (const field of method.input.fields)
       expect(section, name).toContain(`| \`${field.jsonName}\` | `)
@@ -69,7 +71,7 @@ test("operations of version 2 have fields, an example that the server reads, and
 const nameIn = (section: string): string =>
   /https:\/\/id\.example\.com\/(\S+)/.exec(section)?.[1] ?? ""
 
-test("every command is in it, with its flags and what it ends with", () => {
+test("contains every command with its flags and exit codes", () => {
   const page = pages.get("commands.md") ?? ""
   const list = readFileSync(join(docs, "reference/command-line.md"), "utf8")
   const rows = list.match(/^\| `latchkey .*$/gm) ?? []
@@ -82,14 +84,14 @@ test("every command is in it, with its flags and what it ends with", () => {
   expect(page.match(/^EXIT CODES$/gm)).toHaveLength(heads.length)
 })
 
-test("every kind of event and every metric is in it", () => {
+test("contains every event type and every metric", () => {
   const types = aggregates.flatMap(({ evolve }) => Object.keys(evolve))
-  expect(missing("events.md", types)).toEqual([])
+  expect(missingFrom("events.md", types)).toEqual([])
   expect(
-    missing(
+    missingFrom(
       "metrics.md",
       gauges.map(({ name }) => name),
     ),
   ).toEqual([])
-  expect(missing("metrics.md", ["latchkey_sign_in_checks_total"])).toEqual([])
+  expect(missingFrom("metrics.md", ["latchkey_sign_in_checks_total"])).toEqual([])
 })

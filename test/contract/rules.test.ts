@@ -1,5 +1,5 @@
-// What the fields of requests must hold, as the book says it, beside what the server refuses. The
-// rows of the scenarios are requests that it takes.
+// The field rules of requests in the API definition match what the server rejects. The scenario
+// rows are requests that the server accepts.
 import {
   type DescField,
   type DescMessage,
@@ -9,24 +9,24 @@ import {
   type JsonValue,
 } from "@bufbuild/protobuf"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { book } from "../../src/api/book.ts"
+import { allServices } from "../../src/api/book.ts"
 import { maskField } from "../../src/api/edit/mask.ts"
 import { choiceOf, rulesOf } from "../../src/api/input/rules.ts"
 import { access, type Rules } from "../../src/gen/core/options_pb.ts"
 import { pageLanguages } from "../../src/kernel/text/language.ts"
 import { type Call, callerOf, type Reply } from "../scenario/caller.ts"
-import { type House, openHouse } from "../scenario/house.ts"
+import { openTestServer, type TestServer } from "../scenario/house.ts"
 import type { Row } from "../scenario/row.ts"
 import { rows } from "../scenario/rows/index.ts"
-import { methodOf } from "../scenario/run.ts"
+import { requireMethod } from "../scenario/run.ts"
 
-let house: House
+let server: TestServer
 beforeAll(async () => {
-  house = await openHouse()
+  server = await openTestServer()
 })
-afterAll(() => house.close())
+afterAll(() => server.close())
 
-/** A field that a request has, where it is, and what else its message has. */
+/** A request field, its path, and the other fields of its message. */
 type FieldPlace = {
   readonly field: DescField
   readonly path: readonly (string | number)[]
@@ -36,7 +36,7 @@ type FieldPlace = {
 const isObject = (value: JsonValue | undefined): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-/** Every message in a request, with the place of each. */
+/** Every message in a request with its path. */
 function messagesIn(
   message: DescMessage,
   value: JsonValue | undefined,
@@ -59,8 +59,8 @@ const placesIn = (message: DescMessage, body: JsonObject): FieldPlace[] =>
     fields.map((field) => ({ field, path: [...path, field.jsonName], beside: value })),
   )
 
-/** The body with another value in one place, or with none. */
-function changed(body: JsonObject, path: FieldPlace["path"], value?: JsonValue): JsonObject {
+/** The body with another value at one path, or without it. */
+function withValue(body: JsonObject, path: FieldPlace["path"], value?: JsonValue): JsonObject {
   const copy: any = structuredClone(body)
   const holder = path.slice(0, -1).reduce((at, part) => at[part], copy)
   if (value === undefined) delete holder[path.at(-1) ?? ""]
@@ -68,12 +68,12 @@ function changed(body: JsonObject, path: FieldPlace["path"], value?: JsonValue):
   return copy
 }
 
-const isMust = ({ field, beside }: FieldPlace): boolean => {
+const isMandatory = ({ field, beside }: FieldPlace): boolean => {
   const { required, requiredWithoutMask } = rulesOf(field)
   return !field.oneof && (required || (requiredWithoutMask && !("updateMask" in beside)))
 }
 
-/** The errors that say that a field is missing, where the book names none. */
+/** The error IDs for a missing field if the API defines none. */
 const missingIds = ["request.field_missing", "request.id_missing"]
 
 const errorsFor = (field: DescField): readonly string[] => {
@@ -81,13 +81,13 @@ const errorsFor = (field: DescField): readonly string[] => {
   return error ? [error, ...missingIds] : missingIds
 }
 
-/** The requests of the rows that the server takes. */
-const working = Object.entries(rows).map(([family, some]) => {
+/** The rows with requests that the server accepts. */
+const acceptedRows = Object.entries(rows).map(([family, some]) => {
   const accepted = (some as readonly Row[]).filter(({ code }) => code === undefined)
   return [family, accepted] as const
 })
 
-/** One request that the server takes, and how to send it with changes. */
+/** A request that the server accepts, and how to send it with changes. */
 type Trial = {
   readonly row: Row
   readonly body: JsonObject
@@ -95,36 +95,40 @@ type Trial = {
   readonly call: Call
 }
 
-/** Whether a field was not tried before, by any row. */
-const untried = (tried: Set<string>, { parent, name }: DescField): boolean => {
+/** Whether no row has tried a field yet. */
+const isUntried = (tried: Set<string>, { parent, name }: DescField): boolean => {
   const full = `${parent.typeName}.${name}`
   const isNew = !tried.has(full)
   tried.add(full)
   return isNew
 }
 
-const seen = { missing: new Set<string>(), long: new Set<string>(), outside: new Set<string>() }
+const triedFields = {
+  missing: new Set<string>(),
+  long: new Set<string>(),
+  outside: new Set<string>(),
+}
 
-const at = ({ row }: Trial, { path }: FieldPlace): string => `${row.call} ${path.join(".")}`
+const trialName = ({ row }: Trial, { path }: FieldPlace): string => `${row.call} ${path.join(".")}`
 
-async function withoutMusts(trial: Trial): Promise<readonly string[]> {
+async function tryWithoutMandatory(trial: Trial): Promise<readonly string[]> {
   const wrong: string[] = []
-  for (const place of trial.places.filter(isMust)) {
-    if (!untried(seen.missing, place.field)) continue
-    const { code, id = "" } = await trial.call(changed(trial.body, place.path))
+  for (const place of trial.places.filter(isMandatory)) {
+    if (!isUntried(triedFields.missing, place.field)) continue
+    const { code, id = "" } = await trial.call(withValue(trial.body, place.path))
     const isRefused = code !== "ok" && errorsFor(place.field).includes(id)
-    if (!isRefused) wrong.push(`${at(trial, place)} left out: ${code} ${id}`)
+    if (!isRefused) wrong.push(`${trialName(trial, place)} left out: ${code} ${id}`)
   }
   return wrong
 }
 
-async function tooLong(trial: Trial): Promise<readonly string[]> {
+async function tryTooLong(trial: Trial): Promise<readonly string[]> {
   const bounded = trial.places.filter(
-    ({ field }) => rulesOf(field).maxLength > 0 && untried(seen.long, field),
+    ({ field }) => rulesOf(field).maxLength > 0 && isUntried(triedFields.long, field),
   )
   const send = ({ field, path }: FieldPlace, length: number) => {
     const text = "x".repeat(length)
-    return trial.call(changed(trial.body, path, field.fieldKind === "list" ? [text] : text))
+    return trial.call(withValue(trial.body, path, field.fieldKind === "list" ? [text] : text))
   }
   const refusals: Reply[] = []
   for (const place of bounded) refusals.push(await send(place, rulesOf(place.field).maxLength + 1))
@@ -134,12 +138,12 @@ async function tooLong(trial: Trial): Promise<readonly string[]> {
     const over = refusals[index]
     const fits = await send(place, maxLength)
     const isRight = over?.id === error && fits.message !== over.message
-    if (!isRight) wrong.push(`${at(trial, place)} too long: ${over?.id}, ${fits.message}`)
+    if (!isRight) wrong.push(`${trialName(trial, place)} too long: ${over?.id}, ${fits.message}`)
   }
   return wrong
 }
 
-async function outside(trial: Trial): Promise<readonly string[]> {
+async function tryOutOfRange(trial: Trial): Promise<readonly string[]> {
   const wrong: string[] = []
   for (const place of trial.places) {
     const { minimum, maximum, pattern, error } = rulesOf(place.field)
@@ -149,17 +153,17 @@ async function outside(trial: Trial): Promise<readonly string[]> {
       ...(maximum === undefined ? [] : [maximum + 1]),
       ...(pattern ? [isList ? ["?"] : "?"] : []),
     ]
-    if (values.length === 0 || !untried(seen.outside, place.field)) continue
+    if (values.length === 0 || !isUntried(triedFields.outside, place.field)) continue
     for (const value of values) {
-      const { id } = await trial.call(changed(trial.body, place.path, value))
-      if (id !== error) wrong.push(`${at(trial, place)} ${value}: ${id}`)
+      const { id } = await trial.call(withValue(trial.body, place.path, value))
+      if (id !== error) wrong.push(`${trialName(trial, place)} ${value}: ${id}`)
     }
   }
   return wrong
 }
 
-/** Requests that need more than the book demands of their fields, and what. */
-const conditional: Readonly<Record<string, string>> = {
+/** Requests that need more than the API requires of their fields, and what they need. */
+const extraRequirements: Readonly<Record<string, string>> = {
   "admin.v1.AdminService/SetRestrictions": "one of two",
   "admin.v1.AdminService/UpdateLoginPolicy": "a way to sign in",
   "admin.v1.AdminService/UpdateSecretGenerator": "one kind of characters",
@@ -176,62 +180,62 @@ const conditional: Readonly<Record<string, string>> = {
   "system.v1.SystemService/SetLimits": "one of two limits",
 }
 
-/** What the book demands of a request, and nothing else. */
-function least(message: DescMessage, value: JsonObject): JsonObject {
+/** The fields that the API requires of a request, and nothing else. */
+function minimalMessage(message: DescMessage, value: JsonObject): JsonObject {
   if (message.typeName.startsWith("google.protobuf.")) return value
   const kept = message.fields.flatMap((field): [string, JsonValue][] => {
     const inner = value[field.jsonName]
     const choice = field.oneof && choiceOf(field.oneof)
     const rule = choice ?? rulesOf(field)
     if (inner === undefined || !(rule.required || rule.requiredWithoutMask)) return []
-    return [[field.jsonName, leastOf(field.message, inner)]]
+    return [[field.jsonName, minimalValue(field.message, inner)]]
   })
   return Object.fromEntries(kept)
 }
 
-function leastOf(message: DescMessage | undefined, value: JsonValue): JsonValue {
+function minimalValue(message: DescMessage | undefined, value: JsonValue): JsonValue {
   if (!message) return value
-  if (Array.isArray(value)) return value.map((each) => leastOf(message, each))
-  return isObject(value) ? least(message, value) : value
+  if (Array.isArray(value)) return value.map((each) => minimalValue(message, each))
+  return isObject(value) ? minimalMessage(message, value) : value
 }
 
-const sentLeast = new Set<string>()
+const sentMinimal = new Set<string>()
 
-async function leastRefused({ row, body, call }: Trial): Promise<readonly string[]> {
-  if (sentLeast.has(row.call)) return []
-  sentLeast.add(row.call)
-  const { code, message } = await call(least(methodOf(row.call).input, body))
-  const isRight = (code === "invalid_argument") === row.call in conditional
+async function tryMinimal({ row, body, call }: Trial): Promise<readonly string[]> {
+  if (sentMinimal.has(row.call)) return []
+  sentMinimal.add(row.call)
+  const { code, message } = await call(minimalMessage(requireMethod(row.call).input, body))
+  const isRight = (code === "invalid_argument") === row.call in extraRequirements
   return isRight ? [] : [`${row.call} with the least: ${code} ${message}`]
 }
 
-/** Tries one request that the server takes, without what it must have and with what it may not. */
+/** Tries an accepted request without its mandatory fields and with invalid values. */
 async function tryRow(row: Row): Promise<readonly string[]> {
-  const own = row.once ? await openHouse() : house
+  const own = row.once ? await openTestServer() : server
   const { call, body } = await callerOf(own, row)
-  const trial = { row, body, call, places: placesIn(methodOf(row.call).input, body) }
+  const trial = { row, body, call, places: placesIn(requireMethod(row.call).input, body) }
   const wrong = [
-    // Those that are refused come first: they change nothing.
-    ...(await withoutMusts(trial)),
-    ...(await outside(trial)),
-    ...(await tooLong(trial)),
-    ...(await leastRefused(trial)),
+    // Rejected requests first, because they change nothing.
+    ...(await tryWithoutMandatory(trial)),
+    ...(await tryOutOfRange(trial)),
+    ...(await tryTooLong(trial)),
+    ...(await tryMinimal(trial)),
   ]
   if (row.once) await own.close()
   return wrong
 }
 
-describe.each(working)("%s", (_, some) => {
-  test("a request that is accepted breaks no rule", () => {
+describe.each(acceptedRows)("%s", (_, some) => {
+  test("an accepted request satisfies every rule", () => {
     const broken = some.flatMap(({ call, body = {} }) =>
-      placesIn(methodOf(call).input, Object(body))
-        .filter((place) => isMust(place) && place.beside[place.field.jsonName] === undefined)
+      placesIn(requireMethod(call).input, Object(body))
+        .filter((place) => isMandatory(place) && place.beside[place.field.jsonName] === undefined)
         .map(({ path }) => `${call} without ${path.join(".")}`),
     )
     expect(broken).toEqual([])
   })
 
-  test("a request that breaks a rule is refused, one that keeps to all is not", async () => {
+  test("a request that breaks a rule is rejected, and one that satisfies all is not", async () => {
     const wrong: string[] = []
     for (const row of some) wrong.push(...(await tryRow(row)))
     expect(wrong).toEqual([])
@@ -246,7 +250,7 @@ function requestFields(): readonly DescField[] {
     found.add(message)
     for (const field of message.fields) if (field.message) look(field.message)
   }
-  for (const { methods } of book) for (const { input } of methods) look(input)
+  for (const { methods } of allServices) for (const { input } of methods) look(input)
   return [...found].flatMap(({ fields }) => fields)
 }
 
@@ -256,20 +260,24 @@ test("every rule was tried", () => {
       .filter((field) => isRuled(rulesOf(field)))
       .map(({ parent, name }) => `${parent.typeName}.${name}`)
       .filter((name) => !tried.has(name))
-  expect(untriedIn(seen.missing, (each) => each.required || each.requiredWithoutMask)).toEqual([])
-  expect(untriedIn(seen.long, ({ maxLength }) => maxLength > 0)).toEqual([])
+  expect(
+    untriedIn(triedFields.missing, (each) => each.required || each.requiredWithoutMask),
+  ).toEqual([])
+  expect(untriedIn(triedFields.long, ({ maxLength }) => maxLength > 0)).toEqual([])
   const isBound = ({ minimum, maximum, pattern }: Rules) => minimum || maximum || pattern
-  expect(untriedIn(seen.outside, isBound)).toEqual([])
+  expect(untriedIn(triedFields.outside, isBound)).toEqual([])
 })
 
-test("the form of a language has all languages of the pages, in every field", () => {
+test("the pattern of a language contains all page languages, in every field", () => {
   const patterns = requestFields().map((field) => rulesOf(field).pattern)
   const languages = new Set(patterns.filter((pattern) => pattern.startsWith("^(en|")))
   expect([...languages]).toEqual([`^(${pageLanguages.join("|")})$`])
 })
 
-test("what a caller of the instance can leave unnamed is no field that must be there", () => {
-  for (const { parent, name, input } of book.flatMap(({ methods }): DescMethod[] => methods)) {
+test("a field with a default from the instance is not mandatory", () => {
+  for (const { parent, name, input } of allServices.flatMap(
+    ({ methods }): DescMethod[] => methods,
+  )) {
     const method = parent.methods.find((each) => each.name === name)
     const rule = method && getOption(method, access)
     if (rule?.resource !== "instance" || rule.permission === "") continue
@@ -278,10 +286,10 @@ test("what a caller of the instance can leave unnamed is no field that must be t
   }
 })
 
-test("only an update with a mask has fields that it must have without one", () => {
-  for (const [, some] of working) {
+test("only an update with a mask has fields that are mandatory without one", () => {
+  for (const [, some] of acceptedRows) {
     for (const { call } of some) {
-      const { fields } = methodOf(call).input
+      const { fields } = requireMethod(call).input
       const names = fields.map(({ name }) => name)
       const unmasked = fields.filter((field) => rulesOf(field).requiredWithoutMask)
       expect(unmasked.length === 0 || names.includes(maskField), call).toBe(true)

@@ -1,32 +1,32 @@
-// The script that measures lists measures all there are: with every order and every filter.
+// The script that measures lists covers all of them, with every order and every filter.
 import type { DescField, DescMessage } from "@bufbuild/protobuf"
 import { describe, expect, test } from "vitest"
-import { elsewhere, isList, type Samples, searchesOf } from "../../scripts/bench/searches.ts"
+import { exclusionReason, isList, type Samples, searchesOf } from "../../scripts/bench/searches.ts"
 import { methods } from "../acceptance/service.ts"
 
-const text = () => "1"
+const sampleText = () => "1"
 const samples: Samples = {
-  userId: text,
-  person: text,
-  organizationId: text,
-  organizationName: text,
-  projectId: text,
-  projectName: text,
-  applicationId: text,
-  applicationName: text,
-  clientId: text,
-  groupId: text,
-  groupName: text,
-  grantId: text,
-  authorizationId: text,
-  givenName: text,
-  familyName: text,
-  roleKey: text,
-  anywhere: () => 1,
+  userId: sampleText,
+  person: sampleText,
+  organizationId: sampleText,
+  organizationName: sampleText,
+  projectId: sampleText,
+  projectName: sampleText,
+  applicationId: sampleText,
+  applicationName: sampleText,
+  clientId: sampleText,
+  groupId: sampleText,
+  groupName: sampleText,
+  grantId: sampleText,
+  authorizationId: sampleText,
+  givenName: sampleText,
+  familyName: sampleText,
+  roleKey: sampleText,
+  randomOffset: () => 1,
 }
 const searches = searchesOf(methods, samples)
 
-/** The orders of a list and what its filters are by, as its messages name them. */
+/** The orders and filters of a list, by the names of its messages. */
 function choices(message: DescMessage): readonly string[] {
   return message.fields.flatMap((field) => [...ordersOf(field), ...filtersOf(field)])
 }
@@ -41,9 +41,9 @@ const filtersOf = (field: DescField): readonly string[] =>
 
 const lists = methods.filter(isList)
 
-test("there are lists, and few that are asked for elsewhere", () => {
+test("finds the lists, few of which need special requests", () => {
   expect(lists.length).toBeGreaterThan(45)
-  const others = lists.filter((method) => elsewhere(method) !== undefined)
+  const others = lists.filter((method) => exclusionReason(method) !== undefined)
   const instances = [
     "ListInstances",
     "ListCustomDomains",
@@ -55,8 +55,8 @@ test("there are lists, and few that are asked for elsewhere", () => {
   expect(others.map(({ name }) => name)).toEqual(instances)
 })
 
-describe("is measured with all of its orders and filters:", () => {
-  test.each(lists.filter((method) => elsewhere(method) === undefined))("$name", (method) => {
+describe("measures all orders and filters:", () => {
+  test.each(lists.filter((method) => exclusionReason(method) === undefined))("$name", (method) => {
     const asked = searches
       .filter((search) => search.method === method)
       .map((search) => JSON.stringify(search.request()))

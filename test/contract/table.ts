@@ -2,10 +2,10 @@ import { readFileSync } from "node:fs"
 import { join } from "node:path"
 
 /**
- * What to do about each line that the book or the golden lists alone have, in words; empty where
- * they agree. A line is written as the list wants it, tabs and all, to be copied from the failure.
+ * The differences between the API and a golden list, as instructions; empty if they agree. Lines
+ * have the format of the list, including tabs, and can be copied from the failure.
  */
-export function disagreements(book: readonly string[], golden: readonly string[]) {
+export function formatDifferences(book: readonly string[], golden: readonly string[]) {
   const [inBook, inGolden] = [new Set(book), new Set(golden)]
   return [
     ...[...inBook].filter((line) => !inGolden.has(line)).map((line) => `not listed: ${line}`),
@@ -14,7 +14,7 @@ export function disagreements(book: readonly string[], golden: readonly string[]
   ]
 }
 
-/** The rows of a golden list, by the names of its columns. */
+/** The rows of a golden list, by column name. */
 export function tableOf(path: string): readonly Readonly<Record<string, string>>[] {
   const text = readFileSync(join(import.meta.dirname, "../..", path), "utf8")
   const [head = [], ...rows] = text

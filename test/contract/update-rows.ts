@@ -1,11 +1,11 @@
-// Two changes for each update of the API: one by an administrator, and one by another.
+// Two changes for each update of the API, by two administrators.
 import type { JsonObject } from "@bufbuild/protobuf"
 import type { Row } from "../scenario/row.ts"
 import { rows } from "../scenario/rows/index.ts"
 import { methods } from "../scenario/run.ts"
 
 export type UpdateRow = {
-  /** Prepares the update, and makes the first change. */
+  /** Prepares the update and makes the first change. */
   readonly row: Row
   readonly one: JsonObject
   readonly two: JsonObject
@@ -13,25 +13,25 @@ export type UpdateRow = {
 
 type Changes = readonly [one: JsonObject, two: JsonObject]
 
-const uri = (name: string) => `https://${name}.example.com`
+const exampleUri = (name: string) => `https://${name}.example.com`
 const profiles = (of: (profile: JsonObject) => JsonObject): Changes => [
   of({ givenName: "One", familyName: "King" }),
   of({ givenName: "Two", familyName: "King" }),
 ]
 const redirects = (name: string) => ({
-  oidcConfiguration: { redirectUris: [uri("app"), uri(name)] },
+  oidcConfiguration: { redirectUris: [exampleUri("app"), exampleUri(name)] },
 })
 const translations = (title: string) => ({ translations: { password: { title } } })
 /** `value` in base64. */
-const noted = (value: string) => ({ metadata: [{ key: "shoe", value }] })
+const metadataOf = (value: string) => ({ metadata: [{ key: "shoe", value }] })
 const lifetimes: Changes = [{ accessTokenLifetime: "7200s" }, { idTokenLifetime: "7200s" }]
 
-/** By the names of operations, the first that fits. */
-const changes: readonly (readonly [operation: RegExp, changes: Changes])[] = [
+/** The first matching entry by operation name applies. */
+const updateChanges: readonly (readonly [operation: RegExp, changes: Changes])[] = [
   [/PasswordComplexityPolicy$/, [{ hasSymbol: true }, { minLength: 12 }]],
   [/LockoutPolicy$/, [{ maxPasswordAttempts: 7 }, { maxOtpAttempts: 8 }]],
   [/PasswordAgePolicy$/, [{ maxAgeDays: 100 }, { expireWarnDays: 5 }]],
-  [/PrivacyPolicy$/, [{ helpLink: uri("help") }, { docsLink: uri("docs") }]],
+  [/PrivacyPolicy$/, [{ helpLink: exampleUri("help") }, { docsLink: exampleUri("docs") }]],
   [/NotificationPolicy$/, [{ passwordChange: true }, { newDevice: true }]],
   [/DomainPolicy$/, [{ validateOrgDomains: true }, { userLoginMustBeDomain: false }]],
   [/LabelPolicy$/, [{ warnColor: "#bb0000" }, { disableWatermark: true }]],
@@ -39,7 +39,7 @@ const changes: readonly (readonly [operation: RegExp, changes: Changes])[] = [
   [/LoginPolicy$/, [{ forceMfa: true }, { allowRegister: false }]],
   [/SecretGenerator$/, [{ length: 12 }, { includeUpperLetters: true }]],
   [/UpdateSMTPConfig$|ProviderSMTP$/, [{ senderName: "One" }, { replyToAddress: "two@acme.com" }]],
-  [/ProviderHTTP$/, [{ endpoint: uri("one") }, { description: "Two" }]],
+  [/ProviderHTTP$/, [{ endpoint: exampleUri("one") }, { description: "Two" }]],
   [/ProviderTwilio$/, [{ senderNumber: "+41790000000" }, { description: "Two" }]],
   [/SMSOTPMessageText$/, [{ text: "One {{.OTP}}" }, { text: "Two {{.OTP}}" }]],
   [/Message(Custom)?Text$/, [{ title: "One" }, { subject: "Two" }]],
@@ -52,10 +52,10 @@ const changes: readonly (readonly [operation: RegExp, changes: Changes])[] = [
   ],
   [/ManagementService\/UpdateProjectRole$/, [{ displayName: "One" }, { group: "two" }]],
   [/UpdateAction$/, [{ script: "function greet() {} // 1" }, { allowedToFail: true }]],
-  [/SetSecurityPolicy$/, [{ allowedOrigins: [uri("one")] }, { enableImpersonation: false }]],
+  [/SetSecurityPolicy$/, [{ allowedOrigins: [exampleUri("one")] }, { enableImpersonation: false }]],
   [
     /SetSecuritySettings$/,
-    [{ embeddedIframe: { allowedOrigins: [uri("one")] } }, { enableImpersonation: false }],
+    [{ embeddedIframe: { allowedOrigins: [exampleUri("one")] } }, { enableImpersonation: false }],
   ],
   [/SetQuota$/, [{ amount: "200" }, { limit: false }]],
   [/Update(Group)?Authorization$|UpdateProjectGrant$/, [{ roleKeys: [] }, { roleKeys: ["$role"] }]],
@@ -76,8 +76,8 @@ const changes: readonly (readonly [operation: RegExp, changes: Changes])[] = [
   [/UpdateOrganization$|v2.ProjectService\/UpdateProject$/, [{ name: "One" }, { name: "Two" }]],
   [/UpdateInstance$/, [{ instanceName: "One" }, { instanceName: "Two" }]],
   [/v2.ProjectService\/UpdateProjectRole$/, [{ displayName: "One" }, { displayName: "Two" }]],
-  [/UpdateTarget$/, [{ endpoint: uri("one") }, { timeout: "7s" }]],
-  [/PatchTarget$/, [{ target: { endpoint: uri("one") } }, { target: { timeout: "7s" } }]],
+  [/UpdateTarget$/, [{ endpoint: exampleUri("one") }, { timeout: "7s" }]],
+  [/PatchTarget$/, [{ target: { endpoint: exampleUri("one") } }, { target: { timeout: "7s" } }]],
   [/v2.ActionService\/SetExecution$/, [{ targets: [] }, { targets: ["$target"] }]],
   [
     /CoreActions\/SetExecution$/,
@@ -88,16 +88,16 @@ const changes: readonly (readonly [operation: RegExp, changes: Changes])[] = [
   [/UpdateHumanUser$/, profiles((profile) => ({ profile }))],
   [/SetEmail$/, [{ email: "one@acme.com" }, { email: "two@acme.com" }]],
   [/SetPhone$/, [{ phone: "+41790000001" }, { phone: "+41790000002" }]],
-  [/SetUserMetadata$/, [noted("b25l"), noted("dHdv")]],
+  [/SetUserMetadata$/, [metadataOf("b25l"), metadataOf("dHdv")]],
 ]
 
-/** The updates that have a field, with the first of the scenario's rows in which each succeeds. */
+/** The updates that have a field, each with the first scenario row in which it succeeds. */
 export function updatesWith(field: string): readonly UpdateRow[] {
   const all: readonly Row[] = Object.values(rows).flat()
   return [...methods]
     .filter(([, { input }]) => input.fields.some(({ name }) => name === field))
     .map(([call]) => {
-      const [, both] = changes.find(([operation]) => operation.test(call)) ?? []
+      const [, both] = updateChanges.find(([operation]) => operation.test(call)) ?? []
       const row = all.find((each) => {
         const isDone = each.code === undefined && (each.events ?? []).length > 0
         return each.call === call && isDone

@@ -2,34 +2,34 @@ import type { Browser, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { session } from "../../src/domain/session/index.ts"
 import { manualClock } from "../../src/kernel/clock.ts"
-import { idsOf } from "../../src/kernel/id.ts"
+import { createIds } from "../../src/kernel/id.ts"
 import { aggregates, views } from "../../src/server/modules.ts"
 import { openStore } from "../../src/store/index.ts"
 import { openBrowser } from "../support/browser.ts"
 import {
   freePort,
   owner,
-  type Running,
+  type RunningServer,
   setUp,
-  start,
+  startLatchkey,
   temporaryFolder,
 } from "../support/latchkey.ts"
 import { needs } from "../support/prerequisite.ts"
 
 const minute = 60_000
 
-describe.runIf(needs("chromium"))("a sign-in that is older than a quarter of an hour", () => {
+describe.runIf(needs("chromium"))("a sign-in older than 15 minutes", () => {
   const folder = temporaryFolder()
   const data = `${folder.path}/data`
   let port: number
-  let server: Running
+  let server: RunningServer
   let browser: Browser
   let page: Page
 
   beforeAll(async () => {
     port = await freePort()
     await setUp(data, `http://localhost:${port}`)
-    server = await start({ data, port })
+    server = await startLatchkey({ data, port })
     browser = await openBrowser()
     page = await (await browser.newContext({ locale: "en" })).newPage()
     page.setDefaultTimeout(60_000)
@@ -45,7 +45,7 @@ describe.runIf(needs("chromium"))("a sign-in that is older than a quarter of an 
     await page.click('button[type="submit"]')
   }
 
-  /** Has all sign-ins of the instance be as old as that, while nobody serves it. */
+  /** Ages every session of the instance by `ms` while no server runs. */
   async function aged(ms: number): Promise<void> {
     await server.stop()
     const bug = (cause: unknown) => {
@@ -56,13 +56,13 @@ describe.runIf(needs("chromium"))("a sign-in that is older than a quarter of an 
     const clock = manualClock(Date.now() - ms)
     const signedIn = (await store.log.find(0, 10_000, ["session.password.checked"])).events
     for (const { instance, id, data: noted } of signedIn) {
-      const call = { ...base, store, clock, instance, ids: idsOf(clock) }
+      const call = { ...base, store, clock, instance, ids: createIds(clock) }
       await store.transact(call as never, (tx) =>
         tx.append(session, id, [{ type: "session.password.checked", data: noted as never }]),
       )
     }
     await store.close()
-    server = await start({ data, port })
+    server = await startLatchkey({ data, port })
   }
   const base = {
     caller: { kind: "system", name: "test" },
@@ -72,14 +72,14 @@ describe.runIf(needs("chromium"))("a sign-in that is older than a quarter of an 
     scope: { all: true, orgs: [], projects: [], grants: [] },
   }
 
-  test("is asked for once more by what changes how one signs in, which then goes on", async () => {
+  test("must be repeated before changes to credentials, which then continue", async () => {
     await page.goto(`${server.url}/ui/account/security`)
     await page.fill('[name="loginName"]', owner.loginName)
     await page.click('button[type="submit"]')
     await typePassword()
     await page.getByRole("heading", { name: "Security", level: 1 }).waitFor()
     await aged(20 * minute)
-    // The tokens of before are of the sign-in as it was: new ones come with the old session.
+    // The earlier tokens contain the earlier sign-in time; new ones use the aged session.
     await page.evaluate(() => sessionStorage.clear())
     await page.goto(`${server.url}/ui/account/security`)
     const setUpApp = page.getByRole("button", { name: "Set up: Authenticator app" })

@@ -2,8 +2,8 @@ import axe from "axe-core"
 import { TOTP } from "otpauth"
 import type { Browser, BrowserContext, CDPSession, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { addPerson, openService, type Service } from "../acceptance/service.ts"
-import { atRest, openBrowser, withPasskeys } from "../support/browser.ts"
+import { addHuman, openService, type Service } from "../acceptance/service.ts"
+import { openBrowser, waitUntilIdle, withPasskeys } from "../support/browser.ts"
 import { owner } from "../support/latchkey.ts"
 import { standardLogin } from "../support/login-policy.ts"
 import { needs } from "../support/prerequisite.ts"
@@ -11,7 +11,7 @@ import { needs } from "../support/prerequisite.ts"
 const password = "Correct-horse-7-battery"
 const newPassword = "Better-horse-8-battery"
 
-/** What an organisation may allow beside the password; what is not said is turned off. */
+/** The factors that an organization allows; those not listed are turned off. */
 describe.runIf(needs("chromium"))("the account pages", () => {
   let service: Service
   let browser: Browser
@@ -30,7 +30,7 @@ describe.runIf(needs("chromium"))("the account pages", () => {
     const mailed = { type: "SECOND_FACTOR_TYPE_OTP_EMAIL" }
     await service.get(`${admin}/AddSecondFactorToLoginPolicy`, mailed)
     const { result } = await service.get("ListOrganizations")
-    userId = await addPerson(service, result[0].id, "grace")
+    userId = await addHuman(service, result[0].id, "grace")
     await service.get("SetPassword", { userId, newPassword: { password, changeRequired: false } })
     browser = await openBrowser()
     context = await browser.newContext({ locale: "en", bypassCSP: true, acceptDownloads: true })
@@ -71,7 +71,7 @@ describe.runIf(needs("chromium"))("the account pages", () => {
     await on.click('button[type="submit"]')
   }
 
-  test("open for somebody who manages nothing, by the sign-in and back", async () => {
+  test("open for a user without administrator roles, through the sign-in and back", async () => {
     await page.goto(at("/security"))
     await signIn()
     await heading("Security")
@@ -79,28 +79,28 @@ describe.runIf(needs("chromium"))("the account pages", () => {
     expect(await page.getByRole("link", { name: "Console" }).count()).toBe(0)
   })
 
-  test("are reached from the page that says that one is signed in", async () => {
+  test("are linked from the page for signed-in users", async () => {
     await page.goto(`${service.url}/ui/login/signedin`)
     await page.getByRole("link", { name: "Manage your account" }).click()
     await heading("Profile")
-    // Signs in with the domain of the organization behind it, too.
+    // Also signs in with the domain of the organization.
     await section("Login names").getByText("grace", { exact: true }).waitFor()
     expect(await section("Login names").innerText()).not.toContain("@")
   })
 
-  test("call nothing that refuses who manages nothing, nor does the console", async () => {
+  test("call no operation that is denied to such a user; nor does the console", async () => {
     const paths = ["", "/applications", "/events", "/nodes", "/settings", `/users/${userId}`]
     for (const path of paths) {
       await page.goto(`${service.url}/ui/console${path}`)
       await heading("You don't have access to the console")
-      await atRest(page)
+      await waitUntilIdle(page)
     }
     await page.getByRole("link", { name: "Your account" }).click()
     await heading("Profile")
     expect(complaints).toEqual([])
   })
 
-  test("say that cookies are blocked, where the browser then throws", async () => {
+  test("report blocked cookies, which make the browser throw", async () => {
     const blocked = await browser.newContext({ locale: "en" })
     await blocked.addInitScript(`for (const kind of ["localStorage", "sessionStorage"]) {
       Object.defineProperty(window, kind, {
@@ -119,7 +119,7 @@ describe.runIf(needs("chromium"))("the account pages", () => {
     expect(complaints).toEqual([])
   })
 
-  test.each([2, -2])("open %i h beside the server's clock, and say so", async (hours) => {
+  test.each([2, -2])("open with a clock %i h off the server's, and report it", async (hours) => {
     const late = await browser.newContext({ locale: "en" })
     await late.addInitScript(`{
       const Right = Date
@@ -147,7 +147,7 @@ describe.runIf(needs("chromium"))("the account pages", () => {
     await section("Details").getByText("German").waitFor()
   })
 
-  /** The code that the last mail to the new address holds, once it is written. */
+  /** Waits for the code in the newest email to the new address. */
   async function sentCode(): Promise<string> {
     const last = async () => {
       const { messages = [] } = await service.get("ListMessages", { userId })
@@ -158,7 +158,7 @@ describe.runIf(needs("chromium"))("the account pages", () => {
     return decodeURIComponent(new URL(link).hash.slice(1).split("&key=")[0] ?? "")
   }
 
-  test("change the e-mail address by the code that goes there", async () => {
+  test("change the email address by a code sent to it", async () => {
     await section("Email").getByRole("button", { name: "Change" }).click()
     await page.getByLabel("Email").fill("new@example.com")
     await page.getByRole("button", { name: "Send code" }).click()
@@ -187,14 +187,14 @@ describe.runIf(needs("chromium"))("the account pages", () => {
     await heading("Security")
     await section("Passkeys").getByText("Last used").waitFor()
     await page.getByRole("button", { name: "Remove: Work laptop" }).click()
-    // Else the key goes on offering itself wherever a name is typed.
+    // Otherwise the virtual authenticator offers the key wherever a name is entered.
     await keys.send("WebAuthn.clearCredentials", { authenticatorId })
     await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click()
-    // The session that removes it goes on.
+    // The current session continues after the removal.
     await section("Passkeys").getByText("No passkeys yet.").waitFor()
   })
 
-  test("show where one is signed in, and sign out elsewhere", async () => {
+  test("list the sessions, and end those on other devices", async () => {
     const other = await browser.newContext({
       locale: "en",
       userAgent: "Mozilla/5.0 (Windows NT 10.0; rv:140.0) Gecko/20100101 Firefox/140.0",
@@ -215,7 +215,7 @@ describe.runIf(needs("chromium"))("the account pages", () => {
     await page.getByRole("link", { name: "Security" }).click()
   })
 
-  test("change the password, and refuse a wrong one at its field", async () => {
+  test("change the password, and reject a wrong one at its field", async () => {
     await page.getByRole("link", { name: "Security" }).click()
     await section("Password").getByRole("button", { name: "Change" }).click()
     await page.getByLabel("Current password").fill("wrong")
@@ -244,9 +244,9 @@ describe.runIf(needs("chromium"))("the account pages", () => {
     await section("Recovery codes").getByText("10 codes left").waitFor()
     await section("Recovery codes").getByText("Copy, download or print the codes now").waitFor()
     await page.reload()
-    // This session has not shown the second factor that there is by now.
+    // This session has not used the second factor that was added.
     await heading("Verify that it's you")
-    // A code counts once: the next one is good already.
+    // A code works once, and the next one is already valid.
     const code = new TOTP({ secret }).generate({ timestamp: Date.now() + 30_000 })
     await page.fill('[name="code"]', code)
     await page.click('button[type="submit"]')
@@ -254,7 +254,7 @@ describe.runIf(needs("chromium"))("the account pages", () => {
     expect(await section("Recovery codes").locator("pre").count()).toBe(0)
   })
 
-  test("hand out one's data, without a secret", async () => {
+  test("export the user's data, without secrets", async () => {
     await page.getByRole("link", { name: "Your data" }).click()
     const [download] = await Promise.all([
       page.waitForEvent("download"),
@@ -266,7 +266,7 @@ describe.runIf(needs("chromium"))("the account pages", () => {
     expect(JSON.stringify(data)).not.toContain("argon2")
   })
 
-  /** What axe has against the page as it stands, in each width and scheme. */
+  /** The axe violations of the current page, for each width and color scheme. */
   async function flaws(): Promise<readonly string[]> {
     const found: string[] = []
     for (const width of [390, 1280]) {
@@ -284,13 +284,13 @@ describe.runIf(needs("chromium"))("the account pages", () => {
     return found
   }
 
-  test.each(["", "/security", "/sessions", "/data"])("%s can be used by anybody", async (path) => {
+  test.each(["", "/security", "/sessions", "/data"])("%s is accessible", async (path) => {
     await page.goto(at(path))
     await page.locator(".section").first().waitFor()
     expect(await flaws()).toEqual([])
   })
 
-  test("whoever looks after the person sees their factors, and takes a lost one away", async () => {
+  test("an administrator sees the user's factors, and removes a lost one", async () => {
     const other = await browser.newContext({ locale: "en" })
     const manager = await opened(other)
     await manager.goto(`${service.url}/ui/console/users/${userId}`)
@@ -306,7 +306,7 @@ describe.runIf(needs("chromium"))("the account pages", () => {
     await other.close()
   })
 
-  test("nothing failed on the way", () => {
+  test("no page logged an error", () => {
     expect(complaints).toEqual([])
   })
 })

@@ -1,12 +1,12 @@
 import type { Browser, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { pageLanguages } from "../../src/kernel/text/language.ts"
-import { openService, personOf, type Service } from "../acceptance/service.ts"
+import { humanInput, openService, type Service } from "../acceptance/service.ts"
 import { openBrowser } from "../support/browser.ts"
 import { owner } from "../support/latchkey.ts"
 import { needs } from "../support/prerequisite.ts"
 
-describe.runIf(needs("chromium"))("an owner who looks after others", () => {
+describe.runIf(needs("chromium"))("an owner who manages others", () => {
   let service: Service
   let browser: Browser
   let page: Page
@@ -59,13 +59,13 @@ describe.runIf(needs("chromium"))("an owner who looks after others", () => {
 
   const dialog = () => page.getByRole("dialog")
 
-  /** Presses what a dialog offers; it goes once what it changed is shown. */
+  /** Confirms a dialog, and waits until it closes and the change is shown. */
   const answer = async (name: string) => {
     await dialog().getByRole("button", { name, exact: true }).click()
     await dialog().waitFor({ state: "detached" })
   }
 
-  test("creates an organisation, renames it and works in it", async () => {
+  test("creates an organization, renames it and works in it", async () => {
     await page.getByRole("link", { name: "Organizations" }).click()
     await page.getByRole("button", { name: "Create organization" }).click()
     await dialog().getByLabel("Name").fill("Bakery")
@@ -83,7 +83,7 @@ describe.runIf(needs("chromium"))("an owner who looks after others", () => {
 
   const chosen = () => page.locator('[aria-current="page"]')
 
-  test("grants a project to it with a role, stops that and takes it back", async () => {
+  test("grants a project to it with a role, deactivates the grant and deletes it", async () => {
     await open(`/projects/${projectId}`, "Intranet")
     const part = section("Organizations with access")
     await part.getByRole("button", { name: "Grant access" }).click()
@@ -148,7 +148,7 @@ describe.runIf(needs("chromium"))("an owner who looks after others", () => {
     await page.getByText("No groups yet").waitFor()
   })
 
-  test("makes a role and gives it to somebody on the organisation", async () => {
+  test("creates a role and grants it to a user of the organization", async () => {
     await page.getByRole("link", { name: "Administrators" }).click()
     await section("Manager roles").getByRole("button", { name: "Create role" }).click()
     await dialog().getByLabel("Key", { exact: true }).fill("HELP_DESK")
@@ -173,7 +173,7 @@ describe.runIf(needs("chromium"))("an owner who looks after others", () => {
     await expect.poll(() => part.getByText("Grace Hopper").count()).toBe(0)
   })
 
-  test("adds a domain, and is told how to prove one that is ours", async () => {
+  test("adds a domain, and sees how to verify it", async () => {
     await open(`/organizations/${organizationId}`, "Acme")
     const part = section("Domains")
     for (const domain of ["example.com", "our.localhost"]) {
@@ -196,7 +196,7 @@ describe.runIf(needs("chromium"))("an owner who looks after others", () => {
     await unproven.getByRole("button", { name: "Check now" }).waitFor()
   })
 
-  test("changes how a person is reached, notes something, and sees who did what", async () => {
+  test("changes a user's contact data, adds a metadata entry, and sees who did what", async () => {
     await open(`/users/${userId}`, "Grace Hopper")
     await section("Details").getByRole("button", { name: "Edit" }).click()
     await page.getByLabel("Display name").fill("Admiral Hopper")
@@ -240,7 +240,7 @@ describe.runIf(needs("chromium"))("an owner who looks after others", () => {
     await page.getByText("The user can sign in to the application.").waitFor()
   })
 
-  test("sees where a person is signed in, and who failed to sign in as them", async () => {
+  test("sees the sessions of a user, and failed sign-ins", async () => {
     const theirs = await browser.newContext({ locale: "en" })
     const login = await theirs.newPage()
     await login.goto(`${service.url}/ui/login/loginname`)
@@ -266,10 +266,10 @@ describe.runIf(needs("chromium"))("an owner who looks after others", () => {
     await section("Sessions").getByRole("row").nth(1).waitFor()
   })
 
-  test("ends the session of somebody, who then has to sign in again", async () => {
+  test("ends a user's session, who must then sign in again", async () => {
     const password = "Correct-horse-5-battery"
     const username = "linus"
-    const human = { ...personOf(username), password: { password } }
+    const human = { ...humanInput(username), password: { password } }
     const { id } = await service.get("CreateUser", { organizationId, username, human })
     const theirs = await (await browser.newContext({ locale: "en" })).newPage()
     await theirs.goto(`${service.url}/ui/login/loginname`)
@@ -288,10 +288,10 @@ describe.runIf(needs("chromium"))("an owner who looks after others", () => {
     await theirs.context().close()
   })
 
-  test("locks somebody, who is told so where they sign in, and has that undone", async () => {
+  test("locks a user, who sees it at sign-in, and unlocks them", async () => {
     const password = "Correct-horse-6-battery"
     const username = "ken"
-    const human = { ...personOf(username), password: { password } }
+    const human = { ...humanInput(username), password: { password } }
     const { id } = await service.get("CreateUser", { organizationId, username, human })
     const theirs = await (await browser.newContext({ locale: "en" })).newPage()
     const signIn = async () => {
@@ -327,11 +327,11 @@ describe.runIf(needs("chromium"))("an owner who looks after others", () => {
     await theirs.context().close()
   })
 
-  test("is told at its field what the server refuses, and goes on from there", async () => {
+  test("sees a rejected value at its field, and can continue", async () => {
     await open(`/users/${userId}`, "Admiral Hopper")
     await section("Details").getByRole("button", { name: "Edit" }).click()
     const name = page.getByLabel("Display name")
-    // A browser sees nothing wrong with it.
+    // The browser's own validation accepts this.
     await name.fill("Admiral\u2028Hopper")
     await page.getByRole("button", { name: "Save" }).click()
     const note = page.locator(".field", { has: name }).getByRole("alert")
@@ -343,7 +343,7 @@ describe.runIf(needs("chromium"))("an owner who looks after others", () => {
     await section("Details").getByRole("button", { name: "Edit" }).waitFor()
   })
 
-  test("is told so at its field, too, where the server calls that otherwise", async () => {
+  test("sees it at the field if the server uses another name", async () => {
     await open("/users/new", "Create user")
     const first = page.getByLabel("First name")
     await first.fill("Al\u2028an")
@@ -357,7 +357,7 @@ describe.runIf(needs("chromium"))("an owner who looks after others", () => {
     await page.getByRole("button", { name: "Cancel" }).click()
   })
 
-  test("says by which addresses clients name an API, and takes them away again", async () => {
+  test("adds and removes the resource identifiers of an API", async () => {
     const { get } = service
     const organizationId = (await get("ListOrganizations")).result[0].id
     const { projectId } = await get("CreateProject", { organizationId, name: "Interfaces" })
@@ -385,7 +385,7 @@ describe.runIf(needs("chromium"))("an owner who looks after others", () => {
     expect((await configured()).resources?.uris ?? []).toEqual([])
   })
 
-  test("says which languages the login pages have, and lifts that again", async () => {
+  test("restricts the languages of the login pages, and removes the restriction", async () => {
     await open("/settings", "Settings")
     const part = section("Sign-in pages")
     await part.getByText("All: English, German").waitFor()
@@ -417,7 +417,7 @@ describe.runIf(needs("chromium"))("an owner who looks after others", () => {
     )
   })
 
-  test("is told in the question itself that somebody has to stay owner", async () => {
+  test("sees in the confirmation that an owner must remain", async () => {
     const { administrators } = await service.get("ListAdministrators", {
       filters: [{ resource: { instance: true } }],
     })
@@ -441,7 +441,7 @@ describe.runIf(needs("chromium"))("an owner who looks after others", () => {
     await adas.getByText("IAM_OWNER", { exact: true }).waitFor()
   })
 
-  test("no page broke, or asked for anything that its policy forbids", () => {
+  test("no page failed, or violated its content security policy", () => {
     expect(complaints).toEqual([])
   })
 })

@@ -1,4 +1,4 @@
-// mod_auth_openidc without a userinfo endpoint: the ID token alone names the user.
+// mod_auth_openidc without a userinfo endpoint: only the ID token names the user.
 import { createServer } from "node:http"
 import type { Browser } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
@@ -47,7 +47,7 @@ describe.runIf(present)("Apache's mod_auth_openidc without a userinfo endpoint",
     folder.remove()
   })
 
-  test("knows the user's name and login name", async () => {
+  test("gets the user's name and login name", async () => {
     const page = await (await browser.newContext()).newPage()
     page.setDefaultTimeout(60_000)
     await page.goto(`${apache.url}/protected/`)
@@ -61,7 +61,7 @@ describe.runIf(present)("Apache's mod_auth_openidc without a userinfo endpoint",
   })
 })
 
-/** Our discovery document as a provider would have it that has no userinfo endpoint. */
+/** Our discovery document without the userinfo endpoint. */
 async function serveMetadata(service: Service) {
   const found = await fetch(`${service.url}/.well-known/openid-configuration`)
   const { userinfo_endpoint: _, ...document } = await found.json()

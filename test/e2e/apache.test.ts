@@ -19,12 +19,12 @@ describe.runIf(present)("a page behind Apache's mod_auth_openidc", () => {
   let page: Page
 
   beforeAll(async () => {
-    // Apache is on this machine, where nobody is called unless that is allowed.
+    // Apache runs on this machine, which is not called unless allowed.
     service = await openService(["--outbound-allow", "127.0.0.1,localhost"])
     const port = await freePort()
     const { redirectUri, postLogoutRedirectUri, backChannelLogoutUri } = apacheUris(port)
     const project = await service.get("CreateProject", {
-      organizationId: await orgId(service),
+      organizationId: await findOrgId(service),
       name: "Intranet",
     })
     const app = await service.get("CreateApplication", {
@@ -69,19 +69,19 @@ ${cgi ? `ProxyPass /protected/program http://${cgi.host}` : ""}`
     await page.getByRole("heading", { name: "Intranet" }).waitFor()
   }
 
-  test("is shown to nobody who has not signed in", async () => {
+  test("requires a sign-in", async () => {
     const answer = await fetch(`${apache.url}/protected/`, { redirect: "manual" })
     expect(answer.status).toBe(302)
     expect(answer.headers.get("location")).toContain(`${service.url}/oauth/v2/authorize?`)
   })
 
-  test("is shown to a person who signs in with a password, by name", async () => {
+  test("is shown to a user who signs in with a password, by name", async () => {
     await signIn()
     expect(await page.locator("#user").innerText()).toBe(owner.loginName)
     expect(await page.locator("#name").innerText()).not.toBe("(none)")
   })
 
-  test.runIf(needs("python"))("has a WSGI program receive no claims from the client", async () => {
+  test.runIf(needs("python"))("passes no claims of the client to a WSGI program", async () => {
     const names = ["preferred_username", "sub", "groups"].flatMap((claim) =>
       ["_", "-"].flatMap((sign) => {
         const name = `OIDC_CLAIM_${claim}`.replaceAll("_", sign)
@@ -98,7 +98,7 @@ ${cgi ? `ProxyPass /protected/program http://${cgi.host}` : ""}`
     }
   })
 
-  test("signs out of both, and comes back to the page that it asked for", async () => {
+  test("signs out of both, and returns to the page that requested it", async () => {
     const bye = encodeURIComponent(`${apache.url}/bye.html`)
     await page.goto(`${apache.url}/protected/callback?logout=${bye}`)
     await page.getByRole("heading", { name: "Bye" }).waitFor()
@@ -107,7 +107,7 @@ ${cgi ? `ProxyPass /protected/program http://${cgi.host}` : ""}`
     await page.locator('[name="loginName"]').waitFor()
   })
 
-  test("ends when the person signs out elsewhere (Back-Channel Logout)", async () => {
+  test("ends when the user signs out elsewhere (Back-Channel Logout)", async () => {
     await signIn()
     const elsewhere = await page.context().newPage()
     await elsewhere.goto(`${service.url}/oidc/v1/endsession`)
@@ -121,7 +121,7 @@ ${cgi ? `ProxyPass /protected/program http://${cgi.host}` : ""}`
       .toBe(1)
   })
 
-  test("writes nothing into Apache's log that should worry its administrator", () => {
+  test("logs nothing that requires attention", () => {
     const worries = apache
       .log()
       .split("\n")
@@ -130,5 +130,5 @@ ${cgi ? `ProxyPass /protected/program http://${cgi.host}` : ""}`
   })
 })
 
-const orgId = async (service: Service): Promise<string> =>
+const findOrgId = async (service: Service): Promise<string> =>
   (await service.get("ListOrganizations")).result[0].id

@@ -1,13 +1,14 @@
-// The page of an application says what its sign-ins show: what it misses, and what it doesn't get.
+// The page of an application shows what its sign-ins reveal: missing claims, and scopes that are
+// not granted.
 import * as openid from "openid-client"
 import type { Browser, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { openService, type Service } from "../acceptance/service.ts"
 import { openBrowser } from "../support/browser.ts"
-import { signedInAt } from "../support/console-place.ts"
+import { openSignedIn } from "../support/console-pages.ts"
+import { openHttpBrowser } from "../support/http-browser.ts"
 import { owner } from "../support/latchkey.ts"
 import { needs } from "../support/prerequisite.ts"
-import { visit } from "../support/visitor.ts"
 
 const redirectUri = "https://app.example.com/callback"
 const missing = "The application might not receive the name and email address"
@@ -33,7 +34,7 @@ describe.runIf(needs("chromium"))("an application that never reads userinfo", ()
     browser = await openBrowser()
     const context = await browser.newContext({ locale: "en" })
     const path = `/ui/console/applications/${made.applicationId}`
-    page = await signedInAt(context, service.url + path)
+    page = await openSignedIn(context, service.url + path)
     await page.getByRole("heading", { name: "Node-RED", level: 1 }).waitFor()
     expect(await page.getByText(missing).count()).toBe(0)
     await signIn(made.oidcConfiguration)
@@ -44,7 +45,7 @@ describe.runIf(needs("chromium"))("an application that never reads userinfo", ()
     await service?.close()
   })
 
-  /** Signs in as the application does, which looks at nothing but the ID token. */
+  /** Signs in as the application, which reads the ID token only. */
   async function signIn({ clientId, clientSecret }: Readonly<Record<string, string>>) {
     const auth = openid.ClientSecretBasic(clientSecret)
     const execute = [openid.allowInsecureRequests]
@@ -57,7 +58,7 @@ describe.runIf(needs("chromium"))("an application that never reads userinfo", ()
       code_challenge: await openid.calculatePKCECodeChallenge(pkceCodeVerifier),
       code_challenge_method: "S256",
     })
-    const visitor = visit()
+    const visitor = openHttpBrowser()
     const { loginName, password } = owner
     const named = await visitor.post(await visitor.get(asked.href), { loginName })
     const end = new URL((await visitor.post(named, { password })).url)
@@ -66,7 +67,7 @@ describe.runIf(needs("chromium"))("an application that never reads userinfo", ()
     expect(tokens.scope).toBe("openid profile email")
   }
 
-  test("is told to lack name and email, until the ID token has them", async () => {
+  test("is reported to lack name and email, until the ID token has them", async () => {
     await page.getByText(missing).waitFor()
     await page.getByRole("button", { name: "Edit: Tokens" }).click()
     await page.getByText("Lifetimes, signatures and claims").click()
@@ -75,7 +76,7 @@ describe.runIf(needs("chromium"))("an application that never reads userinfo", ()
     await page.getByText(missing).waitFor({ state: "detached" })
   })
 
-  test("is told which scopes it requests and doesn't get, and what they require", async () => {
+  test("is shown the scopes that it requests and doesn't get, and their requirements", async () => {
     const advice = page.locator(".alert", { hasText: dropped })
     await advice.getByText("offline_access", { exact: true }).waitFor()
     await advice.getByText("offline_access requires the grant type “Refresh token”.").waitFor()

@@ -9,7 +9,7 @@ const redirectUri = "https://wiki.example.org/callback"
 const resource = "https://mcp.example.com/mcp"
 const secret = "Chosen-0123456789-abcdefghijklmn"
 
-describe.runIf(needs("chromium"))("an application that was configured before", () => {
+describe.runIf(needs("chromium"))("an application that exists elsewhere", () => {
   let service: Service
   let browser: Browser
   let page: Page
@@ -86,7 +86,7 @@ describe.runIf(needs("chromium"))("an application that was configured before", (
     expect(errorOf(await authorized({}))).toBeNull()
   })
 
-  test("requires PKCE without a word where only a proxy signs in", async () => {
+  test("requires PKCE without a notice if only a proxy signs in", async () => {
     const wiki = page.url()
     for (const [name, uris] of [
       ["Proxied", "https://files.example.org/.latchkey/callback"],
@@ -97,7 +97,7 @@ describe.runIf(needs("chromium"))("an application that was configured before", (
       await page.getByLabel("Redirect URIs", { exact: true }).fill(uris)
       await page.getByRole("button", { name: "Create application" }).click()
       await page.getByText("Application created").waitFor()
-      // Only the other one shows a secret.
+      // Only the other variant shows a secret.
       expect(await page.getByText(/Copy the client secret now/).count()).toBe(
         name === "Both" ? 1 : 0,
       )
@@ -117,7 +117,7 @@ describe.runIf(needs("chromium"))("an application that was configured before", (
     await page.goto(wiki)
   })
 
-  test("is told what introspection accepts, beside the endpoint", async () => {
+  test("shows what introspection accepts, beside the endpoint", async () => {
     const connect = section("Connect")
     await connect.getByText("Endpoints").click()
     await connect.getByText("Client authentication at introspection").waitFor()
@@ -144,7 +144,7 @@ describe.runIf(needs("chromium"))("an application that was configured before", (
     })
   })
 
-  test("has a resource registered with one click where its request was refused", async () => {
+  test("has a resource registered with one click after its request was rejected", async () => {
     expect(errorOf(await authorized({ resource }))).toBe("invalid_target")
     const refused = section("Rejected requests")
     await refused.getByRole("button", { name: "Reload" }).click()
@@ -161,7 +161,7 @@ describe.runIf(needs("chromium"))("an application that was configured before", (
     expect(errorOf(await authorized({ resource }))).toBeNull()
   })
 
-  test("is called by a service account, whose tokens have a format of their own", async () => {
+  test("is called by a service account with its own token format", async () => {
     const organizationId = (await service.get("ListOrganizations")).result[0].id
     const machine = { name: "Robot", accessTokenType: "ACCESS_TOKEN_TYPE_JWT" }
     const { id: userId } = await service.get("CreateUser", { organizationId, machine })

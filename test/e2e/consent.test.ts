@@ -6,7 +6,7 @@ import { openBrowser } from "../support/browser.ts"
 import { freePort, owner } from "../support/latchkey.ts"
 import { needs } from "../support/prerequisite.ts"
 
-describe.runIf(needs("chromium"))("an application that asks in every way it may", () => {
+describe.runIf(needs("chromium"))("an application with every response mode", () => {
   let service: Service
   let browser: Browser
   let party: Server
@@ -24,7 +24,7 @@ describe.runIf(needs("chromium"))("an application that asks in every way it may"
       for await (const chunk of request) body += chunk
       const { pathname, searchParams } = new URL(request.url ?? "", redirectUri)
       const fields = Object.fromEntries(body === "" ? searchParams : new URLSearchParams(body))
-      // Browsers also ask for an icon.
+      // Browsers also request an icon.
       if (pathname === "/callback") answers.push({ method: request.method ?? "", fields })
       response.writeHead(200, { "content-type": "text/html" }).end("<h1>at the application</h1>")
     })
@@ -52,7 +52,7 @@ describe.runIf(needs("chromium"))("an application that asks in every way it may"
     await service?.close()
   })
 
-  /** `script` answers for the scripts of our pages. */
+  /** `script` answers requests for the scripts of our pages. */
   async function open(
     changes: Readonly<Record<string, string>>,
     javaScriptEnabled: boolean,
@@ -89,7 +89,7 @@ describe.runIf(needs("chromium"))("an application that asks in every way it may"
   }
 
   test.each([true, false])(
-    "is let in or not by a click, with script or without: %s",
+    "is allowed or denied by a click, with or without script: %s",
     async (js) => {
       const page = await open({ prompt: "consent" }, js)
       await page.getByText("This application is in development mode.").waitFor()
@@ -110,7 +110,7 @@ describe.runIf(needs("chromium"))("an application that asks in every way it may"
     },
   )
 
-  test("gets its answer by a form that posts itself", async () => {
+  test("gets its response by a form that posts itself", async () => {
     const page = await open({ response_mode: "form_post" }, true)
     await signIn(page)
     expect(await arrived(page)).toMatchObject({ method: "POST", fields: { state: "s" } })
@@ -118,7 +118,7 @@ describe.runIf(needs("chromium"))("an application that asks in every way it may"
     await page.context().close()
   })
 
-  test("gets it by a click where there is no script", async () => {
+  test("gets it by a click without script", async () => {
     const page = await open({ response_mode: "form_post" }, false)
     await signIn(page)
     await page.getByRole("button", { name: "Continue" }).click()
@@ -130,7 +130,7 @@ describe.runIf(needs("chromium"))("an application that asks in every way it may"
     ["does not load", (route) => route.abort()],
     ["fails", (route) => route.fulfill({ contentType: "text/javascript", body: "throw 1" })],
     ["is blocked by an extension", (route) => route.abort("blockedbyclient")],
-  ])("gets it by a click where the script of the page %s", async (_, answer) => {
+  ])("gets it by a click if the page's script %s", async (_, answer) => {
     const page = await open({ response_mode: "form_post" }, true, answer)
     await signIn(page)
     const button = page.getByRole("button", { name: "Continue" })
@@ -142,7 +142,7 @@ describe.runIf(needs("chromium"))("an application that asks in every way it may"
     await page.context().close()
   })
 
-  test("gets an error by a click, too, and the page does not call it a sign-in", async () => {
+  test("gets an error by a click, and the page does not call it a sign-in", async () => {
     const block = (route: Route) => route.abort()
     const page = await open({ response_mode: "form_post", prompt: "none" }, true, block)
     await page.getByRole("heading", { name: "Sign-in not completed" }).waitFor()
@@ -152,7 +152,7 @@ describe.runIf(needs("chromium"))("an application that asks in every way it may"
     await page.context().close()
   })
 
-  test("gets tokens in the fragment, which no server sees", async () => {
+  test("gets tokens in the fragment, which is not sent to servers", async () => {
     const page = await open({ response_type: "id_token token" }, true)
     await signIn(page)
     expect(await arrived(page)).toEqual({ method: "GET", fields: {} })
@@ -163,7 +163,7 @@ describe.runIf(needs("chromium"))("an application that asks in every way it may"
     await page.context().close()
   })
 
-  test("breaks no rule of our own pages", () => {
+  test("violates no policy of our own pages", () => {
     expect(violations).toEqual([])
   })
 })

@@ -1,15 +1,15 @@
 import { generateKeyPairSync, randomUUID } from "node:crypto"
 import type { Browser, Locator, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { atRest, openBrowser } from "../support/browser.ts"
+import { openBrowser, waitUntilIdle } from "../support/browser.ts"
 import {
   freePort,
   owner,
-  type Running,
+  type RunningServer,
   type ServiceKey,
   serviceToken,
   setUp,
-  start,
+  startLatchkey,
   temporaryFolder,
 } from "../support/latchkey.ts"
 import { needs } from "../support/prerequisite.ts"
@@ -20,7 +20,7 @@ const viewer = { loginName: "grace@example.com", password: "Correct-horse-8-batt
 
 describe.runIf(needs("chromium"))("an owner at the console", () => {
   const folder = temporaryFolder()
-  let server: Running
+  let server: RunningServer
   let key: ServiceKey
   let browser: Browser
   let page: Page
@@ -33,7 +33,7 @@ describe.runIf(needs("chromium"))("an owner at the console", () => {
   beforeAll(async () => {
     const port = await freePort()
     key = await setUp(folder.path, `http://localhost:${port}`)
-    server = await start({ data: folder.path, port })
+    server = await startLatchkey({ data: folder.path, port })
     browser = await openBrowser()
     page = await signedIn(owner)
   })
@@ -45,7 +45,7 @@ describe.runIf(needs("chromium"))("an owner at the console", () => {
 
   type Person = { readonly loginName: string; readonly password: string }
 
-  /** A browser of its own in which somebody has signed in on the way to a page. */
+  /** Signs in with a new browser and opens a page. */
   async function signedIn(
     person: Person,
     { url = `${server.url}/ui/console`, locale = "en" } = {},
@@ -71,7 +71,7 @@ describe.runIf(needs("chromium"))("an owner at the console", () => {
       .locator("section.section")
       .filter({ has: page.getByRole("heading", { name: title, exact: true }) })
 
-  /** What the token endpoint says to somebody who shows a secret. */
+  /** The token endpoint's response to a client secret. */
   async function toldWith(secret: string): Promise<string> {
     const credentials = Buffer.from(`${clientId}:${secret}`).toString("base64")
     const parameters = { grant_type: "authorization_code", code: randomUUID() }
@@ -122,7 +122,7 @@ describe.runIf(needs("chromium"))("an owner at the console", () => {
     expect(await toldWith(secrets[0] ?? "")).toBe("invalid_grant")
   })
 
-  test("makes a new secret that keeps the old one good, then removes that", async () => {
+  test("creates a second secret while the first stays valid, then removes the first", async () => {
     const part = section("Client secrets")
     await part.getByRole("button", { name: "Create new secret" }).click()
     const dialog = page.getByRole("dialog")
@@ -147,7 +147,7 @@ describe.runIf(needs("chromium"))("an owner at the console", () => {
     ])
   })
 
-  test("creates a key, whose file is shown once and can be saved", async () => {
+  test("creates a key, whose file is shown once and can be downloaded", async () => {
     const part = section("Keys")
     await part.getByRole("button", { name: "Create key" }).click()
     await page.getByRole("dialog").getByRole("button", { name: "Create key" }).click()
@@ -160,10 +160,10 @@ describe.runIf(needs("chromium"))("an owner at the console", () => {
     expect((await saved).suggestedFilename()).toBe(`${file.keyId}.json`)
     await page.reload()
     await part.getByText(file.keyId).waitFor()
-    await gone(page.locator(".secret"))
+    await waitUntilGone(page.locator(".secret"))
   })
 
-  test("changes how people sign in, and is warned of the implicit grant", async () => {
+  test("changes the grant types, and gets a warning about the implicit grant", async () => {
     const part = section("Grant types and client authentication")
     await part.getByRole("button", { name: "Edit" }).click()
     await part.getByLabel("Implicit").check()
@@ -175,7 +175,7 @@ describe.runIf(needs("chromium"))("an owner at the console", () => {
     await part.getByRole("button", { name: "Edit" }).click()
     await part.getByLabel("Implicit").uncheck()
     await part.getByRole("button", { name: "Save" }).click()
-    await gone(page.getByText("Not recommended"))
+    await waitUntilGone(page.getByText("Not recommended"))
     await part.getByRole("button", { name: "Edit" }).waitFor()
     await part.getByText("Device code").waitFor()
     const rule = "Require the selected client authentication method"
@@ -189,7 +189,7 @@ describe.runIf(needs("chromium"))("an owner at the console", () => {
     }
   })
 
-  test("judges redirect URIs while they are typed, and says where sign-in is refused", async () => {
+  test("validates redirect URIs during input, and shows where sign-in is rejected", async () => {
     const part = section("Redirect URIs")
     const edit = part.getByRole("button", { name: "Edit" })
     const field = part.getByLabel("Redirect URIs", { exact: true })
@@ -216,7 +216,7 @@ describe.runIf(needs("chromium"))("an owner at the console", () => {
     await part.getByLabel("Plain http on private networks").check()
     await verdicts.getByText("Not recommended").waitFor()
     await part.getByRole("button", { name: "Save" }).click()
-    await gone(refused)
+    await waitUntilGone(refused)
     await part.getByRole("button", { name: "Edit" }).click()
     await field.fill(redirectUri)
     await part.getByLabel("Plain http on private networks").uncheck()
@@ -224,7 +224,7 @@ describe.runIf(needs("chromium"))("an owner at the console", () => {
     await part.getByRole("button", { name: "Edit" }).waitFor()
   })
 
-  test("says how long tokens last, and takes it back", async () => {
+  test("sets the token lifetimes, and resets them", async () => {
     const tokens = section("Tokens")
     await tokens.getByRole("button", { name: "Edit" }).click()
     await tokens.getByText("Lifetimes, signatures and claims").click()
@@ -242,10 +242,10 @@ describe.runIf(needs("chromium"))("an owner at the console", () => {
     await tokens.getByRole("button", { name: "Save" }).click()
     await tokens.getByRole("button", { name: "Edit" }).waitFor()
     await tokens.getByText("5 seconds").waitFor()
-    await gone(tokens.getByText("20 minutes"))
+    await waitUntilGone(tokens.getByText("20 minutes"))
   })
 
-  test("shows what was saved as soon as the form is gone, however late that is read", async () => {
+  test("shows the saved values once the form closes, however late the reload is", async () => {
     const slowly = "**/core.application.v2.ApplicationService/GetApplication"
     await page.route(slowly, async (route) => {
       await pause(400, "the answer must come well after the form is gone")
@@ -264,7 +264,7 @@ describe.runIf(needs("chromium"))("an owner at the console", () => {
     await page.unroute(slowly)
   })
 
-  test("is asked about a refused request, and finds why by its number", async () => {
+  test("finds the cause of a rejected request by its ID", async () => {
     const visitor = await browser.newPage()
     const asked = { response_type: "code", scope: "openid", redirect_uri: `${redirectUri}/` }
     const query = new URLSearchParams({ ...asked, client_id: clientId })
@@ -293,10 +293,10 @@ describe.runIf(needs("chromium"))("an owner at the console", () => {
     const focused = () => page.evaluate(() => document.activeElement?.textContent)
     await expect.poll(focused).toContain("Redirect URI registered")
     await section("Redirect URIs").getByText(`${redirectUri}/`).waitFor()
-    await gone(page.getByRole("dialog"))
+    await waitUntilGone(page.getByRole("dialog"))
   })
 
-  test("tries out the sign-in, and sees what the application would be told", async () => {
+  test("runs a test sign-in, and sees the claims for the application", async () => {
     await page.goto(applicationUrl)
     await section("Test sign-in").getByRole("button", { name: "Test sign-in" }).click()
     await page.getByText("The sign-in works").waitFor()
@@ -309,7 +309,7 @@ describe.runIf(needs("chromium"))("an owner at the console", () => {
     await page.getByRole("heading", { name: "Wiki", level: 1 }).waitFor()
   })
 
-  test("finds it from any page by pasting its number into the search", async () => {
+  test("finds the request from any page by pasting its ID into the search", async () => {
     await page.keyboard.press("Control+k")
     await page.getByRole("dialog").getByRole("textbox").fill(requestId)
     await page
@@ -319,19 +319,19 @@ describe.runIf(needs("chromium"))("an owner at the console", () => {
     await page.getByText("Only the slash at the end differs").waitFor()
   })
 
-  test("is told the cause in German, where that is what the browser asks for", async () => {
+  test("reads the cause in German if the browser requests German", async () => {
     const url = `${server.url}/ui/console/refused-requests/${requestId}`
     const other = await signedIn(owner, { url, locale: "de-DE" })
     await other.getByText("Nur der Schrägstrich am Ende ist anders").waitFor()
     await other.context().close()
   })
 
-  test("gives somebody a role on the project", async () => {
+  test("grants a user a role on the project", async () => {
     await page.goto(applicationUrl)
     await page.getByRole("link", { name: "Intranet" }).click()
     await section("Roles").locator(".empty").getByRole("button").click()
     const key = page.getByLabel("Key", { exact: true })
-    // A browser sees nothing wrong with it.
+    // The browser's own validation accepts this.
     await key.fill("edi\u2028tor")
     await page.getByRole("dialog").getByRole("button", { name: "Create role" }).click()
     await page.locator(".field", { has: key }).getByRole("alert").waitFor()
@@ -348,7 +348,7 @@ describe.runIf(needs("chromium"))("an owner at the console", () => {
     await theirs.getByRole("row").filter({ hasText: "Intranet" }).getByText("editor").waitFor()
   })
 
-  test("registers a SAML application by what its service provider says", async () => {
+  test("registers a SAML application by its service provider's metadata", async () => {
     const service = "https://crm.example.org/saml"
     await page.goto(`${server.url}/ui/console/applications`)
     await page.getByRole("link", { name: "Create application" }).click()
@@ -371,7 +371,7 @@ describe.runIf(needs("chromium"))("an owner at the console", () => {
     await section("Test sign-in").waitFor()
   })
 
-  test("gives a service user a secret, a token and a key of its own", async () => {
+  test("adds a secret, a token and a key to a service account", async () => {
     await page.goto(`${server.url}/ui/console/users/new`)
     await page.getByText("Service account", { exact: true }).click()
     await page.getByLabel("Name", { exact: true }).fill("Backup")
@@ -409,10 +409,10 @@ describe.runIf(needs("chromium"))("an owner at the console", () => {
     await page.getByRole("dialog").getByRole("button", { name: "Create key" }).click()
     await page.getByRole("dialog").waitFor({ state: "detached" })
     await keys.getByText("in 12 months").waitFor()
-    await gone(keys.locator(".secret"))
+    await waitUntilGone(keys.locator(".secret"))
   })
 
-  test("makes a key for signing, and turns on the metadata", async () => {
+  test("creates a signing key, and enables the metadata", async () => {
     await page.getByRole("link", { name: "Signing keys" }).click()
     await page.getByText("Keys rotate automatically").waitFor()
     await page.getByRole("button", { name: "Create key" }).click()
@@ -430,14 +430,14 @@ describe.runIf(needs("chromium"))("an owner at the console", () => {
     expect((await fetch(metadata)).status).toBe(200)
   })
 
-  test("who may only look sees no instance, and is offered no change", async () => {
-    await makeViewer(server.url, await serviceToken(server.url, key))
+  test("a viewer sees no instance pages and no actions", async () => {
+    await createViewer(server.url, await serviceToken(server.url, key))
     const other = await signedIn(viewer, { url: applicationUrl })
     await other.getByRole("heading", { name: "Wiki" }).waitFor()
     await other.getByRole("link", { name: "Rejected requests" }).waitFor()
-    await gone(other.getByRole("link", { name: "Signing keys" }))
+    await waitUntilGone(other.getByRole("link", { name: "Signing keys" }))
     await other.getByText("Client ID").first().waitFor()
-    await atRest(other)
+    await waitUntilIdle(other)
     for (const name of ["Deactivate", "Edit", "Rename", "New secret"]) {
       expect(await other.getByRole("button", { name }).count(), name).toBe(0)
     }
@@ -447,12 +447,12 @@ describe.runIf(needs("chromium"))("an owner at the console", () => {
     await other.context().close()
   })
 
-  test("no page broke, or asked for anything that its policy forbids", () => {
+  test("no page failed, or violated its content security policy", () => {
     expect(complaints).toEqual([])
   })
 })
 
-/** What a service provider says of itself, as short as it may be. */
+/** The shortest valid metadata of a service provider. */
 const metadataOf = (entityId: string) => `
 <EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="${entityId}">
   <SPSSODescriptor protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol">
@@ -461,11 +461,11 @@ const metadataOf = (entityId: string) => `
   </SPSSODescriptor>
 </EntityDescriptor>`
 
-/** Waits until there is nothing of the kind; what a reading brings late has gone by then, too. */
-const gone = (what: Locator) => expect.poll(() => what.count()).toBe(0)
+/** Waits until no element matches, also after late responses. */
+const waitUntilGone = (what: Locator) => expect.poll(() => what.count()).toBe(0)
 
-/** Somebody who may look at the organisation, and nothing else. */
-async function makeViewer(url: string, token: string): Promise<void> {
+/** Creates a user who can view the organization, and nothing else. */
+async function createViewer(url: string, token: string): Promise<void> {
   const call = async (method: string, body: unknown) => {
     const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" }
     const wanted = { method: "POST", headers, body: JSON.stringify(body) }

@@ -5,11 +5,11 @@ import { openBrowser } from "../support/browser.ts"
 import { customLoginServer } from "../support/custom-login-server.ts"
 import { freePort } from "../support/latchkey.ts"
 import { needs } from "../support/prerequisite.ts"
-import { type RelyingParty, relyingParty } from "../support/relying-party.ts"
+import { type RelyingParty, startRelyingParty } from "../support/relying-party.ts"
 
 const password = "Correct-Horse-7"
 
-describe.runIf(needs("chromium"))("a person at a login page of somebody else", () => {
+describe.runIf(needs("chromium"))("a user at a custom login page", () => {
   let service: Service
   let browser: Browser
   let page: Page
@@ -19,7 +19,7 @@ describe.runIf(needs("chromium"))("a person at a login page of somebody else", (
 
   beforeAll(async () => {
     service = await openService()
-    party = await relyingParty(await freePort())
+    party = await startRelyingParty(await freePort())
     const [organizationId, token] = await openPage()
     const ask = (name: string, request: object) => connect(service.url, name, { request, token })
     theirs = await customLoginServer(await freePort(), ask)
@@ -37,7 +37,7 @@ describe.runIf(needs("chromium"))("a person at a login page of somebody else", (
     await service?.close()
   })
 
-  /** The page's service user, with the role for it and a token. */
+  /** The login page's service account with its role and a token. */
   async function openPage(): Promise<readonly [organizationId: string, token: string]> {
     const { result } = await service.get("ListOrganizations", {})
     const organizationId = result[0].id
@@ -77,7 +77,7 @@ describe.runIf(needs("chromium"))("a person at a login page of somebody else", (
     await page.getByLabel("Password").press("Enter")
   }
 
-  test("is sent there, is told of a wrong password, and arrives with the right one", async () => {
+  test("is redirected there, and signs in after a wrong and the right password", async () => {
     const arrived = party.next()
     await page.goto(party.url)
     await page.getByRole("heading", { name: "Their page" }).waitFor()
@@ -91,14 +91,14 @@ describe.runIf(needs("chromium"))("a person at a login page of somebody else", (
     expect(userinfo).toMatchObject({ email: "grace@example.com" })
   })
 
-  test("goes straight on the next time", async () => {
+  test("is not asked the next time", async () => {
     const arrived = party.next()
     await page.goto(party.url)
     await page.getByText(`hello ${userId}`).waitFor()
     expect((await arrived).claims.sub).toBe(userId)
   })
 
-  test("is asked again once somebody has ended the session", async () => {
+  test("is asked again after the session was terminated", async () => {
     const queries = [{ userIdQuery: { id: userId } }]
     const { sessions } = await service.get("ListSessions", { queries })
     expect(sessions[0].userAgent).toMatchObject({ ip: "203.0.113.7" })

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import type { Browser, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { flawsOf } from "../support/axe.ts"
+import { findViolations } from "../support/axe.ts"
 import { openBrowser } from "../support/browser.ts"
 import { binary, freePort, run, temporaryFolder } from "../support/latchkey.ts"
 import { needs } from "../support/prerequisite.ts"
@@ -13,7 +13,7 @@ const folder = temporaryFolder()
 const kept = join(folder.path, "kept")
 afterAll(() => folder.remove())
 
-/** A development instance; `stop` answers its exit code. */
+/** A development instance; `stop` returns its exit code. */
 async function develop(...args: string[]) {
   const [port, grpcPort] = [await freePort(), await freePort()]
   const listen = ["--listen", `127.0.0.1:${port}`, "--grpc-listen", `127.0.0.1:${grpcPort}`]
@@ -33,7 +33,7 @@ async function develop(...args: string[]) {
   return { url, stop, output: () => output }
 }
 
-test("throws its folder away, unless one is named, which is for nothing else", async () => {
+test("deletes its data directory, unless one is named, which no other mode opens", async () => {
   const first = await develop()
   const [made = ""] = await Array.fromAsync(new Bun.Glob("latchkey-dev-*").scan(onlyFolders))
   expect(existsSync(join(folder.path, made, "latchkey.db"))).toBe(true)
@@ -46,7 +46,7 @@ test("throws its folder away, unless one is named, which is for nothing else", a
   await third.stop()
   const served = await run(["serve", "--data", kept])
   expect([served.code, served.output]).toEqual([1, expect.stringContaining("latchkey dev --data")])
-  // Nor does it come among real people by another way.
+  // No other command opens its directory as a regular instance either.
   for (const words of [
     ["backup", join(folder.path, "kept.backup")],
     ["move", "--to", "postgres://127.0.0.1:9/latchkey"],
@@ -57,7 +57,7 @@ test("throws its folder away, unless one is named, which is for nothing else", a
 })
 const onlyFolders = { cwd: folder.path, onlyFiles: false }
 
-test("signs with fixed keys that are public where that is wanted, and says so", async () => {
+test("uses fixed public signing keys if configured, and reports it", async () => {
   const keysOf = async (...args: string[]) => {
     const { url, stop } = await develop(...args)
     const keys = await (await fetch(`${url}/oauth/v2/keys`)).json()
@@ -78,7 +78,7 @@ test("signs with fixed keys that are public where that is wanted, and says so", 
   expect(served.code).toBe(2)
 })
 
-test("refuses a folder with something in it, and everything beyond this machine", async () => {
+test("rejects a directory that is not empty, and every host but this machine", async () => {
   const other = join(folder.path, "other")
   mkdirSync(other)
   writeFileSync(join(other, "latchkey.db"), "somebody's")
@@ -112,22 +112,22 @@ describe.runIf(needs("chromium"))("in a browser", () => {
 
   const mark = () => page.getByRole("link", { name: "Development instance" })
 
-  test("somebody is anybody in the demo application, which tells what it was told", async () => {
+  test("the demo application signs in as any user, and shows the claims", async () => {
     await page.goto(`${server.url}/dev`)
-    expect(await flawsOf(page)).toEqual([])
+    expect(await findViolations(page)).toEqual([])
     await page.getByRole("button", { name: "Sign in as Grace Hopper" }).click()
     await page.getByText("You are signed in as Grace Hopper.").waitFor()
     const claims = JSON.parse((await page.locator("details code").first().textContent()) ?? "")
     expect(claims).toMatchObject({ sub: "grace", iss: server.url, azp: "development-demo" })
     expect(claims["urn:core:iam:org:project:notes:roles"]).toHaveProperty("editor")
-    expect(await flawsOf(page)).toEqual([])
+    expect(await findViolations(page)).toEqual([])
     await page.getByRole("button", { name: "Sign out" }).click()
     await page.getByRole("link", { name: "Sign in", exact: true }).click()
     await page.locator('[name="loginName"]').waitFor()
     expect(await mark().isVisible()).toBe(true)
   })
 
-  test("messages stay here, and their links work", async () => {
+  test("messages are not sent, and their links work", async () => {
     await page.fill('[name="loginName"]', "alan@acme.example")
     await page.click('button[type="submit"]')
     await page.getByRole("link", { name: "Forgot password?" }).click()
@@ -138,19 +138,19 @@ describe.runIf(needs("chromium"))("in a browser", () => {
       await page.goto(`${server.url}/dev/messages`)
     }
     expect(await page.getByText("Mail to alan@acme.example").isVisible()).toBe(true)
-    expect(await flawsOf(page)).toEqual([])
+    expect(await findViolations(page)).toEqual([])
     await link.first().click()
     await page.getByRole("heading", { name: "Choose a new password" }).waitFor()
   })
 
-  test("the console says what it is, too, and opens as the owner", async () => {
+  test("the console shows that the instance is for development, and opens as owner", async () => {
     await page.goto(`${server.url}/dev`)
     await page.getByRole("button", { name: "Open the console as Ada Lovelace" }).click()
     await page.getByRole("heading", { name: "Projects", level: 1 }).waitFor()
     expect(await mark().isVisible()).toBe(true)
   })
 
-  test("nobody is signed in by a form of somebody else's, or under another host", async () => {
+  test("forms of other sites or under another host sign nobody in", async () => {
     const body = new URLSearchParams({ user: "grace", to: "demo", csrf: "guessed" })
     const posted = await fetch(`${server.url}/dev/sign-in`, {
       method: "POST",

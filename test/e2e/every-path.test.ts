@@ -1,38 +1,39 @@
-// Every way in, gone by a driver that knows no page: it fills in what it sees, and presses Enter.
+// Every way to sign in, by a driver that knows no page: it fills in the visible fields and presses
+// Enter.
 import { TOTP } from "otpauth"
 import type { Browser, BrowserContextOptions, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { openService, personOf, type Service } from "../acceptance/service.ts"
-import { flawsOf } from "../support/axe.ts"
+import { humanInput, openService, type Service } from "../acceptance/service.ts"
+import { findViolations } from "../support/axe.ts"
 import { openBrowser } from "../support/browser.ts"
 import { freePort } from "../support/latchkey.ts"
 import { allowRegistration } from "../support/login-policy.ts"
-import { type MailServerOfTests, mailServer } from "../support/mail-server.ts"
+import { startMailServer, type TestMailServer } from "../support/mail-server.ts"
 import { needs } from "../support/prerequisite.ts"
-import { relyingParty } from "../support/relying-party.ts"
+import { startRelyingParty } from "../support/relying-party.ts"
 
 const password = "Correct-horse-7-battery"
-const fresh = "Fresh-horse-8-battery"
+const newPassword = "Fresh-horse-8-battery"
 
-/** What is typed into a field; a function is asked when its page is there. */
-type Known = Readonly<Record<string, string | ((page: Page) => Promise<string>)>>
+/** The value of each field; a function is called when its page is open. */
+type FieldValues = Readonly<Record<string, string | ((page: Page) => Promise<string>)>>
 
-describe.runIf(needs("chromium"))("a driver that fills in what it sees gets in", () => {
+describe.runIf(needs("chromium"))("a driver that fills in the visible fields signs in", () => {
   let service: Service
-  let mails: MailServerOfTests
+  let mails: TestMailServer
   let browser: Browser
   let organizationId = ""
   let address = ""
-  let party: Awaited<ReturnType<typeof relyingParty>>
+  let party: Awaited<ReturnType<typeof startRelyingParty>>
   const admin = (name: string) => `core.admin.v1.AdminService/${name}`
-  /** Those of which axe has been asked already. */
+  /** The pages that axe has already checked. */
   const seen = new Set<string>()
 
   beforeAll(async () => {
-    mails = await mailServer()
+    mails = await startMailServer()
     service = await openService(["--outbound-allow", "127.0.0.1"])
     browser = await openBrowser()
-    party = await relyingParty(await freePort())
+    party = await startRelyingParty(await freePort())
     const { get } = service
     await allowRegistration(get)
     const smtp = { senderAddress: "id@example.com", senderName: "Acme" }
@@ -66,7 +67,7 @@ describe.runIf(needs("chromium"))("a driver that fills in what it sees gets in",
   })
 
   async function add(username: string, secret: object = { password: { password } }) {
-    const human = { ...personOf(username), ...secret }
+    const human = { ...humanInput(username), ...secret }
     const { id } = await service.get("CreateUser", { organizationId, username, human })
     return String(id)
   }
@@ -81,8 +82,11 @@ describe.runIf(needs("chromium"))("a driver that fills in what it sees gets in",
   const title = (page: Page) => page.locator("h1").first().innerText()
   const isAtHome = (page: Page) => page.url().startsWith(service.url)
 
-  /** One step: fills in what is to be seen, and presses Enter; else presses the first button. */
-  async function step(page: Page, known: Known): Promise<void> {
+  /**
+   * One step: fills in the visible fields and presses Enter; without fields, presses the first
+   * button.
+   */
+  async function step(page: Page, known: FieldValues): Promise<void> {
     const fields = page.locator("main input:visible")
     let last = ""
     for (const input of await fields.all()) {
@@ -99,11 +103,11 @@ describe.runIf(needs("chromium"))("a driver that fills in what it sees gets in",
     if (last === "") await page.locator("main form button[type=submit]:visible").first().click()
     else await page.locator(`main [name="${last}"]:visible`).press("Enter")
     await page.waitForLoadState()
-    // The last page of ours continues by itself: nobody fills anything in there.
+    // The last page continues automatically, without input.
     await page.waitForURL(({ pathname }) => !pathname.endsWith("/authorize/callback"))
   }
 
-  /** Loads each page again, and goes back and forth: nothing is posted by that, nothing is lost. */
+  /** Reloads each page, and goes back and forward: neither posts anything or loses state. */
   async function mustBeSafe(page: Page): Promise<void> {
     const posted: string[] = []
     const note = (request: { method: () => string; url: () => string }) => {
@@ -119,15 +123,15 @@ describe.runIf(needs("chromium"))("a driver that fills in what it sees gets in",
     page.off("request", note)
   }
 
-  /** Goes on until the browser is where `isDone` says. */
-  async function drive(page: Page, known: Known, isDone: () => Promise<boolean>) {
+  /** Continues until `isDone` returns true. */
+  async function drive(page: Page, known: FieldValues, isDone: () => Promise<boolean>) {
     for (let count = 0; count < 12; count++) {
       if (await isDone()) return
       const here = await title(page)
       await mustBeSafe(page)
       if (!seen.has(here) && (await page.evaluate("typeof document")) === "object") {
         seen.add(here)
-        expect(await flawsOf(page), here).toEqual([])
+        expect(await findViolations(page), here).toEqual([])
       }
       await step(page, known)
     }
@@ -137,7 +141,7 @@ describe.runIf(needs("chromium"))("a driver that fills in what it sees gets in",
   const isBack = (page: Page) => async () => !isAtHome(page)
   const isAt = (page: Page, path: string) => async () => page.url().startsWith(service.url + path)
 
-  /** The newest mail to somebody, which comes after `before`. */
+  /** The newest email to a user after the first `before` ones. */
   async function mailTo(name: string, before = 0): Promise<string> {
     const found = () =>
       mails.received.filter(({ mail }) => JSON.stringify(mail.to).includes(`${name}@example.com`))
@@ -165,7 +169,7 @@ describe.runIf(needs("chromium"))("a driver that fills in what it sees gets in",
       await step(page, { password: "wrong" })
       expect(await page.locator("[role=alert]").count()).toBe(1)
       await mustBeSafe(page)
-      // Back from a wrong one leads to the page before, and to nothing that is sent again.
+      // Back from the error leads to the previous page, without a resubmission.
       await page.goBack()
       await drive(page, { loginName, password }, isBack(page))
       await page.goBack()
@@ -185,7 +189,7 @@ describe.runIf(needs("chromium"))("a driver that fills in what it sees gets in",
       await page.context().close()
     })
 
-    test("by a password and a code that comes by mail", async () => {
+    test("by a password and a code sent by email", async () => {
       const loginName = `eve-${of}`
       await service.get("AddOTPEmail", { userId: await add(loginName) })
       const code = async () => /\b\d{6,8}\b/.exec(await mailTo(loginName))?.[0] ?? ""
@@ -195,7 +199,7 @@ describe.runIf(needs("chromium"))("a driver that fills in what it sees gets in",
       await page.context().close()
     })
 
-    test("by a recovery code in place of the app", async () => {
+    test("by a recovery code instead of the app", async () => {
       const loginName = `rob-${of}`
       const userId = await add(loginName)
       const { secret } = await service.get("RegisterTOTP", { userId })
@@ -211,14 +215,14 @@ describe.runIf(needs("chromium"))("a driver that fills in what it sees gets in",
       await page.context().close()
     })
 
-    test("by a password that has to be changed", async () => {
+    test("by a password that must be changed", async () => {
       const loginName = `cora-${of}`
       await add(loginName, { password: { password, changeRequired: true } })
       const page = await visit()
       await page.goto(address)
       await step(page, { loginName })
       await step(page, { password })
-      await drive(page, { password: fresh, repeat: fresh }, isBack(page))
+      await drive(page, { password: newPassword, repeat: newPassword }, isBack(page))
       await page.context().close()
     })
 
@@ -233,7 +237,7 @@ describe.runIf(needs("chromium"))("a driver that fills in what it sees gets in",
       await page.context().close()
     })
 
-    test("by a password that was forgotten, from the application and back", async () => {
+    test("by resetting a forgotten password, from the application and back", async () => {
       const loginName = `fred-${of}`
       await add(loginName)
       const page = await visit()
@@ -243,14 +247,14 @@ describe.runIf(needs("chromium"))("a driver that fills in what it sees gets in",
       await drive(page, { loginName }, isAt(page, "/ui/login/password/forgot/sent"))
       const link = linkIn(await mailTo(loginName))
       await page.goto(link)
-      const chosen = { code: link.split("#")[1] ?? "", password: fresh, repeat: fresh }
+      const chosen = { code: link.split("#")[1] ?? "", password: newPassword, repeat: newPassword }
       await drive(page, chosen, isAt(page, "/ui/login/password/done"))
       await page.getByRole("link", { name: "Sign in" }).click()
-      await drive(page, { loginName, password: fresh }, isBack(page))
+      await drive(page, { loginName, password: newPassword }, isBack(page))
       await page.context().close()
     })
 
-    test("by an account that they make", async () => {
+    test("by registering an account", async () => {
       const name = `rita-${of}`
       const page = await visit()
       await page.goto(address)

@@ -1,13 +1,14 @@
-// How somebody has other services called, sees what they answer, and stops that again.
+// Calls to other services: how an administrator sets them up, sees their responses, and removes
+// them.
 import type { Browser, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { openService, type Service } from "../acceptance/service.ts"
 import { openReceiver, type Receiver, status } from "../domain/target/receiver.ts"
 import { openBrowser } from "../support/browser.ts"
-import { signedInAt } from "../support/console-place.ts"
+import { openSignedIn } from "../support/console-pages.ts"
 import { needs } from "../support/prerequisite.ts"
 
-describe.runIf(needs("chromium"))("whoever extends the service", () => {
+describe.runIf(needs("chromium"))("an administrator who extends the service", () => {
   let service: Service
   let browser: Browser
   let page: Page
@@ -18,7 +19,7 @@ describe.runIf(needs("chromium"))("whoever extends the service", () => {
     service = await openService(["--outbound-allow", "127.0.0.1,localhost"])
     browser = await openBrowser()
     const context = await browser.newContext({ locale: "en" })
-    page = await signedInAt(context, `${service.url}/ui/console/targets`)
+    page = await openSignedIn(context, `${service.url}/ui/console/targets`)
   })
   afterAll(async () => {
     await browser?.close()
@@ -30,7 +31,7 @@ describe.runIf(needs("chromium"))("whoever extends the service", () => {
   const row = (name: string) => page.locator("main.content tbody tr").filter({ hasText: name })
   const closed = () => dialog().waitFor({ state: "detached" })
 
-  test("makes a target, and is shown its signing key this once", async () => {
+  test("creates a target, and sees its signing key once", async () => {
     await page.getByRole("button", { name: "Create webhook" }).click()
     await dialog().getByLabel("Name").fill("Ledger")
     await dialog().getByLabel("Endpoint").fill("ftp://ledger.example")
@@ -43,7 +44,7 @@ describe.runIf(needs("chromium"))("whoever extends the service", () => {
     await row("Ledger").getByText("Notify").waitFor()
   })
 
-  test("has it called, and sees what it answers", async () => {
+  test("calls it for an event, and sees its response", async () => {
     receiver.answer("/ledger", status(500))
     await page.getByRole("button", { name: "Add trigger" }).click()
     await dialog().getByText("After an operation").click()
@@ -56,7 +57,7 @@ describe.runIf(needs("chromium"))("whoever extends the service", () => {
     await row("Ledger").getByText("500", { exact: true }).waitFor()
   })
 
-  test("sees that it is left alone when it goes on failing, and mends it", async () => {
+  test("sees that a failing target is suspended, and repairs it", async () => {
     for (let tries = 0; tries < 5; tries += 1) await service.get("ListProjects")
     await page.reload()
     await page.getByText("Paused after repeated failures").waitFor()
@@ -68,7 +69,7 @@ describe.runIf(needs("chromium"))("whoever extends the service", () => {
     await page.getByText("Paused after repeated failures").waitFor({ state: "detached" })
   })
 
-  test("gives it a new signing key, and stops calling it", async () => {
+  test("replaces its signing key, and stops calling it", async () => {
     await page.getByRole("button", { name: "Rotate signing key" }).click()
     await dialog().getByRole("button", { name: "Rotate signing key" }).click()
     await closed()
@@ -81,7 +82,7 @@ describe.runIf(needs("chromium"))("whoever extends the service", () => {
     expect(executions).toBeUndefined()
   })
 
-  test("writes a script, tries it for a person, and is told the line that fails", async () => {
+  test("writes a script, tests it for a user, and sees the line that fails", async () => {
     await page.goto(`${service.url}/ui/console/scripts`)
     await page.getByRole("button", { name: "Create script" }).click()
     await dialog().getByLabel("Name").fill("welcome")
@@ -112,7 +113,7 @@ describe.runIf(needs("chromium"))("whoever extends the service", () => {
     await save("disabled")
   })
 
-  test("saves one that is given no time, and one whose time is a part of a second", async () => {
+  test("saves a script without a timeout, and one with a fractional timeout", async () => {
     const [id = ""] = /\d+$/.exec(page.url()) ?? []
     const script = "core.management.v1.ManagementService"
     const timeout = async () => (await service.get(`${script}/GetAction`, { id })).action.timeout
@@ -130,7 +131,7 @@ describe.runIf(needs("chromium"))("whoever extends the service", () => {
     await service.get(`${script}/UpdateAction`, { id, name, script: code, timeout: "0.500s" })
     await renamed("welcome")
     expect(await timeout()).toBe("0.500s")
-    // It runs below, on a machine that may have much else to do.
+    // Later tests run the script, and the machine may be busy.
     await service.get(`${script}/UpdateAction`, {
       id,
       name: "welcome",
@@ -139,7 +140,7 @@ describe.runIf(needs("chromium"))("whoever extends the service", () => {
     })
   })
 
-  test("by keyboard, gets spaces by Tab and out by Escape", async () => {
+  test("indents with Tab, and leaves the editor with Escape", async () => {
     const code = page.getByLabel("Script", { exact: true })
     await code.focus()
     await page.keyboard.press("Control+Home")
@@ -152,7 +153,7 @@ describe.runIf(needs("chromium"))("whoever extends the service", () => {
     expect(await code.evaluate((element) => element === document.activeElement)).toBe(false)
   })
 
-  test("has it run when userinfo is put together", async () => {
+  test("runs it for userinfo", async () => {
     await page.goto(`${service.url}/ui/console/scripts`)
     const moment = row("userinfo, introspection and ID tokens")
     await moment.getByRole("button", { name: /^Edit/ }).click()
@@ -162,7 +163,7 @@ describe.runIf(needs("chromium"))("whoever extends the service", () => {
     await moment.getByText("welcome").waitFor()
   })
 
-  test("sees its latest runs, and what the page has below them", async () => {
+  test("sees its latest runs, and the sections below them", async () => {
     const headers = { authorization: `Bearer ${service.token}` }
     for (let at = 0; at < 11; at += 1) {
       const answer = await fetch(`${service.url}/oidc/v1/userinfo`, { headers })
@@ -173,7 +174,7 @@ describe.runIf(needs("chromium"))("whoever extends the service", () => {
     expect(await row("welcome").filter({ hasText: "Done" }).count()).toBe(10)
   })
 
-  test("looks through all that happened, and sees what comes", async () => {
+  test("browses all events, and sees new ones", async () => {
     await page.goto(`${service.url}/ui/console/events`)
     await page.getByLabel("Event type").fill("group.added")
     await page.getByRole("button", { name: "Apply filters" }).click()
@@ -182,7 +183,7 @@ describe.runIf(needs("chromium"))("whoever extends the service", () => {
     const organizationId: string = (await service.get("ListOrganizations")).result[0].id
     await service.get("CreateGroup", { organizationId, name: "Finance" })
     await row("group.added").waitFor()
-    // In words, as everything else; the type is for machines.
+    // The page shows a translated text; the event type is for machines.
     expect(await row("group.added").innerText()).toMatch(/\bGroup\s+Finance\b/)
     await row("group.added").getByText("Details").click()
     expect(await row("group.added").innerText()).toMatch(/\bID\s+\d{15,}/)
@@ -197,7 +198,7 @@ describe.runIf(needs("chromium"))("whoever extends the service", () => {
     await row("instance.added").waitFor()
   })
 
-  test("finds events by names and days, and still by IDs", async () => {
+  test("finds events by names and dates, and by IDs", async () => {
     await page.goto(`${service.url}/ui/console/events`)
     const dialog = page.getByRole("dialog")
     await page.getByRole("button", { name: /^Choose: Resource/ }).click()

@@ -2,12 +2,12 @@ import { TOTP } from "otpauth"
 import type { Browser, BrowserContext, CDPSession, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { openService, type Service } from "../acceptance/service.ts"
-import { atRest, newAuthenticator, openBrowser, withPasskeys } from "../support/browser.ts"
+import { newAuthenticator, openBrowser, waitUntilIdle, withPasskeys } from "../support/browser.ts"
 import { owner } from "../support/latchkey.ts"
 import { standardLogin } from "../support/login-policy.ts"
 import { needs } from "../support/prerequisite.ts"
 
-/** The login policy; what is not said is turned off. */
+/** The login policy; factors not listed are turned off. */
 const policy = { ...standardLogin, forceMfa: true }
 
 describe.runIf(needs("chromium"))("factors and passkeys", () => {
@@ -35,7 +35,7 @@ describe.runIf(needs("chromium"))("factors and passkeys", () => {
     authenticatorId = device.authenticatorId
   })
 
-  /** A request as the console makes it. */
+  /** An authorization request like the console's. */
   let request = ""
   beforeAll(async () => {
     const other = await browser.newPage()
@@ -61,14 +61,14 @@ describe.runIf(needs("chromium"))("factors and passkeys", () => {
     await page.click('button[type="submit"]')
   }
 
-  /** Signs out of everything; a console that still loads would go somewhere by itself. */
+  /** Signs out everywhere; the console would otherwise redirect while it loads. */
   async function leave(): Promise<void> {
-    await atRest(page)
+    await waitUntilIdle(page)
     await page.goto("about:blank")
     await context.clearCookies()
   }
 
-  test("a passkey is set up where the policy forces a factor, and signs in at once", async () => {
+  test("a passkey is set up if a factor is required, and signs in immediately", async () => {
     await page.goto(`${service.url}/ui/console/users`)
     await typePassword()
     await heading("Protect your account")
@@ -78,14 +78,14 @@ describe.runIf(needs("chromium"))("factors and passkeys", () => {
     await console()
   })
 
-  test("it signs in from the first page, without a name or a password", async () => {
+  test("a passkey signs in from the first page, without a name or a password", async () => {
     await leave()
-    // The browser offers it where a name is typed; nobody has to type one.
+    // The browser offers the passkey at the login name field; no name is entered.
     await page.goto(`${service.url}/ui/console/users`)
     await console()
   })
 
-  test("it does so by the button, where the browser offers nothing", async () => {
+  test("a passkey signs in by the button if the browser offers none", async () => {
     await leave()
     await page.addInitScript(() => {
       PublicKeyCredential.isConditionalMediationAvailable = async () => false
@@ -95,7 +95,7 @@ describe.runIf(needs("chromium"))("factors and passkeys", () => {
     await console()
   })
 
-  test("it is asked for after the password, and says where it is not there", async () => {
+  test("a passkey is required after the password; the page says if it is missing", async () => {
     await context.clearCookies()
     await page.goto(`${service.url}/ui/console/users`)
     await typePassword()
@@ -107,7 +107,7 @@ describe.runIf(needs("chromium"))("factors and passkeys", () => {
     await page.getByText("That didn't work.").waitFor()
   })
 
-  test("an authenticator app is set up and asked for without any script", async () => {
+  test("an authenticator app is set up and used without script", async () => {
     const { userId } = (await service.get("ListUsers")).result.find(
       (each: any) => each.preferredLoginName === owner.loginName,
     )
@@ -130,7 +130,7 @@ describe.runIf(needs("chromium"))("factors and passkeys", () => {
     }
     await signIn()
     await plain.getByRole("button", { name: "Authenticator app" }).click()
-    // A camera reads it in the dark theme, too.
+    // A camera must be able to read it in dark mode as well.
     const ground = await plain
       .getByRole("img")
       .evaluate((picture) => getComputedStyle(picture).backgroundColor)
@@ -143,7 +143,7 @@ describe.runIf(needs("chromium"))("factors and passkeys", () => {
     await plain.goto(request)
     await signIn()
     await plain.getByText("from your authenticator app").waitFor()
-    // The code of this step was used: the next one is good already.
+    // The current code was used; the next one is already valid.
     const next = new TOTP({ secret }).generate({ timestamp: Date.now() + 30_000 })
     await plain.fill('[name="code"]', next)
     await plain.getByRole("button", { name: "Continue" }).click()
@@ -151,7 +151,7 @@ describe.runIf(needs("chromium"))("factors and passkeys", () => {
     await still.close()
   })
 
-  test("no page broke its own rules", () => {
+  test("no page violated its content security policy", () => {
     expect(complaints).toEqual([])
   })
 })

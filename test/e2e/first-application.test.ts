@@ -1,22 +1,29 @@
-// From an empty folder to somebody who is signed in to an application, by what the console shows.
+// From an empty data directory to a user signed in to an application, with only the information
+// that the console shows.
 import type { Browser, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { type Apache, apacheUris, startApache } from "../support/apache.ts"
 import { openBrowser } from "../support/browser.ts"
-import { freePort, owner, type Running, start, temporaryFolder } from "../support/latchkey.ts"
+import {
+  freePort,
+  owner,
+  type RunningServer,
+  startLatchkey,
+  temporaryFolder,
+} from "../support/latchkey.ts"
 import { needs } from "../support/prerequisite.ts"
 
 const present = needs("chromium") !== undefined && needs("apache") !== undefined
 
-/** What the walk may take a person; here it takes as long as the machine does. */
+/** The time the walk may take a user; here it depends on the machine. */
 const fiveMinutesMs = 5 * 60_000
 
-describe.runIf(present)("whoever starts with an empty folder", () => {
+describe.runIf(present)("an administrator who starts with an empty data directory", () => {
   const folder = temporaryFolder()
   const beside = temporaryFolder()
   const startedAt = Date.now()
   let port = 0
-  let server: Running
+  let server: RunningServer
   let apache: Apache
   let browser: Browser
   let page: Page
@@ -24,7 +31,7 @@ describe.runIf(present)("whoever starts with an empty folder", () => {
 
   beforeAll(async () => {
     port = await freePort()
-    server = await start({ data: folder.path, port: await freePort() })
+    server = await startLatchkey({ data: folder.path, port: await freePort() })
     browser = await openBrowser()
     const context = await browser.newContext({ locale: "en" })
     await context.grantPermissions(["clipboard-read", "clipboard-write"])
@@ -39,7 +46,7 @@ describe.runIf(present)("whoever starts with an empty folder", () => {
     beside.remove()
   })
 
-  test("sets it up by the printed link, and is shown the first steps", async () => {
+  test("sets up the instance by the printed link, and sees the first steps", async () => {
     await page.goto(/http:\S+\/setup#\S+/.exec(server.output())?.[0] ?? "")
     await page.getByLabel("Organization").fill("Acme")
     await page.getByLabel("First name").fill("Ada")
@@ -51,7 +58,7 @@ describe.runIf(present)("whoever starts with an empty folder", () => {
     await page.getByRole("heading", { name: "First steps" }).waitFor()
   })
 
-  test("creates the application, and copies what Apache wants to be told", async () => {
+  test("creates the application, and copies the settings for Apache", async () => {
     await page.getByRole("link", { name: "Create an application" }).click()
     await page.getByLabel("Project name").fill("Intranet")
     await page.getByLabel("Name", { exact: true }).fill("Handbook")
@@ -65,7 +72,7 @@ describe.runIf(present)("whoever starts with an empty folder", () => {
     expect(settings).toContain("OIDCClientSecret")
   })
 
-  test("signs in to the page behind Apache, and has the step ticked", async () => {
+  test("signs in to the page behind Apache, which completes the step", async () => {
     apache = await startApache(beside.path, port, { module: "auth_openidc", settings })
     const visitor = await (await browser.newContext({ locale: "en" })).newPage()
     visitor.setDefaultTimeout(60_000)
@@ -82,7 +89,7 @@ describe.runIf(present)("whoever starts with an empty folder", () => {
     expect(Date.now() - startedAt).toBeLessThan(fiveMinutesMs)
   })
 
-  test("sees who uses the application, also before taking it from them", async () => {
+  test("sees the users of the application, also before deleting it", async () => {
     await page.getByRole("link", { name: "Sign in to the application once" }).click()
     await page.getByRole("link", { name: "Handbook" }).click()
     await page.getByRole("button", { name: "Deactivate: Handbook" }).click()
@@ -94,7 +101,7 @@ describe.runIf(present)("whoever starts with an empty folder", () => {
     await used.getByRole("link", { name: "Handbook" }).waitFor()
   })
 
-  test("invites a person, keeps a copy of the key, and has done all steps", async () => {
+  test("invites a user, saves the master key, and has completed all steps", async () => {
     await page.goto(`${server.url}/ui/console/`)
     await page.getByRole("link", { name: "Invite a user" }).click()
     await page.getByLabel("First name").fill("Grace")

@@ -1,5 +1,5 @@
-// From the one file of a release to somebody who is signed in to the demo application: on a machine
-// with nothing else, by nothing but what the program and its pages say.
+// From a release archive to a user signed in to the demo application: on a machine with nothing
+// else installed, with only the output of the program and its pages.
 import { spawn } from "node:child_process"
 import { cpSync, existsSync, rmSync } from "node:fs"
 import { join } from "node:path"
@@ -13,11 +13,11 @@ import { until } from "../support/wait.ts"
 const folder = temporaryFolder()
 afterAll(() => folder.remove())
 
-/** The walk may take a person five minutes; what it takes of a machine is little of that. */
+/** A user may take five minutes; most of that is not the machine's time. */
 const machineMs = 60_000
 
-/** Starts what was unpacked, with nothing in its environment but a place for files that go. */
-function typed(...words: readonly string[]) {
+/** Runs the unpacked binary with an environment that contains only a temporary directory. */
+function runUnpacked(...words: readonly string[]) {
   const child = spawn("./latchkey", words, { cwd: folder.path, env: { TMPDIR: folder.path } })
   let said = ""
   child.stdout.on("data", (chunk) => (said += chunk))
@@ -27,18 +27,18 @@ function typed(...words: readonly string[]) {
   return { said: () => said, ended, stop }
 }
 
-describe.runIf(needs("chromium"))("whoever has unpacked a release", () => {
-  test("reads what to type, opens what it says, and signs in to the demo application", async () => {
+describe.runIf(needs("chromium"))("a user who has unpacked a release", () => {
+  test("follows the printed instructions, and signs in to the demo application", async () => {
     const began = Date.now()
     cpSync(binary, join(folder.path, "latchkey"))
-    const asked = typed()
+    const asked = runUnpacked()
     await asked.ended
     const [, command = ""] = /^ *(\w+) .* a demo application/m.exec(asked.said()) ?? []
     expect(command).toBe("dev")
 
-    // The usual ports may be somebody else's here.
+    // The default ports may be in use on this machine.
     const listen = ["--listen", `127.0.0.1:${await freePort()}`]
-    const server = typed(command, ...listen, "--grpc-listen", `127.0.0.1:${await freePort()}`)
+    const server = runUnpacked(command, ...listen, "--grpc-listen", `127.0.0.1:${await freePort()}`)
     const address = /(http:\/\/localhost:\d+\/\S+)/
     let browser: Browser | undefined
     try {

@@ -4,12 +4,12 @@ import { promisify } from "node:util"
 import { exportJWK, generateKeyPair, SignJWT } from "jose"
 import type { Browser, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { snippetsOf } from "../../ui/console/application/snippets.ts"
+import { createSnippets } from "../../ui/console/application/snippets.ts"
 import { openService, type Service } from "../acceptance/service.ts"
 import { openBrowser } from "../support/browser.ts"
 import { freePort, owner, temporaryFolder } from "../support/latchkey.ts"
 import { needs } from "../support/prerequisite.ts"
-import { type Started, startProgram, startProxy } from "../support/proxy.ts"
+import { type StartedProgram, startProgram, startProxy } from "../support/proxy.ts"
 
 const kinds = ["nginx", "caddy"] as const
 const names = { nginx: "nginx", caddy: "Caddy" } as const
@@ -17,10 +17,10 @@ const isHere = needs("chromium") !== undefined && kinds.every((kind) => needs(ki
 
 const run = promisify(execFile)
 
-describe.runIf(isHere)("a program behind a proxy that asks Latchkey", () => {
+describe.runIf(isHere)("a program behind a proxy with forward authentication", () => {
   const folder = temporaryFolder()
   let service: Service
-  let program: Started & { readonly port: number }
+  let program: StartedProgram & { readonly port: number }
   let browser: Browser
   let projectId = ""
   let userId = ""
@@ -51,7 +51,7 @@ describe.runIf(isHere)("a program behind a proxy that asks Latchkey", () => {
     folder.remove()
   })
 
-  /** A proxy with the settings that the console shows, and nothing else but ports. */
+  /** A proxy with the settings that the console shows, plus the ports. */
   async function openProxy(kind: (typeof kinds)[number], isEarlier = false) {
     const port = await freePort()
     const redirectUri = `http://localhost:${port}/.latchkey/callback`
@@ -80,13 +80,13 @@ describe.runIf(isHere)("a program behind a proxy that asks Latchkey", () => {
     })
     const environment = await fetch(`${service.url}/ui/console/environment.json`)
     const { upstream } = await environment.json()
-    const shown = snippetsOf({
+    const shown = createSnippets({
       issuer: service.url,
       clientId,
       secret: undefined,
       auth: "none",
       isApi: false,
-      at: (endpoint: string) => endpoint,
+      endpoint: (endpoint: string) => endpoint,
       redirectUris: [redirectUri],
       passphrase: "",
       upstream,
@@ -110,7 +110,7 @@ describe.runIf(isHere)("a program behind a proxy that asks Latchkey", () => {
     return { url, proxy: await startProxy(kind, { folder: own, url, settings }) }
   }
 
-  /** Settings that the console showed before, which people have copied. */
+  /** Settings that earlier consoles showed, which deployments still use. */
   const earlier = {
     nginx: (port: number, path: string) => {
       const asked = `proxy_pass_request_body off;
@@ -146,7 +146,7 @@ location /.latchkey/ { ${asked} proxy_pass ${service.url}${path}/; }
 
   const told = async (page: Page) => JSON.parse(await page.locator("body").innerText())
 
-  test.each(kinds)("%s: is reached by who signs in, and roles decide", async (kind) => {
+  test.each(kinds)("%s: requires a sign-in, and enforces roles", async (kind) => {
     const { url, proxy } = await openProxy(kind)
     const page = await (await browser.newContext()).newPage()
     page.setDefaultTimeout(60_000)
@@ -199,7 +199,7 @@ location /.latchkey/ { ${asked} proxy_pass ${service.url}${path}/; }
     }
   })
 
-  /** What a program gets that calls with curl: status, challenges, and what it was told. */
+  /** Calls the program with curl: status, challenges, and the headers that the program received. */
   async function curl(url: string, ...sent: readonly string[]) {
     const headers = sent.flatMap((line) => ["-H", line])
     const accept = sent.some((line) => line.startsWith("Accept:"))
@@ -214,7 +214,7 @@ location /.latchkey/ { ${asked} proxy_pass ${service.url}${path}/; }
   }
 
   test.runIf(needs("curl")).each(kinds)(
-    "%s: is called with an access token, which the program doesn't receive",
+    "%s: accepts an access token, which the program doesn't receive",
     async (kind) => {
       const { url, proxy } = await openProxy(kind)
       try {
@@ -248,7 +248,7 @@ location /.latchkey/ { ${asked} proxy_pass ${service.url}${path}/; }
           expect.not.stringContaining("\nlocation:"),
         ])
         const why =
-          'error="invalid_token", error_description="the access token is not valid (any more)"'
+          'error="invalid_token", error_description="the access token is invalid or has expired"'
         expect(late.challenges).toEqual([`Bearer realm="${new URL(url).host}", ${why}`])
       } finally {
         await proxy.stop()
@@ -257,7 +257,7 @@ location /.latchkey/ { ${asked} proxy_pass ${service.url}${path}/; }
   )
 
   test.runIf(needs("curl")).each(kinds)(
-    "%s: is called with a token bound to a key, and a refusal says what is wrong",
+    "%s: accepts a DPoP-bound token, and explains a rejection",
     async (kind) => {
       const { url, proxy } = await openProxy(kind)
       try {
@@ -292,7 +292,7 @@ location /.latchkey/ { ${asked} proxy_pass ${service.url}${path}/; }
     },
   )
 
-  /** An access token of a service account for what is protected at a URL. */
+  /** An access token of a service account for the resource at a URL. */
   async function robotToken(url: string, dpop?: string) {
     const organizationId = (await service.get("ListOrganizations")).result[0].id
     const username = `robot-${new URL(url).port}`
@@ -320,7 +320,7 @@ location /.latchkey/ { ${asked} proxy_pass ${service.url}${path}/; }
     return { robotId, authorizationId, token: JSON.parse(stdout).access_token }
   }
 
-  test.each(kinds)("%s: earlier settings go on working, and let no alias pass", async (kind) => {
+  test.each(kinds)("%s: earlier settings keep working, and pass no header alias", async (kind) => {
     const { url, proxy } = await openProxy(kind, true)
     const page = await (await browser.newContext()).newPage()
     page.setDefaultTimeout(60_000)
@@ -330,11 +330,11 @@ location /.latchkey/ { ${asked} proxy_pass ${service.url}${path}/; }
       await page.click('button[type="submit"]')
       await page.fill('[name="password"]', owner.password)
       await page.click('button[type="submit"]')
-      // nginx did not send the method, so the page of a form can't be told from others.
+      // nginx did not send the method, so a form's page can't be told apart from others.
       await page.waitForURL(kind === "nginx" ? `${url}/` : `${url}/page`)
       expect(await told(page)).toMatchObject({ user: owner.loginName })
       if (kind === "nginx") return
-      // Behind Caddy, a CGI program would read this as another Remote-Groups.
+      // Behind Caddy, a CGI program would read this as another Remote-Groups header.
       const merged = { headers: { Remote_Groups: "admin" } }
       expect((await page.request.get(`${url}/page`, merged)).status()).toBe(403)
     } finally {

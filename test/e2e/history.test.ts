@@ -8,7 +8,7 @@ import { needs } from "../support/prerequisite.ts"
 const admin = "core.admin.v1.AdminService"
 const management = "core.management.v1.ManagementService"
 
-describe.runIf(needs("chromium"))("what happened to a thing", () => {
+describe.runIf(needs("chromium"))("the history of a resource", () => {
   let service: Service
   let browser: Browser
   let page: Page
@@ -76,7 +76,7 @@ describe.runIf(needs("chromium"))("what happened to a thing", () => {
       .filter({ has: page.getByRole("heading", { name: title, exact: true, level: 2 }) })
   const dialog = () => page.getByRole("dialog")
 
-  test("stands below what a page shows of the instance, with what it changed", async () => {
+  test("is shown below instance settings, with the changes", async () => {
     await open("/administrators")
     const instance = section("History: Instance")
     await instance.getByText("Administrator of the instance added").first().waitFor()
@@ -88,7 +88,7 @@ describe.runIf(needs("chromium"))("what happened to a thing", () => {
     await section("History: Email").getByText("No events yet.").waitFor()
   })
 
-  test("of identity providers is undone where they are shown", async () => {
+  test("of identity providers can be undone on their page", async () => {
     await open("/identity-providers")
     await page.getByRole("button", { name: "Activate" }).first().click()
     await page.locator("tbody").getByText("Active", { exact: true }).first().waitFor()

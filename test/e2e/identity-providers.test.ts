@@ -1,7 +1,7 @@
-// Providers, as an administrator sets them up and people use them, with servers of others.
+// Identity providers from setup by an administrator to sign-in, with servers of other projects.
 import type { Browser, BrowserContext, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { openService, personOf, type Service } from "../acceptance/service.ts"
+import { humanInput, openService, type Service } from "../acceptance/service.ts"
 import { openBrowser } from "../support/browser.ts"
 import { owner } from "../support/latchkey.ts"
 import { type OidcPeer, startOidcPeer } from "../support/oidc-peer.ts"
@@ -11,7 +11,7 @@ import { admin, base, type Slapd, startSlapd } from "../support/slapd.ts"
 
 const password = "Correct-horse-8-battery"
 
-describe.runIf(needs("chromium"))("people who have an account elsewhere", () => {
+describe.runIf(needs("chromium"))("users with an account at another provider", () => {
   let service: Service
   let peer: OidcPeer
   let browser: Browser
@@ -48,7 +48,7 @@ describe.runIf(needs("chromium"))("people who have an account elsewhere", () => 
 
   const dialog = () => page.getByRole("dialog")
   const closed = () => dialog().waitFor({ state: "detached" })
-  // The history below names them, too.
+  // The history below lists the names as well.
   const row = (name: string) =>
     page
       .locator("main.content tbody tr")
@@ -76,7 +76,7 @@ describe.runIf(needs("chromium"))("people who have an account elsewhere", () => 
     email_verified: true,
   }
 
-  test("an administrator adds a provider, and copies the address for it", async () => {
+  test("an administrator adds a provider, and copies the callback URL", async () => {
     await page.getByRole("button", { name: "Add identity provider" }).click()
     await dialog().getByText(`${service.url}/idps/callback`).waitFor()
     await field("Name").fill("Peer")
@@ -93,9 +93,9 @@ describe.runIf(needs("chromium"))("people who have an account elsewhere", () => 
     await row("Peer").getByText("Inactive").waitFor()
   })
 
-  test("tries it out, and sees what it says and what is missing", async () => {
+  test("tests it, and sees the claims and what is missing", async () => {
     const { family_name: _, ...short } = ada
-    await peer.say({ person: short })
+    await peer.set({ person: short })
     await row("Peer").getByRole("button", { name: "Test: Peer" }).click()
     await dialog().getByText("The provider doesn't return: Last name.").waitFor()
     await dialog().getByText("ada@peer.example (verified)").waitFor()
@@ -103,16 +103,16 @@ describe.runIf(needs("chromium"))("people who have an account elsewhere", () => 
     await dialog().getByRole("button", { name: "Close" }).click()
     await closed()
     expect(page.url()).not.toContain("token")
-    // The peer keeps who has signed in there.
+    // The peer keeps its own session.
     await page.context().clearCookies({ name: /^_session/ })
-    await peer.say({ person: ada, lie: { cancel: true } })
+    await peer.set({ person: ada, lie: { cancel: true } })
     await row("Peer").getByRole("button", { name: "Test: Peer" }).click()
     await dialog().getByText("The sign-in was canceled at the provider").waitFor()
     await dialog().getByRole("button", { name: "Close" }).click()
     await closed()
   })
 
-  test("activates it, and changes it without saying the secret again", async () => {
+  test("activates it, and changes it without entering the secret again", async () => {
     await row("Peer").getByRole("button", { name: "Activate" }).click()
     await row("Peer").getByText("Active", { exact: true }).waitFor()
     await row("Peer").getByRole("button", { name: "Edit: Peer" }).click()
@@ -122,7 +122,7 @@ describe.runIf(needs("chromium"))("people who have an account elsewhere", () => 
     await row("Our peer").waitFor()
   })
 
-  /** The first page of a browser of its own, with the provider chosen. */
+  /** The first page in a new browser, with the provider selected. */
   async function choose(name = "Our peer"): Promise<Page> {
     const own = await newPage()
     await own.goto(`${service.url}/ui/account`)
@@ -133,13 +133,13 @@ describe.runIf(needs("chromium"))("people who have an account elsewhere", () => 
   const dora = { ...ada, sub: "dora-1", preferred_username: "dora", email: "dora@peer.example" }
 
   async function chooseAs(person: typeof ada): Promise<Page> {
-    await peer.say({ person })
+    await peer.set({ person })
     return choose()
   }
 
   async function newPerson(username: string, email: string, more: object = {}): Promise<string> {
     const organizationId = (await service.get("ListOrganizations")).result[0].id
-    const human = { ...personOf(username), email: { email, isVerified: true }, ...more }
+    const human = { ...humanInput(username), email: { email, isVerified: true }, ...more }
     const { id } = await service.get("CreateUser", { organizationId, username, human })
     return id
   }
@@ -147,17 +147,17 @@ describe.runIf(needs("chromium"))("people who have an account elsewhere", () => 
   const heading = (own: Page, name: string) =>
     own.getByRole("heading", { name, level: 1 }).waitFor()
 
-  test("somebody new signs in and has an account", async () => {
-    await peer.say({ person: ada })
+  test("a new user signs in and gets an account", async () => {
+    await peer.set({ person: ada })
     const own = await choose()
     await heading(own, "Profile")
     expect(await own.getByText("Ada Lovelace").first().isVisible()).toBe(true)
   })
 
-  test("somebody whose profile says too little is asked for the rest", async () => {
+  test("a new user with an incomplete profile enters the rest", async () => {
     const { family_name: _, ...short } = ada
     const bea = { sub: "bea-1", preferred_username: "bea", email: "bea@peer.example" }
-    await peer.say({ person: { ...short, ...bea } })
+    await peer.set({ person: { ...short, ...bea } })
     const own = await choose()
     await heading(own, "One more step")
     await own.getByLabel("Last name").fill("Byron")
@@ -165,12 +165,12 @@ describe.runIf(needs("chromium"))("people who have an account elsewhere", () => 
     await heading(own, "Profile")
   })
 
-  test("somebody who is here already shows it once, and is linked", async () => {
+  test("an existing user proves the account once, and is linked", async () => {
     const organizationId = (await service.get("ListOrganizations")).result[0].id
-    const human = { ...personOf("carl"), password: { password } }
+    const human = { ...humanInput("carl"), password: { password } }
     await service.get("CreateUser", { organizationId, username: "carl", human })
     const person = { ...ada, sub: "carl-1", preferred_username: "carl", email: "c@peer.example" }
-    await peer.say({ person })
+    await peer.set({ person })
     const own = await choose()
     await heading(own, "One more step")
     const link = own.locator("form").filter({ hasText: "Link my account" })
@@ -181,17 +181,17 @@ describe.runIf(needs("chromium"))("people who have an account elsewhere", () => 
     await heading(await choose(), "Profile")
   })
 
-  test("somebody whose address both sides have verified is linked, and unlinks", async () => {
+  test("a user whose address both sides have verified is linked, and unlinks", async () => {
     await row("Our peer").getByRole("button", { name: "Edit: Our peer" }).click()
     await dialog().getByLabel("Update profile on sign-in").check()
     await dialog().getByLabel("Trusted for addresses").check()
-    // The peer does not state when somebody signed in: without this, unlinking asks for a password.
+    // The peer states no authentication time; without this, unlinking requires a password.
     await dialog().getByLabel("Accept as a fresh sign-in").check()
     await dialog().getByLabel("Match existing accounts by").selectOption({ label: "Email address" })
     await dialog().getByRole("button", { name: "Save" }).click()
     await closed()
     await newPerson("dora", "dora@peer.example", { password: { password } })
-    await peer.say({ person: dora })
+    await peer.set({ person: dora })
     const own = await choose()
     await heading(own, "Profile")
     expect(await own.getByText("dora", { exact: true }).count()).toBeGreaterThan(0)
@@ -200,7 +200,7 @@ describe.runIf(needs("chromium"))("people who have an account elsewhere", () => 
     await linked.getByText("Our peer: dora").waitFor()
     await linked.getByRole("button", { name: "Unlink" }).click()
     await own.getByRole("dialog").getByRole("button", { name: "Unlink" }).click()
-    // What the provider has vouched for ends with it.
+    // Claims that the provider verified are no longer verified after the unlinking.
     await own.fill('[name="loginName"]', "dora")
     await own.click('button[type="submit"]')
     await own.fill('[name="password"]', password)
@@ -210,7 +210,7 @@ describe.runIf(needs("chromium"))("people who have an account elsewhere", () => 
     await linked.getByRole("button", { name: "Link: Our peer" }).waitFor()
   })
 
-  /** A person who is signed in, where they see by what. */
+  /** A signed-in user on the security page, which lists their sign-in methods. */
   async function atSecurity(name: string): Promise<Page> {
     await newPerson(name, `${name}@here.example`, { password: { password } })
     const own = await newPage()
@@ -226,10 +226,10 @@ describe.runIf(needs("chromium"))("people who have an account elsewhere", () => 
   const linkedIn = (own: Page) => own.locator("section").filter({ hasText: "Linked accounts" })
   const press = (own: Page, name: string) => own.getByRole("button", { name, exact: true }).click()
 
-  test("somebody links an account by themself, and signs in by it", async () => {
+  test("a user links an account on the account page, and signs in with it", async () => {
     const hugo = { ...ada, sub: "hugo-1", preferred_username: "hugo", email: "hugo@peer.example" }
     const own = await atSecurity("hugo")
-    await peer.say({ person: hugo })
+    await peer.set({ person: hugo })
     await press(own, "Link: Our peer")
     await heading(own, "Link this account?")
     await own.getByText("Our peer identified you as hugo@peer.example").waitFor()
@@ -241,9 +241,9 @@ describe.runIf(needs("chromium"))("people who have an account elsewhere", () => 
     await heading(await choose(), "Profile")
   })
 
-  test("somebody who would link what is somebody else's is told so", async () => {
+  test("a user can't link an account of another user, and sees why", async () => {
     const own = await atSecurity("iris")
-    await peer.say({ person: { ...ada, sub: "hugo-1", email: "hugo@peer.example" } })
+    await peer.set({ person: { ...ada, sub: "hugo-1", email: "hugo@peer.example" } })
     await press(own, "Link: Our peer")
     await heading(own, "This account is already linked")
     await own.goto(`${service.url}/ui/account/security`)
@@ -258,10 +258,10 @@ describe.runIf(needs("chromium"))("people who have an account elsewhere", () => 
       "This is your only way to sign in. Set a password or add a passkey first.",
     ],
     ["de", "jo", "Trennen", "Du meldest dich nur hiermit an."],
-  ])("somebody who signs in by a link alone keeps it, and reads why (%s)", async (...row) => {
+  ])("a user can't unlink their only sign-in method, and sees why (%s)", async (...row) => {
     const [locale, name, unlink, why] = row
     const email = `${name}@peer.example`
-    await peer.say({ person: { ...ada, sub: `${name}-1`, preferred_username: name, email } })
+    await peer.set({ person: { ...ada, sub: `${name}-1`, preferred_username: name, email } })
     const own = await newPage(locale)
     await own.goto(`${service.url}/ui/account/security`)
     await own.getByRole("link", { name: "Our peer" }).click()
@@ -270,31 +270,31 @@ describe.runIf(needs("chromium"))("people who have an account elsewhere", () => 
     await own.getByRole("alert").getByText(why).waitFor()
   })
 
-  test("somebody whose address has changed there has the new one here", async () => {
+  test("a changed address at the provider is updated here", async () => {
     await heading(await chooseAs(dora), "Profile")
     const own = await chooseAs({ ...dora, email: "new@peer.example" })
     await heading(own, "Profile")
     await own.getByText("new@peer.example").first().waitFor()
   })
 
-  test("somebody who is locked here is told so, and is not let in", async () => {
+  test("a locked user sees the reason, and is not signed in", async () => {
     await service.get("LockUser", { userId: await newPerson("finn", "finn@peer.example") })
     const person = { ...dora, sub: "finn-1", preferred_username: "finn" }
     const own = await chooseAs({ ...person, email: "finn@peer.example" })
     await own.getByText("Your account is locked").waitFor()
   })
 
-  test("somebody whose address two people have is asked who it is", async () => {
+  test("a user whose address is ambiguous chooses the account", async () => {
     await newPerson("gail", "shared@peer.example")
     await newPerson("gwen", "shared@peer.example")
     const person = { ...dora, sub: "gail-1", preferred_username: "gail" }
     await heading(await chooseAs({ ...person, email: "shared@peer.example" }), "One more step")
   })
 
-  test("somebody who cancels there, or whose provider is down, has a page", async () => {
-    await peer.say({ person: ada, lie: { cancel: true } })
+  test("a user who cancels, or whose provider is down, sees a page about it", async () => {
+    await peer.set({ person: ada, lie: { cancel: true } })
     await heading(await choose(), "Sign-in canceled")
-    await peer.say({ person: ada, lie: { "/token": "huge" } })
+    await peer.set({ person: ada, lie: { "/token": "huge" } })
     await heading(await choose(), "The other service is unavailable")
   })
 
@@ -310,7 +310,7 @@ describe.runIf(needs("chromium"))("people who have an account elsewhere", () => 
     })
     afterAll(() => slapd?.stop())
 
-    test("are tried out by an administrator, and sign in by name and password", async () => {
+    test("are tested by an administrator, and sign in by name and password", async () => {
       await page.getByRole("button", { name: "Add identity provider" }).click()
       await dialog().getByLabel("Type").selectOption("Directory (LDAP)")
       await field("Name").fill("Staff")
@@ -345,7 +345,7 @@ describe.runIf(needs("chromium"))("people who have an account elsewhere", () => 
       await heading(own, "Profile")
     })
 
-    test("are linked by who is signed in, with the name and the password there", async () => {
+    test("can be linked by a signed-in user, with the name and password there", async () => {
       const own = await atSecurity("kim")
       await press(own, "Link: Staff")
       await heading(own, "Sign in with Staff")
@@ -358,14 +358,14 @@ describe.runIf(needs("chromium"))("people who have an account elsewhere", () => 
     })
   })
 
-  describe("that speaks SAML", () => {
+  describe("at a SAML provider", () => {
     let saml: SamlPeer
     beforeAll(async () => {
       saml = await startSamlPeer()
     })
     afterAll(() => saml?.stop())
 
-    test("is set up by the address of its metadata, and tried out", async () => {
+    test("are set up by the metadata URL, and tested", async () => {
       await page.getByRole("button", { name: "Add identity provider" }).click()
       await dialog().getByLabel("Type").selectOption("SAML")
       await dialog().getByText("is shown here after you save").waitFor()
@@ -392,11 +392,11 @@ describe.runIf(needs("chromium"))("people who have an account elsewhere", () => 
       await closed()
     })
 
-    test("signs people in, and out in both places", async () => {
+    test("sign in, and out on both sides", async () => {
       await row("Campus").getByRole("button", { name: "Activate" }).click()
       await row("Campus").getByText("Active", { exact: true }).waitFor()
       const attributes = { FirstName: "Sam", SurName: "Lee", Email: "sam@campus.example" }
-      saml.say({ nameId: "sam-1", attributes: { ...attributes, UserName: "sam" } })
+      saml.setUser({ nameId: "sam-1", attributes: { ...attributes, UserName: "sam" } })
       const own = await choose("Campus")
       await heading(own, "Profile")
       expect(await own.getByText("Sam Lee").first().isVisible()).toBe(true)
@@ -409,8 +409,11 @@ describe.runIf(needs("chromium"))("people who have an account elsewhere", () => 
       expect(passed.some((path) => path.endsWith("/saml/slo"))).toBe(true)
     })
 
-    test("is linked by who is signed in", async () => {
-      saml.say({ nameId: "lea-1", attributes: { UserName: "lea", Email: "lea@campus.example" } })
+    test("can be linked by a signed-in user", async () => {
+      saml.setUser({
+        nameId: "lea-1",
+        attributes: { UserName: "lea", Email: "lea@campus.example" },
+      })
       const own = await atSecurity("lea")
       await press(own, "Link: Campus")
       await heading(own, "Link this account?")
@@ -418,14 +421,14 @@ describe.runIf(needs("chromium"))("people who have an account elsewhere", () => 
       await linkedIn(own).getByText("Campus: lea").waitFor()
     })
 
-    test("has its certificate made anew", async () => {
+    test("continue after the certificate is renewed", async () => {
       await row("Campus").getByRole("button", { name: "New certificate: Campus" }).click()
       await dialog().getByRole("button", { name: "New certificate" }).click()
       await closed()
     })
   })
 
-  test("nobody is offered it any more once it is removed", async () => {
+  test("a removed provider is no longer offered", async () => {
     await row("Our peer").getByRole("button", { name: "Remove: Our peer" }).click()
     await dialog().getByRole("button", { name: "Remove", exact: true }).click()
     await closed()

@@ -1,6 +1,6 @@
 import type { Browser, BrowserContextOptions, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { addPerson, openService, type Service } from "../acceptance/service.ts"
+import { addHuman, openService, type Service } from "../acceptance/service.ts"
 import { openBrowser, withPasskeys } from "../support/browser.ts"
 import { owner } from "../support/latchkey.ts"
 import { needs } from "../support/prerequisite.ts"
@@ -14,7 +14,7 @@ describe.runIf(needs("chromium"))("an invitation", () => {
   let console: Page
   let link = ""
   const complaints: string[] = []
-  /** The addresses of whatever any page has asked a server for, and where it said it comes from. */
+  /** Every requested URL and its Referer. */
   const asked: string[] = []
 
   beforeAll(async () => {
@@ -33,7 +33,7 @@ describe.runIf(needs("chromium"))("an invitation", () => {
     await service?.close()
   })
 
-  /** A page in a browser of its own. */
+  /** A page in a new browser. */
   async function opened(options: BrowserContextOptions = {}): Promise<Page> {
     const context = await browser.newContext({ locale: "en", ...options })
     const page = await context.newPage()
@@ -52,7 +52,7 @@ describe.runIf(needs("chromium"))("an invitation", () => {
   const heading = (page: Page, name: string) =>
     page.getByRole("heading", { name, level: 1 }).waitFor()
 
-  test("is made in the console, for a person who was added without a password", async () => {
+  test("is created in the console for a user without a password", async () => {
     await console.getByRole("link", { name: "Create user" }).first().click()
     await console.getByLabel("First name").fill("Grace")
     await console.getByLabel("Last name").fill("Hopper")
@@ -65,7 +65,7 @@ describe.runIf(needs("chromium"))("an invitation", () => {
       /\/ui\/login\/verify\?userId=\d+&organization=\d+&invite=true#[A-Z2-9]{6}$/,
     )
     const code = console.getByRole("img", { name: "Invitation link as a QR code" })
-    // A picture of nothing would pass for one of the link: the three corners alone are 99 dots.
+    // An empty picture must not pass: the three corner patterns alone have 99 modules.
     expect((await code.locator("path").getAttribute("d"))?.split("M").length).toBeGreaterThan(400)
     await console.getByRole("button", { name: "Copy: Invitation link" }).click()
     await console.getByText("Copied").waitFor()
@@ -78,7 +78,7 @@ describe.runIf(needs("chromium"))("an invitation", () => {
     await console.getByText("Invitation created").waitFor()
   })
 
-  test("is made again on the person's page, which ends the one before", async () => {
+  test("is created again on the user's page, which invalidates the previous one", async () => {
     await console.getByRole("button", { name: "Invite", exact: true }).click()
     const dialog = console.getByRole("dialog")
     await dialog.getByRole("button", { name: "Create link" }).click()
@@ -89,7 +89,7 @@ describe.runIf(needs("chromium"))("an invitation", () => {
     await dialog.getByRole("button", { name: "Done" }).click()
   })
 
-  test("says what to do where its code is not good, and can be mended there", async () => {
+  test("explains what to do if its code is invalid, and accepts a corrected code", async () => {
     const page = await opened()
     await page.goto(link.replace(/.$/, (last) => (last === "A" ? "B" : "A")))
     await page.getByRole("button", { name: "Continue" }).click()
@@ -100,7 +100,7 @@ describe.runIf(needs("chromium"))("an invitation", () => {
     await page.context().close()
   })
 
-  test("leads a person from the link to a password of their own, and in", async () => {
+  test("leads from the link to a new password and a session", async () => {
     const page = await opened()
     await page.goto(link)
     await heading(page, "You have been invited")
@@ -117,13 +117,13 @@ describe.runIf(needs("chromium"))("an invitation", () => {
     await page.getByRole("button", { name: "Save and sign in" }).click()
     await heading(page, "You are signed in")
     await page.getByText("Grace Hopper").waitFor()
-    // A console would hold nothing for them.
+    // The console would show nothing to them.
     await page.getByRole("link", { name: "Manage your account" }).waitFor()
     expect(await page.getByRole("link", { name: "Open the console" }).count()).toBe(0)
     await page.context().close()
   })
 
-  test("opens nothing a second time; the password does, from then on", async () => {
+  test("works once; after that the password signs in", async () => {
     const page = await opened({ javaScriptEnabled: false })
     await page.goto(link)
     await page.getByLabel("Invitation code").fill(link.split("#")[1] ?? "")
@@ -138,7 +138,7 @@ describe.runIf(needs("chromium"))("an invitation", () => {
     await page.context().close()
   })
 
-  test("is no longer offered then, and the address is verified", async () => {
+  test("is no longer offered after that, and the address is verified", async () => {
     await console.reload()
     await heading(console, "Grace Hopper")
     await console.getByText("Invitation accepted").waitFor()
@@ -150,9 +150,9 @@ describe.runIf(needs("chromium"))("an invitation", () => {
     expect(result[0].human.email).toMatchObject({ isVerified: true })
   })
 
-  test("is accepted with a passkey, where the browser can make one", async () => {
+  test("can be accepted with a passkey if the browser supports it", async () => {
     const { result } = await service.get("ListOrganizations")
-    const userId = await addPerson(service, result[0].id, "linus")
+    const userId = await addHuman(service, result[0].id, "linus")
     const { inviteCode } = await service.get("CreateInviteCode", { userId, returnCode: {} })
     const at = `/ui/login/verify?userId=${userId}&invite=true#${inviteCode}`
     const bare = await opened({ javaScriptEnabled: false })
@@ -173,7 +173,7 @@ describe.runIf(needs("chromium"))("an invitation", () => {
     await page.context().close()
   })
 
-  test("has told its code to no address and no Referer, and broken no policy", () => {
+  test("exposes its code in no URL and no Referer, and violates no policy", () => {
     const code = link.split("#")[1] ?? ""
     expect(asked.length).toBeGreaterThan(50)
     expect(asked.filter((address) => address.includes(code))).toEqual([])

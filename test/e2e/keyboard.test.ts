@@ -1,31 +1,36 @@
-// The console by keyboard alone: everything on every page is reached, and the focus is never lost.
+// The console with the keyboard alone: every control is reachable, and the focus is never lost.
 import type { Browser, ElementHandle, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { openService, type Service } from "../acceptance/service.ts"
 import { openBrowser } from "../support/browser.ts"
 import {
-  consolePlaces,
-  filled,
-  furnished,
-  signedInAt,
-  type Things,
-} from "../support/console-place.ts"
-import { beginsAtTop, missedOn } from "../support/keyboard.ts"
+  consoleRoutes,
+  createConsoleResources,
+  fillVariables,
+  openSignedIn,
+  type ResourceIds,
+} from "../support/console-pages.ts"
+import { beginsAtTop, findUnreachable } from "../support/keyboard.ts"
 import { needs } from "../support/prerequisite.ts"
-import { goWithin, type Held, holdBack, settled } from "../support/press.ts"
+import {
+  type HeldRequest,
+  holdChanges,
+  navigateTo,
+  waitUntilSettled,
+} from "../support/press-controls.ts"
 
-describe.runIf(needs("chromium"))("somebody who has a keyboard", () => {
+describe.runIf(needs("chromium"))("a keyboard user", () => {
   let service: Service
   let browser: Browser
   let page: Page
-  let things: Things
+  let things: ResourceIds
 
   beforeAll(async () => {
     service = await openService()
-    things = await furnished(service)
+    things = await createConsoleResources(service)
     browser = await openBrowser()
     const context = await browser.newContext({ locale: "en", reducedMotion: "reduce" })
-    page = await signedInAt(context, `${service.url}/ui/console/projects`)
+    page = await openSignedIn(context, `${service.url}/ui/console/projects`)
   })
   afterAll(async () => {
     await browser?.close()
@@ -33,20 +38,20 @@ describe.runIf(needs("chromium"))("somebody who has a keyboard", () => {
   })
 
   async function open(path: string): Promise<void> {
-    await page.goto(service.url + filled(path, things))
+    await page.goto(service.url + fillVariables(path, things))
     await page.locator("main.content:not([aria-busy]) h1").waitFor()
-    // The last places come once it is known what one may do.
+    // The last menu items appear after the permissions load.
     await page
       .locator(".sidebar .nav-link")
       .filter({ hasText: /^(Settings|Console)$/ })
       .waitFor()
-    await settled(page)
+    await waitUntilSettled(page)
   }
 
   const section = (title: string) =>
     page.locator("section.section", { has: page.getByRole("heading", { name: title, level: 2 }) })
 
-  /** What has the focus, in words; undefined where nothing has it. */
+  /** The name of the focused element; undefined if nothing has the focus. */
   const focused = (): Promise<string | undefined> => page.evaluate(nameOfFocused)
   const nameOfFocused = `(() => {
     const { activeElement: at } = document
@@ -54,7 +59,7 @@ describe.runIf(needs("chromium"))("somebody who has a keyboard", () => {
     return at.localName + " " + (at.ariaLabel || at.name || at.textContent).trim().slice(0, 60)
   })()`
 
-  test("skips to the content first of all", async () => {
+  test("can skip to the content first", async () => {
     await open("/ui/console/groups")
     await page.keyboard.press("Tab")
     expect(await focused()).toBe("a Skip to content")
@@ -63,11 +68,11 @@ describe.runIf(needs("chromium"))("somebody who has a keyboard", () => {
     expect(await isIn("main")).toBe(true)
   })
 
-  test("begins at the content of a page that a link has led to", async () => {
+  test("starts at the content of a page opened by a link", async () => {
     await page.locator(".sidebar").getByRole("link", { name: "Users" }).focus()
     await page.keyboard.press("Enter")
     await page.getByRole("heading", { name: "Users", level: 1 }).waitFor()
-    await settled(page)
+    await waitUntilSettled(page)
     expect(await page.evaluate("document.activeElement.id")).toBe("content")
   })
 
@@ -75,7 +80,7 @@ describe.runIf(needs("chromium"))("somebody who has a keyboard", () => {
   const isIn = (selector: string) =>
     page.evaluate(`!!document.activeElement.closest("${selector}")`)
 
-  /** Leaves what a button has opened, one way or the other; how the focus was lost, if it was. */
+  /** Closes what a button opened, both ways; returns how the focus was lost, if it was. */
   async function leftBy(
     button: ElementHandle,
     way: "Escape" | "Cancel",
@@ -84,8 +89,8 @@ describe.runIf(needs("chromium"))("somebody who has a keyboard", () => {
     const before = await focused()
     await page.keyboard.press("Enter")
     if ((await dialog().count()) > 0) return leftQuestion(before, way)
-    // What it does takes a moment; then the focus is there again, or in what has opened.
-    await settled(page)
+    // The action takes a moment; then the focus is back, or in what opened.
+    await waitUntilSettled(page)
     const isKept = await expect
       .poll(focused)
       .toBeDefined()
@@ -113,38 +118,38 @@ describe.runIf(needs("chromium"))("somebody who has a keyboard", () => {
   }
 
   describe("on each page", () => {
-    let held: readonly Held[] = []
+    let held: readonly HeldRequest[] = []
     beforeAll(async () => {
       const changing = page
       page = await page.context().newPage()
       page.setDefaultTimeout(60_000)
-      held = await holdBack(page, () => "")
+      held = await holdChanges(page, () => "")
       return async () => {
         await page.close()
         page = changing
       }
     })
 
-    test.each(consolePlaces)(
-      "reaches everything on %s, and is where they were after each question, which comes first",
+    test.each(consoleRoutes)(
+      "reaches everything on %s, and each dialog gets and returns the focus",
       async (path) => {
         const before = held.length
         if (page.url() === "about:blank") await open(path)
-        else await goWithin(page, filled(path, things))
+        else await navigateTo(page, fillVariables(path, things))
         expect(await page.evaluate(beginsAtTop)).toBe(true)
-        expect(await missedOn(page)).toEqual([])
+        expect(await findUnreachable(page)).toEqual([])
         const buttons = page.locator("main.content button:not([aria-disabled=true])")
         const lost: string[] = []
         for (let at = 0; ; at += 1) {
-          // What the last one has closed or turned is on its way yet.
-          await settled(page)
+          // The previous press may still be closing or changing something.
+          await waitUntilSettled(page)
           const button = (await buttons.elementHandles())[at]
           if (!button) break
           if (!(await button.isVisible()) || (await button.isDisabled())) continue
           lost.push((await leftBy(button, at % 2 ? "Cancel" : "Escape")) ?? "")
         }
         expect(lost.filter(Boolean)).toEqual([])
-        // What takes something from people asks first: nothing of the kind has been called.
+        // Destructive actions ask for confirmation first: no such operation was called.
         const takes = /^(Delete|Remove|Deactivate|Lock|Revoke|Terminate|Reset|Clear)/
         const called = held.slice(before).map(({ method }) => method)
         expect(called.filter((method) => takes.test(method))).toEqual([])
@@ -152,7 +157,7 @@ describe.runIf(needs("chromium"))("somebody who has a keyboard", () => {
     )
   })
 
-  test("is beside what they have removed, also where it was the last", async () => {
+  test("is next to a removed item, also if it was the last", async () => {
     await open("/ui/console/groups/$groupId")
     const remove = section("Members").getByRole("button", { name: /^Remove/ })
     await remove.press("Enter")
@@ -162,7 +167,7 @@ describe.runIf(needs("chromium"))("somebody who has a keyboard", () => {
     expect(await isIn("section.section")).toBe(true)
   })
 
-  test("is at what takes the place of what they have turned off, and on again", async () => {
+  test("is on the replacement of an item that was disabled, and enabled again", async () => {
     await open("/ui/console/users/$userId")
     await page.getByRole("button", { name: /^Deactivate/ }).press("Enter")
     await page.getByRole("dialog").getByRole("button", { name: "Deactivate" }).press("Enter")
@@ -173,7 +178,7 @@ describe.runIf(needs("chromium"))("somebody who has a keyboard", () => {
     expect(await focused()).toMatch(/^button (Lock|Deactivate)/)
   })
 
-  test("is at the button that opened a form, once that is saved", async () => {
+  test("is on the button that opened a form after saving", async () => {
     await open("/ui/console/projects/$projectId")
     const rename = page.getByRole("button", { name: /^Rename/ })
     await rename.press("Enter")
@@ -184,7 +189,7 @@ describe.runIf(needs("chromium"))("somebody who has a keyboard", () => {
     expect(await focused()).toMatch(/^button Rename/)
   })
 
-  test("turns the pages of a list to its end without leaving the button", async () => {
+  test("pages through a list to its end without leaving the button", async () => {
     for (let index = 0; index < 55; index += 1) {
       const name = `Group ${String(index).padStart(2, "0")}`
       await service.get("CreateGroup", { organizationId: things.organizationId, name })

@@ -1,21 +1,21 @@
-// A link by mail instead of a password, as people see it.
+// Signing in with an emailed link instead of a password.
 import type { Browser, BrowserContextOptions, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { addPerson, openService, type Service } from "../acceptance/service.ts"
-import { flawsOf } from "../support/axe.ts"
+import { addHuman, openService, type Service } from "../acceptance/service.ts"
+import { findViolations } from "../support/axe.ts"
 import { openBrowser } from "../support/browser.ts"
 import { standardLogin } from "../support/login-policy.ts"
-import { type MailServerOfTests, mailServer } from "../support/mail-server.ts"
+import { startMailServer, type TestMailServer } from "../support/mail-server.ts"
 import { needs } from "../support/prerequisite.ts"
 
-describe.runIf(needs("chromium"))("who wants a link by mail", () => {
+describe.runIf(needs("chromium"))("a user who signs in with an emailed link", () => {
   let service: Service
-  let mails: MailServerOfTests
+  let mails: TestMailServer
   let browser: Browser
   let clientId = ""
 
   beforeAll(async () => {
-    mails = await mailServer()
+    mails = await startMailServer()
     service = await openService(["--outbound-allow", "127.0.0.1"])
     browser = await openBrowser()
     const { get } = service
@@ -26,7 +26,7 @@ describe.runIf(needs("chromium"))("who wants a link by mail", () => {
     await get(admin("ActivateEmailProvider"), { id })
     await get(admin("UpdateLoginPolicy"), { ...standardLogin, allowMagicLink: true })
     const organizationId = (await get("ListOrganizations")).result[0].id
-    await addPerson({ get }, organizationId, "grace")
+    await addHuman({ get }, organizationId, "grace")
     const { projectId } = await get("CreateProject", { organizationId, name: "Intranet" })
     const oidcConfiguration = { redirectUris: [`${service.url}/callback`] }
     const app = { projectId, name: "Wiki", oidcConfiguration }
@@ -54,7 +54,7 @@ describe.runIf(needs("chromium"))("who wants a link by mail", () => {
   const heading = (page: Page, name: string) =>
     page.getByRole("heading", { name, level: 1 }).waitFor()
 
-  /** Asks for a link by the keyboard alone. */
+  /** Requests a link with the keyboard only. */
   async function ask(page: Page, button = "Email me a sign-in link instead"): Promise<void> {
     await page.fill('[name="loginName"]', "grace")
     await page.press('[name="loginName"]', "Enter")
@@ -62,7 +62,7 @@ describe.runIf(needs("chromium"))("who wants a link by mail", () => {
     await page.keyboard.press("Enter")
   }
 
-  /** The link and the code of the newest mail. */
+  /** The link and the code of the newest email. */
   async function mailed(count: number, subject = "Your sign-in link") {
     const found = () => mails.received.filter(({ mail }) => mail.subject === subject)
     await expect.poll(() => found().length, { timeout: 60_000 }).toBe(count)
@@ -72,12 +72,12 @@ describe.runIf(needs("chromium"))("who wants a link by mail", () => {
 
   const arrived = (page: Page) => page.waitForURL((url) => url.pathname === "/callback")
 
-  test("opens it in the same browser, presses the button, and is in the application", async () => {
+  test("opens it in the same browser, presses the button, and is signed in", async () => {
     const page = await opened()
     await page.goto(authorizePath())
     await ask(page)
     await heading(page, "Check your email")
-    expect(await flawsOf(page)).toEqual([])
+    expect(await findViolations(page)).toEqual([])
     await page.reload()
     await heading(page, "Check your email")
     const { link } = await mailed(1)
@@ -85,18 +85,18 @@ describe.runIf(needs("chromium"))("who wants a link by mail", () => {
     await tab.goto(link)
     await heading(tab, "Almost there")
     expect(await tab.getByLabel("Code").isVisible()).toBe(false)
-    expect(await flawsOf(tab)).toEqual([])
+    expect(await findViolations(tab)).toEqual([])
     await tab.getByRole("button", { name: "Sign in" }).click()
     await arrived(tab)
     expect(new URL(tab.url()).searchParams.get("code")).not.toBeNull()
-    // The page that was left open goes the same way.
+    // The page that stayed open continues the same way.
     await page.fill('[name="code"]', "12345678")
     await page.getByRole("button", { name: "Sign in" }).click()
     await arrived(page)
     await page.context().close()
   })
 
-  test("opens it on another device, which shows the code to be typed", async () => {
+  test("opens it on another device, which shows the code to enter", async () => {
     const page = await opened()
     await page.goto(authorizePath())
     await ask(page)
@@ -106,14 +106,14 @@ describe.runIf(needs("chromium"))("who wants a link by mail", () => {
     await phone.goto(link)
     await heading(phone, "Continue in the other browser")
     expect(await phone.locator("code").innerText()).toBe(code)
-    expect(await flawsOf(phone)).toEqual([])
+    expect(await findViolations(phone)).toEqual([])
     await phone.goto(`${service.url}/ui/login/signedin`)
     await heading(phone, "Sign in")
     await phone.context().close()
     await page.fill('[name="code"]', "0")
     await page.keyboard.press("Enter")
     await page.getByRole("alert").or(page.locator('[aria-invalid="true"]')).first().waitFor()
-    expect(await flawsOf(page)).toEqual([])
+    expect(await findViolations(page)).toEqual([])
     await page.fill('[name="code"]', code)
     await page.keyboard.press("Enter")
     await arrived(page)

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import type { Browser, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { mellonFolder, samlSnippets } from "../../ui/console/application/saml-snippets.ts"
+import { mellonDirectory, samlSnippets } from "../../ui/console/application/saml-snippets.ts"
 import { openService, type Service } from "../acceptance/service.ts"
 import { type Apache, startApache } from "../support/apache.ts"
 import { openBrowser } from "../support/browser.ts"
@@ -26,7 +26,7 @@ describe.runIf(present)("a page behind Apache's mod_auth_mellon", () => {
   beforeAll(async () => {
     service = await openService([])
     const port = await freePort()
-    // Its cookies come along from the same site alone, without TLS.
+    // Without TLS, its cookies are sent by the same site only.
     base = `http://${new URL(service.url).hostname}:${port}`
     const endpoint = `${base}/mellon`
     const entityId = `urn:example:${port}`
@@ -54,7 +54,7 @@ describe.runIf(present)("a page behind Apache's mod_auth_mellon", () => {
     })
     const consumers = [`${endpoint}/postResponse`, `${endpoint}/artifactResponse`]
     const [snippet] = samlSnippets({ entityId, consumers, metadata, rolesAttribute: "groups" })
-    const settings = withStaff(snippet?.text.replaceAll(mellonFolder, folder.path) ?? "")
+    const settings = withStaff(snippet?.text.replaceAll(mellonDirectory, folder.path) ?? "")
     apache = await startApache(folder.path, port, { module: "auth_mellon", settings })
     browser = await openBrowser()
     page = await (await browser.newContext()).newPage()
@@ -67,7 +67,7 @@ describe.runIf(present)("a page behind Apache's mod_auth_mellon", () => {
     folder.remove()
   })
 
-  /** A page below the other one that asks for a role, by the line that the settings suggest. */
+  /** A page below the other one that requires a role, configured by the suggested line. */
   function withStaff(settings: string): string {
     const below = join(folder.path, "htdocs", "protected", "staff")
     mkdirSync(below, { recursive: true })
@@ -89,13 +89,13 @@ describe.runIf(present)("a page behind Apache's mod_auth_mellon", () => {
     await page.getByRole("heading", { name: "Intranet" }).waitFor()
   }
 
-  test("is shown to a person who signs in with a password, by name", async () => {
+  test("is shown to a user who signs in with a password, by name", async () => {
     await signIn()
     expect(await page.locator("#user").innerText()).toBe(owner.loginName)
     expect(await page.locator("#told").innerText()).not.toBe("(none)")
   })
 
-  test("signs out of both, and comes back to the page that it asked for", async () => {
+  test("signs out of both, and returns to the page that requested it", async () => {
     const bye = encodeURIComponent(`${base}/bye.html`)
     await page.goto(`${base}/mellon/logout?ReturnTo=${bye}`)
     await page.getByRole("heading", { name: "Bye" }).waitFor()
@@ -103,7 +103,7 @@ describe.runIf(present)("a page behind Apache's mod_auth_mellon", () => {
     await page.locator('[name="loginName"]').waitFor()
   })
 
-  test("ends when the person signs out here", async () => {
+  test("ends when the user signs out here", async () => {
     await signIn()
     await page.goto(`${service.url}/oidc/v1/endsession`)
     await page.click('button[type="submit"]')
@@ -112,7 +112,7 @@ describe.runIf(present)("a page behind Apache's mod_auth_mellon", () => {
     await page.locator('[name="loginName"]').waitFor()
   })
 
-  test("asks for a role where its settings do, and reads several", async () => {
+  test("requires a role if configured, and reads several roles", async () => {
     const { result } = await service.get("core.user.v2.UserService/ListUsers", {})
     const { userId } = result.find((each: { human?: object }) => each.human)
     const given = { userId, projectId, organizationId }
@@ -126,7 +126,7 @@ describe.runIf(present)("a page behind Apache's mod_auth_mellon", () => {
     await page.getByRole("heading", { name: "Staff" }).waitFor()
   })
 
-  test("writes nothing into Apache's log that should worry its administrator", () => {
+  test("logs nothing that requires attention", () => {
     const worries = apache
       .log()
       .split("\n")

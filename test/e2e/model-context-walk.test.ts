@@ -1,5 +1,6 @@
-// From an empty folder to a client of the Model Context Protocol that registers itself and calls a
-// tool, by what the console shows. Client and tool server are those of the official SDK.
+// From an empty data directory to a Model Context Protocol client that registers itself and calls a
+// tool, with only the information that the console shows. Client and tool server use the official
+// SDK.
 import {
   type OAuthClientProvider,
   UnauthorizedError,
@@ -12,12 +13,18 @@ import { createRemoteJWKSet, jwtVerify } from "jose"
 import type { Browser, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { openBrowser } from "../support/browser.ts"
-import { freePort, owner, type Running, start, temporaryFolder } from "../support/latchkey.ts"
+import {
+  freePort,
+  owner,
+  type RunningServer,
+  startLatchkey,
+  temporaryFolder,
+} from "../support/latchkey.ts"
 import { needs } from "../support/prerequisite.ts"
 
-describe.runIf(needs("chromium"))("whoever connects a client of the protocol", () => {
+describe.runIf(needs("chromium"))("an administrator who connects an MCP client", () => {
   const folder = temporaryFolder()
-  let server: Running
+  let server: RunningServer
   let tools: ReturnType<typeof Bun.serve>
   let browser: Browser
   let page: Page
@@ -25,7 +32,7 @@ describe.runIf(needs("chromium"))("whoever connects a client of the protocol", (
   let redirectUrl = ""
 
   beforeAll(async () => {
-    server = await start({ data: folder.path, port: await freePort() })
+    server = await startLatchkey({ data: folder.path, port: await freePort() })
     tools = Bun.serve({ port: 0, hostname: "localhost", fetch: answer })
     resource = `http://localhost:${tools.port}/mcp`
     redirectUrl = `http://localhost:${tools.port}/callback`
@@ -45,7 +52,10 @@ describe.runIf(needs("chromium"))("whoever connects a client of the protocol", (
     return opened
   }
 
-  /** RFC 9728: the tool server says who lets users in, and accepts tokens for itself only. */
+  /**
+   * RFC 9728: the tool server publishes its authorization server, and accepts only tokens issued
+   * for it.
+   */
   async function answer(request: Request): Promise<Response> {
     const { pathname } = new URL(request.url)
     const metadata = "/.well-known/oauth-protected-resource/mcp"
@@ -83,7 +93,7 @@ describe.runIf(needs("chromium"))("whoever connects a client of the protocol", (
     authorize: string
   }
 
-  /** A client on the user's device, which knows nothing but the address of the tool server. */
+  /** A client on the user's device that knows only the tool server's URL. */
   function deskOf(kept: Kept) {
     const authProvider: OAuthClientProvider = {
       redirectUrl,
@@ -115,7 +125,7 @@ describe.runIf(needs("chromium"))("whoever connects a client of the protocol", (
     return { transport, client }
   }
 
-  /** Lets the client in by a browser, as far as the user is asked; then calls the tool. */
+  /** Authorizes the client in a browser if required, then calls the tool. */
   async function called(kept: Kept, visitor: Page): Promise<string> {
     const desk = deskOf(kept)
     const first = desk.transport()
@@ -137,7 +147,7 @@ describe.runIf(needs("chromium"))("whoever connects a client of the protocol", (
     return JSON.stringify((await client.callTool({ name: "who" })).content)
   }
 
-  test("sets the server up, and enters the API with its address", async () => {
+  test("sets up the server, and adds the API with its URL", async () => {
     await page.goto(/http:\S+\/setup#\S+/.exec(server.output())?.[0] ?? "")
     await page.getByLabel("Organization").fill("Acme")
     await page.getByLabel("First name").fill("Ada")
@@ -159,7 +169,7 @@ describe.runIf(needs("chromium"))("whoever connects a client of the protocol", (
     await page.getByRole("button", { name: "Edit: Resource URIs of the API" }).waitFor()
   })
 
-  test("lets applications register themselves, and sees what is remembered", async () => {
+  test("enables dynamic registration, and sees the remembered consents", async () => {
     await page.getByRole("link", { name: "Settings", exact: true }).click()
     const edit = { name: "Edit: Dynamic client registration" }
     await page.getByRole("button", edit).click()
@@ -171,12 +181,12 @@ describe.runIf(needs("chromium"))("whoever connects a client of the protocol", (
     await page.getByText("30 days").first().waitFor()
   })
 
-  test("calls the tool as the user who has allowed it, and is asked each time", async () => {
+  test("calls the tool as the consenting user, who is asked each time", async () => {
     const visitor = await newPage()
     const kept: Kept = { verifier: "", authorize: "" }
     const first = await called(kept, visitor)
     expect(first).toMatch(/called by \d+/)
-    // The client has lost its tokens. Any program on the device can say that it is this client.
+    // The client has lost its tokens. Any program on the device can claim to be this client.
     delete kept.tokens
     expect(await called(kept, visitor)).toBe(first)
     await visitor.goto(`${server.url}/ui/account/sessions`)

@@ -13,8 +13,8 @@ import { freePort, owner, temporaryFolder } from "../support/latchkey.ts"
 import { nodeProgram } from "../support/node.ts"
 import { needs } from "../support/prerequisite.ts"
 
-/** The steps of the client as one file, for a page or for Node. */
-async function bundled(target: "browser" | "node"): Promise<string> {
+/** Bundles the client's steps for a page or for Node. */
+async function bundleClient(target: "browser" | "node"): Promise<string> {
   const entrypoints = [join(import.meta.dirname, "../support/mcp-steps.ts")]
   const built = await Bun.build({ entrypoints, target, format: "esm" })
   const [file] = built.outputs
@@ -54,8 +54,8 @@ describe.runIf(needs("chromium"))("the SDK of the Model Context Protocol", () =>
         },
       },
     })
-    const script = await bundled("browser")
-    writeFileSync(`${folder.path}/steps.mjs`, await bundled("node"))
+    const script = await bundleClient("browser")
+    writeFileSync(`${folder.path}/steps.mjs`, await bundleClient("node"))
     party = createServer(({ url = "" }, response) => {
       const isScript = url === "/steps.mjs"
       response.writeHead(200, { "content-type": isScript ? "text/javascript" : "text/html" })
@@ -95,7 +95,7 @@ describe.runIf(needs("chromium"))("the SDK of the Model Context Protocol", () =>
   test.each([
     ["in a page", inPage],
     ["on Node", () => onNode],
-  ])("registers %s, signs a person in, and renews its tokens", async (_, runIn) => {
+  ])("registers %s, signs a user in, and renews its tokens", async (_, runIn) => {
     const page = await (await browser.newContext()).newPage()
     page.setDefaultTimeout(60_000)
     const run = runIn(page)
@@ -125,7 +125,7 @@ describe.runIf(needs("chromium"))("the SDK of the Model Context Protocol", () =>
     await page.context().close()
   })
 
-  test("gets a scope of the server without openid, which a phone shows in the dark", async () => {
+  test("gets a server's scope without openid; a phone shows the consent in dark mode", async () => {
     const viewport = { width: 360, height: 740 }
     const page = await (await browser.newContext({ viewport, colorScheme: "dark" })).newPage()
     page.setDefaultTimeout(60_000)

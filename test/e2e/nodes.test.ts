@@ -1,14 +1,20 @@
-// Who looks after an instance on two nodes sees both of them, and that one of them is gone.
+// The console shows both nodes of an instance, and reports a stopped one.
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import type { Browser, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { openBrowser } from "../support/browser.ts"
-import { signedInAt } from "../support/console-place.ts"
-import { freePort, type Running, setUp, start, temporaryFolder } from "../support/latchkey.ts"
+import { openSignedIn } from "../support/console-pages.ts"
+import {
+  freePort,
+  type RunningServer,
+  setUp,
+  startLatchkey,
+  temporaryFolder,
+} from "../support/latchkey.ts"
 import { type Postgres, startPostgres } from "../support/postgres.ts"
 import { needs } from "../support/prerequisite.ts"
-import { type RoundRobin, roundRobin } from "../support/round-robin.ts"
+import { type RoundRobin, startRoundRobin } from "../support/round-robin.ts"
 
 describe.runIf(needs("chromium") && needs("postgres"))("two nodes, in the console", () => {
   const folder = temporaryFolder()
@@ -16,11 +22,11 @@ describe.runIf(needs("chromium") && needs("postgres"))("two nodes, in the consol
   let proxy: RoundRobin
   let browser: Browser
   let page: Page
-  const nodes: Running[] = []
+  const nodes: RunningServer[] = []
 
   beforeAll(async () => {
     postgres = startPostgres()
-    proxy = roundRobin(await freePort())
+    proxy = startRoundRobin(await freePort())
     const database = await postgres.database()
     const key = join(folder.path, "key")
     writeFileSync(key, Buffer.alloc(32, 7).toString("base64"), { mode: 0o600 })
@@ -32,10 +38,10 @@ describe.runIf(needs("chromium") && needs("postgres"))("two nodes, in the consol
     }
     const url = `http://localhost:${proxy.port}`
     await setUp(folders[0] ?? "", url)
-    for (const data of folders) nodes.push(await start({ data, port: await freePort() }))
-    proxy.lead(nodes.map((node) => Number(new URL(node.url).port)))
+    for (const data of folders) nodes.push(await startLatchkey({ data, port: await freePort() }))
+    proxy.setPorts(nodes.map((node) => Number(new URL(node.url).port)))
     browser = await openBrowser()
-    page = await signedInAt(await browser.newContext({ locale: "en" }), `${url}/ui/console/nodes`)
+    page = await openSignedIn(await browser.newContext({ locale: "en" }), `${url}/ui/console/nodes`)
   })
   afterAll(async () => {
     await browser?.close()
@@ -48,7 +54,7 @@ describe.runIf(needs("chromium") && needs("postgres"))("two nodes, in the consol
   const rows = () => page.locator("main.content tbody tr").allInnerTexts()
   const works = /Leader/
 
-  test("are listed, with how far they are and which of them works", async () => {
+  test("are listed with their position and the leader", async () => {
     await page.getByRole("heading", { name: "Nodes", level: 1 }).waitFor()
     await expect.poll(rows).toHaveLength(2)
     const found = await rows()
@@ -56,14 +62,14 @@ describe.runIf(needs("chromium") && needs("postgres"))("two nodes, in the consol
     expect(found[1]).toMatch(/^Node 1/)
     expect(found.filter((row) => /this one/.test(row))).toHaveLength(1)
     expect(found.filter((row) => works.test(row))).toHaveLength(1)
-    // Each says within a second what it has come to have by this sign-in.
+    // Each node reports within a second the position that includes this sign-in.
     for (const at of [0, 1]) {
       const row = async () => (await rows())[at]
       await expect.poll(row).toMatch(/\b\d+\s+0\s+(now|this minute)\s+\d+\.\d+/)
     }
   })
 
-  test("are told apart once one of them is gone, and another one works", async () => {
+  test("are distinguished after one has stopped and the other leads", async () => {
     const [first] = (await rows()).flatMap((row, at) => (works.test(row) ? [at] : []))
     const [gone, left] = first === 0 ? [0, 1] : [1, 0]
     await nodes[gone]?.stop("SIGKILL")

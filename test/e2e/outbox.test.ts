@@ -1,11 +1,11 @@
 import type { Browser, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { addPerson, openService, type Service } from "../acceptance/service.ts"
+import { addHuman, openService, type Service } from "../acceptance/service.ts"
 import { openBrowser } from "../support/browser.ts"
 import { owner } from "../support/latchkey.ts"
 import { needs } from "../support/prerequisite.ts"
 
-describe.runIf(needs("chromium"))("the first evening, without a mail server", () => {
+describe.runIf(needs("chromium"))("a new instance without a mail server", () => {
   let service: Service
   let browser: Browser
   let page: Page
@@ -16,7 +16,7 @@ describe.runIf(needs("chromium"))("the first evening, without a mail server", ()
   beforeAll(async () => {
     service = await openService()
     organizationId = (await service.get("ListOrganizations")).result[0].id
-    userId = await addPerson(service, organizationId, "grace")
+    userId = await addHuman(service, organizationId, "grace")
     browser = await openBrowser()
     const context = await browser.newContext({ locale: "en" })
     page = await context.newPage()
@@ -40,12 +40,12 @@ describe.runIf(needs("chromium"))("the first evening, without a mail server", ()
   const dialog = () => page.getByRole("dialog")
   const row = () => page.locator("main.content tbody tr").filter({ hasText: "grace@example.com" })
 
-  test("says that nothing goes out yet, and what will stand here", async () => {
+  test("shows that nothing is sent yet, and what the page will list", async () => {
     await page.getByText("No email provider is active").waitFor()
     await page.getByText("No messages").waitFor()
   })
 
-  test("an invitation that was sent waits on the page of the person", async () => {
+  test("shows a pending invitation on the user's page", async () => {
     await page.goto(`${service.url}/ui/console/users/${userId}`)
     await page.getByRole("button", { name: "Invite" }).click()
     await dialog().getByRole("button", { name: "Send by email" }).click()
@@ -57,7 +57,7 @@ describe.runIf(needs("chromium"))("the first evening, without a mail server", ()
     await sent.getByText("Waiting", { exact: true }).waitFor()
   })
 
-  test("its link is shown to who asks for it, which is kept, and lets the person in", async () => {
+  test("shows its link on request, which is audited, and accepts the user", async () => {
     await page.locator(".sidebar").getByRole("link", { name: "Outbox" }).click()
     await row().getByRole("button", { name: "View: Invitation" }).click()
     expect(await dialog().getByText("/ui/login/verify").count()).toBe(0)
@@ -73,7 +73,7 @@ describe.runIf(needs("chromium"))("the first evening, without a mail server", ()
     await guest.context().close()
   })
 
-  test("lists by state and by organisation", async () => {
+  test("filters by state and by organization", async () => {
     await page.getByText("Sent", { exact: true }).click()
     await page.getByText("No results").waitFor()
     await page.getByText("Waiting", { exact: true }).first().click()
@@ -83,7 +83,7 @@ describe.runIf(needs("chromium"))("the first evening, without a mail server", ()
     await page.getByText("No messages").waitFor()
   })
 
-  test("no page broke, or asked for anything that its policy forbids", () => {
+  test("no page failed, or violated its content security policy", () => {
     expect(complaints).toEqual([])
   })
 })

@@ -1,13 +1,13 @@
 import type { Browser, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { addPerson, openService, type Service } from "../acceptance/service.ts"
+import { addHuman, openService, type Service } from "../acceptance/service.ts"
 import { openBrowser } from "../support/browser.ts"
 import { owner } from "../support/latchkey.ts"
 import { needs } from "../support/prerequisite.ts"
 
 const password = "Correct-horse-8-battery"
 
-describe.runIf(needs("chromium"))("an owner who decides what counts", () => {
+describe.runIf(needs("chromium"))("an owner who edits policies", () => {
   let service: Service
   let browser: Browser
   let page: Page
@@ -54,7 +54,7 @@ describe.runIf(needs("chromium"))("an owner who decides what counts", () => {
       .locator("section.section")
       .filter({ has: on.getByRole("heading", { name: title, exact: true, level: 2 }) })
 
-  /** Colours change in a moment, not at once. */
+  /** Colors have a transition. */
   const hasColour = (on: Page, selector: string, colour: string) =>
     expect
       .poll(() =>
@@ -69,7 +69,7 @@ describe.runIf(needs("chromium"))("an owner who decides what counts", () => {
     return [Number(policy.minLength), policy.isDefault ?? false]
   }
 
-  test("says it for everybody, and an organisation for its own until it is reset", async () => {
+  test("sets the instance's policy, which an organization overrides until a reset", async () => {
     await open("/settings", "Settings")
     const passwords = section("Password complexity")
     await passwords.getByRole("button", { name: "Edit" }).click()
@@ -100,7 +100,7 @@ describe.runIf(needs("chromium"))("an owner who decides what counts", () => {
     expect(await minLengthOf()).toEqual([14, false])
   })
 
-  test("keeps what a form doesn't show", async () => {
+  test("keeps values that a form doesn't show", async () => {
     const asked = { maxAgeDays: 300, expireWarnDays: 14 }
     await service.get("core.admin.v1.AdminService/UpdatePasswordAgePolicy", asked)
     await open("/settings", "Settings")
@@ -113,7 +113,7 @@ describe.runIf(needs("chromium"))("an owner who decides what counts", () => {
     expect(policy).toMatchObject({ maxAgeDays: "200", expireWarnDays: "14" })
   })
 
-  test("says how people sign in, and is told where nobody could any more", async () => {
+  test("sets how users sign in, and gets a warning if nobody could", async () => {
     const signIn = section("Login policy")
     const loginPolicy = async () =>
       (await service.get("core.admin.v1.AdminService/GetLoginPolicy")).policy
@@ -157,7 +157,7 @@ describe.runIf(needs("chromium"))("an owner who decides what counts", () => {
     expect((await loginPolicy()).forceMfa ?? false).toBe(false)
   })
 
-  test("an organisation allows other factors than the instance, until it is reset", async () => {
+  test("allows other factors in an organization than in the instance, until a reset", async () => {
     const provider = { name: "GitHub", clientId: "1", clientSecret: "s" }
     const admin = "core.admin.v1.AdminService"
     const { id: idpId } = await service.get(`${admin}/AddGitHubProvider`, provider)
@@ -182,7 +182,7 @@ describe.runIf(needs("chromium"))("an owner who decides what counts", () => {
     await signIn.getByText("instance default").first().waitFor()
   })
 
-  test("says what codes are made of, and is told what would be guessed", async () => {
+  test("sets the format of codes, and gets a warning about guessable ones", async () => {
     await open("/settings", "Settings")
     const codes = section("Codes and secrets")
     await codes.getByRole("button", { name: "Edit: Invitations" }).click()
@@ -196,7 +196,7 @@ describe.runIf(needs("chromium"))("an owner who decides what counts", () => {
     await codes.getByText("9 characters: uppercase letters and digits; valid for 3 days").waitFor()
   })
 
-  test("chooses colours beside a picture of the page, which then has them", async () => {
+  test("chooses colors with a preview of the page, which then uses them", async () => {
     const look = section("Branding")
     await look.getByRole("button", { name: "Edit" }).click()
     await look.getByLabel("Accent, light", { exact: true }).fill("#ffe066")
@@ -214,7 +214,7 @@ describe.runIf(needs("chromium"))("an owner who decides what counts", () => {
     await strangers.close()
   })
 
-  test("says who may show the sign-in in a frame", async () => {
+  test("sets the origins that can embed the sign-in in a frame", async () => {
     const frames = section("Iframe embedding")
     await frames.getByRole("button", { name: "Edit" }).click()
     await frames.getByLabel("Allow other sites").check()
@@ -227,8 +227,8 @@ describe.runIf(needs("chromium"))("an owner who decides what counts", () => {
     )
   })
 
-  test("whoever may only look is offered nothing that would be refused", async () => {
-    const userId = await addPerson(service, organizationId, "grace")
+  test("a viewer sees no action that would be denied", async () => {
+    const userId = await addHuman(service, organizationId, "grace")
     const resource = { organizationId }
     await service.get("CreateAdministrator", { userId, resource, roles: ["ORG_OWNER_VIEWER"] })
     await service.get("SetPassword", { userId, newPassword: { password } })
@@ -257,11 +257,11 @@ describe.runIf(needs("chromium"))("an owner who decides what counts", () => {
     await viewer.context().close()
   })
 
-  test("no page broke, or asked for anything that its policy forbids", () => {
+  test("no page failed, or violated its content security policy", () => {
     expect(complaints).toEqual([])
   })
 
-  test("offers eight characters where everybody needs a second factor", async () => {
+  test("offers a minimum of eight characters if all users need a second factor", async () => {
     const kinds = { hasUppercase: false, hasLowercase: false, hasNumber: false, hasSymbol: false }
     const url = `${service.url}/admin/v1/policies/password/complexity`
     const headers = {
@@ -275,7 +275,7 @@ describe.runIf(needs("chromium"))("an owner who decides what counts", () => {
     await passwords.getByText("15", { exact: true }).waitFor()
     const allow = passwords.getByRole("button", { name: "Allow 8 characters" })
     expect(await allow.count()).toBe(0)
-    // By the form: a new page would first lead the owner to a second factor.
+    // Through the form: a new page would first require a second factor of the owner.
     const signIn = section("Login policy")
     await signIn.getByRole("button", { name: "Edit" }).click()
     await signIn.getByLabel("Require a second factor for all users").check()

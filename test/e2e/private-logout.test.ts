@@ -7,7 +7,7 @@ import { owner } from "../support/latchkey.ts"
 import { needs } from "../support/prerequisite.ts"
 import { until } from "../support/wait.ts"
 
-describe.runIf(needs("chromium"))("an application on the machine of the service", () => {
+describe.runIf(needs("chromium"))("an application on the same machine as the service", () => {
   let service: Service
   let application: ReturnType<typeof Bun.serve>
   let browser: Browser
@@ -61,7 +61,7 @@ describe.runIf(needs("chromium"))("an application on the machine of the service"
 
   const save = () => section().getByRole("button", { name: "Save" }).click()
 
-  /** Signs in to the application, and out again in the same browser. */
+  /** Signs in to the application, and signs out again in the same browser. */
   async function comeAndGo(): Promise<{ readonly sid: string }> {
     const visitor = await (await browser.newContext()).newPage()
     const query = new URLSearchParams({
@@ -93,7 +93,7 @@ describe.runIf(needs("chromium"))("an application on the machine of the service"
     return { sid: String(decodeJwt(id_token).sid) }
   }
 
-  test("is not allowed to be this service itself", async () => {
+  test("can't be this service itself", async () => {
     await section().getByRole("button", { name: /^Edit/ }).click()
     await page.fill('[name="back"]', `${service.url.replace("localhost", "127.0.0.1")}/x`)
     await save()
@@ -121,7 +121,7 @@ describe.runIf(needs("chromium"))("an application on the machine of the service"
     await section().getByRole("button", { name: "Cancel" }).click()
   })
 
-  test("is shown with what it has not been notified of", async () => {
+  test("is shown with the notifications that it has not received", async () => {
     answers = 503
     await comeAndGo()
     await until(

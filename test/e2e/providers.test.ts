@@ -3,18 +3,18 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { openService, type Service } from "../acceptance/service.ts"
 import { openBrowser } from "../support/browser.ts"
 import { owner } from "../support/latchkey.ts"
-import { type MailServerOfTests, mailServer } from "../support/mail-server.ts"
+import { startMailServer, type TestMailServer } from "../support/mail-server.ts"
 import { needs } from "../support/prerequisite.ts"
 
-describe.runIf(needs("chromium"))("whoever sets up how messages go out", () => {
+describe.runIf(needs("chromium"))("an administrator who sets up message delivery", () => {
   let service: Service
   let browser: Browser
   let page: Page
-  let mail: MailServerOfTests
+  let mail: TestMailServer
   const complaints: string[] = []
 
   beforeAll(async () => {
-    mail = await mailServer()
+    mail = await startMailServer()
     service = await openService(["--outbound-allow", "127.0.0.1,localhost"])
     browser = await openBrowser()
     const context = await browser.newContext({ locale: "en" })
@@ -39,7 +39,7 @@ describe.runIf(needs("chromium"))("whoever sets up how messages go out", () => {
 
   const closed = () => dialog().waitFor({ state: "detached" })
 
-  test("adds an SMTP server, and is told at its field what is wrong", async () => {
+  test("adds an SMTP server, and sees errors at its fields", async () => {
     await page.getByRole("button", { name: "Add email provider" }).click()
     await dialog().getByLabel("Description").fill("Our server")
     await dialog().getByLabel("Server", { exact: true }).fill("not a host")
@@ -55,7 +55,7 @@ describe.runIf(needs("chromium"))("whoever sets up how messages go out", () => {
     await row("Our server").getByText("Inactive").waitFor()
   })
 
-  test("tests it: sees where it breaks off and what to do, then each step", async () => {
+  test("tests it: sees the failed step and its remedy, then all steps", async () => {
     await row("Our server").getByRole("button", { name: "Test: Our server" }).click()
     await dialog().getByRole("button", { name: "Send test mail" }).click()
     await dialog().getByText("127.0.0.1:1 refused the connection").waitFor()
@@ -72,7 +72,7 @@ describe.runIf(needs("chromium"))("whoever sets up how messages go out", () => {
     await dialog().getByRole("button", { name: "Cancel" }).click()
   })
 
-  test("activates it, deactivates it with a question, and has that undone", async () => {
+  test("activates it, deactivates it after a confirmation, and undoes that", async () => {
     await row("Our server").getByRole("button", { name: "Activate" }).click()
     await row("Our server").getByText("Active", { exact: true }).waitFor()
     await row("Our server").getByRole("button", { name: "Deactivate: Our server" }).click()
@@ -83,7 +83,7 @@ describe.runIf(needs("chromium"))("whoever sets up how messages go out", () => {
     await row("Our server").getByText("Active", { exact: true }).waitFor()
   })
 
-  test("adds a service for text messages, whose key is shown once, and removes it", async () => {
+  test("adds an SMS service, whose key is shown once, and removes it", async () => {
     await page.getByRole("button", { name: "Add SMS provider" }).click()
     await dialog().getByText("HTTP service", { exact: true }).click()
     await dialog().getByLabel("Description").fill("Our gateway")
@@ -98,7 +98,7 @@ describe.runIf(needs("chromium"))("whoever sets up how messages go out", () => {
     await page.getByText("No text messages are sent yet").waitFor()
   })
 
-  test("adds Twilio, and changes its token alone", async () => {
+  test("adds Twilio, and changes only its token", async () => {
     await page.getByRole("button", { name: "Add SMS provider" }).click()
     await dialog().getByLabel("Account SID").fill("AC123")
     await dialog().getByLabel("Auth token").fill("first token")
@@ -113,7 +113,7 @@ describe.runIf(needs("chromium"))("whoever sets up how messages go out", () => {
     expect(kept).not.toContain("token")
   })
 
-  test("no page broke on the way", () => {
+  test("no page failed", () => {
     expect(complaints).toEqual([])
   })
 })

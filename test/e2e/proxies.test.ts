@@ -1,28 +1,28 @@
-// Behind the proxies that people have: https, another host name, and who is believed. What each is
-// told stands on the page that an unknown host gets, and the test does what that says.
+// Common reverse proxies: https, another host name, and trust. The page for unknown hosts shows the
+// settings for each proxy, and the test applies them.
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { ask } from "../../src/boot/control.ts"
+import { sendCommand } from "../../src/boot/control.ts"
 import { folderAt } from "../../src/boot/folder/folder.ts"
 import { writeCertificate } from "../support/certificate.ts"
+import { openHttpBrowser, type Send } from "../support/http-browser.ts"
 import {
   freePort,
   owner,
-  type Running,
+  type RunningServer,
   setUp,
-  start,
+  startLatchkey,
   temporaryFolder,
 } from "../support/latchkey.ts"
 import { needs } from "../support/prerequisite.ts"
 import { type ProxyKind, startProxy } from "../support/proxy.ts"
-import { type Send, visit } from "../support/visitor.ts"
 
 const host = "id.example.com"
 
 type Certified = { readonly port: number; readonly certFile: string; readonly keyFile: string }
 
-/** By what it is called on the page: what an administrator has beside its lines. */
+/** The names on the page, with the configuration around the shown lines. */
 const kinds: readonly (readonly [
   name: string,
   kind: ProxyKind,
@@ -79,7 +79,7 @@ const isHere = kinds.every(([, kind]) => needs(kind) !== undefined)
 describe.runIf(isHere)("behind a proxy", () => {
   const folder = temporaryFolder()
   const data = { trusting: join(folder.path, "trusting"), wary: join(folder.path, "wary") }
-  const servers: Partial<Record<keyof typeof data, Running & { readonly port: number }>> = {}
+  const servers: Partial<Record<keyof typeof data, RunningServer & { readonly port: number }>> = {}
   let certificate = { certFile: "", keyFile: "" }
 
   beforeAll(async () => {
@@ -88,7 +88,7 @@ describe.runIf(isHere)("behind a proxy", () => {
       await setUp(data[kind], `https://${host}`)
       const port = await freePort()
       const args = kind === "trusting" ? ["--trusted-proxies", "127.0.0.1"] : []
-      servers[kind] = { ...(await start({ data: data[kind], port, args })), port }
+      servers[kind] = { ...(await startLatchkey({ data: data[kind], port, args })), port }
     }
   })
   afterAll(async () => {
@@ -110,7 +110,7 @@ describe.runIf(isHere)("behind a proxy", () => {
   }
 
   test.each(kinds)(
-    "%s: people sign in, and it is believed where it is named",
+    "%s: users sign in, and the proxy is trusted once configured",
     async (name, kind, around) => {
       for (const server of ["trusting", "wary"] as const) {
         const place = { ...certificate, port: await freePort() }
@@ -121,7 +121,7 @@ describe.runIf(isHere)("behind a proxy", () => {
           url: `https://127.0.0.1:${place.port}/`,
           serverName: host,
         })
-        // As a browser does that finds the name there.
+        // As a browser does that resolves the name to the proxy.
         const send: Send = (url, { headers, ...init }) => {
           const { pathname, search } = new URL(url)
           return fetch(`https://127.0.0.1:${place.port}${pathname}${search}`, {
@@ -131,9 +131,9 @@ describe.runIf(isHere)("behind a proxy", () => {
           })
         }
         try {
-          const { path } = Object(await ask(folderAt(data[server]), "await-request"))
+          const { path } = Object(await sendCommand(folderAt(data[server]), "await-request"))
           await send(`https://${host}${path}`, {})
-          expect(await ask(folderAt(data[server]), "arrived", { path })).toMatchObject({
+          expect(await sendCommand(folderAt(data[server]), "arrived", { path })).toMatchObject({
             host,
             peer: "127.0.0.1",
             isRelayed: server === "wary",
@@ -141,7 +141,7 @@ describe.runIf(isHere)("behind a proxy", () => {
           if (server === "wary") continue
           const metadata = await send(`https://${host}/.well-known/openid-configuration`, {})
           expect(await metadata.json()).toMatchObject({ issuer: `https://${host}` })
-          const browser = visit(send)
+          const browser = openHttpBrowser(send)
           const named = await browser.get(`https://${host}/ui/login`)
           const password = await browser.post(named, { loginName: owner.loginName })
           const end = await browser.post(password, { password: owner.password })
@@ -150,7 +150,7 @@ describe.runIf(isHere)("behind a proxy", () => {
             pathname: expect.stringMatching(/^\/ui\//),
           })
           expect(end.text).not.toContain('name="password"')
-          // What is encoded in a path arrives as it was sent.
+          // Percent-encoding in a path arrives unchanged.
           const odd = await send(`https://${host}/management/v1/projects/a%2Fb`, {})
           expect(odd.status).toBe(401)
         } finally {

@@ -1,14 +1,14 @@
-// A walk in the console, from the metadata that Synapse publishes to a user who is signed in there.
+// From the metadata that Synapse publishes to a user who is signed in there, through the console.
 import type { Browser, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { openService, type Service } from "../acceptance/service.ts"
 import { openBrowser } from "../support/browser.ts"
-import { signedInAt } from "../support/console-place.ts"
+import { openSignedIn } from "../support/console-pages.ts"
 import { owner } from "../support/latchkey.ts"
 import { needs } from "../support/prerequisite.ts"
 import { type PySaml2, startPySaml2 } from "../support/pysaml2.ts"
 
-const looks = [
+const views = [
   { name: "1280", colorScheme: "light", viewport: { width: 1280, height: 900 } },
   { name: "390 dark", colorScheme: "dark", viewport: { width: 390, height: 844 } },
 ] as const
@@ -30,12 +30,12 @@ describe.runIf(isHere)("pysaml2 with Synapse's configuration", () => {
     await service?.close()
   })
 
-  test.each(looks)("is connected by forms alone, and signs a user in: $name", async (look) => {
+  test.each(views)("is connected with forms only, and signs a user in: $name", async (look) => {
     await peer?.stop()
     peer = await startPySaml2(`${service.url}/saml/v2/metadata`)
     const { name, ...how } = look
     const context = await browser.newContext({ ...how, locale: "en" })
-    const page = await signedInAt(context, `${service.url}/ui/console/applications/new`)
+    const page = await openSignedIn(context, `${service.url}/ui/console/applications/new`)
     page.setDefaultTimeout(20_000)
     try {
       await create(page, `Chat ${name}`)
@@ -68,13 +68,13 @@ describe.runIf(isHere)("pysaml2 with Synapse's configuration", () => {
       },
     ],
     ["signed responses", { want_response_signed: true, want_assertions_signed: true }],
-  ] as const)("signs a user in with %s, wherever that begins", async (name, own) => {
+  ] as const)("signs a user in with %s, whichever side starts", async (name, own) => {
     await peer?.stop()
     const metadata = `${service.url}/saml/v2/metadata`
     peer = await startPySaml2(metadata, { ...own, allow_unsolicited: true })
     await register(`With ${name}`)
     const context = await browser.newContext({ locale: "en" })
-    const page = await signedInAt(context, `${service.url}/ui/console/applications`)
+    const page = await openSignedIn(context, `${service.url}/ui/console/applications`)
     page.setDefaultTimeout(20_000)
     try {
       const told = await signedIn(page)
@@ -137,7 +137,7 @@ describe.runIf(isHere)("pysaml2 with Synapse's configuration", () => {
     await shown(page, "saved")
   }
 
-  /** What Synapse learns of whoever is signed in here. */
+  /** The attributes that Synapse receives about the signed-in user. */
   async function signedIn(page: Page) {
     await page.goto(peer.login)
     await page.waitForURL(/authn_response$/)
@@ -150,7 +150,10 @@ describe.runIf(isHere)("pysaml2 with Synapse's configuration", () => {
     return `${service.url}/ui/console/applications/${found.applicationId}`
   }
 
-  /** No page is wider than its window; with LOOK_AT, a picture of it is kept in that folder. */
+  /**
+   * Requires that the page is no wider than its window; with LOOK_AT, saves a screenshot in that
+   * directory.
+   */
   async function shown(page: Page, name: string) {
     const beyond = await page.evaluate(
       () => document.documentElement.scrollWidth - document.documentElement.clientWidth,

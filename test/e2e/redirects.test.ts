@@ -63,7 +63,7 @@ afterAll(async () => {
   await service?.close()
 })
 
-/** An authorization request. */
+/** The URL of an authorization request. */
 function authorizeUrl(redirectUri: string, more: Readonly<Record<string, string>> = {}): string {
   const query = new URLSearchParams({
     client_id: client.id,
@@ -78,7 +78,7 @@ function authorizeUrl(redirectUri: string, more: Readonly<Record<string, string>
   return `${service.url}/oauth/v2/authorize?${query}`
 }
 
-/** A request of the service provider whose answers go to that path. */
+/** The URL of a SAML request whose response goes to `path`. */
 function samlUrl(path: string): string {
   const xml =
     '<samlp:AuthnRequest xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol"' +
@@ -91,17 +91,17 @@ function samlUrl(path: string): string {
 
 const submit = 'main form button[type="submit"]'
 
-/** Fills a field in, whatever the page's scripts do. */
+/** Fills in a field without triggering the page's scripts. */
 const fill = (page: Page, name: string, value: string) =>
   page.$eval(`[name="${name}"]`, (field, text) => field.setAttribute("value", text), value)
 
-/** Clicks, and waits until something else is shown. */
+/** Clicks, and waits until the page changes. */
 async function press(page: Page, selector: string): Promise<void> {
   await Promise.all([page.waitForNavigation({ timeout: 60_000 }), page.click(selector)])
 }
 
-/** Opens an address and gets to where the password is typed in. */
-async function toPassword(page: Page, url: string): Promise<void> {
+/** Opens a URL and continues to the password page. */
+async function openPasswordPage(page: Page, url: string): Promise<void> {
   await page.goto(url)
   await fill(page, "loginName", owner.loginName)
   await press(page, submit)
@@ -112,18 +112,18 @@ async function toPassword(page: Page, url: string): Promise<void> {
 const passwordButton = 'form[action$="/password"] button[type="submit"]'
 const textOf = (page: Page) => page.$eval("main", (main) => main.textContent ?? "")
 
-/** Waits until the application has got a request like this since. */
-const arrived = (since: number, like: RegExp) =>
-  expect.poll(() => app.seen.slice(since).find((each) => like.test(each)), { timeout: 60_000 })
+/** Waits until the application has received such a request after `since`. */
+const waitForRequest = (since: number, like: RegExp) =>
+  expect.poll(() => app.requests.slice(since).find((each) => like.test(each)), { timeout: 60_000 })
 
-/** Waits until the browser shows the page of the application, which may be on its way. */
-async function showsApplication(page: Page): Promise<void> {
+/** Waits until the browser shows the application's page, which may still be loading. */
+async function waitForApplication(page: Page): Promise<void> {
   await page.waitForSelector("h1::-p-text(At the application)", { timeout: 60_000 })
 }
 
 type Ending = "landed" | "stays"
 
-/** Where a sign-in leads, and whether a page of the application's is left in the browser. */
+/** The end of a sign-in, and whether the browser then shows a page of the application. */
 const kinds: Readonly<Record<string, readonly [url: () => string, hop: RegExp, Ending]>> = {
   "another origin": [
     () => authorizeUrl(`${app.url}/callback`),
@@ -150,148 +150,153 @@ const kinds: Readonly<Record<string, readonly [url: () => string, hop: RegExp, E
   "SAML POST, then a custom scheme": [() => samlUrl("claude"), /^POST \/claude$/, "stays"],
 }
 
-describe.each<Engine>(["chromium", "firefox"])("what a form leads to, in %s", (engine) => {
-  describe.runIf(needs(engine))("with this browser", () => {
-    let browser: Browser
-    const violations: string[] = []
-    beforeAll(async () => {
-      browser = await openEngine(engine)
-    })
-    afterAll(() => browser?.close())
-
-    /** A page of a browser context of its own. Firefox can't turn scripts off: none is loaded. */
-    async function opened(scripts: boolean): Promise<{ context: BrowserContext; page: Page }> {
-      const context = await browser.createBrowserContext()
-      const page = await context.newPage()
-      page.setDefaultTimeout(60_000)
-      page.on("console", (message) => {
-        if (/content security policy/i.test(message.text())) violations.push(message.text())
+describe.each<Engine>(["chromium", "firefox"])(
+  "form submissions and redirects, in %s",
+  (engine) => {
+    describe.runIf(needs(engine))("with this browser", () => {
+      let browser: Browser
+      const violations: string[] = []
+      beforeAll(async () => {
+        browser = await openEngine(engine)
       })
-      if (scripts) return { context, page }
-      if (engine === "chromium") await page.setJavaScriptEnabled(false)
-      else {
-        await page.setRequestInterception(true)
-        page.on("request", (request) => {
-          void (request.url().endsWith(".js") ? request.abort() : request.continue())
+      afterAll(() => browser?.close())
+
+      /** A page in a new browser context. Firefox can't disable scripts, so none is loaded. */
+      async function opened(scripts: boolean): Promise<{ context: BrowserContext; page: Page }> {
+        const context = await browser.createBrowserContext()
+        const page = await context.newPage()
+        page.setDefaultTimeout(60_000)
+        page.on("console", (message) => {
+          if (/content security policy/i.test(message.text())) violations.push(message.text())
         })
-      }
-      return { context, page }
-    }
-
-    describe.each([
-      ["on", true],
-      ["off", false],
-    ])("scripts %s", (_, scripts) => {
-      test.each(Object.entries(kinds))("leads to %s", async (_kind, [url, hop, ending]) => {
-        const { context, page } = await opened(scripts)
-        const since = app.seen.length
-        await toPassword(page, url())
-        const isPosted = hop.source.includes("POST") || hop.source.endsWith("landed$")
-        if (isPosted && !scripts) {
-          await press(page, passwordButton)
-          await page.click(submit)
-        } else await page.click(passwordButton)
-        await arrived(since, hop).toBeDefined()
-        if (ending === "landed") {
-          await expect.poll(() => page.url()).toContain(app.url.slice(-5))
-          await showsApplication(page)
-        } else if (page.url().startsWith(service.url)) {
-          // No program here opens such an address: our page stays, and has a way to try again.
-          const wayOn = `main a[href^="${app.url}"], ${submit}`
-          await page.waitForSelector(wayOn, { timeout: 60_000 })
-          expect(await page.$(passwordButton)).toBeNull()
+        if (scripts) return { context, page }
+        if (engine === "chromium") await page.setJavaScriptEnabled(false)
+        else {
+          await page.setRequestInterception(true)
+          page.on("request", (request) => {
+            void (request.url().endsWith(".js") ? request.abort() : request.continue())
+          })
         }
-        expect(violations.splice(0)).toEqual([])
-        await context.close()
-      })
+        return { context, page }
+      }
 
-      test("leads to its own origin", async () => {
-        const { context, page } = await opened(scripts)
-        await toPassword(page, authorizeUrl(`${service.url}/app/callback`))
-        await page.click(passwordButton)
-        await expect.poll(() => page.url()).toMatch(/\/app\/callback\?code=/)
-        await context.close()
-      })
+      describe.each([
+        ["on", true],
+        ["off", false],
+      ])("scripts %s", (_, scripts) => {
+        test.each(Object.entries(kinds))("leads to %s", async (_kind, [url, hop, ending]) => {
+          const { context, page } = await opened(scripts)
+          const since = app.requests.length
+          await openPasswordPage(page, url())
+          const isPosted = hop.source.includes("POST") || hop.source.endsWith("landed$")
+          if (isPosted && !scripts) {
+            await press(page, passwordButton)
+            await page.click(submit)
+          } else await page.click(passwordButton)
+          await waitForRequest(since, hop).toBeDefined()
+          if (ending === "landed") {
+            await expect.poll(() => page.url()).toContain(app.url.slice(-5))
+            await waitForApplication(page)
+          } else if (page.url().startsWith(service.url)) {
+            // No program here opens such a URL: our page stays, and offers to try again.
+            const wayOn = `main a[href^="${app.url}"], ${submit}`
+            await page.waitForSelector(wayOn, { timeout: 60_000 })
+            expect(await page.$(passwordButton)).toBeNull()
+          }
+          expect(violations.splice(0)).toEqual([])
+          await context.close()
+        })
 
-      test("offers a link to an application on the device", async () => {
-        const { context, page } = await opened(scripts)
-        await toPassword(page, authorizeUrl("claude://callback"))
-        await page.click(passwordButton)
-        await page.waitForSelector('a[href^="claude://callback?code="]')
-        expect(await textOf(page)).toContain("You are signed in")
-        await context.close()
-      })
+        test("redirects to its own origin", async () => {
+          const { context, page } = await opened(scripts)
+          await openPasswordPage(page, authorizeUrl(`${service.url}/app/callback`))
+          await page.click(passwordButton)
+          await expect.poll(() => page.url()).toMatch(/\/app\/callback\?code=/)
+          await context.close()
+        })
 
-      test("leads on from a consent, an account and both ways to sign out", async () => {
-        const { context, page } = await opened(scripts)
-        const landed = /^GET \/landed\?code=/
-        let since = app.seen.length
-        await toPassword(page, authorizeUrl(`${app.url}/hop`, { prompt: "consent" }))
-        await press(page, passwordButton)
-        await page.waitForSelector('button[value="allow"]')
-        await page.click('button[value="allow"]')
-        await arrived(since, landed).toBeDefined()
-        await showsApplication(page)
-        const code = new URL(page.url()).searchParams.get("code") ?? ""
+        test("offers a link to an application on the device", async () => {
+          const { context, page } = await opened(scripts)
+          await openPasswordPage(page, authorizeUrl("claude://callback"))
+          await page.click(passwordButton)
+          await page.waitForSelector('a[href^="claude://callback?code="]')
+          expect(await textOf(page)).toContain("You are signed in")
+          await context.close()
+        })
 
-        since = app.seen.length
-        await page.goto(authorizeUrl(`${app.url}/hop`, { prompt: "select_account" }))
-        await page.click('button[name="session"]')
-        await arrived(since, landed).toBeDefined()
-        await showsApplication(page)
+        test("continues from consent, account selection and both kinds of sign-out", async () => {
+          const { context, page } = await opened(scripts)
+          const landed = /^GET \/landed\?code=/
+          let since = app.requests.length
+          await openPasswordPage(page, authorizeUrl(`${app.url}/hop`, { prompt: "consent" }))
+          await press(page, passwordButton)
+          await page.waitForSelector('button[value="allow"]')
+          await page.click('button[value="allow"]')
+          await waitForRequest(since, landed).toBeDefined()
+          await waitForApplication(page)
+          const code = new URL(page.url()).searchParams.get("code") ?? ""
 
-        const left = { post_logout_redirect_uri: `${app.url}/hop`, state: "bye" }
-        const byHint = { ...left, id_token_hint: await idTokenOf(code) }
-        since = app.seen.length
-        await page.goto(`${service.url}/oidc/v1/end_session?${new URLSearchParams(byHint)}`)
-        await arrived(since, /^GET \/landed\?state=bye/).toBeDefined()
-        await showsApplication(page)
+          since = app.requests.length
+          await page.goto(authorizeUrl(`${app.url}/hop`, { prompt: "select_account" }))
+          await page.click('button[name="session"]')
+          await waitForRequest(since, landed).toBeDefined()
+          await waitForApplication(page)
 
-        await toPassword(page, authorizeUrl(`${app.url}/hop`))
-        await page.click(passwordButton)
-        await expect.poll(() => page.url()).toContain("/landed?code")
-        await showsApplication(page)
-        since = app.seen.length
-        const asked = new URLSearchParams({ ...left, client_id: client.id })
-        await page.goto(`${service.url}/oidc/v1/end_session?${asked}`)
-        await page.click(submit)
-        await arrived(since, /^GET \/landed\?state=bye/).toBeDefined()
-        await expect.poll(() => page.url()).toContain("/landed?state=bye")
-        await showsApplication(page)
-        // Nobody is signed in any more: Back leads to the application again.
-        since = app.seen.length
-        await page.goBack()
-        if (await page.$(submit)) await page.click(submit)
-        await arrived(since, /^GET \/hop\?state=bye/).toBeDefined()
-        await context.close()
-      })
+          const left = { post_logout_redirect_uri: `${app.url}/hop`, state: "bye" }
+          const byHint = { ...left, id_token_hint: await idTokenOf(code) }
+          since = app.requests.length
+          await page.goto(`${service.url}/oidc/v1/end_session?${new URLSearchParams(byHint)}`)
+          await waitForRequest(since, /^GET \/landed\?state=bye/).toBeDefined()
+          await waitForApplication(page)
 
-      test("gives one code to a double click, and offers to continue after Back", async () => {
-        const { context, page } = await opened(scripts)
-        const since = app.seen.length
-        await toPassword(page, authorizeUrl(`${app.url}/hop`))
-        await page.click(passwordButton, { count: 2, delay: 20 }).catch(() => undefined)
-        await arrived(since, /^GET \/landed\?code=/).toBeDefined()
-        await expect.poll(() => page.url()).toContain("/landed?code=")
-        const codes = app.seen.slice(since).flatMap((each) => /code=([^&]+)/.exec(each)?.[1] ?? [])
-        expect(new Set(codes).size).toBe(1)
-        await idTokenOf(codes[0] ?? "")
-        // What the second click led to has come, too: it would take the place of what is before.
-        await showsApplication(page)
-        await page.waitForNetworkIdle({ idleTime: 200 })
-        await page.goBack()
-        await page.waitForSelector(`main a[href="${app.url}/"], ${passwordButton}`)
-        // A browser may show the page again as it was left: its button leads on, too.
-        if (await page.$(passwordButton)) await press(page, passwordButton)
-        await page.waitForSelector(`main a[href="${app.url}/"]`)
-        expect(await textOf(page)).toContain("This sign-in is finished")
-        await press(page, `main a[href="${app.url}/"]`)
-        expect(page.url()).toBe(`${app.url}/`)
-        await context.close()
+          await openPasswordPage(page, authorizeUrl(`${app.url}/hop`))
+          await page.click(passwordButton)
+          await expect.poll(() => page.url()).toContain("/landed?code")
+          await waitForApplication(page)
+          since = app.requests.length
+          const asked = new URLSearchParams({ ...left, client_id: client.id })
+          await page.goto(`${service.url}/oidc/v1/end_session?${asked}`)
+          await page.click(submit)
+          await waitForRequest(since, /^GET \/landed\?state=bye/).toBeDefined()
+          await expect.poll(() => page.url()).toContain("/landed?state=bye")
+          await waitForApplication(page)
+          // The session has ended: Back leads to the application again.
+          since = app.requests.length
+          await page.goBack()
+          if (await page.$(submit)) await page.click(submit)
+          await waitForRequest(since, /^GET \/hop\?state=bye/).toBeDefined()
+          await context.close()
+        })
+
+        test("issues one code for a double click, and offers to continue after Back", async () => {
+          const { context, page } = await opened(scripts)
+          const since = app.requests.length
+          await openPasswordPage(page, authorizeUrl(`${app.url}/hop`))
+          await page.click(passwordButton, { count: 2, delay: 20 }).catch(() => undefined)
+          await waitForRequest(since, /^GET \/landed\?code=/).toBeDefined()
+          await expect.poll(() => page.url()).toContain("/landed?code=")
+          const codes = app.requests
+            .slice(since)
+            .flatMap((each) => /code=([^&]+)/.exec(each)?.[1] ?? [])
+          expect(new Set(codes).size).toBe(1)
+          await idTokenOf(codes[0] ?? "")
+          // The second click's navigation has finished as well; it would replace the previous page.
+          await waitForApplication(page)
+          await page.waitForNetworkIdle({ idleTime: 200 })
+          await page.goBack()
+          await page.waitForSelector(`main a[href="${app.url}/"], ${passwordButton}`)
+          // A browser may restore the page as it was: its button works too.
+          if (await page.$(passwordButton)) await press(page, passwordButton)
+          await page.waitForSelector(`main a[href="${app.url}/"]`)
+          expect(await textOf(page)).toContain("This sign-in is finished")
+          await press(page, `main a[href="${app.url}/"]`)
+          expect(page.url()).toBe(`${app.url}/`)
+          await context.close()
+        })
       })
     })
-  })
-})
+  },
+)
 
 /** Redeems a code, which works once. */
 async function idTokenOf(code: string): Promise<string> {

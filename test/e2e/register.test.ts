@@ -3,27 +3,27 @@ import type { Browser, BrowserContextOptions, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { openService, type Service } from "../acceptance/service.ts"
 import { openBrowser, withPasskeys } from "../support/browser.ts"
-import { signedInAt } from "../support/console-place.ts"
+import { openSignedIn } from "../support/console-pages.ts"
 import { freePort, owner } from "../support/latchkey.ts"
 import { allowRegistration } from "../support/login-policy.ts"
-import { type MailServerOfTests, mailServer } from "../support/mail-server.ts"
+import { startMailServer, type TestMailServer } from "../support/mail-server.ts"
 import { needs } from "../support/prerequisite.ts"
-import { type RelyingParty, relyingParty } from "../support/relying-party.ts"
+import { type RelyingParty, startRelyingParty } from "../support/relying-party.ts"
 
 const password = "Correct-horse-7-battery"
 
-describe.runIf(needs("chromium"))("who has no account", () => {
+describe.runIf(needs("chromium"))("a user without an account", () => {
   let service: Service
-  let mails: MailServerOfTests
+  let mails: TestMailServer
   let browser: Browser
   let party: RelyingParty
   const complaints: string[] = []
 
   beforeAll(async () => {
-    mails = await mailServer()
+    mails = await startMailServer()
     service = await openService(["--outbound-allow", "127.0.0.1"])
     browser = await openBrowser()
-    party = await relyingParty(await freePort())
+    party = await startRelyingParty(await freePort())
     await allowRegistration(service.get)
     const admin = (name: string) => `core.admin.v1.AdminService/${name}`
     const smtp = { senderAddress: "id@example.com", senderName: "Acme" }
@@ -98,7 +98,7 @@ describe.runIf(needs("chromium"))("who has no account", () => {
     await page.keyboard.press("Enter")
   }
 
-  test("makes one from the application and is back there, signed in", async () => {
+  test("registers from the application, and returns signed in", async () => {
     const page = await opened()
     await page.goto(party.url)
     await heading(page, "Sign in")
@@ -108,7 +108,7 @@ describe.runIf(needs("chromium"))("who has no account", () => {
     await typeIn(page, "rita@example.net")
     await heading(page, "Check your email")
     await mustBeUsable(page)
-    // Nothing is posted again, whichever way one goes.
+    // Back and forward resubmit nothing.
     await page.reload()
     await page.goBack()
     await heading(page, "Create account")
@@ -134,7 +134,7 @@ describe.runIf(needs("chromium"))("who has no account", () => {
     await page.context().close()
   })
 
-  test("signs up with a link, and is invited once an administrator has approved it", async () => {
+  test("signs up with a link, and is invited after an administrator's approval", async () => {
     const organizationId = (await service.get("ListOrganizations")).result[0].id
     const expirationDate = new Date(Date.now() + 86_400_000).toISOString()
     const terms = { useLimit: 1, expirationDate, requireApproval: true }
@@ -155,7 +155,7 @@ describe.runIf(needs("chromium"))("who has no account", () => {
     await mustBeUsable(page)
     const told = await mailTo(owner.email, "A sign-up is waiting for approval")
     const list = /https?:\S+sign-ups/.exec(told)?.[0] ?? ""
-    const administrator = await signedInAt(await browser.newContext({ locale: "en" }), list)
+    const administrator = await openSignedIn(await browser.newContext({ locale: "en" }), list)
     await administrator.getByText("lin@example.net").waitFor()
     await administrator.getByRole("button", { name: "Approve" }).click()
     await administrator.getByText("No sign-ups to approve.").waitFor()
@@ -167,7 +167,7 @@ describe.runIf(needs("chromium"))("who has no account", () => {
     await page.context().close()
   })
 
-  test("takes a passkey instead of a password, and comes in by it alone", async () => {
+  test("registers a passkey instead of a password, and signs in with it alone", async () => {
     const page = await opened()
     await withPasskeys(page)
     await page.goto(`${service.url}/ui/login/register`)
@@ -179,13 +179,13 @@ describe.runIf(needs("chromium"))("who has no account", () => {
     const choice = page.getByRole("button", { name: "Use a passkey instead" })
     await choice.waitFor()
     await mustBeUsable(page)
-    // Nobody is given one who only stands on the page.
+    // Nothing is offered while the user stays on the page.
     expect(page.url()).toContain("/register/password")
     await choice.press("Enter")
     await heading(page, "You are signed in")
     await page.goto("about:blank")
     await page.context().clearCookies()
-    // The browser offers it where a name is typed.
+    // The browser offers the passkey at the login name field.
     const back = party.next()
     await page.goto(party.url)
     const { claims, userinfo } = await back
@@ -194,7 +194,7 @@ describe.runIf(needs("chromium"))("who has no account", () => {
     await page.context().close()
   })
 
-  test("does so by the mail's link, without JavaScript, in German and in the dark", async () => {
+  test("registers by the emailed link without JavaScript, in German and dark mode", async () => {
     const page = await opened({ javaScriptEnabled: false, locale: "de", colorScheme: "dark" })
     await page.goto(`${service.url}/ui/login/register`)
     await page.fill('[name="email"]', "hans@example.net")
@@ -213,7 +213,7 @@ describe.runIf(needs("chromium"))("who has no account", () => {
     await page.context().close()
   })
 
-  test("but has one is told so by mail, and by no page", async () => {
+  test("who has one learns it by email, and from no page", async () => {
     const page = await opened()
     await page.goto(`${service.url}/ui/login/register`)
     await typeIn(page, "rita@example.net")
@@ -223,5 +223,5 @@ describe.runIf(needs("chromium"))("who has no account", () => {
     await page.context().close()
   })
 
-  test("saw no page that complained", () => expect(complaints).toEqual([]))
+  test("no page logged an error", () => expect(complaints).toEqual([]))
 })

@@ -4,23 +4,23 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { openService, type Service } from "../acceptance/service.ts"
 import { openBrowser } from "../support/browser.ts"
 import { owner } from "../support/latchkey.ts"
-import { type MailServerOfTests, mailServer } from "../support/mail-server.ts"
+import { startMailServer, type TestMailServer } from "../support/mail-server.ts"
 import { needs } from "../support/prerequisite.ts"
 
-const first = "Correct-horse-7-battery"
-const chosen = "Fresh-horse-8-battery"
+const oldPassword = "Correct-horse-7-battery"
+const newPassword = "Fresh-horse-8-battery"
 const email = "grace@example.com"
 
-describe.runIf(needs("chromium"))("who has forgotten their password", () => {
+describe.runIf(needs("chromium"))("a user with a forgotten password", () => {
   let service: Service
-  let mails: MailServerOfTests
+  let mails: TestMailServer
   let browser: Browser
   const complaints: string[] = []
-  /** The addresses of whatever any page has asked a server for, and where it said it comes from. */
+  /** Every requested URL and its Referer. */
   const asked: string[] = []
 
   beforeAll(async () => {
-    mails = await mailServer()
+    mails = await startMailServer()
     service = await openService(["--outbound-allow", "127.0.0.1"])
     browser = await openBrowser()
     const smtp = { senderAddress: "id@example.com", senderName: "Acme" }
@@ -32,7 +32,7 @@ describe.runIf(needs("chromium"))("who has forgotten their password", () => {
     const profile = { givenName: "Grace", familyName: "Hopper" }
     const human = {
       profile,
-      password: { password: first },
+      password: { password: oldPassword },
       email: { email, sendCode: {} },
     }
     await service.get("CreateUser", { organizationId, username: "grace", human })
@@ -43,7 +43,7 @@ describe.runIf(needs("chromium"))("who has forgotten their password", () => {
     await mails?.close()
   })
 
-  /** A page in a browser of its own. */
+  /** A page in a new browser. */
   async function opened(options: BrowserContextOptions = {}): Promise<Page> {
     const context = await browser.newContext({ locale: "en", ...options })
     const page = await context.newPage()
@@ -62,7 +62,7 @@ describe.runIf(needs("chromium"))("who has forgotten their password", () => {
   const heading = (page: Page, name: string) =>
     page.getByRole("heading", { name, level: 1 }).waitFor()
 
-  /** The link of the newest mail whose subject it is. */
+  /** The link in the newest email with that subject. */
   async function linkIn(subject: string, count = 1): Promise<string> {
     const found = () => mails.received.filter(({ mail }) => mail.subject === subject)
     await expect.poll(() => found().length, { timeout: 60_000 }).toBe(count)
@@ -82,13 +82,13 @@ describe.runIf(needs("chromium"))("who has forgotten their password", () => {
     expect(found).toEqual([])
   }
 
-  /** Fills in what is asked for, and presses Enter. */
+  /** Fills in a field, and presses Enter. */
   async function enter(page: Page, name: string, text: string): Promise<void> {
     await page.fill(`[name="${name}"]`, text)
     await page.press(`[name="${name}"]`, "Enter")
   }
 
-  test("has the link of a new address verify it, in a browser without JavaScript", async () => {
+  test("verifies a new address by its link, in a browser without JavaScript", async () => {
     const link = await linkIn("Verify your email address")
     const page = await opened({ javaScriptEnabled: false })
     await page.goto(link)
@@ -103,7 +103,7 @@ describe.runIf(needs("chromium"))("who has forgotten their password", () => {
     expect(grace.human.email).toMatchObject({ email, isVerified: true })
   })
 
-  test("asks for a link from the password page, and chooses another", async () => {
+  test("requests a link from the password page, and sets a new password", async () => {
     const page = await opened()
     await page.goto(`${service.url}/ui/login`)
     await enter(page, "loginName", "grace")
@@ -116,7 +116,7 @@ describe.runIf(needs("chromium"))("who has forgotten their password", () => {
     await page.getByRole("button", { name: "Send link" }).click()
     await heading(page, "Check your email")
     await mustBeUsable(page)
-    // Nothing to post again: the page is one that was gone to.
+    // Nothing to resubmit: the page was reached by a redirect.
     await page.reload()
     await page.goBack()
     await heading(page, "Forgot your password?")
@@ -132,13 +132,13 @@ describe.runIf(needs("chromium"))("who has forgotten their password", () => {
     await elsewhere.getByRole("button", { name: "Continue" }).click()
     await elsewhere.getByText("Grace Hopper").waitFor()
     await mustBeUsable(elsewhere)
-    await elsewhere.fill('[name="password"]', chosen)
-    await enter(elsewhere, "repeat", chosen)
+    await elsewhere.fill('[name="password"]', newPassword)
+    await enter(elsewhere, "repeat", newPassword)
     await heading(elsewhere, "Password changed")
     await mustBeUsable(elsewhere)
     await elsewhere.getByRole("link", { name: "Sign in" }).click()
     await enter(elsewhere, "loginName", "grace")
-    await enter(elsewhere, "password", chosen)
+    await enter(elsewhere, "password", newPassword)
     await heading(elsewhere, "You are signed in")
     await elsewhere.context().close()
 
@@ -151,11 +151,11 @@ describe.runIf(needs("chromium"))("who has forgotten their password", () => {
     await linkIn("Your password was changed")
   })
 
-  test("does so without JavaScript, and is signed out where they were", async () => {
+  test("resets it without JavaScript, and is signed out everywhere", async () => {
     const before = await opened()
     await before.goto(`${service.url}/ui/login`)
     await enter(before, "loginName", "grace")
-    await enter(before, "password", chosen)
+    await enter(before, "password", newPassword)
     await heading(before, "You are signed in")
     const page = await opened({ javaScriptEnabled: false })
     await page.goto(`${service.url}/ui/login/password/forgot`)
@@ -164,8 +164,8 @@ describe.runIf(needs("chromium"))("who has forgotten their password", () => {
     const link = await linkIn("Reset your password", 2)
     await page.goto(link)
     await enter(page, "code", link.split("#")[1] ?? "")
-    await page.fill('[name="password"]', first)
-    await enter(page, "repeat", first)
+    await page.fill('[name="password"]', oldPassword)
+    await enter(page, "repeat", oldPassword)
     await heading(page, "Password changed")
     await page.context().close()
     await before.goto(`${service.url}/ui/login/signedin`)
@@ -173,7 +173,7 @@ describe.runIf(needs("chromium"))("who has forgotten their password", () => {
     await before.context().close()
   })
 
-  test("is given a link in the console, by hand or by mail", async () => {
+  test("gets a link through the console, by hand or by email", async () => {
     const console = await opened()
     const { result } = await service.get("ListUsers", {})
     const { userId } = result.find(({ username }: { username: string }) => username === "grace")
@@ -198,7 +198,7 @@ describe.runIf(needs("chromium"))("who has forgotten their password", () => {
     await console.context().close()
   })
 
-  test("no page had a complaint, and no address or Referer held a code or the name", () => {
+  test("no page logged an error, and no URL or Referer contained a code or the name", () => {
     expect(complaints).toEqual([])
     const codes = mails.received.flatMap(({ mail }) => /#(\S+)/.exec(mail.text ?? "")?.[1] ?? [])
     expect(codes).toHaveLength(4)

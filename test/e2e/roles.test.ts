@@ -1,10 +1,10 @@
-// Whoever looks after something sees what they may, is offered nothing else, and nothing fails.
+// Administrators of every role see what they can access, see no other action, and get no error.
 import type { Browser, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { openService, personOf, type Service } from "../acceptance/service.ts"
-import { atRest, openBrowser } from "../support/browser.ts"
+import { humanInput, openService, type Service } from "../acceptance/service.ts"
+import { openBrowser, waitUntilIdle } from "../support/browser.ts"
 import { needs } from "../support/prerequisite.ts"
-import { goWithin, type Held, holdBack, pressNth } from "../support/press.ts"
+import { type HeldRequest, holdChanges, navigateTo, pressNth } from "../support/press-controls.ts"
 
 const password = "Correct-horse-8-battery"
 
@@ -13,27 +13,27 @@ type Level = "instance" | "organizationId" | "projectId" | "projectGrant"
 type Role = {
   readonly role: string
   readonly on: Level
-  /** It changes nothing. */
-  readonly looks?: true
+  /** The role is read-only. */
+  readonly isReadOnly?: true
 }
 
-/** Every role that people are given, by what it is held on. */
+/** Every role that users can have, with its level. */
 const roles: readonly Role[] = [
   { role: "IAM_OWNER", on: "instance" },
-  { role: "IAM_OWNER_VIEWER", on: "instance", looks: true },
+  { role: "IAM_OWNER_VIEWER", on: "instance", isReadOnly: true },
   { role: "IAM_ORG_MANAGER", on: "instance" },
   { role: "IAM_USER_MANAGER", on: "instance" },
   { role: "ORG_OWNER", on: "organizationId" },
-  { role: "ORG_OWNER_VIEWER", on: "organizationId", looks: true },
+  { role: "ORG_OWNER_VIEWER", on: "organizationId", isReadOnly: true },
   { role: "ORG_USER_MANAGER", on: "organizationId" },
   { role: "ORG_USER_PERMISSION_EDITOR", on: "organizationId" },
   { role: "ORG_PROJECT_CREATOR", on: "organizationId" },
   { role: "ORG_PROJECT_PERMISSION_EDITOR", on: "organizationId" },
   { role: "ORG_SETTINGS_MANAGER", on: "organizationId" },
   { role: "PROJECT_OWNER", on: "projectId" },
-  { role: "PROJECT_OWNER_VIEWER", on: "projectId", looks: true },
+  { role: "PROJECT_OWNER_VIEWER", on: "projectId", isReadOnly: true },
   { role: "PROJECT_GRANT_OWNER", on: "projectGrant" },
-  { role: "PROJECT_GRANT_OWNER_VIEWER", on: "projectGrant", looks: true },
+  { role: "PROJECT_GRANT_OWNER_VIEWER", on: "projectGrant", isReadOnly: true },
 ]
 
 type Ids = Readonly<
@@ -43,7 +43,7 @@ type Ids = Readonly<
   >
 >
 
-describe.runIf(needs("chromium"))("somebody who looks after something", () => {
+describe.runIf(needs("chromium"))("an administrator", () => {
   let service: Service
   let browser: Browser
 
@@ -56,7 +56,9 @@ describe.runIf(needs("chromium"))("somebody who looks after something", () => {
     await service?.close()
   })
 
-  /** An organisation for each role, with one of everything: what it changes is nobody else's. */
+  /**
+   * Creates an organization for each role with one of everything, so that tests don't interfere.
+   */
   async function household(role: string): Promise<Ids> {
     const { get } = service
     const { organizationId } = await get("AddOrganization", { name: `For ${role}` })
@@ -65,13 +67,13 @@ describe.runIf(needs("chromium"))("somebody who looks after something", () => {
     const oidcConfiguration = { redirectUris: ["https://app.example.com/callback"] }
     const app = { projectId, name: "Wiki", oidcConfiguration }
     const { applicationId: appId } = await get("CreateApplication", app)
-    const human = personOf(`grace-${role}`.toLowerCase())
+    const human = humanInput(`grace-${role}`.toLowerCase())
     const username = `grace-${role}`.toLowerCase()
     const { id: userId } = await get("CreateUser", { organizationId, username, human })
     const { id: higherId } = await get("CreateUser", {
       organizationId,
       username: `high-${role}`.toLowerCase(),
-      human: personOf(`high-${role}`.toLowerCase()),
+      human: humanInput(`high-${role}`.toLowerCase()),
     })
     const owning = { userId: higherId, resource: { instance: true }, roles: ["IAM_OWNER"] }
     await get("CreateAdministrator", owning)
@@ -82,7 +84,7 @@ describe.runIf(needs("chromium"))("somebody who looks after something", () => {
     return { organizationId, projectId, appId, userId, higherId, groupId, grantedId }
   }
 
-  /** A project of somebody else, whose roles the organisation may give. */
+  /** Grants a project of another organization, whose roles the organization can assign. */
   async function grantedTo(grantedOrganizationId: string, role: string): Promise<string> {
     const { get } = service
     const { organizationId } = await get("AddOrganization", { name: `Beside ${role}` })
@@ -97,11 +99,11 @@ describe.runIf(needs("chromium"))("somebody who looks after something", () => {
     { role, on }: Role,
     ids: Ids,
     now: () => string,
-  ): Promise<{ readonly page: Page; readonly held: readonly Held[] }> {
+  ): Promise<{ readonly page: Page; readonly held: readonly HeldRequest[] }> {
     const { get } = service
     const { organizationId } = ids
     const username = role.toLowerCase()
-    const human = { ...personOf(username), password: { password } }
+    const human = { ...humanInput(username), password: { password } }
     const { id: userId } = await get("CreateUser", { organizationId, username, human })
     const { projectId, grantedId } = ids
     const resources: Readonly<Record<Level, object>> = {
@@ -114,7 +116,7 @@ describe.runIf(needs("chromium"))("somebody who looks after something", () => {
     await get("CreateAdministrator", { userId, resource, roles: [role] })
     const page = await (await browser.newContext({ locale: "en" })).newPage()
     page.setDefaultTimeout(60_000)
-    const held = await holdBack(page, now)
+    const held = await holdChanges(page, now)
     await page.goto(`${service.url}/ui/console?org=${organizationId}`)
     await page.fill('[name="loginName"]', username)
     await page.click('button[type="submit"]')
@@ -124,7 +126,7 @@ describe.runIf(needs("chromium"))("somebody who looks after something", () => {
     return { page, held }
   }
 
-  /** Where the pages and actions lead that are found by a letter which most of them have. */
+  /** The targets of pages and actions found by a letter that most names contain. */
   async function foundByName(page: Page): Promise<readonly (string | null)[]> {
     await page.keyboard.press("Control+k")
     await page.getByRole("dialog").getByRole("textbox").fill("e")
@@ -137,7 +139,7 @@ describe.runIf(needs("chromium"))("somebody who looks after something", () => {
     return hrefs
   }
 
-  /** What the page as it stands complains about. */
+  /** The errors on the current page. */
   async function complaints(page: Page): Promise<readonly string[]> {
     const alerts = await page.locator("main.content .alert-danger").allInnerTexts()
     return alerts.map((text) => `${new URL(page.url()).pathname}: ${text}`)
@@ -150,7 +152,7 @@ describe.runIf(needs("chromium"))("somebody who looks after something", () => {
     `/projects/${ids.projectId}`,
     `/applications/${ids.appId}`,
     `/users/${ids.userId}`,
-    // Who may do more than most of them.
+    // A user with more permissions than most roles.
     `/users/${ids.higherId}`,
     `/groups/${ids.groupId}`,
     `/granted-projects/${ids.grantedId}`,
@@ -160,22 +162,24 @@ describe.runIf(needs("chromium"))("somebody who looks after something", () => {
     `/organizations/${ids.organizationId}/identity-providers`,
   ]
 
-  /** What takes things away comes after the rest, and what all hangs from at the end. */
+  /**
+   * Destructive actions come after the others; those that remove the role's own basis come last.
+   */
   const harms = [
     /^(?!Delete|Remove|Deactivate|Lock)/,
     /^(?!DeleteProject$|DeleteOrganization$)/,
     /^/,
   ]
-  const harmOf = ({ method }: Held) => harms.findIndex((harm) => harm.test(method))
-  const byHarm = (a: Held, b: Held) => harmOf(a) - harmOf(b)
-  /** It takes away the role of whoever asks, and with it all that comes after. */
-  const isOwnEnd = ({ method }: Held) => method === "DeleteAdministrator"
+  const harmOf = ({ method }: HeldRequest) => harms.findIndex((harm) => harm.test(method))
+  const byHarm = (a: HeldRequest, b: HeldRequest) => harmOf(a) - harmOf(b)
+  /** It removes the caller's own role, and with it access to all later calls. */
+  const isOwnEnd = ({ method }: HeldRequest) => method === "DeleteAdministrator"
 
-  /** Of what was pressed, what the server would have refused for want of a permission. */
-  async function refused(held: readonly Held[]): Promise<readonly string[]> {
+  /** The pressed actions that the server would have rejected for missing permissions. */
+  async function refused(held: readonly HeldRequest[]): Promise<readonly string[]> {
     const found: string[] = []
     const tried = held.filter((one) => !isOwnEnd(one)).toSorted(byHarm)
-    for (const { method, url, headers, body, by } of tried) {
+    for (const { method, url, headers, body, control: by } of tried) {
       const { authorization = "", "content-type": type = "", "x-core-orgid": org } = headers
       const sent = { authorization, "content-type": type, ...(org && { "x-core-orgid": org }) }
       const answer = await fetch(url, {
@@ -184,7 +188,7 @@ describe.runIf(needs("chromium"))("somebody who looks after something", () => {
         body: new Uint8Array(body),
       })
       const text = await answer.text()
-      // That somebody among many may do more is said where it is tried; of a person, beforehand.
+      // In a list, higher-ranking users are reported on the attempt; on a user's page, beforehand.
       const isSaid = text.includes("org.outranks_you")
       if (answer.status === 403 && !isSaid) found.push(`${by}: ${method}: ${text.slice(0, 200)}`)
     }
@@ -192,15 +196,15 @@ describe.runIf(needs("chromium"))("somebody who looks after something", () => {
   }
 
   test.concurrent.each(roles)(
-    "as $role finds no page that fails, and no button",
+    "as $role finds no page and no button that fails",
     async (one) => {
-      const { role, looks } = one
+      const { role, isReadOnly: looks } = one
       const ids = await household(role)
       let by = ""
       const { page, held } = await signedIn(one, ids, () => by)
       const links = page.locator(".sidebar a.nav-link")
       await links.first().waitFor()
-      await atRest(page)
+      await waitUntilIdle(page)
       const hrefs = await links.evaluateAll((all) => all.map((link) => link.getAttribute("href")))
       const places = [...hrefs, ...(await foundByName(page))].map((href) =>
         String(href).replace(/^\/ui\/console|\?.*$/g, ""),
@@ -208,13 +212,13 @@ describe.runIf(needs("chromium"))("somebody who looks after something", () => {
       const found: string[] = []
       let pressed = 0
       for (const path of new Set([...places, ...pathsOf(ids)])) {
-        await goWithin(page, `/ui/console${path}?org=${ids.organizationId}`)
+        await navigateTo(page, `/ui/console${path}?org=${ids.organizationId}`)
         if (!(await isShown(page))) {
           if (places.includes(path)) found.push(`${path}: is offered, and can't be shown`)
           continue
         }
         found.push(...(await complaints(page)))
-        // Whoever may do everything is refused nothing.
+        // The owner of the instance has every permission.
         for (let at = 0; role !== "IAM_OWNER" && at < 80; at += 1) {
           by = path
           const name: string | null = await pressNth(page, at)
@@ -224,7 +228,8 @@ describe.runIf(needs("chromium"))("somebody who looks after something", () => {
       }
       expect([...found, ...(await refused(held))]).toEqual([])
       const changes = held.filter(({ method }) => method !== "ExportData")
-      if (looks) expect(changes.map(({ by: path, method }) => `${path}: ${method}`)).toEqual([])
+      if (looks)
+        expect(changes.map(({ control: path, method }) => `${path}: ${method}`)).toEqual([])
       else if (role !== "IAM_OWNER") expect(pressed).toBeGreaterThan(0)
       await page.context().close()
     },

@@ -1,14 +1,14 @@
-// An administrator gives a SAML application the attributes that its metadata requests.
+// An administrator maps the attributes that a SAML application's metadata requests.
 import { SAML } from "@node-saml/node-saml"
 import type { Browser, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { openService, type Service } from "../acceptance/service.ts"
 import { openBrowser } from "../support/browser.ts"
-import { signedInAt } from "../support/console-place.ts"
+import { openSignedIn } from "../support/console-pages.ts"
 import { needs } from "../support/prerequisite.ts"
-import { synapseMetadata } from "../support/saml-metadata.ts"
+import { createSynapseMetadata } from "../support/saml-metadata.ts"
 
-const at = "https://synapse.example.com/saml2"
+const baseUrl = "https://synapse.example.com/saml2"
 
 describe.runIf(needs("chromium"))("the assertions of a SAML application", () => {
   let service: Service
@@ -21,24 +21,24 @@ describe.runIf(needs("chromium"))("the assertions of a SAML application", () => 
     const { result } = await service.get("ListOrganizations")
     const organizationId = result[0].id
     const { projectId } = await service.get("CreateProject", { organizationId, name: "Chat" })
-    const metadataXml = Buffer.from(synapseMetadata(at)).toString("base64")
+    const metadataXml = Buffer.from(createSynapseMetadata(baseUrl)).toString("base64")
     const created = { projectId, name: "Synapse", samlConfiguration: { metadataXml } }
     applicationId = (await service.get("CreateApplication", created)).applicationId
     browser = await openBrowser()
     const context = await browser.newContext({ locale: "en" })
-    page = await signedInAt(context, `${service.url}/ui/console/projects`)
+    page = await openSignedIn(context, `${service.url}/ui/console/projects`)
   })
   afterAll(async () => {
     await browser?.close()
     await service?.close()
   })
 
-  /** What node-saml reads of an assertion for the application, in the same browser. */
+  /** The assertion as node-saml parses it, in the same browser. */
   async function assertion() {
     const idpCert = await (await fetch(`${service.url}/saml/v2/certificate`)).text()
-    const issuer = `${at}/metadata.xml`
+    const issuer = `${baseUrl}/metadata.xml`
     const sp = new SAML({
-      callbackUrl: `${at}/authn_response`,
+      callbackUrl: `${baseUrl}/authn_response`,
       entryPoint: `${service.url}/saml/v2/SSO`,
       issuer,
       audience: issuer,
@@ -47,15 +47,15 @@ describe.runIf(needs("chromium"))("the assertions of a SAML application", () => 
       wantAuthnResponseSigned: true,
       wantAssertionsSigned: true,
     })
-    const posted = page.waitForRequest(`${at}/authn_response`)
-    await page.route(`${at}/**`, (route) => route.fulfill({ body: "at the application" }))
+    const posted = page.waitForRequest(`${baseUrl}/authn_response`)
+    await page.route(`${baseUrl}/**`, (route) => route.fulfill({ body: "at the application" }))
     await page.goto(await sp.getAuthorizeUrlAsync("", "", {}))
     const form = new URLSearchParams((await posted).postData() ?? "")
     const { profile } = await sp.validatePostResponseAsync(Object.fromEntries(form))
     return profile?.attributes
   }
 
-  test("gets what the metadata requests, by the form alone", async () => {
+  test("contain the requested attributes after the form is saved", async () => {
     await page.goto(`${service.url}/ui/console/applications/${applicationId}`)
     await page.getByText("uid, mail, givenName, urn:x-unknown").waitFor()
     await page.getByRole("button", { name: "Edit: Assertions" }).click()

@@ -1,19 +1,25 @@
-// Set-up by a browser behind a TLS proxy that says nothing of https: the server saw http alone.
+// Setup by a browser behind a TLS proxy that sends no forwarded headers: the server sees only http.
 import { mkdirSync } from "node:fs"
 import { join } from "node:path"
 import type { Browser, Page } from "playwright-core"
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { openBrowser } from "../support/browser.ts"
 import { writeCertificate } from "../support/certificate.ts"
-import { freePort, owner, type Running, start, temporaryFolder } from "../support/latchkey.ts"
+import {
+  freePort,
+  owner,
+  type RunningServer,
+  startLatchkey,
+  temporaryFolder,
+} from "../support/latchkey.ts"
 import { needs } from "../support/prerequisite.ts"
-import { type Started, startProxy } from "../support/proxy.ts"
+import { type StartedProgram, startProxy } from "../support/proxy.ts"
 
-describe.runIf(needs("nginx"))("set-up behind a TLS proxy", () => {
+describe.runIf(needs("nginx"))("setup behind a TLS proxy", () => {
   let folder: ReturnType<typeof temporaryFolder>
   let browser: Browser
-  let server: Running
-  let proxy: Started
+  let server: RunningServer
+  let proxy: StartedProgram
   let origin = ""
   let page: Page
 
@@ -28,7 +34,7 @@ describe.runIf(needs("nginx"))("set-up behind a TLS proxy", () => {
     const { certFile, keyFile } = await writeCertificate(join(folder.path, "tls"), ["localhost"])
     const data = join(folder.path, "data")
     mkdirSync(data, { mode: 0o700 })
-    server = await start({ data, port: upstream })
+    server = await startLatchkey({ data, port: upstream })
     origin = `https://localhost:${port}`
     proxy = await startProxy("nginx", {
       folder: join(folder.path, "nginx"),
@@ -63,7 +69,7 @@ describe.runIf(needs("nginx"))("set-up behind a TLS proxy", () => {
   const submit = () => page.click('button[type="submit"]')
   const field = (name: string) => page.locator(`[name="${name}"]`)
 
-  test("proposes the address of the browser, and signs the owner in there", async () => {
+  test("suggests the browser's address, and signs the owner in there", async () => {
     await expect.poll(() => field("publicUrl").inputValue()).toBe(origin)
     await page.getByText(`Your browser uses ${origin}, but the server received http`).waitFor()
     await fill("correct horse battery staple")
@@ -73,12 +79,12 @@ describe.runIf(needs("nginx"))("set-up behind a TLS proxy", () => {
     expect(page.url()).toContain(`${origin}/ui/console/`)
   })
 
-  test("keeps what was typed where a rule is broken or the address leads nowhere", async () => {
+  test("keeps the input if a rule is violated or the address is unreachable", async () => {
     await fill("only fourteen.")
     const length = page.locator('[data-rule="length"]')
     expect(await length.getAttribute("data-met")).toBeNull()
     await submit()
-    // The browser refused to send it, and holds the caret in the field.
+    // The browser rejects it, and keeps the cursor in the field.
     expect(await field("password").inputValue()).toBe("only fourteen.")
     expect(await field("password").evaluate((input) => input === document.activeElement)).toBe(true)
     await field("password").pressSequentially("!")
@@ -92,7 +98,7 @@ describe.runIf(needs("nginx"))("set-up behind a TLS proxy", () => {
     await page.getByRole("heading", { name: "First steps" }).waitFor()
   })
 
-  test("leaves a login name alone that somebody typed", async () => {
+  test("keeps an entered login name", async () => {
     await page.fill('[name="email"]', "ada@example.com")
     await page.fill('[name="loginName"]', "ada")
     await page.fill('[name="email"]', "ada@example.org")

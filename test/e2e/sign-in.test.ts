@@ -1,13 +1,19 @@
 import type { Browser, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { openBrowser } from "../support/browser.ts"
-import { freePort, owner, type Running, start, temporaryFolder } from "../support/latchkey.ts"
+import {
+  freePort,
+  owner,
+  type RunningServer,
+  startLatchkey,
+  temporaryFolder,
+} from "../support/latchkey.ts"
 import { needs } from "../support/prerequisite.ts"
-import { type RelyingParty, relyingParty } from "../support/relying-party.ts"
+import { type RelyingParty, startRelyingParty } from "../support/relying-party.ts"
 
-describe.runIf(needs("chromium"))("a person from set-up to a signed-in application", () => {
+describe.runIf(needs("chromium"))("from setup to a signed-in application", () => {
   const folder = temporaryFolder()
-  let server: Running
+  let server: RunningServer
   let browser: Browser
   let page: Page
   let party: RelyingParty
@@ -16,8 +22,8 @@ describe.runIf(needs("chromium"))("a person from set-up to a signed-in applicati
   const violations: string[] = []
 
   beforeAll(async () => {
-    server = await start({ data: folder.path, port: await freePort() })
-    party = await relyingParty(await freePort())
+    server = await startLatchkey({ data: folder.path, port: await freePort() })
+    party = await startRelyingParty(await freePort())
     browser = await openBrowser()
     page = await browser.newPage()
     page.setDefaultTimeout(60_000)
@@ -32,12 +38,12 @@ describe.runIf(needs("chromium"))("a person from set-up to a signed-in applicati
     folder.remove()
   })
 
-  test("a browser that comes without the link is told where to find it", async () => {
+  test("a browser without the link sees where to find it", async () => {
     await page.goto(server.url)
     await page.getByText("latchkey setup-link").waitFor()
   })
 
-  test("the printed link opens the form, and the owner lands signed in", async () => {
+  test("the printed link opens the form, which signs the owner in", async () => {
     const link = /http:\S+\/setup#\S+/.exec(server.output())?.[0]
     expect(link).toBeDefined()
     await page.goto(link ?? "")
@@ -65,7 +71,7 @@ describe.runIf(needs("chromium"))("a person from set-up to a signed-in applicati
     await page.getByLabel("Name", { exact: true }).fill("Intranet")
     await page.getByRole("dialog").getByRole("button", { name: "Create project" }).click()
     await page.getByRole("heading", { name: "Intranet" }).waitFor()
-    // The empty list has come: it brings the one action, and takes that of the heading away.
+    // The empty list has loaded: it contains the action, which the heading no longer shows.
     await page.getByText("No applications yet").waitFor()
     await page.getByRole("link", { name: "Create application" }).click()
     await page.getByText("Web application", { exact: true }).click()
@@ -81,7 +87,7 @@ describe.runIf(needs("chromium"))("a person from set-up to a signed-in applicati
     expect(clientSecret).toMatch(/^[\w-]{64}$/)
   })
 
-  test("openid-client signs the person in with a password and reads userinfo", async () => {
+  test("openid-client signs the user in with a password and reads userinfo", async () => {
     await party.register(server.url, clientId, clientSecret)
     const visitor = await browser.newContext({ javaScriptEnabled: false })
     const visit = await visitor.newPage()
@@ -94,7 +100,7 @@ describe.runIf(needs("chromium"))("a person from set-up to a signed-in applicati
     await visit.click('button[type="submit"]')
     const { claims, userinfo } = await completed
     expect(claims.iss).toBe(server.url)
-    // What the console creates is for the client alone, and tells the user to who reads no more.
+    // The console creates confidential clients, whose ID token contains the user's claims.
     expect(claims).toMatchObject({ aud: clientId, name: "Ada Lovelace", email: owner.email })
     expect(userinfo).toMatchObject({
       sub: claims.sub,
@@ -105,7 +111,7 @@ describe.runIf(needs("chromium"))("a person from set-up to a signed-in applicati
     await visitor.close()
   })
 
-  test("a browser with a session signs in without another question", async () => {
+  test("a browser with a session signs in without interaction", async () => {
     const completed = party.next()
     await page.goto(party.url)
     const answer = await Promise.race([
@@ -116,11 +122,11 @@ describe.runIf(needs("chromium"))("a person from set-up to a signed-in applicati
         .waitFor()
         .then(() => "asked"),
     ])
-    // With one session the person is not asked; nothing else of the page was ours to run.
+    // With one session the user is not asked; no other page of ours ran.
     expect(answer).toBe("signed in")
   })
 
-  test("no page asked for anything that its policy forbids", () => {
+  test("no page violated its content security policy", () => {
     expect(violations).toEqual([])
   })
 })

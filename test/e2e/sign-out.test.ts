@@ -41,7 +41,7 @@ describe.runIf(needs("chromium"))("the end of a session", () => {
     await service?.close()
   })
 
-  /** Signs the owner in and answers the id_token. */
+  /** Signs the owner in and returns the ID token. */
   async function enter(page: Page): Promise<string> {
     const verifier = "v".repeat(43)
     const redirect_uri = `${application.url}/callback`
@@ -74,7 +74,7 @@ describe.runIf(needs("chromium"))("the end of a session", () => {
     return id_token
   }
 
-  test.each([true, false])("is told to the application (script: %s)", async (javaScriptEnabled) => {
+  test.each([true, false])("is sent to the application (script: %s)", async (javaScriptEnabled) => {
     application.seen.length = 0
     const context = await browser.newContext({ javaScriptEnabled })
     const page = await context.newPage()
@@ -117,7 +117,7 @@ type Application = {
   readonly close: () => void
 }
 
-/** An application that writes down how it was told. */
+/** An application that records how it is notified. */
 async function openApplication(): Promise<Application> {
   const seen: { path: string; body: string }[] = []
   const server = createServer(async (request, response) => {

@@ -1,5 +1,5 @@
-// A page of a client that registered itself renews its sign-in in a frame (OpenID Connect Core
-// §3.1.2.1, prompt=none), with the library oidc-client-ts, and by https as frames require.
+// A page of a dynamically registered client renews its sign-in in a frame (OpenID Connect Core
+// §3.1.2.1, prompt=none), with the library oidc-client-ts, over https as frames require.
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import type { Browser, BrowserContext, Page } from "playwright-core"
@@ -12,19 +12,19 @@ import {
   assertionOf,
   freePort,
   owner,
-  type Running,
+  type RunningServer,
   type ServiceKey,
   setUp,
-  start,
+  startLatchkey,
   temporaryFolder,
 } from "../support/latchkey.ts"
 import { needs } from "../support/prerequisite.ts"
 
 const hosts = { id: "id.example.com", desk: "desk.example.com" } as const
 
-describe.runIf(needs("chromium"))("a silent renewal of a client that registered itself", () => {
+describe.runIf(needs("chromium"))("a silent renewal of a dynamically registered client", () => {
   const folder = temporaryFolder()
-  let server: Running
+  let server: RunningServer
   let proxy: ReturnType<typeof serveTls>
   let party: ReturnType<typeof serveTls>
   let browser: Browser
@@ -35,13 +35,13 @@ describe.runIf(needs("chromium"))("a silent renewal of a client that registered 
   let desk = ""
   let clientId = ""
   let certificate = { cert: "", key: "" }
-  /** What arrived at the redirect URI, the newest last. */
+  /** The requests at the redirect URI, newest last. */
   const arrived: { readonly dest: string | null; readonly search: URLSearchParams }[] = []
 
   const serveTls = (port: number, answer: (request: Request) => Response | Promise<Response>) =>
     Bun.serve({ port, hostname: "127.0.0.1", tls: certificate, fetch: answer })
 
-  /** As a proxy does that answers for our name. */
+  /** Forwards like a proxy for our host name. */
   const send = (path: string, { headers, ...init }: RequestInit = {}) =>
     fetch(`${server.url}${path}`, {
       ...init,
@@ -87,7 +87,7 @@ describe.runIf(needs("chromium"))("a silent renewal of a client that registered 
     return new Response(html, { headers: { "content-type": "text/html" } })
   }
 
-  /** Registers a client as anybody can; the pages of the application are its from now on. */
+  /** Registers a client without authentication; the application's pages use it from now on. */
   const register = async (name: string) => {
     const metadata = {
       client_name: name,
@@ -112,7 +112,7 @@ describe.runIf(needs("chromium"))("a silent renewal of a client that registered 
     desk = `https://${hosts.desk}:${deskPort}`
     const data = join(folder.path, "data")
     const key = await setUp(data, issuer)
-    server = await start({ data, port, args: ["--trusted-proxies", "127.0.0.1"] })
+    server = await startLatchkey({ data, port, args: ["--trusted-proxies", "127.0.0.1"] })
     proxy = serveTls(idPort, async (request) => {
       const { pathname, search } = new URL(request.url)
       const { method, headers } = request
@@ -159,7 +159,7 @@ describe.runIf(needs("chromium"))("a silent renewal of a client that registered 
     return [dest, search?.has("code"), search?.get("error")]
   }
 
-  test("gets login_required in its frame before anybody has signed in", async () => {
+  test("gets login_required in its frame before the user has signed in", async () => {
     expect(await renewed()).toBe("login_required")
     expect(last()).toEqual(["iframe", false, "login_required"])
   })
@@ -191,13 +191,13 @@ describe.runIf(needs("chromium"))("a silent renewal of a client that registered 
     expect(last()).toEqual(["iframe", false, "consent_required"])
   })
 
-  test("gets consent_required as a client of the same name that nobody has allowed", async () => {
+  test("gets consent_required for a client of the same name without consent", async () => {
     await register("Desk")
     expect(await renewed()).toBe("consent_required")
     expect(last()).toEqual(["iframe", false, "consent_required"])
   })
 
-  test("shows the error on a page where the whole window goes there", async () => {
+  test("shows the error on a page if the top-level window is redirected", async () => {
     const before = arrived.length
     const query = new URLSearchParams({
       client_id: clientId,

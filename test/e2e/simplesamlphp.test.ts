@@ -1,4 +1,4 @@
-// SimpleSAMLphp as identity provider of ours, and as an application of ours.
+// SimpleSAMLphp as our identity provider, and as our application.
 import type { Browser, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { openService, type Service } from "../acceptance/service.ts"
@@ -36,14 +36,14 @@ describe.runIf(present)("SimpleSAMLphp", () => {
     })
     await service.get(`${admin}/AddIDPToLoginPolicy`, { idpId })
     const textAt = async (url: string) => (await fetch(url)).text()
-    peer.know("provider", await textAt(own))
-    peer.know("consumer", await textAt(`${service.url}/idps/${idpId}/saml/metadata`))
+    peer.addPeer("provider", await textAt(own))
+    peer.addPeer("consumer", await textAt(`${service.url}/idps/${idpId}/saml/metadata`))
     const { projectId } = await service.get("CreateProject", {
       organizationId: (await service.get("ListOrganizations")).result[0].id,
       name: "Intranet",
     })
     const consumer = await textAt(peer.spMetadata)
-    // Its assertions are encrypted, by the binary.
+    // It encrypts assertions for the binary.
     expect(consumer).toContain('use="encryption"')
     const metadataXml = Buffer.from(consumer).toString("base64")
     const { applicationId } = await service.get("CreateApplication", {
@@ -86,14 +86,14 @@ describe.runIf(present)("SimpleSAMLphp", () => {
     await heading(page, "Application")
   }
 
-  test("as identity provider signs people in, whose account says what it said", async () => {
+  test("as identity provider signs users in, and provides their profile", async () => {
     const page = await newPage()
     await signInThere(page)
     await page.getByText("nora@simple.example").first().waitFor()
     expect(await page.getByText("Nora Berg").first().isVisible()).toBe(true)
   })
 
-  test("as identity provider is signed out of with the sign-out here", async () => {
+  test("as identity provider is signed out by the sign-out here", async () => {
     const page = await newPage()
     await signInThere(page)
     await page.goto(`${service.url}/oidc/v1/end_session`)
@@ -104,13 +104,13 @@ describe.runIf(present)("SimpleSAMLphp", () => {
     await page.locator('[name="username"]').waitFor()
   })
 
-  test("as application is told who has signed in, by name", async () => {
+  test("as application gets the signed-in user's name", async () => {
     const page = await newPage()
     await signInHere(page)
     expect(await page.locator("pre").innerText()).toContain(owner.loginName)
   })
 
-  test("as application maps the LDAP names of attributes by its own table", async () => {
+  test("as application maps LDAP attribute names by its own table", async () => {
     const attributes = { names: "SAML_ATTRIBUTE_NAMES_OID" }
     await service.get("UpdateApplication", { ...application, samlConfiguration: { attributes } })
     const page = await newPage()
@@ -119,7 +119,7 @@ describe.runIf(present)("SimpleSAMLphp", () => {
     expect(told).toMatchObject({ uid: [owner.loginName], givenName: ["ada"], sn: ["ada"] })
   })
 
-  test("as application is told the roles, each as a value of its own", async () => {
+  test("as application gets the roles, each as a separate value", async () => {
     const { projectId } = application
     const organizationId = (await service.get("ListOrganizations")).result[0].id
     const { result } = await service.get("core.user.v2.UserService/ListUsers", {})
@@ -138,7 +138,7 @@ describe.runIf(present)("SimpleSAMLphp", () => {
     expect(told.isMemberOf.toSorted()).toEqual(roleKeys)
   })
 
-  test("as application signs out of both, and comes back to its own page", async () => {
+  test("as application signs out of both, and returns to its own page", async () => {
     const page = await newPage()
     await signInHere(page)
     await page.goto(`${peer.application}?out=1`)
@@ -147,7 +147,7 @@ describe.runIf(present)("SimpleSAMLphp", () => {
     await page.locator('[name="loginName"]').waitFor()
   })
 
-  test("as application has its sign-in ended by the sign-out here", async () => {
+  test("as application is signed out by the sign-out here", async () => {
     const page = await newPage()
     await signInHere(page)
     await page.goto(`${service.url}/oidc/v1/endsession`)

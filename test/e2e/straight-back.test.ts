@@ -10,17 +10,17 @@ import { pause } from "../support/wait.ts"
 const ownScheme = "com.example.app:/callback"
 const elsewhere = "https://app.example.com/callback"
 
-/** The form of the password leads to the application's address, whatever that is. */
-describe.runIf(needs("chromium"))("the way from the password straight back", () => {
+/** The password form leads to the application's redirect URI, whatever its scheme and host. */
+describe.runIf(needs("chromium"))("the redirect from the password to the application", () => {
   let service: Service
   let browser: Browser
   let party: Server
   let port = 0
   let clientId = ""
-  /** How long the application takes, ms. */
+  /** The delay of the application's response, in ms. */
   let lateMs = 0
   const complaints: string[] = []
-  /** What the application was asked, and where that said it comes from. */
+  /** The requests at the application, with their Referer. */
   const asked: { readonly url: string; readonly referer: string | undefined }[] = []
 
   beforeAll(async () => {
@@ -28,7 +28,7 @@ describe.runIf(needs("chromium"))("the way from the password straight back", () 
     party = createServer(({ url = "", headers }, response) => {
       if (url.startsWith("/callback")) asked.push({ url, referer: headers.referer })
       response.writeHead(200, { "content-type": "text/html" })
-      // timer: a server that answers late on purpose
+      // timer: the application responds late on purpose
       setTimeout(() => response.end("<h1>at the application</h1>"), lateMs)
     })
     port = await freePort()
@@ -61,10 +61,10 @@ describe.runIf(needs("chromium"))("the way from the password straight back", () 
     await service?.close()
   })
 
-  /** A page that has come to the password, in a browser of its own. */
+  /** A page at the password step, in a new browser. */
   async function opened(redirectUri: string, javaScriptEnabled: boolean): Promise<Page> {
     const context = await browser.newContext({ javaScriptEnabled })
-    // Not every machine has IPv6, and none has the other: what is seen is what is asked for there.
+    // Not every machine has IPv6, and the other hosts don't exist: the test observes the requests.
     context.on("request", (request) => {
       if (!/^(https:\/\/app\.example\.com|http:\/\/\[::1\])/.test(request.url())) return
       const { pathname, search } = new URL(request.url())
@@ -97,7 +97,7 @@ describe.runIf(needs("chromium"))("the way from the password straight back", () 
       ["on this machine, by IPv6", () => `http://[::1]:${port}/callback`],
       ["on this machine, by name", () => `http://localhost:${port}/callback`],
       ["elsewhere", () => elsewhere],
-    ])("leads to an application %s, which learns nothing but the answer", async (_, uri) => {
+    ])("leads to an application %s, which receives only the response", async (_, uri) => {
       const page = await opened(uri(), script)
       const before = asked.length
       await page.click('button[type="submit"]')
@@ -108,9 +108,9 @@ describe.runIf(needs("chromium"))("the way from the password straight back", () 
       await page.context().close()
     })
 
-    test("leads to an application that has a scheme of its own", async () => {
+    test("leads to an application with its own URI scheme", async () => {
       const page = await opened(ownScheme, script)
-      // No program here is for such addresses: what is seen is that the browser goes there.
+      // No program here handles such URLs: the test observes the browser's navigation.
       const frames = await page.context().newCDPSession(page)
       await frames.send("Page.enable")
       const left = new Promise<string>((done) => {
@@ -124,11 +124,11 @@ describe.runIf(needs("chromium"))("the way from the password straight back", () 
     })
   })
 
-  // The second click comes before the first one is answered, or before the application is there.
-  test.each([0, 20, 60, 150])("is found by a double click, %s ms apart", async (apart) => {
+  // The second click comes before the first response, or before the application has loaded.
+  test.each([0, 20, 60, 150])("survives a double click, %s ms apart", async (apart) => {
     lateMs = 400
     const page = await opened(`http://localhost:${port}/callback`, false)
-    // Until its sheets are there, the button is elsewhere.
+    // The button moves until the style sheets are loaded.
     await page.waitForLoadState()
     const box = await page.locator('button[type="submit"]').first().boundingBox()
     if (!box) throw new Error("the button is not there")
@@ -144,7 +144,7 @@ describe.runIf(needs("chromium"))("the way from the password straight back", () 
     await page.context().close()
   })
 
-  test("breaks no rule of our own pages", () => {
+  test("violates no policy of our own pages", () => {
     expect(complaints).toEqual([])
   })
 })

@@ -1,11 +1,11 @@
 import type { Browser, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { addPerson, openService, type Service } from "../acceptance/service.ts"
+import { addHuman, openService, type Service } from "../acceptance/service.ts"
 import { openBrowser } from "../support/browser.ts"
 import { owner } from "../support/latchkey.ts"
 import { needs } from "../support/prerequisite.ts"
 
-describe.runIf(needs("chromium"))("whoever decides what messages and pages say", () => {
+describe.runIf(needs("chromium"))("an administrator who edits messages and page texts", () => {
   let service: Service
   let browser: Browser
   let page: Page
@@ -44,7 +44,7 @@ describe.runIf(needs("chromium"))("whoever decides what messages and pages say",
 
   const preview = () => page.locator(".preview-page")
 
-  test("says an invitation otherwise, sees it, and is told what stands for nothing", async () => {
+  test("edits an invitation, previews it, and sees unknown placeholders", async () => {
     await edit("Invitation")
     const subject = page.getByLabel("Subject")
     await subject.fill("Come in, {{.Nobody}}")
@@ -65,7 +65,7 @@ describe.runIf(needs("chromium"))("whoever decides what messages and pages say",
     expect(customText.text).not.toBe("")
   })
 
-  test("which an organisation inherits, and says otherwise until that is taken back", async () => {
+  test("overrides an inherited text in an organization until it is reset", async () => {
     await page.goto(`${service.url}/ui/console/organizations/${organizationId}/texts`)
     const part = section("Invitation")
     await part.locator("dd").getByText("Come in, {{.FirstName}}").waitFor()
@@ -73,7 +73,7 @@ describe.runIf(needs("chromium"))("whoever decides what messages and pages say",
     await page.getByLabel("Subject").fill("Welcome to Acme")
     await page.getByRole("button", { name: "Save" }).click()
     await part.locator("dd").getByText("Welcome to Acme").waitFor()
-    const userId = await addPerson(service, organizationId, "grace")
+    const userId = await addHuman(service, organizationId, "grace")
     await service.get("CreateInviteCode", { userId, sendCode: {} })
     const listed = async () => (await service.get("ListMessages", { userId })).messages ?? []
     await expect.poll(async () => (await listed()).length).toBe(1)
@@ -85,7 +85,7 @@ describe.runIf(needs("chromium"))("whoever decides what messages and pages say",
     await part.locator("dd").getByText("Come in, {{.FirstName}}").waitFor()
   })
 
-  test("says a page of the sign-in otherwise, which then says so", async () => {
+  test("edits a text of the sign-in, which the page then shows", async () => {
     await page.goto(`${service.url}/ui/console/texts?text=screen.login_name`)
     await edit("Sign-in: login name")
     await page.getByLabel("Heading: Sign in", { exact: true }).fill("Who is there?")
@@ -98,7 +98,7 @@ describe.runIf(needs("chromium"))("whoever decides what messages and pages say",
     await guest.context().close()
   })
 
-  test("is told at its field what can't stand in a page", async () => {
+  test("sees at its field which markup is not allowed", async () => {
     await edit("Sign-in: login name")
     await page
       .getByLabel("Text: to continue to ‹application›", { exact: true })
@@ -108,7 +108,7 @@ describe.runIf(needs("chromium"))("whoever decides what messages and pages say",
     await page.getByRole("button", { name: "Cancel" }).click()
   })
 
-  test("no page broke on the way", () => {
+  test("no page failed", () => {
     expect(complaints).toEqual([])
   })
 })

@@ -1,16 +1,16 @@
-// How somebody takes organisations out of an instance and into another, by the console.
+// Moves organizations from one instance to another, through the console.
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import type { Browser, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { openService, personOf, type Service } from "../acceptance/service.ts"
+import { humanInput, openService, type Service } from "../acceptance/service.ts"
 import { openBrowser } from "../support/browser.ts"
-import { signedInAt } from "../support/console-place.ts"
+import { openSignedIn } from "../support/console-pages.ts"
 import { temporaryFolder } from "../support/latchkey.ts"
 import { needs } from "../support/prerequisite.ts"
 import { until } from "../support/wait.ts"
 
-describe.runIf(needs("chromium"))("whoever owns two instances", () => {
+describe.runIf(needs("chromium"))("an owner of two instances", () => {
   const folder = temporaryFolder()
   const file = join(folder.path, "organizations.jsonl")
   const services: Service[] = []
@@ -19,7 +19,7 @@ describe.runIf(needs("chromium"))("whoever owns two instances", () => {
     if (!service) throw new Error("it was not started")
     return service
   }
-  /** Chooses the file once what was begun before has ended: until then its button is disabled. */
+  /** Chooses the file once the previous run has ended: until then the button is disabled. */
   const choose = async (page: Page, label: string) => {
     await until(() => page.getByRole("button", { name: label }).isEnabled())
     await page.getByLabel(label).setInputFiles(file)
@@ -33,16 +33,16 @@ describe.runIf(needs("chromium"))("whoever owns two instances", () => {
     services.push(...(await Promise.all([openService(), openService()])))
     const one = at(0)
     const password = { password: "Correct-horse-7-battery", changeRequired: false }
-    globex = await organizationAt(one, "Globex")
+    globex = await findOrganization(one, "Globex")
     await one.get("CreateUser", {
       organizationId: globex,
       username: "grace",
-      human: { ...personOf("grace"), password },
+      human: { ...humanInput("grace"), password },
     })
     browser = await openBrowser()
     const open = async ({ url }: Service) => {
       const context = await browser.newContext({ locale: "en", acceptDownloads: true })
-      return signedInAt(context, `${url}/ui/console/transfer`)
+      return openSignedIn(context, `${url}/ui/console/transfer`)
     }
     from = await open(at(0))
     to = await open(at(1))
@@ -53,7 +53,7 @@ describe.runIf(needs("chromium"))("whoever owns two instances", () => {
     folder.remove()
   })
 
-  test("takes one of them to a file, without secrets", async () => {
+  test("exports an organization to a file, without secrets", async () => {
     await from.locator("main").getByRole("combobox").selectOption("Globex")
     const downloading = from.waitForEvent("download")
     await from.getByRole("button", { name: "Export", exact: true }).click()
@@ -67,7 +67,7 @@ describe.runIf(needs("chromium"))("whoever owns two instances", () => {
     expect(JSON.stringify(org)).not.toContain("argon2")
   })
 
-  test("takes hashes along when they say so, and is warned", async () => {
+  test("includes password hashes on request, with a warning", async () => {
     await from.getByLabel("Password hashes").check()
     await from.getByText("Protect it like a key").waitFor()
     const downloading = from.waitForEvent("download")
@@ -76,22 +76,22 @@ describe.runIf(needs("chromium"))("whoever owns two instances", () => {
     expect(readFileSync(file, "utf8")).toContain("argon2")
   })
 
-  test("tries it at the other, which changes nothing", async () => {
+  test("runs a dry run at the other instance, which changes nothing", async () => {
     await choose(to, "Dry run")
     await to.getByText("Nothing was changed").waitFor()
-    expect(await namesAt(at(1))).not.toContain("Globex")
+    expect(await listNames(at(1))).not.toContain("Globex")
   })
 
-  test("takes it over there, and is told what was there the second time", async () => {
+  test("imports it there, and sees what exists when repeated", async () => {
     await choose(to, "Import file")
     await to.getByText(/^Imported: [1-9]/).waitFor()
-    expect(await namesAt(at(1))).toContain("Globex")
+    expect(await listNames(at(1))).toContain("Globex")
     await choose(to, "Import file")
     await to.getByText("Imported: 0.").waitFor()
     await to.locator("tbody tr").filter({ hasText: "human_users" }).waitFor()
   })
 
-  test("sees what was taken of a file of several parts before it broke off", async () => {
+  test("sees the imported parts of a file that failed halfway", async () => {
     const projects = Array.from({ length: 1200 }, (_, at) => ({
       projectId: `large-${at}`,
       project: { name: `${at} ${"長".repeat(190)}` },
@@ -107,13 +107,13 @@ describe.runIf(needs("chromium"))("whoever owns two instances", () => {
     await choose(to, "Import file")
     await to.getByText(/^Imported before the error: [1-9]/).waitFor()
     await to.getByText("the disk is full").waitFor()
-    expect(await namesAt(at(1))).toContain("Large")
+    expect(await listNames(at(1))).toContain("Large")
     await to.unroute("**/ImportData")
     await choose(to, "Import file")
     await to.getByText(/^Imported: [1-9]/).waitFor()
   })
 
-  test("is told the line that is none", async () => {
+  test("sees the number of an invalid line", async () => {
     writeFileSync(file, '{"orgId": "lost"\nuser name;email\n')
     await choose(to, "Import file")
     await to.getByText("Not imported: 2").first().waitFor()
@@ -125,11 +125,11 @@ describe.runIf(needs("chromium"))("whoever owns two instances", () => {
   })
 })
 
-async function organizationAt({ get }: Service, name: string): Promise<string> {
+async function findOrganization({ get }: Service, name: string): Promise<string> {
   return (await get("AddOrganization", { name })).organizationId
 }
 
-async function namesAt({ get }: Service): Promise<readonly string[]> {
+async function listNames({ get }: Service): Promise<readonly string[]> {
   const { result } = await get("ListOrganizations")
   return result.map(({ name }: { readonly name: string }) => name)
 }

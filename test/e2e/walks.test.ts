@@ -1,25 +1,32 @@
-// What three people do with an installation of their own, on a phone and on a laptop: a developer,
-// a homelab user whose network has no certificates, and an administrator with a mail server. Each
-// page must be usable as it stands; other tests look into the parts.
+// Three typical installations, on a phone and on a laptop: a developer, a homelab user whose
+// network has no certificates, and an administrator with a mail server. Each page must be
+// accessible; other tests cover the details.
 import * as openid from "openid-client"
 import { TOTP } from "otpauth"
 import type { Browser, Page } from "playwright-core"
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { openBrowser } from "../support/browser.ts"
-import { freePort, owner, type Running, run, start, temporaryFolder } from "../support/latchkey.ts"
-import { type MailServerOfTests, mailServer } from "../support/mail-server.ts"
+import {
+  freePort,
+  owner,
+  type RunningServer,
+  run,
+  startLatchkey,
+  temporaryFolder,
+} from "../support/latchkey.ts"
+import { startMailServer, type TestMailServer } from "../support/mail-server.ts"
+import { type PageWalk, startPageWalk, views } from "../support/page-walk.ts"
 import { needs } from "../support/prerequisite.ts"
 import { until } from "../support/wait.ts"
-import { views, type Walker, walkerIn } from "../support/walk.ts"
 
 const guest = "grace@example.com"
-const chosen = "Correct-horse-8-battery"
-const chosenAgain = "Fresh-horse-9-battery"
+const firstPassword = "Correct-horse-8-battery"
+const secondPassword = "Fresh-horse-9-battery"
 
-const setupLink = (server: Running) => /http:\S+\/setup#\S+/.exec(server.output())?.[0] ?? ""
+const setupLink = (server: RunningServer) => /http:\S+\/setup#\S+/.exec(server.output())?.[0] ?? ""
 
-/** From the set-up page to the first steps in the console. */
-async function setsUp({ page, sees }: Walker, link: string): Promise<void> {
+/** From the setup page to the first steps in the console. */
+async function setUpInstance({ page, sees }: PageWalk, link: string): Promise<void> {
   await page.goto(link)
   await page.fill('[name="organization"]', "Acme")
   await sees("set-up")
@@ -33,8 +40,8 @@ async function setsUp({ page, sees }: Walker, link: string): Promise<void> {
   await sees("first-steps")
 }
 
-/** Creates a person in the console; answers the link that invites them. */
-async function invites({ page, sees }: Walker, origin: string): Promise<string> {
+/** Creates a user in the console; returns the invitation link. */
+async function inviteUser({ page, sees }: PageWalk, origin: string): Promise<string> {
   await page.goto(`${origin}/ui/console/users/new`)
   await page.getByLabel("First name").fill("Grace")
   await page.getByLabel("Last name").fill("Hopper")
@@ -47,50 +54,50 @@ async function invites({ page, sees }: Walker, origin: string): Promise<string> 
   return link.innerText()
 }
 
-/** Follows an invitation, and chooses a password. */
-async function accepts({ page, sees }: Walker, link: string): Promise<void> {
+/** Opens an invitation, and sets a password. */
+async function acceptInvitation({ page, sees }: PageWalk, link: string): Promise<void> {
   await page.goto(link)
   await page.getByRole("button", { name: "Continue" }).waitFor()
   await sees("invitation")
   await page.getByRole("button", { name: "Continue" }).click()
   await page.locator('[name="password"]').waitFor()
   await sees("first-password")
-  await page.fill('[name="password"]', chosen)
-  await page.fill('[name="repeat"]', chosen)
+  await page.fill('[name="password"]', firstPassword)
+  await page.fill('[name="repeat"]', firstPassword)
   await page.getByRole("button", { name: "Save and sign in" }).click()
   await page.getByRole("link", { name: "Manage your account" }).waitFor()
   await sees("signed-in")
 }
 
-/** The link to a page of a server that a mail has brought, once it has come. */
-async function linkTo(page: "verify" | "password", mails: MailServerOfTests, origin: string) {
+/** Waits for the emailed link to a page of the server. */
+async function waitForLink(page: "verify" | "password", mails: TestMailServer, origin: string) {
   const link = page === "verify" ? /https?:\S+\/verify\S+/ : /https?:\S+\/password\S+/
   const all = () => mails.received.flatMap(({ mail }) => link.exec(mail.text ?? "")?.[0] ?? [])
   const found = () => all().filter((each) => each.startsWith(origin))
   await until(() => found().length > 0, { what: () => `a link to ${page} at ${origin}` })
-  // Of two mails people would open the wrong one.
+  // With two emails, users could open the wrong one.
   expect(found()).toHaveLength(1)
   return found()[0] ?? ""
 }
 
-/** Follows a link to choose another password; ends where one signs in. */
-async function choosesAgain({ page, sees }: Walker, link: string): Promise<void> {
+/** Opens a link to set a new password; ends at the sign-in. */
+async function chooseNewPassword({ page, sees }: PageWalk, link: string): Promise<void> {
   await page.goto(link)
   await page.getByRole("button", { name: "Continue" }).waitFor()
   await sees("recovery")
   await page.getByRole("button", { name: "Continue" }).click()
   await page.locator('[name="password"]').waitFor()
   await sees("new-password")
-  await page.fill('[name="password"]', chosenAgain)
-  await page.fill('[name="repeat"]', chosenAgain)
+  await page.fill('[name="password"]', secondPassword)
+  await page.fill('[name="repeat"]', secondPassword)
   await page.press('[name="repeat"]', "Enter")
   await page.getByRole("link", { name: "Sign in" }).waitFor()
   await sees("password-changed")
   await page.getByRole("link", { name: "Sign in" }).click()
 }
 
-/** Registers an application that other people sign in to; answers what it has to know. */
-async function registersShop({ page, sees }: Walker, redirectUri: string) {
+/** Registers an application for other users; returns its client settings. */
+async function registerShop({ page, sees }: PageWalk, redirectUri: string) {
   await page.getByRole("link", { name: "Create an application" }).click()
   await page.getByLabel("Project name").fill("Intranet")
   await page.getByLabel("Name", { exact: true }).fill("Shop")
@@ -114,8 +121,12 @@ type Client = {
   readonly clientSecret: string
 }
 
-/** Signs in to an application that uses openid-client; answers the claims of the ID token. */
-async function claimsOf({ page, sees, signsIn }: Walker, client: Client, loginName: string) {
+/** Signs in to an application that uses openid-client; returns the claims of the ID token. */
+async function signInForClaims(
+  { page, sees, signsIn }: PageWalk,
+  client: Client,
+  loginName: string,
+) {
   const { issuer, redirectUri, clientId, clientSecret } = client
   const auth = openid.ClientSecretBasic(clientSecret)
   const execute = [openid.allowInsecureRequests]
@@ -130,14 +141,14 @@ async function claimsOf({ page, sees, signsIn }: Walker, client: Client, loginNa
   await page.goto(request.href)
   await page.locator('[name="loginName"]').waitFor()
   await sees("sign-in")
-  await signsIn(loginName, chosen)
+  await signsIn(loginName, firstPassword)
   await page.waitForURL(`${redirectUri}?**`)
   const end = new URL(page.url())
   return (await openid.authorizationCodeGrant(config, end, { pkceCodeVerifier })).claims()
 }
 
-/** Tries a sign-in from the page of the application; answers the ID token. */
-async function triesSignIn({ page, sees }: Walker, origin: string): Promise<unknown> {
+/** Runs a test sign-in from the application's page; returns the ID token. */
+async function runTestSignIn({ page, sees }: PageWalk, origin: string): Promise<unknown> {
   await page.goto(`${origin}/ui/console/applications`)
   await page.getByRole("link", { name: "Shop" }).click()
   await page.getByRole("button", { name: "Test sign-in" }).click()
@@ -153,8 +164,8 @@ async function triesSignIn({ page, sees }: Walker, origin: string): Promise<unkn
   return idToken
 }
 
-/** Puts a program of the home network behind the sign-in. */
-async function protectsProgram({ page, sees }: Walker): Promise<void> {
+/** Puts a program of the home network behind forward authentication. */
+async function protectProgram({ page, sees }: PageWalk): Promise<void> {
   await page.getByRole("link", { name: "Create an application" }).click()
   await page.getByLabel("Project name").fill("Home")
   await page.getByLabel("Name", { exact: true }).fill("Movies")
@@ -169,7 +180,7 @@ async function protectsProgram({ page, sees }: Walker): Promise<void> {
   await page.getByRole("link", { name: "Open application" }).click()
   await page.getByRole("heading", { name: "Forward auth access rules" }).waitFor()
   await page.locator("pre.snippet").first().waitFor()
-  // A proxy has no secret to put anywhere.
+  // A proxy needs no client secret.
   expect(await page.getByText("YOUR_CLIENT_SECRET").count()).toBe(0)
   await sees("program")
 }
@@ -177,7 +188,7 @@ async function protectsProgram({ page, sees }: Walker): Promise<void> {
 const sectionOf = (page: Page, name: string) =>
   page.locator("section.section", { has: page.getByRole("heading", { name, exact: true }) })
 
-async function allowsRecoveryCodes(walker: Walker, origin: string): Promise<void> {
+async function allowRecoveryCodes(walker: PageWalk, origin: string): Promise<void> {
   const { page, sees } = walker
   await page.goto(`${origin}/ui/console/settings`)
   const part = sectionOf(page, "Login policy")
@@ -189,13 +200,13 @@ async function allowsRecoveryCodes(walker: Walker, origin: string): Promise<void
   await part.getByRole("button", { name: "Edit" }).waitFor()
 }
 
-/** Adds an authenticator app on the account page, and codes for when it is lost. */
-async function addsFactors({ page, sees }: Walker): Promise<void> {
+/** Adds an authenticator app and recovery codes on the account page. */
+async function addFactors({ page, sees }: PageWalk): Promise<void> {
   await page.getByRole("link", { name: "Manage your account" }).click()
   await page.getByRole("heading", { name: "Profile", level: 1 }).waitFor()
   await sees("profile")
   await page.goto(new URL("/ui/account/security", page.url()).href)
-  // Browsers make keys only on https, wherever the link is opened.
+  // Browsers create passkeys only over https, wherever the link is opened.
   await page
     .getByText("Browsers create passkeys and security keys only on https addresses")
     .first()
@@ -216,8 +227,8 @@ async function addsFactors({ page, sees }: Walker): Promise<void> {
   await sees("recovery-codes")
 }
 
-/** Has mails go out by a server, after a test mail. */
-async function setsUpMail({ page, sees }: Walker, origin: string, port: number): Promise<void> {
+/** Sets up a mail server, with a test email. */
+async function setUpMail({ page, sees }: PageWalk, origin: string, port: number): Promise<void> {
   await page.goto(`${origin}/ui/console/providers`)
   await page.getByRole("button", { name: "Add email provider" }).click()
   const dialog = page.getByRole("dialog")
@@ -240,8 +251,8 @@ async function setsUpMail({ page, sees }: Walker, origin: string, port: number):
   await sees("mail-provider")
 }
 
-/** Has an invitation mailed to a person who was created just now. */
-async function invitesByMail({ page, sees }: Walker): Promise<void> {
+/** Emails an invitation to a user who was just created. */
+async function inviteByEmail({ page, sees }: PageWalk): Promise<void> {
   await page.getByRole("link", { name: "Open user" }).click()
   await page.getByRole("button", { name: "Invite", exact: true }).click()
   await page.getByRole("dialog").getByRole("button", { name: "Send by email" }).click()
@@ -249,8 +260,12 @@ async function invitesByMail({ page, sees }: Walker): Promise<void> {
   await sees("invited")
 }
 
-/** Says on the password page that it is forgotten. */
-async function forgets({ page, sees }: Walker, origin: string, loginName: string): Promise<void> {
+/** Requests a password reset on the password page. */
+async function requestPasswordReset(
+  { page, sees }: PageWalk,
+  origin: string,
+  loginName: string,
+): Promise<void> {
   await page.goto(`${origin}/ui/login`)
   await page.fill('[name="loginName"]', loginName)
   await page.press('[name="loginName"]', "Enter")
@@ -262,8 +277,8 @@ async function forgets({ page, sees }: Walker, origin: string, loginName: string
   await sees("mail-sent")
 }
 
-/** Looks up in the events that a person was let in again. */
-async function findsRecovery({ page, sees }: Walker): Promise<void> {
+/** Finds the password reset in the audit log. */
+async function findRecoveryEvent({ page, sees }: PageWalk): Promise<void> {
   await page.getByRole("heading", { name: "Audit log", level: 1 }).waitFor()
   const events = page.locator("main tbody tr")
   await events.filter({ hasText: "user.recovery.started" }).first().waitFor()
@@ -271,16 +286,16 @@ async function findsRecovery({ page, sees }: Walker): Promise<void> {
   await sees("events")
 }
 
-describe.runIf(needs("chromium"))("a walk", () => {
+describe.runIf(needs("chromium"))("a complete installation", () => {
   let browser: Browser
-  let server: Running
-  let mails: MailServerOfTests
+  let server: RunningServer
+  let mails: TestMailServer
   let shop: ReturnType<typeof Bun.serve>
   let folder: ReturnType<typeof temporaryFolder>
 
   beforeAll(async () => {
     browser = await openBrowser("*.lan")
-    mails = await mailServer()
+    mails = await startMailServer()
     const headers = { "content-type": "text/html" }
     const fetch = () => new Response("<!doctype html><title>Shop</title>", { headers })
     shop = Bun.serve({ port: 0, hostname: "localhost", fetch })
@@ -293,7 +308,7 @@ describe.runIf(needs("chromium"))("a walk", () => {
   beforeEach(async () => {
     folder = temporaryFolder()
     const args = ["--outbound-allow", "127.0.0.1"]
-    server = await start({ data: folder.path, port: await freePort(), args })
+    server = await startLatchkey({ data: folder.path, port: await freePort(), args })
   })
   afterEach(async () => {
     for (const context of browser?.contexts() ?? []) await context.close()
@@ -302,57 +317,57 @@ describe.runIf(needs("chromium"))("a walk", () => {
   })
 
   test.each(views)("a developer has users sign in at $width pixels", async (view) => {
-    const developer = await walkerIn(browser, { name: "developer", view })
-    await setsUp(developer, setupLink(server))
+    const developer = await startPageWalk(browser, { name: "developer", view })
+    await setUpInstance(developer, setupLink(server))
     const redirectUri = `http://localhost:${shop.port}/callback`
-    const client = await registersShop(developer, redirectUri)
-    const link = await invites(developer, server.url)
-    await accepts(await walkerIn(browser, { name: "user", view }), link)
-    const visitor = await walkerIn(browser, { name: "visitor", view })
+    const client = await registerShop(developer, redirectUri)
+    const link = await inviteUser(developer, server.url)
+    await acceptInvitation(await startPageWalk(browser, { name: "user", view }), link)
+    const visitor = await startPageWalk(browser, { name: "visitor", view })
     const registered = { ...client, issuer: server.url, redirectUri }
-    const claims = await claimsOf(visitor, registered, guest)
+    const claims = await signInForClaims(visitor, registered, guest)
     expect(claims).toMatchObject({ email: guest, name: "Grace Hopper", groups: [] })
-    const shown = await triesSignIn(developer, server.url)
+    const shown = await runTestSignIn(developer, server.url)
     expect(shown).toMatchObject({ aud: client.clientId, email: owner.email, groups: [] })
   })
 
-  test.each(views)("a homelab user lets the family in at $width pixels", async (view) => {
+  test.each(views)("a homelab user signs the family in at $width pixels", async (view) => {
     const origin = server.url.replace("localhost", "nas.lan")
-    const admin = await walkerIn(browser, { name: "homelab", view })
-    await setsUp(admin, setupLink(server).replace(server.url, origin))
-    await protectsProgram(admin)
-    await allowsRecoveryCodes(admin, origin)
-    const link = await invites(admin, origin)
+    const admin = await startPageWalk(browser, { name: "homelab", view })
+    await setUpInstance(admin, setupLink(server).replace(server.url, origin))
+    await protectProgram(admin)
+    await allowRecoveryCodes(admin, origin)
+    const link = await inviteUser(admin, origin)
     expect(new URL(link).origin).toBe(origin)
-    const family = await walkerIn(browser, { name: "family", view })
-    await accepts(family, link)
-    await addsFactors(family)
+    const family = await startPageWalk(browser, { name: "family", view })
+    await acceptInvitation(family, link)
+    await addFactors(family)
   })
 
   test.each(views)("an administrator recovers accounts at $width pixels", async (view) => {
-    const admin = await walkerIn(browser, { name: "admin", view })
-    await setsUp(admin, setupLink(server))
-    await setsUpMail(admin, server.url, mails.port)
-    await invites(admin, server.url)
-    await invitesByMail(admin)
-    const invited = await walkerIn(browser, { name: "invited", view })
-    const invitation = await linkTo("verify", mails, server.url)
+    const admin = await startPageWalk(browser, { name: "admin", view })
+    await setUpInstance(admin, setupLink(server))
+    await setUpMail(admin, server.url, mails.port)
+    await inviteUser(admin, server.url)
+    await inviteByEmail(admin)
+    const invited = await startPageWalk(browser, { name: "invited", view })
+    const invitation = await waitForLink("verify", mails, server.url)
     expect(new URL(invitation).searchParams.get("invite")).toBe("true")
-    await accepts(invited, invitation)
+    await acceptInvitation(invited, invitation)
 
-    const forgetful = await walkerIn(browser, { name: "forgetful", view })
-    await forgets(forgetful, server.url, guest)
-    await choosesAgain(forgetful, await linkTo("password", mails, server.url))
-    await forgetful.signsIn(guest, chosenAgain)
+    const forgetful = await startPageWalk(browser, { name: "forgetful", view })
+    await requestPasswordReset(forgetful, server.url, guest)
+    await chooseNewPassword(forgetful, await waitForLink("password", mails, server.url))
+    await forgetful.signsIn(guest, secondPassword)
     await forgetful.page.getByRole("link", { name: "Manage your account" }).waitFor()
     await forgetful.sees("signed-in-again")
 
     const { code, output } = await run(["admin", "recover", "--data", folder.path, "--json"])
     expect(code, output).toBe(0)
-    const recovered = await walkerIn(browser, { name: "recovered", view })
-    await choosesAgain(recovered, JSON.parse(output).link)
+    const recovered = await startPageWalk(browser, { name: "recovered", view })
+    await chooseNewPassword(recovered, JSON.parse(output).link)
     await recovered.page.goto(`${server.url}/ui/console/events`)
-    await recovered.signsIn(owner.loginName, chosenAgain)
-    await findsRecovery(recovered)
+    await recovered.signsIn(owner.loginName, secondPassword)
+    await findRecoveryEvent(recovered)
   })
 })

@@ -1,5 +1,5 @@
-// Each of these faults is put into the parser of a harness on purpose, and the harness must find
-// it; without the fault, the same inputs must find nothing.
+// Injects each of these faults into a parser, and the fuzzer must find it; without the fault, the
+// same inputs must produce no findings.
 import { expect, test } from "vitest"
 import { fuzz } from "./engine/fuzz.ts"
 import type { FuzzTarget } from "./engine/target.ts"
@@ -8,14 +8,14 @@ import { acceptLanguage, forwardAuthPath, redirectUri } from "./target/header.ts
 import { dpopProof } from "./target/jwt.ts"
 import { webauthnAssertion } from "./target/webauthn.ts"
 
-type Planted = {
+type InjectedFault = {
   readonly fault: string
   readonly target: FuzzTarget
   readonly faulty: FuzzTarget
   readonly reason: RegExp
 }
 
-const planted: readonly Planted[] = [
+const injectedFaults: readonly InjectedFault[] = [
   {
     fault: "Accept-Language: a weight without a number throws a TypeError",
     target: acceptLanguage,
@@ -77,27 +77,33 @@ const planted: readonly Planted[] = [
   },
 ]
 
-/** As many runs as any of the faults needs, and some more. */
+/** Enough runs for every fault. */
 const runsMax = 6000
 const seed = 4
 
-test.each(planted.map((each) => [each.fault, each] as const))("finds %s", async (_, each) => {
-  const { target, faulty, reason } = each
-  let reasons: readonly string[] = []
-  const options = { seed, corpus: [] }
-  const withFault = await run(faulty, {
-    ...options,
-    isOver: (runs) => runs >= runsMax || reasons.some((found) => reason.test(found)),
-    onFinding: (finding) => {
-      reasons = [...reasons, finding.reason]
-    },
-  })
-  expect(reasons).toContainEqual(expect.stringMatching(reason))
-  const { findings } = await run(target, { ...options, isOver: (runs) => runs >= withFault.runs })
-  expect(findings).toEqual([])
-})
+test.each(injectedFaults.map((each) => [each.fault, each] as const))(
+  "finds %s",
+  async (_, each) => {
+    const { target, faulty, reason } = each
+    let reasons: readonly string[] = []
+    const options = { seed, corpus: [] }
+    const withFault = await runFuzzer(faulty, {
+      ...options,
+      isOver: (runs) => runs >= runsMax || reasons.some((found) => reason.test(found)),
+      onFinding: (finding) => {
+        reasons = [...reasons, finding.reason]
+      },
+    })
+    expect(reasons).toContainEqual(expect.stringMatching(reason))
+    const { findings } = await runFuzzer(target, {
+      ...options,
+      isOver: (runs) => runs >= withFault.runs,
+    })
+    expect(findings).toEqual([])
+  },
+)
 
-async function run(target: FuzzTarget, options: Parameters<typeof fuzz>[2]) {
+async function runFuzzer(target: FuzzTarget, options: Parameters<typeof fuzz>[2]) {
   const open = await target.open()
   const result = await fuzz(target, open, options)
   await open.close()

@@ -12,7 +12,7 @@ import * as webauthn from "./target/webauthn.ts"
 
 const files = [api, archive, file, form, header, jwt, people, saml, text, webauthn]
 
-/** Every parser of input from outside that is fuzzed; a new export of these files is one more. */
+/** Every fuzzed parser of external input; a new export of these files adds one. */
 export const targets: readonly FuzzTarget[] = files
   .flatMap((each) => Object.values(each))
   .toSorted((one, other) => (one.name < other.name ? -1 : 1))

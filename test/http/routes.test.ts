@@ -1,20 +1,20 @@
-// What every path answers to every method: the routes of all areas, and what lies beside them.
+// The response of every path to every method: routes of all areas, and other paths.
 import { afterAll, beforeAll, expect, test, vi } from "vitest"
 import { folderAt } from "../../src/boot/folder/folder.ts"
 import { setLimits } from "../../src/domain/quota/commands.ts"
 import { firstInstance, setUp } from "../../src/domain/setup/index.ts"
-import { routeOf } from "../../src/http/visit.ts"
-import { configOf } from "../../src/kernel/config.ts"
+import { findRoute } from "../../src/http/visit.ts"
+import { parseConfig } from "../../src/kernel/config.ts"
 import { systemRandom } from "../../src/kernel/crypto/random.ts"
 import { loginPaths } from "../../src/login/index.ts"
 import { oauthPaths } from "../../src/oauth/index.ts"
 import { paths as samlPaths } from "../../src/saml/path.ts"
-import { appOf } from "../../src/server/app.ts"
+import { createApp } from "../../src/server/app.ts"
 import { openServices, type ServerServices } from "../../src/server/services.ts"
-import { openSetupToken } from "../../src/server/setup/setup-token.ts"
+import { createToken } from "../../src/server/setup/setup-token.ts"
 import { temporaryFolder } from "../support/latchkey.ts"
 
-// The bundler puts files of the console there, which only the binary can carry.
+// The bundler puts files of the console there, which only the binary contains.
 vi.mock("../../src/gen/ui-assets.ts", () => ({
   uiEntry: {
     css: "/ui/assets/kit.css",
@@ -29,24 +29,24 @@ vi.mock("../../src/gen/openapi.ts", () => import("../support/openapi-texts.ts"))
 
 const folder = temporaryFolder()
 let services: ServerServices
-let app: ReturnType<typeof appOf>
+let app: ReturnType<typeof createApp>
 let isSetUp = false
 beforeAll(() => {
   const env = { LATCHKEY_LIMITS: "off", LATCHKEY_LOG_LEVEL: "fatal" }
-  const config = configOf({ flags: {}, env, file: {} })
+  const config = parseConfig({ flags: {}, env, file: {} })
   const master = new Uint8Array(32)
   services = openServices({ config, folder: folderAt(folder.path), master, started: 0 })
   const open = () => !isSetUp
-  const setupToken = openSetupToken(systemRandom, { open, closed: () => undefined })
-  app = appOf({ services, setupToken, upstream: "" })
+  const setupToken = createToken(systemRandom, { open, closed: () => undefined })
+  app = createApp({ services, setupToken, upstream: "" })
 })
 afterAll(async () => {
   await services.store.close()
   folder.remove()
 })
 
-/** Beside the addresses of the areas: below them, in other spellings, and what nobody serves. */
-const others = [
+/** In addition to the addresses of areas: paths below them, other spellings, and unknown paths. */
+const otherPaths = [
   "/",
   "/x",
   "/setup",
@@ -135,13 +135,13 @@ const paths = [
   ...Object.values(oauthPaths),
   ...Object.values(samlPaths),
   ...Object.values(loginPaths),
-  ...others,
+  ...otherPaths,
 ]
 
 const methods = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "PROPFIND"]
 
-/** Headers that say who may ask what, and what becomes of the answer. */
-const compared = [
+/** Headers about permitted methods and the handling of the response. */
+const comparedHeaders = [
   "allow",
   "location",
   "content-type",
@@ -157,35 +157,35 @@ const compared = [
   "set-cookie",
 ]
 
-/** What differs from answer to answer. */
-const varying = new Set(["etag", "set-cookie"])
+/** Headers that differ between responses. */
+const varyingHeaders = new Set(["etag", "set-cookie"])
 
-function told({ status, headers }: Response): string {
-  const lines = compared.flatMap((name) => {
+function formatResponse({ status, headers }: Response): string {
+  const lines = comparedHeaders.flatMap((name) => {
     const value = headers.get(name)?.replace(/\bas=[\w.-]+/, "as=…")
-    return value === undefined ? [] : [`${name}: ${varying.has(name) ? "…" : value}`]
+    return value === undefined ? [] : [`${name}: ${varyingHeaders.has(name) ? "…" : value}`]
   })
   return [status, ...lines].join(" | ")
 }
 
 type Accept = "" | "text/html"
 
-async function answered(method: string, url: string, accept: Accept): Promise<string> {
+async function fetchResponse(method: string, url: string, accept: Accept): Promise<string> {
   const { host } = new URL(url)
-  // A browser that trusts the connection, as it does at localhost.
+  // A browser in a secure context, such as localhost.
   const headers = { host, ...(accept && { accept, "sec-fetch-dest": "document" }) }
   const body = method === "POST" ? new URLSearchParams({ x: "1" }) : undefined
   const request = new Request(url, { method, headers, ...(body && { body }) })
-  const answer = app.published(request) ?? (await app.answer(request, () => "127.0.0.1"))
-  return told(app.guarded(request, answer))
+  const answer = app.publishedDocument(request) ?? (await app.answer(request, () => "127.0.0.1"))
+  return formatResponse(app.guarded(request, answer))
 }
 
-/** The rows of a path: one for all methods, of browsers or programs or both, with one answer. */
+/** The rows of a path: one for methods and clients with the same response. */
 async function rowsOf(origin: string, path: string): Promise<readonly string[]> {
   const byAnswer = new Map<string, Record<Accept, string[]>>()
   for (const accept of ["text/html", ""] as const) {
     for (const method of methods) {
-      const answer = await answered(method, `${origin}${path}`, accept)
+      const answer = await fetchResponse(method, `${origin}${path}`, accept)
       const found = byAnswer.get(answer) ?? { "text/html": [], "": [] }
       byAnswer.set(answer, found)
       found[accept].push(method)
@@ -200,16 +200,20 @@ async function rowsOf(origin: string, path: string): Promise<readonly string[]> 
   })
 }
 
-async function table(state: string, origin: string, asked: readonly string[]): Promise<string> {
+async function responseTable(
+  state: string,
+  origin: string,
+  asked: readonly string[],
+): Promise<string> {
   const rows: string[] = []
   for (const path of new Set(asked)) rows.push(...(await rowsOf(origin, path)))
   return [`# ${state}`, ...rows, ""].join("\n")
 }
 
-const own = "http://id.example.com"
+const ownOrigin = "http://id.example.com"
 
-/** One of each area: where there is no instance, or a blocked one, areas have no say. */
-const some = [
+/** One path of each area: without an instance, or with a blocked one, areas do not respond. */
+const samplePaths = [
   "/",
   "/setup",
   `/setup/reached/${"n".repeat(43)}`,
@@ -242,22 +246,22 @@ const input = {
   serviceKey: undefined,
 }
 
-test("every path answers every method as it is listed", async () => {
-  const before = await table("before the set-up", own, some)
+test("every path responds to every method as listed", async () => {
+  const before = await responseTable("before the set-up", ownOrigin, samplePaths)
   const cx = services.call(firstInstance, "test")
   await setUp(cx, input)
   isSetUp = true
-  const set = await table("an instance", own, paths)
-  const elsewhere = await table("a host of nobody", "http://other.example.com", some)
+  const set = await responseTable("an instance", ownOrigin, paths)
+  const elsewhere = await responseTable("a host of nobody", "http://other.example.com", samplePaths)
   await setLimits(cx, firstInstance, { block: true })
-  const blocked = await table("a blocked instance", own, some)
+  const blocked = await responseTable("a blocked instance", ownOrigin, samplePaths)
   const actual = [before, set, elsewhere, blocked].join("\n")
   await expect(actual).toMatchFileSnapshot("routes.tsv")
 })
 
 const listing = "/core.user.v2.UserService/ListUsers"
 
-test("the route of a request has its template, and one of few groups", async () => {
+test("the route of a request has its template and one of few groups", async () => {
   const known: readonly (readonly [path: string, template: string, group: string])[] = [
     ["/oauth/v2/token", "/oauth/v2/token", "token"],
     ["/oidc/v1/end_session", "/oidc/v1/end_session", "endSessionAlias"],
@@ -283,8 +287,8 @@ test("the route of a request has its template, and one of few groups", async () 
     [listing, listing, "connect"],
   ]
   for (const [path, template, group] of known) {
-    const request = new Request(`${own}${path}`, { headers: { host: "id.example.com" } })
+    const request = new Request(`${ownOrigin}${path}`, { headers: { host: "id.example.com" } })
     await app.answer(request, () => "127.0.0.1")
-    expect(routeOf(request), path).toMatchObject({ template, group })
+    expect(findRoute(request), path).toMatchObject({ template, group })
   }
 })

@@ -1,30 +1,30 @@
 import { expect, it } from "vitest"
 import {
   addressOf,
-  addressText,
+  createMatcher,
+  formatAddress,
   isEveryAddress,
   localOrigin,
-  matcherOf,
-  rangeOf,
+  parseRange,
 } from "../../src/kernel/net/address.ts"
-import { lanAddresses } from "../../src/runtime/lan-addresses.ts"
+import { listLanAddresses } from "../../src/runtime/lan-addresses.ts"
 
-it("writes an address the way it reads it", () => {
+it("formats an address as it parses it", () => {
   for (const text of ["127.0.0.1:8080", "[::1]:0", "id.example.com:443"]) {
     const address = addressOf(text)
-    expect(address && addressText(address)).toBe(text)
+    expect(address && formatAddress(address)).toBe(text)
   }
 })
 
-it("shows people an address that their browser opens", () => {
+it("displays an address that browsers can open", () => {
   expect(localOrigin({ host: "0.0.0.0", port: 8080 })).toBe("http://localhost:8080")
   expect(localOrigin({ host: "::1", port: 80 })).toBe("http://localhost")
   expect(localOrigin({ host: "10.0.0.5", port: 8080 })).toBe("http://10.0.0.5:8080")
 })
 
-it("finds an address in its ranges, however the peer is written", () => {
-  const ranges = ["10.0.0.0/8", "192.168.1.7", "fd00::/8"].flatMap((text) => rangeOf(text) ?? [])
-  const matches = matcherOf(ranges)
+it("matches an address against ranges in any spelling", () => {
+  const ranges = ["10.0.0.0/8", "192.168.1.7", "fd00::/8"].flatMap((text) => parseRange(text) ?? [])
+  const matches = createMatcher(ranges)
   for (const inside of ["10.1.2.3", "::ffff:10.1.2.3", "192.168.1.7", "fd12::1"]) {
     expect(matches(inside)).toBe(true)
   }
@@ -33,10 +33,10 @@ it("finds an address in its ranges, however the peer is written", () => {
   }
 })
 
-it("names the addresses by which other machines reach this one", () => {
+it("lists the addresses at which other machines reach this one", () => {
   const ipv4 = { netmask: "", mac: "", cidr: null, family: "IPv4", internal: false } as const
   const ipv6 = { ...ipv4, family: "IPv6", scopeid: 0 } as const
-  const found = lanAddresses({
+  const found = listLanAddresses({
     lo: [{ ...ipv4, address: "127.0.0.1", internal: true }],
     eth0: [
       { ...ipv4, address: "192.0.2.7" },

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import { breakerOf } from "../../src/kernel/breaker.ts"
+import { createBreaker } from "../../src/kernel/breaker.ts"
 import { boundedUntil, isOpenWindow, manualClock } from "../../src/kernel/clock.ts"
 
 const hour = 3_600_000
@@ -16,16 +16,16 @@ test.each([
   expect(isOpenWindow(since, hour, now)).toBe(isOpen)
 })
 
-test("a time until which something is full is bounded, or discarded", () => {
+test("a retry time is bounded or discarded", () => {
   expect(boundedUntil(now - 1, hour, now)).toBe(now)
   expect(boundedUntil(now + 5, hour, now)).toBe(now + 5)
   expect(boundedUntil(now + hour + 1000, hour, now)).toBe(now + hour)
   expect(boundedUntil(now + day, hour, now)).toBe(now)
 })
 
-test("a provider that was left alone by a clock that was ahead is tried again", async () => {
+test("a provider that was paused by a clock that was ahead is tried again", async () => {
   const clock = manualClock(now + day)
-  const breaker = breakerOf()
+  const breaker = createBreaker()
   const failing = () => Promise.reject(new Error("no answer"))
   for (let each = 0; each < 5; each++) {
     await expect(breaker({ clock }, "mail", failing)).rejects.toThrow("no answer")

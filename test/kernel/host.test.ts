@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import { hostName, plainHost, plainOrigin } from "../../src/kernel/net/host.ts"
+import { hostName, normalizeHost, normalizeOrigin } from "../../src/kernel/net/host.ts"
 
 test.each([
   ["id.example.com", "id.example.com"],
@@ -14,21 +14,21 @@ test.each([
   ["[::1]:8443", "[::1]:8443"],
   ["[::1]", "[::1]"],
 ])("%s is the host %s of https (RFC 9110 §4.2.3)", (host, plain) => {
-  expect(plainHost(host, "https:")).toBe(plain)
+  expect(normalizeHost(host, "https:")).toBe(plain)
   expect(hostName(host)).toBe(plain.replace(/:\d+$/, ""))
 })
 
-test("the port of another scheme is another host", () => {
-  expect(plainHost("id.example.com:80", "http:")).toBe("id.example.com")
-  expect(plainHost("id.example.com:443", "http:")).toBe("id.example.com:443")
+test("another scheme's default port is another host", () => {
+  expect(normalizeHost("id.example.com:80", "http:")).toBe("id.example.com")
+  expect(normalizeHost("id.example.com:443", "http:")).toBe("id.example.com:443")
 })
 
-test("an origin has one form", () => {
+test("an origin has one normalized form", () => {
   for (const same of ["https://ID.example.com.", "https://id.example.com:443/a?b"]) {
-    expect(plainOrigin(same)).toBe("https://id.example.com")
+    expect(normalizeOrigin(same)).toBe("https://id.example.com")
   }
-  expect(plainOrigin("https://id.example.com.:8443")).toBe("https://id.example.com:8443")
+  expect(normalizeOrigin("https://id.example.com.:8443")).toBe("https://id.example.com:8443")
   for (const none of ["null", "id.example.com", "app://id.example.com", ""]) {
-    expect(plainOrigin(none)).toBeUndefined()
+    expect(normalizeOrigin(none)).toBeUndefined()
   }
 })

@@ -1,17 +1,17 @@
 import { describe, expect, test } from "vitest"
 import { manualClock } from "../../src/kernel/clock.ts"
 import { Fault } from "../../src/kernel/fault.ts"
-import { type Allowance, type Budget, budgets, limitsOf } from "../../src/kernel/limit.ts"
-import { isLocal, isLoopback, networkOf } from "../../src/kernel/net/address.ts"
+import { type Allowance, type Budget, budgets, createLimits } from "../../src/kernel/limit.ts"
+import { isLocalNetwork, isLoopback, networkOf } from "../../src/kernel/net/address.ts"
 
 const start = 1_700_000_000_000
 const world = (factor = 1, places?: number) => {
   const clock = manualClock(start)
-  return { clock, limits: limitsOf(clock, factor, places) }
+  return { clock, limits: createLimits(clock, factor, places) }
 }
 
-/** How often an address gets through at this moment. */
-function through(allowance: Allowance, budget: Budget, most = 10_000): number {
+/** The number of permitted requests of an address at this time. */
+function permittedCount(allowance: Allowance, budget: Budget, most = 10_000): number {
   for (let count = 0; count < most; count++) {
     try {
       allowance.spend(budget)
@@ -26,25 +26,25 @@ function through(allowance: Allowance, budget: Budget, most = 10_000): number {
 const foreign = { address: "198.51.100.7" }
 
 describe("a budget", () => {
-  test.each(Object.keys(budgets) as Budget[])("%s is spent and fills up evenly", (budget) => {
+  test.each(Object.keys(budgets) as Budget[])("%s is used up and refills evenly", (budget) => {
     const { clock, limits } = world()
     const { atOnce, perMinute } = budgets[budget]
-    expect(through(limits(foreign), budget)).toBe(atOnce)
+    expect(permittedCount(limits(foreign), budget)).toBe(atOnce)
     clock.advance(60_000 / perMinute - 1)
-    expect(through(limits(foreign), budget)).toBe(0)
+    expect(permittedCount(limits(foreign), budget)).toBe(0)
     clock.advance(1)
-    expect(through(limits(foreign), budget)).toBe(1)
+    expect(permittedCount(limits(foreign), budget)).toBe(1)
     clock.advance(60_000)
-    expect(through(limits(foreign), budget)).toBe(Math.min(perMinute, atOnce))
+    expect(permittedCount(limits(foreign), budget)).toBe(Math.min(perMinute, atOnce))
     clock.advance(24 * 3_600_000)
-    expect(through(limits(foreign), budget)).toBe(atOnce)
+    expect(permittedCount(limits(foreign), budget)).toBe(atOnce)
   })
 
-  test("says when it is worth trying again", () => {
+  test("returns the time until the next permitted attempt", () => {
     const { clock, limits } = world()
-    through(limits(foreign), "guess")
+    permittedCount(limits(foreign), "guess")
     const refused = () => limits(foreign).spend("guess")
-    expect(refused).toThrow(/too many failed tries came from this address; try again in 1 s/)
+    expect(refused).toThrow(/too many failed tries from this address; try again in 1 s/)
     try {
       refused()
     } catch (cause) {
@@ -55,7 +55,7 @@ describe("a budget", () => {
     expect(refused).not.toThrow()
   })
 
-  test("gets back what came to a good end, and never more than it holds", () => {
+  test("is refunded for successful attempts, and never exceeds its size", () => {
     const { limits } = world()
     const { atOnce } = budgets.guess
     for (let count = 0; count < 5 * atOnce; count++) {
@@ -63,47 +63,49 @@ describe("a budget", () => {
       limits(foreign).refund("guess")
     }
     for (let count = 0; count < 50; count++) limits(foreign).refund("guess")
-    expect(through(limits(foreign), "guess")).toBe(atOnce)
+    expect(permittedCount(limits(foreign), "guess")).toBe(atOnce)
   })
 
-  test("is one for each address and purpose", () => {
+  test("is separate for each address and purpose", () => {
     const { limits } = world()
-    through(limits(foreign), "guess")
-    expect(through(limits({ address: "198.51.100.8" }), "guess", 5)).toBe(5)
-    expect(through(limits(foreign), "request", 5)).toBe(5)
+    permittedCount(limits(foreign), "guess")
+    expect(permittedCount(limits({ address: "198.51.100.8" }), "guess", 5)).toBe(5)
+    expect(permittedCount(limits(foreign), "request", 5)).toBe(5)
   })
 
-  test("locks nobody out when the clock steps back", () => {
+  test("locks no one out when the clock goes back", () => {
     const { clock, limits } = world()
-    through(limits(foreign), "guess")
+    permittedCount(limits(foreign), "guess")
     clock.advance(-7 * 86_400_000)
-    expect(through(limits(foreign), "guess")).toBe(budgets.guess.atOnce)
+    expect(permittedCount(limits(foreign), "guess")).toBe(budgets.guess.atOnce)
   })
 
-  test("gives nothing back when the clock is corrected by seconds", () => {
+  test("refunds nothing when the clock is corrected by seconds", () => {
     const { clock, limits } = world()
-    through(limits(foreign), "guess")
+    permittedCount(limits(foreign), "guess")
     clock.advance(-30_000)
-    expect(through(limits(foreign), "guess")).toBe(0)
+    expect(permittedCount(limits(foreign), "guess")).toBe(0)
     clock.advance(1000)
-    expect(through(limits(foreign), "guess")).toBe(1)
+    expect(permittedCount(limits(foreign), "guess")).toBe(1)
   })
 
-  test("can be widened, narrowed and lifted", () => {
+  test("can be increased, reduced, and removed", () => {
     const { atOnce } = budgets.guess
-    expect(through(world(2).limits(foreign), "guess")).toBe(2 * atOnce)
-    expect(through(world(0.01).limits(foreign), "guess")).toBe(atOnce / 100)
-    expect(through(world(Number.POSITIVE_INFINITY).limits(foreign), "guess", 9000)).toBe(9000)
+    expect(permittedCount(world(2).limits(foreign), "guess")).toBe(2 * atOnce)
+    expect(permittedCount(world(0.01).limits(foreign), "guess")).toBe(atOnce / 100)
+    expect(permittedCount(world(Number.POSITIVE_INFINITY).limits(foreign), "guess", 9000)).toBe(
+      9000,
+    )
   })
 
-  test("takes a bounded place however many addresses come; who rested longest is forgotten", () => {
+  test("uses bounded memory for any number of addresses; the longest idle one is dropped", () => {
     const { limits } = world(1, 3)
     const from = (last: number) => limits({ address: `198.51.100.${last}` })
-    for (const last of [1, 2, 3]) through(from(last), "guess")
-    expect(through(from(1), "guess")).toBe(0)
+    for (const last of [1, 2, 3]) permittedCount(from(last), "guess")
+    expect(permittedCount(from(1), "guess")).toBe(0)
     from(4).spend("guess")
-    expect(through(from(1), "guess")).toBe(0)
-    expect(through(from(2), "guess", 5)).toBe(5)
+    expect(permittedCount(from(1), "guess")).toBe(0)
+    expect(permittedCount(from(2), "guess", 5)).toBe(5)
   })
 })
 
@@ -112,11 +114,11 @@ describe("an IPv6 network", () => {
   const from = (...groups: readonly number[]) => ({
     address: `2001:db8:${groups.map((group) => group.toString(16)).join(":")}::1`,
   })
-  /** How often all /64 of some get through together. */
+  /** The number of permitted requests of all /64 networks together. */
   const all = (
     limits: ReturnType<typeof world>["limits"],
     senders: readonly { address: string }[],
-  ) => senders.reduce((sum, sender) => sum + through(limits(sender), "guess"), 0)
+  ) => senders.reduce((sum, sender) => sum + permittedCount(limits(sender), "guess"), 0)
   const count = (length: number) => Array.from({ length }, (_, at) => at)
 
   test("of 256 /64 has four times the budget of one", () => {
@@ -128,7 +130,7 @@ describe("an IPv6 network", () => {
         count(255).map((at) => from(1, at + 1)),
       ),
     ).toBe(3 * atOnce)
-    expect(through(limits(from(1, 0x100)), "guess")).toBe(atOnce)
+    expect(permittedCount(limits(from(1, 0x100)), "guess")).toBe(atOnce)
   })
 
   test("of 65,536 /64 has sixteen times the budget of one", () => {
@@ -139,29 +141,29 @@ describe("an IPv6 network", () => {
         count(64).map((at) => from(1, at * 0x100)),
       ),
     ).toBe(16 * atOnce)
-    expect(through(limits(from(1, 0xff07)), "guess")).toBe(0)
-    expect(through(limits(from(2, 0)), "guess")).toBe(atOnce)
+    expect(permittedCount(limits(from(1, 0xff07)), "guess")).toBe(0)
+    expect(permittedCount(limits(from(2, 0)), "guess")).toBe(atOnce)
   })
 
-  test("gets back what came to a good end, in each of its widths", () => {
+  test("is refunded for successful attempts at each prefix length", () => {
     const { limits } = world()
     for (const at of count(30 * atOnce)) {
       const allowance = limits(from(1, at % 0x100))
       allowance.spend("guess")
       allowance.refund("guess")
     }
-    expect(through(limits(from(1, 1)), "guess")).toBe(atOnce)
+    expect(permittedCount(limits(from(1, 1)), "guess")).toBe(atOnce)
   })
 
-  test("that has nothing left costs none of its widths more", () => {
+  test("uses none of its larger networks' budget once it is used up", () => {
     const { limits } = world()
-    through(limits(from(1, 0)), "guess")
-    for (const _ of count(10 * atOnce)) expect(through(limits(from(1, 0)), "guess")).toBe(0)
-    expect(through(limits(from(1, 1)), "guess")).toBe(atOnce)
+    permittedCount(limits(from(1, 0)), "guess")
+    for (const _ of count(10 * atOnce)) expect(permittedCount(limits(from(1, 0)), "guess")).toBe(0)
+    expect(permittedCount(limits(from(1, 1)), "guess")).toBe(atOnce)
   })
 })
 
-describe("an address that many people share", () => {
+describe("a shared address", () => {
   const wide = 10 * budgets.guess.atOnce
 
   test.each([
@@ -169,18 +171,18 @@ describe("an address that many people share", () => {
     ["this machine's own, IPv6", { address: "::1" }],
     ["a proxy's beside it", { address: "172.18.0.5", isRelayed: true }],
     ["a proxy's in its IPv6 network", { address: "fd00::5", isRelayed: true }],
-  ])("%s has the wide budget, and is nobody's alone", (_, sender) => {
+  ])("%s has the large budget, and belongs to no single client", (_, sender) => {
     const { limits } = world()
-    expect(through(limits(sender), "guess")).toBe(wide)
+    expect(permittedCount(limits(sender), "guess")).toBe(wide)
     expect(limits(sender).source()).toBeUndefined()
   })
 
   test.each([
     ["on the local network, without a proxy", { address: "192.168.1.9" }],
     ["on the internet, who claims to be a proxy", { ...foreign, isRelayed: true }],
-  ])("is not that of somebody %s", (_, sender) => {
+  ])("is not the address of %s", (_, sender) => {
     const { limits } = world()
-    expect(through(limits(sender), "guess")).toBe(budgets.guess.atOnce)
+    expect(permittedCount(limits(sender), "guess")).toBe(budgets.guess.atOnce)
     expect(limits(sender).source()).toBe(sender.address)
   })
 })
@@ -204,19 +206,19 @@ describe("addresses", () => {
     expect(networkOf(address)).toBe(network)
   })
 
-  test("of any length take a bounded place", () => {
+  test("of any length use bounded memory", () => {
     expect(networkOf("x".repeat(10_000))).toHaveLength(64)
   })
 
-  test("that are local are told from those of the internet", () => {
+  test("that are local are distinguished from public ones", () => {
     for (const address of ["127.8.8.8", "::1", "::ffff:127.0.0.1"]) {
-      expect([isLoopback(address), isLocal(address)], address).toEqual([true, true])
+      expect([isLoopback(address), isLocalNetwork(address)], address).toEqual([true, true])
     }
     for (const address of ["10.1.2.3", "172.31.0.1", "192.168.0.1", "fd12::1", "fe80::1"]) {
-      expect([isLoopback(address), isLocal(address)], address).toEqual([false, true])
+      expect([isLoopback(address), isLocalNetwork(address)], address).toEqual([false, true])
     }
     for (const address of ["172.32.0.1", "198.51.100.7", "2001:db8::1", "unknown", ""]) {
-      expect([isLoopback(address), isLocal(address)], address).toEqual([false, false])
+      expect([isLoopback(address), isLocalNetwork(address)], address).toEqual([false, false])
     }
   })
 })

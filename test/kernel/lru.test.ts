@@ -1,7 +1,7 @@
 import { expect, test } from "vitest"
 import { lru } from "../../src/kernel/lru.ts"
 
-test("what was used last is kept, and never more than twice as much", () => {
+test("the last used entries are kept, at most twice as many as the limit", () => {
   const kept = lru<number>(10)
   for (let each = 0; each < 1000; each++) {
     kept.set(`${each}`, each)
@@ -12,7 +12,7 @@ test("what was used last is kept, and never more than twice as much", () => {
   expect(there.filter((each) => each !== undefined).length).toBeLessThanOrEqual(20)
 })
 
-test("what was deleted is gone, and what was set again is the newer", () => {
+test("deleted entries are gone, and replaced ones have the new value", () => {
   const kept = lru<string>(2)
   for (const key of ["a", "b", "c"]) kept.set(key, "old")
   kept.set("a", "new")

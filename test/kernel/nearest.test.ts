@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import { nearest } from "../../src/kernel/text/nearest.ts"
+import { findNearest } from "../../src/kernel/text/nearest.ts"
 
 const known = ["loginName", "givenName", "email", "phone", "id", "permissions"]
 
@@ -11,12 +11,12 @@ test.each([
   ["permission", "permissions"],
   ["ids", "id"],
 ])("%s is a near miss of %s", (word, meant) => {
-  expect(nearest(word, known)).toBe(meant)
+  expect(findNearest(word, known)).toBe(meant)
 })
 
 test.each(["x", "color", "organization", "ph", "zzzzzz", "a".repeat(65)])(
-  "%s is no near miss of anything",
+  "%s is not a near miss of anything",
   (word) => {
-    expect(nearest(word, known)).toBeUndefined()
+    expect(findNearest(word, known)).toBeUndefined()
   },
 )

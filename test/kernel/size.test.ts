@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import { sizeText } from "../../src/kernel/text/size.ts"
+import { formatSize } from "../../src/kernel/text/size.ts"
 
 test.each([
   [0, "0 B"],
@@ -17,5 +17,5 @@ test.each([
   [12_300_000_000, "12 GB"],
   [5e15, "5000 TB"],
 ])("%i bytes are %s", (bytes, said) => {
-  expect(sizeText(bytes)).toBe(said)
+  expect(formatSize(bytes)).toBe(said)
 })

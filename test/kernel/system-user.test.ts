@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from "vitest"
-import { configOf } from "../../src/kernel/config.ts"
+import { parseConfig } from "../../src/kernel/config.ts"
 import { createSigningPair } from "../../src/kernel/crypto/signing-key.ts"
 
 let key = ""
@@ -11,9 +11,9 @@ beforeAll(async () => {
 })
 
 const fromFile = (system_users: unknown) =>
-  configOf({ flags: {}, env: {}, file: { system_users }, filePath: "latchkey.toml" }).systemUsers
+  parseConfig({ flags: {}, env: {}, file: { system_users }, filePath: "latchkey.toml" }).systemUsers
 
-test("system users stand in the file as tables, and own unless told otherwise", () => {
+test("system users are tables in the file, and owners by default", () => {
   const users = fromFile([
     { name: "ops", public_key: key },
     { name: "eyes", public_key: key, roles: ["SYSTEM_OWNER_VIEWER"] },
@@ -24,10 +24,10 @@ test("system users stand in the file as tables, and own unless told otherwise", 
   ])
 })
 
-test("the environment has them as JSON, and no flag has room for them", () => {
+test("the environment has them as JSON, and there is no flag", () => {
   const env = { LATCHKEY_SYSTEM_USERS: JSON.stringify([{ name: "ops", public_key: key }]) }
-  expect(configOf({ flags: {}, env, file: {} }).systemUsers).toMatchObject([{ name: "ops" }])
-  expect(() => configOf({ flags: { "--system-users": "[]" }, env: {}, file: {} })).toThrow(
+  expect(parseConfig({ flags: {}, env, file: {} }).systemUsers).toMatchObject([{ name: "ops" }])
+  expect(() => parseConfig({ flags: { "--system-users": "[]" }, env: {}, file: {} })).toThrow(
     "--system-users is not allowed; use LATCHKEY_SYSTEM_USERS",
   )
 })
@@ -37,14 +37,22 @@ test.each<[string, (key: string, secret: string) => unknown, string]>([
   ["no JSON", () => "ops", "must be a list of tables"],
   ["a key that is private", (_, secret) => [{ name: "ops", public_key: secret }], "private key"],
   ["a key that is none", () => [{ name: "ops", public_key: "x" }], "public key in PEM"],
-  ["an address for a name", (key) => [{ name: "https://x", public_key: key }], "wrong name"],
-  ["no name", (key) => [{ public_key: key }], "wrong name"],
+  [
+    "an address for a name",
+    (key) => [{ name: "https://x", public_key: key }],
+    "an invalid value for name in table 1",
+  ],
+  ["no name", (key) => [{ public_key: key }], "an invalid value for name in table 1"],
   [
     "a role of an instance",
     (key) => [{ name: "ops", public_key: key, roles: ["IAM_OWNER"] }],
-    "wrong roles",
+    "an invalid value for roles in table 1",
   ],
-  ["no role", (key) => [{ name: "ops", public_key: key, roles: [] }], "wrong roles"],
+  [
+    "no role",
+    (key) => [{ name: "ops", public_key: key, roles: [] }],
+    "an invalid value for roles in table 1",
+  ],
   ["an unknown field", (key) => [{ name: "o", public_key: key, rolls: [] }], "must be a list"],
   [
     "one name twice",
@@ -52,9 +60,9 @@ test.each<[string, (key: string, secret: string) => unknown, string]>([
       { name: "ops", public_key: key },
       { name: "ops", public_key: key },
     ],
-    "names ops twice",
+    "contains ops twice",
   ],
-])("%s is refused, and the value is not repeated", (_, given, message) => {
+])("rejects %s without repeating the value", (_, given, message) => {
   const read = () => fromFile(given(key, secret))
   expect(read).toThrow(message)
   expect(read).toThrow(/^system_users in latchkey\.toml /)

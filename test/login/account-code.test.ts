@@ -1,7 +1,7 @@
-// Changes of one's own account, by a mailed code, for whoever can't sign in freshly.
+// Changes to one's own account confirmed by an emailed code, for users who can't sign in freshly.
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { createPassword, setPassword } from "../../src/domain/credential/commands.ts"
-import { addIdp, changeIdp, linkIdp } from "../../src/domain/idp/commands.ts"
+import { createIdp, linkIdp, updateIdp } from "../../src/domain/idp/commands.ts"
 import type { Options } from "../../src/domain/idp/index.ts"
 import type { Settings } from "../../src/domain/idp/model.ts"
 import { contentOf } from "../../src/domain/message/content.ts"
@@ -11,19 +11,19 @@ import { providersOf } from "../../src/domain/message-provider/index.ts"
 import { findByLoginName } from "../../src/domain/user-lookup/find-name.ts"
 import { user } from "../../src/domain/user-model/model.ts"
 import {
-  answerOf,
-  apiCallerOf,
-  askToken,
   authorizePath,
   browserOf,
   codeFields,
+  findApiCaller,
   type NewClient,
   openProvider,
   type Provider,
   password,
-  type Visited,
+  responseOf,
+  sendTokenRequest,
+  type VisitedPage,
 } from "../oauth/provider.ts"
-import { callingAs } from "../support/login-page.ts"
+import { callAs } from "../support/operation-caller.ts"
 import { openUpstream, type Upstream, upstreamIssuer } from "../support/upstream.ts"
 
 let provider: Provider
@@ -34,7 +34,7 @@ beforeEach(async () => {
   provider = await openProvider()
   client = await provider.addClient()
   upstream = await openUpstream()
-  idpId = (await addIdp(provider.cx(), undefined, wish())).id
+  idpId = (await createIdp(provider.cx(), undefined, idpInput())).id
   await linkIdp(provider.cx(), undefined, idpId)
 })
 afterEach(() => provider.close())
@@ -47,7 +47,7 @@ const settings: Settings = {
   isIdTokenMapping: false,
   usePkce: true,
 }
-const wish = (changes: Partial<Options> = {}) => ({
+const idpInput = (changes: Partial<Options> = {}) => ({
   name: "Acme",
   settings,
   options: {
@@ -60,10 +60,10 @@ const wish = (changes: Partial<Options> = {}) => ({
   },
   secret: "s3cret",
 })
-const trust = (isTrustedForAddresses: boolean) =>
-  changeIdp(provider.cx(), undefined, idpId, wish({ isTrustedForAddresses }))
+const setTrustedForAddresses = (isTrustedForAddresses: boolean) =>
+  updateIdp(provider.cx(), undefined, idpId, idpInput({ isTrustedForAddresses }))
 
-async function withoutMail(): Promise<void> {
+async function removeMailServer(): Promise<void> {
   const { active = "" } = providersOf(provider.cx(), "email")
   await deactivateProvider(provider.cx(), "email", active)
 }
@@ -87,27 +87,27 @@ async function signIn() {
   const href = /href="([^"]*externalidp[^"]*)"/.exec(first.page)?.[1] ?? ""
   const { path } = await browser.go(href.replaceAll("&amp;", "&"))
   const consent = await browser.go(upstream.signIn(path, { ...ada }))
-  return Object.assign(await allowed(browser, consent, client), { browser })
+  return Object.assign(await allowClient(browser, consent, client), { browser })
 }
 
 const scope = "openid urn:core:iam:org:project:id:core:aud"
 
 type Browser = ReturnType<typeof browserOf>
 
-/** Calls operations with the token that a client gets once the user has allowed it. */
-async function allowed(browser: Browser, consent: Visited, { id, secret }: NewClient) {
-  const { code = "" } = answerOf(await browser.post(consent, { answer: "allow" }))
-  const { answer } = await askToken(provider, codeFields(code), `${id}:${secret}`)
+/** Calls operations with the token that a client gets once the user has consented. */
+async function allowClient(browser: Browser, consent: VisitedPage, { id, secret }: NewClient) {
+  const { code = "" } = responseOf(await browser.post(consent, { answer: "allow" }))
+  const { answer } = await sendTokenRequest(provider, codeFields(code), `${id}:${secret}`)
   const token = String(answer.access_token)
   return async (name: string, request: object = {}) =>
-    callingAs(provider, await apiCallerOf(provider, token))(name, request)
+    callAs(provider, await findApiCaller(provider, token))(name, request)
 }
 
 const activity = "activity.v2.ActivityService"
-const registers = "user.v2.UserService/RegisterTOTP"
+const registerTotp = "user.v2.UserService/RegisterTOTP"
 const tooOld = { id: "session.sign_in_too_old" }
 
-async function mailedCode() {
+async function findMailedCode() {
   const { events } = await provider.store.log.find(0, 10_000, ["message.added"])
   const sent = events.map(({ id }) => provider.store.state(provider.cx(), message, id))
   const last = sent.findLast(({ kind }) => kind === "verify_email_otp")
@@ -117,48 +117,48 @@ async function mailedCode() {
   return { code: /\b[0-9A-Z]{6,10}\b/.exec(JSON.stringify(content))?.[0] ?? "", to: last.to }
 }
 
-describe("somebody whose provider states no sign-in time", () => {
-  test("changes their account after a code that was mailed to them, for a while", async () => {
+describe("a user whose provider states no sign-in time", () => {
+  test("can change the account for a while after entering an emailed code", async () => {
     const ask = await signIn()
-    await expect(ask(registers, { userId: adaId() })).rejects.toMatchObject(tooOld)
+    await expect(ask(registerTotp, { userId: adaId() })).rejects.toMatchObject(tooOld)
     expect(await ask(`${activity}/SendAccountCode`)).toMatchObject({ email: ada.email })
-    const { code } = await mailedCode()
+    const { code } = await findMailedCode()
     const wrong = ask(`${activity}/VerifyAccountCode`, { code: `${code}1` })
     await expect(wrong).rejects.toMatchObject({ id: "session.account_code_wrong" })
-    await expect(ask(registers, { userId: adaId() })).rejects.toMatchObject(tooOld)
+    await expect(ask(registerTotp, { userId: adaId() })).rejects.toMatchObject(tooOld)
     await ask(`${activity}/VerifyAccountCode`, { code })
-    await ask(registers, { userId: adaId() })
+    await ask(registerTotp, { userId: adaId() })
     const again = ask(`${activity}/VerifyAccountCode`, { code })
     await expect(again).rejects.toMatchObject({ id: "session.account_code_wrong" })
     provider.clock.advance(901_000)
-    await expect(ask(registers, { userId: adaId() })).rejects.toMatchObject(tooOld)
+    await expect(ask(registerTotp, { userId: adaId() })).rejects.toMatchObject(tooOld)
   })
 
-  test("has proven nothing to applications, and in no other sign-in", async () => {
+  test("has no fresh sign-in for applications, or in other sessions", async () => {
     const ask = await signIn()
     const other = await signIn()
     await ask(`${activity}/SendAccountCode`)
-    await ask(`${activity}/VerifyAccountCode`, { code: (await mailedCode()).code })
-    await expect(other(registers, { userId: adaId() })).rejects.toMatchObject(tooOld)
+    await ask(`${activity}/VerifyAccountCode`, { code: (await findMailedCode()).code })
+    await expect(other(registerTotp, { userId: adaId() })).rejects.toMatchObject(tooOld)
     const silent = (more: object) =>
       ask.browser.go(authorizePath(client.id, { prompt: "none", ...more }))
-    expect(answerOf(await silent({}))).toHaveProperty("code")
-    expect(answerOf(await silent({ max_age: "3600" })).error).toBe("login_required")
+    expect(responseOf(await silent({}))).toHaveProperty("code")
+    expect(responseOf(await silent({ max_age: "3600" })).error).toBe("login_required")
   })
 
   test("permits no other client of the same sign-in", async () => {
     const ask = await signIn()
     const added = await provider.addClient()
     const consent = await ask.browser.go(authorizePath(added.id, { scope }))
-    const other = await allowed(ask.browser, consent, added)
+    const other = await allowClient(ask.browser, consent, added)
     await ask(`${activity}/SendAccountCode`)
-    await ask(`${activity}/VerifyAccountCode`, { code: (await mailedCode()).code })
-    await expect(other(registers, { userId: adaId() })).rejects.toMatchObject(tooOld)
-    await ask(registers, { userId: adaId() })
+    await ask(`${activity}/VerifyAccountCode`, { code: (await findMailedCode()).code })
+    await expect(other(registerTotp, { userId: adaId() })).rejects.toMatchObject(tooOld)
+    await ask(registerTotp, { userId: adaId() })
   })
 
-  test("asks somebody else where no mail can be sent", async () => {
-    await withoutMail()
+  test("must contact an administrator if no email can be sent", async () => {
+    await removeMailServer()
     const ask = await signIn()
     await expect(ask(`${activity}/SendAccountCode`)).rejects.toMatchObject({
       id: "session.account_code_no_mail",
@@ -166,9 +166,9 @@ describe("somebody whose provider states no sign-in time", () => {
     })
   })
 
-  test("asks somebody else where only others vouch for the address", async () => {
+  test("must contact an administrator if only others have verified the address", async () => {
     const ask = await signIn()
-    await trust(false)
+    await setTrustedForAddresses(false)
     const unproven = { id: "session.account_code_unproven" }
     await expect(ask(`${activity}/SendAccountCode`)).rejects.toMatchObject(unproven)
     const verified = async (by: "user" | "instance") =>
@@ -183,10 +183,10 @@ describe("somebody whose provider states no sign-in time", () => {
     expect(await ask(`${activity}/SendAccountCode`)).toMatchObject({ email: ada.email })
   })
 
-  test("signs in again who has a password", async () => {
+  test("must sign in again if they have a password", async () => {
     const ask = await signIn()
     await ask(`${activity}/SendAccountCode`)
-    const { code } = await mailedCode()
+    const { code } = await findMailedCode()
     await setPassword(provider.cx(), adaId(), await createPassword(password, { names: [] }))
     const other = await signIn()
     const notNeeded = { id: "session.account_code_not_needed" }

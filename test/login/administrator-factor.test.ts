@@ -1,18 +1,16 @@
-// force_mfa_managers: who manages something needs a second factor, and nobody else.
+// force_mfa_managers: administrators need a second factor, and other users don't.
 import { createPrivateKey } from "node:crypto"
 import { SignJWT } from "jose"
 import { TOTP } from "otpauth"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { importRecoveryCodes } from "../../src/domain/factor/recovery-code.ts"
-import { addIdp, linkIdp } from "../../src/domain/idp/commands.ts"
+import { createIdp, linkIdp } from "../../src/domain/idp/commands.ts"
 import { addMember, removeMember, type Target } from "../../src/domain/member/index.ts"
 import { createOrganization } from "../../src/domain/org/commands.ts"
 import { addPolicy, changePolicy } from "../../src/domain/policy/commands.ts"
 import { type Login, login } from "../../src/domain/policy/index.ts"
 import { createGrant } from "../../src/domain/project-grant/index.ts"
 import {
-  answerOf,
-  askToken,
   authorizePath,
   browserOf,
   issuer,
@@ -20,8 +18,10 @@ import {
   openProvider,
   type Provider,
   password,
+  responseOf,
+  sendTokenRequest,
 } from "../oauth/provider.ts"
-import { makeKey } from "../support/authenticator.ts"
+import { createKey } from "../support/authenticator.ts"
 import { openUpstream, upstreamIssuer } from "../support/upstream.ts"
 
 let provider: Provider
@@ -52,13 +52,13 @@ const optionsIn = (page: string) =>
 
 const setPath = "/ui/login/mfa/set"
 const path = () => authorizePath(client.id)
-const turnOn = (more: Partial<Login> = {}) =>
+const enablePolicy = (more: Partial<Login> = {}) =>
   addPolicy(provider.cx(), undefined, {
     policy: login,
-    say: () => ({ forceMfaManagers: true, ...more }),
+    apply: () => ({ forceMfaManagers: true, ...more }),
   })
-const off = { forceMfaManagers: false }
-const make = (target: Target, roles: readonly string[]) =>
+const policyOff = { forceMfaManagers: false }
+const addAdministrator = (target: Target, roles: readonly string[]) =>
   provider.cx().store.transact(provider.cx(), (tx) => addMember(tx, { userId: id, target, roles }))
 
 const signIn = () => browserOf(provider).signIn(path(), "nina")
@@ -82,13 +82,13 @@ async function grant(): Promise<string> {
   return id
 }
 
-describe("who manages something", () => {
-  test.each(levels)("at the level of %s sets up a factor with the next sign-in", async (...row) => {
+describe("an administrator", () => {
+  test.each(levels)("at the level of %s sets up a factor at the next sign-in", async (...row) => {
     const [, targetOf, role] = row
-    await turnOn()
-    expect(answerOf(await signIn())).toHaveProperty("code")
+    await enablePolicy()
+    expect(responseOf(await signIn())).toHaveProperty("code")
     const target = await targetOf()
-    await make(target, [role])
+    await addAdministrator(target, [role])
     const browser = browserOf(provider)
     const setup = await browser.signIn(path(), "nina")
     expect(setup.path).toContain(setPath)
@@ -96,85 +96,85 @@ describe("who manages something", () => {
     const app = await browser.post(setup, { factor: "otp" })
     const secret = /<code>([^<]+)</.exec(app.page)?.[1]?.replaceAll(" ", "") ?? ""
     const code = new TOTP({ secret }).generate({ timestamp: provider.clock.now() })
-    expect(answerOf(await browser.post(app, { code }))).toHaveProperty("code")
+    expect(responseOf(await browser.post(app, { code }))).toHaveProperty("code")
     expect((await signIn()).path).toContain("/ui/login/mfa/verify")
   })
 
-  test("signs in by a passkey alone, which is two factors at once", async () => {
-    await make({ level: "instance" }, ["IAM_OWNER"])
-    await turnOn()
+  test("signs in with a passkey alone, which is two factors at once", async () => {
+    await addAdministrator({ level: "instance" }, ["IAM_OWNER"])
+    await enablePolicy()
     const browser = browserOf(provider)
     const setup = await browser.signIn(path(), "nina")
     const asked = await browser.post(setup, { factor: "passkey" })
-    const credential = JSON.stringify(makeKey(optionsIn(asked.page), { origin: issuer }).creation)
-    expect(answerOf(await browser.post(asked, { credential }))).toHaveProperty("code")
-    expect(answerOf(await browser.go(path()))).toHaveProperty("code")
+    const credential = JSON.stringify(createKey(optionsIn(asked.page), { origin: issuer }).creation)
+    expect(responseOf(await browser.post(asked, { credential }))).toHaveProperty("code")
+    expect(responseOf(await browser.go(path()))).toHaveProperty("code")
   })
 
-  test("is asked at a sign-in that was there before the role", async () => {
-    await turnOn()
+  test("must add a factor in a session from before the role", async () => {
+    await enablePolicy()
     const browser = browserOf(provider)
     await browser.signIn(path(), "nina")
-    await make({ level: "instance" }, ["IAM_OWNER"])
+    await addAdministrator({ level: "instance" }, ["IAM_OWNER"])
     const again = await browser.go(authorizePath(client.id, { prompt: "none" }))
-    expect(answerOf(again).error).toBe("login_required")
+    expect(responseOf(again).error).toBe("login_required")
   })
 
-  test("is free again without the role, and while the policy is off", async () => {
-    await make({ level: "instance" }, ["IAM_OWNER"])
-    expect(answerOf(await signIn())).toHaveProperty("code")
-    await turnOn()
+  test("needs none without the role, or while the policy is off", async () => {
+    await addAdministrator({ level: "instance" }, ["IAM_OWNER"])
+    expect(responseOf(await signIn())).toHaveProperty("code")
+    await enablePolicy()
     expect((await signIn()).path).toContain(setPath)
     await provider
       .cx()
       .store.transact(provider.cx(), (tx) =>
         removeMember(tx, { userId: id, target: { level: "instance" } }),
       )
-    expect(answerOf(await signIn())).toHaveProperty("code")
+    expect(responseOf(await signIn())).toHaveProperty("code")
   })
 
   test.each(["turns it off", "never mentions it"])(
     "needs one while the instance requires it, if their organization %s",
     async (name) => {
       const { orgId } = provider.setup
-      await make({ level: "org", id: orgId }, ["ORG_OWNER"])
-      await turnOn()
+      await addAdministrator({ level: "org", id: orgId }, ["ORG_OWNER"])
+      await enablePolicy()
       const owner = provider.cx({
         caller: { kind: "user", userId: id, orgId, clientId: "console" },
       })
       await addPolicy(owner, orgId, {
         policy: login,
-        say: () => ({ allowRegister: true, ...(name === "turns it off" && off) }),
+        apply: () => ({ allowRegister: true, ...(name === "turns it off" && policyOff) }),
       })
       expect((await signIn()).path).toContain(setPath)
-      await changePolicy(provider.cx(), undefined, { policy: login, say: () => off })
-      expect(answerOf(await signIn())).toHaveProperty("code")
+      await changePolicy(provider.cx(), undefined, { policy: login, apply: () => policyOff })
+      expect(responseOf(await signIn())).toHaveProperty("code")
     },
   )
 
-  test("is let in where nothing could be set up, and can change that", async () => {
-    await make({ level: "instance" }, ["IAM_OWNER"])
-    await turnOn({ secondFactors: ["otp_sms", "recovery_codes"], multiFactors: [] })
-    expect(answerOf(await signIn())).toHaveProperty("code")
-    // Codes that came with an import open nothing by themselves.
+  test("is signed in if no factor can be set up, and can change that", async () => {
+    await addAdministrator({ level: "instance" }, ["IAM_OWNER"])
+    await enablePolicy({ secondFactors: ["otp_sms", "recovery_codes"], multiFactors: [] })
+    expect(responseOf(await signIn())).toHaveProperty("code")
+    // Imported recovery codes alone are not a second factor.
     const codes = ["AAAAA-AAAAA"]
     await provider.store.transact(provider.cx(), (tx) => importRecoveryCodes(tx, id, codes))
-    expect(answerOf(await signIn())).toHaveProperty("code")
+    expect(responseOf(await signIn())).toHaveProperty("code")
   })
 
-  test("is not let in so where the application can't do with less", async () => {
-    await make({ level: "instance" }, ["IAM_OWNER"])
-    await turnOn({ secondFactors: ["otp_sms"], multiFactors: [] })
+  test("is not signed in that way if the application requires a factor", async () => {
+    await addAdministrator({ level: "instance" }, ["IAM_OWNER"])
+    await enablePolicy({ secondFactors: ["otp_sms"], multiFactors: [] })
     const claims = JSON.stringify({ id_token: { acr: { essential: true, value: "2" } } })
     const end = await browserOf(provider).signIn(authorizePath(client.id, { claims }), "nina")
     expect(end.path).toContain(setPath)
   })
 })
 
-test("a service account that manages something gets its tokens as before", async () => {
-  await turnOn()
+test("a service account with a role gets its tokens as before", async () => {
+  await enablePolicy()
   const assertion = await assertionOf(JSON.parse(provider.setup.serviceKey))
-  const { status, answer } = await askToken(provider, {
+  const { status, answer } = await sendTokenRequest(provider, {
     grant_type: "urn:ietf:params:oauth:grant-type:jwt-bearer",
     assertion,
     scope: "openid",
@@ -185,7 +185,7 @@ test("a service account that manages something gets its tokens as before", async
 describe("from an identity provider", () => {
   async function arrive() {
     const upstream = await openUpstream()
-    const { id: idpId } = await addIdp(provider.cx(), undefined, {
+    const { id: idpId } = await createIdp(provider.cx(), undefined, {
       name: "Acme",
       settings: {
         kind: "oidc",
@@ -220,19 +220,19 @@ describe("from an identity provider", () => {
     return async () => (await come()).at
   }
 
-  test("a manager needs one, too, also where local sign-ins alone need one", async () => {
+  test("an administrator needs one, also if only local sign-ins require one", async () => {
     const come = await arrive()
-    await turnOn({ forceMfaLocalOnly: true })
-    expect(answerOf(await come())).toHaveProperty("code")
-    await make({ level: "project", id: provider.projectId }, ["PROJECT_OWNER"])
+    await enablePolicy({ forceMfaLocalOnly: true })
+    expect(responseOf(await come())).toHaveProperty("code")
+    await addAdministrator({ level: "project", id: provider.projectId }, ["PROJECT_OWNER"])
     expect((await come()).path).toContain(setPath)
   })
 
-  test("a manager who can set up no factor is let in where local sign-ins need one", async () => {
+  test("an administrator needs none if none is available and the policy is local", async () => {
     const come = await arrive()
-    await turnOn({ forceMfaLocalOnly: true, secondFactors: ["otp_sms"], multiFactors: [] })
-    await make({ level: "project", id: provider.projectId }, ["PROJECT_OWNER"])
-    expect(answerOf(await come())).toHaveProperty("code")
+    await enablePolicy({ forceMfaLocalOnly: true, secondFactors: ["otp_sms"], multiFactors: [] })
+    await addAdministrator({ level: "project", id: provider.projectId }, ["PROJECT_OWNER"])
+    expect(responseOf(await come())).toHaveProperty("code")
     const local = await signIn()
     expect(local.path).toContain(setPath)
   })

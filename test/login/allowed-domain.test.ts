@@ -1,23 +1,23 @@
-// Whose accounts a provider creates: by the domain of the email address that it has verified.
+// Accounts that a provider creates are limited by the domain of the verified email address.
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import { addIdp, changeIdp, linkIdp } from "../../src/domain/idp/commands.ts"
+import { createIdp, linkIdp, updateIdp } from "../../src/domain/idp/commands.ts"
 import type { Options } from "../../src/domain/idp/index.ts"
 import type { Settings } from "../../src/domain/idp/model.ts"
 import { searchRefusals } from "../../src/domain/refusal/refusal.ts"
 import { findByLoginName } from "../../src/domain/user-lookup/find-name.ts"
 import { linksOf } from "../../src/domain/user-model/links.ts"
 import { user } from "../../src/domain/user-model/model.ts"
-import { domainRefusalOf } from "../../src/login/screen/external/allowed-domain.ts"
-import type { Newcomer } from "../../src/login/screen/external/person.ts"
+import { findDomainRejection } from "../../src/login/screen/external/allowed-domain.ts"
+import type { Newcomer } from "../../src/login/screen/external/newcomer.ts"
 import {
-  answerOf,
   authorizePath,
   browserOf,
   type NewClient,
   openProvider,
   type Provider,
   password,
-  type Visited,
+  responseOf,
+  type VisitedPage,
 } from "../oauth/provider.ts"
 import { directorySettings, openDirectory } from "../support/directory.ts"
 import { openUpstream, type Upstream, upstreamIssuer } from "../support/upstream.ts"
@@ -32,7 +32,7 @@ beforeEach(async () => {
 })
 afterEach(() => provider.close())
 
-const open: Options = {
+const openOptions: Options = {
   isLinkingAllowed: false,
   isCreationAllowed: true,
   isAutoCreation: true,
@@ -48,15 +48,15 @@ const oidc: Settings = {
   usePkce: true,
 }
 
-const wishOf = (options: Partial<Options>, settings: Settings = oidc) => ({
+const idpInput = (options: Partial<Options>, settings: Settings = oidc) => ({
   name: "Acme",
   settings,
-  options: { ...open, ...options },
+  options: { ...openOptions, ...options },
   secret: "s3cret",
 })
 
 async function addProvider(options: Partial<Options>, settings: Settings = oidc): Promise<string> {
-  const { id } = await addIdp(provider.cx(), undefined, wishOf(options, settings))
+  const { id } = await createIdp(provider.cx(), undefined, idpInput(options, settings))
   await linkIdp(provider.cx(), undefined, id)
   return id
 }
@@ -73,7 +73,7 @@ const ada = {
   email_verified: true,
 }
 
-async function signIn(claims: object = {}, browser = newBrowser()): Promise<Visited> {
+async function signIn(claims: object = {}, browser = newBrowser()): Promise<VisitedPage> {
   const first = await browser.go(authorizePath(client.id))
   const href = /href="([^"]*externalidp[^"]*)"/.exec(first.page)?.[1] ?? "/none"
   const there = await browser.go(href.replaceAll("&amp;", "&"))
@@ -82,8 +82,8 @@ async function signIn(claims: object = {}, browser = newBrowser()): Promise<Visi
 
 const adaId = () => findByLoginName(provider.cx(), "ada")
 
-/** What an administrator of the instance finds of refused requests. */
-function refusals() {
+/** The rejected requests as an administrator of the instance sees them. */
+function listRejections() {
   const scope = { all: true, orgs: [], projects: [], grants: [] }
   const page = { offset: 0, limit: 10, asc: false }
   const requested = { requestId: "", appId: "", page }
@@ -103,19 +103,19 @@ describe("an account is created", () => {
     ["in an A-label as an international domain", ["xn--bcher-kva.example"], "ada@bücher.example"],
   ])("for a verified address %s", async (_, allowedDomains, email) => {
     await addProvider({ allowedDomains })
-    expect(answerOf(await signIn({ email }))).toHaveProperty("code")
+    expect(responseOf(await signIn({ email }))).toHaveProperty("code")
     expect(adaId()).toBeDefined()
-    expect(refusals()).toEqual([])
+    expect(listRejections()).toEqual([])
   })
 
-  test("for any address where no domains are set, as in providers from before", async () => {
+  test("for any address if no domains are set, as in existing providers", async () => {
     await addProvider({})
     const elsewhere = { email: "ada@anywhere.example", email_verified: false }
-    expect(answerOf(await signIn(elsewhere))).toHaveProperty("code")
+    expect(responseOf(await signIn(elsewhere))).toHaveProperty("code")
   })
 })
 
-describe("no account is created, and the page says why,", () => {
+describe("no account is created, and the page shows the reason,", () => {
   test.each([
     ["in another domain", { email: "ada@other.example" }, "other.example", "provider.domain"],
     ["in a subdomain", { email: "ada@a.example.com" }, "a.example.com", "provider.domain"],
@@ -131,7 +131,7 @@ describe("no account is created, and the page says why,", () => {
     expect(end.page).toContain("No account was created")
     expect(end.page).toContain("Ask your administrator for an account")
     expect(adaId()).toBeUndefined()
-    const [refusal, ...others] = refusals()
+    const [refusal, ...others] = listRejections()
     expect(others).toEqual([])
     expect(refusal).toMatchObject({ error: "access_denied", clientId: client.id })
     expect(refusal?.findings).toMatchObject([{ received, expected: [], likelyCauseKey }])
@@ -139,14 +139,14 @@ describe("no account is created, and the page says why,", () => {
     expect(JSON.stringify(refusal)).not.toContain("ada@")
   })
 
-  test("where the page that asks could create one", async () => {
+  test("on the page that could create one", async () => {
     const options = { isAutoCreation: false, isLinkingAllowed: true }
     const id = await addProvider(options)
     const browser = newBrowser()
     const asked = await signIn({}, browser)
     expect(asked.page).toContain("I&#x27;m new here")
     const allowedDomains = ["b.example"]
-    await changeIdp(provider.cx(), undefined, id, wishOf({ ...options, allowedDomains }))
+    await updateIdp(provider.cx(), undefined, id, idpInput({ ...options, allowedDomains }))
     const create = { ...asked, page: asked.page.slice(asked.page.indexOf("I&#x27;m new here")) }
     const typed = { givenName: "Ada", familyName: "Lovelace", email: "ada@b.example" }
     const end = await browser.post(create, { choice: "create", ...typed, userName: "ada" })
@@ -155,7 +155,7 @@ describe("no account is created, and the page says why,", () => {
     expect(adaId()).toBeUndefined()
   })
 
-  test("by a directory", async () => {
+  test("through a directory", async () => {
     const { mail, ...rest } = { mail: "ada@other.example", mailverified: "TRUE" }
     const directory = openDirectory({
       ada: { password: "Ada-secret-1", givenname: "Ada", sn: "Lovelace", mail, ...rest },
@@ -171,20 +171,20 @@ describe("no account is created, and the page says why,", () => {
     }
     expect((await signInThere()).page).toContain("No account was created")
     directory.people.ada = { ...directory.people.ada, password: "Ada-secret-1", mail: ada.email }
-    expect(answerOf(await signInThere())).toHaveProperty("code")
+    expect(responseOf(await signInThere())).toHaveProperty("code")
   })
 })
 
-describe("the domains are not about", () => {
+describe("the domains don't apply to", () => {
   test("users who are linked already", async () => {
     const id = await addProvider({})
     await signIn()
-    await changeIdp(provider.cx(), undefined, id, wishOf({ allowedDomains: ["other.example"] }))
-    expect(answerOf(await signIn())).toHaveProperty("code")
-    expect(refusals()).toEqual([])
+    await updateIdp(provider.cx(), undefined, id, idpInput({ allowedDomains: ["other.example"] }))
+    expect(responseOf(await signIn())).toHaveProperty("code")
+    expect(listRejections()).toEqual([])
   })
 
-  test("users who link an account that they have, which is all that is offered", async () => {
+  test("users who link an existing account, which is the only option", async () => {
     const allowedDomains = ["other.example"]
     await addProvider({ isLinkingAllowed: true, allowedDomains })
     const userId = await provider.addPerson("kim")
@@ -193,19 +193,19 @@ describe("the domains are not about", () => {
     expect(asked.page).toContain("Acme can&#x27;t create an account here for your email address")
     expect(asked.page).not.toContain("I&#x27;m new here")
     const end = await browser.post(asked, { choice: "link", loginName: "kim", password })
-    expect(answerOf(end)).toHaveProperty("code")
+    expect(responseOf(end)).toHaveProperty("code")
     expect(linksOf(provider.cx().store.state(provider.cx(), user, userId))).toHaveLength(1)
   })
 })
 
-test("a script can't widen them: only what the provider itself has sent is used", () => {
+test("scripts can't bypass them: only the provider's own data is used", () => {
   const said = { email: "ada@other.example", emailVerified: true }
   const identity = { email: "ada@example.com", emailVerified: true }
   const newcomer = (scripted: object | undefined) =>
     ({
-      found: { idp: { options: { ...open, allowedDomains: ["example.com"] } } },
+      found: { idp: { options: { ...openOptions, allowedDomains: ["example.com"] } } },
       intent: { answered: { identity, scripted } },
     }) as unknown as Newcomer
-  expect(domainRefusalOf(newcomer(undefined))).toBeUndefined()
-  expect(domainRefusalOf(newcomer({ said }))).toMatchObject({ domain: "other.example" })
+  expect(findDomainRejection(newcomer(undefined))).toBeUndefined()
+  expect(findDomainRejection(newcomer({ said }))).toMatchObject({ domain: "other.example" })
 })

@@ -1,19 +1,19 @@
-// What somebody tries who knows the pages, and a password: no step is skipped, and no note is good
-// for another page, another browser or another request.
+// Attacks by someone who knows the pages and a password: no step can be skipped, and the sealed
+// page state is invalid on another page, in another browser or for another request.
 import { TOTP } from "otpauth"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { registerTotp, verifyTotp } from "../../src/domain/factor/totp.ts"
 import { addPolicy } from "../../src/domain/policy/commands.ts"
 import { login } from "../../src/domain/policy/index.ts"
 import {
-  answerOf,
   authorizePath,
   browserOf,
   type NewClient,
   openProvider,
   type Provider,
   password,
-  type Visited,
+  responseOf,
+  type VisitedPage,
 } from "../oauth/provider.ts"
 
 const name = "nina"
@@ -30,11 +30,12 @@ beforeEach(async () => {
 afterEach(() => provider.close())
 
 const path = (changes = {}) => authorizePath(client.id, changes)
-const says = (values: object) =>
-  addPolicy(provider.cx(), undefined, { policy: login, say: () => values })
-const requestIn = ({ path: at }: Visited) =>
+const setLoginPolicy = (values: object) =>
+  addPolicy(provider.cx(), undefined, { policy: login, apply: () => values })
+const requestIdOf = ({ path: at }: VisitedPage) =>
   new URL(at, "https://x").searchParams.get("authRequest") ?? ""
-const noteIn = ({ path: at }: Visited) => new URL(at, "https://x").searchParams.get("as") ?? ""
+const pageStateOf = ({ path: at }: VisitedPage) =>
+  new URL(at, "https://x").searchParams.get("as") ?? ""
 
 async function withTotp(): Promise<string> {
   const cx = provider.cx()
@@ -44,7 +45,7 @@ async function withTotp(): Promise<string> {
   return secret
 }
 
-describe("who knows a password, and not the second factor", () => {
+describe("an attacker with a password but no second factor", () => {
   test.each([
     "/oauth/v2/authorize/callback?id=REQUEST",
     "/ui/login/mfa/set?authRequest=REQUEST",
@@ -52,14 +53,14 @@ describe("who knows a password, and not the second factor", () => {
     "/ui/login/password?authRequest=REQUEST",
     "/ui/login/accounts?authRequest=REQUEST",
     "/ui/login/register/password?authRequest=REQUEST",
-  ])("gets no further by the address of a later step: %s", async (address) => {
+  ])("gets no further with the URL of a later step: %s", async (address) => {
     await withTotp()
     const browser = browserOf(provider)
     const asked = await browser.signIn(path(), name)
     expect(asked.path).toContain(verifyPath)
-    const end = await browser.go(address.replace("REQUEST", requestIn(asked)))
+    const end = await browser.go(address.replace("REQUEST", requestIdOf(asked)))
     expect(end.path.startsWith("/ui/login/")).toBe(true)
-    expect(answerOf(await browser.go(path({ prompt: "none" }))).error).toBe("login_required")
+    expect(responseOf(await browser.go(path({ prompt: "none" }))).error).toBe("login_required")
   })
 
   test.each([
@@ -71,19 +72,19 @@ describe("who knows a password, and not the second factor", () => {
     [verifyPath, { factor: "none" }],
     ["/ui/login/accounts", { session: "1" }],
     ["/ui/login/consent", { answer: "allow" }],
-  ])("posts to another step in vain: %s %j", async (action, fields) => {
+  ])("can't post to another step: %s %j", async (action, fields) => {
     await withTotp()
     const browser = browserOf(provider)
     const asked = await browser.signIn(path(), name)
     const csrf = /csrf" value="([^"]*)/.exec(asked.page)?.[1] ?? ""
-    const body = new URLSearchParams({ csrf, authRequest: requestIn(asked), ...fields })
+    const body = new URLSearchParams({ csrf, authRequest: requestIdOf(asked), ...fields })
     const end = await browser.go(action, { method: "POST", body })
     expect(end.path.startsWith("/ui/login/")).toBe(true)
-    expect(answerOf(await browser.go(path({ prompt: "none" }))).error).toBe("login_required")
+    expect(responseOf(await browser.go(path({ prompt: "none" }))).error).toBe("login_required")
   })
 
-  test("can't put off what the policy forces, nor answer it with a factor of another", async () => {
-    await says({ forceMfa: true })
+  test("can't skip a required factor, or use another user's factor", async () => {
+    await setLoginPolicy({ forceMfa: true })
     const browser = browserOf(provider)
     const asked = await browser.signIn(path(), name)
     expect(asked.path).toContain("/ui/login/mfa/set")
@@ -91,36 +92,36 @@ describe("who knows a password, and not the second factor", () => {
       const end = await browser.post(asked, { factor })
       expect(end.path, factor).toContain("/ui/login/mfa/set")
     }
-    expect(answerOf(await browser.go(path({ prompt: "none" }))).error).toBe("login_required")
+    expect(responseOf(await browser.go(path({ prompt: "none" }))).error).toBe("login_required")
   })
 })
 
-describe("a note in an address", () => {
+describe("the page state in a URL", () => {
   const passwordPage = async (browser = browserOf(provider)) => {
     const first = await browser.go(path())
     return { browser, at: await browser.post(first, { loginName: name }) }
   }
 
-  test("says its name to nobody who reads the address", async () => {
+  test("doesn't reveal the login name", async () => {
     const { at } = await passwordPage()
-    const read = Buffer.from(noteIn(at), "base64url").toString("latin1")
-    expect([at.path, noteIn(at), read].join(" ")).not.toContain(name)
+    const read = Buffer.from(pageStateOf(at), "base64url").toString("latin1")
+    expect([at.path, pageStateOf(at), read].join(" ")).not.toContain(name)
   })
 
-  test("is nothing to another browser", async () => {
+  test("is invalid in another browser", async () => {
     const { at } = await passwordPage()
     const other = browserOf(provider)
     const theirs = await other.go(path())
-    const search = new URLSearchParams({ authRequest: requestIn(theirs), as: noteIn(at) })
+    const search = new URLSearchParams({ authRequest: requestIdOf(theirs), as: pageStateOf(at) })
     const end = await other.go(`/ui/login/password?${search}`)
     expect(end.path).toContain("/ui/login/loginname")
     expect(end.page).not.toContain(name)
   })
 
-  test("is nothing to another page, and nothing once it was changed", async () => {
+  test("is invalid on another page, and after a change", async () => {
     const { browser, at } = await passwordPage()
-    const authRequest = requestIn(at)
-    const note = noteIn(at)
+    const authRequest = requestIdOf(at)
+    const note = pageStateOf(at)
     const pages = [
       ["/ui/login/password/change", note],
       ["/ui/login/password/set/new", note],
@@ -141,16 +142,16 @@ describe("a note in an address", () => {
     const browser = browserOf(provider)
     const one = await browser.post(await browser.go(path({ state: "one" })), { loginName: name })
     const two = await browser.post(await browser.go(path({ state: "two" })), { loginName: "olga" })
-    // Each tab loads its page again, after the other has gone on.
+    // Each tab reloads its page after the other has continued.
     const again = await browser.go(one.path)
     expect(again.page).toContain(`value="${name}"`)
     const end = await browser.post(two, { loginName: "olga", password })
-    expect(answerOf(end)).toMatchObject({ state: "two", code: expect.any(String) })
-    // Who was about to come as somebody else is not let in as who has come meanwhile.
+    expect(responseOf(end)).toMatchObject({ state: "two", code: expect.any(String) })
+    // A user about to sign in as one account is not signed in as another that signed in meanwhile.
     const first = await browser.post(again, { loginName: name, password })
-    expect(first.path).toContain(`/ui/login/loginname?authRequest=${requestIn(one)}`)
+    expect(first.path).toContain(`/ui/login/loginname?authRequest=${requestIdOf(one)}`)
     const named = await browser.post(first, { loginName: name })
-    const other = answerOf(await browser.post(named, { loginName: name, password }))
+    const other = responseOf(await browser.post(named, { loginName: name, password }))
     expect(other).toMatchObject({ state: "one", code: expect.any(String) })
   })
 })

@@ -1,16 +1,16 @@
-// The list of attacks on a sign-in, its pictures, texts and mails: each names the tests that try
-// it, and the event that it leaves behind for who looks, or why it leaves none. That an event is
-// written is for those tests to show.
+// The list of attacks on the sign-in, its images, texts and emails: each row names the tests that
+// cover it, and the event that it leaves, or why it leaves none. Those tests check the event
+// itself.
 import { join } from "node:path"
 import { beforeAll, expect, test } from "vitest"
 import { aggregates } from "../../src/server/modules.ts"
 import { tableOf } from "../contract/table.ts"
-import { filesOf, flawsOf, type Must, titlesOf } from "../oauth/musts.ts"
+import { filesOf, findErrors, type Requirement, titlesOf } from "../oauth/musts.ts"
 import { parse, textsBelow } from "../support/tidy-source.ts"
 
 const rows = tableOf("test/login/attacks.tsv")
 const demands = rows.map(
-  ({ attack = "", test = "" }): Must => ({
+  ({ attack = "", test = "" }): Requirement => ({
     document: "attack",
     section: "refused",
     demand: attack,
@@ -27,11 +27,11 @@ beforeAll(async () => {
   titles = new Map(sources.map((source) => [source.path.slice("test/".length), titlesOf(source)]))
 })
 
-test("each attack is tried", () => {
-  expect(flawsOf(demands, (file) => titles.get(file))).toEqual([])
+test("every attack has a test", () => {
+  expect(findErrors(demands, (file) => titles.get(file))).toEqual([])
 })
 
-test("each leaves an event behind, or says why it leaves none", () => {
+test("every attack leaves an event, or a reason for none", () => {
   const types = new Set(aggregates.flatMap(({ evolve }) => Object.keys(evolve)))
   const wrong = rows.filter(({ event = "", without = "" }) =>
     event === "" ? without.split(" ").length < 4 : without !== "" || !types.has(event),

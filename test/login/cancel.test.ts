@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { app } from "../../src/domain/app/index.ts"
 import { requireInstance } from "../../src/domain/instance/index.ts"
 import {
-  answerOf,
   authorizePath,
   browserOf,
   hiddenFields,
@@ -10,7 +9,8 @@ import {
   openProvider,
   type Provider,
   redirectUri,
-  type Visited,
+  responseOf,
+  type VisitedPage,
 } from "../oauth/provider.ts"
 
 let provider: Provider
@@ -23,22 +23,22 @@ beforeAll(async () => {
 afterAll(() => provider.close())
 
 const cancelPath = "/ui/login/cancel"
-const hasCancel = ({ page }: Visited) => page.includes(`action="${cancelPath}"`)
+const hasCancel = ({ page }: VisitedPage) => page.includes(`action="${cancelPath}"`)
 
 type Browser = ReturnType<typeof browserOf>
 
 /** Presses Cancel. */
-const cancel = (browser: Browser, at: Visited) => {
+const cancel = (browser: Browser, at: VisitedPage) => {
   expect(hasCancel(at)).toBe(true)
   const body = new URLSearchParams(hiddenFields(at.page))
   return browser.go(cancelPath, { method: "POST", body })
 }
 
 /** OpenID Connect Core §3.1.2.6. */
-describe("whoever cancels a sign-in", () => {
+describe("a user who cancels a sign-in", () => {
   const begin = (browser: Browser, more = {}) => browser.go(authorizePath(client.id, more))
 
-  const pages: Readonly<Record<string, (browser: Browser) => Promise<Visited>>> = {
+  const pages: Readonly<Record<string, (browser: Browser) => Promise<VisitedPage>>> = {
     "the login name": (browser) => begin(browser),
     "the password": async (browser) => browser.post(await begin(browser), { loginName: "pat" }),
     "the choice of an account": async (browser) => {
@@ -48,20 +48,20 @@ describe("whoever cancels a sign-in", () => {
   }
 
   test.each(Object.entries(pages))(
-    "on the page of %s goes back with access_denied",
+    "on the page of %s returns to the client with access_denied",
     async (_, open) => {
       const browser = browserOf(provider)
       const back = await cancel(browser, await open(browser))
       expect(back.path.startsWith(`${redirectUri}?`)).toBe(true)
-      expect(answerOf(back)).toMatchObject({
+      expect(responseOf(back)).toMatchObject({
         error: "access_denied",
         iss: "https://id.example.com",
       })
-      expect(answerOf(back)).not.toHaveProperty("code")
+      expect(responseOf(back)).not.toHaveProperty("code")
     },
   )
 
-  test("ends that request alone, and can begin another", async () => {
+  test("ends only that request, and can start another", async () => {
     const browser = browserOf(provider)
     const [first, second] = [await begin(browser), await begin(browser)]
     await cancel(browser, first)
@@ -74,7 +74,7 @@ describe("whoever cancels a sign-in", () => {
     expect(again.path).not.toContain("code=")
   })
 
-  test("is no other site: a form without our token ends nothing", async () => {
+  test("must use our form: a form without our token ends nothing", async () => {
     const browser = browserOf(provider)
     const at = await begin(browser)
     const { csrf: _, ...fields } = hiddenFields(at.page)
@@ -86,7 +86,7 @@ describe("whoever cancels a sign-in", () => {
     expect((await browser.post(at, { loginName: "pat" })).page).toContain('name="password"')
   })
 
-  test("of an application that registered itself is asked before going there", async () => {
+  test("of a dynamically registered application confirms the redirect", async () => {
     const stranger = await provider.addClient()
     await provider.store.transact(provider.cx(), (tx) =>
       tx.append(app, stranger.appId, [
@@ -105,14 +105,14 @@ describe("whoever cancels a sign-in", () => {
     expect(shown.page).not.toContain("You are signed in")
   })
 
-  test("has nothing to go back to from the console", async () => {
+  test("can't return to the console", async () => {
     const { consoleClientId, publicUrl } = requireInstance(provider.cx())
     const redirect_uri = `${publicUrl}/ui/console/callback`
     const at = await browserOf(provider).go(authorizePath(consoleClientId, { redirect_uri }))
     expect([at.page.includes('name="loginName"'), hasCancel(at)]).toEqual([true, false])
   })
 
-  test("has nothing to cancel where nobody asked for the sign-in", async () => {
+  test("can't cancel a sign-in without a request", async () => {
     const browser = browserOf(provider)
     expect(hasCancel(await browser.go("/ui/login/loginname"))).toBe(false)
   })

@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { createAuthorization } from "../../src/domain/authorization/index.ts"
 import { createOrganization } from "../../src/domain/org/commands.ts"
-import { changeProject, createProject } from "../../src/domain/project/index.ts"
+import { createProject, updateProject } from "../../src/domain/project/index.ts"
 import {
-  answerOf,
   authorizePath,
   browserOf,
   issuer,
   type NewClient,
   openProvider,
   type Provider,
-  type Visited,
+  responseOf,
+  type VisitedPage,
 } from "../oauth/provider.ts"
 
 let provider: Provider
@@ -22,29 +22,29 @@ beforeAll(async () => {
 })
 afterAll(() => provider.close())
 
-const asking = (changes: Readonly<Record<string, string>> = {}) =>
+const consentPath = (changes: Readonly<Record<string, string>> = {}) =>
   authorizePath(client.id, { prompt: "consent", ...changes })
 
-const sessionIn = ({ page }: Visited) => /name="session" value="(\d+)"/.exec(page)?.[1] ?? ""
+const sessionIn = ({ page }: VisitedPage) => /name="session" value="(\d+)"/.exec(page)?.[1] ?? ""
 
 describe("prompt=consent (OpenID Connect Core §3.1.2.1)", () => {
-  test("shows who lets in whom, to what, and answers when it is allowed", async () => {
+  test("shows the user, the client and the scopes, and responds after consent", async () => {
     const browser = browserOf(provider)
-    const asked = await browser.signIn(asking({ scope: "openid profile" }))
+    const asked = await browser.signIn(consentPath({ scope: "openid profile" }))
     expect(asked.path).toMatch(/^\/ui\/login\/consent\?authRequest=/)
     expect(asked.page).toContain("Allow Example App access to your account?")
     expect(asked.page).toContain("Olga Owner")
     expect(asked.page).toContain("your name")
     expect(asked.page).toContain("development mode")
-    expect(answerOf(await browser.post(asked, { answer: "allow" }))).toHaveProperty("code")
+    expect(responseOf(await browser.post(asked, { answer: "allow" }))).toHaveProperty("code")
   })
 
-  test("tells the client when it is refused", async () => {
+  test("notifies the client when consent is denied", async () => {
     const browser = browserOf(provider)
-    const asked = await browser.signIn(asking())
-    const { error, state, iss } = answerOf(await browser.post(asked, { answer: "cancel" }))
+    const asked = await browser.signIn(consentPath())
+    const { error, state, iss } = responseOf(await browser.post(asked, { answer: "cancel" }))
     expect([error, state, iss]).toEqual(["access_denied", "s-1", issuer])
-    // Back in the browser: there is nothing left to decide.
+    // Back in the browser: nothing is left to decide.
     const again = await browser.go(asked.path)
     expect(again.page).toContain("This sign-in is finished")
     expect(again.page).not.toContain("<form")
@@ -52,14 +52,16 @@ describe("prompt=consent (OpenID Connect Core §3.1.2.1)", () => {
 
   test("asks each time", async () => {
     const browser = browserOf(provider)
-    await browser.post(await browser.signIn(asking()), { answer: "allow" })
-    expect((await browser.go(asking())).page).toContain("Allow Example App access to your account?")
-    expect(answerOf(await browser.go(authorizePath(client.id)))).toHaveProperty("code")
+    await browser.post(await browser.signIn(consentPath()), { answer: "allow" })
+    expect((await browser.go(consentPath())).page).toContain(
+      "Allow Example App access to your account?",
+    )
+    expect(responseOf(await browser.go(authorizePath(client.id)))).toHaveProperty("code")
   })
 
-  test("goes nowhere by a form of another site or another browser", async () => {
+  test("accepts no form of another site or another browser", async () => {
     const browser = browserOf(provider)
-    const asked = await browser.signIn(asking())
+    const asked = await browser.signIn(consentPath())
     const session = sessionIn(asked)
     const [path = "", id = ""] = /authRequest=(\d+)/.exec(asked.path) ?? []
     expect(path).not.toBe("")
@@ -80,20 +82,20 @@ describe("prompt=consent (OpenID Connect Core §3.1.2.1)", () => {
     await other.signIn(authorizePath(client.id))
     expect((await post({ cookie: other.cookie() }, { csrf })).status).toBe(403)
     expect((await other.go(asked.path)).response.status).toBe(400)
-    // Still waits: nothing of that was an answer.
+    // The request is still pending, so none of the forms was a decision.
     expect((await browser.go(asked.path)).page).toContain(
       "Allow Example App access to your account?",
     )
-    // RFC 3986 §3.2.2: the same host, as a browser writes it that was given it in full.
+    // RFC 3986 §3.2.2: the same host in the fully qualified form, as some browsers send it.
     const inFull = { cookie: browser.cookie(), origin: `${issuer}.` }
     expect((await post(inFull, { csrf })).status).toBe(303)
   })
 
-  test("counts for the account that was shown, and for no other", async () => {
+  test("applies only to the account that was shown", async () => {
     const browser = browserOf(provider)
-    const first = await browser.signIn(asking())
+    const first = await browser.signIn(consentPath())
     const olga = sessionIn(first)
-    // In another tab, somebody else takes over the same request.
+    // In another tab, another user takes over the same request.
     const named = await browser.go(first.path.replace("consent", "loginname"))
     const pat = await browser.post(await browser.post(named, { loginName: "pat" }), {
       loginName: "pat",
@@ -103,12 +105,12 @@ describe("prompt=consent (OpenID Connect Core §3.1.2.1)", () => {
     expect(sessionIn(pat)).not.toBe(olga)
     const stale = await browser.post(pat, { session: olga, answer: "allow" })
     expect(stale.path).toMatch(/^\/ui\/login\/consent/)
-    expect(answerOf(await browser.post(pat, { answer: "allow" }))).toHaveProperty("code")
+    expect(responseOf(await browser.post(pat, { answer: "allow" }))).toHaveProperty("code")
   })
 
-  test("is no entrance for who has to sign in first", async () => {
+  test("is not available before sign-in", async () => {
     const browser = browserOf(provider)
-    const start = await browser.go(asking())
+    const start = await browser.go(consentPath())
     const page = await browser.go(start.path.replace("loginname", "consent"))
     expect(page.path).toMatch(/^\/ui\/login\/loginname/)
     const posted = await browser.post(page, { answer: "allow" })
@@ -116,35 +118,35 @@ describe("prompt=consent (OpenID Connect Core §3.1.2.1)", () => {
   })
 })
 
-describe("who may not use an application", () => {
+describe("a user who can't use an application", () => {
   const bars = [
     ["roles", { projectRoleCheck: true }, "Your account has no role in this application."],
     ["project", { hasProjectCheck: true }, "Your organization has no access to this application."],
   ] as const
 
-  test.each(bars)("is told so, and can go back: %s", async (_, flags, text) => {
+  test.each(bars)("sees the reason, and can return: %s", async (_, flags, text) => {
     const cx = provider.cx()
     const orgId = cx.ids.next()
     await createOrganization(cx, orgId, { name: `Else ${orgId}` })
     const projectId = cx.ids.next()
     await createProject(cx, projectId, { orgId, name: "Guarded" })
-    await changeProject(cx, projectId, flags)
+    await updateProject(cx, projectId, flags)
     const guarded = await provider.addClient({}, projectId)
     const browser = browserOf(provider)
     const page = await browser.signIn(authorizePath(guarded.id))
     expect([page.response.status, page.page.includes(text)]).toEqual([403, true])
     expect(page.page).toContain("Use another account")
     const silent = await browser.go(authorizePath(guarded.id, { prompt: "none" }))
-    expect(answerOf(silent).error).toBe("access_denied")
+    expect(responseOf(silent).error).toBe("access_denied")
     const back = await browser.post(page, { answer: "cancel" })
-    expect(answerOf(back).error).toBe("access_denied")
+    expect(responseOf(back).error).toBe("access_denied")
   })
 
-  test("comes in with a role", async () => {
+  test("can use it with a role", async () => {
     const cx = provider.cx()
     const projectId = cx.ids.next()
     await createProject(cx, projectId, { orgId: provider.setup.orgId, name: "Roles" })
-    await changeProject(cx, projectId, { projectRoleCheck: true })
+    await updateProject(cx, projectId, { projectRoleCheck: true })
     const guarded = await provider.addClient({}, projectId)
     const userId = await provider.addPerson("ruth")
     const browser = browserOf(provider)
@@ -152,10 +154,10 @@ describe("who may not use an application", () => {
     expect(page.response.status).toBe(403)
     const orgId = provider.setup.orgId
     await createAuthorization(cx, cx.ids.next(), { userId, projectId, orgId, roleKeys: [] })
-    expect(answerOf(await browser.go(page.path))).toHaveProperty("code")
+    expect(responseOf(await browser.go(page.path))).toHaveProperty("code")
   })
 
-  test("is of another organisation than the scope names", async () => {
+  test("belongs to another organization than the scope requires", async () => {
     const cx = provider.cx()
     const orgId = cx.ids.next()
     await createOrganization(cx, orgId, { name: "Other" })
@@ -164,11 +166,11 @@ describe("who may not use an application", () => {
     const browser = browserOf(provider)
     const page = await browser.signIn(authorizePath(client.id, { scope }))
     expect(page.page).toContain("Only users of another organization can sign in here.")
-    // Another account of the right organisation goes on with the very same request.
+    // Another account of the right organization continues the same request.
     const named = await browser.go(page.path.replace("consent", "loginname"))
     const asked = await browser.post(named, { loginName: "otto" })
     const end = await browser.post(asked, { loginName: "otto", password: "Correct-Horse-7" })
-    expect(answerOf(end)).toHaveProperty("code")
+    expect(responseOf(end)).toHaveProperty("code")
     const nobody = authorizePath(client.id, { scope: "openid urn:core:iam:org:id:0" })
     expect((await browser.go(nobody)).path).toMatch(/^\/ui\/login\/accounts/)
   })

@@ -1,4 +1,4 @@
-// People sign in by an address or a phone that is theirs, where their organisation lets them.
+// Users sign in with a verified address or phone number if their organization allows it.
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { createPassword } from "../../src/domain/credential/commands.ts"
 import { createOrganization } from "../../src/domain/org/commands.ts"
@@ -22,9 +22,13 @@ beforeEach(async () => {
 })
 afterEach(() => provider.close())
 
-type Contact = { readonly isVerified?: boolean; readonly orgId?: string; readonly email?: string }
+type ContactInput = {
+  readonly isVerified?: boolean
+  readonly orgId?: string
+  readonly email?: string
+}
 
-async function person(userName: string, contact: Contact = {}): Promise<string> {
+async function addUser(userName: string, contact: ContactInput = {}): Promise<string> {
   const cx = provider.cx()
   const { isVerified = true, orgId = provider.setup.orgId } = contact
   const { email = `${userName}@mail.example` } = contact
@@ -41,75 +45,85 @@ async function person(userName: string, contact: Contact = {}): Promise<string> 
   return id
 }
 
-const found = (text: string) => findByLoginName(provider.cx(), text)
+const findUserId = (text: string) => findByLoginName(provider.cx(), text)
 
-test("by either, however it is spelled, and through the pages", async () => {
-  const id = await person("pascal")
+test("works with either, however it is spelled, and through the pages", async () => {
+  const id = await addUser("pascal")
   for (const text of [
     "pascal@mail.example",
     " Pascal@Mail.Example ",
     "+41791234567",
     "+41 79 123-45-67",
   ])
-    expect(found(text), text).toBe(id)
+    expect(findUserId(text), text).toBe(id)
   const end = await browserOf(provider).signIn("/ui/login", "pascal@mail.example")
   expect(end.path).toBe("/ui/login/signedin")
 })
 
-test("not by one that they have not shown to be theirs, or that is not alone theirs", async () => {
-  await person("pascal", { isVerified: false })
-  expect([found("pascal@mail.example"), found("+41791234567")]).toEqual([undefined, undefined])
-  const id = await person("penelope", { email: "shared@mail.example" })
-  expect(found("shared@mail.example")).toBe(id)
-  await person("peter", { email: "shared@mail.example" })
-  expect([found("shared@mail.example"), found("+41791234567")]).toEqual([undefined, undefined])
+test("requires a verified address that is unique", async () => {
+  await addUser("pascal", { isVerified: false })
+  expect([findUserId("pascal@mail.example"), findUserId("+41791234567")]).toEqual([
+    undefined,
+    undefined,
+  ])
+  const id = await addUser("penelope", { email: "shared@mail.example" })
+  expect(findUserId("shared@mail.example")).toBe(id)
+  await addUser("peter", { email: "shared@mail.example" })
+  expect([findUserId("shared@mail.example"), findUserId("+41791234567")]).toEqual([
+    undefined,
+    undefined,
+  ])
 })
 
-test("a name that looks like an address keeps nobody from their own address", async () => {
-  const pascal = await person("pascal", { email: "paula@mail.example" })
-  await person("paula@mail.example", { email: "other@mail.example" })
-  expect(found("paula@mail.example")).toBe(pascal)
+test("a login name that looks like an address doesn't block the address's owner", async () => {
+  const pascal = await addUser("pascal", { email: "paula@mail.example" })
+  await addUser("paula@mail.example", { email: "other@mail.example" })
+  expect(findUserId("paula@mail.example")).toBe(pascal)
 })
 
-test("an address in a domain of an organisation finds its own people alone", async () => {
+test("an address in an organization's domain matches only its own users", async () => {
   const cx = provider.cx()
   await createOrganization(cx, "acme", { name: "Acme" })
   await addDomain(cx, "acme", { domain: "acme.example", isUsed: () => false })
-  const pascal = await person("pascal", { email: "pascal@acme.example" })
-  // On trust, it is nobody's.
-  expect(found("pascal@acme.example")).toBe(pascal)
+  const pascal = await addUser("pascal", { email: "pascal@acme.example" })
+  // The domain is not verified, so no address in it matches.
+  expect(findUserId("pascal@acme.example")).toBe(pascal)
   await cx.store.transact(cx, (tx) => {
     const data = { domain: "acme.example", isGenerated: true }
     tx.append(org, "acme", [{ type: "org.domain.verified", data }])
   })
-  expect(found("pascal@acme.example")).toBeUndefined()
-  const id = await person("penelope", { orgId: "acme", email: "penelope@acme.example" })
-  expect(found("penelope@acme.example")).toBe(id)
+  expect(findUserId("pascal@acme.example")).toBeUndefined()
+  const id = await addUser("penelope", { orgId: "acme", email: "penelope@acme.example" })
+  expect(findUserId("penelope@acme.example")).toBe(id)
 })
 
-describe("where the policy of their organisation wants none of it", () => {
+describe("if the organization's policy disables it", () => {
   test.each([
     ["disableLoginWithEmail", "pascal@mail.example", "+41791234567"],
     ["disableLoginWithPhone", "+41791234567", "pascal@mail.example"],
   ] as const)("%s", async (field, refused, taken) => {
-    const id = await person("pascal")
+    const id = await addUser("pascal")
     await addPolicy(provider.cx(), provider.setup.orgId, {
       policy: login,
-      say: () => ({ ...login.standard, [field]: true }),
+      apply: () => ({ ...login.standard, [field]: true }),
     })
-    expect([found(refused), found(taken), found("pascal")]).toEqual([undefined, id, id])
+    expect([findUserId(refused), findUserId(taken), findUserId("pascal")]).toEqual([
+      undefined,
+      id,
+      id,
+    ])
   })
 })
 
-test("hideLoginNameSuffix leaves out the domain, and who is asked again gets in", async () => {
+test("hideLoginNameSuffix hides the domain, and the user can sign in again", async () => {
   const client = await provider.addClient()
   const cx = provider.cx()
   await addDomain(cx, provider.setup.orgId, { domain: "home.example", isUsed: () => false })
   await changePolicy(cx, undefined, {
     policy: domainPolicy,
-    say: () => ({ userLoginMustBeDomain: true }),
+    apply: () => ({ userLoginMustBeDomain: true }),
   })
-  await person("pascal")
+  await addUser("pascal")
   const { primaryDomain = "" } = provider.store.state(cx, org, provider.setup.orgId)
   const long = `pascal@${primaryDomain}`
   const again = async () => {
@@ -128,7 +142,7 @@ test("hideLoginNameSuffix leaves out the domain, and who is asked again gets in"
   const shown = await again()
   expect(shown.page).toContain(long)
   expect(shown.end.path).toContain("code=")
-  await changePolicy(cx, undefined, { policy: label, say: () => ({ hideLoginNameSuffix: true }) })
+  await changePolicy(cx, undefined, { policy: label, apply: () => ({ hideLoginNameSuffix: true }) })
   const hidden = await again()
   expect(hidden.page).not.toContain(long)
   expect(hidden.page).toContain("pascal")

@@ -1,8 +1,8 @@
-// What somebody tries on a login page that is not ours, by one, or past it.
+// Attacks on a custom login page, by one, or around it.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
-import { changeApplication, deactivateApplication } from "../../src/domain/app/commands.ts"
+import { deactivateApplication, updateApplication } from "../../src/domain/app/commands.ts"
 import { findClient } from "../../src/domain/app/index.ts"
-import { consentsNow } from "../../src/domain/grant/consent/remember.ts"
+import { listValidConsents } from "../../src/domain/grant/consent/remember.ts"
 import { createOrganization, deactivateOrganization } from "../../src/domain/org/commands.ts"
 import { createProject } from "../../src/domain/project/index.ts"
 import { deactivateUser, lockUser } from "../../src/domain/user/index.ts"
@@ -16,49 +16,49 @@ import {
   password,
   redirectUri,
 } from "../oauth/provider.ts"
-import { letRegister, sendMetadata } from "../oauth/registering.ts"
-import { openHouse } from "../scenario/house.ts"
+import { enableRegistration, sendMetadata } from "../oauth/registration.ts"
+import { openTestServer } from "../scenario/house.ts"
 import {
   type Application,
-  applicationAt,
-  type CustomLogin,
-  customLogin,
-  type Kept,
+  addCustomLoginApp,
+  type CustomLoginPage,
+  createCustomLoginPage,
   pageUri,
-} from "../support/custom-login.ts"
-import { addServiceUser, callingAs, openLoginPage } from "../support/login-page.ts"
+  type StoredSession,
+} from "../support/custom-login-page.ts"
+import { addLoginPageCaller, addServiceCaller, callAs } from "../support/operation-caller.ts"
 
 let provider: Provider
-let page: CustomLogin
+let page: CustomLoginPage
 let app: Application
 beforeAll(async () => {
   provider = await openProvider()
-  page = customLogin(await openLoginPage(provider))
-  app = await applicationAt(provider)
+  page = createCustomLoginPage(await addLoginPageCaller(provider))
+  app = await addCustomLoginApp(provider)
 })
 afterAll(() => provider.close())
 
-let people = 0
+let userCount = 0
 let name: string
 let id: string
-let kept: Kept
+let kept: StoredSession
 beforeEach(async () => {
-  name = `mal-${++people}`
+  name = `mal-${++userCount}`
   id = await provider.addPerson(name)
   kept = await page.signIn(name, password)
 })
 
-const begun = async (application = app, parameters: Record<string, string> = {}) => {
+const beginSignIn = async (application = app, parameters: Record<string, string> = {}) => {
   const { path, finish } = await application.begin(parameters)
   return { finish, request: await page.open(path) }
 }
 const idOf = (end: Promise<unknown>) => end.then(() => "done").catch(({ id: why }) => why)
 
 describe("a session", () => {
-  test("of another person doesn't go with one's own token", async () => {
+  test("of another user can't be used with one's own token", async () => {
     await provider.addPerson(`victim-${name}`)
     const victim = await page.signIn(`victim-${name}`, password)
-    const { request } = await begun()
+    const { request } = await beginSignIn()
     const mixed = { sessionId: victim.sessionId, sessionToken: kept.sessionToken }
     expect(await idOf(page.finish(request, mixed))).toBe("session.token_wrong")
     expect(await idOf(page.finish(request, { ...mixed, sessionId: "absent" }))).toBe(
@@ -66,22 +66,22 @@ describe("a session", () => {
     )
   })
 
-  test("is worth nothing by a token from before its last change", async () => {
-    const { request, finish } = await begun()
+  test("is invalid with a token from before its last change", async () => {
+    const { request, finish } = await beginSignIn()
     const next = await page.check(kept, {})
     expect(await idOf(page.finish(request, kept))).toBe("session.token_wrong")
     expect((await finish(await page.finish(request, next))).claims.sub).toBe(id)
   })
 
-  test("in which nothing was proved opens nothing", async () => {
-    const { request } = await begun()
+  test("without a check signs nobody in", async () => {
+    const { request } = await beginSignIn()
     const user = { search: { case: "userId", value: id } }
     const named = await page.call("session.v2.SessionService/CreateSession", { checks: { user } })
     expect(await idOf(page.finish(request, named))).toBe("session.unproven")
   })
 
   test.each(["ended", "expired", "locked", "deactivated", "without a home"])(
-    "that is %s opens nothing",
+    "that is %s signs nobody in",
     async (how) => {
       const lifetime = { seconds: 60n, nanos: 0 }
       const orgId = provider.cx().ids.next()
@@ -91,11 +91,11 @@ describe("a session", () => {
         user: { search: { case: "userId", value: other } },
         password: { password },
       }
-      const over: Kept = await page.call("session.v2.SessionService/CreateSession", {
+      const over: StoredSession = await page.call("session.v2.SessionService/CreateSession", {
         checks,
         lifetime,
       })
-      const { request } = await begun()
+      const { request } = await beginSignIn()
       if (how === "ended") await page.end(over)
       if (how === "expired") provider.clock.advance(60_000)
       if (how === "locked") await lockUser(provider.cx(), other)
@@ -105,13 +105,13 @@ describe("a session", () => {
     },
   )
 
-  test("of our own pages is none that a page could answer with", async () => {
+  test("of our own pages can't be used by a custom page", async () => {
     const browser = browserOf(provider)
     await browser.signIn("/ui/login", name)
     const { sessions } = await page.call("session.v2.SessionService/ListSessions", {
       queries: [{ query: { case: "userIdQuery", value: { id } } }],
     })
-    const { request } = await begun()
+    const { request } = await beginSignIn()
     for (const { id: sessionId } of sessions) {
       const tried = page.finish(request, { sessionId, sessionToken: browser.cookie() })
       expect(await idOf(tried)).toBe("session.token_wrong")
@@ -120,13 +120,13 @@ describe("a session", () => {
 })
 
 describe("a request", () => {
-  test("of our own pages is none of somebody else's, nor the other way round", async () => {
+  test("of our own pages is not accepted from a custom page, and vice versa", async () => {
     const ours = await provider.addClient()
     const browser = browserOf(provider)
     const { path } = await browser.go(authorizePath(ours.id))
     const own = new URL(path, "https://x").searchParams.get("authRequest") ?? ""
     expect(await idOf(page.finish({ id: own }, kept))).toBe("auth_request.missing")
-    const { request } = await begun()
+    const { request } = await beginSignIn()
     for (const at of ["/ui/login/loginname", "/ui/login/accounts", "/ui/login/consent"]) {
       const shown = await browser.go(`${at}?authRequest=${request.id}`)
       expect([at, shown.response.status]).toEqual([at, 400])
@@ -136,8 +136,8 @@ describe("a request", () => {
     expect(end.path).not.toContain("code=")
   })
 
-  test("is answered once, however many answer it at the same moment", async () => {
-    const { request, finish } = await begun()
+  test("is completed once, however many complete it concurrently", async () => {
+    const { request, finish } = await beginSignIn()
     const all = await Promise.allSettled(
       Array.from({ length: 20 }, () => page.finish(request, kept)),
     )
@@ -149,30 +149,30 @@ describe("a request", () => {
     await expect(finish(answered[0] ?? "")).rejects.toMatchObject({ error: "invalid_grant" })
   })
 
-  test("that was refused is over, and the code of another does not fit it", async () => {
-    const [first, second] = [await begun(), await begun()]
+  test("that was denied is finished, and another one's code doesn't fit", async () => {
+    const [first, second] = [await beginSignIn(), await beginSignIn()]
     const url = await page.finish(first.request, kept)
     await expect(second.finish(url)).rejects.toThrow()
     await page.refuse(second.request, { error: 3 })
     expect(await idOf(page.finish(second.request, kept))).toBe("auth_request.missing")
   })
 
-  test("is over after an hour", async () => {
-    const { request } = await begun()
+  test("expires after an hour", async () => {
+    const { request } = await beginSignIn()
     provider.clock.advance(3_600_000)
     expect(await idOf(page.finish(request, kept))).toBe("auth_request.missing")
   })
 
-  test("of an application that is gone, or whose address is, goes nowhere", async () => {
+  test("of a deleted application, or a removed redirect URI, redirects nowhere", async () => {
     for (const change of [
       (appId: string) => deactivateApplication(provider.cx(), appId),
       (appId: string) =>
-        changeApplication(provider.cx(), appId, {
+        updateApplication(provider.cx(), appId, {
           oidc: { redirectUris: ["https://elsewhere.example.com/"] },
         }),
     ]) {
-      const other = await applicationAt(provider)
-      const { request } = await begun(other)
+      const other = await addCustomLoginApp(provider)
+      const { request } = await beginSignIn(other)
       await change(other.appId)
       for (const end of [page.finish(request, kept), page.refuse(request, { error: 3 })]) {
         expect(await idOf(end)).toBe("auth_request.application_gone")
@@ -180,7 +180,7 @@ describe("a request", () => {
     }
   })
 
-  test("of another organisation's application opens to nobody whom it does not want", async () => {
+  test("of another organization's application rejects users whom it excludes", async () => {
     const orgId = provider.cx().ids.next()
     await createOrganization(provider.cx(), orgId, { name: `Other ${name}` })
     const [roles, closed] = [provider.cx().ids.next(), provider.cx().ids.next()]
@@ -188,16 +188,16 @@ describe("a request", () => {
     await createProject(provider.cx(), closed, { orgId, name: "Closed", hasProjectCheck: true })
     const restricted = { scope: `openid urn:core:iam:org:id:${orgId}` }
     for (const { request } of [
-      await begun(await applicationAt(provider, {}, roles)),
-      await begun(await applicationAt(provider, {}, closed)),
-      await begun(app, restricted),
+      await beginSignIn(await addCustomLoginApp(provider, {}, roles)),
+      await beginSignIn(await addCustomLoginApp(provider, {}, closed)),
+      await beginSignIn(app, restricted),
     ]) {
       expect(await idOf(page.finish(request, kept))).toBe("auth_request.barred")
     }
   })
 
-  test("carries no words that would break out of an address", async () => {
-    const { request, finish } = await begun()
+  test("contains no text that could break out of a URL", async () => {
+    const { request, finish } = await beginSignIn()
     for (const bad of [
       { error: 3, errorDescription: 'a"b' },
       { error: 3, errorDescription: "a\r\nset-cookie: x" },
@@ -214,10 +214,10 @@ describe("a request", () => {
   })
 })
 
-describe("an application that registered itself", () => {
+describe("a dynamically registered application", () => {
   const stranger = "https://phish.example/callback"
   async function registeredAt(uri: string): Promise<string> {
-    await letRegister(provider, { consentLifetimeSeconds: 86_400 })
+    await enableRegistration(provider, { consentLifetimeSeconds: 86_400 })
     const { answer } = await sendMetadata(provider, {
       client_name: "Prize",
       redirect_uris: [uri],
@@ -226,7 +226,7 @@ describe("an application that registered itself", () => {
     const id = String(answer.client_id)
     const appId = findClient(provider.cx(), id)?.appId ?? ""
     const loginVersion = { version: "v2", baseUri: pageUri } as const
-    await changeApplication(provider.cx(), appId, { oidc: { loginVersion } })
+    await updateApplication(provider.cx(), appId, { oidc: { loginVersion } })
     return id
   }
   async function refusedAt(uri: string, asked: Record<string, string> = {}) {
@@ -236,7 +236,7 @@ describe("an application that registered itself", () => {
     return new URL(await page.refuse(await page.open(path), { error: 3 }))
   }
 
-  test("is not where a refusal leads by itself, posted or not", async () => {
+  test("is not redirected to automatically after a denial, posted or not", async () => {
     for (const asked of [{}, { response_mode: "form_post" }, { response_mode: "fragment" }]) {
       const url = await refusedAt(stranger, asked)
       expect(url.origin).toBe(issuer)
@@ -248,13 +248,13 @@ describe("an application that registered itself", () => {
     }
   })
 
-  test("is, on the person's own device", async () => {
+  test("is redirected to on the user's own device", async () => {
     const url = await refusedAt("http://127.0.0.1:1/back")
     expect(url.origin).toBe("http://127.0.0.1:1")
     expect(url.searchParams.get("error")).toBe("access_denied")
   })
 
-  test("is asked about each time, and what is allowed is remembered", async () => {
+  test("requires consent each time, which is remembered if allowed", async () => {
     const clientId = await registeredAt(redirectUri)
     const asking = authorizePath(clientId)
     for (const _ of [1, 2]) {
@@ -264,23 +264,23 @@ describe("an application that registered itself", () => {
       const again = await page.signIn(name, password)
       expect(new URL(await page.finish(request, again)).searchParams.has("code")).toBe(true)
       const { appId = "" } = findClient(provider.cx(), clientId) ?? {}
-      expect(consentsNow(provider.cx(), id, appId)).toHaveLength(1)
+      expect(listValidConsents(provider.cx(), id, appId)).toHaveLength(1)
     }
   })
 })
 
-describe("whoever is no login page", () => {
-  test("answers nothing, may they do anything else", async () => {
-    const { request } = await begun()
+describe("a caller that is not a login page", () => {
+  test("can't complete a request, whatever its permissions", async () => {
+    const { request } = await beginSignIn()
     const { ownerId: userId, orgId } = provider.setup
-    const robot = await addServiceUser(provider, { name: `robot-${name}`, roles: [] })
+    const robot = await addServiceCaller(provider, { name: `robot-${name}`, roles: [] })
     for (const caller of [
       { kind: "user", userId, orgId, clientId: "console" } as const,
       { kind: "user", userId: id, orgId, clientId: "console" } as const,
       robot,
       { kind: "anonymous" } as const,
     ]) {
-      const other = customLogin(callingAs(provider, caller))
+      const other = createCustomLoginPage(callAs(provider, caller))
       const ends = [
         other.open(`https://x/?authRequest=${request.id}`),
         other.finish(request, kept),
@@ -293,8 +293,8 @@ describe("whoever is no login page", () => {
     }
   })
 
-  test("answers nothing of another instance", async () => {
-    const { request } = await begun()
+  test("can't complete a request of another instance", async () => {
+    const { request } = await beginSignIn()
     const tried = page.call(
       "oidc.v2.OIDCService/CreateCallback",
       { authRequestId: request.id, callbackKind: { case: "session", value: kept } },
@@ -304,8 +304,8 @@ describe("whoever is no login page", () => {
   })
 })
 
-test("a token of a session in an address is not looked at", async () => {
-  const house = await openHouse()
+test("a session token in a URL is ignored", async () => {
+  const house = await openTestServer()
   const query = new URLSearchParams({ session_id: "1", session_token: "secret" })
   for (const path of [
     "/core.session.v2.SessionService/GetSession",

@@ -1,4 +1,4 @@
-// Second factors that a login page of somebody else must have checked, as ours must.
+// Second factors that a custom login page must check, like ours.
 import { TOTP } from "otpauth"
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest"
 import { registerTotp, verifyTotp } from "../../src/domain/factor/totp.ts"
@@ -8,28 +8,28 @@ import { login } from "../../src/domain/policy/index.ts"
 import { openProvider, type Provider, password } from "../oauth/provider.ts"
 import {
   type Application,
-  applicationAt,
-  type CustomLogin,
-  customLogin,
-} from "../support/custom-login.ts"
-import { openLoginPage } from "../support/login-page.ts"
+  addCustomLoginApp,
+  type CustomLoginPage,
+  createCustomLoginPage,
+} from "../support/custom-login-page.ts"
+import { addLoginPageCaller } from "../support/operation-caller.ts"
 
 let provider: Provider
-let page: CustomLogin
+let page: CustomLoginPage
 let app: Application
 beforeAll(async () => {
   provider = await openProvider()
-  page = customLogin(await openLoginPage(provider))
-  app = await applicationAt(provider)
+  page = createCustomLoginPage(await addLoginPageCaller(provider))
+  app = await addCustomLoginApp(provider)
 })
 afterAll(() => provider.close())
 
-let people = 0
+let userCount = 0
 let name: string
 let id: string
 let secret: string
 beforeEach(async () => {
-  name = `fay-${++people}`
+  name = `fay-${++userCount}`
   id = await provider.addPerson(name)
   provider.clock.advance(60_000)
 })
@@ -37,79 +37,79 @@ beforeEach(async () => {
 const codeAt = (late = 0) =>
   new TOTP({ secret }).generate({ timestamp: provider.clock.now() + late * 30_000 })
 
-async function setUp(): Promise<void> {
+async function setUpTotp(): Promise<void> {
   const made = await registerTotp(provider.cx(), id, { issuer: "Home", label: name })
   secret = made.secret
   await verifyTotp(provider.cx(), id, codeAt(-1))
 }
 
-const begun = async (parameters: Record<string, string> = {}) => {
+const beginSignIn = async (parameters: Record<string, string> = {}) => {
   const { path, finish } = await app.begin(parameters)
   return { finish, request: await page.open(path) }
 }
 const idOf = (end: Promise<unknown>) => end.then(() => "done").catch(({ id: why }) => why)
 
-test("who has a second factor gets no further with the password alone", async () => {
-  await setUp()
+test("a user with a second factor gets no further with the password alone", async () => {
+  await setUpTotp()
   const kept = await page.signIn(name, password)
-  const { request, finish } = await begun({ acr_values: "1 2" })
+  const { request, finish } = await beginSignIn({ acr_values: "1 2" })
   expect(await idOf(page.finish(request, kept))).toBe("auth_request.factor_missing")
   const both = await page.check(kept, { totp: { code: codeAt() } })
   const { claims } = await finish(await page.finish(request, both))
   expect(claims).toMatchObject({ sub: id, acr: "2", amr: ["pwd", "otp", "mfa"] })
 })
 
-test("a second factor counts as long as the policy says", async () => {
-  await setUp()
+test("a second factor is valid as long as the policy allows", async () => {
+  await setUpTotp()
   const kept = await page.check(await page.signIn(name, password), { totp: { code: codeAt() } })
   const { secondFactorCheckLifetime } = login.standard
   provider.clock.advance((secondFactorCheckLifetime - 60) * 1000)
-  const first = await begun()
+  const first = await beginSignIn()
   expect(await idOf(page.finish(first.request, kept))).toBe("done")
   provider.clock.advance(61_000)
-  const { request, finish } = await begun()
+  const { request, finish } = await beginSignIn()
   expect(await idOf(page.finish(request, kept))).toBe("auth_request.factor_missing")
   const again = await page.check(kept, { totp: { code: codeAt() } })
   expect((await finish(await page.finish(request, again))).claims.sub).toBe(id)
 })
 
-test("where one is forced, who has none is let in once it is set up and checked", async () => {
+test("if one is required, a user without one signs in after setup and check", async () => {
   const force = (forceMfa: boolean) =>
-    changePolicy(provider.cx(), undefined, { policy: login, say: () => ({ forceMfa }) })
+    changePolicy(provider.cx(), undefined, { policy: login, apply: () => ({ forceMfa }) })
   const kept = await page.signIn(name, password)
   await force(true)
-  const { request, finish } = await begun()
+  const { request, finish } = await beginSignIn()
   expect(await idOf(page.finish(request, kept))).toBe("auth_request.factor_unset")
-  await setUp()
+  await setUpTotp()
   expect(await idOf(page.finish(request, kept))).toBe("auth_request.factor_missing")
   const both = await page.check(kept, { totp: { code: codeAt() } })
   expect((await finish(await page.finish(request, both))).claims.sub).toBe(id)
   await force(false)
 })
 
-test("where managers need one, who became one is let in once it is checked", async () => {
+test("if administrators need one, a new administrator signs in after a check", async () => {
   const say = (forceMfaManagers: boolean) =>
-    changePolicy(provider.cx(), undefined, { policy: login, say: () => ({ forceMfaManagers }) })
+    changePolicy(provider.cx(), undefined, { policy: login, apply: () => ({ forceMfaManagers }) })
   await say(true)
   const kept = await page.signIn(name, password)
-  const first = await begun()
+  const first = await beginSignIn()
   expect(await idOf(page.finish(first.request, kept))).toBe("done")
   await provider
     .cx()
     .store.transact(provider.cx(), (tx) =>
       addMember(tx, { userId: id, target: { level: "instance" }, roles: ["IAM_OWNER_VIEWER"] }),
     )
-  const { request, finish } = await begun()
+  const { request, finish } = await beginSignIn()
   expect(await idOf(page.finish(request, kept))).toBe("auth_request.factor_unset")
-  await setUp()
+  await setUpTotp()
   const both = await page.check(kept, { totp: { code: codeAt() } })
   expect((await finish(await page.finish(request, both))).claims.sub).toBe(id)
   await say(false)
 })
 
-test("a device is let in by no less", async () => {
-  await setUp()
-  const tv = await applicationAt(provider, { grantTypes: ["device_code"] })
+test("a device requires the same", async () => {
+  await setUpTotp()
+  const tv = await addCustomLoginApp(provider, { grantTypes: ["device_code"] })
   const body = new URLSearchParams({ client_id: tv.id, client_secret: tv.secret, scope: "openid" })
   const answer = await provider.send("/oauth/v2/device_authorization", { method: "POST", body })
   const waiting = await page.device((await answer.json()).user_code)

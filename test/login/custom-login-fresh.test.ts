@@ -1,27 +1,27 @@
-// A fresh sign-in that an application requires, on a login page of somebody else, by a provider.
+// A fresh sign-in that an application requires, on a custom login page, through a provider.
 import { afterAll, beforeAll, expect, test } from "vitest"
-import { addIdp } from "../../src/domain/idp/commands.ts"
+import { createIdp } from "../../src/domain/idp/commands.ts"
 import { browserOf, openProvider, type Provider, password } from "../oauth/provider.ts"
 import {
   type Application,
-  applicationAt,
-  type CustomLogin,
-  customLogin,
-} from "../support/custom-login.ts"
-import { openLoginPage } from "../support/login-page.ts"
+  addCustomLoginApp,
+  type CustomLoginPage,
+  createCustomLoginPage,
+} from "../support/custom-login-page.ts"
+import { addLoginPageCaller } from "../support/operation-caller.ts"
 import { openUpstream, type Upstream, upstreamIssuer } from "../support/upstream.ts"
 
 let provider: Provider
-let page: CustomLogin
+let page: CustomLoginPage
 let app: Application
 let upstream: Upstream
 let idpId: string
 beforeAll(async () => {
   provider = await openProvider()
-  page = customLogin(await openLoginPage(provider))
-  app = await applicationAt(provider)
+  page = createCustomLoginPage(await addLoginPageCaller(provider))
+  app = await addCustomLoginApp(provider)
   upstream = await openUpstream()
-  const { id } = await addIdp(provider.cx(), undefined, {
+  const { id } = await createIdp(provider.cx(), undefined, {
     name: "Acme",
     settings: {
       kind: "oidc",
@@ -44,11 +44,11 @@ beforeAll(async () => {
 })
 afterAll(() => provider.close())
 
-let people = 0
+let userCount = 0
 
-/** Somebody whom the provider knows, too; answers their name here and the one there. */
+/** Adds a user with a linked account; returns both names. */
 async function addLinked(): Promise<{ readonly name: string; readonly sub: string }> {
-  const name = `fay-${++people}`
+  const name = `fay-${++userCount}`
   const userId = await provider.addPerson(name)
   const idpLink = { idpId, userId: `sub-${name}`, userName: name }
   await page.call("user.v2.UserService/AddIDPLink", { userId, idpLink })
@@ -57,9 +57,9 @@ async function addLinked(): Promise<{ readonly name: string; readonly sub: strin
 
 const seconds = (time: number) => Math.floor(time / 1000)
 
-/** Comes back from the provider, which states that time; answers what proves it. */
-async function byProvider(sub: string, authTime: number | undefined, more: object = {}) {
-  upstream.lies = authTime === undefined ? {} : { idToken: { auth_time: seconds(authTime) } }
+/** Returns from the provider, which states that time; returns the proof. */
+async function checkByProvider(sub: string, authTime: number | undefined, more: object = {}) {
+  upstream.overrides = authTime === undefined ? {} : { idToken: { auth_time: seconds(authTime) } }
   const outside = { outside: upstream.outside }
   const value = { successUrl: "https://login.example.net/ok", failureUrl: "https://x.example" }
   const content = { case: "urls", value }
@@ -73,17 +73,17 @@ async function byProvider(sub: string, authTime: number | undefined, more: objec
   return { authUrl: nextStep.value, idpIntent: { idpIntentId: id, idpIntentToken: token } }
 }
 
-async function sessionBy(sub: string, authTime: number | undefined) {
-  const { idpIntent } = await byProvider(sub, authTime)
+async function createSessionByProvider(sub: string, authTime: number | undefined) {
+  const { idpIntent } = await checkByProvider(sub, authTime)
   return page.call("session.v2.SessionService/CreateSession", { checks: { idpIntent } })
 }
 
-test("a time that the provider states is the auth_time, and satisfies prompt=login", async () => {
+test("a time stated by the provider is the auth_time, and satisfies prompt=login", async () => {
   const { sub } = await addLinked()
   const { path, finish } = await app.begin({ prompt: "login" })
   const request = await page.open(path)
   const authTime = provider.clock.now()
-  const kept = await sessionBy(sub, authTime)
+  const kept = await createSessionByProvider(sub, authTime)
   const { claims } = await finish(await page.finish(request, kept))
   expect(claims).toMatchObject({ auth_time: seconds(authTime), amr: ["fed"] })
 })
@@ -91,12 +91,12 @@ test("a time that the provider states is the auth_time, and satisfies prompt=log
 test.each([
   ["three hours old", 3 * 3_600_000],
   ["without a time", undefined],
-])("an answer %s does not, and a password then does", async (_, age) => {
+])("a response %s does not, and a password then does", async (_, age) => {
   const { name, sub } = await addLinked()
   const { path, finish } = await app.begin({ max_age: "600" })
   const request = await page.open(path)
   const authTime = age === undefined ? undefined : provider.clock.now() - age
-  const kept = await sessionBy(sub, authTime)
+  const kept = await createSessionByProvider(sub, authTime)
   await expect(page.finish(request, kept)).rejects.toMatchObject({
     code: "failed_precondition",
     id: "auth_request.check_again",
@@ -108,7 +108,7 @@ test.each([
   expect(name).not.toBe("")
 })
 
-test("what the application requires is forwarded where the page says so", async () => {
+test("the application's requirement is forwarded if the page requests it", async () => {
   const { sub } = await addLinked()
   const signIn = {
     forceLogin: true,
@@ -116,7 +116,7 @@ test("what the application requires is forwarded where the page says so", async 
     loginHint: "fay@example.com",
     acrValues: ["gold"],
   }
-  const { authUrl } = await byProvider(sub, undefined, { signIn })
+  const { authUrl } = await checkByProvider(sub, undefined, { signIn })
   const { searchParams } = new URL(authUrl)
   expect(Object.fromEntries(searchParams)).toMatchObject({
     prompt: "login",
@@ -130,8 +130,8 @@ test.each([
   ["max_age", { maxAge: { seconds: -1n, nanos: 0 } }],
   ["login_hint", { loginHint: "x".repeat(201) }],
   ["acr_values", { acrValues: ["two words"] }],
-])("a %s that could not be forwarded is refused", async (field, signIn) => {
-  await expect(byProvider("nobody", undefined, { signIn })).rejects.toMatchObject({
+])("a %s that can't be forwarded is rejected", async (field, signIn) => {
+  await expect(checkByProvider("nobody", undefined, { signIn })).rejects.toMatchObject({
     violation: { field: `sign_in.${field}` },
   })
 })

@@ -1,102 +1,112 @@
-// Passkeys and security keys on a login page of somebody else.
+// Passkeys and security keys on a custom login page.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { beginKey, finishKey } from "../../src/domain/factor/key/key.ts"
 import { changePolicy } from "../../src/domain/policy/commands.ts"
 import { type Login, login } from "../../src/domain/policy/index.ts"
 import { UserVerificationRequirement } from "../../src/gen/core/session/v2/challenge_pb.ts"
 import { issuer, openProvider, type Provider, password } from "../oauth/provider.ts"
-import { type Authenticator, makeKey } from "../support/authenticator.ts"
+import { type Authenticator, createKey } from "../support/authenticator.ts"
 import {
   type Application,
-  applicationAt,
-  type CustomLogin,
-  customLogin,
-  type Kept,
-} from "../support/custom-login.ts"
-import { openLoginPage } from "../support/login-page.ts"
+  addCustomLoginApp,
+  type CustomLoginPage,
+  createCustomLoginPage,
+  type StoredSession,
+} from "../support/custom-login-page.ts"
+import { addLoginPageCaller } from "../support/operation-caller.ts"
 
 let provider: Provider
-let page: CustomLogin
+let page: CustomLoginPage
 let app: Application
 beforeAll(async () => {
   provider = await openProvider()
-  page = customLogin(await openLoginPage(provider))
-  app = await applicationAt(provider)
+  page = createCustomLoginPage(await addLoginPageCaller(provider))
+  app = await addCustomLoginApp(provider)
 })
 afterAll(() => provider.close())
 
-let people = 0
+let userCount = 0
 let name: string
 let id: string
 beforeEach(async () => {
-  name = `kim-${++people}`
+  name = `kim-${++userCount}`
   id = await provider.addPerson(name)
 })
 
-const manner = { origin: issuer }
+const authenticatorOptions = { origin: issuer }
 
 async function register(kind: "passkey" | "u2f", userId = id): Promise<Authenticator> {
   const { tokenId, options } = await beginKey(provider.cx(), userId, { kind })
-  const key = makeKey(options, manner)
+  const key = createKey(options, authenticatorOptions)
   await finishKey(provider.cx(), userId, { kind, tokenId, credential: key.creation, name: "Key" })
   return key
 }
 
 const { REQUIRED, DISCOURAGED } = UserVerificationRequirement
-const wanted = (
+const challengeOptions = (
   userVerificationRequirement: UserVerificationRequirement = REQUIRED,
   domain = new URL(issuer).hostname,
 ) => ({
   webAuthN: { domain, userVerificationRequirement },
 })
-const byId = (value = id) => ({ user: { search: { case: "userId", value } } })
+const userCheck = (value = id) => ({ user: { search: { case: "userId", value } } })
 
-/** A session that a key was asked for, and what the browser is handed. */
-async function asked(checks: object, challenges: object = wanted()) {
+/** A session with a key challenge, and the options for the browser. */
+async function requestChallenge(checks: object, challenges: object = challengeOptions()) {
   const request = { checks, challenges }
   const answer = await page.call("session.v2.SessionService/CreateSession", request)
   const { publicKey } = answer.challenges.webAuthN.publicKeyCredentialRequestOptions
-  return { kept: answer as Kept, publicKey }
+  return { kept: answer as StoredSession, publicKey }
 }
 
-const proof = (credentialAssertionData: object) => ({ webAuthN: { credentialAssertionData } })
+const assertionCheck = (credentialAssertionData: object) => ({
+  webAuthN: { credentialAssertionData },
+})
 
-async function claimsBy(kept: Kept) {
+async function claimsFor(kept: StoredSession) {
   const { path, finish } = await app.begin()
   return (await finish(await page.finish(await page.open(path), kept))).claims
 }
 
 describe("a passkey", () => {
-  test("lets in by itself, and is told as the factors that it is", async () => {
+  test("signs in alone, and the amr lists its factors", async () => {
     const key = await register("passkey")
-    const { kept, publicKey } = await asked(byId())
+    const { kept, publicKey } = await requestChallenge(userCheck())
     expect(publicKey.allowCredentials).toMatchObject([{ id: key.credentialId }])
-    const next = await page.check(kept, proof(key.assertion(publicKey, manner)))
-    expect(await claimsBy(next)).toMatchObject({ sub: id, amr: ["pop", "user", "mfa"] })
+    const next = await page.check(
+      kept,
+      assertionCheck(key.assertion(publicKey, authenticatorOptions)),
+    )
+    expect(await claimsFor(next)).toMatchObject({ sub: id, amr: ["pop", "user", "mfa"] })
     const { session } = await page.call("session.v2.SessionService/GetSession", next)
     expect(session.factors.webAuthN.userVerified).toBe(true)
     expect(session.factors.password).toBeUndefined()
   })
 
-  test("says by itself who it is", async () => {
+  test("identifies the user", async () => {
     const key = await register("passkey")
-    const { kept, publicKey } = await asked({})
-    const next = await page.check(kept, proof(key.assertion(publicKey, manner)))
-    expect((await claimsBy(next)).sub).toBe(id)
+    const { kept, publicKey } = await requestChallenge({})
+    const next = await page.check(
+      kept,
+      assertionCheck(key.assertion(publicKey, authenticatorOptions)),
+    )
+    expect((await claimsFor(next)).sub).toBe(id)
   })
 
-  test("of somebody else, of another challenge, or a second time opens nothing", async () => {
+  test("of another user, for another challenge, or used twice is rejected", async () => {
     const other = await provider.addPerson(`other-${name}`)
     const [mine, theirs] = [await register("passkey"), await register("passkey", other)]
-    const first = await asked(byId())
-    const second = await asked(byId())
-    const good = proof(mine.assertion(first.publicKey, manner))
+    const first = await requestChallenge(userCheck())
+    const second = await requestChallenge(userCheck())
+    const good = assertionCheck(mine.assertion(first.publicKey, authenticatorOptions))
     for (const bad of [
-      proof(theirs.assertion(first.publicKey, manner)),
-      proof(mine.assertion(second.publicKey, manner)),
-      proof(mine.assertion(first.publicKey, { origin: "https://evil.example" })),
-      proof(mine.assertion(first.publicKey, { ...manner, isVerified: false })),
-      proof({}),
+      assertionCheck(theirs.assertion(first.publicKey, authenticatorOptions)),
+      assertionCheck(mine.assertion(second.publicKey, authenticatorOptions)),
+      assertionCheck(mine.assertion(first.publicKey, { origin: "https://evil.example" })),
+      assertionCheck(
+        mine.assertion(first.publicKey, { ...authenticatorOptions, isVerified: false }),
+      ),
+      assertionCheck({}),
     ]) {
       await expect(page.check(first.kept, bad)).rejects.toMatchObject({ id: "session.proof_wrong" })
     }
@@ -105,28 +115,34 @@ describe("a passkey", () => {
     await expect(page.check(second.kept, good)).rejects.toMatchObject({
       id: "session.proof_wrong",
     })
-    expect((await claimsBy(next)).sub).toBe(id)
+    expect((await claimsFor(next)).sub).toBe(id)
   })
 
-  test("is a second factor at most where the policy allows no more", async () => {
+  test("is only a second factor if the policy allows no more", async () => {
     const key = await register("passkey")
     const allow = (allowPasswordless: boolean) =>
-      changePolicy(provider.cx(), undefined, { policy: login, say: () => ({ allowPasswordless }) })
+      changePolicy(provider.cx(), undefined, {
+        policy: login,
+        apply: () => ({ allowPasswordless }),
+      })
     await allow(false)
-    const { kept, publicKey } = await asked(byId())
-    const next = await page.check(kept, proof(key.assertion(publicKey, manner)))
+    const { kept, publicKey } = await requestChallenge(userCheck())
+    const next = await page.check(
+      kept,
+      assertionCheck(key.assertion(publicKey, authenticatorOptions)),
+    )
     const { path } = await app.begin()
     const early = page.finish(await page.open(path), next)
     await expect(early).rejects.toMatchObject({ id: "session.unproven" })
     const both = await page.check(next, { password: { password } })
-    expect((await claimsBy(both)).amr).toContain("mfa")
+    expect((await claimsFor(both)).amr).toContain("mfa")
     await allow(true)
   })
 })
 
-describe("where passwords are off and multi_factors is empty", () => {
+describe("if passwords are off and multi_factors is empty", () => {
   const setPolicy = (say: () => Partial<Login>) =>
-    changePolicy(provider.cx(), undefined, { policy: login, say })
+    changePolicy(provider.cx(), undefined, { policy: login, apply: say })
   beforeEach(() => setPolicy(() => ({ allowUsernamePassword: false, multiFactors: [] })))
   afterEach(() =>
     setPolicy(() => ({
@@ -137,29 +153,37 @@ describe("where passwords are off and multi_factors is empty", () => {
 
   test("a passkey signs in, which the password of its user does not", async () => {
     const key = await register("passkey")
-    const { kept, publicKey } = await asked(byId())
+    const { kept, publicKey } = await requestChallenge(userCheck())
     await expect(page.check(kept, { password: { password } })).rejects.toThrow("webauthn")
-    const next = await page.check(kept, proof(key.assertion(publicKey, manner)))
-    expect(await claimsBy(next)).toMatchObject({ sub: id, amr: ["pop", "user", "mfa"] })
+    const next = await page.check(
+      kept,
+      assertionCheck(key.assertion(publicKey, authenticatorOptions)),
+    )
+    expect(await claimsFor(next)).toMatchObject({ sub: id, amr: ["pop", "user", "mfa"] })
   })
 })
 
 describe("a security key", () => {
-  test("is a second factor, and opens nothing alone", async () => {
+  test("is a second factor, and signs nobody in alone", async () => {
     const key = await register("u2f")
-    const named = await asked(byId(), wanted(DISCOURAGED))
-    const touched = { ...manner, isVerified: false }
-    const alone = await page.check(named.kept, proof(key.assertion(named.publicKey, touched)))
+    const named = await requestChallenge(userCheck(), challengeOptions(DISCOURAGED))
+    const touched = { ...authenticatorOptions, isVerified: false }
+    const alone = await page.check(
+      named.kept,
+      assertionCheck(key.assertion(named.publicKey, touched)),
+    )
     const { path } = await app.begin()
     const early = page.finish(await page.open(path), alone)
     await expect(early).rejects.toMatchObject({ id: "session.unproven" })
     const both = await page.check(alone, { password: { password } })
-    expect(await claimsBy(both)).toMatchObject({ sub: id, amr: ["pop", "user", "pwd", "mfa"] })
+    expect(await claimsFor(both)).toMatchObject({ sub: id, amr: ["pop", "user", "pwd", "mfa"] })
   })
 })
 
-test("keys are asked for on the instance's own domains alone", async () => {
-  await expect(asked(byId(), wanted(REQUIRED, "evil.example"))).rejects.toMatchObject({
+test("keys work on the instance's own domains only", async () => {
+  await expect(
+    requestChallenge(userCheck(), challengeOptions(REQUIRED, "evil.example")),
+  ).rejects.toMatchObject({
     id: "user.domain_unknown",
   })
   const page2 = "login.example.net"
@@ -173,8 +197,8 @@ test("keys are asked for on the instance's own domains alone", async () => {
     },
   )
   const key = await register("passkey")
-  const { kept, publicKey } = await asked(byId())
+  const { kept, publicKey } = await requestChallenge(userCheck())
   const from = { origin: `https://${page2}` }
-  const next = await page.check(kept, proof(key.assertion(publicKey, from)))
-  expect((await claimsBy(next)).sub).toBe(id)
+  const next = await page.check(kept, assertionCheck(key.assertion(publicKey, from)))
+  expect((await claimsFor(next)).sub).toBe(id)
 })

@@ -1,4 +1,4 @@
-// A login page of somebody else, built with the services of v2 alone; see custom-login.ts.
+// A custom login page, built with the v2 services alone; see custom-login-page.ts.
 import * as client from "openid-client"
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { setInstanceFeatures } from "../../src/domain/feature/index.ts"
@@ -16,36 +16,36 @@ import {
 } from "../oauth/provider.ts"
 import {
   type Application,
-  applicationAt,
-  type CustomLogin,
-  customLogin,
+  addCustomLoginApp,
+  type CustomLoginPage,
+  createCustomLoginPage,
   pageUri,
-} from "../support/custom-login.ts"
-import { openLoginPage } from "../support/login-page.ts"
+} from "../support/custom-login-page.ts"
+import { addLoginPageCaller } from "../support/operation-caller.ts"
 
 const wrong = "Wrong-Horse-8"
 
 let provider: Provider
-let page: CustomLogin
+let page: CustomLoginPage
 let app: Application
 beforeAll(async () => {
   provider = await openProvider()
-  page = customLogin(await openLoginPage(provider))
-  app = await applicationAt(provider)
+  page = createCustomLoginPage(await addLoginPageCaller(provider))
+  app = await addCustomLoginApp(provider)
 })
 afterAll(() => provider.close())
 
-let people = 0
+let userCount = 0
 let name: string
 let id: string
 beforeEach(async () => {
-  name = `carl-${++people}`
+  name = `carl-${++userCount}`
   id = await provider.addPerson(name)
   provider.clock.advance(1000)
 })
 
 describe("a sign-in with a password", () => {
-  test("goes to the page and back, and says truly what was checked", async () => {
+  test("redirects to the page and back, and states what was checked", async () => {
     const { path, finish } = await app.begin({ acr_values: "1", ui_locales: "de en" })
     expect(path.startsWith(`${pageUri}/login?authRequest=V2_`)).toBe(true)
     const request = await page.open(path)
@@ -64,7 +64,7 @@ describe("a sign-in with a password", () => {
     expect(told).toMatchObject({ sub: id, email: `${name}@example.org` })
   })
 
-  test("that is wrong leads nowhere, and the right one goes on", async () => {
+  test("fails if it is wrong, and continues with the right one", async () => {
     const { path, finish } = await app.begin()
     const request = await page.open(path)
     const tried = page.signIn(name, wrong)
@@ -75,7 +75,7 @@ describe("a sign-in with a password", () => {
     expect(claims.sub).toBe(id)
   })
 
-  test("is good for the next application without another", async () => {
+  test("is reused for the next application", async () => {
     const kept = await page.signIn(name, password)
     for (let count = 0; count < 2; count++) {
       const { path, finish } = await app.begin()
@@ -84,8 +84,8 @@ describe("a sign-in with a password", () => {
     }
   })
 
-  test("carries a refresh token, and all ends with the session", async () => {
-    const offline = await applicationAt(provider, {
+  test("has a refresh token, and ends with the session", async () => {
+    const offline = await addCustomLoginApp(provider, {
       grantTypes: ["authorization_code", "refresh_token"],
     })
     const { path, finish } = await offline.begin({ scope: "openid offline_access" })
@@ -99,7 +99,7 @@ describe("a sign-in with a password", () => {
   })
 })
 
-describe("what an application asks for", () => {
+describe("the parameters of an authorization request", () => {
   const signedIn = async (parameters: Record<string, string>, as = name) => {
     const kept = await page.signIn(as, password)
     provider.clock.advance(60_000)
@@ -108,7 +108,7 @@ describe("what an application asks for", () => {
   }
 
   test.each([{ prompt: "login" }, { max_age: "30" }, { max_age: "0" }])(
-    "makes an older sign-in too old: %j",
+    "reject an older sign-in: %j",
     async (parameters) => {
       const { kept, request, finish } = await signedIn(parameters)
       const early = page.finish(request, kept)
@@ -120,12 +120,12 @@ describe("what an application asks for", () => {
     },
   )
 
-  test("leaves one alone that is young enough", async () => {
+  test("accept a recent sign-in", async () => {
     const { kept, request, finish } = await signedIn({ max_age: "90" })
     expect((await finish(await page.finish(request, kept))).claims.sub).toBe(id)
   })
 
-  test("chooses among the sessions that the page has", async () => {
+  test("select among the page's sessions", async () => {
     const other = await provider.addPerson(`second-${name}`)
     const first = await page.signIn(name, password)
     const second = await page.signIn(`second-${name}`, password)
@@ -139,7 +139,7 @@ describe("what an application asks for", () => {
     expect((await again.finish(await page.finish(hinted, first))).claims.sub).toBe(id)
   })
 
-  test("without a question is answered by a session, or by an error", async () => {
+  test("with prompt=none use a session, or return an error", async () => {
     const { kept, request, finish } = await signedIn({ prompt: "none" })
     expect(request.prompt).toEqual([Prompt.NONE])
     expect((await finish(await page.finish(request, kept))).claims.sub).toBe(id)
@@ -152,7 +152,7 @@ describe("what an application asks for", () => {
     })
   })
 
-  test("is for the person of the id_token_hint alone", async () => {
+  test("with id_token_hint accept only that user", async () => {
     const kept = await page.signIn(name, password)
     const first = await app.begin()
     const { tokens } = await first.finish(await page.finish(await page.open(first.path), kept))
@@ -166,7 +166,7 @@ describe("what an application asks for", () => {
     expect((await finish(await page.finish(request, kept))).claims.sub).toBe(id)
   })
 
-  test("is what the page vouches to have asked the person", async () => {
+  test("with prompt=consent require the page's statement", async () => {
     const kept = await page.signIn(name, password)
     const { path, finish } = await app.begin({ prompt: "consent" })
     const request = await page.open(path)
@@ -177,8 +177,8 @@ describe("what an application asks for", () => {
     expect(types).toContain("auth_request.consent.given")
   })
 
-  test("comes back the way it wants, posted or in the fragment", async () => {
-    const implicit = await applicationAt(provider, {
+  test("choose the response mode, form_post or fragment", async () => {
+    const implicit = await addCustomLoginApp(provider, {
       grantTypes: ["implicit"],
       responseTypes: ["id_token"],
     })
@@ -202,7 +202,7 @@ describe("what an application asks for", () => {
 
 describe("a device", () => {
   const begin = async () => {
-    const tv = await applicationAt(provider, { grantTypes: ["device_code"] })
+    const tv = await addCustomLoginApp(provider, { grantTypes: ["device_code"] })
     const begun = await client.initiateDeviceAuthorization(tv.configuration(), { scope: "openid" })
     const fetchTokens = () =>
       client.genericGrantRequest(
@@ -213,7 +213,7 @@ describe("a device", () => {
     return { tv, begun, fetchTokens }
   }
 
-  test("names the page, is found there by its code, and let in", async () => {
+  test("shows the page, is found there by its code, and is authorized", async () => {
     const { tv, begun, fetchTokens } = await begin()
     expect(begun.verification_uri).toBe(`${pageUri}/device`)
     const waiting = await page.device(begun.user_code)
@@ -230,13 +230,13 @@ describe("a device", () => {
     await expect(again).rejects.toMatchObject({ id: "device.missing" })
   })
 
-  test("is refused, and told so", async () => {
+  test("is denied, and notified", async () => {
     const { begun, fetchTokens } = await begin()
     await page.decide(await page.device(begun.user_code), { case: "deny", value: {} })
     await expect(fetchTokens()).rejects.toMatchObject({ error: "access_denied" })
   })
 
-  test("is found by no wrong code, and decided on by no id but the one given", async () => {
+  test("is not found by a wrong code, or decided by another ID", async () => {
     await expect(page.device("BCDF-GHJK")).rejects.toMatchObject({ id: "device.missing" })
     const { begun } = await begin()
     const { id: handle } = await page.device(begun.user_code)
@@ -268,7 +268,7 @@ test("a sign-out of the application ends the session that the page keeps", async
   await expect(page.finish(await page.open((await app.begin()).path), kept)).rejects.toThrow()
 })
 
-test("a sign-out that names no session is the page's", async () => {
+test("a sign-out without a session is handled by the page", async () => {
   const url = client.buildEndSessionUrl(app.configuration(), {
     post_logout_redirect_uri: signedOutUri,
     state: "s",
@@ -294,7 +294,7 @@ describe("the page that serves an application", () => {
   const reached = async (clientId: string, path = authorizePath(clientId)) =>
     (await browserOf(provider).go(path)).path
 
-  test("is the application's, else the instance's where it counts, else ours", async () => {
+  test("is the application's, else the instance's if it applies, else ours", async () => {
     const plain = await provider.addClient()
     const v2 = await provider.addClient({ loginVersion: { version: "v2", baseUri: "" } })
     const all = async () => [await reached(plain.id), await reached(v2.id), await reached(app.id)]
@@ -316,7 +316,7 @@ describe("the page that serves an application", () => {
         expect(path).toMatch(wanted[at]?.[column] ?? /never/)
       })
     })
-    // Who has named a page that does not answer gets in to name another.
+    // An administrator can still sign in to replace a page that is down.
     const { consoleClientId } = requireInstance(provider.cx())
     const console = authorizePath(consoleClientId, {
       redirect_uri: `${issuer}/ui/console/callback`,

@@ -1,32 +1,35 @@
-// A directory whose addresses are trusted, by Debian's LDAP server.
+// A directory with trusted addresses, on Debian's LDAP server.
 import { Attribute, Change, Client } from "ldapts"
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest"
-import { addIdp, changeIdp, linkIdp } from "../../src/domain/idp/commands.ts"
+import { createIdp, linkIdp, updateIdp } from "../../src/domain/idp/commands.ts"
 import type { Options } from "../../src/domain/idp/index.ts"
 import type { Settings } from "../../src/domain/idp/model.ts"
 import { findByLoginName } from "../../src/domain/user-lookup/find-name.ts"
 import { user } from "../../src/domain/user-model/model.ts"
 import { systemClock } from "../../src/kernel/clock.ts"
-import { outboundAllowedOf } from "../../src/kernel/setting/allow-list.ts"
-import { directoriesOf } from "../../src/notify/ldap.ts"
+import { parseAllowedOutbound } from "../../src/kernel/setting/allow-list.ts"
+import { createDirectories } from "../../src/notify/ldap.ts"
 import {
-  answerOf,
   authorizePath,
   browserOf,
   openProvider,
   type Provider,
+  responseOf,
 } from "../oauth/provider.ts"
 import { directorySettings } from "../support/directory.ts"
 import { certificate } from "../support/mail-certificate.ts"
-import { nowhere } from "../support/outside.ts"
+import { unreachableOutside } from "../support/outside.ts"
 import { needs } from "../support/prerequisite.ts"
 import { admin, base, directoryHost, type Slapd, startSlapd } from "../support/slapd.ts"
 
 const person = { uid: "ada", cn: "Ada Lovelace", sn: "Lovelace", givenName: "Ada" }
 const password = "Ada-secret-1"
-const allow = [outboundAllowedOf("127.0.0.1") ?? { host: "" }]
+const allow = [parseAllowedOutbound("127.0.0.1") ?? { host: "" }]
 const resolve = async () => ["127.0.0.1"]
-const outside = { ...nowhere, directories: directoriesOf({ resolve, clock: systemClock, allow }) }
+const outside = {
+  ...unreachableOutside,
+  directories: createDirectories({ resolve, clock: systemClock, allow }),
+}
 const options: Options = {
   isLinkingAllowed: true,
   isCreationAllowed: true,
@@ -39,7 +42,7 @@ describe.runIf(needs("slapd"))("the addresses of a directory", () => {
   let slapd: Slapd
   let provider: Provider
   let idpId: string
-  let wish: Parameters<typeof addIdp>[2]
+  let wish: Parameters<typeof createIdp>[2]
   beforeAll(async () => {
     slapd = await startSlapd([{ ...person, mail: "ada@example.com", userPassword: password }])
   })
@@ -55,7 +58,7 @@ describe.runIf(needs("slapd"))("the addresses of a directory", () => {
       bindDn: admin.dn,
     }
     wish = { name: "Acme", settings, options, secret: admin.password }
-    idpId = (await addIdp(provider.cx(), undefined, wish)).id
+    idpId = (await createIdp(provider.cx(), undefined, wish)).id
     await linkIdp(provider.cx(), undefined, idpId)
     await setMail("ada@example.com")
   })
@@ -75,7 +78,7 @@ describe.runIf(needs("slapd"))("the addresses of a directory", () => {
     const first = await browser.go(authorizePath(client.id))
     const [, href = ""] = /href="([^"]*login\/ldap[^"]*)"/.exec(first.page) ?? []
     const form = await browser.go(href.replaceAll("&amp;", "&"))
-    expect(answerOf(await browser.post(form, { loginName: "ada", password }))).toHaveProperty(
+    expect(responseOf(await browser.post(form, { loginName: "ada", password }))).toHaveProperty(
       "code",
     )
   }
@@ -85,9 +88,9 @@ describe.runIf(needs("slapd"))("the addresses of a directory", () => {
     return cx.store.state(cx, user, findByLoginName(cx, "ada") ?? "")
   }
 
-  test("are verified, and followed when they change, where they are trusted", async () => {
+  test("are verified, and updated when they change, if trusted", async () => {
     const trusting = { ...options, trustDirectoryAddresses: true }
-    await changeIdp(provider.cx(), undefined, idpId, { ...wish, options: trusting })
+    await updateIdp(provider.cx(), undefined, idpId, { ...wish, options: trusting })
     const verifier = { by: "organization" }
     await signIn()
     expect(stateNow()).toMatchObject({
@@ -100,7 +103,7 @@ describe.runIf(needs("slapd"))("the addresses of a directory", () => {
     })
   })
 
-  test("are neither where they are not trusted", async () => {
+  test("are neither if not trusted", async () => {
     await signIn()
     await setMail("countess@example.com")
     await signIn()

@@ -1,6 +1,6 @@
-// Signing in with the name and password of a directory, on our own pages and by the operations.
+// Signing in with a directory name and password, on our own pages and through the API.
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import { addIdp, changeIdp, linkIdp } from "../../src/domain/idp/commands.ts"
+import { createIdp, linkIdp, updateIdp } from "../../src/domain/idp/commands.ts"
 import type { Options } from "../../src/domain/idp/index.ts"
 import { addPolicy } from "../../src/domain/policy/commands.ts"
 import { lockout } from "../../src/domain/policy/index.ts"
@@ -9,21 +9,21 @@ import { findByLoginName } from "../../src/domain/user-lookup/find-name.ts"
 import { linksOf } from "../../src/domain/user-model/links.ts"
 import { user } from "../../src/domain/user-model/model.ts"
 import {
-  answerOf,
   authorizePath,
   browserOf,
   type NewClient,
   openProvider,
   type Provider,
-  type Visited,
+  responseOf,
+  type VisitedPage,
 } from "../oauth/provider.ts"
-import { directorySettings, openDirectory, type StandInDirectory } from "../support/directory.ts"
-import { type Calling, openLoginPage } from "../support/login-page.ts"
+import { directorySettings, type FakeDirectory, openDirectory } from "../support/directory.ts"
+import { addLoginPageCaller, type CallAs } from "../support/operation-caller.ts"
 import { until } from "../support/wait.ts"
 
 let provider: Provider
 let client: NewClient
-let directory: StandInDirectory
+let directory: FakeDirectory
 let idpId: string
 const options: Options = {
   isLinkingAllowed: true,
@@ -32,7 +32,7 @@ const options: Options = {
   isAutoUpdate: true,
   autoLinking: "email",
 }
-const wish = { name: "Acme", settings: directorySettings, options, secret: "admin-secret" }
+const idpInput = { name: "Acme", settings: directorySettings, options, secret: "admin-secret" }
 const ada = {
   password: "Ada-secret-1",
   givenname: "Ada",
@@ -45,7 +45,7 @@ beforeEach(async () => {
   provider = await openProvider()
   client = await provider.addClient()
   directory = openDirectory({ ada })
-  idpId = (await addIdp(provider.cx(), undefined, wish)).id
+  idpId = (await createIdp(provider.cx(), undefined, idpInput)).id
   await linkIdp(provider.cx(), undefined, idpId)
 })
 afterEach(() => provider.close())
@@ -57,33 +57,33 @@ const newBrowser = () =>
 type Browser = ReturnType<typeof newBrowser>
 
 /** The page that asks for the name and the password. */
-async function asked(browser: Browser): Promise<Visited> {
+async function openDirectoryPage(browser: Browser): Promise<VisitedPage> {
   const first = await browser.go(authorizePath(client.id))
   const [, href = ""] = /href="([^"]*login\/ldap[^"]*)"/.exec(first.page) ?? []
   return browser.go(href.replaceAll("&amp;", "&"))
 }
 
 async function signIn(loginName: string, password: string, browser = newBrowser()) {
-  return browser.post(await asked(browser), { loginName, password })
+  return browser.post(await openDirectoryPage(browser), { loginName, password })
 }
 
 const userNamed = (name: string) => findByLoginName(provider.cx(), name) ?? ""
 const stateOf = (name: string) => provider.cx().store.state(provider.cx(), user, userNamed(name))
-const failuresKept = async () =>
+const countFailureEvents = async () =>
   (await provider.store.log.read(0, 10_000)).filter(
     ({ type }) => type === "user.human.password.check.failed",
   )
 
 describe("the page of a directory", () => {
-  test("asks for a name and a password, and says whose", async () => {
-    const { response, page } = await asked(newBrowser())
+  test("asks for a name and a password, and names the directory", async () => {
+    const { response, page } = await openDirectoryPage(newBrowser())
     expect(response.status).toBe(200)
     expect(page).toContain("Sign in with Acme")
     expect(page).toMatch(/name="password"/)
   })
 
-  test("signs in who is right, with an account made of what the directory says", async () => {
-    expect(answerOf(await signIn("ada", ada.password))).toHaveProperty("code")
+  test("signs in with the right password, and creates the account", async () => {
+    expect(responseOf(await signIn("ada", ada.password))).toHaveProperty("code")
     expect(stateOf("ada")).toMatchObject({
       profile: { givenName: "Ada", familyName: "Lovelace" },
       email: { address: "ada@example.com", verified: true },
@@ -92,13 +92,13 @@ describe("the page of a directory", () => {
     expect(directory.searched[0]).toMatchObject({ bindPassword: "admin-secret", name: "ada" })
   })
 
-  test("signs in the same person again, whatever the spelling", async () => {
+  test("signs in the same user, whatever the spelling", async () => {
     await signIn("ada", ada.password)
-    expect(answerOf(await signIn(" ADA ", ada.password))).toHaveProperty("code")
+    expect(responseOf(await signIn(" ADA ", ada.password))).toHaveProperty("code")
     expect(linksOf(stateOf("ada"))).toHaveLength(1)
   })
 
-  test("says the same of a wrong password and of a name that is nobody's", async () => {
+  test("shows the same error for a wrong password and an unknown name", async () => {
     const said = async (name: string) => {
       const { response, page, path } = await signIn(name, "Wrong")
       const [, text = ""] = /role="alert"[^>]*>([^<]*)|class="error"[^>]*>([^<]*)/.exec(page) ?? []
@@ -106,45 +106,45 @@ describe("the page of a directory", () => {
     }
     expect(await said("ada")).toEqual(await said("nobody"))
     expect((await said("ada"))[0]).toBe(422)
-    // Nothing is written of names that the directory does not have.
-    expect((await failuresKept()).length).toBe(2)
+    // No event is written for names that the directory doesn't have.
+    expect((await countFailureEvents()).length).toBe(2)
     expect(userNamed("ada")).toBe("")
   })
 
-  test("never asks a directory with an empty password", async () => {
+  test("never sends an empty password to a directory", async () => {
     const end = await signIn("ada", "")
     expect(end.response.status).toBe(422)
     expect([directory.searched.length, directory.proofs.length]).toEqual([0, 0])
   })
 
-  test("says so where nobody answers", async () => {
+  test("reports an unavailable directory", async () => {
     directory.isDown = true
     const end = await signIn("ada", ada.password)
     expect([end.response.status, end.page.includes("is unavailable")]).toEqual([503, true])
-    expect(await failuresKept()).toHaveLength(0)
+    expect(await countFailureEvents()).toHaveLength(0)
   })
 
-  test("lets nobody in who is locked here", async () => {
+  test("rejects users who are locked here", async () => {
     await signIn("ada", ada.password)
     await lockUser(provider.cx(), userNamed("ada"))
     const end = await signIn("ada", ada.password)
     expect([end.response.status, end.page.includes("locked")]).toEqual([403, true])
   })
 
-  test("is no page of another kind of provider, or of one that nobody may use", async () => {
+  test("doesn't exist for other kinds of providers, or unusable ones", async () => {
     const browser = newBrowser()
     const elsewhere = await browser.go("/ui/login/login/ldap?idp=123")
     expect(elsewhere.response.status).toBe(404)
   })
 
-  test("asks whose account it is where only the name is the same", async () => {
+  test("asks for the account if only the name matches", async () => {
     await provider.addPerson("ada")
     const end = await signIn("ada", ada.password)
     expect(end.page).toContain("I already have an account")
     expect(linksOf(stateOf("ada"))).toHaveLength(0)
   })
 
-  test("links nobody unasked by an address that the directory doesn't call verified", async () => {
+  test("links nobody automatically by an unverified address", async () => {
     await provider.addPerson("pat")
     directory.people.eve = {
       password: "Eve-secret-1",
@@ -168,12 +168,12 @@ describe("a directory whose addresses are trusted", () => {
     directory.people.ada = unsaid
   })
   const trust = (trustDirectoryAddresses: boolean) =>
-    changeIdp(provider.cx(), undefined, idpId, {
-      ...wish,
+    updateIdp(provider.cx(), undefined, idpId, {
+      ...idpInput,
       options: { ...options, trustDirectoryAddresses, isAutoUpdate: true },
     })
 
-  test("has changed addresses followed, as the word of the user's organization", async () => {
+  test("updates changed addresses, as verified by the user's organization", async () => {
     await trust(true)
     await signIn("ada", ada.password)
     const verifier = { by: "organization" }
@@ -183,7 +183,7 @@ describe("a directory whose addresses are trusted", () => {
     expect(emailOf()).toMatchObject({ address: "countess@example.com", verified: true, verifier })
   })
 
-  test("does not have them followed without that", async () => {
+  test("doesn't update them without that", async () => {
     await signIn("ada", ada.password)
     expect(emailOf()).toMatchObject({ address: ada.mail, verified: false })
     directory.people.ada = { ...unsaid, mail: "countess@example.com" }
@@ -191,11 +191,11 @@ describe("a directory whose addresses are trusted", () => {
     expect(emailOf()).toMatchObject({ address: ada.mail, verified: false })
   })
 
-  test("links nobody by them, though the provider is trusted for addresses", async () => {
+  test("links nobody by them, even if the provider is trusted for addresses", async () => {
     await provider.addPerson("pat")
     const trusting = { trustDirectoryAddresses: true, isTrustedForAddresses: true }
-    await changeIdp(provider.cx(), undefined, idpId, {
-      ...wish,
+    await updateIdp(provider.cx(), undefined, idpId, {
+      ...idpInput,
       options: { ...options, ...trusting },
     })
     directory.people.eve = {
@@ -208,9 +208,9 @@ describe("a directory whose addresses are trusted", () => {
     expect(linksOf(stateOf("pat"))).toHaveLength(0)
   })
 
-  test("is one of LDAP alone", async () => {
+  test("can only be an LDAP provider", async () => {
     await expect(
-      addIdp(provider.cx(), undefined, {
+      createIdp(provider.cx(), undefined, {
         name: "GitHub",
         settings: { kind: "github", clientId: "c", scopes: [] },
         options: { ...options, trustDirectoryAddresses: true },
@@ -219,7 +219,7 @@ describe("a directory whose addresses are trusted", () => {
   })
 })
 
-describe("guesses at the passwords of a directory", () => {
+describe("guesses of directory passwords", () => {
   test("are slowed down after five, whatever the spelling", async () => {
     for (const name of ["ada", "ADA", "Ada", " ada", "aDa"]) await signIn(name, "Wrong")
     const idle = provider.clock.pending()
@@ -227,27 +227,27 @@ describe("guesses at the passwords of a directory", () => {
     const end = signIn("adA", ada.password).finally(() => {
       isOver = true
     })
-    // Whoever has to wait sets a timer.
+    // A throttled attempt sets a timer.
     await until(() => isOver || provider.clock.pending() > idle)
     expect(isOver).toBe(false)
     provider.clock.advance(1000)
-    expect(answerOf(await end)).toHaveProperty("code")
-    expect(answerOf(await signIn("ada", ada.password))).toHaveProperty("code")
+    expect(responseOf(await end)).toHaveProperty("code")
+    expect(responseOf(await signIn("ada", ada.password))).toHaveProperty("code")
   })
 
-  test("lock the account that is linked, where the policy says so", async () => {
+  test("lock the linked account, if the policy says so", async () => {
     await signIn("ada", ada.password)
     const say = () => ({ maxPasswordAttempts: 3 })
-    await addPolicy(provider.cx(), provider.setup.orgId, { policy: lockout, say })
+    await addPolicy(provider.cx(), provider.setup.orgId, { policy: lockout, apply: say })
     for (let at = 0; at < 3; at++) await signIn("ada", "Wrong")
     expect(stateOf("ada").status).toBe("locked")
   })
 })
 
-describe("a login page of somebody else", () => {
-  let call: Calling
+describe("a custom login page", () => {
+  let call: CallAs
   beforeEach(async () => {
-    call = await openLoginPage(provider)
+    call = await addLoginPageCaller(provider)
   })
   const start = (ldap: object, by = call) =>
     by(
@@ -257,7 +257,7 @@ describe("a login page of somebody else", () => {
     )
   const right = { username: "ada", password: ada.password }
 
-  test("is told at once who it is, and with what", async () => {
+  test("receives the user and the checks immediately", async () => {
     const { nextStep } = await start(right)
     expect(nextStep).toMatchObject({ case: "idpIntent", value: { userId: "" } })
     const { idpIntentId, idpIntentToken } = nextStep.value
@@ -274,7 +274,7 @@ describe("a login page of somebody else", () => {
     expect(told.userAction.case).toBe("createUser")
   })
 
-  test("makes a session of it, once", async () => {
+  test("creates a session from it, once", async () => {
     await signIn("ada", ada.password)
     const { value } = (await start(right)).nextStep
     expect(value.userId).toBe(userNamed("ada"))
@@ -289,11 +289,11 @@ describe("a login page of somebody else", () => {
     ["an empty password", { username: "ada", password: "" }],
     ["a name that is nobody's", { username: "eve", password: "Wrong" }],
     ["no name", { username: " ", password: "Wrong" }],
-  ])("is refused with %s", async (_, ldap) => {
+  ])("is rejected with %s", async (_, ldap) => {
     await expect(start(ldap)).rejects.toMatchObject({ id: "idp.credentials_wrong" })
   })
 
-  test("is told what a directory wants instead of addresses", async () => {
+  test("gets an error that a directory requires credentials instead of URLs", async () => {
     const urls = { successUrl: "https://a.example.com", failureUrl: "https://a.example.com" }
     const content = { case: "urls", value: urls }
     await expect(
@@ -302,22 +302,22 @@ describe("a login page of somebody else", () => {
   })
 })
 
-test("a directory that becomes another one knows nobody here, and gets no password", async () => {
+test("a directory replaced by another has no linked users, and receives no password", async () => {
   await signIn("ada", ada.password)
   const settings = { ...directorySettings, servers: ["ldaps://evil.example.com"] } as const
-  await changeIdp(provider.cx(), undefined, idpId, { ...wish, settings, secret: "" })
+  await updateIdp(provider.cx(), undefined, idpId, { ...idpInput, settings, secret: "" })
   directory.people.ada = { ...ada, mailverified: "FALSE" }
   const end = await signIn("ada", ada.password)
   expect(end.page).toContain("I already have an account")
   expect(directory.searched.at(-1)?.bindPassword).toBe("")
 })
 
-test("who has typed their password there has signed in freshly", async () => {
+test("a user who has entered their password there has signed in freshly", async () => {
   const browser = newBrowser()
   const first = await browser.go(authorizePath(client.id, { prompt: "login", max_age: "0" }))
   const [, href = ""] = /href="([^"]*login\/ldap[^"]*)"/.exec(first.page) ?? []
   provider.clock.advance(1000)
   const at = await browser.go(href.replaceAll("&amp;", "&"))
   const end = await browser.post(at, { loginName: "ada", password: ada.password })
-  expect(answerOf(end)).toHaveProperty("code")
+  expect(responseOf(end)).toHaveProperty("code")
 })

@@ -2,13 +2,13 @@ import { TOTP } from "otpauth"
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { registerTotp, verifyTotp } from "../../src/domain/factor/totp.ts"
 import {
-  answerOf,
   authorizePath,
   browserOf,
   type NewClient,
   openProvider,
   type Provider,
   password,
+  responseOf,
 } from "../oauth/provider.ts"
 
 let provider: Provider
@@ -19,11 +19,11 @@ beforeAll(async () => {
 })
 afterAll(() => provider.close())
 
-let people = 0
+let userCount = 0
 let name: string
 let id: string
 beforeEach(async () => {
-  name = `nina-${++people}`
+  name = `nina-${++userCount}`
   id = await provider.addPerson(name)
 })
 
@@ -37,7 +37,7 @@ async function withTotp(): Promise<string> {
   return secret
 }
 
-describe("a double click, where a second factor is asked for", () => {
+describe("a double click, if a second factor is required", () => {
   /** The page that asks for the code, and the cookie of the page before it. */
   async function asked() {
     const secret = await withTotp()
@@ -55,10 +55,10 @@ describe("a double click, where a second factor is asked for", () => {
     browser.setCookie(before)
     const again = await browser.post(typed, given)
     expect(again.path).toBe(page.path)
-    expect(answerOf(await browser.post(again, { code: codeOf(secret) }))).toHaveProperty("code")
+    expect(responseOf(await browser.post(again, { code: codeOf(secret) }))).toHaveProperty("code")
   })
 
-  test("by the cookie of before opens nothing once the second factor was proved", async () => {
+  test("with the previous cookie signs nobody in after the second factor", async () => {
     const { secret, browser, typed, before, given, page } = await asked()
     await browser.post(page, { code: codeOf(secret) })
     provider.clock.advance(60_000)
@@ -75,7 +75,7 @@ describe("a double click, where a second factor is asked for", () => {
     await browser.post(page, { code })
     const again = await browser.post(page, { code })
     const [, href = ""] = /<a href="(\/oauth[^"]*)">Continue/.exec(again.page) ?? []
-    expect(answerOf(await browser.go(href))).toHaveProperty("code")
+    expect(responseOf(await browser.go(href))).toHaveProperty("code")
     browser.setCookie(before)
     const lost = await browser.post(page, { code })
     expect(lost.page).toContain("This sign-in is finished")

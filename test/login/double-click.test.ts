@@ -1,8 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { changeApplication } from "../../src/domain/app/index.ts"
+import { updateApplication } from "../../src/domain/app/index.ts"
 import {
-  answerOf,
-  askToken,
   authorizePath,
   browserOf,
   codeFields,
@@ -12,9 +10,11 @@ import {
   type Provider,
   password,
   redirectUri,
-  type Visited,
+  responseOf,
+  sendTokenRequest,
+  type VisitedPage,
 } from "../oauth/provider.ts"
-import { continuedTo } from "../support/visitor.ts"
+import { refreshTarget } from "../support/http-browser.ts"
 
 let provider: Provider
 let client: NewClient
@@ -27,18 +27,18 @@ afterAll(() => provider.close())
 
 type Changes = Readonly<Record<string, string>>
 
-/** The page that asks for the password, with a browser of its own. */
-async function asked(changes: Changes = {}) {
+/** The password page, in a new browser. */
+async function openPasswordPage(changes: Changes = {}) {
   const browser = browserOf(provider)
   const page = await browser.go(authorizePath(client.id, changes))
   return { browser, page: await browser.post(page, { loginName: "olga" }) }
 }
 
-const finished = "This sign-in is finished"
-const given = { loginName: "olga", password }
+const finishedText = "This sign-in is finished"
+const credentials = { loginName: "olga", password }
 
-/** The answer to the form itself, of a browser that has this cookie; it is not followed. */
-async function posted(cookie: string, { page }: Visited, fields: Changes = given) {
+/** The response to the form for this cookie, without following redirects. */
+async function postForm(cookie: string, { page }: VisitedPage, fields: Changes = credentials) {
   const hidden = [...page.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)"/g)]
   const own = Object.fromEntries(hidden.map(([, name = "", value = ""]) => [name, value]))
   const action = /<form[^>]*action="([^"?]*)/.exec(page)?.[1] ?? ""
@@ -52,81 +52,86 @@ async function posted(cookie: string, { page }: Visited, fields: Changes = given
 const cookieOf = ({ headers }: Response) => headers.getSetCookie()[0]?.split(";")[0] ?? ""
 const codeIn = (location: string) => new URL(location, issuer).searchParams.get("code") ?? ""
 
-/** Follows an answer until it leaves us, as the browser does that got it; else the page. */
-async function reached(response: Response, cookie: string) {
+/** Follows a response until it leaves the server, with the browser's cookies; else the page. */
+async function followRedirects(response: Response, cookie: string) {
   const found = response.headers.get("location")
   const page = found === null ? await response.text() : ""
-  const location = found ?? continuedTo(page) ?? ""
+  const location = found ?? refreshTarget(page) ?? ""
   if (!location.startsWith("/")) return { location, page, status: response.status }
-  return reached(await provider.send(location, { headers: { cookie } }), cookie)
+  return followRedirects(await provider.send(location, { headers: { cookie } }), cookie)
 }
-const followed = async (response: Response, cookie: string) =>
-  (await reached(response, cookie)).location
-const codeAt = async (response: Response, cookie = cookieOf(response)) =>
-  codeIn(await followed(response, cookie))
+const followLocation = async (response: Response, cookie: string) =>
+  (await followRedirects(response, cookie)).location
+const followToCode = async (response: Response, cookie = cookieOf(response)) =>
+  codeIn(await followLocation(response, cookie))
 
-/** How often a code was issued since. */
-const issuedSince = async (position: number) => {
+/** The number of codes issued since `position`. */
+const countCodesSince = async (position: number) => {
   const events = await provider.store.log.read(position, 1000)
   return events.filter(({ type }) => type === "auth_request.code.added").length
 }
 
-const redeemed = async (code: string) => {
-  const { status } = await askToken(provider, codeFields(code), `${client.id}:${client.secret}`)
+const redeemStatus = async (code: string) => {
+  const { status } = await sendTokenRequest(
+    provider,
+    codeFields(code),
+    `${client.id}:${client.secret}`,
+  )
   return status
 }
 
-/** What the application is answered that asks whether somebody is signed in. */
-async function silently(cookie: string, loginHint?: string) {
+/** The application's response to prompt=none. */
+async function requestSilently(cookie: string, loginHint?: string) {
   const hint = loginHint === undefined ? {} : { login_hint: loginHint }
   const at = authorizePath(client.id, { prompt: "none", ...hint })
-  const path = await followed(await provider.send(at, { headers: { cookie } }), cookie)
-  return answerOf({ path } as Visited)
+  const path = await followLocation(await provider.send(at, { headers: { cookie } }), cookie)
+  return responseOf({ path } as VisitedPage)
 }
 
 describe("a password that is posted twice", () => {
-  test("at once leads to the application both times, by one code", async () => {
-    const { browser, page } = await asked()
+  test("concurrently leads to the application both times, with one code", async () => {
+    const { browser, page } = await openPasswordPage()
     const cookie = browser.cookie()
     const before = provider.store.log.durable()
-    const answers = await Promise.all([posted(cookie, page), posted(cookie, page)])
-    // The browser gets one of the answers, and either may have been the last to be stored.
-    const codes = await Promise.all(answers.map((each) => codeAt(each)))
+    const answers = await Promise.all([postForm(cookie, page), postForm(cookie, page)])
+    // The browser gets one of the responses, and either session may be stored last.
+    const codes = await Promise.all(answers.map((each) => followToCode(each)))
     expect(codes.filter(Boolean)).toHaveLength(2)
-    expect(await issuedSince(before)).toBe(1)
-    expect(await redeemed(codes[0] ?? "")).toBe(200)
-    for (const code of codes) expect(await redeemed(code)).toBe(400)
+    expect(await countCodesSince(before)).toBe(1)
+    expect(await redeemStatus(codes[0] ?? "")).toBe(200)
+    for (const code of codes) expect(await redeemStatus(code)).toBe(400)
   })
 
-  test("at once leaves the browser signed in, whichever answer it got", async () => {
-    const { browser, page } = await asked()
+  test("concurrently leaves the browser signed in, whichever response it got", async () => {
+    const { browser, page } = await openPasswordPage()
     const cookie = browser.cookie()
-    const answers = await Promise.all([posted(cookie, page), posted(cookie, page)])
+    const answers = await Promise.all([postForm(cookie, page), postForm(cookie, page)])
     const cookies = answers.map(cookieOf)
     expect(new Set(cookies).size).toBe(2)
-    for (const got of cookies) expect(await silently(got)).toHaveProperty("code")
-    // The cookie of before opens nothing, and the next sign-in replaces both.
-    expect(await silently(cookie)).toHaveProperty("error", "login_required")
+    for (const got of cookies) expect(await requestSilently(got)).toHaveProperty("code")
+    // The previous cookie is invalid, and the next sign-in replaces both.
+    expect(await requestSilently(cookie)).toHaveProperty("error", "login_required")
     browser.setCookie(cookies[0] ?? "")
     await browser.signIn(authorizePath(client.id, { prompt: "login", login_hint: "pat" }), "pat")
-    for (const got of cookies) expect(await silently(got)).toHaveProperty("error", "login_required")
-    expect(await silently(browser.cookie())).not.toHaveProperty("error", "login_required")
+    for (const got of cookies)
+      expect(await requestSilently(got)).toHaveProperty("error", "login_required")
+    expect(await requestSilently(browser.cookie())).not.toHaveProperty("error", "login_required")
   })
 
-  test("at once by two people signs in the last one alone", async () => {
-    const { browser, page } = await asked()
+  test("concurrently by two users signs in only the last one", async () => {
+    const { browser, page } = await openPasswordPage()
     const cookie = browser.cookie()
     const pat = await browser.post(await browser.go(authorizePath(client.id)), { loginName: "pat" })
     const byPat = { loginName: "pat", password }
-    const answers = await Promise.all([posted(cookie, page), posted(cookie, pat, byPat)])
-    const found = await Promise.all(answers.map((each) => silently(cookieOf(each))))
+    const answers = await Promise.all([postForm(cookie, page), postForm(cookie, pat, byPat)])
+    const found = await Promise.all(answers.map((each) => requestSilently(cookieOf(each))))
     expect(found.filter((each) => "code" in each)).toHaveLength(1)
     expect(found.filter((each) => "error" in each && each.error === "login_required")).toHaveLength(
       1,
     )
   })
 
-  test("at once by two people keeps the session of a third who was there before", async () => {
+  test("concurrently by two users keeps the session of a third", async () => {
     await provider.addPerson("rob")
     const browser = browserOf(provider)
     await browser.signIn(authorizePath(client.id), "pat")
@@ -139,67 +144,68 @@ describe("a password that is posted twice", () => {
       }),
     )
     const answers = await Promise.all(
-      pages.map((page, at) => posted(cookie, page, { loginName: names[at] ?? "", password })),
+      pages.map((page, at) => postForm(cookie, page, { loginName: names[at] ?? "", password })),
     )
     const found = await Promise.all(
       answers.map((each) =>
-        Promise.all(["pat", ...names].map((name) => silently(cookieOf(each), name))),
+        Promise.all(["pat", ...names].map((name) => requestSilently(cookieOf(each), name))),
       ),
     )
     const signedIn = found.map((each) => each.map((answer) => "code" in answer))
     const [last] = signedIn.filter((each) => each.includes(true))
     expect(signedIn.filter((each) => each.includes(true))).toHaveLength(1)
-    // Pat, and whoever was stored last.
+    // The third user, and the one stored last.
     expect(last?.[0]).toBe(true)
     expect(last?.slice(1).toSorted()).toEqual([false, true])
   })
 
-  test("leads to it by the old form and the new cookie, with what was asked for", async () => {
-    const { browser, page } = await asked()
-    const first = await posted(browser.cookie(), page)
-    const second = await posted(cookieOf(first), page)
-    const location = await followed(second, cookieOf(first))
+  test("leads to it with the old form and the new cookie, parameters included", async () => {
+    const { browser, page } = await openPasswordPage()
+    const first = await postForm(browser.cookie(), page)
+    const second = await postForm(cookieOf(first), page)
+    const location = await followLocation(second, cookieOf(first))
     expect(location.startsWith(`${redirectUri}?`)).toBe(true)
-    expect(answerOf({ path: location } as Visited).state).toBe("s-1")
-    expect(await redeemed(codeIn(location))).toBe(200)
+    expect(responseOf({ path: location } as VisitedPage).state).toBe("s-1")
+    expect(await redeemStatus(codeIn(location))).toBe(200)
   })
 
-  test("leads to it by the old cookie, if the new one never came", async () => {
-    const { browser, page } = await asked()
+  test("leads to it with the old cookie, if the new one never arrived", async () => {
+    const { browser, page } = await openPasswordPage()
     const before = browser.cookie()
-    const lost = await posted(before, page)
-    const second = await posted(before, page)
-    expect(await redeemed(codeIn(await followed(second, cookieOf(second))))).toBe(200)
-    // The browser is the same one, with one session; what nobody has got is worth nothing.
-    expect(await silently(cookieOf(second))).toHaveProperty("code")
-    expect(await silently(cookieOf(lost))).toHaveProperty("error", "login_required")
-    expect(await silently(before)).toHaveProperty("error", "login_required")
+    const lost = await postForm(before, page)
+    const second = await postForm(before, page)
+    expect(await redeemStatus(codeIn(await followLocation(second, cookieOf(second))))).toBe(200)
+    // It is the same browser with one session; a session whose cookie was never received is
+    // useless.
+    expect(await requestSilently(cookieOf(second))).toHaveProperty("code")
+    expect(await requestSilently(cookieOf(lost))).toHaveProperty("error", "login_required")
+    expect(await requestSilently(before)).toHaveProperty("error", "login_required")
   })
 
-  test("by the old cookie proves itself again", async () => {
-    const { browser, page } = await asked()
+  test("with the old cookie checks the password again", async () => {
+    const { browser, page } = await openPasswordPage()
     const before = browser.cookie()
-    await posted(before, page)
-    const wrong = await posted(before, page, { loginName: "olga", password: "wrong" })
+    await postForm(before, page)
+    const wrong = await postForm(before, page, { loginName: "olga", password: "wrong" })
     expect([wrong.status, cookieOf(wrong)]).toEqual([303, ""])
-    const again = await posted(before, page)
-    expect(await redeemed(codeIn(await followed(again, cookieOf(again))))).toBe(200)
+    const again = await postForm(before, page)
+    expect(await redeemStatus(codeIn(await followLocation(again, cookieOf(again))))).toBe(200)
   })
 
-  test("by the old cookie opens nothing where a second person has signed in", async () => {
-    const { browser, page } = await asked()
+  test("with the old cookie signs nobody in after a second user signed in", async () => {
+    const { browser, page } = await openPasswordPage()
     const before = browser.cookie()
-    browser.setCookie(cookieOf(await posted(before, page)))
+    browser.setCookie(cookieOf(await postForm(before, page)))
     await browser.signIn(authorizePath(client.id, { prompt: "login", login_hint: "pat" }), "pat")
-    const again = await reached(await posted(before, page), before)
-    expect([again.location, again.page]).toEqual(["", expect.stringContaining(finished)])
+    const again = await followRedirects(await postForm(before, page), before)
+    expect([again.location, again.page]).toEqual(["", expect.stringContaining(finishedText)])
   })
 
-  test("with the wrong password the second time is not signed in by that", async () => {
-    const { browser, page } = await asked()
+  test("with a wrong password the second time signs nobody in", async () => {
+    const { browser, page } = await openPasswordPage()
     const cookie = browser.cookie()
     const wrong = { loginName: "olga", password: "wrong" }
-    const [, second] = await Promise.all([posted(cookie, page), posted(cookie, page, wrong)])
+    const [, second] = await Promise.all([postForm(cookie, page), postForm(cookie, page, wrong)])
     expect(second.headers.get("location")).toMatch(/^\/ui\/login\/password\?/)
     expect(cookieOf(second)).toBe("")
   })
@@ -210,7 +216,7 @@ describe("a password that is posted twice", () => {
     "by somebody else": async (first) => [cookieOf(first), { loginName: "pat", password }],
     "by nobody in particular": async (first) => [cookieOf(first), { password }],
     "when the code was used": async (first) => {
-      expect(await redeemed(await codeAt(first))).toBe(200)
+      expect(await redeemStatus(await followToCode(first))).toBe(200)
       return [cookieOf(first)]
     },
     "a minute later": async (first) => {
@@ -231,77 +237,77 @@ describe("a password that is posted twice", () => {
       return [before]
     },
     "with the cookie of before, once the code was used": async (first, before) => {
-      expect(await redeemed(await codeAt(first))).toBe(200)
+      expect(await redeemStatus(await followToCode(first))).toBe(200)
       return [before]
     },
     "with the cookie of before and another form": async (_, before) => [
       before,
-      { ...given, csrf: "another" },
+      { ...credentials, csrf: "another" },
     ],
     "when the session has ended": async (first) => {
       const headers = { cookie: cookieOf(first) }
       const form = await (await provider.send("/oidc/v1/endsession", { headers })).text()
-      await posted(cookieOf(first), { page: form } as Visited, {})
+      await postForm(cookieOf(first), { page: form } as VisitedPage, {})
       return [cookieOf(first)]
     },
   }
-  test.each(Object.entries(refused))("is not answered again %s", async (name, prepare) => {
-    const { browser, page } = await asked()
+  test.each(Object.entries(refused))("gets no second response %s", async (name, prepare) => {
+    const { browser, page } = await openPasswordPage()
     const before = browser.cookie()
-    const first = await posted(before, page)
+    const first = await postForm(before, page)
     const [cookie, fields] = await prepare(first, before)
-    const second = await reached(await posted(cookie, page, fields), cookie)
+    const second = await followRedirects(await postForm(cookie, page, fields), cookie)
     expect([second.location, second.status]).toEqual(["", 200])
-    expect(second.page.includes(finished)).toBe(name !== "from another browser")
+    expect(second.page.includes(finishedText)).toBe(name !== "from another browser")
   })
 
-  test("goes nowhere that was taken away meanwhile", async () => {
-    const { browser, page } = await asked()
-    const first = await posted(browser.cookie(), page)
+  test("does not redirect to a URI that was removed meanwhile", async () => {
+    const { browser, page } = await openPasswordPage()
+    const first = await postForm(browser.cookie(), page)
     const oidc = (uri: string) => ({ oidc: { redirectUris: [uri] } })
-    await changeApplication(provider.cx(), client.appId, oidc("https://new.example.com/"))
-    const second = await posted(cookieOf(first), page)
-    expect(await followed(second, cookieOf(first))).toBe("")
-    await changeApplication(provider.cx(), client.appId, oidc(redirectUri))
+    await updateApplication(provider.cx(), client.appId, oidc("https://new.example.com/"))
+    const second = await postForm(cookieOf(first), page)
+    expect(await followLocation(second, cookieOf(first))).toBe("")
+    await updateApplication(provider.cx(), client.appId, oidc(redirectUri))
   })
 })
 
 describe("a consent that is given twice", () => {
   test("leads to the application both times, by one code", async () => {
-    const { browser, page } = await asked({ prompt: "consent" })
-    const consent = await browser.post(page, given)
+    const { browser, page } = await openPasswordPage({ prompt: "consent" })
+    const consent = await browser.post(page, credentials)
     const cookie = browser.cookie()
     const before = provider.store.log.durable()
     const allow = { answer: "allow" }
-    const first = await codeAt(await posted(cookie, consent, allow), cookie)
+    const first = await followToCode(await postForm(cookie, consent, allow), cookie)
     const form = { ...allow, session: /name="session" value="(\d+)"/.exec(consent.page)?.[1] ?? "" }
-    const second = await codeAt(await posted(cookie, consent, form), cookie)
-    expect(await issuedSince(before)).toBe(1)
-    expect([await redeemed(second), await redeemed(first)]).toEqual([200, 400])
+    const second = await followToCode(await postForm(cookie, consent, form), cookie)
+    expect(await countCodesSince(before)).toBe(1)
+    expect([await redeemStatus(second), await redeemStatus(first)]).toEqual([200, 400])
   })
 
   test("offers to continue once the code was used", async () => {
-    const { browser, page } = await asked({ prompt: "consent" })
-    const consent = await browser.post(page, given)
+    const { browser, page } = await openPasswordPage({ prompt: "consent" })
+    const consent = await browser.post(page, credentials)
     const { path } = await browser.post(consent, { answer: "allow" })
-    expect(await redeemed(codeIn(path))).toBe(200)
+    expect(await redeemStatus(codeIn(path))).toBe(200)
     const again = await browser.post(consent, { answer: "allow" })
     expect(again.response.status).toBe(200)
-    expect(again.page).toContain(finished)
+    expect(again.page).toContain(finishedText)
     expect(again.page).toContain('href="https://app.example.com/"')
   })
 
-  test("and refused leads to the application, and then to a page that offers to", async () => {
-    const { browser, page } = await asked({ prompt: "consent" })
-    const consent = await browser.post(page, given)
+  test("and denied leads to the application, then to a page that offers to continue", async () => {
+    const { browser, page } = await openPasswordPage({ prompt: "consent" })
+    const consent = await browser.post(page, credentials)
     const refused = await browser.post(consent, { answer: "cancel" })
-    expect(answerOf(refused)).toHaveProperty("error", "access_denied")
+    expect(responseOf(refused)).toHaveProperty("error", "access_denied")
     const again = await browser.post(consent, { answer: "cancel" })
-    expect(again.page).toContain(finished)
+    expect(again.page).toContain(finishedText)
     expect(again.page).toContain('href="https://app.example.com/"')
   })
 
-  test("shows a device's person both times that it is done", async () => {
+  test("shows a device's user both times that it is done", async () => {
     const begun = await provider.send("/oauth/v2/device_authorization", {
       method: "POST",
       body: new URLSearchParams({ scope: "openid" }),
@@ -310,7 +316,10 @@ describe("a consent that is given twice", () => {
     const { user_code: userCode }: { user_code: string } = await begun.json()
     const browser = browserOf(provider)
     const named = await browser.post(await browser.go("/device"), { userCode })
-    const consent = await browser.post(await browser.post(named, { loginName: "olga" }), given)
+    const consent = await browser.post(
+      await browser.post(named, { loginName: "olga" }),
+      credentials,
+    )
     const done = await browser.post(consent, { answer: "allow" })
     const again = await browser.post(consent, { answer: "allow" })
     expect([done.response.status, again.page]).toEqual([200, done.page])
@@ -321,23 +330,23 @@ describe("Back after a sign-in", () => {
   test.each(["a code that was not used", "a used code"])(
     "offers to continue, with %s",
     async (of) => {
-      const { browser, page } = await asked()
-      const { path } = await browser.post(page, given)
-      if (of === "a used code") expect(await redeemed(codeIn(path))).toBe(200)
+      const { browser, page } = await openPasswordPage()
+      const { path } = await browser.post(page, credentials)
+      if (of === "a used code") expect(await redeemStatus(codeIn(path))).toBe(200)
       const back = await browser.go(page.path)
       const { headers } = back.response
-      expect([back.response.status, continuedTo(back.page)]).toEqual([200, undefined])
+      expect([back.response.status, refreshTarget(back.page)]).toEqual([200, undefined])
       expect([headers.get("cache-control"), headers.get("referrer-policy")]).toEqual([
         "no-store",
         "no-referrer",
       ])
       const [, href = ""] = /<a href="([^"]*)">Continue to Example App</.exec(back.page) ?? []
       if (of === "a used code") expect(href).toBe("https://app.example.com/")
-      else expect(await redeemed(codeIn((await browser.go(href)).path))).toBe(200)
+      else expect(await redeemStatus(codeIn((await browser.go(href)).path))).toBe(200)
     },
   )
 
-  test("of an application on the device leads nowhere", async () => {
+  test("of an application on the device redirects nowhere", async () => {
     const native = await provider.addClient({
       appType: "native",
       redirectUris: ["claude://callback"],
@@ -345,9 +354,9 @@ describe("Back after a sign-in", () => {
     const browser = browserOf(provider)
     const redirect_uri = "claude://callback"
     const page = await browser.go(authorizePath(native.id, { redirect_uri }))
-    const end = await browser.post(await browser.post(page, { loginName: "olga" }), given)
+    const end = await browser.post(await browser.post(page, { loginName: "olga" }), credentials)
     expect(end.path).toMatch(/^claude:\/\/callback\?code=/)
-    const { status } = await askToken(
+    const { status } = await sendTokenRequest(
       provider,
       codeFields(codeIn(end.path), { redirect_uri }),
       `${native.id}:${native.secret}`,
@@ -359,8 +368,8 @@ describe("Back after a sign-in", () => {
   })
 
   test("shows another browser nothing", async () => {
-    const { browser, page } = await asked()
-    await browser.post(page, given)
+    const { browser, page } = await openPasswordPage()
+    await browser.post(page, credentials)
     const other = await browserOf(provider).go(page.path)
     expect(other.response.status).toBe(400)
     expect(other.page).not.toContain("Example App")

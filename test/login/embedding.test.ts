@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, expect, test } from "vitest"
 import { setSecurity } from "../../src/domain/instance/setting-change.ts"
 import {
-  answerOf,
   authorizePath,
   browserOf,
   type NewClient,
   openProvider,
   type Provider,
+  responseOf,
 } from "../oauth/provider.ts"
 
 let provider: Provider
@@ -17,7 +17,7 @@ beforeEach(async () => {
 })
 afterEach(() => provider.close())
 
-const embed = (enableIframeEmbedding: boolean, ...allowedOrigins: string[]) =>
+const allowEmbedding = (enableIframeEmbedding: boolean, ...allowedOrigins: string[]) =>
   setSecurity(provider.cx(), "i1", {
     enableIframeEmbedding,
     allowedOrigins,
@@ -26,8 +26,8 @@ const embed = (enableIframeEmbedding: boolean, ...allowedOrigins: string[]) =>
 
 const path = () => authorizePath(client.id)
 
-/** What browsers are told of frames, and to whom they bring the cookie. */
-async function told() {
+/** The frame headers of the response, and the SameSite attribute of the cookie. */
+async function readHeaders() {
   const { response } = await browserOf(provider).go(path())
   const policy = response.headers.get("content-security-policy") ?? ""
   const first = await provider.send(path())
@@ -38,30 +38,30 @@ async function told() {
   }
 }
 
-const closed = { ancestors: "'none'", older: "DENY", site: "Lax" }
+const closedHeaders = { ancestors: "'none'", older: "DENY", site: "Lax" }
 
-test("nobody embeds the pages until the instance says who", async () => {
-  expect(await told()).toEqual(closed)
-  await embed(false, "https://app.example.com")
-  expect(await told()).toEqual(closed)
-  await embed(true, "https://app.example.com", "http://localhost:3000")
+test("pages can't be embedded until the instance allows it", async () => {
+  expect(await readHeaders()).toEqual(closedHeaders)
+  await allowEmbedding(false, "https://app.example.com")
+  expect(await readHeaders()).toEqual(closedHeaders)
+  await allowEmbedding(true, "https://app.example.com", "http://localhost:3000")
   const ancestors = "https://app.example.com http://localhost:3000"
-  expect(await told()).toEqual({ ancestors, older: null, site: "None" })
-  await embed(false, "https://app.example.com")
-  expect(await told()).toEqual(closed)
+  expect(await readHeaders()).toEqual({ ancestors, older: null, site: "None" })
+  await allowEmbedding(false, "https://app.example.com")
+  expect(await readHeaders()).toEqual(closedHeaders)
 })
 
-test("an origin can't end the policy and begin another", async () => {
-  await embed(true, "https://app.example.com", "https://a;script-src-elem")
-  expect((await told()).ancestors).toBe("https://app.example.com")
+test("an origin can't terminate the policy and start another", async () => {
+  await allowEmbedding(true, "https://app.example.com", "https://a;script-src-elem")
+  expect((await readHeaders()).ancestors).toBe("https://app.example.com")
 })
 
-test("whoever signs in within a frame stays so, and only forms of our own count", async () => {
-  await embed(true, "https://app.example.com")
+test("a sign-in within a frame persists, and only our own forms are accepted", async () => {
+  await allowEmbedding(true, "https://app.example.com")
   const browser = browserOf(provider)
   const end = await browser.signIn(path())
-  expect(answerOf(end)).toHaveProperty("code")
-  expect(answerOf(await browser.go(path()))).toHaveProperty("code")
+  expect(responseOf(end)).toHaveProperty("code")
+  expect(responseOf(await browser.go(path()))).toHaveProperty("code")
   const thief = browserOf(provider)
   const page = await thief.go(path())
   const mine = browserOf(provider)
@@ -69,8 +69,8 @@ test("whoever signs in within a frame stays so, and only forms of our own count"
   expect((await mine.post(page, { loginName: "olga" })).response.status).toBe(403)
 })
 
-test("the cookie of a sign-in is for all sites then, and for https alone", async () => {
-  await embed(true, "https://app.example.com")
+test("the sign-in cookie is then SameSite=None and Secure", async () => {
+  await allowEmbedding(true, "https://app.example.com")
   const lines: string[] = []
   const send: Provider["send"] = async (...request) => {
     const response = await provider.send(...request)

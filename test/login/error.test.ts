@@ -32,8 +32,8 @@ const rows: readonly Row[] = [
 describe.each(["en", "de"] as const)("in %s, the page for", (language) => {
   const said = texts[language]
 
-  test.each(rows)("%s (%s) says what happened and what to do", async (problem, _, at) => {
-    const { status, page } = await show(at(), language)
+  test.each(rows)("%s (%s) explains the problem and the remedy", async (problem, _, at) => {
+    const { status, page } = await loadPage(at(), language)
     expect(status).toBe(400)
     expect(page).toContain(`<html lang="${language}">`)
     for (const part of ["title", "happened", "todo"] as const) {
@@ -41,14 +41,14 @@ describe.each(["en", "de"] as const)("in %s, the page for", (language) => {
     }
   })
 
-  test("a developer's mistake keeps the detail apart, and says that it is English", async () => {
-    const { page } = await show(path({ redirect_uri: undefined }), language)
+  test("a developer error shows its details separately, marked as English", async () => {
+    const { page } = await loadPage(path({ redirect_uri: undefined }), language)
     expect(page).toContain(escaped(said["error.detail"]))
-    expect(page).toContain('<p lang="en">redirect_uri is missing.</p>')
+    expect(page).toContain('<p lang="en">redirect_uri is required.</p>')
   })
 })
 
-test("what keeps a person out is said in their language, and not as a developer's", async () => {
+test("a user error is in the user's language, without developer details", async () => {
   const { lockUser } = await import("../../src/domain/user/index.ts")
   await lockUser(provider.cx(), await provider.addPerson("lola"))
   const { page } = await browserOf(provider).signIn(path({ ui_locales: "de" }), "lola")
@@ -57,7 +57,7 @@ test("what keeps a person out is said in their language, and not as a developer'
   expect(page).not.toContain('lang="en"')
 })
 
-async function show(at: string, language: string) {
+async function loadPage(at: string, language: string) {
   const { headers } = await provider.send("/ui/login/loginname")
   const [cookie = ""] = headers.getSetCookie()
   const response = await provider.send(at, { headers: { cookie } }, { languages: [language] })

@@ -1,6 +1,6 @@
-// What people sign in with is for their own organisation to say, wherever they come in.
+// The user's own organization decides the sign-in methods, wherever the sign-in starts.
 import { afterEach, beforeEach, expect, test } from "vitest"
-import { addIdp, linkIdp } from "../../src/domain/idp/commands.ts"
+import { createIdp, linkIdp } from "../../src/domain/idp/commands.ts"
 import type { Options } from "../../src/domain/idp/index.ts"
 import type { Settings } from "../../src/domain/idp/model.ts"
 import { addMember } from "../../src/domain/member/index.ts"
@@ -13,17 +13,17 @@ import { linksOf } from "../../src/domain/user-model/links.ts"
 import { user } from "../../src/domain/user-model/model.ts"
 import type { Fault } from "../../src/kernel/fault.ts"
 import {
-  answerOf,
   authorizePath,
   browserOf,
   type NewClient,
   openProvider,
   type Provider,
   password,
-  type Visited,
+  responseOf,
+  type VisitedPage,
 } from "../oauth/provider.ts"
+import { callerOf } from "../support/test-environment.ts"
 import { openUpstream, type Upstream, upstreamIssuer } from "../support/upstream.ts"
-import { callerOf } from "../support/world.ts"
 
 const options: Options = {
   isLinkingAllowed: true,
@@ -52,12 +52,16 @@ beforeEach(async () => {
   client = await provider.addClient()
   upstream = await openUpstream()
   ada = await provider.addPerson("ada")
-  idpId = (await addIdp(provider.cx(), undefined, { name: "Acme", settings, options })).id
+  idpId = (await createIdp(provider.cx(), undefined, { name: "Acme", settings, options })).id
   await linkIdp(provider.cx(), undefined, idpId)
 })
 afterEach(() => provider.close())
 
-async function arrive(claims: object, browser = newBrowser(), scope = "openid"): Promise<Visited> {
+async function signInThroughProvider(
+  claims: object,
+  browser = newBrowser(),
+  scope = "openid",
+): Promise<VisitedPage> {
   const first = await browser.go(authorizePath(client.id, { scope }))
   const href = /href="([^"]*externalidp[^"]*)"/.exec(first.page)?.[1] ?? ""
   const there = await browser.go(href.replaceAll("&amp;", "&"))
@@ -68,50 +72,50 @@ const newBrowser = () =>
     send: (path, init) => provider.send(path, init, { outside: upstream.outside }),
   })
 const links = () => linksOf(provider.cx().store.state(provider.cx(), user, ada)).length
-const same = { email: "ada@example.org", email_verified: true }
-const says = (values: object) =>
-  addPolicy(provider.cx(), provider.setup.orgId, { policy: login, say: () => values })
+const verifiedClaims = { email: "ada@example.org", email_verified: true }
+const setLoginPolicy = (values: object) =>
+  addPolicy(provider.cx(), provider.setup.orgId, { policy: login, apply: () => values })
 
 test.each([
   ["which takes nobody by a provider", { allowExternalIdp: false }],
   ["which offers this one no more", { allowExternalIdp: true }],
-])("who is linked does not come in to an organisation %s", async (_, values) => {
-  expect(answerOf(await arrive(same))).toHaveProperty("code")
-  await says(values)
-  const end = await arrive(same)
+])("a linked user can't sign in to an organization %s", async (_, values) => {
+  expect(responseOf(await signInThroughProvider(verifiedClaims))).toHaveProperty("code")
+  await setLoginPolicy(values)
+  const end = await signInThroughProvider(verifiedClaims)
   expect([
     end.response.status,
     end.page.includes("doesn&#x27;t have permission to do this"),
   ]).toEqual([403, true])
 })
 
-test("who has come in by it is asked for something else by the next application", async () => {
+test("a session from the provider needs another method for the next application", async () => {
   const browser = newBrowser()
-  expect(answerOf(await arrive(same, browser))).toHaveProperty("code")
+  expect(responseOf(await signInThroughProvider(verifiedClaims, browser))).toHaveProperty("code")
   const silent = authorizePath(client.id, { prompt: "none" })
-  expect(answerOf(await browser.go(silent))).toHaveProperty("code")
-  await says({ allowExternalIdp: false })
-  expect(answerOf(await browser.go(silent)).error).toBe("login_required")
+  expect(responseOf(await browser.go(silent))).toHaveProperty("code")
+  await setLoginPolicy({ allowExternalIdp: false })
+  expect(responseOf(await browser.go(silent)).error).toBe("login_required")
   const { page } = await browser.go(authorizePath(client.id))
   expect(page).toContain("current-password")
-  // Of whom it is known who they are, it is known that this leads nowhere.
+  // For a known user it is clear that this provider can't be used.
   expect(page).not.toContain("Sign in with Acme")
 })
 
-test("who is linked comes in where the organisation offers the provider itself", async () => {
-  await arrive(same)
-  await says({ allowExternalIdp: true })
+test("a linked user signs in if the organization offers the provider itself", async () => {
+  await signInThroughProvider(verifiedClaims)
+  await setLoginPolicy({ allowExternalIdp: true })
   await linkIdp(provider.cx(), provider.setup.orgId, idpId)
-  expect(answerOf(await arrive(same))).toHaveProperty("code")
+  expect(responseOf(await signInThroughProvider(verifiedClaims))).toHaveProperty("code")
 })
 
-test("nobody is linked there by their address", async () => {
-  await says({ allowExternalIdp: false })
-  await arrive(same)
+test("no account is linked there by address", async () => {
+  await setLoginPolicy({ allowExternalIdp: false })
+  await signInThroughProvider(verifiedClaims)
   expect(links()).toBe(0)
 })
 
-test("somebody is found by their address beside others elsewhere who wrote it down", async () => {
+test("a user is found by address although others elsewhere have entered it", async () => {
   const cx = provider.cx()
   await provider.store.transact(cx, (tx) => {
     addOrganization(tx, "closed", { name: "Closed" })
@@ -125,42 +129,52 @@ test("somebody is found by their address beside others elsewhere who wrote it do
       })
     }
   })
-  await addPolicy(cx, "closed", { policy: login, say: () => ({ allowExternalIdp: false }) })
+  await addPolicy(cx, "closed", { policy: login, apply: () => ({ allowExternalIdp: false }) })
   const bea = await provider.addPerson("bea")
-  const end = await arrive({ sub: "bea-1", email: "bea@example.org", email_verified: true })
-  expect(answerOf(end)).toHaveProperty("code")
+  const end = await signInThroughProvider({
+    sub: "bea-1",
+    email: "bea@example.org",
+    email_verified: true,
+  })
+  expect(responseOf(end)).toHaveProperty("code")
   expect(linksOf(cx.store.state(cx, user, bea))).toHaveLength(1)
 })
 
-test("nobody gets an account there", async () => {
-  await says({ allowExternalIdp: false })
-  const end = await arrive({ sub: "new-1", email: "new@example.org", given_name: "New" })
+test("no account is created there", async () => {
+  await setLoginPolicy({ allowExternalIdp: false })
+  const end = await signInThroughProvider({
+    sub: "new-1",
+    email: "new@example.org",
+    given_name: "New",
+  })
   expect([end.response.status, end.page.includes("I&#x27;m new here")]).toEqual([200, false])
   const whole = { email: "new@example.org", given_name: "New", family_name: "Person" }
-  await arrive({ sub: "new-1", ...whole })
+  await signInThroughProvider({ sub: "new-1", ...whole })
   expect(findByLoginName(provider.cx(), "new@example.org")).toBeUndefined()
 })
 
-test("nor by their password", async () => {
-  await says({ allowExternalIdp: false })
+test("no account is linked there by password", async () => {
+  await setLoginPolicy({ allowExternalIdp: false })
   const browser = newBrowser()
-  const asked = await arrive({ email: "other@example.org" }, browser)
+  const asked = await signInThroughProvider({ email: "other@example.org" }, browser)
   await browser.post(asked, { choice: "link", loginName: "ada", password })
   expect(links()).toBe(0)
 })
 
-test("who was linked by an organization's provider is promoted once it is confirmed", async () => {
+test("a user linked by an organization's provider is promoted once confirmed", async () => {
   const { orgId } = provider.setup
   const eve = await provider.addPerson("eve")
-  await says({ allowExternalIdp: true })
-  const { id } = await addIdp(provider.cx({ caller: callerOf(eve, orgId) }), orgId, {
+  await setLoginPolicy({ allowExternalIdp: true })
+  const { id } = await createIdp(provider.cx({ caller: callerOf(eve, orgId) }), orgId, {
     name: "Eve's",
     settings,
     options: { ...options, isTrustedForAddresses: false },
   })
   await linkIdp(provider.cx(), orgId, id)
   const home = `openid urn:core:iam:org:id:${orgId}`
-  expect(answerOf(await arrive(same, newBrowser(), home))).toHaveProperty("code")
+  expect(
+    responseOf(await signInThroughProvider(verifiedClaims, newBrowser(), home)),
+  ).toHaveProperty("code")
   expect(links()).toBe(1)
   const admin = { target: { level: "instance" }, userId: ada, roles: ["IAM_OWNER"] } as const
   const promote = (confirmed: readonly string[]) =>
@@ -173,7 +187,7 @@ test("who was linked by an organization's provider is promoted once it is confir
   expect(listed.map(({ type }) => type)).toEqual(["provider_link"])
   expect(listed[0]?.description).toContain(`the user ${eve} could sign in as this user`)
   await promote(listed.map(({ subject }) => subject))
-  const end = await arrive(same, newBrowser(), home)
+  const end = await signInThroughProvider(verifiedClaims, newBrowser(), home)
   expect([
     end.response.status,
     end.page.includes("doesn&#x27;t have permission to do this"),

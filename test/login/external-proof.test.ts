@@ -1,8 +1,8 @@
-// What proves that an account is somebody's who comes from a provider: what lets them in elsewhere.
+// Proof required to link an account to a provider's user: the same that a sign-in requires.
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { createPassword, setPassword } from "../../src/domain/credential/commands.ts"
 import { beginKey, finishKey } from "../../src/domain/factor/key/key.ts"
-import { addIdp, linkIdp } from "../../src/domain/idp/commands.ts"
+import { createIdp, linkIdp } from "../../src/domain/idp/commands.ts"
 import type { Options } from "../../src/domain/idp/index.ts"
 import type { Settings } from "../../src/domain/idp/model.ts"
 import { changePolicy } from "../../src/domain/policy/commands.ts"
@@ -12,7 +12,6 @@ import { linksOf } from "../../src/domain/user-model/links.ts"
 import { user } from "../../src/domain/user-model/model.ts"
 import type { Allowance } from "../../src/kernel/limit.ts"
 import {
-  answerOf,
   authorizePath,
   browserOf,
   issuer,
@@ -20,9 +19,10 @@ import {
   openProvider,
   type Provider,
   password,
-  type Visited,
+  responseOf,
+  type VisitedPage,
 } from "../oauth/provider.ts"
-import { makeKey } from "../support/authenticator.ts"
+import { createKey } from "../support/authenticator.ts"
 import { setUpByPassword } from "../support/set-up-by-password.ts"
 import { openUpstream, type Upstream, upstreamIssuer } from "../support/upstream.ts"
 
@@ -52,13 +52,13 @@ beforeEach(async () => {
   upstream = await openUpstream()
   ada = await provider.addPerson("ada")
   const wish = { name: "Acme", settings, options, secret: "s3cret" }
-  const { id } = await addIdp(provider.cx(), undefined, wish)
+  const { id } = await createIdp(provider.cx(), undefined, wish)
   await linkIdp(provider.cx(), undefined, id)
 })
 afterEach(() => provider.close())
 
-const says = (values: object) =>
-  changePolicy(provider.cx(), undefined, { policy: login, say: () => values })
+const setLoginPolicy = (values: object) =>
+  changePolicy(provider.cx(), undefined, { policy: login, apply: () => values })
 
 const newBrowser = () =>
   browserOf({
@@ -66,8 +66,11 @@ const newBrowser = () =>
   })
 type Browser = ReturnType<typeof newBrowser>
 
-/** Somebody comes from the provider whom nobody knows here; answers the page that asks. */
-async function arrive(browser: Browser, path = authorizePath(client.id)): Promise<Visited> {
+/** An unknown user arrives from the provider; returns the page that asks for the account. */
+async function arriveFromProvider(
+  browser: Browser,
+  path = authorizePath(client.id),
+): Promise<VisitedPage> {
   const begun = await browser.go(path)
   const request = new URL(begun.path, issuer).searchParams.get("authRequest") ?? ""
   const first = await browser.go(`/ui/login/loginname?authRequest=${request}`)
@@ -80,23 +83,23 @@ async function arrive(browser: Browser, path = authorizePath(client.id)): Promis
 async function addPasskey(): Promise<void> {
   const cx = provider.cx()
   const { tokenId, options } = await beginKey(cx, ada, { kind: "passkey" })
-  const { creation: credential } = makeKey(options, { origin: issuer })
+  const { creation: credential } = createKey(options, { origin: issuer })
   await finishKey(cx, ada, { kind: "passkey", tokenId, credential, name: "" })
 }
 
 const links = () => linksOf(provider.cx().store.state(provider.cx(), user, ada)).length
-const choosing = () => authorizePath(client.id, { prompt: "select_account" })
-const byPassword = { choice: "link", loginName: "ada", password }
+const selectAccountPath = () => authorizePath(client.id, { prompt: "select_account" })
+const linkByPassword = { choice: "link", loginName: "ada", password }
 
 test("a password links", async () => {
   const browser = newBrowser()
-  const end = await browser.post(await arrive(browser), byPassword)
-  expect(answerOf(end)).toHaveProperty("code")
+  const end = await browser.post(await arriveFromProvider(browser), linkByPassword)
+  expect(responseOf(end)).toHaveProperty("code")
   expect(links()).toBe(1)
 })
 
-describe("a guess of the address is spent on a password that is to link", () => {
-  /** The guesses that a password has cost after it was answered; `change` comes before it. */
+describe("a password check before linking costs one of the address's attempts", () => {
+  /** The failed attempts recorded for a password after the response; `change` runs before it. */
   async function costOf(given: string, change?: () => Promise<unknown>): Promise<number> {
     let spent = 0
     const count = (by: number) => (budget: string) => {
@@ -111,10 +114,10 @@ describe("a guess of the address is spent on a password that is to link", () => 
     const browser = browserOf({
       send: (path, init) => provider.send(path, init, { outside: upstream.outside, allowance }),
     })
-    const asked = await arrive(browser)
+    const asked = await arriveFromProvider(browser)
     await change?.()
     spent = 0
-    const end = await browser.post(asked, { ...byPassword, password: given })
+    const end = await browser.post(asked, { ...linkByPassword, password: given })
     expect(end.response.status).toBe(422)
     return spent
   }
@@ -131,7 +134,7 @@ describe("a guess of the address is spent on a password that is to link", () => 
       "is not enough without the passkey",
       async () => {
         await addPasskey()
-        await says({ allowUsernamePassword: false })
+        await setLoginPolicy({ allowUsernamePassword: false })
       },
     ],
     ["belongs to a locked account", () => lockUser(provider.cx(), ada)],
@@ -147,78 +150,78 @@ describe("a guess of the address is spent on a password that is to link", () => 
   })
 })
 
-const sessions = ({ page }: Visited) =>
+const sessionsOn = ({ page }: VisitedPage) =>
   [...page.matchAll(/value="(\d+)"[^>]*name="session"/g)].map(([, id = ""]) => id)
 
-describe("where passwords alone let nobody in", () => {
-  beforeEach(() => says({ allowUsernamePassword: false, multiFactors: [] }))
+describe("if passwords alone don't sign in", () => {
+  beforeEach(() => setLoginPolicy({ allowUsernamePassword: false, multiFactors: [] }))
 
-  /** The page of when passwords still signed in. */
+  /** The page from before passwords were turned off. */
   const askedBefore = async (browser: ReturnType<typeof newBrowser>) => {
-    await says({ allowUsernamePassword: true, multiFactors: [] })
-    const asked = await arrive(browser)
-    await says({ allowUsernamePassword: false, multiFactors: [] })
+    await setLoginPolicy({ allowUsernamePassword: true, multiFactors: [] })
+    const asked = await arriveFromProvider(browser)
+    await setLoginPolicy({ allowUsernamePassword: false, multiFactors: [] })
     return asked
   }
 
   test("a password links nobody who has a passkey", async () => {
     await addPasskey()
     const browser = newBrowser()
-    const end = await browser.post(await askedBefore(browser), byPassword)
+    const end = await browser.post(await askedBefore(browser), linkByPassword)
     expect(end.response.status).toBe(422)
     expect(links()).toBe(0)
   })
 
   test("a password links nobody who has no passkey yet", async () => {
     const browser = newBrowser()
-    const end = await browser.post(await askedBefore(browser), byPassword)
+    const end = await browser.post(await askedBefore(browser), linkByPassword)
     expect(end.response.status).toBe(422)
     expect(links()).toBe(0)
   })
 
-  test("no password is asked for, and it is said how to link", async () => {
-    const { page } = await arrive(newBrowser())
+  test("no password field is shown, and the page explains how to link", async () => {
+    const { page } = await arriveFromProvider(newBrowser())
     expect(page).not.toContain('type="password"')
     expect(page).toContain("This account requires another factor")
   })
 
-  test("a session that has come no further is none to link", async () => {
+  test("an incomplete session can't be used to link", async () => {
     const browser = newBrowser()
     const stopped = await setUpByPassword(browser, authorizePath(client.id), "ada")
     expect(stopped.path).toContain("/ui/login/mfa/set")
-    expect(sessions(await arrive(browser, choosing()))).toEqual([])
+    expect(sessionsOn(await arriveFromProvider(browser, selectAccountPath()))).toEqual([])
   })
 })
 
-test("where a factor is to be set up first, neither a password nor a session links", async () => {
-  await says({ forceMfaLocalOnly: true })
+test("if a factor must be set up first, neither a password nor a session links", async () => {
+  await setLoginPolicy({ forceMfaLocalOnly: true })
   const browser = newBrowser()
   await browser.signIn(authorizePath(client.id), "ada")
-  const asked = await arrive(browser, choosing())
-  expect(sessions(asked)).toEqual([])
-  const end = await browser.post(asked, byPassword)
+  const asked = await arriveFromProvider(browser, selectAccountPath())
+  expect(sessionsOn(asked)).toEqual([])
+  const end = await browser.post(asked, linkByPassword)
   expect(end.response.status).toBe(422)
   expect(links()).toBe(0)
 })
 
 describe("a session links", () => {
-  test("as it is, where nothing else is asked of its person", async () => {
+  test("immediately, if no further check is required", async () => {
     const browser = newBrowser()
     await browser.signIn(authorizePath(client.id), "ada")
-    const asked = await arrive(browser, choosing())
-    const [id = ""] = sessions(asked)
+    const asked = await arriveFromProvider(browser, selectAccountPath())
+    const [id = ""] = sessionsOn(asked)
     const end = await browser.post(asked, { choice: "link", session: id })
-    expect(answerOf(end)).toHaveProperty("code")
+    expect(responseOf(end)).toHaveProperty("code")
     expect(links()).toBe(1)
   })
 
-  test("for half an hour: who sits there later may be somebody else", async () => {
+  test("for half an hour, because the user may have changed since", async () => {
     const browser = newBrowser()
     await browser.signIn(authorizePath(client.id), "ada")
-    const early = await arrive(browser, choosing())
-    const [id = ""] = sessions(early)
+    const early = await arriveFromProvider(browser, selectAccountPath())
+    const [id = ""] = sessionsOn(early)
     provider.clock.advance(30 * 60_000)
-    expect(sessions(await arrive(browser, choosing()))).toEqual([])
+    expect(sessionsOn(await arriveFromProvider(browser, selectAccountPath()))).toEqual([])
     const end = await browser.post(early, { choice: "link", session: id })
     expect(end.response.status).toBe(422)
     expect(links()).toBe(0)

@@ -1,16 +1,16 @@
-// Whose account somebody gets who comes from a provider: the rule alone, as a table.
+// Which account a provider's user gets: the decision alone, as a table.
 import { expect, test } from "vitest"
 import type { Options } from "../../src/domain/idp/index.ts"
-import { type Candidate, type Facts, verdictOn } from "../../src/login/screen/external/rule.ts"
+import { type Candidate, decide, type RuleInput } from "../../src/login/screen/external/rule.ts"
 
-const all: Options = {
+const allOptions: Options = {
   isLinkingAllowed: true,
   isCreationAllowed: true,
   isAutoCreation: true,
   isAutoUpdate: true,
   autoLinking: "email",
 }
-const nothing: Options = {
+const noOptions: Options = {
   isLinkingAllowed: false,
   isCreationAllowed: false,
   isAutoCreation: false,
@@ -29,14 +29,14 @@ const ada: Candidate = {
   emailVerified: true,
   isAdministrator: false,
 }
-const named: Candidate = { ...ada, userId: "ada2", by: "username" }
-const both = { kind: "ask", mayLink: true, mayCreate: true } as const
+const namedCandidate: Candidate = { ...ada, userId: "ada2", by: "username" }
+const linkOrCreate = { kind: "ask", mayLink: true, mayCreate: true } as const
 
-const rows: readonly (readonly [string, Partial<Facts>, ReturnType<typeof verdictOn>])[] = [
+const rows: readonly (readonly [string, Partial<RuleInput>, ReturnType<typeof decide>])[] = [
   ["is linked", { linkedUser: "ada" }, { kind: "sign in", userId: "ada" }],
   [
     "is linked, whatever else is allowed",
-    { linkedUser: "ada", options: nothing, candidates: [named] },
+    { linkedUser: "ada", options: noOptions, candidates: [namedCandidate] },
     { kind: "sign in", userId: "ada" },
   ],
   [
@@ -53,51 +53,59 @@ const rows: readonly (readonly [string, Partial<Facts>, ReturnType<typeof verdic
   [
     "the provider has not verified the address",
     { candidates: [ada], identity: { ...verified, emailVerified: false } },
-    both,
+    linkOrCreate,
   ],
   [
     "the provider is not trusted for addresses",
     { candidates: [ada], identity: { ...verified, isEmailTrusted: false } },
-    both,
+    linkOrCreate,
   ],
-  ["the address is not verified here", { candidates: [{ ...ada, emailVerified: false }] }, both],
-  ["two have the address", { candidates: [ada, { ...ada, userId: "eve" }] }, both],
+  [
+    "the address is not verified here",
+    { candidates: [{ ...ada, emailVerified: false }] },
+    linkOrCreate,
+  ],
+  ["two have the address", { candidates: [ada, { ...ada, userId: "eve" }] }, linkOrCreate],
   [
     "one of two has not verified it",
     { candidates: [ada, { ...ada, userId: "eve", emailVerified: false }] },
-    both,
+    linkOrCreate,
   ],
-  ["it is an administrator's", { candidates: [{ ...ada, isAdministrator: true }] }, both],
-  ["linking unasked is off", { options: { ...all, autoLinking: "off" }, candidates: [ada] }, both],
+  ["it is an administrator's", { candidates: [{ ...ada, isAdministrator: true }] }, linkOrCreate],
+  [
+    "linking unasked is off",
+    { options: { ...allOptions, autoLinking: "off" }, candidates: [ada] },
+    linkOrCreate,
+  ],
   [
     "linking is off",
-    { options: { ...all, isLinkingAllowed: false }, candidates: [ada] },
+    { options: { ...allOptions, isLinkingAllowed: false }, candidates: [ada] },
     { kind: "ask", mayLink: false, mayCreate: true },
   ],
-  ["a login name proves nothing", { candidates: [named] }, both],
+  ["a login name proves nothing", { candidates: [namedCandidate] }, linkOrCreate],
   [
     "a login name proves nothing, also where it is looked for",
-    { options: { ...all, autoLinking: "username" }, candidates: [named] },
-    both,
+    { options: { ...allOptions, autoLinking: "username" }, candidates: [namedCandidate] },
+    linkOrCreate,
   ],
   [
     "an address doesn't count where names do",
-    { options: { ...all, autoLinking: "username" }, candidates: [ada] },
-    both,
+    { options: { ...allOptions, autoLinking: "username" }, candidates: [ada] },
+    linkOrCreate,
   ],
   ["is new", {}, { kind: "create" }],
-  ["is new, and says too little", { identity: { ...verified, isComplete: false } }, both],
-  ["is new, and is asked", { options: { ...all, isAutoCreation: false } }, both],
+  ["is new, and says too little", { identity: { ...verified, isComplete: false } }, linkOrCreate],
+  ["is new, and is asked", { options: { ...allOptions, isAutoCreation: false } }, linkOrCreate],
   [
     "is new, and nobody new may come",
-    { options: { ...all, isCreationAllowed: false } },
+    { options: { ...allOptions, isCreationAllowed: false } },
     { kind: "ask", mayLink: true, mayCreate: false },
   ],
-  ["nothing is allowed", { options: nothing, candidates: [ada] }, { kind: "refuse" }],
+  ["nothing is allowed", { options: noOptions, candidates: [ada] }, { kind: "refuse" }],
 ]
 
-test.each(rows)("who %s", (_, changes, verdict) => {
-  expect(verdictOn({ options: all, identity: verified, candidates: [], ...changes })).toEqual(
+test.each(rows)("a user who %s", (_, changes, verdict) => {
+  expect(decide({ options: allOptions, identity: verified, candidates: [], ...changes })).toEqual(
     verdict,
   )
 })

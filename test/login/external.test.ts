@@ -1,8 +1,8 @@
-// Signing in with what people already have: the way there and back, in browsers without sockets.
+// Signing in with an identity provider: the redirect there and back, in simulated browsers.
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { addOtp } from "../../src/domain/factor/otp.ts"
-import { addIdp, changeIdp, linkIdp, removeIdp } from "../../src/domain/idp/commands.ts"
-import { failIntent, idpById, type Options, startIntent } from "../../src/domain/idp/index.ts"
+import { createIdp, linkIdp, removeIdp, updateIdp } from "../../src/domain/idp/commands.ts"
+import { failIntent, findIdpById, type Options, startIntent } from "../../src/domain/idp/index.ts"
 import { intent } from "../../src/domain/idp/intent/model.ts"
 import type { Settings } from "../../src/domain/idp/model.ts"
 import { createOrganization } from "../../src/domain/org/commands.ts"
@@ -10,19 +10,19 @@ import { addPolicy, changePolicy } from "../../src/domain/policy/commands.ts"
 import { login } from "../../src/domain/policy/index.ts"
 import { createUser } from "../../src/domain/user/create.ts"
 import { lockUser } from "../../src/domain/user/index.ts"
-import { linkedUser, usableLinks } from "../../src/domain/user-link/commands.ts"
+import { findLinkedUser, listUsableLinks } from "../../src/domain/user-link/commands.ts"
 import { findByLoginName } from "../../src/domain/user-lookup/find-name.ts"
 import { linksOf } from "../../src/domain/user-model/links.ts"
 import { user } from "../../src/domain/user-model/model.ts"
 import {
-  answerOf,
   authorizePath,
   browserOf,
   type NewClient,
   openProvider,
   type Provider,
   password,
-  type Visited,
+  responseOf,
+  type VisitedPage,
 } from "../oauth/provider.ts"
 import { openUpstream, type Upstream, upstreamIssuer } from "../support/upstream.ts"
 
@@ -38,7 +38,7 @@ beforeEach(async () => {
 })
 afterEach(() => provider.close())
 
-const all: Options = {
+const allOptions: Options = {
   isLinkingAllowed: true,
   isCreationAllowed: true,
   isAutoCreation: true,
@@ -59,8 +59,8 @@ const github: Settings = { kind: "github", clientId: "client", scopes: [] }
 
 async function addProvider(more: { settings?: Settings; options?: Partial<Options> } = {}) {
   const { settings = oidc, options } = more
-  const wish = { name: "Acme", settings, options: { ...all, ...options }, secret: "s3cret" }
-  const { id } = await addIdp(provider.cx(), undefined, wish)
+  const wish = { name: "Acme", settings, options: { ...allOptions, ...options }, secret: "s3cret" }
+  const { id } = await createIdp(provider.cx(), undefined, wish)
   await linkIdp(provider.cx(), undefined, id)
   return id
 }
@@ -74,21 +74,21 @@ const ada = {
   email_verified: true,
 }
 
-/** A browser whose requests may reach the provider. */
+/** A browser whose requests can reach the provider. */
 const newBrowser = () =>
   browserOf({
     send: (path, init) => provider.send(path, init, { outside: upstream.outside }),
   })
 type Browser = ReturnType<typeof newBrowser>
 
-/** The way to the provider; answers the address there. */
-async function toProvider(browser: Browser, path = authorizePath(client.id)): Promise<string> {
+/** Starts the sign-in with the provider; returns the URL there. */
+async function goToProvider(browser: Browser, path = authorizePath(client.id)): Promise<string> {
   const first = await browser.go(path)
   expect(first.page).toContain("Sign in with Acme")
-  return away(browser, first)
+  return chooseProvider(browser, first)
 }
 
-async function away(browser: Browser, at: Visited, id = idpId): Promise<string> {
+async function chooseProvider(browser: Browser, at: VisitedPage, id = idpId): Promise<string> {
   const hrefs = [...at.page.matchAll(/href="([^"]*externalidp[^"]*)"/g)]
   const href = hrefs.map(([, each = ""]) => each.replaceAll("&amp;", "&"))
   const there = await browser.go(href.find((each) => each.includes(id)) ?? "/none")
@@ -96,30 +96,30 @@ async function away(browser: Browser, at: Visited, id = idpId): Promise<string> 
   return there.path
 }
 
-async function signIn(claims: object = ada, browser = newBrowser()): Promise<Visited> {
-  const authUrl = await toProvider(browser)
+async function signIn(claims: object = ada, browser = newBrowser()): Promise<VisitedPage> {
+  const authUrl = await goToProvider(browser)
   return browser.go(upstream.signIn(authUrl, { ...claims }))
 }
 
 const userNamed = (name: string) => findByLoginName(provider.cx(), name) ?? ""
-const linksNow = (name: string) =>
+const listLinks = (name: string) =>
   linksOf(provider.cx().store.state(provider.cx(), user, userNamed(name)))
 
-describe("who comes for the first time", () => {
+describe("a new user", () => {
   test("gets an account, and is signed in to the application", async () => {
-    expect(answerOf(await signIn())).toHaveProperty("code")
+    expect(responseOf(await signIn())).toHaveProperty("code")
     const state = provider.cx().store.state(provider.cx(), user, userNamed("ada"))
     expect(state).toMatchObject({
       profile: { givenName: "Ada", familyName: "Lovelace" },
       email: { address: "ada@example.com", verified: true },
     })
-    expect(linksNow("ada")).toMatchObject([{ idpId, externalId: "ada-1", name: "ada" }])
+    expect(listLinks("ada")).toMatchObject([{ idpId, externalId: "ada-1", name: "ada" }])
   })
 
-  test("comes back to the same account, whose profile follows", async () => {
+  test("returns to the same account, whose profile is updated", async () => {
     await signIn()
     const again = { ...ada, family_name: "Byron", email: "new@example.com" }
-    expect(answerOf(await signIn(again))).toHaveProperty("code")
+    expect(responseOf(await signIn(again))).toHaveProperty("code")
     const state = provider.cx().store.state(provider.cx(), user, userNamed("ada"))
     expect(state).toMatchObject({
       profile: { givenName: "Ada", familyName: "Byron" },
@@ -127,7 +127,7 @@ describe("who comes for the first time", () => {
     })
   })
 
-  test("has the number that the provider has verified, unless codes go to another", async () => {
+  test("gets the phone number verified by the provider, unless codes go to another", async () => {
     const number = async (phone_number: string, more: object = {}) => {
       await signIn({ ...ada, phone_number, phone_number_verified: true, ...more })
       const state = provider.cx().store.state(provider.cx(), user, userNamed("ada"))
@@ -144,22 +144,22 @@ describe("who comes for the first time", () => {
     expect(await number("+41791112266")).toEqual(["+41791112244", true])
   })
 
-  test("is nobody where the provider became another, until it is itself again", async () => {
+  test("is unknown while the provider points to another issuer", async () => {
     await signIn()
-    const linked = () => linkedUser(provider.cx(), { idpId, externalId: ada.sub })
+    const linked = () => findLinkedUser(provider.cx(), { idpId, externalId: ada.sub })
     const userId = linked()
     expect(userId).toBeDefined()
-    const wish = { name: "Acme", options: all, secret: "s3cret" }
+    const wish = { name: "Acme", options: allOptions, secret: "s3cret" }
     const turn = (issuer: string) =>
-      changeIdp(provider.cx(), undefined, idpId, { ...wish, settings: { ...oidc, issuer } })
+      updateIdp(provider.cx(), undefined, idpId, { ...wish, settings: { ...oidc, issuer } })
     await turn("https://evil.example.com")
     expect(linked()).toBeUndefined()
-    expect(usableLinks(provider.cx(), `${userId}`)).toEqual([])
+    expect(listUsableLinks(provider.cx(), `${userId}`)).toEqual([])
     await turn(upstreamIssuer)
     expect(linked()).toBe(userId)
   })
 
-  test("is asked for what the provider doesn't say", async () => {
+  test("enters what the provider doesn't send", async () => {
     const { family_name: _, ...short } = ada
     const browser = newBrowser()
     const asked = await signIn(short, browser)
@@ -167,33 +167,33 @@ describe("who comes for the first time", () => {
     const fields = { choice: "create", givenName: "Ada", familyName: "Lovelace", userName: "ada" }
     const create = { ...asked, page: asked.page.slice(asked.page.indexOf("I&#x27;m new here")) }
     const end = await browser.post(create, { ...fields, email: "other@example.com" })
-    expect(answerOf(end)).toHaveProperty("code")
+    expect(responseOf(end)).toHaveProperty("code")
     const state = provider.cx().store.state(provider.cx(), user, userNamed("ada"))
-    // Nobody vouches for an address that was typed.
+    // The address was entered by the user, so it is not verified.
     expect(state).toMatchObject({ email: { address: "other@example.com", verified: false } })
   })
 })
 
-test("externalLoginCheckLifetime says how long it counts for other applications", async () => {
+test("externalLoginCheckLifetime limits the validity for other applications", async () => {
   const say = () => ({ externalLoginCheckLifetime: 60 })
-  await changePolicy(provider.cx(), undefined, { policy: login, say })
+  await changePolicy(provider.cx(), undefined, { policy: login, apply: say })
   const browser = newBrowser()
   await signIn(ada, browser)
   provider.clock.advance(60_000)
-  expect(answerOf(await browser.go(authorizePath(client.id)))).toHaveProperty("code")
+  expect(responseOf(await browser.go(authorizePath(client.id)))).toHaveProperty("code")
   provider.clock.advance(1)
   const asked = await browser.go(authorizePath(client.id))
   expect(asked.response.status).toBe(200)
   expect(asked.page).toContain("current-password")
 })
 
-describe("who has an account here", () => {
+describe("a user with an existing account", () => {
   beforeEach(async () => {
     await provider.addPerson("ada")
   })
   const same = { ...ada, email: "ada@example.org" }
 
-  test("is linked to nobody whom another organization has prepared with the address", async () => {
+  test("is not linked to an account that another organization prepared", async () => {
     const cx = provider.cx()
     await createOrganization(cx, "other", { name: "Other" })
     const boss = { kind: "user", userId: "boss", orgId: "other", clientId: "console" } as const
@@ -205,61 +205,61 @@ describe("who has an account here", () => {
       email: { value: "ida@example.com", verified: true },
     })
     const claims = { ...ada, sub: "ida-1", preferred_username: "ida", email: "ida@example.com" }
-    expect(answerOf(await signIn(claims))).toHaveProperty("code")
-    expect(linksNow("prepared")).toEqual([])
-    expect(linksNow("ida")).toHaveLength(1)
+    expect(responseOf(await signIn(claims))).toHaveProperty("code")
+    expect(listLinks("prepared")).toEqual([])
+    expect(listLinks("ida")).toHaveLength(1)
   })
 
-  test("is linked unasked where both sides have verified the address", async () => {
-    expect(answerOf(await signIn(same))).toHaveProperty("code")
-    expect(linksNow("ada")).toHaveLength(1)
+  test("is linked automatically if both sides have verified the address", async () => {
+    expect(responseOf(await signIn(same))).toHaveProperty("code")
+    expect(listLinks("ada")).toHaveLength(1)
   })
 
-  test("proves it first where the provider is not trusted for addresses", async () => {
-    const options = { ...all, isTrustedForAddresses: false }
+  test("must prove the account first if the provider is not trusted for addresses", async () => {
+    const options = { ...allOptions, isTrustedForAddresses: false }
     const wish = { name: "Acme", settings: oidc, options, secret: "s3cret" }
-    await changeIdp(provider.cx(), undefined, idpId, wish)
+    await updateIdp(provider.cx(), undefined, idpId, wish)
     const browser = newBrowser()
     const asked = await signIn(same, browser)
     expect(asked.page).toContain("I already have an account")
-    expect(linksNow("ada")).toHaveLength(0)
+    expect(listLinks("ada")).toHaveLength(0)
     const end = await browser.post(asked, { choice: "link", loginName: "ada", password })
-    expect(answerOf(end)).toHaveProperty("code")
-    // The link that is there signs in by itself from now on.
-    expect(answerOf(await signIn(same))).toHaveProperty("code")
-    expect(linksNow("ada")).toHaveLength(1)
+    expect(responseOf(end)).toHaveProperty("code")
+    // The existing link signs in from now on.
+    expect(responseOf(await signIn(same))).toHaveProperty("code")
+    expect(listLinks("ada")).toHaveLength(1)
   })
 
-  test("is linked by an organization's own provider, among its people alone", async () => {
+  test("is linked by an organization's own provider, among its users only", async () => {
     const cx = provider.cx()
     await removeIdp(cx, undefined, idpId)
-    await addPolicy(cx, provider.setup.orgId, { policy: login, say: () => ({}) })
-    const options = { ...all, isTrustedForAddresses: false }
+    await addPolicy(cx, provider.setup.orgId, { policy: login, apply: () => ({}) })
+    const options = { ...allOptions, isTrustedForAddresses: false }
     const wish = { name: "Acme", settings: oidc, options, secret: "s3cret" }
-    idpId = (await addIdp(cx, provider.setup.orgId, wish)).id
+    idpId = (await createIdp(cx, provider.setup.orgId, wish)).id
     await linkIdp(cx, provider.setup.orgId, idpId)
     const scope = `openid urn:core:iam:org:id:${provider.setup.orgId}`
     const browser = newBrowser()
-    const authUrl = await toProvider(browser, authorizePath(client.id, { scope }))
+    const authUrl = await goToProvider(browser, authorizePath(client.id, { scope }))
     const end = await browser.go(upstream.signIn(authUrl, { ...same }))
-    expect(answerOf(end)).toHaveProperty("code")
-    expect(linksNow("ada")).toMatchObject([{ idpId }])
+    expect(responseOf(end)).toHaveProperty("code")
+    expect(listLinks("ada")).toMatchObject([{ idpId }])
   })
 
-  test("is asked where the provider has not verified it, and shows a password", async () => {
+  test("is asked if the provider has not verified the address, and enters a password", async () => {
     const browser = newBrowser()
     const asked = await signIn({ ...same, email_verified: false }, browser)
     expect(asked.page).toContain("I already have an account")
     const link = { choice: "link", loginName: "ada" }
     const wrong = await browser.post(asked, { ...link, password: "Wrong-Horse-7" })
     expect(wrong.response.status).toBe(422)
-    expect(linksNow("ada")).toHaveLength(0)
+    expect(listLinks("ada")).toHaveLength(0)
     const end = await browser.post(wrong, { ...link, password })
-    expect(answerOf(end)).toHaveProperty("code")
-    expect(linksNow("ada")).toHaveLength(1)
+    expect(responseOf(end)).toHaveProperty("code")
+    expect(listLinks("ada")).toHaveLength(1)
   })
 
-  test("leaves nothing behind of what the provider has said", async () => {
+  test("leaves none of the provider's data behind", async () => {
     await signIn(same)
     const { log } = provider.cx().store
     const types = ["idpintent.started", "idpintent.succeeded", "idpintent.consumed"]
@@ -269,7 +269,7 @@ describe("who has an account here", () => {
     expect(events[0]?.private).toBeNull()
   })
 
-  test("begins without a word in its event of where a page elsewhere goes on", async () => {
+  test("starts without the custom login page's return URL in the event", async () => {
     const cx = provider.cx()
     const back = {
       successUrl: "https://a.example.com/s?k=1",
@@ -280,8 +280,8 @@ describe("who has an account here", () => {
     await cx.store.transact(cx, (tx) => tx.append(intent, "before", [before]))
     expect(cx.store.state(cx, intent, "before")).toMatchObject({ ...who, ...back })
 
-    const found = idpById(cx, await addProvider({ settings: github }))
-    if (!found) throw new Error("there is no provider")
+    const found = findIdpById(cx, await addProvider({ settings: github }))
+    if (!found) throw new Error("no message provider is configured")
     const { id } = await startIntent(cx, found, { ...who, ...back })
     expect(cx.store.state(cx, intent, id)).toMatchObject(back)
     const { events } = await cx.store.log.find(0, 1000, ["idpintent.started"])
@@ -292,22 +292,22 @@ describe("who has an account here", () => {
     expect(cx.store.state(cx, intent, id)).not.toHaveProperty("successUrl")
   })
 
-  test("is not let in when locked, and not linked by that", async () => {
+  test("is rejected when locked, and not linked by that", async () => {
     await lockUser(provider.cx(), userNamed("ada"))
     const end = await signIn(same)
     expect(end.response.status).toBe(403)
     expect(end.page).toContain("locked")
-    expect(linksNow("ada")).toHaveLength(0)
+    expect(listLinks("ada")).toHaveLength(0)
   })
 
-  test("is not linked unasked where they administer something", async () => {
+  test("is not linked automatically as an administrator", async () => {
     const asked = await signIn({ ...ada, sub: "olga-1", email: "olga@example.com" })
     expect(asked.page).toContain("I already have an account")
-    expect(linksNow("olga")).toHaveLength(0)
+    expect(listLinks("olga")).toHaveLength(0)
   })
 })
 
-test("who may neither link nor come new is told so", async () => {
+test("a user who can neither link nor register sees the reason", async () => {
   const nothing = { isLinkingAllowed: false, isCreationAllowed: false }
   idpId = await addProvider({ options: nothing })
   const end = await signIn()
@@ -315,11 +315,11 @@ test("who may neither link nor come new is told so", async () => {
   expect(end.page).toContain("No account found")
 })
 
-describe("what goes wrong there has a page", () => {
-  const walk = async (lies: Upstream["lies"]) => {
+describe("an error at the provider has its own page", () => {
+  const walk = async (lies: Upstream["overrides"]) => {
     const browser = newBrowser()
-    const authUrl = await toProvider(browser)
-    upstream.lies = lies
+    const authUrl = await goToProvider(browser)
+    upstream.overrides = lies
     const end = await browser.go(upstream.signIn(authUrl, ada))
     return [end.response.status, /<h1[^>]*>([^<]*)/.exec(end.page)?.[1]]
   }
@@ -341,7 +341,7 @@ describe("what goes wrong there has a page", () => {
   })
 
   test("a discovery document of another issuer", async () => {
-    upstream.lies = { discovery: { issuer: "https://evil.example.com" } }
+    upstream.overrides = { discovery: { issuer: "https://evil.example.com" } }
     const browser = newBrowser()
     const first = await browser.go(authorizePath(client.id))
     const href = /href="([^"]*externalidp[^"]*)"/.exec(first.page)?.[1] ?? ""
@@ -349,7 +349,7 @@ describe("what goes wrong there has a page", () => {
     expect(end.page).toContain("Invalid response from the other service")
   })
 
-  test("nobody there", async () => {
+  test("an unreachable provider", async () => {
     const first = await browserOf(provider).go(authorizePath(client.id))
     const href = /href="([^"]*externalidp[^"]*)"/.exec(first.page)?.[1] ?? ""
     const browser = browserOf({
@@ -364,9 +364,9 @@ describe("what goes wrong there has a page", () => {
     expect([end.response.status, end.page.includes("is unavailable")]).toEqual([503, true])
   })
 
-  test("a person who has cancelled", async () => {
+  test("a user who has canceled", async () => {
     const browser = newBrowser()
-    const { searchParams } = new URL(await toProvider(browser))
+    const { searchParams } = new URL(await goToProvider(browser))
     const state = searchParams.get("state") ?? ""
     const iss = encodeURIComponent(upstreamIssuer)
     const end = await browser.go(`/idps/callback?error=access_denied&state=${state}&iss=${iss}`)
@@ -374,9 +374,9 @@ describe("what goes wrong there has a page", () => {
   })
 })
 
-describe("an attack is refused:", () => {
-  test("a state that was planted in another browser", async () => {
-    const authUrl = await toProvider(newBrowser())
+describe("an attack is rejected:", () => {
+  test("a state injected from another browser", async () => {
+    const authUrl = await goToProvider(newBrowser())
     const victim = newBrowser()
     await victim.go(authorizePath(client.id))
     const end = await victim.go(upstream.signIn(authUrl, ada))
@@ -384,41 +384,41 @@ describe("an attack is refused:", () => {
     expect(userNamed("ada")).toBe("")
   })
 
-  test("an answer that is brought twice", async () => {
+  test("a response that is used twice", async () => {
     const browser = newBrowser()
-    const back = upstream.signIn(await toProvider(browser), ada)
+    const back = upstream.signIn(await goToProvider(browser), ada)
     await browser.go(back)
     const again = await browser.go(back)
     expect(again.page).toContain("expired")
   })
 
-  test("a code of another sign-in, whose verifier is another", async () => {
+  test("a code of another sign-in with another verifier", async () => {
     const browser = newBrowser()
-    const theirs = new URL(upstream.signIn(await toProvider(newBrowser()), ada), upstreamIssuer)
-    const own = new URL(upstream.signIn(await toProvider(browser), ada), upstreamIssuer)
+    const theirs = new URL(upstream.signIn(await goToProvider(newBrowser()), ada), upstreamIssuer)
+    const own = new URL(upstream.signIn(await goToProvider(browser), ada), upstreamIssuer)
     own.searchParams.set("code", theirs.searchParams.get("code") ?? "")
     const end = await browser.go(own.pathname + own.search)
     expect(end.page).toContain("Invalid response from the other service")
   })
 
-  test("an answer that another issuer says is its own", async () => {
+  test("a response whose iss is another issuer", async () => {
     const browser = newBrowser()
-    const back = new URL(upstream.signIn(await toProvider(browser), ada), upstreamIssuer)
+    const back = new URL(upstream.signIn(await goToProvider(browser), ada), upstreamIssuer)
     back.searchParams.set("iss", "https://evil.example.com")
     const end = await browser.go(back.pathname + back.search)
     expect(end.page).toContain("Invalid response from the other service")
   })
 
-  test("an answer at the address of another provider", async () => {
+  test("a response at the callback of another provider", async () => {
     const browser = newBrowser()
-    const back = new URL(upstream.signIn(await toProvider(browser), ada), upstreamIssuer)
+    const back = new URL(upstream.signIn(await goToProvider(browser), ada), upstreamIssuer)
     const end = await browser.go(`/idps/${idpId}/callback${back.search}`)
     expect(end.page).toContain("expired")
   })
 
-  test("an intent after its ten minutes", async () => {
+  test("an intent after ten minutes", async () => {
     const browser = newBrowser()
-    const back = upstream.signIn(await toProvider(browser), ada)
+    const back = upstream.signIn(await goToProvider(browser), ada)
     provider.clock.advance(10 * 60_000)
     const end = await browser.go(back)
     expect(end.page).toContain("expired")

@@ -11,13 +11,11 @@ import { registerTotp, removeTotp, verifyTotp } from "../../src/domain/factor/to
 import { instance } from "../../src/domain/instance/index.ts"
 import { addPolicy, changePolicy } from "../../src/domain/policy/commands.ts"
 import { login } from "../../src/domain/policy/index.ts"
-import { enterBrowser, session, sessionsOf } from "../../src/domain/session/index.ts"
+import { enterBrowser, session, sessionIdsOf } from "../../src/domain/session/index.ts"
 import { reactivateUser } from "../../src/domain/user/commands.ts"
 import { deactivateUser } from "../../src/domain/user/index.ts"
 import { user } from "../../src/domain/user-model/model.ts"
 import {
-  answerOf,
-  askToken,
   authorizePath,
   browserOf,
   codeFields,
@@ -27,9 +25,11 @@ import {
   type Provider,
   password,
   redirectUri,
-  type Visited,
+  responseOf,
+  sendTokenRequest,
+  type VisitedPage,
 } from "../oauth/provider.ts"
-import { type Authenticator, makeKey } from "../support/authenticator.ts"
+import { type Authenticator, createKey } from "../support/authenticator.ts"
 import { setUpByPassword } from "../support/set-up-by-password.ts"
 
 let provider: Provider
@@ -46,48 +46,52 @@ afterEach(() => provider.close())
 const path = (changes = {}) => authorizePath(client.id, changes)
 const verifyPath = "/ui/login/mfa/verify"
 const setPath = "/ui/login/mfa/set"
-const says = (values: object) =>
-  addPolicy(provider.cx(), undefined, { policy: login, say: () => values }).catch(() =>
-    changePolicy(provider.cx(), undefined, { policy: login, say: () => values }),
+const setLoginPolicy = (values: object) =>
+  addPolicy(provider.cx(), undefined, { policy: login, apply: () => values }).catch(() =>
+    changePolicy(provider.cx(), undefined, { policy: login, apply: () => values }),
   )
-const everything = {
+const allFactors = {
   secondFactors: ["otp", "u2f", "otp_email", "otp_sms", "recovery_codes"],
 } as const
 
 const codeOf = (secret: string, late = 0) =>
   new TOTP({ secret }).generate({ timestamp: provider.clock.now() + late * 30_000 })
 
-async function withTotp(): Promise<string> {
+async function addTotp(): Promise<string> {
   const cx = provider.cx()
   const { secret } = await registerTotp(cx, id, { issuer: "Home", label: name })
   await verifyTotp(cx, id, codeOf(secret, -1))
   return secret
 }
 
-async function withKey(kind: "passkey" | "u2f"): Promise<Authenticator> {
+async function addAuthenticator(kind: "passkey" | "u2f"): Promise<Authenticator> {
   const cx = provider.cx()
   const { tokenId, options } = await beginKey(cx, id, { kind })
-  const key = makeKey(options, { origin: issuer })
+  const key = createKey(options, { origin: issuer })
   await finishKey(cx, id, { kind, tokenId, credential: key.creation, name: "" })
   return key
 }
 
-const optionsIn = ({ page }: Visited) =>
+const optionsIn = ({ page }: VisitedPage) =>
   JSON.parse(
     (/data-key-options="([^"]*)"/.exec(page)?.[1] ?? "{}")
       .replaceAll("&quot;", '"')
       .replaceAll("&amp;", "&"),
   )
 
-/** What the id_token of a code says. */
+/** The claims of the ID token for a code. */
 async function claimsOf(code: string): Promise<any> {
-  const { answer } = await askToken(provider, codeFields(code), `${client.id}:${client.secret}`)
+  const { answer } = await sendTokenRequest(
+    provider,
+    codeFields(code),
+    `${client.id}:${client.secret}`,
+  )
   return JSON.parse(Buffer.from(`${answer.id_token}`.split(".")[1] ?? "", "base64url").toString())
 }
 
 describe("an authenticator app", () => {
-  test("is asked for after the password, and the tokens say so", async () => {
-    const secret = await withTotp()
+  test("is required after the password, and appears in the tokens", async () => {
+    const secret = await addTotp()
     const browser = browserOf(provider)
     const page = await browser.signIn(path({ acr_values: "2 1" }), name)
     expect(page.path).toContain(verifyPath)
@@ -95,36 +99,36 @@ describe("an authenticator app", () => {
     const wrong = await browser.post(page, { code: "12345" })
     expect(wrong.response.status).toBe(422)
     expect(wrong.page).toContain("invalid or has expired")
-    // As some apps show it.
+    // The format that some apps show.
     const grouped = codeOf(secret).replace(/^.../, "$&-")
-    const end = answerOf(await browser.post(wrong, { code: grouped }))
+    const end = responseOf(await browser.post(wrong, { code: grouped }))
     const claims = await claimsOf(end.code ?? "")
     expect(claims.amr).toEqual(["pwd", "otp", "mfa"])
     expect(claims.acr).toBe("2")
-    // A sign-in that is there does, until it is too long ago.
-    expect(answerOf(await browser.go(path({ prompt: "none" })))).toHaveProperty("code")
+    // An existing session does, until it is too old.
+    expect(responseOf(await browser.go(path({ prompt: "none" })))).toHaveProperty("code")
     provider.clock.advance(19 * 3_600_000)
-    expect(answerOf(await browser.go(path({ prompt: "none" }))).error).toBe("login_required")
+    expect(responseOf(await browser.go(path({ prompt: "none" }))).error).toBe("login_required")
     expect((await browser.go(path())).path).toContain(verifyPath)
   })
 
-  test("comes before anybody is told that they are signed in", async () => {
-    const secret = await withTotp()
+  test("comes before the page that confirms the sign-in", async () => {
+    const secret = await addTotp()
     const browser = browserOf(provider)
     const end = await browser.signIn("/ui/login", name)
     expect(end.path).toBe("/ui/account")
     expect((await browser.go("/ui/login/signedin")).path).toBe("/ui/account")
     const asked = await browser.go(path())
-    expect(answerOf(await browser.post(asked, { code: codeOf(secret) }))).toHaveProperty("code")
+    expect(responseOf(await browser.post(asked, { code: codeOf(secret) }))).toHaveProperty("code")
     expect((await browser.go("/ui/login/signedin")).page).toContain("You are signed in")
   })
 
-  test("is not got around by any address", async () => {
-    await withTotp()
+  test("can't be bypassed by any URL", async () => {
+    await addTotp()
     const browser = browserOf(provider)
     const page = await browser.signIn(path(), name)
     const request = new URL(page.path, issuer).searchParams.get("authRequest") ?? ""
-    expect(answerOf(await browser.go(path({ prompt: "none" }))).error).toBe("login_required")
+    expect(responseOf(await browser.go(path({ prompt: "none" }))).error).toBe("login_required")
     for (const address of [
       `/oauth/v2/callback?id=${request}`,
       `/oidc/v1/callback?id=${request}`,
@@ -135,7 +139,7 @@ describe("an authenticator app", () => {
       const at = await browser.go(address)
       expect(at.path.startsWith(redirectUri)).toBe(false)
     }
-    // Nor is another one set up in its place.
+    // No other factor can be set up instead either.
     for (const factor of ["skip", "otp", "passkey"]) {
       const at = await browser.go(setPath, {
         method: "POST",
@@ -149,19 +153,19 @@ describe("an authenticator app", () => {
     }
   })
 
-  test("counts for the request of this browser alone", async () => {
-    const secret = await withTotp()
+  test("is valid for this browser's request only", async () => {
+    const secret = await addTotp()
     const mine = browserOf(provider)
     const page = await mine.signIn(path(), name)
     const other = browserOf(provider)
     await other.go(path())
     const stolen = await other.post(page, { code: codeOf(secret) })
     expect(stolen.response.status).toBe(403)
-    expect(answerOf(await mine.post(page, { code: codeOf(secret) }))).toHaveProperty("code")
+    expect(responseOf(await mine.post(page, { code: codeOf(secret) }))).toHaveProperty("code")
   })
 
-  test("that was taken away ends the sign-in that it was for", async () => {
-    await withTotp()
+  test("that was removed ends the sign-in that waits for it", async () => {
+    await addTotp()
     const browser = browserOf(provider)
     const page = await browser.signIn(path(), name)
     await removeTotp(provider.cx(), id)
@@ -170,9 +174,9 @@ describe("an authenticator app", () => {
   })
 })
 
-test("a recovery code opens in place of an app, once", async () => {
-  await withTotp()
-  await says(everything)
+test("a recovery code replaces an app, once", async () => {
+  await addTotp()
+  await setLoginPolicy(allFactors)
   const { codes } = await generateRecoveryCodes(provider.cx(), id)
   const [code = ""] = codes
   const browser = browserOf(provider)
@@ -180,15 +184,15 @@ test("a recovery code opens in place of an app, once", async () => {
   const other = /href="([^"]*factor=recovery_codes)"/.exec(page.page)?.[1] ?? ""
   const asked = await browser.go(other.replaceAll("&amp;", "&"))
   expect(asked.page).toContain("Each code works once")
-  expect(answerOf(await browser.post(asked, { code }))).toHaveProperty("code")
+  expect(responseOf(await browser.post(asked, { code }))).toHaveProperty("code")
   const again = browserOf(provider)
   await again.signIn(path(), name)
   const page2 = await again.go(verifyPath.concat("?", new URL(page.path, issuer).search.slice(1)))
   expect(page2.path.startsWith(redirectUri)).toBe(false)
 })
 
-test("a code by mail is sent when that is asked for, and opens once", async () => {
-  await says(everything)
+test("a code by email is sent on request, and works once", async () => {
+  await setLoginPolicy(allFactors)
   const cx = provider.cx()
   await cx.store.transact(cx, (tx) =>
     tx.append(user, id, [{ type: "user.human.email.verified", data: {} }]),
@@ -207,24 +211,26 @@ test("a code by mail is sent when that is asked for, and opens once", async () =
   expect(code).toMatch(/^\d{8}$/)
   const wrong = await browser.post(sent, { send: "", code: "00000000" })
   expect(wrong.response.status).toBe(422)
-  expect(answerOf(await browser.post(wrong, { send: "", code: code ?? "" }))).toHaveProperty("code")
+  expect(responseOf(await browser.post(wrong, { send: "", code: code ?? "" }))).toHaveProperty(
+    "code",
+  )
 })
 
 describe("a key", () => {
   test("is a second factor", async () => {
-    const key = await withKey("u2f")
+    const key = await addAuthenticator("u2f")
     const browser = browserOf(provider)
     const page = await browser.signIn(path(), name)
     const proof = (origin: string) =>
       JSON.stringify(key.assertion(optionsIn(page), { origin, isVerified: false }))
     const wrong = await browser.post(page, { credential: proof("https://evil.example") })
     expect(wrong.response.status).toBe(422)
-    const end = answerOf(await browser.post(page, { credential: proof(issuer) }))
+    const end = responseOf(await browser.post(page, { credential: proof(issuer) }))
     expect((await claimsOf(end.code ?? "")).amr).toEqual(["pwd", "pop", "user", "mfa"])
   })
 
-  test("that is a passkey signs in by itself, once for each challenge", async () => {
-    const key = await withKey("passkey")
+  test("that is a passkey signs in alone, once for each challenge", async () => {
+    const key = await addAuthenticator("passkey")
     const browser = browserOf(provider)
     const page = await browser.go(path({ acr_values: "2" }))
     const fields = {
@@ -240,10 +246,10 @@ describe("a key", () => {
       })
     expect((await send(browser, { challenge: "" })).response.status).toBe(422)
     expect((await send(browser, { credential: "{}" })).response.status).toBe(422)
-    const end = answerOf(await send(browser))
+    const end = responseOf(await send(browser))
     const claims = await claimsOf(end.code ?? "")
     expect(claims).toMatchObject({ sub: id, amr: ["pop", "user", "mfa"], acr: "2" })
-    // What one browser was asked another can't answer.
+    // A challenge for one browser is invalid in another.
     const other = browserOf(provider)
     const theirs = await other.go(path())
     const csrf = /name="csrf" value="([^"]+)"/.exec(theirs.page)?.[1] ?? ""
@@ -252,8 +258,8 @@ describe("a key", () => {
     expect(stolen.response.status).toBe(422)
   })
 
-  test("that was removed here is one that the browser is told to forget; no other is", async () => {
-    const key = await withKey("passkey")
+  test("that was removed here is reported to the browser as unknown; no other is", async () => {
+    const key = await addAuthenticator("passkey")
     const show = async () => {
       const browser = browserOf(provider)
       const page = await browser.go(path())
@@ -264,7 +270,7 @@ describe("a key", () => {
       const init = { method: "POST", body: new URLSearchParams(fields) }
       return browser.go("/ui/login/passkey", init)
     }
-    await says({ allowPasswordless: true, multiFactors: [] })
+    await setLoginPolicy({ allowPasswordless: true, multiFactors: [] })
     await deactivateUser(provider.cx(), id)
     expect((await show()).page).not.toContain("data-unknown-key")
     await reactivateUser(provider.cx(), id)
@@ -281,7 +287,7 @@ describe("a key", () => {
       rpId: new URL(issuer).hostname,
       credentialId,
     })
-    // It is offered another way, and asked for by nothing but a press of the button.
+    // It is offered as an alternative, and needs a button press.
     expect(page).toContain("belongs to no account here")
     expect(page).toContain('name="loginName"')
     expect(page).not.toContain("data-key-offered")
@@ -289,9 +295,9 @@ describe("a key", () => {
 
   test.each([
     ["deactivated", () => deactivateUser(provider.cx(), id)],
-    ["not allowed to", () => says({ allowPasswordless: false })],
-  ])("of somebody who is %s opens nothing", async (_, stop) => {
-    const key = await withKey("passkey")
+    ["not allowed to", () => setLoginPolicy({ allowPasswordless: false })],
+  ])("of a user who is %s is rejected", async (_, stop) => {
+    const key = await addAuthenticator("passkey")
     const browser = browserOf(provider)
     const page = await browser.go(path())
     await stop()
@@ -307,10 +313,10 @@ describe("a key", () => {
   })
 })
 
-describe("a policy that forces a factor", () => {
-  beforeEach(() => says({ ...everything, forceMfa: true }))
+describe("a policy that requires a factor", () => {
+  beforeEach(() => setLoginPolicy({ ...allFactors, forceMfa: true }))
 
-  test("has one set up, which can't be put off, and signs in with it", async () => {
+  test("requires the setup of one, which can't be skipped, and which signs in", async () => {
     const browser = browserOf(provider)
     const page = await browser.signIn(path(), name)
     expect(page.path).toContain(setPath)
@@ -321,109 +327,109 @@ describe("a policy that forces a factor", () => {
     const wrong = await browser.post(app, { code: "12345" })
     expect(wrong.response.status).toBe(422)
     expect(wrong.page.replaceAll(" ", "")).toContain(secret)
-    const end = answerOf(await browser.post(wrong, { code: codeOf(secret) }))
+    const end = responseOf(await browser.post(wrong, { code: codeOf(secret) }))
     expect((await claimsOf(end.code ?? "")).amr).toEqual(["pwd", "otp", "mfa"])
     const again = await browserOf(provider).signIn(path(), name)
     expect(again.path).toContain(verifyPath)
   })
 
-  test("has a passkey set up, which was proved by that", async () => {
+  test("requires the setup of a passkey, which is verified by that", async () => {
     const browser = browserOf(provider)
     const page = await browser.signIn(path(), name)
     const asked = await browser.post(page, { factor: "passkey" })
     const wrong = await browser.post(asked, { credential: "{}" })
     expect(wrong.response.status).toBe(422)
-    const credential = JSON.stringify(makeKey(optionsIn(wrong), { origin: issuer }).creation)
-    expect(answerOf(await browser.post(wrong, { credential }))).toHaveProperty("code")
+    const credential = JSON.stringify(createKey(optionsIn(wrong), { origin: issuer }).creation)
+    expect(responseOf(await browser.post(wrong, { credential }))).toHaveProperty("code")
   })
 
-  test("lets nobody in without", async () => {
+  test("signs nobody in without one", async () => {
     const browser = browserOf(provider)
     await browser.signIn(path(), name)
-    expect(answerOf(await browser.go(path({ prompt: "none" }))).error).toBe("login_required")
+    expect(responseOf(await browser.go(path({ prompt: "none" }))).error).toBe("login_required")
   })
 })
 
-test("an application that can't do with less has one set up", async () => {
+test("an application that requires a factor has one set up", async () => {
   const claims = JSON.stringify({ id_token: { acr: { essential: true, value: "2" } } })
   const browser = browserOf(provider)
   const page = await browser.signIn(path({ claims }), name)
   expect(page.path).toContain(setPath)
   const app = await browser.post(page, { factor: "otp" })
   const secret = /<code>([^<]+)</.exec(app.page)?.[1]?.replaceAll(" ", "") ?? ""
-  const end = answerOf(await browser.post(app, { code: codeOf(secret) }))
+  const end = responseOf(await browser.post(app, { code: codeOf(secret) }))
   expect((await claimsOf(end.code ?? "")).acr).toBe("2")
 })
 
-test("force_mfa_local_only forces those who sign in here", async () => {
-  await says({ forceMfaLocalOnly: true })
+test("force_mfa_local_only applies to local sign-ins", async () => {
+  await setLoginPolicy({ forceMfaLocalOnly: true })
   expect((await browserOf(provider).signIn(path(), name)).path).toContain(setPath)
 })
 
 test.each([
   ["secondFactorCheckLifetime", { kind: "totp", isUserVerified: false }],
   ["multiFactorCheckLifetime", { kind: "webauthn", isUserVerified: true }],
-] as const)("%s says how long a check counts", async (field, proof) => {
+] as const)("%s limits the validity of a check", async (field, proof) => {
   const lifetimes = { secondFactorCheckLifetime: 0, multiFactorCheckLifetime: 0 }
-  await says({ ...lifetimes, [field]: 60 })
-  await withTotp()
+  await setLoginPolicy({ ...lifetimes, [field]: 60 })
+  await addTotp()
   const browser = browserOf(provider)
   await browser.signIn(path(), name)
   const cx = provider.cx()
-  const [sessionId = ""] = sessionsOf(cx, id)
+  const [sessionId = ""] = sessionIdsOf(cx, id)
   const { agentId } = provider.store.state(cx, session, sessionId)
   const shown = { ...proof, methods: [] }
   const entrance = { userId: id, secure: true, proof: () => shown, also: () => undefined }
   const line = await enterBrowser<never>(cx, { id: agentId, hash: "" }, entrance)
   browser.setCookie(line.split(";")[0] ?? "")
   provider.clock.advance(60_000)
-  expect(answerOf(await browser.go(path({ prompt: "none" })))).toHaveProperty("code")
+  expect(responseOf(await browser.go(path({ prompt: "none" })))).toHaveProperty("code")
   provider.clock.advance(1000)
-  expect(answerOf(await browser.go(path({ prompt: "none" }))).error).toBe("login_required")
+  expect(responseOf(await browser.go(path({ prompt: "none" }))).error).toBe("login_required")
 })
 
-test("a password is only good to set up a passkey with, where the policy wants none", async () => {
-  await says({ allowUsernamePassword: false })
+test("a password only sets up a passkey if the policy excludes passwords", async () => {
+  await setLoginPolicy({ allowUsernamePassword: false })
   const browser = browserOf(provider)
   const setup = await setUpByPassword(browser, path(), name)
   expect(setup.path).toContain(setPath)
   expect(setup.page).not.toContain('value="skip"')
   const asked = await browser.post(setup, { factor: "passkey" })
-  const key = makeKey(optionsIn(asked), { origin: issuer })
+  const key = createKey(optionsIn(asked), { origin: issuer })
   const end = await browser.post(asked, { credential: JSON.stringify(key.creation) })
-  expect(answerOf(end)).toHaveProperty("code")
-  // From then on the password lets nobody in, whoever knows it.
+  expect(responseOf(end)).toHaveProperty("code")
+  // From now on the password signs nobody in.
   const again = await setUpByPassword(browserOf(provider), path(), name)
   expect(again.response.status).toBe(422)
   expect(again.page).toContain("Use your passkey.")
 })
 
-test("passwordCheckLifetime says how long a sign-in counts for other applications", async () => {
-  await says({ passwordCheckLifetime: 60 })
+test("passwordCheckLifetime limits the validity of a sign-in for other applications", async () => {
+  await setLoginPolicy({ passwordCheckLifetime: 60 })
   const browser = browserOf(provider)
   await browser.signIn(path(), name)
   provider.clock.advance(60_000)
-  expect(answerOf(await browser.go(path({ prompt: "none" })))).toHaveProperty("code")
+  expect(responseOf(await browser.go(path({ prompt: "none" })))).toHaveProperty("code")
   provider.clock.advance(1000)
-  expect(answerOf(await browser.go(path({ prompt: "none" }))).error).toBe("login_required")
+  expect(responseOf(await browser.go(path({ prompt: "none" }))).error).toBe("login_required")
   const again = await browser.go(path())
   expect(again.path).toContain("/ui/login/password?")
   provider.clock.advance(1)
   const end = await browser.post(again, { loginName: name, password })
-  expect(answerOf(end)).toHaveProperty("code")
+  expect(responseOf(end)).toHaveProperty("code")
 })
 
-test("what the policy does not allow is not asked for", async () => {
-  await withTotp()
-  await says({ secondFactors: ["u2f"], multiFactors: [] })
-  expect(answerOf(await browserOf(provider).signIn(path(), name))).toHaveProperty("code")
+test("factors that the policy excludes are not required", async () => {
+  await addTotp()
+  await setLoginPolicy({ secondFactors: ["u2f"], multiFactors: [] })
+  expect(responseOf(await browserOf(provider).signIn(path(), name))).toHaveProperty("code")
 })
 
-test("a factor is offered where the policy says how often, and can be put off", async () => {
-  await says({ mfaInitSkipLifetime: 3600 })
+test("a factor is offered as often as the policy says, and can be skipped", async () => {
+  await setLoginPolicy({ mfaInitSkipLifetime: 3600 })
   const signIn = async (browser: ReturnType<typeof browserOf>) => {
     const page = await browser.go(path())
-    // Some time passes while one types.
+    // Time passes while the user types.
     provider.clock.advance(1000)
     return browser.post(await browser.post(page, { loginName: name }), {
       loginName: name,
@@ -433,8 +439,8 @@ test("a factor is offered where the policy says how often, and can be put off", 
   const browser = browserOf(provider)
   const page = await signIn(browser)
   expect(page.path).toContain(setPath)
-  expect(answerOf(await browser.post(page, { factor: "skip" }))).toHaveProperty("code")
-  expect(answerOf(await signIn(browserOf(provider)))).toHaveProperty("code")
+  expect(responseOf(await browser.post(page, { factor: "skip" }))).toHaveProperty("code")
+  expect(responseOf(await signIn(browserOf(provider)))).toHaveProperty("code")
   provider.clock.advance(3_600_000)
   expect((await signIn(browserOf(provider))).path).toContain(setPath)
 })
@@ -461,7 +467,7 @@ test("a link registers a passkey and signs in, once", async () => {
   expect(wrong.response.status).toBe(422)
   expect(wrong.page).not.toContain(name)
   const asked = await browser.post(page, { code })
-  const credential = JSON.stringify(makeKey(optionsIn(asked), { origin: issuer }).creation)
+  const credential = JSON.stringify(createKey(optionsIn(asked), { origin: issuer }).creation)
   const end = await browser.post(asked, { credential })
   expect(end.path).toContain("/ui/login/signedin")
   expect(secondFactorsOf(provider.store.state(provider.cx(), user, id))).toEqual([])
@@ -471,14 +477,18 @@ test("a link registers a passkey and signs in, once", async () => {
   expect((await browser.post(stranger, { code })).response.status).toBe(422)
 })
 
-test("the name of the instance makes the same keys with a final dot", () => {
+test("the instance's host with a final dot uses the same passkeys", () => {
   const cx = provider.cx()
   expect(relyingPartyOf(cx, "ID.example.com.")).toEqual(relyingPartyOf(cx))
-  expect(() => relyingPartyOf(cx, "id.example.com..")).toThrow(/not the instance's/)
-  expect(() => relyingPartyOf(cx, ".")).toThrow(/not the instance's/)
+  expect(() => relyingPartyOf(cx, "id.example.com..")).toThrow(
+    /domain must be one of the domains or trusted domains of this instance/,
+  )
+  expect(() => relyingPartyOf(cx, ".")).toThrow(
+    /domain must be one of the domains or trusted domains of this instance/,
+  )
 })
 
-test("the pages under other domains of the instance are told to browsers", async () => {
+test("browsers learn the related origins of the instance", async () => {
   const cx = provider.cx()
   await cx.store.transact(cx, (tx) =>
     tx.append(instance, cx.instance, [

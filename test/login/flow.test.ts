@@ -1,32 +1,32 @@
 import { describe, expect, test } from "vitest"
 import {
-  type AuthorizationRequest,
   nextStep,
-  type Present,
+  type PresentSession,
   type SessionPolicy,
+  type SignInRequest,
   type Step,
 } from "../../src/login/flow.ts"
 
 const now = 1_000_000
-const request: AuthorizationRequest = { prompts: [], sessionId: "", created: now }
-/** Nothing but a password was checked. */
-const fresh = { checks: {}, userVerified: false }
-const ann: Present = { id: "s-ann", userId: "ann", authTime: now - 60_000, ...fresh }
-const bob: Present = { id: "s-bob", userId: "bob", authTime: now - 600_000, ...fresh }
-const done = (who: Present): Step => ({ kind: "done", sessionId: who.id })
+const request: SignInRequest = { prompts: [], sessionId: "", created: now }
+/** Only a password was checked. */
+const passwordOnly = { checks: {}, userVerified: false }
+const ann: PresentSession = { id: "s-ann", userId: "ann", authTime: now - 60_000, ...passwordOnly }
+const bob: PresentSession = { id: "s-bob", userId: "bob", authTime: now - 600_000, ...passwordOnly }
+const done = (who: PresentSession): Step => ({ kind: "done", sessionId: who.id })
 const choose: Step = { kind: "choose" }
-const consent = (who: Present): Step => ({ kind: "consent", sessionId: who.id })
-const barred = (who: Present): Step => ({ kind: "barred", sessionId: who.id, bar: "roles" })
-const bars =
+const consent = (who: PresentSession): Step => ({ kind: "consent", sessionId: who.id })
+const barred = (who: PresentSession): Step => ({ kind: "barred", sessionId: who.id, bar: "roles" })
+const barUsers =
   (...users: readonly string[]) =>
   (userId: string) =>
     users.includes(userId) ? ("roles" as const) : undefined
-/** Whom a provider vouched for. */
-const external: Present = { ...ann, checks: { intent: ann.authTime } }
+/** A session verified by an identity provider. */
+const external: PresentSession = { ...ann, checks: { intent: ann.authTime } }
 const password = (userId: string): Step => ({ kind: "password", userId })
 
 const hour = 3600
-const need = {
+const defaultRequirement = {
   factors: [],
   offered: [],
   isForced: false,
@@ -38,42 +38,44 @@ const need = {
   firstLifetime: 240 * hour,
   hasPassword: true,
 } as const
-type Needed = NonNullable<SessionPolicy["need"]>
-const needs = (changes: Partial<Needed>) => ({ needOf: () => ({ ...need, ...changes }) })
-const app = needs({ factors: ["otp", "recovery_codes"] })
+type FactorRequirement = NonNullable<SessionPolicy["need"]>
+const withRequirement = (changes: Partial<FactorRequirement>) => ({
+  needOf: () => ({ ...defaultRequirement, ...changes }),
+})
+const withApp = withRequirement({ factors: ["otp", "recovery_codes"] })
 const factor: Step = { kind: "factor", userId: "ann", factors: ["otp", "recovery_codes"] }
-const offer = (isForced: boolean, factors: Needed["offered"] = ["otp"]): Step => ({
+const setUpStep = (isForced: boolean, factors: FactorRequirement["offered"] = ["otp"]): Step => ({
   kind: "set up",
   userId: "ann",
   factors,
   isForced,
 })
-const ago = (hours: number) => now - hours * hour * 1000
-const annWith = (checks: Present["checks"], userVerified = false): Present => ({
+const hoursAgo = (hours: number) => now - hours * hour * 1000
+const annWith = (checks: PresentSession["checks"], userVerified = false): PresentSession => ({
   ...ann,
   checks,
   userVerified,
 })
 
-const alone = (isThere: boolean, orLink = false) =>
-  needs({ passkeyAlone: { isThere, canBeMade: true, orLink } })
-const byLink = annWith({ magicLink: now })
-const mailed = needs({ factors: ["otp_email", "recovery_codes"] })
-const both = needs({ factors: ["otp", "otp_email"] })
+const passkeyOnly = (isThere: boolean, orLink = false) =>
+  withRequirement({ passkeyAlone: { isThere, canBeMade: true, orLink } })
+const byMagicLink = annWith({ magicLink: now })
+const mailed = withRequirement({ factors: ["otp_email", "recovery_codes"] })
+const appAndMail = withRequirement({ factors: ["otp", "otp_email"] })
 const noPassword = { ...mailed.needOf(), hasPassword: false, isForced: true }
 const passkey: Step = { kind: "factor", userId: "ann", factors: ["passkey"] }
 const mail: Step = { ...factor, factors: ["otp_email", "recovery_codes"] }
-const appProved = annWith({ totp: now })
+const appChecked = annWith({ totp: now })
 const annDone = { ...done(ann), sessionId: ann.id }
-const alsoApp = () => ({ ...alone(false).needOf(), factors: app.needOf().factors })
+const passkeyOrApp = () => ({ ...passkeyOnly(false).needOf(), factors: withApp.needOf().factors })
 
-/** What differs from a request without wishes, by which no policy applies. */
-type Changes = Partial<AuthorizationRequest> & {
+/** The differences from a plain request, to which no policy applies. */
+type Changes = Partial<SignInRequest> & {
   readonly mayRegister?: boolean
   readonly barOf?: (userId: string) => SessionPolicy["bar"]
-  readonly needOf?: () => Needed
+  readonly needOf?: () => FactorRequirement
 }
-type Row = readonly [string, Changes, readonly Present[], Step | undefined]
+type Row = readonly [string, Changes, readonly PresentSession[], Step | undefined]
 const rows: readonly Row[] = [
   ["nobody is signed in", {}, [], { kind: "login name" }],
   ["one person is signed in", {}, [ann], done(ann)],
@@ -99,19 +101,39 @@ const rows: readonly Row[] = [
     [ann],
     { kind: "refuse", why: "denied" },
   ],
-  ["the only one may not", { barOf: bars("ann") }, [ann], barred(ann)],
-  ["one of two may not", { barOf: bars("ann") }, [ann, bob], done(bob)],
-  ["neither may", { barOf: bars("ann", "bob") }, [ann, bob], choose],
-  ["the chosen one may not", { barOf: bars("ann"), sessionId: ann.id }, [ann, bob], barred(ann)],
-  ["who may not is not asked", { barOf: bars("ann"), prompts: ["consent"] }, [ann], barred(ann)],
-  ["who may not needs no password", { barOf: bars("ann"), maxAge: 0 }, [ann], barred(ann)],
+  ["the only one may not", { barOf: barUsers("ann") }, [ann], barred(ann)],
+  ["one of two may not", { barOf: barUsers("ann") }, [ann, bob], done(bob)],
+  ["neither may", { barOf: barUsers("ann", "bob") }, [ann, bob], choose],
+  [
+    "the chosen one may not",
+    { barOf: barUsers("ann"), sessionId: ann.id },
+    [ann, bob],
+    barred(ann),
+  ],
+  [
+    "who may not is not asked",
+    { barOf: barUsers("ann"), prompts: ["consent"] },
+    [ann],
+    barred(ann),
+  ],
+  ["who may not needs no password", { barOf: barUsers("ann"), maxAge: 0 }, [ann], barred(ann)],
   ["prompt=select_account, nobody", { prompts: ["select_account"] }, [], { kind: "login name" }],
   ["max_age not reached", { maxAge: 60 }, [ann], done(ann)],
-  ["the policy's lifetime not reached", needs({ firstLifetime: 60 }), [ann], done(ann)],
-  ["the policy's lifetime passed", needs({ firstLifetime: 59 }), [ann], password("ann")],
-  ["a provider's lifetime passed", needs({ externalLifetime: 59 }), [external], password("ann")],
-  ["a provider has its own lifetime", needs({ firstLifetime: 59 }), [external], done(external)],
-  ["a lifetime that max_age is shorter than", { maxAge: 59, ...app }, [ann], password("ann")],
+  ["the policy's lifetime not reached", withRequirement({ firstLifetime: 60 }), [ann], done(ann)],
+  ["the policy's lifetime passed", withRequirement({ firstLifetime: 59 }), [ann], password("ann")],
+  [
+    "a provider's lifetime passed",
+    withRequirement({ externalLifetime: 59 }),
+    [external],
+    password("ann"),
+  ],
+  [
+    "a provider has its own lifetime",
+    withRequirement({ firstLifetime: 59 }),
+    [external],
+    done(external),
+  ],
+  ["a lifetime that max_age is shorter than", { maxAge: 59, ...withApp }, [ann], password("ann")],
   ["prompt=create", { prompts: ["create"], mayRegister: true }, [ann], { kind: "register" }],
   ["prompt=create, which nobody may", { prompts: ["create"] }, [ann], { kind: "choose" }],
   ["prompt=create, which nobody may", { prompts: ["create"] }, [], { kind: "login name" }],
@@ -121,13 +143,23 @@ const rows: readonly Row[] = [
     [ann],
     done(ann),
   ],
-  ["a password where none counts alone", alone(true), [ann], passkey],
-  ["the same of who has none yet", alone(false), [ann], offer(true, ["passkey"])],
-  ["the same of who has an app, too", { needOf: alsoApp }, [ann], factor],
-  ["the same with the app proved", { needOf: alsoApp }, [appProved], offer(true, ["passkey"])],
-  ["a passkey where no password counts", alone(true), [annWith({ webAuthN: now }, true)], annDone],
-  ["a link that was mailed", needs({}), [byLink], annDone],
-  ["a link, and a code by mail", mailed, [byLink], password("ann")],
+  ["a password where none counts alone", passkeyOnly(true), [ann], passkey],
+  ["the same of who has none yet", passkeyOnly(false), [ann], setUpStep(true, ["passkey"])],
+  ["the same of who has an app, too", { needOf: passkeyOrApp }, [ann], factor],
+  [
+    "the same with the app proved",
+    { needOf: passkeyOrApp },
+    [appChecked],
+    setUpStep(true, ["passkey"]),
+  ],
+  [
+    "a passkey where no password counts",
+    passkeyOnly(true),
+    [annWith({ webAuthN: now }, true)],
+    annDone,
+  ],
+  ["a link that was mailed", withRequirement({}), [byMagicLink], annDone],
+  ["a link, and a code by mail", mailed, [byMagicLink], password("ann")],
   [
     "the same with the code proved",
     mailed,
@@ -140,19 +172,19 @@ const rows: readonly Row[] = [
     [annWith({ magicLink: now - 1, password: now })],
     mail,
   ],
-  ["a link, and something else", both, [byLink], { ...factor, factors: ["otp"] }],
+  ["a link, and another resource", appAndMail, [byMagicLink], { ...factor, factors: ["otp"] }],
   [
     "a link where one more is forced of who has no password",
     { needOf: () => ({ ...noPassword, offered: ["otp", "otp_email"] }) },
-    [byLink],
-    offer(true),
+    [byMagicLink],
+    setUpStep(true),
   ],
-  ["a link where passwords don't count alone", alone(true, true), [byLink], annDone],
-  ["the same where links don't either", alone(true), [byLink], passkey],
+  ["a link where passwords don't count alone", passkeyOnly(true, true), [byMagicLink], annDone],
+  ["the same where links don't either", passkeyOnly(true), [byMagicLink], passkey],
   [
     "a link has the lifetime of a password",
-    needs({ firstLifetime: 59 }),
-    [{ ...byLink, authTime: ann.authTime }],
+    withRequirement({ firstLifetime: 59 }),
+    [{ ...byMagicLink, authTime: ann.authTime }],
     password("ann"),
   ],
   ["max_age passed", { maxAge: 59 }, [ann], password("ann")],
@@ -183,54 +215,67 @@ const rows: readonly Row[] = [
   ["one of two was chosen", { sessionId: bob.id }, [ann, bob], done(bob)],
   ["the chosen one is too old", { sessionId: bob.id, maxAge: 100 }, [ann, bob], password("bob")],
   ["the chosen one has ended", { sessionId: "gone" }, [ann, bob], { kind: "choose" }],
-  ["nothing is asked of who has no factor", needs({}), [ann], done(ann)],
-  ["a factor is asked for", app, [ann], factor],
-  ["one that was proved a while ago counts", app, [annWith({ totp: ago(17) })], undefined],
-  ["one that was proved long ago counts no more", app, [annWith({ totp: ago(19) })], factor],
+  ["nothing is asked of who has no factor", withRequirement({}), [ann], done(ann)],
+  ["a factor is asked for", withApp, [ann], factor],
+  ["one that was proved a while ago counts", withApp, [annWith({ totp: hoursAgo(17) })], undefined],
+  [
+    "one that was proved long ago counts no more",
+    withApp,
+    [annWith({ totp: hoursAgo(19) })],
+    factor,
+  ],
   [
     "long ago, but for this request",
-    { ...needs({ factors: ["otp", "recovery_codes"], secondLifetime: 0 }), created: ago(20) },
-    [annWith({ totp: ago(19) })],
+    {
+      ...withRequirement({ factors: ["otp", "recovery_codes"], secondLifetime: 0 }),
+      created: hoursAgo(20),
+    },
+    [annWith({ totp: hoursAgo(19) })],
     undefined,
   ],
-  ["a password is no second factor", app, [annWith({ user: now, password: now })], factor],
-  ["a recovery code is", app, [annWith({ recoveryCode: now })], undefined],
-  ["a security key is", app, [annWith({ webAuthN: ago(13) })], undefined],
-  ["a passkey is both", app, [annWith({ webAuthN: ago(11) }, true)], undefined],
-  ["a passkey of long ago is none", app, [annWith({ webAuthN: ago(19) }, true)], factor],
-  ["a password comes first", { ...app, prompts: ["login"] }, [ann], password("ann")],
-  ["who may not is asked for nothing", { ...app, barOf: bars("ann") }, [ann], barred(ann)],
-  ["a factor comes before consent", { ...app, prompts: ["consent"] }, [ann], factor],
-  ["one is forced", needs({ isForced: true, offered: ["otp"] }), [ann], offer(true)],
+  ["a password is no second factor", withApp, [annWith({ user: now, password: now })], factor],
+  ["a recovery code is", withApp, [annWith({ recoveryCode: now })], undefined],
+  ["a security key is", withApp, [annWith({ webAuthN: hoursAgo(13) })], undefined],
+  ["a passkey is both", withApp, [annWith({ webAuthN: hoursAgo(11) }, true)], undefined],
+  ["a passkey of long ago is none", withApp, [annWith({ webAuthN: hoursAgo(19) }, true)], factor],
+  ["a password comes first", { ...withApp, prompts: ["login"] }, [ann], password("ann")],
+  ["who may not is asked for nothing", { ...withApp, barOf: barUsers("ann") }, [ann], barred(ann)],
+  ["a factor comes before consent", { ...withApp, prompts: ["consent"] }, [ann], factor],
+  ["one is forced", withRequirement({ isForced: true, offered: ["otp"] }), [ann], setUpStep(true)],
   [
     "who signed in long ago sets none up",
-    needs({ isForced: true, offered: ["otp"] }),
-    [{ ...ann, authTime: ago(1) }],
+    withRequirement({ isForced: true, offered: ["otp"] }),
+    [{ ...ann, authTime: hoursAgo(1) }],
     password("ann"),
   ],
   [
     "unless that was for this request",
-    { ...needs({ isForced: true, offered: ["otp"] }), created: ago(2) },
-    [{ ...ann, authTime: ago(1) }],
-    offer(true),
+    { ...withRequirement({ isForced: true, offered: ["otp"] }), created: hoursAgo(2) },
+    [{ ...ann, authTime: hoursAgo(1) }],
+    setUpStep(true),
   ],
-  ["nor a passkey", alone(false), [{ ...ann, authTime: ago(1) }], password("ann")],
-  ["and there is none", needs({ isForced: true }), [ann], offer(true, [])],
+  ["nor a passkey", passkeyOnly(false), [{ ...ann, authTime: hoursAgo(1) }], password("ann")],
+  ["and there is none", withRequirement({ isForced: true }), [ann], setUpStep(true, [])],
   [
     "forced and there",
-    needs({ isForced: true, factors: ["otp", "recovery_codes"] }),
+    withRequirement({ isForced: true, factors: ["otp", "recovery_codes"] }),
     [ann],
     factor,
   ],
-  ["forced and proved", needs({ isForced: true }), [annWith({ totp: now })], undefined],
+  ["forced and proved", withRequirement({ isForced: true }), [annWith({ totp: now })], undefined],
   [
     "one is offered who has just signed in",
-    { ...needs({ isDue: true, offered: ["otp"] }), created: ago(1) },
+    { ...withRequirement({ isDue: true, offered: ["otp"] }), created: hoursAgo(1) },
     [ann],
-    offer(false),
+    setUpStep(false),
   ],
-  ["not to who did before", needs({ isDue: true, offered: ["otp"] }), [ann], done(ann)],
-  ["nor what there is not", { ...needs({ isDue: true }), created: ago(1) }, [ann], done(ann)],
+  ["not to who did before", withRequirement({ isDue: true, offered: ["otp"] }), [ann], done(ann)],
+  [
+    "nor what there is not",
+    { ...withRequirement({ isDue: true }), created: hoursAgo(1) },
+    [ann],
+    done(ann),
+  ],
   [
     "another than hinted signed in",
     { sessionId: ann.id, hintedUser: "bob" },
@@ -242,7 +287,7 @@ const rows: readonly Row[] = [
 describe("nextStep", () => {
   test.each(rows)("%s", (_, changes, present, step) => {
     const { mayRegister = false, barOf, needOf, ...wishes } = changes
-    const policyOf = ({ userId }: Present) => ({ bar: barOf?.(userId), need: needOf?.() })
+    const policyOf = ({ userId }: PresentSession) => ({ bar: barOf?.(userId), need: needOf?.() })
     const sessions = new Map(present.map((session) => [session.id, policyOf(session)]))
     const found = nextStep({ ...request, ...wishes }, present, { mayRegister, sessions }, now)
     expect(found).toEqual(step ?? done(ann))
@@ -256,8 +301,10 @@ describe("nextStep", () => {
     expect(step).toEqual(done(fresh))
   })
 
-  test("lets nobody in whose policy was not read", () => {
+  test("rejects a user whose policy was not loaded", () => {
     const policies = { mayRegister: false, sessions: new Map([[bob.id, {}]]) }
-    expect(() => nextStep(request, [ann], policies, now)).toThrow("no policy was read")
+    expect(() => nextStep(request, [ann], policies, now)).toThrow(
+      "no policy was loaded for session s-ann",
+    )
   })
 })

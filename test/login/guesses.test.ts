@@ -1,11 +1,13 @@
-// Guessing at its size: a thousand tries of each kind, and five hundred questions each way about
-// who is here. Passwords are imported ones that cost nothing to look at, so that only our rules do.
+// Guessing at scale: a thousand attempts of each kind, and five hundred requests of each kind that
+// try to find users. The imported passwords cost almost nothing to check, so that only the
+// throttling takes time.
 import { createHash } from "node:crypto"
 import { TOTP } from "otpauth"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { createCode } from "../../src/domain/credential/code.ts"
 import { checkCode } from "../../src/domain/credential/code-check.ts"
-import { checkPassword, importPassword } from "../../src/domain/credential/commands.ts"
+import { checkPassword } from "../../src/domain/credential/commands.ts"
+import { importPassword } from "../../src/domain/credential/new-password.ts"
 import { factorChecks } from "../../src/domain/factor/check.ts"
 import { registerTotp, verifyTotp } from "../../src/domain/factor/totp.ts"
 import { attemptsOf, passwordCheck } from "../../src/domain/lockout/attempt.ts"
@@ -13,12 +15,12 @@ import { changePolicy } from "../../src/domain/policy/commands.ts"
 import { login } from "../../src/domain/policy/index.ts"
 import { addUser } from "../../src/domain/user/index.ts"
 import { Fault } from "../../src/kernel/fault.ts"
-import { type Allowance, limitsOf, paceMs } from "../../src/kernel/limit.ts"
+import { type Allowance, createLimits, paceMs } from "../../src/kernel/limit.ts"
 import { browserOf, openProvider, type Provider } from "../oauth/provider.ts"
 import { driveClock } from "../support/wait.ts"
 
 let provider: Provider
-/** Timers that have nothing to do with tries. */
+/** The number of timers that are unrelated to attempts. */
 let idle: number
 beforeEach(async () => {
   provider = await openProvider()
@@ -31,7 +33,7 @@ const wrong = "Battery-Staple-8"
 const sum = createHash("sha256").update(`${plain}salt`).digest("hex")
 const cheap = importPassword(`$sha256salted-suffix$salt$${sum}`, false)
 
-/** People by the names that they sign in with, all in one step. */
+/** Adds users with these login names in one transaction. */
 async function addPeople(names: readonly string[]): Promise<readonly string[]> {
   const cx = provider.cx()
   const ids = names.map(() => cx.ids.next())
@@ -50,7 +52,7 @@ async function addPeople(names: readonly string[]): Promise<readonly string[]> {
   return ids
 }
 
-/** What becomes of a try; by the id of the fault, where it was not looked at. */
+/** The result of an attempt; the fault ID if it was not checked. */
 async function outcomeOf(tried: Promise<unknown>): Promise<unknown> {
   try {
     return await tried
@@ -60,13 +62,13 @@ async function outcomeOf(tried: Promise<unknown>): Promise<unknown> {
   }
 }
 
-/** Lets time pass where somebody waits for that, until all has ended. */
+/** Advances the clock while something waits for it, until all attempts have ended. */
 const passTime = <T>(all: Promise<T>): Promise<T> =>
   driveClock(all, () => {
     if (provider.clock.pending() > idle) provider.clock.advance(paceMs / 2)
   })
 
-/** The pages as an address sees them, told at once: nothing here waits for the beat of failures. */
+/** Requests from an address without the delay of failed attempts. */
 const unpaced =
   (allowance: Allowance): Provider["send"] =>
   (at, init) =>
@@ -74,16 +76,16 @@ const unpaced =
 
 const countOf = (outcomes: readonly unknown[], which: unknown) =>
   outcomes.filter((outcome) => outcome === which).length
-const noted = async (...types: string[]) =>
+const countEvents = async (...types: string[]) =>
   (await provider.store.log.find(0, 10_000, types)).events.length
-const failed = "user.human.password.check.failed" as const
+const checkFailed = "user.human.password.check.failed" as const
 
 describe("a thousand guesses at the password of one account", () => {
   const guess = (address: string) =>
     checkPassword(provider.cx({ allowance: paceless(address) }), id, wrong)
-  /** As many addresses as somebody wants, none of which is short of tries. */
+  /** An allowance that is never exhausted, for any address. */
   const paceless = (address: string): Allowance => ({
-    ...limitsOf(provider.clock, Number.POSITIVE_INFINITY)({ address }),
+    ...createLimits(provider.clock, Number.POSITIVE_INFINITY)({ address }),
     pace: () => async () => {},
   })
   let id: string
@@ -91,18 +93,20 @@ describe("a thousand guesses at the password of one account", () => {
     ;[id = ""] = await addPeople(["vic"])
   })
 
-  test("one after the other wait seven seconds each, and are all noted", async () => {
-    const before = Array.from({ length: 990 }, () => ({ type: failed, data: {} }) as const)
+  test("one after the other wait seven seconds each, and are all recorded", async () => {
+    const before = Array.from({ length: 990 }, () => ({ type: checkFailed, data: {} }) as const)
     await provider.store.transact(provider.cx(), (tx) => tx.append(passwordCheck, id, before))
     const began = provider.clock.now()
     for (let count = 0; count < 10; count++) {
       expect(await passTime(outcomeOf(guess(`198.51.100.${count}`)))).toBe("wrong")
     }
     expect(provider.clock.now() - began).toBeGreaterThanOrEqual(10 * 7000)
-    expect([attemptsOf(provider.cx(), id).failures, await noted(failed)]).toEqual([1000, 1000])
+    expect([attemptsOf(provider.cx(), id).failures, await countEvents(checkFailed)]).toEqual([
+      1000, 1000,
+    ])
   })
 
-  test("at the same moment are nearly all refused, and the right one gets in later", async () => {
+  test("concurrently are nearly all rejected, and the right one works later", async () => {
     const guesses = Array.from({ length: 1000 }, (_, at) =>
       outcomeOf(guess(`10.${at >> 8}.${at & 255}.1`)),
     )
@@ -110,15 +114,15 @@ describe("a thousand guesses at the password of one account", () => {
     const looked = countOf(outcomes, "wrong")
     expect(looked).toBeLessThanOrEqual(14)
     expect(countOf(outcomes, "password.too_many_tries")).toBe(1000 - looked)
-    expect(await noted(failed)).toBe(looked)
+    expect(await countEvents(checkFailed)).toBe(looked)
     expect(await passTime(checkPassword(provider.cx(), id, plain))).toBe("ok")
   })
 })
 
-test("a thousand accounts with one password: an address is through with 300", async () => {
+test("a thousand accounts with one password: an address has 300 attempts", async () => {
   const names = Array.from({ length: 1000 }, (_, at) => `vic-${at}`)
   await addPeople(names)
-  const allowance = limitsOf(provider.clock, 1)({ address: "198.51.100.7" })
+  const allowance = createLimits(provider.clock, 1)({ address: "198.51.100.7" })
   const browser = browserOf({ send: unpaced(allowance) })
   const page = await browser.post(await browser.go("/ui/login"), { loginName: "x" })
   const statuses: number[] = []
@@ -129,10 +133,10 @@ test("a thousand accounts with one password: an address is through with 300", as
     statuses.push(...(await Promise.all(ends)).map(({ response }) => response.status))
   }
   expect([countOf(statuses, 422), countOf(statuses, 429)]).toEqual([300, 700])
-  expect(await noted(failed)).toBe(300)
+  expect(await countEvents(checkFailed)).toBe(300)
 })
 
-describe("a thousand guesses at a code are ten that are looked at", () => {
+describe("of a thousand guesses at a code, ten are checked", () => {
   test("of an authenticator app", async () => {
     const [id = ""] = await addPeople(["vic"])
     const cx = provider.cx()
@@ -151,7 +155,7 @@ describe("a thousand guesses at a code are ten that are looked at", () => {
     expect([countOf(outcomes, false), countOf(outcomes, "user.too_many_factor_tries")]).toEqual([
       10, 990,
     ])
-    expect(await noted("user.human.mfa.otp.check.failed")).toBe(10)
+    expect(await countEvents("user.human.mfa.otp.check.failed")).toBe(10)
   })
 
   test("that was sent", async () => {
@@ -164,23 +168,23 @@ describe("a thousand guesses at a code are ten that are looked at", () => {
     expect([countOf(outcomes, "wrong"), countOf(outcomes, "user.too_many_codes")]).toEqual([
       10, 990,
     ])
-    expect(await noted("user.human.password.code.check.failed")).toBe(10)
+    expect(await countEvents("user.human.password.code.check.failed")).toBe(10)
   })
 })
 
-describe("five hundred questions each way about who is here", () => {
+describe("five hundred requests of each kind to find users", () => {
   const names = Array.from({ length: 500 }, (_, at) => `vic-${at}`)
   const strangers = names.map((name) => `no-${name}`)
   beforeEach(async () => {
     await addPeople(names)
     const say = () => ({ allowMagicLink: true, allowRegister: true })
-    await changePolicy(provider.cx(), undefined, { policy: login, say })
+    await changePolicy(provider.cx(), undefined, { policy: login, apply: say })
   })
 
-  /** What one is told, and how long the work before it took, ms. */
+  /** The response, and the duration of the work before the delay, in ms. */
   type Told = { readonly said: string; readonly worked: number }
 
-  /** Asks for both in turns; what is told waits for the same beat, which no work is as long as. */
+  /** Sends both requests alternately; the delay of the response is longer than any work. */
   async function askedBoth(ask: (name: string) => Promise<string>) {
     const both = { known: [] as Told[], unknown: [] as Told[] }
     for (const [at, name] of names.entries()) {
@@ -200,7 +204,7 @@ describe("five hundred questions each way about who is here", () => {
     return { saying: [...saying], ratio: known / unknown, longest: Math.max(known, unknown) }
   }
 
-  /** Without what the page shows of the name that was typed, and its own tokens. */
+  /** Without the entered name and the page's own tokens. */
   const bare = (text: string) =>
     text
       .replaceAll(/value="[^"]*"/g, "")
@@ -209,8 +213,8 @@ describe("five hundred questions each way about who is here", () => {
   test.each([
     ["by a name", "/ui/login/loginname", {}],
     ["by a forgotten password", "/ui/login/password/forgot", {}],
-  ])("%s: the same words after the same work", async (_, path, more) => {
-    const free = limitsOf(provider.clock, Number.POSITIVE_INFINITY)({ address: "198.51.100.7" })
+  ])("%s: the same response after the same work", async (_, path, more) => {
+    const free = createLimits(provider.clock, Number.POSITIVE_INFINITY)({ address: "198.51.100.7" })
     const browser = browserOf({ send: unpaced(free) })
     const form = await browser.go(path)
     const { saying, ratio, longest } = await askedBoth(async (loginName) => {
@@ -220,7 +224,7 @@ describe("five hundred questions each way about who is here", () => {
     expect(saying).toHaveLength(1)
     expect(ratio).toBeGreaterThan(0.6)
     expect(ratio).toBeLessThan(1.6)
-    // What asks for a message is told at the beat of `pace`, which hides the rest.
+    // Requests for a message are answered at the interval of `pace`, which hides the rest.
     expect(longest).toBeLessThan(paceMs / 4)
   })
 })

@@ -35,7 +35,7 @@ const directives = [
   "base-uri 'none'",
 ]
 
-/** What every page has, whatever is on it. */
+/** The headers of every page. */
 const strict = {
   "cache-control": "no-store",
   "content-security-policy": directives.join("; "),
@@ -44,7 +44,7 @@ const strict = {
   "x-robots-tag": "noindex",
 }
 
-/** Chromium would apply it to what the application redirects to, which nobody here knows. */
+/** Chromium applies form-action to redirects of the application, whose targets are unknown here. */
 const postingElsewhere = {
   ...strict,
   "content-security-policy": directives.filter((each) => !each.startsWith("form")).join("; "),
@@ -55,10 +55,10 @@ const headersOf = ({ headers }: Response) =>
 
 type Changes = Readonly<Record<string, string>>
 const path = (changes: Changes = {}) => authorizePath(client.id, changes)
-const given = { loginName: "olga", password }
+const credentials = { loginName: "olga", password }
 
-/** The page that the last of some forms leads to. */
-async function reached(at: string, ...forms: readonly Changes[]): Promise<Response> {
+/** The page after submitting the given forms. */
+async function submitForms(at: string, ...forms: readonly Changes[]): Promise<Response> {
   const browser = browserOf(provider)
   let page = await browser.go(at)
   for (const form of forms) page = await browser.post(page, form)
@@ -67,30 +67,30 @@ async function reached(at: string, ...forms: readonly Changes[]): Promise<Respon
 
 const named = { loginName: "olga" }
 const pages: Readonly<Record<string, () => Promise<Response>>> = {
-  "the login name": () => reached(path()),
-  "a password": () => reached(path(), named),
-  "a wrong password": () => reached(path(), named, { ...given, password: "wrong" }),
-  "a consent": () => reached(path({ prompt: "consent" }), named, given),
-  "a registration": () => reached("/ui/login/register"),
-  "a forgotten password": () => reached("/ui/login/password/forgot"),
-  "a link by mail": () => reached("/ui/login/link/open"),
-  "a device": () => reached("/device"),
-  "an error": () => reached("/ui/login/loginname?authRequest=1"),
-  "an unknown application": () => reached("/oauth/v2/authorize?client_id=1"),
-  "signed in": () => reached("/ui/login", named, given),
-  "signed out": () => reached("/ui/login/signedout"),
+  "the login name": () => submitForms(path()),
+  "a password": () => submitForms(path(), named),
+  "a wrong password": () => submitForms(path(), named, { ...credentials, password: "wrong" }),
+  "a consent": () => submitForms(path({ prompt: "consent" }), named, credentials),
+  "a registration": () => submitForms("/ui/login/register"),
+  "a forgotten password": () => submitForms("/ui/login/password/forgot"),
+  "a link by mail": () => submitForms("/ui/login/link/open"),
+  "a device": () => submitForms("/device"),
+  "an error": () => submitForms("/ui/login/loginname?authRequest=1"),
+  "an unknown application": () => submitForms("/oauth/v2/authorize?client_id=1"),
+  "signed in": () => submitForms("/ui/login", named, credentials),
+  "signed out": () => submitForms("/ui/login/signedout"),
   "the choice of an account": async () => {
     const browser = browserOf(provider)
     await browser.signIn(path())
     return (await browser.go(path({ prompt: "select_account" }))).response
   },
-  "what continues to the application": () => reached(path(), named, given),
+  "what continues to the application": () => submitForms(path(), named, credentials),
   "what continues with a refusal": () =>
-    reached(path({ prompt: "consent" }), named, given, { answer: "cancel" }),
+    submitForms(path({ prompt: "consent" }), named, credentials, { answer: "cancel" }),
   "a finished sign-in": async () => {
     const browser = browserOf(provider)
     const page = await browser.go(path())
-    await browser.post(await browser.post(page, named), given)
+    await browser.post(await browser.post(page, named), credentials)
     return (await browser.go(page.path)).response
   },
   "the question before a sign-out": async () => {
@@ -111,14 +111,15 @@ const pages: Readonly<Record<string, () => Promise<Response>>> = {
 
 /** The only pages whose forms post to another site. */
 const exceptions: typeof pages = {
-  "an answer by form_post": () => reached(path({ response_mode: "form_post" }), named, given),
+  "an answer by form_post": () =>
+    submitForms(path({ response_mode: "form_post" }), named, credentials),
   "an answer by the POST binding of SAML": async () => {
     await addServiceProvider(provider)
-    return reached(`/saml/v2/SSO?${samlRequest()}`, named, given)
+    return submitForms(`/saml/v2/SSO?${samlRequest()}`, named, credentials)
   },
 }
 
-/** A request as the redirect binding of SAML brings it. */
+/** A request of the SAML redirect binding. */
 function samlRequest(): URLSearchParams {
   const xml =
     '<samlp:AuthnRequest xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol" ID="_1" ' +
@@ -129,24 +130,24 @@ function samlRequest(): URLSearchParams {
 }
 
 describe("the headers of every page", () => {
-  test.each(Object.entries(pages))("are strict: %s", async (_, open) => {
+  test.each(Object.entries(pages))("are strict on %s", async (_, open) => {
     expect(headersOf(await open())).toEqual(strict)
   })
 
-  test.each(Object.entries(exceptions))("leave form-action out: %s", async (_, open) => {
+  test.each(Object.entries(exceptions))("omit form-action on %s", async (_, open) => {
     expect(headersOf(await open())).toEqual(postingElsewhere)
   })
 
-  test("are loosened by these files alone", () => {
-    // Every page is shown by login/page.ts, which makes its policy of these two options.
+  test("are relaxed in these files only", () => {
+    // login/page.ts renders every page, and builds its policy from these two options.
     const uses = (option: RegExp) =>
       [...textsBelow(join(import.meta.dirname, "../.."), ["src"], (path) => path.endsWith(".ts"))]
         .filter(([path, text]) => path !== "src/login/page.ts" && option.test(text))
         .map(([path]) => path)
     expect(uses(/postsElsewhere:/)).toEqual([
       "src/login/screen/external/saml.ts",
-      "src/oauth/authorize/answer.ts",
-      "src/oauth/authorize/stranger.ts",
+      "src/oauth/authorize/response.ts",
+      "src/oauth/authorize/unapproved-redirect.ts",
     ])
     expect(uses(/content-security-policy/i)).toEqual([
       "src/api/respond.ts",
@@ -155,8 +156,8 @@ describe("the headers of every page", () => {
     ])
   })
 
-  test("name no application, wherever its answers go", async () => {
-    const policy = (await reached(path())).headers.get("content-security-policy")
+  test("contain no application, wherever its response goes", async () => {
+    const policy = (await submitForms(path())).headers.get("content-security-policy")
     expect(policy).not.toContain(new URL(redirectUri).host)
     expect(policy).not.toContain(new URL(issuer).host)
   })

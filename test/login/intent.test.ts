@@ -1,21 +1,21 @@
-// Signing in with a provider on a login page of somebody else, by the operations alone.
+// Signing in with an identity provider on a custom login page, with API operations only.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
-import { addIdp } from "../../src/domain/idp/commands.ts"
+import { createIdp } from "../../src/domain/idp/commands.ts"
 import { session } from "../../src/domain/session/index.ts"
 import { findByLoginName } from "../../src/domain/user-lookup/find-name.ts"
 import { browserOf, openProvider, type Provider } from "../oauth/provider.ts"
-import { type Calling, openLoginPage } from "../support/login-page.ts"
+import { addLoginPageCaller, type CallAs } from "../support/operation-caller.ts"
 import { openUpstream, type Upstream, upstreamIssuer } from "../support/upstream.ts"
 
 let provider: Provider
-let call: Calling
+let call: CallAs
 let upstream: Upstream
 let idpId: string
 beforeAll(async () => {
   provider = await openProvider()
-  call = await openLoginPage(provider)
+  call = await addLoginPageCaller(provider)
   upstream = await openUpstream()
-  const { id } = await addIdp(provider.cx(), undefined, {
+  const { id } = await createIdp(provider.cx(), undefined, {
     name: "Acme",
     settings: {
       kind: "oidc",
@@ -38,25 +38,28 @@ beforeAll(async () => {
 })
 afterAll(() => provider.close())
 beforeEach(() => {
-  upstream.lies = {}
+  upstream.overrides = {}
 })
 
 const urls = {
   successUrl: "https://login.example.com/ok?x=1",
   failureUrl: "https://login.example.com/no",
 }
-let people = 0
+let userCount = 0
 const newPerson = () => ({
-  sub: `sub-${++people}`,
-  preferred_username: `ada${people}`,
+  sub: `sub-${++userCount}`,
+  preferred_username: `ada${userCount}`,
   given_name: "Ada",
   family_name: "Lovelace",
-  email: `ada${people}@example.com`,
+  email: `ada${userCount}@example.com`,
   email_verified: true,
 })
 
-/** Begins an intent and comes back from the provider; answers what the login page is told. */
-async function walk(person: object): Promise<Record<string, string>> {
+/**
+ * Starts an intent and returns from the provider; returns the parameters that the login page
+ * receives.
+ */
+async function signInAtProvider(person: object): Promise<Record<string, string>> {
   const more = { outside: upstream.outside }
   const content = { case: "urls", value: urls }
   const started = await call(
@@ -81,7 +84,7 @@ const check = (told: Record<string, string>) =>
     checks: { idpIntent: { idpIntentId: told.id, idpIntentToken: told.token } },
   })
 
-/** Makes the user that the intent suggests. */
+/** Creates the user that the intent suggests. */
 async function createSuggested(told: Record<string, string>): Promise<string> {
   const { userAction } = await retrieve(told)
   const { username, userType } = userAction.value
@@ -90,24 +93,24 @@ async function createSuggested(told: Record<string, string>): Promise<string> {
   return (await call("user.v2.UserService/CreateUser", made)).id
 }
 
-describe("a login page of somebody else", () => {
-  test("is told who came back, and with what", async () => {
-    const told = await walk(newPerson())
+describe("a custom login page", () => {
+  test("receives the user and the provider's data", async () => {
+    const told = await signInAtProvider(newPerson())
     expect(told).toMatchObject({ at: "https://login.example.com/ok", x: "1" })
     const { idpInformation, userId, userAction } = await retrieve(told)
     expect(idpInformation).toMatchObject({
       idpId,
-      userId: `sub-${people}`,
-      userName: `ada${people}`,
+      userId: `sub-${userCount}`,
+      userName: `ada${userCount}`,
       access: { case: "oauth", value: { accessToken: "at" } },
       rawInformation: { family_name: "Lovelace" },
     })
     expect([userId, userAction.case]).toEqual(["", "createUser"])
   })
 
-  test("makes a session of it once there is a user, and once only", async () => {
+  test("creates a session from it once there is a user, and only once", async () => {
     const person = newPerson()
-    const told = await walk(person)
+    const told = await signInAtProvider(person)
     await expect(check(told)).rejects.toMatchObject({ id: "session.intent_unlinked" })
     await createSuggested(told)
     const { sessionId, sessionToken } = await check(told)
@@ -115,21 +118,21 @@ describe("a login page of somebody else", () => {
       sessionId,
       sessionToken,
     })
-    expect(session.factors.user.id).toBe(findByLoginName(provider.cx(), `ada${people}`))
+    expect(session.factors.user.id).toBe(findByLoginName(provider.cx(), `ada${userCount}`))
     expect(session.factors.intent.verifiedAt).toBeDefined()
     await expect(check(told)).rejects.toMatchObject({ id: "idp.intent_over" })
-    expect(await walk(person)).toMatchObject({ user: session.factors.user.id })
+    expect(await signInAtProvider(person)).toMatchObject({ user: session.factors.user.id })
   })
 
-  test("prolongs a session by another one, as by a password", async () => {
+  test("extends a session by another one, as with a password", async () => {
     const person = newPerson()
-    const first = await walk(person)
+    const first = await signInAtProvider(person)
     await createSuggested(first)
     const { sessionId } = await check(first)
     const state = () => provider.store.state(provider.cx(), session, sessionId)
     const before = state()
     provider.clock.advance(3_600_000)
-    const { id: idpIntentId, token: idpIntentToken } = await walk(person)
+    const { id: idpIntentId, token: idpIntentToken } = await signInAtProvider(person)
     await call("session.v2.SessionService/SetSession", {
       sessionId,
       checks: { idpIntent: { idpIntentId, idpIntentToken } },
@@ -138,8 +141,8 @@ describe("a login page of somebody else", () => {
     expect(state().expires).toBe(before.expires + 3_600_000)
   })
 
-  test("is told what went wrong", async () => {
-    upstream.lies = {}
+  test("receives the error", async () => {
+    upstream.overrides = {}
     const person = newPerson()
     const more = { outside: upstream.outside }
     const started = await call(
@@ -148,38 +151,41 @@ describe("a login page of somebody else", () => {
       more,
     )
     const back = upstream.signIn(started.nextStep.value, person)
-    upstream.lies = { idToken: { nonce: "other" } }
+    upstream.overrides = { idToken: { nonce: "other" } }
     const browser = browserOf({ send: (path, init) => provider.send(path, init, more) })
     const { path } = await browser.go(back)
     expect(path).toMatch(/^https:\/\/login\.example\.com\/no\?.*error=idp\.answer_refused/)
   })
 })
 
-describe("an attack is refused:", () => {
+describe("an attack is rejected:", () => {
   const over = { id: "idp.intent_over" }
 
-  test("another login page asks for the intent", async () => {
-    const told = await walk(newPerson())
-    const other: Calling = (name, request) =>
+  test("another login page requests the intent", async () => {
+    const told = await signInAtProvider(newPerson())
+    const other: CallAs = (name, request) =>
       call(name, request, {
         caller: { kind: "user", userId: "other", orgId: provider.setup.orgId, clientId: "x" },
       })
     await expect(retrieve(told, other)).rejects.toBeDefined()
   })
 
-  test("a token that is another's", async () => {
-    const [mine, theirs] = [await walk(newPerson()), await walk(newPerson())]
+  test("a token of another intent", async () => {
+    const [mine, theirs] = [
+      await signInAtProvider(newPerson()),
+      await signInAtProvider(newPerson()),
+    ]
     await expect(retrieve({ ...mine, token: theirs.token ?? "" })).rejects.toMatchObject(over)
   })
 
   test("an intent after its hour", async () => {
-    const told = await walk(newPerson())
+    const told = await signInAtProvider(newPerson())
     provider.clock.advance(60 * 60_000)
     await expect(retrieve(told)).rejects.toMatchObject(over)
   })
 
-  test("an intent for a session of somebody else", async () => {
-    const told = await walk(newPerson())
+  test("an intent for a session of another user", async () => {
+    const told = await signInAtProvider(newPerson())
     await createSuggested(told)
     const search = { case: "loginName", value: "olga" }
     const idpIntent = { idpIntentId: told.id, idpIntentToken: told.token }

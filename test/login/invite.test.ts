@@ -6,20 +6,20 @@ import { addOrganization, deactivateOrganization } from "../../src/domain/org/in
 import { inviteUser } from "../../src/domain/registration/invite.ts"
 import { createUser } from "../../src/domain/user/create.ts"
 import { deactivateUser, lockUser } from "../../src/domain/user/index.ts"
-import { profile } from "../../src/domain/user-lookup/query.ts"
-import { limitsOf } from "../../src/kernel/limit.ts"
+import { findProfile } from "../../src/domain/user-lookup/query.ts"
+import { createLimits } from "../../src/kernel/limit.ts"
 import {
-  answerOf,
   authorizePath,
   browserOf,
   openProvider,
   type Provider,
-  type Visited,
+  responseOf,
+  type VisitedPage,
 } from "../oauth/provider.ts"
 
-const own = "Own-Battery-9"
-const page = "/ui/login/verify"
-const choice = "/ui/login/verify/password"
+const ownPassword = "Own-Battery-9"
+const verifyPath = "/ui/login/verify"
+const choicePath = "/ui/login/verify/password"
 
 let provider: Provider
 beforeAll(async () => {
@@ -32,18 +32,18 @@ beforeAll(async () => {
 })
 afterAll(() => provider.close())
 
-let people = 0
+let userCount = 0
 let name: string
 let id: string
 let code: string
 beforeEach(async () => {
-  name = `nina-${++people}`
-  id = `u${people}`
-  await add("bakery")
+  name = `nina-${++userCount}`
+  id = `u${userCount}`
+  await addInvited("bakery")
 })
 
-/** Adds somebody without a password to an organisation, and invites them. */
-async function add(orgId: string): Promise<void> {
+/** Adds a user without a password to an organization, and invites them. */
+async function addInvited(orgId: string): Promise<void> {
   await createUser(provider.cx(), id, {
     kind: "human",
     orgId,
@@ -51,21 +51,21 @@ async function add(orgId: string): Promise<void> {
     profile: { givenName: "Nina", familyName: "Novak" },
     email: { value: `${name}@example.org`, verified: false },
   })
-  code = await invited()
+  code = await sendInvitation()
 }
 
-async function invited(applicationName?: string): Promise<string> {
+async function sendInvitation(applicationName?: string): Promise<string> {
   const made = createCode(provider.cx(), id, { of: "invite", returned: true })
   await inviteUser(provider.cx(), id, { code: made, applicationName })
   return made.plain
 }
 
-/** The address before its #: what a server sees of the link. */
-const link = (more = "") => `${page}?userId=${id}&organization=bakery&invite=true${more}`
-const twice = (plain: string) => ({ password: plain, repeat: plain })
+/** The link without its fragment, as a server sees it. */
+const link = (more = "") => `${verifyPath}?userId=${id}&organization=bakery&invite=true${more}`
+const passwordFields = (plain: string) => ({ password: plain, repeat: plain })
 
-/** A browser that has come to the choice of a password. */
-async function welcomed(at = link()) {
+/** A browser at the form for the first password. */
+async function openPasswordForm(at = link()) {
   const browser = browserOf(provider)
   const shown = await browser.post(await browser.go(at), { code })
   return { browser, shown }
@@ -73,51 +73,53 @@ async function welcomed(at = link()) {
 
 async function expectUntouched(): Promise<void> {
   expect(await checkCode(provider.cx(), id, { of: "invite", given: code })).toBe("ok")
-  expect(await checkPassword(provider.cx(), id, own)).toBe("none")
+  expect(await checkPassword(provider.cx(), id, ownPassword)).toBe("none")
 }
 
-describe("somebody who is invited", () => {
-  test("opens the link, sees by whom, chooses a password and is signed in", async () => {
-    const { browser, shown } = await welcomed()
+describe("an invited user", () => {
+  test("opens the link, sees the inviter, sets a password and is signed in", async () => {
+    const { browser, shown } = await openPasswordForm()
     expect(shown.response.status).toBe(200)
     expect(shown.page).toContain("Bakery &amp; Sons has invited you.")
     expect(shown.page).toContain("Nina Novak")
     expect(shown.page).toContain(name)
-    expect(shown.page).toContain(`action="${choice}"`)
-    const end = await browser.post(shown, twice(own))
+    expect(shown.page).toContain(`action="${choicePath}"`)
+    const end = await browser.post(shown, passwordFields(ownPassword))
     expect([end.path, end.response.status]).toEqual(["/ui/login/signedin", 200])
     expect(end.page).toContain("Nina Novak")
     expect(end.page).not.toContain("/ui/console/")
-    expect(profile(provider.cx(), id)?.emailVerified).toBe(true)
-    const again = await browserOf(provider).signIn("/ui/login", name, own)
+    expect(findProfile(provider.cx(), id)?.emailVerified).toBe(true)
+    const again = await browserOf(provider).signIn("/ui/login", name, ownPassword)
     expect(again.path).toBe("/ui/login/signedin")
   })
 
-  test("sees to which application, where that was said", async () => {
-    code = await invited("Wiki <b>")
-    const { shown } = await welcomed()
+  test("sees the application if the invitation names it", async () => {
+    code = await sendInvitation("Wiki <b>")
+    const { shown } = await openPasswordForm()
     expect(shown.page).toContain("has invited you to Wiki &lt;b&gt;.")
   })
 
-  test("comes by a link with the code in it without typing that", async () => {
+  test("needs not type the code if the link contains it", async () => {
     const browser = browserOf(provider)
     const first = await browser.go(link(`&code=${code}`))
     expect(first.page).toContain(`<input type="hidden" name="code" value="${code}"/>`)
     expect((await browser.post(first, {})).page).toContain("Set up your sign-in")
   })
 
-  test("goes on to the application that waits", async () => {
+  test("continues to the pending application", async () => {
     const { id: clientId } = await provider.addClient()
     const browser = browserOf(provider)
     const { page: waiting } = await browser.go(authorizePath(clientId))
     const [, request = ""] = /name="authRequest" value="(\d+)"/.exec(waiting) ?? []
     const first = await browser.go(link(`&authRequest=${request}`))
     const shown = await browser.post(first, { code })
-    expect(answerOf(await browser.post(shown, twice(own)))).toHaveProperty("code")
+    expect(responseOf(await browser.post(shown, passwordFields(ownPassword)))).toHaveProperty(
+      "code",
+    )
   })
 
-  test("has the code used up in the same step as the sign-in", async () => {
-    const { browser, shown } = await welcomed()
+  test("consumes the code in the transaction of the sign-in", async () => {
+    const { browser, shown } = await openPasswordForm()
     const steps: string[][] = []
     const { log } = provider.store
     const append = log.append.bind(log)
@@ -125,7 +127,7 @@ describe("somebody who is invited", () => {
       steps.push(step.events.map(({ type }) => type))
       return append(step)
     })
-    await browser.post(shown, twice(own))
+    await browser.post(shown, passwordFields(ownPassword))
     vi.restoreAllMocks()
     expect(steps[0]).toEqual(
       expect.arrayContaining([
@@ -139,7 +141,7 @@ describe("somebody who is invited", () => {
 })
 
 describe("the link of an invitation", () => {
-  test("uses nothing up, counts nothing and tells nothing when it is opened", async () => {
+  test("consumes, records and reveals nothing when it is opened", async () => {
     const before = provider.store.log.writes()
     const methods = ["GET", "HEAD", "GET", "GET"]
     const shown = await Promise.all(
@@ -152,7 +154,7 @@ describe("the link of an invitation", () => {
     await expectUntouched()
   })
 
-  test("tells its address to nobody, and is kept nowhere", async () => {
+  test("sends no Referer, and is not cached", async () => {
     const { response } = await browserOf(provider).go(link(`&code=${code}`))
     expect(response.headers.get("referrer-policy")).toBe("no-referrer")
     expect(response.headers.get("cache-control")).toBe("no-store")
@@ -162,17 +164,17 @@ describe("the link of an invitation", () => {
     expect(policy).not.toContain("unsafe")
   })
 
-  test("looks the same for who is not there, is of elsewhere or has a password", async () => {
+  test("looks the same for users who are missing, elsewhere or have a password", async () => {
     const olga = provider.setup.ownerId
     const pages = [id, "404", olga].map(async (userId) => {
-      const shown = await browserOf(provider).go(`${page}?userId=${userId}&invite=true`)
+      const shown = await browserOf(provider).go(`${verifyPath}?userId=${userId}&invite=true`)
       return shown.page.replaceAll(/value="[^"]*"/g, "")
     })
     expect(new Set(await Promise.all(pages)).size).toBe(1)
   })
 
-  test.each([["nobody", `${page}?invite=true`]])(
-    "is no page where it names %s",
+  test.each([["nobody", `${verifyPath}?invite=true`]])(
+    "shows no form if it names %s",
     async (_, path) => {
       const { response, page: text } = await browserOf(provider).go(path)
       expect(response.status).toBe(404)
@@ -180,23 +182,23 @@ describe("the link of an invitation", () => {
     },
   )
 
-  test("of the choice itself leads to the sign-in", async () => {
-    expect((await browserOf(provider).go(choice)).path).toBe("/ui/login/loginname")
+  test("for the password itself redirects to the sign-in", async () => {
+    expect((await browserOf(provider).go(choicePath)).path).toBe("/ui/login/loginname")
   })
 })
 
-describe("a code that is not good", () => {
-  async function shownFor(userId: string, said: string): Promise<Visited> {
+describe("an invalid code", () => {
+  async function shownFor(userId: string, said: string): Promise<VisitedPage> {
     const send: Provider["send"] = (path, init) =>
       provider.send(path, init, { languages: ["de-CH", "en"] })
     const browser = browserOf({ send })
-    const first = await browser.go(`${page}?userId=${userId}&invite=true`)
+    const first = await browser.go(`${verifyPath}?userId=${userId}&invite=true`)
     return browser.post(first, { code: said })
   }
 
-  test("is answered with what may be wrong, and what to do", async () => {
-    const { browser, shown } = await welcomed()
-    await browser.post(shown, twice(own))
+  test("shows the possible causes and what to do", async () => {
+    const { browser, shown } = await openPasswordForm()
+    await browser.post(shown, passwordFields(ownPassword))
     const used = await browser.post(await browser.go(link()), { code })
     expect(used.response.status).toBe(422)
     expect(used.page).toContain("This invitation doesn&#x27;t work")
@@ -205,7 +207,7 @@ describe("a code that is not good", () => {
     expect(used.page).toContain('aria-invalid="true"')
   })
 
-  test("is answered alike, whoever it is said to be for", async () => {
+  test("gets the same response for every user", async () => {
     const ids = [id, "404", provider.setup.ownerId, JSON.parse(provider.setup.serviceKey).userId]
     const pages = ids.map(async (userId) => {
       const { response, page: text } = await shownFor(userId, "AAAAAA")
@@ -216,29 +218,29 @@ describe("a code that is not good", () => {
 
   test.each([
     ["too old", async () => provider.clock.advance(72 * 3_600_000)],
-    ["replaced by a newer one", async () => void (await invited())],
-  ])("can be one that is %s", async (_, turn) => {
+    ["replaced by a newer one", async () => void (await sendInvitation())],
+  ])("can be %s", async (_, turn) => {
     await turn()
-    const { shown } = await welcomed()
+    const { shown } = await openPasswordForm()
     expect(shown.response.status).toBe(422)
     expect(shown.page).not.toContain("Nina")
   })
 
-  test("can be none at all", async () => {
+  test("can be missing", async () => {
     const { response, page: text } = await shownFor(id, " ")
     expect(response.status).toBe(422)
     expect(text).toContain("Gib den Code deiner Einladung ein.")
   })
 
-  test("sets no password either, on the page after", async () => {
-    const { browser, shown } = await welcomed()
-    const end = await browser.post(shown, { ...twice(own), code: "AAAAAA" })
+  test("sets no password on the next page either", async () => {
+    const { browser, shown } = await openPasswordForm()
+    const end = await browser.post(shown, { ...passwordFields(ownPassword), code: "AAAAAA" })
     expect(end.response.status).toBe(422)
-    expect(end.path).toContain(`${page}?as=`)
+    expect(end.path).toContain(`${verifyPath}?as=`)
     await expectUntouched()
   })
 
-  test("is guessed ten times an hour at most, and then the right one waits, too", async () => {
+  test("can be tried ten times per hour, then the right one must wait as well", async () => {
     for (let tries = 0; tries < 10; tries++) await shownFor(id, "AAAAAA")
     const late = await shownFor(id, code)
     expect(late.response.status).toBe(429)
@@ -248,8 +250,8 @@ describe("a code that is not good", () => {
     expect((await shownFor(id, code)).response.status).toBe(200)
   })
 
-  test("costs the address that it comes from, and a right one costs nothing", async () => {
-    const limits = limitsOf(provider.clock, 0.1)
+  test("costs an attempt of its address; a right one costs nothing", async () => {
+    const limits = createLimits(provider.clock, 0.1)
     const seen = {
       ...provider,
       send: (path: string, init?: RequestInit) =>
@@ -262,7 +264,7 @@ describe("a code that is not good", () => {
     }
     const statuses = []
     for (let guess = 0; guess < 35; guess++) {
-      const other = await browser.go(`${page}?userId=x${guess}&invite=true`)
+      const other = await browser.go(`${verifyPath}?userId=x${guess}&invite=true`)
       statuses.push((await browser.post(other, { code: "AAAAAA" })).response.status)
     }
     expect(statuses.slice(0, 30)).toEqual(Array(30).fill(422))
@@ -273,42 +275,42 @@ describe("a code that is not good", () => {
 describe("the choice of the first password", () => {
   test.each([
     ["nothing", { password: "", repeat: "" }, "Enter a new password."],
-    ["two that differ", { password: own, repeat: `${own} ` }, "don&#x27;t match"],
-    ["one that is too simple", twice("simple"), "at least 8 characters"],
-    ["one beyond all length", twice(`Aa1-${"x".repeat(1100)}`), "shorter"],
-  ])("refuses %s, in words, and asks again", async (_, fields, words) => {
-    const { browser, shown } = await welcomed()
+    ["two that differ", { password: ownPassword, repeat: `${ownPassword} ` }, "don&#x27;t match"],
+    ["one that is too simple", passwordFields("simple"), "at least 8 characters"],
+    ["one beyond all length", passwordFields(`Aa1-${"x".repeat(1100)}`), "shorter"],
+  ])("rejects %s with an explanation, and asks again", async (_, fields, words) => {
+    const { browser, shown } = await openPasswordForm()
     const again = await browser.post(shown, fields)
     expect(again.response.status).toBe(422)
     expect(again.page).toContain(words)
     expect(again.page).toContain("Bakery &amp; Sons has invited you.")
     await expectUntouched()
-    expect((await browser.post(again, twice(own))).path).toBe("/ui/login/signedin")
+    expect((await browser.post(again, passwordFields(ownPassword))).path).toBe("/ui/login/signedin")
   })
 
-  test("refuses the person's own address", async () => {
-    const { browser, shown } = await welcomed()
-    const again = await browser.post(shown, twice(`N${name.slice(1)}@example.org`))
+  test("rejects the user's own address", async () => {
+    const { browser, shown } = await openPasswordForm()
+    const again = await browser.post(shown, passwordFields(`N${name.slice(1)}@example.org`))
     expect(again.page).toContain("not your name or email address")
   })
 
-  test("counts once, also when it comes twice at the same moment", async () => {
-    const { browser, shown } = await welcomed()
+  test("is accepted once, also when submitted twice concurrently", async () => {
+    const { browser, shown } = await openPasswordForm()
     const cookie = browser.cookie()
     const post = async (plain: string) => {
       const same = browserOf(provider)
       same.setCookie(cookie)
-      return (await same.post(shown, twice(plain))).path
+      return (await same.post(shown, passwordFields(plain))).path
     }
     const ends = await Promise.all(["Own-Battery-1", "Own-Battery-2"].map(post))
-    expect(ends.sort()).toEqual(["/ui/login/signedin", choice])
-    expect(await post("Own-Battery-3")).toBe(choice)
+    expect(ends.sort()).toEqual(["/ui/login/signedin", choicePath])
+    expect(await post("Own-Battery-3")).toBe(choicePath)
     expect(await checkPassword(provider.cx(), id, "Own-Battery-3")).toBe("wrong")
   })
 
-  test("is no use without the form's own token", async () => {
-    const { browser, shown } = await welcomed()
-    const end = await browser.post(shown, { ...twice(own), csrf: "no" })
+  test("requires the form's own token", async () => {
+    const { browser, shown } = await openPasswordForm()
+    const end = await browser.post(shown, { ...passwordFields(ownPassword), csrf: "no" })
     expect(end.response.status).toBe(403)
     await expectUntouched()
   })
@@ -316,26 +318,32 @@ describe("the choice of the first password", () => {
   test.each([
     ["locked", () => lockUser(provider.cx(), id)],
     ["deactivated", () => deactivateUser(provider.cx(), id)],
-  ])("is for nobody whose account is %s, and only they are told", async (words, turn) => {
-    const { browser, shown } = await welcomed()
-    await turn()
-    for (const fields of [twice(own), { code: "AAAAAA", ...twice(own) }]) {
-      const end = await browser.post(shown, fields)
-      const isTold = !("code" in fields)
-      expect(end.response.status).toBe(isTold ? 403 : 422)
-      expect(end.page.includes(words)).toBe(isTold)
-    }
-    expect(await checkPassword(provider.cx(), id, own)).toBe("none")
-  })
+  ])(
+    "is rejected for an account that is %s, and only that user sees the reason",
+    async (words, turn) => {
+      const { browser, shown } = await openPasswordForm()
+      await turn()
+      for (const fields of [
+        passwordFields(ownPassword),
+        { code: "AAAAAA", ...passwordFields(ownPassword) },
+      ]) {
+        const end = await browser.post(shown, fields)
+        const isTold = !("code" in fields)
+        expect(end.response.status).toBe(isTold ? 403 : 422)
+        expect(end.page.includes(words)).toBe(isTold)
+      }
+      expect(await checkPassword(provider.cx(), id, ownPassword)).toBe("none")
+    },
+  )
 
-  test("is for nobody whose organisation is closed", async () => {
+  test("is rejected in a deactivated organization", async () => {
     id = `${id}-closing`
     name = `${name}-closing`
-    await add("closing")
-    const { browser, shown } = await welcomed()
+    await addInvited("closing")
+    const { browser, shown } = await openPasswordForm()
     await deactivateOrganization(provider.cx(), "closing")
-    const end = await browser.post(shown, twice(own))
+    const end = await browser.post(shown, passwordFields(ownPassword))
     expect(end.response.status).toBe(403)
-    expect(await checkPassword(provider.cx(), id, own)).toBe("none")
+    expect(await checkPassword(provider.cx(), id, ownPassword)).toBe("none")
   })
 })

@@ -1,4 +1,4 @@
-// A link by mail instead of a password: it lets in once, there where it was asked for.
+// An emailed link instead of a password: it works once, in the browser that requested it.
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest"
 import { setPassword } from "../../src/domain/credential/commands.ts"
 import { requestMagicLink } from "../../src/domain/credential/magic-link.ts"
@@ -11,16 +11,16 @@ import { type Login, login } from "../../src/domain/policy/login.ts"
 import { session } from "../../src/domain/session/index.ts"
 import { createUser } from "../../src/domain/user/create.ts"
 import { deactivateUser, lockUser, updateUser } from "../../src/domain/user/index.ts"
-import { limitsOf } from "../../src/kernel/limit.ts"
+import { createLimits } from "../../src/kernel/limit.ts"
 import {
-  answerOf,
-  askToken,
   authorizePath,
   browserOf,
   codeFields,
   openProvider,
   type Provider,
   password,
+  responseOf,
+  sendTokenRequest,
 } from "../oauth/provider.ts"
 
 let provider: Provider
@@ -29,15 +29,15 @@ const name = "pascal"
 beforeEach(async () => {
   provider = await openProvider()
   id = await provider.addPerson(name)
-  await say({ allowMagicLink: true })
+  await setLoginPolicy({ allowMagicLink: true })
 })
 afterEach(() => provider.close())
 
-const say = (said: Partial<Login>) =>
-  changePolicy(provider.cx(), undefined, { policy: login, say: () => said })
+const setLoginPolicy = (said: Partial<Login>) =>
+  changePolicy(provider.cx(), undefined, { policy: login, apply: () => said })
 
-/** The mails that were written, the last one last: each its code and its link. */
-async function mails() {
+/** The emails in order, each with its code and link. */
+async function listMails() {
   const { events } = await provider.store.log.find(0, 10_000, ["message.added"])
   return events.flatMap(({ id: messageId }) => {
     const state = provider.store.state(provider.cx(), message, messageId)
@@ -49,7 +49,7 @@ async function mails() {
 }
 
 async function lastMail() {
-  const last = (await mails()).at(-1)
+  const last = (await listMails()).at(-1)
   if (!last) throw new Error("nobody was mailed")
   const { pathname, search, hash } = new URL(last.link)
   return { ...last, path: pathname + search, inLink: decodeURIComponent(hash.slice(1)) }
@@ -57,30 +57,34 @@ async function lastMail() {
 
 type Browser = ReturnType<typeof browserOf>
 
-/** Asks for a link in a browser, by the button on the page of the password. */
-async function asked(from = "/ui/login", loginName = name, browser: Browser = browserOf(provider)) {
+/** Requests a link in a browser, by the button on the password page. */
+async function requestLink(
+  from = "/ui/login",
+  loginName = name,
+  browser: Browser = browserOf(provider),
+) {
   const named = await browser.post(await browser.go(from), { loginName })
   const form = named.page.slice(named.page.indexOf('action="/ui/login/link"') - 60)
   const sent = await browser.post({ ...named, page: form }, { loginName })
   return { browser, named, sent }
 }
 
-const other = (code: string) => (code === "00000000" ? "11111111" : "00000000")
+const otherCode = (code: string) => (code === "00000000" ? "11111111" : "00000000")
 
 const eventsOf = async (...types: string[]) =>
   (await provider.store.log.find(0, 10_000, types)).events
 
-describe("a link by mail", () => {
-  test("lets in by the code that is typed where it was asked for, and says so truly", async () => {
+describe("an emailed link", () => {
+  test("signs in with the code in the requesting browser, and the amr states it", async () => {
     const client = await provider.addClient()
     const from = authorizePath(client.id, { claims: '{"id_token":{"acr":null}}' })
-    const { browser, sent } = await asked(from)
+    const { browser, sent } = await requestLink(from)
     expect([sent.response.status, sent.path]).toEqual([200, expect.stringContaining("as=")])
     expect(sent.path).not.toContain(name)
     const { code, to, subject } = await lastMail()
     expect([to, subject]).toEqual(["pascal@example.org", "Your sign-in link"])
-    const answer = answerOf(await browser.post(sent, { code }))
-    const { answer: tokens } = await askToken(
+    const answer = responseOf(await browser.post(sent, { code }))
+    const { answer: tokens } = await sendTokenRequest(
       provider,
       codeFields(answer.code ?? ""),
       `${client.id}:${client.secret}`,
@@ -91,7 +95,7 @@ describe("a link by mail", () => {
     expect(await eventsOf("session.magic_link.checked")).toHaveLength(1)
   })
 
-  test("lets in who has neither a password nor anything else", async () => {
+  test("signs in a user without a password or another factor", async () => {
     const cx = provider.cx()
     await createUser(cx, cx.ids.next(), {
       kind: "human",
@@ -100,25 +104,25 @@ describe("a link by mail", () => {
       profile: { givenName: "New", familyName: "Comer" },
       email: { value: "newcomer@example.org", verified: true },
     })
-    const { browser, sent } = await asked("/ui/login", "newcomer")
+    const { browser, sent } = await requestLink("/ui/login", "newcomer")
     const { code } = await lastMail()
     expect((await browser.post(sent, { code })).path).toBe("/ui/login/signedin")
   })
 
-  test("opens in the same browser with the code behind the #, and goes on from there", async () => {
+  test("opens in the same browser with the code in the fragment, and continues there", async () => {
     const client = await provider.addClient()
-    const { browser } = await asked(authorizePath(client.id))
+    const { browser } = await requestLink(authorizePath(client.id))
     const { path, code, inLink } = await lastMail()
     expect(inLink).toBe(code)
     expect(path).not.toContain(code)
     const opened = await browser.go(path)
     expect(opened.page).toContain("data-from-link")
     expect(opened.page).not.toContain(name)
-    expect(answerOf(await browser.post(opened, { code }))).toHaveProperty("code")
+    expect(responseOf(await browser.post(opened, { code }))).toHaveProperty("code")
   })
 
-  test("signs nobody in elsewhere, and says what to do", async () => {
-    const { browser, sent } = await asked()
+  test("signs nobody in elsewhere, and shows what to do", async () => {
+    const { browser, sent } = await requestLink()
     const { path, code } = await lastMail()
     const elsewhere = browserOf(provider)
     const opened = await elsewhere.go(path)
@@ -126,7 +130,7 @@ describe("a link by mail", () => {
     expect(opened.page).toContain("Continue in the other browser")
     expect(opened.page).not.toContain("<form")
     expect(await eventsOf("session.added")).toHaveLength(0)
-    // Nor does what the first browser holds count there.
+    // The first browser's data does not help there either.
     const taken = await elsewhere.post(
       {
         ...sent,
@@ -141,8 +145,8 @@ describe("a link by mail", () => {
   const page = async (browser: Browser) => (await browser.go("/ui/login/loginname")).page
   const csrfIn = (text: string) => /name="csrf" value="[^"]*"/.exec(text)?.[0] ?? ""
 
-  test("is good once, also where twenty show it at the same moment", async () => {
-    const { browser, sent } = await asked()
+  test("works once, also for 20 concurrent uses", async () => {
+    const { browser, sent } = await requestLink()
     const { code } = await lastMail()
     const cookie = browser.cookie()
     const at = await Promise.all(
@@ -162,36 +166,36 @@ describe("a link by mail", () => {
     expect((await late.go("/ui/login/signedin")).path).not.toBe("/ui/login/signedin")
   })
 
-  test("is over in minutes, and when its person has another address", async () => {
-    const { browser, sent } = await asked()
+  test("expires within minutes, and when the user's address changes", async () => {
+    const { browser, sent } = await requestLink()
     const { code } = await lastMail()
     await updateUser(provider.cx(), id, {
       human: { email: { value: "new@example.org", verified: true } },
     })
     expect((await browser.post(sent, { code })).response.status).toBe(422)
-    const again = await asked()
+    const again = await requestLink()
     const { code: next } = await lastMail()
     provider.clock.advance(5 * 60_000)
     expect((await again.browser.post(again.sent, { code: next })).response.status).toBe(422)
   })
 
-  test("takes ten wrong codes an hour, which a known device does not share", async () => {
+  test("allows ten wrong codes an hour, which a known device does not share", async () => {
     const known = browserOf(provider)
     await known.signIn("/ui/login", name)
-    const { browser, sent } = await asked()
+    const { browser, sent } = await requestLink()
     const { code } = await lastMail()
-    const tried = async () => (await browser.post(sent, { code: other(code) })).response.status
+    const tried = async () => (await browser.post(sent, { code: otherCode(code) })).response.status
     const statuses: number[] = []
     for (let count = 0; count < 11; count++) statuses.push(await tried())
     expect(statuses).toEqual([...Array(10).fill(422), 429])
     expect((await browser.post(sent, { code })).response.status).toBe(429)
     expect(await eventsOf("user.human.magic_link.check.failed")).toHaveLength(10)
-    const mine = await asked("/ui/login?prompt=login", name, await signedOut(known))
+    const mine = await requestLink("/ui/login?prompt=login", name, await signedOut(known))
     const { code: own } = await lastMail()
     expect((await known.post(mine.sent, { code: own })).path).toBe("/ui/login/signedin")
   })
 
-  /** The browser without its session, but with what it remembers of its device. */
+  /** The browser without its session, but with its device cookie. */
   async function signedOut(browser: Browser) {
     const device = browser
       .cookie()
@@ -202,7 +206,7 @@ describe("a link by mail", () => {
   }
 })
 
-describe("whoever asks learns nothing of who is here", () => {
+describe("a caller can't learn which users exist", () => {
   test.each([
     ["who is here", name, () => {}],
     ["who is not", "penelope", () => {}],
@@ -211,8 +215,8 @@ describe("whoever asks learns nothing of who is here", () => {
     ["whose organisation wants none", name, () => ownPolicy({ allowMagicLink: false })],
   ])("neither of %s", async (_, loginName, first) => {
     await first()
-    const { browser, sent } = await asked("/ui/login", loginName)
-    // The page shows the name as it was typed.
+    const { browser, sent } = await requestLink("/ui/login", loginName)
+    // The page shows the name as it was entered.
     const bare = (text: string) => text.replaceAll(/value="[^"]*"/g, "").replaceAll(loginName, "")
     expect(sent.response.status).toBe(200)
     const wrong = await browser.post(sent, { code: "12345678" })
@@ -224,54 +228,54 @@ describe("whoever asks learns nothing of who is here", () => {
   const ownPolicy = (said: Partial<Login>) =>
     addPolicy(provider.cx(), provider.setup.orgId, {
       policy: login,
-      say: () => ({ ...login.standard, ...said }),
+      apply: () => ({ ...login.standard, ...said }),
     })
 
-  test("nobody is mailed who may not sign in so, and one commit is made for each", async () => {
+  test("users who can't sign in this way get no email; each request has one commit", async () => {
     const sizes: number[] = []
     const append = provider.store.log.append.bind(provider.store.log)
     vi.spyOn(provider.store.log, "append").mockImplementation((step) => {
       sizes.push(step.events.length)
       return append(step)
     })
-    await asked("/ui/login", "nobody")
+    await requestLink("/ui/login", "nobody")
     expect(sizes).toEqual([1])
     await lockUser(provider.cx(), id)
     sizes.length = 0
-    await asked()
+    await requestLink()
     expect(sizes).toEqual([1])
-    expect(await mails()).toEqual([])
+    expect(await listMails()).toEqual([])
   })
 
   test("ten are sent an hour, and strangers don't use up those of a known device", async () => {
-    for (let count = 0; count < 12; count++) await asked()
-    expect(await mails()).toHaveLength(10)
+    for (let count = 0; count < 12; count++) await requestLink()
+    expect(await listMails()).toHaveLength(10)
     const step = await provider.store.transact(provider.cx(), (tx) =>
       requestMagicLink(tx, { account: id, device: "d1" }),
     )
     expect(step.value).toBe(true)
   })
 
-  test("an address may ask thirty times, of whomever", async () => {
-    const allowance = limitsOf(provider.clock, 1)({ address: "198.51.100.7" })
+  test("an address can send thirty requests, for any users", async () => {
+    const allowance = createLimits(provider.clock, 1)({ address: "198.51.100.7" })
     const pace = () => async () => {}
     const send: Provider["send"] = (path, init) =>
       provider.send(path, init, { allowance: { ...allowance, pace } })
     const browser = browserOf({ send })
     const statuses: number[] = []
     for (let count = 0; count < 31; count++) {
-      const { sent } = await asked("/ui/login", `x-${count}`, browser)
+      const { sent } = await requestLink("/ui/login", `x-${count}`, browser)
       statuses.push(sent.response.status)
     }
     expect(statuses).toEqual([...Array(30).fill(200), 429])
   })
 })
 
-describe("where the policy says nothing of it", () => {
-  test("there is no button, no page and no mail, nor does one count that is out", async () => {
-    const before = await asked()
+describe("if the policy doesn't allow it", () => {
+  test("there is no button, no page and no email, and earlier links are invalid", async () => {
+    const before = await requestLink()
     const { code } = await lastMail()
-    await say({ allowMagicLink: false })
+    await setLoginPolicy({ allowMagicLink: false })
     const browser = browserOf(provider)
     const named = await browser.post(await browser.go("/ui/login"), { loginName: name })
     expect(named.page).not.toContain("/ui/login/link")
@@ -283,10 +287,10 @@ describe("where the policy says nothing of it", () => {
 describe("a mailbox is one factor", () => {
   const startOf = async () => authorizePath((await provider.addClient()).id)
 
-  test("a code by mail is no second one beside it: the password is asked for", async () => {
-    await say({ secondFactors: ["otp", "otp_email"] })
+  test("an email code is not a second factor beside it: the password is required", async () => {
+    await setLoginPolicy({ secondFactors: ["otp", "otp_email"] })
     await addOtp(provider.cx(), id, "email")
-    const { browser, sent } = await asked(await startOf())
+    const { browser, sent } = await requestLink(await startOf())
     const { code } = await lastMail()
     const next = await browser.post(sent, { code })
     expect(next.path).toContain("/ui/login/password")
@@ -294,9 +298,9 @@ describe("a mailbox is one factor", () => {
     expect(factor.path).toContain("/ui/login/mfa/verify")
   })
 
-  test("where a second factor is forced, one is set up that is none by mail", async () => {
-    await say({ forceMfa: true, secondFactors: ["otp", "otp_email"] })
-    const { browser, sent } = await asked(await startOf())
+  test("if a second factor is required, one other than email is set up", async () => {
+    await setLoginPolicy({ forceMfa: true, secondFactors: ["otp", "otp_email"] })
+    const { browser, sent } = await requestLink(await startOf())
     const { code } = await lastMail()
     const next = await browser.post(sent, { code })
     expect(next.path).toContain("/ui/login/mfa/set")
@@ -304,15 +308,15 @@ describe("a mailbox is one factor", () => {
     expect(next.page).not.toContain("Code by email")
   })
 
-  test("where codes by mail alone can be set up, it asks for the password first", async () => {
-    await say({ forceMfaManagers: true, secondFactors: ["otp_email"], multiFactors: [] })
+  test("if only email codes can be set up, the password is required first", async () => {
+    await setLoginPolicy({ forceMfaManagers: true, secondFactors: ["otp_email"], multiFactors: [] })
     const target = { level: "instance" } as const
     await provider
       .cx()
       .store.transact(provider.cx(), (tx) =>
         addMember(tx, { userId: id, target, roles: ["IAM_OWNER"] }),
       )
-    const { browser, sent } = await asked(await startOf())
+    const { browser, sent } = await requestLink(await startOf())
     const { code } = await lastMail()
     const next = await browser.post(sent, { code })
     expect(next.path).toContain("/ui/login/password")
@@ -320,15 +324,15 @@ describe("a mailbox is one factor", () => {
     expect(setUp.path).toContain("/ui/login/mfa/set")
   })
 
-  test("where passwords let nobody in, a link does", async () => {
-    await say({ allowUsernamePassword: false })
-    const { browser, sent } = await asked(await startOf())
+  test("if passwords are off, a link signs in", async () => {
+    await setLoginPolicy({ allowUsernamePassword: false })
+    const { browser, sent } = await requestLink(await startOf())
     const { code } = await lastMail()
-    expect(answerOf(await browser.post(sent, { code }))).toHaveProperty("code")
+    expect(responseOf(await browser.post(sent, { code }))).toHaveProperty("code")
   })
 
-  test("a new password ends what a link began", async () => {
-    const { browser, sent } = await asked()
+  test("a new password ends what a link started", async () => {
+    const { browser, sent } = await requestLink()
     const { code } = await lastMail()
     expect((await browser.post(sent, { code })).path).toBe("/ui/login/signedin")
     const [added] = await eventsOf("session.added")

@@ -1,4 +1,4 @@
-// People hear of a sign-in on a device that is new, where their organisation wants that.
+// Users are notified of a sign-in on a new device, if their organization's policy says so.
 import { afterEach, beforeEach, expect, test } from "vitest"
 import { createCode } from "../../src/domain/credential/code.ts"
 import { contentOf } from "../../src/domain/message/content.ts"
@@ -13,18 +13,19 @@ let provider: Provider
 beforeEach(async () => {
   provider = await openProvider()
   await provider.addPerson("pascal")
-  await say(true)
+  await setNotifications(true)
 })
 afterEach(() => provider.close())
 
-const say = (newDevice: boolean) =>
-  changePolicy(provider.cx(), undefined, { policy: notification, say: () => ({ newDevice }) })
+const setNotifications = (newDevice: boolean) =>
+  changePolicy(provider.cx(), undefined, { policy: notification, apply: () => ({ newDevice }) })
 
 const firefox = "Mozilla/5.0 (Windows NT 10.0; rv:140.0) Gecko/20100101 Firefox/140.0"
-const from = { address: "203.0.113.7", userAgent: firefox }
-const opened = () => browserOf({ send: (path, init) => provider.send(path, init, { from }) })
+const requestOrigin = { address: "203.0.113.7", userAgent: firefox }
+const openBrowser = () =>
+  browserOf({ send: (path, init) => provider.send(path, init, { from: requestOrigin }) })
 
-async function told() {
+async function listNotices() {
   const { events } = await provider.store.log.find(0, 10_000, ["message.added"])
   return events.flatMap((event) => {
     const state = provider.store.state(provider.cx(), message, event.id)
@@ -35,10 +36,10 @@ async function told() {
   })
 }
 
-test("once for each device, with its browser and address, which are theirs alone", async () => {
-  const browser = opened()
+test("notifies once per device, with its browser and address, and only that user", async () => {
+  const browser = openBrowser()
   await browser.signIn("/ui/login", "pascal")
-  const [first, ...rest] = await told()
+  const [first, ...rest] = await listNotices()
   expect(rest).toEqual([])
   expect(first).toMatchObject({ to: "pascal@example.org", subject: "Sign-in on a new device" })
   expect(first?.text).toContain("Firefox, Windows, 203.0.113.7")
@@ -48,23 +49,23 @@ test("once for each device, with its browser and address, which are theirs alone
     .cookie()
     .split("; ")
     .find((each) => each.includes("device"))
-  const again = opened()
+  const again = openBrowser()
   again.setCookie(device ?? "")
   await again.signIn("/ui/login", "pascal")
-  expect(await told()).toHaveLength(1)
+  expect(await listNotices()).toHaveLength(1)
   provider.clock.advance(181 * 86_400_000)
   await again.signIn("/ui/login", "pascal")
-  expect(await told()).toHaveLength(2)
+  expect(await listNotices()).toHaveLength(2)
 })
 
-test("nobody where the policy says nothing of it, nor by a password that is wrong", async () => {
-  await opened().signIn("/ui/login", "pascal", "wrong")
-  await say(false)
-  await opened().signIn("/ui/login", "pascal")
-  expect(await told()).toEqual([])
+test("notifies nobody if the policy is off, or the password is wrong", async () => {
+  await openBrowser().signIn("/ui/login", "pascal", "wrong")
+  await setNotifications(false)
+  await openBrowser().signIn("/ui/login", "pascal")
+  expect(await listNotices()).toEqual([])
 })
 
-test("nobody who signs in for the first time", async () => {
+test("does not notify at the first sign-in", async () => {
   const cx = provider.cx()
   const newcomer = cx.ids.next()
   await createUser(cx, newcomer, {
@@ -76,10 +77,10 @@ test("nobody who signs in for the first time", async () => {
   })
   const code = createCode(cx, newcomer, { of: "invite", returned: true })
   await inviteUser(cx, newcomer, { code, applicationName: undefined })
-  const browser = opened()
+  const browser = openBrowser()
   const first = await browser.go(`/ui/login/verify?userId=${newcomer}&invite=true`)
   const choice = await browser.post(first, { code: code.plain })
   const done = await browser.post(choice, { password, repeat: password })
   expect(done.path).toBe("/ui/login/signedin")
-  expect(await told()).toEqual([])
+  expect(await listNotices()).toEqual([])
 })

@@ -1,4 +1,4 @@
-// allow_username_password off: no page asks for a password, and no password signs in.
+// allow_username_password is off: no page asks for a password, and no password signs in.
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { beginKey, finishKey } from "../../src/domain/factor/key/key.ts"
 import { createOrganization } from "../../src/domain/org/commands.ts"
@@ -14,8 +14,8 @@ import {
   type Provider,
   password,
 } from "../oauth/provider.ts"
-import { makeKey } from "../support/authenticator.ts"
-import { openLoginPage } from "../support/login-page.ts"
+import { createKey } from "../support/authenticator.ts"
+import { addLoginPageCaller } from "../support/operation-caller.ts"
 import { setUpByPassword } from "../support/set-up-by-password.ts"
 
 let provider: Provider
@@ -29,29 +29,29 @@ beforeEach(async () => {
 afterEach(() => provider.close())
 
 const path = (more = {}) => authorizePath(client.id, more)
-const turnOff = (orgId?: string, more: object = {}) =>
+const turnOffPasswords = (orgId?: string, more: object = {}) =>
   addPolicy(provider.cx(), orgId, {
     policy: login,
-    say: () => ({ allowUsernamePassword: false, ...more }),
+    apply: () => ({ allowUsernamePassword: false, ...more }),
   })
 
-async function named(loginName: string, at = path()) {
+async function enterLoginName(loginName: string, at = path()) {
   const browser = browserOf(provider)
   return browser.post(await browser.go(at), { loginName })
 }
 
-async function givePasskey() {
+async function addPasskey() {
   const cx = provider.cx()
   const { tokenId, options } = await beginKey(cx, id, { kind: "passkey" })
-  const key = makeKey(options, { origin: issuer })
+  const key = createKey(options, { origin: issuer })
   await finishKey(cx, id, { kind: "passkey", tokenId, credential: key.creation, name: "" })
 }
 
-describe("the page that follows the login name", () => {
-  test("offers a passkey, and no password field, to whoever it is", async () => {
-    expect((await named("nina")).page).toContain('type="password"')
-    await turnOff()
-    const [known, unknown] = [await named("nina"), await named("nobody")]
+describe("the page after the login name", () => {
+  test("offers a passkey and no password field, for every name", async () => {
+    expect((await enterLoginName("nina")).page).toContain('type="password"')
+    await turnOffPasswords()
+    const [known, unknown] = [await enterLoginName("nina"), await enterLoginName("nobody")]
     for (const { page, response } of [known, unknown]) {
       expect(response.status).toBe(200)
       expect(page).not.toContain('type="password"')
@@ -65,30 +65,30 @@ describe("the page that follows the login name", () => {
     expect(bare(unknown, "nobody")).toBe(bare(known, "nina"))
   })
 
-  test("offers a link by mail, where the policy allows it", async () => {
-    await turnOff(undefined, { allowMagicLink: true })
-    expect((await named("nina")).page).toContain("Email me a sign-in link instead")
+  test("offers an emailed link if the policy allows it", async () => {
+    await turnOffPasswords(undefined, { allowMagicLink: true })
+    expect((await enterLoginName("nina")).page).toContain("Email me a sign-in link instead")
   })
 
   test("follows the organization that the name, or the application, belongs to", async () => {
     await createOrganization(provider.cx(), "other", { name: "Other" })
-    await turnOff("other")
+    await turnOffPasswords("other")
     const { primaryDomain } = provider.cx().store.state(provider.cx(), org, "other")
-    expect((await named(`x@${primaryDomain}`)).page).not.toContain('type="password"')
+    expect((await enterLoginName(`x@${primaryDomain}`)).page).not.toContain('type="password"')
     const scope = "openid urn:core:iam:org:id:other"
-    expect((await named("x", path({ scope }))).page).not.toContain('type="password"')
-    expect((await named("x")).page).toContain('type="password"')
+    expect((await enterLoginName("x", path({ scope }))).page).not.toContain('type="password"')
+    expect((await enterLoginName("x")).page).toContain('type="password"')
   })
 })
 
 describe("a password", () => {
-  test("is refused for who has a passkey, by a page and by the session API", async () => {
-    await givePasskey()
-    await turnOff()
+  test("is rejected for a user with a passkey, by a page and by the session API", async () => {
+    await addPasskey()
+    await turnOffPasswords()
     const end = await setUpByPassword(browserOf(provider), path(), "nina")
     expect(end.response.status).toBe(422)
     expect(end.page).toContain("You can&#x27;t sign in with a password here. Use your passkey.")
-    const call = await openLoginPage(provider)
+    const call = await addLoginPageCaller(provider)
     const checks = {
       user: { search: { case: "loginName", value: "nina" } },
       password: { password },
@@ -103,8 +103,8 @@ describe("a password", () => {
     await expect(tried).rejects.toMatchObject({ id: "session.password_wrong" })
   })
 
-  test("still sets up a passkey for who has none, so that nobody is locked out", async () => {
-    await turnOff()
+  test("still sets up a passkey for a user without one, so that nobody is locked out", async () => {
+    await turnOffPasswords()
     const setup = await setUpByPassword(browserOf(provider), path(), "nina")
     expect(setup.path).toContain("/ui/login/mfa/set")
     expect(setup.page).toContain('value="passkey"')

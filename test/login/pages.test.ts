@@ -6,13 +6,13 @@ import { setRestrictions } from "../../src/domain/quota/index.ts"
 import { lockUser } from "../../src/domain/user/index.ts"
 import { pageLanguages } from "../../src/kernel/text/language.ts"
 import {
-  answerOf,
   authorizePath,
   browserOf,
   type NewClient,
   openProvider,
   type Provider,
   password,
+  responseOf,
 } from "../oauth/provider.ts"
 import { until } from "../support/wait.ts"
 
@@ -27,22 +27,22 @@ afterAll(() => provider.close())
 const path = (changes = {}) => authorizePath(client.id, changes)
 
 describe("the login pages", () => {
-  test("lead from a login name over the password back to the application", async () => {
+  test("lead from the login name through the password back to the application", async () => {
     const browser = browserOf(provider)
     const first = await browser.go(path())
     expect(first.page).toContain("Example App")
     const second = await browser.post(first, { loginName: " OLGA@example.com " })
     expect(second.page).toMatch(/autocomplete="current-password"/i)
     const end = await browser.post(second, { loginName: "olga", password })
-    expect(answerOf(end)).toHaveProperty("code")
+    expect(responseOf(end)).toHaveProperty("code")
   })
 
-  test("ask for the login name alone, for nobody signs in with an e-mail address", async () => {
+  test("ask for the login name only, because no user signs in with an email address", async () => {
     const { page } = await browserOf(provider).go(path())
     expect(page).toContain(">Login name<")
   })
 
-  test("sign in without an application, too", async () => {
+  test("sign in without an application", async () => {
     const browser = browserOf(provider)
     const end = await browser.signIn("/ui/login")
     expect([end.path, end.response.status]).toEqual(["/ui/login/signedin", 200])
@@ -50,32 +50,32 @@ describe("the login pages", () => {
     expect(end.page).toContain("/ui/console/")
   })
 
-  test("lead who comes from no application where the policy says", async () => {
+  test("redirect sign-ins without an application as the policy says", async () => {
     const at = await openProvider()
     const say = () => ({ defaultRedirectUri: "https://start.example.com/" })
-    await addPolicy(at.cx(), undefined, { policy: login, say })
+    await addPolicy(at.cx(), undefined, { policy: login, apply: say })
     const end = await browserOf(at).signIn("/ui/login")
     expect(end.page).toContain('href="https://start.example.com/"')
     await at.close()
   })
 
-  test("answer an unknown login name like a wrong password", async () => {
+  test("treat an unknown login name like a wrong password", async () => {
     const text = async (loginName: string) => {
       const end = await browserOf(provider).signIn(path(), loginName, "Wrong-Horse-7")
       const { page, response } = end
-      // The name that is carried on in an address is sealed, which is another text each time.
+      // The login name in the URL is sealed, which differs each time.
       const plain = page
         .replaceAll(/value="[^"]*"/g, "")
         .replaceAll(/authRequest=\d+|as=[^"]+/g, "")
       return [response.status, plain.replaceAll(loginName, "NAME")]
     }
-    // The same initial: the avatar shows that of what was typed.
+    // The avatar shows the initial of the entered name.
     const [status, page] = await text("olaf")
     expect(status).toBe(422)
     expect(await text("olga")).toEqual([status, page])
   })
 
-  test("carry strict headers", async () => {
+  test("have strict headers", async () => {
     const { response } = await browserOf(provider).go(path())
     const policy = response.headers.get("content-security-policy") ?? ""
     expect(policy).toContain("default-src 'none'")
@@ -85,13 +85,13 @@ describe("the login pages", () => {
     expect(response.headers.get("cache-control")).toBe("no-store")
   })
 
-  test("speak the language that the application or the browser asks for", async () => {
+  test("use the language of the application or the browser", async () => {
     const { page, response } = await browserOf(provider).go(path({ ui_locales: "sv de" }))
     expect(response.headers.get("content-language")).toBe("de")
     expect(page).toContain('<html lang="de">')
   })
 
-  test("speak only what the instance allows, and its first to who reads none of that", async () => {
+  test("use only languages that the instance allows, and its default otherwise", async () => {
     const at = await openProvider()
     const restrict = (language: string) =>
       setRestrictions(at.cx(), "i1", { allowedLanguages: [language] })
@@ -112,7 +112,7 @@ describe("the login pages", () => {
     await at.close()
   })
 
-  test("tell who knows the password that the account is locked, and nobody else", async () => {
+  test("report a locked account only if the password is right", async () => {
     const id = await provider.addPerson("lara")
     await lockUser(provider.cx(), id)
     const right = await browserOf(provider).signIn(path(), "lara")
@@ -124,7 +124,7 @@ describe("the login pages", () => {
 })
 
 describe("a form", () => {
-  test("counts only in the browser that it was given to", async () => {
+  test("is accepted only in its own browser", async () => {
     const [mine, other] = [browserOf(provider), browserOf(provider)]
     const page = await mine.go(path())
     await other.go(path())
@@ -132,10 +132,10 @@ describe("a form", () => {
     expect(stolen.response.status).toBe(403)
   })
 
-  test("counts only with our own token, and only from our own pages", async () => {
+  test("is accepted only with our token, and only from our pages", async () => {
     const browser = browserOf(provider)
     const page = await browser.go(path())
-    // The request waits in this very browser: it starts over, and nothing was done.
+    // The request waits in this same browser: the sign-in restarts, and nothing was changed.
     const again = await browser.post(page, { loginName: "olga", csrf: "no" })
     expect(again.path).toMatch(/loginname/)
     const foreign = await browser.go("/ui/login/loginname", {
@@ -155,15 +155,15 @@ describe("a form", () => {
     expect((await other.go(`/oauth/v2/authorize/callback?id=${id}`)).response.status).toBe(400)
   })
 
-  test("of a second tab goes on by itself when the first has signed in", async () => {
+  test("of a second tab continues automatically when the first has signed in", async () => {
     const browser = browserOf(provider)
     const second = await browser.go(path({ state: "second" }))
     await browser.signIn(path())
     const end = await browser.post(second, { loginName: "olga" })
-    expect(answerOf(end)).toMatchObject({ state: "second", code: expect.any(String) })
+    expect(responseOf(end)).toMatchObject({ state: "second", code: expect.any(String) })
   })
 
-  test("is over an hour after the request began", async () => {
+  test("expires an hour after the request started", async () => {
     const browser = browserOf(provider)
     const page = await browser.go(path())
     provider.clock.advance(3_600_000)
@@ -172,7 +172,7 @@ describe("a form", () => {
 })
 
 describe("the browser's session", () => {
-  test("has another secret after the sign-in, and the one before is worth nothing", async () => {
+  test("has a new secret after the sign-in, and the previous one is invalid", async () => {
     const browser = browserOf(provider)
     await browser.go(path())
     const before = browser.cookie()
@@ -183,20 +183,20 @@ describe("the browser's session", () => {
     expect((await thief.go("/ui/login/signedin")).path).toBe("/ui/login/loginname")
   })
 
-  test("answers the next application at once, and prompt=none", async () => {
+  test("completes the next application's request immediately, and prompt=none", async () => {
     const browser = browserOf(provider)
     await browser.signIn(path())
-    expect(answerOf(await browser.go(path()))).toHaveProperty("code")
-    expect(answerOf(await browser.go(path({ prompt: "none" })))).toHaveProperty("code")
+    expect(responseOf(await browser.go(path()))).toHaveProperty("code")
+    expect(responseOf(await browser.go(path({ prompt: "none" })))).toHaveProperty("code")
     const again = await browser.go(path({ prompt: "login" }))
     expect(again.page).toContain("Olga Owner")
     expect(await browser.go(again.path)).toHaveProperty("path", again.path)
     provider.clock.advance(1)
     const end = await browser.post(again, { loginName: "olga", password })
-    expect(answerOf(end)).toHaveProperty("code")
+    expect(responseOf(end)).toHaveProperty("code")
   })
 
-  test("offers the account first that a login_hint names", async () => {
+  test("lists the account of a login_hint first", async () => {
     await provider.addPerson("hilda")
     const browser = browserOf(provider)
     await browser.signIn(path())
@@ -210,22 +210,22 @@ describe("the browser's session", () => {
     }
   })
 
-  test("keeps several accounts, of which one is chosen", async () => {
+  test("keeps several accounts, one of which is selected", async () => {
     const id = await provider.addPerson("paul")
     const browser = browserOf(provider)
     await browser.signIn(path())
     const asked = await browser.go(path({ prompt: "select_account" }))
     const other = /href="(\/ui\/login\/loginname[^"]*)"/.exec(asked.page)?.[1] ?? ""
-    expect(answerOf(await browser.signIn(other, "paul"))).toHaveProperty("code")
+    expect(responseOf(await browser.signIn(other, "paul"))).toHaveProperty("code")
     const choice = await browser.go(path())
     expect(choice.page).toContain("Pat Person")
     const silent = await browser.go(path({ prompt: "none" }))
-    expect(answerOf(silent).error).toBe("account_selection_required")
+    expect(responseOf(silent).error).toBe("account_selection_required")
     const sessions = [...choice.page.matchAll(/<button[^>]*value="(\d+)"/g)].map(([, s]) => s)
     expect(sessions).toHaveLength(2)
     const foreign = await browser.post(choice, { session: id })
     expect(foreign.path).toMatch(/^\/ui\/login\/accounts/)
-    expect(answerOf(await browser.post(choice, { session: sessions[1] ?? "" }))).toHaveProperty(
+    expect(responseOf(await browser.post(choice, { session: sessions[1] ?? "" }))).toHaveProperty(
       "code",
     )
   })
@@ -240,8 +240,8 @@ describe("the browser's session", () => {
   })
 })
 
-describe("failed tries", () => {
-  test("are counted per account, whatever the spelling, also for names of nobody", async () => {
+describe("failed attempts", () => {
+  test("are counted per account, whatever the spelling, also for unknown names", async () => {
     const { accountOf } = await import("../../src/domain/user-lookup/index.ts")
     for (const name of ["zoe", "ZOE", " zoe "]) {
       await browserOf(provider).signIn(path(), name, "Wrong-Horse-7")
@@ -250,7 +250,7 @@ describe("failed tries", () => {
     expect(attemptsOf(cx, accountOf(cx, "zoe")).failures).toBe(3)
   })
 
-  test("slow the next one down, whether the account exists or not", async () => {
+  test("delay the next one, whether or not the account exists", async () => {
     for (const name of ["yara", "nobody-else"]) {
       if (name === "yara") await provider.addPerson(name)
       for (let tries = 0; tries < 5; tries++) {
@@ -262,7 +262,7 @@ describe("failed tries", () => {
       void slow.then(() => {
         answered = true
       })
-      // Whoever has to wait sets a timer.
+      // A throttled attempt sets a timer.
       await until(() => answered || provider.clock.pending() > idle)
       expect(answered, name).toBe(false)
       provider.clock.advance(1000)
@@ -273,7 +273,7 @@ describe("failed tries", () => {
 
 describe("end session", () => {
   const spellings = ["/oidc/v1/endsession", "/oidc/v1/end_session"]
-  test.each(spellings)("at %s asks first when nobody proves whose session it is", async (at) => {
+  test.each(spellings)("at %s asks for confirmation without proof of the session", async (at) => {
     const browser = browserOf(provider)
     await browser.signIn(path())
     const asked = await browser.go(at)

@@ -4,7 +4,7 @@ import { createPasskeyLink } from "../../src/domain/factor/key/link.ts"
 import { keysOf } from "../../src/domain/factor/ready.ts"
 import { user } from "../../src/domain/user-model/model.ts"
 import { browserOf, issuer, openProvider, type Provider } from "../oauth/provider.ts"
-import { makeKey } from "../support/authenticator.ts"
+import { createKey } from "../support/authenticator.ts"
 
 let provider: Provider
 let id: string
@@ -15,12 +15,12 @@ beforeEach(async () => {
 afterEach(() => provider.close())
 
 test.each([["the ID of a link"], ["no ID of a link"]])(
-  "a page with %s finishes no registration that began without",
+  "a page with %s completes no registration that was started without it",
   async (given) => {
     const cx = provider.cx()
     const { codeId } = await createPasskeyLink(cx, id, { returned: true })
     const { tokenId, options } = await beginKey(cx, id, { kind: "passkey" })
-    const { creation } = makeKey(options, { origin: issuer })
+    const { creation } = createKey(options, { origin: issuer })
     const browser = browserOf(provider)
     const page = await browser.go(`/ui/login/passkey/set?userId=${id}&codeId=${codeId}`)
     const fields = given === "no ID of a link" ? { codeId: "" } : {}

@@ -11,18 +11,18 @@ import { deactivateUser } from "../../src/domain/user/index.ts"
 import { passwordVersion } from "../../src/domain/user-lookup/query.ts"
 import { user } from "../../src/domain/user-model/model.ts"
 import {
-  answerOf,
   authorizePath,
   browserOf,
   type NewClient,
   openProvider,
   type Provider,
-  type Visited,
+  responseOf,
+  type VisitedPage,
 } from "../oauth/provider.ts"
-import { openLoginPage } from "../support/login-page.ts"
+import { addLoginPageCaller } from "../support/operation-caller.ts"
 
-const given = "Given-Horse-8"
-const own = "Own-Battery-9"
+const givenPassword = "Given-Horse-8"
+const ownPassword = "Own-Battery-9"
 
 let provider: Provider
 let client: NewClient
@@ -32,88 +32,90 @@ beforeAll(async () => {
 })
 afterAll(() => provider.close())
 
-let people = 0
+let userCount = 0
 let name: string
 let id: string
 beforeEach(async () => {
-  name = `nina-${++people}`
+  name = `nina-${++userCount}`
   id = await provider.addPerson(name)
-  await give(given)
+  await givePassword(givenPassword)
 })
 
-/** Gives the person a password that they have to replace. */
-async function give(plain: string): Promise<void> {
+/** Gives the user a password that must be changed. */
+async function givePassword(plain: string): Promise<void> {
   const password = await createPassword(plain, { names: [], changeRequired: true })
   await setPassword(provider.cx(), id, password)
 }
 
 const path = (changes = {}) => authorizePath(client.id, changes)
-const change = "/ui/login/password/change"
-const twice = (plain: string) => ({ password: plain, repeat: plain })
+const changePath = "/ui/login/password/change"
+const newPasswordFields = (plain: string) => ({ password: plain, repeat: plain })
 
-/** A browser that has proved the password which has to be replaced. */
-async function proven(start = path()) {
+/** A browser in which the password that must be changed was checked. */
+async function enterPassword(start = path()) {
   const browser = browserOf(provider)
-  const page = await browser.signIn(start, name, given)
+  const page = await browser.signIn(start, name, givenPassword)
   return { browser, page }
 }
 
-describe("a password that has grown too old", () => {
+describe("an expired password", () => {
   const maxAge = (maxAgeDays: number) =>
-    changePolicy(provider.cx(), undefined, { policy: passwordAge, say: () => ({ maxAgeDays }) })
+    changePolicy(provider.cx(), undefined, { policy: passwordAge, apply: () => ({ maxAgeDays }) })
   const day = 86_400_000
   beforeEach(async () => {
-    await setPassword(provider.cx(), id, await createPassword(given, { names: [] }))
+    await setPassword(provider.cx(), id, await createPassword(givenPassword, { names: [] }))
   })
 
-  test("is told of in time (expireWarnDays), and may be replaced at once or later", async () => {
+  test("is announced in time (expireWarnDays), and can be changed now or later", async () => {
     const say = (maxAgeDays: number, expireWarnDays: number) =>
       changePolicy(provider.cx(), undefined, {
         policy: passwordAge,
-        say: () => ({ maxAgeDays, expireWarnDays }),
+        apply: () => ({ maxAgeDays, expireWarnDays }),
       })
     await say(30, 7)
     provider.clock.advance(23 * day - 1)
-    expect(answerOf((await proven()).page).code).toBeDefined()
+    expect(responseOf((await enterPassword()).page).code).toBeDefined()
     provider.clock.advance(1)
-    const { browser, page } = await proven()
+    const { browser, page } = await enterPassword()
     expect(page.path).toContain("/ui/login/password/expires")
     expect(page.page).toContain("Days left: 7")
     const hrefs = [...page.page.matchAll(/<a href="([^"]*)" class="button/g)].map(([, href = ""]) =>
       href.replaceAll("&amp;", "&"),
     )
     const [replace = "", later = ""] = hrefs
-    expect(answerOf(await browser.go(later)).code).toBeDefined()
-    // It is said with each password that is typed, and to nobody who is signed in already.
-    expect(answerOf(await browser.go(path())).code).toBeDefined()
+    expect(responseOf(await browser.go(later)).code).toBeDefined()
+    // It is shown after each password check, and not to users who are already signed in.
+    expect(responseOf(await browser.go(path())).code).toBeDefined()
     expect(replace).toContain("/ui/login/password/change")
-    const next = await proven()
+    const next = await enterPassword()
     const [, now = ""] = /<a href="([^"]*password\/change[^"]*)"/.exec(next.page.page) ?? []
     const change = await next.browser.go(now.replaceAll("&amp;", "&"))
     expect(change.page).not.toContain("must change your password")
-    expect(answerOf(await next.browser.post(change, twice(own))).code).toBeDefined()
+    expect(
+      responseOf(await next.browser.post(change, newPasswordFields(ownPassword))).code,
+    ).toBeDefined()
     const again = browserOf(provider)
-    expect(answerOf(await again.signIn(path(), name, own)).code).toBeDefined()
+    expect(responseOf(await again.signIn(path(), name, ownPassword)).code).toBeDefined()
     await say(0, 0)
   })
 
-  test("is replaced before its person goes on, on our pages and on others'", async () => {
+  test("must be changed before the user continues, on our pages and on custom ones", async () => {
     await maxAge(30)
     provider.clock.advance(30 * day - 1)
-    expect(answerOf((await proven()).page).code).toBeDefined()
+    expect(responseOf((await enterPassword()).page).code).toBeDefined()
     provider.clock.advance(1)
-    const { browser, page } = await proven()
+    const { browser, page } = await enterPassword()
     expect(page.page).toContain("must change your password")
-    const login = await openLoginPage(provider)
+    const login = await addLoginPageCaller(provider)
     const checks = {
       user: { search: { case: "userId", value: id } },
-      password: { password: given },
+      password: { password: givenPassword },
     }
     const tried = login("session.v2.SessionService/CreateSession", { checks })
     await expect(tried).rejects.toMatchObject({ id: "session.password_change_required" })
-    expect(answerOf(await browser.post(page, twice(own))).code).toBeDefined()
+    expect(responseOf(await browser.post(page, newPasswordFields(ownPassword))).code).toBeDefined()
     const again = browserOf(provider)
-    expect(answerOf(await again.signIn(path(), name, own)).code).toBeDefined()
+    expect(responseOf(await again.signIn(path(), name, ownPassword)).code).toBeDefined()
     await maxAge(0)
   })
 })
@@ -121,29 +123,31 @@ describe("a password that has grown too old", () => {
 const isChangeRequired = () =>
   passwordOf(provider.store.state(provider.cx(), user, id))?.changeRequired
 
-const proofIn = ({ page }: Visited) => /name="proof" value="([^"]+)"/.exec(page)?.[1] ?? ""
+const proofIn = ({ page }: VisitedPage) => /name="proof" value="([^"]+)"/.exec(page)?.[1] ?? ""
 
 async function expectUnchanged(): Promise<void> {
-  expect(await checkPassword(provider.cx(), id, own)).toBe("wrong")
+  expect(await checkPassword(provider.cx(), id, ownPassword)).toBe("wrong")
   expect(isChangeRequired()).toBe(true)
 }
 
 describe("a password that must be changed", () => {
-  test("leads to the page for a new one, which signs in and goes on", async () => {
-    const { browser, page } = await proven()
+  test("leads to the form for a new one, which signs in and continues", async () => {
+    const { browser, page } = await enterPassword()
     expect(page.response.status).toBe(200)
     expect(page.page).toContain("Choose a new password")
-    expect(page.page).toContain(`action="${change}"`)
+    expect(page.page).toContain(`action="${changePath}"`)
     expect(page.page.match(/autocomplete="new-password"/gi)).toHaveLength(2)
-    expect(answerOf(await browser.post(page, twice(own)))).toHaveProperty("code")
-    expect(await checkPassword(provider.cx(), id, own)).toBe("ok")
-    expect(await checkPassword(provider.cx(), id, given)).toBe("wrong")
+    expect(responseOf(await browser.post(page, newPasswordFields(ownPassword)))).toHaveProperty(
+      "code",
+    )
+    expect(await checkPassword(provider.cx(), id, ownPassword)).toBe("ok")
+    expect(await checkPassword(provider.cx(), id, givenPassword)).toBe("wrong")
     expect(isChangeRequired()).toBe(false)
-    expect(answerOf(await browser.go(path({ prompt: "none" })))).toHaveProperty("code")
+    expect(responseOf(await browser.go(path({ prompt: "none" })))).toHaveProperty("code")
   })
 
-  test("is changed in the same step as the sign-in", async () => {
-    const { browser, page } = await proven()
+  test("is changed in the transaction of the sign-in", async () => {
+    const { browser, page } = await enterPassword()
     const steps: string[][] = []
     const { log } = provider.store
     const append = log.append.bind(log)
@@ -151,7 +155,7 @@ describe("a password that must be changed", () => {
       steps.push(step.events.map(({ type }) => type))
       return append(step)
     })
-    await browser.post(page, twice(own))
+    await browser.post(page, newPasswordFields(ownPassword))
     vi.restoreAllMocks()
     expect(steps[0]).toEqual(
       expect.arrayContaining(["user.human.password.changed", "session.added"]),
@@ -162,25 +166,25 @@ describe("a password that must be changed", () => {
     expect(JSON.stringify(changed?.data)).not.toContain("$argon2")
   })
 
-  test("lets nobody in before: no cookie of a session, no answer to the application", async () => {
-    const { browser, page } = await proven()
+  test("signs nobody in before: no session cookie, no response to the application", async () => {
+    const { browser, page } = await enterPassword()
     expect(page.response.headers.getSetCookie()).toEqual([])
-    expect(answerOf(await browser.go(path({ prompt: "none" }))).error).toBe("login_required")
+    expect(responseOf(await browser.go(path({ prompt: "none" }))).error).toBe("login_required")
   })
 
-  test("is changed without an application, too", async () => {
-    const { browser, page } = await proven("/ui/login")
-    const end = await browser.post(page, twice(own))
+  test("can be changed without an application", async () => {
+    const { browser, page } = await enterPassword("/ui/login")
+    const end = await browser.post(page, newPasswordFields(ownPassword))
     expect(end.path).toBe("/ui/login/signedin")
   })
 
-  test("ends with the old one what signed in with it elsewhere", async () => {
-    const password = await createPassword(given, { names: [] })
+  test("ends other sessions that used the old one", async () => {
+    const password = await createPassword(givenPassword, { names: [] })
     await setPassword(provider.cx(), id, password)
     const before = browserOf(provider)
-    await before.signIn(path(), name, given)
+    await before.signIn(path(), name, givenPassword)
     expect((await before.go("/ui/login/signedin")).path).toBe("/ui/login/signedin")
-    await give(given)
+    await givePassword(givenPassword)
     expect((await before.go("/ui/login/signedin")).path).toBe("/ui/login/loginname")
   })
 })
@@ -188,41 +192,49 @@ describe("a password that must be changed", () => {
 describe("the page for a new password", () => {
   const refusals = [
     ["nothing", { password: "", repeat: "" }, "Gib ein neues Passwort ein."],
-    ["two that differ", { password: own, repeat: `${own} ` }, "nicht gleich"],
-    ["one that is too simple", twice("simple"), "mindestens 8 Zeichen"],
-    ["the same one again", twice(given), "jetziges Passwort"],
-    ["one beyond all length", twice(`Aa1-${"x".repeat(1100)}`), "kürzeres"],
+    ["two that differ", { password: ownPassword, repeat: `${ownPassword} ` }, "nicht gleich"],
+    ["one that is too simple", newPasswordFields("simple"), "mindestens 8 Zeichen"],
+    ["the same one again", newPasswordFields(givenPassword), "jetziges Passwort"],
+    ["one beyond all length", newPasswordFields(`Aa1-${"x".repeat(1100)}`), "kürzeres"],
   ] as const
-  test.each(refusals)("refuses %s, in words, and asks again", async (_, fields, words) => {
-    const { browser, page } = await proven(path({ ui_locales: "de" }))
-    const again = await browser.post(page, fields)
-    expect(again.response.status).toBe(422)
-    expect(again.page).toContain(words)
-    expect(again.page).toContain('aria-invalid="true"')
-    for (const typed of Object.values(fields)) {
-      if (typed) expect(again.page).not.toContain(`value="${typed}"`)
-    }
-    await expectUnchanged()
-    expect(answerOf(await browser.post(again, twice(own)))).toHaveProperty("code")
-  })
+  test.each(refusals)(
+    "rejects %s with an explanation, and asks again",
+    async (_, fields, words) => {
+      const { browser, page } = await enterPassword(path({ ui_locales: "de" }))
+      const again = await browser.post(page, fields)
+      expect(again.response.status).toBe(422)
+      expect(again.page).toContain(words)
+      expect(again.page).toContain('aria-invalid="true"')
+      for (const typed of Object.values(fields)) {
+        if (typed) expect(again.page).not.toContain(`value="${typed}"`)
+      }
+      await expectUnchanged()
+      expect(responseOf(await browser.post(again, newPasswordFields(ownPassword)))).toHaveProperty(
+        "code",
+      )
+    },
+  )
 
-  test("refuses the person's own name and address", async () => {
-    const { browser, page } = await proven()
-    const mail = await browser.post(page, twice(`${name.replace("n", "N")}@example.org`))
+  test("rejects the user's own name and address", async () => {
+    const { browser, page } = await enterPassword()
+    const mail = await browser.post(
+      page,
+      newPasswordFields(`${name.replace("n", "N")}@example.org`),
+    )
     expect(mail.response.status).toBe(422)
     expect(mail.page).toContain("not your name or email address")
   })
 
-  test("can't be opened without a password that was just proved", async () => {
-    const { browser } = await proven()
-    expect((await browser.go(change)).path).toBe("/ui/login/loginname")
+  test("requires a password that was just checked", async () => {
+    const { browser } = await enterPassword()
+    expect((await browser.go(changePath)).path).toBe("/ui/login/loginname")
     const stranger = browserOf(provider)
-    expect((await stranger.go(change)).path).toBe("/ui/login/loginname")
+    expect((await stranger.go(changePath)).path).toBe("/ui/login/loginname")
   })
 })
 
 describe("the proof of the old password", () => {
-  async function expectExpired(end: Visited): Promise<void> {
+  async function expectExpired(end: VisitedPage): Promise<void> {
     expect(end.response.status).toBe(400)
     expect(end.page).toContain("This page has expired")
     await expectUnchanged()
@@ -234,61 +246,65 @@ describe("the proof of the old password", () => {
     ["extended", (proof: string) => `${proof}A`],
     ["altered", (proof: string) => proof.replace(/.$/, (last) => (last === "A" ? "B" : "A"))],
     ["of another kind", (proof: string) => proof.replace(/\..*/, ".AAAA")],
-  ])("counts as nothing when it is %s", async (_, spoil) => {
-    const { browser, page } = await proven()
+  ])("is rejected if it is %s", async (_, spoil) => {
+    const { browser, page } = await enterPassword()
     const proof = spoil(proofIn(page))
-    await expectExpired(await browser.post(page, { ...twice(own), proof }))
+    await expectExpired(await browser.post(page, { ...newPasswordFields(ownPassword), proof }))
   })
 
-  test("counts in its own browser only", async () => {
-    const { page } = await proven()
+  test("is valid in its own browser only", async () => {
+    const { page } = await enterPassword()
     const thief = browserOf(provider)
     const form = await thief.go(path())
-    const at = { ...form, page: form.page.replace(/action="[^"]*"/, `action="${change}"`) }
-    await expectExpired(await thief.post(at, { ...twice(own), proof: proofIn(page) }))
+    const at = { ...form, page: form.page.replace(/action="[^"]*"/, `action="${changePath}"`) }
+    await expectExpired(
+      await thief.post(at, { ...newPasswordFields(ownPassword), proof: proofIn(page) }),
+    )
   })
 
-  test("counts for ten minutes", async () => {
-    const { browser, page } = await proven()
+  test("is valid for ten minutes", async () => {
+    const { browser, page } = await enterPassword()
     provider.clock.advance(10 * 60_000)
-    await expectExpired(await browser.post(page, twice(own)))
-    const again = await proven()
+    await expectExpired(await browser.post(page, newPasswordFields(ownPassword)))
+    const again = await enterPassword()
     provider.clock.advance(10 * 60_000 - 1)
-    expect(answerOf(await again.browser.post(again.page, twice(own)))).toHaveProperty("code")
+    expect(
+      responseOf(await again.browser.post(again.page, newPasswordFields(ownPassword))),
+    ).toHaveProperty("code")
   })
 
-  test("counts once, also when it comes twice at the same moment", async () => {
-    const { browser, page } = await proven("/ui/login")
+  test("is valid once, also when submitted twice concurrently", async () => {
+    const { browser, page } = await enterPassword("/ui/login")
     const cookie = browser.cookie()
     const post = async (plain: string) => {
       const same = browserOf(provider)
       same.setCookie(cookie)
-      return (await same.post(page, twice(plain))).path
+      return (await same.post(page, newPasswordFields(plain))).path
     }
     const ends = await Promise.all(["Own-Battery-1", "Own-Battery-2"].map(post))
-    expect(ends.sort()).toEqual([change, "/ui/login/signedin"])
+    expect(ends.sort()).toEqual([changePath, "/ui/login/signedin"])
     const version = passwordVersion(provider.cx(), id)
     expect(await post("Own-Battery-3")).not.toBe("/ui/login/signedin")
     expect(passwordVersion(provider.cx(), id)).toBe(version)
   })
 
-  test("counts for the password that was proved, not for one that came afterwards", async () => {
-    const { browser, page } = await proven()
-    await give("Newer-Horse-9")
-    await expectExpired(await browser.post(page, twice(own)))
+  test("is valid for the checked password, not for a later one", async () => {
+    const { browser, page } = await enterPassword()
+    await givePassword("Newer-Horse-9")
+    await expectExpired(await browser.post(page, newPasswordFields(ownPassword)))
   })
 
-  test("counts for nobody who may not sign in any more", async () => {
-    const { browser, page } = await proven()
+  test("is rejected for users who can't sign in anymore", async () => {
+    const { browser, page } = await enterPassword()
     await deactivateUser(provider.cx(), id)
-    const end = await browser.post(page, twice(own))
+    const end = await browser.post(page, newPasswordFields(ownPassword))
     expect(end.response.status).toBe(403)
-    expect(await checkPassword(provider.cx(), id, own)).toBe("wrong")
+    expect(await checkPassword(provider.cx(), id, ownPassword)).toBe("wrong")
   })
 
-  test("is no use without the form's own token", async () => {
-    const { browser, page } = await proven("/ui/login")
-    const end = await browser.post(page, { ...twice(own), csrf: "no" })
+  test("requires the form's own token", async () => {
+    const { browser, page } = await enterPassword("/ui/login")
+    const end = await browser.post(page, { ...newPasswordFields(ownPassword), csrf: "no" })
     expect(end.response.status).toBe(403)
     await expectUnchanged()
   })

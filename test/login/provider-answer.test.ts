@@ -1,24 +1,24 @@
-// What providers send beside the letter of OpenID Connect, as bug reports of other products show.
+// Deviations of providers from OpenID Connect, as reported by users of other products.
 import { exportJWK, generateKeyPair, type JWK, SignJWT } from "jose"
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest"
-import { addIdp, changeIdp, linkIdp } from "../../src/domain/idp/commands.ts"
+import { createIdp, linkIdp, updateIdp } from "../../src/domain/idp/commands.ts"
 import type { Options } from "../../src/domain/idp/index.ts"
 import type { Settings } from "../../src/domain/idp/model.ts"
 import { searchRefusals } from "../../src/domain/refusal/refusal.ts"
 import { findByLoginName } from "../../src/domain/user-lookup/find-name.ts"
-import { profile } from "../../src/domain/user-lookup/query.ts"
+import { findProfile } from "../../src/domain/user-lookup/query.ts"
 import { user } from "../../src/domain/user-model/model.ts"
 import type { OutboundRequest, Outside } from "../../src/kernel/port/outbound.ts"
 import {
-  answerOf,
   authorizePath,
   browserOf,
   type NewClient,
   openProvider,
   type Provider,
-  type Visited,
+  responseOf,
+  type VisitedPage,
 } from "../oauth/provider.ts"
-import { nowhere } from "../support/outside.ts"
+import { unreachableOutside } from "../support/outside.ts"
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -45,18 +45,18 @@ const ada = { given_name: "Ada", family_name: "Lovelace", email: "ada@example.co
 let provider: Provider
 let client: NewClient
 let idpId: string
-let asked: OutboundRequest[]
-/** Of the sign-ins, by their codes. */
+let requests: OutboundRequest[]
+/** The nonces of the sign-ins by code. */
 let nonces: Map<string, string>
-/** What the provider publishes and sends. */
-let published: JWK[]
+/** The data that the provider publishes and sends. */
+let publishedKeys: JWK[]
 let keysPath: string
 let signing: { readonly kid: string; readonly key: CryptoKey }
 let idToken: () => Json
 let tokenResponse: Json
-/** What the log has. */
-let warned: string[]
-const warn = (message: string) => void warned.push(message)
+/** The log messages. */
+let warnings: string[]
+const warn = (message: string) => void warnings.push(message)
 let userInfo: () => Promise<unknown> | unknown
 let discovery: Json
 
@@ -79,13 +79,13 @@ const nowSeconds = () => Math.floor(provider.cx().clock.now() / 1000)
 const signed = (claims: Json, { kid, key } = signing) =>
   new SignJWT(claims).setProtectedHeader({ alg: "RS256", kid }).sign(key)
 
-async function answerTo({ url, body = "" }: OutboundRequest): Promise<unknown> {
+async function respondTo({ url, body = "" }: OutboundRequest): Promise<unknown> {
   const { pathname } = new URL(url)
-  if (pathname === "/.well-known/openid-configuration") return discoveryNow()
-  if (pathname === keysPath) return { keys: published }
+  if (pathname === "/.well-known/openid-configuration") return discoveryDocument()
+  if (pathname === keysPath) return { keys: publishedKeys }
   if (pathname === "/userinfo") return userInfo()
   if (pathname !== "/token") return undefined
-  // LinkedIn refuses a client that proves a PKCE challenge.
+  // LinkedIn rejects a client that sends a PKCE challenge.
   if (tokenResponse.refusesPkce && body.includes("code_verifier")) return undefined
   const { refusesPkce: _, ...more } = tokenResponse
   const nonce = nonces.get(new URLSearchParams(body).get("code") ?? "")
@@ -101,7 +101,7 @@ async function answerTo({ url, body = "" }: OutboundRequest): Promise<unknown> {
   }
 }
 
-const discoveryNow = () => ({
+const discoveryDocument = () => ({
   issuer,
   authorization_endpoint: `${issuer}/authorize`,
   token_endpoint: `${issuer}/token`,
@@ -114,10 +114,10 @@ const discoveryNow = () => ({
 })
 
 const outside: Outside = {
-  ...nowhere,
+  ...unreachableOutside,
   send: async (request) => {
-    asked.push(request)
-    const answer = await answerTo(request)
+    requests.push(request)
+    const answer = await respondTo(request)
     if (answer === undefined) return { status: 404, body: "{}" }
     return { status: 200, body: typeof answer === "string" ? answer : JSON.stringify(answer) }
   },
@@ -126,10 +126,10 @@ const outside: Outside = {
 beforeEach(async () => {
   provider = await openProvider()
   client = await provider.addClient()
-  asked = []
-  warned = []
+  requests = []
+  warnings = []
   nonces = new Map()
-  published = [await jwkOf(first, "k1")]
+  publishedKeys = [await jwkOf(first, "k1")]
   keysPath = "/keys"
   signing = { kid: "k1", key: first.privateKey }
   idToken = () => ({})
@@ -137,19 +137,19 @@ beforeEach(async () => {
   userInfo = () => ({ sub: "ada-1", ...ada })
   discovery = {}
   const wish = { name: "Acme", settings, options, secret: "s3cret" }
-  idpId = (await addIdp(provider.cx(), undefined, wish)).id
+  idpId = (await createIdp(provider.cx(), undefined, wish)).id
   await linkIdp(provider.cx(), undefined, idpId)
 })
 afterEach(() => provider.close())
 
-const change = (more: Partial<Options>, given: Settings = settings) =>
-  changeIdp(provider.cx(), undefined, idpId, {
+const changeProvider = (more: Partial<Options>, given: Settings = settings) =>
+  updateIdp(provider.cx(), undefined, idpId, {
     name: "Acme",
     settings: given,
     options: { ...options, ...more },
   })
 
-async function signIn(): Promise<Visited> {
+async function signIn(): Promise<VisitedPage> {
   const browser = browserOf({ send: (path, init) => provider.send(path, init, { outside, warn }) })
   const page = await browser.go(authorizePath(client.id))
   const href = /href="([^"]*externalidp[^"]*)"/.exec(page.page)?.[1] ?? ""
@@ -160,10 +160,10 @@ async function signIn(): Promise<Visited> {
   return browser.go(`/idps/callback?${new URLSearchParams({ code, state })}`)
 }
 
-const signedIn = async () => expect(answerOf(await signIn())).toHaveProperty("code")
+const expectSignedIn = async () => expect(responseOf(await signIn())).toHaveProperty("code")
 
-/** The sign-in is refused; returns what the console shows of it. */
-async function refusal() {
+/** Expects the sign-in to be rejected; returns the details that the console shows. */
+async function expectRejection() {
   const end = await signIn()
   expect(end.response.status).toBe(400)
   const scope = { all: true, orgs: [], projects: [], grants: [] }
@@ -176,9 +176,9 @@ async function refusal() {
   return last?.findings[0]
 }
 
-const known = (userName: string) => {
+const profileOf = (userName: string) => {
   const cx = provider.cx()
-  return profile(cx, findByLoginName(cx, userName) ?? "")
+  return findProfile(cx, findByLoginName(cx, userName) ?? "")
 }
 
 describe("an ID token without a nonce, as LinkedIn sends it,", () => {
@@ -188,9 +188,9 @@ describe("an ID token without a nonce, as LinkedIn sends it,", () => {
   })
   const withoutPkce: Settings = { ...settings, usePkce: false }
 
-  test("is refused, and the console shows the nonce that was expected", async () => {
-    await change({}, withoutPkce)
-    expect(await refusal()).toMatchObject({
+  test("is rejected, and the console shows the expected nonce", async () => {
+    await changeProvider({}, withoutPkce)
+    expect(await expectRejection()).toMatchObject({
       subject: "nonce",
       received: "",
       likelyCauseKey: "provider.nonce_missing",
@@ -198,15 +198,15 @@ describe("an ID token without a nonce, as LinkedIn sends it,", () => {
     })
   })
 
-  test("signs people in where the provider is set up so", async () => {
-    await change({ acceptMissingNonce: true }, withoutPkce)
-    await signedIn()
+  test("signs users in if the provider is configured for it", async () => {
+    await changeProvider({ acceptMissingNonce: true }, withoutPkce)
+    await expectSignedIn()
   })
 
-  test("does not let in a nonce of another sign-in", async () => {
-    await change({ acceptMissingNonce: true }, withoutPkce)
+  test("is rejected with a nonce of another sign-in", async () => {
+    await changeProvider({ acceptMissingNonce: true }, withoutPkce)
     idToken = () => ({ nonce: "other" })
-    expect(await refusal()).toMatchObject({
+    expect(await expectRejection()).toMatchObject({
       subject: "nonce",
       received: "other",
       likelyCauseKey: "provider.nonce",
@@ -214,55 +214,55 @@ describe("an ID token without a nonce, as LinkedIn sends it,", () => {
   })
 })
 
-test("scopes as a list, as Twitch sends them, are read", async () => {
+test("scopes as a list, as Twitch sends them, are accepted", async () => {
   tokenResponse = { scope: ["openid", "user:read:email"] }
-  await signedIn()
+  await expectSignedIn()
 })
 
 test.each([{ scope: [1] }, { scope: { openid: true } }])(
-  "%j is no list of scopes",
+  "%j is not a list of scopes",
   async (more) => {
     tokenResponse = more
     expect((await signIn()).response.status).toBe(400)
   },
 )
 
-test("the log has what is wrong without names of classes, which a build shortens", async () => {
+test("the log names errors without class names, which a build minifies", async () => {
   tokenResponse = { access_token: 1 }
-  expect(await refusal()).toBeUndefined()
+  expect(await expectRejection()).toBeUndefined()
   tokenResponse = {}
   idToken = () => ({ sub: 1.5 })
-  await refusal()
-  expect(warned).toEqual([
+  await expectRejection()
+  expect(warnings).toEqual([
     'an identity provider failed: "response" body "access_token" property must be a string',
-    expect.stringMatching(/^an identity provider failed: sub of the ID token is not accepted: /),
+    expect.stringMatching(/^an identity provider failed: sub of the ID token is invalid: /),
   ])
 })
 
 describe("a user ID that is a number", () => {
-  test("is read where it is exact, also beside the same number in the profile", async () => {
+  test("is accepted if it is exact, also with the same number in the profile", async () => {
     idToken = () => ({ sub: 4711 })
     userInfo = () => ({ sub: 4711, ...ada })
-    await signedIn()
+    await expectSignedIn()
     userInfo = () => ({ sub: "4711", ...ada })
-    await signedIn()
+    await expectSignedIn()
   })
 
   test.each([[2 ** 53], [1.5], [true], [["ada"]], [""], [null]])(
-    "is refused as %j, which does not have one spelling",
+    "is rejected as %j, which has more than one spelling",
     async (sub) => {
       idToken = () => ({ sub })
-      expect(await refusal()).toMatchObject({
+      expect(await expectRejection()).toMatchObject({
         subject: "sub of the ID token",
         likelyCauseKey: "provider.sub",
       })
     },
   )
 
-  test("is refused where the profile is about another number", async () => {
+  test("is rejected if the profile has another number", async () => {
     idToken = () => ({ sub: 4711 })
     userInfo = () => ({ sub: 4712, ...ada })
-    expect(await refusal()).toMatchObject({
+    expect(await expectRejection()).toMatchObject({
       received: "4712",
       expected: ["4711"],
       likelyCauseKey: "provider.userinfo_sub",
@@ -270,19 +270,22 @@ describe("a user ID that is a number", () => {
   })
 })
 
-test("a name without its parts is divided, so that the account can be created", async () => {
+test("a full name is split, so that the account can be created", async () => {
   userInfo = () => ({ sub: "ada-1", name: "Ada King Lovelace", email: "ada@example.com" })
-  await signedIn()
-  expect(known("ada@example.com")).toMatchObject({ givenName: "Ada", familyName: "King Lovelace" })
+  await expectSignedIn()
+  expect(profileOf("ada@example.com")).toMatchObject({
+    givenName: "Ada",
+    familyName: "King Lovelace",
+  })
 })
 
-test("a name that is divided does not replace what the profile has", async () => {
-  await change({ isAutoUpdate: true })
+test("a split name does not replace the profile's names", async () => {
+  await changeProvider({ isAutoUpdate: true })
   userInfo = () => ({ sub: "ada-1", ...ada, name: "Ada Lovelace" })
-  await signedIn()
+  await expectSignedIn()
   userInfo = () => ({ sub: "ada-1", name: "Countess of Lovelace", email: "ada@example.com" })
-  await signedIn()
-  expect(known("ada@example.com")).toMatchObject({
+  await expectSignedIn()
+  expect(profileOf("ada@example.com")).toMatchObject({
     givenName: "Ada",
     familyName: "Lovelace",
     name: "Countess of Lovelace",
@@ -295,8 +298,8 @@ describe("an ID token for two audiences", () => {
     idToken = () => ({ aud: both })
   })
 
-  test("is refused without an authorized party, and the console shows both", async () => {
-    expect(await refusal()).toMatchObject({
+  test("is rejected without an authorized party, and the console shows both", async () => {
+    expect(await expectRejection()).toMatchObject({
       subject: "aud",
       received: JSON.stringify(both),
       expected: ["client"],
@@ -304,14 +307,14 @@ describe("an ID token for two audiences", () => {
     })
   })
 
-  test("signs people in where it names this client as the authorized party", async () => {
+  test("signs users in if it names this client as the authorized party", async () => {
     idToken = () => ({ aud: both, azp: "client" })
-    await signedIn()
+    await expectSignedIn()
   })
 
-  test("signs people in without one where the provider is set up so", async () => {
-    await change({ acceptOtherAudiences: true })
-    await signedIn()
+  test("signs users in without one if the provider is configured for it", async () => {
+    await changeProvider({ acceptOtherAudiences: true })
+    await expectSignedIn()
   })
 
   test.each([
@@ -320,25 +323,25 @@ describe("an ID token for two audiences", () => {
     [{ aud: [["client"]] }, "provider.aud"],
     [{ aud: undefined }, "provider.aud"],
   ])("is never accepted as %j", async (claims, likelyCauseKey) => {
-    await change({ acceptOtherAudiences: true })
+    await changeProvider({ acceptOtherAudiences: true })
     idToken = () => claims
-    expect(await refusal()).toMatchObject({ likelyCauseKey })
+    expect(await expectRejection()).toMatchObject({ likelyCauseKey })
   })
 
-  test("in a list of this client alone needs no switch", async () => {
+  test("with this client as its only entry needs no setting", async () => {
     idToken = () => ({ aud: ["client"] })
-    await signedIn()
+    await expectSignedIn()
   })
 })
 
 describe("a profile that the provider signs", () => {
   const about = { sub: "ada-1", ...ada }
-  test("is read, with its issuer and audience or without", async () => {
+  test("is accepted, with or without issuer and audience", async () => {
     userInfo = () => signed({ ...about, iss: issuer, aud: "client" })
-    await signedIn()
-    expect(known("ada@example.com")).toMatchObject({ givenName: "Ada" })
+    await expectSignedIn()
+    expect(profileOf("ada@example.com")).toMatchObject({ givenName: "Ada" })
     userInfo = () => signed(about)
-    await signedIn()
+    await expectSignedIn()
   })
 
   test.each([
@@ -346,29 +349,32 @@ describe("a profile that the provider signs", () => {
     ["for another client", { iss: issuer, aud: ["other"] }, "provider.aud"],
     ["about another user", { sub: "eve" }, "provider.userinfo_sub"],
     ["that has expired", { exp: 1_700_000_000 }, "provider.exp"],
-  ])("is refused %s", async (_, claims, likelyCauseKey) => {
+  ])("is rejected %s", async (_, claims, likelyCauseKey) => {
     userInfo = () => signed({ ...about, ...claims })
-    expect(await refusal()).toMatchObject({ likelyCauseKey })
+    expect(await expectRejection()).toMatchObject({ likelyCauseKey })
   })
 
-  test("is refused where another key has signed it", async () => {
+  test("is rejected if another key has signed it", async () => {
     userInfo = () => signed(about, { kid: "k1", key: second.privateKey })
-    expect(await refusal()).toMatchObject({
+    expect(await expectRejection()).toMatchObject({
       subject: "signature of the UserInfo",
       likelyCauseKey: "provider.signature",
     })
   })
 
-  test("is refused unsigned, and signed by another algorithm than the provider lists", async () => {
+  test("is rejected unsigned, and with an algorithm that the provider doesn't list", async () => {
     const [header, claims] = ['{"alg":"none"}', JSON.stringify(about)].map((text) =>
       Buffer.from(text).toString("base64url"),
     )
     userInfo = () => `${header}.${claims}.`
-    expect(await refusal()).toMatchObject({ received: "none", likelyCauseKey: "provider.alg" })
+    expect(await expectRejection()).toMatchObject({
+      received: "none",
+      likelyCauseKey: "provider.alg",
+    })
     discovery = { userinfo_signing_alg_values_supported: ["ES256"] }
     provider.clock.advance(11 * 60_000)
     userInfo = () => signed(about)
-    expect(await refusal()).toMatchObject({ received: "RS256", expected: ["ES256"] })
+    expect(await expectRejection()).toMatchObject({ received: "RS256", expected: ["ES256"] })
   })
 })
 
@@ -379,55 +385,55 @@ test.each([
   ["True", false],
   ["1", false],
   [1, false],
-])("email_verified as %j is %j", async (email_verified, isVerified) => {
+])("email_verified %j means %j", async (email_verified, isVerified) => {
   userInfo = () => ({ sub: "ada-1", ...ada, email_verified })
-  await signedIn()
+  await expectSignedIn()
   const cx = provider.cx()
   const id = findByLoginName(cx, "ada@example.com") ?? ""
   expect(cx.store.state(cx, user, id)).toMatchObject({ email: { verified: isVerified } })
 })
 
 describe("keys that the provider replaces", () => {
-  const readings = () => asked.filter(({ url }) => /keys/.test(new URL(url).pathname)).length
-  beforeEach(signedIn)
+  const readings = () => requests.filter(({ url }) => /keys/.test(new URL(url).pathname)).length
+  beforeEach(expectSignedIn)
 
-  test("are read at once for a key ID that is new", async () => {
-    published = [await jwkOf(second, "k2")]
+  test("are loaded immediately for an unknown key ID", async () => {
+    publishedKeys = [await jwkOf(second, "k2")]
     signing = { kid: "k2", key: second.privateKey }
-    await signedIn()
+    await expectSignedIn()
   })
 
-  test("are read at once under the same key ID", async () => {
-    published = [await jwkOf(second, "k1")]
+  test("are loaded immediately under the same key ID", async () => {
+    publishedKeys = [await jwkOf(second, "k1")]
     signing = { kid: "k1", key: second.privateKey }
-    await signedIn()
+    await expectSignedIn()
   })
 
-  test("are found at another address", async () => {
+  test("are found at a changed URL", async () => {
     keysPath = "/new/keys"
-    published = [await jwkOf(second, "k2")]
+    publishedKeys = [await jwkOf(second, "k2")]
     signing = { kid: "k2", key: second.privateKey }
-    await signedIn()
+    await expectSignedIn()
   })
 
-  test("are read twice a minute at most for tokens that no key has signed", async () => {
+  test("are loaded at most twice a minute for tokens with unknown signatures", async () => {
     signing = { kid: "k9", key: second.privateKey }
     for (let count = 0; count < 4; count++) expect((await signIn()).response.status).toBe(400)
     expect(readings()).toBe(2)
     provider.clock.advance(29_000)
     await signIn()
     expect(readings()).toBe(2)
-    published = [await jwkOf(second, "k9")]
+    publishedKeys = [await jwkOf(second, "k9")]
     provider.clock.advance(2000)
-    await signedIn()
+    await expectSignedIn()
     expect(readings()).toBe(3)
   })
 
-  test("let in everybody who signs in while they are read", async () => {
-    published = [await jwkOf(second, "k2")]
+  test("serve every sign-in that waits for them", async () => {
+    publishedKeys = [await jwkOf(second, "k2")]
     signing = { kid: "k2", key: second.privateKey }
     const ends = await Promise.all([signIn(), signIn(), signIn()])
-    expect(ends.map((end) => Object.hasOwn(answerOf(end), "code"))).toEqual([true, true, true])
+    expect(ends.map((end) => Object.hasOwn(responseOf(end), "code"))).toEqual([true, true, true])
     expect(readings()).toBe(2)
   })
 })

@@ -1,9 +1,9 @@
-// An account that is made with a passkey and never has a password.
+// An account registered with a passkey that never has a password.
 import { decodeJwt } from "jose"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { passwordOf } from "../../src/domain/credential/commands.ts"
 import { keysOf } from "../../src/domain/factor/ready.ts"
-import { memberships } from "../../src/domain/member/index.ts"
+import { listMemberships } from "../../src/domain/member/index.ts"
 import { messageReactor } from "../../src/domain/message/reactor.ts"
 import { changePolicy } from "../../src/domain/policy/commands.ts"
 import { login } from "../../src/domain/policy/index.ts"
@@ -13,8 +13,6 @@ import { findByLoginName } from "../../src/domain/user-lookup/find-name.ts"
 import { user } from "../../src/domain/user-model/model.ts"
 import { runReactors } from "../../src/store/index.ts"
 import {
-  answerOf,
-  askToken,
   authorizePath,
   browserOf,
   codeFields,
@@ -23,38 +21,40 @@ import {
   type NewClient,
   openProvider,
   type Provider,
-  type Visited,
+  responseOf,
+  sendTokenRequest,
+  type VisitedPage,
 } from "../oauth/provider.ts"
-import { makeKey } from "../support/authenticator.ts"
+import { createKey } from "../support/authenticator.ts"
 
-const own = "Own-Battery-9"
-const register = "/ui/login/register"
-const given = { email: "rita@example.net", givenName: "Rita", familyName: "Roth" }
+const ownPassword = "Own-Battery-9"
+const registerPath = "/ui/login/register"
+const registrationFields = { email: "rita@example.net", givenName: "Rita", familyName: "Roth" }
 
 let provider: Provider
 let client: NewClient
 beforeEach(async () => {
   provider = await openProvider()
   client = await provider.addClient()
-  await says({})
+  await setLoginPolicy({})
   const cx = provider.cx()
   await setRestrictions(cx, cx.instance, { disallowPublicOrgRegistration: false })
 })
 afterEach(() => provider.close())
 
 const path = (changes = {}) => authorizePath(client.id, changes)
-const create = () => path({ prompt: "create" })
-const says = (values: object) =>
+const createPath = () => path({ prompt: "create" })
+const setLoginPolicy = (values: object) =>
   changePolicy(provider.cx(), undefined, {
     policy: login,
-    say: (had) => ({ ...had, allowRegister: true, ...values }),
+    apply: (had) => ({ ...had, allowRegister: true, ...values }),
   })
-const idIn = ({ path: at }: Visited) => new URL(at, issuer).searchParams.get("userId") ?? ""
-const codeFor = (at: Visited) => registrationCode(provider.cx(), idIn(at))?.plain ?? ""
-const twice = { password: own, repeat: own }
+const idIn = ({ path: at }: VisitedPage) => new URL(at, issuer).searchParams.get("userId") ?? ""
+const codeFor = (at: VisitedPage) => registrationCode(provider.cx(), idIn(at))?.plain ?? ""
+const passwordFields = { password: ownPassword, repeat: ownPassword }
 
 describe("a passkey in place of a password", () => {
-  const offeredBy = ({ page }: Visited) => {
+  const offeredBy = ({ page }: VisitedPage) => {
     const read = (pattern: RegExp) =>
       (pattern.exec(page)?.[1] ?? "").replaceAll("&quot;", '"').replaceAll("&amp;", "&")
     const options = read(/data-key-options="([^"]*)"/)
@@ -63,24 +63,28 @@ describe("a passkey in place of a password", () => {
       challenge: read(/name="challenge" value="([^"]*)"/),
     }
   }
-  /** As far as the choice, in a browser. */
-  async function chosen(at = create(), more = {}) {
+  /** Opens the registration up to the choice of the credential. */
+  async function chosen(at = createPath(), more = {}) {
     const browser = browserOf(provider)
-    const sent = await browser.post(await browser.go(at), { ...given, ...more })
+    const sent = await browser.post(await browser.go(at), { ...registrationFields, ...more })
     return { browser, sent, choice: await browser.post(sent, { code: codeFor(sent) }) }
   }
-  const made = (choice: Visited, manner = {}) => {
+  const made = (choice: VisitedPage, manner = {}) => {
     const { options, challenge } = offeredBy(choice)
-    const key = makeKey(options, { origin: issuer, ...manner })
+    const key = createKey(options, { origin: issuer, ...manner })
     return { key, fields: { challenge, credential: JSON.stringify(key.creation) } }
   }
   const owned = (id: string) => keysOf(provider.cx().store.state(provider.cx(), user, id))
 
-  test("makes the account, signs in to the application, and later by itself", async () => {
+  test("creates the account, signs in to the application, and later signs in alone", async () => {
     const { browser, sent, choice } = await chosen()
     const { key, fields } = made(choice)
-    const { code = "" } = answerOf(await browser.post(choice, fields))
-    const { answer } = await askToken(provider, codeFields(code), `${client.id}:${client.secret}`)
+    const { code = "" } = responseOf(await browser.post(choice, fields))
+    const { answer } = await sendTokenRequest(
+      provider,
+      codeFields(code),
+      `${client.id}:${client.secret}`,
+    )
     expect(decodeJwt(`${answer.id_token}`).amr).toEqual(["pop", "user", "mfa"])
     expect(owned(idIn(sent))).toMatchObject([{ kind: "passkey", credentialId: key.credentialId }])
     const state = provider.cx().store.state(provider.cx(), user, idIn(sent))
@@ -92,18 +96,18 @@ describe("a passkey in place of a password", () => {
     const hidden = hiddenFields(first.page)
     const body = new URLSearchParams({ ...hidden, challenge, credential })
     const end = await later.go("/ui/login/passkey", { method: "POST", body })
-    expect(answerOf(end)).toHaveProperty("code")
+    expect(responseOf(end)).toHaveProperty("code")
   })
 
-  test("begins an organisation as well, and no mail tells of it", async () => {
+  test("can also create an organization, without an email about it", async () => {
     const cx = provider.cx()
     const reactors = runReactors(provider.store, provider.clock, [messageReactor(() => cx)])
-    const { browser, sent, choice } = await chosen(`${register}/org`, { organization: "Roth" })
+    const { browser, sent, choice } = await chosen(`${registerPath}/org`, { organization: "Roth" })
     const end = await browser.post(choice, made(choice).fields)
     await reactors.drain()
     await reactors.stop()
     expect(end.path).toBe("/ui/login/signedin")
-    expect(memberships(cx, idIn(sent))).toMatchObject([{ roles: ["ORG_OWNER"] }])
+    expect(listMemberships(cx, idIn(sent))).toMatchObject([{ roles: ["ORG_OWNER"] }])
     const { events } = await provider.store.log.find(0, 10_000, ["message.added"])
     expect(events.map(({ data }) => "kind" in data && data.kind)).not.toContain("factor_added")
   })
@@ -112,16 +116,19 @@ describe("a passkey in place of a password", () => {
     ["of another page", { origin: "https://evil.example" }],
     ["that has not seen who uses it", { isVerified: false }],
     ["for another service", { rpId: "evil.example" }],
-  ])("%s is refused where it stands, and another one taken", async (_, manner) => {
+  ])("%s is rejected on the same page, and another one accepted", async (_, manner) => {
     const { browser, sent, choice } = await chosen()
     const wrong = await browser.post(choice, made(choice, manner).fields)
     expect([wrong.response.status, /role="alert"/.test(wrong.page)]).toEqual([422, true])
     expect(owned(idIn(sent))).toEqual([])
-    expect(answerOf(await browser.post(wrong, made(wrong).fields))).toHaveProperty("code")
+    expect(responseOf(await browser.post(wrong, made(wrong).fields))).toHaveProperty("code")
   })
 
-  test("is not what another browser, another account or another hour was asked for", async () => {
-    const [mine, theirs] = [await chosen(), await chosen(create(), { email: "eve@example.net" })]
+  test("is rejected for the challenge of another browser, account or hour", async () => {
+    const [mine, theirs] = [
+      await chosen(),
+      await chosen(createPath(), { email: "eve@example.net" }),
+    ]
     for (const other of [
       made(theirs.choice).fields,
       { ...made(mine.choice).fields, challenge: "" },
@@ -130,17 +137,17 @@ describe("a passkey in place of a password", () => {
     const late = made(mine.choice).fields
     provider.clock.advance(10 * 60_000)
     expect((await mine.browser.post(mine.choice, late)).response.status).toBe(422)
-    expect(findByLoginName(provider.cx(), given.email)).toBeUndefined()
+    expect(findByLoginName(provider.cx(), registrationFields.email)).toBeUndefined()
   })
 
-  test("that somebody has already makes no account", async () => {
+  test("that another user has creates no account", async () => {
     const first = await chosen()
     const { fields } = made(first.choice)
     await first.browser.post(first.choice, fields)
-    const second = await chosen(create(), { email: "eve@example.net" })
+    const second = await chosen(createPath(), { email: "eve@example.net" })
     const { options, challenge } = offeredBy(second.choice)
     const again = JSON.parse(fields.credential)
-    const { response } = JSON.parse(JSON.stringify(makeKey(options, { origin: issuer }).creation))
+    const { response } = JSON.parse(JSON.stringify(createKey(options, { origin: issuer }).creation))
     again.response.clientDataJSON = response.clientDataJSON
     const end = await second.browser.post(second.choice, {
       challenge,
@@ -150,20 +157,22 @@ describe("a passkey in place of a password", () => {
     expect(findByLoginName(provider.cx(), "eve@example.net")).toBeUndefined()
   })
 
-  test("is offered where the policy allows it alone, and counts nowhere else", async () => {
+  test("is the only option if the policy says so, and not accepted otherwise", async () => {
     const { browser, choice } = await chosen()
     const { fields } = made(choice)
-    await says({ allowPasswordless: false })
+    await setLoginPolicy({ allowPasswordless: false })
     expect((await browser.post(choice, fields)).response.status).toBe(422)
-    expect(findByLoginName(provider.cx(), given.email)).toBeUndefined()
-    const { browser: other, choice: plain } = await chosen(create(), { email: "ann@example.net" })
+    expect(findByLoginName(provider.cx(), registrationFields.email)).toBeUndefined()
+    const { browser: other, choice: plain } = await chosen(createPath(), {
+      email: "ann@example.net",
+    })
     expect(offeredBy(plain).options).toBeUndefined()
-    expect(answerOf(await other.post(plain, twice))).toHaveProperty("code")
+    expect(responseOf(await other.post(plain, passwordFields))).toHaveProperty("code")
   })
 
-  test("does where a second factor is forced", async () => {
-    await says({ forceMfa: true })
+  test("is sufficient if a second factor is required", async () => {
+    await setLoginPolicy({ forceMfa: true })
     const { browser, choice } = await chosen()
-    expect(answerOf(await browser.post(choice, made(choice).fields))).toHaveProperty("code")
+    expect(responseOf(await browser.post(choice, made(choice).fields))).toHaveProperty("code")
   })
 })

@@ -1,4 +1,4 @@
-// A page has the words of the browser and of the person that it is for, as texts and nothing else.
+// A page contains the texts of the browser and of its user, escaped.
 
 import { escapeHTML } from "bun"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
@@ -26,7 +26,7 @@ describe("a page that names a person", () => {
     ["$& $1 $$", "password"],
     ["Zoë Übermut", "Sign in"],
     ["長い 名前", "\u202Eevil"],
-  ])("says %j, %j and each form token", (displayName, loginName) => {
+  ])("contains %j, %j and each form token", (displayName, loginName) => {
     for (const csrf of csrfs) {
       const page = pageOf(displayName, loginName, csrf)
       expect(page).toContain(`name="csrf" value="${escapeHTML(csrf)}"`)
@@ -37,7 +37,7 @@ describe("a page that names a person", () => {
     }
   })
 
-  test("names nobody else", () => {
+  test("contains no other user's data", () => {
     pageOf("Grace Hopper", "grace@acme.localhost", "A8-8zI.jH_xqwertz")
     const page = pageOf("Alan Turing", "alan@acme.localhost", "B7.uu-qqASDFGHJ")
     expect(page).toContain("Alan Turing")
@@ -55,9 +55,9 @@ describe("a page that names an application", () => {
     ["a token that has to be escaped", "Wiki", `"><b>"><b>`],
   ])("has %s", (_, name, csrf) => {
     const form = { action: "/loginname", csrf, authRequest: "198679147315200015" }
-    const application = { name, learns: [], isOurs: false }
+    const application = { name, requestedData: [], isConsole: false }
     const page = renderPage(LoginNamePage({ ...shared, form, application }))
-    // In the form and in the one that cancels.
+    // In the form and in the cancel form.
     expect(page.split(`name="csrf" value="${escapeHTML(csrf)}"`)).toHaveLength(3)
     expect(page).toContain(escapeHTML(name))
     expect(page).not.toMatch(/<script>|<b>/)
@@ -71,7 +71,7 @@ describe("the first page", () => {
   })
   afterEach(() => provider.close())
 
-  test("has each browser's own words, and no other's", async () => {
+  test("contains each browser's own texts, and no others", async () => {
     const { id } = await provider.addClient()
     const pages: string[] = []
     for (let count = 0; count < 3; count += 1) {

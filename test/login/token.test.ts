@@ -1,20 +1,20 @@
-// Signing in with a service that signs JWTs: the token comes in a header, beside the way back.
+// Signing in with a service that issues JWTs: the token is in a header of the callback request.
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from "jose"
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest"
-import { addIdp, linkIdp } from "../../src/domain/idp/commands.ts"
+import { createIdp, linkIdp } from "../../src/domain/idp/commands.ts"
 import type { Options } from "../../src/domain/idp/index.ts"
 import type { Settings } from "../../src/domain/idp/model.ts"
 import type { Outside } from "../../src/kernel/port/outbound.ts"
 import {
-  answerOf,
   authorizePath,
   browserOf,
   type NewClient,
   openProvider,
   issuer as own,
   type Provider,
+  responseOf,
 } from "../oauth/provider.ts"
-import { nowhere } from "../support/outside.ts"
+import { unreachableOutside } from "../support/outside.ts"
 
 const issuer = "https://tokens.example.com"
 const keysUrl = `${issuer}/keys`
@@ -36,20 +36,23 @@ beforeAll(async () => {
 
 let provider: Provider
 let client: NewClient
-let asked: string[]
-let published: readonly (readonly [kid: string, keys: Keys])[]
+let requestedUrls: string[]
+let publishedKeys: readonly (readonly [kid: string, keys: Keys])[]
 let outside: Outside
 beforeEach(async () => {
   provider = await openProvider()
   client = await provider.addClient()
-  asked = []
-  published = [["k1", first]]
+  requestedUrls = []
+  publishedKeys = [["k1", first]]
   outside = {
-    ...nowhere,
+    ...unreachableOutside,
     send: async ({ url }) => {
-      asked.push(url)
+      requestedUrls.push(url)
       const keys = await Promise.all(
-        published.map(async ([kid, { publicKey }]) => ({ ...(await exportJWK(publicKey)), kid })),
+        publishedKeys.map(async ([kid, { publicKey }]) => ({
+          ...(await exportJWK(publicKey)),
+          kid,
+        })),
       )
       return { status: 200, body: JSON.stringify({ keys }) }
     },
@@ -61,7 +64,7 @@ beforeEach(async () => {
     isAutoUpdate: false,
     autoLinking: "off",
   }
-  const { id } = await addIdp(provider.cx(), undefined, { name: "Tokens", settings, options })
+  const { id } = await createIdp(provider.cx(), undefined, { name: "Tokens", settings, options })
   await linkIdp(provider.cx(), undefined, id)
 })
 afterEach(() => provider.close())
@@ -69,8 +72,8 @@ afterEach(() => provider.close())
 const newBrowser = () => browserOf({ send: (path, init) => provider.send(path, init, { outside }) })
 type Browser = ReturnType<typeof newBrowser>
 
-/** The address at the service that the browser is sent to. */
-async function away(browser: Browser): Promise<URL> {
+/** The URL of the service that the browser is redirected to. */
+async function goToService(browser: Browser): Promise<URL> {
   const first = await browser.go(authorizePath(client.id))
   const href = /href="([^"]*externalidp[^"]*)"/.exec(first.page)?.[1] ?? ""
   return new URL((await browser.go(href.replaceAll("&amp;", "&"))).path)
@@ -85,16 +88,16 @@ const ada = {
   email_verified: true,
 }
 
-type Signed = { readonly claims?: JWTPayload; readonly kid?: string; readonly keys?: Keys }
+type SignOptions = { readonly claims?: JWTPayload; readonly kid?: string; readonly keys?: Keys }
 
-function tokenOf({ claims, kid = "k1", keys = first }: Signed = {}): Promise<string> {
+function signToken({ claims, kid = "k1", keys = first }: SignOptions = {}): Promise<string> {
   const now = Math.floor(provider.clock.now() / 1000)
   const all = { iss: issuer, iat: now, exp: now + 300, ...ada, ...claims }
   return new SignJWT(all).setProtectedHeader({ alg: "ES256", kid }).sign(keys.privateKey)
 }
 
-/** The way back, as whatever stands before the service makes it. */
-const back = ({ searchParams }: URL, browser: Browser, token: string) => {
+/** The callback request, as the proxy in front of the service sends it. */
+const returnWith = ({ searchParams }: URL, browser: Browser, token: string) => {
   const parameters = new URLSearchParams({
     authRequestID: searchParams.get("authRequestID") ?? "",
     userAgentID: searchParams.get("userAgentID") ?? "",
@@ -104,35 +107,35 @@ const back = ({ searchParams }: URL, browser: Browser, token: string) => {
 
 async function signIn(token: string) {
   const browser = newBrowser()
-  return back(await away(browser), browser, token)
+  return returnWith(await goToService(browser), browser, token)
 }
 
 describe("a token in the header", () => {
-  test("signs in whom its issuer names", async () => {
+  test("signs in the user that its issuer names", async () => {
     const browser = newBrowser()
-    const there = await away(browser)
+    const there = await goToService(browser)
     expect(there.href).toMatch(/^https:\/\/tokens\.example\.com\/jwt\?x=1&authRequestID=\d+&/)
-    expect(answerOf(await back(there, browser, await tokenOf()))).toHaveProperty("code")
-    expect(asked).toEqual([keysUrl])
+    expect(responseOf(await returnWith(there, browser, await signToken()))).toHaveProperty("code")
+    expect(requestedUrls).toEqual([keysUrl])
   })
 
-  test("may be called a bearer's, and name us", async () => {
-    const token = await tokenOf({ claims: { aud: ["other", own] } })
-    expect(answerOf(await signIn(`Bearer ${token}`))).toHaveProperty("code")
+  test("can have the Bearer scheme, and name us as audience", async () => {
+    const token = await signToken({ claims: { aud: ["other", own] } })
+    expect(responseOf(await signIn(`Bearer ${token}`))).toHaveProperty("code")
   })
 
-  test("counts when its key is a new one", async () => {
-    await signIn(await tokenOf())
-    published = [["k2", second]]
+  test("is accepted with a new key", async () => {
+    await signIn(await signToken())
+    publishedKeys = [["k2", second]]
     provider.clock.advance(60_000)
-    const token = await tokenOf({ kid: "k2", keys: second })
-    expect(answerOf(await signIn(token))).toHaveProperty("code")
-    expect(asked).toHaveLength(2)
+    const token = await signToken({ kid: "k2", keys: second })
+    expect(responseOf(await signIn(token))).toHaveProperty("code")
+    expect(requestedUrls).toHaveLength(2)
   })
 })
 
-describe("a token is refused", () => {
-  const made = (signed: Signed) => () => tokenOf(signed)
+describe("a token is rejected", () => {
+  const made = (signed: SignOptions) => () => signToken(signed)
   test.each<[string, () => Promise<string> | string]>([
     ["that is none", () => "nonsense"],
     ["that is missing", () => ""],
@@ -144,14 +147,14 @@ describe("a token is refused", () => {
     ["that names nobody", made({ claims: { sub: undefined } as never })],
     [
       "signed with a key that is not published",
-      async () => tokenOf({ keys: await generateKeyPair("ES256") }),
+      async () => signToken({ keys: await generateKeyPair("ES256") }),
     ],
     ["signed with a key that nobody knows", made({ kid: "k9" })],
     [
       "without a signature",
       async () => {
         const none = Buffer.from('{"alg":"none"}').toString("base64url")
-        return `${none}.${(await tokenOf()).split(".")[1]}.`
+        return `${none}.${(await signToken()).split(".")[1]}.`
       },
     ],
     [
@@ -177,27 +180,27 @@ describe("a token is refused", () => {
     const end = await signIn(await make())
     expect(end.response.status).toBe(400)
     expect(end.page).toContain("Invalid response from the other service")
-    expect(asked.every((url) => url === keysUrl)).toBe(true)
+    expect(requestedUrls.every((url) => url === keysUrl)).toBe(true)
   })
 
-  test("that another browser's sign-in is to be ended with", async () => {
-    const there = await away(newBrowser())
+  test("for another browser's sign-in", async () => {
+    const there = await goToService(newBrowser())
     const victim = newBrowser()
     await victim.go(authorizePath(client.id))
-    const end = await back(there, victim, await tokenOf())
+    const end = await returnWith(there, victim, await signToken())
     expect(end.response.status).toBe(403)
   })
 
   test("the second time in the same sign-in", async () => {
     const browser = newBrowser()
-    const there = await away(browser)
-    await back(there, browser, await tokenOf())
-    expect((await back(there, browser, await tokenOf())).page).toContain("expired")
+    const there = await goToService(browser)
+    await returnWith(there, browser, await signToken())
+    expect((await returnWith(there, browser, await signToken())).page).toContain("expired")
   })
 
-  test("where another answer of a provider is waited for", async () => {
+  test("for a sign-in with another provider", async () => {
     const browser = newBrowser()
-    const there = await away(browser)
+    const there = await goToService(browser)
     const [id, secret] = ["authRequestID", "userAgentID"].map((name) =>
       there.searchParams.get(name),
     )
@@ -205,8 +208,8 @@ describe("a token is refused", () => {
     expect(end.page).toContain("expired")
   })
 
-  test("and keys that nobody knows are asked for again once, not with each of them", async () => {
-    for (let at = 0; at < 5; at++) await signIn(await tokenOf({ kid: `k${at + 5}` }))
-    expect(asked).toHaveLength(2)
+  test("and unknown keys are requested once, not for each token", async () => {
+    for (let at = 0; at < 5; at++) await signIn(await signToken({ kid: `k${at + 5}` }))
+    expect(requestedUrls).toHaveLength(2)
   })
 })

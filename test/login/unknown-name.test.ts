@@ -1,28 +1,29 @@
-// ignore_unknown_usernames: whether the sign-in says that nobody has a login name, and to whom.
+// ignore_unknown_usernames: whether the sign-in reveals that a login name doesn't exist, and to
+// whom.
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest"
 import { createOrganization } from "../../src/domain/org/commands.ts"
 import { org } from "../../src/domain/org/index.ts"
 import { addPolicy } from "../../src/domain/policy/commands.ts"
 import { login } from "../../src/domain/policy/index.ts"
 import { createUser } from "../../src/domain/user/create.ts"
-import { limitsOf } from "../../src/kernel/limit.ts"
+import { createLimits } from "../../src/kernel/limit.ts"
 import {
-  answerOf,
   authorizePath,
   browserOf,
   type NewClient,
   openProvider,
   type Provider,
+  responseOf,
 } from "../oauth/provider.ts"
-import { type Calling, openLoginPage } from "../support/login-page.ts"
+import { addLoginPageCaller, type CallAs } from "../support/operation-caller.ts"
 
 let provider: Provider
 let client: NewClient
-let call: Calling
+let call: CallAs
 beforeEach(async () => {
   provider = await openProvider()
   client = await provider.addClient()
-  call = await openLoginPage(provider)
+  call = await addLoginPageCaller(provider)
   await createOrganization(provider.cx(), "other", { name: "Other" })
   await createUser(provider.cx(), "oscar", {
     kind: "human",
@@ -34,17 +35,17 @@ beforeEach(async () => {
 })
 afterEach(() => provider.close())
 
-/** What an organization, or the instance, says. */
-const say = (orgId: string | undefined, ignoreUnknownUsernames: boolean) =>
-  addPolicy(provider.cx(), orgId, { policy: login, say: () => ({ ignoreUnknownUsernames }) })
+/** Sets the policy of an organization, or of the instance. */
+const setPolicy = (orgId: string | undefined, ignoreUnknownUsernames: boolean) =>
+  addPolicy(provider.cx(), orgId, { policy: login, apply: () => ({ ignoreUnknownUsernames }) })
 
 const domainOf = (orgId: string) =>
   provider.cx().store.state(provider.cx(), org, orgId).primaryDomain
 
 const ofOrg = (orgId: string) => ({ scope: `openid urn:core:iam:org:id:${orgId}` })
 
-/** What the page says to a name, and the session API to the same. */
-async function told(
+/** The page's response to a name; the session API must agree. */
+async function submitName(
   loginName: string,
   more: Record<string, string> = {},
 ): Promise<"unknown" | "goes on"> {
@@ -57,50 +58,54 @@ async function told(
   return "unknown"
 }
 
-async function toldByApi(loginName: string): Promise<string> {
+async function submitByApi(loginName: string): Promise<string> {
   const checks = { user: { search: { case: "loginName", value: loginName } } }
   const begun = call("session.v2.SessionService/CreateSession", { checks })
   return begun.then(() => "goes on").catch(({ id }) => (id === "user.missing" ? "unknown" : id))
 }
 
-test("names go on like any other, unless the instance says otherwise", async () => {
-  expect([await told("nobody"), await toldByApi("nobody")]).toEqual(["goes on", "goes on"])
-  await say(undefined, false)
-  expect([await told("nobody"), await toldByApi("nobody")]).toEqual(["unknown", "unknown"])
+test("unknown names continue like others by default", async () => {
+  expect([await submitName("nobody"), await submitByApi("nobody")]).toEqual(["goes on", "goes on"])
+  await setPolicy(undefined, false)
+  expect([await submitName("nobody"), await submitByApi("nobody")]).toEqual(["unknown", "unknown"])
 })
 
-test("names that somebody has go on, and sign in", async () => {
-  await say(undefined, false)
-  expect(await told("olga")).toBe("goes on")
-  expect(await told("oscar")).toBe("goes on")
+test("existing names continue, and sign in", async () => {
+  await setPolicy(undefined, false)
+  expect(await submitName("olga")).toBe("goes on")
+  expect(await submitName("oscar")).toBe("goes on")
   const end = await browserOf(provider).signIn(authorizePath(client.id), "olga")
-  expect(answerOf(end)).toHaveProperty("code")
+  expect(responseOf(end)).toHaveProperty("code")
 })
 
 describe("an organization that hides its users", () => {
   beforeEach(async () => {
-    await say(undefined, false)
-    await say("other", true)
+    await setPolicy(undefined, false)
+    await setPolicy("other", true)
   })
 
-  test("hides names in its domain, and those that could be its users'", async () => {
+  test("hides names in its domain, and those that could belong to its users", async () => {
     for (const name of [`nobody@${domainOf("other")}`, "nobody", "nobody@mail.example"]) {
-      expect([name, await told(name), await toldByApi(name)]).toEqual([name, "goes on", "goes on"])
+      expect([name, await submitName(name), await submitByApi(name)]).toEqual([
+        name,
+        "goes on",
+        "goes on",
+      ])
     }
     const ours = `nobody@${domainOf(provider.setup.orgId)}`
-    expect([await told(ours), await toldByApi(ours)]).toEqual(["unknown", "unknown"])
+    expect([await submitName(ours), await submitByApi(ours)]).toEqual(["unknown", "unknown"])
   })
 
-  test("hides them from those who sign in to it, and is unknown to others", async () => {
-    expect(await told("nobody", ofOrg("other"))).toBe("goes on")
+  test("hides them in sign-ins to it, and is unknown to others", async () => {
+    expect(await submitName("nobody", ofOrg("other"))).toBe("goes on")
     const { orgId } = provider.setup
-    expect(await told("nobody", ofOrg(orgId))).toBe("unknown")
-    expect(await told("oscar", ofOrg(orgId))).toBe("unknown")
-    expect(await told("olga", ofOrg(orgId))).toBe("goes on")
+    expect(await submitName("nobody", ofOrg(orgId))).toBe("unknown")
+    expect(await submitName("oscar", ofOrg(orgId))).toBe("unknown")
+    expect(await submitName("olga", ofOrg(orgId))).toBe("goes on")
   })
 
-  test("has nothing looked for, so that the time is the same", async () => {
-    await told("warm-up", ofOrg("other"))
+  test("has no lookup for them, so that the time is the same", async () => {
+    await submitName("warm-up", ofOrg("other"))
     const held = vi.spyOn(provider.store.log, "holder")
     const counted = async (loginName: string) => {
       const browser = browserOf(provider)
@@ -115,17 +120,17 @@ describe("an organization that hides its users", () => {
   })
 })
 
-test("an organization that does not hide its users says so for its own names alone", async () => {
-  await say("other", false)
+test("an organization that does not hide its users reveals only its own names", async () => {
+  await setPolicy("other", false)
   const theirs = `nobody@${domainOf("other")}`
-  expect([await told(theirs), await toldByApi(theirs)]).toEqual(["unknown", "unknown"])
-  expect(await told("nobody", ofOrg("other"))).toBe("unknown")
-  expect([await told("nobody"), await toldByApi("nobody")]).toEqual(["goes on", "goes on"])
+  expect([await submitName(theirs), await submitByApi(theirs)]).toEqual(["unknown", "unknown"])
+  expect(await submitName("nobody", ofOrg("other"))).toBe("unknown")
+  expect([await submitName("nobody"), await submitByApi("nobody")]).toEqual(["goes on", "goes on"])
 })
 
-test("names are not tried out without end", async () => {
-  await say(undefined, false)
-  const allowance = limitsOf(provider.clock, 0.01)({ address: "198.51.100.1" })
+test("names can't be tried without limit", async () => {
+  await setPolicy(undefined, false)
+  const allowance = createLimits(provider.clock, 0.01)({ address: "198.51.100.1" })
   const browser = browserOf({
     send: (to, init) => provider.send(to, init, { allowance }),
   })

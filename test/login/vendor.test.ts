@@ -1,39 +1,39 @@
-// Vendors, each by a stand-in that speaks its dialect as the vendor documents it.
+// Vendors, each simulated with its documented deviations.
 import { createPublicKey, generateKeyPairSync } from "node:crypto"
 import { exportJWK, generateKeyPair, type JWK, jwtVerify, SignJWT } from "jose"
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest"
-import { addIdp, linkIdp } from "../../src/domain/idp/commands.ts"
+import { createIdp, linkIdp } from "../../src/domain/idp/commands.ts"
 import type { Options } from "../../src/domain/idp/index.ts"
 import type { Settings } from "../../src/domain/idp/model.ts"
 import { findByLoginName } from "../../src/domain/user-lookup/find-name.ts"
-import { profile } from "../../src/domain/user-lookup/query.ts"
+import { findProfile } from "../../src/domain/user-lookup/query.ts"
 import type { OutboundRequest, Outside } from "../../src/kernel/port/outbound.ts"
 import {
-  answerOf,
   authorizePath,
   browserOf,
   type NewClient,
   openProvider,
   type Provider,
-  type Visited,
+  responseOf,
+  type VisitedPage,
 } from "../oauth/provider.ts"
-import { nowhere } from "../support/outside.ts"
+import { unreachableOutside } from "../support/outside.ts"
 
 type Json = Readonly<Record<string, unknown>>
 type Answer = (request: OutboundRequest) => Promise<unknown> | unknown
 
 let provider: Provider
 let client: NewClient
-/** What answers at which address; what answers nowhere is down. */
-let places: Record<string, Answer>
-/** The errors of addresses that answer with one. */
+/** The responders by URL; other URLs are unavailable. */
+let responders: Record<string, Answer>
+/** The error statuses by URL. */
 let statuses: Record<string, number>
-let asked: OutboundRequest[]
+let requests: OutboundRequest[]
 const outside: Outside = {
-  ...nowhere,
+  ...unreachableOutside,
   send: async (request) => {
-    asked.push(request)
-    const answer = await places[request.url]?.(request)
+    requests.push(request)
+    const answer = await responders[request.url]?.(request)
     const status = statuses[request.url]
     if (status !== undefined) return { status, body: '{"message":"not accessible by integration"}' }
     if (answer === undefined) return { status: 404, body: "" }
@@ -50,9 +50,9 @@ beforeAll(async () => {
 beforeEach(async () => {
   provider = await openProvider()
   client = await provider.addClient()
-  places = {}
+  responders = {}
   statuses = {}
-  asked = []
+  requests = []
 })
 afterEach(() => provider.close())
 
@@ -64,39 +64,39 @@ const options: Options = {
   autoLinking: "email",
 }
 
-async function add(settings: Settings, secret = "s3cret"): Promise<void> {
+async function addProvider(settings: Settings, secret = "s3cret"): Promise<void> {
   const wish = { name: "Vendor", settings, options, secret }
-  const { id } = await addIdp(provider.cx(), undefined, wish)
+  const { id } = await createIdp(provider.cx(), undefined, wish)
   await linkIdp(provider.cx(), undefined, id)
 }
 
 const newBrowser = () => browserOf({ send: (path, init) => provider.send(path, init, { outside }) })
 type Browser = ReturnType<typeof newBrowser>
 
-/** The address at the vendor that a browser is sent to. */
-async function away(browser: Browser): Promise<URL> {
+/** The vendor's URL that a browser is redirected to. */
+async function goToVendor(browser: Browser): Promise<URL> {
   const first = await browser.go(authorizePath(client.id))
   const href = /href="([^"]*externalidp[^"]*)"/.exec(first.page)?.[1] ?? ""
   return new URL((await browser.go(href.replaceAll("&amp;", "&"))).path)
 }
 
-/** The way back, by an address. */
-const back = (browser: Browser, there: URL): Promise<Visited> => {
+/** The callback, by its URL. */
+const returnFrom = (browser: Browser, there: URL): Promise<VisitedPage> => {
   const state = there.searchParams.get("state") ?? ""
   return browser.go(`/idps/callback?${new URLSearchParams({ code: "code", state })}`)
 }
 
-async function signIn(): Promise<Visited> {
+async function signIn(): Promise<VisitedPage> {
   const browser = newBrowser()
-  return back(browser, await away(browser))
+  return returnFrom(browser, await goToVendor(browser))
 }
 
-const known = (userName: string) => {
+const profileOf = (userName: string) => {
   const cx = provider.cx()
-  return profile(cx, findByLoginName(cx, userName) ?? "")
+  return findProfile(cx, findByLoginName(cx, userName) ?? "")
 }
 
-const discovery = (issuer: string, more: Json): Json => ({
+const discoveryDocument = (issuer: string, more: Json): Json => ({
   issuer,
   authorization_endpoint: `${issuer}/authorize`,
   token_endpoint: `${issuer}/token`,
@@ -107,12 +107,12 @@ const discovery = (issuer: string, more: Json): Json => ({
   ...more,
 })
 
-/** An OpenID provider of a vendor: its discovery, its keys and what it says. */
+/** An OpenID provider of a vendor: its discovery document, its keys and its claims. */
 function openid(issuer: string, { more = {}, claims }: { more?: Json; claims: () => Json }): void {
-  places[`${issuer}/.well-known/openid-configuration`] = () => discovery(issuer, more)
-  places[`${issuer}/keys`] = () => ({ keys: [jwk] })
-  places[`${issuer}/token`] = async () => {
-    // The library looks at the real clock.
+  responders[`${issuer}/.well-known/openid-configuration`] = () => discoveryDocument(issuer, more)
+  responders[`${issuer}/keys`] = () => ({ keys: [jwk] })
+  responders[`${issuer}/token`] = async () => {
+    // The library uses the real clock.
     const now = Math.floor(Date.now() / 1000)
     const all = { iss: issuer, iat: now, exp: now + 300, ...claims() }
     const idToken = await new SignJWT(all)
@@ -124,7 +124,7 @@ function openid(issuer: string, { more = {}, claims }: { more?: Json; claims: ()
 
 // developer.apple.com/documentation/signinwithapple: "Incorporating Sign in with Apple into other
 // platforms" (form_post, the user once), "Creating a client secret" and "Authenticating users" (the
-// claims, of which email_verified is a text or a boolean).
+// claims; email_verified is a string or a boolean).
 describe("Apple", () => {
   const issuer = "https://appleid.apple.com"
   const { privateKey, publicKey } = generateKeyPairSync("ec", {
@@ -152,13 +152,13 @@ describe("Apple", () => {
       teamId: "TEAM123456",
       keyId: "KEY1234567",
     } as const
-    await add(settings, privateKey)
+    await addProvider(settings, privateKey)
   })
 
-  /** Comes back as Apple has a form bring it: without our cookie. */
-  async function posted(user?: Json): Promise<Visited> {
+  /** Returns from Apple by a form post, without our cookie. */
+  async function posted(user?: Json): Promise<VisitedPage> {
     const browser = newBrowser()
-    const there = await away(browser)
+    const there = await goToVendor(browser)
     expect(there.searchParams.get("response_mode")).toBe("form_post")
     expect(there.searchParams.get("scope")).toBe("openid name email")
     nonce = there.searchParams.get("nonce") ?? ""
@@ -171,17 +171,17 @@ describe("Apple", () => {
     return browser.go(form.headers.get("location") ?? "")
   }
 
-  test("tells the name once, and takes a secret that we sign", async () => {
+  test("sends the name once, and accepts a secret that we sign", async () => {
     const name = { firstName: "Ada", lastName: "Lovelace" }
-    expect(answerOf(await posted({ name, email: "x1@privaterelay.appleid.com" }))).toHaveProperty(
+    expect(responseOf(await posted({ name, email: "x1@privaterelay.appleid.com" }))).toHaveProperty(
       "code",
     )
-    expect(known("x1@privaterelay.appleid.com")).toMatchObject({
+    expect(profileOf("x1@privaterelay.appleid.com")).toMatchObject({
       givenName: "Ada",
       familyName: "Lovelace",
       emailVerified: true,
     })
-    const form = new URLSearchParams(asked.find(({ url }) => url.endsWith("/token"))?.body)
+    const form = new URLSearchParams(requests.find(({ url }) => url.endsWith("/token"))?.body)
     const key = createPublicKey(publicKey)
     const now = new Date(provider.clock.now())
     const { payload, protectedHeader } = await jwtVerify(form.get("client_secret") ?? "", key, {
@@ -192,17 +192,17 @@ describe("Apple", () => {
     })
     expect(protectedHeader).toMatchObject({ alg: "ES256", kid: "KEY1234567" })
     expect((payload.exp ?? 0) - (payload.iat ?? 0)).toBeLessThan(15_777_000)
-    expect(answerOf(await posted())).toHaveProperty("code")
+    expect(responseOf(await posted())).toHaveProperty("code")
   })
 
-  test("that says no name the first time is asked for it here", async () => {
+  test("without a name the first time has the user enter it here", async () => {
     expect((await posted()).page).toContain('name="givenName"')
   })
 })
 
-// docs.github.com: "Authorizing OAuth apps" (answers are forms unless JSON is asked for, and errors
-// have status 200), "REST API: Users" (private addresses are null) and "Emails"; every request
-// needs a User-Agent ("Getting started with the REST API").
+// docs.github.com: "Authorizing OAuth apps" (responses are form-encoded unless JSON is requested,
+// and errors have status 200), "REST API: Users" (private addresses are null) and "Emails"; every
+// request needs a User-Agent ("Getting started with the REST API").
 describe.each([
   ["GitHub", "https://github.com", "https://api.github.com"],
   ["GitHub Enterprise Server", "https://ghe.example.com", "https://ghe.example.com/api/v3"],
@@ -217,7 +217,7 @@ describe.each([
       { email: "octo@example.com", primary: true, verified: true, visibility: "private" },
     ]
     token = { access_token: "gho_1", scope: "read:user,user:email", token_type: "bearer" }
-    places[tokenEndpoint] = ({ headers }) =>
+    responders[tokenEndpoint] = ({ headers }) =>
       new Headers(headers).get("accept")?.includes("application/json")
         ? token
         : new URLSearchParams({ access_token: "gho_1", token_type: "bearer" }).toString()
@@ -226,14 +226,14 @@ describe.each([
       ({ headers }) =>
         new Headers(headers).get("user-agent") ? value : undefined
     const user = { id: 583231, login: "octocat", name: "Mona Lisa Octocat", email: null }
-    places[`${api}/user`] = needsAgent(user)
-    places[`${api}/user/emails`] = (request) => needsAgent(emails)(request)
+    responders[`${api}/user`] = needsAgent(user)
+    responders[`${api}/user/emails`] = (request) => needsAgent(emails)(request)
     const endpoints = {
       authorizationEndpoint: `${origin}/login/oauth/authorize`,
       tokenEndpoint,
       userEndpoint: `${api}/user`,
     }
-    await add(
+    await addProvider(
       name === "GitHub"
         ? { kind: "github", ...shared }
         : { kind: "github_enterprise", ...shared, ...endpoints },
@@ -241,8 +241,8 @@ describe.each([
   })
 
   test("has private addresses in a list of their own", async () => {
-    expect(answerOf(await signIn())).toHaveProperty("code")
-    expect(known("octocat")).toMatchObject({
+    expect(responseOf(await signIn())).toHaveProperty("code")
+    expect(profileOf("octocat")).toMatchObject({
       givenName: "Mona",
       familyName: "Lisa Octocat",
       email: "octo@example.com",
@@ -250,37 +250,37 @@ describe.each([
     })
   })
 
-  test.each([403, 404])("may forbid its apps to read addresses, with %i", async (status) => {
+  test.each([403, 404])("can forbid its apps to read addresses, with %i", async (status) => {
     statuses[`${api}/user/emails`] = status
     const end = await signIn()
-    // The account is created without an address as soon as the person has entered one.
+    // The account is created without an address once the user has entered one.
     expect(end.response.status).toBe(200)
     expect(end.page).toContain("octocat")
     expect(end.page).not.toContain("Invalid response from the other service")
   })
 
-  test("is refused where its list of addresses fails otherwise", async () => {
+  test("is rejected if its list of addresses fails otherwise", async () => {
     statuses[`${api}/user/emails`] = 500
     expect((await signIn()).response.status).toBe(400)
   })
 
-  test("may have addresses that nobody has verified", async () => {
+  test("can have unverified addresses", async () => {
     emails = [{ email: "octo@example.com", primary: true, verified: false, visibility: null }]
-    expect(answerOf(await signIn())).toHaveProperty("code")
-    expect(known("octocat")).toMatchObject({ emailVerified: false })
+    expect(responseOf(await signIn())).toHaveProperty("code")
+    expect(profileOf("octocat")).toMatchObject({ emailVerified: false })
   })
 
-  test("says with status 200 that a code is none", async () => {
+  test("rejects a code with status 200", async () => {
     token = { error: "bad_verification_code", error_description: "The code is incorrect." }
     expect((await signIn()).page).toContain("Invalid response from the other service")
   })
 })
 
 // learn.microsoft.com: "OpenID Connect on the Microsoft identity platform" (an issuer for each
-// tenant, whatever was asked for), "Get a user" of Microsoft Graph (mail may be null),
-// "Properties of a B2B collaboration user" (#EXT#), and "Migrate away from using email claims for
-// authorization" (whoever administers a tenant sets what addresses they like; xms_edov says
-// otherwise, and is not in Graph).
+// tenant, whatever was requested), "Get a user" of Microsoft Graph (mail may be null), "Properties
+// of a B2B collaboration user" (#EXT#), and "Migrate away from using email claims for
+// authorization" (a tenant's administrator can set any address; xms_edov says otherwise, and is not
+// in Graph).
 describe("Microsoft Entra ID", () => {
   const settings = { kind: "azure", clientId: "client", scopes: [], emailVerified: true } as const
   let me: Json
@@ -293,37 +293,37 @@ describe("Microsoft Entra ID", () => {
       mail: "ada@example.com",
       userPrincipalName: "ada@example.com",
     }
-    places["https://graph.microsoft.com/v1.0/me"] = ({ headers }) =>
+    responders["https://graph.microsoft.com/v1.0/me"] = ({ headers }) =>
       new Headers(headers).get("authorization") === "Bearer at" ? me : undefined
   })
   const open = async (tenant: string) => {
-    // The id_token is of the person's own tenant, and for nobody to check here.
-    places[`https://login.microsoftonline.com/${tenant}/oauth2/v2.0/token`] = () => ({
+    // The ID token belongs to the user's own tenant, and can't be verified here.
+    responders[`https://login.microsoftonline.com/${tenant}/oauth2/v2.0/token`] = () => ({
       access_token: "at",
       token_type: "Bearer",
       expires_in: 3600,
       scope: "User.Read",
       id_token: "eyJhbGciOiJub25lIn0.eyJ4bXNfZWRvdiI6dHJ1ZX0.",
     })
-    await add({ ...settings, tenant })
+    await addProvider({ ...settings, tenant })
   }
 
   test.each(["common", "organizations", "consumers", "Common"])(
-    "of several tenants (%s) vouches for no address",
+    "of several tenants (%s) verifies no address",
     async (tenant) => {
       await open(tenant)
-      expect(answerOf(await signIn())).toHaveProperty("code")
-      expect(known("ada@example.com")).toMatchObject({ emailVerified: false })
+      expect(responseOf(await signIn())).toHaveProperty("code")
+      expect(profileOf("ada@example.com")).toMatchObject({ emailVerified: false })
     },
   )
 
-  test("of one tenant vouches for addresses where that is set up", async () => {
+  test("of one tenant verifies addresses if configured", async () => {
     await open("8eaef023-2b34-4da1-9baa-8bc8c9d6a490")
-    expect(answerOf(await signIn())).toHaveProperty("code")
-    expect(known("ada@example.com")).toMatchObject({ emailVerified: true })
+    expect(responseOf(await signIn())).toHaveProperty("code")
+    expect(profileOf("ada@example.com")).toMatchObject({ emailVerified: true })
   })
 
-  test("has names of guests that only look like addresses", async () => {
+  test("has guest names that only look like addresses", async () => {
     me = { ...me, mail: null, userPrincipalName: "ada_other.com#EXT#@example.onmicrosoft.com" }
     await open("8eaef023-2b34-4da1-9baa-8bc8c9d6a490")
     const { page } = await signIn()
@@ -335,14 +335,14 @@ describe("Microsoft Entra ID", () => {
 // docs.gitlab.com/integration/openid_connect_provider: "Shared information" (no given_name and no
 // family_name; groups in the profile).
 describe("GitLab", () => {
-  test("says one name, and whose groups somebody is in", async () => {
+  test("sends one name, and the user's groups", async () => {
     const issuer = "https://gitlab.com"
     let nonce = ""
     openid(issuer, {
       more: { userinfo_endpoint: `${issuer}/oauth/userinfo` },
       claims: () => ({ aud: "client", sub: "42", nonce, groups_direct: ["acme"] }),
     })
-    places[`${issuer}/oauth/userinfo`] = () => ({
+    responders[`${issuer}/oauth/userinfo`] = () => ({
       sub: "42",
       name: "Ada King Lovelace",
       nickname: "ada",
@@ -351,43 +351,43 @@ describe("GitLab", () => {
       email_verified: true,
       groups: ["acme", "acme/tools"],
     })
-    await add({ kind: "gitlab", clientId: "client", scopes: [] })
+    await addProvider({ kind: "gitlab", clientId: "client", scopes: [] })
     const browser = newBrowser()
-    const there = await away(browser)
+    const there = await goToVendor(browser)
     nonce = there.searchParams.get("nonce") ?? ""
-    expect(answerOf(await back(browser, there))).toHaveProperty("code")
-    expect(known("ada")).toMatchObject({ givenName: "Ada", familyName: "King Lovelace" })
+    expect(responseOf(await returnFrom(browser, there))).toHaveProperty("code")
+    expect(profileOf("ada")).toMatchObject({ givenName: "Ada", familyName: "King Lovelace" })
   })
 })
 
-// developers.google.com/identity/gsi/web/guides/verify-google-id-token: Google speaks for addresses
-// of gmail.com, and for those of a domain that it hosts (hd); of others it may be long ago that
-// somebody has shown that they read them.
+// developers.google.com/identity/gsi/web/guides/verify-google-id-token: Google is authoritative for
+// gmail.com addresses, and for those of a hosted domain (hd); other addresses may have been
+// verified long ago.
 describe("Google", () => {
   const issuer = "https://accounts.google.com"
   let claims: Json
-  const walk = async (): Promise<Visited> => {
+  const walk = async (): Promise<VisitedPage> => {
     let nonce = ""
     const said = { aud: "client", sub: "110", given_name: "Ada", family_name: "Lovelace" }
     openid(issuer, { claims: () => ({ ...said, nonce, ...claims }) })
-    await add({ kind: "google", clientId: "client", scopes: [] })
+    await addProvider({ kind: "google", clientId: "client", scopes: [] })
     const browser = newBrowser()
-    const there = await away(browser)
+    const there = await goToVendor(browser)
     nonce = there.searchParams.get("nonce") ?? ""
-    return back(browser, there)
+    return returnFrom(browser, there)
   }
 
   test.each<[string, boolean, Json]>([
     ["a domain that it hosts", true, { email: "ada@example.com", hd: "example.com" }],
     ["its own domain", true, { email: "ada@gmail.com" }],
     ["any other domain", false, { email: "ada@example.com" }],
-  ])("speaks for addresses of %s: %s", async (_, emailVerified, said) => {
+  ])("is authoritative for addresses of %s: %s", async (_, emailVerified, said) => {
     claims = { ...said, email_verified: true }
-    expect(answerOf(await walk())).toHaveProperty("code")
-    expect(known(String(said.email))).toMatchObject({ emailVerified })
+    expect(responseOf(await walk())).toHaveProperty("code")
+    expect(profileOf(String(said.email))).toMatchObject({ emailVerified })
   })
 
-  test("that names itself otherwise is not believed", async () => {
+  test("with another issuer is rejected", async () => {
     claims = { email: "ada@gmail.com", email_verified: true, iss: "https://evil.example.com" }
     expect((await walk()).page).toContain("Invalid response from the other service")
   })

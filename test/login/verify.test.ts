@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { createCode } from "../../src/domain/credential/code.ts"
 import { requestReset } from "../../src/domain/credential/reset.ts"
 import { sentCode } from "../../src/domain/credential/sent-code.ts"
-import type { CodeOf } from "../../src/domain/lockout/code-count.ts"
+import type { ContactKind } from "../../src/domain/lockout/code-count.ts"
 import { requestCode } from "../../src/domain/user/contact.ts"
 import { createUser } from "../../src/domain/user/create.ts"
 import { lockUser } from "../../src/domain/user/index.ts"
@@ -17,10 +17,10 @@ beforeAll(async () => {
 })
 afterAll(() => provider.close())
 
-let people = 0
+let userCount = 0
 let id: string
 beforeEach(async () => {
-  id = `p${++people}`
+  id = `p${++userCount}`
   await createUser(provider.cx(), id, {
     kind: "human",
     orgId: provider.setup.orgId,
@@ -31,13 +31,13 @@ beforeEach(async () => {
   })
 })
 
-async function sent(of: CodeOf): Promise<string> {
+async function sent(of: ContactKind): Promise<string> {
   const code = createCode(provider.cx(), id, { of, returned: false })
   await requestCode(provider.cx(), id, { of, code })
   return code.plain
 }
 
-function isVerified(of: CodeOf): boolean {
+function isVerified(of: ContactKind): boolean {
   const state = provider.store.state(provider.cx(), user, id)
   if (!("kind" in state) || state.kind !== "human") return false
   return of === "email" ? state.email.verified : state.phone?.verified === true
@@ -46,10 +46,10 @@ function isVerified(of: CodeOf): boolean {
 describe.each([
   ["email", "", "Email address verified"],
   ["phone", "&phone=true", "Phone number verified"],
-] as const)("the link that shows whose the %s is", (of, more, words) => {
+] as const)("the link that verifies the %s", (of, more, words) => {
   const link = (userId = id) => `${page}?userId=${userId}&organization=org1${more}`
 
-  test("changes nothing when it is opened, and takes its code once", async () => {
+  test("changes nothing when it is opened, and accepts its code once", async () => {
     const code = await sent(of)
     const before = provider.store.log.writes()
     const browser = browserOf(provider)
@@ -66,7 +66,7 @@ describe.each([
     expect(again.page).toContain("already verified, you&#x27;re done")
   })
 
-  test("comes with the code in it, too", async () => {
+  test("can contain the code", async () => {
     const browser = browserOf(provider)
     const first = await browser.go(`${link()}&code=${await sent(of)}`)
     expect((await browser.post(first, {})).page).toContain(words)
@@ -84,7 +84,7 @@ describe.each([
     expect((await browser.post(opened, { code })).page).toContain(words)
   })
 
-  test("is valid with the key behind its #, as the page's script posts it", async () => {
+  test("is valid with the key in its fragment, as the page's script posts it", async () => {
     const code = await sent(of)
     const browser = browserOf(provider)
     const typed = await browser.go(link())
@@ -96,7 +96,7 @@ describe.each([
     expect(done.page).toContain(words)
   })
 
-  test("tells nobody who is here: wrong, absent, or a service user", async () => {
+  test("reveals no user: wrong, missing, or a service account", async () => {
     await sent(of)
     const ids = [id, "404", JSON.parse(provider.setup.serviceKey).userId]
     const answers = ids.map(async (userId) => {
@@ -109,7 +109,7 @@ describe.each([
     expect(new Set(await Promise.all(answers)).size).toBe(1)
   })
 
-  test("is guessed ten times at most, and is nobody's who is locked", async () => {
+  test("can be tried ten times, and is rejected for locked users", async () => {
     const code = await sent(of)
     const browser = browserOf(provider)
     const first = await browser.go(link())

@@ -1,20 +1,20 @@
-// The way to directories, tried on Debian's: who is found, who is let in, and whom it never asks.
+// LDAP against Debian's server: search, authentication, and protection of forbidden addresses.
 import { createServer, type Server, type Socket } from "node:net"
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest"
 import { systemClock } from "../../src/kernel/clock.ts"
 import type { DirectorySearch } from "../../src/kernel/port/directory.ts"
-import { outboundAllowedOf } from "../../src/kernel/setting/allow-list.ts"
-import { directoriesOf } from "../../src/notify/ldap.ts"
+import { parseAllowedOutbound } from "../../src/kernel/setting/allow-list.ts"
+import { createDirectories } from "../../src/notify/ldap.ts"
 import { freePort } from "../support/latchkey.ts"
 import { certificate } from "../support/mail-certificate.ts"
 import { needs } from "../support/prerequisite.ts"
 import { admin, base, directoryHost, type Slapd, startSlapd } from "../support/slapd.ts"
 
-const parts = { resolve: async () => ["127.0.0.1"], clock: systemClock }
-const allow = [outboundAllowedOf("127.0.0.1") ?? { host: "" }]
-const directories = directoriesOf({ ...parts, allow })
+const services = { resolve: async () => ["127.0.0.1"], clock: systemClock }
+const allow = [parseAllowedOutbound("127.0.0.1") ?? { host: "" }]
+const directories = createDirectories({ ...services, allow })
 
-const place = { startTls: false, rootCa: certificate, timeoutMs: 60_000 }
+const directoryAddress = { startTls: false, rootCa: certificate, timeoutMs: 60_000 }
 const ada = {
   uid: "ada",
   cn: "Ada Lovelace",
@@ -26,7 +26,7 @@ const ada = {
 const adaDn = `uid=ada,${base}`
 
 const searchAt = (servers: readonly string[], more: Partial<DirectorySearch> = {}) => ({
-  ...place,
+  ...directoryAddress,
   servers,
   bindDn: admin.dn,
   bindPassword: admin.password,
@@ -43,7 +43,7 @@ describe.runIf(needs("slapd"))("a directory", () => {
   let tls: string
   let plain: string
   beforeAll(async () => {
-    // Ten thousand people, of whom one has a name full of what means something in a filter.
+    // Ten thousand users, one of whom has a name full of filter metacharacters.
     const crowd = Array.from({ length: 10_000 }, (_, at) => ({
       uid: `p${at}`,
       cn: `Person ${at}`,
@@ -62,40 +62,40 @@ describe.runIf(needs("slapd"))("a directory", () => {
     ["LDAPS", () => ({ servers: [tls] })],
     ["StartTLS", () => ({ servers: [plain], startTls: true })],
     ["no encryption", () => ({ servers: [plain] })],
-  ])("finds one of ten thousand and lets them in, with %s", async (_, at) => {
+  ])("finds one of ten thousand users and authenticates them, with %s", async (_, at) => {
     const found = await directories.find(searchAt([], at()))
     expect(found).toMatchObject({ dn: adaDn, values: { uid: ["ada"], mail: ["ada@example.com"] } })
     expect(found?.values.entryuuid?.[0]).toMatch(/^[\da-f-]{36}$/)
-    const own = { ...place, ...at() }
+    const own = { ...directoryAddress, ...at() }
     const proof = { name: adaDn, password: ada.userPassword }
-    expect(await directories.prove(own, proof)).toBe(true)
-    expect(await directories.prove(own, { ...proof, password: "Wrong" })).toBe(false)
+    expect(await directories.authenticate(own, proof)).toBe(true)
+    expect(await directories.authenticate(own, { ...proof, password: "Wrong" })).toBe(false)
   })
 
-  test("finds by any of the attributes, whatever the case", async () => {
+  test("finds by any of the attributes, in any case", async () => {
     for (const name of ["ADA", "ada@example.com", "Ada@Example.COM"]) {
       expect(await directories.find(searchAt([tls], { name }))).toMatchObject({ dn: adaDn })
     }
   })
 
   test.each(["*", "a*", "ada)(uid=*", "*)(objectClass=*", "ada\0", "\\61da", ")(|(uid=*"])(
-    "takes %j for a name and nothing else",
+    "treats %j as a plain name",
     async (name) => {
       expect(await directories.find(searchAt([tls], { name }))).toBeUndefined()
     },
   )
 
-  test("finds whose name is full of signs", async () => {
+  test("finds a user whose name is full of metacharacters", async () => {
     const found = await directories.find(searchAt([tls], { name: "odd*)(uid=\\ö" }))
     expect(found?.values.uid).toEqual(["odd*)(uid=\\ö"])
   })
 
-  test("finds nobody where several fit", async () => {
+  test("finds no user if several match", async () => {
     const several = { filters: ["sn"], name: "Person" }
     expect(await directories.find(searchAt([tls], several))).toBeUndefined()
   })
 
-  test("lets nobody in without a password, or without a name to bind as", async () => {
+  test("rejects an empty password and an empty bind name", async () => {
     for (const [name, password] of [
       [adaDn, ""],
       ["", "anything"],
@@ -103,15 +103,17 @@ describe.runIf(needs("slapd"))("a directory", () => {
       ["PLAIN", "anything"],
       [`uid=nobody,${base}`, "anything"],
     ] as const) {
-      expect(await directories.prove({ ...place, servers: [tls] }, { name, password })).toBe(false)
+      expect(
+        await directories.authenticate({ ...directoryAddress, servers: [tls] }, { name, password }),
+      ).toBe(false)
     }
   })
 
-  test("is asked by another of its servers where one is down, and not twice", async () => {
+  test("is contacted through another server if one is down, and not twice", async () => {
     const servers = [`ldaps://${directoryHost}:${await freePort()}`, tls]
     expect(await directories.find(searchAt(servers))).toMatchObject({ dn: adaDn })
     const proof = { name: adaDn, password: "Wrong" }
-    expect(await directories.prove({ ...place, servers }, proof)).toBe(false)
+    expect(await directories.authenticate({ ...directoryAddress, servers }, proof)).toBe(false)
   })
 
   test.each([
@@ -131,24 +133,24 @@ describe.runIf(needs("slapd"))("a directory", () => {
       "whose certificate nobody vouches for, with StartTLS",
       () => ({ servers: [plain], startTls: true, rootCa: "" }),
     ],
-  ])("is not asked %s", async (_, at) => {
+  ])("is not contacted %s", async (_, at) => {
     await expect(directories.find(searchAt([], at()))).rejects.toThrow(/certificate|altname|self/i)
   })
 
-  test("says what is wrong with how it is set up", async () => {
+  test("reports configuration errors", async () => {
     const wrong = [{ bindPassword: "wrong" }, { baseDn: "dc=nowhere" }, { bindPassword: "" }]
     for (const more of wrong) {
       await expect(directories.find(searchAt([tls], more))).rejects.toThrow(/^ldaps:.*: /)
     }
   })
 
-  test("is not reached where it is not on the internet, unless that is allowed", async () => {
-    const guarded = directoriesOf({ ...parts, allow: [] })
+  test("is not contacted outside the internet unless that is allowed", async () => {
+    const guarded = createDirectories({ ...services, allow: [] })
     await expect(guarded.find(searchAt([tls]))).rejects.toThrow("outbound_allow")
   })
 })
 
-describe("a server that means no good", () => {
+describe("a malicious server", () => {
   const servers: Server[] = []
   const sockets: Socket[] = []
   afterEach(() => {
@@ -170,14 +172,14 @@ describe("a server that means no good", () => {
       })
     })
 
-  test("says nothing", async () => {
+  test("does not respond", async () => {
     const silent = await serving(() => undefined)
     const asked = directories.find(searchAt([silent], { timeoutMs: 300 }))
-    await expect(asked).rejects.toThrow("no answer within 0.3 seconds")
+    await expect(asked).rejects.toThrow("no response within 0.3 seconds")
   })
 
-  test("never ends", async () => {
-    // The head of a message of a gigabyte, and its body.
+  test("sends an endless message", async () => {
+    // The head of a message of one gigabyte, and its body.
     const endless = await serving((socket) => {
       socket.once("data", () => {
         socket.write(Buffer.from([0x30, 0x84, 0x40, 0, 0, 0]))
@@ -191,12 +193,12 @@ describe("a server that means no good", () => {
     await expect(directories.find(searchAt([endless]))).rejects.toThrow("larger than 1048576 bytes")
   })
 
-  test("speaks something else", async () => {
+  test("speaks another resource", async () => {
     const other = await serving((socket) => socket.end("HTTP/1.1 200 OK\r\n\r\n"))
     await expect(directories.find(searchAt([other], { timeoutMs: 1000 }))).rejects.toThrow()
   })
 
-  test("hangs up", async () => {
+  test("closes the connection", async () => {
     const gone = await serving((socket) => socket.destroy())
     await expect(directories.find(searchAt([gone], { timeoutMs: 1000 }))).rejects.toThrow()
   })

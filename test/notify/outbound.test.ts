@@ -1,31 +1,31 @@
 import { networkInterfaces } from "node:os"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { manualClock, systemClock } from "../../src/kernel/clock.ts"
-import { type OutboundAllowed, outboundAllowedOf } from "../../src/kernel/setting/allow-list.ts"
+import { type AllowedOutbound, parseAllowedOutbound } from "../../src/kernel/setting/allow-list.ts"
 import { isInternalAddress, isPublicAddress } from "../../src/notify/address-kind.ts"
-import { outboundOf, reachOf } from "../../src/notify/outbound.ts"
+import { createOutbound, createReachCheck } from "../../src/notify/outbound.ts"
 
-const allowed = (...texts: readonly string[]): readonly OutboundAllowed[] =>
-  texts.map((text) => outboundAllowedOf(text) ?? { host: "nothing" })
+const allowedHosts = (...texts: readonly string[]): readonly AllowedOutbound[] =>
+  texts.map((text) => parseAllowedOutbound(text) ?? { host: "nothing" })
 
-/** A way out on which nothing is sent: it tells where the connection would go. */
-function tracing(addresses: readonly string[], ...allow: readonly string[]) {
+/** An HTTP client that sends nothing: it returns the destination of the connection. */
+function traceConnections(addresses: readonly string[], ...allow: readonly string[]) {
   const sent: { url: string; init: RequestInit }[] = []
-  const outbound = outboundOf({
+  const outbound = createOutbound({
     clock: systemClock,
     resolve: async () => addresses,
     send: (async (url: URL, init: RequestInit) => {
       sent.push({ url: String(url), init })
       return new Response("ok")
     }) as never,
-    allow: allowed(...allow),
+    allow: allowedHosts(...allow),
   })
   return { outbound, sent }
 }
 
-const post = (url: string) => ({ url, method: "POST", body: "a=b" }) as const
+const postTo = (url: string) => ({ url, method: "POST", body: "a=b" }) as const
 
-describe("an address that is nobody's on the internet is not called", () => {
+describe("an address outside the internet is not called", () => {
   test.each([
     ["127.0.0.1", "this machine"],
     ["127.255.255.254", "this machine, elsewhere"],
@@ -59,8 +59,8 @@ describe("an address that is nobody's on the internet is not called", () => {
     ["2001::1", "a tunnel"],
     ["not an address", "nothing"],
   ])("%s: %s", async (address) => {
-    const { outbound, sent } = tracing([address])
-    await expect(outbound(post("https://app.example.com/"))).rejects.toThrow("outbound_allow")
+    const { outbound, sent } = traceConnections([address])
+    await expect(outbound(postTo("https://app.example.com/"))).rejects.toThrow("outbound_allow")
     expect(sent).toEqual([])
   })
 })
@@ -70,7 +70,7 @@ test.each(["93.184.216.34", "172.32.0.1", "100.63.255.255", "2606:2800:220:1::1"
   (address) => expect(isPublicAddress(address)).toBe(true),
 )
 
-describe("an address that is written in an odd way is judged for what it is", () => {
+describe("an unusual spelling of an address is normalized first", () => {
   test.each([
     "http://127.1/",
     "http://2130706433/",
@@ -81,8 +81,8 @@ describe("an address that is written in an odd way is judged for what it is", ()
     "http://①②⑦.0.0.1/",
     "http://169.254.169.254/latest/meta-data/",
   ])("%s", async (url) => {
-    const { outbound, sent } = tracing(["93.184.216.34"])
-    await expect(outbound(post(url))).rejects.toThrow("not a host on the internet")
+    const { outbound, sent } = traceConnections(["93.184.216.34"])
+    await expect(outbound(postTo(url))).rejects.toThrow("not a host on the internet")
     expect(sent).toEqual([])
   })
 })
@@ -93,14 +93,14 @@ test.each([
   ["app.example.com", "https://"],
   ["https://user:pw@app.example.com/", "password"],
 ])("%s is not called", async (url, why) => {
-  const { outbound, sent } = tracing(["93.184.216.34"])
-  await expect(outbound(post(url))).rejects.toThrow(why)
+  const { outbound, sent } = traceConnections(["93.184.216.34"])
+  await expect(outbound(postTo(url))).rejects.toThrow(why)
   expect(sent).toEqual([])
 })
 
-test("the connection goes to the address that was judged, under its name", async () => {
-  const { outbound, sent } = tracing(["10.0.0.1", "2606:2800:220:1::1", "93.184.216.34"])
-  await outbound(post("https://App.Example.com:8443/out?a=b"))
+test("the connection goes to the checked address, with its host name", async () => {
+  const { outbound, sent } = traceConnections(["10.0.0.1", "2606:2800:220:1::1", "93.184.216.34"])
+  await outbound(postTo("https://App.Example.com:8443/out?a=b"))
   expect(sent[0]?.url).toBe("https://[2606:2800:220:1::1]:8443/out?a=b")
   expect(sent[0]?.init).toMatchObject({
     headers: { host: "app.example.com:8443" },
@@ -111,12 +111,12 @@ test("the connection goes to the address that was judged, under its name", async
 })
 
 test("a host without an address is not called", async () => {
-  await expect(tracing([]).outbound(post("https://app.example.com/"))).rejects.toThrow(
+  await expect(traceConnections([]).outbound(postTo("https://app.example.com/"))).rejects.toThrow(
     "has no address",
   )
 })
 
-describe("what is allowed by name or by address is called", () => {
+describe("addresses allowed by name or IP are called", () => {
   test.each([
     ["10.1.0.0/16", "10.1.2.3", true],
     ["10.1.0.0/16", "10.2.0.1", false],
@@ -127,14 +127,14 @@ describe("what is allowed by name or by address is called", () => {
     ["example.com", "10.9.9.9", false],
     ["other.example.com", "10.9.9.9", false],
   ])("%s: %s %s", async (allow, address, isCalled) => {
-    const { outbound, sent } = tracing([address], allow)
-    const call = outbound(post("https://app.example.com/"))
+    const { outbound, sent } = traceConnections([address], allow)
+    const call = outbound(postTo("https://app.example.com/"))
     await (isCalled ? call : expect(call).rejects.toThrow())
     expect(sent).toHaveLength(isCalled ? 1 : 0)
   })
 })
 
-describe("an address in a private network that an administrator has allowed", () => {
+describe("a private address that an administrator has allowed", () => {
   const inside = [
     "10.0.0.1",
     "172.16.0.1",
@@ -161,18 +161,18 @@ describe("an address in a private network that an administrator has allowed", ()
     "::ffff:6440:1",
     "not an address",
   ]
-  const permitted = { ...post("http://nas.lan:5000/out"), isPrivate: true }
+  const permitted = { ...postTo("http://nas.lan:5000/out"), isPrivate: true }
 
-  test.each(inside)("%s is called, for this request alone", async (address) => {
-    const { outbound, sent } = tracing([address])
+  test.each(inside)("%s is called for this request only", async (address) => {
+    const { outbound, sent } = traceConnections([address])
     await expect(outbound({ ...permitted, isPrivate: false })).rejects.toThrow("outbound_allow")
     await outbound(permitted)
     expect(sent.map(({ url }) => new URL(url).port)).toEqual(["5000"])
-    await expect(outbound(post(permitted.url))).rejects.toThrow("outbound_allow")
+    await expect(outbound(postTo(permitted.url))).rejects.toThrow("outbound_allow")
   })
 
   test.each(never)("%s is not called", async (address) => {
-    const { outbound, sent } = tracing([address])
+    const { outbound, sent } = traceConnections([address])
     await expect(outbound(permitted)).rejects.toThrow("outbound_allow")
     expect(sent).toEqual([])
   })
@@ -188,20 +188,20 @@ describe("an address in a private network that an administrator has allowed", ()
         sent.push(url)
         return new Response()
       }
-      const outbound = outboundOf({ ...parts, ownPorts: [8080, 80], send } as never)
+      const outbound = createOutbound({ ...parts, ownPorts: [8080, 80], send } as never)
       for (const url of ["http://nas.lan:8080/", "http://nas.lan/", "http://nas.lan:80/"]) {
         await expect(outbound({ ...permitted, url })).rejects.toThrow("not a host on the internet")
-        expect(await reachOf({ ...parts, ownPorts: [8080, 80] })(url)).toBe("forbidden")
+        expect(await createReachCheck({ ...parts, ownPorts: [8080, 80] })(url)).toBe("forbidden")
       }
       await outbound({ ...permitted, url: "http://nas.lan:8081/" })
       expect(sent).toHaveLength(1)
     },
   )
 
-  test("is judged anew by what its name means each time, and that is called", async () => {
+  test("is checked at each resolution, and the checked address is called", async () => {
     const answers = [["10.0.0.1"], ["169.254.169.254"], ["10.0.0.2", "169.254.169.254"]]
     const sent: string[] = []
-    const outbound = outboundOf({
+    const outbound = createOutbound({
       clock: systemClock,
       allow: [],
       resolve: async () => answers.shift() ?? [],
@@ -218,9 +218,13 @@ describe("an address in a private network that an administrator has allowed", ()
   })
 })
 
-describe("where an address leads", () => {
+describe("the network of an address", () => {
   const reach = (addresses: readonly string[], url = "http://nas.lan/", ...allow: string[]) =>
-    reachOf({ clock: systemClock, resolve: async () => addresses, allow: allowed(...allow) })(url)
+    createReachCheck({
+      clock: systemClock,
+      resolve: async () => addresses,
+      allow: allowedHosts(...allow),
+    })(url)
 
   test.each([
     ["93.184.216.34", "open"],
@@ -236,13 +240,13 @@ describe("where an address leads", () => {
     expect(await reach([address], undefined, "nas.lan")).toBe("open")
   })
 
-  test("is unknown where a name has no address, or nobody answers for it", async () => {
+  test("is unknown if a name has no address or DNS does not respond", async () => {
     expect(await reach([])).toBe("unknown_host")
     const lost = { clock: systemClock, allow: [], resolve: () => Promise.reject(new Error("gone")) }
-    expect(await reachOf(lost)("http://nas.lan/")).toBe("unknown_host")
+    expect(await createReachCheck(lost)("http://nas.lan/")).toBe("unknown_host")
     const clock = manualClock(0)
     const silent = { clock, allow: [], resolve: () => new Promise<never>(() => {}) }
-    const asked = reachOf(silent)("http://nas.lan/")
+    const asked = createReachCheck(silent)("http://nas.lan/")
     clock.advance(5_000)
     expect(await asked).toBe("unknown_host")
   })
@@ -250,27 +254,27 @@ describe("where an address leads", () => {
 
 test.each(["", "*", "10.0.0.256", "10.0.0.0/33", "https://app.example.com", "a b", "*.internal"])(
   "%j can't be allowed",
-  (text) => expect(outboundAllowedOf(text)).toBeUndefined(),
+  (text) => expect(parseAllowedOutbound(text)).toBeUndefined(),
 )
 
-test("what takes too long is given up, also while the name is looked up", async () => {
+test("slow requests are aborted, even during name resolution", async () => {
   const clock = manualClock(0)
   const never = () => new Promise<never>(() => {})
   for (const parts of [
     { resolve: never, send: never },
     { resolve: async () => ["93.184.216.34"], send: never },
   ]) {
-    const outbound = outboundOf({ clock, allow: [], ...parts } as never)
-    const call = outbound(post("https://app.example.com/"))
+    const outbound = createOutbound({ clock, allow: [], ...parts } as never)
+    const call = outbound(postTo("https://app.example.com/"))
     clock.advance(4_999)
     const early = await Promise.race([call.catch(String), Promise.resolve("still waiting")])
     expect(early).toBe("still waiting")
     clock.advance(1)
     await expect(call).rejects.toThrow("within 5 seconds")
-    const short = outbound({ ...post("https://app.example.com/"), timeoutMs: 1000 })
+    const short = outbound({ ...postTo("https://app.example.com/"), timeoutMs: 1000 })
     clock.advance(1000)
     await expect(short).rejects.toThrow("within 1 seconds")
-    const long = outbound({ ...post("https://app.example.com/"), timeoutMs: 3_600_000 })
+    const long = outbound({ ...postTo("https://app.example.com/"), timeoutMs: 3_600_000 })
     clock.advance(270_000)
     await expect(long).rejects.toThrow("within 270 seconds")
   }
@@ -294,28 +298,28 @@ describe("with a real server", () => {
   })
   afterAll(() => server.stop(true))
 
-  const outbound = outboundOf({
+  const outbound = createOutbound({
     clock: systemClock,
     resolve: async () => ["127.0.0.1"],
     send: fetch,
-    allow: allowed("app.example.com"),
+    allow: allowedHosts("app.example.com"),
   })
-  const at = (path: string) => outbound(post(`http://app.example.com:${server.port}${path}`))
+  const at = (path: string) => outbound(postTo(`http://app.example.com:${server.port}${path}`))
 
-  test("a request arrives, and its answer comes back", async () => {
+  test("a request is sent, and its response returned", async () => {
     expect(await at("/in")).toEqual({ status: 200, body: "thanks" })
     expect(seen).toContain(`app.example.com:${server.port}/in a=b`)
   })
 
-  test("a redirect is an answer, and nobody goes there", async () => {
+  test("a redirect is returned, and not followed", async () => {
     expect(await at("/away")).toMatchObject({ status: 302 })
     expect(seen.join()).not.toContain("/secret")
   })
 
-  test("an answer that is too large is refused", async () => {
+  test("a response that is too large is rejected", async () => {
     await expect(at("/large")).rejects.toThrow("larger than 65536 bytes")
     const url = `http://app.example.com:${server.port}/large`
-    const most = (sizeMax: number) => outbound({ ...post(url), sizeMax })
+    const most = (sizeMax: number) => outbound({ ...postTo(url), sizeMax })
     await expect(most(69_999)).rejects.toThrow("larger than 69999 bytes")
     expect((await most(70_000)).body).toHaveLength(70_000)
   })

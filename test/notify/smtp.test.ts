@@ -3,21 +3,24 @@ import { createInterface } from "node:readline"
 import { afterEach, describe, expect, test } from "vitest"
 import { systemClock } from "../../src/kernel/clock.ts"
 import type { Mail, MailServer } from "../../src/kernel/port/mail.ts"
-import { mailAllowedOf, outboundAllowedOf } from "../../src/kernel/setting/allow-list.ts"
-import { mailerOf } from "../../src/notify/smtp.ts"
-import { clientNameOf } from "../../src/protocol/smtp.ts"
+import {
+  parseAllowedMailServer,
+  parseAllowedOutbound,
+} from "../../src/kernel/setting/allow-list.ts"
+import { createMailer } from "../../src/notify/smtp.ts"
+import { ehloNameOf } from "../../src/protocol/smtp.ts"
 import { certificate } from "../support/mail-certificate.ts"
-import { mailServer } from "../support/mail-server.ts"
+import { startMailServer } from "../support/mail-server.ts"
 
-const allow = [outboundAllowedOf("127.0.0.1") ?? { host: "" }]
-const send = mailerOf({
+const allow = [parseAllowedOutbound("127.0.0.1") ?? { host: "" }]
+const send = createMailer({
   resolve: async () => ["127.0.0.1"],
   clock: systemClock,
   allow,
   trusted: certificate,
 })
 
-/** Lets no connection live. */
+/** Aborts every connection. */
 const aborting = {
   ...systemClock,
   after: (_: number, call: () => void) => systemClock.after(1, call),
@@ -45,12 +48,12 @@ const closing: (() => unknown)[] = []
 afterEach(async () => {
   for (const close of closing.splice(0)) await close()
 })
-async function serving(wanted: Parameters<typeof mailServer>[0] = {}) {
-  const server = await mailServer(wanted)
+async function serving(wanted: Parameters<typeof startMailServer>[0] = {}) {
+  const server = await startMailServer(wanted)
   closing.push(server.close)
   return server
 }
-function raw(talk: (socket: import("node:net").Socket) => void): Promise<number> {
+function rawServer(talk: (socket: import("node:net").Socket) => void): Promise<number> {
   return new Promise((resolve) => {
     const server: Server = createServer(talk)
     closing.push(() => server.close())
@@ -61,10 +64,10 @@ function raw(talk: (socket: import("node:net").Socket) => void): Promise<number>
   })
 }
 
-/** A server that takes every mail and writes down all lines that it gets, as they come. */
+/** A server that accepts every email and records all received lines in order. */
 async function transcribing() {
   const lines: string[] = []
-  const port = await raw((socket) => {
+  const port = await rawServer((socket) => {
     let isMail = false
     socket.write("220 mail.example.com\r\n")
     createInterface(socket).on("line", (line) => {
@@ -77,18 +80,18 @@ async function transcribing() {
   return { port, lines }
 }
 
-const names = ({ steps }: Awaited<ReturnType<typeof send>>) => steps.map(({ name }) => name)
+const stepNames = ({ steps }: Awaited<ReturnType<typeof send>>) => steps.map(({ name }) => name)
 const causeIn = (result: Awaited<ReturnType<typeof send>>) =>
   result.done ? undefined : result.cause
 
 const login = { user: "konto", secret: "s3cret" }
 
-describe("a mail reaches a real server, and says how", () => {
-  test("in the plain, without a password", async () => {
+describe("an email reaches a real server, and returns its steps", () => {
+  test("in plain text, without a password", async () => {
     const server = await serving()
     const result = await send(at(server.port), mail)
     expect(result).toMatchObject({ done: true })
-    expect(names(result)).toEqual(["resolved", "connected", "accepted"])
+    expect(stepNames(result)).toEqual(["resolved", "connected", "accepted"])
     const [got] = server.received
     expect(got?.recipients).toEqual(["ada@example.com"])
     expect(got?.mail).toMatchObject({
@@ -110,12 +113,12 @@ describe("a mail reaches a real server, and says how", () => {
     ["http://[2001:db8::7]", "[IPv6:2001:db8::7]"],
   ])("RFC 5321 §4.1.1.1: EHLO at %s has %s", async (publicUrl, name) => {
     const { port, lines } = await transcribing()
-    await send(at(port, { clientName: clientNameOf(publicUrl) ?? "" }), mail)
+    await send(at(port, { clientName: ehloNameOf(publicUrl) ?? "" }), mail)
     expect(lines[0]).toBe(`EHLO ${name}`)
   })
 
-  test("RFC 5321 §4.1.3: EHLO has an address where the public host is no domain", async () => {
-    expect(clientNameOf("http://localhost:8080")).toBeUndefined()
+  test("RFC 5321 §4.1.3: EHLO has an address if the public host is not a domain", async () => {
+    expect(ehloNameOf("http://localhost:8080")).toBeUndefined()
     const { port, lines } = await transcribing()
     const { clientName: _, ...place } = at(port)
     await send(place, mail)
@@ -134,19 +137,25 @@ describe("a mail reaches a real server, and says how", () => {
     expect(lines.join("\n")).toMatch(/^From: .*<konto@xn--mller-kva\.test>$/m)
   })
 
-  test.each(["plain", "xoauth2"] as const)("by STARTTLS, proved by %s", async (kind) => {
+  test.each(["plain", "xoauth2"] as const)("by STARTTLS, authenticated by %s", async (kind) => {
     const server = await serving({ tls: "starttls", login })
     const result = await send(at(server.port, { tls: true, auth: { kind, ...login } }), mail)
     expect(result).toMatchObject({ done: true })
-    expect(names(result)).toEqual(["resolved", "connected", "secured", "authenticated", "accepted"])
+    expect(stepNames(result)).toEqual([
+      "resolved",
+      "connected",
+      "secured",
+      "authenticated",
+      "accepted",
+    ])
     expect(server.received).toMatchObject([{ isSecure: true, user: "konto" }])
   })
 })
 
-describe("over TLS from the first byte, at any port", () => {
-  const unknowing = mailerOf({ resolve: async () => ["127.0.0.1"], clock: systemClock, allow })
+describe("with implicit TLS, at any port", () => {
+  const unknowing = createMailer({ resolve: async () => ["127.0.0.1"], clock: systemClock, allow })
 
-  test("with a certificate of the authority that the provider has", async () => {
+  test("with a certificate of the provider's authority", async () => {
     const server = await serving({ tls: "implicit", login })
     const place = at(server.port, {
       implicitTls: true,
@@ -155,7 +164,13 @@ describe("over TLS from the first byte, at any port", () => {
     })
     const result = await unknowing(place, mail)
     expect(result).toMatchObject({ done: true })
-    expect(names(result)).toEqual(["resolved", "connected", "secured", "authenticated", "accepted"])
+    expect(stepNames(result)).toEqual([
+      "resolved",
+      "connected",
+      "secured",
+      "authenticated",
+      "accepted",
+    ])
     expect(server.received).toMatchObject([{ isSecure: true, user: "konto" }])
   })
 
@@ -168,7 +183,7 @@ describe("over TLS from the first byte, at any port", () => {
   })
 })
 
-describe("what keeps a mail back is told, with how far it came", () => {
+describe("a failed delivery is reported with its steps", () => {
   test.each([
     {
       what: "a wrong password",
@@ -251,27 +266,27 @@ describe("what keeps a mail back is told, with how far it came", () => {
     const { cause, ...others } = expected
     expect(result).toMatchObject({ done: false, concerns: "provider", ...others })
     expect(causeIn(result)).toBe(cause)
-    expect(names(result)).toEqual(steps)
+    expect(stepNames(result)).toEqual(steps)
     expect(JSON.stringify(result)).not.toContain("s3cret")
     expect(server.received).toEqual([])
   })
 
-  test("a server that is down, hangs up, or speaks something else", async () => {
+  test("a server that is down, hangs up, or speaks another resource", async () => {
     const down = await send(at(1), mail)
     expect(down).toMatchObject({ done: false, lasting: false, cause: "connection_refused" })
-    const hangsUp = await raw((socket) => socket.end())
+    const hangsUp = await rawServer((socket) => socket.end())
     const result = await send(at(hangsUp), mail)
     expect(result).toMatchObject({ done: false, lasting: false })
-    expect(names(result)).toEqual(["resolved"])
-    const web = await raw((socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"))
+    expect(stepNames(result)).toEqual(["resolved"])
+    const web = await rawServer((socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"))
     const spoken = await send(at(web), mail)
     expect(spoken).toMatchObject({ done: false, lasting: false, cause: "no_mail_server" })
   })
 
-  /** As Postfix refuses it, with reject_unknown_helo_hostname and the like. */
+  /** Rejects like Postfix with reject_unknown_helo_hostname and similar settings. */
   const helo = (client: string, why: string) => `4.7.1 <${client}>: Helo command rejected: ${why}`
 
-  test("a name that the server can't look up gives way to the address", async () => {
+  test("a name that the server can't resolve is replaced by the address", async () => {
     const clients: string[] = []
     const server = await serving({
       judge: (_, client) => {
@@ -282,7 +297,7 @@ describe("what keeps a mail back is told, with how far it came", () => {
     })
     const result = await send(at(server.port), mail)
     expect(result).toMatchObject({ done: true })
-    expect(names(result)).toEqual(["resolved", "connected", "accepted"])
+    expect(stepNames(result)).toEqual(["resolved", "connected", "accepted"])
     expect(clients).toEqual(["id.example.com", expect.stringMatching(/^\[\d+\.\d+\.\d+\.\d+\]$/)])
     expect(server.received).toHaveLength(1)
   })
@@ -291,7 +306,7 @@ describe("what keeps a mail back is told, with how far it came", () => {
     [450, "Host not found"],
     [554, "Access denied"],
     [504, "need fully-qualified hostname"],
-  ])("%d about every name is no failure of the message", async (status, why) => {
+  ])("%d about every name is not a failure of the message", async (status, why) => {
     const server = await serving({ judge: (_, client) => ({ status, text: helo(client, why) }) })
     const result = await send(at(server.port), mail)
     expect(result).toMatchObject({ done: false, concerns: "provider", lasting: false })
@@ -302,7 +317,7 @@ describe("what keeps a mail back is told, with how far it came", () => {
     "5.1.1 <ehlo@example.com>: Recipient address rejected: User unknown",
     "5.1.1 helo@example.com is unknown",
     "4.1.1 <a@b.test>: Recipient address rejected: host mx.b.test said: Helo command rejected",
-  ])("%s: one about the recipient is not tried by another name", async (text) => {
+  ])("%s: a rejection of the recipient is not retried with another name", async (text) => {
     let tries = 0
     const server = await serving({
       judge: () => {
@@ -315,8 +330,8 @@ describe("what keeps a mail back is told, with how far it came", () => {
     expect(tries).toBe(1)
   })
 
-  test("one that says nothing is left after ten seconds", async () => {
-    const silent = await raw(() => {})
+  test("a silent server is abandoned after ten seconds", async () => {
+    const silent = await rawServer(() => {})
     const began = performance.now()
     const result = await send(at(silent), mail)
     expect(result).toMatchObject({ done: false, lasting: false, cause: "no_answer" })
@@ -324,9 +339,9 @@ describe("what keeps a mail back is told, with how far it came", () => {
   })
 
   test.each(["10.1.2.3", "172.20.0.3", "192.168.1.9", "fd12::1"])(
-    "%s is tried where the server may be in a private network",
+    "%s is tried if the server may be in a private network",
     async (address) => {
-      const guarded = mailerOf({ resolve: async () => [address], clock: aborting, allow: [] })
+      const guarded = createMailer({ resolve: async () => [address], clock: aborting, allow: [] })
       const place = at(9, { host: "mail.lan" })
       expect(await guarded(place, mail)).toMatchObject({ done: false, steps: [] })
       const { steps } = await guarded({ ...place, isPrivate: true }, mail)
@@ -335,20 +350,24 @@ describe("what keeps a mail back is told, with how far it came", () => {
   )
 
   test.each(["127.0.0.1", "::1", "169.254.169.254", "100.64.0.1", "fd00:ec2::254", "fe80::1"])(
-    "%s is no address of a private network",
+    "%s is not an address of a private network",
     async (address) => {
-      const guarded = mailerOf({ resolve: async () => [address], clock: systemClock, allow: [] })
+      const guarded = createMailer({
+        resolve: async () => [address],
+        clock: systemClock,
+        allow: [],
+      })
       const place = at(9, { host: "mail.lan", isPrivate: true })
       expect(await guarded(place, mail)).toMatchObject({ done: false, steps: [] })
     },
   )
 
-  test("a server that the operator allows is that of one instance, host and port", async () => {
+  test("a server that the operator allows applies to one instance, host, and port", async () => {
     const server = await serving()
-    const named = mailAllowedOf(`7=Mail.Example.com:${server.port}`)
+    const named = parseAllowedMailServer(`7=Mail.Example.com:${server.port}`)
     const mailAllow = named ? [named] : []
     const way = { resolve: async () => ["127.0.0.1"], clock: systemClock, allow: [] }
-    const guarded = mailerOf({ ...way, mailAllow })
+    const guarded = createMailer({ ...way, mailAllow })
     const place = at(server.port, { instance: "7" })
     expect(await guarded(place, mail)).toMatchObject({ done: true })
     const others = [
@@ -365,20 +384,24 @@ describe("what keeps a mail back is told, with how far it came", () => {
   })
 
   test("a name without an address", async () => {
-    const nameless = mailerOf({ resolve: async () => [], clock: systemClock, allow: [] })
+    const nameless = createMailer({ resolve: async () => [], clock: systemClock, allow: [] })
     expect(await nameless(at(25), mail)).toMatchObject({ done: false, cause: "unknown_name" })
   })
 
   test("an address in a private network is not called", async () => {
     const server = await serving()
-    const guarded = mailerOf({ resolve: async () => ["127.0.0.1"], clock: systemClock, allow: [] })
+    const guarded = createMailer({
+      resolve: async () => ["127.0.0.1"],
+      clock: systemClock,
+      allow: [],
+    })
     const result = await guarded(at(server.port), mail)
     expect(result).toMatchObject({ done: false, cause: "forbidden_address", steps: [] })
     expect(result.done || result.reason).toMatch(/outbound_allow/)
   })
 })
 
-test("nothing that a name, an address or a subject says becomes a header", async () => {
+test("a name, address, or subject can't add a header", async () => {
   const server = await serving()
   const evil = "x\r\nBcc: eve@example.com\r\n\r\n<script>"
   const from = { name: evil, address: "konto@example.com" }

@@ -2,14 +2,12 @@
 // granted, allowed or remembered before does not count.
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest"
 import { createApplication } from "../../src/domain/app/commands.ts"
-import { changeApplication, proxiedCallback } from "../../src/domain/app/index.ts"
+import { proxiedCallback, updateApplication } from "../../src/domain/app/index.ts"
 import { addAssignments, removeAssignments } from "../../src/domain/app-access/commands.ts"
-import { applicationAt, customLogin } from "../support/custom-login.ts"
-import { openLoginPage } from "../support/login-page.ts"
-import { asOf, exchangeGrant, typeOf } from "./exchange.ts"
+import { addCustomLoginApp, createCustomLoginPage } from "../support/custom-login-page.ts"
+import { addLoginPageCaller } from "../support/operation-caller.ts"
+import { credentialsOf, exchangeGrant, typeOf } from "./exchange.ts"
 import {
-  answerOf,
-  askToken,
   authorizePath,
   browserOf,
   codeFields,
@@ -19,6 +17,8 @@ import {
   type Provider,
   password,
   redirectUri,
+  responseOf,
+  sendTokenRequest,
 } from "./provider.ts"
 
 const host = "wiki.example.com"
@@ -34,7 +34,7 @@ beforeAll(async () => {
 afterAll(() => provider.close())
 
 const assigned = { access: { rule: "assigned" } } as const
-const limit = (appId: string) => changeApplication(provider.cx(), appId, assigned)
+const limit = (appId: string) => updateApplication(provider.cx(), appId, assigned)
 const subject = () => ({ userIds: [pat], groupIds: [] })
 const assign = (appId = client.appId) => addAssignments(provider.cx(), appId, subject())
 const unassign = (appId = client.appId) => removeAssignments(provider.cx(), appId, subject())
@@ -50,13 +50,14 @@ beforeEach(async () => {
   await limit(client.appId)
   await assign()
 })
-afterEach(() => changeApplication(provider.cx(), client.appId, { access: { rule: "everyone" } }))
+afterEach(() => updateApplication(provider.cx(), client.appId, { access: { rule: "everyone" } }))
 
 const scope = "openid profile offline_access"
 const signIn = (changes: Record<string, string | undefined> = {}, of = client) =>
   browserOf(provider).signIn(authorizePath(of.id, { scope, ...changes }), "pat")
-const codeOf = async (of = client) => String(answerOf(await signIn({}, of)).code)
-const redeem = (code: string, of = client) => askToken(provider, codeFields(code), asOf(of))
+const codeOf = async (of = client) => String(responseOf(await signIn({}, of)).code)
+const redeem = (code: string, of = client) =>
+  sendTokenRequest(provider, codeFields(code), credentialsOf(of))
 const tokens = async (of = client) => {
   const { status, answer } = await redeem(await codeOf(of), of)
   expect(status).toBe(200)
@@ -82,13 +83,13 @@ test("authorization: a page with status 403, and access_denied by its button", a
   expect(page.page).toContain("This application is for selected users and groups")
   expect(page.page).toContain("Use another account")
   const silent = await browser.go(authorizePath(client.id, { prompt: "none" }))
-  expect(answerOf(silent)).toMatchObject({ error: "access_denied", state: "s-1", iss: issuer })
+  expect(responseOf(silent)).toMatchObject({ error: "access_denied", state: "s-1", iss: issuer })
   const back = await browser.post(page, { answer: "cancel" })
-  expect(answerOf(back)).toMatchObject({ error: "access_denied", state: "s-1" })
+  expect(responseOf(back)).toMatchObject({ error: "access_denied", state: "s-1" })
 })
 
 test("authorization: the rule for users with a role has a reason of its own", async () => {
-  await changeApplication(provider.cx(), client.appId, { access: { rule: "role" } })
+  await updateApplication(provider.cx(), client.appId, { access: { rule: "role" } })
   const { response, page } = await signIn()
   expect(response.status).toBe(403)
   expect(page).toContain("This application is for users with a role")
@@ -142,10 +143,10 @@ test("refresh: refused with invalid_grant, and the token is not used up by that"
   const { refresh } = await tokens()
   const fields = { grant_type: "refresh_token", refresh_token: refresh }
   await unassign()
-  const { status, answer } = await askToken(provider, fields, asOf(client))
+  const { status, answer } = await sendTokenRequest(provider, fields, credentialsOf(client))
   expect([status, answer.error]).toEqual([400, "invalid_grant"])
   await assign()
-  expect((await askToken(provider, fields, asOf(client))).status).toBe(200)
+  expect((await sendTokenRequest(provider, fields, credentialsOf(client))).status).toBe(200)
 })
 
 test("userinfo and introspection: the token is not active", async () => {
@@ -180,14 +181,14 @@ test("token exchange: the rule of the application that gets the token decides", 
   const web = await newClient()
   const { access } = await tokens(web)
   const exchange = () =>
-    askToken(
+    sendTokenRequest(
       provider,
       {
         grant_type: exchangeGrant,
         subject_token: access,
         subject_token_type: typeOf("access_token"),
       },
-      asOf(client),
+      credentialsOf(client),
     )
   const first = await exchange()
   expect(first.status).toBe(200)
@@ -201,7 +202,7 @@ test("token exchange: an audience can't name an application that the user can't 
   const [web, gateway] = [await newClient(), await newClient()]
   const { access } = await tokens(web)
   const exchange = (audience: string) =>
-    askToken(
+    sendTokenRequest(
       provider,
       {
         grant_type: exchangeGrant,
@@ -209,7 +210,7 @@ test("token exchange: an audience can't name an application that the user can't 
         audience,
         subject_token_type: typeOf("access_token"),
       },
-      asOf(gateway),
+      credentialsOf(gateway),
     )
   expect((await exchange(web.id)).status).toBe(200)
   await limit(web.appId)
@@ -232,13 +233,13 @@ test("device: neither by the page of the code, nor by a code that was allowed be
     return { browser, page: await browser.post(asked, { loginName: "pat", password }) }
   }
   const poll = (deviceCode: string) =>
-    askToken(
+    sendTokenRequest(
       provider,
       {
         grant_type: "urn:ietf:params:oauth:grant-type:device_code",
         device_code: deviceCode,
       },
-      asOf(client),
+      credentialsOf(client),
     )
   const before = await begin()
   const allowed = await enter(before.user_code)
@@ -287,8 +288,8 @@ test("forward auth: 403 for a user who is signed in, and never a redirect", asyn
 })
 
 test("a login page of somebody else can't answer for a user who can't use it", async () => {
-  const page = customLogin(await openLoginPage(provider))
-  const app = await applicationAt(provider)
+  const page = createCustomLoginPage(await addLoginPageCaller(provider))
+  const app = await addCustomLoginApp(provider)
   await limit(app.appId)
   const session = await page.signIn("pat", password)
   const { path, finish } = await app.begin()

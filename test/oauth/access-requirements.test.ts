@@ -2,15 +2,13 @@
 import { TOTP } from "otpauth"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { createApplication } from "../../src/domain/app/commands.ts"
-import { changeApplication, proxiedCallback } from "../../src/domain/app/index.ts"
+import { proxiedCallback, updateApplication } from "../../src/domain/app/index.ts"
 import { registerTotp, verifyTotp } from "../../src/domain/factor/totp.ts"
 import type { AddressSource } from "../../src/kernel/context.ts"
-import { applicationAt, customLogin } from "../support/custom-login.ts"
-import { openLoginPage } from "../support/login-page.ts"
-import { asOf, exchangeGrant, typeOf } from "./exchange.ts"
+import { addCustomLoginApp, createCustomLoginPage } from "../support/custom-login-page.ts"
+import { addLoginPageCaller } from "../support/operation-caller.ts"
+import { credentialsOf, exchangeGrant, typeOf } from "./exchange.ts"
 import {
-  answerOf,
-  askToken,
   authorizePath,
   browserOf,
   codeFields,
@@ -20,6 +18,8 @@ import {
   type Provider,
   password,
   redirectUri,
+  responseOf,
+  sendTokenRequest,
 } from "./provider.ts"
 
 const host = "wiki.example.com"
@@ -44,14 +44,18 @@ const newClient = () =>
     redirectUris: [redirectUri, `https://${host}${proxiedCallback}`],
   })
 
-type Access = NonNullable<Parameters<typeof changeApplication>[2]["access"]>
+type Access = NonNullable<Parameters<typeof updateApplication>[2]["access"]>
 const require = (access: Access, { appId } = client) =>
-  changeApplication(provider.cx(), appId, { access })
+  updateApplication(provider.cx(), appId, { access })
 
 const path = (changes = {}, of = client) => authorizePath(of.id, { scope, ...changes })
 
 async function tokensOf(code: unknown, of = client) {
-  const { status, answer } = await askToken(provider, codeFields(String(code)), asOf(of))
+  const { status, answer } = await sendTokenRequest(
+    provider,
+    codeFields(String(code)),
+    credentialsOf(of),
+  )
   expect(status).toBe(200)
   const [, body = ""] = String(answer.id_token).split(".")
   const claims = JSON.parse(Buffer.from(body, "base64url").toString())
@@ -60,7 +64,7 @@ async function tokensOf(code: unknown, of = client) {
 
 const refresh = async (token: string, of = client) => {
   const fields = { grant_type: "refresh_token", refresh_token: token }
-  const { status, answer } = await askToken(provider, fields, asOf(of))
+  const { status, answer } = await sendTokenRequest(provider, fields, credentialsOf(of))
   return { status, error: answer.error, refresh: String(answer.refresh_token) }
 }
 
@@ -70,13 +74,13 @@ const userinfo = async (token: string) => {
 }
 
 const introspect = async (token: string, of: NewClient) => {
-  const headers = { authorization: `Basic ${Buffer.from(asOf(of)).toString("base64")}` }
+  const headers = { authorization: `Basic ${Buffer.from(credentialsOf(of)).toString("base64")}` }
   const init = { method: "POST", body: new URLSearchParams({ token }), headers }
   return Object(await (await provider.send("/oauth/v2/introspect", init)).json()).active
 }
 
 const exchange = (token: string, of = client, fields = {}) =>
-  askToken(
+  sendTokenRequest(
     provider,
     {
       grant_type: exchangeGrant,
@@ -84,7 +88,7 @@ const exchange = (token: string, of = client, fields = {}) =>
       ...fields,
       subject_token_type: typeOf("access_token"),
     },
-    asOf(of),
+    credentialsOf(of),
   )
 
 describe("a second factor", () => {
@@ -106,7 +110,7 @@ describe("a second factor", () => {
     expect(page.path).toContain("/ui/login/mfa/set")
     expect(page.page).not.toContain('value="skip"')
     expect(page.page).toContain("Example App requires a second factor")
-    expect(answerOf(await browser.go(path({ prompt: "none" }))).error).toBe("login_required")
+    expect(responseOf(await browser.go(path({ prompt: "none" }))).error).toBe("login_required")
     expect((await browser.go(path({}, open))).path).toContain("code=")
   })
 
@@ -115,15 +119,15 @@ describe("a second factor", () => {
     const browser = browserOf(provider)
     const page = await browser.signIn(path({ acr_values: "2" }), "pat")
     expect(page.path).toContain("/ui/login/mfa/verify")
-    const { code } = answerOf(await browser.post(page, { code: codeOf(secret) }))
+    const { code } = responseOf(await browser.post(page, { code: codeOf(secret) }))
     const { claims } = await tokensOf(code)
     expect([claims.amr, claims.acr]).toEqual([["pwd", "otp", "mfa"], "2"])
-    expect(answerOf(await browser.go(path({ prompt: "none" })))).toHaveProperty("code")
+    expect(responseOf(await browser.go(path({ prompt: "none" })))).toHaveProperty("code")
   })
 
   test("ends what was granted without it, with the next use", async () => {
     await require({ secondFactor: false })
-    const { code } = answerOf(await browserOf(provider).signIn(path(), "pat"))
+    const { code } = responseOf(await browserOf(provider).signIn(path(), "pat"))
     const tokens = await tokensOf(code)
     await require({ secondFactor: true })
     expect(await userinfo(tokens.access)).toBe(401)
@@ -134,14 +138,18 @@ describe("a second factor", () => {
 
   test("can't be got around by a code that was issued before", async () => {
     await require({ secondFactor: false })
-    const { code = "" } = answerOf(await browserOf(provider).signIn(path(), "pat"))
+    const { code = "" } = responseOf(await browserOf(provider).signIn(path(), "pat"))
     await require({ secondFactor: true })
-    const { status, answer } = await askToken(provider, codeFields(code), asOf(client))
+    const { status, answer } = await sendTokenRequest(
+      provider,
+      codeFields(code),
+      credentialsOf(client),
+    )
     expect([status, answer.error]).toEqual([400, "invalid_grant"])
   })
 
   test("is not in a token of another application that is exchanged", async () => {
-    const { code } = answerOf(await browserOf(provider).signIn(path({}, open), "pat"))
+    const { code } = responseOf(await browserOf(provider).signIn(path({}, open), "pat"))
     const { access } = await tokensOf(code, open)
     const { status, answer } = await exchange(access)
     expect([status, answer.error]).toEqual([400, "invalid_grant"])
@@ -158,7 +166,7 @@ describe("a second factor", () => {
       config: { kind: "api", api: { authMethod: "basic" } },
     })
     const api = { appId, id: made.clientId, secret: made.secret ?? "" }
-    const { code } = answerOf(await browserOf(provider).signIn(path({}, open), "pat"))
+    const { code } = responseOf(await browserOf(provider).signIn(path({}, open), "pat"))
     const { access } = await tokensOf(code, open)
     expect(await introspect(access, api)).toBe(true)
     await require({ secondFactor: true }, api)
@@ -166,8 +174,8 @@ describe("a second factor", () => {
   })
 
   test("is required of a login page of somebody else", async () => {
-    const page = customLogin(await openLoginPage(provider))
-    const app = await applicationAt(provider)
+    const page = createCustomLoginPage(await addLoginPageCaller(provider))
+    const app = await addCustomLoginApp(provider)
     await require({ secondFactor: true }, app)
     const session = await page.signIn("pat", password)
     const request = await page.open((await app.begin()).path)
@@ -189,7 +197,7 @@ describe("the age of the sign-in", () => {
     const asked = await browser.go(path())
     expect(asked.path).toContain("/ui/login/password")
     expect(asked.page).toContain("Example App requires a recent sign-in.")
-    expect(answerOf(await browser.go(path({ prompt: "none" }))).error).toBe("login_required")
+    expect(responseOf(await browser.go(path({ prompt: "none" }))).error).toBe("login_required")
     expect((await browser.go(path({}, open))).path).toContain("code=")
     // max_age of the request applies where it is less.
     expect((await browser.go(path({ max_age: "10" }, open))).path).toContain("/ui/login/password")
@@ -197,7 +205,7 @@ describe("the age of the sign-in", () => {
 
   test("counts from the sign-in, however often a token is refreshed", async () => {
     const browser = browserOf(provider)
-    const { code } = answerOf(await browser.signIn(path(), "pat"))
+    const { code } = responseOf(await browser.signIn(path(), "pat"))
     const { access, refresh: first, claims } = await tokensOf(code)
     provider.clock.advance(1_800_000)
     const second = await refresh(first)
@@ -208,13 +216,13 @@ describe("the age of the sign-in", () => {
     expect(await userinfo(access)).toBe(401)
     expect(await refresh(second.refresh)).toMatchObject({ status: 400, error: "invalid_grant" })
     const again = await browser.post(await browser.go(path()), { loginName: "pat", password })
-    const renewed = await tokensOf(answerOf(again).code)
+    const renewed = await tokensOf(responseOf(again).code)
     expect(renewed.claims.auth_time - claims.auth_time).toBe(3601)
     expect(await userinfo(renewed.access)).toBe(200)
   })
 
   test("is that of the sign-in of a token that is exchanged", async () => {
-    const { code } = answerOf(await browserOf(provider).signIn(path({}, open), "pat"))
+    const { code } = responseOf(await browserOf(provider).signIn(path({}, open), "pat"))
     const { access } = await tokensOf(code, open)
     provider.clock.advance(3_000_000)
     const exchanged = await exchange(access)
@@ -253,24 +261,24 @@ describe("networks", () => {
     const page = await browser.signIn(path(), "pat")
     expect(page.response.status).toBe(403)
     expect(page.page).toContain("be used from the network that you are in")
-    expect(answerOf(await browser.go(path({ prompt: "none" }))).error).toBe("access_denied")
+    expect(responseOf(await browser.go(path({ prompt: "none" }))).error).toBe("access_denied")
     expect((await browser.go(path({}, open))).path).toContain("code=")
   })
 
   test("concern the browser alone: a server refreshes from anywhere", async () => {
-    const { code } = answerOf(await browserOf(from(inside)).signIn(path(), "pat"))
+    const { code } = responseOf(await browserOf(from(inside)).signIn(path(), "pat"))
     const tokens = await tokensOf(code)
     expect((await refresh(tokens.refresh)).status).toBe(200)
   })
 
   test("are checked before a login page of somebody else is opened", async () => {
-    const page = customLogin(await openLoginPage(provider))
-    const app = await applicationAt(provider)
+    const page = createCustomLoginPage(await addLoginPageCaller(provider))
+    const app = await addCustomLoginApp(provider)
     await require({ networks }, app)
     const refused = await browserOf(from(outside)).go(authorizePath(app.id))
     expect(refused.response.status).toBe(403)
     const silent = await browserOf(from(outside)).go(authorizePath(app.id, { prompt: "none" }))
-    expect(answerOf(silent).error).toBe("access_denied")
+    expect(responseOf(silent).error).toBe("access_denied")
     const { path: address, finish } = await app.begin({}, browserOf(from(inside)))
     const session = await page.signIn("pat", password)
     const { claims } = await finish(await page.finish(await page.open(address), session))

@@ -9,7 +9,9 @@ import {
 } from "../../src/oauth/token/claims/claims.ts"
 import { issuer, type NewClient, openProvider, type Provider } from "./provider.ts"
 
-/** The project foreign is of a second organization, which has verified the addresses of a user. */
+/**
+ * The project foreign belongs to a second organization, which has verified the addresses of a user.
+ */
 let provider: Provider
 let client: NewClient
 let foreign: NewClient
@@ -33,17 +35,17 @@ beforeAll(async () => {
 })
 afterAll(() => provider.close())
 
-const is = { email_verified: true, phone_number_verified: true }
-const isNot = { email_verified: false, phone_number_verified: false }
+const verified = { email_verified: true, phone_number_verified: true }
+const unverified = { email_verified: false, phone_number_verified: false }
 
-/** What each place says with a token of a client for an audience. */
+/** The claims in each place with a client's token for an audience. */
 const places = {
   id_token: (clientId: string, ...audience: string[]) =>
-    idTokenClaims(provider.cx(), { ...told(clientId, audience), withUserClaims: true }),
+    idTokenClaims(provider.cx(), { ...claimsInput(clientId, audience), withUserClaims: true }),
   userinfo: (clientId: string, ...audience: string[]) =>
-    userinfoClaims(provider.cx(), told(clientId, audience)),
+    userinfoClaims(provider.cx(), claimsInput(clientId, audience)),
 } as const
-const told = (clientId: string, audience: readonly string[]) => ({
+const claimsInput = (clientId: string, audience: readonly string[]) => ({
   userId: "prepared",
   clientId,
   audience: [clientId, ...audience],
@@ -51,22 +53,22 @@ const told = (clientId: string, audience: readonly string[]) => ({
 })
 
 test.each(["id_token", "userinfo"] as const)(
-  "an address that an organization verified is verified for its own applications: %s",
+  "an address verified by an organization is verified for its own applications: %s",
   (name) => {
     const at = places[name]
-    expect(at(foreign.id)).toMatchObject(is)
-    expect(at(client.id)).toMatchObject(isNot)
-    // Our own API is in many audiences, and takes no address for verified.
-    expect(at(foreign.id, "foreign", provider.ownProjectId, issuer)).toMatchObject(is)
-    // With a token for it, an application of the other organization reads userinfo, too.
-    expect(at(foreign.id, "foreign", "shop")).toMatchObject(isNot)
-    expect(at(foreign.id, client.id)).toMatchObject(isNot)
-    expect(at(client.id, "shop", "foreign")).toMatchObject(isNot)
+    expect(at(foreign.id)).toMatchObject(verified)
+    expect(at(client.id)).toMatchObject(unverified)
+    // Our own API is in many audiences, and treats no address as verified.
+    expect(at(foreign.id, "foreign", provider.ownProjectId, issuer)).toMatchObject(verified)
+    // With a token for it, an application of the other organization also reads userinfo.
+    expect(at(foreign.id, "foreign", "shop")).toMatchObject(unverified)
+    expect(at(foreign.id, client.id)).toMatchObject(unverified)
+    expect(at(client.id, "shop", "foreign")).toMatchObject(unverified)
   },
 )
 
-test("at introspection an address is verified by what its reader accepts", () => {
-  const what = told(foreign.id, ["foreign", "shop"])
-  expect(introspectionClaims(provider.cx(), what, "foreign")).toMatchObject(is)
-  expect(introspectionClaims(provider.cx(), what, "shop")).toMatchObject(isNot)
+test("at introspection an address is verified according to the caller", () => {
+  const what = claimsInput(foreign.id, ["foreign", "shop"])
+  expect(introspectionClaims(provider.cx(), what, "foreign")).toMatchObject(verified)
+  expect(introspectionClaims(provider.cx(), what, "shop")).toMatchObject(unverified)
 })

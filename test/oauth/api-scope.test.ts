@@ -3,18 +3,16 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { createApplication, reactivateApplication } from "../../src/domain/app/commands.ts"
 import {
   type ApiScope,
-  changeApplication,
   deactivateApplication,
   removeApplication,
+  updateApplication,
 } from "../../src/domain/app/index.ts"
 
 import { createOrganization } from "../../src/domain/org/commands.ts"
-import { changeProject, createProject } from "../../src/domain/project/index.ts"
-import { addRobot, basicOf } from "./clients.ts"
-import { asOf, exchangeGrant, typeOf } from "./exchange.ts"
+import { createProject, updateProject } from "../../src/domain/project/index.ts"
+import { addServiceAccount, encodeBasic } from "./clients.ts"
+import { credentialsOf, exchangeGrant, typeOf } from "./exchange.ts"
 import {
-  answerOf,
-  askToken,
   authorizePath,
   browserOf,
   codeFields,
@@ -22,12 +20,14 @@ import {
   openProvider,
   type Provider,
   password,
+  responseOf,
+  sendTokenRequest,
 } from "./provider.ts"
-import { letRegister, managed, onDevice, sendMetadata } from "./registering.ts"
+import { enableRegistration, managementOf, nativeMetadata, sendMetadata } from "./registration.ts"
 
-/** Scopes that APIs define: granted only together with their audience. */
+/** Scopes defined by APIs: granted only together with their audience. */
 const ordersUri = "https://orders.example.com/"
-const [local] = onDevice.redirect_uris
+const [local] = nativeMetadata.redirect_uris
 const urn = (id: string) => `urn:core:iam:org:project:id:${id}:aud`
 const scope = (text: string, name = "", description = ""): ApiScope => ({
   scope: text,
@@ -36,7 +36,7 @@ const scope = (text: string, name = "", description = ""): ApiScope => ({
 })
 
 let provider: Provider
-/** An API of another organization, and one of our own beside the application. */
+/** An API of another organization, and one of the application's own. */
 let orders: NewClient & { readonly projectId: string }
 let stock: NewClient & { readonly projectId: string }
 let web: NewClient
@@ -60,24 +60,24 @@ beforeAll(async () => {
   stock = await addApi("Stock", provider.setup.orgId, { scopes: [scope("read:stock")] })
   const grantTypes = ["authorization_code", "refresh_token"] as const
   web = await provider.addClient({ grantTypes, tokenType: "jwt", plainOauth: true })
-  await letRegister(provider)
-  const { answer } = await sendMetadata(provider, onDevice)
+  await enableRegistration(provider)
+  const { answer } = await sendMetadata(provider, nativeMetadata)
   desk = String(answer.client_id)
 })
 afterAll(() => provider.close())
 
 type Fields = Readonly<Record<string, string>>
 
-async function got(fields: Fields, client: NewClient = web) {
+async function requestTokens(fields: Fields, client: NewClient = web) {
   const browser = browserOf(provider)
   const asked = await browser.signIn(authorizePath(client.id, fields))
   const isAsked = asked.page.includes("Allow")
   const end = isAsked ? await browser.post(asked, { answer: "allow" }) : asked
-  const { code = "" } = answerOf(end)
+  const { code = "" } = responseOf(end)
   const own = client.secret === "" ? { client_id: client.id } : {}
   const redirect = fields.redirect_uri ? { redirect_uri: fields.redirect_uri } : {}
-  const credentials = client.secret === "" ? undefined : asOf(client)
-  const { answer } = await askToken(
+  const credentials = client.secret === "" ? undefined : credentialsOf(client)
+  const { answer } = await sendTokenRequest(
     provider,
     codeFields(code, { ...own, ...redirect }),
     credentials,
@@ -85,19 +85,19 @@ async function got(fields: Fields, client: NewClient = web) {
   return { answer, page: asked.page }
 }
 
-const granted = async (fields: Fields) => String((await got(fields)).answer.scope)
+const grantedScope = async (fields: Fields) => String((await requestTokens(fields)).answer.scope)
 
-const refreshed = async (token: unknown, fields: Fields = {}) => {
+const refreshTokens = async (token: unknown, fields: Fields = {}) => {
   const all = { grant_type: "refresh_token", refresh_token: String(token), ...fields }
-  const { answer } = await askToken(provider, all, asOf(web))
+  const { answer } = await sendTokenRequest(provider, all, credentialsOf(web))
   return answer
 }
 
 const changeScopes = (api: NewClient, scopes: readonly ApiScope[]) =>
-  changeApplication(provider.cx(), api.appId, { api: { scopes } })
+  updateApplication(provider.cx(), api.appId, { api: { scopes } })
 
-const introspected = async (api: NewClient, token: unknown) => {
-  const basic = Buffer.from(asOf(api)).toString("base64")
+const introspectToken = async (api: NewClient, token: unknown) => {
+  const basic = Buffer.from(credentialsOf(api)).toString("base64")
   const headers = { authorization: `Basic ${basic}` }
   const body = new URLSearchParams({ token: String(token) })
   const init = { method: "POST", headers, body }
@@ -107,20 +107,20 @@ const introspected = async (api: NewClient, token: unknown) => {
 describe("a scope of an API", () => {
   test("is granted together with the API's audience, by scope or by resource", async () => {
     const byScope = { scope: `openid read:orders ${urn(orders.projectId)}` }
-    expect(await granted(byScope)).toBe(byScope.scope)
-    expect(await granted({ scope: "openid read:orders", resource: ordersUri })).toBe(
+    expect(await grantedScope(byScope)).toBe(byScope.scope)
+    expect(await grantedScope({ scope: "openid read:orders", resource: ordersUri })).toBe(
       "openid read:orders",
     )
-    expect(await granted({ scope: "read:orders", resource: ordersUri })).toBe("read:orders")
+    expect(await grantedScope({ scope: "read:orders", resource: ordersUri })).toBe("read:orders")
   })
 
-  test("is in the access token and in what introspection answers", async () => {
+  test("is in the access token and at introspection", async () => {
     const fields = { scope: "read:orders", resource: ordersUri }
-    const { answer } = await got(fields)
+    const { answer } = await requestTokens(fields)
     const claims = decodeJwt(String(answer.access_token))
     expect(claims.scope).toBe("read:orders")
     expect(claims.aud).toContain(ordersUri)
-    expect(await introspected(orders, answer.access_token)).toMatchObject({
+    expect(await introspectToken(orders, answer.access_token)).toMatchObject({
       active: true,
       scope: "read:orders",
     })
@@ -132,7 +132,7 @@ describe("a scope of an API", () => {
   ] as const
   test.each(without)("is not granted %s", async (_, { resource = "" }: { resource?: string }) => {
     const more = resource === "" ? {} : { resource: urn(stock.projectId) }
-    expect(await granted({ scope: "openid read:orders", ...more })).toBe("openid")
+    expect(await grantedScope({ scope: "openid read:orders", ...more })).toBe("openid")
   })
 
   const smuggled = [
@@ -145,43 +145,43 @@ describe("a scope of an API", () => {
     "constructor",
     "__proto__",
   ]
-  test.each(smuggled)("is what it is, to the letter: not %j", async (text) => {
-    expect(await granted({ scope: `openid ${text}`, resource: ordersUri })).toBe("openid")
+  test.each(smuggled)("must match exactly: not %j", async (text) => {
+    expect(await grantedScope({ scope: `openid ${text}`, resource: ordersUri })).toBe("openid")
   })
 
-  test("is requested in one parameter scope", async () => {
+  test("is requested in a single scope parameter", async () => {
     const path = authorizePath(web.id, { scope: "openid", resource: ordersUri })
     const response = await provider.send(`${path}&scope=read:orders`)
     expect(response.headers.get("location")).toContain("error=invalid_request")
   })
 
-  test("is not what the application's own project has by the same name elsewhere", async () => {
+  test("differs from a scope of the same name in the application's own project", async () => {
     const cx = provider.cx()
     const appId = cx.ids.next()
     const { projectId } = provider
     const api = { authMethod: "basic", scopes: [scope("read:same")] } as const
     const config = { kind: "api", api } as const
     await createApplication(cx, appId, { projectId, name: "Same", config })
-    expect(await granted({ scope: "openid read:same" })).toBe("openid read:same")
+    expect(await grantedScope({ scope: "openid read:same" })).toBe("openid read:same")
     await deactivateApplication(cx, appId)
-    expect(await granted({ scope: "openid read:same" })).toBe("openid")
+    expect(await grantedScope({ scope: "openid read:same" })).toBe("openid")
     await reactivateApplication(cx, appId)
     await removeApplication(cx, appId)
-    expect(await granted({ scope: "openid read:same" })).toBe("openid")
+    expect(await grantedScope({ scope: "openid read:same" })).toBe("openid")
   })
 
-  test("goes with its audience where a token is narrowed or exchanged", async () => {
+  test("is removed with its audience when a token is narrowed or exchanged", async () => {
     const fields = {
       scope: `openid read:orders read:stock offline_access ${urn(stock.projectId)}`,
       resource: ordersUri,
     }
-    const { answer } = await got(fields)
+    const { answer } = await requestTokens(fields)
     expect(answer.scope).toBe(fields.scope)
-    const narrowed = await refreshed(answer.refresh_token, { resource: ordersUri })
+    const narrowed = await refreshTokens(answer.refresh_token, { resource: ordersUri })
     expect(narrowed.scope).toBe("openid read:orders offline_access")
     const gateway = await provider.addClient({ grantTypes: ["token_exchange"] })
     const exchange = (more: Fields) =>
-      askToken(
+      sendTokenRequest(
         provider,
         {
           grant_type: exchangeGrant,
@@ -189,7 +189,7 @@ describe("a scope of an API", () => {
           subject_token_type: typeOf("access_token"),
           ...more,
         },
-        asOf(gateway),
+        credentialsOf(gateway),
       )
     const only = await exchange({ audience: stock.projectId })
     expect(only.answer.scope).toBe(`openid read:stock ${urn(stock.projectId)}`)
@@ -197,33 +197,33 @@ describe("a scope of an API", () => {
     expect(more.answer.error).toBe("invalid_scope")
   })
 
-  test("that a refresh leaves out leaves the audience of the others", async () => {
+  test("omitted at a refresh keeps the audience of the others", async () => {
     const scopes = "openid read:orders write:orders offline_access"
-    const { answer } = await got({ scope: scopes, resource: ordersUri })
-    const less = await refreshed(answer.refresh_token, { scope: "openid read:orders" })
+    const { answer } = await requestTokens({ scope: scopes, resource: ordersUri })
+    const less = await refreshTokens(answer.refresh_token, { scope: "openid read:orders" })
     expect(less.scope).toBe("openid read:orders")
-    // RFC 6749 §6: for this answer alone; the next has all again.
-    expect((await refreshed(less.refresh_token)).scope).toBe(scopes)
-    const more = await refreshed(less.refresh_token, { scope: "openid read:stock" })
+    // RFC 6749 §6: applies to this response only; the next refresh has all scopes again.
+    expect((await refreshTokens(less.refresh_token)).scope).toBe(scopes)
+    const more = await refreshTokens(less.refresh_token, { scope: "openid read:stock" })
     expect(more.error).toBe("invalid_scope")
   })
 
-  test("that is removed is in no token any more, also by a refresh token", async () => {
+  test("that was deleted is in no token anymore, also by refresh", async () => {
     const scopes = "openid read:orders write:orders offline_access"
-    const { answer } = await got({ scope: scopes, resource: ordersUri })
+    const { answer } = await requestTokens({ scope: scopes, resource: ordersUri })
     const read = scope("read:orders", "Read orders", "Also of past years")
     await changeScopes(orders, [read])
-    // A client that repeats what it was granted once is not refused for it.
-    const again = await refreshed(answer.refresh_token, { scope: scopes })
+    // A client that repeats its originally granted scopes is not rejected for it.
+    const again = await refreshTokens(answer.refresh_token, { scope: scopes })
     expect(again.scope).toBe("openid read:orders offline_access")
     expect(decodeJwt(String(again.access_token)).scope).toBe("openid read:orders offline_access")
-    const { scope: now } = await introspected(orders, answer.access_token)
+    const { scope: now } = await introspectToken(orders, answer.access_token)
     expect(now).toBe("openid read:orders offline_access")
-    expect(await granted({ scope: "openid write:orders", resource: ordersUri })).toBe("openid")
+    expect(await grantedScope({ scope: "openid write:orders", resource: ordersUri })).toBe("openid")
     await changeScopes(orders, [read, scope("write:orders")])
   })
 
-  test("is a device's, which shows the API to the user", async () => {
+  test("is available to a device, whose page shows the API to the user", async () => {
     const oidc = { grantTypes: ["device_code"], authMethod: "none", plainOauth: true } as const
     const tv = await provider.addClient(oidc)
     const scopes = `read:orders read:stock ${urn(orders.projectId)}`
@@ -238,11 +238,15 @@ describe("a scope of an API", () => {
     expect(shown.page).not.toContain("read:stock")
     await browser.post(shown, { answer: "allow" })
     const grant_type = "urn:ietf:params:oauth:grant-type:device_code"
-    const { answer } = await askToken(provider, { grant_type, client_id: tv.id, device_code })
+    const { answer } = await sendTokenRequest(provider, {
+      grant_type,
+      client_id: tv.id,
+      device_code,
+    })
     expect(answer.scope).toBe(`read:orders ${urn(orders.projectId)}`)
   })
 
-  test("comes at the front channel, with openid", async () => {
+  test("is returned on the front channel, with openid", async () => {
     const responseTypes = ["id_token_token"] as const
     const front = await provider.addClient({ grantTypes: ["implicit"], responseTypes })
     const path = authorizePath(front.id, {
@@ -254,33 +258,34 @@ describe("a scope of an API", () => {
     expect(new URLSearchParams(hash.slice(1)).get("scope")).toBe("openid read:stock")
   })
 
-  test("is a service account's only with the audience", async () => {
-    const robot = await addRobot(provider)
+  test("is granted to a service account only with the audience", async () => {
+    const robot = await addServiceAccount(provider)
     const ask = async (scopes: string) => {
       const grant = { grant_type: "client_credentials", scope: scopes }
-      return (await askToken(provider, grant, basicOf(robot.id, robot.secret))).answer.scope
+      return (await sendTokenRequest(provider, grant, encodeBasic(robot.id, robot.secret))).answer
+        .scope
     }
     expect(await ask("read:stock")).toBe("")
     const both = `read:stock ${urn(stock.projectId)}`
     expect(await ask(both)).toBe(both)
   })
 
-  test("is not published for everybody", async () => {
+  test("is not published in discovery", async () => {
     const document = await (await provider.send("/.well-known/openid-configuration")).json()
     expect(document.scopes_supported).not.toContain("read:stock")
   })
 })
 
 describe("the scope of a registration (RFC 7591 §2)", () => {
-  const register = (scope: unknown) => sendMetadata(provider, { ...onDevice, scope })
+  const register = (scope: unknown) => sendMetadata(provider, { ...nativeMetadata, scope })
 
-  test("is what its answer repeats, until it is left out of a change", async () => {
+  test("is repeated in the response until a change omits it", async () => {
     const { answer } = await register("read:orders openid")
     expect(answer.scope).toBe("read:orders openid")
-    const { path, token } = managed(answer)
+    const { path, token } = managementOf(answer)
     const read = () => sendMetadata(provider, undefined, { path, token, method: "GET" })
     expect((await read()).answer.scope).toBe("read:orders openid")
-    const change = { ...onDevice, client_id: answer.client_id }
+    const change = { ...nativeMetadata, client_id: answer.client_id }
     const put = (metadata: object) =>
       sendMetadata(provider, metadata, { path, token, method: "PUT" })
     expect((await put({ ...change, scope: "read:stock" })).answer.scope).toBe("read:stock")
@@ -288,16 +293,16 @@ describe("the scope of a registration (RFC 7591 §2)", () => {
     expect((await read()).answer).not.toHaveProperty("scope")
   })
 
-  test("is none where none is sent", async () => {
+  test("is absent if none is sent", async () => {
     expect((await register(undefined)).answer).not.toHaveProperty("scope")
     expect((await register("")).answer).not.toHaveProperty("scope")
   })
 
-  test("limits nothing that the client requests", async () => {
+  test("does not limit the client's requests", async () => {
     const { answer: made } = await register("read:stock")
     const client = { appId: "", id: String(made.client_id), secret: "" }
     const fields = { redirect_uri: local, scope: "read:orders", resource: ordersUri }
-    expect((await got(fields, client)).answer.scope).toBe("read:orders")
+    expect((await requestTokens(fields, client)).answer.scope).toBe("read:orders")
   })
 
   const sent = [
@@ -308,7 +313,7 @@ describe("the scope of a registration (RFC 7591 §2)", () => {
     [" ", undefined],
     ["a".repeat(2001), undefined],
   ] as const
-  test.each(sent)("is without what is no scope: %j", async (scope, repeated) => {
+  test.each(sent)("omits invalid scopes: %j", async (scope, repeated) => {
     const { status, answer } = await register(scope)
     expect([status, answer.scope]).toEqual([201, repeated])
   })
@@ -320,7 +325,7 @@ describe("the consent page", () => {
     return (await browserOf(provider).signIn(path)).page
   }
 
-  test("names the API and whose it is, with name and description of its scopes", async () => {
+  test("shows the API and its organization, with name and description of its scopes", async () => {
     const page = await asked({ scope: "read:orders write:orders", resource: ordersUri })
     expect(page).toContain("It can access “Orders project” of Globex on your behalf.")
     expect(page).toContain("It can access “Orders” of Globex:")
@@ -329,7 +334,7 @@ describe("the consent page", () => {
     expect(page).toContain("will receive: your user ID")
   })
 
-  test("names an API that is requested without a scope, once", async () => {
+  test("shows an API requested without a scope, once", async () => {
     const cx = provider.cx()
     const resources = ["https://near.example.com/"] as const
     const config = { kind: "api", api: { authMethod: "basic", resources } } as const
@@ -345,7 +350,7 @@ describe("the consent page", () => {
     await removeApplication(cx, appId)
   })
 
-  test("says nothing of scopes that are not granted", async () => {
+  test("omits scopes that are not granted", async () => {
     const page = await asked({ scope: "openid read:orders read:stock read:nothing" })
     expect(page).toContain("Desk Tool registered itself here")
     for (const word of ["Orders", "read:stock", "read:nothing", "It can access"]) {
@@ -353,24 +358,24 @@ describe("the consent page", () => {
     }
   })
 
-  test("says nothing of an API whose project doesn't let the user in", async () => {
+  test("omits an API whose project excludes the user", async () => {
     const change = (projectRoleCheck: boolean) =>
-      changeProject(provider.cx(), orders.projectId, { projectRoleCheck })
+      updateProject(provider.cx(), orders.projectId, { projectRoleCheck })
     await change(true)
     const fields = { scope: "openid read:orders", resource: ordersUri, redirect_uri: local }
     const client = { appId: "", id: desk, secret: "" }
-    const { page, answer } = await got(fields, client)
+    const { page, answer } = await requestTokens(fields, client)
     expect(page).not.toContain("Orders")
     expect(answer.scope).toBe("openid")
     await change(false)
   })
 
-  test("is asked before a self-registered client has the scope of any API", async () => {
+  test("is required before a self-registered client gets a scope of any API", async () => {
     const browser = browserOf(provider)
     const fields = { redirect_uri: local, scope: "read:orders", resource: ordersUri }
     const end = await browser.signIn(authorizePath(desk, fields))
     expect(end.path).toMatch(/^\/ui\/login\/consent/)
-    const { error } = answerOf(await browser.post(end, { answer: "cancel" }))
+    const { error } = responseOf(await browser.post(end, { answer: "cancel" }))
     expect(error).toBe("access_denied")
   })
 })

@@ -1,14 +1,12 @@
 import { createPrivateKey } from "node:crypto"
 import { decodeJwt, SignJWT } from "jose"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { changeApplication, deactivateApplication } from "../../src/domain/app/index.ts"
+import { deactivateApplication, updateApplication } from "../../src/domain/app/index.ts"
 import { createOrganization } from "../../src/domain/org/commands.ts"
 import { deactivateOrganization } from "../../src/domain/org/index.ts"
 import { createProject, project } from "../../src/domain/project/index.ts"
 import { createUser } from "../../src/domain/user/create.ts"
 import {
-  answerOf,
-  askToken,
   authorizePath,
   browserOf,
   codeFields,
@@ -18,6 +16,8 @@ import {
   type Provider,
   password,
   redirectUri,
+  responseOf,
+  sendTokenRequest,
 } from "./provider.ts"
 
 let provider: Provider
@@ -28,13 +28,13 @@ beforeAll(async () => {
 })
 afterAll(() => provider.close())
 
-/** A client of a project that is not ours, whose id the attacker chose. */
+/** A client of another project, whose ID the attacker chose. */
 async function foreignClient(projectId = provider.cx().ids.next()): Promise<NewClient> {
   await createProject(provider.cx(), projectId, { orgId: provider.setup.orgId, name: "Theirs" })
   return provider.addClient({}, projectId)
 }
 
-/** A project of the days when its id was not compared with those of clients. */
+/** A project from a version that did not compare its ID with those of clients. */
 async function clientOfOlderProject(
   projectId: string,
   config: Parameters<Provider["addClient"]>[0] = {},
@@ -53,26 +53,26 @@ async function clientOfOlderProject(
 }
 
 const tokenOf = async (client: NewClient, code: string | undefined) =>
-  askToken(provider, codeFields(code ?? ""), `${client.id}:${client.secret}`)
+  sendTokenRequest(provider, codeFields(code ?? ""), `${client.id}:${client.secret}`)
 
-describe("the scope that opens the management interface", () => {
+describe("the scope of the management API", () => {
   const scope = "openid urn:core:iam:org:project:id:core:aud"
 
-  test("is not handed over silently because the application hints at the person", async () => {
+  test("is not granted silently because the application sends a login_hint", async () => {
     const evil = await foreignClient()
     const browser = browserOf(provider)
-    const first = answerOf(await browser.signIn(authorizePath(evil.id)))
+    const first = responseOf(await browser.signIn(authorizePath(evil.id)))
     const { answer } = await tokenOf(evil, first.code)
     const hints = [{ login_hint: "olga" }, { id_token_hint: String(answer.id_token) }]
     for (const hint of hints) {
       const shown = await browser.go(authorizePath(evil.id, { scope, ...hint }))
       expect(shown.path).toMatch(/^\/ui\/login\/consent\?/)
       const silent = await browser.go(authorizePath(evil.id, { scope, ...hint, prompt: "none" }))
-      expect(answerOf(silent).error).toBe("consent_required")
+      expect(responseOf(silent).error).toBe("consent_required")
     }
   })
 
-  test("is named to the person who is asked", async () => {
+  test("is shown to the user for consent", async () => {
     const evil = await foreignClient()
     const page = await browserOf(provider).go(authorizePath(evil.id, { scope }))
     expect(page.page).toContain("It can manage this Latchkey instance on your behalf.")
@@ -82,20 +82,20 @@ describe("the scope that opens the management interface", () => {
 })
 
 describe("a hint", () => {
-  test("tells nobody which login names exist", async () => {
+  test("does not reveal which login names exist", async () => {
     await provider.addPerson("victoria")
     const browser = browserOf(provider)
     await browser.signIn(authorizePath(web.id))
     const answer = async (login_hint: string) => {
       const { path } = await browser.go(authorizePath(web.id, { login_hint, prompt: "none" }))
-      return answerOf({ path } as never).error
+      return responseOf({ path } as never).error
     }
     expect(await answer("victoria")).toBe("login_required")
     expect(await answer("nobody-at-all")).toBe("login_required")
   })
 
-  test("does not show an application who is behind an id_token", async () => {
-    const end = answerOf(await browserOf(provider).signIn(authorizePath(web.id)))
+  test("does not reveal the user of an id_token to an application", async () => {
+    const end = responseOf(await browserOf(provider).signIn(authorizePath(web.id)))
     const { answer } = await tokenOf(web, end.code)
     const hint = { scope: "openid", id_token_hint: String(answer.id_token) }
     const page = await browserOf(provider).go(authorizePath(web.id, hint))
@@ -107,20 +107,20 @@ describe("a hint", () => {
 })
 
 describe("an audience", () => {
-  test("never has another client in it, though an older project has its id", async () => {
+  test("never contains another client, even if an older project has its ID", async () => {
     await expect(foreignClient(web.id)).rejects.toMatchObject({ code: "already_exists" })
     const evil = await clientOfOlderProject(web.id, { idTokenProjectAudience: true })
     const scope = `openid urn:core:iam:org:project:id:${web.id}:aud`
-    const end = answerOf(await browserOf(provider).signIn(authorizePath(evil.id, { scope })))
+    const end = responseOf(await browserOf(provider).signIn(authorizePath(evil.id, { scope })))
     const { answer } = await tokenOf(evil, end.code)
     expect(decodeJwt(String(answer.id_token)).aud).toEqual([evil.id])
   })
 
-  test("of what an ID token is exchanged for has no client with the project's id", async () => {
+  test("of an exchanged ID token contains no client with the project's ID", async () => {
     const grantTypes = ["authorization_code", "token_exchange"] as const
     const prey = await provider.addClient()
     const evil = await clientOfOlderProject(prey.id, { grantTypes, tokenType: "jwt" })
-    const end = answerOf(await browserOf(provider).signIn(authorizePath(evil.id)))
+    const end = responseOf(await browserOf(provider).signIn(authorizePath(evil.id)))
     const { answer } = await tokenOf(evil, end.code)
     const fields = {
       grant_type: "urn:ietf:params:oauth:grant-type:token-exchange",
@@ -128,15 +128,15 @@ describe("an audience", () => {
       subject_token_type: "urn:ietf:params:oauth:token-type:id_token",
       requested_token_type: "urn:ietf:params:oauth:token-type:jwt",
     }
-    const exchanged = await askToken(provider, fields, `${evil.id}:${evil.secret}`)
+    const exchanged = await sendTokenRequest(provider, fields, `${evil.id}:${evil.secret}`)
     expect(decodeJwt(String(exchanged.answer.access_token)).aud).toEqual([evil.id])
   })
 
-  test("of a client is not that of a project which has its id since older days", async () => {
+  test("of a client differs from that of a project with the same, older ID", async () => {
     const prey = await provider.addClient()
     const grantTypes = ["authorization_code", "token_exchange"] as const
     const evil = await clientOfOlderProject(prey.id, { grantTypes: [...grantTypes] })
-    const end = answerOf(await browserOf(provider).signIn(authorizePath(prey.id)))
+    const end = responseOf(await browserOf(provider).signIn(authorizePath(prey.id)))
     const { answer } = await tokenOf(prey, end.code)
     const token = String(answer.access_token)
     const as = `${evil.id}:${evil.secret}`
@@ -148,10 +148,10 @@ describe("an audience", () => {
     const subject_token_type = "urn:ietf:params:oauth:token-type:access_token"
     const grant_type = "urn:ietf:params:oauth:grant-type:token-exchange"
     const exchange = { grant_type, subject_token: token, subject_token_type }
-    expect((await askToken(provider, exchange, as)).answer.error).toBe("invalid_request")
+    expect((await sendTokenRequest(provider, exchange, as)).answer.error).toBe("invalid_request")
   })
 
-  test("is not another client's because a service user was given its id", async () => {
+  test("does not match another client when a service account has its ID", async () => {
     const cx = provider.cx()
     const machine = { kind: "machine", name: "Evil", accessTokenType: "bearer" } as const
     const orgId = provider.setup.orgId
@@ -162,29 +162,35 @@ describe("an audience", () => {
 
 type KeyFile = { readonly keyId: string; readonly key: string }
 
-async function askJwtBearer(id: unknown, { keyId, key }: KeyFile, kid: unknown = keyId) {
+async function requestByAssertion(id: unknown, { keyId, key }: KeyFile, kid: unknown = keyId) {
   const now = Math.floor(provider.clock.now() / 1000)
   const claims = { iss: id, sub: id, aud: issuer, iat: now, exp: now + 300 }
   const assertion = await new SignJWT(JSON.parse(JSON.stringify(claims)))
     .setProtectedHeader(JSON.parse(JSON.stringify({ alg: "RS256", kid })))
     .sign(createPrivateKey(key))
   const grant_type = "urn:ietf:params:oauth:grant-type:jwt-bearer"
-  return askToken(provider, { grant_type, assertion, scope: "openid" })
+  return sendTokenRequest(provider, { grant_type, assertion, scope: "openid" })
 }
 
 describe("an assertion", () => {
   const wrong = [5, true, null, [], {}, ["x"], { a: 1 }].map((value) => ({ value }))
-  test.each(wrong)("with $value for iss or kid is refused, not an accident", async ({ value }) => {
-    const file = JSON.parse(provider.setup.serviceKey ?? "")
-    const both = [await askJwtBearer(value, file), await askJwtBearer(file.userId, file, value)]
-    for (const { status, answer } of both) {
-      expect([status, answer.error]).toEqual([400, "invalid_grant"])
-    }
-  })
+  test.each(wrong)(
+    "with $value for iss or kid is rejected without an internal error",
+    async ({ value }) => {
+      const file = JSON.parse(provider.setup.serviceKey ?? "")
+      const both = [
+        await requestByAssertion(value, file),
+        await requestByAssertion(file.userId, file, value),
+      ]
+      for (const { status, answer } of both) {
+        expect([status, answer.error]).toEqual([400, "invalid_grant"])
+      }
+    },
+  )
 })
 
-describe("a deactivated organisation", () => {
-  test("ends the sessions of its people, and lets none of them in", async () => {
+describe("a deactivated organization", () => {
+  test("ends the sessions of its users, and rejects their sign-ins", async () => {
     const cx = provider.cx()
     const orgId = cx.ids.next()
     await createOrganization(cx, orgId, { name: "Closing" })
@@ -193,7 +199,7 @@ describe("a deactivated organisation", () => {
     await browser.signIn(authorizePath(web.id), "clara")
     await deactivateOrganization(cx, orgId)
     const silent = await browser.go(authorizePath(web.id, { prompt: "none" }))
-    expect(answerOf(silent).error).toBe("login_required")
+    expect(responseOf(silent).error).toBe("login_required")
     const end = await browserOf(provider).signIn(authorizePath(web.id), "clara")
     expect([end.response.status, end.response.headers.getSetCookie()]).toEqual([403, []])
     const wrong = await browserOf(provider).signIn(authorizePath(web.id), "clara", "Wrong-Horse-7")
@@ -202,7 +208,7 @@ describe("a deactivated organisation", () => {
 })
 
 describe("a body", () => {
-  test("above the limit is not read on, whatever it declares", async () => {
+  test("above the limit is not read, whatever its declared length", async () => {
     const form = { "content-type": "application/x-www-form-urlencoded" }
     for (const path of ["/oauth/v2/token", "/oidc/v1/userinfo", "/ui/login/loginname"]) {
       let sent = 0
@@ -222,7 +228,7 @@ describe("a body", () => {
 })
 
 describe("a redirect URI", () => {
-  test("can't end the directive of the policy that it is named in", async () => {
+  test("can't terminate the policy directive that contains it", async () => {
     const uri = "https://app.example;script-src/callback"
     const odd = await provider.addClient({ redirectUris: [uri] })
     const page = await browserOf(provider).go(authorizePath(odd.id, { redirect_uri: uri }))
@@ -231,12 +237,12 @@ describe("a redirect URI", () => {
     expect(policy).not.toContain("app.example")
   })
 
-  test("outside of ASCII can't be registered: what browsers make of it is another", async () => {
+  test("with non-ASCII characters can't be registered, because browsers change it", async () => {
     const redirectUris = ["https://app.example.com/日本"]
     await expect(provider.addClient({ redirectUris })).rejects.toThrow("ASCII")
   })
 
-  test("that is taken away or stopped while somebody signs in gets nothing", async () => {
+  test("removed or disabled during a sign-in receives nothing", async () => {
     const taken = await provider.addClient({ redirectUris: [redirectUri, `${redirectUri}/2`] })
     const stopped = await provider.addClient({
       responseTypes: ["id_token_token"],
@@ -256,15 +262,15 @@ describe("a redirect URI", () => {
       expect(end.response.headers.get("location"), client.id).toBeNull()
     }
     await change(taken, [redirectUri])
-    expect(answerOf(await browserOf(provider).signIn(authorizePath(taken.id)))).toHaveProperty(
+    expect(responseOf(await browserOf(provider).signIn(authorizePath(taken.id)))).toHaveProperty(
       "code",
     )
   })
 
   const change = ({ appId }: NewClient, redirectUris: readonly string[]) =>
-    changeApplication(provider.cx(), appId, { oidc: { redirectUris } })
+    updateApplication(provider.cx(), appId, { oidc: { redirectUris } })
 
-  test("carries the state back, whatever is in it, and no header of its own", async () => {
+  test("returns the state unchanged, and no injected header", async () => {
     const state = "a\r\nset-cookie: x=y\u0000\u{1f600}"
     const { headers } = await provider.send(authorizePath(web.id, { prompt: "none", state }))
     expect(new URL(headers.get("location") ?? "").searchParams.get("state")).toBe(state)

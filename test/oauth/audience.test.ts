@@ -6,22 +6,22 @@ import * as member from "../../src/domain/member/index.ts"
 import { createOrganization } from "../../src/domain/org/commands.ts"
 import * as project from "../../src/domain/project/index.ts"
 import * as projectGrant from "../../src/domain/project-grant/index.ts"
-import { addRobot, basicOf } from "./clients.ts"
-import { asOf, exchangeGrant, typeOf, userIdType } from "./exchange.ts"
+import { addServiceAccount, encodeBasic } from "./clients.ts"
+import { credentialsOf, exchangeGrant, typeOf, userIdType } from "./exchange.ts"
 import {
-  answerOf,
-  askToken,
   authorizePath,
   browserOf,
   codeFields,
   type NewClient,
   openProvider,
   type Provider,
-  type Visited,
+  responseOf,
+  sendTokenRequest,
+  type VisitedPage,
 } from "./provider.ts"
-import { addMachine } from "./service.ts"
+import { addMachine } from "./service-account.ts"
 
-/** A project that an application of another one wants tokens for, with an API in it. */
+/** A project that an application of another project requests tokens for, with an API in it. */
 type Target = { readonly id: string; readonly name: string; readonly api: NewClient }
 type Fields = Readonly<Record<string, string>>
 
@@ -30,10 +30,10 @@ let web: NewClient
 let gateway: NewClient
 let front: NewClient
 let device: NewClient
-let robot: Awaited<ReturnType<typeof addRobot>>
+let serviceAccount: Awaited<ReturnType<typeof addServiceAccount>>
 const targets: Record<string, Target> = {}
 
-const own = "own"
+const ownRole = "own"
 const urn = (id: string) => `urn:core:iam:org:project:id:${id}:aud`
 const editor = { key: "editor", displayName: "Editor" }
 
@@ -63,7 +63,7 @@ beforeAll(async () => {
   const cx = provider.cx()
   const { orgId } = provider.setup
   await createOrganization(cx, "globex", { name: "Globex" })
-  await project.createProject(cx, own, { orgId, name: "Own" })
+  await project.createProject(cx, ownRole, { orgId, name: "Own" })
   await addTarget("Sibling", { orgId })
   await addTarget("Closed", { orgId, projectRoleCheck: true })
   const granted = await addTarget("Granted", { orgId: "globex" })
@@ -74,106 +74,131 @@ beforeAll(async () => {
     const given = { projectId, grantedOrgId: orgId, roleKeys: ["editor"] }
     await projectGrant.createGrant(cx, `grant of ${projectId}`, given)
   }
-  web = await provider.addClient({ grantTypes: ["authorization_code", "refresh_token"] }, own)
-  gateway = await provider.addClient({ grantTypes: ["token_exchange"] }, own)
+  web = await provider.addClient({ grantTypes: ["authorization_code", "refresh_token"] }, ownRole)
+  gateway = await provider.addClient({ grantTypes: ["token_exchange"] }, ownRole)
   const responseTypes = ["id_token_token"] as const
-  front = await provider.addClient({ grantTypes: ["implicit"], responseTypes }, own)
-  device = await provider.addClient({ grantTypes: ["device_code", "refresh_token"] }, own)
-  robot = await addRobot(provider)
+  front = await provider.addClient({ grantTypes: ["implicit"], responseTypes }, ownRole)
+  device = await provider.addClient({ grantTypes: ["device_code", "refresh_token"] }, ownRole)
+  serviceAccount = await addServiceAccount(provider)
 })
 afterAll(() => provider.close())
 
-/** Signs in, and allows what the person is asked for; answers what they were shown, too. */
-async function allowed(path: string) {
+/** Signs in and consents; also returns the consent page. */
+async function signInAndAllow(path: string) {
   const browser = browserOf(provider)
   const asked = await browser.signIn(path)
   if (!asked.page.includes("Allow")) return { end: asked, page: "", browser }
   return { end: await browser.post(asked, { answer: "allow" }), page: asked.page, browser }
 }
 
-type Got = { readonly answer: Readonly<Record<string, unknown>>; readonly page: string }
+type TokenResult = { readonly answer: Readonly<Record<string, unknown>>; readonly page: string }
 
-async function byCode(fields: Fields): Promise<Got> {
+async function byCode(fields: Fields): Promise<TokenResult> {
   const scope = "openid offline_access"
-  const { end, page } = await allowed(authorizePath(web.id, { scope, ...fields }))
-  const { answer } = await askToken(provider, codeFields(answerOf(end).code ?? ""), asOf(web))
+  const { end, page } = await signInAndAllow(authorizePath(web.id, { scope, ...fields }))
+  const { answer } = await sendTokenRequest(
+    provider,
+    codeFields(responseOf(end).code ?? ""),
+    credentialsOf(web),
+  )
   return { answer, page }
 }
 
-async function byDevice(scope: string): Promise<Got> {
+async function byDevice(scope: string): Promise<TokenResult> {
   const body = new URLSearchParams({ client_id: device.id, client_secret: device.secret, scope })
   const response = await provider.send("/oauth/v2/device_authorization", { method: "POST", body })
   const begun: Record<string, string> = await response.json()
   const browser = browserOf(provider)
   const page = await browser.signIn(authorizePath(web.id))
-  expect(answerOf(page)).toHaveProperty("code")
+  expect(responseOf(page)).toHaveProperty("code")
   const asked = await browser.post(await browser.go("/device"), { userCode: begun.user_code ?? "" })
   await browser.post(asked, { answer: "allow" })
   const grant_type = "urn:ietf:params:oauth:grant-type:device_code"
   const fields = { grant_type, device_code: begun.device_code ?? "" }
-  const { answer } = await askToken(provider, fields, asOf(device))
+  const { answer } = await sendTokenRequest(provider, fields, credentialsOf(device))
   return { answer, page: asked.page }
 }
 
-const refreshed = async ({ answer, page }: Got, client = web, more: Fields = {}): Promise<Got> => {
+const refreshTokens = async (
+  { answer, page }: TokenResult,
+  client = web,
+  more: Fields = {},
+): Promise<TokenResult> => {
   const fields = { grant_type: "refresh_token", refresh_token: String(answer.refresh_token) }
-  return { answer: (await askToken(provider, { ...fields, ...more }, asOf(client))).answer, page }
+  return {
+    answer: (await sendTokenRequest(provider, { ...fields, ...more }, credentialsOf(client)))
+      .answer,
+    page,
+  }
 }
 
-const exchanged = async ({ answer, page }: Got, more: Fields = {}): Promise<Got> => {
+const exchangeToken = async (
+  { answer, page }: TokenResult,
+  more: Fields = {},
+): Promise<TokenResult> => {
   const subject = { subject_token: String(answer.access_token) }
   const type = { subject_token_type: typeOf("access_token") }
   const fields = { grant_type: exchangeGrant, ...subject, ...type, ...more }
-  return { answer: (await askToken(provider, fields, asOf(gateway))).answer, page }
+  return { answer: (await sendTokenRequest(provider, fields, credentialsOf(gateway))).answer, page }
 }
 
-/** Every way in which a person's tokens are got, for a project that is named. */
-const people: Readonly<Record<string, (id: string) => Promise<Got>>> = {
+/** Every way to get a user's tokens for a given project. */
+const userFlows: Readonly<Record<string, (id: string) => Promise<TokenResult>>> = {
   "a code, by scope": (id) => byCode({ scope: `openid offline_access ${urn(id)}` }),
   "a code, by resource": (id) => byCode({ resource: urn(id) }),
   "the front channel": async (id) => {
     const changes = { response_type: "id_token token", scope: `openid ${urn(id)}` }
     const noPkce = { code_challenge: undefined, code_challenge_method: undefined }
-    const { end, page } = await allowed(authorizePath(front.id, { ...changes, ...noPkce }))
+    const { end, page } = await signInAndAllow(authorizePath(front.id, { ...changes, ...noPkce }))
     const answer = Object.fromEntries(new URLSearchParams(new URL(end.path).hash.slice(1)))
     return { answer, page }
   },
   "a device": (id) => byDevice(`openid ${urn(id)}`),
-  "a refresh": async (id) => refreshed(await byCode({ scope: `openid offline_access ${urn(id)}` })),
+  "a refresh": async (id) =>
+    refreshTokens(await byCode({ scope: `openid offline_access ${urn(id)}` })),
   "a device's refresh": async (id) =>
-    refreshed(await byDevice(`openid offline_access ${urn(id)}`), device),
-  "an exchange": async (id) => exchanged(await byCode({ scope: `openid ${urn(id)}` })),
+    refreshTokens(await byDevice(`openid offline_access ${urn(id)}`), device),
+  "an exchange": async (id) => exchangeToken(await byCode({ scope: `openid ${urn(id)}` })),
 }
 
-const secretOf = (fields: Fields) =>
-  askToken(
+const requestBySecret = (fields: Fields) =>
+  sendTokenRequest(
     provider,
     { grant_type: "client_credentials", ...fields },
-    basicOf(robot.id, robot.secret),
+    encodeBasic(serviceAccount.id, serviceAccount.secret),
   )
 
-/** Every way in which a service user gets tokens for itself. */
-const services: Readonly<Record<string, (id: string) => Promise<Got>>> = {
-  "a secret": async (id) => ({ ...(await secretOf({ scope: `openid ${urn(id)}` })), page: "" }),
+/** Every way for a service account to get tokens for itself. */
+const serviceFlows: Readonly<Record<string, (id: string) => Promise<TokenResult>>> = {
+  "a secret": async (id) => ({
+    ...(await requestBySecret({ scope: `openid ${urn(id)}` })),
+    page: "",
+  }),
   "a signed assertion": async (id) => {
     const { fields } = await addMachine(provider)
-    return { ...(await askToken(provider, await fields({}, `openid ${urn(id)}`))), page: "" }
+    return {
+      ...(await sendTokenRequest(provider, await fields({}, `openid ${urn(id)}`))),
+      page: "",
+    }
   },
   "an exchange": async (id) => {
-    const scope = `openid ${urn(id)} ${urn(own)}`
-    return exchanged({ ...(await secretOf({ scope })), page: "" })
+    const scope = `openid ${urn(id)} ${urn(ownRole)}`
+    return exchangeToken({ ...(await requestBySecret({ scope })), page: "" })
   },
 }
 
 async function introspect(token: unknown, { api }: Target) {
-  const headers = { authorization: `Basic ${Buffer.from(asOf(api)).toString("base64")}` }
+  const headers = { authorization: `Basic ${Buffer.from(credentialsOf(api)).toString("base64")}` }
   const body = new URLSearchParams({ token: String(token) })
   const response = await provider.send("/oauth/v2/introspect", { method: "POST", body, headers })
   return response.json()
 }
 
-/** What came of it: whether the person was asked by name, the scope tells, the API takes it. */
-async function outcome({ answer, page }: Got, of: Target) {
+/**
+ * The result: whether the consent page named the project, the scope contains it, and the API
+ * accepts the token.
+ */
+async function checkOutcome({ answer, page }: TokenResult, of: Target) {
   expect(answer.access_token).toEqual(expect.any(String))
   const { active } = await introspect(answer.access_token, of)
   return {
@@ -183,69 +208,69 @@ async function outcome({ answer, page }: Got, of: Target) {
   }
 }
 
-const given = { isInScope: true, isActive: true }
-const left = { isInScope: false, isActive: false }
-const unasked = { isNamed: false }
+const expectedGranted = { isInScope: true, isActive: true }
+const expectedRemoved = { isInScope: false, isActive: false }
+const notNamed = { isNamed: false }
 
-describe("a token that a person's application gets by", () => {
+describe("a token that an application gets for a user by", () => {
   const rows: Readonly<Record<string, Readonly<Record<string, boolean>>>> = {
-    Sibling: { ...unasked, ...given },
-    Granted: { ...unasked, ...given },
-    Foreign: { isNamed: true, ...given },
-    Closed: { ...unasked, ...left },
-    Guarded: { ...unasked, ...left },
-    Shut: { ...unasked, ...left },
+    Sibling: { ...notNamed, ...expectedGranted },
+    Granted: { ...notNamed, ...expectedGranted },
+    Foreign: { isNamed: true, ...expectedGranted },
+    Closed: { ...notNamed, ...expectedRemoved },
+    Guarded: { ...notNamed, ...expectedRemoved },
+    Shut: { ...notNamed, ...expectedRemoved },
   }
-  const cases = Object.keys(people).flatMap((way) =>
+  const cases = Object.keys(userFlows).flatMap((way) =>
     Object.keys(rows).map((name) => ({ way, name })),
   )
-  test.each(cases)("$way is for the project $name only as it may be", async ({ way, name }) => {
+  test.each(cases)("$way has the project $name only if permitted", async ({ way, name }) => {
     const of = target(name)
-    const got = await people[way]?.(of.id)
+    const got = await userFlows[way]?.(of.id)
     if (!got) throw new Error(`no way ${way}`)
-    // The scope does not say what a resource puts into the audience.
-    const { isInScope, ...rest } = await outcome(got, of)
+    // The scope does not list audiences added by a resource.
+    const { isInScope, ...rest } = await checkOutcome(got, of)
     const { isInScope: expected, ...others } = rows[name] ?? {}
     expect(rest).toEqual(others)
     expect(isInScope).toBe(way === "a code, by resource" ? false : expected)
   })
 })
 
-describe("a token that a service user gets by", () => {
+describe("a token that a service account gets by", () => {
   const rows: Readonly<Record<string, Readonly<Record<string, boolean>>>> = {
-    Sibling: given,
-    Granted: given,
-    Foreign: left,
-    Closed: left,
-    Guarded: left,
-    Shut: left,
+    Sibling: expectedGranted,
+    Granted: expectedGranted,
+    Foreign: expectedRemoved,
+    Closed: expectedRemoved,
+    Guarded: expectedRemoved,
+    Shut: expectedRemoved,
   }
-  const cases = Object.keys(services).flatMap((way) =>
+  const cases = Object.keys(serviceFlows).flatMap((way) =>
     Object.keys(rows).map((name) => ({ way, name })),
   )
   test.each(cases)("$way is for the project $name only as it may be", async ({ way, name }) => {
-    const got = await services[way]?.(target(name).id)
+    const got = await serviceFlows[way]?.(target(name).id)
     if (!got) throw new Error(`no way ${way}`)
-    expect(await outcome(got, target(name))).toEqual({ ...unasked, ...rows[name] })
+    expect(await checkOutcome(got, target(name))).toEqual({ ...notNamed, ...rows[name] })
   })
 
   test.each(["Foreign", "Closed", "Guarded", "Shut"])(
-    "naming %s as its resource is none",
+    "with %s as its resource is rejected",
     async (name) => {
       const resource = urn(target(name).id)
-      const { answer } = await secretOf({ scope: "openid", resource })
+      const { answer } = await requestBySecret({ scope: "openid", resource })
       expect(answer).toMatchObject({ error: "invalid_target" })
     },
   )
 
-  test("its roles is for the project that gives them", async () => {
+  test("its roles has the project that grants them", async () => {
     const cx = provider.cx()
     const { orgId } = provider.setup
     const { id: projectId } = target("Guarded")
-    const allowing = { userId: robot.userId, projectId, orgId, roleKeys: ["editor"] }
+    const allowing = { userId: serviceAccount.userId, projectId, orgId, roleKeys: ["editor"] }
     await authorization.createAuthorization(cx, "of the robot", allowing)
     const scope = `openid urn:core:iam:org:projects:roles ${urn(projectId)}`
-    const { answer } = await secretOf({ scope })
+    const { answer } = await requestBySecret({ scope })
     const roles = `urn:core:iam:org:project:${projectId}:roles`
     expect(await introspect(answer.access_token, target("Guarded"))).toMatchObject({
       active: true,
@@ -256,86 +281,86 @@ describe("a token that a service user gets by", () => {
   })
 })
 
-describe("another organisation's project", () => {
+describe("another organization's project", () => {
   const asking = (fields: Fields = {}) =>
     authorizePath(web.id, {
       scope: `openid offline_access ${urn(target("Foreign").id)}`,
       ...fields,
     })
 
-  test("is named with its organisation before an application gets it, each time", async () => {
+  test("is shown with its organization before an application gets it, each time", async () => {
     const browser = browserOf(provider)
     const asked = await browser.signIn(asking())
     expect(asked.path).toContain("/ui/login/consent")
     expect(asked.page).toContain("It can access “Foreign” of Globex on your behalf.")
-    expect(answerOf(await browser.post(asked, { answer: "allow" }))).toHaveProperty("code")
+    expect(responseOf(await browser.post(asked, { answer: "allow" }))).toHaveProperty("code")
     expect((await browser.go(asking())).path).toContain("/ui/login/consent")
-    expect(answerOf(await browser.go(asking({ prompt: "none" }))).error).toBe("consent_required")
+    expect(responseOf(await browser.go(asking({ prompt: "none" }))).error).toBe("consent_required")
   })
 
-  test("is nobody's whom the person refuses it to", async () => {
+  test("is not granted if the user denies it", async () => {
     const browser = browserOf(provider)
     const asked = await browser.signIn(asking())
     const refused = await browser.post(asked, { answer: "cancel" })
-    expect(answerOf(refused)).toMatchObject({ error: "access_denied" })
+    expect(responseOf(refused)).toMatchObject({ error: "access_denied" })
   })
 
-  test("is not even named to whom it does not let in", async () => {
+  test("is not shown to users whom it excludes", async () => {
     const scope = `openid ${urn(target("Shut").id)}`
     const asked = await browserOf(provider).signIn(authorizePath(web.id, { scope }))
     expect(asked.path).toContain("/ui/login/consent")
     expect(asked.page).not.toContain("Globex")
   })
 
-  test("that was not named stays out, though it lets the person in later", async () => {
+  test("that was not shown stays excluded, even if it admits the user later", async () => {
     const { id } = target("Shut")
     const scope = `openid offline_access ${urn(id)}`
     const got = [await byCode({ scope }), await byDevice(scope)] as const
-    await project.changeProject(provider.cx(), id, { hasProjectCheck: false })
-    const later = [await refreshed(got[0]), await refreshed(got[1], device)]
-    const outcomes = await Promise.all(later.map((each) => outcome(each, target("Shut"))))
-    await project.changeProject(provider.cx(), id, { hasProjectCheck: true })
+    await project.updateProject(provider.cx(), id, { hasProjectCheck: false })
+    const later = [await refreshTokens(got[0]), await refreshTokens(got[1], device)]
+    const outcomes = await Promise.all(later.map((each) => checkOutcome(each, target("Shut"))))
+    await project.updateProject(provider.cx(), id, { hasProjectCheck: true })
     expect(outcomes).toEqual([
-      { ...unasked, ...left },
-      { ...unasked, ...left },
+      { ...notNamed, ...expectedRemoved },
+      { ...notNamed, ...expectedRemoved },
     ])
   })
 
-  test("is asked for again where a form was posted twice", async () => {
+  test("is requested again if a form was posted twice", async () => {
     const browser = browserOf(provider)
     const asked = await browser.signIn(asking())
     const before = browser.cookie()
     await browser.post(asked, { answer: "allow" })
     browser.setCookie(before)
-    const again: Visited = await browser.post(asked, { answer: "allow" })
-    const code = answerOf(again).code ?? ""
-    const { answer } = await askToken(provider, codeFields(code), asOf(web))
-    expect(await outcome({ answer, page: asked.page }, target("Foreign"))).toEqual({
+    const again: VisitedPage = await browser.post(asked, { answer: "allow" })
+    const code = responseOf(again).code ?? ""
+    const { answer } = await sendTokenRequest(provider, codeFields(code), credentialsOf(web))
+    expect(await checkOutcome({ answer, page: asked.page }, target("Foreign"))).toEqual({
       isNamed: true,
-      ...given,
+      ...expectedGranted,
     })
   })
 
-  test("is no more by an exchange than it was by the token that was shown", async () => {
+  test("gains nothing by an exchange", async () => {
     const { id } = target("Foreign")
     const got = await byCode({ scope: `openid ${urn(id)}` })
-    const narrowed = await exchanged(got, { audience: id })
+    const narrowed = await exchangeToken(got, { audience: id })
     const told = await introspect(narrowed.answer.access_token, target("Foreign"))
     expect(told).toMatchObject({ active: true, aud: [id] })
     const without = await byCode({ scope: "openid" })
     for (const wish of [{ audience: id }, { resource: urn(id) }]) {
-      expect((await exchanged(without, wish)).answer.error).toBe("invalid_target")
+      expect((await exchangeToken(without, wish)).answer.error).toBe("invalid_target")
     }
   })
 })
 
-describe("what a token is for is looked at again when it is used:", () => {
+describe("the audience of a token is checked again when it is used:", () => {
   let granted: Target
-  let got: Got
+  let got: TokenResult
   beforeEach(async () => {
     granted = target("Granted")
     got = await byCode({ scope: `openid offline_access ${urn(granted.id)}` })
-    expect(await outcome(got, granted)).toEqual({ ...unasked, ...given })
+    expect(await checkOutcome(got, granted)).toEqual({ ...notNamed, ...expectedGranted })
   })
 
   const changes: Readonly<
@@ -346,8 +371,8 @@ describe("what a token is for is looked at again when it is used:", () => {
       () => projectGrant.activateGrant(provider.cx(), `grant of ${granted.id}`),
     ],
     "the entry to the project": [
-      () => project.changeProject(provider.cx(), granted.id, { projectRoleCheck: true }),
-      () => project.changeProject(provider.cx(), granted.id, { projectRoleCheck: false }),
+      () => project.updateProject(provider.cx(), granted.id, { projectRoleCheck: true }),
+      () => project.updateProject(provider.cx(), granted.id, { projectRoleCheck: false }),
     ],
     "the project itself": [
       () => project.deactivateProject(provider.cx(), granted.id),
@@ -356,15 +381,15 @@ describe("what a token is for is looked at again when it is used:", () => {
   }
   test.each(Object.entries(changes))("%s", async (_, [close, open]) => {
     await close()
-    const closed = await refreshed(got)
+    const closed = await refreshTokens(got)
     const words = { grant_type: "refresh_token", scope: `openid ${urn(granted.id)}` }
     const named = { ...words, refresh_token: String(closed.answer.refresh_token) }
     const resource = urn(granted.id)
-    const refused = await askToken(provider, { ...named, resource }, asOf(web))
-    const again = await askToken(provider, named, asOf(web))
+    const refused = await sendTokenRequest(provider, { ...named, resource }, credentialsOf(web))
+    const again = await sendTokenRequest(provider, named, credentialsOf(web))
     const before = await provider.send("/oauth/v2/introspect", {
       method: "POST",
-      headers: { authorization: `Basic ${Buffer.from(asOf(web)).toString("base64")}` },
+      headers: { authorization: `Basic ${Buffer.from(credentialsOf(web)).toString("base64")}` },
       body: new URLSearchParams({ token: String(got.answer.access_token) }),
     })
     const told = await before.json()
@@ -372,11 +397,15 @@ describe("what a token is for is looked at again when it is used:", () => {
     expect(refused.answer.error).toBe("invalid_target")
     expect(closed.answer.scope).toBe("openid offline_access")
     expect(again.answer.scope).toBe("openid")
-    expect(told).toMatchObject({ active: true, aud: [web.id, own], scope: "openid offline_access" })
-    expect(await outcome(got, granted)).toEqual({ ...unasked, ...given })
+    expect(told).toMatchObject({
+      active: true,
+      aud: [web.id, ownRole],
+      scope: "openid offline_access",
+    })
+    expect(await checkOutcome(got, granted)).toEqual({ ...notNamed, ...expectedGranted })
   })
 
-  test("who may not use it while it is closed", async () => {
+  test("users whom it excludes while it is closed", async () => {
     await projectGrant.deactivateGrant(provider.cx(), `grant of ${granted.id}`)
     const inactive = await introspect(got.answer.access_token, granted)
     await projectGrant.activateGrant(provider.cx(), `grant of ${granted.id}`)
@@ -384,8 +413,8 @@ describe("what a token is for is looked at again when it is used:", () => {
   })
 })
 
-describe("whoever acts for somebody", () => {
-  test("gets no token for a project that keeps them out", async () => {
+describe("an actor for another user", () => {
+  test("gets no token for a project that excludes the actor", async () => {
     const cx = provider.cx()
     await setSecurity(cx, "i1", {
       enableIframeEmbedding: false,
@@ -394,7 +423,7 @@ describe("whoever acts for somebody", () => {
     })
     const everywhere = { level: "instance" } as const
     const roles = ["IAM_END_USER_IMPERSONATOR"]
-    const userId = robot.userId
+    const userId = serviceAccount.userId
     await provider.store.transact(cx, (tx) =>
       member.addMember(tx, { target: everywhere, userId, roles }),
     )
@@ -403,7 +432,9 @@ describe("whoever acts for somebody", () => {
     const allowing = { userId, projectId, orgId, roleKeys: [] }
     await authorization.createAuthorization(cx, "of who acts", allowing)
     const ann = await provider.addPerson("ann")
-    const { answer: acting } = await secretOf({ scope: `openid ${urn(own)} ${urn(projectId)}` })
+    const { answer: acting } = await requestBySecret({
+      scope: `openid ${urn(ownRole)} ${urn(projectId)}`,
+    })
     const fields = {
       grant_type: exchangeGrant,
       subject_token: ann,
@@ -411,9 +442,16 @@ describe("whoever acts for somebody", () => {
       actor_token: String(acting.access_token),
       actor_token_type: typeOf("access_token"),
     }
-    const { answer } = await askToken(provider, fields, asOf(gateway))
-    expect(await outcome({ answer, page: "" }, target("Closed"))).toEqual({ ...unasked, ...left })
-    const named = await askToken(provider, { ...fields, audience: projectId }, asOf(gateway))
+    const { answer } = await sendTokenRequest(provider, fields, credentialsOf(gateway))
+    expect(await checkOutcome({ answer, page: "" }, target("Closed"))).toEqual({
+      ...notNamed,
+      ...expectedRemoved,
+    })
+    const named = await sendTokenRequest(
+      provider,
+      { ...fields, audience: projectId },
+      credentialsOf(gateway),
+    )
     expect(named.answer.error).toBe("invalid_target")
   })
 })

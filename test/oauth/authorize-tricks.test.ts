@@ -1,9 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest"
 import { type Code, Fault } from "../../src/kernel/fault.ts"
-import { continuedTo } from "../support/visitor.ts"
+import { refreshTarget } from "../support/http-browser.ts"
 import {
-  answerOf,
-  askToken,
   authorizePath,
   browserOf,
   challenge,
@@ -13,6 +11,8 @@ import {
   openProvider,
   type Provider,
   redirectUri,
+  responseOf,
+  sendTokenRequest,
 } from "./provider.ts"
 
 let provider: Provider
@@ -29,7 +29,7 @@ afterEach(() => vi.restoreAllMocks())
 type Changes = Readonly<Record<string, string | undefined>>
 
 const locationOf = async (path: string) => (await provider.send(path)).headers.get("location") ?? ""
-const errorOf = async (path: string) => answerOf({ path: await locationOf(path) } as never).error
+const errorOf = async (path: string) => responseOf({ path: await locationOf(path) } as never).error
 
 describe("a repeated parameter (RFC 6749 §3.1)", () => {
   const names = [
@@ -51,14 +51,14 @@ describe("a repeated parameter (RFC 6749 §3.1)", () => {
     "dpop_jkt",
     "unknown",
   ]
-  test.each(names)("%s is refused, the same or another", async (name) => {
+  test.each(names)("%s is rejected, with the same value or another", async (name) => {
     const path = authorizePath(web.id, { [name]: "x" })
     for (const value of ["x", "y", ""]) {
       expect(await errorOf(`${path}&${name}=${value}`)).toBe("invalid_request")
     }
   })
 
-  test("resource alone may be, whatever stands between", async () => {
+  test("only resource can be repeated, whatever is in between", async () => {
     const id = encodeURIComponent(`urn:core:iam:org:project:id:${provider.projectId}:aud`)
     const path = `${authorizePath(web.id)}&resource=${id}&x=1&resource=${id}`
     expect(await locationOf(path)).toMatch(/^\/ui\/login/)
@@ -66,7 +66,7 @@ describe("a repeated parameter (RFC 6749 §3.1)", () => {
 })
 
 describe("a request that is too long", () => {
-  test("goes nowhere, by GET or POST", async () => {
+  test("redirects nowhere, by GET or POST", async () => {
     const path = authorizePath(web.id, { state: "x".repeat(9000) })
     const get = await provider.send(path)
     expect([get.status, get.headers.has("location")]).toEqual([400, false])
@@ -75,14 +75,14 @@ describe("a request that is too long", () => {
     expect([post.status, post.headers.has("location")]).toEqual([400, false])
   })
 
-  test("is one with many parameters, too", async () => {
+  test("can also be one with many parameters", async () => {
     const many = Array.from({ length: 4000 }, (_, i) => `p${i}=`).join("&")
     expect((await provider.send(`${authorizePath(web.id)}&${many}`)).status).toBe(400)
   })
 })
 
 describe("ui_locales (OpenID Connect Core §3.1.2.1)", () => {
-  test("chooses the language of every page, also of those that go nowhere", async () => {
+  test("selects the language of every page, also of error pages", async () => {
     const ui_locales = "xx de en"
     const form_post = { response_mode: "form_post", scope: "email" }
     for (const changes of [{}, { client_id: "nobody" }, form_post, { request: "x" }]) {
@@ -106,12 +106,12 @@ describe("a response mode", () => {
     ["query for the hybrid flow", { response_mode: "query", response_type: "code token" }, "#"],
     ["none for the hybrid flow", { response_type: "code id_token" }, "#"],
   ]
-  test.each(rows)("%s never moves a token into a query", async (_, changes, sign) => {
+  test.each(rows)("%s never puts a token into a query", async (_, changes, sign) => {
     const location = await locationOf(authorizePath(web.id, changes))
     expect(location.startsWith(`${redirectUri}${sign}error=`)).toBe(true)
   })
 
-  test("form_post shows an error to the client, too, and runs no script of its own", async () => {
+  test("form_post also sends errors to the client, and runs no script of its own", async () => {
     const changes = { response_mode: "form_post", scope: "email", state: `"><script>x</script>` }
     const response = await provider.send(authorizePath(web.id, changes))
     const page = await response.text()
@@ -139,7 +139,7 @@ describe("PKCE (RFC 7636, RFC 9700 §2.1.1)", () => {
     ["a longer challenge", { code_challenge: `${challenge}A` }],
     ["a method without a challenge", { code_challenge: undefined }],
   ]
-  test.each(rows)("%s is refused to a client without a secret", async (_, changes) => {
+  test.each(rows)("%s is rejected for a client without a secret", async (_, changes) => {
     expect(await errorOf(authorizePath(open.id, changes))).toBe("invalid_request")
   })
 
@@ -150,8 +150,8 @@ describe("PKCE (RFC 7636, RFC 9700 §2.1.1)", () => {
   })
 })
 
-describe("several words of prompt (OpenID Connect Core §3.1.2.1)", () => {
-  test("are all served: choose, sign in again, allow", async () => {
+describe("several values of prompt (OpenID Connect Core §3.1.2.1)", () => {
+  test("all apply: select account, sign in again, consent", async () => {
     const browser = browserOf(provider)
     await browser.signIn(authorizePath(web.id))
     provider.clock.advance(1000)
@@ -165,13 +165,13 @@ describe("several words of prompt (OpenID Connect Core §3.1.2.1)", () => {
     const fields = { loginName: "olga", password: "Correct-Horse-7" }
     const asked = await browser.post(again, fields)
     expect(asked.path).toMatch(/^\/ui\/login\/consent/)
-    expect(answerOf(await browser.post(asked, { answer: "allow" }))).toHaveProperty("code")
+    expect(responseOf(await browser.post(asked, { answer: "allow" }))).toHaveProperty("code")
   })
 })
 
-describe("an answer", () => {
+describe("a response", () => {
   const types = ["code", "id_token token"] as const
-  test.each(types)("of %s is given once, however often it is fetched", async (response_type) => {
+  test.each(types)("with %s is issued once, however often it is fetched", async (response_type) => {
     const both = await provider.addClient({
       grantTypes: ["authorization_code", "implicit"],
       responseTypes: ["code", "id_token_token"],
@@ -181,7 +181,7 @@ describe("an answer", () => {
     const [, id = ""] = /authRequest=(\d+)/.exec(asked.path) ?? []
     const headers = { cookie: browser.cookie() }
     const callback = () => provider.send(`/oauth/v2/authorize/callback?id=${id}`, { headers })
-    // Nobody has allowed anything yet.
+    // The user has not consented yet.
     const early = await Promise.all(Array.from({ length: 5 }, callback))
     for (const { headers } of early)
       expect(headers.get("location")).toMatch(/^\/ui\/login\/consent/)
@@ -192,40 +192,40 @@ describe("an answer", () => {
     const all = await Promise.all(Array.from({ length: 20 }, callback))
     const texts = await Promise.all(all.map((answer) => answer.text()))
     expect(new Set(all.map(({ status }) => status))).toEqual(new Set([200]))
-    const given = texts.flatMap((text) => continuedTo(text) ?? [])
+    const given = texts.flatMap((text) => refreshTarget(text) ?? [])
     if (response_type !== "code") {
-      // Tokens are given once; everybody else is told that it is done.
+      // Tokens are issued once; other requests get a page that the sign-in is finished.
       expect(given).toEqual([expect.stringContaining(`${redirectUri}#`)])
       expect(texts.filter((text) => text.includes("This sign-in is finished"))).toHaveLength(19)
       return
     }
-    // It is the same code each time, so that one of them may be redeemed.
+    // It is the same code each time, so that one of them can be redeemed.
     const codes = given.map((location) => new URL(location).searchParams.get("code") ?? "")
     expect(codes).toHaveLength(20)
     const redeem = (code: string) =>
-      askToken(provider, codeFields(code), `${both.id}:${both.secret}`)
+      sendTokenRequest(provider, codeFields(code), `${both.id}:${both.secret}`)
     const statuses = [await redeem(codes[7] ?? ""), await redeem(codes[3] ?? "")]
     expect(statuses.map(({ status }) => status)).toEqual([200, 400])
     expect(await (await callback()).text()).toContain("This sign-in is finished")
   })
 })
 
-describe("a failure of our own (RFC 6749 §4.1.2.1)", () => {
+describe("an internal error (RFC 6749 §4.1.2.1)", () => {
   const rows: readonly (readonly [Code, string])[] = [
     ["internal", "server_error"],
     ["failed_precondition", "server_error"],
     ["unavailable", "temporarily_unavailable"],
     ["aborted", "temporarily_unavailable"],
   ]
-  test.each(rows)("%s is told to the client as %s", async (code, error) => {
+  test.each(rows)("%s is sent to the client as %s", async (code, error) => {
     vi.spyOn(provider.store, "transactSoon").mockRejectedValue(
       new Fault(code, "x.y", "it did not work"),
     )
-    const answer = answerOf({ path: await locationOf(authorizePath(web.id)) } as never)
+    const answer = responseOf({ path: await locationOf(authorizePath(web.id)) } as never)
     expect(answer).toMatchObject({ error, state: "s-1", iss: issuer })
   })
 
-  test("of a kind that nobody expected is an accident, and no answer", async () => {
+  test("of an unknown kind is reported as an internal error, without a response", async () => {
     vi.spyOn(provider.store, "transactSoon").mockRejectedValue(new Error("secret detail"))
     await expect(provider.send(authorizePath(web.id))).rejects.toThrow("secret detail")
   })

@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { requireInstance } from "../../src/domain/instance/index.ts"
 import {
-  answerOf,
-  apiCallerOf,
-  askToken,
   authorizePath,
   browserOf,
   codeFields,
+  findApiCaller,
   issuer,
   type NewClient,
   openProvider,
   type Provider,
   redirectUri,
+  responseOf,
+  sendTokenRequest,
 } from "./provider.ts"
 
 let provider: Provider
@@ -54,16 +54,16 @@ describe("authorize", () => {
     ["a request_uri", { request_uri: "https://a.example" }, "request_uri_not_supported"],
     ["a registration", { registration: "{}" }, "registration_not_supported"],
   ]
-  test.each(toClient)("answers %s at the redirect URI", async (_, changes, error) => {
+  test.each(toClient)("returns %s to the redirect URI", async (_, changes, error) => {
     const location = await locationOf(web.id, changes)
     expect(location.startsWith(`${redirectUri}?`)).toBe(true)
-    const { error_description, ...answer } = answerOf({ path: location } as never)
+    const { error_description, ...answer } = responseOf({ path: location } as never)
     expect(answer).toEqual({ error, state: "s-1", iss: issuer })
-    // RFC 6749 §4.1.2.1 allows few characters in a description.
+    // RFC 6749 §4.1.2.1 restricts the characters of a description.
     expect(error_description).toMatch(/^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/)
   })
 
-  test("refuses a repeated parameter (RFC 6749 §3.1)", async () => {
+  test("rejects a repeated parameter (RFC 6749 §3.1)", async () => {
     const response = await provider.send(`${authorizePath(web.id)}&scope=openid`)
     expect(response.headers.get("location")).toContain("error=invalid_request")
   })
@@ -82,21 +82,21 @@ describe("authorize", () => {
     ],
     ["no redirect URI that a browser would run", { redirect_uri: "javascript:alert(1)" }],
   ]
-  test.each(toPerson)("tells the person about %s, and goes nowhere", async (_, changes) => {
+  test.each(toPerson)("shows the user %s, and redirects nowhere", async (_, changes) => {
     const response = await provider.send(authorizePath(web.id, changes))
     expect(response.status).toBe(400)
     expect(response.headers.has("location")).toBe(false)
     expect(await response.text()).toMatch(/<code>request-\d+<\/code>/)
   })
 
-  test("goes nowhere when client_id or redirect_uri is repeated", async () => {
+  test("redirects nowhere when client_id or redirect_uri is repeated", async () => {
     for (const more of ["client_id=x", "redirect_uri=https://evil.example"]) {
       const response = await provider.send(`${authorizePath(web.id)}&${more}`)
       expect([response.status, response.headers.get("location")]).toEqual([400, null])
     }
   })
 
-  test("wants PKCE of public clients (RFC 9700 §2.1.1)", async () => {
+  test("requires PKCE for public clients (RFC 9700 §2.1.1)", async () => {
     const redirect_uri = "https://app.example.com/n"
     const without = { redirect_uri, code_challenge: undefined, code_challenge_method: undefined }
     expect(await locationOf(native.id, without)).toContain("error=invalid_request")
@@ -114,33 +114,33 @@ describe("authorize", () => {
     ["http://127.0.0.1:51234@evil.example/cb?x=1", false],
     ["http://127.0.0.1.evil.example/cb?x=1", false],
   ]
-  test.each(loopback)("lets a native application pick its port only: %s", async (uri, fine) => {
+  test.each(loopback)("lets a native application vary only its port: %s", async (uri, fine) => {
     const response = await provider.send(authorizePath(native.id, { redirect_uri: uri }))
     expect(response.status).toBe(fine ? 303 : 400)
   })
 
-  test("takes a POST as the GET that brings the cookie along", async () => {
+  test("treats a POST as the GET with the cookie", async () => {
     const body = new URLSearchParams(authorizePath(web.id).split("?")[1])
     const response = await provider.send("/oauth/v2/authorize", { method: "POST", body })
     expect(response.headers.get("location")).toBe(authorizePath(web.id))
   })
 
-  test("answers in the fragment or by a form where the client asks so", async () => {
+  test("responds in the fragment or by form_post if requested", async () => {
     const browser = browserOf(provider)
     const path = authorizePath(web.id, { response_mode: "fragment" })
     expect((await browser.signIn(path)).path).toMatch(/callback#code=/)
     const page = await browser.go(authorizePath(web.id, { response_mode: "form_post" }))
     expect(page.page).toContain(`action="${redirectUri}"`)
     expect(page.page).toMatch(/name="code" value="[^"]+"/)
-    // Chromium applies form-action to where the application redirects, which only that knows.
+    // Chromium applies form-action to redirects of the application, whose targets are unknown.
     expect(page.response.headers.get("content-security-policy")).not.toContain("form-action")
   })
 })
 
-describe("the scope that opens the management interface", () => {
+describe("the scope of the management API", () => {
   const scope = "openid urn:core:iam:org:project:id:core:aud"
 
-  test("is granted to the console at once", async () => {
+  test("is granted to the console immediately", async () => {
     const { consoleClientId } = requireInstance(provider.cx())
     const redirect_uri = `${issuer}/ui/console/callback`
     const browser = browserOf(provider)
@@ -148,20 +148,20 @@ describe("the scope that opens the management interface", () => {
     expect(path).toMatch(/^\/ui\/console\/callback\?code=/)
   })
 
-  test("is granted to others only when the person was asked", async () => {
+  test("is granted to others only with the user's consent", async () => {
     const other = await provider.addClient()
     const browser = browserOf(provider)
     await browser.signIn(authorizePath(other.id))
-    expect(answerOf(await browser.go(authorizePath(other.id)))).toHaveProperty("code")
+    expect(responseOf(await browser.go(authorizePath(other.id)))).toHaveProperty("code")
     const silent = await browser.go(authorizePath(other.id, { scope, prompt: "none" }))
-    expect(answerOf(silent).error).toBe("consent_required")
+    expect(responseOf(silent).error).toBe("consent_required")
     const asked = await browser.go(authorizePath(other.id, { scope }))
     expect(asked.path).toMatch(/^\/ui\/login\/consent\?/)
     expect(asked.page).toContain("It can manage this Latchkey instance on your behalf.")
-    expect(answerOf(await browser.post(asked, { answer: "allow" }))).toHaveProperty("code")
+    expect(responseOf(await browser.post(asked, { answer: "allow" }))).toHaveProperty("code")
   })
 
-  test("is granted beside the console only when the person was asked, named or not", async () => {
+  test("is granted beside the console only with the user's consent, named or not", async () => {
     const { ownProjectId } = provider
     const beside = await provider.addClient({ appType: "user_agent" }, ownProjectId)
     const browser = browserOf(provider)
@@ -169,14 +169,14 @@ describe("the scope that opens the management interface", () => {
     const refused = await browser.signIn(authorizePath(beside.id))
     expect(refused.page).toContain("It can manage this Latchkey instance on your behalf.")
     const denied = await browser.post(refused, { answer: "cancel" })
-    expect(answerOf(denied).error).toBe("access_denied")
+    expect(responseOf(denied).error).toBe("access_denied")
     for (const words of ["openid", scope]) {
       const silent = await browser.go(authorizePath(beside.id, { scope: words, prompt: "none" }))
-      expect(answerOf(silent).error).toBe("consent_required")
+      expect(responseOf(silent).error).toBe("consent_required")
       const asked = await browser.go(authorizePath(beside.id, { scope: words }))
-      const { code = "" } = answerOf(await browser.post(asked, { answer: "allow" }))
-      const { answer } = await askToken(provider, codeFields(code), as)
-      expect(await apiCallerOf(provider, String(answer.access_token))).toMatchObject({
+      const { code = "" } = responseOf(await browser.post(asked, { answer: "allow" }))
+      const { answer } = await sendTokenRequest(provider, codeFields(code), as)
+      expect(await findApiCaller(provider, String(answer.access_token))).toMatchObject({
         userId: provider.setup.ownerId,
       })
     }
@@ -184,7 +184,7 @@ describe("the scope that opens the management interface", () => {
 })
 
 describe("discovery", () => {
-  test("is built from the configured address and names only what answers", async () => {
+  test("is built from the configured URL and lists only existing endpoints", async () => {
     const response = await provider.send("/.well-known/openid-configuration")
     expect(response.headers.get("access-control-allow-origin")).toBe("*")
     const document: Record<string, unknown> = await response.json()
@@ -201,7 +201,7 @@ describe("discovery", () => {
       "urn:ietf:params:oauth:grant-type:jwt-bearer",
       "refresh_token",
       "urn:ietf:params:oauth:grant-type:token-exchange",
-      // Applications may register it, and so it is offered.
+      // Applications can register it, so it is listed.
       "implicit",
     ])
   })

@@ -1,39 +1,39 @@
 import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from "jose"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import { noticeFailures } from "../../src/domain/app/back-channel.ts"
+import { findLogoutNotificationFailures } from "../../src/domain/app/back-channel.ts"
 import { deactivateApplication } from "../../src/domain/app/index.ts"
 import { createPassword, setPassword } from "../../src/domain/credential/commands.ts"
 import { publicKeys, verifyJwt } from "../../src/domain/key/index.ts"
 import { createOrganization } from "../../src/domain/org/commands.ts"
 import { deactivateOrganization } from "../../src/domain/org/index.ts"
-import { sessionEnds } from "../../src/domain/session/index.ts"
+import { sessionEndReactor } from "../../src/domain/session/index.ts"
 import { reactivateUser, unlockUser } from "../../src/domain/user/commands.ts"
 import { deactivateUser, lockUser, removeUser } from "../../src/domain/user/index.ts"
-import { breakerOf } from "../../src/kernel/breaker.ts"
+import { createBreaker } from "../../src/kernel/breaker.ts"
 import type { OutboundRequest } from "../../src/kernel/port/outbound.ts"
 import { backChannelLogout } from "../../src/oauth/index.ts"
 import { type Reactors, runReactors } from "../../src/store/index.ts"
 import { driveClock, until } from "../support/wait.ts"
 import {
-  answerOf,
-  askToken,
   authorizePath,
   browserOf,
   codeFields,
   type NewClient,
   openProvider,
   type Provider,
+  responseOf,
+  sendTokenRequest,
 } from "./provider.ts"
 
 let provider: Provider
 let running: Reactors
 let posted: OutboundRequest[] = []
-/** What the applications answer, by their address; 200 unless it is said. */
-const answers = new Map<string, () => number>()
+/** The response status of each application by URL; 200 by default. */
+const responses = new Map<string, () => number>()
 
 beforeEach(async () => {
   posted = []
-  answers.clear()
+  responses.clear()
   provider = await openProvider()
   start()
 })
@@ -46,34 +46,34 @@ function start(): void {
   const call = (instance: string) => provider.cx({ instance })
   const outbound = async (request: OutboundRequest) => {
     posted.push(request)
-    return { status: answers.get(request.url)?.() ?? 200, body: "" }
+    return { status: responses.get(request.url)?.() ?? 200, body: "" }
   }
-  const reactors = [sessionEnds(call), backChannelLogout(call, outbound)]
+  const reactors = [sessionEndReactor(call), backChannelLogout(call, outbound)]
   running = runReactors(provider.store, provider.clock, reactors)
 }
 
 const uriOf = (name: string) => `https://${name}.example.com/backchannel`
 
-const listening = (name: string, more: object = {}) =>
+const addListeningClient = (name: string, more: object = {}) =>
   provider.addClient({ backChannelLogoutUri: uriOf(name), ...more })
 
 type Browser = ReturnType<typeof browserOf>
 
-/** Gets tokens for a client, signing in where the browser has nobody yet. */
-async function enter(browser: Browser, client: NewClient, loginName = "pat") {
+/** Gets tokens for a client; signs in if the browser has no session. */
+async function getTokens(browser: Browser, client: NewClient, loginName = "pat") {
   const path = authorizePath(client.id)
   const at = await browser.go(path)
-  const code = answerOf(at.path.startsWith("http") ? at : await browser.signIn(path, loginName))
+  const code = responseOf(at.path.startsWith("http") ? at : await browser.signIn(path, loginName))
   const basic = `${client.id}:${client.secret}`
-  const { answer } = await askToken(provider, codeFields(code.code ?? ""), basic)
+  const { answer } = await sendTokenRequest(provider, codeFields(code.code ?? ""), basic)
   return answer
 }
 
-const leave = (browser: Browser, hint: unknown) =>
+const signOut = (browser: Browser, hint: unknown) =>
   browser.go(`/oidc/v1/endsession?${new URLSearchParams({ id_token_hint: String(hint) })}`)
 
-/** Lets the reactors work until nothing is left, however long they wait between tries. */
-async function settled(): Promise<void> {
+/** Runs the reactors until nothing is left, whatever the retry delay. */
+async function drainReactors(): Promise<void> {
   let done = false
   const end = running.drain().then(() => {
     done = true
@@ -85,23 +85,23 @@ async function settled(): Promise<void> {
   await end
 }
 
-/** What happened before, done twice: the first reactor's events are the second's. */
-async function told(): Promise<readonly OutboundRequest[]> {
-  await settled()
-  await settled()
+/** Drains the reactors twice, because the first reactor writes events for the second. */
+async function deliveredRequests(): Promise<readonly OutboundRequest[]> {
+  await drainReactors()
+  await drainReactors()
   return posted
 }
 
 const tokenIn = ({ body }: OutboundRequest) =>
   new URLSearchParams(body).get("logout_token") ?? "none"
 
-test("Back-Channel Logout §2.4, §2.5: the application gets a signed logout token", async () => {
+test("Back-Channel Logout §2.4, §2.5: the application receives a signed logout token", async () => {
   await provider.addPerson("pat")
-  const client = await listening("one")
+  const client = await addListeningClient("one")
   const browser = browserOf(provider)
-  const { id_token } = await enter(browser, client)
-  await leave(browser, id_token)
-  const [request, ...others] = await told()
+  const { id_token } = await getTokens(browser, client)
+  await signOut(browser, id_token)
+  const [request, ...others] = await deliveredRequests()
   expect(others).toEqual([])
   expect(request).toMatchObject({
     url: uriOf("one"),
@@ -131,9 +131,9 @@ test("Back-Channel Logout §2.4, §2.5: the application gets a signed logout tok
 test("a logout token is neither an id_token nor an access token", async () => {
   await provider.addPerson("pat")
   const browser = browserOf(provider)
-  const { id_token } = await enter(browser, await listening("one"))
-  await leave(browser, id_token)
-  const [request] = await told()
+  const { id_token } = await getTokens(browser, await addListeningClient("one"))
+  await signOut(browser, id_token)
+  const [request] = await deliveredRequests()
   const token = request ? tokenIn(request) : ""
   const asIdToken = { typ: "JWT", algorithms: ["RS256"] } as const
   expect(verifyJwt(provider.cx(), token, asIdToken)).toBeUndefined()
@@ -141,41 +141,41 @@ test("a logout token is neither an id_token nor an access token", async () => {
   expect((await provider.send("/oidc/v1/userinfo", { headers })).status).toBe(401)
 })
 
-test("it is signed as the application wants its id_tokens, its clock allowed for", async () => {
+test("it is signed like the application's ID tokens, with its clock skew", async () => {
   await provider.addPerson("pat")
   const more = { tokens: { idTokenAlgorithm: "ES256" }, clockSkewSeconds: 5 }
   const browser = browserOf(provider)
-  const { id_token } = await enter(browser, await listening("one", more))
-  await leave(browser, id_token)
-  const [request] = await told()
+  const { id_token } = await getTokens(browser, await addListeningClient("one", more))
+  await signOut(browser, id_token)
+  const [request] = await deliveredRequests()
   const token = request ? tokenIn(request) : ""
   expect(decodeProtectedHeader(token).alg).toBe("ES256")
   const { iat = 0, exp = 0 } = decodeJwt(token)
   expect(exp - iat).toBe(130)
 })
 
-test("every application of the session is told once, and no other", async () => {
+test("every application of the session is notified once, and no other", async () => {
   await provider.addPerson("pat")
   await provider.addPerson("sam")
   const [one, two, deaf] = [
-    await listening("one"),
-    await listening("two"),
+    await addListeningClient("one"),
+    await addListeningClient("two"),
     await provider.addClient(),
   ]
   const [mine, hers] = [browserOf(provider), browserOf(provider)]
-  await enter(mine, one)
-  await enter(mine, one)
-  await enter(mine, deaf)
-  const { id_token } = await enter(mine, two)
-  await enter(hers, one, "sam")
-  await leave(mine, id_token)
-  const requests = await told()
+  await getTokens(mine, one)
+  await getTokens(mine, one)
+  await getTokens(mine, deaf)
+  const { id_token } = await getTokens(mine, two)
+  await getTokens(hers, one, "sam")
+  await signOut(mine, id_token)
+  const requests = await deliveredRequests()
   expect(requests.map(({ url }) => url).sort()).toEqual([uriOf("one"), uriOf("two")])
   const subjects = requests.map((request) => decodeJwt(tokenIn(request)).sub)
   expect(subjects).toEqual([decodeJwt(String(id_token)).sub, decodeJwt(String(id_token)).sub])
 })
 
-describe("whatever ends a session is told", () => {
+describe("the application is notified when a session ends because", () => {
   const ends: Readonly<Record<string, (userId: string, orgId: string) => Promise<unknown>>> = {
     "a deactivated user": (id) => deactivateUser(provider.cx(), id),
     "a locked user": (id) => lockUser(provider.cx(), id),
@@ -190,113 +190,113 @@ describe("whatever ends a session is told", () => {
     const orgId = provider.cx().ids.next()
     await createOrganization(provider.cx(), orgId, { name: "Pat & Co" })
     const userId = await provider.addPerson("pat", orgId)
-    const client = await listening("one")
-    await enter(browserOf(provider), client)
-    await enter(browserOf(provider), client)
+    const client = await addListeningClient("one")
+    await getTokens(browserOf(provider), client)
+    await getTokens(browserOf(provider), client)
     provider.clock.advance(1)
     await end(userId, orgId)
-    const requests = await told()
+    const requests = await deliveredRequests()
     expect(requests.map((request) => decodeJwt(tokenIn(request)).sub)).toEqual([userId, userId])
     const sids = requests.map((request) => decodeJwt(tokenIn(request)).sid)
     expect(new Set(sids).size).toBe(2)
   })
 })
 
-test("who is let in again and signs in before anybody was told keeps that", async () => {
+test("a user who signs in again before the notification keeps that session", async () => {
   const userId = await provider.addPerson("pat")
-  const client = await listening("one")
-  const before = await enter(browserOf(provider), client)
+  const client = await addListeningClient("one")
+  const before = await getTokens(browserOf(provider), client)
   provider.clock.advance(1)
   await lockUser(provider.cx(), userId)
   await unlockUser(provider.cx(), userId)
   provider.clock.advance(1)
-  const after = await enter(browserOf(provider), client)
-  const sids = (await told()).map((request) => decodeJwt(tokenIn(request)).sid)
+  const after = await getTokens(browserOf(provider), client)
+  const sids = (await deliveredRequests()).map((request) => decodeJwt(tokenIn(request)).sid)
   expect(sids).toEqual([decodeJwt(String(before.id_token)).sid])
   const headers = { authorization: `Bearer ${after.access_token}` }
   expect((await provider.send("/oidc/v1/userinfo", { headers })).status).toBe(200)
 })
 
-test("a session of a person who was off does not come back with them", async () => {
+test("a session of a deactivated user is not restored with them", async () => {
   const userId = await provider.addPerson("pat")
   const browser = browserOf(provider)
-  const { access_token } = await enter(browser, await listening("one"))
+  const { access_token } = await getTokens(browser, await addListeningClient("one"))
   provider.clock.advance(1)
   await deactivateUser(provider.cx(), userId)
-  await told()
+  await deliveredRequests()
   await reactivateUser(provider.cx(), userId)
   const headers = { authorization: `Bearer ${access_token}` }
   expect((await provider.send("/oidc/v1/userinfo", { headers })).status).toBe(401)
 })
 
-test("one that fails is tried again with the same jti, and the other is not", async () => {
+test("a failed notification is retried with the same jti, and others are not", async () => {
   await provider.addPerson("pat")
   const browser = browserOf(provider)
-  await enter(browser, await listening("good"))
-  const { id_token } = await enter(browser, await listening("bad"))
+  await getTokens(browser, await addListeningClient("good"))
+  const { id_token } = await getTokens(browser, await addListeningClient("bad"))
   let left = 3
-  answers.set(uriOf("bad"), () => (left-- > 0 ? 503 : 204))
-  await leave(browser, id_token)
-  const requests = await told()
+  responses.set(uriOf("bad"), () => (left-- > 0 ? 503 : 204))
+  await signOut(browser, id_token)
+  const requests = await deliveredRequests()
   const to = (name: string) => requests.filter(({ url }) => url === uriOf(name))
   expect([to("good").length, to("bad").length]).toEqual([1, 4])
   expect(new Set(to("bad").map((request) => decodeJwt(tokenIn(request)).jti)).size).toBe(1)
   expect(running.failed()).toEqual([])
 })
 
-test("what keeps failing is a failed event that says who and why, and can be retried", async () => {
+test("a permanent failure is stored with target and reason, and can be retried", async () => {
   await provider.addPerson("pat")
   const browser = browserOf(provider)
-  const client = await listening("bad")
-  answers.set(uriOf("bad"), () => 400)
-  const { id_token } = await enter(browser, client)
-  await leave(browser, id_token)
-  await told()
+  const client = await addListeningClient("bad")
+  responses.set(uriOf("bad"), () => 400)
+  const { id_token } = await getTokens(browser, client)
+  await signOut(browser, id_token)
+  await deliveredRequests()
   expect(posted.length).toBeGreaterThanOrEqual(5)
   const [failed] = running.failed()
   expect(failed).toMatchObject({
     reactor: "back-channel-logout",
     instance: "i1",
-    error: `could not tell 1 of 1; ${client.id}: it answered with status 400`,
+    error: `could not notify 1 of 1; ${client.id}: the response had the status 400`,
   })
-  answers.clear()
+  responses.clear()
   provider.clock.advance(30_000)
   expect(await running.retry("back-channel-logout", failed?.position ?? 0)).toBe(true)
   expect(running.failed()).toEqual([])
 })
 
-test("what was not delivered is counted for each application, until it arrives", async () => {
+test("undelivered notifications are counted per application, until they arrive", async () => {
   await provider.addPerson("pat")
-  const [good, bad] = [await listening("good"), await listening("bad")]
+  const [good, bad] = [await addListeningClient("good"), await addListeningClient("bad")]
   const browser = browserOf(provider)
-  await enter(browser, good)
-  const { id_token } = await enter(browser, bad)
-  answers.set(uriOf("bad"), () => 503)
-  await leave(browser, id_token)
-  await told()
+  await getTokens(browser, good)
+  const { id_token } = await getTokens(browser, bad)
+  responses.set(uriOf("bad"), () => 503)
+  await signOut(browser, id_token)
+  await deliveredRequests()
   const [failed] = running.failed()
-  const failures = noticeFailures(provider.cx(), bad.id)
+  const failures = findLogoutNotificationFailures(provider.cx(), bad.id)
   expect(failures).toEqual({
     count: 1,
     last: failed?.last,
     next: (failed?.last ?? 0) + 30_000,
-    reason: "it answered with status 503",
+    reason: "the response had the status 503",
   })
-  expect(noticeFailures(provider.cx(), good.id)).toBeUndefined()
-  expect(noticeFailures(provider.cx({ instance: "i2" }), bad.id)).toBeUndefined()
-  answers.clear()
-  const gone = until(() => noticeFailures(provider.cx(), bad.id) === undefined)
+  expect(findLogoutNotificationFailures(provider.cx(), good.id)).toBeUndefined()
+  expect(findLogoutNotificationFailures(provider.cx({ instance: "i2" }), bad.id)).toBeUndefined()
+  responses.clear()
+  const gone = until(() => findLogoutNotificationFailures(provider.cx(), bad.id) === undefined)
   await driveClock(gone, () => provider.clock.advance(1000))
   expect(running.failed()).toEqual([])
 })
 
-test("the reason stays, also while an application is left alone", async () => {
+test("the reason is kept while an application is suspended", async () => {
   await provider.addPerson("pat")
-  const client = await listening("bad")
+  const client = await addListeningClient("bad")
   const browser = browserOf(provider)
-  const { id_token } = await enter(browser, client)
+  const { id_token } = await getTokens(browser, client)
   await running.stop()
-  await leave(browser, id_token)
+  await signOut(browser, id_token)
   let calls = 0
   const reactor = backChannelLogout(
     (instance) => provider.cx({ instance }),
@@ -310,28 +310,28 @@ test("the reason stays, also while an application is left alone", async () => {
   )
   if (!event) throw new Error("no session has ended")
   const failure = async () => reactor.on[event.type]?.(event, "key")
-  const reason = `could not tell 1 of 1; ${client.id}: it answered with status 503`
+  const reason = `could not notify 1 of 1; ${client.id}: the response had the status 503`
   for (let each = 0; each < 7; each++) await expect(failure()).rejects.toThrow(reason)
   expect(calls).toBe(5)
 })
 
-test("the permission for a private network goes with its own address alone", async () => {
+test("the permission for a private network applies to its own address only", async () => {
   await provider.addPerson("pat")
   const allowing = { backChannelLogoutUri: "http://nas.lan:5000/out", isBackChannelPrivate: true }
-  const [nas, other] = [await provider.addClient(allowing), await listening("other")]
+  const [nas, other] = [await provider.addClient(allowing), await addListeningClient("other")]
   const browser = browserOf(provider)
-  await enter(browser, nas)
-  const { id_token } = await enter(browser, other)
-  await leave(browser, id_token)
-  const sent = (await told()).map(({ url, isPrivate }) => [url, isPrivate])
+  await getTokens(browser, nas)
+  const { id_token } = await getTokens(browser, other)
+  await signOut(browser, id_token)
+  const sent = (await deliveredRequests()).map(({ url, isPrivate }) => [url, isPrivate])
   expect(sent.toSorted()).toEqual([
     ["http://nas.lan:5000/out", true],
     [uriOf("other"), false],
   ])
 })
 
-test("one that does not answer is left alone after five tries, for half a minute", async () => {
-  const breaker = breakerOf()
+test("an application that does not respond is suspended after five attempts", async () => {
+  const breaker = createBreaker()
   let calls = 0
   const call = (key: string, works = false) =>
     breaker(provider.cx(), key, async () => {
@@ -339,19 +339,21 @@ test("one that does not answer is left alone after five tries, for half a minute
       if (!works) throw new Error("no answer")
     })
   for (let each = 0; each < 5; each++) await expect(call("bad")).rejects.toThrow("no answer")
-  await expect(call("bad", true)).rejects.toThrow("left alone")
+  await expect(call("bad", true)).rejects.toThrow(
+    "the service has failed repeatedly; calls are paused",
+  )
   expect(calls).toBe(5)
   await call("good", true)
   provider.clock.advance(30_000)
   await expect(call("bad")).rejects.toThrow("no answer")
-  await expect(call("bad")).rejects.toThrow("left alone")
+  await expect(call("bad")).rejects.toThrow("the service has failed repeatedly; calls are paused")
   provider.clock.advance(30_000)
   await call("bad", true)
   await expect(call("bad")).rejects.toThrow("no answer")
   await call("bad", true)
 })
 
-test("one that hangs holds up no other", async () => {
+test("a hanging application delays no other", async () => {
   await provider.addPerson("pat")
   await running.stop()
   const call = (instance: string) => provider.cx({ instance })
@@ -363,8 +365,8 @@ test("one that hangs holds up no other", async () => {
   running = runReactors(provider.store, provider.clock, [backChannelLogout(call, outbound)])
   for (const name of ["hangs", "fine"]) {
     const browser = browserOf(provider)
-    const { id_token } = await enter(browser, await listening(name))
-    await leave(browser, id_token)
+    const { id_token } = await getTokens(browser, await addListeningClient(name))
+    await signOut(browser, id_token)
   }
   const both = () => {
     provider.clock.advance(250)
@@ -376,25 +378,25 @@ test("one that hangs holds up no other", async () => {
 test("an application that was deactivated is not called", async () => {
   await provider.addPerson("pat")
   const browser = browserOf(provider)
-  const client = await listening("one")
-  const { id_token } = await enter(browser, client)
+  const client = await addListeningClient("one")
+  const { id_token } = await getTokens(browser, client)
   await deactivateApplication(provider.cx(), client.appId)
-  await leave(browser, id_token)
-  expect(await told()).toEqual([])
+  await signOut(browser, id_token)
+  expect(await deliveredRequests()).toEqual([])
 })
 
-test("a process that was stopped in between tells it when it is back", async () => {
+test("a process that was stopped notifies after its restart", async () => {
   await provider.addPerson("pat")
   const browser = browserOf(provider)
-  const { id_token } = await enter(browser, await listening("one"))
+  const { id_token } = await getTokens(browser, await addListeningClient("one"))
   await running.drain()
   await running.stop()
-  await leave(browser, id_token)
+  await signOut(browser, id_token)
   start()
-  expect((await told()).map(({ url }) => url)).toEqual([uriOf("one")])
+  expect((await deliveredRequests()).map(({ url }) => url)).toEqual([uriOf("one")])
 })
 
-test("discovery says that it is there", async () => {
+test("discovery announces support", async () => {
   const document = await (await provider.send("/.well-known/openid-configuration")).json()
   expect(document).toMatchObject({
     backchannel_logout_supported: true,

@@ -16,16 +16,16 @@ import {
 import { removeServiceKey } from "../../src/domain/service-account/service-key.ts"
 import { reactivateUser, unlockUser } from "../../src/domain/user/commands.ts"
 import { deactivateUser, lockUser, removeUser } from "../../src/domain/user/index.ts"
-import { addRobot, asserted, basicOf } from "./clients.ts"
+import { addServiceAccount, encodeBasic, signAssertion } from "./clients.ts"
 import {
-  answerOf,
-  askToken,
   authorizePath,
   browserOf,
   codeFields,
   type NewClient,
   openProvider,
   type Provider,
+  responseOf,
+  sendTokenRequest,
 } from "./provider.ts"
 
 let provider: Provider
@@ -34,8 +34,8 @@ beforeAll(async () => {
 })
 afterAll(() => provider.close())
 
-/** A person of an organisation of their own, signed in to an application of one's own project. */
-type Given = {
+/** A user of a separate organization, signed in to an application of its own project. */
+type TokenFixture = {
   readonly name: string
   readonly orgId: string
   readonly userId: string
@@ -45,10 +45,10 @@ type Given = {
   readonly token: string
   readonly idToken: string
 }
-let given: Given
+let fixture: TokenFixture
 let count = 0
 
-const begin = async (tokenType: TokenType): Promise<Given> => {
+const createFixture = async (tokenType: TokenType): Promise<TokenFixture> => {
   const cx = provider.cx()
   const name = `person${count++}`
   const orgId = cx.ids.next()
@@ -58,9 +58,9 @@ const begin = async (tokenType: TokenType): Promise<Given> => {
   const userId = await provider.addPerson(name, orgId)
   const client = await provider.addClient({ tokenType }, projectId)
   const browser = browserOf(provider)
-  const { code = "" } = answerOf(await browser.signIn(authorizePath(client.id), name))
+  const { code = "" } = responseOf(await browser.signIn(authorizePath(client.id), name))
   const as = `${client.id}:${client.secret}`
-  const { answer } = await askToken(provider, codeFields(code), as)
+  const { answer } = await sendTokenRequest(provider, codeFields(code), as)
   const [token, idToken] = [String(answer.access_token), String(answer.id_token)]
   return { name, orgId, userId, projectId, client, browser, token, idToken }
 }
@@ -72,61 +72,61 @@ const statusOf = async (token: string) => {
 
 describe.each(["bearer", "jwt"] as const)("an access token (%s)", (tokenType) => {
   beforeEach(async () => {
-    given = await begin(tokenType)
-    expect(await statusOf(given.token)).toBe(200)
+    fixture = await createFixture(tokenType)
+    expect(await statusOf(fixture.token)).toBe(200)
   })
 
   type End = (cx: ReturnType<Provider["cx"]>) => Promise<unknown>
   const ends: Readonly<Record<string, End>> = {
-    "its user is deactivated": (cx) => deactivateUser(cx, given.userId),
-    "its user is locked": (cx) => lockUser(cx, given.userId),
-    "its user is removed": (cx) => removeUser(cx, given.userId),
-    "the organisation is deactivated": (cx) => org.deactivateOrganization(cx, given.orgId),
-    "the organisation is removed": (cx) => org.removeOrganization(cx, given.orgId),
-    "the project is deactivated": (cx) => project.deactivateProject(cx, given.projectId),
-    "the application is deactivated": (cx) => app.deactivateApplication(cx, given.client.appId),
-    "the application is removed": (cx) => app.removeApplication(cx, given.client.appId),
+    "its user is deactivated": (cx) => deactivateUser(cx, fixture.userId),
+    "its user is locked": (cx) => lockUser(cx, fixture.userId),
+    "its user is removed": (cx) => removeUser(cx, fixture.userId),
+    "the organisation is deactivated": (cx) => org.deactivateOrganization(cx, fixture.orgId),
+    "the organisation is removed": (cx) => org.removeOrganization(cx, fixture.orgId),
+    "the project is deactivated": (cx) => project.deactivateProject(cx, fixture.projectId),
+    "the application is deactivated": (cx) => app.deactivateApplication(cx, fixture.client.appId),
+    "the application is removed": (cx) => app.removeApplication(cx, fixture.client.appId),
     "the password is changed": async (cx) => {
       const fresh = await createPassword("Another-Horse-8", { names: [] })
-      return setPassword(cx, given.userId, fresh)
+      return setPassword(cx, fixture.userId, fresh)
     },
     "the person signs out": () =>
-      given.browser.go(`/oidc/v1/endsession?id_token_hint=${given.idToken}`),
+      fixture.browser.go(`/oidc/v1/endsession?id_token_hint=${fixture.idToken}`),
     "the session is too old": async () => provider.clock.advance(10 * 86_400_000),
     "it expires": async () => provider.clock.advance(12 * 3_600_000),
   }
-  test.each(Object.entries(ends))("is worth nothing once %s", async (_, end) => {
+  test.each(Object.entries(ends))("is invalid once %s", async (_, end) => {
     await end(provider.cx())
-    expect(await statusOf(given.token)).toBe(401)
+    expect(await statusOf(fixture.token)).toBe(401)
   })
 
-  test("stays worth nothing when the person comes back with a new password", async () => {
+  test("stays invalid when the user returns with a new password", async () => {
     const next = "Another-Horse-8"
     const fresh = await createPassword(next, { names: [] })
-    await setPassword(provider.cx(), given.userId, fresh)
-    const end = await given.browser.signIn(authorizePath(given.client.id), given.name, next)
-    expect(answerOf(end).code).toBeDefined()
-    expect(await statusOf(given.token)).toBe(401)
+    await setPassword(provider.cx(), fixture.userId, fresh)
+    const end = await fixture.browser.signIn(authorizePath(fixture.client.id), fixture.name, next)
+    expect(responseOf(end).code).toBeDefined()
+    expect(await statusOf(fixture.token)).toBe(401)
   })
 
   test.each([
     ["user was locked", "userId", lockUser, unlockUser],
     ["user was deactivated", "userId", deactivateUser, reactivateUser],
     ["organisation was deactivated", "orgId", org.deactivateOrganization, activateOrganization],
-  ] as const)("stays worth nothing when its %s and is back", async (_, what, stop, start) => {
-    await stop(provider.cx(), given[what])
-    await start(provider.cx(), given[what])
-    expect(await statusOf(given.token)).toBe(401)
-    // Nor does the browser still know them: they have to sign in.
-    const silent = await given.browser.go(authorizePath(given.client.id, { prompt: "none" }))
-    expect(answerOf(silent).error).toBe("login_required")
-    const again = await given.browser.signIn(authorizePath(given.client.id), given.name)
-    expect(answerOf(again).code).toBeDefined()
-    expect(await statusOf(given.token)).toBe(401)
+  ] as const)("stays invalid when its %s and is reactivated", async (_, what, stop, start) => {
+    await stop(provider.cx(), fixture[what])
+    await start(provider.cx(), fixture[what])
+    expect(await statusOf(fixture.token)).toBe(401)
+    // The browser has no session either: the user must sign in.
+    const silent = await fixture.browser.go(authorizePath(fixture.client.id, { prompt: "none" }))
+    expect(responseOf(silent).error).toBe("login_required")
+    const again = await fixture.browser.signIn(authorizePath(fixture.client.id), fixture.name)
+    expect(responseOf(again).code).toBeDefined()
+    expect(await statusOf(fixture.token)).toBe(401)
   })
 
-  test("is refused in any other spelling", async () => {
-    const { token } = given
+  test("is rejected in any other spelling", async () => {
+    const { token } = fixture
     const half = Math.floor(token.length / 2)
     const flipped = (at: number) => {
       const letter = token[at] ?? ""
@@ -152,13 +152,13 @@ describe.each(["bearer", "jwt"] as const)("an access token (%s)", (tokenType) =>
   })
 })
 
-describe("a token of a service user hangs from what it came with:", () => {
+describe("a token of a service account depends on its credential:", () => {
   const day = 86_400_000
-  type Robot = Awaited<ReturnType<typeof addRobot>> & { readonly tokenId: string }
+  type Robot = Awaited<ReturnType<typeof addServiceAccount>> & { readonly tokenId: string }
   type Came = { readonly robot: Robot; readonly token: string }
   const grant_type = "client_credentials"
   const robotWith = async (): Promise<Robot & { readonly personal: string }> => {
-    const robot = await addRobot(provider, "jwt")
+    const robot = await addServiceAccount(provider, "jwt")
     const end = provider.clock.now() + day / 4
     const made = await createPersonalToken(provider.cx(), robot.userId, end)
     return { ...robot, tokenId: made.id, personal: made.token }
@@ -166,14 +166,18 @@ describe("a token of a service user hangs from what it came with:", () => {
   const ways: Readonly<Record<string, () => Promise<Came>>> = {
     "secret/ID": async () => {
       const robot = await robotWith()
-      const basic = basicOf(robot.id, robot.secret)
-      const { answer } = await askToken(provider, { grant_type, scope: "openid" }, basic)
+      const basic = encodeBasic(robot.id, robot.secret)
+      const { answer } = await sendTokenRequest(provider, { grant_type, scope: "openid" }, basic)
       return { robot, token: String(answer.access_token) }
     },
     "key/ID": async () => {
       const robot = await robotWith()
-      const fields = await asserted(provider, robot)
-      const { answer } = await askToken(provider, { grant_type, scope: "openid", ...fields })
+      const fields = await signAssertion(provider, robot)
+      const { answer } = await sendTokenRequest(provider, {
+        grant_type,
+        scope: "openid",
+        ...fields,
+      })
       return { robot, token: String(answer.access_token) }
     },
     "pat/ID": async () => {
@@ -236,7 +240,7 @@ describe("a token of a service user hangs from what it came with:", () => {
       status: over.includes(anchor) ? 401 : 200,
     })),
   )
-  test.each(rows)("$anchor answers $status once $end", async ({ act, come, status }) => {
+  test.each(rows)("$anchor returns $status once $end", async ({ act, come, status }) => {
     const { robot, token } = await come()
     expect(await statusOf(token)).toBe(200)
     await act(robot)
@@ -245,7 +249,7 @@ describe("a token of a service user hangs from what it came with:", () => {
 })
 
 describe("userinfo", () => {
-  test("tells an absent token from a wrong one (RFC 6750 §3)", async () => {
+  test("distinguishes a missing token from an invalid one (RFC 6750 §3)", async () => {
     const none = await provider.send("/oidc/v1/userinfo")
     expect([none.status, none.headers.get("www-authenticate")]).toEqual([
       401,
@@ -256,8 +260,8 @@ describe("userinfo", () => {
     expect(wrong.headers.get("www-authenticate")).toContain('error="invalid_token"')
   })
 
-  test("takes GET and POST, with the token in the header or the form", async () => {
-    const { token } = await begin("bearer")
+  test("accepts GET and POST, with the token in the header or the form", async () => {
+    const { token } = await createFixture("bearer")
     const headers = { authorization: `Bearer ${token}` }
     const posted = await provider.send("/oidc/v1/userinfo", { method: "POST", headers })
     expect(posted.status).toBe(200)

@@ -1,14 +1,14 @@
 import { decodeJwt } from "jose"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import {
-  answerOf,
-  askToken,
   authorizePath,
   browserOf,
   codeFields,
   type NewClient,
   openProvider,
   type Provider,
+  responseOf,
+  sendTokenRequest,
 } from "./provider.ts"
 
 let provider: Provider
@@ -23,58 +23,58 @@ afterAll(() => provider.close())
 
 type Changes = Readonly<Record<string, string | undefined>>
 
-async function told(changes: Changes) {
+async function signInWithClaims(changes: Changes) {
   const path = authorizePath(web.id, { scope: "openid", ...changes })
-  const { code = "" } = answerOf(await browserOf(provider).signIn(path))
-  const { answer } = await askToken(provider, codeFields(code), `${web.id}:${web.secret}`)
+  const { code = "" } = responseOf(await browserOf(provider).signIn(path))
+  const { answer } = await sendTokenRequest(provider, codeFields(code), `${web.id}:${web.secret}`)
   const authorization = `Bearer ${answer.access_token}`
   const response = await provider.send("/oidc/v1/userinfo", { headers: { authorization } })
   const userinfo: Record<string, unknown> = await response.json()
   return { answer, claims: decodeJwt(String(answer.id_token)), userinfo }
 }
 
-const refusal = async (changes: Changes) => {
+const findError = async (changes: Changes) => {
   const response = await provider.send(authorizePath(web.id, changes))
   const location = response.headers.get("location") ?? ""
   return location.startsWith("https://app.") ? new URL(location).searchParams.get("error") : ""
 }
 
 describe("the claims parameter (OpenID Connect Core §5.5)", () => {
-  test("brings single claims to the place they are asked for at, and nothing else", async () => {
+  test("returns single claims in the requested place, and nothing else", async () => {
     const claims = JSON.stringify({
       id_token: { email: null, family_name: { essential: true }, unknown: null },
       userinfo: { name: null, auth_time: { essential: true } },
       elsewhere: { phone: null },
     })
-    const { claims: said, userinfo } = await told({ claims })
+    const { claims: said, userinfo } = await signInWithClaims({ claims })
     expect(said).toMatchObject({ email: "olga@example.com", family_name: "Owner" })
     expect(said.auth_time).toBeTypeOf("number")
     for (const name of ["name", "unknown", "email_verified"]) expect(said).not.toHaveProperty(name)
     expect(Object.keys(userinfo).sort()).toEqual(["name", "sub"])
   })
 
-  test("is remembered when the tokens are refreshed", async () => {
+  test("is stored for refreshed tokens", async () => {
     const claims = JSON.stringify({ id_token: { email: null }, userinfo: { name: null } })
-    const { answer } = await told({ claims, scope: "openid offline_access" })
+    const { answer } = await signInWithClaims({ claims, scope: "openid offline_access" })
     const fields = { grant_type: "refresh_token", refresh_token: String(answer.refresh_token) }
-    const next = await askToken(provider, fields, `${web.id}:${web.secret}`)
+    const next = await sendTokenRequest(provider, fields, `${web.id}:${web.secret}`)
     expect(decodeJwt(String(next.answer.id_token))).toHaveProperty("email", "olga@example.com")
     const authorization = `Bearer ${next.answer.access_token}`
     const response = await provider.send("/oidc/v1/userinfo", { headers: { authorization } })
     expect(Object.keys(await response.json()).sort()).toEqual(["name", "sub"])
   })
 
-  test("names the only user that the answer may be about", async () => {
+  test("limits the response to the given user", async () => {
     const browser = browserOf(provider)
     await browser.signIn(authorizePath(web.id), "pat")
     const claims = (value: unknown) => JSON.stringify({ id_token: { sub: { value } } })
     const own = await browser.go(authorizePath(web.id, { prompt: "none", claims: claims(pat) }))
-    expect(answerOf(own)).toHaveProperty("code")
+    expect(responseOf(own)).toHaveProperty("code")
     const other = authorizePath(web.id, { prompt: "none", claims: claims("42") })
-    expect(answerOf(await browser.go(other)).error).toBe("login_required")
+    expect(responseOf(await browser.go(other)).error).toBe("login_required")
     const asked = authorizePath(web.id, { claims: claims(pat) })
     const wrong = await browserOf(provider).signIn(asked, "olga")
-    expect(answerOf(wrong).error).toBe("login_required")
+    expect(responseOf(wrong).error).toBe("login_required")
   })
 
   const malformed = [
@@ -93,13 +93,13 @@ describe("the claims parameter (OpenID Connect Core §5.5)", () => {
     '{"id_token":{"sub":{"value":"1"}},"userinfo":{"sub":{"value":"2"}}}',
     "[".repeat(2000),
   ]
-  test.each(malformed)("is refused where it is malformed: %.40s", async (claims) => {
-    expect(await refusal({ claims })).toBe("invalid_request")
+  test.each(malformed)("is rejected if it is malformed: %.40s", async (claims) => {
+    expect(await findError({ claims })).toBe("invalid_request")
   })
 
-  test("is harmless whatever its members are called", async () => {
+  test("is safe with any member names", async () => {
     const claims = '{"id_token":{"__proto__":null,"constructor":null},"__proto__":{"x":1}}'
-    const { claims: said } = await told({ claims })
+    const { claims: said } = await signInWithClaims({ claims })
     expect(Object.hasOwn(said, "__proto__")).toBe(false)
     expect(Object.hasOwn(said, "constructor")).toBe(false)
   })
@@ -118,14 +118,14 @@ describe("acr (OpenID Connect Core §2 and §5.5.1.1)", () => {
     ["the essential claim, one value of two", acr({ essential: true, values: ["2", "1"] }), "1"],
   ]
   test.each(rows)("with %s", async (_, changes, expected) => {
-    expect((await told(changes)).claims.acr).toBe(expected)
+    expect((await signInWithClaims(changes)).claims.acr).toBe(expected)
   })
 
-  test("that is essential and out of reach is a failed sign-in", async () => {
+  test("that is essential and unavailable fails the sign-in", async () => {
     const error = "unmet_authentication_requirements"
-    expect(await refusal(acr({ essential: true, value: "3" }))).toBe(error)
-    expect(await refusal(acr({ essential: true, values: ["3", 3] }))).toBe(error)
+    expect(await findError(acr({ essential: true, value: "3" }))).toBe(error)
+    expect(await findError(acr({ essential: true, values: ["3", 3] }))).toBe(error)
     const wish = { ...acr({ essential: true, value: "3" }), acr_values: "1" }
-    expect(await refusal(wish)).toBe(error)
+    expect(await findError(wish)).toBe(error)
   })
 })

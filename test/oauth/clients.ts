@@ -5,28 +5,28 @@ import { createAppKey } from "../../src/domain/app/credential/app-key.ts"
 import { generateSecret } from "../../src/domain/app/credential/secret.ts"
 import * as app from "../../src/domain/app/index.ts"
 import type { ApiConfig } from "../../src/domain/app/model.ts"
-import { takeClientId } from "../../src/domain/instance/index.ts"
+import { claimClientId } from "../../src/domain/instance/index.ts"
 import { addServiceKey, createServiceKey } from "../../src/domain/service-account/index.ts"
 import { generateMachineSecret } from "../../src/domain/service-account/machine-secret.ts"
 import { createUser } from "../../src/domain/user/create.ts"
 import type { AccessTokenType } from "../../src/domain/user-model/index.ts"
-import { never } from "../../src/kernel/crypto/signing-key.ts"
+import { neverExpires } from "../../src/kernel/crypto/signing-key.ts"
 import type { Draft } from "../../src/store/index.ts"
 import { issuer, type NewClient, type Provider, redirectUri } from "./provider.ts"
 
 export const assertionType = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 
-/** What a client signs its assertions with. */
+/** The key with which a client signs assertions. */
 export type ClientKey = { readonly id: string; readonly keyId: string; readonly key: KeyObject }
 
-/** An application that signs assertions with a key of its own. */
+/** An application that signs assertions with its own key. */
 export async function addKeyClient(provider: Provider): Promise<NewClient & ClientKey> {
   const client = await provider.addClient({ authMethod: "private_key_jwt" })
   return { ...client, ...(await addKeyTo(provider, client.appId)) }
 }
 
-/** One more key of an application, from its key file. */
-export async function addKeyTo(provider: Provider, appId: string, expires = never) {
+/** Adds a key to an application, from its key file. */
+export async function addKeyTo(provider: Provider, appId: string, expires = neverExpires) {
   const { key } = await createAppKey(provider.cx(), appId, expires)
   const file = JSON.parse(key.content)
   return {
@@ -46,8 +46,8 @@ export async function addApi(provider: Provider, authMethod: ApiConfig["authMeth
   return { appId, id: made.clientId, secret: made.secret ?? "" }
 }
 
-/** A service user with a secret and a key, whose name is no number. */
-export async function addRobot(
+/** A service account with a secret and a key, whose name is not a number. */
+export async function addServiceAccount(
   provider: Provider,
   accessTokenType: AccessTokenType = "bearer",
   orgId = provider.setup.orgId,
@@ -59,7 +59,7 @@ export async function addRobot(
   await createUser(cx, userId, { ...machine, orgId, userName: name })
   const { secret } = await generateMachineSecret(cx, userId)
   const made = await createServiceKey(cx, userId)
-  await addServiceKey(cx, userId, { ...made, expires: never })
+  await addServiceKey(cx, userId, { ...made, expires: neverExpires })
   const file = JSON.parse(made.content)
   const keyId = String(file.keyId)
   return { userId, id: name, secret, keyId, key: createPrivateKey(file.key) }
@@ -67,8 +67,8 @@ export async function addRobot(
 
 export type Claims = Readonly<Record<string, unknown>>
 
-/** The fields of a client assertion; a claim set to undefined is left out. */
-export async function asserted(
+/** The fields of a client assertion; claims set to undefined are omitted. */
+export async function signAssertion(
   provider: Provider,
   client: ClientKey,
   changes: { readonly claims?: Claims; readonly header?: Claims; readonly key?: KeyObject } = {},
@@ -84,11 +84,11 @@ export async function asserted(
   return { client_assertion_type: assertionType, client_assertion: assertion }
 }
 
-/** RFC 6749 §2.3.1: "<id>:<secret>", each encoded. */
-export const basicOf = (id: string, secret: string) =>
+/** RFC 6749 §2.3.1: "<id>:<secret>", each form-encoded. */
+export const encodeBasic = (id: string, secret: string) =>
   `${encodeURIComponent(id)}:${encodeURIComponent(secret)}`
 
-/** An application as an earlier version stored it: without the settings that came later. */
+/** An application as stored by an earlier version, without later settings. */
 export async function addExistingClient(
   provider: Provider,
   oidc: Partial<app.OidcConfig>,
@@ -107,7 +107,7 @@ export async function addExistingClient(
     {
       type: "project.application.added",
       data: { projectId, name: "Existing" },
-      claims: [takeClientId(clientId, { id: "taken", message: "taken" })],
+      claims: [claimClientId(clientId, { id: "taken", message: "taken" })],
     },
     { type: "project.application.config.oidc.added", data: { ...config, clientId } },
   ]

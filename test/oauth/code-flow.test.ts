@@ -2,8 +2,6 @@ import { createLocalJWKSet, jwtVerify } from "jose"
 import * as client from "openid-client"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import {
-  answerOf,
-  askToken,
   authorizePath,
   browserOf,
   codeFields,
@@ -12,6 +10,8 @@ import {
   openProvider,
   type Provider,
   redirectUri,
+  responseOf,
+  sendTokenRequest,
 } from "./provider.ts"
 
 let provider: Provider
@@ -26,7 +26,7 @@ const basic = () => `${app.id}:${app.secret}`
 
 const codeFor = async (of = app, changes = {}) => {
   const end = await browserOf(provider).signIn(authorizePath(of.id, changes))
-  return answerOf(end).code ?? ""
+  return responseOf(end).code ?? ""
 }
 
 const userinfo = async (token: unknown) => {
@@ -35,13 +35,13 @@ const userinfo = async (token: unknown) => {
 }
 
 describe("the code flow", () => {
-  test("signs a person in and gives verifiable tokens", async () => {
+  test("signs a user in and issues verifiable tokens", async () => {
     const end = await browserOf(provider).signIn(authorizePath(app.id))
-    const { code = "" } = answerOf(end)
-    // RFC 9207 §2: the answer names its issuer.
-    expect(answerOf(end)).toEqual({ code, state: "s-1", iss: issuer })
+    const { code = "" } = responseOf(end)
+    // RFC 9207 §2: the response contains its issuer.
+    expect(responseOf(end)).toEqual({ code, state: "s-1", iss: issuer })
 
-    const { status, headers, answer } = await askToken(provider, codeFields(code), basic())
+    const { status, headers, answer } = await sendTokenRequest(provider, codeFields(code), basic())
     expect(status).toBe(200)
     expect(headers.get("cache-control")).toBe("no-store")
     expect(answer).toMatchObject({
@@ -61,7 +61,8 @@ describe("the code flow", () => {
       amr: ["pwd"],
       auth_time: Math.floor(provider.clock.now() / 1000),
     })
-    // Spec §2: claims of the scopes are read at userinfo, unless the application asks otherwise.
+    // Spec §2: claims of the scopes are returned at userinfo, unless the application is configured
+    // otherwise.
     expect(payload).not.toHaveProperty("email")
 
     expect(await (await userinfo(answer.access_token)).json()).toMatchObject({
@@ -74,7 +75,7 @@ describe("the code flow", () => {
   })
 
   test("works with openid-client, which checks everything a relying party must", async () => {
-    // Its clock is the machine's, ours stands still somewhere else.
+    // The library uses the machine's clock, which differs from the simulated one.
     const skew = Math.round((provider.clock.now() - Date.now()) / 1000)
     const registration = { client_secret: app.secret, [client.clockSkew]: skew }
     const config = await client.discovery(new URL(issuer), app.id, registration, undefined, {
@@ -105,18 +106,18 @@ describe("the code flow", () => {
     expect(info).toMatchObject({ sub: provider.setup.ownerId, email: "olga@example.com" })
   })
 
-  test("takes a secret in header or body, and a public client with PKCE alone", async () => {
+  test("accepts a secret in header or body, and a public client with PKCE alone", async () => {
     const posted = { client_id: app.id, client_secret: app.secret }
-    expect((await askToken(provider, codeFields(await codeFor(), posted))).status).toBe(200)
+    expect((await sendTokenRequest(provider, codeFields(await codeFor(), posted))).status).toBe(200)
     const native = await provider.addClient({ appType: "native", authMethod: "none" })
     const fields = codeFields(await codeFor(native), { client_id: native.id })
-    expect((await askToken(provider, fields)).status).toBe(200)
+    expect((await sendTokenRequest(provider, fields)).status).toBe(200)
   })
 
-  test("gives a JWT access token (RFC 9068) to applications that want one", async () => {
+  test("issues a JWT access token (RFC 9068) to applications configured for it", async () => {
     const jwt = await provider.addClient({ tokenType: "jwt" })
     const code = await codeFor(jwt)
-    const { answer } = await askToken(provider, codeFields(code), `${jwt.id}:${jwt.secret}`)
+    const { answer } = await sendTokenRequest(provider, codeFields(code), `${jwt.id}:${jwt.secret}`)
     const keys = await (await provider.send("/oauth/v2/keys")).json()
     const token = String(answer.access_token)
     const { payload } = await jwtVerify(token, createLocalJWKSet(keys), {
@@ -128,14 +129,18 @@ describe("the code flow", () => {
     })
     expect(payload).toMatchObject({ client_id: jwt.id, scope: "openid profile email" })
     expect((await userinfo(token)).status).toBe(200)
-    // An id_token is no access token, though both are JWTs of ours.
+    // An ID token is not an access token, although both are our JWTs.
     expect((await userinfo(answer.id_token)).status).toBe(401)
   })
 
-  test("puts user claims in the id_token where the application asserts them", async () => {
+  test("includes user claims in the id_token if the application is configured for it", async () => {
     const rich = await provider.addClient({ idTokenUserinfoAssertion: true })
     const code = await codeFor(rich)
-    const { answer } = await askToken(provider, codeFields(code), `${rich.id}:${rich.secret}`)
+    const { answer } = await sendTokenRequest(
+      provider,
+      codeFields(code),
+      `${rich.id}:${rich.secret}`,
+    )
     const [, body = ""] = String(answer.id_token).split(".")
     const claims = JSON.parse(Buffer.from(body, "base64url").toString())
     expect(claims.email).toBe("olga@example.com")
@@ -143,55 +148,55 @@ describe("the code flow", () => {
 })
 
 describe("a code", () => {
-  test("works once; a second use ends what the first gave (RFC 6749 §4.1.2)", async () => {
+  test("works once; a second use ends what the first issued (RFC 6749 §4.1.2)", async () => {
     const code = await codeFor()
-    const first = await askToken(provider, codeFields(code), basic())
+    const first = await sendTokenRequest(provider, codeFields(code), basic())
     expect((await userinfo(first.answer.access_token)).status).toBe(200)
     provider.clock.advance(1001)
-    const second = await askToken(provider, codeFields(code), basic())
+    const second = await sendTokenRequest(provider, codeFields(code), basic())
     expect(second).toMatchObject({ status: 400, answer: { error: "invalid_grant" } })
     expect((await userinfo(first.answer.access_token)).status).toBe(401)
   })
 
-  test("that was used ends nothing when another client shows it", async () => {
+  test("that was used ends nothing when another client sends it", async () => {
     const stranger = await provider.addClient()
     const other = `${stranger.id}:${stranger.secret}`
     const browser = browserOf(provider)
     await browser.signIn(authorizePath(app.id))
-    // One of a person who signed in for it, and one that a session answered as it came.
-    const atOnce = answerOf(await browser.go(authorizePath(app.id))).code ?? ""
+    // One code from a sign-in, and one from an existing session.
+    const atOnce = responseOf(await browser.go(authorizePath(app.id))).code ?? ""
     for (const code of [await codeFor(), atOnce]) {
-      const first = await askToken(provider, codeFields(code), basic())
-      const stolen = await askToken(provider, codeFields(code), other)
+      const first = await sendTokenRequest(provider, codeFields(code), basic())
+      const stolen = await sendTokenRequest(provider, codeFields(code), other)
       expect(stolen).toMatchObject({ status: 400, answer: { error: "invalid_grant" } })
       expect((await userinfo(first.answer.access_token)).status).toBe(200)
     }
   })
 
-  test("gives one grant to twenty clients that use it at once", async () => {
+  test("issues one grant to twenty concurrent uses", async () => {
     const code = await codeFor()
     const all = await Promise.all(
-      Array.from({ length: 20 }, () => askToken(provider, codeFields(code), basic())),
+      Array.from({ length: 20 }, () => sendTokenRequest(provider, codeFields(code), basic())),
     )
     const [won, ...others] = all.filter(({ status }) => status === 200)
     expect(others).toEqual([])
     expect((await userinfo(won?.answer.access_token)).status).toBe(200)
     expect(all.filter(({ answer }) => answer.error === "invalid_grant")).toHaveLength(19)
-    // A replay after that second revokes what the first one got.
+    // A replay after that second revokes what the first use issued.
     provider.clock.advance(1001)
-    expect((await askToken(provider, codeFields(code), basic())).status).toBe(400)
+    expect((await sendTokenRequest(provider, codeFields(code), basic())).status).toBe(400)
     expect((await userinfo(won?.answer.access_token)).status).toBe(401)
   })
 
-  test("that is sent twice by the same client leaves the first answer valid", async () => {
+  test("that the same client sends twice leaves the first response valid", async () => {
     const browser = browserOf(provider)
     await browser.signIn(authorizePath(app.id))
-    // One of a person who signed in for it, and one that a session answered as it came.
-    const atOnce = answerOf(await browser.go(authorizePath(app.id))).code ?? ""
+    // One code from a sign-in, and one from an existing session.
+    const atOnce = responseOf(await browser.go(authorizePath(app.id))).code ?? ""
     for (const code of [await codeFor(), atOnce]) {
-      const first = await askToken(provider, codeFields(code), basic())
+      const first = await sendTokenRequest(provider, codeFields(code), basic())
       provider.clock.advance(1000)
-      const second = await askToken(provider, codeFields(code), basic())
+      const second = await sendTokenRequest(provider, codeFields(code), basic())
       expect(second).toMatchObject({ status: 400, answer: { error: "invalid_grant" } })
       expect((await userinfo(first.answer.access_token)).status).toBe(200)
     }
@@ -205,26 +210,26 @@ describe("a code", () => {
     const other = (code: string) => codeFields(code, { code_verifier: "w".repeat(43) })
     for (const fieldsOf of [unverified, other]) {
       const code = await codeFor()
-      const first = await askToken(provider, codeFields(code), basic())
-      const second = await askToken(provider, fieldsOf(code), basic())
+      const first = await sendTokenRequest(provider, codeFields(code), basic())
+      const second = await sendTokenRequest(provider, fieldsOf(code), basic())
       expect(second).toMatchObject({ status: 400, answer: { error: "invalid_grant" } })
       expect((await userinfo(first.answer.access_token)).status).toBe(401)
     }
     const unchallenged = { code_challenge: undefined, code_challenge_method: undefined }
     const fields = unverified(await codeFor(app, unchallenged))
-    const first = await askToken(provider, fields, basic())
+    const first = await sendTokenRequest(provider, fields, basic())
     expect(first.status).toBe(200)
-    await askToken(provider, fields, basic())
+    await sendTokenRequest(provider, fields, basic())
     expect((await userinfo(first.answer.access_token)).status).toBe(401)
   })
 
-  test("gives nobody a token that is revoked when it arrives", async () => {
+  test("issues no token that is already revoked when it arrives", async () => {
     for (let round = 0; round < 20; round++) {
       const code = await codeFor()
       const stolen = codeFields(code, { code_verifier: "w".repeat(43) })
       const [first] = await Promise.all([
-        askToken(provider, codeFields(code), basic()),
-        askToken(provider, stolen, basic()),
+        sendTokenRequest(provider, codeFields(code), basic()),
+        sendTokenRequest(provider, stolen, basic()),
       ])
       const answered = await userinfo(first.answer.access_token)
       expect([first.status, answered.status]).toEqual(
@@ -233,11 +238,11 @@ describe("a code", () => {
     }
   })
 
-  test("is refused too old, altered, or with anything that isn't its own", async () => {
+  test("is rejected if it is too old, altered, or sent with wrong parameters", async () => {
     const stranger = await provider.addClient()
     const other = `${stranger.id}:${stranger.secret}`
     const refused = async (code: string, changes = {}, as = basic()) => {
-      const { status, answer } = await askToken(provider, codeFields(code, changes), as)
+      const { status, answer } = await sendTokenRequest(provider, codeFields(code, changes), as)
       expect([status, answer.error]).toEqual([400, "invalid_grant"])
     }
     const code = await codeFor()
@@ -265,23 +270,31 @@ describe("client authentication", () => {
     ["an empty secret", () => ({}), () => `${app.id}:`],
     ["a broken header", () => ({}), () => "%zz:%zz"],
   ]
-  test.each(cases)("refuses %s with 401 invalid_client", async (_, fields, as) => {
-    const { status, headers, answer } = await askToken(provider, codeFields("c", fields()), as())
+  test.each(cases)("rejects %s with 401 invalid_client", async (_, fields, as) => {
+    const { status, headers, answer } = await sendTokenRequest(
+      provider,
+      codeFields("c", fields()),
+      as(),
+    )
     expect([status, answer.error]).toEqual([401, "invalid_client"])
     expect(headers.get("www-authenticate")).toBe('Basic realm="client"')
   })
 
   test("uses one method only (RFC 6749 §2.3)", async () => {
     const fields = codeFields("c", { client_secret: app.secret })
-    expect((await askToken(provider, fields, basic())).answer.error).toBe("invalid_request")
+    expect((await sendTokenRequest(provider, fields, basic())).answer.error).toBe("invalid_request")
   })
 
-  test("refuses a switched-off application", async () => {
+  test("rejects a deactivated application", async () => {
     const off = await provider.addClient()
     const code = await codeFor(off)
     const { deactivateApplication } = await import("../../src/domain/app/index.ts")
     await deactivateApplication(provider.cx(), off.appId)
-    const { status, answer } = await askToken(provider, codeFields(code), `${off.id}:${off.secret}`)
+    const { status, answer } = await sendTokenRequest(
+      provider,
+      codeFields(code),
+      `${off.id}:${off.secret}`,
+    )
     expect([status, answer.error]).toEqual([401, "invalid_client"])
   })
 })
@@ -292,13 +305,13 @@ describe("the token endpoint", () => {
     ["no grant", "code=x", "invalid_request"],
     ["a repeated parameter", "grant_type=a&grant_type=a", "invalid_request"],
   ]
-  test.each(bad)("refuses %s", async (_, text, error) => {
+  test.each(bad)("rejects %s", async (_, text, error) => {
     const headers = { "content-type": "application/x-www-form-urlencoded" }
     const response = await provider.send("/oauth/v2/token", { method: "POST", body: text, headers })
     expect([response.status, (await response.json()).error]).toEqual([400, error])
   })
 
-  test("wants a form and the method POST", async () => {
+  test("requires a form and the method POST", async () => {
     const headers = { "content-type": "application/json" }
     const init = { method: "POST", body: "{}", headers }
     expect((await provider.send("/oauth/v2/token", init)).status).toBe(400)

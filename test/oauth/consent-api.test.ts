@@ -1,16 +1,16 @@
-// A remembered consent covers the APIs that the consent page named, and their scopes.
+// A remembered consent covers the APIs that the consent page showed, and their scopes.
 import { afterEach, beforeEach, expect, test } from "vitest"
 import { createApplication } from "../../src/domain/app/commands.ts"
-import { changeApplication, removeApplication } from "../../src/domain/app/index.ts"
+import { removeApplication, updateApplication } from "../../src/domain/app/index.ts"
 import {
-  answerOf,
   authorizePath,
   browserOf,
   openProvider,
   type Provider,
   redirectUri,
+  responseOf,
 } from "./provider.ts"
-import { letRegister, sendMetadata } from "./registering.ts"
+import { enableRegistration, sendMetadata } from "./registration.ts"
 
 const resource = "https://orders.example.com/"
 
@@ -18,7 +18,7 @@ let provider: Provider
 let clientId: string
 beforeEach(async () => {
   provider = await openProvider()
-  await letRegister(provider, { consentLifetimeSeconds: 30 * 86_400 })
+  await enableRegistration(provider, { consentLifetimeSeconds: 30 * 86_400 })
   const { answer } = await sendMetadata(provider, {
     client_name: "Desk",
     redirect_uris: [redirectUri],
@@ -28,7 +28,7 @@ beforeEach(async () => {
 })
 afterEach(() => provider.close())
 
-const defining = (scopes: readonly string[]) => scopes.map((scope) => ({ scope }))
+const scopeList = (scopes: readonly string[]) => scopes.map((scope) => ({ scope }))
 const addApi = async (
   name: string,
   scopes: readonly string[],
@@ -36,24 +36,24 @@ const addApi = async (
 ) => {
   const cx = provider.cx()
   const appId = cx.ids.next()
-  const api = { authMethod: "basic", scopes: defining(scopes), resources } as const
+  const api = { authMethod: "basic", scopes: scopeList(scopes), resources } as const
   const { projectId } = provider
   await createApplication(cx, appId, { projectId, name, config: { kind: "api", api } })
   return appId
 }
-/** The consent page, on which the user allows it; empty where there is none. */
+/** The consent page, on which the user consents; empty if there is none. */
 const allow = async (changes: Record<string, string>) => {
   const browser = browserOf(provider)
   const at = await browser.signIn(authorizePath(clientId, { scope: "openid read", ...changes }))
   if (!at.path.startsWith("/ui/login/consent")) {
-    expect(answerOf(at)).toHaveProperty("code")
+    expect(responseOf(at)).toHaveProperty("code")
     return ""
   }
-  expect(answerOf(await browser.post(at, { answer: "allow" }))).toHaveProperty("code")
+  expect(responseOf(await browser.post(at, { answer: "allow" }))).toHaveProperty("code")
   return at.page
 }
 
-test("a consent to a scope is none to another API that defines the same later", async () => {
+test("a consent to a scope does not cover an API that defines the scope later", async () => {
   await addApi("Orders", ["read"])
   expect(await allow({})).toContain("Orders")
   expect(await allow({})).toBe("")
@@ -63,17 +63,17 @@ test("a consent to a scope is none to another API that defines the same later", 
   expect(await allow({})).toBe("")
 })
 
-test("a consent to two APIs is none to the scope of one that the other defines later", async () => {
+test("a consent to two APIs does not cover a scope that the other defines later", async () => {
   await addApi("Orders", ["read"])
   const payroll = await addApi("Payroll", ["write"])
   const scope = "openid read write"
   expect(await allow({ scope })).toContain("Payroll")
   expect(await allow({ scope })).toBe("")
-  await changeApplication(provider.cx(), payroll, { api: { scopes: defining(["read", "write"]) } })
+  await updateApplication(provider.cx(), payroll, { api: { scopes: scopeList(["read", "write"]) } })
   expect(await allow({ scope })).toContain("Payroll")
 })
 
-test("a consent to a resource is none to the API that has its address later", async () => {
+test("a consent to a resource does not cover the API that gets its URI later", async () => {
   const orders = await addApi("Orders", [], [resource])
   expect(await allow({ scope: "openid", resource })).toContain("Orders")
   expect(await allow({ scope: "openid", resource })).toBe("")

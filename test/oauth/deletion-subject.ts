@@ -1,4 +1,4 @@
-// Everything that rows of docs/reference/deletion.tsv name, once for each act that is tried on it.
+// Everything that rows of docs/reference/deletion.tsv name, created once for each action.
 
 import { registerApplication } from "../../src/domain/app/index.ts"
 import { addAssignments } from "../../src/domain/app-access/commands.ts"
@@ -7,7 +7,7 @@ import * as authorization from "../../src/domain/authorization/index.ts"
 import { checkPassword } from "../../src/domain/credential/commands.ts"
 import { createGroup } from "../../src/domain/group/index.ts"
 import { addToGroup } from "../../src/domain/group/member.ts"
-import { addIdp, linkIdp } from "../../src/domain/idp/commands.ts"
+import { createIdp, linkIdp } from "../../src/domain/idp/commands.ts"
 import * as instance from "../../src/domain/instance/index.ts"
 import { addMember } from "../../src/domain/member/index.ts"
 import { createOrganization } from "../../src/domain/org/commands.ts"
@@ -20,12 +20,10 @@ import { createSignUpLink } from "../../src/domain/sign-up/link.ts"
 import { signUpRequest } from "../../src/domain/sign-up/model.ts"
 import { setAvatar, avatarPath as userAvatarPath } from "../../src/domain/user/index.ts"
 import { addLink } from "../../src/domain/user-link/index.ts"
+import { callerOf } from "../support/test-environment.ts"
 import { openUpstream, upstreamIssuer } from "../support/upstream.ts"
-import { callerOf } from "../support/world.ts"
-import { addKeyTo, addRobot, asserted, basicOf } from "./clients.ts"
+import { addKeyTo, addServiceAccount, encodeBasic, signAssertion } from "./clients.ts"
 import {
-  answerOf,
-  askToken,
   authorizePath,
   browserOf,
   codeFields,
@@ -34,43 +32,48 @@ import {
   openProvider,
   type Provider,
   redirectUri,
-  type Visited,
+  responseOf,
+  sendTokenRequest,
+  type VisitedPage,
 } from "./provider.ts"
-import { letRegister } from "./registering.ts"
+import { enableRegistration } from "./registration.ts"
 
 const day = 86_400_000
 const offline = "openid offline_access"
-const both = ["authorization_code", "refresh_token"] as const
+const codeAndRefresh = ["authorization_code", "refresh_token"] as const
 export const credentials = { grant_type: "client_credentials", scope: "openid" }
 export const host = new URL(issuer).host
 
 export type Subjects = Awaited<ReturnType<typeof openSubjects>>
 export type Subject = Awaited<ReturnType<Subjects["begin"]>>
 
-/** How the user of a subject signs in; "org": by a provider that a narrow administrator set up. */
+/**
+ * How the user of a subject signs in; "org": by an organization's provider, set up by an
+ * administrator of it.
+ */
 type SignInBy = "password" | "provider" | "org"
 
 export async function openSubjects() {
   const opened = await openProvider()
   const upstream = await openUpstream()
-  /** As a listener does it: nobody answers for a host that is no instance's. */
+  /** As a listener does: a host without an instance gets no response. */
   const send: Provider["send"] = async (path, init, more) =>
     instance.instanceAt(opened.store, host) === undefined
       ? new Response("{}", { status: 404 })
       : opened.send(path, init, { outside: upstream.outside, ...more })
   const provider: Provider = { ...opened, send }
-  /** Of another organization: nothing of a subject stops it. */
+  /** Of another organization, so that no action on the subject affects it. */
   const other = await provider.addClient({ authMethod: "basic" })
   let count = 0
 
   const redeem = async (client: NewClient, code: string | undefined) =>
-    askToken(provider, codeFields(code ?? ""), `${client.id}:${client.secret}`)
+    sendTokenRequest(provider, codeFields(code ?? ""), `${client.id}:${client.secret}`)
 
   const begin = async (by: SignInBy) => {
     const name = `subject${count++}`
     const owned = await addOwned(provider, name, by)
     const browser = browserOf(provider)
-    // Providers of an organization are offered at its own pages.
+    // Providers of an organization are offered on its own pages.
     const scope = by === "org" ? `${offline} urn:core:iam:org:id:${owned.orgId}` : offline
     const atProvider = async (client: NewClient, at = browserOf(provider)) => {
       const first = await at.go(authorizePath(client.id, { scope }))
@@ -80,7 +83,7 @@ export async function openSubjects() {
       if (!there.path.startsWith(upstreamIssuer)) return there
       return at.go(upstream.signIn(there.path, { sub: name, preferred_username: name }))
     }
-    const signIn = (client: NewClient, at = browserOf(provider)): Promise<Visited> =>
+    const signIn = (client: NewClient, at = browserOf(provider)): Promise<VisitedPage> =>
       by === "password"
         ? at.signIn(authorizePath(client.id, { scope }), name)
         : atProvider(client, at)
@@ -91,7 +94,11 @@ export async function openSubjects() {
     const asked = await browser.go(authorizePath(owned.registered.clientId, { scope: "openid" }))
     await browser.post(asked, { answer: "allow" })
     const opaque = await redeem(owned.opaque, await again(owned.opaque))
-    const robot = await askToken(provider, credentials, basicOf(owned.robot.id, owned.robot.secret))
+    const robot = await sendTokenRequest(
+      provider,
+      credentials,
+      encodeBasic(owned.robot.id, owned.robot.secret),
+    )
     return {
       ...owned,
       name,
@@ -108,15 +115,15 @@ export async function openSubjects() {
   return { provider, other, begin, redeem }
 }
 
-/** What a signed token says. */
+/** The claims of a signed token. */
 export const claimsOf = (jwt: string): Record<string, unknown> =>
   JSON.parse(Buffer.from(jwt.split(".")[1] ?? "", "base64url").toString())
 
-/** The code with which a browser left for the application; undefined where it did not. */
-export const codeIn = (end: Visited): string | undefined =>
-  end.path.startsWith("https://app.") ? answerOf(end).code : undefined
+/** The code in the redirect to the application; undefined without a redirect. */
+export const codeIn = (end: VisitedPage): string | undefined =>
+  end.path.startsWith("https://app.") ? responseOf(end).code : undefined
 
-/** Where somebody tried to sign in as each user. */
+/** The origin of a failed sign-in as each user. */
 export const failedFrom = { address: "203.0.113.9", userAgent: "curl/8.0" }
 
 async function addOwned(provider: Provider, name: string, by: SignInBy) {
@@ -135,14 +142,17 @@ async function addOwned(provider: Provider, name: string, by: SignInBy) {
   await createGroup(cx, groupId, { orgId, name: "Staff", description: "" })
   await addToGroup(cx, groupId, { userIds: [userId], confirmed: [] })
   await createGroupAuthorization(cx, cx.ids.next(), { ...given, groupId })
-  const client = await provider.addClient({ grantTypes: both, tokenType: "jwt" }, projectId)
+  const client = await provider.addClient(
+    { grantTypes: codeAndRefresh, tokenType: "jwt" },
+    projectId,
+  )
   const assigned = { userIds: [userId], groupIds: [] }
   await addAssignments(cx, client.appId, assigned)
   const author = by === "org" ? await provider.addPerson(`${name}-author`, orgId) : userId
   await cx.store.transact(cx, (tx) =>
     addMember(tx, { target: { level: "org", id: orgId }, userId: author, roles: ["ORG_OWNER"] }),
   )
-  const robot = await addRobot(provider, "jwt", orgId)
+  const robot = await addServiceAccount(provider, "jwt", orgId)
   const expires = provider.clock.now() + 300 * day
   const terms = { orgId, useLimit: 100, expires, domains: [] }
   const signUp = await createSignUpLink(cx, cx.ids.next(), terms)
@@ -169,18 +179,18 @@ async function addOwned(provider: Provider, name: string, by: SignInBy) {
   }
 }
 
-/** An application that registered itself, whose users are remembered once they have allowed it. */
+/** A dynamically registered application with remembered consents. */
 async function addRegistered(provider: Provider, projectId: string) {
-  await letRegister(provider, { projectId, consentLifetimeSeconds: 30 * 86_400 })
+  await enableRegistration(provider, { projectId, consentLifetimeSeconds: 30 * 86_400 })
   const oidc = { authMethod: "none", redirectUris: [redirectUri] } as const
   return registerApplication(provider.cx(), { name: "Registered", oidc, jwks: [] })
 }
 
-/** An identity provider at which the user has an account; of the instance without `orgId`. */
+/** An identity provider with a linked account of the user; the instance's without `orgId`. */
 async function addProviderOf(provider: Provider, userId: string, given: GivenProvider) {
   const { name, orgId, author } = given
   const cx = provider.cx(author === undefined ? {} : { caller: callerOf(author, orgId) })
-  const { id } = await addIdp(cx, orgId, {
+  const { id } = await createIdp(cx, orgId, {
     name: `Provider of ${name}`,
     options: {
       isLinkingAllowed: false,
@@ -199,7 +209,7 @@ async function addProviderOf(provider: Provider, userId: string, given: GivenPro
     },
     secret: "s3cret",
   })
-  if (orgId !== undefined) await addPolicy(cx, orgId, { policy: login, say: () => ({}) })
+  if (orgId !== undefined) await addPolicy(cx, orgId, { policy: login, apply: () => ({}) })
   await linkIdp(cx, orgId, id)
   const account = { idpId: id, externalId: name, name }
   await cx.store.transact(cx, (tx) => addLink(tx, userId, account))
@@ -212,8 +222,8 @@ type GivenProvider = {
   readonly author?: string
 }
 
-/** What a client with a key shows to prove itself. */
-export const proofOf = (provider: Provider, { keyed }: Subject) => asserted(provider, keyed)
+/** The assertion of a client with a key. */
+export const proofOf = (provider: Provider, { keyed }: Subject) => signAssertion(provider, keyed)
 
 export const appIdsOf = ({ client, opaque, keyed, registered }: Subject): readonly string[] =>
   [client, opaque, keyed, registered].map(({ appId }) => appId)

@@ -1,22 +1,25 @@
-// Each cell of docs/reference/deletion.tsv: what still works after something is deactivated, locked
-// or deleted.
+// Each cell of docs/reference/deletion.tsv: what still works after a resource is deactivated,
+// locked or deleted.
 
 import { readFileSync } from "node:fs"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { deletionPage, deletionTable } from "../../scripts/deletion.ts"
+import { formatDeletionPage, parseDeletionTable } from "../../scripts/deletion.ts"
 import {
   createApplication,
   reactivateApplication,
   removeProjectWithApps,
 } from "../../src/domain/app/commands.ts"
 import * as app from "../../src/domain/app/index.ts"
-import { rolesHeld } from "../../src/domain/authorization/index.ts"
+import { listRolesByOrg } from "../../src/domain/authorization/index.ts"
 import { connectedApps, grant } from "../../src/domain/grant/index.ts"
 import { linkIdp, removeIdp, unlinkIdp } from "../../src/domain/idp/commands.ts"
 import * as instance from "../../src/domain/instance/index.ts"
-import { addMember, memberships } from "../../src/domain/member/index.ts"
+import { addMember, listMemberships } from "../../src/domain/member/index.ts"
 import { activateOrganization, createOrganization } from "../../src/domain/org/commands.ts"
-import { removeOrganizationWithAll, stopOrganization } from "../../src/domain/org-cascade/index.ts"
+import {
+  deactivateOrganizationChecked,
+  removeOrganizationCascade,
+} from "../../src/domain/org-cascade/index.ts"
 import * as project from "../../src/domain/project/index.ts"
 import { endSession } from "../../src/domain/session/index.ts"
 import { reactivateUser, unlockUser } from "../../src/domain/user/commands.ts"
@@ -24,7 +27,8 @@ import { createUser } from "../../src/domain/user/create.ts"
 import { deactivateUser, lockUser, removeUser } from "../../src/domain/user/index.ts"
 import { linksOf, user as userUser } from "../../src/domain/user-model/index.ts"
 import type { Fault } from "../../src/kernel/fault.ts"
-import { writeRefreshToken } from "../../src/oauth/token/refresh.ts"
+import { sealRefreshToken } from "../../src/oauth/token/refresh.ts"
+import { type Kind, resourceChecks } from "./deletion-checks.ts"
 import {
   appIdsOf,
   claimsOf,
@@ -33,41 +37,44 @@ import {
   type Subject,
   type Subjects,
 } from "./deletion-subject.ts"
-import { type Kind, things } from "./deletion-things.ts"
-import { askToken, authorizePath, browserOf, redirectUri } from "./provider.ts"
+import { authorizePath, browserOf, redirectUri, sendTokenRequest } from "./provider.ts"
 
-type Do = (subjects: Subjects, subject: Subject) => Promise<unknown>
-/** `undo` takes it back, where that is possible. */
-type Act = { readonly kind: Kind; readonly act: Do; readonly undo?: Do }
+type SubjectAction = (subjects: Subjects, subject: Subject) => Promise<unknown>
+/** `undo` reverts it, if possible. */
+type DeletionAction = {
+  readonly kind: Kind
+  readonly act: SubjectAction
+  readonly undo?: SubjectAction
+}
 
-const each =
-  (ids: (subject: Subject) => readonly string[], command: typeof lockUser): Do =>
+const forEachId =
+  (ids: (subject: Subject) => readonly string[], command: typeof lockUser): SubjectAction =>
   async ({ provider }, subject) => {
     for (const id of ids(subject)) await command(provider.cx(), id)
   }
 const users = ({ userId, robot }: Subject) => [userId, robot.userId]
 
-/** By the heads of the table. */
-const acts: Readonly<Record<string, Act>> = {
+/** The actions by the column headings of the table. */
+const actions: Readonly<Record<string, DeletionAction>> = {
   "user deactivated": {
     kind: "user",
-    act: each(users, deactivateUser),
-    undo: each(users, reactivateUser),
+    act: forEachId(users, deactivateUser),
+    undo: forEachId(users, reactivateUser),
   },
   "user locked": {
     kind: "user",
-    act: each(users, lockUser),
-    undo: each(users, unlockUser),
+    act: forEachId(users, lockUser),
+    undo: forEachId(users, unlockUser),
   },
-  "user deleted": { kind: "user", act: each(users, removeUser) },
+  "user deleted": { kind: "user", act: forEachId(users, removeUser) },
   "organization deactivated": {
     kind: "organization",
-    act: ({ provider }, { orgId }) => stopOrganization(provider.cx(), orgId),
+    act: ({ provider }, { orgId }) => deactivateOrganizationChecked(provider.cx(), orgId),
     undo: ({ provider }, { orgId }) => activateOrganization(provider.cx(), orgId),
   },
   "organization deleted": {
     kind: "organization",
-    act: ({ provider }, { orgId }) => removeOrganizationWithAll(provider.cx(), orgId),
+    act: ({ provider }, { orgId }) => removeOrganizationCascade(provider.cx(), orgId),
   },
   "project deactivated": {
     kind: "project",
@@ -80,10 +87,10 @@ const acts: Readonly<Record<string, Act>> = {
   },
   "application deactivated": {
     kind: "application",
-    act: each(appIdsOf, app.deactivateApplication),
-    undo: each(appIdsOf, reactivateApplication),
+    act: forEachId(appIdsOf, app.deactivateApplication),
+    undo: forEachId(appIdsOf, reactivateApplication),
   },
-  "application deleted": { kind: "application", act: each(appIdsOf, app.removeApplication) },
+  "application deleted": { kind: "application", act: forEachId(appIdsOf, app.removeApplication) },
   "provider deactivated": {
     kind: "provider",
     act: ({ provider }, { idpId }) => unlinkIdp(provider.cx(), undefined, idpId),
@@ -105,18 +112,18 @@ const acts: Readonly<Record<string, Act>> = {
 }
 
 const tsv = readFileSync("docs/reference/deletion.tsv", "utf8")
-const table = deletionTable(tsv)
+const table = parseDeletionTable(tsv)
 
 test("the page is generated from the table: run bun scripts/deletion.ts", () => {
-  expect(readFileSync("docs/reference/deletion.md", "utf8")).toBe(deletionPage(tsv))
+  expect(readFileSync("docs/reference/deletion.md", "utf8")).toBe(formatDeletionPage(tsv))
 })
 
-test("the table has each act and each thing that is tried", () => {
-  expect(table.acts).toEqual(Object.keys(acts))
-  expect(table.rows.map(({ thing }) => thing)).toEqual(Object.keys(things))
+test("the table has each action and each checked resource", () => {
+  expect(table.acts).toEqual(Object.keys(actions))
+  expect(table.rows.map(({ thing }) => thing)).toEqual(Object.keys(resourceChecks))
 })
 
-describe.each(Object.entries(acts))("%s", (name, { kind, act, undo }) => {
+describe.each(Object.entries(actions))("%s", (name, { kind, act, undo }) => {
   const found = new Map<string, string>()
   let subjects: Subjects
   beforeAll(async () => {
@@ -124,14 +131,14 @@ describe.each(Object.entries(acts))("%s", (name, { kind, act, undo }) => {
     const by = kind === "provider" ? "provider" : "password"
     const subject = await subjects.begin(by)
     const control = await subjects.begin(by)
-    for (const [thing, works] of Object.entries(things))
+    for (const [thing, works] of Object.entries(resourceChecks))
       expect(await works({ subjects, subject: control, kind }), `${thing} before`).toBe(true)
     await act(subjects, subject)
-    for (const [thing, works] of Object.entries(things))
+    for (const [thing, works] of Object.entries(resourceChecks))
       found.set(thing, (await works({ subjects, subject, kind })) ? "works" : "ended")
     if (!undo) return
     await undo(subjects, subject)
-    for (const [thing, works] of Object.entries(things))
+    for (const [thing, works] of Object.entries(resourceChecks))
       if (found.get(thing) === "ended" && (await works({ subjects, subject, kind })))
         found.set(thing, "paused")
   })
@@ -152,25 +159,25 @@ describe("deleted and created again", () => {
   })
   afterAll(() => subjects.provider.close())
 
-  test("a login name inherits nothing of the user who had it", async () => {
+  test("a reused login name inherits nothing of its previous user", async () => {
     const { provider } = subjects
     const { orgId, projectId, userId, name } = subject
     await removeUser(provider.cx(), userId)
     const heir = await provider.addPerson(name, orgId)
     expect(heir).not.toBe(userId)
     const cx = provider.cx()
-    expect(rolesHeld(cx, heir, projectId)).toEqual([])
-    expect(memberships(cx, heir)).toEqual([])
+    expect(listRolesByOrg(cx, heir, projectId)).toEqual([])
+    expect(listMemberships(cx, heir)).toEqual([])
     expect(linksOf(provider.store.state(cx, userUser, heir))).toEqual([])
     for (const thing of ["session", "access_token", "refresh_token", "code", "link", "file"])
-      expect(await things[thing]?.({ subjects, subject, kind: "user" }), thing).toBe(false)
+      expect(await resourceChecks[thing]?.({ subjects, subject, kind: "user" }), thing).toBe(false)
   })
 
-  test("no ID is given again", async () => {
+  test("no ID is reused", async () => {
     const { provider } = subjects
     const { orgId, projectId, userId, client } = subject
     const cx = provider.cx()
-    await removeOrganizationWithAll(cx, orgId)
+    await removeOrganizationCascade(cx, orgId)
     const machine = {
       ...({ kind: "machine", accessTokenType: "bearer" } as const),
       name: "Heir",
@@ -190,7 +197,7 @@ describe("deleted and created again", () => {
   })
 })
 
-describe("what the notes below the tables say", () => {
+describe("the notes below the tables", () => {
   let subjects: Subjects
   beforeAll(async () => {
     subjects = await openSubjects()
@@ -198,7 +205,7 @@ describe("what the notes below the tables say", () => {
   afterAll(() => subjects.provider.close())
 
   const works = async (subject: Subject, thing: string) =>
-    things[thing]?.({ subjects, subject, kind: "provider" })
+    resourceChecks[thing]?.({ subjects, subject, kind: "provider" })
 
   const promote = async ({ store, cx }: Subjects["provider"], userId: string) => {
     const onInstance = { target: { level: "instance" }, roles: ["IAM_OWNER"], userId } as const
@@ -209,7 +216,7 @@ describe("what the notes below the tables say", () => {
       (cause) => cause,
     )
     await give((refused.preconditions ?? []).map(({ subject }) => subject))
-    expect(memberships(cx(), userId).map(({ roles }) => roles)).toEqual([["IAM_OWNER"]])
+    expect(listMemberships(cx(), userId).map(({ roles }) => roles)).toEqual([["IAM_OWNER"]])
   }
 
   test("a deleted provider ends nothing of users who signed in with a password", async () => {
@@ -260,19 +267,19 @@ describe("what the notes below the tables say", () => {
     })
     const token = (generation: number) => ({
       ...subject,
-      refreshToken: writeRefreshToken(cx, { grantId: earlier, generation }),
+      refreshToken: sealRefreshToken(cx, { grantId: earlier, generation }),
     })
     expect(await works(token(1), "refresh_token")).toBe(true)
     await removeIdp(cx, undefined, subject.idpId)
     expect(await works(token(2), "refresh_token")).toBe(false)
   })
 
-  test("a role with which the provider may not vouch for the user ends what it began", async () => {
+  test("a role that outranks the provider ends the sessions it started", async () => {
     const { provider } = subjects
     const [subject, other] = [await subjects.begin("org"), await subjects.begin("org")]
     const ended = await subjects.begin("org")
     for (const { userId } of [subject, ended]) {
-      expect(memberships(provider.cx(), userId)).toEqual([])
+      expect(listMemberships(provider.cx(), userId)).toEqual([])
     }
     const kept = ["session", "access_token", "refresh_token", "code"]
     await provider.store.transact(provider.cx(), (tx) => endSession(tx, ended.sessionId))
@@ -284,7 +291,7 @@ describe("what the notes below the tables say", () => {
     for (const thing of kept) expect(await works(other, thing), thing).toBe(true)
   })
 
-  test("a new application with an earlier client ID accepts none of its tokens", async () => {
+  test("a new application with a previous client ID accepts none of its tokens", async () => {
     const { provider } = subjects
     const subject = await subjects.begin("password")
     const { client, projectId } = subject
@@ -304,7 +311,7 @@ describe("what the notes below the tables say", () => {
     expect(await works({ ...now, accessTokens: [ofClient] }, "access_token")).toBe(false)
   })
 
-  test("a refresh token gives no tokens for an API that is deactivated", async () => {
+  test("a refresh token issues no tokens for a deactivated API", async () => {
     const { provider } = subjects
     const { client, projectId, name } = await subjects.begin("password")
     const [apiId, resource] = [provider.cx().ids.next(), "https://api.example.com/orders"]
@@ -317,7 +324,7 @@ describe("what the notes below the tables say", () => {
     )
     const audience = async () => {
       const fields = { grant_type: "refresh_token", refresh_token: String(answer.refresh_token) }
-      const renewed = await askToken(provider, fields, `${client.id}:${client.secret}`)
+      const renewed = await sendTokenRequest(provider, fields, `${client.id}:${client.secret}`)
       answer = renewed.answer
       return claimsOf(String(answer.access_token)).aud
     }
@@ -328,7 +335,7 @@ describe("what the notes below the tables say", () => {
     expect(await audience()).toContain(resource)
   })
 
-  test("a deactivated project gives no roles to tokens for other projects", async () => {
+  test("a deactivated project adds no roles to tokens for other projects", async () => {
     const { provider } = subjects
     const subject = await subjects.begin("password")
     const { orgId, projectId } = subject

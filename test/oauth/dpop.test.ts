@@ -1,10 +1,8 @@
 import { createHash } from "node:crypto"
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, type JWK, SignJWT } from "jose"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { apiCaller } from "../../src/oauth/index.ts"
+import { authenticateApiCaller } from "../../src/oauth/index.ts"
 import {
-  answerOf,
-  askToken,
   authorizePath,
   browserOf,
   codeFields,
@@ -12,6 +10,8 @@ import {
   type NewClient,
   openProvider,
   type Provider,
+  responseOf,
+  sendTokenRequest,
 } from "./provider.ts"
 
 type Key = Awaited<ReturnType<typeof newKey>>
@@ -32,7 +32,7 @@ beforeAll(async () => {
   provider = await openProvider()
   client = await provider.addClient()
   key = await newKey()
-  // The process has been there for longer than any proof.
+  // The process has been running for longer than any proof is valid.
   provider.clock.advance(120_000)
   browser = browserOf(provider)
   await browser.signIn(authorizePath(client.id))
@@ -66,7 +66,7 @@ const atToken = (changes?: Changes) => proof("/oauth/v2/token", "POST", changes)
 const hashOf = (text: string) => createHash("sha256").update(text).digest("base64url")
 
 async function newCode(): Promise<string> {
-  return answerOf(await browser.go(authorizePath(client.id))).code ?? ""
+  return responseOf(await browser.go(authorizePath(client.id))).code ?? ""
 }
 
 async function redeem(dpop?: string, code?: string) {
@@ -95,7 +95,7 @@ describe("RFC 9449 §5: a proof at the token endpoint", () => {
     expect(answer.token_type).toBe("DPoP")
   })
 
-  test("may name its time in fractions of a second, and counts once (RFC 7519 §2)", async () => {
+  test("can have a fractional iat, and is accepted once (RFC 7519 §2)", async () => {
     const iat = provider.clock.now() / 1000 - 0.000_567_8
     const all = await Promise.all([
       redeem(await atToken({ claims: { iat } })),
@@ -105,14 +105,14 @@ describe("RFC 9449 §5: a proof at the token endpoint", () => {
     expect(all.map(({ status }) => status)).toEqual([200, 200, 200])
   })
 
-  test("is not needed, and the token is then a bearer's", async () => {
+  test("is optional, and the token is then a bearer token", async () => {
     const { answer } = await redeem()
     expect(answer.token_type).toBe("Bearer")
   })
 
   test("is written into a JWT as cnf.jkt (RFC 9449 §6.1)", async () => {
     const jwtClient = await provider.addClient({ tokenType: "jwt" })
-    const code = answerOf(await browser.go(authorizePath(jwtClient.id))).code ?? ""
+    const code = responseOf(await browser.go(authorizePath(jwtClient.id))).code ?? ""
     const basic = Buffer.from(`${jwtClient.id}:${jwtClient.secret}`).toString("base64")
     const response = await provider.send("/oauth/v2/token", {
       method: "POST",
@@ -127,7 +127,7 @@ describe("RFC 9449 §5: a proof at the token endpoint", () => {
     expect((await userinfo(`Bearer ${token}`, dpop)).status).toBe(401)
   })
 
-  test("takes every algorithm that discovery names", async () => {
+  test("accepts every algorithm in discovery", async () => {
     const response = await provider.send("/.well-known/openid-configuration")
     const { dpop_signing_alg_values_supported: named } = await response.json()
     expect(named).toContain("ES256")
@@ -139,7 +139,7 @@ describe("RFC 9449 §5: a proof at the token endpoint", () => {
   })
 })
 
-describe("RFC 9449 §4.3: a proof is refused", () => {
+describe("RFC 9449 §4.3: a proof is rejected", () => {
   const wrong: readonly (readonly [why: string, changes: () => Changes | Promise<Changes>])[] = [
     ["(4) of another type", () => ({ header: { typ: "JWT" } })],
     [
@@ -187,7 +187,7 @@ describe("RFC 9449 §4.3: a proof is refused", () => {
     expect(status).toBe(400)
   })
 
-  test("(2) that is no JWT, is empty, unsigned, or one of two", async () => {
+  test("(2) that is not a JWT, is empty, unsigned, or one of two", async () => {
     const good = await atToken()
     const head = Buffer.from('{"typ":"dpop+jwt","alg":"none"}').toString("base64url")
     const unsigned = `${head}.${good.split(".")[1]}.`
@@ -196,7 +196,7 @@ describe("RFC 9449 §4.3: a proof is refused", () => {
     }
   })
 
-  test("§11.1: that was used before, here or elsewhere, also twice at once", async () => {
+  test("§11.1: that was used before, here or on another node, also concurrently", async () => {
     const once = await atToken()
     const codes = [await newCode(), await newCode(), await newCode()]
     const answers = await Promise.all(codes.map((code) => redeem(once, code)))
@@ -204,14 +204,14 @@ describe("RFC 9449 §4.3: a proof is refused", () => {
     expect((await redeem(once)).answer.error).toBe("invalid_dpop_proof")
   })
 
-  /** What is said of a proof alone: whoever sends it is nobody. */
+  /** The result of a proof alone, without a client. */
   async function judged(on: Provider, dpop: string): Promise<unknown> {
     const body = new URLSearchParams({ grant_type: "refresh_token", client_id: "nobody" })
     const init = { method: "POST", body, headers: { dpop } }
     return (await (await on.send("/oauth/v2/token", init)).json()).error
   }
 
-  test("§11.1: that was used before stays refused for as long as it could count", async () => {
+  test("§11.1: that was used before stays rejected for its validity period", async () => {
     const used: string[] = []
     for (let passed = 0; passed < 200; passed += 5) {
       const dpop = await atToken()
@@ -224,12 +224,12 @@ describe("RFC 9449 §4.3: a proof is refused", () => {
     }
   })
 
-  test("§11.1: that was made before this process began is refused", async () => {
+  test("§11.1: that was created before this process started is rejected", async () => {
     const fresh = await openProvider()
     const began = fresh.clock.now() / 1000
     fresh.clock.advance(2000)
     const tried = async (iat: number) => judged(fresh, await atToken({ claims: { iat } }))
-    // Another process may have seen it, which this one knows nothing of, unless nodes share uses.
+    // Another process, whose used proofs are unknown here unless nodes share them.
     const isKnown = fresh.cx().store.node !== undefined
     expect(await tried(began - 1)).toBe(isKnown ? "invalid_client" : "invalid_dpop_proof")
     expect([await tried(began), await tried(began + 2)]).toEqual([
@@ -239,14 +239,14 @@ describe("RFC 9449 §4.3: a proof is refused", () => {
     await fresh.close()
   })
 
-  test("takes a clock that is ten seconds off, either way", async () => {
+  test("accepts a clock skew of ten seconds, either way", async () => {
     for (const off of [-10, 10]) {
       const dpop = await atToken({ claims: { iat: seconds() + off } })
       expect((await redeem(dpop)).status, `${off}`).toBe(200)
     }
   })
 
-  test("takes an address with a query, a fragment or another spelling", async () => {
+  test("accepts a URL with a query, a fragment or another spelling", async () => {
     for (const htu of ["?a=b", "#c"].map((rest) => `${issuer}/oauth/v2/token${rest}`)) {
       expect((await redeem(await atToken({ claims: { htu } }))).status).toBe(200)
     }
@@ -255,21 +255,21 @@ describe("RFC 9449 §4.3: a proof is refused", () => {
   })
 })
 
-describe("RFC 9449 §7: a token that is bound to a key", () => {
+describe("RFC 9449 §7: a token bound to a key", () => {
   const use = (token: string, changes: Changes = {}) =>
     proof("/oidc/v1/userinfo", "GET", {
       ...changes,
       claims: { ath: hashOf(token), ...changes.claims },
     })
 
-  test("opens userinfo with a proof of that key for that token", async () => {
+  test("is accepted at userinfo with a proof of that key for that token", async () => {
     const token = await boundToken()
     const answer = await userinfo(`DPoP ${token}`, await use(token))
     expect(answer.status).toBe(200)
     expect(await answer.json()).toMatchObject({ sub: provider.setup.ownerId })
   })
 
-  test("is worth nothing as a bearer's, or without a proof", async () => {
+  test("is rejected as a bearer token, or without a proof", async () => {
     const token = await boundToken()
     expect((await userinfo(`Bearer ${token}`)).status).toBe(401)
     expect((await userinfo(`Bearer ${token}`, await use(token))).status).toBe(401)
@@ -280,7 +280,7 @@ describe("RFC 9449 §7: a token that is bound to a key", () => {
     expect((await provider.send("/oidc/v1/userinfo", { method: "POST", body })).status).toBe(401)
   })
 
-  test("is worth nothing with another key, for another token, method or path", async () => {
+  test("is rejected with another key, or a proof for another token, method or path", async () => {
     const token = await boundToken()
     const stolen = await newKey()
     const wrong: readonly Changes[] = [
@@ -296,28 +296,28 @@ describe("RFC 9449 §7: a token that is bound to a key", () => {
     }
   })
 
-  test("does not take a proof twice", async () => {
+  test("accepts a proof once", async () => {
     const token = await boundToken()
     const dpop = await use(token)
     expect((await userinfo(`DPoP ${token}`, dpop)).status).toBe(200)
     expect((await userinfo(`DPoP ${token}`, dpop)).status).toBe(401)
   })
 
-  test("§7.2: a token that is bound to nothing is not taken as a bound one", async () => {
+  test("§7.2: an unbound token is not accepted as a bound one", async () => {
     const { answer } = await redeem()
     const token = String(answer.access_token)
     expect((await userinfo(`DPoP ${token}`, await use(token))).status).toBe(401)
     expect((await userinfo(`Bearer ${token}`)).status).toBe(200)
   })
 
-  test("opens the management interface with a proof, and not without", async () => {
+  test("is accepted by the management API with a proof, and not without", async () => {
     const assertionScope = "openid urn:core:iam:org:project:id:core:aud"
     const started = await browser.go(authorizePath(client.id, { scope: assertionScope }))
-    const { code = "" } = answerOf(await browser.post(started, { answer: "allow" }))
+    const { code = "" } = responseOf(await browser.post(started, { answer: "allow" }))
     const token = String((await redeem(await atToken(), code)).answer.access_token)
     const path = "/management/v1/iam"
     const call = (authorization: string, dpop?: string) =>
-      apiCaller(provider.cx(), {
+      authenticateApiCaller(provider.cx(), {
         headers: new Headers({ authorization, ...(dpop !== undefined && { dpop }) }),
         method: "GET",
         path,
@@ -325,14 +325,16 @@ describe("RFC 9449 §7: a token that is bound to a key", () => {
     const fitting = () => proof(path, "GET", { claims: { ath: hashOf(token) } })
     expect(await call(`DPoP ${token}`, await fitting())).toMatchObject({ kind: "user" })
     await expect(call(`DPoP ${token}`)).rejects.toThrow(/DPoP proof is missing/)
-    await expect(call(`Bearer ${token}`, await fitting())).rejects.toThrow(/not valid/)
+    await expect(call(`Bearer ${token}`, await fitting())).rejects.toThrow(
+      /the access token is invalid or has expired/,
+    )
     const elsewhere = await proof("/admin/v1/x", "GET", { claims: { ath: hashOf(token) } })
-    await expect(call(`DPoP ${token}`, elsewhere)).rejects.toThrow(/not valid for this request/)
+    await expect(call(`DPoP ${token}`, elsewhere)).rejects.toThrow(/invalid for this request/)
   })
 })
 
-test("RFC 6750 §2: an access token in header and form is refused", async () => {
-  const { answer } = await askToken(
+test("RFC 6750 §2: an access token in header and form is rejected", async () => {
+  const { answer } = await sendTokenRequest(
     provider,
     codeFields(await newCode()),
     `${client.id}:${client.secret}`,

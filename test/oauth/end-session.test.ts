@@ -1,7 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import {
-  answerOf,
-  askToken,
   authorizePath,
   browserOf,
   codeFields,
@@ -9,6 +7,8 @@ import {
   type NewClient,
   openProvider,
   type Provider,
+  responseOf,
+  sendTokenRequest,
   signedOutUri,
 } from "./provider.ts"
 
@@ -24,41 +24,46 @@ let browser: ReturnType<typeof browserOf>
 let hint = ""
 beforeEach(async () => {
   browser = browserOf(provider)
-  const { code = "" } = answerOf(await browser.signIn(authorizePath(client.id)))
-  const { answer } = await askToken(provider, codeFields(code), `${client.id}:${client.secret}`)
+  const { code = "" } = responseOf(await browser.signIn(authorizePath(client.id)))
+  const { answer } = await sendTokenRequest(
+    provider,
+    codeFields(code),
+    `${client.id}:${client.secret}`,
+  )
   hint = String(answer.id_token)
 })
 
-const leave = (parameters: Readonly<Record<string, string>>) =>
+const signOut = (parameters: Readonly<Record<string, string>>) =>
   browser.go(`/oidc/v1/endsession?${new URLSearchParams(parameters)}`)
 
-const isIn = async () => (await browser.go("/ui/login/signedin")).path === "/ui/login/signedin"
+const isSignedIn = async () =>
+  (await browser.go("/ui/login/signedin")).path === "/ui/login/signedin"
 
 /** OpenID Connect RP-Initiated Logout 1.0. */
 describe("end session", () => {
-  test("ends the hinted session and leads back with state", async () => {
+  test("ends the hinted session and redirects back with state", async () => {
     const post_logout_redirect_uri = signedOutUri
-    const end = await leave({ id_token_hint: hint, post_logout_redirect_uri, state: "x y" })
+    const end = await signOut({ id_token_hint: hint, post_logout_redirect_uri, state: "x y" })
     expect(end.path).toBe(`${signedOutUri}?state=x+y`)
-    expect(await isIn()).toBe(false)
+    expect(await isSignedIn()).toBe(false)
   })
 
-  test("takes an id_token that has expired for a hint", async () => {
+  test("accepts an expired id_token as a hint", async () => {
     provider.clock.advance(13 * 3_600_000)
-    const end = await leave({ id_token_hint: hint })
+    const end = await signOut({ id_token_hint: hint })
     expect(end.path).toBe("/ui/login/signedout")
-    expect(await isIn()).toBe(false)
+    expect(await isSignedIn()).toBe(false)
   })
 
-  test("takes POST, also from another site, which brings no cookie", async () => {
+  test("accepts POST, also from another site, without cookies", async () => {
     const body = new URLSearchParams({ id_token_hint: hint })
     const posted = await provider.send("/oidc/v1/end_session", { method: "POST", body })
     expect(posted.headers.getSetCookie()).toEqual([])
     await browser.go(posted.headers.get("location") ?? "")
-    expect(await isIn()).toBe(false)
+    expect(await isSignedIn()).toBe(false)
   })
 
-  test("copies nothing of a form into the address but what it asks for", async () => {
+  test("copies only known form fields into the URL", async () => {
     const body = new URLSearchParams({
       id_token_hint: hint,
       state: "s",
@@ -70,7 +75,7 @@ describe("end session", () => {
     const posted = await provider.send("/oidc/v1/end_session", { method: "POST", body })
     const to = new URL(posted.headers.get("location") ?? "", "https://id.example.com")
     expect([...to.searchParams.keys()]).toEqual(["id_token_hint", "state"])
-    const asking = await leave({ client_id: client.id, client_secret: "hush" })
+    const asking = await signOut({ client_id: client.id, client_secret: "hush" })
     expect(asking.page).toContain("Example App")
     expect(asking.page).not.toContain("hush")
   })
@@ -80,7 +85,7 @@ describe("end session", () => {
     ["https://app.example.org/", "https://app.example.org"],
     ["https://app.example.org?a=b", "https://app.example.org/?a=b"],
     ["HTTPS://app.example.org/", "HTTPS://app.example.org"],
-  ])("takes %s for the same address as %s", async (registered, sent) => {
+  ])("treats %s as the same URI as %s", async (registered, sent) => {
     const { id } = await provider.addClient({ postLogoutRedirectUris: [registered] })
     const path = `/oidc/v1/endsession?${new URLSearchParams({
       client_id: id,
@@ -99,7 +104,7 @@ describe("end session", () => {
     ["https://app.example.org", "https://app.example.org:443/"],
     ["https://app.example.org?a=b", "https://app.example.org/?a=c"],
     ["com.example:", "com.example:/"],
-  ])("takes %s for another address than %s", async (registered, sent) => {
+  ])("treats %s as another URI than %s", async (registered, sent) => {
     const { id } = await provider.addClient({ postLogoutRedirectUris: [registered] })
     const path = `/oidc/v1/endsession?${new URLSearchParams({
       client_id: id,
@@ -116,31 +121,31 @@ describe("end session", () => {
     "a foreign hint": () => ({ id_token_hint: "a.b.c" }),
     "a client_id that isn't the hint's": () => ({ id_token_hint: hint, client_id: "other" }),
   }
-  test.each(Object.entries(refused))("refuses %s and ends nothing", async (_, parameters) => {
-    const end = await leave(parameters())
+  test.each(Object.entries(refused))("rejects %s and ends nothing", async (_, parameters) => {
+    const end = await signOut(parameters())
     expect(end.response.status).toBe(400)
-    expect(await isIn()).toBe(true)
+    expect(await isSignedIn()).toBe(true)
   })
 
-  test("asks where no hint proves anything, and keeps the way back", async () => {
-    const asked = await leave({ client_id: client.id, post_logout_redirect_uri: signedOutUri })
+  test("asks for confirmation without a valid hint, and keeps the redirect", async () => {
+    const asked = await signOut({ client_id: client.id, post_logout_redirect_uri: signedOutUri })
     expect(asked.page).toContain("Example App")
-    expect(await isIn()).toBe(true)
+    expect(await isSignedIn()).toBe(true)
     expect((await browser.post(asked, {})).path).toBe(signedOutUri)
-    expect(await isIn()).toBe(false)
+    expect(await isSignedIn()).toBe(false)
   })
 
-  test("leads back after a double click, and after Back", async () => {
-    const asked = await leave({ client_id: client.id, post_logout_redirect_uri: signedOutUri })
+  test("redirects back after a double click, and after Back", async () => {
+    const asked = await signOut({ client_id: client.id, post_logout_redirect_uri: signedOutUri })
     expect((await browser.post(asked, {})).path).toBe(signedOutUri)
     expect((await browser.post(asked, {})).path).toBe(signedOutUri)
     expect((await browser.go(asked.path)).path).toBe(signedOutUri)
-    // A browser that has lost its cookie meanwhile has nothing left to end.
+    // A browser that has lost its cookie meanwhile has no session to end.
     expect((await browserOf(provider).post(asked, {})).path).toBe(signedOutUri)
   })
 
-  test("answers the question by an address, which leads nobody else anywhere", async () => {
-    const asked = await leave({ client_id: client.id, post_logout_redirect_uri: signedOutUri })
+  test("confirms by a URL that redirects nobody else", async () => {
+    const asked = await signOut({ client_id: client.id, post_logout_redirect_uri: signedOutUri })
     const { csrf = "" } = hiddenFields(asked.page)
     const posted = await provider.send(asked.path, {
       method: "POST",
@@ -153,68 +158,68 @@ describe("end session", () => {
     expect((await browserOf(provider).go(next)).path).toBe("/ui/login/signedout")
   })
 
-  test("ignores a redirect that no client is known for", async () => {
-    const asked = await leave({ post_logout_redirect_uri: "https://evil.example" })
+  test("ignores a redirect without a known client", async () => {
+    const asked = await signOut({ post_logout_redirect_uri: "https://evil.example" })
     expect((await browser.post(asked, {})).path).toBe("/ui/login/signedout")
   })
 
-  test("takes a language for the question and for what went wrong", async () => {
-    const asked = await leave({ ui_locales: "de en" })
+  test("uses the requested language for the confirmation and for errors", async () => {
+    const asked = await signOut({ ui_locales: "de en" })
     expect(asked.page).toContain("Abmelden")
     expect(asked.response.headers.get("content-language")).toBe("de")
   })
 
-  test("asks about whom logout_hint names, and ends nobody else", async () => {
+  test("asks about the user of logout_hint, and ends no other session", async () => {
     await provider.addPerson("sam")
     const path = authorizePath(client.id, { prompt: "login" })
     await browser.signIn(path, "sam")
-    const asked = await leave({ logout_hint: "sam" })
+    const asked = await signOut({ logout_hint: "sam" })
     expect(asked.page).toContain("sam")
     expect(asked.page).not.toContain("olga")
     await browser.post(asked, {})
-    const { page } = await leave({})
+    const { page } = await signOut({})
     expect(page).toContain("olga")
     expect(page).not.toContain("sam@")
-    const nobody = await leave({ logout_hint: "nobody" })
+    const nobody = await signOut({ logout_hint: "nobody" })
     await browser.post(nobody, {})
-    expect(await isIn()).toBe(false)
+    expect(await isSignedIn()).toBe(false)
   })
 
-  test("a logout_hint proves nothing: the person is asked", async () => {
-    await leave({ logout_hint: "olga", client_id: client.id })
-    expect(await isIn()).toBe(true)
+  test("a logout_hint proves nothing: the user is asked", async () => {
+    await signOut({ logout_hint: "olga", client_id: client.id })
+    expect(await isSignedIn()).toBe(true)
   })
 
-  test("ends the session that the hint names where several are signed in", async () => {
+  test("ends the session of the hint if several users are signed in", async () => {
     await provider.addPerson("kim")
     await browser.signIn(authorizePath(client.id, { prompt: "login" }), "kim")
-    await leave({ id_token_hint: hint })
-    const { page } = await leave({})
+    await signOut({ id_token_hint: hint })
+    const { page } = await signOut({})
     expect(page).toContain("kim")
     expect(page).not.toContain("olga")
   })
 
-  test("goes back at once where the session is over already", async () => {
+  test("redirects back immediately if the session has already ended", async () => {
     const parameters = { id_token_hint: hint, post_logout_redirect_uri: signedOutUri }
-    await leave(parameters)
-    expect((await leave(parameters)).path).toBe(signedOutUri)
+    await signOut(parameters)
+    expect((await signOut(parameters)).path).toBe(signedOutUri)
   })
 
-  test("refuses a repeated parameter, also one in the query and one in the form", async () => {
+  test("rejects a repeated parameter, also one in the query and one in the form", async () => {
     const twice = `/oidc/v1/endsession?state=a&state=b&id_token_hint=${hint}`
     expect((await browser.go(twice)).response.status).toBe(400)
     const body = new URLSearchParams({ state: "b", id_token_hint: hint })
     const both = await browser.go("/oidc/v1/end_session?state=a", { method: "POST", body })
     expect(both.response.status).toBe(400)
-    expect(await isIn()).toBe(true)
+    expect(await isSignedIn()).toBe(true)
   })
 
-  test("in development mode a redirect may fit a pattern; otherwise it is none", async () => {
+  test("in development mode a redirect can match a pattern; otherwise it can't", async () => {
     const pattern = "https://*.preview.example.com/bye"
     const dev = await provider.addClient({ devMode: true, postLogoutRedirectUris: [pattern] })
     const to = (uri: string, id = dev.id) => ({ client_id: id, post_logout_redirect_uri: uri })
     const isTaken = async (parameters: Readonly<Record<string, string>>) =>
-      (await leave(parameters)).response.status === 200
+      (await signOut(parameters)).response.status === 200
     expect(await isTaken(to("https://pr-7.preview.example.com/bye"))).toBe(true)
     expect(await isTaken(to("https://pr-7.preview.example.com/other"))).toBe(false)
     expect(await isTaken(to("https://evil.example/.preview.example.com/bye"))).toBe(false)

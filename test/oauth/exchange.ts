@@ -1,12 +1,12 @@
 import { expect } from "vitest"
 import {
-  answerOf,
-  askToken,
   authorizePath,
   browserOf,
   codeFields,
   type NewClient,
   openProvider,
+  responseOf,
+  sendTokenRequest,
 } from "./provider.ts"
 
 export const exchangeGrant = "urn:ietf:params:oauth:grant-type:token-exchange"
@@ -15,9 +15,9 @@ export const typeOf = (name: string) => `urn:ietf:params:oauth:token-type:${name
 export const userIdType = "urn:core:params:oauth:token-type:user_id"
 
 export type Fields = Readonly<Record<string, string>>
-export const asOf = ({ id, secret }: NewClient) => `${id}:${secret}`
+export const credentialsOf = ({ id, secret }: NewClient) => `${id}:${secret}`
 
-/** A provider with an application that people sign in to, and one that exchanges their tokens. */
+/** A provider with an application that users sign in to, and one that exchanges their tokens. */
 export async function openExchange() {
   const provider = await openProvider()
   const web = await provider.addClient({ grantTypes: ["authorization_code", "refresh_token"] })
@@ -28,15 +28,15 @@ export async function openExchange() {
     const path = authorizePath(client.id, { scope })
     let end = await browser.signIn(path, name)
     if (!end.path.startsWith("https://app.")) end = await browser.post(end, { answer: "allow" })
-    const { code = "" } = answerOf(end)
-    const { answer } = await askToken(provider, codeFields(code), asOf(client))
+    const { code = "" } = responseOf(end)
+    const { answer } = await sendTokenRequest(provider, codeFields(code), credentialsOf(client))
     const [access, id] = [String(answer.access_token), String(answer.id_token)]
     return { browser, access, id, refresh: String(answer.refresh_token) }
   }
   const exchange = (token: string, fields: Fields = {}, client = gateway) => {
     const subject = { subject_token: token, subject_token_type: typeOf("access_token") }
     const all = { grant_type: exchangeGrant, ...subject, ...fields }
-    return askToken(provider, all, asOf(client))
+    return sendTokenRequest(provider, all, credentialsOf(client))
   }
   const exchanged = async (token: string, fields: Fields = {}, client = gateway) => {
     const { status, answer } = await exchange(token, fields, client)
@@ -49,7 +49,9 @@ export async function openExchange() {
     expect(answer).not.toHaveProperty("access_token")
   }
   const introspect = async (token: unknown) => {
-    const headers = { authorization: `Basic ${Buffer.from(asOf(gateway)).toString("base64")}` }
+    const headers = {
+      authorization: `Basic ${Buffer.from(credentialsOf(gateway)).toString("base64")}`,
+    }
     const body = new URLSearchParams({ token: String(token) })
     const init = { method: "POST", body, headers }
     return (await provider.send("/oauth/v2/introspect", init)).json()

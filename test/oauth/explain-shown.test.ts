@@ -2,58 +2,58 @@ import { SignJWT } from "jose"
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { createProject } from "../../src/domain/project/index.ts"
 import { searchRefusals } from "../../src/domain/refusal/refusal.ts"
-import { addKeyClient, addKeyTo, asserted, type ClientKey } from "./clients.ts"
-import { asOf, openExchange, typeOf, userIdType } from "./exchange.ts"
-import { newProofKey, type ProofKey, proofWith } from "./proof.ts"
+import { addKeyClient, addKeyTo, type ClientKey, signAssertion } from "./clients.ts"
+import { credentialsOf, openExchange, typeOf, userIdType } from "./exchange.ts"
+import { createProof, newProofKey, type ProofKey } from "./proof.ts"
 import {
-  answerOf,
-  askToken,
   authorizePath,
   challenge,
   codeFields,
   issuer,
   type NewClient,
+  responseOf,
+  sendTokenRequest,
   signedOutUri,
 } from "./provider.ts"
 
-let at: Awaited<ReturnType<typeof openExchange>>
-let signedIn: Awaited<ReturnType<typeof at.signIn>>
+let exchange: Awaited<ReturnType<typeof openExchange>>
+let signedIn: Awaited<ReturnType<typeof exchange.signIn>>
 let keyed: NewClient & ClientKey
 let tv: NewClient
 let webKey: ClientKey
 let proofKey: ProofKey
 beforeAll(async () => {
-  at = await openExchange()
-  keyed = await addKeyClient(at.provider)
-  tv = await at.provider.addClient({ grantTypes: ["device_code"], authMethod: "none" })
-  webKey = await addKeyTo(at.provider, at.web.appId)
+  exchange = await openExchange()
+  keyed = await addKeyClient(exchange.provider)
+  tv = await exchange.provider.addClient({ grantTypes: ["device_code"], authMethod: "none" })
+  webKey = await addKeyTo(exchange.provider, exchange.web.appId)
   proofKey = await newProofKey()
 })
 beforeEach(async () => {
-  signedIn = await at.signIn()
+  signedIn = await exchange.signIn()
 })
-afterAll(() => at.provider.close())
+afterAll(() => exchange.provider.close())
 
 const page = { offset: 0, limit: 1, asc: false }
 const scope = { all: true, orgs: [], projects: [], grants: [] }
 
-/** What an administrator finds about the last request that was refused. */
+/** The administrator's explanation of the last rejected request. */
 const last = () =>
-  searchRefusals({ ...at.provider.cx(), scope }, { requestId: "", appId: "", page }).rows[0]
+  searchRefusals({ ...exchange.provider.cx(), scope }, { requestId: "", appId: "", page }).rows[0]
 
-const seconds = () => Math.floor(at.provider.clock.now() / 1000)
+const seconds = () => Math.floor(exchange.provider.clock.now() / 1000)
 
 const post = (path: string, fields: Record<string, string>, headers = {}) =>
-  at.provider.send(path, { method: "POST", body: new URLSearchParams(fields), headers })
+  exchange.provider.send(path, { method: "POST", body: new URLSearchParams(fields), headers })
 
 const basic = (client: NewClient) => ({
-  authorization: `Basic ${Buffer.from(asOf(client)).toString("base64")}`,
+  authorization: `Basic ${Buffer.from(credentialsOf(client)).toString("base64")}`,
 })
 
-/** One row: what is done, and what is found about it. */
+/** A row: the action, and the expected findings. */
 type Row = readonly [act: () => unknown, ...found: readonly Readonly<Record<string, unknown>>[]]
 
-function explains(rows: Readonly<Record<string, Row>>) {
+function expectFindings(rows: Readonly<Record<string, Row>>) {
   test.each(Object.entries(rows))("%s", async (_, [act, ...found]) => {
     await act()
     expect(last()?.findings).toMatchObject(found)
@@ -69,12 +69,12 @@ const signOut = (fields: Record<string, string>) =>
   signedIn.browser.go(`/oidc/v1/end_session?${new URLSearchParams(fields)}`)
 
 describe("an id_token_hint", () => {
-  test("says whose the request is, as clients send nothing else", async () => {
+  test("identifies the request, because clients send nothing else", async () => {
     const post_logout_redirect_uri = `${signedOutUri}/`
     await signOut({ id_token_hint: signedIn.id, post_logout_redirect_uri })
     expect(last()).toMatchObject({
-      clientId: at.web.id,
-      application: { id: at.web.appId },
+      clientId: exchange.web.id,
+      application: { id: exchange.web.appId },
       findings: [
         {
           subject: "post_logout_redirect_uri",
@@ -87,11 +87,11 @@ describe("an id_token_hint", () => {
   })
 
   const signed = (iss: string) =>
-    new SignJWT({ iss, azp: at.web.id }).setProtectedHeader({ alg: "RS256" }).sign(webKey.key)
+    new SignJWT({ iss, azp: exchange.web.id }).setProtectedHeader({ alg: "RS256" }).sign(webKey.key)
   const subject = "id_token_hint"
-  explains({
+  expectFindings({
     "of another client": [
-      () => signOut({ id_token_hint: signedIn.id, client_id: at.gateway.id }),
+      () => signOut({ id_token_hint: signedIn.id, client_id: exchange.gateway.id }),
       { subject, likelyCauseKey: "hint.other_client" },
     ],
     "of another server": [
@@ -103,7 +103,7 @@ describe("an id_token_hint", () => {
       { subject, likelyCauseKey: "hint.changed" },
     ],
     "that is none": [
-      () => signedIn.browser.go(authorizePath(at.web.id, { id_token_hint: signedIn.access })),
+      () => signedIn.browser.go(authorizePath(exchange.web.id, { id_token_hint: signedIn.access })),
       { subject, likelyCauseKey: "assertion.no_jwt" },
     ],
   })
@@ -114,16 +114,16 @@ describe("a request object", () => {
   const ask = async (claims: object, { key = webKey, kid = key.keyId }: Signed = {}) => {
     const alg = "RS256"
     const all = {
-      iss: at.web.id,
+      iss: exchange.web.id,
       aud: issuer,
       exp: seconds() + 60,
-      client_id: at.web.id,
+      client_id: exchange.web.id,
       ...claims,
     }
     const request = await new SignJWT(all).setProtectedHeader({ alg, kid }).sign(key.key)
-    return signedIn.browser.go(authorizePath(at.web.id, { request }))
+    return signedIn.browser.go(authorizePath(exchange.web.id, { request }))
   }
-  explains({
+  expectFindings({
     "for another audience": [
       () => ask({ aud: issuer.replace("https", "http") }),
       { subject: "aud", expected: [issuer], likelyCauseKey: "address.scheme" },
@@ -133,7 +133,7 @@ describe("a request object", () => {
       () => ask({ nbf: seconds() + 50 }),
       { subject: "nbf", received: "50 s ahead", likelyCauseKey: "assertion.clock" },
     ],
-    "of another client": [() => ask({ client_id: at.gateway.id }), { subject: "client_id" }],
+    "of another client": [() => ask({ client_id: exchange.gateway.id }), { subject: "client_id" }],
     "of another issuer": [() => ask({ iss: "me" }), { subject: "iss", received: "me" }],
     "with an unknown key": [
       () => ask({}, { kid: "another" }),
@@ -144,26 +144,30 @@ describe("a request object", () => {
       { subject: "request", likelyCauseKey: "object.other" },
     ],
     "that nobody signed": [
-      () => signedIn.browser.go(authorizePath(at.web.id, { request: "eyJhbGciOiJub25lIn0.e30." })),
+      () =>
+        signedIn.browser.go(
+          authorizePath(exchange.web.id, { request: "eyJhbGciOiJub25lIn0.e30." }),
+        ),
       { subject: "alg", received: "none", likelyCauseKey: "object.unsigned" },
     ],
   })
 })
 
 describe("a pushed request", () => {
-  const fields = () => Object.fromEntries(new URL(authorizePath(at.web.id), issuer).searchParams)
+  const fields = () =>
+    Object.fromEntries(new URL(authorizePath(exchange.web.id), issuer).searchParams)
   const pushed = async () => {
     const answer: { request_uri: string } = await (
-      await post("/oauth/v2/par", fields(), basic(at.web))
+      await post("/oauth/v2/par", fields(), basic(exchange.web))
     ).json()
     return answer.request_uri
   }
-  const come = (request_uri: string, { id }: NewClient = at.web) =>
+  const come = (request_uri: string, { id }: NewClient = exchange.web) =>
     signedIn.browser.go(
       `/oauth/v2/authorize?${new URLSearchParams({ client_id: id, request_uri })}`,
     )
   const subject = "request_uri"
-  explains({
+  expectFindings({
     "that was used": [
       async () => {
         const uri = await pushed()
@@ -175,13 +179,13 @@ describe("a pushed request", () => {
     "that is too old": [
       async () => {
         const uri = await pushed()
-        at.provider.clock.advance(60_000)
+        exchange.provider.clock.advance(60_000)
         await come(uri)
       },
       { subject, likelyCauseKey: "pushed.old" },
     ],
     "of another client": [
-      async () => come(await pushed(), at.gateway),
+      async () => come(await pushed(), exchange.gateway),
       { subject, likelyCauseKey: "pushed.other_client" },
     ],
     "that was cut off": [
@@ -195,10 +199,10 @@ describe("a client's own assertion", () => {
   const ask = async (claims: object, header = {}) =>
     post("/oauth/v2/token", {
       ...codeFields("x"),
-      ...(await asserted(at.provider, keyed, { claims: { ...claims }, header })),
+      ...(await signAssertion(exchange.provider, keyed, { claims: { ...claims }, header })),
     })
   const proof = { subject: "client authentication", likelyCauseKey: "proof.assertion" }
-  explains({
+  expectFindings({
     "for another audience": [
       () => ask({ aud: issuer.replace("https", "http") }),
       proof,
@@ -230,7 +234,7 @@ describe("a DPoP proof", () => {
     })
       .setProtectedHeader({ typ, alg: "ES256", jwk: proofKey.jwk })
       .sign(proofKey.privateKey)
-  explains({
+  expectFindings({
     "for the address behind a proxy": [
       async () => ask(await made({ htu: "http://id.example.com/oauth/v2/token" })),
       { subject: "htu", expected: [`${issuer}/oauth/v2/token`], likelyCauseKey: "address.scheme" },
@@ -246,7 +250,7 @@ describe("a DPoP proof", () => {
     ],
     "that was used before": [
       async () => {
-        const proof = await proofWith(at.provider, proofKey)
+        const proof = await createProof(exchange.provider, proofKey)
         await ask(proof)
         await ask(proof)
       },
@@ -257,16 +261,18 @@ describe("a DPoP proof", () => {
 
 describe("an access token at userinfo", () => {
   const show = (token: string, scheme = "Bearer") =>
-    at.provider.send("/oidc/v1/userinfo", { headers: { authorization: `${scheme} ${token}` } })
+    exchange.provider.send("/oidc/v1/userinfo", {
+      headers: { authorization: `${scheme} ${token}` },
+    })
   const subject = "access token"
-  explains({
+  expectFindings({
     "that was cut off": [
       () => show(signedIn.access.slice(0, -2)),
       { subject, received: "", likelyCauseKey: "token.not_ours" },
     ],
     "that was revoked": [
       async () => {
-        await post("/oauth/v2/revoke", { token: signedIn.access }, basic(at.web))
+        await post("/oauth/v2/revoke", { token: signedIn.access }, basic(exchange.web))
         await show(signedIn.access)
       },
       { subject, likelyCauseKey: "token.revoked" },
@@ -284,20 +290,26 @@ describe("an access token at userinfo", () => {
     ],
   })
 
-  test("says whose the request is", async () => {
+  test("identifies the client of the request", async () => {
     await show(signedIn.access, "DPoP")
-    expect(last()).toMatchObject({ clientId: at.web.id, application: { id: at.web.appId } })
+    expect(last()).toMatchObject({
+      clientId: exchange.web.id,
+      application: { id: exchange.web.appId },
+    })
   })
 })
 
 describe("a code", () => {
-  const redeem = async (changes: Record<string, string>, { id, secret }: NewClient = at.web) => {
-    const { code = "" } = answerOf(await signedIn.browser.go(authorizePath(at.web.id)))
-    return askToken(at.provider, codeFields(code, changes), `${id}:${secret}`)
+  const redeem = async (
+    changes: Record<string, string>,
+    { id, secret }: NewClient = exchange.web,
+  ) => {
+    const { code = "" } = responseOf(await signedIn.browser.go(authorizePath(exchange.web.id)))
+    return sendTokenRequest(exchange.provider, codeFields(code, changes), `${id}:${secret}`)
   }
-  explains({
+  expectFindings({
     "of another client": [
-      async () => redeem({}, await at.provider.addClient()),
+      async () => redeem({}, await exchange.provider.addClient()),
       { subject: "code", received: "", likelyCauseKey: "code.other_client" },
     ],
     "without its verifier": [
@@ -317,17 +329,22 @@ describe("a code", () => {
 
 describe("a refresh token", () => {
   const subject = "refresh_token"
-  const granted = async () => (await at.signIn("olga", at.web, "openid offline_access")).refresh
-  const refresh = (token: string, client = at.web) =>
-    askToken(at.provider, { grant_type: subject, refresh_token: token }, asOf(client))
-  explains({
+  const granted = async () =>
+    (await exchange.signIn("olga", exchange.web, "openid offline_access")).refresh
+  const refresh = (token: string, client = exchange.web) =>
+    sendTokenRequest(
+      exchange.provider,
+      { grant_type: subject, refresh_token: token },
+      credentialsOf(client),
+    )
+  expectFindings({
     "that was cut off": [
       async () => refresh((await granted()).slice(0, -2)),
       { subject, received: "", likelyCauseKey: "refresh.not_ours" },
     ],
     "of another client": [
       async () => {
-        const other = await at.provider.addClient({ grantTypes: ["refresh_token"] })
+        const other = await exchange.provider.addClient({ grantTypes: ["refresh_token"] })
         await refresh(await granted(), other)
       },
       { subject, received: "", likelyCauseKey: "refresh.other_client" },
@@ -344,16 +361,16 @@ describe("a refresh token", () => {
     "that nobody used for too long": [
       async () => {
         const token = await granted()
-        at.provider.clock.advance(365 * 86_400_000)
+        exchange.provider.clock.advance(365 * 86_400_000)
         await refresh(token)
       },
       { subject, received: "", likelyCauseKey: "refresh.expired" },
     ],
   })
 
-  test("for more than was granted", async () => {
+  test("for more scope than granted", async () => {
     const fields = { grant_type: subject, refresh_token: await granted(), scope: "openid email" }
-    await askToken(at.provider, fields, asOf(at.web))
+    await sendTokenRequest(exchange.provider, fields, credentialsOf(exchange.web))
     expect(last()?.findings).toMatchObject([
       { subject: "scope", received: "openid email", expected: ["openid", "offline_access"] },
     ])
@@ -362,38 +379,38 @@ describe("a refresh token", () => {
 
 describe("an exchange", () => {
   const actor = () => ({ actor_token: signedIn.access, actor_token_type: typeOf("access_token") })
-  explains({
+  expectFindings({
     "of a token that was cut off": [
-      () => at.exchange(signedIn.access.slice(0, -2)),
+      () => exchange.exchange(signedIn.access.slice(0, -2)),
       { subject: "subject_token", received: "", likelyCauseKey: "token.not_ours" },
     ],
     "of a token of an unknown type": [
-      () => at.exchange(signedIn.access, { subject_token_type: "jwt" }),
+      () => exchange.exchange(signedIn.access, { subject_token_type: "jwt" }),
       { subject: "subject_token_type", received: "jwt", likelyCauseKey: "value.unknown" },
     ],
     "of a token that is named as another type": [
-      () => at.exchange(signedIn.access, { subject_token_type: typeOf("id_token") }),
+      () => exchange.exchange(signedIn.access, { subject_token_type: typeOf("id_token") }),
       { subject: "subject_token", likelyCauseKey: "token.not_ours" },
     ],
     "by somebody who may not act": [
-      () => at.exchange("somebody", { subject_token_type: userIdType, ...actor() }),
+      () => exchange.exchange("somebody", { subject_token_type: userIdType, ...actor() }),
       { subject: "actor_token", likelyCauseKey: "actor.may_not" },
     ],
     "for an unknown resource": [
-      () => at.exchange(signedIn.access, { resource: "https://api.example.com" }),
+      () => exchange.exchange(signedIn.access, { resource: "https://api.example.com" }),
       { subject: "resource", received: "https://api.example.com" },
     ],
     "for an audience that the token is not for": [
-      () => at.exchange(signedIn.access, { audience: "nobody" }),
+      () => exchange.exchange(signedIn.access, { audience: "nobody" }),
       { subject: "audience", received: "nobody", likelyCauseKey: "resource.closed" },
     ],
     "for a project that was not granted": [
       async () => {
-        const id = at.provider.cx().ids.next()
-        const { orgId } = at.provider.setup
-        await createProject(at.provider.cx(), id, { orgId, name: "Not granted" })
+        const id = exchange.provider.cx().ids.next()
+        const { orgId } = exchange.provider.setup
+        await createProject(exchange.provider.cx(), id, { orgId, name: "Not granted" })
         const resource = `urn:core:iam:org:project:id:${id}:aud`
-        await at.exchange(signedIn.access, { resource })
+        await exchange.exchange(signedIn.access, { resource })
       },
       { subject: "resource", likelyCauseKey: "resource.closed" },
     ],
@@ -401,24 +418,24 @@ describe("an exchange", () => {
       async () => {
         let token = signedIn.access
         for (let depth = 0; depth < 10; depth++) {
-          token = String((await at.exchanged(token)).access_token)
+          token = String((await exchange.exchanged(token)).access_token)
         }
-        await at.exchange(token)
+        await exchange.exchange(token)
       },
       { subject: "subject_token", likelyCauseKey: "token.exchanged" },
     ],
   })
 
-  test("of a token that is for others names both sides", async () => {
-    const cx = at.provider.cx()
+  test("of a token for another audience shows both sides", async () => {
+    const cx = exchange.provider.cx()
     const project = cx.ids.next()
-    await createProject(cx, project, { orgId: at.provider.setup.orgId, name: "Elsewhere" })
-    const stranger = await at.provider.addClient({ grantTypes: ["token_exchange"] }, project)
-    await at.exchange(signedIn.access, {}, stranger)
+    await createProject(cx, project, { orgId: exchange.provider.setup.orgId, name: "Elsewhere" })
+    const stranger = await exchange.provider.addClient({ grantTypes: ["token_exchange"] }, project)
+    await exchange.exchange(signedIn.access, {}, stranger)
     expect(last()?.findings).toMatchObject([
       {
         subject: "aud of subject_token",
-        received: `${at.web.id} ${at.provider.projectId}`,
+        received: `${exchange.web.id} ${exchange.provider.projectId}`,
         expected: [stranger.id, project],
         likelyCauseKey: "token.audience",
       },
@@ -426,26 +443,26 @@ describe("an exchange", () => {
   })
 })
 
-describe("what else a request may get wrong", () => {
+describe("other errors of a request", () => {
   const device = async () => {
     const asked = await post("/oauth/v2/device_authorization", { client_id: tv.id })
     const { device_code: code }: { device_code: string } = await asked.json()
     return code
   }
   const poll = (device_code: string) =>
-    askToken(at.provider, {
+    sendTokenRequest(exchange.provider, {
       grant_type: "urn:ietf:params:oauth:grant-type:device_code",
       client_id: tv.id,
       device_code,
     })
-  explains({
+  expectFindings({
     "a grant type that nobody knows": [
-      () => askToken(at.provider, { grant_type: "password" }),
+      () => sendTokenRequest(exchange.provider, { grant_type: "password" }),
       { subject: "grant_type", received: "password", likelyCauseKey: "value.unknown" },
     ],
     "JSON where a form belongs": [
       () =>
-        at.provider.send("/oauth/v2/token", {
+        exchange.provider.send("/oauth/v2/token", {
           method: "POST",
           body: JSON.stringify(codeFields("x")),
           headers: { "content-type": "application/json" },
@@ -458,15 +475,15 @@ describe("what else a request may get wrong", () => {
       },
     ],
     "a prompt that is none": [
-      () => signedIn.browser.go(authorizePath(at.web.id, { prompt: "dance" })),
+      () => signedIn.browser.go(authorizePath(exchange.web.id, { prompt: "dance" })),
       { subject: "prompt", received: "dance", likelyCauseKey: "value.unknown" },
     ],
     "a response mode that is none": [
-      () => signedIn.browser.go(authorizePath(at.web.id, { response_mode: "jwt" })),
+      () => signedIn.browser.go(authorizePath(exchange.web.id, { response_mode: "jwt" })),
       { subject: "response_mode", received: "jwt", expected: ["query", "fragment", "form_post"] },
     ],
     "revoking what another client was given": [
-      () => post("/oauth/v2/revoke", { token: signedIn.access }, basic(at.gateway)),
+      () => post("/oauth/v2/revoke", { token: signedIn.access }, basic(exchange.gateway)),
       { subject: "token", likelyCauseKey: "refresh.other_client" },
     ],
     "a device code that was cut off": [
@@ -476,7 +493,7 @@ describe("what else a request may get wrong", () => {
     "a device code that has expired": [
       async () => {
         const code = await device()
-        at.provider.clock.advance(300_000)
+        exchange.provider.clock.advance(300_000)
         await poll(code)
       },
       { subject: "device_code", likelyCauseKey: "device.old" },

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { changeApplication } from "../../src/domain/app/index.ts"
+import { updateApplication } from "../../src/domain/app/index.ts"
 import { host, openProtectedHost, type ProtectedHost } from "./protected-host.ts"
 
-let at: ProtectedHost
+let protectedHost: ProtectedHost
 beforeAll(async () => {
-  at = await openProtectedHost()
+  protectedHost = await openProtectedHost()
 })
-afterAll(() => at.provider.close())
+afterAll(() => protectedHost.provider.close())
 
 describe("the Authorization header", () => {
   const foreign = [
@@ -19,14 +19,14 @@ describe("the Authorization header", () => {
     "Basic \xfc\xe9",
   ]
   test.each(foreign)(
-    "%s is the program's, and is returned only with a permission",
+    "%s belongs to the program, and is returned only if permitted",
     async (text) => {
-      const open = await at.ask({ target: "/api/status", authorization: text })
+      const open = await protectedHost.ask({ target: "/api/status", authorization: text })
       expect([open.status, open.headers.get("authorization")]).toEqual([200, text])
-      const shut = await at.ask({ authorization: text, headers: { accept: "*/*" } })
+      const shut = await protectedHost.ask({ authorization: text, headers: { accept: "*/*" } })
       expect([shut.status, shut.headers.get("authorization")]).toEqual([401, null])
-      const headers = { cookie: await at.passOf("pat") }
-      const { status, headers: told } = await at.ask({ authorization: text, headers })
+      const headers = { cookie: await protectedHost.passOf("pat") }
+      const { status, headers: told } = await protectedHost.ask({ authorization: text, headers })
       expect([status, told.get("remote-user"), told.get("authorization")]).toEqual([
         200,
         "pat",
@@ -35,55 +35,60 @@ describe("the Authorization header", () => {
     },
   )
 
-  test("with a token of ours is not returned, unless the application receives it", async () => {
-    const authorization = `Bearer ${(await at.tokensOf("pat")).access}`
-    const returned = async () => (await at.ask({ authorization })).headers.get("authorization")
+  test("with our token is not returned, unless the application receives it", async () => {
+    const authorization = `Bearer ${(await protectedHost.tokensOf("pat")).access}`
+    const returned = async () =>
+      (await protectedHost.ask({ authorization })).headers.get("authorization")
     expect(await returned()).toBeNull()
     const set = (accessTokenForwarded: boolean) =>
-      changeApplication(at.provider.cx(), at.client.appId, { oidc: { accessTokenForwarded } })
+      updateApplication(protectedHost.provider.cx(), protectedHost.client.appId, {
+        oidc: { accessTokenForwarded },
+      })
     await set(true)
     expect(await returned()).toBe(authorization)
     await set(false)
     expect(await returned()).toBeNull()
   })
 
-  test("with a token of ours is refused where earlier settings would forward it", async () => {
-    const authorization = `Bearer ${(await at.tokensOf("pat")).access}`
-    const earlier = { path: at.own, authorization }
-    const refused = await at.answers(earlier)
+  test("with our token is rejected if earlier settings would forward it", async () => {
+    const authorization = `Bearer ${(await protectedHost.tokensOf("pat")).access}`
+    const earlier = { path: protectedHost.own, authorization }
+    const refused = await protectedHost.answers(earlier)
     expect(refused).toMatchObject({ status: 401, user: null })
-    expect(refused.text).toContain("copy its settings again")
+    expect(refused.text).toContain("copy its configuration again")
     const set = (accessTokenForwarded: boolean) =>
-      changeApplication(at.provider.cx(), at.client.appId, { oidc: { accessTokenForwarded } })
+      updateApplication(protectedHost.provider.cx(), protectedHost.client.appId, {
+        oidc: { accessTokenForwarded },
+      })
     await set(true)
-    expect(await at.answers(earlier)).toMatchObject({ status: 200, user: "pat" })
+    expect(await protectedHost.answers(earlier)).toMatchObject({ status: 200, user: "pat" })
     await set(false)
   })
 
-  test("is not returned to earlier settings, whose response has no room for it", async () => {
+  test("is not returned to earlier settings, whose response can't contain it", async () => {
     const authorization = `Negotiate ${"x".repeat(7000)}`
     const target = "/public/x"
-    const earlier = await at.ask({ path: at.own, target, authorization })
+    const earlier = await protectedHost.ask({ path: protectedHost.own, target, authorization })
     expect([earlier.status, earlier.headers.get("authorization")]).toEqual([200, null])
-    expect((await at.ask({ target, authorization })).headers.get("authorization")).toBe(
+    expect((await protectedHost.ask({ target, authorization })).headers.get("authorization")).toBe(
       authorization,
     )
   })
 
-  test("decides alone: the pass of another user counts for nothing beside it", async () => {
-    const headers = { cookie: await at.passOf("olga") }
-    const { access } = await at.tokensOf("pat")
-    const both = await at.ask({ authorization: `Bearer ${access}`, headers })
+  test("takes precedence: another user's session cookie is ignored", async () => {
+    const headers = { cookie: await protectedHost.passOf("olga") }
+    const { access } = await protectedHost.tokensOf("pat")
+    const both = await protectedHost.ask({ authorization: `Bearer ${access}`, headers })
     expect(both.headers.get("remote-user")).toBe("pat")
-    const { id } = await at.tokensOf("pat")
+    const { id } = await protectedHost.tokensOf("pat")
     for (const target of ["/api", "/api/status"]) {
       const asked = { target, authorization: `Bearer ${id}`, headers }
-      expect(await at.answers(asked)).toMatchObject({ status: 401, user: null })
+      expect(await protectedHost.answers(asked)).toMatchObject({ status: 401, user: null })
     }
   })
 
-  test("that comes twice is refused where one of them has a token of ours", async () => {
-    const { access } = await at.tokensOf("pat")
+  test("that is sent twice is rejected if one of them has our token", async () => {
+    const { access } = await protectedHost.tokensOf("pat")
     const target = "/api/status"
     const basic = "Basic cGF0OnNlY3JldA=="
     for (const pair of [
@@ -91,7 +96,7 @@ describe("the Authorization header", () => {
       [basic, `bearer ${access}`],
       [`Bearer ${access}`, `Bearer ${access}`],
     ]) {
-      const refused = await at.answers({ target, authorization: pair.join(", ") })
+      const refused = await protectedHost.answers({ target, authorization: pair.join(", ") })
       expect(refused).toMatchObject({ status: 401, user: null })
       expect(refused.challenge).toContain('error="invalid_request"')
     }
@@ -107,28 +112,30 @@ describe("the Authorization header", () => {
     "Bearer TOKEN;",
     "Bearer Bearer TOKEN",
     "Basic x, DPoP\tTOKEN",
-  ])("is refused where only some programs read the token of ours in it: %j", async (form) => {
-    const { access } = await at.tokensOf("pat")
-    const headers = { cookie: await at.passOf("olga") }
+  ])("is rejected if only some programs parse our token from it: %j", async (form) => {
+    const { access } = await protectedHost.tokensOf("pat")
+    const headers = { cookie: await protectedHost.passOf("olga") }
     for (const target of ["/api", "/api/status"]) {
       const asked = { target, authorization: form.replace("TOKEN", access), headers }
-      const refused = await at.answers(asked)
+      const refused = await protectedHost.answers(asked)
       expect(refused).toMatchObject({ status: 401, user: null })
       expect(refused.challenge).toContain('error="invalid_request"')
     }
   })
 
-  test("is requested where a token is accepted, from programs only (RFC 6750 §3)", async () => {
+  test("is requested if a token is accepted, from programs only (RFC 6750 §3)", async () => {
     const headers = { accept: "application/json" }
-    const program = await at.ask({ headers })
+    const program = await protectedHost.ask({ headers })
     expect(program.headers.get("www-authenticate")).toBe(`Bearer realm="${host}"`)
-    expect((await at.ask({ target: "/", headers })).headers.get("www-authenticate")).toBeNull()
-    expect((await at.ask()).headers.get("www-authenticate")).toBeNull()
+    expect(
+      (await protectedHost.ask({ target: "/", headers })).headers.get("www-authenticate"),
+    ).toBeNull()
+    expect((await protectedHost.ask()).headers.get("www-authenticate")).toBeNull()
   })
 
-  test("gives nobody another host: X-Forwarded-Host must be registered", async () => {
-    const authorization = `Bearer ${(await at.tokensOf("pat")).access}`
+  test("can't change the host: X-Forwarded-Host must be registered", async () => {
+    const authorization = `Bearer ${(await protectedHost.tokensOf("pat")).access}`
     const headers = { "x-forwarded-host": `${host}, evil.example` }
-    expect((await at.ask({ authorization, headers })).status).toBe(403)
+    expect((await protectedHost.ask({ authorization, headers })).status).toBe(403)
   })
 })

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import {
-  changeApplication,
   deactivateApplication,
   type RemoteUser,
+  updateApplication,
 } from "../../src/domain/app/index.ts"
-import { addAuthorization, changeAuthorization } from "../../src/domain/authorization/index.ts"
+import { addAuthorization, updateAuthorization } from "../../src/domain/authorization/index.ts"
 import { createPassword } from "../../src/domain/credential/commands.ts"
 import { createOrganization } from "../../src/domain/org/commands.ts"
 import { addRoles, createProject } from "../../src/domain/project/index.ts"
@@ -53,7 +53,7 @@ beforeAll(async () => {
 })
 afterAll(() => provider.close())
 
-type Ask = {
+type ProxyRequest = {
   readonly target?: string
   readonly cookie?: string
   readonly at?: string
@@ -61,8 +61,8 @@ type Ask = {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** What a proxy asks, for a browser at the protected host that wants a page. */
-const ask = ({ target = "/", cookie = "", at = "", ...more }: Ask = {}) =>
+/** The proxy's request for a browser that requests a page of the protected host. */
+const requestAccess = ({ target = "/", cookie = "", at = "", ...more }: ProxyRequest = {}) =>
   provider.send(`/forward-auth/id.example.com/${more.client ?? client.id}${at}`, {
     headers: {
       accept: "text/html",
@@ -79,9 +79,9 @@ const cookiesOf = (answer: Response): string =>
     .map((line) => line.split(";")[0])
     .join("; ")
 
-const read = { "x-forwarded-method": "GET" }
+const readHeaders = { "x-forwarded-method": "GET" }
 
-const toOf = (answer: Response): URL => new URL(answer.headers.get("location") ?? "", issuer)
+const redirectOf = (answer: Response): URL => new URL(answer.headers.get("location") ?? "", issuer)
 
 /** The page that a refusal leads the browser on to. */
 async function explanation(refused: Response): Promise<Response> {
@@ -91,27 +91,30 @@ async function explanation(refused: Response): Promise<Response> {
   return provider.send(pathname + search)
 }
 
-/** Goes through the sign-in, and answers the cookie that the protected host has afterwards. */
+/** Signs in, and returns the session cookie of the protected host. */
 async function signIn(loginName: string, target = "/page?x=1&y=2") {
-  const begun = await ask({ target, headers: read })
+  const begun = await requestAccess({ target, headers: readHeaders })
   const browser = browserOf(provider)
-  const visited = await browser.signIn(toOf(begun).pathname + toOf(begun).search, loginName)
+  const visited = await browser.signIn(
+    redirectOf(begun).pathname + redirectOf(begun).search,
+    loginName,
+  )
   const back = new URL(visited.path)
   const way = cookiesOf(begun)
-  const done = await ask({ target: back.pathname + back.search, cookie: way })
+  const done = await requestAccess({ target: back.pathname + back.search, cookie: way })
   return { done, back, way, browser, cookie: cookiesOf(done) }
 }
 
 const setRemoteUser = (remoteUser: RemoteUser) =>
-  changeApplication(provider.cx(), client.appId, {
+  updateApplication(provider.cx(), client.appId, {
     oidc: { remoteUser },
   })
 
-describe("a host behind a proxy that asks", () => {
-  test("sends a person who is not signed in to the sign-in, with a code and PKCE", async () => {
-    const answer = await ask({ target: "/page" })
+describe("a host behind a proxy with forward authentication", () => {
+  test("redirects an anonymous user to the sign-in, with a code and PKCE", async () => {
+    const answer = await requestAccess({ target: "/page" })
     expect(answer.status).toBe(303)
-    const to = toOf(answer)
+    const to = redirectOf(answer)
     expect(to.origin + to.pathname).toBe(`${issuer}/oauth/v2/authorize`)
     expect(to.searchParams.get("redirect_uri")).toBe(callback)
     expect(to.searchParams.get("code_challenge_method")).toBe("S256")
@@ -121,10 +124,10 @@ describe("a host behind a proxy that asks", () => {
     expect(answer.headers.get("set-cookie")).toMatch(/; Secure$/)
   })
 
-  test("brings them back to the page that they wanted, and tells who they are", async () => {
+  test("returns to the requested page, with the user's headers", async () => {
     const { done, cookie } = await signIn("pat")
     expect(done.headers.get("location")).toBe(`https://${host}/page?x=1&y=2`)
-    const answer = await ask({ cookie })
+    const answer = await requestAccess({ cookie })
     expect(answer.status).toBe(200)
     expect(answer.headers.get("remote-user")).toBe("pat")
     expect(answer.headers.get("remote-user-id")).toBe(pat)
@@ -134,7 +137,7 @@ describe("a host behind a proxy that asks", () => {
     expect(answer.headers.get("cache-control")).toBe("no-store")
   })
 
-  test("is told no address that only another organization has verified", async () => {
+  test("receives no address that only another organization has verified", async () => {
     const boss = { kind: "user", userId: "boss", orgId: "other", clientId: "console" } as const
     await createOrganization(provider.cx(), "other", { name: "Other" })
     await createUser(provider.cx({ caller: boss }), "prepared", {
@@ -150,16 +153,16 @@ describe("a host behind a proxy that asks", () => {
       addAuthorization(tx, "a2", { ...given, roleKeys: ["editor"] }),
     )
     const { cookie } = await signIn("prepared")
-    const { headers } = await ask({ cookie })
+    const { headers } = await requestAccess({ cookie })
     expect(headers.get("remote-user")).toContain("prepared")
     expect(headers.get("remote-email")).toBe("")
   })
 
-  test("names the user as the application chooses", async () => {
+  test("identifies the user as the application is configured", async () => {
     const { cookie } = await signIn("pat")
     const named = async (remoteUser: RemoteUser) => {
       await setRemoteUser(remoteUser)
-      const { status, headers } = await ask({ cookie })
+      const { status, headers } = await requestAccess({ cookie })
       return [status, headers.get("remote-user"), headers.get("remote-user-id")]
     }
     try {
@@ -170,194 +173,211 @@ describe("a host behind a proxy that asks", () => {
     }
   })
 
-  test("keeps out whom it could not name by an address, but for public pages", async () => {
+  test("rejects users without the address that identifies them, except publicly", async () => {
     await setRemoteUser("email")
     try {
       const { cookie } = await signIn("prepared")
-      expect((await ask({ cookie, at: "/check" })).status).toBe(403)
-      const page = await explanation(await ask({ cookie }))
+      expect((await requestAccess({ cookie, at: "/check" })).status).toBe(403)
+      const page = await explanation(await requestAccess({ cookie }))
       expect([page.status, await page.text()]).toEqual([
         403,
         expect.stringContaining("by a verified email address"),
       ])
-      const open = await ask({ cookie, target: "/public/x" })
+      const open = await requestAccess({ cookie, target: "/public/x" })
       expect([open.status, open.headers.get("remote-user-id")]).toEqual([200, ""])
     } finally {
       await setRemoteUser("login_name")
     }
   })
 
-  test("lets roles decide, and follows them at once", async () => {
+  test("enforces roles, with immediate effect", async () => {
     const { cookie } = await signIn("pat")
     const asked = { target: "/admin", cookie }
-    const refused = await ask(asked)
+    const refused = await requestAccess(asked)
     expect([refused.status, refused.headers.get("location")]).toEqual([403, null])
-    expect((await ask({ ...asked, at: "/check" })).status).toBe(403)
+    expect((await requestAccess({ ...asked, at: "/check" })).status).toBe(403)
     const page = await explanation(refused)
     expect(page.status).toBe(403)
     expect(await page.text()).toContain(`https://${host}/.latchkey/sign-in`)
-    await changeAuthorization(provider.cx(), "a1", ["editor", "admin"])
-    expect((await ask(asked)).headers.get("remote-groups")).toBe("editor,admin")
-    await changeAuthorization(provider.cx(), "a1", ["editor"])
-    expect((await ask({ ...asked, at: "/check" })).status).toBe(403)
+    await updateAuthorization(provider.cx(), "a1", ["editor", "admin"])
+    expect((await requestAccess(asked)).headers.get("remote-groups")).toBe("editor,admin")
+    await updateAuthorization(provider.cx(), "a1", ["editor"])
+    expect((await requestAccess({ ...asked, at: "/check" })).status).toBe(403)
   })
 
-  test("opens to everybody what is for everybody, and says that it is nobody", async () => {
+  test("allows anonymous access to public pages, and sends no user", async () => {
     const headers = { "remote-user": "admin", "remote-user-id": pat }
-    const answer = await ask({ target: "/public/x", headers })
+    const answer = await requestAccess({ target: "/public/x", headers })
     expect(answer.status).toBe(200)
     expect(answer.headers.get("remote-user")).toBe("")
     expect(answer.headers.get("remote-user-id")).toBe("")
-    expect((await ask({ target: "/public/../admin", at: "/check" })).status).toBe(401)
+    expect((await requestAccess({ target: "/public/../admin", at: "/check" })).status).toBe(401)
   })
 
-  test("tells programs, and nginx, a status: nobody there follows a redirect", async () => {
-    const program = await ask({ headers: { accept: "application/json" } })
+  test("responds to programs, and nginx, with a status instead of a redirect", async () => {
+    const program = await requestAccess({ headers: { accept: "application/json" } })
     expect(program.status).toBe(401)
-    expect((await ask({ at: "/check" })).status).toBe(401)
+    expect((await requestAccess({ at: "/check" })).status).toBe(401)
   })
 
   test.each([
     ["a form that was sent too late", { "x-forwarded-method": "POST" }],
     ["a request whose method the proxy does not name", {}],
-  ])("comes back to the first page after %s", async (_, headers) => {
-    const begun = await ask({ target: "/save", headers })
+  ])("returns to the start page after %s", async (_, headers) => {
+    const begun = await requestAccess({ target: "/save", headers })
     const browser = browserOf(provider)
-    const { path } = await browser.signIn(toOf(begun).pathname + toOf(begun).search, "pat")
+    const { path } = await browser.signIn(
+      redirectOf(begun).pathname + redirectOf(begun).search,
+      "pat",
+    )
     const back = new URL(path)
-    const done = await ask({ target: back.pathname + back.search, cookie: cookiesOf(begun) })
+    const done = await requestAccess({
+      target: back.pathname + back.search,
+      cookie: cookiesOf(begun),
+    })
     expect(done.headers.get("location")).toBe(`https://${host}/`)
   })
 })
 
-describe("a pass", () => {
-  test("counts at its host however the proxy writes it (RFC 9110 §4.2.3)", async () => {
+describe("a session cookie of the host", () => {
+  test("is valid at its host in any spelling (RFC 9110 §4.2.3)", async () => {
     const { cookie } = await signIn("pat")
     for (const same of [`${host}:443`, `${host}.`, host.toUpperCase()]) {
       const headers = { "x-forwarded-host": same }
-      expect((await ask({ cookie, at: "/check", headers })).status, same).toBe(200)
+      expect((await requestAccess({ cookie, at: "/check", headers })).status, same).toBe(200)
     }
   })
 
-  test("counts at its own host and for its own application alone", async () => {
+  test("is valid at its own host and for its own application only", async () => {
     const { cookie } = await signIn("pat")
     const other = "other.example.com"
-    await changeApplication(provider.cx(), client.appId, {
+    await updateApplication(provider.cx(), client.appId, {
       oidc: { redirectUris: [callback, `https://${other}/.latchkey/callback`] },
     })
-    const elsewhere = await ask({ cookie, at: "/check", headers: { "x-forwarded-host": other } })
+    const elsewhere = await requestAccess({
+      cookie,
+      at: "/check",
+      headers: { "x-forwarded-host": other },
+    })
     expect(elsewhere.status).toBe(401)
     const second = await provider.addClient({ redirectUris: [callback] }, "wiki")
     const renamed = cookie.replaceAll(client.id, second.id)
-    const answer = await ask({ cookie: renamed, at: "/check", client: second.id })
+    const answer = await requestAccess({ cookie: renamed, at: "/check", client: second.id })
     expect(answer.status).toBe(401)
   })
 
-  test("is no token of ours", async () => {
+  test("is not a token of ours", async () => {
     const { cookie } = await signIn("pat")
     const token = cookie.slice(cookie.indexOf("=") + 1)
     const headers = { authorization: `Bearer ${token}` }
     expect((await provider.send("/oidc/v1/userinfo", { headers })).status).toBe(401)
   })
 
-  test("is worth nothing when it was altered", async () => {
+  test("is rejected when it was altered", async () => {
     const { cookie } = await signIn("pat")
     const altered = `${cookie.slice(0, -2)}${cookie.endsWith("A") ? "BA" : "AA"}`
     for (const each of [altered, cookie.slice(0, -1), `${cookie}A`]) {
-      expect((await ask({ cookie: each, at: "/check" })).status).toBe(401)
+      expect((await requestAccess({ cookie: each, at: "/check" })).status).toBe(401)
     }
   })
 
-  test("ends with the session it hangs from, and with the time of its application", async () => {
+  test("ends with its session, and with the application's session lifetime", async () => {
     const { cookie, browser } = await signIn("pat")
-    expect((await ask({ cookie, at: "/check" })).status).toBe(200)
+    expect((await requestAccess({ cookie, at: "/check" })).status).toBe(200)
     const bye = await browser.go("/oidc/v1/endsession")
     await browser.post(bye, {})
-    expect((await ask({ cookie, at: "/check" })).status).toBe(401)
+    expect((await requestAccess({ cookie, at: "/check" })).status).toBe(401)
     const later = await signIn("pat")
     provider.clock.advance(12 * 3_600_000 + 1000)
-    expect((await ask({ cookie: later.cookie, at: "/check" })).status).toBe(401)
+    expect((await requestAccess({ cookie: later.cookie, at: "/check" })).status).toBe(401)
   })
 })
 
-describe("the way back", () => {
-  test("leads in only where it began: another browser has not its secret", async () => {
+describe("the callback", () => {
+  test("works only in the browser that started, which has its secret", async () => {
     const { back } = await signIn("pat")
-    const stolen = await ask({ target: back.pathname + back.search })
-    expect(toOf(stolen).searchParams.get("why")).toBe("way")
-    const begun = await ask({})
-    const own = await ask({ target: back.pathname + back.search, cookie: cookiesOf(begun) })
-    expect(toOf(own).searchParams.get("why")).toBe("way")
+    const stolen = await requestAccess({ target: back.pathname + back.search })
+    expect(redirectOf(stolen).searchParams.get("why")).toBe("way")
+    const begun = await requestAccess({})
+    const own = await requestAccess({
+      target: back.pathname + back.search,
+      cookie: cookiesOf(begun),
+    })
+    expect(redirectOf(own).searchParams.get("why")).toBe("way")
     expect(own.headers.get("set-cookie")).toBeNull()
   })
 
-  test("leads nowhere else, whatever is asked for", async () => {
+  test("redirects nowhere else, whatever the parameters", async () => {
     for (const target of ["//evil.example/", "/\\evil.example", "/@evil.example"]) {
       const { done } = await signIn("pat", target)
       expect(new URL(done.headers.get("location") ?? "").host).toBe(host)
     }
   })
 
-  test("says so where somebody does not sign in", async () => {
-    const begun = await ask({})
-    const state = toOf(begun).searchParams.get("state")
+  test("reports a failed sign-in", async () => {
+    const begun = await requestAccess({})
+    const state = redirectOf(begun).searchParams.get("state")
     const target = `/.latchkey/callback?error=access_denied&state=${state}`
-    const answer = await ask({ target, cookie: cookiesOf(begun) })
-    expect(toOf(answer).searchParams.get("why")).toBe("sign-in")
+    const answer = await requestAccess({ target, cookie: cookiesOf(begun) })
+    expect(redirectOf(answer).searchParams.get("why")).toBe("sign-in")
   })
 })
 
-describe("what a proxy says", () => {
+describe("the headers of a proxy", () => {
   test.each([
     ["a host that is not registered", { "x-forwarded-host": "evil.example" }, "redirect URI"],
     ["two hosts", { "x-forwarded-host": `${host}, ${host}` }, "redirect URI"],
     ["no address", { "x-forwarded-uri": "" }, "X-Forwarded-Uri"],
     ["an address elsewhere", { "x-forwarded-uri": "https://evil.example/" }, "X-Forwarded-Uri"],
-  ])("%s is refused, in words for its administrator", async (_, headers, words) => {
-    const answer = await ask({ headers })
+  ])("%s is rejected, with an explanation for its administrator", async (_, headers, words) => {
+    const answer = await requestAccess({ headers })
     expect(answer.status).toBe(403)
     expect(await answer.text()).toContain(words)
     expect(answer.headers.get("location")).toBeNull()
   })
 
   test.each(["remote_user", "Remote_User-Id", "remote.groups", "REMOTE_EMAIL"])(
-    "a request with %s, which programs take for ours, is refused, whoever signed in",
+    "a request with %s, which programs would trust, is rejected for every user",
     async (name) => {
       const { cookie } = await signIn("pat")
       const headers = { [name]: "admin" }
       for (const at of ["", "/check"]) {
         for (const target of ["/", "/public/x"]) {
-          const answer = await ask({ at, target, cookie, headers })
+          const answer = await requestAccess({ at, target, cookie, headers })
           expect([answer.status, answer.headers.get("remote-user")]).toEqual([403, null])
           expect(await answer.text()).toContain(name.toLowerCase())
         }
       }
-      expect((await ask({ cookie, headers: { "remote-user": "admin" } })).status).toBe(200)
-      expect((await ask({ cookie, headers: { "x-remote_user": "admin" } })).status).toBe(200)
+      expect((await requestAccess({ cookie, headers: { "remote-user": "admin" } })).status).toBe(
+        200,
+      )
+      expect((await requestAccess({ cookie, headers: { "x-remote_user": "admin" } })).status).toBe(
+        200,
+      )
     },
   )
 
-  test("an application that is not there is refused", async () => {
-    expect((await ask({ client: "1" })).status).toBe(403)
+  test("an unknown application is rejected", async () => {
+    expect((await requestAccess({ client: "1" })).status).toBe(403)
   })
 
-  test("the page of a refusal leads to registered hosts only", async () => {
+  test("the error page links to registered hosts only", async () => {
     const query = `client_id=${client.id}&host=evil.example&why=role`
     const page = await provider.send(`/forward-auth/refused?${query}`)
     expect(await page.text()).not.toContain("evil.example")
   })
 })
 
-test("signing out ends the pass, and goes on to the question at our own address", async () => {
-  const answer = await ask({ target: "/.latchkey/sign-out" })
-  const to = toOf(answer)
+test("signing out ends the session cookie, and asks for confirmation at our own host", async () => {
+  const answer = await requestAccess({ target: "/.latchkey/sign-out" })
+  const to = redirectOf(answer)
   expect(to.origin + to.pathname).toBe(`${issuer}/oidc/v1/endsession`)
   expect(to.searchParams.get("post_logout_redirect_uri")).toBe(`https://${host}/bye`)
   expect(answer.headers.get("set-cookie")).toContain("Max-Age=0")
 })
 
-test("an application that is switched off lets nobody through", async () => {
+test("a deactivated application rejects every request", async () => {
   const { cookie } = await signIn("pat")
   await deactivateApplication(provider.cx(), client.appId)
-  expect((await ask({ cookie, at: "/check" })).status).toBe(401)
+  expect((await requestAccess({ cookie, at: "/check" })).status).toBe(401)
 })

@@ -13,8 +13,6 @@ import { createOrganization } from "../../src/domain/org/commands.ts"
 import { addRoles, createProject } from "../../src/domain/project/index.ts"
 import { attributesFor } from "../../src/saml/response/attributes.ts"
 import {
-  answerOf,
-  askToken,
   authorizePath,
   browserOf,
   codeFields,
@@ -22,6 +20,8 @@ import {
   type NewClient,
   openProvider,
   type Provider,
+  responseOf,
+  sendTokenRequest,
 } from "./provider.ts"
 
 const host = "wiki.example.com"
@@ -68,8 +68,8 @@ const scope = "openid profile offline_access"
 const signIn = (id = client.id) => browserOf(provider).signIn(authorizePath(id, { scope }), "pat")
 
 async function tokens() {
-  const { code = "" } = answerOf(await signIn())
-  const { answer } = await askToken(provider, codeFields(code), basic())
+  const { code = "" } = responseOf(await signIn())
+  const { answer } = await sendTokenRequest(provider, codeFields(code), basic())
   return answer
 }
 
@@ -87,7 +87,7 @@ async function introspect(token: unknown) {
 }
 
 const refresh = (token: unknown) =>
-  askToken(provider, { grant_type: "refresh_token", refresh_token: String(token) }, basic())
+  sendTokenRequest(provider, { grant_type: "refresh_token", refresh_token: String(token) }, basic())
 
 const hasRole = (claims: object) =>
   rolesClaims.some((name) => "editor" in Object(Reflect.get(claims, name)))
@@ -113,13 +113,13 @@ describe("a role of a group that a user is in through another group", () => {
       () => addGroupsToGroup(provider.cx(), "staff", { groupIds: ["sub"], confirmed: [] }),
     ],
   ] as const)("ends at every door with %s", async (_, end, begin) => {
-    const { code = "" } = answerOf(await signIn())
+    const { code = "" } = responseOf(await signIn())
     const { access_token, refresh_token } = await tokens()
     await end()
     expect(await userinfo(access_token)).toBe(401)
     expect(await introspect(access_token)).toEqual({ active: false })
     expect((await refresh(refresh_token)).answer.error).toBe("invalid_grant")
-    const redeemed = await askToken(provider, codeFields(code), basic())
+    const redeemed = await sendTokenRequest(provider, codeFields(code), basic())
     expect(redeemed.answer.error).toBe("invalid_grant")
     expect((await signIn()).path).not.toContain("code=")
     await begin()

@@ -1,18 +1,21 @@
 import { afterAll, beforeAll, expect, test, vi } from "vitest"
 import { loginPaths } from "../../src/login/index.ts"
-import { writePosted } from "../../src/oauth/handed/posted.ts"
+import { sealResponse } from "../../src/oauth/custom-login/sealed-response.ts"
 import { oauthPaths } from "../../src/oauth/index.ts"
 import { paths as samlPaths } from "../../src/saml/path.ts"
-import { type App, appOf } from "../../src/server/app.ts"
-import { chooser, type Hostile, hostile, type Material } from "../support/hostile.ts"
-import { countLetters } from "../support/letters.ts"
-import { driveClock } from "../support/wait.ts"
-import { type Worst, worst } from "../support/worst.ts"
-import { addRobot } from "./clients.ts"
-import { type Browser, metadata, post, signedIn, tokensOf, userinfo } from "./must.ts"
+import { type App, createApp } from "../../src/server/app.ts"
+import { countCharacters } from "../support/character-count.ts"
+import { type CostlyRequest, costlyRequests } from "../support/costly-requests.ts"
 import {
-  answerOf,
-  askToken,
+  chooser,
+  createHostileRequest,
+  type HostileRequest,
+  type Material,
+} from "../support/hostile.ts"
+import { driveClock } from "../support/wait.ts"
+import { addServiceAccount } from "./clients.ts"
+import { type Browser, loadDiscovery, openSignedIn, post, tokensOf, userinfo } from "./must.ts"
+import {
   authorizePath,
   browserOf,
   codeFields,
@@ -22,11 +25,13 @@ import {
   type Provider,
   password,
   redirectUri,
+  responseOf,
+  sendTokenRequest,
   signedOutUri,
 } from "./provider.ts"
-import { addMachine, type Machine, personalTokenOf } from "./service.ts"
+import { addMachine, type Machine, personalTokenOf } from "./service-account.ts"
 
-// The bundler puts files of the console there, which only the binary can carry.
+// The bundler puts the console's files there, which only the binary contains.
 vi.mock("../../src/gen/ui-assets.ts", () => ({
   uiEntry: { css: "/ui/assets/kit.css", pageJs: "/ui/assets/page.js", icon: "/ui/mark.svg" },
   uiAssets: new Map(),
@@ -37,7 +42,7 @@ const perRound = 2000
 const atOnce = 16
 
 const loopback = "http://127.0.0.1/cb"
-const forget = "https://app.example.com/forget"
+const logoutPage = "https://app.example.com/forget"
 const everything = {
   responseTypes: ["code", "id_token", "id_token_token"],
   grantTypes: ["authorization_code", "implicit", "refresh_token", "device_code", "token_exchange"],
@@ -49,26 +54,26 @@ let web: NewClient
 let spa: NewClient
 let native: NewClient
 let machine: Machine
-let robot: Awaited<ReturnType<typeof addRobot>>
+let serviceAccount: Awaited<ReturnType<typeof addServiceAccount>>
 const log: string[] = []
 
-/** Somebody who has nothing to do with it: none of this is ever sent, and all of it stays good. */
+/** An uninvolved user: none of their secrets is ever sent, and all of them stay valid. */
 let bystander: { client: NewClient; browser: Browser; token: string; secrets: readonly string[] }
 
 beforeAll(async () => {
   provider = await openProvider()
-  app = houseAround(provider)
+  app = createLoggedApp(provider)
   web = await provider.addClient({
     ...lists,
     redirectUris: [redirectUri, `${redirectUri}?x=1`],
-    frontChannelLogout: { uri: forget, sessionRequired: true },
+    frontChannelLogout: { uri: logoutPage, sessionRequired: true },
   })
   spa = await provider.addClient({ ...lists, appType: "user_agent", authMethod: "none" })
   const uris = { redirectUris: [loopback], postLogoutRedirectUris: [loopback] }
   native = await provider.addClient({ ...lists, ...uris, appType: "native", authMethod: "none" })
   machine = await addMachine(provider)
-  robot = await addRobot(provider)
-  bystander = await somebodyElse()
+  serviceAccount = await addServiceAccount(provider)
+  bystander = await createBystander()
 })
 afterAll(() => provider.close())
 
@@ -77,7 +82,7 @@ const lists = {
   grantTypes: [...everything.grantTypes],
 }
 
-async function somebodyElse() {
+async function createBystander() {
   await provider.addPerson("bea")
   const client = await provider.addClient()
   const browser = browserOf(provider)
@@ -88,8 +93,8 @@ async function somebodyElse() {
   return { client, browser, token, secrets: [token, String(id_token), cookie, client.secret] }
 }
 
-/** The house as it stands behind the listeners, whose log is kept here. */
-function houseAround({ store, clock, secrets, cx }: Provider): App {
+/** The app behind the listeners, with a recorded log. */
+function createLoggedApp({ store, clock, secrets, cx }: Provider): App {
   const line =
     (level: string) =>
     (...said: readonly unknown[]) =>
@@ -123,17 +128,17 @@ function houseAround({ store, clock, secrets, cx }: Provider): App {
     broke: (what: string) => void log.push(`broke ${what}`),
   }
   const setupToken = { isOpen: () => false, renew: () => "", matches: () => false, close: () => {} }
-  return appOf({ services: services as never, setupToken, upstream: "http://127.0.0.1:8080" })
+  return createApp({ services: services as never, setupToken, upstream: "http://127.0.0.1:8080" })
 }
 
-/** Fresh codes and tokens of the prey: what went before may have ended them. */
-async function material(): Promise<Material & { readonly secrets: readonly string[] }> {
-  const browser = await signedIn(provider, web)
+/** Fresh codes and tokens of the targeted user: earlier requests may have ended them. */
+async function createMaterial(): Promise<Material & { readonly secrets: readonly string[] }> {
+  const browser = await openSignedIn(provider, web)
   const codeOf = async (client: NewClient, changes = {}) =>
-    answerOf(await browser.go(authorizePath(client.id, changes))).code ?? ""
+    responseOf(await browser.go(authorizePath(client.id, changes))).code ?? ""
   const offline = { scope: "openid offline_access" }
   const as = `${web.id}:${web.secret}`
-  const { answer } = await askToken(provider, codeFields(await codeOf(web, offline)), as)
+  const { answer } = await sendTokenRequest(provider, codeFields(await codeOf(web, offline)), as)
   const started = await post(provider, oauthPaths.deviceAuthorization, `client_id=${spa.id}`)
   const device = await started.json()
   const pushed = await post(
@@ -143,13 +148,13 @@ async function material(): Promise<Material & { readonly secrets: readonly strin
   )
   const stranger = browserOf(provider)
   const { page } = await stranger.go(authorizePath(web.id, { prompt: "login" }))
-  // What the stranger's own page has for its forms, the stranger may know.
+  // The attacker may know the hidden fields of their own page.
   const hidden = (name: string) =>
     new RegExp(`name="${name}" value="([^"]*)"`).exec(page)?.[1] ?? ""
   const [access, id, refresh] = [answer.access_token, answer.id_token, answer.refresh_token]
   const secret = {
     code: [await codeOf(web), await codeOf(web), await codeOf(spa)],
-    token: [String(access), String(refresh), String((await fresh(browser)).access_token)],
+    token: [String(access), String(refresh), String((await freshTokens(browser)).access_token)],
     refresh_token: [String(refresh)],
     subject_token: [String(access)],
     actor_token: [String(access)],
@@ -157,12 +162,12 @@ async function material(): Promise<Material & { readonly secrets: readonly strin
     assertion: [await machine.assertion(), await machine.assertion({ jti: "1" })],
     device_code: [String(device.device_code)],
     request_uri: [String((await pushed.json()).request_uri)],
-    access_token: [await personalTokenOf(provider, robot.userId)],
-    client_secret: [web.secret, robot.secret],
+    access_token: [await personalTokenOf(provider, serviceAccount.userId)],
+    client_secret: [web.secret, serviceAccount.secret],
   }
   const answered = { responseMode: "form_post", languages: [] } as const
   const asked = { ...answered, appId: web.appId, clientId: web.id, redirectUri }
-  const posted = writePosted(provider.cx(), { asked, fields: { error: "access_denied" } })
+  const posted = sealResponse(provider.cx(), { asked, fields: { error: "access_denied" } })
   const shown = {
     user_code: [String(device.user_code)],
     csrf: [hidden("csrf")],
@@ -178,7 +183,13 @@ async function material(): Promise<Material & { readonly secrets: readonly strin
   return {
     secrets: [...Object.values(secret).flat(), password],
     paths: [...Object.values(oauthPaths), ...Object.values(loginPaths)],
-    clients: [client(web), client(web), client(spa), client(native, loopback), client(robot)],
+    clients: [
+      client(web),
+      client(web),
+      client(spa),
+      client(native, loopback),
+      client(serviceAccount),
+    ],
     redirectUris: [redirectUri, redirectUri, `${redirectUri}?x=1`, signedOutUri, loopback],
     kinds: { ...secret, ...shown },
     tokens: Object.values({ ...secret, ...shown }).flat(),
@@ -186,22 +197,25 @@ async function material(): Promise<Material & { readonly secrets: readonly strin
   }
 }
 
-const fresh = (browser: Browser) => tokensOf(provider, browser, web)
+const freshTokens = (browser: Browser) => tokensOf(provider, browser, web)
 
-/** Where hostile requests were answered as good ones: they must reach that far. */
-const wentWell: string[] = []
+/** The hostile requests that were answered like valid ones; some must reach that far. */
+const succeededPaths: string[] = []
 
-/** Tokens that were given out on the way; the log must not have them, either. */
+/** The tokens issued during the run; the log must not contain them either. */
 const issued = new Set<string>()
 
-async function tried(request: Hostile, known: readonly string[]): Promise<readonly string[]> {
+async function findProblems(
+  request: HostileRequest,
+  known: readonly string[],
+): Promise<readonly string[]> {
   const { method, path, headers, body } = request
   const init = { method, headers, body: body ?? null, redirect: "manual" } as const
   const response = await app.answer(new Request(issuer + path, init), () => "192.0.2.1")
   const text = await response.text()
-  if (response.status < 400) wentWell.push(`${method} ${new URL(issuer + path).pathname}`)
+  if (response.status < 400) succeededPaths.push(`${method} ${new URL(issuer + path).pathname}`)
   const location = response.headers.get("location")
-  const sent = sentBy(request)
+  const sent = textOf(request)
   const leaks = (secret: string) => text.includes(secret) || location?.includes(secret)
   for (const [, token = ""] of text.matchAll(/"(?:access|refresh|id)_token":"([^"]+)"/g)) {
     issued.add(token)
@@ -211,9 +225,9 @@ async function tried(request: Hostile, known: readonly string[]): Promise<readon
     traces.test(text) && "shows its inside",
     bystander.secrets.some(leaks) && "tells a secret of somebody else",
     known.some((secret) => !sent.includes(secret) && leaks(secret)) && "tells a secret",
-    location !== null && !isHome(location) && `leads to ${location}`,
-    leadsAway(text).map((away) => `leads to ${away}`)[0] ?? false,
-    !isHome(afterwards(response)) && `leads to ${afterwards(response)} in a while`,
+    location !== null && !isAllowedRedirect(location) && `leads to ${location}`,
+    foreignTargets(text).map((away) => `leads to ${away}`)[0] ?? false,
+    !isAllowedRedirect(refreshTarget(response)) && `leads to ${refreshTarget(response)} in a while`,
     response.headers
       .getSetCookie()
       .some((line) => !/^__Host-latchkey(-device)?=[^\r\n]*$/.test(line)) && "sets another cookie",
@@ -222,8 +236,8 @@ async function tried(request: Hostile, known: readonly string[]): Promise<readon
   return wrong.flatMap((each) => (each ? [`${each}: ${what}\n${text.slice(0, 300)}`] : []))
 }
 
-/** All that a request says, as it stands and decoded: it may come back to who sent it. */
-const sentBy = ({ path, headers, body }: Hostile): string => {
+/** All texts of a request, raw and decoded: the response may echo them to the sender. */
+const textOf = ({ path, headers, body }: HostileRequest): string => {
   const plain = `${path} ${body ?? ""} ${Object.values(headers).join(" ")}`
   const basic = /Basic ([\w+/=]+)/.exec(headers.authorization ?? "")?.[1] ?? ""
   const credentials = Buffer.from(basic, "base64").toString()
@@ -234,44 +248,44 @@ const fromHex = (_: string, hex: string) => String.fromCharCode(Number.parseInt(
 
 const traces = /\n\s+at |\/src\/|SQLITE|TypeError|RangeError|SyntaxError|bunfs|node_modules/
 
-/** Ours, or an address that is registered, with an answer behind it. */
-const isHome = (location: string): boolean =>
+/** Our own origin, or a registered URI with a response. */
+const isAllowedRedirect = (location: string): boolean =>
   /^\/(?![/\\])/.test(location) ||
   location.startsWith(`${issuer}/`) ||
-  [redirectUri, signedOutUri, forget].some(
-    (uri) => location === uri || /^[?#]/.test(after(location, uri)),
+  [redirectUri, signedOutUri, logoutPage].some(
+    (uri) => location === uri || /^[?#]/.test(textAfter(location, uri)),
   ) ||
   /^http:\/\/127\.0\.0\.1(:\d{1,5})?\/cb([?#]|$)/.test(location)
 
-/** Where a page goes on to by itself. */
-const afterwards = ({ headers }: Response): string =>
+/** The target of an automatic redirect of the page. */
+const refreshTarget = ({ headers }: Response): string =>
   /;url=(.*)$/.exec(headers.get("refresh") ?? ";url=/")?.[1] ?? ""
 
-const after = (text: string, start: string) =>
+const textAfter = (text: string, start: string) =>
   text.startsWith(start) ? text.slice(start.length) : ""
 
-/** Where forms, links and frames of a page lead, if that is neither here nor registered. */
-const leadsAway = (page: string): readonly string[] =>
+/** Form, link and frame targets of a page that are neither ours nor registered. */
+const foreignTargets = (page: string): readonly string[] =>
   [...page.matchAll(/<(?:form|a|iframe|link|script|img)\b[^>]*?(?:action|href|src)="([^"]*)"/g)]
     .map(([, address = ""]) => address.replaceAll("&amp;", "&"))
-    .filter((address) => !isHome(address) && !address.startsWith("#"))
+    .filter((address) => !isAllowedRedirect(address) && !address.startsWith("#"))
 
-/** The paths of all endpoints that discovery names. */
+/** The paths of all endpoints in discovery. */
 const endpoints = async (): Promise<readonly string[]> =>
-  Object.entries(await metadata(provider))
+  Object.entries(await loadDiscovery(provider))
     .filter(([name]) => name.endsWith("_endpoint"))
     .map(([, address]) => new URL(String(address)).pathname)
 
 async function round(seed: number): Promise<{ count: number; findings: readonly string[] }> {
   const choose = chooser(seed)
-  const now = await material()
+  const now = await createMaterial()
   const { secrets } = now
   const findings: string[] = []
   let left = perRound
   let count = 0
   const worker = async () => {
     while (left-- > 0) {
-      findings.push(...(await tried(hostile(choose, now), secrets)))
+      findings.push(...(await findProblems(createHostileRequest(choose, now), secrets)))
       count++
       provider.clock.advance(1)
     }
@@ -283,8 +297,8 @@ async function round(seed: number): Promise<{ count: number; findings: readonly 
   return { count, findings: [...findings, ...told.map((secret) => `the log has ${secret}`)] }
 }
 
-test("20,000 hostile requests meet no accident, learn nothing, and lead nowhere", async () => {
-  // Tries that are slowed down wait for the clock.
+test("20,000 hostile requests cause no internal error, disclosure or open redirect", async () => {
+  // Throttled attempts wait for the clock.
   const all = []
   for (let seed = 1; seed <= rounds; seed++) {
     const passing = { intervalMs: 5, limitMs: 600_000 }
@@ -295,18 +309,20 @@ test("20,000 hostile requests meet no accident, learn nothing, and lead nowhere"
   expect(all.reduce((sum, { count }) => sum + count, 0)).toBe(20_000)
 
   for (const path of await endpoints()) {
-    const good = wentWell.filter((each) => /^(GET|POST) /.test(each) && each.endsWith(` ${path}`))
+    const good = succeededPaths.filter(
+      (each) => /^(GET|POST) /.test(each) && each.endsWith(` ${path}`),
+    )
     expect(good.length, path).toBeGreaterThan(50)
   }
   const { client, browser, token } = bystander
   expect((await userinfo(provider, token)).status).toBe(200)
-  expect(answerOf(await browser.go(authorizePath(client.id, { prompt: "none" })))).toHaveProperty(
+  expect(responseOf(await browser.go(authorizePath(client.id, { prompt: "none" })))).toHaveProperty(
     "code",
   )
 }, 600_000)
 
-/** A body of this type that never ends by itself, and how much of it was asked for. */
-function endless(type: string) {
+/** A body of this type that never ends, and the number of bytes read from it. */
+function createEndlessBody(type: string) {
   const part = new TextEncoder().encode("a".repeat(8192))
   let sent = 0
   const pull = (stream: ReadableStreamDefaultController<Uint8Array>) => {
@@ -319,7 +335,7 @@ function endless(type: string) {
   return { init: { method: "POST", body, headers }, sent: () => sent }
 }
 
-/** What an endpoint reads where it says nothing else; larger ones say how much. */
+/** The default body limit of an endpoint; larger ones are listed. */
 const usualBytes = 65_536
 const largerBytes: Readonly<Record<string, number>> = {
   [samlPaths.sso]: 120_000,
@@ -338,27 +354,27 @@ test.each([
   "/setup",
   "/",
   "/nowhere",
-])("no stranger is listened to for long at %s", async (path) => {
+])("an unauthenticated request is not read for long at %s", async (path) => {
   for (const type of [form, "application/json", "text/plain"]) {
-    const { init, sent } = endless(type)
+    const { init, sent } = createEndlessBody(type)
     const { status } = await app.answer(new Request(issuer + path, init), () => "192.0.2.1")
     expect(status).toBeLessThan(500)
     expect(sent(), type).toBeLessThanOrEqual((largerBytes[path] ?? usualBytes) + 8192)
   }
 })
 
-/** What a gRPC client sends comes by another listener; its messages are those of gRPC-Web. */
-const sent = worst.filter(({ over }) => over === undefined)
-const sizeOf = ({ path, headers = {}, body = "" }: Worst) =>
+/** gRPC requests use another listener; their messages are those of gRPC-Web. */
+const httpRequests = costlyRequests.filter(({ over }) => over === undefined)
+const sizeOf = ({ path, headers = {}, body = "" }: CostlyRequest) =>
   path.length + body.length + Object.values(headers).join().length
 
-/** What a text costs beyond its bytes: how often it is looked through, cut, and read as JSON. */
+/** The cost of a text beyond its bytes: how often it is scanned, split, and parsed as JSON. */
 async function costOf(work: () => Promise<unknown>) {
   const split = vi.spyOn(String.prototype, "split")
   const parse = vi.spyOn(JSON, "parse")
   const find = ["get", "getAll", "has"] as const
   const finds = find.map((name) => vi.spyOn(URLSearchParams.prototype, name))
-  const [letters, stop] = countLetters()
+  const [letters, stop] = countCharacters()
   try {
     await work()
     return {
@@ -373,12 +389,12 @@ async function costOf(work: () => Promise<unknown>) {
   }
 }
 
-test.each(sent.map((row) => [`${row.decoder}, ${row.what}, by ${row.as}`, row] as const))(
-  "the worst of its kind costs as little as any: %s",
+test.each(httpRequests.map((row) => [`${row.decoder}, ${row.what}, by ${row.as}`, row] as const))(
+  "the costliest input of its kind costs as little as any: %s",
   async (_, row) => {
     const { path, type, answer } = row
     const token = row.as === "owner" ? await ownerToken() : undefined
-    const body = typeof row.body === "string" ? filledIn(row.body) : row.body
+    const body = typeof row.body === "string" ? fillIds(row.body) : row.body
     const headers = {
       ...row.headers,
       ...(token && { authorization: `Bearer ${token}` }),
@@ -397,23 +413,23 @@ test.each(sent.map((row) => [`${row.decoder}, ${row.what}, by ${row.as}`, row] a
       said = `${response.status} ${await response.text()}`
     })
     expect(said).toMatch(answer)
-    // Each letter is looked at some twenty times, whatever they say, beside what any page costs.
-    // Inflated, a message has many more letters than were sent.
+    // Each character is scanned about twenty times for any input, in addition to the cost of any
+    // page. An inflated message has many more characters than were sent.
     expect(cost.letters).toBeLessThan(25 * sizeOf(row) + 1_250_000)
-    // A cookie is looked for by name a few times; nothing else is cut up.
+    // A cookie is searched by name a few times; nothing else is split.
     expect(cost.pieces).toBeLessThan(10_000)
     expect(cost.json).toBeLessThan(4 * sizeOf(row))
     expect(cost.searches).toBeLessThan(100)
   },
 )
 
-const filledIn = (body: string) =>
+const fillIds = (body: string) =>
   body
     .replace("$project", provider.projectId)
     .replace("$org", provider.setup.orgId)
-    .replace("$user", robot.userId)
+    .replace("$user", serviceAccount.userId)
     .replace("$fresh", "")
 
-/** Of a service user who owns the instance. */
+/** A token of a service account that owns the instance. */
 const ownerToken = () =>
   personalTokenOf(provider, String(JSON.parse(provider.setup.serviceKey).userId))

@@ -1,13 +1,11 @@
-// `client_id` in ID tokens: a claim of access tokens (RFC 9068 §2.2) that earlier versions wrote
-// into ID tokens, too.
+// `client_id` in ID tokens: a claim of access tokens (RFC 9068 §2.2) that earlier versions also
+// added to ID tokens.
 import { decodeJwt } from "jose"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { changeApplication, findClient, type OidcConfig } from "../../src/domain/app/index.ts"
-import { addExistingClient, basicOf } from "./clients.ts"
+import { findClient, type OidcConfig, updateApplication } from "../../src/domain/app/index.ts"
+import { addExistingClient, encodeBasic } from "./clients.ts"
 import { exchangeGrant, typeOf } from "./exchange.ts"
 import {
-  answerOf,
-  askToken,
   authorizePath,
   browserOf,
   codeFields,
@@ -16,8 +14,10 @@ import {
   type Provider,
   password,
   redirectUri,
+  responseOf,
+  sendTokenRequest,
 } from "./provider.ts"
-import { letRegister, sendMetadata } from "./registering.ts"
+import { enableRegistration, sendMetadata } from "./registration.ts"
 
 const grantTypes = [
   ...(["authorization_code", "refresh_token", "implicit"] as const),
@@ -30,26 +30,26 @@ const oidc: Partial<OidcConfig> = {
 }
 
 let provider: Provider
-let fresh: NewClient
-let existing: NewClient
+let newApp: NewClient
+let existingApp: NewClient
 beforeAll(async () => {
   provider = await openProvider()
-  fresh = await provider.addClient(oidc)
-  existing = await addExistingClient(provider, oidc)
+  newApp = await provider.addClient(oidc)
+  existingApp = await addExistingClient(provider, oidc)
 })
 afterAll(() => provider.close())
 
 type Changes = Readonly<Record<string, string>>
 
 const token = async ({ id, secret }: NewClient, fields: Changes) => {
-  const { status, answer } = await askToken(provider, fields, basicOf(id, secret))
+  const { status, answer } = await sendTokenRequest(provider, fields, encodeBasic(id, secret))
   expect([status, answer.error_description]).toEqual([200, undefined])
   return answer
 }
 
 async function signIn(client: NewClient, changes: Changes = {}) {
   const end = await browserOf(provider).signIn(authorizePath(client.id, changes))
-  return token(client, codeFields(answerOf(end).code ?? ""))
+  return token(client, codeFields(responseOf(end).code ?? ""))
 }
 
 const byCode = async (client: NewClient) => (await signIn(client)).id_token
@@ -70,7 +70,7 @@ async function byDevice(client: NewClient) {
   const sent = await provider.send("/oauth/v2/device_authorization", {
     method: "POST",
     body: new URLSearchParams({ scope: "openid" }),
-    headers: { authorization: `Basic ${btoa(basicOf(client.id, client.secret))}` },
+    headers: { authorization: `Basic ${btoa(encodeBasic(client.id, client.secret))}` },
   })
   const { user_code: userCode, device_code } = await sent.json()
   const browser = browserOf(provider)
@@ -82,7 +82,7 @@ async function byDevice(client: NewClient) {
   return (await token(client, { grant_type, device_code })).id_token
 }
 
-/** RFC 8693 §2.2.1: an ID token in the place of the access token. */
+/** RFC 8693 §2.2.1: an ID token in place of the access token. */
 async function byExchange(client: NewClient) {
   const { access_token: subject } = await signIn(client)
   const answer = await token(client, {
@@ -94,7 +94,7 @@ async function byExchange(client: NewClient) {
   return answer.access_token
 }
 
-const paths = [
+const flows = [
   ["a code", byCode],
   ["a refresh token", byRefresh],
   ["the implicit flow (id_token)", byFragment("id_token")],
@@ -104,43 +104,45 @@ const paths = [
 ] as const
 
 describe("client_id in an ID token", () => {
-  test.each(paths)("by %s is there for an existing application alone", async (_, idTokenOf) => {
-    const claims = decodeJwt(String(await idTokenOf(fresh)))
-    expect(claims.azp).toBe(fresh.id)
+  test.each(flows)("by %s exists for an existing application only", async (_, idTokenOf) => {
+    const claims = decodeJwt(String(await idTokenOf(newApp)))
+    expect(claims.azp).toBe(newApp.id)
     expect(claims).not.toHaveProperty("client_id")
-    expect(decodeJwt(String(await idTokenOf(existing)))).toMatchObject({ client_id: existing.id })
+    expect(decodeJwt(String(await idTokenOf(existingApp)))).toMatchObject({
+      client_id: existingApp.id,
+    })
   })
 
-  test("follows the switch of the application", async () => {
+  test("follows the application's setting", async () => {
     const other = await provider.addClient({ ...oidc, idTokenClientId: true })
     expect(decodeJwt(String(await byCode(other)))).toMatchObject({ client_id: other.id })
-    await changeApplication(provider.cx(), other.appId, { oidc: { idTokenClientId: false } })
+    await updateApplication(provider.cx(), other.appId, { oidc: { idTokenClientId: false } })
     expect(decodeJwt(String(await byCode(other)))).not.toHaveProperty("client_id")
   })
 
-  test("stays away from applications that register themselves", async () => {
-    await letRegister(provider)
+  test("is absent for dynamically registered applications", async () => {
+    await enableRegistration(provider)
     const { answer } = await sendMetadata(provider, { redirect_uris: [redirectUri] })
     const registered = findClient(provider.cx(), String(answer.client_id))?.state
     expect(registered).toMatchObject({ oidc: { idTokenClientId: false } })
   })
 
-  test("does not decide over access tokens, which always have it (RFC 9068 §2.2)", async () => {
-    for (const client of [fresh, existing]) {
+  test("does not affect access tokens, which always have it (RFC 9068 §2.2)", async () => {
+    for (const client of [newApp, existingApp]) {
       const { access_token: access } = await signIn(client)
       expect(decodeJwt(String(access))).toMatchObject({ client_id: client.id })
     }
   })
 
-  test("is not needed to tell whose hint it is, nor makes the token one for access", async () => {
+  test("is neither required in a hint, nor makes the token an access token", async () => {
     const browser = browserOf(provider)
-    const end = await browser.signIn(authorizePath(fresh.id))
-    const hint = String((await token(fresh, codeFields(answerOf(end).code ?? ""))).id_token)
+    const end = await browser.signIn(authorizePath(newApp.id))
+    const hint = String((await token(newApp, codeFields(responseOf(end).code ?? ""))).id_token)
     const headers = { authorization: `Bearer ${hint}` }
     expect((await provider.send("/oidc/v1/userinfo", { headers })).status).toBe(401)
-    const query = new URLSearchParams({ id_token_hint: hint, client_id: fresh.id })
+    const query = new URLSearchParams({ id_token_hint: hint, client_id: newApp.id })
     await browser.go(`/oidc/v1/endsession?${query}`)
-    const again = authorizePath(fresh.id, { prompt: "none" })
-    expect(answerOf(await browser.go(again)).error).toBe("login_required")
+    const again = authorizePath(newApp.id, { prompt: "none" })
+    expect(responseOf(await browser.go(again)).error).toBe("login_required")
   })
 })

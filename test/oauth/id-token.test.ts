@@ -1,13 +1,11 @@
 import { decodeJwt } from "jose"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { changeApplication, findClient, type OidcConfig } from "../../src/domain/app/index.ts"
+import { findClient, type OidcConfig, updateApplication } from "../../src/domain/app/index.ts"
 import { addAuthorization } from "../../src/domain/authorization/index.ts"
-import { addRoles, changeProject } from "../../src/domain/project/index.ts"
-import { addApi, addExistingClient, basicOf } from "./clients.ts"
+import { addRoles, updateProject } from "../../src/domain/project/index.ts"
+import { addApi, addExistingClient, encodeBasic } from "./clients.ts"
 import { exchangeGrant, typeOf } from "./exchange.ts"
 import {
-  answerOf,
-  askToken,
   authorizePath,
   browserOf,
   codeFields,
@@ -15,13 +13,15 @@ import {
   openProvider,
   type Provider,
   redirectUri,
+  responseOf,
+  sendTokenRequest,
 } from "./provider.ts"
-import { letRegister, managed, sendMetadata } from "./registering.ts"
+import { enableRegistration, managementOf, sendMetadata } from "./registration.ts"
 
 let provider: Provider
-/** Made now, and before the settings that say what its ID tokens contain. */
-let fresh: NewClient
-let existing: NewClient
+/** A new application, and one from before the settings for ID token content. */
+let newApp: NewClient
+let existingApp: NewClient
 let generic: string
 let qualified: string
 
@@ -36,20 +36,21 @@ beforeAll(async () => {
   await provider.store.transact(provider.cx(), (tx) => addAuthorization(tx, "a1", given))
   const grantTypes = ["authorization_code", "refresh_token", "implicit", "token_exchange"] as const
   const oidc = { grantTypes, responseTypes: ["code", "id_token"] } as const
-  fresh = await provider.addClient(oidc)
-  existing = await addExistingClient(provider, oidc)
+  newApp = await provider.addClient(oidc)
+  existingApp = await addExistingClient(provider, oidc)
 })
 afterAll(() => provider.close())
 
 const fieldsOf = ({ id, secret }: NewClient) => ({
   fields: secret === "" ? { client_id: id } : {},
-  basic: secret === "" ? undefined : basicOf(id, secret),
+  basic: secret === "" ? undefined : encodeBasic(id, secret),
 })
 
 async function signIn(client: NewClient, changes: Readonly<Record<string, string>> = {}) {
   const end = await browserOf(provider).signIn(authorizePath(client.id, changes))
   const { fields, basic } = fieldsOf(client)
-  return (await askToken(provider, codeFields(answerOf(end).code ?? "", fields), basic)).answer
+  return (await sendTokenRequest(provider, codeFields(responseOf(end).code ?? "", fields), basic))
+    .answer
 }
 
 const idTokenOf = async (client: NewClient, changes?: Readonly<Record<string, string>>) =>
@@ -66,7 +67,7 @@ describe("aud of an ID token", () => {
     const { refresh_token: token } = await signIn(client, offline)
     const { fields, basic } = fieldsOf(client)
     const asked = { grant_type: "refresh_token", refresh_token: String(token), ...fields }
-    return String((await askToken(provider, asked, basic)).answer.id_token)
+    return String((await sendTokenRequest(provider, asked, basic)).answer.id_token)
   }
   const implicit = async (client: NewClient) => {
     const changes = { response_type: "id_token", code_challenge: "", code_challenge_method: "" }
@@ -79,75 +80,75 @@ describe("aud of an ID token", () => {
     ["a refresh token", refreshed],
     ["the implicit flow", implicit],
   ])("by %s is the client ID of a new application, as a single string", async (_, ask) => {
-    expect(decodeJwt(await ask(fresh)).aud).toBe(fresh.id)
-    expect(decodeJwt(await ask(existing)).aud).toEqual([existing.id, provider.projectId])
+    expect(decodeJwt(await ask(newApp)).aud).toBe(newApp.id)
+    expect(decodeJwt(await ask(existingApp)).aud).toEqual([existingApp.id, provider.projectId])
   })
 
-  test("follows the switch of the application", async () => {
+  test("follows the application's setting", async () => {
     const other = await provider.addClient({ idTokenProjectAudience: true })
     expect(decodeJwt(await idTokenOf(other)).aud).toEqual([other.id, provider.projectId])
     const oidc = { idTokenProjectAudience: false }
-    await changeApplication(provider.cx(), other.appId, { oidc })
+    await updateApplication(provider.cx(), other.appId, { oidc })
     expect(decodeJwt(await idTokenOf(other)).aud).toBe(other.id)
   })
 
   test("leaves the project in the audience of access tokens", async () => {
     const api = await addApi(provider, "basic")
-    const { access_token: token } = await signIn(fresh)
+    const { access_token: token } = await signIn(newApp)
     const headers = {
       authorization: `Basic ${Buffer.from(`${api.id}:${api.secret}`).toString("base64")}`,
     }
     const init = { method: "POST", body: new URLSearchParams({ token: String(token) }), headers }
     const told = await (await provider.send("/oauth/v2/introspect", init)).json()
-    expect(told).toMatchObject({ active: true, aud: [fresh.id, provider.projectId] })
+    expect(told).toMatchObject({ active: true, aud: [newApp.id, provider.projectId] })
   })
 
-  test("of both forms names the user in id_token_hint", async () => {
-    for (const client of [fresh, existing]) {
+  test("of both forms identifies the user in id_token_hint", async () => {
+    for (const client of [newApp, existingApp]) {
       const browser = browserOf(provider)
       const end = await browser.signIn(authorizePath(client.id))
       const { fields, basic } = fieldsOf(client)
-      const code = codeFields(answerOf(end).code ?? "", fields)
-      const hint = String((await askToken(provider, code, basic)).answer.id_token)
+      const code = codeFields(responseOf(end).code ?? "", fields)
+      const hint = String((await sendTokenRequest(provider, code, basic)).answer.id_token)
       const again = authorizePath(client.id, { prompt: "none", id_token_hint: hint })
-      expect(answerOf(await browser.go(again))).toHaveProperty("code")
+      expect(responseOf(await browser.go(again))).toHaveProperty("code")
       const query = new URLSearchParams({ id_token_hint: hint, client_id: client.id })
       await browser.go(`/oidc/v1/endsession?${query}`)
-      expect(answerOf(await browser.go(again)).error).toBe("login_required")
+      expect(responseOf(await browser.go(again)).error).toBe("login_required")
     }
   })
 
-  test("of both forms lets an application of the project exchange it", async () => {
+  test("of both forms can be exchanged by an application of the project", async () => {
     const gateway = await provider.addClient({ grantTypes: ["token_exchange"] })
-    for (const client of [fresh, existing]) {
+    for (const client of [newApp, existingApp]) {
       const subject = { subject_token_type: typeOf("id_token") }
-      const { status } = await askToken(
+      const { status } = await sendTokenRequest(
         provider,
         { grant_type: exchangeGrant, subject_token: await idTokenOf(client), ...subject },
-        basicOf(gateway.id, gateway.secret),
+        encodeBasic(gateway.id, gateway.secret),
       )
       expect(status).toBe(200)
     }
   })
 
-  test("of an exchange names projects to a new application only on request", async () => {
-    const exchanged = async (changes: Readonly<Record<string, string>>, client = fresh) => {
-      const { access_token: token } = await signIn(fresh)
+  test("of an exchange contains projects for a new application only on request", async () => {
+    const exchanged = async (changes: Readonly<Record<string, string>>, client = newApp) => {
+      const { access_token: token } = await signIn(newApp)
       const types = {
         subject_token_type: typeOf("access_token"),
         requested_token_type: typeOf("id_token"),
       }
       const asked = { grant_type: exchangeGrant, subject_token: String(token), ...types }
-      const basic = basicOf(client.id, client.secret)
-      const { answer } = await askToken(provider, { ...asked, ...changes }, basic)
+      const basic = encodeBasic(client.id, client.secret)
+      const { answer } = await sendTokenRequest(provider, { ...asked, ...changes }, basic)
       return decodeJwt(String(answer.access_token)).aud
     }
-    expect(await exchanged({})).toBe(fresh.id)
-    // Clients that compare `aud` alone must not take the ID token of another one for theirs.
+    expect(await exchanged({})).toBe(newApp.id)
+    // Clients that compare `aud` alone must not accept the ID token of another one.
     const gateway = await provider.addClient({ grantTypes: ["token_exchange"] })
-    expect(await exchanged({}, gateway)).toEqual([fresh.id, provider.projectId])
-    const audience = `${fresh.id} ${provider.projectId}`
-    expect(await exchanged({ audience })).toEqual([fresh.id, provider.projectId])
+    expect(await exchanged({}, gateway)).toEqual([newApp.id, provider.projectId])
+    const audience = `${newApp.id} ${provider.projectId}`
+    expect(await exchanged({ audience })).toEqual([newApp.id, provider.projectId])
   })
 })
 
@@ -157,8 +158,8 @@ describe("roles on the application's own project", () => {
 
   test("are returned in one claim to a new application, in two to an existing one", async () => {
     for (const [client, names] of [
-      [fresh, [qualified]],
-      [existing, [generic, qualified]],
+      [newApp, [qualified]],
+      [existingApp, [generic, qualified]],
     ] as const) {
       const { access_token: token, id_token: id } = await signIn(client, { scope })
       expect(namesOf(await userinfo(token))).toEqual(names)
@@ -166,11 +167,11 @@ describe("roles on the application's own project", () => {
     }
   })
 
-  test("follow the switch of the application", async () => {
+  test("follow the application's setting", async () => {
     const other = await provider.addClient({ genericRolesClaim: true })
     const { access_token: token } = await signIn(other, { scope })
     expect(namesOf(await userinfo(token))).toEqual([generic, qualified])
-    await changeApplication(provider.cx(), other.appId, { oidc: { genericRolesClaim: false } })
+    await updateApplication(provider.cx(), other.appId, { oidc: { genericRolesClaim: false } })
     expect(namesOf(await userinfo(token))).toEqual([qualified])
   })
 })
@@ -183,27 +184,27 @@ describe("the scopes groups and roles", () => {
     const document = await (await provider.send("/.well-known/openid-configuration")).json()
     expect(document.scopes_supported).toEqual(expect.arrayContaining(["groups", "roles"]))
     expect(document.claims_supported).toEqual(expect.arrayContaining(["groups", "roles"]))
-    // Clients of the management API request what this one names, and it needs neither.
+    // Clients of the management API request the scopes in this document, and the API needs neither.
     const own = await (await provider.send("/.well-known/oauth-protected-resource")).json()
     expect(own.scopes_supported).not.toContain("groups")
   })
 
-  test("are granted where they are requested, and fill flat lists", async () => {
-    const answer = await signIn(fresh, { scope: both })
+  test("are granted if requested, and fill flat lists", async () => {
+    const answer = await signIn(newApp, { scope: both })
     expect(answer.scope).toBe(both)
     expect(await userinfo(answer.access_token)).toMatchObject(editor)
-    const one = await signIn(fresh, { scope: "openid groups" })
+    const one = await signIn(newApp, { scope: "openid groups" })
     const said = await userinfo(one.access_token)
     expect([said.groups, said.roles]).toEqual([["editor"], undefined])
-    const neither = await signIn(fresh, { scope: "openid" })
+    const neither = await signIn(newApp, { scope: "openid" })
     expect(await userinfo(neither.access_token)).not.toHaveProperty("groups")
   })
 
   test("fill empty lists for a user without roles", async () => {
     await provider.addPerson("nina")
-    const end = await browserOf(provider).signIn(authorizePath(fresh.id, { scope: both }), "nina")
-    const code = codeFields(answerOf(end).code ?? "")
-    const { answer } = await askToken(provider, code, basicOf(fresh.id, fresh.secret))
+    const end = await browserOf(provider).signIn(authorizePath(newApp.id, { scope: both }), "nina")
+    const code = codeFields(responseOf(end).code ?? "")
+    const { answer } = await sendTokenRequest(provider, code, encodeBasic(newApp.id, newApp.secret))
     expect(await userinfo(answer.access_token)).toMatchObject({ groups: [], roles: [] })
   })
 
@@ -216,9 +217,9 @@ describe("the scopes groups and roles", () => {
   test("are in ID tokens with the profile, else only by the claims parameter", async () => {
     const profiled = await provider.addClient({ idTokenUserinfoAssertion: true })
     expect(decodeJwt(await idTokenOf(profiled, { scope: both }))).toMatchObject(editor)
-    expect(decodeJwt(await idTokenOf(fresh, { scope: both }))).not.toHaveProperty("groups")
+    expect(decodeJwt(await idTokenOf(newApp, { scope: both }))).not.toHaveProperty("groups")
     const claims = JSON.stringify({ id_token: { groups: null }, userinfo: { roles: null } })
-    const asked = await signIn(fresh, { scope: "openid", claims })
+    const asked = await signIn(newApp, { scope: "openid", claims })
     const id = decodeJwt(String(asked.id_token))
     const said = await userinfo(asked.access_token)
     expect([id.groups, id.roles, said.groups, said.roles]).toEqual([
@@ -233,7 +234,7 @@ describe("the scopes groups and roles", () => {
 describe("the groups claim of an application", () => {
   const at = async (client: NewClient) => {
     const { id_token: id, access_token: access } = await signIn(client, { scope: "openid" })
-    const headers = { authorization: `Basic ${btoa(basicOf(client.id, client.secret))}` }
+    const headers = { authorization: `Basic ${btoa(encodeBasic(client.id, client.secret))}` }
     const init = { method: "POST", body: new URLSearchParams({ token: String(access) }), headers }
     const introspected = await (await provider.send("/oauth/v2/introspect", init)).json()
     const places = [decodeJwt(String(id)), decodeJwt(String(access))]
@@ -242,25 +243,25 @@ describe("the groups claim of an application", () => {
   }
   const everywhere = (lists: object) => Array(4).fill({ groups: undefined, ...lists })
   const set = (appId: string, groupsClaim: OidcConfig["groupsClaim"]) =>
-    changeApplication(provider.cx(), appId, { oidc: { ...(groupsClaim && { groupsClaim }) } })
+    updateApplication(provider.cx(), appId, { oidc: { ...(groupsClaim && { groupsClaim }) } })
 
   test("is in all of its tokens without a scope, whatever the project states", async () => {
     const client = await provider.addClient({ tokenType: "jwt", groupsClaim: "groups" })
     expect(await at(client)).toEqual(everywhere({ groups: ["editor"] }))
-    await changeProject(provider.cx(), provider.projectId, { groupsClaim: "roles" })
+    await updateProject(provider.cx(), provider.projectId, { groupsClaim: "roles" })
     expect(await at(client)).toEqual(everywhere({ groups: ["editor"] }))
     await set(client.appId, "off")
     expect(await at(client)).toEqual(everywhere({}))
     await set(client.appId, "unspecified")
     expect(await at(client)).toEqual(everywhere({ roles: ["editor"] }))
-    await changeProject(provider.cx(), provider.projectId, { groupsClaim: "off" })
+    await updateProject(provider.cx(), provider.projectId, { groupsClaim: "off" })
     expect(await at(client)).toEqual(everywhere({}))
   })
 
-  test("is that of the project for an application that states nothing", async () => {
-    await changeProject(provider.cx(), provider.projectId, { groupsClaim: "groups" })
-    const claims = decodeJwt(await idTokenOf(existing, { scope: "openid" }))
-    await changeProject(provider.cx(), provider.projectId, { groupsClaim: "off" })
+  test("is that of the project for an application without a setting", async () => {
+    await updateProject(provider.cx(), provider.projectId, { groupsClaim: "groups" })
+    const claims = decodeJwt(await idTokenOf(existingApp, { scope: "openid" }))
+    await updateProject(provider.cx(), provider.projectId, { groupsClaim: "off" })
     expect(claims).toMatchObject({ groups: ["editor"] })
   })
 })
@@ -287,29 +288,36 @@ describe("the profile in ID tokens", () => {
     const client = await provider.addClient({ idTokenUserinfoAssertion: true, grantTypes })
     const first = await signIn(client, { scope: "openid email groups offline_access" })
     const asked = { grant_type: "refresh_token", refresh_token: String(first.refresh_token) }
-    const { answer } = await askToken(provider, asked, basicOf(client.id, client.secret))
+    const { answer } = await sendTokenRequest(
+      provider,
+      asked,
+      encodeBasic(client.id, client.secret),
+    )
     const told = { email: "olga@example.com", groups: ["editor"] }
     expect(decodeJwt(String(answer.id_token))).toMatchObject(told)
     expect(await userinfo(answer.access_token)).toMatchObject(told)
   })
 
   test("is on for self-registered applications, and off by the API's default", async () => {
-    await letRegister(provider)
+    await enableRegistration(provider)
     const { answer } = await sendMetadata(provider, { redirect_uris: [redirectUri] })
     const registered = findClient(provider.cx(), String(answer.client_id))?.state
     expect(registered).toMatchObject({ oidc: { idTokenUserinfoAssertion: true } })
-    expect(decodeJwt(await idTokenOf(fresh))).not.toHaveProperty("email")
+    expect(decodeJwt(await idTokenOf(newApp))).not.toHaveProperty("email")
   })
 
-  test("stays as it was for a registration from before that changes", async () => {
-    await letRegister(provider)
+  test("is unchanged for a registration from before the setting", async () => {
+    await enableRegistration(provider)
     const { answer } = await sendMetadata(provider, { redirect_uris: [redirectUri] })
     const clientId = String(answer.client_id)
     const oidc = { idTokenUserinfoAssertion: false }
     const appId = findClient(provider.cx(), clientId)?.appId ?? ""
-    await changeApplication(provider.cx(), appId, { oidc })
+    await updateApplication(provider.cx(), appId, { oidc })
     const change = { client_id: clientId, redirect_uris: [redirectUri], client_name: "Other" }
-    const { status } = await sendMetadata(provider, change, { method: "PUT", ...managed(answer) })
+    const { status } = await sendMetadata(provider, change, {
+      method: "PUT",
+      ...managementOf(answer),
+    })
     expect(status).toBe(200)
     const state = findClient(provider.cx(), clientId)?.state
     expect(state).toMatchObject({ name: "Other", oidc })

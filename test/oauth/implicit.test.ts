@@ -15,8 +15,8 @@ import {
 let provider: Provider
 let implicit: NewClient
 let coder: NewClient
-const both = { response_type: "id_token token" }
-const alone = { response_type: "id_token" }
+const idTokenAndToken = { response_type: "id_token token" }
+const idTokenOnly = { response_type: "id_token" }
 const types = {
   grantTypes: ["implicit"],
   responseTypes: ["id_token", "id_token_token"],
@@ -32,7 +32,7 @@ afterAll(() => provider.close())
 
 type Changes = Readonly<Record<string, string | undefined>>
 
-/** No challenge: nothing is exchanged here. */
+/** No PKCE: no code is exchanged here. */
 const noPkce = { code_challenge: undefined, code_challenge_method: undefined }
 const pathOf = (changes: Changes, client = implicit) =>
   authorizePath(client.id, { ...noPkce, ...changes })
@@ -40,7 +40,7 @@ const pathOf = (changes: Changes, client = implicit) =>
 const fragmentOf = (location: string | null) =>
   Object.fromEntries(new URLSearchParams(new URL(location ?? "").hash.slice(1)))
 
-async function signedIn(changes: Changes, client = implicit) {
+async function signIn(changes: Changes, client = implicit) {
   const end = await browserOf(provider).signIn(pathOf(changes, client))
   return fragmentOf(end.path)
 }
@@ -49,30 +49,33 @@ const claimsAt = async (token: string) =>
   provider.send("/oidc/v1/userinfo", { headers: { authorization: `Bearer ${token}` } })
 
 describe("implicit flow (OpenID Connect Core §3.2)", () => {
-  test.each(["id_token token", "token id_token"])("answers %s as spec 4.3 says", async (words) => {
-    const answer = await signedIn({ response_type: words })
-    const { access_token = "", id_token = "", ...rest } = answer
-    expect(rest).toEqual({
-      token_type: "Bearer",
-      expires_in: "43200",
-      scope: "openid profile email",
-      state: "s-1",
-      iss: issuer,
-    })
-    const claims = decodeJwt(id_token)
-    const half = createHash("sha256").update(access_token).digest().subarray(0, 16)
-    expect(claims).toMatchObject({ nonce: "n-1", at_hash: half.toString("base64url") })
-    expect(claims).toMatchObject({ azp: implicit.id, amr: ["pwd"], iss: issuer })
-    // The claims of the scopes are read at userinfo, with the token that came along.
-    expect(claims).not.toHaveProperty("email")
-    expect(await (await claimsAt(access_token)).json()).toMatchObject({
-      sub: claims.sub,
-      email: "olga@example.com",
-    })
-  })
+  test.each(["id_token token", "token id_token"])(
+    "responds to %s as spec 4.3 says",
+    async (words) => {
+      const answer = await signIn({ response_type: words })
+      const { access_token = "", id_token = "", ...rest } = answer
+      expect(rest).toEqual({
+        token_type: "Bearer",
+        expires_in: "43200",
+        scope: "openid profile email",
+        state: "s-1",
+        iss: issuer,
+      })
+      const claims = decodeJwt(id_token)
+      const half = createHash("sha256").update(access_token).digest().subarray(0, 16)
+      expect(claims).toMatchObject({ nonce: "n-1", at_hash: half.toString("base64url") })
+      expect(claims).toMatchObject({ azp: implicit.id, amr: ["pwd"], iss: issuer })
+      // Scope claims are returned at userinfo, with the access token.
+      expect(claims).not.toHaveProperty("email")
+      expect(await (await claimsAt(access_token)).json()).toMatchObject({
+        sub: claims.sub,
+        email: "olga@example.com",
+      })
+    },
+  )
 
-  test("answers id_token alone with the claims of the scopes, and no token", async () => {
-    const { id_token = "", ...rest } = await signedIn(alone)
+  test("returns an id_token alone with the claims of the scopes, and no token", async () => {
+    const { id_token = "", ...rest } = await signIn(idTokenOnly)
     expect(rest).toEqual({
       token_type: "Bearer",
       expires_in: "3600",
@@ -85,43 +88,43 @@ describe("implicit flow (OpenID Connect Core §3.2)", () => {
     expect(claims).not.toHaveProperty("at_hash")
   })
 
-  test("puts the claims beside a token where the application says so", async () => {
+  test("includes the claims beside a token if the application is configured for it", async () => {
     const told = await provider.addClient({ ...types, idTokenUserinfoAssertion: true })
-    const { id_token = "" } = await signedIn(both, told)
+    const { id_token = "" } = await signIn(idTokenAndToken, told)
     expect(decodeJwt(id_token)).toHaveProperty("email")
   })
 
-  test("never gives a refresh token (RFC 6749 §4.2.2)", async () => {
+  test("never issues a refresh token (RFC 6749 §4.2.2)", async () => {
     const offline = await provider.addClient({
       ...types,
       grantTypes: ["implicit", "refresh_token"],
     })
-    const answer = await signedIn({ ...both, scope: "openid offline_access" }, offline)
+    const answer = await signIn({ ...idTokenAndToken, scope: "openid offline_access" }, offline)
     expect(answer).not.toHaveProperty("refresh_token")
     expect(answer.scope).toBe("openid")
   })
 
-  test("answers at once where somebody is signed in, in the fragment", async () => {
+  test("responds immediately if the user is signed in, in the fragment", async () => {
     const browser = browserOf(provider)
-    await browser.signIn(pathOf(both))
-    const { path } = await browser.go(pathOf({ ...both, prompt: "none" }))
+    await browser.signIn(pathOf(idTokenAndToken))
+    const { path } = await browser.go(pathOf({ ...idTokenAndToken, prompt: "none" }))
     expect(path.startsWith(`${redirectUri}#`)).toBe(true)
     expect(fragmentOf(path)).toHaveProperty("access_token")
   })
 
-  test("answers by a form where the client asks so", async () => {
+  test("responds by form_post if the client requests it", async () => {
     const browser = browserOf(provider)
-    await browser.signIn(pathOf(both))
-    const { page } = await browser.go(pathOf({ ...both, response_mode: "form_post" }))
+    await browser.signIn(pathOf(idTokenAndToken))
+    const { page } = await browser.go(pathOf({ ...idTokenAndToken, response_mode: "form_post" }))
     expect(page).toContain(`action="${redirectUri}"`)
     for (const name of ["access_token", "id_token", "state", "iss", "expires_in"]) {
       expect(page).toContain(`name="${name}"`)
     }
   })
 
-  test("gives tokens that end with the sign-in", async () => {
+  test("issues tokens that end with the session", async () => {
     const id = await provider.addPerson("ida")
-    const end = await browserOf(provider).signIn(pathOf(both), "ida")
+    const end = await browserOf(provider).signIn(pathOf(idTokenAndToken), "ida")
     const { access_token = "" } = fragmentOf(end.path)
     expect((await claimsAt(access_token)).status).toBe(200)
     await deactivateUser(provider.cx(), id)
@@ -129,18 +132,28 @@ describe("implicit flow (OpenID Connect Core §3.2)", () => {
   })
 })
 
-describe("implicit flow refuses, in the fragment", () => {
+describe("implicit flow rejects, in the fragment", () => {
   const rows: readonly (readonly [string, Changes, string, () => NewClient])[] = [
-    ["no nonce", { ...both, nonce: undefined }, "invalid_request", () => implicit],
-    ["no nonce for id_token", { ...alone, nonce: undefined }, "invalid_request", () => implicit],
-    ["a query", { ...both, response_mode: "query" }, "invalid_request", () => implicit],
+    ["no nonce", { ...idTokenAndToken, nonce: undefined }, "invalid_request", () => implicit],
     [
-      "a query for id_token",
-      { ...alone, response_mode: "query" },
+      "no nonce for id_token",
+      { ...idTokenOnly, nonce: undefined },
       "invalid_request",
       () => implicit,
     ],
-    ["an unknown mode", { ...both, response_mode: "smoke" }, "invalid_request", () => implicit],
+    ["a query", { ...idTokenAndToken, response_mode: "query" }, "invalid_request", () => implicit],
+    [
+      "a query for id_token",
+      { ...idTokenOnly, response_mode: "query" },
+      "invalid_request",
+      () => implicit,
+    ],
+    [
+      "an unknown mode",
+      { ...idTokenAndToken, response_mode: "smoke" },
+      "invalid_request",
+      () => implicit,
+    ],
     ["token alone", { response_type: "token" }, "unsupported_response_type", () => implicit],
     [
       "the hybrid flow",
@@ -148,9 +161,19 @@ describe("implicit flow refuses, in the fragment", () => {
       "unsupported_response_type",
       () => implicit,
     ],
-    ["an application that registered codes only", both, "unauthorized_client", () => coder],
-    ["it for id_token, too", alone, "unauthorized_client", () => coder],
-    ["nobody who is signed in", { ...both, prompt: "none" }, "login_required", () => implicit],
+    [
+      "an application that registered codes only",
+      idTokenAndToken,
+      "unauthorized_client",
+      () => coder,
+    ],
+    ["it for id_token, too", idTokenOnly, "unauthorized_client", () => coder],
+    [
+      "nobody who is signed in",
+      { ...idTokenAndToken, prompt: "none" },
+      "login_required",
+      () => implicit,
+    ],
   ]
   test.each(rows)("%s", async (_, changes, error, client) => {
     const response = await provider.send(pathOf(changes, client()))
@@ -168,7 +191,7 @@ describe("implicit flow refuses, in the fragment", () => {
 
   test("a response type whose grant is not registered", async () => {
     const half = await provider.addClient({ ...types, grantTypes: ["authorization_code"] })
-    const response = await provider.send(pathOf(both, half))
+    const response = await provider.send(pathOf(idTokenAndToken, half))
     expect(fragmentOf(response.headers.get("location")).error).toBe("unauthorized_client")
   })
 })

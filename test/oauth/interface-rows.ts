@@ -1,9 +1,8 @@
-import type { Must } from "./musts.ts"
+import type { Requirement } from "./musts.ts"
 
 /**
- * The rows of the interface's tables and lists that speak of the authorization server, in the order
- * that they have there, each by what it begins with; `section` and the beginning of `demand` of a
- * must name it.
+ * The rows of the interface's tables and lists about the authorization server, in their order, each
+ * by its first words; the `section` and the start of `demand` of a requirement must match it.
  */
 export const interfaceRows: Readonly<Record<string, readonly string[]>> = {
   // States and transitions.
@@ -13,7 +12,7 @@ export const interfaceRows: Readonly<Record<string, readonly string[]>> = {
   "§3 row 4": ["a revoked access token"],
   "§3 row 5": ["an execution without targets"],
   "§3 row 6": ["a created user"],
-  // Endpoints, with what stands below their table.
+  // Endpoints, with the notes below their table.
   "§4.3 discovery": ["GET /.well-known/openid-configuration"],
   "§4.3 authorization_endpoint": ["GET /oauth/v2/authorize"],
   "§4.3 token_endpoint": ["POST /oauth/v2/token"],
@@ -23,7 +22,7 @@ export const interfaceRows: Readonly<Record<string, readonly string[]>> = {
   "§4.3 end_session_endpoint": ["/oidc/v1/endsession"],
   "§4.3 jwks_uri": ["/oauth/v2/keys"],
   "§4.3 metadata": ["/.well-known/oauth-authorization-server"],
-  // Required, PKCE, optional with each value of prompt, and the two answers.
+  // Required, PKCE, optional with each value of prompt, and both response kinds.
   "§4.3 authorize": [
     "client_id",
     "redirect_uri",
@@ -45,7 +44,7 @@ export const interfaceRows: Readonly<Record<string, readonly string[]>> = {
     "a code answer",
     "an implicit answer",
   ],
-  // The grants, the methods of authentication, and what a refresh asks and answers.
+  // The grants, the authentication methods, and the refresh request and response.
   "§4.3 token": [
     "a code",
     "client_secret_basic",
@@ -60,10 +59,10 @@ export const interfaceRows: Readonly<Record<string, readonly string[]>> = {
   "§4.3 introspect": ["the client authenticates", "active", "scope and the claims"],
   "§4.3 userinfo": ["the token comes as Bearer"],
   "§4.3 revoke": ["access and refresh tokens"],
-  // Authentication; what is said at (8) is that something is not shown.
+  // Authentication; the entry at (8) is about a value that is not shown.
   "§5 (1)": ["resource calls"],
   "§5 (2)": ["four methods"],
-  "§5 (3)": ["a service user's assertion"],
+  "§5 (3)": ["a service account's assertion"],
   "§5 (4)": ["the management interface"],
   "§5 (5)": ["the caller holds a role"],
   "§5 (6)": ["web, native and user agent"],
@@ -81,16 +80,18 @@ export const interfaceRows: Readonly<Record<string, readonly string[]>> = {
   "§7 (5)": ["errors of the token endpoint"],
 }
 
-/** What has no test, since there is nothing yet that it could be tested with. */
+/** Rows without a test, because nothing to test them with exists yet. */
 const untested = ["§3 row 5"]
 
-/** Which rows of the interface no must names, which musts name no row, and which have no test. */
-export function flawsOfInterface(musts: readonly Must[]): readonly string[] {
+/**
+ * Rows of the interface without a requirement, requirements without a row, and rows without a test.
+ */
+export function flawsOfInterface(musts: readonly Requirement[]): readonly string[] {
   const own = musts.filter(({ document }) => document === "interface")
   const rows = Object.entries(interfaceRows).flatMap(([section, begins]) =>
     begins.map((begin) => ({ section, begin })),
   )
-  const names = (must: Must, row: (typeof rows)[number]) =>
+  const names = (must: Requirement, row: (typeof rows)[number]) =>
     must.section === row.section && must.demand.startsWith(row.begin)
   return [
     ...rows

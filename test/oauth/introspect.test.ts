@@ -8,10 +8,8 @@ import {
   createPersonalToken,
   removePersonalToken,
 } from "../../src/domain/service-account/personal-token.ts"
-import { addKeyClient, addRobot, asserted, basicOf } from "./clients.ts"
+import { addKeyClient, addServiceAccount, encodeBasic, signAssertion } from "./clients.ts"
 import {
-  answerOf,
-  askToken,
   authorizePath,
   browserOf,
   codeFields,
@@ -19,6 +17,8 @@ import {
   type NewClient,
   openProvider,
   type Provider,
+  responseOf,
+  sendTokenRequest,
 } from "./provider.ts"
 
 const grantTypes = ["authorization_code", "refresh_token"] as const
@@ -32,7 +32,7 @@ beforeAll(async () => {
 })
 afterAll(() => provider.close())
 
-/** A project of its own, with an API in it. */
+/** A project with an API in it. */
 const addApi = async (id = provider.cx().ids.next()) => {
   const cx = provider.cx()
   await project.createProject(cx, id, { orgId: provider.setup.orgId, name: `Project ${id}` })
@@ -44,8 +44,8 @@ const addApi = async (id = provider.cx().ids.next()) => {
 
 const begin = async (of = client, scope = "openid profile email offline_access") => {
   const path = authorizePath(of.id, { scope })
-  const { code = "" } = answerOf(await browserOf(provider).signIn(path))
-  const { answer } = await askToken(provider, codeFields(code), `${of.id}:${of.secret}`)
+  const { code = "" } = responseOf(await browserOf(provider).signIn(path))
+  const { answer } = await sendTokenRequest(provider, codeFields(code), `${of.id}:${of.secret}`)
   return { access: String(answer.access_token), refresh: String(answer.refresh_token), code }
 }
 
@@ -66,7 +66,7 @@ const introspect = async (token: string, of = client) => {
 const inactive = { active: false }
 
 describe("introspection (RFC 7662)", () => {
-  test.each(["bearer", "jwt"] as const)("tells the client of its own %s token", async (type) => {
+  test.each(["bearer", "jwt"] as const)("returns the client's own %s token", async (type) => {
     const of = await provider.addClient({ tokenType: type })
     const { access } = await begin(of, "openid profile email")
     const now = Math.floor(provider.clock.now() / 1000)
@@ -93,7 +93,7 @@ describe("introspection (RFC 7662)", () => {
     expect(answer).not.toHaveProperty("act")
   })
 
-  test("tells no more of a person than the scopes allow (spec §4.3)", async () => {
+  test("returns no more claims of a user than the scopes allow (spec §4.3)", async () => {
     const { access } = await begin(client, "openid")
     const told = await introspect(access)
     expect(told).toMatchObject({ active: true, scope: "openid" })
@@ -102,16 +102,16 @@ describe("introspection (RFC 7662)", () => {
     }
   })
 
-  test("gives every token an id of its own", async () => {
+  test("gives every token its own ID", async () => {
     const { access, refresh } = await begin()
     const fields = { grant_type: "refresh_token", refresh_token: refresh }
-    const { answer } = await askToken(provider, fields, `${client.id}:${client.secret}`)
+    const { answer } = await sendTokenRequest(provider, fields, `${client.id}:${client.secret}`)
     const [one, two] = [await introspect(access), await introspect(String(answer.access_token))]
     expect(two.active).toBe(true)
     expect(one.jti).not.toBe(two.jti)
   })
 
-  test("tells an API whose project is in the audience, and no other (spec §4.3)", async () => {
+  test("responds only to an API whose project is in the audience (spec §4.3)", async () => {
     const { projectId, api } = await addApi()
     const stranger = await addApi()
     const scope = `openid email urn:core:iam:org:project:id:${projectId}:aud`
@@ -127,21 +127,21 @@ describe("introspection (RFC 7662)", () => {
     expect(await introspect(without, api)).toEqual(inactive)
   })
 
-  test("tells an application of the same project, whose id is in the audience", async () => {
+  test("responds to an application of the same project, whose ID is in the audience", async () => {
     const sibling = await provider.addClient()
     const { access } = await begin()
     expect((await introspect(access, sibling)).active).toBe(true)
   })
 
-  test("does not tell a service user, who is no application", async () => {
+  test("does not respond to a service account, which is not an application", async () => {
     const { access } = await begin()
-    const robot = await addRobot(provider)
-    const response = await post({ token: access }, basicOf(robot.id, robot.secret))
+    const robot = await addServiceAccount(provider)
+    const response = await post({ token: access }, encodeBasic(robot.id, robot.secret))
     expect(await response.json()).toEqual(inactive)
   })
 
-  test("knows personal access tokens, which are for our own project", async () => {
-    const robot = await addRobot(provider)
+  test("supports personal access tokens, whose audience is our own project", async () => {
+    const robot = await addServiceAccount(provider)
     const expires = provider.clock.now() + hour
     const { token, id } = await createPersonalToken(provider.cx(), robot.userId, expires)
     const within = await provider.addClient({}, provider.ownProjectId)
@@ -157,12 +157,12 @@ describe("introspection (RFC 7662)", () => {
     expect(await introspect(token, within)).toEqual(inactive)
   })
 
-  test("knows tokens of service users", async () => {
+  test("supports tokens of service accounts", async () => {
     const { projectId, api } = await addApi()
-    const robot = await addRobot(provider, "jwt")
+    const robot = await addServiceAccount(provider, "jwt")
     const scope = `profile urn:core:iam:org:project:id:${projectId}:aud`
     const fields = { grant_type: "client_credentials", scope }
-    const { answer } = await askToken(provider, fields, basicOf(robot.id, robot.secret))
+    const { answer } = await sendTokenRequest(provider, fields, encodeBasic(robot.id, robot.secret))
     expect(await introspect(String(answer.access_token), api)).toMatchObject({
       active: true,
       sub: robot.userId,
@@ -173,7 +173,7 @@ describe("introspection (RFC 7662)", () => {
   })
 })
 
-describe("a token is inactive, and nothing else is said of it, when it", () => {
+describe("a token is inactive, without further claims, when it", () => {
   const of: Readonly<Record<string, () => Promise<string>>> = {
     "is nonsense": async () => "nonsense",
     "looks like a JWT": async () => "a.b.c",
@@ -181,11 +181,15 @@ describe("a token is inactive, and nothing else is said of it, when it", () => {
     "is a refresh token": async () => (await begin()).refresh,
     "is a code": async () => {
       const path = authorizePath(client.id)
-      return answerOf(await browserOf(provider).signIn(path)).code ?? ""
+      return responseOf(await browserOf(provider).signIn(path)).code ?? ""
     },
     "is an id_token": async () => {
-      const { code = "" } = answerOf(await browserOf(provider).signIn(authorizePath(client.id)))
-      const { answer } = await askToken(provider, codeFields(code), `${client.id}:${client.secret}`)
+      const { code = "" } = responseOf(await browserOf(provider).signIn(authorizePath(client.id)))
+      const { answer } = await sendTokenRequest(
+        provider,
+        codeFields(code),
+        `${client.id}:${client.secret}`,
+      )
       return String(answer.id_token)
     },
     "was revoked": async () => {
@@ -199,8 +203,12 @@ describe("a token is inactive, and nothing else is said of it, when it", () => {
     },
     "hangs from a sign-in that ended (spec §3)": async () => {
       const browser = browserOf(provider)
-      const { code = "" } = answerOf(await browser.signIn(authorizePath(client.id)))
-      const { answer } = await askToken(provider, codeFields(code), `${client.id}:${client.secret}`)
+      const { code = "" } = responseOf(await browser.signIn(authorizePath(client.id)))
+      const { answer } = await sendTokenRequest(
+        provider,
+        codeFields(code),
+        `${client.id}:${client.secret}`,
+      )
       expect((await introspect(String(answer.access_token))).active).toBe(true)
       await browser.go(`/oidc/v1/endsession?id_token_hint=${answer.id_token}`)
       return String(answer.access_token)
@@ -220,21 +228,21 @@ describe("a token is inactive, and nothing else is said of it, when it", () => {
   })
 })
 
-describe("the introspection endpoint wants to know who asks (spec §5 and §7)", () => {
+describe("the introspection endpoint authenticates its caller (spec §5 and §7)", () => {
   const refused = async (fields: Record<string, string>, basic?: string) => {
     const response = await post(fields, basic)
     expect([response.status, (await response.json()).error]).toEqual([401, "invalid_client"])
   }
 
-  test("takes client_secret_basic and private_key_jwt", async () => {
+  test("accepts client_secret_basic and private_key_jwt", async () => {
     const { access } = await begin()
     expect((await introspect(access)).active).toBe(true)
     const keyed = await addKeyClient(provider)
-    const response = await post({ token: access, ...(await asserted(provider, keyed)) })
+    const response = await post({ token: access, ...(await signAssertion(provider, keyed)) })
     expect([response.status, (await response.json()).active]).toEqual([200, true])
   })
 
-  test("refuses every other method, and everybody who proves nothing", async () => {
+  test("rejects every other method, and unauthenticated callers", async () => {
     const { access: token } = await begin()
     const native = await provider.addClient({ appType: "native", authMethod: "none" })
     const posting = await provider.addClient({ authMethod: "post" })
@@ -245,24 +253,24 @@ describe("the introspection endpoint wants to know who asks (spec §5 and §7)",
     await refused({ token }, `${client.id}:wrong`)
     await refused({ token }, `${client.id}:`)
     await refused({ token }, "nobody:secret")
-    // RFC 7662 §2.1 knows bearer tokens for this; the interface does not.
+    // RFC 7662 §2.1 allows bearer tokens for this; the interface does not.
     const headers = { authorization: `Bearer ${token}` }
     const body = new URLSearchParams({ token })
     const response = await provider.send("/oauth/v2/introspect", { method: "POST", body, headers })
     expect(response.status).toBe(401)
   })
 
-  test("refuses an assertion that somebody else signed, or that was used", async () => {
+  test("rejects an assertion that another party signed, or that was used", async () => {
     const { access: token } = await begin()
     const keyed = await addKeyClient(provider)
     const { privateKey: key } = generateKeyPairSync("rsa", { modulusLength: 2048 })
-    await refused({ token, ...(await asserted(provider, keyed, { key })) })
-    const once = await asserted(provider, keyed, { claims: { jti: "once" } })
+    await refused({ token, ...(await signAssertion(provider, keyed, { key })) })
+    const once = await signAssertion(provider, keyed, { claims: { jti: "once" } })
     expect((await post({ token, ...once })).status).toBe(200)
     await refused({ token, ...once })
   })
 
-  test("refuses an API that is switched off", async () => {
+  test("rejects a deactivated API", async () => {
     const { projectId, api } = await addApi()
     const scope = `openid urn:core:iam:org:project:id:${projectId}:aud`
     const { access } = await begin(client, scope)
@@ -271,7 +279,7 @@ describe("the introspection endpoint wants to know who asks (spec §5 and §7)",
     await refused({ token: access }, `${api.id}:${api.secret}`)
   })
 
-  test("wants a token, once, in a form, by POST", async () => {
+  test("requires a token, once, in a form, by POST", async () => {
     const as = `${client.id}:${client.secret}`
     const none = await post({}, as)
     expect([none.status, (await none.json()).error]).toEqual([400, "invalid_request"])

@@ -2,7 +2,7 @@ import { createPrivateKey, generateKeyPairSync, type KeyObject } from "node:cryp
 import { SignJWT } from "jose"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { removeServiceKey } from "../../src/domain/service-account/service-key.ts"
-import { apiCallerOf, askToken, issuer, openProvider, type Provider } from "./provider.ts"
+import { findApiCaller, issuer, openProvider, type Provider, sendTokenRequest } from "./provider.ts"
 
 const grant_type = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 
@@ -37,14 +37,14 @@ const assertionOf = (changes: Changes = {}) => {
 }
 
 const ask = async (changes: Changes = {}, scope = "openid") =>
-  askToken(provider, { grant_type, assertion: await assertionOf(changes), scope })
+  sendTokenRequest(provider, { grant_type, assertion: await assertionOf(changes), scope })
 
 const day = 86_400_000
 
 const coreScope = (id: string) => `openid urn:core:iam:org:project:id:${id}:aud`
 
-describe("a service user's assertion (RFC 7523)", () => {
-  test("gets a token and an id_token", async () => {
+describe("a service account's assertion (RFC 7523)", () => {
+  test("gets an access token and an id_token", async () => {
     const { status, answer } = await ask()
     expect(status).toBe(200)
     expect(answer).toMatchObject({ token_type: "Bearer", scope: "openid" })
@@ -53,14 +53,14 @@ describe("a service user's assertion (RFC 7523)", () => {
     )
   })
 
-  test("opens the management interface with our project as audience only", async () => {
+  test("gives access to the management API with our project as audience only", async () => {
     const without = await ask()
-    await expect(apiCallerOf(provider, String(without.answer.access_token))).rejects.toThrow(
-      /not meant/,
+    await expect(findApiCaller(provider, String(without.answer.access_token))).rejects.toThrow(
+      /the access token is not valid for this API/,
     )
     for (const id of ["core", provider.ownProjectId]) {
       const { answer } = await ask({}, coreScope(id))
-      expect(await apiCallerOf(provider, String(answer.access_token))).toEqual({
+      expect(await findApiCaller(provider, String(answer.access_token))).toEqual({
         kind: "user",
         userId,
         orgId: provider.setup.orgId,
@@ -68,12 +68,12 @@ describe("a service user's assertion (RFC 7523)", () => {
       })
     }
     const elsewhere = await ask({}, coreScope("12345"))
-    await expect(apiCallerOf(provider, String(elsewhere.answer.access_token))).rejects.toThrow(
-      /not meant/,
+    await expect(findApiCaller(provider, String(elsewhere.answer.access_token))).rejects.toThrow(
+      /the access token is not valid for this API/,
     )
   })
 
-  test("takes the token endpoint as audience, and several audiences", async () => {
+  test("accepts the token endpoint as audience, and several audiences", async () => {
     expect((await ask({ claims: { aud: `${issuer}/oauth/v2/token` } })).status).toBe(200)
     expect((await ask({ claims: { aud: ["other", issuer] } })).status).toBe(200)
     expect((await ask({ claims: { aud: `${issuer}/` } })).status).toBe(200)
@@ -94,7 +94,7 @@ describe("a service user's assertion (RFC 7523)", () => {
       claims: { iss: provider.setup.ownerId, sub: provider.setup.ownerId },
     }),
     "an unknown key": () => ({ header: { kid: "1" } }),
-    "no key": () => ({ header: { kid: "" } }),
+    "the browser created no key": () => ({ header: { kid: "" } }),
     "a foreign key": () => ({
       key: generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey,
     }),
@@ -104,14 +104,14 @@ describe("a service user's assertion (RFC 7523)", () => {
       key: new TextEncoder().encode("the public key, which everybody may know"),
     }),
   }
-  test.each(Object.entries(bad))("is refused with %s", async (_, changes) => {
+  test.each(Object.entries(bad))("is rejected with %s", async (_, changes) => {
     const { status, answer } = await ask(changes())
     expect([status, answer.error]).toEqual([400, "invalid_grant"])
   })
 
-  test("counts once, also when a clock was ahead meanwhile and is set right", async () => {
+  test("is accepted once, also when a clock was ahead meanwhile and is corrected", async () => {
     const assertion = await assertionOf({ claims: { jti: "ahead" } })
-    const used = () => askToken(provider, { grant_type, assertion, scope: "openid" })
+    const used = () => sendTokenRequest(provider, { grant_type, assertion, scope: "openid" })
     expect((await used()).status).toBe(200)
     provider.clock.advance(day)
     const now = provider.clock.now()
@@ -125,26 +125,30 @@ describe("a service user's assertion (RFC 7523)", () => {
     provider.clock.advance(day)
   })
 
-  test("is refused unsigned, or when it is no JWT at all", async () => {
+  test("is rejected unsigned, or when it is not a JWT", async () => {
     const [, body] = (await assertionOf()).split(".")
     const header = Buffer.from(JSON.stringify({ alg: "none", kid: keyId })).toString("base64url")
     for (const assertion of [`${header}.${body}.`, "a.b.c", "nonsense"]) {
-      const { answer } = await askToken(provider, { grant_type, assertion, scope: "openid" })
+      const { answer } = await sendTokenRequest(provider, {
+        grant_type,
+        assertion,
+        scope: "openid",
+      })
       expect(answer.error).toBe("invalid_grant")
     }
   })
 
-  test("counts once when it carries an id", async () => {
+  test("is accepted once if it has a jti", async () => {
     const assertion = await assertionOf({ claims: { jti: "once" } })
     const all = await Promise.all(
       Array.from({ length: 10 }, () =>
-        askToken(provider, { grant_type, assertion, scope: "openid" }),
+        sendTokenRequest(provider, { grant_type, assertion, scope: "openid" }),
       ),
     )
     expect(all.map(({ status }) => status).sort()).toEqual([200, ...Array(9).fill(400)])
   })
 
-  test("may name times in fractions of a second, and fails nobody else (RFC 7519 §2)", async () => {
+  test("can have fractional times, and doesn't break other assertions (RFC 7519 §2)", async () => {
     const now = provider.clock.now() / 1000
     const odd = { iat: now - 0.000_123_4, exp: now + 300.000_567_8, jti: "fraction" }
     const [answer, ...others] = await Promise.all([
@@ -156,30 +160,32 @@ describe("a service user's assertion (RFC 7523)", () => {
     expect((await ask({ claims: odd })).status).toBe(400)
   })
 
-  test("must come with right client credentials, or with none (RFC 7523 §3.1)", async () => {
+  test("requires valid client credentials, or none (RFC 7523 §3.1)", async () => {
     const fields = { grant_type, assertion: await assertionOf(), scope: "openid" }
     const web = await provider.addClient()
-    const right = await askToken(provider, fields, `${web.id}:${web.secret}`)
+    const right = await sendTokenRequest(provider, fields, `${web.id}:${web.secret}`)
     expect(right.status).toBe(200)
     const type = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
     const wrong = [
-      askToken(provider, fields, `${web.id}:wrong`),
-      askToken(provider, { ...fields, client_id: web.id, client_secret: "wrong" }),
-      askToken(provider, { ...fields, client_assertion: "x", client_assertion_type: type }),
+      sendTokenRequest(provider, fields, `${web.id}:wrong`),
+      sendTokenRequest(provider, { ...fields, client_id: web.id, client_secret: "wrong" }),
+      sendTokenRequest(provider, { ...fields, client_assertion: "x", client_assertion_type: type }),
     ]
     for (const { status, answer } of await Promise.all(wrong)) {
       expect([status, answer.error]).toEqual([401, "invalid_client"])
     }
   })
 
-  test("wants a scope, and is worth nothing once its key is gone", async () => {
+  test("requires a scope, and is rejected once its key is removed", async () => {
     const assertion = await assertionOf()
-    const none = await askToken(provider, { grant_type, assertion })
+    const none = await sendTokenRequest(provider, { grant_type, assertion })
     expect(none.answer.error).toBe("invalid_request")
     const before = await ask({}, coreScope("core"))
     await removeServiceKey(provider.cx(), userId, keyId)
     expect((await ask()).answer.error).toBe("invalid_grant")
     const token = String(before.answer.access_token)
-    await expect(apiCallerOf(provider, token)).rejects.toThrow(/not valid/)
+    await expect(findApiCaller(provider, token)).rejects.toThrow(
+      /the access token is invalid or has expired/,
+    )
   })
 })

@@ -1,15 +1,24 @@
 import { SignJWT } from "jose"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { writePosted } from "../../src/oauth/handed/posted.ts"
-import { addServiceUser, type Calling, callingAs, openLoginPage } from "../support/login-page.ts"
-import { spellingsOf } from "../support/mangle.ts"
-import { addKeyClient, addRobot, asserted, assertionType, basicOf } from "./clients.ts"
-import { exchangeGrant, typeOf } from "./exchange.ts"
-import { answered, type Browser, post, signedIn, tokensOf, userinfo } from "./must.ts"
-import { newProofKey, proofWith } from "./proof.ts"
+import { sealResponse } from "../../src/oauth/custom-login/sealed-response.ts"
 import {
-  answerOf,
-  askToken,
+  addLoginPageCaller,
+  addServiceCaller,
+  type CallAs,
+  callAs,
+} from "../support/operation-caller.ts"
+import { listSpellings } from "../support/token-spellings.ts"
+import {
+  addKeyClient,
+  addServiceAccount,
+  assertionType,
+  encodeBasic,
+  signAssertion,
+} from "./clients.ts"
+import { exchangeGrant, typeOf } from "./exchange.ts"
+import { authorize, type Browser, openSignedIn, post, tokensOf, userinfo } from "./must.ts"
+import { createProof, newProofKey } from "./proof.ts"
+import {
   authorizePath,
   browserOf,
   codeFields,
@@ -18,9 +27,11 @@ import {
   openProvider,
   type Provider,
   redirectUri,
-  type Visited,
+  responseOf,
+  sendTokenRequest,
+  type VisitedPage,
 } from "./provider.ts"
-import { addMachine, jwtBearer, type Machine, personalTokenOf } from "./service.ts"
+import { addMachine, jwtBearer, type Machine, personalTokenOf } from "./service-account.ts"
 
 let provider: Provider
 let web: NewClient
@@ -30,10 +41,10 @@ let wiki: NewClient
 let browser: Browser
 let machine: Machine
 let keyed: Awaited<ReturnType<typeof addKeyClient>>
-let robot: Awaited<ReturnType<typeof addRobot>>
+let serviceAccount: Awaited<ReturnType<typeof addServiceAccount>>
 let gateway: NewClient
-let page: Calling
-let anybody: Calling
+let page: CallAs
+let anybody: CallAs
 let sessionId = ""
 beforeAll(async () => {
   provider = await openProvider()
@@ -45,21 +56,21 @@ beforeAll(async () => {
     authMethod: "none",
     grantTypes: ["authorization_code", "device_code"],
   })
-  browser = await signedIn(provider, web)
+  browser = await openSignedIn(provider, web)
   wiki = await provider.addClient({
     redirectUris: ["https://wiki.example.com/.latchkey/callback"],
   })
   machine = await addMachine(provider)
   keyed = await addKeyClient(provider)
-  robot = await addRobot(provider)
-  page = await openLoginPage(provider)
-  anybody = callingAs(provider, await addServiceUser(provider, { name: "anybody", roles: [] }))
+  serviceAccount = await addServiceAccount(provider)
+  page = await addLoginPageCaller(provider)
+  anybody = callAs(provider, await addServiceCaller(provider, { name: "anybody", roles: [] }))
   gateway = await provider.addClient({ grantTypes: ["authorization_code", "token_exchange"] })
 })
 afterAll(() => provider.close())
 
-/** How one is made, and whether the place where it belongs takes it. */
-type Kind = {
+/** How to create a value, and whether its endpoint accepts it. */
+type SecretKind = {
   readonly make: () => Promise<string>
   readonly isTaken: (text: string) => Promise<boolean>
 }
@@ -69,18 +80,18 @@ const isGood = async (answer: Promise<{ readonly status: number }>) => (await an
 
 const deviceCode = "urn:ietf:params:oauth:grant-type:device_code"
 
-/** Where an answer came back to the client, what it says. */
-const codeIn = (end: Visited) => (end.path.startsWith("https:") ? answerOf(end) : {})
+/** The parameters of the redirect to the client. */
+const redirectFields = (end: VisitedPage) => (end.path.startsWith("https:") ? responseOf(end) : {})
 
 let shown = ""
-const typed = (userCode: string) => userCode.toUpperCase().replace(/[-.]/g, "")
+const normalizeCode = (userCode: string) => userCode.toUpperCase().replace(/[-.]/g, "")
 
 const isBearer = (text: string) => isGood(userinfo(provider, text))
 
-const kinds: Readonly<Record<string, Kind>> = {
+const kinds: Readonly<Record<string, SecretKind>> = {
   "a code": {
-    make: async () => (await answered(browser, web)).code ?? "",
-    isTaken: (code) => isGood(askToken(provider, codeFields(code), basic())),
+    make: async () => (await authorize(browser, web)).code ?? "",
+    isTaken: (code) => isGood(sendTokenRequest(provider, codeFields(code), basic())),
   },
   "an opaque access token": {
     make: async () => String((await tokensOf(provider, browser, web)).access_token),
@@ -93,7 +104,7 @@ const kinds: Readonly<Record<string, Kind>> = {
   "an id_token as a hint": {
     make: async () => String((await tokensOf(provider, browser, web)).id_token),
     isTaken: async (id_token_hint) =>
-      "code" in (await answered(browser, web, { id_token_hint, prompt: "none" })),
+      "code" in (await authorize(browser, web, { id_token_hint, prompt: "none" })),
   },
   "a refresh token": {
     make: async () => {
@@ -101,16 +112,18 @@ const kinds: Readonly<Record<string, Kind>> = {
       const person = browserOf(provider)
       const asked = await person.signIn(authorizePath(web.id, offline))
       const end = await person.post(asked, { answer: "allow" })
-      const { code = "" } = answerOf(end)
-      return String((await askToken(provider, codeFields(code), basic())).answer.refresh_token)
+      const { code = "" } = responseOf(end)
+      return String(
+        (await sendTokenRequest(provider, codeFields(code), basic())).answer.refresh_token,
+      )
     },
     isTaken: (refresh_token) =>
-      isGood(askToken(provider, { grant_type: "refresh_token", refresh_token }, basic())),
+      isGood(sendTokenRequest(provider, { grant_type: "refresh_token", refresh_token }, basic())),
   },
-  "a service user's assertion": {
+  "a service account's assertion": {
     make: () => machine.assertion(),
     isTaken: (assertion) =>
-      isGood(askToken(provider, { grant_type: jwtBearer, assertion, scope: "openid" })),
+      isGood(sendTokenRequest(provider, { grant_type: jwtBearer, assertion, scope: "openid" })),
   },
   "a personal access token": {
     make: () => personalTokenOf(provider, machine.userId),
@@ -124,8 +137,8 @@ const kinds: Readonly<Record<string, Kind>> = {
     },
     isTaken: async (device_code) => {
       const fields = { grant_type: deviceCode, device_code, client_id: tv.id }
-      const { error } = (await askToken(provider, fields)).answer
-      // The person has not decided yet; any other code is nobody's.
+      const { error } = (await sendTokenRequest(provider, fields)).answer
+      // The user has not decided yet; any other code doesn't exist.
       return error === "authorization_pending" || error === "slow_down"
     },
   },
@@ -136,7 +149,7 @@ const kinds: Readonly<Record<string, Kind>> = {
     },
     isTaken: async (request_uri) => {
       const query = new URLSearchParams({ client_id: tv.id, request_uri })
-      return "code" in codeIn(await browser.go(`/oauth/v2/authorize?${query}`))
+      return "code" in redirectFields(await browser.go(`/oauth/v2/authorize?${query}`))
     },
   },
   "a request object": {
@@ -149,21 +162,21 @@ const kinds: Readonly<Record<string, Kind>> = {
     },
     isTaken: async (request) => {
       const query = new URLSearchParams({ client_id: keyed.id, request })
-      return "code" in codeIn(await browser.go(`/oauth/v2/authorize?${query}`))
+      return "code" in redirectFields(await browser.go(`/oauth/v2/authorize?${query}`))
     },
   },
   "a client's assertion": {
-    make: async () => (await asserted(provider, keyed)).client_assertion,
+    make: async () => (await signAssertion(provider, keyed)).client_assertion,
     isTaken: async (client_assertion) => {
-      const { code = "" } = await answered(browser, keyed)
+      const { code = "" } = await authorize(browser, keyed)
       const type = { client_assertion_type: assertionType }
-      return isGood(askToken(provider, codeFields(code, { client_assertion, ...type })))
+      return isGood(sendTokenRequest(provider, codeFields(code, { client_assertion, ...type })))
     },
   },
   "a proof of a key": {
-    make: async () => proofWith(provider, await newProofKey()),
+    make: async () => createProof(provider, await newProofKey()),
     isTaken: async (dpop) => {
-      const { code = "" } = await answered(browser, tv)
+      const { code = "" } = await authorize(browser, tv)
       const body = new URLSearchParams(codeFields(code, { client_id: tv.id })).toString()
       return isGood(post(provider, "/oauth/v2/token", body, { dpop }))
     },
@@ -176,8 +189,8 @@ const kinds: Readonly<Record<string, Kind>> = {
       return shown
     },
     isTaken: async (userCode) => {
-      // RFC 8628 §6.1: small letters, dots and dashes are the same code, as people may type it.
-      if (userCode !== shown && typed(userCode) === typed(shown)) return false
+      // RFC 8628 §6.1: lower case, dots and dashes are ignored, because users type the code.
+      if (userCode !== shown && normalizeCode(userCode) === normalizeCode(shown)) return false
       const end = await browser.post(await browser.go("/device"), { userCode })
       return end.path.startsWith("/ui/login/")
     },
@@ -185,15 +198,17 @@ const kinds: Readonly<Record<string, Kind>> = {
   "a client's secret": {
     make: async () => web.secret,
     isTaken: async (secret) => {
-      const { code = "" } = await answered(browser, web)
-      return isGood(askToken(provider, codeFields(code), `${web.id}:${encodeURIComponent(secret)}`))
+      const { code = "" } = await authorize(browser, web)
+      return isGood(
+        sendTokenRequest(provider, codeFields(code), `${web.id}:${encodeURIComponent(secret)}`),
+      )
     },
   },
-  "a service user's secret": {
-    make: async () => robot.secret,
+  "a service account's secret": {
+    make: async () => serviceAccount.secret,
     isTaken: (secret) => {
       const fields = { grant_type: "client_credentials", scope: "openid" }
-      return isGood(askToken(provider, fields, basicOf(robot.id, secret)))
+      return isGood(sendTokenRequest(provider, fields, encodeBasic(serviceAccount.id, secret)))
     },
   },
   "an id_token that is exchanged": {
@@ -201,7 +216,7 @@ const kinds: Readonly<Record<string, Kind>> = {
     isTaken: (subject_token) => {
       const subject_token_type = typeOf("id_token")
       const fields = { grant_type: exchangeGrant, subject_token, subject_token_type }
-      return isGood(askToken(provider, fields, `${gateway.id}:${gateway.secret}`))
+      return isGood(sendTokenRequest(provider, fields, `${gateway.id}:${gateway.secret}`))
     },
   },
   "a session's token": {
@@ -230,7 +245,7 @@ const kinds: Readonly<Record<string, Kind>> = {
         deviceAuthorizationId,
         decision,
       })
-      // A device that is there is decided on by a session, and this is none.
+      // An existing device is decided by a session, and this session token is invalid.
       return (await decided.catch(({ id }) => id)) === "session.token_wrong"
     },
   },
@@ -238,7 +253,7 @@ const kinds: Readonly<Record<string, Kind>> = {
     make: async () => {
       const way = { responseMode: "form_post", languages: [] } as const
       const asked = { ...way, appId: web.appId, clientId: web.id, redirectUri }
-      const url = writePosted(provider.cx(), { asked, fields: { code: "1" } })
+      const url = sealResponse(provider.cx(), { asked, fields: { code: "1" } })
       return new URL(url).searchParams.get("answer") ?? ""
     },
     isTaken: async (answer) => {
@@ -252,22 +267,23 @@ const kinds: Readonly<Record<string, Kind>> = {
     isTaken: async (value) => {
       const thief = browserOf(provider)
       thief.setCookie(`__Host-latchkey=${value}`)
-      return "code" in (await answered(thief, web, { prompt: "none" }))
+      return "code" in (await authorize(thief, web, { prompt: "none" }))
     },
   },
   "a pass at a host behind a proxy": {
     make: async () => {
-      const begun = await asProxy("/", "")
+      const begun = await requestAsProxy("/", "")
       const end = await browser.go(begun.headers.get("location") ?? "")
       const way = begun.headers.get("set-cookie")?.split(";")[0] ?? ""
-      const done = await asProxy(end.path.replace("https://wiki.example.com", ""), way)
+      const done = await requestAsProxy(end.path.replace("https://wiki.example.com", ""), way)
       return /=([^;]*)/.exec(done.headers.get("set-cookie") ?? "")?.[1] ?? ""
     },
-    isTaken: (pass) => isGood(asProxy("/", `__Host-latchkey-at-${wiki.id}=${pass}`, "/check")),
+    isTaken: (pass) =>
+      isGood(requestAsProxy("/", `__Host-latchkey-at-${wiki.id}=${pass}`, "/check")),
   },
 }
 
-const asProxy = (target: string, cookie: string, at = "") =>
+const requestAsProxy = (target: string, cookie: string, at = "") =>
   provider.send(`/forward-auth/id.example.com/${wiki.id}${at}`, {
     headers: {
       accept: "text/html",
@@ -278,10 +294,10 @@ const asProxy = (target: string, cookie: string, at = "") =>
   })
 
 describe.each(Object.entries(kinds))("%s", (_, { make, isTaken }) => {
-  test("is refused in every other spelling, and good all the while", async () => {
+  test("is rejected in every other spelling, and stays valid itself", async () => {
     const text = await make()
     const taken: string[] = []
-    for (const [how, spelling] of spellingsOf(text)) {
+    for (const [how, spelling] of listSpellings(text)) {
       if (await isTaken(spelling)) taken.push(how)
     }
     expect(taken).toEqual([])

@@ -10,10 +10,10 @@ import type { FetchLike } from "@modelcontextprotocol/sdk/shared/transport.js"
 import { createLocalJWKSet, errors, jwtVerify } from "jose"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { createApplication } from "../../src/domain/app/commands.ts"
-import { answerOf, browserOf, issuer, openProvider, type Provider } from "./provider.ts"
-import { letRegister } from "./registering.ts"
+import { browserOf, issuer, openProvider, type Provider, responseOf } from "./provider.ts"
+import { enableRegistration } from "./registration.ts"
 
-/** A client of the Model Context Protocol that is not ours, and a server of it that we protect. */
+/** A third-party client of the Model Context Protocol, and a protected tool server. */
 const resource = "https://tools.example.com/mcp"
 const redirectUri = "http://127.0.0.1:33418/callback"
 const documentUrl = "https://desk.example/client.json"
@@ -30,7 +30,7 @@ beforeAll(async () => {
 })
 afterAll(() => provider.close())
 
-const described = {
+const clientMetadata = {
   client_name: "Desk",
   redirect_uris: [redirectUri],
   response_types: ["code"],
@@ -38,11 +38,11 @@ const described = {
   token_endpoint_auth_method: "none",
 }
 
-/** The world as the client sees it; anything else is nowhere. */
+/** The network of the client; any other host is unreachable. */
 const network: FetchLike = async (address, init = {}) => {
   const request = new Request(new URL(address), init)
   const url = new URL(request.url)
-  if (url.origin === new URL(resource).origin) return tools(request, url)
+  if (url.origin === new URL(resource).origin) return handleToolRequest(request, url)
   if (url.origin !== issuer) throw new Error(`nobody is at ${url.origin}`)
   const { method, headers } = request
   const body = method === "GET" ? {} : { body: await request.text() }
@@ -54,18 +54,20 @@ const network: FetchLike = async (address, init = {}) => {
         ...provider.cx().outside,
         send: async () => ({
           status: 200,
-          body: JSON.stringify({ ...described, client_id: documentUrl }),
+          body: JSON.stringify({ ...clientMetadata, client_id: documentUrl }),
         }),
       },
     },
   )
 }
 
-/** What the server says that its tokens need. */
+/** The scopes that the tool server announces. */
 let supported: readonly string[] | undefined = ["openid", "offline_access"]
 
-/** RFC 9728: the resource says who lets people in, and takes nothing but tokens for itself. */
-async function tools(request: Request, { pathname }: URL): Promise<Response> {
+/**
+ * RFC 9728: the resource publishes its authorization server, and accepts only tokens issued for it.
+ */
+async function handleToolRequest(request: Request, { pathname }: URL): Promise<Response> {
   const metadata = "/.well-known/oauth-protected-resource/mcp"
   if (pathname === metadata) {
     const named = supported && { scopes_supported: supported }
@@ -100,20 +102,20 @@ async function subjectOf({ headers }: Request): Promise<string | undefined> {
   }
 }
 
-type Kept = {
+type ClientState = {
   client?: { client_id: string }
   tokens?: Awaited<ReturnType<OAuthClientProvider["tokens"]>>
   verifier: string
   authorize?: URL
 }
 
-/** A client as its maker would set it up: it knows the address of the server, and itself. */
+/** A client as its developer configures it: it knows the tool server's URL and its own metadata. */
 function deskOf(more: Pick<OAuthClientProvider, "clientMetadataUrl"> = {}) {
-  const kept: Kept = { verifier: "" }
+  const kept: ClientState = { verifier: "" }
   const auth: OAuthClientProvider = {
     ...more,
     redirectUrl: redirectUri,
-    clientMetadata: described,
+    clientMetadata: clientMetadata,
     clientInformation: () => kept.client,
     saveClientInformation: (client) => {
       kept.client = client
@@ -135,8 +137,8 @@ function deskOf(more: Pick<OAuthClientProvider, "clientMetadataUrl"> = {}) {
   return { kept, transport, client: () => new Client({ name: "desk", version: "1.0.0" }) }
 }
 
-/** Signs in as a person does who is sent to the browser, and calls the tool. */
-async function calledBy(desk: ReturnType<typeof deskOf>) {
+/** Signs in as the user whose browser is opened, and calls the tool. */
+async function authorizeAndCall(desk: ReturnType<typeof deskOf>) {
   const first = desk.transport()
   await expect(desk.client().connect(first)).rejects.toBeInstanceOf(UnauthorizedError)
   const { pathname, search, origin, searchParams } = desk.kept.authorize ?? new URL(redirectUri)
@@ -147,43 +149,43 @@ async function calledBy(desk: ReturnType<typeof deskOf>) {
   }
   const browser = browserOf({ send })
   const asked = await browser.signIn(pathname + search)
-  const { code = "" } = answerOf(await browser.post(asked, { answer: "allow" }))
+  const { code = "" } = responseOf(await browser.post(asked, { answer: "allow" }))
   await first.finishAuth(code)
   const client = desk.client()
   await client.connect(desk.transport())
   return { asked: asked.page, said: await client.callTool({ name: "who" }) }
 }
 
-const calledByOlga = () => ({ content: [{ type: "text", text: provider.setup.ownerId }] })
+const resultForOlga = () => ({ content: [{ type: "text", text: provider.setup.ownerId }] })
 
-describe("a client of the Model Context Protocol that nobody has entered", () => {
-  test("registers itself, signs somebody in, and calls what it is for", async () => {
-    await letRegister(provider)
+describe("an unregistered client of the Model Context Protocol", () => {
+  test("registers itself, signs a user in, and calls a tool", async () => {
+    await enableRegistration(provider)
     const desk = deskOf()
-    const { asked, said } = await calledBy(desk)
+    const { asked, said } = await authorizeAndCall(desk)
     expect(asked).toContain("Desk registered itself here")
-    expect(said).toMatchObject(calledByOlga())
+    expect(said).toMatchObject(resultForOlga())
     expect(desk.kept.client?.client_id).toMatch(/^\d+$/)
   })
 
-  test("is the address of its own document, and registers nowhere", async () => {
-    await letRegister(provider, { mode: "off", metadataDocuments: true })
+  test("uses the URL of its own document as its ID, without registering", async () => {
+    await enableRegistration(provider, { mode: "off", metadataDocuments: true })
     const desk = deskOf({ clientMetadataUrl: documentUrl })
-    const { asked, said } = await calledBy(desk)
+    const { asked, said } = await authorizeAndCall(desk)
     expect(asked).toContain("Desk is the name that desk.example gave this application")
-    expect(said).toMatchObject(calledByOlga())
+    expect(said).toMatchObject(resultForOlga())
     expect(desk.kept.client?.client_id).toBe(documentUrl)
   })
 
-  test("goes on with its refresh token when the other has expired", async () => {
-    await letRegister(provider)
+  test("continues with its refresh token when the access token has expired", async () => {
+    await enableRegistration(provider)
     const desk = deskOf()
-    await calledBy(desk)
+    await authorizeAndCall(desk)
     const before = desk.kept.tokens
     provider.clock.advance(13 * 3_600_000)
     const client = desk.client()
     await client.connect(desk.transport())
-    expect(await client.callTool({ name: "who" })).toMatchObject(calledByOlga())
+    expect(await client.callTool({ name: "who" })).toMatchObject(resultForOlga())
     expect(desk.kept.tokens?.refresh_token).not.toBe(before?.refresh_token)
   })
 
@@ -194,21 +196,24 @@ describe("a client of the Model Context Protocol that nobody has entered", () =>
     ["scopes that nobody defines", ["read:user", "mcp:tools"], "mcp:tools"],
     ["the scope for a refresh token", ["mcp:tools", "offline_access"], "mcp:tools offline_access"],
   ] as const
-  test.each(servers)("calls a server that names %s, without openid", async (_, named, granted) => {
-    await letRegister(provider)
-    supported = named
-    const desk = deskOf()
-    const { asked, said } = await calledBy(desk)
-    expect(said).toMatchObject(calledByOlga())
-    expect(desk.kept.authorize?.searchParams.get("scope") ?? "").not.toContain("openid")
-    expect(desk.kept.tokens).toMatchObject({ scope: granted })
-    expect(desk.kept.tokens).not.toHaveProperty("id_token")
-    expect(asked.includes("Call tools")).toBe(granted.includes("mcp:tools"))
-    supported = ["openid", "offline_access"]
-  })
+  test.each(servers)(
+    "calls a server that requests %s, without openid",
+    async (_, named, granted) => {
+      await enableRegistration(provider)
+      supported = named
+      const desk = deskOf()
+      const { asked, said } = await authorizeAndCall(desk)
+      expect(said).toMatchObject(resultForOlga())
+      expect(desk.kept.authorize?.searchParams.get("scope") ?? "").not.toContain("openid")
+      expect(desk.kept.tokens).toMatchObject({ scope: granted })
+      expect(desk.kept.tokens).not.toHaveProperty("id_token")
+      expect(asked.includes("Call tools")).toBe(granted.includes("mcp:tools"))
+      supported = ["openid", "offline_access"]
+    },
+  )
 
-  test("is let in nowhere where the instance takes no such clients", async () => {
-    await letRegister(provider, { mode: "off", metadataDocuments: false })
+  test("is rejected if the instance accepts no such clients", async () => {
+    await enableRegistration(provider, { mode: "off", metadataDocuments: false })
     const desk = deskOf({ clientMetadataUrl: documentUrl })
     await expect(desk.client().connect(desk.transport())).rejects.toThrow(/registration/)
   })

@@ -4,19 +4,18 @@ import { oidcDefaults } from "../../src/domain/app/index.ts"
 import { createUser } from "../../src/domain/user/create.ts"
 import { removeUser } from "../../src/domain/user/index.ts"
 import {
-  answered,
+  authorize,
   type Browser,
   claimsOf,
   headerOf,
   isPlainIssuer,
-  metadata,
+  loadDiscovery,
+  openSignedIn,
   type Row,
-  signedIn,
   tokensOf,
   userinfo,
 } from "./must.ts"
 import {
-  askToken,
   authorizePath,
   browserOf,
   codeFields,
@@ -24,6 +23,7 @@ import {
   openProvider,
   type Provider,
   redirectUri,
+  sendTokenRequest,
 } from "./provider.ts"
 
 let provider: Provider
@@ -34,7 +34,7 @@ beforeAll(async () => {
   provider = await openProvider()
   web = await provider.addClient()
   other = await provider.addClient()
-  browser = await signedIn(provider, web)
+  browser = await openSignedIn(provider, web)
 })
 afterAll(() => provider.close())
 
@@ -102,7 +102,7 @@ const idTokens: readonly Row[] = [
       const token = String(await idToken())
       expect(headerOf(token).alg).toBe("RS256")
       expect(token.split(".")[2]).not.toBe("")
-      const listed = (await metadata(provider)).id_token_signing_alg_values_supported
+      const listed = (await loadDiscovery(provider)).id_token_signing_alg_values_supported
       expect(listed).not.toContain("none")
     },
   ],
@@ -117,9 +117,9 @@ const idTokens: readonly Row[] = [
   [
     "§3.3.2.11 c_hash is the left half of the code's hash",
     async () => {
-      const { code = "" } = await answered(browser, web)
+      const { code = "" } = await authorize(browser, web)
       const as = `${web.id}:${web.secret}`
-      const { id_token } = (await askToken(provider, codeFields(code), as)).answer
+      const { id_token } = (await sendTokenRequest(provider, codeFields(code), as)).answer
       const hash = createHash("sha256").update(code, "ascii").digest()
       expect(claimsOf(id_token).c_hash).toBe(hash.subarray(0, 16).toString("base64url"))
     },
@@ -160,7 +160,7 @@ const requests: readonly Row[] = [
     async () => {
       const extra = { claims_locales: "de fr", acr_values: "urn:x:loa:3 gold" }
       for (const display of ["page", "popup", "touch", "wap"]) {
-        expect(await answered(browser, web, { display, ...extra })).toHaveProperty("code")
+        expect(await authorize(browser, web, { display, ...extra })).toHaveProperty("code")
       }
     },
   ],
@@ -171,7 +171,7 @@ const requests: readonly Row[] = [
       const stella = browserOf(provider)
       await stella.signIn(authorizePath(web.id), "stella")
       const id_token_hint = String((await tokensOf(provider, stella, web)).id_token)
-      const silent = await answered(browser, web, { id_token_hint, prompt: "none" })
+      const silent = await authorize(browser, web, { id_token_hint, prompt: "none" })
       expect(silent).toMatchObject({ error: "login_required" })
       const shown = browserOf(provider)
       const end = await shown.signIn(authorizePath(web.id, { id_token_hint }), "olga")
@@ -182,19 +182,19 @@ const requests: readonly Row[] = [
     "§3.1.2.1 an id_token_hint need not have us in its audience",
     async () => {
       const id_token_hint = String(await idToken({}, other))
-      const answer = await answered(browser, web, { id_token_hint, prompt: "none" })
+      const answer = await authorize(browser, web, { id_token_hint, prompt: "none" })
       expect(answer).toHaveProperty("code")
     },
   ],
   [
     "§3.1.2.2 an unknown parameter is ignored",
-    async () => expect(await answered(browser, web, { extra: "foobar" })).toHaveProperty("code"),
+    async () => expect(await authorize(browser, web, { extra: "foobar" })).toHaveProperty("code"),
   ],
   [
     "§9 client_secret_basic is what a client uses that says nothing else",
     async () => {
       expect(oidcDefaults.authMethod).toBe("basic")
-      const listed = (await metadata(provider)).token_endpoint_auth_methods_supported
+      const listed = (await loadDiscovery(provider)).token_endpoint_auth_methods_supported
       expect(listed).toContain("client_secret_basic")
     },
   ],
@@ -202,7 +202,7 @@ const requests: readonly Row[] = [
     "§15.1 display, ui_locales, claims_locales and acr_values are accepted",
     async () => {
       const all = { display: "page", ui_locales: "xx se", claims_locales: "se", acr_values: "1 2" }
-      expect(await answered(browser, web, all)).toHaveProperty("code")
+      expect(await authorize(browser, web, all)).toHaveProperty("code")
       expect((await browserOf(provider).go(authorizePath(web.id, all))).response.status).toBe(200)
     },
   ],
@@ -294,7 +294,7 @@ const claims: readonly Row[] = [
   ],
   [
     "§8 subject types are named and public is one",
-    async () => expect((await metadata(provider)).subject_types_supported).toContain("public"),
+    async () => expect((await loadDiscovery(provider)).subject_types_supported).toContain("public"),
   ],
 ]
 
@@ -305,7 +305,7 @@ describe("OpenID Connect Core", () => {
     const id_token_hint = String(await idToken())
     provider.clock.advance(2 * 86_400_000)
     expect(claimsOf(id_token_hint).exp).toBeLessThan(now())
-    const answer = await answered(browser, web, { id_token_hint, prompt: "none" })
+    const answer = await authorize(browser, web, { id_token_hint, prompt: "none" })
     expect(answer).toHaveProperty("code")
   })
 })

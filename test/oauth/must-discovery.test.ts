@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import {
-  answered,
+  authorize,
   type Browser,
   claimsOf,
   headerOf,
   isPlainIssuer,
-  metadata,
+  loadDiscovery,
+  openSignedIn,
   type Row,
-  signedIn,
   tokensOf,
 } from "./must.ts"
 import { authorizePath, issuer, type NewClient, openProvider, type Provider } from "./provider.ts"
@@ -18,7 +18,7 @@ let browser: Browser
 beforeAll(async () => {
   provider = await openProvider()
   web = await provider.addClient()
-  browser = await signedIn(provider, web)
+  browser = await openSignedIn(provider, web)
 })
 afterAll(() => provider.close())
 
@@ -26,19 +26,19 @@ const keys = async (): Promise<Record<string, string>[]> =>
   (await (await provider.send("/oauth/v2/keys")).json()).keys
 
 const listed = async (name: string): Promise<readonly string[]> => {
-  const value = (await metadata(provider))[name]
+  const value = (await loadDiscovery(provider))[name]
   return Array.isArray(value) ? value.map(String) : []
 }
 
 const rows: readonly Row[] = [
   [
     "§3 issuer is an https address without query or fragment",
-    async () => expect(isPlainIssuer((await metadata(provider)).issuer)).toBe(true),
+    async () => expect(isPlainIssuer((await loadDiscovery(provider)).issuer)).toBe(true),
   ],
   [
     "§3 the required members are there",
     async () => {
-      const document = await metadata(provider)
+      const document = await loadDiscovery(provider)
       const texts = ["issuer", "authorization_endpoint", "token_endpoint", "jwks_uri"]
       for (const name of [...texts, "userinfo_endpoint"]) {
         expect(String(document[name]).startsWith(issuer), name).toBe(true)
@@ -63,8 +63,8 @@ const rows: readonly Row[] = [
   [
     "§3 what differs from a default is said: no request_uri of others, claims, algorithms",
     async () => {
-      const document = await metadata(provider)
-      // Not saying so would mean that a request_uri is fetched from anywhere.
+      const document = await loadDiscovery(provider)
+      // Omitting it would mean that a request_uri is fetched from any URL.
       expect(document.request_uri_parameter_supported).toBe(false)
       expect(document.request_parameter_supported).toBeTypeOf("boolean")
       expect(document.claims_parameter_supported).toBeTypeOf("boolean")
@@ -82,7 +82,7 @@ const rows: readonly Row[] = [
         const { path } = await browser.go(authorizePath(web.id, { response_type }))
         expect(path, response_type).not.toContain("unsupported_response_type")
       }
-      const { error } = await answered(browser, web, { response_type: "code magic" })
+      const { error } = await authorize(browser, web, { response_type: "code magic" })
       expect(await listed("response_types_supported")).not.toContain("code magic")
       expect(error).toBe("unsupported_response_type")
     },
@@ -121,7 +121,7 @@ const rows: readonly Row[] = [
 describe("OpenID Connect Discovery", () => {
   test.each(rows)("%s", (_, holds) => holds())
 
-  test("claims_supported names every claim that an id_token has", async () => {
+  test("claims_supported lists every claim that an id_token has", async () => {
     const { id_token } = await tokensOf(provider, browser, web)
     const supported = await listed("claims_supported")
     const missing = Object.keys(claimsOf(id_token)).filter((name) => !supported.includes(name))

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { setInstanceFeatures } from "../../src/domain/feature/commands.ts"
 import { createUser } from "../../src/domain/user/create.ts"
 import { isUserActive } from "../../src/domain/user-lookup/index.ts"
-import { answered, type Browser, metadata, type Row, signedIn } from "./must.ts"
+import { authorize, type Browser, loadDiscovery, openSignedIn, type Row } from "./must.ts"
 import {
   authorizePath,
   browserOf,
@@ -11,7 +11,7 @@ import {
   openProvider,
   type Provider,
 } from "./provider.ts"
-import { addMachine } from "./service.ts"
+import { addMachine } from "./service-account.ts"
 
 let provider: Provider
 let web: NewClient
@@ -19,7 +19,7 @@ let browser: Browser
 beforeAll(async () => {
   provider = await openProvider()
   web = await provider.addClient()
-  browser = await signedIn(provider, web)
+  browser = await openSignedIn(provider, web)
 })
 afterAll(() => provider.close())
 
@@ -43,7 +43,7 @@ const rows: readonly Row[] = [
       const cx = provider.cx()
       const id = cx.ids.next()
       const { orgId } = provider.setup
-      // Nothing is verified and there is no password: v2 knows no initial state.
+      // Nothing is verified and there is no password: v2 has no initial state.
       await createUser(cx, id, {
         kind: "human",
         orgId,
@@ -58,7 +58,7 @@ const rows: readonly Row[] = [
   [
     "§4.3 discovery GET /.well-known/openid-configuration answers",
     async () => {
-      const document = await metadata(provider)
+      const document = await loadDiscovery(provider)
       expect(document).toMatchObject({
         authorization_endpoint: `${issuer}/oauth/v2/authorize`,
         token_endpoint: `${issuer}/oauth/v2/token`,
@@ -94,14 +94,14 @@ const rows: readonly Row[] = [
       const hinted = authorizePath(web.id, { login_hint: "pia@example.org" })
       expect((await browserOf(provider).go(hinted)).page).toContain('value="pia@example.org"')
       await provider.addPerson("pia")
-      const both = await signedIn(provider, web)
+      const both = await openSignedIn(provider, web)
       const asked = await both.go(authorizePath(web.id, { prompt: "select_account" }))
       const other = /href="(\/ui\/login\/loginname[^"]*)"/.exec(asked.page)?.[1] ?? ""
       await both.signIn(other, "pia")
-      expect((await answered(both, web, { prompt: "none" })).error).toBe(
+      expect((await authorize(both, web, { prompt: "none" })).error).toBe(
         "account_selection_required",
       )
-      const chosen = await answered(both, web, { prompt: "none", login_hint: "pia" })
+      const chosen = await authorize(both, web, { prompt: "none", login_hint: "pia" })
       expect(chosen).toHaveProperty("code")
     },
   ],
@@ -109,8 +109,8 @@ const rows: readonly Row[] = [
     "§4.3 authorize state comes back unmodified",
     async () => {
       const state = "a=b&c d+é%20#/?"
-      expect((await answered(browser, web, { state })).state).toBe(state)
-      expect(await answered(browser, web, { state, prompt: "dance" })).toMatchObject({ state })
+      expect((await authorize(browser, web, { state })).state).toBe(state)
+      expect(await authorize(browser, web, { state, prompt: "dance" })).toMatchObject({ state })
     },
   ],
   [
@@ -135,11 +135,11 @@ const rows: readonly Row[] = [
     "§7 (2) unauthorized_client the client may not use the response type",
     async () => {
       const client = await provider.addClient({ responseTypes: ["id_token"] })
-      expect((await answered(browser, client)).error).toBe("unauthorized_client")
+      expect((await authorize(browser, client)).error).toBe("unauthorized_client")
     },
   ],
 ]
 
-describe("the interface", () => {
+describe("the public interface", () => {
   test.each(rows)("%s", (_, holds) => holds())
 })

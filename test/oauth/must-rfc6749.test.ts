@@ -3,20 +3,18 @@ import { createPassword, setPassword } from "../../src/domain/credential/index.t
 import { createProject } from "../../src/domain/project/index.ts"
 import { lockUser, removeUser } from "../../src/domain/user/index.ts"
 import {
-  answered,
+  authorize,
   type Browser,
-  basic,
-  metadata,
-  plainText,
+  basicHeader,
+  descriptionPattern,
+  loadDiscovery,
+  openSignedIn,
   post,
   type Row,
-  signedIn,
   tokensOf,
   userinfo,
 } from "./must.ts"
 import {
-  answerOf,
-  askToken,
   authorizePath,
   browserOf,
   codeFields,
@@ -24,6 +22,8 @@ import {
   openProvider,
   type Provider,
   redirectUri,
+  responseOf,
+  sendTokenRequest,
 } from "./provider.ts"
 
 let provider: Provider
@@ -34,12 +34,12 @@ beforeAll(async () => {
   provider = await openProvider()
   web = await provider.addClient()
   spa = await provider.addClient({ appType: "user_agent", authMethod: "none" })
-  browser = await signedIn(provider, web)
+  browser = await openSignedIn(provider, web)
 })
 afterAll(() => provider.close())
 
 const codeOf = async (client = web, changes = {}) =>
-  (await answered(browser, client, changes)).code ?? ""
+  (await authorize(browser, client, changes)).code ?? ""
 const fieldsOf = async (changes = {}) =>
   new URLSearchParams(codeFields(await codeOf(), changes)).toString()
 const token = "/oauth/v2/token"
@@ -54,7 +54,7 @@ const clients: readonly Row[] = [
     async () => {
       const encoded = (text: string) =>
         [...text].map((each) => `%${each.charCodeAt(0).toString(16)}`).join("")
-      const header = basic(encoded(web.id), encoded(web.secret))
+      const header = basicHeader(encoded(web.id), encoded(web.secret))
       expect((await post(provider, token, await fieldsOf(), header)).status).toBe(200)
     },
   ],
@@ -70,10 +70,10 @@ const clients: readonly Row[] = [
     "§2.3.2 a client is registered for one method and no other takes its place",
     async () => {
       const named = { client_id: web.id }
-      expect((await askToken(provider, codeFields(await codeOf(), named))).status).toBe(401)
+      expect((await sendTokenRequest(provider, codeFields(await codeOf(), named))).status).toBe(401)
       const secret = codeFields(await codeOf(spa), { client_id: spa.id, client_secret: "x" })
-      expect((await askToken(provider, secret)).answer.error).toBe("invalid_client")
-      const header = await askToken(provider, codeFields(await codeOf(spa)), `${spa.id}:x`)
+      expect((await sendTokenRequest(provider, secret)).answer.error).toBe("invalid_client")
+      const header = await sendTokenRequest(provider, codeFields(await codeOf(spa)), `${spa.id}:x`)
       expect(header.answer.error).toBe("invalid_client")
     },
   ],
@@ -100,7 +100,7 @@ const endpoints: readonly Row[] = [
   [
     "§3.1 the addresses of the endpoints have no fragment",
     async () => {
-      const named = Object.entries(await metadata(provider)).filter(([name]) =>
+      const named = Object.entries(await loadDiscovery(provider)).filter(([name]) =>
         /_endpoint$|^jwks_uri$/.test(name),
       )
       expect(named.length).toBeGreaterThan(4)
@@ -111,15 +111,15 @@ const endpoints: readonly Row[] = [
     "§3.1 an empty parameter counts as omitted",
     async () => {
       const empty = { max_age: "", prompt: "", id_token_hint: "", login_hint: "" }
-      expect(await answered(browser, web, empty)).toHaveProperty("code")
-      expect((await answered(browser, web, { response_type: "" })).error).toBe("invalid_request")
-      expect(await answered(browser, web, { state: "" })).not.toHaveProperty("state")
+      expect(await authorize(browser, web, empty)).toHaveProperty("code")
+      expect((await authorize(browser, web, { response_type: "" })).error).toBe("invalid_request")
+      expect(await authorize(browser, web, { state: "" })).not.toHaveProperty("state")
     },
   ],
   [
     "§3.1 an unknown parameter is ignored",
     async () => {
-      expect(await answered(browser, web, { colour: "blue", __proto__x: "1" })).toHaveProperty(
+      expect(await authorize(browser, web, { colour: "blue", __proto__x: "1" })).toHaveProperty(
         "code",
       )
     },
@@ -131,7 +131,7 @@ const endpoints: readonly Row[] = [
       const client = await provider.addClient({ redirectUris: [redirect_uri] })
       const { path } = await browser.go(authorizePath(client.id, { redirect_uri }))
       expect(path.startsWith(`${redirect_uri}&`)).toBe(true)
-      expect(answerOf({ path } as never)).toMatchObject({ tenant: "a b", x: "", state: "s-1" })
+      expect(responseOf({ path } as never)).toMatchObject({ tenant: "a b", x: "", state: "s-1" })
     },
   ],
   [
@@ -147,9 +147,11 @@ const endpoints: readonly Row[] = [
     "§3.2 an empty parameter of the token endpoint counts as omitted",
     async () => {
       const fields = await fieldsOf({ scope: "", client_secret: "", client_assertion: "" })
-      expect((await post(provider, token, fields, basic(web.id, web.secret))).status).toBe(200)
+      expect((await post(provider, token, fields, basicHeader(web.id, web.secret))).status).toBe(
+        200,
+      )
       const none = await fieldsOf({ grant_type: "" })
-      const answer = await errorOf(post(provider, token, none, basic(web.id, web.secret)))
+      const answer = await errorOf(post(provider, token, none, basicHeader(web.id, web.secret)))
       expect(answer).toEqual([400, "invalid_request"])
     },
   ],
@@ -157,7 +159,9 @@ const endpoints: readonly Row[] = [
     "§3.2 an unknown parameter of the token endpoint is ignored",
     async () => {
       const fields = await fieldsOf({ colour: "blue", __proto__x: "1" })
-      expect((await post(provider, token, fields, basic(web.id, web.secret))).status).toBe(200)
+      expect((await post(provider, token, fields, basicHeader(web.id, web.secret))).status).toBe(
+        200,
+      )
     },
   ],
   [
@@ -182,7 +186,7 @@ const endpoints: readonly Row[] = [
     async () => {
       const state = "ü€𝄞 +%&="
       const { path } = await browser.go(authorizePath(web.id, { state }))
-      expect(answerOf({ path } as never).state).toBe(state)
+      expect(responseOf({ path } as never).state).toBe(state)
       expect(path).toContain("%C3%BC%E2%82%AC%F0%9D%84%9E")
     },
   ],
@@ -201,14 +205,14 @@ const codes: readonly Row[] = [
     async () => {
       const answer = await tokensOf(provider, browser, web, { scope: "email  openid EMAIL email" })
       expect(answer.scope).toBe("email openid")
-      expect((await answered(browser, web, { scope: "OpenID" })).error).toBe("invalid_scope")
+      expect((await authorize(browser, web, { scope: "OpenID" })).error).toBe("invalid_scope")
     },
   ],
   [
     "§4.1.2 state comes back exactly as it was sent",
     async () => {
       for (const state of [" a  b ", "+", "%2B%", "a&code=x#y", "🦊".repeat(300), "0"]) {
-        expect((await answered(browser, web, { state })).state).toBe(state)
+        expect((await authorize(browser, web, { state })).state).toBe(state)
       }
     },
   ],
@@ -216,18 +220,18 @@ const codes: readonly Row[] = [
     "§4.1.2.1 a client that may not use a response type hears unauthorized_client",
     async () => {
       const client = await provider.addClient({ grantTypes: [] })
-      expect((await answered(browser, client)).error).toBe("unauthorized_client")
+      expect((await authorize(browser, client)).error).toBe("unauthorized_client")
     },
   ],
   [
     "§4.1.3 redirect_uri is required again and identical",
     async () => {
       const { redirect_uri, ...without } = codeFields(await codeOf())
-      const answer = await askToken(provider, without, `${web.id}:${web.secret}`)
+      const answer = await sendTokenRequest(provider, without, `${web.id}:${web.secret}`)
       expect([answer.status, answer.answer.error]).toEqual([400, "invalid_request"])
       for (const other of [`${redirect_uri}?`, `${redirect_uri}#`, redirect_uri.toUpperCase()]) {
         const fields = codeFields(await codeOf(), { redirect_uri: other })
-        const refused = await askToken(provider, fields, `${web.id}:${web.secret}`)
+        const refused = await sendTokenRequest(provider, fields, `${web.id}:${web.secret}`)
         expect(refused.answer.error, other).toBe("invalid_grant")
       }
     },
@@ -235,11 +239,11 @@ const codes: readonly Row[] = [
   [
     "§4.1.3 a public client names itself and gets only its own codes",
     async () => {
-      expect((await askToken(provider, codeFields(await codeOf(spa)))).status).toBe(401)
+      expect((await sendTokenRequest(provider, codeFields(await codeOf(spa)))).status).toBe(401)
       const stolen = codeFields(await codeOf(web), { client_id: spa.id })
-      expect((await askToken(provider, stolen)).answer.error).toBe("invalid_grant")
+      expect((await sendTokenRequest(provider, stolen)).answer.error).toBe("invalid_grant")
       const own = codeFields(await codeOf(spa), { client_id: spa.id })
-      expect((await askToken(provider, own)).status).toBe(200)
+      expect((await sendTokenRequest(provider, own)).status).toBe(200)
     },
   ],
 ]
@@ -249,7 +253,7 @@ const answers: readonly Row[] = [
     "§5.1 an answer with a token is kept by nobody",
     async () => {
       const fields = await fieldsOf()
-      const { headers } = await post(provider, token, fields, basic(web.id, web.secret))
+      const { headers } = await post(provider, token, fields, basicHeader(web.id, web.secret))
       expect([headers.get("cache-control"), headers.get("pragma")]).toEqual([
         "no-store",
         "no-cache",
@@ -259,7 +263,12 @@ const answers: readonly Row[] = [
   [
     "§5.1 an answer has access_token and token_type as JSON",
     async () => {
-      const response = await post(provider, token, await fieldsOf(), basic(web.id, web.secret))
+      const response = await post(
+        provider,
+        token,
+        await fieldsOf(),
+        basicHeader(web.id, web.secret),
+      )
       expect(response.headers.get("content-type")).toMatch(/^application\/json\b/)
       const answer = await response.json()
       expect(answer).toMatchObject({ access_token: expect.any(String), token_type: "Bearer" })
@@ -278,7 +287,7 @@ const answers: readonly Row[] = [
     "§5.2 a client that may not use a grant hears unauthorized_client",
     async () => {
       const client = await provider.addClient({ grantTypes: ["implicit"] })
-      const as = basic(client.id, client.secret)
+      const as = basicHeader(client.id, client.secret)
       const answer = await errorOf(post(provider, token, await fieldsOf(), as))
       expect(answer).toEqual([400, "unauthorized_client"])
     },
@@ -296,8 +305,8 @@ const answers: readonly Row[] = [
       for (const body of bodies) {
         const text = new URLSearchParams(body).toString()
         const answer = await (await post(provider, token, text)).json()
-        expect(answer.error).toMatch(plainText)
-        expect(answer.error_description).toMatch(plainText)
+        expect(answer.error).toMatch(descriptionPattern)
+        expect(answer.error_description).toMatch(descriptionPattern)
       }
     },
   ],
@@ -326,7 +335,7 @@ const answers: readonly Row[] = [
       const made = await Promise.all(Array.from({ length: 20 }, () => codeOf()))
       expect(new Set(made).size).toBe(20)
       for (const code of made) {
-        // 128 bits at the least: what authenticates a code is longer than that by far.
+        // At least 128 bits: the authentication tag of a code is much longer.
         expect(Buffer.from(code.split(".")[1] ?? "", "base64url").length).toBeGreaterThan(32)
       }
       const starts = new Set(made.map((code) => code.split(".")[1]?.slice(0, 8)))
@@ -338,9 +347,9 @@ const answers: readonly Row[] = [
 describe("RFC 6749", () => {
   test.each([...clients, ...endpoints, ...codes, ...answers])("%s", (_, holds) => holds())
 
-  test("§3.2 a body above 64 KiB is answered with 413, whatever it says", async () => {
+  test("§3.2 a body above 64 KiB gets 413, whatever its content", async () => {
     const fields = `${await fieldsOf()}&filler=${"x".repeat(65_536)}`
-    const response = await post(provider, token, fields, basic(web.id, web.secret))
+    const response = await post(provider, token, fields, basicHeader(web.id, web.secret))
     expect([response.status, (await response.json()).error]).toEqual([413, "invalid_request"])
   })
 
@@ -351,29 +360,26 @@ describe("RFC 6749", () => {
     "has a new password": async (id) =>
       setPassword(provider.cx(), id, await createPassword("Another-Horse-8", { names: [] })),
   }
-  test.each(Object.entries(ends))(
-    "§4.1.3 a code is worth nothing once its person %s",
-    async (how, end) => {
-      const name = how.replaceAll(" ", "")
-      const id = await provider.addPerson(name)
-      const person = browserOf(provider)
-      const { code = "" } = answerOf(await person.signIn(authorizePath(web.id), name))
-      await end(id, person)
-      const { status, answer } = await askToken(
-        provider,
-        codeFields(code),
-        `${web.id}:${web.secret}`,
-      )
-      expect([status, answer.error]).toEqual([400, "invalid_grant"])
-    },
-  )
+  test.each(Object.entries(ends))("§4.1.3 a code is invalid once its user %s", async (how, end) => {
+    const name = how.replaceAll(" ", "")
+    const id = await provider.addPerson(name)
+    const person = browserOf(provider)
+    const { code = "" } = responseOf(await person.signIn(authorizePath(web.id), name))
+    await end(id, person)
+    const { status, answer } = await sendTokenRequest(
+      provider,
+      codeFields(code),
+      `${web.id}:${web.secret}`,
+    )
+    expect([status, answer.error]).toEqual([400, "invalid_grant"])
+  })
 
-  test("§4.1.3 a code of one project's client opens nothing for another project's", async () => {
+  test("§4.1.3 a code of one project's client is rejected for another project's", async () => {
     const projectId = provider.cx().ids.next()
     await createProject(provider.cx(), projectId, { orgId: provider.setup.orgId, name: "Other" })
     const other = await provider.addClient({}, projectId)
     const fields = codeFields(await codeOf())
-    const { answer } = await askToken(provider, fields, `${other.id}:${other.secret}`)
+    const { answer } = await sendTokenRequest(provider, fields, `${other.id}:${other.secret}`)
     expect(answer.error).toBe("invalid_grant")
   })
 })

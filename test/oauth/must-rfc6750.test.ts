@@ -1,7 +1,21 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { type Browser, plainText, post, type Row, signedIn, tokensOf, userinfo } from "./must.ts"
-import { askToken, authorizePath, type NewClient, openProvider, type Provider } from "./provider.ts"
-import { addMachine } from "./service.ts"
+import {
+  type Browser,
+  descriptionPattern,
+  openSignedIn,
+  post,
+  type Row,
+  tokensOf,
+  userinfo,
+} from "./must.ts"
+import {
+  authorizePath,
+  type NewClient,
+  openProvider,
+  type Provider,
+  sendTokenRequest,
+} from "./provider.ts"
+import { addMachine } from "./service-account.ts"
 
 let provider: Provider
 let web: NewClient
@@ -10,7 +24,7 @@ let token = ""
 beforeAll(async () => {
   provider = await openProvider()
   web = await provider.addClient()
-  browser = await signedIn(provider, web)
+  browser = await openSignedIn(provider, web)
   token = String((await tokensOf(provider, browser, web)).access_token)
 })
 afterAll(() => provider.close())
@@ -89,7 +103,7 @@ const bearer: readonly Row[] = [
     async () => {
       for (const wrong of ["nonsense", "a", "a.b.c"]) {
         const { attributes } = challengeOf(await userinfo(provider, wrong))
-        for (const [name, value] of attributes) expect(value, name).toMatch(plainText)
+        for (const [name, value] of attributes) expect(value, name).toMatch(descriptionPattern)
       }
     },
   ],
@@ -105,7 +119,7 @@ const bearer: readonly Row[] = [
     "§3.1 a token that reaches not far enough is answered with 403 insufficient_scope",
     async () => {
       const machine = await addMachine(provider)
-      const { answer } = await askToken(provider, await machine.fields({}, "profile"))
+      const { answer } = await sendTokenRequest(provider, await machine.fields({}, "profile"))
       const response = await userinfo(provider, answer.access_token)
       expect(response.status).toBe(403)
       expect(challengeOf(response).attributes).toContainEqual(["error", "insufficient_scope"])

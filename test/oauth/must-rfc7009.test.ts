@@ -2,20 +2,18 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { deactivateApplication } from "../../src/domain/app/index.ts"
 import { unlockUser } from "../../src/domain/user/commands.ts"
 import { lockUser } from "../../src/domain/user/index.ts"
-import { addKeyClient, asserted } from "./clients.ts"
+import { addKeyClient, signAssertion } from "./clients.ts"
 import {
   type Browser,
-  basic,
-  metadata,
+  basicHeader,
+  loadDiscovery,
+  openSignedIn,
   post,
   type Row,
-  signedIn,
   tokensOf,
   userinfo,
 } from "./must.ts"
 import {
-  answerOf,
-  askToken,
   authorizePath,
   browserOf,
   codeFields,
@@ -23,6 +21,8 @@ import {
   type NewClient,
   openProvider,
   type Provider,
+  responseOf,
+  sendTokenRequest,
 } from "./provider.ts"
 
 const [revoke, introspect] = ["/oauth/v2/revoke", "/oauth/v2/introspect"]
@@ -35,7 +35,7 @@ beforeAll(async () => {
   provider = await openProvider()
   web = await provider.addClient()
   spa = await provider.addClient({ appType: "user_agent", authMethod: "none" })
-  browser = await signedIn(provider, web)
+  browser = await openSignedIn(provider, web)
 })
 afterAll(() => provider.close())
 
@@ -50,7 +50,7 @@ const revoking: readonly Row[] = [
   [
     "§2 the endpoint takes POST only and is named in discovery",
     async () => {
-      expect((await metadata(provider)).revocation_endpoint).toBe(issuer + revoke)
+      expect((await loadDiscovery(provider)).revocation_endpoint).toBe(issuer + revoke)
       for (const method of ["GET", "PUT", "DELETE"]) {
         const { status } = await provider.send(revoke, { method })
         expect(status, method).toBe(405)
@@ -71,9 +71,9 @@ const revoking: readonly Row[] = [
   ],
 ]
 
-/** What introspection says of a token to the client that it was issued to. */
-const told = async (token: string, hint: Readonly<Record<string, string>> = {}) => {
-  const as = basic(web.id, web.secret)
+/** The introspection response for a token to the client that it was issued to. */
+const introspectToken = async (token: string, hint: Readonly<Record<string, string>> = {}) => {
+  const as = basicHeader(web.id, web.secret)
   return (await post(provider, introspect, form({ token, ...hint }), as)).json()
 }
 
@@ -83,7 +83,7 @@ const introspecting: readonly Row[] = [
     async () => {
       const token = await tokenOf(web)
       for (const token_type_hint of ["access_token", "refresh_token", "id_token", "🦊"]) {
-        expect(await told(token, { token_type_hint })).toMatchObject({ active: true })
+        expect(await introspectToken(token, { token_type_hint })).toMatchObject({ active: true })
       }
     },
   ],
@@ -91,7 +91,7 @@ const introspecting: readonly Row[] = [
     "§4 an answer is kept by nobody",
     async () => {
       for (const token of [await tokenOf(web), "nonsense"]) {
-        const as = basic(web.id, web.secret)
+        const as = basicHeader(web.id, web.secret)
         const { headers } = await post(provider, introspect, form({ token }), as)
         expect(headers.get("cache-control")).toBe("no-store")
         expect(headers.get("content-type")).toMatch(/^application\/json\b/)
@@ -103,9 +103,9 @@ const introspecting: readonly Row[] = [
     async () => {
       const inProject = await provider.addClient()
       const other = await tokenOf(inProject)
-      const as = basic(web.id, web.secret)
+      const as = basicHeader(web.id, web.secret)
       const ask = async () => (await post(provider, introspect, form({ token: other }), as)).json()
-      // The project's id stands in the audience, so that its other clients may ask, too.
+      // The project's ID is in the audience, so its other clients can introspect as well.
       expect(await ask()).toMatchObject({ active: true })
       await deactivateApplication(provider.cx(), inProject.appId)
       expect(await ask()).toEqual({ active: false })
@@ -114,12 +114,12 @@ const introspecting: readonly Row[] = [
       const ira = browserOf(provider)
       await ira.signIn(authorizePath(web.id), "ira")
       const locked = String((await tokensOf(provider, ira, web)).access_token)
-      expect(await told(locked)).toMatchObject({ active: true, sub: id })
+      expect(await introspectToken(locked)).toMatchObject({ active: true, sub: id })
       await lockUser(provider.cx(), id)
-      expect(await told(locked)).toEqual({ active: false })
+      expect(await introspectToken(locked)).toEqual({ active: false })
       await unlockUser(provider.cx(), id)
       await ira.go("/oidc/v1/endsession").then((asked) => ira.post(asked, {}))
-      expect(await told(locked)).toEqual({ active: false })
+      expect(await introspectToken(locked)).toEqual({ active: false })
     },
   ],
 ]
@@ -132,8 +132,8 @@ describe("RFC 7662", () => {
   test.each(introspecting)("%s", (_, holds) => holds())
 })
 
-describe("the interface", () => {
-  test("§4.3 revoke access and refresh tokens, by all four ways to authenticate", async () => {
+describe("the public interface", () => {
+  test("§4.3 revoke access and refresh tokens, with all four authentication methods", async () => {
     const grantTypes = ["authorization_code", "refresh_token"] as const
     const offline = { scope: "openid offline_access" }
     const keyed = await addKeyClient(provider)
@@ -143,12 +143,12 @@ describe("the interface", () => {
     const ways = [
       [posting, async () => ({ client_secret: posting.secret })],
       [open, async () => ({})],
-      [keyed, () => asserted(provider, keyed)],
+      [keyed, () => signAssertion(provider, keyed)],
     ] as const
     for (const [client, proof] of ways) {
-      const { code = "" } = answerOf(await browser.go(authorizePath(client.id, offline)))
+      const { code = "" } = responseOf(await browser.go(authorizePath(client.id, offline)))
       const fields = codeFields(code, { client_id: client.id, ...(await proof()) })
-      const { answer } = await askToken(provider, fields)
+      const { answer } = await sendTokenRequest(provider, fields)
       const [access, refresh] = [String(answer.access_token), answer.refresh_token]
       expect([await isGood(access), typeof refresh]).toEqual([
         true,
@@ -160,7 +160,7 @@ describe("the interface", () => {
       expect(await isGood(access)).toBe(false)
     }
     const token = await tokenOf(web)
-    await post(provider, revoke, form({ token }), basic(web.id, web.secret))
+    await post(provider, revoke, form({ token }), basicHeader(web.id, web.secret))
     expect(await isGood(token)).toBe(false)
   })
 })

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { budgets, limitsOf } from "../../src/kernel/limit.ts"
-import { metadata, post, type Row } from "./must.ts"
+import { budgets, createLimits } from "../../src/kernel/limit.ts"
+import { loadDiscovery, post, type Row } from "./must.ts"
 import { browserOf, issuer, type NewClient, openProvider, type Provider } from "./provider.ts"
 
 const path = "/oauth/v2/device_authorization"
@@ -68,7 +68,7 @@ const rows: readonly Row[] = [
   [
     "§4 discovery names the device endpoint",
     async () => {
-      const document = await metadata(provider)
+      const document = await loadDiscovery(provider)
       expect(document.device_authorization_endpoint).toBe(issuer + path)
       expect(document.grant_types_supported).toContain(grant_type)
     },
@@ -76,7 +76,7 @@ const rows: readonly Row[] = [
   [
     "§5.1 user codes can't be guessed: tries are limited",
     async () => {
-      const limits = limitsOf(provider.clock, 0.1)
+      const limits = createLimits(provider.clock, 0.1)
       const allowance = limits({ address: "198.51.100.9" })
       const guessing = browserOf({
         ...provider,
@@ -89,7 +89,7 @@ const rows: readonly Row[] = [
         statuses.add((await guessing.post(page, { userCode })).response.status)
       }
       expect([...statuses]).toEqual([422, 429])
-      // The right code does not help who has guessed too often, either.
+      // After too many guesses the right code is rejected as well.
       const { user_code: userCode } = (await begin()).answer
       expect((await guessing.post(page, { userCode })).response.status).toBe(429)
     },
@@ -99,7 +99,7 @@ const rows: readonly Row[] = [
     async () => {
       const [one, two] = [(await begin()).answer.device_code, (await begin()).answer.device_code]
       expect(one).not.toBe(two)
-      // What authenticates it is longer than 128 bits by far.
+      // Its authentication tag is far longer than 128 bits.
       expect(Buffer.from(one.split(".").at(-1), "base64url").length).toBeGreaterThan(32)
       expect((await poll({ device_code: `${one.slice(0, -8)}${two.slice(-8)}` })).status).toBe(400)
     },

@@ -1,14 +1,22 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { type Browser, claimsOf, headerOf, type Row, signedIn, tokensOf, userinfo } from "./must.ts"
 import {
-  askToken,
+  type Browser,
+  claimsOf,
+  headerOf,
+  openSignedIn,
+  type Row,
+  tokensOf,
+  userinfo,
+} from "./must.ts"
+import {
   authorizePath,
   issuer,
   type NewClient,
   openProvider,
   type Provider,
+  sendTokenRequest,
 } from "./provider.ts"
-import { addMachine } from "./service.ts"
+import { addMachine } from "./service-account.ts"
 
 let provider: Provider
 let jwt: NewClient
@@ -16,7 +24,7 @@ let browser: Browser
 beforeAll(async () => {
   provider = await openProvider()
   jwt = await provider.addClient({ tokenType: "jwt" })
-  browser = await signedIn(provider, jwt)
+  browser = await openSignedIn(provider, jwt)
 })
 afterAll(() => provider.close())
 
@@ -69,7 +77,7 @@ const rows: readonly Row[] = [
     "§3 its audience is never empty",
     async () => {
       const machine = await addMachine(provider, "jwt")
-      const { answer } = await askToken(provider, await machine.fields({}, "openid"))
+      const { answer } = await sendTokenRequest(provider, await machine.fields({}, "openid"))
       expect(claimsOf(answer.access_token).aud).not.toEqual([])
       const { access_token } = await tokensOf(provider, browser, jwt, { scope: "openid" })
       expect(claimsOf(access_token).aud).toContain(jwt.id)
@@ -79,7 +87,7 @@ const rows: readonly Row[] = [
     "§3 sub is the person, or the service user that acts for itself",
     async () => {
       const machine = await addMachine(provider, "jwt")
-      const { answer } = await askToken(provider, await machine.fields({}, "openid"))
+      const { answer } = await sendTokenRequest(provider, await machine.fields({}, "openid"))
       expect(claimsOf(answer.access_token).sub).toBe(machine.userId)
       const { access_token } = await tokensOf(provider, browser, jwt)
       expect(claimsOf(access_token).sub).toBe(provider.setup.ownerId)

@@ -1,7 +1,15 @@
 import { createHash, generateKeyPairSync, type KeyObject, randomUUID } from "node:crypto"
 import { calculateJwkThumbprint, exportJWK, SignJWT } from "jose"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { answered, type Browser, basic, post, type Row, signedIn, userinfo } from "./must.ts"
+import {
+  authorize,
+  type Browser,
+  basicHeader,
+  openSignedIn,
+  post,
+  type Row,
+  userinfo,
+} from "./must.ts"
 import { codeFields, issuer, type NewClient, openProvider, type Provider } from "./provider.ts"
 
 const token = "/oauth/v2/token"
@@ -18,7 +26,7 @@ beforeAll(async () => {
   web = await provider.addClient({ grantTypes: [...grantTypes] })
   const open = { appType: "user_agent", authMethod: "none" } as const
   spa = await provider.addClient({ ...open, grantTypes: [...grantTypes] })
-  browser = await signedIn(provider, web)
+  browser = await openSignedIn(provider, web)
   key = await newKey()
   other = await newKey()
 })
@@ -47,14 +55,14 @@ function proofOf(by: Key, path: string, bound?: string): Promise<string> {
     .sign(by.privateKey)
 }
 
-type Headers = Readonly<Record<string, string>>
+type RequestHeaders = Readonly<Record<string, string>>
 
-const ask = async (fields: Readonly<Record<string, string>>, headers: Headers = {}) => {
+const ask = async (fields: Readonly<Record<string, string>>, headers: RequestHeaders = {}) => {
   const response = await post(provider, token, new URLSearchParams(fields).toString(), headers)
   return { status: response.status, answer: await response.json() }
 }
 
-const withProof = async (by: Key, path = token): Promise<Headers> => ({
+const withProof = async (by: Key, path = token): Promise<RequestHeaders> => ({
   dpop: await proofOf(by, path),
 })
 
@@ -64,7 +72,7 @@ const rows: readonly Row[] = [
   [
     "§5 the refresh token of a public client is bound to its key",
     async () => {
-      const { code = "" } = await answered(browser, spa, offline)
+      const { code = "" } = await authorize(browser, spa, offline)
       const fields = codeFields(code, { client_id: spa.id })
       const { answer } = await ask(fields, await withProof(key))
       expect(answer.token_type).toBe("DPoP")
@@ -79,8 +87,8 @@ const rows: readonly Row[] = [
   [
     "§6.2 introspection of a bound token shows cnf",
     async () => {
-      const { code = "" } = await answered(browser, web)
-      const as = basic(web.id, web.secret)
+      const { code = "" } = await authorize(browser, web)
+      const as = basicHeader(web.id, web.secret)
       const { answer } = await ask(codeFields(code), { ...as, ...(await withProof(key)) })
       const body = new URLSearchParams({ token: answer.access_token }).toString()
       const told = await (await post(provider, "/oauth/v2/introspect", body, as)).json()
@@ -90,8 +98,8 @@ const rows: readonly Row[] = [
   [
     "§7.1 a refusal at a resource challenges with DPoP and algs",
     async () => {
-      const { code = "" } = await answered(browser, web)
-      const as = basic(web.id, web.secret)
+      const { code = "" } = await authorize(browser, web)
+      const as = basicHeader(web.id, web.secret)
       const { answer } = await ask(codeFields(code), { ...as, ...(await withProof(key)) })
       const headers = { authorization: `DPoP ${answer.access_token}` }
       const response = await provider.send("/oidc/v1/userinfo", { headers })
@@ -104,7 +112,7 @@ const rows: readonly Row[] = [
   [
     "§10 a code with dpop_jkt works with that key only",
     async () => {
-      const { code = "" } = await answered(browser, spa, { dpop_jkt: key.jkt })
+      const { code = "" } = await authorize(browser, spa, { dpop_jkt: key.jkt })
       const fields = codeFields(code, { client_id: spa.id })
       expect((await ask(fields)).status).toBe(400)
       expect((await ask(fields, await withProof(other))).status).toBe(400)

@@ -1,18 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import * as project from "../../src/domain/project/index.ts"
 import {
-  answered,
+  authorize,
   type Browser,
   isPlainIssuer,
-  metadata,
+  loadDiscovery,
+  openSignedIn,
   post,
   type Row,
-  signedIn,
   tokensOf,
 } from "./must.ts"
 import {
-  answerOf,
-  askToken,
   authorizePath,
   browserOf,
   issuer,
@@ -20,6 +18,8 @@ import {
   openProvider,
   type Provider,
   redirectUri,
+  responseOf,
+  sendTokenRequest,
 } from "./provider.ts"
 
 let provider: Provider
@@ -28,7 +28,7 @@ let browser: Browser
 beforeAll(async () => {
   provider = await openProvider()
   web = await provider.addClient()
-  browser = await signedIn(provider, web)
+  browser = await openSignedIn(provider, web)
 })
 afterAll(() => provider.close())
 
@@ -36,8 +36,8 @@ const issuing: readonly Row[] = [
   [
     "§2 iss is the issuer of discovery, an https address without query or fragment",
     async () => {
-      const { iss } = await answered(browser, web)
-      expect([iss, isPlainIssuer(iss)]).toEqual([(await metadata(provider)).issuer, true])
+      const { iss } = await authorize(browser, web)
+      expect([iss, isPlainIssuer(iss)]).toEqual([(await loadDiscovery(provider)).issuer, true])
     },
   ],
   [
@@ -56,7 +56,7 @@ const issuing: readonly Row[] = [
   [
     "§3 discovery says that answers have iss",
     async () => {
-      const document = await metadata(provider)
+      const document = await loadDiscovery(provider)
       expect(document.authorization_response_iss_parameter_supported).toBe(true)
     },
   ],
@@ -66,7 +66,7 @@ const practice: readonly Row[] = [
   [
     "§2.1.1 discovery names the PKCE methods",
     async () => {
-      expect((await metadata(provider)).code_challenge_methods_supported).toEqual(["S256"])
+      expect((await loadDiscovery(provider)).code_challenge_methods_supported).toEqual(["S256"])
     },
   ],
   [
@@ -97,7 +97,7 @@ const practice: readonly Row[] = [
       for (const { response } of [back, page]) {
         expect(response.headers.get("referrer-policy")).toBe("no-referrer")
       }
-      // Nothing of another site is loaded by a page, either.
+      // Pages load nothing from other sites.
       expect(page.page).not.toMatch(/(src|href)="(https?:)?\/\//)
     },
   ],
@@ -145,7 +145,7 @@ const practice: readonly Row[] = [
       const plain = await (await provider.send(path)).text()
       expect(await (await provider.send(path, { headers })).text()).toBe(plain)
       const { path: back } = await browser.go(authorizePath(web.id), { headers })
-      expect(answerOf({ path: back } as never).iss).toBe(issuer)
+      expect(responseOf({ path: back } as never).iss).toBe(issuer)
     },
   ],
 ]
@@ -157,7 +157,7 @@ describe("RFC 9207", () => {
 describe("RFC 9700", () => {
   test.each(practice)("%s", (_, holds) => holds())
 
-  test("§2.1 a web application chooses no port, not even on the person's machine", async () => {
+  test("§2.1 a web application can't vary its port, not even on loopback", async () => {
     const redirectUris = ["http://127.0.0.1/cb", "http://localhost:3000/cb"]
     const uris = ["http://127.0.0.1:5000/cb", "http://localhost:3001/cb", "http://localhost/cb"]
     for (const appType of ["web", "user_agent"] as const) {
@@ -169,7 +169,7 @@ describe("RFC 9700", () => {
     }
   })
 
-  test("§4.14.2 a refresh token is not used up while its person may not sign in", async () => {
+  test("§4.14.2 a refresh token is not consumed while its user can't sign in", async () => {
     const grantTypes = ["authorization_code", "refresh_token"] as const
     const client = await provider.addClient({ grantTypes: [...grantTypes] })
     await provider.addPerson("pausing")
@@ -178,11 +178,11 @@ describe("RFC 9700", () => {
     const offline = { scope: "openid offline_access" }
     const { refresh_token } = await tokensOf(provider, person, client, offline)
     const fields = { grant_type: "refresh_token", refresh_token: String(refresh_token) }
-    const refresh = () => askToken(provider, fields, `${client.id}:${client.secret}`)
-    await project.changeProject(provider.cx(), provider.projectId, { projectRoleCheck: true })
+    const refresh = () => sendTokenRequest(provider, fields, `${client.id}:${client.secret}`)
+    await project.updateProject(provider.cx(), provider.projectId, { projectRoleCheck: true })
     expect((await refresh()).answer.error).toBe("invalid_grant")
-    await project.changeProject(provider.cx(), provider.projectId, { projectRoleCheck: false })
-    // Long after the grace that a lost answer has.
+    await project.updateProject(provider.cx(), provider.projectId, { projectRoleCheck: false })
+    // Long after the grace period for lost responses.
     provider.clock.advance(3_600_000)
     expect((await refresh()).status).toBe(200)
   })

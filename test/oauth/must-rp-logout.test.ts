@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
-import { type Browser, metadata, type Row, signedIn, tokensOf } from "./must.ts"
+import { type Browser, loadDiscovery, openSignedIn, type Row, tokensOf } from "./must.ts"
 import {
   authorizePath,
   browserOf,
@@ -20,15 +20,15 @@ beforeAll(async () => {
   await provider.addPerson("stella")
 })
 beforeEach(async () => {
-  browser = await signedIn(provider, web)
+  browser = await openSignedIn(provider, web)
   hint = String((await tokensOf(provider, browser, web)).id_token)
 })
 afterAll(() => provider.close())
 
-const isIn = async (who = browser) =>
+const isSignedIn = async (who = browser) =>
   (await who.go("/ui/login/signedin")).path === "/ui/login/signedin"
 
-const leave = (parameters: Readonly<Record<string, string>>, who = browser) =>
+const signOut = (parameters: Readonly<Record<string, string>>, who = browser) =>
   who.go(`/oidc/v1/endsession?${new URLSearchParams(parameters)}`)
 
 const rows: readonly Row[] = [
@@ -37,10 +37,10 @@ const rows: readonly Row[] = [
     async () => {
       const stella = browserOf(provider)
       await stella.signIn(authorizePath(web.id), "stella")
-      const asked = await leave({ id_token_hint: hint }, stella)
+      const asked = await signOut({ id_token_hint: hint }, stella)
       expect(asked.page).toContain("<form")
-      expect(await isIn(stella)).toBe(true)
-      expect(await isIn()).toBe(true)
+      expect(await isSignedIn(stella)).toBe(true)
+      expect(await isSignedIn()).toBe(true)
     },
   ],
   [
@@ -48,15 +48,15 @@ const rows: readonly Row[] = [
     async () => {
       const twice = `/oidc/v1/endsession?id_token_hint=${hint}&state=a&state=b`
       expect((await browser.go(twice)).response.status).toBe(400)
-      expect(await isIn()).toBe(true)
-      const end = await leave({ id_token_hint: hint, colour: "blue" })
-      expect([end.path, await isIn()]).toEqual(["/ui/login/signedout", false])
+      expect(await isSignedIn()).toBe(true)
+      const end = await signOut({ id_token_hint: hint, colour: "blue" })
+      expect([end.path, await isSignedIn()]).toEqual(["/ui/login/signedout", false])
     },
   ],
   [
     "§2.1 discovery names the endpoint",
     async () => {
-      const { end_session_endpoint } = await metadata(provider)
+      const { end_session_endpoint } = await loadDiscovery(provider)
       expect(end_session_endpoint).toBe(`${issuer}/oidc/v1/endsession`)
     },
   ],
@@ -77,8 +77,11 @@ const rows: readonly Row[] = [
         `${signedOutUri}\u0000`,
       ]
       for (const post_logout_redirect_uri of spellings) {
-        const end = await leave({ id_token_hint: hint, post_logout_redirect_uri })
-        expect([end.response.status, await isIn()], post_logout_redirect_uri).toEqual([400, true])
+        const end = await signOut({ id_token_hint: hint, post_logout_redirect_uri })
+        expect([end.response.status, await isSignedIn()], post_logout_redirect_uri).toEqual([
+          400,
+          true,
+        ])
         expect(end.response.headers.has("location")).toBe(false)
       }
     },
@@ -89,9 +92,9 @@ const rows: readonly Row[] = [
       const headers = { origin: "https://evil.example" }
       const form = { method: "POST", headers, body: new URLSearchParams({ csrf: "guess" }) }
       await browser.go("/oidc/v1/endsession", form)
-      await leave({})
-      await leave({ client_id: web.id, post_logout_redirect_uri: signedOutUri })
-      expect(await isIn()).toBe(true)
+      await signOut({})
+      await signOut({ client_id: web.id, post_logout_redirect_uri: signedOutUri })
+      expect(await isSignedIn()).toBe(true)
     },
   ],
 ]

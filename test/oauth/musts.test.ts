@@ -3,15 +3,15 @@ import { beforeAll, describe, expect, test } from "vitest"
 import { tableOf } from "../contract/table.ts"
 import { parse, type Source, textsBelow } from "../support/tidy-source.ts"
 import { flawsOfInterface, interfaceRows } from "./interface-rows.ts"
-import { columns, filesOf, flawsOf, type Must, titlesOf } from "./musts.ts"
+import { columns, filesOf, findErrors, type Requirement, titlesOf } from "./musts.ts"
 
-const rows = tableOf("test/oauth/musts.tsv").map((row): Must => {
+const rows = tableOf("test/oauth/musts.tsv").map((row): Requirement => {
   expect(Object.keys(row)).toEqual([...columns])
   const { document = "", section = "", demand = "", test = "", reason = "" } = row
   return { document, section, demand, test, reason }
 })
 
-describe("what the specifications demand", () => {
+describe("the requirements of the specifications", () => {
   let titles: ReadonlyMap<string, ReadonlySet<string>> = new Map()
   beforeAll(async () => {
     const named = new Set(filesOf(rows).map((file) => `test/${file}`))
@@ -21,13 +21,13 @@ describe("what the specifications demand", () => {
     titles = new Map(sources.map((source) => [source.path.slice("test/".length), titlesOf(source)]))
   })
 
-  test("is tested, or has its reason", () => {
-    expect(flawsOf(rows, (file) => titles.get(file))).toEqual([])
+  test("have tests, or a reason for none", () => {
+    expect(findErrors(rows, (file) => titles.get(file))).toEqual([])
   })
 
-  test("names every row of the interface, with its test", () => {
+  test("include every row of the interface, with its test", () => {
     expect(flawsOfInterface(rows)).toEqual([])
-    // A row that got lost from both lists would be missed by none: so many there are.
+    // Detects a row missing from both lists by the total count.
     const count = Object.values(interfaceRows).flat().length
     expect([count, Object.keys(interfaceRows).length]).toEqual([66, 37])
   })
@@ -63,7 +63,7 @@ describe("what the specifications demand", () => {
     "interface",
   ]
 
-  test("comes from every document that is claimed", () => {
+  test("come from every supported document", () => {
     expect([...new Set(rows.map(({ document }) => document))].sort()).toEqual(
       [...documents, ...openid].sort(),
     )
@@ -71,23 +71,27 @@ describe("what the specifications demand", () => {
 })
 
 describe("the check", () => {
-  const good: Must = {
+  const good: Requirement = {
     document: "RFC 0",
     section: "§1",
     demand: "to be",
     test: "a.test.ts › is",
     reason: "",
   }
-  const other: Must = { ...good, demand: "not to be", test: "a.test.ts › is | a.test.ts › row" }
+  const other: Requirement = {
+    ...good,
+    demand: "not to be",
+    test: "a.test.ts › is | a.test.ts › row",
+  }
   const known = new Map([["a.test.ts", new Set(["is", "row"])]])
-  const flaws = (planted: readonly Must[]) => flawsOf(planted, (file) => known.get(file))
+  const flaws = (planted: readonly Requirement[]) => findErrors(planted, (file) => known.get(file))
 
-  test("takes rows with a test or a reason", () => {
+  test("accepts rows with a test or a reason", () => {
     const excused = { ...good, demand: "other", test: "", reason: "nobody can ask for it" }
     expect(flaws([good, other, excused])).toEqual([])
   })
 
-  const bad: readonly (readonly [string, Partial<Must>, string])[] = [
+  const bad: readonly (readonly [string, Partial<Requirement>, string])[] = [
     ["no document", { document: "" }, "a cell is empty"],
     ["no section", { section: "" }, "a cell is empty"],
     ["no demand", { demand: "" }, "a cell is empty"],
@@ -103,17 +107,17 @@ describe("the check", () => {
     ],
     ["a file without a title", { test: "a.test.ts" }, 'a.test.ts has no test ""'],
   ]
-  test.each(bad)("finds a row with %s", (_, change, flaw) => {
+  test.each(bad)("reports a row with %s", (_, change, flaw) => {
     const planted = { ...good, ...change }
     const { document, section, demand } = planted
     expect(flaws([other, planted])).toEqual([`${document} ${section}: ${demand}: ${flaw}`])
   })
 
-  test("finds a row that stands there twice", () => {
+  test("reports a duplicate row", () => {
     expect(flaws([good, other, good])).toEqual(["RFC 0 §1: to be: stands there twice"])
   })
 
-  test("knows titles of tests and of the rows of tables, and nothing else", async () => {
+  test("recognizes titles of tests and of table rows only", async () => {
     const text = `
       const rows = [["a row", 1, "no title"], ["another", 2]]
       const keyed = { "a key": "no value", name: "a name", module: "a module" }
@@ -135,7 +139,7 @@ describe("the check", () => {
     ])
   })
 
-  test("finds a row of the interface that is lost, unknown, or has no test", () => {
+  test("reports a row of the interface that is missing, unknown, or untested", () => {
     const own = rows.filter(({ document }) => document === "interface")
     const [first, ...others] = own
     if (!first) throw new Error("there is none")
@@ -143,8 +147,10 @@ describe("the check", () => {
     expect(flawsOfInterface(others)).toEqual([
       `${section} activating login_default_org: no must names it`,
     ])
-    const unknown = { ...first, demand: "something else" }
-    expect(flawsOfInterface([...own, unknown])).toEqual([`${section} something else: names no row`])
+    const unknown = { ...first, demand: "another resource" }
+    expect(flawsOfInterface([...own, unknown])).toEqual([
+      `${section} another resource: names no row`,
+    ])
     const bare = { ...first, test: "", reason: "a reason of many words" }
     expect(flawsOfInterface([bare, ...others])).toEqual([
       `${section} ${demand}: has no test, or one against the list`,

@@ -8,16 +8,18 @@ import {
 } from "typescript/unstable/ast"
 import { nodesOf, type Source } from "../support/tidy-source.ts"
 
-/** One demand of a specification, with the tests that hold us to it or the reason without one. */
-export type Must = Readonly<Record<"document" | "section" | "demand" | "test" | "reason", string>>
+/** A requirement of a specification, with its tests or the reason for having none. */
+export type Requirement = Readonly<
+  Record<"document" | "section" | "demand" | "test" | "reason", string>
+>
 
 export const columns = ["document", "section", "demand", "test", "reason"] as const
 
-/** Between several tests of one row, and between a file and a title. */
+/** The separators between tests, and between a file and a title. */
 const [between, within] = [" | ", " › "]
 
 /** The files that rows name, relative to `test/`. */
-export const filesOf = (rows: readonly Must[]): readonly string[] => [
+export const filesOf = (rows: readonly Requirement[]): readonly string[] => [
   ...new Set(rows.flatMap(({ test }) => testsOf(test).map(([file]) => file))),
 ]
 
@@ -29,35 +31,35 @@ const testsOf = (cell: string): readonly (readonly [file: string, title: string]
         return [file, title.join(within)]
       })
 
-/** What is wrong with a table, in words; `titles` are those that a file has. */
-export function flawsOf(
-  rows: readonly Must[],
+/** The errors of a table as texts; `titles` returns the test titles of a file. */
+export function findErrors(
+  rows: readonly Requirement[],
   titles: (file: string) => ReadonlySet<string> | undefined,
 ): readonly string[] {
   const names = rows.map(({ document, section, demand }) => `${document} ${section}: ${demand}`)
   return rows.flatMap((row, at) => {
     const name = names[at] ?? ""
-    const wrong = [...flawsOfCells(row), ...missing(row, titles)]
+    const wrong = [...findCellErrors(row), ...findMissingTests(row, titles)]
     if (names.indexOf(name) !== at) wrong.push("stands there twice")
     return wrong.map((flaw) => `${name}: ${flaw}`)
   })
 }
 
-function flawsOfCells({ document, section, demand, test, reason }: Must): string[] {
+function findCellErrors({ document, section, demand, test, reason }: Requirement): string[] {
   const flaws: string[] = []
   if (document === "" || section === "" || demand === "") flaws.push("a cell is empty")
   if (test === "" && reason === "") flaws.push("has neither a test nor a reason")
   if (test !== "" && reason !== "") flaws.push("has a test and a reason against one")
-  if (reason !== "" && reason.split(" ").length < wordsLeast) {
-    flaws.push(`a reason has ${wordsLeast} words at least`)
+  if (reason !== "" && reason.split(" ").length < minReasonWords) {
+    flaws.push(`a reason has ${minReasonWords} words at least`)
   }
   return flaws
 }
 
-const wordsLeast = 4
+const minReasonWords = 4
 
-const missing = (
-  { test }: Must,
+const findMissingTests = (
+  { test }: Requirement,
   titles: (file: string) => ReadonlySet<string> | undefined,
 ): string[] =>
   testsOf(test).flatMap(([file, title]) => {
@@ -67,8 +69,8 @@ const missing = (
   })
 
 /**
- * The titles of the tests of a file: what `test` is called with, and what the rows of its tables
- * begin with (the first element of a list, the key or the `name` or `module` of an object).
+ * The test titles of a file: the first argument of each `test` call, and the first element of each
+ * table row (the first element of an array, the key, or the `name` or `module` of an object).
  */
 export function titlesOf(source: Source): ReadonlySet<string> {
   return new Set(nodesOf(source).flatMap((node) => textsIn(titlesAt(node))))

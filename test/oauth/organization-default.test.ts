@@ -1,11 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import { changeApplication, type OidcConfig } from "../../src/domain/app/index.ts"
+import { type OidcConfig, updateApplication } from "../../src/domain/app/index.ts"
 import { instance } from "../../src/domain/instance/index.ts"
 import { changeOrganization, type OrgOidcSettings } from "../../src/domain/org/index.ts"
 import { lifetimesOf } from "../../src/oauth/token/lifetime.ts"
 import {
-  answerOf,
-  askToken,
   authorizePath,
   browserOf,
   codeFields,
@@ -13,6 +11,8 @@ import {
   type NewClient,
   openProvider,
   type Provider,
+  responseOf,
+  sendTokenRequest,
 } from "./provider.ts"
 
 let provider: Provider
@@ -24,16 +24,16 @@ afterEach(() => provider.close())
 const setDefaults = (oidc: OrgOidcSettings) =>
   changeOrganization(provider.cx(), provider.setup.orgId, { oidc })
 
-/** What a request without PKCE is answered with: the sign-in page, or an error. */
+/** The response to a request without PKCE: the sign-in page, or an error. */
 async function withoutPkce(client: NewClient, changes: Readonly<Record<string, string>> = {}) {
   const none = { code_challenge: undefined, code_challenge_method: undefined }
   const end = await browserOf(provider).go(authorizePath(client.id, { ...none, ...changes }))
   if (!end.path.startsWith("https://app.")) return "sign-in"
-  const { error, error_description: why } = answerOf(end)
+  const { error, error_description: why } = responseOf(end)
   return `${error}: ${why?.replace(/ \(request .*/, "")}`
 }
 
-const refused = "invalid_request: code_challenge is missing: this client must use PKCE"
+const pkceMissing = "invalid_request: code_challenge is required: this client must use PKCE"
 
 type Pkce = OidcConfig["pkce"]
 type AuthMethod = OidcConfig["authMethod"]
@@ -41,13 +41,13 @@ type AuthMethod = OidcConfig["authMethod"]
 describe("PKCE of an application", () => {
   test.each<[AuthMethod, Pkce, boolean, string]>([
     ["basic", undefined, false, "sign-in"],
-    ["basic", undefined, true, refused],
-    ["basic", "inherited", true, refused],
-    ["basic", "required", false, refused],
-    ["post", "required", false, refused],
-    ["private_key_jwt", "required", false, refused],
+    ["basic", undefined, true, pkceMissing],
+    ["basic", "inherited", true, pkceMissing],
+    ["basic", "required", false, pkceMissing],
+    ["post", "required", false, pkceMissing],
+    ["private_key_jwt", "required", false, pkceMissing],
     ["basic", "optional", true, "sign-in"],
-    ["none", "optional", false, refused],
+    ["none", "optional", false, pkceMissing],
   ])("%s, %s, organization requires it: %s", async (authMethod, pkce, pkceRequired, expected) => {
     if (pkceRequired) await setDefaults({ pkceRequired })
     const client = await provider.addClient({ authMethod, ...(pkce && { pkce }) })
@@ -56,7 +56,7 @@ describe("PKCE of an application", () => {
     expect(end.path).not.toContain("error=")
   })
 
-  test("a pushed request without it is refused, too", async () => {
+  test("a pushed request without PKCE is rejected as well", async () => {
     const { id, secret } = await provider.addClient({ pkce: "required" })
     const all = { code_challenge: undefined, code_challenge_method: undefined }
     const body = new URLSearchParams(new URL(authorizePath(id, all), issuer).search)
@@ -65,16 +65,16 @@ describe("PKCE of an application", () => {
     expect([response.status, (await response.json()).error]).toEqual([400, "invalid_request"])
   })
 
-  test("a default counts at once, for applications that are there already", async () => {
+  test("a default applies immediately to existing applications", async () => {
     const client = await provider.addClient()
     expect(await withoutPkce(client)).toBe("sign-in")
     await setDefaults({ pkceRequired: true })
-    expect(await withoutPkce(client)).toBe(refused)
+    expect(await withoutPkce(client)).toBe(pkceMissing)
     await setDefaults({})
     expect(await withoutPkce(client)).toBe("sign-in")
   })
 
-  test("a request that is answered without a code needs none", async () => {
+  test("a request without a code in the response needs none", async () => {
     const client = await provider.addClient({
       pkce: "required",
       grantTypes: ["implicit"],
@@ -92,13 +92,17 @@ const rules = {
 
 async function refreshTokenOf(client: NewClient) {
   const path = authorizePath(client.id, { scope: "openid offline_access" })
-  const { code = "" } = answerOf(await browserOf(provider).signIn(path))
-  const { answer } = await askToken(provider, codeFields(code), `${client.id}:${client.secret}`)
+  const { code = "" } = responseOf(await browserOf(provider).signIn(path))
+  const { answer } = await sendTokenRequest(
+    provider,
+    codeFields(code),
+    `${client.id}:${client.secret}`,
+  )
   return String(answer.refresh_token)
 }
 
 const refresh = (client: NewClient, token: string) =>
-  askToken(
+  sendTokenRequest(
     provider,
     { grant_type: "refresh_token", refresh_token: token },
     `${client.id}:${client.secret}`,
@@ -132,7 +136,7 @@ describe("refresh tokens of an organization's applications", () => {
       refreshAbsolute: 600,
       refreshGrace: 0,
     })
-    await changeApplication(provider.cx(), client.appId, {
+    await updateApplication(provider.cx(), client.appId, {
       oidc: { tokens: { refreshTokenGrace: 30 } },
     })
     expect(lifetimesOf(provider.cx(), client.id)).toMatchObject({
@@ -149,7 +153,7 @@ describe("refresh tokens of an organization's applications", () => {
     expect(lifetimesOf(cx, consoleClientId)).toEqual(before)
   })
 
-  test("an idle time beyond the lifetime is refused", async () => {
+  test("an idle time beyond the lifetime is rejected", async () => {
     await expect(setDefaults({ ...rules, refreshTokenExpiration: 10 })).rejects.toMatchObject({
       id: "instance.setting_invalid",
     })

@@ -2,11 +2,9 @@ import { createPrivateKey, generateKeyPairSync } from "node:crypto"
 import { exportJWK, SignJWT } from "jose"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { deactivateApplication } from "../../src/domain/app/index.ts"
-import { keepPushed, openPushed } from "../../src/oauth/authorize/pushed.ts"
-import { addKeyClient, asserted, basicOf, type ClientKey } from "./clients.ts"
+import { openPushedRequest, storePushedRequest } from "../../src/oauth/authorize/pushed.ts"
+import { addKeyClient, type ClientKey, encodeBasic, signAssertion } from "./clients.ts"
 import {
-  answerOf,
-  askToken,
   authorizePath,
   browserOf,
   codeFields,
@@ -16,26 +14,28 @@ import {
   type Provider,
   password,
   redirectUri,
-  type Visited,
+  responseOf,
+  sendTokenRequest,
+  type VisitedPage,
 } from "./provider.ts"
 
 let provider: Provider
 let web: NewClient
 let other: NewClient
-let open: NewClient
+let publicClient: NewClient
 let keyed: NewClient & ClientKey
 beforeAll(async () => {
   provider = await openProvider()
   web = await provider.addClient()
   other = await provider.addClient()
-  open = await provider.addClient({ authMethod: "none", appType: "user_agent" })
+  publicClient = await provider.addClient({ authMethod: "none", appType: "user_agent" })
   keyed = await addKeyClient(provider)
 })
 afterAll(() => provider.close())
 
 type Fields = Readonly<Record<string, string | undefined>>
 
-/** The parameters of a good request, as a form. */
+/** The parameters of a valid request, as a form. */
 const formOf = (id: string, changes: Fields = {}) =>
   new URLSearchParams(new URL(authorizePath(id, changes), issuer).search)
 
@@ -46,26 +46,30 @@ async function push(body: URLSearchParams, headers: Record<string, string> = {})
 }
 
 const basic = ({ id, secret }: NewClient) => ({
-  authorization: `Basic ${Buffer.from(basicOf(id, secret)).toString("base64")}`,
+  authorization: `Basic ${Buffer.from(encodeBasic(id, secret)).toString("base64")}`,
 })
 
-const pushed = async (client: NewClient, changes: Fields = {}) =>
+const pushRequest = async (client: NewClient, changes: Fields = {}) =>
   String((await push(formOf(client.id, changes), basic(client))).answer.request_uri)
 
 const pathFor = (client: NewClient, request_uri: string, more: Record<string, string> = {}) =>
   `/oauth/v2/authorize?${new URLSearchParams({ client_id: client.id, request_uri, ...more })}`
 
 describe("pushed authorization requests (RFC 9126)", () => {
-  test("are answered with a name for them, and lead to tokens", async () => {
+  test("return a request_uri, which leads to tokens", async () => {
     const { status, headers, answer } = await push(formOf(web.id), basic(web))
     expect([status, answer.expires_in]).toEqual([201, 60])
     expect(headers.get("cache-control")).toBe("no-store")
     expect(Object.keys(answer).sort()).toEqual(["expires_in", "request_uri"])
     const uri = String(answer.request_uri)
     expect(uri).toMatch(/^urn:ietf:params:oauth:request_uri:[\w.-]{20,}$/)
-    const end = answerOf(await browserOf(provider).signIn(pathFor(web, uri)))
+    const end = responseOf(await browserOf(provider).signIn(pathFor(web, uri)))
     expect([end.state, end.iss]).toEqual(["s-1", issuer])
-    const tokens = await askToken(provider, codeFields(end.code ?? ""), `${web.id}:${web.secret}`)
+    const tokens = await sendTokenRequest(
+      provider,
+      codeFields(end.code ?? ""),
+      `${web.id}:${web.secret}`,
+    )
     expect(tokens.status).toBe(200)
   })
 
@@ -73,9 +77,9 @@ describe("pushed authorization requests (RFC 9126)", () => {
     const posted = formOf(web.id)
     posted.set("client_secret", web.secret)
     expect((await push(posted)).status).toBe(201)
-    expect((await push(formOf(open.id))).status).toBe(201)
+    expect((await push(formOf(publicClient.id))).status).toBe(201)
     const signed = formOf(keyed.id)
-    for (const [name, value] of Object.entries(await asserted(provider, keyed))) {
+    for (const [name, value] of Object.entries(await signAssertion(provider, keyed))) {
       signed.set(name, value)
     }
     expect((await push(signed)).status).toBe(201)
@@ -102,13 +106,13 @@ describe("pushed authorization requests (RFC 9126)", () => {
     ["too much", { state: "x".repeat(20_000) }, 413, "invalid_request"],
     ["another client's id", { client_id: "42" }, 400, "invalid_request"],
   ]
-  test.each(refused)("refuse %s at once", async (_, changes, status, error) => {
+  test.each(refused)("reject %s immediately", async (_, changes, status, error) => {
     const result = await push(formOf(web.id, changes), basic(web))
     expect([result.status, result.answer.error]).toEqual([status, error])
     expect(result.answer).not.toHaveProperty("request_uri")
   })
 
-  test("refuse who is no client, or not this one", async () => {
+  test("reject unknown clients, and other clients", async () => {
     expect((await push(formOf(web.id))).answer.error).toBe("invalid_client")
     const wrong = { ...web, secret: "wrong" }
     expect(await push(formOf(web.id), basic(wrong))).toMatchObject({
@@ -120,7 +124,7 @@ describe("pushed authorization requests (RFC 9126)", () => {
     expect((await push(repeated, basic(web))).answer.error).toBe("invalid_request")
   })
 
-  test("take nothing but a posted form", async () => {
+  test("accept only a posted form", async () => {
     const get = await provider.send("/oauth/v2/par")
     expect([get.status, get.headers.get("allow")]).toEqual([405, "POST"])
     const headers = { ...basic(web), "content-type": "application/json" }
@@ -131,7 +135,7 @@ describe("pushed authorization requests (RFC 9126)", () => {
     expect((await provider.send(`/oauth/v2/par?${query}`, init)).status).toBe(400)
   })
 
-  test("are named by discovery", async () => {
+  test("are listed in discovery", async () => {
     const response = await provider.send("/.well-known/openid-configuration")
     const document: Record<string, unknown> = await response.json()
     expect(document.pushed_authorization_request_endpoint).toBe(`${issuer}/oauth/v2/par`)
@@ -139,21 +143,21 @@ describe("pushed authorization requests (RFC 9126)", () => {
 })
 
 describe("an application whose requests must be pushed (RFC 9126 §6)", () => {
-  test("is served no other", async () => {
+  test("can't use other requests", async () => {
     const requestRules = { pushed: true, signed: false }
     const strict = await provider.addClient({ requestRules })
     const plain = await provider.send(authorizePath(strict.id))
     const location = plain.headers.get("location") ?? ""
-    expect(answerOf({ path: location } as never).error).toBe("invalid_request")
+    expect(responseOf({ path: location } as never).error).toBe("invalid_request")
     const empty = await provider.send(`${authorizePath(strict.id)}&request_uri=`)
     expect(empty.headers.get("location")).toContain("error=invalid_request")
-    const uri = await pushed(strict)
+    const uri = await pushRequest(strict)
     expect((await provider.send(pathFor(strict, uri))).headers.get("location")).toMatch(/^\/ui/)
   })
 })
 
 describe("the limit of an address", () => {
-  test("is spent by what anybody may push, until somebody has signed in by it", async () => {
+  test("is consumed by pushed requests, until a user has signed in with one", async () => {
     const spent: string[] = []
     const allowance = {
       spend: (budget: string) => void spent.push(`+${budget}`),
@@ -163,14 +167,14 @@ describe("the limit of an address", () => {
     }
     const cx = { ...provider.cx(), allowance }
     const send: Provider["send"] = (path, init) => provider.send(path, init, { allowance })
-    const search = formOf(open.id)
-    const uri = await keepPushed(cx, open.id, search)
-    await keepPushed(cx, web.id, formOf(web.id))
+    const search = formOf(publicClient.id)
+    const uri = await storePushedRequest(cx, publicClient.id, search)
+    await storePushedRequest(cx, web.id, formOf(web.id))
     expect(spent.splice(0)).toEqual(["+request"])
-    await openPushed(cx, uri, open.id)
-    await send(pathFor(open, uri))
+    await openPushedRequest(cx, uri, publicClient.id)
+    await send(pathFor(publicClient, uri))
     expect(spent.splice(0)).toEqual(["+request"])
-    await browserOf({ send }).signIn(pathFor(open, uri))
+    await browserOf({ send }).signIn(pathFor(publicClient, uri))
     expect(spent.filter((each) => each.endsWith("request"))).toEqual([
       "+request",
       "-request",
@@ -186,24 +190,26 @@ describe("a request_uri", () => {
     return response.status
   }
 
-  const isAnswer = ({ path }: Visited) => path.startsWith(redirectUri)
+  const isAnswer = ({ path }: VisitedPage) => path.startsWith(redirectUri)
 
-  test("can be opened again until it is answered (RFC 9126 §4)", async () => {
-    const uri = await pushed(web)
+  test("can be opened again until its response (RFC 9126 §4)", async () => {
+    const uri = await pushRequest(web)
     const browser = browserOf(provider)
     const paths = [(await browser.go(pathFor(web, uri))).path]
     paths.push((await browser.go(pathFor(web, uri))).path)
     for (const path of paths) expect(path).toMatch(/^\/ui\/login/)
     const end = await browser.signIn(pathFor(web, uri))
-    const { code = "" } = answerOf(end)
-    expect((await askToken(provider, codeFields(code), `${web.id}:${web.secret}`)).status).toBe(200)
+    const { code = "" } = responseOf(end)
+    expect(
+      (await sendTokenRequest(provider, codeFields(code), `${web.id}:${web.secret}`)).status,
+    ).toBe(200)
     expect(await ends(pathFor(web, uri))).toBe(400)
     const again = await browser.go(pathFor(web, uri))
     expect([again.response.status, isAnswer(again)]).toEqual([400, false])
   })
 
-  test("has one answer where two windows sign in, also after it has expired", async () => {
-    const uri = await pushed(web)
+  test("has one response if two windows sign in, also after it has expired", async () => {
+    const uri = await pushRequest(web)
     const [one, two] = [browserOf(provider), browserOf(provider)]
     const forms = [await one.go(pathFor(web, uri)), await two.go(pathFor(web, uri))] as const
     provider.clock.advance(59 * 60_000)
@@ -211,7 +217,7 @@ describe("a request_uri", () => {
     const asked = [await one.post(forms[0], name), await two.post(forms[1], name)] as const
     const fields = { ...name, password }
     const end = await one.post(asked[0], fields)
-    expect(answerOf(end).code).toBeDefined()
+    expect(responseOf(end).code).toBeDefined()
     const other = await two.post(asked[1], fields)
     expect(isAnswer(other)).toBe(false)
     expect([other.response.status, other.page]).toEqual([
@@ -220,10 +226,10 @@ describe("a request_uri", () => {
     ])
   })
 
-  test("has one answer where twenty windows of one browser open it together", async () => {
+  test("has one response if twenty windows of one browser open it concurrently", async () => {
     const browser = browserOf(provider)
     await browser.signIn(authorizePath(web.id))
-    const uri = await pushed(web)
+    const uri = await pushRequest(web)
     const headers = { cookie: browser.cookie() }
     const all = await Promise.all(
       Array.from({ length: 20 }, () => provider.send(pathFor(web, uri), { headers })),
@@ -235,7 +241,7 @@ describe("a request_uri", () => {
     expect(all.filter(({ status }) => status === 400)).toHaveLength(19)
   })
 
-  test("has one answer where that is an id_token", async () => {
+  test("has one response if that is an id_token", async () => {
     const front = await provider.addClient({
       grantTypes: ["implicit"],
       responseTypes: ["id_token"],
@@ -252,23 +258,23 @@ describe("a request_uri", () => {
     expect((await browser.go(pathFor(front, uri))).response.status).toBe(400)
   })
 
-  test("counts for a minute, and not a moment longer", async () => {
-    const [first, second] = [await pushed(web), await pushed(web)]
+  test("is valid for exactly a minute", async () => {
+    const [first, second] = [await pushRequest(web), await pushRequest(web)]
     provider.clock.advance(59_999)
     expect((await provider.send(pathFor(web, first))).status).toBe(303)
     provider.clock.advance(1)
     expect(await ends(pathFor(web, second))).toBe(400)
   })
 
-  test("is worth nothing to another client, who can't use it up either", async () => {
-    const uri = await pushed(web)
+  test("is rejected for another client, which can't consume it either", async () => {
+    const uri = await pushRequest(web)
     expect(await ends(pathFor(other, uri))).toBe(400)
     expect(await ends(`/oauth/v2/authorize?${new URLSearchParams({ request_uri: uri })}`)).toBe(400)
     expect((await provider.send(pathFor(web, uri))).status).toBe(303)
   })
 
-  test("brings all that counts: what stands beside it is ignored", async () => {
-    const uri = await pushed(web, { prompt: "none" })
+  test("contains all parameters: others beside it are ignored", async () => {
+    const uri = await pushRequest(web, { prompt: "none" })
     const beside = { redirect_uri: "https://evil.example/", state: "evil", response_type: "token" }
     const response = await provider.send(pathFor(web, uri, { ...beside, prompt: "login" }))
     const location = response.headers.get("location") ?? ""
@@ -276,8 +282,8 @@ describe("a request_uri", () => {
     expect(location).toContain("state=s-1")
   })
 
-  test("is refused in every other spelling", async () => {
-    const uri = await pushed(web)
+  test("is rejected in every other spelling", async () => {
+    const uri = await pushRequest(web)
     for (const other of [`${uri}A`, uri.slice(0, -1), `${uri}=`, uri.replace("urn:", "URN:")]) {
       expect(await ends(pathFor(web, other))).toBe(400)
     }
@@ -289,19 +295,19 @@ describe("a request_uri", () => {
       const path = `${authorizePath(web.id)}&request_uri=${encodeURIComponent(uri)}`
       const location = (await provider.send(path)).headers.get("location") ?? ""
       expect(location.startsWith(redirectUri)).toBe(true)
-      expect(answerOf({ path: location } as never).error).toBe("request_uri_not_supported")
+      expect(responseOf({ path: location } as never).error).toBe("request_uri_not_supported")
     }
   })
 
   test("ends with its application", async () => {
     const gone = await provider.addClient()
-    const uri = await pushed(gone)
+    const uri = await pushRequest(gone)
     await deactivateApplication(provider.cx(), gone.appId)
     expect(await ends(pathFor(gone, uri))).toBe(400)
   })
 
-  test("keeps nothing of a person once it was used", async () => {
-    const uri = await pushed(web, { login_hint: "somebody@example.com" })
+  test("stores no user data once it was used", async () => {
+    const uri = await pushRequest(web, { login_hint: "somebody@example.com" })
     await browserOf(provider).signIn(pathFor(web, uri, { login_hint: "x" }))
     const { log } = provider.store
     const rows = await log.read(0, 10_000)
@@ -311,7 +317,7 @@ describe("a request_uri", () => {
   })
 })
 
-describe("a key that is shown with a pushed request (RFC 9449 §10)", () => {
+describe("the key of a pushed request (RFC 9449 §10)", () => {
   const pair = generateKeyPairSync("ec", { namedCurve: "P-256" })
   const proof = async (path: string) =>
     new SignJWT({ htm: "POST", htu: issuer + path })
@@ -320,15 +326,19 @@ describe("a key that is shown with a pushed request (RFC 9449 §10)", () => {
       .setIssuedAt(Math.floor(provider.clock.now() / 1000))
       .sign(createPrivateKey(pair.privateKey.export({ format: "pem", type: "pkcs8" })))
 
-  test("is the only one that the code can be exchanged with", async () => {
+  test("is required to redeem the code", async () => {
     const dpop = await proof("/oauth/v2/par")
     const code = async () => {
       const headers = { ...basic(web), dpop: await proof("/oauth/v2/par") }
       const { answer } = await push(formOf(web.id), headers)
       const path = pathFor(web, String(answer.request_uri))
-      return answerOf(await browserOf(provider).signIn(path)).code ?? ""
+      return responseOf(await browserOf(provider).signIn(path)).code ?? ""
     }
-    const without = await askToken(provider, codeFields(await code()), `${web.id}:${web.secret}`)
+    const without = await sendTokenRequest(
+      provider,
+      codeFields(await code()),
+      `${web.id}:${web.secret}`,
+    )
     expect(without.answer.error).toBe("invalid_dpop_proof")
     const body = new URLSearchParams(codeFields(await code()))
     const headers = { ...basic(web), dpop: await proof("/oauth/v2/token") }

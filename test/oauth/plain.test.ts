@@ -1,40 +1,40 @@
 import { decodeJwt } from "jose"
 import * as oauth from "oauth4webapi"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { changeApplication } from "../../src/domain/app/index.ts"
+import { updateApplication } from "../../src/domain/app/index.ts"
 import { exchangeGrant, typeOf } from "./exchange.ts"
 import {
-  answerOf,
-  apiCallerOf,
-  askToken,
   authorizePath,
   browserOf,
   codeFields,
+  findApiCaller,
   issuer,
   type NewClient,
   openProvider,
   type Provider,
   password,
   redirectUri,
+  responseOf,
+  sendTokenRequest,
 } from "./provider.ts"
-import { letRegister, onDevice, sendMetadata } from "./registering.ts"
+import { enableRegistration, nativeMetadata, sendMetadata } from "./registration.ts"
 
-/** Plain OAuth 2.0: requests without the scope openid, and what they get. */
+/** Plain OAuth 2.0: requests without the scope openid, and their responses. */
 const management = "urn:core:iam:org:project:id:core:aud"
-const [local] = onDevice.redirect_uris
+const [local] = nativeMetadata.redirect_uris
 
 type Client = NewClient & { readonly uri: string }
 
 let provider: Provider
-/** With the switch on. */
+/** An application with the setting enabled. */
 let plain: Client
-/** Without it. */
+/** An application without the setting. */
 let strict: Client
-/** One that registered itself. */
+/** A dynamically registered client. */
 let desk: Client
 beforeAll(async () => {
   provider = await openProvider()
-  await letRegister(provider)
+  await enableRegistration(provider)
   const grantTypes = ["authorization_code", "refresh_token"] as const
   const add = async (more: object) => {
     const client = await provider.addClient({ grantTypes, tokenType: "jwt", ...more })
@@ -42,37 +42,37 @@ beforeAll(async () => {
   }
   plain = await add({ plainOauth: true })
   strict = await add({})
-  const { answer } = await sendMetadata(provider, onDevice)
+  const { answer } = await sendMetadata(provider, nativeMetadata)
   desk = { appId: "", id: String(answer.client_id), secret: "", uri: local }
 })
 afterAll(() => provider.close())
 
 const credentials = ({ id, secret }: NewClient) => (secret === "" ? undefined : `${id}:${secret}`)
 
-/** What the application is answered at the front channel. */
-async function answered(client: Client, changes: Record<string, string | undefined>) {
+/** The response parameters on the front channel. */
+async function authorize(client: Client, changes: Record<string, string | undefined>) {
   const path = authorizePath(client.id, { redirect_uri: client.uri, nonce: undefined, ...changes })
   const browser = browserOf(provider)
   const first = await browser.go(path)
-  if (first.path.startsWith(client.uri)) return answerOf(first)
+  if (first.path.startsWith(client.uri)) return responseOf(first)
   let end = await browser.signIn(path)
   if (!end.path.startsWith(client.uri)) end = await browser.post(end, { answer: "allow" })
-  return answerOf(end)
+  return responseOf(end)
 }
 
-/** What the token endpoint answers to its code. */
-async function tokensFor(client: Client, changes: Record<string, string | undefined>) {
-  const { code = "", error } = await answered(client, changes)
+/** The token response for its code. */
+async function requestTokens(client: Client, changes: Record<string, string | undefined>) {
+  const { code = "", error } = await authorize(client, changes)
   expect(error).toBeUndefined()
   const own = client.secret === "" ? { client_id: client.id } : {}
   const fields = codeFields(code, { redirect_uri: client.uri, ...own })
-  const { status, answer } = await askToken(provider, fields, credentials(client))
+  const { status, answer } = await sendTokenRequest(provider, fields, credentials(client))
   expect([status, answer.error_description]).toEqual([200, undefined])
   return answer
 }
 
 const refresh = (client: Client, token: unknown, fields: Record<string, string> = {}) =>
-  askToken(
+  sendTokenRequest(
     provider,
     {
       grant_type: "refresh_token",
@@ -101,15 +101,15 @@ describe.each(clients)("a request without openid of %s", (_, of) => {
     ["OPENID", ""],
   ] as const
   test.each(requests)("is accepted with the scope %j", async (scope, granted) => {
-    const answer = await tokensFor(of(), { scope })
+    const answer = await requestTokens(of(), { scope })
     expect(answer).toMatchObject({ token_type: "Bearer", scope: granted })
     expect(answer).not.toHaveProperty("id_token")
     const claims = decodeJwt(String(answer.access_token))
     expect(claims).toMatchObject({ sub: provider.setup.ownerId, scope: granted })
   })
 
-  test("gets nothing at userinfo, which names the scope that is missing", async () => {
-    const { access_token } = await tokensFor(of(), { scope: "profile" })
+  test("is rejected at userinfo, which names the missing scope", async () => {
+    const { access_token } = await requestTokens(of(), { scope: "profile" })
     const response = await userinfo(access_token)
     expect(response.status).toBe(403)
     const challenge = response.headers.get("www-authenticate")
@@ -124,33 +124,35 @@ describe.each(clients)("a request without openid of %s", (_, of) => {
     ["with a tab for a space", { scope: `openid\t${management} ${management}` }],
   ] as const
   test.each(ways)("gets no management audience %s", async (_way, changes) => {
-    const { access_token } = await tokensFor(of(), changes)
+    const { access_token } = await requestTokens(of(), changes)
     const { aud, scope } = decodeJwt(String(access_token))
     expect(aud).not.toContain(provider.ownProjectId)
     expect(scope).not.toContain("urn:")
-    await expect(apiCallerOf(provider, String(access_token))).rejects.toThrow("not meant")
+    await expect(findApiCaller(provider, String(access_token))).rejects.toThrow(
+      "the access token is not valid for this API",
+    )
   })
 
-  test("gets none by the ID of our project, nor by resource", async () => {
+  test("gets no management audience by our project ID or resource", async () => {
     const ours = `urn:core:iam:org:project:id:${provider.ownProjectId}:aud`
-    const { access_token } = await tokensFor(of(), { scope: ours })
+    const { access_token } = await requestTokens(of(), { scope: ours })
     expect(decodeJwt(String(access_token)).aud).not.toContain(provider.ownProjectId)
     for (const resource of [issuer, `${issuer}/`, management, ours]) {
-      expect(await answered(of(), { scope: "profile", resource })).toMatchObject({
+      expect(await authorize(of(), { scope: "profile", resource })).toMatchObject({
         error: "invalid_target",
         error_description: expect.stringContaining("resource requires the scope openid"),
       })
     }
   })
 
-  test("is refused where it repeats the parameter", async () => {
+  test("is rejected if it repeats the parameter", async () => {
     const path = authorizePath(of().id, { redirect_uri: of().uri, scope: "profile" })
     const response = await provider.send(`${path}&scope=openid`)
     expect(response.headers.get("location")).toContain("error=invalid_request")
   })
 
-  test("never gets an ID token by its refresh token, nor openid", async () => {
-    const first = await tokensFor(of(), { scope: "profile offline_access" })
+  test("never gets an ID token or openid by its refresh token", async () => {
+    const first = await requestTokens(of(), { scope: "profile offline_access" })
     const again = await refresh(of(), first.refresh_token)
     expect(again.answer).toMatchObject({ scope: "profile offline_access" })
     expect(again.answer).not.toHaveProperty("id_token")
@@ -160,12 +162,14 @@ describe.each(clients)("a request without openid of %s", (_, of) => {
     }
   })
 
-  test("with openid is as before: an ID token, userinfo, the management audience", async () => {
-    const answer = await tokensFor(of(), { scope: `openid profile offline_access ${management}` })
+  test("with openid is unchanged: an ID token, userinfo, the management audience", async () => {
+    const answer = await requestTokens(of(), {
+      scope: `openid profile offline_access ${management}`,
+    })
     expect(answer).toHaveProperty("id_token")
     expect((await userinfo(answer.access_token)).status).toBe(200)
     expect(decodeJwt(String(answer.access_token)).aud).toContain(provider.ownProjectId)
-    // RFC 6749 §6: what is left of it without openid is plain OAuth. A refusal uses up nothing.
+    // RFC 6749 §6: without openid the narrowed token is plain OAuth. A rejection consumes nothing.
     const ours = { scope: `profile ${management}`, resource: issuer }
     const { answer: none } = await refresh(of(), answer.refresh_token, ours)
     expect(none.error).toBe("invalid_target")
@@ -179,20 +183,20 @@ describe.each(clients)("a request without openid of %s", (_, of) => {
 })
 
 describe("plain OAuth 2.0", () => {
-  test("is for no other application", async () => {
+  test("is not available to other applications", async () => {
     for (const scope of [undefined, "", "profile", "read:user", "OpenID"]) {
-      expect(await answered(strict, { scope })).toMatchObject({ error: "invalid_scope" })
+      expect(await authorize(strict, { scope })).toMatchObject({ error: "invalid_scope" })
     }
   })
 
-  test("is turned off again for requests that come afterwards", async () => {
+  test("can be turned off for later requests", async () => {
     const client = { ...(await provider.addClient({ plainOauth: true })), uri: redirectUri }
-    await tokensFor(client, { scope: "profile" })
-    await changeApplication(provider.cx(), client.appId, { oidc: { plainOauth: false } })
-    expect(await answered(client, { scope: "profile" })).toMatchObject({ error: "invalid_scope" })
+    await requestTokens(client, { scope: "profile" })
+    await updateApplication(provider.cx(), client.appId, { oidc: { plainOauth: false } })
+    expect(await authorize(client, { scope: "profile" })).toMatchObject({ error: "invalid_scope" })
   })
 
-  test.each(["id_token", "id_token token"])("gives no %s without openid", async (type) => {
+  test.each(["id_token", "id_token token"])("issues no %s without openid", async (type) => {
     const responseTypes = ["id_token", "id_token_token"] as const
     const oidc = { plainOauth: true, grantTypes: ["implicit"], responseTypes } as const
     const client = await provider.addClient(oidc)
@@ -201,7 +205,7 @@ describe("plain OAuth 2.0", () => {
     expect(response.headers.get("location")).toContain("error=invalid_scope")
   })
 
-  test("is requested ahead of the browser, too", async () => {
+  test("can be pushed", async () => {
     const push = (client: Client) => {
       const form = new URL(authorizePath(client.id, { scope: undefined }), issuer).searchParams
       const basic = Buffer.from(`${client.id}:${client.secret}`).toString("base64")
@@ -213,8 +217,8 @@ describe("plain OAuth 2.0", () => {
     const { request_uri } = await pushed.json()
     const query = new URLSearchParams({ client_id: plain.id, request_uri })
     const end = await browserOf(provider).signIn(`/oauth/v2/authorize?${query}`)
-    const { code = "" } = answerOf(end)
-    const { answer } = await askToken(provider, codeFields(code), credentials(plain))
+    const { code = "" } = responseOf(end)
+    const { answer } = await sendTokenRequest(provider, codeFields(code), credentials(plain))
     expect([answer.scope, answer.id_token]).toEqual(["", undefined])
     expect(await (await push(strict)).json()).toMatchObject({ error: "invalid_scope" })
   })
@@ -234,14 +238,14 @@ describe("plain OAuth 2.0", () => {
     [
       "that registered itself",
       async () => {
-        const grant_types = [...onDevice.grant_types, grant_type]
-        const { answer } = await sendMetadata(provider, { ...onDevice, grant_types })
+        const grant_types = [...nativeMetadata.grant_types, grant_type]
+        const { answer } = await sendMetadata(provider, { ...nativeMetadata, grant_types })
         return { id: String(answer.client_id) }
       },
     ],
   ] as const
 
-  test.each(devices)("is what a device gets without openid, one %s", async (_, make) => {
+  test.each(devices)("is available to a device without openid, one %s", async (_, make) => {
     const tv = await make()
     const begin = { client_id: tv.id, scope: `profile ${management}` }
     const body = new URLSearchParams(begin)
@@ -256,17 +260,17 @@ describe("plain OAuth 2.0", () => {
     expect(signed.page).not.toContain("manage this Latchkey")
     await browser.post(signed, { answer: "allow" })
     const fields = { grant_type, client_id: tv.id, device_code }
-    const { answer } = await askToken(provider, fields)
+    const { answer } = await sendTokenRequest(provider, fields)
     expect(answer).toMatchObject({ scope: "profile" })
     expect(answer).not.toHaveProperty("id_token")
     expect(decodeJwt(String(answer.access_token)).aud).not.toContain(provider.ownProjectId)
   })
 
-  test("is not more by an exchange", async () => {
+  test("gains nothing by an exchange", async () => {
     const gateway = await provider.addClient({ grantTypes: ["token_exchange"] })
-    const { access_token } = await tokensFor(plain, { scope: "profile email" })
+    const { access_token } = await requestTokens(plain, { scope: "profile email" })
     const exchange = (fields: Record<string, string>) =>
-      askToken(
+      sendTokenRequest(
         provider,
         {
           grant_type: exchangeGrant,
@@ -289,14 +293,19 @@ describe("plain OAuth 2.0", () => {
     expect(answer.error).toBe("invalid_target")
   })
 
-  test("gives an application of our own project no management audience", async () => {
+  test("adds no management audience for an application of our own project", async () => {
     const inside = await provider.addClient({ plainOauth: true }, provider.ownProjectId)
-    const { access_token } = await tokensFor({ ...inside, uri: redirectUri }, { scope: "profile" })
-    await expect(apiCallerOf(provider, String(access_token))).rejects.toThrow("not meant")
+    const { access_token } = await requestTokens(
+      { ...inside, uri: redirectUri },
+      { scope: "profile" },
+    )
+    await expect(findApiCaller(provider, String(access_token))).rejects.toThrow(
+      "the access token is not valid for this API",
+    )
   })
 
-  test("is introspected with the scopes that were granted", async () => {
-    const { access_token } = await tokensFor(plain, { scope: "email read:user" })
+  test("returns the granted scopes at introspection", async () => {
+    const { access_token } = await requestTokens(plain, { scope: "email read:user" })
     const basic = Buffer.from(`${plain.id}:${plain.secret}`).toString("base64")
     const body = new URLSearchParams({ token: String(access_token) })
     const headers = { authorization: `Basic ${basic}` }
@@ -311,7 +320,7 @@ describe("plain OAuth 2.0", () => {
       authorization_response_iss_parameter_supported: true,
     }
     const client = { client_id: plain.id }
-    const answer = await answered(plain, { scope: undefined })
+    const answer = await authorize(plain, { scope: undefined })
     const params = oauth.validateAuthResponse(as, client, new URLSearchParams(answer), "s-1")
     const send = (url: string, init: RequestInit) => {
       const { pathname, search } = new URL(url)

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { openProvider, type Provider } from "./provider.ts"
-import { letRegister } from "./registering.ts"
+import { enableRegistration } from "./registration.ts"
 
 let provider: Provider
 beforeAll(async () => {
   provider = await openProvider()
-  await letRegister(provider)
+  await enableRegistration(provider)
 })
 afterAll(() => provider.close())
 
@@ -20,7 +20,7 @@ async function preflight(path: string, names: string) {
   return { status, allowed, headers: got }
 }
 
-const own = ["authorization", "content-type", "dpop"]
+const allowedHeaders = ["authorization", "content-type", "dpop"]
 
 describe("a preflight (Fetch §4.8)", () => {
   const added = ["mcp-protocol-version", "traceparent", "baggage", "sentry-trace"]
@@ -32,10 +32,10 @@ describe("a preflight (Fetch §4.8)", () => {
     "/oauth/v2/revoke",
     "/oauth/v2/register",
     "/oidc/v1/userinfo",
-  ])("of %s allows the headers that are asked for, and no credentials", async (path) => {
+  ])("of %s allows the requested headers, and no credentials", async (path) => {
     const { status, allowed, headers } = await preflight(path, [...added, "dpop"].join(","))
     expect(status).toBe(204)
-    expect(allowed).toEqual([...own, ...added])
+    expect(allowed).toEqual([...allowedHeaders, ...added])
     expect(headers.get("access-control-allow-origin")).toBe("*")
     expect(headers.has("access-control-allow-credentials")).toBe(false)
     expect(headers.get("vary")).toBe("access-control-request-headers")
@@ -52,15 +52,18 @@ describe("a preflight (Fetch §4.8)", () => {
 
   test("allows no header that only a proxy may set", async () => {
     const names = "X-Forwarded-For, Forwarded, x-forwarded-host, X-Core-Instance-Host, *, X-Trace"
-    expect((await preflight("/oauth/v2/token", names)).allowed).toEqual([...own, "x-trace"])
+    expect((await preflight("/oauth/v2/token", names)).allowed).toEqual([
+      ...allowedHeaders,
+      "x-trace",
+    ])
   })
 
-  test("repeats nothing that is no header name", async () => {
+  test("repeats no invalid header name", async () => {
     const names = `a b,*/*,x:y,"q",${"z".repeat(5000)},,x-good`
     const { allowed } = await preflight("/oauth/v2/token", names)
     expect(allowed.slice(3)).toEqual(["z".repeat(4096 - 'a b,*/*,x:y,"q",'.length)])
     expect((await preflight("/oauth/v2/token", 'a b,x:y,"q",,x-good')).allowed).toEqual([
-      ...own,
+      ...allowedHeaders,
       "x-good",
     ])
   })

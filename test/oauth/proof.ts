@@ -1,7 +1,7 @@
 import { exportJWK, generateKeyPair, SignJWT } from "jose"
 import { issuer, type Provider } from "./provider.ts"
 
-/** A key pair that a client shows to hold. */
+/** The key pair that a client proves to possess. */
 export type ProofKey = Awaited<ReturnType<typeof newProofKey>>
 
 export async function newProofKey() {
@@ -11,8 +11,8 @@ export async function newProofKey() {
 
 let serial = 0
 
-/** RFC 9449 §4.2: a proof for one POST, to the token endpoint unless told. */
-export const proofWith = (
+/** RFC 9449 §4.2: a proof for one POST, by default to the token endpoint. */
+export const createProof = (
   provider: Provider,
   { privateKey, jwk }: ProofKey,
   path = "/oauth/v2/token",
@@ -27,14 +27,14 @@ export const proofWith = (
     .sign(privateKey)
 
 /** Posts to the token endpoint with a proof; `basic` is "<id>:<secret>". */
-export async function askBound(
+export async function requestBoundToken(
   provider: Provider,
   fields: Readonly<Record<string, string>>,
   { key, basic }: { readonly key?: ProofKey | undefined; readonly basic?: string | undefined },
 ) {
   const headers = new Headers()
   if (basic) headers.set("authorization", `Basic ${Buffer.from(basic).toString("base64")}`)
-  if (key) headers.set("dpop", await proofWith(provider, key))
+  if (key) headers.set("dpop", await createProof(provider, key))
   const body = new URLSearchParams(fields)
   const response = await provider.send("/oauth/v2/token", { method: "POST", body, headers })
   const answer: Record<string, unknown> = await response.json()

@@ -2,43 +2,47 @@ import { expect } from "vitest"
 import { createApplication } from "../../src/domain/app/commands.ts"
 import { addAuthorization } from "../../src/domain/authorization/index.ts"
 import { addRoles, createProject } from "../../src/domain/project/index.ts"
-import { addRobot, basicOf } from "./clients.ts"
+import { addServiceAccount, encodeBasic } from "./clients.ts"
 import {
-  answerOf,
-  askToken,
   authorizePath,
   browserOf,
   codeFields,
   type NewClient,
   openProvider,
+  responseOf,
+  sendTokenRequest,
 } from "./provider.ts"
 
 export const host = "wiki.example.com"
 export const callback = `https://${host}/.latchkey/callback`
 export const resource = `https://${host}/api`
 
-export const rules = [
+export const accessRules = [
   { prefix: "/api", everybody: false, roles: ["editor"], accessTokens: true },
   { prefix: "/api/status", everybody: true, roles: [], accessTokens: true },
   { prefix: "/public", everybody: true, roles: [] },
 ]
 
-type Ask = {
+type ProxyRequest = {
   readonly target?: string
   readonly authorization?: string
   readonly at?: string
-  /** Where a proxy asks; else as the settings in the console do. */
+  /** The path of the proxy's request; by default that of the settings in the console. */
   readonly path?: string
   readonly headers?: Readonly<Record<string, string>>
 }
 
-type Signing = { readonly as?: NewClient; readonly scope?: string; readonly resource?: string }
+type SignInOptions = {
+  readonly as?: NewClient
+  readonly scope?: string
+  readonly resource?: string
+}
 
 export type ProtectedHost = Awaited<ReturnType<typeof openProtectedHost>>
 
 /**
- * A host whose proxy asks about each request: `client` protects it, users sign in to `tool`, which
- * calls its API, as `robot` does.
+ * A host whose proxy authorizes each request: `client` protects it, users sign in to `tool`, which
+ * calls its API, as does `robot`.
  */
 export async function openProtectedHost() {
   const provider = await openProvider()
@@ -46,26 +50,29 @@ export async function openProtectedHost() {
   const { orgId } = provider.setup
   await createProject(cx, "wiki", { orgId, name: "Wiki" })
   await addRoles(cx, "wiki", [{ key: "editor", displayName: "Editor" }])
-  const client = await provider.addClient({ redirectUris: [callback], accessRules: rules }, "wiki")
+  const client = await provider.addClient(
+    { redirectUris: [callback], accessRules: accessRules },
+    "wiki",
+  )
   await createApplication(cx, "wiki-api", {
     projectId: "wiki",
     name: "API",
     config: { kind: "api", api: { authMethod: "basic", resources: [resource] } },
   })
-  /** Where proxies ask that have settings from before access tokens. */
+  /** The path used by proxy settings from before access tokens. */
   const own = `/forward-auth/id.example.com/${client.id}`
   const tool = await provider.addClient({ grantTypes: ["authorization_code", "refresh_token"] })
-  const robot = await addRobot(provider)
+  const robot = await addServiceAccount(provider)
   const pat = await provider.addPerson("pat")
   for (const userId of [pat, robot.userId]) {
     const given = { userId, projectId: "wiki", orgId, roleKeys: ["editor"] }
     await provider.store.transact(cx, (tx) => addAuthorization(tx, `a-${userId}`, given))
   }
-  // The process has been there for longer than any proof.
+  // The process has been running for longer than any proof is valid.
   provider.clock.advance(120_000)
 
-  /** What a proxy asks for a program that calls the protected host, and accepts a page as well. */
-  const ask = ({ target = "/api/pages?x=1", authorization, at = "", ...more }: Ask = {}) =>
+  /** The proxy's request for a program that calls the protected host, and also accepts a page. */
+  const ask = ({ target = "/api/pages?x=1", authorization, at = "", ...more }: ProxyRequest = {}) =>
     provider.send(`${more.path ?? `${own}/authorization`}${at}`, {
       headers: {
         accept: "text/html",
@@ -77,12 +84,12 @@ export async function openProtectedHost() {
       },
     })
 
-  /** Status, user and challenge of both questions that proxies ask. */
-  async function answers(asked: Ask) {
+  /** Status, user and challenge of both requests that proxies send. */
+  async function answers(asked: ProxyRequest) {
     const [gate, check] = [await ask(asked), await ask({ ...asked, at: "/check" })]
     expect(check.status).toBe(gate.status)
     expect(gate.headers.get("location")).toBeNull()
-    // nginx passes it on from both.
+    // nginx forwards it from both.
     expect(check.headers.get("www-authenticate")).toBeNull()
     return {
       status: gate.status,
@@ -92,26 +99,26 @@ export async function openProtectedHost() {
     }
   }
 
-  /** The tokens of somebody who signs in to a program. */
-  async function tokensOf(loginName: string, { as = tool, ...changes }: Signing = {}) {
+  /** The tokens of a user who signs in to a program. */
+  async function tokensOf(loginName: string, { as = tool, ...changes }: SignInOptions = {}) {
     const browser = browserOf(provider)
     const end = await browser.signIn(authorizePath(as.id, { resource, ...changes }), loginName)
     const allowed = end.page.includes('value="allow"')
       ? await browser.post(end, { answer: "allow" })
       : end
-    const { code = "" } = answerOf(allowed)
-    const { answer } = await askToken(provider, codeFields(code), `${as.id}:${as.secret}`)
+    const { code = "" } = responseOf(allowed)
+    const { answer } = await sendTokenRequest(provider, codeFields(code), `${as.id}:${as.secret}`)
     expect(answer).toHaveProperty("access_token")
     return { access: String(answer.access_token), id: String(answer.id_token) }
   }
 
   const robotToken = async (fields: Readonly<Record<string, string>> = { resource }) => {
     const asked = { grant_type: "client_credentials", ...fields }
-    const { answer } = await askToken(provider, asked, basicOf(robot.id, robot.secret))
+    const { answer } = await sendTokenRequest(provider, asked, encodeBasic(robot.id, robot.secret))
     return String(answer.access_token)
   }
 
-  /** A pass of somebody's browser at the protected host. */
+  /** The session cookie of a user's browser at the protected host. */
   async function passOf(loginName: string): Promise<string> {
     const cookies = (answer: Response) =>
       answer.headers.getSetCookie().map((line) => line.split(";")[0])

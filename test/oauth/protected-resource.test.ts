@@ -1,15 +1,15 @@
 import { decodeJwt } from "jose"
 import { afterAll, beforeAll, expect, test } from "vitest"
-import { namingMetadata } from "../../src/oauth/index.ts"
+import { withMetadataLink } from "../../src/oauth/index.ts"
 import {
-  answerOf,
-  askToken,
   authorizePath,
   browserOf,
   codeFields,
   issuer,
   openProvider,
   type Provider,
+  responseOf,
+  sendTokenRequest,
 } from "./provider.ts"
 
 const path = "/.well-known/oauth-protected-resource"
@@ -20,7 +20,7 @@ beforeAll(async () => {
 })
 afterAll(() => provider.close())
 
-test("our own interface says who lets people in (RFC 9728 §3.2)", async () => {
+test("our own API publishes its authorization server (RFC 9728 §3.2)", async () => {
   const answer = await provider.send(path)
   expect([answer.status, answer.headers.get("access-control-allow-origin")]).toEqual([200, "*"])
   expect(await answer.json()).toMatchObject({
@@ -31,19 +31,22 @@ test("our own interface says who lets people in (RFC 9728 §3.2)", async () => {
   })
 })
 
-test.each([issuer, `${issuer}/`])("a token is asked for it as %s (RFC 8707)", async (resource) => {
-  const { id, secret } = await provider.addClient({ tokenType: "jwt" })
-  const browser = browserOf(provider)
-  const at = await browser.signIn(authorizePath(id, { resource }))
-  expect(at.page).toContain("It can manage this Latchkey instance on your behalf")
-  const { code = "" } = answerOf(await browser.post(at, { answer: "allow" }))
-  const { answer } = await askToken(provider, codeFields(code), `${id}:${secret}`)
-  expect(decodeJwt(String(answer.access_token)).aud).toContain(provider.ownProjectId)
-})
+test.each([issuer, `${issuer}/`])(
+  "a token can be requested for it as %s (RFC 8707)",
+  async (resource) => {
+    const { id, secret } = await provider.addClient({ tokenType: "jwt" })
+    const browser = browserOf(provider)
+    const at = await browser.signIn(authorizePath(id, { resource }))
+    expect(at.page).toContain("It can manage this Latchkey instance on your behalf")
+    const { code = "" } = responseOf(await browser.post(at, { answer: "allow" }))
+    const { answer } = await sendTokenRequest(provider, codeFields(code), `${id}:${secret}`)
+    expect(decodeJwt(String(answer.access_token)).aud).toContain(provider.ownProjectId)
+  },
+)
 
-test("a refusal for want of a token names where that is said (RFC 9728 §5.1)", async () => {
+test("a response for a missing token links to the metadata (RFC 9728 §5.1)", async () => {
   const named = (challenge: string, status = 401, at = "/oidc/v1/userinfo") =>
-    namingMetadata(
+    withMetadataLink(
       provider.cx(),
       at,
       new Response(null, { status, headers: { "www-authenticate": challenge } }),

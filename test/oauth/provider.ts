@@ -25,37 +25,37 @@ import * as projectGrant from "../../src/domain/project-grant/index.ts"
 import * as quota from "../../src/domain/quota/index.ts"
 import { createServiceKey } from "../../src/domain/service-account/service-key.ts"
 import * as session from "../../src/domain/session/index.ts"
-import { type SetupOutcome, setUp } from "../../src/domain/setup/index.ts"
+import { type SetupResult, setUp } from "../../src/domain/setup/index.ts"
 import * as signUp from "../../src/domain/sign-up/index.ts"
 import * as target from "../../src/domain/target/index.ts"
 import * as text from "../../src/domain/text/index.ts"
 import * as transfer from "../../src/domain/transfer/index.ts"
 import { createUser } from "../../src/domain/user/create.ts"
 import type { Call } from "../../src/kernel/context.ts"
-import { loginRoutes, pagesWith } from "../../src/login/index.ts"
-import { apiCaller, oauthRoutes } from "../../src/oauth/index.ts"
+import { createShowPage, loginRoutes } from "../../src/login/index.ts"
+import { authenticateApiCaller, oauthRoutes } from "../../src/oauth/index.ts"
 import { samlRoutes } from "../../src/saml/index.ts"
 import type { AnyAggregate, Cx } from "../../src/store/index.ts"
-import { answeringBy } from "../http/answering.ts"
+import { serveAreas } from "../http/answering.ts"
+import { snapshotEnvironment } from "../support/environment-log.ts"
+import { refreshTarget } from "../support/http-browser.ts"
 import { temporaryFolder } from "../support/latchkey.ts"
+import { openTestEnvironment, type TestEnvironment } from "../support/test-environment.ts"
 import * as users from "../support/user-modules.ts"
-import { continuedTo } from "../support/visitor.ts"
-import { openWorld, type World } from "../support/world.ts"
-import { keepWorld } from "../support/world-log.ts"
 
 export const issuer = "https://id.example.com"
 export const password = "Correct-Horse-7"
 export const redirectUri = "https://app.example.com/callback"
 export const signedOutUri = "https://app.example.com/bye"
 
-export type Provider = World & {
-  /** `serviceKey` is the key file of a service user who owns the instance. */
-  readonly setup: SetupOutcome & { readonly serviceKey: string }
-  /** The project that applications are put into where none is named. */
+export type Provider = TestEnvironment & {
+  /** `serviceKey` is the key file of a service account that owns the instance. */
+  readonly setup: SetupResult & { readonly serviceKey: string }
+  /** The default project of new applications. */
   readonly projectId: string
-  /** Our own project, with the console in it. */
+  /** Our own project, which contains the console. */
   readonly ownProjectId: string
-  /** Sends a request as it would come in from a listener. */
+  /** Sends a request as if it came from a listener. */
   readonly send: (path: string, init?: RequestInit, more?: Partial<Call>) => Promise<Response>
   readonly addClient: (oidc?: OidcInput, projectId?: string) => Promise<NewClient>
   readonly addPerson: (userName: string, orgId?: string) => Promise<string>
@@ -113,17 +113,17 @@ const views = [
 
 const assets = { css: "/ui/assets/kit.css", pageJs: "/ui/assets/page.js", icon: "/ui/mark.svg" }
 
-type Prepared = Pick<Provider, "setup" | "projectId" | "ownProjectId"> & {
-  /** A folder of its own that has all of it. */
-  readonly copy: ReturnType<typeof keepWorld>
+type PreparedProvider = Pick<Provider, "setup" | "projectId" | "ownProjectId"> & {
+  /** A data directory with all of it. */
+  readonly copy: ReturnType<typeof snapshotEnvironment>
 }
 
-/** Providers that are set up, which takes longer than most of what is tried with them. */
-const prepared = new Map<string, Promise<Prepared>>()
+/** Prepared data directories of providers; setup takes longer than most tests. */
+const preparedProviders = new Map<string, Promise<PreparedProvider>>()
 
-async function prepare(instanceId: string): Promise<Prepared> {
+async function prepare(instanceId: string): Promise<PreparedProvider> {
   const folder = temporaryFolder()
-  const world = openWorld({ aggregates, views }, folder, 1)
+  const world = openTestEnvironment({ aggregates, views }, folder, 1)
   const cx = world.cx({ instance: instanceId })
   const owner = {
     loginName: "olga",
@@ -146,10 +146,10 @@ async function prepare(instanceId: string): Promise<Prepared> {
   await project.createProject(cx, projectId, { orgId: setup.orgId, name: "Applications" })
   await activateMail(cx)
   await world.store.close()
-  return { setup, projectId, ownProjectId, copy: keepWorld(folder) }
+  return { setup, projectId, ownProjectId, copy: snapshotEnvironment(folder) }
 }
 
-/** Without a mail server no page offers a link by mail. */
+/** Without a mail server no page offers an emailed link. */
 async function activateMail(cx: Cx): Promise<void> {
   const sender = { senderAddress: "id@example.com", senderName: "Example", replyToAddress: "" }
   const server = { host: "mail.example.com", tls: true, user: "", auth: { kind: "none" } } as const
@@ -158,21 +158,21 @@ async function activateMail(cx: Cx): Promise<void> {
   await messageProvider.activateProvider(cx, "email", id)
 }
 
-/** A whole provider over a store of its own, set up, without sockets. */
+/** A complete provider with its own store, set up, without sockets. */
 export async function openProvider(instanceId = "i1"): Promise<Provider> {
-  const ready = prepared.get(instanceId) ?? prepare(instanceId)
-  prepared.set(instanceId, ready)
+  const ready = preparedProviders.get(instanceId) ?? prepare(instanceId)
+  preparedProviders.set(instanceId, ready)
   const { setup, projectId, ownProjectId, copy } = await ready
-  const world = openWorld({ aggregates, views }, copy())
+  const world = openTestEnvironment({ aggregates, views }, copy())
   const cx = world.cx({ instance: instanceId })
-  const show = pagesWith(assets)
+  const show = createShowPage(assets)
   const login = loginRoutes({
     show,
     hrefs: { logout: "/oidc/v1/endsession", account: "/ui/account", console: "/ui/console/" },
   })
-  const saml = samlRoutes({ show, refused: () => undefined })
-  const oauth = oauthRoutes({ show, refused: () => undefined })
-  const answerAt = answeringBy([oauth, saml, login])
+  const saml = samlRoutes({ show, onRejected: () => undefined })
+  const oauth = oauthRoutes({ show, onRejected: () => undefined })
+  const answerAt = serveAreas([oauth, saml, login])
   let requests = 0
   const send: Provider["send"] = async (path, init, more) => {
     const url = new URL(path, issuer)
@@ -212,7 +212,7 @@ export async function openProvider(instanceId = "i1"): Promise<Provider> {
 export const verifier = "v".repeat(43)
 export const challenge = createHash("sha256").update(verifier).digest("base64url")
 
-/** A good authorization request; fields set to undefined are left out. */
+/** A valid authorization request; fields set to undefined are omitted. */
 export function authorizePath(
   clientId: string,
   changes: Readonly<Record<string, string | undefined>> = {},
@@ -234,7 +234,7 @@ export function authorizePath(
   return `/oauth/v2/authorize?${new URLSearchParams(given)}`
 }
 
-/** A browser: keeps its cookie, follows redirects within us, stops where they leave. */
+/** A browser: keeps its cookie, follows redirects on our origin, stops where they leave it. */
 export function browserOf(provider: Pick<Provider, "send">) {
   const cookies = new Map<string, string>()
   const keep = (line: string) => {
@@ -242,22 +242,22 @@ export function browserOf(provider: Pick<Provider, "send">) {
     cookies.set(pair.split("=")[0] ?? "", pair)
   }
   const cookie = () => [...cookies.values()].join("; ")
-  const go = async (path: string, init: RequestInit = {}): Promise<Visited> => {
+  const go = async (path: string, init: RequestInit = {}): Promise<VisitedPage> => {
     const headers = { ...Object.fromEntries(new Headers(init.headers)), cookie: cookie() }
     const response = await provider.send(path, { ...init, headers })
     for (const line of response.headers.getSetCookie()) keep(line)
     const found = response.headers.get("location")
     const page = found === null ? await response.text() : ""
-    const location = found ?? continuedTo(page)
+    const location = found ?? refreshTarget(page)
     if (location === undefined) {
-      if (init.method === "POST") mustBeNoStep(path, page)
+      if (init.method === "POST") expectNoStep(path, page)
       return { path, response, page }
     }
     const next = new URL(location, issuer)
     if (next.origin !== issuer) return { path: location, response, page: "" }
     return go(next.pathname + next.search)
   }
-  const post = (at: Visited, fields: Readonly<Record<string, string>>) =>
+  const post = (at: VisitedPage, fields: Readonly<Record<string, string>>) =>
     go(formAction(at.page), {
       method: "POST",
       body: new URLSearchParams({ ...hiddenFields(at.page), ...fields }),
@@ -271,7 +271,7 @@ export function browserOf(provider: Pick<Provider, "send">) {
     post,
     signIn,
     cookie,
-    /** The cookies are these from now on, and no others. */
+    /** Replaces all cookies. */
     setCookie: (lines: string) => {
       cookies.clear()
       for (const line of lines.split("; ")) keep(line)
@@ -280,16 +280,16 @@ export function browserOf(provider: Pick<Provider, "send">) {
 }
 
 /**
- * Back, Forward and Reload post nothing again: a form of the login pages is answered by an address,
- * never by a page that asks for more.
+ * Back, Forward and Reload resubmit nothing: a login form's response is a redirect, never a page
+ * with another form.
  */
-function mustBeNoStep(path: string, page: string): void {
+function expectNoStep(path: string, page: string): void {
   const isStep = path.startsWith("/ui/login/") && page.includes(' action="/')
   if (isStep) throw new Error(`${path} answers a form with a page`)
 }
 
-/** Where a browser ended: a page of ours, or an address that isn't ours. */
-export type Visited = {
+/** The last page of a browser: a page of ours, or a URL elsewhere. */
+export type VisitedPage = {
   readonly path: string
   readonly response: Response
   readonly page: string
@@ -308,12 +308,12 @@ export const hiddenFields = (page: string): Record<string, string> =>
 const unescapeHtml = (text: string) =>
   text.replaceAll("&quot;", '"').replaceAll("&#x27;", "'").replaceAll("&amp;", "&")
 
-/** What came back to the client in the redirect's query. */
-export const answerOf = ({ path }: Visited): Record<string, string> =>
+/** The response parameters in the redirect's query. */
+export const responseOf = ({ path }: VisitedPage): Record<string, string> =>
   Object.fromEntries(new URL(path).searchParams)
 
 /** Posts to the token endpoint; `basic` is "<id>:<secret>". */
-export async function askToken(
+export async function sendTokenRequest(
   provider: Provider,
   fields: Readonly<Record<string, string>>,
   basic?: string,
@@ -327,15 +327,15 @@ export async function askToken(
   return { status: response.status, headers: response.headers, answer }
 }
 
-/** Whom the management interface takes the bearer of a token for. */
-export const apiCallerOf = (provider: Provider, accessToken: string) =>
-  apiCaller(provider.cx(), {
+/** The caller that the management API derives from an access token. */
+export const findApiCaller = (provider: Provider, accessToken: string) =>
+  authenticateApiCaller(provider.cx(), {
     headers: new Headers({ authorization: `Bearer ${accessToken}` }),
     method: "GET",
     path: "/",
   })
 
-/** The token request that a code wants. */
+/** The token request for a code. */
 export const codeFields = (code: string, changes: Readonly<Record<string, string>> = {}) => ({
   grant_type: "authorization_code",
   code,

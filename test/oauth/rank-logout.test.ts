@@ -1,21 +1,21 @@
-// A provider of an organization vouches for nobody above its authors: whatever changes that ends
-// the sessions that depend on it, and the applications are told as of any other end.
+// An organization's provider can't vouch for users who outrank its authors: any change that causes
+// this ends the affected sessions, and applications are notified as usual.
 import { decodeJwt } from "jose"
 import { afterEach, beforeEach, expect, test } from "vitest"
-import { changeApplication } from "../../src/domain/app/index.ts"
-import { changeIdp } from "../../src/domain/idp/commands.ts"
+import { updateApplication } from "../../src/domain/app/index.ts"
+import { updateIdp } from "../../src/domain/idp/commands.ts"
 import type { Idp } from "../../src/domain/idp/model.ts"
 import { instance } from "../../src/domain/instance/index.ts"
-import { changeRole, createRole } from "../../src/domain/member/custom-role-commands.ts"
+import { createRole, updateRole } from "../../src/domain/member/custom-role-commands.ts"
 import { member, memberId } from "../../src/domain/member/index.ts"
-import { sessionEnds } from "../../src/domain/session/index.ts"
+import { sessionEndReactor } from "../../src/domain/session/index.ts"
 import { deactivateUser, removeUser } from "../../src/domain/user/index.ts"
 import { findByLoginName } from "../../src/domain/user-lookup/find-name.ts"
 import type { Fault } from "../../src/kernel/fault.ts"
 import type { OutboundRequest } from "../../src/kernel/port/outbound.ts"
 import { backChannelLogout } from "../../src/oauth/index.ts"
 import { type Reactors, runReactors } from "../../src/store/index.ts"
-import { callerOf } from "../support/world.ts"
+import { callerOf } from "../support/test-environment.ts"
 import { openSubjects, type Subject, type Subjects } from "./deletion-subject.ts"
 
 let subjects: Subjects
@@ -28,14 +28,14 @@ beforeEach(async () => {
   subject = await subjects.begin("org")
   const backChannelLogoutUri = "https://app.example.com/backchannel"
   const oidc = { backChannelLogoutUri }
-  await changeApplication(provider.cx(), subject.client.appId, { oidc })
+  await updateApplication(provider.cx(), subject.client.appId, { oidc })
   posted = []
   const call = (at: string) => provider.cx({ instance: at })
   const outbound = async (request: OutboundRequest) => {
     posted.push(request)
     return { status: 200, body: "" }
   }
-  const reactors = [sessionEnds(call), backChannelLogout(call, outbound)]
+  const reactors = [sessionEndReactor(call), backChannelLogout(call, outbound)]
   running = runReactors(provider.store, provider.clock, reactors)
 })
 afterEach(async () => {
@@ -43,9 +43,9 @@ afterEach(async () => {
   await subjects.provider.close()
 })
 
-/** The sessions that the application is told of. */
-async function told(): Promise<readonly unknown[]> {
-  // The events of the first reactor are the second's.
+/** The sessions that the application was notified of. */
+async function listNotifiedSessions(): Promise<readonly unknown[]> {
+  // The first reactor writes events for the second.
   await running.drain()
   await running.drain()
   const tokens = posted.map(({ body }) => new URLSearchParams(body).get("logout_token") ?? "")
@@ -54,7 +54,11 @@ async function told(): Promise<readonly unknown[]> {
 
 const author = () => findByLoginName(subjects.provider.cx(), `${subject.name}-author`) ?? ""
 
-const give = (userId: string, roles: readonly string[], change: "added" | "changed" = "added") =>
+const assignRoles = (
+  userId: string,
+  roles: readonly string[],
+  change: "added" | "changed" = "added",
+) =>
   subjects.provider.store.transact(subjects.provider.cx(), (tx) => {
     const { orgId } = subject
     const data = { userId, orgId, roles }
@@ -89,32 +93,32 @@ const promotions: Readonly<Record<string, (promote: () => Promise<unknown>) => P
         createRole(cx, { key, displayName: key, level: "org", permissions })
       await role("AUTHOR", ["org.read", "org.idp.read"])
       await role("HELPER", ["org.read"])
-      await give(author(), ["AUTHOR"], "changed")
-      await give(subject.userId, ["HELPER"])
-      expect(await told()).toEqual([])
+      await assignRoles(author(), ["AUTHOR"], "changed")
+      await assignRoles(subject.userId, ["HELPER"])
+      expect(await listNotifiedSessions()).toEqual([])
       const change = (confirmed: readonly string[] = []) =>
-        changeRole(cx, { key: "HELPER", permissions: ["org.read", "org.write"], confirmed })
+        updateRole(cx, { key: "HELPER", permissions: ["org.read", "org.write"], confirmed })
       const { preconditions = [] }: Fault = await change().catch((cause) => cause)
       await change(preconditions.map(({ subject: link }) => link))
     },
     "a provider that somebody below saves": async (promote) => {
       await promote()
       const userId = await subjects.provider.addPerson("narrow", subject.orgId)
-      await give(userId, ["ORG_OWNER_VIEWER"])
+      await assignRoles(userId, ["ORG_OWNER_VIEWER"])
       const cx = subjects.provider.cx({ caller: callerOf(userId, subject.orgId) })
       const say = (before: Idp) => ({ ...before, name: "Renamed" })
-      await changeIdp(cx, subject.orgId, subject.idpId, { kind: "oidc", say })
+      await updateIdp(cx, subject.orgId, subject.idpId, { kind: "oidc", say })
     },
   }
 
 test.each(Object.entries(promotions))(
-  "ends the sessions it began, and tells: %s",
+  "ends the provider's sessions, and notifies: %s",
   async (_, end) => {
-    expect(await told()).toEqual([])
+    expect(await listNotifiedSessions()).toEqual([])
     await end(async () => {
-      await give(subject.userId, ["ORG_OWNER"])
-      expect(await told()).toEqual([])
+      await assignRoles(subject.userId, ["ORG_OWNER"])
+      expect(await listNotifiedSessions()).toEqual([])
     })
-    expect(await told()).toEqual([subject.sessionId])
+    expect(await listNotifiedSessions()).toEqual([subject.sessionId])
   },
 )

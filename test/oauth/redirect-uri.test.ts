@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { changeApplication } from "../../src/domain/app/index.ts"
-import { goneSince } from "../../src/oauth/authorize/client.ts"
+import { updateApplication } from "../../src/domain/app/index.ts"
+import { findRedirectProblem } from "../../src/oauth/authorize/client.ts"
 import { issuerOf } from "../../src/oauth/issuer.ts"
-import { isExposed, judge } from "../../src/protocol/redirect-uri.ts"
+import { assessRedirectUri, isInterceptable } from "../../src/protocol/redirect-uri.ts"
 import { authorizePath, type NewClient, openProvider, type Provider } from "./provider.ts"
 
 let provider: Provider
@@ -50,7 +50,7 @@ describe("development mode", () => {
     ["http://localhost/run-\\..\\x/cb", false],
     ["http://localhost:81/run-7/cb", false],
   ]
-  test("lets an application register wildcards, and means them narrowly", async () => {
+  test("lets an application register wildcards, with narrow matching", async () => {
     const client = await provider.addClient({ devMode: true, redirectUris: patterns })
     for (const [uri, fine] of rows) expect(await statusOf(client, uri), uri).toBe(fine ? 303 : 400)
   })
@@ -69,24 +69,24 @@ describe("development mode", () => {
     "*://app.example.com/callback",
     "com.example.*:/callback",
   ]
-  test.each(broad)("does not let it register %s", async (uri) => {
+  test.each(broad)("rejects the registration of %s", async (uri) => {
     const config = { devMode: true, redirectUris: [uri] }
     await expect(provider.addClient(config)).rejects.toThrow("redirect_uris")
   })
 
-  test("that is over takes the wildcards along", async () => {
+  test("that is turned off disables the wildcards", async () => {
     const client = await provider.addClient({ devMode: true, redirectUris: patterns })
     const change = { oidc: { devMode: false } }
-    await expect(changeApplication(provider.cx(), client.appId, change)).rejects.toThrow(
+    await expect(updateApplication(provider.cx(), client.appId, change)).rejects.toThrow(
       "development mode",
     )
   })
 })
 
-describe("an answer over plain http (RFC 9700 §2.6)", () => {
+describe("a response over plain http (RFC 9700 §2.6)", () => {
   const uri = "http://app.example.com/callback"
 
-  test("is sent in development mode alone, told on our own page", async () => {
+  test("is sent in development mode only, after our own warning page", async () => {
     const client = await provider.addClient({ redirectUris: [uri] })
     const response = await provider.send(authorizePath(client.id, { redirect_uri: uri }))
     expect([response.status, response.headers.has("location")]).toEqual([400, false])
@@ -109,10 +109,10 @@ describe("an answer over plain http (RFC 9700 §2.6)", () => {
     ["com.example.app:/cb", "https://id.example.com", false],
   ]
   test.each(rows)("%s with the issuer %s: %s", (redirect, issuer, exposed) => {
-    expect(isExposed({ appType: "web", devMode: false }, redirect, issuer)).toBe(exposed)
+    expect(isInterceptable({ appType: "web", devMode: false }, redirect, issuer)).toBe(exposed)
   })
 
-  test("is no answer to an address that no browser can go to", async () => {
+  test("is not sent to an address that browsers can't reach", async () => {
     const native = { appType: "native", authMethod: "none" } as const
     const client = await provider.addClient({ ...native, redirectUris: ["http://127.0.0.1/cb"] })
     expect(await statusOf(client, "http://127.0.0.1:65535/cb")).toBe(303)
@@ -123,18 +123,18 @@ describe("an answer over plain http (RFC 9700 §2.6)", () => {
 describe("plain http on private networks", () => {
   const uri = "http://grafana.lan:3000/login/generic_oauth"
 
-  test("is a switch of its own, and ends with it, also for whoever is signing in", async () => {
+  test("has a separate setting, and ends with it, also for pending sign-ins", async () => {
     const client = await provider.addClient({ redirectUris: [uri] })
     const turn = (privateHttp: boolean) =>
-      changeApplication(provider.cx(), client.appId, { oidc: { privateHttp } })
+      updateApplication(provider.cx(), client.appId, { oidc: { privateHttp } })
     expect(await statusOf(client, uri)).toBe(400)
     await turn(true)
     expect(await statusOf(client, uri)).toBe(303)
     const asked = { clientId: client.id, redirectUri: uri }
-    expect(goneSince(provider.cx(), asked)).toBeUndefined()
+    expect(findRedirectProblem(provider.cx(), asked)).toBeUndefined()
     await turn(false)
     expect(await statusOf(client, uri)).toBe(400)
-    expect(goneSince(provider.cx(), asked)?.detail).toContain("private networks")
+    expect(findRedirectProblem(provider.cx(), asked)?.detail).toContain("private networks")
   })
 
   const privately = [
@@ -175,20 +175,26 @@ describe("plain http on private networks", () => {
   ]
   const web = { appType: "web", devMode: false } as const
   const issuer = "https://id.example.com"
-  test.each(privately)("%s is in one", (redirect) => {
-    expect(judge(redirect, web, issuer)).toEqual({ verdict: "refused", why: "http_private" })
+  test.each(privately)("%s is in a private network", (redirect) => {
+    expect(assessRedirectUri(redirect, web, issuer)).toEqual({
+      verdict: "refused",
+      reason: "http_private",
+    })
     const allowed = { ...web, privateHttp: true }
-    const advised = { verdict: "advised", why: "http_private_allowed" }
-    expect(judge(redirect, allowed, issuer)).toEqual(advised)
+    const advised = { verdict: "advised", reason: "http_private_allowed" }
+    expect(assessRedirectUri(redirect, allowed, issuer)).toEqual(advised)
   })
-  test.each(publicly)("%s is in none", (redirect) => {
+  test.each(publicly)("%s is in no private network", (redirect) => {
     const allowed = { ...web, privateHttp: true }
-    expect(judge(redirect, allowed, issuer)).toEqual({ verdict: "refused", why: "http" })
+    expect(assessRedirectUri(redirect, allowed, issuer)).toEqual({
+      verdict: "refused",
+      reason: "http",
+    })
   })
 })
 
-/** What the page of an application says of an address is what becomes of requests with it. */
-describe("a judgement is what happens", () => {
+/** The validation on an application's page matches what requests get. */
+describe("the validation matches the behavior", () => {
   const apps = [
     { appType: "web", devMode: false },
     { appType: "web", devMode: true },
@@ -205,7 +211,7 @@ describe("a judgement is what happens", () => {
   test.each(apps)("%o", async (config) => {
     for (const uri of addresses) {
       const client = await provider.addClient({ ...config, redirectUris: [uri] })
-      const { verdict } = judge(uri, config, issuerOf(provider.cx()).issuer)
+      const { verdict } = assessRedirectUri(uri, config, issuerOf(provider.cx()).issuer)
       expect(await statusOf(client, uri), uri).toBe(verdict === "refused" ? 400 : 303)
     }
   })

@@ -8,10 +8,8 @@ import * as org from "../../src/domain/org/index.ts"
 import * as project from "../../src/domain/project/index.ts"
 import { reactivateUser, unlockUser } from "../../src/domain/user/commands.ts"
 import { deactivateUser, lockUser, removeUser } from "../../src/domain/user/index.ts"
-import { askBound, newProofKey } from "./proof.ts"
+import { newProofKey, requestBoundToken } from "./proof.ts"
 import {
-  answerOf,
-  askToken,
   authorizePath,
   browserOf,
   codeFields,
@@ -19,6 +17,8 @@ import {
   type NewClient,
   openProvider,
   type Provider,
+  responseOf,
+  sendTokenRequest,
 } from "./provider.ts"
 
 const second = 1000
@@ -36,15 +36,15 @@ afterAll(() => provider.close())
 const basicOf = (of: NewClient) => `${of.id}:${of.secret}`
 const scope = "openid profile email offline_access"
 
-/** Signs somebody in, and trades the code. */
-const begin = async (of = client, changes: Record<string, string> = {}, name = "olga") => {
+/** Signs a user in, and redeems the code. */
+const signIn = async (of = client, changes: Record<string, string> = {}, name = "olga") => {
   const browser = browserOf(provider)
-  const { code = "" } = answerOf(
+  const { code = "" } = responseOf(
     await browser.signIn(authorizePath(of.id, { scope, ...changes }), name),
   )
   const as = of.secret ? basicOf(of) : undefined
   const fields = codeFields(code, of.secret ? {} : { client_id: of.id })
-  const { status, answer } = await askToken(provider, fields, as)
+  const { status, answer } = await sendTokenRequest(provider, fields, as)
   expect(status).toBe(200)
   return { browser, code, answer, token: String(answer.refresh_token) }
 }
@@ -52,8 +52,8 @@ const begin = async (of = client, changes: Record<string, string> = {}, name = "
 const refresh = (token: string, of = client, changes: Record<string, string> = {}) => {
   const fields = { grant_type: "refresh_token", refresh_token: token, ...changes }
   return of.secret
-    ? askToken(provider, fields, basicOf(of))
-    : askToken(provider, { ...fields, client_id: of.id })
+    ? sendTokenRequest(provider, fields, basicOf(of))
+    : sendTokenRequest(provider, { ...fields, client_id: of.id })
 }
 
 const statusOf = async (token: unknown) => {
@@ -61,27 +61,27 @@ const statusOf = async (token: unknown) => {
   return (await provider.send("/oidc/v1/userinfo", { headers })).status
 }
 
-const refused = async (token: string, of = client, changes = {}) => {
+const expectRejected = async (token: string, of = client, changes = {}) => {
   const { status, answer } = await refresh(token, of, changes)
   expect([status, answer.error]).toEqual([400, "invalid_grant"])
   expect(answer).not.toHaveProperty("access_token")
 }
 
 describe("a refresh token", () => {
-  test("is given for the scope offline_access to applications that may use it", async () => {
-    const { answer } = await begin()
+  test("is issued for the scope offline_access to applications that can use it", async () => {
+    const { answer } = await signIn()
     expect(answer.refresh_token).toEqual(expect.any(String))
     expect(answer.scope).toBe(scope)
-    expect((await begin(client, { scope: "openid" })).answer).not.toHaveProperty("refresh_token")
+    expect((await signIn(client, { scope: "openid" })).answer).not.toHaveProperty("refresh_token")
     const plain = await provider.addClient()
-    const { answer: without } = await begin(plain)
+    const { answer: without } = await signIn(plain)
     expect(without).not.toHaveProperty("refresh_token")
-    // OpenID Connect Core §11: it is ignored, and the answer says so.
+    // OpenID Connect Core §11: it is ignored, and the response says so.
     expect(without.scope).toBe("openid profile email")
   })
 
-  test("gives new tokens of every kind (RFC 6749 §6)", async () => {
-    const { answer: first, token } = await begin()
+  test("issues new tokens of every kind (RFC 6749 §6)", async () => {
+    const { answer: first, token } = await signIn()
     provider.clock.advance(5 * second)
     const { status, headers, answer } = await refresh(token)
     expect([status, headers.get("cache-control")]).toEqual([200, "no-store"])
@@ -92,8 +92,8 @@ describe("a refresh token", () => {
     expect(await statusOf(first.access_token)).toBe(200)
   })
 
-  test("keeps who and when in the id_token, without its nonce (OIDC Core §12.2)", async () => {
-    const { answer: first, token } = await begin()
+  test("keeps sub and auth_time in the id_token, without its nonce (OIDC Core §12.2)", async () => {
+    const { answer: first, token } = await signIn()
     provider.clock.advance(hour)
     const { answer } = await refresh(token)
     const keys = await (await provider.send("/oauth/v2/keys")).json()
@@ -109,8 +109,8 @@ describe("a refresh token", () => {
     expect(payload.iat).toBe(Number(before.iat) + 3600)
   })
 
-  test("keeps the time of its own sign-in when the person signs in again", async () => {
-    const { browser, token, answer } = await begin()
+  test("keeps the time of its own sign-in when the user signs in again", async () => {
+    const { browser, token, answer } = await signIn()
     provider.clock.advance(hour)
     await browser.signIn(authorizePath(client.id, { prompt: "login" }))
     const again = await refresh(token)
@@ -125,49 +125,51 @@ describe("a refresh token", () => {
       authMethod: "none",
       grantTypes: ["authorization_code", "refresh_token"],
     })
-    const { token } = await begin(native)
+    const { token } = await signIn(native)
     expect((await refresh(token, native)).status).toBe(200)
   })
 
-  test("asks for the grant to be allowed to the application", async () => {
-    const { token } = await begin()
+  test("requires the grant type of the application", async () => {
+    const { token } = await signIn()
     const plain = await provider.addClient()
     const { answer } = await refresh(token, plain)
     expect(answer.error).toBe("unauthorized_client")
   })
 
-  test("is missing, or no refresh token at all", async () => {
+  test("can't be missing or another kind of token", async () => {
     const fields = { grant_type: "refresh_token" }
-    expect((await askToken(provider, fields, basicOf(client))).answer.error).toBe("invalid_request")
-    const { answer, code, token } = await begin()
+    expect((await sendTokenRequest(provider, fields, basicOf(client))).answer.error).toBe(
+      "invalid_request",
+    )
+    const { answer, code, token } = await signIn()
     for (const other of ["nonsense", String(answer.access_token), code, `${token}A`, `${token}=`]) {
-      await refused(other)
+      await expectRejected(other)
     }
-    await refused(token.slice(0, -1))
+    await expectRejected(token.slice(0, -1))
     expect((await refresh(token)).status).toBe(200)
   })
 
-  test("is nobody's but its client's (RFC 6749 §10.4)", async () => {
-    const { token } = await begin()
+  test("is rejected for other clients (RFC 6749 §10.4)", async () => {
+    const { token } = await signIn()
     const other = await provider.addClient({ grantTypes: ["authorization_code", "refresh_token"] })
-    await refused(token, other)
-    // What a stranger tried does not sign the person out.
+    await expectRejected(token, other)
+    // Another client's attempt does not end the session.
     expect((await refresh(token)).status).toBe(200)
   })
 
-  test("wants the client to prove who it is", async () => {
-    const { token } = await begin()
+  test("requires client authentication", async () => {
+    const { token } = await signIn()
     const fields = { grant_type: "refresh_token", refresh_token: token }
-    const wrong = await askToken(provider, fields, `${client.id}:wrong`)
+    const wrong = await sendTokenRequest(provider, fields, `${client.id}:wrong`)
     expect([wrong.status, wrong.answer.error]).toEqual([401, "invalid_client"])
-    const none = await askToken(provider, { ...fields, client_id: client.id })
+    const none = await sendTokenRequest(provider, { ...fields, client_id: client.id })
     expect([none.status, none.answer.error]).toEqual([401, "invalid_client"])
   })
 })
 
 describe("the scope of a refresh (RFC 6749 §6)", () => {
-  test("may be narrower for one answer, and stays what it was", async () => {
-    const { token } = await begin()
+  test("can be narrower for one response, and is then unchanged", async () => {
+    const { token } = await signIn()
     const narrow = await refresh(token, client, { scope: "openid email" })
     expect(narrow.answer.scope).toBe("openid email")
     const headers = { authorization: `Bearer ${narrow.answer.access_token}` }
@@ -178,14 +180,14 @@ describe("the scope of a refresh (RFC 6749 §6)", () => {
     expect(again.answer.scope).toBe(scope)
   })
 
-  test("gives no id_token without openid", async () => {
-    const { token } = await begin()
+  test("issues no id_token without openid", async () => {
+    const { token } = await signIn()
     const { answer } = await refresh(token, client, { scope: "email" })
     expect(answer).not.toHaveProperty("id_token")
   })
 
-  test("never grows, and asking for more costs nothing", async () => {
-    const { token } = await begin(client, { scope: "openid offline_access" })
+  test("never grows, and requesting more consumes nothing", async () => {
+    const { token } = await signIn(client, { scope: "openid offline_access" })
     for (const more of ["openid email", "phone", "openid openid profile"]) {
       const { status, answer } = await refresh(token, client, { scope: more })
       expect([status, answer.error]).toEqual([400, "invalid_scope"])
@@ -193,9 +195,9 @@ describe("the scope of a refresh (RFC 6749 §6)", () => {
     expect((await refresh(token)).status).toBe(200)
   })
 
-  test("may be the one of the first request, whose unknown words are left out again", async () => {
+  test("can be that of the first request, whose unknown scopes are omitted again", async () => {
     const asked = `${scope} dance urn:core:iam:org:project:id:none:aud`
-    const { answer, token } = await begin(client, { scope: asked })
+    const { answer, token } = await signIn(client, { scope: asked })
     expect(answer.scope).not.toContain("dance")
     const again = await refresh(token, client, { scope: asked })
     expect([again.status, again.answer.scope]).toEqual([200, answer.scope])
@@ -208,7 +210,7 @@ describe("the scope of a refresh (RFC 6749 §6)", () => {
     expect(narrow.answer.scope).toBe("email")
   })
 
-  test("takes projects out of the audience with the scopes that named them", async () => {
+  test("removes projects from the audience with their scopes", async () => {
     const cx = provider.cx()
     const projectId = cx.ids.next()
     await project.createProject(cx, projectId, { orgId: provider.setup.orgId, name: "Another" })
@@ -217,7 +219,7 @@ describe("the scope of a refresh (RFC 6749 §6)", () => {
       grantTypes: ["authorization_code", "refresh_token"],
     })
     const named = `openid offline_access urn:core:iam:org:project:id:${projectId}:aud`
-    const { token } = await begin(jwt, { scope: named })
+    const { token } = await signIn(jwt, { scope: named })
     const audience = (answer: Record<string, unknown>) => decodeJwt(String(answer.access_token)).aud
     const all = await refresh(token, jwt)
     expect(audience(all.answer)).toEqual([jwt.id, provider.projectId, projectId])
@@ -228,91 +230,91 @@ describe("the scope of a refresh (RFC 6749 §6)", () => {
 })
 
 describe("a refresh token that was used (RFC 9700 §4.14.2)", () => {
-  test("answers with its successor for ten seconds: an answer may get lost", async () => {
-    const { token } = await begin()
+  test("returns its successor for ten seconds, because a response can be lost", async () => {
+    const { token } = await signIn()
     const first = await refresh(token)
     const events = provider.store.log.durable()
     provider.clock.advance(10 * second - 1)
     const again = await refresh(token)
     expect(again.status).toBe(200)
-    // Nothing is renewed; the audit learns of it.
+    // Nothing is renewed; the audit log records it.
     expect(provider.store.log.durable()).toBe(events + 1)
-    // Both name one generation: using the one replaces the other.
+    // Both belong to one generation: using one replaces the other.
     const next = await refresh(String(again.answer.refresh_token))
     expect(next.status).toBe(200)
     provider.clock.advance(11 * second)
-    await refused(String(first.answer.refresh_token))
-    await refused(String(next.answer.refresh_token))
+    await expectRejected(String(first.answer.refresh_token))
+    await expectRejected(String(next.answer.refresh_token))
   })
 
   test("ends the whole family after that", async () => {
-    const { answer, token } = await begin()
+    const { answer, token } = await signIn()
     const first = await refresh(token)
     provider.clock.advance(10 * second)
-    await refused(token)
-    await refused(String(first.answer.refresh_token))
+    await expectRejected(token)
+    await expectRejected(String(first.answer.refresh_token))
     expect(await statusOf(answer.access_token)).toBe(401)
     expect(await statusOf(first.answer.access_token)).toBe(401)
   })
 
-  test("ends the whole family at once when it is older still", async () => {
-    const { token } = await begin()
+  test("ends the whole family immediately when it is older still", async () => {
+    const { token } = await signIn()
     const first = await refresh(token)
     const newest = await refresh(String(first.answer.refresh_token))
-    await refused(token)
-    await refused(String(newest.answer.refresh_token))
+    await expectRejected(token)
+    await expectRejected(String(newest.answer.refresh_token))
     expect(await statusOf(newest.answer.access_token)).toBe(401)
   })
 
-  test("gives one family to twenty who use it at once", async () => {
-    const { token } = await begin()
+  test("issues one family for twenty concurrent uses", async () => {
+    const { token } = await signIn()
     const before = provider.store.log.durable()
     const all = await Promise.all(Array.from({ length: 20 }, () => refresh(token)))
     expect(all.map(({ status }) => status)).toEqual(Array(20).fill(200))
-    // One renewal, and a note of each answer for the audit.
+    // One renewal, and an audit event for each response.
     expect(provider.store.log.durable()).toBe(before + 21)
     const [one, ...others] = all.map(({ answer }) => String(answer.refresh_token))
     expect((await refresh(one ?? "")).status).toBe(200)
-    // The others are of the generation that has just been replaced.
+    // The others belong to the generation that was just replaced.
     const rest = await Promise.all(others.map((other) => refresh(other)))
     expect(rest.every(({ status }) => status === 200)).toBe(true)
     expect(provider.store.log.durable()).toBe(before + 42)
     provider.clock.advance(10 * second)
-    await refused(others[0] ?? "")
+    await expectRejected(others[0] ?? "")
   })
 
   test("ends the whole family also after a restart", async () => {
-    const { token } = await begin()
+    const { token } = await signIn()
     const first = await refresh(token)
     provider.clock.advance(10 * second)
-    const [grantId = "", generation] = tokenParts(token)
+    const [grantId = "", generation] = openToken(token)
     expect(generation).toBe(1)
     const state = provider.store.state(provider.cx(), grant, grantId)
     expect(state).toMatchObject({ status: "active", offline: { generation: 2 } })
-    await refused(token)
+    await expectRejected(token)
     expect(provider.store.state(provider.cx(), grant, grantId).status).toBe("ended")
-    await refused(String(first.answer.refresh_token))
+    await expectRejected(String(first.answer.refresh_token))
   })
 })
 
-const tokenParts = (token: string): readonly [string, number] => {
+const openToken = (token: string): readonly [string, number] => {
   const plain = provider.secrets.open("token", token, "refresh_token/i1")
   const [, grantId, generation] = JSON.parse(plain ?? "[]")
   return [grantId, generation]
 }
 
-describe("a refresh token grows old", () => {
-  test("when nobody uses it for thirty days", async () => {
-    const { token } = await begin()
+describe("a refresh token expires", () => {
+  test("when it is not used for thirty days", async () => {
+    const { token } = await signIn()
     provider.clock.advance(30 * day - 1)
     const { status, answer } = await refresh(token)
     expect(status).toBe(200)
     provider.clock.advance(30 * day)
-    await refused(String(answer.refresh_token))
+    await expectRejected(String(answer.refresh_token))
   })
 
-  test("ninety days after it was given, however busy it is", async () => {
-    let { token } = await begin()
+  test("ninety days after it was issued, however often it is used", async () => {
+    let { token } = await signIn()
     for (let days = 0; days < 90; days += 29) {
       const { status, answer } = await refresh(token)
       expect(status).toBe(200)
@@ -321,21 +323,21 @@ describe("a refresh token grows old", () => {
     }
     expect((await refresh(token)).status).toBe(200)
     provider.clock.advance(4)
-    await refused(token)
+    await expectRejected(token)
   })
 })
 
 describe("a second use of the code (RFC 6749 §4.1.2)", () => {
   test("ends the refresh token too", async () => {
-    const { code, token } = await begin()
+    const { code, token } = await signIn()
     provider.clock.advance(1001)
-    await askToken(provider, codeFields(code), basicOf(client))
-    await refused(token)
+    await sendTokenRequest(provider, codeFields(code), basicOf(client))
+    await expectRejected(token)
   })
 })
 
-describe("what a refresh token hangs from", () => {
-  /** A person and an application that are nobody else's. */
+describe("the dependencies of a refresh token", () => {
+  /** A user and an application of their own. */
   const own = async (name: string) => {
     const cx = provider.cx()
     const orgId = cx.ids.next()
@@ -345,7 +347,7 @@ describe("what a refresh token hangs from", () => {
     const userId = await provider.addPerson(name, orgId)
     const grantTypes = ["authorization_code", "refresh_token"] as const
     const mine = await provider.addClient({ grantTypes }, projectId)
-    return { orgId, projectId, userId, mine, ...(await begin(mine, {}, name)) }
+    return { orgId, projectId, userId, mine, ...(await signIn(mine, {}, name)) }
   }
   type Own = Awaited<ReturnType<typeof own>>
   type Cx = ReturnType<Provider["cx"]>
@@ -358,7 +360,7 @@ describe("what a refresh token hangs from", () => {
     ],
   }
   test.each(Object.entries(pauses))(
-    "while %s, it is refused and not used up",
+    "while %s, it is rejected and not consumed",
     async (name, turn) => {
       const mine = await own(`pause ${name}`.replaceAll(" ", ""))
       await turn[0](provider.cx(), mine)
@@ -390,17 +392,17 @@ describe("what a refresh token hangs from", () => {
   test.each(Object.entries(ends))("ends once %s", async (name, end) => {
     const mine = await own(`end ${name}`.replaceAll(" ", ""))
     await end(provider.cx(), mine)
-    await refused(mine.token, mine.mine)
+    await expectRejected(mine.token, mine.mine)
     expect(await statusOf(mine.answer.access_token)).toBe(401)
   })
 
-  test("is the application, which can't even ask when it is inactive", async () => {
+  test("include the application, which can't authenticate while deactivated", async () => {
     const mine = await own("inactiveapp")
     await app.deactivateApplication(provider.cx(), mine.mine.appId)
     expect((await refresh(mine.token, mine.mine)).answer.error).toBe("invalid_client")
   })
 
-  test("is not the session's age", async () => {
+  test("do not include the session's age", async () => {
     const mine = await own("oldsession")
     provider.clock.advance(20 * day)
     const { status, answer } = await refresh(mine.token, mine.mine)
@@ -408,7 +410,7 @@ describe("what a refresh token hangs from", () => {
     expect(await statusOf(answer.access_token)).toBe(200)
   })
 
-  test("outlives a sign-out, which ends what was issued before (Back-Channel §2.7)", async () => {
+  test("outlives a sign-out, which ends earlier tokens (Back-Channel §2.7)", async () => {
     const mine = await own("signsout")
     const second = await refresh(mine.token, mine.mine)
     await mine.browser.go(`/oidc/v1/endsession?id_token_hint=${mine.answer.id_token}`)
@@ -423,22 +425,22 @@ describe("what a refresh token hangs from", () => {
   })
 })
 
-describe("a key that the client shows to hold (RFC 9449 §5)", () => {
+describe("a DPoP key of the client (RFC 9449 §5)", () => {
   const refreshBound = (token: string, of: NewClient, key?: Awaited<typeof newKey>) => {
     const fields = { grant_type: "refresh_token", refresh_token: token }
     const more: Record<string, string> = of.secret ? {} : { client_id: of.id }
     const basic = of.secret ? basicOf(of) : undefined
-    return askBound(provider, { ...fields, ...more }, { key, basic })
+    return requestBoundToken(provider, { ...fields, ...more }, { key, basic })
   }
   const newKey = newProofKey()
   const beginBound = async (of: NewClient) => {
     const key = await newKey
-    const { code = "" } = answerOf(
+    const { code = "" } = responseOf(
       await browserOf(provider).signIn(authorizePath(of.id, { scope })),
     )
     const basic = of.secret ? basicOf(of) : undefined
     const more: Record<string, string> = of.secret ? {} : { client_id: of.id }
-    const { answer } = await askBound(provider, codeFields(code, more), { key, basic })
+    const { answer } = await requestBoundToken(provider, codeFields(code, more), { key, basic })
     expect(answer.token_type).toBe("DPoP")
     return String(answer.refresh_token)
   }
@@ -455,7 +457,7 @@ describe("a key that the client shows to hold (RFC 9449 §5)", () => {
     expect([status, answer.token_type]).toEqual([200, "DPoP"])
   })
 
-  test("does not bind it for a client with one, whose next key may be another", async () => {
+  test("does not bind it for a confidential client, whose next key can differ", async () => {
     const token = await beginBound(client)
     const next = await refreshBound(token, client, await newProofKey())
     expect([next.status, next.answer.token_type]).toEqual([200, "DPoP"])

@@ -4,15 +4,13 @@ import {
   deactivateApplication,
   expireApplications,
   findClient,
-  noteUse,
+  recordUse,
 } from "../../src/domain/app/index.ts"
 import { addMember } from "../../src/domain/member/index.ts"
 import { createProject, deactivateProject } from "../../src/domain/project/index.ts"
-import { limitsOf } from "../../src/kernel/limit.ts"
+import { createLimits } from "../../src/kernel/limit.ts"
 import { assertionType } from "./clients.ts"
 import {
-  answerOf,
-  askToken,
   authorizePath,
   browserOf,
   codeFields,
@@ -20,16 +18,18 @@ import {
   openProvider,
   type Provider,
   redirectUri,
+  responseOf,
+  sendTokenRequest,
 } from "./provider.ts"
 import {
-  type Answer,
-  letRegister,
-  managed,
-  onDevice,
+  enableRegistration,
+  managementOf,
+  nativeMetadata,
+  type RegistrationResponse,
   registerPath,
   sendMetadata,
-} from "./registering.ts"
-import { addMachine, personalTokenOf } from "./service.ts"
+} from "./registration.ts"
+import { addMachine, personalTokenOf } from "./service-account.ts"
 
 let provider: Provider
 beforeEach(async () => {
@@ -41,23 +41,23 @@ const web = { redirect_uris: [redirectUri], client_name: "Web Tool" } as const
 const register = (metadata: object, token?: string) =>
   sendMetadata(provider, metadata, { ...(token !== undefined && { token }) })
 const discovered = async () =>
-  (await provider.send("/.well-known/openid-configuration")).json() as Promise<Answer>
+  (await provider.send("/.well-known/openid-configuration")).json() as Promise<RegistrationResponse>
 
 describe("registration (RFC 7591)", () => {
-  test("is not there until an instance turns it on, and discovery says so", async () => {
+  test("does not exist until an instance enables it, and discovery says so", async () => {
     for (const method of ["POST", "GET", "PUT", "DELETE", "OPTIONS"]) {
       expect((await provider.send(registerPath, { method })).status, method).toBe(404)
     }
     expect(await discovered()).not.toHaveProperty("registration_endpoint")
-    await letRegister(provider)
+    await enableRegistration(provider)
     expect((await discovered()).registration_endpoint).toBe(issuer + registerPath)
-    await letRegister(provider, { mode: "off" })
+    await enableRegistration(provider, { mode: "off" })
     expect(await discovered()).not.toHaveProperty("registration_endpoint")
     expect((await register(web)).status).toBe(404)
   })
 
-  test("answers all that is registered, and what it is managed with", async () => {
-    await letRegister(provider)
+  test("returns all registered metadata, and its management URI and token", async () => {
+    await enableRegistration(provider)
     const { status, headers, answer } = await register({
       ...web,
       post_logout_redirect_uris: ["https://app.example.com/bye"],
@@ -92,7 +92,11 @@ describe("registration (RFC 7591)", () => {
   })
 
   test.each([
-    ["on a device", onDevice, { application_type: "native", token_endpoint_auth_method: "none" }],
+    [
+      "on a device",
+      nativeMetadata,
+      { application_type: "native", token_endpoint_auth_method: "none" },
+    ],
     [
       "with a scheme of its own",
       { redirect_uris: ["com.example.tool:/back"], token_endpoint_auth_method: "none" },
@@ -114,8 +118,8 @@ describe("registration (RFC 7591)", () => {
       { grant_types: ["authorization_code"] },
     ],
     ["that says nothing as null", { ...web, jwks: null, client_name: null }, {}],
-  ])("takes one %s", async (_, metadata, registered) => {
-    await letRegister(provider)
+  ])("accepts one %s", async (_, metadata, registered) => {
+    await enableRegistration(provider)
     const { status, answer } = await register(metadata)
     expect([status, answer]).toEqual([201, expect.objectContaining(registered)])
   })
@@ -137,8 +141,8 @@ describe("registration (RFC 7591)", () => {
     ["a user name in a scheme of its own", "com.example.tool://app@evil.example/back"],
     ["nothing", ""],
   ] as const
-  test.each(badUris)("refuses a redirect URI with %s", async (_, uri) => {
-    await letRegister(provider)
+  test.each(badUris)("rejects a redirect URI with %s", async (_, uri) => {
+    await enableRegistration(provider)
     const { status, answer } = await register({ ...web, redirect_uris: [redirectUri, uri] })
     expect([status, answer.error]).toEqual([400, "invalid_redirect_uri"])
     expect(answer.error_description).toMatch(/^redirect_uris must /)
@@ -160,7 +164,7 @@ describe("registration (RFC 7591)", () => {
     [
       "http with the implicit flow",
       {
-        ...onDevice,
+        ...nativeMetadata,
         grant_types: ["implicit"],
         response_types: ["id_token"],
         application_type: "web",
@@ -184,8 +188,8 @@ describe("registration (RFC 7591)", () => {
     ["a way out of its own scheme", { ...web, post_logout_redirect_uris: ["myapp:/bye"] }, ""],
     ["a list", [], ""],
     ["more than is read", { ...web, more: "x".repeat(20_000) }, ""],
-  ])("refuses %s", async (_, metadata, error) => {
-    await letRegister(provider)
+  ])("rejects %s", async (_, metadata, error) => {
+    await enableRegistration(provider)
     const { status, answer } = await register(metadata)
     expect([400, 413]).toContain(status)
     expect(answer.error).toBe(error || "invalid_client_metadata")
@@ -196,7 +200,7 @@ describe("registration (RFC 7591)", () => {
     ["no JSON", "application/json", "{"],
     ["a bottomless list", "application/json", `${"[".repeat(8000)}${"]".repeat(8000)}`],
   ])("refuses %s", async (_, type, body) => {
-    await letRegister(provider)
+    await enableRegistration(provider)
     const headers = { "content-type": type }
     const response = await provider.send(registerPath, { method: "POST", headers, body })
     expect([response.status, await response.json()]).toEqual([
@@ -205,26 +209,26 @@ describe("registration (RFC 7591)", () => {
     ])
   })
 
-  test("makes room by the oldest that nobody has used, and stops where all are used", async () => {
-    await letRegister(provider, { applicationsMax: 2 })
-    const isThere = ({ answer }: { answer: Answer }) =>
+  test("deletes the oldest unused client at the limit, and stops if all are used", async () => {
+    await enableRegistration(provider, { applicationsMax: 2 })
+    const isThere = ({ answer }: { answer: RegistrationResponse }) =>
       findClient(provider.cx(), String(answer.client_id)) !== undefined
-    const first = await register(onDevice)
+    const first = await register(nativeMetadata)
     provider.clock.advance(1000)
-    const second = await register(onDevice)
-    await noteUse(provider.cx(), String(first.answer.client_id))
-    const third = await register(onDevice)
+    const second = await register(nativeMetadata)
+    await recordUse(provider.cx(), String(first.answer.client_id))
+    const third = await register(nativeMetadata)
     expect([third.status, ...[first, second, third].map(isThere)]).toEqual([201, true, false, true])
-    await noteUse(provider.cx(), String(third.answer.client_id))
-    expect((await register(onDevice)).status).toBe(503)
+    await recordUse(provider.cx(), String(third.answer.client_id))
+    expect((await register(nativeMetadata)).status).toBe(503)
     expect([first, third].map(isThere)).toEqual([true, true])
-    await sendMetadata(provider, undefined, { method: "DELETE", ...managed(first.answer) })
-    expect((await register(onDevice)).status).toBe(201)
+    await sendMetadata(provider, undefined, { method: "DELETE", ...managementOf(first.answer) })
+    expect((await register(nativeMetadata)).status).toBe(201)
   })
 
   test("is limited by address", async () => {
-    await letRegister(provider)
-    const limits = limitsOf(provider.clock, 1)
+    await enableRegistration(provider)
+    const limits = createLimits(provider.clock, 1)
     const allowance = limits({ address: "203.0.113.7" })
     const answers: number[] = []
     for (let count = 0; count < 31; count++) {
@@ -233,7 +237,7 @@ describe("registration (RFC 7591)", () => {
         {
           method: "POST",
           headers: { "content-type": "application/json" },
-          body: JSON.stringify(onDevice),
+          body: JSON.stringify(nativeMetadata),
         },
         { allowance },
       )
@@ -242,10 +246,10 @@ describe("registration (RFC 7591)", () => {
     expect([answers[29], answers[30]]).toEqual([201, 429])
   })
 
-  test("is closed while its project is", async () => {
-    await letRegister(provider)
+  test("is rejected while its project is deactivated", async () => {
+    await enableRegistration(provider)
     await deactivateProject(provider.cx(), provider.projectId)
-    expect((await register(onDevice)).status).toBe(503)
+    expect((await register(nativeMetadata)).status).toBe(503)
   })
 })
 
@@ -260,37 +264,37 @@ describe("an initial access token (RFC 7591 §3)", () => {
     return personalTokenOf(provider, userId)
   }
 
-  test("is that of who may create applications in the project", async () => {
-    await letRegister(provider, { mode: "token" })
-    const none = await register(onDevice)
+  test("is the token of a user who can create applications in the project", async () => {
+    await enableRegistration(provider, { mode: "token" })
+    const none = await register(nativeMetadata)
     expect([none.status, none.headers.get("www-authenticate")]).toEqual([
       401,
       'Bearer realm="registration"',
     ])
-    const wrong = await register(onDevice, "nonsense")
+    const wrong = await register(nativeMetadata, "nonsense")
     expect([wrong.status, wrong.answer.error]).toEqual([401, "invalid_token"])
     expect(wrong.headers.get("www-authenticate")).toContain('error="invalid_token"')
-    const weak = await register(onDevice, await tokenOf())
+    const weak = await register(nativeMetadata, await tokenOf())
     expect([weak.status, weak.answer.error]).toEqual([403, "insufficient_scope"])
-    expect((await register(onDevice, await tokenOf("ORG_OWNER"))).status).toBe(201)
+    expect((await register(nativeMetadata, await tokenOf("ORG_OWNER"))).status).toBe(201)
   })
 
-  test("that is wrong is refused where none is needed, too", async () => {
-    await letRegister(provider)
-    expect((await register(onDevice, "nonsense")).status).toBe(401)
+  test("that is invalid is rejected even if none is required", async () => {
+    await enableRegistration(provider)
+    expect((await register(nativeMetadata, "nonsense")).status).toBe(401)
   })
 })
 
 describe("its own registration (RFC 7592)", () => {
-  let answer: Answer
+  let answer: RegistrationResponse
   beforeEach(async () => {
-    await letRegister(provider)
+    await enableRegistration(provider)
     answer = (await register({ ...web, client_uri: "https://app.example.com" })).answer
   })
   const manage = (method: string, metadata?: object, changes: object = {}) =>
-    sendMetadata(provider, metadata, { method, ...managed(answer), ...changes })
+    sendMetadata(provider, metadata, { method, ...managementOf(answer), ...changes })
 
-  test("is read, without the secret", async () => {
+  test("can be read, without the secret", async () => {
     const { client_secret: _, client_secret_expires_at: __, ...rest } = answer
     expect(await manage("GET")).toMatchObject({ status: 200, answer: rest })
     expect((await manage("GET")).answer).not.toHaveProperty("client_secret")
@@ -310,7 +314,7 @@ describe("its own registration (RFC 7592)", () => {
     expect(wrong.headers.get("location")).toBeNull()
   })
 
-  test("gives a secret to who needs one from then on, and takes it from who does not", async () => {
+  test("issues a secret if the new method needs one, and removes it otherwise", async () => {
     const own = { ...web, client_id: answer.client_id }
     const open = await manage("PUT", { ...own, token_endpoint_auth_method: "none" })
     expect(open.answer).not.toHaveProperty("client_secret")
@@ -333,9 +337,9 @@ describe("its own registration (RFC 7592)", () => {
     expect((await manage("GET")).answer.redirect_uris).toEqual([redirectUri])
   })
 
-  test("is changed no more often than one may register", async () => {
-    const allowance = limitsOf(provider.clock, 1)({ address: "203.0.113.7" })
-    const { path, token } = managed(answer)
+  test("can be changed no more often than clients can register", async () => {
+    const allowance = createLimits(provider.clock, 1)({ address: "203.0.113.7" })
+    const { path, token } = managementOf(answer)
     const answers: number[] = []
     for (let count = 0; count < 31; count++) {
       const changed = { ...web, client_id: answer.client_id, client_name: `Tool ${count}` }
@@ -349,16 +353,16 @@ describe("its own registration (RFC 7592)", () => {
     expect([answers[29], answers[30]]).toEqual([200, 429])
   })
 
-  test("is removed, and so is the way back", async () => {
+  test("can be deleted, including its management URI", async () => {
     expect((await manage("DELETE")).status).toBe(204)
     expect(findClient(provider.cx(), String(answer.client_id))).toBeUndefined()
     for (const method of ["GET", "DELETE"]) expect((await manage(method)).status).toBe(401)
   })
 
-  test("opens to its own token alone", async () => {
-    const { answer: other } = await register(onDevice)
+  test("requires its own token", async () => {
+    const { answer: other } = await register(nativeMetadata)
     const { secret, id } = await provider.addClient()
-    const tokens = [managed(other).token, secret, "", "x", `${managed(answer).token}x`]
+    const tokens = [managementOf(other).token, secret, "", "x", `${managementOf(answer).token}x`]
     for (const method of ["GET", "PUT", "DELETE"]) {
       for (const token of tokens) {
         const body = method === "PUT" ? { ...web, client_id: answer.client_id } : undefined
@@ -371,15 +375,15 @@ describe("its own registration (RFC 7592)", () => {
     expect((await manage("GET", undefined, { path: registerPath })).status).toBe(401)
   })
 
-  test("is closed while an administrator has switched the application off", async () => {
+  test("is unavailable while an administrator has deactivated the application", async () => {
     const { appId = "" } = findClient(provider.cx(), String(answer.client_id)) ?? {}
     await deactivateApplication(provider.cx(), appId)
     expect((await manage("GET")).status).toBe(401)
   })
 })
 
-describe("an application that registered itself", () => {
-  const signedIn = async (metadata: object = onDevice, more: Record<string, string> = {}) => {
+describe("a dynamically registered application", () => {
+  const signedIn = async (metadata: object = nativeMetadata, more: Record<string, string> = {}) => {
     const { answer } = await register(metadata)
     const id = String(answer.client_id)
     const [uri = ""] = "redirect_uris" in metadata ? Object.values(answer.redirect_uris ?? {}) : []
@@ -388,8 +392,8 @@ describe("an application that registered itself", () => {
     return { id, path, browser, at: await browser.signIn(path), redirect_uri: String(uri) }
   }
 
-  test("asks at each grant, and says who vouches for it and where it goes", async () => {
-    await letRegister(provider)
+  test("asks for consent each time, and shows its origin and redirect host", async () => {
+    await enableRegistration(provider)
     const { browser, path, at } = await signedIn({
       ...web,
       client_name: "<script>alert(1)</script>",
@@ -398,7 +402,7 @@ describe("an application that registered itself", () => {
     expect(at.page).toContain("registered itself here")
     expect(at.page).toContain("You are giving access to app.example.com")
     expect(at.page).not.toContain("<script>alert")
-    expect(answerOf(await browser.post(at, { answer: "allow" })).code).toEqual(expect.any(String))
+    expect(responseOf(await browser.post(at, { answer: "allow" })).code).toEqual(expect.any(String))
     const again = await browser.go(path)
     expect(again.path).toContain("/ui/login/consent")
     const silent = await browser.go(`${path}&prompt=none`)
@@ -406,34 +410,34 @@ describe("an application that registered itself", () => {
     expect((await browser.post(again, { answer: "cancel" })).page).toContain("error=access_denied")
   })
 
-  test("on a device is shown as that, and gets tokens that others can read", async () => {
-    await letRegister(provider)
+  test("on a device is shown as that, and gets tokens that APIs accept", async () => {
+    await enableRegistration(provider)
     const { id, browser, at, redirect_uri } = await signedIn()
     expect(at.page).toContain("to an application on this device")
-    const { code = "" } = answerOf(await browser.post(at, { answer: "allow" }))
-    const { status, answer } = await askToken(
+    const { code = "" } = responseOf(await browser.post(at, { answer: "allow" }))
+    const { status, answer } = await sendTokenRequest(
       provider,
       codeFields(code, { client_id: id, redirect_uri }),
     )
     expect([status, String(answer.access_token).split(".").length]).toEqual([200, 3])
   })
 
-  test("gets no other project of its organisation unless it is allowed by name", async () => {
-    await letRegister(provider)
+  test("gets no other project of its organization unless the user consents", async () => {
+    await enableRegistration(provider)
     const cx = provider.cx()
     const other = cx.ids.next()
     await createProject(cx, other, { orgId: provider.setup.orgId, name: "Payroll" })
     const scope = `openid urn:core:iam:org:project:id:${other}:aud`
-    const { at } = await signedIn(onDevice, { scope })
+    const { at } = await signedIn(nativeMetadata, { scope })
     expect(at.page).toContain("Payroll")
-    const core = await signedIn(onDevice, {
+    const core = await signedIn(nativeMetadata, {
       scope: "openid urn:core:iam:org:project:id:core:aud",
     })
     expect(core.at.page).toContain("It can manage this Latchkey instance on your behalf")
   })
 
-  test("proves itself with the keys that it registered, and with no others", async () => {
-    await letRegister(provider)
+  test("authenticates only with the keys that it registered", async () => {
+    await enableRegistration(provider)
     const { publicKey, privateKey } = await generateKeyPair("ES256")
     const jwk = await exportJWK(publicKey)
     const method = { token_endpoint_auth_method: "private_key_jwt" }
@@ -460,23 +464,23 @@ describe("an application that registered itself", () => {
         .setExpirationTime(provider.clock.now() / 1000 + 60)
         .sign(privateKey)
       const fields = { client_assertion_type: assertionType, client_assertion: assertion }
-      return (await askToken(provider, { ...codeFields("x"), ...fields })).answer.error
+      return (await sendTokenRequest(provider, { ...codeFields("x"), ...fields })).answer.error
     }
     expect(await asked("mine")).toBe("invalid_grant")
     expect(await asked("other")).toBe("invalid_client")
   })
 
-  test("goes when nobody has signed in for its time, and stays while somebody does", async () => {
-    await letRegister(provider, { lifetimeSeconds: 30 * 86_400 })
+  test("is deleted when unused for its lifetime, and kept while used", async () => {
+    await enableRegistration(provider, { lifetimeSeconds: 30 * 86_400 })
     const used = await signedIn()
-    const unused = await register(onDevice)
+    const unused = await register(nativeMetadata)
     const days = 86_400_000
     provider.clock.advance(20 * days)
     const browser = browserOf(provider)
     const at = await browser.signIn(used.path)
-    const { code = "" } = answerOf(await browser.post(at, { answer: "allow" }))
+    const { code = "" } = responseOf(await browser.post(at, { answer: "allow" }))
     const { redirect_uri } = used
-    await askToken(provider, codeFields(code, { client_id: used.id, redirect_uri }))
+    await sendTokenRequest(provider, codeFields(code, { client_id: used.id, redirect_uri }))
     provider.clock.advance(20 * days)
     await expireApplications(provider.cx())
     expect(findClient(provider.cx(), used.id)).toBeDefined()
@@ -486,7 +490,7 @@ describe("an application that registered itself", () => {
     expect(findClient(provider.cx(), used.id)).toBeUndefined()
   })
 
-  test("that an administrator has entered never goes by itself, and asks nobody", async () => {
+  test("created by an administrator is never deleted automatically, needs no consent", async () => {
     const { id, appId } = await provider.addClient()
     provider.clock.advance(400 * 86_400_000)
     await expireApplications(provider.cx())

@@ -2,8 +2,8 @@ import { expect, test } from "vitest"
 import { isFirstUse } from "../../src/oauth/client/replay.ts"
 import { openProvider } from "./provider.ts"
 
-// RFC 9449 §11.1: what was used is kept, and nobody fills all of the room for that.
-test("uses that one address sends leave room for those of others", async () => {
+// RFC 9449 §11.1: used proofs are stored, and no address can use up the memory for them.
+test("proofs from one address leave room for those from others", async () => {
   const provider = await openProvider()
   const from = (source: string) => ({
     ...provider.cx({ instance: "flooded" }),

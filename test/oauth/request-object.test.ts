@@ -3,9 +3,8 @@ import { exportJWK, SignJWT } from "jose"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { removeAppKey } from "../../src/domain/app/credential/app-key.ts"
 import { addAppKey } from "../../src/domain/app/index.ts"
-import { addKeyTo, asserted, type ClientKey } from "./clients.ts"
+import { addKeyTo, type ClientKey, signAssertion } from "./clients.ts"
 import {
-  answerOf,
   authorizePath,
   browserOf,
   challenge,
@@ -14,6 +13,7 @@ import {
   openProvider,
   type Provider,
   redirectUri,
+  responseOf,
 } from "./provider.ts"
 
 let provider: Provider
@@ -49,7 +49,7 @@ const claimsOf = (client: ClientKey): Claims => ({
   code_challenge_method: "S256",
 })
 
-/** A request object; what is set to undefined is left out. */
+/** A request object; claims set to undefined are omitted. */
 async function objectOf(client: ClientKey, { claims, header, key }: Changes = {}) {
   const all = JSON.parse(JSON.stringify({ ...claimsOf(client), ...claims }))
   const protectedHeader = { alg: "RS256", kid: client.keyId, typ: "oauth-authz-req+jwt", ...header }
@@ -62,9 +62,9 @@ const pathOf = (request: string, more: Record<string, string> = {}) =>
   `/oauth/v2/authorize?${new URLSearchParams({ client_id: web.id, request, ...more })}`
 
 const errorAt = (location: string | null) =>
-  location?.startsWith(redirectUri) ? answerOf({ path: location } as never).error : undefined
+  location?.startsWith(redirectUri) ? responseOf({ path: location } as never).error : undefined
 
-/** The error of a request that also says outside where it may be told. */
+/** The error of a request whose plain parameters contain the redirect URI. */
 async function refusal(request: string) {
   const beside = { redirect_uri: redirectUri, response_type: "code", scope: "openid" }
   return errorAt((await provider.send(pathOf(request, beside))).headers.get("location"))
@@ -81,21 +81,21 @@ describe("a request object (RFC 9101, OpenID Connect Core §6.1)", () => {
     "with members that nobody knows": { claims: { jti: "1", iat: 5, unknown: "x" } },
     "signed with PS256": { header: { alg: "PS256" } },
   }
-  test.each(Object.entries(good))("is served: %s", async (_, changes) => {
+  test.each(Object.entries(good))("is accepted: %s", async (_, changes) => {
     const lasting = changes.claims?.exp === 0 ? { claims: { exp: seconds() + 3600 } } : changes
     const end = await browserOf(provider).signIn(pathOf(await objectOf(web, lasting)))
-    expect(answerOf(end)).toMatchObject({ state: "inside", iss: issuer })
-    expect(answerOf(end)).toHaveProperty("code")
+    expect(responseOf(end)).toMatchObject({ state: "inside", iss: issuer })
+    expect(responseOf(end)).toHaveProperty("code")
   })
 
-  test("FAPI 2.0 §5.3.2.1: is served from a clock that is ten seconds ahead", async () => {
+  test("FAPI 2.0 §5.3.2.1: is accepted from a clock ten seconds ahead", async () => {
     const ahead = seconds() + 10
     const claims = { iat: ahead, nbf: ahead, exp: ahead + 3600 }
     const end = await browserOf(provider).signIn(pathOf(await objectOf(web, { claims })))
-    expect(answerOf(end)).toHaveProperty("code")
+    expect(responseOf(end)).toHaveProperty("code")
   })
 
-  test("brings all that counts: what stands outside is ignored", async () => {
+  test("contains all parameters: others are ignored", async () => {
     const outside = { redirect_uri: "https://evil.example/", state: "outside", prompt: "login" }
     const request = await objectOf(web, { claims: { prompt: "none", max_age: 10 } })
     const response = await provider.send(pathOf(request, { ...outside, response_mode: "fragment" }))
@@ -104,7 +104,7 @@ describe("a request object (RFC 9101, OpenID Connect Core §6.1)", () => {
     expect(location).toContain("state=inside")
   })
 
-  test("is not filled up from outside", async () => {
+  test("is not completed by other parameters", async () => {
     const request = await objectOf(web, { claims: { scope: undefined } })
     const path = pathOf(request, { scope: "openid" })
     expect(errorAt((await provider.send(path)).headers.get("location"))).toBe("invalid_scope")
@@ -116,14 +116,14 @@ describe("a request object (RFC 9101, OpenID Connect Core §6.1)", () => {
     expect([answer.status, answer.headers.has("location")]).toEqual([400, false])
   })
 
-  test("takes numbers, the claims object and several resources", async () => {
+  test("accepts numbers, the claims object and several resources", async () => {
     const id = `urn:core:iam:org:project:id:${provider.projectId}:aud`
     const typed = { max_age: 0, claims: { id_token: { email: null } }, resource: [id, id] }
     const path = pathOf(await objectOf(web, { claims: typed }))
     expect((await provider.send(path)).headers.get("location")).toMatch(/^\/ui\/login/)
   })
 
-  test("names its key where the client has several, and need not where it has one", async () => {
+  test("names its key if the client has several, which is optional with one", async () => {
     const unnamed = () => objectOf(web, { header: { kid: undefined } })
     expect(await refusal(await unnamed())).toBeUndefined()
     const second = await addKeyTo(provider, web.appId)
@@ -139,8 +139,8 @@ describe("a request object (RFC 9101, OpenID Connect Core §6.1)", () => {
     const answer = await (await provider.send("/oauth/v2/par", init)).json()
     const query = new URLSearchParams({ client_id: web.id, request_uri: answer.request_uri })
     const end = await browserOf(provider).signIn(`/oauth/v2/authorize?${query}`)
-    expect(answerOf(end).state).toBe("inside")
-    // That of another client can't, whoever pushes it.
+    expect(responseOf(end).state).toBe("inside")
+    // Another client's object is rejected, even when pushed.
     body.set("request", await objectOf(other))
     const foreign = await (await provider.send("/oauth/v2/par", { ...init, body })).json()
     expect(foreign.error).toBe("invalid_request_object")
@@ -148,7 +148,7 @@ describe("a request object (RFC 9101, OpenID Connect Core §6.1)", () => {
 })
 
 describe("an application whose requests must be signed (RFC 9101 §10.5)", () => {
-  test("is served no other, by no way", async () => {
+  test("can't use unsigned requests, in any form", async () => {
     const requestRules = { pushed: false, signed: true }
     const made = await provider.addClient({ requestRules })
     const strict = { ...made, ...(await addKeyTo(provider, made.appId)) }
@@ -175,7 +175,7 @@ describe("an application whose requests must be signed (RFC 9101 §10.5)", () =>
   })
 })
 
-describe("a request object is refused", () => {
+describe("a request object is rejected", () => {
   const bad: Readonly<Record<string, () => Changes>> = {
     "for another audience": () => ({ claims: { aud: "https://else.example" } }),
     "for no audience": () => ({ claims: { aud: undefined } }),
@@ -212,7 +212,7 @@ describe("a request object is refused", () => {
     expect(await refusal(await objectOf(web, changes()))).toBe("invalid_request_object")
   })
 
-  test("with a key of its own making in the header", async () => {
+  test("with an embedded key in the header", async () => {
     const own = generateKeyPairSync("rsa", { modulusLength: 2048 })
     const jwk = await exportJWK(own.publicKey)
     for (const header of [{ jwk }, { jku: "https://evil.example/keys" }, { x5u: "https://e.co" }]) {
@@ -230,7 +230,7 @@ describe("a request object is refused", () => {
     }
   })
 
-  test("that is signed with the secret, or with the public key as if it were one", async () => {
+  test("that is signed with the secret, or with the public key as an HMAC secret", async () => {
     const publicPem = createPublicKey(web.key).export({ format: "pem", type: "spki" })
     for (const secret of [web.secret, publicPem]) {
       const text = `${encoded({ alg: "HS256", kid: web.keyId })}.${encoded(claimsOf(web))}`
@@ -239,7 +239,7 @@ describe("a request object is refused", () => {
     }
   })
 
-  test("that is no JWT, or an encrypted one", async () => {
+  test("that is not a JWT, or encrypted", async () => {
     for (const text of ["x", "a.b.c", "..", "a.b.c.d.e", `${await objectOf(web)}.x`, "\u0000"]) {
       expect(await refusal(text), text).toBe("invalid_request_object")
     }
@@ -269,8 +269,8 @@ describe("a request object is refused", () => {
     expect(await refusal(request)).toBe("invalid_request_object")
   })
 
-  test("that is an assertion of the client, and the reverse", async () => {
-    const { client_assertion } = await asserted(provider, web)
+  test("that is a client assertion, and vice versa", async () => {
+    const { client_assertion } = await signAssertion(provider, web)
     expect(await refusal(client_assertion)).toBe("invalid_request_object")
     const client_assertion_type = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
     const keyed = await provider.addClient({ authMethod: "private_key_jwt" })
@@ -295,7 +295,7 @@ describe("a request object is refused", () => {
     expect([twice.status, twice.headers.has("location")]).toEqual([400, false])
   })
 
-  test("on our own page where nothing beside it says where to", async () => {
+  test("on our own page if no redirect URI is given outside", async () => {
     const request = await objectOf(web, { key: other.key })
     const response = await provider.send(pathOf(request))
     expect([response.status, response.headers.has("location")]).toEqual([400, false])
@@ -304,13 +304,13 @@ describe("a request object is refused", () => {
     expect([evil.status, evil.headers.has("location")]).toEqual([400, false])
   })
 
-  test("where nothing is in it, and then the plain parameters count", async () => {
+  test("if it is empty, in which case the plain parameters apply", async () => {
     const response = await provider.send(`${authorizePath(web.id)}&request=&request_uri=`)
     expect(response.headers.get("location")).toMatch(/^\/ui\/login/)
   })
 })
 
-test("a key that another application registered under the same id is another", async () => {
+test("a key of another application with the same key ID is not accepted", async () => {
   const pair = generateKeyPairSync("rsa", { modulusLength: 2048 })
   const publicKey = String(pair.publicKey.export({ format: "pem", type: "spki" }))
   const { keyId } = web

@@ -1,18 +1,18 @@
 import { decodeJwt } from "jose"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { createApplication } from "../../src/domain/app/commands.ts"
-import { changeApplication, removeApplication } from "../../src/domain/app/index.ts"
+import { removeApplication, updateApplication } from "../../src/domain/app/index.ts"
 import { createProject, deactivateProject } from "../../src/domain/project/index.ts"
-import { addRobot, basicOf } from "./clients.ts"
+import { addServiceAccount, encodeBasic } from "./clients.ts"
 import {
-  answerOf,
-  askToken,
   authorizePath,
   browserOf,
   codeFields,
   type NewClient,
   openProvider,
   type Provider,
+  responseOf,
+  sendTokenRequest,
 } from "./provider.ts"
 
 let provider: Provider
@@ -39,25 +39,25 @@ const withResources = (path: string, ...uris: readonly string[]) =>
 
 async function codeFor(...uris: readonly string[]) {
   const path = withResources(authorizePath(web.id), ...uris)
-  return answerOf(await browserOf(provider).signIn(path)).code ?? ""
+  return responseOf(await browserOf(provider).signIn(path)).code ?? ""
 }
 
-const exchange = (code: string, fields: Readonly<Record<string, string>> = {}) =>
-  askToken(provider, codeFields(code, fields), `${web.id}:${web.secret}`)
+const redeemCode = (code: string, fields: Readonly<Record<string, string>> = {}) =>
+  sendTokenRequest(provider, codeFields(code, fields), `${web.id}:${web.secret}`)
 
 describe("resource (RFC 8707)", () => {
   test("puts projects into the audience, however many", async () => {
-    const { answer } = await exchange(await codeFor(urn(api), urn(other)))
+    const { answer } = await redeemCode(await codeFor(urn(api), urn(other)))
     expect(decodeJwt(String(answer.access_token)).aud).toEqual([web.id, other, api])
   })
 
   test("narrows the token at the token endpoint", async () => {
-    const { answer } = await exchange(await codeFor(urn(api)), { resource: urn(api) })
+    const { answer } = await redeemCode(await codeFor(urn(api)), { resource: urn(api) })
     expect(decodeJwt(String(answer.access_token)).aud).toEqual([web.id, api])
   })
 
-  test("that was not granted gives no token", async () => {
-    const { status, answer } = await exchange(await codeFor(), { resource: urn(api) })
+  test("that was not granted issues no token", async () => {
+    const { status, answer } = await redeemCode(await codeFor(), { resource: urn(api) })
     expect([status, answer.error]).toEqual([400, "invalid_target"])
   })
 
@@ -68,16 +68,16 @@ describe("resource (RFC 8707)", () => {
     "urn:core:iam:org:project:id:x:aud#part",
     "urn:a urn:b",
   ]
-  test.each(unknown)("that is none is refused at both endpoints: %s", async (resource) => {
+  test.each(unknown)("that is invalid is rejected at both endpoints: %s", async (resource) => {
     const response = await provider.send(authorizePath(web.id, { resource }))
-    expect(answerOf({ path: response.headers.get("location") ?? "" } as never).error).toBe(
+    expect(responseOf({ path: response.headers.get("location") ?? "" } as never).error).toBe(
       "invalid_target",
     )
-    const { answer } = await exchange(await codeFor(), { resource })
+    const { answer } = await redeemCode(await codeFor(), { resource })
     expect(answer.error).toBe("invalid_target")
   })
 
-  test("that is too much costs nothing: neither the code nor the refresh token", async () => {
+  test("that was not granted consumes neither the code nor the refresh token", async () => {
     const grantTypes = ["authorization_code", "refresh_token"] as const
     const keeping = await provider.addClient({ grantTypes }, other)
     const as = `${keeping.id}:${keeping.secret}`
@@ -85,27 +85,27 @@ describe("resource (RFC 8707)", () => {
     const path = authorizePath(keeping.id, { scope: "openid offline_access" })
     let end = await browser.signIn(path)
     if (!end.path.startsWith("https://app.")) end = await browser.post(end, { answer: "allow" })
-    const { code = "" } = answerOf(end)
+    const { code = "" } = responseOf(end)
     const resource = urn(api)
-    const early = await askToken(provider, codeFields(code, { resource }), as)
+    const early = await sendTokenRequest(provider, codeFields(code, { resource }), as)
     expect(early.answer.error).toBe("invalid_target")
-    const { answer } = await askToken(provider, codeFields(code), as)
+    const { answer } = await sendTokenRequest(provider, codeFields(code), as)
     const fields = { grant_type: "refresh_token", refresh_token: String(answer.refresh_token) }
-    const bad = await askToken(provider, { ...fields, resource }, as)
+    const bad = await sendTokenRequest(provider, { ...fields, resource }, as)
     expect(bad.answer.error).toBe("invalid_target")
     provider.clock.advance(20_000)
-    expect((await askToken(provider, fields, as)).status).toBe(200)
+    expect((await sendTokenRequest(provider, fields, as)).status).toBe(200)
   })
 
-  test("tells a stranger nothing at the token endpoint", async () => {
+  test("reveals nothing to unauthenticated callers at the token endpoint", async () => {
     const answers = [urn(api), urn("0")].map(async (resource) => {
       const fields = { grant_type: "client_credentials", client_id: "x", resource }
-      return (await askToken(provider, fields)).answer.error
+      return (await sendTokenRequest(provider, fields)).answer.error
     })
     expect(await Promise.all(answers)).toEqual(["invalid_client", "invalid_client"])
   })
 
-  test("of a project that is switched off is none", async () => {
+  test("of a deactivated project is invalid", async () => {
     const cx = provider.cx()
     const off = cx.ids.next()
     await createProject(cx, off, { orgId: provider.setup.orgId, name: "Off" })
@@ -114,13 +114,13 @@ describe("resource (RFC 8707)", () => {
     expect(response.headers.get("location")).toContain("error=invalid_target")
   })
 
-  test("of a service user is whom its token is for, and nobody else", async () => {
-    const robot = await addRobot(provider, "jwt")
+  test("of a service account becomes the token's only audience", async () => {
+    const robot = await addServiceAccount(provider, "jwt")
     const ask = (fields: Readonly<Record<string, string>>) =>
-      askToken(
+      sendTokenRequest(
         provider,
         { grant_type: "client_credentials", ...fields },
-        basicOf(robot.id, robot.secret),
+        encodeBasic(robot.id, robot.secret),
       )
     const audience = async (fields: Readonly<Record<string, string>>) =>
       decodeJwt(String((await ask(fields)).answer.access_token)).aud
@@ -130,11 +130,11 @@ describe("resource (RFC 8707)", () => {
     expect((await ask({ resource: "https://x.example" })).answer.error).toBe("invalid_target")
   })
 
-  test("that opens the management interface asks the person, as the scope does", async () => {
+  test("for the management API requires the user's consent, as the scope does", async () => {
     const browser = browserOf(provider)
     await browser.signIn(authorizePath(web.id))
     const path = authorizePath(web.id, { resource: urn("core"), prompt: "none" })
-    expect(answerOf(await browser.go(path)).error).toBe("consent_required")
+    expect(responseOf(await browser.go(path)).error).toBe("consent_required")
   })
 })
 
@@ -156,10 +156,10 @@ describe("the URI of an API (RFC 8707 §2)", () => {
   })
 
   const tokenFor = async (...uris: readonly string[]) =>
-    String((await exchange(await codeFor(...uris))).answer.access_token)
+    String((await redeemCode(await codeFor(...uris))).answer.access_token)
   const introspected = async (token: string) => {
     const { id, secret } = apiClient
-    const basic = Buffer.from(basicOf(id, secret)).toString("base64")
+    const basic = Buffer.from(encodeBasic(id, secret)).toString("base64")
     const response = await provider.send("/oauth/v2/introspect", {
       method: "POST",
       headers: { authorization: `Basic ${basic}` },
@@ -168,7 +168,7 @@ describe("the URI of an API (RFC 8707 §2)", () => {
     return response.json()
   }
 
-  test("stands in the audience beside its project, seen by introspection", async () => {
+  test("is in the audience beside its project, visible at introspection", async () => {
     const token = await tokenFor(mcp)
     expect(decodeJwt(token).aud).toEqual([web.id, other, api, mcp])
     expect(await introspected(token)).toMatchObject({
@@ -178,13 +178,13 @@ describe("the URI of an API (RFC 8707 §2)", () => {
     expect(await introspected(await tokenFor())).toEqual({ active: false })
   })
 
-  test("narrows a token, and is not got where it was not granted", async () => {
-    const { answer } = await exchange(await codeFor(mcp), { resource: mcp })
+  test("narrows a token, and is not added if it was not granted", async () => {
+    const { answer } = await redeemCode(await codeFor(mcp), { resource: mcp })
     expect(decodeJwt(String(answer.access_token)).aud).toEqual([web.id, api, mcp])
-    const refused = await exchange(await codeFor(), { resource: mcp })
+    const refused = await redeemCode(await codeFor(), { resource: mcp })
     expect(refused.answer.error).toBe("invalid_target")
-    // The project alone is less than the API.
-    const wider = await exchange(await codeFor(urn(api)), { resource: mcp })
+    // The project alone covers less than the API.
+    const wider = await redeemCode(await codeFor(urn(api)), { resource: mcp })
     expect(wider.answer.error).toBe("invalid_target")
   })
 
@@ -196,16 +196,16 @@ describe("the URI of an API (RFC 8707 §2)", () => {
     },
   )
 
-  test("that is a whole host is the same with a slash at its end (RFC 3986 §6.2.3)", async () => {
+  test("that is only a host also matches with a trailing slash (RFC 3986 §6.2.3)", async () => {
     await addApi(["https://host.example.com"])
     const token = await tokenFor("https://host.example.com/")
     expect(decodeJwt(token).aud).toEqual([web.id, other, api, "https://host.example.com/"])
   })
 
-  test("is one API's alone, and free again when that lets go of it", async () => {
+  test("belongs to one API, and is available again when removed", async () => {
     await expect(addApi([mcp], other)).rejects.toMatchObject({ id: "app.resource_taken" })
     const passing = await addApi(["https://a.example.com/", "https://b.example.com/"])
-    await changeApplication(provider.cx(), passing.appId, {
+    await updateApplication(provider.cx(), passing.appId, {
       api: { resources: ["https://b.example.com/"] },
     })
     const next = await addApi(["https://a.example.com/"], other)
@@ -213,15 +213,15 @@ describe("the URI of an API (RFC 8707 §2)", () => {
     await addApi(["https://a.example.com/"])
   })
 
-  test("is taken with and without the slash of an empty path", async () => {
+  test("is accepted with and without the slash of an empty path", async () => {
     const taken = { code: "already_exists", id: "app.resource_taken" }
     await addApi(["https://bare.example.com"])
     await expect(addApi(["https://bare.example.com/"], other)).rejects.toMatchObject(taken)
     const { appId: id } = await addApi(["https://slash.example.com/"])
     const bare = "https://slash.example.com"
     await expect(addApi([bare], other)).rejects.toMatchObject(taken)
-    await changeApplication(provider.cx(), id, { api: { resources: [bare, `${bare}/`] } })
-    await changeApplication(provider.cx(), id, { api: { resources: [bare] } })
+    await updateApplication(provider.cx(), id, { api: { resources: [bare, `${bare}/`] } })
+    await updateApplication(provider.cx(), id, { api: { resources: [bare] } })
   })
 
   test.each([
@@ -243,14 +243,14 @@ describe("the URI of an API (RFC 8707 §2)", () => {
     await expect(addApi([uri])).rejects.toMatchObject({ id: "app.resources_invalid" })
   })
 
-  test("is no project's id: tokens for a project are for no API", async () => {
+  test("can't be a project's ID: tokens for a project are not for an API", async () => {
     const orgId = provider.setup.orgId
     await expect(createProject(provider.cx(), mcp, { orgId, name: "Trap" })).rejects.toMatchObject({
       id: "client.id_is_address",
     })
   })
 
-  test("opens nothing when its API is gone", async () => {
+  test("is invalid when its API is deleted", async () => {
     const token = await tokenFor(mcp)
     await removeApplication(provider.cx(), appId)
     const response = await provider.send(authorizePath(web.id, { resource: mcp }))

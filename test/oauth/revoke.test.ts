@@ -4,14 +4,14 @@ import { setPublicUrl } from "../../src/domain/instance/index.ts"
 import { activateWebKey, createWebKey, deleteWebKey } from "../../src/domain/key/commands.ts"
 import * as key from "../../src/domain/key/index.ts"
 import {
-  answerOf,
-  askToken,
   authorizePath,
   browserOf,
   codeFields,
   type NewClient,
   openProvider,
   type Provider,
+  responseOf,
+  sendTokenRequest,
 } from "./provider.ts"
 
 const day = 86_400_000
@@ -29,19 +29,24 @@ beforeAll(async () => {
 })
 afterAll(() => provider.close())
 
-const asOf = (of: NewClient) => (of.secret ? `${of.id}:${of.secret}` : undefined)
-const named = (of: NewClient): Record<string, string> => (of.secret ? {} : { client_id: of.id })
+const credentialsOf = (of: NewClient) => (of.secret ? `${of.id}:${of.secret}` : undefined)
+const clientIdField = (of: NewClient): Record<string, string> =>
+  of.secret ? {} : { client_id: of.id }
 
-const begin = async (of: NewClient) => {
+const signIn = async (of: NewClient) => {
   const path = authorizePath(of.id, { scope: "openid offline_access" })
-  const { code = "" } = answerOf(await browserOf(provider).signIn(path))
-  const { answer } = await askToken(provider, codeFields(code, named(of)), asOf(of))
+  const { code = "" } = responseOf(await browserOf(provider).signIn(path))
+  const { answer } = await sendTokenRequest(
+    provider,
+    codeFields(code, clientIdField(of)),
+    credentialsOf(of),
+  )
   return { access: String(answer.access_token), refresh: String(answer.refresh_token) }
 }
 
 const refresh = (token: string, of: NewClient) => {
-  const fields = { grant_type: "refresh_token", refresh_token: token, ...named(of) }
-  return askToken(provider, fields, asOf(of))
+  const fields = { grant_type: "refresh_token", refresh_token: token, ...clientIdField(of) }
+  return sendTokenRequest(provider, fields, credentialsOf(of))
 }
 
 const post = (fields: Record<string, string>, basic?: string) => {
@@ -52,7 +57,7 @@ const post = (fields: Record<string, string>, basic?: string) => {
   return provider.send("/oauth/v2/revoke", { method: "POST", body, headers })
 }
 const revoke = (token: string, of = client, fields = {}) =>
-  post({ token, ...named(of), ...fields }, asOf(of))
+  post({ token, ...clientIdField(of), ...fields }, credentialsOf(of))
 
 const statusOf = async (token: string) => {
   const headers = { authorization: `Bearer ${token}` }
@@ -64,8 +69,8 @@ describe("an access token that its client revokes (spec §3)", () => {
     ["opaque", () => client],
     ["a JWT", () => jwtClient],
     ["of a client without a secret", () => native],
-  ] as const)("%s, is worth nothing from then on, and alone", async (_, of) => {
-    const { access, refresh: token } = await begin(of())
+  ] as const)("%s, is invalid from then on; others are not", async (_, of) => {
+    const { access, refresh: token } = await signIn(of())
     const other = await refresh(token, of())
     expect(await statusOf(access)).toBe(200)
     const { status } = await revoke(access, of())
@@ -75,22 +80,22 @@ describe("an access token that its client revokes (spec §3)", () => {
     expect((await refresh(String(other.answer.refresh_token), of())).status).toBe(200)
   })
 
-  test("stays so when a clock was ahead meanwhile and is set right", async () => {
-    const { access } = await begin(client)
+  test("stays revoked when a clock was ahead meanwhile and is corrected", async () => {
+    const { access } = await signIn(client)
     await revoke(access)
     provider.clock.advance(day)
     const now = provider.clock.now()
     const limits = { now, auditedBefore: 0, position: Number.MAX_SAFE_INTEGER }
     // The newest event stays, and so does its stream.
-    await begin(client)
+    await signIn(client)
     await provider.store.prune({ ...limits, stopped: () => false })
     provider.clock.advance(-day)
     expect(await statusOf(access)).toBe(401)
     provider.clock.advance(day)
   })
 
-  test("is noted once, and only until it would have expired", async () => {
-    const { access } = await begin(client)
+  test("is recorded once, and only until it would have expired", async () => {
+    const { access } = await signIn(client)
     await revoke(access)
     const position = provider.store.log.durable()
     expect((await revoke(access)).status).toBe(200)
@@ -104,8 +109,8 @@ describe("an access token that its client revokes (spec §3)", () => {
 })
 
 describe("a refresh token that its client revokes (spec §3)", () => {
-  test("ends with all access tokens that belong to it", async () => {
-    const { access, refresh: token } = await begin(client)
+  test("ends together with its access tokens", async () => {
+    const { access, refresh: token } = await signIn(client)
     const next = await refresh(token, client)
     const newest = String(next.answer.refresh_token)
     expect((await revoke(newest)).status).toBe(200)
@@ -114,16 +119,16 @@ describe("a refresh token that its client revokes (spec §3)", () => {
     expect(await statusOf(String(next.answer.access_token))).toBe(401)
   })
 
-  test("does so also when it was replaced already: it is the same family", async () => {
-    const { refresh: token } = await begin(client)
+  test("does so also when it was already replaced, because it is the same family", async () => {
+    const { refresh: token } = await signIn(client)
     const next = await refresh(token, client)
     await revoke(token)
     expect(await statusOf(String(next.answer.access_token))).toBe(401)
   })
 
-  test("leaves other sign-ins of the same person alone", async () => {
-    const one = await begin(client)
-    const two = await begin(client)
+  test("keeps other sign-ins of the same user", async () => {
+    const one = await signIn(client)
+    const two = await signIn(client)
     await revoke(one.refresh)
     expect(await statusOf(two.access)).toBe(200)
     expect((await refresh(two.refresh, client)).status).toBe(200)
@@ -131,8 +136,8 @@ describe("a refresh token that its client revokes (spec §3)", () => {
 })
 
 describe("the revocation endpoint (RFC 7009)", () => {
-  test("answers 200 for what nobody knows, or what is worth nothing already (§2.2)", async () => {
-    const { access, refresh: token } = await begin(client)
+  test("returns 200 for unknown or invalid tokens (§2.2)", async () => {
+    const { access, refresh: token } = await signIn(client)
     for (const unknown of ["nonsense", "a.b.c", `${access}A`, access.slice(1), `${token}=`]) {
       const answer = await revoke(unknown)
       expect([answer.status, await answer.text()]).toEqual([200, ""])
@@ -142,7 +147,7 @@ describe("the revocation endpoint (RFC 7009)", () => {
     await revoke(token)
     expect((await revoke(token)).status).toBe(200)
     expect((await revoke(access)).status).toBe(200)
-    const late = await begin(client)
+    const late = await signIn(client)
     provider.clock.advance(12 * 3_600_000)
     const position = provider.store.log.durable()
     expect((await revoke(late.access)).status).toBe(200)
@@ -150,19 +155,19 @@ describe("the revocation endpoint (RFC 7009)", () => {
   })
 
   test.each(["access_token", "refresh_token", "id_token", "nonsense"])(
-    "takes token_type_hint=%s for a hint only (§2.1)",
+    "treats token_type_hint=%s as a hint only (§2.1)",
     async (token_type_hint) => {
-      const { access } = await begin(client)
+      const { access } = await signIn(client)
       expect((await revoke(access, client, { token_type_hint })).status).toBe(200)
       expect(await statusOf(access)).toBe(401)
-      const { access: other, refresh: token } = await begin(client)
+      const { access: other, refresh: token } = await signIn(client)
       expect((await revoke(token, client, { token_type_hint })).status).toBe(200)
       expect(await statusOf(other)).toBe(401)
     },
   )
 
-  test("refuses the token of another client, and leaves it be (§2.1)", async () => {
-    const { access, refresh: token } = await begin(client)
+  test("rejects the token of another client, and keeps it valid (§2.1)", async () => {
+    const { access, refresh: token } = await signIn(client)
     for (const theirs of [access, token]) {
       const answer = await revoke(theirs, jwtClient)
       expect([answer.status, (await answer.json()).error]).toEqual([400, "invalid_grant"])
@@ -171,8 +176,8 @@ describe("the revocation endpoint (RFC 7009)", () => {
     expect((await refresh(token, client)).status).toBe(200)
   })
 
-  test("refuses a client that does not prove who it is (§2.1)", async () => {
-    const { access } = await begin(client)
+  test("rejects an unauthenticated client (§2.1)", async () => {
+    const { access } = await signIn(client)
     const wrong = [
       await post({ token: access }),
       await post({ token: access, client_id: client.id }),
@@ -185,15 +190,15 @@ describe("the revocation endpoint (RFC 7009)", () => {
     expect(await statusOf(access)).toBe(200)
   })
 
-  test("takes the secret in the body too", async () => {
-    const { access } = await begin(client)
+  test("accepts the secret in the body as well", async () => {
+    const { access } = await signIn(client)
     const fields = { token: access, client_id: client.id, client_secret: client.secret }
     expect((await post(fields)).status).toBe(200)
     expect(await statusOf(access)).toBe(401)
   })
 
-  test("wants a token, a form and POST", async () => {
-    const none = await post({}, asOf(client))
+  test("requires a token, a form and POST", async () => {
+    const none = await post({}, credentialsOf(client))
     expect([none.status, (await none.json()).error]).toEqual([400, "invalid_request"])
     const headers = { "content-type": "application/json" }
     const init = { method: "POST", body: "{}", headers }
@@ -202,17 +207,17 @@ describe("the revocation endpoint (RFC 7009)", () => {
     expect([get.status, get.headers.get("allow")]).toEqual([405, "POST"])
   })
 
-  test("lets scripts of other origins ask, as single-page applications must", async () => {
-    const { access } = await begin(native)
+  test("allows scripts of other origins, which single-page applications need", async () => {
+    const { access } = await signIn(native)
     expect((await revoke(access, native)).headers.get("access-control-allow-origin")).toBe("*")
     const asked = await provider.send("/oauth/v2/revoke", { method: "OPTIONS" })
     expect(asked.status).toBe(204)
   })
 })
 
-describe("what was read of a token is kept, but not what became of it", () => {
-  test("a JWT is worth nothing once its key is removed", async () => {
-    const { access } = await begin(jwtClient)
+describe("the parsed token is cached, but not its state", () => {
+  test("a JWT is invalid once its key is removed", async () => {
+    const { access } = await signIn(jwtClient)
     expect(await statusOf(access)).toBe(200)
     const cx = provider.cx()
     const old = key.listWebKeys(cx).find(({ algorithm }) => algorithm === "ES256")
@@ -224,11 +229,11 @@ describe("what was read of a token is kept, but not what became of it", () => {
     expect(await statusOf(access)).toBe(401)
   })
 
-  test("a JWT names the issuer of its time: where that is another now, it is nothing", async () => {
+  test("a JWT contains the issuer, and is invalid once the issuer changes", async () => {
     const apart = await openProvider()
     const of = await apart.addClient({ tokenType: "jwt" })
-    const { code = "" } = answerOf(await browserOf(apart).signIn(authorizePath(of.id)))
-    const { answer } = await askToken(apart, codeFields(code), asOf(of))
+    const { code = "" } = responseOf(await browserOf(apart).signIn(authorizePath(of.id)))
+    const { answer } = await sendTokenRequest(apart, codeFields(code), credentialsOf(of))
     const headers = { authorization: `Bearer ${answer.access_token}` }
     const status = async () => (await apart.send("/oidc/v1/userinfo", { headers })).status
     expect(await status()).toBe(200)
@@ -237,8 +242,8 @@ describe("what was read of a token is kept, but not what became of it", () => {
     await apart.close()
   })
 
-  test("many tokens at once are each their own", async () => {
-    const { refresh: token } = await begin(client)
+  test("many concurrent tokens are distinct", async () => {
+    const { refresh: token } = await signIn(client)
     let newest = token
     const all: string[] = []
     for (let each = 0; each < 20; each++) {

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest"
 import { createOrganization } from "../../src/domain/org/commands.ts"
-import { changeProject, createProject } from "../../src/domain/project/index.ts"
-import { complemented } from "../../src/oauth/token/claims/complement.ts"
-import { bind } from "../domain/action/bound.ts"
+import { createProject, updateProject } from "../../src/domain/project/index.ts"
+import { withScriptClaims } from "../../src/oauth/token/claims/script-claims.ts"
+import { bindScripts } from "../domain/action/bound.ts"
 import { type NewClient, openProvider, type Provider } from "./provider.ts"
 
 let provider: Provider
@@ -25,17 +25,20 @@ afterEach(async () => {
   for (const each of unbind.splice(0)) await each()
 })
 
-/** What becomes of the list of roles of a user whose organization's scripts set the claim. */
-async function told(clientId: string, values: readonly string[], projectId?: string) {
+/** The role list of a user whose organization's scripts set the claim. */
+async function listRoles(clientId: string, values: readonly string[], projectId?: string) {
   const scripts = values.map(
     (value, at) =>
       `function f${at}(ctx, api) { api.v1.claims.setClaim("groups", ${JSON.stringify([value])}) }`,
   )
-  unbind.push(await bind(provider, { flowType: 2, triggerType: 4, scripts }))
+  unbind.push(await bindScripts(provider, { flowType: 2, triggerType: 4, scripts }))
   const claims = { sub: pat, groups: ["editor"] }
   const scopes = ["openid", "groups"]
   const asked = { triggerType: 4, userId: pat, clientId, scopes, claims } as const
-  return complemented(provider.cx(), { ...asked, ...(projectId !== undefined && { projectId }) })
+  return withScriptClaims(provider.cx(), {
+    ...asked,
+    ...(projectId !== undefined && { projectId }),
+  })
 }
 
 const log = (name: string) => ({
@@ -43,35 +46,35 @@ const log = (name: string) => ({
 })
 
 test("a script of the organization of the project sets the list of a scope, once", async () => {
-  expect(await told(client.id, ["wheel", "other"])).toEqual({
+  expect(await listRoles(client.id, ["wheel", "other"])).toEqual({
     sub: pat,
     groups: ["wheel"],
     ...log("f1"),
   })
 })
 
-test("a script gives no roles on a project of another organization", async () => {
+test("a script adds no roles on a project of another organization", async () => {
   const said = ['key "groups" already exists']
   const kept = { sub: pat, groups: ["editor"], "urn:core:iam:action:f0:log": said }
-  expect(await told(foreign.id, ["wheel"])).toEqual(kept)
-  // An API of that organization asks about a token of the first one's application.
+  expect(await listRoles(foreign.id, ["wheel"])).toEqual(kept)
+  // An API of that organization introspects a token of the first one's application.
   await unbind.pop()?.()
-  expect(await told(client.id, ["wheel"], "foreign")).toEqual(kept)
+  expect(await listRoles(client.id, ["wheel"], "foreign")).toEqual(kept)
 })
 
-test("a script does not replace the list that the project turns on", async () => {
+test("a script does not replace the list that the project enables", async () => {
   const { projectId } = provider
-  await changeProject(provider.cx(), projectId, { groupsClaim: "groups" })
-  expect(await told(client.id, ["wheel"])).toMatchObject({ groups: ["editor"] })
+  await updateProject(provider.cx(), projectId, { groupsClaim: "groups" })
+  expect(await listRoles(client.id, ["wheel"])).toMatchObject({ groups: ["editor"] })
 })
 
-test("a script adds no roles on a project of others in another spelling", async () => {
+test("a script adds no roles on another organization's project in another spelling", async () => {
   const script = 'function f0(ctx, api) { api.v1.claims.setClaim(" Groups", ["wheel"]) }'
-  unbind.push(await bind(provider, { flowType: 2, triggerType: 4, scripts: [script] }))
+  unbind.push(await bindScripts(provider, { flowType: 2, triggerType: 4, scripts: [script] }))
   const asked = { triggerType: 4, userId: pat, claims: { sub: pat } } as const
   const addedFor = async (clientId: string, scopes: readonly string[]) =>
-    Object.keys(await complemented(provider.cx(), { ...asked, clientId, scopes }))
-  // Its ID tokens have no user claims, and so none of the server's own lists.
+    Object.keys(await withScriptClaims(provider.cx(), { ...asked, clientId, scopes }))
+  // Its ID tokens have no user claims, including none of the server's own lists.
   expect(await addedFor(foreign.id, ["openid", "groups"])).not.toContain(" Groups")
   expect(await addedFor(foreign.id, ["openid"])).toContain(" Groups")
   expect(await addedFor(client.id, ["openid", "groups"])).toContain(" Groups")

@@ -9,7 +9,7 @@ beforeEach(async () => {
 afterEach(() => provider.close())
 
 const path = "/.well-known/oauth-authorization-server"
-const turn = (serverMetadata: boolean) => {
+const setServerMetadata = (serverMetadata: boolean) => {
   const input = { settings: { serverMetadata }, isSigning: () => true }
   return changeOidcSettings(provider.cx(), "i1", input)
 }
@@ -20,14 +20,14 @@ test("interface §4.3: an authorization server metadata endpoint does not exist"
   }
 })
 
-test("RFC 8414 §3: one setting turns it on; it says what discovery says", async () => {
-  await turn(true)
+test("RFC 8414 §3: one setting enables it; it matches discovery", async () => {
+  await setServerMetadata(true)
   const shown = await provider.send(path)
   expect(shown.status).toBe(200)
   expect(shown.headers.get("content-type")).toBe("application/json")
   const discovery = await provider.send("/.well-known/openid-configuration")
   expect(await shown.json()).toEqual(await discovery.json())
   expect((await provider.send(path, { method: "POST" })).status).toBe(405)
-  await turn(false)
+  await setServerMetadata(false)
   expect((await provider.send(path)).status).toBe(404)
 })

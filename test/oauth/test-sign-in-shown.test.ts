@@ -1,5 +1,4 @@
-// What a test of a sign-in shows: the claims that the application would really get, and what it
-// may miss.
+// The result of a test sign-in: the claims that the application would get, and what may be missing.
 import { decodeJwt } from "jose"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import type { OidcConfig } from "../../src/domain/app/index.ts"
@@ -9,11 +8,9 @@ import { setSecurity } from "../../src/domain/instance/setting-change.ts"
 import { addRoles } from "../../src/domain/project/index.ts"
 import { startTestSignIn } from "../../src/domain/refusal/test-sign-in.ts"
 import { createUser } from "../../src/domain/user/create.ts"
-import { callerOf } from "../support/world.ts"
-import { basicOf } from "./clients.ts"
+import { callerOf } from "../support/test-environment.ts"
+import { encodeBasic } from "./clients.ts"
 import {
-  answerOf,
-  askToken,
   authorizePath,
   browserOf,
   codeFields,
@@ -22,6 +19,8 @@ import {
   type Provider,
   password,
   redirectUri,
+  responseOf,
+  sendTokenRequest,
 } from "./provider.ts"
 
 let provider: Provider
@@ -48,8 +47,8 @@ afterAll(() => provider.close())
 
 type Person = "olga" | "pat" | "nina"
 
-/** The page at the end of a test that an owner begins, and this person signs in for. */
-async function shownTo(appId: string, scope: string, person: Person = "olga") {
+/** The last page of a test that an owner starts and this user completes. */
+async function runTest(appId: string, scope: string, person: Person = "olga") {
   const browser = browserOf(provider)
   await browser.signIn(authorizePath((await provider.addClient()).id))
   const chooseAccount = person !== "olga"
@@ -74,8 +73,10 @@ const claimsOn = (page: string): ClaimsByName =>
     ),
   )
 
-/** Of each usual claim, in text: where it is, and the hint. */
-const usualOn = (page: string): Readonly<Record<string, readonly [at: string, hint: string]>> =>
+/** For each common claim, as text: its location, and the hint. */
+const commonClaimsOn = (
+  page: string,
+): Readonly<Record<string, readonly [at: string, hint: string]>> =>
   Object.fromEntries(
     [...page.matchAll(/<dt>(.*?)<\/dt><dd>(.*?)(?:<p[^>]*>(.*?)<\/p>)?<\/dd>/gs)].map(
       ([, name = "", at = "", hint = ""]) => [name, [at, hint]],
@@ -84,12 +85,23 @@ const usualOn = (page: string): Readonly<Record<string, readonly [at: string, hi
 
 type Claims = Readonly<Record<string, unknown>>
 
-/** What of tokens differs from one sign-in to the next. */
-const passing = ["iat", "exp", "nbf", "jti", "nonce", "at_hash", "c_hash", "sid", "auth_time"]
-const lasting = (claims: Claims | undefined) =>
-  claims && Object.fromEntries(Object.entries(claims).filter(([name]) => !passing.includes(name)))
+/** The claims that differ between sign-ins. */
+const variableClaims = [
+  "iat",
+  "exp",
+  "nbf",
+  "jti",
+  "nonce",
+  "at_hash",
+  "c_hash",
+  "sid",
+  "auth_time",
+]
+const stableClaims = (claims: Claims | undefined) =>
+  claims &&
+  Object.fromEntries(Object.entries(claims).filter(([name]) => !variableClaims.includes(name)))
 
-describe("a test shows what the application would get", () => {
+describe("a test shows the application's claims", () => {
   const scope = "openid profile email groups"
 
   async function received(client: NewClient, responseType: string): Promise<ClaimsByName> {
@@ -102,10 +114,10 @@ describe("a test shows what the application would get", () => {
     const end = await browserOf(provider).signIn(path)
     const fields = isCode
       ? (
-          await askToken(
+          await sendTokenRequest(
             provider,
-            codeFields(answerOf(end).code ?? ""),
-            basicOf(client.id, client.secret),
+            codeFields(responseOf(end).code ?? ""),
+            encodeBasic(client.id, client.secret),
           )
         ).answer
       : Object.fromEntries(new URLSearchParams(new URL(end.path).hash.slice(1)))
@@ -136,21 +148,21 @@ describe("a test shows what the application would get", () => {
 
   test.each(cases)("by %s", async (_, oidc, responseType) => {
     const client = await provider.addClient(oidc)
-    const { page } = await shownTo(client.appId, scope)
+    const { page } = await runTest(client.appId, scope)
     const shown = claimsOn(page)
     const real = await received(client, responseType)
     expect(Object.keys(shown)).toEqual(Object.keys(real))
     for (const [name, claims] of Object.entries(real)) {
-      expect(lasting(shown[name]), name).toEqual(lasting(claims))
+      expect(stableClaims(shown[name]), name).toEqual(stableClaims(claims))
     }
     expect(page.includes("Access token: opaque")).toBe(
       !("Access token (JWT)" in real) && responseType !== "id_token",
     )
   })
 
-  test("for as long as its tokens would last", async () => {
+  test("with the lifetimes of its tokens", async () => {
     const client = await provider.addClient({ tokenType: "jwt" })
-    const shown = claimsOn((await shownTo(client.appId, scope)).page)
+    const shown = claimsOn((await runTest(client.appId, scope)).page)
     const real = await received(client, "code")
     for (const name of ["ID token", "Access token (JWT)"] as const) {
       const [mine, theirs] = [shown[name], real[name]]
@@ -158,24 +170,24 @@ describe("a test shows what the application would get", () => {
     }
   })
 
-  test("with the scopes that are granted, and those that are not", async () => {
+  test("with the granted scopes, and those that are not granted", async () => {
     const client = await provider.addClient()
-    const { page } = await shownTo(client.appId, "openid email offline_access read:user")
+    const { page } = await runTest(client.appId, "openid email offline_access read:user")
     expect(page).toMatch(/Granted scopes: (<!-- -->)?<code>openid email<\/code>/)
     expect(page).toMatch(/not granted: (<!-- -->)?<code>offline_access read:user<\/code>/)
-    const { page: all } = await shownTo(client.appId, "openid email")
+    const { page: all } = await runTest(client.appId, "openid email")
     expect(all).not.toContain("not granted")
   })
 })
 
-describe("a test shows what applications miss", () => {
+describe("a test shows what an application misses", () => {
   const missing = (scope: string, oidc: Partial<OidcConfig> = {}, person?: Person) =>
     provider
       .addClient(oidc)
-      .then(({ appId }) => shownTo(appId, scope, person))
-      .then(({ page }) => usualOn(page))
+      .then(({ appId }) => runTest(appId, scope, person))
+      .then(({ page }) => commonClaimsOn(page))
 
-  test("where a scope is not requested", async () => {
+  test("if a scope is not requested", async () => {
     const usual = await missing("openid")
     expect(usual).toEqual({
       Name: ["Missing", "Let the application request the scope profile."],
@@ -187,7 +199,7 @@ describe("a test shows what applications miss", () => {
     })
   })
 
-  test("where an application reads the ID token only", async () => {
+  test("if an application reads the ID token only", async () => {
     const usual = await missing("openid profile email groups")
     const hint = expect.stringContaining("Profile in ID tokens")
     for (const name of ["Name", "Email address", "Verified email address", "Groups"]) {
@@ -199,7 +211,7 @@ describe("a test shows what applications miss", () => {
     }
   })
 
-  test("where the account has no value or no role", async () => {
+  test("if the account has no value or no role", async () => {
     const usual = await missing("openid profile groups", { groupsClaim: "roles" }, "pat")
     expect(usual.Picture).toEqual(["Missing", "The account has no value for it."])
     const hint = expect.stringContaining("has no role in the project")
@@ -207,7 +219,7 @@ describe("a test shows what applications miss", () => {
     expect(usual.Roles).toEqual(["In the ID token and at userinfo", hint])
   })
 
-  test("where the address is not verified", async () => {
+  test("if the address is not verified", async () => {
     const usual = await missing("openid email", { idTokenUserinfoAssertion: true }, "nina")
     expect(usual["Verified email address"]).toEqual([
       "In the ID token and at userinfo",
@@ -216,7 +228,7 @@ describe("a test shows what applications miss", () => {
     expect(usual["Email address"]?.[1]).toBe("")
   })
 
-  test("where the answer is an ID token alone", async () => {
+  test("if the response is an ID token alone", async () => {
     const usual = await missing("openid profile", {
       grantTypes: ["implicit"],
       responseTypes: ["id_token"],
@@ -226,16 +238,16 @@ describe("a test shows what applications miss", () => {
 })
 
 describe("the page of a test", () => {
-  test("contains no token, and nothing that leads to one", async () => {
+  test("contains no token, and nothing that can be used to get one", async () => {
     const client = await provider.addClient({ tokenType: "jwt" })
-    const { page, response } = await shownTo(client.appId, "openid offline_access")
+    const { page, response } = await runTest(client.appId, "openid offline_access")
     expect(page).not.toMatch(/eyJ[\w-]{10}/)
     expect(page).not.toMatch(/[?&](code|request_uri|id_token|access_token)=/)
     expect(page).not.toContain(redirectUri)
     expect(response.headers.get("location")).toBeNull()
   })
 
-  test("is stored by no cache and shown in no frame, whatever the instance says", async () => {
+  test("is not cached and can't be framed, whatever the policy", async () => {
     const embed = (enableIframeEmbedding: boolean) =>
       setSecurity(provider.cx(), "i1", {
         enableIframeEmbedding,
@@ -244,7 +256,7 @@ describe("the page of a test", () => {
       })
     await embed(true)
     const { appId } = await provider.addClient()
-    const [{ response }, refused] = [await shownTo(appId, ""), await shownTo(appId, "profile")]
+    const [{ response }, refused] = [await runTest(appId, ""), await runTest(appId, "profile")]
     await embed(false)
     for (const { headers } of [response, refused.response]) {
       expect(headers.get("cache-control")).toBe("no-store")

@@ -7,32 +7,32 @@ import * as org from "../../src/domain/org/index.ts"
 import * as project from "../../src/domain/project/index.ts"
 import { removeMachineSecret } from "../../src/domain/service-account/machine-secret.ts"
 import { lockUser, removeUser } from "../../src/domain/user/index.ts"
-import { addRobot, basicOf } from "./clients.ts"
-import { asOf, exchangeGrant, type Fields, openExchange, typeOf } from "./exchange.ts"
-import { askBound, newProofKey } from "./proof.ts"
+import { addServiceAccount, encodeBasic } from "./clients.ts"
+import { credentialsOf, exchangeGrant, type Fields, openExchange, typeOf } from "./exchange.ts"
+import { newProofKey, requestBoundToken } from "./proof.ts"
 import {
-  answerOf,
-  askToken,
   authorizePath,
   browserOf,
   codeFields,
   issuer,
   type Provider,
+  responseOf,
+  sendTokenRequest,
 } from "./provider.ts"
 
 const accessToken = typeOf("access_token")
-const core = "openid urn:core:iam:org:project:id:core:aud"
+const managementScope = "openid urn:core:iam:org:project:id:core:aud"
 
-let at: Awaited<ReturnType<typeof openExchange>>
+let exchange: Awaited<ReturnType<typeof openExchange>>
 beforeAll(async () => {
-  at = await openExchange()
+  exchange = await openExchange()
 })
-afterAll(() => at.provider.close())
+afterAll(() => exchange.provider.close())
 
 describe("an exchange (RFC 8693)", () => {
-  test("gives the application a token of its own for the same user", async () => {
-    const { access } = await at.signIn()
-    const answer = await at.exchanged(access)
+  test("issues a token for the application and the same user", async () => {
+    const { access } = await exchange.signIn()
+    const answer = await exchange.exchanged(access)
     expect(answer).toMatchObject({
       issued_token_type: accessToken,
       token_type: "Bearer",
@@ -42,160 +42,174 @@ describe("an exchange (RFC 8693)", () => {
     expect(Object.keys(answer).sort()).toEqual(
       ["access_token", "expires_in", "issued_token_type", "scope", "token_type"].sort(),
     )
-    const told = await at.introspect(answer.access_token)
+    const told = await exchange.introspect(answer.access_token)
     expect(told).toMatchObject({
       active: true,
-      client_id: at.gateway.id,
-      sub: at.provider.setup.ownerId,
-      aud: [at.web.id, at.provider.projectId],
+      client_id: exchange.gateway.id,
+      sub: exchange.provider.setup.ownerId,
+      aud: [exchange.web.id, exchange.provider.projectId],
     })
     expect(told).not.toHaveProperty("act")
-    expect(await at.statusOf(access)).toBe(200)
+    expect(await exchange.statusOf(access)).toBe(200)
   })
 
-  test("takes access tokens opaque and as JWTs, and gives either", async () => {
-    const jwtWeb = await at.provider.addClient({ tokenType: "jwt" })
-    const { access } = await at.signIn("olga", jwtWeb)
-    const opaque = await at.exchanged(access, { subject_token_type: typeOf("jwt") })
+  test("accepts opaque and JWT access tokens, and issues either", async () => {
+    const jwtWeb = await exchange.provider.addClient({ tokenType: "jwt" })
+    const { access } = await exchange.signIn("olga", jwtWeb)
+    const opaque = await exchange.exchanged(access, { subject_token_type: typeOf("jwt") })
     expect(String(opaque.access_token).split(".")).toHaveLength(2)
-    const jwt = await at.exchanged(String(opaque.access_token), {
+    const jwt = await exchange.exchanged(String(opaque.access_token), {
       requested_token_type: typeOf("jwt"),
     })
     expect(jwt).toMatchObject({ issued_token_type: typeOf("jwt"), token_type: "Bearer" })
     const claims = decodeJwt(String(jwt.access_token))
-    expect(claims).toMatchObject({ client_id: at.gateway.id, scope: "openid profile email" })
-    await at.refused(String(opaque.access_token), { subject_token_type: typeOf("jwt") })
+    expect(claims).toMatchObject({ client_id: exchange.gateway.id, scope: "openid profile email" })
+    await exchange.refused(String(opaque.access_token), { subject_token_type: typeOf("jwt") })
   })
 
-  test("gives an id_token where one is asked for (§2.2.1)", async () => {
-    const { access } = await at.signIn()
-    const fields = { requested_token_type: typeOf("id_token"), audience: at.web.id }
-    const answer = await at.exchanged(access, fields)
+  test("issues an id_token if requested (§2.2.1)", async () => {
+    const { access } = await exchange.signIn()
+    const fields = { requested_token_type: typeOf("id_token"), audience: exchange.web.id }
+    const answer = await exchange.exchanged(access, fields)
     expect(answer).toMatchObject({ issued_token_type: typeOf("id_token"), token_type: "N_A" })
     expect(answer).not.toHaveProperty("id_token")
-    const keys = await (await at.provider.send("/oauth/v2/keys")).json()
-    const currentDate = new Date(at.provider.clock.now())
-    const options = { issuer, audience: at.web.id, currentDate, typ: "JWT" }
+    const keys = await (await exchange.provider.send("/oauth/v2/keys")).json()
+    const currentDate = new Date(exchange.provider.clock.now())
+    const options = { issuer, audience: exchange.web.id, currentDate, typ: "JWT" }
     const token = String(answer.access_token)
     const { payload } = await jwtVerify(token, createLocalJWKSet(keys), options)
     expect(payload).toMatchObject({
-      sub: at.provider.setup.ownerId,
-      aud: at.web.id,
-      azp: at.gateway.id,
+      sub: exchange.provider.setup.ownerId,
+      aud: exchange.web.id,
+      azp: exchange.gateway.id,
     })
-    // It opens nothing, and can't be exchanged again: it names no sign-in.
-    expect(await at.statusOf(token)).toBe(401)
-    await at.refused(token, { subject_token_type: typeOf("id_token") })
-    await at.refused(access, { ...fields, scope: "email" }, "invalid_scope")
+    // It is not an access token, and can't be exchanged again, because it has no session.
+    expect(await exchange.statusOf(token)).toBe(401)
+    await exchange.refused(token, { subject_token_type: typeOf("id_token") })
+    await exchange.refused(access, { ...fields, scope: "email" }, "invalid_scope")
   })
 
-  test("takes the id_token of a sign-in, which has no scope but openid", async () => {
-    const { id, browser } = await at.signIn()
+  test("accepts the id_token of a sign-in, whose scope is openid only", async () => {
+    const { id, browser } = await exchange.signIn()
     const fields = { subject_token_type: typeOf("id_token") }
-    const answer = await at.exchanged(id, fields)
+    const answer = await exchange.exchanged(id, fields)
     expect(answer.scope).toBe("openid")
-    expect(await at.introspect(answer.access_token)).toMatchObject({
+    expect(await exchange.introspect(answer.access_token)).toMatchObject({
       active: true,
-      aud: [at.web.id, at.provider.projectId],
+      aud: [exchange.web.id, exchange.provider.projectId],
     })
-    await at.refused(id, { ...fields, scope: "openid email" }, "invalid_scope")
+    await exchange.refused(id, { ...fields, scope: "openid email" }, "invalid_scope")
     await browser.go(`/oidc/v1/endsession?id_token_hint=${id}`)
-    expect(await at.introspect(answer.access_token)).toEqual({ active: false })
-    await at.refused(id, fields)
+    expect(await exchange.introspect(answer.access_token)).toEqual({ active: false })
+    await exchange.refused(id, fields)
   })
 
-  test("takes the token of a service user, and what it gives dies with its secret", async () => {
-    const robot = await addRobot(at.provider)
-    const scope = `profile urn:core:iam:org:project:id:${at.provider.projectId}:aud`
+  test("accepts a service account's token; the result ends with the secret", async () => {
+    const robot = await addServiceAccount(exchange.provider)
+    const scope = `profile urn:core:iam:org:project:id:${exchange.provider.projectId}:aud`
     const asked = { grant_type: "client_credentials", scope }
-    const { answer } = await askToken(at.provider, asked, basicOf(robot.id, robot.secret))
-    const got = await at.exchanged(String(answer.access_token))
-    expect(await at.introspect(got.access_token)).toMatchObject({ active: true, sub: robot.userId })
-    await removeMachineSecret(at.provider.cx(), robot.userId)
-    expect(await at.introspect(got.access_token)).toEqual({ active: false })
+    const { answer } = await sendTokenRequest(
+      exchange.provider,
+      asked,
+      encodeBasic(robot.id, robot.secret),
+    )
+    const got = await exchange.exchanged(String(answer.access_token))
+    expect(await exchange.introspect(got.access_token)).toMatchObject({
+      active: true,
+      sub: robot.userId,
+    })
+    await removeMachineSecret(exchange.provider.cx(), robot.userId)
+    expect(await exchange.introspect(got.access_token)).toEqual({ active: false })
   })
 })
 
-describe("nothing grows by an exchange", () => {
+describe("an exchange extends nothing", () => {
   test("not the scope", async () => {
-    const { access } = await at.signIn("olga", at.web, "openid email offline_access")
-    expect((await at.exchanged(access)).scope).toBe("openid email")
-    expect((await at.exchanged(access, { scope: "email" })).scope).toBe("email")
-    for (const scope of ["openid profile", "phone", "offline_access", core]) {
-      await at.refused(access, { scope }, "invalid_scope")
+    const { access } = await exchange.signIn("olga", exchange.web, "openid email offline_access")
+    expect((await exchange.exchanged(access)).scope).toBe("openid email")
+    expect((await exchange.exchanged(access, { scope: "email" })).scope).toBe("email")
+    for (const scope of ["openid profile", "phone", "offline_access", managementScope]) {
+      await exchange.refused(access, { scope }, "invalid_scope")
     }
   })
 
-  test("not the audience, however often it is named (§2.1)", async () => {
-    const cx = at.provider.cx()
+  test("not the audience, even if it is repeated (§2.1)", async () => {
+    const cx = exchange.provider.cx()
     const other = cx.ids.next()
-    await project.createProject(cx, other, { orgId: at.provider.setup.orgId, name: "Another" })
-    const { access } = await at.signIn()
-    const only = await at.exchanged(access, { audience: at.provider.projectId })
-    expect((await at.introspect(only.access_token)).aud).toEqual([at.provider.projectId])
-    for (const audience of [other, at.gateway.id, "nobody", `${at.web.id} ${other}`]) {
-      await at.refused(access, { audience }, "invalid_target")
+    await project.createProject(cx, other, {
+      orgId: exchange.provider.setup.orgId,
+      name: "Another",
+    })
+    const { access } = await exchange.signIn()
+    const only = await exchange.exchanged(access, { audience: exchange.provider.projectId })
+    expect((await exchange.introspect(only.access_token)).aud).toEqual([
+      exchange.provider.projectId,
+    ])
+    for (const audience of [other, exchange.gateway.id, "nobody", `${exchange.web.id} ${other}`]) {
+      await exchange.refused(access, { audience }, "invalid_target")
     }
-    await at.refused(
+    await exchange.refused(
       access,
       { resource: `urn:core:iam:org:project:id:${other}:aud` },
       "invalid_target",
     )
     const body = new URLSearchParams({ grant_type: exchangeGrant, subject_token: access })
     body.append("subject_token_type", accessToken)
-    body.append("audience", at.web.id)
-    body.append("audience", at.provider.projectId)
-    const headers = { authorization: `Basic ${Buffer.from(asOf(at.gateway)).toString("base64")}` }
+    body.append("audience", exchange.web.id)
+    body.append("audience", exchange.provider.projectId)
+    const headers = {
+      authorization: `Basic ${Buffer.from(credentialsOf(exchange.gateway)).toString("base64")}`,
+    }
     const init = { method: "POST", body, headers }
-    const answer = await (await at.provider.send("/oauth/v2/token", init)).json()
-    expect((await at.introspect(answer.access_token)).aud).toEqual([
-      at.web.id,
-      at.provider.projectId,
+    const answer = await (await exchange.provider.send("/oauth/v2/token", init)).json()
+    expect((await exchange.introspect(answer.access_token)).aud).toEqual([
+      exchange.web.id,
+      exchange.provider.projectId,
     ])
   })
 
   test("not the time, also over several exchanges", async () => {
-    const { access } = await at.signIn()
-    at.provider.clock.advance(11 * 3_600_000)
-    const one = await at.exchanged(access)
+    const { access } = await exchange.signIn()
+    exchange.provider.clock.advance(11 * 3_600_000)
+    const one = await exchange.exchanged(access)
     expect(one.expires_in).toBe(3600)
-    at.provider.clock.advance(1_800_000)
-    const two = await at.exchanged(String(one.access_token), {
+    exchange.provider.clock.advance(1_800_000)
+    const two = await exchange.exchanged(String(one.access_token), {
       requested_token_type: typeOf("jwt"),
     })
     expect(two.expires_in).toBe(1800)
-    const id = await at.exchanged(access, { requested_token_type: typeOf("id_token") })
+    const id = await exchange.exchanged(access, { requested_token_type: typeOf("id_token") })
     expect(id.expires_in).toBe(1800)
     expect(decodeJwt(String(id.access_token)).exp).toBe(decodeJwt(String(two.access_token)).exp)
-    at.provider.clock.advance(1_800_000 - 1)
-    expect(await at.statusOf(two.access_token)).toBe(200)
-    at.provider.clock.advance(1)
-    expect(await at.statusOf(two.access_token)).toBe(401)
+    exchange.provider.clock.advance(1_800_000 - 1)
+    expect(await exchange.statusOf(two.access_token)).toBe(200)
+    exchange.provider.clock.advance(1)
+    expect(await exchange.statusOf(two.access_token)).toBe(401)
   })
 })
 
-describe("exchanges upon exchanges", () => {
+describe("repeated exchanges", () => {
   test("end with the tenth, and the ninth can still be exchanged", async () => {
-    let { access: token } = await at.signIn()
+    let { access: token } = await exchange.signIn()
     for (let depth = 1; depth <= 10; depth++) {
-      token = String((await at.exchanged(token)).access_token)
+      token = String((await exchange.exchanged(token)).access_token)
     }
-    expect(await at.statusOf(token)).toBe(200)
-    await at.refused(token, {})
+    expect(await exchange.statusOf(token)).toBe(200)
+    await exchange.refused(token, {})
   })
 })
 
-describe("what an exchanged token hangs from", () => {
-  /** A person and an application that are nobody else's. */
+describe("the dependencies of an exchanged token", () => {
+  /** A user and an application of their own. */
   const own = async (name: string) => {
-    const cx = at.provider.cx()
+    const cx = exchange.provider.cx()
     const orgId = cx.ids.next()
     await createOrganization(cx, orgId, { name: `Org of ${name}` })
-    const person = await at.provider.addPerson(name, orgId)
-    const mine = await at.provider.addClient({ grantTypes: ["token_exchange"] })
-    const { browser, access, id: idToken } = await at.signIn(name)
-    const got = await at.exchanged(access, {}, mine)
-    expect(await at.statusOf(got.access_token)).toBe(200)
+    const person = await exchange.provider.addPerson(name, orgId)
+    const mine = await exchange.provider.addClient({ grantTypes: ["token_exchange"] })
+    const { browser, access, id: idToken } = await exchange.signIn(name)
+    const got = await exchange.exchanged(access, {}, mine)
+    expect(await exchange.statusOf(got.access_token)).toBe(200)
     return { orgId, person, mine, browser, access, idToken, token: got.access_token }
   }
   type Own = Awaited<ReturnType<typeof own>>
@@ -207,10 +221,12 @@ describe("what an exchanged token hangs from", () => {
     "the application that exchanged it is inactive": (cx, { mine }) =>
       app.deactivateApplication(cx, mine.appId),
     "the token that it was made of is revoked": async (_, { access }) => {
-      const headers = { authorization: `Basic ${Buffer.from(asOf(at.web)).toString("base64")}` }
+      const headers = {
+        authorization: `Basic ${Buffer.from(credentialsOf(exchange.web)).toString("base64")}`,
+      }
       const body = new URLSearchParams({ token: access })
       const init = { method: "POST", body, headers }
-      expect((await at.provider.send("/oauth/v2/revoke", init)).status).toBe(200)
+      expect((await exchange.provider.send("/oauth/v2/revoke", init)).status).toBe(200)
     },
     "the person signs out": (_, { browser, idToken }) =>
       browser.go(`/oidc/v1/endsession?id_token_hint=${idToken}`),
@@ -221,14 +237,14 @@ describe("what an exchanged token hangs from", () => {
   }
   test.each(Object.entries(ends))("ends once %s", async (name, end) => {
     const given = await own(name.replaceAll(" ", ""))
-    await end(at.provider.cx(), given)
-    expect(await at.statusOf(given.token)).toBe(401)
+    await end(exchange.provider.cx(), given)
+    expect(await exchange.statusOf(given.token)).toBe(401)
   })
 })
 
-describe("an exchange is refused", () => {
-  test("without a subject, its type, or with types that we don't know", async () => {
-    const { access, id } = await at.signIn()
+describe("an exchange is rejected", () => {
+  test("without a subject, its type, or with unknown types", async () => {
+    const { access, id } = await exchange.signIn()
     const cases: readonly (readonly [string, Fields])[] = [
       ["", {}],
       [access, { subject_token_type: "" }],
@@ -243,43 +259,48 @@ describe("an exchange is refused", () => {
       [access, { actor_token: access }],
       [access, { actor_token_type: accessToken }],
     ]
-    for (const [token, fields] of cases) await at.refused(token, fields)
+    for (const [token, fields] of cases) await exchange.refused(token, fields)
   })
 
   test("of a refresh token", async () => {
-    const { refresh } = await at.signIn("olga", at.web, "openid offline_access")
-    await at.refused(refresh, {})
-    await at.refused(refresh, { subject_token_type: typeOf("refresh_token") })
+    const { refresh } = await exchange.signIn("olga", exchange.web, "openid offline_access")
+    await exchange.refused(refresh, {})
+    await exchange.refused(refresh, { subject_token_type: typeOf("refresh_token") })
   })
 
-  test("of a token that was revoked, or whose sign-in ended", async () => {
-    const { access, id, browser } = await at.signIn()
+  test("of a token that was revoked, or whose session ended", async () => {
+    const { access, id, browser } = await exchange.signIn()
     await browser.go(`/oidc/v1/endsession?id_token_hint=${id}`)
-    await at.refused(access, {})
+    await exchange.refused(access, {})
   })
 
-  test("of a token that is not for the application that exchanges it", async () => {
-    const cx = at.provider.cx()
+  test("of a token whose audience lacks the exchanging application", async () => {
+    const cx = exchange.provider.cx()
     const other = cx.ids.next()
-    await project.createProject(cx, other, { orgId: at.provider.setup.orgId, name: "Foreign" })
-    const foreign = await at.provider.addClient({ grantTypes: ["token_exchange"] }, other)
-    const { access, id } = await at.signIn()
+    await project.createProject(cx, other, {
+      orgId: exchange.provider.setup.orgId,
+      name: "Foreign",
+    })
+    const foreign = await exchange.provider.addClient({ grantTypes: ["token_exchange"] }, other)
+    const { access, id } = await exchange.signIn()
     for (const [token, subject_token_type] of [
       [access, accessToken],
       [id, typeOf("id_token")],
     ] as const) {
-      const { answer } = await at.exchange(token, { subject_token_type }, foreign)
+      const { answer } = await exchange.exchange(token, { subject_token_type }, foreign)
       expect(answer.error).toBe("invalid_request")
     }
     const scope = `openid urn:core:iam:org:project:id:${other}:aud`
-    const meant = await at.signIn("olga", at.web, scope)
-    expect((await at.exchange(meant.access, {}, foreign)).status).toBe(200)
+    const meant = await exchange.signIn("olga", exchange.web, scope)
+    expect((await exchange.exchange(meant.access, {}, foreign)).status).toBe(200)
   })
 
-  test("to applications that may not, and to those without a secret", async () => {
-    const { access } = await at.signIn()
-    expect((await at.exchange(access, {}, at.web)).answer.error).toBe("unauthorized_client")
-    const native = await at.provider.addClient({
+  test("for applications without the grant, and for public ones", async () => {
+    const { access } = await exchange.signIn()
+    expect((await exchange.exchange(access, {}, exchange.web)).answer.error).toBe(
+      "unauthorized_client",
+    )
+    const native = await exchange.provider.addClient({
       appType: "native",
       authMethod: "none",
       grantTypes: ["token_exchange"],
@@ -289,26 +310,37 @@ describe("an exchange is refused", () => {
       subject_token: access,
       subject_token_type: accessToken,
     }
-    const { answer } = await askToken(at.provider, { ...fields, client_id: native.id })
+    const { answer } = await sendTokenRequest(exchange.provider, {
+      ...fields,
+      client_id: native.id,
+    })
     expect(answer.error).toBe("unauthorized_client")
-    const none = await askToken(at.provider, fields)
+    const none = await sendTokenRequest(exchange.provider, fields)
     expect([none.status, none.answer.error]).toEqual([401, "invalid_client"])
   })
 
-  test("of a token that is bound to a key, unless what it gives is bound to one", async () => {
+  test("of a bound token, unless the result is bound as well", async () => {
     const key = await newProofKey()
-    const { code = "" } = answerOf(await browserOf(at.provider).signIn(authorizePath(at.web.id)))
-    const bound = await askBound(at.provider, codeFields(code), { key, basic: asOf(at.web) })
+    const { code = "" } = responseOf(
+      await browserOf(exchange.provider).signIn(authorizePath(exchange.web.id)),
+    )
+    const bound = await requestBoundToken(exchange.provider, codeFields(code), {
+      key,
+      basic: credentialsOf(exchange.web),
+    })
     expect(bound.answer.token_type).toBe("DPoP")
     const token = String(bound.answer.access_token)
-    await at.refused(token, {}, "invalid_dpop_proof")
+    await exchange.refused(token, {}, "invalid_dpop_proof")
     const fields = {
       grant_type: exchangeGrant,
       subject_token: token,
       subject_token_type: accessToken,
     }
     const own = await newProofKey()
-    const { answer } = await askBound(at.provider, fields, { key: own, basic: asOf(at.gateway) })
+    const { answer } = await requestBoundToken(exchange.provider, fields, {
+      key: own,
+      basic: credentialsOf(exchange.gateway),
+    })
     expect(answer).toMatchObject({ token_type: "DPoP", issued_token_type: accessToken })
   })
 })

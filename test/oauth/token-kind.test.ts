@@ -2,24 +2,24 @@ import { execFileSync } from "node:child_process"
 import { createLocalJWKSet, decodeProtectedHeader, jwtVerify } from "jose"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { activateWebKey, createWebKey } from "../../src/domain/key/commands.ts"
-import { publicKeys, publishedSeconds, signer } from "../../src/domain/key/index.ts"
+import { getSigner, publicKeys, publishedSeconds } from "../../src/domain/key/index.ts"
 
 import { kindOf } from "../../src/oauth/token/claims/kind.ts"
 import { needs } from "../support/prerequisite.ts"
 import { exchangeGrant, typeOf } from "./exchange.ts"
-import { type Browser, claimsOf, signedIn, userinfo } from "./must.ts"
+import { type Browser, claimsOf, openSignedIn, userinfo } from "./must.ts"
 import {
-  answerOf,
-  apiCallerOf,
-  askToken,
   authorizePath,
   codeFields,
+  findApiCaller,
   issuer,
   type NewClient,
   openProvider,
   type Provider,
+  responseOf,
+  sendTokenRequest,
 } from "./provider.ts"
-import { addMachine } from "./service.ts"
+import { addMachine } from "./service-account.ts"
 
 const api = "urn:core:iam:org:project:id:core:aud"
 const spring = { accessTokenJwtType: "JWT", accessTokenAlgorithm: "RS256" } as const
@@ -34,7 +34,7 @@ beforeAll(async () => {
     "at+jwt": await provider.addClient({ ...grants, tokenType: "jwt" }),
     JWT: await provider.addClient({ ...grants, tokenType: "jwt", tokens: spring }),
   }
-  browser = await signedIn(provider, clients.JWT)
+  browser = await openSignedIn(provider, clients.JWT)
 })
 afterAll(() => provider.close())
 
@@ -44,23 +44,23 @@ type Kind = "access_token" | "id_token"
 async function tokenOf(typ: Typ, kind: Kind): Promise<string> {
   const client = clients[typ]
   const page = await browser.go(authorizePath(client.id, { scope: `openid ${api}` }))
-  const { code = "" } = answerOf(await browser.post(page, { answer: "allow" }))
-  const { answer } = await askToken(provider, codeFields(code), basicOf(client))
+  const { code = "" } = responseOf(await browser.post(page, { answer: "allow" }))
+  const { answer } = await sendTokenRequest(provider, codeFields(code), basicOf(client))
   return String(answer[kind])
 }
 
 const basicOf = ({ id, secret }: NewClient) => `${id}:${secret}`
 
-const posted = async (path: string, client: NewClient, fields: Record<string, string>) => {
+const postForm = async (path: string, client: NewClient, fields: Record<string, string>) => {
   const headers = { authorization: `Basic ${Buffer.from(basicOf(client)).toString("base64")}` }
   const body = new URLSearchParams(fields)
   return provider.send(path, { method: "POST", body, headers })
 }
 
-const exchanges = (type: string) => async (token: string, typ: Typ) => {
+const exchangeAs = (type: string) => async (token: string, typ: Typ) => {
   const subject = { subject_token: token, subject_token_type: typeOf(type) }
   const fields = { grant_type: exchangeGrant, ...subject }
-  return (await askToken(provider, fields, basicOf(clients[typ]))).status === 200
+  return (await sendTokenRequest(provider, fields, basicOf(clients[typ]))).status === 200
 }
 
 type Endpoint = {
@@ -79,7 +79,7 @@ const endpoints: readonly Endpoint[] = [
     name: "the management interface",
     accepts: "access_token",
     isAccepted: (token) =>
-      apiCallerOf(provider, token).then(
+      findApiCaller(provider, token).then(
         () => true,
         () => false,
       ),
@@ -88,15 +88,15 @@ const endpoints: readonly Endpoint[] = [
     name: "introspection",
     accepts: "access_token",
     isAccepted: async (token, typ) =>
-      (await (await posted("/oauth/v2/introspect", clients[typ], { token })).json()).active,
+      (await (await postForm("/oauth/v2/introspect", clients[typ], { token })).json()).active,
   },
   {
     name: "revocation",
     accepts: "access_token",
     isAccepted: async (token, typ) => {
       const own = await tokenOf(typ, "access_token")
-      await posted("/oauth/v2/revoke", clients[typ], { token })
-      // What was not accepted as a token of ours revoked nothing.
+      await postForm("/oauth/v2/revoke", clients[typ], { token })
+      // A token that was not accepted is not revoked.
       const { status } = await userinfo(provider, token)
       expect((await userinfo(provider, own)).status).toBe(200)
       return claimsOf(token).scope !== undefined && status === 401
@@ -105,17 +105,17 @@ const endpoints: readonly Endpoint[] = [
   {
     name: "token exchange as an access_token",
     accepts: "access_token",
-    isAccepted: exchanges("access_token"),
+    isAccepted: exchangeAs("access_token"),
   },
   {
     name: "token exchange as a jwt",
     accepts: "access_token",
-    isAccepted: exchanges("jwt"),
+    isAccepted: exchangeAs("jwt"),
   },
   {
     name: "token exchange as an id_token",
     accepts: "id_token",
-    isAccepted: exchanges("id_token"),
+    isAccepted: exchangeAs("id_token"),
   },
   {
     name: "id_token_hint of an authorization request",
@@ -135,7 +135,7 @@ const rows = endpoints.flatMap((endpoint) =>
   ),
 )
 
-describe("each endpoint takes one kind of JWT", () => {
+describe("each endpoint accepts one kind of JWT", () => {
   test.each(rows)("$name: $kind with $typ: $expected", async (row) => {
     const token = await tokenOf(row.typ, row.kind)
     expect(await row.isAccepted(token, row.typ)).toBe(row.expected)
@@ -166,10 +166,10 @@ describe("the kind of a JWT", () => {
     [undefined, {}, undefined],
   ])("%s with %o is %s", (typ, claims, kind) => expect(kindOf(typ, claims)).toBe(kind))
 
-  test("a JWT with the claim but without the rest of an access token is none", async () => {
+  test("a JWT with the claim but without the rest of an access token is not one", async () => {
     const exp = Math.floor(provider.clock.now() / 1000) + 60
     const claims = { iss: issuer, sub: provider.setup.ownerId, exp, [claim]: "access_token" }
-    const jwt = await signer(provider.cx(), "RS256").sign(claims, "JWT")
+    const jwt = await getSigner(provider.cx(), "RS256").sign(claims, "JWT")
     expect((await userinfo(provider, jwt)).status).toBe(401)
   })
 })
@@ -177,7 +177,7 @@ describe("the kind of a JWT", () => {
 const jwks = () => createLocalJWKSet({ keys: publicKeys(provider.cx()).map((k) => ({ ...k })) })
 
 describe("resource servers", () => {
-  test("one that accepts only typ JWT and RS256, as Spring does, accepts it", async () => {
+  test("one that accepts only typ JWT and RS256, as Spring does, accepts our tokens", async () => {
     const token = await tokenOf("JWT", "access_token")
     const currentDate = new Date(provider.clock.now())
     const options = { typ: "JWT", algorithms: ["RS256"], issuer, currentDate }
@@ -208,15 +208,15 @@ print(jwt.decode(given["token"], key.key, algorithms=["RS256"], audience=given["
     expect(printed.trim()).toBe(provider.setup.ownerId)
   })
 
-  test("a service account has a format of its own", async () => {
+  test("a service account has its own token format", async () => {
     const format = { jwtType: "JWT", jwtAlgorithm: "RS256" } as const
     const machine = await addMachine(provider, "jwt", format)
-    const { answer } = await askToken(provider, await machine.fields({}, `openid ${api}`))
+    const { answer } = await sendTokenRequest(provider, await machine.fields({}, `openid ${api}`))
     const token = String(answer.access_token)
     expect(decodeProtectedHeader(token)).toMatchObject({ typ: "JWT", alg: "RS256" })
-    expect(await apiCallerOf(provider, token)).toMatchObject({ userId: machine.userId })
+    expect(await findApiCaller(provider, token)).toMatchObject({ userId: machine.userId })
     const plain = await addMachine(provider, "jwt")
-    const { answer: other } = await askToken(provider, await plain.fields({}, "openid"))
+    const { answer: other } = await sendTokenRequest(provider, await plain.fields({}, "openid"))
     expect(decodeProtectedHeader(String(other.access_token))).toMatchObject({
       typ: "at+jwt",
       alg: "ES256",
@@ -226,7 +226,7 @@ print(jwt.decode(given["token"], key.key, algorithms=["RS256"], audience=given["
     })
   })
 
-  test("tokens of the key before a rotation stay valid, new ones have the next key", async () => {
+  test("tokens signed before a key rotation stay valid, new ones have the new key", async () => {
     const before = await tokenOf("JWT", "access_token")
     const { id } = await createWebKey(provider.cx(), { kind: "rsa", bits: 2048, hash: 256 })
     provider.clock.advance(publishedSeconds * 1000)

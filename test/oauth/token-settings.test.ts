@@ -1,21 +1,21 @@
 import { createHash } from "node:crypto"
 import { createLocalJWKSet, decodeProtectedHeader, jwtVerify } from "jose"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import { changeApplication } from "../../src/domain/app/index.ts"
+import { updateApplication } from "../../src/domain/app/index.ts"
 import { changeOidcSettings, type OidcSettings } from "../../src/domain/instance/index.ts"
 import { activateWebKey, createWebKey } from "../../src/domain/key/commands.ts"
 import { publicKeys, publishedSeconds } from "../../src/domain/key/index.ts"
 import type { KeyKind } from "../../src/domain/key/model.ts"
 
 import {
-  answerOf,
-  askToken,
   authorizePath,
   browserOf,
   codeFields,
   type NewClient,
   openProvider,
   type Provider,
+  responseOf,
+  sendTokenRequest,
 } from "./provider.ts"
 
 let provider: Provider
@@ -30,19 +30,19 @@ async function addKey(kind: KeyKind): Promise<void> {
   await activateWebKey(provider.cx(), id)
 }
 
-const set = (settings: Partial<OidcSettings>) =>
+const changeSettings = (settings: Partial<OidcSettings>) =>
   changeOidcSettings(provider.cx(), "i1", { settings, isSigning: () => true })
 
-/** Tokens of a person who signs in to a client. */
+/** The tokens of a user who signs in to a client. */
 async function tokensFor(client: NewClient, changes: Readonly<Record<string, string>> = {}) {
   const at = await browserOf(provider).signIn(authorizePath(client.id, changes))
   const basic = `${client.id}:${client.secret}`
-  const { answer } = await askToken(provider, codeFields(answerOf(at).code ?? ""), basic)
+  const { answer } = await sendTokenRequest(provider, codeFields(responseOf(at).code ?? ""), basic)
   return answer
 }
 
-/** What any client does with a signed token: it knows our published keys and nothing else. */
-async function verified(jwt: unknown) {
+/** Verifies a signed token with our published keys only, as any client does. */
+async function verifyToken(jwt: unknown) {
   const keys = createLocalJWKSet({
     keys: publicKeys(provider.cx()).map((key) => ({ ...key })),
   })
@@ -65,17 +65,17 @@ const kinds: readonly (readonly [string, KeyKind, string])[] = [
 ]
 
 describe.each(kinds)("%s", (alg, kind, digest) => {
-  test("signs what an application asks it for, with the hash that belongs to it", async () => {
+  test("signs with the application's algorithm, and the matching hash", async () => {
     await addKey(kind)
     const tokens = { idTokenAlgorithm: alg, accessTokenAlgorithm: alg }
     const client = await provider.addClient({ tokenType: "jwt", tokens })
     const answer = await tokensFor(client)
-    const { payload, protectedHeader } = await verified(answer.id_token)
+    const { payload, protectedHeader } = await verifyToken(answer.id_token)
     expect(protectedHeader.alg).toBe(alg)
     const hash = createHash(digest).update(String(answer.access_token)).digest()
     const half = hash.subarray(0, hash.length / 2).toString("base64url")
     expect(payload.at_hash).toBe(half)
-    expect((await verified(answer.access_token)).protectedHeader).toMatchObject({
+    expect((await verifyToken(answer.access_token)).protectedHeader).toMatchObject({
       alg,
       typ: "at+jwt",
     })
@@ -83,15 +83,15 @@ describe.each(kinds)("%s", (alg, kind, digest) => {
   })
 })
 
-test("without a word an id_token is RS256 and a JWT access token ES256", async () => {
+test("by default an id_token is RS256 and a JWT access token ES256", async () => {
   const answer = await tokensFor(await provider.addClient({ tokenType: "jwt" }))
   expect(decodeProtectedHeader(String(answer.id_token)).alg).toBe("RS256")
   expect(decodeProtectedHeader(String(answer.access_token)).alg).toBe("ES256")
 })
 
-test("what the instance says counts where an application says nothing", async () => {
+test("the instance's settings apply if an application has none", async () => {
   await addKey({ kind: "ed25519" })
-  await set({ idTokenAlgorithm: "EdDSA", accessTokenAlgorithm: "RS256" })
+  await changeSettings({ idTokenAlgorithm: "EdDSA", accessTokenAlgorithm: "RS256" })
   const [plain, other] = [
     await provider.addClient({ tokenType: "jwt" }),
     await provider.addClient({ tokenType: "jwt", tokens: { idTokenAlgorithm: "ES256" } }),
@@ -108,7 +108,7 @@ test("what the instance says counts where an application says nothing", async ()
   ])
 })
 
-test("discovery names the algorithms that a key is active for", async () => {
+test("discovery lists the algorithms with an active key", async () => {
   const shown = async () => {
     const document = await (await provider.send("/.well-known/openid-configuration")).json()
     return document.id_token_signing_alg_values_supported
@@ -120,7 +120,7 @@ test("discovery names the algorithms that a key is active for", async () => {
   expect(await shown()).toEqual(["RS256", "ES256", "EdDSA"])
 })
 
-test("clients may keep the keys for as long as a new one must wait", async () => {
+test("the cache lifetime of the keys equals the waiting time of a new one", async () => {
   const { headers } = await provider.send("/oauth/v2/keys")
   expect(headers.get("cache-control")).toBe(`public, max-age=${publishedSeconds}`)
   const { id } = await createWebKey(provider.cx(), { kind: "ecdsa", curve: "P-256" })
@@ -130,25 +130,25 @@ test("clients may keep the keys for as long as a new one must wait", async () =>
   await activateWebKey(provider.cx(), id)
 })
 
-test("an application can't ask for an algorithm that nothing signs with", async () => {
+test("an application can't use an algorithm without a key", async () => {
   for (const idTokenAlgorithm of ["EdDSA", "none", "HS256", ""]) {
     const asked = provider.addClient({ tokens: { idTokenAlgorithm } })
     await expect(asked, idTokenAlgorithm).rejects.toMatchObject({ id: "web_key.none_active" })
   }
 })
 
-test("an id_token that is signed with another algorithm is still a hint", async () => {
+test("an id_token that is signed with another algorithm is still a valid hint", async () => {
   const client = await provider.addClient({ tokens: { idTokenAlgorithm: "ES256" } })
   const browser = browserOf(provider)
   const at = await browser.signIn(authorizePath(client.id))
   const basic = `${client.id}:${client.secret}`
-  const { answer } = await askToken(provider, codeFields(answerOf(at).code ?? ""), basic)
+  const { answer } = await sendTokenRequest(provider, codeFields(responseOf(at).code ?? ""), basic)
   const hint = { prompt: "none", id_token_hint: String(answer.id_token) }
-  expect(answerOf(await browser.go(authorizePath(client.id, hint)))).toHaveProperty("code")
+  expect(responseOf(await browser.go(authorizePath(client.id, hint)))).toHaveProperty("code")
 })
 
-test("lifetimes are those of the application, else of the instance", async () => {
-  await set({ accessTokenLifetime: 600, idTokenLifetime: 700 })
+test("lifetimes are the application's, or else the instance's", async () => {
+  await changeSettings({ accessTokenLifetime: 600, idTokenLifetime: 700 })
   const [plain, other] = [
     await provider.addClient(),
     await provider.addClient({ tokens: { accessTokenLifetime: 60 } }),
@@ -160,7 +160,7 @@ test("lifetimes are those of the application, else of the instance", async () =>
   ] as const) {
     const answer = await tokensFor(client)
     expect(answer.expires_in).toBe(access)
-    expect((await verified(answer.id_token)).payload.exp).toBe(now + 700)
+    expect((await verifyToken(answer.id_token)).payload.exp).toBe(now + 700)
     provider.clock.advance(access * 1000 - 1)
     expect(await userinfo(answer.access_token)).toBe(200)
     provider.clock.advance(1)
@@ -169,10 +169,10 @@ test("lifetimes are those of the application, else of the instance", async () =>
   }
 })
 
-test("a shorter lifetime counts from the next token on", async () => {
+test("a shorter lifetime applies from the next token on", async () => {
   const client = await provider.addClient()
   const before = await tokensFor(client)
-  await changeApplication(provider.cx(), client.appId, {
+  await updateApplication(provider.cx(), client.appId, {
     oidc: { tokens: { accessTokenLifetime: 30 } },
   })
   expect((await tokensFor(client)).expires_in).toBe(30)
@@ -185,12 +185,12 @@ test.each([
   ["more than keys are kept for", { idTokenLifetime: 31 * 86_400 }],
   ["part of a second", { refreshTokenGrace: 0.5 }],
   ["idle longer than at all", { refreshTokenIdleExpiration: 9, refreshTokenExpiration: 8 }],
-])("an application can't ask for %s", async (_, tokens) => {
+])("an application can't use %s", async (_, tokens) => {
   const asked = provider.addClient({ tokens })
   await expect(asked).rejects.toMatchObject({ code: "invalid_argument" })
 })
 
-test("a refresh token lives as the application says", async () => {
+test("a refresh token has the application's lifetime", async () => {
   const client = await provider.addClient({
     grantTypes: ["authorization_code", "refresh_token"],
     tokens: { refreshTokenIdleExpiration: 100, refreshTokenExpiration: 150, refreshTokenGrace: 0 },
@@ -198,7 +198,7 @@ test("a refresh token lives as the application says", async () => {
   const basic = `${client.id}:${client.secret}`
   const first = await tokensFor(client, { scope: "openid offline_access" })
   const refresh = (token: unknown) =>
-    askToken(provider, { grant_type: "refresh_token", refresh_token: String(token) }, basic)
+    sendTokenRequest(provider, { grant_type: "refresh_token", refresh_token: String(token) }, basic)
   provider.clock.advance(99_000)
   const second = await refresh(first.refresh_token)
   expect(second.status).toBe(200)

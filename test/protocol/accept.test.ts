@@ -1,8 +1,8 @@
 import { expect, test } from "vitest"
-import { wantsPage } from "../../src/protocol/accept.ts"
+import { prefersHtml } from "../../src/protocol/accept.ts"
 
-const asked = (headers: Record<string, string>, method = "GET") =>
-  wantsPage(new Request("http://localhost/", { method, headers }))
+const wantsPageFor = (headers: Record<string, string>, method = "GET") =>
+  prefersHtml(new Request("http://localhost/", { method, headers }))
 
 /** RFC 9110 §12.5.1. */
 test.each<[string, boolean]>([
@@ -21,11 +21,11 @@ test.each<[string, boolean]>([
   ["*/*", false],
   ["text/html-sandboxed", false],
   ["", false],
-])("a page is wanted by who accepts %j: %s", (accept, isWanted) => {
-  expect(asked({ accept })).toBe(isWanted)
+])("Accept: %j requests a page: %s", (accept, isWanted) => {
+  expect(wantsPageFor({ accept })).toBe(isWanted)
 })
 
-test("whoever brings a token is a program; a proxy's password is a browser's", () => {
+test("a client with a token is a program; a proxy password is from a browser", () => {
   const accept = "text/html"
   for (const [authorization, isWanted] of [
     ["Bearer abc", false],
@@ -33,8 +33,8 @@ test("whoever brings a token is a program; a proxy's password is a browser's", (
     ["DPoP abc", false],
     ["Basic abc", true],
   ] as const) {
-    expect(asked({ accept, authorization }), authorization).toBe(isWanted)
+    expect(wantsPageFor({ accept, authorization }), authorization).toBe(isWanted)
   }
-  expect(asked({ accept }, "POST")).toBe(false)
-  expect(asked({ accept }, "HEAD")).toBe(true)
+  expect(wantsPageFor({ accept }, "POST")).toBe(false)
+  expect(wantsPageFor({ accept }, "HEAD")).toBe(true)
 })

@@ -1,6 +1,6 @@
 import { connect } from "node:net"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { bytesWithin, formWithin } from "../../src/protocol/body.ts"
+import { readBytes, readForm } from "../../src/protocol/body.ts"
 import { pause } from "../support/wait.ts"
 
 const max = 10
@@ -10,14 +10,14 @@ beforeAll(() => {
     port: 0,
     hostname: "127.0.0.1",
     fetch: async (request) => {
-      const bytes = await bytesWithin(request, max)
+      const bytes = await readBytes(request, max)
       return new Response(`read ${bytes && Buffer.from(bytes).toString()}`)
     },
   })
 })
 afterAll(() => server.stop(true))
 
-/** What comes back for a request as it is written here. */
+/** The raw response to a raw request. */
 const answerTo = (head: string, body: string) =>
   new Promise<string>((resolve) => {
     let answer = ""
@@ -51,7 +51,7 @@ describe("a body", () => {
     expect(await answerTo(head, body)).toMatch(wanted)
   })
 
-  test("longer than it was declared is cut there", async () => {
+  test("longer than its declared length is truncated", async () => {
     expect(await answerTo("Content-Length: 5", "1".repeat(100_000))).toMatch(/read 11111/)
     expect(await answerTo("Content-Length: 5", "1".repeat(100_000))).not.toMatch(/read 111111/)
   })
@@ -62,7 +62,7 @@ describe("a body", () => {
     "Content-Length: 5\r\nContent-Length: 50",
     "Content-Length: +5",
     "Content-Length: 5, 5",
-  ])("is refused with its length declared as %j", async (head) => {
+  ])("is rejected with the declared length %j", async (head) => {
     const answer = await answerTo(head, chunked("1".repeat(50)))
     expect(answer).toMatch(/^HTTP\/1\.1 400 /)
     expect(answer).not.toContain("read")
@@ -80,13 +80,13 @@ describe("a form", () => {
     ["of 501 parameters", sent("a&".repeat(500)), "too many"],
     ["of 65,536 bytes", sent(`a=${"b".repeat(65_534)}`), expect.any(URLSearchParams)],
     ["of 500 parameters", sent(`${"a&".repeat(499)}a`), expect.any(URLSearchParams)],
-  ])("%s is read only within the limits that hold for all", async (_, request, wanted) => {
-    expect(await formWithin(request)).toEqual(wanted)
+  ])("%s is read only within the general limits", async (_, request, wanted) => {
+    expect(await readForm(request)).toEqual(wanted)
   })
 
-  test("may hold as much as its endpoint says", async () => {
+  test("has the size limit of its endpoint", async () => {
     const max = { bytes: 10, parameters: 2 }
-    expect(await formWithin(sent("a=b&c=d&e"), max)).toBe("too many")
-    expect(await formWithin(sent("a=bbbbbbbbb"), max)).toBe("too large")
+    expect(await readForm(sent("a=b&c=d&e"), max)).toBe("too many")
+    expect(await readForm(sent("a=bbbbbbbbb"), max)).toBe("too large")
   })
 })

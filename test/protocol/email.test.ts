@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import { asciiEmail, foldEmail, foldedForms } from "../../src/protocol/email.ts"
+import { foldEmail, listFoldedForms, toAsciiEmail } from "../../src/protocol/email.ts"
 
 test.each([
   ["max@müller.test", "max@xn--mller-kva.test"],
@@ -9,32 +9,32 @@ test.each([
   ["max@straße.test", "max@xn--strae-oqa.test"],
   ["max@почта.рф", "max@xn--80a1acny.xn--p1ai"],
   ["max@mail.bücher.test", "max@mail.xn--bcher-kva.test"],
-])("%s and %s are one address", (one, other) => {
+])("%s and %s are the same address", (one, other) => {
   expect(foldEmail(one)).toBe(foldEmail(other))
   expect(foldEmail(foldEmail(other))).toBe(foldEmail(other))
-  expect(asciiEmail(foldEmail(one))).toBe(asciiEmail(foldEmail(other)))
+  expect(toAsciiEmail(foldEmail(one))).toBe(toAsciiEmail(foldEmail(other)))
 })
 
 test.each([
   ["max@strasse.test", "max@straße.test"],
   ["max@muller.test", "max@müller.test"],
-  // The local part belongs to the domain's own server.
+  // The local part belongs to the mail server of the domain.
   ["xn--mx-uia@example.com", "mäx@example.com"],
-])("%s and %s are two", (one, other) => {
+])("%s and %s are different", (one, other) => {
   expect(foldEmail(one)).not.toBe(foldEmail(other))
 })
 
 test.each(["max", "max@", "@", "", "a@b@c", "max@xn--", "max@xn--a.test", "max@ü%2fb", "max@ü ü"])(
-  "what has no other form stays as it is: %j",
+  "an address without another form is unchanged: %j",
   (text) => {
     expect(foldEmail(text)).toBe(text)
-    expect(asciiEmail(text)).toBe(text)
+    expect(toAsciiEmail(text)).toBe(text)
   },
 )
 
-test("the forms of earlier versions are those that somebody can have typed", () => {
+test("the legacy forms are those that a user can have typed", () => {
   const both = ["max@müller.test", "max@xn--mller-kva.test"]
-  expect(new Set(foldedForms("Max@Müller.test"))).toEqual(new Set(both))
-  expect(new Set(foldedForms("max@xn--mller-kva.test"))).toEqual(new Set(both))
-  expect(foldedForms("Max@Example.com")).toEqual(["max@example.com"])
+  expect(new Set(listFoldedForms("Max@Müller.test"))).toEqual(new Set(both))
+  expect(new Set(listFoldedForms("max@xn--mller-kva.test"))).toEqual(new Set(both))
+  expect(listFoldedForms("Max@Example.com")).toEqual(["max@example.com"])
 })

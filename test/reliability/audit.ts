@@ -19,40 +19,40 @@ export const openDatabase = (file: string, declared: readonly View[] = views): S
   })
 
 /**
- * Reads a stopped server's database through and answers what is wrong with it: pages, positions,
- * versions, the sum of each event, and state rows that are not what the events say.
+ * Checks a stopped server's database and returns the errors: pages, positions, versions, event
+ * checksums, and state rows that differ from the replayed events.
  */
 export async function audit(file: string): Promise<readonly string[]> {
   const store = openDatabase(file)
   try {
     const { database } = store
     return [
-      ...damage(database),
-      ...gaps(database),
-      ...(await strayStates(store)),
-      ...strayClaims(database),
+      ...findDamage(database),
+      ...findGaps(database),
+      ...(await findStrayStates(store)),
+      ...findStrayClaims(database),
     ]
   } finally {
     await store.close()
   }
 }
 
-function damage(database: Database): readonly string[] {
+function findDamage(database: Database): readonly string[] {
   const check = database.query<{ integrity_check: string }, []>("PRAGMA integrity_check")
   return check.all().flatMap((row) => (row.integrity_check === "ok" ? [] : row.integrity_check))
 }
 
 /**
- * Positions and versions run 1, 2, 3, …, but for positions of streams that were dropped whole; a
- * command's events stand together.
+ * Positions and versions run 1, 2, 3, …, except positions of completely dropped streams; a
+ * command's events are adjacent.
  */
-function gaps(database: Database): readonly string[] {
-  const positions = one<{ count: number; last: number }>(
+function findGaps(database: Database): readonly string[] {
+  const positions = queryOne<{ count: number; last: number }>(
     database,
     `SELECT count(*) + coalesce((SELECT value FROM meta WHERE key = 'pruned'), 0) AS count,
        coalesce(max(position), 0) AS last FROM event`,
   )
-  const streams = one<{ count: number }>(
+  const streams = queryOne<{ count: number }>(
     database,
     `SELECT count(*) AS count FROM (SELECT 1 FROM event GROUP BY instance, stream, id
        HAVING count(*) <> max(version) OR min(version) <> 1)`,
@@ -65,17 +65,17 @@ function gaps(database: Database): readonly string[] {
   ]
 }
 
-const one = <Row>(database: Database, sql: string): Row => {
+const queryOne = <Row>(database: Database, sql: string): Row => {
   const row = database.query<Row, []>(sql).get()
   if (!row) throw new Error(`no row from: ${sql}`)
   return row
 }
 
 /**
- * Folds every stream anew, from the log alone, and compares with the rows kept by the appends; who
- * has none must have one event, and nothing that expires.
+ * Replays every stream from the log and compares it with the stored state row; a stream without a
+ * row must have one event, and no expiry.
  */
-async function strayStates(store: Store): Promise<readonly string[]> {
+async function findStrayStates(store: Store): Promise<readonly string[]> {
   const folded = await foldAll(store)
   type Row = { readonly key: string; readonly version: number; readonly state: string }
   const rows = store.database
@@ -99,23 +99,23 @@ async function strayStates(store: Store): Promise<readonly string[]> {
   ]
 }
 
-/** What the events of a stream say, and how many they are. */
-export type Folded = {
-  // Reason: a list of all kinds forgets which state is whose.
+/** The replayed state of a stream, and its number of events. */
+export type FoldedStream = {
+  // Reason: a list of all kinds loses the state type of each.
   readonly kind: Aggregate<any, any>
   readonly version: number
   readonly state: unknown
 }
 
-/** Every stream, by its instance, kind and id as a JSON array. */
-export async function foldAll(store: Store): Promise<ReadonlyMap<string, Folded>> {
+/** Every stream, keyed by its instance, kind and ID as a JSON array. */
+export async function foldAll(store: Store): Promise<ReadonlyMap<string, FoldedStream>> {
   const kinds = new Map<string, Aggregate<any, any>>(
     aggregates.map((kind) => [kind.stream, kind as Aggregate<any, any>]),
   )
   const branches = new Map<string, (state: unknown, event: object) => unknown>(
     aggregates.flatMap((kind) => Object.entries<any>(kind.evolve)),
   )
-  const folded = new Map<string, Folded>()
+  const folded = new Map<string, FoldedStream>()
   for (let position = 0; ; ) {
     const events = await store.log.read(position, 1000)
     for (const event of events) {
@@ -133,13 +133,13 @@ export async function foldAll(store: Store): Promise<ReadonlyMap<string, Folded>
 }
 
 /**
- * Every claim belongs to a stream that is there, or has a time of its own. One of no instance,
- * which holds across all, belongs to a stream of any.
+ * Every claim belongs to an existing stream, or has an expiry. A claim without an instance, which
+ * is global, belongs to a stream of any instance.
  */
-function strayClaims(database: Database): readonly string[] {
-  const { count } = one<{ count: number }>(
+function findStrayClaims(database: Database): readonly string[] {
+  const { count } = queryOne<{ count: number }>(
     database,
-    // Two looks instead of an OR, which no index answers.
+    // Two queries instead of an OR, which no index can serve.
     `SELECT count(*) AS count FROM claim WHERE expires IS NULL
        AND NOT EXISTS (SELECT 1 FROM event JOIN name ON code = event.stream
          WHERE event.instance = claim.instance AND name = claim.stream AND event.id = claim.id)
@@ -150,7 +150,7 @@ function strayClaims(database: Database): readonly string[] {
 }
 
 /** The rows of every view, each table sorted by its key. */
-export function dump(store: Store): Readonly<Record<string, readonly unknown[]>> {
+export function dumpViews(store: Store): Readonly<Record<string, readonly unknown[]>> {
   const tables = views.flatMap((view) => Object.keys(view.tables).map((table) => ({ view, table })))
   const generations = store.database
     .query<{ name: string; generation: number }, []>("SELECT name, generation FROM view")
@@ -165,11 +165,11 @@ export function dump(store: Store): Readonly<Record<string, readonly unknown[]>>
   )
 }
 
-/** Makes every view anew from the log, in a copy; answers the tables that came out otherwise. */
-export async function rebuiltOtherwise(file: string): Promise<readonly string[]> {
+/** Rebuilds every view from the log in a copy; returns the tables that differ. */
+export async function findRebuildDifferences(file: string): Promise<readonly string[]> {
   const before = openDatabase(file)
   await before.rebuilt()
-  const live = dump(before)
+  const live = dumpViews(before)
   await before.close()
   const copy = `${file}.rebuilt`
   copyFileSync(file, copy)
@@ -180,7 +180,7 @@ export async function rebuiltOtherwise(file: string): Promise<readonly string[]>
   try {
     if (store.rebuilding().length !== views.length) return ["not every view was made anew"]
     await store.rebuilt()
-    const again = dump(store)
+    const again = dumpViews(store)
     return Object.keys(live).filter((table) => !Bun.deepEquals(live[table], again[table], true))
   } finally {
     await store.close()

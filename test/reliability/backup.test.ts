@@ -5,33 +5,33 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import {
   binary,
   freePort,
-  type Running,
+  type RunningServer,
   run,
   serviceToken,
-  start,
+  startLatchkey,
   temporaryFolder,
 } from "../support/latchkey.ts"
 import { type Client, call, isAcknowledged, newJournal, startLoad } from "../support/load.ts"
 import { pause, until } from "../support/wait.ts"
-import { openHouse } from "./house.ts"
+import { openServerFolder } from "./server-folder.ts"
 
 const folder = temporaryFolder()
-const at = (name: string) => join(folder.path, name)
+const pathOf = (name: string) => join(folder.path, name)
 const journal = newJournal()
-let house: Awaited<ReturnType<typeof openHouse>>
-let server: Running
+let serverFolder: Awaited<ReturnType<typeof openServerFolder>>
+let server: RunningServer
 let client: Client
-/** Made while eight writers wrote. */
-const saved = at("backup.tar.zst")
+/** Created while eight writers ran. */
+const backupFile = pathOf("backup.tar.zst")
 let manifest: { readonly position: number; readonly newest: string }
 
 beforeAll(async () => {
-  house = await openHouse(folder.path)
-  server = await house.start()
-  client = await house.client()
+  serverFolder = await openServerFolder(folder.path)
+  server = await serverFolder.start()
+  client = await serverFolder.client()
   const load = startLoad(client, journal, { name: "load" })
   await until(() => journal.answers.size > 200, { limitMs: 60_000 })
-  const { code, output } = await latchkey("backup", saved, "--include-master-key", "--json")
+  const { code, output } = await latchkey("backup", backupFile, "--include-master-key", "--json")
   const before = journal.answers.size
   await until(() => journal.answers.size > before + 50)
   load.stop()
@@ -45,14 +45,14 @@ afterAll(async () => {
 })
 
 const latchkey = (command: string, ...args: string[]) =>
-  run([command, ...args, ...(args.includes("--data") ? [] : ["--data", house.data])])
+  run([command, ...args, ...(args.includes("--data") ? [] : ["--data", serverFolder.data])])
 
-const leftIn = (path: string) => readdirSync(path).filter((name) => name.endsWith(".part"))
+const listPartFiles = (path: string) => readdirSync(path).filter((name) => name.endsWith(".part"))
 
-describe("a backup made while many write (R-13, R-14)", () => {
-  test("holds all that was acknowledged before its position, and nothing else", async () => {
-    const data = at("restored")
-    const restored = await latchkey("restore", saved, "--data", data)
+describe("a backup created under writes (R-13, R-14)", () => {
+  test("contains all writes acknowledged before its position, and nothing else", async () => {
+    const data = pathOf("restored")
+    const restored = await latchkey("restore", backupFile, "--data", data)
     expect(restored).toMatchObject({ code: 0 })
     expect(restored.output).toContain(`up to event ${manifest.position}`)
     const before = [...journal.answers].filter(([deed]) => isAcknowledged(journal, deed))
@@ -62,98 +62,101 @@ describe("a backup made while many write (R-13, R-14)", () => {
     expect([early.length > 20, late.length > 0]).toEqual([true, true])
 
     await server.stop()
-    const other = await start({ data, port: Number(new URL(client.url).port) })
-    // With the token that was given before.
+    const other = await startLatchkey({ data, port: Number(new URL(client.url).port) })
+    // With the token that was issued before.
     const statusOf = async (one: (typeof users)[number]) =>
       (await call(client, "user.GetUserByID", { userId: idOf(one) })).status
     for (const one of early) expect(await statusOf(one)).toBe(200)
     for (const one of late) expect(await statusOf(one)).toBe(404)
     expect(await other.stop()).toBe(0)
-    server = await house.start()
+    server = await serverFolder.start()
   })
 
-  test("passes a drill, which leaves nothing", async () => {
-    const work = at("drill")
+  test("passes a verification, which leaves nothing behind", async () => {
+    const work = pathOf("drill")
     mkdirSync(work)
-    const { code, output } = await latchkey("restore", saved, "--drill", "--work-folder", work)
+    const { code, output } = await latchkey("restore", backupFile, "--drill", "--work-folder", work)
     expect(output).toContain("Every event and every row is whole; 1 instances opened, 2 keys")
     expect(code).toBe(0)
     expect(readdirSync(work)).toEqual([])
   })
 
-  test("goes to standard output, and is read by tar", async () => {
-    const file = at("piped.tar.zst")
-    const piped = spawnSync("sh", ["-c", `${binary} backup - --data ${house.data} > ${file}`])
+  test("can be written to standard output, and read by tar", async () => {
+    const file = pathOf("piped.tar.zst")
+    const piped = spawnSync("sh", [
+      "-c",
+      `${binary} backup - --data ${serverFolder.data} > ${file}`,
+    ])
     expect(piped.stderr.toString()).toBe("")
     expect(spawnSync("tar", ["--zstd", "-tf", file]).stdout.toString()).toContain("latchkey.db")
     expect((await latchkey("restore", file, "--check")).output).toContain("Without the master key")
   })
 
-  test("is made of a folder that no server runs on, after a kill too", async () => {
+  test("can be created from a stopped server's data directory, also after a kill", async () => {
     await server.stop("SIGKILL")
-    const file = at("offline.tar.zst")
+    const file = pathOf("offline.tar.zst")
     expect(await latchkey("backup", file)).toMatchObject({ code: 0 })
-    server = await house.start()
+    server = await serverFolder.start()
     expect((await latchkey("restore", file, "--check")).code).toBe(0)
   })
 })
 
-describe("cut off by kill -9", () => {
-  test("a backup leaves the server and the next backup in peace", async () => {
+describe("interrupted by kill -9", () => {
+  test("a backup does not affect the server and the next backup", async () => {
     for (const ms of [150, 250, 350, 500]) {
-      const file = at(`killed-${ms}`)
-      const child = spawn(binary, ["backup", file, "--data", house.data], { env: {} })
+      const file = pathOf(`killed-${ms}`)
+      const child = spawn(binary, ["backup", file, "--data", serverFolder.data], { env: {} })
       await pause(ms, "the kill must come at any moment, which is what is tested")
       child.kill("SIGKILL")
       if (!existsSync(file)) continue
       expect((await latchkey("restore", file, "--check")).code).toBe(0)
     }
-    expect((await latchkey("backup", at("after-kill"))).code).toBe(0)
-    expect(leftIn(house.data)).toEqual([])
+    expect((await latchkey("backup", pathOf("after-kill"))).code).toBe(0)
+    expect(listPartFiles(serverFolder.data)).toEqual([])
   })
 
-  test("a restore is made again, or has come to its end", async () => {
+  test("a restore can be repeated, or has completed", async () => {
     for (const ms of [80, 120, 160, 240]) {
-      const data = at(`kill-restore-${ms}`)
-      const child = spawn(binary, ["restore", saved, "--data", data], { env: {} })
+      const data = pathOf(`kill-restore-${ms}`)
+      const child = spawn(binary, ["restore", backupFile, "--data", data], { env: {} })
       const ended = new Promise((done) => child.once("close", done))
       await pause(ms, "the kill must come at any moment, which is what is tested")
       child.kill("SIGKILL")
       await ended
-      const isThere = existsSync(join(data, "latchkey.db")) && leftIn(data).length === 0
+      const isThere = existsSync(join(data, "latchkey.db")) && listPartFiles(data).length === 0
       if (!isThere)
-        expect(await latchkey("restore", saved, "--data", data)).toMatchObject({ code: 0 })
-      const again = await start({ data, port: await freePort() })
+        expect(await latchkey("restore", backupFile, "--data", data)).toMatchObject({ code: 0 })
+      const again = await startLatchkey({ data, port: await freePort() })
       await again.stop()
     }
   })
 })
 
-describe("on a disk that lacks something", () => {
-  test("too small a file limit leaves nothing of a backup", async () => {
-    const file = at("limited")
+describe("on a disk with a limit", () => {
+  test("a file size limit leaves no partial backup", async () => {
+    const file = pathOf("limited")
     const limited = spawnSync("bash", [
       "-c",
-      `trap '' XFSZ; ulimit -f 100; ${binary} backup ${file} --data ${house.data}`,
+      `trap '' XFSZ; ulimit -f 100; ${binary} backup ${file} --data ${serverFolder.data}`,
     ])
     expect(limited.stderr.toString()).toMatch(/^latchkey: [^\n]*(full|largest size|of that size)/)
     expect(limited.status).toBe(1)
     expect([existsSync(file), existsSync(`${file}.part`)]).toEqual([false, false])
-    expect(leftIn(house.data)).toEqual([])
+    expect(listPartFiles(serverFolder.data)).toEqual([])
   })
 
-  test("too small a file limit leaves nothing of a restore", () => {
-    const data = at("limited-restore")
+  test("a file size limit leaves no partial restore", () => {
+    const data = pathOf("limited-restore")
     const limited = spawnSync("bash", [
       "-c",
-      `trap '' XFSZ; ulimit -f 100; ${binary} restore ${saved} --data ${data}`,
+      `trap '' XFSZ; ulimit -f 100; ${binary} restore ${backupFile} --data ${data}`,
     ])
     expect(limited.stderr.toString()).toMatch(/^latchkey: [^\n]*of that size/)
     expect(limited.status).toBe(1)
     expect(existsSync(data)).toBe(false)
   })
 
-  test("the server goes on through all of it", async () => {
+  test("the server keeps running throughout", async () => {
     const token = await serviceToken(client.url, client.key)
     expect(token).not.toBe("")
     expect(server.output()).not.toMatch(/\[(error|fatal)\]/)

@@ -6,13 +6,13 @@ import { pause } from "../support/wait.ts"
 import { audit } from "./audit.ts"
 import {
   type Child,
-  type End,
-  isPlainRefusal,
+  type ExitResult,
+  isPlainError,
   launch,
   serveArgs,
   setupArgs,
 } from "./bootstrap/process.ts"
-import { census, interrupt, whole } from "./bootstrap/trial.ts"
+import { completeCensus, interruptStart, takeCensus } from "./bootstrap/trial.ts"
 
 let folder: ReturnType<typeof temporaryFolder>
 let data: string
@@ -32,11 +32,11 @@ function launchAll(commands: readonly (readonly string[])[]): readonly Child[] {
   return children
 }
 
-const times = <T>(count: number, of: T): readonly T[] => Array.from({ length: count }, () => of)
+const repeat = <T>(count: number, of: T): readonly T[] => Array.from({ length: count }, () => of)
 
-/** Ends of those that do not serve; the others have greeted. */
-async function settled(all: readonly Child[]) {
-  const greetings = await Promise.all(all.map((child) => child.greeted))
+/** The results of those that exited; the others are ready. */
+async function waitForAll(all: readonly Child[]) {
+  const greetings = await Promise.all(all.map((child) => child.ready))
   const serving = all.filter((_, at) => greetings[at] !== undefined)
   const ended = await Promise.all(
     all.filter((child) => !serving.includes(child)).map((child) => child.ended),
@@ -44,43 +44,43 @@ async function settled(all: readonly Child[]) {
   return { serving, ended }
 }
 
-const refused = (ends: readonly End[]) => ends.filter(isPlainRefusal)
+const rejectedStarts = (ends: readonly ExitResult[]) => ends.filter(isPlainError)
 
-async function expectWhole(): Promise<void> {
+async function expectComplete(): Promise<void> {
   const file = join(data, "latchkey.db")
-  expect(await census(file)).toEqual(whole)
+  expect(await takeCensus(file)).toEqual(completeCensus)
   expect(await audit(file)).toEqual([])
 }
 
-describe("twenty processes at once on one empty folder (R-08)", () => {
-  test("set up: one does, the others say so and end", async () => {
-    const { ended } = await settled(launchAll(times(20, setupArgs(folder.path, data))))
+describe("twenty concurrent processes on one empty data directory (R-08)", () => {
+  test("setup: one succeeds, the others report it and exit", async () => {
+    const { ended } = await waitForAll(launchAll(repeat(20, setupArgs(folder.path, data))))
     expect(ended.filter(({ code }) => code === 0)).toHaveLength(1)
-    expect(refused(ended)).toHaveLength(19)
-    await expectWhole()
+    expect(rejectedStarts(ended)).toHaveLength(19)
+    await expectComplete()
   })
 
-  test("serve: one does, the others say so and end", async () => {
-    const { serving, ended } = await settled(launchAll(times(20, serveArgs(data))))
+  test("serve: one succeeds, the others report it and exit", async () => {
+    const { serving, ended } = await waitForAll(launchAll(repeat(20, serveArgs(data))))
     expect(serving).toHaveLength(1)
-    expect(refused(ended)).toHaveLength(19)
+    expect(rejectedStarts(ended)).toHaveLength(19)
     expect(await launch(setupArgs(folder.path, data)).ended).toMatchObject({ code: 0 })
     expect((await serving[0]?.kill("SIGTERM"))?.code).toBe(0)
-    await expectWhole()
+    await expectComplete()
   })
 
-  test("set up and serve: one at most of each, and one instance in the end", async () => {
-    const commands = times(10, [setupArgs(folder.path, data), serveArgs(data)]).flat()
-    const { serving, ended } = await settled(launchAll(commands))
+  test("setup and serve: at most one of each, and one instance in the end", async () => {
+    const commands = repeat(10, [setupArgs(folder.path, data), serveArgs(data)]).flat()
+    const { serving, ended } = await waitForAll(launchAll(commands))
     expect(serving.length).toBeLessThanOrEqual(1)
     const done = ended.filter(({ code }) => code === 0)
     expect(done.length).toBeLessThanOrEqual(1)
-    expect(refused(ended)).toHaveLength(20 - serving.length - done.length)
+    expect(rejectedStarts(ended)).toHaveLength(20 - serving.length - done.length)
     const last = await launch(setupArgs(folder.path, data)).ended
-    if (done.length === 1) expect(isPlainRefusal(last)).toBe(true)
+    if (done.length === 1) expect(isPlainError(last)).toBe(true)
     else expect(last).toMatchObject({ code: 0 })
     for (const server of serving) await server.kill("SIGTERM")
-    await expectWhole()
+    await expectComplete()
   })
 })
 
@@ -96,8 +96,8 @@ describe("killed during its first start (R-08)", () => {
     ["setup", 140],
     ["setup", 180],
     ["setup", 260],
-  ] as const)("%s, after %i ms: the instance is absent or whole", async (what, afterMs) => {
-    const { complaints } = await interrupt(join(folder.path, "trial"), what, afterMs)
+  ] as const)("%s, after %i ms: the instance is absent or complete", async (what, afterMs) => {
+    const { complaints } = await interruptStart(join(folder.path, "trial"), what, afterMs)
     expect(complaints).toEqual([])
   })
 
@@ -111,9 +111,9 @@ describe("killed during its first start (R-08)", () => {
       await killed.kill()
       const again = await launch(args).ended
       if (again.code !== 0)
-        expect(again.error).toContain("key.json can't be made: it exists already")
+        expect(again.error).toContain("key.json can't be made: it already exists")
       const [server] = launchAll([serveArgs(data)])
-      const url = (await server?.greeted) ?? ""
+      const url = (await server?.ready) ?? ""
       const key = JSON.parse(readFileSync(keyFile, "utf8"))
       const assertion = await assertionOf("http://localhost:8080", key)
       const body = new URLSearchParams({ grant_type: jwtBearer, assertion, scope: "openid" })

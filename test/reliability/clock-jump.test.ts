@@ -1,21 +1,21 @@
-// A machine whose clock jumps, forth and back, while the server runs and while it doesn't.
+// A clock that jumps forward and back, while the server runs and while it is stopped.
 import { execFileSync } from "node:child_process"
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { openHttpBrowser } from "../support/http-browser.ts"
 import {
   freePort,
   owner,
-  type Running,
+  type RunningServer,
   run,
   type ServiceKey,
   serviceToken,
   setUp,
-  start,
+  startLatchkey,
   temporaryFolder,
 } from "../support/latchkey.ts"
 import { needs } from "../support/prerequisite.ts"
-import { visit } from "../support/visitor.ts"
 
 const daySeconds = 86_400
 const yearSeconds = 365.25 * daySeconds
@@ -28,7 +28,7 @@ describe.runIf(needs("gcc"))("a clock that jumps", () => {
   const env = { LD_PRELOAD: library, SHIFTED_CLOCK: at }
   const jump = (seconds: number) => writeFileSync(at, `${Math.round(seconds)}`)
   let port: number
-  let server: Running
+  let server: RunningServer
   let token: string
   let key: ServiceKey
   const made: string[] = []
@@ -38,7 +38,7 @@ describe.runIf(needs("gcc"))("a clock that jumps", () => {
     jump(0)
     port = await freePort()
     key = await setUp(data, `http://localhost:${port}`)
-    server = await start({ data, port, env })
+    server = await startLatchkey({ data, port, env })
     token = await serviceToken(server.url, key)
   })
   afterAll(async () => {
@@ -66,9 +66,9 @@ describe.runIf(needs("gcc"))("a clock that jumps", () => {
   const allThere = async () => {
     for (const userId of made) expect((await call("GetUserByID", { userId })).status).toBe(200)
   }
-  /** By password, which writes a session, checks limits, and signs. */
+  /** Signs in by password, which writes a session, checks limits, and signs tokens. */
   const signIn = async () => {
-    const browser = visit()
+    const browser = openHttpBrowser()
     const { loginName, password } = owner
     const named = await browser.post(await browser.get(`${server.url}/ui/login`), { loginName })
     const end = await browser.post(named, { loginName, password })
@@ -85,7 +85,7 @@ describe.runIf(needs("gcc"))("a clock that jumps", () => {
   }
   let orgId = ""
 
-  test("a day forth and back: who signs in does, and what was written is there", async () => {
+  test("a day forward and back: sign-ins work, and written data is kept", async () => {
     const listed = await call("ListUsers", {})
     orgId = listed.body.result[0].details.resourceOwner
     await create("before")
@@ -100,17 +100,17 @@ describe.runIf(needs("gcc"))("a clock that jumps", () => {
     expect(JSON.stringify(await clockOf())).toMatch(/warning|wrong/)
   })
 
-  test("ten years, over a restart: tokens end, people sign in, nothing is lost", async () => {
+  test("ten years, across a restart: tokens expire, users sign in, nothing is lost", async () => {
     jump(10 * yearSeconds)
     expect((await call("ListUsers", {})).status).toBe(401)
     await signIn()
     await server.stop()
-    server = await start({ data, port, env })
+    server = await startLatchkey({ data, port, env })
     await isReady()
     await signIn()
     await server.stop("SIGKILL")
     jump(0)
-    server = await start({ data, port, env })
+    server = await startLatchkey({ data, port, env })
     await isReady()
     await signIn()
     token = await serviceToken(server.url, key)

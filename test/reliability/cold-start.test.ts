@@ -10,25 +10,34 @@ import {
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { binary, freePort, temporaryFolder } from "../support/latchkey.ts"
-import { type Client, call, perform } from "../support/load.ts"
-import { timed } from "../support/quiet.ts"
-import { type Child, launch, type Surroundings, serveArgs, setupArgs } from "./bootstrap/process.ts"
-import { openClient, openHouse } from "./house.ts"
-import { populate } from "./replay/population.ts"
+import { type Client, call, sendWrite } from "../support/load.ts"
+import { measureTime } from "../support/scaled-time.ts"
+import {
+  type Child,
+  type LaunchOptions,
+  launch,
+  serveArgs,
+  setupArgs,
+} from "./bootstrap/process.ts"
+import { fillDatabase } from "./replay/population.ts"
+import { openClient, openServerFolder } from "./server-folder.ts"
 
-/** From nothing to the first answer, in ms; the best of five, since others use the machine too. */
-async function coldStart(data: () => string): Promise<number> {
+/**
+ * The time to the first response, in ms; the best of five, because other processes use the machine
+ * too.
+ */
+async function measureColdStart(data: () => string): Promise<number> {
   const took: number[] = []
   for (let time = 0; time < 5; time++) {
     const folder = data()
-    const [{ server, url }, ms] = await timed(async () => {
+    const [{ server, url }, ms] = await measureTime(async () => {
       const server = launch(serveArgs(folder))
-      const url = await server.greeted
+      const url = await server.ready
       expect((await fetch(`${url}/healthz`)).status).toBe(200)
       return { server, url }
     })
     took.push(ms)
-    // Whoever watches over the process need not know its public address.
+    // A monitor of the process may not know its public URL.
     for (const path of ["healthz", "ready"]) {
       const answer = await fetch(`${url}/debug/${path}`, { headers: { host: "10.0.0.7" } })
       expect([answer.status, await answer.text()]).toEqual([200, "ok\n"])
@@ -42,28 +51,28 @@ describe("a cold start (R-32)", () => {
   const folder = temporaryFolder()
   afterAll(() => folder.remove())
 
-  test("on an empty folder answers within 500 ms", async () => {
+  test("on an empty data directory responds within 500 ms", async () => {
     let count = 0
-    expect(await coldStart(() => join(folder.path, `empty-${count++}`))).toBeLessThan(500)
+    expect(await measureColdStart(() => join(folder.path, `empty-${count++}`))).toBeLessThan(500)
   })
 
-  test("with 50,000 events answers within two seconds", async () => {
-    const house = await openHouse(folder.path)
-    await populate(house.file, 50_000)
-    expect(await coldStart(() => house.data)).toBeLessThan(2000)
+  test("with 50,000 events responds within two seconds", async () => {
+    const house = await openServerFolder(folder.path)
+    await fillDatabase(house.file, 50_000)
+    expect(await measureColdStart(() => house.data)).toBeLessThan(2000)
   })
 })
 
 const nobody = 65_534
 const isRoot = process.getuid?.() === 0
 
-describe("from a read-only place, as nobody, in an odd language and time zone (R-32)", () => {
+describe("from a read-only directory, as nobody, with unusual locale settings (R-32)", () => {
   const folder = temporaryFolder()
   const place = join(folder.path, "place")
   const home = join(folder.path, "home")
   const data = join(home, "data")
   const keyFile = join(home, "key.json")
-  const surroundings: Surroundings = {
+  const surroundings: LaunchOptions = {
     program: join(place, "latchkey"),
     cwd: place,
     env: { TZ: "Pacific/Apia", LC_ALL: "tr_TR.UTF-8", LANG: "tr_TR.UTF-8" },
@@ -84,7 +93,7 @@ describe("from a read-only place, as nobody, in an odd language and time zone (R
     const { code, error } = await launch(setup, surroundings).ended
     expect([code, error]).toEqual([0, ""])
     server = launch([...serveArgs(data), "--listen", `127.0.0.1:${port}`], surroundings)
-    expect(await server.greeted).toBeDefined()
+    expect(await server.ready).toBeDefined()
     client = await openClient(url, JSON.parse(readFileSync(keyFile, "utf8")))
   })
   afterAll(async () => {
@@ -93,21 +102,21 @@ describe("from a read-only place, as nobody, in an odd language and time zone (R
     folder.remove()
   })
 
-  test("it writes into its data folder only", async () => {
+  test("it writes to its data directory only", async () => {
     expect(readdirSync(place)).toEqual(["latchkey"])
     expect(readdirSync(home).sort()).toEqual(["data", "key.json"])
     expect(statSync(join(data, "latchkey.db")).uid).toBe(isRoot ? nobody : process.getuid?.())
   })
 
-  test("it hashes passwords, folds names as everywhere else, and says times in UTC", async () => {
+  test("it hashes passwords, folds names as everywhere else, and prints times in UTC", async () => {
     const user = { kind: "user", id: "odd", name: "DIYARBAKIR-istanbul" } as const
-    const made = await perform(client, user)
+    const made = await sendWrite(client, user)
     expect(made.status).toBe(200)
     expect(made.body.creationDate).toMatch(/Z$/)
     expect(Math.abs(Date.parse(made.body.creationDate) - Date.now())).toBeLessThan(60_000)
     const password = { kind: "password", id: "odd", password: "Turkish-password-1" } as const
-    expect((await perform(client, password)).status).toBe(200)
-    // In Turkish the small form of I is another letter.
+    expect((await sendWrite(client, password)).status).toBe(200)
+    // In Turkish the lower case of I is another letter.
     const loginName = "diyarbakir-ISTANBUL"
     const queries = [
       { loginNameQuery: { loginName, method: "TEXT_QUERY_METHOD_EQUALS_IGNORE_CASE" } },

@@ -1,25 +1,25 @@
-// Two nodes that share a log, and somebody who collects what happens: one node sends at a time.
+// Two nodes with a shared log and an audit collector: one node sends at a time.
 import { Database } from "bun:sqlite"
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { connect, personOf } from "../acceptance/service.ts"
+import { connect, humanInput } from "../acceptance/service.ts"
 import {
   freePort,
-  type Running,
+  type RunningServer,
   run,
   type ServiceKey,
   serviceToken,
   setUp,
-  start,
+  startLatchkey,
   temporaryFolder,
 } from "../support/latchkey.ts"
 import { type Postgres, startPostgres } from "../support/postgres.ts"
 import { needs } from "../support/prerequisite.ts"
-import { type RoundRobin, roundRobin } from "../support/round-robin.ts"
+import { type RoundRobin, startRoundRobin } from "../support/round-robin.ts"
 import { until } from "../support/wait.ts"
 
-describe.runIf(needs("postgres"))("what happens on two nodes", () => {
+describe.runIf(needs("postgres"))("the audit log of two nodes", () => {
   const folder = temporaryFolder()
   const dataOf = (at: number) => join(folder.path, `node-${at}`)
   const received: { readonly key: string; readonly body: string }[] = []
@@ -36,8 +36,8 @@ describe.runIf(needs("postgres"))("what happens on two nodes", () => {
   let proxy: RoundRobin
   let key: ServiceKey
   let ports: readonly number[] = []
-  const nodes: Running[] = []
-  const startNode = (at: number) => start({ data: dataOf(at), port: ports[at] ?? 0 })
+  const nodes: RunningServer[] = []
+  const startNode = (at: number) => startLatchkey({ data: dataOf(at), port: ports[at] ?? 0 })
 
   beforeAll(async () => {
     postgres = startPostgres()
@@ -55,7 +55,7 @@ describe.runIf(needs("postgres"))("what happens on two nodes", () => {
       ]
       writeFileSync(join(dataOf(at), "latchkey.toml"), settings.map((line) => `${line}\n`).join(""))
     }
-    proxy = roundRobin(await freePort())
+    proxy = startRoundRobin(await freePort())
     key = await setUp(dataOf(0), `http://localhost:${proxy.port}`)
     for (const at of ports.keys()) nodes.push(await startNode(at))
   })
@@ -71,14 +71,14 @@ describe.runIf(needs("postgres"))("what happens on two nodes", () => {
     until(holds, { what: () => `${what}:\n${nodes[1]?.output()}`, limitMs: 90_000, intervalMs: 50 })
 
   let people = 0
-  /** Adds somebody by one of the nodes. */
+  /** Adds a user through one of the nodes. */
   async function addPerson(at: number): Promise<string> {
-    proxy.lead(ports.slice(at, at + 1))
+    proxy.setPorts(ports.slice(at, at + 1))
     const url = `http://localhost:${proxy.port}`
     const token = await serviceToken(url, key)
     const name = `collected${++people}`
     const { body } = await connect(url, "ListOrganizations", { request: {}, token })
-    const request = { organizationId: body.result[0].id, username: name, human: personOf(name) }
+    const request = { organizationId: body.result[0].id, username: name, human: humanInput(name) }
     const made = await connect(url, "CreateUser", { request, token })
     expect(made.status).toBe(200)
     return made.body.id
@@ -93,7 +93,7 @@ describe.runIf(needs("postgres"))("what happens on two nodes", () => {
     })
   const works = (at: number) => / this node works/.test(nodes[at]?.output() ?? "")
 
-  /** Up to where a node knows that nothing is to be sent any more. */
+  /** The position up to which a node knows that everything is sent. */
   function toldTo(at: number): number {
     const file = new Database(join(dataOf(at), "latchkey.db"), { readonly: true })
     try {
@@ -135,7 +135,7 @@ describe.runIf(needs("postgres"))("what happens on two nodes", () => {
     const own = [...(await Bun.file(file).text()).matchAll(/"position":(\d+),/g)]
     const theirs = [...new Set(positions())].toSorted((a, b) => a - b)
     const ours = own.map(([, position]) => Number(position))
-    // Whoever exported is written down by that.
+    // The export itself is recorded as an event.
     expect(theirs).toEqual(ours.slice(0, theirs.length))
     expect(ours.length - theirs.length).toBeLessThan(5)
   })

@@ -1,25 +1,31 @@
-// One address opens more connections than the server has descriptors for.
+// One address opens more connections than the server has descriptors.
 import { chmodSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { connect, type Socket } from "node:net"
 import { networkInterfaces } from "node:os"
 import { join } from "node:path"
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest"
-import { binary, freePort, type Running, start, temporaryFolder } from "../support/latchkey.ts"
+import {
+  binary,
+  freePort,
+  type RunningServer,
+  startLatchkey,
+  temporaryFolder,
+} from "../support/latchkey.ts"
 import { pause, until } from "../support/wait.ts"
 
 const descriptors = 400
 const share = descriptors / 4
 
-/** An address of this machine that is not its loopback address. */
-const outside = Object.values(networkInterfaces())
+/** An address of this machine other than loopback. */
+const outsideAddress = Object.values(networkInterfaces())
   .flatMap((each) => each ?? [])
   .find(({ internal, family }) => !internal && family === "IPv4")?.address
 
 type Client = { readonly isOpen: () => boolean; readonly leave: () => void }
 
-describe.runIf(outside && process.platform === "linux")("connections of one address", () => {
+describe.runIf(outsideAddress && process.platform === "linux")("connections of one address", () => {
   const folder = temporaryFolder()
-  let server: Running
+  let server: RunningServer
   let port: number
   const clients: Client[] = []
 
@@ -29,7 +35,7 @@ describe.runIf(outside && process.platform === "linux")("connections of one addr
     const everywhere = `"\${@/127.0.0.1:${port}/0.0.0.0:${port}}"`
     writeFileSync(program, `#!/bin/bash\nulimit -n ${descriptors}\nexec ${binary} ${everywhere}\n`)
     chmodSync(program, 0o700)
-    server = await start({ data: join(folder.path, "data"), port, program })
+    server = await startLatchkey({ data: join(folder.path, "data"), port, program })
   })
   afterAll(async () => {
     await server?.stop()
@@ -42,7 +48,7 @@ describe.runIf(outside && process.platform === "linux")("connections of one addr
       let isOpen = false
       socket.on("connect", () => {
         isOpen = true
-        // Who has asked for something is kept longer than who says nothing.
+        // A connection with a request is kept longer than a silent one.
         socket.write("GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n")
       })
       socket.on("data", () => undefined)
@@ -61,24 +67,24 @@ describe.runIf(outside && process.platform === "linux")("connections of one addr
   const descriptorsOf = () => readdirSync(`/proc/${server.process.pid}/fd`).length
   const healthy = async () => (await fetch(`${server.url}/healthz`)).status === 200
 
-  test("what one has above a quarter of the descriptors is ended", async () => {
-    open(outside ?? "", share + 80)
+  test("connections above a quarter of the descriptors are closed", async () => {
+    open(outsideAddress ?? "", share + 80)
     await until(() => clients.length === share + 80 && opened() > share, { what: "connections" })
     await until(() => opened() <= share, { what: "the excess to be ended", limitMs: 10_000 })
     expect(opened()).toBeGreaterThan(share - 20)
     expect(await healthy()).toBe(true)
-    expect(server.output()).toContain(`connections of '${outside}'`)
+    expect(server.output()).toContain(`connections of '${outsideAddress}'`)
   })
 
-  test("connections from this machine, as proxies have, are not ended", async () => {
+  test("connections from this machine, such as proxies, are not closed", async () => {
     open("127.0.0.1", share + 80)
     await until(() => opened() === share + 80, { what: "all connections" })
     await pause(2500, "nothing may happen in two rounds, and nothing signals that it did not")
     expect(opened()).toBe(share + 80)
   })
 
-  test("more than there are descriptors keep nobody out, and no thread busy", async () => {
-    open(outside ?? "", 2 * descriptors)
+  test("more connections than descriptors block no client, and keep no thread busy", async () => {
+    open(outsideAddress ?? "", 2 * descriptors)
     await until(async () => (await healthy()) && descriptorsOf() <= share + 60, {
       what: "an answer, and descriptors that are free",
       limitMs: 20_000,
@@ -92,7 +98,7 @@ describe.runIf(outside && process.platform === "linux")("connections of one addr
     await until(isQuiet, { what: "a second without much work", limitMs: 20_000 })
   })
 
-  /** proc(5): what the process has computed, in hundredths of a second. */
+  /** proc(5): the CPU time of the process, in hundredths of a second. */
   const workMs = () => {
     const stat = readFileSync(`/proc/${server.process.pid}/stat`, "utf8")
     const fields = stat.split(") ").at(-1)?.split(" ") ?? []

@@ -1,4 +1,4 @@
-// A disk that is really full: a file system of its own, in memory, with something large in it.
+// A really full disk: a file system in memory, with a large file in it.
 import { execFileSync } from "node:child_process"
 import {
   closeSync,
@@ -12,19 +12,25 @@ import {
 } from "node:fs"
 import { join } from "node:path"
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest"
-import { inSnapshot } from "../../src/store/index.ts"
-import { newestSchema } from "../../src/store/snapshot.ts"
-import { freePort, type Running, run, start, temporaryFolder } from "../support/latchkey.ts"
-import { type Client, call, perform } from "../support/load.ts"
+import { readSnapshot } from "../../src/store/index.ts"
+import { supportedSchema } from "../../src/store/snapshot.ts"
+import {
+  freePort,
+  type RunningServer,
+  run,
+  startLatchkey,
+  temporaryFolder,
+} from "../support/latchkey.ts"
+import { type Client, call, sendWrite } from "../support/load.ts"
 import { until } from "../support/wait.ts"
-import { openHouse } from "./house.ts"
+import { openServerFolder } from "./server-folder.ts"
 
 const folder = temporaryFolder()
 const disk = join(folder.path, "disk")
 const ballast = join(disk, "ballast")
 
-/** Only root may mount, as the check does. */
-function mounted(): boolean {
+/** Only root can mount, as the check has. */
+function mountDisk(): boolean {
   mkdirSync(disk)
   try {
     execFileSync("mount", ["-t", "tmpfs", "-o", "size=160m", "tmpfs", disk], { stdio: "ignore" })
@@ -33,13 +39,13 @@ function mounted(): boolean {
     return false
   }
 }
-const isMounted = mounted()
+const isMounted = mountDisk()
 afterAll(() => {
   if (isMounted) execFileSync("umount", ["--lazy", disk])
   folder.remove()
 })
 
-/** Takes all the room there is but so many bytes, to the last page. */
+/** Uses all free space except `left` bytes, to the last page. */
 function fill(left = 0): void {
   const file = openSync(ballast, "a")
   const whole = Buffer.alloc(1024 * 1024)
@@ -60,19 +66,19 @@ const clear = () => rmSync(ballast, { force: true })
 afterEach(clear)
 
 describe.runIf(isMounted)("a full disk", () => {
-  let house: Awaited<ReturnType<typeof openHouse>>
-  let server: Running
+  let house: Awaited<ReturnType<typeof openServerFolder>>
+  let server: RunningServer
   let client: Client
   const made: string[] = []
   beforeAll(async () => {
-    house = await openHouse(disk)
+    house = await openServerFolder(disk)
     server = await house.start()
     client = await house.client()
   })
   afterAll(() => server?.stop())
 
   const create = async (name: string) => {
-    const reply = await perform(client, { kind: "user", id: name, name })
+    const reply = await sendWrite(client, { kind: "user", id: name, name })
     if (reply.status === 200) made.push(reply.body.id ?? reply.body.userId)
     return reply
   }
@@ -89,10 +95,10 @@ describe.runIf(isMounted)("a full disk", () => {
     }
   }
 
-  test("refuses writes in plain words, loses none, reads on, and goes on with room", async () => {
+  test("rejects writes plainly, loses none, serves reads, and recovers", async () => {
     expect((await create("before")).status).toBe(200)
     fill()
-    // What has room in pages that are there already may still be written.
+    // A write that fits in existing pages can still succeed.
     let refused = await create("full-0")
     for (let count = 1; refused.status === 200 && count < 2000; count++) {
       refused = await create(`full-${count}`)
@@ -108,7 +114,7 @@ describe.runIf(isMounted)("a full disk", () => {
     expect(server.output()).not.toMatch(/a bug/)
   })
 
-  test("ends no server that is killed on it: the next start has everything", async () => {
+  test("loses nothing when a server is killed on it: the next start has everything", async () => {
     fill()
     await Promise.all(Array.from({ length: 20 }, (_, n) => create(`killed-${n}`)))
     await server.stop("SIGKILL")
@@ -118,7 +124,7 @@ describe.runIf(isMounted)("a full disk", () => {
     expect((await create("again")).status).toBe(200)
   })
 
-  test("a start without room says so, and the next one with room has everything", async () => {
+  test("a start without free space reports it; the next one has everything", async () => {
     await server.stop("SIGKILL")
     fill()
     const port = Number(new URL(client.url).port)
@@ -132,7 +138,7 @@ describe.runIf(isMounted)("a full disk", () => {
     )
     const said =
       (await new Response(tried.stdout).text()) + (await new Response(tried.stderr).text())
-    // It may have found the room that it needed, and then serves.
+    // It may have found the space that it needed, and then serves.
     if ((await tried.exited) === 1) expect(said).toMatch(/full/)
     expect(said).not.toMatch(/a bug/)
     clear()
@@ -140,7 +146,7 @@ describe.runIf(isMounted)("a full disk", () => {
     await allThere()
   })
 
-  test("no room for a backup is said, before or in the middle, and leaves nothing", async () => {
+  test("missing space for a backup is reported, and leaves nothing behind", async () => {
     const to = join(disk, "saved")
     const saving = (...more: string[]) => run(["backup", to, "--data", house.data, ...more])
     fill()
@@ -154,7 +160,7 @@ describe.runIf(isMounted)("a full disk", () => {
     expect(await run(["restore", to, "--check"])).toMatchObject({ code: 0 })
   })
 
-  test("no room to restore to leaves nothing, and with room all is there", async () => {
+  test("missing space for a restore leaves nothing behind; with space it succeeds", async () => {
     const to = join(folder.path, "saved")
     const saving = ["backup", to, "--data", house.data, "--work-folder", folder.path]
     expect(await run([...saving, "--include-master-key"])).toMatchObject({ code: 0 })
@@ -167,13 +173,13 @@ describe.runIf(isMounted)("a full disk", () => {
     expect(await run(["restore", to, "--data", data])).toMatchObject({ code: 0 })
   })
 
-  test("an upgrade without room changes nothing, and is made when there is room", async () => {
+  test("an upgrade without space changes nothing, and succeeds with space", async () => {
     const data = join(disk, "earlier")
     mkdirSync(data)
     const archive = join(import.meta.dirname, "earlier", "schema-3.tar.gz")
     execFileSync("tar", ["-xzf", archive, "-C", data])
     const database = join(data, "latchkey.db")
-    const before = inSnapshot(database)
+    const before = readSnapshot(database)
     fill()
     const port = await freePort()
     const listen = [
@@ -186,10 +192,10 @@ describe.runIf(isMounted)("a full disk", () => {
     expect([code, output]).toEqual([1, expect.stringMatching(/full|MB free/)])
     expect(output).not.toMatch(/a bug/)
     clear()
-    expect(inSnapshot(database)).toEqual(before)
+    expect(readSnapshot(database)).toEqual(before)
     const args = ["--public-url", `http://localhost:${port}`]
-    const upgraded = await start({ data, port, args })
+    const upgraded = await startLatchkey({ data, port, args })
     expect(await upgraded.stop()).toBe(0)
-    expect(inSnapshot(database).schema).toBe(newestSchema)
+    expect(readSnapshot(database).schema).toBe(supportedSchema)
   })
 })

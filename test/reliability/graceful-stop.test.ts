@@ -2,18 +2,18 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { temporaryFolder } from "../support/latchkey.ts"
 import {
   type Client,
-  type Deed,
   isAcknowledged,
   newJournal,
-  perform,
+  sendWrite,
   startLoad,
+  type WriteRequest,
 } from "../support/load.ts"
 import { pause, until } from "../support/wait.ts"
 import { audit } from "./audit.ts"
-import { openHouse } from "./house.ts"
-import { aftermath } from "./kill-loop/aftermath.ts"
+import { checkAftermath } from "./kill-loop/aftermath.ts"
+import { openServerFolder } from "./server-folder.ts"
 
-/** Passwords to hash: each keeps the server busy for long enough to be stopped meanwhile. */
+/** Password changes: each keeps the server busy long enough to be stopped meanwhile. */
 const inFlight = 24
 
 describe("stopped by SIGTERM under load (R-27)", () => {
@@ -24,12 +24,12 @@ describe("stopped by SIGTERM under load (R-27)", () => {
     readonly ms: number
     readonly unanswered: number
     readonly finished: number
-    readonly half: readonly Deed[]
+    readonly half: readonly WriteRequest[]
     readonly complaints: readonly string[]
   }
 
   beforeAll(async () => {
-    const house = await openHouse(folder.path)
+    const house = await openServerFolder(folder.path)
     const server = await house.start()
     const client = await house.client()
     const changes = await people(client)
@@ -39,7 +39,7 @@ describe("stopped by SIGTERM under load (R-27)", () => {
     let finished = 0
     const answers = changes.map(async (deed) => {
       journal.sent.push(deed)
-      const reply = await perform(client, deed).catch(() => undefined)
+      const reply = await sendWrite(client, deed).catch(() => undefined)
       if (reply) journal.answers.set(deed, reply)
       if (stopped) finished++
     })
@@ -52,50 +52,50 @@ describe("stopped by SIGTERM under load (R-27)", () => {
     const unanswered = changes.filter((deed) => !isAcknowledged(journal, deed)).length
     const again = await house.start()
     const half = await repeatUnanswered(await house.client())
-    const complaints = await aftermath(client, journal)
+    const complaints = await checkAftermath(client, journal)
     await again.stop()
     const found = [...complaints, ...(await audit(house.file))]
     outcome = { code, ms, unanswered, finished, half, complaints: found }
   }, 240_000)
   afterAll(() => folder.remove())
 
-  /** People whose passwords are about to change. */
-  async function people(client: Client): Promise<readonly Deed[]> {
+  /** Users whose passwords are about to change. */
+  async function people(client: Client): Promise<readonly WriteRequest[]> {
     const ids = Array.from({ length: inFlight }, (_, at) => `flying-${at}`)
     for (const id of ids) {
       const deed = { kind: "user", id, name: id } as const
       journal.sent.push(deed)
-      journal.answers.set(deed, await perform(client, deed))
+      journal.answers.set(deed, await sendWrite(client, deed))
     }
     return ids.map((id) => ({ kind: "password", id, password: `Flying-pass-${id}` }))
   }
 
-  /** A connection may close on a request that nobody has read; then nothing of it was done. */
-  async function repeatUnanswered(client: Client): Promise<readonly Deed[]> {
-    const half: Deed[] = []
+  /** A connection may close on an unread request; then none of it was executed. */
+  async function repeatUnanswered(client: Client): Promise<readonly WriteRequest[]> {
+    const half: WriteRequest[] = []
     for (const deed of journal.sent.filter((each) => !journal.answers.has(each))) {
-      const reply = await perform(client, deed)
+      const reply = await sendWrite(client, deed)
       journal.answers.set(deed, reply)
       if (reply.status !== 200) half.push(deed)
     }
     return half
   }
 
-  test("it ends by itself in time, with exit code 0", () => {
+  test("it exits in time, with exit code 0", () => {
     expect(outcome.code).toBe(0)
     expect(outcome.ms).toBeLessThan(10_000)
   })
 
-  test("requests that were in flight are answered", () => {
+  test("requests in flight are answered", () => {
     expect(outcome.finished).toBeGreaterThan(0)
     expect(outcome.unanswered).toBe(0)
   })
 
-  test("a request without an answer was not begun, and can be made again", () => {
+  test("a request without a response was not started, and can be repeated", () => {
     expect(outcome.half).toEqual([])
   })
 
-  test("what was acknowledged is there, the rest wholly or not at all", () => {
+  test("acknowledged writes are present, others completely or not at all", () => {
     expect(journal.answers.size).toBeGreaterThan(100)
     expect(outcome.complaints).toEqual([])
   })

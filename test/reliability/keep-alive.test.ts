@@ -1,21 +1,21 @@
-// Which connections the server closes when they are idle; it takes as long as that takes.
+// The idle timeouts of connections; the test waits for them.
 import { connect } from "node:net"
 import { afterAll, beforeAll, expect, test } from "vitest"
-import { type Running, temporaryFolder } from "../support/latchkey.ts"
+import { type RunningServer, temporaryFolder } from "../support/latchkey.ts"
 import { pause, until } from "../support/wait.ts"
-import { openHouse } from "./house.ts"
+import { openServerFolder } from "./server-folder.ts"
 
 const folder = temporaryFolder()
-let server: Running
+let server: RunningServer
 beforeAll(async () => {
-  server = await (await openHouse(folder.path)).start()
+  server = await (await openServerFolder(folder.path)).start()
 })
 afterAll(async () => {
   await server.stop()
   folder.remove()
 })
 
-function connection() {
+function openConnection() {
   const { host, port } = new URL(server.url)
   const socket = connect(Number(port), "127.0.0.1")
   let [answers, isClosed] = [0, false]
@@ -38,10 +38,10 @@ function connection() {
   }
 }
 
-test("connections that were used outlive those of proxies, others don't", async () => {
+test("used connections outlive those of proxies, unused ones don't", async () => {
   const paths = ["/oauth/v2/keys", "/debug/ready"]
-  const used = paths.map((path) => ({ path, ...connection() }))
-  const unused = connection()
+  const used = paths.map((path) => ({ path, ...openConnection() }))
+  const unused = openConnection()
   for (const { ask, path } of used) expect(await ask(path)).toBe(true)
   await pause(62_000, "nginx and AWS keep idle connections for a minute, and nothing shortens that")
   expect(unused.isClosed()).toBe(true)

@@ -1,8 +1,14 @@
 import { join } from "node:path"
 import { afterAll, expect, test } from "vitest"
 import { connect, type Reply } from "../acceptance/service.ts"
-import { freePort, serviceToken, setUp, start, temporaryFolder } from "../support/latchkey.ts"
-import { mailServer } from "../support/mail-server.ts"
+import {
+  freePort,
+  serviceToken,
+  setUp,
+  startLatchkey,
+  temporaryFolder,
+} from "../support/latchkey.ts"
+import { startMailServer } from "../support/mail-server.ts"
 
 const rounds = 4
 const perRound = 25
@@ -11,15 +17,15 @@ const folder = temporaryFolder()
 afterAll(() => folder.remove())
 
 /**
- * The server thinks about each mail for a while, so that kills find some that are handed over and
- * not noted, some under way and some that nobody has begun with.
+ * The mail server delays each email, so that kills find some delivered but not recorded, some in
+ * flight and some not started.
  */
-test("killed while it sends: no mail is lost, and what comes twice says so", async () => {
-  const mails = await mailServer({ delayMs: 60 })
+test("killed while it sends: no email is lost, and repetitions have the same ID", async () => {
+  const mails = await startMailServer({ delayMs: 60 })
   const data = join(folder.path, "data")
   const port = await freePort()
   const key = await setUp(data, `http://localhost:${port}`)
-  const run = () => start({ data, port, args: ["--outbound-allow", "127.0.0.1"] })
+  const run = () => startLatchkey({ data, port, args: ["--outbound-allow", "127.0.0.1"] })
   let server = await run()
   const token = await serviceToken(server.url, key)
   const ask = (name: string, request: object): Promise<Reply> =>
@@ -42,7 +48,7 @@ test("killed while it sends: no mail is lost, and what comes twice says so", asy
   }
   for (let round = 0; round < rounds; round++) {
     const names = Array.from({ length: perRound }, (_, at) => `eva-${round}-${at}`)
-    // Those that get no answer may be there or not; only what was confirmed is owed.
+    // Requests without a response may or may not have succeeded; only confirmed ones are required.
     const work = names.map((name) => add(name).catch(() => {}))
     await expect
       .poll(() => mails.received.length, { interval: 5, timeout: 60_000 })
@@ -72,6 +78,6 @@ test("killed while it sends: no mail is lost, and what comes twice says so", asy
   }
   const several = [...ids].filter(([, known]) => known.size !== 1)
   expect(several).toEqual([])
-  // No id stands for two mails: what a receiver drops as a repetition is one.
+  // No ID belongs to two emails: a receiver that deduplicates by ID drops repetitions only.
   expect(new Set([...ids.values()].flatMap((known) => [...known])).size).toBe(ids.size)
 })

@@ -1,4 +1,4 @@
-// Three nodes behind a proxy, in trouble under load: a judge finds nothing wrong with them.
+// Three nodes behind a proxy, with failures under load: the history checker finds no error.
 import { readdirSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
@@ -6,8 +6,8 @@ import { temporaryFolder } from "../support/latchkey.ts"
 import { call } from "../support/load.ts"
 import { needs } from "../support/prerequisite.ts"
 import { type Cluster, openCluster } from "./nodes/cluster.ts"
-import { tryNodes } from "./nodes/trial.ts"
-import { loseTail, type Trouble, troubles } from "./nodes/trouble.ts"
+import { type Failure, failures, loseLatestEvents } from "./nodes/failure.ts"
+import { runTrial } from "./nodes/trial.ts"
 
 describe.runIf(needs("postgres"))("three nodes behind a proxy", () => {
   const folder = temporaryFolder()
@@ -20,10 +20,10 @@ describe.runIf(needs("postgres"))("three nodes behind a proxy", () => {
     folder.remove()
   })
 
-  test("lose nothing, and show nobody what is old, whatever befalls them", async () => {
-    const each = Object.entries<Trouble>(troubles)
+  test("lose nothing and return no stale data, whatever fails", async () => {
+    const each = Object.entries<Failure>(failures)
     const plan = { writers: 4, readers: 8 }
-    const { complaints, figures } = await tryNodes(cluster, {
+    const { complaints, figures } = await runTrial(cluster, {
       ...plan,
       troubles: each.map(([name, trouble]) => [name, trouble, 700] as const),
     })
@@ -33,13 +33,13 @@ describe.runIf(needs("postgres"))("three nodes behind a proxy", () => {
     expect(figures.tries).toBeGreaterThan(20)
   })
 
-  test("answer nothing when they have what the database lost, until they are emptied", async () => {
+  test("stop answering with events that the database lost, until they are emptied", async () => {
     const { client, nodes } = cluster
     const { orgId: organizationId } = client
     const made = (name: string) => call(client, "project.CreateProject", { organizationId, name })
     const { projectId: kept } = (await made("kept")).body
     let lost: unknown
-    await loseTail(cluster, async () => {
+    await loseLatestEvents(cluster, async () => {
       lost = (await made("lost")).body.projectId
       expect(lost).toBeDefined()
       // Every node has it.

@@ -1,18 +1,25 @@
-// Several nodes that share a log and all answer, behind a proxy that gives each request to another.
+// Several nodes with a shared log that all answer, behind a proxy that distributes requests.
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { type Families, openFamilies } from "../support/family.ts"
-import { complaintsAbout, type Deed } from "../support/history.ts"
-import { freePort, type Running, run, setUp, start, temporaryFolder } from "../support/latchkey.ts"
-import { type Client, call, perform } from "../support/load.ts"
-import { type MailServerOfTests, mailServer } from "../support/mail-server.ts"
+import { findHistoryErrors, type RegisterOperation } from "../support/history.ts"
+import type { Send } from "../support/http-browser.ts"
+import {
+  freePort,
+  type RunningServer,
+  run,
+  setUp,
+  startLatchkey,
+  temporaryFolder,
+} from "../support/latchkey.ts"
+import { type Client, call, sendWrite } from "../support/load.ts"
+import { startMailServer, type TestMailServer } from "../support/mail-server.ts"
 import { type Postgres, startPostgres } from "../support/postgres.ts"
 import { needs } from "../support/prerequisite.ts"
-import { type RoundRobin, roundRobin } from "../support/round-robin.ts"
-import type { Send } from "../support/visitor.ts"
+import { type RoundRobin, startRoundRobin } from "../support/round-robin.ts"
+import { type Families, openFamilies } from "../support/token-family.ts"
 import { pause, until } from "../support/wait.ts"
-import { openClient } from "./house.ts"
+import { openClient } from "./server-folder.ts"
 
 const count = 2
 
@@ -20,13 +27,13 @@ describe.runIf(needs("postgres"))("two nodes that share a log", () => {
   const folder = temporaryFolder()
   let postgres: Postgres
   let proxy: RoundRobin
-  let mails: MailServerOfTests
+  let mails: TestMailServer
   let client: Client
   let families: Families
   let ports: readonly number[] = []
   let meters: readonly number[] = []
   let database: string
-  const nodes: Running[] = []
+  const nodes: RunningServer[] = []
   const settings = (data: string, database: string, meter: number | undefined) => {
     mkdirSync(data, { recursive: true, mode: 0o700 })
     const key = `master_key_file = "${join(folder.path, "key")}"\n`
@@ -36,21 +43,21 @@ describe.runIf(needs("postgres"))("two nodes that share a log", () => {
     return data
   }
   const dataOf = (at: number) => join(folder.path, `node-${at}`)
-  const startNode = (at: number) => start({ data: dataOf(at), port: ports[at] ?? 0 })
+  const startNode = (at: number) => startLatchkey({ data: dataOf(at), port: ports[at] ?? 0 })
 
   beforeAll(async () => {
     postgres = startPostgres()
-    mails = await mailServer()
+    mails = await startMailServer()
     writeFileSync(join(folder.path, "key"), Buffer.alloc(32, 7).toString("base64"), { mode: 0o600 })
     database = await postgres.database()
-    proxy = roundRobin(await freePort())
+    proxy = startRoundRobin(await freePort())
     ports = await Promise.all(Array.from({ length: count }, freePort))
     meters = await Promise.all(Array.from({ length: count }, freePort))
     for (let at = 0; at < count; at++) settings(dataOf(at), database, meters[at])
     const url = `http://localhost:${proxy.port}`
     const key = await setUp(dataOf(0), url)
     for (let at = 0; at < count; at++) nodes.push(await startNode(at))
-    proxy.lead(ports)
+    proxy.setPorts(ports)
     client = await openClient(url, key)
     families = await openFamilies(client)
   })
@@ -63,7 +70,7 @@ describe.runIf(needs("postgres"))("two nodes that share a log", () => {
     folder.remove()
   })
 
-  /** Asks one node, as the proxy would. */
+  /** Sends a request to one node, as the proxy would. */
   const at = (port: number | undefined, path: string, init: RequestInit = {}) =>
     fetch(`http://127.0.0.1:${port}${path}`, {
       ...init,
@@ -73,7 +80,7 @@ describe.runIf(needs("postgres"))("two nodes that share a log", () => {
   const userinfo = async (port: number | undefined, token: string) =>
     (await at(port, "/oidc/v1/userinfo", { headers: { authorization: `Bearer ${token}` } })).status
 
-  test("are ready, and each says of itself that it is one of them", async () => {
+  test("are ready, and each reports itself as a member", async () => {
     for (const port of ports) {
       expect(await (await at(port, "/debug/ready")).text()).toBe("ok\n")
     }
@@ -81,15 +88,15 @@ describe.runIf(needs("postgres"))("two nodes that share a log", () => {
     expect(works.filter(Boolean)).toHaveLength(1)
   })
 
-  test("doctor names them, how far they are, and which of them works", async () => {
+  test("doctor lists them, their position, and the leader", async () => {
     const { output } = await run(["doctor", "--data", dataOf(1)])
     expect(output).toMatch(/nodes +node 0 has the log up to position \d+/)
     expect(output).toMatch(/nodes +node 1, this one, has the log up to position \d+/)
     expect(output.match(/it sends mails and rotates keys/g)).toHaveLength(1)
   })
 
-  test("the interface lists them, and each tells meters about itself", async () => {
-    // Each looks at the others once a second.
+  test("the API lists them, and each reports metrics about itself", async () => {
+    // Each checks the others once a second.
     const listed = async () => (await call(client, "history.ListNodes", {})).body.nodes
     await expect.poll(listed).toMatchObject([
       { position: expect.stringMatching(/^\d+$/), version: expect.stringMatching(/^\d+\./) },
@@ -111,7 +118,7 @@ describe.runIf(needs("postgres"))("two nodes that share a log", () => {
     }
   })
 
-  test("what one was told, the next one knows", async () => {
+  test("a write on one is visible on the next", async () => {
     for (let round = 0; round < 40; round++) {
       const name = `project ${round}`
       const { orgId: organizationId } = client
@@ -122,7 +129,7 @@ describe.runIf(needs("postgres"))("two nodes that share a log", () => {
     }
   })
 
-  test("a code that is redeemed from twenty connections at once counts once", async () => {
+  test("a code redeemed concurrently on twenty connections is accepted once", async () => {
     for (let round = 0; round < 3; round++) {
       const code = await families.code()
       const answers = await Promise.all(Array.from({ length: 20 }, () => families.redeem(code)))
@@ -133,10 +140,10 @@ describe.runIf(needs("postgres"))("two nodes that share a log", () => {
     }
   })
 
-  test("a refresh token that twenty present at once is renewed once, then ends all", async () => {
+  test("a refresh token used twenty times at once is renewed once, then revoked", async () => {
     const token = await families.next()
     const refresh = (which: string) =>
-      perform(client, { kind: "refresh", clientId: families.clientId, token: which })
+      sendWrite(client, { kind: "refresh", clientId: families.clientId, token: which })
     const answers = await Promise.all(Array.from({ length: 20 }, () => refresh(token)))
     expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 200))
     const renewed = await postgres.sql(database).unsafe(
@@ -144,14 +151,14 @@ describe.runIf(needs("postgres"))("two nodes that share a log", () => {
        WHERE type = 'oidc_session.refresh_token.renewed'`,
     )
     expect(renewed[0]?.count).toBe(1)
-    // The next of one of them is of the same family as those of all others.
+    // The next token of one belongs to the same family as those of all others.
     const { status, body } = await refresh(answers[0]?.body.refresh_token)
     expect(status).toBe(200)
     expect((await refresh(token)).status).toBe(400)
     expect((await refresh(body.refresh_token)).status).toBe(400)
   })
 
-  test("a token that was revoked at one is worth nothing at any", async () => {
+  test("a token revoked on one is invalid on all", async () => {
     for (let round = 0; round < 10; round++) {
       const token = await accessToken()
       expect(await Promise.all(ports.map((port) => userinfo(port, token)))).toEqual([200, 200])
@@ -162,7 +169,7 @@ describe.runIf(needs("postgres"))("two nodes that share a log", () => {
     }
   })
 
-  test("who signs out at one is out at all: the browser, its tokens, what they open", async () => {
+  test("a sign-out on one applies to all: the session, its tokens, their access", async () => {
     const { projectId } = families
     const named = { projectId, name: "API", apiConfiguration: {} }
     const made = (await call(client, "application.CreateApplication", named)).body
@@ -194,7 +201,7 @@ describe.runIf(needs("postgres"))("two nodes that share a log", () => {
     }
   })
 
-  test("a mail is sent once, whichever node was told of it", async () => {
+  test("an email is sent once, whichever node created it", async () => {
     const smtp = { senderAddress: "id@example.com", senderName: "Acme" }
     const host = `127.0.0.1:${mails.port}`
     const admin = (name: string, request: object) =>
@@ -219,8 +226,8 @@ describe.runIf(needs("postgres"))("two nodes that share a log", () => {
     return call(client, "user.CreateUser", { organizationId: client.orgId, username, human })
   }
 
-  test("nobody reads what is older than what somebody has seen, also while nodes die", async () => {
-    const history: Deed[] = []
+  test("no client reads older data than it has seen, even while nodes fail", async () => {
+    const history: RegisterOperation[] = []
     const registers = await Promise.all(
       ["a", "b", "c"].map(async (name) => {
         const { orgId: organizationId } = client
@@ -237,10 +244,10 @@ describe.runIf(needs("postgres"))("two nodes that share a log", () => {
         projectId: register,
         name: value,
       }).catch(() => undefined)
-      // A conflict is an answer, too: then it has not happened.
+      // A conflict is a response as well: the change did not happen.
       if (answer && [400, 409].includes(answer.status)) return
       const ended = answer?.status === 200 ? performance.now() : undefined
-      history.push({ register, kind: "write", value, begun, ended })
+      history.push({ register, kind: "write", value, started: begun, ended })
     }
     const read = async (register: string) => {
       const begun = performance.now()
@@ -249,7 +256,7 @@ describe.runIf(needs("postgres"))("two nodes that share a log", () => {
       )
       const value = answer?.body.project?.name
       if (answer?.status !== 200 || !/^v\d/.test(value)) return
-      history.push({ register, kind: "read", value, begun, ended: performance.now() })
+      history.push({ register, kind: "read", value, started: begun, ended: performance.now() })
     }
     const loop = async (work: () => Promise<void>) => {
       while (!isOver) await work()
@@ -273,10 +280,10 @@ describe.runIf(needs("postgres"))("two nodes that share a log", () => {
     isOver = true
     await Promise.all(load)
     expect(history.length).toBeGreaterThan(100)
-    expect(complaintsAbout(history)).toEqual([])
+    expect(findHistoryErrors(history)).toEqual([])
   }, 240_000)
 
-  test("another one sends when the one that did is gone", async () => {
+  test("another one sends when the sending node is gone", async () => {
     const [first = 0] = nodes.flatMap((node, each) => {
       const said = node
         .output()
@@ -291,13 +298,13 @@ describe.runIf(needs("postgres"))("two nodes that share a log", () => {
     expect(sentTo().filter((to) => to === "late@example.com")).toHaveLength(1)
   })
 
-  test("say no while the database is away, and go on by themselves", async () => {
+  test("reject writes while the database is down, and recover by themselves", async () => {
     const token = await accessToken()
     postgres.stop("immediate")
     const refused = await Promise.all(ports.map((port) => userinfo(port, token)))
     expect(refused).toEqual([503, 503])
     const keys = await Promise.all(ports.map((port) => at(port, "/oauth/v2/keys")))
-    // What everybody may know is told all the same.
+    // Public information is still returned.
     expect(keys.map(({ status }) => status)).toEqual([200, 200])
     for (const port of ports) {
       await expect.poll(async () => (await at(port, "/debug/ready")).status).toBe(503)
@@ -314,18 +321,21 @@ describe.runIf(needs("postgres"))("two nodes that share a log", () => {
     await expect.poll(() => userinfo(ports[1], token), { timeout: 60_000 }).toBe(200)
   })
 
-  test("answer nothing once the database was restored and others have written since", async () => {
+  test("stop answering once the database was restored and others have written since", async () => {
     const restore = postgres.dump(database)
     const lost = await accessToken()
-    // A node that has nothing of what is lost rightly goes on, so each must have it before.
+    // A node without any lost event may continue, so each must have it first.
     expect(await Promise.all(ports.map((port) => userinfo(port, lost)))).toEqual([200, 200])
     restore()
     const ready = async (port: number) => (await at(port, "/debug/ready")).status
     for (const port of ports) await expect.poll(() => ready(port)).toBe(503)
     const [third, meter] = [await freePort(), await freePort()]
-    const fresh = await start({ data: settings(dataOf(count), database, meter), port: third })
+    const fresh = await startLatchkey({
+      data: settings(dataOf(count), database, meter),
+      port: third,
+    })
     nodes.push(fresh)
-    proxy.lead([third])
+    proxy.setPorts([third])
     for (let round = 0; round < 10; round++) await families.next()
     for (const port of ports) {
       expect(await ready(port)).toBe(503)

@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { type Running, run, temporaryFolder } from "../support/latchkey.ts"
+import { type RunningServer, run, temporaryFolder } from "../support/latchkey.ts"
 import { type Client, call } from "../support/load.ts"
-import { timed } from "../support/quiet.ts"
-import { openHouse } from "./house.ts"
+import { measureTime } from "../support/scaled-time.ts"
+import { openServerFolder } from "./server-folder.ts"
 
-describe("a second process on the same data folder (R-09)", () => {
+describe("a second process on the same data directory (R-09)", () => {
   const folder = temporaryFolder()
-  let server: Running
+  let server: RunningServer
   let client: Client
 
   beforeAll(async () => {
-    const house = await openHouse(folder.path)
+    const house = await openServerFolder(folder.path)
     server = await house.start()
     client = await house.client()
   })
@@ -21,11 +21,11 @@ describe("a second process on the same data folder (R-09)", () => {
 
   const ports = ["--listen", "127.0.0.1:0", "--grpc-listen", "127.0.0.1:0"]
 
-  test("refuses in less than a second, with one plain line that says who has it", async () => {
+  test("fails in less than a second, with one plain line that names the owner", async () => {
     const took: number[] = []
     for (let time = 0; time < 3; time++) {
       const refused = () => run(["serve", "--data", server.data, ...ports])
-      const [{ code, output }, ms] = await timed(refused)
+      const [{ code, output }, ms] = await measureTime(refused)
       took.push(ms)
       expect(code).toBe(1)
       expect(output).toMatch(/^latchkey: [^\n]+\n$/)
@@ -34,7 +34,7 @@ describe("a second process on the same data folder (R-09)", () => {
     expect(took.sort((a, b) => a - b)[1]).toBeLessThan(1000)
   })
 
-  test("leaves the first one as it was, writing too", async () => {
+  test("does not affect the first one, including its writes", async () => {
     const request = { organizationId: client.orgId, name: "After the second came" }
     expect((await call(client, "project.CreateProject", request)).status).toBe(200)
   })

@@ -1,4 +1,4 @@
-// PostgreSQL on a disk that is really full: a file system of its own, in memory.
+// PostgreSQL on a really full disk: a file system in memory.
 import { execFileSync } from "node:child_process"
 import {
   chmodSync,
@@ -11,17 +11,23 @@ import {
 } from "node:fs"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { freePort, type Running, setUp, start, temporaryFolder } from "../support/latchkey.ts"
-import { type Client, call, perform } from "../support/load.ts"
+import {
+  freePort,
+  type RunningServer,
+  setUp,
+  startLatchkey,
+  temporaryFolder,
+} from "../support/latchkey.ts"
+import { type Client, call, sendWrite } from "../support/load.ts"
 import { type Postgres, startPostgres } from "../support/postgres.ts"
 import { needs } from "../support/prerequisite.ts"
-import { openClient } from "./house.ts"
+import { openClient } from "./server-folder.ts"
 
 const folder = temporaryFolder()
 const disk = join(folder.path, "disk")
 
-/** Only root may mount, as the check does. */
-function mounted(): boolean {
+/** Only root can mount, as the check has. */
+function mountDisk(): boolean {
   mkdirSync(disk)
   try {
     execFileSync("mount", ["-t", "tmpfs", "-o", "size=150m", "tmpfs", disk], { stdio: "ignore" })
@@ -32,7 +38,7 @@ function mounted(): boolean {
     return false
   }
 }
-const isMounted = needs("postgres") !== undefined && mounted()
+const isMounted = needs("postgres") !== undefined && mountDisk()
 afterAll(() => {
   if (isMounted) execFileSync("umount", ["--lazy", disk])
   folder.remove()
@@ -40,7 +46,7 @@ afterAll(() => {
 
 const ballast = join(disk, "ballast")
 
-/** Takes all the room there is, to the last page. */
+/** Uses all free space, to the last page. */
 function fill(): void {
   const file = openSync(ballast, "a")
   const whole = Buffer.alloc(1024 * 1024)
@@ -54,9 +60,9 @@ function fill(): void {
   closeSync(file)
 }
 
-describe.runIf(isMounted)("PostgreSQL without room", () => {
+describe.runIf(isMounted)("PostgreSQL without free space", () => {
   let postgres: Postgres
-  let node: Running
+  let node: RunningServer
   let client: Client
   let count = 0
   const acknowledged: string[] = []
@@ -70,7 +76,7 @@ describe.runIf(isMounted)("PostgreSQL without room", () => {
     writeFileSync(join(data, "latchkey.toml"), `${settings}limits = "off"\n`)
     const port = await freePort()
     const service = await setUp(data, `http://localhost:${port}`)
-    node = await start({ data, port })
+    node = await startLatchkey({ data, port })
     client = await openClient(node.url, service)
   })
   afterAll(async () => {
@@ -80,13 +86,13 @@ describe.runIf(isMounted)("PostgreSQL without room", () => {
 
   const write = async () => {
     const id = `p${count++}`
-    const { status, body } = await perform(client, { kind: "project", id, name: id })
+    const { status, body } = await sendWrite(client, { kind: "project", id, name: id })
     if (status === 200) acknowledged.push(id)
     return `${status} ${JSON.stringify(body)}`
   }
   const statusOf = async (path: string) => (await fetch(`${client.url}${path}`)).status
 
-  test("refuses writes, answers reads, loses nothing and continues with room", async () => {
+  test("rejects writes, serves reads, loses nothing and recovers with free space", async () => {
     for (let written = 0; written < 20; written++) expect(await write()).toMatch(/^200/)
     fill()
     await expect.poll(write, { timeout: 30_000 }).toMatch(/^503 .*store\.database_full/)

@@ -1,13 +1,13 @@
-// A node whose log is in PostgreSQL, in service: killed, robbed of its folder.
+// A node whose log is in PostgreSQL: killed, and without its data directory.
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { run, start, temporaryFolder } from "../support/latchkey.ts"
+import { run, startLatchkey, temporaryFolder } from "../support/latchkey.ts"
 import { call } from "../support/load.ts"
 import { type Postgres, startPostgres } from "../support/postgres.ts"
 import { needs } from "../support/prerequisite.ts"
-import { openHouse } from "./house.ts"
-import { type KillLoop, killLoop } from "./kill-loop/loop.ts"
+import { type KillLoopResult, runKillLoop } from "./kill-loop/loop.ts"
+import { openServerFolder } from "./server-folder.ts"
 
 const rounds = 4
 
@@ -26,28 +26,28 @@ describe.runIf(needs("postgres"))("with its log in PostgreSQL", () => {
   const settings = async () =>
     `database = "${await postgres.database()}"\nmaster_key_file = "${join(folder.path, "key")}"\n`
 
-  describe("a server that is killed under load, and loses its folder every other time", () => {
-    let outcome: KillLoop
+  describe("a server killed under load, which loses its data directory every other time", () => {
+    let outcome: KillLoopResult
     beforeAll(async () => {
       const losesFolder = (round: number) => round % 2 === 1
-      outcome = await killLoop(join(folder.path, "killed"), rounds, {
+      outcome = await runKillLoop(join(folder.path, "killed"), rounds, {
         settings: await settings(),
         losesFolder,
       })
     })
 
     test("was under load", () => {
-      // How many depends on what else the machine does.
+      // The number depends on the load of the machine.
       expect(outcome.acknowledged).toBeGreaterThan(rounds * 5)
     })
 
-    test("has all that it acknowledged, and its rows are what a replay makes of the log", () => {
+    test("has all acknowledged writes, and its rows equal a replay of the log", () => {
       expect(outcome.complaints).toEqual([])
     })
   })
 
-  test("takes what a folder has into PostgreSQL, and out of it again", async () => {
-    const house = await openHouse(join(folder.path, "moved"))
+  test("moves a data directory into PostgreSQL, and back", async () => {
+    const house = await openServerFolder(join(folder.path, "moved"))
     const alone = await house.start()
     const client = await house.client()
     const deed = { organizationId: client.orgId, name: "Kept" }
@@ -66,7 +66,7 @@ describe.runIf(needs("postgres"))("with its log in PostgreSQL", () => {
     })
     expect((await run(["serve", "--data", house.data])).output).toMatch(/a log that is in Postgre/)
     const { port } = new URL(client.url)
-    const node = await start({
+    const node = await startLatchkey({
       data: house.data,
       port: Number(port),
       args: ["--database", url],
@@ -82,7 +82,7 @@ describe.runIf(needs("postgres"))("with its log in PostgreSQL", () => {
     expect(gone.code).toBe(1)
   })
 
-  test("says in plain words what keeps it from starting", async () => {
+  test("reports plainly why it can't start", async () => {
     const data = join(folder.path, "third")
     const key = join(folder.path, "key")
     const started = (url: string) =>

@@ -2,20 +2,20 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { temporaryFolder } from "../support/latchkey.ts"
 import { needs } from "../support/prerequisite.ts"
 import type { Loss } from "./power-loss/image.ts"
-import { prepareTrials, type Trials, trial } from "./power-loss/trial.ts"
+import { type RecordedRun, recordRun, runTrial } from "./power-loss/trial.ts"
 
 const losses: readonly Loss[] = ["all", "random", "torn"]
 const images = 51
 
-describe.runIf(needs("gcc"))("after a power cut (R-02)", () => {
+describe.runIf(needs("gcc"))("after a power failure (R-02)", () => {
   const workshop = temporaryFolder()
-  let trials: Trials
+  let trials: RecordedRun
   beforeAll(() => {
-    trials = prepareTrials(workshop.path)
+    trials = recordRun(workshop.path)
   })
   afterAll(() => workshop.remove())
 
-  test("the recording holds syncs of ours, and checkpoints that begin the WAL anew", () => {
+  test("the recording contains our syncs, and checkpoints that restart the WAL", () => {
     const { operations } = trials
     const count = (isMeant: (index: number) => boolean) =>
       operations.filter((_, index) => isMeant(index)).length
@@ -34,15 +34,15 @@ describe.runIf(needs("gcc"))("after a power cut (R-02)", () => {
   })
 
   for (const loss of losses) {
-    test(`every acknowledged event is there when the disk loses ${loss} of the rest`, async () => {
+    test(`acknowledged events are present when the disk loses ${loss} of the rest`, async () => {
       for (let seed = 1; seed <= images / losses.length; seed++) {
-        expect(await trial(trials, seed, loss), `seed ${seed}`).toEqual([])
+        expect(await runTrial(trials, seed, loss), `seed ${seed}`).toEqual([])
       }
     })
   }
 
-  test("a disk that lies about its syncs is found out, so these trials can fail", async () => {
-    const found = await trial(trials, 1, "synced too")
+  test("a disk that ignores syncs is detected, so these trials can fail", async () => {
+    const found = await runTrial(trials, 1, "synced too")
     expect(found).toContainEqual(expect.stringContaining("was acknowledged and is lost"))
   })
 })

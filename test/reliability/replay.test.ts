@@ -3,21 +3,21 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { temporaryFolder } from "../support/latchkey.ts"
 import { call, newJournal, startLoad } from "../support/load.ts"
 import { until } from "../support/wait.ts"
-import { audit, rebuiltOtherwise } from "./audit.ts"
-import { openHouse } from "./house.ts"
-import { populate } from "./replay/population.ts"
+import { audit, findRebuildDifferences } from "./audit.ts"
+import { fillDatabase } from "./replay/population.ts"
+import { openServerFolder } from "./server-folder.ts"
 
 const events = 50_000
 
-/** Seconds of work, which a busy machine makes minutes of. */
-const patient = 240_000
+/** Takes seconds, which become minutes on a busy machine. */
+const timeoutMs = 240_000
 
-describe(`the log of ${events} events, with erasures, made anew (R-10)`, () => {
+describe(`replaying a log of ${events} events with erasures (R-10)`, () => {
   const folder = temporaryFolder()
   let file: string
 
   beforeAll(async () => {
-    const house = await openHouse(folder.path)
+    const house = await openServerFolder(folder.path)
     file = house.file
     const server = await house.start()
     const client = await house.client()
@@ -33,11 +33,11 @@ describe(`the log of ${events} events, with erasures, made anew (R-10)`, () => {
         await call(client, "project.DeleteProject", { projectId: deed.id })
     }
     await server.stop()
-    await populate(file, events)
+    await fillDatabase(file, events)
   }, 240_000)
   afterAll(() => folder.remove())
 
-  test("has been erased from, and is as long as it says", () => {
+  test("has erasures, and the expected length", () => {
     const database = new Database(file)
     const count = (sql: string) => database.query<{ n: number }, []>(sql).get()?.n
     expect(count("SELECT count(*) AS n FROM event")).toBeGreaterThanOrEqual(events)
@@ -48,23 +48,23 @@ describe(`the log of ${events} events, with erasures, made anew (R-10)`, () => {
   })
 
   test(
-    "gives the state rows, without gaps and damage",
+    "produces the state rows, without gaps and damage",
     async () => {
       expect(await audit(file)).toEqual([])
     },
-    patient,
+    timeoutMs,
   )
 
   test(
-    "gives the rows of every view, three times",
+    "produces the rows of every view, three times",
     async () => {
-      for (let time = 0; time < 3; time++) expect(await rebuiltOtherwise(file)).toEqual([])
+      for (let time = 0; time < 3; time++) expect(await findRebuildDifferences(file)).toEqual([])
     },
-    patient,
+    timeoutMs,
   )
 
   test(
-    "tells of rows that are not what the events say, so these tests can fail",
+    "reports rows that differ from the events, so these tests can fail",
     async () => {
       const database = new Database(file)
       const users = database.query<{ n: number }, []>(
@@ -80,12 +80,12 @@ describe(`the log of ${events} events, with erasures, made anew (R-10)`, () => {
       database.run("DELETE FROM state WHERE id = ?", [lost])
       database.run("DELETE FROM event WHERE position = 4711")
       database.close()
-      expect(await rebuiltOtherwise(file)).toContain("users")
+      expect(await findRebuildDifferences(file)).toContain("users")
       const found = await audit(file)
       expect(found).toContainEqual(expect.stringMatching(/^\d+ events up to position \d+$/))
       expect(found).toContain(`the state of ["1","user","${stray}"] is not what its events say`)
       expect(found).toContain(`["1","user","${lost}"] has no state, or not that of its event`)
     },
-    patient,
+    timeoutMs,
   )
 })

@@ -1,4 +1,4 @@
-// People sign in for months, and what that leaves behind does not grow.
+// Months of sign-ins leave a bounded amount of data.
 import { afterEach, beforeEach, expect, test } from "vitest"
 import * as grants from "../../src/domain/grant/index.ts"
 import { passwordCheck } from "../../src/domain/lockout/attempt.ts"
@@ -7,25 +7,25 @@ import { endSession, session } from "../../src/domain/session/index.ts"
 import { createUser } from "../../src/domain/user/create.ts"
 import { aggregates, views } from "../../src/server/modules.ts"
 import { human, provision } from "../domain/user/household.ts"
-import { openWorld, type World } from "../support/world.ts"
-import { dump } from "./audit.ts"
+import { openTestEnvironment, type TestEnvironment } from "../support/test-environment.ts"
+import { dumpViews } from "./audit.ts"
 
-let world: World
+let environment: TestEnvironment
 beforeEach(async () => {
-  world = openWorld({ aggregates, views })
+  environment = openTestEnvironment({ aggregates, views })
   await provision(cx())
-  for (let n = 0; n < people; n++) {
+  for (let n = 0; n < userCount; n++) {
     const password = { hash: `hash ${n}`, changeRequired: false }
     await createUser(cx(), `u${n}`, human({ userName: `person${n}`, password }))
   }
 })
-afterEach(() => world.close())
+afterEach(() => environment.close())
 
-const cx = () => world.cx()
-const people = 10
+const cx = () => environment.cx()
+const userCount = 10
 const day = 86_400_000
 
-const asked: grants.Requested = {
+const grantRequest: grants.AuthorizationRequest = {
   clientId: "client",
   appId: "app",
   redirectUri: "https://app.example.com/callback",
@@ -36,22 +36,22 @@ const asked: grants.Requested = {
   languages: [],
 }
 
-/** One visit: mostly somebody signs in, and everything else that may come of it comes sometimes. */
-async function visit(count: number): Promise<void> {
+/** One visit: usually a sign-in, sometimes with every other possible consequence. */
+async function simulateVisit(count: number): Promise<void> {
   const id = `r${count}`
   const agentId = `browser${count}`
-  const userId = `u${count % people}`
+  const userId = `u${count % userCount}`
   await cx().store.transact(cx(), (tx) =>
-    grants.addAuthRequest(tx, id, { agentId, asked, loginHint: "" }),
+    grants.addAuthRequest(tx, id, { agentId, asked: grantRequest, loginHint: "" }),
   )
-  if (count % 3 === 0) await fail(userId)
+  if (count % 3 === 0) await failPassword(userId)
   if (count % 7 === 0) {
     await cx().store.transact(cx(), (tx) => grants.failRequest(tx, id, "access_denied"))
     return
   }
   const { value: sessionId } = await cx().store.transact(cx(), (tx) => {
     const made = signIn(tx, { agentId, userId, hash: "hash", userAgent: {} })
-    grants.answerRequest(tx, id, made)
+    grants.completeAuthRequest(tx, id, made)
     return made
   })
   await cx().store.transact(cx(), (tx) => {
@@ -60,7 +60,7 @@ async function visit(count: number): Promise<void> {
       tx,
       { id },
       {
-        ...asked,
+        ...grantRequest,
         session: tx.state(session, sessionId),
         accessLifetimeSeconds: 43_200,
         ...(count % 2 === 0 && { offline }),
@@ -69,62 +69,62 @@ async function visit(count: number): Promise<void> {
     if (count % 4 === 0) grants.endGrant(tx, grantId, "revoked")
     if (count % 5 === 0) endSession(tx, sessionId)
     const expires = tx.now + 3_600_000
-    grants.spendAssertion(tx, { issuer: userId, jti: `${count}`, expires })
+    grants.recordAssertion(tx, { issuer: userId, jti: `${count}`, expires })
     grants.revokeToken(tx, `token${count}`, expires)
   })
 }
 
-const fail = (account: string) =>
+const failPassword = (account: string) =>
   cx().store.transact(cx(), (tx) =>
     tx.append(passwordCheck, account, [{ type: "user.human.password.check.failed", data: {} }]),
   )
 
-async function prune(): Promise<void> {
-  const now = world.clock.now()
+async function pruneStore(): Promise<void> {
+  const now = environment.clock.now()
   const limits = { now, auditedBefore: now - 14 * day, position: Number.MAX_SAFE_INTEGER }
-  await world.store.prune({ ...limits, stopped: () => false })
+  await environment.store.prune({ ...limits, stopped: () => false })
 }
 
 type Size = { readonly events: number; readonly claims: number; readonly pages: number }
 
-function size(): Size {
-  const rows = world.store.database.query<Size, []>(
+function measureSize(): Size {
+  const rows = environment.store.database.query<Size, []>(
     `SELECT (SELECT count(*) FROM event) AS events, (SELECT count(*) FROM claim) AS claims,
        (SELECT page_count FROM pragma_page_count) AS pages`,
   )
   return rows.all()[0] ?? { events: 0, claims: 0, pages: 0 }
 }
 
-test("a store levels off, and is empty of visits when nobody comes any more", async () => {
-  const quiet = size()
+test("a store reaches a constant size, and is emptied when all users stay away", async () => {
+  const quiet = measureSize()
   const sizes: Size[] = []
   for (let days = 0; days < 80; days++) {
     for (let count = 0; count < 12; count++) {
-      await visit(days * 12 + count)
-      world.clock.advance(day / 12)
+      await simulateVisit(days * 12 + count)
+      environment.clock.advance(day / 12)
     }
-    await prune()
-    sizes.push(size())
+    await pruneStore()
+    sizes.push(measureSize())
   }
   const most = (what: keyof Size, from: number, to: number) =>
     Math.max(...sizes.slice(from, to).map((each) => each[what]))
-  // Browsers stay longest: a month. From then on it is the same every day.
+  // Browsers are kept longest: a month. After that the size is constant.
   for (const what of ["events", "claims", "pages"] as const) {
     expect(most(what, 60, 80), what).toBeLessThanOrEqual(most(what, 40, 60) * 1.03)
   }
-  const written = world.store.log.durable()
+  const written = environment.store.log.durable()
   expect(sizes.at(-1)?.events).toBeLessThan(written / 3)
 
-  const live = dump(world.store)
-  world = await world.reopen(views.map((view) => ({ ...view, hash: "anew" })))
-  expect(dump(world.store)).toEqual(live)
+  const live = dumpViews(environment.store)
+  environment = await environment.reopen(views.map((view) => ({ ...view, hash: "anew" })))
+  expect(dumpViews(environment.store)).toEqual(live)
 
-  // The clock of a world that was opened again stands at its beginning.
-  world.clock.advance((80 + 60) * day)
+  // The clock of a reopened environment starts at its beginning.
+  environment.clock.advance((80 + 60) * day)
   await createUser(cx(), "last", human({ userName: "last" }))
-  await prune()
-  const left = size()
+  await pruneStore()
+  const left = measureSize()
   expect(left.events - quiet.events).toBeLessThan(5)
   expect(left.claims - quiet.claims).toBeLessThan(5)
-  expect(world.store.log.durable()).toBeGreaterThan(written)
+  expect(environment.store.log.durable()).toBeGreaterThan(written)
 })

@@ -6,12 +6,12 @@ import { rollNodes } from "./nodes/rolling.ts"
 
 describe.runIf(needs("postgres") && needs("haproxy"))("two nodes, restarted in turn", () => {
   test.each(["haproxy", "plain"] as const)(
-    "no call is cut in three rolling restarts behind %s, and nothing is lost",
+    "no call is interrupted in three rolling restarts behind %s, and nothing is lost",
     async (balancer) => {
       const folder = temporaryFolder()
       try {
         const outcome = await rollNodes(folder.path, { rounds: 3, balancer })
-        expect([...outcome.cut]).toEqual([])
+        expect([...outcome.interrupted]).toEqual([])
         expect(outcome.lost).toEqual([])
         expect(outcome.answered).toBeGreaterThan(300)
         expect(outcome.slowestStopMs).toBeGreaterThan(3000)

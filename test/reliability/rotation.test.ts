@@ -1,31 +1,33 @@
-// Refresh tokens change with every use. A server that is killed in the middle of it loses none.
+// Refresh tokens change with every use. A server that is killed meanwhile loses none.
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { openHttpBrowser, parseForm } from "../support/http-browser.ts"
 import { owner, temporaryFolder } from "../support/latchkey.ts"
 import { call } from "../support/load.ts"
-import { formIn, visit } from "../support/visitor.ts"
 import { pause, until } from "../support/wait.ts"
-import { openHouse } from "./house.ts"
+import { openServerFolder } from "./server-folder.ts"
 
 const rounds = 12
 const redirectUri = "https://app.example.com/callback"
 const verifier = "a-verifier-that-is-long-enough-for-everybody-to-like"
 
-/** The tokens of one grant, oldest first; the last one has not been used, or not been answered. */
-type Chain = { readonly tokens: string[]; unanswered: number }
+/**
+ * The tokens of one grant, oldest first; the last one is unused, or was used without a response.
+ */
+type TokenChain = { readonly tokens: string[]; unanswered: number }
 
 describe(`refreshed at ${rounds} kills (R-01)`, () => {
   const folder = temporaryFolder()
   const complaints: string[] = []
-  const chains: Chain[] = []
+  const chains: TokenChain[] = []
   let refresh: (token: string) => Promise<{ status: number; body: any }>
   let stop: (() => Promise<void>) | undefined
 
   beforeAll(async () => {
-    const house = await openHouse(folder.path)
+    const house = await openServerFolder(folder.path)
     let server = await house.start()
     const { url } = server
     const client = await house.client()
-    const projectId = await made(client, "project.CreateProject", "projectId", {
+    const projectId = await createResource(client, "project.CreateProject", "projectId", {
       organizationId: client.orgId,
       name: "Shop",
     })
@@ -55,7 +57,7 @@ describe(`refreshed at ${rounds} kills (R-01)`, () => {
       chains.push({ tokens: [first.body.refresh_token], unanswered: 0 })
     }
     for (let round = 0; round < rounds; round++) {
-      const working = chains.map((chain) => rotate(chain, refresh, complaints))
+      const working = chains.map((chain) => rotateTokens(chain, refresh, complaints))
       const each = round + 2
       await until(() => chains.every(({ tokens }) => tokens.length >= each), {
         what: "a new token in each chain",
@@ -73,13 +75,13 @@ describe(`refreshed at ${rounds} kills (R-01)`, () => {
     folder.remove()
   })
 
-  test("they were used all the time, and some uses were cut off", () => {
+  test("they were used all the time, and some uses were interrupted", () => {
     expect(Math.min(...chains.map(({ tokens }) => tokens.length))).toBeGreaterThan(rounds)
     expect(chains.reduce((sum, { unanswered }) => sum + unanswered, 0)).toBeGreaterThan(rounds)
     expect(complaints).toEqual([])
   })
 
-  test("the newest one still counts after the last kill", async () => {
+  test("the newest one is valid after the last kill", async () => {
     for (const chain of chains) {
       const { status, body } = await refresh(chain.tokens.at(-1) ?? "")
       expect(status, JSON.stringify(body)).toBe(200)
@@ -87,7 +89,7 @@ describe(`refreshed at ${rounds} kills (R-01)`, () => {
     }
   })
 
-  test("one that was replaced is refused, and takes its whole family along", async () => {
+  test("a replaced one is rejected, and ends its whole family", async () => {
     for (const [at, { tokens }] of chains.entries()) {
       const old = tokens[at === 0 ? 0 : tokens.length - 4] ?? ""
       for (const each of [old, tokens.at(-1) ?? ""]) {
@@ -98,9 +100,9 @@ describe(`refreshed at ${rounds} kills (R-01)`, () => {
   })
 })
 
-/** Uses a token and then what it got, until nobody answers any more. */
-async function rotate(
-  chain: Chain,
+/** Uses a token and then its successor, until the server stops responding. */
+async function rotateTokens(
+  chain: TokenChain,
   refresh: (token: string) => Promise<{ status: number; body: any }>,
   complaints: string[],
 ): Promise<void> {
@@ -118,7 +120,7 @@ async function rotate(
   }
 }
 
-async function made(
+async function createResource(
   client: Parameters<typeof call>[0],
   name: string,
   field: string,
@@ -129,7 +131,7 @@ async function made(
   return body[field]
 }
 
-/** Signs the owner in with a browser of their own; answers the code. */
+/** Signs the owner in with a new browser; returns the code. */
 async function signIn(url: string, clientId: string): Promise<string> {
   const challenge = new Bun.CryptoHasher("sha256").update(verifier).digest("base64url")
   const parameters = new URLSearchParams({
@@ -140,7 +142,7 @@ async function signIn(url: string, clientId: string): Promise<string> {
     code_challenge: challenge,
     code_challenge_method: "S256",
   })
-  const browser = visit()
+  const browser = openHttpBrowser()
   const named = await browser.get(`${url}/oauth/v2/authorize?${parameters}`)
   const asked = await browser.post(named, { loginName: owner.loginName })
   const entered = await browser.post(asked, { password: owner.password })
@@ -149,5 +151,5 @@ async function signIn(url: string, clientId: string): Promise<string> {
     : await browser.post(entered, { answer: "allow" })
   const code = new URL(end.url).searchParams.get("code")
   if (code) return code
-  throw new Error(`the sign-in ended at ${end.url} with ${JSON.stringify(formIn(end))}`)
+  throw new Error(`the sign-in ended at ${end.url} with ${JSON.stringify(parseForm(end))}`)
 }

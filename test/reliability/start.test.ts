@@ -1,16 +1,16 @@
-// Starts on files and disks that are not as they should be, by the built binary.
+// Starts of the built binary on damaged files and disks.
 import { execFileSync, spawnSync } from "node:child_process"
 import { createHash } from "node:crypto"
 import { chmodSync, cpSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest"
 import { apiScope, binary, temporaryFolder } from "../support/latchkey.ts"
-import { newJournal, singleAssertion, startLoad } from "../support/load.ts"
+import { createSingleUseAssertion, newJournal, startLoad } from "../support/load.ts"
 import { needs } from "../support/prerequisite.ts"
 import { until } from "../support/wait.ts"
 import { audit } from "./audit.ts"
-import { type Child, isPlainRefusal, launch, serveArgs, setupArgs } from "./bootstrap/process.ts"
-import { openHouse } from "./house.ts"
+import { type Child, isPlainError, launch, serveArgs, setupArgs } from "./bootstrap/process.ts"
+import { openServerFolder } from "./server-folder.ts"
 
 const folder = temporaryFolder()
 afterAll(() => folder.remove())
@@ -21,19 +21,19 @@ afterEach(async () => {
   children = []
 })
 
-function launched(...how: Parameters<typeof launch>): Child {
+function launchChild(...how: Parameters<typeof launch>): Child {
   const child = launch(...how)
   children.push(child)
   return child
 }
 
-describe("on the folder of a server that was killed under load", () => {
+describe("on the data directory of a server that was killed under load", () => {
   let data: string
   let copies = 0
   const journal = newJournal()
 
   beforeAll(async () => {
-    const house = await openHouse(folder.path)
+    const house = await openServerFolder(folder.path)
     const server = await house.start()
     const load = startLoad(await house.client(), journal, { name: "load" })
     await until(() => journal.answers.size >= 100, { limitMs: 60_000 })
@@ -42,17 +42,17 @@ describe("on the folder of a server that was killed under load", () => {
     data = house.data
   })
 
-  /** The folder, in another place. */
+  /** A copy of the data directory. */
   const copied = () => {
     const copy = join(folder.path, `copy-${copies++}`)
     cpSync(data, copy, { recursive: true, filter: (path) => !path.endsWith(".sock") })
     return { data: copy, file: join(copy, "latchkey.db") }
   }
 
-  test("goes on where nothing is missing", async () => {
+  test("starts if nothing is missing", async () => {
     const whole = copied()
-    const server = launched(serveArgs(whole.data))
-    expect(await server.greeted).toMatch(/^http/)
+    const server = launchChild(serveArgs(whole.data))
+    expect(await server.ready).toMatch(/^http/)
     expect((await server.kill("SIGTERM")).code).toBe(0)
     expect(await audit(whole.file)).toEqual([])
   })
@@ -80,34 +80,34 @@ describe("on the folder of a server that was killed under load", () => {
     ],
   }
 
-  test.each(Object.keys(losses))("is refused in one line where it lacks %s", async (what) => {
+  test.each(Object.keys(losses))("fails with one line if it lacks %s", async (what) => {
     const [lose, says] = losses[what] ?? [() => undefined, /never/]
     const copy = copied()
     lose(copy.file)
-    const end = await launched(serveArgs(copy.data)).ended
+    const end = await launchChild(serveArgs(copy.data)).ended
     expect(end.error).toMatch(says)
-    expect(isPlainRefusal(end)).toBe(true)
-    // Nothing was begun beside it, by setting up neither.
-    const again = await launched(setupArgs(folder.path, copy.data)).ended
+    expect(isPlainError(end)).toBe(true)
+    // No new file was created beside it, not even by setup.
+    const again = await launchChild(setupArgs(folder.path, copy.data)).ended
     expect(again.error).toBe(end.error)
   })
 
-  test("warns of a master key that others may read", async () => {
+  test("warns about a master key that other users can read", async () => {
     const copy = copied()
     const keyFile = join(copy.data, "master.key")
     chmodSync(keyFile, 0o644)
-    const server = launched(serveArgs(copy.data))
-    await server.greeted
+    const server = launchChild(serveArgs(copy.data))
+    await server.ready
     const { error } = await server.kill("SIGTERM")
     expect(error).toMatch(/\[WRN\] latchkey: others may use the master key .*run chmod 600 /)
   })
 })
 
-/** Only who may mount has a disk to fill: root, or who may have a namespace of their own. */
-const mayMount = spawnSync("unshare", ["-rm", "true"]).status === 0
+/** Only root, or a user with a namespace of their own, can mount a disk to fill. */
+const canMount = spawnSync("unshare", ["-rm", "true"]).status === 0
 
-describe.runIf(mayMount)("on a full disk", () => {
-  test("serves reads, is not ready, and writes again when there is room", async () => {
+describe.runIf(canMount)("on a full disk", () => {
+  test("serves reads, is not ready, and writes again with free space", async () => {
     const disk = join(folder.path, "disk")
     const free = join(folder.path, "free")
     const keyFile = join(folder.path, "key.json")
@@ -121,20 +121,20 @@ describe.runIf(mayMount)("on a full disk", () => {
       (for _ in $(seq 300); do [ -e ${free} ] && break; sleep 0.1; done
        rm ${disk}/fill) > /dev/null 2>&1 &
       exec ${binary} ${serveArgs(join(disk, "data")).join(" ")}`
-    const server = launched(["-rm", "sh", "-c", script], {
+    const server = launchChild(["-rm", "sh", "-c", script], {
       program: "unshare",
       env: { PATH: process.env.PATH ?? "" },
     })
-    const url = await server.greeted
+    const url = await server.ready
     const headers = { host: "localhost:8080" }
     const asked = async (path: string) => {
       const answer = await fetch(`${url}${path}`, { headers })
       return [answer.status, (await answer.text()).slice(0, 60)]
     }
-    /** Trades an assertion that counts once, and makes an organisation with the token. */
+    /** Uses an assertion with a jti, and creates an organization with the token. */
     const written = async (name: string) => {
       const key = JSON.parse(readFileSync(keyFile, "utf8"))
-      const assertion = await singleAssertion({ url: "http://localhost:8080", key })
+      const assertion = await createSingleUseAssertion({ url: "http://localhost:8080", key })
       const grant = { grant_type: "urn:ietf:params:oauth:grant-type:jwt-bearer", scope: apiScope }
       const body = new URLSearchParams({ ...grant, assertion })
       const traded = await fetch(`${url}/oauth/v2/token`, { method: "POST", headers, body })
@@ -163,13 +163,13 @@ describe.runIf(mayMount)("on a full disk", () => {
 
 const isLinuxWithCompiler = process.platform === "linux" && needs("gcc")
 
-describe.runIf(isLinuxWithCompiler)("a disk that always answers with an error", () => {
+describe.runIf(isLinuxWithCompiler)("a disk that always fails", () => {
   const without = join(folder.path, "without")
   const data = join(folder.path, "refused")
   beforeAll(async () => {
     const source = join(import.meta.dirname, "refused-call/without.c")
     execFileSync("gcc", ["-O1", "-Wall", "-o", without, source])
-    expect((await launched(setupArgs(folder.path, data)).ended).code).toBe(0)
+    expect((await launchChild(setupArgs(folder.path, data)).ended).code).toBe(0)
   })
 
   const backup = /restore .* from a backup/
@@ -186,18 +186,18 @@ describe.runIf(isLinuxWithCompiler)("a disk that always answers with an error", 
       "EIO",
       /input\/output error.*; check it and the system's log.* don't restore a backup/,
     ],
-  ])("is told apart at the start, with what to do: %s %s", async (call, code, says) => {
+  ])("is reported at the start, with a remedy: %s %s", async (call, code, says) => {
     const before = contentsOf(data)
     const args = [call, code, binary, ...serveArgs(data)]
-    const end = await launched(args, { program: without }).ended
+    const end = await launchChild(args, { program: without }).ended
     expect(end.error).toMatch(says)
     expect(end.error).not.toMatch(backup)
-    expect(isPlainRefusal(end)).toBe(true)
+    expect(isPlainError(end)).toBe(true)
     expect(contentsOf(data)).toEqual(before)
   })
 })
 
-/** What is in the files of a database, but for the index of the WAL, which holds no data. */
+/** The hashes of a database's files, without the index of the WAL, which contains no data. */
 const contentsOf = (data: string): readonly string[] =>
   ["", "-wal", "-mark"].map((end) =>
     createHash("sha256")

@@ -2,7 +2,13 @@ import { createServer } from "node:http"
 import { join } from "node:path"
 import { afterAll, expect, test } from "vitest"
 import { connect, type Reply } from "../acceptance/service.ts"
-import { freePort, serviceToken, setUp, start, temporaryFolder } from "../support/latchkey.ts"
+import {
+  freePort,
+  serviceToken,
+  setUp,
+  startLatchkey,
+  temporaryFolder,
+} from "../support/latchkey.ts"
 
 const rounds = 4
 const perRound = 25
@@ -10,7 +16,7 @@ const perRound = 25
 const folder = temporaryFolder()
 afterAll(() => folder.remove())
 
-/** A service that thinks about what it is told for a while before it answers. */
+/** A service that delays its response to each event. */
 async function openReceiver(delayMs: number) {
   const told: { readonly name: string; readonly key: string }[] = []
   const server = createServer((request, response) => {
@@ -19,7 +25,7 @@ async function openReceiver(delayMs: number) {
     request.on("end", () => {
       const { event_payload: payload } = JSON.parse(Buffer.concat(chunks).toString())
       told.push({ name: payload.name, key: String(request.headers["idempotency-key"]) })
-      // timer: a server that answers late on purpose
+      // timer: the server responds late on purpose
       setTimeout(() => response.end(), delayMs)
     })
   })
@@ -33,12 +39,12 @@ async function openReceiver(delayMs: number) {
   return { told, url: `http://127.0.0.1:${port}/hook`, close }
 }
 
-test("killed while it tells targets: no event is lost, and what comes twice says so", async () => {
+test("killed while it calls targets: no event is lost, repetitions share a key", async () => {
   const receiver = await openReceiver(60)
   const data = join(folder.path, "data")
   const port = await freePort()
   const key = await setUp(data, `http://localhost:${port}`)
-  const run = () => start({ data, port, args: ["--outbound-allow", "127.0.0.1"] })
+  const run = () => startLatchkey({ data, port, args: ["--outbound-allow", "127.0.0.1"] })
   let server = await run()
   const token = await serviceToken(server.url, key)
   const ask = (name: string, request: object): Promise<Reply> =>
@@ -58,7 +64,7 @@ test("killed while it tells targets: no event is lost, and what comes twice says
   }
   for (let round = 0; round < rounds; round++) {
     const names = Array.from({ length: perRound }, (_, at) => `org-${round}-${at}`)
-    // Those that get no answer may be there or not; only what was confirmed is owed.
+    // Requests without a response may or may not have succeeded; only confirmed ones are required.
     const work = names.map((name) => add(name).catch(() => {}))
     const isBusy = () => receiver.told.length > round * 15 && added.length > (round + 1) * 5
     await expect.poll(isBusy, { interval: 5, timeout: 60_000 }).toBe(true)
@@ -78,6 +84,6 @@ test("killed while it tells targets: no event is lost, and what comes twice says
     keys.set(name, (keys.get(name) ?? new Set()).add(each))
   }
   expect([...keys].filter(([, known]) => known.size !== 1)).toEqual([])
-  // No key stands for two events: what a receiver drops as a repetition is one.
+  // No key belongs to two events: a receiver that deduplicates by key drops repetitions only.
   expect(new Set([...keys.values()].flatMap((known) => [...known])).size).toBe(keys.size)
 })

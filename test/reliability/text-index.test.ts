@@ -3,12 +3,12 @@ import { join } from "node:path"
 import { expect, test } from "vitest"
 import { aggregates, views } from "../../src/server/modules.ts"
 import { temporaryFolder } from "../support/latchkey.ts"
+import { openTestEnvironment } from "../support/test-environment.ts"
 import { pause } from "../support/wait.ts"
-import { openWorld } from "../support/world.ts"
-import { countOf } from "./text-index/look.ts"
+import { countUsers } from "./text-index/count.ts"
 
-/** The last number that a process has told before it is killed. */
-async function killed(folder: string, afterMs: number): Promise<number> {
+/** The last number that a process printed before it was killed. */
+async function runAndKill(folder: string, afterMs: number): Promise<number> {
   const script = `${import.meta.dirname}/text-index/child.ts`
   const child = Bun.spawn([process.execPath, script, folder], { stdout: "pipe" })
   const reader = child.stdout.getReader()
@@ -23,22 +23,23 @@ async function killed(folder: string, afterMs: number): Promise<number> {
 }
 
 test.each([1, 30, 300])(
-  "a kill while names are indexed costs the index (after %i ms)",
+  "a kill during the indexing of names costs only the index (after %i ms)",
   async (ms) => {
     const folder = temporaryFolder()
-    const last = await killed(folder.path, ms)
+    const last = await runAndKill(folder.path, ms)
     const kept = ["latchkey.db", "latchkey.db-mark", "latchkey.db-shm", "latchkey.db-wal"]
     const others = () => readdirSync(folder.path).filter((name) => !kept.includes(name))
-    // Between its making and the loss of its name it has no texts yet, and the next one takes it.
+    // After it is created and before it is renamed it has no texts yet, and the next process uses
+    // it.
     for (const name of others()) {
       expect(name).toBe("latchkey.db-texts")
       expect(readFileSync(join(folder.path, name)).includes("led-")).toBe(false)
     }
-    const world = openWorld({ aggregates, views, textIndexFrom: 0 }, folder)
-    // At first there is no index, then one in the making, and then a whole one.
+    const world = openTestEnvironment({ aggregates, views, textIndexFrom: 0 }, folder)
+    // At first there is no index, then a partial one, and then a complete one.
     for (let time = 0; time < 5; time++) {
       for (let count = 0; count <= last; count++) {
-        expect(await countOf(world.cx(), `led-${count}-`), `${count}`).toBe(50)
+        expect(await countUsers(world.cx(), `led-${count}-`), `${count}`).toBe(50)
       }
     }
     expect(others()).toEqual([])

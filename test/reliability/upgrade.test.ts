@@ -1,16 +1,25 @@
-// Folders that versions before ours have set up: latchkey.db, both files of the master key, and the
-// key of the service user. Each is named by the version of its tables.
+// Data directories set up by earlier versions: latchkey.db, both files of the master key, and the
+// key of the service account. Each is named after its schema version.
 import { execFileSync, spawn } from "node:child_process"
 import { cpSync, existsSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import { inSnapshot } from "../../src/store/index.ts"
-import { newestSchema } from "../../src/store/snapshot.ts"
-import { binary, freePort, run, serviceToken, start, temporaryFolder } from "../support/latchkey.ts"
+import { readSnapshot } from "../../src/store/index.ts"
+import { supportedSchema } from "../../src/store/snapshot.ts"
+import {
+  binary,
+  freePort,
+  run,
+  serviceToken,
+  startLatchkey,
+  temporaryFolder,
+} from "../support/latchkey.ts"
 import { pause } from "../support/wait.ts"
 
-const kept = join(import.meta.dirname, "earlier")
-const earlier = readdirSync(kept).map((name) => [name.replace(".tar.gz", ""), name] as const)
+const archiveFolder = join(import.meta.dirname, "earlier")
+const earlier = readdirSync(archiveFolder).map(
+  (name) => [name.replace(".tar.gz", ""), name] as const,
+)
 
 let folder: ReturnType<typeof temporaryFolder>
 let data = ""
@@ -22,52 +31,55 @@ beforeEach(() => {
 })
 afterEach(() => folder.remove())
 
-/** Unpacks one; answers what is in it. */
+/** Unpacks one; returns its content. */
 function unpack(name = "schema-3.tar.gz") {
-  execFileSync("tar", ["-xzf", join(kept, name), "-C", data])
-  return inSnapshot(database)
+  execFileSync("tar", ["-xzf", join(archiveFolder, name), "-C", data])
+  return readSnapshot(database)
 }
 
-/** Somebody comes in by what the version before gave them. */
-async function expectWhole(data = folder.path): Promise<void> {
+/** The credentials from the earlier version still work. */
+async function expectComplete(data = folder.path): Promise<void> {
   const key = JSON.parse(readFileSync(join(data, "service-key.json"), "utf8"))
   const port = await freePort()
   const args = ["--public-url", `http://localhost:${port}`]
-  const server = await start({ data, port, args })
+  const server = await startLatchkey({ data, port, args })
   try {
     expect(await serviceToken(server.url, key)).toContain(".")
   } finally {
     expect(await server.stop()).toBe(0)
   }
-  expect(inSnapshot(join(data, "latchkey.db")).schema).toBe(newestSchema)
+  expect(readSnapshot(join(data, "latchkey.db")).schema).toBe(supportedSchema)
 }
 
-describe("a folder of an earlier version", () => {
-  test.each(earlier)("opens (%s), and goes back", async (_, name) => {
+describe("a data directory of an earlier version", () => {
+  test.each(earlier)("opens (%s), and can be downgraded", async (_, name) => {
     const before = unpack(name)
-    expect(before.schema).toBeLessThan(newestSchema)
-    await expectWhole()
-    expect(inSnapshot(`${database}-before`)).toEqual(before)
+    expect(before.schema).toBeLessThan(supportedSchema)
+    await expectComplete()
+    expect(readSnapshot(`${database}-before`)).toEqual(before)
     const { code, output } = await run(["upgrade", "undo", "--data", data])
     expect([code, output]).toEqual([0, expect.stringContaining("again as it was before")])
-    expect(inSnapshot(database)).toEqual(before)
+    expect(readSnapshot(database)).toEqual(before)
     expect((await run(["upgrade", "undo", "--data", data])).code).toBe(1)
   })
 })
 
 describe("with a new master key after the upgrade", () => {
-  test.each(earlier)("a folder (%s) goes back, and opens", async (_, name) => {
-    const before = unpack(name)
-    await expectWhole()
-    expect((await run(["keys", "rotate-master", "--data", data])).code).toBe(0)
-    expect((await run(["upgrade", "undo", "--data", data])).code).toBe(0)
-    expect(inSnapshot(database)).toEqual(before)
-    await expectWhole()
-  })
+  test.each(earlier)(
+    "a data directory (%s) can be downgraded, and upgraded again",
+    async (_, name) => {
+      const before = unpack(name)
+      await expectComplete()
+      expect((await run(["keys", "rotate-master", "--data", data])).code).toBe(0)
+      expect((await run(["upgrade", "undo", "--data", data])).code).toBe(0)
+      expect(readSnapshot(database)).toEqual(before)
+      await expectComplete()
+    },
+  )
 
-  test("whose coming is killed at any moment, it opens, and goes back", async () => {
+  test("whose upgrade is killed at any moment opens, and can be downgraded", async () => {
     const before = unpack("schema-6.tar.gz")
-    await expectWhole()
+    await expectComplete()
     const began = performance.now()
     expect((await run(["keys", "rotate-master", "--data", data])).code).toBe(0)
     const whole = performance.now() - began
@@ -82,12 +94,12 @@ describe("with a new master key after the upgrade", () => {
       cpSync(data, other.path, { recursive: true })
       const { code, output } = await run(["upgrade", "undo", "--data", other.path])
       expect([code, output]).toEqual([0, expect.stringContaining("again as it was before")])
-      expect(inSnapshot(join(other.path, "latchkey.db"))).toEqual(before)
-      await expectWhole(other.path)
+      expect(readSnapshot(join(other.path, "latchkey.db"))).toEqual(before)
+      await expectComplete(other.path)
       other.remove()
     }
     expect(ended).toContain(null)
-    await expectWhole()
+    await expectComplete()
   })
 })
 
@@ -102,33 +114,33 @@ test("a start that is killed at any moment loses nothing", async () => {
     child.kill("SIGKILL")
     await ended
   }
-  await expectWhole()
-  expect(inSnapshot(database).position).toBeGreaterThanOrEqual(before.position)
-  expect(inSnapshot(`${database}-before`)).toEqual(before)
+  await expectComplete()
+  expect(readSnapshot(database).position).toBeGreaterThanOrEqual(before.position)
+  expect(readSnapshot(`${database}-before`)).toEqual(before)
 })
 
-test("where there is no room, nothing is changed, and the word says so", async () => {
+test("without free space nothing is changed, which is reported", async () => {
   const before = unpack()
   const pages = Math.ceil(readFileSync(database).length / 1024)
   const ended: string[] = []
-  // Beside the copy alone, in the midst of the changes, and with room enough.
+  // With space for the copy only, in the middle of the changes, and with enough space.
   for (const blocks of [40, pages - 8, pages + 8, pages + 200]) {
-    const { code, said } = await limited(blocks)
+    const { code, said } = await startLimited(blocks)
     ended.push(said)
     if (code === 0) break
     expect([code, said]).toEqual([
       1,
       expect.stringMatching(/the largest size|It is again as it was/),
     ])
-    expect(inSnapshot(database)).toEqual(before)
+    expect(readSnapshot(database)).toEqual(before)
     expect(existsSync(`${database}-before`)).toBe(false)
   }
   expect(ended.length).toBeGreaterThan(1)
-  await expectWhole()
+  await expectComplete()
 })
 
-/** Starts where no file may be larger than so many KiB; ends it when it answers. */
-async function limited(blocks: number) {
+/** Starts with a file size limit, in blocks of 1 KiB; stops it when it responds. */
+async function startLimited(blocks: number) {
   const port = await freePort()
   const listening = `--listen 127.0.0.1:${port} --grpc-listen 127.0.0.1:0`
   const serve = `${binary} serve --data ${data} ${listening}`

@@ -1,7 +1,13 @@
-// A server that is killed while files are sent to it.
+// A server that is killed during uploads.
 import { afterAll, expect, test } from "vitest"
 import { connect } from "../acceptance/service.ts"
-import { freePort, serviceToken, setUp, start, temporaryFolder } from "../support/latchkey.ts"
+import {
+  freePort,
+  serviceToken,
+  setUp,
+  startLatchkey,
+  temporaryFolder,
+} from "../support/latchkey.ts"
 import { pngOf } from "../support/picture.ts"
 
 const rounds = 5
@@ -10,23 +16,23 @@ const senders = 4
 const folder = temporaryFolder()
 afterAll(() => folder.remove())
 
-test("killed in uploads: what is shown is whole, and nothing confirmed is lost", async () => {
+test("killed during uploads: the image is complete, and nothing confirmed is lost", async () => {
   const data = `${folder.path}/data`
   const port = await freePort()
   const key = await setUp(data, `http://localhost:${port}`)
-  let server = await start({ data, port })
+  let server = await startLatchkey({ data, port })
   const token = await serviceToken(server.url, key)
   const headers = { authorization: `Bearer ${token}` }
   const at = `${server.url}/assets/v1/instance/policy/label/logo`
 
-  // Pictures are told apart by their width; when each was sent and confirmed, by one count.
+  // The images are identified by their width; one counter orders uploads and confirmations.
   let time = 0
   const sent = new Map<number, number>()
   const confirmed = new Map<number, number>()
   const send = async () => {
     const width = sent.size + 1
     sent.set(width, time++)
-    // Noise is as long packed as it is, so that a file comes in several pieces.
+    // Random data does not compress, so a file is sent in several pieces.
     const more = [["tEXt", crypto.getRandomValues(new Uint8Array(60_000))] as const]
     const form = new FormData()
     form.append("file", new Blob([new Uint8Array(pngOf({ width, height: 1, more }))]))
@@ -34,7 +40,7 @@ test("killed in uploads: what is shown is whole, and nothing confirmed is lost",
     expect(status).toBe(200)
     confirmed.set(width, time++)
   }
-  /** The width of the picture as those see it who may see it first; all of it is unpacked. */
+  /** The width of the previewed image; the whole image is decoded. */
   const shown = async () => {
     const bytes = await (await fetch(`${at}/_preview`, { headers })).bytes()
     const whole = await new Bun.Image(bytes).png().bytes()
@@ -60,10 +66,10 @@ test("killed in uploads: what is shown is whole, and nothing confirmed is lost",
     await server.stop("SIGKILL")
     isOver = true
     await Promise.all(sending)
-    server = await start({ data, port })
+    server = await startLatchkey({ data, port })
     const found = await shown()
     expect(sent.has(found)).toBe(true)
-    // Whatever was sent once this one was confirmed would have taken its place.
+    // Anything uploaded after this one was confirmed would have replaced it.
     const until = confirmed.get(found) ?? time
     const lost = [...confirmed.keys()].filter((width) => (sent.get(width) ?? 0) > until)
     expect(lost).toEqual([])

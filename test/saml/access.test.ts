@@ -1,11 +1,11 @@
 // Who can use an application is asked before a service provider gets an answer about a user.
 import { afterAll, beforeAll, expect, test } from "vitest"
-import { changeApplication, findServiceProvider } from "../../src/domain/app/index.ts"
+import { findServiceProvider, updateApplication } from "../../src/domain/app/index.ts"
 import { addAssignments, removeAssignments } from "../../src/domain/app-access/commands.ts"
 import { browserOf, type Provider, password } from "../oauth/provider.ts"
-import { customLogin } from "../support/custom-login.ts"
-import { openLoginPage } from "../support/login-page.ts"
-import { authnRequest, redirectPath } from "./asking.ts"
+import { createCustomLoginPage } from "../support/custom-login-page.ts"
+import { addLoginPageCaller } from "../support/operation-caller.ts"
+import { authnRequest, redirectPath } from "./requests.ts"
 import {
   addServiceProvider,
   messageIn,
@@ -26,7 +26,7 @@ beforeAll(async () => {
   await addServiceProvider(provider, { entityId: handedId, loginAt })
   pat = await provider.addPerson("pat")
   for (const id of [entityId, handedId]) {
-    await changeApplication(provider.cx(), await appIdOf(id), { access: { rule: "assigned" } })
+    await updateApplication(provider.cx(), await appIdOf(id), { access: { rule: "assigned" } })
   }
 })
 afterAll(() => provider.close())
@@ -54,13 +54,13 @@ test("a user who is not assigned gets a page with status 403, or passively a ref
 })
 
 test("a login page of somebody else can't answer for them", async () => {
-  const call = await openLoginPage(provider)
+  const call = await addLoginPageCaller(provider)
   const peer = await nodeSaml(provider, { issuer: handedId, audience: handedId })
   const { path } = await browserOf(provider).go(
     pathOf(await peer.getAuthorizeUrlAsync("s1", "", {})),
   )
   const samlRequestId = new URL(path).searchParams.get("samlRequest") ?? ""
-  const value = await customLogin(call).signIn("pat", password)
+  const value = await createCustomLoginPage(call).signIn("pat", password)
   const answer = { samlRequestId, responseKind: { case: "session", value } }
   const respond = () => call("saml.v2.SAMLService/CreateResponse", answer)
   await expect(respond()).rejects.toMatchObject({ id: "auth_request.barred" })

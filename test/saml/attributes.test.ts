@@ -1,6 +1,6 @@
-// Which attributes an assertion has, as the application's settings say.
+// The attributes of an assertion follow the application's settings.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest"
-import { changeApplication } from "../../src/domain/app/index.ts"
+import { updateApplication } from "../../src/domain/app/index.ts"
 import type { SamlAttributes } from "../../src/domain/app/saml/attributes.ts"
 import { addAuthorization } from "../../src/domain/authorization/index.ts"
 import { addMember } from "../../src/domain/member/index.ts"
@@ -8,7 +8,7 @@ import { createOrganization } from "../../src/domain/org/commands.ts"
 import { addRoles } from "../../src/domain/project/index.ts"
 import { reactivateUser } from "../../src/domain/user/commands.ts"
 import { deactivateUser, setMetadata } from "../../src/domain/user/index.ts"
-import { takenNames } from "../../src/saml/response/attributes.ts"
+import { reservedNames } from "../../src/saml/response/attributes.ts"
 import { browserOf, type Provider } from "../oauth/provider.ts"
 import {
   addServiceProvider,
@@ -42,21 +42,21 @@ beforeAll(async () => {
   kimId = await provider.addPerson("kim")
   const target = { level: "org", id: setup.orgId } as const
   const seat = { target, userId: kimId, roles: ["ORG_OWNER"], orgId: setup.orgId }
-  await provider.store.transact(author(setup.ownerId), (tx) => addMember(tx, seat))
+  await provider.store.transact(callerAs(setup.ownerId), (tx) => addMember(tx, seat))
 })
 afterAll(() => provider.close())
 
-const author = (userId: string) =>
+const callerAs = (userId: string) =>
   provider.cx({ caller: { kind: "user", userId, orgId: provider.setup.orgId, clientId: "c" } })
 
-const set = (attributes: Partial<SamlAttributes>, by = provider.setup.ownerId) =>
-  changeApplication(author(by), appId, {
+const setAttributes = (attributes: Partial<SamlAttributes>, by = provider.setup.ownerId) =>
+  updateApplication(callerAs(by), appId, {
     saml: { attributes: { names: "short", roles: "", mappings: [], ...attributes } },
   })
-afterEach(() => set({}))
+afterEach(() => setAttributes({}))
 
-/** What node-saml reads, and what it read it from. */
-async function told(userName = "pat") {
+/** The attributes that node-saml parses, and the assertion. */
+async function signInAndRead(userName = "pat") {
   const sp = await nodeSaml(provider)
   const path = pathOf(await sp.getAuthorizeUrlAsync("", "", {}))
   const { page } = await browserOf(provider).signIn(path, userName)
@@ -65,11 +65,11 @@ async function told(userName = "pat") {
   return { attributes, xml: messageIn(page) }
 }
 
-const basic = "urn:oasis:names:tc:SAML:2.0:attrname-format:basic"
+const basicFormat = "urn:oasis:names:tc:SAML:2.0:attrname-format:basic"
 
 describe("the attributes that every assertion has", () => {
-  test("have our short names where nothing else is set", async () => {
-    const { attributes } = await told()
+  test("have our short names by default", async () => {
+    const { attributes } = await signInAndRead()
     expect(attributes).toEqual({
       Email: "pat@example.org",
       SurName: "Person",
@@ -80,9 +80,9 @@ describe("the attributes that every assertion has", () => {
     })
   })
 
-  test("have the names of LDAP, by which toolkits map them", async () => {
-    await set({ names: "oid" })
-    const { attributes, xml } = await told()
+  test("have LDAP names, which toolkits map", async () => {
+    await setAttributes({ names: "oid" })
+    const { attributes, xml } = await signInAndRead()
     expect(attributes).toEqual({
       "urn:oid:0.9.2342.19200300.100.1.3": "pat@example.org",
       "urn:oid:2.5.4.4": "Person",
@@ -98,9 +98,9 @@ describe("the attributes that every assertion has", () => {
   })
 
   test("have the names of Microsoft", async () => {
-    await set({ names: "microsoft" })
+    await setAttributes({ names: "microsoft" })
     const claims = "http://schemas.xmlsoap.org/ws/2005/05/identity/claims/"
-    expect((await told()).attributes).toMatchObject({
+    expect((await signInAndRead()).attributes).toMatchObject({
       [`${claims}emailaddress`]: "pat@example.org",
       [`${claims}name`]: "pat",
       "http://schemas.microsoft.com/identity/claims/objectidentifier": patId,
@@ -108,16 +108,16 @@ describe("the attributes that every assertion has", () => {
   })
 })
 
-describe("names that scripts can't give", () => {
+describe("names that scripts can't set", () => {
   const uid = "urn:oid:0.9.2342.19200300.100.1.1"
   const taken = (attributes?: Partial<SamlAttributes>) => {
     const usual = { names: "short", roles: "", mappings: [] } as const
     const saml = { metadata: "", entityId: "", metadataUrl: "", loginVersion: { version: "v1" } }
     const kept = { ...saml, ...(attributes && { attributes: { ...usual, ...attributes } }) }
-    return takenNames({ saml: kept } as never)
+    return reservedNames({ saml: kept } as never)
   }
 
-  test("are ours and what is mapped, so that scripts from before go on", () => {
+  test("are ours and the mapped ones, so that existing scripts keep working", () => {
     expect(taken()).toContain("Email")
     expect(taken()).not.toContain(uid)
     expect(taken({ names: "oid" })).toEqual(expect.arrayContaining(["Email", uid]))
@@ -128,16 +128,16 @@ describe("names that scripts can't give", () => {
 })
 
 describe("the attribute of the roles", () => {
-  test("has those of the project, one value for each", async () => {
-    await set({ roles: "groups" })
-    const { attributes, xml } = await told()
+  test("has the roles of the project, one value each", async () => {
+    await setAttributes({ roles: "groups" })
+    const { attributes, xml } = await signInAndRead()
     expect(attributes.groups).toEqual(["admin", "reader"])
-    expect(xml).toContain(`Name="groups" NameFormat="${basic}"`)
+    expect(xml).toContain(`Name="groups" NameFormat="${basicFormat}"`)
   })
 
-  test("is not there for who has none", async () => {
-    await set({ roles: "groups" })
-    expect((await told("otto")).attributes).not.toHaveProperty("groups")
+  test("is absent for users without roles", async () => {
+    await setAttributes({ roles: "groups" })
+    expect((await signInAndRead("otto")).attributes).not.toHaveProperty("groups")
   })
 })
 
@@ -146,8 +146,8 @@ describe("a mapping", () => {
     ({ name, format: "basic", source }) as const
   const badge = mapped("badge", { kind: "metadata", key: "badge" })
 
-  test("tells a field, metadata, or a text, and replaces what has its name", async () => {
-    await set({
+  test("maps a field, metadata, or a text, and replaces an equally named attribute", async () => {
+    await setAttributes({
       mappings: [
         mapped("uid", { kind: "field", field: "loginName" }),
         mapped("Email", { kind: "text", text: "nobody@example.com" }),
@@ -156,7 +156,7 @@ describe("a mapping", () => {
         mapped("org", { kind: "field", field: "organizationName" }),
       ],
     })
-    const { attributes, xml } = await told()
+    const { attributes, xml } = await signInAndRead()
     expect(attributes).toMatchObject({
       uid: "pat",
       Email: "nobody@example.com",
@@ -169,27 +169,27 @@ describe("a mapping", () => {
     )
   })
 
-  test("tells what its administrator may read, and nothing of other users", async () => {
+  test("contains only what its administrator can read, and nothing of other users", async () => {
     const secret = [badge, mapped("nick", { kind: "field", field: "preferredLanguage" })]
     await setMetadata(provider.cx(), ottoId, [{ key: "badge", value: Buffer.from("O-1") }])
-    await set({ mappings: secret }, kimId)
-    expect((await told()).attributes).toMatchObject({ badge: "B-17 <é>" })
-    const others = (await told("otto")).attributes
+    await setAttributes({ mappings: secret }, kimId)
+    expect((await signInAndRead()).attributes).toMatchObject({ badge: "B-17 <é>" })
+    const others = (await signInAndRead("otto")).attributes
     expect(others).toMatchObject({ UserName: "otto" })
     expect(others).not.toHaveProperty("badge")
     expect(others).not.toHaveProperty("nick")
-    await set({ mappings: [badge] })
-    expect((await told("otto")).attributes).toMatchObject({ badge: "O-1" })
+    await setAttributes({ mappings: [badge] })
+    expect((await signInAndRead("otto")).attributes).toMatchObject({ badge: "O-1" })
   })
 
-  test("tells no metadata where its administrator may read nobody any more", async () => {
-    await set({ mappings: [badge] }, kimId)
+  test("contains no metadata if its administrator can no longer read users", async () => {
+    await setAttributes({ mappings: [badge] }, kimId)
     await deactivateUser(provider.cx(), kimId)
-    expect((await told()).attributes).not.toHaveProperty("badge")
+    expect((await signInAndRead()).attributes).not.toHaveProperty("badge")
     await reactivateUser(provider.cx(), kimId)
-    expect((await told()).attributes).toHaveProperty("badge")
-    await set({ mappings: [mapped("pat", badge.source)] }, patId)
-    expect((await told()).attributes).not.toHaveProperty("pat")
+    expect((await signInAndRead()).attributes).toHaveProperty("badge")
+    await setAttributes({ mappings: [mapped("pat", badge.source)] }, patId)
+    expect((await signInAndRead()).attributes).not.toHaveProperty("pat")
   })
 
   test.each([
@@ -199,7 +199,9 @@ describe("a mapping", () => {
     ["a blank in the name", { mappings: [{ ...badge, name: "a b" }] }],
     ["an empty text", { mappings: [mapped("x", { kind: "text", text: "" })] }],
     ["51", { mappings: Array.from({ length: 51 }, (_, at) => ({ ...badge, name: `a${at}` })) }],
-  ])("is refused with %s", async (_, attributes) => {
-    await expect(set(attributes)).rejects.toMatchObject({ id: "app.saml_attributes_invalid" })
+  ])("is rejected with %s", async (_, attributes) => {
+    await expect(setAttributes(attributes)).rejects.toMatchObject({
+      id: "app.saml_attributes_invalid",
+    })
   })
 })

@@ -1,13 +1,13 @@
-// RequestedAuthnContext: what toolkits ask for by default, and what is enforced.
+// RequestedAuthnContext: what toolkits request by default, and what is enforced.
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { changeApplication } from "../../src/domain/app/index.ts"
+import { updateApplication } from "../../src/domain/app/index.ts"
 import { beginKey, finishKey } from "../../src/domain/factor/key/key.ts"
 import { setPublicUrl } from "../../src/domain/instance/index.ts"
-import { selfOf } from "../../src/saml/path.ts"
-import { contextOf, mismatchOf } from "../../src/saml/request/context.ts"
+import { entityOfInstance } from "../../src/saml/path.ts"
+import { describeMismatch, selectClass } from "../../src/saml/request/context.ts"
 import { browserOf, issuer, type Provider, password } from "../oauth/provider.ts"
-import { type Authenticator, makeKey } from "../support/authenticator.ts"
-import { authnRequest, redirectPath } from "./asking.ts"
+import { type Authenticator, createKey } from "../support/authenticator.ts"
+import { authnRequest, redirectPath } from "./requests.ts"
 import {
   addServiceProvider,
   messageIn,
@@ -26,7 +26,7 @@ beforeAll(async () => {
   const id = await provider.addPerson("pat")
   await provider.addPerson("kim")
   const { tokenId, options } = await beginKey(provider.cx(), id, { kind: "passkey" })
-  key = makeKey(options, { origin: issuer })
+  key = createKey(options, { origin: issuer })
   await finishKey(provider.cx(), id, {
     kind: "passkey",
     tokenId,
@@ -38,17 +38,17 @@ afterAll(() => provider.close())
 
 const classes = "urn:oasis:names:tc:SAML:2.0:ac:classes:"
 const mfa = "https://refeds.org/profile/mfa"
-const transport = `${classes}PasswordProtectedTransport`
+const passwordTransport = `${classes}PasswordProtectedTransport`
 
-const asking = (names: readonly string[], comparison = "exact", attributes = {}) => {
+const requestWithContexts = (names: readonly string[], comparison = "exact", attributes = {}) => {
   const refs = names.map((name) => `<saml:AuthnContextClassRef>${name}</saml:AuthnContextClassRef>`)
   const inside =
     `<samlp:RequestedAuthnContext Comparison="${comparison}">${refs.join("")}` +
     "</samlp:RequestedAuthnContext>"
-  return redirectPath(authnRequest({ inside, attributes, at: provider.clock.now() }))
+  return redirectPath(authnRequest({ content: inside, attributes, at: provider.clock.now() }))
 }
 
-/** Signs pat in with the passkey, on the way that a request leads. */
+/** Signs pat in with the passkey, for a request. */
 async function withPasskey(path: string) {
   const browser = browserOf(provider)
   const at = await browser.go(path)
@@ -69,8 +69,8 @@ async function withPasskey(path: string) {
 const classIn = (page: string) =>
   /<saml:AuthnContextClassRef>([^<]*)</.exec(messageIn(page))?.[1] ?? messageIn(page)
 
-describe("a context that asks for no more than a password", () => {
-  test("is what node-saml asks for by default, and believes a passkey", async () => {
+describe("a context that requires only a password", () => {
+  test("is node-saml's default, and accepts a passkey", async () => {
     const sp = await nodeSaml(provider, { disableRequestedAuthnContext: false })
     const { end } = await withPasskey(pathOf(await sp.getAuthorizeUrlAsync("", "", {})))
     const { profile } = await sp.validatePostResponseAsync(postedFields(end.page))
@@ -79,75 +79,77 @@ describe("a context that asks for no more than a password", () => {
   })
 
   test.each([
-    [[transport], "exact"],
+    [[passwordTransport], "exact"],
     [[`${classes}Password`], "minimum"],
-    [[`${classes}unspecified`, transport], "exact"],
+    [[`${classes}unspecified`, passwordTransport], "exact"],
     [[`${classes}Password`], "maximum"],
-  ])("is answered with what the sign-in was: %s, %s", async (names, comparison) => {
-    const { end } = await withPasskey(asking(names, comparison))
+  ])("gets the actual context of the sign-in: %s, %s", async (names, comparison) => {
+    const { end } = await withPasskey(requestWithContexts(names, comparison))
     expect(end.page).toContain("SAMLResponse")
     expect(messageIn(end.page)).toContain("status:Success")
   })
 
-  test("is met where that is possible", async () => {
+  test("is fulfilled if possible", async () => {
     const browser = browserOf(provider)
-    const end = await browser.signIn(asking([transport]), "kim")
-    expect(classIn(end.page)).toBe(transport)
+    const end = await browser.signIn(requestWithContexts([passwordTransport]), "kim")
+    expect(classIn(end.page)).toBe(passwordTransport)
   })
 })
 
-describe("a context that asks for more", () => {
+describe("a context that requires more", () => {
   test.each([
     [[mfa], "exact"],
-    [[transport], "better"],
-    [[mfa, transport], "exact"],
+    [[passwordTransport], "better"],
+    [[mfa, passwordTransport], "exact"],
   ])("is enforced: %s, %s", async (names, comparison) => {
-    const path = asking(names, comparison, { IsPassive: "true" })
-    const { browser } = await withPasskey(asking([transport]))
+    const path = requestWithContexts(names, comparison, { IsPassive: "true" })
+    const { browser } = await withPasskey(requestWithContexts([passwordTransport]))
     expect(messageIn((await browser.go(path)).page)).toContain("status:Success")
     const other = browserOf(provider)
-    await other.signIn(asking([transport]), "kim")
+    await other.signIn(requestWithContexts([passwordTransport]), "kim")
     const { page } = await other.go(path)
-    const met = names.includes(transport) && comparison === "exact"
+    const met = names.includes(passwordTransport) && comparison === "exact"
     expect(messageIn(page)).toContain(met ? "status:Success" : "status:NoPassive")
   })
 
-  test("that nobody has here is named in the refusal", async () => {
-    const { page } = await browserOf(provider).go(asking([`${classes}X509`]))
+  test("that is unknown is named in the error", async () => {
+    const { page } = await browserOf(provider).go(requestWithContexts([`${classes}X509`]))
     expect(messageIn(page)).toContain("status:NoAuthnContext")
-    expect(messageIn(page)).toContain(`(exact ${classes}X509) names no class that is supported`)
+    expect(messageIn(page)).toContain(`(exact ${classes}X509) contains no supported class`)
   })
 })
 
-describe("an application that has contexts enforced", () => {
-  beforeAll(() => changeApplication(provider.cx(), appId, { saml: { enforceContext: true } }))
-  afterAll(() => changeApplication(provider.cx(), appId, { saml: { enforceContext: false } }))
+describe("an application with enforced contexts", () => {
+  beforeAll(() => updateApplication(provider.cx(), appId, { saml: { enforceContext: true } }))
+  afterAll(() => updateApplication(provider.cx(), appId, { saml: { enforceContext: false } }))
 
-  test("has the password asked of who signed in with a passkey", async () => {
-    const { browser, end } = await withPasskey(asking([transport]))
+  test("requires the password of a user who signed in with a passkey", async () => {
+    const { browser, end } = await withPasskey(requestWithContexts([passwordTransport]))
     expect(end.path).toContain("/ui/login/password")
     const done = await browser.post(end, { loginName: "pat", password })
-    expect(classIn(done.page)).toBe(transport)
-    const again = await browser.go(asking([transport], "exact", { IsPassive: "true" }))
-    expect(classIn(again.page)).toBe(transport)
+    expect(classIn(done.page)).toBe(passwordTransport)
+    const again = await browser.go(
+      requestWithContexts([passwordTransport], "exact", { IsPassive: "true" }),
+    )
+    expect(classIn(again.page)).toBe(passwordTransport)
   })
 
-  test("has nobody asked where a passkey will do", async () => {
-    const { end } = await withPasskey(asking([transport], "minimum"))
+  test("requires nothing if a passkey suffices", async () => {
+    const { end } = await withPasskey(requestWithContexts([passwordTransport], "minimum"))
     expect(classIn(end.page)).toBe(mfa)
     const any = await withPasskey(redirectPath(authnRequest({ at: provider.clock.now() })))
     expect(classIn(any.end.page)).toBe(mfa)
   })
 })
 
-describe("what a sign-in was", () => {
+describe("the context of a sign-in", () => {
   const typed = { methods: ["pwd"], secure: true }
 
-  test("was protected on this machine, and over https", async () => {
+  test("is protected on this machine, and over https", async () => {
     const cx = provider.cx()
     const at = async (url: string) => {
       await setPublicUrl(cx, "i1", url)
-      return selfOf(cx).secure
+      return entityOfInstance(cx).secure
     }
     for (const url of ["http://localhost:8080", "http://127.0.0.1:8080", "http://[::1]:8080"]) {
       expect(await at(url), url).toBe(true)
@@ -157,12 +159,12 @@ describe("what a sign-in was", () => {
   })
 
   test.each([
-    [[transport], { methods: ["pwd"], secure: false }, "over plain HTTP"],
-    [[transport], { methods: ["pop", "user"], secure: true }, "without a password"],
+    [[passwordTransport], { methods: ["pwd"], secure: false }, "over plain HTTP"],
+    [[passwordTransport], { methods: ["pop", "user"], secure: true }, "without a password"],
     [[mfa], typed, "without a second factor"],
-  ])("is named where %s asks for something else", (wanted, proved, cause) => {
-    expect(contextOf(wanted, proved)).toBeUndefined()
-    expect(mismatchOf(wanted, proved)).toMatch(
+  ])("is named if %s requests another one", (wanted, proved, cause) => {
+    expect(selectClass(wanted, proved)).toBeUndefined()
+    expect(describeMismatch(wanted, proved)).toMatch(
       new RegExp(`^the user signed in ${cause}.*; the request accepts only ${wanted[0]}$`),
     )
   })

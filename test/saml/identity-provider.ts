@@ -1,4 +1,4 @@
-// An identity provider that is not ours: it signs with a library, and lies as it is told.
+// A simulated identity provider that signs with a library, and deviates as the test says.
 import { constants, createCipheriv, createPublicKey, publicEncrypt, randomBytes } from "node:crypto"
 import { inflateRawSync } from "node:zlib"
 import { SignedXml } from "xml-crypto"
@@ -12,7 +12,7 @@ const ns =
 export const exclusive = "http://www.w3.org/2001/10/xml-exc-c14n#"
 export const enveloped = "http://www.w3.org/2000/09/xmldsig#enveloped-signature"
 
-/** Metadata of the provider. */
+/** The metadata of the provider. */
 export const idpMetadata = (
   keys: readonly ProviderKey[],
   {
@@ -38,8 +38,8 @@ export const idpMetadata = (
   `<md:SingleSignOnService Binding="urn:oasis:names:tc:SAML:2.0:bindings:${binding}"` +
   ` Location="${upstreamIssuer}/saml/sso"/></md:IDPSSODescriptor></md:EntityDescriptor>`
 
-/** What was asked, as the provider reads it. */
-export type Asked = {
+/** The request as the provider parses it. */
+export type SamlRequest = {
   readonly id: string
   readonly issuer: string
   readonly acs: string
@@ -51,14 +51,14 @@ export type Asked = {
 const attributeIn = (xml: string, name: string): string =>
   new RegExp(` ${name}="([^"]*)"`).exec(xml)?.[1] ?? ""
 
-/** Reads a request that came by redirect. */
-export function askedBy(url: string): Asked {
+/** Parses a request of the redirect binding. */
+export function parseRedirect(url: string): SamlRequest {
   const parameters = new URL(url).searchParams
   const deflated = Buffer.from(parameters.get("SAMLRequest") ?? "", "base64")
-  return askedIn(inflateRawSync(deflated).toString(), parameters)
+  return parseRequest(inflateRawSync(deflated).toString(), parameters)
 }
 
-export const askedIn = (xml: string, parameters: URLSearchParams): Asked => ({
+export const parseRequest = (xml: string, parameters: URLSearchParams): SamlRequest => ({
   id: attributeIn(xml, "ID"),
   issuer: />([^<]*)<\/saml:Issuer>/.exec(xml)?.[1] ?? "",
   acs: attributeIn(xml, "AssertionConsumerServiceURL"),
@@ -67,8 +67,8 @@ export const askedIn = (xml: string, parameters: URLSearchParams): Asked => ({
   parameters,
 })
 
-/** What an assertion says otherwise than it should. */
-export type Said = {
+/** The values of an assertion that differ from the default. */
+export type AssertionOptions = {
   readonly nameId?: string
   readonly format?: string
   readonly attributes?: Readonly<Record<string, string | readonly string[]>>
@@ -85,14 +85,14 @@ export type Said = {
   readonly sessionEnds?: number
   readonly status?: string
   readonly assertionId?: string
-  /** ms UTC; without a word now. */
+  /** ms UTC; by default now. */
   readonly authnInstant?: number
 }
 
 const bearer = "urn:oasis:names:tc:SAML:2.0:cm:bearer"
 const minute = 60_000
-const time = (ms: number) => new Date(ms).toISOString()
-const optional = (name: string, value: string | undefined) =>
+const iso = (ms: number) => new Date(ms).toISOString()
+const optionalAttribute = (name: string, value: string | undefined) =>
   value === undefined ? "" : ` ${name}="${value}"`
 
 export const ada = {
@@ -102,12 +102,16 @@ export const ada = {
   UserName: "ada",
 }
 
-/** An assertion in answer to a request, unsigned. */
-export function assertionFor(asked: Asked, now: number, said: Said = {}): string {
+/** An assertion for a request, unsigned. */
+export function createAssertion(
+  asked: SamlRequest,
+  now: number,
+  said: AssertionOptions = {},
+): string {
   const { nameId = "ada-1", attributes = ada, assertionId = "_assertion" } = said
   const format = said.format ?? "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent"
-  const begin = time(said.notBefore ?? now - minute)
-  const end = time(said.notOnOrAfter ?? now + 5 * minute)
+  const begin = iso(said.notBefore ?? now - minute)
+  const end = iso(said.notOnOrAfter ?? now + 5 * minute)
   const confirmed = "confirmedTo" in said ? said.confirmedTo : asked.id
   const values = Object.entries(attributes).map(
     ([name, value]) =>
@@ -117,20 +121,20 @@ export function assertionFor(asked: Asked, now: number, said: Said = {}): string
         .join("")}</saml:Attribute>`,
   )
   return (
-    `<saml:Assertion ${ns} ID="${assertionId}" Version="2.0" IssueInstant="${time(now)}">` +
+    `<saml:Assertion ${ns} ID="${assertionId}" Version="2.0" IssueInstant="${iso(now)}">` +
     `<saml:Issuer>${said.issuer ?? idpEntity}</saml:Issuer>` +
     `<saml:Subject><saml:NameID Format="${format}">${nameId}</saml:NameID>` +
     `<saml:SubjectConfirmation Method="${said.method ?? bearer}">` +
-    `<saml:SubjectConfirmationData${optional("InResponseTo", confirmed)}` +
+    `<saml:SubjectConfirmationData${optionalAttribute("InResponseTo", confirmed)}` +
     ` NotOnOrAfter="${end}" Recipient="${said.recipient ?? asked.acs}">` +
     "</saml:SubjectConfirmationData></saml:SubjectConfirmation></saml:Subject>" +
     (said.conditions ??
       `<saml:Conditions NotBefore="${begin}" NotOnOrAfter="${end}"><saml:AudienceRestriction>` +
         `<saml:Audience>${said.audience ?? asked.issuer}</saml:Audience>` +
         "</saml:AudienceRestriction></saml:Conditions>") +
-    `<saml:AuthnStatement AuthnInstant="${time(said.authnInstant ?? now)}"` +
+    `<saml:AuthnStatement AuthnInstant="${iso(said.authnInstant ?? now)}"` +
     ' SessionIndex="_session1"' +
-    `${said.sessionEnds === undefined ? "" : ` SessionNotOnOrAfter="${time(said.sessionEnds)}"`}>` +
+    `${said.sessionEnds === undefined ? "" : ` SessionNotOnOrAfter="${iso(said.sessionEnds)}"`}>` +
     "<saml:AuthnContext><saml:AuthnContextClassRef>" +
     "urn:oasis:names:tc:SAML:2.0:ac:classes:Password</saml:AuthnContextClassRef>" +
     `</saml:AuthnContext></saml:AuthnStatement><saml:AttributeStatement>${values.join("")}` +
@@ -138,8 +142,13 @@ export function assertionFor(asked: Asked, now: number, said: Said = {}): string
   )
 }
 
-/** A response around what is given, unsigned. */
-export function responseFor(asked: Asked, now: number, inside: string, said: Said = {}): string {
+/** A response with the given content, unsigned. */
+export function createResponse(
+  asked: SamlRequest,
+  now: number,
+  inside: string,
+  said: AssertionOptions = {},
+): string {
   const to = "inResponseTo" in said ? said.inResponseTo : asked.id
   const destination = "destination" in said ? said.destination : asked.acs
   const status = said.status ?? "Success"
@@ -149,25 +158,25 @@ export function responseFor(asked: Asked, now: number, inside: string, said: Sai
       ? ""
       : `<samlp:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:${status}"></samlp:StatusCode>`
   return (
-    `<samlp:Response ${ns} ID="_response" Version="2.0" IssueInstant="${time(now)}"` +
-    `${optional("InResponseTo", to)}${optional("Destination", destination)}>` +
+    `<samlp:Response ${ns} ID="_response" Version="2.0" IssueInstant="${iso(now)}"` +
+    `${optionalAttribute("InResponseTo", to)}${optionalAttribute("Destination", destination)}>` +
     `<saml:Issuer>${said.issuer ?? idpEntity}</saml:Issuer><samlp:Status>` +
     `<samlp:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:${top}">${detail}` +
     `</samlp:StatusCode></samlp:Status>${inside}</samlp:Response>`
   )
 }
 
-export type Signing = {
+export type SignatureOptions = {
   readonly by: ProviderKey
-  /** The local name of what is signed. */
+  /** The local name of the signed element. */
   readonly of?: "Assertion" | "Response" | "LogoutRequest" | "LogoutResponse"
   readonly algorithm?: string
   readonly digest?: string
   readonly transforms?: readonly string[]
 }
 
-/** Signs an element as others do, behind its Issuer. */
-export function signedXml(xml: string, signing: Signing): string {
+/** Signs an element as other implementations do, after its Issuer. */
+export function signXml(xml: string, signing: SignatureOptions): string {
   const { by, of = "Assertion", transforms = [enveloped, exclusive] } = signing
   const sig = new SignedXml({
     privateKey: by.privatePem,
@@ -187,8 +196,8 @@ export function signedXml(xml: string, signing: Signing): string {
   return sig.getSignedXml()
 }
 
-/** Encrypts an assertion as others do (XML Encryption 1.1). */
-export function encryptedXml(
+/** Encrypts an assertion as other implementations do (XML Encryption 1.1). */
+export function encryptXml(
   xml: string,
   certificate: string,
   { cipher = "aes-256-gcm", padding = "oaep" }: { cipher?: string; padding?: string } = {},
@@ -196,7 +205,7 @@ export function encryptedXml(
   const secret = randomBytes(32)
   const isGcm = cipher.endsWith("gcm")
   const iv = randomBytes(isGcm ? 12 : 16)
-  const sealed = isGcm ? sealedByGcm(xml, secret, iv) : sealedByCbc(xml, secret, iv)
+  const sealed = isGcm ? sealGcm(xml, secret, iv) : sealCbc(xml, secret, iv)
   const key = createPublicKey(pemOf(certificate))
   const isOaep = padding === "oaep"
   const wrapped = publicEncrypt(
@@ -224,23 +233,23 @@ export function encryptedXml(
   )
 }
 
-function sealedByGcm(xml: string, secret: Buffer, iv: Buffer): readonly Buffer[] {
+function sealGcm(xml: string, secret: Buffer, iv: Buffer): readonly Buffer[] {
   const cipher = createCipheriv("aes-256-gcm", secret, iv)
   const body = [cipher.update(xml, "utf8"), cipher.final()]
   return [...body, cipher.getAuthTag()]
 }
 
-function sealedByCbc(xml: string, secret: Buffer, iv: Buffer): readonly Buffer[] {
+function sealCbc(xml: string, secret: Buffer, iv: Buffer): readonly Buffer[] {
   const cipher = createCipheriv("aes-256-cbc", secret, iv)
   return [cipher.update(xml, "utf8"), cipher.final()]
 }
 
-/** A message about the end of a session, unsigned. */
-export function logoutMessage(
+/** A logout message, unsigned. */
+export function createLogoutMessage(
   name: "LogoutRequest" | "LogoutResponse",
   { attributes, inside, now }: { attributes: Record<string, string>; inside: string; now: number },
 ): string {
-  const all = { ID: "_logout1", Version: "2.0", IssueInstant: time(now), ...attributes }
+  const all = { ID: "_logout1", Version: "2.0", IssueInstant: iso(now), ...attributes }
   const written = Object.entries(all).map(([key, value]) => ` ${key}="${value}"`)
   return (
     `<samlp:${name} ${ns}${written.join("")}><saml:Issuer>${idpEntity}</saml:Issuer>` +

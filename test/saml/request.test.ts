@@ -3,7 +3,7 @@ import { createPassword } from "../../src/domain/credential/index.ts"
 import * as project from "../../src/domain/project/index.ts"
 import { createUser } from "../../src/domain/user/create.ts"
 import { browserOf, type Provider, password } from "../oauth/provider.ts"
-import { authnRequest, redirectPath } from "./asking.ts"
+import { authnRequest, redirectPath } from "./requests.ts"
 import {
   acsUrl,
   addServiceProvider,
@@ -21,17 +21,17 @@ beforeAll(async () => {
 afterAll(() => provider.close())
 
 const protocol = "urn:oasis:names:tc:SAML:2.0"
-const asked = (inside: string, attributes = {}) =>
-  redirectPath(authnRequest({ inside, attributes }))
+const requestPath = (inside: string, attributes = {}) =>
+  redirectPath(authnRequest({ content: inside, attributes }))
 
 /** A browser in which pat is signed in. */
-async function patsBrowser() {
+async function openPatsBrowser() {
   const browser = browserOf(provider)
-  await browser.signIn(asked(""), "pat")
+  await browser.signIn(requestPath(""), "pat")
   return browser
 }
 
-describe("what is told to nobody but the person", () => {
+describe("errors shown to the user only", () => {
   const shown = async (path: string) => {
     const { response, page } = await browserOf(provider).go(path)
     expect(page).not.toContain("SAMLResponse")
@@ -63,13 +63,13 @@ describe("what is told to nobody but the person", () => {
     expect(await shown(redirectPath(authnRequest(parts)))).toContain(said)
   })
 
-  test("a relay state without end", async () => {
+  test("an overlong relay state", async () => {
     const page = await shown(redirectPath(authnRequest(), { RelayState: "x".repeat(4097) }))
-    expect(page).toContain("RelayState must have")
+    expect(page).toContain("RelayState must be at most 4096 characters")
   })
 })
 
-describe("what the service provider is told", () => {
+describe("errors sent to the service provider", () => {
   test.each([
     [
       "InvalidNameIDPolicy",
@@ -92,7 +92,7 @@ describe("what the service provider is told", () => {
     ["UnsupportedBinding", "", { ProtocolBinding: `${protocol}:bindings:HTTP-Artifact` }],
     ["NoPassive", "", { IsPassive: "true" }],
   ])("%s", async (status, inside, attributes) => {
-    const { response, page } = await browserOf(provider).go(asked(inside, attributes))
+    const { response, page } = await browserOf(provider).go(requestPath(inside, attributes))
     expect(response.status).toBe(200)
     const xml = messageIn(page)
     expect(xml).toContain(`Value="${protocol}:status:${status}"`)
@@ -102,13 +102,13 @@ describe("what the service provider is told", () => {
   })
 })
 
-describe("who signs in", () => {
-  test("goes by the name that is asked for, one for each application", async () => {
-    const browser = await patsBrowser()
+describe("the user who signs in", () => {
+  test("has a name ID in the requested format, one for each application", async () => {
+    const browser = await openPatsBrowser()
     await addServiceProvider(provider, { entityId: "https://second.example.com" })
     const named = async (format: string, entityId = spId) => {
       const inside = `<samlp:NameIDPolicy Format="urn:oasis:names:tc:SAML:${format}"/>`
-      const { page } = await browser.go(redirectPath(authnRequest({ inside, entityId })))
+      const { page } = await browser.go(redirectPath(authnRequest({ content: inside, entityId })))
       return /<saml:NameID[^>]*>([^<]*)</.exec(messageIn(page))?.[1] ?? ""
     }
     expect(await named("1.1:nameid-format:emailAddress")).toBe("pat@example.org")
@@ -119,17 +119,17 @@ describe("who signs in", () => {
     )
     const passing = await named("2.0:nameid-format:transient")
     expect(passing).not.toBe(lasting)
-    await browser.signIn(asked("", { ForceAuthn: "true" }), "pat")
-    const other = await patsBrowser()
+    await browser.signIn(requestPath("", { ForceAuthn: "true" }), "pat")
+    const other = await openPatsBrowser()
     const { page } = await other.go(
-      asked(`<samlp:NameIDPolicy Format="${protocol}:nameid-format:transient"/>`),
+      requestPath(`<samlp:NameIDPolicy Format="${protocol}:nameid-format:transient"/>`),
     )
     expect(messageIn(page)).not.toContain(passing)
   })
 
-  test("is asked again where that is wanted, and said to have signed in then", async () => {
-    const browser = await patsBrowser()
-    const at = await browser.go(asked("", { ForceAuthn: "true" }))
+  test("must sign in again if requested, which the response states", async () => {
+    const browser = await openPatsBrowser()
+    const at = await browser.go(requestPath("", { ForceAuthn: "true" }))
     expect(at.path).toContain("/ui/login/password")
     provider.clock.advance(60_000)
     const again = await browser.post(at, { loginName: "pat", password })
@@ -137,44 +137,44 @@ describe("who signs in", () => {
     expect(Date.parse(instant)).toBeGreaterThan(provider.clock.now() - 5000)
   })
 
-  test("is not said to have proved more than they did", async () => {
-    const browser = await patsBrowser()
+  test("has no context beyond the checks that were done", async () => {
+    const browser = await openPatsBrowser()
     const wants = (name: string, comparison = "exact") =>
       `<samlp:RequestedAuthnContext Comparison="${comparison}"><saml:AuthnContextClassRef>` +
       `${name}</saml:AuthnContextClassRef></samlp:RequestedAuthnContext>`
     const password = `${protocol}:ac:classes:Password`
-    const exact = await browser.go(asked(wants(password)))
+    const exact = await browser.go(requestPath(wants(password)))
     expect(messageIn(exact.page)).toContain(`<saml:AuthnContextClassRef>${password}<`)
-    const better = await browser.go(asked(wants(password, "minimum")))
+    const better = await browser.go(requestPath(wants(password, "minimum")))
     expect(messageIn(better.page)).toContain(`${password}ProtectedTransport<`)
-    const mfa = await browser.go(asked(wants("https://refeds.org/profile/mfa")))
+    const mfa = await browser.go(requestPath(wants("https://refeds.org/profile/mfa")))
     expect(mfa.path).toMatch(/\/ui\/login\/(mfa|password)/)
     const silent = await browser.go(
-      asked(wants("https://refeds.org/profile/mfa"), { IsPassive: "true" }),
+      requestPath(wants("https://refeds.org/profile/mfa"), { IsPassive: "true" }),
     )
     expect(messageIn(silent.page)).toContain("status:NoPassive")
   })
 
   test.each(["valueOf", "__proto__", "toString"])(
-    "is not signed in by a comparison that SAML does not have: %s",
+    "is not signed in for an invalid comparison: %s",
     async (comparison) => {
-      const browser = await patsBrowser()
+      const browser = await openPatsBrowser()
       const context =
         `<samlp:RequestedAuthnContext Comparison="${comparison}"><saml:AuthnContextClassRef>` +
         `${protocol}:ac:classes:Password</saml:AuthnContextClassRef></samlp:RequestedAuthnContext>`
-      const { page } = await browser.go(asked(context))
+      const { page } = await browser.go(requestPath(context))
       expect(messageIn(page)).toContain("status:NoAuthnContext")
     },
   )
 
-  test("gets no answer where they may not enter the project", async () => {
+  test("gets no response without access to the project", async () => {
     const cx = provider.cx()
     const projectId = cx.ids.next()
     const orgId = provider.setup.orgId
     await project.createProject(cx, projectId, { orgId, name: "Closed", projectRoleCheck: true })
     const entityId = "https://closed.example.com"
     await addServiceProvider(provider, { entityId }, { projectId })
-    const browser = await patsBrowser()
+    const browser = await openPatsBrowser()
     const at = await browser.go(redirectPath(authnRequest({ entityId })))
     expect(at.page).not.toContain("SAMLResponse")
     expect(at.path).toContain("/ui/login/consent")
@@ -184,7 +184,7 @@ describe("who signs in", () => {
     expect(messageIn(passive.page)).toContain("status:RequestDenied")
   })
 
-  test("is not known by an address that nobody has verified", async () => {
+  test("is not identified by an unverified address", async () => {
     await createUser(provider.cx(), provider.cx().ids.next(), {
       kind: "human",
       orgId: provider.setup.orgId,
@@ -194,11 +194,11 @@ describe("who signs in", () => {
       password: await createPassword(password, { names: ["quinn"] }),
     })
     const browser = browserOf(provider)
-    const at = await browser.signIn(asked(""), "quinn")
+    const at = await browser.signIn(requestPath(""), "quinn")
     expect(messageIn(at.page)).toContain(">quinn<")
     expect(messageIn(at.page)).not.toContain("olga@example.com")
     const format = "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress"
-    const named = await browser.go(asked(`<samlp:NameIDPolicy Format="${format}"/>`))
+    const named = await browser.go(requestPath(`<samlp:NameIDPolicy Format="${format}"/>`))
     expect(messageIn(named.page)).toContain("status:InvalidNameIDPolicy")
   })
 })

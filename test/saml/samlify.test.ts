@@ -1,12 +1,11 @@
-// An identity provider that is not ours signs people in by SAML: samlify's messages, as it makes
-// them, and what it makes of ours.
+// A third-party SAML identity provider: the messages that samlify creates, and how it parses ours.
 import * as samlify from "samlify"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { findByLoginName } from "../../src/domain/user-lookup/find-name.ts"
-import { answerOf, type NewClient, type Provider } from "../oauth/provider.ts"
-import { type Asked, askedBy, idpEntity } from "./identity-provider.ts"
+import { type NewClient, type Provider, responseOf } from "../oauth/provider.ts"
+import { idpEntity, parseRedirect, type SamlRequest } from "./identity-provider.ts"
 import { createKey, openSamlProvider, type ProviderKey, pemOf } from "./service-provider.ts"
-import { addSaml, away, bring, newBrowser } from "./upstream.ts"
+import { addSaml, chooseProvider, newBrowser, postResponse } from "./upstream.ts"
 
 const persistent = "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent"
 const origin = "https://idp.example.com/saml"
@@ -18,12 +17,12 @@ let client: NewClient
 let key: ProviderKey
 let idpId: string
 beforeAll(async () => {
-  // It wants to be told how XML is checked against its schema; what is tried here is not that.
+  // It requires a schema validator, which is not tested here.
   samlify.setSchemaValidator({ validate: async () => "unchecked" })
   provider = await openSamlProvider()
   client = await provider.addClient()
   key = await createKey()
-  idpId = await addSaml(provider, peerWith(key).getMetadata())
+  idpId = await addSaml(provider, createPeer(key).getMetadata())
 })
 afterAll(() => provider.close())
 
@@ -32,7 +31,7 @@ const statement =
   "<saml:AuthnContextClassRef>urn:oasis:names:tc:SAML:2.0:ac:classes:Password" +
   "</saml:AuthnContextClassRef></saml:AuthnContext></saml:AuthnStatement>"
 
-function peerWith({ certificate, privatePem }: ProviderKey, more: object = {}) {
+function createPeer({ certificate, privatePem }: ProviderKey, more: object = {}) {
   const { context } = samlify.SamlLib.defaultLoginResponseTemplate
   return samlify.IdentityProvider({
     entityID: idpEntity,
@@ -43,7 +42,7 @@ function peerWith({ certificate, privatePem }: ProviderKey, more: object = {}) {
     singleSignOnService: [{ Binding: redirect, Location: `${origin}/sso` }],
     singleLogoutService: [{ Binding: redirect, Location: `${origin}/slo` }],
     loginResponseTemplate: {
-      // Its own statement is that nobody signed in by anything.
+      // Its own statement has no authentication context.
       context: context.replace("{AuthnStatement}", statement),
       attributes: names.map((name) => ({
         name,
@@ -56,33 +55,33 @@ function peerWith({ certificate, privatePem }: ProviderKey, more: object = {}) {
   })
 }
 
-type Peer = ReturnType<typeof peerWith>
+type Peer = ReturnType<typeof createPeer>
 
-/** What the peer knows of us: our metadata, as anybody reads them. */
-async function oursAs(more: object = {}) {
+/** The peer's view of our public metadata. */
+async function createOurMetadata(more: object = {}) {
   const answer = await provider.send(`/idps/${idpId}/saml/metadata`)
   return samlify.ServiceProvider({ metadata: await answer.text(), ...more })
 }
 
-/** Has the peer read the request that a browser brings, and answer it. */
-async function answered(peer: Peer, url: string, name: string, more: object = {}) {
-  const ours = await oursAs(more)
+/** Has the peer parse the request of a browser, and respond to it. */
+async function respondAsPeer(peer: Peer, url: string, name: string, more: object = {}) {
+  const ours = await createOurMetadata(more)
   const { searchParams, search } = new URL(url)
   const query = Object.fromEntries(searchParams)
   const octetString = search.slice(1).replace(/&Signature=.*$/, "")
   const { extract } = await peer.parseLoginRequest(ours, "redirect", { query, octetString })
-  const asked = askedBy(url)
+  const asked = parseRedirect(url)
   expect(extract.request?.id).toBe(asked.id)
   const tagged = (template: string) => ({
     id: "_response",
-    context: samlify.SamlLib.replaceTagsByValue(template, said(asked, name)),
+    context: samlify.SamlLib.replaceTagsByValue(template, templateValues(asked, name)),
   })
   const made = await peer.createLoginResponse(ours, { extract }, "post", {}, tagged)
   return { asked, xml: Buffer.from(made.context, "base64").toString() }
 }
 
-/** What the peer's template asks for. */
-function said(asked: Asked, name: string) {
+/** The values of the peer's template. */
+function templateValues(asked: SamlRequest, name: string) {
   const time = (late: number) => new Date(provider.clock.now() + late).toISOString()
   return {
     ID: "_response",
@@ -126,28 +125,28 @@ test.each<[string, RegExp, object, object]>([
     },
     {},
   ],
-])("signs people in %s", async (how, form, peer, ours) => {
+])("signs users in %s", async (how, form, peer, ours) => {
   const name = how.replaceAll(/\W+/g, "-")
   const browser = newBrowser(provider)
-  const url = await away(browser, client.id)
-  const made = await answered(peerWith(key, peer), url, name, ours)
+  const url = await chooseProvider(browser, client.id)
+  const made = await respondAsPeer(createPeer(key, peer), url, name, ours)
   expect(made.xml).toMatch(form)
-  const end = await bring(provider, browser, made)
-  expect(answerOf(end)).toHaveProperty("code")
+  const end = await postResponse(provider, browser, made)
+  expect(responseOf(end)).toHaveProperty("code")
   expect(findByLoginName(provider.cx(), name)).toBeDefined()
 })
 
-test("is believed by its own key alone, and only what it has signed", async () => {
+test("is accepted with its own key only, and only the signed content", async () => {
   const browser = newBrowser(provider)
-  const url = await away(browser, client.id)
-  const { asked, xml } = await answered(peerWith(await createKey()), url, "mallory")
-  const stranger = await bring(provider, browser, { asked, xml })
+  const url = await chooseProvider(browser, client.id)
+  const { asked, xml } = await respondAsPeer(createPeer(await createKey()), url, "mallory")
+  const stranger = await postResponse(provider, browser, { asked, xml })
   expect(stranger.page).toContain("Invalid response from the other service")
   const mine = newBrowser(provider)
-  const own = await answered(peerWith(key), await away(mine, client.id), "ada")
+  const own = await respondAsPeer(createPeer(key), await chooseProvider(mine, client.id), "ada")
   const changed = { ...own, xml: own.xml.replace(">ada-id<", ">eve-id<") }
   expect(changed.xml).not.toBe(own.xml)
-  expect((await bring(provider, mine, changed)).page).toContain(
+  expect((await postResponse(provider, mine, changed)).page).toContain(
     "Invalid response from the other service",
   )
 })

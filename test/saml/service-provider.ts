@@ -1,8 +1,8 @@
 import { createPrivateKey } from "node:crypto"
 import { SAML, type SamlConfig } from "@node-saml/node-saml"
 import { createApplication } from "../../src/domain/app/commands.ts"
-import { readMetadata } from "../../src/domain/app/saml/metadata.ts"
-import { createCertified } from "../../src/domain/key/saml/certificate.ts"
+import { parseMetadata } from "../../src/domain/app/saml/metadata.ts"
+import { createCertifiedPair } from "../../src/domain/key/saml/certificate.ts"
 import { systemRandom } from "../../src/kernel/crypto/random.ts"
 import { issuer, openProvider, type Provider } from "../oauth/provider.ts"
 
@@ -11,7 +11,7 @@ export const acsUrl = "https://sp.example.com/acs"
 export const sloUrl = "https://sp.example.com/slo"
 export const idpId = `${issuer}/saml/v2/metadata`
 
-/** A key that is a service provider's, in the forms in which it is needed. */
+/** A service provider's key, in the required formats. */
 export type ProviderKey = {
   readonly certificate: string
   readonly privatePem: string
@@ -19,7 +19,7 @@ export type ProviderKey = {
 
 export async function createKey(): Promise<ProviderKey> {
   const now = Date.now()
-  const { certificate, privateKey } = await createCertified(systemRandom, {
+  const { certificate, privateKey } = await createCertifiedPair(systemRandom, {
     name: "sp.example.com",
     from: now - 60_000,
     to: now + 86_400_000,
@@ -37,8 +37,8 @@ export const pemOf = (certificate: string): string =>
     .map((line) => line.replace(/^(BEGIN|END) .*/, "-----$&-----"))
     .join("\n")
 
-/** What differs between the service providers of the tests. */
-export type Described = {
+/** The differences between the tests' service providers. */
+export type ServiceProviderOptions = {
   readonly entityId?: string
   readonly signing?: string
   readonly encryption?: string
@@ -47,7 +47,7 @@ export type Described = {
   readonly formats?: readonly string[]
   readonly consumers?: string
   readonly logout?: string
-  /** Where a login page of somebody else is. */
+  /** The URL of a custom login page. */
   readonly loginAt?: string
 }
 
@@ -58,8 +58,8 @@ const keyDescriptor = (use: string, certificate: string | undefined, inside = ""
        <ds:X509Data><ds:X509Certificate>${certificate}</ds:X509Certificate></ds:X509Data>
        </ds:KeyInfo>${inside}</md:KeyDescriptor>`
 
-/** Metadata of a service provider. */
-export function metadataOf(described: Described = {}): string {
+/** The metadata of a service provider. */
+export function metadataOf(described: ServiceProviderOptions = {}): string {
   const { entityId = spId, signing, encryption, encryptionMethod, formats = [] } = described
   const method = encryptionMethod ? `<md:EncryptionMethod Algorithm="${encryptionMethod}"/>` : ""
   const consumers =
@@ -79,22 +79,22 @@ export function metadataOf(described: Described = {}): string {
     ${consumers}</md:SPSSODescriptor></md:EntityDescriptor>`
 }
 
-/** A provider whose clock is the real one, since our peers look at theirs. */
+/** A provider with the real clock, because the peers check theirs. */
 export async function openSamlProvider(): Promise<Provider> {
   const provider = await openProvider()
   provider.clock.advance(Date.now() - provider.clock.now())
   return provider
 }
 
-/** Registers a service provider; answers the id of the application. */
+/** Registers a service provider; returns the application's ID. */
 export async function addServiceProvider(
   provider: Provider,
-  described: Described = {},
+  described: ServiceProviderOptions = {},
   { projectId = provider.projectId } = {},
 ): Promise<string> {
   const cx = provider.cx()
   const appId = cx.ids.next()
-  const metadata = await readMetadata(Buffer.from(metadataOf(described)), cx.clock.now())
+  const metadata = await parseMetadata(Buffer.from(metadataOf(described)), cx.clock.now())
   const { loginAt } = described
   const loginVersion =
     loginAt === undefined
@@ -108,7 +108,7 @@ export async function addServiceProvider(
   return appId
 }
 
-/** A service provider that is not ours, as its users set it up from our metadata. */
+/** A third-party service provider, configured from our metadata. */
 export async function nodeSaml(
   provider: Provider,
   changes: Partial<SamlConfig> = {},
@@ -143,5 +143,5 @@ export const postedFields = (page: string): Record<string, string> =>
 export const messageIn = (page: string): string =>
   Buffer.from(postedFields(page).SAMLResponse ?? "", "base64").toString()
 
-/** The path of an address of ours. */
+/** The path of a URL of ours. */
 export const pathOf = (address: string): string => address.slice(issuer.length)

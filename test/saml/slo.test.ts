@@ -3,8 +3,14 @@ import { inflateRawSync } from "node:zlib"
 import type { Profile, SAML } from "@node-saml/node-saml"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { session } from "../../src/domain/session/index.ts"
-import { authorizePath, browserOf, issuer, type Provider, type Visited } from "../oauth/provider.ts"
-import { idpEntity, logoutMessage, signedXml } from "./identity-provider.ts"
+import {
+  authorizePath,
+  browserOf,
+  issuer,
+  type Provider,
+  type VisitedPage,
+} from "../oauth/provider.ts"
+import { createLogoutMessage, idpEntity, signXml } from "./identity-provider.ts"
 import {
   addServiceProvider,
   createKey,
@@ -18,18 +24,21 @@ import {
 
 const first = "https://first.example.com"
 const second = "https://second.example.com"
-const mute = "https://mute.example.com"
+const noLogout = "https://mute.example.com"
 let provider: Provider
 let key: ProviderKey
 const peers = new Map<string, SAML>()
 beforeAll(async () => {
   provider = await openSamlProvider()
   key = await createKey()
-  for (const entityId of [first, second, mute]) {
+  for (const entityId of [first, second, noLogout]) {
     const logout = `<md:SingleLogoutService Location="${entityId}/slo"
       Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect"/>`
     const described = { entityId, signing: key.certificate }
-    await addServiceProvider(provider, { ...described, logout: entityId === mute ? "" : logout })
+    await addServiceProvider(provider, {
+      ...described,
+      logout: entityId === noLogout ? "" : logout,
+    })
     const sp = await nodeSaml(provider, {
       issuer: entityId,
       audience: entityId,
@@ -50,8 +59,8 @@ const peer = (entityId: string): SAML => {
 
 type Browser = ReturnType<typeof browserOf>
 
-/** Signs pat in to a service provider; answers what that has learned. */
-async function enter(browser: Browser, entityId: string): Promise<Profile> {
+/** Signs pat in to a service provider; returns the profile that it received. */
+async function signIn(browser: Browser, entityId: string): Promise<Profile> {
   const path = pathOf(await peer(entityId).getAuthorizeUrlAsync("", "", {}))
   const at = await browser.go(path)
   const there = postedFields(at.page).SAMLResponse ? at : await browser.signIn(path, "pat")
@@ -63,15 +72,15 @@ async function enter(browser: Browser, entityId: string): Promise<Profile> {
 const logoutPath = async (entityId: string, profile: Profile, relayState = "") =>
   pathOf(await peer(entityId).getLogoutUrlAsync(profile, relayState, {}))
 
-const parametersOf = ({ path }: Visited) => Object.fromEntries(new URL(path).searchParams)
+const parametersOf = ({ path }: VisitedPage) => Object.fromEntries(new URL(path).searchParams)
 
 const xmlOf = (base64 = "") => inflateRawSync(Buffer.from(base64, "base64")).toString()
 
 /**
- * What a service provider is told by the address that it is sent to, whose signature it checks.
- * The library can't do that under this runtime, which calls the algorithm otherwise.
+ * The message in the redirect URL, with a verified signature. The library can't verify it under
+ * this runtime, which names the algorithm differently.
  */
-async function read(entityId: string, at: Visited) {
+async function readMessage(entityId: string, at: VisitedPage) {
   expect(at.path.startsWith(`${entityId}/slo?`)).toBe(true)
   const pem = await (await provider.send("/saml/v2/certificate")).text()
   const [signed = "", signature = ""] = new URL(at.path).search.slice(1).split("&Signature=")
@@ -84,9 +93,9 @@ async function read(entityId: string, at: Visited) {
   return { loggedOut, profile: { issuer: idpId, nameID: "", nameIDFormat: "", ID } }
 }
 
-/** Answers our request as the service provider does; where that leads. */
-async function answered(browser: Browser, entityId: string, at: Visited, isDone = true) {
-  const { profile } = await read(entityId, at)
+/** Responds to our request as the service provider does; returns the next page. */
+async function respond(browser: Browser, entityId: string, at: VisitedPage, isDone = true) {
+  const { profile } = await readMessage(entityId, at)
   const url = await peer(entityId).getLogoutResponseUrlAsync(profile, "", {}, isDone)
   return browser.go(pathOf(url))
 }
@@ -97,107 +106,111 @@ const linkIn = (page: string) =>
     "&",
   )
 
-const isOver = ({ sessionIndex = "" }: Profile) =>
+const hasEnded = ({ sessionIndex = "" }: Profile) =>
   provider.store.state(provider.cx(), session, sessionIndex).status === "ended"
 
-describe("a sign-out that a service provider begins", () => {
-  test("ends the session here, and is answered", async () => {
+describe("a sign-out that a service provider starts", () => {
+  test("ends the session here, and gets a response", async () => {
     const browser = browserOf(provider)
-    const profile = await enter(browser, first)
+    const profile = await signIn(browser, first)
     const at = await browser.go(await logoutPath(first, profile, "bye"))
     expect(at.path.startsWith(`${first}/slo?SAMLResponse=`)).toBe(true)
     expect(parametersOf(at).RelayState).toBe("bye")
-    expect(await read(first, at)).toMatchObject({ loggedOut: true })
-    expect(isOver(profile)).toBe(true)
+    expect(await readMessage(first, at)).toMatchObject({ loggedOut: true })
+    expect(hasEnded(profile)).toBe(true)
     const silent = await browser.go(authorizePath((await provider.addClient()).id))
     expect(silent.path).toContain("/ui/login/loginname")
   })
 
-  test("is found by a form without our cookie, when it names no session", async () => {
+  test("works by a form without our cookie, with a session index", async () => {
     const browser = browserOf(provider)
-    const profile = await enter(browser, first)
+    const profile = await signIn(browser, first)
     const named = `<saml:NameID>${profile.nameID}</saml:NameID>`
     const attributes = { Destination: `${issuer}/saml/v2/SLO` }
-    const plain = logoutMessage("LogoutRequest", { attributes, inside: named, now: Date.now() })
+    const plain = createLogoutMessage("LogoutRequest", {
+      attributes,
+      inside: named,
+      now: Date.now(),
+    })
     const of = "LogoutRequest"
-    const xml = signedXml(plain.replace(idpEntity, first), { by: key, of })
+    const xml = signXml(plain.replace(idpEntity, first), { by: key, of })
     const body = new URLSearchParams({ SAMLRequest: Buffer.from(xml).toString("base64") })
     const sent = await provider.send("/saml/v2/SLO", { method: "POST", body })
     const next = sent.headers.get("location") ?? ""
     expect(next).toMatch(/^\/saml\/v2\/SLO\?carried=/)
     const other = await browserOf(provider).go(next)
     expect(xmlOf(parametersOf(other).SAMLResponse)).toContain("status:UnknownPrincipal")
-    expect(isOver(profile)).toBe(false)
-    expect(await read(first, await browser.go(next))).toMatchObject({ loggedOut: true })
-    expect(isOver(profile)).toBe(true)
+    expect(hasEnded(profile)).toBe(false)
+    expect(await readMessage(first, await browser.go(next))).toMatchObject({ loggedOut: true })
+    expect(hasEnded(profile)).toBe(true)
   })
 
-  test("tells the others, one after the other", async () => {
+  test("notifies the other providers, one after the other", async () => {
     const browser = browserOf(provider)
-    const profile = await enter(browser, first)
-    await enter(browser, second)
+    const profile = await signIn(browser, first)
+    await signIn(browser, second)
     const at = await browser.go(await logoutPath(first, profile))
     expect(at.path.startsWith(`${second}/slo?SAMLRequest=`)).toBe(true)
-    expect(isOver(profile)).toBe(true)
-    const back = await answered(browser, second, at)
-    expect(await read(first, back)).toMatchObject({ loggedOut: true })
+    expect(hasEnded(profile)).toBe(true)
+    const back = await respond(browser, second, at)
+    expect(await readMessage(first, back)).toMatchObject({ loggedOut: true })
     expect(xmlOf(parametersOf(back).SAMLResponse)).not.toContain("PartialLogout")
   })
 
-  test("says who could not be told", async () => {
+  test("lists providers that could not be notified", async () => {
     const browser = browserOf(provider)
-    const profile = await enter(browser, first)
-    await enter(browser, mute)
+    const profile = await signIn(browser, first)
+    await signIn(browser, noLogout)
     const back = await browser.go(await logoutPath(first, profile))
     expect(xmlOf(parametersOf(back).SAMLResponse)).toContain("status:PartialLogout")
   })
 
-  test("is of whom it names alone, and of who signed it", async () => {
+  test("applies only to the named user, and must be signed", async () => {
     const browser = browserOf(provider)
-    const profile = await enter(browser, first)
+    const profile = await signIn(browser, first)
     const foreign = await browser.go(await logoutPath(first, { ...profile, nameID: "somebody" }))
     expect(foreign.path).toContain(`${first}/slo`)
-    expect(isOver(profile)).toBe(false)
+    expect(hasEnded(profile)).toBe(false)
     const elsewhere = await browser.go(await logoutPath(second, profile))
     expect(elsewhere.path).toContain(`${second}/slo`)
-    expect(isOver(profile)).toBe(false)
+    expect(hasEnded(profile)).toBe(false)
     const unsigned = await nodeSaml(provider, { issuer: first })
     const url = await unsigned.getLogoutUrlAsync(profile, "", {})
     const refused = await browser.go(pathOf(url))
     expect(xmlOf(parametersOf(refused).SAMLResponse)).toContain("status:RequestDenied")
-    expect(isOver(profile)).toBe(false)
+    expect(hasEnded(profile)).toBe(false)
   })
 })
 
-describe("a sign-out that begins elsewhere", () => {
-  test("goes past the service providers, and on to where it was to go", async () => {
+describe("a sign-out that starts elsewhere", () => {
+  test("visits the service providers, and continues to its target", async () => {
     const client = await provider.addClient()
     const browser = browserOf(provider)
-    const profile = await enter(browser, first)
+    const profile = await signIn(browser, first)
     const asked = { client_id: client.id, post_logout_redirect_uri: "https://app.example.com/bye" }
     const page = await browser.go(`/oidc/v1/end_session?${new URLSearchParams(asked)}`)
     const passing = await browser.post(page, {})
     const at = await browser.go(linkIn(passing.page))
     expect(at.path.startsWith(`${first}/slo?SAMLRequest=`)).toBe(true)
-    expect(isOver(profile)).toBe(true)
+    expect(hasEnded(profile)).toBe(true)
     expect(xmlOf(parametersOf(at).SAMLRequest)).toContain(`>${profile.sessionIndex}<`)
-    const end = await answered(browser, first, at, false)
+    const end = await respond(browser, first, at, false)
     expect(end.path).toBe("https://app.example.com/bye")
   })
 
-  test("lets nobody answer for another, nor read what others are told", async () => {
+  test("accepts no response for another provider, and hides the others' messages", async () => {
     const browser = browserOf(provider)
-    const profile = await enter(browser, first)
-    await enter(browser, second)
+    const profile = await signIn(browser, first)
+    await signIn(browser, second)
     const at = await browser.go(await logoutPath(first, profile))
-    const { profile: asked } = await read(second, at)
-    // Who has a key to sign with has to.
+    const { profile: asked } = await readMessage(second, at)
+    // A provider with a signing key must sign.
     const unsigned = await nodeSaml(provider, { issuer: second })
     const forged = pathOf(await unsigned.getLogoutResponseUrlAsync(asked, "", {}, true))
     const refused = await browserOf(provider).go(forged)
     expect(refused.response.status).toBe(400)
     expect(refused.page).toContain("is not signed")
-    // What somebody is told does not open what the others are told.
+    // The request of one provider must not reveal those of the others.
     for (const id of [asked.ID, asked.ID.slice(1), asked.ID.split(".")[0] ?? ""]) {
       const opened = await browserOf(provider).go(`/saml/v2/SLO?logout=${encodeURIComponent(id)}`)
       expect(opened.path).toContain("/saml/v2/SLO")
@@ -207,17 +220,17 @@ describe("a sign-out that begins elsewhere", () => {
     expect((await browser.go(right)).path).toContain(`${first}/slo`)
   })
 
-  test("takes no answer that it has not asked for, and none twice", async () => {
+  test("accepts only requested responses, once", async () => {
     const browser = browserOf(provider)
-    const profile = await enter(browser, first)
-    await enter(browser, second)
+    const profile = await signIn(browser, first)
+    await signIn(browser, second)
     const at = await browser.go(await logoutPath(first, profile))
-    const { profile: asked } = await read(second, at)
+    const { profile: asked } = await readMessage(second, at)
     const wrong = await peer(first).getLogoutResponseUrlAsync(asked, "", {}, true)
-    expect((await browser.go(pathOf(wrong))).page).toContain("names no request of ours")
+    expect((await browser.go(pathOf(wrong))).page).toContain("InResponseTo matches no request")
     const right = pathOf(await peer(second).getLogoutResponseUrlAsync(asked, "", {}, true))
     expect((await browser.go(right)).path).toContain(`${first}/slo`)
-    expect((await browser.go(right)).page).toContain("names no request of ours")
+    expect((await browser.go(right)).page).toContain("InResponseTo matches no request")
     const made = await peer(second).getLogoutResponseUrlAsync(
       { ...profile, ID: "_made-up-made-up-made-up.1" },
       ...(["", {}, true] as const),

@@ -24,8 +24,8 @@ beforeAll(async () => {
 })
 afterAll(() => provider.close())
 
-describe("a service provider that is not ours", () => {
-  test("signs somebody in by redirect, and believes the answer", async () => {
+describe("a third-party service provider", () => {
+  test("signs a user in by redirect, and accepts the response", async () => {
     const sp = await nodeSaml(provider, { validateInResponseTo: ValidateInResponseTo.always })
     const browser = browserOf(provider)
     const at = await browser.signIn(pathOf(await sp.getAuthorizeUrlAsync("state 1", "", {})), "pat")
@@ -42,7 +42,7 @@ describe("a service provider that is not ours", () => {
     expect(profile?.nameID).toBe(profile?.UserID)
   })
 
-  test("is told no address that only another organization has verified", async () => {
+  test("receives no address that only another organization has verified", async () => {
     const boss = { kind: "user", userId: "boss", orgId: "other", clientId: "console" } as const
     await createOrganization(provider.cx(), "other", { name: "Other" })
     await createUser(provider.cx({ caller: boss }), "prepared", {
@@ -61,7 +61,7 @@ describe("a service provider that is not ours", () => {
     expect(profile?.Email).toBeUndefined()
   })
 
-  test("gets an answer at once from who is signed in, and by POST", async () => {
+  test("gets an immediate response for a signed-in user, and by POST", async () => {
     const sp = await nodeSaml(provider)
     const browser = browserOf(provider)
     await browser.signIn(pathOf(await sp.getAuthorizeUrlAsync("", "", {})), "pat")
@@ -78,7 +78,7 @@ describe("a service provider that is not ours", () => {
     expect(postedFields(posted.page).RelayState).toBe("s2")
   })
 
-  test("may sign what it asks, in both bindings", async () => {
+  test("can sign requests, in both bindings", async () => {
     const key = await createKey()
     const entityId = "https://signing.example.com"
     await addServiceProvider(provider, { entityId, signing: key.certificate, signsRequests: true })
@@ -100,7 +100,7 @@ describe("a service provider that is not ours", () => {
     const unsigned = await nodeSaml(provider, { issuer: entityId })
     const refused = await browser.go(pathOf(await unsigned.getAuthorizeUrlAsync("", "", {})))
     expect(refused.response.status).toBe(400)
-    expect(refused.page).toContain("says that requests are signed")
+    expect(refused.page).toContain("the registered metadata requires signed requests")
   })
 
   test.each([
@@ -108,7 +108,7 @@ describe("a service provider that is not ours", () => {
     "http://www.w3.org/2009/xmlenc11#aes128-gcm",
     "http://www.w3.org/2001/04/xmlenc#aes256-cbc",
     "http://www.w3.org/2001/04/xmlenc#aes128-cbc",
-  ])("reads what is encrypted for it alone (%s)", async (encryptionMethod) => {
+  ])("decrypts its assertion (%s)", async (encryptionMethod) => {
     const key = await createKey()
     const entityId = `https://encrypted.example.com/${encryptionMethod?.split("#")[1] ?? ""}`
     const encryption = key.certificate
@@ -129,7 +129,7 @@ describe("a service provider that is not ours", () => {
     expect(profile?.Email).toBe("pat@example.org")
   })
 
-  test("may wait for somebody who began here", async () => {
+  test("supports sign-in started here", async () => {
     const sp = await nodeSaml(provider)
     const browser = browserOf(provider)
     const query = new URLSearchParams({ providerId: spId, target: "/start" })

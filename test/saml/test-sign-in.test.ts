@@ -1,4 +1,4 @@
-// An administrator tries out how people sign in to an application that speaks SAML.
+// An administrator runs a test sign-in to a SAML application.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { startTestSignIn } from "../../src/domain/refusal/test-sign-in.ts"
 import { updateUser } from "../../src/domain/user/index.ts"
@@ -7,9 +7,9 @@ import {
   browserOf,
   type Provider,
   password,
-  type Visited,
+  type VisitedPage,
 } from "../oauth/provider.ts"
-import { callerOf } from "../support/world.ts"
+import { callerOf } from "../support/test-environment.ts"
 import { acsUrl, addServiceProvider, openSamlProvider, spId } from "./service-provider.ts"
 
 let provider: Provider
@@ -22,7 +22,7 @@ beforeAll(async () => {
   olga = provider.setup.ownerId
   pat = await provider.addPerson("pat")
   appId = await addServiceProvider(provider)
-  // The first to ask has the keys made.
+  // The first request creates the keys.
   await provider.send("/saml/v2/metadata")
 })
 afterAll(() => provider.close())
@@ -31,26 +31,26 @@ beforeEach(async () => {
   await browser.signIn(authorizePath((await provider.addClient()).id))
 })
 
-type Wanted = { readonly app?: string; readonly chooseAccount?: boolean }
+type TestOptions = { readonly app?: string; readonly chooseAccount?: boolean }
 
-/** Where the browser of who begins a test is sent. */
-async function pathOf({ app = appId, chooseAccount = false }: Wanted = {}): Promise<string> {
+/** The URL that the browser of the test's author is sent to. */
+async function pathOf({ app = appId, chooseAccount = false }: TestOptions = {}): Promise<string> {
   const cx = { ...provider.cx(), caller: callerOf(olga) }
   const { clientId, requestUri } = await startTestSignIn(cx, app, { scope: "", chooseAccount })
   const query = new URLSearchParams({ providerId: clientId, request_uri: requestUri })
   return `/saml/v2/SSO?${query}`
 }
 
-const tried = async (wanted?: Wanted) => browser.go(await pathOf(wanted))
+const runTest = async (wanted?: TestOptions) => browser.go(await pathOf(wanted))
 
-const assertionOn = ({ page }: Visited): string =>
+const assertionOn = ({ page }: VisitedPage): string =>
   (/<pre class="snippet"><code>(.*?)<\/code><\/pre>/s.exec(page)?.[1] ?? "")
     .replaceAll("&lt;", "<")
     .replaceAll("&gt;", ">")
     .replaceAll("&quot;", '"')
 
-/** The browser is still here, and has nothing that it could take elsewhere. */
-function expectNothingGiven({ page, response }: Visited) {
+/** The browser is still here, and received nothing that can be used elsewhere. */
+function expectNothingIssued({ page, response }: VisitedPage) {
   expect(response.headers.get("location")).toBeNull()
   expect(page).not.toContain("SAMLResponse")
   expect(page).not.toContain(`action="${acsUrl}`)
@@ -59,48 +59,48 @@ function expectNothingGiven({ page, response }: Visited) {
 
 const durable = () => provider.store.log.durable()
 
-describe("a test of a sign-in by SAML", () => {
-  test("shows the assertion that the application would get, and sends nothing", async () => {
+describe("a SAML test sign-in", () => {
+  test("shows the application's assertion, and sends nothing", async () => {
     const path = await pathOf()
     const before = durable()
     const shown = await browser.go(path)
     expect(shown.response.status).toBe(200)
     expect(shown.page).toContain("The sign-in works")
-    expectNothingGiven(shown)
+    expectNothingIssued(shown)
     const assertion = assertionOn(shown)
     expect(assertion).toContain(`<saml:Audience>${spId}</saml:Audience>`)
     expect(assertion).toContain(`Recipient="${acsUrl}"`)
     expect(assertion).toMatch(new RegExp(`<saml:NameID Format="[^"]*unspecified">${olga}<`))
     expect(assertion).toContain("<saml:AttributeValue>olga@example.com</saml:AttributeValue>")
     expect(assertion.split("\n").length).toBeGreaterThan(20)
-    // It was used; nobody's sign-out has an application to tell.
+    // It was used; no sign-out has an application to notify.
     expect(durable() - before).toBe(1)
   })
 
-  test("runs for somebody else who signs in beside, and once", async () => {
-    const asked = await tried({ chooseAccount: true })
+  test("can be completed by another user who signs in, once", async () => {
+    const asked = await runTest({ chooseAccount: true })
     expect(asked.path).toContain("/ui/login")
     const { search } = new URL(asked.path, "https://id.example.com")
     const other = await browser.go(`/ui/login/loginname${search}`)
     const named = await browser.post(other, { loginName: "pat" })
     const shown = await browser.post(named, { loginName: "pat", password })
-    expectNothingGiven(shown)
+    expectNothingIssued(shown)
     expect(assertionOn(shown)).toContain(`>${pat}</saml:NameID>`)
     const again = await browser.go(shown.path)
     expect(again.response.status).toBe(400)
     expect(assertionOn(again)).toBe("")
   })
 
-  test("stays on our pages where the application has a login page of its own", async () => {
+  test("stays on our pages if the application has a custom login page", async () => {
     const entityId = "https://own.example.com/metadata"
     const app = await addServiceProvider(provider, {
       entityId,
       loginAt: "https://login.example.com",
     })
-    expect(assertionOn(await tried({ app }))).toContain(entityId)
+    expect(assertionOn(await runTest({ app }))).toContain(entityId)
   })
 
-  test("says why the application would get none, and what it gets once mended", async () => {
+  test("shows why the application would get none, and the assertion after the fix", async () => {
     const app = await addServiceProvider(provider, {
       entityId: "https://mail.example.com/metadata",
       formats: ["urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress"],
@@ -108,18 +108,18 @@ describe("a test of a sign-in by SAML", () => {
     const setEmail = (value: string, verified: boolean) =>
       updateUser(provider.cx(), olga, { human: { email: { value, verified } } })
     await setEmail("new@example.com", false)
-    const shown = await tried({ app })
+    const shown = await runTest({ app })
     expect(shown.response.status).toBe(400)
     expect(shown.page).toContain("invalidNameIdPolicy")
-    expect(shown.page).toContain("no verified e-mail address")
-    expectNothingGiven(shown)
+    expect(shown.page).toContain("no verified email address")
+    expectNothingIssued(shown)
     await setEmail("olga@example.com", true)
-    expect(assertionOn(await tried({ app }))).toMatch(/emailAddress">olga@example\.com</)
+    expect(assertionOn(await runTest({ app }))).toMatch(/emailAddress">olga@example\.com</)
   })
 })
 
-describe("a test is refused", () => {
-  test("in a browser in which who has begun it is not signed in", async () => {
+describe("a test is rejected", () => {
+  test("in a browser without its author's session", async () => {
     const path = await pathOf()
     const stranger = browserOf(provider)
     const shown = await stranger.go(path)
@@ -129,7 +129,7 @@ describe("a test is refused", () => {
     expect(assertionOn(await stranger.go(await pathOf()))).toBe("")
   })
 
-  test("the second time, later than a minute, and by a name that we have not given", async () => {
+  test("the second time, after a minute, and with an unknown ID", async () => {
     const path = await pathOf()
     await browser.go(path)
     expect((await browser.go(path)).page).toContain("expired")
@@ -140,7 +140,7 @@ describe("a test is refused", () => {
     expect((await browser.go(`${path}x`)).page).toContain("expired")
   })
 
-  test("of another application than the one it was begun for", async () => {
+  test("for another application than it was started for", async () => {
     const entityId = "https://other.example.com/metadata"
     await addServiceProvider(provider, { entityId })
     const path = (await pathOf()).replace(encodeURIComponent(spId), encodeURIComponent(entityId))

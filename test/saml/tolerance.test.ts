@@ -1,11 +1,11 @@
-// What service providers in use send, beside what the specification shows.
+// Deviations from the specification in service providers in use.
 import { sign } from "node:crypto"
 import "reflect-metadata"
 import { X509CertificateGenerator } from "@peculiar/x509"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { readMetadata } from "../../src/domain/app/saml/metadata.ts"
+import { parseMetadata } from "../../src/domain/app/saml/metadata.ts"
 import { browserOf, type Provider } from "../oauth/provider.ts"
-import { authnRequest, redirectPath } from "./asking.ts"
+import { authnRequest, redirectPath } from "./requests.ts"
 import {
   addServiceProvider,
   createKey,
@@ -26,9 +26,9 @@ beforeAll(async () => {
 })
 afterAll(() => provider.close())
 
-const more = "http://www.w3.org/2001/04/xmldsig-more#"
+const moreAlgorithms = "http://www.w3.org/2001/04/xmldsig-more#"
 
-/** A key on a curve, and its certificate, in base64. */
+/** An elliptic-curve key and its certificate, in base64. */
 async function createCurveKey(namedCurve: "P-256" | "P-384" | "P-521"): Promise<ProviderKey> {
   const signingAlgorithm = { name: "ECDSA", namedCurve, hash: "SHA-256" }
   const keys = await crypto.subtle.generateKey(signingAlgorithm, true, ["sign", "verify"])
@@ -48,7 +48,7 @@ async function createCurveKey(namedCurve: "P-256" | "P-384" | "P-521"): Promise<
   return { certificate: certificate.toString("base64"), privatePem: lines.join("\n") }
 }
 
-describe("a request that is signed in its address (SAML Bindings §3.4.4.1)", () => {
+describe("a request with a signature in the URL (SAML Bindings §3.4.4.1)", () => {
   const [rsaId, curveId] = ["https://rsa.example.com", "https://ec.example.com"]
   let rsa: ProviderKey
   let curve: ProviderKey
@@ -67,7 +67,7 @@ describe("a request that is signed in its address (SAML Bindings §3.4.4.1)", ()
     readonly encoding?: "der" | "ieee-p1363"
   }
 
-  /** The answer to a request that is signed by an algorithm. */
+  /** The response to a request signed with an algorithm. */
   async function answerTo(name: string, signing: Signing) {
     const { entityId, by, hash = name.split("-").at(-1), encoding = "der" } = signing
     const query = redirectPath(authnRequest({ entityId }), { SigAlg: name })
@@ -80,7 +80,9 @@ describe("a request that is signed in its address (SAML Bindings §3.4.4.1)", ()
   }
 
   test.each(["sha256", "sha384", "sha512"])("by RSA with %s is accepted", async (hash) => {
-    expect(await answerTo(`${more}rsa-${hash}`, { entityId: rsaId, by: rsa })).toBe("accepted")
+    expect(await answerTo(`${moreAlgorithms}rsa-${hash}`, { entityId: rsaId, by: rsa })).toBe(
+      "accepted",
+    )
   })
 
   test.each(
@@ -89,31 +91,35 @@ describe("a request that is signed in its address (SAML Bindings §3.4.4.1)", ()
     ),
   )("by ECDSA with %s is accepted, written as %s", async (hash, encoding) => {
     const signing = { entityId: curveId, by: curve, encoding }
-    expect(await answerTo(`${more}ecdsa-${hash}`, signing)).toBe("accepted")
+    expect(await answerTo(`${moreAlgorithms}ecdsa-${hash}`, signing)).toBe("accepted")
   })
 
-  test("is refused where the algorithm is, with its name", async () => {
+  test("is rejected with an unsupported algorithm, which is named", async () => {
     const sha1 = "http://www.w3.org/2000/09/xmldsig#rsa-sha1"
     const page = await answerTo(sha1, { entityId: rsaId, by: rsa })
     expect(page).toContain(`SigAlg ${sha1} is not accepted; use rsa-sha256`)
   })
 
-  test("is refused where the metadata has no key of that kind", async () => {
-    const page = await answerTo(`${more}ecdsa-sha256`, { entityId: rsaId, by: curve })
-    expect(page).toContain("needs an EC key in the metadata")
-    const other = await answerTo(`${more}rsa-sha256`, { entityId: curveId, by: rsa })
-    expect(other).toContain("needs an RSA key in the metadata")
+  test("is rejected if the metadata has no key of that kind", async () => {
+    const page = await answerTo(`${moreAlgorithms}ecdsa-sha256`, { entityId: rsaId, by: curve })
+    expect(page).toContain("requires an EC key in the metadata")
+    const other = await answerTo(`${moreAlgorithms}rsa-sha256`, { entityId: curveId, by: rsa })
+    expect(other).toContain("requires an RSA key in the metadata")
   })
 
-  test("is refused where another key has signed it, or by another hash", async () => {
+  test("is rejected if another key or another hash was used", async () => {
     const stranger = await createCurveKey("P-384")
     const by = { entityId: curveId, by: stranger }
-    expect(await answerTo(`${more}ecdsa-sha384`, by)).toContain("the signature was not made")
+    expect(await answerTo(`${moreAlgorithms}ecdsa-sha384`, by)).toContain(
+      "the signature does not match any key of the registered metadata",
+    )
     const hash = { entityId: curveId, by: curve, hash: "sha256" }
-    expect(await answerTo(`${more}ecdsa-sha384`, hash)).toContain("the signature was not made")
+    expect(await answerTo(`${moreAlgorithms}ecdsa-sha384`, hash)).toContain(
+      "the signature does not match any key of the registered metadata",
+    )
   })
 
-  test.each(["sha256", "sha512"] as const)("by node-saml with %s is believed", async (hash) => {
+  test.each(["sha256", "sha512"] as const)("by node-saml with %s is accepted", async (hash) => {
     const sp = await nodeSaml(provider, {
       issuer: rsaId,
       audience: rsaId,
@@ -131,26 +137,26 @@ describe("metadata in a list (SAML Metadata §2.3.1)", () => {
   const declared = 'xmlns:md="urn:oasis:names:tc:SAML:2.0:metadata"'
   const listed = (inside: string, attributes = "") =>
     `<md:EntitiesDescriptor ${declared} ${attributes}>${inside}</md:EntitiesDescriptor>`
-  const read = (xml: string) => readMetadata(Buffer.from(xml), provider.clock.now())
+  const read = (xml: string) => parseMetadata(Buffer.from(xml), provider.clock.now())
   const entityId = "https://listed.example.com"
 
-  test("are those of the one entity that it has", async () => {
+  test("are accepted with one entity", async () => {
     const one = metadataOf({ entityId })
     expect((await read(listed(one))).entityId).toBe(entityId)
     expect((await read(listed(listed(one)))).entityId).toBe(entityId)
   })
 
-  test("are refused with several entities, or none", async () => {
+  test("are rejected with several entities, or none", async () => {
     const two = metadataOf({ entityId }) + metadataOf({ entityId: "https://b.example.com" })
     for (const inside of [two, "", listed(two), metadataOf({ entityId }) + listed("")]) {
       await expect(read(listed(inside))).rejects.toMatchObject({
         id: "app.metadata_invalid",
-        message: "the metadata must have one md:EntityDescriptor, and no others",
+        message: "the metadata must have exactly one md:EntityDescriptor",
       })
     }
   })
 
-  test("end with the list", async () => {
+  test("expire with the list", async () => {
     const ended = listed(metadataOf({ entityId }), 'validUntil="2020-01-01T00:00:00Z"')
     await expect(read(ended)).rejects.toMatchObject({ id: "app.metadata_invalid" })
     const later = listed(metadataOf({ entityId }), 'validUntil="2999-01-01T00:00:00Z"')
@@ -159,7 +165,7 @@ describe("metadata in a list (SAML Metadata §2.3.1)", () => {
 })
 
 describe("a request", () => {
-  test("may bring a RelayState of 4 kB, which comes back whole", async () => {
+  test("can have a RelayState of 4 kB, which is returned unchanged", async () => {
     const relayState = "r".repeat(4096)
     const path = redirectPath(authnRequest(), { RelayState: relayState })
     const { page } = await browserOf(provider).signIn(path, "pat")
@@ -178,17 +184,20 @@ describe("a request", () => {
   test.each([
     ["emailAddress", "pat@example.org"],
     ["unspecified", expect.stringMatching(/^\d+$/)],
-  ])("may name the format %s as SAML 2.0 does not", async (format, name) => {
+  ])("can name the format %s in the SAML 1.1 spelling", async (format, name) => {
     const name20 = `urn:oasis:names:tc:SAML:2.0:nameid-format:${format}`
     const inside = `<samlp:NameIDPolicy Format="${name20}"/>`
-    const { page } = await browserOf(provider).signIn(redirectPath(authnRequest({ inside })), "pat")
+    const { page } = await browserOf(provider).signIn(
+      redirectPath(authnRequest({ content: inside })),
+      "pat",
+    )
     const [, format11, value] =
       /<saml:NameID Format="([^"]*)"[^>]*>([^<]*)</.exec(messageIn(page)) ?? []
     expect(format11).toBe(`urn:oasis:names:tc:SAML:1.1:nameid-format:${format}`)
     expect(value).toEqual(name)
   })
 
-  test("may have an ID that begins with a digit, where nothing else has the same", async () => {
+  test("can have an ID that starts with a digit, if it is unique", async () => {
     const attributes = { ID: "9f2c" }
     const { page } = await browserOf(provider).signIn(
       redirectPath(authnRequest({ attributes })),
@@ -196,8 +205,10 @@ describe("a request", () => {
     )
     expect(messageIn(page)).toContain('InResponseTo="9f2c"')
     const inside = '<samlp:Extensions><x xmlns="urn:x" ID="9f2c"/></samlp:Extensions>'
-    const twice = await browserOf(provider).go(redirectPath(authnRequest({ attributes, inside })))
-    expect(twice.page).toContain("has an ID twice")
+    const twice = await browserOf(provider).go(
+      redirectPath(authnRequest({ attributes, content: inside })),
+    )
+    expect(twice.page).toContain("the SAML message has a duplicate ID")
     for (const ID of ["-a", ".a", "a b", "", "ü", "9".repeat(257)]) {
       const path = redirectPath(authnRequest({ attributes: { ID } }))
       expect((await browserOf(provider).go(path)).page, ID).toContain("ID must be")

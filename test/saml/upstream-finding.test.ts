@@ -1,20 +1,20 @@
-// Which rule the response of a SAML provider breaks, as its administrators are shown.
+// The broken rule of a SAML provider's response, as administrators see it.
 import { createHash, X509Certificate } from "node:crypto"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { searchRefusals } from "../../src/domain/refusal/refusal.ts"
 import type { NewClient, Provider } from "../oauth/provider.ts"
 import {
-  type Asked,
+  type AssertionOptions,
   ada,
-  assertionFor,
+  createAssertion,
+  createResponse,
   idpMetadata,
-  responseFor,
-  type Said,
-  type Signing,
-  signedXml,
+  type SamlRequest,
+  type SignatureOptions,
+  signXml,
 } from "./identity-provider.ts"
 import { createKey, openSamlProvider, type ProviderKey, pemOf } from "./service-provider.ts"
-import { addSaml, askedFor, bring, newBrowser } from "./upstream.ts"
+import { addSaml, newBrowser, postResponse, requestAtProvider } from "./upstream.ts"
 
 let provider: Provider
 let client: NewClient
@@ -31,22 +31,26 @@ afterAll(() => provider.close())
 
 const now = () => provider.clock.now()
 const minute = 60_000
-const person: Said = { nameId: "ada-id", attributes: { ...ada, UserName: "ada" } }
+const person: AssertionOptions = { nameId: "ada-id", attributes: { ...ada, UserName: "ada" } }
 
-/** A response as it should be, with what is said otherwise. */
-const good = (asked: Asked, said: Said = {}, signing: Partial<Signing> = {}): string =>
-  responseFor(
+/** A valid response, with the given changes. */
+const createValidResponse = (
+  asked: SamlRequest,
+  said: AssertionOptions = {},
+  signing: Partial<SignatureOptions> = {},
+): string =>
+  createResponse(
     asked,
     now(),
-    signedXml(assertionFor(asked, now(), { ...person, ...said }), { by: key, ...signing }),
+    signXml(createAssertion(asked, now(), { ...person, ...said }), { by: key, ...signing }),
     said,
   )
 
-/** What administrators are shown of the last response that was refused. */
-async function findingOf(make: (asked: Asked) => string) {
+/** What administrators see of the last rejected response. */
+async function findFinding(make: (asked: SamlRequest) => string) {
   const browser = newBrowser(provider)
-  const asked = await askedFor(browser, client.id)
-  const end = await bring(provider, browser, { xml: make(asked), asked })
+  const asked = await requestAtProvider(browser, client.id)
+  const end = await postResponse(provider, browser, { xml: make(asked), asked })
   expect(end.response.status).toBe(400)
   const page = { offset: 0, limit: 1, asc: false }
   const scope = { all: true, orgs: [], projects: [], grants: [] }
@@ -62,7 +66,7 @@ async function findingOf(make: (asked: Asked) => string) {
 describe("administrators see the rule and both values:", () => {
   const elsewhere = "https://other.example.com"
   const ours = (path: string) => expect.stringContaining(path)
-  test.each<[string, string, () => Said, object]>([
+  test.each<[string, string, () => AssertionOptions, object]>([
     [
       ...(["the audience", "saml_audience", () => ({ audience: elsewhere })] as const),
       { subject: "Audience", received: elsewhere, expected: [ours("metadata")] },
@@ -92,33 +96,38 @@ describe("administrators see the rule and both values:", () => {
       { subject: "NotBefore", received: ours("Z"), expected: [ours("or earlier")] },
     ],
   ])("%s", async (_, rule, said, values) => {
-    expect(await findingOf((asked) => good(asked, said()))).toMatchObject({
+    expect(await findFinding((asked) => createValidResponse(asked, said()))).toMatchObject({
       likelyCauseKey: `provider.${rule}`,
       ...values,
     })
   })
 
-  test("the key, by its hash, that signed and those that may", async () => {
-    const finding = await findingOf((asked) => good(asked, {}, { by: other }))
+  test("the hash of the signing key and of the accepted keys", async () => {
+    const finding = await findFinding((asked) => createValidResponse(asked, {}, { by: other }))
     expect(finding).toMatchObject({ likelyCauseKey: "provider.saml_signature" })
     expect(finding?.expected).toEqual([expect.stringMatching(/^[0-9a-f]{64}$/)])
     expect(finding?.expected).not.toContain(finding?.received)
   })
 
-  test("the key of a certificate that came along, and nothing of what is none", async () => {
-    const withCertificate = (base64: string) => (asked: Asked) =>
-      good(asked, {}, { by: other }).replace(/(X509Certificate>)[^<]*/, `$1${base64}`)
+  test("the key of an embedded certificate, and nothing of an invalid one", async () => {
+    const withCertificate = (base64: string) => (asked: SamlRequest) =>
+      createValidResponse(asked, {}, { by: other }).replace(
+        /(X509Certificate>)[^<]*/,
+        `$1${base64}`,
+      )
     const { publicKey } = new X509Certificate(pemOf(other.certificate))
     const spki = publicKey.export({ type: "spki", format: "der" })
-    const known = await findingOf(withCertificate(other.certificate))
+    const known = await findFinding(withCertificate(other.certificate))
     expect(known?.received).toBe(createHash("sha256").update(spki).digest("hex"))
     for (const none of ["AAAA", "not base64 at all", "A".repeat(9000)]) {
-      expect((await findingOf(withCertificate(none)))?.received).toBe("")
+      expect((await findFinding(withCertificate(none)))?.received).toBe("")
     }
   })
 
-  test("the status with which the provider has signed nobody in", async () => {
-    expect(await findingOf((asked) => good(asked, { status: "NoPassive" }))).toMatchObject({
+  test("the error status of the provider", async () => {
+    expect(
+      await findFinding((asked) => createValidResponse(asked, { status: "NoPassive" })),
+    ).toMatchObject({
       likelyCauseKey: "provider.saml_status",
       subject: "Status",
       received: ours("NoPassive"),

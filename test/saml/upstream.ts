@@ -1,13 +1,13 @@
-// A sign-in with a provider that speaks SAML, as far as tests of it have it in common.
-import { addIdp, linkIdp } from "../../src/domain/idp/commands.ts"
+// Helpers for sign-ins with a SAML identity provider.
+import { createIdp, linkIdp } from "../../src/domain/idp/commands.ts"
 import type { Options } from "../../src/domain/idp/index.ts"
-import { anchorOf } from "../../src/domain/idp/saml/known.ts"
-import { newPairs } from "../../src/domain/idp/saml/pair.ts"
-import { providerOf } from "../../src/domain/idp/saml/provider.ts"
+import { createKeyPairs } from "../../src/domain/idp/saml/key-pair.ts"
+import { parseProvider } from "../../src/domain/idp/saml/provider.ts"
+import { anchorOf } from "../../src/domain/idp/saml/refresh.ts"
 import type { Outside } from "../../src/kernel/port/outbound.ts"
 import { authorizePath, browserOf, type Provider } from "../oauth/provider.ts"
-import { nowhere } from "../support/outside.ts"
-import { type Asked, askedBy, idpEntity } from "./identity-provider.ts"
+import { unreachableOutside } from "../support/outside.ts"
+import { idpEntity, parseRedirect, type SamlRequest } from "./identity-provider.ts"
 
 const options: Options = {
   isLinkingAllowed: true,
@@ -17,8 +17,8 @@ const options: Options = {
   autoLinking: "email",
 }
 
-/** How a provider of the tests is set up otherwise. */
-export type Setting = {
+/** The differences between the tests' providers. */
+export type SamlProviderOptions = {
   readonly metadataUrl?: string
   readonly binding?: "redirect" | "post"
   readonly withSignedRequest?: boolean
@@ -26,16 +26,16 @@ export type Setting = {
   readonly federatedLogout?: boolean
 }
 
-/** Sets up a provider that everybody may sign in with; answers its id. */
+/** Adds a provider that all users can sign in with; returns its ID. */
 export async function addSaml(
   provider: Provider,
   metadata: string,
-  setting: Setting = {},
+  setting: SamlProviderOptions = {},
   more: Partial<Options> = {},
 ): Promise<string> {
   const cx = provider.cx()
   const { metadataUrl = "" } = setting
-  const { id } = await addIdp(cx, undefined, {
+  const { id } = await createIdp(cx, undefined, {
     name: "Acme",
     settings: {
       kind: "saml",
@@ -47,20 +47,20 @@ export async function addSaml(
       nameIdFormat: "persistent",
       transientAttribute: "",
       federatedLogout: false,
-      anchor: anchorOf(await providerOf(metadata), metadataUrl, undefined),
+      anchor: anchorOf(await parseProvider(metadata), metadataUrl, undefined),
       ...setting,
     },
     options: { ...options, ...more },
     metadata,
-    secret: await newPairs(cx),
+    secret: await createKeyPairs(cx),
   })
   await linkIdp(cx, undefined, id)
   return id
 }
 
-/** Sets up one beside it that speaks OpenID Connect; answers its id. */
+/** Adds an OpenID Connect provider; returns its ID. */
 export async function addOidc(provider: Provider, issuer: string): Promise<string> {
-  const { id } = await addIdp(provider.cx(), undefined, {
+  const { id } = await createIdp(provider.cx(), undefined, {
     name: "Acme OpenID",
     settings: {
       kind: "oidc",
@@ -79,25 +79,29 @@ export async function addOidc(provider: Provider, issuer: string): Promise<strin
 
 export type Browser = ReturnType<typeof browserOf>
 
-export const newBrowser = (provider: Provider, outside: Outside = nowhere): Browser =>
+export const newBrowser = (provider: Provider, outside: Outside = unreachableOutside): Browser =>
   browserOf({ send: (path, init) => provider.send(path, init, { outside }) })
 
-/** The address that the button on the first page leads to. */
-export async function away(browser: Browser, clientId: string): Promise<string> {
+/** The URL of the button on the first page. */
+export async function chooseProvider(browser: Browser, clientId: string): Promise<string> {
   const first = await browser.go(authorizePath(clientId))
   const href = /href="([^"]*externalidp[^"]*)"/.exec(first.page)?.[1] ?? ""
   return (await browser.go(href.replaceAll("&amp;", "&"))).path
 }
 
-/** What the provider is asked, when somebody presses the button. */
-export const askedFor = async (browser: Browser, clientId: string): Promise<Asked> =>
-  askedBy(await away(browser, clientId))
+/** The request to the provider after pressing the button. */
+export const requestAtProvider = async (browser: Browser, clientId: string): Promise<SamlRequest> =>
+  parseRedirect(await chooseProvider(browser, clientId))
 
-/** Has a browser bring a response, as the provider's page would: without our cookie. */
-export async function bring(
+/** Posts a response as the provider's page does: without our cookie. */
+export async function postResponse(
   provider: Provider,
   browser: Browser,
-  { xml, asked, outside = nowhere }: { xml: string; asked: Asked; outside?: Outside },
+  {
+    xml,
+    asked,
+    outside = unreachableOutside,
+  }: { xml: string; asked: SamlRequest; outside?: Outside },
 ) {
   const body = new URLSearchParams({
     SAMLResponse: Buffer.from(xml).toString("base64"),

@@ -1,8 +1,8 @@
-// Calls of one operation by Connect, in one household: for requests that change nothing.
+// Calls of one operation by Connect on one test server, for requests that change nothing.
 import type { JsonObject } from "@bufbuild/protobuf"
-import type { House } from "./house.ts"
+import type { TestServer } from "./house.ts"
 import type { Row } from "./row.ts"
-import { type Make, thingsOf } from "./things.ts"
+import { type CallAsOwner, createRowResources } from "./things.ts"
 
 export type Reply = {
   readonly code: string
@@ -12,9 +12,9 @@ export type Reply = {
 
 export type Call = (body: JsonObject) => Promise<Reply>
 
-/** Makes calls to the house as its owner, who must succeed. */
+/** Calls the test server as its owner; the calls must succeed. */
 export const makerIn =
-  (house: House): Make =>
+  (house: TestServer): CallAsOwner =>
   async (call, body, more = {}) => {
     const isSystem = /^(system|instance)\./.test(call)
     const who = isSystem ? "Bearer system" : `Bearer user ${house.ownerId} ${house.orgId}`
@@ -33,13 +33,13 @@ export const makerIn =
     return answer
   }
 
-/** Makes what a row names, and answers its body and how its caller calls its operation. */
+/** Creates the resources of a row, and returns its body and a function that calls its operation. */
 export async function callerOf(
-  house: House,
+  house: TestServer,
   row: Row,
 ): Promise<{ readonly call: Call; readonly body: JsonObject }> {
   const make = makerIn(house)
-  const things = thingsOf(make, house)
+  const things = createRowResources(make, house)
   const headers = { ...house.headers, ...(await things.headersOf(row.as ?? "manager")) }
   const body = await things.fill({ ...row.body })
   for (const [call, given] of row.given ?? []) await make(call, await things.fill({ ...given }))

@@ -1,24 +1,24 @@
-// What docs/reference/deletion.md states about backups: earlier ones do not change, later ones do
-// not contain deleted data.
+// The statements of docs/reference/deletion.md about backups: earlier ones are unchanged, later
+// ones contain no deleted data.
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { takeSnapshot } from "../../src/store/index.ts"
-import { type House, openHouse } from "./house.ts"
+import { openTestServer, type TestServer } from "./house.ts"
 
-let house: House
+let server: TestServer
 beforeAll(async () => {
-  house = await openHouse()
+  server = await openTestServer()
 })
-afterAll(() => house.close())
+afterAll(() => server.close())
 
-async function call(name: string, body: object): Promise<Record<string, string>> {
-  const response = await fetch(`${house.url}/core.user.v2.UserService/${name}`, {
+async function callOperation(name: string, body: object): Promise<Record<string, string>> {
+  const response = await fetch(`${server.url}/core.user.v2.UserService/${name}`, {
     method: "POST",
     headers: {
-      ...house.headers,
+      ...server.headers,
       "content-type": "application/json",
-      authorization: `Bearer user ${house.ownerId} ${house.orgId}`,
+      authorization: `Bearer user ${server.ownerId} ${server.orgId}`,
     },
     body: JSON.stringify(body),
   })
@@ -26,26 +26,26 @@ async function call(name: string, body: object): Promise<Record<string, string>>
   return response.json()
 }
 
-/** Whether a snapshot that is taken now contains a text, wherever in the file. */
+/** Whether a new snapshot contains a text anywhere in the file. */
 function isInBackup(text: string, name: string): boolean {
-  const into = join(house.path, name)
-  takeSnapshot({ file: join(house.path, "latchkey.db"), isInUse: true }, into)
+  const into = join(server.path, name)
+  takeSnapshot({ file: join(server.path, "latchkey.db"), isInUse: true }, into)
   return readFileSync(into).includes(text)
 }
 
 test("a backup made after a deletion contains no personal data of the user", async () => {
   const profile = { givenName: "Wilhelmina", familyName: "Zwanziger" }
   const email = { email: "wilhelmina@example.com", isVerified: true }
-  const { id = "" } = await call("CreateUser", {
-    organizationId: house.orgId,
+  const { id = "" } = await callOperation("CreateUser", {
+    organizationId: server.orgId,
     username: "wilhelmina",
     human: { profile, email },
   })
   for (const text of ["wilhelmina@example.com", "Zwanziger", id])
     expect(isInBackup(text, "before.db"), text).toBe(true)
-  await call("DeleteUser", { userId: id })
+  await callOperation("DeleteUser", { userId: id })
   for (const text of ["wilhelmina", "Zwanziger"])
     expect(isInBackup(text, "after.db"), text).toBe(false)
   expect(isInBackup(id, "after.db")).toBe(true)
-  expect(readFileSync(join(house.path, "before.db")).includes("Zwanziger")).toBe(true)
+  expect(readFileSync(join(server.path, "before.db")).includes("Zwanziger")).toBe(true)
 })

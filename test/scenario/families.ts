@@ -1,37 +1,37 @@
-// Every operation, in every encoding that it has: the rows are data, this runs them.
+// All operations, in every encoding that it has: the rows are data, this runs them.
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { changesIn } from "../../src/domain/history/past.ts"
+import { listChanges } from "../../src/domain/history/past.ts"
 import { readHistory } from "../../src/domain/history/resource.ts"
 import texts from "../../src/domain/history/texts/en.json"
-import { keyed } from "../../src/domain/history/words.ts"
+import { keyedCollections } from "../../src/domain/history/words.ts"
 import type { Cx } from "../../src/store/index.ts"
-import { type House, openHouse } from "./house.ts"
+import { openTestServer, type TestServer } from "./house.ts"
 import type { Row } from "./row.ts"
 import { type Family, rows } from "./rows/index.ts"
-import { runRow, waysTo } from "./run.ts"
-import { closeWays, type Way } from "./ways.ts"
+import { encodingsFor, runRow } from "./run.ts"
+import { type CallEncoding, closeConnections } from "./ways.ts"
 
-/** Declares the tests of some families of rows, which share an instance, and its history. */
+/** Declares the tests of families of rows that share an instance and its history. */
 export function testFamilies(families: readonly Family[]): void {
-  let house: House
+  let house: TestServer
   beforeAll(async () => {
-    house = await openHouse()
+    house = await openTestServer()
   })
   afterAll(async () => {
-    closeWays()
+    closeConnections()
     await house.close()
   })
   const each = families.map((family) => [family, rows[family]] as const)
   describe.each<readonly [Family, readonly Row[]]>(each)("%s", (_, some) => {
-    test.each(some.map((row) => [titleOf(row), row] as const))("%s", async (_, row) => {
-      for (const [name, way] of waysTo(row)) await check(row, name, way, house)
+    test.each(some.map((row) => [testTitle(row), row] as const))("%s", async (_, row) => {
+      for (const [name, way] of encodingsFor(row)) await check(row, name, way, house)
     })
   })
   test("what they changed is told in words, field by field", async () => {
-    const told = await fieldsTold(house.within())
+    const told = await changedFields(house.within())
     expect(told.size).toBeGreaterThan(0)
     const known = new Set(Object.keys(texts.fields))
-    const isKey = (path: readonly string[], at: number) => keyed.has(path[at - 1] ?? "")
+    const isKey = (path: readonly string[], at: number) => keyedCollections.has(path[at - 1] ?? "")
     const wordless = [...told.values()].flatMap((path) =>
       path.filter((part, at) => !known.has(part) && !isKey(path, at)),
     )
@@ -39,8 +39,8 @@ export function testFamilies(families: readonly Family[]): void {
   })
 }
 
-/** Where all that has a history was ever changed. */
-async function fieldsTold(cx: Cx): Promise<ReadonlyMap<string, readonly string[]>> {
+/** The changed fields of every resource with a history. */
+async function changedFields(cx: Cx): Promise<ReadonlyMap<string, readonly string[]>> {
   const told = new Map<string, readonly string[]>()
   const seen = new Set<string>()
   for (const { stream, id } of await cx.store.log.read(0, 100_000)) {
@@ -48,7 +48,7 @@ async function fieldsTold(cx: Cx): Promise<ReadonlyMap<string, readonly string[]
     if (kind?.retention !== "forever" || seen.has(`${stream} ${id}`)) continue
     seen.add(`${stream} ${id}`)
     const part = { from: undefined, asc: true, limit: 1000 }
-    for (const { differences } of await changesIn(
+    for (const { differences } of await listChanges(
       cx,
       { kind, id, history: await readHistory(kind) },
       part,
@@ -58,12 +58,12 @@ async function fieldsTold(cx: Cx): Promise<ReadonlyMap<string, readonly string[]
   return told
 }
 
-const titleOf = ({ call, name, as = "manager" }: Row) =>
+const testTitle = ({ call, name, as = "manager" }: Row) =>
   `${call}${name ? ` ${name}` : ""}, as ${as}`
 
-/** Names the way in what it compares, so that a failure says which encoding is another. */
-async function check(row: Row, way: string, run: Way, house: House): Promise<void> {
-  const own = row.once ? await openHouse() : house
+/** Includes the encoding in what it compares, so that a failure names it. */
+async function check(row: Row, way: string, run: CallEncoding, house: TestServer): Promise<void> {
+  const own = row.once ? await openTestServer() : house
   const { code, id, body, events, status, expected } = await runRow(own, row, run)
   if (row.once) await own.close()
   expect({ way, code, id, events }).toEqual({

@@ -1,57 +1,57 @@
-// The whole API in this process, on both of its listeners, with nothing before it but a table of
-// who calls: tokens are tried elsewhere.
+// The whole API in this process, on both listeners, with a table of callers in front; tokens are
+// tested elsewhere.
 
 import { readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import type { Logger } from "@logtape/logtape"
-import { entriesOf, type Hooks } from "../../src/api/dispatch.ts"
+import { createEntries, type Hooks } from "../../src/api/dispatch.ts"
 import { grpcServer } from "../../src/api/encoding/grpc.ts"
 import type { Operation } from "../../src/api/method.ts"
-import { apiHandler } from "../../src/api/routes.ts"
+import { createApiHandler } from "../../src/api/routes.ts"
 import { claimFolder } from "../../src/boot/folder/claim.ts"
 import { readConfig } from "../../src/boot/settings.ts"
 import { firstInstance, setUp } from "../../src/domain/setup/index.ts"
-import { sayOf } from "../../src/domain/target/index.ts"
+import { targetCallsOf } from "../../src/domain/target/index.ts"
 import { systemClock } from "../../src/kernel/clock.ts"
 import { systemRandom } from "../../src/kernel/crypto/random.ts"
-import { lazily } from "../../src/kernel/lazy.ts"
+import { loadOnce } from "../../src/kernel/lazy.ts"
 import type { Outside } from "../../src/kernel/port/outbound.ts"
-import { anonymousCall } from "../../src/server/caller.ts"
-import { authority, operations } from "../../src/server/modules.ts"
+import { createAnonymousCall } from "../../src/server/caller.ts"
+import { authority, loadOperations } from "../../src/server/modules.ts"
 import { openServices } from "../../src/server/services.ts"
 import type { Cx } from "../../src/store/index.ts"
 import { temporaryFolder } from "../support/latchkey.ts"
-import { nowhere } from "../support/outside.ts"
+import { unreachableOutside } from "../support/outside.ts"
 
 export const host = "id.example.com"
 
-export type House = {
+export type TestServer = {
   readonly url: string
-  /** Every call must carry these. */
+  /** Every call must have these. */
   readonly headers: Readonly<Record<string, string>>
-  /** Its data folder. */
+  /** Its data directory. */
   readonly path: string
   readonly grpcPort: number
   readonly ownerId: string
   readonly orgId: string
-  /** Forgets the calls so far. */
+  /** Clears the recorded calls. */
   readonly forget: () => Promise<void>
   /** The types of the events that the last call wrote. */
   readonly written: () => Promise<readonly string[]>
-  /** A call of the process itself, past the API. */
+  /** A call by the process itself, bypassing the API. */
   readonly within: () => Cx
   readonly close: () => Promise<void>
 }
 
-/** The files of a folder in which everything is set up, and whose it is. */
-type Furnished = {
+/** The files of a data directory that is set up, and its owner. */
+type InstanceTemplate = {
   readonly files: readonly { readonly name: string; readonly bytes: Uint8Array }[]
   readonly ownerId: string
   readonly orgId: string
 }
 
-/** To set an instance up costs three times as much as to open a copy of one. */
-const furnished = lazily(async (): Promise<Furnished> => {
+/** Setting up an instance takes three times as long as opening a copy of one. */
+const instanceTemplate = loadOnce(async (): Promise<InstanceTemplate> => {
   const folder = temporaryFolder()
   const { services, close } = await openAt(folder.path)
   const { ownerId, orgId } = await setUp(services.call(firstInstance, "scenario"), {
@@ -73,19 +73,19 @@ const furnished = lazily(async (): Promise<Furnished> => {
   return { files, ownerId, orgId }
 })
 
-/** What watches a house: what it logs, and the hooks that are told of its calls. */
-export type Watching = {
+/** How a test observes a server: its log, and hooks for its calls. */
+export type Observers = {
   readonly logLevel: string
   readonly hooks: (log: Logger) => readonly Hooks[]
-  /** Whether every handler has a bug now. */
+  /** Whether every handler currently throws. */
   readonly isBroken: () => boolean
 }
 
-const unwatched: Watching = { logLevel: "fatal", hooks: () => [], isBroken: () => false }
+const noObservers: Observers = { logLevel: "fatal", hooks: () => [], isBroken: () => false }
 
-/** The same operation, which may be broken. */
-const breaking =
-  ({ isBroken }: Watching) =>
+/** The same operation with an optional fault. */
+const withFault =
+  ({ isBroken }: Observers) =>
   (operation: Operation<Cx>): Operation<Cx> => ({
     ...operation,
     handler: (request, cx) => {
@@ -96,8 +96,8 @@ const breaking =
 
 async function openAt(
   path: string,
-  outside: Outside = { ...nowhere, texts: async () => [] },
-  { logLevel }: Watching = unwatched,
+  outside: Outside = { ...unreachableOutside, txtRecords: async () => [] },
+  { logLevel }: Observers = noObservers,
 ) {
   const flags = { "--data": path, "--log-level": logLevel }
   const config = readConfig({ flags, env: {} })
@@ -113,10 +113,10 @@ async function openAt(
 
 type Services = Awaited<ReturnType<typeof openAt>>["services"]
 
-/** Where a call goes: the services that answer it, and who hears its request ID. */
+/** The destination of a call: its services, and a callback for its request ID. */
 type Destination = { readonly services: Services; readonly began: (requestId: string) => void }
 
-/** Names the instance that a call is for. */
+/** The header with the instance of a call. */
 const destinationHeader = "x-test-instance"
 const destinations = new Map<string, Destination>()
 
@@ -127,44 +127,44 @@ function destinationOf(headers: Headers): Destination {
   return destination
 }
 
-type Listening = { readonly url: string; readonly grpcPort: number }
+type ListenAddresses = { readonly url: string; readonly grpcPort: number }
 
-/** One API for all instances that are watched alike: to build it takes longer than most rows do. */
-const apis = new Map<Watching, Promise<Listening>>()
+/** One API for all instances with the same observers: building it takes longer than most rows. */
+const apis = new Map<Observers, Promise<ListenAddresses>>()
 
-/** The API with both of its listeners; it logs to the log of the instance that was opened first. */
-function apiFor(watching: Watching, { log, ids }: Services): Promise<Listening> {
+/** The API with both listeners; it logs to the log of the first opened instance. */
+function apiFor(watching: Observers, { log, ids }: Services): Promise<ListenAddresses> {
   const api = apis.get(watching) ?? listen(watching, watching.hooks(log), ids)
   apis.set(watching, api)
   return api
 }
 
 async function listen(
-  watching: Watching,
+  watching: Observers,
   hooks: readonly Hooks[],
   ids: Services["ids"],
-): Promise<Listening> {
-  const entries = entriesOf<Cx>({
-    operations: (await operations()).map(breaking(watching)),
+): Promise<ListenAddresses> {
+  const entries = createEntries<Cx>({
+    operations: (await loadOperations()).map(withFault(watching)),
     authority,
     authenticate: async (headers, { requestId, address }) => {
       const { services, began } = destinationOf(headers)
       began(requestId)
       const origin = { host, peer: address, address, requestId }
-      const cx = anonymousCall(services, headers, origin)
+      const cx = createAnonymousCall(services, headers, origin)
       if (!cx) throw new Error("nothing is set up")
       return { ...cx, caller: callerIn(headers.get("authorization") ?? "") }
     },
     position: ({ written }) => written?.position,
     head: ({ store }) => store.log.durable(),
-    say: sayOf,
+    findTargetCalls: targetCallsOf,
     hooks,
     clock: systemClock,
     ids,
   })
-  const handle = apiHandler(entries)
+  const handle = createApiHandler(entries)
   const server = Bun.serve({
-    // A connection that closes while idle may lose what a test sends on it just then.
+    // A connection that closes while idle could lose a request that a test sends at that moment.
     idleTimeout: 0,
     hostname: "127.0.0.1",
     port: 0,
@@ -173,7 +173,7 @@ async function listen(
   })
   const grpc = grpcServer(() => entries, { hostOf: () => host })
   await new Promise<void>((done) => grpc.listen(0, "127.0.0.1", done))
-  // They are never stopped, and must not keep the process from ending.
+  // The listeners are never stopped and must not keep the process alive.
   server.unref()
   grpc.unref()
   const address = grpc.address()
@@ -184,11 +184,14 @@ async function listen(
 }
 
 /**
- * Opens an instance of one's own, set up alike. Outside, nobody answers unless told, and no name
+ * Opens a separate, equally configured instance. By default no outside host responds, and no name
  * has a record.
  */
-export async function openHouse(outside?: Outside, watching: Watching = unwatched): Promise<House> {
-  const { files, ownerId, orgId } = await furnished()
+export async function openTestServer(
+  outside?: Outside,
+  watching: Observers = noObservers,
+): Promise<TestServer> {
+  const { files, ownerId, orgId } = await instanceTemplate()
   const folder = temporaryFolder()
   for (const { name, bytes } of files) {
     writeFileSync(join(folder.path, name), bytes, { mode: 0o600 })
@@ -226,7 +229,7 @@ export async function openHouse(outside?: Outside, watching: Watching = unwatche
   }
 }
 
-/** "Bearer user ID ORG", by which client if one is named, "Bearer system", or nothing. */
+/** "Bearer user ID ORG", with a client if one is named, "Bearer system", or nothing. */
 function callerIn(authorization: string): Cx["caller"] {
   const [, kind, userId = "", orgId = "", clientId = "scenario"] = authorization.split(" ")
   if (kind === "user") return { kind: "user", userId, orgId, clientId }

@@ -1,4 +1,4 @@
-// Files run beside each other, the tests of one file one after the other: each has a fair share.
+// Files run in parallel, tests of one file in sequence: the rows are distributed evenly.
 import { testFamilies } from "./families.ts"
 
 testFamilies(["system", "instance", "action", "idp", "oidc", "saml"])

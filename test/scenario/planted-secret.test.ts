@@ -1,76 +1,88 @@
-// A secret in a field that the book marks as sensitive, be it asked or answered, is found nowhere
-// else: in no log, metric, error, answer or event, nor in a byte of the data folder.
+// A secret in a sensitive field of a request or response appears nowhere else: in no log, metric,
+// error, response, or event, nor in the data directory.
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import type { DescMessage, JsonValue } from "@bufbuild/protobuf"
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest"
 import { callLog } from "../../src/api/log.ts"
 import { eventsOf } from "../../src/domain/history/index.ts"
-import { type Meters, metersOf } from "../../src/server/metrics/meters.ts"
-import { hasSecrets, planted, secretsIn, shownOf } from "../support/sensitive.ts"
-import { type House, openHouse, type Watching } from "./house.ts"
+import { createMeters, type Meters } from "../../src/server/metrics/meters.ts"
+import { hasSecrets, listSecrets, plantSecret, withoutSecrets } from "../support/sensitive.ts"
+import { type Observers, openTestServer, type TestServer } from "./house.ts"
 import type { Row } from "./row.ts"
 import { rows } from "./rows/index.ts"
-import { methodOf, runRow } from "./run.ts"
-import { type Asked, closeWays, type Told, type Way, waysOf } from "./ways.ts"
+import { requireMethod, runRow } from "./run.ts"
+import {
+  type CallEncoding,
+  type CallResult,
+  closeConnections,
+  type EncodedCall,
+  encodingsOf,
+} from "./ways.ts"
 
-/** What every planted secret has, and nothing else. */
+/** The unique prefix of every planted secret. */
 const secret = "Xyzzy-plugh-42-"
-let planting = 0
+let secretCount = 0
 
-let house: House
+let server: TestServer
 let meters: Meters
-let watching: Watching
-let logged = ""
+let observers: Observers
+let logOutput = ""
 let isBroken = false
-/** Every secret that was asked or answered, by the operation. */
-const seen = new Map<string, string>()
+/** Every requested or returned secret, by operation. */
+const plantedSecrets = new Map<string, string>()
 
 beforeAll(async () => {
-  meters = metersOf()
+  meters = createMeters()
   vi.spyOn(process.stderr, "write").mockImplementation((chunk) => {
-    logged += chunk
+    logOutput += chunk
     return true
   })
-  watching = {
+  observers = {
     logLevel: "trace",
     hooks: (log) => [callLog(log), meters.calls],
     isBroken: () => isBroken,
   }
-  house = await openHouse(undefined, watching)
+  server = await openTestServer(undefined, observers)
 })
 afterAll(async () => {
   vi.restoreAllMocks()
-  closeWays()
-  await house.close()
+  closeConnections()
+  await server.close()
 })
 
-/** Lists read it, and so it stands in the clear in their tables, until it is erased. */
+/** Lists read metadata, so it is in plain text in their tables until it is erased. */
 const metadata = /\/SetUserMetadata$/
 
-/** Where an answer of SAML is sent, which is a secret only where the answer stands in it. */
+/** The destination of a SAML response, which is secret only if it contains the response. */
 const acsUrl = "https://sp.example.com/acs"
 
-/** Shorter ones stand in other texts by chance. */
-const isTelling = (text: string) => text.length >= 8 && text !== acsUrl
+/** Shorter ones occur in other texts by chance. */
+const isDistinctive = (text: string) => text.length >= 8 && text !== acsUrl
 
 const sensitiveRows = Object.values(rows)
   .flat()
   .filter(({ call }) => {
-    const { input, output } = methodOf(call)
+    const { input, output } = requireMethod(call)
     return hasSecrets(input) || hasSecrets(output)
   })
 
-const input = (row: Row) => methodOf(row.call).input
+const input = (row: Row) => requireMethod(row.call).input
 
-const plant = (row: Row, body: JsonValue) => planted(input(row), body, `${secret}${++planting}-end`)
+const plantSecrets = (row: Row, body: JsonValue) =>
+  plantSecret(input(row), body, `${secret}${++secretCount}-end`)
 
-/** Asks by Connect in JSON, and notes what is secret in it. */
-async function ask(row: Row, asked: Asked, change: (body: JsonValue) => JsonValue): Promise<Told> {
-  const [, way] = waysOf(asked.method).find(([name]) => name === "Connect JSON") ?? []
+/** Calls by Connect in JSON and records the secrets. */
+async function callRow(
+  row: Row,
+  asked: EncodedCall,
+  change: (body: JsonValue) => JsonValue,
+): Promise<CallResult> {
+  const [, way] = encodingsOf(asked.method).find(([name]) => name === "Connect JSON") ?? []
   if (!way) throw new Error(`no way to ${row.call}`)
   const note = (schema: DescMessage, json: JsonValue) => {
-    for (const text of secretsIn(schema, json)) if (isTelling(text)) seen.set(text, row.call)
+    for (const text of listSecrets(schema, json))
+      if (isDistinctive(text)) plantedSecrets.set(text, row.call)
   }
   const body = Object(change(asked.body))
   note(asked.method.input, body)
@@ -80,62 +92,62 @@ async function ask(row: Row, asked: Asked, change: (body: JsonValue) => JsonValu
     return told
   }
   note(asked.method.output, told.body)
-  expect(shownOf(asked.method.output, told.body)).not.toContain(secret)
+  expect(withoutSecrets(asked.method.output, told.body)).not.toContain(secret)
   return told
 }
 
-/** As the row says; but first with a bug in the handler, for then the request is logged. */
-const first =
-  (row: Row): Way =>
+/** Runs the row, but first with a failing handler, so that the request is logged. */
+const runFailing =
+  (row: Row): CallEncoding =>
   async (asked) => {
     isBroken = true
-    await ask(row, asked, (body) => plant(row, body))
+    await callRow(row, asked, (body) => plantSecrets(row, body))
     isBroken = false
-    return ask(row, asked, (body) => body)
+    return callRow(row, asked, (body) => body)
   }
 
-const second =
-  (row: Row): Way =>
+const runNormally =
+  (row: Row): CallEncoding =>
   (asked) =>
-    ask(row, asked, (body) => plant(row, body))
+    callRow(row, asked, (body) => plantSecrets(row, body))
 
-async function runAlone(row: Row, way: Way): Promise<void> {
-  const own = row.once ? await openHouse(undefined, watching) : house
+async function runAlone(row: Row, way: CallEncoding): Promise<void> {
+  const own = row.once ? await openTestServer(undefined, observers) : server
   await runRow(own, row, way)
   if (row.once) await own.close()
 }
 
-describe("a secret stays where it was asked or answered, by", () => {
+describe("a secret appears only in the request or response of", () => {
   test.each(sensitiveRows.map((row) => [`${row.call} ${row.name ?? ""}`, row] as const))(
     "%s",
     async (_, row) => {
-      await runAlone(row, first(row))
-      if (hasSecrets(input(row))) await runAlone(row, second(row))
+      await runAlone(row, runFailing(row))
+      if (hasSecrets(input(row))) await runAlone(row, runNormally(row))
     },
   )
 
-  test("which speak of many", () => {
-    expect(seen.size).toBeGreaterThan(50)
-    expect(planting).toBeGreaterThan(100)
-    expect(logged).toMatch(/UserService\/CreateUser'?: '?ok'? in/)
-    expect(logged).toContain("a bug")
+  test("several", () => {
+    expect(plantedSecrets.size).toBeGreaterThan(50)
+    expect(secretCount).toBeGreaterThan(100)
+    expect(logOutput).toMatch(/UserService\/CreateUser'?: '?ok'? in/)
+    expect(logOutput).toContain("a bug")
   })
 
-  /** Also as it looks in addresses, headers and bytes. */
+  /** Including its encodings in URLs, headers, and bytes. */
   const formsOf = (secret: string) => [
     secret,
     encodeURIComponent(secret),
     Buffer.from(secret).toString("base64"),
   ]
 
-  /** Looks for all at once, by how they begin: one after the other would take a minute. */
+  /** Searches for all at once by their prefixes: one by one would take a minute. */
   const found = (text: string, but?: RegExp) => {
-    const sought = [...seen]
+    const sought = [...plantedSecrets]
       .filter(([, call]) => !but?.test(call))
       .flatMap(([each, call]) => formsOf(each).map((form) => ({ form, said: `${call}: ${each}` })))
     const length = Math.min(...sought.map(({ form }) => form.length))
     const byHead = Map.groupBy(sought, ({ form }) => form.slice(0, length))
-    // Most places are passed over by their first two characters alone, without cutting a head out.
+    // Most positions are skipped by their first two characters, without slicing.
     const pairAt = (one: string, at: number) =>
       ((one.charCodeAt(at) & 255) << 8) | (one.charCodeAt(at + 1) & 255)
     const begins = new Uint8Array(65_536)
@@ -150,31 +162,31 @@ describe("a secret stays where it was asked or answered, by", () => {
     return [...hits]
   }
 
-  test("is found where there is one, in each of its forms", () => {
-    const [secret = "", call = ""] = [...seen].at(-1) ?? []
+  test("is found in each of its forms", () => {
+    const [secret = "", call = ""] = [...plantedSecrets].at(-1) ?? []
     for (const form of formsOf(secret)) {
       expect(found(`and ${form} in it`)).toContain(`${call}: ${secret}`)
     }
     expect(found("and nothing in it")).toEqual([])
   })
 
-  test("and is in no line of the log", () => {
-    expect(found(logged)).toEqual([])
+  test("and is not in the log", () => {
+    expect(found(logOutput)).toEqual([])
   })
 
-  test("and in no metric", async () => {
+  test("and not in a metric", async () => {
     expect(found(await meters.registry.metrics())).toEqual([])
   })
 
-  test("and in no event, as anybody is shown it", async () => {
+  test("and not in a readable event", async () => {
     const page = { from: 0, asc: true, limit: 100_000 }
-    const events = await eventsOf(house.within(), {}, page)
+    const events = await eventsOf(server.within(), {}, page)
     expect(events.length).toBeGreaterThan(1000)
     expect(found(JSON.stringify(events))).toEqual([])
   })
 
-  test("and in no byte of the data folder", () => {
-    const files = readdirSync(house.path, { recursive: true, withFileTypes: true })
+  test("and not in the data directory", () => {
+    const files = readdirSync(server.path, { recursive: true, withFileTypes: true })
     for (const file of files.filter((each) => each.isFile())) {
       const bytes = readFileSync(join(file.parentPath, file.name)).toString("latin1")
       expect([file.name, found(bytes, metadata)]).toEqual([file.name, []])

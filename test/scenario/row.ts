@@ -1,7 +1,7 @@
 import type { Code } from "../../src/kernel/fault.ts"
 
-/** Who calls: see `people` in things.ts. */
-export type Who =
+/** The caller; see `people` in things.ts. */
+export type RowCaller =
   | "owner"
   | "page"
   | "manager"
@@ -12,30 +12,29 @@ export type Who =
   | "anonymous"
 
 /**
- * One thing that an operation does. It is data: the runner makes what the row names, calls the
- * operation in every encoding that it has, each time in a household of its own, and compares.
- *
- * A text "$name" stands for something that the runner makes first, see things.ts.
+ * One effect of an operation, as data: the runner creates the named resources, calls the operation
+ * in every encoding with separate resources, and compares the results.
+ * "$name" stands for a resource that the runner creates first; see things.ts.
  */
 export type Row = {
   /** The operation, without "core.": "project.v2.ProjectService/GetProject". */
   readonly call: string
-  /** What this row shows, where it is more than that the operation works. */
+  /** What this row shows beyond success of the operation. */
   readonly name?: string
-  /** The manager of the household's organisation, unless told. */
-  readonly as?: Who
-  /** What the owner of the instance does before. */
+  /** Defaults to the manager of the organization. */
+  readonly as?: RowCaller
+  /** Calls by the instance owner before the operation. */
   readonly given?: readonly (readonly [call: string, body: object])[]
-  /** It changes the whole instance, and for good: every run has an instance of its own. */
+  /** Changes the whole instance permanently: every run has its own instance. */
   readonly once?: true
   /** Proto3 JSON. */
   readonly body?: object
-  /** "ok" unless told. */
+  /** Defaults to "ok". */
   readonly code?: Code
-  /** Of the fault. */
+  /** The ID of the fault. */
   readonly id?: string
-  /** What the answer holds, among others. */
+  /** A part of the response. */
   readonly expect?: object
-  /** The types of the events that the call writes, in their order; none unless told. */
+  /** The types of the events that the call writes, in order; none by default. */
   readonly events?: readonly string[]
 }

@@ -1,41 +1,45 @@
-// What rows name by "$…", made when it is first named, and once for each run of a row.
+// The resources that rows name with "$…", created on first use, once for each run of a row.
 import { generateKeyPairSync } from "node:crypto"
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf"
 import { TOTP } from "otpauth"
 import { addAuthRequest, addDevice } from "../../src/domain/grant/index.ts"
-import { samlKeys } from "../../src/domain/key/index.ts"
+import { getSamlKeys } from "../../src/domain/key/index.ts"
 import { message } from "../../src/domain/message/model.ts"
 import { session } from "../../src/domain/session/index.ts"
 import { signUpRequest } from "../../src/domain/sign-up/model.ts"
-import { newUserCode, shownUserCode } from "../../src/oauth/device/user-code.ts"
-import { deviceShowing } from "../../src/oauth/handed/device.ts"
-import { handedId } from "../../src/oauth/handed/login-page.ts"
+import { requireDeviceByCode } from "../../src/oauth/custom-login/device.ts"
+import { newCustomLoginId } from "../../src/oauth/custom-login/login-page.ts"
+import { formatUserCode, generateUserCode } from "../../src/oauth/device/user-code.ts"
 import { idpForms } from "../support/idps.ts"
-import type { House } from "./house.ts"
-import type { Who } from "./row.ts"
+import type { TestServer } from "./house.ts"
+import type { RowCaller } from "./row.ts"
 
-/** Calls an operation as the owner of the instance, and answers what must come back. */
-export type Make = (
+/** Calls an operation as the instance owner, and returns the response, which must succeed. */
+export type CallAsOwner = (
   call: string,
   body: JsonObject,
   headers?: Readonly<Record<string, string>>,
 ) => Promise<any>
 
-/** Everything of one run, by its name. */
-export type Things = {
+/** The resources of one run, by name. */
+export type RowResources = {
   readonly get: (name: string) => Promise<string>
-  /** A value with every "$name" in it replaced. */
+  /** The value with every "$name" replaced. */
   readonly fill: (value: JsonValue) => Promise<any>
-  readonly headersOf: (who: Who) => Promise<Readonly<Record<string, string>>>
+  readonly headersOf: (who: RowCaller) => Promise<Readonly<Record<string, string>>>
 }
 
-type Maker = (thing: (name: string) => Promise<string>, make: Make, house: House) => Promise<string>
+type ResourceFactory = (
+  thing: (name: string) => Promise<string>,
+  make: CallAsOwner,
+  house: TestServer,
+) => Promise<string>
 
 let count = 0
-/** A name that nobody had before. */
-const fresh = (name: string) => `${name}-${++count}`
+/** A unique name. */
+const uniqueName = (name: string) => `${name}-${++count}`
 
-const year = () => new Date(Date.now() + 365 * 86_400_000).toISOString()
+const inOneYear = () => new Date(Date.now() + 365 * 86_400_000).toISOString()
 
 const { publicKey } = generateKeyPairSync("rsa", {
   modulusLength: 2048,
@@ -46,62 +50,73 @@ const { publicKey } = generateKeyPairSync("rsa", {
 const users = "user.v2.UserService"
 const projects = "project.v2.ProjectService"
 const apps = "application.v2.ApplicationService"
-const older = { admin: "admin.v1.AdminService", management: "management.v1.ManagementService" }
+const v1Services = { admin: "admin.v1.AdminService", management: "management.v1.ManagementService" }
 const orgs = "org.v2.OrganizationService"
 const administrators = "internal_permission.v2.InternalPermissionService"
 
-async function machine(make: Make, organizationId: string, name: string): Promise<string> {
-  const body = { organizationId, username: fresh(name), machine: { name } }
+async function createMachine(
+  make: CallAsOwner,
+  organizationId: string,
+  name: string,
+): Promise<string> {
+  const body = { organizationId, username: uniqueName(name), machine: { name } }
   return (await make(`${users}/CreateUser`, body)).id
 }
 
-async function administrator(make: Make, organizationId: string, name: string): Promise<string> {
-  const userId = await machine(make, organizationId, name)
+async function createManager(
+  make: CallAsOwner,
+  organizationId: string,
+  name: string,
+): Promise<string> {
+  const userId = await createMachine(make, organizationId, name)
   const seat = { userId, resource: { organizationId }, roles: ["ORG_OWNER"] }
   await make(`${administrators}/CreateAdministrator`, seat)
   return userId
 }
 
-const org = async (make: Make, name: string) =>
-  (await make(`${orgs}/AddOrganization`, { name: fresh(name) })).organizationId
+const createOrg = async (make: CallAsOwner, name: string) =>
+  (await make(`${orgs}/AddOrganization`, { name: uniqueName(name) })).organizationId
 
-/** Providers by their level and kind: "instanceGitHub", and "orgGitHub" of the household. */
-const idpMakers: Readonly<Record<string, Maker>> = Object.fromEntries(
-  idpForms.flatMap(({ name, body }): readonly (readonly [string, Maker])[] => {
+/** Providers by level and kind: "instanceGitHub", and "orgGitHub" of the organization. */
+const idpFactories: Readonly<Record<string, ResourceFactory>> = Object.fromEntries(
+  idpForms.flatMap(({ name, body }): readonly (readonly [string, ResourceFactory])[] => {
     const add = `Add${name}Provider`
     return [
-      [`instance${name}`, async (_, make) => (await make(`${older.admin}/${add}`, { ...body })).id],
+      [
+        `instance${name}`,
+        async (_, make) => (await make(`${v1Services.admin}/${add}`, { ...body })).id,
+      ],
       [
         `org${name}`,
         async (thing, make) => {
           const headers = { "x-core-orgid": await thing("org") }
-          return (await make(`${older.management}/${add}`, { ...body }, headers)).id
+          return (await make(`${v1Services.management}/${add}`, { ...body }, headers)).id
         },
       ],
     ]
   }),
 )
 
-const makers: Readonly<Record<string, Maker>> = {
-  fresh: async () => fresh("name"),
+const resourceFactories: Readonly<Record<string, ResourceFactory>> = {
+  fresh: async () => uniqueName("name"),
   tomorrow: async () => new Date(Date.now() + 86_400_000).toISOString(),
   publicKey: async () => Buffer.from(publicKey).toString("base64"),
   home: async (_, __, house) => house.orgId,
   ownerId: async (_, __, house) => house.ownerId,
-  org: (_, make) => org(make, "household"),
-  guest: (_, make) => org(make, "guest"),
-  manager: async (thing, make) => administrator(make, await thing("org"), "manager"),
-  stranger: async (thing, make) => administrator(make, await thing("guest"), "stranger"),
-  nobody: async (thing, make) => machine(make, await thing("org"), "nobody"),
-  robot: async (thing, make) => machine(make, await thing("org"), "robot"),
-  /** A login page of somebody else, as a service user. */
+  org: (_, make) => createOrg(make, "household"),
+  guest: (_, make) => createOrg(make, "guest"),
+  manager: async (thing, make) => createManager(make, await thing("org"), "manager"),
+  stranger: async (thing, make) => createManager(make, await thing("guest"), "stranger"),
+  nobody: async (thing, make) => createMachine(make, await thing("org"), "nobody"),
+  robot: async (thing, make) => createMachine(make, await thing("org"), "robot"),
+  /** A login page of somebody else, as a service account. */
   page: async (_, make, house) => {
-    const userId = await machine(make, house.orgId, "page")
+    const userId = await createMachine(make, house.orgId, "page")
     const seat = { userId, resource: { instance: true }, roles: ["IAM_LOGIN_CLIENT"] }
     await make(`${administrators}/CreateAdministrator`, seat)
     return userId
   },
-  loginName: async () => fresh("ada"),
+  loginName: async () => uniqueName("ada"),
   user: async (thing, make) => {
     const username = await thing("loginName")
     const profile = { givenName: "Ada", familyName: "Lovelace" }
@@ -111,16 +126,16 @@ const makers: Readonly<Record<string, Maker>> = {
     return (await make(`${users}/CreateUser`, body)).id
   },
   key: async (thing, make) => {
-    const body = { userId: await thing("robot"), expirationDate: year() }
+    const body = { userId: await thing("robot"), expirationDate: inOneYear() }
     return (await make(`${users}/AddKey`, { ...body, publicKey: await thing("publicKey") })).keyId
   },
   token: async (thing, make) => {
-    const body = { userId: await thing("robot"), expirationDate: year() }
+    const body = { userId: await thing("robot"), expirationDate: inOneYear() }
     return (await make(`${users}/AddPersonalAccessToken`, body)).tokenId
   },
   emailCode: async (thing, make) => {
     const userId = await thing("user")
-    const body = { userId, email: `${fresh("new")}@example.com`, returnCode: {} }
+    const body = { userId, email: `${uniqueName("new")}@example.com`, returnCode: {} }
     return (await make(`${users}/SetEmail`, body)).verificationCode
   },
   phoneCode: async (thing, make) => {
@@ -144,7 +159,7 @@ const makers: Readonly<Record<string, Maker>> = {
   securityKey: async (thing, make) =>
     (await make(`${users}/RegisterU2F`, { userId: await thing("user") })).u2fId,
   project: async (thing, make) => {
-    const body = { organizationId: await thing("org"), name: fresh("project") }
+    const body = { organizationId: await thing("org"), name: uniqueName("project") }
     return (await make(`${projects}/CreateProject`, body)).projectId
   },
   role: async (thing, make) => {
@@ -153,13 +168,17 @@ const makers: Readonly<Record<string, Maker>> = {
     return "editor"
   },
   app: async (thing, make) => {
-    const body = { projectId: await thing("project"), name: fresh("app") }
+    const body = { projectId: await thing("project"), name: uniqueName("app") }
     const oidc = { redirectUris: ["https://app.example.com/callback"] }
     const made = await make(`${apps}/CreateApplication`, { ...body, oidcConfiguration: oidc })
     return made.applicationId
   },
   api: async (thing, make) => {
-    const body = { projectId: await thing("project"), name: fresh("api"), apiConfiguration: {} }
+    const body = {
+      projectId: await thing("project"),
+      name: uniqueName("api"),
+      apiConfiguration: {},
+    }
     return (await make(`${apps}/CreateApplication`, body)).applicationId
   },
   secret: async (thing, make) => {
@@ -169,10 +188,10 @@ const makers: Readonly<Record<string, Maker>> = {
   },
   appKey: async (thing, make) => {
     const body = { applicationId: await thing("api"), projectId: await thing("project") }
-    const expirationDate = year()
+    const expirationDate = inOneYear()
     return (await make(`${apps}/CreateApplicationKey`, { ...body, expirationDate })).keyId
   },
-  /** The organisation that has the grant, which names it in v2. */
+  /** The organization with the grant, which identifies it in v2. */
   granted: async (thing, make) => {
     const projectId = await thing("project")
     const grantedOrganizationId = await thing("guest")
@@ -199,7 +218,7 @@ const makers: Readonly<Record<string, Maker>> = {
     return (await make("authorization.v2.AuthorizationService/CreateAuthorization", body)).id
   },
   group: async (thing, make) => {
-    const body = { organizationId: await thing("org"), name: fresh("group") }
+    const body = { organizationId: await thing("org"), name: uniqueName("group") }
     return (await make("group.v2.GroupService/CreateGroup", body)).id
   },
   groupAuthorization: async (thing, make) => {
@@ -211,14 +230,14 @@ const makers: Readonly<Record<string, Maker>> = {
     return (await make("authorization.v2.AuthorizationService/CreateGroupAuthorization", body)).id
   },
   otherGroup: async (thing, make) => {
-    const body = { organizationId: await thing("org"), name: fresh("group") }
+    const body = { organizationId: await thing("org"), name: uniqueName("group") }
     return (await make("group.v2.GroupService/CreateGroup", body)).id
   },
-  /** Of somebody who has shown the code of their mail. */
+  /** A sign-up whose user has entered the code from the email. */
   signUpRequest: async (thing, _, house) => {
     const [owner, cx] = [await thing("org"), house.within()]
     const id = cx.ids.next()
-    const email = `${fresh("applicant")}@example.com`
+    const email = `${uniqueName("applicant")}@example.com`
     const applicant = { email, givenName: "Ada", familyName: "Lovelace", language: "en" }
     const data = { orgId: owner, expires: cx.clock.now() + 86_400_000 }
     await cx.store.transact(cx, (tx) =>
@@ -232,16 +251,16 @@ const makers: Readonly<Record<string, Maker>> = {
     return id
   },
   signUpLink: async (thing, make) => {
-    const body = { organizationId: await thing("org"), useLimit: 3, expirationDate: year() }
+    const body = { organizationId: await thing("org"), useLimit: 3, expirationDate: inOneYear() }
     return (await make("signup.v2.SignUpService/CreateSignUpLink", body)).id
   },
   action: async (thing, make) => {
     const headers = { "x-core-orgid": await thing("org") }
-    const body = { name: fresh("greet").replace("-", "_"), script: "function greet() {}" }
-    return (await make(`${older.management}/CreateAction`, body, headers)).id
+    const body = { name: uniqueName("greet").replace("-", "_"), script: "function greet() {}" }
+    return (await make(`${v1Services.management}/CreateAction`, body, headers)).id
   },
   target: async (_, make) => {
-    const body = { name: fresh("hook"), endpoint: "https://hook.example.com", timeout: "5s" }
+    const body = { name: uniqueName("hook"), endpoint: "https://hook.example.com", timeout: "5s" }
     const target = { ...body, restWebhook: { interruptOnError: true } }
     return (await make("action.v2.ActionService/CreateTarget", target)).id
   },
@@ -249,15 +268,15 @@ const makers: Readonly<Record<string, Maker>> = {
     const body = { targetId: await thing("target"), publicKey: await thing("publicKey") }
     return (await make("action.v2.ActionService/AddPublicKey", body)).keyId
   },
-  /** Runs when tokens are made, before userinfo is. */
+  /** Runs when tokens are issued, before userinfo. */
   boundAction: async (thing, make) => {
     const headers = { "x-core-orgid": await thing("org") }
     const id = await thing("action")
     const body = { flowType: "2", triggerType: "4", actionIds: [id] }
-    await make(`${older.management}/SetTriggerActions`, body, headers)
+    await make(`${v1Services.management}/SetTriggerActions`, body, headers)
     return id
   },
-  /** Of the user, in a browser of theirs. */
+  /** A browser session of the user. */
   session: async (thing, _, house) => {
     const [userId, owner, cx] = [await thing("user"), await thing("org"), house.within()]
     const id = cx.ids.next()
@@ -269,7 +288,7 @@ const makers: Readonly<Record<string, Maker>> = {
     })
     return id
   },
-  /** The token of the session that a login page has begun. */
+  /** The token of the session that a login page has created. */
   pageToken: async (thing, make) => {
     const body = { sessionId: await thing("pageSession") }
     return (await make("session.v2.SessionService/SetSession", body)).sessionToken
@@ -284,10 +303,10 @@ const makers: Readonly<Record<string, Maker>> = {
     })
     return application.oidcConfiguration.clientId
   },
-  /** Of the application, for a login page of somebody else. */
+  /** A request of the application, for a custom login page. */
   authRequest: async (thing, _, house) => {
     const [appId, clientId, cx] = [await thing("app"), await thing("clientId"), house.within()]
-    const id = handedId(cx)
+    const id = newCustomLoginId(cx)
     const redirectUri = "https://app.example.com/callback"
     const wanted = { scopes: ["openid"], audience: [clientId], prompts: [], languages: [] }
     const asked = { appId, clientId, redirectUri, responseMode: "query", ...wanted } as const
@@ -296,10 +315,10 @@ const makers: Readonly<Record<string, Maker>> = {
     )
     return id
   },
-  /** Of an application that speaks SAML, for a login page of somebody else. */
+  /** A request of a SAML application, for a custom login page. */
   samlRequest: async (thing, make, house) => {
     const projectId = await thing("project")
-    const entityId = `urn:example:${fresh("sp")}`
+    const entityId = `urn:example:${uniqueName("sp")}`
     const redirectUri = "https://sp.example.com/acs"
     const metadataXml = Buffer.from(
       `<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="${entityId}">
@@ -309,14 +328,14 @@ const makers: Readonly<Record<string, Maker>> = {
     ).toString("base64")
     const { applicationId: appId } = await make(`${apps}/CreateApplication`, {
       projectId,
-      name: fresh("sp"),
+      name: uniqueName("sp"),
       samlConfiguration: { metadataXml },
     })
     const cx = house.within()
-    const id = handedId(cx)
+    const id = newCustomLoginId(cx)
     const wanted = { scopes: [], audience: [], prompts: [], languages: [] }
-    // The first that is signed makes the key; later ones do not.
-    await samlKeys(cx)
+    // The first signature creates the key; later ones don't.
+    await getSamlKeys(cx)
     const saml = { entityId, requestId: "_r1", binding: "post", nameIdFormat: "email" } as const
     const answer = { redirectUri, responseMode: "form_post" } as const
     const asked = { ...answer, ...wanted, appId, clientId: "", state: "s1", saml }
@@ -325,18 +344,19 @@ const makers: Readonly<Record<string, Maker>> = {
     )
     return id
   },
-  /** What a device of the application shows. */
+  /** The code that a device of the application shows. */
   userCode: async (thing, _, house) => {
     const [appId, clientId, cx] = [await thing("app"), await thing("clientId"), house.within()]
-    const userCode = newUserCode(cx.random)
+    const userCode = generateUserCode(cx.random)
     const asked = { appId, clientId, scopes: ["openid"], audience: [clientId] }
     await cx.store.transact(cx, (tx) =>
       addDevice(tx, cx.ids.next(), { ...asked, userCode, lifetimeSeconds: 300 }),
     )
-    return shownUserCode(userCode)
+    return formatUserCode(userCode)
   },
-  device: async (thing, _, house) => deviceShowing(house.within(), await thing("userCode")).handle,
-  /** To the user; it has failed. */
+  device: async (thing, _, house) =>
+    requireDeviceByCode(house.within(), await thing("userCode")).handle,
+  /** A failed message to the user. */
   message: async (thing, _, house) => {
     const [userId, owner, cx] = [await thing("user"), await thing("org"), house.within()]
     const id = cx.ids.next()
@@ -350,33 +370,33 @@ const makers: Readonly<Record<string, Maker>> = {
     return id
   },
   customRole: async (_, make) => {
-    const key = fresh("helpers").toUpperCase().replace("-", "_")
+    const key = uniqueName("helpers").toUpperCase().replace("-", "_")
     const permissions = ["org.read", "user.read"]
     const body = { key, displayName: "Helpers", level: "ROLE_LEVEL_ORGANIZATION", permissions }
     await make(`${administrators}/CreateRole`, body)
     return key
   },
   domain: async (thing, make) => {
-    const domain = `${fresh("acme")}.example.com`
+    const domain = `${uniqueName("acme")}.example.com`
     const body = { organizationId: await thing("org"), domain }
     await make(`${orgs}/AddOrganizationDomain`, body)
     return domain
   },
-  /** The domain that is made for an organisation. */
+  /** The domain that is made for an organization. */
   ownDomain: async (thing, make) => {
     const body = { organizationId: await thing("org") }
     return (await make(`${orgs}/ListOrganizationDomains`, body)).domains[0].domain
   },
-  /** A domain that somebody of another organisation signs in with: it must be proven. */
+  /** A domain in the login name of another organization's user: it must be verified. */
   contested: async (thing, make) => {
-    const domain = `${fresh("shared")}.example.com`
+    const domain = `${uniqueName("shared")}.example.com`
     const username = `grace@${domain}`
     const machineUser = { username, machine: { name: "Grace" } }
     await make(`${users}/CreateUser`, { organizationId: await thing("guest"), ...machineUser })
     await make(`${orgs}/AddOrganizationDomain`, { organizationId: await thing("org"), domain })
     return domain
   },
-  newDomain: async () => `${fresh("new")}.example.com`,
+  newDomain: async () => `${uniqueName("new")}.example.com`,
   mailServer: async (_, make) => {
     const body = { senderAddress: "id@example.com", senderName: "Acme", host: "mail.example.com" }
     return (
@@ -400,11 +420,11 @@ const makers: Readonly<Record<string, Maker>> = {
     const body = { endpoint: "https://sms.example.com/send" }
     return (await make("admin.v1.AdminService/AddSMSProviderHTTP", body)).id
   },
-  ...idpMakers,
+  ...idpFactories,
   webKey: async (_, make) =>
     (await make("webkey.v2.WebKeyService/CreateWebKey", { ed25519: {} })).id,
   instance: async (_, make) => {
-    const name = fresh("instance")
+    const name = uniqueName("instance")
     const machineOwner = { userName: "robot", name: "Robot", personalAccessToken: {} }
     const body = { instanceName: name, firstOrgName: "First", customDomain: `${name}.example.com` }
     const call = "system.v1.SystemService/CreateInstance"
@@ -413,10 +433,10 @@ const makers: Readonly<Record<string, Maker>> = {
 }
 
 /** Everything that the rows of one run name. */
-export function thingsOf(make: Make, house: House): Things {
+export function createRowResources(make: CallAsOwner, house: TestServer): RowResources {
   const made = new Map<string, Promise<string>>()
   const get = (name: string): Promise<string> => {
-    const maker = makers[name]
+    const maker = resourceFactories[name]
     if (!maker) throw new Error(`nobody makes a "$${name}"; see things.ts`)
     const known = made.get(name) ?? maker(get, make, house)
     made.set(name, known)
@@ -427,14 +447,14 @@ export function thingsOf(make: Make, house: House): Things {
     if (Array.isArray(value)) return Promise.all(value.map(fill))
     if (value === null || typeof value !== "object") return value
     const filled: JsonObject = {}
-    // One after the other, so that what is made is made in the order that the row names it.
+    // In sequence, so that resources are created in the order in which the row names them.
     for (const [name, inner] of Object.entries(value)) filled[name] = await fill(inner)
     return filled
   }
   return { get, fill, headersOf: (who) => headersOf(who, get) }
 }
 
-/** Which thing each of them is, and whose. */
+/** The resource and organization of each caller. */
 const people: Readonly<Record<string, readonly [user: string, org: string]>> = {
   owner: ["ownerId", "home"],
   manager: ["manager", "org"],
@@ -444,7 +464,10 @@ const people: Readonly<Record<string, readonly [user: string, org: string]>> = {
   user: ["user", "org"],
 }
 
-async function headersOf(who: Who, get: Things["get"]): Promise<Readonly<Record<string, string>>> {
+async function headersOf(
+  who: RowCaller,
+  get: RowResources["get"],
+): Promise<Readonly<Record<string, string>>> {
   if (who === "anonymous") return {}
   const [userId, orgId] = people[who] ?? []
   if (!userId || !orgId) return { authorization: "Bearer system" }

@@ -1,4 +1,4 @@
-// One operation in every encoding that it has; whatever comes back is told in the same words.
+// An operation in every encoding, with comparable results.
 import {
   create,
   type DescMethodUnary,
@@ -16,7 +16,7 @@ import { Client, credentials, Metadata } from "@grpc/grpc-js"
 import { bindingsOf } from "../../src/api/encoding/rest.ts"
 import type { Code } from "../../src/kernel/fault.ts"
 
-export type Asked = {
+export type EncodedCall = {
   readonly url: string
   readonly grpcPort: number
   readonly method: DescMethodUnary
@@ -24,14 +24,14 @@ export type Asked = {
   readonly headers: Readonly<Record<string, string>>
 }
 
-export type Told = {
+export type CallResult = {
   readonly code: Code | "ok"
   readonly id: string | undefined
   readonly body: JsonValue
   readonly status?: number
 }
 
-export type Way = (asked: Asked) => Promise<Told>
+export type CallEncoding = (asked: EncodedCall) => Promise<CallResult>
 
 const codes: readonly (Code | "ok")[] = [
   ...(["ok", "canceled", "unknown", "invalid_argument", "deadline_exceeded"] as const),
@@ -40,7 +40,7 @@ const codes: readonly (Code | "ok")[] = [
   ...(["unavailable", "data_loss", "unauthenticated"] as const),
 ]
 
-const failed = (code: number, words: string): Told => ({
+const failedResult = (code: number, words: string): CallResult => ({
   code: codes[code] ?? "unknown",
   id: /\(([\w.]+)\)$/.exec(words)?.[1],
   body: null,
@@ -48,12 +48,12 @@ const failed = (code: number, words: string): Told => ({
 
 const pathOf = ({ parent, name }: DescMethodUnary) => `/${parent.typeName}/${name}`
 
-/** The ways to an operation; REST where it has a path, and then once for each of its paths. */
-export function waysOf(method: DescMethodUnary): readonly (readonly [string, Way])[] {
+/** The encodings of an operation, including REST for each of its paths. */
+export function encodingsOf(method: DescMethodUnary): readonly (readonly [string, CallEncoding])[] {
   const rest = hasPath(method) ? bindingsOf(method) : []
   return [
     ...rest.map(
-      ({ verb, path, body }) => [`REST ${verb} ${path}`, byRest(verb, path, body)] as const,
+      ({ verb, path, body }) => [`REST ${verb} ${path}`, restEncoding(verb, path, body)] as const,
     ),
     ["Connect JSON", connectJson],
     ["Connect binary", connectBinary],
@@ -64,14 +64,14 @@ export function waysOf(method: DescMethodUnary): readonly (readonly [string, Way
 
 const hasPath = ({ parent }: DescMethodUnary) => /\.v1$|v3alpha$/.test(parent.file.proto.package)
 
-const byRest =
-  (verb: string, template: string, bodyField: string): Way =>
+const restEncoding =
+  (verb: string, template: string, bodyField: string): CallEncoding =>
   async ({ url, method, body, headers }) => {
     const rest = structuredClone(body)
     const path = template.replace(/\{([\w.]+)(?:=\*\*)?\}/g, (_, name: string) =>
-      encodeURIComponent(String(take(method, rest, name))),
+      encodeURIComponent(String(takeField(method, rest, name))),
     )
-    const sent = bodyField === "*" ? rest : bodyField && take(method, rest, bodyField)
+    const sent = bodyField === "*" ? rest : bodyField && takeField(method, rest, bodyField)
     const query = bodyField === "*" ? [] : parameters(rest, "")
     const address = new URL(`${url}${path}`)
     for (const [name, value] of query) address.searchParams.append(name, value)
@@ -85,17 +85,17 @@ const byRest =
     })
     const answer = await response.json()
     if (response.ok) return { code: "ok", id: undefined, body: answer, status: response.status }
-    return { ...failed(answer.code, answer.message), status: response.status }
+    return { ...failedResult(answer.code, answer.message), status: response.status }
   }
 
-/** RFC 7578: the file as a part of a form. */
+/** RFC 7578: the file as a form part. */
 function formOf(file: JsonValue): FormData {
   const form = new FormData()
   form.set("file", new Blob([Buffer.from(Object(file).data ?? "", "base64")]), "file.bin")
   return form
 }
 
-function take({ input }: DescMethodUnary, from: JsonObject, name: string): JsonValue {
+function takeField({ input }: DescMethodUnary, from: JsonObject, name: string): JsonValue {
   const field = input.fields.find((each) => each.name === name)
   const value = from[field?.jsonName ?? name]
   delete from[field?.jsonName ?? name]
@@ -111,7 +111,7 @@ function parameters(value: JsonObject, prefix: string): (readonly [string, strin
   })
 }
 
-const connectJson: Way = async ({ url, method, body, headers }) => {
+const connectJson: CallEncoding = async ({ url, method, body, headers }) => {
   const response = await fetch(`${url}${pathOf(method)}`, {
     method: "POST",
     headers: { ...headers, "content-type": "application/json" },
@@ -119,10 +119,10 @@ const connectJson: Way = async ({ url, method, body, headers }) => {
   })
   const answer = await response.json()
   if (response.ok) return { code: "ok", id: undefined, body: answer }
-  return failed(codes.indexOf(answer.code), answer.message)
+  return failedResult(codes.indexOf(answer.code), answer.message)
 }
 
-const connectBinary: Way = async ({ url, method, body, headers }) => {
+const connectBinary: CallEncoding = async ({ url, method, body, headers }) => {
   const { input, output } = method
   const response = await fetch(`${url}${pathOf(method)}`, {
     method: "POST",
@@ -131,13 +131,13 @@ const connectBinary: Way = async ({ url, method, body, headers }) => {
   })
   if (!response.ok) {
     const answer = await response.json()
-    return failed(codes.indexOf(answer.code), answer.message)
+    return failedResult(codes.indexOf(answer.code), answer.message)
   }
   const message = fromBinary(output, new Uint8Array(await response.arrayBuffer()))
   return { code: "ok", id: undefined, body: toJson(output, message) }
 }
 
-const grpcWeb: Way = async ({ url, method, body, headers }) => {
+const grpcWeb: CallEncoding = async ({ url, method, body, headers }) => {
   const transport = createGrpcWebTransport({ baseUrl: url })
   const message = create(method.input, fromJson(method.input, body))
   try {
@@ -146,19 +146,19 @@ const grpcWeb: Way = async ({ url, method, body, headers }) => {
   } catch (error) {
     if (!(error instanceof ConnectError)) throw error
     const code: number = error.code ?? ConnectCode.Unknown
-    return failed(code, error.rawMessage)
+    return failedResult(code, error.rawMessage)
   }
 }
 
 const clients = new Map<number, Client>()
 
-const grpc: Way = ({ grpcPort, method, body, headers }) => {
+const grpc: CallEncoding = ({ grpcPort, method, body, headers }) => {
   const client =
     clients.get(grpcPort) ?? new Client(`127.0.0.1:${grpcPort}`, credentials.createInsecure())
   clients.set(grpcPort, client)
   const metadata = new Metadata()
   for (const [name, value] of Object.entries(headers)) metadata.set(name, value)
-  const { promise, resolve } = Promise.withResolvers<Told>()
+  const { promise, resolve } = Promise.withResolvers<CallResult>()
   client.makeUnaryRequest(
     pathOf(method),
     (message: Message) => Buffer.from(toBinary(method.input, message)),
@@ -169,14 +169,14 @@ const grpc: Way = ({ grpcPort, method, body, headers }) => {
       resolve(
         answer
           ? { code: "ok", id: undefined, body: toJson(method.output, answer) }
-          : failed(error?.code ?? 2, error?.details ?? ""),
+          : failedResult(error?.code ?? 2, error?.details ?? ""),
       ),
   )
   return promise
 }
 
-/** Ends the connections that stay open between calls. */
-export function closeWays(): void {
+/** Closes the connections that stay open between calls. */
+export function closeConnections(): void {
   for (const client of clients.values()) client.close()
   clients.clear()
 }

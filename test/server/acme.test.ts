@@ -1,31 +1,35 @@
-// Certificates of an authority (RFC 8555): with a real one, and with one that has bad days.
+// ACME certificates (RFC 8555): with a real authority, and with a failing one.
 import { X509Certificate } from "node:crypto"
 import { readFileSync, writeFileSync } from "node:fs"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { checkKept } from "../../src/boot/doctor/certificate.ts"
-import { portHint } from "../../src/boot/edge/kept.ts"
+import { checkManagedCertificates } from "../../src/boot/doctor/certificate.ts"
+import { portHint } from "../../src/boot/edge/certificate-file.ts"
 import { folderAt } from "../../src/boot/folder/folder.ts"
 import { type Clock, manualClock, systemClock } from "../../src/kernel/clock.ts"
-import { configOf } from "../../src/kernel/config.ts"
+import { parseConfig } from "../../src/kernel/config.ts"
 import { systemRandom } from "../../src/kernel/crypto/random.ts"
 import { createDataKey, purposes, secretsOf } from "../../src/kernel/crypto/secret.ts"
 import { Fault } from "../../src/kernel/fault.ts"
 import type { OutboundReply, OutboundRequest } from "../../src/kernel/port/outbound.ts"
-import { accountOf, createAccountKey } from "../../src/server/edge/acme/account.ts"
-import { answeredPlain, httpProof, type Proof } from "../../src/server/edge/acme/challenge.ts"
-import { acmeIssuer, isPublicName } from "../../src/server/edge/acme/issuer.ts"
+import { createAccountKey, openAccount } from "../../src/server/edge/acme/account.ts"
+import {
+  type AcmeChallenge,
+  createHttpChallenge,
+  respondToChallenge,
+} from "../../src/server/edge/acme/challenge.ts"
+import { createAcmeIssuer, isPublicName } from "../../src/server/edge/acme/issuer.ts"
 import { orderCertificate } from "../../src/server/edge/acme/order.ts"
 import {
-  type Issued,
+  type IssuedCertificate,
   type Issuer,
-  openShelf,
-  ownCertificates,
-} from "../../src/server/edge/own-certificates.ts"
-import { createStandIn } from "../../src/server/edge/x509.ts"
+  manageCertificates,
+  openCertificateStore,
+} from "../../src/server/edge/managed-certificates.ts"
+import { createSelfSigned } from "../../src/server/edge/x509.ts"
 import { freePort, temporaryFolder } from "../support/latchkey.ts"
 import { type Pebble, startPebble } from "../support/pebble.ts"
 import { needs } from "../support/prerequisite.ts"
-import { listening, validated } from "../support/tls-alpn.ts"
+import { startListener, validateHost } from "../support/tls-alpn.ts"
 
 const dayMs = 86_400_000
 const master = systemRandom.bytes(32)
@@ -35,8 +39,8 @@ const keys = purposes.map((each) => ({
 }))
 const secrets = secretsOf(systemRandom, new Uint8Array(master), keys)
 
-/** Everything that keeps certificates, in a folder of its own. */
-function estate(clock: Clock) {
+/** Certificate storage in a temporary directory. */
+function openStorage(clock: Clock) {
   const temporary = temporaryFolder()
   const folder = folderAt(temporary.path)
   const told: string[] = []
@@ -45,20 +49,21 @@ function estate(clock: Clock) {
     info: (_: string, values: object) => told.push(JSON.stringify(values)),
   }
   const parts = { clock, random: systemRandom, secrets, log }
-  return { ...temporary, folder, told, parts, shelf: openShelf(folder, parts) }
+  return { ...temporary, folder, told, parts, shelf: openCertificateStore(folder, parts) }
 }
 
-describe.runIf(needs("pebble"))("an authority that gives certificates", () => {
+describe.runIf(needs("pebble"))("an authority that issues certificates", () => {
   const challenges = new Map<string, string>()
   let pebble: Pebble
   let plain: ReturnType<typeof Bun.serve>
-  const place = estate(systemClock)
+  const place = openStorage(systemClock)
   beforeAll(async () => {
     const port = await freePort()
     plain = Bun.serve({
       port,
       hostname: "127.0.0.1",
-      fetch: (request) => answeredPlain(challenges, request) ?? new Response(null, { status: 421 }),
+      fetch: (request) =>
+        respondToChallenge(challenges, request) ?? new Response(null, { status: 421 }),
     })
     pebble = await startPebble({ httpPort: port })
   })
@@ -68,9 +73,9 @@ describe.runIf(needs("pebble"))("an authority that gives certificates", () => {
     place.remove()
   })
 
-  test("gives one for each host; keys and account are sealed; a restart asks nobody", async () => {
+  test("issues one for each host; keys and account are encrypted; a restart orders none", async () => {
     const { directory, root } = pebble
-    const config = configOf({
+    const config = parseConfig({
       flags: {
         "--tls": "acme",
         "--acme-directory": directory,
@@ -83,10 +88,10 @@ describe.runIf(needs("pebble"))("an authority that gives certificates", () => {
       file: {},
     })
     const { shelf, parts, folder } = place
-    const proof = httpProof(challenges)
-    const issuer = acmeIssuer(config, { clock: systemClock, shelf, proof })
+    const proof = createHttpChallenge(challenges)
+    const issuer = createAcmeIssuer(config, { clock: systemClock, shelf, proof })
     const hosts = () => ["id.example.com", "login.example.org"]
-    const own = await ownCertificates(parts, shelf, { issuer, hosts })
+    const own = await manageCertificates(parts, shelf, { issuer, hosts })
     expect(own.first).toHaveLength(1)
     const shown = await new Promise<readonly { names: readonly string[] }[]>((done) => {
       const keeping = own.keep((fresh) => void keeping.stop().then(() => done(fresh)))
@@ -97,33 +102,33 @@ describe.runIf(needs("pebble"))("an authority that gives certificates", () => {
     const text = readFileSync(folder.certificates, "utf8")
     expect(text).not.toMatch(/PRIVATE KEY|"d":/)
     const never: Issuer = { by: directory, issue: () => Promise.reject(new Error("asked")) }
-    const again = openShelf(folder, parts)
-    const { first } = await ownCertificates(parts, again, { issuer: never, hosts })
+    const again = openCertificateStore(folder, parts)
+    const { first } = await manageCertificates(parts, again, { issuer: never, hosts })
     expect(first).toEqual(shown)
-    const states = checkKept(folder, config, Date.now()).map(({ state }) => state)
+    const states = checkManagedCertificates(folder, config, Date.now()).map(({ state }) => state)
     expect(states).toEqual(["ok", "ok"])
-    expect(checkKept(folder, config, Date.now() + 9e12).map(({ state }) => state)).toContain(
-      "wrong",
-    )
+    expect(
+      checkManagedCertificates(folder, config, Date.now() + 9e12).map(({ state }) => state),
+    ).toContain("wrong")
   })
 })
 
-describe.runIf(needs("pebble"))("an authority that looks by TLS", () => {
-  const place = estate(systemClock)
+describe.runIf(needs("pebble"))("an authority that validates by TLS", () => {
+  const place = openStorage(systemClock)
   let stop: () => Promise<void>
   afterAll(async () => {
     await stop()
     place.remove()
   })
 
-  test("gives one for each host, two at once, and is shown nothing afterwards", async () => {
-    const { listener, show } = await listening()
+  test("issues one for each host, two concurrently, and validation certificates are removed", async () => {
+    const { listener, show } = await startListener()
     const pebble = await startPebble({ tlsPort: listener.port })
     stop = async () => {
       await Promise.all([pebble.stop(), listener.stop()])
     }
     const { directory, root } = pebble
-    const config = configOf({
+    const config = parseConfig({
       flags: {
         "--tls": "acme",
         "--acme-directory": directory,
@@ -136,26 +141,26 @@ describe.runIf(needs("pebble"))("an authority that looks by TLS", () => {
     })
     const proof = { type: "tls-alpn-01", show } as const
     const { shelf } = place
-    const issuer = acmeIssuer(config, { clock: systemClock, shelf, proof })
+    const issuer = createAcmeIssuer(config, { clock: systemClock, shelf, proof })
     const hosts = ["id.example.com", "login.example.org"]
     const issued = await Promise.all(hosts.map((host) => issuer.issue(host)))
     expect(issued.map(({ cert }) => new X509Certificate(cert).subjectAltName)).toEqual(
       hosts.map((host) => `DNS:${host}`),
     )
-    expect(await validated(listener.port)).toBe("none")
-    // What it does not see, it says.
+    expect(await validateHost(listener.port)).toBe("none")
+    // Calls the HTTP challenge that it can't observe.
     const blind = { type: "tls-alpn-01", hint: "as told", show: async () => () => {} } as const
-    const unseen = acmeIssuer(config, { clock: systemClock, shelf, proof: blind })
+    const unseen = createAcmeIssuer(config, { clock: systemClock, shelf, proof: blind })
     await expect(unseen.issue("id.example.com")).rejects.toThrow(
-      /^the authority could not see that the name leads here: .*acme-tls\/1.* \(as told\)$/,
+      /^the authority could not validate the name: .*acme-tls\/1.* \(as told\)$/,
     )
   })
 })
 
-/** An authority in memory: `answers` says what it answers otherwise than it should, by step. */
-async function authority(
+/** A fake authority; `answers` replaces its responses by step. */
+async function fakeAuthority(
   answers: Readonly<Record<string, Partial<OutboundReply>>>,
-  shownBy: (challenges: Map<string, string>) => Proof = httpProof,
+  shownBy: (challenges: Map<string, string>) => AcmeChallenge = createHttpChallenge,
 ) {
   const base = "https://ca.example.com"
   const seen: string[] = []
@@ -193,13 +198,13 @@ async function authority(
     const headers = { "replay-nonce": "n", ...answer.headers }
     return { status: 200, body: "{}", ...answer, headers }
   }
-  // Nobody has the time to wait here.
+  // Timers run immediately.
   const clock: Clock = { ...systemClock, after: (_, call) => systemClock.after(0, call) }
   const challenges = new Map<string, string>()
   const proof = shownBy(challenges)
   const key = await createAccountKey()
   const registration = { directory: `${base}/directory`, email: undefined, key, send }
-  const outcome = await accountOf({ ...registration, now: clock.now })
+  const outcome = await openAccount({ ...registration, now: clock.now })
     .then((account) => orderCertificate(account, { host: "id.example.com", clock, proof }))
     .catch((cause: unknown) => cause)
   return { outcome, seen, challenges }
@@ -207,7 +212,7 @@ async function authority(
 
 const problem = (type: string, detail: string) =>
   JSON.stringify({ type: `urn:ietf:params:acme:error:${type}`, detail })
-const limited = problem("rateLimited", "too many\ncertificates")
+const rateLimited = problem("rateLimited", "too many\ncertificates")
 const unauthorized = { type: "x", detail: "it said 404" }
 const failedChallenge = JSON.stringify({
   status: "invalid",
@@ -215,15 +220,20 @@ const failedChallenge = JSON.stringify({
     { type: "http-01", url: "https://ca.example.com/c", token: "a", error: unauthorized },
   ],
 })
-const offered = (more: object) =>
+const pendingAuthorization = (more: object) =>
   JSON.stringify({
     status: "pending",
     challenges: [{ type: "http-01", url: "https://ca.example.com/challenge", ...more }],
   })
 
-describe("an authority on a bad day", () => {
+describe("an authority that fails", () => {
   test.each<[string, Record<string, Partial<OutboundReply>>, string, string]>([
-    ["down", { directory: { status: 503, body: "<html>" } }, "acme.answer", "refused (503"],
+    [
+      "down",
+      { directory: { status: 503, body: "<html>" } },
+      "acme.answer",
+      "rejected the request (503",
+    ],
     ["half a directory", { directory: { body: '{"newNonce":' } }, "acme.answer", "a directory"],
     [
       "an address in plain",
@@ -240,10 +250,10 @@ describe("an authority on a bad day", () => {
     ],
     [
       "rate limited",
-      { order: { status: 429, body: limited, headers: { "retry-after": "3600" } } },
+      { order: { status: 429, body: rateLimited, headers: { "retry-after": "3600" } } },
       ...(["acme.rateLimited", "too many certificates"] as const),
     ],
-    ["no place of the order", { order: { headers: {} } }, "acme.answer", "does not say which"],
+    ["no place of the order", { order: { headers: {} } }, "acme.answer", "did not return its URL"],
     [
       "a nonce that is never right",
       { account: { status: 400, body: problem("badNonce", "") } },
@@ -254,17 +264,17 @@ describe("an authority on a bad day", () => {
       "a wrong challenge",
       { authorization: { body: failedChallenge } },
       "acme.answer",
-      "that the name leads here: it said 404",
+      "could not validate the name: it said 404",
     ],
     [
       "no challenge",
       { authorization: { body: '{"status":"pending","challenges":[]}' } },
       "acme.answer",
-      "no proof by HTTP",
+      "does not offer the challenge HTTP",
     ],
     [
       "a token that is a path",
-      { authorization: { body: offered({ token: "../x" }) } },
+      { authorization: { body: pendingAuthorization({ token: "../x" }) } },
       "acme.answer",
       "malformed token",
     ],
@@ -283,50 +293,53 @@ describe("an authority on a bad day", () => {
         },
       },
       "acme.answer",
-      "no proof by HTTP (http-01), but dns-01, tls-alpn-01",
+      "does not offer the challenge HTTP (http-01), but dns-01, tls-alpn-01",
     ],
     ["no end", {}, "acme.late", "in time"],
   ])("%s", async (_, answers, id, words) => {
-    const { outcome, challenges } = await authority(answers)
+    const { outcome, challenges } = await fakeAuthority(answers)
     expect(outcome).toBeInstanceOf(Fault)
     expect(outcome).toMatchObject({ id, message: expect.stringContaining(words) })
     expect(challenges.size).toBe(0)
   })
 
   test.each([
-    [{ authorization: { body: offered({}) } }, "no proof by TLS (tls-alpn-01), but http-01"],
+    [
+      { authorization: { body: pendingAuthorization({}) } },
+      "does not offer the challenge TLS (tls-alpn-01), but http-01",
+    ],
     [
       { authorization: { body: failedChallenge.replace("http-01", "tls-alpn-01") } },
-      "that the name leads here: it said 404 (it comes to port 443)",
+      "could not validate the name: it said 404 (it comes to port 443)",
     ],
-    [{ challenge: { status: 429, body: limited } }, "too many certificates"],
-  ])("by TLS it is told as well, and nothing stays shown: %#", async (answers, words) => {
-    const pending = offered({ token: "abc" }).replace("http-01", "tls-alpn-01")
-    const { outcome, challenges } = await authority(
+    [{ challenge: { status: 429, body: rateLimited } }, "too many certificates"],
+  ])("fails by TLS as well, and no validation certificate remains: %#", async (answers, words) => {
+    const pending = pendingAuthorization({ token: "abc" }).replace("http-01", "tls-alpn-01")
+    const { outcome, challenges } = await fakeAuthority(
       { authorization: { body: pending }, ...answers },
-      (map) => ({ ...httpProof(map), type: "tls-alpn-01", hint: "it comes to port 443" }),
+      (map) => ({ ...createHttpChallenge(map), type: "tls-alpn-01", hint: "it comes to port 443" }),
     )
     expect(outcome).toMatchObject({ message: expect.stringContaining(words) })
     expect(challenges.size).toBe(0)
   })
 
-  test("says itself when to come again", async () => {
+  test("sets the time of the next attempt", async () => {
     const headers = { "retry-after": "3600" }
-    const { outcome } = await authority({ order: { status: 429, body: limited, headers } })
+    const { outcome } = await fakeAuthority({ order: { status: 429, body: rateLimited, headers } })
     expect(outcome).toMatchObject({ retryAfterSeconds: 3600 })
   })
 
-  test("is given another nonce, and not for ever (§6.5)", async () => {
+  test("gets a new nonce for a limited number of attempts (§6.5)", async () => {
     const body = problem("badNonce", "")
-    const { seen } = await authority({ account: { status: 400, body } })
+    const { seen } = await fakeAuthority({ account: { status: 400, body } })
     expect(seen.filter((step) => step === "account")).toHaveLength(5)
   })
 })
 
 describe("renewal", () => {
-  const issued = async (clock: Clock, days: number): Promise<Issued> => {
+  const issued = async (clock: Clock, days: number): Promise<IssuedCertificate> => {
     const [from, ends] = [clock.now(), clock.now() + days * dayMs]
-    return { ...(await createStandIn("id.example.com", { from, to: ends })), from, ends }
+    return { ...(await createSelfSigned("id.example.com", { from, to: ends })), from, ends }
   }
   const later = async (clock: ReturnType<typeof manualClock>, ms: number) => {
     for (let round = 0; round < 20; round++) await new Promise((done) => setImmediate(done))
@@ -334,9 +347,9 @@ describe("renewal", () => {
     for (let round = 0; round < 20; round++) await new Promise((done) => setImmediate(done))
   }
 
-  test("comes with a third of life left; failures back off; the old one serves on", async () => {
+  test("starts with a third of the lifetime left; failures back off; the old certificate stays in use", async () => {
     const clock = manualClock(Date.UTC(2026, 0, 1))
-    const { shelf, parts, told, folder, remove } = estate(clock)
+    const { shelf, parts, told, folder, remove } = openStorage(clock)
     const tries: number[] = []
     let isDown = false
     const began = clock.now()
@@ -350,7 +363,7 @@ describe("renewal", () => {
     }
     const shown: string[] = []
     const hosts = () => ["id.example.com"]
-    const own = await ownCertificates(parts, shelf, { issuer, hosts })
+    const own = await manageCertificates(parts, shelf, { issuer, hosts })
     const keeping = own.keep(([certificate]) => void shown.push(certificate?.cert ?? ""))
     await expect.poll(() => shown.length).toBe(1)
     expect(tries).toHaveLength(1)
@@ -365,12 +378,12 @@ describe("renewal", () => {
     await expect.poll(() => tries.length).toBe(2)
     expect(tries[1] ?? 0).toBeGreaterThan(began + 56 * dayMs)
     for (let minute = 0; minute < 60; minute++) await later(clock, 60_000)
-    // Five minutes, ten, twenty: Let's Encrypt allows five failures in an hour.
+    // Five, ten, and twenty minutes: Let's Encrypt allows five failures an hour.
     expect(tries.length).toBeLessThanOrEqual(5)
     expect(tries.length).toBeGreaterThanOrEqual(4)
     expect(shown).toHaveLength(1)
     expect(told.at(-1)).toContain("nobody answers")
-    const config = configOf({
+    const config = parseConfig({
       flags: {
         "--tls": "acme",
         "--acme-directory": issuer.by,
@@ -380,33 +393,42 @@ describe("renewal", () => {
       env: {},
       file: {},
     })
-    const [finding] = checkKept(folder, config, clock.now())
+    const [finding] = checkManagedCertificates(folder, config, clock.now())
     expect(finding).toMatchObject({ state: "warning" })
-    expect(finding?.said).toMatch(/good for 2\d days, is not renewed: nobody answers/)
+    expect(finding?.said).toMatch(/valid for 2\d days, could not be renewed: nobody answers/)
     const todoOf = (flags: Record<string, string>) => {
       const by = { "--acme-directory": issuer.by, "--acme-terms": "agreed", "--tls": "acme" }
-      const read = configOf({ flags: { ...by, ...flags }, env: {}, file: {} })
-      return { todo: checkKept(folder, read, clock.now())[0]?.remedy, hint: portHint(read) }
+      const read = parseConfig({ flags: { ...by, ...flags }, env: {}, file: {} })
+      return {
+        todo: checkManagedCertificates(folder, read, clock.now())[0]?.remedy,
+        hint: portHint(read),
+      }
     }
-    expect(todoOf({ "--redirect-listen": ":80" }).todo).toContain("port 80 to --redirect-listen;")
+    expect(todoOf({ "--redirect-listen": ":80" }).todo).toContain(
+      "forward port 80 to --redirect-listen;",
+    )
     const byTls = { "--acme-challenge": "tls-alpn-01" }
     const usual = todoOf({ ...byTls, "--listen": ":443" })
-    expect(usual.todo).toContain("have the name lead here, and port 443 to --listen; next try")
+    expect(usual.todo).toContain(
+      "make the name resolve to this server, and forward port 443 to --listen; next attempt",
+    )
     expect(usual.hint).toBeUndefined()
     const other = todoOf({ ...byTls, "--listen": ":8443" })
-    expect(other.todo).toContain("port 443 to --listen, at port 8443; next try")
-    expect(other.hint).toBe("it comes to port 443, which must lead to --listen, at port 8443")
+    expect(other.todo).toContain("port 443 to --listen, at port 8443; next attempt")
+    expect(other.hint).toBe(
+      "the authority connects to port 443, which must be forwarded to --listen, at port 8443",
+    )
     isDown = false
     await days(1)
     await expect.poll(() => shown.length).toBe(2)
-    expect(shelf.kept().failures).toEqual([])
+    expect(shelf.content().failures).toEqual([])
     await keeping.stop()
     remove()
   })
 
-  test("waits as long as the authority wants, and over a restart", async () => {
+  test("waits for the authority's delay, even after a restart", async () => {
     const clock = manualClock(Date.UTC(2026, 0, 1))
-    const { shelf, parts, folder, remove } = estate(clock)
+    const { shelf, parts, folder, remove } = openStorage(clock)
     let tries = 0
     const issuer: Issuer = {
       by: "https://ca.example.com/",
@@ -417,8 +439,8 @@ describe("renewal", () => {
       },
     }
     const hosts = () => ["id.example.com"]
-    for (const start of [() => shelf, () => openShelf(folder, parts)]) {
-      const own = await ownCertificates(parts, start(), { issuer, hosts })
+    for (const start of [() => shelf, () => openCertificateStore(folder, parts)]) {
+      const own = await manageCertificates(parts, start(), { issuer, hosts })
       const keeping = own.keep(() => undefined)
       await later(clock, 10_000)
       await later(clock, 3_600_000)
@@ -429,10 +451,10 @@ describe("renewal", () => {
   })
 })
 
-test("a file of other data is refused, in words", () => {
-  const { folder, parts, remove } = estate(systemClock)
+test("a file of another data directory is rejected with a message", () => {
+  const { folder, parts, remove } = openStorage(systemClock)
   writeFileSync(folder.certificates, "{")
-  expect(() => openShelf(folder, parts)).toThrow("move it away")
+  expect(() => openCertificateStore(folder, parts)).toThrow("move it away")
   remove()
 })
 
@@ -443,6 +465,6 @@ test.each([
   ["[::1]", false],
   ["nas.local", false],
   ["auth.corp.internal", false],
-])("whether a public authority speaks for %s: %s", (host, may) => {
+])("whether a public authority issues certificates for %s: %s", (host, may) => {
   expect(isPublicName(host)).toBe(may)
 })

@@ -1,11 +1,11 @@
 import { closeSync, openSync } from "node:fs"
 import { expect, test } from "vitest"
 import { type Connection, openSockets, type Sockets } from "../../src/boot/system/sockets.ts"
-import { endExcess } from "../../src/server/edge/connections.ts"
+import { closeExcess } from "../../src/server/edge/connections.ts"
 
 const port = 8080
 
-/** Sockets of connections that are there, from the addresses that are named. */
+/** Sockets of existing connections from the given addresses. */
 function socketsOf(peers: readonly (readonly [peer: string, count: number])[], max: number) {
   const open = new Map<number, Connection>()
   for (const [peer, count] of peers) {
@@ -22,9 +22,9 @@ function socketsOf(peers: readonly (readonly [peer: string, count: number])[], m
   return { sockets, held }
 }
 
-const all = () => true
+const allPeers = () => true
 
-test("an address keeps a quarter of the descriptors, and others keep what they have", async () => {
+test("an address can use a quarter of the descriptors, and others keep theirs", async () => {
   const { sockets, held } = socketsOf(
     [
       ["192.0.2.1", 400],
@@ -32,31 +32,31 @@ test("an address keeps a quarter of the descriptors, and others keep what they h
     ],
     1000,
   )
-  const ended = await endExcess(sockets, all)
+  const ended = await closeExcess(sockets, allPeers)
   expect(ended).toEqual([{ network: "192.0.2.1", held: 400, count: 150 }])
   expect([held("192.0.2.1"), held("192.0.2.2")]).toEqual([250, 50])
 })
 
-test("the networks of one IPv6 customer are one", async () => {
+test("the networks of one IPv6 customer count as one", async () => {
   const one = Array.from(
     { length: 40 },
     (_, at) => [`2001:db8:1:${at.toString(16)}::1`, 10] as const,
   )
   const { sockets } = socketsOf([...one, ["2001:db8:2::1", 50]], 1000)
-  expect(await endExcess(sockets, all)).toMatchObject([{ held: 400, count: 150 }])
+  expect(await closeExcess(sockets, allPeers)).toMatchObject([{ held: 400, count: 150 }])
 })
 
-test("where descriptors run out, those who have most lose theirs until there is room", async () => {
+test("when descriptors run out, those with most lose theirs until there is room", async () => {
   const many = Array.from({ length: 8 }, (_, at) => [`192.0.2.${at}`, 110] as const)
   const { sockets, held } = socketsOf([...many, ["198.51.100.1", 6]], 1000)
   const before = sockets.count()
-  await endExcess(sockets, all)
+  await closeExcess(sockets, allPeers)
   expect(before).toBeGreaterThan(800)
   expect(sockets.count()).toBeLessThanOrEqual(700)
   expect(held("198.51.100.1")).toBe(6)
 })
 
-test("nobody loses a connection while there is room, or whose address does not count", async () => {
+test("no connection is closed while there is room, or for exempt addresses", async () => {
   const { sockets } = socketsOf(
     [
       ["192.0.2.1", 240],
@@ -64,15 +64,15 @@ test("nobody loses a connection while there is room, or whose address does not c
     ],
     1000,
   )
-  expect(await endExcess(sockets, (peer) => peer !== "10.0.0.1")).toEqual([
-    // Of 950 descriptors a few are needed, and only this address can give any.
+  expect(await closeExcess(sockets, (peer) => peer !== "10.0.0.1")).toEqual([
+    // Of 950 descriptors a few are reserved, and only this address can release any.
     { network: "192.0.2.1", held: 240, count: 232 },
   ])
   const few = socketsOf([["192.0.2.1", 240]], 1000).sockets
-  expect(await endExcess(few, all)).toEqual([])
+  expect(await closeExcess(few, allPeers)).toEqual([])
 })
 
-test("a connection is ended only while its descriptor is still that of its address", async () => {
+test("a connection is closed only while its descriptor still belongs to its address", async () => {
   const { sockets } = socketsOf([["192.0.2.1", 400]], 1000)
   const looked = new Map<number, number>()
   const changing: Sockets = {
@@ -83,13 +83,13 @@ test("a connection is ended only while its descriptor is still that of its addre
       return times > 1 ? { peer: "198.51.100.1", port } : sockets.connectionAt(descriptor)
     },
   }
-  expect(await endExcess(changing, all)).toEqual([])
+  expect(await closeExcess(changing, allPeers)).toEqual([])
 })
 
-test.runIf(process.platform === "linux")("every descriptor is counted", async () => {
+test.runIf(process.platform === "linux")("counts every descriptor", async () => {
   const sockets = await openSockets()
   const before = sockets?.count() ?? 0
-  // So many that it doesn't matter what other threads of the process open or close meanwhile.
+  // Enough that other threads' descriptors don't matter.
   const open = Array.from({ length: 300 }, () => openSync("/dev/null", "r"))
   const after = sockets?.count() ?? 0
   for (const each of open) closeSync(each)
@@ -97,7 +97,7 @@ test.runIf(process.platform === "linux")("every descriptor is counted", async ()
   expect(after - before).toBeLessThan(400)
 })
 
-test.runIf(process.platform === "linux")("the sockets of a process are found", async () => {
+test.runIf(process.platform === "linux")("finds the sockets of a process", async () => {
   const sockets = await openSockets()
   const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response("ok") })
   const closed = Promise.withResolvers<void>()

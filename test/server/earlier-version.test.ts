@@ -1,5 +1,5 @@
-// A data folder that an earlier version has left: four people, one of whom nobody should find, a
-// project with an application, and a group.
+// A data directory of an earlier version: four users, one of whom must not be found, a project with
+// an application, and a group.
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { gunzipSync } from "node:zlib"
@@ -15,21 +15,25 @@ import { aggregates, views } from "../../src/server/modules.ts"
 import { type Filter, type Searchable, search } from "../../src/store/index.ts"
 import { audit } from "../reliability/audit.ts"
 import { temporaryFolder } from "../support/latchkey.ts"
-import { openWorld, type World } from "../support/world.ts"
+import { openTestEnvironment, type TestEnvironment } from "../support/test-environment.ts"
 
 let folder: ReturnType<typeof temporaryFolder>
-let world: World
+let world: TestEnvironment
 beforeEach(() => {
   folder = temporaryFolder()
   const kept = join(import.meta.dirname, "earlier-version", "latchkey.db.gz")
   writeFileSync(join(folder.path, "latchkey.db"), gunzipSync(readFileSync(kept)))
-  world = openWorld({ aggregates, views, textIndexFrom: 0 }, folder)
+  world = openTestEnvironment({ aggregates, views, textIndexFrom: 0 }, folder)
 })
 afterEach(() => world.close())
 
 const cx = () => world.cx({ instance: firstInstance })
 
-async function found(what: Searchable, column: string, ...filters: Filter[]): Promise<string[]> {
+async function searchValues(
+  what: Searchable,
+  column: string,
+  ...filters: Filter[]
+): Promise<string[]> {
   const page = { offset: 0, limit: 100, asc: true }
   const { rows } = await search<Record<string, string>>(cx(), what, { page, sort: column, filters })
   return rows.map((row) => `${row[column]}`)
@@ -39,10 +43,10 @@ const contains = (text: string, value: string): Filter => ({ text, method: "cont
 
 const names = ["mueller", "nguyen", "obrien", "strasse"]
 const people = (filter: Filter) =>
-  found(users, "user_name", { equals: "kind", value: "human" }, filter)
+  searchValues(users, "user_name", { equals: "kind", value: "human" }, filter)
 
-test("everything in it is found, while its lists are made anew and when they are", async () => {
-  expect(await found(users, "user_name", contains("email", "@example.com"))).toEqual(
+test("everything is found while its lists are rebuilt and afterwards", async () => {
+  expect(await searchValues(users, "user_name", contains("email", "@example.com"))).toEqual(
     expect.arrayContaining(names),
   )
   await world.store.rebuilt()
@@ -51,18 +55,20 @@ test("everything in it is found, while its lists are made anew and when they are
     expect(await people(contains("display_name_folded", "strassburg anne"))).toEqual(["strasse"])
     expect(await people(contains("family_name_folded", "nguyen"))).toEqual(["nguyen"])
     expect(await people(contains("user_name", "gone"))).toEqual([])
-    expect(await found(orgs, "name")).toEqual(["Acme"])
-    expect(await found(projects, "name", contains("name", "Ledger"))).toEqual(["Ledger of old"])
-    expect(await found(apps, "name", contains("name", "Spa"))).toEqual(["Spa of old"])
-    expect(await found(groups, "name")).toEqual(["Group of old"])
+    expect(await searchValues(orgs, "name")).toEqual(["Acme"])
+    expect(await searchValues(projects, "name", contains("name", "Ledger"))).toEqual([
+      "Ledger of old",
+    ])
+    expect(await searchValues(apps, "name", contains("name", "Spa"))).toEqual(["Spa of old"])
+    expect(await searchValues(groups, "name")).toEqual(["Group of old"])
   }
   for (const name of names) expect(findByLoginName(cx(), name), name).toBeDefined()
   expect(findByLoginName(cx(), "gone")).toBeUndefined()
 })
 
-test("it is whole when it has been opened", async () => {
+test("it is intact after it was opened", async () => {
   await world.store.rebuilt()
   await world.store.close()
   expect(await audit(join(folder.path, "latchkey.db"))).toEqual([])
-  world = openWorld({ aggregates, views }, folder)
+  world = openTestEnvironment({ aggregates, views }, folder)
 })

@@ -1,15 +1,15 @@
-// What one HTTP/2 connection may ask for, in frames that no client library would send.
+// Limits of one HTTP/2 connection, tested with frames that no client library would send.
 import { connect, type Socket } from "node:net"
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest"
-// Loaded with the first call otherwise, and here that is not what is looked at.
+// Otherwise loaded with the first call, which this test does not measure.
 import "../../src/api/encoding/grpc.ts"
 import { manualClock } from "../../src/kernel/clock.ts"
 import { type Listener, listenGrpc } from "../../src/server/listener.ts"
 import { worldOf } from "../api/world.ts"
 import { loopTurns, until } from "../support/wait.ts"
 
-let started = 0
-const world = worldOf({}, { hooks: [{ started: () => void started++ }] })
+let startedCalls = 0
+const world = worldOf({}, { hooks: [{ started: () => void startedCalls++ }] })
 
 let listener: Listener
 beforeAll(async () => {
@@ -31,19 +31,19 @@ afterEach(() => {
   for (const socket of sockets) socket.destroy()
 })
 
-/** How many calls have begun; one more, on a connection of its own, comes after all of them. */
-async function calls(): Promise<number> {
-  const before = started
-  await opened().send([opening(1)])
-  await until(() => started > before)
+/** The number of started calls; one more on a separate connection comes after all of them. */
+async function countCalls(): Promise<number> {
+  const before = startedCalls
+  await openConnection().send([openingFrame(1)])
+  await until(() => startedCalls > before)
   await loopTurns()
-  const count = started - 1
-  started = 0
+  const count = startedCalls - 1
+  startedCalls = 0
   return count
 }
 
 const types = { headers: 1, reset: 3, settings: 4, ping: 6, away: 7 }
-const isAnswer = 1
+const ackFlag = 1
 
 function frame(type: number, flags: number, stream: number, payload = Buffer.alloc(0)): Buffer {
   const head = Buffer.alloc(9)
@@ -54,25 +54,25 @@ function frame(type: number, flags: number, stream: number, payload = Buffer.all
   return Buffer.concat([head, payload])
 }
 
-/** RFC 7541: a field whose name stands in the static table. */
+/** RFC 7541: a field whose name is in the static table. */
 const field = (name: number, value: string) =>
   Buffer.concat([Buffer.from([name, value.length]), Buffer.from(value)])
 
 const [methodPost, schemeHttp, path, authority, type] = [0x83, 0x86, 0x04, 0x01, 0x0f10]
-const asked = Buffer.concat([
+const requestHeaders = Buffer.concat([
   Buffer.from([methodPost, schemeHttp]),
   field(path, "/core.user.v2.UserService/ListUsers"),
   field(authority, "id.test"),
   Buffer.concat([Buffer.from([type >> 8, type & 0xff, 16]), Buffer.from("application/grpc")]),
 ])
 
-const cancel = Buffer.from([0, 0, 0, 8])
+const cancelCode = Buffer.from([0, 0, 0, 8])
 const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
 
 type Frame = { readonly type: number; readonly flags: number; readonly payload: Buffer }
 
-/** A connection of its own. */
-function opened() {
+/** A separate connection. */
+function openConnection() {
   const socket = connect(listener.port, "127.0.0.1")
   sockets.push(socket)
   let bytes = Buffer.alloc(0)
@@ -93,7 +93,7 @@ function opened() {
   socket.on("error", (error) => errors.push(error))
   socket.write(Buffer.concat([preface, frame(types.settings, 0, 0)]))
 
-  /** Waits until something has come, or the connection is closed. */
+  /** Waits until data arrives or the connection is closed. */
   const waitUntil = async (has: () => boolean) => {
     while (!has() && !socket.closed) {
       heard = Promise.withResolvers()
@@ -103,13 +103,13 @@ function opened() {
   const away = () => came.find(({ type }) => type === types.away)?.payload
   const goodbye = () => away()?.readUInt32BE(4)
   let pings = 0
-  const pongs = () => came.filter(({ type, flags }) => type === types.ping && flags === isAnswer)
+  const pongs = () => came.filter(({ type, flags }) => type === types.ping && flags === ackFlag)
   return {
     goodbye,
     lastStream: () => away()?.readUInt32BE(0),
     closed,
     errors,
-    /** Sends frames in one piece; answers when the other side has read them, or said goodbye. */
+    /** Sends frames in one write; resolves when the server has read them or sent GOAWAY. */
     send: async (frames: readonly Buffer[]) => {
       const ping = frame(types.ping, 0, 0, Buffer.alloc(8))
       socket.write(Buffer.concat([...frames, ping]))
@@ -120,59 +120,59 @@ function opened() {
 }
 
 /**
- * Opens streams, a few at a time, until the other side says goodbye. Who goes on sending to a
- * connection that is closed finds it reset, and what was said with it: so nobody does here.
+ * Opens streams, a few at a time, until the server sends GOAWAY. Sending more to a closed
+ * connection would reset it and discard the GOAWAY, so this stops first.
  */
 async function openUntilGoodbye(framesOf: (id: number) => readonly Buffer[]) {
-  const connection = opened()
+  const connection = openConnection()
   const began = performance.now()
   let count = 0
   while (connection.goodbye() === undefined && count < 5000) {
-    const ids = Array.from({ length: atOnce }, (_, at) => 2 * (count + at) + 1)
+    const ids = Array.from({ length: batchSize }, (_, at) => 2 * (count + at) + 1)
     await connection.send(ids.flatMap(framesOf))
-    count += atOnce
+    count += batchSize
   }
   await connection.closed
   const seconds = (performance.now() - began) / 1000
   return { reason: connection.goodbye(), errors: connection.errors, count, seconds }
 }
-const atOnce = 10
+const batchSize = 10
 
 const enhanceYourCalm = 11
-const opening = (id: number) => frame(types.headers, 4, id, asked)
+const openingFrame = (id: number) => frame(types.headers, 4, id, requestHeaders)
 
-test("a peer is told to use another connection, and is answered until then", async () => {
-  const connection = opened()
-  await connection.send([opening(1)])
-  await until(() => started === 1)
-  listener.leave?.()
+test("a peer is told to use another connection, and served until then", async () => {
+  const connection = openConnection()
+  await connection.send([openingFrame(1)])
+  await until(() => startedCalls === 1)
+  listener.startClosing?.()
   await until(() => connection.goodbye() !== undefined)
   expect([connection.goodbye(), connection.lastStream()]).toEqual([0, 2 ** 31 - 1])
-  await connection.send([opening(3)])
-  await until(() => started === 2)
-  started = 0
-  // Connections that are new are served, too.
-  expect(await calls()).toBe(0)
+  await connection.send([openingFrame(3)])
+  await until(() => startedCalls === 2)
+  startedCalls = 0
+  // New connections are served, too.
+  expect(await countCalls()).toBe(0)
 })
 
-test("who opens streams only to reset them is sent away after a hundred", async () => {
+test("a peer that only opens and resets streams is disconnected after a hundred", async () => {
   const { reason, errors, count, seconds } = await openUntilGoodbye((id) => [
-    opening(id),
-    frame(types.reset, 0, id, cancel),
+    openingFrame(id),
+    frame(types.reset, 0, id, cancelCode),
   ])
   expect([reason, errors]).toEqual([enhanceYourCalm, []])
-  // And twenty for each second that it took.
+  // Plus twenty for each elapsed second.
   expect(count).toBeGreaterThan(100)
-  expect(count).toBeLessThanOrEqual(100 + Math.ceil(20 * seconds) + atOnce)
-  // What was reset by then is not begun, but where a frame came in two pieces.
-  expect(await calls()).toBeLessThanOrEqual(atOnce)
+  expect(count).toBeLessThanOrEqual(100 + Math.ceil(20 * seconds) + batchSize)
+  // A call that was reset by then does not start, unless its frame arrived in two pieces.
+  expect(await countCalls()).toBeLessThanOrEqual(batchSize)
 })
 
-test("who opens more streams at once than they may is sent away", async () => {
-  const { reason, errors, count } = await openUntilGoodbye((id) => [opening(id)])
+test("a peer that opens too many concurrent streams is disconnected", async () => {
+  const { reason, errors, count } = await openUntilGoodbye((id) => [openingFrame(id)])
   expect([reason, errors]).toEqual([enhanceYourCalm, []])
-  // A hundred are open, as many again refused.
+  // A hundred are open, and as many again rejected.
   expect(count).toBeGreaterThan(100)
-  expect(count).toBeLessThanOrEqual(200 + atOnce)
-  expect(await calls()).toBeLessThanOrEqual(100)
+  expect(count).toBeLessThanOrEqual(200 + batchSize)
+  expect(await countCalls()).toBeLessThanOrEqual(100)
 })

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest"
 import { manualClock } from "../../src/kernel/clock.ts"
-import { mailboxOf, smsEndpoint } from "../../src/server/development/mailbox.ts"
-import { nowhere } from "../support/outside.ts"
+import { createMailbox, smsEndpoint } from "../../src/server/development/mailbox.ts"
+import { unreachableOutside } from "../support/outside.ts"
 
 const clock = manualClock(Date.UTC(2026, 0, 2))
 const server = {
@@ -13,9 +13,9 @@ const server = {
 } as const
 const sender = { from: { name: "Latchkey", address: "latchkey@acme.example" }, replyTo: "" }
 
-test("keeps each mail and SMS once, with its links apart", async () => {
-  const { catching, messages } = mailboxOf(clock)
-  const outside = catching(nowhere)
+test("stores each email and SMS once, with its links listed separately", async () => {
+  const { catching, messages } = createMailbox(clock)
+  const outside = catching(unreachableOutside)
   const mail = { ...sender, to: "ada@acme.example", subject: "Hello", html: "" }
   const text = "Open this:\n\nhttp://localhost/a#1"
   for (let tries = 0; tries < 2; tries++) {

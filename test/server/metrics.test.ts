@@ -1,9 +1,9 @@
 import { expect, test } from "vitest"
-import { checks, deliveries } from "../../src/server/metrics/event-kind.ts"
+import { authenticationChecks, deliveryStatuses } from "../../src/server/metrics/counted-events.ts"
 import { aggregates } from "../../src/server/modules.ts"
 
-test("each event that is counted is one that is written", () => {
+test("every counted event type is one that is written", () => {
   const written = new Set(aggregates.flatMap(({ evolve }) => Object.keys(evolve)))
-  const counted = [...checks.keys(), ...deliveries.keys()]
+  const counted = [...authenticationChecks.keys(), ...deliveryStatuses.keys()]
   expect(counted.filter((type) => !written.has(type))).toEqual([])
 })

@@ -1,19 +1,20 @@
-// Whom a request is counted against, also where nobody waits any more, and what fails at the door.
+// The address that a request counts against, even after the client has gone, and errors outside the
+// app.
 import { once } from "node:events"
 import { connect } from "node:net"
 import { expect, test } from "vitest"
 import { originOf } from "../../src/http/origin.ts"
 import { systemClock } from "../../src/kernel/clock.ts"
-import { idsOf } from "../../src/kernel/id.ts"
+import { createIds } from "../../src/kernel/id.ts"
 import type { App } from "../../src/server/app.ts"
 import { listenHttp } from "../../src/server/listener.ts"
 import { pause } from "../support/wait.ts"
 
-const server = { ids: idsOf(systemClock), isProxy: () => false }
+const server = { ids: createIds(systemClock), isProxy: () => false }
 
-/** An app that answers as told, and nothing but that. */
+/** An app with a fixed response. */
 const appOf = (answer: App["answer"]): App => ({
-  published: () => undefined,
+  publishedDocument: () => undefined,
   answer,
   api: () => Promise.reject(new Error("nobody calls")),
   guarded: (_, response) => response,
@@ -22,9 +23,9 @@ const appOf = (answer: App["answer"]): App => ({
 })
 
 const place = { host: "127.0.0.1", port: 0 }
-const head = "POST /ui/login/password HTTP/1.1\r\nhost: id.test\r\n"
+const requestHead = "POST /ui/login/password HTTP/1.1\r\nhost: id.test\r\n"
 
-test("an address is known still once the client has gone in the middle of a try", async () => {
+test("an address is known even after the client has gone during an attempt", async () => {
   const known = Promise.withResolvers<string>()
   const app = appOf(async (request, peer) => {
     const origin = originOf(server, request, peer)
@@ -36,7 +37,7 @@ test("an address is known still once the client has gone in the middle of a try"
   const listener = listenHttp(app, { place, certificates: [] }, systemClock)
   const socket = connect(listener.port, "127.0.0.1")
   try {
-    socket.write(`${head}content-length: 0\r\n\r\n`)
+    socket.write(`${requestHead}content-length: 0\r\n\r\n`)
     expect(await known.promise).toBe("127.0.0.1")
   } finally {
     socket.destroy()
@@ -44,7 +45,7 @@ test("an address is known still once the client has gone in the middle of a try"
   }
 })
 
-test("also where the client sends all it has to say at once, and is gone", async () => {
+test("an address is known even if the client sends everything at once and disconnects", async () => {
   const senders = 50
   const known: string[] = []
   const all = Promise.withResolvers<void>()
@@ -61,7 +62,7 @@ test("also where the client sends all it has to say at once, and is gone", async
     for (let count = 0; count < senders; count++) {
       const socket = connect(listener.port, "127.0.0.1")
       socket.on("error", () => undefined)
-      socket.end(`${head}content-length: 5\r\n\r\nhello`)
+      socket.end(`${requestHead}content-length: 5\r\n\r\nhello`)
     }
     await all.promise
     expect(known).toEqual(Array(senders).fill("127.0.0.1"))
@@ -70,14 +71,14 @@ test("also where the client sends all it has to say at once, and is gone", async
   }
 })
 
-test("an error that the app did not turn into an answer keeps its words to itself", async () => {
+test("an unhandled error of the app is not revealed", async () => {
   const app = appOf(() => Promise.reject(new Error("the secret is 42")))
   const listener = listenHttp(app, { place, certificates: [] }, systemClock)
   try {
     const answer = await fetch(`http://127.0.0.1:${listener.port}/ui/login`)
     expect(answer.status).toBe(500)
     const text = await answer.text()
-    expect(text).toContain("something went wrong")
+    expect(text).toContain("an internal error occurred")
     expect(text).not.toContain("42")
   } finally {
     await listener.stop()

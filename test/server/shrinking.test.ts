@@ -1,24 +1,24 @@
-// A server that rests gives its memory back, and one that works keeps what it works with.
+// An idle server releases memory, and a busy one keeps it.
 import { expect, test } from "vitest"
 import { manualClock } from "../../src/kernel/clock.ts"
-import { keepShrinking } from "../../src/server/background/shrinking.ts"
+import { startCacheRelease } from "../../src/server/background/cache-release.ts"
 import type { Store } from "../../src/store/index.ts"
 import { allAccounts, modules, openAccount } from "../store/account.ts"
-import { openWorld } from "../support/world.ts"
+import { openTestEnvironment } from "../support/test-environment.ts"
 
-const settled = () => new Promise((done) => setImmediate(done))
+const nextTurn = () => new Promise((done) => setImmediate(done))
 
-test("memory is given back in rounds without a write, and in no others", async () => {
+test("memory is released only in rounds without a write", async () => {
   const clock = manualClock(0)
   let [writes, shrunk] = [7, 0]
-  // Reason for the cast: this is all that is asked of a store.
+  // Reason for the cast: nothing else of a store is used.
   const store = { log: { writes: () => writes }, shrink: () => void shrunk++ } as unknown as Store
-  const shrinking = keepShrinking({ store, clock })
+  const shrinking = startCacheRelease({ store, clock })
   const round = async (written: number) => {
-    await settled()
+    await nextTurn()
     writes += written
     clock.advance(5000)
-    await settled()
+    await nextTurn()
     return shrunk
   }
   expect(await round(1)).toBe(0)
@@ -30,8 +30,8 @@ test("memory is given back in rounds without a write, and in no others", async (
   expect(clock.pending()).toBe(0)
 })
 
-test("a store finds and writes as before when its memory was given back", async () => {
-  const { store, cx, close } = openWorld(modules)
+test("a store works as before after its memory was released", async () => {
+  const { store, cx, close } = openTestEnvironment(modules)
   await openAccount(cx(), "a1", { name: "Ada" })
   store.shrink()
   expect(store.all(cx(), allAccounts)).toHaveLength(1)

@@ -1,13 +1,13 @@
 import { expect, test } from "vitest"
-import { traceSettings } from "../../src/server/tracing/telemetry.ts"
+import { readTraceSettings } from "../../src/server/tracing/settings.ts"
 
 const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://collector:4318/" }
 const none = { traces: undefined, traceShare: undefined }
 
-test("nothing is traced unless somebody says where to", () => {
-  expect(traceSettings(none, {}).settings).toBeUndefined()
-  expect(traceSettings(none, { OTEL_SERVICE_NAME: "a" }).settings).toBeUndefined()
-  expect(traceSettings(none, endpoint)).toEqual({
+test("traces nothing without an endpoint", () => {
+  expect(readTraceSettings(none, {}).settings).toBeUndefined()
+  expect(readTraceSettings(none, { OTEL_SERVICE_NAME: "a" }).settings).toBeUndefined()
+  expect(readTraceSettings(none, endpoint)).toEqual({
     settings: {
       url: "http://collector:4318/v1/traces",
       headers: {},
@@ -19,8 +19,8 @@ test("nothing is traced unless somebody says where to", () => {
   })
 })
 
-test("what is said of traces alone comes before what is said of all", () => {
-  const { settings } = traceSettings(none, {
+test("settings for traces take precedence over general ones", () => {
+  const { settings } = readTraceSettings(none, {
     ...endpoint,
     OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: "https://traces.example.com/take",
     OTEL_EXPORTER_OTLP_HEADERS: "a=1",
@@ -41,9 +41,9 @@ test.each([
   ["parentbased_traceidratio", undefined, { byParent: true, share: 1 }],
 ])("the sampler %s with %s", (name, argument, sampling) => {
   const env = { ...endpoint, OTEL_TRACES_SAMPLER: name, OTEL_TRACES_SAMPLER_ARG: argument }
-  expect(traceSettings(none, env)).toMatchObject({ settings: { sampling }, ignored: [] })
+  expect(readTraceSettings(none, env)).toMatchObject({ settings: { sampling }, ignored: [] })
   const own = { traces: "http://here/v1/traces", traceShare: 0.5 }
-  expect(traceSettings(own, env).settings).toMatchObject({
+  expect(readTraceSettings(own, env).settings).toMatchObject({
     url: "http://here/v1/traces",
     sampling: { byParent: true, share: 0.5 },
   })
@@ -58,18 +58,18 @@ test.each([
   ["OTEL_RESOURCE_ATTRIBUTES", "=x"],
   ["OTEL_TRACES_SAMPLER", "constructor"],
   ["OTEL_TRACES_EXPORTER", "zipkin"],
-])("%s=%s is told, and not followed", (name, value) => {
-  expect(traceSettings(none, { ...endpoint, [name]: value }).ignored).toEqual([name])
+])("%s=%s is reported and ignored", (name, value) => {
+  expect(readTraceSettings(none, { ...endpoint, [name]: value }).ignored).toEqual([name])
 })
 
 test.each(["zipkin", "none"])("the exporter %s sends nothing", (name) => {
   const env = { ...endpoint, OTEL_TRACES_EXPORTER: name }
-  expect(traceSettings(none, env).settings).toBeUndefined()
+  expect(readTraceSettings(none, env).settings).toBeUndefined()
 })
 
-test("a sampler's argument that is none is told, too", () => {
+test("an invalid sampler argument is reported, too", () => {
   const env = { ...endpoint, OTEL_TRACES_SAMPLER: "traceidratio", OTEL_TRACES_SAMPLER_ARG: "2" }
-  expect(traceSettings(none, env)).toMatchObject({
+  expect(readTraceSettings(none, env)).toMatchObject({
     settings: { sampling: { share: 1 } },
     ignored: ["OTEL_TRACES_SAMPLER_ARG"],
   })

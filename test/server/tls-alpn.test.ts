@@ -1,11 +1,17 @@
-// Validation by TLS (RFC 8737): what an authority is shown, while people go on being answered.
+// Validation by TLS-ALPN (RFC 8737): the authority's view, while clients are served.
 import { createHash } from "node:crypto"
 import "reflect-metadata"
 import { X509Certificate } from "@peculiar/x509"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { type Clock, manualClock, systemClock } from "../../src/kernel/clock.ts"
 import { openRelay } from "../../src/server/edge/acme/relay.ts"
-import { asked, certificateFor, listening, shownTo, validated } from "../support/tls-alpn.ts"
+import {
+  certificateFor,
+  handshake,
+  requestOnce,
+  startListener,
+  validateHost,
+} from "../support/tls-alpn.ts"
 import { until } from "../support/wait.ts"
 
 const [one, two] = ["id.example.com", "login.example.org"]
@@ -13,10 +19,10 @@ const acme = ["acme-tls/1"]
 
 describe("while a host is validated", () => {
   const clock = manualClock(Date.now())
-  let place: Awaited<ReturnType<typeof listening>>
+  let place: Awaited<ReturnType<typeof startListener>>
   let port: number
   beforeAll(async () => {
-    place = await listening(clock)
+    place = await startListener(clock)
     port = place.listener.port
   })
   afterAll(() => place.listener.stop())
@@ -27,10 +33,10 @@ describe("while a host is validated", () => {
     clock.advance(3000)
   }
 
-  test("it is shown the host and the hash of the authorization (RFC 8737 §3)", async () => {
-    expect(await validated(port)).toBe("none")
+  test("presents the host and the hash of the authorization (RFC 8737 §3)", async () => {
+    expect(await validateHost(port)).toBe("none")
     const end = await show(one, "token.thumbprint")
-    const shown = await shownTo({ port, host: "ID.example.com", protocols: acme })
+    const shown = await handshake({ port, host: "ID.example.com", protocols: acme })
     expect(shown?.protocol).toBe("acme-tls/1")
     expect(shown?.certificate.subjectAltName).toBe(`DNS:${one}`)
     expect(shown?.certificate.checkIssued(shown.certificate)).toBe(true)
@@ -40,10 +46,10 @@ describe("while a host is validated", () => {
     const hash = createHash("sha256").update("token.thumbprint").digest("hex")
     expect(Buffer.from(identifier?.value ?? new ArrayBuffer()).toString("hex")).toBe(`0420${hash}`)
     over(end)
-    expect(await validated(port)).toBe("none")
+    expect(await validateHost(port)).toBe("none")
   })
 
-  test("everybody else comes to the listener", async () => {
+  test("passes all other clients to the listener", async () => {
     const end = await show(one)
     const others = [
       { host: two, protocols: acme },
@@ -53,48 +59,54 @@ describe("while a host is validated", () => {
       { host: one, protocols: [...acme, "http/1.1"] },
     ]
     for (const other of others) {
-      const shown = await shownTo({ port, ...other })
+      const shown = await handshake({ port, ...other })
       expect(shown?.certificate.subjectAltName).toBe("DNS:listener.example.com")
     }
     over(end)
   })
 
-  test("addresses stay true, and nobody is left without an answer", async () => {
+  test("keeps client addresses, and answers every client", async () => {
     const from = "127.0.0.5"
     const { slow } = place
-    const begun = asked(port, "/slow", from)
+    const begun = requestOnce(port, "/slow", from)
     await until(() => slow.arrived() === 1)
     const end = await show(one)
-    expect(await asked(port, "/", from)).toBe(from)
-    expect(await asked(port)).toBe("127.0.0.1")
-    const going = asked(port, "/slow", from)
+    expect(await requestOnce(port, "/", from)).toBe(from)
+    expect(await requestOnce(port)).toBe("127.0.0.1")
+    const going = requestOnce(port, "/slow", from)
     await until(() => slow.arrived() === 2)
     over(end)
-    expect(await asked(port, "/", from)).toBe(from)
+    expect(await requestOnce(port, "/", from)).toBe(from)
     slow.release()
     expect([await begun, await going]).toEqual([from, from])
   })
 
-  test("two hosts may be, at once", async () => {
+  test("validates two hosts at once", async () => {
     const ends = await Promise.all([show(one), show(two)])
-    expect([await validated(port, one), await validated(port, two)]).toEqual([...acme, ...acme])
+    expect([await validateHost(port, one), await validateHost(port, two)]).toEqual([
+      ...acme,
+      ...acme,
+    ])
     ends[0]?.()
-    expect([await validated(port, one), await validated(port, two)]).toEqual(["none", ...acme])
+    expect([await validateHost(port, one), await validateHost(port, two)]).toEqual([
+      "none",
+      ...acme,
+    ])
     over(() => ends[1]?.())
-    expect([await validated(port, one), await validated(port, two)]).toEqual(["none", "none"])
+    expect([await validateHost(port, one), await validateHost(port, two)]).toEqual(["none", "none"])
   })
 
-  test("a host may be twice, and what is shown is the later", async () => {
+  test("validates a host twice, and presents the later certificate", async () => {
     const first = await show(one, "1")
     const second = await show(one, "2")
     first()
-    expect(await validated(port)).toBe("acme-tls/1")
+    expect(await validateHost(port)).toBe("acme-tls/1")
     over(second)
-    expect(await validated(port)).toBe("none")
-    expect(await asked(port)).toBe("127.0.0.1")
+    expect(await validateHost(port)).toBe("none")
+    expect(await requestOnce(port)).toBe("127.0.0.1")
   })
 
-  test("what is sent and answered is whole", async () => {
+  test("transfers requests and responses completely", async () => {
     const end = await show(one)
     const body = Buffer.alloc(8_000_000, "latchkey")
     const answer = await fetch(`https://127.0.0.1:${port}/`, {
@@ -106,32 +118,35 @@ describe("while a host is validated", () => {
     over(end)
   })
 
-  test("the port changes hands once for what comes soon after: a host, a certificate", async () => {
+  test("replaces the listener once for consecutive changes: a host, a certificate", async () => {
     const before = place.steps()
     const first = await show(one)
     first()
     clock.advance(2000)
     const second = await show(two)
     clock.advance(2000)
-    expect([await validated(port, one), await validated(port, two)]).toEqual(["none", ...acme])
+    expect([await validateHost(port, one), await validateHost(port, two)]).toEqual([
+      "none",
+      ...acme,
+    ])
     second()
-    place.listener.present([await certificateFor("renewed.example.com")])
+    place.listener.setCertificates([await certificateFor("renewed.example.com")])
     expect(place.steps()).toBe(before + 1)
     clock.advance(3000)
-    const shown = await shownTo({ port, host: one })
+    const shown = await handshake({ port, host: one })
     expect(shown?.certificate.subjectAltName).toBe("DNS:renewed.example.com")
   })
 })
 
-describe("a listener that steps behind another", () => {
+describe("a listener that moves behind another one", () => {
   const validations = new Map<string, number>()
   const ground = { clock: systemClock, validations }
   const noneLost = (cause: unknown) => {
     throw cause
   }
 
-  test("answers nobody there who was not passed on", async () => {
-    const { listener } = await listening()
+  test("serves only connections that were passed on", async () => {
+    const { listener } = await startListener()
     let inner = 0
     const back = listener.stepBehind((at, port) => {
       inner = port
@@ -142,33 +157,33 @@ describe("a listener that steps behind another", () => {
     })
     expect(answer.status).toBe(421)
     expect(() =>
-      listener.stepBehind(() => ({ peerAt: () => "", stop: () => {} }), noneLost),
+      listener.stepBehind(() => ({ peerOfPort: () => "", stop: () => {} }), noneLost),
     ).toThrow()
     back()
     await listener.stop()
   })
 
-  test("serves as before where the other one can't listen", async () => {
-    const { listener } = await listening()
+  test("serves as before if the other one can't listen", async () => {
+    const { listener } = await startListener()
     const taken = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } })
     const elsewhere = { host: "127.0.0.1", port: taken.port }
     const attempt = () =>
       listener.stepBehind((_, port) => openRelay(ground, elsewhere, port), noneLost)
-    expect(attempt).toThrow(`nothing could listen at 127.0.0.1:${taken.port}`)
-    expect(await asked(listener.port)).toBe("127.0.0.1")
+    expect(attempt).toThrow(`could not listen on 127.0.0.1:${taken.port} for the validation`)
+    expect(await requestOnce(listener.port)).toBe("127.0.0.1")
     taken.stop()
     attempt()()
-    expect(await asked(listener.port)).toBe("127.0.0.1")
+    expect(await requestOnce(listener.port)).toBe("127.0.0.1")
     await listener.stop()
   })
 
-  test("comes back once a program that took its port has gone", async () => {
+  test("returns once a program that took its port is gone", async () => {
     let timers = 0
     const after: Clock["after"] = (...how) => {
       timers++
       return systemClock.after(...how)
     }
-    const { listener } = await listening(systemClock, { ...systemClock, after })
+    const { listener } = await startListener(systemClock, { ...systemClock, after })
     const told: string[] = []
     const lost = (cause: unknown) => told.push(String(cause))
     let thief: { readonly stop: () => void } | undefined
@@ -181,23 +196,23 @@ describe("a listener that steps behind another", () => {
       return { ...relay, stop }
     }, lost)
     back()
-    // One for the connections that were passed on, the others for tries.
+    // One for the passed on connections, the others for attempts.
     await until(() => timers >= 4)
     expect(told).toEqual([expect.stringContaining("another program already listens")])
-    listener.present([await certificateFor("renewed.example.com")])
+    listener.setCertificates([await certificateFor("renewed.example.com")])
     thief?.stop()
-    await expect.poll(() => asked(listener.port).catch(() => "")).toBe("127.0.0.1")
-    const shown = await shownTo({ port: listener.port })
+    await expect.poll(() => requestOnce(listener.port).catch(() => "")).toBe("127.0.0.1")
+    const shown = await handshake({ port: listener.port })
     expect(shown?.certificate.subjectAltName).toBe("DNS:renewed.example.com")
     // However often it was tried.
     expect(told).toHaveLength(1)
     await listener.stop()
   })
 
-  test("may stop there, and leaves its port to others", async () => {
-    const { listener, show, slow } = await listening()
+  test("can stop there and release its port", async () => {
+    const { listener, show, slow } = await startListener()
     const end = await show({ host: one, token: "a", authorization: "a.b" })
-    const going = asked(listener.port, "/slow")
+    const going = requestOnce(listener.port, "/slow")
     await until(() => slow.arrived() === 1)
     const stopped = listener.stop()
     slow.release()

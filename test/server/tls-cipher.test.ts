@@ -4,14 +4,14 @@ import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { readCertificates } from "../../src/boot/edge/certificate.ts"
 import { systemClock } from "../../src/kernel/clock.ts"
-import { configOf } from "../../src/kernel/config.ts"
+import { parseConfig } from "../../src/kernel/config.ts"
 import type { App } from "../../src/server/app.ts"
 import { type HttpListener, listenHttp } from "../../src/server/listener.ts"
 import { temporaryFolder } from "../support/latchkey.ts"
 import { needs } from "../support/prerequisite.ts"
 
 const app: App = {
-  published: () => undefined,
+  publishedDocument: () => undefined,
   answer: async () => new Response("here"),
   api: () => Promise.reject(new Error("nobody calls")),
   guarded: (_, response) => response,
@@ -21,7 +21,7 @@ const app: App = {
 
 const openssl = needs("openssl") ?? ""
 
-describe.runIf(openssl)("our own TLS 1.2 with a certificate for an RSA key", () => {
+describe.runIf(openssl)("the built-in TLS 1.2 with a certificate for an RSA key", () => {
   const folder = temporaryFolder()
   const [tlsCert, tlsKey] = ["rsa.crt", "rsa.key"].map((name) => join(folder.path, name))
   let listeners: Readonly<Record<"strict" | "compatible" | "two", HttpListener>>
@@ -47,7 +47,7 @@ describe.runIf(openssl)("our own TLS 1.2 with a certificate for an RSA key", () 
     folder.remove()
   })
 
-  /** What a client that offers these agrees on; undefined where that fails. */
+  /** The cipher that a client with this offer negotiates; undefined if that fails. */
   async function agreed(kind: keyof typeof listeners, offered: readonly string[]) {
     const to = ["s_client", "-connect", `127.0.0.1:${listeners[kind].port}`]
     const args = [...to, "-servername", "id.example.com", ...offered]
@@ -64,7 +64,7 @@ describe.runIf(openssl)("our own TLS 1.2 with a certificate for an RSA key", () 
     "AES256-GCM-SHA384",
     "ECDHE-RSA-AES128-SHA",
     "ECDHE-RSA-AES256-SHA",
-  ])("takes no %s unless it is told to", async (cipher) => {
+  ])("rejects %s unless configured", async (cipher) => {
     expect(await agreed("strict", v12(cipher))).toBeUndefined()
     expect(await agreed("two", v12(cipher))).toBeUndefined()
     expect(await agreed("compatible", v12(cipher))).toBe(cipher)
@@ -74,23 +74,25 @@ describe.runIf(openssl)("our own TLS 1.2 with a certificate for an RSA key", () 
     "ECDHE-RSA-AES128-GCM-SHA256",
     "ECDHE-RSA-AES256-GCM-SHA384",
     "ECDHE-RSA-CHACHA20-POLY1305",
-  ])("takes %s", async (cipher) => {
+  ])("accepts %s", async (cipher) => {
     for (const kind of ["strict", "two", "compatible"] as const) {
       expect(await agreed(kind, v12(cipher))).toBe(cipher)
     }
   })
 
-  test("takes TLS 1.3, and nothing before 1.2", async () => {
+  test("accepts TLS 1.3, and nothing before 1.2", async () => {
     for (const kind of ["strict", "compatible"] as const) {
       expect(await agreed(kind, ["-tls1_3"])).toMatch(/^TLS_/)
       expect(await agreed(kind, ["-tls1_1", "-cipher", "ALL:@SECLEVEL=0"])).toBeUndefined()
     }
   })
 
-  test("stays strict with the certificate that replaces the first one", async () => {
+  test("stays strict with a replaced certificate", async () => {
     const [cert, key] = [tlsCert, tlsKey].map((file) => readFileSync(`${file}`, "utf8"))
     const names = ["id.example.com"]
-    listeners.strict.present([{ cert: `${cert}`, key: `${key}`, names, ends: Infinity }])
+    listeners.strict.setCertificates([
+      { cert: `${cert}`, key: `${key}`, names, expiresAt: Infinity },
+    ])
     expect(await agreed("strict", v12("AES128-SHA"))).toBeUndefined()
     expect(await agreed("strict", v12("ECDHE-RSA-AES128-GCM-SHA256"))).toBeDefined()
   })
@@ -98,6 +100,6 @@ describe.runIf(openssl)("our own TLS 1.2 with a certificate for an RSA key", () 
 
 test("the setting has two values", () => {
   const flags = (value: string) => ({ flags: { "--tls-ciphers": value }, env: {}, file: {} })
-  expect(configOf(flags("compatible")).tlsCiphers).toBe("compatible")
-  expect(() => configOf(flags("AES128-SHA"))).toThrow("strict")
+  expect(parseConfig(flags("compatible")).tlsCiphers).toBe("compatible")
+  expect(() => parseConfig(flags("AES128-SHA"))).toThrow("strict")
 })

@@ -1,13 +1,13 @@
-// Memory is given back while the server is at rest and has grown, and never under load.
+// Memory is released while the server is idle and has grown, and never under load.
 import { expect, test, vi } from "vitest"
 import { manualClock } from "../../src/kernel/clock.ts"
-import { keepTrimming } from "../../src/server/background/trimming.ts"
+import { startMemoryTrim } from "../../src/server/background/memory-trim.ts"
 import type { ServerServices } from "../../src/server/services.ts"
 
-const settled = () => new Promise((done) => setImmediate(done))
+const nextTurn = () => new Promise((done) => setImmediate(done))
 const megabyte = 1_000_000
 
-/** A server whose rounds are run one by one; `round` returns what was done in it. */
+/** A server whose rounds run one by one; `round` returns its actions. */
 async function openServer() {
   const clock = manualClock(0)
   const done: string[] = []
@@ -26,8 +26,8 @@ async function openServer() {
       shrink: () => done.push("caches"),
     },
   }
-  // Reason for the cast: this is all that is asked of the services.
-  const trimming = keepTrimming(services as unknown as ServerServices, {
+  // Reason for the cast: nothing else of the services is used.
+  const trimming = startMemoryTrim(services as unknown as ServerServices, {
     cpuMs: () => cpuMs,
     privateBytes: () => privateBytes,
     shrink: () => {
@@ -36,62 +36,62 @@ async function openServer() {
     },
     unmap: async () => void done.push("executable"),
   })
-  await settled()
+  await nextTurn()
   const round = async ({ usedMs = 0, grown = 0 } = {}) => {
     cpuMs += usedMs
     privateBytes += grown * megabyte
     clock.advance(10_000)
-    await settled()
+    await nextTurn()
     return done.splice(0)
   }
   return { round, clock, failing, warning, stop: trimming.stop }
 }
 
-/** The same server, two rounds of rest later. */
+/** The same server after two idle rounds. */
 async function openRestingServer() {
   const server = await openServer()
   for (let at = 0; at < 2; at++) expect(await server.round()).toEqual([])
   return server
 }
 
-const unmapped = ["executable"]
-const trimmed = ["thread", "caches", "heap", ...unmapped]
+const unmapSteps = ["executable"]
+const trimSteps = ["thread", "caches", "heap", ...unmapSteps]
 
-test("a server that has grown is trimmed after three rounds at rest", async () => {
+test("trims a server that has grown after three idle rounds", async () => {
   const { round, clock, stop } = await openServer()
   expect(await round({ usedMs: 5000, grown: 20 })).toEqual([])
   for (const usedMs of [99, 99, 100, 99, 99]) expect(await round({ usedMs })).toEqual([])
-  expect(await round({ usedMs: 99 })).toEqual(trimmed)
-  expect(await round()).toEqual(unmapped)
+  expect(await round({ usedMs: 99 })).toEqual(trimSteps)
+  expect(await round()).toEqual(unmapSteps)
   await stop()
   expect(clock.pending()).toBe(0)
 })
 
-test("a server that has not grown since the last time is left alone", async () => {
+test("does not trim a server that has not grown since the last time", async () => {
   const { round, stop } = await openRestingServer()
-  expect(await round({ grown: 20 })).toEqual(trimmed)
-  expect(await round({ grown: 7 })).toEqual(unmapped)
-  expect(await round({ grown: 7 })).toEqual(unmapped)
-  expect(await round({ grown: 2 })).toEqual(trimmed)
+  expect(await round({ grown: 20 })).toEqual(trimSteps)
+  expect(await round({ grown: 7 })).toEqual(unmapSteps)
+  expect(await round({ grown: 7 })).toEqual(unmapSteps)
+  expect(await round({ grown: 2 })).toEqual(trimSteps)
   await stop()
 })
 
-test("what is mapped of the executable is given up in each round at rest", async () => {
+test("unmaps the executable in each idle round", async () => {
   const { round, stop } = await openRestingServer()
-  expect(await round()).toEqual(unmapped)
-  expect(await round()).toEqual(unmapped)
+  expect(await round()).toEqual(unmapSteps)
+  expect(await round()).toEqual(unmapSteps)
   expect(await round({ usedMs: 5000 })).toEqual([])
   const rest = [await round(), await round(), await round(), await round()]
-  expect(rest).toEqual([[], [], unmapped, unmapped])
+  expect(rest).toEqual([[], [], unmapSteps, unmapSteps])
   await stop()
 })
 
-test("a failure is logged, and the next round tries again", async () => {
+test("logs a failure and retries in the next round", async () => {
   const { round, failing, warning, stop } = await openRestingServer()
   failing.now = true
   expect(await round({ grown: 20 })).toEqual([])
   expect(warning).toHaveBeenCalledOnce()
   failing.now = false
-  expect(await round()).toEqual(trimmed)
+  expect(await round()).toEqual(trimSteps)
   await stop()
 })

@@ -1,40 +1,40 @@
-// What the process that writes tells the others, and keeps for them.
+// What the writer process sends to the workers, and stores for them.
 import { expect, test } from "vitest"
 import { manualClock } from "../../src/kernel/clock.ts"
-import { spentOnce } from "../../src/server/worker/spent.ts"
-import { tellingReadiness } from "../../src/server/worker/telling.ts"
+import { startReadinessNotices } from "../../src/server/worker/readiness-notice.ts"
+import { createUsedOnce } from "../../src/server/worker/used-once.ts"
 
-/** A line that notes what was said on it. */
-function openLine() {
+/** A channel that records its messages. */
+function openChannel() {
   const said: unknown[] = []
   const ask = <T>(_: string, given?: unknown) => {
     said.push(given)
-    // Reason for the cast: nothing is answered to that.
+    // Reason for the cast: the result is not used.
     return Promise.resolve(undefined as T)
   }
   return { said, line: { ask } }
 }
 
-const turn = () => new Promise((done) => setImmediate(done))
+const nextTurn = () => new Promise((done) => setImmediate(done))
 
-test("each is told once whether the service is ready, and then what changes", async () => {
+test("each worker receives the readiness once, and then its changes", async () => {
   const clock = manualClock(0)
-  const [first, second] = [openLine(), openLine()]
+  const [first, second] = [openChannel(), openChannel()]
   const lines = [first.line]
   let why: string | undefined
-  const telling = tellingReadiness(
+  const telling = startReadinessNotices(
     () => why,
     () => lines,
     clock,
   )
   const pass = async () => {
-    await turn()
+    await nextTurn()
     clock.advance(200)
-    await turn()
+    await nextTurn()
   }
   await pass()
   await pass()
-  // Whoever began while it was not ready has to hear that it is.
+  // A worker that started while the service was not ready must learn when it is.
   expect(first.said).toEqual([""])
   why = "the disk is full"
   await pass()
@@ -48,9 +48,9 @@ test("each is told once whether the service is ready, and then what changes", as
   await telling.stop()
 })
 
-test("what is used once is known to all, for as long as it counts", async () => {
+test("a one-time use is known to all workers for its lifetime", async () => {
   const clock = manualClock(0)
-  const spend = spentOnce(clock, 2)
+  const spend = createUsedOnce(clock, 2)
   expect([await spend("a", 60_000), await spend("a", 60_000)]).toEqual([true, false])
   clock.advance(59_999)
   expect(await spend("a", 60_000)).toBe(false)
@@ -58,9 +58,9 @@ test("what is used once is known to all, for as long as it counts", async () => 
   expect(await spend("a", 120_000)).toBe(true)
 })
 
-test("there is room for what all may keep, until the older half is forgotten", async () => {
+test("shared entries are limited; the older half is dropped", async () => {
   const clock = manualClock(0)
-  const spend = spentOnce(clock, 2, 3)
+  const spend = createUsedOnce(clock, 2, 3)
   for (let use = 0; use < 6; use++) expect(await spend(`${use}`, 60_000)).toBe(true)
   await expect(spend("6", 60_000)).rejects.toMatchObject({ code: "unavailable" })
   expect(await spend("5", 60_000)).toBe(false)

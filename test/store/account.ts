@@ -1,4 +1,4 @@
-// A small room for the store's own tests: accounts with a login name, an address, and an end.
+// A small module for tests of the store: accounts with a login name, an address, and an end.
 import type { Call } from "../../src/kernel/context.ts"
 import { Fault } from "../../src/kernel/fault.ts"
 import {
@@ -49,7 +49,7 @@ export const account = aggregate<AccountEvent, Account>({
   },
 })
 
-const takeName = (key: string) =>
+const claimName = (key: string) =>
   ({
     take: "name",
     key,
@@ -59,17 +59,17 @@ const takeName = (key: string) =>
 export const openAccount = account.command<{ name: string; email?: string }>((state, input) => {
   if (state.status !== "absent") throw new Fault("already_exists", "account.exists", "It exists.")
   const { name, email = `${name}@example.com` } = input
-  return [{ type: "account.opened", data: { name }, private: { email }, claims: [takeName(name)] }]
+  return [{ type: "account.opened", data: { name }, private: { email }, claims: [claimName(name)] }]
 })
 
 export const renameAccount = account.command<string>((state, name) => {
   if (state.status !== "open") throw new Fault("not_found", "account.missing", "There is none.")
   if (state.name === name) return []
-  const claims = [{ release: "name", key: state.name }, takeName(name)]
+  const claims = [{ release: "name", key: state.name }, claimName(name)]
   return [{ type: "account.renamed", data: { name }, claims }]
 })
 
-/** The old address is of no use any more. */
+/** Erases the previous address. */
 export const moveAccount = account.command<string>((_, email) => [
   {
     type: "account.moved",
@@ -79,7 +79,7 @@ export const moveAccount = account.command<string>((_, email) => [
   },
 ])
 
-/** Holds a code until a time, in ms UTC. */
+/** Reserves a code until a time, in ms UTC. */
 export const reserveCode = account.command<{ code: string; expires: number }>((_, input) => {
   const { code, expires } = input
   const taken = { id: "account.code_taken", message: "The code is taken; take another." }
@@ -96,8 +96,8 @@ export const eraseAccount = account.command((state) => [
   },
 ])
 
-/** Keeps bytes beside an account. */
-export const keepFile = account.command<string>((_, text) => [
+/** Stores a blob with an account. */
+export const storeFile = account.command<string>((_, text) => [
   {
     type: "account.reserved",
     data: { code: "" },
@@ -131,7 +131,7 @@ export const allAccounts = accountTable.select(["id", "name", "email"], "ORDER B
 
 export const modules = { aggregates: [account], views: [accounts] } as const
 
-/** Opens a file with other modules than usual, or to see what it says when it can't. */
+/** Opens a file with other modules than usual, or to get its error. */
 export function openFile(
   file: string,
   parts: {
@@ -151,17 +151,17 @@ export function openFile(
   return openStore({ ...modules, fatal: unexpected, notReady, file, ...parts })
 }
 
-/** A file in a folder of its own. */
+/** A file in a temporary directory. */
 export function temporaryFile() {
   const folder = temporaryFolder()
   return { file: `${folder.path}/latchkey.db`, remove: folder.remove }
 }
 
-/** What a promise was refused with; a fault by its id. */
-export const refusalOf = (promise: Promise<unknown>): Promise<unknown> =>
+/** The rejection of a promise; the ID of a fault. */
+export const rejectionOf = (promise: Promise<unknown>): Promise<unknown> =>
   promise.then(
     () => "nothing",
     (cause: unknown) => (cause instanceof Fault ? `${cause.code} ${cause.id}` : cause),
   )
 
-export const on = (instance: string): Partial<Call> => ({ instance })
+export const onInstance = (instance: string): Partial<Call> => ({ instance })

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest"
-import { aggregate, cached, type Event } from "../../src/store/index.ts"
-import { openWorld, type World } from "../support/world.ts"
+import { aggregate, cacheQuery, type Event } from "../../src/store/index.ts"
+import { openTestEnvironment, type TestEnvironment } from "../support/test-environment.ts"
 
 type Happened<Name extends string> = Event<`${Name}.happened`>
 
@@ -13,20 +13,20 @@ const kind = <Name extends string>(stream: Name) =>
 const red = kind("red")
 const blue = kind("blue")
 
-let world: World
+let world: TestEnvironment
 beforeEach(() => {
-  world = openWorld({ aggregates: [red, blue], views: [] })
+  world = openTestEnvironment({ aggregates: [red, blue], views: [] })
 })
 afterEach(() => world.close())
 
-const happen = (of: typeof red, id = "1") =>
+const appendEvent = (of: typeof red, id = "1") =>
   world.store.transact(world.cx(), (tx) => {
     tx.append(of, id, [{ type: `${of.stream}.happened`, data: {} }])
   })
 
-test("what depends on some streams is computed again when one of them was written", async () => {
+test("a derived value is recomputed after a write to one of its streams", async () => {
   let computed = 0
-  const count = cached(
+  const count = cacheQuery(
     (cx) => {
       computed++
       return cx.store.state(cx, red, "1")
@@ -34,26 +34,26 @@ test("what depends on some streams is computed again when one of them was writte
     ["red"],
   )
   expect(count(world.cx())).toBe(0)
-  await happen(blue)
+  await appendEvent(blue)
   expect(count(world.cx())).toBe(0)
   expect(computed).toBe(1)
-  await happen(red)
+  await appendEvent(red)
   expect(count(world.cx())).toBe(1)
   expect(computed).toBe(2)
 })
 
-test("what is written can be read at once, while it is not yet on disk", async () => {
-  const count = cached((cx) => cx.store.state(cx, red, "1"), ["red"])
+test("written data is readable immediately, before it is on disk", async () => {
+  const count = cacheQuery((cx) => cx.store.state(cx, red, "1"), ["red"])
   expect(count(world.cx())).toBe(0)
-  const writing = happen(red)
+  const writing = appendEvent(red)
   await Promise.resolve()
   await writing
   expect(count(world.cx())).toBe(1)
 })
 
-test("a refused step leaves what is known as it is", async () => {
-  const count = cached((cx) => cx.store.state(cx, red, "1"), ["red"])
-  await happen(red)
+test("a rejected transaction leaves cached values unchanged", async () => {
+  const count = cacheQuery((cx) => cx.store.state(cx, red, "1"), ["red"])
+  await appendEvent(red)
   expect(count(world.cx())).toBe(1)
   const refused = world.store.transact(world.cx(), (tx) => {
     tx.append(red, "1", [{ type: "red.happened", data: {} }])
@@ -63,9 +63,9 @@ test("a refused step leaves what is known as it is", async () => {
   expect(count(world.cx())).toBe(1)
 })
 
-test("each instance has its own", async () => {
-  const count = cached((cx) => cx.store.state(cx, red, "1"), ["red"])
-  await happen(red)
+test("values are separate for each instance", async () => {
+  const count = cacheQuery((cx) => cx.store.state(cx, red, "1"), ["red"])
+  await appendEvent(red)
   expect(count(world.cx())).toBe(1)
   expect(count(world.cx({ instance: "other" }))).toBe(0)
 })

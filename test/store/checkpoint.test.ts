@@ -2,21 +2,21 @@ import { Database } from "bun:sqlite"
 import { statSync } from "node:fs"
 import { describe, expect, test } from "vitest"
 import {
-  checkpointGate,
-  checkpointWorker,
-  type Progress,
+  type CheckpointProgress,
+  createCheckpointWorker,
+  createGate,
   type WalBounds,
 } from "../../src/store/log/checkpoint.ts"
 import { temporaryFolder } from "../support/latchkey.ts"
-import { openWorld } from "../support/world.ts"
+import { openTestEnvironment } from "../support/test-environment.ts"
 import { allAccounts, modules, openAccount, temporaryFile } from "./account.ts"
 
-/** A gate whose copies end when the test says so. */
-function gated(pause?: () => Promise<() => void>, bounds: WalBounds = {}) {
-  const copies: ((progress: Progress) => void)[] = []
+/** A gate whose copies end under control of the test. */
+function gateWithManualCopies(pause?: () => Promise<() => void>, bounds: WalBounds = {}) {
+  const copies: ((progress: CheckpointProgress) => void)[] = []
   const cuts: ((isEmpty: boolean) => void)[] = []
   let flushes = 0
-  const gate = checkpointGate(
+  const gate = createGate(
     {
       passive: () => new Promise((resolve) => copies.push(resolve)),
       empty: () => new Promise((resolve) => cuts.push(resolve)),
@@ -38,8 +38,8 @@ function gated(pause?: () => Promise<() => void>, bounds: WalBounds = {}) {
 }
 
 describe("the checkpoint gate", () => {
-  test("stays open while most is copied, is shut for the rest, and opens again", async () => {
-    const { gate, copies, finish, flushes } = gated()
+  test("stays open for most of the copy, closes for the rest, and opens again", async () => {
+    const { gate, copies, finish, flushes } = gateWithManualCopies()
     gate.committed(2999)
     expect(copies).toHaveLength(0)
     gate.committed(1)
@@ -53,8 +53,8 @@ describe("the checkpoint gate", () => {
     expect(gate.open()).toBeUndefined()
   })
 
-  test("copies what came meanwhile, too, before it is shut: until little is left", async () => {
-    const { gate, copies, finish } = gated()
+  test("repeats the copy of new frames before it closes, until little is left", async () => {
+    const { gate, copies, finish } = gateWithManualCopies()
     gate.committed(3000)
     for (const frames of [20_000, 23_000]) {
       await finish(frames)
@@ -66,8 +66,8 @@ describe("the checkpoint gate", () => {
     expect(gate.open()).toBeUndefined()
   })
 
-  test("is shut after three copies where commits come faster than they are copied", async () => {
-    const { gate, finish } = gated()
+  test("closes after three copies if commits are faster", async () => {
+    const { gate, finish } = gateWithManualCopies()
     gate.committed(3000)
     for (const frames of [20_000, 40_000, 60_000]) {
       expect(gate.open()).toBeUndefined()
@@ -76,10 +76,10 @@ describe("the checkpoint gate", () => {
     expect(gate.open()).toBeInstanceOf(Promise)
   })
 
-  test("lets readers come to an end before it is shut, and begin when it is open", async () => {
+  test("waits for readers before it closes, and admits new ones when it opens", async () => {
     const readers = Promise.withResolvers<() => void>()
     let isReading = false
-    const { gate, copies, finish } = gated(() => readers.promise)
+    const { gate, copies, finish } = gateWithManualCopies(() => readers.promise)
     gate.committed(3000)
     await finish()
     expect([copies.length, gate.open()]).toEqual([0, undefined])
@@ -93,7 +93,7 @@ describe("the checkpoint gate", () => {
   })
 
   test("runs one checkpoint at a time, and the next after as many events again", async () => {
-    const { gate, copies, finish } = gated()
+    const { gate, copies, finish } = gateWithManualCopies()
     gate.committed(3000)
     gate.committed(5000)
     expect(copies).toHaveLength(1)
@@ -105,9 +105,9 @@ describe("the checkpoint gate", () => {
     expect(copies).toHaveLength(1)
   })
 
-  test("waits for a long WAL where events that came together have taken little of it", async () => {
+  test("waits for a long WAL if batched events used little of it", async () => {
     let frames = 0
-    const { gate, copies, cuts, finish } = gated(undefined, { frames: () => frames })
+    const { gate, copies, cuts, finish } = gateWithManualCopies(undefined, { frames: () => frames })
     for (let page = 0; page < 40; page++) gate.committed(500)
     expect(copies).toHaveLength(0)
     frames = 16_384
@@ -120,20 +120,20 @@ describe("the checkpoint gate", () => {
     frames = 0
     gate.committed(3000)
     expect(copies).toHaveLength(0)
-    // What was erased waits for nothing.
+    // Erasure does not wait for a threshold.
     gate.committed(500, true)
     await finish()
     expect(cuts).toHaveLength(1)
   })
 
-  test("goes by events where nobody can count the frames", () => {
-    const { gate, copies } = gated(undefined, { frames: () => undefined })
+  test("counts events if frames can't be counted", () => {
+    const { gate, copies } = gateWithManualCopies(undefined, { frames: () => undefined })
     gate.committed(3000)
     expect(copies).toHaveLength(1)
   })
 
-  test("cuts the WAL where something was erased, until that has worked", async () => {
-    const { gate, copies, cuts, finish, cut } = gated()
+  test("truncates the WAL after an erasure, until that succeeds", async () => {
+    const { gate, copies, cuts, finish, cut } = gateWithManualCopies()
     gate.committed(1)
     await gate.scrub()
     expect([copies.length, cuts.length]).toEqual([0, 0])
@@ -151,15 +151,15 @@ describe("the checkpoint gate", () => {
     expect([copies.length, cuts.length]).toEqual([0, 0])
   })
 
-  test("cuts a WAL that grew beyond measure while others read, until that has worked", async () => {
-    const { gate, copies, cuts, finish, cut } = gated()
+  test("truncates an oversized WAL that readers kept growing, until that succeeds", async () => {
+    const { gate, copies, cuts, finish, cut } = gateWithManualCopies()
     gate.committed(3000)
     await finish(65_537)
     await finish(65_537)
     expect([copies.length, cuts.length]).toEqual([0, 1])
     await cut(false)
     expect(gate.open()).toBeUndefined()
-    // Nobody has written since; who reads has gone.
+    // Nothing was written since; the reader has gone.
     const scrubbed = gate.scrub()
     await new Promise((resolve) => setImmediate(resolve))
     await finish(65_537)
@@ -172,8 +172,8 @@ describe("the checkpoint gate", () => {
     expect([copies.length, cuts.length]).toEqual([1, 0])
   })
 
-  test("lets a checkpoint end before it closes", async () => {
-    const { gate, finish } = gated()
+  test("waits for a checkpoint before it closes the store", async () => {
+    const { gate, finish } = gateWithManualCopies()
     gate.committed(3000)
     let closed = false
     const closing = gate.close().then(() => {
@@ -186,9 +186,9 @@ describe("the checkpoint gate", () => {
   })
 })
 
-test("a busy store's WAL is copied and begun anew, and no commit is lost by it", async () => {
+test("the WAL of a busy store is restarted without losing a commit", async () => {
   const folder = temporaryFolder()
-  const world = openWorld(modules, folder)
+  const world = openTestEnvironment(modules, folder)
   const file = `${folder.path}/latchkey.db`
   const sizes: number[] = []
   let n = 0
@@ -201,10 +201,10 @@ test("a busy store's WAL is copied and begun anew, and no commit is lost by it",
   }
   await Promise.all(Array.from({ length: 64 }, writer))
   expect(statSync(file).size).toBeGreaterThan(1_000_000)
-  // 8,000 events unbounded would come to more than 200 MB.
+  // 8,000 events without a limit would exceed 200 MB.
   expect(Math.max(...sizes)).toBeLessThan(100_000_000)
   await world.store.close()
-  const again = openWorld(modules, folder)
+  const again = openTestEnvironment(modules, folder)
   expect(again.store.all(again.cx(), allAccounts)).toHaveLength(n)
   expect(again.store.database.query("PRAGMA integrity_check").get()).toEqual({
     integrity_check: "ok",
@@ -212,7 +212,7 @@ test("a busy store's WAL is copied and begun anew, and no commit is lost by it",
   await again.close()
 })
 
-test("a WAL gives back what it grew to while another program read", async () => {
+test("a WAL shrinks after another program stops reading", async () => {
   const { file, remove } = temporaryFile()
   const database = new Database(file)
   database.run("PRAGMA journal_mode = WAL")
@@ -221,8 +221,8 @@ test("a WAL gives back what it grew to while another program read", async () => 
   const failed = (cause: Error) => {
     throw cause
   }
-  const gate = checkpointGate(
-    checkpointWorker(file, { failed, refused: failed }),
+  const gate = createGate(
+    createCheckpointWorker(file, { failed, refused: failed }),
     () => undefined,
     { framesMax: 100 },
   )

@@ -1,10 +1,11 @@
-// What every implementation of the log must do. A second one runs this suite as it stands.
+// The requirements for every implementation of the log. Another implementation runs this suite
+// unchanged.
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import {
   aggregate,
   type Event,
   integer,
-  type Recorded,
+  type PersistedEvent,
   statement,
   table,
   view,
@@ -21,7 +22,7 @@ const positions = statement<{ readonly position: number }>(
   "SELECT position FROM applied WHERE instance = $instance ORDER BY position",
 )
 
-/** What a store of the suite is made of; a reducer throws for streams that `refuses` names. */
+/** The modules of a store for the suite; a reducer throws for streams selected by `refuses`. */
 export function noteModules(refuses: (id: string) => boolean) {
   const nothing = () => null
   const note = aggregate<NoteEvent, null>({
@@ -29,7 +30,7 @@ export function noteModules(refuses: (id: string) => boolean) {
     initial: null,
     evolve: { "note.added": nothing, "note.changed": nothing, "note.erased": nothing },
   })
-  const each: Reduce = (db, { id, position }: Recorded<NoteEvent>) => {
+  const each: Reduce = (db, { id, position }: PersistedEvent<NoteEvent>) => {
     if (refuses(id)) throw new Error(`${id} is refused`)
     appliedTable.insert(db, { position })
   }
@@ -67,7 +68,7 @@ function event(id: string, version: number, over: Partial<NewEvent> = {}): NewEv
   }
 }
 
-/** A step of one instance that appends these events to streams as they then stand. */
+/** A transaction that appends these events at the current stream versions. */
 function step(events: readonly NewEvent[], over: Partial<Append> = {}): Append {
   const first = new Map(events.map(({ id }) => [id, events.find((each) => each.id === id)]))
   const expect = [...first].map(([id, each]) => ({
@@ -80,14 +81,14 @@ function step(events: readonly NewEvent[], over: Partial<Append> = {}): Append {
 
 const bytesOf = (text: string) => new Uint8Array(Buffer.from(text))
 
-const note = { stream: "note" } as const
-const taken = { id: "note.taken", message: "It is taken." }
-const take = (id: string, key: string, expires?: number): ClaimRequest => ({
-  ...note,
+const noteStream = { stream: "note" } as const
+const noteTaken = { id: "note.taken", message: "It is taken." }
+const claimKey = (id: string, key: string, expires?: number): ClaimRequest => ({
+  ...noteStream,
   id,
   take: "key",
   key,
-  taken,
+  taken: noteTaken,
   ...(expires === undefined ? {} : { expires }),
 })
 
@@ -166,7 +167,7 @@ export function logConformance(name: string, open: OpenLog): void {
 
     test("a step of several streams happens wholly or not at all", async () => {
       await log.append(step([event("b", 1)]))
-      const both = step([event("a", 1), event("b", 1)], { claims: [take("a", "k")] })
+      const both = step([event("a", 1), event("b", 1)], { claims: [claimKey("a", "k")] })
       expect((await log.append(both)).kind).toBe("conflict")
       expect(await all()).toHaveLength(1)
       expect(log.holder("i1", "key", "k", time)).toBeUndefined()
@@ -174,7 +175,7 @@ export function logConformance(name: string, open: OpenLog): void {
 
     test("what applying throws undoes the step, its claims and its position", async () => {
       refuse = "b"
-      const both = step([event("a", 1), event("b", 1)], { claims: [take("a", "k")] })
+      const both = step([event("a", 1), event("b", 1)], { claims: [claimKey("a", "k")] })
       await expect(log.append(both)).rejects.toThrow("b is refused")
       expect(applied()).toEqual([])
       expect(await all()).toEqual([])
@@ -184,11 +185,11 @@ export function logConformance(name: string, open: OpenLog): void {
     })
 
     test("a claim has one holder until it is released", async () => {
-      const mine = step([event("a", 1)], { claims: [take("a", "k")] })
+      const mine = step([event("a", 1)], { claims: [claimKey("a", "k")] })
       await log.append(mine)
-      const theirs = step([event("b", 1)], { claims: [take("b", "k")] })
+      const theirs = step([event("b", 1)], { claims: [claimKey("b", "k")] })
       expect(await log.append(theirs)).toMatchObject({ kind: "taken", claim: { key: "k" } })
-      const release: ClaimRequest = { ...note, id: "b", release: "key", key: "k" }
+      const release: ClaimRequest = { ...noteStream, id: "b", release: "key", key: "k" }
       await log.append(step([event("b", 1)], { claims: [release] }))
       expect(log.holder("i1", "key", "k", time)).toEqual({ stream: "note", id: "a" })
       await log.append(step([event("a", 2)], { claims: [{ ...release, id: "a" }] }))
@@ -196,17 +197,17 @@ export function logConformance(name: string, open: OpenLog): void {
     })
 
     test("a claim is free from the moment it expires, and its holder may renew it", async () => {
-      await log.append(step([event("a", 1)], { claims: [take("a", "k", time + 10)] }))
-      await log.append(step([event("a", 2)], { claims: [take("a", "k", time + 20)] }))
+      await log.append(step([event("a", 1)], { claims: [claimKey("a", "k", time + 10)] }))
+      await log.append(step([event("a", 2)], { claims: [claimKey("a", "k", time + 20)] }))
       const late = (at: number) =>
-        log.append(step([event("b", 1)], { time: at, claims: [take("b", "k")] }))
+        log.append(step([event("b", 1)], { time: at, claims: [claimKey("b", "k")] }))
       expect((await late(time + 19)).kind).toBe("taken")
       expect(log.holder("i1", "key", "k", time + 20)).toBeUndefined()
       expect((await late(time + 20)).kind).toBe("appended")
     })
 
     test("instances share neither streams nor claims", async () => {
-      const claims = [take("a", "k")]
+      const claims = [claimKey("a", "k")]
       await log.append(step([event("a", 1)], { claims }))
       const other = step([event("a", 1, { instance: "i2" })], { instance: "i2", claims })
       expect((await log.append(other)).kind).toBe("appended")
@@ -227,7 +228,7 @@ export function logConformance(name: string, open: OpenLog): void {
       ])
       expect(await find(0, 2, ["note.added"])).toEqual([["a1"], 2])
       expect(await find(0, 1, ["note.changed"])).toEqual([[], 1])
-      // A log that knows that nothing of a type came since may pass over all at once.
+      // A log without newer events of the type can skip all at once.
       const [nothing, upTo] = await find(3, 1, ["note.added"])
       expect(nothing).toEqual([])
       expect([4, 5]).toContain(upTo)
@@ -244,7 +245,7 @@ export function logConformance(name: string, open: OpenLog): void {
       const over = { instance: "i2" }
       await log.append(step([event("a", 1, over)], over))
       const part = async (asc: boolean, limit: number, from?: number) => {
-        const window = { instance: "i1", ...note, id: "a", asc, limit, from }
+        const window = { instance: "i1", ...noteStream, id: "a", asc, limit, from }
         return (await log.history(window)).map(({ id, version }) => `${id}${version}`)
       }
       expect(await part(false, 9)).toEqual(["a3", "a2", "a1"])
@@ -275,13 +276,13 @@ export function logConformance(name: string, open: OpenLog): void {
     })
 
     test("bytes are kept beside a stream until they are dropped or it is erased", async () => {
-      const at = { ...note, id: "a" }
+      const at = { ...noteStream, id: "a" }
       const put = (name: string, text: string) => ({ ...at, put: name, bytes: bytesOf(text) })
       const blobs = [put("one", "1"), put("two", "2"), put("three", "3"), put("three", "4")]
       await log.append(step([event("a", 1)], { blobs }))
       const kept = (instance = "i1", id = "a") =>
         ["one", "two", "three"].map((name) => {
-          const bytes = log.blob({ instance, ...note, id, name })
+          const bytes = log.blob({ instance, ...noteStream, id, name })
           return bytes && Buffer.from(bytes).toString()
         })
       expect(kept()).toEqual(["1", "2", "4"])
@@ -296,10 +297,10 @@ export function logConformance(name: string, open: OpenLog): void {
 
     test("bytes of a step that conflicts are not kept", async () => {
       await log.append(step([event("a", 1)]))
-      const put = { ...note, id: "a", put: "one", bytes: bytesOf("1") }
+      const put = { ...noteStream, id: "a", put: "one", bytes: bytesOf("1") }
       const late = step([event("a", 1)], { blobs: [put] })
       expect((await log.append(late)).kind).toBe("conflict")
-      expect(log.blob({ instance: "i1", ...note, id: "a", name: "one" })).toBeUndefined()
+      expect(log.blob({ instance: "i1", ...noteStream, id: "a", name: "one" })).toBeUndefined()
     })
 
     test("what is acknowledged is durable", async () => {

@@ -1,12 +1,20 @@
-// What else an event changes happens in the same step, whoever else decides at that moment.
+// Consequences of an event are written in the same transaction, whatever else is decided
+// concurrently.
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import type { Consequences, Store } from "../../src/store/index.ts"
 import { needs } from "../support/prerequisite.ts"
-import { openWorld, type World } from "../support/world.ts"
-import { account, accounts, allAccounts, openAccount, refusalOf, renameAccount } from "./account.ts"
+import { openTestEnvironment, type TestEnvironment } from "../support/test-environment.ts"
+import {
+  account,
+  accounts,
+  allAccounts,
+  openAccount,
+  rejectionOf,
+  renameAccount,
+} from "./account.ts"
 import { testNodes } from "./node.ts"
 
-/** Only one account at a time is called winner: the others lose that. */
+/** Only one account at a time is the winner: others lose the name. */
 const consequences: Consequences = {
   name: "succession",
   on: {
@@ -26,16 +34,16 @@ const modules = { aggregates: [{ ...account, consequences: [consequences] }], vi
 const namesIn = (store: Store, instance: string) =>
   store.all({ instance }, allAccounts).map(({ name }) => name)
 
-describe("what an event causes", () => {
-  let world: World
+describe("the consequence of an event", () => {
+  let world: TestEnvironment
   beforeEach(async () => {
-    world = openWorld(modules)
+    world = openTestEnvironment(modules)
     for (const id of ["1", "2"]) await openAccount(world.cx(), id, { name: `n${id}` })
   })
   afterEach(() => world.close())
   const names = () => namesIn(world.store, world.cx().instance)
 
-  test("is appended in its step, by the server", async () => {
+  test("is appended in its transaction, by the server", async () => {
     const caller = { kind: "user", userId: "ada", orgId: "o", clientId: "c" } as const
     await renameAccount(world.cx({ caller }), "1", "winner 1")
     await renameAccount(world.cx({ caller }), "2", "winner 2")
@@ -47,10 +55,10 @@ describe("what an event causes", () => {
     ])
   })
 
-  test("is refused with it", async () => {
+  test("is rejected with it", async () => {
     await renameAccount(world.cx(), "1", "winner 1")
     await openAccount(world.cx(), "3", { name: "loser 1" })
-    const refusal = await refusalOf(renameAccount(world.cx(), "2", "winner 2"))
+    const refusal = await rejectionOf(renameAccount(world.cx(), "2", "winner 2"))
     expect(refusal).toBe("already_exists account.name_taken")
     expect(names()).toEqual(["winner 1", "n2", "loser 1"])
   })
@@ -59,7 +67,7 @@ describe("what an event causes", () => {
 describe.runIf(needs("postgres"))("on nodes whose log is in PostgreSQL", () => {
   const { node, on } = testNodes(modules)
 
-  test("of two events at one moment the later one counts", async () => {
+  test("the later of two concurrent events applies", async () => {
     const [one, two] = [await node(), await node()]
     for (const id of ["1", "2"]) await openAccount(on(one), id, { name: `n${id}` })
     await two.node?.caughtUp()

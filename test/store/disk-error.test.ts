@@ -9,12 +9,12 @@ import {
 } from "node:fs"
 import { dirname } from "node:path"
 import { expect, test } from "vitest"
-import { diskFaultOf, diskTroubleOf, readProbe } from "../../src/store/disk-error.ts"
-import { readerOf } from "../../src/store/search/reader.ts"
+import { classifyDiskFailure, readProbe, toDiskFault } from "../../src/store/disk-error.ts"
+import { createReader } from "../../src/store/search/reader.ts"
 import { readerThread } from "../../src/store/search/thread.ts"
 import { temporaryFile } from "./account.ts"
 
-function causeOf(act: () => unknown): unknown {
+function errorOf(act: () => unknown): unknown {
   try {
     act()
   } catch (cause) {
@@ -23,44 +23,44 @@ function causeOf(act: () => unknown): unknown {
   throw new Error("nothing was refused")
 }
 
-/** A database with a table of some pages, and what a statement on it meets. */
-const met: Readonly<Record<string, (database: Database, file: string) => unknown>> = {
+/** Statements that fail on a database with a table of several pages. */
+const failures: Readonly<Record<string, (database: Database, file: string) => unknown>> = {
   full: (database) => {
     database.run("PRAGMA max_page_count = 5")
-    return causeOf(() => database.run("INSERT INTO thing VALUES (zeroblob(1000000))"))
+    return errorOf(() => database.run("INSERT INTO thing VALUES (zeroblob(1000000))"))
   },
   busy: (database, file) => {
     using other = new Database(file)
     other.run("BEGIN EXCLUSIVE")
-    return causeOf(() => database.run("INSERT INTO thing VALUES (1)"))
+    return errorOf(() => database.run("INSERT INTO thing VALUES (1)"))
   },
   readonly: (_, file) => {
     using other = new Database(file, { readonly: true })
-    return causeOf(() => other.run("INSERT INTO thing VALUES (1)"))
+    return errorOf(() => other.run("INSERT INTO thing VALUES (1)"))
   },
   damaged: (_, file) => {
     copyFileSync(file, `${file}-cut`)
     truncateSync(`${file}-cut`, 6000)
     using other = new Database(`${file}-cut`)
-    return causeOf(() => other.query("SELECT * FROM thing").all())
+    return errorOf(() => other.query("SELECT * FROM thing").all())
   },
 }
 
-test.each(Object.keys(met))("what SQLite meets is told by its name: %s", (kind) => {
+test.each(Object.keys(failures))("SQLite errors are classified by name: %s", (kind) => {
   const { file, remove } = temporaryFile()
   using database = new Database(file)
   database.run("CREATE TABLE thing (value)")
   database.run("INSERT INTO thing VALUES (zeroblob(20000))")
-  const cause = met[kind]?.(database, file)
+  const cause = failures[kind]?.(database, file)
   expect(cause).toBeInstanceOf(SQLiteError)
-  expect(diskTroubleOf(cause, file)?.kind).toBe(kind)
+  expect(classifyDiskFailure(cause, file)?.kind).toBe(kind)
   const code = kind === "damaged" ? "data_loss" : "unavailable"
-  expect(diskFaultOf(cause, file)).toMatchObject({ code, id: `store.disk_${kind}`, cause })
+  expect(toDiskFault(cause, file)).toMatchObject({ code, id: `store.disk_${kind}`, cause })
   expect(readdirSync(dirname(file)).filter((name) => name.includes("probe"))).toEqual([])
   remove()
 })
 
-/** SQLite's code, what a small write of ours meets, and what that is together. */
+/** SQLite's code, the error of a small test write, and the combined diagnosis. */
 test.each([
   ["SQLITE_IOERR_WRITE", "EDQUOT", "quota"],
   ["SQLITE_IOERR_WRITE", "EFBIG", "limit"],
@@ -72,30 +72,30 @@ test.each([
   ["SQLITE_FULL", "", "full"],
   ["SQLITE_BUSY_RECOVERY", "", "busy"],
   ["SQLITE_CONSTRAINT_UNIQUE", "ENOSPC", undefined],
-])("%s where a write says %j is %s", (code, probed, kind) => {
+])("%s and %j at a test write is %s", (code, probed, kind) => {
   const cause = Object.assign(new Error(), { name: "SQLiteError", code })
-  expect(diskTroubleOf(cause, "/nowhere", () => probed)?.kind).toBe(kind)
+  expect(classifyDiskFailure(cause, "/nowhere", () => probed)?.kind).toBe(kind)
 })
 
-test("files of the system say it themselves, and nothing else is trouble of the disk", () => {
+test("file system errors are classified by code, and no others are disk errors", () => {
   const { file, remove } = temporaryFile()
   expect(readProbe(file)).toBe("ENOENT")
   writeFileSync(file, "whole")
   expect([readProbe(file), readProbe(dirname(file))]).toEqual(["", "EISDIR"])
-  const full = causeOf(() => writeFileSync("/dev/full", "more"))
-  expect(diskTroubleOf(full, file)?.kind).toBe("full")
+  const full = errorOf(() => writeFileSync("/dev/full", "more"))
+  expect(classifyDiskFailure(full, file)?.kind).toBe("full")
   expect(
-    diskTroubleOf(
-      causeOf(() => readFileSync(`${file}/x`)),
+    classifyDiskFailure(
+      errorOf(() => readFileSync(`${file}/x`)),
       file,
     ),
   ).toBeUndefined()
-  expect(diskFaultOf(new Error("a bug"), file)).toBeUndefined()
+  expect(toDiskFault(new Error("a bug"), file)).toBeUndefined()
   remove()
 })
 
-/** A search of a table of some pages, as the thread is asked for it. */
-const things = (reader: ReturnType<typeof readerOf>, isLate = () => false) => {
+/** A search of a table of several pages in the reader thread. */
+const searchThings = (reader: ReturnType<typeof createReader>, isLate = () => false) => {
   const sql = "SELECT value AS key FROM thing WHERE instance = $instance"
   const none = { back: undefined, seen: undefined, taken: undefined }
   const plan = { keys: sql, total: sql, few: sql, many: sql, ...none }
@@ -106,8 +106,8 @@ const things = (reader: ReturnType<typeof readerOf>, isLate = () => false) => {
   )
 }
 
-/** What the disk does to a database that a thread has read before, or reads for the first time. */
-const spoiled: Readonly<Record<string, (file: string) => () => void>> = {
+/** Disk failures of a database that a thread has read before or reads for the first time. */
+const diskFailures: Readonly<Record<string, (file: string) => () => void>> = {
   busy: (file) => {
     const other = new Database(file)
     other.run("PRAGMA locking_mode = EXCLUSIVE")
@@ -125,23 +125,26 @@ const spoiled: Readonly<Record<string, (file: string) => () => void>> = {
   },
 }
 
-test.each(Object.keys(spoiled))("so is what a thread that reads meets: %s", async (kind) => {
-  const { file, remove } = temporaryFile()
-  using database = new Database(file)
-  database.run("CREATE TABLE thing (instance, value)")
-  database.run("INSERT INTO thing VALUES ('i', zeroblob(20000)), ('i', 1)")
-  database.close()
-  const reader = readerOf({ file })
-  const mend = spoiled[kind]?.(file)
-  const cause = await things(reader).catch((error: unknown) => error)
-  expect(diskTroubleOf(cause, file)?.kind).toBe(kind)
-  mend?.()
-  expect((await things(reader)).total).toBe(2)
-  await reader.close()
-  remove()
-})
+test.each(Object.keys(diskFailures))(
+  "errors in a reader thread are classified as well: %s",
+  async (kind) => {
+    const { file, remove } = temporaryFile()
+    using database = new Database(file)
+    database.run("CREATE TABLE thing (instance, value)")
+    database.run("INSERT INTO thing VALUES ('i', zeroblob(20000)), ('i', 1)")
+    database.close()
+    const reader = createReader({ file })
+    const mend = diskFailures[kind]?.(file)
+    const cause = await searchThings(reader).catch((error: unknown) => error)
+    expect(classifyDiskFailure(cause, file)?.kind).toBe(kind)
+    mend?.()
+    expect((await searchThings(reader)).total).toBe(2)
+    await reader.close()
+    remove()
+  },
+)
 
-test("a thread that ends is replaced, and what it was asked is asked once more", async () => {
+test("a thread that ends is replaced, and its search is repeated once", async () => {
   const { file, remove } = temporaryFile()
   using database = new Database(file)
   database.run("CREATE TABLE thing (instance, value)")
@@ -151,24 +154,24 @@ test("a thread that ends is replaced, and what it was asked is asked once more",
     if (dying-- > 0) started.terminate()
     return started
   }
-  const reader = readerOf({ file, thread })
-  expect(await things(reader)).toEqual({ total: 0, rows: [] })
+  const reader = createReader({ file, thread })
+  expect(await searchThings(reader)).toEqual({ total: 0, rows: [] })
   await reader.close()
   dying = 2
-  const both = [things(reader), things(reader)]
+  const both = [searchThings(reader), searchThings(reader)]
   await expect(both[0]).rejects.toMatchObject({ code: "unavailable", id: "search.ended" })
   expect(await both[1]).toEqual({ total: 0, rows: [] })
   await reader.close()
   remove()
 })
 
-test("a search that nobody waits for any more is not made", async () => {
+test("a canceled search is not run", async () => {
   const { file, remove } = temporaryFile()
   const thread = () => {
     throw new Error("nothing is to be read")
   }
-  const reader = readerOf({ file, thread })
-  const late = things(reader, () => true)
+  const reader = createReader({ file, thread })
+  const late = searchThings(reader, () => true)
   await expect(late).rejects.toMatchObject({ code: "deadline_exceeded" })
   await reader.close()
   remove()

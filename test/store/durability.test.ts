@@ -1,20 +1,20 @@
 import { writeFileSync } from "node:fs"
 import { describe, expect, test } from "vitest"
-import { type Durability, sharedSync } from "../../src/store/log/durability.ts"
-import { eventTypesOf } from "../../src/store/log/event-types.ts"
-import type { Apply } from "../../src/store/log/log.ts"
-import { namesOf } from "../../src/store/log/row.ts"
-import { sqliteLog } from "../../src/store/log/sqlite-log.ts"
-import { openWorld } from "../support/world.ts"
-import { modules, openAccount, refusalOf, renameAccount, temporaryFile } from "./account.ts"
+import { createSharedSync, type Durability } from "../../src/store/log/durability.ts"
+import { createEventTypes } from "../../src/store/log/event-types.ts"
+import type { ApplyEvent } from "../../src/store/log/log.ts"
+import { createNames } from "../../src/store/log/row.ts"
+import { createSqliteLog } from "../../src/store/log/sqlite-log.ts"
+import { openTestEnvironment } from "../support/test-environment.ts"
+import { modules, openAccount, rejectionOf, renameAccount, temporaryFile } from "./account.ts"
 
-/** A disk whose syncs end when the test says so. */
+/** A disk whose syncs end under control of the test. */
 function slowDisk() {
   const { file, remove } = temporaryFile()
   writeFileSync(file, "")
   const pending: ((cause: Error | null) => void)[] = []
   const failures: Error[] = []
-  const durability = sharedSync(file, 0, {
+  const durability = createSharedSync(file, 0, {
     failed: (cause) => failures.push(cause),
     sync: (_, done) => pending.push(done),
   })
@@ -33,29 +33,29 @@ async function isSettled(promise: Promise<unknown>): Promise<boolean> {
 }
 
 describe("the shared sync", () => {
-  test("answers a commit only when a sync that began after it has ended", async () => {
+  test("confirms a commit only after a sync that started later", async () => {
     const { durability, finish, remove } = slowDisk()
-    durability.wrote(1)
-    const first = durability.settle()
-    durability.wrote(2)
-    const second = durability.settle()
+    durability.recordCommit(1)
+    const first = durability.waitUntilSynced()
+    durability.recordCommit(2)
+    const second = durability.waitUntilSynced()
     expect(await isSettled(first)).toBe(false)
     finish()
     expect([await isSettled(first), await isSettled(second)]).toEqual([true, false])
-    expect(durability.durable()).toBe(1)
+    expect(durability.durablePosition()).toBe(1)
     finish()
     expect(await isSettled(second)).toBe(true)
-    expect(durability.durable()).toBe(2)
+    expect(durability.durablePosition()).toBe(2)
     remove()
   })
 
-  test("is one for all that wait", async () => {
+  test("is shared by all waiting commits", async () => {
     const { durability, pending, finish, remove } = slowDisk()
-    durability.wrote(1)
-    const waiting = [durability.settle()]
+    durability.recordCommit(1)
+    const waiting = [durability.waitUntilSynced()]
     for (let position = 2; position < 50; position++) {
-      durability.wrote(position)
-      waiting.push(durability.settle())
+      durability.recordCommit(position)
+      waiting.push(durability.waitUntilSynced())
     }
     finish()
     expect(pending).toHaveLength(1)
@@ -65,40 +65,40 @@ describe("the shared sync", () => {
     remove()
   })
 
-  test("costs nothing when nothing was written since", async () => {
+  test("is skipped if nothing was written since", async () => {
     const { durability, pending, remove } = slowDisk()
-    await durability.settle()
+    await durability.waitUntilSynced()
     expect(pending).toHaveLength(0)
     remove()
   })
 
-  test("that fails is fatal, and nobody is answered any more", async () => {
+  test("is fatal if it fails, and confirms nothing any more", async () => {
     const { durability, failures, finish, remove } = slowDisk()
-    durability.wrote(1)
-    const waiting = durability.settle()
+    durability.recordCommit(1)
+    const waiting = durability.waitUntilSynced()
     finish(new Error("EIO"))
-    durability.wrote(2)
-    const later = durability.settle()
+    durability.recordCommit(2)
+    const later = durability.waitUntilSynced()
     expect([await isSettled(waiting), await isSettled(later)]).toEqual([false, false])
     expect(failures.map((cause) => cause.message)).toEqual(["EIO"])
-    expect(durability.durable()).toBe(0)
+    expect(durability.durablePosition()).toBe(0)
     remove()
   })
 })
 
-/** A store whose log syncs by what it is given. */
+/** A store with a log that uses the given durability. */
 function storeOn(durability: Durability) {
-  const world = openWorld(modules)
+  const world = openTestEnvironment(modules)
   const { database } = world.store
   const applied: string[] = []
-  const apply: Apply = (event) => applied.push(event.type)
-  const log = sqliteLog({
+  const apply: ApplyEvent = (event) => applied.push(event.type)
+  const log = createSqliteLog({
     database,
     durability,
     apply,
     head: 0,
-    names: namesOf(database),
-    eventTypes: eventTypesOf(database),
+    names: createNames(database),
+    eventTypes: createEventTypes(database),
     faultOf: () => undefined,
     gate: {
       open: () => undefined,
@@ -116,10 +116,10 @@ function storeOn(durability: Durability) {
   return { world, log, applied, close }
 }
 
-describe("steps that come while a sync is under way", () => {
+describe("transactions during a sync", () => {
   const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-  test("are committed together when it ends, and answered by the next", async () => {
+  test("are committed together when it ends, and confirmed by the next", async () => {
     const { durability, pending, finish, remove } = slowDisk()
     const { world, close } = storeOn(durability)
     const { database } = world.store
@@ -142,7 +142,7 @@ describe("steps that come while a sync is under way", () => {
     remove()
   })
 
-  test("are committed at once where somebody needs it", async () => {
+  test("are committed immediately if requested", async () => {
     const { durability, finish, remove } = slowDisk()
     const { world, log, close } = storeOn(durability)
     const first = openAccount(world.cx(), "1", { name: "ada" })
@@ -161,25 +161,25 @@ describe("steps that come while a sync is under way", () => {
   })
 })
 
-describe("nothing is acknowledged before it is on disk", () => {
-  /** A store whose log waits for a disk that the test holds. */
+describe("nothing is confirmed before it is on disk", () => {
+  /** A store whose log waits for a disk that the test controls. */
   function held() {
     const { promise, resolve } = Promise.withResolvers<void>()
     let position = 0
     const durability: Durability = {
-      wrote: () => undefined,
-      settle: async () => {
+      recordCommit: () => undefined,
+      waitUntilSynced: async () => {
         await promise
         position = 1e9
       },
-      syncing: () => undefined,
-      durable: () => position,
+      currentSync: () => undefined,
+      durablePosition: () => position,
       close: async () => undefined,
     }
     return { ...storeOn(durability), release: resolve }
   }
 
-  test("a step that appends", async () => {
+  test("a transaction with events", async () => {
     const { world, release, applied, close } = held()
     const answer = openAccount(world.cx(), "1", { name: "ada" })
     expect(await isSettled(answer)).toBe(false)
@@ -191,12 +191,12 @@ describe("nothing is acknowledged before it is on disk", () => {
     await close()
   })
 
-  test("a step that only read, a refusal, and a name that has just been taken", async () => {
+  test("a read-only transaction, a rejection, and a name that was just claimed", async () => {
     const { world, release, close } = held()
     const first = openAccount(world.cx(), "1", { name: "ada" })
     const read = world.store.transact(world.cx(), (tx) => tx.holder("name", "ada"))
-    const refused = refusalOf(renameAccount(world.cx(), "9", "x"))
-    const taken = refusalOf(openAccount(world.cx(), "2", { name: "ada" }))
+    const refused = rejectionOf(renameAccount(world.cx(), "9", "x"))
+    const taken = rejectionOf(openAccount(world.cx(), "2", { name: "ada" }))
     for (const answer of [read, refused, taken]) expect(await isSettled(answer)).toBe(false)
     release()
     await first

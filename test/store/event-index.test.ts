@@ -1,10 +1,10 @@
-// What the index of events finds is what the log finds, however much of it is indexed.
+// The event index finds what the log finds, however much is indexed.
 import { Database } from "bun:sqlite"
 import { join } from "node:path"
 import { afterAll, beforeAll, expect, test } from "vitest"
-import { type EventWindow, positionsIn } from "../../src/store/log/event-window.ts"
+import { type EventWindow, findPositions } from "../../src/store/log/event-window.ts"
 import { schema } from "../../src/store/log/schema.ts"
-import { type EventIndex, eventIndexOf } from "../../src/store/search/event/event-index.ts"
+import { createEventIndex, type EventIndex } from "../../src/store/search/event/event-index.ts"
 import { searchEvents } from "../../src/store/search/event/event-search.ts"
 import { temporaryFolder } from "../support/latchkey.ts"
 
@@ -12,7 +12,7 @@ const [types, streams] = [
   ["one", "two", "three", "rare"],
   ["user", "org", "session"],
 ]
-/** More than a block of the index. */
+/** More than one block of the index. */
 const total = 80_000
 const started = 1_700_000_000_000
 
@@ -27,7 +27,7 @@ beforeAll(() => {
   for (const [at, name] of names.entries())
     database.run("INSERT INTO name VALUES (?, ?)", [at + 1, name])
   add(1, total)
-  index = eventIndexOf({ database, file: join(folder.path, "events"), rowsMin: 1000 })
+  index = createEventIndex({ database, file: join(folder.path, "events"), rowsMin: 1000 })
 })
 afterAll(() => {
   index.close()
@@ -76,7 +76,7 @@ const filters: readonly Partial<EventWindow>[] = [
   { types: ["one"], editor: "editor3", since: started + 100_000, until: started + 700_000 },
 ]
 
-/** As a caller goes on, until there is enough or nothing is left. */
+/** Continues like a caller until there is enough or nothing left. */
 function search(filter: Partial<EventWindow>, asc: boolean, limit: number): readonly number[] {
   let [after, upTo] = [filter.after ?? 0, filter.upTo ?? total]
   const found: number[] = []
@@ -101,14 +101,14 @@ function expectSame(): void {
         const window = { after: 0, upTo: total, ...filter, ...part, instance: "i0", asc, limit }
         expect({ ...filter, found: search({ ...filter, ...part }, asc, limit) }).toEqual({
           ...filter,
-          found: positionsIn(database, window),
+          found: findPositions(database, window),
         })
       }
     }
   }
 }
 
-test("before anything is indexed, while some of it is, and when all is", () => {
+test("before, during, and after indexing", () => {
   expectSame()
   expect(index.isBehind()).toBe(true)
   while (index.upTo() < 50_000) index.work()
@@ -119,7 +119,7 @@ test("before anything is indexed, while some of it is, and when all is", () => {
   expectSame()
 })
 
-test("what is gone from the log is found no more, and not looked for again", () => {
+test("events that were deleted from the log are not found or searched again", () => {
   database.run("DELETE FROM event WHERE position % 3 = 0 OR position BETWEEN 20000 AND 70000")
   expectSame()
   const window = { instance: "i0", after: 20_000, upTo: 69_999, asc: true, limit: 1000 }
@@ -129,11 +129,11 @@ test("what is gone from the log is found no more, and not looked for again", () 
   }
 })
 
-test("what is written later is found, too", () => {
+test("later events are found, too", () => {
   add(total + 1, total + 500)
   const late = { after: total, upTo: total + 500 }
   expect(search({ ...late, types: ["one"] }, true, 1000)).toEqual(
-    positionsIn(database, { ...late, types: ["one"], instance: "i0", asc: true, limit: 1000 }),
+    findPositions(database, { ...late, types: ["one"], instance: "i0", asc: true, limit: 1000 }),
   )
   while (index.work()) {}
   expect(index.upTo()).toBe(total + 500)

@@ -1,23 +1,29 @@
-// Steps of callers who say up to where they have read what they change.
+// Transactions of callers that state the position up to which they have read.
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest"
 import { Fault } from "../../src/kernel/fault.ts"
-import { aggregate, type Cx, type Event, partByKey, type Store } from "../../src/store/index.ts"
-import { openBeside } from "../support/beside.ts"
+import {
+  aggregate,
+  type Cx,
+  type Event,
+  type Store,
+  streamPartByKey,
+} from "../../src/store/index.ts"
 import { needs } from "../support/prerequisite.ts"
-import { callerOf, openWorld, type World } from "../support/world.ts"
+import { callerOf, openTestEnvironment, type TestEnvironment } from "../support/test-environment.ts"
+import { openWorkerStore } from "../support/worker-store.ts"
 import { allAccounts, modules, moveAccount, openAccount, renameAccount } from "./account.ts"
 import { testNodes } from "./node.ts"
 
-let world: World
+let world: TestEnvironment
 beforeEach(async () => {
-  world = openWorld(modules)
+  world = openTestEnvironment(modules)
   await openAccount(world.cx({ requestId: "first" }), "1", { name: "ada" })
 })
 afterEach(() => world.close())
 
 const names = (store: Store) => store.all({ instance: "i1" }, allAccounts).map(({ name }) => name)
 
-/** What a caller is told who has read up to a position, and what the change is that they missed. */
+/** The error for a caller that has read up to a position, with the change that it missed. */
 const outcome = async (step: Promise<unknown>) => {
   try {
     await step
@@ -27,95 +33,97 @@ const outcome = async (step: Promise<unknown>) => {
     return { code: cause.code, id: cause.id, change: cause.change }
   }
 }
-const stale = (userId: string) => ({
+const staleOutcome = (userId: string) => ({
   code: "aborted",
   id: "edit.stale",
   change: { userId, displayName: "", time: Date.UTC(2026, 0, 2) },
 })
-const by = (requestId: string, expectedVersion?: number): Cx =>
+const callBy = (requestId: string, expectedVersion?: number): Cx =>
   world.cx({ requestId, expectedVersion, caller: callerOf(requestId) })
 
-describe("a step whose caller has read up to a position", () => {
-  test("is done where nothing came later", async () => {
-    expect(await outcome(renameAccount(by("ada", 1), "1", "eve"))).toBe("done")
+describe("a transaction whose caller has read up to a position", () => {
+  test("succeeds if nothing came later", async () => {
+    expect(await outcome(renameAccount(callBy("ada", 1), "1", "eve"))).toBe("done")
     expect(names(world.store)).toEqual(["eve"])
   })
 
-  test("is refused where the same was changed later, and changes nothing", async () => {
-    await renameAccount(by("bob"), "1", "bob")
-    expect(await outcome(renameAccount(by("ada", 1), "1", "eve"))).toEqual(stale("bob"))
+  test("is rejected if the stream has changed since, and changes nothing", async () => {
+    await renameAccount(callBy("bob"), "1", "bob")
+    expect(await outcome(renameAccount(callBy("ada", 1), "1", "eve"))).toEqual(staleOutcome("bob"))
     expect(names(world.store)).toEqual(["bob"])
     expect(world.store.log.durable()).toBe(2)
   })
 
-  test("names the last of the changes that the caller has not read", async () => {
-    await renameAccount(by("bob"), "1", "bob")
-    await renameAccount(by("cid"), "1", "cid")
-    expect(await outcome(renameAccount(by("ada", 1), "1", "eve"))).toEqual(stale("cid"))
-    expect(await outcome(renameAccount(by("ada", 3), "1", "eve"))).toBe("done")
+  test("contains the last of the unread changes", async () => {
+    await renameAccount(callBy("bob"), "1", "bob")
+    await renameAccount(callBy("cid"), "1", "cid")
+    expect(await outcome(renameAccount(callBy("ada", 1), "1", "eve"))).toEqual(staleOutcome("cid"))
+    expect(await outcome(renameAccount(callBy("ada", 3), "1", "eve"))).toBe("done")
   })
 
-  test("is refused where both are sent at once", async () => {
-    const both = ["bob", "eve"].map((name) => outcome(renameAccount(by(name, 1), "1", name)))
-    expect(await Promise.all(both)).toEqual(["done", stale("bob")])
+  test("is rejected if both are sent concurrently", async () => {
+    const both = ["bob", "eve"].map((name) => outcome(renameAccount(callBy(name, 1), "1", name)))
+    expect(await Promise.all(both)).toEqual(["done", staleOutcome("bob")])
     expect(names(world.store)).toEqual(["bob"])
   })
 
-  test("does not mind what happens in other streams", async () => {
-    await openAccount(by("bob"), "2", { name: "bob" })
-    expect(await outcome(renameAccount(by("ada", 1), "1", "eve"))).toBe("done")
+  test("ignores events of other streams", async () => {
+    await openAccount(callBy("bob"), "2", { name: "bob" })
+    expect(await outcome(renameAccount(callBy("ada", 1), "1", "eve"))).toBe("done")
   })
 
-  test("does not mind what follows in other streams from what it changes", async () => {
-    await openAccount(by("bob"), "2", { name: "bob" })
-    const step = world.store.transact(by("ada", 1), (tx) => {
+  test("ignores consequences in other streams", async () => {
+    await openAccount(callBy("bob"), "2", { name: "bob" })
+    const step = world.store.transact(callBy("ada", 1), (tx) => {
       renameAccount.within(tx, "1", "eve")
       renameAccount.within(tx, "2", "dan")
     })
     expect(await outcome(step)).toBe("done")
   })
 
-  test("does not mind what its own call has appended before", async () => {
-    const cx = by("ada", 1)
+  test("ignores events of its own call", async () => {
+    const cx = callBy("ada", 1)
     expect(await outcome(renameAccount(cx, "1", "eve"))).toBe("done")
     expect(await outcome(renameAccount(cx, "1", "dan"))).toBe("done")
   })
 
-  test("is refused for a change behind more than one page of the call's own", async () => {
-    await renameAccount(by("bob"), "1", "bob")
-    const cx = by("ada")
+  test("is rejected for a change after more than one page of its own events", async () => {
+    await renameAccount(callBy("bob"), "1", "bob")
+    const cx = callBy("ada")
     const moves = Array.from({ length: 150 }, (_, at) => `${at}@example.com`)
     for (const email of moves) await moveAccount(cx, "1", email)
     const step = renameAccount({ ...cx, expectedVersion: 1 }, "1", "eve")
-    expect(await outcome(step)).toEqual(stale("bob"))
+    expect(await outcome(step)).toEqual(staleOutcome("bob"))
   })
 
-  test("is refused where too much has happened since, without reading all of it", async () => {
-    const cx = by("ada")
+  test("is rejected after too many events, without reading all of them", async () => {
+    const cx = callBy("ada")
     for (let at = 0; at < 1100; at++) await moveAccount(cx, "1", `${at}@example.com`)
     const history = vi.spyOn(world.store.log, "history")
-    const step = renameAccount(by("ada", 0), "1", "eve")
-    expect(await outcome(step)).toEqual(stale(""))
+    const step = renameAccount(callBy("ada", 0), "1", "eve")
+    expect(await outcome(step)).toEqual(staleOutcome(""))
     expect(history.mock.calls).toHaveLength(10)
     expect(names(world.store)).toEqual(["ada"])
   })
 
-  test("is refused where the log has not come as far", async () => {
-    expect(await outcome(renameAccount(by("ada", 2), "1", "eve"))).toMatchObject({
+  test("is rejected if the position is beyond the log", async () => {
+    expect(await outcome(renameAccount(callBy("ada", 2), "1", "eve"))).toMatchObject({
       code: "invalid_argument",
       id: "edit.version_unknown",
     })
     expect(names(world.store)).toEqual(["ada"])
   })
 
-  test("is decided from the file of a process that only reads it, too", async () => {
+  test("is also decided by a process that only reads the file", async () => {
     const options = { ...modules, file: world.store.database.filename }
-    const beside = openBeside(world.store, options, 1)
-    await renameAccount(by("bob"), "1", "bob")
+    const beside = openWorkerStore(world.store, options, 1)
+    await renameAccount(callBy("bob"), "1", "bob")
     beside.store.worker?.renew()
     const on = (cx: Cx) => ({ ...cx, store: beside.store })
-    expect(await outcome(renameAccount(on(by("ada", 1)), "1", "eve"))).toEqual(stale("bob"))
-    expect(await outcome(renameAccount(on(by("ada", 2)), "1", "eve"))).toBe("done")
+    expect(await outcome(renameAccount(on(callBy("ada", 1)), "1", "eve"))).toEqual(
+      staleOutcome("bob"),
+    )
+    expect(await outcome(renameAccount(on(callBy("ada", 2)), "1", "eve"))).toBe("done")
     await beside.store.close()
     expect(names(world.store)).toEqual(["eve"])
   })
@@ -141,8 +149,8 @@ const deactivate = lamp.command(() => [{ type: "lamp.deactivated", data: {} }])
 const paint = lamp.command<string>((_, color) => [{ type: "lamp.color.set", data: { color } }])
 const dim = lamp.command<number>((_, watt) => [{ type: "lamp.watt.set", data: { watt } }])
 
-test("a change of another part of the same stream does not refuse a step", async () => {
-  const lamps = openWorld({ aggregates: [lamp], views: [] })
+test("a change of another part of the same stream does not reject a transaction", async () => {
+  const lamps = openTestEnvironment({ aggregates: [lamp], views: [] })
   const as = (requestId: string, expectedVersion?: number) =>
     lamps.cx({ requestId, expectedVersion })
   await paint(as("one"), "1", "red")
@@ -159,7 +167,7 @@ test("a change of another part of the same stream does not refuse a step", async
 type ShelfEvent = Event<"shelf.book.set", { key: string; title: string }>
 const shelf = aggregate<ShelfEvent, null>({
   stream: "shelf",
-  part: partByKey("key"),
+  part: streamPartByKey("key"),
   initial: null,
   evolve: { "shelf.book.set": () => null },
 })
@@ -167,8 +175,8 @@ const put = shelf.command<{ key: string; title: string }>((_, data) => [
   { type: "shelf.book.set", data },
 ])
 
-test("a change of another thing in the same stream does not refuse a step", async () => {
-  const shelves = openWorld({ aggregates: [shelf], views: [] })
+test("a change of another key in the same stream does not reject a transaction", async () => {
+  const shelves = openTestEnvironment({ aggregates: [shelf], views: [] })
   const as = (requestId: string, expectedVersion?: number) =>
     shelves.cx({ requestId, expectedVersion })
   await put(as("one"), "1", { key: "a", title: "Emma" })
@@ -182,7 +190,7 @@ test("a change of another thing in the same stream does not refuse a step", asyn
 describe.runIf(needs("postgres"))("on nodes whose log is in PostgreSQL", () => {
   const { node, on } = testNodes(modules)
 
-  test("a step is refused for what another node has appended later", async () => {
+  test("a transaction is rejected for a later event of another node", async () => {
     const [one, two] = [await node(), await node()]
     await openAccount({ ...on(one), requestId: "1" }, "1", { name: "ada" })
     const read = one.log.durable()
@@ -196,7 +204,7 @@ describe.runIf(needs("postgres"))("on nodes whose log is in PostgreSQL", () => {
     ).toBe("done")
   })
 
-  test("of two steps that come at once on two nodes one is refused", async () => {
+  test("one of two concurrent transactions on two nodes is rejected", async () => {
     const nodes = [await node(), await node()]
     const [one, two] = nodes
     if (!one || !two) throw new Error("there are two")

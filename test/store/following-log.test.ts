@@ -1,19 +1,19 @@
-// How a node takes what others wrote, page by page.
+// How a node applies the events of other nodes, page by page.
 import { expect, test } from "vitest"
 import { systemClock } from "../../src/kernel/clock.ts"
 import type { SqliteLog } from "../../src/store/log/sqlite-log.ts"
 import type { Follower } from "../../src/store/shared/follower.ts"
-import { followingLog } from "../../src/store/shared/following-log.ts"
-import type { Page, Place, SharedLog } from "../../src/store/shared/shared-log.ts"
+import { createFollowingLog } from "../../src/store/shared/following-log.ts"
+import type { LogPage, LogPosition, SharedLog } from "../../src/store/shared/shared-log.ts"
 import { loopTurns } from "../support/wait.ts"
 
 const end = 4
 
-test("the next page is asked for while one is written, and none after the last", async () => {
-  const { log, asked, taken } = following()
+test("the next page is requested while one is applied, and none after the last", async () => {
+  const { log, asked, taken } = openFollowing()
   await log.caughtUp()
   await log.close()
-  // Of each page up to where, and what had been asked for by then.
+  // The end of each page, and the requests by then.
   expect(taken).toEqual([
     { upTo: 1, asked: [0, 1] },
     { upTo: 2, asked: [0, 1, 2] },
@@ -23,9 +23,9 @@ test("the next page is asked for while one is written, and none after the last",
   expect(asked).toEqual([0, 1, 2, 3])
 })
 
-test("after a page that could not be written nothing is, until it was asked again", async () => {
-  const { log, taken, lost } = following({ refused: 2 })
-  // Whoever waits as it fails is told; the loop goes on by itself.
+test("after a page that could not be applied, nothing is applied until it is requested again", async () => {
+  const { log, taken, lost } = openFollowing({ refused: 2 })
+  // A caller that waits during the failure gets an error; the loop continues.
   await log.caughtUp().catch(() => undefined)
   await log.caughtUp()
   await log.close()
@@ -33,8 +33,8 @@ test("after a page that could not be written nothing is, until it was asked agai
   expect(lost.map(String)).toEqual(["Error: page 2"])
 })
 
-test("a notice is looked for after a moment, and not where all of it is here by then", async () => {
-  const { log, asked, say, passed } = following()
+test("a notification is checked after a moment, unless its events have already arrived", async () => {
+  const { log, asked, say, passed } = openFollowing()
   await log.caughtUp()
   asked.splice(0)
   say(end)
@@ -48,8 +48,8 @@ test("a notice is looked for after a moment, and not where all of it is here by 
   await log.close()
 })
 
-test("a step that the log does not answer is refused within five seconds", async () => {
-  const { log, passed, append } = following()
+test("a transaction without a response of the log is rejected within five seconds", async () => {
+  const { log, passed, append } = openFollowing()
   await log.caughtUp()
   const step = { instance: "i", time: 0, expect: [], claims: [], events: [] }
   const refused = expect(log.append(step)).rejects.toMatchObject({
@@ -62,15 +62,15 @@ test("a step that the log does not answer is refused within five seconds", async
   await log.close()
 })
 
-/** A log of four pages with one position each; the one that is refused is so once. */
-function following({ refused = 0 } = {}) {
-  let place: Place = { position: 0, number: 0, epoch: 1 }
+/** A log of four pages with one position each; the failing one fails once. */
+function openFollowing({ refused = 0 } = {}) {
+  let place: LogPosition = { position: 0, number: 0, epoch: 1 }
   const asked: number[] = []
   const taken: { upTo: number; asked: readonly number[] }[] = []
   const lost: unknown[] = []
   let say: (position: number) => void = () => {}
   let now = 0
-  /** Time goes on, and whoever had something to do by then has done it. */
+  /** Advances the clock and waits for due work. */
   const passed = async (ms: number) => {
     now += ms
     await loopTurns(20)
@@ -83,7 +83,7 @@ function following({ refused = 0 } = {}) {
     read: async ({ position }) => {
       asked.push(position)
       const upTo = { position: position + 1, number: 0, epoch: 1 }
-      return { head, upTo, events: [], changes: [] } satisfies Page
+      return { head, upTo, events: [], changes: [] } satisfies LogPage
     },
     listen: async (wake) => {
       say = wake
@@ -92,14 +92,14 @@ function following({ refused = 0 } = {}) {
   }
   const follower: Follower = {
     place: () => place,
-    has: ({ position }) => place.position >= position,
-    take: async ({ upTo }) => {
+    isUpToDate: ({ position }) => place.position >= position,
+    apply: async ({ upTo }) => {
       taken.push({ upTo: upTo.position, asked: [...asked] })
       if (upTo.position === refused && lost.length === 0) throw new Error(`page ${refused}`)
       place = upTo
     },
   }
-  const log = followingLog({
+  const log = createFollowingLog({
     // Reason for the casts: nothing is written here.
     local: {
       close: () => Promise.resolve(),

@@ -1,22 +1,22 @@
-// Steps of one turn of the event loop share a transaction, and none may feel the others.
+// Transactions of one turn of the event loop share a commit, and must not affect each other.
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import type { Store } from "../../src/store/index.ts"
+import { openTestEnvironment, type TestEnvironment } from "../support/test-environment.ts"
 import { until } from "../support/wait.ts"
-import { openWorld, type World } from "../support/world.ts"
 import {
   account,
   allAccounts,
   modules,
   openAccount,
   openFile,
-  refusalOf,
+  rejectionOf,
   renameAccount,
   temporaryFile,
 } from "./account.ts"
 
-let world: World
+let world: TestEnvironment
 beforeEach(async () => {
-  world = openWorld(modules)
+  world = openTestEnvironment(modules)
   await openAccount(world.cx(), "0", { name: "first" })
 })
 afterEach(() => world.close())
@@ -24,7 +24,7 @@ const names = () => world.store.all(world.cx(), allAccounts).map((row) => row.na
 const count = (table: string) =>
   world.store.database.query<{ n: number }, []>(`SELECT count(*) AS n FROM ${table}`).get()?.n
 
-test("what one step is refused or throws undoes that step alone", async () => {
+test("a rejected or failing transaction is undone alone", async () => {
   const { store, cx } = world
   const broken = store.transact(cx(), (tx) => {
     openAccount.within(tx, "9", { name: "lost" })
@@ -54,7 +54,7 @@ test("what one step is refused or throws undoes that step alone", async () => {
   ])
 })
 
-test("many steps of one turn are one transaction", async () => {
+test("many transactions of one turn share one commit", async () => {
   const all = Array.from({ length: 100 }, (_, n) =>
     openAccount(world.cx(), `${n + 1}`, { name: `n${n}` }),
   )
@@ -66,14 +66,14 @@ test("many steps of one turn are one transaction", async () => {
   )
 })
 
-describe("a step that nobody waits for", () => {
+describe("a transaction without a waiting caller", () => {
   const open = (store: Store, id: string) =>
     store.transactSoon({ ...world.cx(), store }, (tx) =>
       openAccount.within(tx, id, { name: `n${id}` }),
     )
   const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-  test("is seen at once, and is on disk with the next one that somebody waits for", async () => {
+  test("is visible immediately, and on disk with the next one that has a waiting caller", async () => {
     const { store, cx } = world
     const before = store.log.durable()
     await open(store, "1")
@@ -87,14 +87,14 @@ describe("a step that nobody waits for", () => {
     expect([store.database.inTransaction, store.log.durable()]).toEqual([false, before + 2])
   })
 
-  test("is on disk before anybody hears what was decided on it, be that nothing", async () => {
+  test("is on disk before any decision based on it is confirmed, even an empty one", async () => {
     const { store, cx } = world
     await open(store, "1")
     await store.transact(cx(), (tx) => tx.state(account, "1"))
     expect(store.log.durable()).toBe(2)
   })
 
-  test("is on disk by itself a moment later, and when the store closes", async () => {
+  test("is on disk a moment later, and when the store closes", async () => {
     const { store } = world
     await open(store, "1")
     await until(() => store.log.durable() === 2)
@@ -103,7 +103,7 @@ describe("a step that nobody waits for", () => {
     expect(names()).toEqual(["first", "n1", "n2"])
   })
 
-  test("is waited for where other processes read the file", async () => {
+  test("is awaited if other processes read the file", async () => {
     const { file, remove } = temporaryFile()
     const readOn = () => undefined
     const store = openFile(file, {
@@ -121,7 +121,7 @@ describe("a step that nobody waits for", () => {
 })
 
 describe("when the commit of a turn fails", () => {
-  /** Makes the commit of the open turn fail, as a full disk or a bad one would. */
+  /** Makes the commit of the turn fail, as a full or damaged disk would. */
   const sabotage = () => world.store.database.run("INSERT INTO child VALUES (7)")
   beforeEach(() => {
     world.store.database.run("PRAGMA foreign_keys = ON")
@@ -131,21 +131,21 @@ describe("when the commit of a turn fails", () => {
     )
   })
 
-  test("every step of it is refused and undone, and the next turn works", async () => {
+  test("all its transactions are rejected and undone, and the next turn works", async () => {
     const { store, cx } = world
     const tables = ["event", "claim", "state", "name", "kind", "accounts_1"]
     const before = tables.map(count)
     const doomed = [
-      refusalOf(openAccount(cx(), "1", { name: "ada" })),
-      refusalOf(renameAccount(cx(), "0", "other")),
-      refusalOf(store.transact(cx(), (tx) => tx.state(account, "1"))),
+      rejectionOf(openAccount(cx(), "1", { name: "ada" })),
+      rejectionOf(renameAccount(cx(), "0", "other")),
+      rejectionOf(store.transact(cx(), (tx) => tx.state(account, "1"))),
     ]
     sabotage()
     for (const refusal of await Promise.all(doomed)) {
       expect(refusal).toMatchObject({ code: "SQLITE_CONSTRAINT_FOREIGNKEY" })
     }
     expect(tables.map(count)).toEqual(before)
-    expect(await refusalOf(renameAccount(cx(), "0", "other"))).toBe("nothing")
+    expect(await rejectionOf(renameAccount(cx(), "0", "other"))).toBe("nothing")
     const events = await store.log.read(0, 9)
     expect(events.map(({ position, type }) => [position, type])).toEqual([
       [1, "account.opened"],
@@ -153,9 +153,9 @@ describe("when the commit of a turn fails", () => {
     ])
   })
 
-  test("what was computed from rows that were undone holds no longer", async () => {
+  test("values computed from undone rows are discarded", async () => {
     const { store, cx } = world
-    const doomed = refusalOf(openAccount(cx(), "1", { name: "ada" }))
+    const doomed = rejectionOf(openAccount(cx(), "1", { name: "ada" }))
     const [seen, changes] = [names(), store.log.changes()]
     expect(seen).toContain("ada")
     sabotage()

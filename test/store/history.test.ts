@@ -1,23 +1,23 @@
-// The judge of histories, itself judged: it says nothing of what is right, and names what is not.
+// Tests the history checker itself: it accepts correct histories and reports errors.
 import { describe, expect, test } from "vitest"
 import {
-  brokenPromises,
-  complaintsAbout,
-  type Deed,
-  type Try,
-  wonTwice,
+  type Attempt,
+  findDoubleWins,
+  findHistoryErrors,
+  findLostWork,
+  type RegisterOperation,
 } from "../support/history.ts"
 
-const deed = (
-  kind: Deed["kind"],
+const operation = (
+  kind: RegisterOperation["kind"],
   value: string | undefined,
   [begun, ended]: readonly [number, number?],
-): Deed => ({ register: "r", kind, value, begun, ended })
-const write = (value: string, ...at: readonly [number, number?]) => deed("write", value, at)
+): RegisterOperation => ({ register: "r", kind, value, started: begun, ended })
+const write = (value: string, ...at: readonly [number, number?]) => operation("write", value, at)
 const read = (value: string | undefined, ...at: readonly [number, number?]) =>
-  deed("read", value, at)
+  operation("read", value, at)
 
-const right: Readonly<Record<string, readonly Deed[]>> = {
+const validHistories: Readonly<Record<string, readonly RegisterOperation[]>> = {
   "nothing, before anything was written": [read(undefined, 0, 1), write("a", 2, 3)],
   "the last": [write("a", 0, 1), write("b", 2, 3), read("b", 4, 5)],
   "either of two that were written at the same time": [
@@ -40,12 +40,12 @@ const right: Readonly<Record<string, readonly Deed[]>> = {
   ],
 }
 
-test.each(Object.entries(right))("lets pass who reads %s", (_, history) => {
-  expect(complaintsAbout(history)).toEqual([])
+test.each(Object.entries(validHistories))("accepts a read of %s", (_, history) => {
+  expect(findHistoryErrors(history)).toEqual([])
 })
 
-const wrong: Readonly<
-  Record<string, { readonly history: readonly Deed[]; readonly said: RegExp }>
+const invalidHistories: Readonly<
+  Record<string, { readonly history: readonly RegisterOperation[]; readonly said: RegExp }>
 > = {
   "what was never written": {
     history: [write("a", 0, 1), read("x", 2, 3)],
@@ -70,63 +70,69 @@ const wrong: Readonly<
   },
 }
 
-test.each(Object.entries(wrong))("names who reads %s", (_, { history, said }) => {
-  const complaints = complaintsAbout(history)
+test.each(Object.entries(invalidHistories))("reports a read of %s", (_, { history, said }) => {
+  const complaints = findHistoryErrors(history)
   expect(complaints).toHaveLength(1)
   expect(complaints[0]).toMatch(said)
 })
 
 test("keeps registers apart", () => {
-  const other = (each: Deed): Deed => ({ ...each, register: "other" })
-  expect(complaintsAbout([write("a", 0, 1), other(read(undefined, 2, 3))])).toEqual([])
+  const other = (each: RegisterOperation): RegisterOperation => ({ ...each, register: "other" })
+  expect(findHistoryErrors([write("a", 0, 1), other(read(undefined, 2, 3))])).toEqual([])
 })
 
-describe("of what only one may win", () => {
-  const tried = (who: string, outcome: Try["outcome"], begun = 0, ended = 1): Try => ({
-    thing: "code",
-    who,
+describe("for exclusive claims", () => {
+  const tried = (who: string, outcome: Attempt["outcome"], begun = 0, ended = 1): Attempt => ({
+    resource: "code",
+    client: who,
     outcome,
-    begun,
+    started: begun,
     ended,
   })
-  test("lets pass one winner, and none where somebody had no answer", () => {
-    expect(wonTwice([tried("a", "won"), tried("b", "refused"), tried("c", undefined)])).toEqual([])
-    expect(wonTwice([tried("a", undefined), tried("b", "refused", 2, 3)])).toEqual([])
-    expect(wonTwice([tried("a", "won"), { ...tried("b", "won"), thing: "other" }])).toEqual([])
+  test("accepts one winner, and none if a claim had no response", () => {
+    expect(
+      findDoubleWins([tried("a", "won"), tried("b", "refused"), tried("c", undefined)]),
+    ).toEqual([])
+    expect(findDoubleWins([tried("a", undefined), tried("b", "refused", 2, 3)])).toEqual([])
+    expect(
+      findDoubleWins([tried("a", "won"), { ...tried("b", "won"), resource: "other" }]),
+    ).toEqual([])
   })
 
-  test("names who won it twice, and who was refused what nobody had", () => {
-    expect(wonTwice([tried("a", "won"), tried("b", "won")])).toEqual(["code was won by a and b"])
-    expect(wonTwice([tried("a", "refused"), tried("b", "won", 5, 6)])).toEqual([
+  test("reports two winners, and a rejection without a winner", () => {
+    expect(findDoubleWins([tried("a", "won"), tried("b", "won")])).toEqual([
+      "code was won by a and b",
+    ])
+    expect(findDoubleWins([tried("a", "refused"), tried("b", "won", 5, 6)])).toEqual([
       "code was refused to a, and nobody had it",
     ])
   })
 })
 
-describe("of what was promised", () => {
+describe("for confirmed writes", () => {
   const promised = (acknowledged: readonly string[], ...found: readonly string[]) =>
-    brokenPromises({
+    findLostWork({
       what: "mail",
-      asked: new Set(["a", "b"]),
+      requested: new Set(["a", "b"]),
       acknowledged,
       found: found.map((each) => ({ name: each.slice(0, 1), mark: each })),
     })
 
-  test("lets pass what is there, also the same twice, and what nobody had an answer to", () => {
+  test("accepts existing writes, repeated ones, and unconfirmed ones", () => {
     expect(promised(["a"], "a1", "a1")).toEqual([])
     expect(promised([], "b1")).toEqual([])
   })
 
-  test("names what is lost, was done twice, or was never asked for", () => {
+  test("reports lost, duplicated, and unrequested writes", () => {
     expect(promised(["a"])).toEqual(["mail a was acknowledged, and is lost"])
     expect(promised(["a"], "a1", "a2")).toEqual(["mail a was done twice"])
     expect(promised([], "x1")).toEqual(["mail x was never asked for"])
   })
 })
 
-test("judges a long history at once", () => {
+test("checks a long history quickly", () => {
   const history = Array.from({ length: 40_000 }, (_, at) =>
     at % 4 === 0 ? write(`${at}`, at, at + 1) : read(`${at - (at % 4)}`, at, at + 1),
   ).map((each, at) => (at === 30_001 ? { ...each, value: "8" } : each))
-  expect(complaintsAbout(history)).toEqual(["r: 8 was read after 29996 had been written"])
+  expect(findHistoryErrors(history)).toEqual(["r: 8 was read after 29996 had been written"])
 })

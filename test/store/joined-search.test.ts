@@ -1,4 +1,4 @@
-// Searches of a long table by what it is joined with, against a plain filter in memory.
+// Searches of a long table by joined columns, compared with a filter in memory.
 import { afterAll, beforeAll, expect, test } from "vitest"
 import type { Scope } from "../../src/kernel/context.ts"
 import {
@@ -14,8 +14,8 @@ import {
   text,
   view,
 } from "../../src/store/index.ts"
-import { type Dice, dice } from "../support/dice.ts"
-import { openWorld, type World } from "../support/world.ts"
+import { type SeededRandom, seededRandom } from "../support/seeded-random.ts"
+import { openTestEnvironment, type TestEnvironment } from "../support/test-environment.ts"
 
 type Person = { readonly id: string; readonly name: string; readonly org: string }
 type Loan = { readonly id: string; readonly person: string; readonly state: string }
@@ -82,34 +82,34 @@ const persons = { table: "people", columns: ["id", "name"] } as const
 const names = ["Anna", "anna", "Änne", "Ben", "ben\u0001", "Cleo", "", "nn", "%"]
 const orgs = ["a", "b", "c"]
 
-let world: World
-const people = new Map<string, Person>()
-const lent = new Map<string, Loan>()
+let world: TestEnvironment
+const peopleRows = new Map<string, Person>()
+const loanRows = new Map<string, Loan>()
 beforeAll(() => {
-  world = openWorld({ aggregates: [loan], views: [loanView] })
+  world = openTestEnvironment({ aggregates: [loan], views: [loanView] })
 })
 afterAll(() => world.close())
 
-async function write({ next, pick }: Dice, times: number): Promise<void> {
+async function writeRows({ next, pick }: SeededRandom, times: number): Promise<void> {
   await world.store.transact(world.cx({ instance: "i1" }), (tx) => {
     for (let time = 0; time < times; time++) {
       const person = { id: `p${next(30)}`, name: `${pick(names)}${next(20)}`, org: pick(orgs) }
       const { id } = person
       tx.append(loan, id, [{ type: "person.set", data: { ...person, created: next(9) } }])
-      people.set(id, person)
+      peopleRows.set(id, person)
       const made = {
         id: `${next(80)}`,
-        person: pick([...people.keys()]),
+        person: pick([...peopleRows.keys()]),
         state: pick(["in", "out"]),
       }
       const data = { ...made, created: Number(made.id) }
       tx.append(loan, made.id, [{ type: "loan.set", data }])
-      lent.set(made.id, made)
+      loanRows.set(made.id, made)
     }
   })
 }
 
-function filterOf(random: Dice, depth = 0): Filter {
+function filterOf(random: SeededRandom, depth = 0): Filter {
   const { next, pick } = random
   const inner = () => Array.from({ length: 1 + next(2) }, () => filterOf(random, depth + 1))
   switch (next(depth > 1 ? 4 : 7)) {
@@ -134,11 +134,11 @@ function filterOf(random: Dice, depth = 0): Filter {
   }
 }
 
-function fulfils(row: Loan, filter: Filter): boolean {
-  if ("all" in filter) return filter.all.every((each) => fulfils(row, each))
-  if ("any" in filter) return filter.any.some((each) => fulfils(row, each))
-  if ("not" in filter) return !fulfils(row, filter.not)
-  const { name = "", org = "" } = people.get(row.person) ?? {}
+function matches(row: Loan, filter: Filter): boolean {
+  if ("all" in filter) return filter.all.every((each) => matches(row, each))
+  if ("any" in filter) return filter.any.some((each) => matches(row, each))
+  if ("not" in filter) return !matches(row, filter.not)
+  const { name = "", org = "" } = peopleRows.get(row.person) ?? {}
   if ("equals" in filter) return row.state === filter.value
   if ("oneOf" in filter) return filter.values.includes(org)
   if ("compare" in filter) throw new Error("nothing is compared")
@@ -152,23 +152,23 @@ function fulfils(row: Loan, filter: Filter): boolean {
   return method === "contains" ? own.includes(value) : own.endsWith(value)
 }
 
-const everything: Scope = { all: true, orgs: [], projects: [], grants: [] }
+const fullScope: Scope = { all: true, orgs: [], projects: [], grants: [] }
 
 test.each([1, 2, 3])(
-  "a search by what is joined finds what a plain filter does (%i)",
+  "a search by joined columns finds the same as a filter in memory (%i)",
   async (seed) => {
-    const random = dice(seed * 7919)
+    const random = seededRandom(seed * 7919)
     for (let round = 0; round < 15; round++) {
-      await write(random, 1 + random.next(15))
+      await writeRows(random, 1 + random.next(15))
       for (let time = 0; time < 15; time++) {
         const filters = [filterOf(random), ...(random.next(3) ? [] : [filterOf(random)])]
-        const found = [...lent.values()].filter((row) =>
-          filters.every((each) => fulfils(row, each)),
+        const found = [...loanRows.values()].filter((row) =>
+          filters.every((each) => matches(row, each)),
         )
         const wanted = found.map(({ id }) => Number(id)).sort((a, b) => a - b)
         const most = random.pick([0, 2, 5, 100])
         const caller = { kind: "system", name: `${random.next(1e9)}` } as const
-        const cx = world.cx({ instance: "i1", scope: everything, caller })
+        const cx = world.cx({ instance: "i1", scope: fullScope, caller })
         const page = { offset: 0, limit: 1000, asc: true }
         const answer = await search<Loan>(cx, loans, { page, filters }, most)
         expect(

@@ -1,19 +1,19 @@
-// States are kept in memory for queries; nobody may ever see one that is not so.
+// States are cached in memory for queries; a stale one must never be returned.
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import { openWorld, type World } from "../support/world.ts"
+import { openTestEnvironment, type TestEnvironment } from "../support/test-environment.ts"
 import {
   account,
   modules,
   openAccount,
   openFile,
-  refusalOf,
+  rejectionOf,
   renameAccount,
   temporaryFile,
 } from "./account.ts"
 
-let world: World
+let world: TestEnvironment
 beforeEach(async () => {
-  world = openWorld(modules)
+  world = openTestEnvironment(modules)
   await openAccount(world.cx(), "1", { name: "ada" })
 })
 afterEach(() => world.close())
@@ -22,7 +22,7 @@ const nameIn = (instance: string, id = "1") => {
   return [world.store.state(cx, account, id).name, world.store.receipt(cx, account, id)?.version]
 }
 
-test("nobody fills the memory with long ids that they make up", async () => {
+test("long made-up IDs do not fill the memory", async () => {
   const isKept = async (id: string) => {
     await openAccount(world.cx(), id, { name: `name of ${id.length}` })
     await renameAccount(world.cx(), id, `another of ${id.length}`)
@@ -34,7 +34,7 @@ test("nobody fills the memory with long ids that they make up", async () => {
   expect(await isKept("a".repeat(15_000))).toBe(false)
 })
 
-test("a state is the new one for whoever was answered, and for everybody after", async () => {
+test("a state is current for the confirmed caller and everyone after", async () => {
   for (let round = 0; round < 50; round++) {
     expect(nameIn("i1")[1]).toBe(round + 1)
     const renaming = renameAccount(world.cx(), "1", `n${round}`)
@@ -44,21 +44,21 @@ test("a state is the new one for whoever was answered, and for everybody after",
   }
 })
 
-test("a stream that was not there is found once it is, and in its own instance only", async () => {
+test("a new stream is found after its creation, in its own instance only", async () => {
   expect(nameIn("i2")).toEqual(["", undefined])
   await openAccount(world.cx({ instance: "i2" }), "1", { name: "eve" })
   expect(nameIn("i2")).toEqual(["eve", 1])
   expect(nameIn("i1")).toEqual(["ada", 1])
 })
 
-test("a step that is refused leaves the state that was", async () => {
+test("a rejected transaction leaves the previous state", async () => {
   await openAccount(world.cx(), "2", { name: "bob" })
   expect(nameIn("i1", "2")).toEqual(["bob", 1])
-  expect(await refusalOf(renameAccount(world.cx(), "2", "ada"))).not.toBe("nothing")
+  expect(await rejectionOf(renameAccount(world.cx(), "2", "ada"))).not.toBe("nothing")
   expect(nameIn("i1", "2")).toEqual(["bob", 1])
 })
 
-test("what a step wrote before it broke is forgotten", async () => {
+test("writes of a failed transaction are discarded", async () => {
   const { store, cx } = world
   const broken = store.transact(cx(), (tx) => {
     renameAccount.within(tx, "1", "lost")
@@ -74,19 +74,19 @@ test("what a step wrote before it broke is forgotten", async () => {
   expect(nameIn("i1")).toEqual(["eve", 2])
 })
 
-test("a state of a turn that was undone is forgotten", async () => {
+test("a state of an undone turn is discarded", async () => {
   const { database } = world.store
   database.run("PRAGMA foreign_keys = ON")
   database.run("CREATE TABLE parent (id INTEGER PRIMARY KEY)")
   database.run("CREATE TABLE child (id REFERENCES parent (id) DEFERRABLE INITIALLY DEFERRED)")
-  const doomed = refusalOf(renameAccount(world.cx(), "1", "lost"))
+  const doomed = rejectionOf(renameAccount(world.cx(), "1", "lost"))
   nameIn("i1")
   database.run("INSERT INTO child VALUES (7)")
   await doomed
   expect(nameIn("i1")).toEqual(["ada", 1])
 })
 
-test("whoever is answered first sees what all others of its turn have done", async () => {
+test("the first confirmed caller sees all other transactions of its turn", async () => {
   nameIn("i1")
   const first = openAccount(world.cx(), "2", { name: "bob" })
   const second = renameAccount(world.cx(), "1", "eve")
@@ -95,13 +95,13 @@ test("whoever is answered first sees what all others of its turn have done", asy
   await second
 })
 
-/** Looks at so many others that nothing from before is kept in memory. */
-const lookElsewhere = () => {
+/** Reads so many others that no earlier state remains in memory. */
+const evictCache = () => {
   for (let id = 0; id < 20_000; id++) nameIn("i1", `absent${id}`)
 }
 
-test("states that fell out of memory are read again", async () => {
-  lookElsewhere()
+test("evicted states are read again", async () => {
+  evictCache()
   expect(nameIn("i1")).toEqual(["ada", 1])
 })
 
@@ -111,7 +111,7 @@ describe("a stream of one event", () => {
       .query<{ id: string; version: number }, []>("SELECT id, version FROM state ORDER BY id")
       .all()
 
-  test("has no row of its own, and one from the second on", async () => {
+  test("has no state row, and one from the second event on", async () => {
     expect(rows()).toEqual([])
     expect(nameIn("i1")).toEqual(["ada", 1])
     const first = world.store.receipt(world.cx(), account, "1")
@@ -124,15 +124,15 @@ describe("a stream of one event", () => {
     expect(second).toMatchObject({ created, owner, changed: (first?.changed ?? 0) + 1000 })
   })
 
-  test("that is damaged is refused to whoever decides by it", async () => {
-    lookElsewhere()
+  test("is rejected for decisions if it is damaged", async () => {
+    evictCache()
     world.store.database.run('UPDATE event SET data = \'{"name":"mallory"}\'')
-    expect(await refusalOf(renameAccount(world.cx(), "1", "eve"))).toBe(
+    expect(await rejectionOf(renameAccount(world.cx(), "1", "eve"))).toBe(
       "data_loss store.event_damaged",
     )
   })
 
-  test("is read as today's code writes it", async () => {
+  test("is read as the current code writes it", async () => {
     const upcasters = {
       "account.opened": [
         ({ name }: Record<string, unknown>, secret: Record<string, unknown> | null) => ({

@@ -1,4 +1,4 @@
-// A log that is moved: from a data folder into PostgreSQL, and out of it again.
+// Moving a log from a data directory into PostgreSQL and back.
 import { copyFileSync } from "node:fs"
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { systemClock } from "../../src/kernel/clock.ts"
@@ -6,30 +6,30 @@ import type { Store } from "../../src/store/index.ts"
 import { moveFromPostgres, moveToPostgres } from "../../src/store/postgres.ts"
 import { type Postgres, startPostgres } from "../support/postgres.ts"
 import { needs } from "../support/prerequisite.ts"
-import { openWorld, type World } from "../support/world.ts"
+import { openTestEnvironment, type TestEnvironment } from "../support/test-environment.ts"
 import {
   account,
   accounts,
   allAccounts,
   eraseAccount,
-  keepFile,
   openAccount,
   openFile,
-  refusalOf,
+  rejectionOf,
   renameAccount,
+  storeFile,
   temporaryFile,
 } from "./account.ts"
 import { openTestNode } from "./node.ts"
-import { begin, visitRooms } from "./visit.ts"
+import { beginVisit, visitModules } from "./visit.ts"
 
 const modules = {
-  aggregates: [account, ...visitRooms.aggregates],
-  views: [accounts, ...visitRooms.views],
+  aggregates: [account, ...visitModules.aggregates],
+  views: [accounts, ...visitModules.views],
 }
 
-describe.runIf(needs("postgres"))("a log that is moved", () => {
+describe.runIf(needs("postgres"))("a moved log", () => {
   let postgres: Postgres
-  let world: World
+  let world: TestEnvironment
   let url: string
   let file: string
   const removals: (() => void)[] = []
@@ -38,17 +38,17 @@ describe.runIf(needs("postgres"))("a log that is moved", () => {
   })
   afterAll(() => postgres.remove())
   beforeEach(async () => {
-    world = openWorld(modules)
+    world = openTestEnvironment(modules)
     url = await postgres.database()
     file = newFile()
     const store = openFile(file, modules)
     const cx = on(store)
     for (const id of ["1", "2", "3", "x\0y\\"]) await openAccount(cx, id, { name: `n${id}` })
     await renameAccount(cx, "1", "renamed")
-    await keepFile(cx, "2", "a picture")
+    await storeFile(cx, "2", "a picture")
     await eraseAccount(cx, "3")
     await openAccount(on(store, "i2"), "1", { name: "n1", email: "ä\0b" })
-    await begin(cx, "1", { name: "guest" })
+    await beginVisit(cx, "1", { name: "guest" })
     await store.close()
   })
   afterEach(async () => {
@@ -77,9 +77,9 @@ describe.runIf(needs("postgres"))("a log that is moved", () => {
     fresh: () => crypto.randomUUID(),
     clock: systemClock,
   })
-  const refused = async (work: Promise<unknown>) => refusalOf(work)
+  const refused = async (work: Promise<unknown>) => rejectionOf(work)
 
-  test("is the same there, for the folder and for an empty one", async () => {
+  test("is the same there, for the directory and for an empty one", async () => {
     const moved = await moveToPostgres(moving())
     expect(moved).toMatchObject({ events: 9, files: 1 })
     const nodes = [
@@ -90,26 +90,28 @@ describe.runIf(needs("postgres"))("a log that is moved", () => {
       expect(names(store)).toEqual(["renamed", "n2", "nx\0y\\"])
       const picture = store.blob({ instance: "i1" }, account, { id: "2", name: "portrait" })
       expect(picture && Buffer.from(picture).toString()).toBe("a picture")
-      expect(await refusalOf(openAccount(on(store), "9", { name: "renamed" }))).toBe(
+      expect(await rejectionOf(openAccount(on(store), "9", { name: "renamed" }))).toBe(
         "already_exists account.name_taken",
       )
     }
-    // What was held there is let go everywhere, by its number.
+    // Released claims are released everywhere, by number.
     const [one, two] = nodes
     if (!one || !two) throw new Error("two were opened")
     await renameAccount(on(one), "1", "again")
     await two.node?.caughtUp()
-    expect(await refusalOf(openAccount(on(two), "9", { name: "renamed" }))).toBe("nothing")
+    expect(await rejectionOf(openAccount(on(two), "9", { name: "renamed" }))).toBe("nothing")
     await Promise.all(nodes.map((store) => store.close()))
-    expect(() => openFile(file, modules)).toThrow(/part of a log that is in PostgreSQL/)
+    expect(() => openFile(file, modules)).toThrow(
+      /this data directory belongs to a log in PostgreSQL/,
+    )
   })
 
-  test("and back, and nobody goes on with what is left there", async () => {
+  test("can be moved back, and the remaining copy is unusable", async () => {
     await moveToPostgres(moving())
     const node = await openTestNode({ ...modules, file: newFile(), url })
     await openAccount(on(node), "9", { name: "late" })
     const { filename } = node.database
-    // The first folder has not heard of it, and can't take the log away from those that have.
+    // The first directory does not know of the move and can't take the log from its current nodes.
     expect(await refused(moveFromPostgres(moving()))).toBe("failed_precondition move.busy")
     await node.close()
     await moveFromPostgres(moving(filename))
@@ -120,11 +122,11 @@ describe.runIf(needs("postgres"))("a log that is moved", () => {
     expect(await refused(openTestNode({ ...modules, file, url }))).toBe(
       "unavailable store.database_moved",
     )
-    // What was cut off after it had been taken out can be asked for again; others can't have it.
+    // An interrupted export can be repeated; others can't take the log.
     expect(await refused(moveToPostgres(moving()))).toBe("failed_precondition move.not_empty")
   })
 
-  test("a move that was cut off goes on, and notices what is not the same", async () => {
+  test("an interrupted move is resumed, and detects differences", async () => {
     const copy = newFile()
     copyFileSync(file, copy)
     await moveToPostgres(moving())
@@ -146,7 +148,7 @@ describe.runIf(needs("postgres"))("a log that is moved", () => {
     await node.close()
   })
 
-  test("refuses a database that has a log, and another master key", async () => {
+  test("rejects a database with a log, and another master key", async () => {
     const node = await openTestNode({ ...modules, file: newFile(), url })
     await openAccount(on(node), "1", { name: "there" })
     await node.close()

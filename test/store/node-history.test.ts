@@ -1,10 +1,10 @@
-// PostgreSQL that goes back in time without another server: a dump or a copy of its files.
+// PostgreSQL restored to an earlier state without a new server: a dump or a copy of its files.
 import { Database } from "bun:sqlite"
 import { describe, expect, test } from "vitest"
 import type { Store } from "../../src/store/index.ts"
 import { needs } from "../support/prerequisite.ts"
 import { until } from "../support/wait.ts"
-import { allAccounts, modules, openAccount, refusalOf } from "./account.ts"
+import { allAccounts, modules, openAccount, rejectionOf } from "./account.ts"
 import { testNodes } from "./node.ts"
 
 const differs = "unavailable store.database_differs"
@@ -31,19 +31,21 @@ describe.runIf(needs("postgres"))("a log that was restored to an earlier state",
     return { filename, second }
   }
 
-  test("is refused by a node that has what was lost, from the first that differs", async () => {
+  test("is rejected by a node with lost events, from the first difference", async () => {
     const { filename, second } = await leftBehind()
     const cause = await node({ file: filename }).catch((each: unknown) => each)
     expect(cause).toMatchObject({
       id: "store.database_differs",
-      message: expect.stringMatching(/from position 3 on: .*empty data folder/),
+      message: expect.stringMatching(
+        /a different history from position 3 on .*empty data directory/,
+      ),
     })
     expect(names(second)).toHaveLength(7)
-    // An empty folder is made anew from what the log has.
+    // An empty directory is rebuilt from the log.
     expect(names(await node())).toEqual(names(second))
   })
 
-  test("is refused at once by nodes that run, for reads and for writes", async () => {
+  test("is rejected immediately by running nodes, for reads and writes", async () => {
     const lost: unknown[] = []
     const running = await node({ lost: (cause) => lost.push(cause) })
     await open(running, 1, 2, "kept")
@@ -52,14 +54,14 @@ describe.runIf(needs("postgres"))("a log that was restored to an earlier state",
     restore()
     const second = await node()
     await open(second, 3, 7, "since")
-    expect(await refusalOf(caughtUp(running))).toBe(differs)
-    expect(await refusalOf(openAccount(on(running), "8", { name: "late" }))).toBe(differs)
+    expect(await rejectionOf(caughtUp(running))).toBe(differs)
+    expect(await rejectionOf(openAccount(on(running), "8", { name: "late" }))).toBe(differs)
     expect(names(running)).toEqual(["kept 1", "kept 2", "lost 3", "lost 4"])
     await until(() => lost.some((cause) => `${cause}`.includes("from position 3 on")))
     expect(await asked("SELECT 1 FROM latchkey.event WHERE id = '8'")).toEqual([])
   })
 
-  test("is refused by a node that was idle when the files were put back", async () => {
+  test("is rejected by a node that was idle during the restore", async () => {
     const first = await node()
     await open(first, 1, 2, "kept")
     const restore = postgres().copyFiles()
@@ -76,10 +78,10 @@ describe.runIf(needs("postgres"))("a log that was restored to an earlier state",
     const second = await node()
     // The log ends at the same position, with another event.
     await open(second, 3, 3, "since")
-    expect(await refusalOf(node({ file: filename }))).toBe(differs)
+    expect(await rejectionOf(node({ file: filename }))).toBe(differs)
   })
 
-  test("is followed by a node that has nothing of what was lost", async () => {
+  test("is followed by a node without lost events", async () => {
     const first = await node()
     await open(first, 1, 2, "kept")
     const { filename } = first.database
@@ -114,7 +116,7 @@ describe.runIf(needs("postgres"))("a log that was restored to an earlier state",
     expect(names(first)).toEqual(["new 1", "old"])
   })
 
-  test("begins its chain where a version without one has ended", async () => {
+  test("starts its chain where a version without one has ended", async () => {
     const first = await node()
     await open(first, 1, 2, "before")
     const { filename } = first.database
@@ -129,15 +131,15 @@ describe.runIf(needs("postgres"))("a log that was restored to an earlier state",
     restore()
     const third = await node()
     await open(third, 3, 4, "since")
-    expect(await refusalOf(node({ file: its }))).toBe(differs)
-    // A file of the older version has no link, and what it has is what the log has.
+    expect(await rejectionOf(node({ file: its }))).toBe(differs)
+    // A file of the older version has no link, and its content equals the log.
     const file = new Database(filename)
     file.run("DELETE FROM meta WHERE key = 'log_mark'")
     file.close()
     expect(names(await node({ file: filename }))).toEqual(names(third))
   })
 
-  test("ignores a link that an older version has left behind", async () => {
+  test("ignores a link of an older version", async () => {
     const first = await node()
     await open(first, 1, 2, "before")
     const { filename } = first.database
@@ -163,7 +165,7 @@ describe.runIf(needs("postgres"))("a log that was restored to an earlier state",
     await until(() => JSON.parse(markIn()).position === 4)
   })
 
-  test("is refused by a node alone whose link was dropped, with what to do there", async () => {
+  test("is rejected only by a node whose link was deleted, with the remedy", async () => {
     const first = await node()
     await open(first, 1, 2, "kept")
     const { filename } = first.database
@@ -175,13 +177,15 @@ describe.runIf(needs("postgres"))("a log that was restored to an earlier state",
     const cause = await node({ file: filename }).catch((each: unknown) => each)
     expect(cause).toMatchObject({
       id: "store.database_differs",
-      message: expect.stringMatching(/Start this node with an empty.*other nodes are not affected/),
+      message: expect.stringMatching(
+        /Start it with an empty data directory.*other nodes are not affected/,
+      ),
     })
     expect(`${cause}`).not.toMatch(/Stop all nodes|Restore the database/)
     expect(names(await node())).toEqual(names(second))
   })
 
-  test("keeps the links of its last 100,000 positions, and those that a node is in", async () => {
+  test("keeps the links of its last 100,000 positions, and those of its nodes", async () => {
     const first = await node()
     await open(first, 1, 1, "one")
     await leave(first)

@@ -1,23 +1,23 @@
-// A node that can't have the log that it is led to says why, and changes nothing.
+// A node that can't use its log reports the reason and changes nothing.
 import { readFileSync, rmSync, writeFileSync } from "node:fs"
 import { describe, expect, test } from "vitest"
 import { type Clock, systemClock } from "../../src/kernel/clock.ts"
 import { Fault } from "../../src/kernel/fault.ts"
 import type { PostgresClient } from "../../src/store/shared/postgres-client.ts"
-import { preparedLog } from "../../src/store/shared/postgres-log.ts"
+import { prepareLog } from "../../src/store/shared/postgres-log.ts"
 import { needs } from "../support/prerequisite.ts"
 import {
   allAccounts,
   modules,
   openAccount,
   openFile,
-  refusalOf,
+  rejectionOf,
   renameAccount,
   temporaryFile,
 } from "./account.ts"
 import { openTestNode, testNodes } from "./node.ts"
 
-describe.runIf(needs("postgres"))("a node refuses in plain words", () => {
+describe.runIf(needs("postgres"))("a node reports in plain language", () => {
   const { node, leave, on, asked, url, postgres } = testNodes(modules)
   const refused = async (parts: Partial<Parameters<typeof openTestNode>[0]>) => {
     const { file, remove } = temporaryFile()
@@ -34,7 +34,7 @@ describe.runIf(needs("postgres"))("a node refuses in plain words", () => {
     return cause instanceof Fault ? `${cause.id}: ${cause.message}` : cause
   }
 
-  test("a database that is not there, and a way that leads nowhere", async () => {
+  test("a missing database, and an unreachable host", async () => {
     const other = url().replace(/test\d+/, "nothing")
     expect(await refused({ url: other })).toMatch(/^store\.database_missing: .*"nothing"/)
     const nowhere = "postgres://latchkey@127.0.0.1:1/x"
@@ -43,7 +43,7 @@ describe.runIf(needs("postgres"))("a node refuses in plain words", () => {
     expect(await refused({ url: stranger })).toMatch(/^store\.database_refused: .*stranger/)
   })
 
-  test("one that may not make tables, one that only reads, one with other letters", async () => {
+  test("a database without CREATE, a read-only one, and one with another encoding", async () => {
     await asked("CREATE ROLE guest LOGIN")
     expect(await refused({ url: url().replace("latchkey@", "guest@") })).toMatch(
       /^store\.database_denied: /,
@@ -57,7 +57,7 @@ describe.runIf(needs("postgres"))("a node refuses in plain words", () => {
     )
   })
 
-  test("another master key, a newer version, and a log that has lost something", async () => {
+  test("another master key, a newer version, and a log that has lost data", async () => {
     const store = await node()
     await openAccount(on(store), "1", { name: "one" })
     expect(await refused({ fingerprint: "other" })).toMatch(/^start\.master_key_wrong: /)
@@ -72,7 +72,7 @@ describe.runIf(needs("postgres"))("a node refuses in plain words", () => {
     expect(await refused({})).toMatch(/^start\.database_newer: .*schema 99/)
   })
 
-  test("a folder with a log of its own, or another one, and a part without its log", async () => {
+  test("a directory with its own or another log, and a part without its log", async () => {
     const { file, remove } = temporaryFile()
     const alone = openFile(file, modules)
     await openAccount(on(alone), "1", { name: "alone" })
@@ -83,7 +83,9 @@ describe.runIf(needs("postgres"))("a node refuses in plain words", () => {
     await openAccount(on(store), "1", { name: "shared" })
     const { filename } = store.database
     await leave(store)
-    expect(() => openFile(filename, modules)).toThrow(/part of a log that is in PostgreSQL/)
+    expect(() => openFile(filename, modules)).toThrow(
+      /this data directory belongs to a log in PostgreSQL/,
+    )
     const empty = await postgres().database()
     expect(await refused({ file: filename, url: empty })).toMatch(/^start\.database_empty: /)
     const elsewhere = await openTestNode({ ...modules, file: `${filename}-b`, url: empty })
@@ -92,7 +94,7 @@ describe.runIf(needs("postgres"))("a node refuses in plain words", () => {
     rmSync(filename)
   })
 
-  test("a password that is wrong", async () => {
+  test("a wrong password", async () => {
     await asked("CREATE ROLE careful LOGIN SUPERUSER PASSWORD 'right'")
     const [row] = await asked<{ hba_file: string }>("SHOW hba_file")
     const file = row?.hba_file ?? ""
@@ -103,7 +105,7 @@ describe.runIf(needs("postgres"))("a node refuses in plain words", () => {
     try {
       await expect
         .poll(() => refused({ url: as("wrong") }))
-        .toMatch(/^store\.database_refused: .*careful.*check user, password/)
+        .toMatch(/^store\.database_refused: .*careful.*check the user, password/)
       expect(await asked("SELECT 1 FROM pg_namespace WHERE nspname = 'latchkey'")).toEqual([])
       expect(await refused({ url: as("right") })).toBe("it opened")
     } finally {
@@ -111,10 +113,10 @@ describe.runIf(needs("postgres"))("a node refuses in plain words", () => {
     }
   })
 
-  test("a server that is too old, of which nothing else is asked", async () => {
+  test("a server that is too old, without further requests", async () => {
     const texts: string[] = []
     const old: PostgresClient = {
-      ask: async (text) => {
+      query: async (text) => {
         texts.push(text)
         return JSON.parse('[{"version":130014,"encoding":"UTF8","standby":false}]')
       },
@@ -123,14 +125,14 @@ describe.runIf(needs("postgres"))("a node refuses in plain words", () => {
     }
     const place = { position: 0, number: 0, epoch: 0 }
     const preparing = { fingerprint: "key", fresh: () => "1", clock: systemClock, place }
-    await expect(preparedLog(old, { ...preparing, follows: undefined })).rejects.toMatchObject({
+    await expect(prepareLog(old, { ...preparing, follows: undefined })).rejects.toMatchObject({
       id: "start.database_old",
-      message: "PostgreSQL 13 is too old; use version 14 or a newer one",
+      message: "PostgreSQL 13 is too old; use version 14 or later",
     })
     expect(texts).toHaveLength(1)
   })
 
-  test("a replica, which is there to be read", async () => {
+  test("a read-only replica", async () => {
     const store = await node()
     await openAccount(on(store), "1", { name: "one" })
     const replica = postgres().replica()
@@ -143,7 +145,7 @@ describe.runIf(needs("postgres"))("a node refuses in plain words", () => {
     }
   })
 
-  describe("a clock that is a minute off", () => {
+  describe("a clock that is off by a minute", () => {
     const off = (ms: () => number): Clock => ({
       ...systemClock,
       now: () => systemClock.now() + ms(),
@@ -156,7 +158,7 @@ describe.runIf(needs("postgres"))("a node refuses in plain words", () => {
       expect(await asked("SELECT part FROM latchkey.node")).toEqual([])
     })
 
-    test("while it runs: it answers and writes nothing until that is right", async () => {
+    test("during operation: it rejects reads and writes until the clock is right", async () => {
       let ms = 0
       const said: unknown[] = []
       const store = await node({ clock: off(() => ms), lost: (cause) => void said.push(cause) })
@@ -164,8 +166,8 @@ describe.runIf(needs("postgres"))("a node refuses in plain words", () => {
       const before = await positions()
       ms = 60_000
       const odd = "unavailable store.clock_odd"
-      expect(await refusalOf(openAccount(on(store), "2", { name: "late" }))).toBe(odd)
-      expect(await refusalOf(store.node?.caughtUp() ?? Promise.resolve())).toBe(odd)
+      expect(await rejectionOf(openAccount(on(store), "2", { name: "late" }))).toBe(odd)
+      expect(await rejectionOf(store.node?.caughtUp() ?? Promise.resolve())).toBe(odd)
       await expect
         .poll(() => said)
         .toContainEqual(expect.objectContaining({ id: "store.clock_odd" }))
@@ -180,7 +182,7 @@ describe.runIf(needs("postgres"))("a node refuses in plain words", () => {
     })
   })
 
-  test("what came of a batch is told, whatever the clock shows since", async () => {
+  test("the result of a batch is returned, whatever the clock shows since", async () => {
     await openAccount(on(await node()), "1", { name: "before" })
     type Sent = { readonly part: number; readonly run: string; readonly batch: string }
     const [sent] = await asked<Sent>("SELECT part, run, batch FROM latchkey.node")
@@ -193,7 +195,7 @@ describe.runIf(needs("postgres"))("a node refuses in plain words", () => {
     await expect(again(Number(sent?.batch) + 1)).rejects.toMatchObject({ errno: "LK008" })
   })
 
-  test("a folder that was away until nobody knew any more what went meanwhile", async () => {
+  test("a directory that was offline for longer than deletions are recorded", async () => {
     const one = await node()
     await openAccount(on(one), "1", { name: "one" })
     const away = await node()
@@ -202,7 +204,7 @@ describe.runIf(needs("postgres"))("a node refuses in plain words", () => {
     for (const name of ["two", "three"]) await renameAccount(on(one), "1", name)
     const weekAgo = (part: number | undefined) =>
       asked(`UPDATE latchkey.node SET seen = seen - interval '8 days' WHERE part = ${part}`)
-    // Nobody has dropped what it missed: it takes that.
+    // Nothing that it missed was deleted: it applies that.
     await weekAgo(away.node?.part)
     const back = await node({ file: filename })
     expect(back.all({ instance: "i1" }, allAccounts)).toMatchObject([{ name: "three" }])
@@ -220,7 +222,7 @@ describe.runIf(needs("postgres"))("a node refuses in plain words", () => {
     expect(anew.all({ instance: "i1" }, allAccounts)).toMatchObject([{ name: "five" }])
   })
 
-  test("what others made in that database is never called in place of what is meant", async () => {
+  test("objects of other users in that database are never called", async () => {
     await asked(`CREATE FUNCTION public.times(integer, interval) RETURNS interval LANGUAGE plpgsql
       AS $$ BEGIN RAISE 'called by %', current_user; END $$`)
     await asked(`CREATE OPERATOR public.* (

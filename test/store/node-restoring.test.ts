@@ -1,8 +1,8 @@
-// PostgreSQL while a dump is put back under running nodes: it has no log, or half of it.
+// PostgreSQL while a dump is restored under running nodes: it has no log, or a part of it.
 import { describe, expect, test } from "vitest"
 import type { Store } from "../../src/store/index.ts"
 import { needs } from "../support/prerequisite.ts"
-import { allAccounts, modules, openAccount, refusalOf } from "./account.ts"
+import { allAccounts, modules, openAccount, rejectionOf } from "./account.ts"
 import { testNodes } from "./node.ts"
 
 describe.runIf(needs("postgres"))("a log that is being restored", () => {
@@ -35,18 +35,18 @@ describe.runIf(needs("postgres"))("a log that is being restored", () => {
       "ALTER SCHEMA latchkey RENAME TO away",
       "ALTER SCHEMA away RENAME TO latchkey",
     ],
-  ])("refuses requests for now %s, and continues", async (_, begin, end) => {
+  ])("rejects requests temporarily %s, and continues", async (_, begin, end) => {
     const store = await node()
     await openAccount(on(store), "1", { name: "before" })
     await asked(begin)
     const refused = expect.stringMatching(/^unavailable store\.database_(incomplete|unreachable)$/)
-    for (const request of needingLog(store)) expect(await refusalOf(request())).toEqual(refused)
-    // These have tables of their own.
+    for (const request of needingLog(store)) expect(await rejectionOf(request())).toEqual(refused)
+    // These have separate tables.
     for (const request of others(store)) {
-      expect(["nothing", refused]).toContainEqual(await refusalOf(request()))
+      expect(["nothing", refused]).toContainEqual(await rejectionOf(request()))
     }
     await asked(end)
-    await expect.poll(() => refusalOf(caughtUp(store))).toBe("nothing")
+    await expect.poll(() => rejectionOf(caughtUp(store))).toBe("nothing")
     await openAccount(on(store), "3", { name: "after" })
     expect(names(store)).toEqual(["before", "after"])
   })

@@ -1,17 +1,17 @@
-// What counts once and is no event: nodes note its uses beside the log.
+// One-time uses that are not events: nodes record them next to the log.
 import { describe, expect, test } from "vitest"
 import { systemClock } from "../../src/kernel/clock.ts"
 import { Fault } from "../../src/kernel/fault.ts"
-import { spenderOf } from "../../src/store/shared/node.ts"
+import { createSpender } from "../../src/store/shared/node.ts"
 import { needs } from "../support/prerequisite.ts"
 import { loopTurns } from "../support/wait.ts"
 import { modules } from "./account.ts"
 import { testNodes } from "./node.ts"
 
-test("of uses that wait some hundred go at a time, and none behind one that failed", async () => {
+test("pending uses are sent in batches, and not blocked by a failed one", async () => {
   const sent: number[] = []
   let isAway = false
-  const spend = spenderOf(
+  const spend = createSpender(
     {
       spendOnce: async (uses) => {
         sent.push(uses.length)
@@ -40,19 +40,19 @@ test("of uses that wait some hundred go at a time, and none behind one that fail
 describe.runIf(needs("postgres"))("nodes whose log is in PostgreSQL", () => {
   const { node, asked } = testNodes(modules)
 
-  test("what counts once counts once, whichever nodes are asked", async () => {
+  test("a one-time use is accepted once across nodes", async () => {
     const [one, two] = [await node(), await node()]
     const asked = Array.from({ length: 30 }, (_, at) => (at % 2 ? one : two).node)
     const until = Date.now() + 60_000
     const firsts = await Promise.all(asked.map((each, at) => each?.spendOnce(`${at % 5}`, until)))
     expect(firsts.filter(Boolean)).toHaveLength(5)
     expect(await two.node?.spendOnce("3", until)).toBe(false)
-    // What counts no more is forgotten, but not before clocks that are a little off agree.
+    // Expired uses are deleted, but not before slightly different clocks agree.
     expect(await one.node?.spendOnce("old", Date.now() - 3_600_000)).toBe(true)
     expect(await two.node?.spendOnce("old", until)).toBe(true)
   })
 
-  test("uses that come by the thousand, to two nodes at once, count once each", async () => {
+  test("thousands of uses on two nodes at once are accepted once each", async () => {
     const nodes = [(await node()).node, (await node()).node]
     const until = Date.now() + 60_000
     const uses = Array.from({ length: 2000 }, (_, at) => `${at % 1500}`)

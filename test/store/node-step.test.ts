@@ -1,4 +1,4 @@
-// What several decide at once about the same thing, on nodes whose log is in PostgreSQL.
+// Concurrent decisions about the same stream, on nodes whose log is in PostgreSQL.
 import { describe, expect, test } from "vitest"
 import type { Store } from "../../src/store/index.ts"
 import { needs } from "../support/prerequisite.ts"
@@ -9,15 +9,15 @@ import {
   modules,
   moveAccount,
   openAccount,
-  refusalOf,
+  rejectionOf,
   reserveCode,
 } from "./account.ts"
 import { testNodes } from "./node.ts"
 
-describe.runIf(needs("postgres"))("of nodes whose log is in PostgreSQL", () => {
+describe.runIf(needs("postgres"))("transactions of nodes whose log is in PostgreSQL", () => {
   const { node, leave, on, asked } = testNodes(modules)
 
-  test("one that wrote more at once than a page takes has all of it, as others do", async () => {
+  test("a node that wrote more than a page has all of it, as others do", async () => {
     const [one, two] = [await node(), await node()]
     const names = Array.from({ length: 1200 }, (_, at) => `n${at}`)
     await one.transact(on(one), (tx) => {
@@ -37,17 +37,17 @@ describe.runIf(needs("postgres"))("of nodes whose log is in PostgreSQL", () => {
       [1202, state, ["n1199"]],
       [1202, state, ["n1199"]],
     ])
-    // It is what is in the file, too.
+    // The file contains it, too.
     const { filename } = one.database
     await leave(one)
     expect(shown(await node({ file: filename }))).toEqual(shown(two))
   })
 
-  test("who decided on what was just changed decides again, and is told why not", async () => {
+  test("a transaction based on stale state is decided again, or rejected", async () => {
     const store = await node()
     const opened: Promise<unknown>[] = []
     for (let round = 0; round < 30; round++) {
-      opened.push(refusalOf(openAccount(on(store), "1", { name: `n${round}` })))
+      opened.push(rejectionOf(openAccount(on(store), "1", { name: `n${round}` })))
       await pause(1, "the decisions must come at different moments of the node's work")
     }
     const results = await Promise.all(opened)
@@ -55,7 +55,7 @@ describe.runIf(needs("postgres"))("of nodes whose log is in PostgreSQL", () => {
     expect(new Set(results)).toEqual(new Set(["nothing", "already_exists account.exists"]))
   })
 
-  test("who is beaten to a claim looks again, and may do without", async () => {
+  test("a transaction that loses a claim is decided again, and may do without it", async () => {
     const nodes = [await node(), await node()]
     const name = "the only one"
     const claims = [{ take: "name", key: name, taken: { id: "taken", message: "taken" } }]
@@ -77,7 +77,7 @@ describe.runIf(needs("postgres"))("of nodes whose log is in PostgreSQL", () => {
     }
   })
 
-  test("a step that the database can't keep fails whoever sent it, and nobody beside", async () => {
+  test("a transaction that the database can't store fails alone", async () => {
     const store = await node()
     await asked("ALTER TABLE latchkey.claim ADD CHECK (key <> 'odd')")
     const names = ["one", "two", "odd", "three"]
@@ -91,7 +91,7 @@ describe.runIf(needs("postgres"))("of nodes whose log is in PostgreSQL", () => {
     await openAccount(on(store), "4", { name: "four" })
   })
 
-  test("times that expire in fractions of a millisecond are kept as whole ones", async () => {
+  test("fractional expiry times are stored in whole milliseconds", async () => {
     const store = await node()
     const expires = Date.now() + 60_000.25
     for (const [at, until] of [expires, 1e300].entries()) {

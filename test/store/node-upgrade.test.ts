@@ -1,9 +1,16 @@
-// Nodes of two versions that share a log, as they do while one after the other is upgraded.
+// Nodes of two versions that share a log, as during a rolling upgrade.
 import { describe, expect, test } from "vitest"
 import { aggregate, type Event, type Store, type Transaction } from "../../src/store/index.ts"
 import { needs } from "../support/prerequisite.ts"
 import { pause, until } from "../support/wait.ts"
-import { account, accounts, allAccounts, openAccount, refusalOf, renameAccount } from "./account.ts"
+import {
+  account,
+  accounts,
+  allAccounts,
+  openAccount,
+  rejectionOf,
+  renameAccount,
+} from "./account.ts"
 import { testNodes } from "./node.ts"
 
 type Filled = Event<"pot.filled", { cups: number }>
@@ -15,7 +22,7 @@ const pot = aggregate<Filled, number>({
   evolve: { "pot.filled": (cups, { data }) => cups + data.cups },
 })
 
-/** One event type more, and another payload of the one that there was. */
+/** One more event type, and another payload of the existing one. */
 const newerPot = aggregate<Filled | Event<"pot.emptied">, number>({
   stream: "pot",
   initial: 0,
@@ -23,15 +30,15 @@ const newerPot = aggregate<Filled | Event<"pot.emptied">, number>({
   upcasters: { "pot.filled": [(data, secret) => ({ data, private: secret })] },
 })
 
-type Poured = Event<"cup.poured", { from: string }, { guest: string }>
+type NewerPoured = Event<"cup.poured", { from: string }, { guest: string }>
 
-/** Two revisions of one payload: who may not wait for an upgrade can write the older one. */
+/** Two revisions of one payload: events that can't wait for an upgrade use the older one. */
 const cup = aggregate<Event<"cup.poured", { from: string }>, number>({
   stream: "cup",
   initial: 0,
   evolve: { "cup.poured": (cups) => cups + 1 },
 })
-const newerCup = aggregate<Poured, number>({
+const newerCup = aggregate<NewerPoured, number>({
   stream: "cup",
   initial: 0,
   evolve: { "cup.poured": (cups) => cups + 1 },
@@ -39,15 +46,15 @@ const newerCup = aggregate<Poured, number>({
   downcasters: { "cup.poured": (data) => ({ data, private: null }) },
 })
 
-const older = { aggregates: [account, pot, cup], views: [accounts] }
-const newer = { aggregates: [account, newerPot, newerCup], views: [accounts] }
+const olderModules = { aggregates: [account, pot, cup], views: [accounts] }
+const newerModules = { aggregates: [account, newerPot, newerCup], views: [accounts] }
 
 describe.runIf(needs("postgres"))("nodes of two versions that share a log", () => {
-  const { node, leave, on, asked } = testNodes(older)
+  const { node, leave, on, asked } = testNodes(olderModules)
   const fills = (store: Store, kind: typeof pot | typeof newerPot) =>
-    refusalOf(store.transact(on(store), (tx) => tx.append(kind, "1", [fill])))
+    rejectionOf(store.transact(on(store), (tx) => tx.append(kind, "1", [fill])))
   const empties = (store: Store) =>
-    refusalOf(
+    rejectionOf(
       store.transact(on(store), (tx) =>
         tx.append(newerPot, "1", [{ type: "pot.emptied", data: {} }]),
       ),
@@ -59,8 +66,8 @@ describe.runIf(needs("postgres"))("nodes of two versions that share a log", () =
     )
   const early = "unavailable store.nodes_older"
 
-  test("write nothing that one of them can't read, and all else", async () => {
-    const [old, next] = [await node(), await node(newer)]
+  test("write only what all of them can read", async () => {
+    const [old, next] = [await node(), await node(newerModules)]
     expect(await fills(old, pot)).toBe("nothing")
     const refused = fills(next, newerPot)
     const taken = openAccount(on(next), "1", { name: "one" })
@@ -77,12 +84,12 @@ describe.runIf(needs("postgres"))("nodes of two versions that share a log", () =
     expect(types).toEqual([{ type: "pot.filled" }])
   })
 
-  test("write what is new once all can read it; then an older one says why it can't", async () => {
-    const [old, next] = [await node(), await node(newer)]
+  test("write new types once all can read them; an older node then reports why it can't", async () => {
+    const [old, next] = [await node(), await node(newerModules)]
     await fills(old, pot)
     const { filename } = old.database
     await leave(old)
-    // It may come back as it was: nothing that it can't read is there.
+    // It can return unchanged: nothing that it can't read exists.
     const back = await node({ file: filename })
     await leave(back)
     expect(await empties(next)).toBe(early)
@@ -94,21 +101,21 @@ describe.runIf(needs("postgres"))("nodes of two versions that share a log", () =
       message: expect.stringContaining("pot/pot."),
     })
     await expect(node()).rejects.toMatchObject({ id: "store.database_newer" })
-    const upgraded = await node({ ...newer, file: filename })
+    const upgraded = await node({ ...newerModules, file: filename })
     expect(upgraded.state({ instance: "i1" }, newerPot, "1")).toBe(0)
   })
 
-  test("write the older payload of what can't wait, until all can read the newer one", async () => {
-    const [old, next] = [await node(), await node(newer)]
+  test("write the older payload of urgent events until all can read the newer one", async () => {
+    const [old, next] = [await node(), await node(newerModules)]
     const pour = { type: "cup.poured", data: { from: "pot" }, private: { guest: "ada" } } as const
     const pours = (more: (tx: Transaction) => void = () => {}) =>
-      refusalOf(
+      rejectionOf(
         next.transact(on(next), (tx) => {
           tx.append(newerCup, "1", [pour])
           more(tx)
         }),
       )
-    // What it comes with has to wait, and takes it along; another step of the batch does not.
+    // The transaction waits with this event; another one of the batch does not.
     const waits = pours((tx) => tx.append(newerPot, "1", [fill]))
     expect([await pours(), await waits]).toEqual(["nothing", early])
     const stored = () =>
@@ -131,19 +138,19 @@ describe.runIf(needs("postgres"))("nodes of two versions that share a log", () =
     ])
   })
 
-  test("one that was taken for gone answers nothing when it meets what it can't read", async () => {
+  test("a node that was considered gone does not respond once it reads an unknown event", async () => {
     const said: unknown[] = []
     const paused = await node({ lost: (cause) => void said.push(cause) })
-    const next = await node(newer)
+    const next = await node(newerModules)
     await forget(paused)
     expect(await empties(next)).toBe("nothing")
     const refused = "unavailable store.event_unreadable"
-    expect(await refusalOf(paused.node?.caughtUp() ?? Promise.resolve())).toBe(refused)
-    expect(await refusalOf(openAccount(on(paused), "1", { name: "late" }))).toBe(refused)
+    expect(await rejectionOf(paused.node?.caughtUp() ?? Promise.resolve())).toBe(refused)
+    expect(await rejectionOf(openAccount(on(paused), "1", { name: "late" }))).toBe(refused)
     expect(said).toContainEqual(expect.objectContaining({ id: "store.event_unreadable" }))
   })
 
-  test("lose nothing while three are upgraded one by one under load", async () => {
+  test("lose no data while three are upgraded one by one under load", async () => {
     const nodes: (Store | undefined)[] = [await node(), await node(), await node()]
     const acknowledged: string[] = []
     const [before, after]: [unknown[], unknown[]] = [[], []]
@@ -154,7 +161,9 @@ describe.runIf(needs("postgres"))("nodes of two versions that share a log", () =
       while (!isOver) {
         const [store, id] = [nodes[at], `${count++}`]
         if (!store) await until(() => isOver || nodes[at], { intervalMs: 1 })
-        else if ((await refusalOf(openAccount(on(store), id, { name: `n${id}` }))) === "nothing") {
+        else if (
+          (await rejectionOf(openAccount(on(store), id, { name: `n${id}` }))) === "nothing"
+        ) {
           acknowledged.push(id)
         }
       }
@@ -171,7 +180,7 @@ describe.runIf(needs("postgres"))("nodes of two versions that share a log", () =
     }
     const load = [0, 1, 2, 0, 1, 2].map(write)
     load.push(writeNews())
-    /** The load goes on for a while, and the news are tried meanwhile. */
+    /** Continues the load for a while and tries the new events meanwhile. */
     const goesOn = async (news: readonly unknown[], most: number) => {
       const [written, told] = [acknowledged.length, news.length]
       await until(() => acknowledged.length >= written + 30 && news.length >= told + most)
@@ -185,7 +194,7 @@ describe.runIf(needs("postgres"))("nodes of two versions that share a log", () =
       const { filename } = old.database
       await leave(old)
       begun++
-      nodes[at] = await node({ ...newer, file: filename })
+      nodes[at] = await node({ ...newerModules, file: filename })
       upgraded++
     }
     await goesOn(after, 2)

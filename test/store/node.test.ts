@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest"
 import { systemClock } from "../../src/kernel/clock.ts"
 import {
-  failedEvents,
+  listFailedEvents,
   retryFailedEvents,
   runReactors,
   type Store,
@@ -14,25 +14,25 @@ import {
   accounts,
   allAccounts,
   eraseAccount,
-  keepFile,
   moveAccount,
   openAccount,
-  refusalOf,
+  rejectionOf,
   renameAccount,
+  storeFile,
 } from "./account.ts"
 import { testNodes } from "./node.ts"
-import { begin, day, end, hour, visitRooms } from "./visit.ts"
+import { beginVisit, day, endVisit, hour, visitModules } from "./visit.ts"
 
 const modules = {
-  aggregates: [account, ...visitRooms.aggregates],
-  views: [accounts, ...visitRooms.views],
+  aggregates: [account, ...visitModules.aggregates],
+  views: [accounts, ...visitModules.views],
 }
 
 describe.runIf(needs("postgres"))("a node whose log is in PostgreSQL", () => {
   const { node, leave, on, asked, world, url, postgres } = testNodes(modules)
   const names = (store: Store, instance = "i1") =>
     store.all({ instance }, allAccounts).map(({ name }) => name)
-  /** All that a file has, but what says which file it is. */
+  /** The content of a file, except its identity. */
   const tables = ({ database }: Store) =>
     ["event", "claim", "state", "blob", "accounts_1"].map((table) =>
       database
@@ -42,14 +42,14 @@ describe.runIf(needs("postgres"))("a node whose log is in PostgreSQL", () => {
         .sort(),
     )
 
-  test("is the same when it begins again with an empty folder", async () => {
+  test("is the same when it starts again with an empty directory", async () => {
     const first = await node()
     const cx = on(first)
     for (const id of ["1", "2", "3"]) await openAccount(cx, id, { name: `n${id}`, email: "a@b" })
     await renameAccount(cx, "1", "renamed")
     await moveAccount(cx, "2", "new@b")
-    await keepFile(cx, "2", "a picture")
-    await keepFile(cx, "3", "another")
+    await storeFile(cx, "2", "a picture")
+    await storeFile(cx, "3", "another")
     await eraseAccount(cx, "3")
     await openAccount(on(first, { instance: "i2" }), "1", { name: "n1" })
     const before = tables(first)
@@ -60,13 +60,13 @@ describe.runIf(needs("postgres"))("a node whose log is in PostgreSQL", () => {
     expect(names(again)).toEqual(["renamed", "n2"])
     const file = again.blob({ instance: "i1" }, account, { id: "2", name: "portrait" })
     expect(file && Buffer.from(file).toString()).toBe("a picture")
-    // What is free and what is taken is known, too.
-    const late = (name: string) => refusalOf(openAccount(on(again), "9", { name }))
+    // Free and claimed keys are known, too.
+    const late = (name: string) => rejectionOf(openAccount(on(again), "9", { name }))
     expect(await late("renamed")).toBe("already_exists account.name_taken")
     expect(await late("n1")).toBe("nothing")
   })
 
-  test("nothing personal stays in the database when it is erased", async () => {
+  test("personal data does not remain in the database after erasure", async () => {
     const store = await node()
     await openAccount(on(store), "1", { name: "erika", email: "erika@example.com" })
     await eraseAccount(on(store), "1")
@@ -79,12 +79,12 @@ describe.runIf(needs("postgres"))("a node whose log is in PostgreSQL", () => {
     expect(await asked("SELECT * FROM latchkey.claim")).toEqual([])
   })
 
-  test("two that write at once see the same in the end, and no name is given twice", async () => {
+  test("two concurrent writers end with the same state, and no name is given twice", async () => {
     const [one, two] = [await node(), await node()]
     const made = await Promise.all(
       Array.from({ length: 60 }, (_, at) => {
         const store = at % 2 ? one : two
-        return refusalOf(openAccount(on(store), `${at}`, { name: `n${at % 40}` }))
+        return rejectionOf(openAccount(on(store), `${at}`, { name: `n${at % 40}` }))
       }),
     )
     expect(made.filter((each) => each === "nothing")).toHaveLength(40)
@@ -97,7 +97,7 @@ describe.runIf(needs("postgres"))("a node whose log is in PostgreSQL", () => {
     expect(rows[0]?.n).toBe(0)
   })
 
-  test("decides again on what another has written meanwhile", async () => {
+  test("decides again on concurrent writes of another node", async () => {
     const [one, two] = [await node(), await node()]
     await openAccount(on(one), "1", { name: "first" })
     await two.node?.caughtUp()
@@ -115,11 +115,11 @@ describe.runIf(needs("postgres"))("a node whose log is in PostgreSQL", () => {
     )
   })
 
-  test("streams that expired go from the database and from every node", async () => {
+  test("expired streams are deleted in the database and on every node", async () => {
     const [one, two] = [await node(), await node()]
-    await begin(on(one), "1", { name: "guest" })
-    await end(on(one), "1")
-    await begin(on(one), "2", { name: "stays" })
+    await beginVisit(on(one), "1", { name: "guest" })
+    await endVisit(on(one), "1")
+    await beginVisit(on(one), "2", { name: "stays" })
     await openAccount(on(one), "1", { name: "newest" })
     const now = world().clock.now() + day + 2 * hour
     const limits = { now, auditedBefore: now - 90 * day, position: Number.MAX_SAFE_INTEGER }
@@ -130,15 +130,15 @@ describe.runIf(needs("postgres"))("a node whose log is in PostgreSQL", () => {
     ).toEqual([])
     await two.node?.caughtUp()
     expect(tables(two)[0]).toEqual(tables(one)[0])
-    // It may begin again, from version 1, on either.
+    // It can start again from version 1 on either node.
     world().clock.advance(day + 2 * hour)
-    expect((await begin(on(two), "1", { name: "again" })).version).toBe(1)
+    expect((await beginVisit(on(two), "1", { name: "again" })).version).toBe(1)
     await one.node?.caughtUp()
     const again = await node()
     expect(tables(again)).toEqual(tables(one))
   })
 
-  test("a step whose answer was lost on the way happens once", async () => {
+  test("a transaction whose response was lost happens once", async () => {
     const store = await node()
     let isOver = false
     const cutting = (async () => {
@@ -154,7 +154,7 @@ describe.runIf(needs("postgres"))("a node whose log is in PostgreSQL", () => {
     })()
     const ids = Array.from({ length: 50 }, (_, at) => `${at}`)
     const results: unknown[] = []
-    for (const id of ids) results.push(await refusalOf(openAccount(on(store), id, { name: id })))
+    for (const id of ids) results.push(await rejectionOf(openAccount(on(store), id, { name: id })))
     isOver = true
     await cutting
     expect(new Set(results)).toEqual(new Set(["nothing"]))
@@ -164,7 +164,7 @@ describe.runIf(needs("postgres"))("a node whose log is in PostgreSQL", () => {
     expect(names(store)).toHaveLength(50)
   })
 
-  test("a batch that is sent again gets the answer that it had, an older one none", async () => {
+  test("a repeated batch gets the same response, an older one none", async () => {
     await node()
     const joined = await asked<{ run: string }>("SELECT run FROM latchkey.node")
     const event = `["i1","account","7",1,"account.opened",1,"{}",null,0,"","","","",null]`
@@ -184,13 +184,13 @@ describe.runIf(needs("postgres"))("a node whose log is in PostgreSQL", () => {
     await expect(append(5)).rejects.toThrow("an older batch")
   })
 
-  test("goes on when the database was killed and is back, and loses nothing", async () => {
+  test("continues after the database was killed and restarted, and loses nothing", async () => {
     const store = await node({ timeoutMs: 500 })
     await openAccount(on(store), "1", { name: "before" })
     postgres().stop("immediate")
-    const late = await refusalOf(openAccount(on(store), "2", { name: "meanwhile" }))
+    const late = await rejectionOf(openAccount(on(store), "2", { name: "meanwhile" }))
     expect(late).toBe("unavailable store.database_unreachable")
-    // What it has it shows; how old that is, it knows.
+    // It serves its data, whose age it knows.
     expect(names(store)).toEqual(["before"])
     expect(store.node?.unseen()).toBeGreaterThan(500)
     postgres().start()
@@ -199,23 +199,23 @@ describe.runIf(needs("postgres"))("a node whose log is in PostgreSQL", () => {
     expect(store.node?.unseen()).toBeLessThan(1000)
   })
 
-  test("a process whose folder somebody else has taken over writes nothing any more", async () => {
+  test("a process whose directory was taken over stops writing", async () => {
     const zombie = await node({ folder: "the same" })
     await openAccount(on(zombie), "1", { name: "before" })
     const next = await node({ folder: "the same" })
     expect(next.node?.part).toBe(zombie.node?.part)
-    expect(await refusalOf(openAccount(on(zombie), "2", { name: "late" }))).toBe(
+    expect(await rejectionOf(openAccount(on(zombie), "2", { name: "late" }))).toBe(
       "unavailable store.database_taken_over",
     )
     expect(names(next)).toEqual(["before"])
   })
 
-  test("nodes have parts of their own for their ids", async () => {
+  test("nodes have separate ID ranges", async () => {
     const parts = [await node(), await node(), await node()].map((store) => store.node?.part)
     expect(parts).toEqual([0, 1, 2])
   })
 
-  test("odd texts come back as they were", async () => {
+  test("unusual texts are stored unchanged", async () => {
     const store = await node()
     const name = "a\0b\\0\\c \u{1F511} \ud800"
     await openAccount(on(store), "x\0y\\", { name, email: name })
@@ -223,12 +223,12 @@ describe.runIf(needs("postgres"))("a node whose log is in PostgreSQL", () => {
     remove()
     const again = await node()
     expect(again.state({ instance: "i1" }, account, "x\0y\\")).toMatchObject({ name, email: name })
-    expect(await refusalOf(openAccount(on(again), "2", { name }))).toBe(
+    expect(await rejectionOf(openAccount(on(again), "2", { name }))).toBe(
       "already_exists account.name_taken",
     )
   })
 
-  test("knows what another one wrote once it has asked where the log ends", async () => {
+  test("has the events of another node after requesting the end of the log", async () => {
     const [one, two] = [await node(), await node()]
     for (let at = 0; at < 20; at++) {
       await openAccount(on(at % 2 ? one : two), `${at}`, { name: `n${at}` })
@@ -246,10 +246,10 @@ describe.runIf(needs("postgres"))("a node whose log is in PostgreSQL", () => {
     position: Number.MAX_SAFE_INTEGER,
   })
 
-  describe("when another server has taken the database over", () => {
+  describe("when another server has taken over the database", () => {
     const takeOver = (lost = "") => asked(`${lost} UPDATE latchkey.log SET timeline = '00000000'`)
 
-    test("goes on where nothing was lost", async () => {
+    test("continues if nothing was lost", async () => {
       const [one, two] = [await node(), await node()]
       await openAccount(on(one), "1", { name: "before" })
       await takeOver()
@@ -263,7 +263,7 @@ describe.runIf(needs("postgres"))("a node whose log is in PostgreSQL", () => {
       expect(names(await node({ file: filename }))).toEqual(["before", "renamed"])
     })
 
-    test("and lost its end, a node that has it answers nothing even before a write", async () => {
+    test("and lost its end, a node with the lost events rejects requests even before a write", async () => {
       const ahead = await node()
       await openAccount(on(ahead), "1", { name: "kept" })
       await openAccount(on(ahead), "2", { name: "lost" })
@@ -271,10 +271,10 @@ describe.runIf(needs("postgres"))("a node whose log is in PostgreSQL", () => {
         "DELETE FROM latchkey.event WHERE position > 1; UPDATE latchkey.log SET position = 1;",
       )
       const refused = "unavailable store.database_behind"
-      expect(await refusalOf(ahead.node?.caughtUp() ?? Promise.resolve())).toBe(refused)
+      expect(await rejectionOf(ahead.node?.caughtUp() ?? Promise.resolve())).toBe(refused)
     })
 
-    test("and lost its end, a node that has it answers and writes nothing any more", async () => {
+    test("and lost its end, a node with the lost events rejects reads and writes", async () => {
       const ahead = await node()
       await openAccount(on(ahead), "1", { name: "kept" })
       const behind = await node()
@@ -287,15 +287,15 @@ describe.runIf(needs("postgres"))("a node whose log is in PostgreSQL", () => {
       const next = await node()
       for (const id of ["3", "4", "5"]) await openAccount(on(next), id, { name: `n${id}` })
       const refused = "unavailable store.database_behind"
-      expect(await refusalOf(ahead.node?.caughtUp() ?? Promise.resolve())).toBe(refused)
-      expect(await refusalOf(openAccount(on(ahead), "6", { name: "late" }))).toBe(refused)
+      expect(await rejectionOf(ahead.node?.caughtUp() ?? Promise.resolve())).toBe(refused)
+      expect(await rejectionOf(openAccount(on(ahead), "6", { name: "late" }))).toBe(refused)
       expect(names(next)).toEqual(["kept", "n3", "n4", "n5"])
-      // One that was not so far takes what came instead.
+      // A node that was not as far applies the new events instead.
       expect(names(await node({ file: filename }))).toEqual(["kept", "n3", "n4", "n5"])
     })
   })
 
-  test("one that takes over goes on where the one before it was, failures and all", async () => {
+  test("a new worker continues where the previous one stopped, including failures", async () => {
     const [one, two] = [await node(), await node()]
     const handled: string[] = []
     let leader = one
@@ -314,7 +314,7 @@ describe.runIf(needs("postgres"))("a node whose log is in PostgreSQL", () => {
             },
           },
         ],
-        { leads: () => store === leader },
+        { isLeader: () => store === leader },
       ),
     )
     for (const id of ["1", "2", "3"]) await openAccount(on(one), id, { name: id })
@@ -323,14 +323,16 @@ describe.runIf(needs("postgres"))("a node whose log is in PostgreSQL", () => {
     if (!two.node) throw new Error("it is no node")
     await shareReactorState(two, two.node, false)
     leader = two
-    expect(failedEvents(two)).toMatchObject([{ reactor: "greeter", failures: 1, error: "cannot" }])
+    expect(listFailedEvents(two)).toMatchObject([
+      { reactor: "greeter", failures: 1, error: "cannot" },
+    ])
     await openAccount(on(one), "4", { name: "4" })
     await expect.poll(() => handled.at(-1)).toBe("two 4")
     expect(handled.filter((each) => !each.endsWith("2"))).toEqual(["one 1", "one 3", "two 4"])
     await Promise.all(running.map((each) => each.stop()))
   })
 
-  test("what any node is told to try again, the one that works tries again", async () => {
+  test("retries requested at any node run on the worker", async () => {
     const [one, two] = [await node(), await node()]
     if (!one.node || !two.node) throw new Error("they are no nodes")
     const failure = { reactor: "greeter", position: 3, instance: "one", error: "cannot" }
@@ -338,7 +340,7 @@ describe.runIf(needs("postgres"))("a node whose log is in PostgreSQL", () => {
     await one.node.failed({ ...failure, position: 4, last: 1000 })
     await shareReactorState(one, one.node, true)
     await shareReactorState(two, two.node, false)
-    const lasts = (store: Store) => failedEvents(store).map(({ last }) => last)
+    const lasts = (store: Store) => listFailedEvents(store).map(({ last }) => last)
     expect(await retryFailedEvents(two, { instance: "one", position: 3 })).toBe(1)
     await shareReactorState(one, one.node, true)
     await shareReactorState(two, two.node, false)
@@ -348,7 +350,7 @@ describe.runIf(needs("postgres"))("a node whose log is in PostgreSQL", () => {
     ])
   })
 
-  test("adds what an older version did not make", async () => {
+  test("adds tables that an older version did not create", async () => {
     const first = await node()
     await openAccount(on(first), "1", { name: "before" })
     await leave(first)

@@ -1,13 +1,13 @@
-// Nodes of a test: stores whose log is in PostgreSQL.
+// Test nodes: stores whose log is in PostgreSQL.
 import { afterAll, afterEach, beforeAll, beforeEach } from "vitest"
-import { type Clock, pause, systemClock } from "../../src/kernel/clock.ts"
+import { type Clock, delay, systemClock } from "../../src/kernel/clock.ts"
 import type { Call } from "../../src/kernel/context.ts"
 import type { OpenOptions } from "../../src/store/index.ts"
 import { openNode } from "../../src/store/open.ts"
 import { openPostgresLog } from "../../src/store/shared/postgres-log.ts"
 import type { Store } from "../../src/store/store.ts"
 import { type Postgres, startPostgres } from "../support/postgres.ts"
-import { openWorld, type World } from "../support/world.ts"
+import { openTestEnvironment, type TestEnvironment } from "../support/test-environment.ts"
 import { modules, temporaryFile } from "./account.ts"
 
 type Parts = Partial<OpenOptions> & {
@@ -17,20 +17,20 @@ type Parts = Partial<OpenOptions> & {
   readonly folder?: string
   readonly lost?: (cause: unknown) => void
   readonly timeoutMs?: number
-  /** Of the machine that the node is on. */
+  /** The clock of the node's machine. */
   readonly clock?: Clock
 }
 
-const unexpected = (cause: unknown) => {
+const throwCause = (cause: unknown) => {
   throw cause
 }
 
-const fresh = () => crypto.randomUUID()
+const newFingerprint = () => crypto.randomUUID()
 
 /** Opens a file as that of a node. */
 export const openTestNode = ({ clock = systemClock, ...parts }: Parts): Promise<Store> =>
   openNode(
-    { ...modules, fatal: unexpected, notReady: (_, cause) => unexpected(cause), ...parts },
+    { ...modules, fatal: throwCause, notReady: (_, cause) => throwCause(cause), ...parts },
     {
       connect: (belonging) =>
         openPostgresLog({
@@ -38,12 +38,12 @@ export const openTestNode = ({ clock = systemClock, ...parts }: Parts): Promise<
           url: parts.url,
           ...(parts.folder !== undefined && { folder: parts.folder }),
           fingerprint: parts.fingerprint ?? "key",
-          fresh,
+          fresh: newFingerprint,
           clock,
           ...(parts.timeoutMs !== undefined && { timeoutMs: parts.timeoutMs }),
         }),
-      fresh,
-      sleep: pause,
+      fresh: newFingerprint,
+      sleep: delay,
       now: () => performance.now(),
       clock,
       lost: parts.lost ?? (() => undefined),
@@ -51,10 +51,10 @@ export const openTestNode = ({ clock = systemClock, ...parts }: Parts): Promise<
     },
   )
 
-/** Nodes of the tests of one file, each test of which has a database of its own. */
+/** Nodes for the tests of one file; each test has its own database. */
 export function testNodes(given: Pick<OpenOptions, "aggregates" | "views">) {
   let postgres: Postgres
-  let world: World
+  let world: TestEnvironment
   let url: string
   const open: { store: Store; remove: () => void }[] = []
   beforeAll(() => {
@@ -62,7 +62,7 @@ export function testNodes(given: Pick<OpenOptions, "aggregates" | "views">) {
   })
   afterAll(() => postgres.remove())
   beforeEach(async () => {
-    world = openWorld(given)
+    world = openTestEnvironment(given)
     url = await postgres.database()
   })
   afterEach(async () => {
@@ -76,7 +76,7 @@ export function testNodes(given: Pick<OpenOptions, "aggregates" | "views">) {
     postgres: () => postgres,
     world: () => world,
     url: () => url,
-    /** A node with a folder of its own, or that of another one which was closed. */
+    /** A node with its own directory, or that of a closed one. */
     node: async (parts: Partial<Parts> = {}) => {
       const { file, remove } = temporaryFile()
       const store = await openTestNode({ ...given, file, url, ...parts })

@@ -1,28 +1,28 @@
-// What is kept of an event: erasure, sums, and the revisions of its payload.
+// What is stored of an event: erasure, checksums, and payload revisions.
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { aggregate, type Event } from "../../src/store/index.ts"
 import { temporaryFolder } from "../support/latchkey.ts"
-import { openWorld, type World } from "../support/world.ts"
-import { eraseAccount, modules, moveAccount, openAccount, refusalOf } from "./account.ts"
+import { openTestEnvironment, type TestEnvironment } from "../support/test-environment.ts"
+import { eraseAccount, modules, moveAccount, openAccount, rejectionOf } from "./account.ts"
 
 describe("an erasure", () => {
-  let world: World
+  let world: TestEnvironment
   beforeEach(async () => {
-    world = openWorld(modules)
+    world = openTestEnvironment(modules)
     await openAccount(world.cx(), "1", { name: "ada", email: "first@example.com" })
     await openAccount(world.cx(), "2", { name: "bob", email: "bob@example.com" })
   })
   afterEach(() => world.close())
   const privates = async () => (await world.store.log.read(0, 99)).map((event) => event.private)
 
-  test("voids what the new value supersedes, and nothing of other streams", async () => {
+  test("erases superseded values, and nothing of other streams", async () => {
     await moveAccount(world.cx(), "1", "second@example.com")
     await moveAccount(world.cx(), "1", "third@example.com")
     const kept = [null, { email: "bob@example.com" }, null, { email: "third@example.com" }]
     expect(await privates()).toEqual(kept)
   })
 
-  test("leaves no letter of the person in the file, whole stream and state row", async () => {
+  test("leaves no personal text in the file, for a whole stream and its state", async () => {
     await eraseAccount(world.cx(), "1")
     const { database } = world.store
     database.run("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -31,7 +31,7 @@ describe("an erasure", () => {
     expect(bytes.includes("first@example.com")).toBe(false)
   })
 
-  test("keeps the sums provable", async () => {
+  test("keeps checksums verifiable", async () => {
     await eraseAccount(world.cx(), "1")
     expect((await world.store.log.read(0, 99)).map((event) => event.type)).toEqual([
       "account.opened",
@@ -41,7 +41,7 @@ describe("an erasure", () => {
   })
 })
 
-describe("a damaged event is refused by name:", () => {
+describe("a damaged event is rejected by name:", () => {
   const damages: Readonly<Record<string, string>> = {
     "a byte of data": "data = replace(data, 'ada', 'adb')",
     "a byte of private": "private = replace(private, 'ada@', 'adb@')",
@@ -54,14 +54,14 @@ describe("a damaged event is refused by name:", () => {
   for (const [what, change] of Object.entries(damages)) {
     test(what, async () => {
       const folder = temporaryFolder()
-      const world = openWorld(modules, folder)
+      const world = openTestEnvironment(modules, folder)
       await openAccount(world.cx(), "1", { name: "ada" })
       await openAccount(world.cx(), "2", { name: "bob" })
       world.store.database.run(`UPDATE event SET ${change} WHERE position = 1`)
-      expect(await refusalOf(world.store.log.read(0, 9))).toBe("data_loss store.event_damaged")
+      expect(await rejectionOf(world.store.log.read(0, 9))).toBe("data_loss store.event_damaged")
       await expect(world.store.log.read(0, 9)).rejects.toThrow("event 1 is damaged")
       await world.store.close()
-      expect(() => openWorld(modules, folder)).toThrow("event 1 is damaged")
+      expect(() => openTestEnvironment(modules, folder)).toThrow("event 1 is damaged")
       folder.remove()
     })
   }
@@ -87,14 +87,14 @@ describe("upcasters", () => {
     },
   })
 
-  test("bring every payload to today's revision, one step after the other", async () => {
+  test("convert every payload to the current revision, step by step", async () => {
     const folder = temporaryFolder()
-    const old = openWorld({ aggregates: [before], views: [] }, folder)
+    const old = openTestEnvironment({ aggregates: [before], views: [] }, folder)
     await old.store.transact(old.cx(), (tx) =>
       tx.append(before, "1", [{ type: "pot.filled", data: { cups: 2 } }]),
     )
     await old.store.close()
-    const world = openWorld({ aggregates: [after], views: [] }, folder)
+    const world = openTestEnvironment({ aggregates: [after], views: [] }, folder)
     const data = { millilitres: 5, of: "milk" }
     await world.store.transact(world.cx(), (tx) =>
       tx.append(after, "2", [{ type: "pot.filled", data, private: { who: "ada" } }]),

@@ -1,38 +1,40 @@
-// A batch that is written at once does what its steps do one by one.
+// A batch that is written at once has the same result as its transactions one by one.
 import type { SQL } from "bun"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { systemClock } from "../../src/kernel/clock.ts"
 import type { Append, ClaimRequest, NewEvent } from "../../src/store/log/log.ts"
 import { openPostgresLog } from "../../src/store/shared/postgres-log.ts"
-import type { Place } from "../../src/store/shared/shared-log.ts"
-import { stepsText, type WirePage } from "../../src/store/shared/wire.ts"
-import { type Dice, dice } from "../support/dice.ts"
+import type { LogPosition } from "../../src/store/shared/shared-log.ts"
+import { encodeSteps, type WirePage } from "../../src/store/shared/wire.ts"
 import { type Postgres, startPostgres } from "../support/postgres.ts"
 import { needs } from "../support/prerequisite.ts"
+import { type SeededRandom, seededRandom } from "../support/seeded-random.ts"
 
 const ids = ["a", "b", "c", "d", "e", "f"]
-const run = "run"
-const beginning = 1_000_000
+const runId = "run"
+const startTime = 1_000_000
 
 describe.runIf(needs("postgres"))("a batch in PostgreSQL", () => {
   let postgres: Postgres
-  let sides: readonly Side[]
+  let sides: readonly LogUnderTest[]
   beforeAll(async () => {
     postgres = startPostgres()
-    sides = await Promise.all(["append_2", "append_3"].map((name) => sideOf(postgres, name)))
+    sides = await Promise.all(
+      ["append_2", "append_3"].map((name) => openLogUnderTest(postgres, name)),
+    )
   })
   afterAll(async () => {
     await Promise.all(sides.map(({ sql }) => sql.close()))
     postgres.remove()
   })
 
-  test.each([1, 2, 3, 4])("is what its steps are one by one (%i)", async (seed) => {
+  test.each([1, 2, 3, 4])("equals its transactions one by one (%i)", async (seed) => {
     await Promise.all(sides.map(({ empty }) => empty()))
-    const { next } = dice(seed)
+    const { next } = seededRandom(seed)
     const kinds = new Map<string, number>()
     const versions = new Map<string, number>()
     for (let batch = 1; batch <= 60; batch++) {
-      const steps = stepsOf({ random: dice(next(1_000_000)), versions, batch })
+      const steps = stepsOf({ random: seededRandom(next(1_000_000)), versions, batch })
       const [slow, quick] = await Promise.all(sides.map((side) => side.append(batch, steps)))
       expect(quick).toEqual(slow)
       for (const [index, { kind }] of (slow?.outcomes ?? []).entries()) {
@@ -40,7 +42,7 @@ describe.runIf(needs("postgres"))("a batch in PostgreSQL", () => {
         if (kind !== "appended") continue
         for (const event of steps[index]?.events ?? []) versions.set(event.id, event.version)
       }
-      // What is sent again happens once.
+      // A repeated batch happens once.
       if (batch % 20 === 0) {
         const again = await Promise.all(sides.map((side) => side.append(batch, steps)))
         expect(again).toEqual([slow, slow])
@@ -48,17 +50,17 @@ describe.runIf(needs("postgres"))("a batch in PostgreSQL", () => {
     }
     const [slow, quick] = await Promise.all(sides.map(({ all }) => all()))
     expect(quick).toEqual(slow)
-    // Each of them came about often enough to be worth something.
+    // Each occurred often enough to be meaningful.
     for (const kind of ["appended", "conflict", "taken"]) {
       expect(kinds.get(kind) ?? 0, kind).toBeGreaterThan(10)
     }
   })
 
-  test("of steps that have nothing to do with each other is not looked at one by one", async () => {
-    const { sql, empty } = sides[1] as Side
+  test("of independent transactions is not checked one by one", async () => {
+    const { sql, empty } = sides[1] as LogUnderTest
     await empty()
     const written = async (steps: readonly Append[]) => {
-      const text = stepsText(steps)
+      const text = encodeSteps(steps)
       const call = "SELECT latchkey.write_all_1(($1::text)::jsonb, 0, 0) AS said"
       const [row] = await sql.unsafe(call, [text])
       return row.said
@@ -72,13 +74,13 @@ describe.runIf(needs("postgres"))("a batch in PostgreSQL", () => {
     )
   })
 
-  test("comes in small pages as it does in one", async () => {
-    const { empty, append, page } = sides[1] as Side
+  test("is the same in small pages as in one", async () => {
+    const { empty, append, page } = sides[1] as LogUnderTest
     await empty()
-    const { next } = dice(5)
+    const { next } = seededRandom(5)
     const versions = new Map<string, number>()
     for (let batch = 1; batch <= 60; batch++) {
-      const steps = stepsOf({ random: dice(next(1_000_000)), versions, batch })
+      const steps = stepsOf({ random: seededRandom(next(1_000_000)), versions, batch })
       for (const [index, { kind }] of (await append(batch, steps)).outcomes.entries()) {
         if (kind !== "appended") continue
         for (const { id, version } of steps[index]?.events ?? []) versions.set(id, version)
@@ -86,13 +88,13 @@ describe.runIf(needs("postgres"))("a batch in PostgreSQL", () => {
     }
     const whole = await page({ position: 0, number: 0 }, 2000)
     expect(whole.changes?.length).toBeGreaterThan(50)
-    const small = await inPages(page, 7)
+    const small = await readInPages(page, 7)
     expect(small.events).toEqual(whole.events)
     expect(small.changes).toEqual(whole.changes)
   })
 
-  test("is not read beyond the page that is asked for", async () => {
-    const { sql, empty } = sides[1] as Side
+  test("is not read beyond the requested page", async () => {
+    const { sql, empty } = sides[1] as LogUnderTest
     await empty()
     const many = 5000
     await sql.unsafe(`
@@ -114,8 +116,8 @@ describe.runIf(needs("postgres"))("a batch in PostgreSQL", () => {
   })
 })
 
-/** Reads all there is in pages of so many. */
-async function inPages(page: Side["page"], limit: number) {
+/** Reads everything in pages of the given size. */
+async function readInPages(page: LogUnderTest["page"], limit: number) {
   const events: unknown[] = []
   const changes: unknown[] = []
   for (let after = { position: 0, number: 0 }; ; ) {
@@ -128,28 +130,34 @@ async function inPages(page: Side["page"], limit: number) {
   return { events, changes }
 }
 
-/** Steps that came together, of different people. */
+/** Concurrent transactions of different users. */
 const plainSteps = (): readonly Append[] =>
   ids.map((id) => ({
     instance: "i1",
-    time: beginning,
+    time: startTime,
     expect: [{ stream: "account", id, version: 0 }],
     claims: [{ stream: "account", id, key: id, take: "name", taken: { id: "", message: "" } }],
     events: [eventOf(id, 1, false)],
   }))
 
-type Answer = { readonly outcomes: readonly { readonly kind: string }[]; readonly page: unknown }
+type BatchResult = {
+  readonly outcomes: readonly { readonly kind: string }[]
+  readonly page: unknown
+}
 
-type Side = {
+type LogUnderTest = {
   readonly sql: SQL
   readonly empty: () => Promise<void>
-  readonly append: (batch: number, steps: readonly Append[]) => Promise<Answer>
-  readonly page: (after: Pick<Place, "position" | "number">, limit: number) => Promise<WirePage>
-  /** Everything that lies there. */
+  readonly append: (batch: number, steps: readonly Append[]) => Promise<BatchResult>
+  readonly page: (
+    after: Pick<LogPosition, "position" | "number">,
+    limit: number,
+  ) => Promise<WirePage>
+  /** The complete content of the database. */
   readonly all: () => Promise<unknown>
 }
 
-async function sideOf(postgres: Postgres, name: string): Promise<Side> {
+async function openLogUnderTest(postgres: Postgres, name: string): Promise<LogUnderTest> {
   const url = await postgres.database()
   const place = { position: 0, number: 0, epoch: 0 }
   const log = await openPostgresLog({
@@ -159,7 +167,7 @@ async function sideOf(postgres: Postgres, name: string): Promise<Side> {
     place,
     reads: {},
     fingerprint: "key",
-    fresh: () => run,
+    fresh: () => runId,
     clock: systemClock,
   })
   await log.close()
@@ -176,7 +184,7 @@ async function sideOf(postgres: Postgres, name: string): Promise<Side> {
       const [row] = await sql.unsafe(
         `SELECT latchkey.${name}(
            0, $1, $2::bigint, ${text}, 0, 0, 2000, $4::bigint, 60000) AS said`,
-        [run, batch, stepsText(steps), Date.now()],
+        [runId, batch, encodeSteps(steps), Date.now()],
       )
       return row.said
     },
@@ -197,26 +205,26 @@ async function sideOf(postgres: Postgres, name: string): Promise<Side> {
   }
 }
 
-type Given = {
-  readonly random: Dice
-  /** Where each stream stands. */
+type StepInput = {
+  readonly random: SeededRandom
+  /** The version of each stream. */
   readonly versions: ReadonlyMap<string, number>
   readonly batch: number
 }
 
-/** Mostly what happens all the time, in some batches what is rare. */
-function stepsOf(given: Given): readonly Append[] {
+/** Mostly common transactions, in some batches rare ones. */
+function stepsOf(given: StepInput): readonly Append[] {
   const { random } = given
   const isRare = random.next(4) === 0
   return Array.from({ length: 1 + random.next(6) }, () => stepOf(given, isRare))
 }
 
-function stepOf({ random, versions, batch }: Given, isRare: boolean): Append {
+function stepOf({ random, versions, batch }: StepInput, isRare: boolean): Append {
   const { next, pick } = random
   const id = pick(ids)
   const at = versions.get(id) ?? 0
   const version = next(8) === 0 ? next(5) : at
-  const time = beginning + batch * 10 + next(3)
+  const time = startTime + batch * 10 + next(3)
   const events = Array.from({ length: next(4) }, (_, nth) =>
     eventOf(id, version + nth + 1, isRare && next(4) === 0),
   )
@@ -250,7 +258,7 @@ const eventOf = (id: string, version: number, isErasing: boolean): NewEvent => (
   revision: 1,
   data: { name: `a\0"\\ü${version}` },
   private: version % 2 === 0 ? { secret: "s\\0" } : null,
-  time: beginning,
+  time: startTime,
   editor: { user: "u\0", client: "" },
   owner: "o",
   correlation: "c",

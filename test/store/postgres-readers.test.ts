@@ -1,11 +1,11 @@
-// What becomes of an answer of PostgreSQL that has no row.
+// How a PostgreSQL response without a row is handled.
 import { expect, test } from "vitest"
 import type { Append } from "../../src/store/log/log.ts"
 import { type PostgresClient, requireRow } from "../../src/store/shared/postgres-client.ts"
-import { readersOf } from "../../src/store/shared/postgres-readers.ts"
+import { createReaders } from "../../src/store/shared/postgres-readers.ts"
 
 const client = (answers: (readonly unknown[])[]): PostgresClient => ({
-  ask: async () => JSON.parse(JSON.stringify(answers.shift() ?? [])),
+  query: async () => JSON.parse(JSON.stringify(answers.shift() ?? [])),
   listen: async () => undefined,
   close: async () => undefined,
 })
@@ -34,15 +34,15 @@ const step: Append = {
   ],
 }
 
-test("a statement without its row is a lost connection, which is asked again", () => {
+test("a response without a row is a lost connection, and retried", () => {
   expect(requireRow({ has: false })).toEqual({ has: false })
   expect(() => requireRow(undefined)).toThrow(
     expect.objectContaining({ code: "unavailable", id: "store.database_unreachable" }),
   )
 })
 
-test("an event type is not taken for readable where no row says so", async () => {
-  const { early } = readersOf(client([[], [{ unread: ["account/account.opened"] }]]), (work) =>
+test("an event type is not readable unless a row says so", async () => {
+  const { early } = createReaders(client([[], [{ unread: ["account/account.opened"] }]]), (work) =>
     work(),
   )
   await expect(early([step])).rejects.toMatchObject({ id: "store.database_unreachable" })

@@ -1,37 +1,39 @@
-// What has expired goes whole, and nothing else does.
+// Expired streams are deleted completely, and nothing else is.
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { aggregate, type Event, view } from "../../src/store/index.ts"
-import { openWorld, type World } from "../support/world.ts"
-import { account, accounts, openAccount, openFile, refusalOf, temporaryFile } from "./account.ts"
+import { openTestEnvironment, type TestEnvironment } from "../support/test-environment.ts"
+import { account, accounts, openAccount, openFile, rejectionOf, temporaryFile } from "./account.ts"
 import {
-  begin,
+  beginVisit,
   day,
-  end,
+  endVisit,
   hour,
-  prolong,
-  shown,
+  prolongVisit,
   type VisitEvent,
   visit,
-  visitRooms,
+  visitModules,
+  visitRows,
   visits,
-  write,
+  writeEntry,
 } from "./visit.ts"
 
-let world: World
+let world: TestEnvironment
 const modules = {
-  aggregates: [account, ...visitRooms.aggregates],
-  views: [accounts, ...visitRooms.views],
+  aggregates: [account, ...visitModules.aggregates],
+  views: [accounts, ...visitModules.views],
 }
 beforeEach(() => {
-  world = openWorld(modules)
+  world = openTestEnvironment(modules)
 })
 afterEach(() => world.close())
 
 const cx = (instance = "i1") => world.cx({ instance })
-/** Something new that stays: the newest event of a log is never dropped. */
-const somethingElse = () => openAccount(cx(), world.cx().ids.next(), { name: cx().ids.next() })
+/** A new permanent event: the newest event of a log is never deleted. */
+const openOtherAccount = () => openAccount(cx(), world.cx().ids.next(), { name: cx().ids.next() })
 
-const prune = (limits: { position?: number; auditDays?: number; stopped?: () => boolean } = {}) => {
+const pruneStore = (
+  limits: { position?: number; auditDays?: number; stopped?: () => boolean } = {},
+) => {
   const now = world.clock.now()
   return world.store.prune({
     now,
@@ -41,22 +43,22 @@ const prune = (limits: { position?: number; auditDays?: number; stopped?: () => 
   })
 }
 
-const ids = (table: "event" | "state" | "claim") =>
+const idsIn = (table: "event" | "state" | "claim") =>
   world.store.database
     .query<{ id: string }, []>(`SELECT DISTINCT id FROM ${table} WHERE stream IN
       ('visit', (SELECT code FROM name WHERE name = 'visit')) ORDER BY id`)
     .all()
     .map(({ id }) => id)
 
-describe("a stream that has expired", () => {
-  test("goes with its events, its state, its rows and its claims", async () => {
-    for (const id of ["1", "2"]) await begin(cx(), id, { name: `guest ${id}` })
-    await end(cx(), "1")
-    await somethingElse()
+describe("an expired stream", () => {
+  test("is deleted with its events, state, rows, and claims", async () => {
+    for (const id of ["1", "2"]) await beginVisit(cx(), id, { name: `guest ${id}` })
+    await endVisit(cx(), "1")
+    await openOtherAccount()
     world.clock.advance(day + 2 * hour)
-    expect(await prune()).toMatchObject({ streams: 1, events: 2, claims: 2 })
-    expect([ids("event"), ids("state"), ids("claim")]).toEqual([["2"], ["2"], []])
-    expect(shown(cx())).toEqual([
+    expect(await pruneStore()).toMatchObject({ streams: 1, events: 2, claims: 2 })
+    expect([idsIn("event"), idsIn("state"), idsIn("claim")]).toEqual([["2"], ["2"], []])
+    expect(visitRows(cx())).toEqual([
       [{ instance: "i1", id: "2", name: "guest 2", owner: "", version: 1 }],
       [],
     ])
@@ -64,83 +66,83 @@ describe("a stream that has expired", () => {
     expect(world.store.receipt(cx(), visit, "1")).toBeUndefined()
   })
 
-  test("is kept for another hour, so that a clock that was set back revives nothing", async () => {
-    await begin(cx(), "1", { name: "ada" })
-    await end(cx(), "1")
-    await somethingElse()
+  test("is kept for another hour, so that a clock that is set back revives nothing", async () => {
+    await beginVisit(cx(), "1", { name: "ada" })
+    await endVisit(cx(), "1")
+    await openOtherAccount()
     world.clock.advance(2 * hour - 1)
-    expect(await prune()).toMatchObject({ streams: 0 })
+    expect(await pruneStore()).toMatchObject({ streams: 0 })
     world.clock.advance(1)
-    expect(await prune()).toMatchObject({ streams: 1 })
+    expect(await pruneStore()).toMatchObject({ streams: 1 })
   })
 
-  test("goes in its own instance only, and only that kind of stream", async () => {
-    for (const instance of ["i1", "i2"]) await begin(cx(instance), "1", { name: "ada" })
+  test("is deleted in its own instance only, and only this kind of stream", async () => {
+    for (const instance of ["i1", "i2"]) await beginVisit(cx(instance), "1", { name: "ada" })
     await openAccount(cx(), "1", { name: "ada" })
-    await end(cx(), "1")
-    await somethingElse()
+    await endVisit(cx(), "1")
+    await openOtherAccount()
     world.clock.advance(day)
-    await prune()
-    expect(shown(cx())[0]).toEqual([])
-    expect(shown(cx("i2"))[0]).toHaveLength(1)
+    await pruneStore()
+    expect(visitRows(cx())[0]).toEqual([])
+    expect(visitRows(cx("i2"))[0]).toHaveLength(1)
     expect(world.store.state(cx(), account, "1").name).toBe("ada")
   })
 
-  test("stays when it was prolonged, and goes when that is over", async () => {
-    await begin(cx(), "1", { name: "ada" })
-    await prolong(cx(), "1", world.clock.now() + hour)
-    await prolong(cx(), "1", world.clock.now() + 9 * day)
-    await somethingElse()
+  test("is kept while it is prolonged, and deleted afterwards", async () => {
+    await beginVisit(cx(), "1", { name: "ada" })
+    await prolongVisit(cx(), "1", world.clock.now() + hour)
+    await prolongVisit(cx(), "1", world.clock.now() + 9 * day)
+    await openOtherAccount()
     world.clock.advance(8 * day)
-    expect(await prune()).toMatchObject({ streams: 0 })
+    expect(await pruneStore()).toMatchObject({ streams: 0 })
     world.clock.advance(2 * day)
-    expect(await prune()).toMatchObject({ streams: 1, events: 3 })
+    expect(await pruneStore()).toMatchObject({ streams: 1, events: 3 })
   })
 
-  test("stays where it holds the newest event, from which the next position follows", async () => {
-    await begin(cx(), "1", { name: "ada" })
-    await end(cx(), "1")
+  test("is kept if it contains the newest event, which determines the next position", async () => {
+    await beginVisit(cx(), "1", { name: "ada" })
+    await endVisit(cx(), "1")
     world.clock.advance(day)
-    expect(await prune()).toMatchObject({ streams: 0 })
-    await somethingElse()
-    expect(await prune()).toMatchObject({ streams: 1 })
+    expect(await pruneStore()).toMatchObject({ streams: 0 })
+    await openOtherAccount()
+    expect(await pruneStore()).toMatchObject({ streams: 1 })
   })
 
-  test("waits for the slowest reactor, and so does whatever expired after it", async () => {
+  test("waits for the slowest reactor, with everything that expired later", async () => {
     for (const id of ["1", "2", "3"]) {
-      await begin(cx(), id, { name: id })
-      await end(cx(), id)
+      await beginVisit(cx(), id, { name: id })
+      await endVisit(cx(), id)
       world.clock.advance(1)
     }
-    await somethingElse()
+    await openOtherAccount()
     world.clock.advance(day)
-    expect(await prune({ position: 3 })).toMatchObject({ streams: 1 })
-    expect(ids("event")).toEqual(["2", "3"])
-    expect(await prune({ position: 5 })).toMatchObject({ streams: 1 })
-    expect(await prune({ position: 5 })).toMatchObject({ streams: 0 })
-    expect(await prune()).toMatchObject({ streams: 1 })
+    expect(await pruneStore({ position: 3 })).toMatchObject({ streams: 1 })
+    expect(idsIn("event")).toEqual(["2", "3"])
+    expect(await pruneStore({ position: 5 })).toMatchObject({ streams: 1 })
+    expect(await pruneStore({ position: 5 })).toMatchObject({ streams: 0 })
+    expect(await pruneStore()).toMatchObject({ streams: 1 })
   })
 
-  test("goes from behind some that expired before it and must wait", async () => {
-    for (let n = 0; n < 30; n++) await begin(cx(), `early${n}`, { name: `e${n}` })
+  test("is deleted before earlier ones that must wait", async () => {
+    for (let n = 0; n < 30; n++) await beginVisit(cx(), `early${n}`, { name: `e${n}` })
     for (let n = 0; n < 30; n++) {
-      await begin(cx(), `late${n}`, { name: `l${n}` })
-      await end(cx(), `late${n}`)
+      await beginVisit(cx(), `late${n}`, { name: `l${n}` })
+      await endVisit(cx(), `late${n}`)
     }
-    for (let n = 0; n < 30; n++) await prolong(cx(), `early${n}`, world.clock.now())
-    await somethingElse()
+    for (let n = 0; n < 30; n++) await prolongVisit(cx(), `early${n}`, world.clock.now())
+    await openOtherAccount()
     world.clock.advance(day)
     const position = world.store.log.durable() - 11
-    expect(await prune({ position })).toMatchObject({ streams: 50 })
-    expect(await prune()).toMatchObject({ streams: 10 })
+    expect(await pruneStore({ position })).toMatchObject({ streams: 50 })
+    expect(await pruneStore()).toMatchObject({ streams: 10 })
   })
 
-  test("is dropped in slices, between which others have their turn", async () => {
-    for (let n = 0; n < 200; n++) await begin(cx(), `${n}`, { name: `${n}` })
-    for (let n = 0; n < 200; n++) await end(cx(), `${n}`)
-    await somethingElse()
+  test("is deleted in slices between which other work runs", async () => {
+    for (let n = 0; n < 200; n++) await beginVisit(cx(), `${n}`, { name: `${n}` })
+    for (let n = 0; n < 200; n++) await endVisit(cx(), `${n}`)
+    await openOtherAccount()
     world.clock.advance(day)
-    const pruning = prune()
+    const pruning = pruneStore()
     const between: number[] = []
     let isOver = false
     void pruning.then(() => {
@@ -148,35 +150,35 @@ describe("a stream that has expired", () => {
     })
     while (!isOver) {
       await new Promise((resolve) => setImmediate(resolve))
-      between.push(ids("event").length)
+      between.push(idsIn("event").length)
     }
     expect(await pruning).toMatchObject({ streams: 200, events: 400 })
     expect(new Set(between).size).toBeGreaterThan(3)
   })
 
-  test("stays when the server stops first", async () => {
-    await begin(cx(), "1", { name: "ada" })
-    await end(cx(), "1")
-    await somethingElse()
+  test("is kept if the server stops first", async () => {
+    await beginVisit(cx(), "1", { name: "ada" })
+    await endVisit(cx(), "1")
+    await openOtherAccount()
     world.clock.advance(day)
-    expect(await prune({ stopped: () => true })).toMatchObject({ streams: 0, claims: 0 })
+    expect(await pruneStore({ stopped: () => true })).toMatchObject({ streams: 0, claims: 0 })
   })
 })
 
 describe("an audit stream", () => {
-  test("goes when it is older than the time that is configured", async () => {
-    await write(cx(), "e1", "ada")
+  test("is deleted after the configured retention", async () => {
+    await writeEntry(cx(), "e1", "ada")
     world.clock.advance(10 * day)
-    await write(cx(), "e2", "bob")
-    await somethingElse()
+    await writeEntry(cx(), "e2", "bob")
+    await openOtherAccount()
     world.clock.advance(20 * day + hour)
-    expect(await prune({ auditDays: 90 })).toMatchObject({ streams: 0 })
-    expect(await prune({ auditDays: 30 })).toMatchObject({ streams: 1, events: 1 })
-    expect(shown(cx())[1]).toMatchObject([{ id: "e2" }])
+    expect(await pruneStore({ auditDays: 90 })).toMatchObject({ streams: 0 })
+    expect(await pruneStore({ auditDays: 30 })).toMatchObject({ streams: 1, events: 1 })
+    expect(visitRows(cx())[1]).toMatchObject([{ id: "e2" }])
   })
 })
 
-describe("an audit stream of an instance that keeps them less long", () => {
+describe("an audit stream of an instance with a shorter retention", () => {
   const sooner = (...days: readonly (readonly [string, number])[]) => {
     const now = world.clock.now()
     return world.store.prune({
@@ -188,23 +190,23 @@ describe("an audit stream of an instance that keeps them less long", () => {
     })
   }
 
-  test("goes sooner, and nobody else's with it", async () => {
+  test("is deleted earlier, and those of others are kept", async () => {
     for (let each = 0; each < 30; each++) {
-      await write(cx("i1"), `a${each}`, "ada")
-      await write(cx("i2"), `b${each}`, "bob")
+      await writeEntry(cx("i1"), `a${each}`, "ada")
+      await writeEntry(cx("i2"), `b${each}`, "bob")
     }
     world.clock.advance(5 * day)
-    await write(cx("i1"), "late", "ada")
-    await somethingElse()
+    await writeEntry(cx("i1"), "late", "ada")
+    await openOtherAccount()
     world.clock.advance(5 * day + 2 * hour)
     expect(await sooner(["i1", 7], ["i3", 1])).toMatchObject({ streams: 30, events: 30 })
-    expect(shown(cx("i1"))[1]).toMatchObject([{ id: "late" }])
-    expect(shown(cx("i2"))[1]).toHaveLength(30)
+    expect(visitRows(cx("i1"))[1]).toMatchObject([{ id: "late" }])
+    expect(visitRows(cx("i2"))[1]).toHaveLength(30)
   })
 
-  test("is looked for once an hour, and stays where the whole process keeps it", async () => {
-    await write(cx("i1"), "e1", "ada")
-    await somethingElse()
+  test("is checked once an hour, and kept if the global retention is shorter", async () => {
+    await writeEntry(cx("i1"), "e1", "ada")
+    await openOtherAccount()
     expect(await sooner(["i1", 1])).toMatchObject({ streams: 0 })
     world.clock.advance(2 * day)
     expect(await sooner(["i1", 365])).toMatchObject({ streams: 0 })
@@ -212,34 +214,34 @@ describe("an audit stream of an instance that keeps them less long", () => {
     expect(await sooner(["i1", 1])).toMatchObject({ streams: 0 })
     world.clock.advance(60_000)
     expect(await sooner(["i1", 1])).toMatchObject({ streams: 1 })
-    await write(cx("i1"), "e2", "ada")
-    await somethingElse()
+    await writeEntry(cx("i1"), "e2", "ada")
+    await openOtherAccount()
     world.clock.advance(91 * day)
     expect(await sooner(["i1", 365])).toMatchObject({ streams: 1 })
   })
 })
 
-describe("an id whose stream was dropped", () => {
+describe("an ID whose stream was deleted", () => {
   const dropped = async () => {
-    await begin(cx(), "1", { name: "ada" })
-    await end(cx(), "1")
-    await somethingElse()
+    await beginVisit(cx(), "1", { name: "ada" })
+    await endVisit(cx(), "1")
+    await openOtherAccount()
     world.clock.advance(2 * day)
-    await prune()
+    await pruneStore()
   }
 
-  test("begins anew: from the initial state, at version 1, at a position never used", async () => {
+  test("starts again from the initial state at version 1 and an unused position", async () => {
     await dropped()
     const before = world.store.log.durable()
     world.clock.advance(5)
-    const { version, position, created } = await begin(cx(), "1", { name: "ada again" })
+    const { version, position, created } = await beginVisit(cx(), "1", { name: "ada again" })
     expect([version, created]).toEqual([1, world.clock.now()])
     expect(position).toBe(before + 1)
     expect(world.store.state(cx(), visit, "1")).toEqual({ status: "here", beginnings: 1 })
-    expect(shown(cx())[0]).toMatchObject([{ name: "ada again", version: 1 }])
+    expect(visitRows(cx())[0]).toMatchObject([{ name: "ada again", version: 1 }])
   })
 
-  test("conflicts with a step that was decided on the stream that was there", async () => {
+  test("conflicts with a transaction based on the deleted stream", async () => {
     await dropped()
     const late = await world.store.log.append({
       instance: "i1",
@@ -251,35 +253,35 @@ describe("an id whose stream was dropped", () => {
     expect(late).toMatchObject({ kind: "conflict", stream: "visit", id: "1" })
   })
 
-  test("answers a command about what is gone as if it had never been", async () => {
+  test("handles commands as if the stream had never existed", async () => {
     await dropped()
-    expect(await end(cx(), "1")).toMatchObject({ version: 0 })
+    expect(await endVisit(cx(), "1")).toMatchObject({ version: 0 })
   })
 })
 
-describe("a log that was pruned", () => {
+describe("a pruned log", () => {
   const live = async (at = cx) => {
     for (let n = 0; n < 40; n++) {
-      await begin(at(), `${n}`, { name: `guest ${n}`, chair: `${n}` })
-      if (n % 2) await end(at(), `${n}`)
-      await write(at(), `e${n}`, `guest ${n}`)
+      await beginVisit(at(), `${n}`, { name: `guest ${n}`, chair: `${n}` })
+      if (n % 2) await endVisit(at(), `${n}`)
+      await writeEntry(at(), `e${n}`, `guest ${n}`)
       if (n % 7 === 0) await openAccount(at(), `${n}`, { name: `host ${n}` })
       world.clock.advance(hour)
     }
     world.clock.advance(hour)
     const now = world.clock.now()
     await at().store.prune({ now, auditedBefore: now - day, position: 999, stopped: () => false })
-    return shown(at())
+    return visitRows(at())
   }
 
-  test("makes, replayed, the rows that are there", async () => {
+  test("produces the existing rows when replayed", async () => {
     const before = await live()
     expect([before[0]?.length, before[1]?.length]).toEqual([20, 23])
     world = await world.reopen([accounts, visits].map((each) => ({ ...each, hash: "anew" })))
-    expect(shown(cx())).toEqual(before)
+    expect(visitRows(cx())).toEqual(before)
   })
 
-  test("makes, folded anew, the states that are there", async () => {
+  test("produces the existing states when folded again", async () => {
     const { file, remove } = temporaryFile()
     let store = openFile(file, modules)
     const states = () => store.database.query("SELECT * FROM state").all()
@@ -295,13 +297,13 @@ describe("a log that was pruned", () => {
     remove()
   })
 
-  test("goes on after a restart where it was, and knows how much is gone", async () => {
+  test("continues after a restart, and has the number of deleted events", async () => {
     await live()
     const head = world.store.log.durable()
     const left = "SELECT count(*) + (SELECT value FROM meta WHERE key = 'pruned') AS n FROM event"
     expect(world.store.database.query(left).all()).toEqual([{ n: head }])
     world = await world.reopen([accounts, visits])
-    expect((await begin(cx(), "new", { name: "new" })).position).toBe(head + 1)
+    expect((await beginVisit(cx(), "new", { name: "new" })).position).toBe(head + 1)
   })
 
   test.each([
@@ -317,17 +319,17 @@ restart",
         return { issued, expires: issued + 5 * minutes }
       }
       const lead = async (ms: number) => {
-        await begin(cx(), `${ms}`, { name: `guest ${ms}` })
-        await prolong(cx(), `${ms}`, world.clock.now() + ms - hour)
-        await somethingElse()
+        await beginVisit(cx(), `${ms}`, { name: `guest ${ms}` })
+        await prolongVisit(cx(), `${ms}`, world.clock.now() + ms - hour)
+        await openOtherAccount()
         world.clock.advance(ms)
-        expect(await prune()).toMatchObject({ streams: 1 })
+        expect(await pruneStore()).toMatchObject({ streams: 1 })
         world.clock.advance(-ms)
       }
       const spans = [span()]
       for (const ms of leads) {
         await lead(ms)
-        await prune()
+        await pruneStore()
         world.clock.advance(10 * minutes)
         spans.push(span())
         const now = world.clock.now()
@@ -339,12 +341,12 @@ restart",
     },
   )
 
-  test("is left alone while a view is made anew, which would show what has gone", async () => {
+  test("is kept while a view is rebuilt, which would otherwise be incomplete", async () => {
     const { file, remove } = temporaryFile()
     let store = openFile(file, modules)
     const at = () => ({ ...cx(), store })
-    await begin(at(), "1", { name: "ada" })
-    await end(at(), "1")
+    await beginVisit(at(), "1", { name: "ada" })
+    await endVisit(at(), "1")
     await openAccount(at(), "1", { name: "ada" })
     world.clock.advance(day)
     await store.close()
@@ -354,57 +356,57 @@ restart",
     expect(store.rebuilding()).toEqual(["visit"])
     expect(await early).toMatchObject({ streams: 0 })
     await store.rebuilt()
-    expect(shown(at())[0]).toHaveLength(1)
+    expect(visitRows(at())[0]).toHaveLength(1)
     expect(await store.prune(limits)).toMatchObject({ streams: 1 })
-    expect(shown(at())[0]).toEqual([])
+    expect(visitRows(at())[0]).toEqual([])
     await store.close()
     remove()
   })
 
-  test("keeps an expired chair for an hour, and then it is anybody's", async () => {
-    await begin(cx(), "1", { name: "ada", chair: "red" })
+  test("keeps an expired chair for an hour, and then frees it", async () => {
+    await beginVisit(cx(), "1", { name: "ada", chair: "red" })
     world.clock.advance(day + hour - 1)
-    expect(await prune()).toMatchObject({ claims: 0 })
+    expect(await pruneStore()).toMatchObject({ claims: 0 })
     world.clock.advance(-2 * hour)
-    expect(await refusalOf(begin(cx(), "2", { name: "bob", chair: "red" }))).toBe(
+    expect(await rejectionOf(beginVisit(cx(), "2", { name: "bob", chair: "red" }))).toBe(
       "already_exists visit.chair_taken",
     )
     world.clock.advance(2 * hour + 1)
-    expect(await prune()).toMatchObject({ claims: 1 })
-    await begin(cx(), "2", { name: "bob", chair: "red" })
+    expect(await pruneStore()).toMatchObject({ claims: 1 })
+    await beginVisit(cx(), "2", { name: "bob", chair: "red" })
   })
 
-  test("gives its space back, but for a reserve", async () => {
+  test("releases its space, except for a reserve", async () => {
     const pages = () =>
       world.store.database.query<{ page_count: number }, []>("PRAGMA page_count").all()[0]
         ?.page_count ?? 0
     const long = "x".repeat(4000)
-    for (let n = 0; n < 800; n++) await write(cx(), `e${n}`, `${n} ${long}`)
-    await somethingElse()
+    for (let n = 0; n < 800; n++) await writeEntry(cx(), `e${n}`, `${n} ${long}`)
+    await openOtherAccount()
     const full = pages()
     world.clock.advance(91 * day)
-    const { streams, pages: freed } = await prune()
+    const { streams, pages: freed } = await pruneStore()
     expect(streams).toBe(800)
     expect(full - pages()).toBe(freed)
     expect(pages()).toBeLessThan(full / 3)
   })
 })
 
-describe("a mistake in what is declared is told at once:", () => {
-  test("a view that is made of streams that go, and doesn't say what goes with them", async () => {
+describe("invalid declarations are rejected immediately:", () => {
+  test("a view of expiring streams without a rule for its rows", async () => {
     const { file, remove } = temporaryFile()
     const careless = view<VisitEvent>({
       name: "careless",
       tables: [],
       on: { "visit.begun": () => undefined },
     })
-    expect(() => openFile(file, { ...visitRooms, views: [careless] })).toThrow(
-      /careless is made of visit\.begun, but streams of visit are dropped one day/,
+    expect(() => openFile(file, { ...visitModules, views: [careless] })).toThrow(
+      /the view careless uses visit\.begun, but streams of visit expire/,
     )
     remove()
   })
 
-  test("a time for streams that are kept, and none for others", () => {
+  test("an expiry for permanent streams, and none for others", () => {
     type E = Event<"rock.found">
     const rock = { stream: "rock", initial: 0, evolve: { "rock.found": () => 0 } } as const
     for (const wrong of [{ expires: () => 0 }, { retention: "transient" }] as const) {
@@ -418,6 +420,6 @@ describe("a mistake in what is declared is told at once:", () => {
     const step = world.store.transact(cx(), (tx) =>
       tx.append(visit, "1", [{ type: "visit.ended", data: {}, claims }]),
     )
-    await expect(step).rejects.toThrow(/claims must say when they expire/)
+    await expect(step).rejects.toThrow(/visit is transient, so its claims require an expiry/)
   })
 })

@@ -1,28 +1,28 @@
-// The pruner works by the clock, for as long as the server runs.
+// The pruner runs by the clock while the server runs.
 import { afterEach, beforeEach, expect, test } from "vitest"
 import { runPruner } from "../../src/store/index.ts"
 import type { Pruner } from "../../src/store/retention/pruner.ts"
 import { temporaryFolder } from "../support/latchkey.ts"
+import { openTestEnvironment, type TestEnvironment } from "../support/test-environment.ts"
 import { pause } from "../support/wait.ts"
-import { openWorld, type World } from "../support/world.ts"
-import { begin, day, end, hour, shown, visitRooms, write } from "./visit.ts"
+import { beginVisit, day, endVisit, hour, visitModules, visitRows, writeEntry } from "./visit.ts"
 
-let world: World
+let world: TestEnvironment
 let pruner: Pruner | undefined
 let failures: unknown[]
-let passed: number
-let kept: Map<string, number>
+let passCount: number
+let retentionDays: Map<string, number>
 beforeEach(() => {
-  world = openWorld(visitRooms)
+  world = openTestEnvironment(visitModules)
   failures = []
-  passed = Number.MAX_SAFE_INTEGER
-  kept = new Map()
+  passCount = Number.MAX_SAFE_INTEGER
+  retentionDays = new Map()
   pruner = runPruner({
     store: world.store,
     clock: world.clock,
     auditRetentionDays: 7,
-    auditsKept: () => kept,
-    passed: () => passed,
+    auditRetention: () => retentionDays,
+    passed: () => passCount,
     failed: (cause) => failures.push(cause),
   })
 })
@@ -34,114 +34,114 @@ afterEach(async () => {
 const cx = () => world.cx()
 const minute = 60_000
 
-/** Lets time go by in minutes, and whatever is due happen in between. */
-async function live(minutes: number): Promise<void> {
-  await settled()
+/** Advances the clock by minutes, and waits for due work in between. */
+async function passMinutes(minutes: number): Promise<void> {
+  await waitForPass()
   for (let count = 0; count < minutes; count++) {
     world.clock.advance(minute)
-    await settled()
+    await waitForPass()
   }
 }
 
-async function settled(): Promise<void> {
+async function waitForPass(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
 }
 
-test("an instance that keeps its audits less long is looked at within the hour", async () => {
-  await write(cx(), "e1", "ada")
-  await begin(cx(), "1", { name: "ada" })
-  await live(1)
-  kept.set("i1", 60 * minute)
-  await live(59)
-  expect(shown(cx())[1]).toHaveLength(1)
+test("an instance with a shorter retention is checked within the hour", async () => {
+  await writeEntry(cx(), "e1", "ada")
+  await beginVisit(cx(), "1", { name: "ada" })
+  await passMinutes(1)
+  retentionDays.set("i1", 60 * minute)
+  await passMinutes(59)
+  expect(visitRows(cx())[1]).toHaveLength(1)
   world.clock.advance(2 * hour)
-  await live(2)
-  expect(shown(cx())[1]).toEqual([])
+  await passMinutes(2)
+  expect(visitRows(cx())[1]).toEqual([])
 })
 
-test("every minute what has expired goes", async () => {
-  await begin(cx(), "1", { name: "ada" })
-  await end(cx(), "1")
-  await begin(cx(), "2", { name: "bob" })
-  await write(cx(), "e1", "ada")
+test("deletes expired streams every minute", async () => {
+  await beginVisit(cx(), "1", { name: "ada" })
+  await endVisit(cx(), "1")
+  await beginVisit(cx(), "2", { name: "bob" })
+  await writeEntry(cx(), "e1", "ada")
   world.clock.advance(2 * hour - 2 * minute)
-  await live(1)
-  expect(shown(cx())[0]).toHaveLength(2)
-  await live(1)
-  expect(shown(cx())[0]).toMatchObject([{ id: "2" }])
-  await end(cx(), "2")
-  await write(cx(), "e2", "bob")
+  await passMinutes(1)
+  expect(visitRows(cx())[0]).toHaveLength(2)
+  await passMinutes(1)
+  expect(visitRows(cx())[0]).toMatchObject([{ id: "2" }])
+  await endVisit(cx(), "2")
+  await writeEntry(cx(), "e2", "bob")
   world.clock.advance(7 * day + hour)
-  await live(1)
-  expect(shown(cx())).toMatchObject([[], [{ id: "e2" }]])
+  await passMinutes(1)
+  expect(visitRows(cx())).toMatchObject([[], [{ id: "e2" }]])
 })
 
-test("what a reactor has not seen yet stays until it has", async () => {
-  await begin(cx(), "1", { name: "ada" })
-  await end(cx(), "1")
-  await write(cx(), "e1", "ada")
-  passed = 1
+test("keeps events until every reactor has processed them", async () => {
+  await beginVisit(cx(), "1", { name: "ada" })
+  await endVisit(cx(), "1")
+  await writeEntry(cx(), "e1", "ada")
+  passCount = 1
   world.clock.advance(day)
-  await live(2)
-  expect(shown(cx())[0]).toHaveLength(1)
-  passed = 2
-  await live(1)
-  expect(shown(cx())[0]).toEqual([])
+  await passMinutes(2)
+  expect(visitRows(cx())[0]).toHaveLength(1)
+  passCount = 2
+  await passMinutes(1)
+  expect(visitRows(cx())[0]).toEqual([])
 })
 
-test("a pass that breaks off is told, undone, and tried again a minute later", async () => {
-  await begin(cx(), "1", { name: "ada" })
-  await end(cx(), "1")
-  await write(cx(), "e1", "ada")
+test("a failed pass is reported, undone, and retried a minute later", async () => {
+  await beginVisit(cx(), "1", { name: "ada" })
+  await endVisit(cx(), "1")
+  await writeEntry(cx(), "e1", "ada")
   const { database } = world.store
   database.run(`CREATE TEMP TRIGGER full BEFORE DELETE ON main.state
     BEGIN SELECT RAISE(ABORT, 'the disk is full'); END`)
   world.clock.advance(day)
-  await live(1)
+  await passMinutes(1)
   expect(failures).toMatchObject([{ message: "the disk is full" }])
-  expect(shown(cx())[0]).toHaveLength(1)
+  expect(visitRows(cx())[0]).toHaveLength(1)
   expect(await world.store.log.read(0, 9)).toHaveLength(3)
   database.run("DROP TRIGGER full")
-  await live(1)
+  await passMinutes(1)
   expect(failures).toHaveLength(1)
-  expect(shown(cx())[0]).toEqual([])
+  expect(visitRows(cx())[0]).toEqual([])
 })
 
-test("one that is stopped drops nothing any more", async () => {
-  await begin(cx(), "1", { name: "ada" })
-  await end(cx(), "1")
-  await write(cx(), "e1", "ada")
+test("a stopped pruner deletes nothing", async () => {
+  await beginVisit(cx(), "1", { name: "ada" })
+  await endVisit(cx(), "1")
+  await writeEntry(cx(), "e1", "ada")
   await pruner?.stop()
   world.clock.advance(day)
-  await live(3)
-  expect(shown(cx())[0]).toHaveLength(1)
+  await passMinutes(3)
+  expect(visitRows(cx())[0]).toHaveLength(1)
 })
 
-test("three simulated weeks leave who is here, and the book of one week", async () => {
+test("three simulated weeks leave current visits and the entries of one week", async () => {
   let visits = 0
   const perHour = 3
   const sizes: number[] = []
   for (let hours = 0; hours < 3 * 7 * 24; hours++) {
     for (let count = 0; count < perHour; count++) {
       const id = `${visits++}`
-      await begin(cx(), id, { name: `guest ${id}` })
-      await end(cx(), id)
-      await write(cx(), `e${id}`, `guest ${id}`)
+      await beginVisit(cx(), id, { name: `guest ${id}` })
+      await endVisit(cx(), id)
+      await writeEntry(cx(), `e${id}`, `guest ${id}`)
     }
     world.clock.advance(hour - minute)
-    await live(1)
+    await passMinutes(1)
     if (hours % 24 === 23) sizes.push(await eventsLeft())
   }
   expect(failures).toEqual([])
   const bookOfAWeek = (7 * 24 + 2) * perHour
   const visitsHere = 2 * 3 * perHour
   expect(Math.max(...sizes.slice(8))).toBeLessThanOrEqual(bookOfAWeek + visitsHere)
-  // A round may begin an hour or two late, on some day or on the last.
+  // A round can start an hour or two late on any day.
   const lately = (sizes.at(-1) ?? 0) - (sizes[9] ?? 0)
   expect(Math.abs(lately)).toBeLessThanOrEqual(visitsHere)
 })
 
-test("killed in the middle, streams are there wholly or gone wholly", async () => {
+test("after a kill, streams exist completely or not at all", async () => {
   const left = await killedInTheMiddle()
   const { database } = left.store
   const count = (sql: string) =>
@@ -153,13 +153,13 @@ test("killed in the middle, streams are there wholly or gone wholly", async () =
   expect(
     count("(SELECT count(*) FROM event) + (SELECT value FROM meta WHERE key = 'pruned')"),
   ).toBe(6001)
-  expect(shown(left.cx())[0]).toHaveLength((streams ?? 0) - 1)
-  expect((await begin(left.cx(), "new", { name: "new" })).position).toBe(6002)
+  expect(visitRows(left.cx())[0]).toHaveLength((streams ?? 0) - 1)
+  expect((await beginVisit(left.cx(), "new", { name: "new" })).position).toBe(6002)
   await left.close()
 })
 
-/** A busy machine begins late: until one was killed after it began and before it was done. */
-async function killedInTheMiddle(): Promise<World> {
+/** On a busy machine the child starts late: repeats until one was killed in the middle. */
+async function killedInTheMiddle(): Promise<TestEnvironment> {
   for (let afterMs = 20; ; afterMs *= 2) {
     const folder = temporaryFolder()
     const script = `${import.meta.dirname}/prune/child.ts`
@@ -168,7 +168,7 @@ async function killedInTheMiddle(): Promise<World> {
     await pause(afterMs, "the kill must come at any moment of the work, which waits for nobody")
     child.kill("SIGKILL")
     await child.exited
-    const left = openWorld(visitRooms, folder)
+    const left = openTestEnvironment(visitModules, folder)
     const events = (await left.store.log.read(0, 100_000)).length
     if (events < 6001 || afterMs > 2000) return left
     await left.close()

@@ -1,22 +1,22 @@
 import { afterEach, beforeEach, expect, test } from "vitest"
 import { Fault } from "../../src/kernel/fault.ts"
 import { type Reactor, type Reactors, runReactors } from "../../src/store/index.ts"
+import { openTestEnvironment, type TestEnvironment } from "../support/test-environment.ts"
 import { loopTurns } from "../support/wait.ts"
-import { openWorld, type World } from "../support/world.ts"
 import { modules } from "./account.ts"
 
-let world: World
+let world: TestEnvironment
 let running: Reactors | undefined
 beforeEach(() => {
-  world = openWorld(modules)
+  world = openTestEnvironment(modules)
 })
 afterEach(async () => {
   await running?.stop()
   await world.close()
 })
 
-/** Things that are due, each of which takes until it is let go. */
-function putOff(...ids: readonly string[]) {
+/** Due work items, each of which runs until it is released. */
+function createSlowReactor(...ids: readonly string[]) {
   const open = new Set(ids)
   const begun: string[] = []
   const ends = new Map<string, () => void>()
@@ -41,80 +41,80 @@ function putOff(...ids: readonly string[]) {
   return { reactor, begun, end: (id: string) => ends.get(id)?.() }
 }
 
-async function passed(ms: number): Promise<void> {
+async function passTime(ms: number): Promise<void> {
   for (let left = ms; left > 0; left -= 500) {
     world.clock.advance(500)
     await loopTurns()
   }
 }
 
-test("is done once it is due, and one that is slow keeps no other waiting", async () => {
-  const { reactor, begun, end } = putOff("slow", "quick")
+test("runs once it is due, and a slow one blocks no other", async () => {
+  const { reactor, begun, end } = createSlowReactor("slow", "quick")
   running = runReactors(world.store, world.clock, [reactor])
-  await passed(4000)
+  await passTime(4000)
   expect(begun).toEqual([])
-  await passed(2000)
+  await passTime(2000)
   expect(begun).toEqual(["slow", "quick"])
   end("quick")
-  await passed(5000)
+  await passTime(5000)
   expect(begun).toEqual(["slow", "quick"])
 })
 
-test("is told of and tried again a minute later where it fails unexpectedly", async () => {
-  const { reactor, begun } = putOff("broken")
+test("is reported and retried a minute later after an unexpected failure", async () => {
+  const { reactor, begun } = createSlowReactor("broken")
   const told: string[] = []
   running = runReactors(world.store, world.clock, [reactor], {
-    dueFailed: (name, { id }, error) => told.push(`${name} ${id}: ${error}`),
+    onDueFailed: (name, { id }, error) => told.push(`${name} ${id}: ${error}`),
   })
-  await passed(30_000)
+  await passTime(30_000)
   expect([begun.length, told]).toEqual([1, ["later broken: nobody expected it"]])
-  await passed(60_000)
+  await passTime(60_000)
   expect(begun).toHaveLength(2)
 })
 
-test("waits while another node works", async () => {
-  const { reactor, begun } = putOff("one")
-  running = runReactors(world.store, world.clock, [reactor], { leads: () => false })
-  await passed(20_000)
+test("waits while another node is the worker", async () => {
+  const { reactor, begun } = createSlowReactor("one")
+  running = runReactors(world.store, world.clock, [reactor], { isLeader: () => false })
+  await passTime(20_000)
   expect(begun).toEqual([])
 })
 
-/** Runs it as a server does, which tells of what keeps it and never throws. */
+/** Runs as a server does, which logs errors and never throws. */
 function runAsServer(reactor: Reactor, leads = () => true) {
   const heard: string[] = []
   const stuck = new Set<string>()
   running = runReactors(world.store, world.clock, [reactor], {
-    stuck: (name) => stuck.add(name),
-    freed: (name) => stuck.delete(name),
-    dueFailed: (_, { id }, error) => heard.push(`${id}: ${error}`),
-    leads,
+    onBlocked: (name) => stuck.add(name),
+    onUnblocked: (name) => stuck.delete(name),
+    onDueFailed: (_, { id }, error) => heard.push(`${id}: ${error}`),
+    isLeader: leads,
   })
   return { heard, isReady: () => stuck.size === 0 }
 }
 
-test("a failure that will not pass is tried a minute later on a ready server", async () => {
-  const { reactor, begun } = putOff("broken")
+test("a permanent failure is retried a minute later on a ready server", async () => {
+  const { reactor, begun } = createSlowReactor("broken")
   const { heard, isReady } = runAsServer(reactor)
-  await passed(30_000)
+  await passTime(30_000)
   expect([begun, heard]).toEqual([["broken"], ["broken: nobody expected it"]])
   expect(isReady()).toBe(true)
-  await passed(60_000)
+  await passTime(60_000)
   expect(begun).toEqual(["broken", "broken"])
 })
 
 test("the end of other work does not shorten the pause after a failure", async () => {
-  const { reactor, begun, end } = putOff("broken", "slow", "slower")
+  const { reactor, begun, end } = createSlowReactor("broken", "slow", "slower")
   runAsServer(reactor)
-  await passed(10_000)
+  await passTime(10_000)
   end("slow")
-  await passed(5_000)
+  await passTime(5_000)
   end("slower")
-  await passed(5_000)
+  await passTime(5_000)
   expect(begun).toEqual(["broken", "slow", "slower"])
 })
 
-/** One thing that is due, which the database keeps from being done. */
-function refused() {
+/** One due work item that the database rejects. */
+function rejectedItem() {
   let tries = 0
   const reactor: Reactor = {
     name: "later",
@@ -130,30 +130,30 @@ function refused() {
   return { reactor, tries: () => tries }
 }
 
-test("what the database refuses is tried at once, and keeps the server unready", async () => {
-  const { reactor, tries } = refused()
+test("a database failure is retried immediately, and makes the server unready", async () => {
+  const { reactor, tries } = rejectedItem()
   const { heard, isReady } = runAsServer(reactor)
-  await passed(20_000)
+  await passTime(20_000)
   expect(tries()).toBeGreaterThan(5)
   expect([heard, isReady()]).toEqual([[], false])
 })
 
-test("a server that loses the lead tries no more, and is ready again", async () => {
-  const { reactor, tries } = refused()
+test("a server that loses the lead stops retrying and is ready again", async () => {
+  const { reactor, tries } = rejectedItem()
   let isLeading = true
   const { isReady } = runAsServer(reactor, () => isLeading)
-  await passed(20_000)
+  await passTime(20_000)
   isLeading = false
-  await passed(2_500)
+  await passTime(2_500)
   const before = tries()
-  await passed(20_000)
+  await passTime(20_000)
   expect([tries(), isReady()]).toEqual([before, true])
   isLeading = true
-  await passed(20_000)
+  await passTime(20_000)
   expect(tries()).toBeGreaterThan(before)
 })
 
-test("what is due still after it was done waits for the next look", async () => {
+test("an item that is still due after it ran waits for the next check", async () => {
   let count = 0
   const reactor: Reactor = {
     name: "later",
@@ -168,7 +168,7 @@ test("what is due still after it was done waits for the next look", async () => 
     },
   }
   runAsServer(reactor)
-  await passed(10_000)
+  await passTime(10_000)
   expect(count).toBeGreaterThan(3)
   expect(count).toBeLessThan(12)
 })

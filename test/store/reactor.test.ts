@@ -7,22 +7,22 @@ import {
   retryFailedEvents,
   runReactors,
 } from "../../src/store/index.ts"
+import { openTestEnvironment, type TestEnvironment } from "../support/test-environment.ts"
 import { driveClock } from "../support/wait.ts"
-import { openWorld, type World } from "../support/world.ts"
 import { account, eraseAccount, modules, openAccount, renameAccount } from "./account.ts"
 
-let world: World
+let world: TestEnvironment
 let running: Reactors | undefined
 beforeEach(() => {
-  world = openWorld(modules)
+  world = openTestEnvironment(modules)
 })
 afterEach(async () => {
   await running?.stop()
   await world.close()
 })
 
-/** A reactor that writes down what it was called with, and refuses as often as it is told. */
-function recorder(name = "mail") {
+/** A reactor that records its calls and fails a number of times. */
+function recordingReactor(name = "mail") {
   const calls: string[] = []
   const refusals = new Map<string, number>()
   const reactor: Reactor = {
@@ -39,27 +39,27 @@ function recorder(name = "mail") {
   return { calls, refusals, reactor }
 }
 
-function run(...reactors: readonly Reactor[]): Reactors {
+function startReactors(...reactors: readonly Reactor[]): Reactors {
   running = runReactors(world.store, world.clock, reactors)
   return running
 }
 
-/** Drains while the clock runs, so that waits between tries end; too short for failed events. */
-const drained = (reactors: Reactors): Promise<void> =>
+/** Drains while the clock advances, so that retry delays end; too short for failed events. */
+const drain = (reactors: Reactors): Promise<void> =>
   driveClock(reactors.drain(), () => world.clock.advance(100), { intervalMs: 5 })
 
-test("events of a self-check reach no reactor, and keep none back", async () => {
-  const { calls, reactor } = recorder()
-  const reactors = run(reactor)
+test("events of a self-check are skipped by reactors and block none", async () => {
+  const { calls, reactor } = recordingReactor()
+  const reactors = startReactors(reactor)
   await openAccount(world.cx({ requestId: selfCheckId("7") }), "1", { name: "ada" })
   await openAccount(world.cx(), "2", { name: "bob" })
   await reactors.drain()
   expect(calls).toEqual(["2 mail/2"])
 })
 
-test("events reach a reactor in order, once each, with a key that names them", async () => {
-  const { calls, reactor } = recorder()
-  const reactors = run(reactor)
+test("events reach a reactor in order, once each, with a unique key", async () => {
+  const { calls, reactor } = recordingReactor()
+  const reactors = startReactors(reactor)
   await openAccount(world.cx(), "1", { name: "ada" })
   await renameAccount(world.cx(), "1", "eve")
   await openAccount(world.cx(), "2", { name: "bob" })
@@ -68,9 +68,9 @@ test("events reach a reactor in order, once each, with a key that names them", a
   expect(calls).toEqual(["1 mail/1", "2 mail/3"])
 })
 
-test("polling finds new events without being told", async () => {
-  const { calls, reactor } = recorder()
-  run(reactor)
+test("polling finds new events without a notification", async () => {
+  const { calls, reactor } = recordingReactor()
+  startReactors(reactor)
   await openAccount(world.cx(), "1", { name: "ada" })
   for (let turn = 0; turn < 20; turn++) {
     world.clock.advance(250)
@@ -79,25 +79,25 @@ test("polling finds new events without being told", async () => {
   expect(calls).toEqual(["1 mail/1"])
 })
 
-test("a failure is tried again with the same key, and later events wait their turn", async () => {
-  const { calls, refusals, reactor } = recorder()
+test("a failure is retried with the same key, and later events wait", async () => {
+  const { calls, refusals, reactor } = recordingReactor()
   refusals.set("1", 2)
-  const reactors = run(reactor)
+  const reactors = startReactors(reactor)
   await openAccount(world.cx(), "1", { name: "ada" })
   await openAccount(world.cx(), "2", { name: "bob" })
-  await drained(reactors)
+  await drain(reactors)
   expect(calls).toEqual(["1 mail/1", "1 mail/1", "1 mail/1", "2 mail/2"])
   expect(reactors.failed()).toEqual([])
 })
 
-test("what keeps failing becomes a failed event, and the others go on", async () => {
-  const { calls, refusals, reactor } = recorder()
-  const other = recorder("audit")
+test("a persistent failure becomes a failed event, and the others continue", async () => {
+  const { calls, refusals, reactor } = recordingReactor()
+  const other = recordingReactor("audit")
   refusals.set("1", 7)
-  const reactors = run(reactor, other.reactor)
+  const reactors = startReactors(reactor, other.reactor)
   await openAccount(world.cx(), "1", { name: "ada" })
   await openAccount(world.cx(), "2", { name: "bob" })
-  await drained(reactors)
+  await drain(reactors)
   expect(calls.filter((call) => call.startsWith("1"))).toHaveLength(5)
   expect(calls).toContain("2 mail/2")
   expect(other.calls).toEqual(["1 audit/1", "2 audit/2"])
@@ -107,11 +107,11 @@ test("what keeps failing becomes a failed event, and the others go on", async ()
   expect(await world.store.log.read(0, 9)).toHaveLength(2)
 })
 
-describe("a failed event is tried again by itself", () => {
+describe("a failed event is retried automatically", () => {
   const second = 1000
   const minute = 60 * second
 
-  /** Lets time pass, and what it makes happen end, until `isSo`. */
+  /** Advances the clock and waits for the resulting work, until `isSo`. */
   async function until(isSo: () => boolean, stepMs: number, stepsMax = 10_000): Promise<number> {
     const from = world.clock.now()
     for (let step = 0; !isSo() && step < stepsMax; step++) {
@@ -122,26 +122,26 @@ describe("a failed event is tried again by itself", () => {
   }
 
   async function failedOnce(refusals: number) {
-    const { calls, refusals: left, reactor } = recorder()
+    const { calls, refusals: left, reactor } = recordingReactor()
     left.set("1", refusals)
-    const reactors = run(reactor)
+    const reactors = startReactors(reactor)
     await openAccount(world.cx(), "1", { name: "ada" })
     await until(() => reactors.failed().length > 0, 200)
     expect(calls).toHaveLength(5)
     return { calls, reactors }
   }
 
-  test("until it works: after five minutes, and without being told", async () => {
+  test("until it succeeds: after five minutes, without a request", async () => {
     const { calls, reactors } = await failedOnce(8)
     const passed = await until(() => reactors.failed().length === 0, second)
     expect(calls).toHaveLength(9)
     expect(new Set(calls)).toEqual(new Set(["1 mail/1"]))
-    // Half a minute, one, two, four; looked for every ten seconds.
+    // Half a minute, one, two, four; checked every ten seconds.
     expect(passed).toBeGreaterThan(7 * minute)
     expect(passed).toBeLessThan(9 * minute)
   })
 
-  test("for half a day, ever more seldom, and no longer", async () => {
+  test("for half a day, at increasing intervals, and no longer", async () => {
     const { calls, reactors } = await failedOnce(999)
     const passed = await until(() => reactors.failed()[0]?.failures === 30, 30 * second)
     expect(passed).toBeGreaterThan(11 * 60 * minute)
@@ -151,7 +151,7 @@ describe("a failed event is tried again by itself", () => {
     expect(calls).toHaveLength(5 + 29)
   })
 
-  test("at once where somebody asks, also what was given up", async () => {
+  test("immediately on request, even after the retries have ended", async () => {
     const { calls, reactors } = await failedOnce(5 + 30)
     await until(() => reactors.failed()[0]?.failures === 30, 30 * second)
     expect(await retryFailedEvents(world.store, { instance: "another" })).toBe(0)
@@ -165,16 +165,16 @@ describe("a failed event is tried again by itself", () => {
     }
   })
 
-  test("also by the process that comes after", async () => {
+  test("also by the next process", async () => {
     const { reactors } = await failedOnce(999)
     await reactors.stop()
-    const after = recorder()
-    const next = run(after.reactor)
+    const after = recordingReactor()
+    const next = startReactors(after.reactor)
     await until(() => next.failed().length === 0, second)
     expect(after.calls).toEqual(["1 mail/1"])
   })
 
-  test("while others have their turn, and not once its stream is gone", async () => {
+  test("while others are processed, and not once its stream is deleted", async () => {
     const { calls, reactors } = await failedOnce(999)
     await openAccount(world.cx(), "2", { name: "bob" })
     await until(() => calls.includes("2 mail/2"), 200)
@@ -184,14 +184,14 @@ describe("a failed event is tried again by itself", () => {
   })
 })
 
-test("a failed event can be tried again and removed; the stream stays as it is", async () => {
-  const { refusals, reactor } = recorder()
+test("a failed event can be retried and removed; the stream is unchanged", async () => {
+  const { refusals, reactor } = recordingReactor()
   refusals.set("1", 6)
   refusals.set("2", 99)
-  const reactors = run(reactor)
+  const reactors = startReactors(reactor)
   await openAccount(world.cx(), "1", { name: "ada" })
   await openAccount(world.cx(), "2", { name: "bob" })
-  await drained(reactors)
+  await drain(reactors)
   expect(await reactors.retry("mail", 1)).toBe(false)
   expect(reactors.failed().map(({ position, failures }) => [position, failures])).toEqual([
     [1, 2],
@@ -204,48 +204,48 @@ test("a failed event can be tried again and removed; the stream stays as it is",
   expect(await world.store.log.read(0, 9)).toHaveLength(2)
 })
 
-test("after a restart a reactor goes on where it was", async () => {
-  const first = recorder()
+test("after a restart a reactor continues where it stopped", async () => {
+  const first = recordingReactor()
   await openAccount(world.cx(), "1", { name: "ada" })
-  const before = run(first.reactor)
+  const before = startReactors(first.reactor)
   await before.drain()
   await before.stop()
   await openAccount(world.cx(), "2", { name: "bob" })
-  const second = recorder()
-  await run(second.reactor).drain()
+  const second = recordingReactor()
+  await startReactors(second.reactor).drain()
   expect([first.calls, second.calls]).toEqual([["1 mail/1"], ["2 mail/2"]])
 })
 
-test("a reactor that begins now is not told of what was before it", async () => {
-  const { calls, reactor } = recorder()
+test("a new reactor receives no earlier events", async () => {
+  const { calls, reactor } = recordingReactor()
   await openAccount(world.cx(), "1", { name: "ada" })
-  const before = run({ ...reactor, from: "now" })
+  const before = startReactors({ ...reactor, from: "now" })
   await openAccount(world.cx(), "2", { name: "bob" })
   await before.drain()
   await before.stop()
   await openAccount(world.cx(), "3", { name: "eve" })
-  await run({ ...reactor, from: "now" }).drain()
+  await startReactors({ ...reactor, from: "now" }).drain()
   expect(calls).toEqual(["2 mail/2", "3 mail/3"])
 })
 
-test("events that concern no reactor cost one note for many of them", async () => {
-  const { reactor } = recorder()
+test("many events that concern no reactor cost one write", async () => {
+  const { reactor } = recordingReactor()
   await openAccount(world.cx(), "1", { name: "ada" })
   for (let n = 0; n < 50; n++) await renameAccount(world.cx(), "1", `name${n}`)
   const { database } = world.store
   database.run("CREATE TEMP TABLE note (at INTEGER)")
   database.run(`CREATE TEMP TRIGGER noting AFTER UPDATE ON main.reactor
     BEGIN INSERT INTO note VALUES (new.position); END`)
-  await run(reactor).drain()
+  await startReactors(reactor).drain()
   const notes = database.query<{ at: number }, []>("SELECT at FROM note").all()
   expect(notes.map(({ at }) => at)).toEqual([51])
 })
 
-test("reactors note how far they are also while the WAL is cut of what was erased", async () => {
-  const { calls, reactor } = recorder()
+test("reactors store their position even while the WAL is truncated after an erasure", async () => {
+  const { calls, reactor } = recordingReactor()
   const stuck: unknown[] = []
   running = runReactors(world.store, world.clock, [reactor], {
-    stuck: (_, cause) => stuck.push(cause),
+    onBlocked: (_, cause) => stuck.push(cause),
   })
   let count = 0
   for (let round = 0; round < 10; round++) {
@@ -265,10 +265,10 @@ test("reactors note how far they are also while the WAL is cut of what was erase
   expect([stuck, calls.length]).toEqual([[], count])
 })
 
-test("one that is stopped while it waits for its next try calls nobody any more", async () => {
-  const { calls, refusals, reactor } = recorder()
+test("a reactor that is stopped before its next attempt is not called again", async () => {
+  const { calls, refusals, reactor } = recordingReactor()
   refusals.set("1", 99)
-  const reactors = run(reactor)
+  const reactors = startReactors(reactor)
   await openAccount(world.cx(), "1", { name: "ada" })
   const draining = reactors.drain()
   while (calls.length === 0) await new Promise((resolve) => setImmediate(resolve))
@@ -278,40 +278,40 @@ test("one that is stopped while it waits for its next try calls nobody any more"
   expect(reactors.failed()).toEqual([])
 })
 
-test("an event that is given up is told, once, and held against nobody else", async () => {
-  const { calls, refusals, reactor } = recorder()
+test("an event without further retries is reported once, and affects no others", async () => {
+  const { calls, refusals, reactor } = recordingReactor()
   refusals.set("1", 99)
   const told: unknown[] = []
   running = runReactors(world.store, world.clock, [reactor], {
-    postponed: (name, { type, position }, error) => told.push([name, type, position, error]),
+    onPostponed: (name, { type, position }, error) => told.push([name, type, position, error]),
   })
   await openAccount(world.cx(), "1", { name: "ada" })
   await openAccount(world.cx(), "2", { name: "bob" })
-  await drained(running)
+  await drain(running)
   expect(told).toEqual([["mail", "account.opened", 1, "no post for 1"]])
   expect(calls).toContain("2 mail/2")
 })
 
-test("an event that can't be read stops the reactor, and is named", async () => {
+test("an unreadable event stops the reactor and is named", async () => {
   const stuck: unknown[] = []
   await openAccount(world.cx(), "1", { name: "ada" })
   world.store.database.run("UPDATE event SET data = '{}'")
-  running = runReactors(world.store, world.clock, [recorder().reactor], {
-    stuck: (...what) => stuck.push(what),
+  running = runReactors(world.store, world.clock, [recordingReactor().reactor], {
+    onBlocked: (...what) => stuck.push(what),
   })
   world.clock.advance(1000)
   await new Promise((resolve) => setImmediate(resolve))
   expect(stuck).toMatchObject([["mail", { id: "store.event_damaged" }]])
 })
 
-describe("a disk that is full or locked for a while", () => {
-  /** Runs while the disk refuses, and says what was heard of it. */
+describe("a disk that is temporarily full or locked", () => {
+  /** Runs while the disk fails, and returns the reports. */
   async function through(reactor: Reactor, refuse: () => () => void) {
     const heard: string[] = []
     running = runReactors(world.store, world.clock, [reactor], {
-      stuck: (name, cause) => heard.push(`${name}: ${world.store.faultOf(cause)?.id}`),
-      freed: (name) => heard.push(`${name} goes on`),
-      postponed: (name) => heard.push(`${name} postponed`),
+      onBlocked: (name, cause) => heard.push(`${name}: ${world.store.faultOf(cause)?.id}`),
+      onUnblocked: (name) => heard.push(`${name} goes on`),
+      onPostponed: (name) => heard.push(`${name} postponed`),
     })
     const goOn = refuse()
     const turns = async () => {
@@ -333,16 +333,16 @@ describe("a disk that is full or locked for a while", () => {
     return () => database.run("PRAGMA max_page_count = 1000000")
   }
 
-  test("keeps a reactor from noting how far it is, and then it notes it", async () => {
-    const { calls, reactor } = recorder("mail".padEnd(5000, "!"))
+  test("delays the stored position of a reactor", async () => {
+    const { calls, reactor } = recordingReactor("mail".padEnd(5000, "!"))
     await openAccount(world.cx(), "1", { name: "ada" })
     const { meanwhile, after } = await through(reactor, full(world.store.database))
     expect(meanwhile).toEqual([`${reactor.name}: store.disk_full`])
     expect(after).toEqual([`${reactor.name} goes on`])
-    expect([calls.length, running?.passed()]).toEqual([1, 1])
+    expect([calls.length, running?.passedPosition()]).toEqual([1, 1])
   })
 
-  test("does not count as a try of what writes itself", async () => {
+  test("does not count as an attempt of a reactor that writes", async () => {
     const email = "x".repeat(100_000)
     const reactor: Reactor = {
       name: "copy",
@@ -359,8 +359,8 @@ describe("a disk that is full or locked for a while", () => {
     expect(world.store.receipt(world.cx(), account, "2")?.version).toBe(1)
   })
 
-  test("damage is tried again, too, and goes on where it was mended", async () => {
-    const { calls, reactor } = recorder()
+  test("damage is retried, too, and processing continues after the repair", async () => {
+    const { calls, reactor } = recordingReactor()
     const { database } = world.store
     await openAccount(world.cx(), "1", { name: "ada" })
     database.run("UPDATE event SET owner = 'x'")
@@ -370,8 +370,8 @@ describe("a disk that is full or locked for a while", () => {
   })
 })
 
-describe("a reactor that may have several events under way", () => {
-  /** Its calls end only when they are told to. */
+describe("a reactor with parallel events", () => {
+  /** Its calls end on request only. */
   function slow(parallel: number) {
     const open = new Map<string, () => void>()
     const calls: string[] = []
@@ -397,9 +397,9 @@ describe("a reactor that may have several events under way", () => {
     for (const id of ids) await openAccount(world.cx(), id, { name: `name${id}` })
   }
 
-  test("is not held up by one of them, and takes no more than it said", async () => {
+  test("is not blocked by one of them, and processes no more than its limit", async () => {
     const { calls, open, reactor } = slow(2)
-    run(reactor)
+    startReactors(reactor)
     await openAll("1", "2", "3")
     await turns()
     expect(calls).toEqual(["1", "2"])
@@ -412,29 +412,29 @@ describe("a reactor that may have several events under way", () => {
     expect(calls).toEqual(["1", "2", "3", "4"])
   })
 
-  test("does again what was not done when it stopped, and what came after", async () => {
+  test("repeats unfinished events after a stop, and later ones", async () => {
     const first = slow(3)
-    const reactors = run(first.reactor)
+    const reactors = startReactors(first.reactor)
     await openAll("1", "2", "3")
     await turns()
     first.open.get("1")?.()
     first.open.get("3")?.()
     await turns()
-    expect(reactors.passed()).toBe(1)
+    expect(reactors.passedPosition()).toBe(1)
     await reactors.stop()
     const second = slow(3)
-    run(second.reactor)
+    startReactors(second.reactor)
     await turns()
     expect(second.calls).toEqual(["2", "3"])
   })
 
-  test("passes all when all are done, in whatever order", async () => {
+  test("advances when all are done, in any order", async () => {
     const { open, reactor } = slow(3)
-    const reactors = run(reactor)
+    const reactors = startReactors(reactor)
     await openAll("1", "2", "3")
     await turns()
     for (const id of ["3", "2", "1"]) open.get(id)?.()
     await turns()
-    expect(reactors.passed()).toBe(3)
+    expect(reactors.passedPosition()).toBe(3)
   })
 })

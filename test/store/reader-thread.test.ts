@@ -1,8 +1,8 @@
-// The reader thread ends while nobody searches, and the next search starts another.
+// The reader thread ends while there are no searches, and the next search starts another.
 import { Database } from "bun:sqlite"
 import { join } from "node:path"
 import { afterEach, beforeEach, expect, test } from "vitest"
-import { type Reader, readerOf } from "../../src/store/search/reader.ts"
+import { createReader, type Reader } from "../../src/store/search/reader.ts"
 import { readerThread } from "../../src/store/search/thread.ts"
 import { temporaryFolder } from "../support/latchkey.ts"
 
@@ -21,7 +21,7 @@ beforeEach(() => {
   database.run("CREATE TABLE name (code, name)")
   database.run("CREATE TABLE thing (instance, id, name, PRIMARY KEY (instance, id)) WITHOUT ROWID")
   database.run("INSERT INTO thing VALUES ('i', 'a', 'Ada'), ('i', 'b', 'Bob'), ('i', 'c', 'Cy')")
-  reader = readerOf({ file, rowsMin: 3, thread: countedThread })
+  reader = createReader({ file, rowsMin: 3, thread: countedThread })
 })
 afterEach(async () => {
   await reader.close()
@@ -37,8 +37,8 @@ function countedThread(): Worker {
 
 const tables = { thing: { table: "thing", key: "id", columns: ["name"], types: [] } }
 
-/** Searches all things; with `indexed`, of a table that gets an index of its texts. */
-const search = (indexed = false) => {
+/** Searches all things; with `indexed`, in a table that gets a text index. */
+const searchThings = (indexed = false) => {
   const sql = "SELECT id AS key FROM thing WHERE instance = $instance"
   const plan = { keys: sql, total: sql, few: sql, many: sql }
   const none = { back: undefined, seen: undefined, taken: undefined }
@@ -53,34 +53,34 @@ const search = (indexed = false) => {
   )
 }
 
-test("an idle thread ends, and the next search is answered by another", async () => {
-  const first = await search()
+test("an idle thread ends, and another handles the next search", async () => {
+  const first = await searchThings()
   expect(first.total).toBe(3)
   await reader.endIdleThread()
   expect([started, ended]).toEqual([1, 1])
-  expect(await search()).toEqual(first)
+  expect(await searchThings()).toEqual(first)
   expect([started, ended]).toEqual([2, 1])
 })
 
-test("searches that wait are answered before the thread ends, later ones by another", async () => {
-  await search()
-  const before = [search(), search()]
+test("pending searches finish before the thread ends, later ones use another", async () => {
+  await searchThings()
+  const before = [searchThings(), searchThings()]
   const end = reader.endIdleThread()
-  const after = [search(), search()]
+  const after = [searchThings(), searchThings()]
   const totals = (await Promise.all([...before, ...after])).map(({ total }) => total)
   await end
   expect(totals).toEqual([3, 3, 3, 3])
   expect(started).toBe(2)
 })
 
-test("no thread is started to be ended", async () => {
+test("no thread is started only to be ended", async () => {
   await reader.endIdleThread()
   expect(started).toBe(0)
 })
 
-test("a thread that keeps an index stays", async () => {
-  await search(true)
-  // The index is made behind the search, before a thread that is asked later can end.
+test("a thread with an index is kept", async () => {
+  await searchThings(true)
+  // The index is built after the search, before a later thread can end.
   await reader.scrub(() => tables)
   await reader.endIdleThread()
   expect([started, ended]).toEqual([1, 0])

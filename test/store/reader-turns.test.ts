@@ -1,15 +1,15 @@
 import { expect, test } from "vitest"
-import { askerOf } from "../../src/store/search/thread.ts"
-import { openHousehold } from "../domain/user/household.ts"
-import { ask } from "../support/ask.ts"
+import { createThreadClient } from "../../src/store/search/thread.ts"
+import { openUserWorld } from "../domain/user/household.ts"
+import { callOperation } from "../support/call-operation.ts"
 import { shares } from "../support/user-modules.ts"
 
 const noThread = () => {
   throw new Error("nothing is asked here")
 }
 
-test("lines take turns, however long one is", async () => {
-  const { queue } = askerOf(noThread)
+test("queues alternate, however long one is", async () => {
+  const { queue } = createThreadClient(noThread)
   const done: string[] = []
   const wait = async (name: string, line?: string) => {
     const end = await queue(line)
@@ -25,8 +25,8 @@ test("lines take turns, however long one is", async () => {
   expect(done).toEqual(["a1", "a2", "b1", "c1", "a3", "b2", "a4"])
 })
 
-test("the end comes after all that wait, in whatever line", async () => {
-  const { queue, close } = askerOf(noThread)
+test("the end comes after all pending searches of any queue", async () => {
+  const { queue, close } = createThreadClient(noThread)
   const done: string[] = []
   const wait = async (name: string, line: string) => {
     const end = await queue(line)
@@ -39,12 +39,12 @@ test("the end comes after all that wait, in whatever line", async () => {
   await Promise.all(all)
 })
 
-test("the people of one organisation stand in one line, and others in theirs", async () => {
-  const world = await openHousehold()
+test("searches of one organization share a queue, and others have theirs", async () => {
+  const world = await openUserWorld()
   const done: string[] = []
   const list = async (orgId: string, userId: string) => {
     const caller = { kind: "user", clientId: "", orgId, userId } as const
-    await ask(shares, "listUsers", { ...world.cx(), caller }, {})
+    await callOperation(shares, "listUsers", { ...world.cx(), caller }, {})
     done.push(orgId)
   }
   await Promise.all([

@@ -1,15 +1,15 @@
-// States are folded by today's code: after a change of it before anything else, and all or none.
+// States are folded by the current code: after a code change before anything else, and all or none.
 import { Database } from "bun:sqlite"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import type { AnyAggregate, Store } from "../../src/store/index.ts"
-import type { Rebuilt } from "../../src/store/state/rebuild.ts"
-import { openWorld } from "../support/world.ts"
+import type { RebuildResult } from "../../src/store/state/rebuild.ts"
+import { openTestEnvironment } from "../support/test-environment.ts"
 import {
   account,
   eraseAccount,
   modules,
   moveAccount,
-  on,
+  onInstance,
   openAccount,
   openFile,
   renameAccount,
@@ -35,17 +35,17 @@ afterEach(async () => {
   remove()
 })
 
-const calls = openWorld(modules)
-/** A call on the store as it now is. */
-const cx = (instance = "i1") => ({ ...calls.cx(on(instance)), store })
+const calls = openTestEnvironment(modules)
+/** A call on the current store. */
+const cx = (instance = "i1") => ({ ...calls.cx(onInstance(instance)), store })
 const nameOf = (id: string, instance = "i1") => store.state(cx(instance), account, id).name
 const rows = (database = store.database) =>
   database.query("SELECT * FROM state ORDER BY instance, stream, id").all()
 
 const claims = () => store.database.query("SELECT * FROM claim").all()
 
-/** Names are loud now; the revision says so. */
-const loud: typeof account = {
+/** Names are now in capitals; the revision changes. */
+const upperCaseAccount: typeof account = {
   ...account,
   revision: 2,
   evolve: {
@@ -58,36 +58,36 @@ const loud: typeof account = {
   },
 }
 
-async function reopen(...aggregates: readonly AnyAggregate[]): Promise<Rebuilt[]> {
+async function reopen(...aggregates: readonly AnyAggregate[]): Promise<RebuildResult[]> {
   await store.close()
-  const told: Rebuilt[] = []
+  const told: RebuildResult[] = []
   store = openFile(file, { aggregates, statesRebuilt: (what) => told.push(what) })
   return told
 }
 
 describe("a fold of another revision", () => {
-  test("is what all states are made by before the store is open", async () => {
-    const told = await reopen(loud)
+  test("applies to all states before the store is open", async () => {
+    const told = await reopen(upperCaseAccount)
     expect(told).toEqual([{ streams: ["account"], events: 26 }])
     expect([nameOf("0"), nameOf("1"), nameOf("1", "i2")]).toEqual(["NAME0", "renamed1", "SAME ID"])
     await openAccount(cx(), "20", { name: "new" })
     expect(nameOf("20")).toBe("NEW")
-    expect(await reopen(loud)).toEqual([])
+    expect(await reopen(upperCaseAccount)).toEqual([])
   })
 
-  test("leaves versions, positions, times and owners where they were", async () => {
+  test("keeps versions, positions, times, and owners", async () => {
     const before = rows()
     await reopen({ ...account, revision: 2 })
     expect(rows()).toEqual(before)
   })
 
-  test("that throws refuses the start and changes nothing", async () => {
+  test("prevents the start without changes if it throws", async () => {
     const before = rows()
     await store.close()
     const broken = {
-      ...loud,
+      ...upperCaseAccount,
       evolve: {
-        ...loud.evolve,
+        ...upperCaseAccount.evolve,
         "account.moved": () => {
           throw new Error("a bug")
         },
@@ -99,7 +99,7 @@ describe("a fold of another revision", () => {
     expect(nameOf("0")).toBe("name0")
   })
 
-  test("that is killed in the middle is begun again by the next start", async () => {
+  test("is restarted by the next start if it was killed", async () => {
     const before = rows()
     await store.close()
     const killed = Bun.spawn(
@@ -115,23 +115,23 @@ describe("a fold of another revision", () => {
     const left = new Database(file, { readonly: true })
     expect(rows(left)).toEqual(before)
     left.close()
-    store = openFile(file, { aggregates: [loud] })
+    store = openFile(file, { aggregates: [upperCaseAccount] })
     expect([nameOf("0"), nameOf("19")]).toEqual(["NAME0", "NAME19"])
   })
 
-  test("is gone back to by the version that had the older one", async () => {
-    await reopen(loud)
+  test("is reverted by the version with the older one", async () => {
+    await reopen(upperCaseAccount)
     expect(await reopen(account)).toHaveLength(1)
     expect(nameOf("0")).toBe("name0")
   })
 })
 
-test("a fold that did not change reads no event", async () => {
+test("an unchanged fold reads no events", async () => {
   expect(await reopen(account)).toEqual([])
 })
 
-/** What turns a database of today into one of an older version, from the newest such on. */
-const older: Readonly<Record<number, readonly string[]>> = {
+/** Statements that turn a current database into one of an older version, newest first. */
+const downgrades: Readonly<Record<number, readonly string[]>> = {
   6: ["DROP INDEX claim_number", "ALTER TABLE claim DROP COLUMN number"],
   5: ["DROP TABLE blob"],
   4: ["ALTER TABLE claim DROP COLUMN sum"],
@@ -162,14 +162,15 @@ for (const version of [6, 5, 4, 3, 2, 1]) {
     const before = [rows(), claims(), schema()]
     await store.close()
     const old = new Database(file)
-    for (let step = 6; step >= version; step--) for (const sql of older[step] ?? []) old.run(sql)
+    for (let step = 6; step >= version; step--)
+      for (const sql of downgrades[step] ?? []) old.run(sql)
     old.run(`PRAGMA user_version = ${version}`)
     old.close()
-    const told: Rebuilt[] = []
+    const told: RebuildResult[] = []
     store = openFile(file, { statesRebuilt: (what) => told.push(what) })
-    // Their states get sums.
+    // Their states get checksums.
     expect(told).toEqual(version > 3 ? [] : [{ streams: ["account"], events: 26 }])
     expect([rows(), claims(), schema()]).toEqual(before)
-    expect(await reopen(loud)).toHaveLength(1)
+    expect(await reopen(upperCaseAccount)).toHaveLength(1)
   })
 }

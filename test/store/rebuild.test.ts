@@ -1,11 +1,11 @@
-// A changed view is made anew beside the old one, which serves meanwhile.
+// A changed view is rebuilt next to the old one, which serves meanwhile.
 import { Database } from "bun:sqlite"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import type { Store, View } from "../../src/store/index.ts"
-import { cached, statement, table, text, view } from "../../src/store/index.ts"
+import { cacheQuery, statement, table, text, view } from "../../src/store/index.ts"
 import type { TableLayout } from "../../src/store/view/view.ts"
+import { openTestEnvironment } from "../support/test-environment.ts"
 import { pause } from "../support/wait.ts"
-import { openWorld } from "../support/world.ts"
 import {
   type AccountEvent,
   accounts,
@@ -37,9 +37,9 @@ afterEach(async () => {
   remove()
 })
 
-/** A call on the store as it now is. */
+/** A call on the current store. */
 const cx = () => ({ ...calls.cx(), store })
-const calls = openWorld(modules)
+const calls = openTestEnvironment(modules)
 const rows = () => store.all(cx(), allAccounts)
 
 async function reopen(
@@ -59,8 +59,8 @@ const tablesOf = (database: Database) =>
     .all()
     .map((row) => row.name)
 
-/** The view of accounts with another table, and reducers and columns that fit it. */
-function changed(layout: TableLayout, insert: string, on = {}): View {
+/** The view of accounts with another table and matching reducers and columns. */
+function changedView(layout: TableLayout, insert: string, on = {}): View {
   const opened = statement(insert)
   return view<AccountEvent>({
     name: "account",
@@ -74,7 +74,7 @@ function changed(layout: TableLayout, insert: string, on = {}): View {
 }
 
 describe("a changed view", () => {
-  const added = changed(
+  const added = changedView(
     {
       columns: `id TEXT NOT NULL, name TEXT NOT NULL, email TEXT, changed INTEGER NOT NULL,
         shout TEXT NOT NULL DEFAULT ''`,
@@ -88,7 +88,7 @@ describe("a changed view", () => {
     "SELECT shout FROM accounts WHERE instance = $instance ORDER BY id",
   )
 
-  test("with one more column serves its old rows until they are made anew", async () => {
+  test("with a new column serves its old rows until the rebuild ends", async () => {
     await reopen([added])
     expect(store.rebuilding()).toEqual(["account"])
     expect(rows()).toHaveLength(29)
@@ -101,15 +101,15 @@ describe("a changed view", () => {
   test.each([
     ["anything", undefined],
     ["its streams", ["account"]],
-  ])("is asked again for answers that are kept until %s changes", async (_, streams) => {
+  ])("invalidates cached values that depend on %s", async (_, streams) => {
     await reopen([added])
-    const kept = cached((of) => store.all(of, shouts), streams)
+    const kept = cacheQuery((of) => store.all(of, shouts), streams)
     expect(kept(cx())[0]).toEqual({ shout: null })
     await store.rebuilt()
     expect(kept(cx())[0]).toEqual({ shout: "NAME10" })
   })
 
-  test("shows during its rebuild what is written meanwhile, and loses nothing of it", async () => {
+  test("includes writes during its rebuild, and loses none", async () => {
     await reopen([added])
     const writing = Array.from({ length: 300 }, (_, n) =>
       openAccount(cx(), `${100 + n}`, { name: `new${n}` }),
@@ -123,7 +123,7 @@ describe("a changed view", () => {
     expect(shown.filter((shout) => shout?.startsWith("NEW"))).toHaveLength(300)
   })
 
-  test.each(["full", "locked"])("goes on when a disk that was %s is so no more", async (how) => {
+  test.each(["full", "locked"])("continues once a disk is no longer %s", async (how) => {
     const { promise: met, resolve: refused } = Promise.withResolvers<unknown>()
     const heard: string[] = []
     await reopen(
@@ -159,7 +159,7 @@ describe("a changed view", () => {
     expect(store.all(cx(), shouts).filter((row) => row.shout?.startsWith("NAME"))).toHaveLength(30)
   })
 
-  test("is whole again while others never stop to write", async () => {
+  test("completes its rebuild under continuous writes", async () => {
     await reopen([added])
     let count = 0
     let isOver = false
@@ -177,8 +177,8 @@ describe("a changed view", () => {
     expect(shown.filter((shout) => shout?.startsWith("MORE"))).toHaveLength(count)
   })
 
-  test("whose key changed and that lost a column takes writes at once, with all rows", async () => {
-    const byName = changed(
+  test("with a changed key and a removed column accepts writes immediately, with all rows", async () => {
+    const byName = changedView(
       { columns: "name TEXT NOT NULL, id TEXT NOT NULL, rank INTEGER NOT NULL", key: "name" },
       `INSERT INTO accounts (instance, name, id, rank) VALUES ($instance, $name, $id, 7)
        ON CONFLICT (instance, name) DO UPDATE SET id = excluded.id`,
@@ -201,14 +201,14 @@ describe("a changed view", () => {
     ])
   })
 
-  test("leaves no table of its past behind, also when a rebuild was broken off", async () => {
+  test("leaves no old tables, even after an interrupted rebuild", async () => {
     await reopen([added])
     await reopen([added])
     await store.rebuilt()
     expect(tablesOf(store.database)).toHaveLength(1)
   })
 
-  test("that nobody declares any more is removed, and is whole when it comes back", async () => {
+  test("that is no longer declared is removed, and complete when it returns", async () => {
     const before = rows()
     await reopen([])
     await store.rebuilt()
@@ -219,9 +219,9 @@ describe("a changed view", () => {
     expect(rows()).toEqual([...before, { id: "98", name: "unseen", email: "unseen@example.com" }])
   })
 
-  test("that can't be made anew serves on, and says which view and why", async () => {
+  test("that can't be rebuilt keeps serving, and is reported with the reason", async () => {
     const failed: unknown[] = []
-    const broken = changed(
+    const broken = changedView(
       { columns: "id TEXT NOT NULL, name TEXT NOT NULL, email TEXT", key: "id" },
       "INSERT INTO accounts (instance, id, name, email) VALUES ($instance, $id, NULL, $email)",
     )
@@ -233,7 +233,7 @@ describe("a changed view", () => {
   })
 })
 
-test("one view that can't be made anew leaves the others alone", async () => {
+test("a view that can't be rebuilt does not affect others", async () => {
   const broken = view<AccountEvent>({
     name: "broken",
     tables: [table("broken_accounts", { id: text() }, { key: ["id"] })],
@@ -264,14 +264,14 @@ test("replay equals the live rows, three times, also after erasure", async () =>
   }
 })
 
-test("a view that did not change is not made anew", async () => {
+test("an unchanged view is not rebuilt", async () => {
   await reopen([accounts])
   expect(store.rebuilding()).toEqual([])
   expect(tablesOf(store.database)).toEqual(["accounts_1"])
 })
 
-describe("a view that is asked for anew", () => {
-  test("serves what it has meanwhile, and then what its events say", async () => {
+describe("a view with a requested rebuild", () => {
+  test("serves its rows meanwhile, and then those of its events", async () => {
     const before = rows()
     const [table = ""] = tablesOf(store.database).filter((name) => name.startsWith("accounts_"))
     store.database.run(`UPDATE ${table} SET name = 'wrong'`)
@@ -285,7 +285,7 @@ describe("a view that is asked for anew", () => {
     expect(tablesOf(store.database)).not.toContain(table)
   })
 
-  test("twice at once is made anew once, and one that is not there not at all", async () => {
+  test("is rebuilt once for concurrent requests; an unknown one is not", async () => {
     expect(store.rebuild("nothing")).toBe(false)
     const before = rows()
     expect([store.rebuild("account"), store.rebuild("account")]).toEqual([true, true])
@@ -294,7 +294,7 @@ describe("a view that is asked for anew", () => {
     expect(rows()).toEqual(before)
   })
 
-  test("leaves the rows as they are where the store is closed meanwhile", async () => {
+  test("keeps its rows if the store is closed meanwhile", async () => {
     const before = rows()
     store.rebuild("account")
     await reopen(modules.views)

@@ -1,6 +1,6 @@
-// The states that a process keeps in memory are bounded, however many streams it has seen.
+// The number of cached states is limited, however many streams a process has read.
 import { expect, test } from "vitest"
-import { recalled } from "../../src/store/state/recalled.ts"
+import { createRowCache } from "../../src/store/state/row-cache.ts"
 
 const max = 100
 const row = (at: number) => ({
@@ -12,8 +12,8 @@ const row = (at: number) => ({
   state: {},
 })
 
-test("at most twice as many rows as it is told are kept, the last used among them", () => {
-  const rows = recalled(max)
+test("at most twice the configured number of rows is kept, including the last used", () => {
+  const rows = createRowCache(max)
   const keys = Array.from({ length: 5000 }, (_, at) => ({
     at,
     instance: `${at % 3}`,
@@ -22,10 +22,10 @@ test("at most twice as many rows as it is told are kept, the last used among the
   }))
   for (const { at, instance, stream, id } of keys) {
     rows.set(instance, stream, id, row(at))
-    // Asked for all the time, it stays.
+    // It is read repeatedly and therefore stays.
     expect(rows.get("0", "stream-0", "0")).toBeDefined()
   }
-  // To look does not keep: each is looked for once, the newest first.
+  // A lookup here does not keep entries: each is looked up once, newest first.
   const kept = keys.toReversed().filter(({ instance, stream, id }) => {
     const is = rows.get(instance, stream, id) !== undefined
     rows.delete(instance, stream, id)

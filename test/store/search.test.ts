@@ -14,7 +14,7 @@ import {
   text,
   view,
 } from "../../src/store/index.ts"
-import { openWorld, type World } from "../support/world.ts"
+import { openTestEnvironment, type TestEnvironment } from "../support/test-environment.ts"
 
 type Row = { readonly id: string; readonly name: string; readonly note: string | null }
 type BookEvent = Event<"book.added", Row & { folded: string; org: string; rank: number }>
@@ -62,9 +62,9 @@ const shelf: readonly (readonly [string, string, string, number, string | null])
   ["5", "wool", "c", 2, "z"],
 ]
 
-let world: World
+let world: TestEnvironment
 beforeAll(async () => {
-  world = openWorld({ aggregates: [book], views: [bookView] })
+  world = openTestEnvironment({ aggregates: [book], views: [bookView] })
   for (const instance of ["i1", "i2"]) {
     await world.store.transact(world.cx({ instance }), (tx) => {
       for (const [id, name, org, rank, note] of shelf) {
@@ -76,33 +76,33 @@ beforeAll(async () => {
 })
 afterAll(() => world.close())
 
-const everything: Scope = { all: true, orgs: [], projects: [], grants: [] }
+const fullScope: Scope = { all: true, orgs: [], projects: [], grants: [] }
 const page = { offset: 0, limit: 100, asc: true }
 
-async function find(
+async function findBooks(
   filters: readonly Filter[],
   over: { scope?: Scope; page?: typeof page; sort?: string } = {},
 ) {
-  const cx = world.cx({ scope: over.scope ?? everything })
+  const cx = world.cx({ scope: over.scope ?? fullScope })
   const { scope: _, ...query } = { page, filters, ...over }
   const found = await search<Row>(cx, searchable, query)
   return { ids: found.rows.map((row) => row.id).join(""), total: found.total }
 }
 const ids = async (...filters: readonly Filter[]) => {
-  const found = await find(filters)
+  const found = await findBooks(filters)
   return [...found.ids].sort().join("")
 }
 
-test("an empty search finds all of its own instance, sorted, ties by key", async () => {
-  expect(await find([])).toEqual({ ids: "23451", total: 5 })
-  expect((await find([], { page: { ...page, asc: false } })).ids).toBe("15432")
-  expect((await find([], { sort: "name" })).ids).toBe("14253")
-  expect((await find([], { sort: "id" })).ids).toBe("12345")
+test("an empty search finds everything in its instance, sorted, with the key as tie-breaker", async () => {
+  expect(await findBooks([])).toEqual({ ids: "23451", total: 5 })
+  expect((await findBooks([], { page: { ...page, asc: false } })).ids).toBe("15432")
+  expect((await findBooks([], { sort: "name" })).ids).toBe("14253")
+  expect((await findBooks([], { sort: "id" })).ids).toBe("12345")
 })
 
-test("a window is a part of the whole, and its total counts the whole", async () => {
+test("a page is a part of the result, and its total counts all", async () => {
   const windows = await Promise.all(
-    [0, 2, 4, 6].map((offset) => find([], { page: { offset, limit: 2, asc: true } })),
+    [0, 2, 4, 6].map((offset) => findBooks([], { page: { offset, limit: 2, asc: true } })),
   )
   expect(windows.map((window) => window.ids)).toEqual(["23", "45", "1", ""])
   expect(windows.map((window) => window.total)).toEqual([5, 5, 5, 5])
@@ -110,30 +110,34 @@ test("a window is a part of the whole, and its total counts the whole", async ()
 
 describe("the caller's scope", () => {
   const scoped = (scope: Partial<Scope>) =>
-    find([], { scope: { ...everything, all: false, ...scope } })
+    findBooks([], { scope: { ...fullScope, all: false, ...scope } })
 
-  test("limits rows and total alike", async () => {
+  test("limits rows and total", async () => {
     expect(await scoped({ orgs: ["a"] })).toEqual({ ids: "21", total: 2 })
     expect(await scoped({ orgs: ["a", "c"] })).toEqual({ ids: "251", total: 3 })
     expect(await scoped({ orgs: ["b"], self: "1" })).toEqual({ ids: "341", total: 3 })
   })
-  test("that names nothing shows nothing, nor does one of what the table has not", async () => {
+  test("without entries shows nothing, nor does one of columns that the table lacks", async () => {
     expect(await scoped({})).toEqual({ ids: "", total: 0 })
     expect(await scoped({ projects: ["a"], grants: ["a"] })).toEqual({ ids: "", total: 0 })
   })
-  test("holds against every filter", async () => {
+  test("applies to every filter", async () => {
     const any: Filter = {
       any: [{ equals: "rank", value: 3 }, { not: { equals: "rank", value: 3 } }],
     }
-    expect((await find([any], { scope: { ...everything, all: false, orgs: ["c"] } })).ids).toBe("5")
+    expect((await findBooks([any], { scope: { ...fullScope, all: false, orgs: ["c"] } })).ids).toBe(
+      "5",
+    )
   })
-  test("is a must: a search without one is a bug and throws", async () => {
+  test("is required: a search without one throws", async () => {
     const { scope: _, ...cx } = world.cx()
-    await expect(search(cx, searchable, { page, filters: [] })).rejects.toThrow(/needs the scope/)
+    await expect(search(cx, searchable, { page, filters: [] })).rejects.toThrow(
+      /a search of books requires the caller's scope/,
+    )
   })
 })
 
-describe("what is joined", () => {
+describe("joined columns", () => {
   const joining: Searchable = {
     ...searchable,
     owner: { org: "org", otherOrg: "note" },
@@ -147,14 +151,14 @@ describe("what is joined", () => {
     filters: readonly Filter[],
     over: { sort?: string; scope?: Scope } = {},
   ) => {
-    const { scope = everything, ...query } = { page, filters, ...over }
+    const { scope = fullScope, ...query } = { page, filters, ...over }
     type Shown = { id: string; ranked: string }
     const { rows, total } = await search<Shown>(world.cx({ scope }), joining, query)
     return { rows: rows.map(({ id, ranked }) => `${id} ${ranked}`), total }
   }
   const [wool, score, emile] = ["100% Wool", "under_score", "Émile"]
 
-  test("is shown, in the order of the rows", async () => {
+  test("are returned in the order of the rows", async () => {
     const rows = [`2 ${wool}`, `3 ${score}`, `4 ${score}`, `5 ${score}`, `1 ${emile}`]
     expect(await joined([])).toEqual({ rows, total: 5 })
     expect(await joined([{ equals: "rank", value: 3 }])).toEqual({ rows: [`1 ${emile}`], total: 1 })
@@ -166,11 +170,13 @@ describe("what is joined", () => {
     const not: Filter = { not: { text: "ranked_folded", method: "starts_with", value: "u" } }
     expect((await joined([not])).rows).toEqual([`2 ${wool}`, `1 ${emile}`])
     expect((await joined([], { sort: "ranked" })).rows.at(-1)).toBe(`1 ${emile}`)
-    await expect(joined([], { sort: "n.name" })).rejects.toThrow("can't be searched by")
+    await expect(joined([], { sort: "n.name" })).rejects.toThrow(
+      "books is not searchable by n.name",
+    )
   })
 
-  test("and a second organisation see no more than the scope lets them", async () => {
-    const scope = { ...everything, all: false, orgs: ["z", "b"] }
+  test("respect the scope of a second organization", async () => {
+    const scope = { ...fullScope, all: false, orgs: ["z", "b"] }
     const rows = [`3 ${score}`, `4 ${score}`, `5 ${score}`]
     expect(await joined([], { scope })).toEqual({ rows, total: 3 })
     expect(await joined([], { scope, sort: "ranked" })).toEqual({ rows, total: 3 })
@@ -181,31 +187,31 @@ describe("texts", () => {
   const text = (method: "equals" | "starts_with" | "contains" | "ends_with", value: string) =>
     ids({ text: "name", method, value })
 
-  test("compare whole, from the start, within, and from the end", async () => {
+  test("compare by equality, prefix, substring, and suffix", async () => {
     expect(await text("equals", "wool")).toBe("5")
     expect(await text("starts_with", "under")).toBe("2")
     expect(await text("contains", "mil")).toBe("3")
     expect(await text("ends_with", "ool")).toBe("15")
   })
-  test("take no character for a wildcard or for SQL", async () => {
+  test("treat wildcards and SQL characters literally", async () => {
     expect(await text("contains", "%")).toBe("1")
     expect(await text("contains", "_")).toBe("24")
     expect(await text("starts_with", "*")).toBe("")
     expect(await text("equals", "it's; DROP TABLE books_1 --")).toBe("4")
     expect(await text("contains", "' OR 1=1 --")).toBe("")
   })
-  test("an empty value is the start, a part and the end of everything", async () => {
+  test("an empty value matches every text", async () => {
     expect(await text("starts_with", "")).toBe("12345")
     expect(await text("contains", "")).toBe("12345")
     expect(await text("ends_with", "")).toBe("12345")
   })
-  test("ignore case where the folded column is asked", async () => {
+  test("ignore case in a folded column", async () => {
     expect(await ids({ text: "name_folded", method: "ends_with", value: "WOOL" })).toBe("15")
     expect(await ids({ text: "name_folded", method: "equals", value: "E\u0301MILE" })).toBe("3")
   })
 })
 
-test("conditions combine, and what a NULL makes unknown is not the case", async () => {
+test("conditions combine, and NULL does not match", async () => {
   expect(await ids({ compare: "rank", by: ">=", value: 2 }, { equals: "note", value: "y" })).toBe(
     "34",
   )
@@ -225,14 +231,18 @@ test("conditions combine, and what a NULL makes unknown is not the case", async 
   expect([await ids({ all: [] }), await ids({ any: [] })]).toEqual(["12345", ""])
 })
 
-test("only declared columns are searched and sorted by", async () => {
+test("only declared columns can be searched and sorted by", async () => {
   for (const name of ["org", "instance", "1; DROP TABLE books_1", "rank DESC --"]) {
-    await expect(ids({ equals: name, value: 1 })).rejects.toThrow(/can't be searched by/)
-    await expect(find([], { sort: name })).rejects.toThrow(/can't be searched by/)
+    await expect(ids({ equals: name, value: 1 })).rejects.toThrow(
+      `books is not searchable by ${name}`,
+    )
+    await expect(findBooks([], { sort: name })).rejects.toThrow(
+      `books is not searchable by ${name}`,
+    )
   }
 })
 
-test("a search has at most a hundred conditions, however deep they are nested", async () => {
+test("a search has at most a hundred conditions at any depth", async () => {
   const one: Filter = { equals: "rank", value: 1 }
   expect(await ids({ any: Array.from({ length: 99 }, () => one) })).toBe("2")
   await expect(ids({ any: Array.from({ length: 100 }, () => one) })).rejects.toThrow(/at most 100/)

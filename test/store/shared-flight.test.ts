@@ -1,62 +1,62 @@
-// Who asks for the same is answered by one look, and when the next look begins.
+// Callers with the same request share one lookup, and when the next lookup starts.
 import { expect, test } from "vitest"
-import { shareFlight } from "../../src/store/shared/shared-flight.ts"
+import { shareRuns } from "../../src/store/shared/shared-flight.ts"
 import { loopTurns } from "../support/wait.ts"
 
-test("who comes while one is under way waits for the next, with all who came since", async () => {
-  const { ask, begun, land } = flights()
+test("callers during a lookup share the next one", async () => {
+  const { ask, begun, land } = openFlights()
   const first = ask()
-  await turn()
+  await nextTurn()
   const others = [ask(), ask()]
-  await turn()
+  await nextTurn()
   expect(begun).toEqual([0])
   land()
   expect(await first).toBe(1)
-  await turn()
+  await nextTurn()
   expect(begun).toHaveLength(2)
   land()
   expect(await Promise.all(others)).toEqual([2, 2])
 })
 
-test("whoever is alone never waits for others", async () => {
-  const { ask, begun, slept, land } = flights()
+test("a single caller never waits for others", async () => {
+  const { ask, begun, slept, land } = openFlights()
   for (let count = 1; count <= 3; count++) {
     const asked = ask()
-    await turn()
+    await nextTurn()
     land()
     expect(await asked).toBe(count)
   }
   expect([begun, slept]).toEqual([[0, 0, 0], []])
 })
 
-test("where several share one, the next gathers until its time", async () => {
-  const { ask, begun, slept, land, clock } = flights()
+test("after a shared lookup, the next collects callers until its time", async () => {
+  const { ask, begun, slept, land, clock } = openFlights()
   const shared = [ask(), ask()]
-  await turn()
+  await nextTurn()
   clock.now = 4
   land()
   await Promise.all(shared)
   const next = ask()
-  await turn()
+  await nextTurn()
   expect(slept).toEqual([6])
   clock.wake(10)
   const late = ask()
-  await turn()
+  await nextTurn()
   expect(begun).toEqual([0, 10])
   land()
   expect(await Promise.all([next, late])).toEqual([2, 2])
 })
 
-test("what fails is told to those who shared it, and the next begins anew", async () => {
-  const { ask, land } = flights()
+test("a failure is reported to all its callers, and the next lookup starts again", async () => {
+  const { ask, land } = openFlights()
   const asked = [ask(), ask()]
-  await turn()
+  await nextTurn()
   land(new Error("gone"))
   for (const each of asked) await expect(each).rejects.toThrow("gone")
 })
 
-/** Time stands still but where a test moves it; a flight ends when it is told to. */
-function flights() {
+/** The clock advances only in the test; a lookup ends on request. */
+function openFlights() {
   const clock = { now: 0, wake: (_: number) => {} }
   const begun: number[] = []
   const slept: number[] = []
@@ -77,7 +77,7 @@ function flights() {
   }
   const land = (cause?: Error) => (cause ? flight.reject(cause) : flight.resolve(begun.length))
   return {
-    ask: shareFlight(work, { ms: 10, now: () => clock.now, sleep }),
+    ask: shareRuns(work, { ms: 10, now: () => clock.now, sleep }),
     begun,
     slept,
     land,
@@ -85,4 +85,4 @@ function flights() {
   }
 }
 
-const turn = () => loopTurns()
+const nextTurn = () => loopTurns()

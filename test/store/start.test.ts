@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { Fault } from "../../src/kernel/fault.ts"
 import { aggregate, type Event, statement, systemStatement, view } from "../../src/store/index.ts"
-import { openWorld } from "../support/world.ts"
+import { openTestEnvironment } from "../support/test-environment.ts"
 import { account, modules, openFile, temporaryFile } from "./account.ts"
 
 let file: string
@@ -15,15 +15,15 @@ beforeEach(() => {
 })
 afterEach(() => remove())
 
-/** Does something to a file that a store has made and left. */
-async function planted(plant: (database: Database) => void): Promise<void> {
+/** Modifies a file that a store has created and closed. */
+async function withChange(plant: (database: Database) => void): Promise<void> {
   await openFile(file).close()
   const database = new Database(file)
   plant(database)
   database.close()
 }
 
-function refusal(): string {
+function startError(): string {
   try {
     openFile(file)
     return "opened"
@@ -33,44 +33,44 @@ function refusal(): string {
   }
 }
 
-describe("a start is refused, with one line and nothing touched,", () => {
+describe("a start is rejected with one line and no changes", () => {
   const untouched = () => {
     const before = readFileSync(file)
-    const said = refusal()
+    const said = startError()
     expect(said).not.toContain("\n")
     expect(readFileSync(file).equals(before)).toBe(true)
     return said
   }
 
-  test("by a file that is no database", () => {
+  test("for a file that is not a database", () => {
     writeFileSync(file, "This is a letter, not a database. ".repeat(200))
     expect(untouched()).toMatch(/^start\.database_damaged: .*Restore/)
   })
 
-  test("by somebody else's database", () => {
+  test("for a database of another program", () => {
     const other = new Database(file)
     other.run("CREATE TABLE song (title TEXT)")
     other.close()
     expect(untouched()).toMatch(/^start\.database_foreign: /)
   })
 
-  test("by a database of a newer version", async () => {
-    await planted((database) => database.run("PRAGMA user_version = 99"))
+  test("for a database of a newer version", async () => {
+    await withChange((database) => database.run("PRAGMA user_version = 99"))
     expect(untouched()).toMatch(/^start\.database_newer: .*schema 99/)
   })
 
-  test("by an event whose type is not known, which is named", async () => {
-    await planted((database) => {
+  test("for an event of an unknown type, which is named", async () => {
+    await withChange((database) => {
       database.run("INSERT INTO name VALUES (1, 'account'), (2, 'account.crowned')")
       database.run("INSERT INTO kind VALUES (1, 2, 1, 17)")
     })
     expect(untouched()).toMatch(
-      /^store\.event_unreadable: event 17 \(account\.crowned\).*type is not known/,
+      /^store\.event_unreadable: event 17 \(account\.crowned\).*unknown type/,
     )
   })
 
-  test("by an event of a newer revision, which is named", async () => {
-    await planted((database) => {
+  test("for an event of a newer revision, which is named", async () => {
+    await withChange((database) => {
       database.run("INSERT INTO name VALUES (1, 'account'), (2, 'account.opened')")
       database.run("INSERT INTO kind VALUES (1, 2, 1, 17), (1, 2, 2, 18)")
     })
@@ -78,30 +78,30 @@ describe("a start is refused, with one line and nothing touched,", () => {
   })
 })
 
-test("a first start that was killed while it made the file is taken up again", async () => {
+test("a first start that was killed while creating the file is resumed", async () => {
   writeFileSync(file, "")
   const store = openFile(file)
   expect(store.database.query("PRAGMA auto_vacuum").get()).toEqual({ auto_vacuum: 2 })
   await store.close()
 })
 
-test("the unknown type that a store itself has written stops the next start", async () => {
+test("an unknown type written by a store prevents the next start", async () => {
   const crown = aggregate<Event<"crown.made">, null>({
     stream: "crown",
     initial: null,
     evolve: { "crown.made": () => null },
   })
-  const world = openWorld({ aggregates: [crown], views: [] }, folderOf(file))
+  const world = openTestEnvironment({ aggregates: [crown], views: [] }, folderOf(file))
   await world.store.transact(world.cx(), (tx) =>
     tx.append(crown, "1", [{ type: "crown.made", data: {} }]),
   )
   await world.store.close()
-  expect(refusal()).toMatch(/event 1 \(crown\.made\)/)
+  expect(startError()).toMatch(/event 1 \(crown\.made\)/)
 })
 
 const folderOf = (path: string) => ({ path: path.replace(/\/[^/]*$/, ""), remove: () => undefined })
 
-describe("a planted violation stops the start:", () => {
+describe("a violation prevents the start:", () => {
   type E = Event<"pot.filled"> | Event<"pot.broken">
   const evolve = { "pot.filled": () => null, "pot.broken": () => null }
   const open = (parts: Parameters<typeof openFile>[1]) => () => openFile(file, parts)
@@ -111,10 +111,10 @@ describe("a planted violation stops the start:", () => {
     // @ts-expect-error: pot.broken has no branch.
     const kind = aggregate<E, null>({ stream: "pot", initial: null, evolve: lacking })
     const broken = { ...kind, evolve: { ...lacking, "pot.broken": undefined } }
-    expect(open({ aggregates: [broken], views: [] })).toThrow("pot.broken has no evolve branch")
+    expect(open({ aggregates: [broken], views: [] })).toThrow("no evolve branch for pot.broken")
   })
 
-  test("a reducer for an event that there is not does not compile", () => {
+  test("a reducer for an unknown event does not compile", () => {
     view<E>({
       name: "pot",
       tables: [],
@@ -125,7 +125,7 @@ describe("a planted violation stops the start:", () => {
 
   test("two aggregates that own the same streams", () => {
     const pot = aggregate<E, null>({ stream: "pot", initial: null, evolve })
-    expect(open({ aggregates: [pot, pot], views: [] })).toThrow(/two aggregates own streams of pot/)
+    expect(open({ aggregates: [pot, pot], views: [] })).toThrow(/two aggregates for stream pot/)
   })
 
   test("two aggregates with an event type in common", () => {
@@ -141,8 +141,8 @@ describe("a planted violation stops the start:", () => {
     expect(open({ views: [one, { ...one, name: "other" }] })).toThrow(/two views declare/)
   })
 
-  test("an event that its aggregate does not know, at the append", async () => {
-    const world = openWorld(modules)
+  test("an event unknown to its aggregate, at the append", async () => {
+    const world = openTestEnvironment(modules)
     const odd = world.store.transact(world.cx(), (tx) =>
       tx.append(account, "1", [{ type: "pot.filled", data: {} }]),
     )
@@ -161,12 +161,12 @@ describe("a planted violation stops the start:", () => {
     "INSERT INTO accounts (id, instance) VALUES ($id, $other)",
     "INSERT INTO accounts (instance, id) SELECT $instance, id FROM names",
   ]) {
-    test(`a statement that is not bound to its instance: ${sql}`, () => {
+    test(`a statement without an instance condition: ${sql}`, () => {
       expect(() => statement(sql)).toThrow(/must bind every table to \$instance/)
     })
 
-    test(`nor runs where that is not looked at before, as in the binary: ${sql}`, async () => {
-      const world = openWorld(modules)
+    test(`and does not run without the check, as in the binary: ${sql}`, async () => {
+      const world = openTestEnvironment(modules)
       const late = statement(sql, true)
       expect(() => world.store.all(world.cx(), late)).toThrow(/must bind every table to|no such/)
       expect(() => late.parameters).toThrow(/must bind every table to \$instance/)
@@ -184,12 +184,14 @@ describe("a planted violation stops the start:", () => {
      SELECT id FROM accounts WHERE instance = $instance AND id IN (SELECT id FROM own)
        AND name IN (SELECT value FROM json_each($names))`,
   ]) {
-    test(`while one that is bound is welcome: ${sql}`, () => {
+    test(`while a statement with one is accepted: ${sql}`, () => {
       expect(statement(sql).parameters).toContain("instance")
     })
   }
 
   test("a statement across instances without its reason", () => {
-    expect(() => systemStatement("SELECT * FROM accounts", "")).toThrow(/needs a reason/)
+    expect(() => systemStatement("SELECT * FROM accounts", "")).toThrow(
+      /a statement across instances requires a reason/,
+    )
   })
 })

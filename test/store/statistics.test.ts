@@ -1,8 +1,8 @@
-// A table of one instance is long, and SQLite's planner has to be told so.
+// A table of one instance is long, which SQLite's planner must be told.
 import { Database } from "bun:sqlite"
 import { afterEach, beforeEach, expect, test } from "vitest"
 import type { Store, View } from "../../src/store/index.ts"
-import { openWorld } from "../support/world.ts"
+import { openTestEnvironment } from "../support/test-environment.ts"
 import { accounts, modules, openAccount, openFile, temporaryFile } from "./account.ts"
 
 let file: string
@@ -13,7 +13,7 @@ beforeEach(async () => {
   file = made.file
   remove = made.remove
   store = openFile(file)
-  await openAccount({ ...openWorld(modules).cx(), store }, "1", { name: "one" })
+  await openAccount({ ...openTestEnvironment(modules).cx(), store }, "1", { name: "one" })
 })
 afterEach(async () => {
   await store.close()
@@ -26,8 +26,8 @@ async function reopen(views: readonly View[]): Promise<void> {
   await store.rebuilt()
 }
 
-/** How SQLite finds an account by its name, in a connection of its own. */
-function plan(generation: number): string {
+/** The query plan for an account by its name, in a separate connection. */
+function queryPlan(generation: number): string {
   const database = new Database(file, { readonly: true })
   const rows = database.query<{ detail: string }, []>(
     `EXPLAIN QUERY PLAN
@@ -41,22 +41,22 @@ function plan(generation: number): string {
 const byIndex = (generation: number) =>
   expect.stringContaining(`INDEX accounts_${generation}_by_name (instance=? AND name=?)`)
 
-test("a row is found by the index that fits, not by walking through its instance", () => {
-  expect(plan(1)).toEqual(byIndex(1))
+test("a row is found by the matching index, not by a scan of its instance", () => {
+  expect(queryPlan(1)).toEqual(byIndex(1))
 })
 
-test("so it is in the tables that a rebuild makes", async () => {
+test("the same applies to tables of a rebuild", async () => {
   await reopen([{ ...accounts, hash: "anew" }])
-  expect(plan(2)).toEqual(byIndex(2))
+  expect(queryPlan(2)).toEqual(byIndex(2))
 })
 
-test("and in a database that was made before anybody told it", async () => {
+test("and to a database from before the statistics existed", async () => {
   store.database.run("DELETE FROM sqlite_stat1")
   await reopen([accounts])
-  expect(plan(1)).toEqual(byIndex(1))
+  expect(queryPlan(1)).toEqual(byIndex(1))
 })
 
-test("what is known of a table goes with it", async () => {
+test("the statistics of a table are removed with it", async () => {
   await reopen([])
   expect(store.database.query("SELECT * FROM sqlite_stat1").all()).toEqual([])
 })

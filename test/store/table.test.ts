@@ -4,7 +4,7 @@ import {
   blob,
   bool,
   type ChangesOf,
-  coded,
+  codec,
   integer,
   json,
   nullable,
@@ -16,8 +16,8 @@ import {
   words,
 } from "../../src/store/index.ts"
 import { createTables } from "../../src/store/view/generation.ts"
-import { type Handle, handleOf } from "../../src/store/view/handle.ts"
-import { createTable } from "../../src/store/view/view.ts"
+import { createHandle, type TableHandle } from "../../src/store/view/handle.ts"
+import { createTableStatements } from "../../src/store/view/view.ts"
 
 const bookTable = table(
   "books",
@@ -33,7 +33,7 @@ const bookTable = table(
     isbn: nullable(text()),
     checked: nullable(bool()),
     copies: nullable(json<readonly number[]>()),
-    price: coded(
+    price: codec(
       (cents: number) => `${cents} cents`,
       (stored) => Number.parseInt(stored, 10),
     ),
@@ -72,7 +72,7 @@ const library = view({ name: "library", tables: [bookTable], on: {} })
 const event = { id: "stream", version: 1, position: 2, time: 3, owner: "owner" }
 
 let database: Database
-let handle: Handle
+let handle: TableHandle
 const db = (instance = "i1") => handle.writer({ ...event, instance })
 const all = bookTable.select("*", "ORDER BY id")
 const books = (instance = "i1") => handle.all(all, { instance })
@@ -80,13 +80,13 @@ const stored = () => database.query("SELECT * FROM books_1 ORDER BY instance, id
 
 beforeEach(() => {
   database = new Database(":memory:", { strict: true })
-  handle = handleOf(database, [createTables(database, library)])
+  handle = createHandle(database, [createTables(database, library)])
 })
 
 describe("a declaration", () => {
-  test("gives the DDL of the table and its indexes", () => {
+  test("produces the DDL of the table and its indexes", () => {
     expect(
-      createTable("books_1", bookTable.layout).map((sql) => sql.replaceAll(/\s+/g, " ")),
+      createTableStatements("books_1", bookTable.layout).map((sql) => sql.replaceAll(/\s+/g, " ")),
     ).toEqual([
       "CREATE TABLE books_1 (instance TEXT NOT NULL, id TEXT NOT NULL, org TEXT NOT NULL, " +
         "state TEXT NOT NULL, pages INTEGER NOT NULL, cover BLOB NOT NULL, " +
@@ -100,7 +100,7 @@ describe("a declaration", () => {
     expect(library.texts).toEqual({ books: ["org", "isbn"] })
   })
 
-  test("gives a hash that changes with every column, key and index, and with nothing else", () => {
+  test("produces a hash that depends on every column, key, and index, and nothing else", () => {
     const hashOf = (columns: Parameters<typeof table>[1], options: { key: string[] }) =>
       view({ name: "v", tables: [table("t", columns, options)], on: {} }).hash
     const base = hashOf({ id: text(), n: integer() }, { key: ["id"] })
@@ -116,7 +116,7 @@ describe("a declaration", () => {
     expect(hashOf({ id: text<"a">(), n: bool() }, { key: ["id"] })).toBe(base)
   })
 
-  test("names columns that exist, and values of their types", () => {
+  test("accepts only existing columns and values of their types", () => {
     // @ts-expect-error: there is no such column.
     table("t", { id: text() }, { key: ["key"] })
     // @ts-expect-error: there is no such column.
@@ -142,7 +142,7 @@ describe("a declaration", () => {
 })
 
 describe("rows", () => {
-  test("are read as they were inserted, and stored as their columns encode them", () => {
+  test("are read as inserted, and stored as their columns encode them", () => {
     bookTable.insert(db(), book)
     expect(books()).toEqual([book])
     expect(stored()).toEqual([
@@ -160,7 +160,7 @@ describe("rows", () => {
     expect(books()).toEqual([book, full])
   })
 
-  test("are of the instance of the event alone", () => {
+  test("belong to the instance of the event", () => {
     bookTable.insert(db("i1"), book)
     bookTable.insert(db("i2"), book)
     bookTable.update(db("i1"), { id: "b1" }, { pages: 1 })
@@ -169,18 +169,22 @@ describe("rows", () => {
     expect(books("i2")).toEqual([])
   })
 
-  test("are never completed from the event", () => {
+  test("are not completed from the event", () => {
     const { id: _, ...lacking } = book
     // @ts-expect-error: there is no id.
-    expect(() => bookTable.insert(db(), lacking)).toThrow("no value for id of the table books")
+    expect(() => bookTable.insert(db(), lacking)).toThrow("missing value for id of table books")
     // @ts-expect-error: not undefined.
     expect(() => bookTable.insert(db(), { ...book, version: undefined })).toThrow("version")
     // @ts-expect-error: not undefined.
-    expect(() => bookTable.remove(db(), { id: undefined })).toThrow("no value for id")
+    expect(() => bookTable.remove(db(), { id: undefined })).toThrow(
+      "missing value for id of table books",
+    )
     // @ts-expect-error: nothing equals NULL.
     bookTable.remove(db(), { isbn: null })
     // @ts-expect-error: not undefined.
-    expect(() => bookTable.update(db(), { id: undefined }, { pages: 1 })).toThrow("no value for id")
+    expect(() => bookTable.update(db(), { id: undefined }, { pages: 1 })).toThrow(
+      "missing value for id of table books",
+    )
     expect(stored()).toEqual([])
   })
 
@@ -192,16 +196,16 @@ describe("rows", () => {
     // @ts-expect-error: there is no such column.
     const remove = () => bookTable.remove(db(), { "1=1; --": "b" })
     for (const refused of [insert, update, remove]) {
-      expect(refused).toThrow(/the table books has no column (name|1=1; --)/)
+      expect(refused).toThrow(/unknown column (name|1=1; --) of table books/)
     }
   })
 
-  test("are refused where the column can't be NULL", () => {
+  test("are rejected if the column can't be NULL", () => {
     // @ts-expect-error: not null.
     expect(() => bookTable.insert(db(), { ...book, pages: null })).toThrow("NOT NULL")
   })
 
-  test("are not inserted twice, unless that may find one", () => {
+  test("are not inserted twice, except by an upsert", () => {
     bookTable.insert(db(), book)
     expect(() => bookTable.insert(db(), { ...book, pages: 2 })).toThrow("UNIQUE")
     bookTable.insertIfAbsent(db(), { ...book, pages: 2 })
@@ -221,7 +225,7 @@ describe("an update", () => {
     bookTable.insert(db(), { ...book, id: "b2", signed: false })
   })
 
-  test("changes what is given, to NULL where that is given, and nothing else", () => {
+  test("changes only the given values, including NULL", () => {
     bookTable.update(
       db(),
       { id: "b1" },
@@ -232,14 +236,14 @@ describe("an update", () => {
     expect(books()[0]).toEqual({ ...book, shelf: { room: 2, row: "b" }, pages: 5 })
   })
 
-  test("of nothing does nothing", () => {
+  test("without values does nothing", () => {
     const before = books()
     bookTable.update(db(), { id: "b1" }, {})
     bookTable.update(db(), {}, { pages: undefined })
     expect(books()).toEqual(before)
   })
 
-  test("is of the rows that have all values of the condition, encoded", () => {
+  test("applies to rows that match all encoded values of the condition", () => {
     bookTable.update(db(), { org: "o1", signed: false }, { pages: 9 })
     bookTable.update(db(), { id: "b1", tags: ["red", "thin"] }, { id: "b3" })
     expect(books().map(({ id, pages }) => [id, pages])).toEqual([
@@ -251,7 +255,7 @@ describe("an update", () => {
   })
 })
 
-test("a list of columns is read with their codecs, and only these", () => {
+test("a list of columns is decoded, and contains only these", () => {
   bookTable.insert(db(), book)
   const some = bookTable.select(["signed", "tags"], "AND pages > $pages")
   expect(handle.get(some, { instance: "i1" }, { pages: 1 })).toEqual({
@@ -263,14 +267,14 @@ test("a list of columns is read with their codecs, and only these", () => {
   expect(handle.get(some, { instance: "i1" }, { pages: 1 })?.pages).toBeUndefined()
 })
 
-test("a table without codecs has nothing to decode", () => {
+test("a table without codecs decodes nothing", () => {
   const plain = table("plain", { id: text() }, { key: ["id"] })
   expect(plain.select("*").decode).toBeUndefined()
   const row = { id: "1" }
   expect(plain.decode(row)).toBe(row)
 })
 
-test("a statement gets exactly the values of its parameters", () => {
+test("a statement receives exactly its parameters", () => {
   const move = statement("UPDATE books SET id = $id WHERE instance = $instance AND org = $org")
   bookTable.insert(db(), book)
   for (const [before, after] of [

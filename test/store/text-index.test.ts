@@ -3,10 +3,10 @@ import { existsSync, readdirSync, readFileSync, readlinkSync, writeFileSync } fr
 import { join } from "node:path"
 import { afterEach, beforeEach, expect, test } from "vitest"
 import { fold, foldName } from "../../src/kernel/text/name.ts"
-import { type TextIndex, textIndexOf } from "../../src/store/search/text/text-index.ts"
-import { documentOf, normalized, trigramQuery } from "../../src/store/search/text/trigram.ts"
-import { dice } from "../support/dice.ts"
+import { createTextIndex, type TextIndex } from "../../src/store/search/text/text-index.ts"
+import { createDocument, normalize, trigramQuery } from "../../src/store/search/text/trigram.ts"
 import { temporaryFolder } from "../support/latchkey.ts"
+import { seededRandom } from "../support/seeded-random.ts"
 
 let folder: ReturnType<typeof temporaryFolder>
 let database: Database
@@ -25,7 +25,7 @@ beforeEach(() => {
   database.run(
     "CREATE TABLE thing_1 (instance, id, name, nick, PRIMARY KEY (instance, id)) WITHOUT ROWID",
   )
-  index = textIndexOf({ database, file: file(), rowsMin: 3 })
+  index = createTextIndex({ database, file: file(), rowsMin: 3 })
 })
 afterEach(() => {
   index.close()
@@ -33,26 +33,26 @@ afterEach(() => {
   folder.remove()
 })
 
-function set(id: string, name: string | undefined, instance = "i1"): void {
+function setThing(id: string, name: string | undefined, instance = "i1"): void {
   database.run("INSERT INTO event VALUES (?, ?, ?, 1)", [++position, instance, id])
   database.run("DELETE FROM thing_1 WHERE instance = ? AND id = ?", [instance, id])
   if (name === undefined) return
   database.run("INSERT INTO thing_1 VALUES (?, ?, ?, ?)", [instance, id, name, `nick of ${name}`])
 }
 
-const setMany = (count: number, instance = "i1") =>
+const setThings = (count: number, instance = "i1") =>
   database.transaction(() => {
-    for (let at = 0; at < count; at++) set(`${at}`.padStart(5, "0"), `name ${at}`, instance)
+    for (let at = 0; at < count; at++) setThing(`${at}`.padStart(5, "0"), `name ${at}`, instance)
   })()
 
-/** All that is to be done, and how often that was. */
-function work(): number {
+/** Runs all pending work, and returns the number of steps. */
+function runPending(): number {
   let times = 1
   while (index.work([table])) times++
   return times
 }
 
-const found = (value: string, instance = "i1", most = 100) =>
+const findCandidates = (value: string, instance = "i1", most = 100) =>
   index.of("thing_1", instance)?.find(
     {
       name: "t0",
@@ -61,16 +61,19 @@ const found = (value: string, instance = "i1", most = 100) =>
     most,
   )
 
-/** The bytes of the file of the index, which has no name. */
-function bytes(): Buffer {
+/** The bytes of the unlinked index file. */
+function indexBytes(): Buffer {
   const [descriptor] = openDescriptors()
   return descriptor === undefined ? Buffer.of() : readFileSync(join("/proc/self/fd", descriptor))
 }
 
-/** What the index contains, read from its bytes as from a file of SQLite. */
-function contents(): { readonly terms: readonly string[]; readonly documents: readonly string[] } {
+/** The content of the index, read from its bytes as an SQLite file. */
+function indexContents(): {
+  readonly terms: readonly string[]
+  readonly documents: readonly string[]
+} {
   const copy = join(folder.path, "copy")
-  writeFileSync(copy, bytes())
+  writeFileSync(copy, indexBytes())
   using database = new Database(copy)
   database.run("CREATE VIRTUAL TABLE term USING fts5vocab(trigram, row)")
   const query = (sql: string) => database.query<{ text: string }, []>(sql).all()
@@ -81,64 +84,64 @@ function contents(): { readonly terms: readonly string[]; readonly documents: re
 }
 
 test("only a long table has an index", () => {
-  setMany(2)
-  expect(work()).toBe(1)
+  setThings(2)
+  expect(runPending()).toBe(1)
   expect(index.of("thing_1", "i1")).toBeUndefined()
 })
 
-test("an index is made a little at a time, and finds what its table has", () => {
-  setMany(5500)
-  setMany(10, "i2")
-  expect(work()).toBeGreaterThan(2)
+test("an index is built in small steps, and finds the rows of its table", () => {
+  setThings(5500)
+  setThings(10, "i2")
+  expect(runPending()).toBeGreaterThan(2)
   expect(index.of("thing_1", "i1")?.rows()).toBe(5500)
-  expect(found("name 54")).toBeUndefined()
-  expect(found("name 54", "i1", 111)).toHaveLength(111)
-  expect(found("name 543")).toEqual(["00543", ...ten("0543")])
-  expect(found("name 5", "i2")).toEqual(["00005"])
-  expect(found("k of name 5432")).toEqual(["05432"])
-  expect(found("nowhere")).toEqual([])
+  expect(findCandidates("name 54")).toBeUndefined()
+  expect(findCandidates("name 54", "i1", 111)).toHaveLength(111)
+  expect(findCandidates("name 543")).toEqual(["00543", ...tenWords("0543")])
+  expect(findCandidates("name 5", "i2")).toEqual(["00005"])
+  expect(findCandidates("k of name 5432")).toEqual(["05432"])
+  expect(findCandidates("nowhere")).toEqual([])
 })
 
-const ten = (start: string) =>
+const tenWords = (start: string) =>
   Array.from({ length: 10 }, (_, last) => `${start.slice(1)}${last}`.padStart(5, "0"))
 
-test("what changes is a candidate at once, and then found as it is", () => {
-  setMany(5500)
-  work()
+test("a changed row is a candidate immediately, and then indexed", () => {
+  setThings(5500)
+  runPending()
   database.transaction(() => {
-    set("00007", "renamed")
-    set("02500", undefined)
-    set("04999", "renamed")
-    for (let at = 0; at < 3000; at++) set(`02500-${at}`, "one of many")
-    set("99999", "renamed")
+    setThing("00007", "renamed")
+    setThing("02500", undefined)
+    setThing("04999", "renamed")
+    for (let at = 0; at < 3000; at++) setThing(`02500-${at}`, "one of many")
+    setThing("99999", "renamed")
   })()
-  set("1", "elsewhere", "i3")
-  work()
-  expect(index.of("thing_1", "i1")?.changed).toEqual([])
+  setThing("1", "elsewhere", "i3")
+  runPending()
+  expect(index.of("thing_1", "i1")?.changedKeys).toEqual([])
   expect(index.of("thing_1", "i1")?.rows()).toBe(8500)
-  expect(found("renamed")).toEqual(["00007", "04999", "99999"])
-  expect(found("one of many", "i1", 3000)).toHaveLength(3000)
-  expect(found("name 2500")).toEqual([])
-  expect(found("elsewhere", "i3")).toEqual(["1"])
+  expect(findCandidates("renamed")).toEqual(["00007", "04999", "99999"])
+  expect(findCandidates("one of many", "i1", 3000)).toHaveLength(3000)
+  expect(findCandidates("name 2500")).toEqual([])
+  expect(findCandidates("elsewhere", "i3")).toEqual(["1"])
 })
 
-test("more changes than are looked through make it of no use until it has them", () => {
-  setMany(5500)
-  work()
-  for (let at = 0; at < 60; at++) set(`${at * 90}`.padStart(5, "0"), "renamed")
+test("too many pending changes make it unusable until they are indexed", () => {
+  setThings(5500)
+  runPending()
+  for (let at = 0; at < 60; at++) setThing(`${at * 90}`.padStart(5, "0"), "renamed")
   const known = index.of("thing_1", "i1")
-  expect(known?.changed.length).toBeGreaterThan(0)
+  expect(known?.changedKeys.length).toBeGreaterThan(0)
   database.transaction(() => {
-    for (let at = 0; at < 10_001; at++) set("00001", "again")
+    for (let at = 0; at < 10_001; at++) setThing("00001", "again")
   })()
   expect(index.of("thing_1", "i1")).toBeUndefined()
-  work()
-  expect(found("again")).toEqual(["00001"])
+  runPending()
+  expect(findCandidates("again")).toEqual(["00001"])
 })
 
-test("a table that takes the place of another gets an index of its own", () => {
-  setMany(10)
-  work()
+test("a replaced table gets its own index", () => {
+  setThings(10)
+  runPending()
   database.run("ALTER TABLE thing_1 RENAME TO thing_2")
   const next = { ...table, table: "thing_2" }
   while (index.work([next]));
@@ -146,68 +149,68 @@ test("a table that takes the place of another gets an index of its own", () => {
   expect(index.of("thing_2", "i1")?.rows()).toBe(10)
 })
 
-test("a removed instance leaves nothing in the index, whatever it contained", () => {
-  setMany(10)
-  setMany(200, "i2")
-  set("Wolpertinger", "Wolpertinger", "i2")
-  work()
+test("a removed instance leaves nothing in the index", () => {
+  setThings(10)
+  setThings(200, "i2")
+  setThing("Wolpertinger", "Wolpertinger", "i2")
+  runPending()
   database.run("DELETE FROM thing_1 WHERE instance = 'i2'")
-  expect(purge()).toBeGreaterThan(2)
+  expect(purgeRemoved()).toBeGreaterThan(2)
   expect(index.of("thing_1", "i1")?.rows()).toBe(10)
   expect(index.of("thing_1", "i2")?.rows()).toBe(0)
-  expect(found("Wolpertinger", "i2")).toEqual([])
-  expect(contents().documents).toHaveLength(10)
-  expect(contents().terms).not.toContain("wol")
+  expect(findCandidates("Wolpertinger", "i2")).toEqual([])
+  expect(indexContents().documents).toHaveLength(10)
+  expect(indexContents().terms).not.toContain("wol")
   expect(index.purge()).toBe(false)
 })
 
-test("without a removed instance of many rows the index is built again", () => {
-  setMany(10)
-  setMany(10_001, "i2")
-  work()
+test("removing an instance with many rows rebuilds the index", () => {
+  setThings(10)
+  setThings(10_001, "i2")
+  runPending()
   database.run("DELETE FROM thing_1 WHERE instance = 'i2'")
-  expect(purge()).toBe(2)
+  expect(purgeRemoved()).toBe(2)
   expect(openDescriptors()).toEqual([])
-  work()
+  runPending()
   expect(index.of("thing_1", "i1")?.rows()).toBe(10)
-  expect(contents().documents).toHaveLength(10)
+  expect(indexContents().documents).toHaveLength(10)
 })
 
-/** Removes all that is left of removed instances, and returns how often that had to be called. */
-function purge(): number {
+/** Removes all remains of removed instances, and returns the number of steps. */
+function purgeRemoved(): number {
   let times = 1
   while (index.purge()) times++
   return times
 }
 
-test("of changed and removed rows no byte is left in the file", () => {
-  setMany(700)
+test("changed and removed rows leave no bytes in the file", () => {
+  setThings(700)
   const people = Array.from({ length: 40 }, (_, at) => `9-${at}`)
-  for (const id of people) set(id, `Wolpertinger-${id} quixotic`)
-  work()
-  const isIn = (text: string) => bytes().includes(text)
+  for (const id of people) setThing(id, `Wolpertinger-${id} quixotic`)
+  runPending()
+  const isIn = (text: string) => indexBytes().includes(text)
   expect([isIn("wolpertinger"), isIn("quixotic")]).toEqual([true, true])
   const traces = ["wol", "olp", "qui", "uix", "xot"]
-  expect(contents().terms).toEqual(expect.arrayContaining(traces))
-  for (const id of people.slice(0, 20)) set(id, undefined)
-  for (const id of people.slice(20)) set(id, "somebody")
-  work()
+  expect(indexContents().terms).toEqual(expect.arrayContaining(traces))
+  for (const id of people.slice(0, 20)) setThing(id, undefined)
+  for (const id of people.slice(20)) setThing(id, "somebody")
+  runPending()
   expect([isIn("wolpertinger"), isIn("quixotic")]).toEqual([false, false])
-  for (const trace of traces) expect(contents().terms).not.toContain(trace)
-  expect(found("somebody")).toHaveLength(20)
-  expect(found("name 699")).toEqual(["00699"])
+  for (const trace of traces) expect(indexContents().terms).not.toContain(trace)
+  expect(findCandidates("somebody")).toHaveLength(20)
+  expect(findCandidates("name 699")).toEqual(["00699"])
 })
 
-test("a file in its place is replaced, whatever it contains", () => {
-  setMany(10)
-  work()
-  const before = bytes()
+test("a file at its path is replaced, whatever it contains", () => {
+  setThings(10)
+  runPending()
+  const before = indexBytes()
   for (const content of ["", "no database", before.subarray(0, before.length / 2)]) {
     index.close()
     writeFileSync(file(), content)
-    index = textIndexOf({ database, file: file(), rowsMin: 3 })
-    work()
-    expect(found("name 7")).toEqual(["00007"])
+    index = createTextIndex({ database, file: file(), rowsMin: 3 })
+    runPending()
+    expect(findCandidates("name 7")).toEqual(["00007"])
     expect(existsSync(file())).toBe(false)
   }
 })
@@ -252,8 +255,8 @@ const syllables = [
   "@x.example",
 ]
 
-test("every row that contains a text is found, in any script and with any characters", () => {
-  const { next, pick } = dice(17)
+test("finds every row that contains a text, in any script and with any characters", () => {
+  const { next, pick } = seededRandom(17)
   const word = (length: number) =>
     Array.from({ length: next(length) }, () => pick(syllables)).join("")
   const rows = new Map<string, string>()
@@ -261,55 +264,56 @@ test("every row that contains a text is found, in any script and with any charac
     for (let at = 0; at < 600; at++) {
       const name = pick([(text: string) => text, fold, foldName])(word(8))
       rows.set(`${at}`, name)
-      set(`${at}`, name)
+      setThing(`${at}`, name)
     }
   })()
-  work()
+  runPending()
   for (let time = 0; time < 3000; time++) {
     const [id, name] = pick([...rows])
     const characters = [...name]
     const from = next(characters.length + 1)
     const value = characters.slice(from, from + 1 + next(9)).join("")
-    if (value !== "") expect(found(value, "i1", 600), JSON.stringify({ name, value })).toContain(id)
+    if (value !== "")
+      expect(findCandidates(value, "i1", 600), JSON.stringify({ name, value })).toContain(id)
   }
 })
 
-test("a text of any length is found, and one that is in no row is not", () => {
-  setMany(600)
+test("finds a text of any length, and none that is in no row", () => {
+  setThings(600)
   const long = Array.from({ length: 4096 }, (_, at) => String.fromCodePoint(97 + (at % 23))).join(
     "",
   )
-  set("long", long)
-  work()
-  expect(found(long)).toEqual(["long"])
-  expect(found(long.slice(1, 4000))).toEqual(["long"])
+  setThing("long", long)
+  runPending()
+  expect(findCandidates(long)).toEqual(["long"])
+  expect(findCandidates(long.slice(1, 4000))).toEqual(["long"])
   for (const value of ["%", "_", '"', "'", "*", "name_1", "name%", 'name "1', "\u{1F600}"]) {
-    expect(found(value), value).toEqual([])
+    expect(findCandidates(value), value).toEqual([])
   }
 })
 
-test("the texts of a row are indexed once, in lower-case ASCII", () => {
-  expect(documentOf(["Ann", "ann", "ann@x.example", null, "", "É", "é"])).toBe(
+test("the texts of a row are indexed once, in lowercase ASCII", () => {
+  expect(createDocument(["Ann", "ann", "ann@x.example", null, "", "É", "é"])).toBe(
     "ann@x.example\nÉ\né",
   )
-  expect(normalized("A\0B\ud800")).toBe("ab\ufffd")
+  expect(normalize("A\0B\ud800")).toBe("ab\ufffd")
   expect(trigramQuery("ab")).toBeUndefined()
   expect(trigramQuery('A"B"')).toBe('"a""b" AND """b"""')
   expect(trigramQuery("한국어말")).toBe('"한국어" AND "국어말"')
 })
 
-test("its file has no name, and one that cannot be made leaves a table without", () => {
-  setMany(10)
-  work()
+test("its file is unlinked, and a table works without one", () => {
+  setThings(10)
+  runPending()
   expect(existsSync(file())).toBe(false)
   index.close()
-  index = textIndexOf({ database, file: join(folder.path, "none", "texts"), rowsMin: 3 })
-  expect(work()).toBe(1)
+  index = createTextIndex({ database, file: join(folder.path, "none", "texts"), rowsMin: 3 })
+  expect(runPending()).toBe(1)
   expect(index.of("thing_1", "i1")).toBeUndefined()
 })
 
-/** Where an open file is; that of the folder which names it is closed by now. */
-function linkOf(path: string): string {
+/** The path of an open file; the directory listing's own descriptor is closed by now. */
+function readLink(path: string): string {
   try {
     return readlinkSync(path)
   } catch {
@@ -319,15 +323,15 @@ function linkOf(path: string): string {
 
 const openDescriptors = () =>
   readdirSync("/proc/self/fd").filter((each) =>
-    linkOf(join("/proc/self/fd", each)).startsWith(file()),
+    readLink(join("/proc/self/fd", each)).startsWith(file()),
   )
 
-test("the room that it takes on the disk is given back at once when it is let go of", () => {
-  setMany(2500)
-  work()
-  set("00001", "renamed")
-  work()
-  expect(found("renamed")).toEqual(["00001"])
+test("its disk space is released immediately when it is closed", () => {
+  setThings(2500)
+  runPending()
+  setThing("00001", "renamed")
+  runPending()
+  expect(findCandidates("renamed")).toEqual(["00001"])
   expect(openDescriptors()).toHaveLength(1)
   index.close()
   expect(openDescriptors()).toEqual([])

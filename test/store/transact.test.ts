@@ -1,39 +1,39 @@
 import { Database } from "bun:sqlite"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import { idsOf } from "../../src/kernel/id.ts"
+import { createIds } from "../../src/kernel/id.ts"
 import { aggregate, type Event, table, text, view } from "../../src/store/index.ts"
 import type { Log } from "../../src/store/log/log.ts"
+import { openTestEnvironment, type TestEnvironment } from "../support/test-environment.ts"
 import { pause } from "../support/wait.ts"
-import { openWorld, type World } from "../support/world.ts"
 import {
   account,
   accounts,
   allAccounts,
   eraseAccount,
   modules,
-  on,
+  onInstance,
   openAccount,
-  refusalOf,
+  rejectionOf,
   renameAccount,
   reserveCode,
 } from "./account.ts"
 
-describe("a step", () => {
-  let world: World
+describe("a transaction", () => {
+  let world: TestEnvironment
   beforeEach(() => {
-    world = openWorld(modules)
+    world = openTestEnvironment(modules)
   })
   afterEach(() => world.close())
   const names = (call = {}) => world.store.all(world.cx(call), allAccounts).map((row) => row.name)
 
-  test("is there for whoever reads once it is answered", async () => {
+  test("is visible to all readers once it is confirmed", async () => {
     const receipt = await openAccount(world.cx(), "1", { name: "ada" })
     expect(receipt).toMatchObject({ id: "1", version: 1, position: 1, created: receipt.changed })
     expect(names()).toEqual(["ada"])
     expect(world.store.state(world.cx(), account, "1")).toMatchObject({ name: "ada" })
   })
 
-  test("answers where it left its streams, whatever came later", async () => {
+  test("returns the versions of its streams, whatever came later", async () => {
     const cx = world.cx()
     const { store } = world
     const step = await store.transact(cx, (tx) => {
@@ -47,7 +47,7 @@ describe("a step", () => {
     expect(store.receipt(cx, account, "1")).toMatchObject({ version: 3, position: 4 })
   })
 
-  test("notes in its call where it stands, also when it is given a copy", async () => {
+  test("records its position in its call, also in a copy of it", async () => {
     const written: { position?: number } = {}
     const cx = world.cx({ written })
     await openAccount({ ...cx, languages: ["de"] }, "1", { name: "ada" })
@@ -56,7 +56,7 @@ describe("a step", () => {
     expect(cx.written).toEqual({ position: 1 })
   })
 
-  test("that begins a stream sees what it appends", async () => {
+  test("that creates a stream sees its own events", async () => {
     const step = await world.store.transact(world.cx(), (tx) => {
       tx.begin(account, "1")
       openAccount.within(tx, "1", { name: "ada" })
@@ -68,7 +68,7 @@ describe("a step", () => {
     expect(names()).toEqual(["eve"])
   })
 
-  test("that begins what somebody has begun before is decided on what is there", async () => {
+  test("that creates an existing stream is decided on its current state", async () => {
     await openAccount(world.cx(), "1", { name: "ada" })
     await renameAccount(world.cx(), "1", "eve")
     const found: string[] = []
@@ -78,12 +78,12 @@ describe("a step", () => {
         found.push(tx.state(account, id).status)
         openAccount.within(tx, id, { name })
       })
-    // Others at the same moment have nothing to do with it.
+    // Unrelated concurrent transactions are not affected.
     const all = await Promise.allSettled([begun("2", "bob"), begun("1", "mal"), begun("3", "cy")])
     expect(all.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"])
     found.length = 0
     await expect(begun("1", "mal")).rejects.toThrow("It exists.")
-    // Nobody has looked before it was known.
+    // Nobody reads before it is known.
     expect(found).toEqual(["absent", "open"])
     const tried = { ...world, store: world.store.rehearse() }
     await expect(begun("1", "mal", tried)).rejects.toThrow("It exists.")
@@ -93,55 +93,55 @@ describe("a step", () => {
     expect(await openAccount(world.cx(), "4", refused)).toMatchObject({ version: 1 })
   })
 
-  test("that begins a stream and appends nothing to it is a mistake", async () => {
+  test("that creates a stream without events throws", async () => {
     const nothing = world.store.transact(world.cx(), (tx) => {
       tx.begin(account, "1")
       openAccount.within(tx, "2", { name: "ada" })
     })
-    await expect(nothing).rejects.toThrow("account/1 was begun for nothing")
+    await expect(nothing).rejects.toThrow("account/1 was declared empty, but has no new events")
     expect(names()).toEqual([])
   })
 
-  test("fifty at once on one stream all serialize", async () => {
+  test("is serialized with fifty concurrent ones on one stream", async () => {
     await openAccount(world.cx(), "1", { name: "ada" })
     const all = Array.from({ length: 50 }, (_, n) => renameAccount(world.cx(), "1", `n${n}`))
     const versions = (await Promise.all(all)).map((receipt) => receipt.version)
     expect(versions.sort((a, b) => a - b)).toEqual(Array.from({ length: 50 }, (_, n) => n + 2))
   })
 
-  test("twenty that take one name leave one account and nineteen refusals", async () => {
+  test("succeeds once among twenty with the same name", async () => {
     const tries = Array.from({ length: 20 }, (_, n) =>
-      refusalOf(openAccount(world.cx(), `${n}`, { name: "ada" })),
+      rejectionOf(openAccount(world.cx(), `${n}`, { name: "ada" })),
     )
     const refused = (await Promise.all(tries)).filter((each) => each !== "nothing")
     expect(refused).toEqual(Array(19).fill("already_exists account.name_taken"))
     expect(names()).toEqual(["ada"])
   })
 
-  test("that changes a name gives the old one free in the same step", async () => {
+  test("that changes a name releases the old one in the same step", async () => {
     const cx = world.cx()
     await openAccount(cx, "1", { name: "ada" })
     await openAccount(cx, "2", { name: "bob" })
     await world.store.transact(cx, (tx) => {
-      // The name is taken before it is released, by order of the decisions.
+      // The name is claimed before it is released, in the order of decisions.
       renameAccount.within(tx, "2", "ada")
       renameAccount.within(tx, "1", "carl")
     })
     expect(names()).toEqual(["carl", "ada"])
-    expect(await refusalOf(openAccount(cx, "3", { name: "bob" }))).toBe("nothing")
+    expect(await rejectionOf(openAccount(cx, "3", { name: "bob" }))).toBe("nothing")
   })
 
-  test("that reserves holds the code until its time and not a moment longer", async () => {
+  test("that reserves a code holds it exactly until its time", async () => {
     const expires = world.clock.now() + 1000
     await reserveCode(world.cx(), "1", { code: "x", expires })
-    const other = () => refusalOf(reserveCode(world.cx(), "2", { code: "x", expires: 1e15 }))
+    const other = () => rejectionOf(reserveCode(world.cx(), "2", { code: "x", expires: 1e15 }))
     world.clock.advance(999)
     expect(await other()).toBe("already_exists account.code_taken")
     world.clock.advance(1)
     expect(await other()).toBe("nothing")
   })
 
-  test("whose stream keeps changing under it is given up as aborted", async () => {
+  test("whose stream keeps changing is aborted", async () => {
     await openAccount(world.cx(), "1", { name: "ada" })
     let appends = 0
     const stubborn: Partial<Log> = {
@@ -151,11 +151,11 @@ describe("a step", () => {
       },
     }
     Object.assign(world.store, { log: { ...world.store.log, ...stubborn } })
-    expect(await refusalOf(renameAccount(world.cx(), "1", "x"))).toBe("aborted store.conflict")
+    expect(await rejectionOf(renameAccount(world.cx(), "1", "x"))).toBe("aborted store.conflict")
     expect(appends).toBe(4)
   })
 
-  test("decides again on newer state when a conflict says that it must", async () => {
+  test("is decided again on newer state after a conflict", async () => {
     const cx = world.cx()
     await openAccount(cx, "1", { name: "ada" })
     const { log } = world.store
@@ -176,7 +176,7 @@ describe("a step", () => {
     expect(names()).toEqual(["meanwhile 2"])
   })
 
-  test("keeps the order of the log when the clock steps back, and ids grow on", async () => {
+  test("keeps the order of the log and increasing IDs when the clock goes back", async () => {
     const cx = world.cx()
     const before = cx.ids.next()
     await openAccount(cx, before, { name: "ada" })
@@ -189,24 +189,24 @@ describe("a step", () => {
     expect(events[1]?.time).toBe((events[0]?.time ?? 0) - 3_600_000)
   })
 
-  test("keeps ids growing after a restart, too, when a clock was ahead", async () => {
+  test("keeps IDs increasing after a restart, too, when a clock was ahead", async () => {
     world.clock.advance(86_400_000)
     await openAccount(world.cx(), world.cx().ids.next(), { name: "ada" })
     world.clock.advance(-86_400_000)
     const made = ["bob", "eve"].map((name) => ({ name, id: world.cx().ids.next() }))
     for (const { id, name } of made) await openAccount(world.cx(), id, { name })
     world = await world.reopen([accounts])
-    const ids = idsOf(world.clock, 0, world.store.newest())
+    const ids = createIds(world.clock, 0, world.store.newest())
     expect(ids.next() > (made[1]?.id ?? "")).toBe(true)
   })
 
-  test("while another program holds the file locked waits, and nobody else does", async () => {
+  test("waits alone while another program has locked the file", async () => {
     await openAccount(world.cx(), "1", { name: "ada" })
     const other = new Database(world.store.database.filename)
     other.run("BEGIN IMMEDIATE")
     const answers = ["2", "3"].map((id) => openAccount(world.cx(), id, { name: `n${id}` }))
     answers.push(renameAccount(world.cx(), "1", "eve"))
-    // Timers that run meanwhile: nobody waits for the lock on the event loop.
+    // Timers that run meanwhile: nothing blocks the event loop for the lock.
     for (let turn = 0; turn < 20; turn++) {
       await pause(10, "nothing may be written while it is locked, and nothing signals that")
     }
@@ -218,25 +218,25 @@ describe("a step", () => {
     expect([names(), world.store.database.inTransaction]).toEqual([["eve", "n2", "n3"], false])
   })
 
-  test("on a full disk is refused and undone, reads go on, and it works again after", async () => {
+  test("is rejected and undone on a full disk; reads continue, and it works afterwards", async () => {
     await openAccount(world.cx(), "1", { name: "ada" })
     const { database } = world.store
     const pages = database.query<{ page_count: number }, []>("PRAGMA page_count").get()?.page_count
     database.run(`PRAGMA max_page_count = ${pages}`)
     const large = { name: "bob", email: "x".repeat(100_000) }
     const refusal = "unavailable store.disk_full"
-    expect(await refusalOf(openAccount(world.cx(), "2", large))).toBe(refusal)
+    expect(await rejectionOf(openAccount(world.cx(), "2", large))).toBe(refusal)
     expect(names()).toEqual(["ada"])
     database.run("PRAGMA max_page_count = 1000000")
-    expect(await refusalOf(openAccount(world.cx(), "2", large))).toBe("nothing")
+    expect(await rejectionOf(openAccount(world.cx(), "2", large))).toBe("nothing")
     expect(names()).toEqual(["ada", "bob"])
   })
 })
 
-describe("two instances with equal ids everywhere", () => {
-  test("see and change nothing of each other", async () => {
-    const world = openWorld(modules)
-    const [one, two] = [world.cx(on("i1")), world.cx(on("i2"))]
+describe("two instances with equal IDs", () => {
+  test("are isolated from each other", async () => {
+    const world = openTestEnvironment(modules)
+    const [one, two] = [world.cx(onInstance("i1")), world.cx(onInstance("i2"))]
     await openAccount(one, "1", { name: "ada" })
     await openAccount(two, "1", { name: "ada", email: "two@example.com" })
     await renameAccount(one, "1", "eve")
@@ -255,15 +255,15 @@ describe("two instances with equal ids everywhere", () => {
     await world.close()
   })
 
-  test("stay apart though a query is handed the other's name as a value", async () => {
-    const world = openWorld(modules)
+  test("stay isolated even if a query gets the other's name as a value", async () => {
+    const world = openTestEnvironment(modules)
     await openAccount(world.cx(), "1", { name: "ada" })
-    expect(world.store.all(world.cx(on("i2")), allAccounts, { instance: "i1" })).toEqual([])
+    expect(world.store.all(world.cx(onInstance("i2")), allAccounts, { instance: "i1" })).toEqual([])
     await world.close()
   })
 })
 
-describe("what throws inside a step undoes all of it", () => {
+describe("an error inside a transaction undoes all of it", () => {
   type PotEvent = Event<"pot.filled", { with: string }> | Event<"pot.broken">
   const fail = () => {
     throw new Error("broken")
@@ -290,7 +290,7 @@ describe("what throws inside a step undoes all of it", () => {
   ] as const) {
     test(where, async () => {
       const kind = pot(evolves)
-      const world = openWorld({ aggregates: [kind, account], views: [pots, accounts] })
+      const world = openTestEnvironment({ aggregates: [kind, account], views: [pots, accounts] })
       const { store, cx } = world
       const broken = store.transact(cx(), (tx) => {
         tx.append(kind, "p", [{ type: "pot.filled", data: { with: "tea" } }])
@@ -303,7 +303,7 @@ describe("what throws inside a step undoes all of it", () => {
       for (const table of ["event", "claim", "state", "name", "kind", "pots_1"]) {
         expect(count(table), table).toEqual({ n: 0 })
       }
-      // The names that the step had coded are coded anew, and lead back to themselves.
+      // The codes of the names are assigned again, and map back to them.
       await openAccount(cx(), "1", { name: "ada" })
       const fill = () => tx(kind, "tea")
       const tx = (of: typeof kind, what: string) =>

@@ -1,4 +1,4 @@
-// An upgrade that does not come to its end goes back by itself, at whatever moment it was ended.
+// An incomplete upgrade is undone automatically, wherever it was interrupted.
 import { Database } from "bun:sqlite"
 import {
   copyFileSync,
@@ -18,29 +18,29 @@ import { systemRandom } from "../../src/kernel/crypto/random.ts"
 import { createDataKey } from "../../src/kernel/crypto/secret.ts"
 import { aggregates, views } from "../../src/server/modules.ts"
 import {
-  dropBefore,
-  goBack,
-  inSnapshot,
+  dropExpiredSnapshot,
   keptDays,
   openStore,
-  type Upgrading,
+  type PendingUpgrade,
+  readSnapshot,
+  undoUpgrade,
 } from "../../src/store/index.ts"
-import { newestSchema } from "../../src/store/snapshot.ts"
-import { guardOf } from "../../src/store/upgrade/before.ts"
+import { supportedSchema } from "../../src/store/snapshot.ts"
+import { createUpgradeGuard } from "../../src/store/upgrade/upgrade-snapshot.ts"
 import { temporaryFolder } from "../support/latchkey.ts"
-import { openWorld } from "../support/world.ts"
+import { openTestEnvironment } from "../support/test-environment.ts"
 
 const dayMs = 86_400_000
 
 let folder: ReturnType<typeof temporaryFolder>
 let file = ""
-let old: ReturnType<typeof inSnapshot>
+let snapshot: ReturnType<typeof readSnapshot>
 beforeEach(() => {
   folder = temporaryFolder()
   file = join(folder.path, "latchkey.db")
   const kept = join(import.meta.dirname, "../server/earlier-version/latchkey.db.gz")
   writeFileSync(file, gunzipSync(readFileSync(kept)))
-  old = inSnapshot(file)
+  snapshot = readSnapshot(file)
 })
 afterEach(() => folder.remove())
 
@@ -49,13 +49,13 @@ const names = () =>
     .filter((name) => !/-(wal|shm|mark)$/.test(name))
     .sort()
 
-/** Opens and closes; answers what was told before the tables were changed. */
-async function start(): Promise<readonly Upgrading[]> {
-  const told: Upgrading[] = []
+/** Opens and closes a store; returns the reports before the tables changed. */
+async function start(): Promise<readonly PendingUpgrade[]> {
+  const told: PendingUpgrade[] = []
   const fail = (cause: unknown) => {
     throw cause
   }
-  const upgrading = (what: Upgrading) => told.push(what)
+  const upgrading = (what: PendingUpgrade) => told.push(what)
   const store = openStore({
     file,
     aggregates,
@@ -68,27 +68,29 @@ async function start(): Promise<readonly Upgrading[]> {
   return told
 }
 
-/** The same, with something in the folder that keeps its states from being folded. */
-function startBroken(): void {
+/** The same, with data that prevents states from being folded. */
+function failStart(): void {
   const database = new Database(file)
-  // Nobody reads it until the tables have been changed.
+  // Nothing reads it until the tables have been changed.
   database.run("CREATE TRIGGER broken BEFORE INSERT ON state BEGIN SELECT raise(ABORT, 'no'); END")
   database.close()
-  expect(() => openWorld({ aggregates, views }, folder)).toThrow("It is again as it was before")
+  expect(() => openTestEnvironment({ aggregates, views }, folder)).toThrow(
+    "The data was restored to its previous state",
+  )
 }
 
-test("what is about to be done is told, and what was before is kept", async () => {
+test("the upgrade is reported, and the previous data kept", async () => {
   const told = await start()
   expect(told).toEqual([
-    { from: old.schema, to: newestSchema, bytes: expect.any(Number), seconds: 1 },
+    { from: snapshot.schema, to: supportedSchema, bytes: expect.any(Number), seconds: 1 },
   ])
   expect(names()).toEqual(["latchkey.db", "latchkey.db-before"])
-  expect(inSnapshot(`${file}-before`)).toEqual(old)
+  expect(readSnapshot(`${file}-before`)).toEqual(snapshot)
   expect(await start()).toEqual([])
 })
 
-describe("where only states are computed anew", () => {
-  /** As a version leaves it that folds users in another way. */
+describe("if only states are recomputed", () => {
+  /** As a version with another fold of users leaves it. */
   function olderStates(sql = "UPDATE fold SET shape = '0' WHERE stream = 'user'"): void {
     const database = new Database(file)
     database.run(sql)
@@ -96,48 +98,51 @@ describe("where only states are computed anew", () => {
     rmSync(`${file}-before`, { force: true })
   }
 
-  test("what was before is kept, and can be gone back to", async () => {
+  test("the previous data is kept and can be restored", async () => {
     const master = new Uint8Array(32)
-    sealWith(master)
+    addDataKey(master)
     await start()
     olderStates()
-    const before = inSnapshot(file)
+    const before = readSnapshot(file)
     const shapeOf = () => {
       using database = new Database(file)
       return database.query("SELECT shape FROM fold WHERE stream = 'user'").get()
     }
     expect(await start()).toEqual([
-      { from: newestSchema, to: newestSchema, bytes: expect.any(Number), seconds: 1 },
+      { from: supportedSchema, to: supportedSchema, bytes: expect.any(Number), seconds: 1 },
     ])
     expect(names()).toEqual(["latchkey.db", "latchkey.db-before"])
-    expect(inSnapshot(`${file}-before`)).toEqual(before)
+    expect(readSnapshot(`${file}-before`)).toEqual(before)
     expect(await start()).toEqual([])
     expect(shapeOf()).not.toEqual({ shape: "0" })
-    expect(goBack(file, master)).toEqual({ schema: newestSchema, position: before.position })
+    expect(undoUpgrade(file, master)).toEqual({
+      schema: supportedSchema,
+      position: before.position,
+    })
     expect(shapeOf()).toEqual({ shape: "0" })
   })
 
-  test("states of a kind that is new have nothing to keep", async () => {
+  test("a new kind of state has nothing to keep", async () => {
     await start()
     olderStates("DELETE FROM fold WHERE stream = 'user'")
     expect(await start()).toEqual([])
     expect(names()).toEqual(["latchkey.db"])
   })
 
-  test("the copy of a start that was killed is not replaced by a newer one", async () => {
+  test("the copy of a killed start is not replaced by a newer one", async () => {
     copyFileSync(file, join(folder.path, "kept"))
     await start()
     copyFileSync(join(folder.path, "kept"), `${file}-upgrading`)
     olderStates()
     await start()
-    expect(inSnapshot(`${file}-before`)).toEqual(old)
+    expect(readSnapshot(`${file}-before`)).toEqual(snapshot)
   })
 
-  test("a disk without room for the copy keeps nobody from starting", async () => {
+  test("a disk without space for the copy does not prevent the start", async () => {
     await start()
     olderStates()
-    const told: Upgrading[] = []
-    const guard = guardOf(file, { aggregates, told: (what) => told.push(what) })
+    const told: PendingUpgrade[] = []
+    const guard = createUpgradeGuard(file, { aggregates, told: (what) => told.push(what) })
     using database = new Database(file)
     const query = database.query.bind(database)
     vi.spyOn(database, "query").mockImplementation((sql: string) => {
@@ -153,53 +158,53 @@ describe("where only states are computed anew", () => {
 
 test("a new folder has nothing to keep", async () => {
   const fresh = temporaryFolder()
-  const world = openWorld({ aggregates, views }, fresh)
+  const world = openTestEnvironment({ aggregates, views }, fresh)
   await world.store.close()
   expect(existsSync(join(fresh.path, "latchkey.db-before"))).toBe(false)
   fresh.remove()
 })
 
-describe("goes back where", () => {
-  test("the tables were changed, but what they hold can't be brought along", () => {
-    startBroken()
-    expect(inSnapshot(file)).toEqual(old)
+describe("is undone if", () => {
+  test("the tables were changed, but their content can't be migrated", () => {
+    failStart()
+    expect(readSnapshot(file)).toEqual(snapshot)
     expect(names()).toEqual(["latchkey.db"])
   })
 
-  test("and somebody can start it anew once that is mended", async () => {
-    startBroken()
+  test("and it can be repeated after a repair", async () => {
+    failStart()
     const database = new Database(file)
     database.run("DROP TRIGGER broken")
     database.close()
-    const world = openWorld({ aggregates, views, textIndexFrom: 0 }, folder)
+    const world = openTestEnvironment({ aggregates, views, textIndexFrom: 0 }, folder)
     await world.store.rebuilt()
     const cx = world.cx({ instance: firstInstance })
     expect(findByLoginName(cx, "mueller")).toBeDefined()
     await world.store.close()
   })
 
-  test("the change of the tables itself fails", () => {
+  test("the table migration fails", () => {
     const database = new Database(file)
     database.run("CREATE TABLE blob (mine TEXT)")
     database.close()
-    expect(() => openWorld({ aggregates, views }, folder)).toThrow()
-    expect(inSnapshot(file)).toEqual(old)
+    expect(() => openTestEnvironment({ aggregates, views }, folder)).toThrow()
+    expect(readSnapshot(file)).toEqual(snapshot)
     expect(names()).toEqual(["latchkey.db"])
   })
 })
 
-describe("is gone on with after it was killed", () => {
-  test("while the copy was written", async () => {
+describe("is resumed after a kill", () => {
+  test("during the copy", async () => {
     writeFileSync(`${file}-upgrading.part`, "half")
     await start()
     expect(names()).toEqual(["latchkey.db", "latchkey.db-before"])
-    expect(inSnapshot(`${file}-before`)).toEqual(old)
+    expect(readSnapshot(`${file}-before`)).toEqual(snapshot)
   })
 
-  test("before the tables were changed, also long ago", async () => {
+  test("before the tables were changed, even long ago", async () => {
     writeFileSync(`${file}-upgrading`, "of another time")
     await start()
-    expect(inSnapshot(`${file}-before`)).toEqual(old)
+    expect(readSnapshot(`${file}-before`)).toEqual(snapshot)
   })
 
   test("after the tables were changed", async () => {
@@ -207,19 +212,19 @@ describe("is gone on with after it was killed", () => {
     await start()
     copyFileSync(join(folder.path, "kept"), `${file}-upgrading`)
     await start()
-    expect(inSnapshot(`${file}-before`)).toEqual(old)
+    expect(readSnapshot(`${file}-before`)).toEqual(snapshot)
     expect(names()).not.toContain("latchkey.db-upgrading")
   })
 
-  test("while the keys of an older one were put under another master key", async () => {
+  test("while the keys of an older copy were rewrapped with another master key", async () => {
     writeFileSync(`${file}-before`, "an older one")
     writeFileSync(`${file}-before-journal`, "how it was")
     await start()
-    expect(inSnapshot(`${file}-before`)).toEqual(old)
+    expect(readSnapshot(`${file}-before`)).toEqual(snapshot)
     expect(names()).toEqual(["latchkey.db", "latchkey.db-before"])
   })
 
-  test("while it went back", async () => {
+  test("during the undo", async () => {
     copyFileSync(file, join(folder.path, "kept"))
     await start()
     copyFileSync(join(folder.path, "kept"), `${file}-return`)
@@ -228,8 +233,8 @@ describe("is gone on with after it was killed", () => {
   })
 })
 
-/** Gives the database a data key of a master key that we have. */
-function sealWith(master: Uint8Array): void {
+/** Adds a data key for the given master key to the database. */
+function addDataKey(master: Uint8Array): void {
   const { id, purpose, wrapped } = createDataKey(systemRandom, master, "seal")
   using database = new Database(file)
   database.run("DELETE FROM data_key")
@@ -238,20 +243,23 @@ function sealWith(master: Uint8Array): void {
     .run(id, purpose, wrapped)
 }
 
-test("who wants to go back does, within some days", async () => {
+test("an upgrade can be undone within some days", async () => {
   const [master, another] = [new Uint8Array(32), new Uint8Array(32).fill(1)]
-  sealWith(master)
-  expect(() => goBack(file, master)).toThrow("nothing was upgraded")
+  addDataKey(master)
+  expect(() => undoUpgrade(file, master)).toThrow("there was no upgrade in the last 7 days")
   await start()
-  expect(() => goBack(file, another)).toThrow("the master key does not open")
-  expect(inSnapshot(file).schema).toBe(newestSchema)
-  expect(goBack(file, master)).toEqual({ schema: old.schema, position: old.position })
-  expect(inSnapshot(file)).toEqual(old)
+  expect(() => undoUpgrade(file, another)).toThrow("the master key does not open")
+  expect(readSnapshot(file).schema).toBe(supportedSchema)
+  expect(undoUpgrade(file, master)).toEqual({
+    schema: snapshot.schema,
+    position: snapshot.position,
+  })
+  expect(readSnapshot(file)).toEqual(snapshot)
   await start()
   const made = Date.now() / 1000
   utimesSync(`${file}-before`, made, made)
-  expect(dropBefore(file, Date.now() + (keptDays - 1) * dayMs)).toBe(false)
-  expect(dropBefore(file, Date.now() + (keptDays + 1) * dayMs)).toBe(true)
-  expect(dropBefore(file, Date.now() + (keptDays + 1) * dayMs)).toBe(false)
+  expect(dropExpiredSnapshot(file, Date.now() + (keptDays - 1) * dayMs)).toBe(false)
+  expect(dropExpiredSnapshot(file, Date.now() + (keptDays + 1) * dayMs)).toBe(true)
+  expect(dropExpiredSnapshot(file, Date.now() + (keptDays + 1) * dayMs)).toBe(false)
   expect(names()).toEqual(["latchkey.db"])
 })

@@ -1,30 +1,30 @@
-// What an upgrade of a log in PostgreSQL does is tried before, beside nodes that write.
+// A dry run of the upgrade of a PostgreSQL log, next to writing nodes.
 import { readFileSync } from "node:fs"
 import { describe, expect, test } from "vitest"
 import { systemClock } from "../../src/kernel/clock.ts"
-import { postgresWayBack } from "../../src/store/index.ts"
+import { postgresUndoMethod } from "../../src/store/index.ts"
 import { oldestSchema, sharedSchema } from "../../src/store/shared/postgres-schema.ts"
-import { postgresUpgradeOf } from "../../src/store/upgrade/postgres.ts"
+import { inspectPostgresUpgrade } from "../../src/store/upgrade/postgres.ts"
 import { needs } from "../support/prerequisite.ts"
 import { modules, openAccount } from "./account.ts"
 import { testNodes } from "./node.ts"
 
 describe.runIf(needs("postgres"))("an upgrade of a log in PostgreSQL", () => {
   const { node, on, asked, url, postgres } = testNodes(modules)
-  const found = () => postgresUpgradeOf(url(), systemClock)
+  const found = () => inspectPostgresUpgrade(url(), systemClock)
   const whole = () =>
     asked(
       `SELECT a.attrelid::regclass::text AS place, a.attname::text AS name FROM pg_attribute a
        JOIN pg_class c ON c.oid = a.attrelid
        WHERE c.relnamespace = 'latchkey'::regnamespace AND a.attnum > 0 ORDER BY 1, 2`,
     )
-  /** As a version leaves it that knew no chain, and another function to join by. */
+  /** As a version without a chain leaves it, with another join function. */
   const olden = () =>
     asked(`DROP TRIGGER chain ON latchkey.log; ALTER TABLE latchkey.log DROP COLUMN chain;
       DROP TABLE latchkey.chain; DROP FUNCTION latchkey.begin_1;
       UPDATE latchkey.log SET schema = 9`)
 
-  test("finds nothing in an empty database, and nothing to do in one of this version", async () => {
+  test("finds nothing to do in an empty database or one of this version", async () => {
     expect(await found()).toBeUndefined()
     const store = await node()
     await openAccount(on(store), "1", { name: "one" })
@@ -36,7 +36,7 @@ describe.runIf(needs("postgres"))("an upgrade of a log in PostgreSQL", () => {
     })
   })
 
-  test("is counted by a trial that is rolled back, while a node writes", async () => {
+  test("is counted by a rolled back dry run while a node writes", async () => {
     const store = await node()
     await openAccount(on(store), "1", { name: "one" })
     await olden()
@@ -59,7 +59,7 @@ describe.runIf(needs("postgres"))("an upgrade of a log in PostgreSQL", () => {
     expect(changed.columns?.[1]).toContain("log.chain")
   })
 
-  test("gives up where somebody holds the log, and leaves nothing held", async () => {
+  test("fails if another session holds the log, and leaves no locks", async () => {
     await node()
     await olden()
     const sql = postgres().sql(url())
@@ -78,15 +78,15 @@ describe.runIf(needs("postgres"))("an upgrade of a log in PostgreSQL", () => {
     expect((await found())?.objects).not.toEqual([])
   })
 
-  test("refuses a log of a newer version", async () => {
+  test("rejects a log of a newer version", async () => {
     await node()
     await asked("UPDATE latchkey.log SET schema = 99, oldest = 99")
-    await expect(found()).rejects.toThrow(/newer Latchkey/)
+    await expect(found()).rejects.toThrow(/was written by a newer version of Latchkey/)
   })
 
-  test("has a documented way back", () => {
+  test("has a documented undo", () => {
     const change = "tables, columns and functions are added in the schema `latchkey`"
-    const row = `| PostgreSQL | ${change} | ${postgresWayBack}, see below |`
+    const row = `| PostgreSQL | ${change} | ${postgresUndoMethod}, see below |`
     expect(readFileSync("docs/operate/upgrade.md", "utf8")).toContain(row)
   })
 })

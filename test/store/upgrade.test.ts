@@ -1,4 +1,4 @@
-// What the first start of this version would do to a database, said beforehand.
+// A preview of what the first start of this version does to a database.
 import { Database } from "bun:sqlite"
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -10,11 +10,11 @@ import { type UserEvent, user } from "../../src/domain/user-model/model.ts"
 import { systemClock } from "../../src/kernel/clock.ts"
 import { systemRandom } from "../../src/kernel/crypto/random.ts"
 import { aggregates, views } from "../../src/server/modules.ts"
-import { whatUpgradeDoes } from "../../src/server/operator/upgrade.ts"
+import { planUpgrade } from "../../src/server/operator/upgrade.ts"
 import type { Draft } from "../../src/store/index.ts"
-import { newestSchema } from "../../src/store/snapshot.ts"
+import { supportedSchema } from "../../src/store/snapshot.ts"
 import { temporaryFolder } from "../support/latchkey.ts"
-import { openWorld } from "../support/world.ts"
+import { openTestEnvironment } from "../support/test-environment.ts"
 
 let folder: ReturnType<typeof temporaryFolder>
 let file = ""
@@ -26,39 +26,41 @@ beforeEach(() => {
 })
 afterEach(() => folder.remove())
 
-const said = () => whatUpgradeDoes({ file, isInUse: false })
+const upgradePreview = () => planUpgrade({ file, isInUse: false })
 
-test("an older one is brought to ours, and what is said changes nothing", async () => {
+test("previews the upgrade of an older database without changes", async () => {
   const before = readFileSync(file)
-  const upgrade = said()
-  expect(upgrade.schema.from).toBeLessThan(newestSchema)
-  expect(upgrade.schema.to).toBe(newestSchema)
+  const upgrade = upgradePreview()
+  expect(upgrade.schema.from).toBeLessThan(supportedSchema)
+  expect(upgrade.schema.to).toBe(supportedSchema)
   expect(upgrade.views).toContain("user")
   expect(readFileSync(file).equals(before)).toBe(true)
   const command = upgradeCommands({
     env: {},
     random: systemRandom,
     clock: systemClock,
-    server: async () => ({ whatUpgradeDoes }),
+    server: async () => ({ planUpgrade }),
   })
   const outcome = await command["upgrade check"]?.run({ "--data": folder.path })
-  expect(outcome?.text).toContain(`from version ${upgrade.schema.from} to ${newestSchema}, at once`)
+  expect(outcome?.text).toContain(
+    `from version ${upgrade.schema.from} to ${supportedSchema}, immediately`,
+  )
   expect(outcome?.text).toContain("Make a backup first")
 })
 
-test("after the start that it tells of nothing is left to do", async () => {
-  const world = openWorld({ aggregates, views, textIndexFrom: 0 }, folder)
+test("has nothing left after the start", async () => {
+  const world = openTestEnvironment({ aggregates, views, textIndexFrom: 0 }, folder)
   await world.store.rebuilt()
   await world.store.close()
-  expect(said()).toMatchObject({
-    schema: { from: newestSchema, to: newestSchema },
+  expect(upgradePreview()).toMatchObject({
+    schema: { from: supportedSchema, to: supportedSchema },
     states: [],
     views: [],
   })
 })
 
-test("counts whose address stays verified for their own organization alone", async () => {
-  const world = openWorld({ aggregates, views, textIndexFrom: 0 }, folder)
+test("counts users whose address stays verified for their own organization only", async () => {
+  const world = openTestEnvironment({ aggregates, views, textIndexFrom: 0 }, folder)
   await world.store.rebuilt()
   const cx = world.cx({ instance: "counted" })
   const admin = { kind: "user", userId: "a", orgId: "b", clientId: "c" } as const
@@ -72,23 +74,23 @@ test("counts whose address stays verified for their own organization alone", asy
     await world.store.transact({ ...cx, caller }, (tx) => tx.append(user, id, [personAdded], "b"))
   }
   await world.store.close()
-  expect(said().unconfirmed).toBe(0)
+  expect(upgradePreview().unconfirmed).toBe(0)
   const database = new Database(file)
   database.run("UPDATE fold SET shape = '5' WHERE stream = 'user'")
   database.close()
-  const { unconfirmed } = said()
+  const { unconfirmed } = upgradePreview()
   expect(unconfirmed).toBe(1)
   const command = upgradeCommands({
     env: {},
     random: systemRandom,
     clock: systemClock,
-    server: async () => ({ whatUpgradeDoes }),
+    server: async () => ({ planUpgrade }),
   })
   const outcome = await command["upgrade check"]?.run({ "--data": folder.path })
   expect(outcome?.text).toContain("1 user has an email address that only their organization")
 })
 
-/** As versions wrote it that did not store who verified the address. */
+/** As versions without stored verifiers wrote it. */
 const personAdded: Draft<UserEvent> = {
   type: "user.human.added",
   data: { emailVerified: true, phoneVerified: false },
@@ -108,14 +110,14 @@ const personAdded: Draft<UserEvent> = {
   },
 }
 
-test("what is newer, or not ours, is refused as a start would", () => {
+test("rejects a newer or foreign database, like a start", () => {
   const change = (sql: string) => {
     const database = new Database(file)
     database.run(sql)
     database.close()
   }
-  change(`PRAGMA user_version = ${newestSchema + 1}`)
-  expect(said).toThrow("newer Latchkey")
+  change(`PRAGMA user_version = ${supportedSchema + 1}`)
+  expect(upgradePreview).toThrow("the database was written by a newer version of Latchkey")
   change("PRAGMA application_id = 1")
-  expect(said).toThrow("not one of Latchkey's")
+  expect(upgradePreview).toThrow("the database was not created by Latchkey")
 })

@@ -1,4 +1,4 @@
-// A small room for the tests of pruning: visits that end one day, and a book of who came.
+// A small module for tests of pruning: visits that end, and a guest book.
 import {
   aggregate,
   type Cx,
@@ -23,7 +23,7 @@ export type VisitEvent =
 
 type Visit = { readonly status: "absent" | "here" | "gone"; readonly until?: number }
 
-/** Stays as long as nobody says until when; a visit that ended is kept for an hour. */
+/** Lasts until its end is set; an ended visit is kept for an hour. */
 export const visit = aggregate<VisitEvent, Visit & { readonly beginnings: number }>({
   stream: "visit",
   retention: "transient",
@@ -38,7 +38,7 @@ export const visit = aggregate<VisitEvent, Visit & { readonly beginnings: number
 
 export type EntryEvent = Event<"entry.written", { name: string }>
 
-/** One line for everybody who came, in a stream of its own. */
+/** A guest book entry in a separate stream. */
 export const entry = aggregate<EntryEvent, null>({
   stream: "entry",
   retention: "audit",
@@ -46,24 +46,28 @@ export const entry = aggregate<EntryEvent, null>({
   evolve: { "entry.written": () => null },
 })
 
-const taken = { id: "visit.chair_taken", message: "The chair is taken." }
+const chairTaken = { id: "visit.chair_taken", message: "The chair is taken." }
 
-/** Sits down on a chair for a day. */
-export const begin = visit.command<{ name: string; chair?: string }>((_, input, { now }) => [
+/** Takes a chair for a day. */
+export const beginVisit = visit.command<{ name: string; chair?: string }>((_, input, { now }) => [
   {
     type: "visit.begun",
     data: { name: input.name },
     private: { face: "round" },
-    claims: [{ take: "chair", key: input.chair ?? input.name, expires: now + day, taken }],
+    claims: [
+      { take: "chair", key: input.chair ?? input.name, expires: now + day, taken: chairTaken },
+    ],
   },
 ])
-export const prolong = visit.command<number>((_, until) => [
+export const prolongVisit = visit.command<number>((_, until) => [
   { type: "visit.prolonged", data: { until } },
 ])
-export const end = visit.command((state) =>
+export const endVisit = visit.command((state) =>
   state.status === "here" ? [{ type: "visit.ended", data: {} }] : [],
 )
-export const write = entry.command<string>((_, name) => [{ type: "entry.written", data: { name } }])
+export const writeEntry = entry.command<string>((_, name) => [
+  { type: "entry.written", data: { name } },
+])
 
 const visitTable = table(
   "visits",
@@ -72,7 +76,7 @@ const visitTable = table(
 )
 const entryTable = table("entries", { id: text(), name: text() }, { key: ["id"] })
 
-const note = (db: ViewWriter, { id, version }: Pick<Envelope, "id" | "version">) =>
+const noteVersion = (db: ViewWriter, { id, version }: Pick<Envelope, "id" | "version">) =>
   visitTable.update(db, { id }, { version })
 
 export const visits = view<VisitEvent | EntryEvent>({
@@ -81,13 +85,13 @@ export const visits = view<VisitEvent | EntryEvent>({
   on: {
     "visit.begun": (db, { id, data: { name }, owner, version }) => {
       if (version === 1) visitTable.insert(db, { id, name, owner, version })
-      else note(db, { id, version })
+      else noteVersion(db, { id, version })
     },
-    "visit.prolonged": note,
-    "visit.ended": note,
+    "visit.prolonged": noteVersion,
+    "visit.ended": noteVersion,
     "entry.written": (db, { id, data: { name } }) => entryTable.insert(db, { id, name }),
   },
-  dropped: {
+  onPruned: {
     visit: (db, { id }) => visitTable.remove(db, { id }),
     entry: (db, { id }) => entryTable.remove(db, { id }),
   },
@@ -96,9 +100,9 @@ export const visits = view<VisitEvent | EntryEvent>({
 const allVisits = statement("SELECT * FROM visits WHERE instance = $instance ORDER BY id")
 const allEntries = statement("SELECT * FROM entries WHERE instance = $instance ORDER BY id")
 
-/** What the view shows. */
-export const shown = (cx: Cx) => [cx.store.all(cx, allVisits), cx.store.all(cx, allEntries)]
+/** The rows of the view. */
+export const visitRows = (cx: Cx) => [cx.store.all(cx, allVisits), cx.store.all(cx, allEntries)]
 
-export const visitRooms = { aggregates: [visit, entry], views: [visits] } as const
+export const visitModules = { aggregates: [visit, entry], views: [visits] } as const
 
 export type { Receipt }

@@ -1,8 +1,8 @@
-// How all who read a file come to rest, for its WAL to begin anew.
+// How all readers of a file pause, so that its WAL can restart.
 import { expect, test } from "vitest"
-import { pausing } from "../../src/store/worker/readers.ts"
+import { pauseAll } from "../../src/store/worker/readers.ts"
 
-/** Other processes; their searches and those here end when they are told to. */
+/** Other processes; their searches and local ones end on request. */
 function openReaders() {
   const said: string[] = []
   const [here, there] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
@@ -16,23 +16,23 @@ function openReaders() {
     rest: () => there.promise.then(() => resting),
   }
   const own = () => here.promise.then(() => () => void said.push("this one reads on"))
-  const pausedAt = pausing(own, workers)().then((readOn) => {
+  const pausedAt = pauseAll(own, workers)().then((readOn) => {
     said.push("paused")
     return readOn
   })
   return { said, here: here.resolve, there: there.resolve, pausedAt }
 }
 
-const turn = () => new Promise((done) => setImmediate(done))
+const nextTurn = () => new Promise((done) => setImmediate(done))
 
-test("requests go on while anybody's search does, whoever's it is", async () => {
+test("requests continue during a search of any process", async () => {
   for (const [first, second] of [
     ["here", "there"],
     ["there", "here"],
   ] as const) {
     const readers = openReaders()
     readers[first]()
-    await turn()
+    await nextTurn()
     expect(readers.said).toEqual([])
     readers[second]()
     const readOn = await readers.pausedAt
@@ -42,7 +42,7 @@ test("requests go on while anybody's search does, whoever's it is", async () => 
   }
 })
 
-test("nobody is asked where there are no others", async () => {
+test("nothing is requested without other processes", async () => {
   const own = async () => () => undefined
-  expect(pausing(own)).toBe(own)
+  expect(pauseAll(own)).toBe(own)
 })

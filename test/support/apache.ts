@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process"
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { snippetsOf } from "../../ui/console/application/snippets.ts"
+import { createSnippets } from "../../ui/console/application/snippets.ts"
 import { needs } from "./prerequisite.ts"
 import { until } from "./wait.ts"
 
@@ -17,29 +17,36 @@ export type Registration = {
   readonly clientSecret: string
 }
 
-/** Where Debian keeps the modules; the one of OpenID Connect is a package of its own. */
+/** Debian's module directory; mod_auth_openidc is a separate package. */
 const modules = "/usr/lib/apache2/modules"
 
-/** The addresses that an Apache on a port has to be registered with. */
+/** The redirect URIs of an Apache on a port. */
 export const apacheUris = (port: number) => ({
   redirectUri: `http://localhost:${port}/protected/callback`,
   postLogoutRedirectUri: `http://localhost:${port}/bye.html`,
   backChannelLogoutUri: `http://localhost:${port}/protected/callback?logout=backchannel`,
 })
 
-/** What protects a page: a module of Apache, with the settings that the console shows to copy. */
-export type Guard = { readonly module: "auth_openidc" | "auth_mellon"; readonly settings: string }
+/** A module of Apache that protects a page, with the settings that the console shows. */
+export type ProtectionModule = {
+  readonly module: "auth_openidc" | "auth_mellon"
+  readonly settings: string
+}
 
 /**
- * Apache with a module that signs people in in front of one page, as its administrator would set
- * it up: with the settings that the console shows to copy, and nothing else.
+ * Starts Apache with a module that protects one page, as its administrator would configure it: with
+ * only the settings that the console shows.
  */
-export async function startApache(folder: string, port: number, guard: Guard): Promise<Apache> {
+export async function startApache(
+  folder: string,
+  port: number,
+  guard: ProtectionModule,
+): Promise<Apache> {
   const binary = needs("apache")
   if (!binary) throw new Error("no Apache with mod_auth_openidc on this machine")
   const documents = join(folder, "htdocs")
   mkdirSync(join(documents, "protected"), { recursive: true })
-  // Its workers are another user when root starts it.
+  // Its workers run as another user if root starts it.
   for (const path of [folder, documents, join(documents, "protected")]) chmodSync(path, 0o755)
   const page = `<h1>Intranet</h1><p id="user"><!--#echo var="REMOTE_USER" --></p>
 <p id="name"><!--#echo var="OIDC_CLAIM_name" --></p>
@@ -52,17 +59,17 @@ export async function startApache(folder: string, port: number, guard: Guard): P
   const child = spawn(binary, ["-f", config, "-DFOREGROUND"])
   let refused = ""
   child.stderr.on("data", (chunk) => (refused += chunk))
-  const ended = new Promise<void>((done) => child.once("exit", () => done()))
+  const exited = new Promise<void>((done) => child.once("exit", () => done()))
   const log = () => readFileSync(join(folder, "error.log"), "utf8")
   const stop = () => {
     child.kill("SIGTERM")
-    return ended
+    return exited
   }
   const url = `http://localhost:${port}`
-  const answers = async () => (await fetch(`${url}/bye.html`).catch(() => undefined))?.ok
+  const isAnswering = async () => (await fetch(`${url}/bye.html`).catch(() => undefined))?.ok
   const what = () => `Apache to start:\n${refused}${log()}`
   try {
-    await until(answers, { what, limitMs: 60_000 })
+    await until(isAnswering, { what, limitMs: 60_000 })
   } catch (cause) {
     child.kill("SIGKILL")
     throw cause
@@ -84,7 +91,7 @@ const loaded = [
 
 const loadModule = (name: string) => `LoadModule ${name}_module ${modules}/mod_${name}.so`
 
-function configOf(folder: string, port: number, { module, settings }: Guard): string {
+function configOf(folder: string, port: number, { module, settings }: ProtectionModule): string {
   const isRoot = process.getuid?.() === 0
   return `
 ServerRoot "${folder}"
@@ -109,12 +116,12 @@ ${settings}
 `
 }
 
-/** What the console shows to copy. */
+/** The settings that the console shows. */
 export function settingsFor(
   { issuer, clientId, clientSecret }: Registration,
   redirectUri: string,
 ): string {
-  const shown = snippetsOf({
+  const shown = createSnippets({
     issuer,
     clientId,
     secret: clientSecret,
@@ -124,7 +131,7 @@ export function settingsFor(
     appType: "web",
     hasCode: true,
     scope: "openid profile email",
-    at: (endpoint) => `${issuer}/${endpoint}`,
+    endpoint: (endpoint) => `${issuer}/${endpoint}`,
     redirectUris: [redirectUri],
     passphrase: "a-passphrase-of-this-test-alone",
   })

@@ -1,51 +1,51 @@
-// A security key in software, written from WebAuthn §6 and RFC 8949: no part of ours is in it.
+// A software security key, written from WebAuthn §6 and RFC 8949 without any of our code.
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto"
 
-/** What a browser is asked by, as far as a key looks at it. */
-type Asked = {
+/** The options that a browser passes to a key. */
+type KeyOptions = {
   readonly challenge: string
   readonly rpId?: string
   readonly rp?: { readonly id?: string }
   readonly user?: { readonly id: string }
 }
 
-type Manner = {
-  /** The page that asks. */
+type AuthenticatorOptions = {
+  /** The origin of the page. */
   readonly origin: string
-  /** Whether it has seen who uses it. */
+  /** Whether it verifies its user. */
   readonly isVerified?: boolean
-  /** The count of uses that it tells; one of a passkey stays at 0. */
+  /** The signature counter; that of a passkey stays at 0. */
   readonly count?: number
-  /** Its model, 16 bytes in hex; unless told, none that browsers name. */
+  /** Its AAGUID, 16 bytes in hex; by default none that browsers know. */
   readonly aaguid?: string
-  /** For whom it says that it was made. */
+  /** The relying party in its response. */
   readonly rpId?: string
 }
 
-/** A key that was made, and what it answers. */
+/** A created key and its responses. */
 export type Authenticator = {
   readonly credentialId: string
-  /** What a page gets when it has it made (§5.2.1). */
+  /** The response to its creation (§5.2.1). */
   readonly creation: object
-  /** What it gets when it has it prove itself (§5.2.2). */
-  readonly assertion: (asked: Asked, manner: Manner) => object
+  /** The response to an assertion request (§5.2.2). */
+  readonly assertion: (options: KeyOptions, manner: AuthenticatorOptions) => object
 }
 
-/** Makes a key. */
-export function makeKey(asked: Asked, manner: Manner): Authenticator {
+/** Creates a key. */
+export function createKey(options: KeyOptions, manner: AuthenticatorOptions): Authenticator {
   const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" })
   const id = randomBytes(32)
-  const rpId = manner.rpId ?? asked.rp?.id ?? ""
-  const client = clientData("webauthn.create", asked, manner)
+  const rpId = manner.rpId ?? options.rp?.id ?? ""
+  const client = clientData("webauthn.create", options, manner)
   const length = Buffer.alloc(2)
   length.writeUInt16BE(id.length)
   const aaguid = Buffer.from((manner.aaguid ?? "").replaceAll("-", "").padEnd(32, "0"), "hex")
   const attested = Buffer.concat([aaguid, length, id, coseOf(publicKey)])
-  const authData = Buffer.concat([dataOf(rpId, manner, 0x40), attested])
-  const attestationObject = map([
-    [text("fmt"), text("none")],
-    [text("attStmt"), map([])],
-    [text("authData"), bytes(authData)],
+  const authData = Buffer.concat([authenticatorData(rpId, manner, 0x40), attested])
+  const attestationObject = encodeMap([
+    [encodeText("fmt"), encodeText("none")],
+    [encodeText("attStmt"), encodeMap([])],
+    [encodeText("authData"), encodeBytes(authData)],
   ])
   const credentialId = id.toString("base64url")
   return {
@@ -61,18 +61,22 @@ export function makeKey(asked: Asked, manner: Manner): Authenticator {
         transports: ["internal"],
       },
     },
-    assertion: (again, how) =>
-      assertionBy(again, how, { id: credentialId, privateKey, handle: asked.user?.id ?? "" }),
+    assertion: (again, authenticatorOptions) =>
+      createAssertion(again, authenticatorOptions, {
+        id: credentialId,
+        privateKey,
+        handle: options.user?.id ?? "",
+      }),
   }
 }
 
-function assertionBy(
-  asked: Asked,
-  manner: Manner,
+function createAssertion(
+  options: KeyOptions,
+  manner: AuthenticatorOptions,
   key: { readonly id: string; readonly privateKey: KeyObject; readonly handle: string },
 ) {
-  const client = clientData("webauthn.get", asked, manner)
-  const authData = dataOf(manner.rpId ?? asked.rpId ?? "", manner, 0)
+  const client = clientData("webauthn.get", options, manner)
+  const authData = authenticatorData(manner.rpId ?? options.rpId ?? "", manner, 0)
   const hash = createHash("sha256").update(client).digest()
   const signature = sign("sha256", Buffer.concat([authData, hash]), key.privateKey)
   return {
@@ -89,10 +93,17 @@ function assertionBy(
   }
 }
 
-const clientData = (type: string, { challenge }: Asked, { origin }: Manner): Buffer =>
-  Buffer.from(JSON.stringify({ type, challenge, origin, crossOrigin: false }))
+const clientData = (
+  type: string,
+  { challenge }: KeyOptions,
+  { origin }: AuthenticatorOptions,
+): Buffer => Buffer.from(JSON.stringify({ type, challenge, origin, crossOrigin: false }))
 
-function dataOf(rpId: string, { isVerified = true, count = 0 }: Manner, flags: number): Buffer {
+function authenticatorData(
+  rpId: string,
+  { isVerified = true, count = 0 }: AuthenticatorOptions,
+  flags: number,
+): Buffer {
   const counter = Buffer.alloc(4)
   counter.writeUInt32BE(count)
   const present = 0x01
@@ -107,24 +118,25 @@ function dataOf(rpId: string, { isVerified = true, count = 0 }: Manner, flags: n
 /** RFC 9053 §7.1.1: an ES256 key. */
 function coseOf(publicKey: KeyObject): Buffer {
   const { x = "", y = "" } = publicKey.export({ format: "jwk" })
-  return map([
-    [int(1), int(2)],
-    [int(3), int(-7)],
-    [int(-1), int(1)],
-    [int(-2), bytes(Buffer.from(x, "base64url"))],
-    [int(-3), bytes(Buffer.from(y, "base64url"))],
+  return encodeMap([
+    [encodeInt(1), encodeInt(2)],
+    [encodeInt(3), encodeInt(-7)],
+    [encodeInt(-1), encodeInt(1)],
+    [encodeInt(-2), encodeBytes(Buffer.from(x, "base64url"))],
+    [encodeInt(-3), encodeBytes(Buffer.from(y, "base64url"))],
   ])
 }
 
-/** RFC 8949 §3: a head, of lengths below 65536. */
-function head(major: number, length: number): Buffer {
+/** RFC 8949 §3: a CBOR head, for lengths below 65536. */
+function encodeHead(major: number, length: number): Buffer {
   if (length < 24) return Buffer.from([(major << 5) | length])
   if (length < 256) return Buffer.from([(major << 5) | 24, length])
   return Buffer.from([(major << 5) | 25, length >> 8, length & 0xff])
 }
 
-const int = (value: number) => (value < 0 ? head(1, -1 - value) : head(0, value))
-const bytes = (value: Buffer) => Buffer.concat([head(2, value.length), value])
-const text = (value: string) => Buffer.concat([head(3, value.length), Buffer.from(value)])
-const map = (entries: readonly (readonly [Buffer, Buffer])[]) =>
-  Buffer.concat([head(5, entries.length), ...entries.flat()])
+const encodeInt = (value: number) => (value < 0 ? encodeHead(1, -1 - value) : encodeHead(0, value))
+const encodeBytes = (value: Buffer) => Buffer.concat([encodeHead(2, value.length), value])
+const encodeText = (value: string) =>
+  Buffer.concat([encodeHead(3, value.length), Buffer.from(value)])
+const encodeMap = (entries: readonly (readonly [Buffer, Buffer])[]) =>
+  Buffer.concat([encodeHead(5, entries.length), ...entries.flat()])

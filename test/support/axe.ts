@@ -11,28 +11,28 @@ const everyView: readonly View[] = [1280, 390].flatMap((width) => [
   { width, scheme: "dark" as const },
 ])
 
-type Looking = {
-  /** Each in each where it is not said. */
+type AxeOptions = {
+  /** By default every rule in every view. */
   readonly views?: readonly View[]
-  /** Called in each view, before axe looks. */
-  readonly looked?: (view: string) => Promise<unknown>
+  /** Called in each view, before axe runs. */
+  readonly beforeEach?: (view: string) => Promise<unknown>
 }
 
 /** All of WCAG 2.2 AA. */
 const everyRule = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
-/** What is about colours, which are all that the schemes differ in. */
+/** The rules about colors, which are all that the schemes differ in. */
 const colorRules = ["color-contrast", "link-in-text-block"]
 
 /**
- * What axe has against a page as it stands (WCAG 2.2 AA), in each width and scheme: everything the
- * first time that a width is looked at, then what is about colours. The context of the page
- * bypasses its CSP, which lets no script of others in.
+ * The axe violations of a page (WCAG 2.2 AA), in each width and scheme: all rules the first time
+ * for a width, then the color rules. The page's context bypasses its CSP, which would block the
+ * script.
  */
-export async function flawsOf(
+export async function findViolations(
   page: Page,
-  { looked, views = everyView }: Looking = {},
+  { beforeEach: looked, views = everyView }: AxeOptions = {},
 ): Promise<readonly string[]> {
-  const found: string[] = []
+  const violations: string[] = []
   const widths = new Set<number>()
   for (const { width, scheme } of views) {
     const only = widths.has(width) ? { type: "rule", values: colorRules } : everyRule
@@ -41,19 +41,19 @@ export async function flawsOf(
     await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" })
     await looked?.(`${width}-${scheme}`)
     if (!(await page.evaluate("'axe' in window"))) await page.evaluate(axe)
-    const seen: string[] = await page.evaluate(`axe.run(document, {
+    const checkedWidths: string[] = await page.evaluate(`axe.run(document, {
         runOnly: ${JSON.stringify(only)},
         resultTypes: ["violations"],
         selectors: false,
       }).then(({ violations }) => violations.flatMap(({ id, nodes }) =>
         nodes.map(({ html, failureSummary }) => id + ": " + html.slice(0, 160) + " " +
           failureSummary.slice(0, 300))))`)
-    // WCAG 2.2 §1.4.10: nobody has to scroll sideways to read.
+    // WCAG 2.2 §1.4.10: reading must not require horizontal scrolling.
     const beyond = await page.evaluate("document.documentElement.scrollWidth - innerWidth")
-    if (Number(beyond) > 0) found.push(`${width} ${scheme} ${beyond} px beyond the edge`)
-    found.push(...seen.map((flaw) => `${width} ${scheme} ${flaw}`))
+    if (Number(beyond) > 0) violations.push(`${width} ${scheme} ${beyond} px beyond the edge`)
+    violations.push(...checkedWidths.map((flaw) => `${width} ${scheme} ${flaw}`))
   }
   await page.setViewportSize({ width: 1280, height: 900 })
   await page.emulateMedia({ colorScheme: "light" })
-  return found
+  return violations
 }

@@ -1,12 +1,12 @@
 import { type Browser, type CDPSession, chromium, type Page, type Request } from "playwright-core"
+import { useFastLocators } from "./fast-locators.ts"
 import { needs } from "./prerequisite.ts"
-import { lookQuickly } from "./quick-look.ts"
 import { until } from "./wait.ts"
 
-/** A machine with much to do is no reason to fail. */
+/** Generous, so that a busy machine does not fail tests. */
 const waitLimitMs = 60_000
 
-/** Headless Chromium with nothing of its own going out to the network; `hosts` are this machine. */
+/** Headless Chromium without background network traffic; `hosts` resolve to this machine. */
 export async function openBrowser(hosts?: string): Promise<Browser> {
   const executablePath = needs("chromium")
   if (!executablePath) throw new Error("no chromium on this machine")
@@ -21,7 +21,7 @@ export async function openBrowser(hosts?: string): Promise<Browser> {
       "--disable-background-networking",
       "--disable-component-update",
       "--disable-sync",
-      // No page lives long enough to earn back what it costs to optimize its scripts.
+      // No page lives long enough to benefit from optimized scripts.
       "--js-flags=--no-maglev,--no-opt",
       ...(hosts === undefined ? [] : [`--host-resolver-rules=MAP ${hosts} 127.0.0.1`]),
     ],
@@ -29,27 +29,27 @@ export async function openBrowser(hosts?: string): Promise<Browser> {
   browser.on("context", (context) => {
     context.setDefaultTimeout(waitLimitMs)
     context.on("page", (page) => {
-      lookQuickly(page)
-      noteRequests(page)
+      useFastLocators(page)
+      trackRequests(page)
     })
   })
   return browser
 }
 
-/** What each page has asked for and has not got yet. */
-const underWay = new WeakMap<Page, Set<Request>>()
+/** The pending requests of each page. */
+const pendingRequests = new WeakMap<Page, Set<Request>>()
 
-function noteRequests(page: Page): void {
+function trackRequests(page: Page): void {
   const asked = new Set<Request>()
-  underWay.set(page, asked)
+  pendingRequests.set(page, asked)
   page.on("request", (request) => asked.add(request))
   page.on("requestfinished", (request) => asked.delete(request))
   page.on("requestfailed", (request) => asked.delete(request))
 }
 
-/** Waits until a page of `openBrowser` has what it asked for, has drawn it, and asks no more. */
-export async function atRest(page: Page): Promise<void> {
-  const asked = underWay.get(page)
+/** Waits until a page of `openBrowser` has no pending requests, is rendered, and stays idle. */
+export async function waitUntilIdle(page: Page): Promise<void> {
+  const asked = pendingRequests.get(page)
   if (!asked) throw new Error("nobody has noted what the page asks for")
   const what = () => `the answers to ${[...asked].map((request) => request.url()).join(", ")}`
   const isAtRest = async () => {
@@ -59,10 +59,10 @@ export async function atRest(page: Page): Promise<void> {
   await until(isAtRest, { what, intervalMs: 5 })
 }
 
-/** Waits until a page is drawn; false where it leaves meanwhile. */
+/** Waits until a page is rendered; false if it navigates meanwhile. */
 async function isDrawn(page: Page): Promise<boolean> {
   try {
-    await page.evaluate(drawn)
+    await page.evaluate(renderedScript)
     return true
   } catch (error) {
     if (String(error).includes("most likely because of a navigation")) return false
@@ -70,12 +70,12 @@ async function isDrawn(page: Page): Promise<boolean> {
   }
 }
 
-/** In the page: two frames are drawn, and nothing more is to be done. */
-const drawn = `new Promise((done) => {
+/** In the page: two frames are rendered, and the browser is idle. */
+const renderedScript = `new Promise((done) => {
   requestAnimationFrame(() => requestAnimationFrame(() => requestIdleCallback(done)))
 })`
 
-/** Gives the device of a page an authenticator, which sees who uses it; `keys` makes others. */
+/** Adds a virtual authenticator with user verification to a page; `keys` can add others. */
 export async function withPasskeys(page: Page): Promise<{
   readonly keys: CDPSession
   readonly authenticatorId: string
@@ -85,7 +85,7 @@ export async function withPasskeys(page: Page): Promise<{
   return { keys, authenticatorId: await newAuthenticator(keys) }
 }
 
-/** A key of the device itself, that sees who uses it. */
+/** An internal authenticator with user verification. */
 export async function newAuthenticator(keys: CDPSession): Promise<string> {
   const options = {
     ...({ protocol: "ctap2", transport: "internal" } as const),

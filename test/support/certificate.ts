@@ -8,7 +8,7 @@ import {
 
 const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" } as const
 
-/** A certificate that nobody trusts, of some hosts and for so many days, in files of its own. */
+/** Writes a self-signed certificate for some hosts and its key to files, valid for `days`. */
 export async function writeCertificate(
   base: string,
   names: readonly string[],

@@ -1,13 +1,13 @@
-// Loaded before each test file. A password costs 19 MiB and two passes in production; tests that
-// only need somebody to be signed in would spend half of their time on it. Here the library itself
-// is replaced: it hashes with the least cost and still writes the production cost into the hash, so
-// that everything above it takes the same paths. Hashes made elsewhere cost what they say.
+// Loaded before each test file. A password hash costs 19 MiB and two passes in production; tests
+// that only need a signed-in user would spend half of their time on it. This replaces the library
+// itself: it hashes at the lowest cost and still writes the production cost into the hash, so that
+// all other code takes the same paths. Hashes created elsewhere have their stated cost.
 import { type Options, hash as realHash, verify as realVerify } from "@node-rs/argon2"
 
 const production = "$m=19456,t=2,p=1$"
 const least = "$m=8,t=1,p=1$"
 
-/** Its hashes have a salt that begins so; in base64 those are four characters of their own. */
+/** The start of the salt of its hashes; four characters in base64. */
 const mark = "tst"
 const encodedMark = Buffer.from(mark).toString("base64")
 

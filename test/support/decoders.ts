@@ -1,7 +1,7 @@
-// Every part of the program that reads data in a format, and what bounds its cost. A file that
-// reads some is listed here, or test/contract/decoders.test.ts fails.
+// Every part of the program that parses data in a format, and the limit of its cost.
+// test/contract/decoders.test.ts fails for files that are not listed here.
 
-/** Who can send what a decoder reads, from the least trusted. */
+/** Who can send a decoder's input, from the least trusted. */
 export type Sender =
   | "anybody"
   | "a user"
@@ -13,14 +13,17 @@ export type Sender =
 
 export type Decoder = {
   readonly name: string
-  /** Paths below src; one that ends in / is a folder. */
+  /** Paths below src; one that ends in / is a directory. */
   readonly files: readonly string[]
   readonly input: string
   readonly sender: Sender
-  /** What ends or bounds the work. */
+  /** What limits the work. */
   readonly bound: string
-  /** Decoders of `worst`, or test files, that send the worst of it. */
-  readonly tests?: { readonly worst?: readonly string[]; readonly files?: readonly string[] }
+  /** Rows of `costlyRequests`, or test files, that send the costliest input. */
+  readonly tests?: {
+    readonly costlyRequests?: readonly string[]
+    readonly files?: readonly string[]
+  }
 }
 
 export const decoders: readonly Decoder[] = [
@@ -32,7 +35,7 @@ export const decoders: readonly Decoder[] = [
     bound:
       "512 kB, 16 million pixels, 100 scans; a process that is ended after 4 s of computing, " +
       "30 s or 256 MB; one at a time, organizations in turn, 8 of each wait",
-    tests: { worst: ["picture"], files: ["test/domain/asset/decoding.test.ts"] },
+    tests: { costlyRequests: ["picture"], files: ["test/domain/asset/decoding.test.ts"] },
   },
   {
     name: "SVG",
@@ -42,7 +45,7 @@ export const decoders: readonly Decoder[] = [
     bound:
       "256 kB; tags, attributes, namespaces and references counted before parsing; above 16 kB " +
       "a thread that is terminated after 5 s, in the same queue as pictures",
-    tests: { worst: ["SVG"], files: ["test/domain/asset/decoding.test.ts"] },
+    tests: { costlyRequests: ["SVG"], files: ["test/domain/asset/decoding.test.ts"] },
   },
   {
     name: "SAML message",
@@ -61,7 +64,7 @@ export const decoders: readonly Decoder[] = [
       "prefixes, namespaces of 300 characters; the signature is checked before the message is " +
       "canonicalized; a certificate that came along is read to 8,000 characters, for its hash",
     tests: {
-      worst: ["SAML message"],
+      costlyRequests: ["SAML message"],
       files: ["test/xml/costly.test.ts", "test/xml/read.test.ts"],
     },
   },
@@ -71,7 +74,7 @@ export const decoders: readonly Decoder[] = [
     input: "metadata of applications and providers, with certificates",
     sender: "an organization's administrator",
     bound: "500 kB, 3000 tags, 1000 attributes, 200 namespaces, 10,000 references",
-    tests: { worst: ["SAML metadata"] },
+    tests: { costlyRequests: ["SAML metadata"] },
   },
   {
     name: "JSON",
@@ -81,7 +84,7 @@ export const decoders: readonly Decoder[] = [
     bound:
       "4 kB without a token, 1 MB with one, read only after authentication; 10,000 keys and " +
       "values, counted in one pass before parsing; 10,000 letters a text",
-    tests: { worst: ["JSON", "REST", "commands"] },
+    tests: { costlyRequests: ["JSON", "REST", "commands"] },
   },
   {
     name: "proto",
@@ -89,7 +92,7 @@ export const decoders: readonly Decoder[] = [
     input: "the same in protobuf, gRPC, gRPC-Web",
     sender: "anybody",
     bound: "the same sizes; 10,000 fields, walked before decoding; 100 levels",
-    tests: { worst: ["proto"] },
+    tests: { costlyRequests: ["proto"] },
   },
   {
     name: "gzip",
@@ -97,7 +100,7 @@ export const decoders: readonly Decoder[] = [
     input: "compressed bodies of the API",
     sender: "a user",
     bound: "inflated off the event loop, and only up to the limit of the body",
-    tests: { worst: ["JSON"] },
+    tests: { costlyRequests: ["JSON"] },
   },
   {
     name: "multipart forms",
@@ -105,7 +108,7 @@ export const decoders: readonly Decoder[] = [
     input: "uploaded files",
     sender: "a user",
     bound: "1.5 MB, 20 parts, counted before parsing",
-    tests: { worst: ["multipart"] },
+    tests: { costlyRequests: ["multipart"] },
   },
   {
     name: "JSON import",
@@ -114,7 +117,7 @@ export const decoders: readonly Decoder[] = [
       "domain/transfer/binding/v1-export.ts",
       "domain/transfer/binding/v1-import.ts",
       "domain/transfer/binding/v1-line.ts",
-      "domain/transfer/binding/v1-place.ts",
+      "domain/transfer/binding/v1-location.ts",
       "domain/transfer/binding/v1-policy.ts",
       "domain/transfer/binding/v1-text.ts",
       "protocol/transfer/line.ts",
@@ -122,11 +125,11 @@ export const decoders: readonly Decoder[] = [
     input: "ImportData, and files of an export",
     sender: "an instance administrator",
     bound: "the limits of JSON for a call; line by line from a file; each thing is one command",
-    tests: { worst: ["JSON import"] },
+    tests: { costlyRequests: ["JSON import"] },
   },
   {
     name: "imports from other products",
-    files: ["boot/people/"],
+    files: ["boot/users/"],
     input: "CSV, JSON and YAML of users on the command line",
     sender: "the operator",
     bound: "read by the command's own process, which serves nobody; line by line, YAML to 8 MB",
@@ -138,7 +141,7 @@ export const decoders: readonly Decoder[] = [
     input: "fields that contain JSON",
     sender: "anybody",
     bound: "forms of 64 kB and 500 parameters; 16 kB of address, cookies and credentials",
-    tests: { worst: ["form", "query", "cookies"] },
+    tests: { costlyRequests: ["form", "query", "cookies"] },
   },
   {
     name: "JWT",
@@ -155,7 +158,7 @@ export const decoders: readonly Decoder[] = [
     input: "assertions, proofs, request objects, hints, access tokens",
     sender: "anybody",
     bound: "64 kB in a form, 16 kB in a head; the key is found before the claims are parsed",
-    tests: { worst: ["JWT"] },
+    tests: { costlyRequests: ["JWT"] },
   },
   {
     name: "claims parameter",
@@ -163,15 +166,15 @@ export const decoders: readonly Decoder[] = [
     input: "the parameter claims of an authorization request",
     sender: "anybody",
     bound: "16 kB in an address, 64 kB in a form",
-    tests: { worst: ["claims parameter"] },
+    tests: { costlyRequests: ["claims parameter"] },
   },
   {
     name: "client registration",
-    files: ["oauth/registration/jwks.ts", "oauth/registration/member.ts"],
+    files: ["oauth/registration/jwks.ts", "oauth/registration/json-member.ts"],
     input: "metadata and keys of a client",
     sender: "anybody",
     bound: "16 kB sent, 10 kB fetched",
-    tests: { worst: ["client registration"] },
+    tests: { costlyRequests: ["client registration"] },
   },
   {
     name: "passkeys",
@@ -198,11 +201,15 @@ export const decoders: readonly Decoder[] = [
     input: "PEM in settings",
     sender: "an organization's administrator",
     bound: "10,000 letters a text, within the limits of JSON",
-    tests: { worst: ["keys"] },
+    tests: { costlyRequests: ["keys"] },
   },
   {
     name: "scripts",
-    files: ["domain/action/run/person.ts", "domain/action/run/target.ts", "domain/action/script/"],
+    files: [
+      "domain/action/run/script-user.ts",
+      "domain/action/run/target.ts",
+      "domain/action/script/",
+    ],
     input: "scripts of actions with their regular expressions, and what they return",
     sender: "an organization's administrator",
     bound:
@@ -238,7 +245,7 @@ export const decoders: readonly Decoder[] = [
     name: "answers of targets and providers of messages",
     files: [
       "domain/message-provider/xoauth2.ts",
-      "domain/target/call/refusal.ts",
+      "domain/target/call/rejection.ts",
       "notify/smtp.ts",
       "server/edge/acme/",
       "apply/api-client.ts",
@@ -250,7 +257,7 @@ export const decoders: readonly Decoder[] = [
   },
   {
     name: "files of the operator",
-    files: ["apply/", "boot/", "boot/audit/chain.ts", "kernel/setting/reading.ts"],
+    files: ["apply/", "boot/", "boot/audit/chain.ts", "kernel/setting/parser.ts"],
     input: "settings, keys, certificates, backups, audit logs, YAML of apply",
     sender: "the operator",
     bound: "read at the start or by a command, from files that only the operator writes",
@@ -258,13 +265,13 @@ export const decoders: readonly Decoder[] = [
   {
     name: "what this program has written or signed",
     files: [
-      "domain/action/run/rehearse.ts",
+      "domain/action/run/test-run.ts",
       "domain/action/v2.ts",
       "api/openapi/",
       "domain/federation/",
       "domain/history/",
       "domain/idp/intent/commands.ts",
-      "domain/idp/saml/pair.ts",
+      "domain/idp/saml/key-pair.ts",
       "domain/key/saml/certificate.ts",
       "domain/key/signer.ts",
       "domain/session/",
@@ -273,17 +280,17 @@ export const decoders: readonly Decoder[] = [
       "domain/service-account/personal-token.ts",
       "kernel/crypto/secret.ts",
       "kernel/crypto/signing-key.ts",
-      "login/note.ts",
+      "login/page-state.ts",
       "login/part/challenge.ts",
       "login/screen/link/magic-link.ts",
       "login/screen/password/change.ts",
       "oauth/code.ts",
       "oauth/forward/",
-      "oauth/handed/posted.ts",
+      "oauth/custom-login/sealed-response.ts",
       "oauth/token/refresh.ts",
       "oauth/token/statement.ts",
-      "saml/endpoint/carried.ts",
-      "saml/logout/carried.ts",
+      "saml/endpoint/sealed-request.ts",
+      "saml/logout/sealed-logout.ts",
       "http/assets.ts",
       "server/background/audit-collector.ts",
       "server/development/",
@@ -309,6 +316,6 @@ export const decoders: readonly Decoder[] = [
     input: "names, domains and addresses in limited texts",
     sender: "anybody",
     bound: "10,000 letters a text; the expressions are made of constants",
-    tests: { worst: ["JSON", "form"] },
+    tests: { costlyRequests: ["JSON", "form"] },
   },
 ]

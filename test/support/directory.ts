@@ -1,31 +1,31 @@
-// A directory that is not ours, in memory: it knows people by their uid.
+// A simulated directory in memory: it finds users by their uid.
 import type { Settings } from "../../src/domain/idp/model.ts"
-import type { DirectoryProof, DirectorySearch } from "../../src/kernel/port/directory.ts"
+import type { DirectoryCredentials, DirectorySearch } from "../../src/kernel/port/directory.ts"
 import type { Outside } from "../../src/kernel/port/outbound.ts"
-import { nowhere } from "./outside.ts"
+import { unreachableOutside } from "./outside.ts"
 
 export type Entry = Readonly<Record<string, string>> & { readonly password: string }
 
-export type StandInDirectory = {
+export type FakeDirectory = {
   readonly outside: Outside
-  /** By uid, in small letters as all names are compared; may change. */
+  /** By uid, in lower case because names are compared case-insensitively; can be changed. */
   readonly people: Record<string, Entry>
   readonly searched: DirectorySearch[]
-  readonly proofs: DirectoryProof[]
+  readonly proofs: DirectoryCredentials[]
   isDown: boolean
 }
 
-export function openDirectory(people: Record<string, Entry>): StandInDirectory {
+export function openDirectory(users: Record<string, Entry>): FakeDirectory {
   const mustAnswer = () => {
     if (directory.isDown) throw new Error("ldaps://ldap.example.com: nobody there")
   }
-  const directory: StandInDirectory = {
-    people,
+  const directory: FakeDirectory = {
+    people: users,
     searched: [],
     proofs: [],
     isDown: false,
     outside: {
-      ...nowhere,
+      ...unreachableOutside,
       directories: {
         find: async (search) => {
           mustAnswer()
@@ -40,7 +40,7 @@ export function openDirectory(people: Record<string, Entry>): StandInDirectory {
             values: Object.fromEntries(all.map(([name, value]) => [name, [value]])),
           }
         },
-        prove: async (_, proof) => {
+        authenticate: async (_, proof) => {
           mustAnswer()
           directory.proofs.push(proof)
           const uid = /^uid=([^,]*)/.exec(proof.name)?.[1] ?? ""

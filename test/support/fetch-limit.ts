@@ -1,16 +1,16 @@
 /**
- * A `fetch` that rejects where no answer begins within `limitMs`, with an error that names what was
- * requested. A request that has a signal of its own is left to that.
+ * A `fetch` that rejects if no response starts within `limitMs`, with an error that names the
+ * request. A request with its own signal is not limited.
  */
 export function limitedFetch(send: typeof fetch, limitMs: number): typeof fetch {
   const limited = async (input: string | URL | Request, init: RequestInit = {}) => {
     if (init.signal || input instanceof Request) return send(input, init)
-    const gone = new AbortController()
+    const controller = new AbortController()
     const late = new Error(`no answer within ${limitMs} ms: ${init.method ?? "GET"} ${input}`)
-    // timer: it ends what hangs, and no test waits for it
-    const timer = setTimeout(() => gone.abort(late), limitMs)
+    // timer: it aborts hanging requests, and no test waits for it
+    const timer = setTimeout(() => controller.abort(late), limitMs)
     try {
-      return await send(input, { ...init, signal: gone.signal })
+      return await send(input, { ...init, signal: controller.signal })
     } finally {
       clearTimeout(timer)
     }
@@ -20,7 +20,7 @@ export function limitedFetch(send: typeof fetch, limitMs: number): typeof fetch 
 
 let isLimited = false
 
-/** Limits every `fetch` of this thread, once: files that share modules share their globals, too. */
+/** Limits every `fetch` of this thread, once: files that share modules also share globals. */
 export function limitFetch(limitMs: number): void {
   if (isLimited) return
   isLimited = true

@@ -1,47 +1,52 @@
-/** What somebody did with a register, by one clock, in ms; `value` is unlike any other's. */
-export type Deed = {
+/** An operation on a register, with times of one clock, in ms; every written `value` is unique. */
+export type RegisterOperation = {
   readonly register: string
   readonly kind: "write" | "read"
-  /** Of a read that found nothing, undefined. */
+  /** undefined for a read that found nothing. */
   readonly value: string | undefined
-  readonly begun: number
-  /** Undefined where nobody knows what became of it: it may have happened, then or later. */
+  readonly started: number
+  /** undefined if the result is unknown: it may have happened, then or later. */
   readonly ended: number | undefined
 }
 
 /**
- * What is wrong with a history of registers that everybody reads and writes as if there were one of
- * each (linearizability, Herlihy and Wing 1990), as far as times tell: a read that shows what was
- * never written, or only later; one that misses what had been written before it began, or what
- * somebody had read by then. Necessary for it, not sufficient, and quick.
+ * The errors in a history of registers that all clients read and write as if each existed once
+ * (linearizability, Herlihy and Wing 1990), as far as times show: a read of a value that was never
+ * written, or only later; a read that misses a value written before it started, or already read by
+ * then. This check is necessary, not sufficient, and fast.
  */
-export function complaintsAbout(history: readonly Deed[]): readonly string[] {
-  return [...groupedBy(history, ({ register }) => register).values()].flatMap(registerComplaints)
+export function findHistoryErrors(history: readonly RegisterOperation[]): readonly string[] {
+  return [...groupBy(history, ({ register }) => register).values()].flatMap(findRegisterErrors)
 }
 
-function registerComplaints(history: readonly Deed[]): readonly string[] {
+function findRegisterErrors(history: readonly RegisterOperation[]): readonly string[] {
   const written = history.filter(({ kind }) => kind === "write")
   const writes = new Map(written.map((deed) => [deed.value, deed]))
   const reads = history.filter(({ kind, ended }) => kind === "read" && ended !== undefined)
-  const newestKnown = newestKnownOf([...written, ...reads], writes)
+  const newestKnown = createNewestKnown([...written, ...reads], writes)
   return reads.flatMap((read) => {
-    const { register, value, begun } = read
+    const { register, value, started: begun } = read
     const source = value === undefined ? undefined : writes.get(value)
     if (value !== undefined && !source) return [`${register}: ${value} was read, and never written`]
-    if (source && endOf(read) < source.begun) return [`${register}: ${value} was read too early`]
+    if (source && endOf(read) < source.started) return [`${register}: ${value} was read too early`]
     const { by, write } = newestKnown(begun) ?? {}
-    const isMissed = write && (source === undefined || isOver(source, write))
+    const isMissed = write && (source === undefined || endedBefore(source, write))
     if (!by || !isMissed) return []
-    const how = by.kind === "write" ? "written" : "read"
-    return [`${register}: ${value} was read after ${by.value} had been ${how}`]
+    const description = by.kind === "write" ? "written" : "read"
+    return [`${register}: ${value} was read after ${by.value} had been ${description}`]
   })
 }
 
-/** What somebody knew before a time: of the values that were seen by then, the one begun last. */
-function newestKnownOf(
-  deeds: readonly Deed[],
-  writes: ReadonlyMap<string | undefined, Deed>,
-): (before: number) => { readonly by: Deed; readonly write: Deed } | undefined {
+/**
+ * The newest value known before a time: of the values seen by then, the one whose write started
+ * last.
+ */
+function createNewestKnown(
+  deeds: readonly RegisterOperation[],
+  writes: ReadonlyMap<string | undefined, RegisterOperation>,
+): (
+  before: number,
+) => { readonly by: RegisterOperation; readonly write: RegisterOperation } | undefined {
   const known = deeds
     .flatMap((by) => {
       const write = by.value === undefined ? undefined : writes.get(by.value)
@@ -50,13 +55,13 @@ function newestKnownOf(
     .sort((a, b) => endOf(a.by) - endOf(b.by))
   let newest = known[0]
   const newestOf = known.map((each) => {
-    if (newest && each.write.begun > newest.write.begun) newest = each
+    if (newest && each.write.started > newest.write.started) newest = each
     return newest
   })
   return (before) => newestOf[countBelow(known, ({ by }) => endOf(by) < before) - 1]
 }
 
-/** How many from the first on pass; behind the first that does not none does. */
+/** The number of leading elements that pass; no element after the first failing one passes. */
 function countBelow<T>(sorted: readonly T[], passes: (each: T) => boolean): number {
   let [low, high] = [0, sorted.length]
   while (low < high) {
@@ -68,49 +73,57 @@ function countBelow<T>(sorted: readonly T[], passes: (each: T) => boolean): numb
   return low
 }
 
-const endOf = ({ ended = Number.POSITIVE_INFINITY }: Deed): number => ended
+const endOf = ({ ended = Number.POSITIVE_INFINITY }: RegisterOperation): number => ended
 
-/** Whether one had ended when the other began. */
-const isOver = (one: Deed, other: Deed): boolean => endOf(one) < other.begun
+/** Whether one operation ended before the other started. */
+const endedBefore = (one: RegisterOperation, other: RegisterOperation): boolean =>
+  endOf(one) < other.started
 
-/** A try of something that only one may win: a name, a code, a token. */
-export type Try = {
-  readonly thing: string
-  readonly who: string
-  readonly begun: number
-  /** Undefined where nobody knows what became of it. */
+/** An attempt at something that only one can win: a name, a code, a token. */
+export type Attempt = {
+  readonly resource: string
+  readonly client: string
+  readonly started: number
+  /** undefined if the result is unknown. */
   readonly outcome: "won" | "refused" | undefined
   readonly ended: number
 }
 
-/** What was won twice, and what nobody could have won before somebody was refused it. */
-export function wonTwice(tries: readonly Try[]): readonly string[] {
-  return [...groupedBy(tries, ({ thing }) => thing)].flatMap(([thing, all]) => {
+/** Attempts that were won twice, and rejections before any possible winner. */
+export function findDoubleWins(tries: readonly Attempt[]): readonly string[] {
+  return [...groupBy(tries, ({ resource: thing }) => thing)].flatMap(([thing, all]) => {
     const won = all.filter(({ outcome }) => outcome === "won")
     const possible = all.filter(({ outcome }) => outcome !== "refused")
     const refused = all.find(
       ({ outcome, ended }) =>
-        outcome === "refused" && !possible.some(({ begun }) => begun <= ended),
+        outcome === "refused" && !possible.some(({ started: begun }) => begun <= ended),
     )
     return [
-      ...(won.length > 1 ? [`${thing} was won by ${won.map(({ who }) => who).join(" and ")}`] : []),
-      ...(refused ? [`${thing} was refused to ${refused.who}, and nobody had it`] : []),
+      ...(won.length > 1
+        ? [`${thing} was won by ${won.map(({ client: who }) => who).join(" and ")}`]
+        : []),
+      ...(refused ? [`${thing} was refused to ${refused.client}, and nobody had it`] : []),
     ]
   })
 }
 
-/** Work that was asked for; what of it was promised, and what was found in the end. */
-export type Promised = {
+/** Requested work: what was acknowledged, and what was found in the end. */
+export type AcknowledgedWork = {
   readonly what: string
-  readonly asked: ReadonlySet<string>
+  readonly requested: ReadonlySet<string>
   readonly acknowledged: readonly string[]
-  /** Each time that it was found, with what makes a second one the same. */
+  /** Each occurrence, with a mark that identifies repetitions. */
   readonly found: readonly { readonly name: string; readonly mark: string }[]
 }
 
-/** What was promised and is lost, was done twice, or was never asked for. */
-export function brokenPromises({ what, asked, acknowledged, found }: Promised): readonly string[] {
-  const marks = groupedBy(found, ({ name }) => name)
+/** Acknowledged work that is missing, was done twice, or was never requested. */
+export function findLostWork({
+  what,
+  requested: asked,
+  acknowledged,
+  found,
+}: AcknowledgedWork): readonly string[] {
+  const marks = groupBy(found, ({ name }) => name)
   return [
     ...acknowledged
       .filter((name) => !marks.has(name))
@@ -122,7 +135,7 @@ export function brokenPromises({ what, asked, acknowledged, found }: Promised): 
   ]
 }
 
-function groupedBy<T>(all: readonly T[], key: (each: T) => string): ReadonlyMap<string, T[]> {
+function groupBy<T>(all: readonly T[], key: (each: T) => string): ReadonlyMap<string, T[]> {
   const groups = new Map<string, T[]>()
   for (const each of all) {
     const group = groups.get(key(each))

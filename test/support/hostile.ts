@@ -1,8 +1,8 @@
-import { spellingsOf } from "./mangle.ts"
-import { garbage, names, near, texts } from "./poison.ts"
+import { garbage, names, similarUris, texts } from "./malformed-values.ts"
+import { listSpellings } from "./token-spellings.ts"
 
-/** A request as it comes in: a path with its query, headers, and a body. */
-export type Hostile = {
+/** A request as it arrives: a path with its query, headers, and a body. */
+export type HostileRequest = {
   readonly method: string
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
@@ -11,17 +11,17 @@ export type Hostile = {
 
 type Client = {
   readonly id: string
-  /** Empty where the client has none. */
+  /** Empty for public clients. */
   readonly secret: string
   readonly redirectUri: string
 }
 
-/** What requests are made of: things that are right in some place, and hostile in every other. */
+/** The material of requests: values that are valid in one place, and hostile in any other. */
 export type Material = {
   readonly paths: readonly string[]
   readonly clients: readonly Client[]
   readonly redirectUris: readonly string[]
-  /** Codes, tokens, ids of requests, by the field where they belong; they are sent anywhere. */
+  /** Codes, tokens and request IDs, by the field where they belong; they are sent in any field. */
   readonly kinds: Readonly<Record<string, readonly string[]>>
   readonly tokens: readonly string[]
   readonly cookies: readonly string[]
@@ -29,11 +29,11 @@ export type Material = {
 
 export type Choose = {
   readonly of: <T>(from: readonly T[]) => T
-  /** True once in so many times. */
+  /** True once in `times` calls on average. */
   readonly onceIn: (times: number) => boolean
 }
 
-/** The same choices in every run: what it found once it finds again. */
+/** A seeded generator: every run makes the same choices, so failures can be reproduced. */
 export function chooser(seed: number): Choose {
   let state = seed >>> 0
   const below = (count: number) => {
@@ -62,34 +62,34 @@ type Draft = {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** One hostile request: a good one of some endpoint, bent in a few ways. */
-export function hostile(choose: Choose, material: Material): Hostile {
+/** One hostile request: a valid one for some endpoint, mutated in a few ways. */
+export function createHostileRequest(choose: Choose, material: Material): HostileRequest {
   let draft = choose.of(templates)(choose, material)
   const times = choose.of([0, 1, 1, 1, 2, 2, 3, 5])
   for (let count = 0; count < times; count++) draft = choose.of(mutations)(choose, material, draft)
-  return written(choose, draft)
+  return serializeDraft(choose, draft)
 }
 
 const form = "application/x-www-form-urlencoded"
 
 type Template = (choose: Choose, material: Material) => Draft
 
-const bare = { query: [], body: [], headers: {} } as const
+const emptyDraft = { query: [], body: [], headers: {} } as const
 
-/** What belongs into a field; now and then anything else that looks like it. */
-const fitting = (choose: Choose, { kinds, tokens }: Material, field: string): string =>
+/** A value that belongs in a field; sometimes another value of a similar form. */
+const valueFor = (choose: Choose, { kinds, tokens }: Material, field: string): string =>
   choose.of(choose.onceIn(4) ? tokens : (kinds[field] ?? tokens))
 
-const one = (choose: Choose, material: Material, field: string): Field => [
+const fieldOf = (choose: Choose, material: Material, field: string): Field => [
   field,
-  fitting(choose, material, field),
+  valueFor(choose, material, field),
 ]
 
-/** A client that proves itself in one of the ways there are. */
-function asClient(choose: Choose, material: Material, { id, secret }: Client) {
+/** A client with one of the authentication methods. */
+function authenticate(choose: Choose, material: Material, { id, secret }: Client) {
   const encoded = Buffer.from(`${id}:${choose.of([secret, secret, "wrong"])}`).toString("base64")
   const assertion: readonly Field[] = [
-    ["client_assertion", fitting(choose, material, "assertion")],
+    ["client_assertion", valueFor(choose, material, "assertion")],
     ["client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"],
   ]
   const none: readonly Field[] = []
@@ -104,8 +104,12 @@ function asClient(choose: Choose, material: Material, { id, secret }: Client) {
   ])
 }
 
-/** A request to sign somebody in, by its client or by anyone. */
-const askedBy = (choose: Choose, material: Material, { redirectUri }: Client): readonly Field[] => [
+/** An authorization request, by its client or by anyone. */
+const authorizationFields = (
+  choose: Choose,
+  material: Material,
+  { redirectUri }: Client,
+): readonly Field[] => [
   ["redirect_uri", choose.onceIn(6) ? choose.of(material.redirectUris) : redirectUri],
   ["response_type", choose.of(["code", "code", "id_token", "id_token token", "token id_token"])],
   ["scope", choose.of(["openid", "openid profile email", "openid offline_access", "openid x"])],
@@ -115,12 +119,12 @@ const askedBy = (choose: Choose, material: Material, { redirectUri }: Client): r
   ["code_challenge_method", "S256"],
 ]
 
-const asked = (choose: Choose, material: Material): readonly Field[] => {
+const clientAuthorizationFields = (choose: Choose, material: Material): readonly Field[] => {
   const client = choose.of(material.clients)
-  return [["client_id", client.id], ...askedBy(choose, material, client)]
+  return [["client_id", client.id], ...authorizationFields(choose, material, client)]
 }
 
-const withForm = (
+const formDraft = (
   path: string,
   body: readonly Field[],
   headers: Readonly<Record<string, string>> = {},
@@ -134,21 +138,24 @@ const withForm = (
 
 type FieldsOf = (choose: Choose, material: Material, client: Client) => readonly Field[]
 
-const toClientEndpoint =
+const clientEndpointTemplate =
   (path: string, fieldsOf: FieldsOf): Template =>
   (choose, material) => {
     const client = choose.of(material.clients)
-    const { headers, fields } = asClient(choose, material, client)
-    return withForm(path, [...fieldsOf(choose, material, client), ...fields], headers)
+    const { headers, fields } = authenticate(choose, material, client)
+    return formDraft(path, [...fieldsOf(choose, material, client), ...fields], headers)
   }
 
-const browsing = (choose: Choose, { cookies }: Material): Readonly<Record<string, string>> => ({
+const browserHeaders = (
+  choose: Choose,
+  { cookies }: Material,
+): Readonly<Record<string, string>> => ({
   accept: "text/html",
   ...(cookies.length > 0 && choose.onceIn(2) ? { cookie: choose.of(cookies) } : {}),
 })
 
-const grantsOf = (choose: Choose, material: Material): readonly Field[] => {
-  const one = (field: string) => fitting(choose, material, field)
+const tokenFields = (choose: Choose, material: Material): readonly Field[] => {
+  const one = (field: string) => valueFor(choose, material, field)
   const [{ redirectUri } = { redirectUri: "" }] = material.clients
   const exchange = "urn:ietf:params:oauth:grant-type:token-exchange"
   const tokenType = "urn:ietf:params:oauth:token-type:access_token"
@@ -188,68 +195,69 @@ const grantsOf = (choose: Choose, material: Material): readonly Field[] => {
 
 const templates: readonly Template[] = [
   (choose, material) => ({
-    ...bare,
+    ...emptyDraft,
     method: "GET",
     path: "/oauth/v2/authorize",
-    query: asked(choose, material),
-    headers: browsing(choose, material),
+    query: clientAuthorizationFields(choose, material),
+    headers: browserHeaders(choose, material),
   }),
-  (choose, material) => withForm("/oauth/v2/authorize", asked(choose, material)),
+  (choose, material) =>
+    formDraft("/oauth/v2/authorize", clientAuthorizationFields(choose, material)),
   (choose, material) => ({
-    ...bare,
+    ...emptyDraft,
     method: "GET",
     path: "/oauth/v2/authorize",
     query: [
       ["client_id", choose.of(material.clients).id],
-      [choose.of(["request_uri", "request"]), fitting(choose, material, "request_uri")],
+      [choose.of(["request_uri", "request"]), valueFor(choose, material, "request_uri")],
     ],
-    headers: browsing(choose, material),
+    headers: browserHeaders(choose, material),
   }),
-  // More often than others: most of what it takes can be used once.
-  toClientEndpoint("/oauth/v2/token", grantsOf),
-  toClientEndpoint("/oauth/v2/token", grantsOf),
-  toClientEndpoint("/oauth/v2/token", grantsOf),
-  toClientEndpoint("/oauth/v2/token", grantsOf),
-  toClientEndpoint("/oauth/v2/par", askedBy),
-  toClientEndpoint("/oauth/v2/introspect", (choose, material) => [
-    ["token", fitting(choose, material, "token")],
+  // More often than others, because most of its inputs are single-use.
+  clientEndpointTemplate("/oauth/v2/token", tokenFields),
+  clientEndpointTemplate("/oauth/v2/token", tokenFields),
+  clientEndpointTemplate("/oauth/v2/token", tokenFields),
+  clientEndpointTemplate("/oauth/v2/token", tokenFields),
+  clientEndpointTemplate("/oauth/v2/par", authorizationFields),
+  clientEndpointTemplate("/oauth/v2/introspect", (choose, material) => [
+    ["token", valueFor(choose, material, "token")],
   ]),
-  toClientEndpoint("/oauth/v2/revoke", (choose, material) => [
-    ["token", fitting(choose, material, "token")],
+  clientEndpointTemplate("/oauth/v2/revoke", (choose, material) => [
+    ["token", valueFor(choose, material, "token")],
   ]),
-  toClientEndpoint("/oauth/v2/device_authorization", () => [["scope", "openid"]]),
+  clientEndpointTemplate("/oauth/v2/device_authorization", () => [["scope", "openid"]]),
   (choose, material) => {
-    const token = fitting(choose, material, "token")
+    const token = valueFor(choose, material, "token")
     const authorization = `${choose.of(["Bearer", "bearer", "DPoP"])} ${token}`
     const method = choose.of(["GET", "POST"])
-    return { ...bare, method, path: "/oidc/v1/userinfo", headers: { authorization } }
+    return { ...emptyDraft, method, path: "/oidc/v1/userinfo", headers: { authorization } }
   },
   (choose, material) =>
-    withForm("/oidc/v1/userinfo", [["access_token", fitting(choose, material, "token")]]),
+    formDraft("/oidc/v1/userinfo", [["access_token", valueFor(choose, material, "token")]]),
   (choose, material) => ({
-    ...bare,
+    ...emptyDraft,
     method: choose.of(["GET", "POST"]),
     path: choose.of(["/oidc/v1/endsession", "/oidc/v1/end_session"]),
     query: [
-      ["id_token_hint", fitting(choose, material, "id_token_hint")],
+      ["id_token_hint", valueFor(choose, material, "id_token_hint")],
       ["client_id", choose.of(material.clients).id],
       ["post_logout_redirect_uri", choose.of(material.redirectUris)],
       ["state", "s"],
     ],
-    headers: { "content-type": form, ...browsing(choose, material) },
+    headers: { "content-type": form, ...browserHeaders(choose, material) },
   }),
-  // Whatever else there is: pages of the login and of devices, documents, the way back.
+  // All other paths: login and device pages, documents, callbacks.
   (choose, material) => ({
-    ...bare,
+    ...emptyDraft,
     method: choose.of(["GET", "POST", "HEAD", "OPTIONS", "PUT", "DELETE", "PATCH"]),
     path: choose.of(material.paths),
-    query: [one(choose, material, choose.of(["id", "authRequest", "user_code", "answer"]))],
+    query: [fieldOf(choose, material, choose.of(["id", "authRequest", "user_code", "answer"]))],
     body: [
       ["loginName", choose.of(["nobody", "__proto__", "a@b"])],
-      one(choose, material, "csrf"),
-      one(choose, material, "authRequest"),
+      fieldOf(choose, material, "csrf"),
+      fieldOf(choose, material, "authRequest"),
     ],
-    headers: { "content-type": form, ...browsing(choose, material) },
+    headers: { "content-type": form, ...browserHeaders(choose, material) },
   }),
 ]
 
@@ -258,8 +266,8 @@ type Mutation = (choose: Choose, material: Material, draft: Draft) => Draft
 const part = (json: string) => Buffer.from(json).toString("base64url")
 const encode = (value: object) => part(JSON.stringify(value))
 
-/** A JWT with a value where a text belongs that takes a deep stack to look at. */
-function bottomless(choose: Choose, client: string): string {
+/** A JWT with a deeply nested value in place of a string. */
+function createDeepJwt(choose: Choose, client: string): string {
   const depth = choose.of([2000, 5000])
   const [open, end] = choose.of([
     ["[", "]"],
@@ -277,8 +285,8 @@ function bottomless(choose: Choose, client: string): string {
   return `${part(header)}.${part(claims)}.AAAA`
 }
 
-/** JWTs that say what anybody would like to be true, signed by nobody or by themselves. */
-function forged(choose: Choose, { clients, tokens }: Material): string {
+/** JWTs with desirable claims, unsigned or self-signed. */
+function forgeJwt(choose: Choose, { clients, tokens }: Material): string {
   const client = choose.of(clients).id
   const jwt = tokens.filter((token) => token.split(".").length === 3)
   const [, body, signature] = (jwt.length > 0 ? choose.of(jwt) : "a.b.c").split(".")
@@ -300,7 +308,7 @@ function forged(choose: Choose, { clients, tokens }: Material): string {
     { iss: [client], sub: {}, aud: 5, exp: "never", jti: [1] },
   ])
   return choose.of([
-    bottomless(choose, client),
+    createDeepJwt(choose, client),
     `${encode(header)}.${encode(claims)}.`,
     `${encode(header)}.${encode(claims)}.AAAA`,
     `${encode(header)}.${body}.${signature}`,
@@ -312,7 +320,7 @@ function forged(choose: Choose, { clients, tokens }: Material): string {
   ])
 }
 
-const wherever = (
+const mutateFields = (
   choose: Choose,
   draft: Draft,
   change: (fields: readonly Field[]) => readonly Field[],
@@ -326,11 +334,11 @@ const withHeader = (draft: Draft, name: string, value: string): Draft => ({
   headers: { ...draft.headers, [name]: value },
 })
 
-/** One value replaced by what `value` says; a field is added where there is none. */
-const replacing =
+/** Replaces one value by the result of `value`; adds a field if there is none. */
+const replaceValue =
   (value: (choose: Choose, material: Material, before: string) => string): Mutation =>
   (choose, material, draft) =>
-    wherever(choose, draft, (fields) => {
+    mutateFields(choose, draft, (fields) => {
       if (fields.length === 0) return [[choose.of(names), value(choose, material, "")]]
       const at = fields.indexOf(choose.of(fields))
       return fields.map(
@@ -340,43 +348,43 @@ const replacing =
     })
 
 const mutations: readonly Mutation[] = [
-  replacing((choose) => choose.of(texts)),
-  replacing((choose) => choose.of(texts)),
-  replacing((choose, material) => choose.of(near(choose.of(material.redirectUris)))),
-  replacing((choose, material) => forged(choose, material)),
-  replacing((choose, material) => choose.of(material.tokens)),
-  replacing((choose, material) => {
-    const [, spelling] = choose.of(spellingsOf(choose.of(material.tokens)))
+  replaceValue((choose) => choose.of(texts)),
+  replaceValue((choose) => choose.of(texts)),
+  replaceValue((choose, material) => choose.of(similarUris(choose.of(material.redirectUris)))),
+  replaceValue((choose, material) => forgeJwt(choose, material)),
+  replaceValue((choose, material) => choose.of(material.tokens)),
+  replaceValue((choose, material) => {
+    const [, spelling] = choose.of(listSpellings(choose.of(material.tokens)))
     return spelling
   }),
-  replacing((choose, _, before) => before + choose.of(texts)),
-  // Something left out, said twice, or said that nobody asked for.
+  replaceValue((choose, _, before) => before + choose.of(texts)),
+  // A field that is missing, repeated, or unexpected.
   (choose, _, draft) =>
-    wherever(choose, draft, (fields) => {
+    mutateFields(choose, draft, (fields) => {
       const gone = fields.length > 0 ? choose.of(fields) : undefined
       return fields.filter((field) => field !== gone)
     }),
   (choose, _, draft) =>
-    wherever(choose, draft, (fields) => {
+    mutateFields(choose, draft, (fields) => {
       if (fields.length === 0) return fields
       const [name, value] = choose.of(fields)
       return [...fields, [name, choose.of([value, "other", ""])]]
     }),
   (choose, _, draft) =>
-    wherever(choose, draft, (fields) => [...fields, [choose.of(names), choose.of(texts)]]),
+    mutateFields(choose, draft, (fields) => [...fields, [choose.of(names), choose.of(texts)]]),
   (choose, _, draft) =>
-    wherever(choose, draft, (fields) => [
+    mutateFields(choose, draft, (fields) => [
       ...fields,
       ...Array.from({ length: 200 }, (_each, at): Field => [`p${at}`, choose.of(["", "x"])]),
     ]),
-  // What belongs into the body in the query, and the other way round.
+  // The body's fields in the query, and vice versa.
   (_choose, _, draft) => ({ ...draft, query: draft.body, body: draft.query }),
   (choose, _, draft) => ({
     ...draft,
     method: choose.of(["GET", "POST", "HEAD", "OPTIONS", "PUT", "DELETE", "PATCH"]),
   }),
   (choose, { paths }, draft) => ({ ...draft, path: choose.of(paths) }),
-  (choose, _, draft) => ({ ...draft, path: bent(choose, draft.path) }),
+  (choose, _, draft) => ({ ...draft, path: respellPath(choose, draft.path) }),
   (choose, _, draft) =>
     withHeader(
       draft,
@@ -416,7 +424,7 @@ const mutations: readonly Mutation[] = [
     return withHeader(draft, "authorization", value)
   },
   (choose, material, draft) =>
-    withHeader(draft, "dpop", choose.of(["", "x", forged(choose, material), "a.b.c, a.b.c"])),
+    withHeader(draft, "dpop", choose.of(["", "x", forgeJwt(choose, material), "a.b.c, a.b.c"])),
   (choose, { tokens }, draft) =>
     withHeader(
       draft,
@@ -464,8 +472,8 @@ const mutations: readonly Mutation[] = [
   },
 ]
 
-/** The path in a spelling that a careless router takes for another. */
-const bent = (choose: Choose, path: string): string =>
+/** The path in a spelling that a lax router confuses with another path. */
+const respellPath = (choose: Choose, path: string): string =>
   choose.of([
     path.replace("/", "//"),
     `${path}/`,
@@ -485,19 +493,26 @@ const bent = (choose: Choose, path: string): string =>
     `/x/..${path}`,
   ])
 
-/** Writes a draft down, now and then in an encoding that is none. */
-function written(choose: Choose, { method, path, query, body, headers }: Draft): Hostile {
+/** Serializes a draft, sometimes in an invalid encoding. */
+function serializeDraft(
+  choose: Choose,
+  { method, path, query, body, headers }: Draft,
+): HostileRequest {
   const bodiless = method === "GET" || method === "HEAD"
-  const text = query.length === 0 ? "" : `?${encoded(choose, query)}`
+  const text = query.length === 0 ? "" : `?${encodeFields(choose, query)}`
   return {
     method,
     path: path + text,
     headers,
-    body: bodiless ? undefined : choose.onceIn(20) ? choose.of(garbage) : encoded(choose, body),
+    body: bodiless
+      ? undefined
+      : choose.onceIn(20)
+        ? choose.of(garbage)
+        : encodeFields(choose, body),
   }
 }
 
-function encoded(choose: Choose, fields: readonly Field[]): string {
+function encodeFields(choose: Choose, fields: readonly Field[]): string {
   const plain = fields.map(([name, value]) => [name.toWellFormed(), value.toWellFormed()])
   if (!choose.onceIn(12)) return new URLSearchParams(plain).toString()
   const pairs = plain.map(([name = "", value = ""]) => `${name}=${value.replace(/[&\s]/g, "")}`)

@@ -1,4 +1,4 @@
-// One identity provider of each kind, as the operations of v1 say it.
+// One identity provider of each kind, in the form of the v1 operations.
 import { generateKeyPairSync } from "node:crypto"
 
 const client = { clientId: "client", clientSecret: "s3cret" }
@@ -36,7 +36,7 @@ const directory = {
   userFilters: ["uid"],
 }
 
-/** Its key is nobody's any more. */
+/** Its key was discarded. */
 const certificate =
   "MIIDFTCCAf2gAwIBAgIUC09w+GGPw9ka7K9dS6jqMOfrtYEwDQYJKoZIhvcNAQELBQAwGjEYMBYGA1UEAwwPaWRwLmV4" +
   "YW1wbGUuY29tMB4XDTI2MTEyMzA4NDMyNFoXDTM2MTEyMDA4NDMyNFowGjEYMBYGA1UEAwwPaWRwLmV4YW1wbGUuY29t" +
@@ -60,7 +60,7 @@ const samlMetadata =
   '<md:SingleSignOnService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect"' +
   ' Location="https://idp.example.com/sso"/></md:IDPSSODescriptor></md:EntityDescriptor>'
 
-/** `name` is that in operations, `event` that in events; `body` has what the kind needs. */
+/** `name` is used in operations, `event` in events; `body` has the kind's settings. */
 export type IdpForm = {
   readonly name: string
   readonly event: string

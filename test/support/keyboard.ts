@@ -1,25 +1,28 @@
-// A page by keyboard alone.
+// Tests a page with the keyboard alone.
 import type { Page } from "playwright-core"
 
-/** Presses Tab through a page: what it does not reach, and what it reaches unseen. */
-export async function missedOn(page: Page): Promise<readonly string[]> {
+/**
+ * Presses Tab through a page; returns the controls that it does not reach, and those without a
+ * visible focus.
+ */
+export async function findUnreachable(page: Page): Promise<readonly string[]> {
   const count: number = await page.evaluate(watchFocus)
   if ((await page.locator(".code").count()) === 0) await pressTab(page, count + 2)
   else {
     for (let pressed = 0; pressed < count + 2; pressed += 1) {
-      // Within a program Tab indents; its hint says how to go on.
+      // In the code editor, Tab indents; its hint explains how to leave it.
       if (await page.evaluate(`!!document.activeElement.closest(".code")`))
         await page.keyboard.press("Escape")
       await page.keyboard.press("Tab")
     }
   }
-  // What another thing has taken the place of meanwhile is not to be reached any more.
+  // Controls that were replaced meanwhile need not be reached.
   return page.evaluate(`[...window.offered].filter((one) => one.isConnected)
     .map((one) => "not reached: " + one.outerHTML.slice(0, 100))
     .concat(window.unseen.map((one) => "not seen: " + one))`)
 }
 
-/** Somebody who knows the way: each key is pressed before the page has answered the last. */
+/** Presses keys without waiting for the page, as an experienced user does. */
 async function pressTab(page: Page, times: number): Promise<void> {
   const keys = await page.context().newCDPSession(page)
   const tab = { key: "Tab", code: "Tab", windowsVirtualKeyCode: 9 }
@@ -31,7 +34,10 @@ async function pressTab(page: Page, times: number): Promise<void> {
   await keys.detach()
 }
 
-/** In the page: what can have the focus, less what gets it; and what gets it unseen. */
+/**
+ * In the page: the focusable controls without those that got the focus; and those whose focus is
+ * invisible.
+ */
 const watchFocus = `(() => {
   const offered = "a[href], button, input, select, textarea, summary"
   const isOne = (each) => each.checkVisibility() && !each.matches(":disabled, [type=hidden]") &&
@@ -54,10 +60,7 @@ const watchFocus = `(() => {
   return window.offered.size + 3 * dates.length
 })()`
 
-/**
- * In the page: whether nothing further down has the focus, which somebody who reads from the top
- * would have to find.
- */
+/** In the page: whether the focus is not below content that the user has not read yet. */
 export const beginsAtTop = `(() => {
   const { activeElement: at } = document
   const fields = "main :is(input:not([type=radio], [type=checkbox]), select, textarea)"

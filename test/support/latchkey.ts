@@ -8,7 +8,7 @@ import { SignJWT } from "jose"
 import { type ServerEnd, startedServers } from "./server-report.ts"
 import { until } from "./wait.ts"
 
-/** The compiled binary; `npm test` builds it before anything here runs. */
+/** The compiled binary; `npm test` builds it first. */
 export const binary = resolve(import.meta.dirname, "../../dist/latchkey")
 
 export const owner = {
@@ -24,7 +24,7 @@ export type ServiceKey = {
   readonly userId: string
 }
 
-export type Running = {
+export type RunningServer = {
   readonly url: string
   readonly grpcPort: number
   readonly data: string
@@ -34,7 +34,7 @@ export type Running = {
   readonly stop: (signal?: NodeJS.Signals) => Promise<number | null>
 }
 
-/** An empty folder of its own, and how to get rid of it. */
+/** A new empty directory, and a function to delete it. */
 export function temporaryFolder(parent = tmpdir()): {
   readonly path: string
   readonly remove: () => void
@@ -54,13 +54,13 @@ export function freePort(): Promise<number> {
   })
 }
 
-/** Runs the binary to its end, with an empty environment. */
+/** Runs the binary until it exits, with an empty environment. */
 export function run(
   args: readonly string[],
   options: {
     readonly cwd?: string
     readonly env?: Readonly<Record<string, string>>
-    /** Another executable than `binary`. */
+    /** An executable instead of `binary`. */
     readonly program?: string
   } = {},
 ): Promise<{ readonly code: number | null; readonly output: string }> {
@@ -75,7 +75,9 @@ export function run(
   })
 }
 
-/** Sets an empty folder up without a person; answers the key of the service user it made. */
+/**
+ * Sets up an empty data directory without interaction; returns the key of the new service account.
+ */
 export async function setUp(data: string, url: string, program = binary): Promise<ServiceKey> {
   const passwordFile = join(data, "..", `${process.pid}-${Math.random()}.password`)
   const keyFile = `${passwordFile}.key.json`
@@ -97,7 +99,7 @@ export async function setUp(data: string, url: string, program = binary): Promis
       passwordFile,
       "--service-key-file",
       keyFile,
-      // Users of these tests have short passwords, as the API's default allows them.
+      // The tests' users have short passwords, which the API's default allows.
       ...(program === binary ? ["--password-rules", "composition"] : []),
     ]
     const { code, output } = await run(args, { program })
@@ -109,15 +111,15 @@ export async function setUp(data: string, url: string, program = binary): Promis
   }
 }
 
-/** Starts the binary on a folder and waits until it answers. */
-export async function start(options: {
+/** Starts the binary on a data directory and waits until it responds. */
+export async function startLatchkey(options: {
   readonly data: string
   readonly port: number
   readonly args?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
-  /** Another executable than `binary`. */
+  /** An executable instead of `binary`. */
   readonly program?: string
-}): Promise<Running> {
+}): Promise<RunningServer> {
   const { data, port, program = binary } = options
   const grpcPort = await freePort()
   const args = [
@@ -136,7 +138,7 @@ export async function start(options: {
   child.stderr.on("data", (chunk) => (output += chunk))
   const sent = new Set<NodeJS.Signals | null>()
   let end: ServerEnd | undefined
-  const ended = new Promise<number | null>((done) =>
+  const exited = new Promise<number | null>((done) =>
     child.once("exit", (code, signal) => {
       end = { code, signal, isStopped: sent.has(signal) }
       done(code)
@@ -144,7 +146,7 @@ export async function start(options: {
   )
   startedServers.push({ command: args.join(" "), output: () => output, ended: () => end })
   const url = `http://localhost:${port}`
-  await answering(`http://127.0.0.1:${port}/healthz`, ended, () => output)
+  await waitUntilAnswering(`http://127.0.0.1:${port}/healthz`, exited, () => output)
   return {
     url,
     grpcPort,
@@ -154,26 +156,26 @@ export async function start(options: {
     stop: (signal = "SIGTERM") => {
       sent.add(signal)
       child.kill(signal)
-      return ended
+      return exited
     },
   }
 }
 
-async function answering(url: string, ended: Promise<unknown>, output: () => string) {
-  let over = false
-  void ended.then(() => {
-    over = true
+async function waitUntilAnswering(url: string, exited: Promise<unknown>, output: () => string) {
+  let isOver = false
+  void exited.then(() => {
+    isOver = true
   })
   const isAnswered = async () => (await fetch(url).catch(() => undefined))?.ok
   const what = () => `the server to start:\n${output()}`
-  await until(async () => over || (await isAnswered()), { what, limitMs: 60_000 })
-  if (over) throw new Error(`the server did not start:\n${output()}`)
+  await until(async () => isOver || (await isAnswered()), { what, limitMs: 60_000 })
+  if (isOver) throw new Error(`the server did not start:\n${output()}`)
 }
 
-/** The scope that puts the service's own project into the audience. */
+/** The scope that adds the service's own project to the audience. */
 export const apiScope = "openid urn:core:iam:org:project:id:core:aud"
 
-/** Signs an assertion with a service user's key and trades it for an access token. */
+/** Signs an assertion with a service account's key and exchanges it for an access token. */
 export async function serviceToken(
   url: string,
   key: ServiceKey,
@@ -192,7 +194,7 @@ export async function serviceToken(
   return body.access_token
 }
 
-/** The signed assertion of a service user (RFC 7523). */
+/** The signed assertion of a service account (RFC 7523). */
 export async function assertionOf(issuer: string, key: ServiceKey, jti?: string): Promise<string> {
   return new SignJWT(jti === undefined ? {} : { jti })
     .setProtectedHeader({ alg: "RS256", kid: key.keyId })

@@ -3,40 +3,43 @@ import { hash } from "@node-rs/argon2"
 import { SignJWT } from "jose"
 import type { ServiceKey } from "./latchkey.ts"
 
-/** What a writer asks for. All of it says how the server must look once it is acknowledged. */
-export type Deed =
+/** The request of a writer. Each states the server's expected state once it is acknowledged. */
+export type WriteRequest =
   | { readonly kind: "user"; readonly id: string; readonly name: string }
   | { readonly kind: "rename"; readonly id: string; readonly name: string }
   | { readonly kind: "password"; readonly id: string; readonly password: string }
   | { readonly kind: "project"; readonly id: string; readonly name: string }
   | { readonly kind: "app"; readonly id: string; readonly projectId: string; readonly name: string }
   | { readonly kind: "token"; readonly assertion: string }
-  /** Of a family of refresh tokens: the one that was given last. */
+  /** The newest refresh token of a family. */
   | { readonly kind: "refresh"; readonly clientId: string; readonly token: string }
 
 export type Reply = {
   readonly status: number
   readonly body: any
-  /** Of the last event that the request wrote; NaN where it wrote none, or does not say. */
+  /** The position of the request's last event; NaN if it wrote none, or does not return it. */
   readonly position: number
   readonly requestId: string
 }
 
-/** What was asked, written down before it was sent, and every answer as it came. */
-export type Journal = { readonly sent: Deed[]; readonly answers: Map<Deed, Reply> }
+/** The requests, recorded before they were sent, and every response. */
+export type Journal = { readonly sent: WriteRequest[]; readonly answers: Map<WriteRequest, Reply> }
 
 export const newJournal = (): Journal => ({ sent: [], answers: new Map() })
 
-export const isAcknowledged = ({ answers }: Journal, deed: Deed): boolean =>
+export const isAcknowledged = ({ answers }: Journal, deed: WriteRequest): boolean =>
   answers.get(deed)?.status === 200
 
-/** How to reach a server that was set up, as the service user who owns it. */
+/** The access to a server that was set up, as the service account that owns it. */
 export type Client = {
   readonly url: string
   readonly key: ServiceKey
   readonly token: string
   readonly orgId: string
-  /** PHC string of `firstPassword`, as cheap as argon2 gets: the client is not what is tried. */
+  /**
+   * The PHC string of `firstPassword` at argon2's lowest cost, because the client is not under
+   * test.
+   */
   readonly passwordHash: string
 }
 
@@ -45,22 +48,22 @@ export const firstPassword = "Imported-pass-1"
 export const cheapHash = (plain: string): Promise<string> =>
   hash(plain, { memoryCost: 64, timeCost: 1, parallelism: 1 })
 
-/** Calls an operation of v2 by Connect, such as "user.CreateUser". */
+/** Calls a v2 operation by Connect, such as "user.CreateUser". */
 export async function call(client: Client, name: string, request: object): Promise<Reply> {
   const [room = "", method] = name.split(".")
-  const service = { user: "User", org: "Organization" }[room] ?? capital(room)
+  const service = { user: "User", org: "Organization" }[room] ?? capitalize(room)
   const path = `/core.${room}.v2.${service}Service/${method}`
   const headers = { "content-type": "application/json", authorization: `Bearer ${client.token}` }
-  return ask(`${client.url}${path}`, { headers, body: JSON.stringify(request) })
+  return sendRequest(`${client.url}${path}`, { headers, body: JSON.stringify(request) })
 }
 
-const capital = (word: string) => `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`
+const capitalize = (word: string) => `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`
 
-/** Trades an assertion for an access token to the interface. */
-export const trade = (client: Client, assertion: string): Promise<Reply> =>
-  ask(`${client.url}/oauth/v2/token`, { body: tradeOf(assertion) })
+/** Exchanges an assertion for an access token to the API. */
+export const exchangeAssertion = (client: Client, assertion: string): Promise<Reply> =>
+  sendRequest(`${client.url}/oauth/v2/token`, { body: assertionForm(assertion) })
 
-export const tradeOf = (assertion: string): URLSearchParams =>
+export const assertionForm = (assertion: string): URLSearchParams =>
   new URLSearchParams({
     grant_type: "urn:ietf:params:oauth:grant-type:jwt-bearer",
     scope: "openid urn:core:iam:org:project:id:core:aud",
@@ -69,7 +72,7 @@ export const tradeOf = (assertion: string): URLSearchParams =>
 
 /** RFC 6749 §6, by a public client. */
 const refresh = (client: Client, deed: { readonly clientId: string; readonly token: string }) =>
-  ask(`${client.url}/oauth/v2/token`, {
+  sendRequest(`${client.url}/oauth/v2/token`, {
     body: new URLSearchParams({
       grant_type: "refresh_token",
       client_id: deed.clientId,
@@ -77,7 +80,7 @@ const refresh = (client: Client, deed: { readonly clientId: string; readonly tok
     }),
   })
 
-async function ask(url: string, init: RequestInit): Promise<Reply> {
+async function sendRequest(url: string, init: RequestInit): Promise<Reply> {
   const response = await fetch(url, { method: "POST", ...init })
   const text = await response.text()
   return {
@@ -88,8 +91,11 @@ async function ask(url: string, init: RequestInit): Promise<Reply> {
   }
 }
 
-/** An assertion that counts once: it carries an id. */
-export const singleAssertion = ({ url, key }: Pick<Client, "url" | "key">): Promise<string> =>
+/** An assertion that is accepted once, because it has a jti. */
+export const createSingleUseAssertion = ({
+  url,
+  key,
+}: Pick<Client, "url" | "key">): Promise<string> =>
   new SignJWT({})
     .setProtectedHeader({ alg: "RS256", kid: key.keyId })
     .setIssuer(key.userId)
@@ -100,8 +106,8 @@ export const singleAssertion = ({ url, key }: Pick<Client, "url" | "key">): Prom
     .setExpirationTime("5m")
     .sign(createPrivateKey(key.key))
 
-/** Does it, without writing it down. */
-export function perform(client: Client, deed: Deed): Promise<Reply> {
+/** Sends the request, without recording it. */
+export function sendWrite(client: Client, deed: WriteRequest): Promise<Reply> {
   const { orgId: organizationId, passwordHash } = client
   switch (deed.kind) {
     case "user":
@@ -135,42 +141,42 @@ export function perform(client: Client, deed: Deed): Promise<Reply> {
         oidcConfiguration: { redirectUris: ["https://load.example.com/callback"] },
       })
     case "token":
-      return trade(client, deed.assertion)
+      return exchangeAssertion(client, deed.assertion)
     case "refresh":
       return refresh(client, deed)
   }
 }
 
 export type Load = {
-  /** Resolves when every writer has ended: told to, or since nobody answered any more. */
+  /** Resolves when every writer has ended: stopped, or without a response. */
   readonly ended: Promise<unknown>
   readonly stop: () => void
 }
 
 export const writers = 8
 
-/** What the work of some writers is about. */
-type Work = {
-  /** Theirs alone. */
+/** The parameters of a group of writers. */
+type LoadOptions = {
+  /** A unique prefix for their names. */
   readonly name: string
-  /** The client of `tokens`: each writer goes on with a family of its own, where there are some. */
+  /** The client of `tokens`: each writer continues a family of its own, if there are any. */
   readonly clientId?: string
   readonly tokens?: readonly string[]
 }
 
-/** Writers that work until they are told to end, or get no answer. */
-export function startLoad(client: Client, journal: Journal, work: Work): Load {
+/** Writers that run until they are stopped, or get no response. */
+export function startLoad(client: Client, journal: Journal, work: LoadOptions): Load {
   let stopped = false
   const { name, clientId = "", tokens = [] } = work
   const write = async (writer: number) => {
     let token = tokens[writer]
     for (let count = 0; !stopped; count++) {
       const isRefresh = token !== undefined && count % 10 === 9
-      const deed: Deed = isRefresh
+      const deed: WriteRequest = isRefresh
         ? { kind: "refresh", clientId, token: token ?? "" }
-        : await deedOf(client, `${name}-${writer}`, count)
+        : await createWrite(client, `${name}-${writer}`, count)
       journal.sent.push(deed)
-      const reply = await perform(client, deed).catch(() => undefined)
+      const reply = await sendWrite(client, deed).catch(() => undefined)
       if (!reply) return
       journal.answers.set(deed, reply)
       if (isRefresh) token = String(reply.body.refresh_token)
@@ -184,8 +190,11 @@ export function startLoad(client: Client, journal: Journal, work: Work): Load {
   }
 }
 
-/** Ten kinds of steps in turn, each on what this writer made before; hashing costs, so seldom. */
-async function deedOf(client: Client, writer: string, count: number): Promise<Deed> {
+/**
+ * Ten kinds of requests in turn, each on the writer's own resources; hashing is expensive and
+ * therefore rare.
+ */
+async function createWrite(client: Client, writer: string, count: number): Promise<WriteRequest> {
   const first = count - (count % 10)
   const id = `${writer}-${count}`
   switch (count % 10) {
@@ -198,7 +207,7 @@ async function deedOf(client: Client, writer: string, count: number): Promise<De
     case 3:
       return { kind: "app", id, projectId: `${writer}-${first + 2}`, name: `app-${id}` }
     case 6:
-      return { kind: "token", assertion: await singleAssertion(client) }
+      return { kind: "token", assertion: await createSingleUseAssertion(client) }
     case 7:
       if (count % 40 !== 7) return { kind: "user", id, name: `user-${id}` }
       return { kind: "password", id: `${writer}-${first}`, password: `Changed-pass-${id}` }

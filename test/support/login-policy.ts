@@ -1,4 +1,4 @@
-/** What the login policy of an instance says at the start, for calls that say all of it. */
+/** The login policy of a new instance, for calls that require all fields. */
 export const standardLogin = {
   allowUsernamePassword: true,
   ignoreUnknownUsernames: true,
@@ -12,7 +12,7 @@ export const standardLogin = {
 
 type Get = (name: string, request: object) => Promise<unknown>
 
-/** Lets everybody make an account, also with an organisation of their own. */
+/** Enables registration, including that of organizations. */
 export async function allowRegistration(get: Get): Promise<void> {
   const admin = "core.admin.v1.AdminService"
   const policy = { ...standardLogin, allowRegister: true, allowDomainDiscovery: true }

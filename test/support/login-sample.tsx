@@ -1,10 +1,10 @@
-// Every page of the sign-in, with something at each place where others put in what they like.
+// Every page of the sign-in, with a value in each place for foreign data.
 import { createElement, type ReactElement } from "react"
 import { problems } from "../../ui/login/error-page.tsx"
 import * as login from "../../ui/login/index.ts"
 
-/** The files that pages load, where nobody does. */
-export const unloaded: login.Assets = {
+/** The files that pages reference, where none is loaded. */
+export const unloadedAssets: login.Assets = {
   css: "/ui/assets/kit.css",
   pageJs: "/ui/assets/page.js",
   icon: "/mark.svg",
@@ -25,35 +25,49 @@ const rules: login.PasswordRules = {
 const changeHref = "/ui/login"
 const [backHref, signInHref] = ["/in", "/in"]
 
-/** What all samples are made of: the language, and what others have named everything. */
-function groundOf(language: string, named: string, assets: login.Assets) {
+/** The parts of all samples: the language, and the name given to everything. */
+function createSampleContext(language: string, named: string, assets: login.Assets) {
   const account = { displayName: named, loginName: "ada@example.org" }
   return {
     named,
     base: { ...login.translator([language]), assets },
     account,
-    application: { name: named, learns: ["identity", "name", "offline"] as const },
+    application: { name: named, requestedData: ["identity", "name", "offline"] as const },
     linked: { userId: named, code: named, key: named, organization: named, request: named },
-    /** Pages for somebody who is known by now. */
+    /** Pages for a known user. */
     known: { form, account, changeHref },
   }
 }
 
-type Ground = ReturnType<typeof groundOf>
+type SampleContext = ReturnType<typeof createSampleContext>
 type Samples = Readonly<Record<string, ReactElement>>
 
-/** Every page by its name. Whoever made an application, or is somebody, is called `named`. */
+/** Every page by its name. The application and the user are called `named`. */
 export function loginSamples(
   language: string,
   named: string,
-  assets: login.Assets = unloaded,
+  assets: login.Assets = unloadedAssets,
 ): Samples {
-  const ground = groundOf(language, named, assets)
-  const groups = [waysIn, links, factors, making, applications, endings, troubles]
+  const ground = createSampleContext(language, named, assets)
+  const groups = [
+    signInSamples,
+    linkSamples,
+    factorSamples,
+    registrationSamples,
+    applicationSamples,
+    finalSamples,
+    problemSamples,
+  ]
   return Object.assign({}, ...groups.map((group) => group(ground)))
 }
 
-const waysIn = ({ base, application, account, known, named }: Ground): Samples => ({
+const signInSamples = ({
+  base,
+  application,
+  account,
+  known: knownUser,
+  named,
+}: SampleContext): Samples => ({
   loginName: createElement(login.LoginNamePage, {
     ...base,
     form,
@@ -65,7 +79,7 @@ const waysIn = ({ base, application, account, known, named }: Ground): Samples =
   }),
   password: createElement(login.PasswordPage, {
     ...base,
-    ...known,
+    ...knownUser,
     application,
     forgotHref: "/forgot",
     error: named,
@@ -74,7 +88,7 @@ const waysIn = ({ base, application, account, known, named }: Ground): Samples =
   }),
   passwordChange: createElement(login.PasswordChangePage, {
     ...base,
-    ...known,
+    ...knownUser,
     rules,
     proof: named,
     errors: { repeat: named },
@@ -84,26 +98,26 @@ const waysIn = ({ base, application, account, known, named }: Ground): Samples =
     account,
     changeHref,
     replaceHref: "/other",
-    onwardHref: "/on",
+    nextHref: "/on",
     days: 3,
   }),
   ...Object.fromEntries(
-    [0, 2].map((left) => [
-      `recoveryLeft.${left}`,
-      createElement(login.RecoveryLeftPage, {
+    [0, 2].map((remaining) => [
+      `recoveryLeft.${remaining}`,
+      createElement(login.RemainingCodesPage, {
         ...base,
         account,
         changeHref,
         createHref: "/other",
-        onwardHref: "/on",
-        left,
+        nextHref: "/on",
+        remaining,
       }),
     ]),
   ),
   stepDone: createElement(login.StepDonePage, {
     ...base,
     kind: "linking",
-    onwardHref: "/on",
+    nextHref: "/on",
   }),
   account: createElement(login.AccountPage, {
     ...base,
@@ -151,7 +165,7 @@ const waysIn = ({ base, application, account, known, named }: Ground): Samples =
   }),
 })
 
-const links = ({ base, linked, account, application, named }: Ground): Samples => ({
+const linkSamples = ({ base, linked, account, application, named }: SampleContext): Samples => ({
   ...Object.fromEntries(
     (["invite", "reset", "verify_email", "verify_phone"] as const).flatMap((kind) => {
       const asked = { ...base, kind, form, linked, onwardHref: "/in" }
@@ -224,34 +238,34 @@ const links = ({ base, linked, account, application, named }: Ground): Samples =
   verified: createElement(login.DonePage, { ...base, kind: "verify_email", signInHref }),
 })
 
-const factors = ({ base, known, application, named }: Ground): Samples => ({
+const factorSamples = ({ base, known: knownUser, application, named }: SampleContext): Samples => ({
   ...Object.fromEntries(
     (["key", "otp", "otp_email", "otp_sms", "recovery_codes"] as const).map((way) => [
       `factor.${way}`,
       createElement(login.FactorPage, {
         ...base,
-        ...known,
+        ...knownUser,
         application,
-        way,
+        kind: way,
         factor: way,
         challenge: "sealed",
         options: "{}",
         error: named,
-        others: [{ way: "otp", href: "/other" }],
+        others: [{ kind: "otp", href: "/other" }],
       }),
     ]),
   ),
   factorSetup: createElement(login.FactorSetupPage, {
     ...base,
-    ...known,
+    ...knownUser,
     isForced: false,
-    lacksKeys: true,
+    isWebAuthnUnavailable: true,
     error: named,
-    ways: ["passkey", "u2f", "otp", "otp_email", "otp_sms"],
+    factors: ["passkey", "u2f", "otp", "otp_email", "otp_sms"],
   }),
   totpSetup: createElement(login.TotpSetupPage, {
     ...base,
-    ...known,
+    ...knownUser,
     backHref,
     error: named,
     uri: "otpauth://totp/Acme:ada?secret=JBSWY3DPEHPK3PXP",
@@ -259,7 +273,7 @@ const factors = ({ base, known, application, named }: Ground): Samples => ({
   }),
   keySetup: createElement(login.KeySetupPage, {
     ...base,
-    ...known,
+    ...knownUser,
     backHref,
     error: named,
     kind: "passkey",
@@ -276,7 +290,7 @@ const factors = ({ base, known, application, named }: Ground): Samples => ({
   }),
 })
 
-const making = ({ base, named }: Ground): Samples => ({
+const registrationSamples = ({ base, named }: SampleContext): Samples => ({
   register: createElement(login.RegisterPage, {
     ...base,
     form,
@@ -285,12 +299,12 @@ const making = ({ base, named }: Ground): Samples => ({
     otherHref: "/o",
     acceptValue: "sealed",
     registering: { email: named, givenName: named, familyName: named, organization: named },
-    joining: named,
+    orgName: named,
     needsApproval: true,
     problem: { at: "email", key: "register.error.email" },
     terms: [{ name: "register.terms", href: "/terms" }],
   }),
-  waiting: createElement(login.SignUpWaitingPage, { ...base, signInHref: "/ui/login" }),
+  waiting: createElement(login.ApprovalPendingPage, { ...base, signInHref: "/ui/login" }),
   setup: createElement(login.SetupPage, {
     ...base,
     form,
@@ -303,17 +317,23 @@ const making = ({ base, named }: Ground): Samples => ({
   setupLink: createElement(login.SetupLinkPage, base),
 })
 
-const applications = ({ base, known, application, account, named }: Ground): Samples => ({
+const applicationSamples = ({
+  base,
+  known: knownUser,
+  application,
+  account,
+  named,
+}: SampleContext): Samples => ({
   consent: createElement(login.ConsentPage, {
     ...base,
-    ...known,
+    ...knownUser,
     session: "1",
     identity: "1",
     userCode: named,
     application: {
       ...application,
       isInDevelopment: true,
-      unvouched: { kind: "web", host: "app.example.org" },
+      unapprovedDestination: { kind: "web", host: "app.example.org" },
     },
     projects: [{ id: "1", name: named, organization: named }],
     rememberedUntil: Date.UTC(2026, 0, 31),
@@ -326,7 +346,12 @@ const applications = ({ base, known, application, account, named }: Ground): Sam
       },
     ],
   }),
-  barred: createElement(login.BarredPage, { ...base, ...known, application: named, bar: "roles" }),
+  barred: createElement(login.AccessDeniedPage, {
+    ...base,
+    ...knownUser,
+    application: named,
+    barrier: "roles",
+  }),
   device: createElement(login.DevicePage, { ...base, form, userCode: named, error: named }),
   deviceDone: createElement(login.DeviceDonePage, {
     ...base,
@@ -342,19 +367,19 @@ const applications = ({ base, known, application, account, named }: Ground): Sam
   continue: createElement(login.ContinuePage, {
     ...base,
     application: named,
-    why: "signed_in",
+    reason: "signed_in",
     href: "claude://callback",
   }),
   continueRefused: createElement(login.ContinuePage, {
     ...base,
     application: named,
-    why: "refused",
+    reason: "refused",
     href: "claude://callback",
   }),
   continueFinished: createElement(login.ContinuePage, {
     ...base,
     application: named,
-    why: "finished",
+    reason: "finished",
   }),
   tested: createElement(login.TestPage, {
     ...base,
@@ -366,7 +391,7 @@ const applications = ({ base, known, application, account, named }: Ground): Sam
       scopes: ["openid"],
       leftOut: [named],
       claims: [{ name: "email", at: "nowhere", why: "scope", scope: "email" }],
-      told: { id_token: { name: named }, userinfo: {}, access_token: "opaque" },
+      received: { id_token: { name: named }, userinfo: {}, access_token: "opaque" },
     },
   }),
   testRefused: createElement(login.TestPage, {
@@ -377,7 +402,7 @@ const applications = ({ base, known, application, account, named }: Ground): Sam
   }),
 })
 
-const endings = ({ base, account, named }: Ground): Samples => ({
+const finalSamples = ({ base, account, named }: SampleContext): Samples => ({
   signedIn: createElement(login.SignedInPage, {
     ...base,
     account,
@@ -386,13 +411,13 @@ const endings = ({ base, account, named }: Ground): Samples => ({
     consoleHref: "/console",
   }),
   signedOut: createElement(login.SignedOutPage, { ...base, signInHref }),
-  nobodyHere: createElement(login.SignedOutPage, { ...base, signInHref, isNobodyHere: true }),
+  nobodyHere: createElement(login.SignedOutPage, { ...base, signInHref, hadNoSession: true }),
   signingOut: createElement(login.SigningOutPage, {
     ...base,
     frames: [`/out?${named}`],
     continueHref: "/ui/login/signedout",
   }),
-  stranger: createElement(login.StrangerPage, {
+  stranger: createElement(login.UnapprovedRedirectPage, {
     ...base,
     application: named,
     why: "answer",
@@ -400,7 +425,7 @@ const endings = ({ base, account, named }: Ground): Samples => ({
     href: "/",
     fields: { a: "b" },
   }),
-  strangerSignedOut: createElement(login.StrangerPage, {
+  strangerSignedOut: createElement(login.UnapprovedRedirectPage, {
     ...base,
     application: named,
     why: "signed_out",
@@ -416,7 +441,7 @@ const endings = ({ base, account, named }: Ground): Samples => ({
   }),
 })
 
-const troubles = ({ base, named }: Ground): Samples => ({
+const problemSamples = ({ base, named }: SampleContext): Samples => ({
   ...Object.fromEntries(
     problems.map((problem) => [
       `error.${problem}`,

@@ -1,4 +1,4 @@
-/** A certificate of mail.example.com that nobody but tests trusts, and its key. */
+/** A self-signed certificate of mail.example.com for tests, and its key. */
 export const certificate = `-----BEGIN CERTIFICATE-----
 MIIBqjCCAVCgAwIBAgIUa7KO7lauvNfstMvGnYrUt7zJY7wwCgYIKoZIzj0EAwIw
 GzEZMBcGA1UEAwwQbWFpbC5leGFtcGxlLmNvbTAgFw0yNjExMjIyMDIwMzhaGA8y

@@ -3,14 +3,14 @@ import { SMTPServer, type SMTPServerOptions } from "smtp-server"
 import { certificate, certificateKey } from "./mail-certificate.ts"
 import { pause } from "./wait.ts"
 
-export type MailServerOfTests = {
+export type TestMailServer = {
   readonly port: number
-  /** Everything that was accepted, parsed by somebody else's parser, oldest first. */
-  readonly received: readonly Received[]
+  /** Every accepted email, parsed by a third-party parser, oldest first. */
+  readonly received: readonly ReceivedMail[]
   readonly close: () => Promise<void>
 }
 
-export type Received = {
+export type ReceivedMail = {
   readonly mail: ParsedMail
   readonly raw: string
   readonly recipients: readonly string[]
@@ -18,37 +18,37 @@ export type Received = {
   readonly user: string
 }
 
-/** Refuses a mail with a status of SMTP; undefined takes it. `client` is what EHLO said. */
-export type Judge = (
+/** Rejects an email with an SMTP status; undefined accepts it. `client` is the EHLO name. */
+export type MailRule = (
   recipient: string,
   client: string,
 ) => { readonly status: number; readonly text: string } | undefined
 
-type Wanted = {
+type MailServerOptions = {
   /** TLS from the first byte, by STARTTLS, or not at all. */
   readonly tls?: "implicit" | "starttls" | "none"
-  /** PEM; of mail.example.com where it is left out. */
+  /** PEM; by default for mail.example.com. */
   readonly identity?: { readonly key: string; readonly cert: string }
-  /** Who may send; anybody where it is left out. */
+  /** The credentials of senders; by default none are required. */
   readonly login?: { readonly user: string; readonly secret: string }
-  readonly judge?: Judge
-  /** The same about the sender, and about the message once it has come. */
-  readonly judgeSender?: Judge
-  readonly judgeMessage?: Judge
-  /** How long it thinks about each mail. */
+  readonly judge?: MailRule
+  /** The same for the sender, and for the received message. */
+  readonly judgeSender?: MailRule
+  readonly judgeMessage?: MailRule
+  /** The delay of each email. */
   readonly delayMs?: number
 }
 
-const accepts: Judge = () => undefined
+const acceptAll: MailRule = () => undefined
 
-const errorOf = (refused: ReturnType<Judge>) =>
+const errorOf = (refused: ReturnType<MailRule>) =>
   refused ? Object.assign(new Error(refused.text), { responseCode: refused.status }) : null
 
 /** A real SMTP server on a free port of this machine. */
-export async function mailServer(wanted: Wanted = {}): Promise<MailServerOfTests> {
+export async function startMailServer(wanted: MailServerOptions = {}): Promise<TestMailServer> {
   const { tls = "none", login, delayMs = 0 } = wanted
-  const { judge = accepts, judgeSender = accepts, judgeMessage = accepts } = wanted
-  const received: Received[] = []
+  const { judge = acceptAll, judgeSender = acceptAll, judgeMessage = acceptAll } = wanted
+  const received: ReceivedMail[] = []
   const options: SMTPServerOptions = {
     secure: tls === "implicit",
     ...(wanted.identity ?? { key: certificateKey, cert: certificate }),

@@ -1,5 +1,5 @@
-// What a client does that the official SDK of the Model Context Protocol helps, in two steps: until
-// it opens the browser, and from the code on. Runs on Node and in pages.
+// The two steps of a client that uses the official SDK of the Model Context Protocol: before it
+// opens the browser, and after it gets the code. Runs on Node and in pages.
 import {
   discoverAuthorizationServerMetadata,
   exchangeAuthorization,
@@ -8,7 +8,7 @@ import {
   startAuthorization,
 } from "@modelcontextprotocol/sdk/client/auth.js"
 
-/** As libraries for tracing do it: each call has headers more. */
+/** Like tracing libraries: each request has additional headers. */
 const fetchFn: typeof fetch = Object.assign(
   (address: RequestInfo | URL, init: RequestInit = {}) => {
     const headers = new Headers(init.headers)
@@ -34,7 +34,7 @@ async function metadataOf({ issuer }: Server) {
   return metadata
 }
 
-/** Discovers the server, registers, and answers where the browser is sent. */
+/** Discovers the server, registers, and returns the browser's URL. */
 export async function begin(server: Server) {
   const metadata = await metadataOf(server)
   const clientInformation = await registerClient(server.issuer, {
@@ -59,10 +59,15 @@ export async function begin(server: Server) {
   return { clientInformation, authorizationUrl: authorizationUrl.href, codeVerifier }
 }
 
-type Begun = Pick<Awaited<ReturnType<typeof begin>>, "clientInformation" | "codeVerifier">
+type StartedAuthorization = Pick<
+  Awaited<ReturnType<typeof begin>>,
+  "clientInformation" | "codeVerifier"
+>
 
-/** Exchanges the code, renews the tokens, and asks who signed in. */
-export async function finish(server: Server & Begun & { readonly authorizationCode: string }) {
+/** Exchanges the code, renews the tokens, and requests the user. */
+export async function finish(
+  server: Server & StartedAuthorization & { readonly authorizationCode: string },
+) {
   const metadata = await metadataOf(server)
   const { clientInformation, codeVerifier, authorizationCode, redirectUri } = server
   const resource = new URL(server.resource)

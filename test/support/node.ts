@@ -1,7 +1,7 @@
 import { existsSync, realpathSync } from "node:fs"
 import { delimiter, join } from "node:path"
 
-/** The path of Node itself: under `bun --bun`, what PATH calls node is Bun. */
+/** The path of Node itself: under `bun --bun`, `node` in PATH is Bun. */
 export function nodeProgram(): string {
   const ours = realpathSync(process.execPath)
   const found = (process.env.PATH ?? "")

@@ -1,5 +1,5 @@
-// A certified OpenID provider that is not ours, in a process of its own: npm's oidc-provider, with
-// a page that signs in whomever the test names. By POST to /lie it answers what it should not.
+// A certified third-party OpenID provider in its own process: npm's oidc-provider, with a page that
+// signs in the user that the test sets. POST /lie makes it return false data.
 import { createServer } from "node:http"
 import { exportJWK, generateKeyPair, importJWK, SignJWT } from "jose"
 import { Provider } from "oidc-provider"
@@ -12,10 +12,10 @@ const newKey = async () => {
   return { ...(await exportJWK(privateKey)), kid: `k${Date.now()}`, alg: "RS256", use: "sig" }
 }
 
-/** What the provider keeps, by its kind and id. */
+/** The provider's stored data, by kind and ID. */
 const kept = new Map()
 
-/** As the memory adapter of the package, which nobody can look into. */
+/** Like the package's memory adapter, whose data can't be inspected. */
 const adapterOf = (kind) => {
   const find = async (id) => kept.get(`${kind}:${id}`)?.payload
   return {
@@ -35,7 +35,7 @@ const adapterOf = (kind) => {
   }
 }
 
-/** A session as it is when its person has signed in so long ago. */
+/** Ages a session, as if its user had signed in earlier. */
 function age(payload, seconds) {
   if (payload.kind === "Session" && payload.loginTs) payload.loginTs -= seconds
 }
@@ -92,7 +92,7 @@ function handlerOf() {
   }
 }
 
-/** What the provider would have said, as an object. */
+/** The provider's original response, as an object. */
 async function said(request, response) {
   const chunks = []
   const write = response.write.bind(response)
@@ -129,7 +129,7 @@ async function control(request, response) {
   response.end("{}")
 }
 
-/** The id_token anew, with other claims, by the key that was published. */
+/** The ID token with other claims, signed with the published key. */
 async function altered(idToken, claims) {
   const payload = JSON.parse(Buffer.from(idToken.split(".")[1], "base64url").toString())
   const header = { alg: "RS256", kid: key.kid }

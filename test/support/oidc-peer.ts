@@ -5,30 +5,30 @@ import { freePort } from "./latchkey.ts"
 
 type Claims = Readonly<Record<string, unknown>>
 
-/** By path: other fields than the right ones, no answer at all, or fifty megabytes. */
+/** By path: changed fields, no response at all, or fifty megabytes. */
 export type PeerLies = Readonly<Record<string, Claims | "silent" | "huge" | true>>
 
 export type OidcPeer = {
   readonly issuer: string
-  /** Who signs in next, what it lies about, and whether it takes another key. */
-  readonly say: (wanted: {
+  /** Sets the next user, the false data, and whether the key is replaced. */
+  readonly set: (settings: {
     readonly person?: Claims
     readonly lie?: PeerLies
     readonly rotate?: boolean
-    /** How long ago everybody who is signed in there has done so. */
+    /** Ages every session at the provider. */
     readonly ageSeconds?: number
   }) => Promise<void>
   /**
-   * Goes where a browser is sent; answers the address that it is sent back to. With the cookies of
-   * a browser it goes on with the session that is kept in them.
+   * Follows a browser's redirect to the provider; returns the callback URL. With a browser's
+   * cookies it continues their session.
    */
   readonly signIn: (authUrl: string, cookies?: Map<string, string>) => Promise<string>
   readonly stop: () => Promise<void>
 }
 
 /**
- * npm's oidc-provider in a process of its own, with two clients: "client" shows "s3cret" in a
- * header, "client-post" in the body.
+ * npm's oidc-provider in its own process, with two clients: "client" sends "s3cret" in a header,
+ * "client-post" in the body.
  */
 export async function startOidcPeer(redirectUris: readonly string[]): Promise<OidcPeer> {
   const port = await freePort()
@@ -43,8 +43,8 @@ export async function startOidcPeer(redirectUris: readonly string[]): Promise<Oi
   const origins = redirectUris.map((uri) => new URL(uri).origin)
   return {
     issuer,
-    say: async (wanted) => {
-      await fetch(`${issuer}/lie`, { method: "POST", body: JSON.stringify(wanted) })
+    set: async (settings) => {
+      await fetch(`${issuer}/lie`, { method: "POST", body: JSON.stringify(settings) })
     },
     signIn: async (authUrl, cookies = new Map<string, string>()) => {
       let at = authUrl

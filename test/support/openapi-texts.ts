@@ -1,4 +1,4 @@
-// In place of src/gen/openapi.ts for tests whose modules Vite loads: it can't import files.
+// Replaces src/gen/openapi.ts in tests whose modules Vite loads, because Vite can't import files.
 import { join } from "node:path"
 
 const folder = join(import.meta.dirname, "../../src/gen/openapi")

@@ -1,11 +1,11 @@
-// Decodes traces by messages that are made from OpenTelemetry's own proto files.
+// Decodes traces with messages generated from OpenTelemetry's own proto files.
 import { createRequire } from "node:module"
 import { dirname, join } from "node:path"
 
 type Value = { readonly stringValue?: string; readonly intValue?: number }
 type KeyValue = { readonly key: string; readonly value: Value }
 
-type Decoded = {
+type DecodedTraces = {
   readonly resourceSpans: readonly {
     readonly resource: { readonly attributes: readonly KeyValue[] }
     readonly scopeSpans: readonly {
@@ -26,7 +26,7 @@ type Decoded = {
 export type Span = {
   readonly name: string
   readonly kind: number
-  /** In hex; `parentId` is empty for a root. */
+  /** In hex; `parentId` is empty for a root span. */
   readonly traceId: string
   readonly spanId: string
   readonly parentId: string
@@ -49,10 +49,10 @@ const valuesOf = (attributes: readonly KeyValue[]) =>
     attributes.map(({ key, value }) => [key, value.stringValue || Number(value.intValue)]),
   )
 
-/** The spans in bodies of OTLP/HTTP, in the order in which they began. */
-export function decodedTraces(bodies: readonly Uint8Array[]): readonly Span[] {
+/** The spans in OTLP/HTTP bodies, ordered by their start. */
+export function decodeTraces(bodies: readonly Uint8Array[]): readonly Span[] {
   return bodies
-    .map((body): Decoded => ExportTraceServiceRequest.decode(body))
+    .map((body): DecodedTraces => ExportTraceServiceRequest.decode(body))
     .flatMap(({ resourceSpans }) => resourceSpans)
     .flatMap(({ resource, scopeSpans }) =>
       scopeSpans.flatMap(({ spans }) =>

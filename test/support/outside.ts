@@ -1,12 +1,12 @@
 import type { Outside } from "../../src/kernel/port/outbound.ts"
 
-const nobody = () => Promise.reject(new Error("nobody answers"))
+const rejectUnreachable = () => Promise.reject(new Error("nobody answers"))
 
-/** A world outside in which nobody answers. */
-export const nowhere: Outside = {
-  send: nobody,
-  texts: nobody,
-  mail: nobody,
+/** An outside without any reachable service. */
+export const unreachableOutside: Outside = {
+  send: rejectUnreachable,
+  txtRecords: rejectUnreachable,
+  mail: rejectUnreachable,
   reach: async () => "unknown_host",
-  directories: { find: nobody, prove: nobody },
+  directories: { find: rejectUnreachable, authenticate: rejectUnreachable },
 }

@@ -1,4 +1,4 @@
-// The package has no types of its own. Only what the tests use.
+// The package has no types of its own. These cover what the tests use.
 declare module "passport-openidconnect" {
   type Profile = {
     readonly id: string
@@ -21,6 +21,6 @@ declare module "passport-openidconnect" {
     verify: (issuer: string, profile: Profile, done: Verified) => void,
   ) => Strategy
 
-  // biome-ignore lint/style/noDefaultExport: the package exports its strategy like that.
+  // biome-ignore lint/style/noDefaultExport: the package has a default export.
   export { strategy as default }
 }

@@ -8,22 +8,30 @@ import { needs } from "./prerequisite.ts"
 import { until } from "./wait.ts"
 
 export type Pebble = {
-  /** Its directory, and the file with what its own TLS is trusted by. */
+  /** Its directory URL, and the file with the root of its own TLS certificate. */
   readonly directory: string
   readonly root: string
-  /** The root of the certificates that it gives, in PEM. */
+  /** The root of the certificates that it issues, in PEM. */
   readonly trusted: () => Promise<string>
   readonly stop: () => Promise<void>
 }
 
-type Ways = { readonly httpPort?: number; readonly tlsPort?: number; readonly life?: number }
+type PebbleOptions = {
+  readonly httpPort?: number
+  readonly tlsPort?: number
+  readonly life?: number
+}
 
 /**
- * An ACME authority as Let's Encrypt tests clients with: it refuses some nonces on purpose. Every
- * name leads to this machine, where it comes to `httpPort`, or to `tlsPort`. `life` is that of its
- * certificates, in seconds; each is proven anew.
+ * The ACME authority that Let's Encrypt provides for client tests: it rejects some nonces
+ * deliberately. Every name resolves to this machine, on `httpPort` or `tlsPort`. `life` is the
+ * lifetime of its certificates, in seconds; each is validated again.
  */
-export async function startPebble({ httpPort = 1, tlsPort = 1, life }: Ways): Promise<Pebble> {
+export async function startPebble({
+  httpPort = 1,
+  tlsPort = 1,
+  life,
+}: PebbleOptions): Promise<Pebble> {
   const binary = needs("pebble")
   if (!binary) throw new Error("no pebble on this machine")
   const folder = temporaryFolder()
@@ -61,7 +69,7 @@ export async function startPebble({ httpPort = 1, tlsPort = 1, life }: Ways): Pr
     env: { PEBBLE_VA_NOSLEEP: "1", PEBBLE_WFE_NONCEREJECT: "10", PEBBLE_AUTHZREUSE: "0" },
   })
   const stop = async () => {
-    await Promise.all([ended(names), ended(authority)])
+    await Promise.all([waitForExit(names), waitForExit(authority)])
     folder.remove()
   }
   const trusted = async () => {
@@ -87,7 +95,7 @@ const isOpen = (port: number | undefined): Promise<boolean> =>
     socket.once("error", () => done(false))
   })
 
-const ended = (child: ChildProcess): Promise<void> =>
+const waitForExit = (child: ChildProcess): Promise<void> =>
   new Promise((done) => {
     if (child.exitCode !== null || child.pid === undefined) return done()
     child.once("exit", () => done())

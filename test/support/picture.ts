@@ -1,4 +1,4 @@
-// Pictures, right ones and others.
+// Images, valid and invalid.
 import { deflateSync } from "node:zlib"
 
 function chunk(name: string, data: Uint8Array): Buffer {
@@ -10,17 +10,17 @@ function chunk(name: string, data: Uint8Array): Buffer {
   return Buffer.concat([length, named, sum])
 }
 
-type Of = {
+type PngOptions = {
   readonly width: number
   readonly height: number
   /** Chunks before the pixels: name and data. */
   readonly more?: readonly (readonly [string, Uint8Array])[]
-  /** What is in place of pixels. */
+  /** The data in place of pixels. */
   readonly pixels?: Uint8Array
 }
 
-/** A PNG of one grey, or whatever else it is made of. */
-export function pngOf({ width, height, more = [], pixels }: Of): Buffer {
+/** A PNG in one gray, or with the given content. */
+export function pngOf({ width, height, more = [], pixels }: PngOptions): Buffer {
   const head = Buffer.alloc(13)
   head.writeUInt32BE(width, 0)
   head.writeUInt32BE(height, 4)
@@ -43,7 +43,7 @@ export const svgWith = (inside: string): Buffer =>
       `viewBox="0 0 10 10">${inside}</svg>`,
   )
 
-/** An OpenType file of one table, which says no more than that it is one. */
+/** An OpenType file with one table and no further content. */
 export function fontWith(offset = 28, length = 4): Buffer {
   const file = Buffer.alloc(32)
   file.write("OTTO", 0, "latin1")
@@ -54,8 +54,8 @@ export function fontWith(offset = 28, length = 4): Buffer {
   return file
 }
 
-/** Writes bits, the lowest first, as VP8L does (RFC 9649 §3.2). */
-function bitsOf() {
+/** Writes bits, lowest first, as in VP8L (RFC 9649 §3.2). */
+function createBitWriter() {
   const bytes: number[] = []
   let [byte, count] = [0, 0]
   const put = (value: number, size: number) => {
@@ -71,14 +71,14 @@ function bitsOf() {
 }
 
 /**
- * A WebP without loss (RFC 9649 §3) of one color, of so many groups of prefix codes: each takes 20
- * bits there, and 5 kB of whoever decodes it.
+ * A lossless WebP (RFC 9649 §3) in one color with the given number of prefix code groups: each
+ * takes 20 bits in the file, and 5 kB in the decoder.
  */
 export function webpOfGroups(groups: number): Buffer {
   const side = 1024
-  const { put, bytes } = bitsOf()
+  const { put, bytes } = createBitWriter()
   const one = () => put(0b0001, 4)
-  // A code of 256 symbols of 8 bits each, and of no other of `count`.
+  // A code with 256 symbols of 8 bits each, and no other of `count`.
   const even = (count: number) => {
     put(0, 1)
     put(15, 4)

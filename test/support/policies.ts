@@ -1,24 +1,24 @@
-// The policies, one row each: what every test of all of them needs to know of one.
+// The policies, one row each, with the data for tests that cover all of them.
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf"
 
 export type PolicyRow = {
-  /** As operations are named after it: "Lockout" in "GetLockoutPolicy". */
+  /** The name in operations: "Lockout" in "GetLockoutPolicy". */
   readonly name: string
-  /** As events are named after it. */
+  /** The name in events. */
   readonly kind: string
-  /** What holds where nobody has said anything; proto3 JSON, as are the others. */
+  /** The default values; proto3 JSON, like the others. */
   readonly standard: JsonObject
-  /** What an instance, and then an organisation, says instead. */
+  /** The values of an instance, and then of an organization. */
   readonly instance: JsonObject
   readonly own: JsonObject
-  /** The operation of v2 that shows it, and what fields are called there that are named anew. */
+  /** The v2 operation that returns it, and its fields with other names there. */
   readonly settings?: string
   readonly renamed?: Readonly<Record<string, string>>
-  /** Whether everybody may ask what holds for themselves. */
+  /** Whether every user can read their own effective values. */
   readonly isMine?: true
-  /** Whether an owner of the instance says it for an organisation, which is named. */
+  /** Whether an owner of the instance sets it for a named organization. */
   readonly isNamed?: true
-  /** What shows everybody what was said, where only administrators see it before. */
+  /** The operations that publish a preview that only administrators see before. */
   readonly activates?: { readonly instance: string; readonly org: string }
 }
 
@@ -166,7 +166,7 @@ export const policyRows: readonly PolicyRow[] = [
   },
 ]
 
-/** What is called to say a policy for an organisation, and what else the calls need. */
+/** The operations that set a policy for an organization, and the parameters of the calls. */
 export const callsOf = ({ name, isNamed }: PolicyRow) => ({
   of: isNamed ? "admin.v1" : "management.v1",
   get: isNamed ? `getCustom${name}Policy` : `get${name}Policy`,
@@ -177,24 +177,24 @@ export const callsOf = ({ name, isNamed }: PolicyRow) => ({
   more: isNamed ? { orgId: "org1" } : {},
 })
 
-/** Proto3 JSON as messages are made from in TypeScript: durations are all that differs here. */
+/** Proto3 JSON as message input in TypeScript: only durations differ. */
 export const messageOf = (json: JsonObject): object =>
-  Object.fromEntries(Object.entries(json).map(([name, value]) => [name, made(value)]))
+  Object.fromEntries(Object.entries(json).map(([name, value]) => [name, toMessageValue(value)]))
 
-const made = (value: JsonValue): unknown =>
+const toMessageValue = (value: JsonValue): unknown =>
   typeof value === "string" && /^-?\d+s$/.test(value)
     ? { seconds: BigInt(value.slice(0, -1)) }
     : value
 
-/** The other way round, for the fields that a row names; what is not said is empty. */
+/** The reverse, for the fields of a row; unset ones are empty. */
 export function jsonOf(row: PolicyRow, message: Readonly<Record<string, unknown>>): JsonObject {
   const names = Object.keys({ ...row.standard, ...row.instance, ...row.own })
-  return Object.fromEntries(names.map((name) => [name, plain(message[name])]))
+  return Object.fromEntries(names.map((name) => [name, toJsonValue(message[name])]))
 }
 
-function plain(value: unknown): JsonValue {
+function toJsonValue(value: unknown): JsonValue {
   if (typeof value === "bigint") return Number(value)
-  if (Array.isArray(value)) return value.map(plain)
+  if (Array.isArray(value)) return value.map(toJsonValue)
   if (typeof value === "object" && value && "seconds" in value) return `${value.seconds}s`
   if (typeof value === "string" || typeof value === "number" || typeof value === "boolean") {
     return value
@@ -202,12 +202,12 @@ function plain(value: unknown): JsonValue {
   return null
 }
 
-/** What is said, with what is left out of it: the empty value of its kind. */
-export const whole = (row: PolicyRow, said: JsonObject): JsonObject =>
+/** The values with the omitted ones: the empty value of their type. */
+export const withEmptyValues = (row: PolicyRow, values: JsonObject): JsonObject =>
   Object.fromEntries(
     Object.entries({ ...row.standard, ...row.instance, ...row.own }).map(([name, value]) => [
       name,
-      said[name] ?? emptyOf(value),
+      values[name] ?? emptyOf(value),
     ]),
   )
 

@@ -1,36 +1,40 @@
-// Notes which fields of the policies are read while something happens, and by which files.
+// Records which policy fields are read during an action, and by which files.
 import { join, relative } from "node:path"
-import type { Values } from "../../src/domain/policy/kind.ts"
+import type { PolicyValues } from "../../src/domain/policy/kind.ts"
 
 const root = join(import.meta.dirname, "../..")
 
-/** The file that reads, from the stack of the read. */
-function readerIn(stack: string): string {
+/** The reading file, from the stack trace. */
+function findReader(stack: string): string {
   const files = [...stack.matchAll(/(\/[^\s()]+?\.tsx?)(?=[:)?])/g)].map(([, path = ""]) =>
     relative(root, path),
   )
   return files.find((file) => file !== "test/support/policy-reads.ts") ?? ""
 }
 
-/** Storing, showing, copying and checking values has no effect by itself. */
-const isNoReader = (file: string): boolean =>
+/** Storing, showing, copying and validating values has no effect by itself. */
+const isIgnored = (file: string): boolean =>
   /^src\/domain\/policy\/|\/binding\/|^src\/domain\/(history|transfer)\/|^test\//.test(file)
 
-/** What of a policy is watched. */
-export type Watched = { readonly kind: string; readonly standard: object; readonly full: unknown }
+/** The observed policy. */
+export type ObservedPolicy = {
+  readonly kind: string
+  readonly standard: object
+  readonly full: unknown
+}
 
-export type Reads = {
+export type PolicyReads = {
   /** Files by "kind.field". */
   readonly seen: ReadonlyMap<string, ReadonlySet<string>>
   readonly stop: () => void
 }
 
-/** From now on until it is stopped. */
-export function recordPolicyReads(policies: readonly Watched[]): Reads {
+/** Records until it is stopped. */
+export function recordPolicyReads(policies: readonly ObservedPolicy[]): PolicyReads {
   const seen = new Map<string, Set<string>>()
   const note = (name: string) => {
-    const file = readerIn(new Error("a read").stack ?? "")
-    if (file === "" || isNoReader(file)) return
+    const file = findReader(new Error("a read").stack ?? "")
+    if (file === "" || isIgnored(file)) return
     seen.set(name, (seen.get(name) ?? new Set()).add(file))
   }
   const stops = policies.map((policy) => {
@@ -47,7 +51,7 @@ export function recordPolicyReads(policies: readonly Watched[]): Reads {
       return known
     }
     Object.assign(policy, {
-      full: (said: Values) => recorded(full(said)),
+      full: (value: PolicyValues) => recorded(full(value)),
       standard: recorded(standard),
     })
     return () => void Object.assign(policy, { full, standard })

@@ -15,39 +15,39 @@ import { SQL } from "bun"
 import { temporaryFolder } from "./latchkey.ts"
 import { needs } from "./prerequisite.ts"
 
-/** A PostgreSQL of a test's own, on a socket in its own folder. */
+/** A PostgreSQL cluster for one test, on a socket in its own directory. */
 export type Postgres = {
-  /** Where databases are made, as `postgres://…`. */
+  /** The URL for creating databases, as `postgres://…`. */
   readonly cluster: string
   /** The socket that it listens on. */
   readonly socket: string
-  /** Makes an empty database; answers what the setting `database` takes. */
+  /** Creates an empty database; returns the value for the setting `database`. */
   readonly database: () => Promise<string>
-  /** What `latchkey` itself asks of one, over a connection of its own. */
+  /** A client like that of `latchkey`, on its own connection. */
   readonly sql: (url: string) => SQL
-  readonly stop: (how?: "fast" | "immediate") => void
+  readonly stop: (mode?: "fast" | "immediate") => void
   readonly start: () => void
-  /** Freezes all of its processes, until the result is called. */
+  /** Suspends all of its processes, until the result is called. */
   readonly freeze: () => () => void
-  /** Another server that has all that this one has, and gets what comes (streaming replication). */
+  /** A streaming replica of this server. */
   readonly replica: () => Postgres
-  /** Dumps the schema of Latchkey; the result puts it back over whatever is there by then. */
+  /** Dumps the schema of Latchkey; the result restores it over the current content. */
   readonly dump: (url: string) => () => void
-  /** Copies the files of the stopped server; the result puts them back. */
+  /** Copies the files of the stopped server; the result restores them. */
   readonly copyFiles: () => () => void
-  /** Makes a replica the primary. */
+  /** Promotes a replica to primary. */
   readonly promote: () => void
   readonly remove: () => void
 }
 
-/** Commands wait for locks, and for servers to start; it ends those that would wait forever. */
+/** Commands wait for locks and server starts; this limit ends those that would wait forever. */
 const commandLimitMs = 60_000
 
-/** It refuses to run as root. */
+/** PostgreSQL refuses to run as root. */
 const nobody = 65_534
 
-/** Gives a copied folder to the user that PostgreSQL runs as. */
-function owned(folder: string): void {
+/** Changes the owner of a copied directory to the user that PostgreSQL runs as. */
+function changeOwner(folder: string): void {
   chmodSync(folder, 0o700)
   if (process.getuid?.() !== 0) return
   for (const name of ["", ...readdirSync(folder, { recursive: true, encoding: "utf8" })]) {
@@ -55,19 +55,19 @@ function owned(folder: string): void {
   }
 }
 
-/** Makes a cluster and starts it; nothing of it is kept beyond the test, so it never syncs. */
+/** Creates a cluster and starts it; nothing is needed after the test, so fsync is off. */
 export function startPostgres(
   settings: Readonly<Record<string, string>> = {},
   parent?: string,
 ): Postgres {
-  const place = placeOf(parent)
+  const files = createClusterFiles(parent)
   const names = ["-U", "latchkey", "-A", "trust", "-E", "UTF8", "--locale=C"]
-  place.run("initdb", "-D", place.data, "--no-sync", ...names)
-  return serverIn(place, settings)
+  files.run("initdb", "-D", files.data, "--no-sync", ...names)
+  return createServer(files, settings)
 }
 
-/** Tells a process of PostgreSQL, unless it has ended by then. */
-function signalled(pid: number, name: NodeJS.Signals): void {
+/** Signals a process of PostgreSQL, unless it has exited. */
+function signalProcess(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name)
   } catch (cause) {
@@ -75,13 +75,13 @@ function signalled(pid: number, name: NodeJS.Signals): void {
   }
 }
 
-type Place = {
+type ClusterFiles = {
   readonly data: string
   readonly run: (program: string, ...rest: readonly string[]) => void
   readonly folder: ReturnType<typeof temporaryFolder>
 }
 
-function placeOf(parent?: string): Place {
+function createClusterFiles(parent?: string): ClusterFiles {
   const initdb = needs("postgres")
   if (!initdb) throw new Error("no postgresql on this machine")
   const folder = temporaryFolder(parent)
@@ -90,7 +90,7 @@ function placeOf(parent?: string): Place {
   if (isRoot) {
     for (const each of [folder.path, join(folder.path, "run")]) chownSync(each, nobody, nobody)
   }
-  const run: Place["run"] = (program, ...rest) => {
+  const run: ClusterFiles["run"] = (program, ...rest) => {
     const command = [join(dirname(realpathSync(initdb)), program), ...rest]
     const prefix = ["setpriv", `--reuid=${nobody}`, `--regid=${nobody}`, "--clear-groups"]
     const [name = "", ...given] = isRoot ? [...prefix, ...command] : command
@@ -106,22 +106,22 @@ function placeOf(parent?: string): Place {
   return { data: join(folder.path, "data"), run, folder }
 }
 
-function serverIn(place: Place, settings: Readonly<Record<string, string>>): Postgres {
-  const { data, folder } = place
+function createServer(files: ClusterFiles, settings: Readonly<Record<string, string>>): Postgres {
+  const { data, folder } = files
   const run = join(folder.path, "run")
   const logFile = join(folder.path, "log")
   const all = { listen_addresses: "''", shared_buffers: "8MB", max_connections: "40", ...settings }
   const options = Object.entries(all).map(([name, value]) => `-c ${name}=${value}`)
-  const said = ["-F", "-k", run, ...options].join(" ")
+  const output = ["-F", "-k", run, ...options].join(" ")
   const control = (...rest: readonly string[]) =>
-    place.run("pg_ctl", "-D", data, "-w", "-s", ...rest)
+    files.run("pg_ctl", "-D", data, "-w", "-s", ...rest)
   let isUp = false
   const start = () => {
-    control("-l", logFile, "-o", said, "start")
+    control("-l", logFile, "-o", output, "start")
     isUp = true
   }
-  const stop: Postgres["stop"] = (how = "immediate") => {
-    control("-m", how, "stop")
+  const stop: Postgres["stop"] = (mode = "immediate") => {
+    control("-m", mode, "stop")
     isUp = false
   }
   start()
@@ -144,39 +144,39 @@ function serverIn(place: Place, settings: Readonly<Record<string, string>>): Pos
     start,
     freeze: () => {
       const pid = Number.parseInt(readFileSync(join(data, "postmaster.pid"), "utf8"), 10)
-      signalled(pid, "SIGSTOP")
-      // It starts no others now.
+      signalProcess(pid, "SIGSTOP")
+      // Now it starts no others.
       const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ")
       const all = [pid, ...children.map(Number)]
-      for (const each of all) signalled(each, "SIGSTOP")
+      for (const each of all) signalProcess(each, "SIGSTOP")
       return () => {
-        for (const each of all) signalled(each, "SIGCONT")
+        for (const each of all) signalProcess(each, "SIGCONT")
       }
     },
     replica: () => {
-      const its = placeOf()
+      const its = createClusterFiles()
       const copy = ["--checkpoint=fast", "--no-sync", "-X", "stream", "-R"]
       its.run("pg_basebackup", "-h", run, "-U", "latchkey", "-D", its.data, ...copy)
-      return serverIn(its, settings)
+      return createServer(its, settings)
     },
     dump: (url) => {
       const name = new URL(url).pathname.slice(1)
       const file = join(folder.path, `dump-${crypto.randomUUID()}`)
-      const there = ["-h", run, "-U", "latchkey"]
-      place.run("pg_dump", ...there, "-n", "latchkey", "-f", file, name)
+      const exists = ["-h", run, "-U", "latchkey"]
+      files.run("pg_dump", ...exists, "-n", "latchkey", "-f", file, name)
       return () => {
-        // Of two that wait for each other, a node is refused: it tries again, and psql does not.
+        // In a deadlock one side is canceled: nodes retry, and psql does not.
         const quiet = "SET client_min_messages = error; SET deadlock_timeout = '50s'"
         const drop = ["-c", `${quiet}; DROP SCHEMA latchkey CASCADE`]
         const stop = ["-q", "-v", "ON_ERROR_STOP=1", "-1"]
-        place.run("psql", ...there, ...stop, ...drop, "-f", file, name)
+        files.run("psql", ...exists, ...stop, ...drop, "-f", file, name)
       }
     },
     copyFiles: () => {
       stop("fast")
       const copy = `${data}-${crypto.randomUUID()}`
       cpSync(data, copy, { recursive: true })
-      owned(copy)
+      changeOwner(copy)
       start()
       return () => {
         stop("fast")

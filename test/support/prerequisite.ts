@@ -1,10 +1,10 @@
 import { accessSync, constants, existsSync, readdirSync } from "node:fs"
 import { delimiter, join } from "node:path"
 
-/** Programs of the machine that some tests need, with what they are for and how to get them. */
+/** Programs of the machine that some tests need, with their purpose and how to install them. */
 export const prerequisites = {
   chromium: {
-    // The first is the same engine without what shows windows: it takes half of the time.
+    // The first is the same engine without window support, and takes half of the time.
     names: ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"],
     why: "the browser tests",
     remedy: "apt-get install chromium-headless-shell",
@@ -38,7 +38,7 @@ export const prerequisites = {
   },
   simplesamlphp: {
     names: ["php"],
-    // Its package doesn't ask for what it reads XML with.
+    // Its package doesn't depend on its XML extension.
     beside: ["/usr/share/simplesamlphp/lib/_autoload.php", "/var/lib/dpkg/info/php-xml.list"],
     why: "the test with SimpleSAMLphp on the other side",
     remedy: "apt-get install --no-install-recommends simplesamlphp php-cli php-xml php-mbstring",
@@ -127,25 +127,25 @@ export const prerequisites = {
 export type Prerequisite = keyof typeof prerequisites
 
 /**
- * The path of a program, or undefined where the machine lacks it. Suites then use
- * `describe.runIf(needs("chromium"))`; the check names what is missing, and fails in CI.
+ * The path of a program, or undefined if the machine lacks it. Suites then use
+ * `describe.runIf(needs("chromium"))`; the check lists what is missing, and fails in CI.
  */
 export function needs(prerequisite: Prerequisite): string | undefined {
-  const wanted = prerequisites[prerequisite]
-  const beside = "beside" in wanted ? [wanted.beside].flat() : []
-  if (!beside.every((path) => existsSync(path))) return undefined
-  // Debian keeps servers where only root's PATH leads.
+  const entry = prerequisites[prerequisite]
+  const companions = "beside" in entry ? [entry.beside].flat() : []
+  if (!companions.every((path) => existsSync(path))) return undefined
+  // Debian installs servers in directories of root's PATH only.
   const folders = [
     ...(process.env.PATH ?? "").split(delimiter),
     "/usr/sbin",
-    ...("below" in wanted ? versionsBelow(wanted.below) : []),
+    ...("below" in entry ? versionsBelow(entry.below) : []),
   ]
-  return wanted.names
+  return entry.names
     .flatMap((name) => folders.map((folder) => join(folder, name)))
     .find(isExecutable)
 }
 
-/** Where Debian keeps the programs of each version, the newest first. */
+/** Debian's program directories of each version, newest first. */
 const versionsBelow = (folder: string): readonly string[] =>
   existsSync(folder)
     ? readdirSync(folder)

@@ -1,8 +1,8 @@
-/** It has no types of its own. */
+/** The package has no types of its own. */
 declare module "parse-prometheus-text-format" {
   type Metric = {
     readonly labels?: Readonly<Record<string, string>>
-    /** Of counters and gauges. */
+    /** For counters and gauges. */
     readonly value?: string
   }
   type Family = {
@@ -12,6 +12,6 @@ declare module "parse-prometheus-text-format" {
   }
   const parse: (text: string) => readonly Family[]
 
-  // biome-ignore lint/style/noDefaultExport: the library has no other.
+  // biome-ignore lint/style/noDefaultExport: the package has only a default export.
   export { parse as default }
 }

@@ -6,41 +6,41 @@ import { freePort } from "./latchkey.ts"
 import { needs } from "./prerequisite.ts"
 import { until } from "./wait.ts"
 
-export type Started = { readonly stop: () => Promise<void> }
+export type StartedProgram = { readonly stop: () => Promise<void> }
 
 export type ProxyKind = "nginx" | "caddy" | "apache" | "haproxy"
 
-type Wanted = {
-  /** For its files; it may be read by others. */
+type ProxyOptions = {
+  /** The directory for its files; other users may read it. */
   readonly folder: string
-  /** Where it answers when it is there. */
+  /** The URL that it serves once it is ready. */
   readonly url: string
-  /** By TLS: whose certificate it has. */
+  /** For TLS: the host of its certificate. */
   readonly serverName?: string
-  /** Its whole configuration; of nginx what stands in `http`. */
+  /** Its complete configuration; for nginx the content of `http`. */
   readonly settings: string
 }
 
 /** A real proxy with settings as an administrator would write them. */
-export async function startProxy(kind: ProxyKind, wanted: Wanted): Promise<Started> {
+export async function startProxy(kind: ProxyKind, options: ProxyOptions): Promise<StartedProgram> {
   const binary = needs(kind)
   if (!binary) throw new Error(`no ${kind} on this machine`)
-  mkdirSync(wanted.folder, { recursive: true })
-  chmodSync(wanted.folder, 0o755)
-  const config = join(wanted.folder, "settings")
-  writeFileSync(config, configs[kind](wanted))
+  mkdirSync(options.folder, { recursive: true })
+  chmodSync(options.folder, 0o755)
+  const config = join(options.folder, "settings")
+  writeFileSync(config, configs[kind](options))
   const child = spawn(binary, argumentsOf[kind](config), {
-    env: { ...process.env, HOME: wanted.folder, XDG_DATA_HOME: wanted.folder },
+    env: { ...process.env, HOME: options.folder, XDG_DATA_HOME: options.folder },
   })
-  let said = ""
-  for (const stream of [child.stdout, child.stderr]) stream.on("data", (more) => (said += more))
-  const ended = new Promise<void>((done) => child.once("exit", () => done()))
-  const { serverName } = wanted
+  let output = ""
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (more) => (output += more))
+  const exited = new Promise<void>((done) => child.once("exit", () => done()))
+  const { serverName } = options
   const tls = { rejectUnauthorized: false, ...(serverName !== undefined && { serverName }) }
-  const answers = () => fetch(wanted.url, { redirect: "manual", tls }).catch(() => undefined)
+  const isAnswering = () => fetch(options.url, { redirect: "manual", tls }).catch(() => undefined)
   try {
-    const answer = await until(answers, {
-      what: () => `${kind} to start:\n${said}`,
+    const answer = await until(isAnswering, {
+      what: () => `${kind} to start:\n${output}`,
       limitMs: 60_000,
     })
     await answer.body?.cancel()
@@ -50,7 +50,7 @@ export async function startProxy(kind: ProxyKind, wanted: Wanted): Promise<Start
   }
   const stop = () => {
     child.kill("SIGTERM")
-    return ended
+    return exited
   }
   return { stop }
 }
@@ -64,7 +64,7 @@ const argumentsOf = {
 
 const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"] as const
 
-/** Where Debian keeps them, and those that \`a2enmod proxy_http headers ssl\` turns on. */
+/** Debian's module directory, and the modules that \`a2enmod proxy_http headers ssl\` enables. */
 const modules = "/usr/lib/apache2/modules"
 const apacheModules = [
   "mpm_event",
@@ -77,7 +77,7 @@ const apacheModules = [
 ] as const
 
 const configs = {
-  nginx: ({ folder, settings }: Wanted) => `${process.getuid?.() === 0 ? "user root;" : ""}
+  nginx: ({ folder, settings }: ProxyOptions) => `${process.getuid?.() === 0 ? "user root;" : ""}
 daemon off;
 worker_processes 1;
 pid ${folder}/nginx.pid;
@@ -89,7 +89,7 @@ ${temporary.map((name) => `${name}_temp_path ${folder}/${name};`).join("\n")}
 ${settings}
 }
 `,
-  apache: ({ folder, settings }: Wanted) => `
+  apache: ({ folder, settings }: ProxyOptions) => `
 ServerRoot ${folder}
 ServerName localhost
 PidFile ${folder}/apache.pid
@@ -98,14 +98,14 @@ ${apacheModules.map((each) => `LoadModule ${each}_module ${modules}/mod_${each}.
 ${process.getuid?.() === 0 ? "User nobody" : ""}
 ${settings}
 `,
-  haproxy: ({ settings }: Wanted) => `
+  haproxy: ({ settings }: ProxyOptions) => `
 defaults
   timeout connect 5s
   timeout client 30s
   timeout server 30s
 ${settings}
 `,
-  caddy: ({ settings }: Wanted) => `{
+  caddy: ({ settings }: ProxyOptions) => `{
   admin off
   auto_https off
 }
@@ -113,8 +113,8 @@ ${settings}
 `,
 } as const
 
-/** A program that can't sign people in: it shows who it is told is there. */
-export async function startProgram(): Promise<Started & { readonly port: number }> {
+/** A program without its own sign-in that shows the user headers it receives. */
+export async function startProgram(): Promise<StartedProgram & { readonly port: number }> {
   const server = createServer((request, response) => {
     const told = (name: string) => String(request.headers[name] ?? "")
     const utf8 = (text: string) => Buffer.from(text, "latin1").toString()
@@ -162,7 +162,7 @@ export type CgiKind = "python" | "php"
 export async function startCgi(
   kind: CgiKind,
   folder: string,
-): Promise<Started & { readonly host: string }> {
+): Promise<StartedProgram & { readonly host: string }> {
   const binary = needs(kind)
   if (!binary) throw new Error(`no ${kind} on this machine`)
   const host = `127.0.0.1:${await freePort()}`
@@ -170,13 +170,13 @@ export async function startCgi(
   writeFileSync(script, kind === "python" ? wsgi : php)
   const args = kind === "python" ? [script, host.replace(/.*:/, "")] : ["-S", host, script]
   const child = spawn(binary, args, { stdio: "ignore" })
-  const ended = new Promise<void>((done) => child.once("exit", () => done()))
+  const exited = new Promise<void>((done) => child.once("exit", () => done()))
   const stop = () => {
     child.kill("SIGTERM")
-    return ended
+    return exited
   }
-  const answers = async () => (await fetch(`http://${host}/`).catch(() => undefined))?.ok
-  await until(answers, { what: () => `${kind} to start`, limitMs: 60_000 }).catch(
+  const isAnswering = async () => (await fetch(`http://${host}/`).catch(() => undefined))?.ok
+  await until(isAnswering, { what: () => `${kind} to start`, limitMs: 60_000 }).catch(
     async (cause: unknown) => {
       await stop()
       throw cause

@@ -1,5 +1,5 @@
-// pysaml2, as Debian packages it, configured as Synapse does where its administrator states only
-// the metadata of the identity provider.
+// pysaml2 from Debian's package, configured as Synapse does when its administrator sets only the
+// metadata of the identity provider.
 import { spawn } from "node:child_process"
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -8,17 +8,17 @@ import { until } from "./wait.ts"
 
 export type PySaml2 = {
   readonly entityId: string
-  /** The page that signs in; it ends on one that shows what the assertion said, as JSON. */
+  /** The page that signs in; it ends on a page with the assertion's content as JSON. */
   readonly login: string
-  /** What its administrator registers. */
+  /** The metadata that its administrator registers. */
   readonly metadata: string
   readonly log: () => string
   readonly stop: () => Promise<void>
 }
 
 /**
- * Starts one that reads the identity provider's metadata at an address. `own` is what its
- * administrator states beside that.
+ * Starts one that loads the identity provider's metadata from a URL. `own` contains further
+ * settings.
  */
 export async function startPySaml2(idpMetadata: string, own: object = {}): Promise<PySaml2> {
   const folder = temporaryFolder()
@@ -27,23 +27,23 @@ export async function startPySaml2(idpMetadata: string, own: object = {}): Promi
   const script = join(folder.path, "synapse.py")
   writeFileSync(script, program)
   const child = spawn("/usr/bin/python3", [script, base, idpMetadata, JSON.stringify(own)])
-  let said = ""
-  child.stderr.on("data", (chunk) => (said += chunk))
-  const ended = new Promise<void>((done) => child.once("exit", () => done()))
+  let output = ""
+  child.stderr.on("data", (chunk) => (output += chunk))
+  const exited = new Promise<void>((done) => child.once("exit", () => done()))
   const stop = async () => {
     child.kill("SIGTERM")
-    await ended
+    await exited
     folder.remove()
   }
   const entityId = `${base}_synapse/client/saml2/metadata.xml`
   const published = async () => {
-    const answer = await fetch(entityId).catch(() => undefined)
-    return answer?.ok ? answer.text() : undefined
+    const response = await fetch(entityId).catch(() => undefined)
+    return response?.ok ? response.text() : undefined
   }
   try {
-    const what = () => `pysaml2 to start:\n${said}`
+    const what = () => `pysaml2 to start:\n${output}`
     const metadata = await until(published, { what, limitMs: 60_000 })
-    return { entityId, login: `${base}login`, metadata, log: () => said, stop }
+    return { entityId, login: `${base}login`, metadata, log: () => output, stop }
   } catch (cause) {
     await stop()
     throw cause

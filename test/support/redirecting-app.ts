@@ -1,20 +1,20 @@
 import { createServer } from "node:http"
 import { freePort } from "./latchkey.ts"
 
-/** An application at one origin, which redirects every answer to another origin. */
+/** An application at one origin, which redirects every response to another origin. */
 export type RedirectingApp = {
-  /** The origin that takes the answers. */
+  /** The origin that receives the responses. */
   readonly url: string
   /** The origin that it redirects to. */
   readonly other: string
   /** Method and path of each request, with the query. */
-  readonly seen: readonly string[]
+  readonly requests: readonly string[]
   readonly close: () => void
 }
 
 /**
- * `/hop` redirects to the other origin, `/claude` to an application on the device, and all else is
- * shown. A fragment, query or form is carried along as the browser sees fit.
+ * `/hop` redirects to the other origin, `/claude` to an application on the device; other paths show
+ * a page. The browser decides whether a fragment, query or form is forwarded.
  */
 export async function openRedirectingApp(): Promise<RedirectingApp> {
   const port = await freePort()
@@ -34,5 +34,5 @@ export async function openRedirectingApp(): Promise<RedirectingApp> {
     server.closeAllConnections()
     server.close()
   }
-  return { url: `http://127.0.0.1:${port}`, other, seen, close }
+  return { url: `http://127.0.0.1:${port}`, other, requests: seen, close }
 }

@@ -12,24 +12,24 @@ export type RelyingParty = {
   readonly url: string
   readonly redirectUri: string
   readonly postLogoutRedirectUri: string
-  /** Knows its provider and its own registration from now on. */
+  /** Sets its provider and its own registration. */
   readonly register: (issuer: string, clientId: string, clientSecret?: string) => Promise<void>
-  /** Resolves with the next completed sign-in, or rejects with why it failed. */
+  /** Resolves with the next completed sign-in, or rejects with its error. */
   readonly next: () => Promise<SignIn>
   readonly close: () => void
 }
 
-type Waiting = { resolve: (signIn: SignIn) => void; reject: (cause: unknown) => void }
+type PendingSignIn = { resolve: (signIn: SignIn) => void; reject: (cause: unknown) => void }
 
 /**
  * A web application as its developer would write it with openid-client: code flow with PKCE, state
- * and nonce; the id_token is verified against the provider's published keys.
+ * and nonce; the ID token is verified against the provider's published keys.
  */
-export async function relyingParty(port: number): Promise<RelyingParty> {
+export async function startRelyingParty(port: number): Promise<RelyingParty> {
   const url = `http://localhost:${port}`
   const redirectUri = `${url}/callback`
   let config: client.Configuration | undefined
-  let waiting: Waiting | undefined
+  let waiting: PendingSignIn | undefined
   let pending: { verifier: string; state: string; nonce: string } | undefined
 
   const begin = async (): Promise<URL> => {
@@ -93,7 +93,7 @@ export async function relyingParty(port: number): Promise<RelyingParty> {
         clientSecret ? undefined : client.None(),
         { execute: [client.allowInsecureRequests] },
       )
-      // Verifies the id_token's signature too, which the code flow over TLS would not demand.
+      // Also verifies the ID token's signature, which is optional in the code flow over TLS.
       client.enableNonRepudiationChecks(config)
     },
     next: () => new Promise((resolve, reject) => (waiting = { resolve, reject })),

@@ -1,4 +1,4 @@
-// What a page does that renews its sign-in in a frame, by a client library that is not ours.
+// A page that renews its sign-in in a frame, with a third-party client library.
 import { ErrorResponse, UserManager } from "oidc-client-ts"
 
 type Settings = { readonly authority: string; readonly clientId: string }
@@ -13,7 +13,7 @@ const managerOf = ({ authority, clientId }: Settings) =>
     silentRequestTimeoutInSeconds: 20,
   })
 
-/** Sends the browser to the sign-in. */
+/** Redirects the browser to the sign-in. */
 const signIn = (settings: Settings) => managerOf(settings).signinRedirect()
 
 /** At the redirect URI, in the window or in a frame. */
@@ -21,7 +21,7 @@ const finish = async (settings: Settings) => {
   await managerOf(settings).signinCallback()
 }
 
-/** The user that a frame finds signed in, or the error that arrived there. */
+/** The signed-in user that a frame finds, or the received error. */
 async function renew(settings: Settings): Promise<string> {
   try {
     const user = await managerOf(settings).signinSilent()

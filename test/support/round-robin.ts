@@ -1,16 +1,16 @@
-/** A proxy that gives each request to the next of several servers, as a balancer would. */
+/** A proxy that distributes requests over several servers in turn, as a load balancer would. */
 export type RoundRobin = {
   readonly port: number
-  /** Gives requests to these from now on. */
-  readonly lead: (ports: readonly number[]) => void
+  /** Distributes requests over these from now on. */
+  readonly setPorts: (ports: readonly number[]) => void
   readonly stop: () => Promise<void>
 }
 
 /**
- * Whoever does not listen is passed over; a request that broke off, or has no answer after
- * `patienceMs`, is told as 502, once.
+ * Servers that refuse connections are skipped; a request that is interrupted, or has no response
+ * after `patienceMs`, gets 502, once.
  */
-export function roundRobin(port: number, { patienceMs = 60_000 } = {}): RoundRobin {
+export function startRoundRobin(port: number, { patienceMs = 60_000 } = {}): RoundRobin {
   let ports: readonly number[] = []
   let turn = 0
   const forward = async (request: Request): Promise<Response> => {
@@ -24,7 +24,7 @@ export function roundRobin(port: number, { patienceMs = 60_000 } = {}): RoundRob
           method: request.method,
           headers: request.headers,
           ...({ redirect: "manual", decompress: false } as const),
-          // What breaks off on a connection that was used before would be sent once more.
+          // A request on a reused connection would be repeated when interrupted.
           keepalive: false,
           signal: AbortSignal.timeout(patienceMs),
           ...(body.byteLength > 0 && { body }),
@@ -40,7 +40,7 @@ export function roundRobin(port: number, { patienceMs = 60_000 } = {}): RoundRob
   const server = Bun.serve({ hostname: "127.0.0.1", port, idleTimeout: 60, fetch: forward })
   return {
     port: server.port ?? port,
-    lead: (next) => {
+    setPorts: (next) => {
       ports = next
     },
     stop: () => server.stop(true),

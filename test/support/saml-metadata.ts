@@ -1,8 +1,8 @@
 const basic = "urn:oasis:names:tc:SAML:2.0:attrname-format:basic"
 const uri = "urn:oasis:names:tc:SAML:2.0:attrname-format:uri"
 
-/** Metadata of a service provider as pysaml2 writes them for Synapse, which wants a `uid`. */
-export const synapseMetadata = (at: string): string => `<ns0:EntityDescriptor
+/** Metadata of a service provider as pysaml2 writes it for Synapse, which requires a `uid`. */
+export const createSynapseMetadata = (at: string): string => `<ns0:EntityDescriptor
   xmlns:ns0="urn:oasis:names:tc:SAML:2.0:metadata" entityID="${at}/metadata.xml">
   <ns0:SPSSODescriptor AuthnRequestsSigned="false" WantAssertionsSigned="true"
     protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol">

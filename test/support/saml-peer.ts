@@ -1,28 +1,28 @@
-// An identity provider on this machine that speaks SAML, for browsers.
+// A SAML identity provider on this machine, for browsers.
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import {
-  askedBy,
-  assertionFor,
+  type AssertionOptions,
+  createAssertion,
+  createLogoutMessage,
+  createResponse,
   idpMetadata,
-  logoutMessage,
-  responseFor,
-  type Said,
-  signedXml,
+  parseRedirect,
+  signXml,
 } from "../saml/identity-provider.ts"
 import { createKey } from "../saml/service-provider.ts"
 
 export type SamlPeer = {
   readonly metadataUrl: string
-  /** Says who signs in next. */
-  readonly say: (said: Said) => void
+  /** Sets the next user. */
+  readonly setUser: (values: AssertionOptions) => void
   readonly stop: () => Promise<void>
 }
 
-/** Starts one; whoever is sent there is signed in without being asked. */
+/** Starts one that signs users in without interaction. */
 export async function startSamlPeer(): Promise<SamlPeer> {
   const key = await createKey()
-  let said: Said = {}
+  let values: AssertionOptions = {}
   const server = createServer((request, response) => {
     const url = `http://localhost${request.url ?? "/"}`
     const { pathname } = new URL(url)
@@ -43,28 +43,32 @@ export async function startSamlPeer(): Promise<SamlPeer> {
   )
 
   function signedIn(url: string) {
-    const asked = askedBy(url)
+    const asked = parseRedirect(url)
     const now = Date.now()
-    const xml = responseFor(asked, now, signedXml(assertionFor(asked, now, said), { by: key }))
+    const xml = createResponse(
+      asked,
+      now,
+      signXml(createAssertion(asked, now, values), { by: key }),
+    )
     return { asked, fields: { SAMLResponse: base64(xml) } }
   }
 
   function loggedOut(url: string) {
-    const { id: InResponseTo, issuer, ...rest } = askedBy(url)
+    const { id: InResponseTo, issuer, ...rest } = parseRedirect(url)
     const acs = issuer.replace(/metadata$/, "slo")
     const inside =
       '<samlp:Status><samlp:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:Success">' +
       "</samlp:StatusCode></samlp:Status>"
     const attributes = { Destination: acs, InResponseTo }
-    const plain = logoutMessage("LogoutResponse", { attributes, inside, now: Date.now() })
-    const xml = signedXml(plain, { by: key, of: "LogoutResponse" })
+    const plain = createLogoutMessage("LogoutResponse", { attributes, inside, now: Date.now() })
+    const xml = signXml(plain, { by: key, of: "LogoutResponse" })
     return { asked: { ...rest, acs }, fields: { SAMLResponse: base64(xml) } }
   }
 
   return {
     metadataUrl: `${origin}/metadata`,
-    say: (next) => {
-      said = next
+    setUser: (next) => {
+      values = next
     },
     stop: () => new Promise((resolve) => server.close(() => resolve())),
   }

@@ -1,6 +1,6 @@
-/** A server that a test file started, for the report of a test that fails. */
+/** A server that a test file started, for the report of a failed test. */
 export type StartedServer = {
-  /** Its arguments, as they were given. */
+  /** Its command-line arguments. */
   readonly command: string
   /** Everything printed so far, both streams. */
   readonly output: () => string
@@ -11,32 +11,32 @@ export type StartedServer = {
 export type ServerEnd = {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
-  /** Whether the test itself ended it with that signal. */
+  /** Whether the test itself stopped it with that signal. */
   readonly isStopped: boolean
 }
 
-/** The servers of the test file that runs: server-setup.ts empties the list before each file. */
+/** The servers of the current test file: server-setup.ts clears the list before each file. */
 export const startedServers: StartedServer[] = []
 
 const linesMax = 40
 
 /**
- * The last lines of the servers that run or ended with an error, and with `withStopped` of all;
- * empty where there are none.
+ * The last lines of servers that run or failed, and with `withStopped` of all; empty if there are
+ * none.
  */
-export function serverReport(
+export function createServerReport(
   servers: readonly StartedServer[],
   { withStopped = false } = {},
 ): string {
   return servers
     .filter(({ ended }) => withStopped || !isStopped(ended()))
-    .map(reportOf)
+    .map(formatServer)
     .join("\n\n")
 }
 
 const isStopped = (end?: ServerEnd) => end !== undefined && (end.isStopped || end.code === 0)
 
-function reportOf({ command, output, ended }: StartedServer): string {
+function formatServer({ command, output, ended }: StartedServer): string {
   const end = ended()
   const state = end ? `ended with ${end.signal ?? end.code}` : "is running"
   const lines = output().trimEnd().split("\n")

@@ -1,18 +1,19 @@
-// Loaded before each file that tests servers: what hangs or fails there is explained by its report.
+// Loaded before each file that tests servers: hangs and failures are explained by the server
+// report.
 import { afterAll, afterEach, type RunnerTestSuite as Suite } from "vitest"
 import { limitFetch } from "./fetch-limit.ts"
-import { serverReport, startedServers } from "./server-report.ts"
+import { createServerReport, startedServers } from "./server-report.ts"
 
-/** As long as a test waits for a condition: then its last error names the request. */
-const answerLimitMs = 60_000
+/** The same as the limit of `until`, so that its last error names the request. */
+const responseLimitMs = 60_000
 
-limitFetch(answerLimitMs)
+limitFetch(responseLimitMs)
 
-// The files of a thread share the list: a report is only about the servers of its own file.
+// The files of a thread share the list; the report covers the servers of its own file only.
 startedServers.length = 0
 
 const show = (options = {}) => {
-  const report = serverReport(startedServers, options)
+  const report = createServerReport(startedServers, options)
   if (report !== "") console.error(report)
 }
 
@@ -20,7 +21,7 @@ afterEach(({ task }) => {
   if (task.result?.state === "fail") show()
 })
 
-// A hook that failed is no test. By now the servers of its file are stopped, so all of them count.
+// A failed hook is not a test. By now its servers are stopped, so the report covers all of them.
 // biome-ignore lint/correctness/noEmptyPattern: vitest reads from it that no fixture is needed.
 afterAll(({}, file) => {
   const hasFailed = ({ result }: Pick<Suite, "result">) => (result?.errors?.length ?? 0) > 0

@@ -1,7 +1,7 @@
 import { startPostgres } from "./postgres.ts"
 import { needs } from "./prerequisite.ts"
 
-/** One PostgreSQL for all worlds of a run, each of which has a database of its own. */
+/** Starts one PostgreSQL for all test environments of a run, each with its own database. */
 export async function setup(): Promise<(() => void) | undefined> {
   if (!needs("postgres")) return undefined
   const postgres = startPostgres({ max_connections: "300" })

@@ -1,4 +1,4 @@
-// SimpleSAMLphp, as Debian packages it, in PHP's own web server: an identity provider and an
+// SimpleSAMLphp from Debian's package, in PHP's own web server: an identity provider and an
 // application in one.
 import { spawn } from "node:child_process"
 import { randomBytes } from "node:crypto"
@@ -11,25 +11,25 @@ import { until } from "./wait.ts"
 
 export type SimpleSamlPhp = {
   readonly url: string
-  /** Of the identity provider. */
+  /** The metadata of the identity provider. */
   readonly idpMetadata: string
-  /** Of the application. */
+  /** The metadata of the application. */
   readonly spMetadata: string
-  /** The page of the application that asks who somebody is; with `?out=1` it signs out. */
+  /** The application's page that requests a sign-in; with `?out=1` it signs out. */
   readonly application: string
-  /** Makes it know a peer, by the peer's metadata. */
-  readonly know: (name: string, metadata: string) => void
-  /** What it has logged. */
+  /** Registers a peer by its metadata. */
+  readonly addPeer: (name: string, metadata: string) => void
+  /** Its log. */
   readonly log: () => string
   readonly stop: () => Promise<void>
 }
 
-/** Somebody who may sign in at the identity provider. */
+/** A user of the identity provider. */
 export const person = { name: "nora", password: "Nora-secret-1" }
 
 const home = "/usr/share/simplesamlphp"
 
-/** Starts one whose application signs people in with the identity provider `entityId`. */
+/** Starts one whose application uses the identity provider `entityId`. */
 export async function startSimpleSamlPhp(entityId: string): Promise<SimpleSamlPhp> {
   const binary = needs("simplesamlphp")
   if (!binary) throw new Error("no SimpleSAMLphp on this machine")
@@ -52,12 +52,12 @@ export async function startSimpleSamlPhp(entityId: string): Promise<SimpleSamlPh
   const child = spawn(binary, ["-S", `localhost:${port}`, "-t", within("www")], {
     env: { ...process.env, SIMPLESAMLPHP_CONFIG_DIR: within("config") },
   })
-  let said = ""
-  child.stderr.on("data", (chunk) => (said += chunk))
-  const ended = new Promise<void>((done) => child.once("exit", () => done()))
+  let output = ""
+  child.stderr.on("data", (chunk) => (output += chunk))
+  const exited = new Promise<void>((done) => child.once("exit", () => done()))
   const stop = async () => {
     child.kill("SIGTERM")
-    await ended
+    await exited
     folder.remove()
   }
   const running: SimpleSamlPhp = {
@@ -65,13 +65,13 @@ export async function startSimpleSamlPhp(entityId: string): Promise<SimpleSamlPh
     idpMetadata: `${url}/simplesaml/saml2/idp/metadata.php`,
     spMetadata: `${url}/simplesaml/module.php/saml/sp/metadata.php/application`,
     application: `${url}/application.php`,
-    know: (name, metadata) => writeFileSync(within("peers", `${name}.xml`), metadata),
+    addPeer: (name, metadata) => writeFileSync(within("peers", `${name}.xml`), metadata),
     log: () => readFileSync(within("log", "simplesamlphp.log"), "utf8"),
     stop,
   }
-  const answers = async () => (await fetch(`${url}/bye.html`).catch(() => undefined))?.ok
+  const isAnswering = async () => (await fetch(`${url}/bye.html`).catch(() => undefined))?.ok
   try {
-    await until(answers, { what: () => `SimpleSAMLphp to start:\n${said}`, limitMs: 60_000 })
+    await until(isAnswering, { what: () => `SimpleSAMLphp to start:\n${output}`, limitMs: 60_000 })
   } catch (cause) {
     await stop()
     throw cause

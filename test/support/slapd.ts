@@ -7,7 +7,7 @@ import { certificate, certificateKey } from "./mail-certificate.ts"
 import { needs } from "./prerequisite.ts"
 import { until } from "./wait.ts"
 
-/** A person of the directory, by attributes; `uid` names the entry. */
+/** A user of the directory, by attributes; `uid` names the entry. */
 export type DirectoryPerson = { readonly uid: string } & Readonly<Record<string, string>>
 
 export type Slapd = {
@@ -19,11 +19,11 @@ export type Slapd = {
 export const base = "dc=example,dc=com"
 export const admin = { dn: `cn=admin,${base}`, password: "admin-secret" }
 
-/** Its certificate says that it is this one. */
+/** The host in its certificate. */
 export const directoryHost = "mail.example.com"
 
-/** Debian's LDAP server with these people, who may be many. */
-export async function startSlapd(people: readonly DirectoryPerson[]): Promise<Slapd> {
+/** Debian's LDAP server with these users, of which there can be many. */
+export async function startSlapd(users: readonly DirectoryPerson[]): Promise<Slapd> {
   const binary = needs("slapd")
   if (!binary) throw new Error("no slapd on this machine")
   const folder = temporaryFolder()
@@ -32,7 +32,7 @@ export async function startSlapd(people: readonly DirectoryPerson[]): Promise<Sl
   write("tls.crt", certificate)
   write("tls.key", certificateKey)
   write("slapd.conf", configOf(folder.path))
-  write("people.ldif", [ldifOf(base, root), ...people.map(entryOf)].join("\n"))
+  write("people.ldif", [ldifOf(base, root), ...users.map(entryOf)].join("\n"))
   const config = join(folder.path, "slapd.conf")
   const ldif = join(folder.path, "people.ldif")
   const added = spawnSync(binary, ["-Tadd", "-q", "-f", config, "-l", ldif], { encoding: "utf8" })
@@ -40,21 +40,21 @@ export async function startSlapd(people: readonly DirectoryPerson[]): Promise<Sl
   const [port, tlsPort] = [await freePort(), await freePort()]
   const urls = `ldap://127.0.0.1:${port}/ ldaps://127.0.0.1:${tlsPort}/`
   const child = spawn(binary, ["-d", "0", "-f", config, "-h", urls])
-  let said = ""
-  child.stderr.on("data", (chunk) => (said += chunk))
-  const ended = new Promise<void>((done) => child.once("exit", () => done()))
+  let output = ""
+  child.stderr.on("data", (chunk) => (output += chunk))
+  const exited = new Promise<void>((done) => child.once("exit", () => done()))
   const stop = async () => {
     child.kill("SIGTERM")
-    await ended
+    await exited
     folder.remove()
   }
-  const isThere = async () => (await Promise.all([port, tlsPort].map(isListenedTo))).every(Boolean)
+  const isThere = async () => (await Promise.all([port, tlsPort].map(isListening))).every(Boolean)
   try {
     await until(async () => (await isThere()) || child.exitCode !== null, {
-      what: () => `slapd to start: ${said}`,
+      what: () => `slapd to start: ${output}`,
       limitMs: 60_000,
     })
-    if (child.exitCode !== null) throw new Error(`slapd did not start: ${said}`)
+    if (child.exitCode !== null) throw new Error(`slapd did not start: ${output}`)
   } catch (cause) {
     await stop()
     throw cause
@@ -62,8 +62,8 @@ export async function startSlapd(people: readonly DirectoryPerson[]): Promise<Sl
   return { port, tlsPort, stop }
 }
 
-/** The file with its number is there before it listens, so it is asked. */
-const isListenedTo = (port: number): Promise<boolean> =>
+/** The PID file exists before the server listens, so the port is polled. */
+const isListening = (port: number): Promise<boolean> =>
   new Promise((done) => {
     const socket = connect(port, "127.0.0.1")
     const tell = (is: boolean) => {
@@ -83,7 +83,7 @@ const entryOf = (person: DirectoryPerson): string =>
   })
 
 function ldifOf(dn: string, values: Readonly<Record<string, string>>): string {
-  // RFC 2849: in base64 nothing in a value can end a line.
+  // RFC 2849: base64 prevents line breaks in a value.
   const line = (name: string, value: string) =>
     `${name}:: ${Buffer.from(value).toString("base64")}\n`
   return (

@@ -1,18 +1,18 @@
-// The texts that can be said otherwise, one row each: what every test of all of them needs.
+// The customizable texts, one row each, with the data for tests that cover all of them.
 import type { JsonObject } from "@bufbuild/protobuf"
 
 export type TextRow = {
-  /** As operations are named after it: "InitMessage" in "GetCustomInitMessageText". */
+  /** The name in operations: "InitMessage" in "GetCustomInitMessageText". */
   readonly name: string
-  /** As events name it. */
+  /** The name in events. */
   readonly template: string
-  /** What says it for an organisation; for the instance it is always the same name. */
+  /** The operation for an organization; for instances the name is uniform. */
   readonly set: { readonly instance: string; readonly org: string }
   readonly get: { readonly standard: string; readonly custom: string }
   readonly reset: string
-  /** What a request says beside the language: which message, where one operation is for all. */
+  /** The request fields besides the language: the message, if one operation covers all. */
   readonly names?: JsonObject
-  /** Proto3 JSON that an instance, and then an organisation, says; each names one text alone. */
+  /** The proto3 JSON of an instance, and then of an organization; each has one text. */
   readonly instance: JsonObject
   readonly own: JsonObject
 }
@@ -66,11 +66,11 @@ export const textRows: readonly TextRow[] = [
 export const admin = "admin.v1"
 export const management = "management.v1"
 
-/** The language that all of them are said in. */
+/** The language of all of them. */
 export const language = "de"
 
-/** What changes a text of an instance and of an organisation, in an order that works. */
-export const changesOf = ({ set, reset, instance, own, names }: TextRow) =>
+/** The operations that change a text of an instance and of an organization, in a valid order. */
+export const changeCallsOf = ({ set, reset, instance, own, names }: TextRow) =>
   [
     [set.instance, { language, ...names, ...instance }, admin],
     [set.org, { language, ...names, ...own }, management],
@@ -80,14 +80,14 @@ export const changesOf = ({ set, reset, instance, own, names }: TextRow) =>
     [set.org, { language, ...names, ...instance }, management],
   ] as const
 
-/** What shows a text. */
-export const looksOf = ({ get, names }: TextRow) =>
+/** The operations that return a text. */
+export const readCallsOf = ({ get, names }: TextRow) =>
   [admin, management].flatMap((of) =>
     [get.standard, get.custom].map((name) => [name, { language, ...names }, of] as const),
   )
 
-/** The same for the pages, over v2. */
-export const translationLook = [
+/** The same for the pages, in v2. */
+export const translationRead = [
   "getHostedLoginTranslation",
   { level: { case: "instance", value: true }, locale: language },
 ] as const

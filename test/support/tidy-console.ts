@@ -6,8 +6,8 @@ const home = "ui/console/"
 const entry = `${home}main.tsx`
 
 /**
- * The folders of the console, from the lowest to the highest. Each may import those before it, so
- * that they can't import each other in a circle. `main.tsx` is above them all.
+ * The directories of the console, from the lowest to the highest. Each can import those before it,
+ * which prevents cycles. `main.tsx` is above them all.
  */
 export const consoleLayers: readonly string[] = [
   "shell",
@@ -35,13 +35,13 @@ export const consoleLayers: readonly string[] = [
   "app",
 ]
 
-/** The position of a file of the console in the list; -1 where its folder is not in it. */
+/** The position of a console file in the list; -1 if its directory is missing. */
 function layerOf(path: string): number {
   if (path === entry) return consoleLayers.length
   return consoleLayers.indexOf(/^ui\/console\/([\w-]+)\//.exec(path)?.[1] ?? "")
 }
 
-/** A folder of the console imports only folders that are before it in the list. */
+/** A directory of the console imports only directories before it in the list. */
 export const layers: Rule = (source) => {
   const { path, tree } = source
   if (!path.startsWith(home)) return []
@@ -53,7 +53,7 @@ export const layers: Rule = (source) => {
   })
 }
 
-/** Pages read and write fields by names that the compiler knows to exist. */
+/** Pages read and write fields by names that the compiler checks. */
 export const typedFields: Rule = (source) => {
   if (!source.path.startsWith("ui/")) return []
   return nodesOf(source)

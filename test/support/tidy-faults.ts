@@ -9,20 +9,19 @@ import {
 import { type Finding, findingAt, isFunction, nodesOf, type Source } from "./tidy-source.ts"
 
 /**
- * Where the ID of a fault may stand for something else: which HTTP status it has, what its likely
- * cause is, and which text a page of the server shows. Every other text of a fault is in the
- * catalogs of ui/console, by its ID.
+ * Files that can map fault IDs to other values: the HTTP status, the likely cause, and the text on
+ * a page of the server. All other texts of faults are in the catalogs of ui/console, by their ID.
  */
 const tables: readonly string[] = [
   "src/api/respond.ts",
   "src/domain/refusal/cause.ts",
-  "src/login/look/fault-text.ts",
+  "src/login/appearance/fault-text.ts",
   "src/server/setup/routes.ts",
 ]
 
 const idForm = /^[a-z][a-z\d_]*(\.[a-z\d_]+)+$/
 
-/** IDs that are passed to what makes a fault: `new Fault(code, id, …)`, `fieldError(id, …)`. */
+/** IDs passed to functions that create a fault: `new Fault(code, id, …)`, `fieldError(id, …)`. */
 export const faultIds = (sources: readonly Source[]): ReadonlySet<string> =>
   new Set(
     sources
@@ -37,7 +36,7 @@ export const faultIds = (sources: readonly Source[]): ReadonlySet<string> =>
       .filter((text) => idForm.test(text)),
   )
 
-/** Tables by the IDs of faults that are anywhere else. */
+/** Tables keyed by fault IDs in any other file. */
 export function faultTables(sources: readonly Source[]): readonly Finding[] {
   const ids = faultIds(sources)
   return sources
@@ -53,7 +52,7 @@ export function faultTables(sources: readonly Source[]): readonly Finding[] {
     )
 }
 
-/** Some IDs are names of events, too, whose tables hold functions. */
+/** Some IDs are also names of events, whose tables contain functions. */
 const isData = (node: Node | undefined) =>
   node !== undefined && !isFunction(node) && !isIdentifier(node) && !isCallExpression(node)
 

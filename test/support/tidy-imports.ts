@@ -12,8 +12,8 @@ import {
 import { type Finding, findingAt, nodesOf, type Rule, type Source } from "./tidy-source.ts"
 
 /**
- * The modules of the domain, in the order of the one list of modules: each may import those before
- * it, so that they can't go round in a circle.
+ * The modules of the domain, in the order of the module list: each can import those before it,
+ * which prevents cycles.
  */
 export const modules: readonly string[] = (() => {
   const list = readFileSync(join(import.meta.dirname, "../../src/server/modules.ts"), "utf8")
@@ -23,16 +23,16 @@ export const modules: readonly string[] = (() => {
 
 const domain = (...names: readonly string[]) => names.map((module) => `src/domain/${module}`)
 
-/** What stands above the domain may look into all of its modules but set-up, which runs once. */
+/** Layers above the domain can import all of its modules except setup, which runs once. */
 const above = domain(...modules.filter((module) => module !== "setup"))
 
-const ground = ["src/kernel", "src/runtime", "src/protocol", "src/store", "src/xml"]
+const sharedImports = ["src/kernel", "src/runtime", "src/protocol", "src/store", "src/xml"]
 
 /**
- * Which module may import which others. The list is the architecture: it has no cycle, and an
- * import that is not in it is a finding.
+ * The imports that each module is allowed. The list is the architecture: it has no cycle, and any
+ * other import is a finding.
  */
-export const mayImport: Readonly<Record<string, readonly string[]>> = {
+export const allowedImports: Readonly<Record<string, readonly string[]>> = {
   "src/kernel": [],
   "src/gen": [],
   "src/runtime": ["src/kernel"],
@@ -43,27 +43,27 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   "src/boot": ["src/kernel", "src/runtime", "src/protocol", "src/store", "src/xml"],
   "src/apply": ["src/boot", "src/gen", "src/kernel", "src/runtime", "src/protocol"],
   "src/main.ts": ["src/server", "src/apply", "src/boot", "src/kernel", "src/runtime"],
-  "src/domain/family": ground,
+  "src/domain/family": sharedImports,
   ...Object.fromEntries(
     modules.map((module, at) => [
       `src/domain/${module}`,
-      [...ground, "src/domain/family", ...domain(...modules.slice(0, at))],
+      [...sharedImports, "src/domain/family", ...domain(...modules.slice(0, at))],
     ]),
   ),
   "src/domain/message": [
-    ...ground,
+    ...sharedImports,
     "src/domain/family",
     ...domain(...modules.slice(0, modules.indexOf("message"))),
     "ui/mail",
   ],
-  "src/http": [...ground, "src/domain/instance"],
-  "src/login": [...ground, ...above, "src/http", "ui/login", "ui/kit"],
-  "src/oauth": [...ground, ...above, "src/http", "src/login"],
-  "src/saml": [...ground, ...above, "src/http", "src/login", "src/oauth"],
-  "src/console": [...ground, ...above, "src/gen", "src/http", "ui/console"],
+  "src/http": [...sharedImports, "src/domain/instance"],
+  "src/login": [...sharedImports, ...above, "src/http", "ui/login", "ui/kit"],
+  "src/oauth": [...sharedImports, ...above, "src/http", "src/login"],
+  "src/saml": [...sharedImports, ...above, "src/http", "src/login", "src/oauth"],
+  "src/console": [...sharedImports, ...above, "src/gen", "src/http", "ui/console"],
   "src/notify": ["src/kernel", "src/runtime", "src/protocol"],
   "src/server": [
-    ...ground,
+    ...sharedImports,
     ...domain(...modules),
     "src/api",
     "src/apply",
@@ -88,10 +88,10 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
 }
 
 /**
- * Where each library may be used: few places for each, so that it can be replaced. The database is
- * the store's; the lock of the data folder, in boot, is one of its own.
+ * The allowed files of each library: few for each, so that it can be replaced. Only the store uses
+ * the database, except the lock of the data directory in boot.
  */
-const mayUse: Readonly<Record<string, readonly string[]>> = {
+const allowedLibraries: Readonly<Record<string, readonly string[]>> = {
   "@bufbuild/protobuf": [
     "src/api",
     "src/apply",
@@ -158,8 +158,8 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
 }
 
 /**
- * What the server decides by and the console shows while one types, or sends things by, so that
- * there are not two opinions: pure files, which import nothing that a browser lacks.
+ * Rules that the server applies and the console shows during input or uses for requests, so that
+ * both agree: pure files, without imports that a browser lacks.
  */
 const sharedRules = [
   "src/kernel/port/mail-cause.ts",
@@ -170,31 +170,31 @@ const sharedRules = [
   "src/protocol/transfer/order.ts",
 ]
 
-/** What the login pages say, for the module that lets others say it otherwise: data, no pages. */
+/** The login pages' texts, for the module that customizes them: data, no pages. */
 const pageTexts = { of: "ui/login/texts/index.ts", for: "src/domain/text" }
 
-/** The process that reads one picture: started by a word of the command line, without a server. */
+/** The process that decodes one image: started by a command of the binary, without a server. */
 const pictureProcess = "src/domain/asset/picture/process.ts"
 
-/** Modules that are entered through one door, their index.ts. */
-export const hasDoor = (module: string) =>
+/** Modules with a single entry point, their index.ts. */
+export const hasEntryPoint = (module: string) =>
   /^src\/(store$|domain\/|login$|oauth$|saml$|scim$)|^ui\/login$/.test(module)
 
 /**
- * v1.ts, v2-role.ts and their like bind a module to the book; they alone look at generated code.
+ * v1.ts, v2-role.ts and similar files bind a module to the API; only they import generated code.
  */
 const isBinding = (path: string) =>
   /^src\/(domain\/[^/]+|oauth|saml)\/(binding\/)?v\d(alpha)?(-[a-z]+)*\.ts$/.test(path)
 
-/** What binds a module to the book, and the book itself, whose methods may be listed. */
+/** The files that bind a module to the API, and the service list, whose methods can be listed. */
 const forBindings = ["src/api/method.ts", "src/api/book.ts"]
 
-/** Libraries that need a polyfill before they are loaded, and which one. */
+/** Libraries that must be loaded after a polyfill, and the polyfill. */
 const polyfills: Readonly<Record<string, string>> = { "@peculiar/x509": "reflect-metadata" }
 
 /**
  * A static import of such a library comes after that of its polyfill. Without it a test passes only
- * where another file of its thread has loaded the polyfill before.
+ * if another file of its thread has loaded the polyfill before.
  */
 export const polyfilled: Rule = (source) => {
   const all = nodesOf(source).filter(isImportDeclaration)
@@ -207,44 +207,47 @@ export const polyfilled: Rule = (source) => {
   })
 }
 
-/** Tools and tests may look anywhere. */
+/** Tools and tests can import any file. */
 const outside = ["scripts/", "test/", "ui/build.ts"]
 
-/** Who may import whom; see src/README.md. */
+/** The allowed imports between modules; see src/README.md. */
 export const imports: Rule = (source) => {
   const { path } = source
   return importsOf(source).flatMap(({ node, target }) => {
-    const wrong = target && refusal(path, target)
+    const wrong = target && findViolation(path, target)
     return wrong ? [findingAt(source, node, `${wrong}: ${target}`)] : []
   })
 }
 
-/** Libraries stay where they are listed; what the runtime brings is open to all. */
+/** Libraries are used only in the listed files; modules of the runtime are allowed everywhere. */
 export const libraries: Rule = (source) => {
   if (!/^(src\/(?!gen\/)|ui\/)/.test(source.path)) return []
   return importsOf(source).flatMap(({ node, specifier }) => {
     const [library = ""] = /^(@[^/]+\/)?[^/]+/.exec(specifier) ?? []
     if (/^(\.|node:|bun$)/.test(specifier) || isUsable(library, source.path)) return []
-    return [findingAt(source, node, `${library} may not be used in ${roomOf(source.path)}`)]
+    return [findingAt(source, node, `${library} may not be used in ${moduleOf(source.path)}`)]
   })
 }
 
 const isUsable = (library: string, path: string) =>
-  mayUse[library]?.some(
-    (place) => [roomOf(path), path].includes(place) || path.startsWith(`${place}/`),
+  allowedLibraries[library]?.some(
+    (place) => [moduleOf(path), path].includes(place) || path.startsWith(`${place}/`),
   ) ?? false
 
-/** A module's tables of operations have a door of their own, for the book and for other tables. */
-const isDoor = (path: string, file: string): boolean =>
-  file === "index.ts" || (file === "api.ts" && (isBinding(path) || roomOf(path) === "src/server"))
+/**
+ * A module's operation tables have their own entry point, for the service list and for other
+ * tables.
+ */
+const isEntryFile = (path: string, file: string): boolean =>
+  file === "index.ts" || (file === "api.ts" && (isBinding(path) || moduleOf(path) === "src/server"))
 
-/** Made from what the program itself goes by, wherever that stands. */
+/** Generated from the program's own data, in any file. */
 const readAll: readonly string[] = ["scripts/openapi.ts", "scripts/reference.ts"]
 
-/** Why `path` may not import `target`; undefined when it may. Both are relative to the root. */
-function refusal(path: string, target: string): string | undefined {
-  const [from, to] = [roomOf(path), roomOf(target)]
-  const ground = groundOf(path, target)
+/** Why `path` can't import `target`; undefined if it can. Both are relative to the root. */
+function findViolation(path: string, target: string): string | undefined {
+  const [from, to] = [moduleOf(path), moduleOf(target)]
+  const ground = findSharedImport(path, target)
   if (ground) return `${ground} has a door, index.ts`
   if (from === to || path.startsWith("test/") || readAll.includes(path)) return undefined
   if (to === "src/main.ts" || (to === "src/server" && from !== "src/main.ts")) {
@@ -254,19 +257,20 @@ function refusal(path: string, target: string): string | undefined {
   if ((from === "ui/console" || from === "ui/kit") && isShared) return undefined
   if (from === pageTexts.for && target === pageTexts.of) return undefined
   if (path === "src/main.ts" && target === pictureProcess) return undefined
-  // The interface is served by routes, too; nothing else of it knows of them.
+  // Routes serve the API as well; the rest of the API does not import them.
   if (path === "src/api/routes.ts" && to === "src/http") return undefined
   if (isBinding(path) && (to === "src/gen" || forBindings.includes(target))) return undefined
-  if (!mayEnter(path, from, to)) return `${from} may not import ${to}`
-  if (hasDoor(to) && !isDoor(path, posix.basename(target))) return `${to} has a door, index.ts`
+  if (!canImport(path, from, to)) return `${from} may not import ${to}`
+  if (hasEntryPoint(to) && !isEntryFile(path, posix.basename(target)))
+    return `${to} has a door, index.ts`
   return undefined
 }
 
 /**
- * What all pages of the console are made of, where a family of them enters it beside its door; what
- * starts them all, and the folders of the ground among one another, look where they must.
+ * The parts shared by all console pages, which page directories import besides the entry point;
+ * startup code and the shared directories among each other import what they need.
  */
-function groundOf(path: string, target: string): string | undefined {
+function findSharedImport(path: string, target: string): string | undefined {
   const [, family = ""] = /^ui\/console\/(\w+)\//.exec(path) ?? []
   const [, ground] = /^(ui\/console\/(?:form|list|shell)|ui\/kit)\/[\w-]+\.tsx?$/.exec(target) ?? []
   if (!ground || family === "" || ["app", "form", "list", "shell"].includes(family))
@@ -274,19 +278,19 @@ function groundOf(path: string, target: string): string | undefined {
   return posix.basename(target) === "index.ts" ? undefined : ground
 }
 
-function mayEnter(path: string, from: string, to: string): boolean {
+function canImport(path: string, from: string, to: string): boolean {
   if (outside.some((open) => path.startsWith(open))) return true
-  return mayImport[from]?.includes(to) ?? false
+  return allowedImports[from]?.includes(to) ?? false
 }
 
 /** src/domain/user/commands.ts → src/domain/user. */
-export function roomOf(path: string): string {
+export function moduleOf(path: string): string {
   return /^(src\/domain\/[^/]+|(src|ui)\/[^/]+|[^/]+)/.exec(path)?.[0] ?? path
 }
 
 /**
- * What starts by itself: the process, its workers, and every script that is run by hand; what the
- * compiler alone reads.
+ * Entry points: the process, its workers, and every script; also files that only the compiler
+ * reads.
  */
 const isEntry = (path: string) =>
   path.endsWith(".d.ts") ||
@@ -294,7 +298,7 @@ const isEntry = (path: string) =>
   (/^src\/(store|domain\/(asset|action\/script))\//.test(path) && path.endsWith("-worker.ts")) ||
   path.startsWith("scripts/")
 
-/** Files that nothing in service reaches. A test is not a use: what only tests import is dead. */
+/** Files that no entry point reaches. Tests don't count: a file that only tests import is dead. */
 export function deadFiles(sources: readonly Source[]): readonly Finding[] {
   const files = sources.filter((source) => !source.path.startsWith("test/"))
   const byPath = new Map(files.map((source) => [source.path, source]))
@@ -303,7 +307,7 @@ export function deadFiles(sources: readonly Source[]): readonly Finding[] {
     const source = byPath.get(path)
     if (!source || alive.has(path)) return
     alive.add(path)
-    for (const target of mentionsOf(source)) visit(target)
+    for (const target of listMentions(source)) visit(target)
   }
   for (const { path } of files.filter((source) => isEntry(source.path))) visit(path)
   return files
@@ -311,8 +315,8 @@ export function deadFiles(sources: readonly Source[]): readonly Finding[] {
     .map(({ path }) => ({ path, line: 1, message: "nothing in service imports this file" }))
 }
 
-/** A cycle of the list, as a path of modules; undefined when it has none. */
-export function cycleOf(
+/** A cycle of the list, as a path of modules; undefined if there is none. */
+export function findCycle(
   list: Readonly<Record<string, readonly string[]>>,
 ): readonly string[] | undefined {
   const ended = new Set<string>()
@@ -333,8 +337,8 @@ export function cycleOf(
   return undefined
 }
 
-/** Files that import each other in a circle. */
-export function circles(sources: readonly Source[]): readonly Finding[] {
+/** Files that import each other in a cycle. */
+export function findImportCycles(sources: readonly Source[]): readonly Finding[] {
   const files = sources.filter(({ path }) => /^(src|ui)\//.test(path))
   const byPath = new Map(files.map((source) => [source.path, targetsOf(source)]))
   return connected(byPath).flatMap((circle) => {
@@ -370,11 +374,11 @@ function connected(graph: ReadonlyMap<string, readonly string[]>): readonly (rea
 type Import = {
   readonly node: Node
   readonly specifier: string
-  /** The file, relative to the root; libraries have none. */
+  /** The file, relative to the root; undefined for libraries. */
   readonly target: string | undefined
 }
 
-/** Imports of every form: static, re-exported, lazy and of types. */
+/** Imports of every form: static, re-exported, lazy and type-only. */
 export function importsOf(source: Source): readonly Import[] {
   return nodesOf(source).flatMap((node) => {
     const specifier = specifierOf(node)
@@ -394,8 +398,8 @@ function specifierOf(node: Node): string | undefined {
   return isImportTypeNode(node) ? node.argument.getText().slice(1, -1) : undefined
 }
 
-/** Paths that a file names: imports, workers, and the entries of a bundle. */
-function mentionsOf(source: Source): readonly string[] {
+/** The paths that a file names: imports, workers, and the entries of a bundle. */
+function listMentions(source: Source): readonly string[] {
   return nodesOf(source).flatMap((node) => {
     const text = textOf(node)
     if (!text || !/\.tsx?$/.test(text)) return []

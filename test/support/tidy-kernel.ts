@@ -10,10 +10,10 @@ import {
 import { type Finding, findingAt, isFunction, nodesOf, type Rule } from "./tidy-source.ts"
 
 /**
- * What `src/kernel` may import beside its own files: libraries that compute and reach nothing
- * outside the process. `true` is all of one, a list only these names.
+ * The libraries that `src/kernel` can import: those that compute and access nothing outside the
+ * process. `true` allows all of one, a list only these names.
  */
-const computing: Readonly<Record<string, true | readonly string[]>> = {
+const allowedLibraries: Readonly<Record<string, true | readonly string[]>> = {
   "node:crypto": true,
   "node:net": ["BlockList", "isIP"],
   "node:util": ["promisify"],
@@ -23,7 +23,7 @@ const computing: Readonly<Record<string, true | readonly string[]>> = {
 /** Globals of the runtime that read or write outside the process. */
 const inputAndOutput = /^(Bun|Worker|WebSocket|console|fetch|process|require)$/
 
-/** Words of protocols and formats, as parts of identifiers and of file names. */
+/** Words of protocols and formats, in identifiers and file names. */
 const protocolWords: ReadonlySet<string> = new Set([
   "oauth",
   "oidc",
@@ -54,16 +54,16 @@ const protocolWords: ReadonlySet<string> = new Set([
   "protobuf",
 ])
 
-/** Identifiers that are no protocol code, each with its reason. */
+/** Identifiers that are not protocol code, each with its reason. */
 const ownNames: Readonly<Record<string, readonly string[]>> = {
-  // What a data key is for: the kernel seals what others put into cookies.
+  // The purpose of a data key: the kernel encrypts the content of other modules' cookies.
   "src/kernel/crypto/secret.ts": ["cookie"],
 }
 
-/** Settings are named after what they configure; ports after what is outside. */
+/** Settings are named after what they configure; ports after external systems. */
 const namesProtocols = (path: string) => /^src\/kernel\/(config\.ts|setting\/|port\/)/.test(path)
 
-/** `src/kernel` does no I/O, and knows no protocol. */
+/** `src/kernel` does no I/O, and contains no protocol code. */
 export const kernel: Rule = (source) => {
   if (!source.path.startsWith("src/kernel/")) return []
   const nodes = nodesOf(source)
@@ -76,7 +76,7 @@ export const kernel: Rule = (source) => {
   ]
 }
 
-/** Ports are interfaces of what is outside: types, and the lists that types are made from. */
+/** Ports are interfaces to external systems: types, and the lists from which types are derived. */
 export const ports: Rule = (source) => {
   if (!source.path.startsWith("src/kernel/port/")) return []
   return nodesOf(source).flatMap((node) =>
@@ -94,7 +94,7 @@ function importRefusal(node: Node): string | undefined {
   const { moduleSpecifier } = node
   if (!moduleSpecifier || !isStringLiteral(moduleSpecifier)) return undefined
   const name = moduleSpecifier.text
-  const allowed = name.startsWith(".") || computing[name]
+  const allowed = name.startsWith(".") || allowedLibraries[name]
   if (!allowed) return `src/kernel does no I/O and may not import ${name}`
   if (allowed === true) return undefined
   const others = nodesIn(node).filter(
@@ -105,21 +105,21 @@ function importRefusal(node: Node): string | undefined {
 
 function nodesIn(node: Node): readonly Node[] {
   const nodes: Node[] = []
-  const visit = (each: Node) => {
+  const walk = (each: Node) => {
     nodes.push(each)
-    each.forEachChild(visit)
+    each.forEachChild(walk)
   }
-  node.forEachChild(visit)
+  node.forEachChild(walk)
   return nodes
 }
 
-/** `import("jose")`: the kernel loads nothing later. */
+/** `import("jose")`: the kernel has no dynamic imports. */
 const dynamicRefusal = (node: Node): string | undefined =>
   node.kind === SyntaxKind.ImportKeyword && !isImportDeclaration(node.parent)
     ? "src/kernel loads nothing later; import it where it is used"
     : undefined
 
-/** A global in use, not a property of that name. */
+/** A use of a global, not a property of that name. */
 function globalRefusal(node: Node): string | undefined {
   if (!isIdentifier(node) || !inputAndOutput.test(node.getText())) return undefined
   const parent: Node & { readonly name?: Node } = node.parent
@@ -132,16 +132,17 @@ function protocolNames(source: Parameters<Rule>[0]): readonly Finding[] {
   const allowed = ownNames[path] ?? []
   const inFileName = wordsOf(file).filter((word) => protocolWords.has(word))
   return [
-    ...inFileName.map((word) => ({ path, line: 1, message: moved(word) })),
+    ...inFileName.map((word) => ({ path, line: 1, message: protocolMessage(word) })),
     ...nodesOf(source).flatMap((node) => {
       if (!isIdentifier(node) || allowed.includes(node.getText())) return []
       const word = wordsOf(node.getText()).find((each) => protocolWords.has(each))
-      return word === undefined ? [] : [findingAt(source, node, moved(word))]
+      return word === undefined ? [] : [findingAt(source, node, protocolMessage(word))]
     }),
   ]
 }
 
-const moved = (word: string) => `"${word}" names a protocol: its code belongs to src/protocol`
+const protocolMessage = (word: string) =>
+  `"${word}" names a protocol: its code belongs to src/protocol`
 
 /** redirectUri → redirect, uri; HTTPServer → http, server. */
 const wordsOf = (name: string): readonly string[] =>

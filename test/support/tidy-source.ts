@@ -4,15 +4,15 @@ import { type Node, type SourceFile, SyntaxKind } from "typescript/unstable/ast"
 import { API } from "typescript/unstable/async"
 import { createVirtualFileSystem } from "typescript/unstable/fs"
 
-/** A file with its syntax; rules look at both and never touch the disk. */
+/** A file with its syntax tree; rules use both and never access the disk. */
 export type Source = { readonly path: string; readonly text: string; readonly tree: SourceFile }
 
-/** What a rule has to say about one place. */
+/** A violation of a rule, with its location. */
 export type Finding = { readonly path: string; readonly line: number; readonly message: string }
 
 export type Rule = (source: Source) => readonly Finding[]
 
-/** Parses texts by their path, which is relative to the root of the checkout. */
+/** Parses texts by path, relative to the root of the checkout. */
 export async function parse(texts: ReadonlyMap<string, string>): Promise<readonly Source[]> {
   const files = Object.fromEntries([...texts].map(([path, text]) => [`/${path}`, text]))
   const compilerOptions = {
@@ -41,7 +41,7 @@ export async function parse(texts: ReadonlyMap<string, string>): Promise<readonl
   }
 }
 
-/** The texts of all files below the folders whose names pass, by path relative to the root. */
+/** The texts of all files in some directories whose paths pass, by path relative to the root. */
 export function textsBelow(
   root: string,
   folders: readonly string[],
@@ -60,11 +60,11 @@ export function textsBelow(
 /** Every node of a file, parents before children. */
 export function nodesOf(source: Source): readonly Node[] {
   const found: Node[] = []
-  const visit = (node: Node) => {
+  const walk = (node: Node) => {
     found.push(node)
-    node.forEachChild(visit)
+    node.forEachChild(walk)
   }
-  source.tree.forEachChild(visit)
+  source.tree.forEachChild(walk)
   return found
 }
 
@@ -74,7 +74,7 @@ export const findingAt = (source: Source, node: Node, message: string): Finding 
   message,
 })
 
-/** Counted from one, as editors do. */
+/** Starts at 1, as in editors. */
 export const lineOf = (source: Source, position: number): number =>
   source.tree.getLineAndCharacterOfPosition(position).line + 1
 

@@ -1,18 +1,18 @@
 import { X509Certificate } from "node:crypto"
 import { connect as plain, type Socket } from "node:net"
 import { connect } from "node:tls"
-import { certificateOf } from "../../src/boot/edge/certificate.ts"
+import { parseCertificate } from "../../src/boot/edge/certificate.ts"
 import { type Clock, systemClock } from "../../src/kernel/clock.ts"
 import type { App } from "../../src/server/app.ts"
-import { tlsProof } from "../../src/server/edge/acme/challenge.ts"
-import { createStandIn } from "../../src/server/edge/x509.ts"
+import { createTlsChallenge } from "../../src/server/edge/acme/challenge.ts"
+import { createSelfSigned } from "../../src/server/edge/x509.ts"
 import { listenHttp } from "../../src/server/listener.ts"
 
 const appOf = (slow: SlowRequests): App => ({
-  published: () => undefined,
+  publishedDocument: () => undefined,
   answer: async (request, peer) => {
     if (request.url.endsWith("/slow")) await slow.arrive()
-    // What came goes back.
+    // Echoes the request body.
     if (request.method === "POST") return new Response(await request.arrayBuffer())
     return new Response(peer())
   },
@@ -35,19 +35,22 @@ function slowRequests() {
   return { arrive, arrived: () => count, release: resolve }
 }
 
-/** A certificate of a host, as a listener takes it. */
+/** A certificate for a host, in the listener's format. */
 export async function certificateFor(host: string) {
   const now = Date.now()
-  const pair = await createStandIn(host, { from: now - 86_400_000, to: now + 86_400_000 })
-  return certificateOf(pair, "the certificate", "the key")
+  const pair = await createSelfSigned(host, { from: now - 86_400_000, to: now + 86_400_000 })
+  return parseCertificate(pair, "the certificate", "the key")
 }
 
-/** A listener that answers with the address of whoever asks, and what steps in front of it. */
-export async function listening(clock: Clock = systemClock, own: Clock = systemClock) {
+/** A listener that responds with the client's address, and the TLS-ALPN layer in front of it. */
+export async function startListener(
+  clock: Clock = systemClock,
+  certificateClock: Clock = systemClock,
+) {
   const place = { host: "127.0.0.1", port: 0 }
   const certificates = [await certificateFor("listener.example.com")]
   const slow = slowRequests()
-  const listener = listenHttp(appOf(slow), { place, certificates }, own)
+  const listener = listenHttp(appOf(slow), { place, certificates }, certificateClock)
   const lost = (cause: unknown) => {
     throw cause
   }
@@ -57,11 +60,11 @@ export async function listening(clock: Clock = systemClock, own: Clock = systemC
     return listener.stepBehind(...how)
   }
   const counted = Promise.resolve({ stepBehind })
-  const { show } = tlsProof({ clock, hint: undefined, listener: counted, lost })
+  const { show } = createTlsChallenge({ clock, hint: undefined, listener: counted, lost })
   return { listener, show, slow, steps: () => steps }
 }
 
-type Asked = {
+type ClientOptions = {
   readonly port: number
   readonly host?: string
   readonly protocols?: readonly string[]
@@ -69,11 +72,11 @@ type Asked = {
   readonly from?: string
 }
 
-/** Who is not answered for so long tries again, as people do. */
+/** A connection without a response is retried after this time, as browsers do. */
 const unansweredMs = 20_000
 
-/** What a TLS client is shown; undefined where it comes to nothing. */
-export const shownTo = ({ port, host = "", protocols = [], from = "127.0.0.1" }: Asked) =>
+/** What a TLS client receives; undefined if the handshake fails. */
+export const handshake = ({ port, host = "", protocols = [], from = "127.0.0.1" }: ClientOptions) =>
   new Promise<{ protocol: string; certificate: X509Certificate } | undefined>((done) => {
     const options = {
       host: "127.0.0.1",
@@ -84,9 +87,9 @@ export const shownTo = ({ port, host = "", protocols = [], from = "127.0.0.1" }:
       ALPNProtocols: [...protocols],
     }
     const socket = connect(options, () => {
-      const shown = socket.getPeerX509Certificate()
+      const handshakeResult = socket.getPeerX509Certificate()
       const protocol = socket.alpnProtocol || "none"
-      done(shown && { protocol, certificate: new X509Certificate(shown.raw) })
+      done(handshakeResult && { protocol, certificate: new X509Certificate(handshakeResult.raw) })
       socket.destroy()
     })
     socket.once("error", () => done(undefined))
@@ -94,12 +97,12 @@ export const shownTo = ({ port, host = "", protocols = [], from = "127.0.0.1" }:
     socket.setTimeout(unansweredMs, () => socket.destroy())
   })
 
-/** What a validation of a host comes to: the protocol, "none", or undefined. */
-export const validated = async (port: number, host = "id.example.com") =>
-  (await shownTo({ port, host, protocols: ["acme-tls/1"] }))?.protocol
+/** The result of a validation of a host: the protocol, "none", or undefined. */
+export const validateHost = async (port: number, host = "id.example.com") =>
+  (await handshake({ port, host, protocols: ["acme-tls/1"] }))?.protocol
 
-/** Asks by a connection of its own; rejects where that is not answered. */
-export const asked = (port: number, path = "/", from = "127.0.0.1", headers: string[] = []) =>
+/** Sends a request on its own connection; rejects if there is no response. */
+export const requestOnce = (port: number, path = "/", from = "127.0.0.1", headers: string[] = []) =>
   new Promise<string>((done, fail) => {
     let text = ""
     const options = { host: "127.0.0.1", port, localAddress: from, rejectUnauthorized: false }
@@ -121,7 +124,7 @@ export const asked = (port: number, path = "/", from = "127.0.0.1", headers: str
   })
 
 /** A connection without TLS, and a promise of its end. */
-export async function opened(port: number, bytes: Buffer | string = "") {
+export async function openRaw(port: number, bytes: Buffer | string = "") {
   const socket: Socket = plain({ host: "127.0.0.1", port })
   const closed = new Promise<void>((done) => socket.once("close", () => done()))
   socket.on("error", () => undefined)

@@ -1,35 +1,35 @@
-// An identity provider that is not ours: it answers what ours asks of it, as it is told to.
+// A simulated third-party identity provider, which responds as the test sets it.
 import { createHash } from "node:crypto"
 import { exportJWK, generateKeyPair, type JWK, SignJWT } from "jose"
 import type { OutboundRequest, Outside } from "../../src/kernel/port/outbound.ts"
-import { nowhere } from "./outside.ts"
+import { unreachableOutside } from "./outside.ts"
 
 export const upstreamIssuer = "https://idp.example.com"
 
 type Claims = Readonly<Record<string, unknown>>
 
-/** What it says of who signs in there, and where it lies. */
-export type Lies = {
-  /** Of the discovery document. */
+/** The false data in its responses. */
+export type ResponseOverrides = {
+  /** Overrides fields of the discovery document. */
   readonly discovery?: Claims
-  /** Of the id_token, over what is right. */
+  /** Overrides claims of the ID token. */
   readonly idToken?: Claims
-  /** Of the profile. */
+  /** Overrides claims of the profile. */
   readonly userinfo?: Claims
-  /** Signs with a key that it has not published. */
+  /** Signs with an unpublished key. */
   readonly foreignKey?: boolean
-  /** Takes any verifier. */
+  /** Accepts any verifier. */
   readonly status?: number
   readonly body?: string
 }
 
 export type Upstream = {
   readonly outside: Outside
-  /** What it was asked, oldest first. */
-  readonly asked: OutboundRequest[]
-  /** Signs somebody in as a browser would be sent there; answers the way back. */
+  /** The requests that it received, oldest first. */
+  readonly requests: OutboundRequest[]
+  /** Signs a user in as in a redirected browser; returns the callback URL. */
   readonly signIn: (authUrl: string, claims: Claims) => string
-  lies: Lies
+  overrides: ResponseOverrides
 }
 
 type Code = { readonly claims: Claims; readonly nonce: string; readonly challenge: string }
@@ -38,7 +38,7 @@ export async function openUpstream(): Promise<Upstream> {
   const [own, foreign] = await Promise.all([generateKeyPair("RS256"), generateKeyPair("RS256")])
   const jwk: JWK = { ...(await exportJWK(own.publicKey)), kid: "k1", alg: "RS256", use: "sig" }
   const codes = new Map<string, Code>()
-  const asked: OutboundRequest[] = []
+  const requests: OutboundRequest[] = []
   let profile: Claims = {}
 
   const token = async (form: URLSearchParams): Promise<Claims | undefined> => {
@@ -56,9 +56,9 @@ export async function openUpstream(): Promise<Upstream> {
       exp: now + 300,
       nonce: code.nonce,
       sub: String(code.claims.sub),
-      ...upstream.lies.idToken,
+      ...upstream.overrides.idToken,
     }
-    const key = upstream.lies.foreignKey ? foreign.privateKey : own.privateKey
+    const key = upstream.overrides.foreignKey ? foreign.privateKey : own.privateKey
     const idToken = await new SignJWT(claims)
       .setProtectedHeader({ alg: "RS256", kid: "k1" })
       .sign(key)
@@ -68,32 +68,32 @@ export async function openUpstream(): Promise<Upstream> {
   const answers = async ({ url, body = "" }: OutboundRequest): Promise<unknown> => {
     const { pathname } = new URL(url)
     if (pathname === "/.well-known/openid-configuration") {
-      return { ...discovery, ...upstream.lies.discovery }
+      return { ...discovery, ...upstream.overrides.discovery }
     }
     if (pathname === "/keys") return { keys: [jwk] }
-    if (pathname === "/userinfo") return { ...profile, ...upstream.lies.userinfo }
+    if (pathname === "/userinfo") return { ...profile, ...upstream.overrides.userinfo }
     if (pathname === "/token") return token(new URLSearchParams(body))
     return undefined
   }
 
   const upstream: Upstream = {
-    asked,
-    lies: {},
+    requests,
+    overrides: {},
     outside: {
-      ...nowhere,
+      ...unreachableOutside,
       send: async (request) => {
-        asked.push(request)
-        const { status, body } = upstream.lies
+        requests.push(request)
+        const { status, body } = upstream.overrides
         if (status !== undefined) return { status, body: body ?? "" }
-        const answer = await answers(request)
-        return answer === undefined
+        const response = await answers(request)
+        return response === undefined
           ? { status: 400, body: '{"error":"invalid_grant"}' }
-          : { status: 200, body: JSON.stringify(answer) }
+          : { status: 200, body: JSON.stringify(response) }
       },
     },
     signIn: (authUrl, claims) => {
       const { searchParams } = new URL(authUrl)
-      const code = `code${codes.size + 1}-${asked.length}`
+      const code = `code${codes.size + 1}-${requests.length}`
       codes.set(code, {
         claims,
         nonce: searchParams.get("nonce") ?? "",

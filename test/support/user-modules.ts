@@ -6,7 +6,7 @@ import { module as serviceAccount } from "../../src/domain/service-account/index
 import { module as user } from "../../src/domain/user/index.ts"
 import { module as userLookup } from "../../src/domain/user-lookup/index.ts"
 
-/** The modules that divide users among them, those without operations apart. */
+/** The modules of users, except those without operations. */
 export const userModules = [
   lockout,
   credential,

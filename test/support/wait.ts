@@ -1,5 +1,5 @@
-// How tests wait: for a condition, and only where nothing else is possible for a duration.
-// test/tidy rejects every other timer in test/.
+// Waiting in tests: for a condition, and only if nothing else is possible for a duration. test/tidy
+// rejects every other timer in test/.
 
 export type UntilOptions = {
   /** What is expected, for the error; a function adds details when the error is thrown. */
@@ -8,7 +8,7 @@ export type UntilOptions = {
   readonly intervalMs?: number
 }
 
-/** Generous: a busy machine is no reason for a test to fail. */
+/** Generous, so that a busy machine does not fail tests. */
 const defaultLimitMs = 30_000
 
 /**
@@ -36,7 +36,7 @@ type Truthy<T> = Exclude<T, false | 0 | "" | null | undefined>
 const isTruthy = <T>(value: T): value is Truthy<T> => Boolean(value)
 
 /**
- * Calls `tick`, which moves a manual clock, again and again until the work has ended. Returns the
+ * Calls `tick`, which advances a manual clock, repeatedly until the work has ended. Returns the
  * result of the work, or throws its error.
  */
 export async function driveClock<T>(
@@ -63,7 +63,7 @@ export async function driveClock<T>(
   return work
 }
 
-/** Lets the event loop turn, so that work in memory that needs neither time nor I/O is done. */
+/** Lets the event loop run, so that in-memory work without time or I/O completes. */
 export async function loopTurns(count = 10): Promise<void> {
   for (let turn = 0; turn < count; turn++) await new Promise((done) => setImmediate(done))
 }

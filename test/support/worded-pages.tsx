@@ -1,7 +1,7 @@
-// The sign-in pages that the login texts of v1 word apart, each as the server shows it.
+// The sign-in pages for each v1 login text, each as the server renders it.
 import { createElement, type ReactElement } from "react"
 import * as login from "../../ui/login/index.ts"
-import { unloaded } from "./login-sample.tsx"
+import { unloadedAssets } from "./login-sample.tsx"
 
 const form: login.Target = { action: "/ui/login/here", csrf: "csrf", authRequest: "request" }
 const account = { displayName: "Ada", loginName: "ada@example.org" }
@@ -14,25 +14,25 @@ const rules: login.PasswordRules = {
   hasSymbol: true,
 }
 const linked = { userId: "1", code: "", key: "", organization: "1", request: "1" }
-const application = { name: "Shop", learns: [], isOurs: false }
-const [signInHref, onwardHref, backHref] = ["/in", "/on", "/back"]
+const application = { name: "Shop", requestedData: [], isConsole: false }
+const [signInHref, nextHref, backHref] = ["/in", "/on", "/back"]
 
-/** Every page that has a text of its own, in the words of a translator. */
+/** Every page with a text of its own, in a translator's language. */
 export function wordedPages(spoken: Pick<login.PageProps, "t" | "language">): ReactElement[] {
-  const base = { ...spoken, assets: unloaded }
-  const groups = [waysIn, links, factors, providers, registering, endings]
+  const base = { ...spoken, assets: unloadedAssets }
+  const groups = [signInPages, linkPages, factorPages, providerPages, registrationPages, finalPages]
   return groups.flatMap((group) => group(base))
 }
 
 type Base = login.PageProps
 
-const waysIn = (base: Base): ReactElement[] => [
+const signInPages = (base: Base): ReactElement[] => [
   createElement(login.LoginNamePage, {
     ...base,
     form,
     createHref: "/register",
     passkey: { form, challenge: "sealed", options: "{}" },
-    look: {
+    appearance: {
       links: (["register.terms", "register.privacy", "foot.help", "foot.support"] as const).map(
         (name) => ({ href: `/${name}`, name }),
       ),
@@ -46,20 +46,20 @@ const waysIn = (base: Base): ReactElement[] => [
     otherHref: "/other",
     accounts: [{ ...account, session: "1", signedIn: true }],
   }),
-  createElement(login.BarredPage, {
+  createElement(login.AccessDeniedPage, {
     ...base,
     ...known,
     application: "Shop",
-    bar: "organisation",
+    barrier: "organisation",
   }),
 ]
 
 const kinds = ["invite", "reset", "register", "sign_up", "verify_email", "verify_phone"] as const
 
-const links = (base: Base): ReactElement[] => [
+const linkPages = (base: Base): ReactElement[] => [
   ...kinds.flatMap((kind) =>
     [undefined, "wrong" as const].map((problem) =>
-      createElement(login.LinkPage, { ...base, kind, form, linked, problem, onwardHref }),
+      createElement(login.LinkPage, { ...base, kind, form, linked, problem, onwardHref: nextHref }),
     ),
   ),
   ...(["invite", "reset", "register", "register_org"] as const).map((page) => {
@@ -78,15 +78,15 @@ const links = (base: Base): ReactElement[] => [
   ),
 ]
 
-const factors = (base: Base): ReactElement[] => [
+const factorPages = (base: Base): ReactElement[] => [
   ...(["passkey", "u2f", "otp"] as const).map((factor) =>
     createElement(login.FactorPage, {
       ...base,
       ...known,
       factor,
-      way: factor === "otp" ? factor : "key",
+      kind: factor === "otp" ? factor : "key",
       options: "{}",
-      others: (["key", "otp"] as const).map((way) => ({ way, href: `/${way}` })),
+      others: (["key", "otp"] as const).map((way) => ({ kind: way, href: `/${way}` })),
     }),
   ),
   ...[true, false].flatMap((isForced) =>
@@ -95,8 +95,8 @@ const factors = (base: Base): ReactElement[] => [
         ...base,
         ...known,
         isForced,
-        ways,
-        lacksKeys: false,
+        factors: ways,
+        isWebAuthnUnavailable: false,
       }),
     ),
   ),
@@ -120,7 +120,7 @@ const identity = {
   email: "ada@example.org",
 }
 
-const providers = (base: Base): ReactElement[] => [
+const providerPages = (base: Base): ReactElement[] => [
   ...[[], [{ ...account, session: "1" }]].map((accounts) =>
     createElement(login.ExternalPage, {
       ...base,
@@ -145,12 +145,12 @@ const providers = (base: Base): ReactElement[] => [
   }),
 ]
 
-const registering = (base: Base): ReactElement[] => [
-  createElement(login.SignUpWaitingPage, { ...base, signInHref: "/ui/login" }),
+const registrationPages = (base: Base): ReactElement[] => [
+  createElement(login.ApprovalPendingPage, { ...base, signInHref: "/ui/login" }),
   ...[
     { isFounder: false },
     { isFounder: false, isOfOrg: true },
-    { isFounder: false, joining: "Acme", needsApproval: true },
+    { isFounder: false, orgName: "Acme", needsApproval: true },
     { isFounder: true },
   ].map((way) =>
     createElement(login.RegisterPage, {
@@ -170,9 +170,9 @@ const registering = (base: Base): ReactElement[] => [
 
 const steps = ["invite", "password_change", "factor_setup", "passkey_setup", "linking"] as const
 
-const endings = (base: Base): ReactElement[] => [
-  ...steps.map((kind) => createElement(login.StepDonePage, { ...base, kind, onwardHref })),
+const finalPages = (base: Base): ReactElement[] => [
+  ...steps.map((kind) => createElement(login.StepDonePage, { ...base, kind, nextHref })),
   createElement(login.SignedInPage, { ...base, account, logoutHref: "/out", continueHref: "/on" }),
-  createElement(login.ContinuePage, { ...base, application: "Shop", why: "signed_in" }),
+  createElement(login.ContinuePage, { ...base, application: "Shop", reason: "signed_in" }),
   createElement(login.SignedOutPage, { ...base, signInHref }),
 ]

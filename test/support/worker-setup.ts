@@ -1,4 +1,4 @@
-/** What the worlds of a run decide is sent to another store, as from one process to another. */
+/** Sends the decisions of a run's test environments to another store, as between processes. */
 export function setup(): () => void {
   process.env.LATCHKEY_TEST_WORKER = "1"
   return () => {

@@ -8,7 +8,7 @@ import { temporaryFolder } from "../support/latchkey.ts"
 const folder = temporaryFolder()
 afterAll(() => folder.remove())
 
-/** The book with one change, beside the baseline. */
+/** Compares the API with one change to its baseline. */
 async function compare(file: string, change: (text: string) => string) {
   const copy = join(folder.path, "proto")
   cpSync(join(root, "proto"), copy, { recursive: true })
@@ -22,7 +22,7 @@ async function compare(file: string, change: (text: string) => string) {
 const projects = "core/project/v2/project_service.proto"
 const getProject = /message GetProjectRequest \{[^}]*\}/
 
-test("the book breaks nobody who was built on the baseline", async () => {
+test("the API is compatible with its baseline", async () => {
   expect(await run(["buf", "breaking", "proto", "--against", baseline])).toMatchObject({ ok: true })
 })
 
@@ -31,12 +31,12 @@ test.each<readonly [string, (text: string) => string]>([
   ["a name", (text) => text.replace(getProject, (found) => found.replace("project_id", "other"))],
   ["a type", (text) => text.replace(getProject, (found) => found.replace("string", "bytes"))],
   ["an operation", (text) => text.replace(/ {2}rpc GetProject\([^}]*\}/, "")],
-])("%s that changes or goes is found", async (_, change) => {
+])("reports a changed or removed %s", async (_, change) => {
   const { ok, output } = await compare(projects, change)
   expect([ok, output.includes(projects.split("/").at(-1) ?? "")]).toEqual([false, true])
 })
 
-test("what is added breaks nobody", async () => {
+test("accepts additions", async () => {
   const add = (text: string) => `${text}\nmessage Newcomer {\n  string name = 1;\n}\n`
   expect(await compare(projects, add)).toMatchObject({ ok: true })
 })

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest"
 import { changedFiles, testsFor } from "../../scripts/changed.ts"
 
-test("a changed source file leads to the tests that import it, the closest first", async () => {
+test("a changed source file selects the tests that import it, the closest first", async () => {
   const { unit, others } = await testsFor(["src/kernel/limit.ts"])
   expect(unit[0]).toBe("test/tidy.test.ts")
   expect(unit.slice(0, 20)).toContain("test/kernel/limit.test.ts")
@@ -11,7 +11,7 @@ test("a changed source file leads to the tests that import it, the closest first
   expect(others).toEqual([])
 })
 
-test("a changed test runs itself, unless it needs the binary", async () => {
+test("a changed test selects itself, unless it needs the binary", async () => {
   const changed = ["test/kernel/name.test.ts", "test/e2e/consent.test.ts"]
   expect(await testsFor(changed)).toEqual({
     unit: ["test/tidy.test.ts", "test/kernel/name.test.ts"],
@@ -19,7 +19,7 @@ test("a changed test runs itself, unless it needs the binary", async () => {
   })
 })
 
-test("a changed .proto leads to the contract tests, which read it", async () => {
+test("a changed .proto selects the contract tests, which read it", async () => {
   const { unit } = await testsFor(["proto/core/options.proto"])
   expect(unit.some((path) => path.startsWith("test/contract/"))).toBe(true)
 })

@@ -8,17 +8,17 @@ const read = (path: string) => readFileSync(join(root, path), "utf8")
 const { dependencies, devDependencies } = JSON.parse(read("package.json"))
 
 test.each(Object.keys({ ...dependencies, ...devDependencies }))(
-  "%s has a reason in src/dependencies.md",
+  "%s is documented in src/dependencies.md",
   (name) => {
     expect(read("src/dependencies.md")).toMatch(new RegExp(`^\\|.*\`${name}\`.*\\| .+ \\|$`, "m"))
   },
 )
 
-/** Tools that make what ships: `npm start` installs no development dependencies. */
+/** Build tools: `npm start` installs no development dependencies. */
 const builds = ["@bufbuild/buf", "@bufbuild/protoc-gen-es"]
 const shipped = Object.keys(dependencies).filter((name) => !builds.includes(name))
 
-test.each(shipped)("%s is used by what ships", (name) => {
+test.each(shipped)("%s is used by shipped code", (name) => {
   const texts = textsBelow(root, ["src", "ui"], (path) => /\.tsx?$/.test(path))
   const isUsed = (text: string) => text.includes(`"${name}"`) || text.includes(`"${name}/`)
   expect([...texts.values()].some(isUsed)).toBe(true)

@@ -5,7 +5,7 @@ import { textsBelow } from "../support/tidy-source.ts"
 
 const root = join(import.meta.dirname, "../..")
 
-/** The names of the groups that a test file belongs to. */
+/** The names of a test file's groups. */
 const groupsOf = (path: string) =>
   groups
     .filter(({ include }) => include.some((glob) => new Bun.Glob(glob).match(path)))
@@ -18,14 +18,14 @@ test("every test file belongs to a group", () => {
   expect([...tests.keys()].filter((path) => groupsOf(path).length === 0)).toEqual([])
 })
 
-test("what begins first in a group is there, and belongs to it", () => {
+test("the first files of a group exist, and belong to it", () => {
   const strays = groups.flatMap(({ name, first = [] }) =>
     first.filter((path) => !tests.has(path) || !groupsOf(path).includes(name)),
   )
   expect(strays).toEqual([])
 })
 
-test("a file that replaces modules runs with the loader that can, and with no other", () => {
+test("a file that mocks modules runs with the loader that supports it, and with no other", () => {
   const replacing = [...tests].filter(([, text]) => /\bvi\.(doM|m)ock\(/.test(text))
   expect(replacing.length).toBeGreaterThan(0)
   const checked = new Set(groups.flatMap((group) => group.checked ?? []))
@@ -34,6 +34,6 @@ test("a file that replaces modules runs with the loader that can, and with no ot
     .filter((path) => checked.has(path) || !groupsOf(path).includes("mocked"))
   expect(strays).toEqual([])
   const others = replacing.flatMap(([path]) => groupsOf(path).filter((name) => name !== "mocked"))
-  // The groups that run only chosen files, none of which is among these.
+  // Groups of selected files, none of which is among these.
   expect(others.filter((name) => !["shared-log", "workers"].includes(name))).toEqual([])
 })

@@ -3,9 +3,9 @@ import { join } from "node:path"
 import { expect, test } from "vitest"
 
 const root = join(import.meta.dirname, "../..")
-const map = readFileSync(join(root, "src/README.md"), "utf8")
+const overview = readFileSync(join(root, "src/README.md"), "utf8")
 
-/** Pages that the map names and that name files, too. */
+/** Pages linked from the overview that also name files. */
 const pages = [
   "src/dependencies.md",
   "src/oauth/README.md",
@@ -15,17 +15,17 @@ const pages = [
   "ui/console/README.md",
 ].map((path) => readFileSync(join(root, path), "utf8"))
 
-/** What stands in backticks and reads as a path of ours. */
+/** Paths of our files in backticks. */
 const paths = [
-  ...[map, ...pages].join("\n").matchAll(/`((?:[\w.-]+\/)+[\w-]+\.(?:ts|tsv|proto))`/g),
+  ...[overview, ...pages].join("\n").matchAll(/`((?:[\w.-]+\/)+[\w-]+\.(?:ts|tsv|proto))`/g),
 ].map((match) => match[1] ?? "")
 
-test("the map names files", () => {
+test("the overview names files", () => {
   expect(paths).toContain("api/dispatch.ts")
 })
 
 const roots = ["", "src", "ui/console"]
 
-test.each([...new Set(paths)])("%s is where the map says", (path) => {
+test.each([...new Set(paths)])("%s exists at the documented path", (path) => {
   expect(roots.some((below) => existsSync(join(root, below, path)))).toBe(true)
 })

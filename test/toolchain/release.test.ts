@@ -1,56 +1,59 @@
-// What a release is made of: the parts, without the minutes that all systems take.
+// The parts of a release, without building it for all platforms.
 import { spawnSync } from "node:child_process"
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, describe, expect, test } from "vitest"
-import { withAddon } from "../../scripts/build.ts"
-import { packFolder, sumsOf } from "../../scripts/release/archive.ts"
+import { addonPlugin } from "../../scripts/build.ts"
+import { formatChecksums, packFolder } from "../../scripts/release/archive.ts"
 import { buildDebian } from "../../scripts/release/debian.ts"
 import { lockedPackage } from "../../scripts/release/package.ts"
+import { formatTestResults, testBinary, testSignIn } from "../../scripts/release/smoke-test.ts"
 import { archiveName, binaryName, runtimePackage, targets } from "../../scripts/release/target.ts"
-import { triedText, tryBinary, trySignIn } from "../../scripts/release/tried.ts"
 import { root } from "../../scripts/step.ts"
 import { temporaryFolder } from "../support/latchkey.ts"
 import { needs } from "../support/prerequisite.ts"
 
 const folder = temporaryFolder()
 afterAll(() => folder.remove())
-const at = (name: string) => join(folder.path, name)
+const pathOf = (name: string) => join(folder.path, name)
 
-const ran = (command: string, ...words: readonly string[]) => {
+const runCommand = (command: string, ...words: readonly string[]) => {
   const { status, stdout, stderr } = spawnSync(command, words, { cwd: folder.path })
   return { ok: status === 0, text: `${stdout}${stderr}` }
 }
 
-describe("the systems of a release", () => {
-  test.each(targets)("$name has a runtime and a password library, by their sums", (target) => {
-    for (const name of [runtimePackage(target), target.addon]) {
-      expect(lockedPackage(name)).toMatchObject({
-        version: expect.stringMatching(/^\d/),
-        integrity: expect.stringMatching(/^sha512-/),
-      })
-    }
-  })
+describe("the platforms of a release", () => {
+  test.each(targets)(
+    "$name has a runtime and a password library with verified checksums",
+    (target) => {
+      for (const name of [runtimePackage(target), target.addon]) {
+        expect(lockedPackage(name)).toMatchObject({
+          version: expect.stringMatching(/^\d/),
+          integrity: expect.stringMatching(/^sha512-/),
+        })
+      }
+    },
+  )
 
-  test("have names of their own, and Windows its ending", () => {
+  test("have distinct names, with .exe for Windows", () => {
     const names = targets.map((target) => archiveName("1.2.3", target))
     expect(new Set(names).size).toBe(names.length)
     expect(names[0]).toBe("latchkey-1.2.3-linux-x64.tar.gz")
     expect(targets.map(binaryName).filter((name) => name.endsWith(".exe"))).toHaveLength(2)
   })
 
-  test("that this machine can't start are said not to be tried", async () => {
+  test("are reported as untested if this machine can't run them", async () => {
     const [mac] = targets.filter(({ name }) => name === "macos-arm64")
     if (!mac) throw new Error("no macOS")
-    const said = await tryBinary(mac, "/nowhere")
-    expect(triedText("1.2.3", [[mac, said]])).toMatch(/^macos-arm64 +not tried/m)
+    const said = await testBinary(mac, "/nowhere")
+    expect(formatTestResults("1.2.3", [[mac, said]])).toMatch(/^macos-arm64 +not tried/m)
   })
 })
 
-describe("a binary that nobody signs in with", () => {
+describe("a binary in which nobody can sign in", () => {
   const binary = (name: string, script: string): string => {
-    writeFileSync(at(name), `#!/bin/sh\n${script}\n`, { mode: 0o755 })
-    return at(name)
+    writeFileSync(pathOf(name), `#!/bin/sh\n${script}\n`, { mode: 0o755 })
+    return pathOf(name)
   }
   const soon = { upMs: 300, endMs: 300 }
 
@@ -66,13 +69,13 @@ describe("a binary that nobody signs in with", () => {
       "trap '' TERM; echo going on; while :; do sleep 0.1; done",
       /0.3[\s\S]*going on/,
     ],
-  ])("%s is refused soon, with what it says", async (name, script, said) => {
-    await expect(trySignIn(binary(name.replaceAll(" ", "-"), script), soon)).rejects.toThrow(said)
+  ])("%s is rejected early, with its output", async (name, script, said) => {
+    await expect(testSignIn(binary(name.replaceAll(" ", "-"), script), soon)).rejects.toThrow(said)
   })
 })
 
-test("the password library of a system is in its binary, and loads there", async () => {
-  // One is installed for this system, whichever C library it has, if its name says one at all.
+test("the password library of a platform is in its binary, and loads there", async () => {
+  // One is installed for this platform, for either C library if its name states one.
   const ours = `argon2-${process.platform}-${process.arch}`
   const installed = readdirSync(join(root, "node_modules/@node-rs"))
   const [own] = installed.filter((each) => each === ours || each.startsWith(`${ours}-`))
@@ -80,15 +83,15 @@ test("the password library of a system is in its binary, and loads there", async
   const name = `@node-rs/${own}`
   const addon = { name, folder: join(root, "node_modules", name) }
   writeFileSync(
-    at("uses.ts"),
+    pathOf("uses.ts"),
     `import { hash } from "@node-rs/argon2"; console.log(await hash("a"))`,
   )
   const built = await Bun.build({
-    entrypoints: [at("uses.ts")],
-    outdir: at("used"),
+    entrypoints: [pathOf("uses.ts")],
+    outdir: pathOf("used"),
     target: "bun",
     plugins: [
-      withAddon(addon),
+      addonPlugin(addon),
       {
         name: "ours",
         setup: (build) => void build.onResolve(library, () => ({ path: libraryFile })),
@@ -96,7 +99,7 @@ test("the password library of a system is in its binary, and loads there", async
     ],
   })
   expect(built.success, built.logs.join("\n")).toBe(true)
-  expect(ran(process.execPath, "--no-install", at("used/uses.js"))).toMatchObject({
+  expect(runCommand(process.execPath, "--no-install", pathOf("used/uses.js"))).toMatchObject({
     ok: true,
     text: expect.stringMatching(/^\$argon2id\$/),
   })
@@ -104,24 +107,29 @@ test("the password library of a system is in its binary, and loads there", async
 const library = { filter: /^@node-rs\/argon2$/ }
 const libraryFile = require.resolve("@node-rs/argon2")
 
-test("an archive is bit by bit the same each time, and its sum is checked as usual", async () => {
-  mkdirSync(at("latchkey-1"), { recursive: true })
-  writeFileSync(at("latchkey-1/b"), "b")
-  writeFileSync(at("latchkey-1/a"), "a")
+test("an archive is reproducible, and its checksum can be verified as usual", async () => {
+  mkdirSync(pathOf("latchkey-1"), { recursive: true })
+  writeFileSync(pathOf("latchkey-1/b"), "b")
+  writeFileSync(pathOf("latchkey-1/a"), "a")
   const wanted = { folder: folder.path, below: "latchkey-1" }
-  await packFolder(wanted, at("one.tar.gz"), 1_700_000_000)
-  chmodSync(at("latchkey-1/a"), 0o644)
-  writeFileSync(at("latchkey-1/a"), "a")
-  await packFolder(wanted, at("two.tar.gz"), 1_700_000_000)
-  expect(readFileSync(at("one.tar.gz")).equals(readFileSync(at("two.tar.gz")))).toBe(true)
-  writeFileSync(at("SHA256SUMS"), await sumsOf([at("two.tar.gz"), at("one.tar.gz")]))
-  expect(ran("sha256sum", "--check", "SHA256SUMS").text).toBe("one.tar.gz: OK\ntwo.tar.gz: OK\n")
+  await packFolder(wanted, pathOf("one.tar.gz"), 1_700_000_000)
+  chmodSync(pathOf("latchkey-1/a"), 0o644)
+  writeFileSync(pathOf("latchkey-1/a"), "a")
+  await packFolder(wanted, pathOf("two.tar.gz"), 1_700_000_000)
+  expect(readFileSync(pathOf("one.tar.gz")).equals(readFileSync(pathOf("two.tar.gz")))).toBe(true)
+  writeFileSync(
+    pathOf("SHA256SUMS"),
+    await formatChecksums([pathOf("two.tar.gz"), pathOf("one.tar.gz")]),
+  )
+  expect(runCommand("sha256sum", "--check", "SHA256SUMS").text).toBe(
+    "one.tar.gz: OK\ntwo.tar.gz: OK\n",
+  )
 })
 
 describe.runIf(needs("dpkg"))("the Debian package", () => {
-  const place = at("root")
+  const place = pathOf("root")
   const dpkg = (...words: readonly string[]) =>
-    ran(
+    runCommand(
       "dpkg",
       `--root=${place}`,
       "--force-not-root",
@@ -131,12 +139,12 @@ describe.runIf(needs("dpkg"))("the Debian package", () => {
       ...words,
     )
   const packageOf = async (version: string) => {
-    writeFileSync(at("binary"), `#!/bin/sh\necho "latchkey ${version}"\n`)
-    const made = { version, architecture: "all", binary: at("binary"), seconds: 1_700_000_000 }
+    writeFileSync(pathOf("binary"), `#!/bin/sh\necho "latchkey ${version}"\n`)
+    const made = { version, architecture: "all", binary: pathOf("binary"), seconds: 1_700_000_000 }
     return buildDebian(made, folder.path)
   }
 
-  test("is installed, upgraded, removed and purged; settings stay, and data always", async () => {
+  test("can be installed, upgraded, removed and purged; settings and data are kept", async () => {
     for (const name of ["info", "updates", "triggers"]) {
       mkdirSync(join(place, "var/lib/dpkg", name), { recursive: true })
     }
@@ -160,28 +168,30 @@ describe.runIf(needs("dpkg"))("the Debian package", () => {
     expect(existsSync(join(place, "var/lib/latchkey"))).toBe(true)
   })
 
-  test("belongs to root, and says what its settings are", async () => {
+  test("belongs to root, and lists its configuration files", async () => {
     const file = await packageOf("2.0.0")
-    const listed = ran("dpkg-deb", "--contents", file).text
+    const listed = runCommand("dpkg-deb", "--contents", file).text
     expect(listed).not.toMatch(/^\S+ (?!root\/root)/m)
     expect(listed).toMatch(/^-rwxr-xr-x root\/root .*\.\/usr\/bin\/latchkey$/m)
-    expect(ran("dpkg-deb", "--info", file, "conffiles").text).toBe("/etc/latchkey/latchkey.toml\n")
+    expect(runCommand("dpkg-deb", "--info", file, "conffiles").text).toBe(
+      "/etc/latchkey/latchkey.toml\n",
+    )
     const first = readFileSync(file)
     expect(readFileSync(await packageOf("2.0.0")).equals(first)).toBe(true)
   })
 })
 
-describe.runIf(needs("systemd"))("the unit", () => {
-  test("is left with little that it could do to the machine", () => {
+describe.runIf(needs("systemd"))("the systemd unit", () => {
+  test("has a low exposure level", () => {
     const file = join(root, "packaging/latchkey.service")
-    const { text } = ran("systemd-analyze", "security", "--offline=true", "--no-pager", file)
+    const { text } = runCommand("systemd-analyze", "security", "--offline=true", "--no-pager", file)
     const [, exposure] = /Overall exposure level for \S+: (\d+\.\d)/.exec(text) ?? []
     expect(Number(exposure ?? 10)).toBeLessThan(2)
   })
 })
 
 describe("the container", () => {
-  test("runs as nobody, with a root that is read-only, and is asked by its own binary", () => {
+  test("runs as nobody, with a read-only root and a health check by its own binary", () => {
     const file = readFileSync(join(root, "packaging/Containerfile"), "utf8")
     expect(file).toMatch(/^USER 65532:65532$/m)
     expect(file).toMatch(/^HEALTHCHECK .* CMD \["\/usr\/bin\/latchkey", "health"\]$/m)

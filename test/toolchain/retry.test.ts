@@ -24,8 +24,10 @@ const runOf = (group: string, files: Readonly<Record<string, Results>>): GroupRu
   return { group: groupOf(group), ok, report: { testResults } }
 }
 
-/** Answers second runs by file, and notes what was run and whether another run was under way. */
-function secondRuns(files: Readonly<Record<string, Results>>) {
+/**
+ * The results of second runs by file; records the runs, and whether another one was in progress.
+ */
+function createSecondRuns(files: Readonly<Record<string, Results>>) {
   const ran: string[] = []
   let underWay = 0
   const runFile = async (group: Group, [file = ""]: readonly string[]): Promise<GroupRun> => {
@@ -41,8 +43,8 @@ function secondRuns(files: Readonly<Record<string, Results>>) {
 const tallies = (runs: readonly GroupRun[]) =>
   runs.map(tallyOfRun).map(({ passed, failed }) => [passed, failed])
 
-test("failed files run once more, each alone, and are flaky", async () => {
-  const { ran, runFile } = secondRuns({
+test("failed files run a second time, each alone, and are flaky if they pass", async () => {
+  const { ran, runFile } = createSecondRuns({
     "r.test.ts": { restored: "passed", steady: "passed" },
     "a.test.ts": { mailed: "passed" },
   })
@@ -64,16 +66,16 @@ test("failed files run once more, each alone, and are flaky", async () => {
   ])
 })
 
-test("what fails again has failed", async () => {
-  const { runFile } = secondRuns({ "e.test.ts": { shown: "failed", other: "passed" } })
+test("tests that fail twice have failed", async () => {
+  const { runFile } = createSecondRuns({ "e.test.ts": { shown: "failed", other: "passed" } })
   const first = [runOf("e2e", { "e.test.ts": { shown: "failed", other: "failed" } })]
   const { runs, flaky } = await retryFailed(first, runFile)
   expect(flaky).toEqual(["e.test.ts > other"])
   expect(tallies(runs)).toEqual([[1, 1]])
 })
 
-test("where more files failed than may be flaky, nothing runs again", async () => {
-  const { ran, runFile } = secondRuns({})
+test("with more failed files than the flaky limit, nothing runs again", async () => {
+  const { ran, runFile } = createSecondRuns({})
   const files = { "a.test.ts": { one: "failed" }, "b.test.ts": { two: "failed" } } as const
   const first = [runOf("e2e", files), runOf("reliability", { "c.test.ts": { three: "failed" } })]
   const { runs, flaky } = await retryFailed(first, runFile)
@@ -84,8 +86,8 @@ test("where more files failed than may be flaky, nothing runs again", async () =
   ])
 })
 
-test("an error of vitest itself is not forgotten for a second run", async () => {
-  const { runFile } = secondRuns({})
+test("an error of vitest itself is not hidden by a second run", async () => {
+  const { runFile } = createSecondRuns({})
   const broken = { ...runOf("e2e", { "a.test.ts": { one: "passed" } }), ok: false }
   const { runs } = await retryFailed([broken], runFile)
   expect(tallies(runs)).toEqual([[1, 1]])

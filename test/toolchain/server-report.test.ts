@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { limitedFetch } from "../support/fetch-limit.ts"
-import { type ServerEnd, serverReport } from "../support/server-report.ts"
+import { createServerReport, type ServerEnd } from "../support/server-report.ts"
 
 const server = (name: string, end?: ServerEnd, output = `${name} said this\n`) => ({
   command: `serve --data ${name}`,
@@ -8,8 +8,8 @@ const server = (name: string, end?: ServerEnd, output = `${name} said this\n`) =
   ended: () => end,
 })
 
-test("the report has the servers that run or ended with an error, and no others", () => {
-  const report = serverReport([
+test("the report contains the servers that run or ended with an error, and no others", () => {
+  const report = createServerReport([
     server("running"),
     server("left", { code: 0, signal: null, isStopped: false }),
     server("killed", { code: null, signal: "SIGKILL", isStopped: true }),
@@ -26,15 +26,15 @@ test("the report has the servers that run or ended with an error, and no others"
     "latchkey serve --data crashed ended with SIGSEGV:",
     "crashed said this",
   ])
-  expect(serverReport([])).toBe("")
+  expect(createServerReport([])).toBe("")
   const stopped = [server("stopped", { code: null, signal: "SIGTERM", isStopped: true })]
-  expect(serverReport(stopped)).toBe("")
-  expect(serverReport(stopped, { withStopped: true })).toContain("stopped said this")
+  expect(createServerReport(stopped)).toBe("")
+  expect(createServerReport(stopped, { withStopped: true })).toContain("stopped said this")
 })
 
-test("the report has the last forty lines of a server, and says how many it omits", () => {
+test("the report contains the last forty lines of a server, and the number of omitted ones", () => {
   const output = Array.from({ length: 45 }, (_, at) => `line ${at}\n`).join("")
-  const lines = serverReport([server("talker", undefined, output)]).split("\n")
+  const lines = createServerReport([server("talker", undefined, output)]).split("\n")
   expect(lines.slice(1, 3)).toEqual(["… 5 lines before", "line 5"])
   expect(lines.slice(-1)).toEqual(["line 44"])
 })
@@ -49,7 +49,7 @@ beforeAll(() => {
 })
 afterAll(() => silent.stop(true))
 
-test("a request without an answer is named after its limit", async () => {
+test("a request without a response is named in the error after its limit", async () => {
   const send = limitedFetch(fetch, 100)
   const { href } = new URL("/silent", silent.url)
   await expect(send(href, { method: "POST" })).rejects.toThrow(
@@ -59,7 +59,7 @@ test("a request without an answer is named after its limit", async () => {
   expect(await (await patient(new URL("/talks", silent.url))).text()).toBe("ok")
 })
 
-test("a request with a signal of its own has no other limit", async () => {
+test("a request with its own signal has no other limit", async () => {
   const signal = AbortSignal.timeout(300)
   const sent = limitedFetch(fetch, 100)(silent.url, { signal })
   await expect(sent).rejects.toMatchObject({ name: "TimeoutError" })

@@ -28,7 +28,7 @@ test("the slowest files of all groups are listed together, the slowest first", (
   ])
 })
 
-test("no more than fifty are listed, and none of a group without a report", () => {
+test("lists at most fifty, and none of a group without a report", () => {
   const many = Object.fromEntries(Array.from({ length: 60 }, (_, at) => [`f${at}`, at]))
   const run = runOf("unit", many)
   expect(slowestOf([run, { ...run, report: undefined }])).toHaveLength(50)

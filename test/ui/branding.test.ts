@@ -3,20 +3,20 @@ import { describe, expect, test } from "vitest"
 import { label } from "../../src/domain/policy/index.ts"
 import {
   type Branding,
-  brandingSheet,
-  delivered,
+  createBrandingStylesheet,
+  createPalette,
+  defaultColors,
+  defaultPolicyColors,
   isBranded,
   modes,
-  paletteOf,
-  unsaid,
 } from "../../ui/kit/branding.ts"
-import { contrast, legible } from "../../ui/kit/colour.ts"
+import { contrast, ensureContrast } from "../../ui/kit/color.ts"
 
 const css = readFileSync(new URL("../../ui/kit/tokens.css", import.meta.url), "utf8")
 
-const colours = ["#000000", "#ffffff", "#ffff00", "#0000ff", "#7f7f7f", "#ff0000", "#fafafa"]
+const colors = ["#000000", "#ffffff", "#ffff00", "#0000ff", "#7f7f7f", "#ff0000", "#fafafa"]
 
-/** What is drawn on what, and how much it must stand out. */
+/** Foreground and background colors, with the minimum contrast. */
 const pairs = [
   ...["page", "surface", "sunken", "accent-quiet"].map(
     (back) => ["text-quiet", back, 4.5] as const,
@@ -33,34 +33,34 @@ const pairs = [
   ["control-line", "surface", 3],
 ] as const
 
-test("knows what the interface answers where nobody has said anything", () => {
-  expect(label.standard).toMatchObject(unsaid)
-  expect(isBranded(unsaid)).toBe(false)
-  expect(brandingSheet(unsaid)).toBe("")
+test("has the API's default values", () => {
+  expect(label.standard).toMatchObject(defaultPolicyColors)
+  expect(isBranded(defaultPolicyColors)).toBe(false)
+  expect(createBrandingStylesheet(defaultPolicyColors)).toBe("")
 })
 
-test.each(modes)("knows the colours that pages have by themselves in the %s", (mode) => {
-  for (const [name, colour] of Object.entries(delivered[mode])) {
+test.each(modes)("has the default colors of pages in %s mode", (mode) => {
+  for (const [name, colour] of Object.entries(defaultColors[mode])) {
     const found = new RegExp(`--${name}: light-dark\\((#\\w+), (#\\w+)\\)`).exec(css)
     expect(found?.[mode === "light" ? 1 : 2], name).toBe(colour)
   }
 })
 
-describe.each(modes)("whatever is chosen in the %s", (mode) => {
+describe.each(modes)("with any color in %s mode", (mode) => {
   const field = (name: "primaryColor" | "backgroundColor" | "warnColor" | "fontColor") =>
     mode === "light" ? name : (`${name}Dark` as const)
 
-  test("pages can be read", () => {
-    for (const back of colours) {
-      for (const front of colours) {
+  test("pages are readable", () => {
+    for (const back of colors) {
+      for (const front of colors) {
         const chosen: Branding = {
-          ...unsaid,
+          ...defaultPolicyColors,
           [field("backgroundColor")]: back,
           [field("primaryColor")]: front,
           [field("warnColor")]: front,
           [field("fontColor")]: front,
         }
-        const { variables } = paletteOf(chosen, mode)
+        const { variables } = createPalette(chosen, mode)
         for (const [one, other, least] of pairs) {
           const ratio = contrast(variables[one] ?? "", variables[other] ?? "")
           expect(ratio, `${one} on ${other}: ${front} on ${back}`).toBeGreaterThanOrEqual(least)
@@ -69,13 +69,16 @@ describe.each(modes)("whatever is chosen in the %s", (mode) => {
     }
   })
 
-  test("is said to be corrected where it could not be read, and kept where it can", () => {
+  test("corrects unreadable colors with a notice, and keeps readable ones", () => {
     const faint = mode === "light" ? "#ffee88" : "#222222"
     const clear = mode === "light" ? "#5b2a86" : "#d9c2ff"
-    const { corrected } = paletteOf({ ...unsaid, [field("primaryColor")]: faint }, mode)
-    expect(corrected).toMatchObject([{ field: field("primaryColor"), chosen: faint }])
+    const { corrected } = createPalette(
+      { ...defaultPolicyColors, [field("primaryColor")]: faint },
+      mode,
+    )
+    expect(corrected).toMatchObject([{ field: field("primaryColor"), original: faint }])
     expect(corrected[0]?.ratio).toBeLessThan(4.5)
-    const kept = paletteOf({ ...unsaid, [field("primaryColor")]: clear }, mode)
+    const kept = createPalette({ ...defaultPolicyColors, [field("primaryColor")]: clear }, mode)
     expect(kept.corrected).toEqual([])
     expect(kept.variables.accent).toBe(clear)
   })
@@ -90,19 +93,23 @@ test.each([
   ["warnColorDark", "dark", "danger"],
   ["fontColor", "light", "text"],
   ["fontColorDark", "dark", "text"],
-] as const)("%s is what pages in the %s call %s", (field, mode, name) => {
+] as const)("%s matches the page color in %s mode for %s", (field, mode, name) => {
   const colour = (name === "page") === (mode === "light") ? "#fdf6e3" : "#1b1b2f"
-  const { variables } = paletteOf({ ...unsaid, [field]: colour }, mode)
+  const { variables } = createPalette({ ...defaultPolicyColors, [field]: colour }, mode)
   expect(variables[name]).toBe(colour)
   const other = mode === "light" ? "dark" : "light"
-  expect(paletteOf({ ...unsaid, [field]: colour }, other).variables).toEqual({})
+  expect(createPalette({ ...defaultPolicyColors, [field]: colour }, other).variables).toEqual({})
 })
 
-test("a theme holds whatever a browser prefers, and our sign goes where that is wanted", () => {
-  expect(brandingSheet({ ...unsaid, themeMode: "dark" })).toContain("color-scheme:dark!important")
-  expect(brandingSheet({ ...unsaid, disableWatermark: true })).toContain(".mark{display:none}")
+test("a theme overrides the browser's preference, and the watermark can be hidden", () => {
+  expect(createBrandingStylesheet({ ...defaultPolicyColors, themeMode: "dark" })).toContain(
+    "color-scheme:dark!important",
+  )
+  expect(createBrandingStylesheet({ ...defaultPolicyColors, disableWatermark: true })).toContain(
+    ".mark{display:none}",
+  )
 })
 
-test("a colour that can be read stays as it is", () => {
-  expect(legible("#123456", ["#ffffff"])).toBe("#123456")
+test("a readable color is unchanged", () => {
+  expect(ensureContrast("#123456", ["#ffffff"])).toBe("#123456")
 })

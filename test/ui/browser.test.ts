@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import { browserNameOf } from "../../src/protocol/browser-name.ts"
+import { parseBrowserName } from "../../src/protocol/browser-name.ts"
 
 const webkit = "AppleWebKit/537.36 (KHTML, like Gecko)"
 const mac = "(Macintosh; Intel Mac OS X 10_15_7)"
@@ -21,12 +21,12 @@ test.each([
     "Android",
   ],
 ])("Mozilla/5.0 %s", (said, browser, system) => {
-  expect(browserNameOf(`Mozilla/5.0 ${said}`)).toEqual({ browser, system })
+  expect(parseBrowserName(`Mozilla/5.0 ${said}`)).toEqual({ browser, system })
 })
 
-test("what says nothing that is known has no name", () => {
-  expect(browserNameOf("")).toEqual({})
-  expect(browserNameOf("curl/8.14.1")).toEqual({ browser: "curl" })
-  expect(browserNameOf("x".repeat(300))).toEqual({})
-  expect(browserNameOf(`${"Version/".repeat(100)} Safari/605.1.15`)).toEqual({})
+test("an unknown user agent has no name", () => {
+  expect(parseBrowserName("")).toEqual({})
+  expect(parseBrowserName("curl/8.14.1")).toEqual({ browser: "curl" })
+  expect(parseBrowserName("x".repeat(300))).toEqual({})
+  expect(parseBrowserName(`${"Version/".repeat(100)} Safari/605.1.15`)).toEqual({})
 })

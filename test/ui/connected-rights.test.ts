@@ -1,10 +1,11 @@
 import { beforeAll, expect, test } from "vitest"
 import { prefixes, reserved } from "../../src/oauth/token/scope.ts"
-import { rightsOf } from "../../ui/console/account/connected-applications.tsx"
+import { describeAccess } from "../../ui/console/account/connected-applications.tsx"
 import { addTexts } from "../../ui/console/shell/text.ts"
 import texts from "../../ui/console/shell/texts/pages.en.json"
 
-const said = (scope: string) => rightsOf({ scopes: [scope], projects: [], offline: false })
+const rightsFor = (scope: string) =>
+  describeAccess({ scopes: [scope], projects: [], offline: false })
 const {
   "account.apps.scope.openid": account,
   "account.apps.scope.roles": roles,
@@ -23,6 +24,6 @@ test.each<[scope: string, text: string]>([
   [`${prefixes.orgDomain}acme.example`, organization],
   [reserved.resourceOwner, organization],
   [reserved.metadata, metadata],
-])("the account page says what an application learns by %s", (scope, text) => {
-  expect(said(scope)).toEqual([account, text])
+])("the account page shows an application's rights by %s", (scope, text) => {
+  expect(rightsFor(scope)).toEqual([account, text])
 })

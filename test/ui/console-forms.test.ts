@@ -1,4 +1,4 @@
-// Whoever adds a form to the console says what happens when two administrators use it at once.
+// Every form of the console must define what happens when two administrators use it concurrently.
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect, test } from "vitest"
@@ -8,34 +8,34 @@ import { otherForms } from "../support/console-form/others.ts"
 
 const folder = join(import.meta.dirname, "../../ui/console")
 
-/** The code of a file without what it imports and declares. */
+/** The code of a file without its imports and declarations. */
 const sources = readdirSync(folder, { recursive: true, encoding: "utf8" })
   .filter((file) => /\.tsx?$/.test(file))
   .map((file) => [file.replaceAll("\\", "/"), readFileSync(join(folder, file), "utf8")] as const)
 
-/** The hook that all forms are made with, and what wraps it. */
-const mechanism = ["form/use-form.ts", "form/form-of.tsx"]
+/** The hook that creates all forms, and its wrapper. */
+const formFiles = ["form/use-form.ts", "form/form-of.tsx"]
 
 const formsIn = (text: string): number =>
-  text.match(/\b(?:useForm|formOf)(?:<[^()]*>)?\(/g)?.length ?? 0
+  text.match(/\b(?:useForm|defineForm)(?:<[^()]*>)?\(/g)?.length ?? 0
 
 const forms = sources
-  .filter(([file]) => !mechanism.includes(file))
+  .filter(([file]) => !formFiles.includes(file))
   .flatMap(([file, text]) => Array.from({ length: formsIn(text) }, (_, at) => `${file} ${at + 1}`))
 
-test("every form of the console is tried by two administrators, or can't contradict", () => {
+test("every form of the console has a test with two administrators, or can't conflict", () => {
   const known = [...new Set(formCases.map(({ form }) => form)), ...Object.keys(otherForms)]
   expect(forms.length).toBeGreaterThan(50)
   expect(known.toSorted()).toEqual(forms.toSorted())
 })
 
-test("every form that is tried says what both change, or which field they contradict in", () => {
-  for (const { form, both, theirs, mine, same } of formCases) {
+test("every form with such a test defines both changes, or the conflicting field", () => {
+  for (const { form, both, otherChange: theirs, ownChange: mine, same } of formCases) {
     expect(Boolean(both && theirs && mine) || Boolean(same), form).toBe(true)
   }
 })
 
-test("no form keeps what is typed as a secret", () => {
+test("no form stores an entered secret", () => {
   const typed = sources.flatMap(([file, text]) =>
     [...text.matchAll(/\bsecret\("(\w+)"/g)].map(([, name = ""]) => ({ file, text, name })),
   )
@@ -46,15 +46,15 @@ test("no form keeps what is typed as a secret", () => {
   expect(kept.map(({ file, name }) => `${file} ${name}`)).toEqual([])
 })
 
-test("no form is made in another way", () => {
+test("every form uses the shared hook", () => {
   const others = sources
     .filter(([file, text]) => !file.startsWith("form/") && /<form\b|onSubmit/.test(text))
     .map(([file]) => file)
   expect(others).toEqual([])
 })
 
-/** Such operations replace what is stored, and don't check what their caller has read. */
-const unchecked = [
+/** These operations replace stored values without checking the version that the caller has read. */
+const uncheckedOperations = [
   "SetMyEmail",
   "SetMyPhone",
   "UpdateMyUserName",
@@ -62,7 +62,7 @@ const unchecked = [
   "SetOrganizationMetadata",
 ]
 
-test("what a form updates checks its version, or else the form reads it again before", () => {
+test("an update checks the version, or the form reads the resource first", () => {
   const text = sources.map(([, code]) => code).join("\n")
   const used = methods.filter(
     ({ name, localName, parent }) =>
@@ -74,8 +74,10 @@ test("what a form updates checks its version, or else the form reads it again be
   const loose = used
     .filter(({ input, name }) => !input.field.expectedVersion && !isReplacing.test(name))
     .map(({ name }) => name)
-  expect([...new Set(loose)].toSorted()).toEqual(unchecked.toSorted())
-  const reading = sources.filter(([, code]) => /readFirst: true/.test(code)).map(([file]) => file)
+  expect([...new Set(loose)].toSorted()).toEqual(uncheckedOperations.toSorted())
+  const reading = sources
+    .filter(([, code]) => /readBeforeSave: true/.test(code))
+    .map(([file]) => file)
   expect(reading.toSorted()).toEqual([
     "account/contact.tsx",
     "account/passkeys.tsx",

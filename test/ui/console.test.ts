@@ -22,23 +22,33 @@ import { ErrorDetailSchema } from "../../src/gen/core/v1/error_pb.ts"
 import { State, WebKeySchema } from "../../src/gen/core/webkey/v2/webkey_pb.ts"
 import { BadRequestSchema } from "../../src/gen/google/rpc/error_details_pb.ts"
 import { pageLanguages } from "../../src/kernel/text/language.ts"
-import { familiesOf, levelOf, levels } from "../../ui/console/administrator/role.ts"
-import { needs } from "../../ui/console/app/destinations.ts"
+import { groupPermissions, levelOf, levels } from "../../ui/console/administrator/role.ts"
+import { requiredPermissions } from "../../ui/console/app/destinations.ts"
 import { consoleDocument } from "../../ui/console/app/document.tsx"
-import { grantsOf, responsesFor } from "../../ui/console/application/protocol.ts"
-import { amountOf, durationOf, durationText } from "../../ui/console/form/duration.ts"
+import { grantsOf, selectResponseTypes } from "../../ui/console/application/protocol.ts"
+import {
+  amountFromDuration,
+  durationFromAmount,
+  formatDuration,
+} from "../../ui/console/form/duration.ts"
 import { linesOf } from "../../ui/console/form/lines.ts"
-import { changeOf, languages } from "../../ui/console/instance/restriction-change.ts"
-import { kindNames, kindOf, kinds, stateOf, turnOf } from "../../ui/console/instance/web-key.ts"
-import { numberText } from "../../ui/console/list/differences.tsx"
+import { languages, restrictionChange } from "../../ui/console/instance/restriction-change.ts"
+import {
+  keyKinds,
+  keyLabel,
+  kindNames,
+  nextRotation,
+  stateOf,
+} from "../../ui/console/instance/web-key.ts"
+import { formatNumber } from "../../ui/console/list/differences.tsx"
 import { fileNameOf } from "../../ui/console/list/one-time-secret.tsx"
-import { cutOf, visible } from "../../ui/console/refused-request/difference.ts"
-import { isDenied, refusalOf, unreachable } from "../../ui/console/shell/refusal.ts"
+import { makeVisible, splitAtDifference } from "../../ui/console/refused-request/difference.ts"
+import { isDenied, refusalOf, unreachableId } from "../../ui/console/shell/refusal.ts"
 import { relativeTime } from "../../ui/console/shell/relative-time.ts"
 import { addTexts, setLanguage } from "../../ui/console/shell/text.ts"
 import { ButtonLink } from "../../ui/kit/button.tsx"
 
-describe("what pages say", () => {
+describe("texts of pages", () => {
   it.each([
     [0, "now"],
     [59, "now"],
@@ -48,11 +58,11 @@ describe("what pages say", () => {
     [-365 * 86_400, "next year"],
     [-7 * 86_400 + 2, "in 7 days"],
     [6.9 * 86_400, "6 days ago"],
-  ])("of a time %d seconds ago is %s", (seconds, text) => {
+  ])("for a time %d seconds ago are %s", (seconds, text) => {
     expect(relativeTime("en", 1_700_000_000_000 - seconds * 1000, 1_700_000_000_000)).toBe(text)
   })
 
-  it("takes one address a line, whatever surrounds it", () => {
+  it("accept one address per line, with surrounding spaces", () => {
     expect(linesOf(" https://a.example/cb \r\n\nhttps://b.example/cb\n")).toEqual([
       "https://a.example/cb",
       "https://b.example/cb",
@@ -61,7 +71,7 @@ describe("what pages say", () => {
   })
 })
 
-describe("a time as people type it", () => {
+describe("a duration input", () => {
   it.each([
     [0, "0", "seconds", "0 seconds"],
     [0.5, "0.5", "seconds", "0.5 seconds"],
@@ -71,28 +81,28 @@ describe("a time as people type it", () => {
     [60, "1", "minutes", "1 minute"],
     [43_200, "12", "hours", "12 hours"],
     [90 * 86_400, "90", "days", "90 days"],
-  ])("of %s seconds is in the largest unit that fits, and comes back", (seconds, ...said) => {
+  ])("of %s seconds uses the largest exact unit, and is parsed back", (seconds, ...said) => {
     const [count, unit, text] = said
     const duration = durationFromMs(seconds * 1000)
-    const amount = amountOf(duration)
+    const amount = amountFromDuration(duration)
     expect(amount).toEqual({ count, unit })
-    expect(durationOf(amount)).toEqual(duration)
-    expect(durationText(duration)).toBe(text)
+    expect(durationFromAmount(amount)).toEqual(duration)
+    expect(formatDuration(duration)).toBe(text)
   })
 
-  it("is not said at all where nothing is typed", () => {
-    expect(durationOf({ count: " ", unit: "hours" })).toBeUndefined()
-    expect(amountOf(undefined, "days")).toEqual({ count: "", unit: "days" })
+  it("is omitted if it is empty", () => {
+    expect(durationFromAmount({ count: " ", unit: "hours" })).toBeUndefined()
+    expect(amountFromDuration(undefined, "days")).toEqual({ count: "", unit: "days" })
   })
 
-  it("has a German", () => {
+  it("exist in German:", () => {
     setLanguage("de")
-    expect(durationText(durationFromMs(86_400_000))).toBe("1 Tag")
+    expect(formatDuration(durationFromMs(86_400_000))).toBe("1 Tag")
     setLanguage("en")
   })
 })
 
-describe("a number that has changed", () => {
+describe("a changed number", () => {
   it.each([
     [5000, "timeoutMs", "5 seconds"],
     [250, "timeoutMs", "250 ms"],
@@ -100,37 +110,37 @@ describe("a number that has changed", () => {
     [3600, "expiry", "1 hour"],
     [7_776_000, "periodSeconds", "90 days"],
     [8, "minLength", "8"],
-  ])("%d, of %s, is told as people read it", (value, name, text) => {
-    expect(numberText(value, name)).toBe(text)
+  ])("%d, of %s, is formatted for readers", (value, name, text) => {
+    expect(formatNumber(value, name)).toBe(text)
   })
 
-  it("is a moment where no other number is so large", () => {
-    expect(numberText(Date.UTC(2026, 10, 24, 12), "created")).toMatch(/^Nov 2\d, 2026, \d/)
+  it("is a time if it is larger than any other number", () => {
+    expect(formatNumber(Date.UTC(2026, 10, 24, 12), "created")).toMatch(/^Nov 2\d, 2026, \d/)
   })
 
-  it("is never where the server says that it ends by itself at no time", () => {
+  it("is Never if the server does not expire it", () => {
     addTexts({ "detail.never": "Never" })
-    expect(numberText(Date.UTC(9999, 11, 31, 23, 59, 59), "expiry")).toBe("Never")
+    expect(formatNumber(Date.UTC(9999, 11, 31, 23, 59, 59), "expiry")).toBe("Never")
   })
 })
 
 describe("grants and their response types", () => {
-  it("are named in the order in which they are offered", () => {
+  it("are listed in the order of the form", () => {
     const { OIDC_GRANT_TYPE_REFRESH_TOKEN: refresh, OIDC_GRANT_TYPE_AUTHORIZATION_CODE: code } =
       OIDCGrantType
     const oidc = create(OIDCConfigurationSchema, { grantTypes: [refresh, code] })
     expect(grantsOf(oidc)).toEqual(["authorization_code", "refresh_token"])
   })
 
-  it("fit together: a response type goes with its grant", () => {
-    expect(responsesFor(["authorization_code"], ["code", "id_token"])).toEqual(["code"])
-    expect(responsesFor(["implicit"], ["code", "id_token"])).toEqual(["id_token"])
+  it("are consistent: a response type requires its grant", () => {
+    expect(selectResponseTypes(["authorization_code"], ["code", "id_token"])).toEqual(["code"])
+    expect(selectResponseTypes(["implicit"], ["code", "id_token"])).toEqual(["id_token"])
   })
 
-  it("are never without a response type, which no request could say", () => {
-    expect(responsesFor(["implicit"], ["code"])).toEqual(["id_token_token"])
-    expect(responsesFor(["authorization_code", "implicit"], [])).toEqual(["code"])
-    expect(responsesFor(["device_code"], [])).toEqual(["code"])
+  it("always have a response type, which requests need", () => {
+    expect(selectResponseTypes(["implicit"], ["code"])).toEqual(["id_token_token"])
+    expect(selectResponseTypes(["authorization_code", "implicit"], [])).toEqual(["code"])
+    expect(selectResponseTypes(["device_code"], [])).toEqual(["code"])
   })
 })
 
@@ -141,30 +151,30 @@ describe("the difference of two texts", () => {
     ["https://a/cb", "https://a/cb/", 12, 0, "", "/"],
     ["aa", "aaa", 2, 0, "", "a"],
     ["", "x", 0, 0, "", "x"],
-  ])("%j beside %j is what stands between their ends", (...row) => {
+  ])("%j and %j differ between their common ends", (...row) => {
     const [received, nearest, sameStart, sameEnd, extra, lacking] = row
     const same = { sameStart, sameEnd }
-    for (const [text, differs] of [
+    for (const [text, different] of [
       [received, extra],
       [nearest, lacking],
     ] as const) {
-      const cut = cutOf(text, same)
-      expect(cut.differs).toBe(differs)
-      expect(cut.before + cut.differs + cut.after).toBe(text)
+      const cut = splitAtDifference(text, same)
+      expect(cut.different).toBe(different)
+      expect(cut.before + cut.different + cut.after).toBe(text)
     }
   })
 
-  it("never cuts through a character, nor beyond the end", () => {
-    expect(cutOf("a😀", { sameStart: 2, sameEnd: 0 }).differs).toBe("😀")
-    expect(cutOf("ab", { sameStart: 9, sameEnd: 9 })).toEqual({
+  it("never splits a character, or exceeds the end", () => {
+    expect(splitAtDifference("a😀", { sameStart: 2, sameEnd: 0 }).different).toBe("😀")
+    expect(splitAtDifference("ab", { sameStart: 9, sameEnd: 9 })).toEqual({
       before: "ab",
-      differs: "",
+      different: "",
       after: "",
     })
   })
 
-  it("is seen even where it is a space", () => {
-    expect(visible("a b\t\n\u00a0")).toBe("a␣b⇥⏎␣")
+  it("is visible even if it is a space", () => {
+    expect(makeVisible("a b\t\n\u00a0")).toBe("a␣b⇥⏎␣")
   })
 })
 
@@ -173,26 +183,30 @@ describe("signing keys", () => {
   const keyRotation = { enabled: true, period: { seconds: BigInt(90 * day) } }
   const settings = create(OIDCSettingsSchema, { keyRotation })
   const made = (state: State) =>
-    create(WebKeySchema, { state, key: kinds["ES256 · P-256"], changeDate: timestampFromMs(1000) })
+    create(WebKeySchema, {
+      state,
+      key: keyKinds["ES256 · P-256"],
+      changeDate: timestampFromMs(1000),
+    })
 
-  it.each(kindNames)("are called what they were made as: %s", (name) => {
-    expect(kindOf(create(WebKeySchema, { key: kinds[name] }))).toBe(name)
+  it.each(kindNames)("are named after their algorithm: %s", (name) => {
+    expect(keyLabel(create(WebKeySchema, { key: keyKinds[name] }))).toBe(name)
   })
 
-  it("that sign are followed when their period is over", () => {
-    const turn = turnOf(made(State.ACTIVE), settings)
+  it("that sign are replaced after their period", () => {
+    const turn = nextRotation(made(State.ACTIVE), settings)
     expect(turn).toEqual(timestampFromMs(1000 + 90 * day * 1000))
   })
 
-  it("that don't sign, or are changed by hand, are followed by nobody", () => {
+  it("that don't sign, or are rotated manually, are not replaced", () => {
     const byHand = create(OIDCSettingsSchema, { keyRotation: { ...keyRotation, enabled: false } })
-    expect(turnOf(made(State.INITIAL), settings)).toBeUndefined()
-    expect(turnOf(made(State.INACTIVE), settings)).toBeUndefined()
-    expect(turnOf(made(State.ACTIVE), byHand)).toBeUndefined()
-    expect(turnOf(made(State.ACTIVE), undefined)).toBeUndefined()
+    expect(nextRotation(made(State.INITIAL), settings)).toBeUndefined()
+    expect(nextRotation(made(State.INACTIVE), settings)).toBeUndefined()
+    expect(nextRotation(made(State.ACTIVE), byHand)).toBeUndefined()
+    expect(nextRotation(made(State.ACTIVE), undefined)).toBeUndefined()
   })
 
-  it("have a state in words", () => {
+  it("have a translated state", () => {
     const states = [State.ACTIVE, State.INITIAL, State.INACTIVE].map((state) =>
       stateOf(made(state)),
     )
@@ -200,7 +214,7 @@ describe("signing keys", () => {
   })
 })
 
-it("what a place needs to be offered is what its list asks for", () => {
+it("a menu item requires the permission of its list", () => {
   const lists = {
     projects: ProjectService.method.listProjects,
     applications: ApplicationService.method.listApplications,
@@ -214,16 +228,16 @@ it("what a place needs to be offered is what its list asks for", () => {
   const asked = Object.entries(lists).map(
     ([place, method]) => [place, getOption(method, access).permission] as const,
   )
-  expect(Object.fromEntries(asked)).toEqual(needs)
+  expect(Object.fromEntries(asked)).toEqual(requiredPermissions)
 })
 
-describe("a refusal", () => {
+describe("an error response", () => {
   const detail = (id: string, message: string) => ({
     desc: ErrorDetailSchema,
     value: { id, message },
   })
 
-  it("is told by the id and the words of its detail, not by its text", () => {
+  it("is shown by the ID and message of its detail", () => {
     const said = detail("access.denied", "this needs the permission x")
     const denied = new ConnectError("anything", Code.PermissionDenied, undefined, [said])
     expect(refusalOf(denied)).toEqual({
@@ -234,36 +248,36 @@ describe("a refusal", () => {
     expect(isDenied(refusalOf(denied))).toBe(true)
   })
 
-  it("names the field of a form that it is about, and what that should hold", () => {
+  it("names the field of a form, and its requirement", () => {
     const field = "settings.display_name"
     const violation = { field, description: "must have 1 to 200 characters" }
     const error = new ConnectError("anything", Code.InvalidArgument, undefined, [
       detail("request.field_invalid", "settings.display_name must have 1 to 200 characters"),
       { desc: BadRequestSchema, value: { fieldViolations: [violation] } },
     ])
-    const wanted = "must have 1 to 200 characters"
-    expect(refusalOf(error)).toMatchObject({ field: "displayName", wanted })
+    const expected = "must have 1 to 200 characters"
+    expect(refusalOf(error)).toMatchObject({ field: "displayName", expected })
   })
 
-  it("has no id where the server gave none", () => {
+  it("has no ID if the server sent none", () => {
     expect(refusalOf(new Error("broken"))).toMatchObject({ id: "", message: "broken" })
   })
 
-  it("tells a server that is away from one that refuses", () => {
+  it("distinguishes an unavailable server from a rejection", () => {
     const cause = new TypeError("Failed to fetch")
     const away = new ConnectError("", Code.Unavailable, undefined, undefined, cause)
-    expect(refusalOf(away).id).toBe(unreachable)
+    expect(refusalOf(away).id).toBe(unreachableId)
     expect(refusalOf(new ConnectError("full", Code.Unavailable)).id).toBe("")
   })
 })
 
-it("a link that looks like a button does so whatever class a router adds", () => {
+it("a link styled as a button keeps its style with any class from the router", () => {
   const added = { className: "active" }
   const html = renderToStaticMarkup(createElement(ButtonLink, { href: "/here", ...added }))
   expect(html).toBe('<a href="/here" class="button"></a>')
 })
 
-it("a file is named after a thing whatever that is called", () => {
+it("a file name is valid for any resource name", () => {
   expect(fileNameOf("Größe / ../x y-secret.txt")).toBe("Größe-..-x-y-secret.txt")
 })
 
@@ -271,13 +285,13 @@ describe("the console's document", () => {
   const files = { css: "/k.css", consoleCss: "/c.css", pageJs: "/p.js", consoleJs: "/m.js" }
   const html = consoleDocument({ ...files, consoleShell: "/s.js", icon: "/i.svg" })
 
-  it("carries nothing inline that its CSP would refuse", () => {
+  it("contains nothing inline that its CSP would block", () => {
     expect(html).not.toMatch(/<style|<[^>]+\sstyle=|<[^>]+\son[a-z]+=/)
     const scripts = [...html.matchAll(/<script[^>]*>([^<]*)/g)].map((match) => match[1])
     expect(scripts).toEqual(["", ""])
   })
 
-  it("has the language, a title, and a word for those without scripts", () => {
+  it("has a language, a title, and a text for browsers without script", () => {
     expect(html).toContain(`<html lang="en">`)
     expect(html).toContain("<title>Latchkey</title>")
     expect(html).toMatch(/<noscript><p>[^<]+<\/p><\/noscript>/)
@@ -285,13 +299,13 @@ describe("the console's document", () => {
 })
 
 describe("roles of administrators", () => {
-  it("are held on what the interface says", () => {
+  it("have the level that the API defines", () => {
     for (const [name, level] of Object.entries(levels)) expect(levelOf(level)).toBe(name)
   })
 
-  it("show their permissions once, by what they are about", () => {
+  it("show their permissions once, by category", () => {
     expect(
-      familiesOf(["user.write", "org.read", "user.read", "user.write", "impersonation"]),
+      groupPermissions(["user.write", "org.read", "user.read", "user.write", "impersonation"]),
     ).toEqual([
       { name: "impersonation", permissions: ["impersonation"] },
       { name: "org", permissions: ["org.read"] },
@@ -300,27 +314,29 @@ describe("roles of administrators", () => {
   })
 })
 
-describe("what the login pages leave out", () => {
+describe("the restriction of login languages", () => {
   const open = { allowedLanguages: [], disallowPublicOrgRegistration: false }
   const german = { ...open, allowedLanguages: ["de"] }
 
-  it("is about the languages that the server knows", () => {
+  it("lists the languages that the server supports", () => {
     expect(languages).toEqual(pageLanguages)
   })
 
-  it("sends what is another, and nothing where nothing is", () => {
-    expect(changeOf(open, { languages: ["de"], isRegistrationAllowed: true })).toEqual({
+  it("sends only changes", () => {
+    expect(restrictionChange(open, { languages: ["de"], isRegistrationAllowed: true })).toEqual({
       allowedLanguages: { list: ["de"] },
     })
-    expect(changeOf(open, { languages, isRegistrationAllowed: false })).toEqual({
+    expect(restrictionChange(open, { languages, isRegistrationAllowed: false })).toEqual({
       disallowPublicOrgRegistration: true,
     })
-    expect(changeOf(german, { languages: ["de"], isRegistrationAllowed: true })).toBeUndefined()
-    expect(changeOf(open, { languages, isRegistrationAllowed: true })).toBeUndefined()
+    expect(
+      restrictionChange(german, { languages: ["de"], isRegistrationAllowed: true }),
+    ).toBeUndefined()
+    expect(restrictionChange(open, { languages, isRegistrationAllowed: true })).toBeUndefined()
   })
 
-  it("lifts the restriction where all languages are chosen", () => {
-    expect(changeOf(german, { languages, isRegistrationAllowed: true })).toEqual({
+  it("is removed if all languages are selected", () => {
+    expect(restrictionChange(german, { languages, isRegistrationAllowed: true })).toEqual({
       allowedLanguages: { list: [] },
     })
   })

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest"
 
 const css = readFileSync(join(import.meta.dirname, "../../ui/kit/tokens.css"), "utf8")
 const pattern = /--([a-z-]+): light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\)/g
-const colours = new Map(
+const colors = new Map(
   [...css.matchAll(pattern)].map(([, name, light, dark]) => [name, { light, dark }]),
 )
 
@@ -41,10 +41,10 @@ const pairs: [front: string, back: string, least: number][] = [
   ["control-line", "surface", control],
 ]
 
-describe.each(["light", "dark"] as const)("colours in the %s", (mode) => {
-  it.each(pairs)("%s on %s stands out at least %d : 1", (front, back, least) => {
-    const one = colours.get(front)?.[mode] ?? ""
-    const other = colours.get(back)?.[mode] ?? ""
+describe.each(["light", "dark"] as const)("colors in %s mode", (mode) => {
+  it.each(pairs)("%s on %s have a contrast of at least %d : 1", (front, back, least) => {
+    const one = colors.get(front)?.[mode] ?? ""
+    const other = colors.get(back)?.[mode] ?? ""
     expect(contrast(one, other)).toBeGreaterThanOrEqual(least)
   })
 })

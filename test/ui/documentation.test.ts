@@ -3,12 +3,12 @@ import { join } from "node:path"
 import { expect, test } from "vitest"
 import first from "../../ui/console/shell/texts/en.json"
 import pages from "../../ui/console/shell/texts/pages.en.json"
-import { documented } from "../support/documented.ts"
+import { documentedPages } from "../support/documentation.ts"
 
 const docs = join(import.meta.dirname, "../../docs")
-const said: ReadonlySet<string> = new Set(Object.values({ ...first, ...pages }))
+const consoleTexts: ReadonlySet<string> = new Set(Object.values({ ...first, ...pages }))
 
-/** Bold words, but for those with which a paragraph or an item begins: these stress something. */
+/** Bold text, except at the start of a paragraph or list item, where it is emphasis. */
 const bold = /(^|\n\n|\n- |\n\d+\. )?\*\*([^*]+)\*\*/g
 
 function namesIn(page: string): readonly string[] {
@@ -18,10 +18,10 @@ function namesIn(page: string): readonly string[] {
   )
 }
 
-test("the documentation names what is to be pressed", () => {
-  expect(documented.flatMap(namesIn).length).toBeGreaterThan(20)
+test("the documentation uses the names of controls", () => {
+  expect(documentedPages.flatMap(namesIn).length).toBeGreaterThan(20)
 })
 
-test.each(documented)("docs/%s calls it as the console does", (page) => {
-  expect(namesIn(page).filter((name) => !said.has(name))).toEqual([])
+test.each(documentedPages)("docs/%s uses the names in the console", (page) => {
+  expect(namesIn(page).filter((name) => !consoleTexts.has(name))).toEqual([])
 })

@@ -1,18 +1,18 @@
 import { describe, expect, test } from "vitest"
 import {
-  afterReading,
-  afterSaving,
+  addSeen,
   applyEdits,
-  decided,
+  dropSaved,
   type Edits,
-  fittingEdits,
-  rebased,
+  markSaved,
+  rebaseEdits,
+  resolveConflict,
+  restoreEdits,
   withChange,
-  withSeen,
 } from "../../ui/console/form/edits.ts"
 import { isSame, lineList, merge, mergeLists, wordList } from "../../ui/console/form/merge.ts"
 
-describe("a value that two people changed", () => {
+describe("a value changed by two users", () => {
   test.each([
     ["only they", false, true, false, { value: true }],
     ["only I", false, false, true, { value: true }],
@@ -24,7 +24,7 @@ describe("a value that two people changed", () => {
     expect(merge({ base, theirs, mine })).toEqual(merged)
   })
 
-  test("is compared by what it contains, not by the object", () => {
+  test("is compared by content, not by object identity", () => {
     const day = { count: "1", unit: "days" }
     const hour = { count: "1", unit: "hours" }
     const two = { count: "2", unit: "days" }
@@ -36,7 +36,7 @@ describe("a value that two people changed", () => {
     expect(isSame({ a: undefined }, { b: undefined })).toBe(false)
   })
 
-  test("is never merged where it is a text that lists nothing", () => {
+  test("is never merged if it is a text without a list", () => {
     const [base, theirs, mine] = ["one\ntwo", "one\ntwo\nthree", "zero\none\ntwo"]
     expect(merge({ base, theirs, mine })).toBeUndefined()
     expect(merge({ base, theirs, mine }, lineList)).toEqual({ value: "zero\none\ntwo\nthree" })
@@ -44,10 +44,10 @@ describe("a value that two people changed", () => {
 })
 
 const letters = (text: string) => text.split("").filter((letter) => letter !== " ")
-const merged = (base: string, theirs: string, mine: string) =>
+const mergeLetters = (base: string, theirs: string, mine: string) =>
   mergeLists({ base: letters(base), theirs: letters(theirs), mine: letters(mine) })?.join("")
 
-describe("a list that two people changed", () => {
+describe("a list changed by two users", () => {
   test.each([
     ["additions of both stay", "ab", "abx", "aby", "abxy"],
     ["each addition stays behind what it followed", "ab", "axb", "yab", "yaxb"],
@@ -62,15 +62,15 @@ describe("a list that two people changed", () => {
     ["the same new order is no contradiction", "abc", "cab", "cab", "cab"],
     ["an order that a removal leaves is none", "abc", "ca", "bca", "ca"],
   ])("%s", (...[, base, theirs, mine, wanted]) => {
-    expect(merged(base, theirs, mine)).toBe(wanted)
+    expect(mergeLetters(base, theirs, mine)).toBe(wanted)
   })
 
-  test("contradicts itself where both have ordered it otherwise", () => {
-    expect(merged("abc", "bac", "acb")).toBeUndefined()
-    expect(merged("abc", "cba", "bca")).toBeUndefined()
+  test("is in conflict if both have reordered it differently", () => {
+    expect(mergeLetters("abc", "bac", "acb")).toBeUndefined()
+    expect(mergeLetters("abc", "cba", "bca")).toBeUndefined()
   })
 
-  test("contradicts itself where both have changed the entry for one thing", () => {
+  test("is in conflict if both have changed the entry for one item", () => {
     const keyOf = (line: string) => line.split(":")[0] ?? ""
     const of = (theirs: string[], mine: string[]) =>
       mergeLists({ base: ["/a: x", "/b"], theirs, mine }, keyOf)
@@ -80,13 +80,13 @@ describe("a list that two people changed", () => {
     expect(of(["/a: x", "/b", "/c: y"], ["/a: x", "/b", "/c: y"])).toHaveLength(3)
   })
 
-  test("keeps what each added and loses what each removed, whatever they did", () => {
+  test("keeps additions and removals of both", () => {
     const subsetsOf = (list: string): string[] =>
       list === "" ? [""] : subsetsOf(list.slice(1)).flatMap((one) => [one, `${list[0]}${one}`])
     const base = "abc"
     for (const theirs of subsetsOf("abcxz")) {
       for (const mine of subsetsOf("abcyz")) {
-        const result = letters(merged(base, theirs, mine) ?? "?")
+        const result = letters(mergeLetters(base, theirs, mine) ?? "?")
         const wanted = letters("abcxyz").filter((one) =>
           base.includes(one)
             ? theirs.includes(one) && mine.includes(one)
@@ -97,18 +97,18 @@ describe("a list that two people changed", () => {
     }
   })
 
-  test("is read from a text by lines or by words, and written the same way", () => {
+  test("can be parsed from lines or words, and formatted the same way", () => {
     const base = "openid\n\n profile "
     expect(merge({ base, theirs: "openid profile email", mine: "openid" }, wordList)).toEqual({
       value: "openid email",
     })
-    const rules = { between: /\n/, join: "\n" }
+    const rules = { separator: /\n/, join: "\n" }
     const versions = { base: "/a: x, y", theirs: "/a: x, y\n/b: z w", mine: "/a: x, y\n/c" }
     expect(merge(versions, rules)).toEqual({ value: "/a: x, y\n/b: z w\n/c" })
   })
 })
 
-describe("a form that sends a secret", () => {
+describe("a form with a secret", () => {
   const now = { host: "ours", port: "25", scopes: "a", secret: "" }
   const rules = { scopes: wordList }
   const isGuarded = (name: string) => name === "secret"
@@ -122,15 +122,15 @@ describe("a form that sends a secret", () => {
     { name: "port", theirs: "26", mine: "25" },
   ] as const
 
-  test("is in conflict with all that changed since the secret was typed", () => {
+  test("is in conflict with every change since the secret was entered", () => {
     const edits = typed({ secret: "s3cret" })
     expect(shown(now, edits).conflicts).toEqual([])
     expect(shown(theirs, edits).conflicts).toEqual(both)
     expect(shown(theirs, edits).values).toEqual({ ...now, secret: "s3cret" })
-    // While the user types on, and after a failed attempt to save it, too.
+    // Also while the user continues typing, and after a failed save.
     const later = typed({ secret: "s3cret!" }, edits, theirs)
     expect(shown(theirs, later).conflicts).toEqual(both)
-    expect(shown(theirs, rebased(later, shown(theirs, later).unsaved)).conflicts).toEqual(both)
+    expect(shown(theirs, rebaseEdits(later, shown(theirs, later).unsaved)).conflicts).toEqual(both)
   })
 
   test("is not merged with changes to a list", () => {
@@ -142,7 +142,7 @@ describe("a form that sends a secret", () => {
     expect(shown({ ...now, scopes: "a mine" }, edits).conflicts).toEqual([])
   })
 
-  test("follows the server before the secret is typed, and once it is taken back", () => {
+  test("follows the server before the secret is entered, and after it is cleared", () => {
     const edits = typed({ port: "27" })
     expect(shown({ ...now, host: "theirs" }, edits)).toMatchObject({
       conflicts: [],
@@ -155,12 +155,12 @@ describe("a form that sends a secret", () => {
     expect(shown(theirs, typed({ secret: "again" }, back, theirs)).conflicts).toEqual([])
   })
 
-  test("has each change decided, once", () => {
+  test("requires one decision for each change", () => {
     const [host, port] = both
     if (!host || !port) throw new Error("there are two")
-    const first = decided(typed({ secret: "s3cret" }), host, "mine")
+    const first = resolveConflict(typed({ secret: "s3cret" }), host, "mine")
     expect(shown(theirs, first).conflicts).toEqual([port])
-    const second = decided(first, port, "theirs")
+    const second = resolveConflict(first, port, "theirs")
     expect(shown(theirs, second)).toMatchObject({
       conflicts: [],
       values: { ...now, port: "26", secret: "s3cret" },
@@ -169,31 +169,31 @@ describe("a form that sends a secret", () => {
     expect(shown({ ...theirs, port: "99" }, second).conflicts).toEqual([
       { name: "port", theirs: "99", mine: "26" },
     ])
-    // They may type a value of their own instead.
+    // The user can enter a value of their own instead.
     const own = typed({ host: "third" }, typed({ secret: "s3cret" }), theirs)
     expect(shown(theirs, own).conflicts[0]).toEqual({ ...host, mine: "third" })
   })
 
-  test("is in no conflict with what the user saved while typing on", () => {
+  test("has no conflict with values that the user saved while typing", () => {
     const sent = typed({ host: "mine" })
-    const edits = afterSaving(typed({ secret: "s3cret" }, sent), sent)
+    const edits = markSaved(typed({ secret: "s3cret" }, sent), sent)
     for (const values of [now, { ...now, host: "mine" }]) {
       expect(shown(values, edits)).toMatchObject({ conflicts: [], values: { host: "mine" } })
     }
   })
 })
 
-test("a save that failed halfway is in no conflict with what it stored", () => {
+test("a save that failed halfway has no conflict with its stored part", () => {
   const now = { factors: ["app", "key"], forced: false }
   const changed = { factors: ["app", "sms"] }
   const edits = withChange({}, { now, changed, isGuarded: () => true })
   const later = { ...now, factors: ["app", "key", "sms"] }
   expect(applyEdits(later, edits).conflicts).toHaveLength(1)
-  const repeated = applyEdits(later, withSeen(edits, { factors: later.factors }))
+  const repeated = applyEdits(later, addSeen(edits, { factors: later.factors }))
   expect(repeated).toMatchObject({ conflicts: [], values: changed, unsaved: { factors: {} } })
-  // What somebody else has added since is none of it.
+  // A later addition by another user is not part of it.
   const theirs = { ...later, factors: [...later.factors, "mail"] }
-  const seen = withSeen(edits, { factors: later.factors })
+  const seen = addSeen(edits, { factors: later.factors })
   expect(applyEdits(theirs, seen).conflicts.map(({ name }) => name)).toEqual(["factors"])
 })
 
@@ -215,13 +215,13 @@ describe("the changes of a form", () => {
     })
   })
 
-  test("contain nothing that was typed back, or that somebody else has done as well", () => {
+  test("contain nothing that was typed back, or that another user changed alike", () => {
     expect(shown(now, typed({ name: "A" }, typed({ name: "B" }))).unsaved).toEqual({})
     const done = shown({ ...now, name: "B" }, typed({ name: "B" }))
     expect(done).toMatchObject({ conflicts: [], unsaved: {} })
   })
 
-  test("conflict with another value of the same field, until one is chosen", () => {
+  test("conflict with another value of the same field, until one is selected", () => {
     const later = { ...now, name: "C" }
     const edits = typed({ name: "B" })
     const { conflicts, values } = shown(later, edits)
@@ -229,22 +229,22 @@ describe("the changes of a form", () => {
     expect(values.name).toBe("B")
     const [conflict] = conflicts
     if (!conflict) throw new Error("there is no conflict")
-    const mine = shown(later, decided(edits, conflict, "mine"))
+    const mine = shown(later, resolveConflict(edits, conflict, "mine"))
     expect(mine).toMatchObject({ conflicts: [], values: { name: "B" }, unsaved: { name: {} } })
-    const theirs = shown(later, decided(edits, conflict, "theirs"))
+    const theirs = shown(later, resolveConflict(edits, conflict, "theirs"))
     expect(theirs).toMatchObject({ conflicts: [], values: { name: "C" }, unsaved: {} })
-    // A third change is a conflict once more.
-    const third = shown({ ...now, name: "D" }, decided(edits, conflict, "mine"))
+    // A third change is a conflict again.
+    const third = shown({ ...now, name: "D" }, resolveConflict(edits, conflict, "mine"))
     expect(third.conflicts).toEqual([{ name: "name", theirs: "D", mine: "B" }])
   })
 
-  test("stay in conflict while the user types on, or changes something else", () => {
+  test("stay in conflict while the user continues typing, or changes other fields", () => {
     const later = { ...now, name: "C" }
     const edits = typed({ on: true }, typed({ name: "BB" }, typed({ name: "B" }), later), later)
     expect(shown(later, edits).conflicts).toEqual([{ name: "name", theirs: "C", mine: "BB" }])
   })
 
-  test("let an entry be removed that somebody else has just added", () => {
+  test("can remove an entry that another user has just added", () => {
     const later = { ...now, uris: "u1\ntheirs" }
     const edits = typed({ uris: "u1\nmine" })
     const { values } = shown(later, edits)
@@ -253,9 +253,9 @@ describe("the changes of a form", () => {
     expect(shown(later, cleared).values.uris).toBe("u1\nmine")
   })
 
-  test("are shown once they are saved, until the server's own value arrives", () => {
+  test("are shown after saving, until the server's value arrives", () => {
     const sent = typed({ name: " B " })
-    const saved = afterSaving(sent, sent)
+    const saved = markSaved(sent, sent)
     expect(shown(now, saved)).toMatchObject({ values: { name: " B " }, unsaved: {} })
     expect(shown({ ...now, name: "B" }, saved)).toMatchObject({
       values: { name: "B" },
@@ -264,19 +264,19 @@ describe("the changes of a form", () => {
     })
   })
 
-  test("are none any more once the page has been read again, whatever it then shows", () => {
+  test("end when the page has reloaded, whatever it then shows", () => {
     const sent = typed({ name: "B" })
-    const saved = afterReading(afterSaving(typed({ on: true }, sent), sent))
+    const saved = dropSaved(markSaved(typed({ on: true }, sent), sent))
     expect(saved).toEqual({ on: { base: false, value: true } })
-    // Somebody has undone it.
+    // Another user has undone it.
     expect(shown(now, saved)).toMatchObject({ values: { name: "A", on: true }, conflicts: [] })
     expect(withChange(saved, { now, changed: { on: false } })).not.toHaveProperty("name")
   })
 
-  test("that were typed while others were saved don't conflict with these", () => {
+  test("typed during a save have no conflict with the saved ones", () => {
     const sent = typed({ name: "B" })
-    const during = afterSaving(typed({ name: "BC" }, sent), sent)
-    const after = typed({ name: "BC" }, afterSaving(sent, sent))
+    const during = markSaved(typed({ name: "BC" }, sent), sent)
+    const after = typed({ name: "BC" }, markSaved(sent, sent))
     for (const edits of [during, after]) {
       expect(shown({ ...now, name: "B" }, edits)).toMatchObject({
         conflicts: [],
@@ -287,7 +287,7 @@ describe("the changes of a form", () => {
     }
   })
 
-  test("of a draft apply where the form still has such a field", () => {
+  test("of a draft apply if the form still has the field", () => {
     const fitting = { name: { base: "A", value: "B" } }
     const stored = {
       ...fitting,
@@ -295,7 +295,7 @@ describe("the changes of a form", () => {
       on: { base: "yes", value: true },
       uris: { base: [], value: [] },
     }
-    expect(fittingEdits(now, stored)).toEqual(fitting)
-    expect(fittingEdits(now, { gone: stored.gone })).toBeUndefined()
+    expect(restoreEdits(now, stored)).toEqual(fitting)
+    expect(restoreEdits(now, { gone: stored.gone })).toBeUndefined()
   })
 })

@@ -1,4 +1,4 @@
-// What the form of an identity provider begins with, sends, and warns of.
+// The initial values, the request, and the warnings of an identity provider's form.
 import { create } from "@bufbuild/protobuf"
 import { describe, expect, test } from "vitest"
 import {
@@ -6,16 +6,16 @@ import {
   AzureADTenantType,
   ProviderSchema,
 } from "../../src/gen/core/idp/v1/idp_pb.ts"
-import { creationWarningOf } from "../../ui/console/idp/creation-warning.ts"
-import { fieldOf } from "../../ui/console/idp/form-fields.ts"
-import { requestOf, type Values, valuesOf } from "../../ui/console/idp/form-values.ts"
+import { findCreationWarning } from "../../ui/console/idp/creation-warning.ts"
+import { getField } from "../../ui/console/idp/form-fields.ts"
+import { type ProviderValues, toFormValues, toRequest } from "../../ui/console/idp/form-values.ts"
 import { kindNames } from "../../ui/console/idp/provider-kind.ts"
 
-const fresh = valuesOf(undefined)
+const fresh = toFormValues(undefined)
 
 describe("a new provider", () => {
-  test.each(kindNames)("of the kind %s creates no accounts, and links those that exist", (kind) => {
-    expect(requestOf({ ...fresh, kind }, undefined).providerOptions).toMatchObject({
+  test.each(kindNames)("of the kind %s creates no accounts, and links existing ones", (kind) => {
+    expect(toRequest({ ...fresh, kind }, undefined).providerOptions).toMatchObject({
       isCreationAllowed: false,
       isAutoCreation: false,
       allowedDomains: [],
@@ -25,12 +25,12 @@ describe("a new provider", () => {
     })
   })
 
-  test("of Entra has no tenant, and requires one", () => {
+  test("for Entra has no tenant, and requires one", () => {
     expect(fresh.tenant).toBe("")
-    expect(fieldOf("tenant").optional).toBeUndefined()
+    expect(getField("tenant").optional).toBeUndefined()
     const tenantFor = (tenant: string) =>
-      requestOf({ ...fresh, kind: "azureAd", tenant }, undefined).tenant.type
-    // The server rejects an empty ID; no tenant at all would mean all of them.
+      toRequest({ ...fresh, kind: "azureAd", tenant }, undefined).tenant.type
+    // The server rejects an empty ID; a missing tenant would mean all tenants.
     expect(tenantFor(" ")).toEqual({ case: "tenantId", value: "" })
     expect(tenantFor("contoso.example")).toEqual({ case: "tenantId", value: "contoso.example" })
     expect(tenantFor("common")).toEqual({
@@ -40,7 +40,7 @@ describe("a new provider", () => {
   })
 })
 
-test("a provider that exists is shown and saved as it is", () => {
+test("an existing provider is shown and saved unchanged", () => {
   const provider = create(ProviderSchema, {
     name: "Microsoft",
     config: {
@@ -56,9 +56,9 @@ test("a provider that exists is shown and saved as it is", () => {
       },
     },
   })
-  const values = valuesOf(provider)
+  const values = toFormValues(provider)
   expect(values).toMatchObject({ tenant: "common", isCreationAllowed: true })
-  const saved = requestOf({ ...values, allowedDomains: "a.example\nb.example\n" }, provider)
+  const saved = toRequest({ ...values, allowedDomains: "a.example\nb.example\n" }, provider)
   expect(saved.tenant.type).toEqual({ case: "tenantType", value: 0 })
   expect(saved.providerOptions).toMatchObject({
     isCreationAllowed: true,
@@ -69,31 +69,31 @@ test("a provider that exists is shown and saved as it is", () => {
 })
 
 describe("the form warns", () => {
-  const warning = (values: Partial<Values>) =>
-    creationWarningOf({ ...fresh, isCreationAllowed: true, ...values })
+  const warning = (values: Partial<ProviderValues>) =>
+    findCreationWarning({ ...fresh, isCreationAllowed: true, ...values })
   const personal = "9188040d-6c67-4c5b-b112-36a304b66dad"
   const entra = (tenant: string) => ({ kind: "azureAd", tenant }) as const
 
   test.each([
     ...(["google", "apple", "github", "gitlab"] as const).map((kind) => ({ kind })),
     ...["common", "organizations", "consumers", " Common", personal].map(entra),
-  ])("that anybody can get an account: %o", (values) => {
+  ])("if anyone can get an account: %o", (values) => {
     expect(warning(values)).toBe("anyone")
     expect(warning({ ...values, isCreationAllowed: false })).toBeUndefined()
   })
 
-  test.each(["oidc", "oauth"] as const)("that %s may be open to anybody", (kind) => {
+  test.each(["oidc", "oauth"] as const)("if %s may be open to anyone", (kind) => {
     expect(warning({ kind })).toBe("unknown")
     expect(warning({ kind, allowedDomains: "example.com" })).toBeUndefined()
   })
 
-  test("of no provider of one organization", () => {
+  test("not for providers of one organization", () => {
     const closed = ["saml", "ldap", "jwt", "githubEs", "gitlabSelfHosted"] as const
     for (const kind of closed) expect(warning({ kind })).toBeUndefined()
     expect(warning(entra("contoso.example"))).toBeUndefined()
   })
 
-  test("where no address is verified, so that the domains admit nobody", () => {
+  test("if no address is verified, so that the domains exclude all users", () => {
     const allowedDomains = "example.com"
     expect(warning({ ...entra("contoso.example"), allowedDomains })).toBe("unverified")
     const verified = { emailVerified: true, allowedDomains }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import { shownLoginNames } from "../../ui/console/user/login-names.ts"
+import { visibleLoginNames } from "../../ui/console/user/login-names.ts"
 
 const [mail, long] = ["alice@acme.com", "alice@acme.com@acme.localhost"]
 
@@ -11,5 +11,5 @@ test.each([
   ["nothing but longer forms", ["alice@acme.localhost"], "", ["alice@acme.localhost"]],
   ["one of two that begin alike", ["al", "al@a.test", "alice@a.test"], "", ["al", "alice@a.test"]],
 ])("login names are shown without a domain behind %s", (_, names, email, shown) => {
-  expect(shownLoginNames(names, email || undefined)).toEqual(shown)
+  expect(visibleLoginNames(names, email || undefined)).toEqual(shown)
 })

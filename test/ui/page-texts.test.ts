@@ -12,7 +12,7 @@ const filesNow = () =>
 
 const inFolder = (name: string) => join("console-texts", name)
 
-test("texts that have not changed are left alone: a type check may be reading them", async () => {
+test("unchanged texts are not rewritten, because a type check may be reading them", async () => {
   await writePageTexts()
   const before = filesNow()
   expect(before.length).toBeGreaterThan(20)

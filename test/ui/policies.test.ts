@@ -5,8 +5,8 @@ import { policies } from "../../ui/console/policy/policies.ts"
 
 const snake = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
-/** Who asks each field of each policy: a file, or "with …" where nothing does so far. */
-const asked = new Map(
+/** The reader of each policy field: a file, or "with …" if nothing reads it yet. */
+const readerByField = new Map(
   readFileSync(new URL("../contract/policies.tsv", import.meta.url), "utf8")
     .trim()
     .split("\n")
@@ -17,22 +17,23 @@ const asked = new Map(
 describe.each(policies)("the form for the $name policy", ({ fields, instance, organization }) => {
   const of = instance.get.output.field.policy?.message
 
-  test("offers nothing that nothing asks", () => {
+  test("contains no field that is never read", () => {
     for (const { name } of fields) {
-      expect(asked.get(`${of?.name}.${snake(name)}`), name).toMatch(/^(src|ui)\//)
+      expect(readerByField.get(`${of?.name}.${snake(name)}`), name).toMatch(/^(src|ui)\//)
     }
   })
 
-  // Files and the providers to sign in with have places of their own.
-  test("offers whatever something asks, but for files and providers", () => {
-    const isAsked = (name: string) => /^(src|ui)\//.test(asked.get(`${of?.name}.${name}`) ?? "")
+  // Files and identity providers are edited on other pages.
+  test("contains every field that is read, except files and providers", () => {
+    const isAsked = (name: string) =>
+      /^(src|ui)\//.test(readerByField.get(`${of?.name}.${name}`) ?? "")
     const isElsewhere = (name: string) => name.includes("_url") || name === "idps"
     const known = of?.fields.filter(({ name }) => isAsked(name) && !isElsewhere(name)) ?? []
     const names = fields.map(({ name }) => name)
     expect(names.toSorted()).toEqual(known.map(({ localName }) => localName).toSorted())
   })
 
-  test("sends every field that the operations know", () => {
+  test("sends every field of the operation", () => {
     const { get, inherited, add, update } = organization
     for (const field of fields) {
       const { name } = field
@@ -47,7 +48,7 @@ describe.each(policies)("the form for the $name policy", ({ fields, instance, or
   })
 })
 
-test("every policy that an organisation may have of its own has a form", () => {
+test("every policy that an organization can override has a form", () => {
   const own = management.methods.filter(({ name }) => /^AddCustom\w+Policy$/.test(name))
   const without = own.filter((method) => policies.every((one) => one.organization.add !== method))
   expect(without.map(({ name }) => name)).toEqual([])

@@ -2,7 +2,11 @@
 import { create } from "@bufbuild/protobuf"
 import { describe, expect, test } from "vitest"
 import { LabelPolicySchema, LoginPolicySchema } from "../../src/gen/core/policy/v1/policy_pb.ts"
-import { requestValueOf, storedValuesOf, valuesOf } from "../../ui/console/policy/field-values.ts"
+import {
+  normalizeValues,
+  toFormValues,
+  toRequestValue,
+} from "../../ui/console/policy/field-values.ts"
 import { policies } from "../../ui/console/policy/policies.ts"
 import en from "../../ui/console/shell/texts/pages.en.json"
 
@@ -36,10 +40,10 @@ describe.each(rows)("%s: %s", (policyName, name, schema) => {
 
   test("is on where the field is false, and off where it is true", () => {
     for (const value of [false, true]) {
-      const values = valuesOf(policy, create(schema, { [name]: value }))
+      const values = toFormValues(policy, create(schema, { [name]: value }))
       expect(values[name]).toBe(!value)
-      expect(requestValueOf(field, values)).toBe(value)
-      expect(storedValuesOf([field], values)).toEqual({ [name]: !value })
+      expect(toRequestValue(field, values)).toBe(value)
+      expect(normalizeValues([field], values)).toEqual({ [name]: !value })
     }
   })
 
@@ -63,6 +67,6 @@ test("no other switch is labeled by what it turns off", () => {
 
 test("other switches are on where their field is true", () => {
   const policy = policyNamed("login")
-  const values = valuesOf(policy, create(LoginPolicySchema, { forceMfa: true }))
+  const values = toFormValues(policy, create(LoginPolicySchema, { forceMfa: true }))
   expect([values.forceMfa, values.allowRegister]).toEqual([true, false])
 })

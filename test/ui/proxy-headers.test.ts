@@ -1,12 +1,12 @@
 import { createServer, type Server } from "node:http"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { identityHeaders } from "../../src/oauth/forward/identity.ts"
-import { snippetsOf } from "../../ui/console/application/snippets.ts"
+import { createSnippets } from "../../ui/console/application/snippets.ts"
 import { freePort, temporaryFolder } from "../support/latchkey.ts"
 import { needs } from "../support/prerequisite.ts"
 import { type CgiKind, type ProxyKind, startCgi, startProxy } from "../support/proxy.ts"
 
-/** Headers by which a client may try to pass for somebody else. */
+/** Headers with which a client could impersonate a user. */
 const forged = {
   "remote-user": "root",
   "remote-user-id": "1",
@@ -17,21 +17,21 @@ const forged = {
   remote_user_id: "1",
 }
 
-/** What Latchkey returns for a request that is allowed without a user. */
-const nobody = Object.fromEntries(identityHeaders.map((name) => [name, ""]))
+/** The headers that Latchkey returns for an allowed request without a user. */
+const anonymousHeaders = Object.fromEntries(identityHeaders.map((name) => [name, ""]))
 
-/** Every spelling of a header that some program takes for the same. */
+/** Every spelling of a header that some program treats as the same. */
 const spellings = (name: string): readonly string[] =>
   ["-", "_", "."].flatMap((sign) => {
     const spelled = name.replaceAll("-", sign)
     return [spelled, spelled.toUpperCase(), spelled.replace(/\b\w/g, (sign) => sign.toUpperCase())]
   })
 
-/** What the stand-in for Latchkey received. */
+/** The requests that the simulated Latchkey received. */
 let requests: { path: string; method: string | undefined; names: readonly string[] }[] = []
-/** Whether it lets requests pass. */
+/** Whether it allows requests. */
 let isOpen = true
-/** Whether it returns the Authorization header that it received. */
+/** Whether it returns the received Authorization header. */
 let returnsAuthorization = true
 let latchkey: Server
 /** The protected program, which returns the headers that it receives. */
@@ -45,7 +45,7 @@ beforeAll(async () => {
       requests.push({ path: url.replace(/.*\//, ""), method, names: Object.keys(headers) })
       const { authorization } = headers
       const returned = returnsAuthorization && authorization !== undefined && { authorization }
-      response.writeHead(isOpen ? 200 : 401, { ...nobody, ...returned }).end()
+      response.writeHead(isOpen ? 200 : 401, { ...anonymousHeaders, ...returned }).end()
     }),
   )
   program = await listen(
@@ -69,13 +69,13 @@ function hostOf(server: Server): string {
 }
 
 function settingsOf(name: string, port: number, host = hostOf(program)): string {
-  const [{ text = "" } = {}] = snippetsOf({
+  const [{ text = "" } = {}] = createSnippets({
     issuer: `http://${hostOf(latchkey)}`,
     clientId: "1",
     secret: undefined,
     auth: "none",
     isApi: false,
-    at: (endpoint: string) => endpoint,
+    endpoint: (endpoint: string) => endpoint,
     passphrase: "",
     upstream: `http://${hostOf(latchkey)}`,
     appType: "web",
@@ -88,7 +88,7 @@ function settingsOf(name: string, port: number, host = hostOf(program)): string 
 
 type Settings = (port: number, host?: string) => string
 
-/** A server block, where nginx passes on headers with an underscore. */
+/** A server block that passes headers with an underscore. */
 const nginxSettings: Settings = (port, host) => `server {
 listen 127.0.0.1:${port};
 underscores_in_headers on;
@@ -106,7 +106,7 @@ const proxies: readonly (readonly [ProxyKind, Settings])[] = [
 
 const cgiKinds: readonly CgiKind[] = ["python", "php"]
 
-async function behind<T>(
+async function withProxy<T>(
   [kind, settings]: readonly [ProxyKind, Settings],
   host: string,
   act: (url: string) => Promise<T>,
@@ -127,7 +127,7 @@ async function behind<T>(
 
 describe.each(proxies)("the settings for %s", (kind, settings) => {
   test.runIf(needs(kind))("remove every identity header that a client sends", async () => {
-    await behind([kind, settings], hostOf(program), async (url) => {
+    await withProxy([kind, settings], hostOf(program), async (url) => {
       const answer = await fetch(url, { headers: forged })
       const received: Record<string, string> = await answer.json()
       const left = Object.entries(received).filter(
@@ -137,8 +137,8 @@ describe.each(proxies)("the settings for %s", (kind, settings) => {
     })
   })
 
-  test.runIf(needs(kind))("pass on the Authorization header that is returned only", async () => {
-    await behind([kind, settings], hostOf(program), async (url) => {
+  test.runIf(needs(kind))("forward the Authorization header only if it is returned", async () => {
+    await withProxy([kind, settings], hostOf(program), async (url) => {
       const received = async (sent?: string) => {
         const headers = new Headers(
           kind === "caddy" ? { "remote-authorization": "Bearer made up" } : {},
@@ -167,7 +167,7 @@ describe.each(proxies)("the settings for %s", (kind, settings) => {
     test.runIf(needs(kind) && needs(language))("remove them in every spelling", async () => {
       const cgi = await startCgi(language, folder.path)
       try {
-        await behind([kind, settings], cgi.host, async (url) => {
+        await withProxy([kind, settings], cgi.host, async (url) => {
           for (const spelling of identityHeaders.flatMap(spellings)) {
             const received: Record<string, string> = await (
               await fetch(url, { headers: { [spelling]: "forged", "X-Other_Header": "kept" } })
@@ -187,8 +187,8 @@ describe.each(proxies)("the settings for %s", (kind, settings) => {
 describe.runIf(needs("nginx"))("the settings for nginx", () => {
   const nginx = ["nginx", nginxSettings] as const
 
-  test("name the method of a request, also where it has to sign in first", async () => {
-    await behind(nginx, hostOf(program), async (url) => {
+  test("send the method of a request, also when it must sign in first", async () => {
+    await withProxy(nginx, hostOf(program), async (url) => {
       isOpen = false
       for (const method of ["POST", "GET"]) await fetch(`${url}/save`, { method })
       expect(requests.map(({ path, method }) => ({ path, method }))).toEqual([
@@ -200,17 +200,17 @@ describe.runIf(needs("nginx"))("the settings for nginx", () => {
     })
   })
 
-  test("take no method from the client", async () => {
-    await behind(nginx, hostOf(program), async (url) => {
+  test("ignore a method header from the client", async () => {
+    await withProxy(nginx, hostOf(program), async (url) => {
       await fetch(`${url}/.latchkey/sign-in`, { headers: { "x-forwarded-method": "GET" } })
       expect(requests).toMatchObject([{ path: "sign-in", method: undefined }])
     })
   })
 
-  test("leave it to Latchkey to refuse what only an unusual nginx passes on", async () => {
+  test("let Latchkey reject headers that only an unusual nginx forwards", async () => {
     const careless: Settings = (port, host) =>
       nginxSettings(port, host).replace("underscores_in_headers on", "ignore_invalid_headers off")
-    await behind(["nginx", careless], hostOf(program), async (url) => {
+    await withProxy(["nginx", careless], hostOf(program), async (url) => {
       for (const name of ["remote_user", "remote.groups"]) {
         requests = []
         await fetch(url, { headers: { [name]: "forged" } })
@@ -219,13 +219,13 @@ describe.runIf(needs("nginx"))("the settings for nginx", () => {
     })
   })
 
-  test.runIf(needs("python"))("let pass an upload that the program accepts", async () => {
+  test.runIf(needs("python"))("allow an upload that the program accepts", async () => {
     const cgi = await startCgi("python", folder.path)
     const accepting: Settings = (port, host) =>
       nginxSettings(port, host).replace("location / {", "location / {\nclient_max_body_size 40m;")
     const body = Buffer.alloc(30 * 2 ** 20)
     try {
-      await behind(["nginx", accepting], cgi.host, async (url) => {
+      await withProxy(["nginx", accepting], cgi.host, async (url) => {
         const upload = await fetch(url, { method: "POST", body })
         expect(upload.status).toBe(200)
         expect(await upload.json()).toMatchObject({ BODY_LENGTH: String(body.length) })

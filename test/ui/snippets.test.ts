@@ -6,14 +6,14 @@ import { GroupsClaim } from "../../src/gen/core/project/v2/project_pb.ts"
 import { identityHeaders } from "../../src/oauth/forward/identity.ts"
 import { scopeOf } from "../../ui/console/application/protocol.ts"
 import { type ClientDescription, endpointNames } from "../../ui/console/application/snippet.ts"
-import { secretPlaceholder, snippetsOf } from "../../ui/console/application/snippets.ts"
+import { createSnippets, secretPlaceholder } from "../../ui/console/application/snippets.ts"
 import { openProvider } from "../oauth/provider.ts"
 
 const issuer = "https://id.example.org"
 const registered: ClientDescription = {
   issuer,
   upstream: "http://localhost:8080",
-  at: (endpoint) => `${issuer}/${endpoint}`,
+  endpoint: (endpoint) => `${issuer}/${endpoint}`,
   clientId: "123",
   secret: undefined,
   auth: "basic",
@@ -25,14 +25,16 @@ const registered: ClientDescription = {
   passphrase: "0123456789abcdef0123456789abcdef",
 }
 
-const named = (name: string, changes: Partial<ClientDescription> = {}) => {
-  const found = snippetsOf({ ...registered, ...changes }).find((each) => each.name === name)
+const snippetOf = (name: string, changes: Partial<ClientDescription> = {}) => {
+  const found = createSnippets({ ...registered, ...changes }).find((each) => each.name === name)
   if (!found) throw new Error(`no snippet is called ${name}`)
   return found
 }
 
-/** What lines of a shell say, where curl and openssl only tell what they were given. */
-function saidBy(lines: string): string {
+/**
+ * The output of shell lines, with curl and openssl replaced by programs that print their arguments.
+ */
+function runLines(lines: string): string {
   const stubs = `curl() { printf '%s\\n' "$@"; }; openssl() { echo abc; }; TOKEN=t ASSERTION=a\n`
   const { stdout, status } = spawnSync("sh", ["-c", stubs + lines], { input: "code-1\n" })
   expect(status).toBe(0)
@@ -41,7 +43,7 @@ function saidBy(lines: string): string {
 
 const proxies = ["nginx", "Caddy", "Traefik"]
 
-describe("what is pasted into other software", () => {
+describe("the settings for other software", () => {
   it.each([
     ["basic", false, [".env", "oauth2-proxy", "Grafana", "Apache", ...proxies, "curl"]],
     ["post", false, [".env", "oauth2-proxy", "Grafana", "Apache", ...proxies, "curl"]],
@@ -49,53 +51,53 @@ describe("what is pasted into other software", () => {
     ["none", false, [".env", ...proxies, "curl"]],
     ["basic", true, [".env", "curl"]],
     ["private_key_jwt", true, [".env", "curl"]],
-  ] as const)("of a client with %s, an API: %s, is what it can use", (auth, isApi, names) => {
-    const snippets = snippetsOf({ ...registered, auth, isApi })
+  ] as const)("for a client with %s, an API: %s, are the applicable ones", (auth, isApi, names) => {
+    const snippets = createSnippets({ ...registered, auth, isApi })
     expect(snippets.map(({ name }) => name)).toEqual(names)
     const hasSecret = auth === "basic" || auth === "post"
     expect(snippets.some(({ text }) => text.includes(secretPlaceholder))).toBe(hasSecret)
   })
 
-  it.each(["user_agent", "native"] as const)("names no proxy for a %s application", (appType) => {
-    const snippets = snippetsOf({ ...registered, auth: "none", appType })
+  it.each(["user_agent", "native"] as const)("contain no proxy for a %s application", (appType) => {
+    const snippets = createSnippets({ ...registered, auth: "none", appType })
     expect(snippets.map(({ name }) => name)).toEqual([".env", "curl"])
     expect(snippets.some(({ text }) => text.includes("SECRET"))).toBe(false)
   })
 
-  it("names no redirect URI where people are sent to no address", () => {
-    const snippets = snippetsOf({ ...registered, hasCode: false, redirectUris: [] })
+  it("contain no redirect URI if users are not redirected", () => {
+    const snippets = createSnippets({ ...registered, hasCode: false, redirectUris: [] })
     expect(snippets.map(({ name }) => name)).toEqual([".env"])
     expect(snippets[0]?.text).not.toContain("REDIRECT")
   })
 
-  it("has nothing but the proxies, and no secret, where only they sign people in", () => {
+  it("contain only the proxies, and no secret, if only proxies sign users in", () => {
     const redirectUris = ["https://wiki.lan/.latchkey/callback"]
-    const snippets = snippetsOf({ ...registered, redirectUris, secret: "s3cret" })
+    const snippets = createSnippets({ ...registered, redirectUris, secret: "s3cret" })
     expect(snippets.map(({ name }) => name)).toEqual(proxies)
     for (const { text } of snippets) expect(text).not.toMatch(/s3cret|YOUR_CLIENT_SECRET/)
   })
 
-  it("requests the list of roles that the application needs", () => {
+  it("request the role list that the application needs", () => {
     const value = create(OIDCConfigurationSchema, { groupsClaim: GroupsClaim.GROUPS })
     const scope = scopeOf(value)
     expect(scope).toBe("openid profile email groups")
-    expect(named(".env", { scope }).text).toContain("OIDC_SCOPE='openid profile email groups'")
+    expect(snippetOf(".env", { scope }).text).toContain("OIDC_SCOPE='openid profile email groups'")
     for (const name of ["oauth2-proxy", "Grafana", "Apache"]) {
-      expect(named(name, { scope }).text, name).toContain("openid profile email groups")
+      expect(snippetOf(name, { scope }).text, name).toContain("openid profile email groups")
     }
-    expect(named("curl", { scope }).text).toContain("scope=openid+profile+email+groups")
+    expect(snippetOf("curl", { scope }).text).toContain("scope=openid+profile+email+groups")
     expect(scopeOf(create(OIDCConfigurationSchema))).toBe("openid profile email")
   })
 
-  it("names endpoints that discovery names, too", async () => {
+  it("contain endpoints that discovery lists", async () => {
     const provider = await openProvider()
     const answer = await provider.send("/.well-known/openid-configuration")
     const document = await answer.json()
     for (const name of endpointNames) expect(document, name).toHaveProperty(name)
   })
 
-  it("has the secret only while it is shown", () => {
-    for (const { name, text } of snippetsOf({ ...registered, secret: "s3cret" })) {
+  it("contain the secret only while it is shown", () => {
+    for (const { name, text } of createSnippets({ ...registered, secret: "s3cret" })) {
       // The proxies need none.
       if (proxies.includes(name)) continue
       expect(text).toContain("s3cret")
@@ -103,9 +105,11 @@ describe("what is pasted into other software", () => {
     }
   })
 
-  it("is read by oauth2-proxy as it is meant, whatever the redirect URI is made of", () => {
+  it("are parsed correctly by oauth2-proxy, for any redirect URI", () => {
     const uri = 'https://a.example/"x"\\/oauth2/callback'
-    const { text, wants } = named("oauth2-proxy", { redirectUris: ["https://b.example/", uri] })
+    const { text, requiredRedirectUri: wants } = snippetOf("oauth2-proxy", {
+      redirectUris: ["https://b.example/", uri],
+    })
     expect(Bun.TOML.parse(text)).toMatchObject({
       provider: "oidc",
       oidc_issuer_url: issuer,
@@ -124,40 +128,42 @@ describe("what is pasted into other software", () => {
   it.each([
     ["oauth2-proxy", "https://wiki.example.org/oauth2/callback"],
     ["Grafana", "https://wiki.example.org/login/generic_oauth"],
-  ])("says which redirect URI %s wants, where it is not registered", (name, wants) => {
-    expect(named(name).wants).toBe(wants)
-    expect(named(name, { redirectUris: [wants] }).wants).toBeUndefined()
-    expect(named(name, { redirectUris: ["com.example:/cb"] }).wants).toMatch(/^https:\/\/app\./)
+  ])("show the redirect URI of %s, if it is not registered", (name, wants) => {
+    expect(snippetOf(name).requiredRedirectUri).toBe(wants)
+    expect(snippetOf(name, { redirectUris: [wants] }).requiredRedirectUri).toBeUndefined()
+    expect(snippetOf(name, { redirectUris: ["com.example:/cb"] }).requiredRedirectUri).toMatch(
+      /^https:\/\/app\./,
+    )
   })
 
-  it("tells Grafana its own address without its path", () => {
+  it("set Grafana's root URL without the path", () => {
     const redirectUris = ["http://grafana.lan:3000/grafana/login/generic_oauth"]
-    const { text } = named("Grafana", { redirectUris })
+    const { text } = snippetOf("Grafana", { redirectUris })
     expect(text).toContain("\nroot_url = http://grafana.lan:3000/grafana/\n")
   })
 
-  it("protects in Apache what the redirect URI lies in", () => {
-    expect(named("Apache").text).toContain('<Location "/protected">')
+  it("protect in Apache the path of the redirect URI", () => {
+    expect(snippetOf("Apache").text).toContain('<Location "/protected">')
     const redirectUris = ["https://wiki.example.org/callback"]
-    expect(named("Apache", { redirectUris }).text).toContain('<Location "/">')
+    expect(snippetOf("Apache", { redirectUris }).text).toContain('<Location "/">')
   })
 
-  it("tells Apache, which tries no second way, where the secret goes", () => {
+  it("set Apache's client authentication method, because it tries no other", () => {
     const way = (auth: "basic" | "post") =>
-      /^OIDCProviderTokenEndpointAuth "(\w+)"$/m.exec(named("Apache", { auth }).text)?.[1]
+      /^OIDCProviderTokenEndpointAuth "(\w+)"$/m.exec(snippetOf("Apache", { auth }).text)?.[1]
     expect([way("basic"), way("post")]).toEqual(["client_secret_basic", "client_secret_post"])
   })
 
   const hostile = "https://a.example/cb?x='$(echo pwned)'&y=`id`;"
 
-  it("is a file of settings that a shell reads as it is meant", () => {
-    const { text } = named(".env", { redirectUris: [hostile], secret: "a$b 'c" })
+  it("are an environment file that a shell parses correctly", () => {
+    const { text } = snippetOf(".env", { redirectUris: [hostile], secret: "a$b 'c" })
     const shown = `${text}\nprintf '%s\\n' "$OIDC_CLIENT_SECRET" "$OIDC_REDIRECT_URI" "$OIDC_SCOPE"`
-    expect(saidBy(shown).split("\n")).toEqual(["a$b 'c", hostile, "openid profile email", ""])
+    expect(runLines(shown).split("\n")).toEqual(["a$b 'c", hostile, "openid profile email", ""])
   })
 
-  it("asks by hand for what is registered, and runs nothing that is written in it", () => {
-    const said = saidBy(named("curl", { redirectUris: [hostile] }).text).split("\n")
+  it("request a token manually with the registered values, and execute nothing in them", () => {
+    const said = runLines(snippetOf("curl", { redirectUris: [hostile] }).text).split("\n")
     const asked = new URL(said[0]?.replace("Open ", "") ?? "")
     expect(Object.fromEntries(asked.searchParams)).toMatchObject({
       redirect_uri: hostile,
@@ -175,26 +181,26 @@ describe("what is pasted into other software", () => {
     ["post", ["client_id=123", "client_secret=YOUR_CLIENT_SECRET"]],
     ["none", ["client_id=123"]],
     ["private_key_jwt", ["client_assertion=a"]],
-  ] as const)("proves who asks by %s where that is registered", (auth, said) => {
-    const lines = saidBy(named("curl", { auth }).text).split("\n")
+  ] as const)("authenticate by %s if that is registered", (auth, said) => {
+    const lines = runLines(snippetOf("curl", { auth }).text).split("\n")
     expect(lines).toEqual(expect.arrayContaining([...said]))
     expect(lines.includes("-u")).toBe(auth === "basic")
   })
 
-  it("asks what a token means, for an API", () => {
-    const lines = saidBy(named("curl", { isApi: true }).text).split("\n")
+  it("introspect a token, for an API", () => {
+    const lines = runLines(snippetOf("curl", { isApi: true }).text).split("\n")
     expect(lines).toEqual(expect.arrayContaining([`${issuer}/introspection_endpoint`, "token=t"]))
   })
 
   it.each(proxies)(
-    "has %s ask by the instance's own host, for the host that is registered",
+    "have %s send requests to the instance's own host, for the registered host",
     (name) => {
-      expect(named(name).wants).toBe("https://app.example.org/.latchkey/callback")
+      expect(snippetOf(name).requiredRedirectUri).toBe("https://app.example.org/.latchkey/callback")
       const redirectUris = [
         "https://app.example.org/cb",
         "https://wiki.lan:8443/.latchkey/callback",
       ]
-      const { text, wants } = named(name, { redirectUris })
+      const { text, requiredRedirectUri: wants } = snippetOf(name, { redirectUris })
       expect(wants).toBeUndefined()
       expect(text).toContain("localhost:8080")
       expect(text).toContain("/forward-auth/id.example.org/123")
@@ -211,7 +217,7 @@ describe("what is pasted into other software", () => {
       "http://10.0.0.7:9000/forward-auth/",
       "forward_auth http://10.0.0.7:9000 ",
     ],
-    // The certificate is for the public name, whatever the port.
+    // The certificate is for the public host, whatever the port.
     [
       "https://localhost:8443",
       "https://id.example.org:8443/forward-auth/",
@@ -222,9 +228,9 @@ describe("what is pasted into other software", () => {
       "http://unix:/run/latchkey.sock:/forward-auth/",
       "forward_auth unix//run/latchkey.sock ",
     ],
-  ])("has proxies ask where this server listens: %s", (upstream, byNginx, byCaddy) => {
+  ])("have proxies send requests to this server's listener: %s", (upstream, byNginx, byCaddy) => {
     const named = (name: string) =>
-      snippetsOf({ ...registered, upstream }).find((each) => each.name === name)?.text
+      createSnippets({ ...registered, upstream }).find((each) => each.name === name)?.text
     expect(named("nginx")).toContain(`proxy_pass ${byNginx}`)
     expect(named("nginx")?.includes("proxy_ssl_server_name on;")).toBe(byNginx.startsWith("https"))
     expect(named("Caddy")).toContain(byCaddy)
@@ -232,9 +238,9 @@ describe("what is pasted into other software", () => {
     expect(named("Traefik")?.includes(`address: "${byNginx}`)).toBe(isSocket ? undefined : true)
   })
 
-  it("has Traefik remove identity headers in every spelling", () => {
+  it("have Traefik remove identity headers in every spelling", () => {
     const [, pattern = ""] =
-      /authResponseHeadersRegex: "\(\?i\)(.*)"/.exec(named("Traefik").text) ?? []
+      /authResponseHeadersRegex: "\(\?i\)(.*)"/.exec(snippetOf("Traefik").text) ?? []
     for (const name of identityHeaders) {
       for (const sign of ["-", "_", "."]) {
         expect(name.replaceAll("-", sign)).toMatch(new RegExp(pattern || "$.", "i"))
@@ -243,14 +249,14 @@ describe("what is pasted into other software", () => {
     expect("x-remote-user").not.toMatch(new RegExp(pattern, "i"))
   })
 
-  it("has Traefik forward the Authorization header that is returned", () => {
-    expect(named("Traefik").text).toMatch(
+  it("have Traefik forward the returned Authorization header", () => {
+    expect(snippetOf("Traefik").text).toMatch(
       /authResponseHeaders:\n(?: {10}.*\n)* {10}- Authorization\n/,
     )
   })
 
-  it("takes no pattern for an address", () => {
-    const { text } = named(".env", { redirectUris: ["https://*.example.org/cb"] })
+  it("reject a pattern as a redirect URI", () => {
+    const { text } = snippetOf(".env", { redirectUris: ["https://*.example.org/cb"] })
     expect(text).not.toContain("*")
   })
 })

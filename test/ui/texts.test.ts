@@ -8,9 +8,9 @@ import deFirst from "../../ui/console/shell/texts/de.json"
 import enFirst from "../../ui/console/shell/texts/en.json"
 import dePages from "../../ui/console/shell/texts/pages.de.json"
 import enPages from "../../ui/console/shell/texts/pages.en.json"
-import { catalogue } from "../../ui/kit/catalogue.ts"
+import { createCatalog } from "../../ui/kit/catalog.ts"
 import * as login from "../../ui/login/texts/index.ts"
-import { sourcesOf } from "../../ui/page-texts.ts"
+import { collectSources } from "../../ui/page-texts.ts"
 
 const placeholders = (text: string) =>
   [...new Set([...text.matchAll(/\{\$(\w+)/g)].map((match) => match[1]))].sort()
@@ -19,7 +19,7 @@ type Texts = Readonly<Record<string, string>>
 
 const en: Texts = { ...enFirst, ...enPages }
 const de: Texts = { ...deFirst, ...dePages }
-const catalogues: { name: string; english: Texts; other: Texts }[] = [
+const catalogs: { name: string; english: Texts; other: Texts }[] = [
   ...Object.entries(login.texts).map(([language, other]) => ({
     name: `login in ${language}`,
     english: login.texts.en,
@@ -33,12 +33,12 @@ const catalogues: { name: string; english: Texts; other: Texts }[] = [
   ]),
 ]
 
-describe.each(catalogues)("the catalogue of the $name", ({ english, other }) => {
+describe.each(catalogs)("the catalog of the $name", ({ english, other }) => {
   it("has the same keys in every language", () => {
     expect(Object.keys(other).sort()).toEqual(Object.keys(english).sort())
   })
 
-  it("takes the same values in every language, and parses", () => {
+  it("uses the same placeholders in every language, and parses", () => {
     for (const [key, text] of Object.entries(english)) {
       const translated = other[key] ?? ""
       expect(placeholders(translated), key).toEqual(placeholders(text))
@@ -47,7 +47,7 @@ describe.each(catalogues)("the catalogue of the $name", ({ english, other }) => 
     }
   })
 
-  it("never shouts, and leaves no text empty", () => {
+  it("has no exclamation marks and no empty texts", () => {
     for (const text of [...Object.values(english), ...Object.values(other)]) {
       expect(text.trim()).not.toBe("")
       expect(text).not.toContain("!")
@@ -55,25 +55,25 @@ describe.each(catalogues)("the catalogue of the $name", ({ english, other }) => 
   })
 })
 
-it("German says du to whoever reads it, on every page", () => {
+it("German addresses the reader with du, on every page", () => {
   const ofEvents = Object.values(events.de).flatMap((of: Texts) => Object.values(of))
   const german = [...Object.values(de), ...Object.values(login.texts.de), ...ofEvents]
   expect(german.filter((text) => /\bdu\b/.test(text)).length).toBeGreaterThan(50)
   expect(german.filter((text) => /[a-zäöüß,] (Sie|Ihnen|Ihr[emnrs]*)\b/.test(text))).toEqual([])
 })
 
-/** What German could call in two ways, and pages call in one: what they would say otherwise. */
-const otherwise =
+/** Synonyms that German texts must not use, because pages use another word. */
+const bannedGerman =
   /(?<!eines )\bTokens\b|Access.Token|Erneuerungstoken|\b[Ee]rstell|Richtlinie|[Ff]reig(a|ege)b/
 
-it("German has one word for one thing, on every page", () => {
+it("German uses one word for each concept, on every page", () => {
   const german = [de, login.texts.de, events.de.types, events.de.streams, events.de.fields]
   const said = german.flatMap((texts: Texts) => Object.entries(texts))
-  expect(said.filter(([, text]) => otherwise.test(text))).toEqual([])
+  expect(said.filter(([, text]) => bannedGerman.test(text))).toEqual([])
 })
 
-describe("there are words, and none too many,", () => {
-  it("for all that can happen", () => {
+describe("texts exist, without unused ones,", () => {
+  it("for every fault", () => {
     const types = new Set(aggregates.flatMap(({ evolve }) => Object.keys(evolve)))
     expect(Object.keys(events.en.types).sort()).toEqual([...types].sort())
   })
@@ -82,7 +82,7 @@ describe("there are words, and none too many,", () => {
     expect(Object.keys(events).sort()).toEqual([...pageLanguages].sort())
   })
 
-  it("that is its own, and says what differs in other words", () => {
+  it("that is a distinct translation", () => {
     const { en, ...others } = events
     for (const [language, { types }] of Object.entries(others)) {
       const said: Readonly<Record<string, string>> = types
@@ -93,7 +93,7 @@ describe("there are words, and none too many,", () => {
     }
   })
 
-  it("for all that it can happen to", () => {
+  it("for everything that can be affected", () => {
     const streams = new Set(aggregates.map(({ stream }) => stream))
     expect(Object.keys(events.en.streams).sort()).toEqual([...streams].sort())
   })
@@ -108,7 +108,7 @@ describe("a number", () => {
     ["fr", ["au moins 1 caractère", "au moins 8 caractères"]],
     ["pl", ["co najmniej 1 znak", "co najmniej 8 znaków"]],
     ["ja", ["1 文字以上", "8 文字以上"]],
-  ])("is followed by the right form in %s", (language, forms) => {
+  ])("has the right plural form in %s", (language, forms) => {
     expect([said(language, 1), said(language, 8)]).toEqual(forms)
   })
 
@@ -118,25 +118,25 @@ describe("a number", () => {
 })
 
 describe("a translator", () => {
-  it("takes the first of a reader's languages that it speaks", () => {
+  it("selects the first supported language of a reader", () => {
     expect(login.translator(["sv-SE", "de-AT", "en"]).language).toBe("de")
     expect(login.translator(["sv"]).language).toBe("en")
     expect(login.translator([]).language).toBe("en")
   })
 
-  it("puts values in as they are", () => {
+  it("inserts values unchanged", () => {
     const { t } = login.translator(["de"])
     expect(t("logout.lead_application", { application: "A & <B>" })).toBe(
       "A & <B> möchte dich in diesem Browser abmelden.",
     )
   })
 
-  it("speaks exactly what an instance may restrict its pages to", () => {
+  it("supports exactly the languages that an instance can restrict its pages to", () => {
     expect(Object.keys(login.texts)).toEqual(pageLanguages)
   })
 
   it("falls back to the first language given", () => {
-    const pick = catalogue([
+    const pick = createCatalog([
       { language: "de", messages: { hello: "Hallo {$name}" } },
       { language: "en", messages: { hello: "Hello {$name}" } },
     ])
@@ -148,12 +148,12 @@ describe("the texts of the first view", async () => {
   const atOnce = { atOnce: true }
   const folder = new URL("../../ui/console/", import.meta.url)
   const files = ["main.tsx", "project/projects-page.tsx", "app/palette.tsx", "start/checklist.tsx"]
-  const needed = files.map((file) => sourcesOf(fileURLToPath(new URL(file, folder)), atOnce))
+  const needed = files.map((file) => collectSources(fileURLToPath(new URL(file, folder)), atOnce))
   const sources = (await Promise.all(needed)).flatMap((found) => [...found.values()])
   const familiesIn = (texts: Texts) =>
     [...new Set(Object.keys(texts).map((key) => key.split(".")[0] ?? ""))].sort()
 
-  it("are those that its sources name, by families, and no others", () => {
+  it("are those that its sources use, by family, and no others", () => {
     const isNamed = (family: string) =>
       sources.some((text) => text.includes(`"${family}.`) || text.includes(`\`${family}.`))
     expect(sources.length).toBeGreaterThan(50)
@@ -167,7 +167,7 @@ describe("the texts of the first view", async () => {
 })
 
 it.each(["users.verified_hint", "contact.verified_hint"])(
-  "says at %s what a verified address is for: oauth2-proxy answers a bare 403 without it",
+  "explains at %s what a verified address is for: oauth2-proxy responds with a bare 403 without it",
   (key) => {
     for (const texts of [
       { ...enFirst, ...enPages },

@@ -1,18 +1,23 @@
-// What doesn't compile: fields of forms by names that their values or their messages don't have.
+// Code that doesn't compile: form fields with names that their values or messages don't have.
 import { expect, test } from "vitest"
 import { AdminService } from "../../src/gen/core/admin/v1/admin_service_pb.ts"
 import type { Provider } from "../../src/gen/core/idp/v1/idp_pb.ts"
 import { ManagementService } from "../../src/gen/core/management/v1/management_service_pb.ts"
-import { applyEdits, partOf, withChange } from "../../ui/console/form/edits.ts"
+import { applyEdits, toPartial, withChange } from "../../ui/console/form/edits.ts"
 import type { Controls, Form } from "../../ui/console/form/index.ts"
 import type { FieldNameOf } from "../../ui/console/idp/form-fields.ts"
-import { check, fieldsOf, headed, policyOf } from "../../ui/console/policy/policy.ts"
+import {
+  checkField,
+  definePolicy,
+  fieldTexts,
+  policyTexts,
+} from "../../ui/console/policy/policy.ts"
 import type { Operation } from "../../ui/console/shell/index.ts"
 
 type Values = { readonly name: string; readonly isOn: boolean; readonly kind: "a" | "b" }
 const values: Values = { name: "", isOn: false, kind: "a" }
 
-test("a form is changed by the names and the types of its values", () => {
+test("a form is changed by names and types of its values", () => {
   const use = (form: Form<Values>, { text, check: turned, choice }: Controls<Values>) => {
     form.put("kind", "b")
     // @ts-expect-error no value has this name
@@ -23,17 +28,17 @@ test("a form is changed by the names and the types of its values", () => {
     form.change({ nme: "x" })
     // @ts-expect-error no value has this name
     text("nme", "Name")
-    // @ts-expect-error what is typed may be any text
+    // @ts-expect-error an entered text can be any string
     text("kind", "Kind")
-    // @ts-expect-error it is a text
+    // @ts-expect-error it is a string
     turned("name", "Name")
-    // @ts-expect-error the other text is none of its values
-    choice("kind", "Kind", { of: ["a", "c"], words: String })
+    // @ts-expect-error "c" is not one of its values
+    choice("kind", "Kind", { of: ["a", "c"], label: String })
   }
   expect(use).toHaveLength(2)
-  expect(partOf<Values, string>("name", "x")).toEqual({ name: "x" })
-  // @ts-expect-error it is a text
-  partOf<Values, boolean>("name", true)
+  expect(toPartial<Values, string>("name", "x")).toEqual({ name: "x" })
+  // @ts-expect-error it is a string
+  toPartial<Values, boolean>("name", true)
 })
 
 test("edits are those of the form's values", () => {
@@ -45,8 +50,8 @@ test("edits are those of the form's values", () => {
   expect(withChange({}, { now: values, changed: { nme: "x" } })).toHaveProperty("nme")
 })
 
-test("a policy has fields of the message that is read", () => {
-  const { named } = fieldsOf("policy.lockout")
+test("a policy form has fields of its message", () => {
+  const { named } = fieldTexts("policy.lockout")
   const operations = {
     instance: {
       get: AdminService.method.getLockoutPolicy,
@@ -60,41 +65,41 @@ test("a policy has fields of the message that is read", () => {
       reset: ManagementService.method.resetLockoutPolicyToDefault,
     },
   }
-  const lockout = policyOf({
-    ...headed("policy.lockout"),
+  const lockout = definePolicy({
+    ...policyTexts("policy.lockout"),
     ...operations,
     fields: [{ ...named("maxOtpAttempts"), kind: "count", min: 0, max: 9 }],
   })
   expect(lockout.fields).toHaveLength(1)
-  policyOf({
-    ...headed("policy.lockout"),
+  definePolicy({
+    ...policyTexts("policy.lockout"),
     ...operations,
     // @ts-expect-error it is a field of another policy
     fields: [{ name: "minLength", label: "policy.complexity.minLength", ...count }],
   })
-  policyOf({
-    ...headed("policy.lockout"),
+  definePolicy({
+    ...policyTexts("policy.lockout"),
     ...operations,
     // @ts-expect-error no policy has this field
-    fields: [check(named("maxAttempts"))],
+    fields: [checkField(named("maxAttempts"))],
   })
 })
 
 const count = { kind: "count", min: 0, max: 9 } as const
 
-test("the form of a kind of identity provider has fields of its configuration", () => {
+test("an identity provider form has fields of its configuration", () => {
   const saml: FieldNameOf<"saml"> = "metadataXml"
   // @ts-expect-error it is a field of a directory
   const ldap: FieldNameOf<"saml"> = "baseDn"
   expect([saml, ldap]).toEqual(["metadataXml", "baseDn"])
 })
 
-test("an operation is called and read by fields that its messages have", () => {
+test("an operation is called and read with fields of its messages", () => {
   const { getProviderByID } = AdminService.method
   const read: Operation<{ id: string }, { idp?: Provider | undefined }> = getProviderByID
   // @ts-expect-error its request has no such field
   const call: Operation<{ idpId: string }> = getProviderByID
-  // @ts-expect-error its answer has no such field
+  // @ts-expect-error its response has no such field
   const answer: Operation<{ id: string }, { provider?: Provider | undefined }> = getProviderByID
   expect([call, answer]).toEqual([read, read])
 })

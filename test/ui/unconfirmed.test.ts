@@ -1,4 +1,4 @@
-// What the console shows of a promotion that has to be confirmed.
+// The console's view of an administrator role that must be confirmed.
 import { Code, ConnectError } from "@connectrpc/connect"
 import { expect, test } from "vitest"
 import { credentialKinds as serverKinds } from "../../src/domain/user-model/origins.ts"
@@ -6,11 +6,11 @@ import { ErrorDetailSchema } from "../../src/gen/core/v1/error_pb.ts"
 import { PreconditionFailureSchema } from "../../src/gen/google/rpc/error_details_pb.ts"
 import {
   credentialKinds,
-  unconfirmedIn,
+  parseUnconfirmed,
 } from "../../ui/console/administrator/unconfirmed-credentials.ts"
 import { refusalOf } from "../../ui/console/shell/refusal.ts"
 
-const refused = (id: string, subjects: readonly string[]) => {
+const createRejection = (id: string, subjects: readonly string[]) => {
   const violations = subjects.map((subject) => ({ type: "t", subject, description: "d" }))
   const details = [
     { desc: ErrorDetailSchema, value: { id, message: "no" } },
@@ -19,22 +19,22 @@ const refused = (id: string, subjects: readonly string[]) => {
   return refusalOf(new ConnectError("no", Code.FailedPrecondition, undefined, details))
 }
 
-test("each credential is listed with its creator and its time", () => {
+test("lists each credential with its creator and its time", () => {
   const subject = "u1/provider_link/l%2F1/1700000000000/boss"
   const other = "u1/password//1700000000001/boss"
-  const refusal = refused("member.credentials_unconfirmed", [subject, other])
+  const refusal = createRejection("member.credentials_unconfirmed", [subject, other])
   const shared = { userId: "u1", by: "boss" }
-  expect(unconfirmedIn(refusal)).toEqual([
+  expect(parseUnconfirmed(refusal)).toEqual([
     { ...shared, subject, kind: "provider_link", id: "l/1", at: 1_700_000_000_000 },
     { ...shared, subject: other, kind: "password", id: "", at: 1_700_000_000_001 },
   ])
 })
 
-test("every kind that the server lists is known", () => {
+test("knows every kind that the server lists", () => {
   expect(credentialKinds).toEqual(serverKinds)
 })
 
-test("another refusal lists none", () => {
-  expect(unconfirmedIn(refused("member.exists", ["u1/password//1/boss"]))).toEqual([])
-  expect(unconfirmedIn(undefined)).toEqual([])
+test("lists none for another error", () => {
+  expect(parseUnconfirmed(createRejection("member.exists", ["u1/password//1/boss"]))).toEqual([])
+  expect(parseUnconfirmed(undefined)).toEqual([])
 })

@@ -1,5 +1,5 @@
-// What a browser loads of the console, compressed as it is served, with what each answer says of
-// itself before: as `scripts/bench/console.ts` measures it in a browser.
+// The data that a browser loads for the console, compressed as served, with response headers: as
+// `scripts/bench/console.ts` measures it in a browser.
 import { readdirSync, readFileSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { describe, expect, test } from "vitest"
@@ -7,34 +7,33 @@ import { describe, expect, test } from "vitest"
 const dist = join(import.meta.dirname, "../../ui/dist")
 const generated = readFileSync(join(dist, "../../src/gen/ui-assets.ts"), "utf8")
 
-/** A file that every page loads, by its name in the list of assets. */
+/** A file that every page loads, by its name in the asset list. */
 const entryOf = (name: string) =>
   new RegExp(`^  ${name}: "/ui/assets/([^"]+)"`, "m").exec(generated)?.[1] ?? ""
 
-const headersOfOne = 270
-/** The document itself, and what it must know to sign in. */
-const documentSize = 1600
+const headerBytes = 270
+/** The document itself, and the data that it needs to sign in. */
+const documentBytes = 1600
 
 /** In KB of 1024 bytes. */
 const sizeOf = (files: Iterable<string>) =>
-  [...files].reduce(
-    (sum, file) => sum + statSync(join(dist, `${file}.br`)).size + headersOfOne,
-    0,
-  ) / 1024
+  [...files].reduce((sum, file) => sum + statSync(join(dist, `${file}.br`)).size + headerBytes, 0) /
+  1024
 
 const textOf = (file: string) => readFileSync(join(dist, file), "utf8")
 
-/** What a chunk loads with itself, and what it loads only when that is needed. */
+/** The static and the dynamic imports of a chunk. */
 const imports = (file: string, pattern: RegExp) =>
   [...textOf(file).matchAll(pattern)].map(([, name = ""]) => name)
-const needed = (file: string) => imports(file, /(?:from|import)\s*["'`]\.\/([\w.-]+\.js)["'`]/g)
-const later = (file: string) => imports(file, /import\(\s*["'`]\.\/([\w.-]+\.js)["'`]\s*\)/g)
+const staticImports = (file: string) =>
+  imports(file, /(?:from|import)\s*["'`]\.\/([\w.-]+\.js)["'`]/g)
+const lazyImports = (file: string) => imports(file, /import\(\s*["'`]\.\/([\w.-]+\.js)["'`]\s*\)/g)
 
-/** A chunk with everything that it can't do without. */
+/** A chunk with its static imports. */
 function withNeeded(file: string, all = new Set<string>()): ReadonlySet<string> {
   if (all.has(file)) return all
   all.add(file)
-  for (const each of needed(file)) withNeeded(each, all)
+  for (const each of staticImports(file)) withNeeded(each, all)
   return all
 }
 
@@ -47,50 +46,51 @@ const largestOf = (names: RegExp) =>
     .slice(0, 1)
 const firstTexts = largestOf(/^(de|en)-\w+\.js$/)
 
-const pages = [...new Set([...shell].flatMap(later))]
+const pages = [...new Set([...shell].flatMap(lazyImports))]
   .filter((file) => file.includes("-page-"))
   .toSorted()
 const nameOf = (page: string) => page.replace(/-\w+\.js$/, "")
-/** Of what a page says, in the language that needs most. */
+/** The texts of a page in the largest language. */
 const textsOf = (page: string) => largestOf(new RegExp(`^${nameOf(page)}\\.(de|en)-\\w+\\.js$`))
 
-/** The first page is in the shell; what comes after set-up it loads for who looks after all. */
-const steps = [...shell].flatMap(later).find((file) => file.startsWith("checklist-")) ?? ""
+/** The first page is in the shell; an administrator also loads the checklist after setup. */
+const checklist =
+  [...shell].flatMap(lazyImports).find((file) => file.startsWith("checklist-")) ?? ""
 const first = new Set([...shell, ...styles, ...firstTexts])
 
-/** A page with all that it says, as it comes. */
-const shownOf = (page: string) =>
+/** A page with its texts, as loaded. */
+const initialFiles = (page: string) =>
   [...withNeeded(page)].filter((file) => !first.has(file)).concat(textsOf(page))
 
-/** The same with the parts that it loads by themselves, further down or on demand, and theirs. */
-function wholeOf(page: string): readonly string[] {
-  const all = new Set(shownOf(page))
+/** The same with the parts that it loads lazily or on demand, and their imports. */
+function allFiles(page: string): readonly string[] {
+  const all = new Set(initialFiles(page))
   for (const file of all) {
-    for (const part of later(file)) for (const each of shownOf(part)) all.add(each)
+    for (const part of lazyImports(file)) for (const each of initialFiles(part)) all.add(each)
   }
   return [...all]
 }
 
 describe("the console", () => {
-  test("has pages that load when they are visited, each with its texts", () => {
+  test("has pages that load lazily, each with its texts", () => {
     expect(pages.length).toBeGreaterThan(15)
     expect(pages.filter((file) => textsOf(file).length === 0)).toEqual([])
   })
 
-  test("shows its first page for at most 180 KB, with the steps after set-up", () => {
+  test("loads its first page with at most 180 KB, including the steps after setup", () => {
     expect(firstTexts).toHaveLength(1)
-    expect(steps).not.toBe("")
-    expect(sizeOf(new Set([...first, ...withNeeded(steps)])) + documentSize / 1024).toBeLessThan(
-      180,
-    )
+    expect(checklist).not.toBe("")
+    expect(
+      sizeOf(new Set([...first, ...withNeeded(checklist)])) + documentBytes / 1024,
+    ).toBeLessThan(180)
   })
 
-  /** An application has more settings than anything else; the instance has all policies. */
+  /** An application has the most settings; the instance has all policies. */
   const limits: Readonly<Record<string, number>> = { "application-page": 52, "settings-page": 43 }
 
   const named = pages.map((file) => [nameOf(file), file] as const)
 
-  test.each(named)("shows %s for at most 40 KB more, with all of its parts", (name, file) => {
-    expect(sizeOf(wholeOf(file))).toBeLessThan(limits[name] ?? 40)
+  test.each(named)("loads %s with at most 40 KB more, including all of its parts", (name, file) => {
+    expect(sizeOf(allFiles(file))).toBeLessThan(limits[name] ?? 40)
   })
 })

@@ -1,18 +1,32 @@
 import { generateKeyPairSync } from "node:crypto"
 import { describe, expect, test } from "vitest"
 import { ExclusiveCanonicalization, SignedXml } from "xml-crypto"
-import { canonical } from "../../src/xml/canonical.ts"
-import { isElement, xmlRootOf } from "../../src/xml/document.ts"
-import { digestNames, enveloped, exclusiveC14n, signatureNames } from "../../src/xml/names.ts"
-import { allOf, childOf, type Element, type Reading, readMessage } from "../../src/xml/read.ts"
-import { signedElement } from "../../src/xml/verify.ts"
-import { countBindings } from "../support/bindings.ts"
+import { canonicalize } from "../../src/xml/canonical.ts"
+import { isElement, parseXml } from "../../src/xml/document.ts"
+import {
+  digestNames,
+  envelopedTransform,
+  exclusiveC14n,
+  signatureNames,
+} from "../../src/xml/names.ts"
+import {
+  type Element,
+  findAll,
+  findChild,
+  type MessageReading,
+  readMessage,
+} from "../../src/xml/read.ts"
+import { verifySignedElement } from "../../src/xml/verify.ts"
+import { countMapEntries } from "../support/map-entry-count.ts"
 
-const reading: Reading = { name: "the message", refusedError: (message) => new Error(message) }
+const reading: MessageReading = {
+  name: "the message",
+  refusedError: (message) => new Error(message),
+}
 const read = (xml: string) => readMessage(xml, reading)
 
 /** The element whose ID is "it", or the root. */
-const meant = (root: Element): Element =>
+const targetElement = (root: Element): Element =>
   Array.from(root.getElementsByTagName("*")).find((each) => each.getAttribute("ID") === "it") ??
   root
 
@@ -72,12 +86,12 @@ describe("Exclusive XML Canonicalization 1.0 writes", () => {
       ["#default"],
     ],
   ])("%s", async (_, xml, expected, inclusive = []) => {
-    expect(canonical(meant(await read(xml)), inclusive)).toBe(expected)
+    expect(canonicalize(targetElement(await read(xml)), inclusive)).toBe(expected)
   })
 })
 
-/** Numbers that are the same each time. */
-function numbers(seed: number): (below: number) => number {
+/** A deterministic number generator. */
+function randomNumbers(seed: number): (below: number) => number {
   let state = seed
   return (below) => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
@@ -98,8 +112,8 @@ const values = [
 ]
 const prefixes = ["", "a:", "b:", "c:"]
 
-/** A document as one might be; prefixes are bound to one namespace each, the default to several. */
-function someDocument(below: (most: number) => number, defaults: readonly string[]): string {
+/** A plausible document; each prefix has one namespace, the default has several. */
+function randomDocument(below: (most: number) => number, defaults: readonly string[]): string {
   const one = <Thing>(things: readonly Thing[], otherwise: Thing) =>
     things[below(things.length)] ?? otherwise
   const some = (most: number, make: () => string) =>
@@ -119,39 +133,39 @@ function someDocument(below: (most: number) => number, defaults: readonly string
   return `<a:root xmlns:a="urn:a" xmlns:b="urn:b" xmlns:c="urn:c?x=1">${inside(0)}</a:root>`
 }
 
-/** What is read of an element: names, attributes and texts, whichever prefixes they have. */
-const seen = (of: Element): unknown => [
+/** The content of an element: names, attributes, and texts, independent of prefixes. */
+const contentOf = (of: Element): unknown => [
   of.namespaceURI,
   of.localName,
   Array.from(of.attributes)
     .filter(({ namespaceURI }) => namespaceURI !== "http://www.w3.org/2000/xmlns/")
     .map(({ namespaceURI, localName, value }) => JSON.stringify([namespaceURI, localName, value]))
     .sort(),
-  Array.from(of.childNodes, (child) => (isElement(child) ? seen(child) : child.nodeValue)),
+  Array.from(of.childNodes, (child) => (isElement(child) ? contentOf(child) : child.nodeValue)),
 ]
 
 describe("any document", () => {
-  const below = numbers(7)
-  const documents = Array.from({ length: 100 }, () => someDocument(below, ["urn:x", "urn:y"]))
+  const below = randomNumbers(7)
+  const documents = Array.from({ length: 100 }, () => randomDocument(below, ["urn:x", "urn:y"]))
 
-  test("is written as the library writes it, each element of it", async () => {
+  test("is serialized like in the library, for each element", async () => {
     const library = new ExclusiveCanonicalization()
     for (const xml of documents) {
       const root = await read(xml)
       for (const each of [root, ...Array.from(root.getElementsByTagName("*"))]) {
-        expect(canonical(each)).toBe(library.processInner(each, [], "", {}, []))
+        expect(canonicalize(each)).toBe(library.processInner(each, [], "", {}, []))
       }
     }
   })
 
-  test("is read again as what it was", async () => {
-    // The library ends a default namespace once too often, so that these are not for it.
-    const ended = Array.from({ length: 100 }, () => someDocument(below, ["", "urn:x"]))
+  test("is equal when parsed again", async () => {
+    // The library undeclares a default namespace once too often, so these are not compared with it.
+    const ended = Array.from({ length: 100 }, () => randomDocument(below, ["", "urn:x"]))
     for (const xml of ended) {
       const root = await read(xml)
-      const again = await read(canonical(root))
-      expect(seen(again)).toEqual(seen(root))
-      expect(canonical(again)).toBe(canonical(root))
+      const again = await read(canonicalize(root))
+      expect(contentOf(again)).toEqual(contentOf(root))
+      expect(canonicalize(again)).toBe(canonicalize(root))
     }
   })
 })
@@ -159,16 +173,16 @@ describe("any document", () => {
 test.each<[string, readonly string[]]>([
   ["declared", []],
   ["inclusive", ["p0", "p1", "p2"]],
-])("prefixes that are %s cost once, not for each element within", async (_, inclusive) => {
+])("prefixes that are %s cost once, not for each nested element", async (_, inclusive) => {
   const [prefixCount, elementCount] = [500, 1000]
   const said = Array.from({ length: prefixCount }, (_, at) => `xmlns:p${at}="u${at}" p${at}:a=""`)
-  // Each `c` needs the default namespace anew: what stands around it has none.
+  // Each `c` needs the default namespace again, because its parent has none.
   const within = '<b xmlns=""><c xmlns="d"/></b>'.repeat(elementCount / 2)
   const xml = `<r:r xmlns="d" xmlns:r="r" ${said.join(" ")}>${within}</r:r>`
-  const root = await xmlRootOf(xml, { ...reading, bytesMax: xml.length, bounds: [] })
+  const root = await parseXml(xml, { ...reading, bytesMax: xml.length, bounds: [] })
   if (!root) throw new Error("there is no root")
-  const [count, stop] = countBindings()
-  const text = canonical(root, inclusive)
+  const [count, stop] = countMapEntries()
+  const text = canonicalize(root, inclusive)
   stop()
   const bindings = count()
   expect(text).toContain(` xmlns:p${prefixCount - 1}="u${prefixCount - 1}"`)
@@ -177,7 +191,7 @@ test.each<[string, readonly string[]]>([
   expect(bindings).toBeLessThan(5 * prefixCount + (5 + inclusive.length) * elementCount)
 })
 
-describe("what the library has signed", () => {
+describe("a signature by the library", () => {
   const { privateKey, publicKey } = generateKeyPairSync("rsa", {
     modulusLength: 2048,
     publicKeyEncoding: { type: "spki", format: "pem" },
@@ -194,7 +208,7 @@ describe("what the library has signed", () => {
     signature.addReference({
       xpath: "//*[@ID='it']",
       digestAlgorithm: digestNames[hash],
-      transforms: [enveloped, exclusiveC14n],
+      transforms: [envelopedTransform, exclusiveC14n],
       inclusiveNamespacesPrefixList: inclusive,
     })
     signature.computeSignature(xml, { location: { reference: "//*[@ID='it']", action: "append" } })
@@ -202,9 +216,9 @@ describe("what the library has signed", () => {
   }
 
   async function checked(xml: string): Promise<Element | undefined> {
-    const of = meant(await read(xml))
-    const signature = childOf(of, ["ds", "Signature"], reading)
-    return signature && signedElement({ of, signature }, { keys, reading })
+    const of = targetElement(await read(xml))
+    const signature = findChild(of, ["ds", "Signature"], reading)
+    return signature && verifySignedElement({ of, signature }, { keys, reading })
   }
 
   const around = (inside: string) =>
@@ -213,14 +227,14 @@ describe("what the library has signed", () => {
   test.each<[string, string]>([
     ["sha256", signed(around('<p:a ID="it"><b c="&#13;">ä</b></p:a>'), "sha256")],
     ["sha512", signed(around('<p:a ID="it"><b c="&#13;">ä</b></p:a>'), "sha512")],
-    // As OpenSAML signs values with a type.
+    // As OpenSAML signs typed values.
     ["a prefix in a value", signed(around('<p:a ID="it"><b t="xs:x"/></p:a>'), "sha256", ["xs"])],
-  ])("is believed: %s", async (_, xml) => {
+  ])("is valid: %s", async (_, xml) => {
     const of = await checked(xml)
     expect(of?.getAttribute("ID")).toBe("it")
-    // By itself: nothing of what stands around it, and no signature.
+    // A separate document, without its context and signature.
     expect(of?.parentNode).toBeNull()
-    expect(of && allOf(of, "ds", "Signature")).toEqual([])
+    expect(of && findAll(of, "ds", "Signature")).toEqual([])
   })
 
   test.each<[string, (xml: string) => string]>([
@@ -234,19 +248,19 @@ describe("what the library has signed", () => {
       "more within those",
       (xml) => xml.replaceAll(/(<(InclusiveNamespaces) [^>]*)\/>/g, "$1><b/></$2>"),
     ],
-  ])("is not looked at with more in its SignedInfo: %s", async (_, change) => {
+  ])("is rejected with more in its SignedInfo: %s", async (_, change) => {
     const xml = signed(around('<p:a ID="it"><b t="xs:x"/></p:a>'), "sha256", ["xs"])
     expect(change(xml)).not.toBe(xml)
     await expect(checked(change(xml))).rejects.toThrow("elements in its SignedInfo")
   })
 
-  test("is not, where half a pair would be written as what was signed", async () => {
+  test("is rejected if a lone surrogate would be serialized like signed text", async () => {
     const xml = signed('<a ID="it">x\ufffdy</a>', "sha256")
     const now = await checked(xml.replace("\ufffd", "&#xD800;")).catch(() => undefined)
     expect(now).toBeUndefined()
   })
 
-  test("is not, once anything of it is another", async () => {
+  test("is rejected after any change", async () => {
     const xml = signed(around('<p:a ID="it" b="1">text<c/></p:a>'), "sha256", ["xs"])
     const changes: readonly (readonly [from: string, to: string])[] = [
       ['b="1"', 'b="2"'],
@@ -265,7 +279,7 @@ describe("what the library has signed", () => {
       const now = await checked(xml.replaceAll(from, to)).catch(() => undefined)
       expect([to, now]).toEqual([to, undefined])
     }
-    // What nobody has signed may differ.
+    // Unsigned parts can differ.
     expect(await checked(xml.replace("<other/>", "<else/>"))).toBeDefined()
   })
 })

@@ -1,32 +1,32 @@
-// What the libraries report is tried with what has been published against them.
+// Tests the library's results with published attacks.
 import { createHash, generateKeyPairSync, sign } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { describe, expect, test } from "vitest"
 import { ExclusiveCanonicalization } from "xml-crypto"
-import { canonical } from "../../src/xml/canonical.ts"
+import { canonicalize } from "../../src/xml/canonical.ts"
 import {
   digestNames,
-  enveloped,
+  envelopedTransform,
   exclusiveC14n,
   namespaces,
   signatureNames,
 } from "../../src/xml/names.ts"
 import {
-  childOf,
   type Element,
-  type Reading,
+  findChild,
+  type MessageReading,
   readMessage,
+  requireText,
   responseSize,
-  textOf,
 } from "../../src/xml/read.ts"
-import { signed } from "../../src/xml/sign.ts"
+import { signElement } from "../../src/xml/sign.ts"
 import { signedReferences } from "../../src/xml/signature.ts"
-import { signedElement } from "../../src/xml/verify.ts"
-import { element, write } from "../../src/xml/write.ts"
+import { verifySignedElement } from "../../src/xml/verify.ts"
+import { element, serialize } from "../../src/xml/write.ts"
 import { certificateOf, xmlSigner } from "../fuzz/engine/saml.ts"
 
-const reading: Reading = {
+const reading: MessageReading = {
   name: "the message",
   size: responseSize,
   refusedError: (message) => new Error(message),
@@ -46,35 +46,35 @@ const assertion = (name: string, ID = "_a") =>
   )
 
 const signedBy = async (pair: typeof ours, name = "ada", ID = "_a") =>
-  write(await signed(assertion(name, ID), 1, await signerOf(pair)))
+  serialize(await signElement(assertion(name, ID), 1, await signerOf(pair)))
 
 async function checked(xml: string): Promise<Element | undefined> {
   const of = await readMessage(xml, reading)
-  const signature = childOf(of, ["ds", "Signature"], reading)
-  return signature && signedElement({ of, signature }, { keys: [publicPem], reading })
+  const signature = findChild(of, ["ds", "Signature"], reading)
+  return signature && verifySignedElement({ of, signature }, { keys: [publicPem], reading })
 }
 
 const nameIn = (of: Element | undefined): string => {
-  const subject = of && childOf(of, ["saml", "Subject"], reading)
-  return textOf(subject && childOf(subject, ["saml", "NameID"], reading), reading)
+  const subject = of && findChild(of, ["saml", "Subject"], reading)
+  return requireText(subject && findChild(subject, ["saml", "NameID"], reading), reading)
 }
 
-/** What the library alone says, of a document with one signature. */
-async function reported(xml: string): Promise<readonly string[]> {
+/** The library's own result for a document with one signature. */
+async function libraryResult(xml: string): Promise<readonly string[]> {
   const of = await readMessage(xml, reading)
-  const signature = childOf(of, ["ds", "Signature"], reading)
-  const info = signature && childOf(signature, ["ds", "SignedInfo"], reading)
+  const signature = findChild(of, ["ds", "Signature"], reading)
+  const info = signature && findChild(signature, ["ds", "SignedInfo"], reading)
   if (!signature || !info) throw new Error("there is no signature")
-  return signedReferences(xml, signature.toString(), { key: publicPem, info: canonical(info) })
+  return signedReferences(xml, signature.toString(), { key: publicPem, info: canonicalize(info) })
 }
 
-test("what is signed is read, by itself", async () => {
+test("returns the signed element as a separate document", async () => {
   const xml = await signedBy(ours, 'Ada <&> "Lovelace"')
   expect(nameIn(await checked(xml))).toBe('Ada <&> "Lovelace"')
-  expect(await reported(xml)).toEqual([write(assertion('Ada <&> "Lovelace"'))])
+  expect(await libraryResult(xml)).toEqual([serialize(assertion('Ada <&> "Lovelace"'))])
 })
 
-test("a signature behind that of an element in it has the namespaces around it alone", async () => {
+test("a signature after that of a nested element has its surrounding namespaces only", async () => {
   const ds = `xmlns:ds="${namespaces.ds}"`
   const prefixes = `<ec:InclusiveNamespaces xmlns:ec="${exclusiveC14n}" PrefixList="xs"/>`
   const inner = (await signedBy(ours, "ada", "_b")).replace(
@@ -85,7 +85,7 @@ test("a signature behind that of an element in it has the namespaces around it a
     `<samlp:Response xmlns:samlp="${namespaces.samlp}" xmlns:xs="urn:outer" ID="_r">` +
     `${inner}${signature}</samlp:Response>`
   const digest = createHash("sha256")
-    .update(canonical(await readMessage(whole(""), reading)))
+    .update(canonicalize(await readMessage(whole(""), reading)))
     .digest("base64")
   const algorithm = (name: string, of: string, inside = "") =>
     `<ds:${name} Algorithm="${of}">${inside}</ds:${name}>`
@@ -93,43 +93,44 @@ test("a signature behind that of an element in it has the namespaces around it a
     `<ds:SignedInfo>${algorithm("CanonicalizationMethod", exclusiveC14n, prefixes)}` +
     `${algorithm("SignatureMethod", signatureNames.sha256)}<ds:Reference URI="#_r">` +
     `<ds:Transforms>` +
-    `${algorithm("Transform", enveloped)}${algorithm("Transform", exclusiveC14n)}</ds:Transforms>` +
+    `${algorithm("Transform", envelopedTransform)}` +
+    `${algorithm("Transform", exclusiveC14n)}</ds:Transforms>` +
     `${algorithm("DigestMethod", digestNames.sha256)}<ds:DigestValue>${digest}</ds:DigestValue>` +
     "</ds:Reference></ds:SignedInfo>"
   const signature = (value: string) =>
     `<ds:Signature ${ds}>${info}<ds:SignatureValue>${value}</ds:SignatureValue></ds:Signature>`
   const root = await readMessage(whole(signature("")), reading)
-  const outer = childOf(root, ["ds", "Signature"], reading)
-  const read = outer && childOf(outer, ["ds", "SignedInfo"], reading)
-  const text = read ? canonical(read, ["xs"]) : ""
+  const outer = findChild(root, ["ds", "Signature"], reading)
+  const read = outer && findChild(outer, ["ds", "SignedInfo"], reading)
+  const text = read ? canonicalize(read, ["xs"]) : ""
   expect(text).toContain('xmlns:xs="urn:outer"')
   const value = sign("sha256", Buffer.from(text), ours.privateKey).toString("base64")
   expect((await checked(whole(signature(value))))?.localName).toBe("Response")
 })
 
-test("characters that XML 1.1 takes for line ends stay what they are", async () => {
+test("characters that XML 1.1 treats as line ends stay unchanged", async () => {
   const name = "a\u2028b\u0085c\rd\u{1f600}"
   const xml = await signedBy(ours, name)
   expect(nameIn(await checked(xml))).toBe(name)
-  // As any other reader of XML 1.0 digests it.
+  // As any other XML 1.0 parser digests it.
   const digest = createHash("sha256")
-    .update(write(assertion(name)))
+    .update(serialize(assertion(name)))
     .digest("base64")
   expect(xml).toContain(`<ds:DigestValue>${digest}</ds:DigestValue>`)
 })
 
-test("a signed element does not vouch for one around it, or beside it", async () => {
+test("a signed element does not cover its parent or siblings", async () => {
   const inner = await signedBy(ours, "ada", "_b")
-  const both = await signed(
+  const both = await signElement(
     { ...assertion("eve"), children: [...assertion("eve").children, { xml: inner }] },
     1,
     await signerOf(other),
   )
-  expect(await checked(write(both))).toBeUndefined()
-  const whole = await signed({ ...both, children: both.children.toSpliced(1, 1) }, 1, {
+  expect(await checked(serialize(both))).toBeUndefined()
+  const whole = await signElement({ ...both, children: both.children.toSpliced(1, 1) }, 1, {
     ...(await signerOf(ours)),
   })
-  expect(nameIn(await checked(write(whole)))).toBe("eve")
+  expect(nameIn(await checked(serialize(whole)))).toBe("eve")
 })
 
 describe("published attacks fail", () => {
@@ -163,7 +164,7 @@ describe("published attacks fail", () => {
       change(/<ds:DigestValue>/, `<DigestValue xmlns="urn:x">${decoy}=</DigestValue>$&`),
     ],
     [
-      "a Reference to something else in another namespace",
+      "a Reference to another resource in another namespace",
       change(/<ds:Reference /, '<Reference xmlns="urn:x" URI="#_b"/>$&'),
     ],
     [
@@ -196,14 +197,14 @@ describe("published attacks fail", () => {
     expect(await checked(xml).catch(() => undefined)).toBeUndefined()
   })
 
-  test("CVE-2024-32962: the certificate in KeyInfo is no key", async () => {
+  test("CVE-2024-32962: ignores the certificate in KeyInfo", async () => {
     const xml = await signedBy(other)
     expect(xml).toContain("<ds:X509Certificate>")
     expect(await checked(xml)).toBeUndefined()
-    expect(await reported(xml)).toEqual([])
+    expect(await libraryResult(xml)).toEqual([])
   })
 
-  test("a digest of nothing is of nothing that is read", async () => {
+  test("rejects an empty digest", async () => {
     const xml = await signedBy(ours)
     const empty = createHash("sha256").update("").digest("base64")
     const info = /<ds:SignedInfo>.*<\/ds:SignedInfo>/s.exec(xml)?.[0] ?? ""
@@ -212,7 +213,9 @@ describe("published attacks fail", () => {
       `<ds:SignedInfo xmlns:ds="http://www.w3.org/2000/09/xmldsig#">${forged.slice(15)}`,
       reading,
     )
-    const value = sign("sha256", Buffer.from(canonical(root)), ours.privateKey).toString("base64")
+    const value = sign("sha256", Buffer.from(canonicalize(root)), ours.privateKey).toString(
+      "base64",
+    )
     const signedNothing = xml
       .replace(info, forged)
       .replace(/(<ds:SignatureValue>)[^<]*/, `$1${value}`)
@@ -220,7 +223,7 @@ describe("published attacks fail", () => {
   })
 })
 
-describe("the library, without our layer around it, reports nothing", () => {
+describe("the library without our checks returns nothing", () => {
   test.each<[string, RegExp, string]>([
     ["by SHA-1", /xmldsig-more#rsa-sha256/, "../2000/09/xmldsig#rsa-sha1"],
     ["by a shared secret", /http:[^"]*#rsa-sha256/, "http://www.w3.org/2000/09/xmldsig#hmac-sha1"],
@@ -235,29 +238,31 @@ describe("the library, without our layer around it, reports nothing", () => {
     ["with a quote in its reference", /URI="#_a"/, `URI="#_a' or '1'='1"`],
   ])("%s", async (_, from, to) => {
     const xml = await signedBy(ours)
-    expect(await reported(xml)).toHaveLength(1)
+    expect(await libraryResult(xml)).toHaveLength(1)
     expect(xml).toMatch(from)
-    expect(await reported(xml.replace(from, to))).toEqual([])
+    expect(await libraryResult(xml.replace(from, to))).toEqual([])
   })
 })
 
-test("a namespace that canonical XML would repeat until memory ends is refused", async () => {
+test("rejects a namespace that canonicalization would repeat without limit", async () => {
   const long = `urn:${"x".repeat(300)}`
   const xml = `<a xmlns:p="${long}">${"<p:b/>".repeat(2000)}</a>`
-  await expect(readMessage(xml, reading)).rejects.toThrow("a namespace of more than 300 characters")
+  await expect(readMessage(xml, reading)).rejects.toThrow(
+    "a namespace with more than 300 characters",
+  )
   const least = `<a xmlns:p="${long.slice(0, 300)}">${"<p:b/>".repeat(2000)}</a>`
-  expect(canonical(await readMessage(least, reading)).length).toBeLessThan(700_000)
+  expect(canonicalize(await readMessage(least, reading)).length).toBeLessThan(700_000)
 })
 
 test.each(["sign", "verify", "encrypt", "decrypt", "read"])(
-  "%s.ts loads no library until it is called",
+  "%s.ts loads no library before a call",
   (name) => {
     const text = readFileSync(join(import.meta.dirname, `../../src/xml/${name}.ts`), "utf8")
     expect(text).not.toMatch(/from "(xml-crypto|xml-encryption|\.\/signature\.ts)"/)
   },
 )
 
-/** Once none of them fails any more, its canonicalization can take the place of ours. */
+/** Once none of these fail, the library's canonicalization can replace ours. */
 test.each<[string, string, readonly string[]]>([
   ["ends a default namespace again and again", '<a xmlns="urn:1"><b xmlns=""><c/></b></a>', []],
   ["escapes no namespaces", '<p:a xmlns:p="urn:1?a=1&amp;b=2"/>', []],
@@ -269,6 +274,6 @@ test.each<[string, string, readonly string[]]>([
   const root = await readMessage(xml, reading)
   const library = new ExclusiveCanonicalization()
   expect(library.processInner(root, [], "", {}, [...inclusive])).not.toBe(
-    canonical(root, inclusive),
+    canonicalize(root, inclusive),
   )
 })

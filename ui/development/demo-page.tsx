@@ -1,30 +1,30 @@
 import { Alert } from "../kit/alert.tsx"
 import { Button, ButtonLink } from "../kit/button.tsx"
 import { Frame, Heading, type PageProps, Snippet } from "../login/index.ts"
-import type { Say } from "./texts/index.ts"
+import type { DevelopmentTranslate } from "./texts/index.ts"
 
-type Claims = Readonly<Record<string, unknown>>
+type DemoClaims = Readonly<Record<string, unknown>>
 
-/** What the client was told and given. */
+/** Tokens and claims that the client received. */
 export type DemoTokens = {
-  readonly claims: Claims
-  readonly userinfo: Claims
+  readonly claims: DemoClaims
+  readonly userinfo: DemoClaims
   readonly idToken: string
   readonly accessToken: string
   readonly refreshToken: string | undefined
 }
 
 export type DemoPageProps = PageProps & {
-  readonly say: Say
-  /** Undefined as long as nobody is signed in. */
+  readonly say: DevelopmentTranslate
+  /** Undefined while no user is signed in. */
   readonly tokens: DemoTokens | undefined
-  /** Goes with the form that signs out. */
+  /** CSRF token of the sign-out form. */
   readonly csrf: string
-  /** What the server answered instead of a sign-in. */
+  /** The server's error, if the sign-in failed. */
   readonly failure?: string | undefined
 }
 
-/** The application that comes with a development instance. */
+/** The demo application of a development instance. */
 export function DemoPage(props: DemoPageProps) {
   const { say, tokens, failure } = props
   const title = say("demo.title")
@@ -56,8 +56,8 @@ function SignedIn({ say, tokens, csrf }: DemoPageProps & { readonly tokens: Demo
         {say("demo.signed_in", { name: String(userinfo.name ?? claims.sub) })}
       </Alert>
       <div>
-        <Snippet name={say("demo.claims")} text={textOf(claims)} open />
-        <Snippet name={say("demo.userinfo")} text={textOf(userinfo)} />
+        <Snippet name={say("demo.claims")} text={formatClaims(claims)} open />
+        <Snippet name={say("demo.userinfo")} text={formatClaims(userinfo)} />
         <Snippet name={say("demo.id_token")} text={idToken} />
         <Snippet name={say("demo.access_token")} text={accessToken} />
         {refreshToken && <Snippet name={say("demo.refresh_token")} text={refreshToken} />}
@@ -75,4 +75,4 @@ function SignedIn({ say, tokens, csrf }: DemoPageProps & { readonly tokens: Demo
   )
 }
 
-const textOf = (claims: Claims) => JSON.stringify(claims, undefined, 2)
+const formatClaims = (claims: DemoClaims) => JSON.stringify(claims, undefined, 2)

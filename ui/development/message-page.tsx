@@ -1,25 +1,25 @@
 import { Frame, Heading, type PageProps } from "../login/index.ts"
-import type { Say } from "./texts/index.ts"
+import type { DevelopmentTranslate } from "./texts/index.ts"
 
-/** A message as its reader would see it; `time` is ISO 8601. */
+/** A message as the recipient sees it; `time` is ISO 8601. */
 export type ShownMessage = {
   readonly id: string
   readonly channel: "email" | "sms"
   readonly to: string
   readonly time: string
-  /** Empty of an SMS. */
+  /** Empty for SMS. */
   readonly subject: string
-  /** Plain, with what leads somewhere apart. */
+  /** Plain text, with links listed separately. */
   readonly text: string
   readonly links: readonly string[]
 }
 
 export type MessagePageProps = PageProps & {
-  readonly say: Say
+  readonly say: DevelopmentTranslate
   readonly messages: readonly ShownMessage[]
 }
 
-/** All that was written to people, none of which has left. */
+/** Messages to users, none of which were sent. */
 export function MessagePage(props: MessagePageProps) {
   const { say, messages } = props
   const title = say("messages.title")

@@ -1,10 +1,10 @@
 import { Alert } from "../kit/alert.tsx"
 import { Button, ButtonLink } from "../kit/button.tsx"
-import { Person } from "../kit/person.tsx"
+import { UserSummary } from "../kit/person.tsx"
 import { Frame, Heading, type PageProps } from "../login/index.ts"
-import type { Say } from "./texts/index.ts"
+import type { DevelopmentTranslate } from "./texts/index.ts"
 
-export type SeededPerson = {
+export type SeededUser = {
   readonly userId: string
   readonly name: string
   readonly loginName: string
@@ -14,17 +14,17 @@ export type SeededPerson = {
 }
 
 export type OverviewPageProps = PageProps & {
-  readonly say: Say
+  readonly say: DevelopmentTranslate
   readonly csrf: string
-  readonly people: readonly SeededPerson[]
+  readonly people: readonly SeededUser[]
   readonly password: string
-  /** Whether it signs with keys that everybody has. */
+  /** Whether the instance uses well-known signing keys. */
   readonly fixed: boolean
-  /** What a program needs to sign people in. */
+  /** Client settings for an application. */
   readonly client: readonly (readonly [name: "issuer" | "client" | "redirect", value: string])[]
 }
 
-/** Where a developer begins: who is there, and what to point a program to. */
+/** Start page for developers: test users and client settings. */
 export function OverviewPage(props: OverviewPageProps) {
   const { say, people, csrf, password, client, fixed } = props
   const title = say("overview.title")
@@ -39,7 +39,7 @@ export function OverviewPage(props: OverviewPageProps) {
         <h2>{say("people.title")}</h2>
         <p className="quiet">{say("overview.password", { password })}</p>
         {people.map((person) => (
-          <PersonRow key={person.userId} say={say} csrf={csrf} person={person} />
+          <UserRow key={person.userId} say={say} csrf={csrf} person={person} />
         ))}
       </section>
       <section className="stack">
@@ -69,17 +69,17 @@ export function OverviewPage(props: OverviewPageProps) {
   )
 }
 
-type RowProps = Pick<OverviewPageProps, "say" | "csrf"> & { readonly person: SeededPerson }
+type UserRowProps = Pick<OverviewPageProps, "say" | "csrf"> & { readonly person: SeededUser }
 
-function PersonRow({ say, csrf, person }: RowProps) {
+function UserRow({ say, csrf, person }: UserRowProps) {
   const { name, userId } = person
   return (
     <form method="post" action="/dev/sign-in" className="development-person">
       <input type="hidden" name="csrf" value={csrf} />
       <input type="hidden" name="user" value={userId} />
       <div className="stack stack-tight">
-        <Person name={name} loginName={person.loginName} />
-        <p className="quiet small">{`${person.organization} · ${standing(say, person)}`}</p>
+        <UserSummary name={name} loginName={person.loginName} />
+        <p className="quiet small">{`${person.organization} · ${describeRoles(say, person)}`}</p>
       </div>
       <div className="row">
         <Button
@@ -105,7 +105,10 @@ function PersonRow({ say, csrf, person }: RowProps) {
   )
 }
 
-function standing(say: Say, { owns, organization, roles }: SeededPerson): string {
+function describeRoles(
+  say: DevelopmentTranslate,
+  { owns, organization, roles }: SeededUser,
+): string {
   if (owns === "instance") return say("people.owner")
   if (owns === "organization") return say("people.org", { organization })
   return roles.length > 0 ? say("people.roles", { roles: roles.join(", ") }) : say("people.none")

@@ -6,7 +6,7 @@ type AlertProps = {
   readonly children: ReactNode
 }
 
-/** A message about the whole of what it stands in; what failed is announced at once. */
+/** A message about the surrounding content; errors are announced immediately. */
 export function Alert({ tone, title, children }: AlertProps) {
   return (
     <div className={`alert alert-${tone}`} role={tone === "danger" ? "alert" : "status"}>

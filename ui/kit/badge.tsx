@@ -5,7 +5,7 @@ type BadgeProps = {
   readonly children: ReactNode
 }
 
-/** The state of a thing, said quietly; colour only where it means something. */
+/** The state of a resource; colored only if it is significant. */
 export function Badge({ tone = "quiet", children }: BadgeProps) {
   return <span className={tone === "quiet" ? "badge" : `badge badge-${tone}`}>{children}</span>
 }

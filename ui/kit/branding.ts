@@ -1,9 +1,9 @@
-import { contrast, legible, mixed, onto, textContrast } from "./colour.ts"
+import { contrast, ensureContrast, mix, readableOn, textContrast } from "./color.ts"
 
 export const modes = ["light", "dark"] as const
 export type Mode = (typeof modes)[number]
 
-/** What a policy says of how pages look, by the names of its fields. Colours are #rrggbb. */
+/** The branding of a policy, by field name. Colors are #rrggbb. */
 export type Branding = {
   readonly primaryColor: string
   readonly backgroundColor: string
@@ -15,12 +15,12 @@ export type Branding = {
   readonly fontColorDark: string
   readonly disableWatermark: boolean
   readonly themeMode: "auto" | Mode
-  /** The address of a font, on our own server; empty or left out for ours. */
+  /** URL of a font on this server; empty or omitted for the default font. */
   readonly font?: string
 }
 
-/** What the interface answers where nobody has said anything: pages then have their own colours. */
-export const unsaid: Branding = {
+/** The values that the API returns for an unset policy; pages then use their default colors. */
+export const defaultPolicyColors: Branding = {
   primaryColor: "#5469d4",
   backgroundColor: "#fafafa",
   warnColor: "#cd3d56",
@@ -33,16 +33,17 @@ export const unsaid: Branding = {
   themeMode: "auto",
 }
 
-const roles = ["primaryColor", "backgroundColor", "warnColor", "fontColor"] as const
-type Role = (typeof roles)[number]
+const colorRoles = ["primaryColor", "backgroundColor", "warnColor", "fontColor"] as const
+type ColorRole = (typeof colorRoles)[number]
 
-/** The field that says a colour in a mode. */
-const fieldOf = (role: Role, mode: Mode): ColourField => (mode === "light" ? role : `${role}Dark`)
+/** The policy field of a color in a mode. */
+const colorFieldOf = (role: ColorRole, mode: Mode): ColorField =>
+  mode === "light" ? role : `${role}Dark`
 
-type ColourField = Role | `${Role}Dark`
+type ColorField = ColorRole | `${ColorRole}Dark`
 
-/** Those of `tokens.css`. */
-export const delivered = {
+/** The colors in `tokens.css`. */
+export const defaultColors = {
   light: {
     accent: "#2f55b4",
     page: "#f6f7f9",
@@ -59,80 +60,88 @@ export const delivered = {
   },
 } as const
 
-/** A colour that could not be read as it was chosen, and what pages take instead. */
-export type Corrected = {
-  readonly field: ColourField
-  readonly chosen: string
-  readonly used: string
-  /** WCAG 2.2 contrast of what was chosen. */
+/** A color with insufficient contrast, and the one that pages use instead. */
+export type CorrectedColor = {
+  readonly field: ColorField
+  readonly original: string
+  readonly corrected: string
+  /** WCAG 2.2 contrast ratio of the original color. */
   readonly ratio: number
 }
 
 export type Palette = {
-  /** Variables of `tokens.css` with their colour; none where nothing was chosen. */
+  /** CSS variables of `tokens.css` with their colors; empty if no colors are set. */
   readonly variables: Readonly<Record<string, string>>
-  readonly corrected: readonly Corrected[]
+  readonly corrected: readonly CorrectedColor[]
 }
 
-/** The colours of pages in one mode. What can't be read is made legible, and said. */
-export function paletteOf(branding: Branding, mode: Mode): Palette {
-  const chosen = (role: Role) => {
-    const field = fieldOf(role, mode)
-    return branding[field] === unsaid[field] ? undefined : branding[field].toLowerCase()
+/** The page colors in one mode. Colors with insufficient contrast are corrected and reported. */
+export function createPalette(branding: Branding, mode: Mode): Palette {
+  const chosen = (role: ColorRole) => {
+    const field = colorFieldOf(role, mode)
+    return branding[field] === defaultPolicyColors[field]
+      ? undefined
+      : branding[field].toLowerCase()
   }
-  if (roles.every((role) => chosen(role) === undefined)) return { variables: {}, corrected: [] }
-  const own = delivered[mode]
+  if (colorRoles.every((role) => chosen(role) === undefined))
+    return { variables: {}, corrected: [] }
+  const own = defaultColors[mode]
   const back = chosen("backgroundColor")
   const [page, surface] = back ? [back, back] : [own.page, own.surface]
-  const sunken = mixed(surface, onto(surface), 0.05)
+  const sunken = mix(surface, readableOn(surface), 0.05)
   const backs = [page, surface, sunken]
-  const corrected: Corrected[] = []
-  const readable = (role: Role, otherwise: string): string => {
-    const wanted = chosen(role) ?? otherwise
-    const used = legible(wanted, backs)
-    if (used !== wanted && chosen(role)) {
-      const ratio = Math.min(...backs.map((each) => contrast(wanted, each)))
-      corrected.push({ field: fieldOf(role, mode), chosen: wanted, used, ratio })
+  const corrected: CorrectedColor[] = []
+  const readable = (role: ColorRole, otherwise: string): string => {
+    const original = chosen(role) ?? otherwise
+    const used = ensureContrast(original, backs)
+    if (used !== original && chosen(role)) {
+      const ratio = Math.min(...backs.map((each) => contrast(original, each)))
+      corrected.push({
+        field: colorFieldOf(role, mode),
+        original: original,
+        corrected: used,
+        ratio,
+      })
     }
     return used
   }
   const text = readable("fontColor", own.text)
   const accent = readable("primaryColor", own.accent)
   const danger = readable("warnColor", own.danger)
-  const tints = { accent: tintOf(surface, accent), danger: tintOf(surface, danger) }
+  const tints = { accent: createTint(surface, accent), danger: createTint(surface, danger) }
   const variables = {
     page,
     surface,
     sunken,
-    line: mixed(surface, text, 0.14),
-    "control-line": legible(mixed(surface, text, 0.5), backs, 3),
+    line: mix(surface, text, 0.14),
+    "control-line": ensureContrast(mix(surface, text, 0.5), backs, 3),
     text,
-    "text-quiet": legible(mixed(text, surface, 0.3), [...backs, tints.accent]),
+    "text-quiet": ensureContrast(mix(text, surface, 0.3), [...backs, tints.accent]),
     accent,
-    "accent-strong": mixed(accent, onto(surface), 0.2),
-    "on-accent": legible(onto(accent), [accent]),
+    "accent-strong": mix(accent, readableOn(surface), 0.2),
+    "on-accent": ensureContrast(readableOn(accent), [accent]),
     "accent-quiet": tints.accent,
-    danger: legible(danger, [...backs, tints.danger]),
-    "danger-strong": legible(mixed(danger, onto(surface), 0.2), [tints.danger]),
-    "on-danger": onto(danger),
+    danger: ensureContrast(danger, [...backs, tints.danger]),
+    "danger-strong": ensureContrast(mix(danger, readableOn(surface), 0.2), [tints.danger]),
+    "on-danger": readableOn(danger),
     "danger-quiet": tints.danger,
   }
   return { variables, corrected }
 }
 
-/** A breath of a colour, where text can still be read on it. */
-function tintOf(surface: string, colour: string): string {
-  const tint = mixed(surface, colour, 0.1)
-  return contrast(onto(surface), tint) > textContrast + 0.5 ? tint : surface
+/** A light tint of a color on which text is readable. */
+function createTint(surface: string, colour: string): string {
+  const tint = mix(surface, colour, 0.1)
+  return contrast(readableOn(surface), tint) > textContrast + 0.5 ? tint : surface
 }
 
 /**
- * The sheet that pages load after their own, so that they look as a policy says. It has nothing but
- * colours that were made here, the address of a font, and fixed text.
+ * The stylesheet that applies a policy's branding; loaded after the default one. Contains only
+ * generated colors, the font URL and fixed text.
  */
-export function brandingSheet(branding: Branding): string {
+export function createBrandingStylesheet(branding: Branding): string {
   const { disableWatermark, themeMode, font = "" } = branding
-  const [light, dark] = [paletteOf(branding, "light"), paletteOf(branding, "dark")]
+  const [light, dark] = [createPalette(branding, "light"), createPalette(branding, "dark")]
   const names = new Set([...Object.keys(light.variables), ...Object.keys(dark.variables)])
   const rules = modes.map((mode) => {
     const { variables } = mode === "light" ? light : dark
@@ -142,28 +151,32 @@ export function brandingSheet(branding: Branding): string {
     })
     return [mode, lines.join(";")] as const
   })
-  // Each mode has a rule of its own: one that says nothing keeps the colours of the kit.
-  const coloured = rules.flatMap(([mode, lines]) => (lines ? [ruleOf(mode, lines, themeMode)] : []))
+  // Each mode has a separate rule: one without colors keeps the defaults.
+  const coloured = rules.flatMap(([mode, lines]) =>
+    lines ? [createModeRule(mode, lines, themeMode)] : [],
+  )
   const theme = themeMode === "auto" ? [] : [`:root{color-scheme:${themeMode}!important}`]
   const sign = disableWatermark ? [".brand-ours,.gate .brand .mark{display:none}"] : []
-  return [...fontRules(font), ...coloured, ...theme, ...sign].filter(Boolean).join("\n")
+  return [...createFontRules(font), ...coloured, ...theme, ...sign].filter(Boolean).join("\n")
 }
 
-/** Words are there at once, in our font, until theirs has come. */
-const fontRules = (address: string): readonly string[] =>
+/** Shows text in the default font until the custom font is loaded. */
+const createFontRules = (address: string): readonly string[] =>
   address === "" || /["\\\s]/.test(address)
     ? []
     : [`@font-face{font-family:Own;src:url("${address}");font-display:swap}`, ":root{--own:Own}"]
 
-/** When a mode holds: the policy says it, else the person in this browser, else the system. */
-function ruleOf(mode: Mode, lines: string, themeMode: Branding["themeMode"]): string {
+/** The selector of a mode: set by the policy, by the user in this browser, or by the system. */
+function createModeRule(mode: Mode, lines: string, themeMode: Branding["themeMode"]): string {
   if (themeMode !== "auto") return themeMode === mode ? `:root{${lines}}` : ""
   const system = `@media (prefers-color-scheme:${mode}){:root:not([data-theme]){${lines}}}`
   return `${system}\n:root[data-theme="${mode}"]{${lines}}`
 }
 
-/** Whether a policy says anything of how pages look. */
+/** Whether a policy sets any branding. */
 export const isBranded = (branding: Branding): boolean =>
-  fieldNames.some((name) => branding[name] !== unsaid[name])
+  fieldNames.some((name) => branding[name] !== defaultPolicyColors[name])
 
-const fieldNames = Object.keys(unsaid).filter((name): name is keyof Branding => name in unsaid)
+const fieldNames = Object.keys(defaultPolicyColors).filter(
+  (name): name is keyof Branding => name in defaultPolicyColors,
+)

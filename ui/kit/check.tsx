@@ -1,10 +1,10 @@
 import { type ReactNode, useId } from "react"
-import { sentenceOf } from "./sentence.ts"
+import { toSentence } from "./sentence.ts"
 
 type CheckProps = {
   readonly label: string
   readonly hint?: ReactNode
-  /** By which a form finds it, to lead there what is refused. */
+  /** The name by which a form finds the control to show an error. */
   readonly name?: string | undefined
   readonly error?: string | undefined
   readonly checked: boolean
@@ -12,7 +12,7 @@ type CheckProps = {
   readonly onChange: (checked: boolean) => void
 }
 
-/** One thing that is so or not, with a line that helps to decide. */
+/** A checkbox with a hint. */
 export function Check({ label, hint, name, error, checked, disabled, onChange }: CheckProps) {
   const id = useId()
   return (
@@ -27,16 +27,16 @@ export function Check({ label, hint, name, error, checked, disabled, onChange }:
       />
       <span className="check-label">{label}</span>
       {hint && <span className="check-hint">{hint}</span>}
-      <Note id={id} error={error} />
+      <FieldError id={id} error={error} />
     </label>
   )
 }
 
-function Note({ id, error }: { readonly id: string; readonly error: string | undefined }) {
+function FieldError({ id, error }: { readonly id: string; readonly error: string | undefined }) {
   if (!error) return null
   return (
     <span className="field-error" id={id} role="alert">
-      {sentenceOf(error)}
+      {toSentence(error)}
     </span>
   )
 }
@@ -54,11 +54,11 @@ type ChecksProps<Value extends string> = {
   readonly onChange: (values: readonly Value[]) => void
 }
 
-/** Any of a few; the answer keeps the order in which they are offered. */
+/** Checkboxes for several values; the selection keeps the order of the options. */
 export function Checks<Value extends string>(props: ChecksProps<Value>) {
   const { legend, options, values, name, error, onChange } = props
   const id = useId()
-  const turn = (turned: Value, on: boolean) =>
+  const toggle = (turned: Value, on: boolean) =>
     onChange(
       options
         .map(({ value }) => value)
@@ -67,7 +67,7 @@ export function Checks<Value extends string>(props: ChecksProps<Value>) {
   return (
     <fieldset
       className="checks"
-      // Focused where a refusal is about all of them.
+      // Focusable, for errors that apply to all of them.
       {...(name && { name, tabIndex: -1 })}
       {...(error && { "aria-describedby": id })}
     >
@@ -78,10 +78,10 @@ export function Checks<Value extends string>(props: ChecksProps<Value>) {
           label={label}
           hint={hint}
           checked={values.includes(value)}
-          onChange={(on) => turn(value, on)}
+          onChange={(on) => toggle(value, on)}
         />
       ))}
-      <Note id={id} error={error} />
+      <FieldError id={id} error={error} />
     </fieldset>
   )
 }

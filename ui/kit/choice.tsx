@@ -1,4 +1,4 @@
-type Option<Value extends string> = {
+type ChoiceOption<Value extends string> = {
   readonly value: Value
   readonly label: string
   readonly hint: string
@@ -7,12 +7,12 @@ type Option<Value extends string> = {
 type ChoiceProps<Value extends string> = {
   readonly legend: string
   readonly name: string
-  readonly options: readonly Option<Value>[]
+  readonly options: readonly ChoiceOption<Value>[]
   readonly value: Value
   readonly onChange: (value: Value) => void
 }
 
-/** One of a few, each with a line that helps to decide. */
+/** Radio buttons with a hint each. */
 export function Choice<Value extends string>(props: ChoiceProps<Value>) {
   const { legend, name, options, value, onChange } = props
   return (
@@ -36,10 +36,10 @@ export function Choice<Value extends string>(props: ChoiceProps<Value>) {
 }
 
 type ChipsProps<Value extends string> = Omit<ChoiceProps<Value>, "options"> & {
-  readonly options: readonly Omit<Option<Value>, "hint">[]
+  readonly options: readonly Omit<ChoiceOption<Value>, "hint">[]
 }
 
-/** Filters of a list: one of them holds. */
+/** Chips to select one value, such as a list filter. */
 export function Chips<Value extends string>(props: ChipsProps<Value>) {
   const { legend, name, options, value, onChange } = props
   return (

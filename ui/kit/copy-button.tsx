@@ -5,13 +5,13 @@ type CopyButtonProps = {
   readonly value: string
   readonly label: string
   readonly done: string
-  /** What is copied, for those who don't see what stands beside the button. */
-  readonly what?: string
+  /** What is copied, for screen readers. */
+  readonly description?: string
   readonly kind?: ButtonKind
 }
 
-/** Copies, and says so for two seconds. */
-export function CopyButton({ value, label, done, what, kind }: CopyButtonProps) {
+/** Copies a value and confirms it for two seconds. */
+export function CopyButton({ value, label, done, description, kind }: CopyButtonProps) {
   const [copied, setCopied] = useState(false)
   useEffect(() => {
     if (!copied) return
@@ -22,7 +22,7 @@ export function CopyButton({ value, label, done, what, kind }: CopyButtonProps) 
     <Button
       small
       kind={kind}
-      aria-label={what && `${copied ? done : label}: ${what}`}
+      aria-label={description && `${copied ? done : label}: ${description}`}
       onClick={() => {
         copyText(value)
         setCopied(true)
@@ -33,7 +33,7 @@ export function CopyButton({ value, label, done, what, kind }: CopyButtonProps) 
   )
 }
 
-/** The clipboard API is missing on plain http beyond localhost, where a selection still works. */
+/** The clipboard API is missing on plain HTTP except on localhost, so this uses a selection. */
 function copyText(value: string): void {
   if (window.isSecureContext) {
     void navigator.clipboard.writeText(value)

@@ -3,16 +3,16 @@ import { type ReactNode, useId, useLayoutEffect, useRef } from "react"
 type DialogProps = {
   readonly title: string
   readonly onClose: () => void
-  /** A click beside it closes nothing: something has been typed. */
-  readonly keep?: boolean
+  /** Whether there is unsaved input, so that clicking outside doesn't close the dialog. */
+  readonly isDirty?: boolean
   readonly children: ReactNode
 }
 
-/** One question above the page. Escape and a click beside it leave everything as it was. */
-export function Dialog({ title, onClose, keep, children }: DialogProps) {
+/** A modal dialog. Escape and clicking outside close it without changes. */
+export function Dialog({ title, onClose, isDirty, children }: DialogProps) {
   const id = useId()
   return (
-    <Modal className="dialog" labelledBy={id} onClose={onClose} keep={keep}>
+    <Modal className="dialog" labelledBy={id} onClose={onClose} isDirty={isDirty}>
       <h2 className="dialog-title" id={id}>
         {title}
       </h2>
@@ -26,21 +26,21 @@ type ModalProps = {
   readonly label?: string
   readonly labelledBy?: string
   readonly onClose: () => void
-  readonly keep?: boolean | undefined
+  readonly isDirty?: boolean | undefined
   readonly children: ReactNode
 }
 
-/** What dialogs, the sheet and the search stand on: focus is kept in, and given back. */
-export function Modal({ className, label, labelledBy, onClose, keep, children }: ModalProps) {
+/** The base of dialogs, the sheet and the palette: traps the focus and restores it. */
+export function Modal({ className, label, labelledBy, onClose, isDirty, children }: ModalProps) {
   const ref = useRef<HTMLDialogElement>(null)
   useLayoutEffect(() => {
     const dialog = ref.current
     dialog?.showModal()
-    // Only what closes gives the focus back, not what is taken away.
+    // Restores the focus only when the dialog closes, not when it is removed.
     return () => dialog?.close()
   }, [])
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: the click closes; Escape does it for keyboards
+    // biome-ignore lint/a11y/useKeyWithClickEvents: a click closes the dialog; keyboards use Escape
     <dialog
       ref={ref}
       className={className}
@@ -48,7 +48,7 @@ export function Modal({ className, label, labelledBy, onClose, keep, children }:
       aria-labelledby={labelledBy}
       onClose={onClose}
       onClick={(event) => {
-        if (event.target === ref.current && !keep) onClose()
+        if (event.target === ref.current && !isDirty) onClose()
       }}
     >
       <div className="modal-body">{children}</div>

@@ -6,7 +6,7 @@ type DisclosureProps = {
   readonly children: ReactNode
 }
 
-/** What few people need stays folded until they ask for it. */
+/** Rarely needed content, collapsed by default. */
 export function Disclosure({ summary, open, children }: DisclosureProps) {
   return (
     <details className="fold" open={open}>

@@ -6,7 +6,7 @@ type EmptyStateProps = {
   readonly action?: ReactNode
 }
 
-/** An empty list says what it is for and offers the first step. */
+/** An empty list: its purpose and the first action. */
 export function EmptyState({ title, children, action }: EmptyStateProps) {
   return (
     <div className="empty">

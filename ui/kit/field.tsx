@@ -5,27 +5,29 @@ import {
   useId,
   useState,
 } from "react"
-import { sentenceOf } from "./sentence.ts"
+import { toSentence } from "./sentence.ts"
 
-type FieldText = {
+type FieldTextProps = {
   readonly label: string
   readonly hint?: string | undefined
   readonly error?: string | undefined
-  /** The word beside the label of a field that may stay empty. */
+  /** The mark next to the label of an optional field. */
   readonly optional?: string | undefined
-  /** Stays below the note, also where that is an error. */
+  /** Content below the hint or error. */
   readonly below?: ReactNode
 }
 
-type Wiring = {
+type ControlProps = {
   readonly id: string
   readonly "aria-describedby"?: string
   readonly "aria-invalid"?: true
 }
 
-type FieldProps = FieldText & { readonly control: (wiring: Wiring) => ReactNode }
+type FieldProps = FieldTextProps & { readonly control: (wiring: ControlProps) => ReactNode }
 
-/** Label and note around one control, tied to it; an error takes the place of the hint. */
+/**
+ * A label and a hint for one control, connected with ARIA attributes; an error replaces the hint.
+ */
 export function Field({ label, hint, error, optional, below, control }: FieldProps) {
   const id = useId()
   const note = error ?? hint
@@ -45,7 +47,7 @@ export function Field({ label, hint, error, optional, below, control }: FieldPro
       </div>
       {error && (
         <p className="field-error" id={`${id}-note`} role="alert">
-          {sentenceOf(error)}
+          {toSentence(error)}
         </p>
       )}
       {hint && !error && (
@@ -60,23 +62,30 @@ export function Field({ label, hint, error, optional, below, control }: FieldPro
 
 type InputProps = Omit<InputHTMLAttributes<HTMLInputElement>, "className" | "id">
 
-export function TextField(props: FieldText & InputProps) {
+export function TextField(props: FieldTextProps & InputProps) {
   const { label, hint, error, optional, below, ...input } = props
   const text = { label, hint, error, optional, below }
   return <Field {...text} control={(w) => <input className="input" {...input} {...w} />} />
 }
 
-type AreaProps = Omit<TextareaHTMLAttributes<HTMLTextAreaElement>, "className" | "id">
+type TextAreaProps = Omit<TextareaHTMLAttributes<HTMLTextAreaElement>, "className" | "id">
 
-export function TextArea({ label, hint, error, optional, ...area }: FieldText & AreaProps) {
+export function TextArea({
+  label,
+  hint,
+  error,
+  optional,
+  ...area
+}: FieldTextProps & TextAreaProps) {
   const text = { label, hint, error, optional }
   return <Field {...text} control={(w) => <textarea className="input" {...area} {...w} />} />
 }
 
-type PasswordProps = FieldText & InputProps & { readonly show: string; readonly hide: string }
+type PasswordFieldProps = FieldTextProps &
+  InputProps & { readonly show: string; readonly hide: string }
 
-/** Can be looked at while typing; without a script the button stays away. */
-export function PasswordField(props: PasswordProps) {
+/** A password field with a button to show it; the button is hidden without scripts. */
+export function PasswordField(props: PasswordFieldProps) {
   const { label, hint, error, optional, below, show, hide, ...input } = props
   const [shown, setShown] = useState(false)
   return (

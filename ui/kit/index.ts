@@ -2,16 +2,16 @@ export { Alert } from "./alert.tsx"
 export { Badge } from "./badge.tsx"
 export {
   type Branding,
-  type Corrected,
-  delivered,
+  type CorrectedColor,
+  createPalette,
+  defaultColors,
+  defaultPolicyColors,
   type Mode,
   modes,
   type Palette,
-  paletteOf,
-  unsaid,
 } from "./branding.ts"
 export { Button, ButtonLink } from "./button.tsx"
-export { type Translate, translatorOf } from "./catalogue.ts"
+export { createTranslator, type Translate } from "./catalog.ts"
 export { Check, Checks } from "./check.tsx"
 export { Chips, Choice } from "./choice.tsx"
 export { CopyButton } from "./copy-button.tsx"
@@ -21,12 +21,12 @@ export { EmptyState } from "./empty-state.tsx"
 export { Field, PasswordField, TextArea, TextField } from "./field.tsx"
 export { Mark } from "./mark.tsx"
 export { Menu } from "./menu.tsx"
-export { Avatar, Person } from "./person.tsx"
+export { Avatar, UserSummary } from "./person.tsx"
 export { QrCode } from "./qr-code.tsx"
 export { SecretBox } from "./secret-box.tsx"
 export { SelectField } from "./select.tsx"
-export { sentenceOf } from "./sentence.ts"
+export { toSentence } from "./sentence.ts"
 export { Skeleton } from "./skeleton.tsx"
 export { type Column, Table } from "./table.tsx"
-export { chooseTheme, chosenTheme, type Theme, themes } from "./theme.ts"
-export { answerOf, creationOf } from "./webauthn.ts"
+export { storedTheme, storeTheme, type Theme, themes } from "./theme.ts"
+export { parseCreationOptions, toResponseJson } from "./webauthn.ts"

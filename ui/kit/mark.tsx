@@ -1,4 +1,4 @@
-/** Latchkey's sign: a plain key in the colour of the text around it. */
+/** The Latchkey logo, a key in the current text color. */
 export function Mark() {
   return (
     <svg className="mark" viewBox="0 0 24 24" aria-hidden="true">

@@ -6,16 +6,16 @@ type MenuProps = {
   readonly children: ReactNode
 }
 
-/** A button that unfolds a small panel; Escape or a click elsewhere folds it again. */
+/** A button that opens a small panel; Escape or a click outside closes it. */
 export function Menu({ label, name, children }: MenuProps) {
   const ref = useRef<HTMLDetailsElement>(null)
   useEffect(() => {
     const fold = (event: Event) => {
       const menu = ref.current
       if (!menu?.open) return
-      const inside = event.target instanceof Node && menu.contains(event.target)
+      const isInside = event.target instanceof Node && menu.contains(event.target)
       const escaped = event instanceof KeyboardEvent && event.key === "Escape"
-      if (event instanceof KeyboardEvent ? escaped : !inside) menu.open = false
+      if (event instanceof KeyboardEvent ? escaped : !isInside) menu.open = false
     }
     document.addEventListener("pointerdown", fold)
     document.addEventListener("keydown", fold)

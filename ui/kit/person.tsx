@@ -1,12 +1,12 @@
-type PersonProps = {
+type UserSummaryProps = {
   readonly name: string
   readonly loginName: string
-  /** The address of a picture of them, on our own server; empty or left out for none. */
+  /** URL of the avatar on this server; empty or omitted if there is none. */
   readonly picture?: string | undefined
 }
 
-/** Who somebody is: picture or initials, name, and the name they sign in with. */
-export function Person({ name, loginName, picture }: PersonProps) {
+/** A user: avatar or initials, name and login name. */
+export function UserSummary({ name, loginName, picture }: UserSummaryProps) {
   return (
     <span className="person">
       <Avatar name={name} picture={picture} />
@@ -24,9 +24,9 @@ export function Person({ name, loginName, picture }: PersonProps) {
   )
 }
 
-type AvatarProps = Pick<PersonProps, "name" | "picture">
+type AvatarProps = Pick<UserSummaryProps, "name" | "picture">
 
-/** A picture of somebody whose name stands beside it; their initials where there is none. */
+/** An avatar next to the name; initials if there is none. */
 export function Avatar({ name, picture }: AvatarProps) {
   if (picture) return <img className="avatar" src={picture} alt="" width={36} height={36} />
   return (
@@ -36,7 +36,7 @@ export function Avatar({ name, picture }: AvatarProps) {
   )
 }
 
-/** Letters that stand for somebody who has no picture. */
+/** The initials of a name. */
 export function initialsOf(name: string): string {
   const words = name.split(/[\s._@-]+/u).filter(Boolean)
   const chosen = words.length > 1 ? [words[0], words.at(-1)] : [words[0]]

@@ -2,9 +2,9 @@ import { encode } from "uqr"
 
 type QrCodeProps = { readonly text: string; readonly label: string }
 
-/** A text for a camera: drawn as elements, for the page's policy takes no picture of elsewhere. */
+/** A QR code, rendered as elements because the content security policy disallows data URLs. */
 export function QrCode({ text, label }: QrCodeProps) {
-  // The quiet zone that ISO/IEC 18004 asks for.
+  // The quiet zone required by ISO/IEC 18004.
   const { data, size } = encode(text, { ecc: "M", border: 4 })
   const dots = data.flatMap((row, y) =>
     row.flatMap((isDark, x) => (isDark ? `M${x} ${y}h1v1h-1z` : [])),

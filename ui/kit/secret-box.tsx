@@ -9,7 +9,7 @@ type SecretBoxProps = {
   readonly texts: { readonly copy: string; readonly copied: string; readonly download: string }
 }
 
-/** A new secret, shown this once: copy it or save it. */
+/** A new secret, shown only once, with buttons to copy and save it. */
 export function SecretBox({ title, warning, secret, file, texts }: SecretBoxProps) {
   const href = `data:application/octet-stream;charset=utf-8,${encodeURIComponent(secret)}`
   return (
@@ -22,7 +22,7 @@ export function SecretBox({ title, warning, secret, file, texts }: SecretBoxProp
         <code>{secret}</code>
       </pre>
       <div className="row">
-        <CopyButton value={secret} label={texts.copy} done={texts.copied} what={title} />
+        <CopyButton value={secret} label={texts.copy} done={texts.copied} description={title} />
         <ButtonLink small href={href} download={file}>
           {texts.download}
         </ButtonLink>

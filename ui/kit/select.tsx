@@ -11,7 +11,7 @@ type SelectFieldProps<Value extends string> = {
   readonly onChange: (value: Value) => void
 }
 
-/** One of several that need no explanation. */
+/** A select field for options without hints. */
 export function SelectField<Value extends string>(props: SelectFieldProps<Value>) {
   const { label, hint, error, name, options, disabled, value, onChange } = props
   return (

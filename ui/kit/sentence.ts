@@ -1,4 +1,4 @@
-/** Messages of the interface begin small, as programs print them; people read a sentence. */
-export function sentenceOf(message: string): string {
+/** Converts an API message, which starts in lower case, to a sentence. */
+export function toSentence(message: string): string {
   return message.charAt(0).toUpperCase() + message.slice(1)
 }

@@ -1,6 +1,6 @@
 type SkeletonProps = { readonly rows: number; readonly label: string }
 
-/** Grey lines in place of rows that take longer than a blink; keeps their room. */
+/** Placeholder for loading rows, of the same height. */
 export function Skeleton({ rows, label }: SkeletonProps) {
   return (
     <div className="skeleton" role="status" aria-label={label}>

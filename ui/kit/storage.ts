@@ -1,8 +1,7 @@
 /**
- * What this browser stores for our pages; undefined where it blocks cookies, and with them all
- * storage: it then throws where one only asks for it.
+ * The browser's storage, or undefined if cookies are blocked, in which case accessing it throws.
  */
-export function storageOf(kind: "localStorage" | "sessionStorage"): Storage | undefined {
+export function findStorage(kind: "localStorage" | "sessionStorage"): Storage | undefined {
   try {
     return window[kind]
   } catch {

@@ -3,10 +3,10 @@ import type { ReactNode } from "react"
 export type Column<Row> = {
   readonly label: string
   readonly cell: (row: Row) => ReactNode
-  /** Whether the rows stand in its order; a column that can't be chosen for that says nothing. */
+  /** The current sort order by this column; undefined if the column isn't sortable. */
   readonly sorted?: "ascending" | "descending" | "none"
-  /** Sorts by it, or the other way round. */
-  readonly turn?: () => void
+  /** Sorts by this column, or reverses the order. */
+  readonly toggleSort?: () => void
 }
 
 type TableProps<Row> = {
@@ -16,17 +16,20 @@ type TableProps<Row> = {
   readonly keyOf: (row: Row) => string
 }
 
-/** Rows with the name first, whose link covers the row; on a phone every row is a card. */
+/**
+ * A table whose first column is the name, with a link that covers the row; rows are cards on small
+ * screens.
+ */
 export function Table<Row>({ caption, columns, rows, keyOf }: TableProps<Row>) {
   return (
     <table className="table">
       <caption className="visually-hidden">{caption}</caption>
       <thead>
         <tr>
-          {columns.map(({ label, sorted, turn }) => (
+          {columns.map(({ label, sorted, toggleSort }) => (
             <th scope="col" key={label} aria-sort={sorted}>
-              {turn ? (
-                <button type="button" className="table-sort" onClick={turn}>
+              {toggleSort ? (
+                <button type="button" className="table-sort" onClick={toggleSort}>
                   {label}
                 </button>
               ) : (

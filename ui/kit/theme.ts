@@ -1,20 +1,20 @@
 export const themes = ["system", "light", "dark"] as const
 export type Theme = (typeof themes)[number]
 
-const key = "latchkey.theme"
+const storageKey = "latchkey.theme"
 
-/** The colours chosen in this browser; the login pages read the same place. */
-export function chosenTheme(): Theme {
-  const stored = localStorage.getItem(key)
+/** The theme selected in this browser; shared with the login pages. */
+export function storedTheme(): Theme {
+  const stored = localStorage.getItem(storageKey)
   return themes.find((theme) => theme === stored) ?? "system"
 }
 
-export function chooseTheme(theme: Theme): void {
+export function storeTheme(theme: Theme): void {
   if (theme === "system") {
-    localStorage.removeItem(key)
+    localStorage.removeItem(storageKey)
     delete document.documentElement.dataset.theme
     return
   }
-  localStorage.setItem(key, theme)
+  localStorage.setItem(storageKey, theme)
   document.documentElement.dataset.theme = theme
 }

@@ -1,56 +1,61 @@
-/** What a server hands on to a browser has this form (WebAuthn §5.4, as JSON). */
-type Json = {
+/** JSON options of the server for the browser (WebAuthn §5.4). */
+type CreationOptionsJson = {
   readonly challenge: string
   readonly user: { readonly id: string; readonly name: string; readonly displayName: string }
   readonly rp: { readonly id: string; readonly name: string }
   readonly pubKeyCredParams: PublicKeyCredentialParameters[]
-  readonly excludeCredentials?: readonly Descriptor[]
-  readonly allowCredentials?: readonly Descriptor[]
+  readonly excludeCredentials?: readonly DescriptorJson[]
+  readonly allowCredentials?: readonly DescriptorJson[]
 }
-type Descriptor = { readonly id: string; readonly transports?: AuthenticatorTransport[] }
+type DescriptorJson = { readonly id: string; readonly transports?: AuthenticatorTransport[] }
 
-/** WebAuthn §5.4, from its JSON. */
-export const creationOf = (json: Json): PublicKeyCredentialCreationOptions => ({
+/** Parses creation options from JSON (WebAuthn §5.4). */
+export const parseCreationOptions = (
+  json: CreationOptionsJson,
+): PublicKeyCredentialCreationOptions => ({
   ...json,
-  challenge: bytesOf(json.challenge),
-  user: { ...json.user, id: bytesOf(json.user.id) },
-  excludeCredentials: (json.excludeCredentials ?? []).map(descriptorOf),
+  challenge: decodeBase64url(json.challenge),
+  user: { ...json.user, id: decodeBase64url(json.user.id) },
+  excludeCredentials: (json.excludeCredentials ?? []).map(parseDescriptor),
 })
 
-/** WebAuthn §5.5, from its JSON. */
-export const requestOf = (json: Json): PublicKeyCredentialRequestOptions => ({
+/** Parses request options from JSON (WebAuthn §5.5). */
+export const parseRequestOptions = (
+  json: CreationOptionsJson,
+): PublicKeyCredentialRequestOptions => ({
   ...json,
-  challenge: bytesOf(json.challenge),
-  allowCredentials: (json.allowCredentials ?? []).map(descriptorOf),
+  challenge: decodeBase64url(json.challenge),
+  allowCredentials: (json.allowCredentials ?? []).map(parseDescriptor),
 })
 
-const descriptorOf = ({ id, transports }: Descriptor): PublicKeyCredentialDescriptor => ({
-  id: bytesOf(id),
+const parseDescriptor = ({ id, transports }: DescriptorJson): PublicKeyCredentialDescriptor => ({
+  id: decodeBase64url(id),
   type: "public-key",
   ...(transports && { transports }),
 })
 
-/** §5.1.8, as JSON. */
-export function answerOf({ id, response }: PublicKeyCredential): object {
-  const clientDataJSON = textOf(response.clientDataJSON)
+/** The response as JSON (§5.1.8). */
+export function toResponseJson({ id, response }: PublicKeyCredential): object {
+  const clientDataJSON = encodeBase64url(response.clientDataJSON)
   if (response instanceof AuthenticatorAttestationResponse) {
-    const attestationObject = textOf(response.attestationObject)
+    const attestationObject = encodeBase64url(response.attestationObject)
     const transports = response.getTransports?.() ?? []
     return { id, response: { clientDataJSON, attestationObject, transports } }
   }
-  if (!(response instanceof AuthenticatorAssertionResponse)) throw new Error("no answer of a key")
-  const authenticatorData = textOf(response.authenticatorData)
-  const signature = textOf(response.signature)
-  const userHandle = response.userHandle ? textOf(response.userHandle) : undefined
+  if (!(response instanceof AuthenticatorAssertionResponse))
+    throw new Error("the credential is not a WebAuthn response")
+  const authenticatorData = encodeBase64url(response.authenticatorData)
+  const signature = encodeBase64url(response.signature)
+  const userHandle = response.userHandle ? encodeBase64url(response.userHandle) : undefined
   return { id, response: { clientDataJSON, authenticatorData, signature, userHandle } }
 }
 
-function bytesOf(text: string): Uint8Array<ArrayBuffer> {
+function decodeBase64url(text: string): Uint8Array<ArrayBuffer> {
   const plain = atob(text.replaceAll("-", "+").replaceAll("_", "/"))
   return Uint8Array.from(plain, (character) => character.charCodeAt(0))
 }
 
-const textOf = (buffer: ArrayBuffer): string =>
+const encodeBase64url = (buffer: ArrayBuffer): string =>
   btoa(String.fromCharCode(...new Uint8Array(buffer)))
     .replaceAll("+", "-")
     .replaceAll("/", "_")

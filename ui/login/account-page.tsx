@@ -2,19 +2,19 @@ import { Alert } from "../kit/alert.tsx"
 import { ButtonLink } from "../kit/button.tsx"
 import {
   type Account,
-  AccountPerson,
+  AccountIdentity,
   type Application,
   Cancel,
   FlowForm,
-  Learns,
+  RequestedData,
   type Target,
 } from "./flow.tsx"
 import { Frame, Heading, type PageProps } from "./frame.tsx"
 
 export type KnownAccount = Account & {
-  /** The sign-in session that the choice posts as `session`. */
+  /** The session that is posted as `session`. */
   readonly session: string
-  /** Signed out accounts are offered too; they ask for the password again. */
+  /** Signed-out accounts are offered, too; they require the password again. */
   readonly signedIn: boolean
 }
 
@@ -23,11 +23,11 @@ export type AccountPageProps = PageProps & {
   readonly accounts: readonly KnownAccount[]
   readonly otherHref: string
   readonly application?: Application | undefined
-  /** What is to know before one signs in. */
+  /** A notice above the accounts. */
   readonly notice?: string | undefined
 }
 
-/** Choice among the accounts this browser knows. Each is a button; it posts `session`. */
+/** Offers the accounts of this browser. Posts `session`. */
 export function AccountPage(props: AccountPageProps) {
   const { language, form, accounts, otherHref, application, notice } = props
   const t = props.t.on("account")
@@ -43,7 +43,7 @@ export function AccountPage(props: AccountPageProps) {
           {accounts.map((account) => (
             <li key={account.session}>
               <button type="submit" name="session" value={account.session} className="account-row">
-                <AccountPerson account={account} />
+                <AccountIdentity account={account} />
                 {!account.signedIn && <span className="badge">{t("account.signed_out")}</span>}
               </button>
             </li>
@@ -54,7 +54,7 @@ export function AccountPage(props: AccountPageProps) {
         {t("account.other")}
       </ButtonLink>
       <Cancel t={t} form={form} application={application} />
-      {application && <Learns t={t} language={language} application={application} />}
+      {application && <RequestedData t={t} language={language} application={application} />}
     </Frame>
   )
 }

@@ -4,7 +4,7 @@ import {
   AccountChip,
   type Application,
   FlowForm,
-  Learns,
+  RequestedData,
   type Target,
 } from "./flow.tsx"
 import { Frame, Heading, type PageProps } from "./frame.tsx"
@@ -12,27 +12,31 @@ import { Frame, Heading, type PageProps } from "./frame.tsx"
 export type ConsentPageProps = PageProps & {
   readonly form: Target
   readonly account: Account
-  /** The sign-in session that the answer is for. */
+  /** The session that the consent is for. */
   readonly session: string
-  /** Tells the application as it is shown from the same once it has changed. */
+  /** Identifies the application as shown, so that a later change is detected. */
   readonly identity?: string | undefined
   readonly changeHref: string
   readonly application: Application
-  /** Projects of others that it will reach in the person's name. */
-  readonly projects: readonly Named[]
-  /** APIs whose scopes it requests. */
+  /** Projects of other organizations that the application can access for the user. */
+  readonly projects: readonly RequestedProject[]
+  /** APIs whose scopes are requested. */
   readonly apis: readonly RequestedApi[]
-  /** The code that a device shows, where it is one that will be connected. */
+  /** The user code, if a device requests access. */
   readonly userCode?: string | undefined
-  /** Until when the answer is remembered, ms UTC; absent where the user is asked each time. */
+  /** When the consent expires, ms UTC; absent if the user is asked each time. */
   readonly rememberedUntil?: number | undefined
 }
 
-/** A project, and the organisation that owns it. */
-type Named = { readonly id: string; readonly name: string; readonly organization: string }
+/** A project, and the organization that owns it. */
+type RequestedProject = {
+  readonly id: string
+  readonly name: string
+  readonly organization: string
+}
 
-/** An API, with the scopes of its own that are requested. */
-type RequestedApi = Named & {
+/** An API, with its requested scopes. */
+type RequestedApi = RequestedProject & {
   readonly scopes: readonly {
     readonly scope: string
     readonly name: string
@@ -40,10 +44,7 @@ type RequestedApi = Named & {
   }[]
 }
 
-/**
- * Asks before an application gets anything. Posts `session`, `identity` and `answer`: allow or
- * cancel.
- */
+/** Asks for consent. Posts `session`, `identity` and `answer`: allow or cancel. */
 export function ConsentPage(props: ConsentPageProps) {
   const { t, language, form, account, session, changeHref, application, projects } = props
   const { apis, userCode, rememberedUntil, identity } = props
@@ -52,7 +53,7 @@ export function ConsentPage(props: ConsentPageProps) {
     <Frame {...props} title={title}>
       <Heading title={title} lead={t("consent.lead")} />
       <AccountChip t={t} account={account} changeHref={changeHref} />
-      <Learns t={t} language={language} application={application} isQuestion />
+      <RequestedData t={t} language={language} application={application} isQuestion />
       {projects.map(({ id, name, organization }) => (
         <p key={id} className="learns-most">
           {t("consent.project", { project: name, organization })}
@@ -80,7 +81,7 @@ export function ConsentPage(props: ConsentPageProps) {
         <p className="quiet">
           {t("consent.remembered", {
             application: application.name,
-            date: dateIn(language, rememberedUntil),
+            date: formatDate(language, rememberedUntil),
           })}
         </p>
       )}
@@ -98,5 +99,5 @@ export function ConsentPage(props: ConsentPageProps) {
   )
 }
 
-const dateIn = (language: string, ms: number): string =>
+const formatDate = (language: string, ms: number): string =>
   new Intl.DateTimeFormat(language, { dateStyle: "long", timeZone: "UTC" }).format(ms)

@@ -2,26 +2,30 @@ import { Frame, Heading, type PageProps } from "./frame.tsx"
 
 export type ContinuePageProps = PageProps & {
   readonly application: string
-  readonly why: "signed_in" | "refused" | "signed_out" | "finished"
-  /** Absent where no address leads to the application. */
+  readonly reason: "signed_in" | "refused" | "signed_out" | "finished"
+  /** Absent if the application has no URL. */
   readonly href?: string | undefined
-  /** Whether the browser opens the address by itself. */
+  /** Whether the browser opens the URL automatically. */
   readonly isAutomatic?: boolean
 }
 
 /**
- * Leads to an application. The browser continues by itself, without any script, or the person uses
- * the link, as somebody does who came back here.
+ * Links to an application. The browser continues automatically, without a script; users who came
+ * back use the link.
  */
 export function ContinuePage(props: ContinuePageProps) {
-  const { t, application, why, href, isAutomatic = false } = props
+  const { t, application, reason, href, isAutomatic = false } = props
   const lead =
-    why === "finished" && href === undefined
+    reason === "finished" && href === undefined
       ? t("continue.finished_device", { application })
-      : t(`continue.${why}`, { application })
+      : t(`continue.${reason}`, { application })
   return (
-    <Frame {...props} title={t(`continue.${why}_title`)} refreshTo={isAutomatic ? href : undefined}>
-      <Heading title={t(`continue.${why}_title`)} lead={lead} />
+    <Frame
+      {...props}
+      title={t(`continue.${reason}_title`)}
+      refreshTo={isAutomatic ? href : undefined}
+    >
+      <Heading title={t(`continue.${reason}_title`)} lead={lead} />
       {href !== undefined && (
         <p>
           <a href={href}>{t("continue.link", { application })}</a>

@@ -9,10 +9,10 @@ export type DevicePageProps = PageProps & {
   readonly error?: string | undefined
 }
 
-/** Where a person types the code that a device shows. Posts `userCode`. */
+/** Where the user enters the code from a device. Posts `userCode`. */
 export function DevicePage(props: DevicePageProps) {
   const { t, form, userCode, error } = props
-  // A code that came with the address is for the person to compare (RFC 8628 §3.3.1).
+  // The user must compare a code from the URL with the device (RFC 8628 §3.3.1).
   const lead = userCode === "" || error ? t("device.lead") : t("device.lead_compare")
   return (
     <Frame {...props} title={t("device.title")}>
@@ -45,7 +45,7 @@ export type DeviceDonePageProps = PageProps & {
   readonly isAllowed: boolean
 }
 
-/** The person has decided; the rest happens on the device. */
+/** Shown after the user's decision; the device continues. */
 export function DeviceDonePage(props: DeviceDonePageProps) {
   const { t, application, isAllowed } = props
   const title = isAllowed ? t("device.done.title") : t("device.denied.title")

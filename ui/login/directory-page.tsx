@@ -1,23 +1,23 @@
 import { Button } from "../kit/button.tsx"
 import { PasswordField, TextField } from "../kit/field.tsx"
-import { type Application, FlowForm, Learns, type Target } from "./flow.tsx"
+import { type Application, FlowForm, RequestedData, type Target } from "./flow.tsx"
 import { Frame, Heading, type PageProps } from "./frame.tsx"
 
 export type DirectoryPageProps = PageProps & {
   readonly form: Target
   readonly idpId: string
-  /** What the directory is called. */
+  /** The display name of the directory. */
   readonly provider: string
   readonly loginName?: string | undefined
-  /** What is posted along where an account is to be linked. */
+  /** Posted when an account is to be linked. */
   readonly ticket?: string | undefined
   readonly error?: string | undefined
   readonly application?: Application | undefined
-  /** Leads back to where all ways in are offered, or to one's account where one links. */
+  /** Back to all sign-in options, or to the account page when linking. */
   readonly otherHref: string
 }
 
-/** The name and the password that a directory knows. Posts `idp`, `loginName` and `password`. */
+/** Asks for directory credentials. Posts `idp`, `loginName` and `password`. */
 export function DirectoryPage(props: DirectoryPageProps) {
   const { t, language, form, idpId, ticket, provider, loginName } = props
   const { error, application, otherHref } = props
@@ -58,7 +58,7 @@ export function DirectoryPage(props: DirectoryPageProps) {
       <p className="small">
         <a href={otherHref}>{t(ticket ? "consent.cancel" : "directory.other")}</a>
       </p>
-      {application && <Learns t={t} language={language} application={application} />}
+      {application && <RequestedData t={t} language={language} application={application} />}
     </Frame>
   )
 }

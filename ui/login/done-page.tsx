@@ -1,20 +1,20 @@
 import { ButtonLink } from "../kit/button.tsx"
 import { Frame, Heading, type PageProps } from "./frame.tsx"
 
-/** What came to a good end, and what its page says. */
-const words = {
+/** The texts for each completed action. */
+const textsByKind = {
   reset: { title: "reset.done.title", lead: "reset.done.lead" },
   verify_email: { title: "verify_email.done", lead: "verify.done.lead" },
   verify_phone: { title: "verify_phone.done", lead: "verify.done.lead" },
 } as const
 
 export type DonePageProps = PageProps & {
-  readonly kind: keyof typeof words
+  readonly kind: keyof typeof textsByKind
   readonly signInHref: string
 }
 
-/** What a step of the sign-in has done; users see it where somebody has worded the page. */
-const steps = {
+/** Completed steps of the sign-in; shown only if an administrator has customized the text. */
+const textsByStep = {
   invite: "done.invite",
   password_change: "reset.done.title",
   factor_setup: "done.factor_setup",
@@ -23,33 +23,33 @@ const steps = {
 } as const
 
 export type StepDonePageProps = PageProps & {
-  readonly kind: keyof typeof steps
-  readonly onwardHref: string
+  readonly kind: keyof typeof textsByStep
+  readonly nextHref: string
 }
 
-/** Says that a step is done, and leads on with the sign-in. */
+/** Confirms a step and links to the next page. */
 export function StepDonePage(props: StepDonePageProps) {
-  const { kind, onwardHref } = props
+  const { kind, nextHref } = props
   const t = props.t.on(`${kind}_done`)
-  const title = t(steps[kind])
+  const title = t(textsByStep[kind])
   return (
     <Frame {...props} title={title}>
       <Heading title={title} lead={t("done.lead")} />
-      <ButtonLink kind="primary" href={onwardHref} wide>
+      <ButtonLink kind="primary" href={nextHref} wide>
         {t("login_name.submit")}
       </ButtonLink>
     </Frame>
   )
 }
 
-/** What the link of a message was for is done; where it was a password, the way in stands first. */
+/** Confirms the action of a link; after a password change, signing in comes first. */
 export function DonePage(props: DonePageProps) {
   const { kind, signInHref } = props
   const t = props.t.on(`${kind}_done`)
-  const title = t(words[kind].title)
+  const title = t(textsByKind[kind].title)
   return (
     <Frame {...props} title={title}>
-      <Heading title={title} lead={t(words[kind].lead)} />
+      <Heading title={title} lead={t(textsByKind[kind].lead)} />
       <ButtonLink {...(kind === "reset" && { kind: "primary" })} href={signInHref} wide>
         {t("password.submit")}
       </ButtonLink>

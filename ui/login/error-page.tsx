@@ -2,7 +2,7 @@ import { Alert } from "../kit/alert.tsx"
 import { ButtonLink } from "../kit/button.tsx"
 import { Frame, Heading, type PageProps } from "./frame.tsx"
 
-/** Everything that can stop a person on the way; each has a title, a reason and a next step. */
+/** Problems that can interrupt a sign-in; each has a title, a reason and a next step. */
 export const problems = [
   "unexpected",
   "expired",
@@ -28,26 +28,26 @@ export type Problem = (typeof problems)[number]
 
 export type ErrorPageProps = PageProps & {
   readonly problem: Problem
-  /** Finds this very event in the log; shown so that it can be handed to an administrator. */
+  /** Identifies the request in the log; shown so that users can give it to an administrator. */
   readonly requestId: string
-  /** What is so for this person; a sentence in their language. */
+  /** The reason for this user, as a sentence in their language. */
   readonly reason?: string | undefined
-  /** One plain sentence for who made the application, in English; safe to show to anybody. */
+  /** One sentence for the developers of the application, in English; can be shown to everyone. */
   readonly detail?: string | undefined
-  /** Where one signs in, or tries again, if that is the way on. */
+  /** Where to sign in or retry, if that solves the problem. */
   readonly startHref?: string | undefined
-  /** Where one's own account is, for whoever came from there. */
+  /** The user's account page, if they came from there. */
   readonly accountHref?: string | undefined
 }
 
-/** Says what happened, what to do about it, and how to ask for help. */
+/** Shows what happened, what to do, and how to get help. */
 export function ErrorPage(props: ErrorPageProps) {
   const { t, problem, requestId, reason, detail, startHref, accountHref } = props
   return (
     <Frame
       {...props}
       title={t(`error.${problem}.title`)}
-      foot={
+      footer={
         <>
           {t("error.request_id")} <code>{requestId}</code>
         </>

@@ -1,7 +1,7 @@
 import { Alert } from "../kit/alert.tsx"
 import { Button } from "../kit/button.tsx"
 import { TextField } from "../kit/field.tsx"
-import { type Account, AccountPerson, type Application, FlowForm, type Target } from "./flow.tsx"
+import { type Account, AccountIdentity, type Application, FlowForm, type Target } from "./flow.tsx"
 import { Frame, Heading, type PageProps } from "./frame.tsx"
 
 export type ExternalPageProps = PageProps & {
@@ -17,17 +17,17 @@ export type ExternalPageProps = PageProps & {
   }
   readonly mayLink: boolean
   readonly mayCreate: boolean
-  /** Whether passwords sign in, so that one shows whose an account is. */
+  /** Whether password sign-in is enabled, so that an account can be linked with its password. */
   readonly hasPasswords?: boolean
-  /** Whether the allowed domains of the provider keep them from an account. */
+  /** Whether the allowed domains of the provider prevent a new account. */
   readonly isDomainRefused: boolean
-  /** Who is signed in here and can be linked at once. */
+  /** Signed-in accounts that can be linked immediately. */
   readonly accounts: readonly (Account & { readonly session: string })[]
   readonly problem?: "wrong" | "busy" | "taken" | "factor" | undefined
   readonly application?: Application | undefined
 }
 
-/** Somebody came from a provider and is linked to nobody: are they new, or here already? */
+/** For an external account that is not linked: asks whether the user is new or has an account. */
 export function ExternalPage(props: ExternalPageProps) {
   const { t, provider, identity, mayLink, mayCreate, isDomainRefused, problem } = props
   const name = identity.displayName || identity.email || identity.userName
@@ -42,8 +42,15 @@ export function ExternalPage(props: ExternalPageProps) {
   )
 }
 
-function LinkForm({ t: said, form, intentId, provider, accounts, ...page }: ExternalPageProps) {
-  const t = said.on(accounts.length > 0 ? "account" : "login_name")
+function LinkForm({
+  t: translate,
+  form,
+  intentId,
+  provider,
+  accounts,
+  ...page
+}: ExternalPageProps) {
+  const t = translate.on(accounts.length > 0 ? "account" : "login_name")
   return (
     <section className="stack">
       <h2>{t("external.link_title")}</h2>
@@ -61,14 +68,14 @@ function LinkForm({ t: said, form, intentId, provider, accounts, ...page }: Exte
                   value={account.session}
                   className="account-row"
                 >
-                  <AccountPerson account={account} />
+                  <AccountIdentity account={account} />
                 </button>
               </li>
             ))}
           </ul>
         </FlowForm>
       )}
-      {page.hasPasswords !== false && <TypedAccount t={t} form={form} intentId={intentId} />}
+      {page.hasPasswords !== false && <PasswordAccount t={t} form={form} intentId={intentId} />}
       {page.hasPasswords === false && accounts.length === 0 && (
         <p>{t("external.error.factor", { provider })}</p>
       )}
@@ -76,8 +83,12 @@ function LinkForm({ t: said, form, intentId, provider, accounts, ...page }: Exte
   )
 }
 
-/** An account by its login name and its password. */
-function TypedAccount({ t, form, intentId }: Pick<ExternalPageProps, "t" | "form" | "intentId">) {
+/** Links an account by login name and password. */
+function PasswordAccount({
+  t,
+  form,
+  intentId,
+}: Pick<ExternalPageProps, "t" | "form" | "intentId">) {
   return (
     <FlowForm target={form}>
       <input type="hidden" name="intent" value={intentId} />
@@ -105,8 +116,8 @@ function TypedAccount({ t, form, intentId }: Pick<ExternalPageProps, "t" | "form
   )
 }
 
-function CreateForm({ t: said, form, intentId, identity }: ExternalPageProps) {
-  const t = said.on("external_new")
+function CreateForm({ t: translate, form, intentId, identity }: ExternalPageProps) {
+  const t = translate.on("external_new")
   const { givenName, familyName, email, userName } = identity
   return (
     <section className="stack">

@@ -1,33 +1,35 @@
 import type { ReactNode } from "react"
 import { Button, ButtonLink } from "../kit/button.tsx"
-import { Person } from "../kit/person.tsx"
+import { UserSummary } from "../kit/person.tsx"
 import type { PageProps } from "./frame.tsx"
 
-/** What an application gets to know when somebody signs in to it, in the order it is told. */
-const knowledge = [
+/** User data that an application can receive, in the order in which it is listed. */
+const dataKinds = [
   ...(["identity", "name", "email", "phone", "address"] as const),
   ...(["roles", "organization", "metadata"] as const),
 ] as const
-/** What it may do from then on, in a sentence each. */
-const rights = ["manage", "offline"] as const
-export const learnable = [...knowledge, ...rights] as const
-export type Learnable = (typeof learnable)[number]
+/** Permissions that an application can receive, each with its own sentence. */
+const permissionKinds = ["manage", "offline"] as const
+export const grantables = [...dataKinds, ...permissionKinds] as const
+export type Grantable = (typeof grantables)[number]
 
-/** The application somebody is on the way to. */
+/** The application that the user signs in to. */
 export type Application = {
   readonly name: string
-  readonly learns: readonly Learnable[]
-  /** Whether it may do what only an application that is being tested should. */
+  readonly requestedData: readonly Grantable[]
+  /** Whether it has insecure settings that are only for development. */
   readonly isInDevelopment?: boolean
-  /** Our own console: whoever does not sign in has nothing there to go back to. */
-  readonly isOurs?: boolean
-  /** Where the answer goes, of one that registered itself; absent for others. */
-  readonly unvouched?: Destination | undefined
-  /** The host at which it says what it is, of one that nobody has registered, not even itself. */
-  readonly describedAt?: string | undefined
+  /** The console: canceling a sign-in there leads nowhere. */
+  readonly isConsole?: boolean
+  /**
+   * The destination of the response, for an application that registered itself; absent for others.
+   */
+  readonly unapprovedDestination?: Destination | undefined
+  /** The host of the client metadata document, for an application that has one. */
+  readonly metadataHost?: string | undefined
 }
 
-/** A host, a program on the person's own device, or one that shows a code. */
+/** A host, a program on the user's own device, or a device with a code. */
 export type Destination =
   | { readonly kind: "web"; readonly host: string }
   | { readonly kind: "local" | "elsewhere" }
@@ -35,25 +37,25 @@ export type Destination =
 export type Account = {
   readonly displayName: string
   readonly loginName: string
-  /** What is shown of that; left out for all of it. */
+  /** The visible part of the login name; absent if all of it is shown. */
   readonly shownAs?: string | undefined
-  /** The address of a picture of them, where there is one. */
+  /** URL of the profile picture, if there is one. */
   readonly picture?: string | undefined
 }
 
-/** Where a form posts to, and what it carries unseen. */
+/** The target and hidden fields of a form. */
 export type Target = {
   readonly action: string
   readonly csrf: string
   readonly authRequest?: string | undefined
 }
 
-/** A provider that one can sign in with instead, by the address that leads there. */
+/** A provider for sign-in, with the URL that starts it. */
 export type OfferedProvider = { readonly name: string; readonly href: string }
 
 type ProvidersProps = Pick<PageProps, "t"> & { readonly providers: readonly OfferedProvider[] }
 
-/** The ways round a password of ours. */
+/** Alternatives to a password. */
 export const Providers = ({ t, providers }: ProvidersProps) =>
   providers.map(({ name, href }) => (
     <ButtonLink key={href} href={href} wide>
@@ -73,7 +75,7 @@ export function FlowForm({ target, children }: FlowFormProps) {
   )
 }
 
-/** Where each page of a sign-in posts this to, whatever else it posts elsewhere. */
+/** All pages of a sign-in post cancellation here, whatever their form target. */
 const cancelPath = "/ui/login/cancel"
 
 type CancelProps = Pick<PageProps, "t"> & {
@@ -82,11 +84,11 @@ type CancelProps = Pick<PageProps, "t"> & {
 }
 
 /**
- * OpenID Connect Core §3.1.2.6: ends the request, and tells the application so (access_denied).
- * Without a request there is nothing to end.
+ * OpenID Connect Core §3.1.2.6: cancels the request with the error access_denied. Not shown without
+ * a request.
  */
 export const Cancel = ({ t, form, application }: CancelProps) =>
-  application?.isOurs === false &&
+  application?.isConsole === false &&
   form.authRequest !== undefined && (
     <FlowForm target={{ ...form, action: cancelPath }}>
       <Button kind="plain" type="submit" wide>
@@ -95,52 +97,68 @@ export const Cancel = ({ t, form, application }: CancelProps) =>
     </FlowForm>
   )
 
-type LearnsProps = Pick<PageProps, "t" | "language"> & {
+type RequestedDataProps = Pick<PageProps, "t" | "language"> & {
   readonly application: Application
-  /** Where the page is about nothing else: what is asked for is not the small print. */
+  /** Whether the page is about this list only, so that it is shown prominently. */
   readonly isQuestion?: boolean
 }
 
-/** One for each language: to make one costs more than to render a page with it. */
-const listings = new Map<string, Intl.ListFormat>()
+/** Cached by language, because creating a formatter costs more than rendering a page. */
+const listFormats = new Map<string, Intl.ListFormat>()
 
-function listing(language: string): Intl.ListFormat {
-  const known = listings.get(language) ?? new Intl.ListFormat(language, { type: "conjunction" })
-  listings.set(language, known)
-  return known
+function listFormatOf(language: string): Intl.ListFormat {
+  const listFormat =
+    listFormats.get(language) ?? new Intl.ListFormat(language, { type: "conjunction" })
+  listFormats.set(language, listFormat)
+  return listFormat
 }
 
-type UnvouchedProps = Pick<PageProps, "t"> & {
+type UnapprovedNoticeProps = Pick<PageProps, "t"> & {
   readonly name: string
   readonly destination: Destination
   readonly describedAt: string | undefined
 }
 
-/** Says that nobody has looked at the application, and where it is that it will learn things. */
-function Unvouched({ t, name: application, destination, describedAt }: UnvouchedProps) {
+/** Warns that no administrator has approved the application, and shows the destination. */
+function UnapprovedNotice({
+  t,
+  name: application,
+  destination,
+  describedAt: metadataHost,
+}: UnapprovedNoticeProps) {
   const host = destination.kind === "web" ? destination.host : ""
-  const unvouched =
-    describedAt === undefined
+  const unapprovedDestination =
+    metadataHost === undefined
       ? t("learns.unvouched", { application })
-      : t("learns.unvouched_described", { application, host: describedAt })
+      : t("learns.unvouched_described", { application, host: metadataHost })
   return (
     <div className="alert alert-warning" dir="auto">
-      <p>{unvouched}</p>
+      <p>{unapprovedDestination}</p>
       <p>{t(`learns.unvouched_${destination.kind}`, { host })}</p>
     </div>
   )
 }
 
-/** Says, before anything is typed, what the application will learn. */
-export function Learns({ t, language, application, isQuestion = false }: LearnsProps) {
-  const told = knowledge.filter((one) => application.learns.includes(one))
-  const given = rights.filter((one) => application.learns.includes(one))
-  const { name, unvouched, describedAt } = application
-  const warning = unvouched && (
-    <Unvouched t={t} name={name} destination={unvouched} describedAt={describedAt} />
+/** Lists the data that the application receives, before the user enters anything. */
+export function RequestedData({
+  t,
+  language,
+  application,
+  isQuestion = false,
+}: RequestedDataProps) {
+  const receivedKinds = dataKinds.filter((one) => application.requestedData.includes(one))
+  const grantedKinds = permissionKinds.filter((one) => application.requestedData.includes(one))
+  const { name, unapprovedDestination, metadataHost } = application
+  const warning = unapprovedDestination && (
+    <UnapprovedNotice
+      t={t}
+      name={name}
+      destination={unapprovedDestination}
+      describedAt={metadataHost}
+    />
   )
-  if (told.length === 0) return warning
-  const what = listing(language).format(told.map((one) => t(`learns.${one}`)))
+  if (receivedKinds.length === 0) return warning
+  const what = listFormatOf(language).format(receivedKinds.map((one) => t(`learns.${one}`)))
   return (
     <>
       {warning}
@@ -149,7 +167,7 @@ export function Learns({ t, language, application, isQuestion = false }: LearnsP
       )}
       <div className={isQuestion ? "learns learns-question" : "learns"}>
         <p>{t("learns.sentence", { application: application.name, what })}</p>
-        {given.map((one) => (
+        {grantedKinds.map((one) => (
           <p key={one} className={one === "manage" ? "learns-most" : undefined}>
             {t(`learns.${one}`)}
           </p>
@@ -164,20 +182,20 @@ type AccountChipProps = Pick<PageProps, "t"> & {
   readonly changeHref: string
 }
 
-/** Who an account is. */
-export const AccountPerson = ({ account }: { readonly account: Account }) => (
-  <Person
+/** The name and picture of an account. */
+export const AccountIdentity = ({ account }: { readonly account: Account }) => (
+  <UserSummary
     name={account.displayName}
     loginName={account.shownAs ?? account.loginName}
     picture={account.picture}
   />
 )
 
-/** The account in question, with the way to another one. */
+/** The account, with a link to change it. */
 export function AccountChip({ t, account, changeHref }: AccountChipProps) {
   return (
     <div className="account-chip">
-      <AccountPerson account={account} />
+      <AccountIdentity account={account} />
       <a href={changeHref} aria-label={t("account.change_long")}>
         {t("account.change")}
       </a>

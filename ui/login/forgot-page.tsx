@@ -10,7 +10,7 @@ export type ForgotPageProps = PageProps & {
   readonly backHref: string
 }
 
-/** Whose password was forgotten? Posts `loginName`. */
+/** Asks for the login name of a forgotten password. Posts `loginName`. */
 export function ForgotPage(props: ForgotPageProps) {
   const { t, form, loginName, error, backHref } = props
   return (
@@ -43,7 +43,7 @@ export function ForgotPage(props: ForgotPageProps) {
 
 export type ForgotSentPageProps = PageProps & { readonly backHref: string }
 
-/** The same for everybody, whether there is such an account or not. */
+/** The same whether the account exists or not. */
 export function ForgotSentPage(props: ForgotSentPageProps) {
   const { t, backHref } = props
   return (

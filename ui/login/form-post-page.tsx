@@ -2,27 +2,27 @@ import { Button } from "../kit/button.tsx"
 import { Frame, Heading, type PageProps } from "./frame.tsx"
 
 export type FormPostPageProps = PageProps & {
-  /** The registered address that it goes to. */
+  /** The registered URI that the form posts to. */
   readonly action: string
   readonly fields: Readonly<Record<string, string>>
 } & (
     | {
         readonly application: string
-        /** The answer is an error: nobody has signed in. */
-        readonly isRefused?: boolean
+        /** Whether the response is an error. */
+        readonly isError?: boolean
         readonly provider?: undefined
       }
-    /** Where somebody is to sign in, for a request that goes there. */
+    /** The identity provider, for a request to it. */
     | { readonly provider: string; readonly application?: undefined }
   )
 
 /**
- * OAuth 2.0 Form Post Response Mode §2, and SAML Bindings §3.5: carries an answer, or a request to
- * an identity provider, in a form that submits itself.
+ * OAuth 2.0 Form Post Response Mode §2, and SAML Bindings §3.5: a response, or a request to an
+ * identity provider, in a form that submits automatically.
  */
 export function FormPostPage(props: FormPostPageProps) {
   const { t, action, fields } = props
-  const { title, lead } = wordsFor(props)
+  const { title, lead } = textsFor(props)
   return (
     <Frame {...props} title={title}>
       <Heading title={title} lead={lead} />
@@ -38,14 +38,14 @@ export function FormPostPage(props: FormPostPageProps) {
   )
 }
 
-function wordsFor(props: FormPostPageProps) {
+function textsFor(props: FormPostPageProps) {
   const { t } = props
   if (props.provider !== undefined) {
     const { provider } = props
     return { title: t("form_post.away_title"), lead: t("form_post.away_lead", { provider }) }
   }
-  const { application, isRefused = false } = props
-  return isRefused
+  const { application, isError = false } = props
+  return isError
     ? { title: t("continue.refused_title"), lead: t("form_post.refused", { application }) }
     : { title: t("form_post.title"), lead: t("form_post.lead", { application }) }
 }

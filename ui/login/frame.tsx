@@ -1,39 +1,39 @@
 import type { ReactNode } from "react"
-import type { TranslatePages } from "../kit/catalogue.ts"
+import type { TranslatePages } from "../kit/catalog.ts"
 import { Mark } from "../kit/mark.tsx"
 import type { TextKey } from "./texts/index.ts"
 
-/** Addresses of the files every page loads, from `uiEntry`. */
+/** URLs of the files that every page loads, from `uiEntry`. */
 export type Assets = { readonly css: string; readonly pageJs: string; readonly icon: string }
 
-/** What every page needs. `language` is the one `t` speaks. */
+/** Properties of every page. `language` is the language of `t`. */
 export type PageProps = {
   readonly t: TranslatePages<TextKey>
   readonly language: string
   readonly assets: Assets
-  /** Left out: as the kit does. */
-  readonly look?: Look | undefined
+  /** If absent, the default appearance. */
+  readonly appearance?: Appearance | undefined
 }
 
-/** Where a picture is; `dark` is another for a dark ground. */
-export type Picture = { readonly light: string; readonly dark?: string | undefined }
+/** URL of an image; `dark` is for dark backgrounds. */
+export type ThemedImage = { readonly light: string; readonly dark?: string | undefined }
 
-/** How the pages of somebody look. */
-export type Look = {
-  /** Whose pages these are, where that is not us. */
+/** The appearance of the pages. */
+export type Appearance = {
+  /** The name of the organization; absent for the default. */
   readonly brand?: string | undefined
-  /** Where the sheet is that makes them look so, if there is one. */
+  /** The URL of the stylesheet, if there is one. */
   readonly sheet?: string | undefined
-  /** What stands for their name. */
-  readonly logo?: (Picture & { readonly name: string }) | undefined
-  /** What browsers show beside the title. */
-  readonly icon?: Picture | undefined
-  /** Where the pages lead beside the way in. */
-  readonly links?: readonly FootLink[]
+  /** The logo, shown instead of the name. */
+  readonly logo?: (ThemedImage & { readonly name: string }) | undefined
+  /** The icon that browsers show beside the title. */
+  readonly icon?: ThemedImage | undefined
+  /** Links in the footer. */
+  readonly links?: readonly FooterLink[]
 }
 
-/** A link below the card: by one of our words, or by theirs. */
-export type FootLink = {
+/** A link below the card, with one of our texts or a custom one. */
+export type FooterLink = {
   readonly href: string
   readonly name:
     | "register.terms"
@@ -47,16 +47,26 @@ export type FootLink = {
 type FrameProps = PageProps & {
   readonly title: string
   readonly children: ReactNode
-  readonly foot?: ReactNode
+  readonly footer?: ReactNode
   readonly wide?: boolean
-  /** The address that the browser opens next, by itself. */
+  /** The URL that the browser opens automatically. */
   readonly refreshTo?: string | undefined
 }
 
-/** The document around one card: the same head, sign and foot for every page. */
+/** The document around a card, with the same header and footer on every page. */
 export function Frame(props: FrameProps) {
-  const { t, language, assets, look = {}, title, children, foot, wide, refreshTo } = props
-  const { brand = "Latchkey", sheet, icon, links = [] } = look
+  const {
+    t,
+    language,
+    assets,
+    appearance = {},
+    title,
+    children,
+    footer: footerNode,
+    wide,
+    refreshTo,
+  } = props
+  const { brand = "Latchkey", sheet, icon, links = [] } = appearance
   return (
     <html lang={language}>
       <head>
@@ -74,9 +84,9 @@ export function Frame(props: FrameProps) {
       </head>
       <body className="gate">
         <div className={wide ? "gate-column gate-column-wide" : "gate-column"}>
-          <Sign {...look} />
+          <Brand {...appearance} />
           <main className="card gate-card">{children}</main>
-          {foot && <footer className="gate-foot">{foot}</footer>}
+          {footerNode && <footer className="gate-foot">{footerNode}</footer>}
           {links.length > 0 && <Links t={t} links={links} />}
         </div>
       </body>
@@ -84,8 +94,8 @@ export function Frame(props: FrameProps) {
   )
 }
 
-/** Browsers choose by the colours of their own frame, whatever those of the page are. */
-function Icon({ light, dark }: Picture) {
+/** Browsers choose by their own color scheme, whatever that of the page is. */
+function Icon({ light, dark }: ThemedImage) {
   return (
     <>
       <link rel="icon" href={light} />
@@ -94,9 +104,9 @@ function Icon({ light, dark }: Picture) {
   )
 }
 
-type LinksProps = Pick<PageProps, "t"> & { readonly links: readonly FootLink[] }
+type LinksProps = Pick<PageProps, "t"> & { readonly links: readonly FooterLink[] }
 
-/** They open beside the sign-in, which goes on where it was left. */
+/** Open in a new tab, so that the sign-in continues unchanged. */
 function Links({ t, links }: LinksProps) {
   return (
     <ul className="gate-links">
@@ -111,8 +121,8 @@ function Links({ t, links }: LinksProps) {
   )
 }
 
-/** Whose page it is. Of two pictures, browsers load the one that shows. */
-function Sign({ brand, logo }: Look) {
+/** The logo or name. Browsers load only the image that they show. */
+function Brand({ brand, logo }: Appearance) {
   if (logo) {
     const { light, dark, name } = logo
     return (
@@ -138,7 +148,7 @@ function Sign({ brand, logo }: Look) {
 
 type HeadingProps = { readonly title: string; readonly lead?: ReactNode }
 
-/** The question of the step, and one line that says why it is asked. */
+/** The title of a step, with one line that explains it. */
 export function Heading({ title, lead }: HeadingProps) {
   return (
     <div className="stack stack-tight">

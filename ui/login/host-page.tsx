@@ -1,21 +1,24 @@
 import { Frame, Heading, type PageProps } from "./frame.tsx"
-import { proxyLines } from "./proxy-lines.ts"
+import { proxyConfigurations } from "./proxy-configuration.ts"
 import { Snippet } from "./snippet.tsx"
 
 export type HostPageProps = PageProps & {
-  /** The host name the request named. */
+  /** The host name in the request. */
   readonly received: string
-  /** The configured public address, e.g. https://id.example.org */
+  /** The configured public URL, such as https://id.example.org */
   readonly expected: string
-  /** Where this process listens, as a proxy would reach it. */
+  /** The address where this process listens, as a proxy would reach it. */
   readonly upstream: string
   /** X-Forwarded-Host as received, if any. */
   readonly forwardedHost?: string | undefined
-  /** Whether the peer is one of the proxies whose headers count. */
+  /** Whether the sender is a trusted proxy. */
   readonly trustedProxy: boolean
 }
 
-/** An unknown host: what was received, what was expected, and the lines that mend the proxy. */
+/**
+ * For an unknown host: the received and expected values, and the proxy configuration that corrects
+ * them.
+ */
 export function HostPage(props: HostPageProps) {
   const { t, received, expected, upstream, forwardedHost, trustedProxy } = props
   const host = new URL(expected).host
@@ -49,7 +52,7 @@ export function HostPage(props: HostPageProps) {
       <section className="stack">
         <p>{t("host.proxy")}</p>
         <div>
-          {proxyLines(host, upstream).map(({ name, text }, at) => (
+          {proxyConfigurations(host, upstream).map(({ name, text }, at) => (
             <Snippet key={name} name={name} text={text} open={at === 0} />
           ))}
         </div>

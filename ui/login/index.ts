@@ -1,6 +1,6 @@
-export { brandingSheet } from "../kit/branding.ts"
+export { createBrandingStylesheet } from "../kit/branding.ts"
+export { AccessDeniedPage, type AccessDeniedPageProps } from "./access-denied-page.tsx"
 export { AccountPage, type AccountPageProps, type KnownAccount } from "./account-page.tsx"
-export { BarredPage, type BarredPageProps } from "./barred-page.tsx"
 export { ConsentPage, type ConsentPageProps } from "./consent-page.tsx"
 export { ContinuePage, type ContinuePageProps } from "./continue-page.tsx"
 export {
@@ -18,19 +18,19 @@ export {
 } from "./done-page.tsx"
 export { ErrorPage, type ErrorPageProps, type Problem } from "./error-page.tsx"
 export { ExternalPage, type ExternalPageProps } from "./external-page.tsx"
-export { FactorPage, type FactorPageProps, type FactorWay } from "./factor/factor-page.tsx"
+export { type FactorKind, FactorPage, type FactorPageProps } from "./factor/factor-page.tsx"
 export { PasskeyLinkPage, type PasskeyLinkPageProps } from "./factor/passkey-link-page.tsx"
-export { RecoveryLeftPage, type RecoveryLeftPageProps } from "./factor/recovery-left-page.tsx"
+export { RemainingCodesPage, type RemainingCodesPageProps } from "./factor/remaining-codes-page.tsx"
 export {
   FactorSetupPage,
   type FactorSetupPageProps,
   KeySetupPage,
   type KeySetupPageProps,
-  type SetupWay,
+  type SetupFactor,
   TotpSetupPage,
   type TotpSetupPageProps,
 } from "./factor/setup-page.tsx"
-export type { Account, Application, Destination, Learnable, Target } from "./flow.tsx"
+export type { Account, Application, Destination, Grantable, Target } from "./flow.tsx"
 export {
   ForgotPage,
   type ForgotPageProps,
@@ -39,13 +39,13 @@ export {
 } from "./forgot-page.tsx"
 export { FormPostPage, type FormPostPageProps } from "./form-post-page.tsx"
 export {
+  type Appearance,
   type Assets,
-  type FootLink,
+  type FooterLink,
   Frame,
   Heading,
-  type Look,
   type PageProps,
-  type Picture,
+  type ThemedImage,
 } from "./frame.tsx"
 export { HostPage, type HostPageProps } from "./host-page.tsx"
 export {
@@ -75,14 +75,14 @@ export {
 export { PasswordChangePage, type PasswordChangePageProps } from "./password-change-page.tsx"
 export { PasswordExpiryPage, type PasswordExpiryPageProps } from "./password-expiry-page.tsx"
 export { PasswordPage, type PasswordPageProps } from "./password-page.tsx"
-export { type PasswordRules, rulesIn } from "./password-rules.ts"
+export { formatRules, type PasswordRules } from "./password-rules.ts"
 export {
+  ApprovalPendingPage,
   type RegisterField,
-  type Registering,
   RegisterPage,
   type RegisterPageProps,
   type RegisterProblem,
-  SignUpWaitingPage,
+  type RegistrationValues,
 } from "./register-page.tsx"
 export { renderPage } from "./render.ts"
 export { SetupLinkPage } from "./setup-link-page.tsx"
@@ -91,7 +91,10 @@ export { SignedInPage, type SignedInPageProps } from "./signed-in-page.tsx"
 export { SignedOutPage, type SignedOutPageProps } from "./signed-out-page.tsx"
 export { SigningOutPage, type SigningOutPageProps } from "./signing-out-page.tsx"
 export { Snippet } from "./snippet.tsx"
-export { StrangerPage, type StrangerPageProps } from "./stranger-page.tsx"
 export { TestPage, type TestPageProps } from "./test-page.tsx"
-export { type TextKey, texts, translator, translatorSaying } from "./texts/index.ts"
+export { type TextKey, texts, translator, translatorWithTexts } from "./texts/index.ts"
 export { TrustPage, type TrustPageProps } from "./trust-page.tsx"
+export {
+  UnapprovedRedirectPage,
+  type UnapprovedRedirectPageProps,
+} from "./unapproved-redirect-page.tsx"

@@ -1,35 +1,35 @@
 import { Button, ButtonLink } from "../kit/button.tsx"
 import { TextField } from "../kit/field.tsx"
 import { KeyForm } from "./factor/key-form.tsx"
-import { type Account, AccountPerson, FlowForm, type Target } from "./flow.tsx"
+import { type Account, AccountIdentity, FlowForm, type Target } from "./flow.tsx"
 import { Frame, Heading, type PageProps } from "./frame.tsx"
 import { type NewPasswordErrors, NewPasswordFields } from "./new-password-fields.tsx"
 import type { PasswordRules } from "./password-rules.ts"
 import type { TextKey } from "./texts/index.ts"
 
-/** Whom a link is for, and the code that it brought or somebody typed. */
+/** The user of a link, and the code from the link or as entered. */
 export type Linked = {
-  /** Of a sign-up link, the ID of the link. */
+  /** For a registration link, the ID of the link. */
   readonly userId: string
   readonly code: string
-  /** What the link carries beside its code; empty for a code that is typed from elsewhere. */
+  /** The key in the link besides its code; empty for a code that was entered manually. */
   readonly key: string
-  /** As the link says it; nothing hangs from it. */
+  /** As in the link; for display only. */
   readonly organization: string
-  /** The sign-in that the link was asked for in; empty where in none. */
+  /** The sign-in that requested the link; empty if there is none. */
   readonly request: string
 }
 
-/** What a link is for. */
+/** The purpose of a link. */
 export type LinkKind = "invite" | "reset" | "verify_email" | "verify_phone" | "register" | "sign_up"
 
-/** What its page says; `onward` where a code is no good. */
-type Words = Readonly<
+/** The texts of a page; `onward` is shown with an invalid code. */
+type LinkTexts = Readonly<
   Record<"title" | "lead" | "submit" | "code" | "missing" | "wrong", TextKey> &
     Record<"wrongTitle" | "happened" | "todo" | "onward", TextKey>
 > & { readonly codeHint?: TextKey }
 
-const usual = {
+const commonTexts = {
   code: "link.code",
   missing: "link.error.missing",
   wrong: "link.error.wrong",
@@ -37,15 +37,15 @@ const usual = {
   happened: "link.wrong.happened",
 } as const
 
-const verify = {
-  ...usual,
+const verifyTexts = {
+  ...commonTexts,
   lead: "verify.lead",
   submit: "verify.submit",
   todo: "verify.wrong.todo",
   onward: "password.submit",
 } as const
 
-const words: Readonly<Record<LinkKind, Words>> = {
+const textsByKind: Readonly<Record<LinkKind, LinkTexts>> = {
   invite: {
     title: "invite.title",
     lead: "invite.lead",
@@ -59,7 +59,7 @@ const words: Readonly<Record<LinkKind, Words>> = {
     onward: "password.submit",
   },
   reset: {
-    ...usual,
+    ...commonTexts,
     title: "password_change.title",
     lead: "reset.lead",
     submit: "invite.submit",
@@ -67,7 +67,7 @@ const words: Readonly<Record<LinkKind, Words>> = {
     onward: "reset.again",
   },
   register: {
-    ...usual,
+    ...commonTexts,
     title: "forgot.sent.title",
     lead: "register.sent",
     submit: "invite.submit",
@@ -75,7 +75,7 @@ const words: Readonly<Record<LinkKind, Words>> = {
     onward: "register.again",
   },
   sign_up: {
-    ...usual,
+    ...commonTexts,
     title: "register.title",
     lead: "sign_up.lead",
     submit: "invite.submit",
@@ -84,11 +84,13 @@ const words: Readonly<Record<LinkKind, Words>> = {
     todo: "sign_up.wrong.todo",
     onward: "password.submit",
   },
-  verify_email: { ...verify, title: "verify_email.title" },
-  verify_phone: { ...verify, title: "verify_phone.title" },
+  verify_email: { ...verifyTexts, title: "verify_email.title" },
+  verify_phone: { ...verifyTexts, title: "verify_phone.title" },
 }
 
-/** The code was wrong, left out, or too many were tried for so many minutes to come. */
+/**
+ * The code was invalid or missing, or there were too many attempts; then with the minutes to wait.
+ */
 export type LinkProblem = "wrong" | "missing" | { readonly minutes: number }
 
 export type LinkPageProps = PageProps & {
@@ -96,39 +98,39 @@ export type LinkPageProps = PageProps & {
   readonly form: Target
   readonly linked: Linked
   readonly problem?: LinkProblem | undefined
-  /** Where whoever has no good code goes on; absent where nowhere. */
+  /** Where users without a valid code continue; absent if there is no such page. */
   readonly onwardHref?: string | undefined
 }
 
 /**
- * Where the link of a message leads. It says nothing of anybody before the code is known to be
- * right. Posts `userId`, `organization`, `request` and `code`.
+ * The page of a link. It reveals nothing until the code is verified. Posts `userId`,
+ * `organization`, `request` and `code`.
  */
 export function LinkPage(props: LinkPageProps) {
   const { kind, form, linked, problem, onwardHref } = props
   const t = props.t.on(kind)
-  const said = words[kind]
+  const texts = textsByKind[kind]
   const isWrong = problem === "wrong"
-  const title = t(isWrong ? said.wrongTitle : said.title)
+  const title = t(isWrong ? texts.wrongTitle : texts.title)
   return (
     <Frame {...props} title={title}>
-      <Heading title={title} lead={t(isWrong ? said.happened : said.lead)} />
-      {isWrong && <p>{t(said.todo)}</p>}
+      <Heading title={title} lead={t(isWrong ? texts.happened : texts.lead)} />
+      {isWrong && <p>{t(texts.todo)}</p>}
       <FlowForm target={form}>
         <LinkedFields linked={linked} />
         <CodeField
-          label={t(said.code)}
-          hint={t(said.codeHint ?? "invite.code_hint")}
+          label={t(texts.code)}
+          hint={t(texts.codeHint ?? "invite.code_hint")}
           code={linked.code}
-          error={errorIn({ ...props, t })}
+          error={errorTextOf({ ...props, t })}
           autoCapitalize={kind === "sign_up" ? "none" : "characters"}
         />
         <Button kind="primary" type="submit" wide>
-          {t(said.submit)}
+          {t(texts.submit)}
         </Button>
         {isWrong && onwardHref !== undefined && (
           <ButtonLink href={onwardHref} wide>
-            {t(said.onward)}
+            {t(texts.onward)}
           </ButtonLink>
         )}
       </FlowForm>
@@ -136,13 +138,13 @@ export function LinkPage(props: LinkPageProps) {
   )
 }
 
-function errorIn({ t, kind, problem }: LinkPageProps): string | undefined {
+function errorTextOf({ t, kind, problem }: LinkPageProps): string | undefined {
   if (problem === undefined) return undefined
-  if (typeof problem === "string") return t(words[kind][problem])
+  if (typeof problem === "string") return t(textsByKind[kind][problem])
   return t("password.error.too_many_tries", problem)
 }
 
-/** Whose link it is, unseen. */
+/** Hidden fields with the data of the link. */
 function LinkedFields({ linked }: { readonly linked: Linked }) {
   return (
     <>
@@ -162,7 +164,7 @@ type CodeFieldProps = {
   readonly error: string | undefined
 }
 
-/** Filled from the part of the link behind the #, which only the browser sees. */
+/** Filled from the fragment of the link, which only the browser sees. */
 function CodeField({ label, hint, code, error, autoCapitalize }: CodeFieldProps) {
   if (code && !error) return <input type="hidden" name="code" value={code} />
   return (
@@ -187,7 +189,10 @@ function CodeField({ label, hint, code, error, autoCapitalize }: CodeFieldProps)
 }
 
 export type LinkPasswordPageProps = PageProps & {
-  /** What the page says apart from others; `register_org` to who begins an organization. */
+  /**
+   * The kind of page, which has its own texts; `register_org` for a user who creates an
+   * organization.
+   */
   readonly page: LinkKind | "register_org"
   readonly title: string
   readonly lead: string
@@ -197,11 +202,11 @@ export type LinkPasswordPageProps = PageProps & {
   readonly account: Account
   readonly rules: PasswordRules
   readonly errors?: NewPasswordErrors
-  /** What one may take in place of a password, where there is such. */
+  /** The passkey that can be registered instead of a password, if allowed. */
   readonly passkey?: FirstPasskey | undefined
 }
 
-/** A passkey that an account is made with; `options` is what the browser is handed, as JSON. */
+/** A passkey for a new account; `options` are the creation options for the browser, as JSON. */
 export type FirstPasskey = {
   readonly options: string
   readonly challenge: string
@@ -211,8 +216,8 @@ export type FirstPasskey = {
 }
 
 /**
- * The password that a right code lets somebody choose, or a passkey. Posts what brought it here, as
- * well; of a passkey `credential` and `challenge`.
+ * Asks for a password or a passkey after the code was verified. Also posts the data of the link;
+ * for a passkey `credential` and `challenge`.
  */
 export function LinkPasswordPage(props: LinkPasswordPageProps) {
   const { page, title, lead, submit, form, linked, account, rules, errors, passkey } = props
@@ -223,7 +228,7 @@ export function LinkPasswordPage(props: LinkPasswordPageProps) {
     <Frame {...props} title={title}>
       <Heading title={title} lead={lead} />
       <div className="account-chip">
-        <AccountPerson account={account} />
+        <AccountIdentity account={account} />
       </div>
       {place && passkey && <PasskeyFirst t={t} form={form} linked={linked} passkey={passkey} />}
       {place !== "only" && (
@@ -247,12 +252,12 @@ export function LinkPasswordPage(props: LinkPasswordPageProps) {
   )
 }
 
-type PasskeyProps = Pick<LinkPasswordPageProps, "t" | "form" | "linked"> & {
+type PasskeyOptionProps = Pick<LinkPasswordPageProps, "t" | "form" | "linked"> & {
   readonly passkey: FirstPasskey
 }
 
-/** The same before the password, which browsers without passkeys or scripts show alone. */
-function PasskeyFirst({ t, form, linked, passkey }: PasskeyProps) {
+/** The passkey before the password; browsers without passkeys or scripts show only the password. */
+function PasskeyFirst({ t, form, linked, passkey }: PasskeyOptionProps) {
   const { options, challenge, error, place } = passkey
   const hidden = { ...linked, challenge }
   const isOnly = place === "only"
@@ -277,8 +282,8 @@ function PasskeyFirst({ t, form, linked, passkey }: PasskeyProps) {
   )
 }
 
-/** For browsers that know passkeys, with a script: the password is there for all. */
-function Passkey({ t, form, linked, passkey }: PasskeyProps) {
+/** For browsers with scripts and passkeys; all others use the password. */
+function Passkey({ t, form, linked, passkey }: PasskeyOptionProps) {
   const { options, challenge, error } = passkey
   const hidden = { ...linked, challenge }
   return (

@@ -1,24 +1,24 @@
 import { Button, ButtonLink } from "../kit/button.tsx"
-import { type Account, AccountPerson, FlowForm, type Target } from "./flow.tsx"
+import { type Account, AccountIdentity, FlowForm, type Target } from "./flow.tsx"
 import { Frame, Heading, type PageProps } from "./frame.tsx"
 
 export type LinkingPageProps = PageProps & {
   readonly form: Target
   readonly intentId: string
   readonly provider: string
-  /** Who it is at the provider. */
+  /** The external account. */
   readonly identity: {
     readonly userName: string
     readonly displayName: string
     readonly email: string
   }
-  /** Who it is here. */
+  /** The account here. */
   readonly account: Account
-  /** Leads back without anything being linked. */
+  /** Returns without linking. */
   readonly accountHref: string
 }
 
-/** Asks somebody who has shown both whether the account elsewhere is to sign them in here. */
+/** Asks a user who has proved both accounts whether to link them. */
 export function LinkingPage(props: LinkingPageProps) {
   const { form, intentId, provider, identity, account, accountHref } = props
   const t = props.t.on("linking")
@@ -27,7 +27,7 @@ export function LinkingPage(props: LinkingPageProps) {
     <Frame {...props} title={t("linking.title")}>
       <Heading title={t("linking.title")} lead={t("linking.lead", { provider, name })} />
       <div className="account-chip">
-        <AccountPerson account={account} />
+        <AccountIdentity account={account} />
       </div>
       <FlowForm target={form}>
         <input type="hidden" name="intent" value={intentId} />

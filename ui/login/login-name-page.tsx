@@ -6,9 +6,9 @@ import {
   type Application,
   Cancel,
   FlowForm,
-  Learns,
   type OfferedProvider,
   Providers,
+  RequestedData,
   type Target,
 } from "./flow.tsx"
 import { Frame, Heading, type PageProps } from "./frame.tsx"
@@ -16,19 +16,19 @@ import { Frame, Heading, type PageProps } from "./frame.tsx"
 export type LoginNamePageProps = PageProps & {
   readonly form: Target
   readonly application?: Application | undefined
-  /** What is to know before one signs in. */
+  /** A notice above the form. */
   readonly notice?: string | undefined
   readonly loginName?: string | undefined
   readonly error?: string | undefined
-  /** Asks for any passkey, where there can be one. */
+  /** The passkey option, if available. */
   readonly passkey?: OfferedPasskey | undefined
-  /** Where who has no account makes one; absent where nobody may. */
+  /** The registration page; absent if users can't register. */
   readonly createHref?: string | undefined
-  /** What else one can sign in with, each by its address. */
+  /** Providers for sign-in, each with its URL. */
   readonly providers?: readonly OfferedProvider[] | undefined
 }
 
-/** A passkey of nobody's, as the browser is told of it; the id is base64url. */
+/** An unknown passkey, for a signal to the browser; the ID is base64url. */
 export type UnknownKey = { readonly rpId: string; readonly credentialId: string }
 
 export type OfferedPasskey = {
@@ -36,11 +36,11 @@ export type OfferedPasskey = {
   readonly challenge: string
   readonly options: string
   readonly error?: string | undefined
-  /** The one that was shown last, which the browser should offer no more. */
+  /** The last presented passkey, which the browser should no longer offer. */
   readonly unknownKey?: UnknownKey | undefined
 }
 
-/** First step: who are you? Posts `loginName`. */
+/** The first step of a sign-in. Posts `loginName`. */
 export function LoginNamePage(props: LoginNamePageProps) {
   const { language, form, application, loginName, error } = props
   const t = props.t.on("login_name")
@@ -79,7 +79,7 @@ export function LoginNamePage(props: LoginNamePageProps) {
         </p>
       )}
       <Cancel t={t} form={form} application={application} />
-      {application && <Learns t={t} language={language} application={application} />}
+      {application && <RequestedData t={t} language={language} application={application} />}
     </Frame>
   )
 }
@@ -89,16 +89,16 @@ type PasskeyProps = Pick<PageProps, "t"> & { readonly passkey: OfferedPasskey }
 /** Signs in with any passkey. */
 export function Passkey({ t, passkey }: PasskeyProps) {
   const { form, challenge, options, error, unknownKey } = passkey
-  const asked = { target: form, options, error, hidden: { challenge } }
-  const said = t.on("passkey")
+  const keyForm = { target: form, options, error, hidden: { challenge } }
+  const passkeyTexts = t.on("passkey")
   return (
     <div
       className="script-only"
       data-unknown-key={unknownKey ? JSON.stringify(unknownKey) : undefined}
     >
-      <KeyForm t={said} mode="get" isOffered={error === undefined} {...asked}>
+      <KeyForm t={passkeyTexts} mode="get" isOffered={error === undefined} {...keyForm}>
         <Button type="submit" wide>
-          {said("passkey.sign_in")}
+          {passkeyTexts("passkey.sign_in")}
         </Button>
       </KeyForm>
     </div>

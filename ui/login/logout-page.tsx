@@ -1,16 +1,16 @@
 import { Button, ButtonLink } from "../kit/button.tsx"
-import { type Account, AccountPerson, FlowForm, type Target } from "./flow.tsx"
+import { type Account, AccountIdentity, FlowForm, type Target } from "./flow.tsx"
 import { Frame, Heading, type PageProps } from "./frame.tsx"
 
 export type LogoutPageProps = PageProps & {
   readonly form: Target
   readonly accounts: readonly Account[]
-  /** The application that asks for it, when one does. */
+  /** The application that requested the logout, if any. */
   readonly application?: string | undefined
   readonly cancelHref: string
 }
 
-/** Asks before it ends a session that nobody proved to be theirs to end. */
+/** Asks for confirmation of a logout request that is not proved to be from the user. */
 export function LogoutPage(props: LogoutPageProps) {
   const { t, form, accounts, application, cancelHref } = props
   const lead = application ? t("logout.lead_application", { application }) : t("logout.lead")
@@ -19,7 +19,7 @@ export function LogoutPage(props: LogoutPageProps) {
       <Heading title={t("logout.title")} lead={lead} />
       {accounts.map((account) => (
         <div className="account-chip" key={account.loginName}>
-          <AccountPerson account={account} />
+          <AccountIdentity account={account} />
         </div>
       ))}
       <FlowForm target={form}>

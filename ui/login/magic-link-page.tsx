@@ -5,29 +5,29 @@ import {
   AccountChip,
   type Application,
   FlowForm,
-  Learns,
+  RequestedData,
   type Target,
 } from "./flow.tsx"
 import { Frame, Heading, type PageProps } from "./frame.tsx"
 
 export type MagicLinkPageProps = PageProps & {
   readonly form: Target
-  /** What was asked for, sealed; posted as it is. */
+  /** The sealed link, posted unchanged. */
   readonly link: string
-  /** Only the name that was typed, which tells nothing; absent where the link has led here. */
+  /** The entered login name only, which reveals nothing; absent if the emailed link was opened. */
   readonly account?: Account | undefined
-  /** Whether the link of the mail has led here, and brings the code. */
+  /** Whether the emailed link was opened, which contains the code. */
   readonly isOpened: boolean
-  /** Where another one is asked for, or a password given. */
+  /** Where to request another link, or use a password. */
   readonly backHref: string
   readonly application?: Application | undefined
   readonly error?: string | undefined
 }
 
 /**
- * In the browser that has asked for a link: its code is typed here, or comes behind the # of the
- * link. The same for everybody, whether there is such an account or not. Posts `link`, `loginName`
- * (unchanged) and `code`.
+ * In the browser that requested the link: the code is entered here, or is in the fragment of the
+ * link. The same whether the account exists or not. Posts `link`, `loginName` (unchanged) and
+ * `code`.
  */
 export function MagicLinkPage(props: MagicLinkPageProps) {
   const { t, language, form, link, account, isOpened, backHref, application, error } = props
@@ -63,14 +63,14 @@ export function MagicLinkPage(props: MagicLinkPageProps) {
       <ButtonLink href={backHref} wide>
         {t("magic_link.back")}
       </ButtonLink>
-      {application && <Learns t={t} language={language} application={application} />}
+      {application && <RequestedData t={t} language={language} application={application} />}
     </Frame>
   )
 }
 
 export type MagicLinkElsewherePageProps = PageProps & { readonly signInHref: string }
 
-/** In any other browser: it shows the code to be typed where the link was asked for. */
+/** In any other browser: shows the code to enter where the link was requested. */
 export function MagicLinkElsewherePage(props: MagicLinkElsewherePageProps) {
   const { t, signInHref } = props
   return (

@@ -12,11 +12,11 @@ type NewPasswordFieldsProps = Pick<PageProps, "t"> & {
   readonly account: Account
   readonly rules: PasswordRules
   readonly errors: NewPasswordErrors
-  /** Whether a password is what the page asks for first. */
+  /** Whether the first field is focused. */
   readonly isFocused?: boolean
 }
 
-/** A password that somebody chooses for an account, typed twice. */
+/** A new password and its repetition. */
 export function NewPasswordFields(props: NewPasswordFieldsProps) {
   const { t, account, rules, errors, isFocused = true } = props
   const field = {
@@ -27,7 +27,7 @@ export function NewPasswordFields(props: NewPasswordFieldsProps) {
   }
   return (
     <>
-      {/* Lets a password manager see whose password this is. */}
+      {/* Lets password managers associate the password with its account. */}
       <input hidden name="loginName" value={account.loginName} autoComplete="username" readOnly />
       <PasswordField
         {...field}

@@ -1,30 +1,30 @@
-import { storageOf } from "../kit/storage.ts"
+import { findStorage } from "../kit/storage.ts"
 import { wireKeys } from "./factor/key.ts"
 import { wirePasswordRules } from "./password-check.ts"
 import { wireSetup } from "./setup-script.ts"
 
 /*
- * The one script of the login pages. But for passkeys, they work without it: it keeps the chosen
- * colours, shows and hides passwords and checks new ones, asks keys, hands over the code of the
- * link, submits the page that only carries an answer to an application, and goes on when all that a
- * page loads is there.
+ * The only script of the login pages. Except for passkeys, they work without it: it applies the
+ * chosen color theme, shows and hides passwords and validates new ones, requests keys, reads the
+ * code of a link, submits forms that deliver a response to an application, and continues when a
+ * page has loaded.
  */
 const root = document.documentElement
 root.dataset.script = "on"
-const theme = storageOf("localStorage")?.getItem("latchkey.theme")
+const theme = findStorage("localStorage")?.getItem("latchkey.theme")
 if (theme === "light" || theme === "dark") root.dataset.theme = theme
 
 document.addEventListener("DOMContentLoaded", () => {
   for (const button of document.querySelectorAll("button[data-reveal]")) wireReveal(button)
-  for (const input of document.querySelectorAll("input[data-from-link]")) takeCode(input)
-  for (const place of document.querySelectorAll("[data-code-place]")) showCode(place)
+  for (const input of document.querySelectorAll("input[data-from-link]")) fillCode(input)
+  for (const element of document.querySelectorAll("[data-code-place]")) showCode(element)
   for (const form of document.querySelectorAll("form")) {
     if (!form.closest("[data-key]")) wireForm(form)
   }
   for (const list of document.querySelectorAll("[data-password-rules]")) wirePasswordRules(list)
   wireSetup()
   wireKeys()
-  for (const link of document.querySelectorAll("a[data-when-loaded]")) goWhenLoaded(link)
+  for (const link of document.querySelectorAll("a[data-when-loaded]")) continueWhenLoaded(link)
 })
 
 function wireReveal(button: Element): void {
@@ -32,46 +32,46 @@ function wireReveal(button: Element): void {
   button.addEventListener("click", () => {
     const input = document.getElementById(button.dataset.reveal ?? "")
     if (!(input instanceof HTMLInputElement)) return
-    const shown = input.type === "password"
-    input.type = shown ? "text" : "password"
-    button.ariaPressed = String(shown)
-    button.textContent = (shown ? button.dataset.hide : button.dataset.show) ?? ""
+    const isHidden = input.type === "password"
+    input.type = isHidden ? "text" : "password"
+    button.ariaPressed = String(isHidden)
+    button.textContent = (isHidden ? button.dataset.hide : button.dataset.show) ?? ""
     input.focus()
   })
 }
 
-/** The code stands behind the # so that it reaches no server log and no Referer header. */
-function takeCode(input: Element): void {
+/** The code is in the fragment, so that it appears in no server log and no Referer header. */
+function fillCode(input: Element): void {
   const code = location.hash.slice(1)
   if (!(input instanceof HTMLInputElement) || !code) return
   input.value = code
   input.closest("[data-code-field]")?.setAttribute("hidden", "")
 }
 
-/** The same, to be read and typed elsewhere. */
-function showCode(place: Element): void {
+/** The same, as text to enter elsewhere. */
+function showCode(element: Element): void {
   const code = location.hash.slice(1)
   if (!code) return
-  place.textContent = code
-  place.closest("[data-code-shown]")?.removeAttribute("hidden")
+  element.textContent = code
+  element.closest("[data-code-shown]")?.removeAttribute("hidden")
 }
 
-/** The frames of a page are part of what it loads, also those that fail. */
-function goWhenLoaded(link: Element): void {
+/** The load event includes the frames of the page, even those that fail. */
+function continueWhenLoaded(link: Element): void {
   if (!(link instanceof HTMLAnchorElement)) return
   window.addEventListener("load", () => location.replace(link.href))
 }
 
-/** A second click while the answer is on its way would post the form a second time. */
+/** A second click during the request would post the form again. */
 function wireForm(form: HTMLFormElement): void {
-  let sent = false
+  let isSubmitted = false
   form.addEventListener("submit", (event) => {
-    if (sent) event.preventDefault()
-    sent = true
+    if (isSubmitted) event.preventDefault()
+    isSubmitted = true
   })
-  // Coming back by the Back button shows the page as it was left: let it post again.
+  // The Back button restores the page in its last state, so the form is enabled again.
   window.addEventListener("pageshow", () => {
-    sent = false
+    isSubmitted = false
   })
   if (form.dataset.autosubmit !== undefined) form.submit()
 }

@@ -6,17 +6,17 @@ import type { PasswordRules } from "./password-rules.ts"
 
 export type PasswordChangePageProps = PageProps & {
   readonly form: Target
-  /** Says that this browser has just proved the password that is to be replaced. */
+  /** Proves that this browser has just entered the current password. */
   readonly proof: string
   readonly account: Account
   readonly changeHref: string
-  /** Whether it need not be replaced yet. */
+  /** Whether the password has not expired yet. */
   readonly isEarly?: boolean
   readonly rules: PasswordRules
   readonly errors?: NewPasswordErrors
 }
 
-/** A password that has done its service: posts `proof`, `password` and `repeat`. */
+/** Asks for a new password. Posts `proof`, `password` and `repeat`. */
 export function PasswordChangePage(props: PasswordChangePageProps) {
   const { form, proof, account, changeHref, isEarly, rules, errors } = props
   const t = props.t.on("password_change")

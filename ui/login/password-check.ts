@@ -1,4 +1,4 @@
-/** Which rules a password meets, by their names in the list; the same as the server's. */
+/** Password rules by the names in the list; the server enforces the same ones. */
 const tests: Readonly<Record<string, (plain: string, minLength: number) => boolean>> = {
   length: (plain, minLength) => [...plain].length >= minLength,
   lowercase: (plain) => /\p{Ll}/u.test(plain),
@@ -8,9 +8,8 @@ const tests: Readonly<Record<string, (plain: string, minLength: number) => boole
 }
 
 /**
- * Marks the rules that the password beside them meets, with every key. A form whose password
- * doesn't meet all of them isn't sent: the browser names the first that is missing, and what was
- * typed stays.
+ * Marks the rules that the password meets, on every input. A form with an invalid password isn't
+ * submitted: the browser reports the first missing rule and keeps the input.
  */
 export function wirePasswordRules(list: Element): void {
   const input = list.closest(".field")?.querySelector("input")
@@ -26,6 +25,6 @@ export function wirePasswordRules(list: Element): void {
     input.setCustomValidity(input.value === "" ? "" : (unmet[0]?.textContent ?? ""))
   }
   input.addEventListener("input", check)
-  // Password managers fill it in before the page is ready.
+  // Password managers may fill the field before the page is ready.
   check()
 }

@@ -5,15 +5,15 @@ import { Frame, Heading, type PageProps } from "./frame.tsx"
 export type PasswordExpiryPageProps = PageProps & {
   readonly account: Account
   readonly changeHref: string
-  /** Where another password is chosen, and where who does so later goes on. */
+  /** Where a new password is set, and where users continue without doing so. */
   readonly replaceHref: string
-  readonly onwardHref: string
+  readonly nextHref: string
   readonly days: number
 }
 
-/** A password that is soon to be replaced, said in time. */
+/** Warns that a password expires soon. */
 export function PasswordExpiryPage(props: PasswordExpiryPageProps) {
-  const { t, account, changeHref, replaceHref, onwardHref, days } = props
+  const { t, account, changeHref, replaceHref, nextHref, days } = props
   const title = t("password_expiry.title")
   return (
     <Frame {...props} title={title}>
@@ -23,7 +23,7 @@ export function PasswordExpiryPage(props: PasswordExpiryPageProps) {
         <ButtonLink kind="primary" href={replaceHref} wide>
           {t("password_change.title")}
         </ButtonLink>
-        <ButtonLink href={onwardHref} wide>
+        <ButtonLink href={nextHref} wide>
           {t("factor_setup.skip")}
         </ButtonLink>
       </div>

@@ -6,9 +6,9 @@ import {
   type Application,
   Cancel,
   FlowForm,
-  Learns,
   type OfferedProvider,
   Providers,
+  RequestedData,
   type Target,
 } from "./flow.tsx"
 import { Frame, Heading, type PageProps } from "./frame.tsx"
@@ -17,46 +17,59 @@ import { type OfferedPasskey, Passkey } from "./login-name-page.tsx"
 export type PasswordPageProps = PageProps & {
   readonly form: Target
   readonly account: Account
-  /** Leads back to the first step, where another account can be named. */
+  /** Back to the first step, to use another account. */
   readonly changeHref: string
-  /** Where who has forgotten the password gets another; absent where the policy hides it. */
+  /** The page for a forgotten password; absent if the policy hides it. */
   readonly forgotHref?: string | undefined
-  /** Whether an administrator has to be asked, because no mail would arrive. */
-  readonly isAsking?: boolean | undefined
-  /** Where whoever wants a link by mail instead asks for it; absent where nobody gets one. */
+  /** Whether to refer users to an administrator, because no email can be sent. */
+  readonly needsAdministrator?: boolean | undefined
+  /** The form that requests an emailed link; absent if links are not offered. */
   readonly linkForm?: Target | undefined
   readonly application?: Application | undefined
-  /** Where passwords sign nobody in: what does, and where one is good to set up a passkey with. */
-  readonly instead?: Instead | undefined
-  /** Whether the password only sets up a passkey. */
+  /**
+   * If passwords don't sign in: the alternatives, and where a password can be used to register a
+   * passkey.
+   */
+  readonly alternatives?: PasswordAlternatives | undefined
+  /** Whether the password is only used to register a passkey. */
   readonly isSetup?: boolean | undefined
   /** Whether the application requires a sign-in that is more recent than the user's. */
   readonly isRecentRequired?: boolean | undefined
   readonly error?: string | undefined
-  /** What else they sign in with, each by its address. */
+  /** Providers for sign-in, each with its URL. */
   readonly providers?: readonly OfferedProvider[] | undefined
 }
 
-export type Instead = { readonly passkey?: OfferedPasskey | undefined; readonly setupHref: string }
+export type PasswordAlternatives = {
+  readonly passkey?: OfferedPasskey | undefined
+  readonly setupHref: string
+}
 
-/** Second step: prove it. Posts `loginName` (unchanged) and `password`. */
+/** The second step of a sign-in. Posts `loginName` (unchanged) and `password`. */
 export function PasswordPage(props: PasswordPageProps) {
   const { language, form, account, changeHref, application, error, isRecentRequired } = props
   const t = props.t.on("password")
-  const { forgotHref, isAsking = false, linkForm, providers = [], instead, isSetup } = props
+  const {
+    forgotHref,
+    needsAdministrator = false,
+    linkForm,
+    providers = [],
+    alternatives,
+    isSetup,
+  } = props
   const onward = application && t("login_name.lead_application", { application: application.name })
   const recent =
     isRecentRequired && application
       ? t("password.recent_lead", { application: application.name })
       : onward
   const lead = isSetup ? t("password.setup_lead") : recent
-  const title = t(instead ? "login_name.title" : "password.title")
+  const title = t(alternatives ? "login_name.title" : "password.title")
   return (
     <Frame {...props} title={title}>
       <Heading title={title} lead={lead} />
       <AccountChip t={t} account={account} changeHref={changeHref} />
-      {instead?.passkey && <Passkey t={t} passkey={instead.passkey} />}
-      {!instead && <PasswordForm t={t} form={form} account={account} error={error} />}
+      {alternatives?.passkey && <Passkey t={t} passkey={alternatives.passkey} />}
+      {!alternatives && <PasswordForm t={t} form={form} account={account} error={error} />}
       {linkForm && (
         <FlowForm target={linkForm}>
           <input type="hidden" name="loginName" value={account.loginName} />
@@ -66,9 +79,9 @@ export function PasswordPage(props: PasswordPageProps) {
         </FlowForm>
       )}
       <Providers t={t} providers={providers} />
-      {instead && (
+      {alternatives && (
         <p className="small">
-          <a href={instead.setupHref}>{t("password.setup")}</a>
+          <a href={alternatives.setupHref}>{t("password.setup")}</a>
         </p>
       )}
       {forgotHref !== undefined && (
@@ -76,9 +89,9 @@ export function PasswordPage(props: PasswordPageProps) {
           <a href={forgotHref}>{t("password.forgot")}</a>
         </p>
       )}
-      {isAsking && <p className="small">{t("password.forgot_ask")}</p>}
+      {needsAdministrator && <p className="small">{t("password.forgot_ask")}</p>}
       <Cancel t={t} form={form} application={application} />
-      {application && <Learns t={t} language={language} application={application} />}
+      {application && <RequestedData t={t} language={language} application={application} />}
     </Frame>
   )
 }
@@ -88,7 +101,7 @@ type PasswordFormProps = Pick<PasswordPageProps, "t" | "form" | "account" | "err
 function PasswordForm({ t, form, account, error }: PasswordFormProps) {
   return (
     <FlowForm target={form}>
-      {/* Lets a password manager see whose password this is. */}
+      {/* Lets password managers associate the password with its account. */}
       <input hidden name="loginName" value={account.loginName} autoComplete="username" readOnly />
       <PasswordField
         label={t("password.label")}

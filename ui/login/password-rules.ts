@@ -1,6 +1,6 @@
 import type { PageProps } from "./frame.tsx"
 
-/** What a new password must have. */
+/** The requirements for a new password. */
 export type PasswordRules = {
   readonly minLength: number
   readonly hasUppercase: boolean
@@ -9,14 +9,14 @@ export type PasswordRules = {
   readonly hasSymbol: boolean
 }
 
-/** One rule, as the page's script reads it and as people do. */
+/** One rule, with its name for the page's script and its text for users. */
 export type PasswordRule = { readonly name: RuleName; readonly text: string }
 
 /** `length` is at least `minLength` characters. */
 export type RuleName = "length" | "uppercase" | "lowercase" | "number" | "symbol"
 
-/** The rules that apply, in the reader's language. */
-export function ruleList(t: PageProps["t"], rules: PasswordRules): readonly PasswordRule[] {
+/** The rules that apply, in the user's language. */
+export function listRules(t: PageProps["t"], rules: PasswordRules): readonly PasswordRule[] {
   const { minLength: count, hasUppercase, hasLowercase, hasNumber, hasSymbol } = rules
   const applies: Readonly<Record<Exclude<RuleName, "length">, boolean>> = {
     uppercase: hasUppercase,
@@ -34,7 +34,7 @@ export function ruleList(t: PageProps["t"], rules: PasswordRules): readonly Pass
 }
 
 /** The rules as one line. */
-export const rulesIn = (t: PageProps["t"], rules: PasswordRules): string =>
-  ruleList(t, rules)
+export const formatRules = (t: PageProps["t"], rules: PasswordRules): string =>
+  listRules(t, rules)
     .map(({ text }) => text)
     .join(", ")

@@ -4,24 +4,24 @@ import { FlowForm, type Target } from "./flow.tsx"
 import { Frame, Heading, type PageProps } from "./frame.tsx"
 import type { TextKey } from "./texts/index.ts"
 
-/** What somebody has typed who wants an account. */
-export type Registering = {
+/** The form values of a registration. */
+export type RegistrationValues = {
   readonly email: string
   readonly givenName: string
   readonly familyName: string
-  /** The organisation that they begin; empty where they join one. */
+  /** The organization that the user creates; empty if they join one. */
   readonly organization: string
 }
 
-export type RegisterField = keyof Registering | "accept"
+export type RegisterField = keyof RegistrationValues | "accept"
 
-/** What is wrong, and at which field; minutes to wait for who asks too often. */
+/** What is wrong and in which field; with the minutes to wait after too many attempts. */
 export type RegisterProblem =
   | { readonly at: RegisterField; readonly key: `register.error.${RegisterField | "domain"}` }
   | {
       readonly at: "email"
       readonly key: "register.error.domains"
-      /** Those that the sign-up link accepts. */
+      /** The domains that the registration link accepts. */
       readonly domains: string
     }
   | {
@@ -32,45 +32,49 @@ export type RegisterProblem =
 
 export type RegisterPageProps = PageProps & {
   readonly form: Target
-  readonly registering: Registering
-  /** Whether they begin an organisation of their own. */
+  readonly registering: RegistrationValues
+  /** Whether the user creates an organization. */
   readonly isFounder: boolean
-  /** Whether an application has named the organization that they join. */
+  /** Whether an application determines the organization. */
   readonly isOfOrg?: boolean
   /** Whether an administrator must approve the account. */
   readonly needsApproval?: boolean
-  /** The organization that they join with a sign-up link; absent without one. */
-  readonly joining?: string | undefined
+  /** The organization that the user joins with a registration link; absent without one. */
+  readonly orgName?: string | undefined
   readonly problem?: RegisterProblem | undefined
-  /** What has to be accepted. */
+  /** The terms that must be accepted. */
   readonly terms: readonly { readonly name: TextKey; readonly href: string }[]
-  /** What `accept` posts: it says which terms were shown, so that nobody agrees to others. */
+  /**
+   * The value of `accept`: it identifies the terms that were shown, so that no others are accepted.
+   */
   readonly acceptValue: string
   readonly signInHref: string
-  /** Where the other way of registering is; absent where there is none. */
+  /** The other kind of registration; absent if there is none. */
   readonly otherHref?: string | undefined
 }
 
-/** What the page says: of who joins, of who joins an organization that is named, or begins one. */
+/** The texts of the page, for each kind of registration. */
 const registerTexts = ({ t, isFounder, isOfOrg = false }: RegisterPageProps) => {
   if (isFounder) return t.on("register_org")
   return isOfOrg ? t.on("member").on("register") : t.on("register")
 }
 
-/** Makes an account. Posts `email`, `givenName`, `familyName`, `organization` and `accept`. */
+/** Registers a user. Posts `email`, `givenName`, `familyName`, `organization` and `accept`. */
 export function RegisterPage(props: RegisterPageProps) {
-  const { form, isFounder, signInHref, otherHref, joining, needsApproval } = props
+  const { form, isFounder, signInHref, otherHref, orgName, needsApproval } = props
   const t = registerTexts(props)
   const title = t("register.title")
-  const lead = joining === undefined ? undefined : t("sign_up.joining", { organization: joining })
+  const lead = orgName === undefined ? undefined : t("sign_up.joining", { organization: orgName })
   return (
     <Frame {...props} title={title}>
       <Heading title={title} lead={t("register.lead")} />
       {lead && <p>{lead}</p>}
       {needsApproval && <p>{t("sign_up.approval")}</p>}
       <FlowForm target={form}>
-        {isFounder && <Asked {...props} t={t} name="organization" autoComplete="organization" />}
-        <Asked
+        {isFounder && (
+          <RegistrationField {...props} t={t} name="organization" autoComplete="organization" />
+        )}
+        <RegistrationField
           {...props}
           t={t}
           name="email"
@@ -78,8 +82,8 @@ export function RegisterPage(props: RegisterPageProps) {
           autoComplete="email"
           autoCapitalize="none"
         />
-        <Asked {...props} t={t} name="givenName" autoComplete="given-name" />
-        <Asked {...props} t={t} name="familyName" autoComplete="family-name" />
+        <RegistrationField {...props} t={t} name="givenName" autoComplete="given-name" />
+        <RegistrationField {...props} t={t} name="familyName" autoComplete="family-name" />
         <Terms {...props} t={t} />
         <Button kind="primary" type="submit" wide>
           {t("login_name.submit")}
@@ -97,8 +101,8 @@ export function RegisterPage(props: RegisterPageProps) {
   )
 }
 
-/** Somebody has asked for an account that an administrator must approve. */
-export function SignUpWaitingPage(props: PageProps & { readonly signInHref: string }) {
+/** Shown after a registration that an administrator must approve. */
+export function ApprovalPendingPage(props: PageProps & { readonly signInHref: string }) {
   const { t, signInHref } = props
   const title = t("sign_up.waiting.title")
   return (
@@ -112,21 +116,28 @@ export function SignUpWaitingPage(props: PageProps & { readonly signInHref: stri
   )
 }
 
-type AskedProps = Pick<RegisterPageProps, "t" | "registering" | "problem"> & {
-  readonly name: keyof Registering
+type RegistrationFieldProps = Pick<RegisterPageProps, "t" | "registering" | "problem"> & {
+  readonly name: keyof RegistrationValues
   readonly autoComplete: string
   readonly type?: string
   readonly autoCapitalize?: string
 }
 
-function Asked({ t, registering, problem, name, type = "text", ...field }: AskedProps) {
+function RegistrationField({
+  t,
+  registering,
+  problem,
+  name,
+  type = "text",
+  ...field
+}: RegistrationFieldProps) {
   return (
     <TextField
       label={t(`register.${name}`)}
       name={name}
       type={type}
       defaultValue={registering[name]}
-      error={errorAt(t, name, problem)}
+      error={errorTextOf(t, name, problem)}
       maxLength={200}
       required
       autoComplete={field.autoComplete}
@@ -135,7 +146,7 @@ function Asked({ t, registering, problem, name, type = "text", ...field }: Asked
   )
 }
 
-function errorAt(
+function errorTextOf(
   t: PageProps["t"],
   field: RegisterField,
   problem: RegisterProblem | undefined,
@@ -147,7 +158,7 @@ function errorAt(
 
 function Terms({ t, terms, acceptValue, problem }: RegisterPageProps) {
   if (terms.length === 0) return null
-  const error = errorAt(t, "accept", problem)
+  const error = errorTextOf(t, "accept", problem)
   return (
     <div className="stack stack-tight">
       <label className="check">

@@ -1,6 +1,6 @@
 import { Frame, Heading, type PageProps } from "./frame.tsx"
 
-/** A browser that arrives before set-up: the way in is on the machine, and this says where. */
+/** Shown before setup: says where to find the setup link on the machine. */
 export function SetupLinkPage(props: PageProps) {
   const { t } = props
   return (

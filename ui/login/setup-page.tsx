@@ -1,19 +1,19 @@
 import { Alert } from "../kit/alert.tsx"
 import { Button } from "../kit/button.tsx"
 import { PasswordField, TextField } from "../kit/field.tsx"
-import { sentenceOf } from "../kit/sentence.ts"
+import { toSentence } from "../kit/sentence.ts"
 import { FlowForm, type Target } from "./flow.tsx"
 import { Frame, Heading, type PageProps } from "./frame.tsx"
 import { PasswordChecklist } from "./password-checklist.tsx"
 import type { PasswordRules } from "./password-rules.ts"
 
-/** The fields the set-up form posts, beside `password`, which never comes back. */
+/** The fields of the setup form besides `password`, which is never returned. */
 export const setupFields = [
   "token",
-  // The page's script fills it in.
+  // Filled in by the page's script.
   "browserOrigin",
   "publicUrl",
-  // The public address that is to be used although it doesn't lead to this server.
+  // The public URL to use although it does not lead to this server.
   "keptUrl",
   "organization",
   "firstName",
@@ -25,30 +25,30 @@ export type SetupField = (typeof setupFields)[number]
 
 export type SetupPageProps = PageProps & {
   readonly form: Target
-  /** `publicUrl` comes pre-filled with the address the browser used. */
+  /** `publicUrl` is filled in with the URL that the browser used. */
   readonly values: Readonly<Partial<Record<SetupField, string>>>
   readonly errors?: Readonly<Partial<Record<SetupField | "password", string>>> | undefined
   readonly error?: string | undefined
   readonly rules: PasswordRules
-  /** The password that was sent before, sealed; undefined where it was refused. */
+  /** The password sent before, sealed; undefined if it was rejected. */
   readonly keptPassword?: string | undefined
-  /** As the server was reached, where the browser may see another address. */
+  /** The URL of the request, if the browser may use a different one. */
   readonly seenUrl: string
-  /** A public address that doesn't lead to this server, and can be used all the same. */
+  /** A public URL that does not lead to this server, but can be used nevertheless. */
   readonly strayUrl?: string | undefined
 }
 
-/** Everything a new Latchkey has to know, on one page, with nothing asked that can wait. */
+/** Everything that a new instance requires, on one page. */
 export function SetupPage(props: SetupPageProps) {
   const { t, form, error } = props
   return (
     <Frame {...props} title={t("setup.title")} wide>
       <Heading title={t("setup.title")} lead={t("setup.lead")} />
-      {error && <Alert tone="danger">{sentenceOf(error)}</Alert>}
+      {error && <Alert tone="danger">{toSentence(error)}</Alert>}
       <FlowForm target={form}>
         <input type="hidden" name="browserOrigin" data-browser-origin="" />
         <CodeField {...props} />
-        <PlaceFields {...props} />
+        <UrlFields {...props} />
         <OwnerFields {...props} />
         <Button kind="primary" type="submit" wide>
           {t("setup.submit")}
@@ -58,7 +58,7 @@ export function SetupPage(props: SetupPageProps) {
   )
 }
 
-/** Filled from the part of the link behind the #, which only the browser sees. */
+/** Filled from the fragment of the link, which only the browser sees. */
 function CodeField({ t, values, errors }: SetupPageProps) {
   if (values.token && !errors?.token) {
     return <input type="hidden" name="token" value={values.token} />
@@ -81,12 +81,12 @@ function CodeField({ t, values, errors }: SetupPageProps) {
   )
 }
 
-/** Stands for the address of the browser, which its script knows. */
-const browserMark = "\u{fffc}"
+/** Placeholder for the browser's URL, which the script inserts. */
+const browserUrlPlaceholder = "\u{fffc}"
 
-function PlaceFields({ t, values, errors, seenUrl, strayUrl }: SetupPageProps) {
-  const said = t("setup.public_url_differs", { browser: browserMark, server: seenUrl })
-  const [before, after] = said.split(browserMark)
+function UrlFields({ t, values, errors, seenUrl, strayUrl }: SetupPageProps) {
+  const message = t("setup.public_url_differs", { browser: browserUrlPlaceholder, server: seenUrl })
+  const [before, after] = message.split(browserUrlPlaceholder)
   return (
     <>
       <TextField
@@ -113,7 +113,7 @@ function PlaceFields({ t, values, errors, seenUrl, strayUrl }: SetupPageProps) {
         type="url"
         defaultValue={values.publicUrl}
         error={errors?.publicUrl}
-        autoFocus={firstWrong(errors) === "publicUrl"}
+        autoFocus={firstInvalidField(errors) === "publicUrl"}
         autoComplete="url"
         spellCheck={false}
         required
@@ -127,18 +127,20 @@ function PlaceFields({ t, values, errors, seenUrl, strayUrl }: SetupPageProps) {
         autoComplete="organization"
         maxLength={200}
         required
-        autoFocus={firstWrong(errors) === undefined || firstWrong(errors) === "organization"}
+        autoFocus={
+          firstInvalidField(errors) === undefined || firstInvalidField(errors) === "organization"
+        }
       />
     </>
   )
 }
 
-/** Where the caret belongs after a refusal. */
-const firstWrong = (errors: SetupPageProps["errors"]) =>
+/** The field that is focused after an error. */
+const firstInvalidField = (errors: SetupPageProps["errors"]) =>
   ([...setupFields, "password"] as const).find((name) => errors?.[name])
 
 function OwnerFields({ t, values, errors, rules, keptPassword }: SetupPageProps) {
-  const wrong = firstWrong(errors)
+  const wrong = firstInvalidField(errors)
   return (
     <fieldset className="stack">
       <legend className="visually-hidden">{t("setup.owner")}</legend>

@@ -1,18 +1,18 @@
 import { ButtonLink } from "../kit/button.tsx"
-import { type Account, AccountPerson } from "./flow.tsx"
+import { type Account, AccountIdentity } from "./flow.tsx"
 import { Frame, Heading, type PageProps } from "./frame.tsx"
 
 export type SignedInPageProps = PageProps & {
   readonly account: Account
   readonly logoutHref: string
   readonly accountHref?: string | undefined
-  /** Where people go who come from no application; absent where nobody has said so. */
+  /** The default destination without an application; absent if none is configured. */
   readonly continueHref?: string | undefined
-  /** Only for those who may use the console. */
+  /** Only for users who can use the console. */
   readonly consoleHref?: string | undefined
 }
 
-/** Signed in without an application to go to: says so, and where one can go. */
+/** Shown after a sign-in without an application, with links to continue. */
 export function SignedInPage(props: SignedInPageProps) {
   const { account, logoutHref, accountHref, consoleHref, continueHref } = props
   const t = props.t.on("signed_in")
@@ -20,7 +20,7 @@ export function SignedInPage(props: SignedInPageProps) {
     <Frame {...props} title={t("signed_in.title")}>
       <Heading title={t("signed_in.title")} lead={t("signed_in.lead")} />
       <div className="account-chip">
-        <AccountPerson account={account} />
+        <AccountIdentity account={account} />
       </div>
       <div className="stack">
         {continueHref && (

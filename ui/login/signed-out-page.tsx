@@ -3,19 +3,19 @@ import { Frame, Heading, type PageProps } from "./frame.tsx"
 
 export type SignedOutPageProps = PageProps & {
   readonly signInHref: string
-  /** Nothing was ended: a session in another browser may live on. */
-  readonly isNobodyHere?: boolean
+  /** Whether no session was ended; sessions in other browsers may be active. */
+  readonly hadNoSession?: boolean
 }
 
-/** The session is over; the way back in is one step away. */
+/** Confirms the logout, with a link to sign in again. */
 export function SignedOutPage(props: SignedOutPageProps) {
-  const { t, signInHref, isNobodyHere = false } = props
-  const title = t(isNobodyHere ? "signed_out.nobody_title" : "signed_out.title")
+  const { t, signInHref, hadNoSession = false } = props
+  const title = t(hadNoSession ? "signed_out.nobody_title" : "signed_out.title")
   return (
     <Frame {...props} title={title}>
-      <Heading title={title} lead={t(isNobodyHere ? "signed_out.nobody" : "signed_out.lead")} />
+      <Heading title={title} lead={t(hadNoSession ? "signed_out.nobody" : "signed_out.lead")} />
       <ButtonLink href={signInHref} wide>
-        {t(isNobodyHere ? "signed_out.sign_in" : "signed_out.again")}
+        {t(hadNoSession ? "signed_out.sign_in" : "signed_out.again")}
       </ButtonLink>
     </Frame>
   )

@@ -2,14 +2,14 @@ import { ButtonLink } from "../kit/button.tsx"
 import { Frame, Heading, type PageProps } from "./frame.tsx"
 
 export type SigningOutPageProps = PageProps & {
-  /** Pages of applications that forget the session when they are loaded. */
+  /** Logout pages of applications, loaded in frames. */
   readonly frames: readonly string[]
   readonly continueHref: string
 }
 
 /**
- * Loads what applications forget their session by, and goes on: the script as soon as all have
- * loaded, the browser by itself after a few seconds, and the person whenever they like.
+ * Loads the logout pages of applications and continues: by script when all have loaded,
+ * automatically after a few seconds, or by the link.
  */
 export function SigningOutPage(props: SigningOutPageProps) {
   const { t, frames, continueHref } = props

@@ -1,6 +1,6 @@
 type SnippetProps = { readonly name: string; readonly text: string; readonly open?: boolean }
 
-/** Lines to read or to copy, below their name. */
+/** Text to copy, below its name. */
 export function Snippet({ name, text, open }: SnippetProps) {
   return (
     <details className="disclosure" open={open}>

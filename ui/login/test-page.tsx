@@ -1,7 +1,7 @@
 import { Fragment } from "react"
 import { Alert } from "../kit/alert.tsx"
 import { ButtonLink } from "../kit/button.tsx"
-import { type Account, AccountPerson } from "./flow.tsx"
+import { type Account, AccountIdentity } from "./flow.tsx"
 import { Frame, Heading, type PageProps } from "./frame.tsx"
 import { Snippet } from "./snippet.tsx"
 
@@ -10,54 +10,54 @@ type Claims = Readonly<Record<string, unknown>>
 export type TestPageProps = PageProps & {
   readonly application: string
   readonly backHref: string
-  /** Who signed in, what they may do there, and what the application would be told. */
+  /** The user, their roles, and what the application would receive. */
   readonly result?: Result | undefined
-  /** Why nobody did. */
-  readonly refusal?: Refused | undefined
+  /** Why the sign-in failed. */
+  readonly refusal?: TestError | undefined
 }
 
 type Result = {
   readonly account: Account
-  /** On the project of the application, told or not. */
+  /** Roles on the application's project, whether the application receives them or not. */
   readonly roles: readonly string[]
-  /** Of OpenID Connect: the granted scopes, and those that were requested in vain. */
+  /** For OpenID Connect: the granted scopes, and those that were requested and not granted. */
   readonly scopes?: readonly string[]
   readonly leftOut?: readonly string[]
-  /** Where an application would find what most of them read. */
-  readonly claims?: readonly UsualClaim[]
-  readonly told: {
+  /** Where an application would find common claims. */
+  readonly claims?: readonly CommonClaim[]
+  readonly received: {
     readonly id_token?: Claims
     readonly userinfo?: Claims
     readonly access_token?: Claims | "opaque"
-    /** What an application that speaks SAML would be told, as XML. */
+    /** For SAML: the assertion that the application would receive, as XML. */
     readonly assertion?: string
   }
 }
 
-type UsualClaim = {
+type CommonClaim = {
   readonly name: "name" | "email" | "email_verified" | "picture" | "groups" | "roles"
   readonly at: "both" | "id_token" | "userinfo" | "nowhere"
   readonly why?: "scope" | "list" | "no_value" | "no_roles" | "unverified" | "not_in_id_token"
-  /** The scope that requests it. */
+  /** The scope that requests the claim. */
   readonly scope: string
 }
 
-type Refused = {
+type TestError = {
   readonly error: string
   readonly description: string
-  /** Names it in the list of refused requests; absent where it is not there. */
+  /** Identifies it in the list of rejected requests; absent if it is not listed. */
   readonly requestId?: string | undefined
 }
 
-/** What came of trying out how people sign in to an application. */
+/** The result of a sign-in test. */
 export function TestPage(props: TestPageProps) {
   const { t, application, backHref, result, refusal } = props
   const title = t("test.title", { application })
   return (
     <Frame {...props} title={title} wide>
       <Heading title={title} lead={t("test.lead", { application })} />
-      {result && <Told t={t} application={application} result={result} />}
-      {refusal && <Refusal t={t} refusal={refusal} />}
+      {result && <TestResult t={t} application={application} result={result} />}
+      {refusal && <TestErrorMessage t={t} refusal={refusal} />}
       <ButtonLink kind="primary" href={backHref} wide>
         {t("test.back")}
       </ButtonLink>
@@ -65,19 +65,19 @@ export function TestPage(props: TestPageProps) {
   )
 }
 
-type ToldProps = Pick<PageProps, "t"> & {
+type TestResultProps = Pick<PageProps, "t"> & {
   readonly application: string
   readonly result: Result
 }
 
-function Told({ t, application, result }: ToldProps) {
-  const { account, roles, scopes, leftOut = [], claims, told } = result
-  const { id_token: idToken, userinfo, access_token: accessToken, assertion } = told
+function TestResult({ t, application, result }: TestResultProps) {
+  const { account, roles, scopes, leftOut = [], claims, received } = result
+  const { id_token: idToken, userinfo, access_token: accessToken, assertion } = received
   return (
     <>
       <Alert tone="done">{t("test.works")}</Alert>
       <div className="account-chip">
-        <AccountPerson account={account} />
+        <AccountIdentity account={account} />
       </div>
       <p>
         {t("test.roles")} {roles.length === 0 ? t("test.no_roles") : roles.join(", ")}
@@ -92,14 +92,14 @@ function Told({ t, application, result }: ToldProps) {
           {t("test.left_out")} <code>{leftOut.join(" ")}</code>
         </p>
       )}
-      {claims && <Usual t={t} claims={claims} />}
+      {claims && <CommonClaims t={t} claims={claims} />}
       <p>{t("test.told", { application })}</p>
       <div>
         {assertion && <Snippet name={t("test.assertion")} text={assertion} open />}
-        {idToken && <Snippet name={t("test.id_token")} text={textOf(idToken)} open />}
-        {userinfo && <Snippet name={t("test.userinfo")} text={textOf(userinfo)} open />}
+        {idToken && <Snippet name={t("test.id_token")} text={formatClaims(idToken)} open />}
+        {userinfo && <Snippet name={t("test.userinfo")} text={formatClaims(userinfo)} open />}
         {typeof accessToken === "object" && (
-          <Snippet name={t("test.access_token")} text={textOf(accessToken)} open />
+          <Snippet name={t("test.access_token")} text={formatClaims(accessToken)} open />
         )}
       </div>
       {accessToken === "opaque" && <p className="quiet small">{t("test.opaque")}</p>}
@@ -107,10 +107,10 @@ function Told({ t, application, result }: ToldProps) {
   )
 }
 
-type UsualProps = Pick<PageProps, "t"> & { readonly claims: readonly UsualClaim[] }
+type CommonClaimsProps = Pick<PageProps, "t"> & { readonly claims: readonly CommonClaim[] }
 
-/** What most applications look for, and what to change where they would not find it. */
-function Usual({ t, claims }: UsualProps) {
+/** Common claims, and what to change if an application would not find one. */
+function CommonClaims({ t, claims }: CommonClaimsProps) {
   return (
     <section className="stack">
       <h2>{t("test.usual")}</h2>
@@ -129,11 +129,11 @@ function Usual({ t, claims }: UsualProps) {
   )
 }
 
-const textOf = (claims: Claims) => JSON.stringify(claims, undefined, 2)
+const formatClaims = (claims: Claims) => JSON.stringify(claims, undefined, 2)
 
-type RefusalProps = Pick<PageProps, "t"> & { readonly refusal: Refused }
+type TestErrorProps = Pick<PageProps, "t"> & { readonly refusal: TestError }
 
-function Refusal({ t, refusal }: RefusalProps) {
+function TestErrorMessage({ t, refusal }: TestErrorProps) {
   const { error, description, requestId } = refusal
   return (
     <>

@@ -3,7 +3,7 @@ import { Frame, Heading, type PageProps } from "./frame.tsx"
 
 export type TrustPageProps = PageProps & {
   readonly host: string
-  /** Of the root certificate, in pairs of digits. */
+  /** The fingerprint of the root certificate, in pairs of digits. */
   readonly fingerprint: string
   readonly downloadHref: string
 }
@@ -16,7 +16,7 @@ const systems = [
   ["Linux, Firefox", "trust.linux"],
 ] as const
 
-/** How a device comes to trust a server whose certificates are its own. */
+/** How to make a device trust a server with its own certificate authority. */
 export function TrustPage(props: TrustPageProps) {
   const { t, host, fingerprint, downloadHref } = props
   const title = t("trust.title", { host })

@@ -1,2 +1,2 @@
-export type { MailLook } from "./look.ts"
 export { type MailPage, renderMail } from "./mail.tsx"
+export type { MailBranding } from "./mail-branding.ts"

@@ -1,26 +1,26 @@
 import type { ReactNode } from "react"
 import { renderToStaticMarkup } from "react-dom/server"
-import { type Colours, coloursOf, type MailLook } from "./look.ts"
+import { createColors, type MailBranding, type MailColors } from "./mail-branding.ts"
 
-/** A mail in words. A paragraph of `text` is a line of it. */
+/** The content of an email. Each line of `text` is a paragraph. */
 export type MailPage = {
   readonly language: string
   readonly title: string
-  /** What a list of mails shows beside the subject; hidden in the mail itself. */
+  /** Preview text in the list of emails; hidden in the email itself. */
   readonly preHeader: string
   readonly greeting: string
   readonly text: string
-  /** Where the button leads; empty where there is none. */
+  /** Target of the button; empty if there is none. */
   readonly link: string
   readonly buttonText: string
   readonly footerText: string
-  readonly look: MailLook
+  readonly branding: MailBranding
 }
 
-const font = "-apple-system, 'Segoe UI', Roboto, Helvetica, Arial, sans-serif"
+const fontFamily = "-apple-system, 'Segoe UI', Roboto, Helvetica, Arial, sans-serif"
 
-/** Clients that know no dark mode show it light; those that drop this lose nothing else. */
-const darkRules = ({ page, card, words, quiet, button, onButton }: Colours): string => `
+/** Clients without dark mode or without support for these rules show the light colors. */
+const darkRules = ({ page, card, words, quiet, button, onButton }: MailColors): string => `
 :root { color-scheme: light dark; supported-color-schemes: light dark; }
 @media (prefers-color-scheme: dark) {
   .page { background-color: ${page} !important; }
@@ -33,17 +33,17 @@ const darkRules = ({ page, card, words, quiet, button, onButton }: Colours): str
   .logo-dark { display: block !important; }
 }`
 
-/** The HTML of a mail: tables and inline styles, which clients of long ago read, too. */
+/** Renders an email as HTML with tables and inline styles, for compatibility with older clients. */
 export function renderMail(mail: MailPage): string {
   const markup = renderToStaticMarkup(<Mail {...mail} />)
   return `<!doctype html>${markup}`
 }
 
 function Mail(mail: MailPage) {
-  const { language, title, preHeader, look } = mail
+  const { language, title, preHeader, branding: look } = mail
   const { themeMode } = look.branding
   const schemes = themeMode === "auto" ? "light dark" : themeMode
-  const colours = coloursOf(look.branding, themeMode === "dark" ? "dark" : "light")
+  const colours = createColors(look.branding, themeMode === "dark" ? "dark" : "light")
   return (
     <html lang={language}>
       <head>
@@ -52,28 +52,28 @@ function Mail(mail: MailPage) {
         <meta name="color-scheme" content={schemes} />
         <meta name="supported-color-schemes" content={schemes} />
         <title>{title}</title>
-        {themeMode === "auto" && <style>{darkRules(coloursOf(look.branding, "dark"))}</style>}
+        {themeMode === "auto" && <style>{darkRules(createColors(look.branding, "dark"))}</style>}
       </head>
       <body className="page" style={{ margin: 0, padding: 0, backgroundColor: colours.page }}>
         <div style={{ display: "none", maxHeight: 0, overflow: "hidden" }}>{preHeader}</div>
-        <Table className="page" style={{ backgroundColor: colours.page }}>
+        <LayoutTable className="page" style={{ backgroundColor: colours.page }}>
           <td align="center" style={{ padding: "24px 12px" }}>
-            <Card mail={mail} colours={colours} />
+            <MailCard mail={mail} colours={colours} />
           </td>
-        </Table>
+        </LayoutTable>
       </body>
     </html>
   )
 }
 
-type TableProps = {
+type LayoutTableProps = {
   readonly className: string
   readonly style: Readonly<Record<string, string>>
   readonly children: ReactNode
 }
 
-/** A table of one cell: what clients of long ago lay out by. */
-const Table = ({ className, style, children }: TableProps) => (
+/** A table with one cell, as older clients require for layout. */
+const LayoutTable = ({ className, style, children }: LayoutTableProps) => (
   <table
     role="presentation"
     width="100%"
@@ -88,32 +88,37 @@ const Table = ({ className, style, children }: TableProps) => (
   </table>
 )
 
-type CardProps = { readonly mail: MailPage; readonly colours: Colours }
+type MailCardProps = { readonly mail: MailPage; readonly colours: MailColors }
 
-function Card({ mail, colours }: CardProps) {
-  const { title, greeting, text, link, buttonText, footerText, look } = mail
-  const words = { fontFamily: font, fontSize: "16px", lineHeight: "24px", color: colours.words }
+function MailCard({ mail, colours }: MailCardProps) {
+  const { title, greeting, text, link, buttonText, footerText, branding: look } = mail
+  const words = {
+    fontFamily: fontFamily,
+    fontSize: "16px",
+    lineHeight: "24px",
+    color: colours.words,
+  }
   const card = { maxWidth: "560px", backgroundColor: colours.card, borderRadius: "8px" }
   return (
-    <Table className="card" style={card}>
+    <LayoutTable className="card" style={card}>
       <td className="words" style={{ ...words, padding: "32px 24px", textAlign: "start" }}>
-        <Sign look={look} />
+        <LogoOrName look={look} />
         <h1 style={{ margin: "0 0 16px", fontSize: "22px", lineHeight: "28px" }}>{title}</h1>
-        <Lines text={greeting} />
-        <Lines text={text} />
-        {link !== "" && <Button link={link} label={buttonText || title} colours={colours} />}
+        <TextParagraphs text={greeting} />
+        <TextParagraphs text={text} />
+        {link !== "" && <MailButton link={link} label={buttonText || title} colours={colours} />}
         {footerText !== "" && (
           <div className="quiet" style={{ fontSize: "14px", color: colours.quiet }}>
-            <Lines text={footerText} />
+            <TextParagraphs text={footerText} />
           </div>
         )}
       </td>
-    </Table>
+    </LayoutTable>
   )
 }
 
-/** Whose mail it is: their logo; without one, and where pictures are kept back, their name. */
-function Sign({ look }: { readonly look: MailLook }) {
+/** The sender's logo; the name if there is none or images are blocked. */
+function LogoOrName({ look }: { readonly look: MailBranding }) {
   const { name, logo, logoDark, branding } = look
   const shown = branding.themeMode === "dark" ? logoDark || logo : logo || logoDark
   const hasTwo = branding.themeMode === "auto" && logo !== "" && logoDark !== ""
@@ -128,20 +133,20 @@ function Sign({ look }: { readonly look: MailLook }) {
   }
   return (
     <div style={{ margin: "0 0 24px" }}>
-      <Logo source={shown} name={name} {...(hasTwo && { className: "logo-light" })} />
-      {hasTwo && <Logo source={logoDark} name={name} className="logo-dark" isHidden />}
+      <MailLogo source={shown} name={name} {...(hasTwo && { className: "logo-light" })} />
+      {hasTwo && <MailLogo source={logoDark} name={name} className="logo-dark" isHidden />}
     </div>
   )
 }
 
-type LogoProps = {
+type MailLogoProps = {
   readonly source: string
   readonly name: string
   readonly className?: string
   readonly isHidden?: boolean
 }
 
-const Logo = ({ source, name, className, isHidden = false }: LogoProps) => (
+const MailLogo = ({ source, name, className, isHidden = false }: MailLogoProps) => (
   <img
     className={className}
     src={source}
@@ -158,7 +163,7 @@ const Logo = ({ source, name, className, isHidden = false }: LogoProps) => (
   />
 )
 
-function Lines({ text }: { readonly text: string }) {
+function TextParagraphs({ text }: { readonly text: string }) {
   const lines = text.split(/\r?\n/).filter((line) => line.trim() !== "")
   return lines.map((line, at) => (
     // biome-ignore lint/suspicious/noArrayIndexKey: rendered once
@@ -168,14 +173,16 @@ function Lines({ text }: { readonly text: string }) {
   ))
 }
 
-type ButtonProps = {
+type MailButtonProps = {
   readonly link: string
   readonly label: string
-  readonly colours: Colours
+  readonly colours: MailColors
 }
 
-/** The address stands below it, for who sees no button, or wants to know where it leads. */
-function Button({ link, label, colours }: ButtonProps) {
+/**
+ * The URL is below the button, for clients without the button and for users who want to check it.
+ */
+function MailButton({ link, label, colours }: MailButtonProps) {
   return (
     <>
       <table role="presentation" cellPadding={0} cellSpacing={0} style={{ margin: "8px 0 16px" }}>
@@ -188,7 +195,7 @@ function Button({ link, label, colours }: ButtonProps) {
                   display: "inline-block",
                   padding: "12px 24px",
                   color: colours.onButton,
-                  fontFamily: font,
+                  fontFamily: fontFamily,
                   fontSize: "16px",
                   textDecoration: "none",
                 }}

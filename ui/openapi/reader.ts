@@ -1,6 +1,6 @@
 /*
- * Shows an OpenAPI document: every operation by its service, to be searched and opened. The page
- * that loads it says in an element "api-reference" where the document is.
+ * Shows an OpenAPI document: operations by service, searchable and expandable. The page sets the
+ * URL of the document in an element "api-reference".
  */
 type Schema = {
   readonly $ref?: string
@@ -15,8 +15,8 @@ type Schema = {
 
 type JsonBody = { readonly schema: Schema; readonly example?: unknown }
 
-/** A file has none. */
-type Content = { readonly content?: { readonly "application/json"?: JsonBody } }
+/** Absent for files. */
+type ContentBody = { readonly content?: { readonly "application/json"?: JsonBody } }
 
 type Parameter = {
   readonly $ref?: string
@@ -25,17 +25,17 @@ type Parameter = {
   readonly schema: Schema
 }
 
-type Operation = Content & {
+type Operation = ContentBody & {
   readonly operationId: string
   readonly tags: readonly string[]
   readonly description?: string
   readonly deprecated?: boolean
   readonly parameters?: readonly Parameter[]
-  readonly requestBody?: Content
-  readonly responses: Readonly<Record<string, Content & { readonly description: string }>>
+  readonly requestBody?: ContentBody
+  readonly responses: Readonly<Record<string, ContentBody & { readonly description: string }>>
 }
 
-type Described = {
+type OpenApiDocument = {
   readonly info: { readonly title: string; readonly version: string; readonly description: string }
   readonly tags: readonly { readonly name: string }[]
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
@@ -45,54 +45,60 @@ type Described = {
   }
 }
 
-/** Makes an element with its text or its children. */
-function element(tag: string, className: string, ...inside: readonly (Node | string)[]) {
-  const made = document.createElement(tag)
-  if (className) made.className = className
-  made.append(...inside)
-  return made
+/** Creates an element with text or children. */
+function createElement(tag: string, className: string, ...children: readonly (Node | string)[]) {
+  const node = document.createElement(tag)
+  if (className) node.className = className
+  node.append(...children)
+  return node
 }
 
-const code = (text: string) => element("code", "", text)
+const codeElement = (text: string) => createElement("code", "", text)
 
-/** The document of the REST interface has an empty title. */
-const restTitle = "REST interface"
+/** Title of the REST API document, which has an empty one. */
+const restTitle = "REST API"
 
-async function show(): Promise<void> {
-  const place = document.getElementById("api-reference")?.dataset.url ?? "/openapi/json"
-  const main = element("main", "reader")
+async function showDocument(): Promise<void> {
+  const documentUrl = document.getElementById("api-reference")?.dataset.url ?? "/openapi/json"
+  const main = createElement("main", "reader")
   document.documentElement.lang = "en"
   document.title = restTitle
   document.body.append(main)
-  const answer = await fetch(place)
+  const answer = await fetch(documentUrl)
   if (!answer.ok) {
-    main.append(element("p", "", `The document can't be loaded: ${answer.status}. Try again.`))
+    main.append(
+      createElement("p", "", `The document can't be loaded (status ${answer.status}). Try again.`),
+    )
     return
   }
-  const described: Described = await answer.json()
+  const described: OpenApiDocument = await answer.json()
   document.title = described.info.title || restTitle
-  const sections = described.tags.map(({ name }) => sectionOf(described, name))
-  main.append(headOf(described, place, search(sections)), ...sections)
+  const sections = described.tags.map(({ name }) => createSection(described, name))
+  main.append(createHead(described, documentUrl, createSearch(sections)), ...sections)
 }
 
-function headOf({ info }: Described, place: string, field: HTMLElement): HTMLElement {
-  const link = element("a", "", "OpenAPI document")
-  link.setAttribute("href", place)
-  const more = element("p", "", link, ` · version ${info.version}`)
-  return element(
+function createHead(
+  { info }: OpenApiDocument,
+  documentUrl: string,
+  field: HTMLElement,
+): HTMLElement {
+  const link = createElement("a", "", "OpenAPI document")
+  link.setAttribute("href", documentUrl)
+  const more = createElement("p", "", link, ` · version ${info.version}`)
+  return createElement(
     "header",
     "",
-    element("h1", "", info.title || restTitle),
-    says(info.description),
+    createElement("h1", "", info.title || restTitle),
+    paragraph(info.description),
     more,
     field,
   )
 }
 
-const says = (text: string) => element("p", "", text)
+const paragraph = (text: string) => createElement("p", "", text)
 
-/** A field that leaves of every section what it names. */
-function search(sections: readonly HTMLElement[]): HTMLElement {
+/** A search field that filters the operations of each section. */
+function createSearch(sections: readonly HTMLElement[]): HTMLElement {
   const field = document.createElement("input")
   field.type = "search"
   field.className = "input"
@@ -112,101 +118,115 @@ function search(sections: readonly HTMLElement[]): HTMLElement {
   return field
 }
 
-function sectionOf(described: Described, tag: string): HTMLElement {
+function createSection(described: OpenApiDocument, tag: string): HTMLElement {
   const rows = Object.entries(described.paths).flatMap(([path, verbs]) =>
     Object.entries(verbs).flatMap(([verb, operation]) =>
-      operation.tags.includes(tag) ? [rowOf(described, { path, verb, operation })] : [],
+      operation.tags.includes(tag) ? [createRow(described, { path, verb, operation })] : [],
     ),
   )
-  return element("section", "", element("h2", "", tag), ...rows)
+  return createElement("section", "", createElement("h2", "", tag), ...rows)
 }
 
-type Row = { readonly path: string; readonly verb: string; readonly operation: Operation }
+type OperationRow = { readonly path: string; readonly verb: string; readonly operation: Operation }
 
-/** One operation; what is inside is made when somebody opens it. */
-function rowOf(described: Described, { path, verb, operation }: Row): HTMLElement {
+/** One operation; its details are rendered when it is opened. */
+function createRow(
+  described: OpenApiDocument,
+  { path, verb, operation }: OperationRow,
+): HTMLElement {
   const { operationId, deprecated } = operation
-  const old = deprecated ? [element("span", "badge badge-warning", "Deprecated")] : []
-  const verbs = element("code", "verb", verb.toUpperCase())
-  const name = element("span", "name", operationId)
-  const row = element(
+  const old = deprecated ? [createElement("span", "badge badge-warning", "Deprecated")] : []
+  const verbs = createElement("code", "verb", verb.toUpperCase())
+  const name = createElement("span", "name", operationId)
+  const row = createElement(
     "details",
     "operation",
-    element("summary", "", verbs, code(path), name, ...old),
+    createElement("summary", "", verbs, codeElement(path), name, ...old),
   )
   row.id = operationId
-  row.addEventListener("toggle", () => row.append(insideOf(described, operation)), { once: true })
+  row.addEventListener("toggle", () => row.append(createDetails(described, operation)), {
+    once: true,
+  })
   return row
 }
 
-function insideOf(described: Described, operation: Operation): HTMLElement {
+function createDetails(described: OpenApiDocument, operation: Operation): HTMLElement {
   const { description, parameters = [], requestBody, responses } = operation
-  const named = parameters.map((each) => resolved(described, each))
-  return element(
+  const named = parameters.map((each) => resolveParameter(described, each))
+  return createElement(
     "div",
     "inside",
-    ...(description ? [says(description)] : []),
-    ...(named.length > 0 ? [heading("Parameters"), parameterList(described, named)] : []),
-    ...(requestBody ? [heading("Body"), shape(described, requestBody)] : []),
-    ...exampleOf(requestBody),
+    ...(description ? [paragraph(description)] : []),
+    ...(named.length > 0
+      ? [createHeading("Parameters"), createParameterList(described, named)]
+      : []),
+    ...(requestBody ? [createHeading("Body"), createSchemaView(described, requestBody)] : []),
+    ...createExample(requestBody),
     ...Object.entries(responses).flatMap(([status, response]) => [
-      heading(status === "default" ? "Other statuses" : `Status ${status}`),
-      shape(described, response),
+      createHeading(status === "default" ? "Other statuses" : `Status ${status}`),
+      createSchemaView(described, response),
     ]),
   )
 }
 
-const heading = (text: string) => element("h3", "", text)
+const createHeading = (text: string) => createElement("h3", "", text)
 
-const lastOf = (reference: string) => reference.split("/").at(-1) ?? ""
+const lastSegment = (reference: string) => reference.split("/").at(-1) ?? ""
 
-const resolved = ({ components }: Described, parameter: Parameter): Parameter =>
-  components.parameters?.[lastOf(parameter.$ref ?? "")] ?? parameter
+const resolveParameter = ({ components }: OpenApiDocument, parameter: Parameter): Parameter =>
+  components.parameters?.[lastSegment(parameter.$ref ?? "")] ?? parameter
 
-function parameterList(described: Described, parameters: readonly Parameter[]): HTMLElement {
+function createParameterList(
+  described: OpenApiDocument,
+  parameters: readonly Parameter[],
+): HTMLElement {
   const lines = parameters.map(
-    (each) => `${each.name}: ${written(described, each.schema, [])}  (${each.in})`,
+    (each) => `${each.name}: ${formatSchema(described, each.schema, [])}  (${each.in})`,
   )
-  return element("pre", "", lines.join("\n"))
+  return createElement("pre", "", lines.join("\n"))
 }
 
-function shape(described: Described, { content }: Content): HTMLElement {
+function createSchemaView(described: OpenApiDocument, { content }: ContentBody): HTMLElement {
   const schema = content?.["application/json"]?.schema
-  return element("pre", "", schema ? written(described, schema, []) : "nothing")
+  return createElement("pre", "", schema ? formatSchema(described, schema, []) : "nothing")
 }
 
-function exampleOf(body: Content | undefined): readonly HTMLElement[] {
+function createExample(body: ContentBody | undefined): readonly HTMLElement[] {
   const example = body?.content?.["application/json"]?.example
   if (example === undefined) return []
-  return [heading("Example"), element("pre", "", JSON.stringify(example, undefined, 2))]
+  return [createHeading("Example"), createElement("pre", "", JSON.stringify(example, undefined, 2))]
 }
 
-/** A schema as its JSON would look; what holds itself is named, not opened again. */
-function written(described: Described, schema: Schema, above: readonly string[]): string {
+/** Formats a schema like its JSON; recursive schemas are shown by name. */
+function formatSchema(
+  described: OpenApiDocument,
+  schema: Schema,
+  above: readonly string[],
+): string {
   const [only] = schema.allOf ?? []
-  if (only) return written(described, only, above)
+  if (only) return formatSchema(described, only, above)
   if (schema.$ref) {
-    const name = lastOf(schema.$ref)
+    const name = lastSegment(schema.$ref)
     const target = described.components.schemas[name]
     if (!target || above.includes(name) || above.length > 7) return name
-    return written(described, target, [...above, name])
+    return formatSchema(described, target, [...above, name])
   }
   if (schema.enum) return schema.enum.map((each) => JSON.stringify(each)).join(" | ")
-  if (schema.items) return `[${written(described, schema.items, above)}]`
-  if (schema.properties) return object(described, schema.properties, above)
+  if (schema.items) return `[${formatSchema(described, schema.items, above)}]`
+  if (schema.properties) return formatObject(described, schema.properties, above)
   return schema.format ? `${schema.type} (${schema.format})` : (schema.type ?? "any value")
 }
 
-function object(
-  described: Described,
+function formatObject(
+  described: OpenApiDocument,
   properties: Readonly<Record<string, Schema>>,
   above: readonly string[],
 ): string {
   const rows = Object.entries(properties).map(([name, schema]) => {
-    const value = written(described, schema, above).replaceAll("\n", "\n  ")
+    const value = formatSchema(described, schema, above).replaceAll("\n", "\n  ")
     return `  "${name}": ${value}`
   })
   return rows.length === 0 ? "{}" : `{\n${rows.join(",\n")}\n}`
 }
 
-void show()
+void showDocument()

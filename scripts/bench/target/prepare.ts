@@ -1,10 +1,10 @@
-// Sets up a data folder for the OAuth workloads: `bun prepare.ts FOLDER PORT [ALGORITHM]`, the last
-// for id_tokens.
-// Leaves FOLDER/data, and FOLDER/credentials.json with the clients and the user that they use.
+// Sets up a data directory for the OAuth workloads: `bun prepare.ts FOLDER PORT [ALGORITHM]`, where
+// ALGORITHM signs ID tokens. Writes FOLDER/data, and FOLDER/credentials.json with the clients and
+// the user.
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { connect } from "../../../test/acceptance/service.ts"
-import { apiScope, serviceToken, setUp, start } from "../../../test/support/latchkey.ts"
+import { apiScope, serviceToken, setUp, startLatchkey } from "../../../test/support/latchkey.ts"
 
 const [folder = ".", port = "9100", idTokenSigningAlgorithm = "ES256"] = process.argv.slice(2)
 const data = join(folder, "data")
@@ -13,7 +13,7 @@ const redirectUri = "https://rp.example.test/cb"
 const user = { username: "alice", password: "Correct horse battery 7 staple" }
 
 const key = await setUp(data, url)
-const server = await start({ data, port: Number(port) })
+const server = await startLatchkey({ data, port: Number(port) })
 try {
   writeFileSync(join(folder, "credentials.json"), JSON.stringify(await populate()))
 } finally {
@@ -25,7 +25,7 @@ async function populate() {
   const get = async (name: string, request: object) => {
     const { status, body } = await connect(url, name, { request, token })
     if (status === 200) return body
-    throw new Error(`${name} answered ${status}: ${JSON.stringify(body)}`)
+    throw new Error(`${name} returned ${status}: ${JSON.stringify(body)}`)
   }
   const organizationId = (await get("ListOrganizations", {})).result[0].id
   const { projectId } = await get("CreateProject", { organizationId, name: "Bench" })
@@ -69,7 +69,7 @@ async function populate() {
   }
 }
 
-/** The answer names the client in an object of the kind of its application. */
+/** The response contains the client in a field named after the type of the application. */
 function clientOf(created: Record<string, { clientId?: string; clientSecret?: string }>) {
   const { clientId, clientSecret } =
     Object.values(created).find((part) => part?.clientId !== undefined) ?? {}

@@ -2,10 +2,13 @@ import type { DescMessage, Message } from "@bufbuild/protobuf"
 import type { Call } from "../../kernel/context.ts"
 import { getterOf } from "../input/field.ts"
 
-/** The field by which an update says how far its caller has read what it changes. */
+/** The request field with the version that the caller has read. */
 export const versionField = "expected_version"
 
-/** Reads the field of a request; undefined where its message has none. */
+/**
+ * Returns a function that reads the field from a request; undefined if the message has no such
+ * field.
+ */
 export function expectedVersionReader({
   fields,
 }: DescMessage): ((request: Message) => number | undefined) | undefined {
@@ -18,6 +21,6 @@ export function expectedVersionReader({
   }
 }
 
-/** A call whose steps are refused where they would replace what its caller has not read. */
+/** A call whose steps are rejected if they would overwrite changes that its caller has not read. */
 export const versionedCall = <C extends Call>(cx: C, expectedVersion: number | undefined): C =>
   expectedVersion === undefined ? cx : { ...cx, expectedVersion }

@@ -1,9 +1,10 @@
-/** A row of the interface that also answers at its bare path, without its family's prefix. */
+/** An operation that is also available at its path without the prefix of its API. */
 export type BarePath = { readonly verb: string; readonly path: string; readonly method: string }
 
 /**
- * The bare paths, each with the family that answers: several families share a path, and there the
- * interface names one. Everything else answers below its family's prefix only.
+ * The paths without a prefix and the method that each one calls. Several APIs share some paths, and
+ * the interface assigns each to one of them. All other operations are available only below the
+ * prefix of their API.
  */
 export const barePaths: readonly BarePath[] = [
   { verb: "GET", path: "/", method: "core.resources.webkey.v3alpha.CoreWebKeys/ListWebKeys" },
@@ -228,7 +229,7 @@ export const barePaths: readonly BarePath[] = [
   },
 ]
 
-/** Where each family of REST paths is mounted, by its package. */
+/** The prefix of the REST paths of each API, by package. */
 export const prefixes: Readonly<Record<string, string>> = {
   "core.admin.v1": "/admin/v1",
   "core.asset.v1": "/assets/v1",

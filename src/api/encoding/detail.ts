@@ -7,7 +7,7 @@ import {
 import type { Fault } from "../../kernel/fault.ts"
 import { detailsOf } from "../faults.ts"
 
-/** All messages that a failure can carry. */
+/** All messages that an error can contain as a detail. */
 export const detailSchemas: readonly DescMessage[] = [
   ErrorDetailSchema,
   BadRequestSchema,
@@ -18,10 +18,10 @@ const schemas = new Map(detailSchemas.map((each) => [each.typeName, each]))
 
 type DetailMessage = { readonly desc: DescMessage; readonly value: Message }
 
-/** What a failure says beside its code, as messages: nothing before the first call needs those. */
+/** The details of a fault as messages. */
 export const detailMessages = (fault: Fault): DetailMessage[] =>
   detailsOf(fault).map(({ type, value }) => {
     const desc = schemas.get(type)
-    if (!desc) throw new Error(`${type} is no detail of a failure`)
+    if (!desc) throw new Error(`${type} is not an error detail`)
     return { desc, value: fromJson(desc, value) }
   })

@@ -1,24 +1,28 @@
 import { Fault } from "../../kernel/fault.ts"
-import { bodyOf, mediaTypeOf } from "../input/body.ts"
-import { messageIn } from "./frame.ts"
+import { mediaTypeOf, readBody } from "../input/body.ts"
+import { parseFrames } from "./frame.ts"
 
-const text = /^application\/grpc-web-text(\+proto)?$/
+const mediaTypePattern = /^application\/grpc-web-text(\+proto)?$/
 
-/** Whether this is gRPC-Web in base64, as pages send it whose browser hands them no bytes. */
-export const isGrpcWebText = (headers: Headers): boolean => text.test(mediaTypeOf(headers))
+/**
+ * Whether this is gRPC-Web in base64, which pages use if the browser can't read bytes from a
+ * stream.
+ */
+export const isGrpcWebText = (headers: Headers): boolean =>
+  mediaTypePattern.test(mediaTypeOf(headers))
 
-/** The same call in bytes, without its body. */
-export function inBytes({ url, method, signal, headers: sent }: Request): Request {
+/** The same call as binary gRPC-Web, without its body. */
+export function toBinaryRequest({ url, method, signal, headers: sent }: Request): Request {
   const headers = new Headers(sent)
   headers.set("content-type", "application/grpc-web+proto")
   return new Request(url, { method, headers, signal })
 }
 
 /** The one message of a call in base64. */
-export async function messageInText(request: Request, bytesMax: number): Promise<Uint8Array> {
-  // Four letters for three bytes, of the message and of what frames and pads it.
-  const base64 = await bodyOf(request, Math.ceil(bytesMax / 3) * 4 + framingMax)
-  return messageIn(bytesIn(Buffer.from(base64).toString("latin1")), {
+export async function readTextMessage(request: Request, bytesMax: number): Promise<Uint8Array> {
+  // Base64 has four letters for three bytes, of the message, its frame and the padding.
+  const base64 = await readBody(request, Math.ceil(bytesMax / 3) * 4 + framingMax)
+  return parseFrames(decodePieces(Buffer.from(base64).toString("latin1")), {
     limit: bytesMax,
     headers: request.headers,
   })
@@ -26,8 +30,8 @@ export async function messageInText(request: Request, bytesMax: number): Promise
 
 const framingMax = 500
 
-/** The same answer in base64. */
-export async function inText(answer: Response): Promise<Response> {
+/** The same response in base64. */
+export async function toTextResponse(answer: Response): Promise<Response> {
   const { status } = answer
   const headers = new Headers(answer.headers)
   headers.set("content-type", "application/grpc-web-text+proto")
@@ -36,11 +40,17 @@ export async function inText(answer: Response): Promise<Response> {
   return new Response(body, { status, headers })
 }
 
-/** A call has a frame or two, and each may be written for itself; to put many together costs. */
+/**
+ * The maximum number of base64 pieces in a body. A call has one or two frames, and each can be
+ * encoded separately; joining many pieces is slow.
+ */
 const piecesMax = 100
 
-/** Reads pieces of base64 with their padding, also in the middle, each in its one spelling. */
-function bytesIn(base64: string): Uint8Array<ArrayBuffer> {
+/**
+ * Decodes pieces of base64 with padding, which can also occur in the middle. Rejects non-canonical
+ * encodings.
+ */
+function decodePieces(base64: string): Uint8Array<ArrayBuffer> {
   const pieces: Buffer[] = []
   for (let from = 0; from < base64.length; ) {
     const padding = base64.indexOf("=", from)
@@ -48,7 +58,7 @@ function bytesIn(base64: string): Uint8Array<ArrayBuffer> {
     const piece = base64.slice(from, to)
     const bytes = Buffer.from(piece, "base64")
     if (pieces.length === piecesMax || bytes.toString("base64") !== piece) {
-      const message = "the body is not the base64 that it says it is"
+      const message = "the body is not valid base64"
       throw new Fault("invalid_argument", "request.invalid", message)
     }
     pieces.push(bytes)

@@ -11,41 +11,41 @@ import {
   universalResponseToNodeResponse,
 } from "@connectrpc/connect-node"
 import { Health } from "../../gen/grpc/health/v1/health_pb.ts"
-import { lazily } from "../../kernel/lazy.ts"
+import { loadOnce } from "../../kernel/lazy.ts"
 import type { Entry } from "../dispatch.ts"
-import { strangerBytesMax } from "../input/bounds.ts"
-import { framedOf } from "./frame.ts"
-import { type Condition, reportHealth } from "./grpc-health.ts"
-import { reflect } from "./reflection.ts"
-import { connectOptions, routesOf, withoutBody } from "./routes.ts"
+import { anonymousBytesMax } from "../input/bounds.ts"
+import { readFramedMessage } from "./frame.ts"
+import { type HealthSource, registerHealth } from "./grpc-health.ts"
+import { registerReflection } from "./reflection.ts"
+import { connectOptions, registerRoutes, withoutBody } from "./routes.ts"
 
 export type GrpcOptions = {
-  /** The public host that an :authority means: its port is that of this listener. */
+  /** The public host of an :authority, whose port is that of this listener. */
   readonly hostOf?: (authority: string) => string
-  /** What the health check says; without it there is none. */
-  readonly condition?: Condition
-  /** Ends the streams of those who watch, which would hold the server up for good. */
-  readonly leaving?: AbortSignal
+  /** The source of the health check; without it the health service is not served. */
+  readonly health?: HealthSource
+  /** Aborted when the server stops, which ends open streams that would otherwise delay the stop. */
+  readonly stopping?: AbortSignal
 }
 
 /**
- * Native gRPC, on a listener of its own: it needs HTTP/2 trailers, which the main one cannot send.
- * The caller makes it listen and closes it. Beside the operations it serves what gRPC's own tools
- * ask for: reflection, and health.
+ * Native gRPC on a separate listener, because it requires HTTP/2 trailers, which the main listener
+ * can't send. The caller starts and closes the server. It also serves reflection and health checks
+ * for gRPC tools.
  */
-export const grpcServer = (entries: Entries, options: GrpcOptions = {}): Http2Server =>
+export const grpcServer = (entries: EntriesSource, options: GrpcOptions = {}): Http2Server =>
   createServer(grpcHandler(entries, options))
 
-type Entries = () => readonly Entry[] | Promise<readonly Entry[]>
+type EntriesSource = () => readonly Entry[] | Promise<readonly Entry[]>
 
-/** What answers on such a listener; `entries` are asked for with the first call. */
-export function grpcHandler(entries: Entries, options: GrpcOptions = {}) {
+/** The request handler of such a listener. `entries` is called with the first request. */
+export function grpcHandler(entries: EntriesSource, options: GrpcOptions = {}) {
   const { hostOf = (authority) => authority } = options
-  const handlers = lazily(async () => handlersOf(await entries(), options))
+  const handlers = loadOnce(async () => createHandlers(await entries(), options))
   return (request: Http2ServerRequest, response: Http2ServerResponse): void => {
-    if (namesTwoHosts(request)) return void response.writeHead(400).end()
+    if (hasConflictingHosts(request)) return void response.writeHead(400).end()
     const address = request.socket.remoteAddress ?? ""
-    // The host stands in :authority, which a Host header can only repeat.
+    // HTTP/2 has the host in :authority; a Host header can only repeat it.
     const host = hostOf(request.authority ?? "")
     const answered = async () => {
       const { tools, operations } = await handlers()
@@ -54,21 +54,24 @@ export function grpcHandler(entries: Entries, options: GrpcOptions = {}) {
       if (!handler) return void response.writeHead(404).end()
       const all = universalRequestFromNodeRequest(request, response, undefined, undefined)
       const body = { headers: all.header, body: chunksOf(request) }
-      const message = (bytesMax: number) => framedOf(body, bytesMax)
+      const message = (bytesMax: number) => readFramedMessage(body, bytesMax)
       const requested = tools.has(path) ? all : withoutBody(all, { address, host, message })
-      await universalResponseToNodeResponse(plainly(await handler(requested)), response)
+      await universalResponseToNodeResponse(withPlainMessage(await handler(requested)), response)
     }
     answered().catch(() => response.stream.destroy())
   }
 }
 
-/** Chunk by chunk, and not destroyed when no more is read: an answer is still to be sent. */
+/**
+ * Yields the body in chunks. Does not destroy the stream when reading stops, because the response
+ * must still be sent.
+ */
 async function* chunksOf(request: Http2ServerRequest): AsyncGenerator<Uint8Array> {
   yield* request.iterator({ destroyOnReturn: false })
 }
 
 /** RFC 9113 §8.3.1: a Host header that differs from :authority makes a request malformed. */
-function namesTwoHosts({ rawHeaders }: Http2ServerRequest): boolean {
+function hasConflictingHosts({ rawHeaders }: Http2ServerRequest): boolean {
   const named = rawHeaders.filter((_, at) => {
     const name = at % 2 === 1 ? rawHeaders[at - 1]?.toLowerCase() : undefined
     return name === ":authority" || name === "host"
@@ -78,33 +81,33 @@ function namesTwoHosts({ rawHeaders }: Http2ServerRequest): boolean {
 
 type Handlers = ReadonlyMap<string, ConnectRouter["handlers"][number]>
 
-/** Lays the operations behind connect-es, and what gRPC's own tools ask for beside them. */
-function handlersOf(entries: readonly Entry[], { condition, leaving }: GrpcOptions) {
+/** Registers the operations with connect-es, together with reflection and health checks. */
+function createHandlers(entries: readonly Entry[], { health, stopping }: GrpcOptions) {
   const router = () =>
     createConnectRouter({
       ...connectOptions,
-      // For the tools, which anybody may call and which read for themselves.
-      readMaxBytes: strangerBytesMax,
-      ...(leaving && { shutdownSignal: leaving }),
+      // Reflection and health need no token, and they read their messages themselves.
+      readMaxBytes: anonymousBytesMax,
+      ...(stopping && { shutdownSignal: stopping }),
       grpcWeb: false,
       connect: false,
     })
   const [operations, tools] = [router(), router()]
-  routesOf(entries)(operations)
+  registerRoutes(entries)(operations)
   const services = [...new Set(entries.map(({ method }) => method.parent))]
-  if (condition) reportHealth(tools, services, condition)
-  reflect(tools, condition ? [...services, Health] : services)
-  return { operations: byPath(operations), tools: byPath(tools) }
+  if (health) registerHealth(tools, services, health)
+  registerReflection(tools, health ? [...services, Health] : services)
+  return { operations: handlersByPath(operations), tools: handlersByPath(tools) }
 }
 
-const byPath = ({ handlers }: ConnectRouter): Handlers =>
+const handlersByPath = ({ handlers }: ConnectRouter): Handlers =>
   new Map(handlers.map((handler) => [handler.requestPath, handler]))
 
 /**
- * gRPC's own clients leave %3B, %2C and the like as they are, and connect-es writes them. The
- * protocol demands the %-form only for what is not printable ASCII, and for % itself.
+ * gRPC clients don't decode %3B, %2C and the like, which connect-es writes. The protocol requires
+ * percent-encoding only for % and for characters that are not printable ASCII.
  */
-function plainly(answer: UniversalServerResponse): UniversalServerResponse {
+function withPlainMessage(answer: UniversalServerResponse): UniversalServerResponse {
   for (const headers of [answer.header, answer.trailer]) {
     const message = new Headers(headers).get("grpc-message")
     if (message !== null && headers instanceof Headers) {

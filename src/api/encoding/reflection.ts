@@ -11,10 +11,10 @@ import { Code, ConnectError, type ConnectRouter, type HandlerContext } from "@co
 import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.ts"
 import { ServerReflection as OlderReflection } from "../../gen/grpc/reflection/v1alpha/reflection_pb.ts"
 import { detailSchemas } from "./detail.ts"
-import { over } from "./stream.ts"
+import { waitForAbort } from "./stream.ts"
 
-/** What a tool asks; the two versions of the protocol differ in their names alone. */
-type Requested = {
+/** A reflection request; the two versions of the protocol differ only in their names. */
+type ReflectionRequest = {
   readonly host: string
   readonly messageRequest:
     | { readonly case: "fileByFilename" | "fileContainingSymbol"; readonly value: string }
@@ -25,75 +25,71 @@ type Requested = {
 
 type NamedExtension = { readonly containingType: string; readonly extensionNumber: number }
 
-/** Everything that can be asked for, by its name. */
-type Catalogue = {
+/** All descriptors that can be requested, by name. */
+type Catalog = {
   readonly services: readonly DescService[]
   readonly files: ReadonlyMap<string, DescFile>
   readonly symbols: ReadonlyMap<string, DescFile>
   readonly extensions: readonly DescExtension[]
 }
 
-/** The reflection of gRPC: tells tools which services there are, and what they are made of. */
-export function reflect(router: ConnectRouter, services: readonly DescService[]): void {
+/** gRPC reflection: lists the services and their descriptors for tools. */
+export function registerReflection(router: ConnectRouter, services: readonly DescService[]): void {
   const all = [...services, ServerReflection, OlderReflection]
-  // Most servers are never asked.
-  let made: Catalogue | undefined
-  const catalogue = () => {
-    made ??= catalogueOf(all)
-    return made
+  // Most servers never receive a reflection request.
+  let cached: Catalog | undefined
+  const catalog = () => {
+    cached ??= createCatalog(all)
+    return cached
   }
   router.service(ServerReflection, {
-    serverReflectionInfo: (requests, context) => answers(catalogue, requests, context),
+    serverReflectionInfo: (requests, context) => respondAll(catalog, requests, context),
   })
   router.service(OlderReflection, {
-    serverReflectionInfo: (requests, context) => answers(catalogue, requests, context),
+    serverReflectionInfo: (requests, context) => respondAll(catalog, requests, context),
   })
 }
 
-async function* answers<R extends Requested>(
-  catalogue: () => Catalogue,
+async function* respondAll<R extends ReflectionRequest>(
+  catalog: () => Catalog,
   requests: AsyncIterable<R>,
   { signal }: HandlerContext,
 ) {
   const sent = new Set<DescFile>()
-  const end = over(signal)
+  const end = waitForAbort(signal)
   const each = requests[Symbol.asyncIterator]()
   for (;;) {
     const next = await Promise.race([each.next(), end])
-    if (next === "over") throw new ConnectError("this server is stopping", Code.Unavailable)
+    if (next === "over") throw new ConnectError("the server is stopping", Code.Unavailable)
     if (next.done) return
-    const messageResponse = answerTo(catalogue(), next.value, sent)
+    const messageResponse = responseTo(catalog(), next.value, sent)
     yield { validHost: next.value.host, originalRequest: next.value, messageResponse }
   }
 }
 
-function answerTo(
-  catalogue: Catalogue,
-  { messageRequest: requested }: Requested,
-  sent: Set<DescFile>,
-) {
-  switch (requested.case) {
+function responseTo(catalog: Catalog, { messageRequest }: ReflectionRequest, sent: Set<DescFile>) {
+  switch (messageRequest.case) {
     case "listServices":
-      return listed(catalogue)
+      return servicesResponse(catalog)
     case "fileByFilename":
-      return fileAnswer(catalogue.files.get(requested.value), requested.value, sent)
+      return fileResponse(catalog.files.get(messageRequest.value), messageRequest.value, sent)
     case "fileContainingSymbol":
-      return fileAnswer(catalogue.symbols.get(requested.value), requested.value, sent)
+      return fileResponse(catalog.symbols.get(messageRequest.value), messageRequest.value, sent)
     case "fileContainingExtension": {
-      const { containingType, extensionNumber } = requested.value
-      const found = extensionsOf(catalogue, containingType).find(
+      const { containingType, extensionNumber } = messageRequest.value
+      const found = extensionsOf(catalog, containingType).find(
         ({ number }) => number === extensionNumber,
       )
-      return fileAnswer(found?.file, `extension ${extensionNumber} of ${containingType}`, sent)
+      return fileResponse(found?.file, `extension ${extensionNumber} of ${containingType}`, sent)
     }
     case "allExtensionNumbersOfType":
-      return extensionNumbers(catalogue, requested.value)
+      return extensionNumbers(catalog, messageRequest.value)
     default:
-      return refusal(Code.InvalidArgument, "the request asks for nothing")
+      return errorResponse(Code.InvalidArgument, "the request is empty")
   }
 }
 
-const listed = ({ services }: Catalogue) =>
+const servicesResponse = ({ services }: Catalog) =>
   ({
     case: "listServicesResponse",
     value: { service: services.map(({ typeName: name }) => ({ name })).sort(byName) },
@@ -101,10 +97,10 @@ const listed = ({ services }: Catalogue) =>
 
 const byName = (a: { name: string }, b: { name: string }) => (a.name < b.name ? -1 : 1)
 
-/** The file and what it imports, but for what this stream was sent already. */
-function fileAnswer(file: DescFile | undefined, name: string, sent: Set<DescFile>) {
+/** The file and its imports, except those already sent on this stream. */
+function fileResponse(file: DescFile | undefined, name: string, sent: Set<DescFile>) {
   if (!file) return notFound(name)
-  // What was asked for comes first, and always.
+  // The requested file is first and always included.
   const needed = [file, ...importsOf(file).filter((each) => !sent.has(each))]
   for (const each of needed) sent.add(each)
   return {
@@ -113,11 +109,11 @@ function fileAnswer(file: DescFile | undefined, name: string, sent: Set<DescFile
   } as const
 }
 
-function extensionNumbers(catalogue: Catalogue, type: string) {
-  const file = catalogue.symbols.get(type)
+function extensionNumbers(catalog: Catalog, type: string) {
+  const file = catalog.symbols.get(type)
   const isMessage = file && [...nestedTypes(file)].some((each) => isMessageOf(each, type))
   if (!isMessage) return notFound(type)
-  const extensionNumber = extensionsOf(catalogue, type).map(({ number }) => number)
+  const extensionNumber = extensionsOf(catalog, type).map(({ number }) => number)
   return {
     case: "allExtensionNumbersResponse",
     value: { baseTypeName: type, extensionNumber },
@@ -127,24 +123,24 @@ function extensionNumbers(catalogue: Catalogue, type: string) {
 const isMessageOf = (desc: AnyDesc, type: string) =>
   desc.kind === "message" && desc.typeName === type
 
-const extensionsOf = ({ extensions }: Catalogue, type: string) =>
+const extensionsOf = ({ extensions }: Catalog, type: string) =>
   extensions.filter(({ extendee }) => extendee.typeName === type)
 
-const notFound = (name: string) => refusal(Code.NotFound, `there is no ${name} here`)
+const notFound = (name: string) => errorResponse(Code.NotFound, `${name} not found`)
 
-const refusal = (errorCode: Code, errorMessage: string) =>
+const errorResponse = (errorCode: Code, errorMessage: string) =>
   ({ case: "errorResponse", value: { errorCode, errorMessage } }) as const
 
-const kept = new WeakMap<DescFile, Uint8Array<ArrayBuffer>>()
+const encodedFiles = new WeakMap<DescFile, Uint8Array<ArrayBuffer>>()
 
 function bytesOf(file: DescFile): Uint8Array<ArrayBuffer> {
-  const bytes = kept.get(file) ?? toBinary(FileDescriptorProtoSchema, file.proto)
-  kept.set(file, bytes)
+  const bytes = encodedFiles.get(file) ?? toBinary(FileDescriptorProtoSchema, file.proto)
+  encodedFiles.set(file, bytes)
   return bytes
 }
 
-function catalogueOf(services: readonly DescService[]): Catalogue {
-  // No service imports what only errors carry.
+function createCatalog(services: readonly DescService[]): Catalog {
+  // No service imports the messages that only errors contain.
   const roots = [...services, ...detailSchemas]
   const files = new Set(roots.flatMap(({ file }) => [file, ...importsOf(file)]))
   const symbols = new Map<string, DescFile>()
@@ -159,12 +155,12 @@ function catalogueOf(services: readonly DescService[]): Catalogue {
   return { services, files: byPath, symbols, extensions }
 }
 
-/** Every file that this one stands on. */
+/** All files that this file imports, directly or indirectly. */
 function importsOf({ dependencies }: DescFile): readonly DescFile[] {
   return [...new Set(dependencies.flatMap((file) => [file, ...importsOf(file)]))]
 }
 
-/** The full names that a type declares: its own, and those of its parts. */
+/** The full names that a type declares: its own and those of its members. */
 function namesOf(type: ReturnType<typeof nestedTypes> extends Iterable<infer T> ? T : never) {
   const inside = ({ name }: { readonly name: string }) => `${type.typeName}.${name}`
   switch (type.kind) {
@@ -173,7 +169,7 @@ function namesOf(type: ReturnType<typeof nestedTypes> extends Iterable<infer T> 
     case "message":
       return [type.typeName, ...[...type.fields, ...type.oneofs].map(inside)]
     case "enum": {
-      // The values of an enum are named beside it, not inside.
+      // The values of an enum are scoped to the parent of the enum.
       const scope = type.typeName.slice(0, -type.name.length)
       return [type.typeName, ...type.values.map(({ name }) => `${scope}${name}`)]
     }

@@ -11,73 +11,75 @@ import {
 import type { Compression, UniversalServerRequest } from "@connectrpc/connect/protocol"
 import { compressionGzip } from "@connectrpc/connect-node"
 import type { Fault } from "../../kernel/fault.ts"
-import type { Arrival, Encoding, Entry } from "../dispatch.ts"
+import type { CallMetadata, Encoding, Entry } from "../dispatch.ts"
 import { grpcNumber, textOf } from "../faults.ts"
 import { mediaTypeOf } from "../input/body.ts"
 import { decodeBinary, decodeJson } from "../input/decode.ts"
 import { detailMessages } from "./detail.ts"
 
-/** What the transport knows about the peer, carried through connect-es to the dispatcher. */
+/** What the transport knows about the peer, passed through connect-es to the dispatcher. */
 export type Peer = {
   readonly address: string
-  /** The host that was asked for, where it does not come as a header. */
+  /** The requested host, if it is not sent as a header. */
   readonly host?: string | undefined
 }
 
-/** The one who calls, and what they sent: read when the dispatcher asks for it. */
-type Sent = Peer & { readonly message: (bytesMax: number) => Promise<Uint8Array> }
+/** The peer and a function that reads the message when the dispatcher needs it. */
+type IncomingCall = Peer & { readonly message: (bytesMax: number) => Promise<Uint8Array> }
 
-const nobody: Sent = { address: "", message: async () => new Uint8Array() }
-const sentKey = createContextKey<Sent>(nobody)
+const noPeer: IncomingCall = { address: "", message: async () => new Uint8Array() }
+const incomingKey = createContextKey<IncomingCall>(noPeer)
 
-/** What connect-es sees of every body has nothing to unpack. */
+/** connect-es always sees an empty body, so there is nothing to decompress. */
 const gzip: Compression = { ...compressionGzip, decompress: async (bytes) => new Uint8Array(bytes) }
 
-/** For every operation, on both listeners. */
+/** Options for all operations, on both listeners. */
 export const connectOptions = { acceptCompression: [gzip] }
 
 /**
- * The request as connect-es shall see it: with an empty message. It would read, unpack and decode
- * a body before anybody asks who sends it; here the dispatcher reads it, in its turn and within its
- * limits, and connect-es knows the protocols.
+ * The request for connect-es, with an empty message. connect-es would read, decompress and decode
+ * the body before the caller is authenticated. Here the dispatcher reads it, within its limits, and
+ * connect-es only handles the protocol.
  */
 export function withoutBody(
-  requested: UniversalServerRequest,
-  sent: Sent,
+  request: UniversalServerRequest,
+  incoming: IncomingCall,
 ): UniversalServerRequest & { readonly contextValues: ContextValues } {
-  const header = new Headers(requested.header)
+  const header = new Headers(request.header)
   header.delete("content-length")
   const type = mediaTypeOf(header)
   const message = type.endsWith("json") ? "{}" : ""
   const isFramed = type.startsWith("application/grpc")
   const prefix = isFramed ? `\0\0\0\0${String.fromCharCode(message.length)}` : ""
   const body = Buffer.from(prefix + message)
-  const contextValues = createContextValues().set(sentKey, sent)
-  return { ...requested, header, body: once(body), contextValues }
+  const contextValues = createContextValues().set(incomingKey, incoming)
+  return { ...request, header, body: yieldOnce(body), contextValues }
 }
 
-async function* once(bytes: Uint8Array) {
+async function* yieldOnce(bytes: Uint8Array) {
   yield bytes
 }
 
-/** Lays every operation behind connect-es, which knows the protocols; the dispatcher is ours. */
-export function routesOf(entries: readonly Entry[]): (router: ConnectRouter) => void {
+/**
+ * Registers every operation with connect-es, which handles the protocols and calls the dispatcher.
+ */
+export function registerRoutes(entries: readonly Entry[]): (router: ConnectRouter) => void {
   return (router) => {
     for (const entry of entries) {
       const { method, name } = entry
-      if (!isUnary(method)) throw new Error(`${name} streams, which nothing here does`)
-      router.rpc(method, (_, context) => run(entry, context))
+      if (!isUnary(method)) throw new Error(`${name} is a stream, which is not supported`)
+      router.rpc(method, (_, context) => callEntry(entry, context))
     }
   }
 }
 
 const isUnary = (method: DescMethod): method is DescMethodUnary => method.methodKind === "unary"
 
-async function run(entry: Entry, context: HandlerContext): Promise<Message> {
+async function callEntry(entry: Entry, context: HandlerContext): Promise<Message> {
   const { input } = entry.method
-  const { message } = context.values.get(sentKey)
+  const { message } = context.values.get(incomingKey)
   const decode = mediaTypeOf(context.requestHeader).endsWith("json") ? decodeJson : decodeBinary
-  const { headers, result } = await entry.call(arrivalOf(entry, context), {
+  const { headers, result } = await entry.call(metadataOf(entry, context), {
     decode: async (bytesMax) => decode(input, await message(bytesMax)),
     encode: (answer) => answer,
   })
@@ -86,9 +88,9 @@ async function run(entry: Entry, context: HandlerContext): Promise<Message> {
   return result.value
 }
 
-function arrivalOf({ name }: Entry, context: HandlerContext): Arrival {
+function metadataOf({ name }: Entry, context: HandlerContext): CallMetadata {
   const { values, requestHeader, requestMethod, protocolName, timeoutMs } = context
-  const { address, host } = values.get(sentKey)
+  const { address, host } = values.get(incomingKey)
   if (host !== undefined) requestHeader.set("host", host)
   return {
     headers: requestHeader,
@@ -104,7 +106,7 @@ const encodings: Readonly<Record<string, Encoding>> = { grpc: "grpc", "grpc-web"
 const errorOf = (fault: Fault, headers: Readonly<Record<string, string>>): ConnectError =>
   new ConnectError(textOf(fault), codeOf(fault), { ...headers }, detailMessages(fault))
 
-/** connect-es counts the codes as gRPC does. */
+/** connect-es uses the numbers of gRPC codes. */
 const codeOf = ({ code }: Fault): Code => {
   const number: Code = grpcNumber(code)
   return number

@@ -1,5 +1,5 @@
-/** Resolves when nobody waits for a stream any more: its caller has gone, or the server goes. */
-export function over(signal: AbortSignal): Promise<"over"> {
+/** Resolves when a stream ends because its caller disconnects or the server stops. */
+export function waitForAbort(signal: AbortSignal): Promise<"over"> {
   return new Promise((resolve) => {
     const end = () => resolve("over")
     if (signal.aborted) end()

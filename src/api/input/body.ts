@@ -1,33 +1,33 @@
 import { promisify } from "node:util"
 import { gunzip } from "node:zlib"
 import { Fault } from "../../kernel/fault.ts"
-import { bytesWithin, type Incoming, tooLargeError } from "../../protocol/body.ts"
+import { type BodySource, readBytes, tooLargeError } from "../../protocol/body.ts"
 
-/** Reads a body up to the limit; refuses a larger one without reading on. */
-export async function bodyOf(request: Incoming, bytesMax: number): Promise<Uint8Array> {
-  const bytes = await bytesWithin(request, bytesMax)
+/** Reads a body up to the limit. Rejects a larger body without reading the rest. */
+export async function readBody(request: BodySource, bytesMax: number): Promise<Uint8Array> {
+  const bytes = await readBytes(request, bytesMax)
   if (!bytes) throw tooLargeError(bytesMax)
   return bytes
 }
 
-const unpack = promisify(gunzip)
+const gunzipAsync = promisify(gunzip)
 
-/** Unpacks gzip, off the event loop; what would become larger than the limit is left packed. */
-export async function unpacked(bytes: Uint8Array, bytesMax: number): Promise<Uint8Array> {
+/** Decompresses gzip asynchronously. Throws if the result exceeds the limit. */
+export async function decompress(bytes: Uint8Array, bytesMax: number): Promise<Uint8Array> {
   try {
-    return await unpack(bytes, { maxOutputLength: bytesMax })
+    return await gunzipAsync(bytes, { maxOutputLength: bytesMax })
   } catch (cause) {
     const isLarge = Object(cause).code === "ERR_BUFFER_TOO_LARGE"
-    throw isLarge ? tooLargeError(bytesMax) : notGzipError(cause)
+    throw isLarge ? tooLargeError(bytesMax) : invalidGzipError(cause)
   }
 }
 
-const notGzipError = (cause: unknown) =>
-  new Fault("invalid_argument", "request.invalid", "the body is not the gzip that it says it is", {
+const invalidGzipError = (cause: unknown) =>
+  new Fault("invalid_argument", "request.invalid", "the body is not valid gzip", {
     cause,
   })
 
-/** The media type of a body in lower case, without parameters; empty if there is none. */
+/** The media type of a body in lower case, without parameters; empty if the header is missing. */
 export const mediaTypeOf = (headers: Headers): string =>
   (headers.get("content-type") ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? ""
 
@@ -35,5 +35,5 @@ export const wrongTypeError = (expected: string) =>
   new Fault(
     "invalid_argument",
     "request.type_unknown",
-    `the body must be ${expected}; say so in the Content-Type header`,
+    `the body must be ${expected}; set the Content-Type header accordingly`,
   )

@@ -1,9 +1,11 @@
 import type { DescField, DescMessage, Message } from "@bufbuild/protobuf"
 
-/** Reads one field of a request; undefined where it, or a message on the way to it, is not set. */
+/** Reads one field of a request; undefined if the field or a message on the path is not set. */
 export type Reader = (message: Message) => unknown
 
-/** A dotted path of proto field names, or undefined where it doesn't exist in the message. */
+/**
+ * The fields on a dotted path of proto names; undefined if the path doesn't exist in the message.
+ */
 export function fieldsOf(message: DescMessage, path: string): readonly DescField[] | undefined {
   const fields: DescField[] = []
   let within: DescMessage | undefined = message
@@ -16,7 +18,7 @@ export function fieldsOf(message: DescMessage, path: string): readonly DescField
   return fields
 }
 
-/** Walks the path once, at start, so that a call only follows ready-made steps. */
+/** Resolves the path once at start, so that a call only runs the prepared getters. */
 export function readerOf(fields: readonly DescField[]): Reader {
   const steps = fields.map(getterOf)
   return (message) => {
@@ -29,7 +31,7 @@ export function readerOf(fields: readonly DescField[]): Reader {
   }
 }
 
-/** Reads one field from its message, also where it is one of several. */
+/** Returns a getter for one field of its message, also if the field belongs to a oneof. */
 export function getterOf({ localName, oneof }: DescField): (from: object) => unknown {
   if (!oneof) return (from) => Reflect.get(from, localName)
   const group = oneof.localName

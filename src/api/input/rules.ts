@@ -11,96 +11,101 @@ import { fieldError } from "../../kernel/fault.ts"
 import { maskField } from "../edit/mask.ts"
 import { getterOf } from "./field.ts"
 
-/** What a field of a request must hold. */
+/** The rules for the values of a request field. */
 export function rulesOf(field: DescField): Rules {
-  if (!hasOption(field, rules)) return none
-  const known = read.get(field)
-  if (known) return known
-  const made = getOption(field, rules)
-  read.set(field, made)
-  return made
+  if (!hasOption(field, rules)) return noRules
+  const cached = rulesCache.get(field)
+  if (cached) return cached
+  const parsed = getOption(field, rules)
+  rulesCache.set(field, parsed)
+  return parsed
 }
 
-const none = create(RulesSchema)
+const noRules = create(RulesSchema)
 
-/** To read an option decodes it anew. */
-const read = new WeakMap<DescField, Rules>()
+/** Cached because reading an option decodes it each time. */
+const rulesCache = new WeakMap<DescField, Rules>()
 
-/** Whether one of the fields of a group must be set. */
+/** The rule of a oneof: whether one of its fields must be set. */
 export const choiceOf = (group: DescOneof): Rules => getOption(group, choice)
 
-type Misfit = { readonly id: string; readonly path: string; readonly why: string }
-type Search = (message: object) => Misfit | undefined
+type Violation = { readonly id: string; readonly path: string; readonly reason: string }
+type Check = (message: object) => Violation | undefined
 
-const searches = new WeakMap<DescMessage, Search>()
+const checks = new WeakMap<DescMessage, Check>()
 
 /**
- * Refuses a request that breaks a rule of its fields, at any depth. Rules that name an error are
- * left to the operation, which refuses with that error.
+ * Rejects a request that breaks a rule of its fields, at any depth. Rules with their own error are
+ * checked by the operation, which throws that error.
  */
 export function checkRules(schema: DescMessage, message: object): void {
-  const found = searchOf(schema)(message)
-  if (found) throw fieldError(found.id, found.path, found.why)
+  const violation = checkOf(schema)(message)
+  if (violation) throw fieldError(violation.id, violation.path, violation.reason)
 }
 
-function searchOf(schema: DescMessage): Search {
-  const known = searches.get(schema)
-  if (known) return known
-  let parts: readonly Search[] = []
-  const search: Search = (message) => first(parts, (part) => part(message))
-  // Known before its parts are made: messages may contain themselves.
-  searches.set(schema, search)
-  const reached = schema.fields.filter((field) => isRuled(field) || hasRules(field.message))
-  parts = reached.flatMap((field) => [ownSearch(schema, field), innerSearch(field)].flat())
+function checkOf(schema: DescMessage): Check {
+  const cached = checks.get(schema)
+  if (cached) return cached
+  let parts: readonly Check[] = []
+  const search: Check = (message) => findFirst(parts, (part) => part(message))
+  // Stored before it is filled because messages can be recursive.
+  checks.set(schema, search)
+  const reached = schema.fields.filter((field) => hasRule(field) || hasRules(field.message))
+  parts = reached.flatMap((field) => [ownChecks(schema, field), innerChecks(field)].flat())
   return search
 }
 
-const isRuled = (field: DescField): boolean => {
+const hasRule = (field: DescField): boolean => {
   const { error, required, requiredWithoutMask, maxLength, pattern, ...range } = rulesOf(field)
   const isBound = range.minimum !== undefined || range.maximum !== undefined
   return error === "" && (required || requiredWithoutMask || maxLength > 0 || !!pattern || isBound)
 }
 
-/** Whether a message has a field, at any depth, with a rule that the operation leaves to others. */
-function hasRules(schema: DescMessage | undefined, above: readonly DescMessage[] = []): boolean {
-  if (!schema || above.includes(schema)) return false
-  const inside = [...above, schema]
-  return schema.fields.some((field) => isRuled(field) || hasRules(field.message, inside))
+/** Whether a message has a field, at any depth, with a rule that is checked here. */
+function hasRules(
+  schema: DescMessage | undefined,
+  ancestors: readonly DescMessage[] = [],
+): boolean {
+  if (!schema || ancestors.includes(schema)) return false
+  const nested = [...ancestors, schema]
+  return schema.fields.some((field) => hasRule(field) || hasRules(field.message, nested))
 }
 
-function ownSearch(schema: DescMessage, field: DescField): Search[] {
-  if (!isRuled(field)) return []
+function ownChecks(schema: DescMessage, field: DescField): Check[] {
+  if (!hasRule(field)) return []
   const get = getterOf(field)
   const mask = schema.fields.find(({ name }) => name === maskField)
   const isMasked = mask ? getterOf(mask) : () => undefined
   const rule = rulesOf(field)
   const { required, requiredWithoutMask } = rule
-  const form = rule.pattern ? new RegExp(rule.pattern, "u") : undefined
+  const regex = rule.pattern ? new RegExp(rule.pattern, "u") : undefined
   return [
     (message) => {
       const value = get(message)
       if (!isEmpty(field, value))
-        return first(valuesIn(field, value), (each) => misfitOf(field, { rule, form }, each))
+        return findFirst(valuesIn(field, value), (each) =>
+          violationOf(field, { rule, form: regex }, each),
+        )
       const isMissing = required || (requiredWithoutMask && isMasked(message) === undefined)
-      // Of the several fields of a group only one is set, and which one is the group's rule.
-      return isMissing && !field.oneof ? missing(field.name) : undefined
+      // Only one field of a oneof is set, and the rule of the oneof decides whether one must be.
+      return isMissing && !field.oneof ? missingField(field.name) : undefined
     },
   ]
 }
 
-function innerSearch(field: DescField): Search[] {
+function innerChecks(field: DescField): Check[] {
   if (!hasRules(field.message) || !field.message) return []
-  const inside = searchOf(field.message)
+  const nested = checkOf(field.message)
   const get = getterOf(field)
   return [
     (message) => {
-      const found = first(messagesIn(field, get(message)), inside)
-      return found && { ...found, path: `${field.name}.${found.path}` }
+      const violation = findFirst(messagesIn(field, get(message)), nested)
+      return violation && { ...violation, path: `${field.name}.${violation.path}` }
     },
   ]
 }
 
-/** What proto3 doesn't tell from a field that is left out. */
+/** Whether proto3 can't distinguish the value from an omitted field. */
 const isEmpty = (field: DescField, value: unknown): boolean =>
   value === undefined ||
   value === "" ||
@@ -109,7 +114,7 @@ const isEmpty = (field: DescField, value: unknown): boolean =>
   value === false ||
   valuesIn(field, value).length === 0
 
-/** Each of a list and each value of a map; else the only one. */
+/** The elements of a list, the values of a map, or the single value. */
 function valuesIn({ fieldKind }: DescField, value: unknown): readonly unknown[] {
   if (fieldKind === "map") return Object.values(value ?? {})
   return Array.isArray(value) ? value : [value]
@@ -120,32 +125,42 @@ const messagesIn = (field: DescField, value: unknown): readonly object[] =>
     typeof each === "object" && each !== null ? [each] : [],
   )
 
-function first<T, F>(items: readonly T[], look: (item: T) => F | undefined): F | undefined {
+function findFirst<T, F>(items: readonly T[], check: (item: T) => F | undefined): F | undefined {
   for (const item of items) {
-    const found = look(item)
-    if (found) return found
+    const violation = check(item)
+    if (violation) return violation
   }
   return undefined
 }
 
-type Bounds = { readonly rule: Rules; readonly form: RegExp | undefined }
+type ValueRules = { readonly rule: Rules; readonly form: RegExp | undefined }
 
-function misfitOf({ name }: DescField, { rule, form }: Bounds, value: unknown): Misfit | undefined {
+function violationOf(
+  { name }: DescField,
+  { rule, form: regex }: ValueRules,
+  value: unknown,
+): Violation | undefined {
   const { maxLength, minimum = -Infinity, maximum = Infinity } = rule
   if (typeof value === "string") {
     if (maxLength > 0 && value.length > maxLength)
-      return invalid(name, `must have at most ${maxLength} characters`)
-    return form && !form.test(value) ? invalid(name, `must match ${rule.pattern}`) : undefined
+      return invalidField(name, `must be at most ${maxLength} characters`)
+    return regex && !regex.test(value)
+      ? invalidField(name, `must match ${rule.pattern}`)
+      : undefined
   }
   if (typeof value !== "number" && typeof value !== "bigint") return undefined
-  if (value < minimum) return invalid(name, `must be at least ${minimum}`)
-  return value > maximum ? invalid(name, `must be at most ${maximum}`) : undefined
+  if (value < minimum) return invalidField(name, `must be at least ${minimum}`)
+  return value > maximum ? invalidField(name, `must be at most ${maximum}`) : undefined
 }
 
-const missing = (path: string): Misfit => ({
+const missingField = (path: string): Violation => ({
   id: "request.field_missing",
   path,
-  why: "is missing",
+  reason: "is required",
 })
 
-const invalid = (path: string, why: string): Misfit => ({ id: "request.field_invalid", path, why })
+const invalidField = (path: string, failureReason: string): Violation => ({
+  id: "request.field_invalid",
+  path,
+  reason: failureReason,
+})

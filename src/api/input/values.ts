@@ -7,77 +7,77 @@ import {
 } from "@bufbuild/protobuf"
 import { max_items as maxItems } from "../../gen/core/options_pb.ts"
 import { fieldError } from "../../kernel/fault.ts"
-import { isTooLong, tooLong } from "./bounds.ts"
+import { isTooLong, tooLongText } from "./bounds.ts"
 import { getterOf } from "./field.ts"
 
 /**
- * Elements that the lists of one request may have together. Each costs a handler many times what it
- * costs to be read, so that far fewer are allowed than a body may have parts. Where the book allows
- * a list less, each of its elements counts for as much more.
+ * The maximum number of elements in all lists of one request. An element costs a handler much more
+ * than it costs to decode, so this is lower than the limit of parts. If a list has a lower maximum,
+ * each of its elements weighs proportionally more.
  */
 export const itemsMax = 1000
 
-/** What is wrong with a value, and where. */
-type Misfit = { readonly id: string; readonly path: string; readonly why: string }
+/** The problem with a value, and its path. */
+type Violation = { readonly id: string; readonly path: string; readonly reason: string }
 
-type Search = (message: object, count: Count) => Misfit | undefined
+type Check = (message: object, count: Count) => Violation | undefined
 type Count = { items: number }
-type Look = (value: unknown, count: Count) => Misfit | undefined
+type ValueCheck = (value: unknown, count: Count) => Violation | undefined
 
-const searches = new WeakMap<DescMessage, Search>()
+const checks = new WeakMap<DescMessage, Check>()
 
 /**
- * Refuses values that pass through every encoding, at any depth, and that no handler should have to
- * expect: an enum's that the book does not know, lists with too many elements, texts too long.
+ * Rejects values that are valid in every encoding but that no handler expects, at any depth:
+ * unknown enum values, lists with too many elements, texts that are too long.
  */
 export function checkValues(schema: DescMessage, message: object): void {
-  const found = searchOf(schema)(message, { items: 0 })
-  if (found) throw fieldError(found.id, found.path, found.why)
+  const violation = checkOf(schema)(message, { items: 0 })
+  if (violation) throw fieldError(violation.id, violation.path, violation.reason)
 }
 
-function searchOf(schema: DescMessage): Search {
-  const known = searches.get(schema)
-  if (known) return known
-  let parts: readonly Search[] = []
-  const search: Search = (message, count) => {
+function checkOf(schema: DescMessage): Check {
+  const cached = checks.get(schema)
+  if (cached) return cached
+  let parts: readonly Check[] = []
+  const search: Check = (message, count) => {
     for (const part of parts) {
-      const found = part(message, count)
-      if (found) return found
+      const violation = part(message, count)
+      if (violation) return violation
     }
     return undefined
   }
-  // Known before its parts are made: messages may contain themselves.
-  searches.set(schema, search)
-  parts = schema.fields.flatMap((field) => partOf(field) ?? [])
+  // Stored before it is filled because messages can be recursive.
+  checks.set(schema, search)
+  parts = schema.fields.flatMap((field) => fieldCheckOf(field) ?? [])
   return search
 }
 
-function partOf(field: DescField): Search | undefined {
-  const look = lookOf(field)
+function fieldCheckOf(field: DescField): Check | undefined {
+  const check = valueCheckOf(field)
   const get = getterOf(field)
   if (field.fieldKind === "list" || field.fieldKind === "map") {
     const most = getOption(field, maxItems) || itemsMax
     return (message, count) => {
       const items = Object.values(Object(get(message)))
-      // In this order: of the largest list that is allowed the quotient is whole.
+      // The order of operations keeps the result an integer for the largest allowed list.
       count.items += (items.length * itemsMax) / most
       if (count.items > itemsMax) return tooMany(field.name, most)
-      return look && first(items, (item) => look(item, count))
+      return check && findFirst(items, (item) => check(item, count))
     }
   }
-  return look && ((message, count) => look(get(message), count))
+  return check && ((message, count) => check(get(message), count))
 }
 
-function first(items: readonly unknown[], look: (item: unknown) => Misfit | undefined) {
+function findFirst(items: readonly unknown[], check: (item: unknown) => Violation | undefined) {
   for (const item of items) {
-    const found = look(item)
-    if (found) return found
+    const violation = check(item)
+    if (violation) return violation
   }
   return undefined
 }
 
-/** Looks at one value of the field, below the message that holds it. */
-function lookOf(field: DescField): Look | undefined {
+/** A check for one value of the field and the messages below it. */
+function valueCheckOf(field: DescField): ValueCheck | undefined {
   const { name, enum: values, message, scalar } = field
   if (values) {
     return (value) =>
@@ -86,29 +86,31 @@ function lookOf(field: DescField): Look | undefined {
   if (scalar === ScalarType.STRING) {
     return (value) => (isTooLong(field, value) ? textTooLong(name) : undefined)
   }
-  // Of well-known types none holds an enum or a list.
+  // No well-known type contains an enum or a list.
   if (!message || message.typeName.startsWith("google.protobuf.")) return undefined
-  const inside = searchOf(message)
+  const nested = checkOf(message)
   return (value, count) => {
-    const found = typeof value === "object" && value !== null ? inside(value, count) : undefined
-    return found && { ...found, path: `${name}.${found.path}` }
+    const violation = typeof value === "object" && value !== null ? nested(value, count) : undefined
+    return violation && { ...violation, path: `${name}.${violation.path}` }
   }
 }
 
-const unknownEnum = (path: string): Misfit => ({
+const unknownEnum = (path: string): Violation => ({
   id: "request.enum_unknown",
   path,
-  why: "has a value that this server does not know",
+  reason: "has a value that is not defined for this enum",
 })
 
-const tooMany = (path: string, most: number): Misfit => ({
+const tooMany = (path: string, most: number): Violation => ({
   id: "request.too_many_items",
   path,
-  why: `may have at most ${most} elements, fewer beside other lists; send several calls`,
+  reason:
+    `must have at most ${most} elements, fewer if the request has other lists; split it into ` +
+    "several calls",
 })
 
-const textTooLong = (path: string): Misfit => ({
+const textTooLong = (path: string): Violation => ({
   id: "request.text_too_long",
   path,
-  why: tooLong,
+  reason: tooLongText,
 })

@@ -11,46 +11,48 @@ import {
 import { choiceOf, rulesOf } from "../input/rules.ts"
 import { namedValues } from "./named-values.ts"
 
-/** Fields that an example of a request has at most beside those that it must have. */
+/** The maximum number of optional fields in an example request. */
 const optionalMax = 3
 
-/** How deep messages lie in each other in an example. */
+/** The maximum nesting depth of messages in an example. */
 const depthMax = 4
 
-/** A request with what it must have, and a little more. */
-export const requestExample = (request: DescMessage, without: readonly string[] = []): JsonObject =>
-  messageExample(request, { isRequest: true, depth: 0, without })
+/** An example request with the required fields and a few optional ones. */
+export const requestExample = (
+  request: DescMessage,
+  omittedFields: readonly string[] = [],
+): JsonObject => messageExample(request, { isRequest: true, depth: 0, omittedFields })
 
-/** An answer with a value in every field. */
+/** An example response with a value in every field. */
 export const answerExample = (answer: DescMessage): JsonObject =>
-  messageExample(answer, { isRequest: false, depth: 0, without: [] })
+  messageExample(answer, { isRequest: false, depth: 0, omittedFields: [] })
 
-/** The value of one field, as it stands in a path or in an address. */
+/** An example value of one field for a path or URL parameter. */
 export const valueExample = (field: DescField): JsonValue =>
-  single(field, { isRequest: true, depth: depthMax, without: [] })
+  singleValue(field, { isRequest: true, depth: depthMax, omittedFields: [] })
 
-type Manner = {
+type ExampleOptions = {
   readonly isRequest: boolean
   readonly depth: number
-  /** Fields that are left out. */
-  readonly without: readonly string[]
+  /** Fields to omit. */
+  readonly omittedFields: readonly string[]
 }
 
-function messageExample(message: DescMessage, manner: Manner): JsonObject {
+function messageExample(message: DescMessage, options: ExampleOptions): JsonObject {
   const fields = message.fields.filter(
-    (field) => !field.deprecated && !manner.without.includes(field.name),
+    (field) => !field.deprecated && !options.omittedFields.includes(field.name),
   )
-  const shown = manner.isRequest ? requested(fields, manner) : fields.filter(isFirstOfGroup)
-  const inside = { ...manner, depth: manner.depth + 1, without: [] }
-  const entries = shown.flatMap((field): [string, JsonValue][] => {
+  const chosen = options.isRequest ? exampleFields(fields, options) : fields.filter(isFirstOfGroup)
+  const inside = { ...options, depth: options.depth + 1, without: [] }
+  const entries = chosen.flatMap((field): [string, JsonValue][] => {
     const isDeep = field.message !== undefined && !wellKnown.has(field.message.typeName)
-    if (isDeep && manner.depth >= depthMax && !isNeeded(field)) return []
+    if (isDeep && options.depth >= depthMax && !isRequiredField(field)) return []
     return [[field.jsonName, fieldValue(field, inside)]]
   })
   return Object.fromEntries(entries)
 }
 
-const isNeeded = (field: DescField): boolean => {
+const isRequiredField = (field: DescField): boolean => {
   const { required, requiredWithoutMask } = rulesOf(field)
   return (required || requiredWithoutMask) && !field.oneof
 }
@@ -60,64 +62,70 @@ const isFirstOfGroup = (field: DescField): boolean => !field.oneof || firstOf(fi
 const firstOf = ({ fields }: DescOneof): DescField | undefined =>
   fields.find(({ deprecated }) => !deprecated)
 
-/** What must be there, and the first of the rest that say something by themselves. */
-function requested(fields: readonly DescField[], { depth }: Manner): readonly DescField[] {
+/** The required fields, and the first of the other fields that are meaningful without context. */
+function exampleFields(
+  fields: readonly DescField[],
+  { depth }: ExampleOptions,
+): readonly DescField[] {
   const isChosen = ({ oneof }: DescField) => {
     const choice = oneof && choiceOf(oneof)
     return choice?.required || choice?.requiredWithoutMask
   }
   const needed = fields.filter(
-    (field) => isNeeded(field) || (isChosen(field) && isFirstOfGroup(field)),
+    (field) => isRequiredField(field) || (isChosen(field) && isFirstOfGroup(field)),
   )
   const isPlain = (field: DescField) =>
-    !field.oneof && !internal.has(field.name) && !needed.includes(field) && isShort(field)
+    !field.oneof && !specialFields.has(field.name) && !needed.includes(field) && isPlainField(field)
   const more = fields.filter(isPlain).slice(0, optionalMax)
-  const shown = fields.filter((field) => needed.includes(field) || more.includes(field))
-  // What lies in a request says something.
-  return shown.length === 0 && depth > 0 ? fields.slice(0, 1) : shown
+  const chosen = fields.filter((field) => needed.includes(field) || more.includes(field))
+  // A nested message should not be empty.
+  return chosen.length === 0 && depth > 0 ? fields.slice(0, 1) : chosen
 }
 
-/** Fields for special cases, which an example leaves out. */
-const internal = new Set(["update_mask", "expected_version", "confirmed_credentials"])
+/** Fields for special cases, which examples omit. */
+const specialFields = new Set(["update_mask", "expected_version", "confirmed_credentials"])
 
-/** Messages that say which part of a list is answered. */
-const pages = new Set(["ListQuery", "PaginationRequest"])
+/** Pagination messages. */
+const paginationMessages = new Set(["ListQuery", "PaginationRequest"])
 
-const isShort = ({ message, scalar, fieldKind }: DescField): boolean =>
+const isPlainField = ({ message, scalar, fieldKind }: DescField): boolean =>
   fieldKind !== "map" &&
   scalar !== ScalarType.BYTES &&
-  (message === undefined || pages.has(message.name))
+  (message === undefined || paginationMessages.has(message.name))
 
-function fieldValue(field: DescField, manner: Manner): JsonValue {
-  if (field.fieldKind === "map") return { [mapKey(field)]: single(field, manner) }
-  const value = single(field, manner)
+function fieldValue(field: DescField, options: ExampleOptions): JsonValue {
+  if (field.fieldKind === "map") return { [mapKey(field)]: singleValue(field, options) }
+  const value = singleValue(field, options)
   return field.fieldKind === "list" ? [value] : value
 }
 
 const mapKey = ({ mapKey }: DescField & { readonly fieldKind: "map" }): string =>
   mapKey === ScalarType.STRING ? "key" : "1"
 
-function single(field: DescField, manner: Manner): JsonValue {
+function singleValue(field: DescField, options: ExampleOptions): JsonValue {
   const { message, scalar } = field
-  if (message) return plainOf(field, message) ?? messageExample(message, manner)
-  if (field.enum) return nameIn(field, field.enum)
+  if (message) return stringMessageValue(field, message) ?? messageExample(message, options)
+  if (field.enum) return enumValueName(field, field.enum)
   return scalar === ScalarType.STRING ? textOf(field) : (scalars[scalar ?? 0]?.(field) ?? 0)
 }
 
-/** A message that is a text in JSON. */
-const plainOf = ({ name }: DescField, { typeName }: DescMessage): JsonValue | undefined =>
+/** A message that is a string in JSON. */
+const stringMessageValue = (
+  { name }: DescField,
+  { typeName }: DescMessage,
+): JsonValue | undefined =>
   typeName === "google.protobuf.Duration" && name.endsWith("timeout")
     ? "10s"
     : wellKnown.get(typeName)
 
-/** The first value that says something. */
-function nameIn(field: DescField, { values }: DescEnum): string {
+/** The name of the first enum value that is not "unspecified". */
+function enumValueName(field: DescField, { values }: DescEnum): string {
   const isMeant = ({ name, number }: DescEnumValue) =>
     number > 0 || (!rulesOf(field).required && !/_(UNSPECIFIED|NONE)$/.test(name))
   return (values.find(isMeant) ?? values[0])?.name ?? ""
 }
 
-/** A text that the field would take: by its own rule, else by its name. */
+/** A text that is valid for the field: by its rule, otherwise by its name. */
 function textOf(field: DescField): string {
   const { pattern } = rulesOf(field)
   const known = namedValues.find(([name]) => name.test(`${field.parent.name}.${field.name}`))?.[1]
@@ -125,26 +133,26 @@ function textOf(field: DescField): string {
   return pattern.includes("#") ? "#5469d4" : pattern ? "en" : "text"
 }
 
-const whole = (field: DescField): number =>
-  counts[field.name] ?? Math.max(rulesOf(field).minimum ?? 1, 1)
+const exampleNumber = (field: DescField): number =>
+  exampleNumbers[field.name] ?? Math.max(rulesOf(field).minimum ?? 1, 1)
 
-/** Numbers for which 1 is too few. */
-const counts: Readonly<Record<string, number>> = { length: 12, limit: 20, max_age_days: 90 }
+/** Numbers for fields where 1 would be unrealistic. */
+const exampleNumbers: Readonly<Record<string, number>> = { length: 12, limit: 20, max_age_days: 90 }
 
 const scalars: Readonly<Record<number, (field: DescField) => JsonValue>> = {
   [ScalarType.BOOL]: () => true,
   [ScalarType.BYTES]: () => "bGF0Y2hrZXk=",
   [ScalarType.DOUBLE]: () => 1,
   [ScalarType.FLOAT]: () => 1,
-  [ScalarType.INT32]: whole,
-  [ScalarType.UINT32]: whole,
-  [ScalarType.SINT32]: whole,
-  [ScalarType.FIXED32]: whole,
+  [ScalarType.INT32]: exampleNumber,
+  [ScalarType.UINT32]: exampleNumber,
+  [ScalarType.SINT32]: exampleNumber,
+  [ScalarType.FIXED32]: exampleNumber,
   [ScalarType.INT64]: ({ name }) => (name === "offset" ? "0" : "42"),
   [ScalarType.UINT64]: ({ name }) => (name === "offset" ? "0" : "42"),
 }
 
-/** As JSON writes the types that it doesn't write field by field. */
+/** The JSON form of well-known types. */
 const wellKnown = new Map<string, JsonValue>([
   ["google.protobuf.Timestamp", "2030-01-01T00:00:00Z"],
   ["google.protobuf.Duration", "3600s"],

@@ -1,7 +1,7 @@
 const id = "278362384872636416"
 const url = "https://app.example.com"
 
-/** Texts of examples, by the message and the field that has them: the first that fits is taken. */
+/** Example texts by message and field name; the first match is used. */
 export const namedValues: readonly (readonly [name: RegExp, value: string])[] = [
   [/(Administrator|IAMMember)\w*\.roles$/, "IAM_OWNER"],
   [/ProjectMember\w*\.roles$/, "PROJECT_OWNER"],

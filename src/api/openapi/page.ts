@@ -1,33 +1,33 @@
 import { swagger } from "@elysiajs/swagger"
 import { Elysia } from "elysia"
 
-/** What a document says of itself. */
-export type Described = {
+/** The parts of a document that the reader page uses. */
+export type OpenApiDocument = {
   readonly info: { readonly title: string; readonly version: string; readonly description: string }
 }
 
-/** The paths of what the page of the reader loads. */
+/** The paths of the files that the reader page loads. */
 export type ReaderFiles = { readonly readerJs: string; readonly readerCss: string }
 
-/** The page of the reader, which loads the document at a path. */
-export async function readerPage(
+/** The reader page, which loads the document from a path. */
+export async function renderReaderPage(
   json: string,
-  { info: { title, version, description } }: Described,
+  { info: { title, version, description } }: OpenApiDocument,
   { readerJs, readerCss }: ReaderFiles,
 ): Promise<string> {
   const plugin = swagger({
     path: "/openapi",
     documentation: { info: { title, version, description } },
-    // The page names its reader and its style; both are files of ours.
+    // The page loads the script and the style sheet from this server.
     scalarCDN: readerJs,
     scalarConfig: {
       spec: { url: json },
       customCss: `@import url("${readerCss}");`,
     },
   })
-  // Elysia loses the path of hosts with fewer than four letters.
-  const made = await new Elysia().use(plugin).handle(new Request("http://localhost/openapi"))
-  // Left alone, browsers take the element that holds settings for a script, and complain of it.
+  // Elysia drops the path of URLs whose host has fewer than four letters.
+  const response = await new Elysia().use(plugin).handle(new Request("http://localhost/openapi"))
+  // Without a type, browsers run the settings element as a script and report an error.
   const settings = `id="api-reference" type="application/json"`
-  return (await made.text()).replace(`id="api-reference"`, settings)
+  return (await response.text()).replace(`id="api-reference"`, settings)
 }

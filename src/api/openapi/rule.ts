@@ -9,8 +9,8 @@ import { choiceOf, rulesOf } from "../input/rules.ts"
 
 type Json = Readonly<Record<string, unknown>>
 
-/** The schema of one value of a field, with what the rules of the field say of it. */
-export function ruled(field: DescField, schema: Json): Json {
+/** The schema of one value of a field, with the constraints of the field's rules. */
+export function withRules(field: DescField, schema: Json): Json {
   const { required, maxLength, pattern, minimum, maximum } = rulesOf(field)
   if (field.enum) return required ? { ...schema, enum: namesOf(field.enum) } : schema
   if (field.scalar === ScalarType.BOOL) return required ? { ...schema, enum: [true] } : schema
@@ -23,7 +23,7 @@ export function ruled(field: DescField, schema: Json): Json {
       ...(pattern && { pattern }),
     }
   }
-  // A number of 64 bits is a text in JSON, which has no range.
+  // A 64-bit number is a string in JSON and has no range.
   return schema.type === "integer" || schema.type === "number"
     ? {
         ...schema,
@@ -33,26 +33,30 @@ export function ruled(field: DescField, schema: Json): Json {
     : schema
 }
 
-/** The values of an enum that mean something. */
+/** The names of the enum values except "unspecified". */
 const namesOf = ({ values }: DescEnum): readonly string[] =>
   values.flatMap(({ name, number }) => (number === 0 ? [] : [name]))
 
-/** How few elements a list may have. */
-export const fewest = (field: DescField): Json => (rulesOf(field).required ? { minItems: 1 } : {})
+/** The minimum number of elements of a list. */
+export const minItemsOf = (field: DescField): Json =>
+  rulesOf(field).required ? { minItems: 1 } : {}
 
 /**
- * Which properties a message must have. What it must have only without a mask, and of which groups
- * one, is said in words: of `anyOf` and `oneOf` with nothing but `required` some generators make
- * types without properties. What the path of a request holds isn't needed in its body.
+ * The required properties of a message. Properties that are required only without a mask, and
+ * groups of which one is required, are described in text, because some generators create types
+ * without properties from `anyOf` or `oneOf` that contain only `required`. Fields in the path are
+ * not required in the body.
  */
-export function demandsOf(message: DescMessage, inPath: readonly string[]): Json {
+export function requirementsOf(message: DescMessage, inPath: readonly string[]): Json {
   const own = message.fields.filter(({ name }) => !inPath.includes(name))
   const groups = message.oneofs.filter((group) => choiceOf(group).required)
   const alone = groups.flatMap(({ fields }) => (fields.length === 1 ? fields : []))
   const required = [...own.filter((field) => rulesOf(field).required), ...alone]
   const sentences = [
-    ...groups.filter(({ fields }) => fields.length > 1).map((group) => `Has ${oneOf(group)}.`),
-    ...unmaskedIn(message),
+    ...groups
+      .filter(({ fields }) => fields.length > 1)
+      .map((group) => `Requires ${formatOneOf(group)}.`),
+    ...requiredWithoutMaskIn(message),
   ]
   return {
     ...(required.length > 0 && { required: required.map(({ jsonName }) => jsonName) }),
@@ -60,13 +64,13 @@ export function demandsOf(message: DescMessage, inPath: readonly string[]): Json
   }
 }
 
-/** What an update must have where its mask does not say what it changes. */
-function unmaskedIn(message: DescMessage): readonly string[] {
+/** The fields that an update without a mask must have. */
+function requiredWithoutMaskIn(message: DescMessage): readonly string[] {
   const fields = message.fields.filter((field) => rulesOf(field).requiredWithoutMask)
   const groups = message.oneofs.filter((group) => choiceOf(group).requiredWithoutMask)
-  const needed = [...fields.map(({ jsonName }) => jsonName), ...groups.map(oneOf)]
+  const needed = [...fields.map(({ jsonName }) => jsonName), ...groups.map(formatOneOf)]
   return needed.length > 0 ? [`Without updateMask, these are required: ${needed.join(", ")}.`] : []
 }
 
-const oneOf = ({ fields }: DescOneof): string =>
+const formatOneOf = ({ fields }: DescOneof): string =>
   `exactly one of ${fields.map(({ jsonName }) => jsonName).join(", ")}`

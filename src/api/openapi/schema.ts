@@ -6,42 +6,48 @@ import {
   ScalarType,
 } from "@bufbuild/protobuf"
 import { max_items as maxItems } from "../../gen/core/options_pb.ts"
-import { lettersMax } from "../input/bounds.ts"
+import { charactersMax } from "../input/bounds.ts"
 import { rulesOf } from "../input/rules.ts"
 import { itemsMax } from "../input/values.ts"
-import { demandsOf, fewest, ruled } from "./rule.ts"
+import { minItemsOf, requirementsOf, withRules } from "./rule.ts"
 
 type Json = Readonly<Record<string, unknown>>
 
-/** What messages look like in JSON, each described once and named by its own name. */
+/** The JSON schemas of messages, each described once under its own name. */
 export type Schemas = {
   readonly refTo: (message: DescMessage) => Json
-  /** One value of a field, not a list of them. */
+  /** The schema of a single value of a field, not of a list. */
   readonly typeOf: (field: DescField) => Json
-  /** Those that were referred to, and those within them. */
+  /** All schemas that were referenced, directly or indirectly. */
   readonly all: () => Json
 }
 
 /** The messages of operations. */
-export type Roots = {
+export type RootMessages = {
   readonly requests: ReadonlySet<DescMessage>
-  readonly answers: readonly DescMessage[]
-  /** Those that keep a plain name. */
-  readonly plain: ReadonlySet<DescMessage>
-  /** Fields of a request that its path fills, so that its body needs none of them. */
+  readonly responses: readonly DescMessage[]
+  /** The messages that keep a plain name. */
+  readonly plainNamed: ReadonlySet<DescMessage>
+  /** The fields of a request that are in the path and therefore optional in the body. */
   readonly inPath: (request: DescMessage) => readonly string[]
-  /** Names that no message takes. */
-  readonly kept: readonly string[]
+  /** Names that no message can use. */
+  readonly reservedNames: readonly string[]
 }
 
 /**
- * Describes these messages, and all that lies within them. Requests, and what only they contain,
- * carry the limits that the server applies to them.
+ * The schemas of these messages and of all messages they contain. Requests and the messages that
+ * only they contain have the limits that the server enforces.
  */
-export function schemasOf({ requests, answers, plain, inPath, kept }: Roots): Schemas {
-  const answered = reachedFrom(answers)
-  const reached = new Set([...answered, ...reachedFrom([...requests])])
-  const names = namesOf([...reached], plain, kept)
+export function createSchemas({
+  requests,
+  responses,
+  plainNamed,
+  inPath,
+  reservedNames: stored,
+}: RootMessages): Schemas {
+  const answered = reachableFrom(responses)
+  const reached = new Set([...answered, ...reachableFrom([...requests])])
+  const names = namesOf([...reached], plainNamed, stored)
   const used = new Set<DescMessage>()
   const refTo = (message: DescMessage): Json => {
     const known = wellKnown[message.typeName]
@@ -49,16 +55,16 @@ export function schemasOf({ requests, answers, plain, inPath, kept }: Roots): Sc
     return known ?? { $ref: `#/components/schemas/${names.get(message)}` }
   }
   const typeOf = (field: DescField) => valueSchema(field, refTo)
-  const limitedOf = (field: DescField) => ruled(field, limited(field, typeOf(field)))
+  const limitedOf = (field: DescField) => withRules(field, withLimits(field, typeOf(field)))
   const objectOf = (message: DescMessage): Json => {
     const isSent = requests.has(message) || !answered.has(message)
     const propertyOf = (field: DescField): Json =>
       isSent
-        ? { ...fieldSchema(field, limitedOf), ...countLimit(field) }
+        ? { ...fieldSchema(field, limitedOf), ...maxItemsOf(field) }
         : fieldSchema(field, typeOf)
     return {
       type: "object",
-      ...(isSent && demandsOf(message, inPath(message))),
+      ...(isSent && requirementsOf(message, inPath(message))),
       properties: Object.fromEntries(
         message.fields.map((field) => [field.jsonName, propertyOf(field)]),
       ),
@@ -69,14 +75,14 @@ export function schemasOf({ requests, answers, plain, inPath, kept }: Roots): Sc
     typeOf: limitedOf,
     all: () => {
       const described = new Map<string, Json>()
-      // Grows while it is walked: to describe a message names those within it.
+      // The set grows during the loop because describing a message references nested messages.
       for (const message of used) described.set(names.get(message) ?? "", objectOf(message))
       return Object.fromEntries([...described].sort(([a], [b]) => (a < b ? -1 : 1)))
     },
   }
 }
 
-function reachedFrom(roots: readonly DescMessage[]): ReadonlySet<DescMessage> {
+function reachableFrom(roots: readonly DescMessage[]): ReadonlySet<DescMessage> {
   const reached = new Set<DescMessage>()
   const reach = (message: DescMessage) => {
     if (wellKnown[message.typeName] || reached.has(message)) return
@@ -87,9 +93,9 @@ function reachedFrom(roots: readonly DescMessage[]): ReadonlySet<DescMessage> {
   return reached
 }
 
-/** What every request is checked for: the letters of a text, and the digits of a number. */
-function limited({ scalar }: DescField, schema: Json): Json {
-  return scalar === undefined ? schema : { ...schema, ...limits[scalar] }
+/** The limits of every request: the length of strings and the digits of numbers. */
+function withLimits({ scalar }: DescField, schema: Json): Json {
+  return scalar === undefined ? schema : { ...schema, ...scalarLimits[scalar] }
 }
 
 const int32 = { minimum: -(2 ** 31), maximum: 2 ** 31 - 1 }
@@ -97,8 +103,8 @@ const uint32 = { minimum: 0, maximum: 2 ** 32 - 1 }
 const int64 = { pattern: "^-?\\d{1,19}$" }
 const uint64 = { pattern: "^\\d{1,20}$" }
 
-const limits: Readonly<Record<number, Json>> = {
-  [ScalarType.STRING]: { maxLength: lettersMax },
+const scalarLimits: Readonly<Record<number, Json>> = {
+  [ScalarType.STRING]: { maxLength: charactersMax },
   [ScalarType.BYTES]: { pattern: "^[\\w+/-]*={0,2}$" },
   [ScalarType.INT32]: int32,
   [ScalarType.SINT32]: int32,
@@ -112,30 +118,31 @@ const limits: Readonly<Record<number, Json>> = {
   [ScalarType.FIXED64]: uint64,
 }
 
-/** How many elements a list of a request may have. */
-function countLimit(field: DescField): Json {
+/** The maximum number of elements of a list in a request. */
+function maxItemsOf(field: DescField): Json {
   if (field.fieldKind === "list")
-    return { ...fewest(field), maxItems: getOption(field, maxItems) || itemsMax }
+    return { ...minItemsOf(field), maxItems: getOption(field, maxItems) || itemsMax }
   return field.fieldKind === "map" ? { maxProperties: itemsMax } : {}
 }
 
 /**
- * The plain name of each, or the full one where another has it: also in other case, since
- * generators make a file of each.
+ * The plain name of each message, or the full name if another message has the same plain name.
+ * Names that differ only in case are the same, because generators create a file for each.
  */
 function namesOf(
   messages: readonly DescMessage[],
   first: ReadonlySet<DescMessage>,
-  kept: readonly string[],
+  stored: readonly string[],
 ): ReadonlyMap<DescMessage, string> {
-  const plain = ({ typeName, file }: DescMessage) => typeName.slice(file.proto.package.length + 1)
-  const keyOf = (message: DescMessage) => plain(message).toLowerCase()
-  const count = new Map(kept.map((name) => [name.toLowerCase(), 1]))
+  const plainNamed = ({ typeName, file }: DescMessage) =>
+    typeName.slice(file.proto.package.length + 1)
+  const keyOf = (message: DescMessage) => plainNamed(message).toLowerCase()
+  const count = new Map(stored.map((name) => [name.toLowerCase(), 1]))
   for (const message of messages) count.set(keyOf(message), (count.get(keyOf(message)) ?? 0) + 1)
   return new Map(
     messages.map((message) => {
       const isOnly = count.get(keyOf(message)) === 1 || first.has(message)
-      return [message, isOnly ? plain(message) : message.typeName]
+      return [message, isOnly ? plainNamed(message) : message.typeName]
     }),
   )
 }
@@ -145,7 +152,7 @@ function fieldSchema(field: DescField, typeOf: (field: DescField) => Json): Json
   const value = typeOf(field)
   if (field.fieldKind === "list") return { type: "array", items: value, ...old }
   if (field.fieldKind === "map") return { type: "object", additionalProperties: value, ...old }
-  // Beside a reference nothing else counts.
+  // Other keys next to a reference are ignored.
   return field.deprecated && "$ref" in value ? { allOf: [value], ...old } : { ...value, ...old }
 }
 
@@ -158,7 +165,7 @@ function valueSchema(field: DescField, refTo: (message: DescMessage) => Json): J
 const integer = (format: string) => ({ type: "integer", format })
 const text = (format: string) => ({ type: "string", format })
 
-/** As proto3 writes them in JSON: what has 64 bits is a text there. */
+/** The proto3 JSON types, in which 64-bit numbers are strings. */
 const scalars: Readonly<Record<number, Json>> = {
   [ScalarType.BOOL]: { type: "boolean" },
   [ScalarType.STRING]: { type: "string" },
@@ -177,7 +184,7 @@ const scalars: Readonly<Record<number, Json>> = {
   [ScalarType.FIXED64]: text("uint64"),
 }
 
-/** Those that JSON does not write field by field. */
+/** Well-known types with their own JSON form. */
 const wellKnown: Readonly<Record<string, Json>> = {
   "google.protobuf.Timestamp": text("date-time"),
   "google.protobuf.Duration": {
@@ -200,44 +207,46 @@ const wellKnown: Readonly<Record<string, Json>> = {
   },
 }
 
-/** What the address of a call may say: every field, dotted where it lies deeper; no messages. */
+/**
+ * The URL parameters of a call: every field, with dotted names for nested fields, but no messages.
+ */
 export function parametersOf(
   schemas: Schemas,
   message: DescMessage,
   without: readonly string[],
 ): readonly Json[] {
   const taken = new Set(without)
-  const walk = (within: DescMessage, prefix: string, above: readonly DescMessage[]): Json[] =>
+  const walk = (within: DescMessage, prefix: string, ancestors: readonly DescMessage[]): Json[] =>
     within.fields.flatMap((field) => {
       if (taken.has(`${prefix}${field.name}`) || field.fieldKind === "map") return []
       const { message: inside } = field
       if (!inside || wellKnown[inside.typeName]?.type === "string") {
         const required = prefix === "" && rulesOf(field).required ? { required: true } : {}
-        const name = `${spelled(prefix)}${field.jsonName}`
-        return [{ name, ...required, ...inQuery(schemas, field) }]
+        const name = `${toCamelCase(prefix)}${field.jsonName}`
+        return [{ name, ...required, ...queryParameter(schemas, field) }]
       }
-      // What repeats or holds itself has no place in an address.
-      if (field.fieldKind === "list" || above.includes(inside)) return []
-      return walk(inside, `${prefix}${field.name}.`, [...above, inside])
+      // Repeated and recursive messages can't be URL parameters.
+      if (field.fieldKind === "list" || ancestors.includes(inside)) return []
+      return walk(inside, `${prefix}${field.name}.`, [...ancestors, inside])
     })
   return walk(message, "", [message])
 }
 
-/** Where a body writes the name of an enum's value, the interface has its number here. */
-const inQuery = (schemas: Schemas, field: DescField) => ({
+/** Bodies use the names of enum values, but the interface uses their numbers in URLs. */
+const queryParameter = (schemas: Schemas, field: DescField) => ({
   in: "query",
-  ...(field.enum && { description: namesIn(field.enum) }),
+  ...(field.enum && { description: describeEnum(field.enum) }),
   schema: {
-    ...fieldSchema(field, (each) => numbersOf(each) ?? schemas.typeOf(each)),
-    ...countLimit(field),
+    ...fieldSchema(field, (each) => enumNumbersOf(each) ?? schemas.typeOf(each)),
+    ...maxItemsOf(field),
   },
 })
 
-const numbersOf = (field: DescField): Json | undefined =>
+const enumNumbersOf = (field: DescField): Json | undefined =>
   field.enum && { type: "integer", enum: field.enum.values.map(({ number }) => number) }
 
-const namesIn = ({ values }: DescEnum): string =>
+const describeEnum = ({ values }: DescEnum): string =>
   values.map(({ number, name }) => `${number}: ${name}`).join(", ")
 
-const spelled = (prefix: string) =>
+const toCamelCase = (prefix: string) =>
   prefix.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())

@@ -1,81 +1,90 @@
-import { type CommandTable, type Flags, type Outcome, usageError } from "../command-line.ts"
-import { ask } from "../control.ts"
-import { folderFlags, settingsIn } from "../flags.ts"
+import { type CommandResult, type CommandTable, type Flags, usageError } from "../command-line.ts"
+import { sendCommand } from "../control.ts"
+import { folderFlags, settingFlagsOf } from "../flags.ts"
 import { type Folder, folderAt } from "../folder/folder.ts"
 import { readConfig } from "../settings.ts"
 import { thumbprintOf } from "./chain.ts"
 import { exportPart, publicKey } from "./part.ts"
 
-type Lent = { readonly env: Readonly<Record<string, string | undefined>> }
+type CommandContext = { readonly env: Readonly<Record<string, string | undefined>> }
 
 const instanceFlag = {
-  "--instance": { hint: "ID", help: "Which instance, where there are several" },
+  "--instance": { hint: "ID", help: "ID of the instance, if there are several" },
 } as const
 
-/** The commands that keep what has happened in a file which nobody changes unseen. */
-export const auditCommands = (lent: Lent): CommandTable => ({
+/** The commands that export events to a tamper-evident file and verify it. */
+export const auditCommands = (context: CommandContext): CommandTable => ({
   "events export": {
-    help: "Write all that has happened to a file, sealed; a second time what came since",
-    words: { FILE: { help: "The file; where it is there, it goes on behind its last seal" } },
+    help: "Export all events to a sealed file, or append new events to it",
+    arguments: { FILE: { help: "File to create, or to append to after its last seal" } },
     flags: {
       ...folderFlags,
       ...instanceFlag,
-      "--after": { hint: "POSITION", help: "Begin a file behind this position (default: all)" },
-      "--follow": { help: "Go on until it is stopped, also while the server is started again" },
+      "--after": {
+        hint: "POSITION",
+        help: "Start a new file after this position (default: all events)",
+      },
+      "--follow": {
+        help: "Keep appending new events until stopped, even across restarts of the server",
+      },
     },
-    run: (flags) => runExport(lent, flags),
+    run: (flags) => runExport(context, flags),
   },
   "events verify": {
-    help: "Say whether a file of events is as it was written; takes no server",
-    words: { FILE: { help: "What latchkey events export wrote" } },
+    help: "Verify a file of exported events; needs no server",
+    arguments: { FILE: { help: "File written by latchkey events export" } },
     flags: {
-      "--key": { hint: "FILE", help: "What latchkey events key --json printed" },
+      "--key": { hint: "FILE", help: "File with the output of latchkey events key --json" },
     },
-    exits: { 3: "the file is not as it was written" },
+    exitCodes: { 3: "the file was modified" },
     run: runVerify,
   },
   "events key": {
-    help: "Print the public key that files of events are sealed with",
+    help: "Print the public key that verifies exported events",
     flags: { ...folderFlags, ...instanceFlag },
     run: async (flags) => {
       const { "--instance": instance } = flags
-      const asked = instance === undefined ? {} : { instance }
-      const key = publicKey.parse(await ask(folderIn(lent, flags), "events-key", asked))
+      const request = instance === undefined ? {} : { instance }
+      const key = publicKey.parse(
+        await sendCommand(dataFolderOf(context, flags), "events-key", request),
+      )
       return { text: `  ${thumbprintOf(key)}`, data: key }
     },
   },
 })
 
-const folderIn = ({ env }: Lent, flags: Flags): Folder =>
-  folderAt(readConfig({ flags: settingsIn(flags), env }).data)
+const dataFolderOf = ({ env }: CommandContext, flags: Flags): Folder =>
+  folderAt(readConfig({ flags: settingFlagsOf(flags), env }).data)
 
-async function runExport(lent: Lent, flags: Flags): Promise<Outcome> {
+async function runExport(context: CommandContext, flags: Flags): Promise<CommandResult> {
   const { exportEvents } = await import("./export.ts")
-  const folder = folderIn(lent, flags)
+  const folder = dataFolderOf(context, flags)
   const { FILE: file = "", "--instance": instance, "--after": after } = flags
   if (after !== undefined && !/^\d{1,15}$/.test(after)) {
-    throw usageError("--after must be a whole number")
+    throw usageError("--after must be a non-negative integer")
   }
   const { lines } = await exportEvents(file, {
-    asked: { instance, ...(after !== undefined && { after: Number(after) }) },
+    startAt: { instance, ...(after !== undefined && { after: Number(after) }) },
     follows: flags["--follow"] !== undefined,
-    tell: async (asked) => exportPart.parse(await ask(folder, "events-export", asked)),
+    requestPart: async (request) =>
+      exportPart.parse(await sendCommand(folder, "events-export", request)),
   })
   return { text: `  Wrote ${lines} lines to ${file}`, data: { file, lines } }
 }
 
-async function runVerify({ FILE: file = "", "--key": key }: Flags): Promise<Outcome> {
+async function runVerify({ FILE: file = "", "--key": key }: Flags): Promise<CommandResult> {
   const { verifyEvents } = await import("./verify.ts")
-  const found = await verifyEvents(file, key)
-  const { wrong, events, after, upTo, thumbprint } = found
-  if (wrong !== "")
-    return { code: 3, text: `  ${file} is not as it was written: ${wrong}`, data: found }
-  const compare = `${thumbprint}, which the file itself names: compare latchkey events key`
+  const result = await verifyEvents(file, key)
+  const { wrong: problem, events, after, upTo, thumbprint } = result
+  if (problem !== "")
+    return { exitCode: 3, text: `  ${file} is not valid: ${problem}`, data: result }
+  const unverifiedKey = `${thumbprint} from the file itself: compare it with latchkey events key`
   const text = [
-    `  ${file} is as it was written: ${events} events behind position ${after} up to ${upTo}`,
-    `  sealed with ${key === undefined ? compare : thumbprint}, last ${timeOf(found.sealed)}`,
+    `  ${file} is valid: ${events} events after position ${after} up to ${upTo}`,
+    `  sealed with ${key === undefined ? unverifiedKey : thumbprint}, last ` +
+      `${formatTime(result.sealed)}`,
   ].join("\n")
-  return { text, data: found }
+  return { text, data: result }
 }
 
-const timeOf = (ms: number): string => new Date(ms).toISOString()
+const formatTime = (ms: number): string => new Date(ms).toISOString()

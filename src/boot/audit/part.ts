@@ -1,38 +1,38 @@
 import * as z from "zod/mini"
 
-/** What the server is asked for that writes events down, sealed. */
-export const exportAsked = z.lazy(() =>
+/** A request for the next sealed part of the events. */
+export const exportRequest = z.lazy(() =>
   z.strictObject({
-    /** The id of an instance, where there are several. */
+    /** The ID of the instance, if there are several. */
     instance: z.optional(z.string()),
-    /** The last seal of the file; without one a file begins. */
+    /** The last seal of the file; without it, a new file starts. */
     seal: z.optional(z.string()),
-    /** Where a file begins: behind this position. */
+    /** A new file starts after this position. */
     after: z.optional(z.int().check(z.minimum(0))),
   }),
 )
-export type ExportAsked = Readonly<z.output<typeof exportAsked>>
+export type ExportRequest = Readonly<z.output<typeof exportRequest>>
 
-/** Whole lines, the last of which is a seal; none where nothing has happened since. */
+/** Complete lines, the last of which is a seal; empty if there are no new events. */
 export const exportPart = z.lazy(() =>
   z.object({ lines: z.array(z.string()), isMore: z.boolean() }),
 )
 export type ExportPart = Readonly<z.output<typeof exportPart>>
 
 /**
- * Where a collector stands: the seal that it took last, or the position behind which its lines
- * begin; and the seal of what it is being sent.
+ * The progress of a collector: the last seal it confirmed, or the position after which its lines
+ * start, and the seal of the part that is being sent.
  */
-export const collectorNote = z.lazy(() =>
+export const collectorProgress = z.lazy(() =>
   z.object({
     seal: z.optional(z.string()),
     after: z.optional(z.int()),
     pending: z.optional(z.string()),
   }),
 )
-export type CollectorNote = Readonly<z.output<typeof collectorNote>>
+export type CollectorProgress = Readonly<z.output<typeof collectorProgress>>
 
-/** A public key as the server tells it. */
+/** A public key as the server returns it. */
 export const publicKey = z.lazy(() =>
   z.object({
     crv: z.literal("Ed25519"),

@@ -1,27 +1,31 @@
 import { pipeline, type Transform } from "node:stream"
 import { constants, createZstdCompress, createZstdDecompress } from "node:zlib"
-import { Fault, reasonText } from "../../kernel/fault.ts"
+import { errorText, Fault } from "../../kernel/fault.ts"
 import { startError, systemCode, systemReasons } from "../start-error.ts"
-import { type Bytes, drain, nowhere, type Sink } from "./bytes.ts"
-import { ageHeader, decrypted, type Encryption, encrypted, type Opening } from "./encryption.ts"
+import { type Bytes, discard, drain, type Sink } from "./bytes.ts"
+import { ageHeader, type DecryptionKey, decrypt, type Encryption, encrypt } from "./encryption.ts"
 import {
   aboutName,
   aboutText,
   type Manifest,
   manifestName,
   type Part,
+  parseManifest,
   parts,
-  readManifest,
   type Sum,
 } from "./manifest.ts"
-import { sealed, type Unsealed, unsealed } from "./seal.ts"
+import { addChecksum, type ChecksummedBytes, readChecksummed } from "./seal.ts"
 
-/** A file on its way into a backup. */
-export type Source = { readonly name: Part; readonly size: number; readonly bytes: () => Bytes }
+/** A file to add to a backup. */
+export type BackupSource = {
+  readonly name: Part
+  readonly size: number
+  readonly bytes: () => Bytes
+}
 
-/** Packs files, with what `manifest` says of their sums, into one stream. */
+/** Packs the files, followed by the manifest of their checksums, into one stream. */
 export async function pack(
-  sources: readonly Source[],
+  sources: readonly BackupSource[],
   manifest: (sums: ReadonlyMap<Part, Sum>) => Manifest,
   encryption: Encryption | undefined,
 ): Promise<Bytes> {
@@ -45,55 +49,56 @@ export async function pack(
     controller.finalize()
   }
   fill().catch((cause) => controller.error(cause))
-  const packed = sealed(through(readable, createZstdCompress({ params: withChecksum })))
-  return encryption ? encrypted(packed, encryption) : packed
+  const packed = addChecksum(pipeThrough(readable, createZstdCompress({ params: checksumOptions })))
+  return encryption ? encrypt(packed, encryption) : packed
 }
 
 /**
- * Reads a backup from its beginning to its end, hands each part to the sink that `place` makes for
- * it, and compares all of them with what they must be. Faults where it is damaged, cut, no backup
- * or of a newer Latchkey; then what was placed is worth nothing.
+ * Reads a whole backup, passes each part to the sink that `place` creates for it, and verifies all
+ * parts against the manifest. Throws if the backup is damaged, truncated, foreign or from a newer
+ * version; the parts already placed must then be discarded.
  */
 export async function unpack(
   from: Bytes,
-  opening: Opening,
-  place: (part: Part, fill: (sink: Sink) => Promise<Sum>) => Promise<Sum>,
+  opening: DecryptionKey,
+  placePart: (part: Part, fill: (sink: Sink) => Promise<Sum>) => Promise<Sum>,
 ): Promise<Manifest> {
-  let file: Unsealed | undefined
+  let file: ChecksummedBytes | undefined
   try {
-    file = unsealed(await plainOf(from, opening))
+    file = readChecksummed(await decryptBackup(from, opening))
     const sums = new Map<Part, Sum>()
     let manifest: Manifest | undefined
-    for await (const { name, body } of entriesOf(file.bytes)) {
-      if (name === manifestName) manifest = readManifest(await textOf(body))
-      else sums.set(name, await place(name, (sink) => drain(body, sink)))
+    for await (const { name, body } of readEntries(file.bytes)) {
+      if (name === manifestName) manifest = parseManifest(await textOf(body))
+      else sums.set(name, await placePart(name, (sink) => drain(body, sink)))
     }
     const isWhole = await file.isWhole()
-    const found = compared(manifest, sums)
-    if (found.sealed && !isWhole) throw brokenError("its sum is wrong, or something follows it")
+    const found = verifyManifest(manifest, sums)
+    if (found.sealed && !isWhole)
+      throw damagedError("the checksum is wrong, or there is data after the end")
     return found
   } catch (cause) {
-    // What is wrong with it is said already.
+    // The first error is already reported.
     await file?.cancel().catch(() => undefined)
     throw readError(cause)
   }
 }
 
-async function plainOf(from: Bytes, opening: Opening): Promise<Bytes> {
+async function decryptBackup(from: Bytes, opening: DecryptionKey): Promise<Bytes> {
   const { head, whole } = await peek(from, ageHeader.length)
-  if (head.toString("latin1") === ageHeader) return decrypted(whole, opening)
+  if (head.toString("latin1") === ageHeader) return decrypt(whole, opening)
   if (head.readUInt32LE() === zstdMagic) return whole
-  throw foreignError()
+  throw notBackupError()
 }
 
 /** RFC 8878 §3.1.1. */
 const zstdMagic = 0xfd2fb528
 
-/** The check at the end finds a bit that was turned where no file is. */
-const withChecksum = { [constants.ZSTD_c_checksumFlag]: 1 }
+/** The checksum at the end detects changed bits outside the files. */
+const checksumOptions = { [constants.ZSTD_c_checksumFlag]: 1 }
 
-/** What becomes of a stream in a filter of node:zlib; an error of either ends it. */
-function through(from: Bytes, filter: Transform): Bytes {
+/** Pipes a stream through a node:zlib transform; an error of either ends both. */
+function pipeThrough(from: Bytes, filter: Transform): Bytes {
   pipeline(from, filter, () => undefined)
   const chunks = filter[Symbol.asyncIterator]()
   return new ReadableStream({
@@ -108,46 +113,47 @@ function through(from: Bytes, filter: Transform): Bytes {
 
 type Entry = { readonly name: Part | typeof manifestName; readonly body: Bytes }
 
-/** Refuses whatever is not a part of a backup: nothing else is ever written anywhere. */
-async function* entriesOf(compressed: Bytes): AsyncGenerator<Entry> {
+/** Throws for anything that is not a part of a backup, so that nothing else is ever written. */
+async function* readEntries(compressed: Bytes): AsyncGenerator<Entry> {
   const { createTarDecoder } = await import("modern-tar")
-  const plain = through(compressed, createZstdDecompress())
+  const plain = pipeThrough(compressed, createZstdDecompress())
   const files = plain.pipeThrough(createTarDecoder({ strict: true }))
   let isOurs = false
   for await (const { header, body } of files) {
-    const name = known.find((each) => each === header.name)
-    if (!isOurs && name !== aboutName) throw foreignError()
+    const name = knownNames.find((each) => each === header.name)
+    if (!isOurs && name !== aboutName) throw notBackupError()
     isOurs = true
-    if (!name || (header.type ?? "file") !== "file") throw brokenError(`it holds ${header.name}`)
-    if (name === aboutName) await drain(body, nowhere)
+    if (!name || (header.type ?? "file") !== "file")
+      throw damagedError(`it contains ${header.name}`)
+    if (name === aboutName) await drain(body, discard)
     else yield { name, body }
   }
 }
-const known = [aboutName, manifestName, ...parts] as const
+const knownNames = [aboutName, manifestName, ...parts] as const
 
 const manifestMax = 65_536
 
 async function textOf(body: Bytes): Promise<string> {
   const chunks: Uint8Array[] = []
   const { size } = await drain(body, async (bytes) => void chunks.push(bytes))
-  if (size > manifestMax) throw brokenError("its list of contents is too long")
+  if (size > manifestMax) throw damagedError("the manifest is too long")
   return Buffer.concat(chunks).toString()
 }
 
-function compared(manifest: Manifest | undefined, sums: ReadonlyMap<Part, Sum>): Manifest {
-  if (!manifest) throw brokenError("it ends before its list of contents")
-  const wrong = manifest.files.find(({ name, size, sha256 }) => {
+function verifyManifest(manifest: Manifest | undefined, sums: ReadonlyMap<Part, Sum>): Manifest {
+  if (!manifest) throw damagedError("the manifest is missing")
+  const mismatch = manifest.files.find(({ name, size, sha256 }) => {
     const sum = sums.get(name)
     return sum?.size !== size || sum.sha256 !== sha256
   })
-  if (wrong) throw brokenError(`${wrong.name} is not what was written`)
+  if (mismatch) throw damagedError(`${mismatch.name} does not match its checksum`)
   if (manifest.files.length !== sums.size || !sums.has("latchkey.db")) {
-    throw brokenError("its list of contents does not fit")
+    throw damagedError("the manifest does not match the files")
   }
   return manifest
 }
 
-/** The first bytes of a stream, and all of it again. */
+/** The first bytes of a stream, and the whole stream again. */
 async function peek(from: Bytes, length: number) {
   const reader = from.getReader()
   const chunks: Uint8Array[] = []
@@ -172,18 +178,25 @@ async function peek(from: Bytes, length: number) {
   return { head, whole }
 }
 
-const foreignError = () =>
+const notBackupError = () =>
   startError(
     "backup_foreign",
-    "this is no backup of Latchkey; name a file that latchkey backup made",
+    "this is not a Latchkey backup; name a file created by latchkey backup",
   )
 
-const brokenError = (because: string, cause?: unknown) =>
-  startError("backup_damaged", `the backup is damaged or cut: ${because}; use another one`, cause)
+const damagedError = (damage: string, cause?: unknown) =>
+  startError(
+    "backup_damaged",
+    `the backup is damaged or truncated (${damage}); use another one`,
+    cause,
+  )
 
-/** What the system refuses is no fault of the backup. Whatever else can't be read is damaged. */
+/**
+ * An error of the operating system is not an error of the backup. Any other read error means that
+ * the backup is damaged.
+ */
 function readError(cause: unknown): unknown {
   if (cause instanceof Fault || systemReasons[systemCode(cause)]) return cause
-  const said = reasonText(cause)
-  return brokenError(`it can't be read to its end (${said})`, cause)
+  const message = errorText(cause)
+  return damagedError(`it can't be read completely (${message})`, cause)
 }

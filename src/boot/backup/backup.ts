@@ -2,73 +2,78 @@ import { existsSync, readFileSync, renameSync, rmSync, statfsSync, statSync } fr
 import { dirname, join, resolve } from "node:path"
 import type { Clock } from "../../kernel/clock.ts"
 import type { Config } from "../../kernel/config.ts"
-import { sizeText } from "../../kernel/text/size.ts"
-import { snapshotSize, takeSnapshot } from "../../store/index.ts"
-import { refuseDevelopment } from "../development.ts"
+import { formatSize } from "../../kernel/text/size.ts"
+import { maxSnapshotSize, takeSnapshot } from "../../store/index.ts"
+import { rejectDevelopment } from "../development.ts"
 import { isRunning } from "../folder/claim.ts"
 import { type Folder, folderAt } from "../folder/folder.ts"
 import { lockFile, takeLock } from "../folder/lock.ts"
-import { givenMasterKey, masterKeyText } from "../folder/master-key.ts"
-import { maySayTooMuch } from "../settings.ts"
+import { findMasterKey, formatMasterKey } from "../folder/master-key.ts"
+import { canContainSecrets } from "../settings.ts"
 import { startError } from "../start-error.ts"
-import { pack, type Source, unpack } from "./archive.ts"
+import { type BackupSource, pack, unpack } from "./archive.ts"
 import { isInBucket, objectAt } from "./bucket.ts"
-import { type Bytes, drain, nowhere, syncFolder, writeError, writeNewFile } from "./bytes.ts"
+import { type Bytes, discard, drain, syncFolder, writeError, writeNewFile } from "./bytes.ts"
 import type { Encryption } from "./encryption.ts"
-import { unlessInterrupted } from "./interrupt.ts"
-import { dropLeftovers, dropMade, noteMade, partOf } from "./leftover.ts"
-import { has, type Manifest, manifestOf, type Part } from "./manifest.ts"
-import { standardOutput } from "./standard-output.ts"
+import { withCleanupOnSignal } from "./interrupt.ts"
+import {
+  dropLeftovers,
+  dropRecordedFiles,
+  recordTemporaryFiles,
+  temporaryNameOf,
+} from "./leftover.ts"
+import { createManifest, hasPart, type Manifest, type Part } from "./manifest.ts"
+import { writeStandardOutput } from "./standard-output.ts"
 
 export type BackupRequest = {
   readonly config: Config
   readonly clock: Clock
-  /** Where it goes: a file or `s3://…` that is not there yet, or "-" for standard output. */
+  /** The destination: a new file, a new `s3://…` object, or "-" for standard output. */
   readonly to: string
-  /** Whether the master key goes into it, without which nothing sealed can be opened. */
+  /** Whether the backup includes the master key, which is required to decrypt sealed values. */
   readonly withMasterKey: boolean
   readonly encryption: Encryption | undefined
-  /** Where the copy of the database lies meanwhile, instead of the data folder. */
+  /** The directory for the temporary copy of the database, instead of the data directory. */
   readonly workFolder: string | undefined
-  /** Is told what went otherwise than it should, though the backup is made. */
+  /** Called with problems that don't prevent the backup. */
   readonly warn: (text: string) => void
 }
 
-/** What was saved, and how long the file is that holds it. */
-export type Saved = Manifest & {
+/** The manifest of a backup and the size of its file. */
+export type BackupResult = Manifest & {
   readonly bytes: number
-  /** Whether the configuration stayed out of it, for the secrets that it holds or may hold. */
+  /** Whether the configuration is not included because it contains or might contain secrets. */
   readonly withoutSettings: boolean
 }
 
-/** What is left free on a disk that the server may write to, too. */
+/** The free space to leave on a disk that the server may also write to. */
 const spareBytes = 64 * 1024 * 1024
 
 /**
- * Saves a data folder, also while a server runs on it: that one is not asked for anything, for the
- * database is read beside it, as of one moment. The file gets its name when all of it is on disk
- * and has been read again. Faults with nothing left behind.
+ * Backs up a data directory, even while a server runs: the database is copied separately as of one
+ * moment, without involving the server. The file gets its final name after all of it is on disk and
+ * verified. Leaves nothing behind on errors.
  */
-export async function backup(request: BackupRequest): Promise<Saved> {
+export async function backup(request: BackupRequest): Promise<BackupResult> {
   const folder = folderAt(request.config.data)
-  await refuseExisting(request)
-  if (!existsSync(folder.database)) throw nothingError(folder)
-  // What is brought back elsewhere has no mark any more that says what it was.
-  refuseDevelopment(folder)
+  await requireNewDestination(request)
+  if (!existsSync(folder.database)) throw noDatabaseError(folder)
+  // A restored directory has no marker that it was a development instance.
+  rejectDevelopment(folder)
   const isInUse = await isRunning(folder)
-  const locks = [lockFile(folder.backupLock, busyError)]
+  const locks = [lockFile(folder.backupLock, backupRunningError)]
   const copy = request.workFolder
-    ? partOf(join(resolve(request.workFolder), "latchkey-backup"))
+    ? temporaryNameOf(join(resolve(request.workFolder), "latchkey-backup"))
     : folder.backupCopy
   try {
-    // Nobody starts on it halfway, and what a crash has left is looked at first.
+    // Prevents a server from starting during the backup, and handles what a crash left behind.
     if (!isInUse) locks.push(takeLock(folder))
     const isFile = request.to !== "-" && !isInBucket(request.to)
-    const part = partOf(request.to)
-    const made = isFile ? [copy, part] : [copy]
-    dropMade(folder, request.warn)
-    return await unlessInterrupted([...made, folder.backupMade], () =>
-      save(request, { folder, isInUse, copy, part, made }),
+    const part = temporaryNameOf(request.to)
+    const created = isFile ? [copy, part] : [copy]
+    dropRecordedFiles(folder, request.warn)
+    return await withCleanupOnSignal([...created, folder.backupMade], () =>
+      createBackup(request, { folder, isInUse, copy, partialFile: part, temporaryFiles: created }),
     )
   } finally {
     rmSync(copy, { force: true })
@@ -80,53 +85,53 @@ export async function backup(request: BackupRequest): Promise<Saved> {
 type SaveOptions = {
   readonly folder: Folder
   readonly isInUse: boolean
-  /** Of the database. */
+  /** The copy of the database. */
   readonly copy: string
-  /** The backup as long as it is not all there. */
-  readonly part: string
-  /** The files that are in the way until it is. */
-  readonly made: readonly string[]
+  /** The incomplete backup file. */
+  readonly partialFile: string
+  /** The temporary files to remove if the backup fails. */
+  readonly temporaryFiles: readonly string[]
 }
 
-async function save(request: BackupRequest, options: SaveOptions): Promise<Saved> {
-  const { folder, isInUse, copy, part, made } = options
+async function createBackup(request: BackupRequest, options: SaveOptions): Promise<BackupResult> {
+  const { folder, isInUse, copy, partialFile: part, temporaryFiles: created } = options
   const { to, clock, encryption } = request
   const database = { file: folder.database, isInUse }
   await dropLeftovers({ ...request, folder, isEncrypted: encryption !== undefined })
-  refuseWithoutRoom(dirname(copy), snapshotSize(database))
-  noteMade(folder, made)
+  requireFreeSpace(dirname(copy), maxSnapshotSize(database))
+  recordTemporaryFiles(folder, created)
   const snapshot = takeSnapshot(database, copy)
   let manifest: Manifest | undefined
   const packed = await pack(
-    sourcesOf(request, options),
+    createSources(request, options),
     (sums) => {
-      manifest = manifestOf(snapshot, sums, clock.now())
+      manifest = createManifest(snapshot, sums, clock.now())
       return manifest
     },
     encryption,
   )
   const bytes =
     to === "-"
-      ? await toStandardOutput(packed)
+      ? await writeToStandardOutput(packed)
       : isInBucket(to)
-        ? await toBucket(request, packed)
-        : await toFile({ to, part, encryption }, packed)
-  if (!manifest) throw new Error("a backup came to its end before its list of contents")
-  const withoutSettings = textIn(folder.configFile) !== "" && !has(manifest, "latchkey.toml")
+        ? await writeToBucket(request, packed)
+        : await writeToFile({ to, partialFile: part, encryption }, packed)
+  if (!manifest) throw new Error("the backup ended before its manifest")
+  const withoutSettings = textIn(folder.configFile) !== "" && !hasPart(manifest, "latchkey.toml")
   return { ...manifest, bytes, withoutSettings }
 }
 
-async function toStandardOutput(packed: Bytes): Promise<number> {
-  return (await drain(packed, standardOutput)).size
+async function writeToStandardOutput(packed: Bytes): Promise<number> {
+  return (await drain(packed, writeStandardOutput)).size
 }
 
-/** What a bucket shows under this name is whole; it is read again all the same. */
-async function toBucket({ to, config, encryption }: BackupRequest, packed: Bytes) {
+/** An object that is visible in a bucket is complete; it is verified anyway. */
+async function writeToBucket({ to, config, encryption }: BackupRequest, packed: Bytes) {
   const object = objectAt(to, config, encryption !== undefined)
-  const written = await object.fill((sink) => drain(packed, sink))
+  const written = await object.write((sink) => drain(packed, sink))
   try {
     const read = await verify(await object.bytes(), encryption)
-    if (read !== undefined && read !== written.sha256) throw unreadableError(to)
+    if (read !== undefined && read !== written.sha256) throw mismatchError(to)
     return written.size
   } catch (cause) {
     await object.remove()
@@ -134,13 +139,13 @@ async function toBucket({ to, config, encryption }: BackupRequest, packed: Bytes
   }
 }
 
-type Target = Pick<BackupRequest, "to" | "encryption"> & Pick<SaveOptions, "part">
+type FileTarget = Pick<BackupRequest, "to" | "encryption"> & Pick<SaveOptions, "partialFile">
 
-async function toFile({ to, part, encryption }: Target, packed: Bytes) {
+async function writeToFile({ to, partialFile: part, encryption }: FileTarget, packed: Bytes) {
   try {
     const written = await writeNewFile(part, (sink) => drain(packed, sink))
     const read = await verify(Bun.file(part).stream(), encryption)
-    if (read !== undefined && read !== written.sha256) throw unreadableError(to)
+    if (read !== undefined && read !== written.sha256) throw mismatchError(to)
     if (existsSync(to)) throw existsError(to)
     renameSync(part, to)
     await syncFolder(dirname(resolve(to)))
@@ -151,39 +156,42 @@ async function toFile({ to, part, encryption }: Target, packed: Bytes) {
   }
 }
 
-/** Reads it as a restore would. What only others can open is compared as it is: its sum. */
+/**
+ * Reads the backup as a restore would. If it is encrypted for recipients, only its checksum is
+ * compared.
+ */
 async function verify(from: Bytes, encryption: Encryption | undefined) {
-  if (encryption && "recipients" in encryption) return (await drain(from, nowhere)).sha256
-  await unpack(from, encryption ?? {}, (_, fill) => fill(nowhere))
+  if (encryption && "recipients" in encryption) return (await drain(from, discard)).sha256
+  await unpack(from, encryption ?? {}, (_, fill) => fill(discard))
   return undefined
 }
 
-/** A configuration with secrets is kept only where the one that opens all is kept, too. */
-function sourcesOf(
+/** A configuration that contains secrets is included only together with the master key. */
+function createSources(
   { config, withMasterKey }: BackupRequest,
   { folder, copy }: SaveOptions,
-): Source[] {
-  const key = withMasterKey ? givenMasterKey(folder, config) : undefined
+): BackupSource[] {
+  const key = withMasterKey ? findMasterKey(folder, config) : undefined
   if (withMasterKey && !key) throw keyMissingError(folder)
   const settings = textIn(folder.configFile)
-  const isKept = withMasterKey || !maySayTooMuch(settings)
+  const isKept = withMasterKey || !canContainSecrets(settings)
   return [
     ...textSource("master.key.fingerprint", textIn(folder.fingerprint)),
-    ...textSource("master.key", key ? masterKeyText(key) : ""),
+    ...textSource("master.key", key ? formatMasterKey(key) : ""),
     ...textSource("latchkey.toml", isKept ? settings : ""),
     ...textSource("certificates.json", textIn(folder.certificates)),
     { name: "latchkey.db", size: statSync(copy).size, bytes: () => Bun.file(copy).stream() },
   ]
 }
 
-function textSource(name: Part, text: string): Source[] {
+function textSource(name: Part, text: string): BackupSource[] {
   const bytes = new Blob([text])
   return text === "" ? [] : [{ name, size: bytes.size, bytes: () => bytes.stream() }]
 }
 
 const textIn = (file: string) => (existsSync(file) ? readFileSync(file, "utf8") : "")
 
-async function refuseExisting({ to, config, encryption }: BackupRequest): Promise<void> {
+async function requireNewDestination({ to, config, encryption }: BackupRequest): Promise<void> {
   if (to === "-") return
   const exists = isInBucket(to)
     ? await objectAt(to, config, encryption !== undefined).exists()
@@ -192,50 +200,63 @@ async function refuseExisting({ to, config, encryption }: BackupRequest): Promis
 }
 
 const existsError = (to: string) =>
-  startError("backup_exists", `${to} exists already; choose another name, or remove it`)
+  startError("backup_exists", `${to} already exists; choose another name or delete it`)
 
-function refuseWithoutRoom(where: string, bytes: number): void {
+function requireFreeSpace(where: string, bytes: number): void {
   const { bavail, bsize } = statfsSync(where)
   if (bavail * bsize >= bytes + spareBytes) return
-  const needed = sizeText(bytes + spareBytes)
+  const needed = formatSize(bytes + spareBytes)
   throw startError(
     "backup_room",
-    `a backup copies the database first, and ${where} has no ${needed} free; ` +
-      "free some space, or name a folder on another disk with --work-folder DIR",
+    `a backup first copies the database, and ${where} does not have ${needed} of free ` +
+      "space; free some space, or name a directory on another disk with --work-folder DIR",
   )
 }
 
-const nothingError = (folder: Folder) =>
+const noDatabaseError = (folder: Folder) =>
   startError(
     "backup_nothing",
-    `there is no database in ${folder.path}; name the data folder with --data DIR`,
+    `no database found in ${folder.path}; name the data directory with --data DIR`,
   )
 
-const busyError = (cause: unknown) =>
-  startError("backup_busy", "another backup of this folder is being made; wait for it", cause)
+const backupRunningError = (cause: unknown) =>
+  startError(
+    "backup_busy",
+    "another backup of this data directory is running; wait for it to finish",
+    cause,
+  )
 
 const keyMissingError = (folder: Folder) =>
   startError("master_key_missing", `there is no master key in ${folder.path} to include`)
 
-const unreadableError = (to: string) =>
-  startError("backup_unreadable", `what was written to ${to} reads otherwise; check the disk`)
+const mismatchError = (to: string) =>
+  startError(
+    "backup_unreadable",
+    `the backup written to ${to} differs when read back; check the disk`,
+  )
 
-type Told = Pick<BackupRequest, "to" | "encryption">
+type BackupDestination = Pick<BackupRequest, "to" | "encryption">
 
 const settingsMissingText =
-  "  latchkey.toml is not in it, for it has secrets or can't be read: keep a copy of that, too."
+  "  latchkey.toml is not included because it contains secrets or can't be read: keep a " +
+  "copy of it, too."
 
-/** What is saved, for the person who asked. */
-export function savedText(saved: Saved, { to, encryption }: Told): string {
-  const size = sizeText(saved.bytes)
+/** The result of a backup as text for the terminal. */
+export function formatBackupResult(
+  saved: BackupResult,
+  { to, encryption }: BackupDestination,
+): string {
+  const size = formatSize(saved.bytes)
   return [
-    `  Saved ${to}: ${size}, everything up to event ${saved.position} (${saved.newest ?? "none"})`,
+    `  Saved ${to}: ${size}, all events up to ${saved.position} (${saved.newest ?? "none"})`,
     encryption
-      ? "  It is encrypted: without what opens it nobody can read it, you neither."
-      : "  It is not encrypted: keep it where you would keep people's names and addresses.",
-    has(saved, "master.key")
-      ? "  The master key is in it: whoever reads it holds every secret."
-      : "  The master key is not in it: keep a copy of master.key in another place.",
+      ? "  The backup is encrypted: keep the passphrase or key, because nobody can read the " +
+        "backup without it."
+      : "  The backup is not encrypted: protect it like all personal data.",
+    hasPart(saved, "master.key")
+      ? "  The backup includes the master key: anyone who can read it can decrypt all secrets."
+      : "  The backup does not include the master key: keep a copy of master.key in another " +
+        "place.",
     ...(saved.withoutSettings ? [settingsMissingText] : []),
   ].join("\n")
 }

@@ -1,72 +1,75 @@
 import { readFileSync } from "node:fs"
 import type { S3Client } from "bun"
-import { pause } from "../../kernel/clock.ts"
+import { delay } from "../../kernel/clock.ts"
 import type { Config } from "../../kernel/config.ts"
 import { Fault } from "../../kernel/fault.ts"
 import { isLoopback } from "../../kernel/net/address.ts"
-import { startError, withFile } from "../start-error.ts"
+import { startError, tryFile } from "../start-error.ts"
 import type { Bytes, Sink } from "./bytes.ts"
 
-/** How a place in a storage that speaks S3 is told from a path. */
+/** The prefix of a location in S3-compatible storage. */
 const scheme = "s3://"
 
-export const isInBucket = (place: string): boolean => place.startsWith(scheme)
+export const isInBucket = (location: string): boolean => location.startsWith(scheme)
 
 type Settings = Pick<Config, "s3Endpoint" | "s3Region" | "s3KeyId" | "s3Secret" | "s3SecretFile">
 
-/** A few of these are in memory at a time; 10,000 of them are an object of 80 GB at most. */
+/**
+ * The size of an upload part. A few parts are in memory at a time; 10,000 parts limit an object to
+ * 80 GB.
+ */
 const partBytes = 8 * 1024 * 1024
-/** What is read at once. */
-const pieceBytes = 2 * 1024 * 1024
-/** How often something is tried that has no answer, or that of a storage in trouble. */
-const triesMax = 3
+/** The number of bytes to read at once. */
+const readBytes = 2 * 1024 * 1024
+/** The number of attempts after connection errors and server errors. */
+const attemptsMax = 3
 
-/** An object, or all whose names begin alike, as `s3://BUCKET/PREFIX` says. */
+/** An object, or all objects with a common prefix, as in `s3://BUCKET/PREFIX`. */
 export type Bucket = {
-  /** Where this is, for people. */
+  /** The location for messages. */
   readonly at: string
-  /** Names below it that begin so, without what all have. */
+  /** The names with this prefix below the location, relative to it. */
   readonly names: (beginning: string) => Promise<readonly string[]>
   readonly remove: (name: string) => Promise<void>
   /**
-   * Ends uploads that broke off, of names that begin so: their parts have no name, and cost all the
-   * same. Does nothing where the storage, or the key, does not let them be listed.
+   * Aborts incomplete uploads of names with this prefix, whose hidden parts cost storage. Does
+   * nothing if the storage or the key does not allow listing them.
    */
-  readonly dropUploads: (beginning: string) => Promise<void>
+  readonly abortUploads: (beginning: string) => Promise<void>
 }
 
-/** One object, that `s3://BUCKET/NAME` says. */
+/** One object, as in `s3://BUCKET/NAME`. */
 export type StoredObject = {
   readonly exists: () => Promise<boolean>
   /**
-   * Has `write` fill it. The object is there when this resolves, whole; a bucket shows nothing of
-   * one that broke off.
+   * Has `write` write the object. Resolves when the object is complete; incomplete objects are
+   * never visible.
    */
-  readonly fill: <T>(write: (sink: Sink) => Promise<T>) => Promise<T>
-  /** Reads it, piece by piece, however slowly its bytes are taken. */
+  readonly write: <T>(write: (sink: Sink) => Promise<T>) => Promise<T>
+  /** Reads the object in pieces, at the speed of the consumer. */
   readonly bytes: () => Promise<Bytes>
   readonly remove: () => Promise<void>
 }
 
-/** `isEncrypted`: whether nothing goes there, or comes from there, that is not encrypted. */
-export function bucketAt(place: string, settings: Settings, isEncrypted: boolean): Bucket {
-  const { client, path: prefix, worded, signing } = clientAt(place, settings, isEncrypted)
+/** `isEncrypted`: whether only encrypted data is transferred. */
+export function bucketAt(location: string, settings: Settings, isEncrypted: boolean): Bucket {
+  const { client, path: prefix, worded, signing } = createClient(location, settings, isEncrypted)
   const begin = prefix === "" || prefix.endsWith("/") ? prefix : `${prefix}/`
   return {
-    at: place,
+    at: location,
     names: async (beginning) =>
-      (await worded("listed", () => namesIn(client, begin + beginning))).map((name) =>
+      (await worded("listed", () => listNames(client, begin + beginning))).map((name) =>
         name.slice(begin.length),
       ),
     remove: (name) => worded("removed", () => client.delete(begin + name)),
-    dropUploads: async (beginning) => {
-      const { dropUploads } = await import("./upload.ts")
-      await dropUploads(signing, begin + beginning)
+    abortUploads: async (beginning) => {
+      const { abortUploads } = await import("./upload.ts")
+      await abortUploads(signing, begin + beginning)
     },
   }
 }
 
-async function namesIn(client: S3Client, prefix: string): Promise<readonly string[]> {
+async function listNames(client: S3Client, prefix: string): Promise<readonly string[]> {
   const names: string[] = []
   let continuationToken: string | undefined
   do {
@@ -77,26 +80,26 @@ async function namesIn(client: S3Client, prefix: string): Promise<readonly strin
   return names
 }
 
-/** `isEncrypted`: whether what it holds is encrypted. */
-export function objectAt(place: string, settings: Settings, isEncrypted: boolean): StoredObject {
-  const { client, path, worded } = clientAt(place, settings, isEncrypted)
+/** `isEncrypted`: whether the content is encrypted. */
+export function objectAt(location: string, settings: Settings, isEncrypted: boolean): StoredObject {
+  const { client, path, worded } = createClient(location, settings, isEncrypted)
   if (path === "" || path.endsWith("/")) {
     throw startError(
       "backup_bucket",
-      `${place} names no object; add a name, such as latchkey.backup`,
+      `${location} has no object name; add one, such as latchkey.backup`,
     )
   }
   const file = client.file(path)
-  // To be listed says clearly why it may not: what is asked about one object has no words.
+  // Listing returns a descriptive error; a request for one object does not.
   const find = () =>
     worded("read", async () =>
       (await client.list({ prefix: path, maxKeys: 10 })).contents?.find(({ key }) => key === path),
     )
   return {
     exists: async () => (await find()) !== undefined,
-    fill: async (write) => {
-      const writer = file.writer({ partSize: partBytes, queueSize: 1, retry: triesMax })
-      // What breaks before the end leaves parts without a name: they must never be put together.
+    write: async (write) => {
+      const writer = file.writer({ partSize: partBytes, queueSize: 1, retry: attemptsMax })
+      // An aborted upload leaves unnamed parts that must never be completed.
       const result = await write((bytes) =>
         worded("written", async () => {
           writer.write(bytes)
@@ -108,15 +111,15 @@ export function objectAt(place: string, settings: Settings, isEncrypted: boolean
     },
     bytes: async () => {
       const found = await find()
-      if (!found) throw startError("backup_missing", `there is no object ${place}`)
+      if (!found) throw startError("backup_missing", `object ${location} not found`)
       const size = found.size ?? 0
       let at = 0
       return new ReadableStream<Uint8Array>({
         pull: async (controller) => {
           if (at >= size) return controller.close()
-          const piece = file.slice(at, Math.min(size, at + pieceBytes))
-          const bytes = await worded("read", () => again(async () => piece.bytes()))
-          if (bytes.length === 0) throw cutError(place)
+          const piece = file.slice(at, Math.min(size, at + readBytes))
+          const bytes = await worded("read", () => retry(async () => piece.bytes()))
+          if (bytes.length === 0) throw truncatedError(location)
           at += bytes.length
           controller.enqueue(bytes)
         },
@@ -126,63 +129,63 @@ export function objectAt(place: string, settings: Settings, isEncrypted: boolean
   }
 }
 
-/** A storage, and the words for what it refuses. */
-function clientAt(place: string, settings: Settings, isEncrypted: boolean) {
-  const [bucket = "", ...rest] = place.slice(scheme.length).split("/")
-  if (bucket === "") throw startError("backup_bucket", `${place} names no bucket`)
+/** A client for the storage, and a function that describes its errors. */
+function createClient(location: string, settings: Settings, isEncrypted: boolean) {
+  const [bucket = "", ...rest] = location.slice(scheme.length).split("/")
+  if (bucket === "") throw startError("backup_bucket", `${location} has no bucket name`)
   const { s3Region: region, s3KeyId: accessKeyId } = settings
   const secretAccessKey = secretIn(settings)
   if (!accessKeyId || !secretAccessKey) {
-    const wanted = "s3_key_id, and s3_secret or s3_secret_file"
-    throw startError("backup_bucket", `${place} wants a key: set ${wanted}`)
+    const missingSettings = "s3_key_id, and s3_secret or s3_secret_file"
+    throw startError("backup_bucket", `${location} requires a key: set ${missingSettings}`)
   }
-  // Without one, variables of the environment that are not ours would say where everything goes.
+  // Without an explicit endpoint, unrelated environment variables would set the destination.
   const endpoint = settings.s3Endpoint ?? `https://s3.${region}.amazonaws.com`
-  if (!isEncrypted) refuseInTheClear(endpoint)
+  if (!isEncrypted) requireEncryption(endpoint)
   const signing = { bucket, accessKeyId, secretAccessKey, region, endpoint }
   const client = new Bun.S3Client(signing)
-  refuseToken(client, place)
-  const worded = async <T>(what: string, work: () => T | Promise<T>): Promise<T> => {
+  rejectSessionToken(client, location)
+  const worded = async <T>(operation: string, work: () => T | Promise<T>): Promise<T> => {
     try {
       return await work()
     } catch (cause) {
       if (cause instanceof Fault || !isFromStorage(cause)) throw cause
-      const because = reasons[cause.code] ?? `${cause.code}: ${cause.message}`
-      throw startError("backup_bucket", `${place} can't be ${what}: ${because}`, cause)
+      const reason = errorMessages[cause.code] ?? `${cause.code}: ${cause.message}`
+      throw startError("backup_bucket", `${location} can't be ${operation}: ${reason}`, cause)
     }
   }
   return { client, path: rest.join("/"), worded, signing }
 }
 
 /**
- * The client takes a session's token from the environment, whosever it is, and sends it along
- * with our key to whatever storage is named: no setting of it keeps it from that.
+ * The client always sends a session token from the environment along with our key, to any storage;
+ * no option prevents this.
  */
-function refuseToken(client: S3Client, place: string): void {
+function rejectSessionToken(client: S3Client, location: string): void {
   if (!client.presign("any").includes("X-Amz-Security-Token=")) return
   throw startError(
     "backup_bucket",
-    `${place} would be told the token of another key, which is in the environment; ` +
-      "start Latchkey without AWS_SESSION_TOKEN and S3_SESSION_TOKEN",
+    `${location} would receive the session token of another key from the environment; start ` +
+      "Latchkey without AWS_SESSION_TOKEN and S3_SESSION_TOKEN",
   )
 }
 
-/** A backup is names and addresses of people, and hashes of their passwords. */
-function refuseInTheClear(endpoint: string): void {
+/** A backup contains names, addresses and password hashes. */
+function requireEncryption(endpoint: string): void {
   const { protocol, hostname } = new URL(endpoint)
   const host = hostname.replace(/^\[|\]$/g, "")
   if (protocol === "https:" || host === "localhost" || isLoopback(host)) return
   throw startError(
     "backup_bucket",
-    "s3_endpoint begins with http://, and whoever is on the way reads a backup that is not " +
-      "encrypted; use https://, or encrypt it by backup_recipient, --recipient or " +
-      "--passphrase-file (a restore wants --identity-file or --passphrase-file)",
+    "s3_endpoint starts with http://, so an unencrypted backup could be intercepted; use " +
+      "https://, or encrypt the backup with backup_recipient, --recipient or " +
+      "--passphrase-file (restore requires --identity-file or --passphrase-file)",
   )
 }
 
 function secretIn({ s3Secret, s3SecretFile: file }: Settings): string | undefined {
   if (s3Secret !== undefined || file === undefined) return s3Secret
-  return withFile(file, () => readFileSync(file, "utf8")).trim()
+  return tryFile(file, () => readFileSync(file, "utf8")).trim()
 }
 
 type StorageError = Error & { readonly code: string }
@@ -190,34 +193,35 @@ type StorageError = Error & { readonly code: string }
 const isFromStorage = (cause: unknown): cause is StorageError =>
   cause instanceof Error && "code" in cause && typeof cause.code === "string"
 
-const unreachable = "nothing answers there; check s3_endpoint and the network"
-const wrongKey = "the storage does not take the key; check s3_key_id and s3_secret"
+const unreachableText = "no response; check s3_endpoint and the network"
+const wrongKeyText = "the storage rejected the key; check s3_key_id and s3_secret"
 
-/** What the storage's codes mean for who has to mend it. */
-const reasons: Readonly<Record<string, string>> = {
-  NoSuchBucket: "there is no such bucket",
-  NoSuchKey: "there is no such object",
-  InvalidAccessKeyId: wrongKey,
-  SignatureDoesNotMatch: wrongKey,
-  AccessDenied: "the key may not do that; it needs to list, read, write and remove objects there",
+/** The storage's error codes as messages for the operator. */
+const errorMessages: Readonly<Record<string, string>> = {
+  NoSuchBucket: "the bucket does not exist",
+  NoSuchKey: "the object does not exist",
+  InvalidAccessKeyId: wrongKeyText,
+  SignatureDoesNotMatch: wrongKeyText,
+  AccessDenied:
+    "the key lacks permissions; it must be able to list, read, write and delete objects",
   RequestTimeTooSkewed: "the clock of this machine is wrong",
-  ConnectionRefused: unreachable,
-  ConnectionClosed: "the connection broke off",
-  ECONNRESET: "the connection broke off",
-  FailedToOpenSocket: unreachable,
+  ConnectionRefused: unreachableText,
+  ConnectionClosed: "the connection was interrupted",
+  ECONNRESET: "the connection was interrupted",
+  FailedToOpenSocket: unreachableText,
 }
 
-/** Reading may be tried again: it changes nothing. */
-async function again<T>(work: () => Promise<T>): Promise<T> {
+/** Retries reads, which change nothing. */
+async function retry<T>(work: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
       return await work()
     } catch (cause) {
-      if (tries === triesMax) throw cause
-      await pause(tries * 500)
+      if (tries === attemptsMax) throw cause
+      await delay(tries * 500)
     }
   }
 }
 
-const cutError = (place: string) =>
-  startError("backup_bucket", `${place} can't be read: it is shorter than the storage says`)
+const truncatedError = (location: string) =>
+  startError("backup_bucket", `${location} can't be read: it is shorter than the storage reported`)

@@ -5,10 +5,10 @@ import type { Sum } from "./manifest.ts"
 
 export type Bytes = ReadableStream<Uint8Array>
 
-/** Takes bytes, in order; resolves when it may be given more. */
+/** Accepts bytes in order; resolves when it can accept more. */
 export type Sink = (bytes: Uint8Array) => Promise<void>
 
-/** Hands a stream on to `sink`, and answers what it was. */
+/** Passes a stream to `sink` and returns its size and checksum. */
 export async function drain(from: AsyncIterable<Uint8Array>, sink: Sink): Promise<Sum> {
   const hash = createHash("sha256")
   let size = 0
@@ -20,12 +20,12 @@ export async function drain(from: AsyncIterable<Uint8Array>, sink: Sink): Promis
   return { size, sha256: hash.digest("hex") }
 }
 
-/** Takes bytes and does nothing with them. */
-export const nowhere: Sink = async () => undefined
+/** A sink that discards all bytes. */
+export const discard: Sink = async () => undefined
 
 /**
- * Makes a new file, for its owner only, and has `write` fill it; it is on disk when this resolves.
- * Refuses one that exists. Faults in plain words where the disk refuses it.
+ * Creates a new file that only its owner can read and has `write` fill it. Resolves when the file
+ * is on disk. Throws if the file exists or can't be written.
  */
 export async function writeNewFile<T>(file: string, write: (sink: Sink) => Promise<T>): Promise<T> {
   try {
@@ -42,16 +42,16 @@ export async function writeNewFile<T>(file: string, write: (sink: Sink) => Promi
   }
 }
 
-/** What was made in a folder, renamed or removed there is so on disk, too. */
+/** Flushes created, renamed and deleted entries of a directory to disk. */
 export async function syncFolder(folder: string): Promise<void> {
   await using handle = await openFile(folder, "r")
   await handle.sync()
 }
 
-/** Says why a file can't be written; anything but the system's refusal stays what it is. */
+/** Describes why a file can't be written; other errors are returned unchanged. */
 export function writeError(cause: unknown, file: string): unknown {
   const code = systemCode(cause)
-  const because = code === "EEXIST" ? "it exists already" : systemReasons[code]
-  if (!because) return cause
-  return startError("file_unwritable", `${file} can't be written: ${because}`, cause)
+  const reason = code === "EEXIST" ? "it already exists" : systemReasons[code]
+  if (!reason) return cause
+  return startError("file_unwritable", `${file} can't be written: ${reason}`, cause)
 }

@@ -4,169 +4,197 @@ import { join, resolve } from "node:path"
 import type { Clock } from "../../kernel/clock.ts"
 import type { Config } from "../../kernel/config.ts"
 import type { Random } from "../../kernel/crypto/random.ts"
-import { stepBack } from "../../runtime/thread.ts"
+import { lowerThreadPriority } from "../../runtime/thread.ts"
 import {
+  type CommandResult,
   type CommandTable,
   type Flag,
   type Flags,
-  type Outcome,
   usageError,
 } from "../command-line.ts"
-import { folderFlags, masterKeyFlag, settingsIn, storageFlags } from "../flags.ts"
+import { folderFlags, masterKeyFlag, settingFlagsOf, storageFlags } from "../flags.ts"
 import { claimFolder } from "../folder/claim.ts"
 import { folderAt } from "../folder/folder.ts"
-import { givenMasterKey } from "../folder/master-key.ts"
-import type { Start } from "../running.ts"
+import { findMasterKey } from "../folder/master-key.ts"
+import type { StartInput } from "../running.ts"
 import { readConfig } from "../settings.ts"
-import { passwordIn } from "../setup.ts"
-import type { Encryption, Opening } from "./encryption.ts"
+import { readPassword } from "../setup.ts"
+import type { DecryptionKey, Encryption } from "./encryption.ts"
+import type { RestoreResult } from "./restore.ts"
 
-/** What the process lends to commands. */
-export type Lent = {
+/** The dependencies that the process provides to commands. */
+export type BackupContext = {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly clock: Clock
   readonly random: Random
-  /** When it began, in ms. */
+  /** When the process started, in ms since the epoch. */
   readonly started: number
-  /** Opens a data folder and tries everything in it. */
-  readonly drill: (start: Start) => Promise<{ instances: number; signatures: number }>
+  /** Opens a data directory and checks everything in it. */
+  readonly drill: (start: StartInput) => Promise<{ instances: number; signatures: number }>
 }
 
-const passphrase: Flag = { hint: "FILE", help: "File with the passphrase" }
-const workFolder: Flag = {
+const passphraseFlag: Flag = { hint: "FILE", help: "File that contains the passphrase" }
+const workFolderFlag: Flag = {
   hint: "DIR",
-  help: "Where to put what is needed meanwhile, as large as the database",
+  help: "Directory for temporary files, with room for a copy of the database",
 }
 
-/** What opens an encrypted backup. */
+/** The flags for decrypting a backup. */
 export const openingFlags = {
-  "--passphrase-file": passphrase,
-  "--identity-file": { hint: "FILE", help: "What age-keygen made, for --recipient" },
+  "--passphrase-file": passphraseFlag,
+  "--identity-file": {
+    hint: "FILE",
+    help: "Identity file created by age-keygen, for a backup made with --recipient",
+  },
 } as const satisfies Record<string, Flag>
 
-/** The commands that save a data folder and bring it back. */
-export const backupCommands = (lent: Lent): CommandTable => ({
+/** The commands that create and restore backups. */
+export const backupCommands = (context: BackupContext): CommandTable => ({
   backup: {
-    help: "Save everything in one file, also while the server runs",
-    words: {
-      FILE: { help: "A file or s3://BUCKET/NAME that is not there yet, or - for standard output" },
+    help: "Back up everything to one file, even while the server runs",
+    arguments: {
+      FILE: { help: "New file, s3://BUCKET/NAME, or - for standard output" },
     },
     flags: {
       ...folderFlags,
       ...masterKeyFlag,
       ...storageFlags,
-      "--passphrase-file": { ...passphrase, help: "Encrypt it (age); the file has the passphrase" },
+      "--passphrase-file": {
+        ...passphraseFlag,
+        help: "Encrypt the backup (age) with the passphrase in this file",
+      },
       "--recipient": {
         hint: "AGE1…",
-        help: "Encrypt it (age) for who has this public key's other",
+        help: "Encrypt the backup (age) for this public key",
       },
-      "--include-master-key": { help: "Put the master key in, too: whoever reads it has it all" },
-      "--work-folder": workFolder,
+      "--include-master-key": { help: "Include the master key, which decrypts all secrets" },
+      "--work-folder": workFolderFlag,
     },
-    run: (flags) => runBackup(lent, flags),
+    run: (flags) => runBackup(context, flags),
   },
   restore: {
-    help: "Bring a backup back, into a folder that is empty",
-    words: {
-      FILE: { help: "What latchkey backup made, also s3://BUCKET/NAME, or - for standard input" },
+    help: "Restore a backup into an empty data directory",
+    arguments: {
+      FILE: { help: "Backup file, s3://BUCKET/NAME, or - for standard input" },
     },
     flags: {
       ...folderFlags,
       ...masterKeyFlag,
       ...storageFlags,
       ...openingFlags,
-      "--check": { help: "Only read it to its end, and say what it holds" },
-      "--drill": { help: "Try it: restore it elsewhere, look at all of it, remove it again" },
+      "--check": { help: "Only read the backup to the end and print its contents" },
+      "--drill": {
+        help: "Test the backup: restore it temporarily, check all data, delete it again",
+      },
       "--work-folder": {
-        ...workFolder,
-        help: "Where a drill restores to (default: for temporary)",
+        ...workFolderFlag,
+        help: "Directory for the test restore (default: the temporary directory)",
       },
     },
-    run: (flags) => runRestore(lent, flags),
+    run: (flags) => runRestore(context, flags),
   },
 })
 
-async function runBackup({ env, clock }: Lent, flags: Flags): Promise<Outcome> {
-  const { backup, savedText } = await import("./backup.ts")
-  // Whoever signs in comes first.
-  stepBack(15)
+async function runBackup({ env, clock }: BackupContext, flags: Flags): Promise<CommandResult> {
+  const { backup, formatBackupResult } = await import("./backup.ts")
+  // Lowers the priority so that sign-ins are not delayed.
+  lowerThreadPriority(15)
   const request = {
-    config: readConfig({ flags: settingsIn(flags), env }),
+    config: readConfig({ flags: settingFlagsOf(flags), env }),
     clock,
     to: flags.FILE ?? "",
     withMasterKey: flags["--include-master-key"] !== undefined,
-    encryption: encryptionBy(flags),
+    encryption: encryptionFrom(flags),
     workFolder: flags["--work-folder"],
     warn: (text: string) => void process.stderr.write(`${text}\n`),
   }
   const saved = await backup(request)
-  return request.to === "-" ? {} : { text: savedText(saved, request), data: saved }
+  return request.to === "-" ? {} : { text: formatBackupResult(saved, request), data: saved }
 }
 
-function encryptionBy(flags: Flags): Encryption | undefined {
+function encryptionFrom(flags: Flags): Encryption | undefined {
   const { "--passphrase-file": file, "--recipient": recipient } = flags
-  if (file && recipient) throw usageError("--passphrase-file and --recipient exclude each other")
+  if (file && recipient)
+    throw usageError("--passphrase-file and --recipient can't be used together")
   if (recipient) return { recipients: recipient.split(",") }
-  return file === undefined ? undefined : { passphrase: passphraseIn(file) }
+  return file === undefined ? undefined : { passphrase: readPassphrase(file) }
 }
 
-function passphraseIn(file: string): string {
-  const passphrase = passwordIn(file)
-  if (passphrase === "") throw usageError(`${file} is empty; it must hold the passphrase`)
+function readPassphrase(file: string): string {
+  const passphrase = readPassword(file)
+  if (passphrase === "") throw usageError(`${file} is empty; it must contain the passphrase`)
   return passphrase
 }
 
-async function runRestore(lent: Lent, flags: Flags): Promise<Outcome> {
-  const { examine, manifestText, restore, restoredText } = await import("./restore.ts")
-  const opening = await openingBy(flags)
+async function runRestore(context: BackupContext, flags: Flags): Promise<CommandResult> {
+  const { readBackupManifest, formatManifest, restore, formatRestoreResult } = await import(
+    "./restore.ts"
+  )
+  const opening = await openingFrom(flags)
   const request = {
-    config: readConfig({ flags: settingsIn(flags), env: lent.env }),
+    config: readConfig({ flags: settingFlagsOf(flags), env: context.env }),
     from: flags.FILE ?? "",
     opening,
   }
-  if (flags["--drill"]) return runDrill(lent, { ...request, flags })
+  if (flags["--drill"]) return runDrill(context, { ...request, flags })
   if (flags["--check"]) {
-    const manifest = await examine(request)
-    return { text: manifestText(manifest), data: manifest }
+    const manifest = await readBackupManifest(request)
+    return { text: formatManifest(manifest), data: manifest }
   }
   const restored = await restore(request)
-  return { text: restoredText(restored, request), data: restored }
+  return { text: formatRestoreResult(restored, request), data: restoreJson(restored) }
 }
 
-export async function openingBy(flags: Flags): Promise<Opening> {
+export async function openingFrom(flags: Flags): Promise<DecryptionKey> {
   const { "--passphrase-file": passphraseFile, "--identity-file": identityFile } = flags
-  const { identitiesIn } = await import("./encryption.ts")
+  const { readIdentities } = await import("./encryption.ts")
   return {
-    ...(passphraseFile && { passphrase: passphraseIn(passphraseFile) }),
-    ...(identityFile && { identities: identitiesIn(identityFile) }),
+    ...(passphraseFile && { passphrase: readPassphrase(passphraseFile) }),
+    ...(identityFile && { identities: readIdentities(identityFile) }),
   }
 }
 
-type Drill = {
+/** The output with `--json`, whose names programs read. */
+const restoreJson = ({ hasMasterKey, ...manifest }: RestoreResult) => ({
+  ...manifest,
+  isOpen: hasMasterKey,
+})
+
+type DrillInput = {
   readonly config: Config
   readonly from: string
-  readonly opening: Opening
+  readonly opening: DecryptionKey
   readonly flags: Flags
 }
 
-/** The key is the backup's own, the one that is configured, or the one of the data folder. */
-async function runDrill(lent: Lent, { config, from, opening, flags }: Drill) {
-  const { manifestText, restore } = await import("./restore.ts")
-  const { unlessInterrupted } = await import("./interrupt.ts")
+/** Uses the master key from the backup, from the configuration or from the data directory. */
+async function runDrill(context: BackupContext, { config, from, opening, flags }: DrillInput) {
+  const { formatManifest, restore } = await import("./restore.ts")
+  const { withCleanupOnSignal } = await import("./interrupt.ts")
   const folder = mkdtempSync(join(resolve(flags["--work-folder"] ?? tmpdir()), "latchkey-drill-"))
   const data = join(folder, "data")
   try {
-    return await unlessInterrupted([folder], async () => {
+    return await withCleanupOnSignal([folder], async () => {
       const manifest = await restore({ config: { ...config, data }, from, opening })
-      const masterKey = manifest.isOpen ? undefined : givenMasterKey(folderAt(config.data), config)
-      const there = { ...config, data, ...(masterKey && { masterKey, masterKeyFile: undefined }) }
-      const claim = await claimFolder(there, lent.random)
+      const masterKey = manifest.hasMasterKey
+        ? undefined
+        : findMasterKey(folderAt(config.data), config)
+      const restoreConfig = {
+        ...config,
+        data,
+        ...(masterKey && { masterKey, masterKeyFile: undefined }),
+      }
+      const claim = await claimFolder(restoreConfig, context.random)
       try {
-        const found = await lent.drill({ ...claim, config: there, started: lent.started })
+        const found = await context.drill({
+          ...claim,
+          config: restoreConfig,
+          started: context.started,
+        })
         const { instances, signatures } = found
-        const tried = `${instances} instances opened, ${signatures} keys sign and verify`
-        const text = `${manifestText(manifest)}\n  Every event and every row is whole; ${tried}`
-        return { text, data: { ...manifest, ...found } }
+        const drillResult = `${instances} instances opened, ${signatures} signing keys verified`
+        const text = `${formatManifest(manifest)}\n  All events and rows are intact; ${drillResult}`
+        return { text, data: { ...restoreJson(manifest), ...found } }
       } finally {
         claim.release()
       }

@@ -1,16 +1,16 @@
 import { rmSync } from "node:fs"
 
-/** What the system's shells answer for a program that ended by these signals. */
-const codes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const
+/** The exit codes that shells report for these signals. */
+const signalExitCodes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const
 
-/** Works; a signal that would end the process first removes what has been made so far. */
-export async function unlessInterrupted<T>(
-  made: readonly string[],
+/** Runs `work`. If a signal would end the process, removes the temporary files first. */
+export async function withCleanupOnSignal<T>(
+  temporaryFiles: readonly string[],
   work: () => Promise<T>,
 ): Promise<T> {
-  const handlers = Object.entries(codes).map(([signal, code]) => {
+  const handlers = Object.entries(signalExitCodes).map(([signal, code]) => {
     const clear = () => {
-      for (const each of made) rmSync(each, { recursive: true, force: true })
+      for (const each of temporaryFiles) rmSync(each, { recursive: true, force: true })
       process.exit(code)
     }
     process.on(signal, clear)

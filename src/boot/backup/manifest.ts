@@ -2,11 +2,12 @@ import * as z from "zod/mini"
 import type { Snapshot } from "../../store/index.ts"
 import { version } from "../version.ts"
 
-// A backup is a tar, compressed by zstd and perhaps encrypted by age: each can be opened by other
-// tools, and unpacked it is a data folder. First comes what says whose it is, last what says what
-// all the others must be: a file that was cut has no end.
+// A backup is a tar archive, compressed with zstd and optionally encrypted with age. Each layer can
+// be opened with standard tools, and the unpacked archive is a data directory. The first entry
+// describes the backup. The last entry contains the checksums of all others, so truncation is
+// detected.
 
-/** The parts that make a data folder, in the order in which they are restored. */
+/** The parts of a data directory, in the order in which they are restored. */
 export const parts = [
   "master.key.fingerprint",
   "master.key",
@@ -19,42 +20,41 @@ export type Part = (typeof parts)[number]
 export const aboutName = "latchkey-backup.txt"
 export const manifestName = "latchkey-backup.json"
 
-export const aboutText = `A backup of Latchkey ${version}. Bring it back with: latchkey restore FILE
-`
+export const aboutText = `A backup of Latchkey ${version}. Restore it with: latchkey restore FILE`
 
-/** What a file must be, bit by bit. */
+/** The exact size and checksum of a file. */
 export type Sum = { readonly size: number; readonly sha256: string }
 
 const schema = z.object({
   format: z.literal(1),
-  /** The version of Latchkey that made it, and when. */
+  /** The version of Latchkey that created the backup, and when. */
   latchkey: z.string(),
   made: z.string(),
-  /** Everything up to this event is in it. */
+  /** The position of the last event in the backup. */
   position: z.int(),
-  /** When that was written; null where nothing ever happened. */
+  /** When that event was written; null if there are no events. */
   newest: z.nullable(z.string()),
-  /** Version of the tables. */
+  /** The version of the database schema. */
   schema: z.int(),
-  /** The file ends with a sum of all of it; absent in those of versions that added none. */
+  /** Whether the file ends with a checksum of its content; absent in backups of older versions. */
   sealed: z.optional(z.literal(true)),
   files: z.array(z.object({ name: z.enum(parts), size: z.int(), sha256: z.string() })),
 })
 export type Manifest = Readonly<z.output<typeof schema>>
 
-/** Undefined for what is no manifest that this version can read. */
-export function readManifest(text: string): Manifest | undefined {
+/** Returns undefined if the text is not a manifest that this version can read. */
+export function parseManifest(text: string): Manifest | undefined {
   try {
     const read = schema.safeParse(JSON.parse(text))
     return read.success ? read.data : undefined
   } catch {
-    // No JSON is no manifest.
+    // Text that is not JSON is not a manifest.
     return undefined
   }
 }
 
-/** Says what a backup holds; `now` is in ms UTC. */
-export function manifestOf(
+/** The manifest of a backup; `now` is in ms since the epoch. */
+export function createManifest(
   { position, newest, schema }: Snapshot,
   sums: ReadonlyMap<Part, Sum>,
   now: number,
@@ -72,5 +72,5 @@ export function manifestOf(
   }
 }
 
-export const has = ({ files }: Manifest, part: Part): boolean =>
+export const hasPart = ({ files }: Manifest, part: Part): boolean =>
   files.some(({ name }) => name === part)

@@ -2,101 +2,113 @@ import { type BigIntStats, existsSync, fstatSync, readFileSync, statSync } from 
 import type { Random } from "../../kernel/crypto/random.ts"
 import { writeDurably } from "../folder/durable.ts"
 import type { Folder } from "../folder/folder.ts"
-import { withFile } from "../start-error.ts"
-import type { BackupPlace } from "./place.ts"
+import { tryFile } from "../start-error.ts"
+import type { BackupLocation } from "./location.ts"
 
-// Backups that are made by themselves are called by the data folder that they are of, and by their
-// time, in UTC. Only what is called so is counted and removed: several servers may have one place
-// for their backups, and whatever else lies there is somebody's.
+// Scheduled backups are named by the data directory they belong to and by their time in UTC. Only
+// files with such names are counted and removed: several servers can share a location that also
+// contains other files.
 
 const pattern = /^latchkey-([0-9a-f]{8})-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z\.backup$/
 
-/** Where the backups of one data folder are. */
-export type Shelf = {
-  readonly place: Pick<BackupPlace, "names" | "remove">
-  /** What tells that data folder from others: eight hexadecimal digits. */
+/** The location of the backups of one data directory. */
+export type BackupShelf = {
+  readonly place: Pick<BackupLocation, "names" | "remove">
+  /** The label of the data directory: eight hexadecimal digits. */
   readonly label: string
 }
 
 /**
- * The label of a data folder; undefined before its first backup. A restored folder gets its own,
- * and so does a copy: the file says when it was made, which no copy of it has in common with it.
- * Else two servers with one place for backups would drop each other's.
+ * The label of a data directory; undefined before its first backup. A restored or copied directory
+ * gets its own label: the file contains its creation time, which a copy does not share. Otherwise
+ * two servers with one location would remove each other's backups.
  */
-export function knownLabel(folder: Pick<Folder, "backupLabel">): string | undefined {
-  const { label, born, isItself } = saidIn(folder)
-  return born === undefined || isItself ? label : undefined
+export function findLabel(folder: Pick<Folder, "backupLabel">): string | undefined {
+  const { label, createdAt, isOriginal } = readLabelFile(folder)
+  return createdAt === undefined || isOriginal ? label : undefined
 }
 
 /**
- * The same; made where there is none. What is there stays until the new one is on disk: without it,
- * the backups so far would be nobody's, and never counted or removed again.
+ * The label of a data directory, created if there is none. The old file is kept until the new one
+ * is on disk: without it, existing backups would never be counted or removed.
  */
-export function labelOf(folder: Pick<Folder, "backupLabel">, random: Random): string {
-  const known = knownLabel(folder)
-  if (known !== undefined && saidIn(folder).isItself) return known
+export function getLabel(folder: Pick<Folder, "backupLabel">, random: Random): string {
+  const known = findLabel(folder)
+  if (known !== undefined && readLabelFile(folder).isOriginal) return known
   const label = known ?? Buffer.from(random.bytes(4)).toString("hex")
-  writeDurably(folder.backupLabel, (file) => `${label} ${bornOf(fstatSync(file, exact))}\n`)
+  writeDurably(
+    folder.backupLabel,
+    (file) => `${label} ${creationTimeOf(fstatSync(file, statOptions))}\n`,
+  )
   return label
 }
 
-type Said = {
+type LabelFile = {
   readonly label?: string | undefined
-  /** When the file was made, as it says; one of before says nothing. */
-  readonly born?: string | undefined
-  /** Whether that is when it was. */
-  readonly isItself: boolean
+  /** The recorded creation time of the file; older versions record none. */
+  readonly createdAt?: string | undefined
+  /** Whether the file still has its recorded creation time. */
+  readonly isOriginal: boolean
 }
 
-function saidIn({ backupLabel: file }: Pick<Folder, "backupLabel">): Said {
-  if (!existsSync(file)) return { isItself: false }
-  const text = withFile(file, () => readFileSync(file, "utf8"))
-  const [, label, born] = /^([0-9a-f]{8})(?: (\d+))?\s*$/.exec(text) ?? []
-  return { label, born, isItself: born === bornOf(statSync(file, exact)) }
+function readLabelFile({ backupLabel: file }: Pick<Folder, "backupLabel">): LabelFile {
+  if (!existsSync(file)) return { isOriginal: false }
+  const text = tryFile(file, () => readFileSync(file, "utf8"))
+  const [, label, createdAt] = /^([0-9a-f]{8})(?: (\d+))?\s*$/.exec(text) ?? []
+  return { label, createdAt, isOriginal: createdAt === creationTimeOf(statSync(file, statOptions)) }
 }
 
-const exact = { bigint: true } as const
+const statOptions = { bigint: true } as const
 
-/** In nanoseconds; 0 where the file system does not know, and then copies are not told apart. */
-const bornOf = ({ birthtimeNs }: BigIntStats): string => `${birthtimeNs}`
+/** In nanoseconds; 0 if the file system does not record it, and then copies can't be recognized. */
+const creationTimeOf = ({ birthtimeNs }: BigIntStats): string => `${birthtimeNs}`
 
-/** What the names of a data folder's backups begin with. */
-export const beginningOf = (label: string) => `latchkey-${label}-`
+/** The prefix of the names of a data directory's backups. */
+export const namePrefixOf = (label: string) => `latchkey-${label}-`
 
-/** What a backup of this moment is called. `now` is in ms UTC. */
+/** The name of a backup created now. `now` is in ms since the epoch. */
 export const backupName = (label: string, now: number): string =>
-  `${beginningOf(label)}${new Date(now)
+  `${namePrefixOf(label)}${new Date(now)
     .toISOString()
     .replace(/\.\d+Z$/, "Z")
     .replace(/[-:]/g, "")}.backup`
 
-export type MadeBackup = {
+export type ExistingBackup = {
   readonly name: string
-  /** ms UTC. */
+  /** In ms since the epoch. */
   readonly made: number
 }
 
-/** Those of a data folder, the newest first; none where there is no place for them yet. */
-export async function backupsIn({ place, label }: Shelf): Promise<readonly MadeBackup[]> {
-  return (await place.names(beginningOf(label)))
+/** The backups of a data directory, newest first; none if the location does not exist yet. */
+export async function listBackups({
+  place,
+  label,
+}: BackupShelf): Promise<readonly ExistingBackup[]> {
+  return (await place.names(namePrefixOf(label)))
     .flatMap((name) => {
       const [, whose, ...parts] = pattern.exec(name) ?? []
       if (whose !== label) return []
       const [year, month, day, hour, minute, second] = parts.map(Number)
       if (year === undefined || month === undefined) return []
-      const made = Date.UTC(year, month - 1, day, hour, minute, second)
-      return [{ name, made }]
+      const created = Date.UTC(year, month - 1, day, hour, minute, second)
+      return [{ name, made: created }]
     })
     .sort((a, b) => b.made - a.made)
 }
 
-/** Those that were made until a moment: a clock that was ahead may have named others. */
-export const backupsUntil = async (shelf: Shelf, now: number): Promise<readonly MadeBackup[]> =>
-  (await backupsIn(shelf)).filter(({ made }) => made <= now)
+/**
+ * The backups created up to a time, because a clock that was wrong may have created names in the
+ * future.
+ */
+export const listBackupsUntil = async (
+  shelf: BackupShelf,
+  now: number,
+): Promise<readonly ExistingBackup[]> =>
+  (await listBackups(shelf)).filter(({ made: created }) => created <= now)
 
-/** Removes all that were made until a moment but the newest ones. */
-export async function dropOldest(shelf: Shelf, { keep, now }: { keep: number; now: number }) {
-  for (const { name } of (await backupsUntil(shelf, now)).slice(keep)) {
+/** Removes all backups created up to a time except the newest `keep`. */
+export async function dropOldest(shelf: BackupShelf, { keep, now }: { keep: number; now: number }) {
+  for (const { name } of (await listBackupsUntil(shelf, now)).slice(keep)) {
     await shelf.place.remove(name)
   }
 }

@@ -1,17 +1,17 @@
 import { createHash } from "node:crypto"
 import type { Bytes } from "./bytes.ts"
 
-// A backup ends with a SHA-256 sum of every byte before it, in a frame that other zstd tools skip
-// (RFC 8878 §3.1.2).
+// A backup ends with the SHA-256 checksum of all bytes before it, in a frame that other zstd tools
+// skip (RFC 8878 §3.1.2).
 
-const sumLength = 32
-const beginning = Buffer.alloc(8)
-beginning.writeUInt32LE(0x184d2a5c, 0)
-beginning.writeUInt32LE(sumLength, 4)
-const sealLength = beginning.length + sumLength
+const checksumLength = 32
+const frameHeader = Buffer.alloc(8)
+frameHeader.writeUInt32LE(0x184d2a5c, 0)
+frameHeader.writeUInt32LE(checksumLength, 4)
+const checksumFrameLength = frameHeader.length + checksumLength
 
-/** The same bytes, with their sum at the end. */
-export function sealed(packed: Bytes): Bytes {
+/** The same bytes followed by their checksum. */
+export function addChecksum(packed: Bytes): Bytes {
   const hash = createHash("sha256")
   return packed.pipeThrough(
     new TransformStream<Uint8Array, Uint8Array>({
@@ -19,21 +19,21 @@ export function sealed(packed: Bytes): Bytes {
         hash.update(bytes)
         controller.enqueue(bytes)
       },
-      flush: (controller) => controller.enqueue(Buffer.concat([beginning, hash.digest()])),
+      flush: (controller) => controller.enqueue(Buffer.concat([frameHeader, hash.digest()])),
     }),
   )
 }
 
-export type Unsealed = {
-  /** Without the sum. */
+export type ChecksummedBytes = {
+  /** The bytes without the checksum. */
   readonly bytes: Bytes
-  /** Reads what nobody has read yet; answers whether the sum is there and right. */
+  /** Reads the remaining bytes and returns whether the checksum is present and correct. */
   readonly isWhole: () => Promise<boolean>
   readonly cancel: () => Promise<void>
 }
 
-/** Reads what `sealed` made, or a backup of a version that added no sum. */
-export function unsealed(from: Bytes): Unsealed {
+/** Reads what `addChecksum` created, or a backup of an older version without a checksum. */
+export function readChecksummed(from: Bytes): ChecksummedBytes {
   const reader = from.getReader()
   const hash = createHash("sha256")
   let tail: Buffer = Buffer.alloc(0)
@@ -41,7 +41,7 @@ export function unsealed(from: Bytes): Unsealed {
   let isWhole = false
   const finish = (): Buffer => {
     isOver = true
-    if (tail.length !== sealLength || !tail.subarray(0, 8).equals(beginning)) return tail
+    if (tail.length !== checksumFrameLength || !tail.subarray(0, 8).equals(frameHeader)) return tail
     isWhole = hash.digest().equals(tail.subarray(8))
     return Buffer.alloc(0)
   }
@@ -50,10 +50,10 @@ export function unsealed(from: Bytes): Unsealed {
     const { value, done } = await reader.read()
     if (done) return isOver ? undefined : finish()
     const all = Buffer.concat([tail, value])
-    const kept = Math.max(all.length - sealLength, 0)
-    tail = all.subarray(kept)
-    hash.update(all.subarray(0, kept))
-    return all.subarray(0, kept)
+    const headLength = Math.max(all.length - checksumFrameLength, 0)
+    tail = all.subarray(headLength)
+    hash.update(all.subarray(0, headLength))
+    return all.subarray(0, headLength)
   }
   return {
     bytes: new ReadableStream({

@@ -1,7 +1,7 @@
-import { type Element, xmlRootOf } from "../../xml/document.ts"
+import { type Element, parseXml } from "../../xml/document.ts"
 
-/** Where uploads are, and who may end them. */
-export type Signing = {
+/** The location of uploads and the credentials for aborting them. */
+export type UploadCredentials = {
   readonly endpoint: string
   readonly bucket: string
   readonly region: string
@@ -9,31 +9,30 @@ export type Signing = {
   readonly secretAccessKey: string
 }
 
-const patienceMs = 30_000
+const timeoutMs = 30_000
 
 /**
- * Ends uploads in parts that nobody goes on with; Bun's client has no words for them. What is
- * refused stays there: a backup is worth more than that. So does what is beyond the first thousand,
- * until the next time.
+ * Aborts abandoned multipart uploads, which Bun's client can't do. Errors are ignored because the
+ * backup is more important. At most 1,000 uploads are aborted each time.
  */
-export async function dropUploads(signing: Signing, prefix: string): Promise<void> {
+export async function abortUploads(signing: UploadCredentials, prefix: string): Promise<void> {
   const { AwsClient } = await import("aws4fetch")
   const { endpoint, bucket, region, accessKeyId, secretAccessKey } = signing
   const client = new AwsClient({ accessKeyId, secretAccessKey, region, service: "s3", retries: 1 })
   const at = `${endpoint.replace(/\/+$/, "")}/${bucket}`
-  const ask = (url: string, method: string) =>
-    client.fetch(url, { method, redirect: "manual", signal: AbortSignal.timeout(patienceMs) })
+  const request = (url: string, method: string) =>
+    client.fetch(url, { method, redirect: "manual", signal: AbortSignal.timeout(timeoutMs) })
   try {
-    const answer = await ask(`${at}?uploads=&prefix=${encodeURIComponent(prefix)}`, "GET")
+    const answer = await request(`${at}?uploads=&prefix=${encodeURIComponent(prefix)}`, "GET")
     if (!answer.ok) return
-    for (const { key, id } of uploadsIn(await xmlRootOf(await answer.text(), reading))) {
-      // Whether a storage heeds the prefix is not for it to say.
+    for (const { key, id } of uploadsIn(await parseXml(await answer.text(), xmlLimits))) {
+      // Some storages ignore the prefix.
       if (!key.startsWith(prefix)) continue
       const path = key.split("/").map(encodeURIComponent).join("/")
-      await ask(`${at}/${path}?uploadId=${encodeURIComponent(id)}`, "DELETE")
+      await request(`${at}/${path}?uploadId=${encodeURIComponent(id)}`, "DELETE")
     }
   } catch {
-    // Whoever is not there, or answers something else, is told of by what comes next.
+    // Connection errors and unexpected responses are reported by the next request.
   }
 }
 
@@ -46,7 +45,7 @@ function uploadsIn(root: Element | null): readonly { readonly key: string; reado
   }))
 }
 
-const reading = {
+const xmlLimits = {
   name: "the list of uploads",
   bytesMax: 4_000_000,
   bounds: [],

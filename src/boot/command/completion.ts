@@ -1,81 +1,89 @@
 import { type CommandTable, type Flag, flagsOf } from "../command-line.ts"
 
-/** The word that a shell's script asks by; it stands in no help. */
-export const completeWord = "__complete"
+/** The hidden command that the shell scripts call for completion. */
+export const completeCommand = "__complete"
 
-/** Says in place of candidates that a file is wanted, which the shell itself knows best. */
-const files = ":files"
+/** Printed instead of candidates if the argument is a file, which the shell completes itself. */
+const filesMarker = ":files"
 
 /**
- * What the last of the typed words may become, one a line with its help behind a tab. What comes
- * before it decides: the command, a flag that wants a value, words without a flag.
+ * The completions of the last word, one per line, each followed by a tab and its help text. They
+ * depend on the words before it: the command, or a flag that requires a value.
  */
-export function completed(commands: CommandTable, typed: readonly string[]): readonly string[] {
+export function completionsFor(
+  commands: CommandTable,
+  typed: readonly string[],
+): readonly string[] {
   const before = typed.slice(0, -1)
   const word = typed.at(-1) ?? ""
-  const name = nameIn(commands, before)
-  if (name === undefined) return fitting(word, namesAfter(commands, before))
+  const name = commandNameIn(commands, before)
+  if (name === undefined) return formatMatches(word, nextNames(commands, before))
   const line = commands[name]
   if (!line) return []
   const flags = flagsOf(line)
   const [flag, part] = word.includes("=") ? word.split("=", 2) : [before.at(-1) ?? "", undefined]
-  const asked = Object.hasOwn(flags, flag) ? flags[flag] : undefined
-  if (asked?.hint !== undefined)
-    return valuesOf(asked, part ?? word, part === undefined ? "" : flag)
-  const words = Object.values(line.words ?? {})
-  const isFile = Object.keys(line.words ?? {}).includes("FILE") && !word.startsWith("-")
-  if (isFile && before.length === name.split(" ").length) return [files]
-  const given = new Set(before)
-  return fitting(word, [
-    ...words.flatMap(({ of = [], help }) => of.map((each) => [each, help] as const)),
+  const pendingFlag = Object.hasOwn(flags, flag) ? flags[flag] : undefined
+  if (pendingFlag?.hint !== undefined)
+    return completionValues(pendingFlag, part ?? word, part === undefined ? "" : flag)
+  const argumentWords = Object.values(line.arguments ?? {})
+  const isFile = Object.keys(line.arguments ?? {}).includes("FILE") && !word.startsWith("-")
+  if (isFile && before.length === name.split(" ").length) return [filesMarker]
+  const used = new Set(before)
+  return formatMatches(word, [
+    ...argumentWords.flatMap(({ values = [], help }) =>
+      values.map((each) => [each, help] as const),
+    ),
     ...Object.entries(flags)
-      .filter(([each]) => !given.has(each))
+      .filter(([each]) => !used.has(each))
       .map(([each, { help }]) => [each, help] as const),
-    ["--help", "What it does, and its flags"],
+    ["--help", "Show the usage and flags"],
   ])
 }
 
-/** The command that the first words name; undefined while that is not said. */
-function nameIn(commands: CommandTable, words: readonly string[]): string | undefined {
-  const [first = "", second = ""] = words
+/** The command that the first words name; undefined if it is not complete. */
+function commandNameIn(
+  commands: CommandTable,
+  argumentWords: readonly string[],
+): string | undefined {
+  const [first = "", second = ""] = argumentWords
   return [`${first} ${second}`, first].find((name) => Object.hasOwn(commands, name))
 }
 
 type Candidate = readonly [word: string, help: string]
 
-function namesAfter(commands: CommandTable, before: readonly string[]): readonly Candidate[] {
+function nextNames(commands: CommandTable, before: readonly string[]): readonly Candidate[] {
   const found = new Map<string, string>()
   for (const [name, { help }] of Object.entries(commands)) {
-    const words = name.split(" ")
-    if (before.some((word, at) => word !== words[at])) continue
-    const next = words[before.length]
-    // Several commands behind one word have no help in common.
+    const argumentWords = name.split(" ")
+    if (before.some((word, at) => word !== argumentWords[at])) continue
+    const next = argumentWords[before.length]
+    // Several commands with the same first word have no common help text.
     if (next !== undefined) found.set(next, found.has(next) ? "" : help)
   }
   return [...found]
 }
 
-function valuesOf({ of, hint }: Flag, word: string, flag: string): readonly string[] {
-  if (of) {
-    return fitting(
+function completionValues({ values, hint }: Flag, word: string, flag: string): readonly string[] {
+  if (values) {
+    return formatMatches(
       word,
-      of.map((each) => [each, ""] as const),
+      values.map((each) => [each, ""] as const),
     ).map((value) => (flag === "" ? value : `${flag}=${value}`))
   }
-  return hint?.startsWith("FILE") || hint === "DIR" ? [files] : []
+  return hint?.startsWith("FILE") || hint === "DIR" ? [filesMarker] : []
 }
 
-const fitting = (word: string, candidates: readonly Candidate[]): readonly string[] =>
+const formatMatches = (word: string, candidates: readonly Candidate[]): readonly string[] =>
   candidates
     .filter(([candidate]) => candidate.startsWith(word))
     .map(([candidate, help]) => (help === "" ? candidate : `${candidate}\t${help}`))
 
-/** What a shell reads once; it then asks the program itself, whose commands are its own. */
+/** Scripts that a shell loads once. They call the program for every completion. */
 export const completionScripts: Readonly<Record<string, string>> = {
   bash: `_latchkey() {
   local IFS=$'\\n' found
-  found=$("\${COMP_WORDS[0]}" ${completeWord} "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
-  if [ "$found" = ${files} ]; then
+  found=$("\${COMP_WORDS[0]}" ${completeCommand} "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+  if [ "$found" = ${filesMarker} ]; then
     COMPREPLY=($(compgen -f -- "\${COMP_WORDS[COMP_CWORD]}"))
   else
     COMPREPLY=($(printf '%s\\n' "$found" | cut -f 1))
@@ -85,8 +93,8 @@ complete -o filenames -F _latchkey latchkey`,
   zsh: `#compdef latchkey
 _latchkey() {
   local -a found described
-  found=("\${(@f)$("\${words[1]}" ${completeWord} "\${(@)words[2,CURRENT]}" 2>/dev/null)}")
-  if [[ "$found[1]" == ${files} ]]; then
+  found=("\${(@f)$("\${words[1]}" ${completeCommand} "\${(@)words[2,CURRENT]}" 2>/dev/null)}")
+  if [[ "$found[1]" == ${filesMarker} ]]; then
     _files
     return
   fi
@@ -99,8 +107,8 @@ _latchkey() {
 compdef _latchkey latchkey`,
   fish: `function __latchkey_complete
   set -l typed (commandline -opc)
-  set -l found ($typed[1] ${completeWord} $typed[2..] (commandline -ct) 2>/dev/null)
-  if test "$found" = ${files}
+  set -l found ($typed[1] ${completeCommand} $typed[2..] (commandline -ct) 2>/dev/null)
+  if test "$found" = ${filesMarker}
     __fish_complete_path (commandline -ct)
   else
     string join \\n -- $found

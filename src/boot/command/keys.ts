@@ -2,52 +2,55 @@ import { closeSync, existsSync, fsyncSync, openSync, writeFileSync } from "node:
 import type { Config } from "../../kernel/config.ts"
 import type { Random } from "../../kernel/crypto/random.ts"
 import { keyLength } from "../../kernel/crypto/secret.ts"
-import { snapshotBefore } from "../../store/index.ts"
-import type { CommandTable, Flags, Outcome } from "../command-line.ts"
-import { folderFlags, masterKeyFlag, settingsIn } from "../flags.ts"
-import { type Claim, claimFolder, isRunning } from "../folder/claim.ts"
+import { upgradeSnapshotOf } from "../../store/index.ts"
+import type { CommandResult, CommandTable, Flags } from "../command-line.ts"
+import { folderFlags, masterKeyFlag, settingFlagsOf } from "../flags.ts"
+import { claimFolder, type FolderClaim, isRunning } from "../folder/claim.ts"
 import { folderAt } from "../folder/folder.ts"
-import { masterKeyText, replaceMasterKey } from "../folder/master-key.ts"
-import type { Start } from "../running.ts"
+import { formatMasterKey, replaceMasterKey } from "../folder/master-key.ts"
+import type { StartInput } from "../running.ts"
 import { readConfig } from "../settings.ts"
 import { startError, systemCode } from "../start-error.ts"
 
-/** What the process lends to commands. */
-type Lent = {
+/** The dependencies that the process provides to the commands. */
+type KeyContext = {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly random: Random
-  /** When it began, in ms. */
+  /** When the process started, in ms since the epoch. */
   readonly started: number
   readonly server: () => Promise<MasterKeys>
 }
 
-/** What opens a data folder with one master key or two. */
+/** Opens a data directory with one master key or with both. */
 export type MasterKeys = {
-  readonly prepareMaster: (start: Start, next: Uint8Array) => Promise<void>
-  readonly takeMaster: (start: Start) => Promise<void>
+  readonly prepareMaster: (start: StartInput, next: Uint8Array) => Promise<void>
+  readonly takeMaster: (start: StartInput) => Promise<void>
 }
 
-export const keyCommands = (lent: Lent): CommandTable => ({
+export const keyCommands = (context: KeyContext): CommandTable => ({
   "keys rotate-master": {
-    help: "Put a new master key in the old one's place, while no server runs",
+    help: "Replace the master key while no server runs",
     flags: {
       ...folderFlags,
       ...masterKeyFlag,
       "--old-key-file": {
         hint: "OUT",
-        help: "Keep the old key in this file: backups made before need it",
+        help: "Save the old key to this file; existing backups require it",
       },
     },
-    run: (flags) => run(lent, flags),
+    run: (flags) => runRotation(context, flags),
   },
 })
 
-async function run({ env, random, started, server }: Lent, flags: Flags): Promise<Outcome> {
-  const config = readConfig({ flags: settingsIn(flags), env })
-  await refuseUnfit(config)
+async function runRotation(
+  { env, random, started, server }: KeyContext,
+  flags: Flags,
+): Promise<CommandResult> {
+  const config = readConfig({ flags: settingFlagsOf(flags), env })
+  await requireRotatable(config)
   const claim = await claimFolder(config, random)
   const oldKeyFile = flags["--old-key-file"]
-  const before = snapshotBefore(claim.folder.database)
+  const before = upgradeSnapshotOf(claim.folder.database)
   const wasKept = existsSync(before)
   try {
     if (oldKeyFile !== undefined) writeOldKey(oldKeyFile, claim.master)
@@ -56,11 +59,14 @@ async function run({ env, random, started, server }: Lent, flags: Flags): Promis
     claim.release()
   }
   const file = config.masterKeyFile ?? claim.folder.masterKey
-  const old = oldKeyFile ? `The old key is in ${oldKeyFile}.` : "The old key is gone."
-  const text = `  ${file} has a new master key: keep a copy of it in another place.
-  ${old} Backups made before can only be brought back with that one.`
+  const old = oldKeyFile ? `The old key is in ${oldKeyFile}.` : "The old key was deleted."
+  const text =
+    `  ${file} contains the new master key: keep a copy of it in another place.\n  ${old} ` +
+    "Existing backups can only be restored with the old key."
   const removed = wasKept && !existsSync(before) ? before : null
-  const word = `\n  ${removed} could not be put under it and is removed: no upgrade undo any more.`
+  const word =
+    `\n  ${removed} could not be re-encrypted and was deleted: upgrade undo is no longer ` +
+    "possible."
   return {
     text: removed ? text + word : text,
     data: { masterKeyFile: file, oldKeyFile: oldKeyFile ?? null, removed },
@@ -68,13 +74,15 @@ async function run({ env, random, started, server }: Lent, flags: Flags): Promis
 }
 
 type Rotation = {
-  readonly claim: Claim
+  readonly claim: FolderClaim
   readonly config: Config
   readonly random: Random
   readonly started: number
 }
 
-/** In three steps, each whole on disk before the next: wherever it ends, one key opens all. */
+/**
+ * Runs in three steps, each complete on disk before the next. At any point, one key opens all data.
+ */
 export async function rotateMaster(
   { claim, config, random, started }: Rotation,
   { prepareMaster, takeMaster }: MasterKeys,
@@ -86,35 +94,33 @@ export async function rotateMaster(
   await takeMaster({ config, folder, master: next, started })
 }
 
-async function refuseUnfit(config: Config): Promise<void> {
+async function requireRotatable(config: Config): Promise<void> {
   const folder = folderAt(config.data)
-  const refuse = (because: string) => startError("master_key_fixed", because)
+  const refuse = (reason: string) => startError("master_key_fixed", reason)
   if (config.database !== undefined) {
-    throw refuse(
-      "nodes that share a log in PostgreSQL share its master key: it can't be replaced yet",
-    )
+    throw refuse("the master key of nodes that share a log in PostgreSQL can't be replaced")
   }
   if (config.masterKey) {
     throw refuse(
-      "LATCHKEY_MASTER_KEY or master_key gives the master key, which no command can change; " +
-        "put it into a file that --master-key-file names, then rotate",
+      "LATCHKEY_MASTER_KEY or master_key sets the master key, which this command can't " +
+        "change; move the key to a file, set --master-key-file, then rotate",
     )
   }
   if (!existsSync(folder.database)) {
-    throw refuse(`there is no database in ${folder.path}; name the data folder with --data DIR`)
+    throw refuse(`no database found in ${folder.path}; name the data directory with --data DIR`)
   }
   if (await isRunning(folder)) {
-    throw refuse(`a server runs on ${folder.path}; stop it, rotate (a second), and start it again`)
+    throw refuse(`a server runs on ${folder.path}; stop it, rotate the key, and start it again`)
   }
 }
 
 function writeOldKey(file: string, key: Uint8Array): void {
   try {
     const descriptor = openSync(file, "wx", 0o600)
-    writeFileSync(descriptor, masterKeyText(key))
+    writeFileSync(descriptor, formatMasterKey(key))
     fsyncSync(descriptor)
     closeSync(descriptor)
   } catch (cause) {
-    throw startError("key_file_unusable", `${file} can't be made (${systemCode(cause)})`, cause)
+    throw startError("key_file_unusable", `${file} can't be created (${systemCode(cause)})`, cause)
   }
 }

@@ -1,75 +1,90 @@
 import { existsSync } from "node:fs"
 import type { Random } from "../../kernel/crypto/random.ts"
-import { type CommandTable, type Flags, type Outcome, usageError } from "../command-line.ts"
-import { refuseDevelopment } from "../development.ts"
-import { folderFlags, masterKeyFlag, settingsIn } from "../flags.ts"
+import { type CommandResult, type CommandTable, type Flags, usageError } from "../command-line.ts"
+import { rejectDevelopment } from "../development.ts"
+import { folderFlags, masterKeyFlag, settingFlagsOf } from "../flags.ts"
 import { claimFolder } from "../folder/claim.ts"
 import { folderAt } from "../folder/folder.ts"
-import type { Start } from "../running.ts"
+import type { StartInput } from "../running.ts"
 import { readConfig } from "../settings.ts"
 import { startError } from "../start-error.ts"
 
-type Moving = Start & { readonly url: string }
-type Moved = { readonly events: number; readonly claims: number; readonly files: number }
+type MoveInput = StartInput & { readonly url: string }
+type MoveResult = { readonly events: number; readonly claims: number; readonly files: number }
 
-/** What the process lends to the command. */
-export type Lent = {
+/** The dependencies that the process provides to the command. */
+export type MoveContext = {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly random: Random
   readonly started: number
-  readonly moveIn: (start: Moving) => Promise<Moved>
-  readonly moveOut: (start: Moving) => Promise<Moved>
+  readonly moveToPostgres: (start: MoveInput) => Promise<MoveResult>
+  readonly moveFromPostgres: (start: MoveInput) => Promise<MoveResult>
 }
 
-/** Stands for the database that the settings name, so that no password need be typed. */
-const setting = "setting"
+/** The value that selects the database from the settings, so that no password must be typed. */
+const settingValue = "setting"
 
-/** The command that moves the log into PostgreSQL, or out of it. */
-export const moveCommands = (lent: Lent): CommandTable => ({
+/** The command that moves the event log to or from PostgreSQL. */
+export const moveCommands = (context: MoveContext): CommandTable => ({
   move: {
-    help: "Move the log into PostgreSQL, or out of it; no server may run",
+    help: "Move the event log to or from PostgreSQL while no server runs",
     flags: {
       ...folderFlags,
       ...masterKeyFlag,
-      "--to": { hint: "URL", help: `An empty PostgreSQL; "${setting}" for that of the settings` },
-      "--from": { hint: "URL", help: "The PostgreSQL that has it; the same" },
+      "--to": {
+        hint: "URL",
+        help:
+          `URL of an empty PostgreSQL database, or "${settingValue}" for the one in the ` +
+          "settings",
+      },
+      "--from": {
+        hint: "URL",
+        help: 'URL of the PostgreSQL database with the log; "setting" for the one in the settings',
+      },
     },
-    run: (flags) => move(lent, flags),
+    run: (flags) => move(context, flags),
   },
 })
 
-async function move({ env, random, started, ...lent }: Lent, flags: Flags): Promise<Outcome> {
+async function move(
+  { env, random, started, ...context }: MoveContext,
+  flags: Flags,
+): Promise<CommandResult> {
   const { "--to": to, "--from": from } = flags
   if ((to === undefined) === (from === undefined)) {
-    throw usageError("say either --to or --from, with the address of a PostgreSQL")
+    throw usageError("exactly one of --to and --from is required")
   }
   const named = to ?? from ?? ""
-  const given = named === setting ? {} : { "--database": named }
-  const config = readConfig({ flags: { ...settingsIn(flags), ...given }, env })
+  const databaseFlag = named === settingValue ? {} : { "--database": named }
+  const config = readConfig({ flags: { ...settingFlagsOf(flags), ...databaseFlag }, env })
   const url = config.database
-  if (url === undefined) throw usageError("the settings name no database; say which one")
+  if (url === undefined)
+    throw usageError(
+      "the setting database is not set; name the database with --to URL or --from URL",
+    )
   const folder = folderAt(config.data)
   if (to !== undefined && !existsSync(folder.database)) {
-    const todo = "name the data folder with --data DIR"
-    throw startError("database_missing", `there is no database in ${folder.path}; ${todo}`)
+    const todo = "name the data directory with --data DIR"
+    throw startError("database_missing", `no database found in ${folder.path}; ${todo}`)
   }
-  refuseDevelopment(folder)
+  rejectDevelopment(folder)
   const claim = await claimFolder(config, random)
   try {
     const start = { ...claim, config, started, url }
-    const moved = to === undefined ? await lent.moveOut(start) : await lent.moveIn(start)
-    return { text: textOf(moved, to !== undefined), data: { ...moved } }
+    const moved =
+      to === undefined ? await context.moveFromPostgres(start) : await context.moveToPostgres(start)
+    return { text: formatResult(moved, to !== undefined), data: { ...moved } }
   } finally {
     claim.release()
   }
 }
 
-function textOf({ events, claims, files }: Moved, isIn: boolean): string {
+function formatResult({ events, claims, files }: MoveResult, isIn: boolean): string {
   const next = isIn
-    ? "Give every node the setting database, and the same master key, and start them."
-    : "Leave the setting database out, and start the server."
+    ? "Set database and the same master key on every node, then start the nodes."
+    : "Remove the setting database, then start the server."
   return [
-    `  Moved ${events} events, ${claims} claims and ${files} files, the same on both sides.`,
+    `  Moved and verified ${events} events, ${claims} claims and ${files} files.`,
     `  ${next}`,
   ].join("\n")
 }

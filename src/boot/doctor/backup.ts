@@ -1,29 +1,29 @@
 import type { Config } from "../../kernel/config.ts"
 import { Fault } from "../../kernel/fault.ts"
-import { placeAt } from "../backup/place.ts"
-import { backupsUntil, knownLabel } from "../backup/rotation.ts"
+import { locationAt } from "../backup/location.ts"
+import { findLabel, listBackupsUntil } from "../backup/rotation.ts"
 import { folderAt } from "../folder/folder.ts"
-import { type Finding, ok, warning, wrong } from "./finding.ts"
+import { type Finding, ok, problem, warning } from "./finding.ts"
 
 const hourMs = 3_600_000
 
-/** Where backups are made by themselves, whether they really are. */
+/** Checks whether scheduled backups are created, if they are enabled. */
 export async function checkBackups(config: Config, now: number): Promise<readonly Finding[]> {
   const { backupFolder: folder, backupEveryHours: every } = config
   if (folder === undefined) return []
-  const label = knownLabel(folderAt(config.data))
-  const look = async () =>
-    label && (await backupsUntil({ place: placeAt(folder, config), label }, now))[0]
-  const newest = await look().catch((cause) => {
+  const label = findLabel(folderAt(config.data))
+  const findNewest = async () =>
+    label && (await listBackupsUntil({ place: locationAt(folder, config), label }, now))[0]
+  const newest = await findNewest().catch((cause) => {
     if (cause instanceof Fault) return cause
     throw cause
   })
   if (newest instanceof Fault) {
-    return [wrong("backups", newest.message, "mend that: none is made until then")]
+    return [problem("backups", newest.message, "fix that: no backups are created until then")]
   }
-  const todo = "see the server's log, and that it may write there"
-  if (!newest) return [warning("backups", `there is none in ${folder} yet`, todo)]
+  const todo = "check the server log and that the server can write there"
+  if (!newest) return [warning("backups", `there are no backups in ${folder} yet`, todo)]
   const hours = Math.floor((now - newest.made) / hourMs)
-  const said = `the newest in ${folder} is ${hours} hours old`
-  return [hours > 2 * every ? warning("backups", said, todo) : ok("backups", said)]
+  const text = `the newest backup in ${folder} is ${hours} hours old`
+  return [hours > 2 * every ? warning("backups", text, todo) : ok("backups", text)]
 }

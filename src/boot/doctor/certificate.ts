@@ -2,87 +2,110 @@ import { X509Certificate } from "node:crypto"
 import type { Config } from "../../kernel/config.ts"
 import { Fault } from "../../kernel/fault.ts"
 import { readCertificates } from "../edge/certificate.ts"
-import { authorityOf, type Failure, type Held, type Root, readKept, wayToUs } from "../edge/kept.ts"
+import {
+  authorityOf,
+  connectionRequirement,
+  type HeldCertificate,
+  type RenewalFailure,
+  type RootCertificate,
+  readCertificateFile,
+} from "../edge/certificate-file.ts"
 import type { Folder } from "../folder/folder.ts"
-import { type Finding, ok, warning, wrong } from "./finding.ts"
+import { type Finding, ok, problem, warning } from "./finding.ts"
 
 const dayMs = 86_400_000
-const daysMin = 14
+const warningDays = 14
 
-/** The files of the certificates: a server that runs goes on with the last that it could use. */
-export const checkFiles = (config: Config, now: number): readonly Finding[] =>
-  unlessRefused("put files there that belong together", () =>
-    readCertificates(config).map(({ names, ends }) =>
-      daysLeft(`the file of ${names.join(", ") || "no host"}`, ends - now),
+/** Checks the certificate files. A running server keeps using the last valid certificate. */
+export const checkCertificateFiles = (config: Config, now: number): readonly Finding[] =>
+  catchFault("provide a certificate and a key that match", () =>
+    readCertificates(config).map(({ names, expiresAt }) =>
+      expiryFinding(`the certificate file of ${names.join(", ") || "no host"}`, expiresAt - now),
     ),
   )
 
-function daysLeft(what: string, leftMs: number): Finding {
+function expiryFinding(subject: string, leftMs: number): Finding {
   const days = Math.floor(leftMs / dayMs)
-  const said = `${what} is good for ${days} days`
-  if (days < 0) return wrong("tls", `${said}: it has ended`, "renew the certificate")
-  return days < daysMin ? warning("tls", said, "see why nobody renews it") : ok("tls", said)
+  const text = `${subject} is valid for ${days} days`
+  if (days < 0) return problem("tls", `${text}: it has expired`, "renew the certificate")
+  return days < warningDays ? warning("tls", text, "check why it is not renewed") : ok("tls", text)
 }
 
-/** The certificates that the server gets by itself: how long they hold, and what went wrong. */
-export function checkKept(folder: Folder, config: Config, now: number): readonly Finding[] {
+/**
+ * Checks the certificates that the server obtains automatically: their validity and failed
+ * attempts.
+ */
+export function checkManagedCertificates(
+  folder: Folder,
+  config: Config,
+  now: number,
+): readonly Finding[] {
   if (!config.tls) return []
-  return unlessRefused("move the file away", () => {
-    const { held, failures, roots } = readKept(folder)
+  return catchFault("move the file away", () => {
+    const { held: stored, failures, roots } = readCertificateFile(folder)
     const by = authorityOf(config)
-    const own = held.filter((each) => each.by === by)
+    const own = stored.filter((each) => each.by === by)
     const failed = failures.filter((each) => each.by === by)
     const good = own.filter(({ host }) => !failed.some((each) => each.host === host))
     const findings = [
-      ...good.map((each) => daysLeft(`the certificate of ${each.host}`, endOf(each) - now)),
+      ...good.map((each) => expiryFinding(`the certificate of ${each.host}`, expiryOf(each) - now)),
       ...failed.map((failure) => failedFinding(failure, own, { now, config })),
       ...(config.tls === "internal" ? roots.map((root) => rootFinding(root, now)) : []),
     ]
-    return findings.length > 0 ? findings : [noneYet(config)]
+    return findings.length > 0 ? findings : [noCertificateFinding(config)]
   })
 }
 
-function noneYet(config: Config): Finding {
-  const secure = "have the public address begin with https://"
-  const name = `a public authority wants a name of the internet, and ${wayToUs(config)}`
+function noCertificateFinding(config: Config): Finding {
+  const secure = "set a public URL that starts with https://"
+  const name =
+    "a public authority requires a public DNS name: set one, and " +
+    `${connectionRequirement(config)}`
   const todo = config.tls === "acme" ? `${secure}; ${name}` : secure
-  return warning("tls", "no certificate was asked for yet", todo)
+  return warning("tls", "no certificate was requested yet", todo)
 }
 
-/** Devices trust it for years, and must be told in time of the one that comes after it. */
-function rootFinding({ host, cert }: Root, now: number): Finding {
+/** Devices trust the root for years, so the warning about its successor comes early. */
+function rootFinding({ host, cert }: RootCertificate, now: number): Finding {
   const { fingerprint256, validTo } = new X509Certificate(cert)
   const until = new Date(validTo).toISOString().slice(0, 10)
-  const said = `devices trust ${host} by the root ${fingerprint256}, until ${until}`
-  if (Date.parse(validTo) - now > 365 * dayMs) return ok("root", said)
+  const text = `devices trust ${host} through the root ${fingerprint256}, until ${until}`
+  if (Date.parse(validTo) - now > 365 * dayMs) return ok("root", text)
   return warning(
     "root",
-    said,
-    `move certificates.json away for a new one, at https://${host}/ui/trust`,
+    text,
+    "move certificates.json away to create a new root, then install it from " +
+      `https://${host}/ui/trust`,
   )
 }
 
-const endOf = ({ cert }: Held): number => Date.parse(new X509Certificate(cert).validTo)
+const expiryOf = ({ cert }: HeldCertificate): number =>
+  Date.parse(new X509Certificate(cert).validTo)
 
 function failedFinding(
-  { host, said, next }: Failure,
-  held: readonly Held[],
+  { host, said: text, next }: RenewalFailure,
+  stored: readonly HeldCertificate[],
   { now, config }: { readonly now: number; readonly config: Config },
 ): Finding {
-  const current = held.find((each) => each.host === host)
-  const left = current ? Math.floor((endOf(current) - now) / dayMs) : undefined
-  const again = `next try ${new Date(next).toISOString()}`
-  const todo = `have the name lead here, and ${wayToUs(config)}; ${again}`
-  if (left === undefined) return wrong("tls", `${host} has no certificate: ${said}`, todo)
-  const words = `the certificate of ${host}, good for ${left} days, is not renewed: ${said}`
-  return left < daysMin ? wrong("tls", words, todo) : warning("tls", words, todo)
+  const current = stored.find((each) => each.host === host)
+  const daysLeft = current ? Math.floor((expiryOf(current) - now) / dayMs) : undefined
+  const nextAttempt = `next attempt ${new Date(next).toISOString()}`
+  const todo =
+    `make the name resolve to this server, and ${connectionRequirement(config)}; ` +
+    `${nextAttempt}`
+  if (daysLeft === undefined) return problem("tls", `${host} has no certificate: ${text}`, todo)
+  const renewalText =
+    `the certificate of ${host}, valid for ${daysLeft} days, could not be ` + `renewed: ${text}`
+  return daysLeft < warningDays
+    ? problem("tls", renewalText, todo)
+    : warning("tls", renewalText, todo)
 }
 
-function unlessRefused(todo: string, look: () => readonly Finding[]): readonly Finding[] {
+function catchFault(todo: string, check: () => readonly Finding[]): readonly Finding[] {
   try {
-    return look()
+    return check()
   } catch (cause) {
     if (!(cause instanceof Fault)) throw cause
-    return [wrong("tls", cause.message, todo)]
+    return [problem("tls", cause.message, todo)]
   }
 }

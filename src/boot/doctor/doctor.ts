@@ -3,46 +3,52 @@ import * as z from "zod/mini"
 import type { Clock } from "../../kernel/clock.ts"
 import type { Config } from "../../kernel/config.ts"
 import type { Network } from "../../runtime/network.ts"
-import { ask } from "../control.ts"
+import { sendCommand } from "../control.ts"
 import { isRunning } from "../folder/claim.ts"
 import { type Folder, folderAt } from "../folder/folder.ts"
 import { version } from "../version.ts"
 import { checkAddress } from "./address.ts"
 import { checkBackups } from "./backup.ts"
-import { checkFiles, checkKept } from "./certificate.ts"
-import { type Finding, ok, warning, wrong } from "./finding.ts"
+import { checkCertificateFiles, checkManagedCertificates } from "./certificate.ts"
+import { type Finding, ok, problem, warning } from "./finding.ts"
 import { checkClock, checkDisk, checkFolder, checkKey, checkLimits, checkPort } from "./machine.ts"
 
-/** What a running server says of itself. */
-export const condition = z.lazy(() =>
+/** The condition that a running server reports. */
+export const serverCondition = z.lazy(() =>
   z.object({
     notReady: z.nullable(z.string()),
-    /** Those that share a log with it, and it itself; absent where it is alone. */
+    /** The nodes that share the log, including this one; absent for a single server. */
     nodes: z.optional(
       z.array(
         z.object({
           part: z.number(),
           isSelf: z.boolean(),
-          /** How long ago it said where it is, in ms. */
+          /** How long ago the node reported its position, in ms. */
           seenMs: z.number(),
           position: z.number(),
-          /** So many events the log has beyond that. */
+          /** The number of events that the node is behind the log. */
           behind: z._default(z.number(), 0),
           leads: z.boolean(),
-          /** Of its program. */
+          /** The version of the program. */
           version: z._default(z.string(), ""),
         }),
       ),
     ),
-    /** When the newest event was written, in ms UTC; null where there is none. */
+    /** When the newest event was written, in ms since the epoch; null if there is none. */
     newest: z.nullable(z.number()),
-    /** Some of the hosts for which there are too many to have certificates by themselves. */
+    /** Some of the hosts that exceed the limit for automatic certificates. */
     hostsBeyond: z._default(z.array(z.string()), []),
-    /** Instances whose events are not collected; absent where nobody collects, or another node. */
+    /**
+     * Instances whose events are not collected; absent if there is no collector or another node
+     * runs it.
+     */
     untaken: z.optional(
       z.array(z.object({ instance: z.string(), why: z.string(), since: z.number() })),
     ),
-    /** Files that the server is made after: why it isn't, or null; how much is there beside. */
+    /**
+     * The described configuration: the error of the last run or null, and the number of resources
+     * that are not described.
+     */
     described: z.optional(
       z.object({ path: z.string(), why: z.nullable(z.string()), beyond: z.number() }),
     ),
@@ -50,17 +56,25 @@ export const condition = z.lazy(() =>
       z.object({
         id: z.string(),
         publicUrl: z.string(),
-        /** Whether mails can go out. */
+        /** Whether a message provider exists. */
         hasMail: z.boolean(),
-        /** Algorithms that nothing can be signed with. */
+        /** Algorithms without an active signing key. */
         keyless: z.array(z.string()),
-        /** When nobody can administer it any more, or null for never; older servers don't say. */
+        /**
+         * When the last administrator access expires, or null if never; older servers don't report
+         * it.
+         */
         ownerless: z.optional(z.nullable(z.string())),
-        /** Users whose address is verified for their own organization alone, up to 1000. */
+        /**
+         * The number of users whose email address is verified only for their organization, up to
+         * 1000.
+         */
         unconfirmed: z._default(z.number(), 0),
-        /** Ids of users who have the same verified address, some of them. */
+        /** Groups of user IDs with the same verified email address, limited in number. */
         sharedEmails: z._default(z.array(z.array(z.string())), []),
-        /** Executions whose changes are refused, since an author is not active; some of them. */
+        /**
+         * Executions whose changes are rejected because an author is not active, limited in number.
+         */
         blockedExecutions: z._default(
           z.array(z.object({ id: z.string(), targetName: z.string() })),
           [],
@@ -69,11 +83,11 @@ export const condition = z.lazy(() =>
     ),
   }),
 )
-export type Condition = Readonly<z.output<typeof condition>>
+export type ServerCondition = Readonly<z.output<typeof serverCondition>>
 
 const status = z.lazy(() => z.object({ pid: z.number(), version: z.string() }))
 export const awaited = z.lazy(() => z.object({ path: z.string() }))
-/** Also what comes in through the control socket. */
+/** Also sent over the control socket. */
 export const arrivedRequest = z.lazy(() => z.strictObject({ path: z.string() }))
 export const arrived = z.lazy(() =>
   z.nullable(
@@ -86,70 +100,77 @@ export const arrived = z.lazy(() =>
   ),
 )
 
-export type Examined = {
+export type DoctorOptions = {
   readonly config: Config
   readonly clock: Clock
   readonly network: Pick<Network, "resolve" | "send">
 }
 
-/** Looks at everything that a server needs, and says of each what is amiss and what to do. */
-export async function examine(examined: Examined): Promise<readonly Finding[]> {
-  const folder = folderAt(examined.config.data)
+/** Runs all checks and returns what is wrong and how to fix it. */
+export async function runChecks(options: DoctorOptions): Promise<readonly Finding[]> {
+  const folder = folderAt(options.config.data)
   const here = checkFolder(folder)
   if (!existsSync(folder.path)) return here
-  const running = (await isRunning(folder)) ? await askServer(folder) : undefined
+  const running = (await isRunning(folder)) ? await queryServer(folder) : undefined
   return [
     ...here,
-    ...checkKey(folder, examined.config),
-    ...checkFiles(examined.config, examined.clock.now()),
-    ...checkKept(folder, examined.config, examined.clock.now()),
-    ...(await checkBackups(examined.config, examined.clock.now())),
+    ...checkKey(folder, options.config),
+    ...checkCertificateFiles(options.config, options.clock.now()),
+    ...checkManagedCertificates(folder, options.config, options.clock.now()),
+    ...(await checkBackups(options.config, options.clock.now())),
     checkDisk(folder),
     checkLimits(running?.pid),
-    await checkClock(examined.clock.now(), running?.condition.newest ?? null),
-    ...(running ? await checkServer(examined, folder, running) : await checkStart(examined)),
+    await checkClock(options.clock.now(), running?.condition.newest ?? null),
+    ...(running ? await checkServer(options, folder, running) : await checkStart(options)),
   ]
 }
 
-async function askServer(folder: Folder) {
-  const { pid, version: itsVersion } = status.parse(await ask(folder, "status"))
-  return { pid, version: itsVersion, condition: condition.parse(await ask(folder, "condition")) }
+async function queryServer(folder: Folder) {
+  const { pid, version: itsVersion } = status.parse(await sendCommand(folder, "status"))
+  return {
+    pid,
+    version: itsVersion,
+    condition: serverCondition.parse(await sendCommand(folder, "condition")),
+  }
 }
 
-async function checkStart({ config }: Examined): Promise<Finding[]> {
+async function checkStart({ config }: DoctorOptions): Promise<Finding[]> {
   return [
-    warning("server", `none runs on ${config.data}`, `latchkey serve --data ${config.data}`),
+    warning("server", `no server runs on ${config.data}`, `latchkey serve --data ${config.data}`),
     ...("path" in config.listen ? [] : [await checkPort("--listen", config.listen)]),
     await checkPort("--grpc-listen", config.grpcListen),
     ...(config.metricsListen ? [await checkPort("--metrics-listen", config.metricsListen)] : []),
   ]
 }
 
-type Server = Awaited<ReturnType<typeof askServer>>
+type Server = Awaited<ReturnType<typeof queryServer>>
 
 async function checkServer(
-  { clock, network, config }: Examined,
+  { clock, network, config }: DoctorOptions,
   folder: Folder,
   server: Server,
 ): Promise<Finding[]> {
   const { instances, notReady, hostsBeyond } = server.condition
   const findings = [
     notReady === null
-      ? ok("server", `version ${server.version} runs (pid ${server.pid})`)
-      : wrong("server", `not ready: ${notReady}`, "see its log"),
+      ? ok("server", `version ${server.version} is running (pid ${server.pid})`)
+      : problem("server", `not ready: ${notReady}`, "check the server log"),
     ...(server.version === version
       ? []
       : [warning("server", `this program is version ${version}`, "restart the server")]),
     ...nodeFindings(server.condition),
     ...collectorFindings(server.condition, clock.now()),
     ...describedFindings(server.condition),
-    ...(config.tls && hostsBeyond.length > 0 ? [tooManyHosts(hostsBeyond)] : []),
-    ...(instances.length > 0 ? [] : [warning("set-up", "nobody owns it", "latchkey setup-link")]),
+    ...(config.tls && hostsBeyond.length > 0 ? [tooManyHostsFinding(hostsBeyond)] : []),
+    ...(instances.length > 0
+      ? []
+      : [warning("set-up", "there is no owner", "latchkey setup-link")]),
   ]
   const awaitRequest = async () => {
-    const { path } = awaited.parse(await ask(folder, "await-request"))
-    const look = async () => arrived.parse(await ask(folder, "arrived", { path })) ?? undefined
-    return { path, arrived: look }
+    const { path } = awaited.parse(await sendCommand(folder, "await-request"))
+    const readObserved = async () =>
+      arrived.parse(await sendCommand(folder, "arrived", { path })) ?? undefined
+    return { path, arrived: readObserved }
   }
   for (const {
     publicUrl,
@@ -163,16 +184,20 @@ async function checkServer(
       ok("address", publicUrl),
       ...(await checkAddress({ publicUrl, network, now: clock.now(), awaitRequest })),
       hasMail
-        ? ok("mail", "there is a provider, which the console can try")
-        : warning("mail", "no provider: messages wait in the outbox", "add one in the console"),
+        ? ok("mail", "a message provider exists; use Test in the console")
+        : warning(
+            "mail",
+            "no message provider: messages wait in the outbox",
+            "add one in the console",
+          ),
       ...(ownerless === undefined ? [] : [ownerFinding(ownerless ?? undefined)]),
       ...emailFindings(emails),
       ...blockedFindings(blockedExecutions),
       keyless.length === 0
-        ? ok("keys", "every algorithm in use has a key that signs")
-        : wrong(
+        ? ok("keys", "every algorithm in use has a signing key")
+        : problem(
             "keys",
-            `nothing signs with ${keyless.join(", ")}`,
+            `no signing key for ${keyless.join(", ")}`,
             "activate a key in the console",
           ),
     )
@@ -180,93 +205,109 @@ async function checkServer(
   return findings
 }
 
-/** Of one instance, by when nobody can administer it any more. */
+/** The finding for one instance, by when the last administrator access expires. */
 export const ownerFinding = (when: string | undefined): Finding =>
   when === undefined
-    ? ok("owner", "somebody can administer it, by what does not expire")
+    ? ok("owner", "an administrator has access that does not expire")
     : warning(
         "owner",
-        `nobody can administer it ${when}`,
-        "give one of its owners a password or a secret, or a key that does not expire",
+        `no administrator can access the instance ${when}`,
+        "give an owner a password, a secret, or a key that does not expire",
       )
 
-type Emails = Pick<Condition["instances"][number], "unconfirmed" | "sharedEmails">
+type Emails = Pick<ServerCondition["instances"][number], "unconfirmed" | "sharedEmails">
 
-/** Of one instance, by how its users' addresses are verified. */
+/** The findings about the verified email addresses of one instance. */
 export const emailFindings = ({ unconfirmed, sharedEmails }: Emails): Finding[] => [
   ...(unconfirmed === 0
     ? []
     : [
         warning(
           "emails",
-          `${unconfirmed} users have an address verified for their organization alone`,
-          "latchkey users confirm-emails, if you vouch for them; or have the users prove them",
+          `${unconfirmed} users have an email address that is verified only for their ` +
+            "organization",
+          "run latchkey users confirm-emails if you trust these addresses; otherwise the " +
+            "users must verify them",
         ),
       ]),
   ...sharedEmails.map((ids) =>
     warning(
       "emails",
-      `users ${ids.join(", ")} have the same verified address, in one spelling or several`,
-      "whoever proves it last signs in by it; the others sign in by their login name",
+      `the users ${ids.join(", ")} have the same verified email address, possibly in ` +
+        "different spellings",
+      "the user who verified it last can sign in with it; the others must use their login names",
     ),
   ),
 ]
 
-/** Of one instance, by the executions that its targets can't change anything at. */
+/** The findings about executions whose targets can't change requests, for one instance. */
 export const blockedFindings = (
-  blocked: Condition["instances"][number]["blockedExecutions"],
+  blocked: ServerCondition["instances"][number]["blockedExecutions"],
 ): Finding[] =>
   blocked.map(({ id, targetName }) =>
     warning(
       "executions",
-      `the target ${targetName} can't change anything at ${id}: a user who set the target or the ` +
-        "execution was deactivated, locked or removed, so requests that it changes are refused",
-      "have an active administrator set the execution again, or the endpoint of the target",
+      `the target ${targetName} can't change anything at ${id}: a user who configured the ` +
+        "target or the execution was deactivated, locked or deleted, so the changed requests " +
+        "are rejected",
+      "have an active administrator save the execution again, or the endpoint of the target",
     ),
   )
 
-const tooManyHosts = (hosts: readonly string[]): Finding =>
-  wrong(
+const tooManyHostsFinding = (hosts: readonly string[]): Finding =>
+  problem(
     "tls",
-    `there are too many hosts: ${hosts.join(", ")} and perhaps more get no certificate`,
-    "remove domains that nobody uses, or put a proxy in front that has certificates",
+    `too many hosts: ${hosts.join(", ")} and perhaps others get no certificate`,
+    "remove unused domains, or run a proxy with its own certificates in front",
   )
 
-function collectorFindings({ untaken }: Condition, now: number): Finding[] {
+function collectorFindings({ untaken }: ServerCondition, now: number): Finding[] {
   if (untaken === undefined) return []
-  if (untaken.length === 0) return [ok("audit", "the collector takes what happens")]
-  return untaken.map(({ instance, why, since }) => {
+  if (untaken.length === 0) return [ok("audit", "the collector receives events")]
+  return untaken.map(({ instance, why: reason, since }) => {
     const minutes = Math.floor((now - since) / 60_000)
-    const said = `the collector has not taken events of ${instance} for ${minutes} min: ${why}`
-    return wrong("audit", said, "have it answer with 2xx: nothing is lost for a day")
+    const message =
+      `the collector has not accepted events of ${instance} for ${minutes} min: ` + `${reason}`
+    return problem(
+      "audit",
+      message,
+      "fix the collector so that it responds with 2xx: no events are lost for a day",
+    )
   })
 }
 
-function describedFindings({ described }: Condition): Finding[] {
+function describedFindings({ described }: ServerCondition): Finding[] {
   if (described === undefined) return []
-  const { path, why, beyond } = described
-  if (why === null) return [ok("apply", `all is as ${path} describes; ${beyond} things beside it`)]
-  return [wrong("apply", `${path} is not applied: ${why}`, "mend it: it is tried each minute")]
+  const { path, why: reason, beyond } = described
+  if (reason === null)
+    return [ok("apply", `everything matches ${path}; ${beyond} resources are not described`)]
+  return [
+    problem(
+      "apply",
+      `${path} is not applied: ${reason}`,
+      "fix the files: they are applied again every minute",
+    ),
+  ]
 }
 
-/** Each says where it is every second. */
+/** Each node reports its position every second. */
 const nodeLateMs = 10_000
-/** Who was not heard of for so long has been taken away. */
-const nodeGoneMs = 3_600_000
+/** A node that has not reported for this long was removed. */
+const nodeRemovedMs = 3_600_000
 
-function nodeFindings({ nodes = [] }: Condition): Finding[] {
+function nodeFindings({ nodes = [] }: ServerCondition): Finding[] {
   return nodes
-    .filter(({ isSelf, seenMs }) => isSelf || seenMs < nodeGoneMs)
+    .filter(({ isSelf, seenMs }) => isSelf || seenMs < nodeRemovedMs)
     .map(({ part, isSelf, seenMs, position, behind, leads, version }) => {
       const name = `node ${part}${isSelf ? ", this one," : ""}`
       if (seenMs > nodeLateMs) {
         const seconds = Math.round(seenMs / 1000)
-        const said = `${name} was not heard of for ${seconds} s`
-        return warning("nodes", said, "start it again, if it should be there")
+        const message = `${name} has not reported for ${seconds} s`
+        return warning("nodes", message, "start it again if it should be running")
       }
       const of = version === "" ? "" : `, of version ${version}`
       const rest = behind === 0 ? "" : `, ${behind} events behind`
-      const works = leads ? "; it sends mails and rotates keys" : ""
-      return ok("nodes", `${name} has the log up to position ${position}${rest}${of}${works}`)
+      const works = leads ? "; it sends email and rotates keys" : ""
+      return ok("nodes", `${name} is at position ${position} of the log${rest}${of}${works}`)
     })
 }

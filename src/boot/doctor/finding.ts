@@ -1,39 +1,43 @@
-/** What one check has found, and where something is amiss what to do. */
+/** The result of one check and, if there is a problem, its remedy. */
 export type Finding = {
   readonly check: string
   readonly state: "ok" | "warning" | "wrong"
   readonly said: string
   readonly remedy?: string
-  /** How long it took, in ms; of what takes time. */
+  /** How long the check took, in ms; only for slow checks. */
   readonly ms?: number
 }
 
-export const ok = (check: string, said: string): Finding => ({ check, state: "ok", said })
+export const ok = (check: string, message: string): Finding => ({
+  check,
+  state: "ok",
+  said: message,
+})
 
-/** It works, and won't for ever or for everybody. */
-export const warning = (check: string, said: string, remedy: string): Finding => ({
+/** Works, but not permanently or not for everyone. */
+export const warning = (check: string, message: string, remedy: string): Finding => ({
   check,
   state: "warning",
-  said,
+  said: message,
   remedy,
 })
 
-/** It does not work. */
-export const wrong = (check: string, said: string, remedy: string): Finding => ({
+/** Does not work. */
+export const problem = (check: string, message: string, remedy: string): Finding => ({
   check,
   state: "wrong",
-  said,
+  said: message,
   remedy,
 })
 
 const marks = { ok: "ok      ", warning: "warning ", wrong: "WRONG   " } as const
 
-/** A line for each, and below it what to do. */
-export const findingsText = (findings: readonly Finding[]): string =>
+/** One line per finding, with its remedy below. */
+export const formatFindings = (findings: readonly Finding[]): string =>
   findings
-    .map(({ check, state, said, remedy, ms }) => {
+    .map(({ check, state, said: message, remedy, ms }) => {
       const took = ms === undefined ? "" : ` (${(ms / 1000).toFixed(1)} s)`
-      const line = `  ${marks[state]} ${check.padEnd(12)} ${said}${took}`
+      const line = `  ${marks[state]} ${check.padEnd(12)} ${message}${took}`
       return remedy ? `${line}\n${" ".repeat(24)}→ ${remedy}` : line
     })
     .join("\n")

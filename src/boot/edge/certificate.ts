@@ -4,50 +4,48 @@ import { createSecureContext } from "node:tls"
 import type { Config } from "../../kernel/config.ts"
 import { startError, systemCode } from "../start-error.ts"
 
-/** A certificate with those that lead to its root, and its key, as PEM. */
+/** A certificate with its chain, and its key, as PEM. */
 export type Certificate = {
   readonly cert: string
   readonly key: string
-  /** Host names that it is for; "*.example.com" for those below one. */
+  /** The host names of the certificate; "*.example.com" for subdomains. */
   readonly names: readonly string[]
-  /** ms UTC. */
-  readonly ends: number
+  /** When the certificate expires, in ms since the epoch. */
+  readonly expiresAt: number
 }
 
 /**
- * The certificates of the configuration, the first for whoever names no host. Refuses, in words,
- * files that can't be read or don't belong together.
+ * The certificates of the configuration; the first is used for clients that send no host name.
+ * Throws if files can't be read or don't match.
  */
 export const readCertificates = ({ tlsCert, tlsKey }: Pick<Config, "tlsCert" | "tlsKey">) =>
   tlsCert.map((file, at) => readCertificate(file, tlsKey[at] ?? ""))
 
 const readCertificate = (certFile: string, keyFile: string): Certificate =>
-  certificateOf({ cert: textOf(certFile), key: textOf(keyFile) }, certFile, keyFile)
+  parseCertificate({ cert: textOf(certFile), key: textOf(keyFile) }, certFile, keyFile)
 
 /**
- * A certificate and its key in PEM, with what it says of itself. Refuses what doesn't belong
- * together, in words that name where they come from.
+ * A certificate and key in PEM with the names and expiry of the certificate. Throws, naming the
+ * files, if they don't match.
  */
-export function certificateOf(
+export function parseCertificate(
   { cert, key }: Pick<Certificate, "cert" | "key">,
   certFile: string,
   keyFile: string,
 ): Certificate {
-  const parsed = understood(certFile, "certificate", () => new X509Certificate(cert))
-  const secret = understood(keyFile, "private key without a passphrase", () =>
-    createPrivateKey(key),
-  )
+  const parsed = parsePem(certFile, "certificate", () => new X509Certificate(cert))
+  const secret = parsePem(keyFile, "private key without a passphrase", () => createPrivateKey(key))
   if (!parsed.checkPrivateKey(secret)) {
-    throw tlsError(`the key in ${keyFile} is not that of the first certificate in ${certFile}`)
+    throw tlsError(`the key in ${keyFile} does not match the first certificate in ${certFile}`)
   }
-  // All of it: a file that is half written may have its first certificate whole.
-  understood(certFile, "chain of certificates that TLS can use", () =>
+  // Parses the whole file: a partly written file can contain a complete first certificate.
+  parsePem(certFile, "chain of certificates that TLS can use", () =>
     createSecureContext({ cert, key }),
   )
   const names = (parsed.subjectAltName ?? "")
     .split(", ")
     .flatMap((each) => (each.startsWith("DNS:") ? each.slice("DNS:".length).toLowerCase() : []))
-  return { cert, key, names, ends: Date.parse(parsed.validTo) }
+  return { cert, key, names, expiresAt: Date.parse(parsed.validTo) }
 }
 
 function textOf(file: string): string {
@@ -58,12 +56,12 @@ function textOf(file: string): string {
   }
 }
 
-/** The library's message may quote what it was given, and that may be a key. */
-function understood<T>(file: string, what: string, read: () => T): T {
+/** The error of the library can quote its input, which can be a key. */
+function parsePem<T>(file: string, kind: string, read: () => T): T {
   try {
     return read()
   } catch (error) {
-    throw tlsError(`${file} is no ${what} in PEM (${systemCode(error) || "malformed"})`)
+    throw tlsError(`${file} is not a valid ${kind} in PEM (${systemCode(error) || "malformed"})`)
   }
 }
 

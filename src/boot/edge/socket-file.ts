@@ -4,18 +4,18 @@ import type { SocketFile } from "../../kernel/net/address.ts"
 import { startError, systemCode } from "../start-error.ts"
 
 /**
- * Takes away what a killed process left where a socket is to be. Refuses where somebody listens, or
- * where something else lies.
+ * Removes a socket that a killed process left. Throws if a process listens on it or if it is
+ * another kind of file.
  */
-export async function freeSocketFile({ path }: SocketFile): Promise<void> {
+export async function removeStaleSocket({ path }: SocketFile): Promise<void> {
   const found = lstatSync(path, { throwIfNoEntry: false })
   if (!found) return
-  if (!found.isSocket()) throw socketError(path, "is there already, and is no socket")
-  if (await isAnswered(path)) throw socketError(path, "is another program's, which listens there")
+  if (!found.isSocket()) throw socketError(path, "exists and is not a socket")
+  if (await isListening(path)) throw socketError(path, "is in use by another program")
   rmSync(path, { force: true })
 }
 
-function isAnswered(path: string): Promise<boolean> {
+function isListening(path: string): Promise<boolean> {
   return new Promise((done, fail) => {
     const socket = connect(path)
     socket.once("connect", () => {
@@ -28,9 +28,9 @@ function isAnswered(path: string): Promise<boolean> {
   })
 }
 
-/** Lets those in who may: until now the socket is its owner's alone. */
-export const openSocketFile = ({ path, mode }: SocketFile): void => chmodSync(path, mode)
+/** Grants access to other users: until now only the owner can use the socket. */
+export const grantSocketAccess = ({ path, mode }: SocketFile): void => chmodSync(path, mode)
 
-/** Why nothing can listen on a socket, and what to change. */
-export const socketError = (path: string, because: string, cause?: unknown) =>
-  startError("socket_unusable", `${path} ${because}; choose another with --listen unix:PATH`, cause)
+/** Why the server can't listen on a socket, with the remedy. */
+export const socketError = (path: string, reason: string, cause?: unknown) =>
+  startError("socket_unusable", `${path} ${reason}; choose another with --listen unix:PATH`, cause)

@@ -2,53 +2,53 @@ import { existsSync } from "node:fs"
 import type { Config } from "../../kernel/config.ts"
 import type { Random } from "../../kernel/crypto/random.ts"
 import { Fault } from "../../kernel/fault.ts"
-import { ask } from "../control.ts"
+import { sendCommand } from "../control.ts"
 import { startError } from "../start-error.ts"
 import { dropDoctorCopy } from "./doctor-copy.ts"
 import { type Folder, openFolder } from "./folder.ts"
-import { ownedByOther, takeLock } from "./lock.ts"
-import { masterKeyOf } from "./master-key.ts"
+import { folderInUseError, takeLock } from "./lock.ts"
+import { loadMasterKey } from "./master-key.ts"
 
-/** A data folder that belongs to this process, and the key to it. */
-export type Claim = {
+/** A data directory that this process owns, and its master key. */
+export type FolderClaim = {
   readonly folder: Folder
   readonly master: Uint8Array
   readonly release: () => void
 }
 
 /**
- * Makes this process the only owner of its data folder. Refuses, with nothing touched, a folder
- * that is another's or can't be written to, and a database whose key is missing or another.
+ * Makes this process the only owner of its data directory. Throws, without changing anything, if
+ * another process owns it, if it is not writable, or if the master key of its database is missing
+ * or wrong.
  */
-export async function claimFolder(config: Config, random: Random): Promise<Claim> {
+export async function claimFolder(config: Config, random: Random): Promise<FolderClaim> {
   const folder = openFolder(config.data)
   const lock = takeLock(folder)
   try {
-    // Someone may have removed the lock file of a running server: its socket still answers.
-    if (await isRunning(folder)) throw ownedByOther(folder)
-    refuseHalfRestored(folder)
+    // The lock file of a running server can be deleted, but its socket still responds.
+    if (await isRunning(folder)) throw folderInUseError(folder)
+    requireCompleteRestore(folder)
     dropDoctorCopy(folder)
-    return { folder, master: masterKeyOf(folder, config, random), release: lock.release }
+    return { folder, master: loadMasterKey(folder, config, random), release: lock.release }
   } catch (error) {
     lock.release()
     throw error
   }
 }
 
-/** What lies there is a part of something. */
-function refuseHalfRestored(folder: Folder): void {
+/** Throws if the directory contains an incomplete restore. */
+function requireCompleteRestore(folder: Folder): void {
   if (!existsSync(folder.restoring)) return
   throw startError(
     "restore_unfinished",
-    `a backup was being restored into ${folder.path} and did not come to its end; ` +
-      "run latchkey restore again",
+    `a restore into ${folder.path} was not completed; run latchkey restore again`,
   )
 }
 
-/** Whether a server answers on the folder's socket. */
+/** Whether a server responds on the socket of the directory. */
 export async function isRunning(folder: Folder): Promise<boolean> {
   try {
-    await ask(folder, "status")
+    await sendCommand(folder, "status")
     return true
   } catch (error) {
     if (error instanceof Fault && error.id === "start.not_running") return false

@@ -6,15 +6,15 @@ import { type Lock, lockFile } from "./lock.ts"
 
 const busyId = "start.doctor_busy"
 
-/** Makes this process the only one that makes a self-check of a folder, or refuses. */
+/** Makes this process the only one that checks the directory, or throws. */
 export function takeDoctorLock(folder: Folder): Lock {
-  const busy = "another latchkey doctor --deep is at work on this folder; wait until it has ended"
+  const busy = "another latchkey doctor --deep is running on this directory; wait until it ends"
   const lock = lockFile(folder.doctorLock, (cause) => startError("doctor_busy", busy, cause))
   removeCopy(folder)
   return lock
 }
 
-/** Removes the copy that a self-check has left which was killed; not that of one at work. */
+/** Removes the copy left by a killed self-check, but not that of a running one. */
 export function dropDoctorCopy(folder: Folder): void {
   if (!existsSync(folder.doctorCopy)) return
   try {

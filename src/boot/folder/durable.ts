@@ -1,13 +1,14 @@
 import { closeSync, fsyncSync, openSync, renameSync, writeFileSync } from "node:fs"
 import { dirname } from "node:path"
-import { withFile } from "../start-error.ts"
+import { tryFile } from "../start-error.ts"
 
 /**
- * On disk as a whole or not at all, for its owner only: half a key would lose everything. What is
- * written may depend on the file that it is written to, which is a new one until it has its name.
+ * Writes a file for its owner only, completely or not at all, because half a key would make all
+ * data unreadable. The text can depend on the descriptor of the file, which is new until it is
+ * renamed.
  */
 export function writeDurably(file: string, text: string | ((fresh: number) => string)): void {
-  withFile(file, () => {
+  tryFile(file, () => {
     const fresh = `${file}.new`
     const descriptor = openSync(fresh, "w", 0o600)
     try {
@@ -17,12 +18,12 @@ export function writeDurably(file: string, text: string | ((fresh: number) => st
       closeSync(descriptor)
     }
     renameSync(fresh, file)
-    syncFolder(dirname(file))
+    syncDirectory(dirname(file))
   })
 }
 
-/** A name is on disk when its folder is. Windows has no such thing to ask for. */
-function syncFolder(folder: string): void {
+/** A rename is durable only after the directory is synced. Windows does not support this. */
+function syncDirectory(folder: string): void {
   if (process.platform === "win32") return
   const descriptor = openSync(folder, "r")
   try {

@@ -2,40 +2,40 @@ import { accessSync, constants, mkdirSync, statSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { startError, systemCode, systemReasons } from "../start-error.ts"
 
-/** Everything that Latchkey keeps, by its place in the data folder. */
+/** The paths of all files in the data directory. */
 export type Folder = {
   readonly path: string
   readonly database: string
-  /** What SQLite and the store keep beside it: where one of them is, there is data. */
+  /** Files that SQLite and the store create next to the database; if one exists, there is data. */
   readonly besideDatabase: readonly string[]
   readonly lock: string
-  /** The process that holds the lock, for messages only. */
+  /** The process that holds the lock, only for messages. */
   readonly lockHolder: string
   readonly masterKey: string
   readonly fingerprint: string
-  /** That of the key that is about to take the master key's place. */
+  /** The fingerprint of the key that is replacing the master key. */
   readonly nextFingerprint: string
   readonly controlSocket: string
-  /** The set-up link, as long as there is no owner; for containers whose output nobody sees. */
+  /** The setup link while there is no owner, for containers whose output is not visible. */
   readonly setupLink: string
   readonly configFile: string
-  /** The certificates that the server gets by itself, their keys sealed. */
+  /** The automatically obtained certificates with their sealed keys. */
   readonly certificates: string
-  /** Held by who makes a backup. */
+  /** The lock held while a backup is created. */
   readonly backupLock: string
-  /** Tells the backups of this folder from those of others. */
+  /** The label that distinguishes the backups of this directory. */
   readonly backupLabel: string
-  /** The copy of the database that a backup is made of, while it is made. */
+  /** The temporary copy of the database for a backup. */
   readonly backupCopy: string
-  /** Names the files that a backup is making. */
+  /** The names of the temporary files of a backup. */
   readonly backupMade: string
-  /** Held by who makes a self-check. */
+  /** The lock held during a self-check. */
   readonly doctorLock: string
-  /** The backup that a self-check has restored, as long as it looks at it. */
+  /** The backup that a self-check has restored temporarily. */
   readonly doctorCopy: string
-  /** Lies there where the folder is one for development. */
+  /** The marker of a development instance. */
   readonly development: string
-  /** What a restore that has not come to its end has brought so far. */
+  /** The data of an incomplete restore. */
   readonly restoring: string
 }
 
@@ -66,24 +66,25 @@ export function folderAt(data: string): Folder {
   }
 }
 
-/** Makes the data folder, for its owner only, or refuses one that can't be written to. */
+/** Creates the data directory for its owner only; throws if it is not writable. */
 export function openFolder(data: string): Folder {
   const folder = folderAt(data)
   try {
     mkdirSync(folder.path, { recursive: true, mode: 0o700 })
-    if (!statSync(folder.path).isDirectory()) throw unusable(folder.path, "it is not a folder")
+    if (!statSync(folder.path).isDirectory())
+      throw unusableError(folder.path, "it is not a directory")
     accessSync(folder.path, constants.R_OK | constants.W_OK | constants.X_OK)
     return folder
   } catch (error) {
-    const because = systemReasons[systemCode(error)]
-    throw because ? unusable(folder.path, because, error) : error
+    const reason = systemReasons[systemCode(error)]
+    throw reason ? unusableError(folder.path, reason, error) : error
   }
 }
 
-function unusable(path: string, because: string, cause?: unknown) {
+function unusableError(path: string, reason: string, cause?: unknown) {
   return startError(
     "folder_unusable",
-    `the data folder ${path} can't be used: ${because}; choose another with --data DIR`,
+    `the data directory ${path} can't be used: ${reason}; choose another one with --data DIR`,
     cause,
   )
 }

@@ -18,7 +18,7 @@ import { createSigningPair } from "../../kernel/crypto/signing-key.ts"
 import type { Ids } from "../../kernel/id.ts"
 import { startError, systemCode } from "../start-error.ts"
 
-/** What set-up is told of the service user's key: everything but the private half. */
+/** The public part of a service account's key, for the setup. */
 export const registeredKey = z.lazy(() =>
   z.strictObject({
     userId: z.string().check(z.regex(/^\d{1,18}$/)),
@@ -28,7 +28,7 @@ export const registeredKey = z.lazy(() =>
 )
 export type RegisteredKey = Readonly<z.output<typeof registeredKey>>
 
-const content = z.lazy(() =>
+const keyFileSchema = z.lazy(() =>
   z.strictObject({
     type: z.literal("serviceaccount"),
     keyId: z.string(),
@@ -37,41 +37,40 @@ const content = z.lazy(() =>
   }),
 )
 
-/** A key that lies on disk, under a name of its own until it is registered. */
+/** A key on disk, under a temporary name until it is registered. */
 export type KeyFile = {
   readonly registered: RegisteredKey
-  /** Where it lies until then. */
+  /** The temporary path. */
   readonly part: string
-  /** It is registered: from now on the file is there. */
+  /** Renames the file to its final name after the key is registered. */
   readonly finish: () => void
-  /** It will never be. */
+  /** Deletes the file if the key is not registered. */
   readonly discard: () => void
 }
 
 /**
- * Makes the key of a service user and writes it to disk, before anybody registers it: whatever is
- * cut off afterwards, the key is not lost. One that an earlier run has left is taken up again.
- * Refuses a file that exists.
+ * Creates the key of a service account and writes it to disk before it is registered, so that a
+ * crash can't lose it. Reuses a key that an earlier run left. Throws if the file exists.
  */
-export async function keyFileAt(path: string, ids: Ids): Promise<KeyFile> {
-  refuseExisting(path)
+export async function createKeyFile(path: string, ids: Ids): Promise<KeyFile> {
+  requireNewFile(path)
   const part = `${path}.part`
-  if (isEmptyOwn(part)) rmSync(part)
-  const text = existsSync(part) ? readOwn(part) : await writeNew(part, ids)
+  if (isEmptyLeftover(part)) rmSync(part)
+  const text = existsSync(part) ? readOwnFile(part) : await writeNew(part, ids)
   return {
-    registered: registeredOf(text, part),
+    registered: parseKeyFile(text, part),
     part,
     finish: () => {
-      refuseExisting(path, `; the key is in ${part}`)
+      requireNewFile(path, `; the key is in ${part}`)
       renameSync(part, path)
-      syncFolder(path)
+      syncDirectory(path)
     },
     discard: () => rmSync(part, { force: true }),
   }
 }
 
-function refuseExisting(path: string, more = ""): void {
-  if (existsSync(path)) throw unusable(path, `it exists already${more}`)
+function requireNewFile(path: string, more = ""): void {
+  if (existsSync(path)) throw unusableError(path, `it already exists${more}`)
 }
 
 async function writeNew(part: string, ids: Ids): Promise<string> {
@@ -83,21 +82,21 @@ async function writeNew(part: string, ids: Ids): Promise<string> {
     writeFileSync(descriptor, text)
     fsyncSync(descriptor)
     closeSync(descriptor)
-    syncFolder(part)
+    syncDirectory(part)
     return text
   } catch (error) {
-    throw unusable(part, systemCode(error), error)
+    throw unusableError(part, systemCode(error), error)
   }
 }
 
-/** Cut off before a key was written, so nobody has registered one. */
-function isEmptyOwn(part: string): boolean {
+/** An empty file of an interrupted run, whose key was never registered. */
+function isEmptyLeftover(part: string): boolean {
   const found = lstatSync(part, { throwIfNoEntry: false })
   return found?.size === 0 && found.uid === process.getuid?.()
 }
 
-/** What somebody else has put there would make them the owner of everything. */
-function readOwn(part: string): string {
+/** Throws unless this user owns the file, because a foreign key would own the instance. */
+function readOwnFile(part: string): string {
   try {
     const descriptor = openSync(part, constants.O_RDONLY | constants.O_NOFOLLOW)
     const { uid, mode } = fstatSync(descriptor)
@@ -106,27 +105,27 @@ function readOwn(part: string): string {
     closeSync(descriptor)
     return text
   } catch (error) {
-    throw unusable(part, systemCode(error), error)
+    throw unusableError(part, systemCode(error), error)
   }
 }
 
-function registeredOf(text: string, part: string): RegisteredKey {
+function parseKeyFile(text: string, part: string): RegisteredKey {
   try {
-    const { userId, keyId, key } = content.parse(JSON.parse(text))
+    const { userId, keyId, key } = keyFileSchema.parse(JSON.parse(text))
     const publicKey = createPublicKey(key).export({ format: "pem", type: "spki" }).toString()
     return registeredKey.parse({ userId, keyId, publicKey })
   } catch (error) {
-    const because = "it is no key that an earlier set-up has left here; remove it"
-    throw startError("key_file_unusable", `${part} can't be used: ${because}`, error)
+    const reason = "it is not a key from an earlier setup; delete it"
+    throw startError("key_file_unusable", `${part} can't be used: ${reason}`, error)
   }
 }
 
-/** A name is on disk when its folder is. */
-function syncFolder(path: string): void {
+/** A rename is durable only after the directory is synced. */
+function syncDirectory(path: string): void {
   const descriptor = openSync(dirname(path), constants.O_RDONLY)
   fsyncSync(descriptor)
   closeSync(descriptor)
 }
 
-const unusable = (path: string, because: string, cause?: unknown) =>
-  startError("key_file_unusable", `${path} can't be made: ${because}`, cause)
+const unusableError = (path: string, reason: string, cause?: unknown) =>
+  startError("key_file_unusable", `${path} can't be created: ${reason}`, cause)

@@ -6,58 +6,61 @@ import type { Folder } from "./folder.ts"
 /** Ownership of a data folder. */
 export type Lock = { readonly release: () => void }
 
-/** Locks of this process. A database that nobody refers to is closed, and its lock is gone. */
-const held = new Set<Database>()
+/**
+ * The locks of this process. Without a reference, the database would be garbage-collected and the
+ * lock released.
+ */
+const heldLocks = new Set<Database>()
 
 /**
- * Takes the data folder for this process, or refuses within half a second, naming the process that
- * has it. The lock is SQLite's own on an empty file: the system drops it with the process, however
- * that ends, and where such locks don't work the database itself would not be safe either.
+ * Locks the data directory for this process. Throws after half a second, naming the process that
+ * holds it. The lock is SQLite's own on an empty file: the system releases it when the process
+ * ends, and where such locks don't work, the database would not be safe either.
  */
 export function takeLock(folder: Folder): Lock {
-  const lock = lockFile(folder.lock, (error) => ownedByOther(folder, error))
-  noteHolder(folder, process.pid)
+  const lock = lockFile(folder.lock, (error) => folderInUseError(folder, error))
+  recordHolder(folder, process.pid)
   let isHeld = true
   return {
     release: () => {
-      if (isHeld) noteHolder(folder)
+      if (isHeld) recordHolder(folder)
       isHeld = false
       lock.release()
     },
   }
 }
 
-/** Takes a lock of its own kind, or throws what `taken` makes of it. */
-export function lockFile(file: string, taken: (cause: unknown) => unknown): Lock {
-  const database = exclusive(file, taken)
-  held.add(database)
+/** Takes a lock on another file, or throws the error that `taken` returns. */
+export function lockFile(file: string, lockedError: (cause: unknown) => unknown): Lock {
+  const database = openExclusively(file, lockedError)
+  heldLocks.add(database)
   return {
     release: () => {
-      if (held.delete(database)) database.close()
+      if (heldLocks.delete(database)) database.close()
     },
   }
 }
 
-/** Says that the folder belongs to another process. */
-export function ownedByOther(folder: Folder, cause?: unknown) {
+/** The directory belongs to another process. */
+export function folderInUseError(folder: Folder, cause?: unknown) {
   const pid = holderOf(folder)
-  const who = pid ? `another Latchkey process (pid ${pid})` : "another Latchkey process"
+  const holder = pid ? `another Latchkey process (pid ${pid})` : "another Latchkey process"
   return startError(
     "folder_owned",
-    `the data folder ${folder.path} is in use by ${who}; stop it, ` +
-      "or choose another folder with --data DIR",
+    `the data directory ${folder.path} is in use by ${holder}; stop it, or choose another ` +
+      "directory with --data DIR",
     cause,
   )
 }
 
-function exclusive(file: string, taken: (cause: unknown) => unknown): Database {
+function openExclusively(file: string, lockedError: (cause: unknown) => unknown): Database {
   let database: Database | undefined
   try {
     database = new Database(file, { readwrite: true, create: true })
     chmodSync(file, 0o600)
-    // Two that start at the same moment may both see the other; then one of them tries again.
+    // Two processes that start at the same moment can block each other; a retry resolves that.
     database.run("PRAGMA busy_timeout = 400")
-    // Nothing is ever written, so there is nothing that a journal could bring back.
+    // Nothing is ever written, so the journal is never needed.
     database.run("PRAGMA journal_mode = MEMORY")
     database.run("BEGIN EXCLUSIVE")
     return database
@@ -65,18 +68,21 @@ function exclusive(file: string, taken: (cause: unknown) => unknown): Database {
     database?.close()
     const code = error instanceof SQLiteError ? error.code : systemCode(error)
     if (!(error instanceof Error) || !code) throw error
-    if (code === "SQLITE_BUSY") throw taken(error)
+    if (code === "SQLITE_BUSY") throw lockedError(error)
     throw startError(
       "lock_unusable",
-      `the file ${file} can't be locked (${error.message}); keep the data folder on a ` +
-        "local disk, and if that file is not Latchkey's, which is empty, move it away",
+      `the file ${file} can't be locked (${error.message}); the data directory must be on ` +
+        "a local disk, and the lock file must be empty: move any other file away",
       error,
     )
   }
 }
 
-/** For messages only: who can't be named, on a full disk perhaps, holds the lock all the same. */
-function noteHolder(folder: Folder, pid?: number): void {
+/**
+ * Only for messages: a process that can't be recorded, for example on a full disk, still holds the
+ * lock.
+ */
+function recordHolder(folder: Folder, pid?: number): void {
   try {
     rmSync(folder.lockHolder, { force: true })
     if (pid) writeFileSync(folder.lockHolder, `${pid}\n`, { mode: 0o600 })
@@ -89,7 +95,7 @@ function holderOf(folder: Folder): number | undefined {
   try {
     return Number.parseInt(readFileSync(folder.lockHolder, "utf8"), 10) || undefined
   } catch {
-    // Between taking the lock and saying so there is no file: then the message does without it.
+    // The file is missing for a moment after the lock is taken; the message then omits the process.
     return undefined
   }
 }

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, rmSync, statSync } from "node:fs"
-import { type Config, masterKeyBytes } from "../../kernel/config.ts"
+import { type Config, parseMasterKey } from "../../kernel/config.ts"
 import type { Random } from "../../kernel/crypto/random.ts"
 import { fingerprint, keyLength } from "../../kernel/crypto/secret.ts"
 import { startError, systemCode } from "../start-error.ts"
@@ -7,36 +7,36 @@ import { writeDurably } from "./durable.ts"
 import type { Folder } from "./folder.ts"
 
 /**
- * The master key: given by configuration, or the file beside the database, which the first start
- * makes. Refuses a database without its key, and any key but the one whose fingerprint lies there.
- * The caller holds the lock.
+ * The master key: from the configuration, or from the file next to the database, which the first
+ * start creates. Throws if the key of an existing database is missing or does not match its
+ * fingerprint. The caller holds the lock.
  */
-export function masterKeyOf(
+export function loadMasterKey(
   folder: Folder,
   config: Pick<Config, "masterKey" | "masterKeyFile">,
   random: Random,
 ): Uint8Array {
-  const key = givenMasterKey(folder, config)
-  const isNew = readIfThere(folder.fingerprint) === undefined && !holdsData(folder)
-  if (!key && !isNew) throw missing(folder)
-  const master = key ?? makeKey(folder, random)
-  // Beside a database the key proves itself when it opens what lies in there.
+  const key = findMasterKey(folder, config)
+  const isNew = readIfExists(folder.fingerprint) === undefined && !hasData(folder)
+  if (!key && !isNew) throw missingKeyError(folder)
+  const master = key ?? createKey(folder, random)
+  // The key of an existing database is proven when it decrypts the data.
   if (isNew) writeDurably(folder.fingerprint, `${fingerprint(master)}\n`)
-  settleFingerprint(folder, master)
+  saveFingerprint(folder, master)
   return master
 }
 
-/** The key that came is the one that stays; see `replaceMasterKey`. */
-function settleFingerprint(folder: Folder, master: Uint8Array): void {
-  const next = readIfThere(folder.nextFingerprint)?.trim()
+/** Makes the fingerprint of the current key permanent; see `replaceMasterKey`. */
+function saveFingerprint(folder: Folder, master: Uint8Array): void {
+  const next = readIfExists(folder.nextFingerprint)?.trim()
   if (next === undefined) return
   if (next === fingerprint(master)) writeDurably(folder.fingerprint, `${next}\n`)
   rmSync(folder.nextFingerprint)
 }
 
 /**
- * Puts another key in the master key's place. The data keys must have been laid down under both:
- * wherever this breaks off, one whole key lies there, and it is taken. The caller holds the lock.
+ * Replaces the master key. The data keys must already be sealed with both keys: after an
+ * interruption at any point, one complete key remains and is used. The caller holds the lock.
  */
 export function replaceMasterKey(
   folder: Folder,
@@ -44,35 +44,36 @@ export function replaceMasterKey(
   key: Uint8Array,
 ): void {
   writeDurably(folder.nextFingerprint, `${fingerprint(key)}\n`)
-  writeDurably(masterKeyFile, masterKeyText(key))
-  settleFingerprint(folder, key)
+  writeDurably(masterKeyFile, formatMasterKey(key))
+  saveFingerprint(folder, key)
 }
 
-/** The same, where there is one: makes none. */
-export function givenMasterKey(
+/** The same as `masterKeyOf`, but does not create a key. */
+export function findMasterKey(
   folder: Folder,
   config: Pick<Config, "masterKey" | "masterKeyFile">,
 ): Uint8Array | undefined {
   const expected = [folder.fingerprint, folder.nextFingerprint].flatMap(
-    (file) => readIfThere(file)?.trim() ?? [],
+    (file) => readIfExists(file)?.trim() ?? [],
   )
-  const key = config.masterKey ?? keyIn(config.masterKeyFile ?? folder.masterKey)
-  if (key && expected.length > 0 && !expected.includes(fingerprint(key))) throw wrong(folder)
+  const key = config.masterKey ?? readKey(config.masterKeyFile ?? folder.masterKey)
+  if (key && expected.length > 0 && !expected.includes(fingerprint(key)))
+    throw wrongKeyError(folder)
   if (!key && config.masterKeyFile) {
-    throw startError("master_key_missing", `there is no master key at ${config.masterKeyFile}`)
+    throw startError("master_key_missing", `no master key found at ${config.masterKeyFile}`)
   }
   return key
 }
 
-/** The master key's file, where others than its owner may use it. */
+/** The master key file if users other than its owner can access it. */
 export type ExposedKey = {
   readonly file: string
   readonly mode: string
-  /** Beside the data nobody else has a reason to; elsewhere whoever mounts secrets may have one. */
+  /** Next to the data, no other user needs access; elsewhere, mounted secrets can require it. */
   readonly isBesideData: boolean
 }
 
-export function exposedKey(
+export function findExposedKey(
   folder: Folder,
   config: Pick<Config, "masterKey" | "masterKeyFile">,
 ): ExposedKey | undefined {
@@ -82,42 +83,43 @@ export function exposedKey(
   return { file, mode: mode.toString(8).padStart(4, "0"), isBesideData: file === folder.masterKey }
 }
 
-/** How a key stands in its file. */
-export const masterKeyText = (key: Uint8Array): string => `${Buffer.from(key).toString("base64")}\n`
+/** The text of a key file. */
+export const formatMasterKey = (key: Uint8Array): string =>
+  `${Buffer.from(key).toString("base64")}\n`
 
-const holdsData = (folder: Folder) => [folder.database, ...folder.besideDatabase].some(existsSync)
+const hasData = (folder: Folder) => [folder.database, ...folder.besideDatabase].some(existsSync)
 
-function makeKey(folder: Folder, random: Random): Uint8Array {
+function createKey(folder: Folder, random: Random): Uint8Array {
   const key = new Uint8Array(random.bytes(keyLength))
-  writeDurably(folder.masterKey, masterKeyText(key))
+  writeDurably(folder.masterKey, formatMasterKey(key))
   return key
 }
 
-function keyIn(file: string): Uint8Array | undefined {
-  const text = readIfThere(file)
+function readKey(file: string): Uint8Array | undefined {
+  const text = readIfExists(file)
   if (text === undefined) return undefined
-  const key = masterKeyBytes(text)
+  const key = parseMasterKey(text)
   if (key) return key
-  throw startError("master_key_malformed", `${file} does not hold a key of 32 bytes in base64`)
+  throw startError("master_key_malformed", `${file} does not contain a 32-byte key in base64`)
 }
 
-function missing(folder: Folder) {
+function missingKeyError(folder: Folder) {
   return startError(
     "master_key_missing",
-    `the data in ${folder.path} is sealed and its master key is not there; put ` +
-      `${folder.masterKey} back, or give the key with LATCHKEY_MASTER_KEY or --master-key-file`,
+    `the data in ${folder.path} is sealed and its master key is missing; restore ` +
+      `${folder.masterKey}, or set LATCHKEY_MASTER_KEY or --master-key-file`,
   )
 }
 
-function wrong(folder: Folder) {
+function wrongKeyError(folder: Folder) {
   return startError(
     "master_key_wrong",
-    `the data in ${folder.path} was sealed with another master key than the one given; ` +
-      `start with the key whose fingerprint is in ${folder.fingerprint}`,
+    `the data in ${folder.path} was sealed with another master key; start with the key ` +
+      `whose fingerprint is in ${folder.fingerprint}`,
   )
 }
 
-function readIfThere(file: string): string | undefined {
+function readIfExists(file: string): string | undefined {
   try {
     return readFileSync(file, "utf8")
   } catch (error) {

@@ -1,21 +1,21 @@
 import { readFileSync, readlinkSync } from "node:fs"
-import { systemLibrary } from "../system/library.ts"
+import { systemLibraryPath } from "../system/library.ts"
 
-/** What is mapped from one file: where it begins, and its length in bytes. */
+/** A mapped range of a file: its start address and its length in bytes. */
 export type Mapping = { readonly start: bigint; readonly length: bigint }
 
 const dontNeed = 4
 
 /**
- * Returns what unmaps the pages of the executable that this process has read, until it reads them
- * again. For each page that is used the kernel maps 16, and keeps them until it runs short of
- * memory; meanwhile they count as memory of this process. The file stays in the kernel's cache, so
- * that reading them again takes no disk. Undefined where the system is not Linux.
+ * Returns a function that releases the pages of the executable from this process's memory until
+ * they are needed again. The kernel maps 16 pages for each one used and keeps them, counted as
+ * memory of this process, until it runs short. The file stays in the page cache, so no disk reads
+ * are needed. Undefined if the system is not Linux.
  */
-export async function openExecutable(): Promise<(() => void) | undefined> {
+export async function createPageReleaser(): Promise<(() => void) | undefined> {
   if (process.platform !== "linux") return undefined
   const { dlopen } = await import("bun:ffi")
-  const { symbols } = dlopen(systemLibrary(), {
+  const { symbols } = dlopen(systemLibraryPath(), {
     madvise: { args: ["u64", "u64", "int"], returns: "int" },
   })
   const path = readlinkSync("/proc/self/exe")
@@ -28,8 +28,8 @@ export async function openExecutable(): Promise<(() => void) | undefined> {
 }
 
 /**
- * What of a file is mapped, can't be written to, and has no page that differs from the file
- * (proc_pid_smaps(5)): only such pages can be read again.
+ * The mapped ranges of a file that are read-only and unmodified (proc_pid_smaps(5)); only such
+ * pages can be loaded again.
  */
 export function unchangedMappings(smaps: string, path: string): readonly Mapping[] {
   const each = smaps.split(/^(?=[0-9a-f]+-[0-9a-f]+ )/m)
@@ -42,5 +42,5 @@ export function unchangedMappings(smaps: string, path: string): readonly Mapping
   })
 }
 
-/** Private and not writable: permissions are "r--p" or "r-xp". */
+/** Private and not writable: the permissions are "r--p" or "r-xp". */
 const mappingLine = /^([0-9a-f]+)-([0-9a-f]+) r-[x-]p [0-9a-f]+ [0-9a-f]+:[0-9a-f]+ \d+ +(.*)$/m

@@ -1,24 +1,23 @@
 import { readdirSync, readFileSync, readlinkSync } from "node:fs"
 import { systemCode } from "../start-error.ts"
-import { systemLibrary } from "./library.ts"
+import { systemLibraryPath } from "./library.ts"
 
 /**
- * Has the kernel ignore attempts to connect to a port that this process listens at. A listener that
- * closes resets connections that have come and that nobody has accepted yet, and their clients
- * can't know whether the request was read. After this none comes: clients try again by themselves,
- * and then find the port closed, or the next process. Connections that exist are not affected.
- * Returns false where the system doesn't let this be done; the port then closes as it would without
- * this, because no stop may fail for that.
+ * Makes the kernel ignore new connections to a port of this process. A listener that closes resets
+ * connections that are not accepted yet, and their clients can't know whether the request was
+ * processed. With this, clients retry and then find the port closed or the next process. Existing
+ * connections are not affected. Returns false if the system does not support it; the port then
+ * closes as usual, because a stop must not fail for this.
  */
 export async function ignoreNewConnections(
   port: number,
-  library: () => string = systemLibrary,
+  library: () => string = systemLibraryPath,
 ): Promise<boolean> {
   if (process.platform !== "linux") return false
   try {
     return await attachFilterAt(port, library)
   } catch {
-    // No library, no folder of descriptors, or none left to list them with.
+    // No library, no descriptor directory, or no free descriptor to list it with.
     return false
   }
 }
@@ -30,7 +29,7 @@ async function attachFilterAt(port: number, library: () => string): Promise<bool
   const { symbols, close } = dlopen(library(), {
     setsockopt: { args: ["int", "int", "int", "ptr", "u32"], returns: "int" },
   })
-  // struct sock_fprog: the count, and where the instructions are.
+  // struct sock_fprog: the number of instructions and their address.
   const program = Buffer.alloc(16)
   program.writeUInt16LE(instructions.length, 0)
   const code = Buffer.concat(instructions)
@@ -55,7 +54,7 @@ function instruction(code: number, onTrue: number, onFalse: number, value: numbe
   return bytes
 }
 
-/** Of a segment's flags SYN and ACK (RFC 9293 §3.1): SYN alone opens a connection. */
+/** SYN and ACK of a segment's flags (RFC 9293 §3.1): SYN alone opens a connection. */
 const [flagsAt, synAndAck, syn] = [13, 0x12, 0x02]
 const [loadByte, and, jumpIfEqual, answer] = [0x30, 0x54, 0x15, 0x06]
 const instructions = [
@@ -66,18 +65,18 @@ const instructions = [
   instruction(answer, 0, 0, 0xffff_ffff),
 ]
 
-/** Descriptors of this process that listen at a port. */
+/** The descriptors of this process that listen on a port. */
 function listenersAt(port: number): readonly number[] {
   const inodes = new Set(
     ["/proc/self/net/tcp", "/proc/self/net/tcp6"].flatMap((file) => listeningInodes(file, port)),
   )
   return readdirSync("/proc/self/fd").flatMap((name) => {
-    const inode = /^socket:\[(\d+)\]$/.exec(linkAt(`/proc/self/fd/${name}`))?.[1]
+    const inode = /^socket:\[(\d+)\]$/.exec(readLinkOptional(`/proc/self/fd/${name}`))?.[1]
     return inode !== undefined && inodes.has(inode) ? [Number(name)] : []
   })
 }
 
-/** proc_net_tcp(5): a line for each socket, with its local address, state and inode. */
+/** proc_net_tcp(5): a line per socket with its local address, state and inode. */
 function listeningInodes(file: string, port: number): readonly string[] {
   const suffix = `:${port.toString(16).toUpperCase().padStart(4, "0")}`
   return readOptional(file)
@@ -89,9 +88,9 @@ function listeningInodes(file: string, port: number): readonly string[] {
 
 const listenState = "0A"
 
-/** A machine may have no IPv6, and a descriptor may be closed by now. */
+/** The machine may have no IPv6, and a descriptor can be closed in the meantime. */
 const readOptional = (file: string): string => orEmpty(() => readFileSync(file, "utf8"))
-const linkAt = (path: string): string => orEmpty(() => readlinkSync(path))
+const readLinkOptional = (path: string): string => orEmpty(() => readlinkSync(path))
 
 function orEmpty(read: () => string): string {
   try {

@@ -1,29 +1,29 @@
 import { readdirSync, statSync } from "node:fs"
 import { systemCode } from "../start-error.ts"
-import { systemLibrary } from "./library.ts"
+import { systemLibraryPath } from "./library.ts"
 
-/** A connection that came to a port of this process. */
+/** A connection to a port of this process. */
 export type Connection = { readonly peer: string; readonly port: number }
 
-/** The descriptors of this process, and the connections among them. */
+/** The descriptors of this process and its connections. */
 export type Sockets = {
-  /** How many descriptors it may have at the moment. */
+  /** The current maximum number of descriptors. */
   readonly max: () => number
-  /** How many it has. */
+  /** The number of open descriptors. */
   readonly count: () => number
-  /** Those that it has; all that it may have where none is left to list them with. */
+  /** The open descriptors; all possible ones if no descriptor is free to list them. */
   readonly list: () => readonly number[]
-  /** Undefined for a descriptor that is no connection over IP. */
+  /** Undefined if the descriptor is not an IP connection. */
   readonly connectionAt: (descriptor: number) => Connection | undefined
-  /** Ends it for both sides; whoever serves it notices as if the client had left. */
+  /** Closes the connection in both directions; its handler sees a client that disconnected. */
   readonly end: (descriptor: number) => void
 }
 
-/** Undefined where the system is not Linux: the runtime has no functions for this. */
+/** Undefined if the system is not Linux, because the runtime has no functions for this. */
 export async function openSockets(): Promise<Sockets | undefined> {
   if (process.platform !== "linux") return undefined
   const { dlopen, ptr } = await import("bun:ffi")
-  const { symbols } = dlopen(systemLibrary(), {
+  const { symbols } = dlopen(systemLibraryPath(), {
     getpeername: { args: ["int", "ptr", "ptr"], returns: "int" },
     getsockname: { args: ["int", "ptr", "ptr"], returns: "int" },
     getrlimit: { args: ["int", "ptr"], returns: "int" },
@@ -31,9 +31,9 @@ export async function openSockets(): Promise<Sockets | undefined> {
   })
   const address = Buffer.alloc(addressBytes)
   const length = new Uint32Array(1)
-  const addressOf = (descriptor: number, whose: "getpeername" | "getsockname") => {
+  const addressOf = (descriptor: number, endpointFunction: "getpeername" | "getsockname") => {
     length[0] = addressBytes
-    if (symbols[whose](descriptor, ptr(address), ptr(length)) !== 0) return undefined
+    if (symbols[endpointFunction](descriptor, ptr(address), ptr(length)) !== 0) return undefined
     return isInternet(address) ? address : undefined
   }
   const limit = new BigUint64Array(2)
@@ -45,12 +45,13 @@ export async function openSockets(): Promise<Sockets | undefined> {
   return {
     max,
     list,
-    // Since Linux 6.2 the size of the folder says how many there are; before, they are listed.
-    count: () => statSync(descriptorFolder).size || list().length,
+    // Since Linux 6.2, the size of the directory is the number of descriptors; otherwise they are
+    // listed.
+    count: () => statSync(descriptorDirectory).size || list().length,
     connectionAt: (descriptor) => {
       const port = addressOf(descriptor, "getsockname")?.readUInt16BE(2)
       const peer = port === undefined ? undefined : addressOf(descriptor, "getpeername")
-      return peer && port !== undefined ? { peer: addressText(peer), port } : undefined
+      return peer && port !== undefined ? { peer: formatAddress(peer), port } : undefined
     },
     end: (descriptor) => void symbols.shutdown(descriptor, bothWays),
   }
@@ -69,7 +70,7 @@ const isInternet = (address: Buffer): boolean => {
   return family === ipv4 || family === ipv6
 }
 
-function addressText(address: Buffer): string {
+function formatAddress(address: Buffer): string {
   if (address.readUInt16LE(0) === ipv4) return address.subarray(4, 8).join(".")
   const groups = Array.from({ length: 8 }, (_, at) => address.readUInt16BE(8 + 2 * at))
   const isMapped = groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff
@@ -78,12 +79,12 @@ function addressText(address: Buffer): string {
 }
 
 /** proc(5). */
-const descriptorFolder = "/proc/self/fd"
+const descriptorDirectory = "/proc/self/fd"
 
-/** Undefined where no descriptor is left to list them with. */
+/** Undefined if no descriptor is free to list them. */
 function descriptorList(): readonly number[] | undefined {
   try {
-    return readdirSync(descriptorFolder).map(Number)
+    return readdirSync(descriptorDirectory).map(Number)
   } catch (cause) {
     if (systemCode(cause) === "EMFILE") return undefined
     throw cause

@@ -1,14 +1,14 @@
 import { createInterface } from "node:readline/promises"
 
-/** Whoever sits before the program, as far as it can ask them something. */
+/** The terminal of the user, if the program can ask questions. */
 export type Terminal = {
-  /** Whether somebody can answer: a script, a pipe or a service can't. */
+  /** Whether a user can answer, which is not the case for scripts, pipes and services. */
   readonly isInteractive: boolean
-  /** Shows a text, and returns the line that is typed; "" at the end of the input. */
+  /** Shows a text and returns the typed line; "" at the end of the input. */
   readonly ask: (text: string) => Promise<string>
 }
 
-/** The terminal of this process. Questions go to stderr: stdout is for the answer alone. */
+/** The terminal of this process. Questions go to stderr, because stdout is only for results. */
 export const systemTerminal = (): Terminal => ({
   isInteractive: process.stdin.isTTY === true && process.stderr.isTTY === true,
   ask: async (text) => {

@@ -1,117 +1,127 @@
 import { existsSync } from "node:fs"
 import type { Random } from "../../kernel/crypto/random.ts"
-import type { CommandTable, Flag, Flags, Outcome } from "../command-line.ts"
-import { ask } from "../control.ts"
-import { folderFlags, masterKeyFlag, settingsIn } from "../flags.ts"
+import type { CommandResult, CommandTable, Flag, Flags } from "../command-line.ts"
+import { sendCommand } from "../control.ts"
+import { folderFlags, masterKeyFlag, settingFlagsOf } from "../flags.ts"
 import { claimFolder, isRunning } from "../folder/claim.ts"
 import { folderAt } from "../folder/folder.ts"
-import { confirmPart, type PeopleCarrier, takePart, tellPart } from "../people/part.ts"
-import type { Start } from "../running.ts"
+import type { StartInput } from "../running.ts"
 import { readConfig } from "../settings.ts"
 import { startError } from "../start-error.ts"
-import { type Carrier, exportPart, importPart } from "./part.ts"
+import {
+  confirmResponse,
+  type UserTransfer,
+  userExportResponse,
+  userImportResponse,
+} from "../users/messages.ts"
+import { exportResponse, importResponse, type OrganizationTransfer } from "./messages.ts"
 
-/** What the process lends to these commands. */
-export type Lent = {
+/** The dependencies that the process provides to these commands. */
+export type TransferContext = {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly random: Random
   readonly started: number
-  /** Opens a data folder that no server runs on, and closes it after the work. */
-  readonly here: <T>(start: Start, work: (carrier: AnyCarrier) => Promise<T>) => Promise<T>
+  /** Opens a data directory without a running server and closes it after `work`. */
+  readonly withClosedFolder: <T>(
+    start: StartInput,
+    work: (carrier: DataTransfer) => Promise<T>,
+  ) => Promise<T>
 }
 
-type AnyCarrier = Carrier & PeopleCarrier
+type DataTransfer = OrganizationTransfer & UserTransfer
 
-/** What every command takes that carries data. */
-export const common = {
+/** The flags of all transfer commands. */
+export const commonFlags = {
   ...folderFlags,
   ...masterKeyFlag,
-  "--instance": { hint: "ID", help: "Which instance, where there are several" },
+  "--instance": { hint: "ID", help: "ID of the instance, if there are several" },
 } as const satisfies Record<string, Flag>
 
-/** The commands that carry organisations out of an instance, and into it. */
-export const transferCommands = (lent: Lent): CommandTable => ({
+/** The commands that export and import organizations. */
+export const transferCommands = (context: TransferContext): CommandTable => ({
   export: {
-    help: "Write organisations with everything in them to a file, as lines of JSON",
-    words: { FILE: { help: "A file that does not exist yet, or - for standard output" } },
+    help: "Export organizations with all their data to a file, as JSON lines",
+    arguments: { FILE: { help: "New file, or - for standard output" } },
     flags: {
-      ...common,
-      "--org": { hint: "ID,…", help: "These alone (default: all)" },
-      "--with-passwords": { help: "With the hashes of passwords" },
-      "--with-otp": { help: "With the secrets of authenticator apps" },
-      "--with-secrets": { help: "With the secrets that identity providers know the server by" },
+      ...commonFlags,
+      "--org": { hint: "ID,…", help: "Only these organizations (default: all)" },
+      "--with-passwords": { help: "Include password hashes" },
+      "--with-otp": { help: "Include the secrets of authenticator apps" },
+      "--with-secrets": { help: "Include the client secrets for identity providers" },
     },
-    run: (flags) => runExport(lent, flags),
+    run: (flags) => runExport(context, flags),
   },
   import: {
-    help: "Take over what latchkey export wrote; what is there already stays as it is",
-    words: { FILE: { help: "What latchkey export wrote" } },
-    flags: { ...common, "--dry-run": { help: "Only say what would happen" } },
-    run: (flags) => runImport(lent, flags),
+    help: "Import a file written by latchkey export; existing data is not changed",
+    arguments: { FILE: { help: "File written by latchkey export" } },
+    flags: { ...commonFlags, "--dry-run": { help: "Only print what would be imported" } },
+    run: (flags) => runImport(context, flags),
   },
 })
 
-async function runExport(lent: Lent, flags: Flags): Promise<Outcome> {
-  const { writeOut } = await import("./file.ts")
+async function runExport(context: TransferContext, flags: Flags): Promise<CommandResult> {
+  const { writeExport } = await import("./file.ts")
   const to = flags.FILE ?? ""
-  const asked = {
+  const request = {
     instance: flags["--instance"],
     orgIds: flags["--org"]?.split(",") ?? [],
     withPasswords: flags["--with-passwords"] !== undefined,
     withOtp: flags["--with-otp"] !== undefined,
     withSecrets: flags["--with-secrets"] !== undefined,
   }
-  const written = await carrying(lent, flags, (carrier) => writeOut(carrier, asked, to))
+  const written = await withTransfer(context, flags, (carrier) => writeExport(carrier, request, to))
   if (to === "-") return {}
-  return { text: `  Wrote ${written.lines} things to ${to}`, data: { file: to, ...written } }
+  return { text: `  Wrote ${written.lines} items to ${to}`, data: { file: to, ...written } }
 }
 
-/** So many of what was not taken are shown to people; programs are told all. */
+/** The number of rejected items in the text output; JSON contains all. */
 const shownMax = 20
 
-async function runImport(lent: Lent, flags: Flags): Promise<Outcome> {
-  const { readIn } = await import("./file.ts")
+async function runImport(context: TransferContext, flags: Flags): Promise<CommandResult> {
+  const { importFile } = await import("./file.ts")
   const { FILE: from = "", "--instance": instance, "--dry-run": dry } = flags
-  const asked = { instance, dryRun: dry !== undefined }
-  const done = await carrying(lent, flags, (carrier) => readIn(carrier, asked, from))
+  const request = { instance, dryRun: dry !== undefined }
+  const done = await withTransfer(context, flags, (carrier) => importFile(carrier, request, from))
   const { taken, refused } = done
-  const shown = refused
+  const listedItems = refused
     .slice(0, shownMax)
     .map(({ type, orgId, id, message }) => `  ${[orgId, type, id].join(" ").trim()}: ${message}`)
-  const rest = refused.length - shown.length
+  const rest = refused.length - listedItems.length
   const text = [
-    `  ${asked.dryRun ? "Would take" : "Took"} over ${taken} things; ${refused.length} not:`,
-    ...(shown.length === 0 ? ["  (none)"] : shown),
-    ...(rest > 0 ? [`  and ${rest} more; --json names all`] : []),
+    `  ${request.dryRun ? "Would take" : "Took"} over ${taken} things; ${refused.length} not:`,
+    ...(listedItems.length === 0 ? ["  (none)"] : listedItems),
+    ...(rest > 0 ? [`  and ${rest} more; use --json to list all`] : []),
   ].join("\n")
-  return { code: refused.length > 0 ? 3 : 0, text, data: done }
+  return { exitCode: refused.length > 0 ? 3 : 0, text, data: done }
 }
 
-/** By the server that runs on the data folder, else in this process. */
-export async function carrying<T>(
-  { env, random, started, here }: Lent,
+/** Through the running server of the data directory, otherwise in this process. */
+export async function withTransfer<T>(
+  { env, random, started, withClosedFolder }: TransferContext,
   flags: Flags,
-  work: (carrier: AnyCarrier) => Promise<T>,
+  work: (carrier: DataTransfer) => Promise<T>,
 ): Promise<T> {
-  const config = readConfig({ flags: settingsIn(flags), env })
+  const config = readConfig({ flags: settingFlagsOf(flags), env })
   const folder = folderAt(config.data)
   if (await isRunning(folder)) {
     return work({
-      tell: async (asked) => exportPart.parse(await ask(folder, "export", asked)),
-      take: async (asked) => importPart.parse(await ask(folder, "import", asked)),
-      takePeople: async (asked) => takePart.parse(await ask(folder, "users-import", asked)),
-      tellPeople: async (asked) => tellPart.parse(await ask(folder, "users-export", asked)),
-      confirmEmails: async (asked) =>
-        confirmPart.parse(await ask(folder, "users-confirm-emails", asked)),
+      tell: async (request) => exportResponse.parse(await sendCommand(folder, "export", request)),
+      take: async (request) => importResponse.parse(await sendCommand(folder, "import", request)),
+      takePeople: async (request) =>
+        userImportResponse.parse(await sendCommand(folder, "users-import", request)),
+      tellPeople: async (request) =>
+        userExportResponse.parse(await sendCommand(folder, "users-export", request)),
+      confirmEmails: async (request) =>
+        confirmResponse.parse(await sendCommand(folder, "users-confirm-emails", request)),
     })
   }
   if (!existsSync(folder.database)) {
-    const todo = "name the data folder with --data DIR"
-    throw startError("database_missing", `there is no database in ${folder.path}; ${todo}`)
+    const todo = "name the data directory with --data DIR"
+    throw startError("database_missing", `no database found in ${folder.path}; ${todo}`)
   }
   const claim = await claimFolder(config, random)
   try {
-    return await here({ ...claim, config, started }, work)
+    return await withClosedFolder({ ...claim, config, started }, work)
   } finally {
     claim.release()
   }

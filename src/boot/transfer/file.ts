@@ -1,28 +1,33 @@
 import { createReadStream, statSync } from "node:fs"
 import { open } from "node:fs/promises"
 import { createInterface } from "node:readline"
-import { type Line, linesInOrder } from "../../protocol/transfer/line.ts"
-import { standardOutput } from "../backup/standard-output.ts"
+import { linesInOrder, type TransferLine } from "../../protocol/transfer/line.ts"
+import { writeStandardOutput } from "../backup/standard-output.ts"
 import { startError, systemCode } from "../start-error.ts"
-import type { Carrier, ExportAsked, ImportAsked, Refused } from "./part.ts"
+import type {
+  ExportRequest,
+  ImportRequest,
+  OrganizationTransfer,
+  RejectedItem,
+} from "./messages.ts"
 
-type Written = { readonly lines: number }
+type ExportResult = { readonly lines: number }
 
-/** Writes an export, part by part, to a file of its own or to standard output. */
-export async function writeOut(
-  { tell }: Carrier,
-  asked: Omit<ExportAsked, "session">,
+/** Writes an export in parts to a new file or to standard output. */
+export async function writeExport(
+  { tell }: OrganizationTransfer,
+  request: Omit<ExportRequest, "session">,
   to: string,
-): Promise<Written> {
-  const file = to === "-" ? undefined : await fileAt(to)
+): Promise<ExportResult> {
+  const file = to === "-" ? undefined : await createFile(to)
   const encoder = new TextEncoder()
   let lines = 0
   try {
     for (let session: string | undefined; ; ) {
-      const part = await tell(session === undefined ? asked : { ...asked, session })
+      const part = await tell(session === undefined ? request : { ...request, session })
       const bytes = encoder.encode(part.lines.map((line) => `${line}\n`).join(""))
       if (file) await file.writeFile(bytes)
-      else await standardOutput(bytes)
+      else await writeStandardOutput(bytes)
       lines += part.lines.length
       session = part.session
       if (session === undefined) break
@@ -34,45 +39,45 @@ export async function writeOut(
   }
 }
 
-/** For its owner only: it holds personal data. */
-export async function fileAt(path: string) {
+/** Readable only by its owner, because it contains personal data. */
+export async function createFile(path: string) {
   try {
     return await open(path, "wx", 0o600)
   } catch (cause) {
     const code = systemCode(cause)
-    const why =
-      code === "EEXIST" ? "is there already; name another file" : `can't be made (${code})`
-    throw startError("export_file", `${path} ${why}`, cause)
+    const reason =
+      code === "EEXIST" ? "already exists; name another file" : `can't be created (${code})`
+    throw startError("export_file", `${path} ${reason}`, cause)
   }
 }
 
-type Taken = { readonly taken: number; readonly refused: readonly Refused[] }
+type ImportResult = { readonly taken: number; readonly refused: readonly RejectedItem[] }
 
-/** As much as one part has: few enough that others are answered soon after. */
-const part = { lines: 50, letters: 100_000 } as const
+/** The maximum size of a part, small enough that other requests are not delayed. */
+const partMax = { lines: 50, letters: 100_000 } as const
 
-/** Reads a file line by line and hands it over, part by part, in the order that it takes. */
-export async function readIn(
-  { take }: Carrier,
-  asked: Pick<ImportAsked, "instance" | "dryRun">,
+/** Reads a file line by line and imports it in parts, in the order required by the import. */
+export async function importFile(
+  { take }: OrganizationTransfer,
+  request: Pick<ImportRequest, "instance" | "dryRun">,
   from: string,
-): Promise<Taken> {
-  const refused: Refused[] = []
+): Promise<ImportResult> {
+  const refused: RejectedItem[] = []
   let [taken, letters] = [0, 0]
   let session: string | undefined
-  let lines: Line[] = []
+  let lines: TransferLine[] = []
   const send = async (isLast: boolean) => {
     const known = session === undefined ? {} : { session }
-    const done = await take({ ...asked, ...known, lines, isLast })
+    const done = await take({ ...request, ...known, lines, isLast })
     session = done.session
     taken += done.taken
     refused.push(...done.refused)
     ;[lines, letters] = [[], 0]
   }
-  const read = isFile(from) ? () => linesOf(from) : await held(linesOf(from))
+  const read = isFile(from) ? () => readLines(from) : await bufferLines(readLines(from))
   for await (const line of linesInOrder(read)) {
     const { length } = line.text
-    if (lines.length >= part.lines || letters + length > part.letters) await send(false)
+    if (lines.length >= partMax.lines || letters + length > partMax.letters) await send(false)
     lines.push(line)
     letters += length
   }
@@ -83,15 +88,15 @@ export async function readIn(
 const isFile = (path: string): boolean =>
   statSync(path, { throwIfNoEntry: false })?.isFile() ?? false
 
-/** What comes from another program comes once. */
-async function held(lines: AsyncIterable<string>) {
+/** Input from a pipe can be read only once, so it is kept. */
+async function bufferLines(lines: AsyncIterable<string>) {
   const all = await Array.fromAsync(lines)
   return async function* () {
     yield* all
   }
 }
 
-async function* linesOf(path: string): AsyncGenerator<string> {
+async function* readLines(path: string): AsyncGenerator<string> {
   const input = createReadStream(path)
   try {
     yield* createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })

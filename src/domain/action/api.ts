@@ -1,5 +1,5 @@
 import { management } from "./v1.ts"
 import { v2 } from "./v2.ts"
 
-/** What this module answers of the book. */
+/** The API operations of this module. */
 export const shares = [management, v2] as const

@@ -1,7 +1,7 @@
 import { Fault, fieldError } from "../../kernel/fault.ts"
-import { givenName } from "../../kernel/text/given.ts"
+import { parseDisplayName } from "../../kernel/text/identifier.ts"
 import type { Draft, Transaction } from "../../store/index.ts"
-import { isThere as isOrgThere, org } from "../org/index.ts"
+import { isExistingOrg as isOrgThere, org } from "../org/index.ts"
 import { type FlowType, flowTypes, type Trigger } from "./flow-kind.ts"
 import {
   type Action,
@@ -11,7 +11,7 @@ import {
   type FlowEvent,
   flow,
   flowId,
-  isThere,
+  isExistingAction,
 } from "./model.ts"
 
 export type ActionInput = ActionSettings & { readonly script: string }
@@ -19,32 +19,32 @@ export type ActionInput = ActionSettings & { readonly script: string }
 const scriptMax = 40_000
 const timeoutMax = 20_000
 
-/** Adds a script to an organisation, as a part of a step; it runs once a flow names it. */
+/** Adds a script to an organization within a step; it runs when a flow contains it. */
 export function addAction(
   tx: Transaction,
   id: string,
   { orgId, ...input }: ActionInput & { readonly orgId: string },
 ): void {
   if (!isOrgThere(tx.state(org, orgId))) {
-    throw new Fault("not_found", "org.missing", "there is no such organisation")
+    throw new Fault("not_found", "org.missing", "organization not found")
   }
-  const { script, ...settings } = checked(input)
+  const { script, ...settings } = validateInput(input)
   const added: Draft<ActionEvent> = {
     type: "action.added",
     data: settings,
     private: { script },
-    claims: [takeName(orgId, settings.name)],
+    claims: [claimName(orgId, settings.name)],
   }
   tx.append(action, id, [added], orgId)
 }
 
 /**
- * Makes a script what is given; nothing happens where it is so already. What is left out stays, as
- * what its authors have set.
+ * Updates a script; does nothing if the values are unchanged. Omitted fields and their authors keep
+ * their values.
  */
 export const changeAction = action.command<Partial<ActionInput>>((state, input) => {
-  mustExist(state)
-  const { name, script, timeoutMs, allowedToFail } = checked({ ...state, ...input })
+  requireExists(state)
+  const { name, script, timeoutMs, allowedToFail } = validateInput({ ...state, ...input })
   const isPartial = settingNames.some((each) => input[each] === undefined)
   const changed = {
     ...(name !== state.name && { name }),
@@ -55,30 +55,30 @@ export const changeAction = action.command<Partial<ActionInput>>((state, input) 
   if (isSame && Object.keys(changed).length === 0) return []
   const { orgId } = state
   const data = { ...changed, ...(isPartial && { isPartial }) }
-  const claims = name === state.name ? [] : [releaseName(orgId, state.name), takeName(orgId, name)]
+  const claims = name === state.name ? [] : [releaseName(orgId, state.name), claimName(orgId, name)]
   return [{ type: "action.changed", data, private: isSame ? {} : { script }, claims }]
 })
 
 const settingNames = ["name", "script", "timeoutMs", "allowedToFail"] as const
 
-/** Stops a script wherever a flow names it. */
+/** Deactivates a script in all flows that contain it. */
 export const deactivateAction = action.command((state) => {
-  mustExist(state)
+  requireExists(state)
   return state.status === "inactive" ? [] : [{ type: "action.deactivated", data: {} }]
 })
 
-/** Lets a script run again. Whoever does becomes an author beside those who wrote it. */
+/** Reactivates a script. The user who reactivates it becomes an additional author. */
 export const reactivateAction = action.command((state) => {
-  mustExist(state)
+  requireExists(state)
   return state.status === "active"
     ? []
     : [{ type: "action.reactivated", data: { isPartial: true } }]
 })
 
-/** Removes a script for good and takes it out of the flows that name it, as a part of a step. */
+/** Deletes a script and removes it from the flows that contain it, within a step. */
 export function removeAction(tx: Transaction, id: string): void {
   const state = tx.state(action, id)
-  mustExist(state)
+  requireExists(state)
   const { orgId, name } = state
   const claims = [releaseName(orgId, name)]
   const removed: Draft<ActionEvent> = { type: "action.removed", data: {}, claims, erase: {} }
@@ -94,27 +94,24 @@ export function removeAction(tx: Transaction, id: string): void {
   }
 }
 
-export type Moment = {
+export type FlowTrigger = {
   readonly orgId: string
   readonly flowType: FlowType
   readonly triggerType: Trigger
 }
 
-/**
- * Says which scripts of the organisation run at a moment of one of its flows, in which order;
- * answers whether that is new.
- */
+/** Sets the scripts of a trigger of a flow, in order; returns whether they changed. */
 export function setTrigger(
   tx: Transaction,
-  { orgId, flowType, triggerType }: Moment,
+  { orgId, flowType, triggerType }: FlowTrigger,
   actionIds: readonly string[],
 ): boolean {
   if (new Set(actionIds).size < actionIds.length) {
-    throw fieldError("flow.action_twice", "action_ids", "must name each script once")
+    throw fieldError("flow.action_twice", "action_ids", "must contain each script once")
   }
   for (const id of actionIds) {
     const state = tx.state(action, id)
-    if (!isThere(state) || state.orgId !== orgId) throw missingError()
+    if (!isExistingAction(state) || state.orgId !== orgId) throw actionNotFoundError()
   }
   const id = flowId(orgId, flowType)
   const before = tx.state(flow, id).actions[triggerType] ?? []
@@ -127,7 +124,7 @@ export function setTrigger(
   return true
 }
 
-/** Takes all scripts out of a flow; answers whether there was one. */
+/** Removes all scripts from a flow; returns whether there were any. */
 export function clearFlow(tx: Transaction, orgId: string, flowType: FlowType): boolean {
   const id = flowId(orgId, flowType)
   if (Object.keys(tx.state(flow, id).actions).length === 0) return false
@@ -136,34 +133,39 @@ export function clearFlow(tx: Transaction, orgId: string, flowType: FlowType): b
   return true
 }
 
-/** A script as it may be kept; faults at the field that it can't be kept for. */
-export function checked({ name, script, timeoutMs, allowedToFail }: ActionInput): ActionInput {
+/** The validated input; throws a fault for the first invalid field. */
+export function validateInput({
+  name,
+  script,
+  timeoutMs,
+  allowedToFail,
+}: ActionInput): ActionInput {
   const bytes = Buffer.byteLength(script)
   if (bytes === 0 || bytes > scriptMax) {
-    throw fieldError("action.script_length", "script", `must have 1 to ${scriptMax} bytes`)
+    throw fieldError("action.script_length", "script", `must be 1 to ${scriptMax} bytes`)
   }
   if (timeoutMs < 0 || timeoutMs > timeoutMax) {
     throw fieldError("action.timeout", "timeout", `must be 0 to ${timeoutMax / 1000} seconds`)
   }
-  return { name: givenName("name", name), script, timeoutMs, allowedToFail }
+  return { name: parseDisplayName("name", name), script, timeoutMs, allowedToFail }
 }
 
-export function mustExist(state: Action): void {
-  if (!isThere(state)) throw missingError()
+export function requireExists(state: Action): void {
+  if (!isExistingAction(state)) throw actionNotFoundError()
 }
 
-export const missingError = (): Fault =>
-  new Fault("not_found", "action.missing", "there is no such script")
+export const actionNotFoundError = (): Fault =>
+  new Fault("not_found", "action.missing", "action not found")
 
-/** Functions are told apart by case, and so are the scripts that are named by them. */
+/** JavaScript function names are case-sensitive, so names of scripts are, too. */
 const nameKey = (orgId: string, name: string) => `${encodeURIComponent(orgId)}/${name}`
 
-const takeName = (orgId: string, name: string) => ({
+const claimName = (orgId: string, name: string) => ({
   take: "action.name",
   key: nameKey(orgId, name),
   taken: {
     id: "action.name_taken",
-    message: "the organisation has a script of this name already; choose another",
+    message: "an action with this name already exists in this organization; choose another name",
   },
 })
 

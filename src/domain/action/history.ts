@@ -20,7 +20,7 @@ export const flowHistory = historyOf(flow, {
     ],
     "org.flow.cleared": ({ before: { actions } }) => {
       const [only, ...others] = Object.entries(actions)
-      // Each trigger is set by itself.
+      // Each trigger is undone separately.
       if (!only || others.length > 0) return "parts"
       const [triggerType, actionIds] = only
       return ["SetTriggerActions", { triggerType, actionIds }]

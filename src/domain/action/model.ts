@@ -1,18 +1,18 @@
-import { aggregate, type Event, partByKey } from "../../store/index.ts"
+import { aggregate, type Event, streamPartByKey } from "../../store/index.ts"
 import { authorsAfter, type PartialUpdate } from "../policy/index.ts"
 import type { FlowType, Trigger } from "./flow-kind.ts"
 
-/** How a script runs. */
+/** The settings of a script. */
 export type ActionSettings = {
-  /** That of the function which is called, too. */
+  /** Also the name of the function to call. */
   readonly name: string
-  /** 0 to 20,000; 0 stands for the usual. */
+  /** 0 to 20,000; 0 is the default timeout. */
   readonly timeoutMs: number
-  /** Whether what the script is part of goes on where it fails. */
+  /** Whether the flow continues if the script fails. */
   readonly allowedToFail: boolean
 }
 
-/** People write keys of other services into scripts: no list of events shows one. */
+/** Scripts can contain keys of other services, so event lists never show them. */
 type Source = { readonly script?: string }
 
 export type ActionEvent =
@@ -26,10 +26,10 @@ export type ActionStatus = "active" | "inactive"
 
 export type Action = ActionSettings & {
   readonly status: "absent" | ActionStatus | "removed"
-  /** The organisation that owns it. */
+  /** The organization that owns the script. */
   readonly orgId: string
   readonly script: string
-  /** The users who wrote it, and who has let it run. */
+  /** The users who wrote or reactivated the script. */
   readonly authors: readonly string[]
 }
 
@@ -72,7 +72,8 @@ export const action = aggregate<ActionEvent, Action>({
   },
 })
 
-export const isThere = ({ status }: Action): boolean => status === "active" || status === "inactive"
+export const isExistingAction = ({ status }: Action): boolean =>
+  status === "active" || status === "inactive"
 
 export type FlowEvent =
   | Event<
@@ -89,17 +90,17 @@ export type FlowEvent =
     >
   | Event<"org.flow.cleared", { readonly flowType: FlowType }>
 
-/** By the number of a trigger, the scripts that run then, in this order. */
+/** The scripts of each trigger in order, by the number of the trigger. */
 export type Flow = {
   readonly actions: Readonly<Record<string, readonly string[]>>
-  /** By the number of a trigger, the user who set its scripts last; empty for no user. */
+  /** The user who last set the scripts of each trigger, by its number; empty if unknown. */
   readonly authors: Readonly<Record<string, string>>
 }
 
-/** What scripts of an organisation have a part in; one stream for each of its flows. */
+/** The flows of an organization; one stream for each flow. */
 export const flow = aggregate<FlowEvent, Flow>({
   stream: "flow",
-  part: partByKey("triggerType"),
+  part: streamPartByKey("triggerType"),
   revision: 2,
   initial: { actions: {}, authors: {} },
   evolve: {
@@ -122,5 +123,5 @@ export const flow = aggregate<FlowEvent, Flow>({
   },
 })
 
-/** Ids of organisations are callers' choice, but no number of a flow has a slash in it. */
+/** Callers can choose organization IDs, but the number of a flow never contains a slash. */
 export const flowId = (orgId: string, type: FlowType): string => `${orgId}/${type}`

@@ -1,5 +1,5 @@
 import { type Duration, durationFromMs, durationMs } from "@bufbuild/protobuf/wkt"
-import { share } from "../../api/method.ts"
+import { bindHandlers } from "../../api/method.ts"
 import { ActionFieldName, ActionState, FlowState } from "../../gen/core/action/v1/action_pb.ts"
 import type {
   ActionQuery,
@@ -9,9 +9,14 @@ import type {
 } from "../../gen/core/management/v1/action_pb.ts"
 import { ManagementService } from "../../gen/core/management/v1/management_service_pb.ts"
 import { Fault } from "../../kernel/fault.ts"
-import { pageOf } from "../../kernel/page.ts"
-import { at, details, filterMissingError, meaning } from "../../protocol/api/answer.ts"
-import { selected } from "../../protocol/api/mask.ts"
+import { parsePage } from "../../kernel/page.ts"
+import { selectMasked } from "../../protocol/api/mask.ts"
+import {
+  filterMissingError,
+  toDetails,
+  toTimestamp,
+  valueOfEnum,
+} from "../../protocol/api/response.ts"
 import {
   type Cx,
   type Filter,
@@ -22,83 +27,89 @@ import {
 } from "../../store/index.ts"
 import { contextOrg } from "../org/index.ts"
 import {
+  actionNotFoundError,
   addAction,
   changeAction,
   clearFlow,
   deactivateAction,
-  missingError,
   reactivateAction,
   removeAction,
   setTrigger,
 } from "./commands.ts"
 import {
   type FlowType,
-  flowOf,
   flows,
   flowTypes,
+  parseFlow,
+  parseTrigger,
   type Trigger,
-  triggerOf,
   triggers,
 } from "./flow-kind.ts"
 import { action, flow, flowId } from "./model.ts"
 import { type ActionRow, actions } from "./view.ts"
 
-export const management = share<Cx>()(ManagementService, {
+export const management = bindHandlers<Cx>()(ManagementService, {
   listActions: (req, cx) => list(cx, req),
   getAction: ({ id }, cx) => ({ action: toAction(cx, id) }),
   createAction: async (req, cx) => {
     const id = cx.ids.next()
     const input = { ...inputOf(req), orgId: contextOrg(cx) }
     const step = await cx.store.transact(cx, (tx) => addAction(tx, id, input))
-    return { id, details: details(step.receipt(action, id)) }
+    return { id, details: toDetails(step.receipt(action, id)) }
   },
   updateAction: (req, cx) =>
-    changing(cx, req.id, (tx) => changeAction.within(tx, req.id, changeOf(req))),
-  deactivateAction: ({ id }, cx) => changing(cx, id, (tx) => deactivateAction.within(tx, id)),
-  reactivateAction: ({ id }, cx) => changing(cx, id, (tx) => reactivateAction.within(tx, id)),
+    changeAndRequire(cx, req.id, (tx) => changeAction.within(tx, req.id, changeOf(req))),
+  deactivateAction: ({ id }, cx) =>
+    changeAndRequire(cx, id, (tx) => deactivateAction.within(tx, id)),
+  reactivateAction: ({ id }, cx) =>
+    changeAndRequire(cx, id, (tx) => reactivateAction.within(tx, id)),
   deleteAction: async ({ id }, cx) => {
     await cx.store.transact(cx, (tx) => removeAction(tx, id))
     return {}
   },
   listFlowTypes: () => ({ result: flowTypes.map(toFlowType) }),
   listFlowTriggerTypes: ({ type }) => ({
-    result: flows[flowOf(type)].triggers.map(toTriggerType),
+    result: flows[parseFlow(type)].triggers.map(toTriggerType),
   }),
-  getFlow: ({ type }, cx) => ({ flow: toFlow(cx, contextOrg(cx), flowOf(type)) }),
+  getFlow: ({ type }, cx) => ({ flow: toFlow(cx, contextOrg(cx), parseFlow(type)) }),
   clearFlow: ({ type }, cx) => {
-    const [orgId, flowType] = [contextOrg(cx), flowOf(type)]
-    return turning(cx, flowId(orgId, flowType), (tx) => clearFlow(tx, orgId, flowType))
+    const [orgId, flowType] = [contextOrg(cx), parseFlow(type)]
+    return toggle(cx, flowId(orgId, flowType), (tx) => clearFlow(tx, orgId, flowType))
   },
   setTriggerActions: (req, cx) => {
-    const [orgId, flowType] = [contextOrg(cx), flowOf(req.flowType)]
-    const moment = { orgId, flowType, triggerType: triggerOf(flowType, req.triggerType) }
-    return turning(cx, flowId(orgId, flowType), (tx) => setTrigger(tx, moment, req.actionIds))
+    const [orgId, flowType] = [contextOrg(cx), parseFlow(req.flowType)]
+    const moment = { orgId, flowType, triggerType: parseTrigger(flowType, req.triggerType) }
+    return toggle(cx, flowId(orgId, flowType), (tx) => setTrigger(tx, moment, req.actionIds))
   },
 })
 
-/** v1 tells callers who change nothing so. */
+/** v1 rejects updates that change nothing. */
 const unchangedError = () =>
-  new Fault("failed_precondition", "action.unchanged", "no changes: it is so already")
+  new Fault(
+    "failed_precondition",
+    "action.unchanged",
+    "nothing to update: the action already has these values",
+  )
 
-async function changing(cx: Cx, id: string, act: (tx: Transaction) => void) {
+async function changeAndRequire(cx: Cx, id: string, act: (tx: Transaction) => void) {
   const step = await cx.store.transact(cx, (tx) => {
     const before = tx.state(action, id)
     act(tx)
     if (tx.state(action, id) === before) throw unchangedError()
   })
-  return { details: details(step.receipt(action, id)) }
+  return { details: toDetails(step.receipt(action, id)) }
 }
 
-async function turning(cx: Cx, id: string, act: (tx: Transaction) => boolean) {
+async function toggle(cx: Cx, id: string, act: (tx: Transaction) => boolean) {
   const step = await cx.store.transact(cx, (tx) => {
     if (!act(tx)) throw unchangedError()
   })
-  return { details: details(step.receipt(flow, id)) }
+  return { details: toDetails(step.receipt(flow, id)) }
 }
 
-type Input = Pick<CreateActionRequest, "name" | "script" | "timeout" | "allowedToFail">
+type ActionRequest = Pick<CreateActionRequest, "name" | "script" | "timeout" | "allowedToFail">
 
-const inputOf = ({ name, script, timeout, allowedToFail }: Input) => ({
+const inputOf = ({ name, script, timeout, allowedToFail }: ActionRequest) => ({
   name,
   script,
   allowedToFail,
@@ -106,22 +117,22 @@ const inputOf = ({ name, script, timeout, allowedToFail }: Input) => ({
 })
 
 const changeOf = (req: UpdateActionRequest) =>
-  selected(req, inputOf(req), { timeoutMs: ["timeout"] })
+  selectMasked(req, inputOf(req), { timeoutMs: ["timeout"] })
 
 const timeoutOf = (timeout: Duration | undefined) => (timeout ? durationMs(timeout) : 0)
 
 async function list(cx: Cx, req: ListActionsRequest) {
   const { sortingColumn } = req
   const found = await search<ActionRow>(cx, actions, {
-    page: pageOf(req.query),
-    sort: meaning(columns, sortingColumn),
+    page: parsePage(req.query),
+    sort: valueOfEnum(columns, sortingColumn),
     filters: [{ equals: "org", value: contextOrg(cx) }, ...req.queries.map(filterOf)],
   })
   return {
     details: {
       totalResult: BigInt(found.total),
       processedSequence: BigInt(cx.store.log.durable()),
-      viewTimestamp: at(cx.clock.now()),
+      viewTimestamp: toTimestamp(cx.clock.now()),
     },
     sortingColumn,
     result: found.rows.map(({ id }) => toAction(cx, id)),
@@ -142,7 +153,7 @@ function filterOf({ query }: ActionQuery): Filter {
     case "actionNameQuery":
       return textFilter("name", query.value.name, query.value.method)
     case "actionStateQuery":
-      return { equals: "state", value: meaning(states, query.value.state) }
+      return { equals: "state", value: valueOfEnum(states, query.value.state) }
     default:
       throw filterMissingError()
   }
@@ -156,19 +167,19 @@ const states = {
 function toAction(cx: Cx, id: string) {
   const receipt = cx.store.receipt(cx, action, id)
   const { status, name, script, timeoutMs, allowedToFail } = cx.store.state(cx, action, id)
-  if (!receipt || status === "absent" || status === "removed") throw missingError()
+  if (!receipt || status === "absent" || status === "removed") throw actionNotFoundError()
   return {
     id,
     name,
     script,
     allowedToFail,
-    details: details(receipt),
+    details: toDetails(receipt),
     state: status === "active" ? ActionState.ACTIVE : ActionState.INACTIVE,
     timeout: durationFromMs(timeoutMs),
   }
 }
 
-const nothingYet = (owner: string): Omit<Receipt, "id" | "position"> => ({
+const emptyReceipt = (owner: string): Omit<Receipt, "id" | "position"> => ({
   version: 0,
   created: 0,
   changed: 0,
@@ -181,7 +192,7 @@ function toFlow(cx: Cx, orgId: string, type: FlowType) {
   const set = flows[type].triggers.filter((trigger) => named[trigger] !== undefined)
   return {
     type: toFlowType(type),
-    details: details(cx.store.receipt(cx, flow, id) ?? nothingYet(orgId)),
+    details: toDetails(cx.store.receipt(cx, flow, id) ?? emptyReceipt(orgId)),
     state: set.length > 0 ? FlowState.ACTIVE : FlowState.INACTIVE,
     triggerActions: set.map((trigger) => ({
       triggerType: toTriggerType(trigger),
@@ -192,10 +203,10 @@ function toFlow(cx: Cx, orgId: string, type: FlowType) {
 
 const toFlowType = (type: FlowType) => ({
   id: `${type}`,
-  name: { key: `Action.Flow.Type.${type}`, localizedMessage: flows[type].words },
+  name: { key: `Action.Flow.Type.${type}`, localizedMessage: flows[type].label },
 })
 
 const toTriggerType = (type: Trigger) => ({
   id: `${type}`,
-  name: { key: `Action.TriggerType.${type}`, localizedMessage: triggers[type].words },
+  name: { key: `Action.TriggerType.${type}`, localizedMessage: triggers[type].label },
 })

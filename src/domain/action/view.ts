@@ -35,7 +35,7 @@ const actionTable = table(
   },
 )
 
-/** A script as it is listed, without its text; times are ms UTC. */
+/** An action in a list, without its script; times are in ms since the epoch. */
 export type ActionRow = RowOf<typeof actionTable>
 
 const change = (
@@ -79,6 +79,6 @@ export const actions = actionTable.searchable({
 
 const inOrg = actionTable.select(["id"], "AND org = $orgId ORDER BY id LIMIT $limit")
 
-/** Some of the scripts of an organisation. */
+/** Up to `limit` action IDs of an organization. */
 export const actionsOf = (cx: Cx, orgId: string, limit: number): readonly string[] =>
   cx.store.all(cx, inOrg, { orgId, limit }).map(({ id }) => id)

@@ -2,7 +2,7 @@ import { Fault } from "../../kernel/fault.ts"
 import type { Cx, Draft, Transaction } from "../../store/index.ts"
 import { app } from "../app/index.ts"
 import { group } from "../group/index.ts"
-import { mustSeeUser } from "../member/index.ts"
+import { requireVisibleUser } from "../member/index.ts"
 import { type AppAssignmentEvent, appAssignment, assignmentId, type Subject } from "./model.ts"
 
 /** The maximum number of users, and of groups, in one call. */
@@ -23,7 +23,7 @@ export function addAssignment(tx: Transaction, appId: string, subject: Subject):
   const state = tx.state(app, appId)
   if (!("projectId" in state)) throw missingAppError()
   const orgId = tx.owner(app, appId)
-  if (subject.kind === "user") mustSeeUser(tx, subject.id, orgId)
+  if (subject.kind === "user") requireVisibleUser(tx, subject.id, orgId)
   else mustBeOwnGroup(tx, subject.id, orgId)
   const id = assignmentId(appId, subject)
   if (tx.state(appAssignment, id).isAssigned) return false

@@ -1,6 +1,6 @@
 import { type Cx, statement } from "../../store/index.ts"
 import { app, findClient } from "../app/index.ts"
-import { entryOf, rolesHeld } from "../authorization/index.ts"
+import { checkProjectAccess, listRolesByOrg } from "../authorization/index.ts"
 import { effectiveGroupIds } from "../group/index.ts"
 import { isServiceAccount } from "./requirement.ts"
 
@@ -28,7 +28,7 @@ export type AppEntry = {
 export function appEntryOf(cx: Cx, userId: string, appId: string): AppEntry {
   const state = cx.store.state(cx, app, appId)
   const projectId = "projectId" in state ? state.projectId : ""
-  const { answer, hasProject, hasRoles } = entryOf(cx, userId, projectId)
+  const { answer, hasProject, hasRoles } = checkProjectAccess(cx, userId, projectId)
   const rule = "access" in state ? state.access?.rule : undefined
   const isRuled = !isServiceAccount(cx, userId)
   const isAssigned = isRuled && rule === "assigned" ? isAssignedTo(cx, userId, appId) : undefined
@@ -49,7 +49,7 @@ export function canUseClient(cx: Cx, userId: string, clientId: string): boolean 
 }
 
 const hasRoleOn = (cx: Cx, userId: string, projectId: string): boolean =>
-  rolesHeld(cx, userId, projectId).some(({ keys }) => keys.length > 0)
+  listRolesByOrg(cx, userId, projectId).some(({ keys }) => keys.length > 0)
 
 const direct = statement<{ id: string }>(
   `SELECT id FROM app_assignments

@@ -1,5 +1,5 @@
 import { lru } from "../../kernel/lru.ts"
-import { matcherOf, rangeOf } from "../../kernel/net/address.ts"
+import { createMatcher, parseRange } from "../../kernel/net/address.ts"
 import type { Cx } from "../../store/index.ts"
 import { app } from "../app/index.ts"
 import { user } from "../user-model/index.ts"
@@ -80,7 +80,8 @@ const matchers = lru<(address: string) => boolean>(1000)
 /** Cached, because building a matcher costs more than the rest of the check. */
 function matcherFor(networks: readonly string[]): (address: string) => boolean {
   const key = networks.join(" ")
-  const known = matchers.get(key) ?? matcherOf(networks.flatMap((each) => rangeOf(each) ?? []))
+  const known =
+    matchers.get(key) ?? createMatcher(networks.flatMap((each) => parseRange(each) ?? []))
   matchers.set(key, known)
   return known
 }

@@ -5,7 +5,7 @@ import { effectiveGroupIds } from "../group/index.ts"
 import { isOrgActive } from "../org/index.ts"
 import { project } from "../project/index.ts"
 import { isUserActive } from "../user-lookup/index.ts"
-import { homeOf } from "../user-model/index.ts"
+import { findHomeOrg } from "../user-model/index.ts"
 import { appDenial } from "./query.ts"
 import { isServiceAccount } from "./requirement.ts"
 import { assignmentsOf } from "./view.ts"
@@ -52,7 +52,7 @@ async function* checkUsersOfApp(cx: Cx, appId: string, after: string): AsyncGene
 
 function canUse(cx: Cx, userId: string, appId: string): boolean {
   if (!isUserActive(cx, userId) || isServiceAccount(cx, userId)) return false
-  return isOrgActive(cx, homeOf(cx, userId)) && appDenial(cx, userId, appId) === undefined
+  return isOrgActive(cx, findHomeOrg(cx, userId)) && appDenial(cx, userId, appId) === undefined
 }
 
 export type AppUserPage = {

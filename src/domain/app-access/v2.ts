@@ -1,25 +1,25 @@
-import { share } from "../../api/method.ts"
+import { bindHandlers } from "../../api/method.ts"
 import {
   ApplicationService,
   type ListApplicationUsersRequest,
   type ListApplicationAssignmentsRequest as ListRequest,
 } from "../../gen/core/application/v2/application_service_pb.ts"
-import { pageOf } from "../../kernel/page.ts"
-import { at, filterMissingError, pagination } from "../../protocol/api/answer.ts"
+import { parsePage } from "../../kernel/page.ts"
+import { filterMissingError, toPagination, toTimestamp } from "../../protocol/api/response.ts"
 import { type Cx, type Filter, search } from "../../store/index.ts"
 import { mayReadUser } from "../member/index.ts"
-import { profile, shownNames } from "../user-lookup/index.ts"
-import { homeOf } from "../user-model/index.ts"
+import { displayNames, findProfile } from "../user-lookup/index.ts"
+import { findHomeOrg } from "../user-model/index.ts"
 import { addAssignments, removeAssignments } from "./commands.ts"
 import { type AppUser, countUsersOfApp, listUsersOfApp } from "./users.ts"
 import { type AssignmentRow, assignments, assignmentsOf } from "./view.ts"
 
-export const v2 = share<Cx>()(ApplicationService, {
+export const v2 = bindHandlers<Cx>()(ApplicationService, {
   addApplicationAssignments: async ({ applicationId, ...subjects }, cx) => ({
-    changeDate: at(await addAssignments(cx, applicationId, subjects)),
+    changeDate: toTimestamp(await addAssignments(cx, applicationId, subjects)),
   }),
   removeApplicationAssignments: async ({ applicationId, ...subjects }, cx) => ({
-    changeDate: at(await removeAssignments(cx, applicationId, subjects)),
+    changeDate: toTimestamp(await removeAssignments(cx, applicationId, subjects)),
   }),
   listApplicationAssignments: (req, cx) => list(cx, req),
   listApplicationUsers: (req, cx) => listUsers(cx, req),
@@ -34,7 +34,7 @@ async function listUsers(cx: Cx, req: ListApplicationUsersRequest) {
   const page = await listUsersOfApp(cx, applicationId, {
     after: afterUserId,
     limit,
-    canRead: (userId) => mayReadUser(cx, userId, homeOf(cx, userId)),
+    canRead: (userId) => mayReadUser(cx, userId, findHomeOrg(cx, userId)),
   })
   const count = afterUserId === "" ? await countOf(cx, applicationId) : undefined
   const users = page.users.map((user) => toUser(cx, user))
@@ -47,19 +47,19 @@ async function countOf(cx: Cx, appId: string) {
 }
 
 function toUser(cx: Cx, { userId, isAssigned, groupIds }: AppUser) {
-  const { name = "", userName = "" } = profile(cx, userId) ?? {}
-  const row = { user_name: userName, org: homeOf(cx, userId) }
-  const { preferredLoginName } = shownNames(cx, row)
+  const { name = "", userName = "" } = findProfile(cx, userId) ?? {}
+  const row = { user_name: userName, org: findHomeOrg(cx, userId) }
+  const { preferredLoginName } = displayNames(cx, row)
   return { userId, name, preferredLoginName, assigned: isAssigned, groupIds: [...groupIds] }
 }
 
 async function list(cx: Cx, req: ListRequest) {
   const found = await search<AssignmentRow>(cx, assignments, {
-    page: pageOf(req.pagination),
+    page: parsePage(req.pagination),
     filters: req.filters.map(filterOf),
   })
   return {
-    pagination: pagination(found),
+    pagination: toPagination(found),
     assignments: found.rows.map((row) => toAssignment(cx, row)),
   }
 }
@@ -78,7 +78,7 @@ function filterOf({ filter }: ListRequest["filters"][number]): Filter {
 }
 
 function toAssignment(cx: Cx, row: AssignmentRow) {
-  const assignment = { applicationId: row.app, creationDate: at(row.created) }
+  const assignment = { applicationId: row.app, creationDate: toTimestamp(row.created) }
   const { group_id: groupId, user_id: userId, user_org: org, user_name } = row
   if (groupId !== "") {
     const subject = { case: "groupId", value: groupId } as const
@@ -86,6 +86,6 @@ function toAssignment(cx: Cx, row: AssignmentRow) {
   }
   const subject = { case: "userId", value: userId } as const
   if (!mayReadUser(cx, userId, org)) return { ...assignment, subject }
-  const { preferredLoginName } = shownNames(cx, { user_name, org })
+  const { preferredLoginName } = displayNames(cx, { user_name, org })
   return { ...assignment, subject, name: row.display_name, preferredLoginName }
 }

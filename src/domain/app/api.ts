@@ -8,7 +8,7 @@ import { v2search } from "./binding/v2-search.ts"
 export { accessChange, toAccess } from "./binding/v2-access.ts"
 export { newOidc, toOidc } from "./binding/v2-oidc.ts"
 
-/** What this module answers of the book. */
+/** The API services that this module implements. */
 export const shares = [
   v2,
   v2search,

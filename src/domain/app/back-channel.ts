@@ -1,29 +1,36 @@
-import { type Cx, failureSummary } from "../../store/index.ts"
+import { type Cx, summarizeFailures } from "../../store/index.ts"
 
-/** The reactor that notifies applications of ended sessions. */
+/**
+ * The reactor that notifies applications of ended sessions (OpenID Connect Back-Channel Logout).
+ */
 export const backChannelReactor = "back-channel-logout"
 
-/** How its errors name an application that could not be notified, with the reason. */
-export const failureOfClient = (clientId: string, reason: string): string =>
-  `${startOf(clientId)}${reason.replaceAll(";", ",")}`
+/**
+ * One client's part of the reactor's error message: the client ID and why the notification failed.
+ */
+export const formatClientFailure = (clientId: string, reason: string): string =>
+  `${clientPrefix(clientId)}${reason.replaceAll(";", ",")}`
 
-const startOf = (clientId: string): string => `; ${clientId}: `
+const clientPrefix = (clientId: string): string => `; ${clientId}: `
 
-export type NoticeFailures = {
-  /** Ended sessions that the application was not notified of. */
+export type LogoutNotificationFailures = {
+  /** Number of ended sessions that the application could not be notified of. */
   readonly count: number
-  /** ms UTC. */
+  /** Time of the last failed attempt, ms UTC. */
   readonly last: number
-  /** When one of them is tried again, ms UTC; undefined where none is. */
+  /** Time of the next retry, ms UTC; undefined if there is none. */
   readonly next: number | undefined
-  /** Why the last one failed. */
+  /** Why the last attempt failed. */
   readonly reason: string
 }
 
-/** What could not be delivered to an application; undefined where nothing failed. */
-export function noticeFailures(cx: Cx, clientId: string): NoticeFailures | undefined {
-  const text = startOf(clientId)
-  const found = failureSummary(cx.store, {
+/** Logout notifications that could not be delivered to an application; undefined if none failed. */
+export function findLogoutNotificationFailures(
+  cx: Cx,
+  clientId: string,
+): LogoutNotificationFailures | undefined {
+  const text = clientPrefix(clientId)
+  const found = summarizeFailures(cx.store, {
     instance: cx.instance,
     reactor: backChannelReactor,
     text,

@@ -1,32 +1,32 @@
 import { Fault, fieldError } from "../../kernel/fault.ts"
-import { type Cx, cached, type Transaction } from "../../store/index.ts"
+import { type Cx, cacheQuery, type Transaction } from "../../store/index.ts"
 import { clientClaim, requireInstance } from "../instance/index.ts"
 import { type OrgOidcSettings, org } from "../org/index.ts"
 import { isProjectActive, project, projectChain } from "../project/index.ts"
-import { nameHolder } from "../user/index.ts"
+import { findNameHolder } from "../user/index.ts"
 import { user } from "../user-model/index.ts"
-import { type ApiApp, app, isClient, isGone, type OidcApp } from "./model.ts"
+import { type ApiApp, app, isClient, isMissing, type OidcApp } from "./model.ts"
 
 /** An application as a client of the authorization server. */
 export type Client = { readonly appId: string; readonly state: OidcApp | ApiApp }
 
-/** The application with exactly this client id, usable or not; undefined for anything else. */
+/** The application with this client ID, active or not; undefined if there is none. */
 export function findClient(cx: Cx, clientId: string): Client | undefined {
-  if (clientId.length > lengthMax) return undefined
-  const known = found(cx)
-  if (known.has(clientId)) return known.get(clientId)
-  if (known.size >= foundMax) known.clear()
+  if (clientId.length > clientIdLengthMax) return undefined
+  const cache = clientCache(cx)
+  if (cache.has(clientId)) return cache.get(clientId)
+  if (cache.size >= clientCacheMax) cache.clear()
   const client = readClient(cx, clientId)
-  known.set(clientId, client)
+  cache.set(clientId, client)
   return client
 }
 
-/** Good until an application changes; what is not there is remembered like what is. */
-const found = cached(() => new Map<string, Client | undefined>(), [app.stream])
-const foundMax = 10_000
+/** Cleared when an application changes. Unknown client IDs are cached, too. */
+const clientCache = cacheQuery(() => new Map<string, Client | undefined>(), [app.stream])
+const clientCacheMax = 10_000
 
-/** No id is longer. Strangers make others up, and all that they make up is remembered. */
-const lengthMax = 200
+/** No client ID is longer. Anyone can send made-up IDs, and the cache also stores unknown ones. */
+const clientIdLengthMax = 200
 
 function readClient(cx: Cx, clientId: string): Client | undefined {
   const holder = cx.store.log.holder(cx.instance, clientClaim, clientId, cx.clock.now())
@@ -35,90 +35,99 @@ function readClient(cx: Cx, clientId: string): Client | undefined {
   return isClient(state) ? { appId: holder.id, state } : undefined
 }
 
-const chosenForm = /^(?=.*[A-Za-z])[\w.-]{3,100}$/
+const clientIdPattern = /^(?=.*[A-Za-z])[\w.-]{3,100}$/
 
-/** Parses a client ID that the caller chose; the next one of `ids` where it is left out. */
+/**
+ * Returns the client ID that the caller chose, or a generated one if it is absent. Rejects other
+ * characters and lengths.
+ */
 export function parseClientId(
   text: string | undefined,
   ids: { readonly next: () => string },
 ): string {
   if (!text) return ids.next()
-  if (chosenForm.test(text)) return text
+  if (clientIdPattern.test(text)) return text
   throw fieldError(
     "app.client_id_invalid",
     "client_id",
-    "must have 3 to 100 characters of A-Z, a-z, 0-9, dot, underscore and hyphen, and at least " +
-      "one letter",
+    "must have 3 to 100 characters of A-Z, a-z, 0-9, dot, underscore and hyphen, with at " +
+      "least one letter",
   )
 }
 
-/** The same whoever has the ID: it may belong to an organization that the caller can't see. */
+/**
+ * The message does not depend on the owner: the ID may belong to an organization that the caller
+ * can't see.
+ */
 export const clientIdTaken = {
   id: "app.client_id_taken",
-  message: "client_id is already in use; choose another",
+  message: "client_id is already in use; choose another one",
 }
 
 /**
- * Refuses a client ID that is or was the ID of a project or a user, or that a user signs in with:
- * an audience that names one of them would pass for the client. Applications and service users hold
- * the same claim. The step that adds the client fails if one of them is created meanwhile.
+ * Rejects a client ID that is or was the ID of a project or a user, or that is a user's login name:
+ * an audience with that name would also match the client. Applications and service accounts share a
+ * unique key, so the append fails if one with this ID is created concurrently.
  */
-export function mustBeUnused(tx: Transaction, clientId: string): void {
+export function requireUnusedClientId(tx: Transaction, clientId: string): void {
   const isUsed =
     tx.state(project, clientId).status !== "absent" ||
     tx.state(user, clientId).status !== "absent" ||
-    nameHolder(tx, clientId) !== undefined
+    findNameHolder(tx, clientId) !== undefined
   if (isUsed) throw new Fault("already_exists", clientIdTaken.id, clientIdTaken.message)
 }
 
 /**
- * Whether a client ID stays reserved when its application is removed: generated IDs never come
- * again, and the address of a client's metadata remains that client's.
+ * Whether a client ID stays reserved after its application is removed. Generated IDs are never
+ * reused, and the URL of a client metadata document remains reserved for that client.
  */
-export const isKeptForever = (clientId: string): boolean =>
+export const isReservedForever = (clientId: string): boolean =>
   !clientId.startsWith("https:") && /[A-Za-z]/.test(clientId)
 
 /**
- * What the organization that owns an application states for its applications. The console and its
- * like are the instance's, whichever organization has their project.
+ * The OIDC settings of the organization that owns an application. The console and other built-in
+ * applications use the settings of the instance, whichever organization owns their project.
  */
-export function orgOidcFor(cx: Cx, { projectId }: OidcApp): OrgOidcSettings {
+export function orgOidcSettingsOf(cx: Cx, { projectId }: OidcApp): OrgOidcSettings {
   if (projectId === requireInstance(cx).projectId) return {}
   return cx.store.state(cx, org, cx.store.state(cx, project, projectId).orgId).oidc ?? {}
 }
 
-/** RFC 9700 §2.1.1: whether the authorization requests of an application must use PKCE. */
-export function needsPkce(cx: Cx, state: OidcApp): boolean {
+/** RFC 9700 §2.1.1: whether authorization requests of an application must use PKCE. */
+export function requiresPkce(cx: Cx, state: OidcApp): boolean {
   const { authMethod, pkce = "inherited" } = state.oidc
   if (authMethod === "none" || pkce === "required") return true
-  return pkce === "inherited" && orgOidcFor(cx, state).pkceRequired === true
+  return pkce === "inherited" && orgOidcSettingsOf(cx, state).pkceRequired === true
 }
 
 /**
- * Whether an application can leave the scope openid out of its requests. Clients that register
- * themselves can: those of the Model Context Protocol request what their server names.
+ * Whether an application can omit the scope openid. Clients that registered themselves can: clients
+ * of the Model Context Protocol request the scopes that their server lists.
  */
 export const acceptsPlainOauth = (state: OidcApp | ApiApp): boolean =>
   state.kind === "oidc" && (state.registration !== undefined || state.oidc.plainOauth === true)
 
-/** What a request names: by the id of the application, or as a client of the server. */
-export type AskedFor = { readonly clientId: string; readonly appId?: string }
+/** The application of a request: by application ID, or by client ID. */
+export type ApplicationReference = { readonly clientId: string; readonly appId?: string }
 
-/** The application that a request is for, usable or not; undefined for one that is gone. */
-export function applicationAskedFor(cx: Cx, { appId, clientId }: AskedFor) {
+/** The application of a request, active or not; undefined if it was removed. */
+export function findReferencedApplication(cx: Cx, { appId, clientId }: ApplicationReference) {
   const state = cx.store.state(cx, app, appId ?? findClient(cx, clientId)?.appId ?? "")
-  return isGone(state) ? undefined : state
+  return isMissing(state) ? undefined : state
 }
 
-/** Whether an application, its project and the organisation that owns them are all active. */
+/** Whether an application, its project and the organization that owns them are active. */
 export function isAppActive(cx: Cx, id: string): boolean {
   const state = cx.store.state(cx, app, id)
   return state.status === "active" && isProjectActive(cx, state.projectId)
 }
 
-/** What the access to an application hangs from; undefined where there is none. */
+/**
+ * The owner chain of an application, for access checks; undefined if the application does not
+ * exist.
+ */
 export function appChain(cx: Cx, id: string) {
   const state = cx.store.state(cx, app, id)
-  const above = isGone(state) ? undefined : projectChain(cx, state.projectId)
+  const above = isMissing(state) ? undefined : projectChain(cx, state.projectId)
   return above && { ...above, parent: above.project }
 }

@@ -1,18 +1,18 @@
 import { Fault } from "../../kernel/fault.ts"
-import { givenName } from "../../kernel/text/given.ts"
-import type { Cx, Decision, Draft, Receipt, Transaction } from "../../store/index.ts"
-import { instance, releaseClientId, takeClientAddress, takeClientId } from "../instance/index.ts"
+import { parseDisplayName } from "../../kernel/text/identifier.ts"
+import type { Cx, DecisionContext, Draft, Receipt, Transaction } from "../../store/index.ts"
+import { claimClientId, claimClientUrl, instance, releaseClientId } from "../instance/index.ts"
 import { isProjectThere, project, removeProject } from "../project/index.ts"
 import type { AppAccess } from "./access/access.ts"
 import { accessChanges } from "./access/change.ts"
-import { clientIdTaken, isKeptForever, mustBeUnused, parseClientId } from "./client.ts"
+import { clientIdTaken, isReservedForever, parseClientId, requireUnusedClientId } from "./client.ts"
 import {
-  chosenSecret,
-  firstSecret,
+  firstSecretEvent,
+  hashChosenSecret,
   newSecret,
   type SecretHash,
   secretErasure,
-  secretUnusedError,
+  secretNotAllowedError,
 } from "./credential/secret.ts"
 import {
   type ApiApp,
@@ -22,26 +22,32 @@ import {
   type AuthMethod,
   app,
   hasSecret,
-  isGone,
+  isMissing,
   type OidcApp,
   type OidcConfig,
   type SamlApp,
   type SamlConfig,
 } from "./model.ts"
-import { checkLogin, checkOidc, type OidcInput, oidcDefaults, privateOriginOf } from "./oidc.ts"
 import {
-  checkResources,
+  type OidcInput,
+  oidcDefaults,
+  privateOriginOf,
+  validateLoginVersion,
+  validateOidcConfig,
+} from "./oidc.ts"
+import {
   releaseAddress,
   resourceClaims,
   resourcesOf,
   takeAddress,
+  validateResources,
 } from "./resource.ts"
-import { checkAttributes } from "./saml/attributes.ts"
+import { validateAttributes } from "./saml/attributes.ts"
 import { releaseEntity, takeEntity } from "./saml/metadata.ts"
-import { checkScopes, scopesOf } from "./scope.ts"
-import { appIdsOf, mustExist } from "./view.ts"
+import { scopesOf, validateScopes } from "./scope.ts"
+import { appIdsOf, requireExists } from "./view.ts"
 
-export type AppKind =
+export type AppConfigInput =
   | { readonly kind: "oidc"; readonly oidc: OidcInput }
   | { readonly kind: "api"; readonly api: ApiConfig }
   | { readonly kind: "saml"; readonly saml: SamlConfig }
@@ -49,54 +55,54 @@ export type AppKind =
 export type ApplicationInput = {
   readonly projectId: string
   readonly name: string
-  /** Of a client alone; a SAML application has none. */
+  /** Empty for SAML applications. */
   readonly clientId: string
-  /** Whether the client id is the address of the document that says what it is. */
-  readonly isAddress?: boolean
-  readonly config: AppKind
-  /** The secret, where the client has one; see `newSecret`. */
+  /** Whether the client ID is the URL of a client metadata document. */
+  readonly isMetadataUrl?: boolean
+  readonly config: AppConfigInput
+  /** The hash of the client secret, if the client has one; see `newSecret`. */
   readonly secret?: SecretHash | undefined
   /** Who can use it; left out is everyone whom its project admits. */
   readonly access?: Partial<AppAccess>
 }
 
 /**
- * Adds an application to a project. A client id is unique among clients and service users, and an
- * entity id among SAML applications.
+ * Adds an application to a project. Client IDs are unique among clients and service accounts,
+ * entity IDs among SAML applications.
  */
 export function addApplication(tx: Transaction, id: string, input: ApplicationInput): void {
   if (tx.state(app, id).status !== "absent") {
-    throw new Fault("already_exists", "app.exists", "there is already an application with this id")
+    throw new Fault("already_exists", "app.exists", "an application with this ID already exists")
   }
   const owner = tx.state(project, input.projectId)
   if (!isProjectThere(owner)) {
-    throw new Fault("not_found", "project.missing", "there is no such project")
+    throw new Fault("not_found", "project.missing", "project not found")
   }
-  const { projectId, clientId, isAddress = false, config, secret, access = {} } = input
-  if (config.kind !== "saml" && !isAddress) mustBeUnused(tx, clientId)
-  const clientClaims = isAddress
-    ? [takeClientAddress(clientId, clientIdTaken), takeAddress(clientId, clientIdTaken)]
-    : [takeClientId(clientId, clientIdTaken)]
+  const { projectId, clientId, isMetadataUrl = false, config, secret, access = {} } = input
+  if (config.kind !== "saml" && !isMetadataUrl) requireUnusedClientId(tx, clientId)
+  const clientClaims = isMetadataUrl
+    ? [claimClientUrl(clientId, clientIdTaken), takeAddress(clientId, clientIdTaken)]
+    : [claimClientId(clientId, clientIdTaken)]
   const added: Draft<AppEvent> = {
     type: "project.application.added",
-    data: { projectId, name: givenName("name", input.name) },
+    data: { projectId, name: parseDisplayName("name", input.name) },
     claims: config.kind === "saml" ? [takeEntity(config.saml.entityId)] : clientClaims,
   }
-  const drafts = [added, configured(tx, config, clientId)]
-  if (secret && config.kind !== "saml") drafts.push(firstSecret(config.kind, secret))
+  const drafts = [added, configurationEvent(tx, config, clientId)]
+  if (secret && config.kind !== "saml") drafts.push(firstSecretEvent(config.kind, secret))
   drafts.push(...accessChanges(tx, app.initial, access))
   tx.append(app, id, drafts, owner.orgId)
 }
 
-/** Client ID and secret as the caller chose them; what is left out or empty is generated. */
+/** Client ID and secret that the caller chose; absent or empty values are generated. */
 export type ChosenCredentials = {
   readonly clientId?: string | undefined
   readonly clientSecret?: string | undefined
 }
 
 /**
- * Adds an application in a step of its own, with a secret where its method needs one. Returns the
- * secret only if it was generated.
+ * Adds an application in a transaction of its own, with a secret if its authentication method uses
+ * one. Returns the secret only if it was generated.
  */
 export async function createApplication(
   cx: Cx,
@@ -109,12 +115,12 @@ export async function createApplication(
 }> {
   const { config, chosen = {}, ...rest } = input
   const clientId = config.kind === "saml" ? "" : parseClientId(chosen.clientId, cx.ids)
-  const needsSecret = hasSecret(givenMethod(config))
-  if (chosen.clientSecret && !needsSecret) throw secretUnusedError()
-  const given = chosen.clientSecret ? chosenSecret(cx, id, chosen.clientSecret) : undefined
-  const fresh = needsSecret && !given ? newSecret(cx, id) : undefined
+  const needsSecret = hasSecret(authMethodOf(config))
+  if (chosen.clientSecret && !needsSecret) throw secretNotAllowedError()
+  const chosenHash = chosen.clientSecret ? hashChosenSecret(cx, id, chosen.clientSecret) : undefined
+  const fresh = needsSecret && !chosenHash ? newSecret(cx, id) : undefined
   const step = await cx.store.transact(cx, (tx) =>
-    addApplication(tx, id, { ...rest, config, clientId, secret: given ?? fresh }),
+    addApplication(tx, id, { ...rest, config, clientId, secret: chosenHash ?? fresh }),
   )
   return { receipt: step.receipt(app, id), clientId, secret: fresh?.plain }
 }
@@ -127,86 +133,95 @@ export type ApplicationChange = {
   readonly access?: Partial<AppAccess>
 }
 
-/** Changes what is given. A method that needs no secret voids the one there was. */
-export const changeApplication = app.command<ApplicationChange>((state, input, cx) => {
-  mustExist(state)
+/**
+ * Updates the fields that are present. A change to a method without a secret revokes the existing
+ * secrets.
+ */
+export const updateApplication = app.command<ApplicationChange>((state, input, cx) => {
+  requireExists(state)
   const drafts: Draft<AppEvent>[] = []
-  const name = input.name === undefined ? state.name : givenName("name", input.name)
+  const name = input.name === undefined ? state.name : parseDisplayName("name", input.name)
   if (name !== state.name) drafts.push({ type: "project.application.changed", data: { name } })
   if (input.oidc) {
-    if (state.kind !== "oidc") throw otherKindError()
+    if (state.kind !== "oidc") throw typeMismatchError()
     drafts.push(...oidcChanges(cx, state, input.oidc))
   }
   if (input.api) {
-    if (state.kind !== "api") throw otherKindError()
+    if (state.kind !== "api") throw typeMismatchError()
     drafts.push(...apiChanges(cx, state, input.api))
   }
   if (input.saml) {
-    if (state.kind !== "saml") throw otherKindError()
+    if (state.kind !== "saml") throw typeMismatchError()
     drafts.push(...samlChanges(state, input.saml))
   }
   if (input.access) drafts.push(...accessChanges(cx, state, input.access))
   return drafts
 })
 
-/** Stops sign-ins to an application. Refuses the console. */
+/** Deactivates an application, so that users can't sign in to it. Rejects the console. */
 export const deactivateApplication = app.command((state, _, cx) => {
-  mustExist(state)
-  mustNotBeConsole(cx, state.clientId)
+  requireExists(state)
+  rejectConsole(cx, state.clientId)
   if (state.status === "inactive") return []
   return [{ type: "project.application.deactivated", data: {} }]
 })
 
 export const reactivateApplication = app.command((state) => {
-  mustExist(state)
+  requireExists(state)
   if (state.status === "active") return []
   return [{ type: "project.application.reactivated", data: {} }]
 })
 
-/** Removes an application and the hash of its secret; nothing happens where it is gone. */
+/** Removes an application and erases the hashes of its secrets; no-op if it is already removed. */
 export const removeApplication = app.command((state, _, cx) => {
-  if (isGone(state)) return []
-  mustNotBeConsole(cx, state.clientId)
-  return [removal(state)]
+  if (isMissing(state)) return []
+  rejectConsole(cx, state.clientId)
+  return [removalEvent(state)]
 })
 
-/** What takes an application away, with the hash of its secret. */
-export function removal(state: Exclude<App, { status: "absent" | "removed" }>): Draft<AppEvent> {
+/** The event that removes an application and erases the hashes of its secrets. */
+export function removalEvent(
+  state: Exclude<App, { status: "absent" | "removed" }>,
+): Draft<AppEvent> {
   const claims = [
     ...(state.kind === "saml" ? [releaseEntity(state.saml.entityId)] : []),
-    ...(state.kind !== "saml" && !isKeptForever(state.clientId)
+    ...(state.kind !== "saml" && !isReservedForever(state.clientId)
       ? [releaseClientId(state.clientId)]
       : []),
     ...(state.kind === "api" ? resourceClaims(resourcesOf(state.api), []) : []),
-    // Only the id of such a client is an address.
+    // Only client IDs from client metadata documents are URLs.
     ...(state.clientId.startsWith("https:") ? [releaseAddress(state.clientId)] : []),
   ]
   return { type: "project.application.removed", data: {}, claims, erase: {} }
 }
 
-/** How many applications are removed in the same step as their project. */
+/** Number of applications that are removed in the same transaction as their project. */
 const cascadeMax = 500
 
 /**
- * Removes a project and its applications. Beyond a bound the project alone stops the rest: every
- * use of an application asks for its project.
+ * Removes a project and its applications. If there are too many applications, the remaining ones
+ * are unusable without their project.
  */
 export async function removeProjectWithApps(cx: Cx, id: string): Promise<Receipt> {
-  const step = await cx.store.transact(cx, (tx) => dropProject(cx, tx, id))
+  const step = await cx.store.transact(cx, (tx) => removeProjectInTransaction(cx, tx, id))
   return step.receipt(project, id)
 }
 
-/** The same within a larger step. */
-export function dropProject(cx: Cx, tx: Transaction, id: string): void {
+/** Removes a project and its applications within a transaction. */
+export function removeProjectInTransaction(cx: Cx, tx: Transaction, id: string): void {
   removeProject.within(tx, id)
   for (const appId of appIdsOf(cx, id, cascadeMax)) removeApplication.within(tx, appId)
 }
 
-function configured(cx: Decision, config: AppKind, clientId: string): Draft<AppEvent> {
+function configurationEvent(
+  cx: DecisionContext,
+  config: AppConfigInput,
+  clientId: string,
+): Draft<AppEvent> {
   if (config.kind === "api") {
     const resources = resourcesOf(config.api)
-    checkResources(cx, resources)
-    checkScopes(scopesOf(config.api))
+    validateResources(cx, resources)
+    validateScopes(scopesOf(config.api))
     return {
       type: "project.application.config.api.added",
       data: { ...config.api, clientId },
@@ -214,27 +229,27 @@ function configured(cx: Decision, config: AppKind, clientId: string): Draft<AppE
     }
   }
   if (config.kind === "saml") {
-    checkLogin(config.saml.loginVersion)
-    if (config.saml.attributes) checkAttributes(config.saml.attributes)
+    validateLoginVersion(config.saml.loginVersion)
+    if (config.saml.attributes) validateAttributes(config.saml.attributes)
     return { type: "project.application.config.saml.added", data: config.saml }
   }
-  const { isBackChannelPrivate, ...given } = config.oidc
-  const added = { ...oidcDefaults, ...given }
+  const { isBackChannelPrivate, ...chosenHash } = config.oidc
+  const added = { ...oidcDefaults, ...chosenHash }
   const backChannelPrivate = privateOriginOf(cx, added, isBackChannelPrivate)
   const oidc = { ...added, ...(backChannelPrivate !== "" && { backChannelPrivate }) }
-  checkOidc(cx, oidc)
+  validateOidcConfig(cx, oidc)
   return { type: "project.application.config.oidc.added", data: { ...oidc, clientId } }
 }
 
 function oidcChanges(
-  cx: Decision,
+  cx: DecisionContext,
   { oidc }: OidcApp,
   { isBackChannelPrivate, ...input }: OidcInput,
 ): readonly Draft<AppEvent>[] {
   const changed = { ...oidc, ...input }
   const backChannelPrivate = privateOriginOf(cx, changed, isBackChannelPrivate)
   const data = {
-    // What an application from before doesn't state is inherited.
+    // Settings that an older application does not have are inherited.
     ...changesOf<Partial<OidcConfig>>(
       { pkce: "inherited", groupsClaim: "unspecified", ...oidc },
       input,
@@ -243,7 +258,7 @@ function oidcChanges(
   }
   if (Object.keys(data).length === 0) return []
   const next = { ...oidc, ...data }
-  checkOidc(cx, next)
+  validateOidcConfig(cx, next)
   const type = "project.application.config.oidc.changed"
   return hasSecret(next.authMethod)
     ? [{ type, data }]
@@ -251,15 +266,15 @@ function oidcChanges(
 }
 
 function apiChanges(
-  cx: Decision,
+  cx: DecisionContext,
   { api }: ApiApp,
   input: Partial<ApiConfig>,
 ): readonly Draft<AppEvent>[] {
   const next = { ...api, ...input }
   if (Object.keys(changesOf(api, input)).length === 0) return []
   const resources = resourcesOf(next)
-  checkResources(cx, resources, resourcesOf(api))
-  checkScopes(scopesOf(next))
+  validateResources(cx, resources, resourcesOf(api))
+  validateScopes(scopesOf(next))
   const type = "project.application.config.api.changed"
   const claims = resourceClaims(resourcesOf(api), resources)
   return hasSecret(next.authMethod)
@@ -270,20 +285,23 @@ function apiChanges(
 function samlChanges({ saml }: SamlApp, input: Partial<SamlConfig>): readonly Draft<AppEvent>[] {
   const data = changesOf(saml, input)
   if (Object.keys(data).length === 0) return []
-  if (data.loginVersion) checkLogin(data.loginVersion)
-  if (data.attributes) checkAttributes(data.attributes)
+  if (data.loginVersion) validateLoginVersion(data.loginVersion)
+  if (data.attributes) validateAttributes(data.attributes)
   const { entityId } = data
   const claims = entityId === undefined ? [] : [releaseEntity(saml.entityId), takeEntity(entityId)]
   return [{ type: "project.application.config.saml.changed", data, claims }]
 }
 
-function givenMethod(config: AppKind): AuthMethod {
+function authMethodOf(config: AppConfigInput): AuthMethod {
   if (config.kind === "api") return config.api.authMethod
   if (config.kind === "saml") return "none"
   return config.oidc.authMethod ?? oidcDefaults.authMethod
 }
 
-/** The given fields that differ from what is so; values are texts, numbers, and lists of texts. */
+/**
+ * The fields of the input that differ from the configuration; values are strings, numbers or lists
+ * of strings.
+ */
 function changesOf<Config extends object>(config: Config, input: Partial<Config>): Partial<Config> {
   const changes: Partial<Config> = {}
   for (const field in input) {
@@ -294,16 +312,16 @@ function changesOf<Config extends object>(config: Config, input: Partial<Config>
   return changes
 }
 
-/** Whoever stopped the console could not undo it there. */
-function mustNotBeConsole(cx: Decision, clientId: string): void {
+/** Administrators could not undo this, because they would need the console. */
+function rejectConsole(cx: DecisionContext, clientId: string): void {
   const { consoleClientId } = cx.state(instance, cx.instance)
   if (clientId === "" || consoleClientId !== clientId) return
   throw new Fault(
     "failed_precondition",
     "app.is_console",
-    "this application can't be stopped or removed: it is the console",
+    "permission denied: the console can't be deactivated or removed",
   )
 }
 
-const otherKindError = () =>
-  new Fault("invalid_argument", "app.kind_differs", "the application is of another type")
+const typeMismatchError = () =>
+  new Fault("invalid_argument", "app.kind_differs", "the application has a different type")

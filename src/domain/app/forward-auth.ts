@@ -1,28 +1,31 @@
 import { fieldError } from "../../kernel/fault.ts"
 
-// Programs that can't sign people in themselves stand behind a proxy that asks us about each
-// request (nginx's auth_request, Caddy's forward_auth, Traefik's forwardAuth).
+// Applications without their own sign-in run behind a proxy that sends us an authorization request
+// for each HTTP request (nginx auth_request, Caddy forward_auth, Traefik forwardAuth).
 
 /**
- * Who may ask for the addresses of a host at or below the path `prefix`: everybody, or users who
- * are signed in and have one of the roles; where none is named, all who may sign in to the
- * application. A prefix that ends with `*` means all paths that begin with what precedes it.
+ * Who can request URLs at or below the path `prefix`: everyone, or signed-in users who have one of
+ * the roles. Without roles, every user who can sign in to the application has access. A prefix that
+ * ends with `*` matches all paths that begin with the text before it.
  */
 export type AccessRule = {
   readonly prefix: string
   readonly everybody: boolean
   readonly roles: readonly string[]
-  /** Whether requests may present an access token instead of a pass; absent is no. */
+  /** Whether requests can present an access token instead of a session cookie; absent means no. */
   readonly accessTokens?: boolean
 }
 
-/** By what a protected program knows a user. */
+/** The user identifier that the protected application receives. */
 export type RemoteUser = "login_name" | "user_id" | "email"
 
-/** Where people come back to at a host that a proxy protects. */
+/** The callback path on hosts that a proxy protects. */
 export const proxiedCallback = "/.latchkey/callback"
 
-/** The addresses that a proxy may protect with an application: those that people come back to. */
+/**
+ * The origins that a proxy can protect with an application: those of its redirect URIs with the
+ * callback path.
+ */
 export const proxiedOrigins = ({ redirectUris }: { readonly redirectUris: readonly string[] }) =>
   redirectUris
     .map((uri) => URL.parse(uri))
@@ -33,73 +36,77 @@ const rulesMax = 100
 const rolesMax = 50
 const textMax = 200
 
-/** Refuses rules that could be read in two ways, and more of them than anybody oversees. */
-export function checkAccessRules(rules: readonly AccessRule[]): void {
-  if (rules.length > rulesMax) throw ruleError(`must not be more than ${rulesMax}`)
+/** Rejects ambiguous rules, and more rules than an administrator can review. */
+export function validateAccessRules(rules: readonly AccessRule[]): void {
+  if (rules.length > rulesMax) throw ruleError(`must contain at most ${rulesMax} rules`)
   for (const { prefix, everybody, roles } of rules) {
     if (!prefix.startsWith("/") || prefix.length > textMax || isAmbiguous(prefix)) {
-      throw ruleError("must have paths such as /admin, as people read them: decoded, in one form")
+      throw ruleError("must have decoded, normalized paths such as /admin")
     }
-    if (everybody && roles.length > 0) throw ruleError("are for everybody, or for roles; not both")
+    if (everybody && roles.length > 0)
+      throw ruleError("must be for everybody or for roles, not both")
     if (roles.length > rolesMax || roles.some((key) => key === "" || key.length > textMax)) {
-      throw ruleError(`must name ${rolesMax} roles at most, each by its key`)
+      throw ruleError(`must contain at most ${rolesMax} role keys for each rule`)
     }
   }
   if (new Set(rules.map(({ prefix }) => prefix)).size < rules.length) {
-    throw ruleError("must not name a path twice")
+    throw ruleError("must not contain a path twice")
   }
 }
 
-const ruleError = (wanted: string) => fieldError("app.forward_auth_invalid", "forward_auth", wanted)
+const ruleError = (requirement: string) =>
+  fieldError("app.forward_auth_invalid", "forward_auth", requirement)
 
-/** What holds where no rule says anything. */
-const standard: AccessRule = { prefix: "/", everybody: false, roles: [] }
+/** Applies if no rule matches. */
+const defaultRule: AccessRule = { prefix: "/", everybody: false, roles: [] }
 
 /**
- * The rules that a request must satisfy, all of them; `target` is its path and query, as it was
- * sent. The longest prefix decides. A path that only begins with the letters of a rule, as
- * `/publicity` does with those of `/public`, must satisfy that rule too, and never that rule alone.
- * Programs differ in how they read a path: what some take for another one, because of a dot
- * segment, an encoded slash or the like, must satisfy every rule, and what they may take for the
- * same in other cases, the rules of both.
+ * The rules that a request must satisfy, all of them; `target` is its path and query as sent. The
+ * longest prefix decides. A path that only starts with the same letters, as `/publicity` does with
+ * `/public`, must satisfy that rule too, but never only that rule. Applications parse paths
+ * differently: if a dot segment, an encoded slash or the like makes a path ambiguous, the request
+ * must satisfy every rule; if only letter case differs, the rules of both spellings.
  */
 export function rulesFor(rules: readonly AccessRule[], target: string): readonly AccessRule[] {
-  const path = plainPath(target)
+  const path = parsePath(target)
   if (path === undefined) {
-    return [{ ...standard, accessTokens: acceptAnywhere(rules) }, ...rules]
+    return [{ ...defaultRule, accessTokens: acceptAnywhere(rules) }, ...rules]
   }
   const folded = path.toLowerCase()
   const found = [
-    longest(rules, (prefix) => isBelow(prefix, path)),
-    longest(rules, (prefix) => path.startsWith(lettersOf(prefix))),
-    longest(rules, (prefix) => isBelow(prefix.toLowerCase(), folded)),
-    longest(rules, (prefix) => folded.startsWith(lettersOf(prefix).toLowerCase())),
+    longestMatch(rules, (prefix) => isBelow(prefix, path)),
+    longestMatch(rules, (prefix) => path.startsWith(textOf(prefix))),
+    longestMatch(rules, (prefix) => isBelow(prefix.toLowerCase(), folded)),
+    longestMatch(rules, (prefix) => folded.startsWith(textOf(prefix).toLowerCase())),
   ]
   return [...new Set(found)]
 }
 
-/** Whether a request's path is that of a URL or below it: whole segments, in the same letters. */
+/**
+ * Whether the path of a request equals the path of a URL or is below it; compares whole segments,
+ * case-sensitively.
+ */
 export function isAtOrBelow({ pathname, search }: URL, target: string): boolean {
   if (search !== "") return false
   if (pathname === "/") return true
-  const [prefix, path] = [plainPath(pathname), plainPath(target)]
+  const [prefix, path] = [parsePath(pathname), parsePath(target)]
   if (prefix === undefined || path === undefined) return false
   return path === prefix || path.startsWith(prefix.endsWith("/") ? prefix : `${prefix}/`)
 }
 
-/** Whether access tokens are accepted for every path, however it is read. */
+/** Whether access tokens are accepted for every path, including ambiguous ones. */
 const acceptAnywhere = (rules: readonly AccessRule[]): boolean =>
   rules.some(({ prefix }) => prefix === "/") && rules.every(({ accessTokens }) => accessTokens)
 
-/** The decoded path of a request; undefined where servers read it in different ways. */
-function plainPath(target: string): string | undefined {
-  // A browser sends no fragment: what others make of "#" is part of the path to some programs.
+/** The decoded path of a request; undefined if servers could parse it differently. */
+function parsePath(target: string): string | undefined {
+  // Browsers send no fragment; some applications treat "#" from other clients as part of the path.
   const raw = target.replace(/\?.*$/s, "")
-  const path = decoded(raw)
+  const path = decodePath(raw)
   return path === undefined || isAmbiguous(path) || /%2f|%5c/i.test(raw) ? undefined : path
 }
 
-function decoded(path: string): string | undefined {
+function decodePath(path: string): string | undefined {
   try {
     return decodeURIComponent(path)
   } catch {
@@ -107,25 +114,28 @@ function decoded(path: string): string | undefined {
   }
 }
 
-/** Whether a decoded path has something in it that servers read in different ways. */
+/** Whether a decoded path contains characters or segments that servers parse differently. */
 const isAmbiguous = (path: string): boolean =>
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: finds control characters
   /[\u0000-\u001f\u007f\\%;?#]|\/\/|\/\.{1,2}(\/|$)/.test(path) || !path.startsWith("/")
 
-/** Whether a path is that of a rule or below it, by whole segments. */
+/** Whether a path equals the path of a rule or is below it; compares whole segments. */
 function isBelow(prefix: string, path: string): boolean {
-  const letters = lettersOf(prefix)
+  const letters = textOf(prefix)
   if (letters !== prefix || prefix.endsWith("/")) return path.startsWith(letters)
   return path === prefix || path.startsWith(`${prefix}/`)
 }
 
-const lettersOf = (prefix: string): string => prefix.replace(/\*$/, "")
+const textOf = (prefix: string): string => prefix.replace(/\*$/, "")
 
-function longest(rules: readonly AccessRule[], fits: (prefix: string) => boolean): AccessRule {
-  const fitting = rules.filter(({ prefix }) => fits(prefix))
-  return fitting.toSorted((a, b) => b.prefix.length - a.prefix.length)[0] ?? standard
+function longestMatch(
+  rules: readonly AccessRule[],
+  matches: (prefix: string) => boolean,
+): AccessRule {
+  const fitting = rules.filter(({ prefix }) => matches(prefix))
+  return fitting.toSorted((a, b) => b.prefix.length - a.prefix.length)[0] ?? defaultRule
 }
 
-/** Whether somebody who is signed in satisfies a rule. */
-export const satisfies = (roles: readonly string[], rule: AccessRule): boolean =>
+/** Whether a signed-in user with these roles satisfies a rule. */
+export const satisfiesRule = (roles: readonly string[], rule: AccessRule): boolean =>
   rule.everybody || rule.roles.length === 0 || rule.roles.some((key) => roles.includes(key))

@@ -4,13 +4,13 @@ import { toOidc } from "./binding/v2-oidc.ts"
 import { toSaml } from "./binding/v2-saml.ts"
 import { type App, app } from "./model.ts"
 
-/** What a proxy is told unless somebody has stated it. */
+/** Defaults of the forward-auth settings. */
 const forwardAuth = { rules: [], remoteUser: "login_name", tokenForwarded: false }
 
 function configurationOf(state: App): object {
   if ("oidc" in state) return { oidcConfiguration: { forwardAuth, ...toOidc("", state.oidc, "") } }
   if ("saml" in state) {
-    // Metadata that was fetched once may be other metadata by now.
+    // Metadata that was fetched from a URL may have changed there since.
     const { metadataUrl: _, ...saml } = toSaml(state.saml)
     return { samlConfiguration: saml }
   }
@@ -34,7 +34,7 @@ export const appHistory = historyOf(app, {
       "UpdateApplication",
       { access: toAccess(before) },
     ],
-    // The authentication method can't be left out.
+    // The API requires the authentication method.
     "project.application.config.api.changed": ({ before }) => [
       "UpdateApplication",
       configurationOf(before),

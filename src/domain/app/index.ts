@@ -3,28 +3,28 @@ import { appKeyChain } from "./credential/app-key.ts"
 import { app } from "./model.ts"
 import { appView } from "./view.ts"
 
-export { backChannelReactor, failureOfClient } from "./back-channel.ts"
+export { backChannelReactor, formatClientFailure } from "./back-channel.ts"
 export {
-  type AskedFor,
+  type ApplicationReference,
   acceptsPlainOauth,
   appChain,
-  applicationAskedFor,
   type Client,
   findClient,
+  findReferencedApplication,
   isAppActive,
-  needsPkce,
-  orgOidcFor,
+  orgOidcSettingsOf,
+  requiresPkce,
 } from "./client.ts"
 export {
-  type AppKind,
+  type AppConfigInput,
   addApplication,
-  changeApplication,
   deactivateApplication,
-  dropProject,
   removeApplication,
+  removeProjectInTransaction,
+  updateApplication,
 } from "./commands.ts"
-export { addAppKey, appKey } from "./credential/app-key.ts"
-export { isSecret, newSecret } from "./credential/secret.ts"
+export { addAppKey, findAppPublicKey } from "./credential/app-key.ts"
+export { isValidSecret, newSecret } from "./credential/secret.ts"
 export {
   type AccessRule,
   isAtOrBelow,
@@ -32,7 +32,7 @@ export {
   proxiedOrigins,
   type RemoteUser,
   rulesFor,
-  satisfies,
+  satisfiesRule,
 } from "./forward-auth.ts"
 export {
   type ApiApp,
@@ -43,7 +43,7 @@ export {
   app,
   type ClientJwk,
   type GrantType,
-  isGone,
+  isMissing,
   methodOf,
   type OidcApp,
   type OidcConfig,
@@ -51,43 +51,43 @@ export {
   type SamlApp,
   type TokenConfig,
 } from "./model.ts"
-export { isPrivateAllowed, oidcDefaults } from "./oidc.ts"
-export { type AddressProblem, addressProblem, redirectProblem } from "./redirect-uri.ts"
+export { isPrivateNetworkAllowed, oidcDefaults } from "./oidc.ts"
+export { type RedirectProblem, redirectProblem, responseProblem } from "./redirect-uri.ts"
 export {
   type ClientMetadata,
-  changeRegistration,
   expireApplications,
   isRegistrationToken,
   isSelfRegistered,
-  noteUse,
+  recordUse,
   registerApplication,
+  updateRegistration,
 } from "./registration.ts"
-export { apiAt } from "./resource.ts"
+export { findApiByResource } from "./resource.ts"
 export {
   type AttributeFormat,
   type AttributeNames,
+  defaultAttributes,
   type SamlMapping,
   type SamlUserField,
-  usualAttributes,
 } from "./saml/attributes.ts"
 export {
   type Consumer,
-  type FoundProvider,
   findServiceProvider,
+  findServiceProviderByApp,
+  type RegisteredServiceProvider,
   type ServiceProvider,
-  serviceProviderOf,
 } from "./saml/service-provider.ts"
 export {
   addressScope,
-  apiScope,
-  apisNamed,
-  isScope,
+  apisInAudience,
+  isScopeToken,
   listScopes,
+  normalizeScope,
   scopesFor,
   standardScopes,
 } from "./scope.ts"
 
-/** What this module is to the whole. */
+/** Everything that this module registers with the server. */
 export const module = {
   aggregates: [app],
   views: [appView],

@@ -1,4 +1,4 @@
-import { never } from "../../kernel/crypto/signing-key.ts"
+import { neverExpires } from "../../kernel/crypto/signing-key.ts"
 import { aggregate, type Event, type Upcaster } from "../../store/index.ts"
 import type { OidcSettings } from "../instance/index.ts"
 import type { AccessTokenJwtType } from "../key/index.ts"
@@ -15,11 +15,11 @@ export type GrantType =
   | "device_code"
   | "token_exchange"
 export type AppType = "web" | "user_agent" | "native"
-/** How a client proves who it is at the token endpoint. */
+/** How a client authenticates at the token endpoint. */
 export type AuthMethod = "basic" | "post" | "none" | "private_key_jwt"
 export type TokenType = "bearer" | "jwt"
 
-/** Which login serves an application; `baseUri` is where a login of one's own stands. */
+/** The login pages of an application; `baseUri` is the URL of a custom login. */
 export type LoginVersion =
   | { readonly version: "unspecified" }
   | { readonly version: "v1" }
@@ -34,19 +34,19 @@ export type OidcConfig = {
   readonly authMethod: AuthMethod
   readonly tokenType: TokenType
   readonly devMode: boolean
-  /** Whether answers may cross a private network over plain http; absent in those from before. */
+  /** Whether redirect URIs can use plain HTTP in a private network; absent in older events. */
   readonly privateHttp?: boolean
   readonly clockSkewSeconds: number
   readonly accessTokenRoleAssertion: boolean
   readonly idTokenRoleAssertion: boolean
   readonly idTokenUserinfoAssertion: boolean
-  /** Whether ID tokens name the project in `aud`, beside the client. */
+  /** Whether ID tokens contain the project in `aud`, in addition to the client. */
   readonly idTokenProjectAudience: boolean
   /** Whether ID tokens also contain `client_id`, which is a claim of access tokens (RFC 9068). */
   readonly idTokenClientId: boolean
-  /** The flat list of roles in its tokens; absent is as the project states. */
+  /** The claim with a flat list of roles; absent means the setting of the project. */
   readonly groupsClaim?: (typeof groupsClaims)[number]
-  /** Whether roles are also told under a claim that does not name their project. */
+  /** Whether tokens also contain roles in a claim whose name does not include the project. */
   readonly genericRolesClaim: boolean
   readonly additionalOrigins: readonly string[]
   readonly skipNativeAppSuccessPage: boolean
@@ -55,40 +55,46 @@ export type OidcConfig = {
   readonly tokens?: TokenConfig
   readonly frontChannelLogout?: FrontChannelLogout
   readonly requestRules?: RequestRules
-  /** Whether a client with a secret or a key must use PKCE; absent is as the organization says. */
+  /**
+   * Whether a client that authenticates with a secret or a key must use PKCE; absent means the
+   * setting of the organization.
+   */
   readonly pkce?: PkceRule
-  /** What a proxy is told that asks about each request; absent is no rule. */
+  /** Access rules for forward-auth requests of a proxy; absent means none. */
   readonly accessRules?: readonly AccessRule[]
-  /** What `Remote-User` contains for that proxy; absent is the login name. */
+  /** The content of the header `Remote-User` for the proxy; absent means the login name. */
   readonly remoteUser?: RemoteUser
-  /** Whether the program behind it receives access tokens that were accepted here; absent is no. */
+  /**
+   * Whether the protected application receives access tokens that were accepted here; absent means
+   * no.
+   */
   readonly accessTokenForwarded?: boolean
   /**
-   * Scheme, host and port in a private network that sign-out notices may go to, as an administrator
-   * of the instance allowed; absent or empty is none.
+   * Scheme, host and port in a private network that logout notifications can be sent to, as an
+   * instance administrator allowed; absent or empty means none.
    */
   readonly backChannelPrivate?: string
-  /** Whether its back end can end a session with an id_token; absent is no. */
+  /** Whether the application's backend can end a session with an ID token; absent means no. */
   readonly backEndLogout?: boolean
-  /** Whether its requests can leave out the scope openid; absent is no. */
+  /** Whether requests can omit the scope openid; absent means no. */
   readonly plainOauth?: boolean
 }
 
 export type PkceRule = "required" | "optional" | "inherited"
 
-type Later = "idTokenProjectAudience" | "idTokenClientId" | "genericRolesClaim"
+type LaterSetting = "idTokenProjectAudience" | "idTokenClientId" | "genericRolesClaim"
 
-/** Applications from before a setting have none in their event. */
-type AddedOidc = Omit<OidcConfig, Later> & Partial<Pick<OidcConfig, Later>>
+/** Events from before a setting existed do not contain it. */
+type AddedOidc = Omit<OidcConfig, LaterSetting> & Partial<Pick<OidcConfig, LaterSetting>>
 
-/** What those applications do. */
-const earlier: Pick<OidcConfig, Later> = {
+/** The values of these settings for older applications. */
+const earlierDefaults: Pick<OidcConfig, LaterSetting> = {
   idTokenProjectAudience: true,
   idTokenClientId: true,
   genericRolesClaim: true,
 }
 
-/** A configuration in which what is inherited is absent, as before it was stated. */
+/** A configuration without inherited settings, as it was before they could be set. */
 function withoutInherited({ pkce, groupsClaim, ...oidc }: OidcConfig): OidcConfig {
   return {
     ...oidc,
@@ -97,15 +103,18 @@ function withoutInherited({ pkce, groupsClaim, ...oidc }: OidcConfig): OidcConfi
   }
 }
 
-/** How requests must come: sent ahead of the browser, signed; with the secret in its place. */
+/**
+ * Requirements for authorization requests: pushed (RFC 9126), signed (RFC 9101), and the registered
+ * authentication method.
+ */
 export type RequestRules = {
   readonly pushed: boolean
   readonly signed: boolean
-  /** By the registered method alone; absent in rules from before. */
+  /** Whether only the registered authentication method is accepted; absent in older events. */
   readonly authMethod?: boolean
 }
 
-/** What an application says of its tokens; what it leaves out, its instance says. */
+/** Token settings of an application; absent ones are inherited from the instance. */
 export type TokenConfig = Partial<
   Pick<
     OidcSettings,
@@ -118,25 +127,28 @@ export type TokenConfig = Partial<
     | "accessTokenAlgorithm"
   >
 > & {
-  /** The header `typ` of access tokens that are JWTs; absent is `at+jwt`. */
+  /** The header `typ` of JWT access tokens; absent means `at+jwt`. */
   readonly accessTokenJwtType?: AccessTokenJwtType
 }
 
-/** OpenID Connect Front-Channel Logout §2: a page that browsers load at the end of a session. */
+/** OpenID Connect Front-Channel Logout §2: a page that the browser loads when a session ends. */
 export type FrontChannelLogout = { readonly uri: string; readonly sessionRequired: boolean }
 
 export type ApiConfig = {
   readonly authMethod: "basic" | "private_key_jwt"
-  /** RFC 8707 §2: URIs that clients call it by; absent is none. */
+  /** RFC 8707 §2: resource indicators of the API; absent means none. */
   readonly resources?: readonly string[]
-  /** What clients can request of it beside the standard scopes; absent is none. */
+  /**
+   * Scopes that clients can request for the API in addition to the standard ones; absent means
+   * none.
+   */
   readonly scopes?: readonly ApiScope[]
 }
 
-/** A scope that an API defines (RFC 6749 §3.3), with its name and description for users. */
+/** A scope that an API defines (RFC 6749 §3.3), with the name and description that users see. */
 export type ApiScope = {
   readonly scope: string
-  /** Absent: the scope itself is shown. */
+  /** If absent, the scope itself is shown. */
   readonly name?: string
   readonly description?: string
 }
@@ -144,24 +156,25 @@ export type ApiScope = {
 /** A SAML service provider; see `Metadata`. */
 export type SamlConfig = {
   readonly entityId: string
-  /** XML, as it came. */
+  /** The XML as received. */
   readonly metadata: string
-  /** Where it was fetched; empty where it was sent. */
+  /** The URL that the metadata was fetched from; empty if the request contained the XML. */
   readonly metadataUrl: string
   readonly loginVersion: LoginVersion
-  /** Whether a requested context that asks for no more than a password is enforced; absent: no. */
+  /** Whether an AuthnContext that requests no more than a password is enforced; absent means no. */
   readonly enforceContext?: boolean
-  /** Absent: the usual ones, see `usualAttributes`. */
+  /** If absent, `defaultAttributes` apply. */
   readonly attributes?: SamlAttributes
 }
 
-/** `attributesBy`: the administrator who set the attributes last. */
+/** `attributesBy`: the administrator who last set the attributes. */
 type StoredSamlConfig = SamlConfig & { readonly attributesBy?: string }
 
 /**
- * Keyed hashes; a secret itself is shown once and never kept. Each event carries those of all that
- * are good after it, so that it can erase what the earlier ones carry. `kept` is by secret id: in
- * the data until when an older one lives on, ms UTC.
+ * Keyed hashes of secrets; a secret itself is returned once and never stored. Each event contains
+ * the hashes of all secrets that are valid after it, so that the hashes in earlier events can be
+ * erased. `kept` is keyed by secret ID; in the data it contains the expiry of each earlier secret,
+ * ms UTC.
  */
 type SecretChanged<Type extends string> = Event<
   Type,
@@ -181,7 +194,7 @@ type KeyAdded<Type extends string> = Event<
 >
 type KeyRemoved<Type extends string> = Event<Type, { readonly keyId: string }>
 
-/** RFC 7517: public members of a key, as its application sent them. */
+/** RFC 7517: the public members of a JWK, as the application sent them. */
 export type ClientJwk = Readonly<Record<string, string>>
 
 export type AppEvent =
@@ -222,36 +235,38 @@ type Base = {
   readonly status: AppStatus
   readonly projectId: string
   readonly name: string
-  /** Empty for who is no client: a SAML service provider goes by its entity id. */
+  /** Empty for SAML service providers, which are identified by their entity ID. */
   readonly clientId: string
-  /** Those that were good after the last change, oldest first; time may have ended some. */
+  /**
+   * The secrets that were valid after the last change, oldest first; some may have expired since.
+   */
   readonly secrets: readonly AppSecret[]
   /** Expiry by key id, ms UTC. */
   readonly keys: Readonly<Record<string, number>>
-  /** Absent where somebody here has entered it. */
+  /** Absent if an administrator created the application. */
   readonly registration?: Registration
   /** Who can use it; absent is everyone whom its project admits. */
   readonly access?: AppAccess
 }
 
-/** What there is of an application that registered itself (RFC 7591). Times are ms UTC. */
+/** State of an application that registered itself (RFC 7591). Times are ms UTC. */
 export type Registration = {
-  /** Keyed hash of the token that it is changed with; null where that was erased. */
+  /** Keyed hash of the registration access token; null if it was erased. */
   readonly hash: string | null
   readonly created: number
-  /** When somebody signed in last, to the day; when it was registered where nobody has yet. */
+  /** The last sign-in, rounded to the day; the time of registration if there was none. */
   readonly used: number
   readonly jwks: readonly ClientJwk[]
   /**
-   * Raised with each change of the name, of the authentication method and of what the application
-   * proves itself with. Consents to an earlier identity are not valid.
+   * Incremented when the name, the authentication method, or the keys or secrets of the application
+   * change. Consents to an earlier identity are not valid.
    */
   readonly identity: number
-  /** The scopes that it registered (RFC 7591 §2), as it sent them; it can request others. */
+  /** The scopes that the client registered (RFC 7591 §2), unchanged; it can request others. */
   readonly scope?: string
 }
 
-/** Times are ms UTC; the hash is null where it was erased. */
+/** Times are ms UTC; the hash is null if it was erased. */
 export type AppSecret = {
   readonly id: string
   readonly hash: string | null
@@ -264,51 +279,62 @@ export type ApiApp = Base & { readonly kind: "api"; readonly api: ApiConfig }
 
 export type SamlApp = Base & { readonly kind: "saml"; readonly saml: StoredSamlConfig }
 
-/** An application between its first event and its configuration, which are one step. */
-type Bare = Base & { readonly kind: "none" }
+/**
+ * An application between its first event and its configuration event; both are appended in one
+ * transaction.
+ */
+type UnconfiguredApp = Base & { readonly kind: "none" }
 
-export type App = { readonly status: "absent" | "removed" } | Bare | OidcApp | ApiApp | SamlApp
+export type App =
+  | { readonly status: "absent" | "removed" }
+  | UnconfiguredApp
+  | OidcApp
+  | ApiApp
+  | SamlApp
 
-export const isGone = (state: App): state is Extract<App, { status: "absent" | "removed" }> =>
+export const isMissing = (state: App): state is Extract<App, { status: "absent" | "removed" }> =>
   state.status === "absent" || state.status === "removed"
 
-/** Whether an application is a client of the authorization server, with a client id. */
+/** Whether an application is a client of the authorization server and has a client ID. */
 export const isClient = (state: App): state is OidcApp | ApiApp =>
-  !isGone(state) && (state.kind === "oidc" || state.kind === "api")
+  !isMissing(state) && (state.kind === "oidc" || state.kind === "api")
 
-/** Whether a client with this method has a secret. */
+/** Whether clients with this authentication method have a secret. */
 export const hasSecret = (method: AuthMethod): boolean => method === "basic" || method === "post"
 
-/** How a client proves who it is. */
+/** The authentication method of a client. */
 export const methodOf = (state: OidcApp | ApiApp): AuthMethod =>
   state.kind === "api" ? state.api.authMethod : state.oidc.authMethod
 
-const there = (state: App, change: Partial<Pick<Base, "status" | "name">>): App =>
-  isGone(state) ? state : { ...state, ...change }
+const withChanges = (state: App, change: Partial<Pick<Base, "status" | "name">>): App =>
+  isMissing(state) ? state : { ...state, ...change }
 
 /** The default access is not stored, so that states from earlier versions remain equal. */
 function withAccess(state: App, access: AppAccess): App {
-  if (isGone(state)) return state
+  if (isMissing(state)) return state
   const { access: _, ...others } = state
   return isDefaultAccess(access) ? others : { ...others, access }
 }
 
-type OfSecret = SecretChanged<string> & { readonly time: number }
+type SecretChangedEvent = SecretChanged<string> & { readonly time: number }
 
-/** Each older one that lives on has its hash from the newest event: earlier ones are erased. */
-function secretChanged(state: App, { data, private: secret, time }: OfSecret): App {
-  if (isGone(state)) return state
+/**
+ * Earlier secrets that remain valid take their hashes from the newest event, because earlier events
+ * are erased.
+ */
+function secretChanged(state: App, { data, private: secret, time }: SecretChangedEvent): App {
+  if (isMissing(state)) return state
   const kept = state.secrets.flatMap(({ id, created }) => {
     const expires = data.kept[id]
     return expires === undefined ? [] : [{ id, hash: secret?.kept[id] ?? null, created, expires }]
   })
   const hash = secret?.hashedSecret ?? null
-  const added = { id: data.secretId, hash, created: time, expires: never }
+  const added = { id: data.secretId, hash, created: time, expires: neverExpires }
   return { ...state, secrets: [...kept, added] }
 }
 
 function secretRemoved(state: App, { data, private: secret }: SecretRemoved<string>): App {
-  if (isGone(state)) return state
+  if (isMissing(state)) return state
   const kept = state.secrets.filter(({ id }) => id !== data.secretId)
   return {
     ...state,
@@ -317,41 +343,44 @@ function secretRemoved(state: App, { data, private: secret }: SecretRemoved<stri
 }
 
 const keyAdded = (state: App, { data }: KeyAdded<string>): App =>
-  isGone(state) ? state : { ...state, keys: { ...state.keys, [data.keyId]: data.expires } }
+  isMissing(state) ? state : { ...state, keys: { ...state.keys, [data.keyId]: data.expires } }
 
 function keyRemoved(state: App, { data }: KeyRemoved<string>): App {
-  if (isGone(state)) return state
+  if (isMissing(state)) return state
   const { [data.keyId]: _, ...keys } = state.keys
   return { ...state, keys }
 }
 
-const registered = (state: App, change: Partial<Registration>): App =>
-  isGone(state) || !state.registration
+const withRegistration = (state: App, change: Partial<Registration>): App =>
+  isMissing(state) || !state.registration
     ? state
     : { ...state, registration: { ...state.registration, ...change } }
 
-const identified = (state: App): App =>
-  registered(state, isGone(state) ? {} : { identity: (state.registration?.identity ?? 0) + 1 })
+const withNextIdentity = (state: App): App =>
+  withRegistration(
+    state,
+    isMissing(state) ? {} : { identity: (state.registration?.identity ?? 0) + 1 },
+  )
 
-/** Later than when it was made, however soon that was: what was never used has the same times. */
-const usedAt = (time: number, created: number): number => Math.max(time, created + 1)
+/** Later than the time of creation: equal times mean that the application was never used. */
+const lastUsedAt = (time: number, created: number): number => Math.max(time, created + 1)
 
 const authorOf = ({ attributes }: Partial<SamlConfig>, { user }: { readonly user: string }) =>
   attributes && { attributesBy: user }
 
-/** Until now there was one secret at a time, and it had no id. */
-const oneSecret: Upcaster = (_, secret) => ({
+/** Events of this revision are from when an application had one secret, without an ID. */
+const singleSecretUpcaster: Upcaster = (_, secret) => ({
   data: { secretId: "0", kept: {} },
   private: secret && { ...secret, kept: {} },
 })
 
-/** What people sign in to: an OIDC application, an API, a SAML service provider. */
+/** An application that users sign in to: an OIDC client, an API or a SAML service provider. */
 export const app = aggregate<AppEvent, App>({
   stream: "app",
   revision: 4,
   upcasters: {
-    "project.application.config.oidc.secret.changed": [oneSecret],
-    "project.application.config.api.secret.changed": [oneSecret],
+    "project.application.config.oidc.secret.changed": [singleSecretUpcaster],
+    "project.application.config.api.secret.changed": [singleSecretUpcaster],
   },
   initial: { status: "absent" },
   evolve: {
@@ -365,40 +394,46 @@ export const app = aggregate<AppEvent, App>({
       keys: {},
     }),
     "project.application.changed": (state, { data }) =>
-      identified(there(state, { name: data.name })),
+      withNextIdentity(withChanges(state, { name: data.name })),
     "project.application.access.changed": (state, { data }) => withAccess(state, data),
-    "project.application.deactivated": (state) => there(state, { status: "inactive" }),
-    "project.application.reactivated": (state) => there(state, { status: "active" }),
+    "project.application.deactivated": (state) => withChanges(state, { status: "inactive" }),
+    "project.application.reactivated": (state) => withChanges(state, { status: "active" }),
     "project.application.removed": () => ({ status: "removed" }),
     "project.application.registered": (state, { data, private: secret, time }) => {
-      if (isGone(state)) return state
+      if (isMissing(state)) return state
       const hash = secret?.hashedToken ?? null
       const made = { hash, created: time, used: time, identity: 0 }
       return { ...state, registration: { ...made, ...data } }
     },
     "project.application.registration.changed": (state, { data }) =>
-      identified(registered(state, data)),
+      withNextIdentity(withRegistration(state, data)),
     "project.application.used": (state, { time }) => {
-      const created = isGone(state) ? undefined : state.registration?.created
-      return created === undefined ? state : registered(state, { used: usedAt(time, created) })
+      const created = isMissing(state) ? undefined : state.registration?.created
+      return created === undefined
+        ? state
+        : withRegistration(state, { used: lastUsedAt(time, created) })
     },
     "project.application.config.oidc.added": (state, { data: { clientId, ...oidc } }) =>
-      isGone(state) ? state : { ...state, kind: "oidc", clientId, oidc: { ...earlier, ...oidc } },
+      isMissing(state)
+        ? state
+        : { ...state, kind: "oidc", clientId, oidc: { ...earlierDefaults, ...oidc } },
     "project.application.config.oidc.changed": (state, { data }) => {
-      if (isGone(state) || state.kind !== "oidc") return state
+      if (isMissing(state) || state.kind !== "oidc") return state
       const oidc = withoutInherited({ ...state.oidc, ...data })
       const changed = { ...state, oidc, secrets: hasSecret(oidc.authMethod) ? state.secrets : [] }
-      return oidc.authMethod === state.oidc.authMethod ? changed : identified(changed)
+      return oidc.authMethod === state.oidc.authMethod ? changed : withNextIdentity(changed)
     },
     "project.application.config.oidc.secret.changed": (state, event) =>
-      identified(secretChanged(state, event)),
+      withNextIdentity(secretChanged(state, event)),
     "project.application.config.oidc.secret.removed": secretRemoved,
-    "project.application.oidc.key.added": (state, event) => identified(keyAdded(state, event)),
-    "project.application.oidc.key.removed": (state, event) => identified(keyRemoved(state, event)),
+    "project.application.oidc.key.added": (state, event) =>
+      withNextIdentity(keyAdded(state, event)),
+    "project.application.oidc.key.removed": (state, event) =>
+      withNextIdentity(keyRemoved(state, event)),
     "project.application.config.api.added": (state, { data: { clientId, ...api } }) =>
-      isGone(state) ? state : { ...state, kind: "api", clientId, api },
+      isMissing(state) ? state : { ...state, kind: "api", clientId, api },
     "project.application.config.api.changed": (state, { data }) => {
-      if (isGone(state) || state.kind !== "api") return state
+      if (isMissing(state) || state.kind !== "api") return state
       return { ...state, api: data, secrets: hasSecret(data.authMethod) ? state.secrets : [] }
     },
     "project.application.config.api.secret.changed": secretChanged,
@@ -406,11 +441,11 @@ export const app = aggregate<AppEvent, App>({
     "project.application.api.key.added": keyAdded,
     "project.application.api.key.removed": keyRemoved,
     "project.application.config.saml.added": (state, { data, editor }) =>
-      isGone(state)
+      isMissing(state)
         ? state
         : { ...state, kind: "saml", saml: { ...data, ...authorOf(data, editor) } },
     "project.application.config.saml.changed": (state, { data, editor }) =>
-      isGone(state) || state.kind !== "saml"
+      isMissing(state) || state.kind !== "saml"
         ? state
         : { ...state, saml: { ...state.saml, ...data, ...authorOf(data, editor) } },
   },

@@ -1,12 +1,22 @@
 import { Fault, fieldError } from "../../kernel/fault.ts"
-import { type Concern, judge, malformationOf, uriLengthMax } from "../../protocol/redirect-uri.ts"
-import type { Cx, Decision } from "../../store/index.ts"
-import { checkLifetimes, isOnlyInstance, noKeyError, requireInstance } from "../instance/index.ts"
-import { activeOf } from "../key/index.ts"
-import { checkAccessRules } from "./forward-auth.ts"
+import {
+  assessRedirectUri,
+  findRedirectUriError,
+  maxUriLength,
+  type RedirectUriConcern,
+} from "../../protocol/redirect-uri.ts"
+import type { Cx, DecisionContext } from "../../store/index.ts"
+import {
+  isOnlyInstance,
+  noKeyError,
+  requireInstance,
+  validateLifetimes,
+} from "../instance/index.ts"
+import { findActiveKeyId } from "../key/index.ts"
+import { validateAccessRules } from "./forward-auth.ts"
 import type { LoginVersion, OidcConfig, ResponseType, TokenConfig } from "./model.ts"
 
-/** What an application has that says nothing else. */
+/** The configuration of an application that specifies nothing. */
 export const oidcDefaults: OidcConfig = {
   redirectUris: [],
   postLogoutRedirectUris: [],
@@ -29,18 +39,21 @@ export const oidcDefaults: OidcConfig = {
   loginVersion: { version: "unspecified" },
 }
 
-/** What is requested of a configuration: what an administrator of the instance allows is a flag. */
+/**
+ * A requested configuration. The private network permission, which only an instance administrator
+ * can grant, is a flag.
+ */
 export type OidcInput = Omit<Partial<OidcConfig>, "backChannelPrivate"> & {
-  /** Whether sign-out notices may go to an address in a private network. */
+  /** Whether logout notifications can be sent to an address in a private network. */
   readonly isBackChannelPrivate?: boolean
 }
 
 /**
- * The origin in a private network that sign-out notices may go to; empty for none. A permission
- * ends with the origin that it is for. Refuses a new one to callers without `iam.write`.
+ * The origin in a private network that logout notifications can be sent to; empty for none. The
+ * permission applies only to this origin. Rejects a new one from callers without `iam.write`.
  */
 export function privateOriginOf(
-  cx: Decision,
+  cx: DecisionContext,
   { backChannelLogoutUri, backChannelPrivate }: OidcConfig,
   isRequested: boolean | undefined,
 ): string {
@@ -48,7 +61,7 @@ export function privateOriginOf(
   const isAllowed = origin !== "" && origin === backChannelPrivate
   if (isAllowed) return isRequested === false ? "" : origin
   if (!isRequested || origin === "") return ""
-  if (mayAllowPrivate(cx)) return origin
+  if (canAllowPrivateNetwork(cx)) return origin
   throw new Fault(
     "permission_denied",
     "app.back_channel_private_denied",
@@ -58,219 +71,247 @@ export function privateOriginOf(
 
 const originOf = (uri: string): string => URL.parse(uri)?.origin ?? ""
 
-/** Whether the caller may allow, and learn, what lies in the network of this service. */
-export const mayAllowPrivate = ({
+/**
+ * Whether the caller can allow addresses in the private network of this service and read their
+ * status.
+ */
+export const canAllowPrivateNetwork = ({
   caller,
   holdsOnInstance,
-}: Pick<Decision, "caller" | "holdsOnInstance">): boolean =>
+}: Pick<DecisionContext, "caller" | "holdsOnInstance">): boolean =>
   caller.kind === "system" || (holdsOnInstance?.("iam.write") ?? false)
 
 /**
- * Whether sign-out notices may go to the registered address if it leads into a private network.
- * Administrators of one of several instances must not look around in the operator's network.
+ * Whether logout notifications can be sent to the registered URL if it resolves to a private
+ * network. With several instances they can't: administrators of one must not probe the operator's
+ * network.
  */
-export const isPrivateAllowed = (cx: Cx, config: OidcConfig): boolean =>
+export const isPrivateNetworkAllowed = (cx: Cx, config: OidcConfig): boolean =>
   Boolean(config.backChannelPrivate) &&
   config.backChannelPrivate === originOf(config.backChannelLogoutUri) &&
-  mayLieInside(cx, config.backChannelLogoutUri)
+  canBePrivate(cx, config.backChannelLogoutUri)
 
-/** Whether an address may be allowed at all; what leads back to this service may not. */
-export const mayLieInside = (cx: Cx, uri: string): boolean =>
+/**
+ * Whether an address in a private network can be allowed at all; addresses of this service itself
+ * can't.
+ */
+export const canBePrivate = (cx: Cx, uri: string): boolean =>
   isOnlyInstance(cx) && originOf(uri) !== originOf(requireInstance(cx).publicUrl)
 
 const urisMax = 100
 const clockSkewMax = 5
 
-/** Refuses what no application may have, compliant or not. */
-export function checkOidc(cx: Decision, config: OidcConfig): void {
+/** Rejects settings that no application can have, compliant or not. */
+export function validateOidcConfig(cx: DecisionContext, config: OidcConfig): void {
   const { redirectUris, postLogoutRedirectUris, additionalOrigins, devMode } = config
   const count = redirectUris.length + postLogoutRedirectUris.length + additionalOrigins.length
   if (count > urisMax)
-    throw refusedError("redirect_uris", `must not be more than ${urisMax} in all`)
-  for (const uri of redirectUris) checkUri("redirect_uris", uri, devMode)
-  for (const uri of postLogoutRedirectUris) checkUri("post_logout_redirect_uris", uri, devMode)
-  for (const origin of config.additionalOrigins) checkOrigin(origin)
-  checkBackChannel(config.backChannelLogoutUri)
-  checkLogin(config.loginVersion)
+    throw invalidFieldError("redirect_uris", `must not contain more than ${urisMax} URIs in total`)
+  for (const uri of redirectUris) validateRedirectUri("redirect_uris", uri, devMode)
+  for (const uri of postLogoutRedirectUris)
+    validateRedirectUri("post_logout_redirect_uris", uri, devMode)
+  for (const origin of config.additionalOrigins) validateOrigin(origin)
+  validateBackChannelUri(config.backChannelLogoutUri)
+  validateLoginVersion(config.loginVersion)
   if (config.clockSkewSeconds < 0 || config.clockSkewSeconds > clockSkewMax) {
-    throw refusedError("clock_skew", `must be 0 to ${clockSkewMax} seconds`)
+    throw invalidFieldError("clock_skew", `must be 0 to ${clockSkewMax} seconds`)
   }
-  if (config.frontChannelLogout) checkFrontChannel(config)
-  if (config.tokens) checkTokens(cx, config.tokens)
-  checkAccessRules(config.accessRules ?? [])
+  if (config.frontChannelLogout) validateFrontChannelLogout(config)
+  if (config.tokens) validateTokenConfig(cx, config.tokens)
+  validateAccessRules(config.accessRules ?? [])
 }
 
-/** Refuses an address for sign-out notices that is nowhere on the web. */
-export function checkBackChannel(uri: string): void {
-  if (uri !== "") checkWeb("back_channel_logout_uri", uri)
+/** Rejects a back-channel logout URI that is not an HTTP(S) URL. */
+export function validateBackChannelUri(uri: string): void {
+  if (uri !== "") validateHttpUrl("back_channel_logout_uri", uri)
 }
 
-/** Refuses a login of one's own that is nowhere on the web. */
-export function checkLogin(login: LoginVersion): void {
-  if (login.version === "v2" && login.baseUri !== "") checkWeb("login_version", login.baseUri)
+/** Rejects a base URI of a custom login that is not an HTTP(S) URL. */
+export function validateLoginVersion(login: LoginVersion): void {
+  if (login.version === "v2" && login.baseUri !== "")
+    validateHttpUrl("login_version", login.baseUri)
 }
 
-/** An application can't be signed for with what no key signs with. */
-function checkTokens(cx: Decision, tokens: TokenConfig): void {
-  checkLifetimes(tokens)
+/** Rejects signing algorithms without an active key. */
+function validateTokenConfig(cx: DecisionContext, tokens: TokenConfig): void {
+  validateLifetimes(tokens)
   for (const algorithm of [tokens.idTokenAlgorithm, tokens.accessTokenAlgorithm]) {
-    if (algorithm !== undefined && activeOf(cx, algorithm) === undefined)
+    if (algorithm !== undefined && findActiveKeyId(cx, algorithm) === undefined)
       throw noKeyError(algorithm)
   }
 }
 
-/** OpenID Connect Front-Channel Logout §2: on the same host as one of the redirect URIs. */
-function checkFrontChannel({ frontChannelLogout, redirectUris, devMode }: OidcConfig): void {
+/**
+ * OpenID Connect Front-Channel Logout §2: the URI must have the origin of one of the redirect URIs.
+ */
+function validateFrontChannelLogout({
+  frontChannelLogout,
+  redirectUris,
+  devMode,
+}: OidcConfig): void {
   const uri = frontChannelLogout?.uri ?? ""
   if (uri === "") return
-  checkWeb("front_channel_logout", uri)
+  validateHttpUrl("front_channel_logout", uri)
   const { origin } = new URL(uri)
-  const isKnown = redirectUris.some((each) => new URL(each).origin === origin)
-  if (isKnown || devMode) return
-  throw refusedError("front_channel_logout", "must have the origin of one of the redirect URIs")
+  const isRegistered = redirectUris.some((each) => new URL(each).origin === origin)
+  if (isRegistered || devMode) return
+  throw invalidFieldError(
+    "front_channel_logout",
+    "must have the origin of one of the redirect URIs",
+  )
 }
 
-/** RFC 6749 §3.1.2: where people are sent back to. */
-function checkUri(field: string, uri: string, devMode: boolean): void {
-  const malformation = malformationOf(uri, devMode)
-  if (malformation) throw refusedError(field, wellFormed[malformation])
+/** RFC 6749 §3.1.2: validates a redirect URI. */
+function validateRedirectUri(field: string, uri: string, devMode: boolean): void {
+  const malformation = findRedirectUriError(uri, devMode)
+  if (malformation) throw invalidFieldError(field, uriRequirements[malformation])
 }
 
-const wellFormed = {
+const uriRequirements = {
   relative: "must be absolute, such as https://app.example.com/callback",
   fragment: "must not have a fragment",
-  unsafe_scheme: "must not have a scheme that a browser runs by itself",
-  not_ascii: "must be ASCII: percent-encode other characters",
-  wildcard: "may have wildcards in development mode only",
+  unsafe_scheme: "must not have a scheme that browsers execute, such as javascript:",
+  not_ascii: "must be ASCII; percent-encode other characters",
+  wildcard: "can have wildcards in development mode only",
   wildcard_wide:
-    "may have a wildcard in a label of the host or a segment of the path, once in each, " +
-    "and not in the last two labels",
+    "can have one wildcard in each host label and path segment, but not in the last two " +
+    "labels of the host",
 } as const
 
-function checkOrigin(text: string): void {
+function validateOrigin(text: string): void {
   if (!URL.canParse(text) || new URL(text).origin !== text) {
-    throw refusedError("additional_origins", "must be origins such as https://app.example.com")
+    throw invalidFieldError("additional_origins", "must be origins such as https://app.example.com")
   }
 }
 
-function checkWeb(field: string, uri: string): void {
+function validateHttpUrl(field: string, uri: string): void {
   const url = URL.canParse(uri) ? new URL(uri) : undefined
   const isWeb = url?.protocol === "https:" || url?.protocol === "http:"
-  if (!isWeb || url.hash || uri.length > uriLengthMax) {
-    throw refusedError(field, "must begin with https:// or http://")
+  if (!isWeb || url.hash || uri.length > maxUriLength) {
+    throw invalidFieldError(field, "must begin with https:// or http://")
   }
 }
 
-/** The id names the field, so that a form can show the refusal there. */
-const refusedError = (field: string, wanted: string) =>
-  fieldError(`app.${field}_invalid`, field, wanted)
+/** The error ID contains the field, so that a form can show the message beside it. */
+const invalidFieldError = (field: string, requirement: string) =>
+  fieldError(`app.${field}_invalid`, field, requirement)
 
 /**
- * Something that makes sign-in fail, or that OAuth or OpenID Connect advises against; `key` is
- * stable, `message` explains.
+ * A setting that makes sign-in fail, or that OAuth or OpenID Connect advises against. `key` is
+ * stable; `message` explains the problem.
  */
 export type ComplianceProblem = {
   readonly key: string
   readonly message: string
-  /** Whether requests are refused because of it. */
-  readonly refuses: boolean
+  /** Whether authorization requests are rejected because of it. */
+  readonly blocksSignIn: boolean
 }
 
-type Rule = {
+type ComplianceRule = {
   readonly key: string
   readonly message: string
-  readonly broken: (config: OidcConfig) => boolean
-  /** Whether nobody can sign in because of it, where it is broken. */
-  readonly refuses?: (config: OidcConfig) => boolean
+  readonly isViolated: (config: OidcConfig) => boolean
+  /** Whether a violation prevents all sign-ins. */
+  readonly blocksSignIn?: (config: OidcConfig) => boolean
 }
 
-const redirects = (config: OidcConfig) =>
+const usesRedirects = (config: OidcConfig) =>
   config.grantTypes.some((grant) => grant === "authorization_code" || grant === "implicit")
 
-const isCustom = (uri: string) => !/^https?:\/\//i.test(uri)
+const hasCustomScheme = (uri: string) => !/^https?:\/\//i.test(uri)
 
-const concerns: Readonly<Record<Concern, string>> = {
-  custom_scheme: "Only native applications can receive a redirect to a scheme of their own.",
-  http: "Redirect over plain HTTP only to this machine: anybody on the way reads the code.",
-  http_private:
-    "Redirects over plain HTTP into a private network need private_network_http to be on.",
-  http_private_allowed:
-    "Redirects over plain HTTP can be read by whoever is in the same private network.",
+const redirectMessages: Readonly<Record<RedirectUriConcern, string>> = {
+  custom_scheme: "Only native applications can use redirect URIs with a custom scheme.",
+  http:
+    "Use plain HTTP only for redirects to this machine: on the network, anyone can read " +
+    "the code.",
+  http_private: "Redirects over plain HTTP to a private network require private_network_http.",
+  http_private_allowed: "Anyone in the same private network can read redirects over plain HTTP.",
   http_loopback: "Only native applications should receive redirects over plain HTTP.",
 }
 
 const hasGrant = ({ grantTypes }: OidcConfig, type: ResponseType) =>
   grantTypes.includes(type === "code" ? "authorization_code" : "implicit")
 
-const rules: readonly Rule[] = [
+const complianceRules: readonly ComplianceRule[] = [
   {
     key: "redirect_uris.missing",
-    message: "Signing in through a browser needs at least one redirect URI.",
-    broken: (config) => redirects(config) && config.redirectUris.length === 0,
-    refuses: () => true,
+    message: "Sign-in through a browser requires at least one redirect URI.",
+    isViolated: (config) => usesRedirects(config) && config.redirectUris.length === 0,
+    blocksSignIn: () => true,
   },
   {
     key: "response_types.without_grant",
-    message: "The response types need the authorization code or the implicit grant.",
-    broken: (config) =>
+    message: "The response types require the authorization code or the implicit grant.",
+    isViolated: (config) =>
       config.responseTypes.some(
-        (type) => !hasGrant(config, type) && (type !== "code" || redirects(config)),
+        (type) => !hasGrant(config, type) && (type !== "code" || usesRedirects(config)),
       ),
-    refuses: (config) => !config.responseTypes.some((type) => hasGrant(config, type)),
+    blocksSignIn: (config) => !config.responseTypes.some((type) => hasGrant(config, type)),
   },
   {
     key: "grant_types.implicit",
-    message: "The implicit flow shows tokens to the browser's history; use a code with PKCE.",
-    broken: ({ grantTypes }) => grantTypes.includes("implicit"),
+    message:
+      "The implicit flow exposes tokens in the browser history; use the authorization code " +
+      "flow with PKCE.",
+    isViolated: ({ grantTypes }) => grantTypes.includes("implicit"),
   },
   {
     key: "grant_types.refresh_without_code",
-    message: "Refresh tokens need the authorization code or the device grant.",
-    broken: ({ grantTypes }) =>
+    message: "Refresh tokens require the authorization code or the device code grant.",
+    isViolated: ({ grantTypes }) =>
       grantTypes.includes("refresh_token") &&
       !grantTypes.some((grant) => grant === "authorization_code" || grant === "device_code"),
   },
   {
     key: "auth_method.public_client",
-    message: "Applications on the user's device can't keep a secret; use none, with PKCE.",
-    broken: ({ appType, authMethod }) => appType !== "web" && authMethod !== "none",
+    message:
+      "Applications on the user's device can't keep a secret; use no authentication, with PKCE.",
+    isViolated: ({ appType, authMethod }) => appType !== "web" && authMethod !== "none",
   },
   {
     key: "development_mode",
-    message: "Development mode allows what an attacker could use; turn it off in production.",
-    broken: ({ devMode }) => devMode,
+    message: "Development mode allows insecure settings; turn it off in production.",
+    isViolated: ({ devMode }) => devMode,
   },
 ]
 
-/** What is wrong with a configuration, as it is at an issuer; what refuses sign-ins comes first. */
+/** The problems of a configuration at this issuer; those that block sign-in come first. */
 export function complianceProblems(
   config: OidcConfig,
   issuer: string,
 ): readonly ComplianceProblem[] {
-  const broken = rules.flatMap(({ key, message, broken: isBroken, refuses }) =>
-    isBroken(config) ? [{ key, message, refuses: refuses?.(config) ?? false }] : [],
+  const broken = complianceRules.flatMap(({ key, message, isViolated: isBroken, blocksSignIn }) =>
+    isBroken(config) ? [{ key, message, blocksSignIn: blocksSignIn?.(config) ?? false }] : [],
   )
   const found = [...redirectProblems(config, issuer), ...broken]
-  return found.toSorted((a, b) => Number(b.refuses) - Number(a.refuses))
+  return found.toSorted((a, b) => Number(b.blocksSignIn) - Number(a.blocksSignIn))
 }
 
-/** Each concern once, however many addresses it is about. */
+/** Each problem once, even if several URIs have it. */
 function redirectProblems(config: OidcConfig, issuer: string): readonly ComplianceProblem[] {
-  const problems = new Map<Concern, ComplianceProblem>()
+  const problems = new Map<RedirectUriConcern, ComplianceProblem>()
   for (const uri of config.redirectUris) {
-    const judgement = judge(uri, config, issuer)
+    const judgement = assessRedirectUri(uri, config, issuer)
     if (judgement.verdict !== "refused" && judgement.verdict !== "advised") continue
-    const { why, verdict } = judgement
-    const refuses = verdict === "refused" || problems.get(why)?.refuses === true
-    problems.set(why, { key: `redirect_uris.${why}`, message: concerns[why], refuses })
+    const { reason, verdict } = judgement
+    const blocksSignIn = verdict === "refused" || problems.get(reason)?.blocksSignIn === true
+    problems.set(reason, {
+      key: `redirect_uris.${reason}`,
+      message: redirectMessages[reason],
+      blocksSignIn,
+    })
   }
   return [...problems.values()]
 }
 
-/** Origins that a browser may call from: those of the redirect URIs and the additional ones. */
+/**
+ * Origins that browsers can send requests from: those of the redirect URIs, and the additional
+ * origins.
+ */
 export const allowedOrigins = (config: OidcConfig): readonly string[] => [
   ...new Set([
-    ...config.redirectUris.filter((uri) => !isCustom(uri)).map((uri) => new URL(uri).origin),
+    ...config.redirectUris.filter((uri) => !hasCustomScheme(uri)).map((uri) => new URL(uri).origin),
     ...config.additionalOrigins,
   ]),
 ]

@@ -1,34 +1,36 @@
 import { createPublicKey } from "node:crypto"
-import { isOneOf } from "../../kernel/crypto/secret.ts"
+import { matchesAny } from "../../kernel/crypto/secret.ts"
 import { Fault } from "../../kernel/fault.ts"
 import { lru } from "../../kernel/lru.ts"
 import type { Cx } from "../../store/index.ts"
 import { requireInstance } from "../instance/index.ts"
 import { findClient } from "./client.ts"
-import { addApplication, changeApplication, removal } from "./commands.ts"
+import { addApplication, removalEvent, updateApplication } from "./commands.ts"
 import { newSecret, replaceSecret } from "./credential/secret.ts"
 import {
   app,
   type ClientJwk,
   hasSecret,
-  isGone,
+  isMissing,
   type OidcApp,
   type OidcConfig,
   type Registration,
 } from "./model.ts"
-import { countRegistered, mustExist, oldestUnused, unusedSince } from "./view.ts"
+import { countSelfRegisteredApps, findOldestUnused, requireExists, unusedSince } from "./view.ts"
 
-/** What an application says of itself when it registers (RFC 7591 §2), checked and translated. */
+/** The metadata of a client that registers itself (RFC 7591 §2), validated and converted. */
 export type ClientMetadata = {
   readonly name: string
   readonly oidc: Partial<OidcConfig> & Pick<OidcConfig, "authMethod">
   readonly jwks: readonly ClientJwk[]
-  /** The scopes that it says it requests; absent or empty is none. */
+  /** The scopes that the client registers; absent or empty means none. */
   readonly scope?: string
 }
 
-/** What a new application is told this once; a secret only where it has one. */
-export type Credentials = {
+/**
+ * Returned once to a new client; the secret is present only if its authentication method uses one.
+ */
+export type RegistrationCredentials = {
   readonly appId: string
   readonly clientId: string
   readonly token: string
@@ -36,27 +38,27 @@ export type Credentials = {
 }
 
 /**
- * Adds an application that registered itself to the project for those; `address` is the client id
- * of one that is described there. Where there are as many as there may be, the oldest that nobody
- * has ever signed in to makes room; refuses where there is none. Those that register at the same
- * moment are counted a moment later.
+ * Adds an application that registered itself to the project for such applications; `address` is the
+ * client ID of one with a client metadata document. At the limit, the oldest application without
+ * any sign-in is removed; rejects the registration if there is none. Concurrent registrations may
+ * exceed the limit briefly.
  */
 export async function registerApplication(
   cx: Cx,
   metadata: ClientMetadata,
   address?: string,
-): Promise<Credentials> {
+): Promise<RegistrationCredentials> {
   const { projectId, applicationsMax } = requireInstance(cx).oidc.registration
-  const isFull = countRegistered(cx) >= applicationsMax
-  const dropped = isFull ? oldestUnused(cx) : undefined
-  if (isFull && dropped === undefined) throw tooManyError()
+  const isFull = countSelfRegisteredApps(cx) >= applicationsMax
+  const dropped = isFull ? findOldestUnused(cx) : undefined
+  if (isFull && dropped === undefined) throw tooManyRegistrationsError()
   const { name, oidc, jwks, scope = "" } = metadata
   const appId = cx.ids.next()
   const token = Buffer.from(cx.random.bytes(32)).toString("base64url")
   const secret = hasSecret(oidc.authMethod) ? newSecret(cx, appId) : undefined
   const clientId = address ?? cx.ids.next()
-  const client = { clientId, isAddress: address !== undefined }
-  const hashedToken = cx.secrets.hash(token, aboutOf(appId))
+  const client = { clientId, isMetadataUrl: address !== undefined }
+  const hashedToken = cx.secrets.hash(token, hashContextOf(appId))
   await cx.store.transact(cx, (tx) => {
     if (dropped !== undefined) makeRoom.within(tx, dropped)
     addApplication(tx, appId, {
@@ -77,35 +79,38 @@ export async function registerApplication(
   return { appId, clientId, token, secret: secret?.plain }
 }
 
-/** Somebody may have signed in, just now. */
+/** A user may have signed in since the query. */
 const makeRoom = app.command((state) => {
-  if (isGone(state) || !state.registration) return []
-  if (isUsed(state.registration)) throw tooManyError()
-  return [removal(state)]
+  if (isMissing(state) || !state.registration) return []
+  if (isUsed(state.registration)) throw tooManyRegistrationsError()
+  return [removalEvent(state)]
 })
 
-/** Whether anybody has ever signed in. */
+/** Whether any user has ever signed in. */
 const isUsed = ({ used, created }: Registration): boolean => used > created
 
-/** Binds the hash of a token to its application. */
-const aboutOf = (appId: string) => `registration/${appId}`
+/** The hash context that binds a registration access token to its application. */
+const hashContextOf = (appId: string) => `registration/${appId}`
 
-/** Whether a text is the token that an application is changed with; it takes as long for nobody. */
+/**
+ * Whether a text is the registration access token of the client. Takes the same time for an unknown
+ * client.
+ */
 export function isRegistrationToken(
   cx: Cx,
   client: { readonly appId: string; readonly state: OidcApp } | undefined,
   plain: string,
 ): boolean {
   const hash = client?.state.registration?.hash ?? undefined
-  const about = aboutOf(client?.appId ?? "")
-  return isOneOf(cx.secrets, hash === undefined ? [] : [hash], { plain, about })
+  const about = hashContextOf(client?.appId ?? "")
+  return matchesAny(cx.secrets, hash === undefined ? [] : [hash], { plain, about })
 }
 
 /**
- * Changes what an application says of itself. Answers its new secret, where the way in which it
- * proves itself from now on needs the first one.
+ * Updates the metadata of a client. Returns a new secret if its new authentication method requires
+ * its first one.
  */
-export async function changeRegistration(
+export async function updateRegistration(
   cx: Cx,
   appId: string,
   { name, oidc, jwks, scope = "" }: ClientMetadata,
@@ -113,8 +118,8 @@ export async function changeRegistration(
   const fresh = newSecret(cx, appId)
   const step = await cx.store.transact(cx, (tx) => {
     const before = tx.state(app, appId)
-    mustExist(before)
-    changeApplication.within(tx, appId, { name, oidc })
+    requireExists(before)
+    updateApplication.within(tx, appId, { name, oidc })
     const { registration } = before
     const hasKeys = JSON.stringify(registration?.jwks) === JSON.stringify(jwks)
     if (!hasKeys || (registration?.scope ?? "") !== scope) {
@@ -128,63 +133,66 @@ export async function changeRegistration(
   return step.value ? fresh.plain : undefined
 }
 
-const day = 86_400_000
+const dayMs = 86_400_000
 
 /**
- * Notes that somebody signs in to an application that registered itself: the first time, and then
- * once a day.
+ * Records a sign-in to an application that registered itself: the first one, and then at most one a
+ * day.
  */
-export async function noteUse(cx: Cx, clientId: string): Promise<void> {
+export async function recordUse(cx: Cx, clientId: string): Promise<void> {
   const client = findClient(cx, clientId)
   const registration = client?.state.registration
-  if (!client || !registration || isNoted(registration, cx.clock.now())) return
-  await noteUsed(cx, client.appId)
+  if (!client || !registration || isUseRecorded(registration, cx.clock.now())) return
+  await recordUseOfApp(cx, client.appId)
 }
 
-const isNoted = (registration: Registration, now: number): boolean =>
-  isUsed(registration) && now - registration.used < day
+const isUseRecorded = (registration: Registration, now: number): boolean =>
+  isUsed(registration) && now - registration.used < dayMs
 
-const noteUsed = app.command((state, _, cx) => {
-  if (isGone(state) || !state.registration || isNoted(state.registration, cx.now)) return []
+const recordUseOfApp = app.command((state, _, cx) => {
+  if (isMissing(state) || !state.registration || isUseRecorded(state.registration, cx.now))
+    return []
   return [{ type: "project.application.used", data: {} }]
 })
 
 const expiredMax = 500
 
-/** Removes applications that registered themselves and that nobody signs in to any more. */
+/** Removes applications that registered themselves and have had no recent sign-ins. */
 export async function expireApplications(cx: Cx): Promise<void> {
   const { lifetimeSeconds } = requireInstance(cx).oidc.registration
   const before = cx.clock.now() - lifetimeSeconds * 1000
   for (const id of unusedSince(cx, before, expiredMax)) await expireApplication(cx, id, before)
 }
 
-/** Somebody may have signed in, just now. */
+/** A user may have signed in since the query. */
 const expireApplication = app.command<number>((state, before) =>
-  isGone(state) || !state.registration || state.registration.used > before ? [] : [removal(state)],
+  isMissing(state) || !state.registration || state.registration.used > before
+    ? []
+    : [removalEvent(state)],
 )
 
-/** The public key of a JWK, as PEM (SPKI). Throws for what is no key. */
-export function pemOf(jwk: ClientJwk): string {
+/** The public key of a JWK as PEM (SPKI). Throws if the JWK is invalid. */
+export function jwkToPem(jwk: ClientJwk): string {
   const text = JSON.stringify(jwk)
-  const known = pems.get(text)
-  if (known !== undefined) return known
+  const cachedPem = pemCache.get(text)
+  if (cachedPem !== undefined) return cachedPem
   const key = createPublicKey({ key: jwk, format: "jwk" })
   const pem = key.export({ type: "spki", format: "pem" }).toString()
-  pems.set(text, pem)
+  pemCache.set(text, pem)
   return pem
 }
-const pems = lru<string>(1000)
+const pemCache = lru<string>(1000)
 
-/** Whether an application has registered itself: nobody here vouches for it. */
+/** Whether an application registered itself, so that no administrator has approved it. */
 export const isSelfRegistered = (cx: Cx, appId: string): boolean => {
   const state = cx.store.state(cx, app, appId)
-  return !isGone(state) && state.registration !== undefined
+  return !isMissing(state) && state.registration !== undefined
 }
 
-const tooManyError = () =>
+const tooManyRegistrationsError = () =>
   new Fault(
     "resource_exhausted",
     "app.too_many_registered",
-    "as many applications have registered themselves as there may be, and people use all of " +
-      "them; those go that nobody uses any more, or an administrator removes some",
+    "too many applications have registered themselves, and all of them are in use; an " +
+      "administrator must remove some",
   )

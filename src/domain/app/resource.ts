@@ -1,118 +1,124 @@
 import { Fault, fieldError } from "../../kernel/fault.ts"
-import { plainHost, plainOrigin } from "../../kernel/net/host.ts"
-import { type ClaimChange, type Cx, cached, type Decision } from "../../store/index.ts"
+import { normalizeHost, normalizeOrigin } from "../../kernel/net/host.ts"
+import { type ClaimChange, type Cx, cacheQuery, type DecisionContext } from "../../store/index.ts"
 import { clientClaim, instance } from "../instance/index.ts"
-import { type ApiApp, type ApiConfig, app, isGone } from "./model.ts"
+import { type ApiApp, type ApiConfig, app, isMissing } from "./model.ts"
 
 /**
- * A URI stands for one API of the instance: tokens for it are for nothing else. Clients that go by
- * the address of their document take theirs, too: who looked before the other one came is refused.
+ * Each resource URI belongs to one API of the instance, so that tokens for it are valid nowhere
+ * else. The URLs of client metadata documents share this unique key: an API can't use the URL of a
+ * client, nor a client that of an API.
  */
 const resourceClaim = "resource"
 
 const urisMax = 20
-const lengthMax = 500
+const uriLengthMax = 500
 
 /**
- * RFC 8707 §2: absolute URIs without a fragment. By https, or by http on this machine; never at our
- * own address, which tokens for ourselves are for. One spelling only, as they are compared; those
- * of `before` may have others.
+ * RFC 8707 §2: absolute URIs without a fragment. They must use https, or http on this machine, and
+ * must not be addresses of this server, whose tokens have that audience. They are compared as
+ * strings, so they must be normalized; URIs in `before` are exempt.
  */
-export function checkResources(
-  cx: Decision,
+export function validateResources(
+  cx: DecisionContext,
   uris: readonly string[],
   before: readonly string[] = [],
 ): void {
-  if (uris.length > urisMax) throw resourceError(`must not be more than ${urisMax}`)
+  if (uris.length > urisMax) throw resourceError(`must contain at most ${urisMax} URIs`)
   const { publicUrl } = cx.state(instance, cx.instance)
   for (const uri of uris) {
     const url = URL.parse(uri)
     const isWeb = url?.protocol === "https:" || url?.hostname === "localhost"
     const isPlain = /^https?:\/\/[\x21-\x7e]+$/.test(uri) && !uri.includes("#")
-    if (!url || !isWeb || !isPlain || uri.length > lengthMax) {
+    if (!url || !isWeb || !isPlain || uri.length > uriLengthMax) {
       throw resourceError("must be URIs such as https://api.example.com/mcp, without a fragment")
     }
-    if (cx.holder(clientClaim, uri)) throw resourceError("must not be the id of a client")
-    if (plainHost(url.host, url.protocol) === new URL(publicUrl).host)
-      throw resourceError("must not be this server's own")
+    if (cx.holder(clientClaim, uri)) throw resourceError("must not be a client ID")
+    if (normalizeHost(url.host, url.protocol) === new URL(publicUrl).host)
+      throw resourceError("must not be a URL of this server")
     if (before.includes(uri)) continue
-    if (!isUsual(uri, url)) {
-      const usual = `${plainOrigin(uri) ?? ""}${url.pathname}${url.search}`
-      throw resourceError(`must be written as ${usual}`)
+    if (!isNormalized(uri, url)) {
+      const normalized = `${normalizeOrigin(uri) ?? ""}${url.pathname}${url.search}`
+      throw resourceError(`must be normalized: ${normalized}`)
     }
-    const same = withOrWithoutPath(uri)
+    const same = alternativeSpelling(uri)
     const isOwn = uris.includes(same) || before.includes(same)
-    if (same !== uri && !isOwn && cx.holder(resourceClaim, same)) throw takenError()
+    if (same !== uri && !isOwn && cx.holder(resourceClaim, same)) throw resourceTakenError()
   }
 }
 
 /**
- * Whether a URI is in its normal form (RFC 3986 §6.2). APIs may compare the audience of a token in
- * that form, so that another spelling would stand for the same API.
+ * Whether a URI is normalized (RFC 3986 §6.2). APIs may normalize the audience of a token, so two
+ * spellings would identify the same API.
  */
-function isUsual(uri: string, url: URL): boolean {
-  const isPlainHost = plainHost(url.host, url.protocol) === url.host
-  return isPlainHost && (uri === url.href || withOrWithoutPath(uri) === url.href)
+function isNormalized(uri: string, url: URL): boolean {
+  const isPlainHost = normalizeHost(url.host, url.protocol) === url.host
+  return isPlainHost && (uri === url.href || alternativeSpelling(uri) === url.href)
 }
 
-/** §6.2.3: an empty path is "/", and some libraries write it so. The URI itself with any other. */
-const withOrWithoutPath = (uri: string): string => {
+/**
+ * §6.2.3: an empty path equals "/", and some libraries add the slash. Other URIs are returned
+ * unchanged.
+ */
+const alternativeSpelling = (uri: string): string => {
   if (/^https?:\/\/[^/?]+$/.test(uri)) return `${uri}/`
   return /^https?:\/\/[^/?]+\/$/.test(uri) ? uri.slice(0, -1) : uri
 }
 
-/** What takes the URIs that are new, and lets go of those that are no longer there. */
+/** The unique keys to take for new URIs and to release for removed ones. */
 export function resourceClaims(
   before: readonly string[],
   after: readonly string[],
 ): readonly ClaimChange[] {
-  const gone = before.filter((uri) => !after.includes(uri))
+  const removed = before.filter((uri) => !after.includes(uri))
   const fresh = after.filter((uri) => !before.includes(uri))
   return [
-    ...gone.map((key) => ({ release: resourceClaim, key })),
-    ...fresh.map((key) => ({ take: resourceClaim, key, taken })),
+    ...removed.map((key) => ({ release: resourceClaim, key })),
+    ...fresh.map((key) => ({ take: resourceClaim, key, taken: resourceTaken })),
   ]
 }
 
-const taken = {
+const resourceTaken = {
   id: "app.resource_taken",
-  message: "another API, or a client, goes by this URI; it stands for one of them",
+  message: "another API or client already uses this URI",
 }
 
-const takenError = () => new Fault("already_exists", taken.id, taken.message)
+const resourceTakenError = () =>
+  new Fault("already_exists", resourceTaken.id, resourceTaken.message)
 
-/** What keeps the address of a client from standing for an API as well. */
-export const takeAddress = (key: string, refused: typeof taken): ClaimChange => ({
+/** Reserves the URL of a client, so that no API can use it as a resource. */
+export const takeAddress = (key: string, error: typeof resourceTaken): ClaimChange => ({
   take: resourceClaim,
   key,
-  taken: refused,
+  taken: error,
 })
 
 export const releaseAddress = (key: string): ClaimChange => ({ release: resourceClaim, key })
 
-/** The URIs of an API. */
+/** The resource URIs of an API. */
 export const resourcesOf = ({ resources = [] }: ApiConfig): readonly string[] => resources
 
-/** The active API that goes by a URI; undefined for what is none's. */
-export function apiAt(cx: Cx, uri: string): ApiApp | undefined {
-  if (!uri.includes("://") || uri.length > lengthMax) return undefined
-  const known = found(cx)
-  if (known.has(uri)) return known.get(uri)
-  if (known.size >= foundMax) known.clear()
+/** The active API with this resource URI; undefined if there is none. */
+export function findApiByResource(cx: Cx, uri: string): ApiApp | undefined {
+  if (!uri.includes("://") || uri.length > uriLengthMax) return undefined
+  const cache = resourceCache(cx)
+  if (cache.has(uri)) return cache.get(uri)
+  if (cache.size >= resourceCacheMax) cache.clear()
   const { instance, store, clock } = cx
   const heldBy = (key: string) => store.log.holder(instance, resourceClaim, key, clock.now())
-  // RFC 3986 §6.2.3: an empty path is "/", and some libraries write it so.
+  // RFC 3986 §6.2.3: an empty path equals "/", and some libraries add the slash.
   const holder =
     heldBy(uri) ?? (/^https?:\/\/[^/]+\/$/.test(uri) ? heldBy(uri.slice(0, -1)) : undefined)
   const state = cx.store.state(cx, app, holder?.stream === app.stream ? holder.id : "")
-  const isThere = !isGone(state) && state.kind === "api" && state.status === "active"
+  const isThere = !isMissing(state) && state.kind === "api" && state.status === "active"
   const api = isThere ? state : undefined
-  known.set(uri, api)
+  cache.set(uri, api)
   return api
 }
 
-/** Good until an application changes; what is not there is remembered like what is. */
-const found = cached(() => new Map<string, ApiApp | undefined>(), [app.stream])
-const foundMax = 10_000
+/** Cleared when an application changes. Unknown URIs are cached, too. */
+const resourceCache = cacheQuery(() => new Map<string, ApiApp | undefined>(), [app.stream])
+const resourceCacheMax = 10_000
 
-const resourceError = (wanted: string) => fieldError("app.resources_invalid", "resources", wanted)
+const resourceError = (requirement: string) =>
+  fieldError("app.resources_invalid", "resources", requirement)

@@ -19,7 +19,7 @@ import {
   type AppEvent,
   type AppStatus,
   isClient,
-  isGone,
+  isMissing,
   type OidcApp,
 } from "./model.ts"
 
@@ -36,7 +36,9 @@ const appTable = table(
     kind: text<"oidc" | "api" | "saml" | "">(),
     client_id: text(),
     entity_id: text(),
-    /** When somebody last signed in to one that registered itself, to the day; 0 for others. */
+    /**
+     * The last sign-in to an application that registered itself, rounded to the day; 0 for others.
+     */
     used: integer(),
     created: integer(),
     changed: integer(),
@@ -55,7 +57,10 @@ const appTable = table(
   },
 )
 
-/** What an application is found by; the rest is read from its state. Times are ms UTC. */
+/**
+ * The searchable columns of an application; everything else is read from its state. Times are ms
+ * UTC.
+ */
 export type AppRow = RowOf<typeof appTable>
 
 const keyTable = table(
@@ -76,22 +81,22 @@ const keyTable = table(
 /** A key of an application as listed; times are ms UTC. */
 export type AppKeyRow = RowOf<typeof keyTable>
 
-const change = (db: ViewWriter, { id, time }: Envelope, changes: ChangesOf<typeof appTable>) =>
+const updateApp = (db: ViewWriter, { id, time }: Envelope, changes: ChangesOf<typeof appTable>) =>
   appTable.update(db, { id }, { ...changes, changed: time })
 
-const touch = (db: ViewWriter, event: Envelope) => change(db, event, {})
+const touchApp = (db: ViewWriter, event: Envelope) => updateApp(db, event, {})
 
-const use = statement(
+const updateLastUse = statement(
   `UPDATE apps SET used = max($time, created + 1) WHERE instance = $instance AND id = $id`,
 )
 
-const projectOf = appTable.select(["project"], "AND id = $id")
+const projectOfApp = appTable.select(["project"], "AND id = $id")
 
 type KeyData = { readonly keyId: string; readonly publicKey: string; readonly expires: number }
 
 function keyAdded(db: ViewWriter, event: Envelope & { readonly data: KeyData }): void {
   const { id, owner, data, time, version } = event
-  const app = db.get(projectOf)
+  const app = db.get(projectOfApp)
   if (app) {
     keyTable.insert(db, {
       id: data.keyId,
@@ -104,7 +109,7 @@ function keyAdded(db: ViewWriter, event: Envelope & { readonly data: KeyData }):
       version,
     })
   }
-  touch(db, event)
+  touchApp(db, event)
 }
 
 function keyRemoved(
@@ -112,7 +117,7 @@ function keyRemoved(
   event: Envelope & { readonly data: Pick<KeyData, "keyId"> },
 ): void {
   keyTable.remove(db, { app: event.id, id: event.data.keyId })
-  touch(db, event)
+  touchApp(db, event)
 }
 
 export const appView = view<AppEvent | ProjectEvent>({
@@ -136,36 +141,36 @@ export const appView = view<AppEvent | ProjectEvent>({
         changed: time,
       }),
     "project.application.changed": (db, event) =>
-      change(db, event, { name: event.data.name, name_folded: foldName(event.data.name) }),
-    "project.application.access.changed": touch,
-    "project.application.deactivated": (db, event) => change(db, event, { state: "inactive" }),
-    "project.application.reactivated": (db, event) => change(db, event, { state: "active" }),
+      updateApp(db, event, { name: event.data.name, name_folded: foldName(event.data.name) }),
+    "project.application.access.changed": touchApp,
+    "project.application.deactivated": (db, event) => updateApp(db, event, { state: "inactive" }),
+    "project.application.reactivated": (db, event) => updateApp(db, event, { state: "active" }),
     "project.application.removed": (db, { id }) => {
       appTable.remove(db, { id })
       keyTable.remove(db, { app: id })
     },
     "project.application.registered": (db, { id, time }) =>
       appTable.update(db, { id }, { used: time }),
-    "project.application.registration.changed": touch,
-    "project.application.used": (db) => db.run(use),
+    "project.application.registration.changed": touchApp,
+    "project.application.used": (db) => db.run(updateLastUse),
     "project.application.config.oidc.added": (db, event) =>
-      change(db, event, { kind: "oidc", client_id: event.data.clientId }),
-    "project.application.config.oidc.changed": touch,
-    "project.application.config.oidc.secret.changed": touch,
-    "project.application.config.oidc.secret.removed": touch,
+      updateApp(db, event, { kind: "oidc", client_id: event.data.clientId }),
+    "project.application.config.oidc.changed": touchApp,
+    "project.application.config.oidc.secret.changed": touchApp,
+    "project.application.config.oidc.secret.removed": touchApp,
     "project.application.oidc.key.added": keyAdded,
     "project.application.oidc.key.removed": keyRemoved,
     "project.application.config.api.added": (db, event) =>
-      change(db, event, { kind: "api", client_id: event.data.clientId }),
-    "project.application.config.api.changed": touch,
-    "project.application.config.api.secret.changed": touch,
-    "project.application.config.api.secret.removed": touch,
+      updateApp(db, event, { kind: "api", client_id: event.data.clientId }),
+    "project.application.config.api.changed": touchApp,
+    "project.application.config.api.secret.changed": touchApp,
+    "project.application.config.api.secret.removed": touchApp,
     "project.application.api.key.added": keyAdded,
     "project.application.api.key.removed": keyRemoved,
     "project.application.config.saml.added": (db, event) =>
-      change(db, event, { kind: "saml", entity_id: event.data.entityId }),
+      updateApp(db, event, { kind: "saml", entity_id: event.data.entityId }),
     "project.application.config.saml.changed": (db, event) =>
-      change(db, event, { kind: "saml", entity_id: event.data.entityId }),
+      updateApp(db, event, { kind: "saml", entity_id: event.data.entityId }),
     "project.removed": (db, { id: project }) => {
       appTable.remove(db, { project })
       keyTable.remove(db, { project })
@@ -199,72 +204,80 @@ export const appKeys = keyTable.searchable({
   sort: "created",
 })
 
-export const missingKeyError = (): Fault =>
-  new Fault("not_found", "app_key.missing", "there is no such key")
+export const keyNotFoundError = (): Fault =>
+  new Fault("not_found", "app_key.missing", "key not found")
 
-const one = appTable.select("*", "AND id = $appId")
+const appById = appTable.select("*", "AND id = $appId")
 
-/** One application as it is listed; faults where there is none. */
-export function findApp(cx: Cx, id: string): AppRow {
-  const row = cx.store.get(cx, one, { appId: id })
-  if (!row) throw missingAppError()
+/** The row of an application. Throws if it does not exist. */
+export function getApp(cx: Cx, id: string): AppRow {
+  const row = cx.store.get(cx, appById, { appId: id })
+  if (!row) throw appNotFoundError()
   return row
 }
 
-export const missingAppError = (): Fault =>
-  new Fault("not_found", "app.missing", "there is no such application")
+export const appNotFoundError = (): Fault =>
+  new Fault("not_found", "app.missing", "application not found")
 
-/** Refuses an application that never was or is removed. */
-export function mustExist(
+/** Rejects an application that does not exist or is removed. */
+export function requireExists(
   state: App,
 ): asserts state is Exclude<App, { status: "absent" | "removed" }> {
-  if (isGone(state)) throw missingAppError()
+  if (isMissing(state)) throw appNotFoundError()
 }
 
-/** Refuses an application that has neither secrets nor keys. */
-export function mustBeClient(state: App): asserts state is OidcApp | ApiApp {
+/** Rejects an application without secrets and keys. */
+export function requireClient(state: App): asserts state is OidcApp | ApiApp {
   if (isClient(state)) return
   throw new Fault(
     "failed_precondition",
     "app.no_client",
-    "a SAML application has no secrets and no keys: its metadata holds its certificates",
+    "SAML applications have no secrets or keys; their metadata contains their certificates",
   )
 }
 
-const ofProject = appTable.select(["id"], "AND project = $projectId ORDER BY created LIMIT $limit")
+const appsOfProject = appTable.select(
+  ["id"],
+  "AND project = $projectId ORDER BY created LIMIT $limit",
+)
 
-/** Ids of the oldest applications of a project. */
+/** IDs of the oldest applications of a project. */
 export const appIdsOf = (cx: Cx, projectId: string, limit: number): readonly string[] =>
-  cx.store.all(cx, ofProject, { projectId, limit }).map(({ id }) => id)
+  cx.store.all(cx, appsOfProject, { projectId, limit }).map(({ id }) => id)
 
-const activeApis = appTable.select(
+const activeApisOfProject = appTable.select(
   ["id"],
   "AND project = $projectId AND kind = 'api' AND state = 'active' ORDER BY created LIMIT $limit",
 )
 
-/** Ids of the oldest active APIs of a project. */
+/** IDs of the oldest active APIs of a project. */
 export const activeApisOf = (cx: Cx, projectId: string): readonly string[] =>
-  cx.store.all(cx, activeApis, { projectId, limit: apisMax }).map(({ id }) => id)
+  cx.store.all(cx, activeApisOfProject, { projectId, limit: apisMax }).map(({ id }) => id)
 
 const apisMax = 200
 
-const living = statement<{ count: number }>(
+const countSelfRegistered = statement<{ count: number }>(
   "SELECT count(*) AS count FROM apps WHERE instance = $instance AND used > 0",
 )
 
-/** How many applications there are that registered themselves. */
-export const countRegistered = (cx: Cx): number => cx.store.get(cx, living)?.count ?? 0
+/** Number of applications that registered themselves. */
+export const countSelfRegisteredApps = (cx: Cx): number =>
+  cx.store.get(cx, countSelfRegistered)?.count ?? 0
 
-const neverUsed = appTable.select(["id"], "AND used > 0 AND used <= created ORDER BY used LIMIT 1")
+const oldestUnusedApp = appTable.select(
+  ["id"],
+  "AND used > 0 AND used <= created ORDER BY used LIMIT 1",
+)
 
-/** Id of the oldest that nobody has ever signed in to; undefined where there is none. */
-export const oldestUnused = (cx: Cx): string | undefined => cx.store.get(cx, neverUsed)?.id
+/** ID of the oldest application that no user has signed in to; undefined if there is none. */
+export const findOldestUnused = (cx: Cx): string | undefined =>
+  cx.store.get(cx, oldestUnusedApp)?.id
 
-const unused = appTable.select(
+const unusedAppsBefore = appTable.select(
   ["id"],
   "AND used > 0 AND used <= $before ORDER BY used LIMIT $limit",
 )
 
-/** Ids of those that nobody has signed in to since `before`, ms UTC. */
+/** IDs of applications without a sign-in since `before`, ms UTC. */
 export const unusedSince = (cx: Cx, before: number, limit: number): readonly string[] =>
-  cx.store.all(cx, unused, { before, limit }).map(({ id }) => id)
+  cx.store.all(cx, unusedAppsBefore, { before, limit }).map(({ id }) => id)

@@ -1,4 +1,4 @@
 import { assets } from "./v1.ts"
 
-/** What this module answers of the book. */
+/** The API operations of this module. */
 export const shares = [assets] as const

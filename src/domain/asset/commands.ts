@@ -1,106 +1,108 @@
 import { Fault } from "../../kernel/fault.ts"
 import type { Cx, Receipt } from "../../store/index.ts"
 import {
-  type LookFiles,
+  type BrandingFiles,
+  brandingPaths,
+  findOwnOrInstanceFile,
   label,
   labelPreview,
-  lookFileOf,
-  lookPaths,
-  setLookFile,
+  setBrandingFile,
 } from "../policy/index.ts"
-import { findAvatar, noPictureError, setAvatar } from "../user/index.ts"
-import { findUser } from "../user-lookup/index.ts"
-import { type File, fileName } from "./file.ts"
-import { fontOf } from "./font.ts"
-import { pictureApart } from "./picture.ts"
+import { avatarNotFoundError, findAvatar, setAvatar } from "../user/index.ts"
+import { requireUserRow } from "../user-lookup/index.ts"
+import { type AssetFile, fileName } from "./file.ts"
+import { parseFont } from "./font.ts"
+import { decodeInProcess } from "./picture.ts"
 import { looksLikeSvg } from "./svg.ts"
-import { svgApart } from "./svg-thread.ts"
+import { parseSvgInThread } from "./svg-thread.ts"
 
-/** `line`: with whom it waits for its turn; decoding is shared out by organization. */
-type Read = (bytes: Uint8Array<ArrayBuffer>, line: string) => File | Promise<File>
+/** `line`: the queue; decoding is scheduled per organization. */
+type FileParser = (bytes: Uint8Array<ArrayBuffer>, queue: string) => AssetFile | Promise<AssetFile>
 
-/** What is taken for something: so many bytes, read so. */
-type Kind = { readonly bytesMax: number; readonly read: Read }
+/** The limits of a kind of file: its maximum size and its parser. */
+type FileKind = { readonly bytesMax: number; readonly read: FileParser }
 
 const pictureBytesMax = 512 * 1024
 const fontBytesMax = 1024 * 1024
 
-/** A sign that is drawn, or a picture of at most so many pixels on each side. Mails take PNG. */
-const signOf = (side: number): Kind => ({
+/** An SVG, or a picture with at most this many pixels on each side. Emails require PNG. */
+const logoKind = (side: number): FileKind => ({
   bytesMax: pictureBytesMax,
-  read: (bytes, line) =>
-    looksLikeSvg(bytes) ? svgApart(bytes, line) : pictureApart(bytes, { side, as: "png" }, line),
+  read: (bytes, queue) =>
+    looksLikeSvg(bytes)
+      ? parseSvgInThread(bytes, queue)
+      : decodeInProcess(bytes, { side, as: "png" }, queue),
 })
 
-const kinds: Readonly<Record<keyof LookFiles, Kind>> = {
-  logo: signOf(1024),
-  logoDark: signOf(1024),
-  icon: signOf(256),
-  iconDark: signOf(256),
-  font: { bytesMax: fontBytesMax, read: fontOf },
+const fileKinds: Readonly<Record<keyof BrandingFiles, FileKind>> = {
+  logo: logoKind(1024),
+  logoDark: logoKind(1024),
+  icon: logoKind(256),
+  iconDark: logoKind(256),
+  font: { bytesMax: fontBytesMax, read: parseFont },
 }
 
-const avatar: Kind = {
+const avatarKind: FileKind = {
   bytesMax: pictureBytesMax,
-  read: (bytes, line) => pictureApart(bytes, { side: 512, as: "webp" }, line),
+  read: (bytes, queue) => decodeInProcess(bytes, { side: 512, as: "webp" }, queue),
 }
 
-/** Takes a file for the look of an organisation, or of the instance where `place` is undefined. */
+/** Uploads a branding file of an organization, or of the instance if `place` is undefined. */
 export async function uploadLookFile(
   cx: Cx,
-  place: string | undefined,
+  owner: string | undefined,
   { kind, data }: { readonly kind: string; readonly data: Uint8Array },
 ): Promise<Receipt> {
-  const field = fieldOf(kind)
-  const file = await readAs(kinds[field], data, lineOf(cx, place))
-  return setLookFile(cx, place, { field, name: fileName(file), bytes: file.bytes })
+  const field = parseKind(kind)
+  const file = await parseFile(fileKinds[field], data, queueOf(cx, owner))
+  return setBrandingFile(cx, owner, { field, name: fileName(file), bytes: file.bytes })
 }
 
-/** Takes a picture of a person. */
+/** Uploads the avatar of a user. */
 export async function uploadAvatar(cx: Cx, userId: string, data: Uint8Array): Promise<Receipt> {
-  const file = await readAs(avatar, data, lineOf(cx, findUser(cx, userId).org))
+  const file = await parseFile(avatarKind, data, queueOf(cx, requireUserRow(cx, userId).org))
   return setAvatar(cx, userId, { name: fileName(file), bytes: file.bytes })
 }
 
-/** What an address ends with that asks for what is not shown to everybody yet. */
-const previewEnd = "/_preview"
+/** The suffix of the kind for the preview, which is not published yet. */
+const previewSuffix = "/_preview"
 
-/** The file of a look, or of the preview of it. */
-export function downloadLookFile(cx: Cx, place: string | undefined, kind: string) {
-  const isPreview = kind.endsWith(previewEnd)
-  const field = fieldOf(isPreview ? kind.slice(0, -previewEnd.length) : kind)
-  return lookFileOf(cx, place, { field, policy: isPreview ? labelPreview : label })
+/** The file of the branding or of its preview. */
+export function downloadLookFile(cx: Cx, owner: string | undefined, kind: string) {
+  const isPreview = kind.endsWith(previewSuffix)
+  const field = parseKind(isPreview ? kind.slice(0, -previewSuffix.length) : kind)
+  return findOwnOrInstanceFile(cx, owner, { field, policy: isPreview ? labelPreview : label })
 }
 
 export function downloadAvatar(cx: Cx, userId: string) {
   const found = findAvatar(cx, userId)
-  if (!found) throw noPictureError()
+  if (!found) throw avatarNotFoundError()
   return found
 }
 
-const lineOf = ({ instance }: Cx, orgId = "") => `${instance}/${orgId}`
+const queueOf = ({ instance }: Cx, orgId = "") => `${instance}/${orgId}`
 
-async function readAs({ bytesMax, read }: Kind, data: Uint8Array, line: string): Promise<File> {
+async function parseFile(
+  { bytesMax, read }: FileKind,
+  data: Uint8Array,
+  queue: string,
+): Promise<AssetFile> {
   if (data.length === 0) {
     throw new Fault("invalid_argument", "asset.empty", "the file is empty; choose another")
   }
   if (data.length > bytesMax) {
-    const message = `the file is larger than ${bytesMax / 1024} kB; make it smaller`
+    const message = `the file must be at most ${bytesMax / 1024} kB`
     throw new Fault("invalid_argument", "asset.too_large", message)
   }
-  const file = await read(new Uint8Array(data), line)
+  const file = await read(new Uint8Array(data), queue)
   if (file.bytes.length <= bytesMax) return file
-  const message = `the picture takes more than ${bytesMax / 1024} kB as PNG; make it smaller`
+  const message = `the picture must be at most ${bytesMax / 1024} kB as PNG; make it smaller`
   throw new Fault("invalid_argument", "asset.too_large", message)
 }
 
-function fieldOf(kind: string): keyof LookFiles {
-  const field = Object.entries(lookPaths).find(([path]) => path === kind)?.[1]
+function parseKind(kind: string): keyof BrandingFiles {
+  const field = Object.entries(brandingPaths).find(([path]) => path === kind)?.[1]
   if (field) return field
-  const known = Object.keys(lookPaths).join(", ")
-  throw new Fault(
-    "not_found",
-    "asset.kind_unknown",
-    `there are no files of this kind, but ${known}`,
-  )
+  const known = Object.keys(brandingPaths).join(", ")
+  throw new Fault("not_found", "asset.kind_unknown", `the kind of file must be one of: ${known}`)
 }

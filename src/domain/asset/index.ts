@@ -1,6 +1,8 @@
 export { type PublicFile, publicFile } from "./public.ts"
 
-/** What this module is to the whole: it keeps nothing, files lie beside whose they are. */
+/**
+ * The registration of this module. It has no storage of its own; files are stored by their owners.
+ */
 export const module = {
   operations: () => import("./api.ts"),
 } as const

@@ -1,4 +1,4 @@
 import { runPictureProcess } from "./picture/process.ts"
 
-// Reads one picture, and ends. Compiled, the program itself is started for that.
+// Decodes one picture and exits. In the compiled binary, the program itself is started for that.
 await runPictureProcess(process.argv.slice(2))

@@ -1,44 +1,49 @@
 import type { Cx } from "../../store/index.ts"
-import { findLookFile } from "../policy/index.ts"
+import { findBrandingFile } from "../policy/index.ts"
 import { findAvatar } from "../user/index.ts"
 import { user } from "../user-model/index.ts"
-import { typeOf, types } from "./file.ts"
+import { mediaTypes, typeOf } from "./file.ts"
 
-/** A file that everybody may have. */
+/** A public file. */
 export type PublicFile = {
   readonly bytes: Uint8Array<ArrayBuffer>
   readonly type: string
-  /** Changes with the content; within quotes, as headers have it. */
+  /** Changes with the content; quoted, as in headers. */
   readonly etag: string
 }
 
-const lookAt = /^\/assets\/v1\/([^/]+)\/policy\/label\/([\w-]{22}\.[a-z0-9]+)$/
-const avatarAt = /^\/assets\/v1\/([^/]+)\/users\/([^/]+)\/avatar\/([\w-]{22}\.[a-z0-9]+)$/
+const brandingPath = /^\/assets\/v1\/([^/]+)\/policy\/label\/([\w-]{22}\.[a-z0-9]+)$/
+const avatarPath = /^\/assets\/v1\/([^/]+)\/users\/([^/]+)\/avatar\/([\w-]{22}\.[a-z0-9]+)$/
 
-/** Whether a path is that of a file; "nothing" where there is none that everybody may have. */
+/**
+ * The public file at a path; "nothing" if the file does not exist, undefined if the path is not
+ * that of a file.
+ */
 export function publicFile(cx: Cx, pathname: string): PublicFile | "nothing" | undefined {
-  const look = lookAt.exec(pathname)
-  const person = look ? null : avatarAt.exec(pathname)
-  const [, owner = "", ...rest] = look ?? person ?? []
+  const brandingMatch = brandingPath.exec(pathname)
+  const person = brandingMatch ? null : avatarPath.exec(pathname)
+  const [, owner = "", ...rest] = brandingMatch ?? person ?? []
   const name = rest.at(-1)
   const type = name === undefined ? undefined : typeOf(name)
   if (name === undefined || type === undefined) return undefined
-  const bytes = look ? lookFile(cx, decoded(owner), name) : avatarFile(cx, owner, rest)
-  return bytes ? { bytes, type: types[type], etag: `"${name}"` } : "nothing"
+  const bytes = brandingMatch
+    ? brandingFile(cx, decodeSegment(owner), name)
+    : findAvatarFile(cx, owner, rest)
+  return bytes ? { bytes, type: mediaTypes[type], etag: `"${name}"` } : "nothing"
 }
 
-/** The instance and an organisation may have the same id: names are not what two files share. */
-const lookFile = (cx: Cx, owner: string, name: string) =>
-  (owner === cx.instance ? findLookFile(cx, undefined, name) : undefined) ??
-  findLookFile(cx, owner, name)
+/** The instance and an organization can have the same ID, but files never have the same name. */
+const brandingFile = (cx: Cx, owner: string, name: string) =>
+  (owner === cx.instance ? findBrandingFile(cx, undefined, name) : undefined) ??
+  findBrandingFile(cx, owner, name)
 
-function avatarFile(cx: Cx, owner: string, [id = "", name = ""]: readonly string[]) {
-  const userId = decoded(id)
-  const isTheirs = cx.store.receipt(cx, user, userId)?.owner === decoded(owner)
+function findAvatarFile(cx: Cx, owner: string, [id = "", name = ""]: readonly string[]) {
+  const userId = decodeSegment(id)
+  const isTheirs = cx.store.receipt(cx, user, userId)?.owner === decodeSegment(owner)
   return isTheirs ? findAvatar(cx, userId, name)?.bytes : undefined
 }
 
-function decoded(segment: string): string {
+function decodeSegment(segment: string): string {
   try {
     return decodeURIComponent(segment)
   } catch {

@@ -1,18 +1,18 @@
 import { Fault } from "../../kernel/fault.ts"
-import { svgOf } from "./svg.ts"
-import type { SvgTold } from "./svg-thread.ts"
+import { parseSvg } from "./svg.ts"
+import type { SvgResult } from "./svg-thread.ts"
 
-// Reads one picture, and ends.
+// Parses one SVG and ends.
 declare const self: Worker
 
 self.onmessage = async ({ data }: MessageEvent<Uint8Array<ArrayBuffer>>) => {
-  self.postMessage(await told(data))
+  self.postMessage(await parse(data))
   process.exit(0)
 }
 
-async function told(given: Uint8Array<ArrayBuffer>): Promise<SvgTold> {
+async function parse(bytesValue: Uint8Array<ArrayBuffer>): Promise<SvgResult> {
   try {
-    return { bytes: (await svgOf(given)).bytes }
+    return { bytes: (await parseSvg(bytesValue)).bytes }
   } catch (cause) {
     if (!(cause instanceof Fault)) throw cause
     const { code, id, message } = cause

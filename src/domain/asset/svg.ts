@@ -1,17 +1,17 @@
 import { setImmediate as nextTurn } from "node:timers/promises"
 import { Fault } from "../../kernel/fault.ts"
 import {
+  decodeXml,
   type Element,
   isElement,
+  parseXml,
   type XmlReading,
-  xmlRootOf,
-  xmlTextOf,
 } from "../../xml/document.ts"
-import type { File } from "./file.ts"
+import type { AssetFile } from "./file.ts"
 
 const svgNs = "http://www.w3.org/2000/svg"
 
-/** Shapes, text and paint. Nothing that runs, loads, animates, or holds another language. */
+/** Shapes, text and paint. No scripts, external resources, animations or foreign content. */
 const elements: ReadonlySet<string> = new Set([
   "svg",
   "g",
@@ -37,8 +37,8 @@ const elements: ReadonlySet<string> = new Set([
   "pattern",
 ])
 
-/** How something is painted; these may also stand in `style`. */
-const paint: ReadonlySet<string> = new Set([
+/** Paint properties, which can also be in `style`. */
+const paintProperties: ReadonlySet<string> = new Set([
   "fill",
   "fill-opacity",
   "fill-rule",
@@ -116,20 +116,20 @@ const attributes: ReadonlySet<string> = new Set([
   "textLength",
   "lengthAdjust",
   "role",
-  ...paint,
+  ...paintProperties,
 ])
 
-/** What a picture may not have, and how one gets rid of it. */
-const refusals: ReadonlyMap<string, string> = new Map([
+/** Common elements that are not allowed, with their remedies. */
+const remediesByElement: ReadonlyMap<string, string> = new Map([
   ["style", 'export it with "presentation attributes" instead of a style sheet'],
   ["image", "draw it with shapes, or send a PNG"],
   ["filter", "export it without shadows and effects, or send a PNG"],
 ])
 
-/** What may be drawn: a copy, a mask or a pattern counts as often as it is used. */
+/** The maximum number of drawn elements; each use of a copy, mask or pattern counts. */
 const drawnMax = 20_000
 
-const reading: XmlReading = {
+const xmlLimits: XmlReading = {
   name: "the SVG",
   bytesMax: 256 * 1024,
   bounds: [
@@ -140,59 +140,61 @@ const reading: XmlReading = {
     ["--", 2000, "comments"],
     ["\r", 20_000, "carriage returns"],
   ],
-  refusedError: (message) => refusedError(message),
+  refusedError: (message) => invalidSvgError(message),
 }
 
-/** Whether somebody means this to be an SVG: it begins as text with a tag does. */
+/** Whether the content starts like XML and is therefore meant to be an SVG. */
 export const looksLikeSvg = (bytes: Uint8Array): boolean =>
   /^(\uFEFF|ï»¿)?\s*</.test(Buffer.from(bytes.subarray(0, 256)).toString("latin1"))
 
 /**
- * Reads an SVG strictly and writes it anew from the elements and attributes that are known here.
- * What could act or load something is refused by its name; notes of drawing programs are left out.
+ * Parses an SVG strictly and writes only the known elements and attributes. Elements that could run
+ * or load something are rejected by name; editor metadata is dropped.
  */
-export async function svgOf(bytes: Uint8Array): Promise<File> {
-  const root = await xmlRootOf(xmlTextOf(bytes, reading), reading)
-  // Each step takes some milliseconds for the largest: who waits is answered between them.
+export async function parseSvg(bytes: Uint8Array): Promise<AssetFile> {
+  const root = await parseXml(decodeXml(bytes, xmlLimits), xmlLimits)
+  // Each step takes some milliseconds for the largest file, so other requests are handled in
+  // between.
   await nextTurn()
   if (root?.namespaceURI !== svgNs || root.localName !== "svg") {
-    throw refusedError("the file is no SVG: it must begin with <svg> in the namespace of SVG")
+    throw invalidSvgError("the file is no SVG: it must begin with <svg> in the namespace of SVG")
   }
-  weigh(root)
+  limitExpansion(root)
   await nextTurn()
-  return { type: "svg", bytes: new Uint8Array(Buffer.from(written(root, 0))) }
+  return { type: "svg", bytes: new Uint8Array(Buffer.from(writeElement(root, 0))) }
 }
 
 const depthMax = 50
 
-/** One element, or nothing for a note of a drawing program. */
-function written(element: Element, depth: number): string {
+/** One element; empty for editor metadata. */
+function writeElement(element: Element, depth: number): string {
   const { namespaceURI, localName } = element
   const name = localName ?? ""
   if (namespaceURI !== svgNs || name === "metadata") return ""
-  if (!elements.has(name)) throw forbiddenError(`<${name}>`, refusals.get(name))
-  if (depth > depthMax) throw refusedError(`the SVG is nested deeper than ${depthMax} elements`)
-  const said = Object.entries(attributesOf(element))
-    .map(([key, value]) => ` ${key}="${escaped(value)}"`)
+  if (!elements.has(name)) throw notAllowedError(`<${name}>`, remediesByElement.get(name))
+  if (depth > depthMax)
+    throw invalidSvgError(`the SVG must be nested at most ${depthMax} elements deep`)
+  const attributeText = Object.entries(parseAttributes(element))
+    .map(([key, value]) => ` ${key}="${escapeText(value)}"`)
     .join("")
   const own = depth === 0 ? ` xmlns="${svgNs}"` : ""
   const inside = Array.from(element.childNodes).map((node) => {
-    if (isElement(node)) return written(node, depth + 1)
+    if (isElement(node)) return writeElement(node, depth + 1)
     const isText = node.nodeType === node.TEXT_NODE || node.nodeType === node.CDATA_SECTION_NODE
-    return isText ? escaped(node.nodeValue ?? "") : ""
+    return isText ? escapeText(node.nodeValue ?? "") : ""
   })
-  return `<${name}${own}${said}>${inside.join("")}</${name}>`
+  return `<${name}${own}${attributeText}>${inside.join("")}</${name}>`
 }
 
-/** Refuses what unrolls into much more than it is, or into itself. */
-function weigh(root: Element): void {
+/** Rejects an SVG that expands to many more elements or references itself. */
+function limitExpansion(root: Element): void {
   const all = Array.from(root.getElementsByTagName("*"))
   const byId = new Map(all.map((each) => [each.getAttribute("id") ?? "", each]))
   const weights = new Map<Element, number>()
   const weightOf = (element: Element): number => {
     const known = weights.get(element)
     if (known !== undefined) return known
-    // Met again before it has a weight of its own, it holds itself.
+    // An element without a final weight references itself.
     weights.set(element, Number.POSITIVE_INFINITY)
     const used = Array.from(element.attributes).flatMap(({ value }) =>
       Array.from(value.matchAll(/#([\w.-]+)/g), ([, id = ""]) => byId.get(id) ?? []).flat(),
@@ -203,69 +205,70 @@ function weigh(root: Element): void {
     return weight
   }
   if (weightOf(root) <= drawnMax) return
-  throw refusedError(`the SVG copies itself, or unrolls into more than ${drawnMax} elements`)
+  throw invalidSvgError(`the SVG references itself, or expands to more than ${drawnMax} elements`)
 }
 
-function attributesOf(element: Element): Readonly<Record<string, string>> {
+function parseAttributes(element: Element): Readonly<Record<string, string>> {
   const found: Record<string, string> = {}
   for (const { name, localName, value } of Array.from(element.attributes)) {
-    if (/^on/i.test(localName ?? name)) throw forbiddenError(`the attribute ${name}`)
+    if (/^on/i.test(localName ?? name)) throw notAllowedError(`the attribute ${name}`)
     if (localName === "href") {
-      if (!/^#[\w.-]+$/.test(value))
-        throw forbiddenError(`an address (${name})`, "embed what it loads")
+      if (!/^#[\w.-]+$/.test(value)) throw notAllowedError(`a URL (${name})`, "embed the resource")
       found.href = value
-    } else if (name === "style") Object.assign(found, styleOf(value))
-    else if (attributes.has(name)) found[name] = checked(name, value)
+    } else if (name === "style") Object.assign(found, parseStyle(value))
+    else if (attributes.has(name)) found[name] = validateValue(name, value)
   }
   return found
 }
 
-/** A style as attributes; what is no paint is left out. */
-function styleOf(style: string): Readonly<Record<string, string>> {
+/** The paint properties of a style as attributes; others are dropped. */
+function parseStyle(style: string): Readonly<Record<string, string>> {
   const declarations = style.split(";").map((each) => each.split(":"))
   return Object.fromEntries(
     declarations.flatMap(([name = "", ...value]) => {
       const property = name.trim().toLowerCase()
-      return paint.has(property) ? [[property, checked(property, value.join(":").trim())]] : []
+      return paintProperties.has(property)
+        ? [[property, validateValue(property, value.join(":").trim())]]
+        : []
     }),
   )
 }
 
-/** What may stand before a bracket: transforms, colours, and parts of the same picture. */
+/** The allowed functions: transforms, colors, and references within the picture. */
 const functions = /^(matrix|translate|rotate|scale|skew[XY]|rgba?|hsla?|url)$/i
 
-/** Values lead to parts of the same picture, and nowhere else. */
-function checked(name: string, value: string): string {
+/** Throws unless references stay within the picture. */
+function validateValue(name: string, value: string): string {
   const isLocal = Array.from(value.matchAll(/url\(\s*(["']?)(.?)/gi)).every(
     ([, , sign]) => sign === "#",
   )
-  const isKnown = calledIn(value).every((each) => functions.test(each))
+  const isKnown = functionNamesIn(value).every((each) => functions.test(each))
   if (isLocal && isKnown && !/[\\<>{}@]|\/\*/.test(value)) return value
-  throw forbiddenError(`an address or a function (${name})`, "embed what it loads")
+  throw notAllowedError(`a URL or a function (${name})`, "embed the resource")
 }
 
-/** Longer than all that may be called. */
+/** Longer than the name of every allowed function. */
 const nameMax = 12
 
 /**
- * What stands before each bracket. Each is looked for in the last few characters: an expression
- * over the whole would take seconds for a value of nothing but spaces.
+ * The text before each parenthesis. Only the last few characters are searched: an expression over
+ * the whole value would take seconds for a value of spaces.
  */
-const calledIn = (value: string): readonly string[] =>
+const functionNamesIn = (value: string): readonly string[] =>
   value
     .split("(")
     .slice(0, -1)
     .map((before) => /[^\s,]*$/.exec(before.trimEnd().slice(-nameMax))?.[0] ?? "")
 
-const escaped = (text: string): string =>
+const escapeText = (text: string): string =>
   text.replace(/[&<>"'\r\n\t]/g, (sign) => `&#${sign.charCodeAt(0)};`)
 
-const refusedError = (message: string) =>
+const invalidSvgError = (message: string) =>
   new Fault("invalid_argument", "asset.svg_invalid", message)
 
-const forbiddenError = (what: string, remedy = "remove it") =>
+const notAllowedError = (subject: string, remedy = "remove it") =>
   new Fault(
     "invalid_argument",
     "asset.svg_forbidden",
-    `the SVG has ${what}, which is not allowed; ${remedy}`,
+    `the SVG contains ${subject}, which is not allowed; ${remedy}`,
   )

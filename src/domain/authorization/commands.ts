@@ -1,11 +1,11 @@
 import { Fault } from "../../kernel/fault.ts"
-import type { Cx, Decision, Draft, Receipt, Transaction } from "../../store/index.ts"
-import { mustSeeUser } from "../member/index.ts"
-import { isProjectThere, keysThere, type Project, project } from "../project/index.ts"
+import type { Cx, DecisionContext, Draft, Receipt, Transaction } from "../../store/index.ts"
+import { requireVisibleUser } from "../member/index.ts"
+import { currentKeys, isProjectThere, type Project, project } from "../project/index.ts"
 import {
-  grantBetween,
+  currentGrantedKeys,
+  findGrantId,
   isGrantThere,
-  keysGranted,
   type ProjectGrant,
   projectGrant,
 } from "../project-grant/index.ts"
@@ -13,63 +13,69 @@ import {
   type Authorization,
   type AuthorizationEvent,
   authorization,
-  isThere,
-  pairClaim,
-  pairOf,
+  authorizationClaim,
+  authorizationKeyOf,
+  exists,
   type VersionedRoles,
 } from "./model.ts"
 
 export type AuthorizationInput = {
   readonly userId: string
   readonly projectId: string
-  /** The organisation that gives it. */
+  /** The organization that grants the authorization. */
   readonly orgId: string
   readonly roleKeys: readonly string[]
-  /** The grant that it must be given over; without a word the one that there is, if any. */
+  /**
+   * The project grant that the authorization must use; if absent, the grant to the organization, if
+   * any.
+   */
   readonly grantId?: string | undefined
 }
 
 /**
- * Authorizes a user on a project. Refuses an organisation that neither owns the project nor was
- * granted it, another grant than that, a role that it doesn't have there, a second authorization
- * of the same user by it, and users that the caller may not see.
+ * Authorizes a user on a project. Rejects an organization that neither owns the project nor has a
+ * grant of it, a project grant that is not the organization's, roles that are not available to it,
+ * a second authorization of the same user by it, and users that the caller can't see.
  */
 export function addAuthorization(tx: Transaction, id: string, input: AuthorizationInput): void {
   const { userId, projectId, orgId, roleKeys } = input
   const { grantId, projectOrgId } = grantFor(tx, projectId, orgId)
   if (input.grantId && input.grantId !== grantId) throw notGrantedError()
-  mustSeeUser(tx, userId, orgId)
-  const given = givenOn(tx, { projectId, grantId }, roleKeys)
+  requireVisibleUser(tx, userId, orgId)
+  const roles = assignableRoles(tx, { projectId, grantId }, roleKeys)
   const between = { userId, projectId, grantId, ...(grantId && { projectOrgId }) }
   const added: Draft<AuthorizationEvent> = {
     type: "user.grant.added",
-    data: { ...between, ...given },
-    claims: [{ take: pairClaim, key: pairOf(between), taken }],
+    data: { ...between, ...roles },
+    claims: [
+      { take: authorizationClaim, key: authorizationKeyOf(between), taken: authorizationTaken },
+    ],
   }
   tx.append(authorization, id, [added], orgId)
 }
 
 /** How an organization has a project: it owns it, or by a grant. Faults where it does not. */
 export function grantFor(tx: Transaction, projectId: string, orgId: string) {
-  const on = tx.state(project, projectId)
-  if (!isProjectThere(on)) throw new Fault("not_found", "project.missing", "no such project")
-  const grantId = on.orgId === orgId ? "" : grantTo(tx, projectId, orgId)
-  return { grantId, projectOrgId: on.orgId }
+  const authorizedProject = tx.state(project, projectId)
+  if (!isProjectThere(authorizedProject))
+    throw new Fault("not_found", "project.missing", "project not found")
+  const grantId = authorizedProject.orgId === orgId ? "" : requireActiveGrant(tx, projectId, orgId)
+  return { grantId, projectOrgId: authorizedProject.orgId }
 }
 
-/** The grant over which an organisation may authorize. */
-function grantTo(tx: Transaction, projectId: string, orgId: string): string {
-  const id = grantBetween(tx, projectId, orgId)
+/** The project grant that an organization uses to authorize users. */
+function requireActiveGrant(tx: Transaction, projectId: string, orgId: string): string {
+  const id = findGrantId(tx, projectId, orgId)
   if (id === undefined) throw notGrantedError()
   if (tx.state(projectGrant, id).status === "active") return id
   throw new Fault(
     "failed_precondition",
     "authorization.grant_inactive",
-    "the project is granted to the organisation, but the grant is deactivated",
+    "the project grant of this organization is deactivated",
   )
 }
 
-/** Authorizes in a step of its own. */
+/** Authorizes a user in a transaction of its own. */
 export async function createAuthorization(
   cx: Cx,
   id: string,
@@ -79,90 +85,116 @@ export async function createAuthorization(
   return step.receipt(authorization, id)
 }
 
-/** Replaces the roles; nothing happens where they are so already. */
-export const changeAuthorization = authorization.command<readonly string[]>(
+/** Replaces the roles; no-op if they are unchanged. */
+export const updateAuthorization = authorization.command<readonly string[]>(
   (state, roleKeys, cx) => {
-    mustExist(state)
-    const given = givenOn(cx, state, roleKeys)
-    const isSame = hasSameRoles(basisOf(cx, state), state, roleKeys)
-    return isSame ? [] : [{ type: "user.grant.changed", data: given }]
+    requireExists(state)
+    const roles = assignableRoles(cx, state, roleKeys)
+    const isSame = hasSameRoles(roleSourcesOf(cx, state), state, roleKeys)
+    return isSame ? [] : [{ type: "user.grant.changed", data: roles }]
   },
 )
 
-/** Stops an authorization from counting; its roles are kept. */
+/** Deactivates an authorization; its roles are kept. */
 export const deactivateAuthorization = authorization.command((state) => {
-  mustExist(state)
+  requireExists(state)
   return state.status === "inactive" ? [] : [{ type: "user.grant.deactivated", data: {} }]
 })
 
 export const activateAuthorization = authorization.command((state) => {
-  mustExist(state)
+  requireExists(state)
   return state.status === "active" ? [] : [{ type: "user.grant.reactivated", data: {} }]
 })
 
-/** Takes an authorization away for good; nothing happens where it is gone. */
+/** Removes an authorization; no-op if it is already removed. */
 export const removeAuthorization = authorization.command((state) => {
-  if (!isThere(state)) return []
-  const claims = [{ release: pairClaim, key: pairOf(state) }]
+  if (!exists(state)) return []
+  const claims = [{ release: authorizationClaim, key: authorizationKeyOf(state) }]
   return [{ type: "user.grant.removed", data: {}, claims }]
 })
 
-/** What the roles of an authorization are taken from. */
-type Basis = { readonly on: Project; readonly over: ProjectGrant | undefined }
+/** The sources of an authorization's roles. */
+type RoleSources = { readonly project: Project; readonly projectGrant: ProjectGrant | undefined }
 
-type On = Pick<Authorization, "projectId" | "grantId">
+type AuthorizedProject = Pick<Authorization, "projectId" | "grantId">
 
-export const basisOf = (cx: Pick<Decision, "state">, { projectId, grantId }: On): Basis => ({
-  on: cx.state(project, projectId),
-  over: grantId ? cx.state(projectGrant, grantId) : undefined,
+export const roleSourcesOf = (
+  cx: Pick<DecisionContext, "state">,
+  { projectId, grantId }: AuthorizedProject,
+): RoleSources => ({
+  project: cx.state(project, projectId),
+  projectGrant: grantId ? cx.state(projectGrant, grantId) : undefined,
 })
 
 /** Whether an authorization has exactly these roles, and all of them still exist. */
 export function hasSameRoles(
-  basis: Basis,
-  held: VersionedRoles,
+  basis: RoleSources,
+  authorizationState: VersionedRoles,
   roleKeys: readonly string[],
 ): boolean {
-  const keys = rolesIn(basis, held)
-  return held.roleKeys.length === roleKeys.length && roleKeys.every((key) => keys.includes(key))
+  const keys = currentRoles(basis, authorizationState)
+  return (
+    authorizationState.roleKeys.length === roleKeys.length &&
+    roleKeys.every((key) => keys.includes(key))
+  )
 }
 
-/** The roles of an authorization that its project still has, and the grant where there is one. */
-export function rolesIn({ on, over }: Basis, held: VersionedRoles): readonly string[] {
-  const keys = keysThere(on, held)
-  if (!over) return keys
-  const granted = keysGranted(on, over)
-  // A role that was taken from the grant and given to it again is another.
-  const isOf = (key: string) => (over.roles[key] ?? 0) <= (held.grantVersion ?? 0)
+/**
+ * The roles of an authorization that still exist in its project and, if it uses a project grant, in
+ * the grant.
+ */
+export function currentRoles(
+  { project: authorizedProject, projectGrant: sharedGrant }: RoleSources,
+  authorizationState: VersionedRoles,
+): readonly string[] {
+  const keys = currentKeys(authorizedProject, authorizationState)
+  if (!sharedGrant) return keys
+  const granted = currentGrantedKeys(authorizedProject, sharedGrant)
+  // A role that was removed from the grant and added again is a different role.
+  const isOf = (key: string) =>
+    (sharedGrant.roles[key] ?? 0) <= (authorizationState.grantVersion ?? 0)
   return keys.filter((key) => granted.includes(key) && isOf(key))
 }
 
-/** Roles as they are given now. */
-export function givenOn(cx: Pick<Decision, "state">, where: On, roleKeys: readonly string[]) {
-  const { on, over } = basisOf(cx, where)
-  if (over && !isGrantThere(over)) throw missingError()
-  checkRoles(over ? keysGranted(on, over) : Object.keys(on.roles), roleKeys)
-  const { rolesVersion } = on
-  return { roleKeys, rolesVersion, ...(over && { grantVersion: over.changedIn }) }
+/** The roles as an event stores them, with the current versions. */
+export function assignableRoles(
+  cx: Pick<DecisionContext, "state">,
+  target: AuthorizedProject,
+  roleKeys: readonly string[],
+) {
+  const { project: authorizedProject, projectGrant: sharedGrant } = roleSourcesOf(cx, target)
+  if (sharedGrant && !isGrantThere(sharedGrant)) throw authorizationNotFoundError()
+  validateRoles(
+    sharedGrant
+      ? currentGrantedKeys(authorizedProject, sharedGrant)
+      : Object.keys(authorizedProject.roles),
+    roleKeys,
+  )
+  const { rolesVersion } = authorizedProject
+  return { roleKeys, rolesVersion, ...(sharedGrant && { grantVersion: sharedGrant.changedIn }) }
 }
 
-function mustExist(state: Authorization): void {
-  if (!isThere(state)) throw missingError()
+function requireExists(state: Authorization): void {
+  if (!exists(state)) throw authorizationNotFoundError()
 }
 
-export const missingError = () =>
-  new Fault("not_found", "authorization.missing", "there is no such authorization")
+export const authorizationNotFoundError = () =>
+  new Fault("not_found", "authorization.missing", "authorization not found")
 
-/** Each role is named once, and is one that the organisation has there. */
-function checkRoles(there: readonly string[], keys: readonly string[]): void {
+/** Rejects duplicate roles and roles that are not available to the organization. */
+function validateRoles(available: readonly string[], keys: readonly string[]): void {
   if (new Set(keys).size < keys.length) {
-    throw new Fault("invalid_argument", "authorization.role_twice", "name each role once")
+    throw new Fault(
+      "invalid_argument",
+      "authorization.role_twice",
+      "roles must not contain duplicates",
+    )
   }
-  if (keys.every((key) => there.includes(key))) return
+  if (keys.every((key) => available.includes(key))) return
   throw new Fault(
     "failed_precondition",
     "authorization.role_unknown",
-    "the project, or its grant, does not have one of these roles; add it there first",
+    "the project or its grant does not contain one of these roles; add the role there first",
   )
 }
 
@@ -170,10 +202,10 @@ const notGrantedError = () =>
   new Fault(
     "not_found",
     "authorization.org_without_project",
-    "the organisation that gives the authorization neither owns the project nor was granted it",
+    "the organization neither owns the project nor has a grant of it",
   )
 
-const taken = {
+const authorizationTaken = {
   id: "authorization.exists",
-  message: "the user is authorized on this project already; change their roles instead",
+  message: "the user is already authorized on this project; update the roles instead",
 }

@@ -2,7 +2,7 @@ import { type Cx, statement } from "../../store/index.ts"
 import { isProjectThere, project } from "../project/index.ts"
 import { heldByGroups } from "./group/query.ts"
 import { groupAuthorizationsOf } from "./group/view.ts"
-import { givenOn } from "./query.ts"
+import { listUserAuthorizations } from "./query.ts"
 
 /** Roles of a user on a project, and what gives them. */
 export type EffectiveRoles = {
@@ -42,7 +42,10 @@ function projectsOf(cx: Cx, userId: string): readonly string[] {
 }
 
 function rolesOn(cx: Cx, userId: string, projectId: string): readonly EffectiveRoles[] {
-  const own = givenOn(cx, userId, projectId).map((each) => ({ ...each, groupId: undefined }))
+  const own = listUserAuthorizations(cx, userId, projectId).map((each) => ({
+    ...each,
+    groupId: undefined,
+  }))
   return [...own, ...heldByGroups(cx, userId, projectId)].map(
     ({ id: authorizationId, orgId, grantId, groupId, keys }) => ({
       projectId,

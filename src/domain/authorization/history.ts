@@ -6,7 +6,7 @@ export const authorizationHistory = historyOf(authorization, {
   hidden: ["orgId", "rolesVersion", "grantVersion"],
   operations: "core.authorization.v2.AuthorizationService/*Authorization",
   undo: {
-    // Nothing else is deleted with it.
+    // Undoing the addition deletes nothing else.
     "user.grant.added": "DeleteAuthorization",
   },
 })

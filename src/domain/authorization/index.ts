@@ -9,10 +9,10 @@ import { authorizationView } from "./view.ts"
 export {
   activateAuthorization,
   addAuthorization,
-  changeAuthorization,
   createAuthorization,
   deactivateAuthorization,
   removeAuthorization,
+  updateAuthorization,
 } from "./commands.ts"
 export { addGroupAuthorization } from "./group/commands.ts"
 export { groupAuthorization } from "./group/model.ts"
@@ -20,16 +20,16 @@ export { heldByGroups } from "./group/query.ts"
 export { groupAuthorizationsOf } from "./group/view.ts"
 export { type Authorization, type AuthorizationEvent, authorization } from "./model.ts"
 export {
-  authorizationsOf,
-  entryOf,
-  givenOn,
-  type Held,
-  mayEnter,
+  authorizationIdsOf,
+  checkProjectAccess,
+  listRolesByOrg,
+  listUserAuthorizations,
+  type OrgRoles,
   ownRolesHeld,
-  rolesHeld,
+  projectAccessOf,
 } from "./query.ts"
 
-/** What this module is to the whole. */
+/** Everything that this module registers with the server. */
 export const module = {
   aggregates: [authorization, groupAuthorization],
   views: [authorizationView, groupAuthorizationView],

@@ -7,21 +7,24 @@ import { aggregate, type Event } from "../../store/index.ts"
 export type VersionedRoles = {
   readonly roleKeys: readonly string[]
   readonly rolesVersion: number
-  /** The same for the roles of the grant, where there is one. */
+  /** The same for the roles of the project grant, if there is one. */
   readonly grantVersion?: number
 }
 
-type Between = {
+type AuthorizationSubject = {
   readonly userId: string
   readonly projectId: string
-  /** The grant of the project to the organisation that gives it; empty where that one owns it. */
+  /**
+   * The project grant to the organization that authorizes the user; empty if that organization owns
+   * the project.
+   */
   readonly grantId: string
-  /** The organisation that owns the project, where another one gives it. */
+  /** The organization that owns the project, if another one authorizes the user. */
   readonly projectOrgId?: string
 }
 
 export type AuthorizationEvent =
-  | Event<"user.grant.added", Between & VersionedRoles>
+  | Event<"user.grant.added", AuthorizationSubject & VersionedRoles>
   | Event<"user.grant.changed", VersionedRoles>
   | Event<"user.grant.deactivated">
   | Event<"user.grant.reactivated">
@@ -29,14 +32,14 @@ export type AuthorizationEvent =
 
 export type AuthorizationStatus = "active" | "inactive"
 
-export type Authorization = Between &
+export type Authorization = AuthorizationSubject &
   VersionedRoles & {
     readonly status: "absent" | AuthorizationStatus | "removed"
-    /** The organisation that gives it. */
+    /** The organization that grants the authorization. */
     readonly orgId: string
   }
 
-/** What one user may do on one project: their roles there. */
+/** The roles of one user on one project. */
 export const authorization = aggregate<AuthorizationEvent, Authorization>({
   stream: "usergrant",
   initial: {
@@ -57,14 +60,14 @@ export const authorization = aggregate<AuthorizationEvent, Authorization>({
   },
 })
 
-export const isThere = ({ status }: Authorization): boolean =>
+export const exists = ({ status }: Authorization): boolean =>
   status === "active" || status === "inactive"
 
-/** One for each user, project and way that the project came to the organisation that gives it. */
-export const pairClaim = "user_grant"
-export const pairOf = ({
+/** Unique for each user, project and project grant. */
+export const authorizationClaim = "user_grant"
+export const authorizationKeyOf = ({
   userId,
   projectId,
   grantId,
-}: Pick<Between, "userId" | "projectId" | "grantId">): string =>
+}: Pick<AuthorizationSubject, "userId" | "projectId" | "grantId">): string =>
   JSON.stringify([userId, projectId, grantId])

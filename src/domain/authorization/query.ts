@@ -1,22 +1,27 @@
 import { type Cx, statement } from "../../store/index.ts"
 import { isProjectThere, type Project, project, projectChain } from "../project/index.ts"
-import { grantIdOf, grantInForce, hasProject, projectGrant } from "../project-grant/index.ts"
-import { hasLeft, user } from "../user-model/index.ts"
-import { rolesIn } from "./commands.ts"
+import {
+  findActiveGrant,
+  findGrantIdInOrg,
+  hasProject,
+  projectGrant,
+} from "../project-grant/index.ts"
+import { isAbsent, user } from "../user-model/index.ts"
+import { currentRoles } from "./commands.ts"
 import { heldByGroups } from "./group/query.ts"
-import { type Authorization, authorization, isThere } from "./model.ts"
+import { type Authorization, authorization, exists } from "./model.ts"
 
-/** Roles of a user on a project, and the organisation that gives them. */
-export type Held = { readonly orgId: string; readonly keys: readonly string[] }
+/** Roles of a user on a project, and the organization that assigned them. */
+export type OrgRoles = { readonly orgId: string; readonly keys: readonly string[] }
 
 /**
  * Every role that a user has on a project now, their own and those of their groups, by who gives
  * it: one entry for each organization, each role once.
  */
-export function rolesHeld(cx: Cx, userId: string, projectId: string): readonly Held[] {
+export function listRolesByOrg(cx: Cx, userId: string, projectId: string): readonly OrgRoles[] {
   const own = ownRolesHeld(cx, userId, projectId)
-  const on = cx.store.state(cx, project, projectId)
-  const byGroups = isProjectThere(on) ? heldByGroups(cx, userId, projectId) : []
+  const authorizedProject = cx.store.state(cx, project, projectId)
+  const byGroups = isProjectThere(authorizedProject) ? heldByGroups(cx, userId, projectId) : []
   if (byGroups.length === 0) return own
   const keys = new Map<string, Set<string>>()
   for (const each of [...own, ...byGroups]) {
@@ -26,21 +31,26 @@ export function rolesHeld(cx: Cx, userId: string, projectId: string): readonly H
 }
 
 /** The same without the roles of groups. */
-export function ownRolesHeld(cx: Cx, userId: string, projectId: string): readonly Held[] {
-  const on = cx.store.state(cx, project, projectId)
-  if (!isProjectThere(on)) return []
-  return inForce(cx, userId, projectId).map((each) => ({
+export function ownRolesHeld(cx: Cx, userId: string, projectId: string): readonly OrgRoles[] {
+  const authorizedProject = cx.store.state(cx, project, projectId)
+  if (!isProjectThere(authorizedProject)) return []
+  return activeAuthorizations(cx, userId, projectId).map((each) => ({
     orgId: each.orgId,
-    keys: keysOf(cx, on, each),
+    keys: currentKeysOf(cx, authorizedProject, each),
   }))
 }
 
-/** Whether a user may sign in to the applications of a project, and what was looked at for it. */
-export type Entry = {
+/**
+ * Whether a user can sign in to the applications of a project, with the results of the individual
+ * checks.
+ */
+export type ProjectAccess = {
   readonly answer: "yes" | "no roles" | "no project"
-  /** Whether their organisation has the project; undefined where the project doesn't ask for it. */
+  /**
+   * Whether the user's organization has the project; undefined if the project doesn't require it.
+   */
   readonly hasProject: boolean | undefined
-  /** Whether they have roles on it; undefined where that was not asked. */
+  /** Whether the user has roles on the project; undefined if this was not checked. */
   readonly hasRoles: boolean | undefined
 }
 
@@ -49,90 +59,114 @@ export type Entry = {
  * organisation must have the project, and they or one of their groups must be authorized on it. Who
  * was given roles that are all gone is authorized no more.
  */
-export function entryOf(cx: Cx, userId: string, projectId: string): Entry {
-  const on = cx.store.state(cx, project, projectId)
+export function checkProjectAccess(cx: Cx, userId: string, projectId: string): ProjectAccess {
+  const authorizedProject = cx.store.state(cx, project, projectId)
   const home = () => cx.store.receipt(cx, user, userId)?.owner ?? ""
-  const hasIt = on.hasProjectCheck ? hasProject(cx, projectId, home()) : undefined
+  const hasIt = authorizedProject.hasProjectCheck ? hasProject(cx, projectId, home()) : undefined
   if (hasIt === false) return { answer: "no project", hasProject: hasIt, hasRoles: undefined }
-  if (!on.projectRoleCheck) return { answer: "yes", hasProject: hasIt, hasRoles: undefined }
-  const counts = (each: Authorization) =>
-    each.roleKeys.length === 0 || keysOf(cx, on, each).length > 0
+  if (!authorizedProject.projectRoleCheck)
+    return { answer: "yes", hasProject: hasIt, hasRoles: undefined }
+  const isActive = (each: Authorization) =>
+    each.roleKeys.length === 0 || currentKeysOf(cx, authorizedProject, each).length > 0
   const hasRoles =
-    inForce(cx, userId, projectId).some(counts) ||
+    activeAuthorizations(cx, userId, projectId).some(isActive) ||
     heldByGroups(cx, userId, projectId).some(({ isEmpty, keys }) => isEmpty || keys.length > 0)
   return { answer: hasRoles ? "yes" : "no roles", hasProject: hasIt, hasRoles }
 }
 
-/** The answer alone. */
-export const mayEnter = (cx: Cx, userId: string, projectId: string): Entry["answer"] =>
-  entryOf(cx, userId, projectId).answer
+/** The result alone; see `checkProjectAccess`. */
+export const projectAccessOf = (
+  cx: Cx,
+  userId: string,
+  projectId: string,
+): ProjectAccess["answer"] => checkProjectAccess(cx, userId, projectId).answer
 
-/** An authorization of a user on a project, and what it gives them now. */
-export type Given = {
+/** An authorization of a user on a project, with its current roles. */
+export type UserAuthorization = {
   readonly id: string
   readonly orgId: string
-  /** Empty where the project's own organisation gave it. */
+  /** Empty if the organization that owns the project assigned it. */
   readonly grantId: string
-  /** Whether it is active, and over a grant that one counts. */
-  readonly counts: boolean
+  /** Whether the authorization and its project grant, if any, are active. */
+  readonly isActive: boolean
   readonly keys: readonly string[]
 }
 
-/** All that a user was given on a project and nobody has removed, in force or not. */
-export function givenOn(cx: Cx, userId: string, projectId: string): readonly Given[] {
-  const on = cx.store.state(cx, project, projectId)
-  return cx.store.all(cx, between, { userId, projectId }).map(({ id }) => {
+/** All authorizations of a user on a project, active or not. */
+export function listUserAuthorizations(
+  cx: Cx,
+  userId: string,
+  projectId: string,
+): readonly UserAuthorization[] {
+  const authorizedProject = cx.store.state(cx, project, projectId)
+  return cx.store.all(cx, authorizationsOnProject, { userId, projectId }).map(({ id }) => {
     const state = cx.store.state(cx, authorization, id)
-    const counts = isInForce(cx, state)
+    const isActive = isEffective(cx, state)
     const { orgId, grantId } = state
-    return { id, orgId, grantId, counts, keys: counts ? keysOf(cx, on, state) : [] }
+    return {
+      id,
+      orgId,
+      grantId,
+      isActive,
+      keys: isActive ? currentKeysOf(cx, authorizedProject, state) : [],
+    }
   })
 }
 
-const keysOf = (cx: Cx, on: Project, held: Authorization): readonly string[] =>
-  rolesIn(
-    { on, over: held.grantId ? cx.store.state(cx, projectGrant, held.grantId) : undefined },
-    held,
+const currentKeysOf = (
+  cx: Cx,
+  authorizedProject: Project,
+  authorizationState: Authorization,
+): readonly string[] =>
+  currentRoles(
+    {
+      project: authorizedProject,
+      projectGrant: authorizationState.grantId
+        ? cx.store.state(cx, projectGrant, authorizationState.grantId)
+        : undefined,
+    },
+    authorizationState,
   )
 
-const between = statement<{ id: string }>(
+const authorizationsOnProject = statement<{ id: string }>(
   `SELECT id FROM authorizations
    WHERE instance = $instance AND user_id = $userId AND project = $projectId`,
 )
 
-const ofUser = statement<{ id: string }>(
+const authorizationsOfUser = statement<{ id: string }>(
   "SELECT id FROM authorizations WHERE instance = $instance AND user_id = $userId ORDER BY id",
 )
 
-/** Every authorization of a user, active or not. */
-export const authorizationsOf = (cx: Cx, userId: string): readonly string[] =>
-  cx.store.all(cx, ofUser, { userId }).map(({ id }) => id)
+/** IDs of all authorizations of a user, active or not. */
+export const authorizationIdsOf = (cx: Cx, userId: string): readonly string[] =>
+  cx.store.all(cx, authorizationsOfUser, { userId }).map(({ id }) => id)
 
-/** The authorizations that count: active, and over a grant only where that one does. */
-function inForce(cx: Cx, userId: string, projectId: string): readonly Authorization[] {
+/** The active authorizations; those over a project grant only if the grant is active, too. */
+function activeAuthorizations(cx: Cx, userId: string, projectId: string): readonly Authorization[] {
   return cx.store
-    .all(cx, between, { userId, projectId })
+    .all(cx, authorizationsOnProject, { userId, projectId })
     .map(({ id }) => cx.store.state(cx, authorization, id))
-    .filter((each) => isInForce(cx, each))
+    .filter((each) => isEffective(cx, each))
 }
 
-const isInForce = (cx: Cx, { status, grantId }: Authorization): boolean =>
-  status === "active" && (grantId === "" || grantInForce(cx, grantId) !== undefined)
+const isEffective = (cx: Cx, { status, grantId }: Authorization): boolean =>
+  status === "active" && (grantId === "" || findActiveGrant(cx, grantId) !== undefined)
 
 /**
- * What the access to an authorization hangs from; undefined where there is none. Over a grant it
- * belongs to who gives it, and to who owns the project.
+ * The owner chain of an authorization, for access checks; undefined if it does not exist. An
+ * authorization over a project grant belongs to the organization that assigned it and to the one
+ * that owns the project.
  */
 export function authorizationChain(cx: Cx, id: string) {
   const state = cx.store.state(cx, authorization, id)
   const { orgId, projectId, userId, grantId } = state
   const above = projectChain(cx, projectId)
-  if (!above || !isThere(state) || hasLeft(cx.store.state(cx, user, userId))) return undefined
+  if (!above || !exists(state) || isAbsent(cx.store.state(cx, user, userId))) return undefined
   if (grantId === "") return above
   const chain = { ...above, org: orgId } as const
-  if (grantIdOf(cx, projectId, orgId) !== grantId) return undefined
+  if (findGrantIdInOrg(cx, projectId, orgId) !== grantId) return undefined
   const { orgId: givingId } = cx.store.state(cx, project, projectId)
-  const shared = (thing: { readonly level: string; readonly id: string }) =>
-    thing.level === "org" && thing.id === givingId
+  const shared = (link: { readonly level: string; readonly id: string }) =>
+    link.level === "org" && link.id === givingId
   return { ...chain, grant: grantId, shared } as const
 }

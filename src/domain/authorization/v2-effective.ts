@@ -1,21 +1,21 @@
-import { share } from "../../api/method.ts"
+import { bindHandlers } from "../../api/method.ts"
 import {
   AuthorizationService,
   type ListEffectiveRolesRequest,
 } from "../../gen/core/authorization/v2/authorization_service_pb.ts"
-import { pageOf } from "../../kernel/page.ts"
-import { pagination } from "../../protocol/api/answer.ts"
-import { type Cx, windowOf } from "../../store/index.ts"
+import { parsePage } from "../../kernel/page.ts"
+import { toPagination } from "../../protocol/api/response.ts"
+import { type Cx, paginate } from "../../store/index.ts"
 import { group } from "../group/index.ts"
 import { permissionsOn, stateReader, type Target } from "../member/index.ts"
 import { org } from "../org/index.ts"
 import { project } from "../project/index.ts"
 import { type EffectiveRoles, effectiveRolesOf } from "./effective.ts"
 import { shownGroupRoles } from "./group/view.ts"
-import { shownRoles } from "./view.ts"
+import { listRolesOf } from "./view.ts"
 
 /** What users may do on projects now, and by whom or by which group. */
-export const v2effective = share<Cx>()(AuthorizationService, {
+export const v2effective = bindHandlers<Cx>()(AuthorizationService, {
   listEffectiveRoles: (req, cx) => list(cx, req),
 })
 
@@ -23,13 +23,13 @@ function list(cx: Cx, { userId, projectId, pagination: requested }: ListEffectiv
   const all = effectiveRolesOf(cx, userId, projectId).filter(
     (each) => isOwn(cx, userId) || canRead(cx, each),
   )
-  const found = windowOf(cx, all, {
-    page: pageOf(requested),
+  const found = paginate(cx, all, {
+    page: parsePage(requested),
     requested: ["effective roles", userId, projectId ?? ""],
     by: ({ projectId, authorizationId }) => [projectId, authorizationId],
   })
   return {
-    pagination: pagination(found),
+    pagination: toPagination(found),
     effectiveRoles: found.rows.map((each) => toEffectiveRoles(cx, each)),
   }
 }
@@ -51,7 +51,7 @@ function canRead(cx: Cx, { projectId, grantId }: EffectiveRoles): boolean {
 function toEffectiveRoles(cx: Cx, each: EffectiveRoles) {
   const { projectId, orgId, authorizationId, groupId, keys } = each
   const { name, orgId: organizationId } = cx.store.state(cx, project, projectId)
-  const shown = groupId ? shownGroupRoles(cx, authorizationId) : shownRoles(cx, authorizationId)
+  const shown = groupId ? shownGroupRoles(cx, authorizationId) : listRolesOf(cx, authorizationId)
   return {
     project: { id: projectId, name, organizationId },
     organization: { id: orgId, name: cx.store.state(cx, org, orgId).name },

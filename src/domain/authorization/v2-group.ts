@@ -1,4 +1,4 @@
-import { share } from "../../api/method.ts"
+import { bindHandlers } from "../../api/method.ts"
 import {
   GroupAuthorizationFieldName,
   type GroupAuthorizationsSearchFilter,
@@ -8,8 +8,13 @@ import {
   type CreateGroupAuthorizationRequest,
   type ListGroupAuthorizationsRequest,
 } from "../../gen/core/authorization/v2/authorization_service_pb.ts"
-import { pageOf } from "../../kernel/page.ts"
-import { at, filterMissingError, meaning, pagination } from "../../protocol/api/answer.ts"
+import { parsePage } from "../../kernel/page.ts"
+import {
+  filterMissingError,
+  toPagination,
+  toTimestamp,
+  valueOfEnum,
+} from "../../protocol/api/response.ts"
 import { type Cx, type Filter, search, textFilter } from "../../store/index.ts"
 import {
   changeGroupAuthorization,
@@ -19,16 +24,16 @@ import {
 import { type GroupAuthorizationRow, groupAuthorizations, shownGroupRoles } from "./group/view.ts"
 
 /** Project roles of groups. */
-export const v2group = share<Cx>()(AuthorizationService, {
+export const v2group = bindHandlers<Cx>()(AuthorizationService, {
   listGroupAuthorizations: (req, cx) => list(cx, req),
   createGroupAuthorization: (req, cx) => create(cx, req),
   updateGroupAuthorization: async (req, cx) => {
     const { changed } = await changeGroupAuthorization(cx, req.id, req.roleKeys)
-    return { changeDate: at(changed) }
+    return { changeDate: toTimestamp(changed) }
   },
   deleteGroupAuthorization: async (req, cx) => {
     const { changed } = await removeGroupAuthorization(cx, req.id)
-    return { deletionDate: at(changed) }
+    return { deletionDate: toTimestamp(changed) }
   },
 })
 
@@ -41,17 +46,17 @@ async function create(cx: Cx, req: CreateGroupAuthorizationRequest) {
     orgId,
     roleKeys,
   })
-  return { id, creationDate: at(created) }
+  return { id, creationDate: toTimestamp(created) }
 }
 
 async function list(cx: Cx, req: ListGroupAuthorizationsRequest) {
   const found = await search<GroupAuthorizationRow>(cx, groupAuthorizations, {
-    page: pageOf(req.pagination),
-    sort: meaning(columns, req.sortingColumn),
+    page: parsePage(req.pagination),
+    sort: valueOfEnum(columns, req.sortingColumn),
     filters: req.filters.map(filterOf),
   })
   return {
-    pagination: pagination(found),
+    pagination: toPagination(found),
     groupAuthorizations: found.rows.map((row) => toGroupAuthorization(cx, row)),
   }
 }
@@ -89,8 +94,8 @@ function filterOf({ filter }: GroupAuthorizationsSearchFilter): Filter {
 
 const toGroupAuthorization = (cx: Cx, row: GroupAuthorizationRow) => ({
   id: row.id,
-  creationDate: at(row.created),
-  changeDate: at(row.changed),
+  creationDate: toTimestamp(row.created),
+  changeDate: toTimestamp(row.changed),
   project: { id: row.project, name: row.project_name, organizationId: row.project_org },
   organization: { id: row.org, name: row.org_name },
   group: { id: row.group_id, name: row.group_name },

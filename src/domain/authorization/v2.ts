@@ -1,4 +1,4 @@
-import { share } from "../../api/method.ts"
+import { bindHandlers } from "../../api/method.ts"
 import {
   AuthorizationFieldName,
   type AuthorizationsSearchFilter,
@@ -9,50 +9,56 @@ import {
   type CreateAuthorizationRequest,
   type ListAuthorizationsRequest,
 } from "../../gen/core/authorization/v2/authorization_service_pb.ts"
-import { pageOf } from "../../kernel/page.ts"
-import { at, filterMissingError, meaning, pagination } from "../../protocol/api/answer.ts"
+import { parsePage } from "../../kernel/page.ts"
+import {
+  filterMissingError,
+  toPagination,
+  toTimestamp,
+  valueOfEnum,
+} from "../../protocol/api/response.ts"
 import { type Cx, type Filter, type Receipt, search, textFilter } from "../../store/index.ts"
-import { avatarAddress } from "../user/index.ts"
+import { avatarUrl } from "../user/index.ts"
 import {
   activateAuthorization,
-  changeAuthorization,
   createAuthorization,
   deactivateAuthorization,
   removeAuthorization,
+  updateAuthorization,
 } from "./commands.ts"
 import type { AuthorizationStatus } from "./model.ts"
-import { type AuthorizationRow, authorizations, hasRole, shownRoles } from "./view.ts"
+import { type AuthorizationRow, authorizations, hasRoleFilter, listRolesOf } from "./view.ts"
 
-export const v2 = share<Cx>()(AuthorizationService, {
-  listAuthorizations: (req, cx) => list(cx, req),
-  createAuthorization: (req, cx) => create(cx, req),
+export const v2 = bindHandlers<Cx>()(AuthorizationService, {
+  listAuthorizations: (req, cx) => listAuthorizations(cx, req),
+  createAuthorization: (req, cx) => createFromRequest(cx, req),
   updateAuthorization: async (req, cx) =>
-    changed(await changeAuthorization(cx, req.id, req.roleKeys)),
+    toChangeDate(await updateAuthorization(cx, req.id, req.roleKeys)),
   deleteAuthorization: async (req, cx) => {
     const receipt = await removeAuthorization(cx, req.id)
-    return { deletionDate: at(receipt.changed) }
+    return { deletionDate: toTimestamp(receipt.changed) }
   },
-  activateAuthorization: async (req, cx) => changed(await activateAuthorization(cx, req.id)),
-  deactivateAuthorization: async (req, cx) => changed(await deactivateAuthorization(cx, req.id)),
+  activateAuthorization: async (req, cx) => toChangeDate(await activateAuthorization(cx, req.id)),
+  deactivateAuthorization: async (req, cx) =>
+    toChangeDate(await deactivateAuthorization(cx, req.id)),
 })
 
-const changed = (receipt: Receipt) => ({ changeDate: at(receipt.changed) })
+const toChangeDate = (receipt: Receipt) => ({ changeDate: toTimestamp(receipt.changed) })
 
-async function create(cx: Cx, req: CreateAuthorizationRequest) {
+async function createFromRequest(cx: Cx, req: CreateAuthorizationRequest) {
   const { userId, projectId, organizationId: orgId, roleKeys } = req
   const id = cx.ids.next()
   const receipt = await createAuthorization(cx, id, { userId, projectId, orgId, roleKeys })
-  return { id, creationDate: at(receipt.created) }
+  return { id, creationDate: toTimestamp(receipt.created) }
 }
 
-async function list(cx: Cx, req: ListAuthorizationsRequest) {
+async function listAuthorizations(cx: Cx, req: ListAuthorizationsRequest) {
   const found = await search<AuthorizationRow>(cx, authorizations, {
-    page: pageOf(req.pagination),
-    sort: meaning(columns, req.sortingColumn),
+    page: parsePage(req.pagination),
+    sort: valueOfEnum(columns, req.sortingColumn),
     filters: req.filters.map((filter) => filterOf(cx, filter, req.filters)),
   })
-  const shown = found.rows.map((row) => toAuthorization(cx, row))
-  return { pagination: pagination(found), authorizations: shown }
+  const messages = found.rows.map((row) => toAuthorization(cx, row))
+  return { pagination: toPagination(found), authorizations: messages }
 }
 
 const columns = {
@@ -77,7 +83,7 @@ function filterOf(
     case "organizationId":
       return { equals: "org", value: filter.value.id }
     case "state":
-      return { equals: "state", value: meaning(states, filter.value.state) }
+      return { equals: "state", value: valueOfEnum(states, filter.value.state) }
     case "inUserIds":
       return { oneOf: "user_id", values: filter.value.ids }
     case "userOrganizationId":
@@ -94,7 +100,7 @@ function filterOf(
       const key = textFilter("role_key", filter.value.key, filter.value.method)
       const narrowing = all.filter((each) => narrows.has(each.filter.case ?? ""))
       const others = narrowing.map((each) => filterOf(cx, each, []))
-      return hasRole([key, ...others])
+      return hasRoleFilter([key, ...others])
     }
     case "projectGrantId":
       return { equals: "grant_id", value: filter.value.id }
@@ -103,7 +109,7 @@ function filterOf(
   }
 }
 
-/** What else is asked for bounds how many roles are looked at. */
+/** Other filters limit how many roles must be read. */
 const narrows: ReadonlySet<string> = new Set([
   "authorizationIds",
   "organizationId",
@@ -119,17 +125,17 @@ const states: Readonly<Record<number, AuthorizationStatus>> = {
 
 const toAuthorization = (cx: Cx, row: AuthorizationRow) => ({
   id: row.id,
-  creationDate: at(row.created),
-  changeDate: at(row.changed),
+  creationDate: toTimestamp(row.created),
+  changeDate: toTimestamp(row.changed),
   project: { id: row.project, name: row.project_name, organizationId: row.project_org },
   organization: { id: row.org, name: row.org_name },
   user: {
     id: row.user_id,
     preferredLoginName: row.login_name,
-    avatarUrl: avatarAddress(cx, row.user_id),
+    avatarUrl: avatarUrl(cx, row.user_id),
     displayName: row.display_name,
     organizationId: row.user_org,
   },
   state: row.state === "active" ? State.ACTIVE : State.INACTIVE,
-  roles: [...shownRoles(cx, row.id)],
+  roles: [...listRolesOf(cx, row.id)],
 })

@@ -25,7 +25,7 @@ const authorizationTable = table(
     project: text(),
     project_org: text(),
     user_id: text(),
-    /** Empty where the organization owns the project. */
+    /** Empty if the organization owns the project. */
     grant_id: text(),
     role_keys: json<readonly string[]>(),
     roles_version: integer(),
@@ -42,14 +42,14 @@ const authorizationTable = table(
       project: ["project", "created"],
       user: ["user_id", "project"],
       grant: ["grant_id", "created"],
-      // With the state, which is then counted without a look at the rows.
+      // Includes the state, so that rows are counted from the index alone.
       created: ["created", "id", "state"],
       changed: ["changed"],
     },
   },
 )
 
-/** An authorization as listed, with the names of all that it joins. Times are ms UTC. */
+/** An authorization as listed, with names from the joined tables. Times are ms UTC. */
 export type AuthorizationRow = RowOf<typeof authorizationTable> & {
   readonly org_name: string
   readonly project_name: string
@@ -58,7 +58,7 @@ export type AuthorizationRow = RowOf<typeof authorizationTable> & {
   readonly user_org: string
 }
 
-const change = (
+const updateRow = (
   db: ViewWriter,
   { id, time }: Envelope,
   changes: ChangesOf<typeof authorizationTable>,
@@ -83,9 +83,9 @@ export const authorizationView = view<
         created: time,
         changed: time,
       }),
-    "user.grant.changed": (db, event) => change(db, event, rolesOfEvent(event.data)),
-    "user.grant.deactivated": (db, event) => change(db, event, { state: "inactive" }),
-    "user.grant.reactivated": (db, event) => change(db, event, { state: "active" }),
+    "user.grant.changed": (db, event) => updateRow(db, event, rolesOfEvent(event.data)),
+    "user.grant.deactivated": (db, event) => updateRow(db, event, { state: "inactive" }),
+    "user.grant.reactivated": (db, event) => updateRow(db, event, { state: "active" }),
     "user.grant.removed": (db, { id }) => authorizationTable.remove(db, { id }),
     "user.removed": (db, { id }) => authorizationTable.remove(db, { user_id: id }),
     "project.removed": (db, { id: project }) => authorizationTable.remove(db, { project }),
@@ -100,7 +100,7 @@ export const rolesOfEvent = ({ roleKeys, rolesVersion, grantVersion = 0 }: Versi
   grant_version: grantVersion,
 })
 
-/** Names stand where they belong, so a list joins what it shows. */
+/** Names are stored in their own tables only, so listing joins them. */
 export const authorizations = authorizationTable.searchable({
   columns: ["org", "project", "user_id", "grant_id", "state", "created", "changed"],
   joined: {
@@ -135,8 +135,8 @@ export const authorizations = authorizationTable.searchable({
   sort: "created",
 })
 
-/** Of the roles that were given those that project and grant still have; see the model. */
-const rolesThere = (authorizations: string) => `${authorizations} a JOIN json_each(a.role_keys) k
+/** The assigned roles that still exist in the project and the project grant; see the model. */
+const currentRoles = (authorizations: string) => `${authorizations} a JOIN json_each(a.role_keys) k
     JOIN project_roles r ON r.instance = a.instance AND r.project = a.project
       AND r.role_key = k.value AND r.since <= a.roles_version
     LEFT JOIN project_grants g ON g.instance = a.instance AND g.id = a.grant_id
@@ -148,12 +148,12 @@ const isGranted = "(a.grant_id = '' OR m.role_key IS NOT NULL)"
 const withRole = {
   table: `(SELECT a.instance, a.id, a.org, a.project, a.project_org, a.grant_id, a.user_id,
       r.role_key, r.role_key_folded
-    FROM ${rolesThere("authorizations")} WHERE ${isGranted})`,
+    FROM ${currentRoles("authorizations")} WHERE ${isGranted})`,
   columns: ["id", "role_key", "role_key_folded", "org", "project", "user_id", "grant_id"],
 } as const
 
-/** What has a role, as the filters find it. */
-export const hasRole = (filters: readonly Filter[]): Filter => ({
+/** A filter for authorizations with a role that matches `filters`. */
+export const hasRoleFilter = (filters: readonly Filter[]): Filter => ({
   in: "id",
   column: "id",
   of: withRole,
@@ -163,13 +163,13 @@ export const hasRole = (filters: readonly Filter[]): Filter => ({
 /** Selects the roles of an authorization of a table by that name. */
 export const shownRolesSql = (authorizations: "authorizations" | "group_authorizations") =>
   `SELECT r.role_key AS key, r.display_name AS displayName, r.role_group AS "group"
-   FROM ${rolesThere(authorizations)}
+   FROM ${currentRoles(authorizations)}
    WHERE a.instance = $instance AND a.id = $authorizationId AND ${isGranted}`
 
-const shown = statement<{ key: string; displayName: string; group: string }>(
+const selectRoles = statement<{ key: string; displayName: string; group: string }>(
   shownRolesSql("authorizations"),
 )
 
-/** The roles of an authorization as they are shown. */
-export const shownRoles = (cx: Cx, authorizationId: string) =>
-  cx.store.all(cx, shown, { authorizationId })
+/** The current roles of an authorization, with their names. */
+export const listRolesOf = (cx: Cx, authorizationId: string) =>
+  cx.store.all(cx, selectRoles, { authorizationId })

@@ -1,15 +1,15 @@
-import { Fault, reasonText } from "../../kernel/fault.ts"
+import { errorText, Fault } from "../../kernel/fault.ts"
 import { type Cx, type Draft, fold, type Store, type Transaction } from "../../store/index.ts"
 import {
-  countFailedTry,
+  countFailedAttempt,
   countFailure,
-  forgetFailedTries,
-  inTurn,
   isStandIn,
-  keepAhead,
-  keepFailure,
-  lineOf,
   passwordCheck,
+  recordBeforehand,
+  recordFailure,
+  resetFailedAttempts,
+  runThrottled,
+  throttleKeyOf,
 } from "../lockout/index.ts"
 import {
   type PasswordComplexity,
@@ -18,307 +18,292 @@ import {
   policyOf,
 } from "../policy/index.ts"
 import {
+  addsUserProof,
   byUser,
+  findHomeOrg,
   type Human,
-  hasLeft,
-  homeOf,
-  isProofMissing,
+  isAbsent,
   type Password,
   type User,
   type UserEvent,
   user,
 } from "../user-model/index.ts"
-import { readArgon2 } from "./argon2.ts"
-import { checkCode, codeOf, codeWrongError } from "./code-check.ts"
-import { foreignHash } from "./foreign/list.ts"
-import { failedTryMs, noteForeignTry } from "./foreign/try.ts"
-import { isCommon } from "./guessed-first.ts"
-import { hashPassword, isOwn, verifyNothing, verifyPassword } from "./password.ts"
+import { checkCode, codeOf, invalidCodeError } from "./code-check.ts"
+import { failedAttemptMs, recordForeignFailure } from "./foreign/failure-time.ts"
+import { isCommonPassword } from "./guessable-password.ts"
+import { importPassword, invalidError, type NewPassword } from "./new-password.ts"
+import { hashPassword, isOwnHash, verifyNothing, verifyPassword } from "./password.ts"
 
-/**
- * A password that is ready to be stored; `code` is the sealed one that was shown for it, and has to
- * be the last one still.
- */
-export type NewPassword = {
-  readonly hash: string
-  readonly changeRequired: boolean
-  readonly code?: string
-  /** The current one that was shown for it, by the version of the stream when it was set. */
-  readonly shown?: number
-  /** How many that it replaces are kept to be told again; none where it is left out. */
-  readonly keep?: number
-}
-
-/** What a password of this complexity lacks, in words. */
-function missingIn(plain: string, wanted: PasswordComplexity): readonly string[] {
-  const { minLength, hasLowercase, hasUppercase, hasNumber, hasSymbol } = wanted
+/** The requirements that a password does not meet, as text. */
+function findMissingRules(plain: string, desired: PasswordComplexity): readonly string[] {
+  const { minLength, hasLowercase, hasUppercase, hasNumber, hasSymbol } = desired
   const rules = [
     [[...plain].length >= minLength, `at least ${minLength} characters`],
-    [!hasLowercase || /\p{Ll}/u.test(plain), "a lower-case letter"],
-    [!hasUppercase || /\p{Lu}/u.test(plain), "an upper-case letter"],
+    [!hasLowercase || /\p{Ll}/u.test(plain), "a lowercase letter"],
+    [!hasUppercase || /\p{Lu}/u.test(plain), "an uppercase letter"],
     [!hasNumber || /\p{Nd}/u.test(plain), "a digit"],
     [!hasSymbol || /[^\p{L}\p{N}]/u.test(plain), "a symbol"],
   ] as const
   return rules.flatMap(([isMet, rule]) => (isMet ? [] : [rule]))
 }
 
-type Wish = {
+type CreatePasswordOptions = {
   readonly names: readonly string[]
-  /** Hashes of those that the person has and had, the last first. */
-  readonly known?: readonly string[]
+  /** Hashes of the current and previous passwords, newest first. */
+  readonly previousHashes?: readonly string[]
   readonly changeRequired?: boolean
 }
 
-/** Prepares a new password for a user who exists, by the policy that applies to them. */
-export const passwordFor = (cx: Cx, id: string, plain: string, requested: Wish) =>
+/**
+ * Checks and hashes a new password for an existing user, by the policy that applies to the user.
+ */
+export const passwordFor = (cx: Cx, id: string, plain: string, requested: CreatePasswordOptions) =>
   createPassword(plain, {
     ...requested,
     complexity: complexityFor(cx, id),
-    line: queueOf(cx, homeOf(cx, id)),
+    line: hashQueueKey(cx, findHomeOrg(cx, id)),
   })
 
-/** The same for somebody who has not had one yet. */
+/** Checks and hashes the first password of a user. */
 export const firstPasswordFor = (cx: Cx, id: string, person: Human, plain: string) =>
-  passwordFor(cx, id, plain, { names: namesOf(person) })
+  passwordFor(cx, id, plain, { names: forbiddenPasswordsOf(person) })
 
-/** The same for a user who is about to be created in an organization, and has no role yet. */
-export const firstPasswordIn = (cx: Cx, orgId: string, plain: string, requested: Wish) =>
+/**
+ * Checks and hashes the password of a user who is about to be created in an organization and has no
+ * role yet.
+ */
+export const firstPasswordIn = (
+  cx: Cx,
+  orgId: string,
+  plain: string,
+  requested: CreatePasswordOptions,
+) =>
   createPassword(plain, {
     ...requested,
     complexity: policyOf(cx, orgId, passwordComplexity),
-    line: queueOf(cx, orgId),
+    line: hashQueueKey(cx, orgId),
   })
 
-/** However many users an organization gives a password, they hold up nobody else's. */
-const queueOf = ({ instance }: Cx, orgId: string): string => `${instance}/${orgId}`
+/**
+ * Each organization has its own hashing queue, so bulk password changes in one don't delay others.
+ */
+const hashQueueKey = ({ instance }: Cx, orgId: string): string => `${instance}/${orgId}`
 
 /**
- * Checks a new password and hashes it, before any decision. `names` are what it must not be: the
- * user's own; nor is it one that everybody tries, or that the policy says they had lately. Without
- * a word on its complexity the standard counts: nobody can have said more yet.
+ * Checks a new password against the policy and hashes it, before the transaction. Rejects names of
+ * the user, common passwords and recently used ones. Uses the default complexity if none is given.
  */
 export async function createPassword(
   plain: string,
-  requested: Wish & { readonly complexity?: PasswordComplexity; readonly line?: string },
+  requested: CreatePasswordOptions & {
+    readonly complexity?: PasswordComplexity
+    readonly line?: string
+  },
 ): Promise<NewPassword> {
-  const { names, known = [], changeRequired = false, line = "" } = requested
+  const { names, previousHashes = [], changeRequired = false, line: throttleKey = "" } = requested
   const { complexity = passwordComplexity.standard } = requested
-  const missing = missingIn(plain, complexity)
+  const missing = findMissingRules(plain, complexity)
   if (missing.length > 0) {
-    throw refusedError("user.password_too_simple", `the password needs ${missing.join(", ")}`)
+    throw invalidError(
+      "user.password_too_simple",
+      `the password must contain ${missing.join(", ")}`,
+    )
   }
   if (names.some((name) => fold(name) === fold(plain))) {
-    throw refusedError("user.password_is_name", "the password must not be the user's name")
+    throw invalidError(
+      "user.password_is_name",
+      "the password must not be the login name or email address of the user",
+    )
   }
-  if (await isCommon(plain)) {
-    throw refusedError(
+  if (await isCommonPassword(plain)) {
+    throw invalidError(
       "user.password_common",
-      "this password is among those that are tried first everywhere; choose another one",
+      "this password is too common; choose another password",
     )
   }
   const { reuseCount } = complexity
-  for (const hash of known.slice(0, reuseCount)) {
-    if (await verifyPassword(hash, plain, { line })) throw reusedError(reuseCount)
+  for (const hash of previousHashes.slice(0, reuseCount)) {
+    if (await verifyPassword(hash, plain, { queueKey: throttleKey }))
+      throw passwordReusedError(reuseCount)
   }
-  const hash = await hashPassword(plain, line)
-  return { hash, changeRequired, keep: Math.max(reuseCount - 1, 0) }
+  const hash = await hashPassword(plain, throttleKey)
+  return { hash, changeRequired, historyCount: Math.max(reuseCount - 1, 0) }
 }
 
-const reusedError = (count: number) =>
-  refusedError(
+const passwordReusedError = (count: number) =>
+  invalidError(
     "user.password_reused",
-    `this is one of the last ${count} passwords of this user; choose another one`,
+    `this is one of the last ${count} passwords of the user; choose another password`,
   )
 
-/**
- * Takes over a hash that somebody else made: argon2, or one of the forms of `foreignHash`. What a
- * check of it costs, strangers can ask for, so there is a bound to that.
- */
-export function importPassword(hash: string, changeRequired: boolean): NewPassword {
-  const foreign = foreignHash(hash)
-  if (foreign?.isTooCostly) {
-    throw refusedError(
-      "user.password_hash_too_costly",
-      "the hash costs too much to check: bcrypt may have a cost of 14, PBKDF2 1,300,000 rounds, " +
-        "scrypt 128 MiB and 4 lanes, all others 200,000 rounds; import the person without a " +
-        "password and invite them to choose one",
-    )
-  }
-  if (foreign) return { hash, changeRequired }
-  const cost = readArgon2(hash)
-  if (!cost) {
-    throw refusedError(
-      "user.password_hash_unsupported",
-      "the hash must be argon2 in PHC form, such as $argon2id$v=19$m=19456,t=2,p=1$…$…: m at " +
-        "least 8 times p, salt (8 to 64 bytes) and output (12 to 64) in base64 without padding; " +
-        "or one of bcrypt ($2b$), scrypt ($scrypt$ln=…), PBKDF2 ($pbkdf2-sha256$…), md5crypt " +
-        "($1$), sha-crypt ($5$, $6$), phpass ($P$), Drupal 7 ($S$), or a salted sum such as " +
-        "$sha256salted-suffix$salt$hex",
-    )
-  }
-  const { memory, passes, lanes } = cost
-  if (memory * passes > importCostMax || Math.max(passes, lanes) > importRepeatMax) {
-    throw refusedError(
-      "user.password_hash_too_costly",
-      `the hash costs too much to check: m times t may be at most ${importCostMax}, t and p ` +
-        `${importRepeatMax}; import the person without a password and invite them to choose one`,
-    )
-  }
-  return { hash, changeRequired }
-}
-
-/**
- * In KiB that are gone through: what RFC 9106 §4 recommends where 2 GiB are too much, 64 MiB three
- * times. That is five times one of our own, and a failed try is told so late (`paceMs`) that
- * nobody sees which it was. Each pass begins each lane anew, which costs time without any memory.
- */
-const importCostMax = 3 * 65_536
-const importRepeatMax = 16
-
-/** A request for a new password, and what it is backed by. */
+/** A requested password change and its proof. */
 export type PasswordChange = {
-  readonly wanted:
+  readonly password:
     | { readonly plain: string; readonly changeRequired: boolean }
     | { readonly hash: string; readonly changeRequired: boolean }
   readonly proof?: { readonly current: string } | { readonly code: string } | undefined
 }
 
 /**
- * Prepares a new password for a person. Their own they change with the current one only; others'
- * need the permission, or the current one.
+ * Checks and hashes a new password. Users must prove their own current password; changing another
+ * user's password requires the permission or the current password.
  */
-export async function changedPassword(
+export async function preparePasswordChange(
   cx: Cx,
   id: string,
-  { wanted, proof }: PasswordChange,
+  { password: desired, proof }: PasswordChange,
 ): Promise<NewPassword> {
-  const state = personOf(cx.store.state(cx, user, id))
-  const code = await proven(cx, id, proof)
+  const state = requireHumanUser(cx.store.state(cx, user, id))
+  const code = await verifyProof(cx, id, proof)
   const isChanged = (cx.authors ?? []).length > 0
   const isOwn = cx.caller.kind === "user" && cx.caller.userId === id && !isChanged
-  // user.write, which lets in to some of the ways here, is less than this.
-  const mayUnasked = isOwn ? state.password === null : cx.holds?.("user.credential.write")
-  if (!proof && !mayUnasked) {
-    throw refusedError("user.current_password_missing", "say the current password to set a new one")
+  // user.write, which permits some operations that call this, is not sufficient.
+  const isProofOptional = isOwn ? state.password === null : cx.holds?.("user.credential.write")
+  if (!proof && !isProofOptional) {
+    throw invalidError(
+      "user.current_password_missing",
+      "the current password is required to set a new password",
+    )
   }
-  const { changeRequired } = wanted
+  const { changeRequired } = desired
   const password =
-    "hash" in wanted
-      ? importPassword(wanted.hash, changeRequired)
-      : await passwordFor(cx, id, wanted.plain, {
-          ...historyOf(state),
+    "hash" in desired
+      ? importPassword(desired.hash, changeRequired)
+      : await passwordFor(cx, id, desired.plain, {
+          ...passwordRulesOf(state),
           changeRequired,
         })
   if (code !== undefined) return { ...password, code }
   const shown = proof && state.password?.version
-  return shown === undefined ? password : { ...password, shown }
+  return shown === undefined ? password : { ...password, currentVersion: shown }
 }
 
-/** Refuses a proof that is none; answers the code, as it is kept, where it was one. */
-async function proven(
+/** Rejects an invalid proof. Returns the sealed code if the proof was a code. */
+async function verifyProof(
   cx: Cx,
   id: string,
   proof: PasswordChange["proof"],
 ): Promise<string | undefined> {
   if (!proof) return undefined
-  if ("code" in proof) return provenCode(cx, id, proof)
+  if ("code" in proof) return requirePasswordCode(cx, id, proof)
   if ((await checkPassword(cx, id, proof.current)) === "ok") return undefined
-  throw refusedError("user.password_wrong", "the current password is wrong")
+  throw invalidError("user.password_wrong", "the current password is incorrect")
 }
 
-/** The code for a new password, as it is kept, of whoever knows it; any other is counted. */
-export async function provenCode(
+/** Returns the sealed password code if the submitted code is correct; counts a wrong code. */
+export async function requirePasswordCode(
   cx: Cx,
   id: string,
-  given: { readonly code: string; readonly key?: string | undefined },
+  submitted: { readonly code: string; readonly key?: string | undefined },
 ): Promise<string> {
-  const check = await checkCode(cx, id, { of: "password", given: given.code, key: given.key })
+  const check = await checkCode(cx, id, {
+    of: "password",
+    given: submitted.code,
+    key: submitted.key,
+  })
   const code = codeOf(cx.store.state(cx, user, id), "password")
-  if (check === "wrong" || !code) throw codeWrongError()
+  if (check === "wrong" || !code) throw invalidCodeError()
   if (check === "ok") return code.sealed
-  throw new Fault("failed_precondition", `user.${check}`, `the user is ${check}; nobody signs in`)
+  throw new Fault("failed_precondition", `user.${check}`, `the user is ${check} and cannot sign in`)
 }
 
-/** Gives a person a password that was prepared before; the old hash is erased. */
+/** Sets a prepared password and erases the old hash. */
 export const setPassword = user.command<NewPassword>((state, password) => {
-  return passwordSet(personOf(state), password)
+  return passwordSetEvents(requireHumanUser(state), password)
 })
 
-/** Answers the person whose password is still the one of this version; see `passwordVersion`. */
-function mustStillHave(state: User, version: number): Human & { password: Password } {
-  const person = personOf(state)
+/**
+ * Returns the user if the password still has this version (see `passwordVersion`); throws
+ * otherwise.
+ */
+function requirePasswordVersion(state: User, version: number): Human & { password: Password } {
+  const person = requireHumanUser(state)
   const { password } = person
   if (password?.version === version) return { ...person, password }
   throw new Fault(
     "failed_precondition",
     "user.password_replaced",
-    "the password has been replaced meanwhile; sign in with the new one",
-  )
-}
-
-/** Prepares what comes in the place of a password that must be changed; not the same again. */
-export async function replacementOf(
-  cx: Cx,
-  id: string,
-  { plain, version }: { readonly plain: string; readonly version: number },
-): Promise<NewPassword> {
-  const person = mustStillHave(cx.store.state(cx, user, id), version)
-  if (await verifyPassword(person.password.hash, plain)) {
-    throw refusedError("user.password_unchanged", "the new password must be another one")
-  }
-  return passwordFor(cx, id, plain, historyOf(person))
-}
-
-type Replacement = { readonly version: number; readonly password: NewPassword }
-
-/** Gives a person a new password, in the place of the one of this version. */
-export const replacePassword = user.command<Replacement>((state, { version, password }) => {
-  const before = mustStillHave(state, version)
-  return [passwordChanged(password, before.password)]
-})
-
-/** What the next password of a user must have. */
-export const complexityFor = (cx: Cx, id: string): PasswordComplexity =>
-  policyFor(cx, { userId: id, orgId: homeOf(cx, id) }, passwordComplexity)
-
-/** What a password must not be. */
-const namesOf = ({ loginNames, email }: Human) => [...loginNames, email.address]
-
-/** What the next password of a person must not be. */
-export const historyOf = (person: Human): Pick<Wish, "names" | "known"> => ({
-  names: namesOf(person),
-  known: hashesOf(person.password),
-})
-
-/** Hashes of a password and of those before it, the last first. */
-const hashesOf = (password: Password | null): readonly string[] =>
-  password ? [password.hash, ...(password.earlier ?? [])] : []
-
-export function personOf(state: User): Human {
-  if (hasLeft(state)) throw new Fault("not_found", "user.missing", "there is no such user")
-  if (state.kind === "human") return state
-  throw new Fault(
-    "failed_precondition",
-    "user.not_human",
-    "only people have a password; give a service user a key",
+    "the password was changed in the meantime; sign in with the new password",
   )
 }
 
 /**
- * The events of a new password, of which whoever showed a code for it is the first to use that. A
- * code that came by mail has also shown whose the address is.
+ * Checks and hashes the replacement of a password that must be changed. Rejects the current
+ * password.
  */
-export function passwordSet(state: Human, password: NewPassword): readonly Draft<UserEvent>[] {
+export async function prepareReplacement(
+  cx: Cx,
+  id: string,
+  { plain, version }: { readonly plain: string; readonly version: number },
+): Promise<NewPassword> {
+  const person = requirePasswordVersion(cx.store.state(cx, user, id), version)
+  if (await verifyPassword(person.password.hash, plain)) {
+    throw invalidError(
+      "user.password_unchanged",
+      "the new password must differ from the current one",
+    )
+  }
+  return passwordFor(cx, id, plain, passwordRulesOf(person))
+}
+
+type ReplacePasswordInput = { readonly version: number; readonly password: NewPassword }
+
+/** Replaces the password of the given version. */
+export const replacePassword = user.command<ReplacePasswordInput>(
+  (state, { version, password }) => {
+    const before = requirePasswordVersion(state, version)
+    return [passwordChangedEvent(password, before.password)]
+  },
+)
+
+/** Complexity rules for the next password of a user. */
+export const complexityFor = (cx: Cx, id: string): PasswordComplexity =>
+  policyFor(cx, { userId: id, orgId: findHomeOrg(cx, id) }, passwordComplexity)
+
+/** Texts that a password must not equal. */
+const forbiddenPasswordsOf = ({ loginNames, email }: Human) => [...loginNames, email.address]
+
+/** Names and previous hashes that the next password of a user is checked against. */
+export const passwordRulesOf = (
+  person: Human,
+): Pick<CreatePasswordOptions, "names" | "previousHashes"> => ({
+  names: forbiddenPasswordsOf(person),
+  previousHashes: passwordHashesOf(person.password),
+})
+
+/** Hashes of the current and previous passwords, newest first. */
+const passwordHashesOf = (password: Password | null): readonly string[] =>
+  password ? [password.hash, ...(password.earlier ?? [])] : []
+
+export function requireHumanUser(state: User): Human {
+  if (isAbsent(state)) throw new Fault("not_found", "user.missing", "user not found")
+  if (state.kind === "human") return state
+  throw new Fault(
+    "failed_precondition",
+    "user.not_human",
+    "only human users have a password; create a key for the service account instead",
+  )
+}
+
+/**
+ * The events of a new password. The code that proved the change can be used only once. A code
+ * delivered by email also verifies the address.
+ */
+export function passwordSetEvents(
+  state: Human,
+  password: NewPassword,
+): readonly Draft<UserEvent>[] {
   const { passwordCode, email } = state
   if (password.code === undefined) {
-    const isCurrent = password.shown !== undefined && password.shown === state.password?.version
-    return [passwordChanged(password, state.password, isCurrent ? "current" : undefined)]
+    const isCurrent =
+      password.currentVersion !== undefined && password.currentVersion === state.password?.version
+    return [passwordChangedEvent(password, state.password, isCurrent ? "current" : undefined)]
   }
-  const changed = passwordChanged(password, state.password, "code")
-  if (passwordCode?.sealed !== password.code) throw codeWrongError()
+  const changed = passwordChangedEvent(password, state.password, "code")
+  if (passwordCode?.sealed !== password.code) throw invalidCodeError()
   const { channel, returned, verifier = byUser } = passwordCode
   const hasArrived = channel === "email" && !returned && verifier.by === "user"
-  const isKnown = email.verified && !isProofMissing(byUser, email.verifier)
+  const isKnown = email.verified && !addsUserProof(byUser, email.verifier)
   if (isKnown || !hasArrived) return [changed]
   const types = ["user.human.email.code.added"] as const
   const data = { verifier: byUser }
@@ -326,147 +311,168 @@ export function passwordSet(state: Human, password: NewPassword): readonly Draft
 }
 
 /**
- * The event of a new password; what it replaces is forgotten, but for as many as are to be told
- * again, and so are codes that asked for one.
+ * The event of a new password. It erases replaced hashes beyond those kept for the reuse check, and
+ * pending password codes.
  */
-export function passwordChanged(
+export function passwordChangedEvent(
   password: NewPassword,
   before: Password | null,
   proof?: Extract<UserEvent, { readonly type: "user.human.password.changed" }>["data"]["proof"],
 ) {
-  const { hash, changeRequired, keep = 0 } = password
-  const earlier = hashesOf(before).slice(0, keep)
+  const { hash, changeRequired, historyCount: keep = 0 } = password
+  const earlier = passwordHashesOf(before).slice(0, keep)
   return {
     type: "user.human.password.changed",
     data: { changeRequired, ...(before === null && { isFirst: true }), ...(proof && { proof }) },
     private: { hash, ...(earlier.length > 0 && { earlier }) },
-    erase: { types: [...hashes, "user.human.password.code.added"] },
+    erase: { types: [...hashEventTypes, "user.human.password.code.added"] },
   } as const
 }
 
-/** The events that a hash stands in. */
-const hashes = ["user.human.password.changed", "user.human.password.hash.updated"] as const
-
-/** `none`: no such account, or one without a password; never say so to whoever is asking. */
-export type PasswordCheck = "ok" | "wrong" | "locked" | "inactive" | "none"
+/** Types of the events that contain a hash. */
+const hashEventTypes = ["user.human.password.changed", "user.human.password.hash.updated"] as const
 
 /**
- * Checks a password. Failed tries slow the next ones down; an account that doesn't exist makes the
- * same work, and waits as long. Whether an account is locked is told only to who knows its
- * password. Faults where too many tries wait already.
+ * `none` means that the account does not exist or has no password; never disclose this to the
+ * caller.
  */
-export const checkPassword = (cx: Cx, account: string, plain: string): Promise<PasswordCheck> =>
-  provePassword(cx, { account, plain }, async (admit) => (await cx.store.transact(cx, admit)).value)
+export type PasswordCheckResult = "ok" | "wrong" | "locked" | "inactive" | "none"
 
-/** A try with a password. */
-export type Try = {
+/**
+ * Checks a password. Failed attempts slow down the next ones. An unknown account takes the same
+ * work and time. The account status is returned only if the password is correct. Throws if too many
+ * attempts are waiting.
+ */
+export const checkPassword = (
+  cx: Cx,
+  account: string,
+  plain: string,
+): Promise<PasswordCheckResult> =>
+  authenticateWithPassword(
+    cx,
+    { account, plain },
+    async (admit) => (await cx.store.transact(cx, admit)).value,
+  )
+
+/** An attempt to sign in with a password. */
+export type PasswordAttempt = {
   readonly account: string
   readonly plain: string
-  /** Names a device from which somebody has signed in to this account before. */
+  /** Identifies a device that has signed in to this account before. */
   readonly device?: string | undefined
 }
 
-/** Decides, as a part of a step, whether a right password still opens its account. */
-export type Admit = (tx: Transaction) => PasswordCheck
+/** Decides in the transaction whether a correct password still gives access to its account. */
+export type PasswordDecision = (tx: Transaction) => PasswordCheckResult
 
 /**
- * Checks a password as `checkPassword` does. Whatever a right one is for happens in `enter`, in one
- * step that begins with `admit`.
+ * Checks a password like `checkPassword`. If it is correct, `enter` must run one transaction that
+ * begins with `admit`.
  */
-export function provePassword<T>(
+export function authenticateWithPassword<T>(
   cx: Cx,
-  tried: Try,
-  enter: (admit: Admit) => Promise<T>,
+  attempt: PasswordAttempt,
+  enter: (admit: PasswordDecision) => Promise<T>,
 ): Promise<T | "wrong" | "none"> {
-  const { account, plain, device } = tried
-  const line = lineOf(account, device)
-  const tries = { line, isStranger: isStandIn(account) }
-  return inTurn<T | "wrong" | "none">(cx, tries, async (delay, failures) => {
+  const { account, plain, device } = attempt
+  const throttleKey = throttleKeyOf(account, device)
+  const tries = { line: throttleKey, isStranger: isStandIn(account) }
+  return runThrottled<T | "wrong" | "none">(cx, tries, async (delay, failures) => {
     await delay
     const paced = cx.allowance?.pace()
-    const begun = cx.clock.now()
-    await keepAhead(cx, tries)
+    const startedAt = cx.clock.now()
+    await recordBeforehand(cx, tries)
     const password = passwordOf(cx.store.state(cx, user, account))
     if (!password) await verifyNothing(plain, failures)
     const refused = (cause: unknown) => warnOfHash(cx, account, cause)
-    if (!password || !(await verifyPassword(password.hash, plain, { refused, failures }))) {
-      if (password && !isOwn(password.hash)) noteForeignTry(cx, cx.clock.now() - begun)
-      // Tries that are under way are counted by the line that they stand in.
-      await keepFailure(cx, tries, (tx) => countFailedTry(tx, account))
-      await paced?.(failedTryMs(cx))
+    if (
+      !password ||
+      !(await verifyPassword(password.hash, plain, { onUnsupported: refused, failures }))
+    ) {
+      if (password && !isOwnHash(password.hash))
+        recordForeignFailure(cx, cx.clock.now() - startedAt)
+      // Concurrent attempts are counted per throttle key.
+      await recordFailure(cx, tries, (tx) => countFailedAttempt(tx, account))
+      await paced?.(failedAttemptMs(cx))
       return { value: password ? "wrong" : "none", isRight: false }
     }
     const { version, hash } = password
-    // What was imported is worth what it costs to break: from now on that is what ours costs.
-    const own = isOwn(hash) ? undefined : await hashPassword(plain)
+    // Rehash an imported password with the cost of this server.
+    const own = isOwnHash(hash) ? undefined : await hashPassword(plain)
     let isRight = false
     const value = await enter((tx) => {
-      const admitted = admit(tx, { account, line, version, own })
-      isRight = admitted === "ok"
-      return admitted
+      const decision = decidePassword(tx, { account, line: throttleKey, version, newHash: own })
+      isRight = decision === "ok"
+      return decision
     })
     return { value, isRight }
   })
 }
 
-/** Whose hash was told of. */
-const toldOf = new WeakMap<Store, Set<string>>()
+/** Accounts that a warning was logged for, by store. */
+const warnedAccounts = new WeakMap<Store, Set<string>>()
 
-/** Tells once of each account that its hash can't be checked; whoever tries it hears "wrong". */
+/** Logs once per account that its hash can't be checked; the caller receives "wrong". */
 function warnOfHash(cx: Cx, account: string, cause: unknown): void {
-  const told = toldOf.get(cx.store) ?? new Set<string>()
-  toldOf.set(cx.store, told)
+  const warned = warnedAccounts.get(cx.store) ?? new Set<string>()
+  warnedAccounts.set(cx.store, warned)
   const key = `${cx.instance}/${account}`
-  if (told.has(key)) return
-  told.add(key)
+  if (warned.has(key)) return
+  warned.add(key)
   cx.warn(
-    `the password of user ${account} can't be checked, give them a new one: ${reasonText(cause)}`,
+    `the password of user ${account} can't be checked; set a new password: ${errorText(cause)}`,
   )
 }
 
-type Right = {
+type VerifiedPassword = {
   readonly account: string
   readonly line: string
-  /** Of the password that was right, and our own hash of it where it was imported. */
+  /** Version of the verified password, and a new hash if the old one was imported. */
   readonly version: number
-  readonly own: string | undefined
+  readonly newHash: string | undefined
 }
 
-/** The password was right; what else has become of the account meanwhile decides. */
-function admit(tx: Transaction, { account, line, version, own }: Right): PasswordCheck {
-  const refusal = refusalOf(tx.state(user, account), version)
+/** Decides by the current state of the account, after the password was found correct. */
+function decidePassword(
+  tx: Transaction,
+  { account, line: throttleKey, version, newHash: own }: VerifiedPassword,
+): PasswordCheckResult {
+  const refusal = passwordRejection(tx.state(user, account), version)
   if (refusal) {
-    countFailure(tx, line)
+    countFailure(tx, throttleKey)
     return refusal
   }
-  if (own !== undefined) keepOwn.within(tx, account, own)
-  // Where nothing has failed there is nothing to forget; the session tells who signed in.
-  if (tx.state(passwordCheck, line).failures > 0) {
-    tx.append(passwordCheck, line, [{ type: "user.human.password.check.succeeded", data: {} }])
+  if (own !== undefined) replaceImportedHash.within(tx, account, own)
+  // Without failures there is nothing to reset; the session records the sign-in.
+  if (tx.state(passwordCheck, throttleKey).failures > 0) {
+    tx.append(passwordCheck, throttleKey, [
+      { type: "user.human.password.check.succeeded", data: {} },
+    ])
   }
-  forgetFailedTries(tx, account)
+  resetFailedAttempts(tx, account)
   return "ok"
 }
 
-/** Replaces an imported hash by our own of the same password. Twice is once. */
-const keepOwn = user.command<string>((state, hash) => {
+/** Replaces an imported hash with a hash of the same password made by this server. Idempotent. */
+const replaceImportedHash = user.command<string>((state, hash) => {
   const password = passwordOf(state)
-  if (!password || isOwn(password.hash)) return []
+  if (!password || isOwnHash(password.hash)) return []
   const { changeRequired, changed, version, earlier } = password
   const data = { changeRequired, changed, version }
   const secret = { hash, ...(earlier && { earlier }) }
   const type = "user.human.password.hash.updated"
-  return [{ type, data, private: secret, erase: { types: hashes } }]
+  return [{ type, data, private: secret, erase: { types: hashEventTypes } }]
 })
 
-function refusalOf(state: User, version: number): Exclude<PasswordCheck, "ok"> | undefined {
-  if (hasLeft(state)) return "none"
+function passwordRejection(
+  state: User,
+  version: number,
+): Exclude<PasswordCheckResult, "ok"> | undefined {
+  if (isAbsent(state)) return "none"
   if (passwordOf(state)?.version !== version) return "wrong"
   return state.status === "active" ? undefined : state.status
 }
 
-/** What a person's password is known by; null for who has none. */
+/** The stored password of a user, or null if there is none. */
 export const passwordOf = (state: User): Password | null =>
   "kind" in state && state.kind === "human" ? state.password : null
-
-const refusedError = (id: string, message: string) => new Fault("invalid_argument", id, message)

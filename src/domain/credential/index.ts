@@ -1,36 +1,40 @@
-export { createCode, linkKeyOf, mustBeModest, type NewCode } from "./code.ts"
+export { createCode, linkKeyOf, type NewCode, requireSafeDelivery } from "./code.ts"
 export {
-  type CodeCheck,
+  attemptCode,
+  type CodeCheckResult,
   checkCode,
   codeOf,
-  codeWrongError,
-  isCode,
-  mustBeActive,
-  tryCode,
+  invalidCodeError,
+  isCodeValid,
+  requireActive,
 } from "./code-check.ts"
 export {
-  type Admit,
-  changedPassword,
+  authenticateWithPassword,
   complexityFor,
   createPassword,
   firstPasswordFor,
   firstPasswordIn,
-  importPassword,
-  type NewPassword,
-  passwordChanged,
+  type PasswordDecision,
+  passwordChangedEvent,
   passwordOf,
-  passwordSet,
-  provePassword,
-  replacementOf,
+  passwordSetEvents,
+  preparePasswordChange,
+  prepareReplacement,
   replacePassword,
   setPassword,
 } from "./commands.ts"
-export { proveElsewhere } from "./elsewhere.ts"
-export { inviteAdded } from "./invite-code.ts"
-export { createMagicLink, type MagicLink, requestMagicLink, tryMagicLink } from "./magic-link.ts"
+export { checkExternalPassword } from "./external-password.ts"
+export { inviteAddedEvent } from "./invite-code.ts"
+export {
+  attemptMagicLink,
+  createMagicLink,
+  type MagicLink,
+  requestMagicLink,
+} from "./magic-link.ts"
+export { importPassword, type NewPassword } from "./new-password.ts"
 export { passwordLoad, warmPasswords } from "./password.ts"
-export { addReset, askReset, resetPasswordFor } from "./reset.ts"
-export { noteViewed, sentCode } from "./sent-code.ts"
+export { addReset, prepareResetPassword, requestPublicReset } from "./reset.ts"
+export { recordCodeViewed, sentCode } from "./sent-code.ts"
 
-/** What this module is to the whole. */
+/** Parts of this module that the server loads. */
 export const module = { operations: () => import("./api.ts") } as const

@@ -1,27 +1,28 @@
 import type { Draft } from "../../store/index.ts"
 import {
   byOrganization,
-  hasLeft,
-  hasOwnWay,
+  hasOwnCredential,
   type InviteMail,
+  isAbsent,
   type User,
   type UserEvent,
 } from "../user-model/index.ts"
 import type { NewCode } from "./code.ts"
 
 /**
- * The invitation of a person who was invited and has not chosen a password yet, for who asks for a
- * new password; in a larger step. Empty for whoever has a way to sign in.
+ * Events that renew the invitation of a user who requests a password reset without having chosen a
+ * password. Returns no events if the user has another way to sign in.
  */
-export function renewedInvite(state: User, code: NewCode): readonly Draft<UserEvent>[] {
-  if (hasLeft(state) || state.kind !== "human" || !state.invite || hasOwnWay(state)) return []
+export function renewInvite(state: User, code: NewCode): readonly Draft<UserEvent>[] {
+  if (isAbsent(state) || state.kind !== "human" || !state.invite || hasOwnCredential(state))
+    return []
   const { invite } = state
   const verifier = invite.verifier ?? byOrganization
-  return [inviteAdded(invite.urlTemplate === "" ? code : { ...code, verifier }, invite)]
+  return [inviteAddedEvent(invite.urlTemplate === "" ? code : { ...code, verifier }, invite)]
 }
 
-/** The event of a new code; an older one is forgotten. */
-export function inviteAdded(
+/** The event of a new invitation code; it erases the previous code. */
+export function inviteAddedEvent(
   code: NewCode,
   { urlTemplate, applicationName, isOfInstance }: InviteMail,
 ) {

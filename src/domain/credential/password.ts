@@ -1,103 +1,110 @@
 import { Fault } from "../../kernel/fault.ts"
 import { normalForm } from "../../kernel/text/name.ts"
-import { ownCores } from "../../runtime/cores.ts"
-import { type QueueLoad, queueOf } from "../../runtime/queue.ts"
-import { traced } from "../../runtime/trace.ts"
+import { availableCores } from "../../runtime/cores.ts"
+import { createQueue, type QueueLoad } from "../../runtime/queue.ts"
+import { trace } from "../../runtime/trace.ts"
 import { waitingMax } from "../lockout/index.ts"
-import { foreignHash } from "./foreign/list.ts"
+import { parseForeignHash } from "./foreign/formats.ts"
 
-/** OWASP's argon2id setting: 19 MiB, two passes, one lane. */
+/** Argon2id parameters recommended by OWASP: 19 MiB, two passes, one lane. */
 const cost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const
 
 const bytesMax = 1024
 
-/** Those that wait for a foreign hash, which may take long, wait on one lane. */
+/** Limit of the queue for imported hashes, which can be slow and share one lane. */
 const foreignWaitingMax = 32
 
-/** How each hash of ours begins, in the PHC format. */
-const own = "$argon2id$v=19$m=19456,t=2,p=1$"
+/** PHC prefix of hashes made by this server. */
+const ownPrefix = "$argon2id$v=19$m=19456,t=2,p=1$"
 
-/** A hash in the PHC format that nobody has the password of; it costs what a real one costs. */
-const nobody = `${own}bm9ib2R5IGhhcyB0aGlzIQ$O5sMBLgLiT0H8oc9PMuxjZDxDWzGRhBVbXwwQJcFqIY`
+/** A PHC hash without a known password, with the cost of a real one. */
+const dummyHash = `${ownPrefix}bm9ib2R5IGhhcyB0aGlzIQ$O5sMBLgLiT0H8oc9PMuxjZDxDWzGRhBVbXwwQJcFqIY`
 
-/** The library that hashes. */
-export type Engine = {
+/** The hashing library. */
+export type HashEngine = {
   readonly name: string
   readonly hash: (plain: string) => Promise<string>
   readonly verify: (hashed: string, plain: string) => Promise<boolean>
 }
 
-/** Whether a hash has the form and the cost of our own; any other was imported. */
-export const isOwn = (hashed: string): boolean => hashed.startsWith(own)
+/** Whether a hash has the format and cost of this server; others were imported. */
+export const isOwnHash = (hashed: string): boolean => hashed.startsWith(ownPrefix)
 
-type Verifying = {
-  /** Hears why the library refuses a hash. */
-  readonly refused?: (cause: unknown) => void
+type VerifyOptions = {
+  /** Called with the reason if the library rejects the hash. */
+  readonly onUnsupported?: (cause: unknown) => void
   /** See `hash`. */
-  readonly line?: string | undefined
-  /** Tries of an account come behind those of others by how many of them have failed. */
+  readonly queueKey?: string | undefined
+  /** Number of failed attempts of the account; accounts with more failures have lower priority. */
   readonly failures?: number | undefined
 }
 
-export type Passwords = {
+export type PasswordHasher = {
   /**
-   * Answers a PHC string. Refuses an empty password and one beyond 1024 bytes. Those of one line
-   * wait for each other alone, and lines take turns; without one it is that of all who sign in.
+   * Returns a PHC string. Rejects an empty password and one longer than 1024 bytes. Requests with
+   * the same queue key run in order, and queues take turns; the default queue is that of sign-ins.
    */
-  readonly hash: (plain: string, line?: string) => Promise<string>
+  readonly hash: (plain: string, queueKey?: string) => Promise<string>
   /**
-   * Whether a password is that of a hash. A foreign hash holds up nobody who has one of ours. One
-   * that the library refuses is nobody's, at the cost of one of ours.
+   * Whether a password matches a hash. Imported hashes don't delay others. An unsupported hash
+   * never matches, but takes the time of a regular check.
    */
-  readonly verify: (hashed: string, plain: string, how?: Verifying) => Promise<boolean>
-  /** The work of `verify` for an account that does not exist, so that time tells nothing. */
+  readonly verify: (hashed: string, plain: string, options?: VerifyOptions) => Promise<boolean>
+  /** Takes the time of `verify` for an account that doesn't exist, to prevent user enumeration. */
   readonly verifyNothing: (plain: string, failures?: number) => Promise<false>
-  /** Loads the library, so that the first sign-in does not wait for it; answers its name. */
+  /** Loads the library in advance to keep the first sign-in fast. Returns its name. */
   readonly warm: () => Promise<string>
-  /** What is hashed now and what waits for it: passwords of ours, and with imported hashes. */
+  /** Number of running and waiting operations, for this server's hashes and imported ones. */
   readonly load: () => { readonly own: QueueLoad; readonly foreign: QueueLoad }
 }
 
 /**
- * Hashes passwords, at most `lanes` at once: more would only starve everything else of its cores.
- * Foreign hashes have one more lane, however dear they are. Whoever comes when 256 are waiting in
- * their line, or 32 for a foreign one, is refused.
+ * Hashes passwords with at most `lanes` concurrent operations, to leave CPU for other work.
+ * Imported hashes have one additional lane. Rejects a request if 256 are waiting in its queue, or
+ * 32 for imported hashes.
  */
-export function passwordsOf(
-  load: () => Promise<Engine>,
+export function createPasswordHasher(
+  load: () => Promise<HashEngine>,
   lanes: number | (() => number),
-): Passwords {
-  const queue = queueOf(lanes, waitingMax, tooManyError)
-  const foreign = queueOf(1, foreignWaitingMax, tooManyError)
-  const engine = once(load)
-  const verify: Passwords["verify"] = async (hashed, plain, { refused, line, failures } = {}) => {
-    const normal = normalise(plain)
-    if (refusalOf(normal)) return false
-    const inLane = isOwn(hashed) ? queue : foreign
+): PasswordHasher {
+  const queue = createQueue(lanes, waitingMax, tooManyError)
+  const foreign = createQueue(1, foreignWaitingMax, tooManyError)
+  const engine = memoize(load)
+  const verify: PasswordHasher["verify"] = async (
+    hashed,
+    plain,
+    { onUnsupported: refused, queueKey, failures } = {},
+  ) => {
+    const normal = normalizePassword(plain)
+    if (lengthError(normal)) return false
+    const inLane = isOwnHash(hashed) ? queue : foreign
     const check = async () => {
       const library = await engine()
       try {
-        const other = isOwn(hashed) ? undefined : foreignHash(hashed)
+        const other = isOwnHash(hashed) ? undefined : parseForeignHash(hashed)
         return other ? await other.verify(normal) : await library.verify(hashed, normal)
       } catch (cause) {
-        // What was stored can't be mended here; who tries it learns no more than of any other.
+        // A stored hash can't be repaired here; the caller receives the same response as for a
+        // wrong password.
         refused?.(cause)
-        await library.verify(nobody, normal)
+        await library.verify(dummyHash, normal)
         return false
       }
     }
-    return traced("password", () => inLane(check, { line, weight: failures }))
+    return trace("password", () => inLane(check, { line: queueKey, weight: failures }))
   }
   return {
-    hash: async (plain, line) => {
-      const normal = normalise(plain)
-      const refused = refusalOf(normal)
+    hash: async (plain, queueKey) => {
+      const normal = normalizePassword(plain)
+      const refused = lengthError(normal)
       if (refused) throw refused
-      return traced("password", () => queue(async () => (await engine()).hash(normal), { line }))
+      return trace("password", () =>
+        queue(async () => (await engine()).hash(normal), { line: queueKey }),
+      )
     },
     verify,
     verifyNothing: async (plain, failures) => {
-      await verify(nobody, plain, { failures })
+      await verify(dummyHash, plain, { failures })
       return false
     },
     warm: async () => (await engine()).name,
@@ -105,20 +112,21 @@ export function passwordsOf(
   }
 }
 
-/** The passwords of this process; they share its cores. */
+/** The password hasher of this process; all callers share its CPU. */
 export const {
   hash: hashPassword,
   verify: verifyPassword,
   verifyNothing,
   warm: warmPasswords,
   load: passwordLoad,
-} = passwordsOf(loadEngine, ownCores)
+} = createPasswordHasher(loadEngine, availableCores)
 
 /**
- * The native library hashes more than twice as fast as the runtime's own. It is unpacked from the
- * binary into the temporary folder: where that can't be, the runtime hashes, and start says so.
+ * Loads the native library, which hashes more than twice as fast as the runtime. It is unpacked
+ * from the binary into the temporary directory; if that fails, the runtime hashes and startup logs
+ * a message.
  */
-export async function loadEngine(): Promise<Engine> {
+export async function loadEngine(): Promise<HashEngine> {
   try {
     const { hash, verify } = await import("@node-rs/argon2")
     return { name: "@node-rs/argon2", hash: (plain) => hash(plain, cost), verify }
@@ -127,20 +135,22 @@ export async function loadEngine(): Promise<Engine> {
   }
 }
 
-export const runtimeEngine: Engine = {
+export const runtimeEngine: HashEngine = {
   name: "Bun.password",
   hash: (plain) => Bun.password.hash(plain, { algorithm: "argon2id", ...cost }),
   verify: (hashed, plain) => Bun.password.verify(plain, hashed),
 }
 
-/** NIST SP 800-63B §5.1.1.2: the same password typed on two keyboards may differ in its bytes. */
-const normalise = (plain: string) => normalForm(plain, "NFKC")
+/**
+ * NIST SP 800-63B §5.1.1.2: different keyboards can produce different bytes for the same password.
+ */
+const normalizePassword = (plain: string) => normalForm(plain, "NFKC")
 
-function refusalOf(plain: string): Fault | undefined {
+function lengthError(plain: string): Fault | undefined {
   const bytes = Buffer.byteLength(plain)
-  if (bytes === 0) return invalidError("password.empty", "the password is empty; choose one")
+  if (bytes === 0) return invalidError("password.empty", "password is required")
   if (bytes <= bytesMax) return undefined
-  return invalidError("password.too_long", `the password is longer than ${bytesMax} bytes`)
+  return invalidError("password.too_long", `password must be at most ${bytesMax} bytes`)
 }
 
 const invalidError = (id: string, message: string) => new Fault("invalid_argument", id, message)
@@ -149,12 +159,12 @@ function tooManyError(): Fault {
   return new Fault(
     "resource_exhausted",
     "password.busy",
-    "too many passwords are being checked right now; try again in a moment",
+    "too many passwords are being checked at the moment; try again shortly",
   )
 }
 
-/** Calls `load` at the first use. */
-function once<T>(load: () => Promise<T>): () => Promise<T> {
+/** Calls `load` on first use and caches the result. */
+function memoize<T>(load: () => Promise<T>): () => Promise<T> {
   let loaded: Promise<T> | undefined
   return () => {
     loaded ??= load()

@@ -3,36 +3,37 @@ import type { Cx, Draft, Receipt, Transaction } from "../../store/index.ts"
 import { countRequest, isRequestedOften } from "../lockout/index.ts"
 import type { Channel } from "../message-provider/index.ts"
 import { login, policyFor } from "../policy/index.ts"
-import { type Human, hasLeft, type User, type UserEvent, user } from "../user-model/index.ts"
+import { type Human, isAbsent, type User, type UserEvent, user } from "../user-model/index.ts"
 import { createCode, type NewCode } from "./code.ts"
-import { isHomeActive, mustBeActive } from "./code-check.ts"
-import { historyOf, type NewPassword, passwordFor, personOf, provenCode } from "./commands.ts"
-import { renewedInvite } from "./invite-code.ts"
+import { isOrgActive, requireActive } from "./code-check.ts"
+import { passwordFor, passwordRulesOf, requireHumanUser, requirePasswordCode } from "./commands.ts"
+import { renewInvite } from "./invite-code.ts"
+import type { NewPassword } from "./new-password.ts"
 
-/** A code for a new password, and how it goes to its person. */
-type Reset = {
+/** A code for a new password and its delivery. */
+type PasswordReset = {
   readonly code: NewCode
   readonly channel: Channel
-  readonly within?: AskedWithin
+  readonly signIn?: SignInReference
 }
 
-/** The sign-in that a code was asked for in, to go on with. */
-export type AskedWithin = { readonly requestId: string }
+/** The sign-in to continue after the reset. */
+export type SignInReference = { readonly requestId: string }
 
-/** Gives a person a code, in a larger step; see `requestReset`. */
-export const addReset = user.command<Reset>((state, reset, cx, id) => {
-  const person = personOf(state)
-  mustBeActive(cx, id, person)
+/** Adds a code as part of another transaction; see `requestReset`. */
+export const addReset = user.command<PasswordReset>((state, reset, cx, id) => {
+  const person = requireHumanUser(state)
+  requireActive(cx, id, person)
   if (!reset.code.returned && addressOf(person, reset.channel) === "")
     throw addressMissingError(reset.channel)
-  return [resetAdded(reset)]
+  return [resetCodeAddedEvent(reset)]
 })
 
 /**
- * Gives a person a code by which they choose a new password; the one before is worth nothing.
- * Refuses where too many were made, and for who is locked out.
+ * Creates a code with which the user can choose a new password, and invalidates the previous one.
+ * Rejects too many codes, and users who can't sign in.
  */
-export async function requestReset(cx: Cx, id: string, reset: Reset): Promise<Receipt> {
+export async function requestReset(cx: Cx, id: string, reset: PasswordReset): Promise<Receipt> {
   const step = await cx.store.transact(cx, (tx) => {
     addReset.within(tx, id, reset)
     countRequest(tx, id, "password")
@@ -40,21 +41,20 @@ export async function requestReset(cx: Cx, id: string, reset: Reset): Promise<Re
   return step.receipt(user, id)
 }
 
-/** A user ID, or a stand-in; named, so that no login name is passed in its place. */
-type AccountInput = { readonly account: string }
+/** A user ID or a stand-in; wrapped in an object so that no login name is passed by mistake. */
+type AccountOptions = { readonly account: string }
 
 /**
- * Sends whoever has forgotten their password a link to choose another one; anybody may ask. The
- * account (see `accountOf`) of a name that is nobody's, or of who may not, makes the same work and
- * is counted the same, so that nobody learns who is here. Of an account that many were asked for
- * the last link stays good, and no other is sent while it is: a stranger who asks for it keeps
- * nobody out of their own. Users who were invited and have no password yet get the invitation
- * again. Faults where too many were asked for from one address.
+ * Sends a password reset link to a user who forgot the password; anyone can request it. Unknown
+ * accounts (see `accountOf`) and users who are not allowed to reset take the same work and are
+ * counted the same, to prevent user enumeration. After too many requests for an account the last
+ * link stays valid and no new one is sent, so strangers can't invalidate it. Invited users without
+ * a password get their invitation again. Throws after too many requests from one address.
  */
-export async function askReset(
+export async function requestPublicReset(
   cx: Cx,
-  { account }: AccountInput,
-  within?: AskedWithin,
+  { account }: AccountOptions,
+  signIn?: SignInReference,
 ): Promise<void> {
   cx.allowance?.spend("message")
   const paced = cx.allowance?.pace()
@@ -63,25 +63,25 @@ export async function askReset(
   await cx.store.transact(cx, (tx) => {
     const isOften = isRequestedOften(tx, account, "password")
     if (!isOften) countRequest(tx, account, "password")
-    if (!mayWrite(tx, account)) return
+    if (!canReset(tx, account)) return
     const state = tx.state(user, account)
-    const last = lastSent(tx, state)
+    const last = findActiveCode(tx, state)
     const next = last?.of === "invite" ? inviteCode : code
-    // Who asks twice has the first link in their hands: a second would make it worth nothing.
-    const isKept = last && (isOften || Math.abs(next.expires - last.expires) < patienceMs)
-    if (isKept) return
-    const isReset = !hasLeft(state) && state.kind === "human" && state.password !== null
+    // The user already has a recent link, which a second one would invalidate.
+    const keepsLastCode = last && (isOften || Math.abs(next.expires - last.expires) < resendDelayMs)
+    if (keepsLastCode) return
+    const isReset = !isAbsent(state) && state.kind === "human" && state.password !== null
     const drafts = isReset
-      ? [resetAdded({ code, channel: "email", ...(within && { within }) })]
-      : renewedInvite(state, inviteCode)
+      ? [resetCodeAddedEvent({ code, channel: "email", ...(signIn && { signIn }) })]
+      : renewInvite(state, inviteCode)
     tx.append(user, account, drafts)
   })
   await paced?.()
 }
 
-/** The link that is in their mail and still good. */
-function lastSent(tx: Transaction, state: User) {
-  if (hasLeft(state) || state.kind !== "human") return undefined
+/** The latest emailed code that has not expired. */
+function findActiveCode(tx: Transaction, state: User) {
+  if (isAbsent(state) || state.kind !== "human") return undefined
   const { passwordCode, invite, returnedCodes = [] } = state
   const isInvite = state.password === null && !returnedCodes.includes("invite")
   if (isInvite && invite && tx.now < invite.expires) {
@@ -93,40 +93,40 @@ function lastSent(tx: Transaction, state: User) {
     : undefined
 }
 
-const patienceMs = 60_000
+const resendDelayMs = 60_000
 
-/** Whether a person has an address, and an organization that lets them choose a new password. */
-function mayWrite(tx: Transaction, id: string): boolean {
+/** Whether the user has an address and the organization allows password resets. */
+function canReset(tx: Transaction, id: string): boolean {
   const state = tx.state(user, id)
-  if (hasLeft(state) || state.kind !== "human") return false
-  if (state.status !== "active" || !isHomeActive(tx, id)) return false
+  if (isAbsent(state) || state.kind !== "human") return false
+  if (state.status !== "active" || !isOrgActive(tx, id)) return false
   const { address, isSuperseded } = state.email
-  const whose = { userId: id, orgId: tx.owner(user, id) }
-  return address !== "" && !isSuperseded && !policyFor(tx, whose, login).hidePasswordReset
+  const member = { userId: id, orgId: tx.owner(user, id) }
+  return address !== "" && !isSuperseded && !policyFor(tx, member, login).hidePasswordReset
 }
 
 /**
- * Prepares the password that somebody chooses who has shown the code for it. Set, it uses the code
- * up: of two who have shown it, the first.
+ * Checks and hashes a new password that is proven by a reset code. Storing the password consumes
+ * the code, also concurrently.
  */
-export async function resetPasswordFor(
+export async function prepareResetPassword(
   cx: Cx,
   id: string,
-  { plain, ...given }: { readonly code: string; readonly key?: string; readonly plain: string },
+  { plain, ...submitted }: { readonly code: string; readonly key?: string; readonly plain: string },
 ): Promise<NewPassword> {
-  const code = await provenCode(cx, id, given)
-  const history = historyOf(personOf(cx.store.state(cx, user, id)))
+  const code = await requirePasswordCode(cx, id, submitted)
+  const history = passwordRulesOf(requireHumanUser(cx.store.state(cx, user, id)))
   return { ...(await passwordFor(cx, id, plain, history)), code }
 }
 
-/** An address that somebody else has proven is no way to reach the user. */
+/** An email address that another user has verified since can't be used to reach the user. */
 function addressOf({ email, phone }: Human, channel: Channel): string {
   if (channel === "sms") return phone?.number ?? ""
   return email.isSuperseded ? "" : email.address
 }
 
-/** The event of a new code; an older one is forgotten. */
-function resetAdded({ code, channel, within }: Reset): Draft<UserEvent> {
+/** The event of a new code; it erases the previous one. */
+function resetCodeAddedEvent({ code, channel, signIn }: PasswordReset): Draft<UserEvent> {
   const { sealed, expires, returned, urlTemplate, verifier } = code
   return {
     type: "user.human.password.code.added",
@@ -135,7 +135,7 @@ function resetAdded({ code, channel, within }: Reset): Draft<UserEvent> {
       returned,
       urlTemplate,
       channel,
-      requestId: within?.requestId ?? "",
+      requestId: signIn?.requestId ?? "",
       ...(verifier && { verifier }),
     },
     private: { sealed },
@@ -144,6 +144,10 @@ function resetAdded({ code, channel, within }: Reset): Draft<UserEvent> {
 }
 
 const addressMissingError = (channel: Channel) => {
-  const what = channel === "email" ? "email" : "phone"
-  return new Fault("failed_precondition", `user.${what}_missing`, `the user has no ${what}`)
+  const contactName = channel === "email" ? "email" : "phone"
+  return new Fault(
+    "failed_precondition",
+    `user.${contactName}_missing`,
+    `the user has no ${contactName}`,
+  )
 }

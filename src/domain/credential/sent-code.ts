@@ -1,13 +1,13 @@
 import type { Cx, Transaction } from "../../store/index.ts"
 import type { CodeFor } from "../lockout/index.ts"
 import { user, verifierFrom } from "../user-model/index.ts"
-import { codeAbout, linkKeyOf } from "./code.ts"
+import { codeContext, linkKeyOf } from "./code.ts"
 import { codeOf } from "./code-check.ts"
 
 /**
- * The code that a person was made last, in the plain, for the message that carries it. `key` is
- * what our own link carries beside it, `expires` is ms UTC. Undefined where the code was used,
- * taken back, or never made.
+ * The user's latest code in plain text, for the message that contains it. `key` is the key
+ * parameter of the link, `expires` is ms UTC. Returns undefined if the code was used or revoked, or
+ * never existed.
  */
 export function sentCode(
   cx: Cx,
@@ -15,17 +15,17 @@ export function sentCode(
   of: CodeFor,
 ): { readonly plain: string; readonly key: string; readonly expires: number } | undefined {
   const code = codeOf(cx.store.state(cx, user, id), of)
-  const plain = code ? cx.secrets.open("seal", code.sealed, codeAbout(id, of)) : undefined
+  const plain = code ? cx.secrets.open("seal", code.sealed, codeContext(id, of)) : undefined
   if (!code || plain === undefined) return undefined
   const key = linkKeyOf(cx, id, { of, sealed: code.sealed })
   return { plain, key, expires: code.expires }
 }
 
 /**
- * Notes that the caller reads a code that was sent, so that it proves no more from now on than one
- * that was returned to the caller. Returns false where the person does not have this code any more.
+ * Records that the caller reads a sent code, so that from now on it proves no more than a returned
+ * code. Returns false if the user no longer has this code.
  */
-export function noteViewed(
+export function recordCodeViewed(
   tx: Transaction,
   id: string,
   { of, expires }: { readonly of: CodeFor; readonly expires: number },

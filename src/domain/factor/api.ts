@@ -1,5 +1,5 @@
 import { selfFactors } from "./binding/v1.ts"
 import { v2factor } from "./binding/v2.ts"
 
-/** The operations that this module answers. */
+/** Operations that this module implements. */
 export const shares = [v2factor, selfFactors] as const

@@ -1,51 +1,51 @@
 import type { Cx, Transaction } from "../../store/index.ts"
 
 /**
- * What whoever asks for a proof keeps until it comes; each is good once. `expires` is ms UTC. It
- * holds no code: a code is known by its hash.
+ * Kept by the caller until the proof is submitted; each can be used once. `expires` is ms UTC. It
+ * contains the hash of a code, never the code.
  */
 export type Challenge =
   | { readonly kind: "code"; readonly hash: string; readonly expires: number }
-  /** A code that lets in by itself, where the policy allows that; see `createMagicLink`. */
+  /** A code that is sufficient to sign in, if the policy allows it; see `createMagicLink`. */
   | { readonly kind: "magic_link"; readonly hash: string; readonly expires: number }
   | {
       readonly kind: "key"
-      /** What the key signs, base64url. */
+      /** The value that the key signs, base64url. */
       readonly challenge: string
       readonly rpId: string
       readonly userVerification: UserVerification
       readonly expires: number
     }
 
-/** WebAuthn §5.8.6: whether the key is to see by itself who uses it, by a PIN or a finger. */
+/** WebAuthn §5.8.6: whether the key must verify the user by PIN or biometrics. */
 export type UserVerification = "required" | "preferred" | "discouraged"
 
-/** A proof that somebody brings. */
-export type Asked = {
+/** A submitted proof. */
+export type FactorProof = {
   readonly userId: string
-  /** The code as it was typed; of a key, the assertion as JSON (WebAuthn §5.1.8). */
+  /** The typed code; for a key, the assertion as JSON (WebAuthn §5.1.8). */
   readonly given: string
-  /** What was asked for; an authenticator app and recovery codes need none. */
+  /** Not required for authenticator apps and recovery codes. */
   readonly challenge?: Challenge | undefined
 }
 
-/** What a proof has shown. */
-export type Checked =
+/** The result of a check. */
+export type FactorCheckResult =
   | {
       readonly isRight: true
-      /** RFC 8176 names of what was proved. */
+      /** Authentication method references (RFC 8176). */
       readonly methods: readonly string[]
-      /** Whether a key has seen who used it, which makes it two factors at once. */
+      /** Whether the key verified the user, which makes it two factors. */
       readonly isUserVerified: boolean
     }
-  /** Never say more: not whether there is such an account, or such a code. */
+  /** Contains no details, which would disclose whether the account or the code exists. */
   | { readonly isRight: false }
 
 /**
- * Decides as a part of a step. What was wrong is counted in that step, so it has to be written
- * also then; faults with `resource_exhausted` where too much was wrong already.
+ * Decides in a transaction. Wrong proofs are counted there, so it must also be committed for those.
+ * Throws `resource_exhausted` after too many wrong proofs.
  */
-export type AdmitFactor = (tx: Transaction) => Checked
+export type FactorDecision = (tx: Transaction) => FactorCheckResult
 
-/** Does the work that takes time, and answers what decides. */
-export type Check = (cx: Cx, asked: Asked) => Promise<AdmitFactor>
+/** Does the slow work before the transaction and returns the decision. */
+export type FactorCheck = (cx: Cx, proof: FactorProof) => Promise<FactorDecision>

@@ -4,43 +4,43 @@ import type { Login, SecondFactor } from "../policy/index.ts"
 import {
   factorsOf,
   type Human,
-  hasLeft,
   hasPasskey,
+  isAbsent,
   type KeyKind,
   type ReadyKey,
   type User,
 } from "../user-model/index.ts"
 
-/** A key of a person that counts, and its id. */
+/** A registered key of a user, with its ID. */
 export type OwnKey = ReadyKey & { readonly id: string }
 
-/** The keys with which a person can sign in, oldest first. */
+/** Keys with which a user can sign in, oldest first. */
 export const keysOf = (state: User, kind?: KeyKind): readonly OwnKey[] =>
-  isPerson(state)
+  isHuman(state)
     ? Object.entries(factorsOf(state).keys).flatMap(([id, key]) =>
         key.state === "ready" && (kind === undefined || key.kind === kind) ? [{ ...key, id }] : [],
       )
     : []
 
-/** The second factors that a person has set up, as policies name them; passkeys are not in it. */
+/** Second factors that a user has set up, as named by policies; does not include passkeys. */
 export function secondFactorsOf(state: User): readonly SecondFactor[] {
-  if (!isPerson(state)) return []
+  if (!isHuman(state)) return []
   const { totp, otpEmail, otpSms, recoveryCodes } = factorsOf(state)
   const has: Readonly<Record<SecondFactor, boolean>> = {
     otp: totp?.verified === true,
     u2f: keysOf(state, "u2f").length > 0,
-    // What is sent to an address that is not theirs for certain proves nothing.
+    // Codes sent to an unverified address prove nothing.
     otp_email: otpEmail && state.email.verified,
     otp_sms: otpSms && state.phone?.verified === true,
     recovery_codes: recoveryCodes.some((hash) => hash !== ""),
   }
-  return kinds.filter((kind) => has[kind])
+  return secondFactorOrder.filter((kind) => has[kind])
 }
 
-/** What is asked for beside a password; a passkey also where it isn't the first. */
+/** A factor besides the password; a passkey can also be the second one. */
 export type Factor = SecondFactor | "passkey"
 
-/** Whether a login policy accepts a factor beside a password. */
+/** Whether a login policy allows a factor besides the password. */
 export const isAllowedFactor = (
   { secondFactors, multiFactors }: Pick<Login, "secondFactors" | "multiFactors">,
   factor: Factor,
@@ -49,18 +49,24 @@ export const isAllowedFactor = (
     ? multiFactors.includes("u2f_with_verification")
     : secondFactors.includes(factor)
 
-/** What a person has set up beside a password, the best first. */
-export const factorsSetUp = (state: User): readonly Factor[] => [
+/** Factors that a user has set up besides the password, in order of preference. */
+export const listFactorsSetUp = (state: User): readonly Factor[] => [
   ...(hasPasskey(state) ? (["passkey"] as const) : []),
   ...secondFactorsOf(state),
 ]
 
-const kinds: readonly SecondFactor[] = ["u2f", "otp", "otp_email", "otp_sms", "recovery_codes"]
+const secondFactorOrder: readonly SecondFactor[] = [
+  "u2f",
+  "otp",
+  "otp_email",
+  "otp_sms",
+  "recovery_codes",
+]
 
-export const isPerson = (state: User): state is Human => !hasLeft(state) && state.kind === "human"
+export const isHuman = (state: User): state is Human => !isAbsent(state) && state.kind === "human"
 
-/** The session with which users remove a factor of their own: that one goes on. */
-export const keptSession = (
+/** The session with which users remove a factor of their own; it stays active. */
+export const ownSession = (
   { caller }: Pick<Call, "caller">,
   userId: string,
 ): { readonly keeps?: string } =>
@@ -68,30 +74,30 @@ export const keptSession = (
     ? { keeps: caller.sessionId }
     : {}
 
-/** The person that a user is; refuses a service user, and who is not there. */
-export function personIn(state: User): Human {
-  if (hasLeft(state)) throw new Fault("not_found", "user.missing", "there is no such user")
+/** Returns the state of a human user. Throws if the user doesn't exist or is a service account. */
+export function requireHuman(state: User): Human {
+  if (isAbsent(state)) throw new Fault("not_found", "user.missing", "user not found")
   if (state.kind === "human") return state
   throw new Fault(
     "failed_precondition",
     "user.not_human",
-    "this is a service user; only people have second factors and passkeys",
+    "this user is a service account; only human users have second factors and passkeys",
   )
 }
 
-/** A factor as it is listed, with those that are still being set up. */
+/** A listed factor, including those being set up. */
 export type ListedFactor = {
   readonly kind: "otp" | "otpSms" | "otpEmail" | "u2f"
   readonly isReady: boolean
-  /** Of a security key. */
+  /** ID of a security key; empty for other kinds. */
   readonly id: string
   readonly name: string
   readonly key?: ReadyKey
 }
 
-/** The second factors of a user; recovery codes and passkeys are listed elsewhere. */
+/** Second factors of a user, without recovery codes and passkeys. */
 export function listedFactors(state: User): readonly ListedFactor[] {
-  if (!isPerson(state)) return []
+  if (!isHuman(state)) return []
   const { totp, otpSms, otpEmail, keys } = factorsOf(state)
   const nameless = { isReady: true, id: "", name: "" }
   return [
@@ -106,25 +112,25 @@ export function listedFactors(state: User): readonly ListedFactor[] {
   ]
 }
 
-/** How many recovery codes are left to use; undefined for who has none, or was never given any. */
-export function recoveryCodesLeft(state: User): number | undefined {
-  const codes = isPerson(state) ? factorsOf(state).recoveryCodes : []
+/** Number of unused recovery codes; undefined if none were ever generated. */
+export function remainingRecoveryCodes(state: User): number | undefined {
+  const codes = isHuman(state) ? factorsOf(state).recoveryCodes : []
   return codes.length === 0 ? undefined : codes.filter((hash) => hash !== "").length
 }
 
-/** Where one-time codes could be sent to a person: to what is theirs for certain. */
-export const mayHaveCodes = (state: User): Readonly<Record<"email" | "sms", boolean>> =>
-  isPerson(state)
+/** Whether the user has a verified email address and a verified phone number for one-time codes. */
+export const verifiedChannels = (state: User): Readonly<Record<"email" | "sms", boolean>> =>
+  isHuman(state)
     ? { email: state.email.verified, sms: state.phone?.verified === true }
     : { email: false, sms: false }
 
-/** When somebody last put off to set up a second factor, ms UTC; 0 for never. */
-export const factorSkipped = (state: User): number =>
-  isPerson(state) ? factorsOf(state).skipped : 0
+/** When the user last postponed setting up a second factor, ms UTC; 0 if never. */
+export const factorsSkippedAt = (state: User): number =>
+  isHuman(state) ? factorsOf(state).skipped : 0
 
-/** The id of the registration of a kind that goes on; undefined where none does. */
-export const pendingKey = (state: User, kind: KeyKind): string | undefined =>
-  isPerson(state)
+/** ID of the pending registration of a kind, or undefined. */
+export const findPendingKey = (state: User, kind: KeyKind): string | undefined =>
+  isHuman(state)
     ? Object.entries(factorsOf(state).keys).find(
         ([, key]) => key.state === "pending" && key.kind === kind,
       )?.[0]

@@ -2,15 +2,15 @@ import type { Transaction } from "../../store/index.ts"
 import { factorsOf, type User, user } from "../user-model/index.ts"
 import { removeKey } from "./key/key.ts"
 import { removeOtp } from "./otp.ts"
-import { type Factor, isPerson, keysOf, personIn } from "./ready.ts"
+import { type Factor, isHuman, keysOf, requireHuman } from "./ready.ts"
 import { removeRecoveryCodes } from "./recovery-code.ts"
 import { removeTotp } from "./totp.ts"
 
 type RemovedFactor = { readonly kind: Factor; readonly name: string }
 
-/** What a person has set up that `removeFactors` removes; `name` is that of a key. */
-export function removableFactors(state: User): RemovedFactor[] {
-  if (!isPerson(state)) return []
+/** Factors that `removeFactors` removes; `name` is set for keys. */
+export function listRemovableFactors(state: User): RemovedFactor[] {
+  if (!isHuman(state)) return []
   const { totp, otpEmail, otpSms, recoveryCodes } = factorsOf(state)
   const nameless = (kind: Factor, isSetUp: boolean) => (isSetUp ? [{ kind, name: "" }] : [])
   return [
@@ -25,9 +25,9 @@ export function removableFactors(state: User): RemovedFactor[] {
   ]
 }
 
-/** Removes whatever a person has set up beside a password, as a part of a step. */
+/** Removes all factors of a user besides the password, within a transaction. */
 export function removeFactors(tx: Transaction, id: string): void {
-  const factors = factorsOf(personIn(tx.state(user, id)))
+  const factors = factorsOf(requireHuman(tx.state(user, id)))
   const { totp, otpEmail, otpSms, recoveryCodes, keys } = factors
   if (totp) removeTotp.within(tx, id)
   if (otpEmail) removeOtp.within(tx, id, "email")

@@ -1,8 +1,8 @@
 import { user } from "../user-model/index.ts"
-import { personIn } from "./ready.ts"
+import { requireHuman } from "./ready.ts"
 
-/** Notes that a person has put off to set up a second factor. */
+/** Records that a user postponed setting up a second factor. */
 export const skipFactors = user.command((state) => {
-  personIn(state)
+  requireHuman(state)
   return [{ type: "user.human.mfa.init.skipped", data: {} }]
 })

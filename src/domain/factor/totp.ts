@@ -1,30 +1,36 @@
 import { Fault, fieldError } from "../../kernel/fault.ts"
-import { lazily } from "../../kernel/lazy.ts"
-import { typedDigits } from "../../kernel/text/typed-code.ts"
+import { loadOnce } from "../../kernel/lazy.ts"
+import { withoutSeparators } from "../../kernel/text/typed-code.ts"
 import type { Cx, Draft, Receipt, Transaction } from "../../store/index.ts"
-import { countRight, countWrong, isStepTaken, mayTryFactor, stepWindow } from "../lockout/index.ts"
+import {
+  countFactorFailure,
+  isStepUsed,
+  recordFactorSuccess,
+  requireFactorAllowed,
+  stepWindow,
+} from "../lockout/index.ts"
 import { factorsOf, type UserEvent, user } from "../user-model/index.ts"
-import type { AdmitFactor, Check } from "./proof.ts"
-import { isPerson, keptSession, personIn } from "./ready.ts"
+import type { FactorCheck, FactorDecision } from "./proof.ts"
+import { isHuman, ownSession, requireHuman } from "./ready.ts"
 
-const loadOtp = lazily(() => import("otpauth"))
+const loadOtp = loadOnce(() => import("otpauth"))
 
 /** RFC 4226 §4: at least 128 bits, 160 recommended. */
 const secretBytes = 20
 const periodSeconds = 30
 
-/** What an authenticator app is given, once. */
+/** A new secret for an authenticator app; returned only once. */
 export type NewTotp = {
-  /** Key URI, `otpauth://totp/…`, to be shown as a QR code. */
+  /** Key URI, `otpauth://totp/…`, for a QR code. */
   readonly uri: string
-  /** The same secret in base32, to be typed. */
+  /** The secret in base32, for manual entry. */
   readonly secret: string
   readonly receipt: Receipt
 }
 
 /**
- * Gives a person a new secret for an authenticator app. It counts once a code of it was shown; the
- * one before counts until then no more than this one does. Refuses where one counts already.
+ * Creates a secret for an authenticator app. It becomes active after a code is verified, and
+ * replaces a pending one. Rejects if an authenticator app is already verified.
  */
 export async function registerTotp(
   cx: Cx,
@@ -33,31 +39,35 @@ export async function registerTotp(
 ): Promise<NewTotp> {
   const { TOTP, Secret } = await loadOtp()
   const secret = new Secret({ buffer: cx.random.bytes(secretBytes).slice().buffer })
-  const receipt = await addTotp(cx, userId, cx.secrets.seal("seal", secret.base32, about(userId)))
+  const receipt = await addTotp(
+    cx,
+    userId,
+    cx.secrets.seal("seal", secret.base32, totpContext(userId)),
+  )
   const uri = new TOTP({ issuer, label, secret, period: periodSeconds }).toString()
   return { uri, secret: secret.base32, receipt }
 }
 
 const addTotp = user.command<string>((state, sealed) => {
-  const { totp } = factorsOf(personIn(state))
+  const { totp } = factorsOf(requireHuman(state))
   if (totp?.verified) {
     throw new Fault(
       "already_exists",
       "user.totp_exists",
-      "an authenticator app is set up already; remove it first",
+      "an authenticator app is already set up; remove it first",
     )
   }
-  return [{ type: added, data: {}, private: { sealed }, erase: { types: [added] } }]
+  return [{ type: addedType, data: {}, private: { sealed }, erase: { types: [addedType] } }]
 })
 
-const added = "user.human.mfa.otp.added"
+const addedType = "user.human.mfa.otp.added"
 
-/** RFC 4648 §6, of at least 80 bits: what authenticator apps of other services were given. */
+/** RFC 4648 §6, at least 80 bits, which other services use. */
 const base32 = /^[A-Z2-7]{16,128}=*$/
 
 /**
- * Takes over the secret of an authenticator app that was proven elsewhere, as a part of a step: it
- * counts at once. Refuses what is no base32.
+ * Imports the verified secret of an authenticator app within a transaction; it is active
+ * immediately. Rejects text that is not base32.
  */
 export function importTotp(tx: Transaction, userId: string, secret: string): void {
   const plain = secret.replace(/\s/g, "").toUpperCase()
@@ -65,26 +75,26 @@ export function importTotp(tx: Transaction, userId: string, secret: string): voi
     throw fieldError(
       "user.totp_invalid",
       "otp_code",
-      "must be a secret in base32, 16 to 128 letters",
+      "totp_secret must be base32, 16 to 128 characters",
     )
   }
-  addTotp.within(tx, userId, tx.secrets.seal("seal", plain, about(userId)))
+  addTotp.within(tx, userId, tx.secrets.seal("seal", plain, totpContext(userId)))
   tx.append(user, userId, [{ type: "user.human.mfa.otp.verified", data: {} }])
 }
 
-/** The secret in base32 of an authenticator app that counts; undefined where there is none. */
+/** The base32 secret of the verified authenticator app, or undefined. */
 export function totpSecret(cx: Cx, userId: string): string | undefined {
   const state = cx.store.state(cx, user, userId)
-  const totp = isPerson(state) ? factorsOf(state).totp : undefined
-  return totp?.verified ? cx.secrets.open("seal", totp.sealed, about(userId)) : undefined
+  const totp = isHuman(state) ? factorsOf(state).totp : undefined
+  return totp?.verified ? cx.secrets.open("seal", totp.sealed, totpContext(userId)) : undefined
 }
 
-/** The secret in base32 that somebody is about to set up; undefined where nobody is. */
+/** The base32 secret of an authenticator app that is being set up, or undefined. */
 export function pendingTotp(cx: Cx, userId: string): string | undefined {
   const state = cx.store.state(cx, user, userId)
-  const totp = isPerson(state) ? factorsOf(state).totp : undefined
+  const totp = isHuman(state) ? factorsOf(state).totp : undefined
   if (!totp || totp.verified) return undefined
-  return cx.secrets.open("seal", totp.sealed, about(userId))
+  return cx.secrets.open("seal", totp.sealed, totpContext(userId))
 }
 
 /** The key URI of a secret. */
@@ -97,71 +107,78 @@ export async function totpUri(
 }
 
 /**
- * Makes an authenticator app count, by a code of it, as a part of a step; a wrong one is counted
- * there. Refuses where nothing is to be set up.
+ * Verifies a code and activates the authenticator app, within a transaction; a wrong code is
+ * counted. Rejects if no app is being set up.
  */
-export async function admitTotp(cx: Cx, userId: string, code: string): Promise<AdmitFactor> {
-  const step = stepOf(cx, userId, code, await loadOtp())
+export async function prepareTotpVerification(
+  cx: Cx,
+  userId: string,
+  code: string,
+): Promise<FactorDecision> {
+  const step = findTimeStep(cx, userId, code, await loadOtp())
   return (tx) => {
-    const { totp } = factorsOf(personIn(tx.state(user, userId)))
-    if (!totp) throw missingError()
-    if (totp.verified) throw readyError()
-    mayTryFactor(tx, userId)
-    const taken = step(tx, totp.sealed)
-    if (taken === undefined) {
-      countWrong(tx, userId, "totp")
+    const { totp } = factorsOf(requireHuman(tx.state(user, userId)))
+    if (!totp) throw totpNotFoundError()
+    if (totp.verified) throw totpVerifiedError()
+    requireFactorAllowed(tx, userId)
+    const acceptedStep = step(tx, totp.sealed)
+    if (acceptedStep === undefined) {
+      countFactorFailure(tx, userId, "totp")
       return { isRight: false }
     }
-    countRight(tx, userId, { kind: "totp", ...taken })
+    recordFactorSuccess(tx, userId, { kind: "totp", ...acceptedStep })
     tx.append(user, userId, [{ type: "user.human.mfa.otp.verified", data: {} }])
     return { isRight: true, methods: ["otp"], isUserVerified: false }
   }
 }
 
-/** The same in a step of its own; refuses a wrong code. */
+/** Activates the authenticator app in its own transaction. Rejects a wrong code. */
 export async function verifyTotp(cx: Cx, userId: string, code: string): Promise<Receipt> {
-  const done = await cx.store.transact(cx, await admitTotp(cx, userId, code))
+  const done = await cx.store.transact(cx, await prepareTotpVerification(cx, userId, code))
   if (done.value.isRight) return done.receipt(user, userId)
-  throw new Fault("invalid_argument", "user.code_wrong", "the code is wrong; try the next one")
+  throw new Fault("invalid_argument", "user.code_wrong", "the code is incorrect; try the next code")
 }
 
-/** Takes an authenticator app away; refuses where there is none. */
+/** Removes the authenticator app. Rejects if there is none. */
 export const removeTotp = user.command((state, _: undefined, cx, id) => {
-  if (!factorsOf(personIn(state)).totp) throw missingError()
+  if (!factorsOf(requireHuman(state)).totp) throw totpNotFoundError()
   const removed: Draft<UserEvent> = {
     type: "user.human.mfa.otp.removed",
-    data: keptSession(cx, id),
-    erase: { types: [added] },
+    data: ownSession(cx, id),
+    erase: { types: [addedType] },
   }
   return [removed]
 })
 
-/** Verifies a code of an authenticator app: one step early or late, and each step once. */
-export const checkTotp: Check = async (cx, { userId, given }) => {
-  const step = stepOf(cx, userId, given, await loadOtp())
+/**
+ * Checks a code of an authenticator app. Tolerates one step before and after; each step can be used
+ * once.
+ */
+export const checkTotp: FactorCheck = async (cx, { userId, given: typed }) => {
+  const step = findTimeStep(cx, userId, typed, await loadOtp())
   return (tx) => {
-    mayTryFactor(tx, userId)
+    requireFactorAllowed(tx, userId)
     const state = tx.state(user, userId)
-    const totp = isPerson(state) ? factorsOf(state).totp : undefined
-    const taken = totp?.verified ? step(tx, totp.sealed) : undefined
-    if (taken === undefined) {
-      countWrong(tx, userId, "totp")
+    const totp = isHuman(state) ? factorsOf(state).totp : undefined
+    const acceptedStep = totp?.verified ? step(tx, totp.sealed) : undefined
+    if (acceptedStep === undefined) {
+      countFactorFailure(tx, userId, "totp")
       return { isRight: false }
     }
-    countRight(tx, userId, { kind: "totp", ...taken })
+    recordFactorSuccess(tx, userId, { kind: "totp", ...acceptedStep })
     return { isRight: true, methods: ["otp"], isUserVerified: false }
   }
 }
 
 /**
- * Finds the time step that a code is of. RFC 6238 §5.2: one step of delay is allowed for, and no
- * step is taken a second time, nor one before it.
+ * Finds the time step of a code. RFC 6238 §5.2: tolerates one step of delay, and rejects used and
+ * earlier steps.
  */
-const stepOf =
-  (cx: Pick<Cx, "secrets">, userId: string, code: string, { TOTP }: Library) =>
+const findTimeStep =
+  (cx: Pick<Cx, "secrets">, userId: string, code: string, { TOTP }: OtpLibrary) =>
   (tx: Transaction, sealed: string) => {
-    const plain = cx.secrets.open("seal", sealed, about(userId))
-    const token = typedDigits(code)
+    const plain = cx.secrets.open("seal", sealed, totpContext(userId))
+    const token = withoutSeparators(code)
     if (plain === undefined || !/^\d{6}$/.test(token)) return undefined
     const delta = new TOTP({ secret: plain, period: periodSeconds }).validate({
       token,
@@ -172,15 +189,15 @@ const stepOf =
     const now = Math.floor(tx.now / 1000 / periodSeconds)
     const secret = cx.secrets.hash(plain, "totp_step")
     const step = now + delta
-    return isStepTaken(tx, userId, { step, secret, now }) ? undefined : { step, secret }
+    return isStepUsed(tx, userId, { step, secret, now }) ? undefined : { step, secret }
   }
 
-type Library = Awaited<ReturnType<typeof loadOtp>>
+type OtpLibrary = Awaited<ReturnType<typeof loadOtp>>
 
-const about = (userId: string): string => `user/${userId}/totp`
+const totpContext = (userId: string): string => `user/${userId}/totp`
 
-const missingError = () =>
-  new Fault("not_found", "user.totp_missing", "no authenticator app is set up")
+const totpNotFoundError = () =>
+  new Fault("not_found", "user.totp_missing", "authenticator app not found")
 
-const readyError = () =>
-  new Fault("failed_precondition", "user.totp_ready", "the authenticator app counts already")
+const totpVerifiedError = () =>
+  new Fault("failed_precondition", "user.totp_ready", "the authenticator app is already verified")

@@ -1,3 +1,3 @@
-export { type CredentialKind, expiryOf } from "./credential.ts"
+export { type CredentialKind, requireExpiry } from "./credential.ts"
 export { type Metadata, type MetadataOwner, metadataOf } from "./metadata.ts"
-export { removalFrom } from "./removal.ts"
+export { createRemoval } from "./removal.ts"

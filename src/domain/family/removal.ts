@@ -1,20 +1,20 @@
-import type { Aggregate, AnyEvent, Cx, Decision, Draft, Receipt } from "../../store/index.ts"
+import type { Aggregate, AnyEvent, Cx, DecisionContext, Draft, Receipt } from "../../store/index.ts"
 
-/** Which event removes the thing that `input` names; undefined where there is nothing to remove. */
-type Decide<E extends AnyEvent, State, Input> = (
+/** Returns the event that removes what `input` identifies, or undefined if it doesn't exist. */
+type DecideRemoval<E extends AnyEvent, State, Input> = (
   state: State,
   input: Input,
-  tx: Decision,
+  tx: DecisionContext,
   id: string,
 ) => Draft<E> | undefined
 
 /**
- * Makes commands that remove one thing of a stream. Where there is nothing to remove they append
- * nothing and return undefined. `Input` is void for what a stream has only one of.
+ * Creates commands that remove something from a stream. If it doesn't exist, they append nothing
+ * and return undefined. `Input` is void if a stream has only one.
  */
-export const removalFrom =
+export const createRemoval =
   <E extends AnyEvent, State>(kind: Aggregate<E, State>) =>
-  <Input = void>(decide: Decide<E, State, Input>) =>
+  <Input = void>(decide: DecideRemoval<E, State, Input>) =>
   async (cx: Cx, id: string, input: Input): Promise<Receipt | undefined> => {
     const step = await cx.store.transact(cx, (tx) => {
       const draft = decide(tx.state(kind, id), input, tx, id)

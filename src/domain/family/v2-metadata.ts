@@ -1,12 +1,17 @@
 import type { MetadataSearchFilter } from "../../gen/core/metadata/v2/metadata_pb.ts"
-import { pageOf } from "../../kernel/page.ts"
-import { at, deletion, filterMissingError, pagination } from "../../protocol/api/answer.ts"
+import { parsePage } from "../../kernel/page.ts"
+import {
+  filterMissingError,
+  toDeletion,
+  toPagination,
+  toTimestamp,
+} from "../../protocol/api/response.ts"
 import { type Cx, type Filter, type Searchable, search, textFilter } from "../../store/index.ts"
 import type { Metadata, metadataOf } from "./metadata.ts"
 
-type Member = Pick<ReturnType<typeof metadataOf>, "remove" | "set"> & {
+type MetadataOptions = Pick<ReturnType<typeof metadataOf>, "remove" | "set"> & {
   readonly entries: Searchable
-  /** The column of `entries` that names the owner. */
+  /** The column of `entries` that identifies the owner. */
   readonly column: string
 }
 
@@ -18,25 +23,25 @@ type MetadataRow = {
 }
 
 type ListRequest = {
-  readonly pagination?: Parameters<typeof pageOf>[0]
+  readonly pagination?: Parameters<typeof parsePage>[0]
   readonly filters: readonly MetadataSearchFilter[]
 }
 
-/** The operations of version 2 on the metadata of one kind of owner. */
-export const metadataOperations = ({ set, remove, entries, column }: Member) => ({
+/** Operations of version 2 on the metadata of one kind of owner. */
+export const metadataOperations = ({ set, remove, entries, column }: MetadataOptions) => ({
   set: async (cx: Cx, id: string, metadata: readonly Metadata[]) => ({
-    setDate: at((await set(cx, id, metadata)).changed),
+    setDate: toTimestamp((await set(cx, id, metadata)).changed),
   }),
   remove: async (cx: Cx, id: string, keys: readonly string[]) =>
-    deletion(await remove(cx, id, keys)),
-  /** All of one owner, which the access rule has let the caller look at. */
+    toDeletion(await remove(cx, id, keys)),
+  /** Lists all entries of one owner; the access rule has already authorized the caller. */
   list: async (cx: Cx, id: string, req: ListRequest) => {
     const scope = { all: true, orgs: [], projects: [], grants: [] }
-    const found = await search<MetadataRow>({ ...cx, scope }, entries, {
-      page: pageOf(req.pagination),
+    const result = await search<MetadataRow>({ ...cx, scope }, entries, {
+      page: parsePage(req.pagination),
       filters: [{ equals: column, value: id }, ...req.filters.map(filterOf)],
     })
-    return { pagination: pagination(found), metadata: found.rows.map(toMetadata) }
+    return { pagination: toPagination(result), metadata: result.rows.map(toMetadata) }
   },
 })
 
@@ -48,6 +53,6 @@ function filterOf({ filter }: MetadataSearchFilter): Filter {
 const toMetadata = (row: MetadataRow) => ({
   key: row.meta_key,
   value: row.value,
-  creationDate: at(row.created),
-  changeDate: at(row.changed),
+  creationDate: toTimestamp(row.created),
+  changeDate: toTimestamp(row.changed),
 })

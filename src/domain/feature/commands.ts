@@ -10,9 +10,9 @@ import {
   lasting,
 } from "./model.ts"
 
-type Given = { readonly level: FeatureLevel; readonly values: Features }
+type FeatureInput = { readonly level: FeatureLevel; readonly values: Features }
 
-const set = features.command<Given>((state, { level, values }) => {
+const setFeatures = features.command<FeatureInput>((state, { level, values }) => {
   const keys = Object.keys(values).filter(isKey)
   const changed = keys.filter((key) => JSON.stringify(values[key]) !== JSON.stringify(state[key]))
   for (const key of changed) {
@@ -25,7 +25,7 @@ const set = features.command<Given>((state, { level, values }) => {
   })
 })
 
-const reset = features.command<FeatureLevel>((state, level) => {
+const resetFeatures = features.command<FeatureLevel>((state, level) => {
   const goes = Object.keys(state).filter((key) => {
     const stays = isKey(key) && lasting.includes(key) && state[key] === true
     return level === "system" || !stays
@@ -33,46 +33,49 @@ const reset = features.command<FeatureLevel>((state, level) => {
   return goes.length > 0 ? [{ type: `feature.${level}.reset`, data: {} }] : []
 })
 
-/** Sets features of the instance; what is not given stays. Some can't be turned off again. */
+/**
+ * Sets features of the instance; omitted features keep their values. Some can't be turned off
+ * again.
+ */
 export const setInstanceFeatures = (cx: Cx, values: Features): Promise<Receipt> =>
-  set(cx, cx.instance, { level: "instance", values })
+  setFeatures(cx, cx.instance, { level: "instance", values })
 
-/** Takes back what was set for the instance, but what can't be turned off. */
+/** Resets the features of the instance except those that can't be turned off. */
 export const resetInstanceFeatures = (cx: Cx): Promise<Receipt> =>
-  reset(cx, cx.instance, "instance")
+  resetFeatures(cx, cx.instance, "instance")
 
-/** Sets features for all instances that don't say otherwise. */
+/** Sets features for all instances that have no value of their own. */
 export const setSystemFeatures = (cx: Cx, values: Features): Promise<Receipt> =>
-  set(ofSystem(cx), systemInstance, { level: "system", values })
+  setFeatures(inSystem(cx), systemInstance, { level: "system", values })
 
-/** Takes back what was set for all instances. */
+/** Resets the features for all instances. */
 export const resetSystemFeatures = (cx: Cx): Promise<Receipt> =>
-  reset(ofSystem(cx), systemInstance, "system")
+  resetFeatures(inSystem(cx), systemInstance, "system")
 
-const ofSystem = (cx: Cx): Cx => ({ ...cx, instance: systemInstance })
+const inSystem = (cx: Cx): Cx => ({ ...cx, instance: systemInstance })
 
-/** What was said for one instance, and for all, and where both stand. */
-export function featuresOf(cx: Cx): Said & { readonly system: Said } {
-  return { ...said(cx, cx.instance), system: systemFeatures(cx) }
+/** The features of the instance and of the system, with their receipts. */
+export function featuresOf(cx: Cx): FeatureSet & { readonly system: FeatureSet } {
+  return { ...readFeatures(cx, cx.instance), system: systemFeatures(cx) }
 }
 
-export const systemFeatures = ({ store }: Cx): Said =>
-  said({ store, instance: systemInstance }, systemInstance)
+export const systemFeatures = ({ store }: Cx): FeatureSet =>
+  readFeatures({ store, instance: systemInstance }, systemInstance)
 
-type Said = { readonly values: Features; readonly receipt: Receipt | undefined }
+type FeatureSet = { readonly values: Features; readonly receipt: Receipt | undefined }
 
-const said = (cx: Pick<Cx, "store" | "instance">, id: string): Said => ({
+const readFeatures = (cx: Pick<Cx, "store" | "instance">, id: string): FeatureSet => ({
   values: cx.store.state(cx, features, id),
   receipt: cx.store.receipt(cx, features, id),
 })
 
-/** Whether a feature holds for the instance, whoever said so; nobody said: it doesn't. */
+/** Whether a feature is on for the instance or the system; off by default. */
 export function isFeatureOn(cx: Cx, key: FeatureKey): boolean {
   const at = (instance: string) => cx.store.state({ instance }, features, instance)[key]
   return (at(cx.instance) ?? at(systemInstance)) === true
 }
 
-/** Which login the instance has; nobody said: our own. */
+/** The login of the instance; by default the built-in one. */
 export function loginFeature(cx: Cx): LoginV2 {
   const { values, system } = featuresOf(cx)
   const value = values.login_v2 ?? system.values.login_v2
@@ -95,4 +98,4 @@ const keys: ReadonlySet<string> = new Set<FeatureKey>([
 const isKey = (key: string): key is FeatureKey => keys.has(key)
 
 const notResettableError = (key: FeatureKey) =>
-  new Fault("failed_precondition", "feature.lasting", `${key} can't be turned off again`)
+  new Fault("failed_precondition", "feature.lasting", `${key} can't be turned off`)

@@ -10,7 +10,7 @@ const nameOf = (key: string): string =>
 export const featuresHistory = historyOf(features, {
   operations: "core.feature.v2.FeatureService/*InstanceFeatures",
   undo: {
-    // Sets what an event has changed: one feature, or all of them.
+    // Restores the features that an event changed: one or all.
     "feature.instance.*": ({ event: { type }, before }) => {
       const [, , key = ""] = type.split(".")
       const former = Object.entries(before).filter(([each]) => key === "reset" || each === key)

@@ -1,4 +1,4 @@
-import { aggregate, type Event, type Recorded } from "../../store/index.ts"
+import { aggregate, type Event, type PersistedEvent } from "../../store/index.ts"
 
 export type LoginV2 = { readonly required: boolean; readonly baseUri?: string }
 
@@ -16,10 +16,10 @@ export type FeatureKey =
 
 export type FeatureValue = boolean | readonly number[] | LoginV2
 
-/** What was said at one level; the rest holds as the level above says it. */
+/** The features set at one level; others are inherited from the level above. */
 export type Features = Readonly<Partial<Record<FeatureKey, FeatureValue>>>
 
-/** Where features are set: for all instances, or for one. */
+/** The level of features: for all instances, or for one. */
 export type FeatureLevel = "system" | "instance"
 
 type SetType = `feature.${FeatureLevel}.${FeatureKey}.set`
@@ -31,15 +31,15 @@ export type FeatureEvent =
 
 const set =
   (key: FeatureKey) =>
-  (state: Features, { data }: Pick<Recorded<FeatureEvent & { type: SetType }>, "data">) => ({
+  (state: Features, { data }: Pick<PersistedEvent<FeatureEvent & { type: SetType }>, "data">) => ({
     ...state,
     [key]: data.value,
   })
 
-/** What may be turned on and never off again. */
+/** Features that can't be turned off. */
 export const lasting: readonly FeatureKey[] = ["login_default_org"]
 
-/** The features of one instance, and those of all: one stream each, with the instance's id. */
+/** The features of one instance, or of the system; one stream each, with the ID of the instance. */
 export const features = aggregate<FeatureEvent, Features>({
   stream: "feature",
   initial: {},

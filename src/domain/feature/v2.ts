@@ -1,4 +1,4 @@
-import { share } from "../../api/method.ts"
+import { bindHandlers } from "../../api/method.ts"
 import { type LoginV2 as AskedLogin, Source } from "../../gen/core/feature/v2/feature_pb.ts"
 import {
   FeatureService,
@@ -6,7 +6,7 @@ import {
   type SetSystemFeaturesRequest,
 } from "../../gen/core/feature/v2/feature_service_pb.ts"
 import { Fault } from "../../kernel/fault.ts"
-import { details } from "../../protocol/api/answer.ts"
+import { toDetails } from "../../protocol/api/response.ts"
 import type { Cx } from "../../store/index.ts"
 import {
   featuresOf,
@@ -18,28 +18,28 @@ import {
 } from "./commands.ts"
 import type { FeatureKey, Features, FeatureValue, LoginV2 } from "./model.ts"
 
-export const v2 = share<Cx>()(FeatureService, {
+export const v2 = bindHandlers<Cx>()(FeatureService, {
   setSystemFeatures: async (req, cx) => ({
-    details: details(await setSystemFeatures(cx, valuesOf(req))),
+    details: toDetails(await setSystemFeatures(cx, featuresFrom(req))),
   }),
-  resetSystemFeatures: async (_, cx) => ({ details: details(await resetSystemFeatures(cx)) }),
+  resetSystemFeatures: async (_, cx) => ({ details: toDetails(await resetSystemFeatures(cx)) }),
   getSystemFeatures: (_, cx) => {
     const { values, receipt } = systemFeatures(cx)
-    const flags = flagsOf([{ values, source: Source.SYSTEM }], false)
-    return { ...flags, ...(receipt && { details: details(receipt) }) }
+    const flags = toFlags([{ values, source: Source.SYSTEM }], false)
+    return { ...flags, ...(receipt && { details: toDetails(receipt) }) }
   },
   setInstanceFeatures: async (req, cx) => ({
-    details: details(await setInstanceFeatures(cx, valuesOf(req))),
+    details: toDetails(await setInstanceFeatures(cx, featuresFrom(req))),
   }),
-  resetInstanceFeatures: async (_, cx) => ({ details: details(await resetInstanceFeatures(cx)) }),
+  resetInstanceFeatures: async (_, cx) => ({ details: toDetails(await resetInstanceFeatures(cx)) }),
   getInstanceFeatures: ({ inheritance }, cx) => {
     const { values, receipt, system } = featuresOf(cx)
     const own = { values, source: Source.INSTANCE }
     const above = { values: system.values, source: Source.SYSTEM }
-    const flags = flagsOf(inheritance ? [own, above] : [own], inheritance)
-    return { ...flags, ...(receipt && { details: details(receipt) }) }
+    const flags = toFlags(inheritance ? [own, above] : [own], inheritance)
+    return { ...flags, ...(receipt && { details: toDetails(receipt) }) }
   },
-  // The interface has no fields at these levels: there is nothing to set, and nothing to show.
+  // The API has no fields at these levels, so there is nothing to set or return.
   setOrganizationFeatures: () => ({}),
   resetOrganizationFeatures: () => ({}),
   getOrganizationFeatures: () => ({}),
@@ -48,49 +48,51 @@ export const v2 = share<Cx>()(FeatureService, {
   getUserFeatures: () => ({}),
 })
 
-type Requested = SetSystemFeaturesRequest | SetInstanceFeaturesRequest
+type SetFeaturesRequest = SetSystemFeaturesRequest | SetInstanceFeaturesRequest
 
-/** What a request says; what it leaves out is not among it. */
-function valuesOf(req: Requested): Features {
+/** The features in a request, without omitted ones. */
+function featuresFrom(req: SetFeaturesRequest): Features {
   const perf = req.improvedPerformance
-  const given: { readonly [Key in FeatureKey]?: FeatureValue | undefined } = {
+  const requestedValues: { readonly [Key in FeatureKey]?: FeatureValue | undefined } = {
     login_default_org: req.loginDefaultOrg,
     user_schema: req.userSchema,
     token_exchange: req.oidcTokenExchange,
-    improved_performance: perf.length > 0 ? performanceOf(perf) : undefined,
+    improved_performance: perf.length > 0 ? parsePerformance(perf) : undefined,
     oidc_single_v1_session_termination: req.oidcSingleV1SessionTermination,
     enable_back_channel_logout: req.enableBackChannelLogout,
-    login_v2: req.loginV2 && loginOf(req.loginV2),
+    login_v2: req.loginV2 && parseLogin(req.loginV2),
     permission_check_v2: req.permissionCheckV2,
     ...("debugOidcParentError" in req && {
       debug_oidc_parent_error: req.debugOidcParentError,
       console_use_v2_user_api: req.consoleUseV2UserApi,
     }),
   }
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
+  return Object.fromEntries(
+    Object.entries(requestedValues).filter(([, value]) => value !== undefined),
+  )
 }
 
-function performanceOf(given: readonly number[]): readonly number[] {
-  if (given.includes(0) || new Set(given).size < given.length) {
-    throw invalidError("improved_performance must name each path once, and none unspecified")
+function parsePerformance(requestedValues: readonly number[]): readonly number[] {
+  if (requestedValues.includes(0) || new Set(requestedValues).size < requestedValues.length) {
+    throw invalidError("improved_performance must contain each value once, without unspecified")
   }
-  return given.toSorted((a, b) => a - b)
+  return requestedValues.toSorted((a, b) => a - b)
 }
 
-function loginOf({ required, baseUri = "" }: AskedLogin): LoginV2 {
+function parseLogin({ required, baseUri = "" }: AskedLogin): LoginV2 {
   if (baseUri === "") return { required }
   const url = URL.parse(baseUri)
   if (url?.protocol === "https:" || url?.protocol === "http:") return { required, baseUri }
-  throw invalidError("login_v2.base_uri must be an address that starts with https:// or http://")
+  throw invalidError("login_v2.base_uri must be a URL that starts with https:// or http://")
 }
 
 const invalidError = (message: string) =>
   new Fault("invalid_argument", "feature.value_invalid", message)
 
-type Level = { readonly values: Features; readonly source: Source }
+type FeatureSource = { readonly values: Features; readonly source: Source }
 
-/** Each feature as the first level says it; `all` also shows those that nobody said. */
-function flagsOf(levels: readonly Level[], all: boolean) {
+/** Each feature from the first level that sets it; `all` includes unset features. */
+function toFlags(levels: readonly FeatureSource[], all: boolean) {
   const found = (key: FeatureKey) => {
     const level = levels.find(({ values }) => values[key] !== undefined)
     if (level) return { value: level.values[key], source: level.source }

@@ -3,5 +3,5 @@ import { v2 } from "./v2.ts"
 import { activity } from "./v2-self.ts"
 import { diagnosis } from "./v2-test.ts"
 
-/** What this module answers of the book. */
+/** The API operations of this module. */
 export const shares = [auth, v2, diagnosis, activity] as const

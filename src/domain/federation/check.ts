@@ -2,45 +2,45 @@ import { Fault } from "../../kernel/fault.ts"
 import type { Cx, Transaction } from "../../store/index.ts"
 import {
   consumeIntent,
+  findIdpById,
+  getIntentByToken,
   type Intent,
-  idpById,
-  intentByToken,
   type SignInTimes,
   signInTimesOf,
   type UpstreamSession,
 } from "../idp/index.ts"
-import { linkedUserIn, vouchedUser } from "../user-link/index.ts"
+import { findLinkedUserInTransaction, findVouchedUser } from "../user-link/index.ts"
 
-/** An intent that proves who somebody is: whose it is, and what uses it up within a step. */
+/** A verified intent: its user, and a function that uses it up within a step. */
 export type CheckedIntent = {
   readonly userId: string
   readonly idpId: string
-  /** Of the organisation whose provider it is; empty for the instance. */
+  /** The organization that owns the provider; empty for the instance. */
   readonly idpOrg: string
   readonly upstream?: UpstreamSession | undefined
-  /** Refuses where it was used meanwhile, or the link is gone. */
+  /** Throws if the intent was used in the meantime or the link was deleted. */
   readonly use: (tx: Transaction) => void
 } & SignInTimes
 
-/** Who has begun an intent is the only one who may ask what came of it. */
-export function ownIntent(cx: Cx, id: string, token: string): Intent {
-  const found = intentByToken(cx, id, token)
+/** Only the client that started an intent can read its result. */
+export function requireIntent(cx: Cx, id: string, token: string): Intent {
+  const found = getIntentByToken(cx, id, token)
   const { caller } = cx
   if (caller.kind === "user" && caller.userId === found.creatorId) return found
   throw new Fault(
     "failed_precondition",
     "idp.intent_over",
-    "this intent is over, was used before, or its token is another one; start a new one",
+    "the intent has expired, was already used, or the token is invalid; start a new intent",
   )
 }
 
-/** Reads an intent as a proof; refuses one of somebody who is linked to nobody. */
-export function intentChecked(cx: Cx, id: string, token: string): CheckedIntent {
-  const intent = ownIntent(cx, id, token)
+/** Verifies an intent as a proof; throws if it is not linked to a user. */
+export function checkIntent(cx: Cx, id: string, token: string): CheckedIntent {
+  const intent = requireIntent(cx, id, token)
   const { idpId, answered } = intent
   const external = { idpId, externalId: answered.identity.externalId }
-  const userId = vouchedUser(cx, external)
-  const found = idpById(cx, idpId)
+  const userId = findVouchedUser(cx, external)
+  const found = findIdpById(cx, idpId)
   if (userId === undefined || !found) throw unlinkedError()
   return {
     userId,
@@ -49,7 +49,7 @@ export function intentChecked(cx: Cx, id: string, token: string): CheckedIntent 
     upstream: answered.upstream,
     ...signInTimesOf(found.idp, answered),
     use: (tx) => {
-      if (linkedUserIn(tx, external) !== userId) throw unlinkedError()
+      if (findLinkedUserInTransaction(tx, external) !== userId) throw unlinkedError()
       consumeIntent(tx, intent)
     },
   }
@@ -59,5 +59,6 @@ const unlinkedError = () =>
   new Fault(
     "failed_precondition",
     "session.intent_unlinked",
-    "no user is linked to who came back; link one, or create one with the link, then check again",
+    "no user is linked to this external account; link a user, or create one with the link, " +
+      "then try again",
   )

@@ -1,55 +1,54 @@
 import { Fault } from "../../kernel/fault.ts"
 import { type Cx, fold } from "../../store/index.ts"
-import { proveElsewhere } from "../credential/index.ts"
+import { checkExternalPassword } from "../credential/index.ts"
 import {
-  type Answered,
-  answeredBy,
-  type Found,
+  type AuthenticatedAnswer,
   findInDirectory,
-  isProvedByDirectory,
+  type OwnedIdp,
+  verifyDirectoryPassword,
+  withAuthority,
 } from "../idp/index.ts"
-import { linkedUser } from "../user-link/index.ts"
+import { findLinkedUser } from "../user-link/index.ts"
 
-/** What somebody types to say to a directory who they are. */
+/** The user name and password for a directory. */
 export type Credentials = { readonly username: string; readonly password: string }
 
-const namesMax = 200
-const passwordsMax = 1000
+const nameCharactersMax = 200
+const passwordCharactersMax = 1000
 
 /**
- * Asks a directory who somebody is by their name and password. Tries are counted and slowed down as
- * those with passwords of ours are, for each entry whatever it is called by, and a name that is
- * nobody's is answered as a wrong password is.
+ * Authenticates a user with a directory. Attempts are limited per directory entry, like those with
+ * local passwords, and an unknown name gives the same error as a wrong password.
  */
-export async function answeredByDirectory(
+export async function authenticateWithDirectory(
   cx: Cx,
-  found: Found,
+  found: OwnedIdp,
   { username, password }: Credentials,
-): Promise<Answered> {
+): Promise<AuthenticatedAnswer> {
   const name = username.trim()
-  // A server would take an empty password for none at all, and let anybody in (RFC 4513 §5.1.2).
-  if (password === "" || password.length > passwordsMax) throw wrongError()
-  if (name === "" || name.length > namesMax) throw wrongError()
+  // A server treats a bind with an empty password as anonymous and accepts it (RFC 4513 §5.1.2).
+  if (password === "" || password.length > passwordCharactersMax) throw wrongCredentialsError()
+  if (name === "" || name.length > nameCharactersMax) throw wrongCredentialsError()
   cx.allowance?.spend("guess")
   const idpId = found.idp.id
   const known = await findInDirectory(cx, found, name)
   const who = known ? { id: known.identity.externalId } : { name: fold(name) }
-  const account = known && linkedUser(cx, { idpId, externalId: known.identity.externalId })
-  const tried = { where: idpId, who: JSON.stringify(who), account, isKnown: !!known }
-  const isTheirs = await proveElsewhere(cx, tried, async () =>
-    known ? isProvedByDirectory(cx, found, { name: known.bindName, password }) : false,
+  const account = known && findLinkedUser(cx, { idpId, externalId: known.identity.externalId })
+  const tried = { authority: idpId, subject: JSON.stringify(who), account, isKnown: !!known }
+  const isTheirs = await checkExternalPassword(cx, tried, async () =>
+    known ? verifyDirectoryPassword(cx, found, { name: known.bindName, password }) : false,
   )
-  if (!known || !isTheirs) throw wrongError()
+  if (!known || !isTheirs) throw wrongCredentialsError()
   cx.allowance?.refund("guess")
   const { identity, raw } = known
-  // The password was typed just now.
+  // The user entered the password just now.
   const authenticatedAt = cx.clock.now()
-  return answeredBy(cx, found, { identity, raw, accessToken: "", idToken: "", authenticatedAt })
+  return withAuthority(cx, found, { identity, raw, accessToken: "", idToken: "", authenticatedAt })
 }
 
-const wrongError = () =>
+const wrongCredentialsError = () =>
   new Fault(
     "unauthenticated",
     "idp.credentials_wrong",
-    "the directory knows no such name with this password; check both",
+    "the user name or password is incorrect; check both",
   )

@@ -1,8 +1,8 @@
-export { type CheckedIntent, intentChecked } from "./check.ts"
-export { answeredByDirectory, type Credentials } from "./directory.ts"
-export { isTaken, linkableIdps, linkingPath, openTicket } from "./linking.ts"
+export { type CheckedIntent, checkIntent } from "./check.ts"
+export { authenticateWithDirectory, type Credentials } from "./directory.ts"
+export { isLinkTakenError, linkableIdps, linkingPath, parseTicket } from "./linking.ts"
 
-/** What this module is to the whole: people of this server and who they are elsewhere, joined. */
+/** The registration of this module, which connects users to their external accounts. */
 export const module = {
   operations: () => import("./api.ts"),
 } as const

@@ -5,35 +5,35 @@ export type AssertionEvent = Event<
   "oidc.assertion.used",
   {
     readonly issuer: string
-    /** ms UTC; absent in events from before it was kept. */
+    /** ms UTC; absent in older events. */
     readonly expires?: number
   }
 >
 
-/** What no assertion outlives by much; see where they are checked. */
-const hour = 3_600_000
+/** No assertion is valid for much longer; see where they are verified. */
+const hourMs = 3_600_000
 
-/** Assertions that carry an id; each counts once while it is valid. The claim is what says so. */
+/** Assertions with a `jti`, each accepted once while it is valid. The unique key enforces this. */
 export const assertion = aggregate<AssertionEvent, { readonly expires?: number }>({
   stream: "oidc_assertion",
   retention: "transient",
   expires: ({ expires }) => expires,
   initial: {},
   evolve: {
-    "oidc.assertion.used": (_, { data, time }) => ({ expires: data.expires ?? time + hour }),
+    "oidc.assertion.used": (_, { data, time }) => ({ expires: data.expires ?? time + hourMs }),
   },
 })
 
-export type SpentAssertion = {
+export type UsedAssertion = {
   readonly issuer: string
   readonly jti: string
-  /** ms UTC; afterwards the assertion is refused for its age. */
+  /** ms UTC; later the assertion is rejected as expired. */
   readonly expires: number
 }
 
-/** RFC 7523 §3 (7): notes that an assertion was used. Faults when it was used before. */
-export function spendAssertion(tx: Transaction, { issuer, jti, expires }: SpentAssertion): void {
-  const taken = { id: "assertion.used", message: "the assertion has been used already" }
+/** RFC 7523 §3 (7): records the use of an assertion. Throws if it was used before. */
+export function recordAssertion(tx: Transaction, { issuer, jti, expires }: UsedAssertion): void {
+  const taken = { id: "assertion.used", message: "the assertion has already been used" }
   const used: Draft<AssertionEvent> = {
     type: "oidc.assertion.used",
     data: { issuer, expires },

@@ -1,48 +1,56 @@
-import { type Cx, type Draft, readableByAll, type Transaction } from "../../store/index.ts"
-import { freshTimeOf, noteClient, type Session, soleVoucherOf } from "../session/index.ts"
-import { allowedWhen, identityShown, lastWithdrawal, rememberConsent } from "./consent/remember.ts"
-import { approveDevice, denyDevice } from "./device.ts"
-import { noteIssued } from "./issuance.ts"
-import { type GrantEvent, grant } from "./model.ts"
-import { requestLifetimeMs, requestOverError, spendPushedRequest } from "./pushed.ts"
+import { type Cx, type Draft, type Transaction, writeReadableByAll } from "../../store/index.ts"
+import { freshTimeOf, recordClient, type Session, soleVoucherOf } from "../session/index.ts"
 import {
-  type AnsweredAtOnce,
-  type AuthRequest,
+  consentBasisOf,
+  lastWithdrawal,
+  rememberConsent,
+  shownIdentityOf,
+} from "./consent/remember.ts"
+import { approveDevice, denyDevice } from "./device.ts"
+import { recordIssuedTokens } from "./issuance.ts"
+import { type GrantEvent, grant } from "./model.ts"
+import { markPushedRequestUsed, requestLifetimeMs, requestOverError } from "./pushed.ts"
+import {
+  type AuthorizationRequest,
   type AuthRequestEvent,
+  type AuthRequestState,
   authRequest,
+  type ImmediateResponse,
   isForCode,
-  type Requested,
   type RequestedClaims,
 } from "./request.ts"
-import { noteUse } from "./use.ts"
+import { recordApplicationUse } from "./use.ts"
 
 /** Whether a request requires a fresh sign-in. */
-const asksForFresh = ({ prompts, maxAge }: Pick<Requested, "prompts" | "maxAge">): boolean =>
+const requiresFreshSignIn = ({
+  prompts,
+  maxAge,
+}: Pick<AuthorizationRequest, "prompts" | "maxAge">): boolean =>
   prompts.includes("login") || maxAge !== undefined
 
 /**
- * The `auth_time` or AuthnInstant of an answer, ms UTC: where the request requires a fresh sign-in,
- * the one that satisfied it, not a later answer of a provider that states no time.
+ * The `auth_time` or AuthnInstant of a response, ms UTC. If the request requires a fresh sign-in,
+ * it is the time of the sign-in that satisfied it, not of a later provider response without a time.
  */
-export const authTimeFor = (
-  requested: Pick<Requested, "prompts" | "maxAge">,
-  session: SignedIn,
-): number => (asksForFresh(requested) ? freshTimeOf(session) : session.authTime)
+export const authTimeOf = (
+  requested: Pick<AuthorizationRequest, "prompts" | "maxAge">,
+  session: SignedInSession,
+): number => (requiresFreshSignIn(requested) ? freshTimeOf(session) : session.authTime)
 
-const minute = 60_000
+const minuteMs = 60_000
 
-/** How long a person has to sign in, and a client to use its code. */
-export const requestLifetimes = { request: requestLifetimeMs, code: minute } as const
+/** How long a user can take to sign in, and how long a code is valid, in ms. */
+export const requestLifetimes = { request: requestLifetimeMs, code: minuteMs } as const
 
-type NewRequest = {
-  /** The browser that it waits in; empty where a login page of somebody else serves it. */
+type AuthRequestInput = {
+  /** The browser of the request; empty if a custom login page serves it. */
   readonly agentId: string
-  readonly asked: Requested
+  readonly asked: AuthorizationRequest
   readonly loginHint: string
 }
 
-/** Keeps what a client asked for, bound to the browser it was asked in; `id` is made for it. */
-export function addAuthRequest(tx: Transaction, id: string, input: NewRequest): void {
+/** Stores an authorization request, bound to the browser that sent it, under the new ID `id`. */
+export function addAuthRequest(tx: Transaction, id: string, input: AuthRequestInput): void {
   const { agentId, loginHint } = input
   const { state, nonce, ...asked } = input.asked
   const echoed = { ...(state !== undefined && { state }), ...(nonce !== undefined && { nonce }) }
@@ -55,19 +63,22 @@ export function addAuthRequest(tx: Transaction, id: string, input: NewRequest): 
   tx.append(authRequest, id, [added])
 }
 
-/** An open request that a login page of somebody else serves. */
-export type HandedRequest = Extract<AuthRequest, { status: "open" }>
+/** An open request that a custom login page serves. */
+export type CustomLoginRequest = Extract<AuthRequestState, { status: "open" }>
 
-/** The request of this id that a login page serves; undefined for one of ours, or that is over. */
-export function handedRequest(cx: Cx, id: string): HandedRequest | undefined {
+/**
+ * The request with this ID that a custom login page serves; undefined if it is served by our own
+ * login pages or is over.
+ */
+export function findCustomLoginRequest(cx: Cx, id: string): CustomLoginRequest | undefined {
   const state = cx.store.state(cx, authRequest, id)
   if (state.status !== "open" || state.agentId !== "") return undefined
   return cx.clock.now() < state.created + requestLifetimes.request ? state : undefined
 }
 
-/** Notes which session the person signed in with or chose for a request. */
+/** Records the session that the user signed in with or selected for a request. */
 export function linkSession(tx: Transaction, id: string, sessionId: string): void {
-  openRequest(tx, id)
+  requireOpenRequest(tx, id)
   const linked: Draft<AuthRequestEvent> = {
     type: "auth_request.session.linked",
     data: { sessionId },
@@ -76,55 +87,60 @@ export function linkSession(tx: Transaction, id: string, sessionId: string): voi
 }
 
 /**
- * The user of a session allows what a request asks for. It is remembered where it may be, and where
- * every node can read that. Answers false, and allows nothing, where the application is not `shown`
- * to the user as it is: see `identityShown`.
+ * Records that the user of a session consents to a request. The consent is remembered if it is
+ * rememberable and every node can read it. Returns false, without recording anything, if the
+ * identity of the application is no longer the one `shown` to the user; see `shownIdentityOf`.
  */
 export async function allowRequest(
   cx: Cx,
   id: string,
   sessionId: string,
-  shown?: string,
+  shownIdentity?: string,
 ): Promise<boolean> {
-  const allow = (tx: Transaction): Requested | undefined => {
-    const asked = openRequest(tx, id)
-    if (shown !== undefined && shown !== identityShown(tx, asked.appId)) return undefined
-    return giveConsent(tx, id, sessionId)
+  const allow = (tx: Transaction): AuthorizationRequest | undefined => {
+    const asked = requireOpenRequest(tx, id)
+    if (shownIdentity !== undefined && shownIdentity !== shownIdentityOf(tx, asked.appId))
+      return undefined
+    return recordConsent(tx, id, sessionId)
   }
   const remember = (tx: Transaction) => {
     const asked = allow(tx)
     if (asked) rememberConsent(cx, tx, asked, sessionId)
     return asked !== undefined
   }
-  const step = await readableByAll(
+  const step = await writeReadableByAll(
     () => cx.store.transact(cx, remember),
     () => cx.store.transact(cx, (tx) => allow(tx) !== undefined),
   )
   return step.value
 }
 
-/** Notes that the user of a session allows what a request asks for; answers the request. */
-export function giveConsent(tx: Transaction, id: string, sessionId: string): Requested {
-  const asked = openRequest(tx, id)
-  const given: Draft<AuthRequestEvent> = {
+/** Records that the user of a session consents to a request; returns the request. */
+export function recordConsent(
+  tx: Transaction,
+  id: string,
+  sessionId: string,
+): AuthorizationRequest {
+  const asked = requireOpenRequest(tx, id)
+  const grantInput: Draft<AuthRequestEvent> = {
     type: "auth_request.consent.given",
-    data: { sessionId, ...allowedWhen(tx, sessionId, asked.appId) },
+    data: { sessionId, ...consentBasisOf(tx, sessionId, asked.appId) },
   }
-  tx.append(authRequest, id, [given])
+  tx.append(authRequest, id, [grantInput])
   return asked
 }
 
-/** Notes that the person refuses; what is left to do is to tell the client. */
+/** Records that the user denied consent. The error response to the client follows. */
 export function denyConsent(tx: Transaction, id: string): void {
-  openRequest(tx, id)
+  requireOpenRequest(tx, id)
   const denied: Draft<AuthRequestEvent> = { type: "auth_request.consent.denied", data: {} }
   tx.append(authRequest, id, [denied])
 }
 
-/** Answers a request, once: with a code, or by what a device may fetch from now on. */
-export function answerRequest(tx: Transaction, id: string, sessionId: string): void {
-  const { device, pushed, appId } = openRequest(tx, id)
-  if (pushed) spendPushedRequest(tx, pushed.id)
+/** Completes a request, once: with a code, or by approving the device. */
+export function completeAuthRequest(tx: Transaction, id: string, sessionId: string): void {
+  const { device, pushed, appId } = requireOpenRequest(tx, id)
+  if (pushed) markPushedRequestUsed(tx, pushed.id)
   if (device) approveDevice(tx, device.id, sessionId)
   const added: Draft<AuthRequestEvent> = {
     type: "auth_request.code.added",
@@ -133,15 +149,15 @@ export function answerRequest(tx: Transaction, id: string, sessionId: string): v
   tx.append(authRequest, id, [added])
 }
 
-/** Ends a request that was answered with an error. */
+/** Ends a request whose response is an error. */
 export function failRequest(tx: Transaction, id: string, reason: string): void {
-  const { device } = openRequest(tx, id)
+  const { device } = requireOpenRequest(tx, id)
   if (device) denyDevice(tx, device.id)
   const failed: Draft<AuthRequestEvent> = { type: "auth_request.failed", data: { reason } }
   tx.append(authRequest, id, [failed])
 }
 
-function openRequest(tx: Transaction, id: string): Requested {
+function requireOpenRequest(tx: Transaction, id: string): AuthorizationRequest {
   const state = tx.state(authRequest, id)
   if (state.status === "open" && tx.now < state.created + requestLifetimes.request) {
     return state.asked
@@ -149,11 +165,11 @@ function openRequest(tx: Transaction, id: string): Requested {
   throw requestOverError()
 }
 
-type SignedIn = Pick<Session, "userId" | "methods" | "passwordVersion"> &
+type SignedInSession = Pick<Session, "userId" | "methods" | "passwordVersion"> &
   Parameters<typeof freshTimeOf>[0]
 
-/** What a person allows a client, and for how long. */
-export type NewGrant = {
+/** What a user grants to a client, and for how long. */
+export type GrantInput = {
   readonly clientId: string
   readonly appId: string
   readonly scopes: readonly string[]
@@ -162,31 +178,33 @@ export type NewGrant = {
   readonly consented?: readonly string[] | undefined
   readonly claims?: RequestedClaims | undefined
   readonly sessionId: string
-  readonly session: SignedIn
+  readonly session: SignedInSession
   /** The `auth_time` of its ID tokens, ms UTC. */
   readonly authTime: number
   readonly accessLifetimeSeconds: number
-  /** By which grant of OAuth; for the audit. */
+  /** The OAuth grant type, for the audit log. */
   readonly grantType: string
-  /** Present where the grant outlives its session, by a refresh token. */
+  /** Present if the grant has a refresh token and outlives its session. */
   readonly offline?: {
     readonly lifetimeSeconds: number
     readonly idleLifetimeSeconds: number
-    /** RFC 9449 §5: of the key that a client without a secret must show to use it. */
+    /**
+     * RFC 9449 §5: thumbprint of the key that a client without a secret must prove possession of.
+     */
     readonly jkt?: string
   }
 }
 
-/** Adds a grant for the person of a session; every token for them hangs from one. */
-export function addGrant(tx: Transaction, given: NewGrant): string {
-  const { session, authTime, offline, consented, leftOut, claims, grantType, ...rest } = given
+/** Adds a grant for the user of a session. All tokens for the user depend on a grant. */
+export function addGrant(tx: Transaction, grantInput: GrantInput): string {
+  const { session, authTime, offline, consented, leftOut, claims, grantType, ...rest } = grantInput
   const { userId, methods, passwordVersion } = session
   const id = tx.ids.next()
   const added: Draft<GrantEvent> = {
     type: "oidc_session.added",
     data: {
       ...rest,
-      ...(leftOut && given.scopes.includes("offline_access") && { leftOut }),
+      ...(leftOut && grantInput.scopes.includes("offline_access") && { leftOut }),
       ...(consented && { consented }),
       ...(claims && { claims }),
       userId,
@@ -197,7 +215,7 @@ export function addGrant(tx: Transaction, given: NewGrant): string {
   }
   tx.begin(grant, id)
   tx.append(grant, id, [added])
-  noteClient(tx, given.sessionId, given.clientId)
+  recordClient(tx, grantInput.sessionId, grantInput.clientId)
   if (offline) {
     const vouched = soleVoucherOf(session)
     const voucher = vouched && { idpId: vouched.idpId, idpOrg: vouched.idpOrg }
@@ -207,40 +225,43 @@ export function addGrant(tx: Transaction, given: NewGrant): string {
     }
     tx.append(grant, id, [refreshable])
   }
-  const { clientId, scopes } = given
-  noteIssued(tx, id, { grantId: id, clientId, userId, grantType, scopes })
-  // What comes by the front channel has the claims of the scopes in its ID token, or needs none.
+  const { clientId, scopes } = grantInput
+  recordIssuedTokens(tx, id, { grantId: id, clientId, userId, grantType, scopes })
+  // ID tokens from the front channel contain the profile claims if the client needs them.
   const profile = grantType !== "implicit" && profileScopes.some((each) => scopes.includes(each))
-  noteUse(tx, userId, given.appId, { profile, dropped: leftOut ?? [] })
+  recordApplicationUse(tx, userId, grantInput.appId, { profile, dropped: leftOut ?? [] })
   return id
 }
 
-/** Scopes whose claims tell an application the user's name and address. */
+/** Scopes whose claims contain the user's name and email address. */
 const profileScopes = ["profile", "email"] as const
 
-/** What a code stands for. */
-export type Answered = { readonly id: string; readonly atOnce?: AnsweredAtOnce | undefined }
+/** Identifies the completed request of a code. */
+export type CodeReference = { readonly id: string; readonly atOnce?: ImmediateResponse | undefined }
 
-/** The request that a code answers, whether it is kept here or stands in the code alone. */
-export function requestOf(read: Pick<Transaction, "state">, { id, atOnce }: Answered): AuthRequest {
+/** The request of a code: stored here, or contained in the code itself. */
+export function requestOfCode(
+  read: Pick<Transaction, "state">,
+  { id, atOnce }: CodeReference,
+): AuthRequestState {
   const state = read.state(authRequest, id)
   if (state.status !== "absent" || !atOnce) return state
   return { ...atOnce, status: "answered", agentId: "", loginHint: "", created: atOnce.codeAt }
 }
 
-/** Turns an answered request into a grant; the caller has checked that the code is right. */
+/** Exchanges a completed request for a grant; the caller has already verified the code. */
 export function exchangeCode(
   tx: Transaction,
-  answered: Answered,
-  given: Omit<NewGrant, "sessionId" | "grantType" | "authTime">,
+  answered: CodeReference,
+  grantInput: Omit<GrantInput, "sessionId" | "grantType" | "authTime">,
 ): string {
   const { id, atOnce } = answered
-  const state = requestOf(tx, answered)
-  if (state.status !== "answered") throw new Error("only an answered request can be exchanged")
+  const state = requestOfCode(tx, answered)
+  if (state.status !== "answered") throw new Error("only a completed request can be exchanged")
   const { sessionId, asked } = state
   const grantType = isForCode(asked) ? "authorization_code" : "implicit"
-  const authTime = authTimeFor(asked, given.session)
-  const grantId = addGrant(tx, { ...given, sessionId, grantType, authTime })
+  const authTime = authTimeOf(asked, grantInput.session)
+  const grantId = addGrant(tx, { ...grantInput, sessionId, grantType, authTime })
   const exchanged: Draft<AuthRequestEvent> = {
     type: "auth_request.code.exchanged",
     data: { grantId, ...(atOnce && { clientId: asked.clientId }) },
@@ -249,7 +270,7 @@ export function exchangeCode(
   return grantId
 }
 
-/** Ends a grant, and with it every token that hangs from it. Twice is once. */
+/** Ends a grant and all tokens that depend on it; no-op if it has already ended. */
 export function endGrant(tx: Transaction, id: string, reason: string): void {
   if (tx.state(grant, id).status !== "active") return
   const ended: Draft<GrantEvent> = { type: "oidc_session.terminated", data: { reason } }

@@ -1,43 +1,45 @@
 import { Fault } from "../../kernel/fault.ts"
-import { type Cx, readableByAll, type Transaction } from "../../store/index.ts"
+import { type Cx, type Transaction, writeReadableByAll } from "../../store/index.ts"
 import { app } from "../app/index.ts"
 import { requireInstance } from "../instance/index.ts"
-import { sessionNow } from "../session/index.ts"
+import { findSession } from "../session/index.ts"
 import { endGrant } from "./commands.ts"
 import { applicationConsents, consentsId } from "./consent/model.ts"
-import { consentsNow, withdrawConsent } from "./consent/remember.ts"
-import { consentedApps } from "./consent/view.ts"
-import { type Grant, grant, offlineUntil } from "./model.ts"
+import { listValidConsents, withdrawConsent } from "./consent/remember.ts"
+import { consentedAppIds } from "./consent/view.ts"
+import { type Grant, grant, offlineExpiryOf } from "./model.ts"
 import { outlivesSession } from "./refresh.ts"
-import { applicationUse, pairId } from "./use.ts"
-import { grantsOf } from "./view.ts"
+import { applicationUse, applicationUseId } from "./use.ts"
+import { grantIdsOf } from "./view.ts"
 
-/** An application that can act for a person, by all that they have granted it; times are ms UTC. */
-export type Connected = {
+/**
+ * An application that can act for a user, with everything they have granted it. Times are ms UTC.
+ */
+export type ConnectedApp = {
   readonly appId: string
   readonly name: string
   readonly scopes: readonly string[]
-  /** Projects of others that they have allowed by name. */
+  /** Projects of other organizations that the user allowed explicitly. */
   readonly projects: readonly string[]
-  /** Whether it stays when they have signed out. */
+  /** Whether access continues after the user has signed out. */
   readonly isOffline: boolean
   readonly since: number
   readonly lastUsed: number
-  /** Until when its user is not asked again for what they have allowed; absent: each time. */
+  /** When a remembered consent expires; absent if the user is asked each time. */
   readonly consentUntil?: number
 }
 
-/** The applications that can act for a person, the last used first; the console is none of them. */
-export function connectedApps(cx: Cx, userId: string): readonly Connected[] {
-  const byApp = new Map<string, Connected>()
-  for (const id of grantsOf(cx, userId)) {
-    const one = connectedBy(cx, userId, id)
+/** The applications that can act for a user, last used first, without the console. */
+export function connectedApps(cx: Cx, userId: string): readonly ConnectedApp[] {
+  const byApp = new Map<string, ConnectedApp>()
+  for (const id of grantIdsOf(cx, userId)) {
+    const one = connectedByGrant(cx, userId, id)
     if (!one) continue
     const before = byApp.get(one.appId)
-    byApp.set(one.appId, before ? joined(before, one) : one)
+    byApp.set(one.appId, before ? merge(before, one) : one)
   }
-  for (const appId of consentedApps(cx, userId)) {
-    const one = rememberedBy(cx, userId, appId)
+  for (const appId of consentedAppIds(cx, userId)) {
+    const one = rememberedConsentOf(cx, userId, appId)
     if (!one) continue
     const before = byApp.get(appId)
     const { consentUntil } = one
@@ -46,32 +48,32 @@ export function connectedApps(cx: Cx, userId: string): readonly Connected[] {
   return [...byApp.values()].sort((a, b) => b.lastUsed - a.lastUsed)
 }
 
-/** What one grant is good for; undefined where it is good for nothing, or is the console's. */
-function connectedBy(cx: Cx, userId: string, id: string): Connected | undefined {
-  const given = cx.store.state(cx, grant, id)
-  if (!isUsable(cx, userId, given)) return undefined
-  const { appId, scopes, consented = [], offline } = given
+/** What one grant allows; undefined if it is no longer usable or belongs to the console. */
+function connectedByGrant(cx: Cx, userId: string, id: string): ConnectedApp | undefined {
+  const grantState = cx.store.state(cx, grant, id)
+  if (!isUsable(cx, userId, grantState)) return undefined
+  const { appId, scopes, consented = [], offline } = grantState
   const on = cx.store.state(cx, app, appId)
   if (!("projectId" in on) || on.projectId === requireInstance(cx).projectId) return undefined
   const created = cx.store.receipt(cx, grant, id)?.created ?? 0
-  const used = cx.store.state(cx, applicationUse, pairId(userId, appId)).last
+  const used = cx.store.state(cx, applicationUse, applicationUseId(userId, appId)).last
   return {
     appId,
     name: on.name,
     scopes,
     projects: consented,
     since: created,
-    isOffline: offline !== undefined && isRenewable(cx, userId, given),
+    isOffline: offline !== undefined && isRenewable(cx, userId, grantState),
     lastUsed: Math.max(created, offline?.renewed ?? 0, used),
   }
 }
 
-/** What an application can have without asking a user again; undefined where it is nothing. */
-function rememberedBy(cx: Cx, userId: string, appId: string) {
-  const consents = consentsNow(cx, userId, appId)
+/** What an application can obtain without asking the user again; undefined if nothing. */
+function rememberedConsentOf(cx: Cx, userId: string, appId: string) {
+  const consents = listValidConsents(cx, userId, appId)
   const state = cx.store.state(cx, app, appId)
   if (consents.length === 0 || !("projectId" in state)) return undefined
-  const used = cx.store.state(cx, applicationUse, pairId(userId, appId)).last
+  const used = cx.store.state(cx, applicationUse, applicationUseId(userId, appId)).last
   const { name } = state
   return {
     appId,
@@ -79,26 +81,26 @@ function rememberedBy(cx: Cx, userId: string, appId: string) {
     isOffline: false,
     scopes: [...new Set(consents.flatMap(({ scopes }) => scopes))],
     projects: [...new Set(consents.flatMap(({ projects }) => projects))],
-    since: Math.min(...consents.map(({ given }) => given)),
-    lastUsed: Math.max(used, ...consents.map(({ given }) => given)),
+    since: Math.min(...consents.map(({ given: grantState }) => grantState)),
+    lastUsed: Math.max(used, ...consents.map(({ given: grantState }) => grantState)),
     consentUntil: Math.max(...consents.map(({ expires }) => expires)),
   }
 }
 
-type Given = Exclude<Grant, { status: "absent" }>
+type ExistingGrant = Exclude<Grant, { status: "absent" }>
 
-/** A grant counts with its session, or by what renews it. */
-const isUsable = (cx: Cx, userId: string, given: Grant): given is Given =>
-  given.status === "active" &&
-  given.userId === userId &&
-  (sessionNow(cx, given.sessionId) !== undefined || isRenewable(cx, userId, given))
+/** A grant is usable while its session is active, or while its refresh token is valid. */
+const isUsable = (cx: Cx, userId: string, grantState: Grant): grantState is ExistingGrant =>
+  grantState.status === "active" &&
+  grantState.userId === userId &&
+  (findSession(cx, grantState.sessionId) !== undefined || isRenewable(cx, userId, grantState))
 
-const isRenewable = (cx: Cx, userId: string, given: Given): boolean =>
-  given.offline !== undefined &&
-  cx.clock.now() < offlineUntil(given.offline) &&
-  outlivesSession(cx, userId, given)
+const isRenewable = (cx: Cx, userId: string, grantState: ExistingGrant): boolean =>
+  grantState.offline !== undefined &&
+  cx.clock.now() < offlineExpiryOf(grantState.offline) &&
+  outlivesSession(cx, userId, grantState)
 
-const joined = (a: Connected, b: Connected): Connected => ({
+const merge = (a: ConnectedApp, b: ConnectedApp): ConnectedApp => ({
   ...a,
   scopes: [...new Set([...a.scopes, ...b.scopes])],
   projects: [...new Set([...a.projects, ...b.projects])],
@@ -108,9 +110,9 @@ const joined = (a: Connected, b: Connected): Connected => ({
 })
 
 /**
- * Ends all that a person has granted to an application, with its tokens, its codes and what is
- * remembered of their consent, and answers when. Refuses where it has nothing of theirs; another's
- * answers the same.
+ * Revokes everything that a user has granted to an application, with its tokens, codes and
+ * remembered consents; returns the time in ms UTC. Throws if the application has no access to this
+ * account, or if it does not exist.
  */
 export async function disconnectApp(
   cx: Cx,
@@ -118,28 +120,30 @@ export async function disconnectApp(
   appId: string,
   reason: string,
 ): Promise<number> {
-  const end = (tx: Transaction): number => {
-    const theirs = grantsOf(cx, userId).filter((id) => {
-      const given = tx.state(grant, id)
-      return given.status === "active" && given.userId === userId && given.appId === appId
+  const endGrants = (tx: Transaction): number => {
+    const grantIds = grantIdsOf(cx, userId).filter((id) => {
+      const grantState = tx.state(grant, id)
+      return (
+        grantState.status === "active" && grantState.userId === userId && grantState.appId === appId
+      )
     })
     const { remembered } = tx.state(applicationConsents, consentsId(userId, appId))
-    if (theirs.length + remembered.length === 0) throw missingError()
-    for (const id of theirs) endGrant(tx, id, reason)
+    if (grantIds.length + remembered.length === 0) throw noAccessError()
+    for (const id of grantIds) endGrant(tx, id, reason)
     return tx.now
   }
   const withdraw = (tx: Transaction): number => {
-    const now = end(tx)
+    const now = endGrants(tx)
     withdrawConsent(tx, userId, appId, reason)
     return now
   }
-  // While an older node is there, nothing is remembered, and codes are valid until they expire.
-  const step = await readableByAll(
+  // Older nodes remember no consents, and codes remain valid until they expire.
+  const step = await writeReadableByAll(
     () => cx.store.transact(cx, withdraw),
-    () => cx.store.transact(cx, end),
+    () => cx.store.transact(cx, endGrants),
   )
   return step.value
 }
 
-const missingError = () =>
+const noAccessError = () =>
   new Fault("not_found", "grant.missing", "the application has no access to this account")

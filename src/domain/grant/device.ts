@@ -2,48 +2,48 @@ import { Fault } from "../../kernel/fault.ts"
 import { aggregate, type Draft, type Event, type Transaction } from "../../store/index.ts"
 import { lastWithdrawal } from "./consent/remember.ts"
 
-/** What a device asks for; it waits until a person allows it elsewhere. */
-type Requested = {
+/** The request of a device (RFC 8628); it waits until a user approves it elsewhere. */
+type DeviceRequest = {
   readonly clientId: string
   readonly appId: string
   readonly scopes: readonly string[]
-  /** What was asked for, too, and not granted. */
+  /** Scopes that were requested and not granted. */
   readonly leftOut?: readonly string[]
   readonly audience: readonly string[]
-  /** As at the authorization endpoint; see `Requested`. */
+  /** As for authorization requests; see `AuthorizationRequest`. */
   readonly foreign?: readonly string[]
-  /** RFC 9449: thumbprint of the key that the device showed, when it asked. */
+  /** RFC 9449: thumbprint of the key that the device proved possession of in its request. */
   readonly jkt?: string
 }
 
-/** `withdrawalId`: as in the answer to a request, see `LastWithdrawal`. */
+/** `withdrawalId`: as in a completed request; see `LastWithdrawal`. */
 type Approval = { readonly sessionId: string; readonly withdrawalId?: string }
 
 export type DeviceEvent =
-  | Event<"device.authorization.added", Requested & { readonly lifetimeSeconds: number }>
+  | Event<"device.authorization.added", DeviceRequest & { readonly lifetimeSeconds: number }>
   | Event<"device.authorization.approved", Approval>
   | Event<"device.authorization.canceled">
   | Event<"device.authorization.done", { readonly grantId: string }>
 
-type Waiting = Requested & { readonly expires: number }
+type WaitingDevice = DeviceRequest & { readonly expires: number }
 
 export type DeviceAuthorization =
   | { readonly status: "absent" }
-  | (Waiting & { readonly status: "pending" })
-  | (Waiting & { readonly status: "denied" })
-  | (Waiting & { readonly status: "done" })
-  | (Waiting & Approval & { readonly status: "approved" })
+  | (WaitingDevice & { readonly status: "pending" })
+  | (WaitingDevice & { readonly status: "denied" })
+  | (WaitingDevice & { readonly status: "done" })
+  | (WaitingDevice & Approval & { readonly status: "approved" })
 
 const absent: DeviceAuthorization = { status: "absent" }
 
-const hour = 3_600_000
+const hourMs = 3_600_000
 
-/** One device that waits for a person, until it has fetched what they allowed. */
+/** A device authorization, until the device has fetched its tokens. */
 export const deviceAuthorization = aggregate<DeviceEvent, DeviceAuthorization>({
   stream: "device_auth",
   retention: "transient",
-  // An hour for clocks that are wrong.
-  expires: (state) => (state.status === "absent" ? undefined : state.expires + hour),
+  // An hour for clock skew.
+  expires: (state) => (state.status === "absent" ? undefined : state.expires + hourMs),
   initial: absent,
   evolve: {
     "device.authorization.added": (_, { data: { lifetimeSeconds, ...requested }, time }) => ({
@@ -60,20 +60,20 @@ export const deviceAuthorization = aggregate<DeviceEvent, DeviceAuthorization>({
   },
 })
 
-export type NewDevice = Requested & {
+export type DeviceInput = DeviceRequest & {
   readonly lifetimeSeconds: number
-  /** As it is compared: see `userCodeKey`. */
+  /** Normalized for comparison; see `userCodeKey`. */
   readonly userCode: string
 }
 
-/** Kind of the claim by which a user code finds its device. */
+/** The kind of unique key that finds a device by its user code. */
 export const userCodeClaim = "device_user_code"
 
-/** Keeps what a device asks for. Faults with `device.code_taken` where another has its code. */
-export function addDevice(tx: Transaction, id: string, input: NewDevice): void {
+/** Stores a device authorization. Throws `device.code_taken` if the user code is in use. */
+export function addDevice(tx: Transaction, id: string, input: DeviceInput): void {
   const { userCode, ...data } = input
   const expires = tx.now + data.lifetimeSeconds * 1000
-  const taken = { id: "device.code_taken", message: "another device has this code" }
+  const taken = { id: "device.code_taken", message: "another device already has this user code" }
   const added: Draft<DeviceEvent> = {
     type: "device.authorization.added",
     data,
@@ -82,9 +82,9 @@ export function addDevice(tx: Transaction, id: string, input: NewDevice): void {
   tx.append(deviceAuthorization, id, [added])
 }
 
-/** A person allows what the device asks for, by the session that they signed in with. */
+/** The user approves the device, with the session that they signed in with. */
 export function approveDevice(tx: Transaction, id: string, sessionId: string): void {
-  const { appId } = waiting(tx, id)
+  const { appId } = requirePending(tx, id)
   const approved: Draft<DeviceEvent> = {
     type: "device.authorization.approved",
     data: { sessionId, ...lastWithdrawal(tx, sessionId, appId) },
@@ -92,29 +92,29 @@ export function approveDevice(tx: Transaction, id: string, sessionId: string): v
   tx.append(deviceAuthorization, id, [approved])
 }
 
-/** A person refuses. */
+/** The user denies the request of the device. */
 export function denyDevice(tx: Transaction, id: string): void {
-  waiting(tx, id)
+  requirePending(tx, id)
   const denied: Draft<DeviceEvent> = { type: "device.authorization.canceled", data: {} }
   tx.append(deviceAuthorization, id, [denied])
 }
 
-/** The device has fetched its tokens, which hang from a grant. */
+/** The device has fetched its tokens, which depend on a grant. */
 export function finishDevice(tx: Transaction, id: string, grantId: string): void {
   const done: Draft<DeviceEvent> = { type: "device.authorization.done", data: { grantId } }
   tx.append(deviceAuthorization, id, [done])
 }
 
-/** Whether a person can still say something to what the device asks. */
-export const isWaiting = (state: DeviceAuthorization, now: number): boolean =>
+/** Whether a user can still approve or deny the request of the device. */
+export const isPending = (state: DeviceAuthorization, now: number): boolean =>
   state.status === "pending" && now < state.expires
 
-function waiting(tx: Transaction, id: string): Waiting {
+function requirePending(tx: Transaction, id: string): WaitingDevice {
   const state = tx.state(deviceAuthorization, id)
-  if (state.status !== "absent" && isWaiting(state, tx.now)) return state
+  if (state.status !== "absent" && isPending(state, tx.now)) return state
   throw new Fault(
     "failed_precondition",
     "device.over",
-    "the device no longer waits; start again there",
+    "this device request is no longer pending; start again on the device",
   )
 }

@@ -1,34 +1,36 @@
 import { aggregate, type Draft, type Event, type Transaction } from "../../store/index.ts"
 import { user } from "../user-model/index.ts"
-import { noteIssued } from "./issuance.ts"
+import { recordIssuedTokens } from "./issuance.ts"
 
-/** Somebody, and what the token hung from that spoke for them. */
+/** A party of a token exchange, and what their token depended on. */
 export type Party = { readonly userId: string; readonly anchor: string }
 
-/** Tokens that an application got for others. */
-type Exchanged = {
+/** Tokens that an application obtained by token exchange (RFC 8693). */
+type ExchangedTokens = {
   readonly clientId: string
   readonly appId: string
-  /** For whom the new token speaks. */
+  /** The user that the new token is for. */
   readonly userId: string
-  /** What the exchanged token hung from; absent where an actor only named the user. */
+  /** What the exchanged token depended on; absent if an actor only named the user. */
   readonly anchor?: string
-  /** Who acts for the user. */
+  /** The party that acts for the user. */
   readonly actor?: Party
-  /** The access tokens that it was made of: each that is revoked takes it along. */
+  /** IDs of the access tokens that were exchanged; revoking one of them revokes this token, too. */
   readonly tokenIds?: readonly string[]
-  /** How many exchanges lie one upon another; absent in those from before it was kept: one. */
+  /** The number of chained exchanges; absent in older events, which means one. */
   readonly depth?: number
   /** ms UTC. */
   readonly expires: number
 }
 
-export type ExchangeEvent = Event<"token_exchange.added", Exchanged>
-export type Exchange = { readonly status: "absent" } | (Exchanged & { readonly status: "active" })
+export type ExchangeEvent = Event<"token_exchange.added", ExchangedTokens>
+export type Exchange =
+  | { readonly status: "absent" }
+  | (ExchangedTokens & { readonly status: "active" })
 
 const absent: Exchange = { status: "absent" }
 
-/** What an exchanged token hangs from: all that the tokens hung from that it was made of. */
+/** An exchanged token depends on it: on everything that the original tokens depended on. */
 export const exchange = aggregate<ExchangeEvent, Exchange>({
   stream: "token_exchange",
   retention: "transient",
@@ -47,7 +49,7 @@ export type ImpersonationEvent = Event<
   }
 >
 
-/** Who acted as somebody else, for as long as an audit may ask. */
+/** Records impersonation, for as long as the audit log is retained. */
 export const impersonation = aggregate<ImpersonationEvent, { readonly noted: boolean }>({
   stream: "impersonation",
   retention: "audit",
@@ -57,16 +59,22 @@ export const impersonation = aggregate<ImpersonationEvent, { readonly noted: boo
 
 const exchangeGrantType = "urn:ietf:params:oauth:grant-type:token-exchange"
 
-/** Adds what an exchanged token hangs from; where somebody acts for the user, that is noted. */
+/** Adds an exchange. If a party acts for the user, the impersonation is recorded. */
 export function addExchange(
   tx: Transaction,
-  { scopes, ...data }: Exchanged & { readonly scopes: readonly string[] },
+  { scopes, ...data }: ExchangedTokens & { readonly scopes: readonly string[] },
 ): string {
   const id = tx.ids.next()
   const { userId, clientId, actor } = data
   const added: Draft<ExchangeEvent> = { type: "token_exchange.added", data }
   tx.append(exchange, id, [added])
-  noteIssued(tx, id, { grantId: id, clientId, userId, grantType: exchangeGrantType, scopes })
+  recordIssuedTokens(tx, id, {
+    grantId: id,
+    clientId,
+    userId,
+    grantType: exchangeGrantType,
+    scopes,
+  })
   if (actor) {
     const noted: Draft<ImpersonationEvent> = {
       type: "user.impersonated",

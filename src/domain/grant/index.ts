@@ -13,90 +13,90 @@ import { samlSession } from "./saml/session.ts"
 import { applicationUse, applicationUseView } from "./use.ts"
 import { grantView } from "./view.ts"
 
-export { spendAssertion } from "./assertion.ts"
+export { recordAssertion } from "./assertion.ts"
 export {
-  type Answered,
   addAuthRequest,
   addGrant,
   allowRequest,
-  answerRequest,
-  authTimeFor,
+  authTimeOf,
+  type CodeReference,
+  type CustomLoginRequest,
+  completeAuthRequest,
   denyConsent,
   endGrant,
   exchangeCode,
   failRequest,
-  type HandedRequest,
-  handedRequest,
+  findCustomLoginRequest,
+  type GrantInput,
   linkSession,
-  type NewGrant,
   requestLifetimes,
-  requestOf,
+  requestOfCode,
 } from "./commands.ts"
 export { connectedApps } from "./connected.ts"
-export { allowedSession } from "./consent/allowed.ts"
+export { findConsentingSession } from "./consent/allowed.ts"
 export {
-  consentTo,
-  identityShown,
+  findConsentSession,
   isConsentRemembered,
   isWithdrawn,
   lastWithdrawal,
   rememberedSeconds,
+  shownIdentityOf,
   withdrawnAt,
 } from "./consent/remember.ts"
 export {
   addDevice,
   approveDevice,
   type DeviceAuthorization,
+  type DeviceInput,
   denyDevice,
   deviceAuthorization,
   finishDevice,
-  isWaiting,
-  type NewDevice,
+  isPending,
   userCodeClaim,
 } from "./device.ts"
 export { addExchange, exchange, type Party } from "./exchange.ts"
-export { noteIssued } from "./issuance.ts"
+export { recordIssuedTokens } from "./issuance.ts"
 export { type Grant, grant } from "./model.ts"
 export {
   findPushedRequest,
   isPushedOver,
   isRequestOver,
   type PushedReference,
+  parseRequestUri,
   pushedLifetimeSeconds,
   pushRequest,
-  refundPushed,
-  requestNamed,
-  requestUri,
+  refundPushedRequest,
+  requestUriOf,
   takePushedRequest,
 } from "./pushed.ts"
-export { outlivesSession, type RenewalEnd, renewGrant } from "./refresh.ts"
+export { outlivesSession, type RefreshFailure, refreshGrant } from "./refresh.ts"
 export {
-  type AnsweredAtOnce,
-  type AuthRequest,
+  type AuthorizationRequest,
+  type AuthRequestState,
   authRequest,
   type FinishedRequest,
+  type ImmediateResponse,
   isForCode,
   type Prompt,
-  type Requested,
   type RequestedClaims,
   type ResponseMode,
   type ResponseType,
 } from "./request.ts"
 export { revocation, revokeToken } from "./revocation.ts"
 export {
-  type Afterwards,
   addSamlLogout,
-  noteTold,
+  type LogoutDestination,
+  type LogoutParticipant,
+  listLogoutParticipants,
+  recordLogoutResult,
   type SamlLogout,
   samlLogout,
   samlLogoutPath,
-  type Untold,
-  untoldOf,
 } from "./saml/logout.ts"
-export { addSamlAssertion, samlParticipants } from "./saml/session.ts"
-export { noteClaimsRead } from "./use.ts"
+export { listSamlParticipants, recordSamlAssertion } from "./saml/session.ts"
+export { recordClaimsRead } from "./use.ts"
 
-/** What this module is to the whole. */
+/** Everything that this module registers with the server. */
 export const module = {
   aggregates: [
     authRequest,

@@ -2,20 +2,20 @@ import { aggregate, type Draft, type Event, type Transaction } from "../../store
 import { instance } from "../instance/index.ts"
 import { user } from "../user-model/index.ts"
 
-/** Tokens that somebody got. */
-export type Issued = {
-  /** What they hang from. */
+/** Tokens that were issued to a client. */
+export type IssuedTokens = {
+  /** What the tokens depend on. */
   readonly grantId: string
   readonly clientId: string
   readonly userId: string
-  /** As OAuth names it. */
+  /** The OAuth grant type. */
   readonly grantType: string
   readonly scopes: readonly string[]
 }
 
-export type IssuanceEvent = Event<"token.issued", Issued>
+export type IssuanceEvent = Event<"token.issued", IssuedTokens>
 
-/** Who got tokens when, for as long as an audit may ask; never the tokens. */
+/** Which tokens were issued when, for as long as the audit log is retained; never the tokens. */
 export const issuance = aggregate<IssuanceEvent, { readonly noted: boolean }>({
   stream: "token",
   retention: "audit",
@@ -24,10 +24,10 @@ export const issuance = aggregate<IssuanceEvent, { readonly noted: boolean }>({
 })
 
 /**
- * Notes in a stream that tokens are issued, where the instance wants to know it of their user. Part
- * of the step that issues them, where there is one.
+ * Records that tokens were issued, if the instance has enabled this for the user. Part of the
+ * transaction that issues them, if there is one.
  */
-export function noteIssued(tx: Transaction, streamId: string, issued: Issued): void {
+export function recordIssuedTokens(tx: Transaction, streamId: string, issued: IssuedTokens): void {
   const { tokenAudit } = tx.state(instance, tx.instance).oidc
   const state = tx.state(user, issued.userId)
   const isMachine = "kind" in state && state.kind === "machine"

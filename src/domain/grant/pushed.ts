@@ -1,44 +1,44 @@
 import { Fault } from "../../kernel/fault.ts"
 import { aggregate, type Cx, type Draft, type Event, type Transaction } from "../../store/index.ts"
 
-type Pushed = {
+type PushedRequestData = {
   readonly clientId: string
-  /** Who tries the application out with it; absent where the application itself has sent it. */
+  /** The administrator who tests the application with it; absent if the client sent it. */
   readonly testedBy?: string
 }
 
 export type PushedRequestEvent =
-  | Event<"pushed_request.added", Pushed, { readonly search: string }>
+  | Event<"pushed_request.added", PushedRequestData, { readonly search: string }>
   | Event<"pushed_request.used">
 
 type PushedRequest =
   | { readonly status: "absent" }
-  | (Pushed & {
+  | (PushedRequestData & {
       readonly status: "waiting" | "used"
-      /** The parameters, form-urlencoded; empty once they were used. */
+      /** The parameters, form-urlencoded; empty after use. */
       readonly search: string
       readonly expires: number
     })
 
-const minute = 60_000
+const minuteMs = 60_000
 
 const absent: PushedRequest = { status: "absent" }
 
-/** How long a browser has to come with what its application pushed. */
+/** How long a pushed request can be used after it was sent. */
 export const pushedLifetimeSeconds = 60
 
-/** How long a person has to sign in, ms. */
+/** How long a user can take to sign in, ms. */
 export const requestLifetimeMs = 60 * 60_000
 
-/** RFC 9126: an authorization request that its client has sent ahead of the browser. */
+/** RFC 9126: a pushed authorization request. */
 export const pushedRequest = aggregate<PushedRequestEvent, PushedRequest>({
   stream: "pushed_request",
   retention: "transient",
   revision: 2,
   initial: absent,
-  // Its last sign-in can begin when it expires, and must then learn whether it was used meanwhile.
+  // A sign-in can begin just before the request expires, and must later detect whether it was used.
   expires: (state) =>
-    state.status === "absent" ? undefined : state.expires + requestLifetimeMs + minute,
+    state.status === "absent" ? undefined : state.expires + requestLifetimeMs + minuteMs,
   evolve: {
     "pushed_request.added": (_, { data, private: secret, time }) => ({
       status: "waiting",
@@ -51,10 +51,10 @@ export const pushedRequest = aggregate<PushedRequestEvent, PushedRequest>({
   },
 })
 
-type NewPushedRequest = Pushed & { readonly search: string }
+type PushedRequestInput = PushedRequestData & { readonly search: string }
 
-/** Keeps a request for the browser that will come. */
-export function pushRequest(tx: Transaction, id: string, pushed: NewPushedRequest): void {
+/** Stores a pushed request. */
+export function pushRequest(tx: Transaction, id: string, pushed: PushedRequestInput): void {
   const { search, ...data } = pushed
   const added: Draft<PushedRequestEvent> = {
     type: "pushed_request.added",
@@ -64,32 +64,34 @@ export function pushRequest(tx: Transaction, id: string, pushed: NewPushedReques
   tx.append(pushedRequest, id, [added])
 }
 
-/** RFC 9126 §2.2: what begins so is a request that was pushed here, and fetched from nowhere. */
-const prefix = "urn:ietf:params:oauth:request_uri:"
+/**
+ * RFC 9126 §2.2: a request_uri with this prefix refers to a pushed request and is never fetched.
+ */
+const requestUriPrefix = "urn:ietf:params:oauth:request_uri:"
 
-/** The name of a request that was pushed, for whoever shall come with it. */
-export const requestUri = (cx: Cx, id: string): string =>
-  prefix + cx.secrets.seal("token", id, aboutOf(cx))
+/** The request_uri of a pushed request. */
+export const requestUriOf = (cx: Cx, id: string): string =>
+  requestUriPrefix + cx.secrets.seal("token", id, sealContextOf(cx))
 
-/** Which request a name stands for; undefined for a name that we have not given. */
-export const requestNamed = (cx: Cx, uri: string): string | undefined =>
-  uri.startsWith(prefix)
-    ? cx.secrets.open("token", uri.slice(prefix.length), aboutOf(cx))
+/** The ID of the pushed request of a request_uri; undefined if the URI was not issued here. */
+export const parseRequestUri = (cx: Cx, uri: string): string | undefined =>
+  uri.startsWith(requestUriPrefix)
+    ? cx.secrets.open("token", uri.slice(requestUriPrefix.length), sealContextOf(cx))
     : undefined
 
-/** Ids may repeat across instances: a name of one must not open in another. */
-const aboutOf = (cx: Cx) => `request_uri/${cx.instance}`
+/** IDs may repeat across instances: a request_uri of one instance must not be valid in another. */
+const sealContextOf = (cx: Cx) => `request_uri/${cx.instance}`
 
-/** What was pushed, or why nobody may come with it. */
-type Found =
-  | Pick<NewPushedRequest, "search" | "testedBy">
+/** The pushed parameters, or why they can't be used. */
+type PushedRequestResult =
+  | Pick<PushedRequestInput, "search" | "testedBy">
   | { readonly over: "old" | "other_client" | "used" }
 
-/** What a client has pushed, while it is valid and was not used. */
-export const findPushedRequest = (cx: Cx, id: string, clientId: string): Found =>
-  foundIn(cx.store.state(cx, pushedRequest, id), clientId, cx.clock.now())
+/** The parameters that a client pushed, if the request is valid and unused. */
+export const findPushedRequest = (cx: Cx, id: string, clientId: string): PushedRequestResult =>
+  pushedRequestIn(cx.store.state(cx, pushedRequest, id), clientId, cx.clock.now())
 
-function foundIn(state: PushedRequest, clientId: string, now: number): Found {
+function pushedRequestIn(state: PushedRequest, clientId: string, now: number): PushedRequestResult {
   if (state.status === "absent") return { over: "old" }
   if (state.clientId !== clientId) return { over: "other_client" }
   if (state.status === "used") return { over: "used" }
@@ -98,18 +100,25 @@ function foundIn(state: PushedRequest, clientId: string, now: number): Found {
   return { search, ...(testedBy !== undefined && { testedBy }) }
 }
 
-/** Takes what was pushed, once, before anybody signs in; or says why it can't be taken. */
-export function takePushedRequest(tx: Transaction, id: string, clientId: string): Found {
-  const found = foundIn(tx.state(pushedRequest, id), clientId, tx.now)
-  if (!("over" in found)) spendPushedRequest(tx, id)
-  return found
+/**
+ * Uses a pushed request, once, before the user signs in. Returns its parameters, or why it can't be
+ * used.
+ */
+export function takePushedRequest(
+  tx: Transaction,
+  id: string,
+  clientId: string,
+): PushedRequestResult {
+  const result = pushedRequestIn(tx.state(pushedRequest, id), clientId, tx.now)
+  if (!("over" in result)) markPushedRequestUsed(tx, id)
+  return result
 }
 
 /**
- * RFC 9126 §4: uses a request up, as the first part of its answer. Fails where it was answered
- * meanwhile, since it may have been opened several times.
+ * RFC 9126 §4: marks a request as used, as the first part of its response. Throws if another
+ * response was sent first, since a request can be opened several times.
  */
-export function spendPushedRequest(tx: Transaction, id: string): void {
+export function markPushedRequestUsed(tx: Transaction, id: string): void {
   if (tx.state(pushedRequest, id).status !== "waiting") throw requestOverError()
   const used: Draft<PushedRequestEvent> = {
     type: "pushed_request.used",
@@ -119,33 +128,33 @@ export function spendPushedRequest(tx: Transaction, id: string): void {
   tx.append(pushedRequest, id, [used])
 }
 
-/** RFC 9126: the pushed request that an authorization request came in. */
+/** RFC 9126: refers to the pushed request of an authorization request. */
 export type PushedReference = {
   readonly id: string
-  /** Whether it counts against the limit of its address until it is answered. */
+  /** Whether it counts toward the rate limit of its IP address until it is completed. */
   readonly isCharged: boolean
 }
 
-type Came = { readonly pushed?: PushedReference }
+type PushedOrigin = { readonly pushed?: PushedReference }
 
-/** Whether a request was answered where it was opened once more, or nobody knows any more. */
-export const isPushedOver = (read: Pick<Transaction, "state">, { pushed }: Came): boolean =>
+/** Whether a request that was opened several times is completed, or was purged. */
+export const isPushedOver = (read: Pick<Transaction, "state">, { pushed }: PushedOrigin): boolean =>
   pushed !== undefined && read.state(pushedRequest, pushed.id).status !== "waiting"
 
-/** Refunds what a pushed request has cost, once it is answered. */
-export function refundPushed(cx: Cx, { pushed }: Came): void {
+/** Refunds the rate limit cost of a pushed request when it is completed. */
+export function refundPushedRequest(cx: Cx, { pushed }: PushedOrigin): void {
   if (pushed?.isCharged) cx.allowance?.refund("request")
 }
 
-const requestOver = "auth_request.over"
+const requestOverId = "auth_request.over"
 
 export const requestOverError = () =>
   new Fault(
     "failed_precondition",
-    requestOver,
-    "this sign-in is over; go back to the application and start again",
+    requestOverId,
+    "this sign-in is over; return to the application and start again",
   )
 
-/** Whether something failed because the request was answered meanwhile, or has expired. */
+/** Whether an error means that the request was completed concurrently or has expired. */
 export const isRequestOver = (cause: unknown): boolean =>
-  cause instanceof Fault && cause.id === requestOver
+  cause instanceof Fault && cause.id === requestOverId

@@ -4,182 +4,196 @@ import type { PushedReference } from "./pushed.ts"
 
 export type Prompt = "none" | "login" | "select_account" | "consent" | "create"
 export type ResponseMode = "query" | "fragment" | "form_post"
-/** What the client gets at the front channel; the words in the order of the alphabet. */
+/** The response types of the authorization endpoint; multiple values are sorted alphabetically. */
 export type ResponseType = "code" | "id_token" | "id_token token"
 
-/** OpenID Connect Core §5.5: names of single claims, for the id_token and for userinfo. */
+/** OpenID Connect Core §5.5: names of individual claims for the ID token and for userinfo. */
 export type RequestedClaims = {
   readonly idToken: readonly string[]
   readonly userinfo: readonly string[]
 }
 
-/** What a client asked for at the authorization endpoint, checked. */
-export type Requested = {
+/** The validated parameters of an authorization request. */
+export type AuthorizationRequest = {
   readonly clientId: string
   readonly appId: string
   readonly redirectUri: string
-  /** Absent in requests from before there was another: a code. */
+  /** Absent in older events, which means a code. */
   readonly responseType?: ResponseType
   readonly responseMode: ResponseMode
   readonly scopes: readonly string[]
-  /** What was asked for, too, and not granted. */
+  /** Scopes that were requested and not granted. */
   readonly leftOut?: readonly string[]
   readonly audience: readonly string[]
-  /** Those of the audience that the person must allow by name; absent where there are none. */
+  /** Audiences that the user must allow explicitly; absent if there are none. */
   readonly foreign?: readonly string[]
   readonly state?: string
   readonly nonce?: string
-  /** S256 of the PKCE verifier. */
+  /** The S256 code challenge of PKCE. */
   readonly challenge?: string
   readonly prompts: readonly Prompt[]
-  /** Seconds. */
+  /** In seconds. */
   readonly maxAge?: number
   readonly languages: readonly string[]
-  /** The user that an id_token_hint, or a claim that is asked for, names. */
+  /** The user in the id_token_hint or in a requested claim. */
   readonly hintedUser?: string
   readonly claims?: RequestedClaims
-  /** Values of `acr` that are wished for; any where there are none, absent where none is. */
+  /** Preferred values of `acr`; empty for any, absent if none was requested. */
   readonly acr?: readonly string[]
-  /** `acr_values` as they were sent, for providers that know others than we do; best first. */
+  /** `acr_values` as sent, for providers that support other values; most preferred first. */
   readonly acrValues?: readonly string[]
-  /** Whether it is worth nothing without more than one factor. */
+  /** Whether the request requires more than one factor. */
   readonly needsFactor?: boolean
   /** RFC 9449 §10: thumbprint of the key that the code is bound to. */
   readonly dpopJkt?: string
-  /** The organisation whose users alone may sign in; "" is nobody's. */
+  /** The organization whose users alone can sign in; "" if there is no such organization. */
   readonly home?: string
-  /** Whom the answer is for, where that is a device and no redirect URI. */
+  /** The device that the response is for, if there is no redirect URI. */
   readonly device?: { readonly id: string; readonly userCode: string }
-  /** The pushed request that it came in, which its answer uses up. */
+  /** The pushed request that contained it; completing the request marks it as used. */
   readonly pushed?: PushedReference
-  /** Who tries the application out: they alone see what comes of it, and no client does. */
+  /**
+   * The administrator who tests the application. Only they see the result; no client receives it.
+   */
   readonly testedBy?: string
-  /** Of an application that speaks SAML: it has no client id, and gets no code. */
-  readonly saml?: SamlRequested
+  /** Present for SAML applications, which have no client ID and receive no code. */
+  readonly saml?: SamlAuthnRequest
 }
 
-/** Whether a request asks for a code, and not for the tokens themselves. */
-export const isForCode = ({ responseType = "code" }: Pick<Requested, "responseType">): boolean =>
-  responseType === "code"
+/** Whether the response is a code and not the tokens themselves. */
+export const isForCode = ({
+  responseType = "code",
+}: Pick<AuthorizationRequest, "responseType">): boolean => responseType === "code"
 
-/** What a service provider asked for, checked (SAML Core §3.4.1). */
-export type SamlRequested = {
-  /** Who the service provider says it is. */
+/** The validated AuthnRequest of a service provider (SAML Core §3.4.1). */
+export type SamlAuthnRequest = {
+  /** The entity ID of the service provider. */
   readonly entityId: string
-  /** The ID of its request; absent where nobody has asked, and the sign-in began here. */
+  /** The ID of the AuthnRequest; absent for a sign-in that the identity provider initiated. */
   readonly requestId?: string
-  /** How it wants the answer. */
+  /** The binding for the response. */
   readonly binding: Binding
   readonly nameIdFormat: NameIdFormat
-  /** Classes of which the sign-in must fit one, best first; absent where any will do. */
+  /**
+   * Authentication context classes, one of which the sign-in must match; most preferred first;
+   * absent if any is accepted.
+   */
   readonly contexts?: readonly string[]
-  /** Whether a sign-in that fits none of them is answered all the same, with what it was. */
+  /**
+   * Whether a sign-in that matches none of them is accepted; the response then contains its actual
+   * class.
+   */
   readonly isContextOptional?: true
-  /** Whether a class needs a password. */
+  /** Whether a class requires a password. */
   readonly needsPassword?: true
 }
 
 /**
- * The last withdrawal before the answer, of the user from the application; absent where there was
- * none. A later one voids the code.
+ * The user's last withdrawal of consent to the application before the response; absent if there was
+ * none. A later one makes the code invalid.
  */
 type LastWithdrawal = { readonly withdrawalId?: string }
 
-/** What a consent to a request relies on until its answer; absent in events from before. */
-type AllowedWhen = {
-  /** The last withdrawal before it; empty where there was none. Any other one voids the consent. */
+/** What a consent to a request depends on until the response; absent in older events. */
+type ConsentBasis = {
+  /**
+   * The last withdrawal before the consent; empty if there was none. Any other one makes the
+   * consent invalid.
+   */
   readonly withdrawalId?: string
-  /** As `Registration.identity` was; absent where the application did not register itself. */
+  /** `Registration.identity` at the time; absent if the application did not register itself. */
   readonly identity?: number
 }
 
 /**
- * A request that was answered as it came, by a session that the browser had: the code says it all,
- * so nothing is written until the code is used.
+ * A request that was completed immediately with an existing session. The code contains it all, so
+ * nothing is stored until the code is used.
  */
-export type AnsweredAtOnce = LastWithdrawal & {
-  readonly asked: Requested
+export type ImmediateResponse = LastWithdrawal & {
+  readonly asked: AuthorizationRequest
   readonly sessionId: string
   /** ms UTC. */
   readonly codeAt: number
 }
 
-/** What the client alone is to know again, by which it tells its own answer from another's. */
-type Echoed = Pick<Requested, "state" | "nonce">
+/** Parameters that only the client needs again, to match the response to its request. */
+type ClientState = Pick<AuthorizationRequest, "state" | "nonce">
 
 export type AuthRequestEvent =
-  /** In requests from before, what is echoed stands in `asked`. */
+  /** In older events, these parameters are in `asked`. */
   | Event<
       "auth_request.added",
-      { readonly agentId: string; readonly asked: Requested },
-      { readonly loginHint: string } & Echoed
+      { readonly agentId: string; readonly asked: AuthorizationRequest },
+      { readonly loginHint: string } & ClientState
     >
   | Event<"auth_request.session.linked", { readonly sessionId: string }>
-  | Event<"auth_request.consent.given", { readonly sessionId: string } & AllowedWhen>
+  | Event<"auth_request.consent.given", { readonly sessionId: string } & ConsentBasis>
   | Event<"auth_request.consent.denied">
   | Event<"auth_request.code.added", { readonly sessionId: string } & LastWithdrawal>
   | Event<
       "auth_request.code.exchanged",
       {
         readonly grantId: string
-        /** Whose code it was, where nothing was kept of the request before. */
+        /** The client of the code, if the request was not stored before. */
         readonly clientId?: string
       }
     >
   | Event<"auth_request.failed", { readonly reason: string }>
 
-type Open = {
+type OpenRequest = {
   readonly agentId: string
-  readonly asked: Requested
+  readonly asked: AuthorizationRequest
   readonly loginHint: string
   readonly created: number
-  /** The session that was chosen or made for this request; empty before. */
+  /** The session that was selected or created for this request; empty before. */
   readonly sessionId: string
-  /** The session whose person has allowed what is asked for; absent before. */
+  /** The session whose user consented to the request; absent before. */
   readonly consent?: string
-  /** When that was; see `consentTo`. */
-  readonly allowedWhen?: AllowedWhen
-  /** Whether the person has refused it. */
+  /** What the consent depends on; see `findConsentSession`. */
+  readonly allowedWhen?: ConsentBasis
+  /** Whether the user denied consent. */
   readonly isDenied?: boolean
 }
 
-/** What is kept of a finished request, so that its browser can be led to the application. */
-export type FinishedRequest = Pick<Open, "agentId"> &
-  Pick<Requested, "clientId" | "appId" | "redirectUri" | "languages">
+/** The part of a finished request that leads its browser back to the application. */
+export type FinishedRequest = Pick<OpenRequest, "agentId"> &
+  Pick<AuthorizationRequest, "clientId" | "appId" | "redirectUri" | "languages">
 
-/** `answered`: a code is under way, since `codeAt`. `exchanged`: it has become a grant. */
-export type AuthRequest =
+/** `answered`: a code was issued at `codeAt`. `exchanged`: the code was exchanged for a grant. */
+export type AuthRequestState =
   | { readonly status: "absent" }
   | {
       readonly status: "failed"
       readonly created: number
       readonly finished?: FinishedRequest
     }
-  | (Open & { readonly status: "open" })
-  | (Open & LastWithdrawal & { readonly status: "answered"; readonly codeAt: number })
+  | (OpenRequest & { readonly status: "open" })
+  | (OpenRequest & LastWithdrawal & { readonly status: "answered"; readonly codeAt: number })
   | {
       readonly status: "exchanged"
       readonly created: number
       readonly clientId: string
       readonly grantId: string
-      /** When its code was used, ms UTC; absent in requests of earlier versions. */
+      /** When the code was used, ms UTC; absent in older events. */
       readonly exchangedAt?: number
-      /** Of the request; a code that says it all contains it instead. */
+      /**
+       * The code challenge of the request; in a self-contained code, the code contains it instead.
+       */
       readonly challenge?: string
-      /** Absent where nothing was kept of the request before its code was used. */
+      /** Absent if the request was not stored before its code was used. */
       readonly finished?: FinishedRequest
     }
 
-const absent: AuthRequest = { status: "absent" }
+const absent: AuthRequestState = { status: "absent" }
 
-/** As long as a person has to sign in and a token counts: a code shown again ends its grant. */
-const kept = 13 * 3_600_000
+/** The time to sign in plus the lifetime of a token: until then, reusing a code ends its grant. */
+const retentionMs = 13 * 3_600_000
 
-/** One run of the authorization endpoint in one browser, until its code was used. */
-export const authRequest = aggregate<AuthRequestEvent, AuthRequest>({
+/** One authorization request in one browser, until its code is used. */
+export const authRequest = aggregate<AuthRequestEvent, AuthRequestState>({
   stream: "auth_request",
   retention: "transient",
-  expires: (state) => (state.status === "absent" ? undefined : state.created + kept),
+  expires: (state) => (state.status === "absent" ? undefined : state.created + retentionMs),
   revision: 6,
   initial: absent,
   evolve: {
@@ -205,7 +219,7 @@ export const authRequest = aggregate<AuthRequestEvent, AuthRequest>({
           grantId,
           exchangedAt: time,
           ...(state.asked.challenge !== undefined && { challenge: state.asked.challenge }),
-          finished: finishedOf(state),
+          finished: finishedRequestOf(state),
         }
       }
       return clientId === undefined
@@ -214,12 +228,12 @@ export const authRequest = aggregate<AuthRequestEvent, AuthRequest>({
     },
     "auth_request.failed": (state, { time }) =>
       state.status === "open" && state.asked.testedBy === undefined
-        ? { status: "failed", created: time, finished: finishedOf(state) }
+        ? { status: "failed", created: time, finished: finishedRequestOf(state) }
         : { status: "failed", created: time },
   },
 })
 
-function finishedOf({ agentId, asked }: Open): FinishedRequest {
+function finishedRequestOf({ agentId, asked }: OpenRequest): FinishedRequest {
   const { clientId, appId, redirectUri, languages } = asked
   return { agentId, clientId, appId, redirectUri, languages }
 }

@@ -3,14 +3,14 @@ import { aggregate, type Draft, type Event, type Transaction } from "../../store
 export type RevocationEvent = Event<
   "oidc_session.access_token.revoked",
   {
-    /** ms UTC; from then on the token is refused for its age. */
+    /** ms UTC; later the token is rejected as expired. */
     readonly expires: number
   }
 >
 
 export type Revocation = { readonly revoked: boolean; readonly expires: number }
 
-/** Single access tokens, by id, that are worth nothing any more though their grant stands. */
+/** Revoked access tokens, by ID, whose grant is still active. */
 export const revocation = aggregate<RevocationEvent, Revocation>({
   stream: "revocation",
   retention: "transient",
@@ -21,7 +21,10 @@ export const revocation = aggregate<RevocationEvent, Revocation>({
   },
 })
 
-/** Revokes one access token until it would have expired at `expires`, ms UTC. Twice is once. */
+/**
+ * Revokes one access token until it would expire at `expires`, ms UTC; no-op if it is already
+ * revoked.
+ */
 export function revokeToken(tx: Transaction, tokenId: string, expires: number): void {
   if (tx.state(revocation, tokenId).revoked) return
   const revoked: Draft<RevocationEvent> = {

@@ -1,13 +1,13 @@
 import { Fault } from "../../kernel/fault.ts"
 import { lru } from "../../kernel/lru.ts"
-import type { Found, Page } from "../../kernel/page.ts"
+import type { Page, SearchResult } from "../../kernel/page.ts"
 import {
   aggregate,
   type Cx,
   type Draft,
   type Event,
   integer,
-  ofInstance,
+  perInstance,
   type RowOf,
   search,
   statement,
@@ -22,13 +22,13 @@ import { instance, requireInstance } from "../instance/index.ts"
 import type { ProjectEvent } from "../project/index.ts"
 import type { UserEvent } from "../user-model/index.ts"
 
-const day = 86_400_000
+const dayMs = 86_400_000
 
-/** What a sign-in shows of how its application is set up. */
+/** How an application requests sign-ins. */
 export type SignInUse = {
-  /** Whether it requested the claims of the user's profile. */
+  /** Whether it requested profile claims. */
   readonly profile: boolean
-  /** Scopes that it requested and that were not granted. */
+  /** Requested scopes that were not granted. */
   readonly dropped: readonly string[]
 }
 
@@ -38,20 +38,20 @@ export type UseEvent = Event<
     readonly userId: string
     readonly appId: string
     readonly projectId: string
-    /** Absent where no sign-in was noted, and in events from before. */
+    /** Absent if no sign-in was recorded, and in older events. */
     readonly signIn?: SignInUse
-    /** Whether the application read the user's claims at userinfo or by introspection. */
+    /** Whether the application read the user's claims from userinfo or by introspection. */
     readonly claimsRead?: true
   }
 >
 
 type Use = { readonly last: number; readonly dropped: readonly string[] }
 
-/** When somebody last used an application, to the day: each pair of both is a stream. */
+/** When a user last used an application, rounded to the day; each pair has its own stream. */
 export const applicationUse = aggregate<UseEvent, Use>({
   stream: "app_use",
   retention: "transient",
-  expires: ({ last }) => last + 90 * day,
+  expires: ({ last }) => last + 90 * dayMs,
   revision: 2,
   initial: { last: 0, dropped: [] },
   evolve: {
@@ -62,65 +62,70 @@ export const applicationUse = aggregate<UseEvent, Use>({
   },
 })
 
-/** The stream of a person's use of an application. */
-export const pairId = (userId: string, appId: string): string => `${userId}/${appId}`
+/** The stream ID of a user's use of an application. */
+export const applicationUseId = (userId: string, appId: string): string => `${userId}/${appId}`
 
 /**
- * Notes that a person gets a token for an application, at most once a day unless a sign-in drops
- * other scopes than the last, where the instance wants to know who got tokens at all; of the
- * console, nobody asks. Part of the step that issues it.
+ * Records that a user receives a token for an application, at most once a day unless a sign-in
+ * drops different scopes than the last one. Only for instances that record issued tokens; not for
+ * the console. Part of the transaction that issues the token.
  */
-export function noteUse(tx: Transaction, userId: string, appId: string, given?: SignInUse): void {
-  const signIn = given && { ...given, dropped: shortened(given.dropped) }
-  const { last, dropped } = tx.state(applicationUse, pairId(userId, appId))
+export function recordApplicationUse(
+  tx: Transaction,
+  userId: string,
+  appId: string,
+  latestSignIn?: SignInUse,
+): void {
+  const signIn = latestSignIn && { ...latestSignIn, dropped: limitScopes(latestSignIn.dropped) }
+  const { last, dropped } = tx.state(applicationUse, applicationUseId(userId, appId))
   const isSame = signIn === undefined || signIn.dropped.join(" ") === dropped.join(" ")
-  if (isSame && tx.now < last + day) return
-  note(tx, { userId, appId, ...(signIn && { signIn }) })
+  if (isSame && tx.now < last + dayMs) return
+  appendUse(tx, { userId, appId, ...(signIn && { signIn }) })
 }
 
-/** Whoever signs in can send any words. */
-const shortened = (scopes: readonly string[]): readonly string[] =>
+/** Limited, because clients can request arbitrary scopes. */
+const limitScopes = (scopes: readonly string[]): readonly string[] =>
   scopes.slice(0, 20).map((scope) => scope.slice(0, 100))
 
-function note(tx: Transaction, shown: Omit<UseEvent["data"], "projectId">): void {
+function appendUse(tx: Transaction, useData: Omit<UseEvent["data"], "projectId">): void {
   const { oidc, projectId: own } = tx.state(instance, tx.instance)
   if (!oidc.tokenAudit.people) return
-  const { userId, appId } = shown
+  const { userId, appId } = useData
   const on = tx.state(app, appId)
   if (!("projectId" in on) || on.projectId === own) return
   const event: Draft<UseEvent> = {
     type: "application.used",
-    data: { ...shown, projectId: on.projectId },
+    data: { ...useData, projectId: on.projectId },
   }
-  tx.append(applicationUse, pairId(userId, appId), [event], tx.owner(app, appId))
+  tx.append(applicationUse, applicationUseId(userId, appId), [event], tx.owner(app, appId))
 }
 
 /**
- * Notes that an application reads the claims of one of its users, at most once a week for all of
- * them, on the conditions of `noteUse`. Where nothing can be saved, claims can still be read: the
- * note is tried again later.
+ * Records that an application reads claims, at most once a week for all its users, under the
+ * conditions of `recordApplicationUse`. If the record can't be stored, the request still succeeds,
+ * and a later one retries.
  */
-export async function noteClaimsRead(cx: Cx, userId: string, appId: string): Promise<void> {
-  const known = lastReads(cx)
+export async function recordClaimsRead(cx: Cx, userId: string, appId: string): Promise<void> {
+  const lastReadTimes = lastReads(cx)
   const now = cx.clock.now()
-  const last = known.get(appId) ?? cx.store.get(cx, lastRead, { appId })?.time ?? 0
-  known.set(appId, last)
-  if (now < last + week || !requireInstance(cx).oidc.tokenAudit.people) return
-  // Before the step: of the requests that come meanwhile, none notes it once more.
-  known.set(appId, now)
+  const last = lastReadTimes.get(appId) ?? cx.store.get(cx, lastRead, { appId })?.time ?? 0
+  lastReadTimes.set(appId, last)
+  if (now < last + weekMs || !requireInstance(cx).oidc.tokenAudit.people) return
+  // Set before the transaction, so that concurrent requests don't record it again.
+  lastReadTimes.set(appId, now)
   try {
-    await cx.store.transact(cx, (tx) => note(tx, { userId, appId, claimsRead: true }))
+    await cx.store.transact(cx, (tx) => appendUse(tx, { userId, appId, claimsRead: true }))
   } catch (cause) {
-    known.set(appId, now - week + retryMs)
+    lastReadTimes.set(appId, now - weekMs + retryMs)
     if (!(cause instanceof Fault && cause.code === "unavailable")) throw cause
   }
 }
 
-const week = 7 * day
+const weekMs = 7 * dayMs
 const retryMs = 60_000
 
-/** By the id of the application, ms UTC; every request for claims asks. */
-const lastReads = ofInstance(() => lru<number>(4096))
+/** By application ID, ms UTC; checked by every request for claims. */
+const lastReads = perInstance(() => lru<number>(4096))
 
 const lastRead = statement<{ time: number | null }>(
   "SELECT max(claims_read) AS time FROM app_uses WHERE instance = $instance AND app = $appId",
@@ -141,11 +146,11 @@ const useTable = table(
     project: text(),
     org: text(),
     last: integer(),
-    /** When a sign-in last requested the profile; 0 for never. */
+    /** When a sign-in last requested the profile; 0 if never. */
     profile: integer(),
     claims_read: integer(),
     signed_in: integer(),
-    /** Scopes that the last sign-in requested and that were not granted. */
+    /** Scopes that the last sign-in requested and did not receive. */
     dropped: words(),
   },
   {
@@ -168,24 +173,24 @@ const latestDropped = useTable.select(
   "AND app = $appId AND signed_in > $since ORDER BY signed_in DESC LIMIT 100",
 )
 
-/** What the latest sign-ins show of an application. */
+/** How the application requested its latest sign-ins. */
 export function usageOf(cx: Cx, appId: string) {
   const read = cx.store.get(cx, lastRead, { appId })?.time ?? 0
   const profile = cx.store.get(cx, lastProfile, { appId })?.time ?? 0
-  // Earlier ones may be from before the application was corrected.
-  const since = (cx.store.get(cx, lastSignIn, { appId })?.time ?? 0) - day
+  // Earlier sign-ins may predate a change to the application.
+  const since = (cx.store.get(cx, lastSignIn, { appId })?.time ?? 0) - dayMs
   const rows = cx.store.all(cx, latestDropped, { appId, since })
   return {
-    /** Scopes that it requested and that were not granted. */
+    /** Requested scopes that were not granted. */
     dropped: [...new Set(rows.flatMap(({ dropped }) => dropped))],
-    /** Whether it requests the profile and reads it at most in the ID token. */
-    isProfileUnread: profile > 0 && profile > read + 2 * week,
+    /** Whether it requests the profile but reads it from the ID token at most. */
+    isProfileUnread: profile > 0 && profile > read + 2 * weekMs,
   }
 }
 
 export type UseRow = RowOf<typeof useTable> & { readonly app_name: string }
 
-const before = useTable.select(["profile", "claims_read", "signed_in", "dropped"], "AND id = $id")
+const useById = useTable.select(["profile", "claims_read", "signed_in", "dropped"], "AND id = $id")
 
 export const applicationUseView = view<UseEvent | AppEvent | ProjectEvent | UserEvent>({
   name: "app_use",
@@ -194,7 +199,7 @@ export const applicationUseView = view<UseEvent | AppEvent | ProjectEvent | User
   on: {
     "application.used": (db, { id, owner, data, time }) => {
       const { userId, appId, projectId, signIn, claimsRead } = data
-      const used = db.get(before)
+      const used = db.get(useById)
       const latest = (earlier: number | undefined, isNow: boolean | undefined) =>
         Math.max(earlier ?? 0, isNow ? time : 0)
       const row = {
@@ -215,7 +220,7 @@ export const applicationUseView = view<UseEvent | AppEvent | ProjectEvent | User
     "project.removed": (db, { id: project }) => useTable.remove(db, { project }),
     "user.removed": (db, { id }) => useTable.remove(db, { user_id: id }),
   },
-  dropped: { app_use: (db, { id }) => useTable.remove(db, { id }) },
+  onPruned: { app_use: (db, { id }) => useTable.remove(db, { id }) },
 })
 
 const applicationUses = useTable.searchable({
@@ -230,20 +235,20 @@ const applicationUses = useTable.searchable({
   sort: "last",
 })
 
-type Wanted = {
+type SearchUsesOptions = {
   readonly page: Page
-  /** Empty texts stand for any. */
+  /** Empty strings match all. */
   readonly userId: string
   readonly appId: string
   /** ms UTC. */
   readonly since: number
 }
 
-/** Who used what since when, of the applications that the caller may see. */
+/** Who used which application since when, limited to applications that the caller can see. */
 export const searchUses = (
   cx: Cx,
-  { page, userId, appId, since }: Wanted,
-): Promise<Found<UseRow>> =>
+  { page, userId, appId, since }: SearchUsesOptions,
+): Promise<SearchResult<UseRow>> =>
   search<UseRow>(cx, applicationUses, {
     page,
     filters: [

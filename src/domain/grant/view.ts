@@ -7,7 +7,7 @@ const grantTable = table(
   { key: ["id"], indexes: { user: ["user_id"] } },
 )
 
-/** Which grants there are for a person; those that were ended are gone. */
+/** The grants of each user, without those that were ended. */
 export const grantView = view<GrantEvent>({
   name: "grant",
   tables: [grantTable],
@@ -16,11 +16,11 @@ export const grantView = view<GrantEvent>({
       grantTable.insert(db, { id, user_id: userId }),
     "oidc_session.terminated": (db, { id }) => grantTable.remove(db, { id }),
   },
-  dropped: { oidc_session: (db, { id }) => grantTable.remove(db, { id }) },
+  onPruned: { oidc_session: (db, { id }) => grantTable.remove(db, { id }) },
 })
 
-const ofUser = grantTable.select(["id"], "AND user_id = $userId ORDER BY id")
+const grantsOfUser = grantTable.select(["id"], "AND user_id = $userId ORDER BY id")
 
-/** The grants of a person that nobody has ended, oldest first; time may have. */
-export const grantsOf = (cx: Cx, userId: string): readonly string[] =>
-  cx.store.all(cx, ofUser, { userId }).map(({ id }) => id)
+/** IDs of a user's grants that were not ended, oldest first; some may have expired. */
+export const grantIdsOf = (cx: Cx, userId: string): readonly string[] =>
+  cx.store.all(cx, grantsOfUser, { userId }).map(({ id }) => id)

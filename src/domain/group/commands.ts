@@ -1,8 +1,8 @@
 import { Fault, fieldError } from "../../kernel/fault.ts"
-import { givenName } from "../../kernel/text/given.ts"
-import { canonical, normalForm, sigmaForms } from "../../kernel/text/name.ts"
+import { parseDisplayName } from "../../kernel/text/identifier.ts"
+import { canonicalName, normalForm, sigmaForms } from "../../kernel/text/name.ts"
 import type { Cx, Draft, Receipt, Transaction } from "../../store/index.ts"
-import { isThere, org } from "../org/index.ts"
+import { isExistingOrg, org } from "../org/index.ts"
 import { type Group, type GroupEvent, group } from "./model.ts"
 
 type GroupInput = {
@@ -11,7 +11,10 @@ type GroupInput = {
   readonly description: string
 }
 
-/** Adds a group. Refuses a name that another group of the organisation has, however spelled. */
+/**
+ * Creates a group. Rejects a name that another group of the organization has, ignoring case and
+ * look-alike characters.
+ */
 export async function createGroup(cx: Cx, id: string, input: GroupInput): Promise<Receipt> {
   const step = await cx.store.transact(cx, (tx) => addGroup(tx, id, input))
   return step.receipt(group, id)
@@ -19,13 +22,13 @@ export async function createGroup(cx: Cx, id: string, input: GroupInput): Promis
 
 function addGroup(tx: Transaction, id: string, input: GroupInput): void {
   if (tx.state(group, id).status !== "absent") {
-    throw new Fault("already_exists", "group.exists", "there is already a group with this id")
+    throw new Fault("already_exists", "group.exists", "a group with this ID already exists")
   }
-  if (!isThere(tx.state(org, input.orgId))) {
-    throw new Fault("not_found", "org.missing", "there is no such organisation")
+  if (!isExistingOrg(tx.state(org, input.orgId))) {
+    throw new Fault("not_found", "org.missing", "organization not found")
   }
-  const name = givenName("name", input.name)
-  const description = givenDescription(input.description)
+  const name = parseDisplayName("name", input.name)
+  const description = parseDescription(input.description)
   const added: Draft<GroupEvent> = {
     type: "group.added",
     data: { name, description, organizationId: input.orgId },
@@ -34,9 +37,10 @@ function addGroup(tx: Transaction, id: string, input: GroupInput): void {
   tx.append(group, id, [added], input.orgId)
 }
 
-/** The id of an organisation's group by its name, however that is spelled. */
-export function groupNamed(tx: Transaction, orgId: string, name: string): string | undefined {
-  // Earlier versions took two spellings with other sigmas for two: each is found by its own.
+/** The ID of an organization's group by name, in any spelling. */
+export function findGroupByName(tx: Transaction, orgId: string, name: string): string | undefined {
+  // Earlier versions distinguished the two forms of a Greek sigma; each spelling finds its own
+  // group.
   for (const key of [nameKey(orgId, name), ...nameKeys(orgId, name)]) {
     const holder = tx.holder(nameClaim, key)
     if (holder?.stream === group.stream) return holder.id
@@ -44,58 +48,59 @@ export function groupNamed(tx: Transaction, orgId: string, name: string): string
   return undefined
 }
 
-/** Adds a group, unless the organisation has one of that name. */
+/** Creates a group if the organization has none with this name. */
 export async function ensureGroup(cx: Cx, orgId: string, name: string): Promise<void> {
   await cx.store.transact(cx, (tx) => {
-    if (groupNamed(tx, orgId, name) !== undefined) return
+    if (findGroupByName(tx, orgId, name) !== undefined) return
     addGroup(tx, cx.ids.next(), { orgId, name, description: "" })
   })
 }
 
-export type GroupChange = {
+export type UpdateGroupInput = {
   readonly name?: string | undefined
   readonly description?: string | undefined
 }
 
-/** Changes what is given; nothing happens where it is so already. */
-export const changeGroup = group.command<GroupChange>((state, input) => {
-  mustExist(state)
-  const name = input.name === undefined ? state.name : givenName("name", input.name)
+/** Updates the fields that are present; no-op if they are unchanged. */
+export const changeGroup = group.command<UpdateGroupInput>((state, input) => {
+  requireExists(state)
+  const name = input.name === undefined ? state.name : parseDisplayName("name", input.name)
   const description =
-    input.description === undefined ? state.description : givenDescription(input.description)
+    input.description === undefined ? state.description : parseDescription(input.description)
   const data = {
     ...(name !== state.name && { name }),
     ...(description !== state.description && { description }),
   }
   if (Object.keys(data).length === 0) return []
   const { orgId } = state
-  // A name of old may not be claimed by its canonical form yet.
+  // The canonical form of an older name may not be reserved yet.
   const isRenamed = name !== state.name
   const claims = isRenamed ? [...releaseName(orgId, state.name), ...takeName(orgId, name)] : []
   return [{ type: "group.changed", data, claims }]
 })
 
-/** Removes a group for good; nothing happens where it is gone. Its name is free again. */
+/** Removes a group and releases its name; no-op if it is already removed. */
 export const removeGroup = group.command((state) =>
   state.status === "active"
     ? [{ type: "group.removed", data: {}, claims: releaseName(state.orgId, state.name) }]
     : [],
 )
 
-function mustExist({ status }: Group): void {
-  if (status !== "active") throw missingError()
+function requireExists({ status }: Group): void {
+  if (status !== "active") throw groupNotFoundError()
 }
 
-export const missingError = (): Fault =>
-  new Fault("not_found", "group.missing", "there is no such group")
+export const groupNotFoundError = (): Fault =>
+  new Fault("not_found", "group.missing", "group not found")
 
 const descriptionMax = 200
-const control = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]/u
+const controlCharacter = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]/u
 
-/** May be empty, unlike a name. */
-function givenDescription(text: string): string {
+/** Unlike a name, a description can be empty. */
+function parseDescription(text: string): string {
   const description = normalForm(text, "NFC").trim()
-  if (description.length <= descriptionMax && !control.test(description)) return description
+  if (description.length <= descriptionMax && !controlCharacter.test(description))
+    return description
   throw fieldError(
     "request.field_invalid",
     "description",
@@ -105,20 +110,21 @@ function givenDescription(text: string): string {
 
 const nameClaim = "group.name"
 
-/** Names that only look different are the same. */
-const nameKey = (orgId: string, name: string) => `${encodeURIComponent(orgId)}/${canonical(name)}`
+/** Spellings that only look different are the same name. */
+const nameKey = (orgId: string, name: string) =>
+  `${encodeURIComponent(orgId)}/${canonicalName(name)}`
 
-/** A name takes a key for each form of its sigmas, of which earlier versions look for one. */
+/** A name reserves a key for each form of its sigmas, because earlier versions look up only one. */
 const nameKeys = (orgId: string, name: string): readonly string[] =>
-  sigmaForms(canonical(name)).map((form) => nameKey(orgId, form))
+  sigmaForms(canonicalName(name)).map((form) => nameKey(orgId, form))
 
-const taken = {
+const nameTaken = {
   id: "group.name_taken",
-  message: "the organisation has a group of this name already; choose another",
+  message: "this organization already has a group with this name; choose another name",
 }
 
 const takeName = (orgId: string, name: string) =>
-  nameKeys(orgId, name).map((key) => ({ take: nameClaim, key, taken }))
+  nameKeys(orgId, name).map((key) => ({ take: nameClaim, key, taken: nameTaken }))
 
 const releaseName = (orgId: string, name: string) =>
   nameKeys(orgId, name).map((key) => ({ release: nameClaim, key }))

@@ -1,4 +1,4 @@
-import { type Cx, cachedBy, type Decision, statement } from "../../store/index.ts"
+import { type Cx, cacheQueryByKey, type DecisionContext, statement } from "../../store/index.ts"
 import { groupNestingView, groupUserView } from "./view.ts"
 
 // UNION finds each group once, so the walk also ends where groups contain each other.
@@ -17,7 +17,7 @@ const effective = statement<{ id: string }>(
  * order of the IDs. All belong to the user's organization. Reads what was written last, so a change
  * of a membership applies to the next call.
  */
-export const effectiveGroupIds = cachedBy(
+export const effectiveGroupIds = cacheQueryByKey(
   (cx, userId): readonly string[] => cx.store.all(cx, effective, { userId }).map(({ id }) => id),
   groupUserView,
   groupNestingView,
@@ -25,7 +25,7 @@ export const effectiveGroupIds = cachedBy(
 
 /** The same from the rows before a step. */
 export const effectiveGroupsIn = (
-  read: Pick<Decision, "rows">,
+  read: Pick<DecisionContext, "rows">,
   userId: string,
 ): readonly string[] => read.rows(effective, { userId }).map(({ id }) => id)
 

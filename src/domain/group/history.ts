@@ -16,7 +16,7 @@ export const groupUserHistory = historyOf(groupUser, {
       "RemoveUsersFromGroup",
       { id: data.groupId, userIds: [data.userId] },
     ],
-    // Whom it was about is in the event that added them.
+    // The user is in the event that added them.
     "group.user.removed": ({ earlier: { data } = { data: {} } }) =>
       "groupId" in data && "userId" in data
         ? ["AddUsersToGroup", { id: data.groupId, userIds: [data.userId] }]

@@ -3,19 +3,19 @@ import { group } from "./model.ts"
 import { groupNesting } from "./nesting.ts"
 import { groupChain, groupNestingView, groupUserView, groupView } from "./view.ts"
 
-export { createGroup, ensureGroup, groupNamed } from "./commands.ts"
+export { createGroup, ensureGroup, findGroupByName } from "./commands.ts"
 export { effectiveGroupIds, effectiveGroupsIn, usersOfGroup } from "./effective.ts"
 export { forUsers, guardGroups } from "./guard.ts"
-export { addToGroup, enterGroup, groupUser, removeFromGroup } from "./member.ts"
+export { addToGroup, addUserToGroup, groupUser, removeFromGroup } from "./member.ts"
 export { deleteGroup } from "./member-group.ts"
 export { type GroupEvent, group } from "./model.ts"
 export { groupNesting } from "./nesting.ts"
-export { groupsOfUser } from "./view.ts"
+export { groupNamesOfUser } from "./view.ts"
 
 /** The views that tell which groups a user is in. */
 export const membershipViews = [groupUserView, groupNestingView] as const
 
-/** What this module is to the whole. */
+/** Everything that this module registers with the server. */
 export const module = {
   aggregates: [group, groupUser, groupNesting],
   views: [groupView, groupUserView, groupNestingView],

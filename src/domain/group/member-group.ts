@@ -1,5 +1,5 @@
 import type { Cx, Draft, Receipt, Transaction } from "../../store/index.ts"
-import { changeGroup, type GroupChange, missingError, removeGroup } from "./commands.ts"
+import { changeGroup, groupNotFoundError, removeGroup, type UpdateGroupInput } from "./commands.ts"
 import { usersOfGroup } from "./effective.ts"
 import { checkGroupChange, forUsers, type GroupUsers } from "./guard.ts"
 import { tooManyMembersError } from "./member.ts"
@@ -57,7 +57,7 @@ async function confirmUsers(
 
 function mustBeGroupOf(tx: Transaction, orgId: string, id: string): void {
   const other = tx.state(group, id)
-  if (other.status !== "active" || other.orgId !== orgId) throw missingError()
+  if (other.status !== "active" || other.orgId !== orgId) throw groupNotFoundError()
 }
 
 /** Removes groups from a group; groups that aren't members are ignored. Rejects as above. */
@@ -80,7 +80,7 @@ async function changeNesting(
   if (ids.length > groupsMax) throw tooManyMembersError(groupsMax, "groups")
   const step = await cx.store.transact(cx, (tx) => {
     const { status, orgId } = tx.state(group, groupId)
-    if (status !== "active") throw missingError()
+    if (status !== "active") throw groupNotFoundError()
     return change(tx, orgId) ? tx.now : undefined
   })
   return step.value ?? step.receipt(group, groupId).changed
@@ -95,7 +95,7 @@ const append = (tx: Transaction, orgId: string, draft: Draft<NestingEvent>) =>
   tx.append(groupNesting, orgId, [draft], orgId)
 
 /** Updates the given fields; see `changeGroup`. Rejects groups with roles that the caller lacks. */
-export async function updateGroup(cx: Cx, id: string, change: GroupChange): Promise<Receipt> {
+export async function updateGroup(cx: Cx, id: string, change: UpdateGroupInput): Promise<Receipt> {
   const step = await cx.store.transact(cx, (tx) => {
     const { status, orgId } = tx.state(group, id)
     if (status === "active") checkGroupChange(tx, { orgId, groupId: id })

@@ -1,15 +1,15 @@
 import { Fault } from "../../kernel/fault.ts"
 import { aggregate, type Cx, type Draft, type Event, type Transaction } from "../../store/index.ts"
-import { hasLeft, user } from "../user-model/index.ts"
-import { missingError } from "./commands.ts"
+import { isAbsent, user } from "../user-model/index.ts"
+import { groupNotFoundError } from "./commands.ts"
 import { checkGroupChange, type GroupUsers } from "./guard.ts"
 import { group } from "./model.ts"
 
-type Pair = { readonly groupId: string; readonly userId: string }
+type GroupUserPair = { readonly groupId: string; readonly userId: string }
 
-export type GroupUserEvent = Event<"group.user.added", Pair> | Event<"group.user.removed">
+export type GroupUserEvent = Event<"group.user.added", GroupUserPair> | Event<"group.user.removed">
 
-/** Whether one user is in one group: a group may have any number, and each is a stream. */
+/** Whether one user is in one group. Groups have no size limit, so each pair has its own stream. */
 export const groupUser = aggregate<GroupUserEvent, { readonly isIn: boolean }>({
   stream: "group_user",
   initial: { isIn: false },
@@ -19,8 +19,8 @@ export const groupUser = aggregate<GroupUserEvent, { readonly isIn: boolean }>({
   },
 })
 
-/** As many as one call adds or removes. */
-const most = 100
+/** Maximum number of users in one call. */
+const usersMax = 100
 
 /**
  * Adds users of its organization to a group, all or none; users of it are left as they are. Refuses
@@ -41,9 +41,9 @@ export const addToGroup = (
   })
 
 /** Adds one user as a part of a step; returns whether they were not in the group before. */
-export function enterGroup(tx: Transaction, groupId: string, userId: string): boolean {
+export function addUserToGroup(tx: Transaction, groupId: string, userId: string): boolean {
   const { status, orgId } = tx.state(group, groupId)
-  if (status !== "active") throw missingError()
+  if (status !== "active") throw groupNotFoundError()
   mustBeOf(tx, orgId, userId)
   if (isUserIn(tx, groupId, userId)) return false
   checkGroupChange(tx, { orgId, groupId }, { userIds: [userId], confirmed: [] })
@@ -72,31 +72,35 @@ async function changeUsers(
   userIds: readonly string[],
   change: (tx: Transaction, orgId: string) => boolean,
 ): Promise<number> {
-  if (userIds.length > most) throw tooManyMembersError(most, "users")
+  if (userIds.length > usersMax) throw tooManyMembersError(usersMax, "users")
   const step = await cx.store.transact(cx, (tx) => {
     const { status, orgId } = tx.state(group, groupId)
-    if (status !== "active") throw missingError()
+    if (status !== "active") throw groupNotFoundError()
     return change(tx, orgId) ? tx.now : undefined
   })
   return step.value ?? step.receipt(group, groupId).changed
 }
 
-const pairId = ({ groupId, userId }: Pair): string => `${groupId}/${userId}`
+const pairId = ({ groupId, userId }: GroupUserPair): string => `${groupId}/${userId}`
 
 const isUserIn = (tx: Transaction, groupId: string, userId: string): boolean =>
   tx.state(groupUser, pairId({ groupId, userId })).isIn
 
 function mustBeOf(tx: Transaction, orgId: string, userId: string): void {
-  if (hasLeft(tx.state(user, userId)) || tx.owner(user, userId) !== orgId) throw noSuchUserError()
+  if (isAbsent(tx.state(user, userId)) || tx.owner(user, userId) !== orgId)
+    throw userNotFoundError()
 }
 
-function append(tx: Transaction, { orgId, ...pair }: Pair & { readonly orgId: string }): void {
+function append(
+  tx: Transaction,
+  { orgId, ...pair }: GroupUserPair & { readonly orgId: string },
+): void {
   const added: Draft<GroupUserEvent> = { type: "group.user.added", data: pair }
   tx.append(groupUser, pairId(pair), [added], orgId)
 }
 
-const noSuchUserError = () =>
-  new Fault("not_found", "user.missing", "there is no such user in the group's organisation")
+const userNotFoundError = () =>
+  new Fault("not_found", "user.missing", "user not found in the organization of the group")
 
 export const tooManyMembersError = (max: number, members: "users" | "groups"): Fault =>
   new Fault(

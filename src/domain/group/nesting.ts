@@ -1,5 +1,5 @@
 import { Fault } from "../../kernel/fault.ts"
-import { keptWith } from "../../kernel/lru.ts"
+import { memoizeByObject } from "../../kernel/lru.ts"
 import { aggregate, type Event } from "../../store/index.ts"
 
 type Nesting = { readonly groupId: string; readonly memberGroupId: string }
@@ -57,7 +57,7 @@ export const membersOf = ({ memberGroups }: GroupNesting, groupId: string): read
 const nestingCount = ({ memberGroups }: GroupNesting): number =>
   Object.values(memberGroups).reduce((sum, ids) => sum + ids.length, 0)
 
-const containers = keptWith(({ memberGroups }: GroupNesting) => {
+const containers = memoizeByObject(({ memberGroups }: GroupNesting) => {
   const found = new Map<string, string[]>()
   for (const [groupId, ids] of Object.entries(memberGroups)) {
     for (const id of ids) found.set(id, [...(found.get(id) ?? []), groupId])

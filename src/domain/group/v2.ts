@@ -1,4 +1,4 @@
-import { share } from "../../api/method.ts"
+import { bindHandlers } from "../../api/method.ts"
 import {
   FieldName,
   type GroupsSearchFilter,
@@ -12,11 +12,16 @@ import {
   type ListGroupUsersRequest,
   type ListMemberGroupsRequest,
 } from "../../gen/core/group/v2/group_service_pb.ts"
-import { pageOf } from "../../kernel/page.ts"
-import { givenId } from "../../kernel/text/given.ts"
-import { at, filterMissingError, meaning, pagination } from "../../protocol/api/answer.ts"
+import { parsePage } from "../../kernel/page.ts"
+import { parseResourceId } from "../../kernel/text/identifier.ts"
+import {
+  filterMissingError,
+  toPagination,
+  toTimestamp,
+  valueOfEnum,
+} from "../../protocol/api/response.ts"
 import { type Cx, type Filter, search, textFilter } from "../../store/index.ts"
-import { shownNames } from "../user-lookup/index.ts"
+import { displayNames } from "../user-lookup/index.ts"
 import { createGroup } from "./commands.ts"
 import { effectiveGroupIds } from "./effective.ts"
 import { addToGroup, removeFromGroup } from "./member.ts"
@@ -27,55 +32,60 @@ import {
   updateGroup,
 } from "./member-group.ts"
 import {
-  findGroup,
   type GroupRow,
   type GroupUserRow,
+  getGroup,
   groups,
   groupUsers,
   hasMemberGroup,
-  hasUser,
+  hasUserFilter,
   type MemberGroupRow,
   memberGroups,
 } from "./view.ts"
 
-export const v2 = share<Cx>()(GroupService, {
-  createGroup: (req, cx) => add(cx, req),
-  getGroup: (req, cx) => ({ group: toGroup(findGroup(cx, req.id)) }),
-  listGroups: (req, cx) => list(cx, req),
+export const v2 = bindHandlers<Cx>()(GroupService, {
+  createGroup: (req, cx) => createFromRequest(cx, req),
+  getGroup: (req, cx) => ({ group: toGroup(getGroup(cx, req.id)) }),
+  listGroups: (req, cx) => searchGroups(cx, req),
   updateGroup: async ({ id, name, description }, cx) => {
     const { changed } = await updateGroup(cx, id, { name, description })
-    return { changeDate: at(changed) }
+    return { changeDate: toTimestamp(changed) }
   },
-  deleteGroup: async (req, cx) => ({ deletionDate: at((await deleteGroup(cx, req.id)).changed) }),
+  deleteGroup: async (req, cx) => ({
+    deletionDate: toTimestamp((await deleteGroup(cx, req.id)).changed),
+  }),
   listGroupUsers: (req, cx) => listUsers(cx, req),
   addUsersToGroup: async ({ id, userIds, confirmedCredentials: confirmed }, cx) => ({
-    changeDate: at(await addToGroup(cx, id, { userIds, confirmed })),
+    changeDate: toTimestamp(await addToGroup(cx, id, { userIds, confirmed })),
   }),
   removeUsersFromGroup: async ({ id, userIds }, cx) => ({
-    changeDate: at(await removeFromGroup(cx, id, userIds)),
+    changeDate: toTimestamp(await removeFromGroup(cx, id, userIds)),
   }),
   listMemberGroups: (req, cx) => listMembers(cx, req),
   addGroupsToGroup: async ({ id, groupIds, confirmedCredentials: confirmed }, cx) => ({
-    changeDate: at(await addGroupsToGroup(cx, id, { groupIds, confirmed })),
+    changeDate: toTimestamp(await addGroupsToGroup(cx, id, { groupIds, confirmed })),
   }),
   removeGroupsFromGroup: async ({ id, groupIds }, cx) => ({
-    changeDate: at(await removeGroupsFromGroup(cx, id, groupIds)),
+    changeDate: toTimestamp(await removeGroupsFromGroup(cx, id, groupIds)),
   }),
 })
 
-async function add(cx: Cx, { organizationId, name, description, ...req }: CreateGroupRequest) {
-  const id = givenId(cx.ids, "id", req.id)
+async function createFromRequest(
+  cx: Cx,
+  { organizationId, name, description, ...req }: CreateGroupRequest,
+) {
+  const id = parseResourceId(cx.ids, "id", req.id)
   const { created } = await createGroup(cx, id, { orgId: organizationId, name, description })
-  return { id, creationDate: at(created) }
+  return { id, creationDate: toTimestamp(created) }
 }
 
-async function list(cx: Cx, req: ListGroupsRequest) {
+async function searchGroups(cx: Cx, req: ListGroupsRequest) {
   const found = await search<GroupRow>(cx, groups, {
-    page: pageOf(req.pagination),
-    sort: meaning(columns, req.sortingColumn ?? FieldName.UNSPECIFIED),
+    page: parsePage(req.pagination),
+    sort: valueOfEnum(columns, req.sortingColumn ?? FieldName.UNSPECIFIED),
     filters: req.filters.map((filter) => filterOf(cx, filter)),
   })
-  return { pagination: pagination(found), groups: found.rows.map(toGroup) }
+  return { pagination: toPagination(found), groups: found.rows.map(toGroup) }
 }
 
 const columns = {
@@ -95,7 +105,7 @@ function filterOf(cx: Cx, { filter }: GroupsSearchFilter): Filter {
     case "organizationId":
       return { equals: "org", value: filter.value.id }
     case "userId":
-      return hasUser(filter.value.id)
+      return hasUserFilter(filter.value.id)
     case "effectiveUserId":
       return { oneOf: "id", values: effectiveGroupIds(cx, filter.value.id) }
     case "memberGroupId":
@@ -110,16 +120,16 @@ const toGroup = (row: GroupRow) => ({
   name: row.name,
   description: row.description,
   organizationId: row.org,
-  creationDate: at(row.created),
-  changeDate: at(row.changed),
+  creationDate: toTimestamp(row.created),
+  changeDate: toTimestamp(row.changed),
 })
 
 async function listUsers(cx: Cx, req: ListGroupUsersRequest) {
   const found = await search<GroupUserRow>(cx, groupUsers, {
-    page: pageOf(req.pagination),
+    page: parsePage(req.pagination),
     filters: req.filters.map(userFilterOf),
   })
-  return { pagination: pagination(found), groupUsers: found.rows.map((row) => toUser(cx, row)) }
+  return { pagination: toPagination(found), groupUsers: found.rows.map((row) => toUser(cx, row)) }
 }
 
 function userFilterOf({ filter }: GroupUsersSearchFilter): Filter {
@@ -143,17 +153,17 @@ const toUser = (cx: Cx, row: GroupUserRow) => ({
   groupId: row.group_id,
   userId: row.user_id,
   displayName: row.display_name,
-  preferredLoginName: shownNames(cx, { user_name: row.user_name, org: row.user_org })
+  preferredLoginName: displayNames(cx, { user_name: row.user_name, org: row.user_org })
     .preferredLoginName,
-  creationDate: at(row.created),
+  creationDate: toTimestamp(row.created),
 })
 
 async function listMembers(cx: Cx, req: ListMemberGroupsRequest) {
   const found = await search<MemberGroupRow>(cx, memberGroups, {
-    page: pageOf(req.pagination),
+    page: parsePage(req.pagination),
     filters: req.filters.map(memberFilterOf),
   })
-  return { pagination: pagination(found), memberGroups: found.rows.map(toMember) }
+  return { pagination: toPagination(found), memberGroups: found.rows.map(toMember) }
 }
 
 function memberFilterOf({ filter }: MemberGroupsSearchFilter): Filter {
@@ -173,5 +183,5 @@ const toMember = (row: MemberGroupRow) => ({
   groupId: row.group_id,
   memberGroupId: row.member_id,
   name: row.name,
-  creationDate: at(row.created),
+  creationDate: toTimestamp(row.created),
 })

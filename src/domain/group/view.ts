@@ -9,9 +9,9 @@ import {
   text,
   view,
 } from "../../store/index.ts"
-import { isOrgThere, type OrgEvent } from "../org/index.ts"
+import { type OrgEvent, orgExists } from "../org/index.ts"
 import type { UserEvent } from "../user-model/index.ts"
-import { missingError } from "./commands.ts"
+import { groupNotFoundError } from "./commands.ts"
 import type { GroupUserEvent } from "./member.ts"
 import { type GroupEvent, group } from "./model.ts"
 import type { NestingEvent } from "./nesting.ts"
@@ -33,7 +33,7 @@ const groupTable = table(
   },
 )
 
-/** A group as it is listed; times are ms UTC. */
+/** A group as listed; times are ms UTC. */
 export type GroupRow = RowOf<typeof groupTable>
 
 export const groupView = view<GroupEvent | OrgEvent>({
@@ -74,7 +74,7 @@ const userTable = table(
   },
 )
 
-/** Somebody in a group as they are listed; `created` is since when, ms UTC. */
+/** A user in a group as listed; `created` is when they were added, ms UTC. */
 export type GroupUserRow = RowOf<typeof userTable> & {
   readonly display_name: string
   readonly user_name: string
@@ -179,8 +179,8 @@ export const groupUsers = userTable.searchable({
   sort: "created",
 })
 
-/** Groups that a user is in. */
-export const hasUser = (userId: string): Filter => ({
+/** Filters by the groups that a user is in. */
+export const hasUserFilter = (userId: string): Filter => ({
   in: "id",
   column: "group_id",
   of: { table: "group_users", columns: ["group_id", "user_id"] },
@@ -195,12 +195,12 @@ export const groups = groupTable.searchable({
   sort: "created",
 })
 
-const one = groupTable.select("*", "AND id = $groupId")
+const groupById = groupTable.select("*", "AND id = $groupId")
 
-/** One group as it is shown; faults where there is none. */
-export function findGroup(cx: Cx, id: string): GroupRow {
-  const row = cx.store.get(cx, one, { groupId: id })
-  if (!row) throw missingError()
+/** The row of a group. Throws if it does not exist. */
+export function getGroup(cx: Cx, id: string): GroupRow {
+  const row = cx.store.get(cx, groupById, { groupId: id })
+  if (!row) throw groupNotFoundError()
   return row
 }
 
@@ -209,13 +209,16 @@ const namesOfUser = statement<{ name: string }>(
    WHERE t.instance = $instance AND t.user_id = $userId ORDER BY g.name`,
 )
 
-/** The names of the groups that somebody is in. */
-export const groupsOfUser = (cx: Cx, userId: string): readonly string[] =>
+/** The names of the groups that a user is in. */
+export const groupNamesOfUser = (cx: Cx, userId: string): readonly string[] =>
   cx.store.all(cx, namesOfUser, { userId }).map(({ name }) => name)
 
-/** What the access to a group hangs from; undefined where it, or its organisation, is gone. */
+/**
+ * The owner chain of a group, for access checks; undefined if the group or its organization does
+ * not exist.
+ */
 export function groupChain(cx: Cx, id: string) {
   const { status, orgId } = cx.store.state(cx, group, id)
-  const isThere = status === "active" && isOrgThere(cx, orgId)
+  const isThere = status === "active" && orgExists(cx, orgId)
   return isThere ? ({ instance: true, org: orgId } as const) : undefined
 }

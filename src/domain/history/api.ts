@@ -5,7 +5,7 @@ import { v2 } from "./binding/v2.ts"
 import { reasons } from "./binding/v2-reason.ts"
 import { undos } from "./binding/v2-undo.ts"
 
-/** What this module answers of the book. */
+/** The operations of this module. */
 export const shares = [
   management,
   auth,

@@ -13,7 +13,7 @@ export type Difference = {
   readonly after: string | undefined
 }
 
-/** Reads `personal` fields from the whole state, all others from what events contain in `data`. */
+/** Reads `personal` fields from `whole`, all others from `open`, the state without private data. */
 export function fieldsOf(
   { personal = [], hidden = [], sets = [] }: Pick<AnyHistory, "personal" | "hidden" | "sets">,
   open: unknown,
@@ -28,13 +28,13 @@ export function fieldsOf(
   return new Map(leaves.map(({ path, value }) => [JSON.stringify(path), JSON.stringify(value)]))
 }
 
-/** Whether a path is the one that a pattern names, or lies within it. */
+/** Whether a path matches a pattern or lies below a match. */
 function isBelow(path: readonly string[], pattern: string): boolean {
   const parts = pattern.split(".")
   return parts.length <= path.length && parts.every((part, at) => part === "*" || part === path[at])
 }
 
-/** The fields of which two states differ, those of the later one first. */
+/** The fields in which two states differ; fields that are set in the later state come first. */
 export function formerFields(before: Fields, after: Fields): FormerFields {
   const keys = [...after.keys(), ...before.keys()]
   const changed = keys.filter((key) => before.get(key) !== after.get(key))
@@ -50,7 +50,7 @@ export const differencesOf = (before: Fields, after: Fields): readonly Differenc
 
 export const pathOf = (key: string): readonly string[] => JSON.parse(key)
 
-/** Whether a change left something to undo, and all of it is undone by now. */
+/** Whether a change modified fields and all of them have their former values again. */
 export const isRestored = (former: FormerFields, now: Fields): boolean =>
   former.size > 0 && [...former].every(([key, was]) => now.get(key) === was)
 
@@ -64,11 +64,11 @@ function leavesOf(state: unknown, sets: readonly string[]): readonly Leaf[] {
     if (!isRecord(inner)) return isEmpty(inner) ? [] : [{ path, value: inner }]
     return Object.entries(inner).flatMap(([key, each]) => below(each, [...path, key]))
   }
-  // States are stored as JSON: what JSON leaves out is not part of them.
+  // States are stored as JSON: what JSON omits is not part of them.
   return below(JSON.parse(JSON.stringify(state ?? null)), [])
 }
 
-/** The items of a list by their IDs; any other value as it is. */
+/** Converts a list whose items have IDs to an object by ID; returns any other value unchanged. */
 function byId(value: unknown): unknown {
   if (!Array.isArray(value) || value.length === 0 || !value.every(hasId)) return value
   return Object.fromEntries(value.map(({ id, ...rest }) => [id, rest]))

@@ -1,22 +1,27 @@
 import { Fault } from "../../kernel/fault.ts"
-import { type Cx, failedEvents, removeFailedEvent, retryFailedEvents } from "../../store/index.ts"
-import { sequenceOf } from "./words.ts"
+import {
+  type Cx,
+  listFailedEvents,
+  removeFailedEvent,
+  retryFailedEvents,
+} from "../../store/index.ts"
+import { parseSequence } from "./words.ts"
 
-/** The name of the only database, where the interface requires one. */
+/** The name of the only database, for API fields that require one. */
 export const databaseName = "latchkey"
 
 type EventKey = { readonly viewName: string; readonly failedSequence: bigint }
 
 /**
- * Takes a failed event off the list; of any instance, unless one is named. Faults with `not_found`
- * where it isn't on it.
+ * Removes a failed event from the list; without `instance`, of any instance. Throws `not_found` if
+ * the list does not contain the event.
  */
 export async function removeFailed(
   { store }: Pick<Cx, "store">,
   { database, viewName, failedSequence }: EventKey & { readonly database: string },
   instance?: string,
 ): Promise<void> {
-  const [found] = failedEvents(store, instance)
+  const [found] = listFailedEvents(store, instance)
     .filter(({ reactor }) => database === databaseName && reactor === viewName)
     .filter(({ position }) => BigInt(position) === failedSequence)
   if (!found) throw missingError(database, { viewName, failedSequence })
@@ -24,15 +29,15 @@ export async function removeFailed(
 }
 
 /**
- * Has one failed event tried again, or all where none is named, and answers how many; of any
- * instance, unless one is named. Faults with `not_found` where the one isn't on the list.
+ * Retries one failed event, or all if none is named, and returns their number; without `instance`,
+ * of any instance. Throws `not_found` if the list does not contain the event.
  */
 export async function retryFailed(
   { store }: Pick<Cx, "store">,
   { viewName, failedSequence }: EventKey,
   instance?: string,
 ) {
-  const position = sequenceOf(failedSequence)
+  const position = parseSequence(failedSequence)
   const reactor = viewName || undefined
   const count = await retryFailedEvents(store, { instance, position, reactor })
   if (position !== undefined && count === 0) {

@@ -1,6 +1,6 @@
 export { eventsOf, type OpenEvent, storedEventsOf } from "./event.ts"
 
-/** What this module is to the whole. */
+/** The exports of this module. */
 export const module = {
   operations: () => import("./api.ts"),
 } as const

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises"
-import { Fault, lateError } from "../../kernel/fault.ts"
+import { deadlineExceededError, Fault } from "../../kernel/fault.ts"
 import type { Cx } from "../../store/index.ts"
 import {
   type Difference,
@@ -10,77 +10,91 @@ import {
   formerFields,
   isRestored,
 } from "./difference.ts"
-import { keptSince, type Part, type RecordedEvent } from "./query.ts"
-import type { Place } from "./resource.ts"
+import { type EventPage, type RecordedEvent, retainedSince } from "./query.ts"
+import type { HistoryResource } from "./resource.ts"
 
-/** A state as it is kept, and as it would be without what events say in private. */
-export type Folded = { readonly whole: unknown; readonly open: unknown }
+/** A complete state, and the same state without the private data of its events. */
+export type StateVersions = { readonly whole: unknown; readonly open: unknown }
 
-export type Folding = {
+export type ReplayedEvent = {
   readonly event: RecordedEvent
-  readonly before: Folded
-  readonly after: Folded
+  readonly before: StateVersions
+  readonly after: StateVersions
 }
 
-/** Before its first event a thing is not there, whatever decisions make of that. */
-const nothing: Folded = { whole: undefined, open: undefined }
+/** The state before the first event. */
+const absentState: StateVersions = { whole: undefined, open: undefined }
 
-/** So many events are folded before others have their turn: a few milliseconds. */
-const eventsAtOnce = 250
+/** The number of events that are folded before the event loop runs again: a few milliseconds. */
+const eventsPerTurn = 250
 
-/** Every event of a stream from its first one on, with what it made of the state. */
-export async function* foldings(
+/** Yields every event of a stream, oldest first, with the states before and after it. */
+export async function* replayEvents(
   cx: Cx,
-  { kind, id }: Pick<Place, "kind" | "id">,
-): AsyncGenerator<Folding> {
+  { kind, id }: Pick<HistoryResource, "kind" | "id">,
+): AsyncGenerator<ReplayedEvent> {
   const { instance, store } = cx
-  const window = { instance, stream: kind.stream, id, asc: true, limit: eventsAtOnce }
-  let state: Folded = { whole: kind.initial, open: kind.initial }
+  const window = { instance, stream: kind.stream, id, asc: true, limit: eventsPerTurn }
+  let state: StateVersions = { whole: kind.initial, open: kind.initial }
   let from = 0
   for (;;) {
     const events = await store.log.history({ ...window, from })
     for (const event of events) {
-      const after = folded(store, state, event)
-      yield { event, before: event.version === 1 ? nothing : state, after }
+      const after = foldEvent(store, state, event)
+      yield { event, before: event.version === 1 ? absentState : state, after }
       state = after
     }
     from = events.at(-1)?.version ?? from
-    if (events.length < eventsAtOnce) return
-    if (cx.deadline !== undefined && cx.clock.now() >= cx.deadline) throw lateError()
+    if (events.length < eventsPerTurn) return
+    if (cx.deadline !== undefined && cx.clock.now() >= cx.deadline) throw deadlineExceededError()
     await nextTurn()
   }
 }
 
 type Event = Parameters<Cx["store"]["fold"]>[1]
 
-export const folded = (store: Cx["store"], { whole, open }: Folded, event: Event): Folded => ({
+export const foldEvent = (
+  store: Cx["store"],
+  { whole, open }: StateVersions,
+  event: Event,
+): StateVersions => ({
   whole: store.fold(whole, event),
   open: store.fold(open, { ...event, private: null }),
 })
 
-/** An event, with the fields that it changed. */
-export type Changed = {
+/** An event and the fields that it changed. */
+export type ChangedEvent = {
   readonly event: RecordedEvent
   readonly differences: readonly Difference[]
-  /** Whether all that it changed is by now as it was before: an undo would change nothing. */
+  /** Whether all changed fields have their former values again: an undo would change nothing. */
   readonly isBack: boolean
 }
 
-/** A part of the changes of a thing; where the instance has a limit for that, only newer ones. */
-export async function changesIn(cx: Cx, place: Place, part: Part): Promise<readonly Changed[]> {
+/** A page of the changes of a resource, without those older than the audit log retention. */
+export async function listChanges(
+  cx: Cx,
+  place: HistoryResource,
+  part: EventPage,
+): Promise<readonly ChangedEvent[]> {
   const { kind, id } = place
   await cx.store.log.settle()
-  const window = { ...part, instance: cx.instance, stream: kind.stream, id, since: keptSince(cx) }
+  const window = {
+    ...part,
+    instance: cx.instance,
+    stream: kind.stream,
+    id,
+    since: retainedSince(cx),
+  }
   const versions = new Set((await cx.store.log.history(window)).map(({ version }) => version))
   if (versions.size === 0) return []
-  const changes: (Omit<Changed, "isBack"> & { readonly former: FormerFields })[] = []
+  const changes: (Omit<ChangedEvent, "isBack"> & { readonly former: FormerFields })[] = []
   let now: unknown
-  for await (const { event, before, after } of foldings(cx, place)) {
+  for await (const { event, before, after } of replayEvents(cx, place)) {
     now = after.whole
     if (!versions.has(event.version)) continue
     const former = formerFields(allFieldsOf(place, before.whole), allFieldsOf(place, after.whole))
-    changes.push({ event, differences: between(place, before, after), former })
-    // A state may be large: a document that somebody has uploaded, a thousand roles.
+    changes.push({ event, differences: visibleDifferences(place, before, after), former })
+    // A state can be large, such as an uploaded document or a thousand roles.
     await nextTurn()
   }
   const current = allFieldsOf(place, now)
@@ -91,55 +105,63 @@ export async function changesIn(cx: Cx, place: Place, part: Part): Promise<reado
   return part.asc ? found : found.reverse()
 }
 
-/** Fields of any sensitivity: only their names may be shown. */
-export const allFieldsOf = ({ history }: Place, state: unknown): Fields =>
+/** All fields, including sensitive ones: callers may show only their names. */
+export const allFieldsOf = ({ history }: HistoryResource, state: unknown): Fields =>
   fieldsOf({ ...history, personal: [] }, state, state)
 
 /** The differences that callers can see. */
-export function between({ history }: Place, before: Folded, after: Folded): readonly Difference[] {
-  const shown = ({ open, whole }: Folded) => fieldsOf(history, open, whole)
+export function visibleDifferences(
+  { history }: HistoryResource,
+  before: StateVersions,
+  after: StateVersions,
+): readonly Difference[] {
+  const shown = ({ open, whole }: StateVersions) => fieldsOf(history, open, whole)
   return differencesOf(shown(before), shown(after))
 }
 
-/** A moment of a thing: a time in ms UTC, or the place of an event. */
+/** A point in the history of a resource: a time in ms UTC or the position of an event. */
 export type Moment = { readonly time: number } | { readonly position: number }
 
 /**
- * How a thing differs between two moments; without the first, all that it was at the second. `last`
- * is the last event up to the later moment. Faults with `failed_precondition` where a moment lies
- * before what the instance still shows of its past.
+ * Compares a resource at two moments; without the first, returns its fields at the second. `last`
+ * is the last event up to the later moment. Throws `failed_precondition` if a moment is older than
+ * the audit log retention of the instance.
  */
-export async function compare(
+export async function compareMoments(
   cx: Cx,
-  place: Place,
+  place: HistoryResource,
   { from, to }: Readonly<Record<"from" | "to", Moment | undefined>>,
 ) {
   await cx.store.log.settle()
-  for (const moment of [from, to]) await mustBeKept(cx, moment)
-  let [before, after] = [nothing, nothing]
+  for (const moment of [from, to]) await requireRetained(cx, moment)
+  let [before, after] = [absentState, absentState]
   let last: RecordedEvent | undefined
   let isPastFrom = false
-  for await (const { event, after: state } of foldings(cx, place)) {
-    isPastFrom ||= !from || !isUpTo(event, from)
+  for await (const { event, after: state } of replayEvents(cx, place)) {
+    isPastFrom ||= !from || !isAtOrBefore(event, from)
     if (!isPastFrom) before = state
-    if (to && !isUpTo(event, to)) break
+    if (to && !isAtOrBefore(event, to)) break
     after = state
     last = event
   }
-  return { existed: before !== nothing, last, differences: between(place, before, after) }
+  return {
+    existed: before !== absentState,
+    last,
+    differences: visibleDifferences(place, before, after),
+  }
 }
 
-const isUpTo = (event: RecordedEvent, moment: Moment): boolean =>
+const isAtOrBefore = (event: RecordedEvent, moment: Moment): boolean =>
   "time" in moment ? event.time <= moment.time : event.position <= moment.position
 
-export async function mustBeKept(cx: Cx, moment: Moment | undefined): Promise<void> {
-  const since = keptSince(cx)
+export async function requireRetained(cx: Cx, moment: Moment | undefined): Promise<void> {
+  const since = retainedSince(cx)
   if (!moment || since === undefined) return
   const [at] = "time" in moment ? [moment] : await cx.store.log.at([moment.position])
   if ((at?.time ?? 0) >= since) return
   throw new Fault(
     "failed_precondition",
     "history.not_kept",
-    "this instance shows only the newer part of its past; name a later time",
+    "the audit log of this instance does not go back this far; choose a later time",
   )
 }

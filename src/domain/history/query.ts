@@ -1,14 +1,14 @@
-import type { AnyEvent, Cx, Recorded } from "../../store/index.ts"
+import type { AnyEvent, Cx, PersistedEvent } from "../../store/index.ts"
 import { findClient } from "../app/index.ts"
 import { instance } from "../instance/index.ts"
 import { mayReadUser, permissionsOn, stateReader, type Target } from "../member/index.ts"
 import { auditLogRetention } from "../quota/index.ts"
-import { profile, shownNames } from "../user-lookup/index.ts"
+import { displayNames, findProfile } from "../user-lookup/index.ts"
 import { type UserEvent, user } from "../user-model/index.ts"
 
-export type RecordedEvent = Recorded<AnyEvent>
+export type RecordedEvent = PersistedEvent<AnyEvent>
 
-/** A user who caused an event. Names are empty where the caller may not see them. */
+/** The user who caused an event. Names are empty if the caller has no permission to read them. */
 export type Editor = {
   readonly id: string
   readonly name: string
@@ -16,19 +16,19 @@ export type Editor = {
   readonly picture: string
 }
 
-/** A window of a list of events; `from` is a position, or a version in the list of one stream. */
-export type Part = {
+/** A page of events; `from` is a position, or a version for the events of one stream. */
+export type EventPage = {
   readonly from: number | undefined
   readonly asc: boolean
   readonly limit: number
 }
 
-/** Since when what happened is shown, in ms UTC; undefined: since ever. */
-export function keptSince(cx: Cx): number | undefined {
+/** The time of the oldest events to show, in ms UTC; undefined: no limit. */
+export function retainedSince(cx: Cx): number | undefined {
   const kept = auditLogRetention(cx)
   return kept === undefined ? undefined : cx.clock.now() - kept * 1000
 }
-/** Finds the editors of events, and looks up the names of each once. */
+/** Returns a function that finds the editor of an event; it looks up each user once. */
 export function editorsOf(cx: Cx): (event: EditedEvent) => Editor {
   const editors = new Map<string, Editor>()
   return (event) => {
@@ -41,30 +41,30 @@ export function editorsOf(cx: Cx): (event: EditedEvent) => Editor {
 
 type EditedEvent = Pick<RecordedEvent, "type" | "id" | "editor">
 
-/** Who follows a link or enters a code has no session: the events have no editor. */
+/** Users who follow a link or enter a code have no session, so their events have no editor. */
 const editorIdOf = ({ type, id, editor }: EditedEvent): string =>
-  editor.user === "" && provenTypes.has(type) ? id : editor.user
+  editor.user === "" && selfServiceTypes.has(type) ? id : editor.user
 
-/** Events of users that require a secret of theirs: without an editor, users caused them. */
-const provenTypes: ReadonlySet<string> = new Set<UserEvent["type"]>([
+/** User events that require a secret of the user: without an editor, the user caused them. */
+const selfServiceTypes: ReadonlySet<string> = new Set<UserEvent["type"]>([
   "user.human.password.changed",
   "user.human.email.verified",
   "user.human.invite.check.succeeded",
 ])
 
-/** Who did it, as they are named today: what they were called then is erased with them. */
+/** The editor with their current names; former names are erased with the user. */
 function editorOf(cx: Cx, id: string): Editor {
   const home = cx.store.receipt(cx, user, id)?.owner
-  const known = home !== undefined && mayReadUser(cx, id, home) ? profile(cx, id) : undefined
+  const known = home !== undefined && mayReadUser(cx, id, home) ? findProfile(cx, id) : undefined
   if (home === undefined || !known) return { id, name: "", loginName: "", picture: "" }
-  const { preferredLoginName } = shownNames(cx, { user_name: known.userName, org: home })
+  const { preferredLoginName } = displayNames(cx, { user_name: known.userName, org: home })
   const { name, picture } = known
   return { id, name, loginName: preferredLoginName, picture }
 }
 
 /**
- * The client by which somebody did something, by its name: where it is gone, or the caller neither
- * did it nor may see the application, that is empty. Our own applications everybody knows.
+ * The name of the client that the editor used. Empty if the client was deleted, or if the caller is
+ * not the editor and can't read the application. Names of built-in applications are public.
  */
 export function clientNameOf(cx: Cx, { user: editor, client }: RecordedEvent["editor"]): string {
   const { projectId = "", name = "" } = findClient(cx, client)?.state ?? {}

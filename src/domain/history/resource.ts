@@ -1,35 +1,35 @@
 import { Fault } from "../../kernel/fault.ts"
-import { type AnyAggregate, type AnyHistory, type Cx, isReason } from "../../store/index.ts"
+import { type AnyAggregate, type AnyHistory, type Cx, isNoUndoReason } from "../../store/index.ts"
 
-/** One thing whose history is requested: the kind of its stream, and its id there. */
-export type Place = {
+/** A resource whose history is requested: the kind and ID of its stream. */
+export type HistoryResource = {
   readonly kind: AnyAggregate
   readonly id: string
   readonly history: AnyHistory
 }
 
-/** The history of a kind, as its module states it in history.ts. */
+/** Loads the history definition of a kind from the history.ts of its module. */
 export async function readHistory({ stream, history }: AnyAggregate): Promise<AnyHistory> {
   const isOf = (each: AnyHistory) => each.stream === stream
   return Object.values((await history?.()) ?? {}).find(isOf) ?? { stream }
 }
 
-/** How an event is undone, or why not; undefined where its module does not state it. */
+/** How an event is undone, or why it can't be; undefined if its module defines neither. */
 export function undoOf(history: AnyHistory, type: string) {
   const { undo = {}, noUndo = {}, operations } = history
   const reasons = Object.entries(noUndo).flatMap(([reason, patterns]) =>
     patterns.map((pattern) => [pattern, reason] as const),
   )
   const [longest] = [...Object.entries(undo), ...reasons]
-    .filter(([pattern]) => matches(pattern, type))
+    .filter(([pattern]) => matchesType(pattern, type))
     .toSorted(([one], [other]) => other.length - one.length)
   if (longest) return longest[1]
-  const derived = inverses[type.slice(type.lastIndexOf(".") + 1)]
-  return derived && !isReason(derived) ? operations?.replace("*", derived) : derived
+  const derived = defaultUndos[type.slice(type.lastIndexOf(".") + 1)]
+  return derived && !isNoUndoReason(derived) ? operations?.replace("*", derived) : derived
 }
 
-/** What the last word of a type says of its undo: the verb of an operation, or a reason. */
-const inverses: Readonly<Record<string, string>> = {
+/** The default undo by the last word of an event type: the verb of an operation, or a reason. */
+const defaultUndos: Readonly<Record<string, string>> = {
   added: "creation",
   removed: "removal",
   changed: "Update",
@@ -39,23 +39,23 @@ const inverses: Readonly<Record<string, string>> = {
   unlocked: "Lock",
 }
 
-/** Whether some changes of the type have an undo. */
+/** Whether changes of the type can have an undo. */
 export function isUndoable(history: AnyHistory, type: string): boolean {
   const undo = undoOf(history, type)
-  return undo !== undefined && !isReason(undo)
+  return undo !== undefined && !isNoUndoReason(undo)
 }
 
-const matches = (pattern: string, type: string): boolean =>
+const matchesType = (pattern: string, type: string): boolean =>
   new RegExp(`^${pattern.replaceAll(".", "\\.").replaceAll("*", ".*")}$`).test(type)
 
-/** The kind of a stream; faults with `invalid_argument` where there is none that is kept. */
-export function kindOf({ store }: Pick<Cx, "store">, stream: string): AnyAggregate {
+/** The kind of a stream; throws `invalid_argument` if no permanent stream has this name. */
+export function requireKind({ store }: Pick<Cx, "store">, stream: string): AnyAggregate {
   const kind = store.kind(stream)
   if (kind?.retention === "forever") return kind
   throw new Fault(
     "invalid_argument",
     "history.kind_unknown",
-    "there is no history of this kind of things; ListAggregateTypes says which kinds there are, " +
-      "and what is soon dropped has none",
+    "unknown kind of resource, or its events are not kept permanently; ListAggregateTypes " +
+      "lists the kinds",
   )
 }

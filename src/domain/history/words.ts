@@ -13,29 +13,29 @@ import zh from "./texts/zh.json"
 
 type Texts = Readonly<Record<"types" | "streams" | "fields", Readonly<Record<string, string>>>>
 
-/** Every language that people read of us in. */
+/** The texts in every supported language. */
 export const texts = { en, de, fr, es, it, pt, nl, pl, ja, zh } as const satisfies Readonly<
   Record<string, Texts>
 >
 
 const isKnown = (language: string): language is keyof typeof texts => Object.hasOwn(texts, language)
 
-/** The first language of the caller in which it is known what events say, else English. */
+/** The texts in the first supported language of the caller, or in English. */
 function textsFor({ languages }: Pick<Cx, "languages">): Texts {
   const bases = languages.map((each) => each.toLowerCase().split("-")[0] ?? "")
   return texts[bases.find(isKnown) ?? "en"]
 }
 
-/** What happened, as people read it: "project.role.added". */
-export const wordsOf = (cx: Pick<Cx, "languages">, type: string): string =>
+/** The title of an event type, such as "project.role.added", in the caller's language. */
+export const eventTitle = (cx: Pick<Cx, "languages">, type: string): string =>
   textsFor(cx).types[type] ?? type
 
-/** What kind of thing it happened to, as people read it: "projectgrant". */
-export const wordsOfStream = (cx: Pick<Cx, "languages">, stream: string): string =>
+/** The name of a kind of resource, such as "projectgrant", in the caller's language. */
+export const streamTitle = (cx: Pick<Cx, "languages">, stream: string): string =>
   textsFor(cx).streams[stream] ?? stream
 
-/** What is kept by ids, names and keys that somebody chose: those stay as they are. */
-export const keyed: ReadonlySet<string> = new Set([
+/** Collections whose keys are IDs or chosen names, which are shown untranslated. */
+export const keyedCollections: ReadonlySet<string> = new Set([
   "actions",
   "all",
   "domains",
@@ -50,10 +50,10 @@ export const keyed: ReadonlySet<string> = new Set([
   "trustedDomains",
 ])
 
-/** Which field, from the outside in, as people read it: "oidc › redirectUris". */
-export function wordsOfPath(cx: Pick<Cx, "languages">, path: readonly string[]): string {
+/** The name of a field in the caller's language, outermost part first: "oidc › redirectUris". */
+export function fieldTitle(cx: Pick<Cx, "languages">, path: readonly string[]): string {
   const { fields } = textsFor(cx)
-  const isKey = (at: number) => keyed.has(path[at - 1] ?? "")
+  const isKey = (at: number) => keyedCollections.has(path[at - 1] ?? "")
   const wordsOf = (part: string) => (Object.hasOwn(fields, part) ? fields[part] : undefined)
   return path.map((part, at) => (isKey(at) ? part : (wordsOf(part) ?? spaced(part)))).join(" › ")
 }
@@ -61,8 +61,8 @@ export function wordsOfPath(cx: Pick<Cx, "languages">, path: readonly string[]):
 const spaced = (name: string): string =>
   name.replaceAll(/([a-z])([A-Z])/g, (_, end, next) => `${end} ${next.toLowerCase()}`)
 
-/** Zero is what a query says that does not say it. */
-export function sequenceOf(sequence = 0n): number | undefined {
+/** Converts a sequence; zero means unset. */
+export function parseSequence(sequence = 0n): number | undefined {
   if (sequence > BigInt(Number.MAX_SAFE_INTEGER)) {
     throw new Fault("invalid_argument", "page.offset_out_of_range", "sequence is out of range")
   }

@@ -1,7 +1,7 @@
 import { admin, management } from "./binding/v1.ts"
 import { settings, v2 } from "./binding/v2.ts"
 
-export { optionsOf, shownOptions } from "./binding/v1-form.ts"
+export { optionsFrom, toOptionsMessage } from "./binding/v1-form.ts"
 
-/** What this module answers of the book. */
+/** Operations that this module implements. */
 export const shares = [admin, management, v2, settings] as const

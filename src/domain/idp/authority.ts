@@ -1,9 +1,9 @@
-import { directoryServerOf } from "../../protocol/ldap-url.ts"
+import { parseLdapUrl } from "../../protocol/ldap-url.ts"
 import type { IdpKind, Settings } from "./model.ts"
 
-type Of<Kind extends IdpKind> = Extract<Settings, { kind: Kind }>
+type SettingsOf<Kind extends IdpKind> = Extract<Settings, { kind: Kind }>
 
-/** Who says who somebody is that a provider with these settings sends. */
+/** Identifies the authority that user IDs of a provider with these settings belong to. */
 export function authorityOf(settings: Settings): string {
   switch (settings.kind) {
     case "oauth":
@@ -30,17 +30,17 @@ export function authorityOf(settings: Settings): string {
   }
 }
 
-/** What says who somebody is belongs to it, where the name does not. */
-function samlAuthority({ entityId, anchor, transientAttribute }: Of<"saml">): string {
+/** Includes the settings that determine user IDs, but not the name. */
+function samlAuthority({ entityId, anchor, transientAttribute }: SettingsOf<"saml">): string {
   return JSON.stringify([entityId, anchor, ...(transientAttribute ? [transientAttribute] : [])])
 }
 
-/** The hosts, in whatever order and however they are reached, and what an id is there. */
-function directoryAuthority({ servers, baseDn, attributes }: Of<"ldap">): string {
-  const hosts = servers.map((each) => directoryServerOf(each)?.host ?? each)
+/** The sorted hosts, regardless of protocol and port, and the attribute of user IDs. */
+function directoryAuthority({ servers, baseDn, attributes }: SettingsOf<"ldap">): string {
+  const hosts = servers.map((each) => parseLdapUrl(each)?.host ?? each)
   return JSON.stringify([[...new Set(hosts)].sort(), baseDn, attributes.id])
 }
 
-// As they are named where one of them was set up as a generic provider before.
+// The same issuers as for a generic provider that was configured earlier.
 const googleIssuer = "https://accounts.google.com"
 const azureIssuer = (tenant: string) => `https://login.microsoftonline.com/${tenant}/v2.0`

@@ -1,6 +1,6 @@
 import { X509Certificate } from "node:crypto"
-import { directoryServerOf } from "../../protocol/ldap-url.ts"
-import { refusedError, shortText } from "./field.ts"
+import { parseLdapUrl } from "../../protocol/ldap-url.ts"
+import { invalidFieldError, validateShortText } from "./field.ts"
 import type { DirectoryAttributes, Settings } from "./model.ts"
 
 type Directory = Extract<Settings, { kind: "ldap" }>
@@ -9,52 +9,55 @@ const namesMax = 20
 const secondsMax = 30
 const certificateMax = 12_000
 
-/** Refuses a directory that could not be asked, or not without others listening. */
-export function checkDirectory(given: Directory): void {
-  const { servers, startTls, rootCa, timeoutMs } = given
-  some("servers", servers)
-  for (const server of servers) serverAddress(server, startTls)
-  shortText("base_dn", given.baseDn)
-  shortText("bind_dn", given.bindDn)
-  attribute("user_base", given.userBase)
-  some("user_object_classes", given.userObjectClasses)
-  for (const name of given.userObjectClasses) attribute("user_object_classes", name)
-  some("user_filters", given.userFilters)
-  for (const name of given.userFilters) attribute("user_filters", name)
+/** Rejects directory settings that can't work, or that would send passwords unencrypted. */
+export function validateDirectory(directory: Directory): void {
+  const { servers, startTls, rootCa, timeoutMs } = directory
+  requireEntries("servers", servers)
+  for (const server of servers) validateServerUrl(server, startTls)
+  validateShortText("base_dn", directory.baseDn)
+  validateShortText("bind_dn", directory.bindDn)
+  validateAttribute("user_base", directory.userBase)
+  requireEntries("user_object_classes", directory.userObjectClasses)
+  for (const name of directory.userObjectClasses) validateAttribute("user_object_classes", name)
+  requireEntries("user_filters", directory.userFilters)
+  for (const name of directory.userFilters) validateAttribute("user_filters", name)
   if (!(timeoutMs >= 1000 && timeoutMs <= secondsMax * 1000)) {
-    throw refusedError("timeout", `must be between 1 and ${secondsMax} seconds`)
+    throw invalidFieldError("timeout", `must be between 1 and ${secondsMax} seconds`)
   }
   if (rootCa !== "" && !isCertificate(rootCa)) {
-    throw refusedError("root_ca", "must be certificates in PEM, 12,000 bytes at most")
+    throw invalidFieldError("root_ca", "must be PEM certificates, at most 12,000 bytes")
   }
-  attributes(given.attributes)
+  validateAttributes(directory.attributes)
 }
 
-function some(field: string, names: readonly string[]): void {
+function requireEntries(field: string, names: readonly string[]): void {
   if (names.length >= 1 && names.length <= namesMax) return
-  throw refusedError(field, `must have 1 to ${namesMax} entries`)
+  throw invalidFieldError(field, `must have 1 to ${namesMax} entries`)
 }
 
-/** Passwords go there: nobody else may read them on the way (RFC 4513 §6.3.4). */
-function serverAddress(text: string, startTls: boolean): void {
-  const server = text.length <= 200 ? directoryServerOf(text) : undefined
+/** Passwords are sent to these servers, so the connection must be encrypted (RFC 4513 §6.3.4). */
+function validateServerUrl(text: string, startTls: boolean): void {
+  const server = text.length <= 200 ? parseLdapUrl(text) : undefined
   if (!server) {
-    throw refusedError("servers", "must be addresses such as ldaps://ldap.example.com:636")
+    throw invalidFieldError("servers", "must be URLs such as ldaps://ldap.example.com:636")
   }
   const isLocal = /^(localhost|127(\.\d+){3}|::1)$/.test(server.host)
   if (server.isSecure || startTls || isLocal) return
-  throw refusedError("servers", "must begin with ldaps://, unless start_tls is on")
+  throw invalidFieldError("servers", "must begin with ldaps://, unless start_tls is enabled")
 }
 
-/** RFC 4512 §1.4: a short name, or the dotted number that it stands for; with options (§2.5). */
-function attribute(field: string, text: string): void {
+/** RFC 4512 §1.4: an attribute name or its OID, with options (§2.5). */
+function validateAttribute(field: string, text: string): void {
   if (/^([a-z][a-z\d-]*|\d+(\.\d+)*)(;[a-z\d-]+)*$/i.test(text) && text.length <= 200) return
-  throw refusedError(field, "must be names of the directory's schema, such as uid or mail")
+  throw invalidFieldError(
+    field,
+    "must be attribute names of the directory schema, such as uid or mail",
+  )
 }
 
-function attributes(given: DirectoryAttributes): void {
-  for (const name of Object.values(given)) {
-    if (name !== "") attribute("attributes", name)
+function validateAttributes(directory: DirectoryAttributes): void {
+  for (const name of Object.values(directory)) {
+    if (name !== "") validateAttribute("attributes", name)
   }
 }
 

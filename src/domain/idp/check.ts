@@ -1,23 +1,23 @@
 import { createPrivateKey } from "node:crypto"
 import { Fault, fieldError } from "../../kernel/fault.ts"
-import { listedDomainOf } from "../../protocol/domain.ts"
-import { checkDirectory } from "./check-directory.ts"
-import { refusedError, shortText } from "./field.ts"
-import type { Options, Said, Settings } from "./model.ts"
+import { parseListedDomain } from "../../protocol/domain.ts"
+import { validateDirectory } from "./check-directory.ts"
+import { invalidFieldError, validateShortText } from "./field.ts"
+import type { IdpConfig, Options, Settings } from "./model.ts"
 
-/** Refuses what nobody could sign in with, each with what is wanted instead. */
-export function checkIdp({ name, settings, options }: Said): void {
-  shortText("name", name)
-  checkKind(settings, options)
-  if (settings.kind === "ldap") checkDirectory(settings)
-  else checks[settings.kind](settings)
+/** Rejects settings that nobody could sign in with, and names what is expected. */
+export function validateIdp({ name, settings, options }: IdpConfig): void {
+  validateShortText("name", name)
+  validateKindOptions(settings, options)
+  if (settings.kind === "ldap") validateDirectory(settings)
+  else validators[settings.kind](settings)
 }
 
-/** Rejects options that have no effect for a kind of provider, so that nobody relies on them. */
-function checkKind({ kind }: Settings, options: Options): void {
+/** Rejects options that have no effect for a kind of provider. */
+function validateKindOptions({ kind }: Settings, options: Options): void {
   for (const [name, field, kinds] of kindOptions) {
     if (options[name] && !kinds.includes(kind)) {
-      const expected = `can only be set for a provider of kind ${kinds.join(" or ")}`
+      const expected = `can be set only for providers of kind ${kinds.join(" or ")}`
       throw fieldError("idp.option_of_other_kind", `provider_options.${field}`, expected)
     }
   }
@@ -30,67 +30,72 @@ const kindOptions: readonly (readonly [keyof Options, string, readonly Settings[
   ["trustDirectoryAddresses", "trust_directory_addresses", ["ldap"]],
 ]
 
-/** The options as they are stored; rejects those that can't be set at this place. */
-export function acceptedOptions(orgId: string | undefined, options: Options): Options {
-  checkPlace(orgId, options)
+/**
+ * Validates options and returns them as they are stored. Rejects options that the owner can't set.
+ */
+export function parseOptions(orgId: string | undefined, options: Options): Options {
+  requireAllowedForOwner(orgId, options)
   const { allowedDomains = [], ...rest } = options
   if (allowedDomains.length > domainsMax) {
-    throw domainsError(`must be at most ${domainsMax} domains`)
+    throw allowedDomainsError(`must have at most ${domainsMax} domains`)
   }
-  const domains = [...new Set(allowedDomains.map(allowedDomainOf))]
+  const domains = [...new Set(allowedDomains.map(parseAllowedDomain))]
   return { ...rest, ...(domains.length > 0 && { allowedDomains: domains }) }
 }
 
 const domainsMax = 50
 
-function allowedDomainOf(text: string): string {
-  const domain = listedDomainOf(text)
+function parseAllowedDomain(text: string): string {
+  const domain = parseListedDomain(text)
   if (domain !== undefined) return domain
-  throw domainsError("must be names of domains such as example.com, without @ or *")
+  throw allowedDomainsError("must be domain names such as example.com, without @ or *")
 }
 
-const domainsError = (expected: string) =>
+const allowedDomainsError = (expected: string) =>
   fieldError("idp.allowed_domains_invalid", "provider_options.allowed_domains", expected)
 
 /**
- * Refuses what only the instance can decide: whoever administers an organization would else lower
- * what applications of others require.
+ * Rejects options that only an instance administrator can set; otherwise administrators of an
+ * organization could weaken the requirements of other organizations' applications.
  */
-function checkPlace(orgId: string | undefined, options: Options): void {
+function requireAllowedForOwner(orgId: string | undefined, options: Options): void {
   if (orgId === undefined) return
   if (options.isTrustedForAddresses) {
     throw fieldError(
       "idp.trust_of_org",
       "provider_options.is_trusted_for_addresses",
-      "can only be set for a provider of the instance",
+      "can be set only for providers of the instance",
     )
   }
   if (!options.acceptAsFresh) return
   throw new Fault(
     "permission_denied",
     "idp.accept_as_fresh_refused",
-    "accept_as_fresh can be set only for identity providers of the instance, by an administrator " +
-      "of the instance",
+    "accept_as_fresh can be set only for identity providers of the instance, by an " +
+      "instance administrator",
   )
 }
 
-/** Refuses a secret that could not be used; empty where there is none. */
-export function checkSecret({ kind }: Settings, secret: string): void {
+/** Rejects a secret that can't be used; empty means no secret. */
+export function validateSecret({ kind }: Settings, secret: string): void {
   if (kind === "ldap" && secret.length > 200) {
-    throw refusedError("bind_password", "may have 200 characters at most")
+    throw invalidFieldError("bind_password", "must be at most 200 characters")
   }
   if (kind !== "apple" || secret === "" || isAppleKey(secret)) return
-  throw refusedError("private_key", "must be the .p8 file that Apple gave you, a PEM of PKCS #8")
+  throw invalidFieldError(
+    "private_key",
+    "must be the .p8 file from Apple, a PKCS #8 key in PEM format",
+  )
 }
 
-/** A directory is asked as somebody: it would tell nobody else who its people are. */
-export function mustHaveSecret({ kind }: Settings, secret: string): void {
+/** A directory requires a password, because it does not list users to anonymous clients. */
+export function requireSecret({ kind }: Settings, secret: string): void {
   if (kind === "ldap" && secret === "") {
-    throw refusedError("bind_password", "must be the password of bind_dn")
+    throw invalidFieldError("bind_password", "must be the password of bind_dn")
   }
 }
 
-/** Apple's keys are on the curve P-256, which is what ES256 signs with (RFC 7518 §3.4). */
+/** Apple's keys use the curve P-256, which ES256 requires (RFC 7518 §3.4). */
 function isAppleKey(pem: string): boolean {
   try {
     return createPrivateKey(pem).asymmetricKeyDetails?.namedCurve === "prime256v1"
@@ -100,7 +105,7 @@ function isAppleKey(pem: string): boolean {
   }
 }
 
-type Given = Partial<
+type WebSettings = Partial<
   Record<
     | "clientId"
     | "issuer"
@@ -120,87 +125,88 @@ type Given = Partial<
   >
 > & { readonly scopes?: readonly string[] }
 
-function client({ clientId = "", scopes = [] }: Given): void {
-  shortText("client_id", clientId)
-  if (scopes.length > 20) throw refusedError("scopes", "may be 20 at most")
+function validateClient({ clientId = "", scopes = [] }: WebSettings): void {
+  validateShortText("client_id", clientId)
+  if (scopes.length > 20) throw invalidFieldError("scopes", "must have at most 20 entries")
   for (const scope of scopes) {
     // RFC 6749 §3.3
     if (!/^[\x21\x23-\x5b\x5d-\x7e]{1,100}$/.test(scope)) {
-      throw refusedError("scopes", "must be OAuth scopes, each without spaces")
+      throw invalidFieldError("scopes", "must be OAuth scopes without spaces")
     }
   }
 }
 
-function endpoints(given: Given): void {
-  client(given)
-  webAddress("authorization_endpoint", given.authorizationEndpoint)
-  webAddress("token_endpoint", given.tokenEndpoint)
-  webAddress("user_endpoint", given.userEndpoint)
+function validateEndpoints(webSettings: WebSettings): void {
+  validateClient(webSettings)
+  validateUrl("authorization_endpoint", webSettings.authorizationEndpoint)
+  validateUrl("token_endpoint", webSettings.tokenEndpoint)
+  validateUrl("user_endpoint", webSettings.userEndpoint)
 }
 
-function issued(given: Given): void {
-  client(given)
-  issuer(given)
+function validateIssuerSettings(webSettings: WebSettings): void {
+  validateClient(webSettings)
+  validateIssuer(webSettings)
 }
 
 /** OpenID Connect Discovery §3: an issuer has no query and no fragment. */
-function issuer({ issuer: text = "" }: Given): void {
-  webAddress("issuer", text)
-  if (/[?#]/.test(text)) throw refusedError("issuer", "must have neither ? nor #")
+function validateIssuer({ issuer: text = "" }: WebSettings): void {
+  validateUrl("issuer", text)
+  if (/[?#]/.test(text)) throw invalidFieldError("issuer", "must not contain ? or #")
 }
 
-type Web = Exclude<Settings["kind"], "ldap">
+type WebKind = Exclude<Settings["kind"], "ldap">
 
-const checks: Readonly<Record<Web, (given: Given) => void>> = {
-  oauth: (given) => {
-    endpoints(given)
-    shortText("id_attribute", given.idAttribute)
+const validators: Readonly<Record<WebKind, (webSettings: WebSettings) => void>> = {
+  oauth: (webSettings) => {
+    validateEndpoints(webSettings)
+    validateShortText("id_attribute", webSettings.idAttribute)
   },
-  oidc: issued,
-  jwt: (given) => {
-    issuer(given)
-    webAddress("jwt_endpoint", given.jwtEndpoint)
-    webAddress("keys_endpoint", given.keysEndpoint)
+  oidc: validateIssuerSettings,
+  jwt: (webSettings) => {
+    validateIssuer(webSettings)
+    validateUrl("jwt_endpoint", webSettings.jwtEndpoint)
+    validateUrl("keys_endpoint", webSettings.keysEndpoint)
     // RFC 9110 §5.1
-    if (!/^[\w!#$%&'*+.^`|~-]{1,200}$/.test(given.headerName ?? "")) {
-      throw refusedError("header_name", "must be the name of a header, such as X-User-Token")
+    if (!/^[\w!#$%&'*+.^`|~-]{1,200}$/.test(webSettings.headerName ?? "")) {
+      throw invalidFieldError("header_name", "must be a header name, such as X-User-Token")
     }
   },
-  azure: (given) => {
-    client(given)
-    // It becomes a part of addresses.
-    if (!/^[\w.-]{1,200}$/.test(given.tenant ?? "")) {
-      throw refusedError("tenant", "must be the id of a directory, or one of its domains")
+  azure: (webSettings) => {
+    validateClient(webSettings)
+    // The tenant becomes part of URLs.
+    if (!/^[\w.-]{1,200}$/.test(webSettings.tenant ?? "")) {
+      throw invalidFieldError("tenant", "must be a directory ID or one of its domains")
     }
   },
-  github: client,
-  gitlab: client,
-  google: client,
-  github_enterprise: endpoints,
-  gitlab_self_hosted: issued,
+  github: validateClient,
+  gitlab: validateClient,
+  google: validateClient,
+  github_enterprise: validateEndpoints,
+  gitlab_self_hosted: validateIssuerSettings,
   saml: ({ metadataUrl = "", transientAttribute = "" }) => {
-    if (metadataUrl !== "") webAddress("metadata_url", metadataUrl)
-    if (transientAttribute !== "") shortText("transient_mapping_attribute_name", transientAttribute)
+    if (metadataUrl !== "") validateUrl("metadata_url", metadataUrl)
+    if (transientAttribute !== "")
+      validateShortText("transient_mapping_attribute_name", transientAttribute)
   },
-  apple: (given) => {
-    client(given)
-    tenLetters("team_id", given.teamId)
-    tenLetters("key_id", given.keyId)
+  apple: (webSettings) => {
+    validateClient(webSettings)
+    validateTenCharacters("team_id", webSettings.teamId)
+    validateTenCharacters("key_id", webSettings.keyId)
   },
 }
 
-function tenLetters(field: string, text = ""): void {
+function validateTenCharacters(field: string, text = ""): void {
   if (/^\w{10}$/.test(text)) return
-  throw refusedError(field, "must have the ten letters and digits that Apple shows")
+  throw invalidFieldError(field, "must be the ten letters and digits that Apple shows")
 }
 
-/** What people and secrets are sent to is encrypted, unless it never leaves the machine. */
-function webAddress(field: string, text = ""): void {
+/** Users and secrets are sent to this URL, so it must use HTTPS unless it is on this host. */
+function validateUrl(field: string, text = ""): void {
   const url = URL.parse(text)
   const isLocal = url !== null && /^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname)
   const isOpen = url?.protocol === "https:" || (url?.protocol === "http:" && isLocal)
   if (isOpen && text.length <= 2048 && text === text.trim() && !url?.username && !url?.password) {
     return
   }
-  throw refusedError(field, "must be an address that begins with https://, without a password")
+  throw invalidFieldError(field, "must be a URL that begins with https://, without a password")
 }

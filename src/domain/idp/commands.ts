@@ -3,167 +3,172 @@ import { Fault } from "../../kernel/fault.ts"
 import {
   type ClaimChange,
   type Cx,
-  cached,
+  cacheQuery,
   type Draft,
   type Receipt,
   type Transaction,
 } from "../../store/index.ts"
-import {
-  addPolicy,
-  appliesTo,
-  findPolicy,
-  isPolicyApplied,
-  login,
-  policyFor,
-} from "../policy/index.ts"
+import { addPolicy, findPolicy, login } from "../policy/index.ts"
 import { authorityOf } from "./authority.ts"
-import { acceptedOptions, checkIdp, checkSecret, mustHaveSecret } from "./check.ts"
+import { parseOptions, requireSecret, validateIdp, validateSecret } from "./check.ts"
 import {
   type Idp,
+  type IdpConfig,
   type IdpEvent,
   type IdpKind,
   type Idps,
   idpMetadata,
-  idpSecret,
   idps,
-  type Said,
-  type Settings,
 } from "./model.ts"
-import { forgetMetadata, keepMetadata } from "./saml/keep.ts"
-import { type Answer, type Answered, upstreamError } from "./upstream/identity.ts"
-import { issuerOf, mustStateIssuer } from "./upstream/issuer.ts"
-import { timeByNow } from "./upstream/sign-in-time.ts"
+import { deleteMetadata, storeMetadata } from "./saml/store-metadata.ts"
+import { deleteSecret, destinationOf, storeSecret } from "./secret.ts"
+import {
+  type AuthenticatedAnswer,
+  type ProviderAnswer,
+  upstreamError,
+} from "./upstream/identity.ts"
+import { issuerOf, requireMatchingIssuer } from "./upstream/issuer.ts"
+import { timeNotAfter } from "./upstream/sign-in-time.ts"
 
-/** Whose a provider is: an organisation's; undefined: the instance's, for everybody. */
-export type Place = string | undefined
+/**
+ * The organization that owns a provider, or undefined for the instance, whose providers all
+ * organizations can use.
+ */
+export type IdpOwner = string | undefined
 
-/** Ids are callers' choice: one of an organisation may be any text. */
-export const placeId = (place: Place): string => (place === undefined ? "instance" : `org/${place}`)
+/** Callers can choose organization IDs, so the prefix distinguishes them from "instance". */
+export const ownerStreamId = (owner: IdpOwner): string =>
+  owner === undefined ? "instance" : `org/${owner}`
 
-const placeOf = (id: string): Place => (id === "instance" ? undefined : id.slice("org/".length))
+const ownerFromStreamId = (id: string): IdpOwner =>
+  id === "instance" ? undefined : id.slice("org/".length)
 
 const idpsMax = 500
 const claim = "idp"
 
 /**
- * A provider as it is wanted; without a secret the one that it has stays, if it may. What it says
- * of itself in XML stands beside it, where it speaks SAML.
+ * Settings of a provider. Without a secret the current one is kept where possible. For SAML it
+ * includes the metadata XML.
  */
-export type Wish = Said & {
+export type IdpInput = IdpConfig & {
   readonly secret?: string | undefined
   readonly metadata?: string | undefined
 }
 
-/** What is wanted of a part of a provider of some kind, by how it is. */
-export type IdpMerge = { readonly kind: IdpKind; readonly say: (before: Idp) => Wish }
+/** A partial update of a provider of one kind, based on its current state. */
+export type IdpPatch = { readonly kind: IdpKind; readonly say: (before: Idp) => IdpInput }
 
-/** Adds a provider; nobody signs in with it until it is linked to a login policy. */
-export async function addIdp(cx: Cx, place: Place, wish: Wish & { readonly id?: string }) {
-  const { id = cx.ids.next(), secret = "", metadata = "", ...given } = wish
-  checkIdp(given)
-  const said = { ...given, options: acceptedOptions(place, given.options) }
-  checkSecret(said.settings, secret)
-  mustHaveSecret(said.settings, secret)
-  await mustStateIssuer(cx, said.settings)
-  return step(cx, place, id, (tx, { all }) => {
+/** Creates a provider. Users can sign in with it once it is linked to a login policy. */
+export async function createIdp(
+  cx: Cx,
+  owner: IdpOwner,
+  wish: IdpInput & { readonly id?: string },
+) {
+  const { id = cx.ids.next(), secret = "", metadata = "", ...fields } = wish
+  validateIdp(fields)
+  const config = { ...fields, options: parseOptions(owner, fields.options) }
+  validateSecret(config.settings, secret)
+  requireSecret(config.settings, secret)
+  await requireMatchingIssuer(cx, config.settings)
+  return transactOwned(cx, owner, id, (tx, { all }) => {
     if (Object.hasOwn(all, id)) throw new Fault("already_exists", idTaken.id, idTaken.message)
     if (Object.keys(all).length >= idpsMax) {
       throw new Fault(
         "resource_exhausted",
         "idp.too_many",
-        `there are ${idpsMax} providers already; remove one first`,
+        `the limit of ${idpsMax} identity providers is reached; remove one first`,
       )
     }
-    if (secret !== "") keepSecret(tx, id, secret)
-    if (metadata !== "") keepMetadata(tx, id, metadata)
-    const { kind } = said.settings
+    if (secret !== "") storeSecret(tx, id, secret)
+    if (metadata !== "") storeMetadata(tx, id, metadata)
+    const { kind } = config.settings
     const claims: readonly ClaimChange[] = [{ take: claim, key: id, taken: idTaken }]
-    const data = { id, ...said, ...authorOf(tx) }
-    return [{ type: `${levelOf(place)}.idp.${kind}.added`, data, claims }]
+    const data = { id, ...config, ...authorOf(tx) }
+    return [{ type: `${levelOf(owner)}.idp.${kind}.added`, data, claims }]
   })
 }
 
 /**
- * Changes a provider. A secret is for whom it was given to: where it would go somewhere else it is
- * forgotten, unless it is said anew. What a change of a part keeps also keeps its authors.
+ * Updates a provider. The secret is deleted if the update would send it to another destination,
+ * unless a new one is set. Partial updates that keep the settings also keep their authors.
  */
-export async function changeIdp(cx: Cx, place: Place, id: string, wish: Wish | IdpMerge) {
+export async function updateIdp(cx: Cx, owner: IdpOwner, id: string, wish: IdpInput | IdpPatch) {
   const isPartial = "say" in wish
-  const merge = isPartial ? wish : mergeTo(acceptedWish(place, wish))
+  const merge = isPartial ? wish : toPatch(validateInput(owner, wish))
   const { kind } = merge
-  await mustStateNewIssuer(cx, idpsOf(cx, place).all[id], merge)
-  return step(cx, place, id, (tx, state) => {
-    const before = ownIdpIn(tx, place, { state, id, kind })
-    const { secret, metadata, ...given } = acceptedWish(place, merge.say(before))
-    const said = withTrust(given, before)
+  await requireValidIssuer(cx, idpsOf(cx, owner).all[id], merge)
+  return transactOwned(cx, owner, id, (tx, state) => {
+    const before = requireOwnIdp(tx, owner, { state, id, kind })
+    const { secret, metadata, ...fields } = validateInput(owner, merge.say(before))
+    const config = mergeTrustOptions(fields, before)
     const isKnown = metadata === tx.state(idpMetadata, id).metadata
-    const isSet = secret === "" && isKnown && isSame(before, said)
-    if (isSet && (isPartial || !isTakenOver(tx, place, before))) throw unchangedError()
-    if (metadata !== "") keepMetadata(tx, id, metadata)
-    const isElsewhere = destinationOf(before.settings) !== destinationOf(said.settings)
-    if (secret !== "") keepSecret(tx, id, secret)
-    else if (isElsewhere) forgetSecret(tx, id)
-    const data = { id, ...said, ...authorOf(tx), ...(isPartial && { isPartial }) }
-    return [{ type: `${levelOf(place)}.idp.${kind}.changed`, data }]
+    const isSet = secret === "" && isKnown && isSameConfig(before, config)
+    if (isSet && (isPartial || !becomesAuthor(tx, owner, before))) throw unchangedError()
+    if (metadata !== "") storeMetadata(tx, id, metadata)
+    const isElsewhere = destinationOf(before.settings) !== destinationOf(config.settings)
+    if (secret !== "") storeSecret(tx, id, secret)
+    else if (isElsewhere) deleteSecret(tx, id)
+    const data = { id, ...config, ...authorOf(tx), ...(isPartial && { isPartial }) }
+    return [{ type: `${levelOf(owner)}.idp.${kind}.changed`, data }]
   })
 }
 
-/** Checks an issuer that a change sets; one that stays is left alone. */
-async function mustStateNewIssuer(
+/** Validates an issuer that an update changes. */
+async function requireValidIssuer(
   cx: Cx,
   before: Idp | undefined,
-  { kind, say }: IdpMerge,
+  { kind, say }: IdpPatch,
 ): Promise<void> {
   if (before?.settings.kind !== kind) return
   const { settings } = say(before)
-  if (issuerOf(settings) !== issuerOf(before.settings)) await mustStateIssuer(cx, settings)
+  if (issuerOf(settings) !== issuerOf(before.settings)) await requireMatchingIssuer(cx, settings)
 }
 
-const mergeTo = (wish: Wish): IdpMerge => ({ kind: wish.settings.kind, say: () => wish })
+const toPatch = (wish: IdpInput): IdpPatch => ({ kind: wish.settings.kind, say: () => wish })
 
-/** A wish as it may be stored. */
-function acceptedWish(place: Place, { secret = "", metadata = "", ...given }: Wish) {
-  checkIdp(given)
-  const options = acceptedOptions(place, given.options)
-  checkSecret(given.settings, secret)
-  return { ...given, options, secret, metadata }
+/** Validates the input and returns it as it is stored. */
+function validateInput(owner: IdpOwner, { secret = "", metadata = "", ...fields }: IdpInput) {
+  validateIdp(fields)
+  const options = parseOptions(owner, fields.options)
+  validateSecret(fields.settings, secret)
+  return { ...fields, options, secret, metadata }
 }
 
-/** Makes a generic OpenID Connect provider one of a vendor; who is linked stays linked. */
-export async function migrateIdp(cx: Cx, place: Place, id: string, wish: Wish) {
-  const { secret = "", ...given } = wish
-  const { kind } = given.settings
+/** Converts a generic OpenID Connect provider to a vendor kind; user links are kept. */
+export async function migrateIdp(cx: Cx, owner: IdpOwner, id: string, wish: IdpInput) {
+  const { secret = "", ...fields } = wish
+  const { kind } = fields.settings
   if (kind !== "azure" && kind !== "google") throw wrongKindError()
-  checkIdp(given)
-  const options = acceptedOptions(place, given.options)
-  return step(cx, place, id, (tx, state) => {
-    const before = ownIdpIn(tx, place, { state, id, kind: "oidc" })
-    const said = withTrust({ ...given, options }, before)
-    if (secret === "") forgetSecret(tx, id)
-    else keepSecret(tx, id, secret)
-    const data = { id, ...said, ...authorOf(tx) }
-    return [{ type: `${levelOf(place)}.idp.oidc.migrated.${kind}`, data }]
+  validateIdp(fields)
+  const options = parseOptions(owner, fields.options)
+  return transactOwned(cx, owner, id, (tx, state) => {
+    const before = requireOwnIdp(tx, owner, { state, id, kind: "oidc" })
+    const config = mergeTrustOptions({ ...fields, options }, before)
+    if (secret === "") deleteSecret(tx, id)
+    else storeSecret(tx, id, secret)
+    const data = { id, ...config, ...authorOf(tx) }
+    return [{ type: `${levelOf(owner)}.idp.oidc.migrated.${kind}`, data }]
   })
 }
 
-/** The author of a change, as events record it: the calling user; none for the operator. */
+/** The author of a change, as recorded in events: the calling user, or none for the operator. */
 const authorOf = ({ caller }: Transaction): { readonly author?: string } =>
   caller.kind === "user" ? { author: caller.userId } : {}
 
 /**
- * Whether a user who sends the settings of an organization's provider again becomes its author.
- * A provider without an author applies to everybody already.
+ * Whether a user who sends unchanged settings of an organization's provider becomes its author. A
+ * provider without an author already applies to everyone.
  */
-const isTakenOver = ({ caller }: Transaction, place: Place, { authors }: Idp): boolean =>
-  place !== undefined && caller.kind === "user" && authors.some((each) => each !== caller.userId)
+const becomesAuthor = ({ caller }: Transaction, owner: IdpOwner, { authors }: Idp): boolean =>
+  owner !== undefined && caller.kind === "user" && authors.some((each) => each !== caller.userId)
 
-/** What is left out of an update stays as it is; what is off is left out of what is stored. */
-function withTrust(given: Said, before: Idp): Said {
+/** Options omitted from an update are kept; options that are off are not stored. */
+function mergeTrustOptions(fields: IdpConfig, before: Idp): IdpConfig {
   const { options } = before
-  const { isTrustedForAddresses = options.isTrustedForAddresses, ...others } = given.options
+  const { isTrustedForAddresses = options.isTrustedForAddresses, ...others } = fields.options
   const { encryptAssertions = options.encryptAssertions, ...rest } = others
   return {
-    ...given,
+    ...fields,
     options: {
       ...rest,
       ...(isTrustedForAddresses && { isTrustedForAddresses }),
@@ -172,43 +177,52 @@ function withTrust(given: Said, before: Idp): Said {
   }
 }
 
-/** Replaces what a provider knows us by, which must be one that speaks SAML. */
-export const replacePairs = (cx: Cx, place: Place, id: string, pairs: string): Promise<Receipt> =>
-  step(cx, place, id, (tx, state) => {
-    const { name, settings, options } = ownIdpIn(tx, place, { state, id, kind: "saml" })
-    keepSecret(tx, id, pairs)
+/** Replaces this server's key pairs for a SAML provider. */
+export const replaceKeyPairs = (
+  cx: Cx,
+  owner: IdpOwner,
+  id: string,
+  pairs: string,
+): Promise<Receipt> =>
+  transactOwned(cx, owner, id, (tx, state) => {
+    const { name, settings, options } = requireOwnIdp(tx, owner, { state, id, kind: "saml" })
+    storeSecret(tx, id, pairs)
     const data = { id, name, settings, options, ...authorOf(tx), isPartial: true } as const
-    return [{ type: `${levelOf(place)}.idp.saml.changed`, data }]
+    return [{ type: `${levelOf(owner)}.idp.saml.changed`, data }]
   })
 
-/** Removes a provider and its secret; nobody signs in with it any more. */
-export const removeIdp = (cx: Cx, place: Place, id: string): Promise<Receipt> =>
-  step(cx, place, id, (tx, state) => {
-    ownIdpIn(tx, place, { state, id })
-    return removal(tx, place, { id, isLinked: state.links.includes(id) })
+/** Removes a provider and its secret. Users can no longer sign in with it. */
+export const removeIdp = (cx: Cx, owner: IdpOwner, id: string): Promise<Receipt> =>
+  transactOwned(cx, owner, id, (tx, state) => {
+    requireOwnIdp(tx, owner, { state, id })
+    return removalEvents(tx, owner, { id, isLinked: state.links.includes(id) })
   })
 
-/** Removes all that an organisation that goes has set up. */
-export function dropIdps(tx: Transaction, orgId: string): void {
-  const { all, links } = tx.state(idps, placeId(orgId))
+/** Removes all providers of an organization that is being removed. */
+export function removeOrgIdps(tx: Transaction, orgId: string): void {
+  const { all, links } = tx.state(idps, ownerStreamId(orgId))
   for (const id of links.filter((each) => !all[each])) {
     const data = { idpId: id }
     const left: Draft<IdpEvent> = { type: "org.policy.login.idpprovider.cascade.removed", data }
-    tx.append(idps, placeId(orgId), [left])
+    tx.append(idps, ownerStreamId(orgId), [left])
   }
   for (const id of Object.keys(all)) {
-    tx.append(idps, placeId(orgId), removal(tx, orgId, { id, isLinked: links.includes(id) }))
+    tx.append(
+      idps,
+      ownerStreamId(orgId),
+      removalEvents(tx, orgId, { id, isLinked: links.includes(id) }),
+    )
   }
 }
 
-function removal(
+function removalEvents(
   tx: Transaction,
-  place: Place,
+  owner: IdpOwner,
   { id, isLinked }: { readonly id: string; readonly isLinked: boolean },
 ): readonly Draft<IdpEvent>[] {
-  forgetSecret(tx, id)
-  forgetMetadata(tx, id)
-  const level = levelOf(place)
+  deleteSecret(tx, id)
+  deleteMetadata(tx, id)
+  const level = levelOf(owner)
   const claims: readonly ClaimChange[] = [{ release: claim, key: id }]
   const unlinked: Draft<IdpEvent> = {
     type: `${level}.policy.login.idpprovider.cascade.removed`,
@@ -217,113 +231,130 @@ function removal(
   return [...(isLinked ? [unlinked] : []), { type: `${level}.idp.removed`, data: { id }, claims }]
 }
 
-/** Lets the people of a place sign in with a provider: one of theirs, or of the instance. */
-export async function linkIdp(cx: Cx, place: Place, id: string): Promise<Receipt> {
-  mustSayItself(cx, place)
-  return step(cx, place, id, (tx, { links }) => {
-    if (!isSeenFrom(tx, place, id)) throw missingError()
+/**
+ * Lets users of the owner sign in with a provider, which must belong to the owner or to the
+ * instance.
+ */
+export async function linkIdp(cx: Cx, owner: IdpOwner, id: string): Promise<Receipt> {
+  requireOwnLoginPolicy(cx, owner)
+  return transactOwned(cx, owner, id, (tx, { links }) => {
+    if (!isVisibleTo(tx, owner, id)) throw idpNotFoundError()
     if (links.includes(id)) {
-      throw new Fault("already_exists", "idp.linked", "people may sign in with it already")
+      throw new Fault("already_exists", "idp.linked", "the identity provider is already linked")
     }
-    return [linkTurned(tx, { place, what: "added", id })]
+    return [linkChangeEvent(tx, { place: owner, what: "added", id })]
   })
 }
 
-type LoginSaid = Parameters<typeof addPolicy<(typeof login)["standard"]>>[2]["say"]
+type LoginPolicyFields = Parameters<typeof addPolicy<(typeof login)["standard"]>>[2]["apply"]
 
 /**
- * Gives an organisation a login policy of its own, with the providers that its people may sign in
- * with beside those that are linked already.
+ * Creates a login policy of an organization, with additional providers besides those already
+ * linked.
  */
-export const addLogin = (
+export const createLoginPolicy = (
   cx: Cx,
   orgId: string,
-  { say, idpIds }: { readonly say: LoginSaid; readonly idpIds: readonly string[] },
+  { say, idpIds }: { readonly say: LoginPolicyFields; readonly idpIds: readonly string[] },
 ): Promise<Receipt> =>
   addPolicy(cx, orgId, {
     policy: login,
-    say,
+    apply: say,
     also: (tx) => {
-      const { links } = tx.state(idps, placeId(orgId))
+      const { links } = tx.state(idps, ownerStreamId(orgId))
       const others = [...new Set(idpIds)].filter((id) => !links.includes(id))
-      if (!others.every((id) => isSeenFrom(tx, orgId, id))) throw missingError()
-      const drafts = others.map((id) => linkTurned(tx, { place: orgId, what: "added", id }))
-      if (drafts.length > 0) tx.append(idps, placeId(orgId), drafts, orgId)
+      if (!others.every((id) => isVisibleTo(tx, orgId, id))) throw idpNotFoundError()
+      const drafts = others.map((id) => linkChangeEvent(tx, { place: orgId, what: "added", id }))
+      if (drafts.length > 0) tx.append(idps, ownerStreamId(orgId), drafts, orgId)
     },
   })
 
-/** Whether a provider is one of a place, or of the instance. */
-const isSeenFrom = (tx: Transaction, place: Place, id: string): boolean =>
-  [place, undefined].some((each) => Object.hasOwn(tx.state(idps, placeId(each)).all, id))
+/** Whether a provider belongs to the owner or to the instance. */
+const isVisibleTo = (tx: Transaction, owner: IdpOwner, id: string): boolean =>
+  [owner, undefined].some((each) => Object.hasOwn(tx.state(idps, ownerStreamId(each)).all, id))
 
-/** Lets nobody at a place sign in with a provider any more; it stays set up. */
-export const unlinkIdp = (cx: Cx, place: Place, id: string): Promise<Receipt> =>
-  step(cx, place, id, (tx, { links }) => {
-    if (links.includes(id)) return [linkTurned(tx, { place, what: "removed", id })]
-    throw new Fault("not_found", "idp.not_linked", "people can't sign in with it as it is")
+/**
+ * Unlinks a provider: users of the owner can no longer sign in with it, but it stays configured.
+ */
+export const unlinkIdp = (cx: Cx, owner: IdpOwner, id: string): Promise<Receipt> =>
+  transactOwned(cx, owner, id, (tx, { links }) => {
+    if (links.includes(id)) return [linkChangeEvent(tx, { place: owner, what: "removed", id })]
+    throw new Fault("not_found", "idp.not_linked", "the identity provider is not linked")
   })
 
-type LinkTurn = { readonly place: Place; readonly what: "added" | "removed"; readonly id: string }
+type LinkChange = {
+  readonly place: IdpOwner
+  readonly what: "added" | "removed"
+  readonly id: string
+}
 
-const linkTurned = (tx: Transaction, { place, what, id: idpId }: LinkTurn): Draft<IdpEvent> => ({
-  type: `${levelOf(place)}.policy.login.idpprovider.${what}`,
+const linkChangeEvent = (
+  tx: Transaction,
+  { place: owner, what: change, id: idpId }: LinkChange,
+): Draft<IdpEvent> => ({
+  type: `${levelOf(owner)}.policy.login.idpprovider.${change}`,
   data: { idpId, ...authorOf(tx) },
 })
 
-/** The list of an organisation counts as long as it has a login policy of its own. */
-function mustSayItself(cx: Cx, place: Place): void {
-  if (place === undefined || !findPolicy(cx, place, login).isDefault) return
+/** The provider list of an organization applies only while it has its own login policy. */
+function requireOwnLoginPolicy(cx: Cx, owner: IdpOwner): void {
+  if (owner === undefined || !findPolicy(cx, owner, login).isDefault) return
   throw new Fault(
     "failed_precondition",
     "idp.policy_default",
-    "the organisation has no login policy of its own; add one first",
+    "the organization has no login policy of its own; create one first",
   )
 }
 
-export const idpsOf = (cx: Cx, place: Place): Idps => cx.store.state(cx, idps, placeId(place))
+export const idpsOf = (cx: Cx, owner: IdpOwner): Idps =>
+  cx.store.state(cx, idps, ownerStreamId(owner))
 
-/** A provider with the place that it is of. */
-export type Found = { readonly idp: Idp; readonly place: Place }
+/** A provider and its owner. */
+export type OwnedIdp = { readonly idp: Idp; readonly place: IdpOwner }
 
-/** The provider with this id, wherever it is; undefined where there is none. */
-export function idpById(cx: Cx, id: string): Found | undefined {
-  const known = found(cx)
-  const before = known.get(id)
+/** Finds a provider by ID, regardless of the owner. */
+export function findIdpById(cx: Cx, id: string): OwnedIdp | undefined {
+  const cache = cachedIdps(cx)
+  const before = cache.get(id)
   if (before) return before
   const holder = cx.store.log.holder(cx.instance, claim, id, cx.clock.now())
   if (holder?.stream !== idps.stream) return undefined
   const idp = cx.store.state(cx, idps, holder.id).all[id]
   if (!idp) return undefined
-  const now = { idp, place: placeOf(holder.id) }
-  if (known.size >= foundMax) known.clear()
-  known.set(id, now)
+  const now = { idp, place: ownerFromStreamId(holder.id) }
+  if (cache.size >= cachedIdpsMax) cache.clear()
+  cache.set(id, now)
   return now
 }
 
-/** Whether the instance accepts addresses from a provider of its own for every organization. */
+/** Whether the instance trusts email addresses from one of its providers for all organizations. */
 export const isTrustedForAddresses = ({ state }: Pick<Transaction, "state">, id: string): boolean =>
-  state(idps, placeId(undefined)).all[id]?.options.isTrustedForAddresses ?? false
+  state(idps, ownerStreamId(undefined)).all[id]?.options.isTrustedForAddresses ?? false
 
-/** A sign-in asks for its provider again and again: the claim, and the state of all of a place. */
-const found = cached(() => new Map<string, Found>(), [idps.stream])
-const foundMax = 500
+/** Cached, because each sign-in needs the provider several times. */
+const cachedIdps = cacheQuery(() => new Map<string, OwnedIdp>(), [idps.stream])
+const cachedIdpsMax = 500
 
 /**
- * Who says who somebody is that a provider sends; undefined where there is no such provider. Links
- * hold for this alone: whoever may set a provider up could else have those who are linked signed in
- * by a service of their own.
+ * The authority that user IDs of a provider belong to, or undefined if there is no such provider.
+ * Links are bound to it: otherwise an administrator could reconfigure the provider and have linked
+ * users signed in by a service of their own.
  */
-export function authorityOfIdp(cx: Cx, id: string): string | undefined {
-  const found = idpById(cx, id)
-  return found && authorityOf(found.idp.settings)
+export function findAuthority(cx: Cx, id: string): string | undefined {
+  const idpOrUndefined = findIdpById(cx, id)
+  return idpOrUndefined && authorityOf(idpOrUndefined.idp.settings)
 }
 
-/** Notes who has answered; refuses where the provider was set up as another one meanwhile. */
-export function answeredBy(cx: Cx, { idp }: Pick<Found, "idp">, answer: Answer): Answered {
-  mustBeSame(cx, idp)
+/** Adds the authority to an answer. Rejects if the provider was reconfigured in the meantime. */
+export function withAuthority(
+  cx: Cx,
+  { idp }: Pick<OwnedIdp, "idp">,
+  answer: ProviderAnswer,
+): AuthenticatedAnswer {
+  requireUnchanged(cx, idp)
   const { authenticatedAt: stated, ...rest } = answer
   const now = cx.clock.now()
-  const authenticatedAt = timeByNow(stated, now)
+  const authenticatedAt = timeNotAfter(stated, now)
   return {
     ...rest,
     ...(authenticatedAt !== undefined && { authenticatedAt }),
@@ -332,14 +363,14 @@ export function answeredBy(cx: Cx, { idp }: Pick<Found, "idp">, answer: Answer):
   }
 }
 
-/** Refuses a provider that is set up as another one than it was found. */
-export function mustBeSame(cx: Cx, { id, settings }: Pick<Idp, "id" | "settings">): void {
-  if (authorityOfIdp(cx, id) === authorityOf(settings)) return
-  throw upstreamError("answer_refused", "the provider was set up as another one meanwhile")
+/** Rejects a provider that was reconfigured since it was read. */
+export function requireUnchanged(cx: Cx, { id, settings }: Pick<Idp, "id" | "settings">): void {
+  if (findAuthority(cx, id) === authorityOf(settings)) return
+  throw upstreamError("answer_refused", "the identity provider was reconfigured in the meantime")
 }
 
-/** The same within a step. */
-export function authorityWithin(tx: Transaction, id: string): string | undefined {
+/** The authority of a provider, read in a transaction. */
+export function authorityInTransaction(tx: Transaction, id: string): string | undefined {
   const holder = tx.holder(claim, id)
   if (holder?.stream !== idps.stream) return undefined
   const idp = tx.state(idps, holder.id).all[id]
@@ -347,145 +378,86 @@ export function authorityWithin(tx: Transaction, id: string): string | undefined
 }
 
 /**
- * Who decides whom a provider of an organization vouches for, and so can sign in as those who are
- * linked to it: its authors. Of a provider of the instance it is nobody.
+ * Authors of an organization's provider. They decide whom it vouches for, so they could sign in as
+ * any linked user. Providers of the instance have none.
  */
-export function authorsWithin(tx: Pick<Transaction, "holder" | "state">, id: string) {
+export function authorsInTransaction(tx: Pick<Transaction, "holder" | "state">, id: string) {
   const holder = tx.holder(claim, id)
-  if (holder?.stream !== idps.stream || placeOf(holder.id) === undefined) return []
+  if (holder?.stream !== idps.stream || ownerFromStreamId(holder.id) === undefined) return []
   return tx.state(idps, holder.id).all[id]?.authors ?? []
 }
 
-/** One of a place, by its id; of this kind, where one is said. */
-export const findIdp = (cx: Cx, place: Place, id: string, kind?: IdpKind): Idp =>
-  idpIn(idpsOf(cx, place), id, kind)
+/** Returns a provider of an owner by ID. Throws if it doesn't exist or has another kind. */
+export const getIdp = (cx: Cx, owner: IdpOwner, id: string, kind?: IdpKind): Idp =>
+  requireIdp(idpsOf(cx, owner), id, kind)
 
-/** The metadata of a provider, as they were given or read; empty where it has none. */
+/** The metadata of a provider, as sent or fetched; empty if it has none. */
 export const metadataOf = (cx: Cx, id: string): string =>
   cx.store.state(cx, idpMetadata, id).metadata
 
-/** What the people of an organisation may sign in with; of the instance where it is undefined. */
-export const activeIdps = (cx: Cx, orgId: Place): readonly Found[] =>
-  foundOf(cx, activeLinks(cx, orgId))
+type DecideEvents = (tx: Transaction, state: Idps) => readonly Draft<IdpEvent>[]
 
-/** The same for a user; see `activeLinksFor`. */
-export const activeIdpsFor = (cx: Cx, member: Member): readonly Found[] =>
-  foundOf(cx, activeLinksFor(cx, member))
-
-/** Whether the people of an organisation may sign in with a provider; see `activeIdps`. */
-export const isActiveIdp = (cx: Cx, orgId: string, id: string): boolean =>
-  activeLinks(cx, orgId).includes(id)
-
-/** The same for a user; see `activeLinksFor`. */
-export const isActiveIdpFor = (cx: Cx, member: Member, id: string): boolean =>
-  activeLinksFor(cx, member).includes(id)
-
-const foundOf = (cx: Cx, ids: readonly string[]): readonly Found[] =>
-  ids.flatMap((id) => idpById(cx, id) ?? [])
-
-function activeLinks(cx: Cx, orgId: Place): readonly string[] {
-  const { values, isDefault } = findPolicy(cx, orgId, login)
-  if (!values.allowExternalIdp) return []
-  return idpsOf(cx, isDefault ? undefined : orgId).links
+async function transactOwned(
+  cx: Cx,
+  owner: IdpOwner,
+  id: string,
+  decide: DecideEvents,
+): Promise<Receipt> {
+  const result = await cx.store.transact(cx, (tx) => {
+    const drafts = decide(tx, tx.state(idps, ownerStreamId(owner)))
+    tx.append(idps, ownerStreamId(owner), drafts, owner ?? cx.instance)
+  })
+  return { ...result.receipt(idps, ownerStreamId(owner)), id }
 }
 
-type Member = { readonly userId: string; readonly orgId: string }
+type OwnIdpQuery = { readonly state: Idps; readonly id: string; readonly kind?: IdpKind }
 
 /**
- * The providers that a user may sign in with. The login settings and the list of an organization
- * don't apply to those who outrank whoever changed them last: for these the instance's apply.
+ * Returns a provider for an update by its owner. Organizations also see providers of the instance,
+ * but can't update them.
  */
-function activeLinksFor(cx: Cx, { userId, orgId }: Member): readonly string[] {
-  if (!policyFor(cx, { userId, orgId }, login).allowExternalIdp) return []
-  const { linksAuthor = "", links } = idpsOf(cx, orgId)
-  const isOwn =
-    !findPolicy(cx, orgId, login).isDefault &&
-    isPolicyApplied(cx, { userId, orgId }, login) &&
-    (linksAuthor === "" || appliesTo(cx, userId, [linksAuthor]))
-  return isOwn ? links : idpsOf(cx, undefined).links
+function requireOwnIdp(tx: Transaction, owner: IdpOwner, { state, id, kind }: OwnIdpQuery): Idp {
+  const isOwn = owner === undefined || Object.hasOwn(state.all, id)
+  if (!isOwn && Object.hasOwn(tx.state(idps, ownerStreamId(undefined)).all, id))
+    throw instanceIdpError()
+  return requireIdp(state, id, kind)
 }
 
-/** The secret of a provider in the plain; empty where it has none. */
-export function secretOf(cx: Cx, id: string): string {
-  const { sealed } = cx.store.state(cx, idpSecret, id)
-  return sealed === "" ? "" : (cx.secrets.open("seal", sealed, about(id)) ?? "")
+function requireIdp({ all }: Idps, id: string, kind?: IdpKind): Idp {
+  const idpOrUndefined = Object.hasOwn(all, id) ? all[id] : undefined
+  if (!idpOrUndefined) throw idpNotFoundError()
+  if (kind !== undefined && idpOrUndefined.settings.kind !== kind) throw wrongKindError()
+  return idpOrUndefined
 }
 
-type Decide = (tx: Transaction, state: Idps) => readonly Draft<IdpEvent>[]
+const isSameConfig = ({ name, settings, options }: IdpConfig, config: IdpConfig): boolean =>
+  isDeepStrictEqual([name, settings, options], [config.name, config.settings, config.options])
 
-async function step(cx: Cx, place: Place, id: string, decide: Decide): Promise<Receipt> {
-  const made = await cx.store.transact(cx, (tx) => {
-    const drafts = decide(tx, tx.state(idps, placeId(place)))
-    tx.append(idps, placeId(place), drafts, place ?? cx.instance)
-  })
-  return { ...made.receipt(idps, placeId(place)), id }
-}
+const levelOf = (owner: IdpOwner) => (owner === undefined ? "instance" : "org")
 
-type OwnIdp = { readonly state: Idps; readonly id: string; readonly kind?: IdpKind }
+const idTaken = { id: "idp.exists", message: "an identity provider with this ID already exists" }
 
-/** A provider that is changed at its place; an organization sees those of the instance, too. */
-function ownIdpIn(tx: Transaction, place: Place, { state, id, kind }: OwnIdp): Idp {
-  const isOwn = place === undefined || Object.hasOwn(state.all, id)
-  if (!isOwn && Object.hasOwn(tx.state(idps, placeId(undefined)).all, id)) throw ofInstanceError()
-  return idpIn(state, id, kind)
-}
+export const idpNotFoundError = () =>
+  new Fault("not_found", "idp.missing", "identity provider not found")
 
-function idpIn({ all }: Idps, id: string, kind?: IdpKind): Idp {
-  const found = Object.hasOwn(all, id) ? all[id] : undefined
-  if (!found) throw missingError()
-  if (kind !== undefined && found.settings.kind !== kind) throw wrongKindError()
-  return found
-}
-
-const isSame = ({ name, settings, options }: Said, said: Said): boolean =>
-  isDeepStrictEqual([name, settings, options], [said.name, said.settings, said.options])
-
-/** Where a secret goes, and as whose: everything but what is asked for there. */
-function destinationOf(settings: Settings): string {
-  if (settings.kind === "ldap") {
-    const { servers, startTls, rootCa, bindDn } = settings
-    return JSON.stringify([servers, startTls, rootCa, bindDn])
-  }
-  const { tokenEndpoint, issuer, tenant, clientId, teamId, keyId } = { ...unsaid, ...settings }
-  return JSON.stringify([tokenEndpoint, issuer, tenant, clientId, teamId, keyId])
-}
-
-const unsaid = { tokenEndpoint: "", issuer: "", tenant: "", clientId: "", teamId: "", keyId: "" }
-
-const about = (id: string): string => `idp/${id}`
-
-function keepSecret(tx: Transaction, id: string, secret: string): void {
-  const sealed = tx.secrets.seal("seal", secret, about(id))
-  const kept = { type: "idp.secret.changed", data: {}, private: { sealed }, erase: {} } as const
-  tx.append(idpSecret, id, [kept], tx.instance)
-}
-
-function forgetSecret(tx: Transaction, id: string): void {
-  if (tx.state(idpSecret, id).sealed === "") return
-  tx.append(idpSecret, id, [{ type: "idp.secret.removed", data: {}, erase: {} }])
-}
-
-const levelOf = (place: Place) => (place === undefined ? "instance" : "org")
-
-const idTaken = { id: "idp.exists", message: "there is a provider with this id" }
-
-export const missingError = () =>
-  new Fault("not_found", "idp.missing", "there is no such identity provider; list them first")
-
-const ofInstanceError = () =>
+const instanceIdpError = () =>
   new Fault(
     "failed_precondition",
     "idp.of_instance",
-    "this identity provider belongs to the instance: change it with the operation of the " +
-      "instance, below /admin/v1; for GitLab that is POST, where organizations have PUT",
+    "this identity provider belongs to the instance; update it with the operation of the " +
+      "instance under /admin/v1 (for GitLab with POST; organizations use PUT)",
   )
 
 const wrongKindError = () =>
   new Fault(
     "failed_precondition",
     "idp.wrong_kind",
-    "this provider is of another kind; use the operation of its kind",
+    "this identity provider is of another kind; use the operation for its kind",
   )
 
 const unchangedError = () =>
-  new Fault("failed_precondition", "idp.unchanged", "no changes: it is so already")
+  new Fault(
+    "failed_precondition",
+    "idp.unchanged",
+    "nothing to update: the identity provider already has these values",
+  )

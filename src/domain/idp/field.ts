@@ -1,10 +1,10 @@
 import { fieldError } from "../../kernel/fault.ts"
 
-/** Refuses what is no name of something. */
-export function shortText(field: string, text = ""): void {
+/** Rejects text that is empty, too long or contains control characters. */
+export function validateShortText(field: string, text = ""): void {
   if (text.trim() !== "" && text.length <= 200 && !/[\p{C}\p{Zl}\p{Zp}]/u.test(text)) return
-  throw refusedError(field, "must be plain text of 1 to 200 characters")
+  throw invalidFieldError(field, "must be 1 to 200 characters of plain text")
 }
 
-export const refusedError = (field: string, wanted: string) =>
-  fieldError("idp.field_invalid", field, wanted)
+export const invalidFieldError = (field: string, expected: string) =>
+  fieldError("idp.field_invalid", field, expected)

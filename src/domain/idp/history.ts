@@ -4,7 +4,7 @@ import { idpMetadata, idpSecret, idps } from "./model.ts"
 const admin = "core.admin.v1.AdminService"
 const management = "core.management.v1.ManagementService"
 
-// Which providers users can sign in with can be undone; the settings of the providers can't.
+// Changes of links can be undone; changes of the settings of providers can't.
 export const idpsHistory = historyOf(idps, {
   hidden: [
     "linksAuthor",

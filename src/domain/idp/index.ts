@@ -1,74 +1,76 @@
 import type { Cx } from "../../store/index.ts"
-import { idpById } from "./commands.ts"
+import { findIdpById } from "./commands.ts"
 import { intent } from "./intent/model.ts"
 import { idpMetadata, idpSecret, idps } from "./model.ts"
 
+export { isActiveIdp, isActiveIdpFor, listActiveIdps, listActiveIdpsFor } from "./active.ts"
 export {
-  activeIdps,
-  activeIdpsFor,
-  addIdp,
-  answeredBy,
-  authorityOfIdp,
-  authorityWithin,
-  authorsWithin,
-  dropIdps,
-  type Found,
-  idpById,
+  authorityInTransaction,
+  authorsInTransaction,
+  createIdp,
+  findAuthority,
+  findIdpById,
+  idpNotFoundError,
   idpsOf,
-  isActiveIdp,
-  isActiveIdpFor,
   isTrustedForAddresses,
-  missingError,
-  placeId,
-  secretOf,
+  type OwnedIdp,
+  ownerStreamId,
+  removeOrgIdps,
+  withAuthority,
 } from "./commands.ts"
 export {
-  broughtIntent,
+  type CompletedIntent as Intent,
+  completeOpenIntent,
+  consumeAnswer,
   consumeIntent,
-  type Done as Intent,
-  doneWith,
+  createAnsweredIntent,
   failIntent,
-  intentByToken,
-  intentOfBrowser,
-  intentStand,
-  isNow,
-  noteAnswered,
-  noteBrought,
-  type Open as OpenIntent,
-  openIntent,
+  findIntentOfBrowser,
+  findOpenIntent,
+  findPostedAnswer,
+  getIntentByToken,
+  getIntentReceipt,
+  isAuthorityCurrent,
+  type OpenIntent,
+  recordPostedAnswer,
   startIntent,
   succeedIntent,
-  useAnswer,
 } from "./intent/commands.ts"
 export { type Idp, idps, type Options } from "./model.ts"
-export { keptProvider, providerNow } from "./saml/known.ts"
-export { signerOf } from "./saml/pair.ts"
-export { signOnForm } from "./saml/request.ts"
-export { finishSaml } from "./saml/response.ts"
-export { providerIn, type SamlPart, samlMetadata, samlSelf } from "./saml/self.ts"
-export { findInDirectory, isProvedByDirectory } from "./upstream/directory.ts"
-export { finish as finishUpstream } from "./upstream/finish.ts"
+export { signerOf } from "./saml/key-pair.ts"
+export { currentProvider, storedProvider } from "./saml/refresh.ts"
+export { createSignOnForm } from "./saml/request.ts"
+export { finishSamlSignIn } from "./saml/response.ts"
+export {
+  createMetadata,
+  providerIdOfPath,
+  type SamlEndpoint,
+  serviceProviderFor,
+} from "./saml/service-provider.ts"
+export { secretOf } from "./secret.ts"
+export { findInDirectory, verifyDirectoryPassword } from "./upstream/directory.ts"
+export { finishSignIn as finishUpstream } from "./upstream/finish.ts"
 export type { RequestedSignIn } from "./upstream/forward.ts"
 export {
-  type Answered,
+  type AuthenticatedAnswer,
   type Identity,
-  type Scripted,
+  type ScriptResult,
   type UpstreamSession,
-  unscripted,
+  withoutScripts,
 } from "./upstream/identity.ts"
-export { type AnswerRule, answerFindingOf } from "./upstream/refused.ts"
+export { type AnswerRule, answerFindingOf } from "./upstream/refused-answer.ts"
 export { type SignInTimes, signInTimesOf } from "./upstream/sign-in-time.ts"
 export { callbackPath, redirectUriOf } from "./upstream/start.ts"
-export { tokenPath, tokenState } from "./upstream/token.ts"
-export { entranceOf } from "./upstream/vendor.ts"
-export { isIdpThere, vouchesFor } from "./vouching.ts"
+export { parseTokenState, tokenPath } from "./upstream/token.ts"
+export { signInMethodOf } from "./upstream/vendor.ts"
+export { idpExists, vouchesFor } from "./vouching.ts"
 
-/** What this module is to the whole. */
+/** Parts of this module that the server loads. */
 export const module = {
   aggregates: [idps, idpSecret, idpMetadata, intent],
   chains: {
     idp: (cx: Cx, id: string) => {
-      const found = idpById(cx, id)
+      const found = findIdpById(cx, id)
       return found && ({ instance: true, ...(found.place && { org: found.place }) } as const)
     },
   },

@@ -1,18 +1,18 @@
-import { aggregate, type Event, partByKey } from "../../store/index.ts"
+import { aggregate, type Event, streamPartByKey } from "../../store/index.ts"
 import type { Binding, Hash, NameIdFormat } from "../../xml/names.ts"
 import { authorsAfter, type PartialUpdate } from "../policy/index.ts"
 
-/** What an OAuth client says of itself, and what it asks for. */
+/** The client ID of an OAuth client and the scopes it requests. */
 type Client = { readonly clientId: string; readonly scopes: readonly string[] }
 
-/** RFC 6749: where a person goes, where a code is exchanged, and where a profile is read. */
+/** Authorization, token and profile endpoints (RFC 6749). */
 type Endpoints = {
   readonly authorizationEndpoint: string
   readonly tokenEndpoint: string
   readonly userEndpoint: string
 }
 
-/** What a directory calls what is known of somebody; empty where it doesn't say it. */
+/** Attribute names of a directory for the fields of a profile; empty if it has none. */
 export type DirectoryAttributes = {
   readonly id: string
   readonly givenName: string
@@ -29,11 +29,11 @@ export type DirectoryAttributes = {
   readonly profile: string
 }
 
-/** How a kind of provider is set up, but for its secret; the name of the kind is that in events. */
+/** Settings of a provider by kind, without the secret; the kind is part of the event type. */
 export type Settings =
   | ({
       readonly kind: "oauth"
-      /** The field of a profile that never changes. */
+      /** The profile field with the user ID, which must never change. */
       readonly idAttribute: string
       readonly usePkce: boolean
     } & Client &
@@ -41,7 +41,9 @@ export type Settings =
   | ({
       readonly kind: "oidc"
       readonly issuer: string
-      /** Whether the id_token says it all, so that the profile isn't asked for. */
+      /**
+       * Whether the ID token contains the whole profile, so the UserInfo endpoint is not called.
+       */
       readonly isIdTokenMapping: boolean
       readonly usePkce: boolean
     } & Client)
@@ -54,7 +56,7 @@ export type Settings =
     }
   | ({
       readonly kind: "azure"
-      /** The id of a directory, or "common", "organizations" or "consumers" for several. */
+      /** The ID of a directory, or "common", "organizations" or "consumers". */
       readonly tenant: string
       readonly emailVerified: boolean
     } & Client)
@@ -63,146 +65,148 @@ export type Settings =
   | ({ readonly kind: "gitlab_self_hosted"; readonly issuer: string } & Client)
   | {
       readonly kind: "ldap"
-      /** Begin with ldap:// or ldaps://; asked in this order until one answers. */
+      /** URLs that begin with ldap:// or ldaps://, tried in this order. */
       readonly servers: readonly string[]
       readonly startTls: boolean
-      /** Whom the servers' certificates must come from, PEM; empty for whom everybody trusts. */
+      /** PEM certificates of the CA for the servers; empty for public CAs. */
       readonly rootCa: string
       readonly baseDn: string
       readonly bindDn: string
-      /** What a person binds as: "dn", or the attribute that says it. */
+      /** The attribute with the name that users bind with, or "dn". */
       readonly userBase: string
-      /** Classes that an entry must have, all of them. */
+      /** Object classes that an entry must all have. */
       readonly userObjectClasses: readonly string[]
-      /** Attributes of which one must be the name that was typed. */
+      /** Attributes that are compared with the typed name; one must match. */
       readonly userFilters: readonly string[]
-      /** How long one server may take. */
+      /** Timeout per server. */
       readonly timeoutMs: number
       readonly attributes: DirectoryAttributes
     }
   | {
       readonly kind: "saml"
-      /** Who the metadata are about (SAML Core §8.3.6). */
+      /** The entity ID in the metadata (SAML Core §8.3.6). */
       readonly entityId: string
       /**
-       * What links hold on to beside that: where the metadata are read from, or a key of those that
-       * were sent. It stays as long as the keys follow each other.
+       * Part of the authority, besides the entity ID: the metadata URL, or a key of metadata that
+       * were sent. It is kept while keys are rotated.
        */
       readonly anchor: string
-      /** Where the metadata are read anew from time to time; empty where they were sent. */
+      /** URL from which the metadata are refreshed; empty if they were sent. */
       readonly metadataUrl: string
       readonly binding: Binding
       readonly withSignedRequest: boolean
-      /** What our requests are signed with. */
+      /** The hash for signatures of requests. */
       readonly hash: Hash
-      /** What kind of name we ask for. */
+      /** The requested format of name IDs. */
       readonly nameIdFormat: NameIdFormat
-      /** The attribute that says who somebody is whose name is another one each time. */
+      /** The attribute that identifies users whose name ID is transient. */
       readonly transientAttribute: string
-      /** Whether who signs out here signs out there, too. */
+      /** Whether signing out here also signs the user out at the provider. */
       readonly federatedLogout: boolean
     }
   | ({ readonly kind: "apple"; readonly teamId: string; readonly keyId: string } & Client)
 
 export type IdpKind = Settings["kind"]
 
-/** What an account here is found by that nobody has linked yet. */
+/** How an unlinked local account is found. */
 export type AutoLinking = "off" | "username" | "email"
 
-/** What may come of a sign-in with a provider. */
+/** What is allowed after a sign-in with a provider. */
 export type Options = {
   readonly isLinkingAllowed: boolean
   readonly isCreationAllowed: boolean
-  /** Whether an account is made without asking. */
+  /** Whether accounts are created without confirmation. */
   readonly isAutoCreation: boolean
-  /** Whether the profile follows what the provider says. */
+  /** Whether each sign-in updates the profile. */
   readonly isAutoUpdate: boolean
   readonly autoLinking: AutoLinking
   /**
-   * Whether an answer without the time of the sign-in passes for a fresh one; set for providers of
-   * the instance only. Absent means no, as in providers from before.
+   * Whether an answer without a sign-in time counts as fresh; only for providers of the instance.
+   * Absent means no.
    */
   readonly acceptAsFresh?: boolean
-  /** Whether the `acr_values` of an application are sent on; absent means no. */
+  /** Whether the `acr_values` of an application are forwarded; absent means no. */
   readonly forwardAcrValues?: boolean
   /**
-   * Whether addresses that it calls verified count as verified for every organization; only of a
-   * provider of the instance.
+   * Whether addresses that the provider verified count as verified for every organization; only for
+   * providers of the instance.
    */
   readonly isTrustedForAddresses?: boolean
   /**
-   * The domains of verified email addresses that accounts are created for, as A-labels; absent
-   * means any domain, and none has to be verified.
+   * Domains of verified email addresses for which accounts can be created, as A-labels; absent
+   * means any domain, also unverified.
    */
   readonly allowedDomains?: readonly string[]
   /** Whether an ID token without a nonce is accepted; absent means no. */
   readonly acceptMissingNonce?: boolean
-  /** Whether an ID token for several audiences is accepted without an azp; absent means no. */
+  /** Whether an ID token for several audiences is accepted without azp; absent means no. */
   readonly acceptOtherAudiences?: boolean
   /**
-   * Whether our SAML metadata contain an encryption key. Absent means yes: providers from before it
-   * was stored published one.
+   * Whether the SAML metadata of this server contain an encryption key. Absent means yes, because
+   * earlier versions always published one.
    */
   readonly encryptAssertions?: boolean
-  /** Whether the addresses of a directory count as verified; absent means no. */
+  /** Whether email addresses of a directory count as verified; absent means no. */
   readonly trustDirectoryAddresses?: boolean
 }
 
-/** What is said of a provider, but for its secret. */
-export type Said = {
+/** The settings of a provider without the secret. */
+export type IdpConfig = {
   readonly name: string
   readonly settings: Settings
   readonly options: Options
 }
 
-export type Idp = Said & {
+export type Idp = IdpConfig & {
   readonly id: string
-  /** Of the place's stream when it was said last. */
+  /** Version of the owner's stream at the last change. */
   readonly version: number
-  /** ms UTC, as is `changed`. */
+  /** ms UTC, like `changed`. */
   readonly created: number
   readonly changed: number
-  /** The users who set what it is now; none for the operator, and where no event records them. */
+  /** The users who set the current values; none for the operator or if unrecorded. */
   readonly authors: readonly string[]
 }
 
 type Level = "instance" | "org"
-type Named = { readonly id: string }
+type IdOnly = { readonly id: string }
 
-/** The user who made a change. Events from before it was recorded do not have it. */
+/** The user who made the change; absent in older events. */
 type Authored = { readonly author?: string }
 
-type SaidType = `${Level}.idp.${IdpKind}.${"added" | "changed"}`
-type MigratedType = `${Level}.idp.oidc.migrated.${"azure" | "google"}`
-type LinkType = `${Level}.policy.login.idpprovider.${"added" | "removed" | "cascade.removed"}`
-type RemovedType = `${Level}.idp.removed`
+type ConfigEventType = `${Level}.idp.${IdpKind}.${"added" | "changed"}`
+type MigratedEventType = `${Level}.idp.oidc.migrated.${"azure" | "google"}`
+type LinkEventType = `${Level}.policy.login.idpprovider.${"added" | "removed" | "cascade.removed"}`
+type RemovedEventType = `${Level}.idp.removed`
 
 export type IdpEvent =
-  | { [Type in SaidType | MigratedType]: Event<Type, ProviderEventData> }[SaidType | MigratedType]
-  | { [Type in RemovedType]: Event<Type, Named> }[RemovedType]
-  | { [Type in LinkType]: Event<Type, { readonly idpId: string } & Authored> }[LinkType]
+  | { [Type in ConfigEventType | MigratedEventType]: Event<Type, ProviderEventData> }[
+      | ConfigEventType
+      | MigratedEventType]
+  | { [Type in RemovedEventType]: Event<Type, IdOnly> }[RemovedEventType]
+  | { [Type in LinkEventType]: Event<Type, { readonly idpId: string } & Authored> }[LinkEventType]
 
-/** The providers of one place by id, and those that its people may sign in with, in this order. */
+/** The providers of one owner by ID, and the linked ones in order. */
 export type Idps = {
   readonly all: Readonly<Record<string, Idp>>
   readonly links: readonly string[]
-  /** Who changed these last; absent where no event records it. */
+  /** Who last changed the links; absent if unrecorded. */
   readonly linksAuthor?: string
 }
 
-type At<Data> = {
+type EventInput<Data> = {
   readonly data: Data
   readonly time: number
   readonly version: number
 }
 
-type ProviderEventData = Named & Said & Authored & PartialUpdate
+type ProviderEventData = IdOnly & IdpConfig & Authored & PartialUpdate
 
 /**
- * The author comes from the payload alone, never from the editor: a provider from before authors
- * were recorded keeps applying to everybody until somebody changes it.
+ * Only the payload provides the author, not the event's editor: providers from before authors were
+ * recorded keep applying to everyone until the next change.
  */
-function said(state: Idps, { data, time, version }: At<ProviderEventData>): Idps {
+function applyConfig(state: Idps, { data, time, version }: EventInput<ProviderEventData>): Idps {
   const { author = "", isPartial, ...rest } = data
   const before = state.all[data.id]
   const authors = authorsAfter(before?.authors ?? [], author, { isPartial })
@@ -210,102 +214,102 @@ function said(state: Idps, { data, time, version }: At<ProviderEventData>): Idps
   return { ...state, all: { ...state.all, [data.id]: { ...rest, ...stand } } }
 }
 
-function removed(state: Idps, { data }: At<Named>): Idps {
+function applyRemoved(state: Idps, { data }: EventInput<IdOnly>): Idps {
   const { [data.id]: _, ...all } = state.all
   return { ...state, all, links: state.links.filter((id) => id !== data.id) }
 }
 
-type Linking = At<{ readonly idpId: string } & Authored>
+type LinkEvent = EventInput<{ readonly idpId: string } & Authored>
 
-const linked = (state: Idps, { data }: Linking): Idps =>
-  authored(state, data, [...state.links, data.idpId])
+const applyLinked = (state: Idps, { data }: LinkEvent): Idps =>
+  withLinks(state, data, [...state.links, data.idpId])
 
-const unlinked = (state: Idps, { data }: Linking): Idps =>
-  authored(
+const applyUnlinked = (state: Idps, { data }: LinkEvent): Idps =>
+  withLinks(
     state,
     data,
     state.links.filter((id) => id !== data.idpId),
   )
 
-/** A list without an author applies to everybody, as before authors were recorded. */
-function authored(state: Idps, { author }: Authored, links: readonly string[]): Idps {
+/** A list without an author applies to everyone, as before authors were recorded. */
+function withLinks(state: Idps, { author }: Authored, links: readonly string[]): Idps {
   const { linksAuthor: _, ...rest } = state
   return { ...rest, links, ...(author && { linksAuthor: author }) }
 }
 
-/** What goes with a provider that is removed; the author of the list stays. */
-const dropped = (state: Idps, { data }: Linking): Idps => ({
+/** Unlinks a removed provider; the author of the list is kept. */
+const applyCascadeRemoved = (state: Idps, { data }: LinkEvent): Idps => ({
   ...state,
   links: state.links.filter((id) => id !== data.idpId),
 })
 
-/** The id is the place: see `placeId`. */
+/** The stream ID identifies the owner; see `ownerStreamId`. */
 export const idps = aggregate<IdpEvent, Idps>({
   stream: "idps",
-  part: partByKey("id"),
+  part: streamPartByKey("id"),
   revision: 4,
   initial: { all: {}, links: [] },
   evolve: {
-    "instance.idp.oauth.added": said,
-    "instance.idp.oauth.changed": said,
-    "instance.idp.oidc.added": said,
-    "instance.idp.oidc.changed": said,
-    "instance.idp.jwt.added": said,
-    "instance.idp.jwt.changed": said,
-    "instance.idp.azure.added": said,
-    "instance.idp.azure.changed": said,
-    "instance.idp.github.added": said,
-    "instance.idp.github.changed": said,
-    "instance.idp.github_enterprise.added": said,
-    "instance.idp.github_enterprise.changed": said,
-    "instance.idp.gitlab.added": said,
-    "instance.idp.gitlab.changed": said,
-    "instance.idp.gitlab_self_hosted.added": said,
-    "instance.idp.gitlab_self_hosted.changed": said,
-    "instance.idp.google.added": said,
-    "instance.idp.google.changed": said,
-    "instance.idp.ldap.added": said,
-    "instance.idp.ldap.changed": said,
-    "instance.idp.saml.added": said,
-    "instance.idp.saml.changed": said,
-    "instance.idp.apple.added": said,
-    "instance.idp.apple.changed": said,
-    "instance.idp.oidc.migrated.azure": said,
-    "instance.idp.oidc.migrated.google": said,
-    "instance.idp.removed": removed,
-    "instance.policy.login.idpprovider.added": linked,
-    "instance.policy.login.idpprovider.removed": unlinked,
-    "instance.policy.login.idpprovider.cascade.removed": dropped,
-    "org.idp.oauth.added": said,
-    "org.idp.oauth.changed": said,
-    "org.idp.oidc.added": said,
-    "org.idp.oidc.changed": said,
-    "org.idp.jwt.added": said,
-    "org.idp.jwt.changed": said,
-    "org.idp.azure.added": said,
-    "org.idp.azure.changed": said,
-    "org.idp.github.added": said,
-    "org.idp.github.changed": said,
-    "org.idp.github_enterprise.added": said,
-    "org.idp.github_enterprise.changed": said,
-    "org.idp.gitlab.added": said,
-    "org.idp.gitlab.changed": said,
-    "org.idp.gitlab_self_hosted.added": said,
-    "org.idp.gitlab_self_hosted.changed": said,
-    "org.idp.google.added": said,
-    "org.idp.google.changed": said,
-    "org.idp.ldap.added": said,
-    "org.idp.ldap.changed": said,
-    "org.idp.saml.added": said,
-    "org.idp.saml.changed": said,
-    "org.idp.apple.added": said,
-    "org.idp.apple.changed": said,
-    "org.idp.oidc.migrated.azure": said,
-    "org.idp.oidc.migrated.google": said,
-    "org.idp.removed": removed,
-    "org.policy.login.idpprovider.added": linked,
-    "org.policy.login.idpprovider.removed": unlinked,
-    "org.policy.login.idpprovider.cascade.removed": dropped,
+    "instance.idp.oauth.added": applyConfig,
+    "instance.idp.oauth.changed": applyConfig,
+    "instance.idp.oidc.added": applyConfig,
+    "instance.idp.oidc.changed": applyConfig,
+    "instance.idp.jwt.added": applyConfig,
+    "instance.idp.jwt.changed": applyConfig,
+    "instance.idp.azure.added": applyConfig,
+    "instance.idp.azure.changed": applyConfig,
+    "instance.idp.github.added": applyConfig,
+    "instance.idp.github.changed": applyConfig,
+    "instance.idp.github_enterprise.added": applyConfig,
+    "instance.idp.github_enterprise.changed": applyConfig,
+    "instance.idp.gitlab.added": applyConfig,
+    "instance.idp.gitlab.changed": applyConfig,
+    "instance.idp.gitlab_self_hosted.added": applyConfig,
+    "instance.idp.gitlab_self_hosted.changed": applyConfig,
+    "instance.idp.google.added": applyConfig,
+    "instance.idp.google.changed": applyConfig,
+    "instance.idp.ldap.added": applyConfig,
+    "instance.idp.ldap.changed": applyConfig,
+    "instance.idp.saml.added": applyConfig,
+    "instance.idp.saml.changed": applyConfig,
+    "instance.idp.apple.added": applyConfig,
+    "instance.idp.apple.changed": applyConfig,
+    "instance.idp.oidc.migrated.azure": applyConfig,
+    "instance.idp.oidc.migrated.google": applyConfig,
+    "instance.idp.removed": applyRemoved,
+    "instance.policy.login.idpprovider.added": applyLinked,
+    "instance.policy.login.idpprovider.removed": applyUnlinked,
+    "instance.policy.login.idpprovider.cascade.removed": applyCascadeRemoved,
+    "org.idp.oauth.added": applyConfig,
+    "org.idp.oauth.changed": applyConfig,
+    "org.idp.oidc.added": applyConfig,
+    "org.idp.oidc.changed": applyConfig,
+    "org.idp.jwt.added": applyConfig,
+    "org.idp.jwt.changed": applyConfig,
+    "org.idp.azure.added": applyConfig,
+    "org.idp.azure.changed": applyConfig,
+    "org.idp.github.added": applyConfig,
+    "org.idp.github.changed": applyConfig,
+    "org.idp.github_enterprise.added": applyConfig,
+    "org.idp.github_enterprise.changed": applyConfig,
+    "org.idp.gitlab.added": applyConfig,
+    "org.idp.gitlab.changed": applyConfig,
+    "org.idp.gitlab_self_hosted.added": applyConfig,
+    "org.idp.gitlab_self_hosted.changed": applyConfig,
+    "org.idp.google.added": applyConfig,
+    "org.idp.google.changed": applyConfig,
+    "org.idp.ldap.added": applyConfig,
+    "org.idp.ldap.changed": applyConfig,
+    "org.idp.saml.added": applyConfig,
+    "org.idp.saml.changed": applyConfig,
+    "org.idp.apple.added": applyConfig,
+    "org.idp.apple.changed": applyConfig,
+    "org.idp.oidc.migrated.azure": applyConfig,
+    "org.idp.oidc.migrated.google": applyConfig,
+    "org.idp.removed": applyRemoved,
+    "org.policy.login.idpprovider.added": applyLinked,
+    "org.policy.login.idpprovider.removed": applyUnlinked,
+    "org.policy.login.idpprovider.cascade.removed": applyCascadeRemoved,
   },
 })
 
@@ -313,10 +317,10 @@ export type IdpSecretEvent =
   | Event<"idp.secret.changed", Record<never, never>, { readonly sealed: string }>
   | Event<"idp.secret.removed">
 
-/** What we prove to a provider who we are with: a client secret, or a private key; sealed. */
+/** The client secret or private key for a provider, sealed. */
 export type IdpSecret = { readonly sealed: string }
 
-/** In a stream of its own for each provider, the id, so that each is forgotten by itself. */
+/** One stream per provider, so that each secret can be erased separately. */
 export const idpSecret = aggregate<IdpSecretEvent, IdpSecret>({
   stream: "idp_secret",
   initial: { sealed: "" },
@@ -330,14 +334,14 @@ export type IdpMetadataEvent =
   | Event<"idp.metadata.changed", { readonly metadata: string }>
   | Event<"idp.metadata.removed">
 
-/** What a provider that speaks SAML says of itself, as it was said; empty for none. */
+/** Metadata of a SAML provider, as received; empty if none. */
 export type IdpMetadata = {
   readonly metadata: string
   /** ms UTC. */
   readonly read: number
 }
 
-/** In a stream of its own for each provider, since it may be long and is seldom looked at. */
+/** One stream per provider, because metadata are large and rarely read. */
 export const idpMetadata = aggregate<IdpMetadataEvent, IdpMetadata>({
   stream: "idp_metadata",
   initial: { metadata: "", read: 0 },

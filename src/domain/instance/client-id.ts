@@ -2,35 +2,35 @@ import { Fault } from "../../kernel/fault.ts"
 import type { ClaimChange } from "../../store/index.ts"
 
 /**
- * What may stand in an audience or name a client is one namespace: client ids of applications,
- * names and ids of service users, ids of projects. Otherwise what is meant for one of them would
- * pass for another.
+ * All names in audiences and of clients share one namespace: client IDs of applications, names and
+ * IDs of service accounts, IDs of projects. Otherwise a token for one of them could be used for
+ * another.
  */
 export const clientClaim = "client"
 
-type Taken = { readonly id: string; readonly message: string }
+type TakenError = { readonly id: string; readonly message: string }
 
-export function takeClientId(key: string, taken: Taken): ClaimChange {
-  // The issuers of all instances stand in audiences, too: they are addresses.
-  if (/^https?:/i.test(key)) throw looksLikeIssuer()
+export function claimClientId(key: string, taken: TakenError): ClaimChange {
+  // Issuers of instances are also in audiences, and they are URLs.
+  if (/^https?:/i.test(key)) throw issuerLikeError()
   return { take: clientClaim, key, taken }
 }
 
 /**
- * Takes the address of a document that says what a client is. It has a path, so that it is the
- * issuer of no instance.
+ * Claims the URL of a client metadata document. It has a path, so it can't be the issuer of an
+ * instance.
  */
-export function takeClientAddress(key: string, taken: Taken): ClaimChange {
+export function claimClientUrl(key: string, taken: TakenError): ClaimChange {
   const url = URL.parse(key)
-  if (url?.protocol !== "https:" || url.pathname === "/") throw looksLikeIssuer()
+  if (url?.protocol !== "https:" || url.pathname === "/") throw issuerLikeError()
   return { take: clientClaim, key, taken }
 }
 
-const looksLikeIssuer = () =>
+const issuerLikeError = () =>
   new Fault(
     "invalid_argument",
     "client.id_is_address",
-    "an id or a name that stands in tokens can't be a web address; choose another",
+    "a client ID or name in tokens must not be a web URL; choose another",
   )
 
 export const releaseClientId = (key: string): ClaimChange => ({ release: clientClaim, key })

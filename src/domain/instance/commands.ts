@@ -1,8 +1,8 @@
 import { Fault } from "../../kernel/fault.ts"
 import { hostName } from "../../kernel/net/host.ts"
-import { givenName } from "../../kernel/text/given.ts"
+import { parseDisplayName } from "../../kernel/text/identifier.ts"
 import { pageLanguages } from "../../kernel/text/language.ts"
-import type { Cx, Decision, Draft, Filter, Receipt, Transaction } from "../../store/index.ts"
+import type { Cx, DecisionContext, Draft, Filter, Receipt, Transaction } from "../../store/index.ts"
 import {
   type Instance,
   type InstanceEvent,
@@ -11,36 +11,36 @@ import {
   ownerRole,
   ownersOf,
 } from "./model.ts"
-import { releaseName, takeName } from "./name.ts"
+import { claimName, releaseName } from "./name.ts"
 import { newIdTokenLifetime } from "./setting.ts"
 
-/** Begins the instance; a part of set-up, which is done once. */
+/** Creates the instance during the setup. */
 export function addInstance(
   tx: Transaction,
   input: { readonly name: string; readonly publicUrl: string; readonly language?: string },
 ): void {
   if (tx.state(instance, tx.instance).status !== "absent") {
-    throw new Fault("already_exists", "instance.exists", "set-up has been done already")
+    throw new Fault("already_exists", "instance.exists", "the setup is already completed")
   }
-  const name = givenName("name", input.name)
+  const name = parseDisplayName("name", input.name)
   const drafts: Draft<InstanceEvent>[] = [
     { type: "instance.added", data: { name, idTokenLifetime: newIdTokenLifetime } },
-    publicUrlSet(originOf(input.publicUrl)),
+    publicUrlSet(parseOrigin(input.publicUrl)),
   ]
   if (input.language) {
-    const data = { language: languageOf(input.language) }
+    const data = { language: validateLanguage(input.language) }
     drafts.push({ type: "instance.default.language.set", data })
   }
   tx.append(instance, tx.instance, drafts)
 }
 
-function languageOf(language: string): string {
+function validateLanguage(language: string): string {
   if (pageLanguages.includes(language)) return language
-  const message = `default_language may be one of these: ${pageLanguages.join(", ")}`
+  const message = `default_language must be one of: ${pageLanguages.join(", ")}`
   throw new Fault("invalid_argument", "instance.language_unknown", message)
 }
 
-/** Names what the instance itself uses; a part of set-up. */
+/** Stores the IDs of the instance's own resources during the setup. */
 export function setOwnResources(
   tx: Transaction,
   input: {
@@ -59,93 +59,106 @@ export function setOwnResources(
 }
 
 /**
- * Sets the address that people use. Issuer and links change with it; the name that it had is not
- * answered to any more, unless it is one of the instance's other domains.
+ * Sets the public URL. The issuer and links change with it. The server no longer responds to the
+ * previous name unless it is one of the other domains.
  */
 export const setPublicUrl = instance.command<string>((state, text) => {
-  mustExist(state)
-  const url = originOf(text)
+  requireExists(state)
+  const url = parseOrigin(text)
   return url === state.publicUrl ? [] : [publicUrlSet(url, state)]
 })
 
 function publicUrlSet(url: string, before?: Instance): Draft<InstanceEvent> {
-  const left = before && new URL(before.publicUrl).hostname
-  const isLeft = left !== undefined && !Object.hasOwn(before?.domains ?? {}, left)
+  const remaining = before && new URL(before.publicUrl).hostname
+  const isLeft = remaining !== undefined && !Object.hasOwn(before?.domains ?? {}, remaining)
   return {
     type: "instance.public.url.set",
     data: { url },
-    claims: [...(isLeft ? [releaseName(left)] : []), takeName(new URL(url).hostname)],
+    claims: [...(isLeft ? [releaseName(remaining)] : []), claimName(new URL(url).hostname)],
   }
 }
 
-/** Sets what people read who read none of the other languages. */
+/** Sets the language for users whose languages are not supported. */
 export const setDefaultLanguage = instance.command<string>((state, language) => {
-  mustExist(state)
+  requireExists(state)
   if (language === state.defaultLanguage) return []
   return [{ type: "instance.default.language.set", data: { language } }]
 })
 
-/** Names the organisation of whoever comes without one; the caller knows that there is one. */
+/** Sets the default organization; the caller checks that it exists. */
 export const setDefaultOrg = instance.command<string>((state, orgId) => {
-  mustExist(state)
+  requireExists(state)
   return orgId === state.defaultOrgId ? [] : [{ type: "instance.default.org.set", data: { orgId } }]
 })
 
 export const renameInstance = instance.command<string>((state, text) => {
-  mustExist(state)
-  const name = givenName("name", text)
+  requireExists(state)
+  const name = parseDisplayName("name", text)
   return name === state.name ? [] : [{ type: "instance.changed", data: { name } }]
 })
 
 /**
- * How well a user can sign in: not at all, for a time only (a service user whose keys and tokens
- * all expire, a person who is invited), or lastingly. Only the module of the users knows.
+ * How long a user can sign in: not at all, only temporarily (a service account whose keys and
+ * tokens all expire, an invited user), or permanently. Only the module of the users can determine
+ * it.
  */
-export const standings = { none: 0, expiring: 1, lasting: 2 } as const
-export type Standing = number
-export type StandingOf = (userId: string) => Standing
+export const signInAbilities = { none: 0, expiring: 1, lasting: 2 } as const
+export type SignInAbility = number
+export type SignInAbilityOf = (userId: string) => SignInAbility
 
-/** How well the instance is owned: as well as the best of its owners can sign in. */
-export const bestStanding = (
-  cx: Pick<Decision, "state" | "instance">,
-  standingOf: StandingOf,
-): Standing =>
+/** The access of the owner with the longest access. */
+export const bestOwnerAbility = (
+  cx: Pick<DecisionContext, "state" | "instance">,
+  abilityOf: SignInAbilityOf,
+): SignInAbility =>
   Math.max(
-    standings.none,
-    ...ownersOf(cx.state(instance, cx.instance)).map(({ userId }) => standingOf(userId)),
+    signInAbilities.none,
+    ...ownersOf(cx.state(instance, cx.instance)).map(({ userId }) => abilityOf(userId)),
   )
 
-/** Refuses to leave the instance without an owner, or with none that lasts where one did. */
-export function mustStayOwned({ before, after }: { before: Standing; after: Standing }): void {
+/**
+ * Throws if the instance would be left without an owner, or without permanent access of an owner if
+ * there was one.
+ */
+export function requireOwner({
+  before,
+  after,
+}: {
+  before: SignInAbility
+  after: SignInAbility
+}): void {
   if (isOwnerless({ before, after })) throw lastOwnerError()
 }
 
-const isOwnerless = ({ before, after }: { before: Standing; after: Standing }): boolean =>
-  after < Math.max(before, standings.expiring)
+const isOwnerless = ({ before, after }: { before: SignInAbility; after: SignInAbility }): boolean =>
+  after < Math.max(before, signInAbilities.expiring)
 
-type Going = { readonly standingOf: StandingOf; readonly left?: Standing }
+type OwnerChange = { readonly abilityOf: SignInAbilityOf; readonly remaining?: SignInAbility }
 
-/** Refuses the same of what makes of one user somebody who can sign in as well as `left`. */
-export function keepOwner(
-  cx: Pick<Decision, "state" | "instance">,
+/**
+ * Throws if this change, which leaves the user with `left` access, would leave the instance without
+ * an owner.
+ */
+export function requireRemainingOwner(
+  cx: Pick<DecisionContext, "state" | "instance">,
   userId: string,
-  going: Going,
+  change: OwnerChange,
 ): void {
-  if (isLastOwner(cx, userId, going)) throw lastOwnerError()
+  if (isLastOwner(cx, userId, change)) throw lastOwnerError()
 }
 
-/** Whether that would leave the instance without an owner, or with none that lasts. */
+/** Whether the instance would be left without an owner, or without one who has permanent access. */
 export function isLastOwner(
-  cx: Pick<Decision, "state" | "instance">,
+  cx: Pick<DecisionContext, "state" | "instance">,
   userId: string,
-  { standingOf, left = standings.none }: Going,
+  { abilityOf, remaining = signInAbilities.none }: OwnerChange,
 ): boolean {
   if (!ownersOf(cx.state(instance, cx.instance)).some((owner) => owner.userId === userId)) {
     return false
   }
   return isOwnerless({
-    before: bestStanding(cx, standingOf),
-    after: bestStanding(cx, (id) => (id === userId ? left : standingOf(id))),
+    before: bestOwnerAbility(cx, abilityOf),
+    after: bestOwnerAbility(cx, (id) => (id === userId ? remaining : abilityOf(id))),
   })
 }
 
@@ -153,75 +166,75 @@ const lastOwnerError = (): Fault =>
   new Fault(
     "failed_precondition",
     "instance.last_owner",
-    "nobody could administer the instance any more, or only until a key, token or invitation " +
-      "expires; make somebody else an owner first, who can sign in",
+    "this would leave the instance without an administrator, or with one whose key, token " +
+      "or invitation expires; make another user an owner first",
   )
 
 type MemberInput = {
   readonly userId: string
   readonly roles: readonly string[]
-  /** The organisation that the user belongs to. */
+  /** The organization of the user. */
   readonly orgId: string
-  readonly standingOf: StandingOf
+  readonly abilityOf: SignInAbilityOf
 }
 
 /** Makes a user an administrator of the instance. */
-export const addInstanceMember = instance.command<Omit<MemberInput, "standingOf">>(
+export const addInstanceMember = instance.command<Omit<MemberInput, "abilityOf">>(
   (state, { userId, orgId, roles }) => {
-    mustExist(state)
+    requireExists(state)
     if (memberOf(state, userId)) {
       throw new Fault(
         "already_exists",
         "member.exists",
-        "the user is an administrator here already; change their roles instead",
+        "the user is already an administrator; change their roles instead",
       )
     }
     return [{ type: "instance.member.added", data: { userId, orgId, roles } }]
   },
 )
 
-/** Replaces the roles of an administrator. Refuses to take ownership from the last owner. */
+/** Replaces the roles of an administrator. Throws if it would remove the last owner. */
 export const changeInstanceMember = instance.command<Omit<MemberInput, "orgId">>(
-  (state, { userId, roles, standingOf }, cx) => {
+  (state, { userId, roles, abilityOf }, cx) => {
     const member = memberOf(state, userId)
-    if (!member) throw missingMemberError()
+    if (!member) throw memberNotFoundError()
     if (sameRoles(member.roles, roles)) return []
-    if (!roles.includes(ownerRole)) keepOwner(cx, userId, { standingOf })
+    if (!roles.includes(ownerRole)) requireRemainingOwner(cx, userId, { abilityOf })
     return [{ type: "instance.member.changed", data: { userId, roles } }]
   },
 )
 
-/** Takes all roles on the instance; nothing happens where the user has none. */
-export const removeInstanceMember = instance.command<Pick<MemberInput, "userId" | "standingOf">>(
-  (state, { userId, standingOf }, cx) => {
+/** Removes all roles on the instance; does nothing if the user has none. */
+export const removeInstanceMember = instance.command<Pick<MemberInput, "userId" | "abilityOf">>(
+  (state, { userId, abilityOf }, cx) => {
     if (!memberOf(state, userId)) return []
-    keepOwner(cx, userId, { standingOf })
+    requireRemainingOwner(cx, userId, { abilityOf })
     return [{ type: "instance.member.removed", data: { userId } }]
   },
 )
 
-/** Whether what has a project in a column is of the instance's own project, or is not. */
+/** A filter for rows whose project is, or is not, the instance's own. */
 export function internalFilter(cx: Cx, column: string, isInternal: boolean): Filter {
   const own: Filter = { equals: column, value: requireInstance(cx).projectId }
   return isInternal ? own : { not: own }
 }
 
-/** The instance as it stands; faults before set-up. */
+/** The state of the instance; throws before the setup. */
 export function requireInstance(cx: Pick<Cx, "store" | "instance">): Instance {
   const state = cx.store.state(cx, instance, cx.instance)
-  mustExist(state)
+  requireExists(state)
   return state
 }
 
-/** The instance with where its stream stands; faults before set-up. */
+/** The instance and its receipt; throws before the setup. */
 export function findInstance(cx: Pick<Cx, "store" | "instance">): Instance & Receipt {
   const receipt = cx.store.receipt(cx, instance, cx.instance)
   if (!receipt) throw notSetUpError()
   return { ...requireInstance(cx), ...receipt, owner: cx.instance }
 }
 
-/** Faults before set-up, and for who is removed. */
-export function mustExist(state: Instance): void {
+/** Throws before the setup and for a removed instance. */
+export function requireExists(state: Instance): void {
   if (state.status !== "active") throw notSetUpError()
 }
 
@@ -229,17 +242,17 @@ const notSetUpError = () =>
   new Fault(
     "failed_precondition",
     "instance.not_set_up",
-    "nothing is set up yet; open the set-up link that the server printed",
+    "no instance is set up yet; open the setup link that the server printed",
   )
 
-const missingMemberError = () =>
-  new Fault("not_found", "member.missing", "the user is not an administrator here")
+const memberNotFoundError = () =>
+  new Fault("not_found", "member.missing", "the user is not an administrator of the instance")
 
-const sameRoles = (left: readonly string[], right: readonly string[]) =>
-  left.length === right.length && left.every((role) => right.includes(role))
+const sameRoles = (remaining: readonly string[], right: readonly string[]) =>
+  remaining.length === right.length && remaining.every((role) => right.includes(role))
 
-/** An origin and nothing else: the issuer is compared character by character. */
-export function originOf(text: string): string {
+/** Parses an origin, because issuers are compared exactly. */
+export function parseOrigin(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
   const isWeb = url?.protocol === "https:" || url?.protocol === "http:"
   const bare = url && !url.username && !url.password && url.pathname === "/"
@@ -247,8 +260,8 @@ export function originOf(text: string): string {
     throw new Fault(
       "invalid_argument",
       "instance.public_url_invalid",
-      "the public address must look like https://id.example.com, without a path: Latchkey needs " +
-        "a host name of its own",
+      "the public URL must have the form https://id.example.com without a path: Latchkey " +
+        "requires its own host name",
     )
   }
   url.hostname = hostName(url.hostname)

@@ -1,9 +1,9 @@
 import { hostName } from "../../kernel/net/host.ts"
-import type { Found, Page } from "../../kernel/page.ts"
-import { type Cx, fold, windowOf } from "../../store/index.ts"
+import type { Page, SearchResult } from "../../kernel/page.ts"
+import { type Cx, fold, paginate } from "../../store/index.ts"
 import { findInstance, requireInstance } from "./commands.ts"
 
-/** A name that the instance is reached by. Times are ms UTC. */
+/** A domain of the instance. Times are in ms since the epoch. */
 export type InstanceDomain = {
   readonly domain: string
   readonly primary: boolean
@@ -16,27 +16,27 @@ export type DomainFilter =
   | { readonly primary: boolean }
   | { readonly generated: boolean }
 
-/** The domains of the instance: that of its public address, and those it has beside it. */
+/** The domains of the instance: the primary one and the additional ones. */
 export function domainsOf(cx: Cx, created: number): readonly InstanceDomain[] {
   const { publicUrl, domains } = requireInstance(cx)
   const { hostname } = new URL(publicUrl)
-  const { [hostname]: said, ...others } = domains
-  const primary = { generated: false, created, ...said, domain: hostname, primary: true }
+  const { [hostname]: message, ...others } = domains
+  const primary = { generated: false, created, ...message, domain: hostname, primary: true }
   return [
     primary,
     ...Object.entries(others).map(([domain, other]) => ({ ...other, domain, primary: false })),
   ]
 }
 
-/** Whether the instance has a name for one of its domains; case says nothing (RFC 4343). */
+/** Whether a name is a domain of the instance, ignoring case (RFC 4343). */
 export const hasDomain = (cx: Cx, name: string): boolean =>
   domainsOf(cx, 0).some(({ domain }) => domain === name.toLowerCase())
 
-/** Whether the instance is, or may be shown, under a name: what leads there stays with us. */
+/** Whether a name leads to the instance, directly or through a trusted proxy. */
 export const isKnownHost = (cx: Cx, name: string): boolean =>
   hasDomain(cx, hostName(name)) || Object.hasOwn(requireInstance(cx).trustedDomains, hostName(name))
 
-/** The domains that a proxy may show it under. */
+/** The domains that a proxy can use for the instance. */
 const trustedDomainsOf = (cx: Cx): readonly InstanceDomain[] =>
   Object.entries(requireInstance(cx).trustedDomains).map(([domain, created]) => ({
     domain,
@@ -47,7 +47,7 @@ const trustedDomainsOf = (cx: Cx): readonly InstanceDomain[] =>
 
 export type DomainSort = "domain" | "primary" | "generated" | "created"
 
-/** Few enough to be searched without a table. */
+/** There are few domains, so they are filtered in memory. */
 export function searchDomains(
   cx: Cx,
   query: {
@@ -56,11 +56,11 @@ export function searchDomains(
     readonly filters: readonly DomainFilter[]
     readonly sort: DomainSort
   },
-): Found<InstanceDomain> {
+): SearchResult<InstanceDomain> {
   const { of, page, filters, sort } = query
   const all = of === "trusted" ? trustedDomainsOf(cx) : domainsOf(cx, findInstance(cx).created)
   const rows = all.filter((each) => filters.every((filter) => matches(each, filter)))
-  return windowOf(cx, rows, {
+  return paginate(cx, rows, {
     page,
     requested: ["domains", of, sort, filters],
     by: (each) => [each[sort], each.domain],
@@ -71,11 +71,11 @@ function matches(each: InstanceDomain, filter: DomainFilter): boolean {
   if ("primary" in filter) return each.primary === filter.primary
   if ("generated" in filter) return each.generated === filter.generated
   const comparison = comparisons[filter.method >> 1]
-  // Domain names are compared without case (RFC 4343), whatever the method says.
+  // Domain names are compared without case (RFC 4343), regardless of the method.
   return comparison?.(fold(each.domain), fold(filter.text)) ?? false
 }
 
-/** Methods of the interface in pairs; the second of each pair ignores case. */
+/** The text methods of the API in pairs; the second of each pair ignores case. */
 const comparisons: readonly ((text: string, part: string) => boolean)[] = [
   (text, part) => text === part,
   (text, part) => text.startsWith(part),

@@ -1,12 +1,12 @@
-import { former, historyOf, type Undo } from "../../store/index.ts"
+import { formerValues, historyOf, type Undo } from "../../store/index.ts"
 import { type Instance, type InstanceEvent, instance, memberOf } from "./model.ts"
 import { consentLifetimeOf } from "./setting.ts"
 
 const administrators = "core.internal_permission.v2.InternalPermissionService"
 
-/** The settings replace each other; what others have changed since stays as it is. */
+/** Restores the settings that the event changed; later changes of others are kept. */
 const oidc: Undo<InstanceEvent, Instance> = ({ before, after, now }) => {
-  const was = former(before.oidc, after.oidc)
+  const was = formerValues(before.oidc, after.oidc)
   const { keyRotation, registration, ...settings } = { ...now.oidc, ...was }
   const { enabled, periodSeconds: period, aheadSeconds: publishAhead } = keyRotation
   return [
@@ -55,7 +55,7 @@ export const instanceHistory = historyOf(instance, {
     "instance.policy.security.set": ({ before, after, now }) => {
       const { enableIframeEmbedding: enabled, ...settings } = {
         ...now.security,
-        ...former(before.security, after.security),
+        ...formerValues(before.security, after.security),
       }
       const embeddedIframe = { enabled, allowedOrigins: settings.allowedOrigins }
       return [

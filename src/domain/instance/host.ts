@@ -1,21 +1,21 @@
-import { hostName, splitHost, usualPort } from "../../kernel/net/host.ts"
-import type { Found, Page } from "../../kernel/page.ts"
+import { defaultPort, hostName, splitHost } from "../../kernel/net/host.ts"
+import type { Page, SearchResult } from "../../kernel/page.ts"
 import {
   type Cx,
   fold,
   integer,
+  paginate,
   type Store,
   systemStatement,
   table,
   text,
   view,
-  windowOf,
 } from "../../store/index.ts"
 import { type InstanceEvent, instance } from "./model.ts"
 
 const hostTable = table("instance_hosts", { id: text(), host: text() }, { key: ["id"] })
 
-/** Which instance an address belongs to; how requests find their tenant. */
+/** Instances by the host of their public URL; requests find their instance here. */
 export const instanceHostView = view<InstanceEvent>({
   name: "instance_host",
   tables: [hostTable],
@@ -34,7 +34,7 @@ const nameTable = table(
   { key: ["created"] },
 )
 
-/** The names of instances beside those of their public addresses, and what lists tell of them. */
+/** The additional domains of instances, and the columns for lists. */
 export const instanceView = view<InstanceEvent>({
   name: "instance",
   revision: 2,
@@ -56,41 +56,41 @@ export const instanceView = view<InstanceEvent>({
 
 const byDomain = systemStatement<{ instance: string }>(
   "SELECT instance FROM instance_domains WHERE domain = $name",
-  "a request's host is what tells its instance",
+  "the host of a request selects its instance",
 )
 const byHost = systemStatement<{ instance: string }>(
   "SELECT instance FROM instance_hosts WHERE host = $host",
-  "a request's host is what tells its instance",
+  "the host of a request selects its instance",
 )
 const byName = systemStatement<{ host: string; instance: string }>(
   `SELECT host, instance FROM instance_hosts
    WHERE host = $name OR substr(host, 1, length($name) + 1) = $name || ':' LIMIT 2`,
-  "gRPC clients name the port that they dial, which is not the public address's",
+  "gRPC clients send the port of the gRPC listener, not that of the public URL",
 )
-const every = systemStatement<{ instance: string }>(
+const allInstances = systemStatement<{ instance: string }>(
   "SELECT instance FROM instance_hosts ORDER BY instance",
-  "the process asks what it serves before any request has come",
+  "the process lists all instances before the first request",
 )
 
 /**
- * The instance that people reach at `host` ("id.example.com", with a port where it has one): the
- * one of that public address, or that has the name for another domain, whatever the port. A final
- * dot, and the usual port of the public address, make no difference (RFC 9110 §4.2.3).
+ * The instance at `host` ("id.example.com", with an optional port): the one with that public URL,
+ * or with that domain on any port. A trailing dot and the default port are ignored (RFC 9110
+ * §4.2.3).
  */
 export function instanceAt(store: Store, host: string): string | undefined {
   const { name, port } = splitHost(host)
-  const found = atHost(store, host.toLowerCase()) ?? atHost(store, writtenHost(host))
+  const found = atHost(store, host.toLowerCase()) ?? atHost(store, normalizeHost(host))
   if (found !== undefined) return found
   const portless = port === undefined ? undefined : atHost(store, name)
-  if (portless !== undefined && usualPort(protocolOf(store, portless)) === port) return portless
+  if (portless !== undefined && defaultPort(protocolOf(store, portless)) === port) return portless
   return store.get({ instance: "" }, byDomain, { name })?.instance
 }
 
 const atHost = (store: Store, host: string): string | undefined =>
   store.get({ instance: "" }, byHost, { host })?.instance
 
-/** A host without a final dot, with the port that it has. */
-function writtenHost(host: string): string {
+/** The host without a trailing dot, with its port. */
+function normalizeHost(host: string): string {
   const { name, port } = splitHost(host)
   return port === undefined ? name : `${name}:${port}`
 }
@@ -100,14 +100,14 @@ function protocolOf(store: Store, id: string): string {
   return state.status === "absent" ? "" : new URL(state.publicUrl).protocol
 }
 
-/** What instances are found by; an empty list finds none. */
+/** Filters for instances; an empty list matches none. */
 export type InstanceFilter =
   | { readonly ids: readonly string[] }
   | { readonly domains: readonly string[] }
 
 export type InstanceSort = "id" | "name" | "created"
 
-/** Instances by their ids, sorted; the process's own look across all of them. */
+/** The IDs of instances, sorted; the search covers all instances of the process. */
 export function searchInstances(
   cx: Cx,
   query: {
@@ -115,23 +115,23 @@ export function searchInstances(
     readonly sort: InstanceSort
     readonly filters: readonly InstanceFilter[]
   },
-): Found<string> {
+): SearchResult<string> {
   const { page, sort, filters } = query
   const matching = cx.store
     .all({ instance: "" }, listed)
     .filter(({ id }) => filters.every((filter) => matchesInstance(cx.store, id, filter)))
   const requested = ["instances", sort, filters]
-  const found = windowOf(cx, matching, { page, requested, by: (row) => [row[sort], row.id] })
+  const found = paginate(cx, matching, { page, requested, by: (row) => [row[sort], row.id] })
   return { ...found, rows: found.rows.map(({ id }) => id) }
 }
 
 function matchesInstance(store: Store, id: string, filter: InstanceFilter): boolean {
   if ("ids" in filter) return filter.ids.includes(id)
-  return filter.domains.some((domain) => namedInstance(store, domain) === id)
+  return filter.domains.some((domain) => findInstanceByDomain(store, domain) === id)
 }
 
-/** The instance that has a domain, be it that of its public address or another one. */
-export function namedInstance(store: Store, domain: string): string | undefined {
+/** The instance with this domain, primary or additional. */
+export function findInstanceByDomain(store: Store, domain: string): string | undefined {
   const name = hostName(domain)
   const other = store.get({ instance: "" }, byDomain, { name })?.instance
   return other ?? store.get({ instance: "" }, byName, { name })?.instance
@@ -139,15 +139,15 @@ export function namedInstance(store: Store, domain: string): string | undefined 
 
 const listed = systemStatement<{ id: string; name: string; created: number }>(
   "SELECT instance AS id, name_folded AS name, created FROM instances",
-  "whoever manages several instances sees them all",
+  "administrators of several instances can list them all",
 )
 
 /**
- * The public host that `authority` names on the listener of gRPC, whose port is its own: the same
- * name with the public port. Where several instances share a name, only the exact host will do.
+ * The public host for an `authority` of the gRPC listener, which has its own port: the same name
+ * with the public port. If several instances share a name, only the exact host matches.
  */
 export function grpcHost(store: Store, authority: string): string {
-  const requested = writtenHost(authority)
+  const requested = normalizeHost(authority)
   const isExact = atHost(store, requested) !== undefined
   if (isExact || store.get({ instance: "" }, byDomain, { name: hostName(requested) })) {
     return requested
@@ -158,21 +158,24 @@ export function grpcHost(store: Store, authority: string): string {
   return found && !another ? found.host : requested
 }
 
-/** Instances that are gone, and the position from which on they are. */
-export const removedInstances = (store: Store): readonly Removed[] =>
-  store.all({ instance: "" }, everyRemoved)
+/** Removed instances with the position of their removal. */
+export const removedInstances = (store: Store): readonly RemovedInstance[] =>
+  store.all({ instance: "" }, removedStatement)
 
-type Removed = { readonly instance: string; readonly position: number }
+type RemovedInstance = { readonly instance: string; readonly position: number }
 
-const everyRemoved = systemStatement<Removed>(
+const removedStatement = systemStatement<RemovedInstance>(
   "SELECT instance, position FROM removed_instances",
-  "the process takes away what removed instances had",
+  "the process deletes the data of removed instances",
 )
 
-/** Whether an administrator of an instance runs the whole service, and so its network. */
+/**
+ * Whether there is only one instance, whose administrators therefore run the whole service and its
+ * network.
+ */
 export const isOnlyInstance = ({ store }: Pick<Cx, "store">): boolean =>
   instanceIds(store).length <= 1
 
-/** Every instance of this data folder; none before set-up. */
+/** All instances of this data directory; none before the setup. */
 export const instanceIds = (store: Store): readonly string[] =>
-  store.all({ instance: "" }, every).map((row) => row.instance)
+  store.all({ instance: "" }, allInstances).map((row) => row.instance)

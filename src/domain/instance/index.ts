@@ -2,26 +2,26 @@ import type { Cx } from "../../store/index.ts"
 import { instanceHostView, instanceView } from "./host.ts"
 import { instance } from "./model.ts"
 
-export { clientClaim, releaseClientId, takeClientAddress, takeClientId } from "./client-id.ts"
+export { claimClientId, claimClientUrl, clientClaim, releaseClientId } from "./client-id.ts"
 export {
   addInstance,
   addInstanceMember,
-  bestStanding,
+  bestOwnerAbility,
   changeInstanceMember,
   findInstance,
   internalFilter,
   isLastOwner,
-  keepOwner,
-  mustStayOwned,
-  originOf as publicOriginOf,
+  parseOrigin as publicOriginOf,
   removeInstanceMember,
   requireInstance,
-  type Standing,
+  requireOwner,
+  requireRemainingOwner,
+  type SignInAbility,
   setDefaultLanguage,
   setDefaultOrg,
   setOwnResources,
   setPublicUrl,
-  standings,
+  signInAbilities,
 } from "./commands.ts"
 export { domainsOf, hasDomain, isKnownHost } from "./domain.ts"
 export { keepPrimary, publicUrlAt, removeInstance } from "./domain-change.ts"
@@ -34,7 +34,7 @@ export {
   ownerRole,
   ownersOf,
 } from "./model.ts"
-export { domainOf } from "./name.ts"
+export { parseDomain } from "./name.ts"
 export {
   type ClientRegistration,
   consentLifetimeOf,
@@ -44,20 +44,20 @@ export {
 export {
   addOidcSettings,
   changeOidcSettings,
-  checkLifetimes,
   noKeyError,
   signedLifetimeMax,
+  validateLifetimes,
 } from "./setting-change.ts"
 
-/** What all instances share is kept as if it were of one more, which nobody can reach. */
+/** The ID under which data of all instances is stored, like an instance that can't be reached. */
 export const systemInstance = "system"
 
-/** What this module is to the whole. */
+/** The registration of this module. */
 export const module = {
   aggregates: [instance],
   views: [instanceHostView, instanceView],
   chains: {
-    /** `true` is how a request says "the instance" where it can't name it. */
+    /** `true` means "the instance" in requests that can't contain its ID. */
     instance: (cx: Cx, id: string) =>
       (id === cx.instance || id === "true") &&
       cx.store.state(cx, instance, cx.instance).status === "active"

@@ -1,12 +1,12 @@
-import { aggregate, type Event, partByKey } from "../../store/index.ts"
+import { aggregate, type Event, streamPartByKey } from "../../store/index.ts"
 import {
+  defaultOidcSettings,
+  defaultSecuritySettings,
   type OidcSettings,
   type SecuritySettings,
-  standardOidc,
-  standardSecurity,
 } from "./setting.ts"
 
-/** An administrator of the instance: their roles, and the organisation that they belong to. */
+/** The roles and the organization of an administrator of the instance. */
 export type InstanceMember = { readonly roles: readonly string[]; readonly orgId: string }
 
 export type InstanceEvent =
@@ -14,7 +14,7 @@ export type InstanceEvent =
       "instance.added",
       {
         readonly name: string
-        /** Seconds; absent, in instances from before, is that of `standardOidc`. */
+        /** In seconds; absent in older instances, which use `defaultOidcSettings`. */
         readonly idTokenLifetime?: number
       }
     >
@@ -39,31 +39,34 @@ export type InstanceEvent =
   | Event<"instance.trusted_domain.removed", { readonly domain: string }>
   | Event<"instance.removed">
 
-/** A name beside the one in the public address; `created` is ms UTC. */
+/** An additional domain; `created` is in ms since the epoch. */
 export type OtherDomain = { readonly generated: boolean; readonly created: number }
 
 export type Instance = {
-  /** Who is removed is out of reach; what it held goes soon after. */
+  /** A removed instance is no longer reachable; its data is deleted soon after. */
   readonly status: "absent" | "active" | "removed"
   readonly name: string
-  /** The origin that people use; the issuer of every token. */
+  /** The origin of the instance; the issuer of all tokens. */
   readonly publicUrl: string
   readonly defaultOrgId: string
-  /** What people read who read nothing that the pages are written in; empty: nobody has said. */
+  /** The language for users whose languages are not supported; empty if not set. */
   readonly defaultLanguage: string
-  /** Our own project, which the console and the management interface belong to. */
+  /** The instance's own project, which contains the console and the management API. */
   readonly projectId: string
   readonly consoleAppId: string
   readonly consoleClientId: string
-  /** Administrators by user id. One aggregate holds them all, so that an owner always remains. */
+  /**
+   * Administrators by user ID. A single aggregate contains them all to ensure that there is always
+   * an owner.
+   */
   readonly members: Readonly<Record<string, InstanceMember>>
   readonly oidc: OidcSettings
-  /** Whether anybody has said how tokens are made, or the standard holds. */
+  /** Whether the OIDC settings were set explicitly. */
   readonly oidcSaid: boolean
   readonly security: SecuritySettings
-  /** Names that it is reached by, beside that of the public address. */
+  /** The additional domains. */
   readonly domains: Readonly<Record<string, OtherDomain>>
-  /** Names that a proxy may show it under, and since when. */
+  /** The domains that a proxy can use, with the time they were added. */
   readonly trustedDomains: Readonly<Record<string, number>>
 }
 
@@ -77,17 +80,17 @@ const absent: Instance = {
   consoleAppId: "",
   consoleClientId: "",
   members: {},
-  oidc: standardOidc,
+  oidc: defaultOidcSettings,
   oidcSaid: false,
-  security: standardSecurity,
+  security: defaultSecuritySettings,
   domains: {},
   trustedDomains: {},
 }
 
-/** One tenant; the id of its only stream is the id of the instance. */
+/** One tenant; its only stream has the ID of the instance. */
 export const instance = aggregate<InstanceEvent, Instance>({
   stream: "instance",
-  part: partByKey("userId"),
+  part: streamPartByKey("userId"),
   revision: 6,
   initial: absent,
   evolve: {
@@ -159,14 +162,14 @@ const without = <T>(all: Readonly<Record<string, T>>, key: string): Readonly<Rec
   return rest
 }
 
-/** The roles of a user on the instance. Ids are callers' choice: "constructor" may be one. */
+/** The roles of a user on the instance. IDs are chosen by callers and can be "constructor". */
 export const memberOf = (state: Instance, userId: string): InstanceMember | undefined =>
   Object.hasOwn(state.members, userId) ? state.members[userId] : undefined
 
-/** The role whose holders own the instance. */
+/** The role of an owner of the instance. */
 export const ownerRole = "IAM_OWNER"
 
-/** The users who own the instance, with the organisations that they belong to. */
+/** The owners of the instance with their organizations. */
 export const ownersOf = (
   state: Instance,
 ): readonly { readonly userId: string; readonly orgId: string }[] =>

@@ -1,5 +1,5 @@
 import { Fault } from "../../kernel/fault.ts"
-import type { Decision, Draft } from "../../store/index.ts"
+import type { DecisionContext, Draft } from "../../store/index.ts"
 import { type InstanceEvent, instance } from "./model.ts"
 import {
   type ClientRegistration,
@@ -8,36 +8,39 @@ import {
   type SecuritySettings,
 } from "./setting.ts"
 
-type Input = {
+type SettingsInput = {
   readonly settings: Partial<OidcSettings>
-  /** Whether a key signs with an algorithm; only the module of the keys knows. */
-  readonly isSigning: (cx: Decision, algorithm: string) => boolean
-  /** Whether a project may hold what strangers register; absent where nothing is said of that. */
-  readonly isRegistrable?: (cx: Decision, projectId: string) => boolean
+  /** Whether a key signs with an algorithm; only the module of the keys can determine it. */
+  readonly isSigning: (cx: DecisionContext, algorithm: string) => boolean
+  /**
+   * Whether a project can contain self-registered applications; absent if the registration settings
+   * don't change.
+   */
+  readonly isRegistrable?: (cx: DecisionContext, projectId: string) => boolean
 }
 
-/** Says for the first time how tokens are made. */
-export const addOidcSettings = instance.command<Input>((state, input, cx) => {
-  mustBeThere(state.status)
+/** Adds the OIDC settings. */
+export const addOidcSettings = instance.command<SettingsInput>((state, input, cx) => {
+  requireActive(state.status)
   if (state.oidcSaid) {
     throw new Fault(
       "already_exists",
       "instance.oidc_settings_exist",
-      "the settings have been added already; change them instead",
+      "the settings already exist; update them instead",
     )
   }
   const settings = { ...state.oidc, ...input.settings }
-  check(cx, settings, input)
-  checkRegistration(cx, state.oidc.registration, input)
+  validateOidcSettings(cx, settings, input)
+  validateRegistration(cx, state.oidc.registration, input)
   return [{ type: "instance.oidc.settings.added", data: settings }]
 })
 
-/** Changes how tokens are made from now on; what was issued keeps what it says. */
-export const changeOidcSettings = instance.command<Input>((state, input, cx) => {
-  mustBeThere(state.status)
+/** Updates the OIDC settings. Issued tokens are not affected. */
+export const changeOidcSettings = instance.command<SettingsInput>((state, input, cx) => {
+  requireActive(state.status)
   const settings = { ...state.oidc, ...input.settings }
-  check(cx, settings, input)
-  checkRegistration(cx, state.oidc.registration, input)
+  validateOidcSettings(cx, settings, input)
+  validateRegistration(cx, state.oidc.registration, input)
   const changed = Object.entries(settings).filter(
     ([name, value]) => JSON.stringify(value) !== JSON.stringify(Reflect.get(state.oidc, name)),
   )
@@ -49,14 +52,14 @@ export const changeOidcSettings = instance.command<Input>((state, input, cx) => 
   return [event]
 })
 
-/** Sets what the instance allows that others could misuse. */
-export const setSecurity = instance.command<Partial<SecuritySettings>>((state, said) => {
-  mustBeThere(state.status)
-  const settings: SecuritySettings = { ...state.security, ...said }
+/** Updates the security settings. */
+export const setSecurity = instance.command<Partial<SecuritySettings>>((state, changes) => {
+  requireActive(state.status)
+  const settings: SecuritySettings = { ...state.security, ...changes }
   if (settings.enableIframeEmbedding && settings.allowedOrigins.length === 0) {
-    throw refusedError("allowed_origins must name who may embed the pages, or embedding stays off")
+    throw invalidSettingError("allowed_origins is required if embedding is enabled")
   }
-  for (const origin of settings.allowedOrigins) checkOrigin(origin)
+  for (const origin of settings.allowedOrigins) validateOrigin(origin)
   if (JSON.stringify(settings) === JSON.stringify(state.security)) return []
   return [{ type: "instance.policy.security.set", data: settings }]
 })
@@ -66,8 +69,8 @@ const minute = 60
 const day = 86_400
 
 /**
- * The longest that a signed token may count, in seconds. A key that no longer signs is kept for
- * this long, whatever the settings were when it did.
+ * The maximum lifetime of a signed token in seconds. A key that no longer signs is kept for this
+ * long, regardless of the settings.
  */
 export const signedLifetimeMax = 30 * day
 
@@ -81,33 +84,37 @@ const bounds: readonly Bound[] = [
   ["refreshTokenGrace", "refresh_token_grace", 0, minute],
 ]
 
-/** A lifetime within its bounds, in whole seconds. */
-export function checkSeconds(field: string, value: number, min: number, max: number): void {
+/** Throws unless a lifetime is an integer number of seconds within its bounds. */
+export function validateSeconds(field: string, value: number, min: number, max: number): void {
   if (Number.isInteger(value) && value >= min && value <= max) return
-  throw refusedError(`${field} must be ${min} to ${max} whole seconds`)
+  throw invalidSettingError(`${field} must be an integer from ${min} to ${max} seconds`)
 }
 
-/** Refuses lifetimes that nobody can mean; used for the instance and for each application. */
-export function checkLifetimes(settings: Partial<OidcSettings>): void {
+/** Throws for inconsistent lifetimes, of the instance or of an application. */
+export function validateLifetimes(settings: Partial<OidcSettings>): void {
   for (const [name, text, min, max] of bounds) {
     const value = settings[name]
-    if (typeof value === "number") checkSeconds(text, value, min, max)
+    if (typeof value === "number") validateSeconds(text, value, min, max)
   }
   const { refreshTokenIdleExpiration: idle, refreshTokenExpiration: absolute } = settings
   if (idle !== undefined && absolute !== undefined && idle > absolute) {
-    throw refusedError(
+    throw invalidSettingError(
       "refresh_token_idle_expiration must not be more than refresh_token_expiration",
     )
   }
 }
 
-function check(cx: Decision, settings: OidcSettings, { isSigning }: Input): void {
-  checkLifetimes(settings)
+function validateOidcSettings(
+  cx: DecisionContext,
+  settings: OidcSettings,
+  { isSigning }: SettingsInput,
+): void {
+  validateLifetimes(settings)
   const { periodSeconds, aheadSeconds } = settings.keyRotation
-  checkSeconds("key_rotation.period", periodSeconds, day, 3650 * day)
-  checkSeconds("key_rotation.publish_ahead", aheadSeconds, 10 * minute, 90 * day)
+  validateSeconds("key_rotation.period", periodSeconds, day, 3650 * day)
+  validateSeconds("key_rotation.publish_ahead", aheadSeconds, 10 * minute, 90 * day)
   if (aheadSeconds > periodSeconds / 2) {
-    throw refusedError(
+    throw invalidSettingError(
       "key_rotation.publish_ahead must not be more than half of key_rotation.period",
     )
   }
@@ -118,43 +125,49 @@ function check(cx: Decision, settings: OidcSettings, { isSigning }: Input): void
 
 const applicationsMax = 100_000
 
-/** A project that is gone meanwhile keeps nobody from changing anything else. */
-function checkRegistration(cx: Decision, before: ClientRegistration, input: Input): void {
-  const wanted = input.settings.registration ?? before
-  if (JSON.stringify(wanted) === JSON.stringify(before)) return
-  checkSeconds("client_registration.lifetime", wanted.lifetimeSeconds, day, 3650 * day)
-  const count = wanted.applicationsMax
+/** A project that was deleted in the meantime must not prevent other changes. */
+function validateRegistration(
+  cx: DecisionContext,
+  before: ClientRegistration,
+  input: SettingsInput,
+): void {
+  const requirement = input.settings.registration ?? before
+  if (JSON.stringify(requirement) === JSON.stringify(before)) return
+  validateSeconds("client_registration.lifetime", requirement.lifetimeSeconds, day, 3650 * day)
+  const count = requirement.applicationsMax
   if (!Number.isInteger(count) || count < 1 || count > applicationsMax) {
-    throw refusedError(`client_registration.applications_max must be 1 to ${applicationsMax}`)
+    throw invalidSettingError(
+      `client_registration.applications_max must be from 1 to ${applicationsMax}`,
+    )
   }
-  const { consentLifetimeSeconds: consent = 0 } = wanted
-  checkSeconds("client_registration.consent_lifetime", consent, 0, 365 * day)
-  if (isRegistrationOff(wanted) || input.isRegistrable?.(cx, wanted.projectId)) return
+  const { consentLifetimeSeconds: consent = 0 } = requirement
+  validateSeconds("client_registration.consent_lifetime", consent, 0, 365 * day)
+  if (isRegistrationOff(requirement) || input.isRegistrable?.(cx, requirement.projectId)) return
   throw new Fault(
     "failed_precondition",
     "instance.registration_project_missing",
-    "client_registration.project_id must name an active project for the applications that " +
-      "register themselves; create one for them, and not in the project of the console",
+    "client_registration.project_id must be an active project other than that of the " +
+      "console; create a project for applications that register themselves",
   )
 }
 
-/** What a caller gets who chooses an algorithm that nothing signs with. */
+/** The fault for an algorithm without a signing key. */
 export const noKeyError = (algorithm: string): Fault =>
   new Fault(
     "failed_precondition",
     "web_key.none_active",
-    `no web key signs with ${JSON.stringify(algorithm)}; create one and activate it first`,
+    `no web key signs with ${JSON.stringify(algorithm)}; create and activate one first`,
   )
 
-function checkOrigin(text: string): void {
+function validateOrigin(text: string): void {
   if (URL.canParse(text) && new URL(text).origin === text && /^https?:/.test(text)) return
-  throw refusedError("allowed_origins must be origins such as https://app.example.com")
+  throw invalidSettingError("allowed_origins must be origins such as https://app.example.com")
 }
 
-function mustBeThere(status: string): void {
+function requireActive(status: string): void {
   if (status === "active") return
-  throw new Fault("failed_precondition", "instance.not_set_up", "nothing is set up yet")
+  throw new Fault("failed_precondition", "instance.not_set_up", "no instance is set up yet")
 }
 
-const refusedError = (wanted: string) =>
-  new Fault("invalid_argument", "instance.setting_invalid", wanted)
+const invalidSettingError = (requirement: string) =>
+  new Fault("invalid_argument", "instance.setting_invalid", requirement)

@@ -1,51 +1,54 @@
-/** How an instance makes tokens. Times are seconds. */
+/** The OIDC settings of an instance. Times are in seconds. */
 export type OidcSettings = {
   readonly accessTokenLifetime: number
   readonly idTokenLifetime: number
-  /** A refresh token that nobody uses this long is worth nothing. */
+  /** A refresh token expires if it is not used for this long. */
   readonly refreshTokenIdleExpiration: number
-  /** However often it is used. */
+  /** A refresh token expires after this time even if it is used. */
   readonly refreshTokenExpiration: number
-  /** How long the refresh token before the newest is still answered: an answer may get lost. */
+  /** How long the previous refresh token is still accepted, in case a response was lost. */
   readonly refreshTokenGrace: number
-  /** JWS algorithms; a key is active for each. */
+  /** JWS algorithms, each with an active key. */
   readonly idTokenAlgorithm: string
   readonly accessTokenAlgorithm: string
   readonly keyRotation: KeyRotation
-  /** Whether RFC 8414 metadata stands beside the discovery document. */
+  /** Whether RFC 8414 metadata is served in addition to the discovery document. */
   readonly serverMetadata: boolean
-  /** Whose tokens are noted when they are issued. */
+  /** The users whose issued tokens are recorded in the audit log. */
   readonly tokenAudit: TokenAudit
   readonly registration: ClientRegistration
 }
 
-/** Scheduled rotation of web keys. Times are seconds. */
+/** Scheduled rotation of web keys. Times are in seconds. */
 export type KeyRotation = {
   readonly enabled: boolean
   /** How long a key signs. */
   readonly periodSeconds: number
-  /** How long the next one is published before it does. */
+  /** How long the next key is published before it signs. */
   readonly aheadSeconds: number
 }
 
 export type TokenAudit = { readonly people: boolean; readonly machines: boolean }
 
-/** RFC 7591: applications that register themselves. */
+/** RFC 7591: dynamic client registration. */
 export type ClientRegistration = {
-  /** `token`: with that of somebody who may create applications in the project. */
+  /** `token`: requires an access token of a user who can create applications in the project. */
   readonly mode: "off" | "token" | "open"
-  /** The project that holds them; empty where nobody has said. */
+  /** The project of the registered applications; empty if not set. */
   readonly projectId: string
-  /** How long one is kept that nobody signs in to. */
+  /** How long an application is kept without sign-ins. */
   readonly lifetimeSeconds: number
   readonly applicationsMax: number
-  /** Whether an application may be the address of its own description; absent is no. */
+  /**
+   * Whether the client ID of an application can be the URL of its metadata document; absent means
+   * no.
+   */
   readonly metadataDocuments?: boolean
-  /** How long consents are remembered; 0 is not at all. See `consentLifetimeOf` where absent. */
+  /** How long consents are remembered; 0 means not at all. If absent, see `consentLifetimeOf`. */
   readonly consentLifetimeSeconds?: number
 }
 
-/** What an instance allows that others could misuse. */
+/** Security settings of an instance. */
 export type SecuritySettings = {
   readonly enableIframeEmbedding: boolean
   readonly allowedOrigins: readonly string[]
@@ -55,8 +58,8 @@ export type SecuritySettings = {
 const hour = 3600
 const day = 24 * hour
 
-/** What holds where nobody has said anything. */
-export const standardOidc: OidcSettings = {
+/** The default settings. */
+export const defaultOidcSettings: OidcSettings = {
   accessTokenLifetime: 12 * hour,
   idTokenLifetime: 12 * hour,
   refreshTokenIdleExpiration: 30 * day,
@@ -75,21 +78,23 @@ export const standardOidc: OidcSettings = {
   },
 }
 
-/** Whether no application can come in that nobody here has entered. */
+/** Whether only administrators can create applications. */
 export const isRegistrationOff = ({ mode, metadataDocuments }: ClientRegistration): boolean =>
   mode === "off" && metadataDocuments !== true
 
 /**
- * How long consents are remembered, in seconds. Where applications could register themselves before
- * there was a setting, users are asked each time as they were then.
+ * How long consents are remembered, in seconds. In older instances with self-registered
+ * applications, users are asked every time, as before.
  */
 export const consentLifetimeOf = (registration: ClientRegistration): number =>
   registration.consentLifetimeSeconds ?? (isRegistrationOff(registration) ? 30 * day : 0)
 
-/** Seconds, for new instances: some validators refuse ID tokens that are valid for over 5 h. */
+/**
+ * In seconds, for new instances: some validators reject ID tokens that are valid for more than 5 h.
+ */
 export const newIdTokenLifetime = hour
 
-export const standardSecurity: SecuritySettings = {
+export const defaultSecuritySettings: SecuritySettings = {
   enableIframeEmbedding: false,
   allowedOrigins: [],
   enableImpersonation: false,

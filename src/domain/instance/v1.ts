@@ -1,4 +1,4 @@
-import { share } from "../../api/method.ts"
+import { bindHandlers } from "../../api/method.ts"
 import {
   AdminService,
   type ListInstanceDomainsRequest,
@@ -11,10 +11,15 @@ import {
 } from "../../gen/core/instance/v1/instance_pb.ts"
 import { ManagementService } from "../../gen/core/management/v1/management_service_pb.ts"
 import { SystemService } from "../../gen/core/system/v1/system_service_pb.ts"
-import { pageOf } from "../../kernel/page.ts"
+import { parsePage } from "../../kernel/page.ts"
 import { version } from "../../kernel/version.ts"
-import { at, details, filterMissingError, meaning } from "../../protocol/api/answer.ts"
-import { selected } from "../../protocol/api/mask.ts"
+import { selectMasked } from "../../protocol/api/mask.ts"
+import {
+  filterMissingError,
+  toDetails,
+  toTimestamp,
+  valueOfEnum,
+} from "../../protocol/api/response.ts"
 import type { Cx } from "../../store/index.ts"
 import { findInstance, requireInstance } from "./commands.ts"
 import {
@@ -24,11 +29,11 @@ import {
   type InstanceDomain,
   searchDomains,
 } from "./domain.ts"
-import { namedInstance } from "./host.ts"
-import { domainOf } from "./name.ts"
+import { findInstanceByDomain } from "./host.ts"
+import { parseDomain } from "./name.ts"
 import { setSecurity } from "./setting-change.ts"
 
-export const admin = share<Cx>()(AdminService, {
+export const admin = bindHandlers<Cx>()(AdminService, {
   healthz: () => ({}),
   getMyInstance: (_, cx) => ({ instance: toInstance(cx) }),
   listInstanceDomains: (req, cx) => listDomains(cx, req),
@@ -36,12 +41,12 @@ export const admin = share<Cx>()(AdminService, {
   setSecurityPolicy: async (req, cx) => {
     const { enableIframeEmbedding, allowedOrigins, enableImpersonation } = req
     const settings = { enableIframeEmbedding, allowedOrigins, enableImpersonation }
-    await setSecurity(cx, cx.instance, selected(req, settings))
-    return { details: details(findInstance(cx)) }
+    await setSecurity(cx, cx.instance, selectMasked(req, settings))
+    return { details: toDetails(findInstance(cx)) }
   },
 })
 
-export const management = share<Cx>()(ManagementService, {
+export const management = bindHandlers<Cx>()(ManagementService, {
   healthz: () => ({}),
   getIAM: (_, cx) => ownIds(cx),
   getOIDCInformation: (_, cx) => {
@@ -50,12 +55,12 @@ export const management = share<Cx>()(ManagementService, {
   },
 })
 
-export const auth = share<Cx>()(AuthService, { healthz: () => ({}) })
+export const auth = bindHandlers<Cx>()(AuthService, { healthz: () => ({}) })
 
-export const system = share<Cx>()(SystemService, {
+export const system = bindHandlers<Cx>()(SystemService, {
   healthz: () => ({}),
   existsDomain: ({ domain }, cx) => ({
-    exists: namedInstance(cx.store, domainOf("domain", domain)) !== undefined,
+    exists: findInstanceByDomain(cx.store, parseDomain("domain", domain)) !== undefined,
   }),
 })
 
@@ -68,7 +73,7 @@ function toInstance(cx: Cx) {
   const found = findInstance(cx)
   return {
     id: found.id,
-    details: details(found),
+    details: toDetails(found),
     state: State.RUNNING,
     name: found.name,
     version,
@@ -79,21 +84,21 @@ function toInstance(cx: Cx) {
 function toSecurity(cx: Cx) {
   const found = findInstance(cx)
   const { allowedOrigins, ...security } = found.security
-  return { ...security, allowedOrigins: [...allowedOrigins], details: details(found) }
+  return { ...security, allowedOrigins: [...allowedOrigins], details: toDetails(found) }
 }
 
 function listDomains(cx: Cx, req: ListInstanceDomainsRequest) {
   const found = searchDomains(cx, {
     of: "instance",
-    page: pageOf(req.query),
-    sort: meaning(domainSorts, req.sortingColumn),
+    page: parsePage(req.query),
+    sort: valueOfEnum(domainSorts, req.sortingColumn),
     filters: req.queries.map(filterOf),
   })
   return {
     details: {
       totalResult: BigInt(found.total),
       processedSequence: BigInt(cx.store.log.durable()),
-      viewTimestamp: at(cx.clock.now()),
+      viewTimestamp: toTimestamp(cx.clock.now()),
     },
     sortingColumn: req.sortingColumn,
     result: found.rows.map((domain) => toDomain(cx, domain)),
@@ -116,7 +121,7 @@ function filterOf({ query }: DomainSearchQuery): DomainFilter {
 }
 
 const toDomain = (cx: Cx, { domain, primary, generated }: InstanceDomain) => ({
-  details: details(findInstance(cx)),
+  details: toDetails(findInstance(cx)),
   domain,
   primary,
   generated,

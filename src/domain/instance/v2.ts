@@ -1,4 +1,4 @@
-import { share } from "../../api/method.ts"
+import { bindHandlers } from "../../api/method.ts"
 import {
   type DomainFilter as AskedDomain,
   type CustomDomainFilter,
@@ -14,10 +14,16 @@ import {
   type ListTrustedDomainsRequest,
 } from "../../gen/core/instance/v2/instance_service_pb.ts"
 import { SettingsService } from "../../gen/core/settings/v2/settings_service_pb.ts"
-import { pageOf } from "../../kernel/page.ts"
+import { parsePage } from "../../kernel/page.ts"
 import { version } from "../../kernel/version.ts"
-import { at, details, filterMissingError, meaning, pagination } from "../../protocol/api/answer.ts"
-import { selected } from "../../protocol/api/mask.ts"
+import { selectMasked } from "../../protocol/api/mask.ts"
+import {
+  filterMissingError,
+  toDetails,
+  toPagination,
+  toTimestamp,
+  valueOfEnum,
+} from "../../protocol/api/response.ts"
 import type { Cx, Receipt } from "../../store/index.ts"
 import { findInstance, renameInstance } from "./commands.ts"
 import {
@@ -31,39 +37,39 @@ import { addDomain, addTrustedDomain, removeDomain, removeTrustedDomain } from "
 import { type InstanceFilter, type InstanceSort, searchInstances } from "./host.ts"
 import { setSecurity } from "./setting-change.ts"
 
-export const v2 = share<Cx>()(InstanceService, {
+export const v2 = bindHandlers<Cx>()(InstanceService, {
   getInstance: (_, cx) => ({ instance: toInstance(cx) }),
   updateInstance: async ({ instanceName }, cx) => {
     const { changed } = await renameInstance(cx, cx.instance, instanceName)
-    return { changeDate: at(changed) }
+    return { changeDate: toTimestamp(changed) }
   },
   listInstances: (req, cx) => listInstances(cx, req),
   addCustomDomain: async ({ customDomain: domain }, cx) =>
     created(await addDomain(cx, cx.instance, { domain, generated: false })),
   removeCustomDomain: async (req, cx) => {
-    const had = findInstance(cx).version
-    return removed(had, await removeDomain(cx, cx.instance, req.customDomain))
+    const previousVersion = findInstance(cx).version
+    return removed(previousVersion, await removeDomain(cx, cx.instance, req.customDomain))
   },
   listCustomDomains: (req, cx) => listCustomDomains(cx, req),
   addTrustedDomain: async (req, cx) =>
     created(await addTrustedDomain(cx, cx.instance, req.trustedDomain)),
   removeTrustedDomain: async (req, cx) => {
-    const had = findInstance(cx).version
-    return removed(had, await removeTrustedDomain(cx, cx.instance, req.trustedDomain))
+    const previousVersion = findInstance(cx).version
+    return removed(previousVersion, await removeTrustedDomain(cx, cx.instance, req.trustedDomain))
   },
   listTrustedDomains: (req, cx) => listTrustedDomains(cx, req),
 })
 
-const created = ({ changed }: Receipt) => ({ creationDate: at(changed) })
+const created = ({ changed }: Receipt) => ({ creationDate: toTimestamp(changed) })
 
-/** Without a date where there was nothing to take away. */
-const removed = (had: number, { version, changed }: Receipt) =>
-  version === had ? {} : { deletionDate: at(changed) }
+/** Without a date if nothing was deleted. */
+const removed = (previousVersion: number, { version, changed }: Receipt) =>
+  version === previousVersion ? {} : { deletionDate: toTimestamp(changed) }
 
 function listInstances(cx: Cx, req: ListInstancesRequest) {
   const found = searchInstances(cx, {
-    page: pageOf(req.pagination),
-    sort: meaning(instanceSorts, req.sortingColumn),
+    page: parsePage(req.pagination),
+    sort: valueOfEnum(instanceSorts, req.sortingColumn),
     filters: req.filters.map(({ filter }): InstanceFilter => {
       if (filter.case === "inIdsFilter") return { ids: filter.value.ids }
       if (filter.case === "customDomainsFilter") return { domains: filter.value.domains }
@@ -71,18 +77,18 @@ function listInstances(cx: Cx, req: ListInstancesRequest) {
     }),
   })
   const instances = found.rows.map((instance) => toInstance({ ...cx, instance }))
-  return { instances, pagination: pagination(found) }
+  return { instances, pagination: toPagination(found) }
 }
 
 function listCustomDomains(cx: Cx, req: ListCustomDomainsRequest) {
   const found = searchDomains(cx, {
     of: "instance",
-    page: pageOf(req.pagination),
-    sort: meaning(domainSorts, req.sortingColumn),
+    page: parsePage(req.pagination),
+    sort: valueOfEnum(domainSorts, req.sortingColumn),
     filters: req.filters.map(domainFilterOf),
   })
   const domains = found.rows.map((each) => toDomain(cx, each))
-  return { domains, pagination: pagination(found) }
+  return { domains, pagination: toPagination(found) }
 }
 
 function domainFilterOf({ filter }: CustomDomainFilter): DomainFilter {
@@ -97,8 +103,8 @@ const textOf = ({ domain, method }: AskedDomain): DomainFilter => ({ text: domai
 function listTrustedDomains(cx: Cx, req: ListTrustedDomainsRequest) {
   const found = searchDomains(cx, {
     of: "trusted",
-    page: pageOf(req.pagination),
-    sort: meaning(trustedSorts, req.sortingColumn),
+    page: parsePage(req.pagination),
+    sort: valueOfEnum(trustedSorts, req.sortingColumn),
     filters: req.filters.map(({ filter }) => {
       if (filter.case === "domainFilter") return textOf(filter.value)
       throw filterMissingError()
@@ -106,10 +112,10 @@ function listTrustedDomains(cx: Cx, req: ListTrustedDomainsRequest) {
   })
   const trustedDomain = found.rows.map(({ domain, created }) => ({
     instanceId: cx.instance,
-    creationDate: at(created),
+    creationDate: toTimestamp(created),
     domain,
   }))
-  return { trustedDomain, pagination: pagination(found) }
+  return { trustedDomain, pagination: toPagination(found) }
 }
 
 const instanceSorts: Readonly<Record<number, InstanceSort>> = {
@@ -133,12 +139,12 @@ const trustedSorts: Readonly<Record<number, DomainSort>> = {
   [TrustedDomainFieldName.CREATION_DATE]: "created",
 }
 
-export const settings = share<Cx>()(SettingsService, {
+export const settings = bindHandlers<Cx>()(SettingsService, {
   getSecuritySettings: (_, cx) => {
     const found = findInstance(cx)
     const { enableIframeEmbedding: enabled, allowedOrigins, enableImpersonation } = found.security
     const embeddedIframe = { enabled, allowedOrigins: [...allowedOrigins] }
-    return { details: details(found), settings: { embeddedIframe, enableImpersonation } }
+    return { details: toDetails(found), settings: { embeddedIframe, enableImpersonation } }
   },
   setSecuritySettings: async (req, cx) => {
     const { embeddedIframe: iframe, enableImpersonation } = req
@@ -151,8 +157,8 @@ export const settings = share<Cx>()(SettingsService, {
       enableIframeEmbedding: ["embeddedIframe"],
       allowedOrigins: ["embeddedIframe"],
     }
-    await setSecurity(cx, cx.instance, selected(req, settings, names))
-    return { details: details(findInstance(cx)) }
+    await setSecurity(cx, cx.instance, selectMasked(req, settings, names))
+    return { details: toDetails(findInstance(cx)) }
   },
 })
 
@@ -163,15 +169,15 @@ function toInstance(cx: Cx) {
     name,
     version,
     state: State.RUNNING,
-    creationDate: at(created),
-    changeDate: at(changed),
+    creationDate: toTimestamp(created),
+    changeDate: toTimestamp(changed),
     customDomains: domainsOf(cx, created).map((each) => toDomain(cx, each)),
   }
 }
 
 const toDomain = (cx: Cx, { domain, primary, generated, created }: InstanceDomain) => ({
   instanceId: cx.instance,
-  creationDate: at(created),
+  creationDate: toTimestamp(created),
   domain,
   primary,
   generated,

@@ -1,5 +1,5 @@
 import { v2 } from "./v2.ts"
 import { v3alpha } from "./v3alpha.ts"
 
-/** The operations that this module answers. */
+/** The API services that this module implements. */
 export const shares = [v2, v3alpha] as const

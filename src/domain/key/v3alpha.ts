@@ -1,6 +1,6 @@
 import type { MessageInitShape } from "@bufbuild/protobuf"
 import { timestampFromMs } from "@bufbuild/protobuf/wkt"
-import { share } from "../../api/method.ts"
+import { bindHandlers } from "../../api/method.ts"
 import { type Instance, OwnerType } from "../../gen/core/object/v3alpha/object_pb.ts"
 import {
   type GetWebKeySchema,
@@ -11,46 +11,52 @@ import { Fault } from "../../kernel/fault.ts"
 import type { Cx } from "../../store/index.ts"
 import { hasDomain } from "../instance/index.ts"
 import { activateWebKey, createWebKey, deleteWebKey } from "./commands.ts"
-import { configOf, kindOf } from "./config.ts"
+import { formatKeyKind, parseKeyKind } from "./config.ts"
 import { listWebKeys, type WebKeyRow } from "./view.ts"
 
-export const v3alpha = share<Cx>()(CoreWebKeys, {
+export const v3alpha = bindHandlers<Cx>()(CoreWebKeys, {
   createWebKey: async ({ instance, key }, cx) => ({
-    details: details(cx, await createWebKey(on(cx, instance), kindOf(key?.config ?? unsaid))),
+    details: details(
+      cx,
+      await createWebKey(
+        requireInstanceMatch(cx, instance),
+        parseKeyKind(key?.config ?? emptyOneof),
+      ),
+    ),
   }),
   activateWebKey: async ({ instance, id }, cx) => ({
-    details: details(cx, await activateWebKey(on(cx, instance), id)),
+    details: details(cx, await activateWebKey(requireInstanceMatch(cx, instance), id)),
   }),
   deleteWebKey: async ({ instance, id }, cx) => ({
-    details: details(cx, { id, ...(await deleteWebKey(on(cx, instance), id)) }),
+    details: details(cx, { id, ...(await deleteWebKey(requireInstanceMatch(cx, instance), id)) }),
   }),
   listWebKeys: ({ instance }, cx) => ({
-    webKeys: listWebKeys(on(cx, instance)).map((row) => toWebKey(cx, row)),
+    webKeys: listWebKeys(requireInstanceMatch(cx, instance)).map((row) => toWebKey(cx, row)),
   }),
 })
 
-const unsaid = { case: undefined, value: undefined } as const
+const emptyOneof = { case: undefined, value: undefined } as const
 
 /**
- * The instance that is meant must be the one that was called. The access rule looks at an id; a
- * domain is looked at here.
+ * The requested instance must be the called one. The access rule checks IDs; domains are checked
+ * here.
  */
-function on(cx: Cx, meant: Instance | undefined): Cx {
-  const { case: by, value } = meant?.property ?? unsaid
+function requireInstanceMatch(cx: Cx, requested: Instance | undefined): Cx {
+  const { case: by, value } = requested?.property ?? emptyOneof
   if (by !== "domain" || hasDomain(cx, value)) return cx
-  throw new Fault("not_found", "instance.missing", "there is no instance with this domain")
+  throw new Fault("not_found", "instance.missing", "instance not found")
 }
 
-const details = (cx: Cx, at: { id: string; created?: number; changed?: number }) => ({
-  id: at.id,
-  ...(at.created === undefined ? {} : { created: timestampFromMs(at.created) }),
-  ...(at.changed === undefined ? {} : { changed: timestampFromMs(at.changed) }),
+const details = (cx: Cx, receipt: { id: string; created?: number; changed?: number }) => ({
+  id: receipt.id,
+  ...(receipt.created === undefined ? {} : { created: timestampFromMs(receipt.created) }),
+  ...(receipt.changed === undefined ? {} : { changed: timestampFromMs(receipt.changed) }),
   owner: { type: OwnerType.INSTANCE, id: cx.instance },
 })
 
 const toWebKey = (cx: Cx, row: WebKeyRow): MessageInitShape<typeof GetWebKeySchema> => ({
   details: details(cx, row),
-  config: { config: configOf(row.kind) },
+  config: { config: formatKeyKind(row.kind) },
   state: states[row.status],
 })
 

@@ -16,12 +16,12 @@ const webKeys = table(
   { key: ["id"] },
 )
 
-/** A key that is not removed, as it is listed. Times are ms UTC. */
+/** A listed key that was not removed. Times are ms UTC. */
 export type WebKeyRow = Omit<RowOf<typeof webKeys>, "public_key" | "sealed"> & {
   readonly publicKey: PublicJwk
 }
 
-/** Published keys; removed ones are gone. */
+/** Published keys; removed ones are deleted. */
 export const webKeyView = view<WebKeyEvent>({
   name: "web_key",
   tables: [webKeys],
@@ -33,7 +33,7 @@ export const webKeyView = view<WebKeyEvent>({
         algorithm: data.algorithm,
         kind: data.kind,
         public_key: data.publicKey,
-        // Erased only together with the key, whose row then goes as well.
+        // Erased only together with the key, whose row is deleted, too.
         sealed: secret?.sealed ?? "",
         created: time,
         changed: time,
@@ -46,15 +46,21 @@ export const webKeyView = view<WebKeyEvent>({
   },
 })
 
-const list = webKeys.select(
+const publishedKeys = webKeys.select(
   ["id", "status", "algorithm", "kind", "public_key", "created", "changed"],
   "ORDER BY created, id",
 )
-const active = webKeys.select(["id", "sealed"], "AND algorithm = $algorithm AND status = 'active'")
+const activeKeyOf = webKeys.select(
+  ["id", "sealed"],
+  "AND algorithm = $algorithm AND status = 'active'",
+)
 
-/** All keys but the removed ones, oldest first; tokens that any of them signed are believed. */
+/** All keys that were not removed, oldest first; tokens signed by any of them are valid. */
 export const listWebKeys = (cx: Cx): readonly WebKeyRow[] =>
-  cx.store.all(cx, list).map(({ public_key: publicKey, ...row }) => ({ ...row, publicKey }))
+  cx.store
+    .all(cx, publishedKeys)
+    .map(({ public_key: publicKey, ...row }) => ({ ...row, publicKey }))
 
-/** The key that signs with the algorithm, its private half still sealed. */
-export const activeKey = (cx: Cx, algorithm: Algorithm) => cx.store.get(cx, active, { algorithm })
+/** The active key of an algorithm, with its sealed private key. */
+export const findActiveKey = (cx: Cx, algorithm: Algorithm) =>
+  cx.store.get(cx, activeKeyOf, { algorithm })

@@ -1,4 +1,4 @@
 import { v2failure } from "./v2.ts"
 
-/** The operations that this module answers. */
+/** Operations that this module implements. */
 export const shares = [v2failure] as const

@@ -1,44 +1,46 @@
 import { boundedUntil } from "../../kernel/clock.ts"
 import type { Call } from "../../kernel/context.ts"
-import { inDirectory, onDevice } from "../../kernel/event/subject.ts"
+import { deviceSeparator, directorySeparator } from "../../kernel/event/subject.ts"
 import { Fault } from "../../kernel/fault.ts"
 import { paceMs } from "../../kernel/limit.ts"
 import { lru } from "../../kernel/lru.ts"
 import { type Sender, senderOf } from "../../protocol/sender.ts"
 import {
+  type AttemptTurn,
   aggregate,
   type Cx,
   type Event,
+  type QueuedAttempt,
   type Store,
   type Transaction,
-  type Try,
-  type Turn,
 } from "../../store/index.ts"
-import { type Count, countAt, limits, untilRight, withAnother } from "./limits.ts"
+import { type Count, countAt, limits, untilSuccess, withAnother } from "./limits.ts"
 import { eraseAfter, oldestSender, type Senders, senderFor, withoutSender } from "./sender.ts"
 
 export type PasswordCheckEvent =
   /** The private part is null in events of earlier versions. */
   | Event<"user.human.password.check.failed", Record<never, never>, Sender>
   | Event<"user.human.password.check.succeeded">
-  /** The person is removed; it erases where failed tries came from. */
+  /** Written when the user is removed; erases the senders of failed attempts. */
   | Event<"user.human.password.check.erased">
 
-/** Failed tries since the last one that worked; `last` is when one last failed, ms UTC. */
+/**
+ * Failed attempts since the last successful one; `last` is the time of the last failure, ms UTC.
+ */
 export type Attempts = { readonly failures: number; readonly last: number }
 
-/** Wrong passwords are listed for so long. */
+/** How long failed password checks are listed. */
 export const passwordListedMs = limits.listedPasswords.window.ms
 
 /**
- * Longer than they are listed: erasing takes along where the latest came from, so that it must not
- * happen on each day of a long attack.
+ * Longer than the listed period, because erasing removes the latest senders too and should not
+ * happen daily during a long attack.
  */
 const passwordSendersMs = 7 * passwordListedMs
 
 /**
- * Tries of one account, whatever the spelling it was asked for by, apart from the user's own
- * stream: that one is kept forever, these only as long as they say something.
+ * Attempts of one account, regardless of how its name was typed. Separate from the user's stream,
+ * which is kept forever, so that these can expire.
  */
 export const passwordCheck = aggregate<PasswordCheckEvent, Attempts & Senders>({
   stream: "password_check",
@@ -50,10 +52,10 @@ export const passwordCheck = aggregate<PasswordCheckEvent, Attempts & Senders>({
   initial: { failures: 0, last: 0, oldest: 0 },
   evolve: {
     "user.human.password.check.failed": (state, event) => {
-      const { at: last, count: failures } = withAnother(untilRight, countOf(state), event.time)
+      const { at: last, count: failures } = withAnother(untilSuccess, countOf(state), event.time)
       return { failures, last, oldest: oldestSender(state, event) }
     },
-    // What failed before is shown to those concerned as long as what failed after.
+    // A successful attempt does not shorten how long earlier failures are listed.
     "user.human.password.check.succeeded": (state) => ({ ...state, failures: 0 }),
     "user.human.password.check.erased": () => ({ failures: 0, last: 0, oldest: 0 }),
   },
@@ -61,44 +63,50 @@ export const passwordCheck = aggregate<PasswordCheckEvent, Attempts & Senders>({
 
 const countOf = ({ failures, last }: Attempts): Count => ({ at: last, count: failures })
 
-/** What the streams of accounts that are nobody's begin with. */
-export const nobody = "nobody:"
+/** Prefix of stand-in accounts for unknown names. */
+export const unknownAccountPrefix = "nobody:"
 
-/** Whether an account is the stand-in of a name that is nobody's; see `accountOf`. */
-export const isStandIn = (account: string): boolean => account.startsWith(nobody)
-
-/** What tries are counted on: those from a device that is known don't stand behind strangers'. */
-export const lineOf = (account: string, device: string | undefined): string =>
-  device === undefined ? account : `${account}${onDevice}${device}`
-
-/** The same for a password that a directory keeps; `name` says in which one, and whose. */
-export const lineAt = (account: string, name: string): string => `${account}${inDirectory}${name}`
+/** Whether an account is the stand-in for an unknown name; see `accountOf`. */
+export const isStandIn = (account: string): boolean => account.startsWith(unknownAccountPrefix)
 
 /**
- * Whose account a line is of, and whether it is that of a device they have signed in from: null for
- * the password of a directory, whose tries are not told apart by device.
+ * The key that attempts are counted under. Known devices have their own key, so that attempts by
+ * strangers don't delay them.
  */
-export function accountIn(line: string): {
+export const throttleKeyOf = (account: string, device: string | undefined): string =>
+  device === undefined ? account : `${account}${deviceSeparator}${device}`
+
+/**
+ * The throttle key for a directory password; `name` identifies the directory and the user there.
+ */
+export const directoryThrottleKey = (account: string, name: string): string =>
+  `${account}${directorySeparator}${name}`
+
+/**
+ * The account of a throttle key, and whether it is for a known device; null for directory
+ * passwords, which are not counted by device.
+ */
+export function parseThrottleKey(queue: string): {
   readonly userId: string | undefined
   readonly isKnown: boolean | null
 } {
-  const [ours = "", directory] = line.split(inDirectory)
-  const [account = "", device] = ours.split(onDevice)
+  const [ours = "", directory] = queue.split(directorySeparator)
+  const [account = "", device] = ours.split(deviceSeparator)
   const userId = isStandIn(account) ? undefined : account
   return { userId, isKnown: directory === undefined ? device !== undefined : null }
 }
 
-/** The failed tries of an account (see `accountOf`). */
+/** Failed attempts of an account (see `accountOf`). */
 export function attemptsOf(cx: Cx, account: string): Attempts {
   const { failures, last } = cx.store.state(cx, passwordCheck, account)
-  // Those of directories are written also before the name has an account here.
+  // Failures with directory passwords are stored even before the name has an account.
   if (!isStandIn(account) || last > 0) return { failures, last }
-  return strangerTries(cx.store, `${cx.instance}/${account}`)
+  return strangerAttempts(cx.store, `${cx.instance}/${account}`)
 }
 
 /**
- * Failed tries of names that are nobody's. Anybody can make up any number of names, so nothing is
- * written of them; they slow down like all others, as long as this process remembers them.
+ * Failed attempts for unknown names. Nothing is stored, because anyone can make up names; they are
+ * throttled from memory.
  */
 const strangersByStore = new WeakMap<Store, ReturnType<typeof lru<Attempts>>>()
 const strangersMax = 10_000
@@ -109,282 +117,301 @@ function strangersOf(store: Store) {
   return strangers
 }
 
-const strangerTries = (store: Store, line: string): Attempts =>
-  strangersOf(store).get(line) ?? { failures: 0, last: 0 }
+const strangerAttempts = (store: Store, queue: string): Attempts =>
+  strangersOf(store).get(queue) ?? { failures: 0, last: 0 }
 
-/** How many tries, or hashes, may wait. */
+/** Limit of waiting attempts, and of waiting hashes. */
 export const waitingMax = 256
 
-/** Nobody is kept longer than this, until they are told; a connection would not last. */
-const patienceMs = 15_000
+/** Maximum time until a response, after which connections would time out. */
+const queueTimeMaxMs = 15_000
 
-/** As slow as it may get while one more can wait behind who has just had their turn. */
-const slowestSeconds = Math.floor((patienceMs / 2 - paceMs) / 1000)
+/** Maximum delay that still leaves time for one more waiting attempt. */
+const delayMaxSeconds = Math.floor((queueTimeMaxMs / 2 - paceMs) / 1000)
 
 /**
- * How many tries of an account are looked at together as long as few have failed: no more, so that
- * those of one account with an imported hash leave the lane of these to others, and are through
- * before failures are told.
+ * Attempts of one account that run concurrently while few have failed. Limited so that accounts
+ * with imported hashes don't fill the lane for these.
  */
-const together = 2
+const concurrentMax = 2
 
-/** Somebody whose try waits for its turn, and for how long it is delayed then, in seconds. */
-type Waiting = PromiseWithResolvers<number> & {
+/** A waiting attempt; resolves with its delay in seconds. */
+type WaitingAttempt = PromiseWithResolvers<number> & {
   readonly source: string | undefined
-  /** How many tries from the same address have their turn before it. */
-  readonly before: number
-  /** Decides among those of whom `before` is the same. */
-  readonly lot: number
-  /** When it came, ms UTC. */
-  readonly came: number
+  /** Number of attempts from the same address that run before it. */
+  readonly priorAttempts: number
+  /** Random order among attempts with the same number of prior ones. */
+  readonly tieBreaker: number
+  /** Arrival time, ms UTC. */
+  readonly arrivedAt: number
 }
 
-/** The tries of one account that are under way: those that are looked at, and those that wait. */
-type Line = {
-  inside: number
+/** Running and waiting attempts of one account. */
+type AttemptQueue = {
+  running: number
   failures: number
-  /** When the last one that was let in will have been told, ms UTC. */
-  until: number
-  /** In the order in which they have their turn. */
-  waiting: readonly Waiting[]
-  /** How many tries were let in from each address. */
-  readonly turns: Map<string, number>
+  /** When the last started attempt will have been answered, ms UTC. */
+  busyUntil: number
+  /** In the order in which they run. */
+  waiting: readonly WaitingAttempt[]
+  /** Number of started attempts per address. */
+  readonly startedBySource: Map<string, number>
 }
 
-const linesByStore = new WeakMap<Store, Map<string, Line>>()
+const queuesByStore = new WeakMap<Store, Map<string, AttemptQueue>>()
 
-/** What lines are kept with. */
-type Keeper = Pick<Call, "clock"> & { readonly store: Store }
+/** Context of the queues. */
+type QueueContext = Pick<Call, "clock"> & { readonly store: Store }
 
-/** Tries that are counted together; those of strangers are remembered, not written. */
-export type Tries = { readonly line: string; readonly isStranger: boolean }
+/** Attempts that are counted together; those of strangers are kept in memory only. */
+export type ThrottledAccount = { readonly line: string; readonly isStranger: boolean }
 
 /**
- * Lets a try of an account be made in its turn: tries that come at the same moment don't slip past
- * the delay that failed ones have earned, whichever process that shares the file they come to.
- * `check` is told how many have failed lately, and answers whether it was right. Faults where too
- * many wait already, without that the try is made.
+ * Runs a password check after its delay, so that concurrent attempts can't bypass the throttling,
+ * also across worker processes. `check` receives the number of recent failures and returns whether
+ * the password was correct. Throws if too many attempts are waiting, without running the check.
  */
-export async function inTurn<T>(
+export async function runThrottled<T>(
   cx: Cx,
-  { line, isStranger }: Tries,
+  { line: queue, isStranger }: ThrottledAccount,
   check: (
     delay: Promise<void>,
     failures: number,
   ) => Promise<{ readonly value: T; readonly isRight: boolean }>,
 ): Promise<T> {
-  const asked: Try = {
-    line: `${cx.instance}/${line}`,
+  const attempt: QueuedAttempt = {
+    line: `${cx.instance}/${queue}`,
     isStranger,
-    failures: recentFailures(cx, line),
+    failures: recentFailures(cx, queue),
     source: cx.allowance?.source(),
     lot: Buffer.from(cx.random.bytes(4)).readUInt32LE(),
   }
   const elsewhere = cx.store.worker?.writer
-  const turn = await (elsewhere ? elsewhere.turn(asked) : turnHere(cx, asked))
+  const slot = await (elsewhere ? elsewhere.turn(attempt) : waitForSlot(cx, attempt))
   let isRight = false
   try {
-    const checked = await check(after(cx, turn.delaySeconds), turn.failures)
+    const checked = await check(waitSeconds(cx, slot.delaySeconds), slot.failures)
     isRight = checked.isRight
     return checked.value
   } finally {
-    turn.over(isRight)
+    slot.over(isRight)
   }
 }
 
-async function turnHere(keeper: Keeper, asked: Try): Promise<Turn> {
-  const { line: key, isStranger } = asked
+async function waitForSlot(keeper: QueueContext, attempt: QueuedAttempt): Promise<AttemptTurn> {
+  const { line: key, isStranger } = attempt
   const { store, clock } = keeper
-  const failures = isStranger ? lately(strangerTries(store, key), clock.now()) : asked.failures
-  const lines = linesByStore.get(keeper.store) ?? new Map<string, Line>()
-  linesByStore.set(keeper.store, lines)
-  const line = lines.get(key) ?? newLine(failures)
-  lines.set(key, line)
-  const entered = enter(keeper, line, asked)
-  const delay = typeof entered === "number" ? entered : await entered.promise
+  const failures = isStranger
+    ? recentCount(strangerAttempts(store, key), clock.now())
+    : attempt.failures
+  const lines = queuesByStore.get(keeper.store) ?? new Map<string, AttemptQueue>()
+  queuesByStore.set(keeper.store, lines)
+  const queue = lines.get(key) ?? createQueue(failures)
+  lines.set(key, queue)
+  const queued = enterQueue(keeper, queue, attempt)
+  const delay = typeof queued === "number" ? queued : await queued.promise
   return {
     delaySeconds: delay,
-    failures: line.failures,
+    failures: queue.failures,
     over: (isRight) => {
-      line.failures = isRight ? 0 : line.failures + 1
+      queue.failures = isRight ? 0 : queue.failures + 1
       if (isStranger) {
-        strangersOf(keeper.store).set(key, { failures: line.failures, last: keeper.clock.now() })
+        strangersOf(keeper.store).set(key, { failures: queue.failures, last: keeper.clock.now() })
       }
-      leave(keeper, line)
-      if (line.inside === 0) lines.delete(key)
+      finishAttempt(keeper, queue)
+      if (queue.running === 0) lines.delete(key)
     },
   }
 }
 
-/** Gives turns to another process; those that it has are over when it is gone. */
-export function turnsFor(keeper: Keeper) {
-  const given = new Map<number, Turn>()
-  let tickets = 0
-  let isGone = false
+/** Provides slots to another process; its open slots end when it exits. */
+export function createSlotServer(keeper: QueueContext) {
+  const slots = new Map<number, AttemptTurn>()
+  let lastTicket = 0
+  let isClosed = false
   return {
-    turn: async (asked: Try) => {
-      const turn = await turnHere(keeper, asked)
-      const ticket = ++tickets
-      if (isGone) turn.over(false)
-      else given.set(ticket, turn)
-      return { ticket, delaySeconds: turn.delaySeconds, failures: turn.failures }
+    turn: async (attempt: QueuedAttempt) => {
+      const slot = await waitForSlot(keeper, attempt)
+      const ticket = ++lastTicket
+      if (isClosed) slot.over(false)
+      else slots.set(ticket, slot)
+      return { ticket, delaySeconds: slot.delaySeconds, failures: slot.failures }
     },
     turned: ({ ticket, isRight }: { readonly ticket: number; readonly isRight: boolean }) => {
-      given.get(ticket)?.over(isRight)
-      given.delete(ticket)
+      slots.get(ticket)?.over(isRight)
+      slots.delete(ticket)
     },
     gone: () => {
-      isGone = true
-      for (const turn of given.values()) turn.over(false)
-      given.clear()
+      isClosed = true
+      for (const slot of slots.values()) slot.over(false)
+      slots.clear()
     },
   }
 }
 
-const newLine = (failures: number): Line => ({
-  inside: 0,
+const createQueue = (failures: number): AttemptQueue => ({
+  running: 0,
   failures,
-  until: 0,
+  busyUntil: 0,
   waiting: [],
-  turns: new Map(),
+  startedBySource: new Map(),
 })
 
-/** How many tries in a row have failed lately, on an account or a line of it. */
+/** Recent consecutive failures of an account or throttle key. */
 export const recentFailures = (cx: Cx, account: string): number =>
-  lately(attemptsOf(cx, account), cx.clock.now())
+  recentCount(attemptsOf(cx, account), cx.clock.now())
 
-const lately = (attempts: Attempts, now: number): number =>
+const recentCount = (attempts: Attempts, now: number): number =>
   countAt(limits.wrongPasswords, countOf(attempts), now)
 
-/** Each further five (`limits.wrongPasswords`) make the next one wait a second longer. */
+/** Every five failures (`limits.wrongPasswords`) delay the next attempt by another second. */
 const delaySeconds = (failures: number): number =>
-  Math.min(Math.floor(failures / limits.wrongPasswords.max), slowestSeconds)
+  Math.min(Math.floor(failures / limits.wrongPasswords.max), delayMaxSeconds)
 
-/** How long a try takes, with the delay before it and until it may be told. */
-const tryMs = (failures: number): number => delaySeconds(failures) * 1000 + paceMs
+/** Duration of an attempt, from its delay until the response. */
+const attemptMs = (failures: number): number => delaySeconds(failures) * 1000 + paceMs
 
-function after(cx: Cx, seconds: number): Promise<void> {
+function waitSeconds(cx: Cx, seconds: number): Promise<void> {
   if (seconds === 0) return Promise.resolve()
   return new Promise((resolve) => cx.clock.after(seconds * 1000, resolve))
 }
 
-const isSlow = ({ failures }: Line): boolean => failures >= limits.wrongPasswords.max
-const roomInside = (line: Line): number => (isSlow(line) ? 1 : together)
+const isSlow = ({ failures }: AttemptQueue): boolean => failures >= limits.wrongPasswords.max
+const concurrencyOf = (queue: AttemptQueue): number => (isSlow(queue) ? 1 : concurrentMax)
 
 /**
- * Lets a try in and answers its delay, or else its place among those that wait. Addresses take
- * turns: who has had fewer than others comes before them, and chance decides among equals, so that
- * nobody keeps others out by being there first.
+ * Starts an attempt and returns its delay, or adds it to the queue. Addresses with fewer prior
+ * attempts go first, with random order among equals, so that no caller can block others by arriving
+ * first.
  */
-function enter({ clock }: Keeper, line: Line, { source, lot }: Try): Waiting | number {
+function enterQueue(
+  { clock }: QueueContext,
+  queue: AttemptQueue,
+  { source, lot: tieBreaker }: QueuedAttempt,
+): WaitingAttempt | number {
   const now = clock.now()
-  const isFree = line.waiting.length === 0 && line.inside < roomInside(line)
-  if (isFree) return letIn(line, source, now)
-  const same = line.waiting.filter((other) => other.source === source).length
-  // Where it is slow, whoever comes from one address leaves room for others.
-  if (same > 0 && source !== undefined && isSlow(line)) throw tooManyError(line)
-  const before = (line.turns.get(source ?? "") ?? 0) + same
-  const place: Waiting = { ...Promise.withResolvers<number>(), source, before, lot, came: now }
-  line.waiting = [...line.waiting, place].sort((a, b) => a.before - b.before || a.lot - b.lot)
-  sendAway(line, now)
-  return place
+  const isFree = queue.waiting.length === 0 && queue.running < concurrencyOf(queue)
+  if (isFree) return startAttempt(queue, source, now)
+  const same = queue.waiting.filter((other) => other.source === source).length
+  // While the account is throttled, each address can have only one waiting attempt.
+  if (same > 0 && source !== undefined && isSlow(queue)) throw tooManyError(queue)
+  const before = (queue.startedBySource.get(source ?? "") ?? 0) + same
+  const waitingAttempt: WaitingAttempt = {
+    ...Promise.withResolvers<number>(),
+    source,
+    priorAttempts: before,
+    tieBreaker,
+    arrivedAt: now,
+  }
+  queue.waiting = [...queue.waiting, waitingAttempt].sort(
+    (a, b) => a.priorAttempts - b.priorAttempts || a.tieBreaker - b.tieBreaker,
+  )
+  rejectOverdue(queue, now)
+  return waitingAttempt
 }
 
-/** What has failed by now says how long it is delayed: others go by when it will be over. */
-function letIn(line: Line, source: string | undefined, now: number): number {
-  line.inside++
-  line.until = now + tryMs(line.failures)
-  line.turns.set(source ?? "", (line.turns.get(source ?? "") ?? 0) + 1)
-  return delaySeconds(line.failures)
+/**
+ * Starts an attempt. The delay depends on failures so far; waiting attempts use its end to estimate
+ * theirs.
+ */
+function startAttempt(queue: AttemptQueue, source: string | undefined, now: number): number {
+  queue.running++
+  queue.busyUntil = now + attemptMs(queue.failures)
+  queue.startedBySource.set(source ?? "", (queue.startedBySource.get(source ?? "") ?? 0) + 1)
+  return delaySeconds(queue.failures)
 }
 
-/** Lets the next ones in, as many as there is room for, and sends away who would wait too long. */
-function leave({ clock }: Keeper, line: Line): void {
+/** Starts as many waiting attempts as possible, and rejects those that would wait too long. */
+function finishAttempt({ clock }: QueueContext, queue: AttemptQueue): void {
   const now = clock.now()
-  line.inside--
-  sendAway(line, now)
-  while (line.inside < roomInside(line)) {
-    const [next, ...others] = line.waiting
+  queue.running--
+  rejectOverdue(queue, now)
+  while (queue.running < concurrencyOf(queue)) {
+    const [next, ...others] = queue.waiting
     if (!next) break
-    line.waiting = others
-    next.resolve(letIn(line, next.source, now))
+    queue.waiting = others
+    next.resolve(startAttempt(queue, next.source, now))
   }
 }
 
 /**
- * Those go who would be kept too long if all before them fail: each that does slows down the next.
- * As long as few have failed, nobody is expected to.
+ * Rejects attempts that would wait too long if all attempts before them fail, since each failure
+ * adds delay. While few have failed, no failures are assumed.
  */
-function sendAway(line: Line, now: number): void {
-  let failures = line.failures + line.inside
-  let until = line.inside === 0 ? now : boundedUntil(line.until, patienceMs, now)
+function rejectOverdue(queue: AttemptQueue, now: number): void {
+  let failures = queue.failures + queue.running
+  let until = queue.running === 0 ? now : boundedUntil(queue.busyUntil, queueTimeMaxMs, now)
   let staying = 0
-  line.waiting = line.waiting.filter((each) => {
-    const told = until + (isSlow(line) ? tryMs(failures) : 0)
-    if (staying === waitingMax || told > each.came + patienceMs) {
-      each.reject(tooManyError(line))
+  queue.waiting = queue.waiting.filter((each) => {
+    const responseAt = until + (isSlow(queue) ? attemptMs(failures) : 0)
+    if (staying === waitingMax || responseAt > each.arrivedAt + queueTimeMaxMs) {
+      each.reject(tooManyError(queue))
       return false
     }
     staying++
     failures++
-    until = told
+    until = responseAt
     return true
   })
 }
 
-function tooManyError(line: Line): Fault {
-  const seconds = Math.max(delaySeconds(line.failures), 1)
-  const retryAfterSeconds = (line.waiting.length + 1) * seconds
+function tooManyError(queue: AttemptQueue): Fault {
+  const seconds = Math.max(delaySeconds(queue.failures), 1)
+  const retryAfterSeconds = (queue.waiting.length + 1) * seconds
   return new Fault(
     "resource_exhausted",
     "password.too_many_tries",
-    "too many tries wait for this account already; try again in a moment",
+    "too many sign-in attempts are waiting for this account; try again shortly",
     { retryAfterSeconds },
   )
 }
 
 /**
- * Stores that could not keep a failed try, as with a full disk, and why: until one can be written
- * again, each is written before it is looked at, so that nobody guesses uncounted.
+ * Stores that could not record a failed attempt, for example because the disk is full, with the
+ * cause. Until a write succeeds, each attempt is recorded before it is checked, so that no attempt
+ * is uncounted.
  */
-const unkept = new WeakMap<Store, { readonly cause: unknown }>()
+const failedStores = new WeakMap<Store, { readonly cause: unknown }>()
 
-/** Writes a failed try ahead of looking at it, as long as none could be kept. */
-export async function keepAhead(cx: Cx, tries: Tries): Promise<void> {
-  if (unkept.has(cx.store)) await keepFailure(cx, tries)
+/** Records a failed attempt before the check while failures can't be recorded afterwards. */
+export async function recordBeforehand(cx: Cx, tries: ThrottledAccount): Promise<void> {
+  if (failedStores.has(cx.store)) await recordFailure(cx, tries)
 }
 
-export async function keepFailure(
+export async function recordFailure(
   cx: Cx,
-  { line, isStranger }: Tries,
+  { line: queue, isStranger }: ThrottledAccount,
   more?: (tx: Transaction) => void,
 ): Promise<void> {
-  if (isStandIn(line) && cx.from) {
+  if (isStandIn(queue) && cx.from) {
     const { address } = senderOf(cx.from)
     if (address !== "") cx.noteStranger?.(address)
   }
   if (isStranger) {
-    // Nothing is written of it, and it must not differ from what is.
-    const trouble = unkept.get(cx.store)
+    // Nothing is stored for strangers, but the response must be the same.
+    const trouble = failedStores.get(cx.store)
     if (trouble) throw trouble.cause
     return
   }
   try {
     await cx.store.transact(cx, (tx) => {
-      countFailure(tx, line)
+      countFailure(tx, queue)
       more?.(tx)
     })
-    unkept.delete(cx.store)
+    failedStores.delete(cx.store)
   } catch (cause) {
-    unkept.set(cx.store, { cause })
+    failedStores.set(cx.store, { cause })
     throw cause
   }
 }
 
-/** Counts a failed try, with where it came from if it is somebody's: it is erased with them. */
-export function countFailure(tx: Transaction, line: string): void {
-  const { userId } = accountIn(line)
+/**
+ * Counts a failed attempt, with its sender if the account exists; the sender is erased with the
+ * user.
+ */
+export function countFailure(tx: Transaction, queue: string): void {
+  const { userId } = parseThrottleKey(queue)
   const type = "user.human.password.check.failed"
-  const old = eraseAfter(tx.state(passwordCheck, line), { keptMs: passwordSendersMs, now: tx.now })
-  tx.append(passwordCheck, line, [{ type, data: {}, private: senderFor(tx, userId), ...old }])
+  const old = eraseAfter(tx.state(passwordCheck, queue), { keptMs: passwordSendersMs, now: tx.now })
+  tx.append(passwordCheck, queue, [{ type, data: {}, private: senderFor(tx, userId), ...old }])
 }

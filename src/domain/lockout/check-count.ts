@@ -11,14 +11,14 @@ import {
   type Count,
   countAt,
   limits,
-  lockByTries,
-  locksUser,
-  refuseAt,
+  lockAfterFailures,
+  rejectIfReached,
+  shouldLock,
   withAnother,
 } from "./limits.ts"
 import { eraseAfter, oldestSender, senderFor, withoutSender } from "./sender.ts"
 
-const stems = {
+const eventPrefixes = {
   totp: "user.human.mfa.otp",
   otp_email: "user.human.mfa.otp.email",
   otp_sms: "user.human.mfa.otp.sms",
@@ -27,62 +27,69 @@ const stems = {
   passkey: "user.human.passwordless.token",
 } as const
 
-/** What is counted; a passkey and a security key are told apart. */
-export type CountedKind = keyof typeof stems
-type Stem = (typeof stems)[CountedKind]
+/** Kinds that are counted; passkeys and security keys are separate kinds. */
+export type CountedKind = keyof typeof eventPrefixes
+type EventPrefix = (typeof eventPrefixes)[CountedKind]
 
 export type FactorCheckEvent =
-  | EventOf<Stem>
-  /** The person is removed; it erases where failed checks came from. */
+  | CheckEventOf<EventPrefix>
+  /** Written when the user is removed; erases the senders of failed checks. */
   | Event<"user.human.factor.check.erased">
 
-/** The time step of a code of an authenticator app, 0 for all else, and whose code it was. */
-type Taken = {
+/** The time step of an authenticator app code (0 for other kinds) and its secret. */
+type UsedStep = {
   readonly step: number
-  /** A keyed hash of the secret; absent for all else, and in events of earlier versions. */
+  /** A keyed hash of the secret; absent for other kinds and in events of earlier versions. */
   readonly secret?: string
 }
 
-/** A type for each of them. */
-type EventOf<Each> = Each extends Stem
+/** The events of each kind. */
+type CheckEventOf<Each> = Each extends EventPrefix
   ? /** The private part is null in events of earlier versions. */
       | Event<`${Each}.check.failed`, { readonly locks: boolean }, Sender>
-      | Event<`${Each}.check.succeeded`, Taken>
+      | Event<`${Each}.check.succeeded`, UsedStep>
   : never
 
-/** What was tried, over all kinds; times are ms UTC. */
+/** Counts over all kinds; times are ms UTC. */
 export type FactorCount = {
-  readonly hour: Span
-  readonly day: Span
-  /** Wrong ones since the last that was right. */
+  readonly hour: CountWindow
+  readonly day: CountWindow
+  /** Failures since the last success. */
   readonly inRow: number
-  /** RFC 6238 §4.2: the time step of the last code of an authenticator app that was taken. */
+  /** RFC 6238 §4.2: the time step of the last accepted code of an authenticator app. */
   readonly step: number
-  /** The steps of the last codes of this secret that were taken, in their order. */
+  /** The steps of the last accepted codes of this secret, in order of use. */
   readonly steps?: readonly number[]
-  /** The secret that the step is of, as a keyed hash; absent where that was not stored. */
+  /** Keyed hash of the secret of these steps; absent if it was not stored. */
   readonly secret?: string
   readonly last: number
-  /** When the first failed whose sender is kept; 0 where none is. */
+  /** Time of the first failure with a stored sender; 0 if there is none. */
   readonly oldest: number
 }
 
-type Span = { readonly since: number; readonly failed: number }
+type CountWindow = { readonly since: number; readonly failed: number }
 
 const { wrongFactorsInHour, wrongFactorsInDay, wrongFactorsInRow } = limits
 
-/** Wrong ones are listed for so long; the next one then erases where all of them came from. */
+/** How long failures are listed; the next failure after that erases all senders. */
 export const factorListedMs = limits.listedFactors.window.ms
 
-const none: Span = { since: 0, failed: 0 }
+const noFailures: CountWindow = { since: 0, failed: 0 }
 
-const untried: FactorCount = { hour: none, day: none, inRow: 0, step: 0, last: 0, oldest: 0 }
+const initialCount: FactorCount = {
+  hour: noFailures,
+  day: noFailures,
+  inRow: 0,
+  step: 0,
+  last: 0,
+  oldest: 0,
+}
 
-/** Tries with second factors and passkeys, by the user's id; apart from their own stream. */
+/** Checks of second factors and passkeys by user ID; separate from the user's stream. */
 export const factorCount = aggregate<FactorCheckEvent, FactorCount>({
   stream: "factor_check",
   retention: "transient",
-  // Whoever tries once a day gets no further by being patient.
+  // Failures in a row don't expire, so that one guess a day is still counted.
   expires: ({ last, inRow }) =>
     last + (inRow > 0 ? wrongFactorsInRow : wrongFactorsInDay).window.ms,
   revision: 4,
@@ -102,157 +109,170 @@ export const factorCount = aggregate<FactorCheckEvent, FactorCount>({
     "user.human.mfa.u2f.token.check.failed": withoutSender,
     "user.human.passwordless.token.check.failed": withoutSender,
   },
-  initial: untried,
+  initial: initialCount,
   evolve: {
-    "user.human.mfa.otp.check.failed": failed,
-    "user.human.mfa.otp.email.check.failed": failed,
-    "user.human.mfa.otp.sms.check.failed": failed,
-    "user.human.mfa.recoverycode.check.failed": failed,
-    "user.human.mfa.u2f.token.check.failed": failed,
-    "user.human.passwordless.token.check.failed": failed,
-    "user.human.mfa.otp.check.succeeded": succeeded,
-    "user.human.mfa.otp.email.check.succeeded": succeeded,
-    "user.human.mfa.otp.sms.check.succeeded": succeeded,
-    "user.human.mfa.recoverycode.check.succeeded": succeeded,
-    "user.human.mfa.u2f.token.check.succeeded": succeeded,
-    "user.human.passwordless.token.check.succeeded": succeeded,
-    "user.human.factor.check.erased": () => untried,
+    "user.human.mfa.otp.check.failed": withFailure,
+    "user.human.mfa.otp.email.check.failed": withFailure,
+    "user.human.mfa.otp.sms.check.failed": withFailure,
+    "user.human.mfa.recoverycode.check.failed": withFailure,
+    "user.human.mfa.u2f.token.check.failed": withFailure,
+    "user.human.passwordless.token.check.failed": withFailure,
+    "user.human.mfa.otp.check.succeeded": withSuccess,
+    "user.human.mfa.otp.email.check.succeeded": withSuccess,
+    "user.human.mfa.otp.sms.check.succeeded": withSuccess,
+    "user.human.mfa.recoverycode.check.succeeded": withSuccess,
+    "user.human.mfa.u2f.token.check.succeeded": withSuccess,
+    "user.human.passwordless.token.check.succeeded": withSuccess,
+    "user.human.factor.check.erased": () => initialCount,
   },
 })
 
-type Counted = { readonly time: number; readonly erase?: Erasure | null }
-type Failed = Counted & { readonly data: { readonly locks: boolean } }
-type Succeeded = Counted & { readonly data: Taken }
+type CountEvent = { readonly time: number; readonly erase?: Erasure | null }
+type FailedEvent = CountEvent & { readonly data: { readonly locks: boolean } }
+type SucceededEvent = CountEvent & { readonly data: UsedStep }
 
-function failed(state: FactorCount, event: Failed): FactorCount {
+function withFailure(state: FactorCount, event: FailedEvent): FactorCount {
   const { hour, day } = state
   const { time, data } = event
   return {
     ...state,
-    hour: another(wrongFactorsInHour, hour, time),
-    day: another(wrongFactorsInDay, day, time),
+    hour: withAnotherInWindow(wrongFactorsInHour, hour, time),
+    day: withAnotherInWindow(wrongFactorsInDay, day, time),
     inRow: data.locks ? 0 : inRowAt(state, time) + 1,
     last: time,
     oldest: oldestSender(state, event),
   }
 }
 
-/** Wrong ones in a row, unless the last was noted by a clock that was ahead. */
+/** Failures in a row; discards a last time in the future, recorded by a clock that was ahead. */
 const inRowAt = ({ inRow, last }: FactorCount, now: number): number =>
   countAt(wrongFactorsInRow, { at: last, count: inRow }, now)
 
-const countOf = ({ since, failed }: Span): Count => ({ at: since, count: failed })
+const countOf = ({ since, failed }: CountWindow): Count => ({ at: since, count: failed })
 
-function another(limit: Parameters<typeof withAnother>[0], span: Span, time: number): Span {
+function withAnotherInWindow(
+  limit: Parameters<typeof withAnother>[0],
+  span: CountWindow,
+  time: number,
+): CountWindow {
   const { at: since, count } = withAnother(limit, countOf(span), time)
   return { since, failed: count }
 }
 
-/** What failed before stays in the spans: who guesses may also know one of the codes. */
-function succeeded(state: FactorCount, { time, data, erase }: Succeeded): FactorCount {
+/** The windows keep earlier failures, because an attacker may also know a valid code. */
+function withSuccess(state: FactorCount, { time, data, erase }: SucceededEvent): FactorCount {
   const right = { ...state, inRow: 0, last: time, ...(erase && { oldest: 0 }) }
   if (data.step === 0) return right
   const { secret: before, ...others } = right
   const { secret } = data
-  // A node of an earlier version may have accepted a step before the last one.
+  // A node of an earlier version may have accepted an earlier step.
   const isSame = before === secret && state.step <= data.step + stepsAhead - stepWindow
   const step = isSame ? Math.max(state.step, data.step) : data.step
-  const known = before === secret ? (state.steps ?? []) : []
-  const steps = [...known, data.step].slice(-stepsMax)
+  const usedSteps = before === secret ? (state.steps ?? []) : []
+  const steps = [...usedSteps, data.step].slice(-keptStepsMax)
   return { ...others, step, steps, ...(secret !== undefined && { secret }) }
 }
 
-/** Enough for the sign-ins that a clock which is set back comes to again. */
-const stepsMax = 20
+/** Enough for the sign-ins that repeat after a clock was set back. */
+const keptStepsMax = 20
 
-/** Time steps before and after the present one whose codes are accepted. */
+/** Number of time steps before and after the current one whose codes are accepted. */
 export const stepWindow = 1
 
 /**
- * Time steps that the last one may be ahead of the present one: the clocks of two nodes may differ
- * by 20 seconds, and each node accepts the next step by its own clock.
+ * Tolerated lead of the last step: node clocks can differ by 20 seconds, and each node accepts the
+ * next step by its own clock.
  */
 const stepsAhead = 3
 
 /**
- * Whether a code of a secret may not be taken: one of its time step was, or of a later one. Later
- * ones that are too far ahead were taken by a clock that has been corrected since: they say nothing
- * of other steps, or nobody would get in until then. Those of another secret say nothing at all.
+ * Whether a code can't be accepted because its time step or a later one was used. Steps too far in
+ * the future were recorded by a clock that has been corrected since and are ignored; otherwise
+ * nobody could sign in until then. Steps of other secrets are ignored too.
  */
-export function isStepTaken(
+export function isStepUsed(
   tx: Transaction,
   userId: string,
-  { now, ...of }: Required<Taken> & { readonly now: number },
+  { now, ...of }: Required<UsedStep> & { readonly now: number },
 ): boolean {
   const { step, steps = [], secret = of.secret } = tx.state(factorCount, userId)
   if (secret !== of.secret) return false
   return steps.includes(of.step) || (of.step <= step && step <= now + stepsAhead)
 }
 
-/** Refuses to look at a proof where too many were wrong; asked within the same step. */
-export function mayTryFactor(tx: Transaction, userId: string): void {
+/** Throws if too many proofs were wrong; must run in the same transaction as the check. */
+export function requireFactorAllowed(tx: Transaction, userId: string): void {
   const { hour, day } = tx.state(factorCount, userId)
   const counts = [
     [wrongFactorsInHour, countOf(hour)],
     [wrongFactorsInDay, countOf(day)],
   ] as const
-  refuseAt(tx, counts, {
+  rejectIfReached(tx, counts, {
     id: "user.too_many_factor_tries",
-    message: "too many wrong codes were tried; wait before you try again",
+    message: "too many codes were wrong; wait before you try again",
   })
 }
 
-/** Counts a wrong one, and locks its user where the policy of their organisation says so. */
-export function countWrong(tx: Transaction, userId: string, kind: CountedKind): void {
+/** Counts a wrong proof, and locks the user if the policy of the organization requires it. */
+export function countFactorFailure(tx: Transaction, userId: string, kind: CountedKind): void {
   const inRow = inRowAt(tx.state(factorCount, userId), tx.now) + 1
-  const locks = locksUser(tx, userId, wrongFactorsInRow, inRow)
-  const type = `${stems[kind]}.check.failed` as const
+  const locks = shouldLock(tx, userId, wrongFactorsInRow, inRow)
+  const type = `${eventPrefixes[kind]}.check.failed` as const
   const sender = senderFor(tx, userId)
-  const old = eraseOld(tx, userId)
+  const old = eraseOldSenders(tx, userId)
   const event: Draft<FactorCheckEvent> = { type, data: { locks }, private: sender, ...old }
   tx.append(factorCount, userId, [event])
-  if (locks) lockByTries(tx, userId)
+  if (locks) lockAfterFailures(tx, userId)
 }
 
-/** Right ones go on for as long as somebody signs in, so that they erase, too. */
-const eraseOld = (tx: Transaction, userId: string) =>
+/** Successes also erase, because a user may never fail again. */
+const eraseOldSenders = (tx: Transaction, userId: string) =>
   eraseAfter(tx.state(factorCount, userId), { keptMs: factorListedMs, now: tx.now })
 
 /**
- * Notes that a proof was right. `used` is what can't be shown again until it has expired: of two
- * that show it at the same moment, one is refused.
+ * Records a correct proof. `used` identifies a challenge that must not be used again before it
+ * expires; of two concurrent uses, one is rejected.
  */
-export function countRight(
+export function recordFactorSuccess(
   tx: Transaction,
   userId: string,
-  right: Partial<Taken> & {
+  right: Partial<UsedStep> & {
     readonly kind: CountedKind
     readonly used?: { readonly key: string; readonly expires: number }
   },
 ): void {
   const { kind, step = 0, secret, used } = right
-  const type = `${stems[kind]}.check.succeeded` as const
-  const claims = used ? [usedUp(used)] : []
-  const taken = { step, ...(secret && { secret }) }
-  const event: Draft<FactorCheckEvent> = { type, data: taken, claims, ...eraseOld(tx, userId) }
+  const type = `${eventPrefixes[kind]}.check.succeeded` as const
+  const claims = used ? [consumeChallenge(used)] : []
+  const usedStep = { step, ...(secret && { secret }) }
+  const event: Draft<FactorCheckEvent> = {
+    type,
+    data: usedStep,
+    claims,
+    ...eraseOldSenders(tx, userId),
+  }
   tx.append(factorCount, userId, [event])
 }
 
-/** Whether a challenge was answered before. */
-export const isUsed = (tx: Transaction, key: string): boolean => tx.holder(claim, key) !== undefined
+/** Whether a challenge was already answered. */
+export const isUsed = (tx: Transaction, key: string): boolean =>
+  tx.holder(challengeClaim, key) !== undefined
 
-const claim = "factor_challenge"
+const challengeClaim = "factor_challenge"
 
-/** Takes what a challenge is known by, until it has expired. */
-export const usedUp = ({
+/** Claims the key of a challenge until it expires. */
+export const consumeChallenge = ({
   key,
   expires,
 }: {
   readonly key: string
   readonly expires: number
 }): ClaimChange => ({
-  take: claim,
+  take: challengeClaim,
   key,
   expires,
-  taken: { id: "user.factor_used", message: "this was used already; ask for another one" },
+  taken: {
+    id: "user.factor_used",
+    message: "this code or challenge was already used; request a new one",
+  },
 })

@@ -2,33 +2,33 @@ import { networkOf } from "../../kernel/net/address.ts"
 import {
   aggregate,
   type ClaimChange,
-  type Decision,
+  type DecisionContext,
   type Draft,
   type Event,
   type Transaction,
 } from "../../store/index.ts"
-import { codeStrength } from "../policy/index.ts"
-import { hasLeft, user } from "../user-model/index.ts"
+import { codeStrengthBits } from "../policy/index.ts"
+import { isAbsent, user } from "../user-model/index.ts"
 import {
   type Count,
+  isCodeLimitReached,
   isCounting,
   isReached,
-  isReachedByCode,
   limits,
-  refuseAt,
+  rejectIfReached,
   withAnother,
 } from "./limits.ts"
 
-/** What a code proves the ownership of. */
-export type CodeOf = "email" | "phone"
+/** The contact whose ownership a code proves. */
+export type ContactKind = "email" | "phone"
 
 /**
- * What a code is for: to prove that, to come in for the first time, to choose a password, or to add
- * a passkey.
+ * The purpose of a code: to verify a contact, accept an invitation, set a password or register a
+ * passkey.
  */
-export type CodeFor = CodeOf | "invite" | "password" | "passkey"
+export type CodeFor = ContactKind | "invite" | "password" | "passkey"
 
-/** What codes are made of. */
+/** The secret generator for each purpose. */
 export const codeGenerators = {
   email: "verify_email_code",
   phone: "verify_phone_code",
@@ -37,14 +37,14 @@ export const codeGenerators = {
   passkey: "passwordless_init_code",
 } as const
 
-/** What wrong codes are counted for, apart from those of second factors. */
-type TriedFor = CodeFor | "magic_link"
+/** Purposes whose wrong codes are counted here, not as second factors. */
+type AttemptPurpose = CodeFor | "magic_link"
 
-/** What codes are counted for: each that proves something, and those that a sign-in asks for. */
-export type CodePurpose = TriedFor | "otp_email" | "otp_sms"
+/** Purposes whose requests are counted, including one-time codes for sign-ins. */
+export type CodePurpose = AttemptPurpose | "otp_email" | "otp_sms"
 
-/** The events of a code that is asked for, and of a wrong one; of one-time codes others count. */
-const requests = {
+/** Event types of requests and of wrong codes; wrong one-time codes are counted elsewhere. */
+const requestEventTypes = {
   email: "user.human.email.code.requested",
   phone: "user.human.phone.code.requested",
   invite: "user.human.invite.code.requested",
@@ -55,53 +55,53 @@ const requests = {
   otp_sms: "user.human.mfa.otp.sms.code.requested",
 } as const satisfies Readonly<Record<CodePurpose, string>>
 
-const failures = {
+const failureEventTypes = {
   email: "user.human.email.verification.failed",
   phone: "user.human.phone.verification.failed",
   invite: "user.human.invite.check.failed",
   password: "user.human.password.code.check.failed",
   passkey: "user.human.passwordless.initialization.code.check.failed",
   magic_link: "user.human.magic_link.check.failed",
-} as const satisfies Readonly<Record<TriedFor, string>>
+} as const satisfies Readonly<Record<AttemptPurpose, string>>
 
-type RequestedType = (typeof requests)[CodePurpose]
-type FailedType = (typeof failures)[TriedFor]
+type RequestEventType = (typeof requestEventTypes)[CodePurpose]
+type FailureEventType = (typeof failureEventTypes)[AttemptPurpose]
 
 export type CodeCountEvent =
-  | { [Type in RequestedType]: Event<Type> }[RequestedType]
-  | { [Type in FailedType]: Event<Type, FailedBy> }[FailedType]
-  /** It takes what makes a link good once. */
+  | { [Type in RequestEventType]: Event<Type> }[RequestEventType]
+  | { [Type in FailureEventType]: Event<Type, FailureData> }[FailureEventType]
+  /** Carries the claim that makes a link single-use. */
   | Event<"user.human.magic_link.check.succeeded">
 
-/** The code of a user that somebody tries to guess: a keyed hash, and when it expires, ms UTC. */
-export type GuessedCode = { readonly id: string; readonly expires: number }
+/** The current code of a user: a keyed hash and its expiration, ms UTC. */
+export type CodeReference = { readonly id: string; readonly expires: number }
 
-/** Events of earlier versions have none of these. */
-type FailedBy = {
-  /** Who has tried a wrong code, as a keyed hash. */
+/** Absent in events of earlier versions. */
+type FailureData = {
+  /** The caller, as a keyed hash. */
   readonly caller?: string
-  /** Absent where the user had no code, and for links to sign in. */
-  readonly code?: GuessedCode
-  /** Whether they had the key of the link. */
+  /** Absent if the user had no code, and for sign-in links. */
+  readonly code?: CodeReference
+  /** Whether the caller had the key of the link. */
   readonly hasKey?: boolean
 }
 
-/** What was tried within an hour from `since`, ms UTC; `by` each caller of whom that is known. */
+/** Counts within an hour from `since`, ms UTC; `by` has the count of each known caller. */
 export type CodeCount = {
   readonly since: number
   readonly requested: number
   readonly failed: number
   readonly by?: Readonly<Record<string, number>>
-  /** Wrong codes over the life of the code that the user was made last. */
-  readonly code?: GuessedCode & { readonly failed: number; readonly failedWithKey: number }
+  /** Wrong codes over the lifetime of the user's latest code. */
+  readonly code?: CodeReference & { readonly failed: number; readonly failedWithKey: number }
 }
 
-/** In bits: a hundred guesses an hour find one in 2.6 million of such codes. */
-const strongMin = 28
+/** In bits: at 100 guesses an hour, the chance to find such a code is one in 2.6 million. */
+const strongBitsMin = 28
 
 /**
- * Codes that were asked for and wrong ones that were tried, apart from the user's own stream: that
- * one is kept forever, these only as long as they count.
+ * Requested codes and wrong codes. Separate from the user's stream, which is kept forever, so that
+ * these can expire.
  */
 export const codeCount = aggregate<CodeCountEvent, CodeCount>({
   stream: "code_count",
@@ -110,49 +110,49 @@ export const codeCount = aggregate<CodeCountEvent, CodeCount>({
   revision: 2,
   initial: { since: 0, requested: 0, failed: 0 },
   evolve: {
-    "user.human.email.code.requested": another("requested"),
-    "user.human.phone.code.requested": another("requested"),
-    "user.human.invite.code.requested": another("requested"),
-    "user.human.password.code.requested": another("requested"),
-    "user.human.passwordless.initialization.code.requested": another("requested"),
-    "user.human.magic_link.requested": another("requested"),
-    "user.human.mfa.otp.email.code.requested": another("requested"),
-    "user.human.mfa.otp.sms.code.requested": another("requested"),
-    "user.human.email.verification.failed": anotherFailed,
-    "user.human.phone.verification.failed": anotherFailed,
-    "user.human.invite.check.failed": anotherFailed,
-    "user.human.password.code.check.failed": anotherFailed,
-    "user.human.passwordless.initialization.code.check.failed": anotherFailed,
-    "user.human.magic_link.check.failed": anotherFailed,
+    "user.human.email.code.requested": countAnother("requested"),
+    "user.human.phone.code.requested": countAnother("requested"),
+    "user.human.invite.code.requested": countAnother("requested"),
+    "user.human.password.code.requested": countAnother("requested"),
+    "user.human.passwordless.initialization.code.requested": countAnother("requested"),
+    "user.human.magic_link.requested": countAnother("requested"),
+    "user.human.mfa.otp.email.code.requested": countAnother("requested"),
+    "user.human.mfa.otp.sms.code.requested": countAnother("requested"),
+    "user.human.email.verification.failed": countFailure,
+    "user.human.phone.verification.failed": countFailure,
+    "user.human.invite.check.failed": countFailure,
+    "user.human.password.code.check.failed": countFailure,
+    "user.human.passwordless.initialization.code.check.failed": countFailure,
+    "user.human.magic_link.check.failed": countFailure,
     "user.human.magic_link.check.succeeded": (state) => state,
   },
 })
 
-/** Requests and wrong codes share one window: that of the first of either. */
-function another(what: "requested" | "failed") {
+/** Requests and failures share one window, which starts with the first of either. */
+function countAnother(counter: "requested" | "failed") {
   return (state: CodeCount, { time }: { readonly time: number }): CodeCount => {
     const { since, code } = state
     const isOpen = isCounting(limits.codeRequests, since, time)
     const present = isOpen ? state : { requested: 0, failed: 0, ...(code && { code }) }
-    const count = { at: since, count: present[what] }
+    const count = { at: since, count: present[counter] }
     const next = withAnother(limits.codeRequests, count, time)
-    return { since: next.at, ...present, [what]: next.count }
+    return { since: next.at, ...present, [counter]: next.count }
   }
 }
 
-function anotherFailed(
+function countFailure(
   state: CodeCount,
-  event: { readonly time: number; readonly data: FailedBy },
+  event: { readonly time: number; readonly data: FailureData },
 ): CodeCount {
   const { caller, code, hasKey = false } = event.data
-  const counted = code ? { ...state, code: failedFor(state, code, hasKey) } : state
+  const counted = code ? { ...state, code: codeFailures(state, code, hasKey) } : state
   if (hasKey) return counted
-  const next = another("failed")(counted, event)
+  const next = countAnother("failed")(counted, event)
   if (caller === undefined) return next
   return { ...next, by: { ...next.by, [caller]: (next.by?.[caller] ?? 0) + 1 } }
 }
 
-function failedFor({ code: last }: CodeCount, code: GuessedCode, hasKey: boolean) {
+function codeFailures({ code: last }: CodeCount, code: CodeReference, hasKey: boolean) {
   const none = { failed: 0, failedWithKey: 0 }
   const { failed, failedWithKey } = last?.id === code.id ? last : none
   return hasKey
@@ -160,97 +160,114 @@ function failedFor({ code: last }: CodeCount, code: GuessedCode, hasKey: boolean
     : { ...code, failed: failed + 1, failedWithKey }
 }
 
-/** Counts a code that is asked for, by which somebody is written to; refuses one too many. */
+/** Counts a requested code that is sent to the user. Rejects too many requests. */
 export function countRequest(tx: Transaction, userId: string, of: CodePurpose): void {
-  refuseAt(tx, [[limits.codeRequests, requestsOf(tx, userId, of)]], {
+  rejectIfReached(tx, [[limits.codeRequests, requestCountOf(tx, userId, of)]], {
     id: "user.too_many_codes",
-    message: "too many codes were asked for; wait an hour",
+    message: "too many codes were requested; wait an hour",
   })
-  const counted: Draft<CodeCountEvent> = { type: requests[of], data: {} }
+  const counted: Draft<CodeCountEvent> = { type: requestEventTypes[of], data: {} }
   tx.append(codeCount, codeCountId(userId, of), [counted])
 }
 
-function requestsOf(tx: Transaction, userId: string, of: CodePurpose): Count {
+function requestCountOf(tx: Transaction, userId: string, of: CodePurpose): Count {
   const { since, requested } = tx.state(codeCount, codeCountId(userId, of))
   return { at: since, count: requested }
 }
 
-/** Whether one more would be too many; for who must not be told, nor kept waiting, by that. */
+/** Whether another request would exceed the limit, for callers that must not receive an error. */
 export const isRequestedOften = (tx: Transaction, userId: string, of: CodePurpose): boolean =>
-  isReached(limits.codeRequests, requestsOf(tx, userId, of), tx.now)
+  isReached(limits.codeRequests, requestCountOf(tx, userId, of), tx.now)
 
 /**
- * Refuses to look at a code where too many wrong ones were tried by the same caller, or by all;
- * asked within the same step.
+ * Throws if the caller, or all callers together, submitted too many wrong codes; must run in the
+ * same transaction as the check.
  */
-export function mayTryCode(tx: Transaction, userId: string, of: TriedFor): void {
+export function requireCodeAttemptAllowed(
+  tx: Transaction,
+  userId: string,
+  of: AttemptPurpose,
+): void {
   const { since: at, failed, by } = tx.state(codeCount, codeCountId(userId, of))
   if (!isCounting(limits.wrongCodes, at, tx.now)) return
-  const own = isServiceAccount(tx) ? 0 : (by?.[callerIn(tx)] ?? 0)
+  const own = isServiceAccount(tx) ? 0 : (by?.[callerKeyOf(tx)] ?? 0)
   const counts = [
     [limits.wrongCodesOfCaller, { at, count: own }],
     [isWeak(tx, of) ? limits.wrongWeakCodes : limits.wrongCodes, { at, count: failed }],
   ] as const
-  refuseAt(tx, counts, {
+  rejectIfReached(tx, counts, {
     id: "user.too_many_codes",
-    message: "too many wrong codes were tried; wait an hour",
+    message: "too many codes were wrong; wait an hour",
   })
 }
 
-/** Whether the code that they guess has less than 28 bits; the same where the user has none. */
-const isWeak = (tx: Decision, of: TriedFor): boolean =>
-  codeStrength(tx, of === "magic_link" ? "otp_email" : codeGenerators[of]) < strongMin
+/** Whether codes for the purpose have less than 28 bits, regardless of whether the user has one. */
+const isWeak = (tx: DecisionContext, of: AttemptPurpose): boolean =>
+  codeStrengthBits(tx, of === "magic_link" ? "otp_email" : codeGenerators[of]) < strongBitsMin
 
 /**
- * Service accounts host login pages: the wrong codes of a stranger there must not keep out the
- * user, whose link has no key. The limits of all callers bind them.
+ * Service accounts host login pages: wrong codes of a stranger there must not lock out the user,
+ * whose link has no key. Only the limits for all callers apply to them.
  */
-function isServiceAccount({ caller, state }: Decision): boolean {
+function isServiceAccount({ caller, state }: DecisionContext): boolean {
   if (caller.kind !== "user") return false
   const account = state(user, caller.userId)
-  return !hasLeft(account) && account.kind === "machine"
+  return !isAbsent(account) && account.kind === "machine"
 }
 
 /** Whether a code is still accepted without the key of its link. */
-export function isTypedValid(tx: Transaction, userId: string, of: TriedFor, id: string): boolean {
+export function isCodeAloneAccepted(
+  tx: Transaction,
+  userId: string,
+  of: AttemptPurpose,
+  id: string,
+): boolean {
   const { code } = tx.state(codeCount, codeCountId(userId, of))
-  return code?.id !== id || !isReachedByCode(limits.wrongCodesForCode, code.failed)
+  return code?.id !== id || !isCodeLimitReached(limits.wrongCodesForCode, code.failed)
 }
 
-/** Whether the key of the link of a code still lifts the limits on wrong codes. */
-export function isKeyValid(tx: Transaction, userId: string, of: TriedFor, id: string): boolean {
+/** Whether the key of a code's link still bypasses the limits on wrong codes. */
+export function isLinkKeyAccepted(
+  tx: Transaction,
+  userId: string,
+  of: AttemptPurpose,
+  id: string,
+): boolean {
   const { code } = tx.state(codeCount, codeCountId(userId, of))
-  return code?.id !== id || !isReachedByCode(limits.wrongCodesWithKey, code.failedWithKey)
+  return code?.id !== id || !isCodeLimitReached(limits.wrongCodesWithKey, code.failedWithKey)
 }
 
 /** Counts a wrong code. */
 export function countCodeFailure(
   tx: Transaction,
   userId: string,
-  of: TriedFor,
-  tried: Pick<FailedBy, "code" | "hasKey"> = {},
+  of: AttemptPurpose,
+  attempt: Pick<FailureData, "code" | "hasKey"> = {},
 ): void {
-  const data = { caller: callerIn(tx), ...tried }
-  const counted: Draft<CodeCountEvent> = { type: failures[of], data }
+  const data = { caller: callerKeyOf(tx), ...attempt }
+  const counted: Draft<CodeCountEvent> = { type: failureEventTypes[of], data }
   tx.append(codeCount, codeCountId(userId, of), [counted])
 }
 
-/** Whom wrong codes are counted of: a service account or user, else a browser at its address. */
-function callerIn({ caller, from, secrets }: Decision): string {
+/**
+ * The caller that wrong codes are counted for: a service account or user, otherwise browser and
+ * network.
+ */
+function callerKeyOf({ caller, from, secrets }: DecisionContext): string {
   const browser = from ? `browser ${networkOf(from.address)} ${from.userAgent}` : "inside"
   const text = caller.kind === "user" ? `user ${caller.userId}` : browser
   return secrets.hash(text, "code_count").slice(-22)
 }
 
-/** Notes that a link let its person in; `used` takes what it is known by: it was good once. */
+/** Records a sign-in with a link; `used` claims the link, so that it can be used only once. */
 export function countLinkUsed(tx: Transaction, userId: string, used: ClaimChange): void {
   const type = "user.human.magic_link.check.succeeded"
   tx.append(codeCount, codeCountId(userId, "magic_link"), [{ type, data: {}, claims: [used] }])
 }
 
-/** The ID of the stream in which codes for a purpose are counted. */
+/** ID of the stream that counts codes for a purpose. */
 export const codeCountId = (userId: string, of: CodePurpose): string => `${of}/${userId}`
 
-/** The IDs of all streams in which codes of a user are counted. */
-export const codeCounts = (userId: string): readonly string[] =>
-  Object.keys(requests).map((of) => `${of}/${userId}`)
+/** IDs of all streams that count codes of a user. */
+export const codeCountIds = (userId: string): readonly string[] =>
+  Object.keys(requestEventTypes).map((of) => `${of}/${userId}`)

@@ -1,4 +1,4 @@
-import type { Found, Page } from "../../kernel/page.ts"
+import type { Page, SearchResult } from "../../kernel/page.ts"
 import {
   bool,
   type Consequences,
@@ -8,30 +8,35 @@ import {
   type Erasure,
   integer,
   nullable,
+  paginate,
   type RowOf,
   statement,
   table,
   text,
   type ViewWriter,
   view,
-  windowOf,
 } from "../../store/index.ts"
 import type { UserEvent } from "../user-model/index.ts"
-import { accountIn, type PasswordCheckEvent, passwordCheck, passwordListedMs } from "./attempt.ts"
+import {
+  type PasswordCheckEvent,
+  parseThrottleKey,
+  passwordCheck,
+  passwordListedMs,
+} from "./attempt.ts"
 import {
   type CountedKind,
   type FactorCheckEvent,
   factorCount,
   factorListedMs,
 } from "./check-count.ts"
-import { codeCountId, codeCounts } from "./code-count.ts"
+import { codeCountId, codeCountIds } from "./code-count.ts"
 import { limits } from "./limits.ts"
 
-/** What was wrong in a sign-in that failed. */
+/** The check that failed in a sign-in. */
 export type FailedCheck = "password" | CountedKind
 
-/** Of each place that tries come from, the latest; whoever guesses on makes no more rows. */
-const keptOf = ({ failed }: { readonly failed: FailedCheck }): number =>
+/** Maximum number of rows per stream, so that continued guessing adds no rows. */
+const keptRowsMax = ({ failed }: { readonly failed: FailedCheck }): number =>
   (failed === "password" ? limits.listedPasswords : limits.listedFactors).max
 
 const failedTable = table(
@@ -42,14 +47,14 @@ const failedTable = table(
     version: integer(),
     user_id: text(),
     /**
-     * Whether it came from a device that the person has signed in from; null for second factors and
-     * passwords of directories, where nobody knows.
+     * Whether the attempt came from a known device; null for second factors and directory
+     * passwords, which are not counted by device.
      */
     known: nullable(bool()),
     failed: text<FailedCheck>(),
-    /** Stays once it is set: the event may have a row no more, and still a sender. */
+    /** Stays set even after the row of the event is gone, because the event still has a sender. */
     has_sender: bool(),
-    /** Empty where nothing is known. */
+    /** Empty if unknown. */
     address: text(),
     user_agent: text(),
     /** ms UTC. */
@@ -62,7 +67,7 @@ const withSender = failedTable.select(
   ["version"],
   "AND stream = $stream AND line = $id AND has_sender = 1 LIMIT 1",
 )
-const forgetOld = statement(
+const deleteOld = statement(
   `DELETE FROM failed_sign_ins
    WHERE instance = $instance AND stream = $stream AND line = $id
      AND version <= $version - $kept`,
@@ -71,15 +76,18 @@ const forgetOld = statement(
 const eraseSenders = (db: ViewWriter, stream: string, line: string) =>
   failedTable.update(db, { stream, line }, { has_sender: false, address: "", user_agent: "" })
 
-type Failed = Extract<PasswordCheckEvent | FactorCheckEvent, { readonly type: `${string}.failed` }>
+type FailedCheckEvent = Extract<
+  PasswordCheckEvent | FactorCheckEvent,
+  { readonly type: `${string}.failed` }
+>
 
-type Erasing = { readonly erase?: Erasure | null | undefined }
-type FailedEvent = Failed & Erasing & Envelope
+type WithErasure = { readonly erase?: Erasure | null | undefined }
+type FailedEvent = FailedCheckEvent & WithErasure & Envelope
 
-const passwordFailed = (db: ViewWriter, event: FailedEvent) => {
-  const { userId, isKnown } = accountIn(event.id)
+const addPasswordFailure = (db: ViewWriter, event: FailedEvent) => {
+  const { userId, isKnown } = parseThrottleKey(event.id)
   if (userId === undefined) return
-  add(db, event, {
+  addRow(db, event, {
     stream: passwordCheck.stream,
     user_id: userId,
     known: isKnown,
@@ -87,16 +95,19 @@ const passwordFailed = (db: ViewWriter, event: FailedEvent) => {
   })
 }
 
-const factorFailed = (failed: CountedKind) => (db: ViewWriter, event: FailedEvent) =>
-  add(db, event, { stream: factorCount.stream, user_id: event.id, known: null, failed })
+const addFactorFailure = (failed: CountedKind) => (db: ViewWriter, event: FailedEvent) =>
+  addRow(db, event, { stream: factorCount.stream, user_id: event.id, known: null, failed })
 
-const factorSucceeded = (db: ViewWriter, { id, erase }: Erasing & { readonly id: string }) => {
+const eraseAfterFactorSuccess = (
+  db: ViewWriter,
+  { id, erase }: WithErasure & { readonly id: string },
+) => {
   if (erase) eraseSenders(db, factorCount.stream, id)
 }
 
 type NewRow = Pick<RowOf<typeof failedTable>, "stream" | "user_id" | "known" | "failed">
 
-function add(db: ViewWriter, event: FailedEvent, row: NewRow): void {
+function addRow(db: ViewWriter, event: FailedEvent, row: NewRow): void {
   const { id: line, version, time, private: sender, erase } = event
   const { stream } = row
   if (erase) eraseSenders(db, stream, line)
@@ -109,30 +120,30 @@ function add(db: ViewWriter, event: FailedEvent, row: NewRow): void {
     user_agent: sender?.userAgent ?? "",
     time,
   })
-  db.run(forgetOld, { stream, kept: keptOf(row) })
+  db.run(deleteOld, { stream, kept: keptRowsMax(row) })
 }
 
-/** Who failed to sign in to which account; names that are nobody's are not in it. */
+/** Failed sign-ins by account; unknown names are not included. */
 export const failedSignInView = view<PasswordCheckEvent | FactorCheckEvent | UserEvent>({
   name: "failed_sign_in",
   tables: [failedTable],
   on: {
-    "user.human.password.check.failed": passwordFailed,
-    "user.human.mfa.otp.check.failed": factorFailed("totp"),
-    "user.human.mfa.otp.email.check.failed": factorFailed("otp_email"),
-    "user.human.mfa.otp.sms.check.failed": factorFailed("otp_sms"),
-    "user.human.mfa.recoverycode.check.failed": factorFailed("recovery_code"),
-    "user.human.mfa.u2f.token.check.failed": factorFailed("u2f"),
-    "user.human.passwordless.token.check.failed": factorFailed("passkey"),
-    "user.human.mfa.otp.check.succeeded": factorSucceeded,
-    "user.human.mfa.otp.email.check.succeeded": factorSucceeded,
-    "user.human.mfa.otp.sms.check.succeeded": factorSucceeded,
-    "user.human.mfa.recoverycode.check.succeeded": factorSucceeded,
-    "user.human.mfa.u2f.token.check.succeeded": factorSucceeded,
-    "user.human.passwordless.token.check.succeeded": factorSucceeded,
+    "user.human.password.check.failed": addPasswordFailure,
+    "user.human.mfa.otp.check.failed": addFactorFailure("totp"),
+    "user.human.mfa.otp.email.check.failed": addFactorFailure("otp_email"),
+    "user.human.mfa.otp.sms.check.failed": addFactorFailure("otp_sms"),
+    "user.human.mfa.recoverycode.check.failed": addFactorFailure("recovery_code"),
+    "user.human.mfa.u2f.token.check.failed": addFactorFailure("u2f"),
+    "user.human.passwordless.token.check.failed": addFactorFailure("passkey"),
+    "user.human.mfa.otp.check.succeeded": eraseAfterFactorSuccess,
+    "user.human.mfa.otp.email.check.succeeded": eraseAfterFactorSuccess,
+    "user.human.mfa.otp.sms.check.succeeded": eraseAfterFactorSuccess,
+    "user.human.mfa.recoverycode.check.succeeded": eraseAfterFactorSuccess,
+    "user.human.mfa.u2f.token.check.succeeded": eraseAfterFactorSuccess,
+    "user.human.passwordless.token.check.succeeded": eraseAfterFactorSuccess,
     "user.removed": (db, { id }) => failedTable.remove(db, { user_id: id }),
   },
-  dropped: {
+  onPruned: {
     password_check: (db, { id: line }) =>
       failedTable.remove(db, { stream: passwordCheck.stream, line }),
     factor_check: (db, { id: line }) =>
@@ -140,48 +151,48 @@ export const failedSignInView = view<PasswordCheckEvent | FactorCheckEvent | Use
   },
 })
 
-const ofUser = failedTable.select(
+const selectByUser = failedTable.select(
   ["line", "version", "time", "known", "failed", "address", "user_agent"],
   `AND user_id = $userId
      AND time > CASE failed WHEN 'password' THEN $passwordsSince ELSE $factorsSince END
    ORDER BY time DESC LIMIT 1000`,
 )
 
-/** A check that failed. */
-export type FailedSignIn = NonNullable<typeof ofUser.row>
+/** A failed check. */
+export type FailedSignIn = NonNullable<typeof selectByUser.row>
 
-/** The failed sign-ins of a person; streams that are still written to have also older ones. */
-export function failedSignIns(cx: Cx, userId: string, page: Page): Found<FailedSignIn> {
+/** Failed sign-ins of a user; active streams also contain older ones. */
+export function listFailedSignIns(cx: Cx, userId: string, page: Page): SearchResult<FailedSignIn> {
   const now = cx.clock.now()
   const since = { passwordsSince: now - passwordListedMs, factorsSince: now - factorListedMs }
-  return windowOf(cx, cx.store.all(cx, ofUser, { userId, ...since }), {
+  return paginate(cx, cx.store.all(cx, selectByUser, { userId, ...since }), {
     page,
     requested: ["failed_sign_ins", userId],
     by: ({ time, failed, line, version }) => [time, failed, line, version],
   })
 }
 
-const linesOf = statement<{ line: string; stream: string }>(
+const selectStreams = statement<{ line: string; stream: string }>(
   `SELECT DISTINCT stream, line FROM failed_sign_ins
    WHERE instance = $instance AND user_id = $userId`,
 )
 
-/** The IDs of the streams in which tries with an account are counted, apart from its own. */
-export function accountStreams(cx: Cx, userId: string): readonly string[] {
-  const lines = cx.store.all(cx, linesOf, { userId }).map(({ line }) => line)
+/** IDs of the streams that count attempts of an account, besides its own. */
+export function listAccountStreams(cx: Cx, userId: string): readonly string[] {
+  const lines = cx.store.all(cx, selectStreams, { userId }).map(({ line }) => line)
   const links = lines.map((line) => codeCountId(line, "magic_link"))
-  return [...new Set([...lines, ...links, ...codeCounts(userId)])]
+  return [...new Set([...lines, ...links, ...codeCountIds(userId)])]
 }
 
-/** Events of the first revision have no sender, and nothing to erase. */
-const linesWithSender = statement<{ line: string; stream: string }>(
+/** Events of the first revision have no sender to erase. */
+const selectStreamsWithSender = statement<{ line: string; stream: string }>(
   `SELECT DISTINCT stream, line FROM failed_sign_ins
    WHERE instance = $instance AND user_id = $userId AND has_sender = 1`,
 )
 
 /**
- * Erases where failed sign-ins of a removed user came from, in the step that removes the user. No
- * event has a sender while nodes of an earlier version are there, so users can be removed then.
+ * Erases the senders of failed sign-ins in the transaction that removes a user. While nodes of an
+ * earlier version are running, events have no sender, so users can be removed then too.
  */
 export const failureErasure: Consequences = {
   name: "failed-sign-ins",
@@ -189,24 +200,24 @@ export const failureErasure: Consequences = {
     "user.removed":
       ({ id: userId }) =>
       ({ cx, tx }) => {
-        // What this node has not read of these yet has the step decided anew, with what is there.
+        // Reading the state makes the transaction retry if this node had not read all events.
         tx.state(passwordCheck, userId)
         tx.state(factorCount, userId)
-        for (const { stream, line } of cx.store.all(cx, linesWithSender, { userId })) {
+        for (const { stream, line } of cx.store.all(cx, selectStreamsWithSender, { userId })) {
           const isPassword = stream === passwordCheck.stream
-          if (isPassword) tx.append(passwordCheck, line, [passwordsErased])
-          else tx.append(factorCount, line, [factorsErased])
+          if (isPassword) tx.append(passwordCheck, line, [passwordErasedEvent])
+          else tx.append(factorCount, line, [factorErasedEvent])
         }
       },
   },
 }
 
-const passwordsErased: Draft<PasswordCheckEvent> = {
+const passwordErasedEvent: Draft<PasswordCheckEvent> = {
   type: "user.human.password.check.erased",
   data: {},
   erase: {},
 }
-const factorsErased: Draft<FactorCheckEvent> = {
+const factorErasedEvent: Draft<FactorCheckEvent> = {
   type: "user.human.factor.check.erased",
   data: {},
   erase: {},

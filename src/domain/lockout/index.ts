@@ -2,49 +2,49 @@ import { passwordCheck } from "./attempt.ts"
 import { factorCount } from "./check-count.ts"
 import { codeCount } from "./code-count.ts"
 import { failedSignInView } from "./failure.ts"
-import { failedTries } from "./lockout.ts"
+import { failedAttempts } from "./lockout.ts"
 
 export {
   countFailure,
-  inTurn,
+  createSlotServer,
+  directoryThrottleKey,
   isStandIn,
-  keepAhead,
-  keepFailure,
-  lineAt,
-  lineOf,
-  nobody,
   passwordCheck,
-  turnsFor,
+  recordBeforehand,
+  recordFailure,
+  runThrottled,
+  throttleKeyOf,
+  unknownAccountPrefix,
   waitingMax,
 } from "./attempt.ts"
 export {
-  countRight,
-  countWrong,
-  isStepTaken,
+  consumeChallenge,
+  countFactorFailure,
+  isStepUsed,
   isUsed,
-  mayTryFactor,
+  recordFactorSuccess,
+  requireFactorAllowed,
   stepWindow,
-  usedUp,
 } from "./check-count.ts"
 export {
   type CodeFor,
-  type CodeOf,
+  type CodeReference,
+  type ContactKind,
   codeGenerators,
   countCodeFailure,
   countLinkUsed,
   countRequest,
-  type GuessedCode,
-  isKeyValid,
+  isCodeAloneAccepted,
+  isLinkKeyAccepted,
   isRequestedOften,
-  isTypedValid,
-  mayTryCode,
+  requireCodeAttemptAllowed,
 } from "./code-count.ts"
-export { accountStreams, failureErasure } from "./failure.ts"
-export { countFailedTry, forgetFailedTries } from "./lockout.ts"
+export { failureErasure, listAccountStreams } from "./failure.ts"
+export { countFailedAttempt, resetFailedAttempts } from "./lockout.ts"
 
-/** What this module is to the whole. */
+/** Parts of this module that the server loads. */
 export const module = {
-  aggregates: [passwordCheck, failedTries, codeCount, factorCount],
+  aggregates: [passwordCheck, failedAttempts, codeCount, factorCount],
   views: [failedSignInView],
   operations: () => import("./api.ts"),
 } as const

@@ -1,60 +1,65 @@
 import { isOpenWindow } from "../../kernel/clock.ts"
 import { Fault } from "../../kernel/fault.ts"
-import type { Decision, Transaction } from "../../store/index.ts"
+import type { DecisionContext, Transaction } from "../../store/index.ts"
 import { lockout, policyFor } from "../policy/index.ts"
-import { hasLeft, isOnlyOwner, user } from "../user-model/index.ts"
+import { isAbsent, isOnlyOwner, user } from "../user-model/index.ts"
 
-const minute = 60_000
-const hour = 60 * minute
-const day = 24 * hour
-const year = 365 * day
+const minuteMs = 60_000
+const hourMs = 60 * minuteMs
+const dayMs = 24 * hourMs
+const yearMs = 365 * dayMs
 
 /**
- * Everything that is counted against guessing and flooding. `window` is how long counts add up, in
- * ms from the first or from the last of them; codes are counted over their life where it is absent.
- * `max` is how many pass, here or in the lockout policy that applies to the user (0: any number).
- * `action` is what happens from then on:
- *
- * - `delay`: tries are looked at one by one, and slower with each further `max`
- * - `lock`: the user is locked until an administrator unlocks them
- * - `refuse`: nothing is looked at, made or sent until the window is over
- * - `require the link`: the code is wrong unless its link's key comes with it
- * - `ignore the key`: the key of the link no longer lifts the limits on wrong codes
- * - `forget`: the earliest is no longer listed
+ * All limits against guessing and flooding. `window` is how long counts add up, in ms from the
+ * first or the last event; if absent, over the lifetime of the code. `max` is the number allowed,
+ * or the field of the lockout policy with that number (0: unlimited). `action` is what happens
+ * beyond it:
+ * - `delay`: attempts run one at a time, and each further `max` adds delay
+ * - `lock`: the user is locked until an administrator unlocks the user
+ * - `refuse`: requests are rejected until the window ends
+ * - `require the link`: the code is accepted only with the key of its link
+ * - `ignore the key`: the key of the link no longer bypasses the limits on wrong codes
+ * - `forget`: the oldest entry is no longer listed
  */
 export const limits = {
-  /** In a row, of an account and a device: a password is never refused for good. */
-  wrongPasswords: { window: { from: "last", ms: 15 * minute }, max: 5, action: "delay" },
-  /** In a row, of a user, from all devices: whoever tries once a day gets no further. */
+  /** Consecutive failures per account and device; passwords are never rejected permanently. */
+  wrongPasswords: { window: { from: "last", ms: 15 * minuteMs }, max: 5, action: "delay" },
+  /**
+   * Consecutive failures per user, from all devices; the long window also covers one attempt a day.
+   */
   wrongPasswordsOfUser: {
-    window: { from: "last", ms: year },
+    window: { from: "last", ms: yearMs },
     max: "maxPasswordAttempts",
     action: "lock",
   },
   /**
-   * Of a user, second factors and passkeys of all kinds. Of the codes of an authenticator app three
-   * in a million are right at any time: within a year somebody who has the password gets in with
-   * one in thirty.
+   * Per user, over all second factors and passkeys. At any time 3 in 1,000,000 authenticator app
+   * codes are valid: an attacker who has the password succeeds within a year with a chance of 1 in
+   * 30.
    */
-  wrongFactorsInHour: { window: { from: "first", ms: hour }, max: 10, action: "refuse" },
-  wrongFactorsInDay: { window: { from: "first", ms: day }, max: 30, action: "refuse" },
-  wrongFactorsInRow: { window: { from: "last", ms: year }, max: "maxOtpAttempts", action: "lock" },
-  /** Of a user and a purpose, however many codes are made meanwhile. */
-  codeRequests: { window: { from: "first", ms: hour }, max: 10, action: "refuse" },
-  /** The same of one caller, whose failures keep nobody else out. */
-  wrongCodesOfCaller: { window: { from: "first", ms: hour }, max: 10, action: "refuse" },
-  /** The same of all callers, which ends what can be guessed. */
-  wrongCodes: { window: { from: "first", ms: hour }, max: 100, action: "refuse" },
-  /** Of codes below 28 bits: callers can take as many addresses as they pay for. */
-  wrongWeakCodes: { window: { from: "first", ms: hour }, max: 20, action: "refuse" },
-  /** Of one code, over its life, without the key of its link. */
+  wrongFactorsInHour: { window: { from: "first", ms: hourMs }, max: 10, action: "refuse" },
+  wrongFactorsInDay: { window: { from: "first", ms: dayMs }, max: 30, action: "refuse" },
+  wrongFactorsInRow: {
+    window: { from: "last", ms: yearMs },
+    max: "maxOtpAttempts",
+    action: "lock",
+  },
+  /** Per user and purpose, regardless of how many codes are created. */
+  codeRequests: { window: { from: "first", ms: hourMs }, max: 10, action: "refuse" },
+  /** Per caller, so that one caller's failures don't lock out others. */
+  wrongCodesOfCaller: { window: { from: "first", ms: hourMs }, max: 10, action: "refuse" },
+  /** Over all callers, which limits guessing in total. */
+  wrongCodes: { window: { from: "first", ms: hourMs }, max: 100, action: "refuse" },
+  /** For codes below 28 bits, because attackers can use many addresses. */
+  wrongWeakCodes: { window: { from: "first", ms: hourMs }, max: 20, action: "refuse" },
+  /** Per code, over its lifetime, without the key of its link. */
   wrongCodesForCode: { max: 100, action: "require the link" },
-  /** The same with the key. */
+  /** Per code, over its lifetime, with the key of its link. */
   wrongCodesWithKey: { max: 50, action: "ignore the key" },
-  /** Failed sign-ins that are listed, of an account and a device. */
-  listedPasswords: { window: { from: "last", ms: day }, max: 50, action: "forget" },
-  /** Of a user. */
-  listedFactors: { window: { from: "last", ms: year }, max: 50, action: "forget" },
+  /** Listed failed sign-ins per account and device. */
+  listedPasswords: { window: { from: "last", ms: dayMs }, max: 50, action: "forget" },
+  /** Per user. */
+  listedFactors: { window: { from: "last", ms: yearMs }, max: 50, action: "forget" },
 } as const satisfies Readonly<Record<string, Limit>>
 
 type LockField = keyof typeof lockout.standard
@@ -66,46 +71,46 @@ type Limit = {
   readonly action: "delay" | "lock" | "refuse" | "require the link" | "ignore the key" | "forget"
 }
 
-type Windowed = { readonly window: Window }
-type Refusing = Windowed & { readonly max: number; readonly action: "refuse" }
-type Locking = Windowed & { readonly max: LockField; readonly action: "lock" }
-type OfCode = { readonly max: number; readonly action: "require the link" | "ignore the key" }
+type WithWindow = { readonly window: Window }
+type RefusingLimit = WithWindow & { readonly max: number; readonly action: "refuse" }
+type LockingLimit = WithWindow & { readonly max: LockField; readonly action: "lock" }
+type CodeLimit = { readonly max: number; readonly action: "require the link" | "ignore the key" }
 
-/** Adds up until a right one comes; what a clock counted that was ahead is discarded. */
-export const untilRight = {
+/** Counts until a success; discards counts with a time in the future. */
+export const untilSuccess = {
   window: { from: "last", ms: Number.POSITIVE_INFINITY },
-} as const satisfies Windowed
+} as const satisfies WithWindow
 
-/** What was counted so far; `at` is when the first or the last was, as the window says, ms UTC. */
+/** A count; `at` is the time of the first or last event, depending on the window, ms UTC. */
 export type Count = { readonly at: number; readonly count: number }
 
-/** Whether what was counted from a time on still counts. */
-export const isCounting = ({ window }: Windowed, at: number, now: number): boolean =>
+/** Whether the window of a count is still open. */
+export const isCounting = ({ window }: WithWindow, at: number, now: number): boolean =>
   isOpenWindow(at, window.ms, now)
 
-/** How many still count. */
-export const countAt = (limit: Windowed, { at, count }: Count, now: number): number =>
+/** The count within an open window, otherwise 0. */
+export const countAt = (limit: WithWindow, { at, count }: Count, now: number): number =>
   isCounting(limit, at, now) ? count : 0
 
-/** The same with one more, at this time. */
-export function withAnother(limit: Windowed, before: Count, now: number): Count {
+/** The count after one more event at this time. */
+export function withAnother(limit: WithWindow, before: Count, now: number): Count {
   if (!isCounting(limit, before.at, now)) return { at: now, count: 1 }
   return { at: limit.window.from === "last" ? now : before.at, count: before.count + 1 }
 }
 
-type Reached = readonly (readonly [limit: Refusing, count: Count])[]
+type LimitCounts = readonly (readonly [limit: RefusingLimit, count: Count])[]
 
 /** Whether a limit is reached. */
-export const isReached = (limit: Refusing, count: Count, now: number): boolean =>
+export const isReached = (limit: RefusingLimit, count: Count, now: number): boolean =>
   countAt(limit, count, now) >= limit.max
 
-/** Whether so many wrong ones have reached the limit that a code has over its life. */
-export const isReachedByCode = ({ max }: OfCode, count: number): boolean => count >= max
+/** Whether a code's limit of failures over its lifetime is reached. */
+export const isCodeLimitReached = ({ max }: CodeLimit, count: number): boolean => count >= max
 
-/** Refuses while one of the limits is reached, and names the seconds until none is. */
-export function refuseAt(
-  { now }: Pick<Decision, "now">,
-  counts: Reached,
+/** Throws while a limit is reached, with the seconds until none is. */
+export function rejectIfReached(
+  { now }: Pick<DecisionContext, "now">,
+  counts: LimitCounts,
   { id, message }: { readonly id: string; readonly message: string },
 ): void {
   const ends = counts
@@ -116,22 +121,22 @@ export function refuseAt(
   throw new Fault("resource_exhausted", id, message, { retryAfterSeconds })
 }
 
-/** How many lock a user by the policy of their organization; 0 where none do. */
-export function lockMax(tx: Transaction, userId: string, { max }: Locking): number {
+/** Number of failures that lock a user by the organization's policy; 0 if none do. */
+export function lockThreshold(tx: Transaction, userId: string, { max }: LockingLimit): number {
   const state = tx.state(user, userId)
-  if (hasLeft(state) || state.kind !== "human" || state.status !== "active") return 0
+  if (isAbsent(state) || state.kind !== "human" || state.status !== "active") return 0
   return policyFor(tx, { userId, orgId: tx.owner(user, userId) }, lockout)[max]
 }
 
 /**
- * Whether so many lock a user. The last person who could administer the instance is slowed down as
- * everybody is, and never locked: any stranger could do that, and nobody could undo it.
+ * Whether this number of failures locks a user. The last instance administrator is throttled but
+ * never locked, because any stranger could cause that and nobody could undo it.
  */
-export const locksUser = (tx: Transaction, userId: string, limit: Locking, count: number) => {
-  const max = lockMax(tx, userId, limit)
+export const shouldLock = (tx: Transaction, userId: string, limit: LockingLimit, count: number) => {
+  const max = lockThreshold(tx, userId, limit)
   return max > 0 && count >= max && !isOnlyOwner(tx, userId)
 }
 
-/** Locks a user whose limit is reached; nobody has decided it. */
-export const lockByTries = (tx: Transaction, userId: string): void =>
+/** Locks a user after too many failures; the event has no editor. */
+export const lockAfterFailures = (tx: Transaction, userId: string): void =>
   tx.append(user, userId, [{ type: "user.locked", data: { isByTries: true } }])

@@ -1,18 +1,18 @@
 import { aggregate, type Event, type Transaction } from "../../store/index.ts"
-import { limits, lockByTries, lockMax, locksUser, withAnother } from "./limits.ts"
+import { limits, lockAfterFailures, lockThreshold, shouldLock, withAnother } from "./limits.ts"
 
 export type LockoutEvent =
   | Event<"user.human.password.lockout.counted">
   | Event<"user.human.password.lockout.cleared">
 
-/** Wrong passwords in a row, whatever the device and the spelling; `last` is ms UTC. */
-export type FailedTries = { readonly failures: number; readonly last: number }
+/** Consecutive wrong passwords, regardless of device and spelling; `last` is ms UTC. */
+export type FailedAttempts = { readonly failures: number; readonly last: number }
 
 const limit = limits.wrongPasswordsOfUser
 const keptMs = limit.window.ms
 
-/** Counted only where a policy locks; whoever tries once a day gets no further by being patient. */
-export const failedTries = aggregate<LockoutEvent, FailedTries>({
+/** Counted only if a policy locks users. Kept long, so that one guess a day is still counted. */
+export const failedAttempts = aggregate<LockoutEvent, FailedAttempts>({
   stream: "lockout",
   retention: "transient",
   expires: ({ last }) => last + keptMs,
@@ -26,17 +26,17 @@ export const failedTries = aggregate<LockoutEvent, FailedTries>({
   },
 })
 
-/** Counts a wrong password, and locks its user where the policy of their organisation says so. */
-export function countFailedTry(tx: Transaction, id: string): void {
-  if (lockMax(tx, id, limit) === 0) return
-  tx.append(failedTries, id, [{ type: "user.human.password.lockout.counted", data: {} }])
-  if (!locksUser(tx, id, limit, tx.state(failedTries, id).failures)) return
-  lockByTries(tx, id)
-  forgetFailedTries(tx, id)
+/** Counts a wrong password, and locks the user if the policy of the organization requires it. */
+export function countFailedAttempt(tx: Transaction, id: string): void {
+  if (lockThreshold(tx, id, limit) === 0) return
+  tx.append(failedAttempts, id, [{ type: "user.human.password.lockout.counted", data: {} }])
+  if (!shouldLock(tx, id, limit, tx.state(failedAttempts, id).failures)) return
+  lockAfterFailures(tx, id)
+  resetFailedAttempts(tx, id)
 }
 
-/** The next wrong password is the first again. */
-export function forgetFailedTries(tx: Transaction, id: string): void {
-  if (tx.state(failedTries, id).failures === 0) return
-  tx.append(failedTries, id, [{ type: "user.human.password.lockout.cleared", data: {} }])
+/** Resets the count. */
+export function resetFailedAttempts(tx: Transaction, id: string): void {
+  if (tx.state(failedAttempts, id).failures === 0) return
+  tx.append(failedAttempts, id, [{ type: "user.human.password.lockout.cleared", data: {} }])
 }

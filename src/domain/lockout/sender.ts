@@ -1,20 +1,20 @@
 import { isOpenWindow } from "../../kernel/clock.ts"
 import { type Sender, senderOf, unknownSender } from "../../protocol/sender.ts"
 import type { Erasure, Transaction, Upcaster } from "../../store/index.ts"
-import { hasLeft, user } from "../user-model/index.ts"
+import { isAbsent, user } from "../user-model/index.ts"
 
-/** Where failed tries came from, as far as that is kept; `oldest` is when the first failed. */
+/** The oldest stored sender of failed attempts; `oldest` is the time of that failure. */
 export type Senders = { readonly oldest: number }
 
-/** When the first sender is kept that is, after a failed try; 0 where none is. */
+/** The time of the oldest stored sender after a failed attempt; 0 if there is none. */
 export const oldestSender = (
   { oldest }: Senders,
   { time, erase }: { readonly time: number; readonly erase?: Erasure | null },
 ): number => (erase || oldest === 0 ? time : oldest)
 
 /**
- * Erases all senders so far once the first of them has been kept for long enough: those of single
- * events can't be erased. Put into the event that counts the next try.
+ * Erases all senders once the oldest was stored for `keptMs`, because single events can't be
+ * erased. Part of the event of the next attempt.
  */
 export const eraseAfter = (
   { oldest }: Senders,
@@ -25,8 +25,8 @@ export const eraseAfter = (
 /** Events of the first revision have no sender. */
 export const withoutSender: Upcaster = (data) => ({ data, private: null })
 
-/** Where a failed try comes from, if it is somebody's: it is erased with them. */
+/** The sender of a failed attempt if the account exists; it is erased with the user. */
 export function senderFor(tx: Transaction, userId: string | undefined): Sender {
-  const isTheirs = userId !== undefined && !hasLeft(tx.state(user, userId))
-  return isTheirs && tx.from ? senderOf(tx.from) : unknownSender
+  const isExistingUser = userId !== undefined && !isAbsent(tx.state(user, userId))
+  return isExistingUser && tx.from ? senderOf(tx.from) : unknownSender
 }

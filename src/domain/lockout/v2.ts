@@ -1,32 +1,35 @@
-import { share } from "../../api/method.ts"
+import { bindHandlers } from "../../api/method.ts"
 import {
   ActivityService,
   FailedCheck as FailedCheckMessage,
 } from "../../gen/core/activity/v2/activity_service_pb.ts"
-import { pageOf } from "../../kernel/page.ts"
-import { at, pagination } from "../../protocol/api/answer.ts"
+import { parsePage } from "../../kernel/page.ts"
+import { toPagination, toTimestamp } from "../../protocol/api/response.ts"
 import type { Cx } from "../../store/index.ts"
-import { type FailedCheck, failedSignIns } from "./failure.ts"
+import { type FailedCheck, listFailedSignIns } from "./failure.ts"
 
-export const v2failure = share<Cx>()(ActivityService, {
+export const v2failure = bindHandlers<Cx>()(ActivityService, {
   listFailedSignIns: (req, cx) => {
-    const found = failedSignIns(cx, req.userId, pageOf(req.pagination))
-    const isShown = showsSender(cx, req.userId)
-    const shown = found.rows.map(({ time, known, failed, address, user_agent }) => ({
-      creationDate: at(time),
-      check: checks[failed],
+    const result = listFailedSignIns(cx, req.userId, parsePage(req.pagination))
+    const isShown = isSenderVisible(cx, req.userId)
+    const shown = result.rows.map(({ time, known, failed, address, user_agent }) => ({
+      creationDate: toTimestamp(time),
+      check: checkMessages[failed],
       ...(known !== null && { knownDevice: known }),
       ...(isShown && { address, userAgent: user_agent }),
     }))
-    return { pagination: pagination(found), failedSignIns: shown }
+    return { pagination: toPagination(result), failedSignIns: shown }
   },
 })
 
-/** Sessions tell where people sign in from, too: to themselves, and to who may read those. */
-const showsSender = (cx: Cx, userId: string): boolean =>
+/**
+ * The sender is shown to the user and to callers who can read the user's sessions, which also
+ * contain addresses.
+ */
+const isSenderVisible = (cx: Cx, userId: string): boolean =>
   (cx.caller.kind === "user" && cx.caller.userId === userId) || cx.holds?.("session.read") === true
 
-const checks = {
+const checkMessages = {
   password: FailedCheckMessage.PASSWORD,
   totp: FailedCheckMessage.TOTP,
   otp_email: FailedCheckMessage.OTP_EMAIL,

@@ -2,19 +2,19 @@ import type { Cx, Transaction } from "../../store/index.ts"
 import { addOrganization, type OrgOidcSettings, org } from "../org/index.ts"
 import { addProject, type ProjectInput, project } from "../project/index.ts"
 import { addUser, type NewHuman } from "../user/index.ts"
-import { addCreator, addMember, changeMember, isMember } from "./commands.ts"
-import { permissionsOn } from "./held.ts"
+import { addCreator, addMember, isMember, updateMember } from "./commands.ts"
 import type { Target } from "./model.ts"
+import { permissionsOn } from "./permission.ts"
 
-/** Somebody to make an administrator; `human` where they are new. */
+/** A user to make an administrator; `human` is present if the user must be created. */
 export type Administrator = {
   readonly userId: string
   readonly human?: Omit<NewHuman, "orgId">
-  /** The owner's role where it is empty. */
+  /** If empty, the owner role is assigned. */
   readonly roles: readonly string[]
 }
 
-/** Adds an organisation and its administrators in one step. */
+/** Creates an organization and its administrators in one transaction. */
 export async function createOrganizationWithAdmins(
   cx: Cx,
   id: string,
@@ -36,8 +36,9 @@ export async function createOrganizationWithAdmins(
 }
 
 /**
- * Adds a project and its administrators in one step. Who may create projects but not change those
- * of the organisation becomes the owner of what they create: they could not even see it else.
+ * Creates a project and its administrators in one transaction. Callers who can create projects but
+ * not update those of the organization become owners of the projects that they create; otherwise
+ * they could not see them.
  */
 export async function createProjectWithAdmins(
   cx: Cx,
@@ -46,23 +47,23 @@ export async function createProjectWithAdmins(
 ) {
   const step = await cx.store.transact(cx, (tx) => {
     addProject(tx, id, input)
-    const creator = limitedCreator(tx, input.orgId)
+    const creator = creatorWithoutUpdate(tx, input.orgId)
     if (creator !== undefined) addCreator(tx, id, creator)
     for (const admin of input.admins) addProjectAdmin(tx, id, admin)
   })
   return step.receipt(project, id)
 }
 
-/** The creator may be named too; the roles that are asked for then count. */
+/** The creator can also be listed; then the requested roles apply. */
 function addProjectAdmin(tx: Transaction, id: string, { userId, roles }: Administrator): void {
   const target: Target = { level: "project", id }
-  const wanted = { target, userId, roles: roles.length > 0 ? roles : ["PROJECT_OWNER"] }
-  if (isMember(tx, target, userId)) changeMember(tx, wanted)
-  else addMember(tx, wanted)
+  const memberInput = { target, userId, roles: roles.length > 0 ? roles : ["PROJECT_OWNER"] }
+  if (isMember(tx, target, userId)) updateMember(tx, memberInput)
+  else addMember(tx, memberInput)
 }
 
-/** The caller, where they may create projects but not change those of the organisation. */
-function limitedCreator(tx: Transaction, orgId: string): string | undefined {
+/** The caller, if they can create projects but not update those of the organization. */
+function creatorWithoutUpdate(tx: Transaction, orgId: string): string | undefined {
   if (tx.caller.kind !== "user") return undefined
   const { userId } = tx.caller
   const mayChange = permissionsOn(tx, { level: "org", id: orgId }, userId).has("project.write")

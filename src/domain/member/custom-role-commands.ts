@@ -1,15 +1,15 @@
 import { Fault, fieldError } from "../../kernel/fault.ts"
-import { givenName } from "../../kernel/text/given.ts"
+import { parseDisplayName } from "../../kernel/text/identifier.ts"
 import type { Cx } from "../../store/index.ts"
-import { customRole, customRoles, stateReader } from "./custom-role.ts"
+import { customRoles, findCustomRole, stateReader } from "./custom-role.ts"
 import { confirmUsersWith } from "./group/confirm.ts"
-import { lackingOf, type Reader, roleTooHighError } from "./held.ts"
 import type { Target } from "./model.ts"
-import { mustBeConfirmed, promotionsBy } from "./promotion.ts"
-import { roles as builtIn, permissionsOf } from "./roles.ts"
-import { isRoleHeld } from "./view.ts"
+import { findMissingPermission, type Reader, roleTooHighError } from "./permission.ts"
+import { promotionsOf, requireConfirmed } from "./promotion.ts"
+import { builtInRoles as builtIn, permissionsOf } from "./roles.ts"
+import { isRoleAssigned } from "./view.ts"
 
-/** What one instance may make for itself: its roles are one state, read whenever one is used. */
+/** The limit for one instance: its roles are one state, which is read whenever a role is used. */
 const rolesMax = 100
 
 type RoleInput = {
@@ -20,21 +20,22 @@ type RoleInput = {
 }
 
 /**
- * Makes a role: a name for a set of permissions. Refuses permissions that the caller lacks, that no
- * built-in role of the level has, and a key that somebody still holds from an earlier role.
+ * Creates a role, a named set of permissions. Rejects permissions that the caller does not have,
+ * permissions that no built-in role of the level has, and a key that is still assigned to users
+ * from an earlier role.
  */
 export async function createRole(cx: Cx, input: RoleInput): Promise<number> {
-  const key = givenKey(input.key)
-  const displayName = givenName("display_name", input.displayName || key)
-  const permissions = givenPermissions(input.level, input.permissions)
+  const key = parseKey(input.key)
+  const displayName = parseDisplayName("display_name", input.displayName || key)
+  const permissions = parsePermissions(input.level, input.permissions)
   const step = await cx.store.transact(cx, (tx) => {
     const state = tx.state(customRoles, tx.instance)
-    if (customRole(state, key)) {
-      throw new Fault("already_exists", "role.exists", "there is already a role with this key")
+    if (findCustomRole(state, key)) {
+      throw new Fault("already_exists", "role.exists", "a role with this key already exists")
     }
-    if (isRoleHeld(cx, key)) throw roleHeldError()
-    if (Object.keys(state.roles).length >= rolesMax) throw tooManyError()
-    mustHoldAll(tx, permissions)
+    if (isRoleAssigned(cx, key)) throw roleInUseError()
+    if (Object.keys(state.roles).length >= rolesMax) throw tooManyRolesError()
+    requireAllPermissions(tx, permissions)
     const data = { key, displayName, level: input.level, permissions }
     tx.append(customRoles, tx.instance, [{ type: "role.added", data }])
     return tx.now
@@ -42,47 +43,50 @@ export async function createRole(cx: Cx, input: RoleInput): Promise<number> {
   return step.value
 }
 
-type RoleChange = {
+type UpdateRoleInput = {
   readonly key: string
   readonly displayName?: string | undefined
-  /** Empty: they stay. */
+  /** If empty, the permissions are unchanged. */
   readonly permissions: readonly string[]
-  /** What others created for the holders, and the caller confirms; see `mustBeConfirmed`. */
+  /**
+   * IDs of credentials and addresses that other users set for the users with this role, and that
+   * the caller confirms; see `requireConfirmed`.
+   */
   readonly confirmed?: readonly string[]
 }
 
 /**
- * Changes a role for everybody who holds it, with their next request. Refuses to give or to take
- * permissions that the caller lacks, and to permit more to users for whom others created
- * credentials that are not confirmed. Answers when the role last changed, in ms UTC.
+ * Updates a role for all users who have it, from their next request. Rejects adding or removing
+ * permissions that the caller does not have, and adding permissions for users with unconfirmed
+ * credentials that others set. Returns the time of the last change, ms UTC.
  */
-export async function changeRole(cx: Cx, input: RoleChange): Promise<number> {
-  const before = customRole(cx.store.state(cx, customRoles, cx.instance), input.key)
+export async function updateRole(cx: Cx, input: UpdateRoleInput): Promise<number> {
+  const before = findCustomRole(cx.store.state(cx, customRoles, cx.instance), input.key)
   const permissions = input.permissions.filter((each) => !before?.permissions.includes(each))
-  mustHoldAll({ ...stateReader(cx), caller: cx.caller, authors: cx.authors }, permissions)
+  requireAllPermissions({ ...stateReader(cx), caller: cx.caller, authors: cx.authors }, permissions)
   await confirmUsersWith(cx, input.key, { permissions, confirmed: input.confirmed ?? [] })
   const step = await cx.store.transact(cx, (tx) => {
-    const known = customRole(tx.state(customRoles, tx.instance), input.key)
-    if (!known) throw missingRoleError(input.key)
+    const existing = findCustomRole(tx.state(customRoles, tx.instance), input.key)
+    if (!existing) throw roleNotFoundError(input.key)
     const displayName =
       input.displayName === undefined
-        ? known.displayName
-        : givenName("display_name", input.displayName)
+        ? existing.displayName
+        : parseDisplayName("display_name", input.displayName)
     const permissions =
       input.permissions.length === 0
-        ? known.permissions
-        : givenPermissions(known.level, input.permissions)
-    const added = permissions.filter((each) => !known.permissions.includes(each))
-    const isSame = added.length === 0 && permissions.length === known.permissions.length
-    mustHoldAll(tx, [...known.permissions, ...added])
-    const promotions = promotionsBy(cx, tx, { role: input.key, permissions: added })
-    mustBeConfirmed(tx, promotions, input.confirmed ?? [])
+        ? existing.permissions
+        : parsePermissions(existing.level, input.permissions)
+    const added = permissions.filter((each) => !existing.permissions.includes(each))
+    const isSame = added.length === 0 && permissions.length === existing.permissions.length
+    requireAllPermissions(tx, [...existing.permissions, ...added])
+    const promotions = promotionsOf(cx, tx, { role: input.key, permissions: added })
+    requireConfirmed(tx, promotions, input.confirmed ?? [])
     const data = {
       key: input.key,
-      ...(displayName !== known.displayName && { displayName }),
+      ...(displayName !== existing.displayName && { displayName }),
       ...(!isSame && { permissions }),
     }
-    if (Object.keys(data).length === 1) return known.changed
+    if (Object.keys(data).length === 1) return existing.changed
     tx.append(customRoles, tx.instance, [{ type: "role.changed", data }])
     return tx.now
   })
@@ -90,73 +94,78 @@ export async function changeRole(cx: Cx, input: RoleChange): Promise<number> {
 }
 
 /**
- * Removes a role that nobody holds; whoever may remove it takes it from its holders first. Answers
- * when, in ms UTC; undefined where there was none.
+ * Removes a role that is not assigned to any user. Returns the time, ms UTC; undefined if there was
+ * no such role.
  */
 export async function removeRole(cx: Cx, key: string): Promise<number | undefined> {
-  if (Object.hasOwn(builtIn, key)) throw roleFixedError()
+  if (Object.hasOwn(builtIn, key)) throw builtInRoleError()
   const step = await cx.store.transact(cx, (tx) => {
-    const known = customRole(tx.state(customRoles, tx.instance), key)
-    if (!known) return undefined
-    mustHoldAll(tx, known.permissions)
-    if (isRoleHeld(cx, key)) throw roleHeldError()
+    const existing = findCustomRole(tx.state(customRoles, tx.instance), key)
+    if (!existing) return undefined
+    requireAllPermissions(tx, existing.permissions)
+    if (isRoleAssigned(cx, key)) throw roleInUseError()
     tx.append(customRoles, tx.instance, [{ type: "role.removed", data: { key } }])
     return tx.now
   })
   return step.value
 }
 
-/** Roles are of the instance, so what they give must be held there. */
-function mustHoldAll(tx: Reader, permissions: readonly string[]): void {
-  const lacking = lackingOf(tx, { level: "instance" }, permissions)
-  if (lacking !== undefined) throw roleTooHighError(lacking)
+/** Custom roles belong to the instance, so the caller must have their permissions on it. */
+function requireAllPermissions(tx: Reader, permissions: readonly string[]): void {
+  const missingPermission = findMissingPermission(tx, { level: "instance" }, permissions)
+  if (missingPermission !== undefined) throw roleTooHighError(missingPermission)
 }
 
-/** Lists of roles read "|A|B|", and what built-in roles begin with is kept for more of them. */
-const keyShape = /^[A-Za-z][A-Za-z0-9_.-]{0,99}$/
-const reserved = /^(SYSTEM|IAM|ORG|PROJECT|SELF)_/i
+/** Role lists are stored as "|A|B|", and the prefixes of built-in roles are reserved. */
+const keyPattern = /^[A-Za-z][A-Za-z0-9_.-]{0,99}$/
+const reservedPrefix = /^(SYSTEM|IAM|ORG|PROJECT|SELF)_/i
 
-function givenKey(key: string): string {
-  if (keyShape.test(key) && !reserved.test(key)) return key
+function parseKey(key: string): string {
+  if (keyPattern.test(key) && !reservedPrefix.test(key)) return key
   throw fieldError(
     "role.key_invalid",
     "key",
     "must be 1 to 100 letters, digits, dots, dashes or underscores, begin with a letter, " +
-      "and not with SYSTEM_, IAM_, ORG_, PROJECT_ or SELF_, which built-in roles begin with",
+      "and not begin with the prefix of a built-in role: SYSTEM_, IAM_, ORG_, PROJECT_ or " +
+      "SELF_",
   )
 }
 
-function givenPermissions(level: Target["level"], given: readonly string[]): readonly string[] {
-  const permissions = [...new Set(given)].sort()
+function parsePermissions(level: Target["level"], requested: readonly string[]): readonly string[] {
+  const permissions = [...new Set(requested)].sort()
   if (permissions.length === 0) {
-    throw new Fault("invalid_argument", "role.permissions_missing", "name at least one permission")
+    throw new Fault(
+      "invalid_argument",
+      "role.permissions_missing",
+      "must contain at least one permission",
+    )
   }
-  const unknown = permissions.find((each) => !permissionsFor(level).has(each))
+  const unknown = permissions.find((each) => !assignablePermissions(level).has(each))
   if (unknown === undefined) return permissions
   throw new Fault(
     "invalid_argument",
     "role.permission_unknown",
-    "one of the permissions is not known, or no built-in role of this level has it",
+    "must contain only known permissions that a built-in role of this level has",
   )
 }
 
-/** What the built-in roles of a level permit; those of the instance may be given anything below. */
-function permissionsFor(level: Target["level"]): ReadonlySet<string> {
+/** The permissions of the built-in roles of a level; for the instance, those of all levels. */
+function assignablePermissions(level: Target["level"]): ReadonlySet<string> {
   const fitting = Object.entries(builtIn).filter(([, role]) =>
     level === "instance" ? role.level !== "system" : role.level === level,
   )
   return new Set(fitting.flatMap(([key]) => [...permissionsOf(key)]))
 }
 
-function missingRoleError(key: string): Fault {
-  if (Object.hasOwn(builtIn, key)) return roleFixedError()
-  return new Fault("not_found", "role.missing", "there is no such role")
+function roleNotFoundError(key: string): Fault {
+  if (Object.hasOwn(builtIn, key)) return builtInRoleError()
+  return new Fault("not_found", "role.missing", "role not found")
 }
 
-const roleFixedError = () =>
-  new Fault("failed_precondition", "role.built_in", "built-in roles can't be changed or removed")
+const builtInRoleError = () =>
+  new Fault("failed_precondition", "role.built_in", "built-in roles can't be updated or removed")
 
-const roleHeldError = () =>
+const roleInUseError = () =>
   new Fault(
     "failed_precondition",
     "role.in_use",
@@ -164,9 +173,9 @@ const roleHeldError = () =>
       "ListGroupAdministrators",
   )
 
-const tooManyError = () =>
+const tooManyRolesError = () =>
   new Fault(
     "failed_precondition",
     "role.too_many",
-    `an instance may have at most ${rolesMax} roles of its own; remove one first`,
+    `an instance can have at most ${rolesMax} custom roles; remove one first`,
   )

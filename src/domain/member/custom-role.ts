@@ -1,9 +1,15 @@
-import { keptWith } from "../../kernel/lru.ts"
-import { aggregate, type Cx, type Decision, type Event, partByKey } from "../../store/index.ts"
+import { memoizeByObject } from "../../kernel/lru.ts"
+import {
+  aggregate,
+  type Cx,
+  type DecisionContext,
+  type Event,
+  streamPartByKey,
+} from "../../store/index.ts"
 import type { Target } from "./model.ts"
-import { roles as builtIn, type RoleLevel } from "./roles.ts"
+import { builtInRoles as builtIn, type RoleLevel } from "./roles.ts"
 
-type Given = {
+type RoleData = {
   readonly key: string
   readonly displayName: string
   readonly level: Target["level"]
@@ -11,31 +17,34 @@ type Given = {
 }
 
 export type RoleEvent =
-  | Event<"role.added", Given>
+  | Event<"role.added", RoleData>
   | Event<
       "role.changed",
-      { readonly key: string } & Partial<Pick<Given, "displayName" | "permissions">>
+      { readonly key: string } & Partial<Pick<RoleData, "displayName" | "permissions">>
     >
   | Event<"role.removed", { readonly key: string }>
 
-/** A role that an instance made for itself; times are ms UTC. */
-export type CustomRole = Given & { readonly created: number; readonly changed: number }
+/** A custom role of an instance; times are ms UTC. */
+export type CustomRole = RoleData & { readonly created: number; readonly changed: number }
 
 type CustomRoles = { readonly roles: Readonly<Record<string, CustomRole>> }
 
-/** The roles of an instance beside the built-in ones; its id is that of the only stream. */
+/**
+ * The custom roles of an instance, in its only stream of this type, which has the ID of the
+ * instance.
+ */
 export const customRoles = aggregate<RoleEvent, CustomRoles>({
   stream: "role",
-  part: partByKey("key"),
+  part: streamPartByKey("key"),
   initial: { roles: {} },
   evolve: {
     "role.added": ({ roles }, { data, time }) => ({
       roles: { ...roles, [data.key]: { ...data, created: time, changed: time } },
     }),
     "role.changed": (state, { data, time }) => {
-      const known = customRole(state, data.key)
-      if (!known) return state
-      return { roles: { ...state.roles, [data.key]: { ...known, ...data, changed: time } } }
+      const existing = findCustomRole(state, data.key)
+      if (!existing) return state
+      return { roles: { ...state.roles, [data.key]: { ...existing, ...data, changed: time } } }
     },
     "role.removed": ({ roles }, { data }) => {
       const { [data.key]: _, ...others } = roles
@@ -44,42 +53,42 @@ export const customRoles = aggregate<RoleEvent, CustomRoles>({
   },
 })
 
-/** One of them; keys are callers' choice: "constructor" may be one. */
-export const customRole = ({ roles }: CustomRoles, key: string): CustomRole | undefined =>
+/** The role with this key, which can be any string, even "constructor". */
+export const findCustomRole = ({ roles }: CustomRoles, key: string): CustomRole | undefined =>
   Object.hasOwn(roles, key) ? roles[key] : undefined
 
 /** What looks up states of streams and rows of views: a decision, or a query by `stateReader`. */
-export type StateReader = Pick<Decision, "state" | "instance" | "rows">
+export type StateReader = Pick<DecisionContext, "state" | "instance" | "rows">
 
-/** Lets a query read as a decision does. */
+/** Lets a query read states like a decision. */
 export const stateReader = (cx: Pick<Cx, "store" | "instance">): StateReader => ({
   instance: cx.instance,
   state: (kind, id) => cx.store.state(cx, kind, id),
   rows: (query, values) => cx.store.all(cx, query, values),
 })
 
-/** Where a role can be held, and what it permits; undefined where it is not known (any more). */
-export function roleOf(
+/** The level and permissions of a role; undefined if it does not exist. */
+export function findRole(
   cx: StateReader,
   key: string,
 ): { readonly level: RoleLevel; readonly permissions: ReadonlySet<string> } | undefined {
   if (Object.hasOwn(builtIn, key)) return builtIn[key]
-  const known = customRole(cx.state(customRoles, cx.instance), key)
-  return known && { level: known.level, permissions: setOf(known.permissions) }
+  const existing = findCustomRole(cx.state(customRoles, cx.instance), key)
+  return existing && { level: existing.level, permissions: permissionSetOf(existing.permissions) }
 }
 
-/** What a role permits; nothing where it is not known. */
-export const permissionsIn = (cx: StateReader, key: string): ReadonlySet<string> =>
-  roleOf(cx, key)?.permissions ?? nothing
+/** The permissions of a role; empty if it does not exist. */
+export const permissionsOfRole = (cx: StateReader, key: string): ReadonlySet<string> =>
+  findRole(cx, key)?.permissions ?? noPermissions
 
-/** The same for who has a store. */
+/** The permissions of a role, for callers with a store. */
 export const rolePermissions = (
   key: string,
   cx: Pick<Cx, "store" | "instance">,
-): ReadonlySet<string> => permissionsIn(stateReader(cx), key)
+): ReadonlySet<string> => permissionsOfRole(stateReader(cx), key)
 
-const nothing: ReadonlySet<string> = new Set()
+const noPermissions: ReadonlySet<string> = new Set()
 
-const setOf = keptWith(
+const permissionSetOf = memoizeByObject(
   (permissions: readonly string[]): ReadonlySet<string> => new Set(permissions),
 )

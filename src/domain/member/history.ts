@@ -1,27 +1,27 @@
 import { type Change, type Cx, historyOf } from "../../store/index.ts"
 import { projectGrant } from "../project-grant/index.ts"
-import { customRole, customRoles } from "./custom-role.ts"
+import { customRoles, findCustomRole } from "./custom-role.ts"
 import { groupAdministrator } from "./group/model.ts"
 import { type Member, type MemberEvent, member } from "./model.ts"
 
-/** What the id of a stream names, see `memberId`. */
+/** The resource of a stream; see `memberId`. */
 function targetOf({ cx, id }: Pick<Change<MemberEvent, Member>, "cx" | "id">): object {
-  const [level, thing = "", userId] = id.split("/").map(decodeURIComponent)
-  return { userId, resource: resourceOf(cx, level, thing) }
+  const [level, resourceId = "", userId] = id.split("/").map(decodeURIComponent)
+  return { userId, resource: resourceOf(cx, level, resourceId) }
 }
 
-function resourceOf(cx: Cx, level: string | undefined, thing: string): object {
+function resourceOf(cx: Cx, level: string | undefined, resourceId: string): object {
   if (level === "instance") return { instance: true }
-  if (level === "org") return { organizationId: thing }
-  if (level === "project") return { projectId: thing }
-  const { projectId, grantedOrgId: organizationId } = cx.store.state(cx, projectGrant, thing)
+  if (level === "org") return { organizationId: resourceId }
+  if (level === "project") return { projectId: resourceId }
+  const { projectId, grantedOrgId: organizationId } = cx.store.state(cx, projectGrant, resourceId)
   return { projectGrant: { projectId, organizationId } }
 }
 
 /** What the ID of a stream names, see `groupAdministratorId`. */
 function groupTargetOf({ cx, id }: Pick<Change<never, unknown>, "cx" | "id">): object {
-  const [level, thing = "", groupId] = id.split("/").map(decodeURIComponent)
-  return { groupId, resource: resourceOf(cx, level, thing) }
+  const [level, resourceId = "", groupId] = id.split("/").map(decodeURIComponent)
+  return { groupId, resource: resourceOf(cx, level, resourceId) }
 }
 
 export const memberHistory = historyOf(member, {
@@ -50,5 +50,5 @@ export const customRolesHistory = historyOf(customRoles, {
   hidden: ["roles.*.created", "roles.*.changed"],
   operations: "core.internal_permission.v2.InternalPermissionService/*Role",
   target: ({ event: { data } }) => ({ key: data.key }),
-  present: (state, { data }) => customRole(state, data.key) ?? {},
+  present: (state, { data }) => findCustomRole(state, data.key) ?? {},
 })

@@ -9,31 +9,36 @@ export {
   addCreator,
   addFounder,
   addMember,
-  changeMember,
-  mustSeeUser,
   removeMember,
+  requireVisibleUser,
+  updateMember,
 } from "./commands.ts"
 export { customRoles, rolePermissions, stateReader } from "./custom-role.ts"
 export { groupAdministrator, groupAdministratorId } from "./group/model.ts"
-export { lackingOf as lackingOn, mayReadUser, permissionHolders, permissionsOn } from "./held.ts"
 export { type Member, type MemberEvent, member, memberId, type Target } from "./model.ts"
+export {
+  findMissingPermission as lackingOn,
+  mayReadUser,
+  permissionHolders,
+  permissionsOn,
+} from "./permission.ts"
 export {
   isActive,
   outranks,
-  outranksAll,
+  outranksDeactivators,
   outranksInstance,
-  outranksStoppers,
+  outranksOrg,
 } from "./rank.ts"
 export { permissionsOf } from "./roles.ts"
 export {
   type AdministratorRow,
   isManager,
+  listMemberships,
   type Membership,
-  memberships,
   memberView,
 } from "./view.ts"
 
-/** What this module is to the whole. */
+/** Everything that this module registers with the server. */
 export const module = {
   aggregates: [member, customRoles, groupAdministrator],
   views: [memberView, groupAdministratorView],

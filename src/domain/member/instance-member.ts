@@ -1,8 +1,8 @@
-import type { Found, Page } from "../../kernel/page.ts"
+import type { Page, SearchResult } from "../../kernel/page.ts"
 import { type Cx, type Filter, type Searchable, search } from "../../store/index.ts"
 import { type AdministratorRow, administratorTable } from "./view.ts"
 
-/** An administrator of an instance, with what lists show of them. Times are ms UTC. */
+/** A listed administrator of an instance. Times are ms UTC. */
 export type InstanceMemberRow = Pick<
   AdministratorRow,
   "user_id" | "roles" | "created" | "changed"
@@ -40,8 +40,8 @@ const members: Searchable = {
   sort: "created",
 }
 
-/** The administrators of the call's instance; the caller may see them all. */
+/** The administrators of the current instance; the caller can see all of them. */
 export const searchInstanceMembers = (
   cx: Cx,
   query: { readonly page: Page; readonly sort: string; readonly filters: readonly Filter[] },
-): Promise<Found<InstanceMemberRow>> => search(cx, members, query)
+): Promise<SearchResult<InstanceMemberRow>> => search(cx, members, query)

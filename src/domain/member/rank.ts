@@ -1,77 +1,88 @@
-import { asAuthor, asEach } from "../../kernel/context.ts"
-import { type Cx, type Decision, statement } from "../../store/index.ts"
+import { asAuthor, callsOfEachAuthor } from "../../kernel/context.ts"
+import { type Cx, type DecisionContext, statement } from "../../store/index.ts"
 import { instance } from "../instance/index.ts"
 import { org } from "../org/index.ts"
-import { judgeRankBy, type Reading } from "../policy/index.ts"
+import { type RankReader, registerRankComparer } from "../policy/index.ts"
 import { project } from "../project/index.ts"
 import { projectGrant } from "../project-grant/index.ts"
-import { hasLeft, user } from "../user-model/index.ts"
+import { isAbsent, user } from "../user-model/index.ts"
 import { type StateReader, stateReader } from "./custom-role.ts"
 import { rolesOfGroupsAnywhere, rolesOfGroupsOf } from "./group/view.ts"
-import { effectiveRolesOn, lackingIn, permissionsOn, type Reader } from "./held.ts"
+import {
+  effectiveRolesOn,
+  findMissingPermissionOfRoles,
+  permissionsOn,
+  type Reader,
+} from "./permission.ts"
 import { rolesIn } from "./roles-text.ts"
-import { type Membership, memberships } from "./view.ts"
+import { listMemberships, type Membership } from "./view.ts"
 
 /**
- * Whether the caller holds all that a user holds. Who sets somebody's password or keys can act as
- * them, so it is the same as giving their roles away: then it counts "anywhere". "home" is what the
- * user holds on the instance and in their own organisation: roles that others give them elsewhere
- * shield nobody from the owner of the organisation that they belong to.
+ * Whether the caller has all permissions that a user has. Setting a user's password or keys allows
+ * acting as them, so it equals assigning all their roles; then roles "anywhere" are compared.
+ * "home" compares only the roles on the instance and in the user's own organization: roles
+ * elsewhere must not protect users from the owner of their organization.
  */
 export const outranks = (cx: Cx, userId: string, reach: "anywhere" | "home"): boolean =>
-  asEach(cx).every((each) => outranksAlone(each, userId, reach))
+  callsOfEachAuthor(cx).every((each) => callerOutranks(each, userId, reach))
 
-function outranksAlone(cx: Cx, userId: string, reach: "anywhere" | "home"): boolean {
+function callerOutranks(cx: Cx, userId: string, reach: "anywhere" | "home"): boolean {
   if (cx.caller.kind === "user" && cx.caller.userId === userId) return true
   const home = cx.store.receipt(cx, user, userId)?.owner ?? ""
   const counting = (each: Membership) =>
-    reach === "anywhere" || each.level === "instance" || orgOf(cx, each).includes(home)
-  return holdsAll(cx, memberships(cx, userId).filter(counting))
+    reach === "anywhere" || each.level === "instance" || orgIdsOf(cx, each).includes(home)
+  return hasAllPermissions(cx, listMemberships(cx, userId).filter(counting))
 }
 
 /**
- * Whether the caller outranks, "home", everybody who locked or deactivated a user since they could
- * last sign in: nobody lets in whom somebody higher has kept out.
+ * Whether the caller outranks, "home", every administrator who locked or deactivated a user since
+ * they could last sign in. Only administrators of at least that rank can undo it.
  */
-export function outranksStoppers(cx: Cx, userId: string): boolean {
+export function outranksDeactivators(cx: Cx, userId: string): boolean {
   const state = cx.store.state(cx, user, userId)
-  const stoppers = hasLeft(state) ? [] : (state.stoppers ?? [])
+  const stoppers = isAbsent(state) ? [] : (state.stoppers ?? [])
   return stoppers.every((each) => outranks(cx, each, "home"))
 }
 
 /**
- * Whether a user is neither removed nor deactivated, nor their organization, nor locked by an
- * administrator. Whoever fails to sign in as them locks them, too, and changes nothing here.
+ * Whether a user can sign in: the user is not removed, deactivated or locked by an administrator,
+ * and their organization is active. Locks after failed sign-ins are ignored.
  */
 export const isActive = (cx: Cx, userId: string): boolean => isActiveIn(readerOf(cx), userId)
 
-/** The same within a decision. */
-export function isActiveIn(read: StateReader & Pick<Decision, "owner">, userId: string): boolean {
+/** Whether a user can sign in, within a decision. */
+export function isActiveIn(
+  read: StateReader & Pick<DecisionContext, "owner">,
+  userId: string,
+): boolean {
   const state = read.state(user, userId)
-  if (hasLeft(state) || state.status === "inactive") return false
+  if (isAbsent(state) || state.status === "inactive") return false
   if (state.status === "locked" && (state.stoppers ?? []).length > 0) return false
   return read.state(org, read.owner(user, userId)).status === "active"
 }
 
 /**
- * Whether what a user has set up applies to another: not where the other holds what the author
- * lacks. Within a decision the roles on the instance and on the user's own organization count,
- * elsewhere all. Whoever never was a user runs the server and outranks everybody; whoever has been
- * removed or deactivated outranks nobody who has a role.
+ * Whether settings that an author made for a user apply: not if the user has permissions that the
+ * author lacks. A decision compares the roles on the instance and on the user's own organization, a
+ * query compares all. Authors that were never users are operators of the server and outrank
+ * everyone; removed and deactivated authors outrank no one who has a role.
  */
-function isAppliedTo(read: Reading, userId: string, author: string): boolean {
+function appliesTo(read: RankReader, userId: string, author: string): boolean {
   if (author === userId) return true
   const reader = readerOf(read)
-  const held = "store" in read ? memberships(read, userId) : ownMemberships(reader, userId)
-  if (held.length === 0 || reader.state(user, author).status === "absent") return true
-  return isActiveIn(reader, author) && holdsEach(asAuthor(reader, author), held)
+  const membershipsOfUser =
+    "store" in read ? listMemberships(read, userId) : ownMemberships(reader, userId)
+  if (membershipsOfUser.length === 0 || reader.state(user, author).status === "absent") return true
+  return (
+    isActiveIn(reader, author) && includesMemberships(asAuthor(reader, author), membershipsOfUser)
+  )
 }
 
-judgeRankBy(isAppliedTo)
+registerRankComparer(appliesTo)
 
-type OwnReader = Reader & Pick<Decision, "owner">
+type OwnerReader = Reader & Pick<DecisionContext, "owner">
 
-const readerOf = (read: Reading): OwnReader =>
+const readerOf = (read: RankReader): OwnerReader =>
   "store" in read
     ? {
         ...stateReader(read),
@@ -87,9 +98,9 @@ const readerOf = (read: Reading): OwnReader =>
       }
 
 /** The roles of a user and of their groups on the instance and on their own organization. */
-function ownMemberships(read: OwnReader, userId: string): readonly Membership[] {
+function ownMemberships(read: OwnerReader, userId: string): readonly Membership[] {
   const home = read.owner(user, userId)
-  const held: readonly Membership[] = [
+  const membershipsOfUser: readonly Membership[] = [
     {
       level: "instance",
       id: read.instance,
@@ -97,23 +108,23 @@ function ownMemberships(read: OwnReader, userId: string): readonly Membership[] 
     },
     { level: "org", id: home, roles: effectiveRolesOn(read, [{ level: "org", id: home }], userId) },
   ]
-  return held.filter((each) => each.roles.length > 0)
+  return membershipsOfUser.filter((each) => each.roles.length > 0)
 }
 
-const ofEverybody = statement<{ level: Membership["level"]; text: string }>(
+const rolesOnInstance = statement<{ level: Membership["level"]; text: string }>(
   "SELECT DISTINCT level, roles AS text FROM administrators WHERE instance = $instance",
 )
 
 /**
- * Whether the caller outranks everybody on the instance: they hold on it whatever anybody holds
- * anywhere. Only an owner does so in practice, for there is always one.
+ * Whether the caller has on the instance all permissions that any user has anywhere. In practice,
+ * only instance owners do, since there is always one.
  */
 export function outranksInstance(cx: Cx): boolean {
   const { members } = cx.store.state(cx, instance, cx.instance)
   const owners = Object.values(members).map(({ roles }) => roles)
-  const others = cx.store.all(cx, ofEverybody).map(({ text }) => rolesIn(text))
+  const others = cx.store.all(cx, rolesOnInstance).map(({ text }) => rolesIn(text))
   const ofGroups = rolesOfGroupsAnywhere(cx).map(({ roles }) => roles)
-  return holdsAll(
+  return hasAllPermissions(
     cx,
     [...owners, ...others, ...ofGroups].map((roles) => ({
       level: "instance",
@@ -123,11 +134,11 @@ export function outranksInstance(cx: Cx): boolean {
   )
 }
 
-/** Whether the caller may remove a user, and with them whatever they administer. */
-export const isOver = (cx: Cx, userId: string): boolean =>
-  asEach(cx).every((each) => isOverAlone(each, userId))
+/** Whether the caller can remove a user together with their administrator roles. */
+export const canRemoveUser = (cx: Cx, userId: string): boolean =>
+  callsOfEachAuthor(cx).every((each) => callerCanRemoveUser(each, userId))
 
-function isOverAlone(cx: Cx, userId: string): boolean {
+function callerCanRemoveUser(cx: Cx, userId: string): boolean {
   if (cx.caller.kind !== "user") return cx.caller.kind === "system"
   const target = { level: "org", id: cx.store.receipt(cx, user, userId)?.owner ?? "" } as const
   const read: Reader = { ...stateReader(cx), caller: cx.caller }
@@ -135,7 +146,7 @@ function isOverAlone(cx: Cx, userId: string): boolean {
   return mayRemove && outranks(cx, userId, "home")
 }
 
-const ofPeople = statement<Membership & { readonly text: string }>(
+const rolesOfOrgUsers = statement<Membership & { readonly text: string }>(
   `SELECT DISTINCT a.level, a.target AS id, a.roles AS text FROM administrators a
    JOIN users u ON u.instance = a.instance AND u.id = a.user_id
    WHERE a.instance = $instance AND a.org = $orgId AND u.org = $orgId`,
@@ -146,31 +157,34 @@ const ofPeople = statement<Membership & { readonly text: string }>(
  * stops them. Who has stopped it counts as well, so that nobody lower starts it again. Reads
  * its administrators and the roles of its groups, however many people it has.
  */
-export function outranksAll(cx: Cx, orgId: string): boolean {
+export function outranksOrg(cx: Cx, orgId: string): boolean {
   const { stoppedBy } = cx.store.state(cx, org, orgId)
   if (stoppedBy !== "" && !outranks(cx, stoppedBy, "home")) return false
   const { members } = cx.store.state(cx, instance, cx.instance)
   const ofInstance = Object.entries(members)
-    .filter(([id, member]) => member.orgId === orgId && !hasLeft(cx.store.state(cx, user, id)))
+    .filter(([id, member]) => member.orgId === orgId && !isAbsent(cx.store.state(cx, user, id)))
     .map(([, { roles }]): Membership => ({ level: "instance", id: cx.instance, roles }))
   const below = cx.store
-    .all(cx, ofPeople, { orgId })
+    .all(cx, rolesOfOrgUsers, { orgId })
     .map(({ text, ...each }) => ({ ...each, roles: rolesIn(text) }))
-  return holdsAll(cx, [...ofInstance, ...below, ...rolesOfGroupsOf(cx, orgId)])
+  return hasAllPermissions(cx, [...ofInstance, ...below, ...rolesOfGroupsOf(cx, orgId)])
 }
 
-const holdsAll = (cx: Cx, held: readonly Membership[]): boolean =>
-  holdsEach({ ...stateReader(cx), caller: cx.caller, authors: cx.authors }, held)
+const hasAllPermissions = (cx: Cx, membershipsOfUser: readonly Membership[]): boolean =>
+  includesMemberships(
+    { ...stateReader(cx), caller: cx.caller, authors: cx.authors },
+    membershipsOfUser,
+  )
 
-function holdsEach(read: Reader, held: readonly Membership[]): boolean {
-  return held.every(({ level, id, roles }) => {
+function includesMemberships(read: Reader, membershipsOfUser: readonly Membership[]): boolean {
+  return membershipsOfUser.every(({ level, id, roles }) => {
     const target = level === "instance" ? { level } : { level, id }
-    return lackingIn(read, { target, roles }) === undefined
+    return findMissingPermissionOfRoles(read, { target, roles }) === undefined
   })
 }
 
-/** The organisation that roles on a thing are held in; none for the instance. */
-export function orgOf(cx: Cx, { level, id }: { level: string; id: string }): readonly string[] {
+/** The organization that roles on a resource belong to; empty for the instance. */
+export function orgIdsOf(cx: Cx, { level, id }: { level: string; id: string }): readonly string[] {
   if (level === "org") return [id]
   if (level === "project") return [cx.store.state(cx, project, id).orgId]
   return level === "grant" ? [cx.store.state(cx, projectGrant, id).grantedOrgId] : []

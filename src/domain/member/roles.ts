@@ -1,16 +1,16 @@
-/** Where a role is held. A system role is held by whoever runs several instances. */
+/** The level of a role. System roles are for operators of several instances. */
 export type RoleLevel = "system" | "instance" | "org" | "global" | "project" | "grant"
 
 type Role = { readonly level: RoleLevel; readonly permissions: ReadonlySet<string> }
 
-const role = (level: RoleLevel, permissions: string): Role => ({
+const defineRole = (level: RoleLevel, permissions: string): Role => ({
   level,
   permissions: new Set(permissions.split(/\s+/).filter(Boolean)),
 })
 
-/** Every role of the interface: where it can be held, and what it permits. */
-export const roles: Readonly<Record<string, Role>> = {
-  SYSTEM_OWNER: role(
+/** All built-in roles, with their level and permissions. */
+export const builtInRoles: Readonly<Record<string, Role>> = {
+  SYSTEM_OWNER: defineRole(
     "system",
     `
       system.instance.read system.instance.write system.instance.delete system.domain.read
@@ -20,14 +20,14 @@ export const roles: Readonly<Record<string, Role>> = {
       system.iam.member.read
     `,
   ),
-  SYSTEM_OWNER_VIEWER: role(
+  SYSTEM_OWNER_VIEWER: defineRole(
     "system",
     `
       system.instance.read system.domain.read system.debug.read system.feature.read
       system.iam.member.read
     `,
   ),
-  IAM_OWNER: role(
+  IAM_OWNER: defineRole(
     "instance",
     `
       iam.read iam.write iam.policy.read iam.policy.write iam.policy.delete iam.member.read
@@ -53,7 +53,7 @@ export const roles: Readonly<Record<string, Role>> = {
       userschema.delete group.read group.write group.delete
     `,
   ),
-  IAM_OWNER_VIEWER: role(
+  IAM_OWNER_VIEWER: defineRole(
     "instance",
     `
       iam.read iam.policy.read iam.member.read iam.idp.read iam.action.read iam.flow.read
@@ -65,7 +65,7 @@ export const roles: Readonly<Record<string, Role>> = {
       action.execution.read userschema.read session.read group.read
     `,
   ),
-  IAM_ORG_MANAGER: role(
+  IAM_ORG_MANAGER: defineRole(
     "instance",
     `
       org.read org.global.read org.create org.write org.delete org.member.read
@@ -83,7 +83,7 @@ export const roles: Readonly<Record<string, Role>> = {
       session.read session.delete group.read group.write group.delete
     `,
   ),
-  IAM_USER_MANAGER: role(
+  IAM_USER_MANAGER: defineRole(
     "instance",
     `
       org.read org.global.read org.member.read org.member.delete user.read user.global.read
@@ -94,9 +94,9 @@ export const roles: Readonly<Record<string, Role>> = {
       project.grant.member.read session.read session.delete
     `,
   ),
-  IAM_ADMIN_IMPERSONATOR: role("instance", "admin.impersonation impersonation"),
-  IAM_END_USER_IMPERSONATOR: role("instance", "impersonation"),
-  IAM_LOGIN_CLIENT: role(
+  IAM_ADMIN_IMPERSONATOR: defineRole("instance", "admin.impersonation impersonation"),
+  IAM_END_USER_IMPERSONATOR: defineRole("instance", "impersonation"),
+  IAM_LOGIN_CLIENT: defineRole(
     "instance",
     `
       iam.read iam.policy.read iam.member.read iam.member.write iam.idp.read
@@ -109,7 +109,7 @@ export const roles: Readonly<Record<string, Role>> = {
       userschema.read
     `,
   ),
-  ORG_OWNER: role(
+  ORG_OWNER: defineRole(
     "org",
     `
       org.read org.global.read org.write org.delete org.member.read org.member.write
@@ -127,7 +127,7 @@ export const roles: Readonly<Record<string, Role>> = {
       project.app.delete group.read group.write group.delete
     `,
   ),
-  ORG_USER_MANAGER: role(
+  ORG_USER_MANAGER: defineRole(
     "org",
     `
       org.read user.read user.global.read user.write user.delete user.grant.read
@@ -136,7 +136,7 @@ export const roles: Readonly<Record<string, Role>> = {
       session.read session.delete group.read group.write group.delete
     `,
   ),
-  ORG_OWNER_VIEWER: role(
+  ORG_OWNER_VIEWER: defineRole(
     "org",
     `
       org.read org.member.read org.idp.read org.action.read org.flow.read org.feature.read
@@ -145,7 +145,7 @@ export const roles: Readonly<Record<string, Role>> = {
       project.grant.read project.grant.member.read project.grant.user.grant.read group.read
     `,
   ),
-  ORG_SETTINGS_MANAGER: role(
+  ORG_SETTINGS_MANAGER: defineRole(
     "org",
     `
       org.read org.write org.member.read org.idp.read org.idp.write org.idp.delete
@@ -153,7 +153,7 @@ export const roles: Readonly<Record<string, Role>> = {
       policy.delete
     `,
   ),
-  ORG_USER_PERMISSION_EDITOR: role(
+  ORG_USER_PERMISSION_EDITOR: defineRole(
     "org",
     `
       org.read org.member.read user.read user.global.read user.grant.read user.grant.write
@@ -161,7 +161,7 @@ export const roles: Readonly<Record<string, Role>> = {
       project.app.read project.grant.read project.grant.member.read
     `,
   ),
-  ORG_PROJECT_PERMISSION_EDITOR: role(
+  ORG_PROJECT_PERMISSION_EDITOR: defineRole(
     "org",
     `
       org.read org.member.read user.read user.global.read user.grant.read user.grant.write
@@ -170,17 +170,17 @@ export const roles: Readonly<Record<string, Role>> = {
       project.grant.member.read
     `,
   ),
-  ORG_PROJECT_CREATOR: role(
+  ORG_PROJECT_CREATOR: defineRole(
     "org",
     `
       user.global.read policy.read project.read:self project.create
     `,
   ),
-  ORG_ADMIN_IMPERSONATOR: role("org", "admin.impersonation impersonation"),
-  ORG_END_USER_IMPERSONATOR: role("org", "impersonation"),
-  ORG_USER_SELF_MANAGER: role("org", "policy.read user.self.delete"),
-  SELF_MANAGEMENT_GLOBAL: role("global", "org.create policy.read user.self.delete"),
-  PROJECT_OWNER: role(
+  ORG_ADMIN_IMPERSONATOR: defineRole("org", "admin.impersonation impersonation"),
+  ORG_END_USER_IMPERSONATOR: defineRole("org", "impersonation"),
+  ORG_USER_SELF_MANAGER: defineRole("org", "policy.read user.self.delete"),
+  SELF_MANAGEMENT_GLOBAL: defineRole("global", "org.create policy.read user.self.delete"),
+  PROJECT_OWNER: defineRole(
     "project",
     `
       org.global.read policy.read project.read project.write project.delete
@@ -192,7 +192,7 @@ export const roles: Readonly<Record<string, Role>> = {
       user.membership.read
     `,
   ),
-  PROJECT_OWNER_VIEWER: role(
+  PROJECT_OWNER_VIEWER: defineRole(
     "project",
     `
       policy.read project.read project.member.read project.role.read project.app.read
@@ -200,7 +200,7 @@ export const roles: Readonly<Record<string, Role>> = {
       user.grant.read user.membership.read
     `,
   ),
-  PROJECT_OWNER_GLOBAL: role(
+  PROJECT_OWNER_GLOBAL: defineRole(
     "project",
     `
       org.global.read policy.read project.read project.write project.delete
@@ -210,7 +210,7 @@ export const roles: Readonly<Record<string, Role>> = {
       user.membership.read
     `,
   ),
-  PROJECT_OWNER_VIEWER_GLOBAL: role(
+  PROJECT_OWNER_VIEWER_GLOBAL: defineRole(
     "project",
     `
       policy.read project.read project.member.read project.role.read project.app.read
@@ -218,7 +218,7 @@ export const roles: Readonly<Record<string, Role>> = {
       user.membership.read
     `,
   ),
-  PROJECT_GRANT_OWNER: role(
+  PROJECT_GRANT_OWNER: defineRole(
     "grant",
     `
       policy.read org.global.read project.read project.grant.read project.grant.member.read
@@ -226,7 +226,7 @@ export const roles: Readonly<Record<string, Role>> = {
       user.grant.read user.grant.write user.grant.delete user.membership.read
     `,
   ),
-  PROJECT_GRANT_OWNER_VIEWER: role(
+  PROJECT_GRANT_OWNER_VIEWER: defineRole(
     "grant",
     `
       policy.read project.read project.grant.read project.grant.member.read user.read
@@ -235,8 +235,8 @@ export const roles: Readonly<Record<string, Role>> = {
   ),
 }
 
-/** What a role permits; nothing where the role is not known. */
+/** The permissions of a built-in role; empty if it does not exist. */
 export const permissionsOf = (name: string): ReadonlySet<string> =>
-  roles[name]?.permissions ?? nothing
+  builtInRoles[name]?.permissions ?? noPermissions
 
-const nothing: ReadonlySet<string> = new Set()
+const noPermissions: ReadonlySet<string> = new Set()

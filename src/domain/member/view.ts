@@ -1,9 +1,9 @@
 import type { Scope } from "../../kernel/context.ts"
-import type { Found, Page } from "../../kernel/page.ts"
+import type { Page, SearchResult } from "../../kernel/page.ts"
 import {
   type Cx,
-  cachedBy,
-  coded,
+  cacheQueryByKey,
+  codec,
   type Envelope,
   type Filter,
   integer,
@@ -20,13 +20,13 @@ import { effectiveGroupIds, membershipViews } from "../group/index.ts"
 import type { InstanceEvent } from "../instance/index.ts"
 import type { OrgEvent } from "../org/index.ts"
 import type { ProjectEvent } from "../project/index.ts"
-import { grantIdOf, type ProjectGrantEvent } from "../project-grant/index.ts"
+import { findGrantIdInOrg, type ProjectGrantEvent } from "../project-grant/index.ts"
 import type { UserEvent } from "../user-model/index.ts"
 import { groupAdministratorView, groupsWithRole, rolesByGroup } from "./group/view.ts"
 import { type MemberEvent, memberId, type Target } from "./model.ts"
 import { rolesIn, rolesText } from "./roles-text.ts"
 
-/** Roles of a user on the instance, an organisation, a project or a grant of one. */
+/** Roles of a user on the instance, an organization, a project or a project grant. */
 export type Membership = {
   readonly level: Target["level"]
   readonly id: string
@@ -41,12 +41,15 @@ export const administratorTable = table(
     id: text(),
     level: text<Membership["level"]>(),
     target: text(),
-    /** The project, or that of the grant; empty elsewhere. */
+    /** The project, or that of the project grant; empty for other levels. */
     project: text(),
     user_id: text(),
-    /** The organisation that the thing is or belongs to; a grant to the one that has it. */
+    /**
+     * The organization that the resource is or belongs to; for a project grant, the one it was
+     * granted to.
+     */
     org: text(),
-    roles: coded(rolesText, rolesIn),
+    roles: codec(rolesText, rolesIn),
     created: integer(),
     changed: integer(),
   },
@@ -62,7 +65,7 @@ export const administratorTable = table(
   },
 )
 
-/** An administrator as listed, with the names of the user and of the thing. Times are ms UTC. */
+/** A listed administrator, with the names of the user and the resource. Times are ms UTC. */
 export type AdministratorRow = RowOf<typeof administratorTable> & {
   readonly login_name: string
   readonly display_name: string
@@ -72,9 +75,9 @@ export type AdministratorRow = RowOf<typeof administratorTable> & {
   readonly project_org: string | null
 }
 
-type Added = Pick<AdministratorRow, "id" | "level" | "target" | "user_id" | "roles">
+type AddedAdministrator = Pick<AdministratorRow, "id" | "level" | "target" | "user_id" | "roles">
 
-const add = (db: ViewWriter, { owner, time }: Envelope, row: Added, project = "") =>
+const add = (db: ViewWriter, { owner, time }: Envelope, row: AddedAdministrator, project = "") =>
   administratorTable.insert(db, { ...row, project, org: owner, created: time, changed: time })
 
 const change = (
@@ -129,24 +132,27 @@ export const memberView = view<
   },
 })
 
-const stand = administratorTable.select(["changed"], "AND id = $key")
+const changedByKey = administratorTable.select(["changed"], "AND id = $key")
 
-/** When the roles of an administrator last changed, ms UTC; undefined where there is none. */
-export const memberChanged = (cx: Cx, target: Target, userId: string): number | undefined =>
-  cx.store.get(cx, stand, { key: keyOf(target, userId) })?.changed
+/** When the roles of an administrator last changed, ms UTC; undefined if the user has none. */
+export const memberChangedAt = (cx: Cx, target: Target, userId: string): number | undefined =>
+  cx.store.get(cx, changedByKey, { key: keyOf(target, userId) })?.changed
 
 const keyOf = (target: Target, userId: string) =>
   target.level === "instance" ? instanceKey(userId) : memberId(target.level, target.id, userId)
 
 const instanceKey = (userId: string) => `instance//${encodeURIComponent(userId)}`
 
-const mine = administratorTable.select(["level", "target", "roles"], "AND user_id = $userId")
+const membershipsOfUser = administratorTable.select(
+  ["level", "target", "roles"],
+  "AND user_id = $userId",
+)
 
 /**
  * What a user is an administrator of, by roles of their own and those of their groups; every call
  * to the API reads it.
  */
-export const memberships = cachedBy(
+export const listMemberships = cacheQueryByKey(
   (cx, userId): readonly Membership[] => [
     ...ownMemberships(cx, userId),
     ...membershipsByGroups(cx, userId),
@@ -158,7 +164,9 @@ export const memberships = cachedBy(
 
 /** What a user is an administrator of by roles of their own. */
 export const ownMemberships = (cx: Cx, userId: string): readonly Membership[] =>
-  cx.store.all(cx, mine, { userId }).map(({ level, target: id, roles }) => ({ level, id, roles }))
+  cx.store
+    .all(cx, membershipsOfUser, { userId })
+    .map(({ level, target: id, roles }) => ({ level, id, roles }))
 
 /** What the groups of a user let them administer, and by which group. */
 export function membershipsByGroups(
@@ -174,30 +182,30 @@ export function membershipsByGroups(
     })
 }
 
-const ofTarget = administratorTable.select(
+const administratorsOfTarget = administratorTable.select(
   ["user_id", "roles"],
   "AND level = $level AND target = $target ORDER BY created LIMIT 1000",
 )
 
 /** The users who have roles of their own on something, and these; the earliest first. */
-export const administratorsOn = (cx: Cx, { level, id }: Pick<Membership, "level" | "id">) =>
+export const listAdministratorsOn = (cx: Cx, { level, id }: Pick<Membership, "level" | "id">) =>
   cx.store
-    .all(cx, ofTarget, { level, target: id })
+    .all(cx, administratorsOfTarget, { level, target: id })
     .map(({ user_id, roles }) => ({ userId: user_id, roles }))
 
-/** Whether a user has a manager role, at whatever level. */
-export const isManager = (cx: Cx, userId: string): boolean => memberships(cx, userId).length > 0
+/** Whether a user has an administrator role on any level. */
+export const isManager = (cx: Cx, userId: string): boolean => listMemberships(cx, userId).length > 0
 
-const holder = statement<{ id: string }>(
+const anyUserWithRole = statement<{ id: string }>(
   `SELECT id FROM administrators WHERE instance = $instance AND instr(roles, $role) > 0 LIMIT 1`,
 )
 
 /** Whether a user or a group has a role, wherever. */
-export const isRoleHeld = (cx: Cx, key: string): boolean =>
-  cx.store.get(cx, holder, { role: rolesText([key]) }) !== undefined ||
+export const isRoleAssigned = (cx: Cx, key: string): boolean =>
+  cx.store.get(cx, anyUserWithRole, { role: rolesText([key]) }) !== undefined ||
   groupsWithRole(cx, key).length > 0
 
-/** Names stand where they belong, so a list joins what it shows. */
+/** Names are stored in their own tables only, so listing joins them. */
 const administrators: Searchable = {
   table: `(SELECT a.*, u.user_name AS login_name,
       u.user_name_folded AS login_name_folded, u.display_name, u.display_name_folded,
@@ -233,16 +241,18 @@ const administrators: Searchable = {
 }
 
 /**
- * The administrators that the caller may see: each level by its own permission, and what the people
- * of an organisation administer elsewhere by that on their memberships.
+ * The administrators that the caller can see: each level has its own permission, and memberships of
+ * an organization's users elsewhere have another one.
  */
 export function searchAdministrators(
   cx: Cx,
   query: { readonly page: Page; readonly sort?: string; readonly filters: readonly Filter[] },
-): Promise<Found<AdministratorRow>> {
-  const kinds: Kinds | undefined = cx.scope?.kinds
-  if (!kinds) throw new Error("a search of administrators needs the scope of each level")
-  const ofPeople: Filter = { all: [{ not: isLevel("instance") }, seen(kinds.user, ["user_org"])] }
+): Promise<SearchResult<AdministratorRow>> {
+  const kinds: ScopesByLevel | undefined = cx.scope?.kinds
+  if (!kinds) throw new Error("a search of administrators requires the scope of each level")
+  const ofPeople: Filter = {
+    all: [{ not: isLevel("instance") }, visibleRows(kinds.user, ["user_org"])],
+  }
   const visible: Filter = { any: [...visibleBy(kinds), ofPeople] }
   const all: Scope = { all: true, orgs: [], projects: [], grants: [] }
   const filters = [visible, ...query.filters]
@@ -250,22 +260,22 @@ export function searchAdministrators(
 }
 
 /** What is visible of each level by the permission to see its administrators. */
-export const visibleBy = (kinds: Kinds): readonly Filter[] => [
-  { all: [isLevel("instance"), seen(kinds.instance, [])] },
-  { all: [isLevel("org"), seen(kinds.org, ["org"])] },
-  { all: [isLevel("project"), seen(kinds.project, ["org", "project"])] },
-  { all: [isLevel("grant"), seen(kinds.grant, ["org", "project_org", "project", "grant"])] },
+export const visibleBy = (kinds: ScopesByLevel): readonly Filter[] => [
+  { all: [isLevel("instance"), visibleRows(kinds.instance, [])] },
+  { all: [isLevel("org"), visibleRows(kinds.org, ["org"])] },
+  { all: [isLevel("project"), visibleRows(kinds.project, ["org", "project"])] },
+  { all: [isLevel("grant"), visibleRows(kinds.grant, ["org", "project_org", "project", "grant"])] },
 ]
 
-type Kinds = { readonly [Kind in Membership["level"] | "user"]?: Scope }
+type ScopesByLevel = { readonly [Kind in Membership["level"] | "user"]?: Scope }
 
 const isLevel = (level: Membership["level"]): Filter => ({ equals: "level", value: level })
 
-/** Rows of one level: `by` says which ids of the scope may name them. */
-function seen(scope: Scope | undefined, by: readonly Owner[]): Filter {
+/** Filters rows of one level; `by` lists the columns that contain IDs of the scope. */
+function visibleRows(scope: Scope | undefined, by: readonly OwnerColumn[]): Filter {
   if (!scope) return { any: [] }
   if (scope.all) return { all: [] }
-  const owners: Record<Owner, Filter> = {
+  const owners: Record<OwnerColumn, Filter> = {
     org: { oneOf: "org", values: scope.orgs },
     user_org: { oneOf: "user_org", values: scope.orgs },
     project_org: { oneOf: "project_org", values: scope.orgs },
@@ -275,13 +285,13 @@ function seen(scope: Scope | undefined, by: readonly Owner[]): Filter {
   return { any: by.map((each) => owners[each]) }
 }
 
-type Owner = "org" | "user_org" | "project_org" | "project" | "grant"
+type OwnerColumn = "org" | "user_org" | "project_org" | "project" | "grant"
 
-/** How the interface names a grant; undefined where there is none. */
-export const grantTarget = (
+/** Finds a project grant by project and organization; undefined if there is none. */
+export const findGrantTarget = (
   cx: Cx,
   { projectId, organizationId }: { readonly projectId: string; readonly organizationId: string },
 ): Exclude<Target, { level: "instance" }> | undefined => {
-  const id = grantIdOf(cx, projectId, organizationId)
+  const id = findGrantIdInOrg(cx, projectId, organizationId)
   return id === undefined ? undefined : { level: "grant", id }
 }

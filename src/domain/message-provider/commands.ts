@@ -1,9 +1,9 @@
 import { Fault, fieldError } from "../../kernel/fault.ts"
-import { asciiEmail } from "../../protocol/email.ts"
+import { toAsciiEmail } from "../../protocol/email.ts"
 import type { Cx, Draft, Receipt, Transaction } from "../../store/index.ts"
 import { hasDomain, isOnlyInstance } from "../instance/index.ts"
 import { domainPolicy, policyOf } from "../policy/index.ts"
-import { checkProvider } from "./check.ts"
+import { validateProvider } from "./check.ts"
 import {
   type Channel,
   messageProviders,
@@ -17,50 +17,57 @@ import {
 
 const providersMax = 100
 
-/** A provider as it is wanted; without a secret the one that it has stays, if it may. */
-export type Wish = { readonly settings: Settings; readonly secret?: string | undefined }
+/** The new settings of a provider; without a secret, the existing one is kept if possible. */
+export type ProviderInput = { readonly settings: Settings; readonly secret?: string | undefined }
 
-/** Adds a provider; nothing is sent by it until it is activated. */
-export async function addProvider(cx: Cx, channel: Channel, wish: Wish): Promise<Receipt> {
+/** Adds a provider; it sends nothing until it is activated. */
+export async function addProvider(
+  cx: Cx,
+  channel: Channel,
+  input: ProviderInput,
+): Promise<Receipt> {
   const id = cx.ids.next()
-  checkSettings(cx, wish.settings)
-  return step(cx, channel, id, (tx, { providers }) => {
+  validateSettings(cx, input.settings)
+  return changeProviders(cx, channel, id, (tx, { providers }) => {
     if (Object.keys(providers).length >= providersMax) {
       throw new Fault(
         "resource_exhausted",
         "message_provider.too_many",
-        `there are ${providersMax} already; remove one first`,
+        `there can be at most ${providersMax} providers; delete one first`,
       )
     }
-    if (wish.secret) keepSecret(tx, id, wish.settings, wish.secret)
-    return [said("added", channel, id, wish.settings)]
+    if (input.secret) storeSecret(tx, id, input.settings, input.secret)
+    return [settingsEvent("added", channel, id, input.settings)]
   })
 }
 
 /**
- * Changes a provider to what is wanted, or to what follows from how it is. A secret is for whom it
- * was given to: where it would go somewhere else it is forgotten, unless it is said anew.
+ * Updates a provider to the given settings, or to settings derived from the current ones. A secret
+ * belongs to one destination: if the destination changes, the secret is deleted unless it is set
+ * again.
  */
 export async function changeProvider(
   cx: Cx,
   channel: Channel,
   id: string,
-  wish: Wish | { readonly kind: Settings["kind"]; readonly say: (before: Provider) => Wish },
+  input:
+    | ProviderInput
+    | { readonly kind: Settings["kind"]; readonly say: (before: Provider) => ProviderInput },
 ): Promise<Receipt> {
-  if (!("say" in wish)) checkSettings(cx, wish.settings)
-  return step(cx, channel, id, (tx, state) => {
-    const before = providerIn(state, id, "say" in wish ? wish.kind : wish.settings.kind)
-    const { settings, secret } = "say" in wish ? wish.say(before) : wish
-    if ("say" in wish) checkSettings(cx, settings)
+  if (!("say" in input)) validateSettings(cx, input.settings)
+  return changeProviders(cx, channel, id, (tx, state) => {
+    const before = requireProvider(state, id, "say" in input ? input.kind : input.settings.kind)
+    const { settings, secret } = "say" in input ? input.say(before) : input
+    if ("say" in input) validateSettings(cx, settings)
     const isSame = JSON.stringify(settingsOf(before)) === JSON.stringify(settings)
     if (isSame && !secret) throw unchangedError()
-    if (secret) keepSecret(tx, id, settings, secret)
-    else if (destinationOf(before) !== destinationOf(settings)) forgetSecret(tx, id)
-    return [said("changed", channel, id, settings)]
+    if (secret) storeSecret(tx, id, settings, secret)
+    else if (destinationOf(before) !== destinationOf(settings)) deleteSecret(tx, id)
+    return [settingsEvent("changed", channel, id, settings)]
   })
 }
 
-/** Changes what a provider is authenticated to with, and nothing else. */
+/** Updates only the secret of a provider. */
 export async function changeSecret(
   cx: Cx,
   channel: Channel,
@@ -68,116 +75,117 @@ export async function changeSecret(
   { kind, secret }: { readonly kind: Settings["kind"]; readonly secret: string },
 ): Promise<Receipt> {
   if (secret === "") {
-    throw new Fault("invalid_argument", "message_provider.secret_missing", "say the new secret")
+    throw new Fault("invalid_argument", "message_provider.secret_missing", "secret is required")
   }
-  return step(cx, channel, id, (tx, state) => {
-    const settings = providerIn(state, id, kind)
-    if (settings.kind === "smtp" && settings.auth.kind === "none") throw wantsNoneError()
-    keepSecret(tx, id, settings, secret)
-    return [said("changed", channel, id, settingsOf(settings))]
+  return changeProviders(cx, channel, id, (tx, state) => {
+    const settings = requireProvider(state, id, kind)
+    if (settings.kind === "smtp" && settings.auth.kind === "none") throw noSecretNeededError()
+    storeSecret(tx, id, settings, secret)
+    return [settingsEvent("changed", channel, id, settingsOf(settings))]
   })
 }
 
-/** Sends by this provider from now on, and by no other of its channel. */
+/** Activates a provider, and deactivates the other ones of its channel. */
 export const activateProvider = (cx: Cx, channel: Channel, id: string): Promise<Receipt> =>
-  step(cx, channel, id, (_, state) => {
-    providerIn(state, id)
+  changeProviders(cx, channel, id, (_, state) => {
+    requireProvider(state, id)
     if (state.active === id) throw unchangedError()
-    return [turned(channel, "activated", id)]
+    return [stateEvent(channel, "activated", id)]
   })
 
-/** Sends nothing by this provider any more. */
+/** Deactivates a provider. */
 export const deactivateProvider = (cx: Cx, channel: Channel, id: string): Promise<Receipt> =>
-  step(cx, channel, id, (_, state) => {
-    providerIn(state, id)
+  changeProviders(cx, channel, id, (_, state) => {
+    requireProvider(state, id)
     if (state.active !== id) throw unchangedError()
-    return [turned(channel, "deactivated", id)]
+    return [stateEvent(channel, "deactivated", id)]
   })
 
-/** Removes a provider, and forgets its secret. */
+/** Deletes a provider and its secret. */
 export const removeProvider = (cx: Cx, channel: Channel, id: string): Promise<Receipt> =>
-  step(cx, channel, id, (tx, state) => {
-    providerIn(state, id)
-    forgetSecret(tx, id)
-    return [turned(channel, "removed", id)]
+  changeProviders(cx, channel, id, (tx, state) => {
+    requireProvider(state, id)
+    deleteSecret(tx, id)
+    return [stateEvent(channel, "removed", id)]
   })
 
 /** The providers of a channel. */
 export const providersOf = (cx: Cx, channel: Channel): Providers =>
   cx.store.state(cx, messageProviders, channel)
 
-/** One of them, by its id. */
+/** A provider by its ID. */
 export function findProvider(cx: Cx, channel: Channel, id: string): Provider {
-  return providerIn(providersOf(cx, channel), id)
+  return requireProvider(providersOf(cx, channel), id)
 }
 
-/** What messages of a channel go by; undefined where nothing is set up. */
+/** The active provider of a channel; undefined if there is none. */
 export function activeProvider(cx: Cx, channel: Channel): Provider | undefined {
   const { active, providers } = providersOf(cx, channel)
   return active === undefined ? undefined : providers[active]
 }
 
-/** The secret of a provider in the plain; empty where it has none. */
+/** The decrypted secret of a provider; empty if there is none. */
 export function secretOf(cx: Cx, id: string): string {
   const { sealed } = cx.store.state(cx, providerSecret, id)
-  return sealed === "" ? "" : (cx.secrets.open("seal", sealed, about(id)) ?? "")
+  return sealed === "" ? "" : (cx.secrets.open("seal", sealed, sealContext(id)) ?? "")
 }
 
 type Decide = (tx: Transaction, state: Providers) => readonly Draft<ProviderEvent>[]
 
-async function step(cx: Cx, channel: Channel, id: string, decide: Decide): Promise<Receipt> {
-  const made = await cx.store.transact(cx, (tx) => {
+async function changeProviders(
+  cx: Cx,
+  channel: Channel,
+  id: string,
+  decide: Decide,
+): Promise<Receipt> {
+  const receipts = await cx.store.transact(cx, (tx) => {
     const drafts = decide(tx, tx.state(messageProviders, channel))
     tx.append(messageProviders, channel, drafts, cx.instance)
   })
-  return { ...made.receipt(messageProviders, channel), id }
+  return { ...receipts.receipt(messageProviders, channel), id }
 }
 
-function providerIn({ providers }: Providers, id: string, kind?: Settings["kind"]): Provider {
+function requireProvider({ providers }: Providers, id: string, kind?: Settings["kind"]): Provider {
   const found = Object.hasOwn(providers, id) ? providers[id] : undefined
   if (found && (kind === undefined || found.kind === kind)) return found
-  throw new Fault(
-    "not_found",
-    "message_provider.missing",
-    "there is no such provider; list them to see their ids",
-  )
+  throw new Fault("not_found", "message_provider.missing", "provider not found")
 }
 
 /**
- * Refuses settings that nothing could be sent by, and what the server does not permit. The instance
- * may want that its mails come from a domain of its own.
+ * Validates the settings, including the server's restrictions and the domain policy of the instance
+ * for sender addresses.
  */
-export function checkSettings(cx: Cx, settings: Settings): void {
-  checkProvider(settings)
+export function validateSettings(cx: Cx, settings: Settings): void {
+  validateProvider(settings)
   if (settings.kind !== "smtp") return
   if (settings.privateNetwork && !isOnlyInstance(cx)) {
     throw fieldError(
       "message_provider.private_network",
       "private_network",
-      "must be off: this service has several instances; its operator can set mail_allow",
+      "must be off, because this service has several instances; the operator can set mail_allow",
     )
   }
   if (!policyOf(cx, "", domainPolicy).smtpSenderAddressMatchesInstanceDomain) return
-  const sender = asciiEmail(settings.senderAddress)
+  const sender = toAsciiEmail(settings.senderAddress)
   const domain = sender.slice(sender.lastIndexOf("@") + 1)
   if (hasDomain(cx, domain)) return
   throw fieldError(
     "message_provider.sender_foreign",
     "sender_address",
-    "must be of a domain of the instance: its domain policy wants that",
+    "must belong to a domain of the instance, as required by the domain policy",
   )
 }
 
-const about = (id: string): string => `message_provider/${id}`
+const sealContext = (id: string): string => `message_provider/${id}`
 
-function keepSecret(tx: Transaction, id: string, { kind }: Settings, secret: string): void {
-  const kept: Draft<ProviderSecretEvent> = {
+function storeSecret(tx: Transaction, id: string, { kind }: Settings, secret: string): void {
+  const stored: Draft<ProviderSecretEvent> = {
     type: secretTypes[kind],
     data: {},
-    private: { sealed: tx.secrets.seal("seal", secret, about(id)) },
+    private: { sealed: tx.secrets.seal("seal", secret, sealContext(id)) },
     erase: {},
   }
-  tx.append(providerSecret, id, [kept], tx.instance)
+  tx.append(providerSecret, id, [stored], tx.instance)
 }
 
 const secretTypes = {
@@ -186,12 +194,15 @@ const secretTypes = {
   http: "message.provider.signing.key.changed",
 } as const
 
-function forgetSecret(tx: Transaction, id: string): void {
+function deleteSecret(tx: Transaction, id: string): void {
   if (tx.state(providerSecret, id).sealed === "") return
   tx.append(providerSecret, id, [{ type: "message.provider.secret.removed", data: {}, erase: {} }])
 }
 
-/** Where the secret of a provider goes; what a signing key signs goes nowhere with it. */
+/**
+ * The destination to which the secret of a provider is sent; undefined for signing keys, which are
+ * never sent.
+ */
 export function destinationOf(settings: Settings): string {
   if (settings.kind === "http") return ""
   if (settings.kind === "twilio") return settings.sid
@@ -203,47 +214,51 @@ function settingsOf({ id: _, version: __, created: ___, changed: ____, ...settin
   return settings
 }
 
-function said(
-  what: "added" | "changed",
+function settingsEvent(
+  action: "added" | "changed",
   channel: Channel,
   id: string,
   settings: Settings,
 ): Draft<ProviderEvent> {
   if (settings.kind === "smtp") {
-    return { type: `instance.smtp.config.${what}`, data: { id, ...settings } }
+    return { type: `instance.smtp.config.${action}`, data: { id, ...settings } }
   }
   if (settings.kind === "twilio") {
-    return { type: `instance.sms.configtwilio.${what}`, data: { id, ...settings } }
+    return { type: `instance.sms.configtwilio.${action}`, data: { id, ...settings } }
   }
   return channel === "email"
-    ? { type: `instance.smtp.config.http.${what}`, data: { id, ...settings } }
-    : { type: `instance.sms.confighttp.${what}`, data: { id, ...settings } }
+    ? { type: `instance.smtp.config.http.${action}`, data: { id, ...settings } }
+    : { type: `instance.sms.confighttp.${action}`, data: { id, ...settings } }
 }
 
-const turned = (
+const stateEvent = (
   channel: Channel,
-  what: "activated" | "deactivated" | "removed",
+  action: "activated" | "deactivated" | "removed",
   id: string,
 ): Draft<ProviderEvent> =>
   channel === "email"
-    ? { type: `instance.smtp.config.${what}`, data: { id } }
-    : { type: `instance.sms.config${what}`, data: { id } }
+    ? { type: `instance.smtp.config.${action}`, data: { id } }
+    : { type: `instance.sms.config${action}`, data: { id } }
 
 const unchangedError = () =>
-  new Fault("failed_precondition", "message_provider.unchanged", "no changes: it is so already")
+  new Fault(
+    "failed_precondition",
+    "message_provider.unchanged",
+    "nothing to update: the provider already has these values",
+  )
 
-const wantsNoneError = () =>
+const noSecretNeededError = () =>
   new Fault(
     "failed_precondition",
     "message_provider.wants_no_secret",
-    "the server is spoken to without a password; say its user first",
+    "the server is used without a password; set the user first",
   )
 
-/** There is nothing that messages could go by. */
-export function noneActiveError(): never {
+/** Throws because there is no active provider. */
+export function requireNoProvider(): never {
   throw new Fault(
     "not_found",
     "message_provider.none_active",
-    "no provider is active; add one, and activate it",
+    "no provider is active; add one and activate it",
   )
 }

@@ -3,9 +3,9 @@ import { messageProviders, providerSecret } from "./model.ts"
 export { activateProvider, activeProvider, addProvider, providersOf } from "./commands.ts"
 export { type Channel, channels, messageProviders, type Provider, type Providers } from "./model.ts"
 export { deliver, type Message } from "./send.ts"
-export { type ActiveTrial, tryActive } from "./try.ts"
+export { type ActiveTestResult, testActiveProvider } from "./test.ts"
 
-/** What this module is to the whole. */
+/** The registration of this module. */
 export const module = {
   aggregates: [messageProviders, providerSecret],
   history: () => import("./history.ts"),

@@ -1,10 +1,13 @@
-import { aggregate, type Event, partByKey } from "../../store/index.ts"
+import { aggregate, type Event, streamPartByKey } from "../../store/index.ts"
 
-/** What messages go out by; each has its providers, of which one is active. */
+/** The channels of messages; each has providers, of which one can be active. */
 export const channels = ["email", "sms"] as const
 export type Channel = (typeof channels)[number]
 
-/** How an SMTP server learns who sends: not at all, by a password, or by an OAuth access token. */
+/**
+ * How the client authenticates to an SMTP server: not at all, with a password, or with an OAuth
+ * access token.
+ */
 export type SmtpAuth =
   | { readonly kind: "none" }
   | { readonly kind: "plain" }
@@ -18,14 +21,14 @@ export type SmtpAuth =
 export type Smtp = {
   readonly kind: "smtp"
   readonly description: string
-  /** With the port behind it where that is not 587. */
+  /** The host with an optional port; the default is 587. */
   readonly host: string
   readonly tls: boolean
-  /** TLS from the first byte, whatever the port; absent for no. */
+  /** Whether TLS is used from the first byte on every port; absent means no. */
   readonly implicitTls?: boolean
-  /** PEM; absent where the authorities of the system are trusted. */
+  /** PEM; absent if the system's authorities are trusted. */
   readonly caCertificate?: string
-  /** Whether the server may be in a private network; absent for no. */
+  /** Whether the server can be in a private network; absent means no. */
   readonly privateNetwork?: boolean
   readonly user: string
   readonly senderAddress: string
@@ -45,83 +48,93 @@ export type Twilio = {
   readonly description: string
   readonly sid: string
   readonly senderNumber: string
-  /** Twilio sends a text of its own with our code where this is set. */
+  /** If set, Twilio Verify sends its own text with our code. */
   readonly verifyServiceSid: string
 }
 
-/** What is said of a provider, but for its secret. */
+/** The settings of a provider without its secret. */
 export type Settings = Smtp | Http | Twilio
 
 export type Provider = Settings & {
   readonly id: string
-  /** Of the channel's stream when it was said last. */
+  /** The version of the channel's stream at the last change. */
   readonly version: number
-  /** ms UTC, as is `changed`. */
+  /** In ms since the epoch, like `changed`. */
   readonly created: number
   readonly changed: number
 }
 
-type Named = { readonly id: string }
+type ProviderRef = { readonly id: string }
 
 export type ProviderEvent =
-  | Event<"instance.smtp.config.added", Named & Smtp>
-  | Event<"instance.smtp.config.changed", Named & Smtp>
-  | Event<"instance.smtp.config.http.added", Named & Http>
-  | Event<"instance.smtp.config.http.changed", Named & Http>
-  | Event<"instance.smtp.config.activated", Named>
-  | Event<"instance.smtp.config.deactivated", Named>
-  | Event<"instance.smtp.config.removed", Named>
-  | Event<"instance.sms.configtwilio.added", Named & Twilio>
-  | Event<"instance.sms.configtwilio.changed", Named & Twilio>
-  | Event<"instance.sms.confighttp.added", Named & Http>
-  | Event<"instance.sms.confighttp.changed", Named & Http>
-  | Event<"instance.sms.configactivated", Named>
-  | Event<"instance.sms.configdeactivated", Named>
-  | Event<"instance.sms.configremoved", Named>
+  | Event<"instance.smtp.config.added", ProviderRef & Smtp>
+  | Event<"instance.smtp.config.changed", ProviderRef & Smtp>
+  | Event<"instance.smtp.config.http.added", ProviderRef & Http>
+  | Event<"instance.smtp.config.http.changed", ProviderRef & Http>
+  | Event<"instance.smtp.config.activated", ProviderRef>
+  | Event<"instance.smtp.config.deactivated", ProviderRef>
+  | Event<"instance.smtp.config.removed", ProviderRef>
+  | Event<"instance.sms.configtwilio.added", ProviderRef & Twilio>
+  | Event<"instance.sms.configtwilio.changed", ProviderRef & Twilio>
+  | Event<"instance.sms.confighttp.added", ProviderRef & Http>
+  | Event<"instance.sms.confighttp.changed", ProviderRef & Http>
+  | Event<"instance.sms.configactivated", ProviderRef>
+  | Event<"instance.sms.configdeactivated", ProviderRef>
+  | Event<"instance.sms.configremoved", ProviderRef>
 
-/** The providers of one channel, by id; messages go by the active one. */
+/** The providers of one channel by ID; messages are sent with the active one. */
 export type Providers = {
   readonly active?: string | undefined
   readonly providers: Readonly<Record<string, Provider>>
 }
 
-type Said<Named> = { readonly data: Named; readonly time: number; readonly version: number }
+type RecordedChange<Named> = {
+  readonly data: Named
+  readonly time: number
+  readonly version: number
+}
 
-function said(state: Providers, { data, time, version }: Said<Named & Settings>): Providers {
+function withSettings(
+  state: Providers,
+  { data, time, version }: RecordedChange<ProviderRef & Settings>,
+): Providers {
   const created = state.providers[data.id]?.created ?? time
   const provider: Provider = { ...data, version, created, changed: time }
   return { ...state, providers: { ...state.providers, [data.id]: provider } }
 }
 
-const activated = (state: Providers, { data }: Said<Named>): Providers => ({
+const activated = (state: Providers, { data }: RecordedChange<ProviderRef>): Providers => ({
   ...state,
   active: data.id,
 })
 
 const deactivated = (state: Providers): Providers => ({ ...state, active: undefined })
 
-function removed({ active, providers }: Providers, { data }: Said<Named>): Providers {
+function removed(
+  { active, providers }: Providers,
+  { data }: RecordedChange<ProviderRef>,
+): Providers {
   const { [data.id]: _, ...others } = providers
   return { active: active === data.id ? undefined : active, providers: others }
 }
 
-/** The id is the channel. */
+/** The ID is the channel. */
 export const messageProviders = aggregate<ProviderEvent, Providers>({
   stream: "message_providers",
-  part: partByKey("id"),
+  part: streamPartByKey("id"),
   initial: { providers: {} },
   evolve: {
-    "instance.smtp.config.added": said,
-    "instance.smtp.config.changed": said,
-    "instance.smtp.config.http.added": said,
-    "instance.smtp.config.http.changed": said,
+    "instance.smtp.config.added": withSettings,
+    "instance.smtp.config.changed": withSettings,
+    "instance.smtp.config.http.added": withSettings,
+    "instance.smtp.config.http.changed": withSettings,
     "instance.smtp.config.activated": activated,
     "instance.smtp.config.deactivated": deactivated,
     "instance.smtp.config.removed": removed,
-    "instance.sms.configtwilio.added": said,
-    "instance.sms.configtwilio.changed": said,
-    "instance.sms.confighttp.added": said,
-    "instance.sms.confighttp.changed": said,
+    "instance.sms.configtwilio.added": withSettings,
+    "instance.sms.configtwilio.changed": withSettings,
+    "instance.sms.confighttp.added": withSettings,
+    "instance.sms.confighttp.changed": withSettings,
     "instance.sms.configactivated": activated,
     "instance.sms.configdeactivated": deactivated,
     "instance.sms.configremoved": removed,
@@ -142,24 +155,24 @@ export type ProviderSecretEvent =
   | Event<"message.provider.signing.key.changed", Record<never, never>, { readonly sealed: string }>
   | Event<"message.provider.secret.removed">
 
-/** What a provider is authenticated to with, or signed for; sealed. */
+/** The sealed secret with which the client authenticates to a provider, or signs requests. */
 export type ProviderSecret = { readonly sealed: string }
 
-const none: ProviderSecret = { sealed: "" }
+const noSecret: ProviderSecret = { sealed: "" }
 
-const sealed = (
+const withSecret = (
   _: ProviderSecret,
   { private: secret }: { readonly private: { readonly sealed: string } | null },
 ): ProviderSecret => ({ sealed: secret?.sealed ?? "" })
 
-/** In a stream of its own for each provider, the id, so that each is forgotten by itself. */
+/** One stream per provider, so that each secret can be erased separately. */
 export const providerSecret = aggregate<ProviderSecretEvent, ProviderSecret>({
   stream: "message_provider_secret",
-  initial: none,
+  initial: noSecret,
   evolve: {
-    "instance.smtp.config.password.changed": sealed,
-    "instance.sms.configtwilio.token.changed": sealed,
-    "message.provider.signing.key.changed": sealed,
-    "message.provider.secret.removed": () => none,
+    "instance.smtp.config.password.changed": withSecret,
+    "instance.sms.configtwilio.token.changed": withSecret,
+    "message.provider.signing.key.changed": withSecret,
+    "message.provider.secret.removed": () => noSecret,
   },
 })

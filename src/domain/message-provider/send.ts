@@ -1,55 +1,66 @@
 import { createHmac } from "node:crypto"
-import { reasonText } from "../../kernel/fault.ts"
-import type { Delivery, MailServer } from "../../kernel/port/mail.ts"
+import { errorText } from "../../kernel/fault.ts"
+import type { DeliveryResult, MailServer } from "../../kernel/port/mail.ts"
 import type { OutboundReply, OutboundRequest } from "../../kernel/port/outbound.ts"
-import { clientNameOf } from "../../protocol/smtp.ts"
+import { ehloNameOf } from "../../protocol/smtp.ts"
 import type { Cx } from "../../store/index.ts"
 import { isOnlyInstance, requireInstance } from "../instance/index.ts"
-import { hostOf, isImplicitTls } from "./check.ts"
+import { isImplicitTls, parseHost } from "./check.ts"
 import { secretOf } from "./commands.ts"
 import type { Channel, Http, Provider, Smtp, Twilio } from "./model.ts"
-import { accessToken } from "./xoauth2.ts"
+import { requestAccessToken } from "./xoauth2.ts"
 
-/** A message that is ready to go. An SMS is its text alone. */
+/** A rendered message. An SMS consists only of its text. */
 export type Message = {
   readonly channel: Channel
-  /** The same for each try; of a mail, its Message-ID. */
+  /** The same for all attempts; the Message-ID of an email. */
   readonly messageId: string
   readonly to: string
   readonly subject: string
   readonly text: string
   readonly html: string
-  /** What it is about, by the name of its text, and what was filled in. */
+  /** The kind of the message and the values of its placeholders. */
   readonly kind: string
   readonly values: Readonly<Record<string, string>>
 }
 
-/** Hands a message to a provider; what that fails to do is an answer, too. */
-export async function deliver(cx: Cx, provider: Provider, message: Message): Promise<Delivery> {
+/** Sends a message with a provider; errors are part of the result. */
+export async function deliver(
+  cx: Cx,
+  provider: Provider,
+  message: Message,
+): Promise<DeliveryResult> {
   const secret = secretOf(cx, provider.id)
   try {
-    if (provider.kind === "smtp") return await bySmtp(cx, { provider, secret }, message)
+    if (provider.kind === "smtp") return await sendBySmtp(cx, { provider, secret }, message)
     const request =
       provider.kind === "http"
-        ? httpRequest(cx, { provider, secret }, message)
-        : twilioRequest({ provider, secret }, message)
-    const told = ["retry-after"]
-    return judged(cx, await cx.outside.send({ ...request, timeoutMs, told }))
+        ? createHttpRequest(cx, { provider, secret }, message)
+        : createTwilioRequest({ provider, secret }, message)
+    const notified = ["retry-after"]
+    return deliveryOf(cx, await cx.outside.send({ ...request, timeoutMs, told: notified }))
   } catch (cause) {
-    const reason = reasonText(cause)
+    const reason = errorText(cause)
     return { done: false, lasting: false, concerns: "provider", reason, steps: [] }
   }
 }
 
 const timeoutMs = 15_000
 
-type With<P> = { readonly provider: P & { readonly id: string }; readonly secret: string }
+type ProviderWithSecret<P> = {
+  readonly provider: P & { readonly id: string }
+  readonly secret: string
+}
 
-async function bySmtp(cx: Cx, { provider, secret }: With<Smtp>, message: Message) {
+async function sendBySmtp(
+  cx: Cx,
+  { provider, secret }: ProviderWithSecret<Smtp>,
+  message: Message,
+) {
   const { senderAddress, senderName, replyToAddress } = provider
   const { messageId, to, subject, text, html } = message
   const from = { name: senderName, address: senderAddress }
-  const server = await serverOf(cx, provider, secret)
+  const server = await mailServerOf(cx, provider, secret)
   return cx.outside.mail(server, {
     messageId,
     from,
@@ -61,11 +72,11 @@ async function bySmtp(cx: Cx, { provider, secret }: With<Smtp>, message: Message
   })
 }
 
-/** Where the mails of a provider go, and what they are let in by. */
-export async function serverOf(cx: Cx, smtp: Smtp, secret: string): Promise<MailServer> {
-  const { host = "", port = 0 } = hostOf(smtp.host) ?? {}
+/** The server and the authentication for the emails of a provider. */
+export async function mailServerOf(cx: Cx, smtp: Smtp, secret: string): Promise<MailServer> {
+  const { host = "", port = 0 } = parseHost(smtp.host) ?? {}
   const { tls, user, auth } = smtp
-  const clientName = clientNameOf(requireInstance(cx).publicUrl)
+  const clientName = ehloNameOf(requireInstance(cx).publicUrl)
   const server: Omit<MailServer, "auth"> = {
     host,
     port,
@@ -74,17 +85,21 @@ export async function serverOf(cx: Cx, smtp: Smtp, secret: string): Promise<Mail
     instance: cx.instance,
     ...(clientName !== undefined && { clientName }),
     ...(smtp.caCertificate !== undefined && { authorities: smtp.caCertificate }),
-    // There may be more instances than there were.
+    // Instances can have been added after the setting was allowed.
     ...(smtp.privateNetwork && isOnlyInstance(cx) && { isPrivate: true }),
   }
   if (auth.kind === "none") return { ...server, auth: { kind: "none" } }
-  if (secret === "") throw new Error("its secret is missing: say it anew")
-  const given = auth.kind === "plain" ? secret : await accessToken(cx, auth, secret)
-  return { ...server, auth: { kind: auth.kind, user, secret: given } }
+  if (secret === "") throw new Error("the secret of the provider is missing; set it again")
+  const input = auth.kind === "plain" ? secret : await requestAccessToken(cx, auth, secret)
+  return { ...server, auth: { kind: auth.kind, user, secret: input } }
 }
 
-/** The text as we would write it, and what it was made of; signed with the key of the provider. */
-function httpRequest(cx: Cx, { provider, secret }: With<Http>, message: Message): OutboundRequest {
+/** The rendered text and its values, signed with the key of the provider. */
+function createHttpRequest(
+  cx: Cx,
+  { provider, secret }: ProviderWithSecret<Http>,
+  message: Message,
+): OutboundRequest {
   const { channel, messageId, to, kind, subject, text, html, values } = message
   const recipient =
     channel === "email" ? { recipientEmailAddress: to } : { recipientPhoneNumber: to }
@@ -104,21 +119,24 @@ function httpRequest(cx: Cx, { provider, secret }: With<Http>, message: Message)
     headers: {
       "content-type": "application/json",
       "idempotency-key": messageId,
-      ...(secret !== "" && { "x-core-signature": signatureOf(cx, secret, body) }),
+      ...(secret !== "" && { "x-core-signature": createSignature(cx, secret, body) }),
     },
     body,
   }
 }
 
-/** The time is signed, too, so that what somebody has overheard is of no use later. */
-function signatureOf(cx: Cx, key: string, body: string): string {
+/** The signature includes the time, so that intercepted requests can't be replayed later. */
+function createSignature(cx: Cx, key: string, body: string): string {
   const seconds = Math.floor(cx.clock.now() / 1000)
   const signature = createHmac("sha256", key).update(`${seconds}.${body}`).digest("hex")
   return `t=${seconds},v1=${signature}`
 }
 
-/** With a service for verifications, Twilio writes the text around our code. */
-function twilioRequest({ provider, secret }: With<Twilio>, message: Message): OutboundRequest {
+/** With a Verify service, Twilio writes the text that contains our code. */
+function createTwilioRequest(
+  { provider, secret }: ProviderWithSecret<Twilio>,
+  message: Message,
+): OutboundRequest {
   const { sid, senderNumber, verifyServiceSid } = provider
   const { code } = message.values
   const isVerification = verifyServiceSid !== "" && code !== undefined
@@ -140,34 +158,34 @@ function twilioRequest({ provider, secret }: With<Twilio>, message: Message): Ou
   }
 }
 
-/** RFC 9110 §15.5: these reject this message, and would tomorrow. */
-const lastingStatuses = new Set([400, 422])
+/** RFC 9110 §15.5: the message is rejected permanently. */
+const permanentStatuses = new Set([400, 422])
 /**
- * These are about its recipient or its content, and say nothing of other messages. They may pass: a
- * wrong endpoint answers 404, too, and can be corrected.
+ * Errors about the recipient or the content, which do not affect other messages. They can be
+ * temporary: a wrong endpoint also returns 404 and can be corrected.
  */
 const messageStatuses = new Set([404, 409, 410, 413, 415])
 
 /**
- * Of other statuses, such as 401, 429 and 503, nobody can say whether they are about this
- * recipient: they are the provider's once several recipients meet them.
+ * Other statuses, such as 401, 429 and 503, can be about the recipient or the provider: they count
+ * as errors of the provider if several recipients are affected.
  */
-function judged(cx: Cx, { status, headers }: OutboundReply): Delivery {
+function deliveryOf(cx: Cx, { status, headers }: OutboundReply): DeliveryResult {
   if (status >= 200 && status <= 299) return { done: true, steps: [] }
-  const lasting = lastingStatuses.has(status)
-  const retryAfterMs = retryAfter(headers?.["retry-after"], cx.clock.now())
+  const lasting = permanentStatuses.has(status)
+  const retryAfterMs = parseRetryAfter(headers?.["retry-after"], cx.clock.now())
   return {
     done: false,
     lasting,
     concerns: lasting || messageStatuses.has(status) ? "message" : "provider",
     ...(retryAfterMs > 0 && { retryAfterMs }),
-    reason: `it answered with status ${status}`,
+    reason: `the provider returned status ${status}`,
     steps: [],
   }
 }
 
-/** RFC 9110 §10.2.3: seconds, or a date. In ms; 0 where there is neither. */
-function retryAfter(value: string | undefined, now: number): number {
+/** RFC 9110 §10.2.3: seconds or a date. Returns ms; 0 if there is no valid value. */
+function parseRetryAfter(value: string | undefined, now: number): number {
   if (value === undefined) return 0
   if (/^\d{1,9}$/.test(value)) return Number(value) * 1000
   const date = Date.parse(value)

@@ -1,5 +1,5 @@
 import type { MessageInitShape } from "@bufbuild/protobuf"
-import { share } from "../../api/method.ts"
+import { bindHandlers } from "../../api/method.ts"
 import { AdminService } from "../../gen/core/admin/v1/admin_service_pb.ts"
 import {
   type EmailProviderSchema,
@@ -7,59 +7,77 @@ import {
   EmailProviderState,
 } from "../../gen/core/settings/v1/provider_pb.ts"
 import type { Cx } from "../../store/index.ts"
-import { noneActiveError, secretOf } from "./commands.ts"
+import { requireNoProvider, secretOf } from "./commands.ts"
 import type { Smtp, SmtpAuth } from "./model.ts"
-import { newSigningKey, operationsOf, type Shown, serviceChange, standOf } from "./operation.ts"
-import { tryServer } from "./try.ts"
-import { keptFor, secretFor, smtpChange, smtpOf, stepsOf, wishOf } from "./v1-smtp-form.ts"
+import {
+  createServiceUpdate,
+  createSigningKey,
+  detailsOf,
+  operationsOf,
+  type ProviderStatus,
+} from "./operations.ts"
+import { testServer } from "./test.ts"
+import {
+  inputOf,
+  requireSmtp,
+  secretFor,
+  smtpChange,
+  stepsOf,
+  storedProvider,
+} from "./v1-smtp-input.ts"
 
 const email = operationsOf("email")
 
-/** What mail is sent by. */
-export const admin = share<Cx>()(AdminService, {
+/** The email providers. */
+export const admin = bindHandlers<Cx>()(AdminService, {
   listEmailProviders: ({ query }, cx) => {
     const { details, rows } = email.list(cx, query)
     return { details, result: rows.map((row) => toEmailProvider(cx, row)) }
   },
   getEmailProvider: (_, cx) => ({
-    config: toEmailProvider(cx, email.active(cx) ?? noneActiveError()),
+    config: toEmailProvider(cx, email.active(cx) ?? requireNoProvider()),
   }),
   getEmailProviderById: (req, cx) => ({ config: toEmailProvider(cx, email.find(cx, req)) }),
-  addEmailProviderSMTP: (req, cx) => email.add(cx, wishOf(req)),
+  addEmailProviderSMTP: (req, cx) => email.add(cx, inputOf(req)),
   updateEmailProviderSMTP: (req, cx) => email.change(cx, req, smtpChange(req)),
   updateEmailProviderSMTPPassword: ({ id, password: secret }, cx) =>
     email.changeSecret(cx, { id }, { kind: "smtp", secret }),
   addEmailProviderHTTP: async ({ endpoint, description }, cx) => {
-    const signingKey = newSigningKey(cx)
+    const signingKey = createSigningKey(cx)
     const settings = { kind: "http", description, endpoint } as const
     return { ...(await email.add(cx, { settings, secret: signingKey })), signingKey }
   },
   updateEmailProviderHTTP: async (req, cx) => {
-    const { secret, wish } = serviceChange(cx, req)
-    const changed = await email.change(cx, req, wish)
+    const { secret, wish: input } = createServiceUpdate(cx, req)
+    const changed = await email.change(cx, req, input)
     return { ...changed, ...(secret && { signingKey: secret }) }
   },
   activateEmailProvider: email.activate,
   deactivateEmailProvider: email.deactivate,
   removeEmailProvider: email.remove,
   testEmailProviderSMTPById: async ({ id, receiverAddress: receiver }, cx) =>
-    stepsOf(await tryServer(cx, { settings: smtpOf(cx, id), secret: secretOf(cx, id), receiver })),
+    stepsOf(
+      await testServer(cx, { settings: requireSmtp(cx, id), secret: secretOf(cx, id), receiver }),
+    ),
   testEmailProviderSMTP: async (req, cx) => {
-    const wish = wishOf(req, keptFor(cx, req.id))
-    const secret = secretFor(cx, { id: req.id, wish })
-    const { settings } = wish
-    return stepsOf(await tryServer(cx, { settings, secret, receiver: req.receiverAddress }))
+    const input = inputOf(req, storedProvider(cx, req.id))
+    const secret = secretFor(cx, { id: req.id, wish: input })
+    const { settings } = input
+    return stepsOf(await testServer(cx, { settings, secret, receiver: req.receiverAddress }))
   },
-  // Messages that can't go out are kept and shown; nothing is written where others might read it.
-  getFileSystemNotificationProvider: () => noneActiveError(),
-  getLogNotificationProvider: () => noneActiveError(),
+  // Undeliverable messages are stored and can be viewed; they are never written to files.
+  getFileSystemNotificationProvider: () => requireNoProvider(),
+  getLogNotificationProvider: () => requireNoProvider(),
 })
 
-function toEmailProvider(cx: Cx, shown: Shown): MessageInitShape<typeof EmailProviderSchema> {
-  const { provider, isActive } = shown
+function toEmailProvider(
+  cx: Cx,
+  display: ProviderStatus,
+): MessageInitShape<typeof EmailProviderSchema> {
+  const { provider, isActive } = display
   return {
     id: provider.id,
-    details: standOf(cx, shown),
+    details: detailsOf(cx, display),
     state: isActive
       ? EmailProviderState.EMAIL_PROVIDER_ACTIVE
       : EmailProviderState.EMAIL_PROVIDER_INACTIVE,

@@ -1,20 +1,26 @@
 import type { MessageInitShape } from "@bufbuild/protobuf"
-import { share } from "../../api/method.ts"
+import { bindHandlers } from "../../api/method.ts"
 import { AdminService } from "../../gen/core/admin/v1/admin_service_pb.ts"
 import type { UpdateSMSProviderTwilioRequest } from "../../gen/core/admin/v1/sms_provider_pb.ts"
 import {
   SMSProviderConfigState,
   type SMSProviderSchema,
 } from "../../gen/core/settings/v1/provider_pb.ts"
-import { mergedWith } from "../../protocol/api/mask.ts"
+import { mergeWithStored } from "../../protocol/api/mask.ts"
 import type { Cx } from "../../store/index.ts"
 import type { Provider, Twilio } from "./model.ts"
-import { newSigningKey, operationsOf, type Shown, serviceChange, standOf } from "./operation.ts"
+import {
+  createServiceUpdate,
+  createSigningKey,
+  detailsOf,
+  operationsOf,
+  type ProviderStatus,
+} from "./operations.ts"
 
 const sms = operationsOf("sms")
 
-/** What SMS are sent by. */
-export const admin = share<Cx>()(AdminService, {
+/** The SMS providers. */
+export const admin = bindHandlers<Cx>()(AdminService, {
   listSMSProviders: ({ query }, cx) => {
     const { details, rows } = sms.list(cx, query)
     return { details, result: rows.map((row) => toSmsProvider(cx, row)) }
@@ -26,12 +32,12 @@ export const admin = share<Cx>()(AdminService, {
   updateSMSProviderTwilioToken: ({ id, token: secret }, cx) =>
     sms.changeSecret(cx, { id }, { kind: "twilio", secret }),
   addSMSProviderHTTP: async ({ endpoint, description }, cx) => {
-    const signingKey = newSigningKey(cx)
+    const signingKey = createSigningKey(cx)
     const settings = { kind: "http", description, endpoint } as const
     return { ...(await sms.add(cx, { settings, secret: signingKey })), signingKey }
   },
   updateSMSProviderHTTP: async (req, cx) => {
-    const { secret, wish } = serviceChange(cx, req)
+    const { secret, wish } = createServiceUpdate(cx, req)
     const changed = await sms.change(cx, req, wish)
     return { ...changed, ...(secret && { signingKey: secret }) }
   },
@@ -44,7 +50,7 @@ const twilioChange = (req: UpdateSMSProviderTwilioRequest) =>
   req.updateMask
     ? {
         kind: "twilio" as const,
-        say: (before: Provider) => ({ settings: twilioOf(mergedWith(req, before)) }),
+        say: (before: Provider) => ({ settings: twilioOf(mergeWithStored(req, before)) }),
       }
     : { settings: twilioOf(req) }
 
@@ -61,11 +67,14 @@ const twilioOf = ({
   description,
 })
 
-function toSmsProvider(cx: Cx, shown: Shown): MessageInitShape<typeof SMSProviderSchema> {
-  const { provider, isActive } = shown
+function toSmsProvider(
+  cx: Cx,
+  display: ProviderStatus,
+): MessageInitShape<typeof SMSProviderSchema> {
+  const { provider, isActive } = display
   return {
     id: provider.id,
-    details: standOf(cx, shown),
+    details: detailsOf(cx, display),
     state: isActive
       ? SMSProviderConfigState.SMS_PROVIDER_CONFIG_ACTIVE
       : SMSProviderConfigState.SMS_PROVIDER_CONFIG_INACTIVE,

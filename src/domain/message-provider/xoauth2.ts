@@ -4,21 +4,21 @@ import type { SmtpAuth } from "./model.ts"
 
 type XOAuth2 = Extract<SmtpAuth, { kind: "xoauth2" }>
 
-type Token = { readonly token: string; readonly expires: number }
+type CachedToken = { readonly token: string; readonly expires: number }
 
-const byStore = new WeakMap<Store, ReturnType<typeof lru<Token>>>()
+const tokensByStore = new WeakMap<Store, ReturnType<typeof lru<CachedToken>>>()
 
 const tokensMax = 100
-/** Not used in its last minute, so that it doesn't end on the way. */
+/** A token is not used in its last minute, so that it doesn't expire during use. */
 const marginMs = 60_000
 
 /**
- * RFC 6749 §4.4: gets an access token for an SMTP server with the client's own credentials, and
- * uses it for as long as it is said to last.
+ * RFC 6749 §4.4: requests an access token for an SMTP server with the client credentials and caches
+ * it until it expires.
  */
-export async function accessToken(cx: Cx, auth: XOAuth2, secret: string): Promise<string> {
-  const tokens = byStore.get(cx.store) ?? lru<Token>(tokensMax)
-  byStore.set(cx.store, tokens)
+export async function requestAccessToken(cx: Cx, auth: XOAuth2, secret: string): Promise<string> {
+  const tokens = tokensByStore.get(cx.store) ?? lru<CachedToken>(tokensMax)
+  tokensByStore.set(cx.store, tokens)
   const { tokenEndpoint, clientId, scopes } = auth
   const key = cx.secrets.hash(JSON.stringify([cx.instance, auth, secret]), "xoauth2")
   const known = tokens.get(key)
@@ -36,13 +36,13 @@ export async function accessToken(cx: Cx, auth: XOAuth2, secret: string): Promis
     body: `${new URLSearchParams(form)}`,
   })
   const answer: unknown = status === 200 ? JSON.parse(body) : undefined
-  if (!isAnswer(answer)) throw new Error(`the token endpoint answered with status ${status}`)
+  if (!isTokenResponse(answer)) throw new Error(`the token endpoint returned status ${status}`)
   const lifetimeMs = (answer.expires_in ?? 0) * 1000
   tokens.set(key, { token: answer.access_token, expires: cx.clock.now() + lifetimeMs - marginMs })
   return answer.access_token
 }
 
-const isAnswer = (
+const isTokenResponse = (
   value: unknown,
 ): value is { readonly access_token: string; readonly expires_in?: number } =>
   typeof value === "object" &&

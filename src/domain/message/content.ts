@@ -4,13 +4,13 @@ import { sentCode } from "../credential/index.ts"
 import { requireInstance } from "../instance/index.ts"
 import type { CodeFor } from "../lockout/index.ts"
 import { isOnlyOrg, temporaryLabel } from "../org/index.ts"
-import { invitationOf, registrantBy, registrationCode } from "../registration/index.ts"
-import { messageText } from "../text/index.ts"
-import { findUser, shownNames } from "../user-lookup/index.ts"
+import { findRegistrant, getInvitation, registrationCode } from "../registration/index.ts"
+import { renderMessageText } from "../text/index.ts"
+import { displayNames, requireUserRow } from "../user-lookup/index.ts"
 import { isMailSafe } from "../user-model/index.ts"
 import type { Cause, Kind, Message } from "./model.ts"
 
-/** A message in words. Its code and link are secrets: they open what they are for. */
+/** The rendered content of a message. The code and link are secrets. */
 export type Content = {
   readonly language: string
   readonly title: string
@@ -23,14 +23,14 @@ export type Content = {
   /** Empty where there is none. */
   readonly link: string
   readonly code: string
-  /** The organization whose texts, name and logo it has; empty for the instance's. */
+  /** The organization whose texts, name and logo are used; empty for those of the instance. */
   readonly orgId: string
 }
 
-/** Why a message is not valid any more whose code is not the one that its user has. */
-export const codeGone = "its code was used or replaced"
+/** Why a message is obsolete if its code is no longer the current one of the user. */
+export const codeObsoleteText = "its code was used or replaced"
 
-/** Kinds whose code stays with the person. */
+/** Kinds of messages whose code is stored with the user. */
 const codeKinds: Readonly<Partial<Record<Kind, CodeFor>>> = {
   verify_email: "email",
   verify_phone: "phone",
@@ -39,28 +39,28 @@ const codeKinds: Readonly<Partial<Record<Kind, CodeFor>>> = {
   invite_user: "invite",
 }
 
-/** What a message says now; a reason in words where it is worth nothing any more. */
+/** The current content of a message, or the reason why it is obsolete. */
 export function contentOf(cx: Cx, message: Message): Content | { readonly over: string } {
-  if (message.to === "") return { over: "there is nobody any more to write to" }
-  if (message.codeExpires === 0) return worded(cx, message, { plain: "" })
+  if (message.to === "") return { over: "the recipient no longer exists" }
+  if (message.codeExpires === 0) return render(cx, message, { plain: "" })
   const code = codeOf(cx, message)
-  if (code === undefined) return { over: codeGone }
-  if (cx.clock.now() >= message.codeExpires) return { over: "its code is no longer good" }
-  return worded(cx, message, code)
+  if (code === undefined) return { over: codeObsoleteText }
+  if (cx.clock.now() >= message.codeExpires) return { over: "its code has expired" }
+  return render(cx, message, code)
 }
 
-/** Whether a message had a code that its user has used, or replaced by another one. */
-export const isCodeGone = (cx: Cx, message: Message): boolean =>
+/** Whether the code of a message was used or replaced. */
+export const isCodeObsolete = (cx: Cx, message: Message): boolean =>
   message.codeExpires !== 0 && message.to !== "" && codeOf(cx, message) === undefined
 
-/** A code in the plain, and what our own link carries beside it. */
-type SentCode = { readonly plain: string; readonly key?: string }
+/** A decrypted code and the key that our own link contains. */
+type PlainCode = { readonly plain: string; readonly key?: string }
 
-/** The code of a message; undefined where the person has another one, or none, by now. */
-function codeOf(cx: Cx, message: Message): SentCode | undefined {
+/** The code of a message; undefined if it was used or replaced. */
+function codeOf(cx: Cx, message: Message): PlainCode | undefined {
   const { userId, sealed, codeExpires, isRegistrant } = message
   if (sealed !== "") {
-    const plain = cx.secrets.open("seal", sealed, about(message))
+    const plain = cx.secrets.open("seal", sealed, sealContext(message))
     return plain === undefined ? undefined : { plain }
   }
   const of = userCodeOf(message)
@@ -68,26 +68,27 @@ function codeOf(cx: Cx, message: Message): SentCode | undefined {
   return code?.expires === codeExpires ? code : undefined
 }
 
-/** Which code of a user a message contains; undefined for all others. */
+/** The kind of user code that a message contains; undefined if it contains none. */
 export const userCodeOf = ({
   kind,
   isRegistrant,
 }: Pick<Message, "kind" | "isRegistrant">): CodeFor | undefined =>
   isRegistrant ? undefined : codeKinds[kind]
 
-/** A code that nothing but its message can be read from. */
-export const sealedFor = (cx: Pick<Call, "secrets">, cause: Cause, code: string): string =>
-  cx.secrets.seal("seal", code, about(cause))
+/** A sealed code that only this message can decrypt. */
+export const sealCode = (cx: Pick<Call, "secrets">, cause: Cause, code: string): string =>
+  cx.secrets.seal("seal", code, sealContext(cause))
 
-const about = ({ userId, kind }: Cause): string => `message/${userId}/${kind}`
+const sealContext = ({ userId, kind }: Cause): string => `message/${userId}/${kind}`
 
-function worded(cx: Cx, message: Message, { plain: code, key = "" }: SentCode): Content {
+function render(cx: Cx, message: Message, { plain: code, key = "" }: PlainCode): Content {
   const { kind, userId } = message
-  const row = rowOf(cx, message)
+  const row = userDataOf(cx, message)
   const isSafe = !message.isRegistrant && isMailSafe(cx, userId, message.to)
-  const invitation = invitationOf(cx, userId)
-  const { organization, applicationName } = isSafe || invitation.isOfInstance ? invitation : nothing
-  const preferredLoginName = isSafe ? shownNames(cx, row).preferredLoginName : row.user_name
+  const invitation = getInvitation(cx, userId)
+  const { organization, applicationName } =
+    isSafe || invitation.isOfInstance ? invitation : noOrganization
+  const preferredLoginName = isSafe ? displayNames(cx, row).preferredLoginName : row.user_name
   const person = {
     DisplayName: row.display_name,
     FirstName: row.given_name,
@@ -101,10 +102,10 @@ function worded(cx: Cx, message: Message, { plain: code, key = "" }: SentCode): 
     VerifiedPhone: row.phone_verified ? row.phone : "",
   }
   const { org: orgId, display_name: displayName } = row
-  // An unverified address may be a stranger's: an organization can't write to it in our name.
+  // An unverified address can belong to anyone, so an organization's texts can't be used for it.
   const isOrgTrusted = isSafe || invitation.isOfInstance || isOnlyOrg(cx)
   const textOrgId = isOrgTrusted ? orgId : ""
-  const text = messageText(
+  const text = renderMessageText(
     cx,
     { kind, orgId: textOrgId, userId, language: row.preferred_language },
     {
@@ -118,46 +119,46 @@ function worded(cx: Cx, message: Message, { plain: code, key = "" }: SentCode): 
       Place: message.place || "?",
     },
   )
-  const places = {
+  const linkValues = {
     code,
     key,
     orgId,
-    // Pages find the user by it.
+    // The pages identify the user by the login name.
     loginName: message.isRegistrant ? row.user_name : findLoginName(cx, userId),
     displayName,
     language: text.language,
   }
-  return { ...text, link: linkOf(cx, message, places), code, orgId: textOrgId }
+  return { ...text, link: linkOf(cx, message, linkValues), code, orgId: textOrgId }
 }
 
-/** The name that the server has given a user, who may have chosen another one since. */
+/** The user name that the server assigned; the user may have changed it since. */
 function temporaryName(cx: Cx, { userId, to, isRegistrant }: Message): string {
-  const name = isRegistrant ? to : findUser(cx, userId).user_name
+  const name = isRegistrant ? to : requireUserRow(cx, userId).user_name
   const { hostname } = new URL(requireInstance(cx).publicUrl)
   return name.endsWith(`@${temporaryLabel}.${hostname}`) ? name : to
 }
 
-const nothing = { organization: "", applicationName: "" }
+const noOrganization = { organization: "", applicationName: "" }
 
 const findLoginName = (cx: Cx, userId: string): string =>
-  shownNames(cx, findUser(cx, userId)).preferredLoginName
+  displayNames(cx, requireUserRow(cx, userId)).preferredLoginName
 
 /**
- * Who a message speaks of. Where the address may be somebody else's, by the address alone: a name
- * that anybody can have typed would be a way to write to others in our name.
+ * The user data of a message. If the address is not verified, only the address is used: a name that
+ * anyone could enter would allow sending text to others in our name.
  */
-function rowOf(cx: Cx, message: Message) {
+function userDataOf(cx: Cx, message: Message) {
   const { userId, to, isRegistrant } = message
   if (isRegistrant) {
-    const { orgId = "", language = "" } = registrantBy(cx, userId) ?? {}
-    return { ...addressOnly(to), org: orgId, preferred_language: language }
+    const { orgId = "", language = "" } = findRegistrant(cx, userId) ?? {}
+    return { ...userDataFromAddress(to), org: orgId, preferred_language: language }
   }
-  const { org, preferred_language, ...row } = findUser(cx, userId)
-  const shown = isMailSafe(cx, userId, to) ? row : addressOnly(to)
-  return { ...shown, org, preferred_language }
+  const { org, preferred_language, ...row } = requireUserRow(cx, userId)
+  const display = isMailSafe(cx, userId, to) ? row : userDataFromAddress(to)
+  return { ...display, org, preferred_language }
 }
 
-const addressOnly = (to: string) => ({
+const userDataFromAddress = (to: string) => ({
   display_name: to,
   given_name: to,
   family_name: "",
@@ -174,12 +175,12 @@ type LinkValues = Readonly<
 >
 
 /**
- * Where a message leads: what its cause asked for, else our page for it, at the public address
- * whatever the request was sent to. Our own code stands behind the #, which no log keeps.
+ * The link of a message: the requested URL, or our own page at the public URL. Our own code is in
+ * the fragment, which is never logged.
  */
-function linkOf(cx: Cx, message: Message, places: LinkValues): string {
+function linkOf(cx: Cx, message: Message, linkValues: LinkValues): string {
   const { kind, userId, urlTemplate, sessionId = "", requestId = "", codeId = "" } = message
-  const { code, key, orgId, loginName } = places
+  const { code, key, orgId, loginName } = linkValues
   if (urlTemplate !== "") {
     const values: Readonly<Record<string, string>> = {
       UserID: userId,
@@ -188,8 +189,8 @@ function linkOf(cx: Cx, message: Message, places: LinkValues): string {
       LoginName: loginName,
       SessionID: sessionId,
       CodeID: codeId,
-      DisplayName: places.displayName,
-      PreferredLanguage: places.language,
+      DisplayName: linkValues.displayName,
+      PreferredLanguage: linkValues.language,
     }
     return urlTemplate.replace(/\{\{\s*\.(\w+)\s*\}\}/g, (_, name: string) =>
       encodeURIComponent(values[name] ?? ""),
@@ -198,14 +199,14 @@ function linkOf(cx: Cx, message: Message, places: LinkValues): string {
   return pageLink(cx, kind, { userId, orgId, code, key, codeId, requestId })
 }
 
-type Led = Readonly<Record<"userId" | "orgId" | "code", string>> & {
+type PageLinkInput = Readonly<Record<"userId" | "orgId" | "code", string>> & {
   readonly key?: string
   readonly codeId?: string
   readonly requestId?: string
 }
 
-/** Where our own page for a kind of message is, at the public address; "" where there is none. */
-export function pageLink(cx: Cx, kind: Kind, led: Led): string {
+/** The URL of our own page for a kind of message; "" if there is none. */
+export function pageLink(cx: Cx, kind: Kind, led: PageLinkInput): string {
   const { userId, orgId, code, key = "", codeId = "", requestId = "" } = led
   const { publicUrl } = requireInstance(cx)
   const page = pages[kind]
@@ -215,15 +216,15 @@ export function pageLink(cx: Cx, kind: Kind, led: Led): string {
   const parameters = new URLSearchParams({ userId, organization: orgId, ...more })
   if (codeId !== "") parameters.set("codeId", codeId)
   if (requestId !== "") parameters.set("request", requestId)
-  // No server on the way logs what is behind the #; `linkCodeIn` of the pages parses it.
+  // Servers never log the fragment; `linkCodeIn` of the pages parses it.
   const fragment = `${encodeURIComponent(code)}${key && `&key=${key}`}`
   return `${publicUrl}${path}?${parameters}#${fragment}`
 }
 
-type Page = { readonly path: string; readonly more?: Readonly<Record<string, string>> }
+type MessagePage = { readonly path: string; readonly more?: Readonly<Record<string, string>> }
 
-/** Our own page for each kind that has one. */
-const pages: Readonly<Partial<Record<Kind, Page>>> = {
+/** Our own pages by kind of message. */
+const pages: Readonly<Partial<Record<Kind, MessagePage>>> = {
   init: { path: "/ui/login/register/verify" },
   account_exists: { path: "/ui/login" },
   invite_user: { path: "/ui/login/verify", more: { invite: "true" } },
@@ -239,6 +240,6 @@ const pages: Readonly<Partial<Record<Kind, Page>>> = {
   phone_changed: { path: "/ui/account" },
   email_superseded: { path: "/ui/login" },
   owner_recovered: { path: "/ui/console/" },
-  // The page lists what waits: opening it decides nothing.
+  // The page lists waiting sign-ups; opening it has no effect.
   sign_up_waiting: { path: "/ui/console/users/sign-ups" },
 }

@@ -4,10 +4,16 @@ import { messageView } from "./view.ts"
 
 export { pageLink } from "./content.ts"
 export { message } from "./model.ts"
-export { type Otp, queueMagicLink, queueNewDevice, queueOtp, queueSignUpWaiting } from "./otp.ts"
-export { messagesWaiting } from "./view.ts"
+export {
+  type OneTimeCode,
+  queueMagicLink,
+  queueNewDevice,
+  queueOtp,
+  queueSignUpWaiting,
+} from "./otp.ts"
+export { countMessages } from "./view.ts"
 
-/** What this module is to the whole. */
+/** The registration of this module. */
 export const module = {
   aggregates: [message, messageCount],
   views: [messageView],

@@ -5,49 +5,52 @@ import type { MessageKind } from "../text/index.ts"
 
 const day = 86_400_000
 
-/** So long a message is kept after it was written. */
-export const keptMs = 30 * day
+/** How long a message is stored after it was created, in ms. */
+export const retentionMs = 30 * day
 
-/** What is written to people about, by the names of its texts. */
+/** The kinds of messages, by the names of their texts. */
 export type Kind = MessageKind
 
-/** What was to be said, to whom, and why; a code stays where it is checked, or is sealed. */
+/** The reason and recipient of a message. A code is stored where it is checked, or sealed. */
 export type Cause = {
   readonly kind: Kind
   readonly channel: Channel
   readonly userId: string
-  /** Until when its code is good, ms UTC; 0 where it has none. It tells one code from another. */
+  /** When the code expires, in ms since the epoch; 0 without a code. Also identifies the code. */
   readonly codeExpires: number
   readonly urlTemplate: string
-  /** The session that a one-time code is for; empty for all else. */
+  /** The session of a one-time code; empty for other kinds. */
   readonly sessionId?: string
-  /** The sign-in that it was asked for in; left out where in none. */
+  /** The sign-in request of the code; omitted if there is none. */
   readonly requestId?: string
-  /** Tells one link for a passkey from another; left out for all else. */
+  /** The ID of a passkey registration link; omitted for other kinds. */
   readonly codeId?: string
-  /** Whether it is to who has asked for an account; left out for all else. */
+  /** Whether the recipient is a person who has requested an account; omitted for other kinds. */
   readonly isRegistrant?: boolean
-  /** The domain that a name was taken away with; left out for all else. */
+  /** The domain that was claimed from the user; omitted for other kinds. */
   readonly domain?: string
 }
 
-type Addressed = {
+type RecipientData = {
   readonly to: string
-  /** A code that nothing but its message can be read from; left out for the others. */
+  /** A code that only this message can decrypt; omitted if it is stored elsewhere. */
   readonly sealed?: string
-  /** From where somebody signed in, or who was let in again; left out for all else. */
+  /** The location of a sign-in, or the recovered owner; omitted for other kinds. */
   readonly place?: string
 }
 
 export type MessageEvent =
-  | Event<"message.added", Cause, Addressed>
+  | Event<"message.added", Cause, RecipientData>
   | Event<
       "message.delayed",
       {
         readonly error: string
-        /** How often it was tried since it was queued; absent in events of earlier versions. */
+        /** The number of attempts since the message was queued; absent in older events. */
         readonly tries?: number
-        /** When it is tried next, ms UTC; absent where the reactor's own repetition does that. */
+        /**
+         * The time of the next attempt, in ms since the epoch; absent if the reactor retries the
+         * event.
+         */
         readonly due?: number
       }
     >
@@ -56,7 +59,10 @@ export type MessageEvent =
       "message.failed",
       {
         readonly error: string
-        /** It is not needed any more, as its code was used or replaced; absent for what failed. */
+        /**
+         * Whether the message is obsolete because its code was used or replaced; absent for
+         * failures.
+         */
         readonly isObsolete?: boolean
       }
     >
@@ -66,22 +72,22 @@ export type MessageEvent =
 
 export type Message = Cause & {
   readonly status: "absent" | "queued" | "sent" | "failed" | "obsolete"
-  /** Empty once the person is gone. */
+  /** Empty after the user was deleted. */
   readonly to: string
-  /** Empty where its code stays with the person, or there is none. */
+  /** Empty if the code is stored elsewhere or there is none. */
   readonly sealed: string
-  /** From where somebody signed in; empty for all else. */
+  /** The location of a sign-in; empty for other kinds. */
   readonly place: string
-  /** ms UTC, as is when it was queued last. */
+  /** In ms since the epoch, like `queued`, the time when it was last queued. */
   readonly added: number
   readonly queued: number
-  /** How often it was queued: another round is another message to the receiver's server. */
+  /** How often the message was queued; each round is a new message for the receiving server. */
   readonly round: number
-  /** What kept it back last; empty where nothing did. */
+  /** The last error; empty if there was none. */
   readonly error: string
-  /** How often it was tried since it was queued last; absent where it never failed. */
+  /** The number of attempts since the message was last queued; absent if none failed. */
   readonly tries?: number
-  /** When it is tried next, ms UTC; absent where it waits for no time. */
+  /** The time of the next attempt, in ms since the epoch; absent if none is scheduled. */
   readonly due?: number
 }
 
@@ -101,13 +107,13 @@ const absent: Message = {
   error: "",
 }
 
-/** One message to one person; the id is where its cause stands in the log. */
+/** One message to one recipient; the ID is the log position of its cause. */
 export const message = aggregate<MessageEvent, Message>({
   stream: "message",
   revision: 4,
   retention: "transient",
   initial: absent,
-  expires: ({ added }) => added + keptMs,
+  expires: ({ added }) => added + retentionMs,
   evolve: {
     "message.added": (_, { data, private: secret, time }) => ({
       ...data,
@@ -141,13 +147,13 @@ export const message = aggregate<MessageEvent, Message>({
 
 const hour = 3_600_000
 
-type Counted = { readonly since: number; readonly count: number }
+type MessageCount = { readonly since: number; readonly count: number }
 
 /**
- * Messages to one address within an hour, whoever they are for; the id is a keyed hash of it, so
- * that nobody who is written to stands here.
+ * The number of messages to one address within an hour. The ID is a keyed hash, so that addresses
+ * are not stored.
  */
-export const messageCount = aggregate<Event<"message.counted">, Counted>({
+export const messageCount = aggregate<Event<"message.counted">, MessageCount>({
   stream: "message_count",
   retention: "transient",
   initial: { since: 0, count: 0 },
@@ -158,8 +164,8 @@ export const messageCount = aggregate<Event<"message.counted">, Counted>({
   },
 })
 
-/** More than any person asks for; less than what anybody could be bothered with. */
-export const perAddressMax = 20
+/** More than a user needs, but few enough not to be a nuisance. */
+export const messagesPerAddressMax = 20
 
-export const isFull = ({ since, count }: Counted, now: number): boolean =>
-  isOpenWindow(since, hour, now) && count >= perAddressMax
+export const isLimitReached = ({ since, count }: MessageCount, now: number): boolean =>
+  isOpenWindow(since, hour, now) && count >= messagesPerAddressMax

@@ -1,10 +1,10 @@
 import type { Cx } from "../../store/index.ts"
-import { codeGone, isCodeGone } from "./content.ts"
+import { codeObsoleteText, isCodeObsolete } from "./content.ts"
 import { type MessageEvent, message } from "./model.ts"
 import { messagesTo } from "./view.ts"
 
-/** Events after which a user, or who asked for an account, has no use for a code that was sent. */
-export const codeUses = [
+/** Events that make the codes sent to a user or a registrant obsolete. */
+export const codeUseEvents = [
   "user.human.email.verified",
   "user.human.phone.verified",
   "user.human.invite.check.succeeded",
@@ -14,28 +14,27 @@ export const codeUses = [
   "registration.submitted",
 ] as const
 
-/** What becomes of a message whose code nobody needs any more. */
-export const obsolete = {
+/** The event for a message whose code is no longer needed. */
+export const obsoleteEvent = {
   type: "message.failed",
-  data: { error: codeGone, isObsolete: true },
+  data: { error: codeObsoleteText, isObsolete: true },
 } as const satisfies Pick<Extract<MessageEvent, { type: "message.failed" }>, "type" | "data">
 
 /**
- * Closes the messages to a user whose code was used, however it came to them: what did not arrive
- * is nothing that anybody has to mend then.
+ * Closes the messages to a user whose code was used, so that failed deliveries need no attention.
  */
 export async function closeObsolete(cx: Cx, userId: string): Promise<void> {
   for (const id of messagesTo(cx, userId)) {
     if (!isObsolete(cx, id)) continue
     await cx.store.transact(cx, (tx) => {
-      if (isOpen(tx.state(message, id))) tx.append(message, id, [obsolete])
+      if (isOpen(tx.state(message, id))) tx.append(message, id, [obsoleteEvent])
     })
   }
 }
 
 const isObsolete = (cx: Cx, id: string): boolean => {
   const state = cx.store.state(cx, message, id)
-  return isOpen(state) && isCodeGone(cx, state)
+  return isOpen(state) && isCodeObsolete(cx, state)
 }
 
 const isOpen = ({ status }: { readonly status: string }): boolean =>

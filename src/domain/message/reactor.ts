@@ -1,66 +1,82 @@
-import { skewMs } from "../../kernel/clock.ts"
-import type { AnyEvent, Calls, Cx, Reactor, Recorded, Store } from "../../store/index.ts"
+import { maxClockSkewMs } from "../../kernel/clock.ts"
+import type {
+  AnyEvent,
+  CallFactory,
+  Cx,
+  PersistedEvent,
+  Reactor,
+  Store,
+} from "../../store/index.ts"
 import { instance, ownersOf } from "../instance/index.ts"
 import { channels, providersOf } from "../message-provider/index.ts"
 import { notification, policyFor } from "../policy/index.ts"
-import { registrantBy } from "../registration/index.ts"
-import { userNameOf } from "../user-lookup/index.ts"
+import { findRegistrant } from "../registration/index.ts"
+import { findUserName } from "../user-lookup/index.ts"
 import { addMessage, addMessageTo } from "./add.ts"
 import { type Cause, type Kind, message } from "./model.ts"
-import { closeObsolete, codeUses } from "./obsolete.ts"
+import { closeObsolete, codeUseEvents } from "./obsolete.ts"
 import { maxPauseMs } from "./retry.ts"
-import { type Sender, senderOf } from "./send.ts"
-import { delayingInstances, dueMessages, messagesTo, waitingFor } from "./view.ts"
-import { causes, writerName } from "./written.ts"
+import { createSender, type Sender } from "./send.ts"
+import { delayingInstances, dueMessages, messagesTo, queuedAfter } from "./view.ts"
+import { messageKinds, writerName } from "./written.ts"
 
-type Recordedly = Recorded<AnyEvent>
+type AnyRecorded = PersistedEvent<AnyEvent>
 
 /**
- * Writes what people are told by mail or SMS, and sends it, at least once: a message that did not
- * go out is tried again at growing intervals, for half a day. A message is named by where its cause
- * stands in the log, so that no try writes a second one.
+ * Creates the messages to users and sends them at least once. Failed messages are retried at
+ * increasing intervals for half a day. The ID of a message is the log position of its cause, so
+ * retries never create duplicates.
  */
-export function messageReactor(call: Calls): Reactor {
+export function messageReactor(call: CallFactory): Reactor {
   const name = writerName
-  const sender = senderOf()
-  const write = (kind: Kind) => async (event: Recordedly) => {
+  const sender = createSender()
+  const write = (kind: Kind) => async (event: AnyRecorded) => {
     const cx = call(event.instance, name)
     const cause = causeOf(cx, kind, event)
     if (!cause) return
     await cx.store.transact(cx, (tx) => addMessage(tx, String(event.position), cause))
   }
-  /** Whoever takes an account over would change the address first: the one before is told. */
-  const tellBefore = async (event: Recordedly) => {
+  /**
+   * Notifies the previous address, because an attacker who takes over an account would change the
+   * address first.
+   */
+  const notifyPreviousAddress = async (event: AnyRecorded) => {
     const { instance, id: userId, owner, position, data, private: secret } = event
     const isSuperseded = "isSuperseded" in data
     const to = secret && new Map(Object.entries(secret)).get(isSuperseded ? "email" : "before")
     if (!to) return
     const cx = call(instance, name)
     const kind = isSuperseded ? "email_superseded" : "email_changed"
-    const told = { cause: { kind, userId, ...plainly } as const, to: String(to), owner }
-    await cx.store.transact(cx, (tx) => addMessageTo(tx, String(position), told))
+    const notified = {
+      cause: { kind, userId, ...emailWithoutCode } as const,
+      to: String(to),
+      owner,
+    }
+    await cx.store.transact(cx, (tx) => addMessageTo(tx, String(position), notified))
   }
-  /** Whoever has the server may do it; that they did, no owner may miss. */
-  const tellOwners = async ({ instance: at, id, position }: Recordedly) => {
+  /** The operator of the server can recover an owner, but all owners must be notified. */
+  const notifyOwners = async ({ instance: at, id, position }: AnyRecorded) => {
     const cx = call(at, name)
-    const place = userNameOf(cx, id) ?? id
+    const location = findUserName(cx, id) ?? id
     for (const { userId } of ownersOf(cx.store.state(cx, instance, at))) {
-      const cause = { kind: "owner_recovered", userId, ...plainly } as const
-      await cx.store.transact(cx, (tx) => addMessage(tx, `${position}-${userId}`, cause, { place }))
+      const cause = { kind: "owner_recovered", userId, ...emailWithoutCode } as const
+      await cx.store.transact(cx, (tx) =>
+        addMessage(tx, `${position}-${userId}`, cause, { place: location }),
+      )
     }
   }
-  const go = async ({ instance, id }: Pick<Recordedly, "instance" | "id">) =>
+  const go = async ({ instance, id }: Pick<AnyRecorded, "instance" | "id">) =>
     sender.send(call(instance, name), id)
-  /** What waits for a provider, or for one with other settings, goes out by it now. */
-  const again = (channel: Cause["channel"]) => async (event: Recordedly) => {
+  /** Sends messages that waited for a provider or for a change of its settings. */
+  const requeue = (channel: Cause["channel"]) => async (event: AnyRecorded) => {
     const cx = call(event.instance, name)
     const { active } = providersOf(cx, channel)
     if ("id" in event.data && event.data.id === active) await requeueAll(cx, channel)
   }
-  const writers: Readonly<Record<string, (event: Recordedly) => Promise<void>>> =
-    Object.fromEntries(Object.entries(causes).map(([type, kind]) => [type, write(kind)]))
-  /** What a use is a cause of is written, and what it makes useless is closed. */
-  const used = (type: string) => async (event: Recordedly) => {
+  const writers: Readonly<Record<string, (event: AnyRecorded) => Promise<void>>> =
+    Object.fromEntries(Object.entries(messageKinds).map(([type, kind]) => [type, write(kind)]))
+  /** Creates the message caused by a code use and closes those that it makes obsolete. */
+  const onCodeUsed = (type: string) => async (event: AnyRecorded) => {
     await writers[type]?.(event)
     await closeObsolete(call(event.instance, name), event.id)
   }
@@ -74,25 +90,26 @@ export function messageReactor(call: Calls): Reactor {
     },
     on: {
       ...writers,
-      ...Object.fromEntries(codeUses.map((type) => [type, used(type)])),
-      "user.human.email.changed": tellBefore,
-      "user.recovery.started": tellOwners,
-      "registration.requested": async (event) => tellRegistrant(call(event.instance, name), event),
+      ...Object.fromEntries(codeUseEvents.map((type) => [type, onCodeUsed(type)])),
+      "user.human.email.changed": notifyPreviousAddress,
+      "user.recovery.started": notifyOwners,
+      "registration.requested": async (event) =>
+        notifyRegistrant(call(event.instance, name), event),
       "user.removed": async ({ instance, id }) => eraseAll(call(instance, name), id),
       "message.added": go,
       "message.requeued": go,
-      "instance.smtp.config.activated": again("email"),
-      "instance.sms.configactivated": again("sms"),
-      "instance.smtp.config.changed": again("email"),
-      "instance.smtp.config.http.changed": again("email"),
-      "instance.sms.configtwilio.changed": again("sms"),
-      "instance.sms.confighttp.changed": again("sms"),
+      "instance.smtp.config.activated": requeue("email"),
+      "instance.sms.configactivated": requeue("sms"),
+      "instance.smtp.config.changed": requeue("email"),
+      "instance.smtp.config.http.changed": requeue("email"),
+      "instance.sms.configtwilio.changed": requeue("sms"),
+      "instance.sms.confighttp.changed": requeue("sms"),
     },
   }
 }
 
-/** As many as a provider is handed at once. */
-const perProviderMax = 16
+/** The number of messages that a provider receives at once. */
+const messagesPerProviderMax = 16
 
 type DueInput = {
   readonly now: number
@@ -100,10 +117,10 @@ type DueInput = {
   readonly cxOf: (instance: string) => Cx
 }
 
-/** Messages to try again; none of a provider that is left alone just now, or where none is. */
+/** The messages to retry, except those of a paused or missing provider. */
 function dueNow(store: Store, { now, sender, cxOf }: DueInput) {
-  // The pause may have been stored by a node whose clock is ahead of this one's.
-  const times = { now, latest: now + maxPauseMs + skewMs, limit: perProviderMax }
+  // The pause may have been stored by a node whose clock is ahead.
+  const times = { now, latest: now + maxPauseMs + maxClockSkewMs, limit: messagesPerProviderMax }
   return delayingInstances(store).flatMap((instance) => {
     const cx = cxOf(instance)
     const ready = channels.filter((channel) => sender.isReady(cx, channel))
@@ -112,13 +129,13 @@ function dueNow(store: Store, { now, sender, cxOf }: DueInput) {
   })
 }
 
-/** Of a message by mail that holds no code. */
-const plainly = { channel: "email", codeExpires: 0, urlTemplate: "" } as const
+/** The cause fields of an email without a code. */
+const emailWithoutCode = { channel: "email", codeExpires: 0, urlTemplate: "" } as const
 
-/** Why somebody is written to; undefined where nobody is. */
-function causeOf(cx: Cx, kind: Kind, { data, id: userId, owner }: Recordedly): Cause | undefined {
-  const plain = { kind, userId, ...plainly } as const
-  // What somebody begins with is no news to them.
+/** The cause of a message; undefined if none is sent. */
+function causeOf(cx: Cx, kind: Kind, { data, id: userId, owner }: AnyRecorded): Cause | undefined {
+  const plain = { kind, userId, ...emailWithoutCode } as const
+  // The initial values of a new user are not reported as changes.
   const isFirst = "isFirst" in data
   if (kind === "password_change") {
     return isFirst || !policyFor(cx, { userId, orgId: owner }, notification).passwordChange
@@ -129,7 +146,7 @@ function causeOf(cx: Cx, kind: Kind, { data, id: userId, owner }: Recordedly): C
     return "domain" in data ? { ...plain, domain: `${data.domain}` } : plain
   if (kind === "factor_added" && isFirst) return undefined
   if (kind === "factor_added" || kind === "factor_removed" || kind === "phone_changed") return plain
-  if (!isCode(data)) throw new Error("the event does not say what to send")
+  if (!isCodeData(data)) throw new Error("the event does not contain what to send")
   const { expires: codeExpires, urlTemplate, returned, requestId, codeId } = data
   if (returned) return undefined
   const channel = data.channel ?? (kind === "verify_phone" ? "sms" : "email")
@@ -137,14 +154,14 @@ function causeOf(cx: Cx, kind: Kind, { data, id: userId, owner }: Recordedly): C
   return { ...plain, channel, codeExpires, urlTemplate, ...more }
 }
 
-/** Sends who wants an account the code for it, or the word that there is one. */
-async function tellRegistrant(
+/** Sends a registrant the code, or a notice that the account already exists. */
+async function notifyRegistrant(
   cx: Cx,
-  { id, instance: owner, position }: Recordedly,
+  { id, instance: owner, position }: AnyRecorded,
 ): Promise<void> {
-  const asked = registrantBy(cx, id)
-  if (!asked) return
-  const { accountId, requestId, email: to } = asked
+  const registrant = findRegistrant(cx, id)
+  if (!registrant) return
+  const { accountId, requestId, email: to } = registrant
   const common = { channel: "email", urlTemplate: "" } as const
   const cause: Cause =
     accountId === ""
@@ -152,7 +169,7 @@ async function tellRegistrant(
           ...common,
           kind: "init",
           userId: id,
-          codeExpires: asked.expires,
+          codeExpires: registrant.expires,
           isRegistrant: true,
           ...(requestId && { requestId }),
         }
@@ -169,12 +186,12 @@ type CodeData = {
   readonly codeId?: string
 }
 
-/** An event of these few types, as the list of a reactor does not know it. */
-const isCode = (data: object): data is CodeData => "expires" in data && "returned" in data
+/** Narrows the event, whose type the list of a reactor does not determine. */
+const isCodeData = (data: object): data is CodeData => "expires" in data && "returned" in data
 
-/** What waited for a provider goes by the new one; each by itself. */
+/** Requeues all messages of a channel for its new provider, each in its own step. */
 async function requeueAll(cx: Cx, channel: Cause["channel"]): Promise<void> {
-  let some = waitingFor(cx, channel, "")
+  let some = queuedAfter(cx, channel, "")
   while (some.length > 0) {
     for (const id of some) {
       await cx.store.transact(cx, (tx) => {
@@ -182,11 +199,11 @@ async function requeueAll(cx: Cx, channel: Cause["channel"]): Promise<void> {
         tx.append(message, id, [{ type: "message.requeued", data: {} }])
       })
     }
-    some = waitingFor(cx, channel, some.at(-1) ?? "")
+    some = queuedAfter(cx, channel, some.at(-1) ?? "")
   }
 }
 
-/** Nothing is left of whom a removed person's messages went to. */
+/** Erases all messages to a deleted user. */
 async function eraseAll(cx: Cx, userId: string): Promise<void> {
   for (const id of messagesTo(cx, userId)) {
     await cx.store.transact(cx, (tx) => {

@@ -1,33 +1,36 @@
-/** Between the first try and the second; each further pause is half as long again. */
+/** The pause between the first two attempts; each further pause is 1.5 times as long. */
 const firstPauseMs = 5_000
 const growth = 1.5
-/** Greylisting lasts 1 to 15 minutes (RFC 6647 §5): no try comes later than twice that. */
+/** Greylisting lasts 1 to 15 minutes (RFC 6647 §5), so no pause is longer than 15 minutes. */
 const longestPauseMs = 15 * 60_000
-/** A provider may request a longer pause than ours, up to this. */
+/** The longest pause that a provider can request. */
 const retryAfterMaxMs = 3_600_000
-/** A code is sent once more this long before it expires: its reader has to type it. */
-const lastChanceMs = 30_000
+/**
+ * The last attempt for a code is made this long before it expires, so that the user can still enter
+ * it.
+ */
+const lastAttemptMs = 30_000
 
-/** No pause is longer. */
+/** The longest possible pause. */
 export const maxPauseMs = retryAfterMaxMs
 
 export type RetryInput = {
   readonly now: number
-  /** How often the message was tried so far. */
+  /** The number of attempts so far. */
   readonly tries: number
-  /** ms UTC; 0 where the message has no code. */
+  /** In ms since the epoch; 0 without a code. */
   readonly codeExpires: number
-  /** What the provider requests. */
+  /** The pause that the provider requests. */
   readonly retryAfterMs?: number | undefined
 }
 
-/** When a message is tried next, ms UTC; with a code, before it expires where that is possible. */
-export function nextTry({ now, tries, codeExpires, retryAfterMs = 0 }: RetryInput): number {
+/** The time of the next attempt, in ms since the epoch; before the code expires, if possible. */
+export function nextAttemptAt({ now, tries, codeExpires, retryAfterMs = 0 }: RetryInput): number {
   const pauseMs = Math.min(firstPauseMs * growth ** (tries - 1), longestPauseMs)
   const earliest = now + Math.min(retryAfterMs, retryAfterMaxMs)
   const due = Math.max(now + Math.round(pauseMs), earliest)
   if (codeExpires === 0) return due
-  const lastChance = codeExpires - lastChanceMs
+  const lastChance = codeExpires - lastAttemptMs
   const hasLastChance = lastChance >= Math.max(now + firstPauseMs, earliest)
   return due > lastChance && hasLastChance ? lastChance : Math.min(due, codeExpires)
 }

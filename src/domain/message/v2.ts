@@ -1,31 +1,38 @@
-import { share } from "../../api/method.ts"
+import { bindHandlers } from "../../api/method.ts"
 import { MessageService, MessageStatus } from "../../gen/core/message/v2/message_service_pb.ts"
-import { pageOf } from "../../kernel/page.ts"
-import { at, meaning, pagination } from "../../protocol/api/answer.ts"
+import { parsePage } from "../../kernel/page.ts"
+import { toPagination, toTimestamp, valueOfEnum } from "../../protocol/api/response.ts"
 import type { Cx } from "../../store/index.ts"
-import { searchMessages, sendAgain, viewMessage } from "./commands.ts"
+import { requeueMessage, searchMessages, viewMessage } from "./commands.ts"
 import { message } from "./model.ts"
-import { plainOf } from "./send.ts"
+import { plainTextOf } from "./send.ts"
 import type { MessageRow } from "./view.ts"
-import { messagesWritten } from "./written.ts"
+import { waitForMessages } from "./written.ts"
 
-export const v2 = share<Cx>()(MessageService, {
+export const v2 = bindHandlers<Cx>()(MessageService, {
   listMessages: async (req, cx) => {
     const { userId, organizationId: orgId } = req
-    const { is: status } = meaning(asked, req.status)
-    await messagesWritten(cx)
-    const found = await searchMessages(cx, { page: pageOf(req.pagination), userId, orgId, status })
+    const { is: status } = valueOfEnum(statusFilters, req.status)
+    await waitForMessages(cx)
+    const found = await searchMessages(cx, {
+      page: parsePage(req.pagination),
+      userId,
+      orgId,
+      status,
+    })
     return {
-      pagination: pagination(found),
+      pagination: toPagination(found),
       messages: found.rows.map((row) => toMessage(cx, row)),
     }
   },
   viewMessage: async (req, cx) => {
     const content = await viewMessage(cx, req)
     const { channel } = cx.store.state(cx, message, req.messageId)
-    return { subject: content.subject, text: plainOf(channel, content), link: content.link }
+    return { subject: content.subject, text: plainTextOf(channel, content), link: content.link }
   },
-  sendMessageAgain: async (req, cx) => ({ changeDate: at((await sendAgain(cx, req)).changed) }),
+  sendMessageAgain: async (req, cx) => ({
+    changeDate: toTimestamp((await requeueMessage(cx, req)).changed),
+  }),
 })
 
 const toMessage = (cx: Cx, row: MessageRow) => ({
@@ -36,8 +43,8 @@ const toMessage = (cx: Cx, row: MessageRow) => ({
   recipient: cx.store.state(cx, message, row.id).to,
   status: statuses[row.status],
   error: row.error,
-  creationDate: at(row.created),
-  changeDate: at(row.changed),
+  creationDate: toTimestamp(row.created),
+  changeDate: toTimestamp(row.changed),
 })
 
 const statuses = {
@@ -47,8 +54,8 @@ const statuses = {
   obsolete: MessageStatus.OBSOLETE,
 } as const
 
-/** Nothing asks for all. */
-const asked: Readonly<Record<number, { readonly is?: MessageRow["status"] }>> = {
+/** An empty filter matches all. */
+const statusFilters: Readonly<Record<number, { readonly is?: MessageRow["status"] }>> = {
   [MessageStatus.UNSPECIFIED]: {},
   [MessageStatus.QUEUED]: { is: "queued" },
   [MessageStatus.SENT]: { is: "sent" },

@@ -39,7 +39,7 @@ const messageTable = table(
   },
 )
 
-/** A message as it is listed; times are ms UTC. */
+/** A message in a list; times are in ms since the epoch. */
 export type MessageRow = RowOf<typeof messageTable>
 
 const dueTable = table(
@@ -64,7 +64,7 @@ function remove(db: ViewWriter, { id }: Pick<Envelope, "id">): void {
   dueTable.remove(db, { id })
 }
 
-/** What was written to whom, and what became of it. */
+/** Messages with their recipients and statuses. */
 export const messageView = view<MessageEvent | UserEvent>({
   name: "message",
   tables: [dueTable, messageTable],
@@ -94,7 +94,7 @@ export const messageView = view<MessageEvent | UserEvent>({
     "message.requeued": (db, event) => settle(db, event, { status: "queued", error: "" }),
     "message.erased": remove,
   },
-  dropped: { message: remove },
+  onPruned: { message: remove },
 })
 
 export const messages = messageTable.searchable({
@@ -106,27 +106,27 @@ export const messages = messageTable.searchable({
 
 const ofUser = messageTable.select(["id"], "AND user_id = $userId ORDER BY id")
 
-/** All messages to a person that are still kept. */
+/** All stored messages to a user. */
 export const messagesTo = (cx: Cx, userId: string): readonly string[] =>
   cx.store.all(cx, ofUser, { userId }).map(({ id }) => id)
 
-const waiting = messageTable.select(
+const queuedStatement = messageTable.select(
   ["id"],
   "AND status = 'queued' AND channel = $channel AND id > $after ORDER BY id LIMIT 100",
 )
 
-/** The first of the messages that are yet to go out by a channel, of those after one. */
-export const waitingFor = (cx: Cx, channel: string, after: string): readonly string[] =>
-  cx.store.all(cx, waiting, { channel, after }).map(({ id }) => id)
+/** The first queued messages of a channel after the given ID. */
+export const queuedAfter = (cx: Cx, channel: string, after: string): readonly string[] =>
+  cx.store.all(cx, queuedStatement, { channel, after }).map(({ id }) => id)
 
-const delaying = systemStatement<{ instance: string }>(
+const delayingStatement = systemStatement<{ instance: string }>(
   "SELECT DISTINCT instance FROM messages_due",
-  "messages of all instances are tried again when it is time",
+  "the reactor retries due messages of all instances",
 )
 
-/** The instances where messages wait for their next try. */
+/** The instances with messages that wait for the next attempt. */
 export const delayingInstances = (store: Store): readonly string[] =>
-  store.all({ instance: "" }, delaying).map(({ instance }) => instance)
+  store.all({ instance: "" }, delayingStatement).map(({ instance }) => instance)
 
 const dueIn = statement<{ id: string }>(
   `SELECT d.id AS id FROM messages_due d
@@ -135,7 +135,10 @@ const dueIn = statement<{ id: string }>(
      AND (d.due <= $now OR d.due > $latest) ORDER BY d.due LIMIT $limit`,
 )
 
-/** Those that are due; a time that no pause lasts until was set by a clock that was ahead. */
+/**
+ * The due messages. A due time after `latest` was set by a clock that was ahead, so the message is
+ * due, too.
+ */
 export const dueMessages = (
   cx: Cx,
   values: {
@@ -146,14 +149,14 @@ export const dueMessages = (
   },
 ): readonly string[] => cx.store.all(cx, dueIn, values).map(({ id }) => id)
 
-const standing = statement<{ status: "queued" | "failed"; count: number }>(
+const countStatement = statement<{ status: "queued" | "failed"; count: number }>(
   `SELECT status, count(*) AS count FROM messages
    WHERE instance = $instance AND status IN ('queued', 'failed') GROUP BY status`,
 )
 
-/** How many messages are yet to go out, and how many were given up. */
-export function messagesWaiting(cx: Cx): { readonly queued: number; readonly failed: number } {
-  const rows = cx.store.all(cx, standing)
+/** The numbers of queued and failed messages. */
+export function countMessages(cx: Cx): { readonly queued: number; readonly failed: number } {
+  const rows = cx.store.all(cx, countStatement)
   const count = (of: string) => rows.find(({ status }) => status === of)?.count ?? 0
   return { queued: count("queued"), failed: count("failed") }
 }

@@ -1,11 +1,11 @@
-import { type Cx, progressOf } from "../../store/index.ts"
+import { type Cx, readProgress } from "../../store/index.ts"
 import { type Kind, message } from "./model.ts"
 
-/** The reactor that writes messages. */
+/** The name of the reactor that creates messages. */
 export const writerName = "messages"
 
-/** Events that a message to their user follows from, with its kind. */
-export const causes = {
+/** Events that cause a message to their user, with its kind. */
+export const messageKinds = {
   "user.human.email.code.added": "verify_email",
   "user.human.phone.code.added": "verify_phone",
   "user.human.invite.code.added": "invite_user",
@@ -31,32 +31,32 @@ export const causes = {
   "user.human.phone.removed": "phone_changed",
 } as const satisfies Readonly<Record<string, Kind>>
 
-const causeTypes = Object.keys(causes)
+const causeTypes = Object.keys(messageKinds)
 
 const waitMs = 2000
-const lookMs = 25
+const pollMs = 25
 const causesMax = 500
 
 /**
- * Waits until the messages are in the outbox whose causes were stored before this call, for two
- * seconds at most: a reactor writes them, which may be behind, or run on another node.
+ * Waits until the messages for earlier causes are in the outbox, for at most two seconds: the
+ * reactor that creates them can lag or run on another node.
  */
-export async function messagesWritten(cx: Cx): Promise<void> {
-  const { position } = progressOf(cx.store, writerName)
+export async function waitForMessages(cx: Cx): Promise<void> {
+  const { position } = readProgress(cx.store, writerName)
   const { events } = await cx.store.log.find(position, causesMax, causeTypes)
   const until = cx.clock.now() + waitMs
   for (let left = events.filter((event) => isWaiting(cx, event)); left.length > 0; ) {
     if (cx.clock.now() >= until) return
-    await new Promise<void>((resolve) => cx.clock.after(lookMs, resolve))
+    await new Promise<void>((resolve) => cx.clock.after(pollMs, resolve))
     left = left.filter((event) => isWaiting(cx, event))
   }
 }
 
-/** A message is named by where its cause stands in the log; many causes have none. */
+/** The ID of a message is the log position of its cause; many causes create no message. */
 const isWaiting = (
   cx: Cx,
   { instance, position }: { readonly instance: string; readonly position: number },
 ): boolean =>
   instance === cx.instance &&
-  progressOf(cx.store, writerName).position < position &&
+  readProgress(cx.store, writerName).position < position &&
   cx.store.state(cx, message, String(position)).status === "absent"

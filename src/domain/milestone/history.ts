@@ -1,4 +1,4 @@
 import { historyOf } from "../../store/index.ts"
-import { reached } from "./model.ts"
+import { reachedMilestones } from "./model.ts"
 
-export const reachedHistory = historyOf(reached, { noUndo: { fact: ["*"] } })
+export const reachedHistory = historyOf(reachedMilestones, { noUndo: { fact: ["*"] } })

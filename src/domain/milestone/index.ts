@@ -1,9 +1,9 @@
-import { reached } from "./model.ts"
+import { reachedMilestones } from "./model.ts"
 import { milestoneReactor } from "./reactor.ts"
 
-/** What this module is to the whole. */
+/** The registration of this module. */
 export const module = {
-  aggregates: [reached],
+  aggregates: [reachedMilestones],
   reactors: [milestoneReactor],
   history: () => import("./history.ts"),
   operations: () => import("./api.ts"),

@@ -1,6 +1,6 @@
 import { aggregate, type Event } from "../../store/index.ts"
 
-/** How far an instance has come. */
+/** The milestones of an instance. */
 export const milestones = [
   "instance_created",
   "signed_in",
@@ -14,16 +14,16 @@ export type MilestoneEvent = Event<
   "milestone.reached",
   {
     readonly milestone: Milestone
-    /** When what reached it happened, ms UTC. */
+    /** When the event that reached the milestone happened, in ms since the epoch. */
     readonly at: number
   }
 >
 
-/** When each was reached, ms UTC. */
-export type Reached = { readonly reached: Readonly<Partial<Record<Milestone, number>>> }
+/** When each milestone was reached, in ms since the epoch. */
+export type ReachedMilestones = { readonly reached: Readonly<Partial<Record<Milestone, number>>> }
 
-/** Of an instance, whose only stream it is. */
-export const reached = aggregate<MilestoneEvent, Reached>({
+/** The milestones of an instance, which has one such stream. */
+export const reachedMilestones = aggregate<MilestoneEvent, ReachedMilestones>({
   stream: "milestone",
   initial: { reached: {} },
   evolve: {

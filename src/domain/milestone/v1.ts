@@ -1,37 +1,37 @@
-import { share } from "../../api/method.ts"
+import { bindHandlers } from "../../api/method.ts"
 import { AdminService } from "../../gen/core/admin/v1/admin_service_pb.ts"
 import {
   MilestoneFieldName,
   type MilestoneQuery,
   MilestoneType,
 } from "../../gen/core/milestone/v1/milestone_pb.ts"
-import { pageOf } from "../../kernel/page.ts"
-import { at, filterMissingError, meaning } from "../../protocol/api/answer.ts"
-import { type Cx, windowOf } from "../../store/index.ts"
-import { type Milestone, milestones, reached, reachedId } from "./model.ts"
+import { parsePage } from "../../kernel/page.ts"
+import { filterMissingError, toTimestamp, valueOfEnum } from "../../protocol/api/response.ts"
+import { type Cx, paginate } from "../../store/index.ts"
+import { type Milestone, milestones, reachedId, reachedMilestones } from "./model.ts"
 
-export const admin = share<Cx>()(AdminService, {
+export const admin = bindHandlers<Cx>()(AdminService, {
   listMilestones: ({ query, sortingColumn, queries }, cx) => {
-    const known = cx.store.state(cx, reached, reachedId).reached
-    const wanted = queries.map(filterOf)
+    const known = cx.store.state(cx, reachedMilestones, reachedId).reached
+    const requirement = queries.map(filterOf)
     const rows = milestones
       .map((milestone) => ({ type: types[milestone], time: known[milestone] ?? 0 }))
-      .filter((row) => wanted.every((isReached) => row.time > 0 === isReached))
-    const sort = meaning(columns, sortingColumn)
-    const found = windowOf(cx, rows, {
-      page: pageOf(query),
-      requested: ["milestones", sort, wanted],
+      .filter((row) => requirement.every((isReached) => row.time > 0 === isReached))
+    const sort = valueOfEnum(columns, sortingColumn)
+    const found = paginate(cx, rows, {
+      page: parsePage(query),
+      requested: ["milestones", sort, requirement],
       by: (row) => [row[sort], row.type],
     })
     return {
       details: {
         totalResult: BigInt(found.total),
         processedSequence: BigInt(cx.store.log.durable()),
-        viewTimestamp: at(cx.clock.now()),
+        viewTimestamp: toTimestamp(cx.clock.now()),
       },
       result: found.rows.map(({ type, time }) => ({
         type,
-        ...(time > 0 && { reachedDate: at(time) }),
+        ...(time > 0 && { reachedDate: toTimestamp(time) }),
       })),
     }
   },
@@ -51,7 +51,7 @@ const columns = {
   [MilestoneFieldName.REACHED_DATE]: "time",
 } as const
 
-/** Whether those that are reached are wanted, or those that are not. */
+/** Whether reached or unreached milestones are requested. */
 function filterOf({ query }: MilestoneQuery): boolean {
   if (query.case !== "isReachedQuery") throw filterMissingError()
   return query.value.reached

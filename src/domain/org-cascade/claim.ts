@@ -1,36 +1,38 @@
 import { randomToken } from "../../kernel/crypto/random.ts"
-import type { Calls, Cx, Reactor, Receipt, Transaction } from "../../store/index.ts"
+import type { CallFactory, Cx, Reactor, Receipt, Transaction } from "../../store/index.ts"
 import {
   addDomain,
-  domainOf,
+  findOrgByDomain,
   findProof,
   hostOf,
+  normalizeDomain,
   org,
-  orgOfDomain,
+  releaseUnverifiedDomain,
   temporaryLabel,
   verifyDomain,
-  yieldDomain,
 } from "../org/index.ts"
 import { claimUserName } from "../user/index.ts"
-import { strangersOn } from "../user-lookup/index.ts"
+import { listOthersOnDomain } from "../user-lookup/index.ts"
 
-/** How many users get another name in one step. */
-const batch = 50
+/** The number of users to rename in one step. */
+const batchSize = 50
 
-/** Adds a domain; it needs a proof where it would take something from others. */
+/** Adds a domain. Requires a proof if it would affect users of other organizations. */
 export async function addOrganizationDomain(
   cx: Cx,
   orgId: string,
   domain: string,
 ): Promise<Receipt> {
-  const isUsed = (name: string) => strangersOn(cx, { domain: name, orgId, limit: 1 }).length > 0
+  const isUsed = (name: string) =>
+    listOthersOnDomain(cx, { domain: name, orgId, limit: 1 }).length > 0
   return addDomain(cx, orgId, { domain, isUsed })
 }
 
 /**
- * Looks for the proof of a domain, and counts it as the organisation's; whoever had it on trust has
- * it no more. Users of others whose names end in it get another name: the first of them at once,
- * the others in the background; nobody signs in with those names any more.
+ * Verifies the proof of a domain and assigns the domain to the organization; an organization that
+ * had it unverified loses it. Users of other organizations whose names end in the domain are
+ * renamed: the first ones immediately, the others in the background. The old names can no longer be
+ * used to sign in.
  */
 export async function verifyOrganizationDomain(
   cx: Cx,
@@ -40,18 +42,18 @@ export async function verifyOrganizationDomain(
   const proof = await findProof(cx, orgId, text)
   const step = await cx.store.transact(cx, (tx) => {
     if (!proof) return void tx.state(org, orgId)
-    yieldDomain(tx, proof.domain, orgId)
+    releaseUnverifiedDomain(tx, proof.domain, orgId)
     verifyDomain.within(tx, orgId, proof)
-    claimSome(cx, tx, { orgId, domain: proof.domain })
+    claimBatch(cx, tx, { orgId, domain: proof.domain })
   })
   return step.receipt(org, orgId)
 }
 
-type Claimed = { readonly orgId: string; readonly domain: string }
+type DomainClaim = { readonly orgId: string; readonly domain: string }
 
-/** Answers whether there was anybody. */
-function claimSome(cx: Cx, tx: Transaction, { orgId, domain }: Claimed): boolean {
-  const users = strangersOn(cx, { domain, orgId, limit: batch })
+/** Returns whether any user was renamed. */
+function claimBatch(cx: Cx, tx: Transaction, { orgId, domain }: DomainClaim): boolean {
+  const users = listOthersOnDomain(cx, { domain, orgId, limit: batchSize })
   for (const id of users) {
     const userName = `${randomToken(tx.random, 12)}@${temporaryLabel}.${hostOf(tx)}`
     claimUserName.within(tx, id, { domain, orgId, userName })
@@ -59,25 +61,28 @@ function claimSome(cx: Cx, tx: Transaction, { orgId, domain }: Claimed): boolean
   return users.length > 0
 }
 
-/** Renames whoever still has a name that ends in the domain; nobody once it is not theirs. */
-export async function claimNames(cx: Cx, claimed: Claimed): Promise<void> {
-  while (orgOfDomain(cx, claimed.domain) === claimed.orgId) {
-    const step = await cx.store.transact(cx, (tx) => claimSome(cx, tx, claimed))
+/**
+ * Renames all users whose names still end in the domain; stops if the organization no longer owns
+ * it.
+ */
+export async function claimNames(cx: Cx, claim: DomainClaim): Promise<void> {
+  while (findOrgByDomain(cx, claim.domain) === claim.orgId) {
+    const step = await cx.store.transact(cx, (tx) => claimBatch(cx, tx, claim))
     if (!step.value) return
   }
 }
 
-/** Goes on where a stop of the process has interrupted it. */
-export const domainClaims = (call: Calls): Reactor => ({
+/** Resumes after a restart. */
+export const domainClaims = (call: CallFactory): Reactor => ({
   name: "domain-claims",
   on: {
     "org.domain.verified": (event) =>
       claimNames(call(event.instance, "domain-claims"), {
         orgId: event.id,
-        domain: domainIn(event.data),
+        domain: parseDomainOf(event.data),
       }),
   },
 })
 
-const domainIn = (data: object): string =>
-  "domain" in data && typeof data.domain === "string" ? domainOf(data.domain) : ""
+const parseDomainOf = (data: object): string =>
+  "domain" in data && typeof data.domain === "string" ? normalizeDomain(data.domain) : ""

@@ -8,13 +8,13 @@ export {
   verifyOrganizationDomain,
 } from "./claim.ts"
 export {
-  clearOrganization,
+  deactivateOrganizationChecked,
   organizationRemoval,
-  removeOrganizationWithAll,
-  stopOrganization,
+  removeOrganizationCascade,
+  removeOwnedResources,
 } from "./removal.ts"
 
-/** What this module is to the whole. */
+/** The registration of this module. */
 export const module = {
   reactors: [organizationRemoval, domainClaims],
   operations: () => import("./api.ts"),

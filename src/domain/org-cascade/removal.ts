@@ -1,101 +1,106 @@
 import { Fault } from "../../kernel/fault.ts"
-import type { Calls, Cx, Reactor, Receipt, Transaction } from "../../store/index.ts"
+import type { CallFactory, Cx, Reactor, Receipt, Transaction } from "../../store/index.ts"
 import { actionsOf, removeAction } from "../action/index.ts"
-import { dropProject } from "../app/index.ts"
-import { dropIdps } from "../idp/index.ts"
-import { bestStanding, instance, mustStayOwned, type Standing } from "../instance/index.ts"
+import { removeProjectInTransaction } from "../app/index.ts"
+import { removeOrgIdps } from "../idp/index.ts"
+import { bestOwnerAbility, instance, requireOwner, type SignInAbility } from "../instance/index.ts"
 import { deactivateOrganization, org, removeOrganization } from "../org/index.ts"
-import { dropLook } from "../policy/index.ts"
-import { project, projectsOf } from "../project/index.ts"
-import { grantsTo, removeGrant } from "../project-grant/index.ts"
-import { dropSignUps } from "../sign-up/index.ts"
+import { removeBranding } from "../policy/index.ts"
+import { project, projectIdsOf } from "../project/index.ts"
+import { grantIdsTo, removeGrant } from "../project-grant/index.ts"
+import { removeSignUps } from "../sign-up/index.ts"
 import { dropTexts } from "../text/index.ts"
 import { removeUser } from "../user/index.ts"
-import { usersOf } from "../user-lookup/index.ts"
-import { standingOf } from "../user-model/index.ts"
+import { listUserIds } from "../user-lookup/index.ts"
+import { signInStatusOf } from "../user-model/index.ts"
 
-/** How many of each go in one step; a project takes its applications along. */
-const batch = { users: 50, grants: 50, projects: 5, actions: 50 } as const
-/** How many steps an answer waits for: a thousand users, so that lists show nobody of them. */
+/** The number of resources to delete in one step; a project includes its applications. */
+const batchSizes = { users: 50, grants: 50, projects: 5, actions: 50 } as const
+/**
+ * The number of steps before the response: a thousand users, so that they no longer appear in
+ * lists.
+ */
 const stepsAwaited = 20
 
-/** Stops an organisation; see the command. Refuses the one that our own project is of. */
-export async function stopOrganization(cx: Cx, id: string): Promise<Receipt> {
+/** Deactivates an organization. Throws for the organization that owns the instance's project. */
+export async function deactivateOrganizationChecked(cx: Cx, id: string): Promise<Receipt> {
   const step = await cx.store.transact(cx, (tx) => {
     const { status } = tx.state(org, id)
-    const before = owned(tx)
+    const before = ownerAbility(tx)
     deactivateOrganization.within(tx, id)
-    if (status === "active") mustBeDispensable(tx, id, before)
+    if (status === "active") requireNotEssential(tx, id, before)
   })
   return step.receipt(org, id)
 }
 
 /**
- * Removes an organisation with what it owns. Of a large one something is left when this is
- * answered: it is of no use from then on, for every use asks for the organisation, and goes in the
- * background.
+ * Deletes an organization and everything it owns. For a large organization, the rest is deleted in
+ * the background after the response. It can't be used in the meantime, because every use checks the
+ * organization.
  */
-export async function removeOrganizationWithAll(cx: Cx, id: string): Promise<Receipt> {
+export async function removeOrganizationCascade(cx: Cx, id: string): Promise<Receipt> {
   const step = await cx.store.transact(cx, (tx) => {
-    const before = owned(tx)
+    const before = ownerAbility(tx)
     removeOrganization.within(tx, id)
-    mustBeDispensable(tx, id, before)
+    requireNotEssential(tx, id, before)
     dropTexts(tx, id)
-    dropLook(tx, id)
-    dropIdps(tx, id)
-    removeSome(cx, tx, id)
+    removeBranding(tx, id)
+    removeOrgIdps(tx, id)
+    removeBatch(cx, tx, id)
   })
-  await clearOrganization(cx, id, stepsAwaited)
+  await removeOwnedResources(cx, id, stepsAwaited)
   return step.receipt(org, id)
 }
 
 /**
- * Without the organisation somebody can still act for the instance, and the console is still there:
- * it belongs to our own project, whichever organisation is the default. Asked when it has stopped.
+ * Throws if the instance would be left without an administrator, or if the organization owns the
+ * console's project, which need not be the default organization. Checked after the organization is
+ * deactivated.
  */
-function mustBeDispensable(tx: Transaction, id: string, before: Standing): void {
+function requireNotEssential(tx: Transaction, id: string, before: SignInAbility): void {
   const state = tx.state(instance, tx.instance)
-  mustStayOwned({ before, after: owned(tx) })
+  requireOwner({ before, after: ownerAbility(tx) })
   if (tx.owner(project, state.projectId) !== id) return
   throw new Fault(
     "failed_precondition",
     "org.is_own",
-    "this organisation can't be stopped or removed: the console belongs to it",
+    "this organization can't be deactivated or deleted: it contains the console",
   )
 }
 
-const owned = (tx: Transaction): Standing => bestStanding(tx, (userId) => standingOf(tx, userId))
+const ownerAbility = (tx: Transaction): SignInAbility =>
+  bestOwnerAbility(tx, (userId) => signInStatusOf(tx, userId))
 
-/** Answers whether there was anything. */
-function removeSome(cx: Cx, tx: Transaction, id: string): boolean {
-  const users = usersOf(cx, id, batch.users)
-  const grants = grantsTo(cx, id, batch.grants)
-  const projects = projectsOf(cx, id, batch.projects)
-  const actions = actionsOf(cx, id, batch.actions)
+/** Returns whether anything was deleted. */
+function removeBatch(cx: Cx, tx: Transaction, id: string): boolean {
+  const users = listUserIds(cx, id, batchSizes.users)
+  const grants = grantIdsTo(cx, id, batchSizes.grants)
+  const projects = projectIdsOf(cx, id, batchSizes.projects)
+  const actions = actionsOf(cx, id, batchSizes.actions)
   for (const userId of users) removeUser.within(tx, userId)
   for (const grantId of grants) removeGrant.within(tx, grantId)
-  for (const projectId of projects) dropProject(cx, tx, projectId)
+  for (const projectId of projects) removeProjectInTransaction(cx, tx, projectId)
   for (const actionId of actions) removeAction(tx, actionId)
-  const hasSignUps = dropSignUps(cx, tx, id)
+  const hasSignUps = removeSignUps(cx, tx, id)
   return hasSignUps || users.length + grants.length + projects.length + actions.length > 0
 }
 
-/** Removes what an organisation that is gone has left, step by step; so many of them at most. */
-export async function clearOrganization(
+/** Deletes what a deleted organization owned, in at most the given number of steps. */
+export async function removeOwnedResources(
   cx: Cx,
   id: string,
   steps = Number.POSITIVE_INFINITY,
 ): Promise<void> {
   for (let left = steps; left > 0; left--) {
-    const step = await cx.store.transact(cx, (tx) => removeSome(cx, tx, id))
+    const step = await cx.store.transact(cx, (tx) => removeBatch(cx, tx, id))
     if (!step.value) return
   }
 }
 
-/** Goes on where a stop of the process has interrupted it. */
-export const organizationRemoval = (call: Calls): Reactor => ({
+/** Resumes after a restart. */
+export const organizationRemoval = (call: CallFactory): Reactor => ({
   name: "organization-removal",
   on: {
-    "org.removed": (event) => clearOrganization(call(event.instance, "removal"), event.id),
+    "org.removed": (event) => removeOwnedResources(call(event.instance, "removal"), event.id),
   },
 })

@@ -4,7 +4,7 @@ import { v2domain } from "./v2-domain.ts"
 import { v2metadata } from "./v2-metadata.ts"
 
 export { listOrgs } from "./v1.ts"
-export { orgOidcOf, toOrgOidc } from "./v2-oidc.ts"
+export { parseOrgOidc, toOrgOidc } from "./v2-oidc.ts"
 
-/** What this module answers of the book. */
+/** The API operations of this module. */
 export const shares = [management, admin, v2, v2domain, v2metadata] as const

@@ -1,55 +1,55 @@
 import { isDeepStrictEqual } from "node:util"
 import { Fault } from "../../kernel/fault.ts"
-import { givenName } from "../../kernel/text/given.ts"
+import { parseDisplayName } from "../../kernel/text/identifier.ts"
 import { normalForm } from "../../kernel/text/name.ts"
-import type { Cx, Decision, Draft, Receipt, Transaction } from "../../store/index.ts"
-import { checkLifetimes, instance } from "../instance/index.ts"
-import { domainClaim, hostOf, mustExist, releaseDomain, takeDomain } from "./domain.ts"
+import type { Cx, DecisionContext, Draft, Receipt, Transaction } from "../../store/index.ts"
+import { instance, validateLifetimes } from "../instance/index.ts"
+import { claimDomain, domainClaim, hostOf, releaseDomain, requireExists } from "./domain.ts"
 import {
-  domainIn,
-  heldDomains,
-  isThere,
+  findDomain,
+  isExistingOrg,
+  loginDomains,
   type Org,
   type OrgEvent,
   type OrgOidcSettings,
   org,
 } from "./model.ts"
 
-/** Adds an organisation; it owns itself and gets a domain made from its name. */
+/** Adds an organization; it owns itself and gets a generated domain from its name. */
 export function addOrganization(
   tx: Transaction,
   id: string,
   input: { readonly name: string; readonly oidc?: OrgOidcSettings | undefined },
 ): void {
   if (tx.state(org, id).status !== "absent") {
-    throw new Fault("already_exists", "org.exists", "there is already an organisation with this id")
+    throw new Fault("already_exists", "org.exists", "an organization with this ID already exists")
   }
-  const name = givenName("name", input.name)
-  const domain = freeDomain(tx, name, id)
+  const name = parseDisplayName("name", input.name)
+  const domain = findFreeDomain(tx, name, id)
   const added: Draft<OrgEvent> = { type: "org.added", data: { name } }
   const oidc = input.oidc ? [oidcSettingsSet(input.oidc)] : []
-  tx.append(org, id, [added, ...firstDomain(domain), ...oidc], id)
+  tx.append(org, id, [added, ...firstDomainEvents(domain), ...oidc], id)
 }
 
-/** A domain that we make becomes the primary one at once. */
-const firstDomain = (domain: string): readonly Draft<OrgEvent>[] => [
+/** A generated first domain is primary immediately. */
+const firstDomainEvents = (domain: string): readonly Draft<OrgEvent>[] => [
   { type: "org.domain.added", data: { domain } },
   {
     type: "org.domain.verified",
     data: { domain, isGenerated: true },
-    claims: [{ ...takeDomain(domain), ...takenMeanwhile }],
+    claims: [{ ...claimDomain(domain), ...takenConcurrently }],
   },
   { type: "org.domain.primary.set", data: { domain } },
 ]
 
-const takenMeanwhile = {
+const takenConcurrently = {
   taken: {
     id: "org.domain_taken",
-    message: "another organisation took this name at the same moment; please try again",
+    message: "another organization took this name at the same moment; try again",
   },
 }
 
-/** Adds an organisation in a step of its own. */
+/** Adds an organization in its own step. */
 export async function createOrganization(
   cx: Cx,
   id: string,
@@ -61,61 +61,61 @@ export async function createOrganization(
 
 export type OrganizationChange = {
   readonly name?: string
-  /** Replaces all of them. */
+  /** Replaces all settings. */
   readonly oidc?: OrgOidcSettings
 }
 
-/** Changes what is given and differs. */
+/** Updates the given fields that differ. */
 export const changeOrganization = org.command<OrganizationChange>((state, { name, oidc }) => {
-  mustExist(state)
+  requireExists(state)
   const drafts: Draft<OrgEvent>[] = []
-  const next = name === undefined ? state.name : givenName("name", name)
+  const next = name === undefined ? state.name : parseDisplayName("name", name)
   if (next !== state.name) drafts.push({ type: "org.changed", data: { name: next } })
   if (oidc && !isDeepStrictEqual(oidc, state.oidc ?? {})) drafts.push(oidcSettingsSet(oidc))
   return drafts
 })
 
 function oidcSettingsSet(settings: OrgOidcSettings): Draft<OrgEvent> {
-  checkLifetimes(settings)
+  validateLifetimes(settings)
   return { type: "org.oidc.settings.set", data: settings }
 }
 
 /**
- * Stops an organisation: none of its users signs in, none of its projects serves. Refuses the
- * default organisation; whoever calls sees to it that the instance keeps an owner.
+ * Deactivates an organization: its users can't sign in, and its projects can't be used. Throws for
+ * the default organization; the caller ensures that the instance keeps an owner.
  */
 export const deactivateOrganization = org.command((state, _, cx, id) => {
-  mustExist(state)
+  requireExists(state)
   if (state.status === "inactive") return []
-  mustBeSpared(cx, id, "deactivated")
+  requireNotDefault(cx, id, "deactivated")
   return [{ type: "org.deactivated", data: {} }]
 })
 
 export const activateOrganization = org.command((state) => {
-  mustExist(state)
+  requireExists(state)
   return state.status === "active" ? [] : [{ type: "org.reactivated", data: {} }]
 })
 
 /**
- * Removes an organisation for good; its domains are free again, its id is not. From then on nothing
- * that it owned is of any use. Nothing happens where it is gone.
+ * Deletes an organization permanently. Its domains can be used again, but not its ID. What it owned
+ * can no longer be used. Does nothing if it does not exist.
  */
 export const removeOrganization = org.command((state, _, cx, id) => {
-  if (!isThere(state)) return []
-  mustBeSpared(cx, id, "removed")
-  const claims = heldDomains(state).map(releaseDomain)
+  if (!isExistingOrg(state)) return []
+  requireNotDefault(cx, id, "removed")
+  const claims = loginDomains(state).map(releaseDomain)
   return [{ type: "org.removed", data: {}, claims, erase: {} }]
 })
 
 /**
- * Takes a domain from whoever has it on trust, for somebody else has proven that it is theirs.
- * Where it was the primary one, another that is proven takes its place, or one that we make.
+ * Takes an unverified domain from an organization because another one has proven ownership. If it
+ * was the primary domain, another verified domain or a generated one replaces it.
  */
-export function yieldDomain(tx: Transaction, domain: string, provenBy: string): void {
+export function releaseUnverifiedDomain(tx: Transaction, domain: string, provenBy: string): void {
   const holder = tx.holder(domainClaim, domain)
   if (holder?.stream !== org.stream || holder.id === provenBy) return
   const state = tx.state(org, holder.id)
-  if (domainIn(state, domain)?.verified) return
+  if (findDomain(state, domain)?.verified) return
   const gone: Draft<OrgEvent> = {
     type: "org.domain.removed",
     data: { domain, isVerified: false },
@@ -126,24 +126,28 @@ export function yieldDomain(tx: Transaction, domain: string, provenBy: string): 
 }
 
 function nextPrimary(tx: Transaction, state: Org, id: string): readonly Draft<OrgEvent>[] {
-  const [other] = Object.keys(state.domains).filter((name) => domainIn(state, name)?.verified)
-  if (other === undefined) return firstDomain(freeDomain(tx, state.name, id))
+  const [other] = Object.keys(state.domains).filter((name) => findDomain(state, name)?.verified)
+  if (other === undefined) return firstDomainEvents(findFreeDomain(tx, state.name, id))
   return [{ type: "org.domain.primary.set", data: { domain: other } }]
 }
 
-/** What newcomers join. */
-function mustBeSpared(cx: Decision, id: string, how: "deactivated" | "removed"): void {
+/** New users join the default organization. */
+function requireNotDefault(
+  cx: DecisionContext,
+  id: string,
+  action: "deactivated" | "removed",
+): void {
   if (cx.state(instance, cx.instance).defaultOrgId === id) {
     throw new Fault(
       "failed_precondition",
       "org.is_default",
-      `the default organisation can't be ${how}: the console belongs to it`,
+      `the default organization can't be ${action}: it contains the console`,
     )
   }
 }
 
-/** `<name>.<host of the instance>`, with the id in it where the name alone is taken. */
-function freeDomain(tx: Transaction, name: string, id: string): string {
+/** `<name>.<host of the instance>`, with the ID added if the name is taken. */
+function findFreeDomain(tx: Transaction, name: string, id: string): string {
   const host = hostOf(tx)
   const slug = slugOf(name)
   const plain = `${slug || labelOf(id)}.${host}`
@@ -151,10 +155,10 @@ function freeDomain(tx: Transaction, name: string, id: string): string {
   return isFree ? plain : `${slug || "org"}-${labelOf(id)}.${host}`
 }
 
-/** Below it are the names of those whose own name was claimed by the owner of its domain. */
+/** The label for names of users whose domain was claimed by its owner. */
 export const temporaryLabel = "temporary"
 
-/** A DNS label (RFC 1035 §2.3.1) as near to the name as it gets; empty where nothing is left. */
+/** A DNS label (RFC 1035 §2.3.1) that resembles the name; empty if no character is usable. */
 const slugOf = (name: string): string =>
   normalForm(name, "NFKD")
     .toLowerCase()
@@ -163,8 +167,8 @@ const slugOf = (name: string): string =>
     .slice(0, labelMax)
     .replace(/^-|-$/g, "")
 
-/** Room for the id beside it: a label has at most 63 characters. */
+/** Leaves room for the ID, because a label has at most 63 characters. */
 const labelMax = 40
 
-/** Ids are ours or a caller's, who may have put anything in them. */
+/** IDs can be chosen by callers and contain any characters. */
 const labelOf = (id: string): string => slugOf(id) || "org"

@@ -1,30 +1,33 @@
 import { randomToken } from "../../kernel/crypto/random.ts"
 import { Fault, fieldError } from "../../kernel/fault.ts"
-import { domainOf, isDomainName } from "../../protocol/domain.ts"
-import type { ClaimChange, Cx, Decision, Draft } from "../../store/index.ts"
+import { isDomainName, normalizeDomain } from "../../protocol/domain.ts"
+import type { ClaimChange, Cx, DecisionContext, Draft } from "../../store/index.ts"
 import { instance } from "../instance/index.ts"
-import { domainPolicy, policyIn } from "../policy/index.ts"
+import { domainPolicy, policyInTransaction } from "../policy/index.ts"
 import {
   type Challenge,
-  domainIn,
-  isThere,
+  findDomain,
+  isExistingOrg,
   type Org,
   type OrgEvent,
   org,
   type ProofType,
 } from "./model.ts"
 
-export { domainOf }
+export { normalizeDomain }
 
-/** A domain that login names may end in is one organisation's within an instance. */
+/** Within an instance, a domain for login names belongs to one organization. */
 export const domainClaim = "org_domain"
 
-const taken = { id: "org.domain_taken", message: "this domain belongs to another organisation" }
+const takenError = {
+  id: "org.domain_taken",
+  message: "this domain belongs to another organization",
+}
 
-export const takeDomain = (domain: string): ClaimChange => ({
+export const claimDomain = (domain: string): ClaimChange => ({
   take: domainClaim,
   key: domain,
-  taken,
+  taken: takenError,
 })
 
 export const releaseDomain = (domain: string): ClaimChange => ({
@@ -32,133 +35,134 @@ export const releaseDomain = (domain: string): ClaimChange => ({
   key: domain,
 })
 
-function givenDomain(text: string): string {
-  const domain = domainOf(text)
+function parseDomainName(text: string): string {
+  const domain = normalizeDomain(text)
   if (isDomainName(domain)) return domain
-  throw fieldError(
-    "org.domain_invalid",
-    "domain",
-    "must be the name of a domain such as example.com",
-  )
+  throw fieldError("org.domain_invalid", "domain", "must be a domain name such as example.com")
 }
 
-/** The host of an instance: domains below it are ours to give. */
-export function hostOf(cx: Pick<Decision, "state" | "instance">): string {
+/** The host of the instance, whose subdomains are generated. */
+export function hostOf(cx: Pick<DecisionContext, "state" | "instance">): string {
   const { publicUrl } = cx.state(instance, cx.instance)
   return publicUrl ? new URL(publicUrl).hostname : "localhost"
 }
 
-/** Every decision about an organisation reads all of its domains. */
+/** Every decision about an organization reads all its domains. */
 const domainsMax = 100
 
-type Added = {
+type DomainInput = {
   readonly domain: string
-  /** Whether people of other organisations sign in with names that end in it. */
+  /** Whether users of other organizations have login names that end in the domain. */
   readonly isUsed: (domain: string) => boolean
 }
 
 /**
- * Adds a domain. Where the policy wants no proof it is taken on trust, unless others would lose
- * something by it: names that they sign in with, or names below our own host. On trust login names
- * may end in it, until somebody proves that it is theirs.
+ * Adds a domain. If the policy requires no verification, the domain can be used for login names
+ * immediately, unless users of other organizations have such names or it is a subdomain of the
+ * instance's host. An unverified domain is lost when another organization verifies it.
  */
-export const addDomain = org.command<Added>((state, input, cx, id) => {
-  mustExist(state)
-  const domain = givenDomain(input.domain)
-  if (domainIn(state, domain)) throw existsError()
+export const addDomain = org.command<DomainInput>((state, input, cx, id) => {
+  requireExists(state)
+  const domain = parseDomainName(input.domain)
+  if (findDomain(state, domain)) throw existsError()
   const holder = cx.holder(domainClaim, domain)
   if (isProvenDomain(cx, domain)) {
-    throw new Fault("already_exists", taken.id, taken.message)
+    throw new Fault("already_exists", takenError.id, takenError.message)
   }
-  mustHaveRoom(state)
+  requireBelowLimit(state)
   const added: Draft<OrgEvent> = { type: "org.domain.added", data: { domain } }
-  const { validateOrgDomains } = policyIn(cx, id, domainPolicy)
-  const isWanted = holder !== undefined || isOurs(cx, domain) || input.isUsed(domain)
+  const { validateOrgDomains } = policyInTransaction(cx, id, domainPolicy)
+  const isWanted = holder !== undefined || isOwnSubdomain(cx, domain) || input.isUsed(domain)
   if (validateOrgDomains || isWanted) return [added]
-  return [added, { type: "org.domain.trusted", data: { domain }, claims: [takeDomain(domain)] }]
+  return [added, { type: "org.domain.trusted", data: { domain }, claims: [claimDomain(domain)] }]
 })
 
 /**
- * Adds a domain that was proven elsewhere, by the word of somebody who may do everything here.
- * Refuses what others would lose something by: a domain that another organisation has, names that
- * its people sign in with, names below our own host.
+ * Adds a domain that was verified elsewhere, on the word of an administrator with all permissions.
+ * Throws if another organization has the domain, if users of other organizations have such login
+ * names, or if it is a subdomain of the instance's host.
  */
-export const vouchDomain = org.command<Added>((state, input, cx, id) => {
-  mustExist(state)
-  const domain = givenDomain(input.domain)
-  if (domainIn(state, domain)) throw existsError()
-  mustHaveRoom(state)
+export const addVouchedDomain = org.command<DomainInput>((state, input, cx, id) => {
+  requireExists(state)
+  const domain = parseDomainName(input.domain)
+  if (findDomain(state, domain)) throw existsError()
+  requireBelowLimit(state)
   const holder = cx.holder(domainClaim, domain)
-  if ((holder && holder.id !== id) || isOurs(cx, domain) || input.isUsed(domain)) {
-    throw new Fault("failed_precondition", taken.id, `${taken.message}; add it, and prove it here`)
+  if ((holder && holder.id !== id) || isOwnSubdomain(cx, domain) || input.isUsed(domain)) {
+    throw new Fault(
+      "failed_precondition",
+      takenError.id,
+      `${takenError.message}; add it and verify it here`,
+    )
   }
   return [
     { type: "org.domain.added", data: { domain } },
     {
       type: "org.domain.verified",
       data: { domain, isVouched: true },
-      claims: [takeDomain(domain)],
+      claims: [claimDomain(domain)],
     },
   ]
 })
 
-/** Whether whose a domain is was proven; what is held on trust is anybody's word. */
-export function isProvenDomain(cx: Decision, text: string): boolean {
-  const domain = domainOf(text)
+/** Whether the ownership of a domain is proven; an unverified domain proves nothing. */
+export function isProvenDomain(cx: DecisionContext, text: string): boolean {
+  const domain = normalizeDomain(text)
   const holder = cx.holder(domainClaim, domain)
   if (!holder) return false
   if (holder.stream !== org.stream) return true
-  return domainIn(cx.state(org, holder.id), domain)?.verified ?? true
+  return findDomain(cx.state(org, holder.id), domain)?.verified ?? true
 }
 
-/** Whether an organization has proven by a DNS record or a file that a domain is its own. */
+/** Whether an organization has proven with a DNS record or a file that it owns a domain. */
 export const hasProvenDomain = (state: Org, domain: string): boolean =>
-  domainIn(state, domain)?.isProven ?? false
+  findDomain(state, domain)?.isProven ?? false
 
 const existsError = () =>
-  new Fault("already_exists", "org.domain_exists", "the organisation has this domain already")
+  new Fault("already_exists", "org.domain_exists", "the organization already has this domain")
 
-function mustHaveRoom({ domains }: Org): void {
+function requireBelowLimit({ domains }: Org): void {
   if (Object.keys(domains).length < domainsMax) return
-  const message = `an organisation may have at most ${domainsMax} domains`
+  const message = `an organization can have at most ${domainsMax} domains`
   throw new Fault("failed_precondition", "org.domains_too_many", message)
 }
 
-const isOurs = (cx: Decision, domain: string): boolean => `.${domain}`.endsWith(`.${hostOf(cx)}`)
+const isOwnSubdomain = (cx: DecisionContext, domain: string): boolean =>
+  `.${domain}`.endsWith(`.${hostOf(cx)}`)
 
-const verified = (domain: string): Draft<OrgEvent> => ({
+const verifiedEvent = (domain: string): Draft<OrgEvent> => ({
   type: "org.domain.verified",
   data: { domain },
-  claims: [takeDomain(domain)],
+  claims: [claimDomain(domain)],
 })
 
-/** Takes a domain away; nothing happens where there is none. Refuses the primary one. */
+/** Removes a domain; does nothing if it does not exist. Throws for the primary domain. */
 export const removeDomain = org.command<string>((state, text) => {
-  mustExist(state)
-  const domain = domainOf(text)
-  const held = domainIn(state, domain)
-  if (!held) return []
+  requireExists(state)
+  const domain = normalizeDomain(text)
+  const stored = findDomain(state, domain)
+  if (!stored) return []
   if (domain === state.primaryDomain) {
     throw new Fault(
       "failed_precondition",
       "org.domain_is_primary",
-      "this is the primary domain; make another one the primary domain first",
+      "this is the primary domain; make another domain primary first",
     )
   }
-  const claims = held.held ? [releaseDomain(domain)] : []
-  const data = { domain, isVerified: held.verified }
+  const claims = stored.held ? [releaseDomain(domain)] : []
+  const data = { domain, isVerified: stored.verified }
   return [{ type: "org.domain.removed", data, claims }]
 })
 
 /**
- * Makes a domain the one that the organization is known by. One that was taken on trust is enough:
- * outside the organization only a proven domain stands for it, see `provenDomainOf`.
+ * Makes a domain the primary one. An unverified domain is allowed, because outside the organization
+ * only verified domains are used; see `provenDomainOf`.
  */
 export const setPrimaryDomain = org.command<string>((state, text) => {
-  mustExist(state)
-  const domain = domainOf(text)
-  const { verified: isProven, held } = requireDomain(state, domain)
-  if (!isProven && !held) throw unprovenError("prove the domain first")
+  requireExists(state)
+  const domain = normalizeDomain(text)
+  const { verified: isProven, held: stored } = requireDomain(state, domain)
+  if (!isProven && !stored) throw unprovenError("verify the domain first")
   return domain === state.primaryDomain
     ? []
     : [{ type: "org.domain.primary.set", data: { domain } }]
@@ -166,23 +170,23 @@ export const setPrimaryDomain = org.command<string>((state, text) => {
 
 const tokenBytes = 24
 
-/** Says what is to be shown on a domain to prove it; 32 characters. */
+/** Returns the token that proves a domain when it is published there; 32 characters. */
 export async function challengeDomain(
   cx: Cx,
   id: string,
   { domain: text, type }: { readonly domain: string; readonly type: ProofType },
 ): Promise<{ readonly domain: string; readonly token: string }> {
   const token = randomToken(cx.random, tokenBytes)
-  const domain = domainOf(text)
-  await challenged(cx, id, { domain, challenge: { type, token } })
+  const domain = normalizeDomain(text)
+  await storeChallenge(cx, id, { domain, challenge: { type, token } })
   return { domain, token }
 }
 
-const challenged = org.command<{ readonly domain: string; readonly challenge: Challenge }>(
+const storeChallenge = org.command<{ readonly domain: string; readonly challenge: Challenge }>(
   (state, { domain, challenge: { type, token } }) => {
-    mustExist(state)
+    requireExists(state)
     if (requireDomain(state, domain).verified) {
-      const message = "the domain is proven already"
+      const message = "the domain is already verified"
       throw new Fault("failed_precondition", "org.domain_verified", message)
     }
     return [
@@ -195,30 +199,30 @@ const challenged = org.command<{ readonly domain: string; readonly challenge: Ch
   },
 )
 
-type Proven = { readonly domain: string; readonly challenge: Challenge }
+type DomainProof = { readonly domain: string; readonly challenge: Challenge }
 
-/** Counts a domain as the organisation's, once what `challenge` asked for was found on it. */
-export const verifyDomain = org.command<Proven>((state, { domain, challenge }) => {
-  mustExist(state)
-  const held = requireDomain(state, domain)
-  if (held.verified) return []
-  if (held.challenge?.token !== challenge.token) {
-    throw unprovenError("another proof was asked for meanwhile; show that one")
+/** Marks a domain as verified after `challenge` was found on it. */
+export const verifyDomain = org.command<DomainProof>((state, { domain, challenge }) => {
+  requireExists(state)
+  const stored = requireDomain(state, domain)
+  if (stored.verified) return []
+  if (stored.challenge?.token !== challenge.token) {
+    throw unprovenError("another proof was requested in the meantime; publish that one")
   }
-  return [verified(domain)]
+  return [verifiedEvent(domain)]
 })
 
 export function requireDomain(state: Org, domain: string) {
-  const held = domainIn(state, domain)
-  if (held) return held
-  const message = "the organisation has no such domain"
+  const stored = findDomain(state, domain)
+  if (stored) return stored
+  const message = "domain not found in this organization"
   throw new Fault("not_found", "org.domain_missing", message)
 }
 
 export const unprovenError = (message: string) =>
   new Fault("failed_precondition", "org.domain_unproven", message)
 
-export function mustExist(state: Org): void {
-  if (isThere(state)) return
-  throw new Fault("not_found", "org.missing", "there is no such organisation")
+export function requireExists(state: Org): void {
+  if (isExistingOrg(state)) return
+  throw new Fault("not_found", "org.missing", "organization not found")
 }

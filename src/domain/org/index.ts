@@ -1,34 +1,34 @@
-import type { Cx, Decision } from "../../store/index.ts"
-import { domainOf } from "./domain.ts"
+import type { Cx, DecisionContext } from "../../store/index.ts"
+import { normalizeDomain } from "./domain.ts"
 import { orgMetadataView } from "./metadata-view.ts"
-import { isThere, org } from "./model.ts"
-import { orgOfProvenDomain, orgView } from "./view.ts"
+import { isExistingOrg, org } from "./model.ts"
+import { findOrgByVerifiedDomain, orgView } from "./view.ts"
 
 export { contextOrg } from "../../kernel/context.ts"
 export {
   addOrganization,
   changeOrganization,
   deactivateOrganization,
+  releaseUnverifiedDomain,
   removeOrganization,
   temporaryLabel,
-  yieldDomain,
 } from "./commands.ts"
 export {
   addDomain,
+  addVouchedDomain,
   domainClaim,
-  domainOf,
   hasProvenDomain,
   hostOf,
   isProvenDomain,
+  normalizeDomain,
   setPrimaryDomain,
   verifyDomain,
-  vouchDomain,
 } from "./domain.ts"
 export { metadataUndo } from "./metadata.ts"
-export { heldMetadata } from "./metadata-view.ts"
+export { metadataOfOrg } from "./metadata-view.ts"
 export {
-  heldDomains,
-  isThere,
+  isExistingOrg,
+  loginDomains,
   type Org,
   type OrgEvent,
   type OrgOidcSettings,
@@ -36,37 +36,46 @@ export {
   provenDomainOf,
 } from "./model.ts"
 export { findProof } from "./proof.ts"
-export { findOrg, inOrgWithDomain, isOnlyOrg, orgOfDomain, orgOfProvenDomain } from "./view.ts"
-
-/** Whether an organisation is there at all, stopped or not. What one that is gone owned is gone. */
-export const isOrgThere = (cx: Pick<Cx, "store" | "instance">, id: string): boolean =>
-  isThere(cx.store.state(cx, org, id))
+export {
+  findOrg,
+  findOrgByDomain,
+  findOrgByVerifiedDomain,
+  inOrgWithDomain,
+  isOnlyOrg,
+} from "./view.ts"
 
 /**
- * The organization whose primary domain this is; undefined where it is nobody's, or not proven:
- * applications restrict sign-in to an organization by it.
+ * Whether an organization exists, active or not. What a deleted organization owned no longer
+ * exists.
+ */
+export const orgExists = (cx: Pick<Cx, "store" | "instance">, id: string): boolean =>
+  isExistingOrg(cx.store.state(cx, org, id))
+
+/**
+ * The organization with this verified primary domain; undefined otherwise. Applications use it to
+ * restrict sign-in to an organization.
  */
 export function orgWithDomain(cx: Cx, text: string): string | undefined {
-  const id = orgOfProvenDomain(cx, text)
+  const id = findOrgByVerifiedDomain(cx, text)
   if (id === undefined) return undefined
-  return cx.store.state(cx, org, id).primaryDomain === domainOf(text) ? id : undefined
+  return cx.store.state(cx, org, id).primaryDomain === normalizeDomain(text) ? id : undefined
 }
 
-/** How often an organisation was stopped: whatever its people signed in to before is over. */
-export const orgStops = (read: Pick<Decision, "state">, id: string): number =>
+/** How often an organization was deactivated; older sessions of its users are invalid. */
+export const orgStops = (read: Pick<DecisionContext, "state">, id: string): number =>
   read.state(org, id).stops
 
-/** Whether an organisation exists and nobody has stopped it. */
+/** Whether an organization exists and is active. */
 export const isOrgActive = (cx: Pick<Cx, "store" | "instance">, id: string): boolean =>
   cx.store.state(cx, org, id).status === "active"
 
-/** What this module is to the whole. */
+/** The registration of this module. */
 export const module = {
   aggregates: [org],
   views: [orgView, orgMetadataView],
   chains: {
     org: (cx: Cx, id: string) =>
-      isOrgThere(cx, id) ? ({ instance: true, org: id } as const) : undefined,
+      orgExists(cx, id) ? ({ instance: true, org: id } as const) : undefined,
   },
   history: () => import("./history.ts"),
   operations: () => import("./api.ts"),

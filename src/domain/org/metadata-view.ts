@@ -14,7 +14,7 @@ const metadataTable = table(
   { key: ["org", "meta_key"] },
 )
 
-/** One thing that is noted about an organisation. Times are ms UTC. */
+/** A metadata entry of an organization. Times are in ms since the epoch. */
 export type MetadataRow = RowOf<typeof metadataTable>
 
 export const orgMetadataView = view<OrgEvent>({
@@ -22,7 +22,7 @@ export const orgMetadataView = view<OrgEvent>({
   revision: 2,
   tables: [metadataTable],
   on: {
-    // Once it is erased its organisation is removed, a little later in the log.
+    // If the value was erased, the organization is removed soon after.
     "org.metadata.set": (db, { id: org, data: { key }, private: secret, time }) => {
       const value = Buffer.from(secret?.value ?? "", "base64")
       const row = { org, meta_key: key, meta_key_folded: fold(key), value }
@@ -36,11 +36,11 @@ export const orgMetadataView = view<OrgEvent>({
 
 const ofOrg = metadataTable.select(["meta_key", "value"], "AND org = $orgId ORDER BY meta_key")
 
-/** All that is noted about an organisation, by key. */
-export const heldMetadata = (cx: Cx, orgId: string): ReadonlyMap<string, Uint8Array> =>
+/** The metadata of an organization by key. */
+export const metadataOfOrg = (cx: Cx, orgId: string): ReadonlyMap<string, Uint8Array> =>
   new Map(cx.store.all(cx, ofOrg, { orgId }).map(({ meta_key, value }) => [meta_key, value]))
 
-/** Keys are unique for an organisation, and a list is of one. */
+/** Keys are unique per organization, and a list contains one organization. */
 export const metadataEntries = metadataTable.searchable({
   key: "meta_key",
   sort: "meta_key",

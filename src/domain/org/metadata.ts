@@ -1,16 +1,16 @@
-import type { AnyEvent, Change, Reason, UndoRequest } from "../../store/index.ts"
+import type { AnyEvent, Change, NoUndoReason, UndoRequest } from "../../store/index.ts"
 import { metadataOf } from "../family/index.ts"
-import { mustExist } from "./domain.ts"
-import { heldMetadata } from "./metadata-view.ts"
+import { requireExists } from "./domain.ts"
+import { metadataOfOrg } from "./metadata-view.ts"
 import { type Org, type OrgEvent, org } from "./model.ts"
 
 /** The metadata of organizations. */
 export const orgMetadata = metadataOf<OrgEvent, Org>({
   kind: org,
-  noun: "an organisation",
-  mustExist,
-  held: heldMetadata,
-  set: (key, value) => ({ type: "org.metadata.set", data: { key }, private: { value } }),
+  noun: "an organization",
+  requireExists,
+  entriesOf: metadataOfOrg,
+  setEvent: (key, value) => ({ type: "org.metadata.set", data: { key }, private: { value } }),
   removed: (key) => ({ type: "org.metadata.removed", data: { key } }),
   errorIds: {
     missing: "org.metadata_missing",
@@ -22,10 +22,10 @@ export const orgMetadata = metadataOf<OrgEvent, Org>({
 
 export const { set: setMetadata, remove: removeMetadata } = orgMetadata
 
-/** How metadata of a resource is undone: the key has its former value again, or none. */
+/** How a metadata change is undone: the key gets its previous value, or is deleted. */
 export const metadataUndo =
   (metadata: string) =>
-  ({ event, earlier }: MetadataChange): Reason | UndoRequest => {
+  ({ event, earlier }: MetadataChange): NoUndoReason | UndoRequest => {
     const { key } = event.data
     if (!earlier || earlier.type.endsWith(".removed")) return [`Delete${metadata}`, { keys: [key] }]
     const value = earlier.private && "value" in earlier.private ? earlier.private.value : undefined

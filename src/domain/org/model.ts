@@ -1,7 +1,7 @@
 import { aggregate, type Event } from "../../store/index.ts"
 import type { OidcSettings } from "../instance/index.ts"
 
-/** How a domain is proven: by a record in the DNS, or a file on the web. */
+/** How a domain is verified: with a DNS record or a file on its web server. */
 export type ProofType = "dns" | "http"
 
 export type OrgEvent =
@@ -22,7 +22,7 @@ export type OrgEvent =
       {
         readonly domain: string
         readonly isGenerated?: boolean
-        /** Whether it was proven elsewhere, and taken over from there. */
+        /** Whether the domain was verified elsewhere, on an administrator's word. */
         readonly isVouched?: boolean
       }
     >
@@ -33,7 +33,7 @@ export type OrgEvent =
   | Event<"org.oidc.settings.set", OrgOidcSettings>
 
 /**
- * The defaults of the organization's applications; what is absent follows the instance. Times are
+ * The defaults for the organization's applications; absent ones follow the instance. Times are in
  * seconds.
  */
 export type OrgOidcSettings = Partial<
@@ -45,31 +45,34 @@ export type OrgOidcSettings = Partial<
 
 export type OrgStatus = "active" | "inactive"
 
-/** What must be found on a domain before it counts as proven. */
+/** The token that must be found on a domain to verify it. */
 export type Challenge = { readonly type: ProofType; readonly token: string }
 
 export type Domain = {
-  /** Whether it is proven, or made by us. */
+  /** Whether the domain is verified or generated. */
   readonly verified: boolean
-  /** Whether login names may end in it: it is verified, or was taken on trust. */
+  /**
+   * Whether login names can end in the domain: it is verified, or the policy requires no
+   * verification.
+   */
   readonly held: boolean
   readonly challenge: Challenge | null
-  /** Whether a record in the DNS or a file on the web has proven it. */
+  /** Whether a DNS record or a file has verified it. */
   readonly isProven?: boolean
 }
 
 export type Org = {
   readonly status: "absent" | OrgStatus | "removed"
   readonly name: string
-  /** The user who stopped it; empty where it isn't stopped, or by no user. */
+  /** The user who deactivated it; empty if it is active or was not deactivated by a user. */
   readonly stoppedBy: string
-  /** How often it was stopped. */
+  /** How often it was deactivated. */
   readonly stops: number
-  /** One of `domains`; made from the name at first. */
+  /** One of `domains`; initially generated from the name. */
   readonly primaryDomain: string
-  /** By name. */
+  /** Domains by name. */
   readonly domains: Readonly<Record<string, Domain>>
-  /** Absent where nobody has set them. */
+  /** Absent if not set. */
   readonly oidc?: OrgOidcSettings
 }
 
@@ -97,7 +100,7 @@ export const org = aggregate<OrgEvent, Org>({
     "org.deactivated": (state, { editor }) => ({
       ...state,
       status: "inactive",
-      // What the system does, it does without a client; its names are no ids of users.
+      // The system acts without a client, and its names are not user IDs.
       stoppedBy: editor.client === "" ? "" : editor.user,
       stops: state.stops + 1,
     }),
@@ -106,11 +109,11 @@ export const org = aggregate<OrgEvent, Org>({
     "org.domain.added": (state, { data }) => withDomain(state, data.domain, unproven),
     "org.domain.verification.added": (state, { data, private: secret }) =>
       withDomain(state, data.domain, {
-        ...(domainIn(state, data.domain) ?? unproven),
+        ...(findDomain(state, data.domain) ?? unproven),
         challenge: secret && { type: data.validationType, token: secret.validationCode },
       }),
     "org.domain.trusted": (state, { data }) => withDomain(state, data.domain, trusted),
-    // What was taken on trust once said this, too, but nobody had been asked for a proof.
+    // Older versions also recorded unverified domains with this event, but without a challenge.
     "org.domain.verified": (state, { data: { domain, isGenerated, isVouched } }) => {
       if (isGenerated || isVouched) return withDomain(state, domain, owned)
       const isProven = hasChallenge(state, domain)
@@ -120,7 +123,7 @@ export const org = aggregate<OrgEvent, Org>({
       const { [data.domain]: _, ...domains } = state.domains
       return { ...state, domains }
     },
-    // The first one is made by us; organisations of old were given it by this event alone.
+    // The first domain is generated; older organizations got it only with this event.
     "org.domain.primary.set": (state, { data }) => ({
       ...(state.primaryDomain === "" ? withDomain(state, data.domain, owned) : state),
       primaryDomain: data.domain,
@@ -137,25 +140,25 @@ const withDomain = (state: Org, name: string, domain: Domain): Org => ({
 })
 
 const hasChallenge = (state: Org, name: string): boolean =>
-  Boolean(domainIn(state, name)?.challenge)
+  Boolean(findDomain(state, name)?.challenge)
 
-export const isThere = ({ status }: Pick<Org, "status">): boolean =>
+export const isExistingOrg = ({ status }: Pick<Org, "status">): boolean =>
   status === "active" || status === "inactive"
 
-/** A domain of an organisation, proven or not. */
-export const domainIn = ({ domains }: Pick<Org, "domains">, name: string): Domain | undefined =>
+/** A domain of an organization, verified or not. */
+export const findDomain = ({ domains }: Pick<Org, "domains">, name: string): Domain | undefined =>
   Object.hasOwn(domains, name) ? domains[name] : undefined
 
-/** The domain that stands for an organization to others: proven, the primary one first. */
+/** The domain that represents an organization to others: verified, preferably the primary one. */
 export function provenDomainOf(state: Pick<Org, "primaryDomain" | "domains">): string {
-  const isProven = (name: string) => domainIn(state, name)?.verified === true
+  const isProven = (name: string) => findDomain(state, name)?.verified === true
   const { primaryDomain } = state
   if (isProven(primaryDomain)) return primaryDomain
   return Object.keys(state.domains).find(isProven) ?? ""
 }
 
-/** The domains that login names may end in; the primary one first. */
-export const heldDomains = ({
+/** The domains that login names can end in, the primary one first. */
+export const loginDomains = ({
   primaryDomain,
   domains,
 }: Pick<Org, "primaryDomain" | "domains">): readonly string[] => {

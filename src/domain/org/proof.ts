@@ -1,16 +1,16 @@
 import type { Cx } from "../../store/index.ts"
-import { domainOf, mustExist, requireDomain, unprovenError } from "./domain.ts"
+import { normalizeDomain, requireDomain, requireExists, unprovenError } from "./domain.ts"
 import { type Challenge, org } from "./model.ts"
 
-/** Where the proof of a domain is looked for. */
-export const placeOf = (domain: string, { type, token }: Challenge): string =>
+/** The location of the proof of a domain. */
+export const proofLocationOf = (domain: string, { type, token }: Challenge): string =>
   type === "dns"
     ? `_core-challenge.${domain}`
     : `https://${domain}/.well-known/core-challenge/${token}.txt`
 
 /**
- * Looks for the proof of a domain in the world. Answers what was found to be there; undefined where
- * the domain is proven already. Refuses what was not asked for, and what is not there.
+ * Looks up the proof of a domain. Returns the challenge that was found; undefined if the domain is
+ * already verified. Throws if no proof was requested or none is found.
  */
 export async function findProof(
   cx: Cx,
@@ -18,28 +18,29 @@ export async function findProof(
   text: string,
 ): Promise<{ readonly domain: string; readonly challenge: Challenge } | undefined> {
   const state = cx.store.state(cx, org, orgId)
-  mustExist(state)
-  const domain = domainOf(text)
+  requireExists(state)
+  const domain = normalizeDomain(text)
   const { verified, challenge } = requireDomain(state, domain)
   if (verified) return undefined
-  if (!challenge) throw unprovenError("ask how the domain is to be proven first")
-  const place = placeOf(domain, challenge)
-  const shown = challenge.type === "dns" ? await records(cx, place) : await page(cx, place)
-  if (shown.includes(challenge.token)) return { domain, challenge }
+  if (!challenge) throw unprovenError("request a proof for the domain first")
+  const location = proofLocationOf(domain, challenge)
+  const display =
+    challenge.type === "dns" ? await lookUpRecords(cx, location) : await fetchPage(cx, location)
+  if (display.includes(challenge.token)) return { domain, challenge }
   throw unprovenError(
     challenge.type === "dns"
-      ? `there is no TXT record at ${place} that says the token; it may take a while to show`
-      : `${place} does not say the token and nothing else`,
+      ? `no TXT record with the token found at ${location}; DNS changes can take a while`
+      : `${location} must contain exactly the token`,
   )
 }
 
-/** Whatever goes wrong on the way, the proof was not seen. */
-async function records(cx: Cx, place: string): Promise<readonly string[]> {
-  const found = await cx.outside.texts(place).catch(() => [])
+/** Any error means that the proof was not found. */
+async function lookUpRecords(cx: Cx, location: string): Promise<readonly string[]> {
+  const found = await cx.outside.txtRecords(location).catch(() => [])
   return found.map((text) => text.trim())
 }
 
-async function page(cx: Cx, url: string): Promise<readonly string[]> {
+async function fetchPage(cx: Cx, url: string): Promise<readonly string[]> {
   const nothing = { status: 0, body: "" }
   const { status, body } = await cx.outside.send({ url, method: "GET" }).catch(() => nothing)
   return status === 200 ? [body.trim()] : []

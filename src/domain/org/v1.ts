@@ -1,36 +1,41 @@
-import { share } from "../../api/method.ts"
+import { bindHandlers } from "../../api/method.ts"
 import { AdminService } from "../../gen/core/admin/v1/admin_service_pb.ts"
 import type { ListMyProjectOrgsRequest } from "../../gen/core/auth/v1/auth_service_pb.ts"
 import { ManagementService } from "../../gen/core/management/v1/management_service_pb.ts"
 import { OrgFieldName, type OrgQuery, OrgState } from "../../gen/core/org/v1/org_pb.ts"
 import { contextOrg } from "../../kernel/context.ts"
 import { Fault } from "../../kernel/fault.ts"
-import { pageOf } from "../../kernel/page.ts"
-import { at, details, filterMissingError, meaning } from "../../protocol/api/answer.ts"
+import { parsePage } from "../../kernel/page.ts"
+import {
+  filterMissingError,
+  toDetails,
+  toTimestamp,
+  valueOfEnum,
+} from "../../protocol/api/response.ts"
 import { type Cx, type Filter, type Receipt, search, textFilter } from "../../store/index.ts"
 import { findInstance, instance, setDefaultOrg } from "../instance/index.ts"
-import { mustExist, setPrimaryDomain } from "./domain.ts"
+import { requireExists, setPrimaryDomain } from "./domain.ts"
 import { org } from "./model.ts"
-import { findOrg, type OrgRow, orgOfProvenDomain, orgs } from "./view.ts"
+import { findOrg, findOrgByVerifiedDomain, type OrgRow, orgs } from "./view.ts"
 
-export const management = share<Cx>()(ManagementService, {
+export const management = bindHandlers<Cx>()(ManagementService, {
   getMyOrg: (_, cx) => ({ org: toOrg(findOrg(cx, contextOrg(cx))) }),
   getOrgByDomainGlobal: ({ domain }, cx) => ({
-    org: toOrg(findOrg(cx, orgOfProvenDomain(cx, domain) ?? "")),
+    org: toOrg(findOrg(cx, findOrgByVerifiedDomain(cx, domain) ?? "")),
   }),
   setPrimaryOrgDomain: async ({ domain }, cx) => ({
-    details: details(await choosePrimary(cx, contextOrg(cx), domain)),
+    details: toDetails(await setPrimary(cx, contextOrg(cx), domain)),
   }),
 })
 
-export const admin = share<Cx>()(AdminService, {
+export const admin = bindHandlers<Cx>()(AdminService, {
   setDefaultOrg: async ({ orgId }, cx) => {
-    await chooseDefault(cx, orgId)
-    return { details: details(findInstance(cx)) }
+    await setDefault(cx, orgId)
+    return { details: toDetails(findInstance(cx)) }
   },
 })
 
-async function choosePrimary(cx: Cx, orgId: string, domain: string): Promise<Receipt> {
+async function setPrimary(cx: Cx, orgId: string, domain: string): Promise<Receipt> {
   const step = await cx.store.transact(cx, (tx) => {
     const before = tx.state(org, orgId)
     setPrimaryDomain.within(tx, orgId, domain)
@@ -39,40 +44,44 @@ async function choosePrimary(cx: Cx, orgId: string, domain: string): Promise<Rec
   return step.receipt(org, orgId)
 }
 
-/** The organisation of whoever comes without one; it must be one that people can use. */
-async function chooseDefault(cx: Cx, orgId: string): Promise<void> {
+/** Sets the default organization, which must be active. */
+async function setDefault(cx: Cx, orgId: string): Promise<void> {
   await cx.store.transact(cx, (tx) => {
     const state = tx.state(org, orgId)
-    mustExist(state)
-    if (state.status === "inactive") throw stoppedError()
+    requireExists(state)
+    if (state.status === "inactive") throw inactiveError()
     if (tx.state(instance, tx.instance).defaultOrgId === orgId) throw unchangedError()
     setDefaultOrg.within(tx, tx.instance, orgId)
   })
 }
 
-/** v1 tells callers who change nothing so, where v2 lets them pass. */
+/** v1 rejects updates that change nothing; v2 accepts them. */
 const unchangedError = () =>
-  new Fault("failed_precondition", "org.unchanged", "no changes: it is so already")
+  new Fault(
+    "failed_precondition",
+    "org.unchanged",
+    "nothing to update: the organization already has these values",
+  )
 
-const stoppedError = () =>
+const inactiveError = () =>
   new Fault(
     "failed_precondition",
     "org.inactive",
-    "the organisation is deactivated; activate it first",
+    "the organization is deactivated; reactivate it first",
   )
 
-/** The organisations within the scope of `cx`, as v1 lists them. */
+/** The organizations within the scope of `cx`, in the form of v1. */
 export async function listOrgs(cx: Cx, req: ListMyProjectOrgsRequest) {
   const found = await search<OrgRow>(cx, orgs, {
-    page: pageOf(req.query),
-    sort: meaning(columns, req.sortingColumn),
+    page: parsePage(req.query),
+    sort: valueOfEnum(columns, req.sortingColumn),
     filters: req.queries.map(filterOf),
   })
   return {
     details: {
       totalResult: BigInt(found.total),
       processedSequence: BigInt(cx.store.log.durable()),
-      viewTimestamp: at(cx.clock.now()),
+      viewTimestamp: toTimestamp(cx.clock.now()),
     },
     result: found.rows.map(toOrg),
   }
@@ -90,7 +99,7 @@ function filterOf({ query }: OrgQuery): Filter {
     case "domainQuery":
       return textFilter("domain", query.value.domain, query.value.method)
     case "stateQuery":
-      return meaning(stateFilters, query.value.state)
+      return valueOfEnum(stateFilters, query.value.state)
     case "idQuery":
       return { equals: "id", value: query.value.id }
     default:
@@ -107,7 +116,7 @@ const stateFilters: Readonly<Record<OrgState, Filter>> = {
 
 const toOrg = (row: OrgRow) => ({
   id: row.id,
-  details: details({ ...row, owner: row.id }),
+  details: toDetails({ ...row, owner: row.id }),
   state: row.state === "active" ? OrgState.ACTIVE : OrgState.INACTIVE,
   name: row.name,
   primaryDomain: row.domain,

@@ -1,4 +1,4 @@
-import { share } from "../../api/method.ts"
+import { bindHandlers } from "../../api/method.ts"
 import {
   DomainFieldName,
   type DomainSearchFilter,
@@ -9,32 +9,40 @@ import {
   type ListOrganizationDomainsRequest,
   OrganizationService,
 } from "../../gen/core/org/v2/organization_service_pb.ts"
-import { pageOf } from "../../kernel/page.ts"
-import { at, filterMissingError, meaning, pagination } from "../../protocol/api/answer.ts"
+import { parsePage } from "../../kernel/page.ts"
+import {
+  filterMissingError,
+  toPagination,
+  toTimestamp,
+  valueOfEnum,
+} from "../../protocol/api/response.ts"
 import { type Cx, type Filter, search, textFilter } from "../../store/index.ts"
-import { challengeDomain, domainOf, removeDomain } from "./domain.ts"
-import { domainIn, org, type ProofType } from "./model.ts"
-import { placeOf } from "./proof.ts"
+import { challengeDomain, normalizeDomain, removeDomain } from "./domain.ts"
+import { findDomain, org, type ProofType } from "./model.ts"
+import { proofLocationOf } from "./proof.ts"
 import { type DomainRow, orgDomains } from "./view.ts"
 
-/** Domains; those that users of others may have in their names are in the module above. */
-export const v2domain = share<Cx>()(OrganizationService, {
+/** Domain operations that affect only the organization; the others are in org-cascade. */
+export const v2domain = bindHandlers<Cx>()(OrganizationService, {
   listOrganizationDomains: (req, cx) => list(cx, req),
   deleteOrganizationDomain: ({ organizationId, domain }, cx) => remove(cx, organizationId, domain),
   generateOrganizationDomainValidation: (req, cx) => challenge(cx, req),
 })
 
 async function remove(cx: Cx, orgId: string, domain: string) {
-  const before = domainIn(cx.store.state(cx, org, orgId), domainOf(domain))
+  const before = findDomain(cx.store.state(cx, org, orgId), normalizeDomain(domain))
   const { changed } = await removeDomain(cx, orgId, domain)
-  return before ? { deletionDate: at(changed) } : {}
+  return before ? { deletionDate: toTimestamp(changed) } : {}
 }
 
 async function challenge(cx: Cx, req: GenerateOrganizationDomainValidationRequest) {
   const { organizationId, domain } = req
-  const type = meaning(proofs, req.type)
-  const made = await challengeDomain(cx, organizationId, { domain, type })
-  return { token: made.token, url: placeOf(made.domain, { type, token: made.token }) }
+  const type = valueOfEnum(proofs, req.type)
+  const challengeResult = await challengeDomain(cx, organizationId, { domain, type })
+  return {
+    token: challengeResult.token,
+    url: proofLocationOf(challengeResult.domain, { type, token: challengeResult.token }),
+  }
 }
 
 const proofs: Readonly<Record<number, ProofType>> = {
@@ -42,15 +50,15 @@ const proofs: Readonly<Record<number, ProofType>> = {
   [DomainValidationType.DNS]: "dns",
 }
 
-/** All of one organisation, which the access rule has let the caller look at. */
+/** The domains of one organization, which the caller can access. */
 async function list(cx: Cx, req: ListOrganizationDomainsRequest) {
   const scope = { all: true, orgs: [], projects: [], grants: [] }
   const found = await search<DomainRow>({ ...cx, scope }, orgDomains, {
-    page: pageOf(req.pagination),
-    sort: meaning(columns, req.sortingColumn),
+    page: parsePage(req.pagination),
+    sort: valueOfEnum(columns, req.sortingColumn),
     filters: [{ equals: "org", value: req.organizationId }, ...req.filters.map(filterOf)],
   })
-  return { pagination: pagination(found), domains: found.rows.map(toDomain) }
+  return { pagination: toPagination(found), domains: found.rows.map(toDomain) }
 }
 
 const columns = {
@@ -59,7 +67,7 @@ const columns = {
   [DomainFieldName.CREATION_DATE]: "created",
 } as const
 
-/** Domain names are compared without case (RFC 4343), whatever the method says. */
+/** Domain names are compared without case (RFC 4343), regardless of the method. */
 function filterOf({ filter }: DomainSearchFilter): Filter {
   if (filter.case === undefined) throw filterMissingError()
   return textFilter("domain", filter.value.domain, filter.value.method | 1)

@@ -8,26 +8,26 @@ const lifetimes = [
   "refreshTokenGrace",
 ] as const
 
-/** Settings as a request states them; what it leaves out follows the instance. */
-export const orgOidcOf = (
+/** The settings of a request; omitted ones follow the instance. */
+export const parseOrgOidc = (
   message: Omit<OrganizationOIDCSettings, "$typeName">,
 ): OrgOidcSettings => ({
   ...(message.pkceRequired && { pkceRequired: true }),
-  ...lifetimesWith((name) => secondsOf(message[name])),
+  ...mapLifetimes((name) => secondsOf(message[name])),
 })
 
-/** The same as a message states them. */
+/** The settings as a message. */
 export const toOrgOidc = (settings: OrgOidcSettings) => ({
   pkceRequired: settings.pkceRequired ?? false,
-  ...lifetimesWith((name) => durationOf(settings[name])),
+  ...mapLifetimes((name) => durationOf(settings[name])),
 })
 
 type Lifetime = (typeof lifetimes)[number]
 
-function lifetimesWith<Value>(of: (name: Lifetime) => Value | undefined) {
+function mapLifetimes<Value>(getValue: (name: Lifetime) => Value | undefined) {
   const values: Partial<Record<Lifetime, Value>> = {}
   for (const name of lifetimes) {
-    const value = of(name)
+    const value = getValue(name)
     if (value !== undefined) values[name] = value
   }
   return values

@@ -1,4 +1,4 @@
-import { share } from "../../api/method.ts"
+import { bindHandlers } from "../../api/method.ts"
 import {
   OrganizationFieldName,
   OrganizationState,
@@ -9,17 +9,22 @@ import {
   OrganizationService,
   type UpdateOrganizationRequest,
 } from "../../gen/core/org/v2/organization_service_pb.ts"
-import { pageOf } from "../../kernel/page.ts"
-import { at, details, filterMissingError, meaning } from "../../protocol/api/answer.ts"
+import { parsePage } from "../../kernel/page.ts"
+import {
+  filterMissingError,
+  toDetails,
+  toTimestamp,
+  valueOfEnum,
+} from "../../protocol/api/response.ts"
 import { type Cx, type Filter, type Receipt, search, textFilter } from "../../store/index.ts"
 import { requireInstance } from "../instance/index.ts"
 import { activateOrganization, changeOrganization, type OrganizationChange } from "./commands.ts"
 import { org } from "./model.ts"
-import { orgOidcOf, toOrgOidc } from "./v2-oidc.ts"
+import { parseOrgOidc, toOrgOidc } from "./v2-oidc.ts"
 import { type OrgRow, orgs } from "./view.ts"
 
-/** What reaches no further than the organisation; the rest is in the modules above. */
-export const v2 = share<Cx>()(OrganizationService, {
+/** Operations that affect only the organization; the others are in org-cascade. */
+export const v2 = bindHandlers<Cx>()(OrganizationService, {
   updateOrganization: async (req, cx) =>
     changed(await changeOrganization(cx, req.organizationId, changeIn(req))),
   listOrganizations: (req, cx) => list(cx, req),
@@ -29,22 +34,22 @@ export const v2 = share<Cx>()(OrganizationService, {
 
 const changeIn = ({ name, oidcSettings }: UpdateOrganizationRequest): OrganizationChange => ({
   ...((name !== "" || !oidcSettings) && { name }),
-  ...(oidcSettings && { oidc: orgOidcOf(oidcSettings) }),
+  ...(oidcSettings && { oidc: parseOrgOidc(oidcSettings) }),
 })
 
-const changed = (receipt: Receipt) => ({ changeDate: at(receipt.changed) })
+const changed = (receipt: Receipt) => ({ changeDate: toTimestamp(receipt.changed) })
 
 async function list(cx: Cx, req: ListOrganizationsRequest) {
   const found = await search<OrgRow>(cx, orgs, {
-    page: pageOf(req.query),
-    sort: meaning(columns, req.sortingColumn),
+    page: parsePage(req.query),
+    sort: valueOfEnum(columns, req.sortingColumn),
     filters: req.queries.map((query) => filterOf(cx, query)),
   })
   return {
     details: {
       totalResult: BigInt(found.total),
       processedSequence: BigInt(cx.store.log.durable()),
-      timestamp: at(cx.clock.now()),
+      timestamp: toTimestamp(cx.clock.now()),
     },
     sortingColumn: req.sortingColumn,
     result: found.rows.map((row) => toOrganization(cx, row)),
@@ -64,7 +69,7 @@ function filterOf(cx: Cx, { query }: SearchQuery): Filter {
     case "domainQuery":
       return textFilter("domain", query.value.domain, query.value.method)
     case "stateQuery":
-      return meaning(stateFilters, query.value.state)
+      return valueOfEnum(stateFilters, query.value.state)
     case "idQuery":
       return { equals: "id", value: query.value.id }
     case "defaultQuery":
@@ -83,7 +88,7 @@ const stateFilters: Readonly<Record<OrganizationState, Filter>> = {
 
 const toOrganization = (cx: Cx, row: OrgRow) => ({
   id: row.id,
-  details: details({ ...row, owner: row.id }),
+  details: toDetails({ ...row, owner: row.id }),
   state: row.state === "active" ? OrganizationState.ACTIVE : OrganizationState.INACTIVE,
   name: row.name,
   primaryDomain: row.domain,

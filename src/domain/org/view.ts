@@ -15,8 +15,8 @@ import {
   type ViewWriter,
   view,
 } from "../../store/index.ts"
-import { domainClaim, domainOf } from "./domain.ts"
-import { domainIn, type OrgEvent, type OrgStatus, org, type ProofType } from "./model.ts"
+import { domainClaim, normalizeDomain } from "./domain.ts"
+import { findDomain, type OrgEvent, type OrgStatus, org, type ProofType } from "./model.ts"
 
 const orgTable = table(
   "orgs",
@@ -24,7 +24,7 @@ const orgTable = table(
     id: text(),
     name: text(),
     name_folded: text(),
-    /** The primary one. */
+    /** The primary domain. */
     domain: text(),
     domain_folded: text(),
     state: text<OrgStatus>(),
@@ -39,7 +39,7 @@ const orgTable = table(
   },
 )
 
-/** An organisation as it is listed. Times are ms UTC. */
+/** An organization in a list. Times are in ms since the epoch. */
 export type OrgRow = RowOf<typeof orgTable>
 
 const domainTable = table(
@@ -51,14 +51,14 @@ const domainTable = table(
     held: bool(),
     verified: bool(),
     is_primary: bool(),
-    /** How it is to be proven; empty where nobody has asked. */
+    /** The requested proof; empty if none was requested. */
     validation: text<ProofType | "">(),
     created: integer(),
   },
   { key: ["org", "domain"], indexes: { domain: ["domain"] } },
 )
 
-/** A domain of an organisation as it is listed. */
+/** A domain of an organization in a list. */
 export type DomainRow = RowOf<typeof domainTable>
 
 const change = (
@@ -81,18 +81,18 @@ const addDomain = (db: ViewWriter, { id: org, time }: Envelope, domain: string) 
     created: time,
   })
 
-/** What was taken on trust once says that it is verified, but nobody was asked for a proof. */
-const verify = statement(
+/** Older unverified domains were recorded as verified, but without a requested proof. */
+const markVerified = statement(
   `UPDATE org_domains SET held = 1, verified = ($isUnasked OR validation <> '')
    WHERE instance = $instance AND org = $id AND domain = $domain`,
 )
-/** The first one is made by us, the others were proven before. */
-const ownFirst = statement(
+/** The first domain is generated; the others were verified before. */
+const markGeneratedFirst = statement(
   `UPDATE org_domains SET held = 1, verified = 1
    WHERE instance = $instance AND org = $id AND domain = $domain
      AND (SELECT domain FROM orgs WHERE instance = $instance AND id = $id) = ''`,
 )
-const choose = statement(
+const setPrimary = statement(
   `UPDATE org_domains SET is_primary = (domain = $domain)
    WHERE instance = $instance AND org = $id`,
 )
@@ -138,7 +138,7 @@ export const orgView = view<OrgEvent>({
     },
     "org.domain.verified": (db, event) => {
       const { domain, isGenerated = false, isVouched = false } = event.data
-      db.run(verify, { domain, isUnasked: isGenerated || isVouched })
+      db.run(markVerified, { domain, isUnasked: isGenerated || isVouched })
       touch(db, event)
     },
     "org.domain.removed": (db, event) => {
@@ -148,8 +148,8 @@ export const orgView = view<OrgEvent>({
     "org.domain.primary.set": (db, event) => {
       const { domain } = event.data
       addDomain(db, event, domain)
-      db.run(ownFirst, { domain })
-      db.run(choose, { domain })
+      db.run(markGeneratedFirst, { domain })
+      db.run(setPrimary, { domain })
       change(db, event, { domain, domain_folded: domain })
     },
     "org.metadata.set": touch,
@@ -165,16 +165,16 @@ export const orgs = orgTable.searchable({
   sort: "created",
 })
 
-const one = orgTable.select("*", "AND id = $orgId")
+const orgStatement = orgTable.select("*", "AND id = $orgId")
 
-/** One organisation as it is shown; faults where there is none. */
+/** One organization; throws if it does not exist. */
 export function findOrg(cx: Cx, id: string): OrgRow {
-  const row = cx.store.get(cx, one, { orgId: id })
-  if (!row) throw new Fault("not_found", "org.missing", "there is no such organisation")
+  const row = cx.store.get(cx, orgStatement, { orgId: id })
+  if (!row) throw new Fault("not_found", "org.missing", "organization not found")
   return row
 }
 
-/** Of one organisation each domain stands once, so a list of one has a key. */
+/** A domain occurs once per organization, so a list of one organization has a key. */
 export const orgDomains = domainTable.searchable({
   columns: ["org", "domain_folded", "held", "created"],
   owner: { org: "org" },
@@ -182,35 +182,35 @@ export const orgDomains = domainTable.searchable({
   sort: "domain",
 })
 
-/** The organisation whose login names may end in a domain; undefined where it is nobody's. */
-export function orgOfDomain(
+/** The organization whose login names can end in a domain; undefined if there is none. */
+export function findOrgByDomain(
   cx: Pick<Cx, "store" | "instance" | "clock">,
   domain: string,
 ): string | undefined {
-  const key = domainOf(domain)
+  const key = normalizeDomain(domain)
   const holder = cx.store.log.holder(cx.instance, domainClaim, key, cx.clock.now())
   return holder?.stream === org.stream ? holder.id : undefined
 }
 
 /**
- * The organisation that has proven that a domain is its own, or got it from us. What is held on
- * trust says nothing of whose it is, and names nobody.
+ * The organization that has verified a domain or got it generated. An unverified domain proves
+ * nothing.
  */
-export function orgOfProvenDomain(cx: Cx, domain: string): string | undefined {
-  const id = orgOfDomain(cx, domain)
+export function findOrgByVerifiedDomain(cx: Cx, domain: string): string | undefined {
+  const id = findOrgByDomain(cx, domain)
   if (id === undefined) return undefined
-  return domainIn(cx.store.state(cx, org, id), domainOf(domain))?.verified ? id : undefined
+  return findDomain(cx.store.state(cx, org, id), normalizeDomain(domain))?.verified ? id : undefined
 }
 
-const some = orgTable.select(["id"], "LIMIT 2")
+const someStatement = orgTable.select(["id"], "LIMIT 2")
 
-/** Whether an instance has no more than one organization. */
+/** Whether an instance has at most one organization. */
 export const isOnlyOrg = (cx: Pick<Cx, "store" | "instance">): boolean =>
-  cx.store.all(cx, some, {}).length < 2
+  cx.store.all(cx, someStatement, {}).length < 2
 
 const domains = { table: "org_domains", columns: ["org", "domain", "held"] } as const
 
-/** What is of an organisation whose login names may end in a domain like this. */
+/** Matches rows of organizations with a login domain like this. */
 export const inOrgWithDomain = (method: TextMethod, value: string): Filter => ({
   in: "org",
   column: "org",

@@ -1,34 +1,43 @@
-import type { Cx, Decision } from "../../store/index.ts"
+import type { Cx, DecisionContext } from "../../store/index.ts"
 
-/** Whoever reads states: a decision, or a call outside of one, which reads all roles of a user. */
-export type Reading = Cx | Pick<Decision, "state" | "rows" | "owner" | "instance" | "caller">
+/** A transaction, or a call outside of one, which reads all roles of a user. */
+export type RankReader =
+  | Cx
+  | Pick<DecisionContext, "state" | "rows" | "owner" | "instance" | "caller">
 
-type Judge = (read: Reading, userId: string, author: string) => boolean
+type RankComparer = (read: RankReader, userId: string, author: string) => boolean
 
-const judges: Judge[] = []
-
-/** Names what decides who outranks whom: the module of administrators, which uses this one. */
-export function judgeRankBy(judge: Judge): void {
-  judges.push(judge)
-}
+const rankComparers: RankComparer[] = []
 
 /**
- * Whether what administrators of an organization have set applies to a user: not to those who
- * outrank one of them. For these the setting of the instance applies. `authors` are the users who
- * set the values that it has now.
+ * Registers the function that compares ranks; called by the administrator module, which depends on
+ * this one.
  */
-export function appliesTo(read: Reading, userId: string, authors: readonly string[]): boolean {
-  if (judges.length === 0) throw new Error("nothing decides who outranks whom")
-  return authors.every((author) => judges.every((judge) => judge(read, userId, author)))
+export function registerRankComparer(judge: RankComparer): void {
+  rankComparers.push(judge)
 }
 
 /**
- * What events record of an update that states some values only. It makes nobody the author of the
- * values that it keeps. Events from before it was recorded do not have it.
+ * Whether settings of an organization's administrators apply to a user. They don't if the user
+ * outranks one of the authors; the instance's settings apply instead. `authors` are the users who
+ * set the current values.
+ */
+export function isApplicable(
+  read: RankReader,
+  userId: string,
+  authors: readonly string[],
+): boolean {
+  if (rankComparers.length === 0) throw new Error("no rank comparer is registered")
+  return authors.every((author) => rankComparers.every((judge) => judge(read, userId, author)))
+}
+
+/**
+ * Marks an event of a partial update. Its author does not become the author of the kept values.
+ * Absent in events of earlier versions.
  */
 export type PartialUpdate = { readonly isPartial?: true }
 
-/** The authors after a change; `author` is empty for no user. */
+/** The authors after a change; `author` is empty if there is no user. */
 export function authorsAfter(
   before: readonly string[],
   author: string,

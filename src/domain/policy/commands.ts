@@ -1,312 +1,359 @@
 import { Fault } from "../../kernel/fault.ts"
-import type { Cx, Decision, Draft, Receipt, Transaction } from "../../store/index.ts"
-import { appliesTo, type Reading } from "./applies.ts"
-import type { Policy, Values } from "./kind.ts"
-import { type Policies, type PolicyEvent, policies, type Said } from "./model.ts"
-import { type Label, type LookFiles, label, labelPreview, lookFields } from "./page.ts"
+import type { Cx, DecisionContext, Draft, Receipt, Transaction } from "../../store/index.ts"
+import { isApplicable, type RankReader } from "./applies.ts"
+import {
+  type BrandingFiles,
+  brandingFileFields,
+  type Label,
+  label,
+  labelPreview,
+} from "./branding.ts"
+import type { Policy, PolicyValues } from "./kind.ts"
+import { type Policies, type PolicyEvent, policies, type StoredPolicy } from "./model.ts"
 
-/** The organisation that says it; undefined: the instance, for whoever says nothing themselves. */
-export type Place = string | undefined
+/**
+ * The organization that owns policies, or undefined for the instance, whose policies are the
+ * defaults.
+ */
+export type PolicyOwner = string | undefined
 
-/** The stream of a place. Ids are callers' choice: one of an organisation may be any text. */
-export const idOf = (place: Place): string => (place === undefined ? "instance" : `org/${place}`)
+/**
+ * The stream ID of an owner. Callers can choose organization IDs, so the prefix distinguishes them.
+ */
+export const policyStreamId = (owner: PolicyOwner): string =>
+  owner === undefined ? "instance" : `org/${owner}`
 
-/** What is said of a policy, by what was so before; what is left out stays. */
-type Saying<V extends Values> = {
+/** An update of a policy, based on its current values; omitted values are kept. */
+type PolicyUpdate<V extends PolicyValues> = {
   readonly policy: Policy<V>
-  readonly say: (before: V) => Partial<V>
-  /** Whether only some values are stated, so that the others keep their authors. */
+  readonly apply: (before: V) => Partial<V>
+  /** Whether only some values are set, so that the others keep their authors. */
   readonly isPartial?: boolean
 }
 
-/** Says for the first time what holds at a place; what `also` does belongs to the same step. */
-export async function addPolicy<V extends Values>(
+/** Adds the policy of an owner; `also` runs in the same transaction. */
+export async function addPolicy<V extends PolicyValues>(
   cx: Cx,
-  place: Place,
-  { policy, say, also }: Saying<V> & { readonly also?: (tx: Transaction) => void },
+  owner: PolicyOwner,
+  { policy, apply: say, also }: PolicyUpdate<V> & { readonly also?: (tx: Transaction) => void },
 ): Promise<Receipt> {
   const step = await cx.store.transact(cx, (tx) => {
-    addPolicyIn(tx, place, { policy, say })
+    addPolicyInTransaction(tx, owner, { policy, apply: say })
     also?.(tx)
   })
-  return step.receipt(policies, idOf(place))
+  return step.receipt(policies, policyStreamId(owner))
 }
 
-/** The same, in a step that does more. Faults where the place has stated it. */
-export const addPolicyIn = <V extends Values>(
+/** Adds a policy in another transaction. Throws if the owner already has it. */
+export const addPolicyInTransaction = <V extends PolicyValues>(
   tx: Transaction,
-  place: Place,
-  { policy, say }: Saying<V>,
+  owner: PolicyOwner,
+  { policy, apply: say }: PolicyUpdate<V>,
 ): void =>
-  append(tx, place, (before) => {
-    if (before[policy.kind]) throw alreadyThereError()
-    return [added(place, policy, say(policy.standard))]
+  appendEvents(tx, owner, (before) => {
+    if (before[policy.kind]) throw policyExistsError()
+    return [addedEvent(owner, policy, say(policy.standard))]
   })
 
-/** Changes what holds at a place. An organisation must have said something before. */
-export const changePolicy = <V extends Values>(
+/** Updates the policy of an owner. An organization must have added it before. */
+export const changePolicy = <V extends PolicyValues>(
   cx: Cx,
-  place: Place,
-  { policy, say, isPartial = false }: Saying<V>,
+  owner: PolicyOwner,
+  { policy, apply: say, isPartial = false }: PolicyUpdate<V>,
 ): Promise<Receipt> =>
-  write(cx, place, (before) => {
+  transactPolicies(cx, owner, (before) => {
     const own = before[policy.kind]
-    if (!own && place !== undefined) throw missingError()
-    const had = { ...policy.standard, ...own?.values }
-    return [changed(place, policy, { had, said: say(had), isOwn: own !== undefined, isPartial })]
+    if (!own && owner !== undefined) throw policyNotFoundError()
+    const previousValues = { ...policy.standard, ...own?.values }
+    return [
+      changedEvent(owner, policy, {
+        before: previousValues,
+        changes: say(previousValues),
+        isOwn: own !== undefined,
+        isPartial,
+      }),
+    ]
   })
 
-/** Makes of what was said of one policy what another says: a preview of what everybody sees. */
-export const activatePolicy = <V extends Values>(
+/** Copies the values of one policy to another: activates a branding preview. */
+export const activatePolicy = <V extends PolicyValues>(
   cx: Cx,
-  place: Place,
+  owner: PolicyOwner,
   { preview, policy }: { readonly preview: Policy<V>; readonly policy: Policy<V> },
 ): Promise<Receipt> =>
-  write(cx, place, (before) => {
+  transactPolicies(cx, owner, (before) => {
     const own = before[policy.kind]
-    if (!before[preview.kind]) throw place === undefined ? unchangedError() : missingError()
-    const said = { ...preview.standard, ...before[preview.kind]?.values }
-    const had = { ...policy.standard, ...own?.values }
-    return [changed(place, policy, { had, said, isOwn: own !== undefined })]
+    if (!before[preview.kind]) throw owner === undefined ? unchangedError() : policyNotFoundError()
+    const policyValues = { ...preview.standard, ...before[preview.kind]?.values }
+    const previousValues = { ...policy.standard, ...own?.values }
+    return [
+      changedEvent(owner, policy, {
+        before: previousValues,
+        changes: policyValues,
+        isOwn: own !== undefined,
+      }),
+    ]
   })
 
-/** Puts a file into the look of a place, or with an empty name takes one out of it. */
-export const setLookFile = (
+/** Sets a branding file of an owner, or removes it if the name is empty. */
+export const setBrandingFile = (
   cx: Cx,
-  place: Place,
-  { field, name, bytes }: LookFile,
+  owner: PolicyOwner,
+  { field, name, bytes }: BrandingFileInput,
 ): Promise<Receipt> =>
-  write(cx, place, (before) => {
+  transactPolicies(cx, owner, (before) => {
     const own = before[labelPreview.kind]
-    if (!own && place !== undefined) throw missingError()
-    const had = { ...labelPreview.standard, ...own?.values }
-    if (name === "" && had[field] === "") throw noFileError()
-    const said = { ...had, [field]: name }
-    const draft = changed(place, labelPreview, { had, said, isOwn: own !== undefined })
+    if (!own && owner !== undefined) throw policyNotFoundError()
+    const previousValues = { ...labelPreview.standard, ...own?.values }
+    if (name === "" && previousValues[field] === "") throw fileNotFoundError()
+    const policyValues = { ...previousValues, [field]: name }
+    const draft = changedEvent(owner, labelPreview, {
+      before: previousValues,
+      changes: policyValues,
+      isOwn: own !== undefined,
+    })
     return [bytes ? { ...draft, blobs: [{ put: name, bytes }] } : draft]
   })
 
-export type LookFile = {
-  readonly field: keyof LookFiles
+export type BrandingFileInput = {
+  readonly field: keyof BrandingFiles
   readonly name: string
   readonly bytes?: Uint8Array<ArrayBuffer>
 }
 
-/** Takes back all that an organisation that goes has said of its look, files and all. */
-export function dropLook(tx: Transaction, orgId: string): void {
-  const id = idOf(orgId)
-  const said = [label, labelPreview].filter(({ kind }) => tx.state(policies, id)[kind])
-  if (said.length > 0) append(tx, orgId, (before) => taken(before, said))
+/** Removes the branding of an organization that is being removed, including files. */
+export function removeBranding(tx: Transaction, orgId: string): void {
+  const id = policyStreamId(orgId)
+  const policyValues = [label, labelPreview].filter(({ kind }) => tx.state(policies, id)[kind])
+  if (policyValues.length > 0)
+    appendEvents(tx, orgId, (before) => removedEvents(before, policyValues))
 }
 
-/** Takes back what an organisation has said: from then on what the instance says counts. */
-export const resetPolicy = <V extends Values>(
+/** Removes policies of an organization; the instance's apply from then on. */
+export const resetPolicy = <V extends PolicyValues>(
   cx: Cx,
   orgId: string,
-  ...asked: readonly Policy<V>[]
-): Promise<Receipt> => write(cx, orgId, (before) => taken(before, asked))
+  ...policiesToReset: readonly Policy<V>[]
+): Promise<Receipt> =>
+  transactPolicies(cx, orgId, (before) => removedEvents(before, policiesToReset))
 
-function taken<V extends Values>(
+function removedEvents<V extends PolicyValues>(
   before: Policies,
-  asked: readonly Policy<V>[],
+  policiesToReset: readonly Policy<V>[],
 ): readonly Draft<PolicyEvent>[] {
-  const said = asked.filter(({ kind }) => before[kind])
-  if (said.length === 0) throw missingError()
-  return said.map(({ kind }) => ({ type: `org.policy.${kind}.removed`, data: {} }))
+  const policyValues = policiesToReset.filter(({ kind }) => before[kind])
+  if (policyValues.length === 0) throw policyNotFoundError()
+  return policyValues.map(({ kind }) => ({ type: `org.policy.${kind}.removed`, data: {} }))
 }
 
-function added<V extends Values>(
-  place: Place,
-  { kind, standard, check }: Policy<V>,
-  said: Partial<V>,
+function addedEvent<V extends PolicyValues>(
+  owner: PolicyOwner,
+  { kind, standard, validate: check }: Policy<V>,
+  policyValues: Partial<V>,
 ): Draft<PolicyEvent> {
-  const values = { ...standard, ...said }
+  const values = { ...standard, ...policyValues }
   check(values)
-  return { type: `${levelOf(place)}.policy.${kind}.added`, data: values }
+  return { type: `${levelOf(owner)}.policy.${kind}.added`, data: values }
 }
 
-type Change<V extends Values> = {
-  readonly had: V
-  readonly said: Partial<V>
+type PolicyChangeInput<V extends PolicyValues> = {
+  readonly before: V
+  readonly changes: Partial<V>
   readonly isOwn: boolean
   readonly isPartial?: boolean
 }
 
-function changed<V extends Values>(
-  place: Place,
+function changedEvent<V extends PolicyValues>(
+  owner: PolicyOwner,
   policy: Policy<V>,
-  { had, said, isOwn, isPartial = false }: Change<V>,
+  { before: previousValues, changes: policyValues, isOwn, isPartial = false }: PolicyChangeInput<V>,
 ): Draft<PolicyEvent> {
-  const values: V = { ...had, ...said }
+  const values: V = { ...previousValues, ...policyValues }
   const others = Object.entries(values).filter(
-    ([name, value]) => JSON.stringify(value) !== JSON.stringify(had[name]),
+    ([name, value]) => JSON.stringify(value) !== JSON.stringify(previousValues[name]),
   )
   if (others.length === 0) throw unchangedError()
-  if (!isOwn) return added(place, policy, values)
-  policy.check(values)
-  const data: Values = { ...Object.fromEntries(others), ...(isPartial && { isPartial }) }
-  return { type: `${levelOf(place)}.policy.${policy.kind}.changed`, data }
+  if (!isOwn) return addedEvent(owner, policy, values)
+  policy.validate(values)
+  const data: PolicyValues = { ...Object.fromEntries(others), ...(isPartial && { isPartial }) }
+  return { type: `${levelOf(owner)}.policy.${policy.kind}.changed`, data }
 }
 
-const levelOf = (place: Place) => (place === undefined ? "instance" : "org")
+const levelOf = (owner: PolicyOwner) => (owner === undefined ? "instance" : "org")
 
-type Decide = (before: Policies) => readonly Draft<PolicyEvent>[]
+type DecideEvents = (before: Policies) => readonly Draft<PolicyEvent>[]
 
-async function write(cx: Cx, place: Place, decide: Decide): Promise<Receipt> {
-  const step = await cx.store.transact(cx, (tx) => append(tx, place, decide))
-  return step.receipt(policies, idOf(place))
+async function transactPolicies(
+  cx: Cx,
+  owner: PolicyOwner,
+  decide: DecideEvents,
+): Promise<Receipt> {
+  const step = await cx.store.transact(cx, (tx) => appendEvents(tx, owner, decide))
+  return step.receipt(policies, policyStreamId(owner))
 }
 
-/** Appends, and lets go of the files that nobody will be shown any more. */
-function append(tx: Transaction, place: Place, decide: Decide): void {
-  const id = idOf(place)
+/** Appends events and deletes files that are no longer referenced. */
+function appendEvents(tx: Transaction, owner: PolicyOwner, decide: DecideEvents): void {
+  const id = policyStreamId(owner)
   const before = tx.state(policies, id)
-  tx.append(policies, id, decide(before), place ?? tx.instance)
-  const kept = filesIn(tx.state(policies, id))
-  const files = [...filesIn(before)].filter((name) => !kept.has(name))
+  tx.append(policies, id, decide(before), owner ?? tx.instance)
+  const usedFiles = brandingFilesOf(tx.state(policies, id))
+  const files = [...brandingFilesOf(before)].filter((name) => !usedFiles.has(name))
   if (files.length === 0) return
-  const blobs = files.map((drop) => ({ drop }))
-  const type = `${levelOf(place)}.policy.label.assets.removed` as const
+  const blobs = files.map((blob) => ({ drop: blob }))
+  const type = `${levelOf(owner)}.policy.label.assets.removed` as const
   tx.append(policies, id, [{ type, data: { files }, blobs }])
 }
 
-const filesIn = (said: Policies): ReadonlySet<string> =>
+const brandingFilesOf = (policyValues: Policies): ReadonlySet<string> =>
   new Set(
     [label, labelPreview].flatMap(({ kind }) =>
-      lookFields.flatMap((field) => {
-        const name = said[kind]?.values[field]
+      brandingFileFields.flatMap((field) => {
+        const name = policyValues[kind]?.values[field]
         return typeof name === "string" && name !== "" ? [name] : []
       }),
     ),
   )
 
-/** A file of the look that everybody sees at a place; undefined for any other. */
-export function findLookFile(
+/** Finds a file of an owner's active branding. */
+export function findBrandingFile(
   cx: Cx,
-  place: Place,
+  owner: PolicyOwner,
   name: string,
 ): Uint8Array<ArrayBuffer> | undefined {
-  const values = cx.store.state(cx, policies, idOf(place))[label.kind]?.values
-  const isShown = lookFields.some((field) => values?.[field] === name)
-  return isShown ? cx.store.blob(cx, policies, { id: idOf(place), name }) : undefined
+  const values = cx.store.state(cx, policies, policyStreamId(owner))[label.kind]?.values
+  const isShown = brandingFileFields.some((field) => values?.[field] === name)
+  return isShown ? cx.store.blob(cx, policies, { id: policyStreamId(owner), name }) : undefined
 }
 
-/** The file that a look, or a preview of one, has at a place: its own, or that of the instance. */
-export function lookFileOf(
+/** Finds a file of the branding or its preview: the owner's, otherwise the instance's. */
+export function findOwnOrInstanceFile(
   cx: Cx,
-  place: Place,
-  { field, policy }: { readonly field: keyof LookFiles; readonly policy: Policy<Label> },
+  owner: PolicyOwner,
+  { field, policy }: { readonly field: keyof BrandingFiles; readonly policy: Policy<Label> },
 ): { readonly name: string; readonly bytes: Uint8Array<ArrayBuffer> } {
-  const { values, isDefault } = findPolicy(cx, place, policy)
+  const { values, isDefault } = findPolicy(cx, owner, policy)
   const name = values[field]
-  const id = idOf(isDefault ? undefined : place)
+  const id = policyStreamId(isDefault ? undefined : owner)
   const bytes = name === "" ? undefined : cx.store.blob(cx, policies, { id, name })
-  if (!bytes) throw noFileError()
+  if (!bytes) throw fileNotFoundError()
   return { name, bytes }
 }
 
-/** What a policy says, and who: an organisation, or the instance. */
-export type Found<V extends Values> = {
+/** The values of a policy and where they come from: an organization or the instance. */
+export type PolicyWithSource<V extends PolicyValues> = {
   readonly values: V
   readonly isDefault: boolean
-  /** Where what was said stands; version 0 where nobody has said anything. */
-  readonly stand: Omit<Said, "values" | "authors"> & { readonly owner: string }
+  /** Version and times of the stored policy; version 0 if none is stored. */
+  readonly source: Omit<StoredPolicy, "values" | "authors"> & { readonly owner: string }
 }
 
-/** Finds what a policy says at a place, without what the instance requires of its organizations. */
-export function findPolicy<V extends Values>(cx: Cx, place: Place, policy: Policy<V>): Found<V> {
-  const at = (where: Place) => cx.store.state(cx, policies, idOf(where))[policy.kind]
-  const own = place === undefined ? undefined : at(place)
-  const said = own ?? at(undefined)
-  const { version, created, changed } = said ?? { version: 0, created: 0, changed: 0 }
+/** The policy of an owner, without the values that the instance requires of organizations. */
+export function findPolicy<V extends PolicyValues>(
+  cx: Cx,
+  owner: PolicyOwner,
+  policy: Policy<V>,
+): PolicyWithSource<V> {
+  const at = (where: PolicyOwner) =>
+    cx.store.state(cx, policies, policyStreamId(where))[policy.kind]
+  const own = owner === undefined ? undefined : at(owner)
+  const policyValues = own ?? at(undefined)
+  const { version, created, changed } = policyValues ?? { version: 0, created: 0, changed: 0 }
   return {
-    values: said ? policy.full(said.values) : policy.standard,
+    values: policyValues ? policy.full(policyValues.values) : policy.standard,
     isDefault: own === undefined,
-    stand: { version, created, changed, owner: own && place ? place : cx.instance },
+    source: { version, created, changed, owner: own && owner ? owner : cx.instance },
   }
 }
 
-/** What a policy says for an organisation; an empty id asks for the instance's. */
-export const policyOf = <V extends Values>(cx: Cx, orgId: string, policy: Policy<V>): V =>
-  valuesAt(cx, orgId, policy)
+/** Effective values of a policy for an organization; an empty ID means the instance. */
+export const policyOf = <V extends PolicyValues>(cx: Cx, orgId: string, policy: Policy<V>): V =>
+  effectiveValues(cx, orgId, policy)
 
-/** The same for a decision, which is made anew where it has changed meanwhile. */
-export const policyIn = <V extends Values>(
-  cx: Pick<Decision, "state">,
+/** Reads effective values in a transaction, which is retried if they change concurrently. */
+export const policyInTransaction = <V extends PolicyValues>(
+  cx: Pick<DecisionContext, "state">,
   orgId: string,
   policy: Policy<V>,
-): V => valuesAt(cx, orgId, policy)
+): V => effectiveValues(cx, orgId, policy)
 
-/** A user, and the organization that they belong to. */
-export type Member = { readonly userId: string; readonly orgId: string }
+/** A user and the user's organization. */
+export type UserOfOrg = { readonly userId: string; readonly orgId: string }
 
 /**
- * What a policy says for a user of an organization: the organization's values, or, where the user
- * outranks one of its authors, the instance's with the organization's restrictions. Also for a
- * decision.
+ * Effective values of a policy for a user: the organization's, or, if the user outranks one of its
+ * authors, the instance's with the organization's restrictions. Can be used in a transaction.
  */
-export function policyFor<V extends Values>(
-  read: Reading,
-  { userId, orgId }: Member,
+export function policyFor<V extends PolicyValues>(
+  read: RankReader,
+  { userId, orgId }: UserOfOrg,
   policy: Policy<V>,
 ): V {
-  const own = ownOf(read, orgId, policy)
-  if (own && appliesTo(read, userId, own.authors)) return valuesAt(read, orgId, policy)
-  const instance = valuesOf(ownOf(read, "", policy), policy)
+  const own = findOwn(read, orgId, policy)
+  if (own && isApplicable(read, userId, own.authors)) return effectiveValues(read, orgId, policy)
+  const instance = withDefaultValues(findOwn(read, "", policy), policy)
   return own && policy.stricter ? policy.stricter(instance, policy.full(own.values)) : instance
 }
 
-/** Whether what a user's organization has set applies to them, if it has set anything. */
-export function isPolicyApplied<V extends Values>(
-  read: Reading,
-  { userId, orgId }: Member,
+/** Whether the policy of a user's organization applies to the user, if there is one. */
+export function isOrgPolicyApplied<V extends PolicyValues>(
+  read: RankReader,
+  { userId, orgId }: UserOfOrg,
   policy: Policy<V>,
 ): boolean {
-  const own = ownOf(read, orgId, policy)
-  return own === undefined || appliesTo(read, userId, own.authors)
+  const own = findOwn(read, orgId, policy)
+  return own === undefined || isApplicable(read, userId, own.authors)
 }
 
-/** The values of a place: its own with those that the instance requires, else the instance's. */
-function valuesAt<V extends Values>(
-  read: Cx | Pick<Decision, "state">,
+/**
+ * Effective values of an owner: its own combined with those the instance requires, otherwise the
+ * instance's.
+ */
+function effectiveValues<V extends PolicyValues>(
+  read: Cx | Pick<DecisionContext, "state">,
   orgId: string,
   policy: Policy<V>,
 ): V {
   const { full, withRequired } = policy
-  const own = ownOf(read, orgId, policy)
+  const own = findOwn(read, orgId, policy)
   if (own && !withRequired) return full(own.values)
-  const instance = valuesOf(ownOf(read, "", policy), policy)
+  const instance = withDefaultValues(findOwn(read, "", policy), policy)
   return own && withRequired ? withRequired(full(own.values), instance) : instance
 }
 
-function ownOf<V extends Values>(
-  read: Cx | Pick<Decision, "state">,
+function findOwn<V extends PolicyValues>(
+  read: Cx | Pick<DecisionContext, "state">,
   orgId: string,
   { kind }: Policy<V>,
-): Said | undefined {
-  const id = idOf(orgId === "" ? undefined : orgId)
+): StoredPolicy | undefined {
+  const id = policyStreamId(orgId === "" ? undefined : orgId)
   return ("store" in read ? read.store.state(read, policies, id) : read.state(policies, id))[kind]
 }
 
-const valuesOf = <V extends Values>(said: Said | undefined, { standard, full }: Policy<V>): V =>
-  said ? full(said.values) : standard
+const withDefaultValues = <V extends PolicyValues>(
+  policyValues: StoredPolicy | undefined,
+  { standard, full }: Policy<V>,
+): V => (policyValues ? full(policyValues.values) : standard)
 
-const noFileError = () =>
-  new Fault("not_found", "asset.missing", "there is no such file here; nobody has sent one")
+const fileNotFoundError = () => new Fault("not_found", "asset.missing", "file not found")
 
-const alreadyThereError = () =>
+const policyExistsError = () =>
   new Fault(
     "already_exists",
     "policy.exists",
-    "this has been said here already; change it, or reset it first",
+    "this policy already exists; update it, or reset it first",
   )
 
-const missingError = () =>
+const policyNotFoundError = () =>
   new Fault(
     "not_found",
     "policy.missing",
-    "the organisation has said nothing of its own here; add it first",
+    "the organization has no policy of its own; add it first",
   )
 
 const unchangedError = () =>
-  new Fault("failed_precondition", "policy.unchanged", "no changes: it is so already")
+  new Fault(
+    "failed_precondition",
+    "policy.unchanged",
+    "nothing to update: the policy already has these values",
+  )

@@ -1,18 +1,18 @@
-import { policy } from "./kind.ts"
+import { definePolicy } from "./kind.ts"
 
 export type DomainPolicy = {
-  /** Whether a user name is no login name without a domain behind it. */
+  /** Whether login names consist of user name and domain. */
   readonly userLoginMustBeDomain: boolean
-  /** Whether a domain counts only once it is proven. */
+  /** Whether domains must be verified. */
   readonly validateOrgDomains: boolean
-  /** Whether mails come from an address of the instance's own domain alone. */
+  /** Whether the sender address of emails must belong to a domain of the instance. */
   readonly smtpSenderAddressMatchesInstanceDomain: boolean
-  /** Whether users can change their own user name, by which programs may identify them. */
+  /** Whether users can change their own user name, which applications may use as an identifier. */
   readonly usersCanRename: boolean
 }
 
-/** What login names and domains must be. */
-export const domainPolicy = policy<DomainPolicy>({
+/** Rules for login names and domains. */
+export const domainPolicy = definePolicy<DomainPolicy>({
   kind: "domain",
   standard: {
     userLoginMustBeDomain: false,
@@ -20,18 +20,18 @@ export const domainPolicy = policy<DomainPolicy>({
     smtpSenderAddressMatchesInstanceDomain: false,
     usersCanRename: false,
   },
-  check: () => {},
+  validate: () => {},
 })
 
 export type NotificationPolicy = {
   readonly passwordChange: boolean
-  /** Whether also of a sign-in on a device that is new. */
+  /** Whether users are notified of sign-ins on new devices. */
   readonly newDevice: boolean
 }
 
-/** What people are written to about. */
-export const notification = policy<NotificationPolicy>({
+/** Events that users are notified of. */
+export const notification = definePolicy<NotificationPolicy>({
   kind: "notification",
   standard: { passwordChange: true, newDevice: false },
-  check: () => {},
+  validate: () => {},
 })

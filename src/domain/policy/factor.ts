@@ -1,44 +1,44 @@
 import { Fault } from "../../kernel/fault.ts"
 import type { Cx, Receipt } from "../../store/index.ts"
-import { changePolicy, type Place } from "./commands.ts"
+import { changePolicy, type PolicyOwner } from "./commands.ts"
 import { type Login, login } from "./login.ts"
 
-type List = "secondFactors" | "multiFactors"
+type FactorList = "secondFactors" | "multiFactors"
 
-/** Allows one factor more. */
-export const addFactor = <L extends List>(
+/** Allows a factor. */
+export const addFactor = <L extends FactorList>(
   cx: Cx,
-  place: Place,
+  owner: PolicyOwner,
   { list, factor }: { readonly list: L; readonly factor: Login[L][number] },
 ): Promise<Receipt> =>
-  changePolicy(cx, place, {
+  changePolicy(cx, owner, {
     policy: login,
     isPartial: true,
-    say: (before) => {
-      const had: readonly string[] = before[list]
-      if (had.includes(factor)) throw existsError()
-      return { [list]: [...had, factor] }
+    apply: (before) => {
+      const allowedFactors: readonly string[] = before[list]
+      if (allowedFactors.includes(factor)) throw factorExistsError()
+      return { [list]: [...allowedFactors, factor] }
     },
   })
 
-/** Takes back that a factor is allowed. Refuses to leave none where one is forced. */
-export const removeFactor = <L extends List>(
+/** Disallows a factor. Rejects removing the last one while a factor is required. */
+export const removeFactor = <L extends FactorList>(
   cx: Cx,
-  place: Place,
+  owner: PolicyOwner,
   { list, factor }: { readonly list: L; readonly factor: Login[L][number] },
 ): Promise<Receipt> =>
-  changePolicy(cx, place, {
+  changePolicy(cx, owner, {
     policy: login,
     isPartial: true,
-    say: (before) => {
-      const had: readonly string[] = before[list]
-      if (!had.includes(factor)) throw missingError()
-      return { [list]: had.filter((each) => each !== factor) }
+    apply: (before) => {
+      const allowedFactors: readonly string[] = before[list]
+      if (!allowedFactors.includes(factor)) throw factorNotFoundError()
+      return { [list]: allowedFactors.filter((each) => each !== factor) }
     },
   })
 
-const existsError = () =>
-  new Fault("already_exists", "policy.factor_exists", "this factor is allowed already")
+const factorExistsError = () =>
+  new Fault("already_exists", "policy.factor_exists", "this factor is already allowed")
 
-const missingError = () =>
-  new Fault("not_found", "policy.factor_missing", "this factor isn't among those that are allowed")
+const factorNotFoundError = () =>
+  new Fault("not_found", "policy.factor_missing", "this factor is not among the allowed factors")

@@ -1,7 +1,13 @@
 import type { Random } from "../../kernel/crypto/random.ts"
 import { Fault } from "../../kernel/fault.ts"
-import { aggregate, type Cx, type Decision, type Event, type Receipt } from "../../store/index.ts"
-import { refusedError, wholeNumber } from "./bound.ts"
+import {
+  aggregate,
+  type Cx,
+  type DecisionContext,
+  type Event,
+  type Receipt,
+} from "../../store/index.ts"
+import { invalidError, requireInteger } from "./validate.ts"
 
 export const generatorTypes = [
   "init_code",
@@ -14,13 +20,13 @@ export const generatorTypes = [
   "otp_email",
 ] as const
 
-/** What a code or a secret is for. */
+/** The purpose of a code or secret. */
 export type GeneratorType = (typeof generatorTypes)[number]
 
-/** What codes or secrets of a kind are made of. */
+/** Length, lifetime and characters of generated codes or secrets. */
 export type Generator = {
   readonly length: number
-  /** In seconds; 0: it is good until it is replaced. */
+  /** In seconds; 0 means no expiration. */
   readonly expiry: number
   readonly includeLowerLetters: boolean
   readonly includeUpperLetters: boolean
@@ -28,34 +34,39 @@ export type Generator = {
   readonly includeSymbols: boolean
 }
 
-const minute = 60
-const hour = 60 * minute
-const day = 24 * hour
+const minuteSeconds = 60
+const hourSeconds = 60 * minuteSeconds
+const daySeconds = 24 * hourSeconds
 
-/** What somebody reads and types. */
-const typed: Generator = {
+/** Codes that users read and type. */
+const typedCode: Generator = {
   length: 6,
-  expiry: hour,
+  expiry: hourSeconds,
   includeLowerLetters: false,
   includeUpperLetters: true,
   includeDigits: true,
   includeSymbols: false,
 }
 
-const oneTime: Generator = { ...typed, length: 8, expiry: 5 * minute, includeUpperLetters: false }
+const oneTimeCode: Generator = {
+  ...typedCode,
+  length: 8,
+  expiry: 5 * minuteSeconds,
+  includeUpperLetters: false,
+}
 
-/** What is copied, or stands in a link. */
-const copied: Generator = { ...typed, length: 12, includeLowerLetters: true }
+/** Secrets that are copied or part of a link. */
+const copiedSecret: Generator = { ...typedCode, length: 12, includeLowerLetters: true }
 
-const standards: Readonly<Record<GeneratorType, Generator>> = {
-  init_code: { ...typed, expiry: 3 * day },
-  verify_email_code: typed,
-  verify_phone_code: typed,
-  password_reset_code: typed,
-  passwordless_init_code: copied,
-  app_secret: { ...copied, length: 64, expiry: 0 },
-  otp_sms: oneTime,
-  otp_email: oneTime,
+const defaultGenerators: Readonly<Record<GeneratorType, Generator>> = {
+  init_code: { ...typedCode, expiry: 3 * daySeconds },
+  verify_email_code: typedCode,
+  verify_phone_code: typedCode,
+  password_reset_code: typedCode,
+  passwordless_init_code: copiedSecret,
+  app_secret: { ...copiedSecret, length: 64, expiry: 0 },
+  otp_sms: oneTimeCode,
+  otp_email: oneTimeCode,
 }
 
 type GeneratorEvent =
@@ -65,10 +76,10 @@ type GeneratorEvent =
       Partial<Generator> & { readonly generatorType: GeneratorType }
     >
 
-type Said = { readonly generator?: Partial<Generator> }
+type GeneratorState = { readonly generator?: Partial<Generator> }
 
-/** What an instance has said of one kind; the id is the kind. */
-export const generators = aggregate<GeneratorEvent, Said>({
+/** The generator settings of an instance for one type; the stream ID is the type. */
+export const generators = aggregate<GeneratorEvent, GeneratorState>({
   stream: "secret_generator",
   initial: {},
   evolve: {
@@ -81,63 +92,73 @@ export const generators = aggregate<GeneratorEvent, Said>({
   },
 })
 
-type Change = { readonly type: GeneratorType; readonly said: Partial<Generator> }
+type GeneratorChange = { readonly type: GeneratorType; readonly changes: Partial<Generator> }
 
-const change = generators.command<Change>((state, { type, said }) => {
-  const had: Generator = { ...standards[type], ...state.generator }
-  const wanted: Generator = { ...had, ...said }
-  const changed = Object.entries(said).filter(([name, value]) => value !== Reflect.get(had, name))
+const updateGeneratorState = generators.command<GeneratorChange>((state, { type, changes }) => {
+  const previous: Generator = { ...defaultGenerators[type], ...state.generator }
+  const settings: Generator = { ...previous, ...changes }
+  const changed = Object.entries(changes).filter(
+    ([name, value]) => value !== Reflect.get(previous, name),
+  )
   if (changed.length === 0) {
-    throw new Fault("failed_precondition", "policy.unchanged", "no changes: it is so already")
+    throw new Fault(
+      "failed_precondition",
+      "policy.unchanged",
+      "nothing to update: the secret generator already has these values",
+    )
   }
-  check(type, wanted)
+  validateGenerator(type, settings)
   if (!state.generator) {
-    return [{ type: "instance.secret.generator.added", data: { ...wanted, generatorType: type } }]
+    return [{ type: "instance.secret.generator.added", data: { ...settings, generatorType: type } }]
   }
   const data = { ...Object.fromEntries(changed), generatorType: type }
   return [{ type: "instance.secret.generator.changed", data }]
 })
 
 /**
- * Changes what codes or secrets of a kind are made of from now on; those that are out stay, as does
- * what is left out.
+ * Updates the generator for new codes or secrets; existing ones and omitted values are unchanged.
  */
-export const changeGenerator = (
+export const updateGenerator = (
   cx: Cx,
   type: GeneratorType,
-  said: Partial<Generator>,
-): Promise<Receipt> => change(cx, type, { type, said })
+  changes: Partial<Generator>,
+): Promise<Receipt> => updateGeneratorState(cx, type, { type, changes })
 
-/** In bits; a code is tried few times before it is void, a secret as often as one likes. */
-const strengthMin = { code: 19, secret: 128 }
-const expiryMax = 30 * day
+/** In bits; codes have few attempts, secrets any number. */
+const strengthMinBits = { code: 19, secret: 128 }
+const expiryMaxSeconds = 30 * daySeconds
 
-function check(type: GeneratorType, wanted: Generator): void {
+function validateGenerator(type: GeneratorType, settings: Generator): void {
   const isSecret = type === "app_secret"
-  wholeNumber("length", wanted.length, { min: 1, max: 128 })
-  const bounds = isSecret ? { min: 0, max: 0 } : { min: minute, max: expiryMax }
-  wholeNumber("expiry, in seconds,", wanted.expiry, bounds)
-  const alphabet = alphabetOf(wanted)
+  requireInteger("length", settings.length, { min: 1, max: 128 })
+  const bounds = isSecret ? { min: 0, max: 0 } : { min: minuteSeconds, max: expiryMaxSeconds }
+  requireInteger("expiry, in seconds,", settings.expiry, bounds)
+  const alphabet = alphabetOf(settings)
   if (alphabet === "")
-    throw refusedError("include letters, digits or symbols: something it is made of")
-  if (strengthOf(wanted) < strengthMin[isSecret ? "secret" : "code"]) {
-    throw refusedError("this would be guessed too easily: make it longer, or include more in it")
+    throw invalidError("at least one of letters, digits and symbols must be included")
+  if (strengthBits(settings) < strengthMinBits[isSecret ? "secret" : "code"]) {
+    throw invalidError(
+      "the generated values are too easy to guess; increase the length or include more kinds " +
+        "of characters",
+    )
   }
 }
 
-const strengthOf = (generator: Generator): number =>
+const strengthBits = (generator: Generator): number =>
   generator.length * Math.log2(alphabetOf(generator).length)
 
-/** How strong codes of a kind are that are made now, in bits. */
-export const codeStrength = ({ state }: Pick<Decision, "state">, type: GeneratorType): number =>
-  strengthOf({ ...standards[type], ...state(generators, type).generator })
+/** Strength of newly generated codes, in bits. */
+export const codeStrengthBits = (
+  { state }: Pick<DecisionContext, "state">,
+  type: GeneratorType,
+): number => strengthBits({ ...defaultGenerators[type], ...state(generators, type).generator })
 
 /**
- * What is read and typed has nothing that people take for something else, but among digits. Of the
- * symbols none is read in another way where clients and their settings encode nothing.
+ * The characters to draw from, without ones that are easily confused, except among digits only. The
+ * symbols need no encoding in URLs and configuration files.
  */
-function alphabetOf(wanted: Generator): string {
-  const { includeLowerLetters, includeUpperLetters, includeDigits, includeSymbols } = wanted
+function alphabetOf(settings: Generator): string {
+  const { includeLowerLetters, includeUpperLetters, includeDigits, includeSymbols } = settings
   const hasLetters = includeLowerLetters || includeUpperLetters
   return [
     includeLowerLetters ? "abcdefghjkmnpqrstuvwxyz" : "",
@@ -147,32 +168,33 @@ function alphabetOf(wanted: Generator): string {
   ].join("")
 }
 
-/** What codes or secrets of a kind are made of. */
+/** The effective generator of a type. */
 export const generatorOf = (cx: Cx, type: GeneratorType): Generator => ({
-  ...standards[type],
+  ...defaultGenerators[type],
   ...cx.store.state(cx, generators, type).generator,
 })
 
-/** Makes a code of a kind, and says until when it is good, in ms UTC. */
-export function newCode(
+/** Generates a code and returns its expiration, ms UTC. */
+export function generateCode(
   cx: Cx,
   type: GeneratorType,
 ): { readonly plain: string; readonly expires: number } {
-  const wanted = generatorOf(cx, type)
-  return { plain: draw(cx.random, wanted), expires: cx.clock.now() + wanted.expiry * 1000 }
+  const settings = generatorOf(cx, type)
+  return { plain: drawText(cx.random, settings), expires: cx.clock.now() + settings.expiry * 1000 }
 }
 
-/** Makes a secret that a client authenticates with. */
-export const newClientSecret = (cx: Cx): string => draw(cx.random, generatorOf(cx, "app_secret"))
+/** Generates a client secret. */
+export const generateClientSecret = (cx: Cx): string =>
+  drawText(cx.random, generatorOf(cx, "app_secret"))
 
-/** Draws each character as likely as any other: bytes that would favour some are left out. */
-function draw(random: Random, wanted: Generator): string {
-  const alphabet = alphabetOf(wanted)
+/** Draws characters with equal probability; bytes that would cause a bias are skipped. */
+function drawText(random: Random, settings: Generator): string {
+  const alphabet = alphabetOf(settings)
   const fair = Math.floor(256 / alphabet.length) * alphabet.length
   let text = ""
-  while (text.length < wanted.length) {
-    for (const byte of random.bytes(wanted.length)) {
-      if (byte < fair && text.length < wanted.length) text += alphabet[byte % alphabet.length]
+  while (text.length < settings.length) {
+    for (const byte of random.bytes(settings.length)) {
+      if (byte < fair && text.length < settings.length) text += alphabet[byte % alphabet.length]
     }
   }
   return text

@@ -2,42 +2,50 @@ import { generators } from "./generator.ts"
 import { policies } from "./model.ts"
 
 export {
-  appliesTo,
   authorsAfter,
-  judgeRankBy,
+  isApplicable,
   type PartialUpdate,
-  type Reading,
+  type RankReader,
+  registerRankComparer,
 } from "./applies.ts"
 export {
+  type BrandingFiles,
+  type Label,
+  label,
+  labelPreview,
+  type Privacy,
+  privacy,
+} from "./branding.ts"
+export { brandingPath, brandingPaths, brandingUrl } from "./branding-url.ts"
+export {
   addPolicy,
-  addPolicyIn,
-  dropLook,
-  findLookFile,
+  addPolicyInTransaction,
+  findBrandingFile,
+  findOwnOrInstanceFile,
   findPolicy,
-  idOf as policiesId,
-  isPolicyApplied,
-  lookFileOf,
+  isOrgPolicyApplied,
   policyFor,
-  policyIn,
+  policyInTransaction,
   policyOf,
-  setLookFile,
+  policyStreamId as policiesId,
+  removeBranding,
+  setBrandingFile,
 } from "./commands.ts"
 export { domainPolicy, notification } from "./domain.ts"
-export { codeStrength, newClientSecret, newCode } from "./generator.ts"
-
+export { codeStrengthBits, generateClientSecret, generateCode } from "./generator.ts"
 export { type Login, login, type SecondFactor } from "./login.ts"
-export { lookAddress, lookPath, lookPaths } from "./look.ts"
-
-export { type Label, type LookFiles, label, labelPreview, type Privacy, privacy } from "./page.ts"
 export {
-  lengthOnly,
   lockout,
   type PasswordComplexity,
   passwordAge,
   passwordComplexity,
+  setupComplexity,
 } from "./password.ts"
 
-/** What this module is to the whole; the forms of its messages are read with its operations. */
+/**
+ * Parts of this module that the server loads; its message conversions are loaded with its
+ * operations.
+ */
 export const module = {
   aggregates: [policies, generators],
   history: () => import("./binding/history.ts"),

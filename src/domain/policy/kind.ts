@@ -1,7 +1,7 @@
-import { keptWith } from "../../kernel/lru.ts"
+import { memoizeByObject } from "../../kernel/lru.ts"
 
-/** A policy by its name in events. */
-export type Kind =
+/** The name of a policy in event types. */
+export type PolicyKind =
   | "domain"
   | "label"
   | "label.preview"
@@ -12,33 +12,36 @@ export type Kind =
   | "password.complexity"
   | "privacy"
 
-type Setting = boolean | number | string | readonly (number | string)[]
+type PolicyValue = boolean | number | string | readonly (number | string)[]
 
-/** What a policy says, by the names of its fields. */
-export type Values = Readonly<Record<string, Setting>>
+/** Policy values by field name. */
+export type PolicyValues = Readonly<Record<string, PolicyValue>>
 
-/** One policy: what holds where nobody has said anything, and what may be said. */
-export type Policy<V extends Values> = {
-  readonly kind: Kind
+/** Declaration of a policy: default values and validation. */
+export type Policy<V extends PolicyValues> = {
+  readonly kind: PolicyKind
   readonly standard: V
-  /** Refuses what nobody can mean, and what would shut everybody out. */
-  readonly check: (values: V) => void
+  /** Rejects invalid values, and values that would lock everyone out. */
+  readonly validate: (values: V) => void
   /**
-   * For users who outrank the author of an organization's policy: the values of the instance, with
-   * the restrictions of the organization added. Absent where the policy restricts nothing.
+   * For users who outrank the author of an organization's policy: the instance's values with the
+   * organization's restrictions. Absent if the policy restricts nothing.
    */
   readonly stricter?: (instance: V, organization: V) => V
   /**
-   * The values of an organization with those that the instance requires of all organizations.
-   * Absent where it requires none.
+   * An organization's values combined with those the instance requires of all organizations. Absent
+   * if it requires none.
    */
   readonly withRequired?: (organization: V, instance: V) => V
-  /** All that it says where this was said of it. */
-  readonly full: (said: Values) => V
+  /** Stored values completed with defaults. */
+  readonly full: (stored: PolicyValues) => V
 }
 
 /** Declares a policy. */
-export function policy<V extends Values>(declared: Omit<Policy<V>, "full">): Policy<V> {
+export function definePolicy<V extends PolicyValues>(declared: Omit<Policy<V>, "full">): Policy<V> {
   const { standard } = declared
-  return { ...declared, full: keptWith((said: Values) => ({ ...standard, ...said })) }
+  return {
+    ...declared,
+    full: memoizeByObject((stored: PolicyValues) => ({ ...standard, ...stored })),
+  }
 }

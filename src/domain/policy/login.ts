@@ -1,32 +1,32 @@
 import { fieldError } from "../../kernel/fault.ts"
-import { webAddress, wholeNumber } from "./bound.ts"
-import { policy } from "./kind.ts"
+import { definePolicy } from "./kind.ts"
+import { requireInteger, requireUrl } from "./validate.ts"
 
-/** Second factors, and what is several factors at once, as the interface names them. */
+/** Second factors and multi-factor methods, as named by the API. */
 export const secondFactors = ["otp", "u2f", "otp_email", "otp_sms", "recovery_codes"] as const
 export const multiFactors = ["u2f_with_verification"] as const
 
 export type SecondFactor = (typeof secondFactors)[number]
 export type MultiFactor = (typeof multiFactors)[number]
 
-/** Times are seconds. */
+/** Times are in seconds. */
 export type Login = {
   readonly allowUsernamePassword: boolean
   readonly allowRegister: boolean
-  /** Whether an administrator must approve whoever registers. */
+  /** Whether an administrator must approve sign-ups. */
   readonly requireSignUpApproval: boolean
   readonly allowExternalIdp: boolean
   readonly allowDomainDiscovery: boolean
   readonly allowPasswordless: boolean
   readonly forceMfa: boolean
   readonly forceMfaLocalOnly: boolean
-  /** Whether who manages something needs a second factor, however they sign in. */
+  /** Whether administrators need a second factor, regardless of how they sign in. */
   readonly forceMfaManagers: boolean
   readonly hidePasswordReset: boolean
   readonly ignoreUnknownUsernames: boolean
   readonly disableLoginWithEmail: boolean
   readonly disableLoginWithPhone: boolean
-  /** Whether a link that is mailed to somebody lets them in without a password. */
+  /** Whether users can sign in with an emailed link instead of a password. */
   readonly allowMagicLink: boolean
   readonly defaultRedirectUri: string
   readonly passwordCheckLifetime: number
@@ -38,15 +38,16 @@ export type Login = {
   readonly multiFactors: readonly MultiFactor[]
 }
 
-const hour = 3600
-const year = 365 * 24 * hour
+const hourSeconds = 3600
+const yearSeconds = 365 * 24 * hourSeconds
 
-/** How people sign in. */
-export const login = policy<Login>({
+/** How users sign in. */
+export const login = definePolicy<Login>({
   kind: "login",
   standard: {
     allowUsernamePassword: true,
-    // Whoever signs in may enter applications: who else may make an account is to be said first.
+    // Off by default, because users may have access to applications as soon as they have an
+    // account.
     allowRegister: false,
     requireSignUpApproval: false,
     allowExternalIdp: true,
@@ -56,33 +57,33 @@ export const login = policy<Login>({
     forceMfaLocalOnly: false,
     forceMfaManagers: false,
     hidePasswordReset: false,
-    // Else the pages would tell strangers who has an account.
+    // Prevents user enumeration.
     ignoreUnknownUsernames: true,
     disableLoginWithEmail: false,
     disableLoginWithPhone: false,
-    // An account is then worth as much as its mailbox, which is for whoever runs it to decide.
+    // Off by default, because an account is then only as secure as the mailbox.
     allowMagicLink: false,
     defaultRedirectUri: "",
-    passwordCheckLifetime: 240 * hour,
-    externalLoginCheckLifetime: 240 * hour,
-    // Nobody is stopped on their way to be asked for more than their organisation wants.
+    passwordCheckLifetime: 240 * hourSeconds,
+    externalLoginCheckLifetime: 240 * hourSeconds,
+    // By default, users are not prompted to set up a second factor.
     mfaInitSkipLifetime: 0,
-    secondFactorCheckLifetime: 18 * hour,
-    multiFactorCheckLifetime: 12 * hour,
+    secondFactorCheckLifetime: 18 * hourSeconds,
+    multiFactorCheckLifetime: 12 * hourSeconds,
     secondFactors: ["otp", "u2f"],
     multiFactors: ["u2f_with_verification"],
   },
-  check: (values) => {
-    mustOpen(values)
-    webAddress("default_redirect_uri", values.defaultRedirectUri)
-    const bounds = { min: 0, max: year }
-    wholeNumber("password_check_lifetime", values.passwordCheckLifetime, bounds)
-    wholeNumber("external_login_check_lifetime", values.externalLoginCheckLifetime, bounds)
-    wholeNumber("mfa_init_skip_lifetime", values.mfaInitSkipLifetime, bounds)
-    wholeNumber("second_factor_check_lifetime", values.secondFactorCheckLifetime, bounds)
-    wholeNumber("multi_factor_check_lifetime", values.multiFactorCheckLifetime, bounds)
+  validate: (values) => {
+    requireSignInPossible(values)
+    requireUrl("default_redirect_uri", values.defaultRedirectUri)
+    const bounds = { min: 0, max: yearSeconds }
+    requireInteger("password_check_lifetime", values.passwordCheckLifetime, bounds)
+    requireInteger("external_login_check_lifetime", values.externalLoginCheckLifetime, bounds)
+    requireInteger("mfa_init_skip_lifetime", values.mfaInitSkipLifetime, bounds)
+    requireInteger("second_factor_check_lifetime", values.secondFactorCheckLifetime, bounds)
+    requireInteger("multi_factor_check_lifetime", values.multiFactorCheckLifetime, bounds)
   },
-  // Factors that either allows stay allowed, so that users still need those that they have set up.
+  // Factors allowed by either stay allowed, so that users still need those they have set up.
   stricter: (instance, organization) => ({
     ...instance,
     forceMfa: instance.forceMfa || organization.forceMfa,
@@ -91,7 +92,7 @@ export const login = policy<Login>({
     secondFactors: union(instance.secondFactors, organization.secondFactors),
     multiFactors: union(instance.multiFactors, organization.multiFactors),
   }),
-  // Else organization owners could exempt themselves.
+  // Otherwise organization owners could exempt themselves.
   withRequired: (organization, { forceMfaManagers }) =>
     forceMfaManagers ? { ...organization, forceMfaManagers } : organization,
 })
@@ -100,24 +101,27 @@ const union = <T>(one: readonly T[], other: readonly T[]): readonly T[] => [
   ...new Set([...one, ...other]),
 ]
 
-/** Nobody could come in any more, not even whoever would change it back. */
-function mustOpen(values: Login): void {
+/**
+ * Rejects values with which nobody could sign in, including the administrator who would revert
+ * them.
+ */
+function requireSignInPossible(values: Login): void {
   if (!values.allowUsernamePassword && !values.allowPasswordless) {
     throw fieldError(
       "policy.no_way_in",
       "allow_username_password",
-      "must stay on while passwordless_type is off: nobody could sign in",
+      "must be enabled while passwordless_type is off, otherwise nobody could sign in",
     )
   }
   const forced = values.forceMfa || values.forceMfaLocalOnly || values.forceMfaManagers
-  // Recovery codes only replace another one.
+  // Recovery codes only replace another factor.
   const factors = values.secondFactors.filter((factor) => factor !== "recovery_codes")
   if (forced && factors.length + values.multiFactors.length === 0) {
     throw fieldError(
       "policy.no_factor",
       "second_factors",
-      "must have one besides recovery codes, or multi_factors, while force_mfa, " +
-        "force_mfa_local_only or force_mfa_managers asks for it",
+      "must contain a factor other than recovery codes, or multi_factors must not be " +
+        "empty, while force_mfa, force_mfa_local_only or force_mfa_managers is enabled",
     )
   }
 }

@@ -1,46 +1,46 @@
-import { aggregate, type Event, type Recorded } from "../../store/index.ts"
+import { aggregate, type Event, type PersistedEvent } from "../../store/index.ts"
 import { authorsAfter } from "./applies.ts"
-import type { Kind, Values } from "./kind.ts"
+import type { PolicyKind, PolicyValues } from "./kind.ts"
 
-/** Where something is said: for the whole instance, or by one organisation for itself. */
+/** Whether a policy belongs to the instance or to an organization. */
 export type Level = "instance" | "org"
 
-type SaidType = `${Level}.policy.${Kind}.${"added" | "changed"}`
+type PolicyEventType = `${Level}.policy.${PolicyKind}.${"added" | "changed"}`
 
-type RemovedType = `org.policy.${Kind}.removed`
+type RemovedType = `org.policy.${PolicyKind}.removed`
 
 type FilesRemovedType = `${Level}.policy.label.assets.removed`
 
-/** Files that neither what everybody sees nor a preview of it names any more. */
+/** Files that neither the active branding nor its preview references any more. */
 type FilesRemoved<Type extends string> = Event<Type, { readonly files: readonly string[] }>
 
 export type PolicyEvent =
   | { [Type in FilesRemovedType]: FilesRemoved<Type> }[FilesRemovedType]
-  | { [Type in SaidType]: Event<Type, Values> }[SaidType]
+  | { [Type in PolicyEventType]: Event<Type, PolicyValues> }[PolicyEventType]
   | { [Type in RemovedType]: Event<Type> }[RemovedType]
 
-/** What was said of one policy; `version` is that of the stream when it was said last. */
-export type Said = {
-  readonly values: Values
+/** A stored policy; `version` is the stream version of its last change. */
+export type StoredPolicy = {
+  readonly values: PolicyValues
   readonly version: number
-  /** ms UTC, as is `changed`. */
+  /** ms UTC, like `changed`. */
   readonly created: number
   readonly changed: number
-  /** The users who set the values that it has now. */
+  /** The users who set the current values. */
   readonly authors: readonly string[]
 }
 
-/** What was said at one place; of what isn't among it, the place above says it. */
-export type Policies = Readonly<Partial<Record<Kind, Said>>>
+/** Stored policies of one owner; others come from the instance or the defaults. */
+export type Policies = Readonly<Partial<Record<PolicyKind, StoredPolicy>>>
 
-type Saying = Pick<
-  Recorded<PolicyEvent & { type: SaidType }>,
+type PolicyValuesEvent = Pick<
+  PersistedEvent<PolicyEvent & { type: PolicyEventType }>,
   "data" | "time" | "version" | "editor"
 >
 
-const said =
-  (kind: Kind) =>
-  (state: Policies, { data, time, version, editor }: Saying): Policies => {
+const applyValues =
+  (kind: PolicyKind) =>
+  (state: Policies, { data, time, version, editor }: PolicyValuesEvent): Policies => {
     const before = state[kind]
     const { isPartial, ...set } = data
     const values = { ...before?.values, ...set }
@@ -56,67 +56,67 @@ const said =
     }
   }
 
-const removed =
-  (kind: Kind) =>
+const applyRemoved =
+  (kind: PolicyKind) =>
   (state: Policies): Policies => {
     const { [kind]: _, ...rest } = state
     return rest
   }
 
-const same = (state: Policies): Policies => state
+const unchanged = (state: Policies): Policies => state
 
-/** The policies of one place in one stream: whoever asks for several reads once. */
+/** All policies of an owner in one stream, because most calls read several. */
 export const policies = aggregate<PolicyEvent, Policies>({
   stream: "policy",
   revision: 3,
   initial: {},
   evolve: {
-    "instance.policy.domain.added": said("domain"),
-    "instance.policy.domain.changed": said("domain"),
-    "org.policy.domain.added": said("domain"),
-    "org.policy.domain.changed": said("domain"),
-    "org.policy.domain.removed": removed("domain"),
-    "instance.policy.label.added": said("label"),
-    "instance.policy.label.changed": said("label"),
-    "org.policy.label.added": said("label"),
-    "org.policy.label.changed": said("label"),
-    "org.policy.label.removed": removed("label"),
-    "instance.policy.label.preview.added": said("label.preview"),
-    "instance.policy.label.preview.changed": said("label.preview"),
-    "org.policy.label.preview.added": said("label.preview"),
-    "org.policy.label.preview.changed": said("label.preview"),
-    "org.policy.label.preview.removed": removed("label.preview"),
-    "instance.policy.label.assets.removed": same,
-    "org.policy.label.assets.removed": same,
-    "instance.policy.lockout.added": said("lockout"),
-    "instance.policy.lockout.changed": said("lockout"),
-    "org.policy.lockout.added": said("lockout"),
-    "org.policy.lockout.changed": said("lockout"),
-    "org.policy.lockout.removed": removed("lockout"),
-    "instance.policy.login.added": said("login"),
-    "instance.policy.login.changed": said("login"),
-    "org.policy.login.added": said("login"),
-    "org.policy.login.changed": said("login"),
-    "org.policy.login.removed": removed("login"),
-    "instance.policy.notification.added": said("notification"),
-    "instance.policy.notification.changed": said("notification"),
-    "org.policy.notification.added": said("notification"),
-    "org.policy.notification.changed": said("notification"),
-    "org.policy.notification.removed": removed("notification"),
-    "instance.policy.password.age.added": said("password.age"),
-    "instance.policy.password.age.changed": said("password.age"),
-    "org.policy.password.age.added": said("password.age"),
-    "org.policy.password.age.changed": said("password.age"),
-    "org.policy.password.age.removed": removed("password.age"),
-    "instance.policy.password.complexity.added": said("password.complexity"),
-    "instance.policy.password.complexity.changed": said("password.complexity"),
-    "org.policy.password.complexity.added": said("password.complexity"),
-    "org.policy.password.complexity.changed": said("password.complexity"),
-    "org.policy.password.complexity.removed": removed("password.complexity"),
-    "instance.policy.privacy.added": said("privacy"),
-    "instance.policy.privacy.changed": said("privacy"),
-    "org.policy.privacy.added": said("privacy"),
-    "org.policy.privacy.changed": said("privacy"),
-    "org.policy.privacy.removed": removed("privacy"),
+    "instance.policy.domain.added": applyValues("domain"),
+    "instance.policy.domain.changed": applyValues("domain"),
+    "org.policy.domain.added": applyValues("domain"),
+    "org.policy.domain.changed": applyValues("domain"),
+    "org.policy.domain.removed": applyRemoved("domain"),
+    "instance.policy.label.added": applyValues("label"),
+    "instance.policy.label.changed": applyValues("label"),
+    "org.policy.label.added": applyValues("label"),
+    "org.policy.label.changed": applyValues("label"),
+    "org.policy.label.removed": applyRemoved("label"),
+    "instance.policy.label.preview.added": applyValues("label.preview"),
+    "instance.policy.label.preview.changed": applyValues("label.preview"),
+    "org.policy.label.preview.added": applyValues("label.preview"),
+    "org.policy.label.preview.changed": applyValues("label.preview"),
+    "org.policy.label.preview.removed": applyRemoved("label.preview"),
+    "instance.policy.label.assets.removed": unchanged,
+    "org.policy.label.assets.removed": unchanged,
+    "instance.policy.lockout.added": applyValues("lockout"),
+    "instance.policy.lockout.changed": applyValues("lockout"),
+    "org.policy.lockout.added": applyValues("lockout"),
+    "org.policy.lockout.changed": applyValues("lockout"),
+    "org.policy.lockout.removed": applyRemoved("lockout"),
+    "instance.policy.login.added": applyValues("login"),
+    "instance.policy.login.changed": applyValues("login"),
+    "org.policy.login.added": applyValues("login"),
+    "org.policy.login.changed": applyValues("login"),
+    "org.policy.login.removed": applyRemoved("login"),
+    "instance.policy.notification.added": applyValues("notification"),
+    "instance.policy.notification.changed": applyValues("notification"),
+    "org.policy.notification.added": applyValues("notification"),
+    "org.policy.notification.changed": applyValues("notification"),
+    "org.policy.notification.removed": applyRemoved("notification"),
+    "instance.policy.password.age.added": applyValues("password.age"),
+    "instance.policy.password.age.changed": applyValues("password.age"),
+    "org.policy.password.age.added": applyValues("password.age"),
+    "org.policy.password.age.changed": applyValues("password.age"),
+    "org.policy.password.age.removed": applyRemoved("password.age"),
+    "instance.policy.password.complexity.added": applyValues("password.complexity"),
+    "instance.policy.password.complexity.changed": applyValues("password.complexity"),
+    "org.policy.password.complexity.added": applyValues("password.complexity"),
+    "org.policy.password.complexity.changed": applyValues("password.complexity"),
+    "org.policy.password.complexity.removed": applyRemoved("password.complexity"),
+    "instance.policy.privacy.added": applyValues("privacy"),
+    "instance.policy.privacy.changed": applyValues("privacy"),
+    "org.policy.privacy.added": applyValues("privacy"),
+    "org.policy.privacy.changed": applyValues("privacy"),
+    "org.policy.privacy.removed": applyRemoved("privacy"),
   },
 })

@@ -1,75 +1,75 @@
 import { contextOrg, homeOrg } from "../../kernel/context.ts"
-import { details } from "../../protocol/api/answer.ts"
-import { type MaskedRequest, type Names, selected } from "../../protocol/api/mask.ts"
+import { type FieldNames, type MaskedRequest, selectMasked } from "../../protocol/api/mask.ts"
+import { toDetails } from "../../protocol/api/response.ts"
 import type { Cx } from "../../store/index.ts"
-import { addPolicy, changePolicy, findPolicy, type Place, resetPolicy } from "./commands.ts"
-import type { Policy, Values } from "./kind.ts"
+import { addPolicy, changePolicy, findPolicy, type PolicyOwner, resetPolicy } from "./commands.ts"
+import type { Policy, PolicyValues } from "./kind.ts"
 
-/** Where a policy is asked for, and whose it then is. */
-export type ShownAt = {
+/** Where a policy is requested, and the owner it belongs to. */
+export type PolicyContext = {
   readonly cx: Cx
-  readonly place: Place
-  /** The organisation or the instance that says it. */
+  readonly place: PolicyOwner
+  /** ID of the organization or instance that owns the policy. */
   readonly owner: string
 }
 
-/** How the messages of a version say what a policy says. */
-type Forms<V extends Values, Requested, Shown> = {
-  /** Fields of a request that say a value of another name. */
-  readonly names?: Names
+/** Conversions between policy values and the messages of an API version. */
+type PolicyConversions<V extends PolicyValues, Requested, Shown> = {
+  /** Request fields whose values have another name. */
+  readonly names?: FieldNames
   readonly read: (requested: Requested) => Partial<V>
-  readonly show: (values: V, shown: ShownAt) => Shown
+  readonly show: (values: V, shown: PolicyContext) => Shown
 }
 
-/** What v1 does with one policy; it is the same with each. */
-export function operationsOf<V extends Values, Requested, Shown>(
+/** The operations of version 1 on one policy. */
+export function policyOperations<V extends PolicyValues, Requested, Shown>(
   policy: Policy<V>,
-  { read, show, names }: Forms<V, Requested, Shown>,
+  { read, show, names }: PolicyConversions<V, Requested, Shown>,
 ) {
-  const shown = (cx: Cx, place: Place) => {
-    const { values, isDefault, stand } = findPolicy(cx, place, policy)
+  const shown = (cx: Cx, owner: PolicyOwner) => {
+    const { values, isDefault, source: stand } = findPolicy(cx, owner, policy)
     return {
       policy: {
-        ...show(values, { cx, place, owner: stand.owner }),
+        ...show(values, { cx, place: owner, owner: stand.owner }),
         isDefault,
-        details: details(stand),
+        details: toDetails(stand),
       },
       isDefault,
     }
   }
-  const said = (requested: Requested) => ({ policy, say: () => read(requested) })
+  const toUpdate = (requested: Requested) => ({ policy, apply: () => read(requested) })
   const changes = (requested: Requested & MaskedRequest) => ({
     policy,
-    say: () => selected<V>(requested, read(requested), names),
+    apply: () => selectMasked<V>(requested, read(requested), names),
     isPartial: requested.updateMask !== undefined,
   })
   const ofOrg = <Named>(orgOf: (requested: Named, cx: Cx) => string) => ({
     get: (requested: Named, cx: Cx) => shown(cx, orgOf(requested, cx)),
     add: async (requested: Requested & Named, cx: Cx) => ({
-      details: details(await addPolicy(cx, orgOf(requested, cx), said(requested))),
+      details: toDetails(await addPolicy(cx, orgOf(requested, cx), toUpdate(requested))),
     }),
     update: async (requested: Requested & Named & MaskedRequest, cx: Cx) => ({
-      details: details(await changePolicy(cx, orgOf(requested, cx), changes(requested))),
+      details: toDetails(await changePolicy(cx, orgOf(requested, cx), changes(requested))),
     }),
     reset: async (requested: Named, cx: Cx) => ({
-      details: details(await resetPolicy(cx, orgOf(requested, cx), policy)),
+      details: toDetails(await resetPolicy(cx, orgOf(requested, cx), policy)),
     }),
   })
   return {
     instance: {
       get: (_: unknown, cx: Cx) => shown(cx, undefined),
       add: async (requested: Requested, cx: Cx) => ({
-        details: details(await addPolicy(cx, undefined, said(requested))),
+        details: toDetails(await addPolicy(cx, undefined, toUpdate(requested))),
       }),
       update: async (requested: Requested & MaskedRequest, cx: Cx) => ({
-        details: details(await changePolicy(cx, undefined, changes(requested))),
+        details: toDetails(await changePolicy(cx, undefined, changes(requested))),
       }),
     },
-    /** Of the organisation of the context. */
+    /** Of the organization in the context. */
     org: ofOrg((_: unknown, cx) => contextOrg(cx)),
-    /** Of the organisation that the request names. */
+    /** Of the organization in the request. */
     named: ofOrg(({ orgId }: { readonly orgId: string }) => orgId),
-    /** Of the caller's own organisation. */
+    /** Of the caller's own organization. */
     mine: (_: unknown, cx: Cx) => shown(cx, homeOrg(cx) || undefined),
   }
 }

@@ -1,5 +1,5 @@
-import { refusedFieldError, wholeNumber } from "./bound.ts"
-import { policy } from "./kind.ts"
+import { definePolicy } from "./kind.ts"
+import { invalidFieldError, requireInteger } from "./validate.ts"
 
 export type PasswordComplexity = {
   readonly minLength: number
@@ -7,12 +7,14 @@ export type PasswordComplexity = {
   readonly hasLowercase: boolean
   readonly hasNumber: boolean
   readonly hasSymbol: boolean
-  /** How many of the last, the present one among them, nobody chooses again; 0: any may be. */
+  /**
+   * Number of previous passwords, including the current one, that can't be reused; 0 for no limit.
+   */
   readonly reuseCount: number
 }
 
-/** What every new password must have. */
-export const passwordComplexity = policy<PasswordComplexity>({
+/** Requirements for new passwords. */
+export const passwordComplexity = definePolicy<PasswordComplexity>({
   kind: "password.complexity",
   standard: {
     minLength: 8,
@@ -22,11 +24,11 @@ export const passwordComplexity = policy<PasswordComplexity>({
     hasSymbol: true,
     reuseCount: 0,
   },
-  check: ({ minLength, reuseCount }) => {
-    // NIST SP 800-63B §5.1.1.2: at least 64 characters must do.
-    wholeNumber("min_length", minLength, { min: 1, max: 64 })
-    // Each is as much work as a sign-in.
-    wholeNumber("reuse_count", reuseCount, { min: 0, max: 24 })
+  validate: ({ minLength, reuseCount }) => {
+    // NIST SP 800-63B §5.1.1.2: 64 characters must be supported.
+    requireInteger("min_length", minLength, { min: 1, max: 64 })
+    // Each check costs as much as a sign-in.
+    requireInteger("reuse_count", reuseCount, { min: 0, max: 24 })
   },
   stricter: (instance, organization) => ({
     minLength: Math.max(instance.minLength, organization.minLength),
@@ -39,10 +41,11 @@ export const passwordComplexity = policy<PasswordComplexity>({
 })
 
 /**
- * What set-up states for a new instance: length and a list of common passwords, no composition
- * (NIST SP 800-63B-4 §3.1.1.2). The standard above is the API's, for instances without a policy.
+ * The policy that setup stores for a new instance: minimum length and common passwords, no
+ * composition rules (NIST SP 800-63B-4 §3.1.1.2). The default above applies to instances without a
+ * policy.
  */
-export const lengthOnly: PasswordComplexity = {
+export const setupComplexity: PasswordComplexity = {
   minLength: 15,
   hasUppercase: false,
   hasLowercase: false,
@@ -52,37 +55,37 @@ export const lengthOnly: PasswordComplexity = {
 }
 
 export type Lockout = {
-  /** 0: nobody is locked. */
+  /** 0: users are never locked. */
   readonly maxPasswordAttempts: number
   readonly maxOtpAttempts: number
 }
 
-/** How many failed tries in a row lock a user. */
-export const lockout = policy<Lockout>({
+/** Number of consecutive failures that lock a user. */
+export const lockout = definePolicy<Lockout>({
   kind: "lockout",
   standard: { maxPasswordAttempts: 0, maxOtpAttempts: 0 },
-  check: ({ maxPasswordAttempts, maxOtpAttempts }) => {
-    wholeNumber("max_password_attempts", maxPasswordAttempts, { min: 0, max: 1000 })
-    wholeNumber("max_otp_attempts", maxOtpAttempts, { min: 0, max: 1000 })
+  validate: ({ maxPasswordAttempts, maxOtpAttempts }) => {
+    requireInteger("max_password_attempts", maxPasswordAttempts, { min: 0, max: 1000 })
+    requireInteger("max_otp_attempts", maxOtpAttempts, { min: 0, max: 1000 })
   },
-  // Never tightened by what does not apply: fewer attempts let a stranger lock an administrator.
+  // No `stricter`, because fewer attempts would let a stranger lock an administrator.
 })
 
 export type PasswordAge = {
-  /** 0: a password is good for good. */
+  /** 0: passwords never expire. */
   readonly maxAgeDays: number
   readonly expireWarnDays: number
 }
 
-/** How long a password is good for. */
-export const passwordAge = policy<PasswordAge>({
+/** How long passwords are valid. */
+export const passwordAge = definePolicy<PasswordAge>({
   kind: "password.age",
   standard: { maxAgeDays: 0, expireWarnDays: 0 },
-  check: ({ maxAgeDays, expireWarnDays }) => {
-    wholeNumber("max_age_days", maxAgeDays, { min: 0, max: 3650 })
-    wholeNumber("expire_warn_days", expireWarnDays, { min: 0, max: 3650 })
+  validate: ({ maxAgeDays, expireWarnDays }) => {
+    requireInteger("max_age_days", maxAgeDays, { min: 0, max: 3650 })
+    requireInteger("expire_warn_days", expireWarnDays, { min: 0, max: 3650 })
     if (expireWarnDays > 0 && expireWarnDays >= maxAgeDays) {
-      throw refusedFieldError("expire_warn_days", "must be less than max_age_days")
+      throw invalidFieldError("expire_warn_days", "must be less than max_age_days")
     }
   },
 })

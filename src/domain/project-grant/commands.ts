@@ -1,55 +1,55 @@
 import { Fault } from "../../kernel/fault.ts"
-import type { Cx, Decision, Draft, Receipt, Transaction } from "../../store/index.ts"
-import { isThere as isOrgThere, org } from "../org/index.ts"
-import { isProjectThere, keysThere, type Project, project } from "../project/index.ts"
+import type { Cx, DecisionContext, Draft, Receipt, Transaction } from "../../store/index.ts"
+import { isExistingOrg as isOrgThere, org } from "../org/index.ts"
+import { currentKeys, isProjectThere, type Project, project } from "../project/index.ts"
 import {
+  exists,
   grantClaim,
-  isThere,
+  grantKeyOf,
   type ProjectGrant,
   type ProjectGrantEvent,
-  pairOf,
   projectGrant,
 } from "./model.ts"
 
-export type GrantInput = {
+export type ProjectGrantInput = {
   readonly projectId: string
   readonly grantedOrgId: string
   readonly roleKeys: readonly string[]
 }
 
 /**
- * Grants a project to another organisation. Refuses the one that owns it, a role that the project
- * lacks, and a second grant to the same organisation.
+ * Grants a project to another organization. Rejects the organization that owns it, roles that the
+ * project does not have, and a second grant to the same organization.
  */
-export function addGrant(tx: Transaction, id: string, input: GrantInput): void {
+export function addGrant(tx: Transaction, id: string, input: ProjectGrantInput): void {
   const { projectId, grantedOrgId, roleKeys } = input
-  const on = projectOf(tx, projectId)
-  if (on.orgId === grantedOrgId) throw ownsItError()
+  const on = requireProject(tx, projectId)
+  if (on.orgId === grantedOrgId) throw ownerNeedsNoGrantError()
   if (!isOrgThere(tx.state(org, grantedOrgId))) {
-    throw new Fault("not_found", "org.missing", "there is no such organisation")
+    throw new Fault("not_found", "org.missing", "organization not found")
   }
-  checkRoles(on, roleKeys)
+  validateRoles(on, roleKeys)
   const added: Draft<ProjectGrantEvent> = {
     type: "project.grant.added",
     data: { projectId, grantedOrgId, roleKeys, rolesVersion: on.rolesVersion },
-    claims: [{ take: grantClaim, key: pairOf(projectId, grantedOrgId), taken }],
+    claims: [{ take: grantClaim, key: grantKeyOf(projectId, grantedOrgId), taken: grantTaken }],
   }
   tx.append(projectGrant, id, [added], on.orgId)
 }
 
-/** Grants in a step of its own. */
-export async function createGrant(cx: Cx, id: string, input: GrantInput): Promise<Receipt> {
+/** Grants a project in a transaction of its own. */
+export async function createGrant(cx: Cx, id: string, input: ProjectGrantInput): Promise<Receipt> {
   const step = await cx.store.transact(cx, (tx) => addGrant(tx, id, input))
   return step.receipt(projectGrant, id)
 }
 
-/** Replaces the roles; nothing happens where they are so already. */
-export const changeGrant = projectGrant.command<readonly string[]>((state, roleKeys, cx) => {
-  mustExist(state)
-  const on = projectOf(cx, state.projectId)
-  checkRoles(on, roleKeys)
-  const present = keysGranted(on, state)
-  // A role that the project took back and has again is another, also where the key is the same.
+/** Replaces the roles; no-op if they are unchanged. */
+export const updateGrant = projectGrant.command<readonly string[]>((state, roleKeys, cx) => {
+  requireExists(state)
+  const on = requireProject(cx, state.projectId)
+  validateRoles(on, roleKeys)
+  const present = currentGrantedKeys(on, state)
+  // A role that was removed from the project and added again is a different role with the same key.
   const isSame =
     Object.keys(state.roles).length === roleKeys.length &&
     roleKeys.every((key) => present.includes(key))
@@ -57,80 +57,80 @@ export const changeGrant = projectGrant.command<readonly string[]>((state, roleK
   return [{ type: "project.grant.changed", data: { roleKeys, rolesVersion: on.rolesVersion } }]
 })
 
-/** Stops a grant from counting, with all that hangs from it; it is kept. */
+/** Deactivates a project grant and everything that depends on it; the grant is kept. */
 export const deactivateGrant = projectGrant.command((state) => {
-  mustExist(state)
+  requireExists(state)
   return state.status === "inactive" ? [] : [{ type: "project.grant.deactivated", data: {} }]
 })
 
 export const activateGrant = projectGrant.command((state) => {
-  mustExist(state)
+  requireExists(state)
   return state.status === "active" ? [] : [{ type: "project.grant.reactivated", data: {} }]
 })
 
-/** Takes a grant away for good; nothing happens where it is gone. */
+/** Removes a project grant; no-op if it is already removed. */
 export const removeGrant = projectGrant.command((state) => {
-  if (!isThere(state)) return []
-  const claims = [{ release: grantClaim, key: pairOf(state.projectId, state.grantedOrgId) }]
+  if (!exists(state)) return []
+  const claims = [{ release: grantClaim, key: grantKeyOf(state.projectId, state.grantedOrgId) }]
   return [{ type: "project.grant.removed", data: {}, claims }]
 })
 
-/** The grant of a project to an organisation; undefined where there is none. */
-export function grantBetween(
-  tx: Pick<Decision, "holder">,
+/** The ID of the grant of a project to an organization; undefined if there is none. */
+export function findGrantId(
+  tx: Pick<DecisionContext, "holder">,
   projectId: string,
   orgId: string,
 ): string | undefined {
-  const holder = tx.holder(grantClaim, pairOf(projectId, orgId))
+  const holder = tx.holder(grantClaim, grantKeyOf(projectId, orgId))
   return holder?.stream === projectGrant.stream ? holder.id : undefined
 }
 
-/** The same, or a fault. */
-export function mustBeGranted(tx: Transaction, projectId: string, orgId: string): string {
-  projectOf(tx, projectId)
-  const id = grantBetween(tx, projectId, orgId)
+/** The ID of the grant of a project to an organization. Throws if there is none. */
+export function requireGrantId(tx: Transaction, projectId: string, orgId: string): string {
+  requireProject(tx, projectId)
+  const id = findGrantId(tx, projectId, orgId)
   if (id !== undefined) return id
-  throw missingError()
+  throw grantNotFoundError()
 }
 
-/** The roles of a grant that its project still has. */
-export const keysGranted = (on: Project, { roles, rolesVersion }: ProjectGrant) =>
-  keysThere(on, { roleKeys: Object.keys(roles), rolesVersion })
+/** The roles of a project grant that the project still has. */
+export const currentGrantedKeys = (on: Project, { roles, rolesVersion }: ProjectGrant) =>
+  currentKeys(on, { roleKeys: Object.keys(roles), rolesVersion })
 
-function projectOf(tx: Pick<Decision, "state">, id: string): Project {
+function requireProject(tx: Pick<DecisionContext, "state">, id: string): Project {
   const on = tx.state(project, id)
   if (isProjectThere(on)) return on
-  throw new Fault("not_found", "project.missing", "there is no such project")
+  throw new Fault("not_found", "project.missing", "project not found")
 }
 
-function mustExist(state: ProjectGrant): void {
-  if (!isThere(state)) throw missingError()
+function requireExists(state: ProjectGrant): void {
+  if (!exists(state)) throw grantNotFoundError()
 }
 
-export const missingError = (): Fault =>
-  new Fault("not_found", "grant.missing", "there is no such project grant")
+export const grantNotFoundError = (): Fault =>
+  new Fault("not_found", "grant.missing", "project grant not found")
 
-/** Each role is named once, and the project has it. */
-function checkRoles({ roles }: Project, keys: readonly string[]): void {
+/** Rejects duplicate roles and roles that the project does not have. */
+function validateRoles({ roles }: Project, keys: readonly string[]): void {
   if (new Set(keys).size < keys.length) {
-    throw new Fault("invalid_argument", "grant.role_twice", "name each role once")
+    throw new Fault("invalid_argument", "grant.role_twice", "roles must not contain duplicates")
   }
   if (keys.every((key) => Object.hasOwn(roles, key))) return
   throw new Fault(
     "failed_precondition",
     "grant.role_unknown",
-    "the project does not have one of these roles; add it to the project first",
+    "the project does not have one of these roles; add the role to the project first",
   )
 }
 
-const ownsItError = () =>
+const ownerNeedsNoGrantError = () =>
   new Fault(
     "failed_precondition",
     "grant.to_owner",
-    "the organisation owns the project, so it needs no grant of it",
+    "the organization owns the project, so it needs no project grant",
   )
 
-const taken = {
+const grantTaken = {
   id: "grant.exists",
-  message: "the project is granted to this organisation already; change the roles instead",
+  message: "the project is already granted to this organization; update the roles instead",
 }

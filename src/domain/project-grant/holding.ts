@@ -16,10 +16,10 @@ const holdingTable = table(
     id: text(),
     project: text(),
     own_project: text(),
-    /** Empty where the holder owns the project. */
+    /** Empty if the holder owns the project. */
     grant_id: text(),
     grant_state: text<ProjectGrantStatus>(),
-    /** The organisation that has the project. */
+    /** The organization that owns the project or was granted it. */
     holder: text(),
     created: integer(),
     changed: integer(),
@@ -38,20 +38,20 @@ const holdingTable = table(
 )
 
 /**
- * A project as one organisation has it: owned, or granted. `created` and `changed` are those of the
- * grant where there is one, so that a list in the order of time only grows at its end.
+ * A project of one organization, owned or granted. For a grant, `created` and `changed` are those
+ * of the grant, so that a list sorted by time grows only at its end.
  */
 export type HoldingRow = RowOf<typeof holdingTable> &
   Omit<ProjectRow, "version"> & { readonly holder_name: string }
 
-const ownId = (projectId: string) => `own/${projectId}`
-const grantedId = (grantId: string) => `via/${grantId}`
+const ownedHoldingId = (projectId: string) => `own/${projectId}`
+const grantedHoldingId = (grantId: string) => `via/${grantId}`
 
-const touch = (db: ViewWriter, { id, time }: Envelope) =>
-  holdingTable.update(db, { id: ownId(id) }, { changed: time })
+const touchHolding = (db: ViewWriter, { id, time }: Envelope) =>
+  holdingTable.update(db, { id: ownedHoldingId(id) }, { changed: time })
 
-const change = (db: ViewWriter, { id, time }: Envelope, state?: ProjectGrantStatus) =>
-  holdingTable.update(db, { id: grantedId(id) }, { grant_state: state, changed: time })
+const updateHolding = (db: ViewWriter, { id, time }: Envelope, state?: ProjectGrantStatus) =>
+  holdingTable.update(db, { id: grantedHoldingId(id) }, { grant_state: state, changed: time })
 
 export const holdingView = view<ProjectGrantEvent | ProjectEvent>({
   name: "project_holding",
@@ -59,7 +59,7 @@ export const holdingView = view<ProjectGrantEvent | ProjectEvent>({
   on: {
     "project.added": (db, { id, owner, time }) =>
       holdingTable.insert(db, {
-        id: ownId(id),
+        id: ownedHoldingId(id),
         project: id,
         own_project: id,
         grant_id: "",
@@ -68,16 +68,16 @@ export const holdingView = view<ProjectGrantEvent | ProjectEvent>({
         created: time,
         changed: time,
       }),
-    "project.changed": touch,
-    "project.deactivated": touch,
-    "project.reactivated": touch,
-    "project.role.added": touch,
-    "project.role.changed": touch,
-    "project.role.removed": touch,
+    "project.changed": touchHolding,
+    "project.deactivated": touchHolding,
+    "project.reactivated": touchHolding,
+    "project.role.added": touchHolding,
+    "project.role.changed": touchHolding,
+    "project.role.removed": touchHolding,
     "project.removed": (db, { id: project }) => holdingTable.remove(db, { project }),
     "project.grant.added": (db, { id, data: { projectId, grantedOrgId }, time }) =>
       holdingTable.insert(db, {
-        id: grantedId(id),
+        id: grantedHoldingId(id),
         project: projectId,
         own_project: "",
         grant_id: id,
@@ -86,14 +86,14 @@ export const holdingView = view<ProjectGrantEvent | ProjectEvent>({
         created: time,
         changed: time,
       }),
-    "project.grant.changed": (db, event) => change(db, event),
-    "project.grant.deactivated": (db, event) => change(db, event, "inactive"),
-    "project.grant.reactivated": (db, event) => change(db, event, "active"),
-    "project.grant.removed": (db, { id }) => holdingTable.remove(db, { id: grantedId(id) }),
+    "project.grant.changed": (db, event) => updateHolding(db, event),
+    "project.grant.deactivated": (db, event) => updateHolding(db, event, "inactive"),
+    "project.grant.reactivated": (db, event) => updateHolding(db, event, "active"),
+    "project.grant.removed": (db, { id }) => holdingTable.remove(db, { id: grantedHoldingId(id) }),
   },
 })
 
-/** What a project is stands with it, so a list joins what it shows. */
+/** The project's own columns are stored in its table only, so listing joins them. */
 export const holdings = holdingTable.searchable({
   columns: ["project", "holder", "grant_id", "created", "changed"],
   joined: {

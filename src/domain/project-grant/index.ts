@@ -6,25 +6,25 @@ import { projectGrantView } from "./view.ts"
 export {
   activateGrant,
   addGrant,
-  changeGrant,
   createGrant,
+  currentGrantedKeys,
   deactivateGrant,
-  type GrantInput,
-  grantBetween,
-  keysGranted,
+  findGrantId,
+  type ProjectGrantInput,
   removeGrant,
+  updateGrant,
 } from "./commands.ts"
 export {
-  isThere as isGrantThere,
+  exists as isGrantThere,
   type ProjectGrant,
   type ProjectGrantEvent,
   type ProjectGrantStatus,
   projectGrant,
 } from "./model.ts"
-export { grantIdOf, grantInForce, hasProject, rolesGranted } from "./query.ts"
-export { grantsTo } from "./view.ts"
+export { findActiveGrant, findGrantIdInOrg, hasProject, listGrantedRoles } from "./query.ts"
+export { grantIdsTo } from "./view.ts"
 
-/** What this module is to the whole. */
+/** Everything that this module registers with the server. */
 export const module = {
   aggregates: [projectGrant],
   views: [projectGrantView, holdingView],

@@ -1,40 +1,46 @@
 import { aggregate, type Event } from "../../store/index.ts"
 
 /**
- * Roles as they were granted. A role of the project counts while it is no younger than
- * `rolesVersion`, which is the project's at that moment: one that was removed and added again is
- * another role under the same key.
+ * Roles as they were granted. A role of the project is valid if it is not newer than
+ * `rolesVersion`, the version of the project at that time: a role that was removed and added again
+ * is a different role with the same key.
  */
-type Given = { readonly roleKeys: readonly string[]; readonly rolesVersion: number }
+type GrantedRoles = { readonly roleKeys: readonly string[]; readonly rolesVersion: number }
 
-type Between = {
+type GrantParties = {
   readonly projectId: string
-  /** The organisation that has it; the one that gives it owns the stream. */
+  /**
+   * The organization that receives the grant; the organization that grants the project owns the
+   * stream.
+   */
   readonly grantedOrgId: string
 }
 
 export type ProjectGrantEvent =
-  | Event<"project.grant.added", Between & Given>
-  | Event<"project.grant.changed", Given>
+  | Event<"project.grant.added", GrantParties & GrantedRoles>
+  | Event<"project.grant.changed", GrantedRoles>
   | Event<"project.grant.deactivated">
   | Event<"project.grant.reactivated">
   | Event<"project.grant.removed">
 
 export type ProjectGrantStatus = "active" | "inactive"
 
-export type ProjectGrant = Between & {
+export type ProjectGrant = GrantParties & {
   readonly status: "absent" | ProjectGrantStatus | "removed"
-  /** The organisation that owns the project. */
+  /** The organization that owns the project. */
   readonly orgId: string
-  /** By key the version of the stream that granted the role: one that comes again is another. */
+  /**
+   * The stream version that granted each role, by key: a role that was granted again is a different
+   * role.
+   */
   readonly roles: Readonly<Record<string, number>>
-  /** The version of the stream that last changed the roles. */
+  /** The stream version that last changed the roles. */
   readonly changedIn: number
-  /** The version of the project's roles that they are of. */
+  /** The version of the project's roles when they were granted. */
   readonly rolesVersion: number
 }
 
-/** That users of another organisation may be given roles on a project. */
+/** Allows another organization to assign roles on a project to its users. */
 export const projectGrant = aggregate<ProjectGrantEvent, ProjectGrant>({
   stream: "projectgrant",
   initial: {
@@ -68,20 +74,20 @@ export const projectGrant = aggregate<ProjectGrantEvent, ProjectGrant>({
   },
 })
 
-/** A role that was granted before stays the one that it was. */
+/** A role that was granted before keeps its version. */
 const rolesAfter = (
-  before: ProjectGrant["roles"],
+  previous: ProjectGrant["roles"],
   keys: readonly string[],
   version: number,
 ): ProjectGrant["roles"] =>
   Object.fromEntries(
-    keys.map((key) => [key, (Object.hasOwn(before, key) && before[key]) || version]),
+    keys.map((key) => [key, (Object.hasOwn(previous, key) && previous[key]) || version]),
   )
 
-export const isThere = ({ status }: ProjectGrant): boolean =>
+export const exists = ({ status }: ProjectGrant): boolean =>
   status === "active" || status === "inactive"
 
-/** One for each project and organisation. */
+/** Unique for each project and organization. */
 export const grantClaim = "project_grant"
-export const pairOf = (projectId: string, orgId: string): string =>
+export const grantKeyOf = (projectId: string, orgId: string): string =>
   JSON.stringify([projectId, orgId])

@@ -1,4 +1,4 @@
-import { share } from "../../api/method.ts"
+import { bindHandlers } from "../../api/method.ts"
 import {
   GrantedProjectState,
   ProjectOrganizationIDFilter_Type as HeldHow,
@@ -10,25 +10,25 @@ import {
   type ListProjectsRequest,
   ProjectService,
 } from "../../gen/core/project/v2/project_service_pb.ts"
-import { pageOf } from "../../kernel/page.ts"
-import { filterMissingError, meaning, pagination } from "../../protocol/api/answer.ts"
+import { parsePage } from "../../kernel/page.ts"
+import { filterMissingError, toPagination, valueOfEnum } from "../../protocol/api/response.ts"
 import { type Cx, type Filter, search, textFilter } from "../../store/index.ts"
 import { internalFilter } from "../instance/index.ts"
 import { toProject } from "../project/api.ts"
 import { type HoldingRow, holdings } from "./holding.ts"
 
 /** Owned and granted projects in one list. */
-export const v2project = share<Cx>()(ProjectService, {
-  listProjects: (req, cx) => list(cx, req),
+export const v2project = bindHandlers<Cx>()(ProjectService, {
+  listProjects: (req, cx) => listProjects(cx, req),
 })
 
-async function list(cx: Cx, req: ListProjectsRequest) {
+async function listProjects(cx: Cx, req: ListProjectsRequest) {
   const found = await search<HoldingRow>(cx, holdings, {
-    page: pageOf(req.pagination),
-    sort: meaning(columns, req.sortingColumn ?? ProjectFieldName.UNSPECIFIED),
+    page: parsePage(req.pagination),
+    sort: valueOfEnum(columns, req.sortingColumn ?? ProjectFieldName.UNSPECIFIED),
     filters: req.filters.map((filter) => filterOf(cx, filter)),
   })
-  return { pagination: pagination(found), projects: found.rows.map(toHolding) }
+  return { pagination: toPagination(found), projects: found.rows.map(toHolding) }
 }
 
 const columns = {
@@ -46,7 +46,7 @@ function filterOf(cx: Cx, { filter }: ProjectSearchFilter): Filter {
     case "inProjectIdsFilter":
       return { oneOf: "project", values: filter.value.ids }
     case "organizationIdFilter":
-      return heldBy(filter.value)
+      return holderFilter(filter.value)
     case "internalFilter":
       return internalFilter(cx, "project", filter.value)
     default:
@@ -54,12 +54,12 @@ function filterOf(cx: Cx, { filter }: ProjectSearchFilter): Filter {
   }
 }
 
-/** Without a type: both what the organisation owns and what it was granted. */
-function heldBy({ organizationId, type }: ProjectOrganizationIDFilter): Filter {
-  const held: Filter = { equals: "holder", value: organizationId }
+/** Without a type, both the projects that the organization owns and those granted to it. */
+function holderFilter({ organizationId, type }: ProjectOrganizationIDFilter): Filter {
+  const holderFilterValue: Filter = { equals: "holder", value: organizationId }
   const isOwn: Filter = { equals: "grant_id", value: "" }
-  if (type === HeldHow.OWNED) return { all: [held, isOwn] }
-  return type === HeldHow.GRANTED ? { all: [held, { not: isOwn }] } : held
+  if (type === HeldHow.OWNED) return { all: [holderFilterValue, isOwn] }
+  return type === HeldHow.GRANTED ? { all: [holderFilterValue, { not: isOwn }] } : holderFilterValue
 }
 
 function toHolding(row: HoldingRow) {

@@ -1,4 +1,4 @@
-import { share } from "../../api/method.ts"
+import { bindHandlers } from "../../api/method.ts"
 import {
   ProjectGrantFieldName,
   type ProjectGrantSearchFilter,
@@ -10,72 +10,82 @@ import {
   type ListProjectGrantsRequest,
   ProjectService,
 } from "../../gen/core/project/v2/project_service_pb.ts"
-import { pageOf } from "../../kernel/page.ts"
-import { at, filterMissingError, meaning, pagination } from "../../protocol/api/answer.ts"
+import { parsePage } from "../../kernel/page.ts"
+import {
+  filterMissingError,
+  toPagination,
+  toTimestamp,
+  valueOfEnum,
+} from "../../protocol/api/response.ts"
 import { type Cx, type Filter, search, type Transaction, textFilter } from "../../store/index.ts"
 import {
   activateGrant,
-  changeGrant,
   createGrant,
   deactivateGrant,
-  grantBetween,
-  mustBeGranted,
+  findGrantId,
   removeGrant,
+  requireGrantId,
+  updateGrant,
 } from "./commands.ts"
 import { projectGrant } from "./model.ts"
-import { rolesGranted } from "./query.ts"
-import { type GrantRow, hasRole, projectGrants } from "./view.ts"
+import { listGrantedRoles } from "./query.ts"
+import { type GrantRow, hasRoleFilter, projectGrants } from "./view.ts"
 
-export const v2 = share<Cx>()(ProjectService, {
-  createProjectGrant: (req, cx) => create(cx, req),
+export const v2 = bindHandlers<Cx>()(ProjectService, {
+  createProjectGrant: (req, cx) => createFromRequest(cx, req),
   updateProjectGrant: (req, cx) =>
-    changing(cx, req, (tx, id) => changeGrant.within(tx, id, req.roleKeys)),
-  deleteProjectGrant: (req, cx) => remove(cx, req),
+    updateGrantWith(cx, req, (tx, id) => updateGrant.within(tx, id, req.roleKeys)),
+  deleteProjectGrant: (req, cx) => removeFromRequest(cx, req),
   deactivateProjectGrant: (req, cx) =>
-    changing(cx, req, (tx, id) => deactivateGrant.within(tx, id)),
-  activateProjectGrant: (req, cx) => changing(cx, req, (tx, id) => activateGrant.within(tx, id)),
-  listProjectGrants: (req, cx) => list(cx, req),
+    updateGrantWith(cx, req, (tx, id) => deactivateGrant.within(tx, id)),
+  activateProjectGrant: (req, cx) =>
+    updateGrantWith(cx, req, (tx, id) => activateGrant.within(tx, id)),
+  listProjectGrants: (req, cx) => listGrants(cx, req),
 })
 
-/** How v2 names a grant. */
-type Named = { readonly projectId: string; readonly grantedOrganizationId: string }
+/** v2 identifies a grant by project and organization. */
+type GrantReference = { readonly projectId: string; readonly grantedOrganizationId: string }
 
-async function create(cx: Cx, req: CreateProjectGrantRequest) {
+async function createFromRequest(cx: Cx, req: CreateProjectGrantRequest) {
   const { projectId, grantedOrganizationId: grantedOrgId, roleKeys } = req
   const { created } = await createGrant(cx, cx.ids.next(), { projectId, grantedOrgId, roleKeys })
-  return { creationDate: at(created) }
+  return { creationDate: toTimestamp(created) }
 }
 
-async function changing(cx: Cx, named: Named, act: (tx: Transaction, id: string) => void) {
-  const { projectId, grantedOrganizationId: orgId } = named
+async function updateGrantWith(
+  cx: Cx,
+  reference: GrantReference,
+  act: (tx: Transaction, id: string) => void,
+) {
+  const { projectId, grantedOrganizationId: orgId } = reference
   const step = await cx.store.transact(cx, (tx) => {
-    const id = mustBeGranted(tx, projectId, orgId)
+    const id = requireGrantId(tx, projectId, orgId)
     act(tx, id)
     return id
   })
-  return { changeDate: at(step.receipt(projectGrant, step.value).changed) }
+  return { changeDate: toTimestamp(step.receipt(projectGrant, step.value).changed) }
 }
 
-/** Without a date where there was no such grant. */
-async function remove(cx: Cx, named: DeleteProjectGrantRequest) {
-  const { projectId, grantedOrganizationId: orgId } = named
+/** The response has no date if there was no such grant. */
+async function removeFromRequest(cx: Cx, reference: DeleteProjectGrantRequest) {
+  const { projectId, grantedOrganizationId: orgId } = reference
   const step = await cx.store.transact(cx, (tx) => {
-    const id = grantBetween(tx, projectId, orgId)
+    const id = findGrantId(tx, projectId, orgId)
     if (id === undefined) return {}
     removeGrant.within(tx, id)
-    return { deletionDate: at(tx.now) }
+    return { deletionDate: toTimestamp(tx.now) }
   })
   return step.value
 }
 
-async function list(cx: Cx, req: ListProjectGrantsRequest) {
+async function listGrants(cx: Cx, req: ListProjectGrantsRequest) {
   const found = await search<GrantRow>(cx, projectGrants, {
-    page: pageOf(req.pagination),
-    sort: meaning(columns, req.sortingColumn ?? ProjectGrantFieldName.UNSPECIFIED),
+    page: parsePage(req.pagination),
+    sort: valueOfEnum(columns, req.sortingColumn ?? ProjectGrantFieldName.UNSPECIFIED),
     filters: req.filters.map((filter) => filterOf(cx, filter, req.filters)),
   })
-  const shown = found.rows.map((row) => toGrant(cx, row))
-  return { pagination: pagination(found), projectGrants: shown }
+  const grants = found.rows.map((row) => toGrant(cx, row))
+  return { pagination: toPagination(found), projectGrants: grants }
 }
 
 const columns = {
@@ -97,7 +107,7 @@ function filterOf(
       const key = textFilter("role_key", filter.value.key, filter.value.method)
       const narrowing = all.filter((each) => narrows.has(each.filter.case ?? ""))
       const others = narrowing.map((each) => filterOf(cx, each, []))
-      return hasRole([key, ...others])
+      return hasRoleFilter([key, ...others])
     }
     case "inProjectIdsFilter":
       return { oneOf: "project", values: filter.value.ids }
@@ -110,7 +120,7 @@ function filterOf(
   }
 }
 
-/** What else is asked for bounds how many roles are looked at. */
+/** Other filters limit how many roles must be read. */
 const narrows: ReadonlySet<string> = new Set([
   "inProjectIdsFilter",
   "organizationIdFilter",
@@ -120,11 +130,11 @@ const narrows: ReadonlySet<string> = new Set([
 const toGrant = (cx: Cx, row: GrantRow) => ({
   id: row.id,
   organizationId: row.org,
-  creationDate: at(row.created),
-  changeDate: at(row.changed),
+  creationDate: toTimestamp(row.created),
+  changeDate: toTimestamp(row.changed),
   grantedOrganizationId: row.granted_org,
   grantedOrganizationName: row.granted_org_name,
-  grantedRoleKeys: [...rolesGranted(cx, row.id)],
+  grantedRoleKeys: [...listGrantedRoles(cx, row.id)],
   projectId: row.project,
   projectName: row.project_name,
   state: row.state === "active" ? ProjectGrantState.ACTIVE : ProjectGrantState.INACTIVE,

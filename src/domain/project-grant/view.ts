@@ -20,7 +20,7 @@ const grantTable = table(
   {
     id: text(),
     project: text(),
-    /** The organisation that gives it. */
+    /** The organization that grants the project. */
     org: text(),
     granted_org: text(),
     state: text<ProjectGrantStatus>(),
@@ -41,7 +41,7 @@ const grantTable = table(
   },
 )
 
-/** A grant as it is listed, with the names of all that it joins. Times are ms UTC. */
+/** A listed project grant, with names from the joined tables. Times are ms UTC. */
 export type GrantRow = RowOf<typeof grantTable> & {
   readonly project_name: string
   readonly org_name: string
@@ -54,13 +54,13 @@ const roleTable = table(
   { key: ["grant_id", "role_key"] },
 )
 
-const change = (
+const updateRow = (
   db: ViewWriter,
   { id, time, version }: Envelope,
   changes: ChangesOf<typeof grantTable>,
 ) => grantTable.update(db, { id }, { ...changes, changed: time, version })
 
-const keepRoles = statement(
+const removeOtherRoles = statement(
   `DELETE FROM project_grant_roles WHERE instance = $instance AND grant_id = $id
      AND role_key NOT IN (SELECT value FROM json_each($keys))`,
 )
@@ -69,9 +69,9 @@ const removeAllRoles = statement(
      (SELECT id FROM project_grants WHERE instance = $instance AND project = $id)`,
 )
 
-/** Roles that stay are the ones that they were; see the model. */
+/** Unchanged roles keep their version; see the model. */
 function setRoles(db: ViewWriter, { id, version }: Envelope, roleKeys: readonly string[]): void {
-  db.run(keepRoles, { keys: JSON.stringify(roleKeys) })
+  db.run(removeOtherRoles, { keys: JSON.stringify(roleKeys) })
   for (const key of roleKeys) {
     roleTable.insertIfAbsent(db, { grant_id: id, role_key: key, since: version })
   }
@@ -98,11 +98,11 @@ export const projectGrantView = view<ProjectGrantEvent | ProjectEvent>({
     },
     "project.grant.changed": (db, event) => {
       const { roleKeys, rolesVersion } = event.data
-      change(db, event, { roles_version: rolesVersion })
+      updateRow(db, event, { roles_version: rolesVersion })
       setRoles(db, event, roleKeys)
     },
-    "project.grant.deactivated": (db, event) => change(db, event, { state: "inactive" }),
-    "project.grant.reactivated": (db, event) => change(db, event, { state: "active" }),
+    "project.grant.deactivated": (db, event) => updateRow(db, event, { state: "inactive" }),
+    "project.grant.reactivated": (db, event) => updateRow(db, event, { state: "active" }),
     "project.grant.removed": (db, { id }) => {
       roleTable.remove(db, { grant_id: id })
       grantTable.remove(db, { id })
@@ -114,7 +114,7 @@ export const projectGrantView = view<ProjectGrantEvent | ProjectEvent>({
   },
 })
 
-/** Names stand where they belong, so a list joins what it shows. */
+/** Names are stored in their own tables only, so listing joins them. */
 export const projectGrants = grantTable.searchable({
   columns: ["project", "org", "granted_org", "created", "changed"],
   joined: {
@@ -131,7 +131,7 @@ export const projectGrants = grantTable.searchable({
   sort: "created",
 })
 
-/** Of the roles that were granted those that the project still has; see the model. */
+/** The granted roles that the project still has; see the model. */
 const withRole = {
   table: `(SELECT g.instance, g.id, g.org, g.granted_org, g.project, r.role_key, r.role_key_folded
     FROM project_grants g
@@ -141,16 +141,16 @@ const withRole = {
   columns: ["id", "role_key", "role_key_folded", "org", "granted_org", "project"],
 } as const
 
-/** What has a role, as the filters find it. */
-export const hasRole = (filters: readonly Filter[]): Filter => ({
+/** A filter for grants with a role that matches `filters`. */
+export const hasRoleFilter = (filters: readonly Filter[]): Filter => ({
   in: "id",
   column: "id",
   of: withRole,
   where: { all: filters },
 })
 
-/** One grant as it is shown; the access rule has let the caller see it. */
-export async function grantRow(cx: Cx, grantId: string): Promise<GrantRow | undefined> {
+/** The row of a project grant; the access rule already allows the caller to read it. */
+export async function findGrantRow(cx: Cx, grantId: string): Promise<GrantRow | undefined> {
   const scope = { all: true, orgs: [], projects: [], grants: [] }
   const page = { offset: 0, limit: 1, asc: true }
   const filters = [{ equals: "id", value: grantId }]
@@ -158,8 +158,8 @@ export async function grantRow(cx: Cx, grantId: string): Promise<GrantRow | unde
   return rows[0]
 }
 
-const toOrg = grantTable.select(["id"], "AND granted_org = $orgId ORDER BY id LIMIT $limit")
+const grantsToOrg = grantTable.select(["id"], "AND granted_org = $orgId ORDER BY id LIMIT $limit")
 
-/** Some of the grants that an organisation has. */
-export const grantsTo = (cx: Cx, orgId: string, limit: number): readonly string[] =>
-  cx.store.all(cx, toOrg, { orgId, limit }).map(({ id }) => id)
+/** IDs of the grants to an organization, up to `limit`. */
+export const grantIdsTo = (cx: Cx, orgId: string, limit: number): readonly string[] =>
+  cx.store.all(cx, grantsToOrg, { orgId, limit }).map(({ id }) => id)

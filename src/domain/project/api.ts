@@ -6,5 +6,5 @@ import { v2role } from "./v2-role.ts"
 export { roleFilter, toRole } from "./v1-role.ts"
 export { toProject } from "./v2.ts"
 
-/** What this module answers of the book. */
+/** The API services that this module implements. */
 export const shares = [management, managementRole, v2, v2role] as const

@@ -1,5 +1,5 @@
 import { historyOf } from "../../store/index.ts"
-import { labelings, project } from "./model.ts"
+import { privateLabelings, project } from "./model.ts"
 
 export const projectHistory = historyOf(project, {
   hidden: ["orgId", "rolesVersion"],
@@ -9,7 +9,7 @@ export const projectHistory = historyOf(project, {
     ...state,
     authorizationRequired: projectRoleCheck,
     projectAccessRequired: hasProjectCheck,
-    privateLabelingSetting: labelings.indexOf(privateLabelingSetting),
+    privateLabelingSetting: privateLabelings.indexOf(privateLabelingSetting),
   }),
   unkept: ["project.role"],
   undo: {

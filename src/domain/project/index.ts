@@ -1,62 +1,62 @@
 import type { Cx } from "../../store/index.ts"
 import { instance } from "../instance/index.ts"
-import { isOrgActive, isOrgThere } from "../org/index.ts"
-import { isThere, project } from "./model.ts"
+import { isOrgActive, orgExists } from "../org/index.ts"
+import { exists, project } from "./model.ts"
 import { projectRoleView } from "./role-view.ts"
 import { projectView } from "./view.ts"
 
 export {
   activateProject,
   addProject,
-  changeProject,
   createProject,
   deactivateProject,
   type ProjectInput,
   removeProject,
+  updateProject,
 } from "./commands.ts"
 export {
+  currentKeys,
+  exists as isProjectThere,
   type GroupsClaim,
   groupsClaims,
-  isThere as isProjectThere,
-  keysThere,
-  labelings,
   type PrivateLabeling,
   type Project,
   type ProjectEvent,
   type ProjectFields,
   type ProjectStatus,
+  privateLabelings,
   project,
 } from "./model.ts"
-export { addRoles, changeRole, type NewRole, removeRole } from "./role.ts"
-export { findRole, projectRoleView, type RoleRow, searchRoles } from "./role-view.ts"
+export { addRoles, type RoleInput, removeRole, updateRole } from "./role.ts"
+export { getRole, projectRoleView, type RoleRow, searchRoles } from "./role-view.ts"
 export {
-  findProject,
+  getProject,
   type ProjectRow,
+  projectIdsOf,
   projects,
-  projectsOf,
   projectTable,
   projectView,
 } from "./view.ts"
 
-/** What the access to a project hangs from; undefined where there is none. */
+/** The owner chain of a project, for access checks; undefined if the project does not exist. */
 export function projectChain(cx: Cx, id: string) {
   const state = cx.store.state(cx, project, id)
-  if (!isThere(state) || !isOrgThere(cx, state.orgId)) return undefined
-  // Applications of the instance's own project may act for whoever signs in, without asking them:
-  // it is the instance's to look after, not the organisation's that it happens to lie in.
+  if (!exists(state) || !orgExists(cx, state.orgId)) return undefined
+  // Applications of the console's project can act for every user without their consent. So the
+  // project belongs to the instance, not to the organization that owns it.
   if (cx.store.state(cx, instance, cx.instance).projectId === id) {
     return { instance: true, project: id, internal: true } as const
   }
   return { instance: true, org: state.orgId, project: id } as const
 }
 
-/** Whether a project and the organisation that owns it are both active. */
+/** Whether a project and the organization that owns it are active. */
 export function isProjectActive(cx: Pick<Cx, "store" | "instance">, id: string): boolean {
   const { status, orgId } = cx.store.state(cx, project, id)
   return status === "active" && isOrgActive(cx, orgId)
 }
 
-/** What this module is to the whole. */
+/** Everything that this module registers with the server. */
 export const module = {
   aggregates: [project],
   views: [projectView, projectRoleView],

@@ -1,22 +1,19 @@
-import { aggregate, type Event, partByKey } from "../../store/index.ts"
+import { aggregate, type Event, streamPartByKey } from "../../store/index.ts"
 
-/** Whose branding the login shows, in the order of the interface's numbers. */
-export const labelings = ["unspecified", "project_owner", "login_user"] as const
-export type PrivateLabeling = (typeof labelings)[number]
+/** Whose branding the login pages show, in the order of the API's enum. */
+export const privateLabelings = ["unspecified", "project_owner", "login_user"] as const
+export type PrivateLabeling = (typeof privateLabelings)[number]
 
-/**
- * The claim that lists the keys of a user's roles, for programs that read a plain list; in the
- * order of the interface's numbers.
- */
+/** The claim with a plain list of the user's role keys, in the order of the API's enum. */
 export const groupsClaims = ["unspecified", "off", "groups", "roles"] as const
 export type GroupsClaim = Exclude<(typeof groupsClaims)[number], "unspecified">
 
-/** What a project asks of its applications and users. */
+/** Settings of a project for its applications and users. */
 export type ProjectSettings = {
   readonly projectRoleAssertion: boolean
-  /** Users need a grant to sign in. */
+  /** Whether users need an authorization to sign in. */
   readonly projectRoleCheck: boolean
-  /** The organisation of a user must own the project or be granted it. */
+  /** Whether the user's organization must own the project or have a grant of it. */
   readonly hasProjectCheck: boolean
   readonly privateLabelingSetting: PrivateLabeling
   readonly groupsClaim: GroupsClaim
@@ -24,16 +21,16 @@ export type ProjectSettings = {
 
 export type ProjectFields = ProjectSettings & { readonly name: string }
 
-/** Without a word there is no claim of groups. */
-type Added = Omit<ProjectFields, "groupsClaim"> & Partial<Pick<ProjectFields, "groupsClaim">>
+/** If `groupsClaim` is absent, tokens have no groups claim. */
+type AddedProject = Omit<ProjectFields, "groupsClaim"> & Partial<Pick<ProjectFields, "groupsClaim">>
 
-type RoleShown = { readonly key: string; readonly displayName: string; readonly group: string }
+type RoleData = { readonly key: string; readonly displayName: string; readonly group: string }
 
 export type ProjectEvent =
-  | Event<"project.added", Added>
+  | Event<"project.added", AddedProject>
   | Event<"project.changed", Partial<ProjectFields>>
-  | Event<"project.role.added", RoleShown>
-  | Event<"project.role.changed", RoleShown>
+  | Event<"project.role.added", RoleData>
+  | Event<"project.role.changed", RoleData>
   | Event<"project.role.removed", { readonly key: string }>
   | Event<"project.deactivated">
   | Event<"project.reactivated">
@@ -43,18 +40,21 @@ export type ProjectStatus = "active" | "inactive"
 
 export type Project = ProjectFields & {
   readonly status: "absent" | ProjectStatus | "removed"
-  /** The organisation that owns it. */
+  /** The organization that owns the project. */
   readonly orgId: string
-  /** By key the version of the stream that added the role: one that comes again is another. */
+  /**
+   * The stream version that added each role, by key: a role that was added again is a different
+   * role.
+   */
   readonly roles: Readonly<Record<string, number>>
-  /** The version that last added a role; 0 before. */
+  /** The version that last added a role; 0 if none did. */
   readonly rolesVersion: number
 }
 
-/** The bracket around applications that share roles and policies. */
+/** A group of applications that share roles and policies. */
 export const project = aggregate<ProjectEvent, Project>({
   stream: "project",
-  part: partByKey("key"),
+  part: streamPartByKey("key"),
   revision: 2,
   initial: {
     status: "absent",
@@ -92,14 +92,14 @@ export const project = aggregate<ProjectEvent, Project>({
   },
 })
 
-export const isThere = (state: Project): boolean =>
+export const exists = (state: Project): boolean =>
   state.status === "active" || state.status === "inactive"
 
-/** Of roles that were given when the project's were of `rolesVersion`, those that it still has. */
-export const keysThere = (
+/** The keys of roles assigned at `rolesVersion` that the project still has. */
+export const currentKeys = (
   { roles }: Project,
-  given: { readonly roleKeys: readonly string[]; readonly rolesVersion: number },
+  assigned: { readonly roleKeys: readonly string[]; readonly rolesVersion: number },
 ): readonly string[] =>
-  given.roleKeys.filter(
-    (key) => Object.hasOwn(roles, key) && (roles[key] ?? 0) <= given.rolesVersion,
+  assigned.roleKeys.filter(
+    (key) => Object.hasOwn(roles, key) && (roles[key] ?? 0) <= assigned.rolesVersion,
   )

@@ -1,5 +1,5 @@
 import { Fault } from "../../kernel/fault.ts"
-import type { Found, Page } from "../../kernel/page.ts"
+import type { Page, SearchResult } from "../../kernel/page.ts"
 import {
   type Cx,
   type Filter,
@@ -24,7 +24,7 @@ const roleTable = table(
     display_name: text(),
     display_name_folded: text(),
     role_group: text(),
-    /** The version of the project that added it; see the project's state. */
+    /** The project version that added the role; see the project's state. */
     since: integer(),
     created: integer(),
     changed: integer(),
@@ -33,7 +33,7 @@ const roleTable = table(
   { key: ["project", "role_key"] },
 )
 
-/** A role of a project as it is listed; times are ms UTC. */
+/** A role of a project as listed; times are ms UTC. */
 export type RoleRow = RowOf<typeof roleTable>
 
 export const projectRoleView = view<ProjectEvent>({
@@ -71,17 +71,17 @@ export const projectRoleView = view<ProjectEvent>({
   },
 })
 
-const one = roleTable.select("*", "AND project = $projectId AND role_key = $key")
+const roleByKey = roleTable.select("*", "AND project = $projectId AND role_key = $key")
 
-/** One role; faults where the project has none with this key. */
-export function findRole(cx: Cx, projectId: string, key: string): RoleRow {
-  const row = cx.store.get(cx, one, { projectId, key })
+/** The row of a role. Throws if the project has no role with this key. */
+export function getRole(cx: Cx, projectId: string, key: string): RoleRow {
+  const row = cx.store.get(cx, roleByKey, { projectId, key })
   if (row) return row
-  throw new Fault("not_found", "project.role_missing", "the project has no role with this key")
+  throw new Fault("not_found", "project.role_missing", "role not found in this project")
 }
 
-/** Keys are unique within a project, and every search is of one. */
-const roles = roleTable.searchable({
+/** Keys are unique within a project, and every search is limited to one project. */
+const searchableRoles = roleTable.searchable({
   columns: [
     "project",
     "role_key_folded",
@@ -96,13 +96,13 @@ const roles = roleTable.searchable({
   sort: "created",
 })
 
-/** The roles of one project; the access rule has let the caller in to all of them. */
+/** The roles of one project; the access rule already allows the caller to read all of them. */
 export const searchRoles = (
   cx: Cx,
   projectId: string,
   query: { readonly page: Page; readonly sort?: string; readonly filters: readonly Filter[] },
-): Promise<Found<RoleRow>> =>
-  search({ ...cx, scope: { all: true, orgs: [], projects: [], grants: [] } }, roles, {
+): Promise<SearchResult<RoleRow>> =>
+  search({ ...cx, scope: { all: true, orgs: [], projects: [], grants: [] } }, searchableRoles, {
     ...query,
     filters: [{ equals: "project", value: projectId }, ...query.filters],
   })

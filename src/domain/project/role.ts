@@ -1,23 +1,23 @@
 import { Fault } from "../../kernel/fault.ts"
-import { givenName } from "../../kernel/text/given.ts"
+import { parseDisplayName } from "../../kernel/text/identifier.ts"
 import type { Cx, Draft } from "../../store/index.ts"
-import { mustExist } from "./commands.ts"
+import { requireExists } from "./commands.ts"
 import { type ProjectEvent, project } from "./model.ts"
-import { findRole } from "./role-view.ts"
+import { getRole } from "./role-view.ts"
 
-export type NewRole = {
+export type RoleInput = {
   readonly key: string
   readonly displayName: string
   readonly group?: string | undefined
 }
 
-/** More than anybody keeps apart; every use of a token reads the project with its roles. */
+/** More than administrators can manage; every use of a token reads the project with its roles. */
 const rolesMax = 1000
 
-/** Adds roles that users can be given on a project. Refuses a key that is there already. */
-export const addRoles = project.command<readonly NewRole[]>((state, given) => {
-  mustExist(state)
-  const added = given.map(roleAdded)
+/** Adds roles that can be assigned to users. Rejects keys that already exist. */
+export const addRoles = project.command<readonly RoleInput[]>((state, roleInputs) => {
+  requireExists(state)
+  const added = roleInputs.map(roleAddedEvent)
   const keys = new Set(added.map(({ data }) => data.key))
   if (keys.size < added.length || [...keys].some((key) => Object.hasOwn(state.roles, key))) {
     throw new Fault(
@@ -27,43 +27,51 @@ export const addRoles = project.command<readonly NewRole[]>((state, given) => {
     )
   }
   if (Object.keys(state.roles).length + added.length > rolesMax) {
-    const message = `a project may have at most ${rolesMax} roles`
+    const message = `a project can have at most ${rolesMax} roles`
     throw new Fault("failed_precondition", "project.roles_too_many", message)
   }
   return added
 })
 
-const roleAdded = ({ key, displayName, group }: NewRole) =>
+const roleAddedEvent = ({ key, displayName, group }: RoleInput) =>
   ({
     type: "project.role.added",
     data: {
-      key: givenName("role_key", key),
-      displayName: givenName("display_name", displayName),
-      group: groupOf(group ?? ""),
+      key: parseDisplayName("role_key", key),
+      displayName: parseDisplayName("display_name", displayName),
+      group: parseGroup(group ?? ""),
     },
   }) as const satisfies Draft<ProjectEvent>
 
-/** A group only sorts roles for who looks at them; it may be empty. */
-const groupOf = (text: string): string => (text.trim() === "" ? "" : givenName("group", text))
+/** A group only sorts roles in lists; it can be empty. */
+const parseGroup = (text: string): string =>
+  text.trim() === "" ? "" : parseDisplayName("group", text)
 
-export type RoleChange = {
+export type UpdateRoleInput = {
   readonly key: string
   readonly displayName?: string | undefined
   readonly group?: string | undefined
 }
 
-/** Changes how a role is shown. Answers when it last changed, and whether that was now. */
-export async function changeRole(
+/**
+ * Updates the display name and group of a role. Returns the time of the last change, and whether
+ * this call changed it.
+ */
+export async function updateRole(
   cx: Cx,
   id: string,
-  { key, ...change }: RoleChange,
+  { key, ...change }: UpdateRoleInput,
 ): Promise<{ readonly changed: number; readonly isNew: boolean }> {
   const step = await cx.store.transact(cx, (tx) => {
-    mustExist(tx.state(project, id))
-    // Whatever changes a role is of the project's stream, so this row is as the step sees it.
-    const row = findRole(cx, id, key)
+    requireExists(tx.state(project, id))
+    // Roles change only through the project's stream, so this row matches the transaction.
+    const row = getRole(cx, id, key)
     const { displayName = row.display_name, group = row.role_group } = change
-    const data = { key, displayName: givenName("display_name", displayName), group: groupOf(group) }
+    const data = {
+      key,
+      displayName: parseDisplayName("display_name", displayName),
+      group: parseGroup(group),
+    }
     if (data.displayName === row.display_name && data.group === row.role_group) {
       return { changed: row.changed, isNew: false }
     }
@@ -74,8 +82,8 @@ export async function changeRole(
   return step.value
 }
 
-/** Removes a role, and takes it from everybody who has it. Nothing happens where it is gone. */
+/** Removes a role, also from all users who have it; no-op if it does not exist. */
 export const removeRole = project.command<string>((state, key) => {
-  mustExist(state)
+  requireExists(state)
   return Object.hasOwn(state.roles, key) ? [{ type: "project.role.removed", data: { key } }] : []
 })

@@ -1,4 +1,4 @@
-import { share } from "../../api/method.ts"
+import { bindHandlers } from "../../api/method.ts"
 import {
   type ListProjectRolesRequest,
   ManagementService,
@@ -7,61 +7,65 @@ import {
 } from "../../gen/core/management/v1/management_service_pb.ts"
 import type { RoleQuery } from "../../gen/core/project/v1/project_pb.ts"
 import { Fault } from "../../kernel/fault.ts"
-import { pageOf } from "../../kernel/page.ts"
-import { at, details, filterMissingError } from "../../protocol/api/answer.ts"
-import { selected } from "../../protocol/api/mask.ts"
+import { parsePage } from "../../kernel/page.ts"
+import { selectMasked } from "../../protocol/api/mask.ts"
+import { filterMissingError, toDetails, toTimestamp } from "../../protocol/api/response.ts"
 import { type Cx, type Filter, textFilter } from "../../store/index.ts"
 import { project } from "./model.ts"
-import { addRoles, changeRole, removeRole } from "./role.ts"
-import { findRole, type RoleRow, searchRoles } from "./role-view.ts"
+import { addRoles, removeRole, updateRole } from "./role.ts"
+import { getRole, type RoleRow, searchRoles } from "./role-view.ts"
 
 /** The roles of a project. */
-export const managementRole = share<Cx>()(ManagementService, {
-  listProjectRoles: (req, cx) => list(cx, req),
+export const managementRole = bindHandlers<Cx>()(ManagementService, {
+  listProjectRoles: (req, cx) => listRoles(cx, req),
   addProjectRole: async ({ projectId, roleKey: key, displayName, group }, cx) => ({
-    details: details(await addRoles(cx, projectId, [{ key, displayName, group }])),
+    details: toDetails(await addRoles(cx, projectId, [{ key, displayName, group }])),
   }),
   bulkAddProjectRoles: async ({ projectId, roles }, cx) => {
     if (roles.length === 0) {
-      throw new Fault("invalid_argument", "project.roles_missing", "name at least one role")
+      throw new Fault("invalid_argument", "project.roles_missing", "roles is required")
     }
-    return { details: details(await addRoles(cx, projectId, roles)) }
+    return { details: toDetails(await addRoles(cx, projectId, roles)) }
   },
-  updateProjectRole: (req, cx) => update(cx, req),
-  removeProjectRole: (req, cx) => remove(cx, req),
+  updateProjectRole: (req, cx) => updateRoleFromRequest(cx, req),
+  removeProjectRole: (req, cx) => removeRoleFromRequest(cx, req),
 })
 
-/** v1 tells callers who change nothing so, where v2 lets them pass. */
-async function update(cx: Cx, req: UpdateProjectRoleRequest) {
+/** v1 rejects a request that changes nothing; v2 accepts it. */
+async function updateRoleFromRequest(cx: Cx, req: UpdateProjectRoleRequest) {
   const { projectId, roleKey: key, displayName, group } = req
-  const { isNew } = await changeRole(cx, projectId, {
+  const { isNew } = await updateRole(cx, projectId, {
     key,
-    ...selected(req, { displayName, group }),
+    ...selectMasked(req, { displayName, group }),
   })
   if (!isNew) {
-    throw new Fault("failed_precondition", "project.unchanged", "no changes: it is so already")
+    throw new Fault(
+      "failed_precondition",
+      "project.unchanged",
+      "nothing to update: the role already has these values",
+    )
   }
-  return { details: roleDetails(findRole(cx, projectId, key)) }
+  return { details: roleDetails(getRole(cx, projectId, key)) }
 }
 
-async function remove(cx: Cx, { projectId, roleKey }: RemoveProjectRoleRequest) {
+async function removeRoleFromRequest(cx: Cx, { projectId, roleKey }: RemoveProjectRoleRequest) {
   const step = await cx.store.transact(cx, (tx) => {
-    findRole(cx, projectId, roleKey)
+    getRole(cx, projectId, roleKey)
     removeRole.within(tx, projectId, roleKey)
   })
-  return { details: details(step.receipt(project, projectId)) }
+  return { details: toDetails(step.receipt(project, projectId)) }
 }
 
-async function list(cx: Cx, req: ListProjectRolesRequest) {
+async function listRoles(cx: Cx, req: ListProjectRolesRequest) {
   const found = await searchRoles(cx, req.projectId, {
-    page: pageOf(req.query),
+    page: parsePage(req.query),
     filters: req.queries.map(roleFilter),
   })
   return {
     details: {
       totalResult: BigInt(found.total),
       processedSequence: BigInt(cx.store.log.durable()),
-      viewTimestamp: at(cx.clock.now()),
+      viewTimestamp: toTimestamp(cx.clock.now()),
     },
     result: found.rows.map(toRole),
   }
@@ -78,7 +82,7 @@ export function roleFilter({ query }: RoleQuery): Filter {
   }
 }
 
-const roleDetails = (row: RoleRow) => details({ ...row, owner: row.org })
+const roleDetails = (row: RoleRow) => toDetails({ ...row, owner: row.org })
 
 export const toRole = (row: RoleRow) => ({
   key: row.role_key,

@@ -1,4 +1,4 @@
-import { share } from "../../api/method.ts"
+import { bindHandlers } from "../../api/method.ts"
 import {
   type ListProjectsRequest,
   ManagementService,
@@ -10,36 +10,48 @@ import {
   ProjectState,
 } from "../../gen/core/project/v1/project_pb.ts"
 import { Fault } from "../../kernel/fault.ts"
-import { pageOf } from "../../kernel/page.ts"
-import { at, details, filterMissingError, meaning } from "../../protocol/api/answer.ts"
-import { selected } from "../../protocol/api/mask.ts"
+import { parsePage } from "../../kernel/page.ts"
+import { selectMasked } from "../../protocol/api/mask.ts"
+import {
+  filterMissingError,
+  toDetails,
+  toTimestamp,
+  valueOfEnum,
+} from "../../protocol/api/response.ts"
 import { type Cx, type Filter, search, type Transaction, textFilter } from "../../store/index.ts"
 import { contextOrg } from "../org/index.ts"
-import { activateProject, changeProject, deactivateProject } from "./commands.ts"
-import { labelings, type ProjectFields, project } from "./model.ts"
-import { findProject, type ProjectRow, projects } from "./view.ts"
+import { activateProject, deactivateProject, updateProject } from "./commands.ts"
+import { type ProjectFields, privateLabelings, project } from "./model.ts"
+import { getProject, type ProjectRow, projects } from "./view.ts"
 
-/** All but AddProject and RemoveProject; see v2.ts. */
-export const management = share<Cx>()(ManagementService, {
-  getProjectByID: (req, cx) => ({ project: toProject(findProject(cx, req.id)) }),
-  listProjects: (req, cx) => list(cx, req),
+/** All project operations except AddProject and RemoveProject; see v2.ts. */
+export const management = bindHandlers<Cx>()(ManagementService, {
+  getProjectByID: (req, cx) => ({ project: toProject(getProject(cx, req.id)) }),
+  listProjects: (req, cx) => listProjects(cx, req),
   updateProject: (req, cx) =>
-    changing(cx, req.id, (tx) => changeProject.within(tx, req.id, selected(req, fieldsOf(req)))),
+    requireChange(cx, req.id, (tx) =>
+      updateProject.within(tx, req.id, selectMasked(req, fieldsOf(req))),
+    ),
   deactivateProject: (req, cx) =>
-    changing(cx, req.id, (tx) => deactivateProject.within(tx, req.id)),
-  reactivateProject: (req, cx) => changing(cx, req.id, (tx) => activateProject.within(tx, req.id)),
+    requireChange(cx, req.id, (tx) => deactivateProject.within(tx, req.id)),
+  reactivateProject: (req, cx) =>
+    requireChange(cx, req.id, (tx) => activateProject.within(tx, req.id)),
 })
 
-/** v1 tells callers who change nothing so, where v2 lets them pass. */
-async function changing(cx: Cx, id: string, act: (tx: Transaction) => void) {
+/** v1 rejects a request that changes nothing; v2 accepts it. */
+async function requireChange(cx: Cx, id: string, act: (tx: Transaction) => void) {
   const step = await cx.store.transact(cx, (tx) => {
     const before = tx.state(project, id)
     act(tx)
     if (tx.state(project, id) === before) {
-      throw new Fault("failed_precondition", "project.unchanged", "no changes: it is so already")
+      throw new Fault(
+        "failed_precondition",
+        "project.unchanged",
+        "nothing to update: the project already has these values",
+      )
     }
   })
-  return { details: details(step.receipt(project, id)) }
+  return { details: toDetails(step.receipt(project, id)) }
 }
 
 const fieldsOf = (req: UpdateProjectRequest): Omit<ProjectFields, "groupsClaim"> => ({
@@ -47,19 +59,19 @@ const fieldsOf = (req: UpdateProjectRequest): Omit<ProjectFields, "groupsClaim">
   projectRoleAssertion: req.projectRoleAssertion,
   projectRoleCheck: req.projectRoleCheck,
   hasProjectCheck: req.hasProjectCheck,
-  privateLabelingSetting: meaning(labelings, req.privateLabelingSetting),
+  privateLabelingSetting: valueOfEnum(privateLabelings, req.privateLabelingSetting),
 })
 
-async function list(cx: Cx, req: ListProjectsRequest) {
+async function listProjects(cx: Cx, req: ListProjectsRequest) {
   const found = await search<ProjectRow>(cx, projects, {
-    page: pageOf(req.query),
+    page: parsePage(req.query),
     filters: [{ equals: "org", value: contextOrg(cx) }, ...req.queries.map(filterOf)],
   })
   return {
     details: {
       totalResult: BigInt(found.total),
       processedSequence: BigInt(cx.store.log.durable()),
-      viewTimestamp: at(cx.clock.now()),
+      viewTimestamp: toTimestamp(cx.clock.now()),
     },
     result: found.rows.map(toProject),
   }
@@ -78,7 +90,7 @@ function filterOf({ query }: ProjectQuery): Filter {
 
 const toProject = (row: ProjectRow) => ({
   id: row.id,
-  details: details({ ...row, owner: row.org }),
+  details: toDetails({ ...row, owner: row.org }),
   name: row.name,
   state: row.state === "active" ? ProjectState.ACTIVE : ProjectState.INACTIVE,
   projectRoleAssertion: row.role_assertion,

@@ -1,4 +1,4 @@
-import { share } from "../../api/method.ts"
+import { bindHandlers } from "../../api/method.ts"
 import {
   ProjectRoleFieldName,
   type ProjectRoleSearchFilter,
@@ -8,44 +8,49 @@ import {
   ProjectService,
   type RemoveProjectRoleRequest,
 } from "../../gen/core/project/v2/project_service_pb.ts"
-import { pageOf } from "../../kernel/page.ts"
-import { at, filterMissingError, meaning, pagination } from "../../protocol/api/answer.ts"
+import { parsePage } from "../../kernel/page.ts"
+import {
+  filterMissingError,
+  toPagination,
+  toTimestamp,
+  valueOfEnum,
+} from "../../protocol/api/response.ts"
 import { type Cx, type Filter, textFilter } from "../../store/index.ts"
 import { project } from "./model.ts"
-import { addRoles, changeRole, removeRole } from "./role.ts"
+import { addRoles, removeRole, updateRole } from "./role.ts"
 import { type RoleRow, searchRoles } from "./role-view.ts"
 
 /** The roles of a project. */
-export const v2role = share<Cx>()(ProjectService, {
+export const v2role = bindHandlers<Cx>()(ProjectService, {
   addProjectRole: async ({ projectId, roleKey: key, displayName, group }, cx) => {
     const receipt = await addRoles(cx, projectId, [{ key, displayName, group }])
-    return { creationDate: at(receipt.changed) }
+    return { creationDate: toTimestamp(receipt.changed) }
   },
   updateProjectRole: async ({ projectId, roleKey: key, displayName, group }, cx) => {
-    const { changed } = await changeRole(cx, projectId, { key, displayName, group })
-    return { changeDate: at(changed) }
+    const { changed } = await updateRole(cx, projectId, { key, displayName, group })
+    return { changeDate: toTimestamp(changed) }
   },
-  removeProjectRole: (req, cx) => remove(cx, req),
-  listProjectRoles: (req, cx) => list(cx, req),
+  removeProjectRole: (req, cx) => removeRoleFromRequest(cx, req),
+  listProjectRoles: (req, cx) => listRoles(cx, req),
 })
 
-/** Without a date where there was no such role. */
-async function remove(cx: Cx, { projectId, roleKey }: RemoveProjectRoleRequest) {
+/** The response has no date if there was no such role. */
+async function removeRoleFromRequest(cx: Cx, { projectId, roleKey }: RemoveProjectRoleRequest) {
   const step = await cx.store.transact(cx, (tx) => {
     const before = tx.state(project, projectId)
     removeRole.within(tx, projectId, roleKey)
-    return tx.state(project, projectId) === before ? {} : { removalDate: at(tx.now) }
+    return tx.state(project, projectId) === before ? {} : { removalDate: toTimestamp(tx.now) }
   })
   return step.value
 }
 
-async function list(cx: Cx, req: ListProjectRolesRequest) {
+async function listRoles(cx: Cx, req: ListProjectRolesRequest) {
   const found = await searchRoles(cx, req.projectId, {
-    page: pageOf(req.pagination),
-    sort: meaning(columns, req.sortingColumn ?? ProjectRoleFieldName.UNSPECIFIED),
+    page: parsePage(req.pagination),
+    sort: valueOfEnum(columns, req.sortingColumn ?? ProjectRoleFieldName.UNSPECIFIED),
     filters: req.filters.map(filterOf),
   })
-  return { pagination: pagination(found), projectRoles: found.rows.map(toRole) }
+  return { pagination: toPagination(found), projectRoles: found.rows.map(toRole) }
 }
 
 const columns = {
@@ -69,8 +74,8 @@ function filterOf({ filter }: ProjectRoleSearchFilter): Filter {
 const toRole = (row: RoleRow) => ({
   projectId: row.project,
   key: row.role_key,
-  creationDate: at(row.created),
-  changeDate: at(row.changed),
+  creationDate: toTimestamp(row.created),
+  changeDate: toTimestamp(row.changed),
   displayName: row.display_name,
   group: row.role_group,
 })

@@ -1,4 +1,4 @@
-import { share } from "../../api/method.ts"
+import { bindHandlers } from "../../api/method.ts"
 import {
   GroupsClaim,
   PrivateLabelingSetting,
@@ -8,32 +8,33 @@ import {
   ProjectService,
   type UpdateProjectRequest,
 } from "../../gen/core/project/v2/project_service_pb.ts"
-import { at, meaning } from "../../protocol/api/answer.ts"
+import { toTimestamp, valueOfEnum } from "../../protocol/api/response.ts"
 import type { Cx, Receipt } from "../../store/index.ts"
 import {
   activateProject,
-  changeProject,
   deactivateProject,
-  type ProjectChange,
+  type UpdateProjectInput,
+  updateProject,
 } from "./commands.ts"
-import { groupsClaims, labelings } from "./model.ts"
-import { findProject, type ProjectRow } from "./view.ts"
+import { groupsClaims, privateLabelings } from "./model.ts"
+import { getProject, type ProjectRow } from "./view.ts"
 
 /**
- * All but CreateProject, which also makes an administrator (see the module of the members),
- * DeleteProject, which also removes applications (see theirs), and ListProjects, which also shows
- * what was granted (see the module of the grants).
+ * All project operations except CreateProject, which also adds an administrator (see `member`),
+ * DeleteProject, which also removes applications (see `app`), and ListProjects, which includes
+ * granted projects (see `project-grant`).
  */
-export const v2 = share<Cx>()(ProjectService, {
-  getProject: (req, cx) => ({ project: toProject(findProject(cx, req.projectId)) }),
-  updateProject: async (req, cx) => changed(await changeProject(cx, req.projectId, changeOf(req))),
-  deactivateProject: async (req, cx) => changed(await deactivateProject(cx, req.projectId)),
-  activateProject: async (req, cx) => changed(await activateProject(cx, req.projectId)),
+export const v2 = bindHandlers<Cx>()(ProjectService, {
+  getProject: (req, cx) => ({ project: toProject(getProject(cx, req.projectId)) }),
+  updateProject: async (req, cx) =>
+    toChangeDate(await updateProject(cx, req.projectId, updateInputOf(req))),
+  deactivateProject: async (req, cx) => toChangeDate(await deactivateProject(cx, req.projectId)),
+  activateProject: async (req, cx) => toChangeDate(await activateProject(cx, req.projectId)),
 })
 
-const changed = (receipt: Receipt) => ({ changeDate: at(receipt.changed) })
+const toChangeDate = (receipt: Receipt) => ({ changeDate: toTimestamp(receipt.changed) })
 
-const changeOf = (req: UpdateProjectRequest): ProjectChange => ({
+const updateInputOf = (req: UpdateProjectRequest): UpdateProjectInput => ({
   name: req.name,
   projectRoleAssertion: req.projectRoleAssertion,
   projectRoleCheck: req.authorizationRequired,
@@ -41,16 +42,16 @@ const changeOf = (req: UpdateProjectRequest): ProjectChange => ({
   privateLabelingSetting:
     req.privateLabelingSetting === undefined
       ? undefined
-      : meaning(labelings, req.privateLabelingSetting),
-  groupsClaim: meaning(groupsClaims, req.groupsClaim),
+      : valueOfEnum(privateLabelings, req.privateLabelingSetting),
+  groupsClaim: valueOfEnum(groupsClaims, req.groupsClaim),
 })
 
-/** A project as it is shown, apart from how the caller comes to have it. */
+/** A project as an API message, without how it belongs to the caller's organization. */
 export const toProject = (row: Omit<ProjectRow, "version">) => ({
   projectId: row.id,
   organizationId: row.org,
-  creationDate: at(row.created),
-  changeDate: at(row.changed),
+  creationDate: toTimestamp(row.created),
+  changeDate: toTimestamp(row.changed),
   name: row.name,
   state: row.state === "active" ? ProjectState.ACTIVE : ProjectState.INACTIVE,
   projectRoleAssertion: row.role_assertion,

@@ -38,16 +38,16 @@ export const projectTable = table(
   },
 )
 
-/** A project as it is listed; times are ms UTC. */
+/** A project as listed; times are ms UTC. */
 export type ProjectRow = RowOf<typeof projectTable>
 
-const change = (
+const updateRow = (
   db: ViewWriter,
   { id, time, version }: Envelope,
   changes: ChangesOf<typeof projectTable>,
 ) => projectTable.update(db, { id }, { ...changes, changed: time, version })
 
-const touch = (db: ViewWriter, event: Envelope) => change(db, event, {})
+const touchRow = (db: ViewWriter, event: Envelope) => updateRow(db, event, {})
 
 export const projectView = view<ProjectEvent>({
   name: "project",
@@ -72,7 +72,7 @@ export const projectView = view<ProjectEvent>({
       }),
     "project.changed": (db, event) => {
       const { data } = event
-      change(db, event, {
+      updateRow(db, event, {
         name: data.name,
         name_folded: data.name && foldName(data.name),
         role_assertion: data.projectRoleAssertion,
@@ -82,11 +82,11 @@ export const projectView = view<ProjectEvent>({
         groups_claim: data.groupsClaim,
       })
     },
-    "project.deactivated": (db, event) => change(db, event, { state: "inactive" }),
-    "project.reactivated": (db, event) => change(db, event, { state: "active" }),
-    "project.role.added": touch,
-    "project.role.changed": touch,
-    "project.role.removed": touch,
+    "project.deactivated": (db, event) => updateRow(db, event, { state: "inactive" }),
+    "project.reactivated": (db, event) => updateRow(db, event, { state: "active" }),
+    "project.role.added": touchRow,
+    "project.role.changed": touchRow,
+    "project.role.removed": touchRow,
     "project.removed": (db, { id }) => projectTable.remove(db, { id }),
   },
 })
@@ -99,17 +99,17 @@ export const projects = projectTable.searchable({
   sort: "created",
 })
 
-const one = projectTable.select("*", "AND id = $projectId")
+const projectById = projectTable.select("*", "AND id = $projectId")
 
-/** One project as it is shown; faults where there is none. */
-export function findProject(cx: Cx, id: string): ProjectRow {
-  const row = cx.store.get(cx, one, { projectId: id })
-  if (!row) throw new Fault("not_found", "project.missing", "there is no such project")
+/** The row of a project. Throws if it does not exist. */
+export function getProject(cx: Cx, id: string): ProjectRow {
+  const row = cx.store.get(cx, projectById, { projectId: id })
+  if (!row) throw new Fault("not_found", "project.missing", "project not found")
   return row
 }
 
-const inOrg = projectTable.select(["id"], "AND org = $orgId ORDER BY id LIMIT $limit")
+const projectsInOrg = projectTable.select(["id"], "AND org = $orgId ORDER BY id LIMIT $limit")
 
-/** Some of the projects of an organisation. */
-export const projectsOf = (cx: Cx, orgId: string, limit: number): readonly string[] =>
-  cx.store.all(cx, inOrg, { orgId, limit }).map(({ id }) => id)
+/** IDs of projects of an organization, up to `limit`. */
+export const projectIdsOf = (cx: Cx, orgId: string, limit: number): readonly string[] =>
+  cx.store.all(cx, projectsInOrg, { orgId, limit }).map(({ id }) => id)

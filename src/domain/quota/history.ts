@@ -1,10 +1,10 @@
-import { former, historyOf } from "../../store/index.ts"
+import { formerValues, historyOf } from "../../store/index.ts"
 import { limits, quota, restrictions } from "./model.ts"
 
 export const restrictionsHistory = historyOf(restrictions, {
   undo: {
     "restrictions.set": ({ before, after }) => {
-      const { allowedLanguages: list, ...rest } = former(before, after)
+      const { allowedLanguages: list, ...rest } = formerValues(before, after)
       return [
         "core.admin.v1.AdminService/SetRestrictions",
         { ...rest, ...(list && { allowedLanguages: { list } }) },

@@ -3,10 +3,10 @@ import { quotaNotifications } from "./reactor.ts"
 
 export { restrictions } from "./model.ts"
 export { quotaNotifications } from "./reactor.ts"
-export { allowedOf, languagesOf, restrictionsOf, setRestrictions } from "./restriction.ts"
+export { languagesOf, negotiateLanguages, restrictionsOf, setRestrictions } from "./restriction.ts"
 export { auditLogRetention, blockedError, countRequest, isBlocked } from "./usage.ts"
 
-/** What this module is to the whole. */
+/** The registration of this module. */
 export const module = {
   aggregates: [quota, usage, limits, restrictions],
   reactors: [quotaNotifications],

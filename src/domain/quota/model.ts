@@ -1,23 +1,25 @@
 import { aggregate, type Event } from "../../store/index.ts"
 
-/** What is counted. Nothing runs actions yet, so of the second only the quota itself is kept. */
+/** What a quota counts. Action run time is not counted yet; only its quota is stored. */
 export type Unit = "requests.all.authenticated" | "actions.all.runs.seconds"
 
-/** So much of a unit in each period; times are ms UTC, and periods follow one another. */
+/**
+ * The amount of a unit per period; times are in ms since the epoch, and periods follow one another.
+ */
 export type Quota = {
   readonly from: number
   readonly intervalMs: number
   readonly amount: number
-  /** Whether what goes beyond is refused. */
+  /** Whether requests above the amount are rejected. */
   readonly limit: boolean
-  /** Who is told when so much of it is used; absent where nobody is. */
+  /** Notifications when a percentage is used; absent if there are none. */
   readonly notifications?: readonly Notification[]
 }
 
 export type Notification = {
-  /** Of the amount; 1 or more. */
+  /** Percent of the amount; at least 1. */
   readonly percent: number
-  /** Whether it is told again at each multiple. */
+  /** Whether the notification is repeated at each multiple. */
   readonly repeat: boolean
   readonly callUrl: string
 }
@@ -28,25 +30,25 @@ export type QuotaEvent =
 
 type QuotaState = { readonly quota?: Quota }
 
-const none: QuotaState = {}
+const noQuota: QuotaState = {}
 
-/** The quota of one unit; the id is the unit. */
+/** The quota of one unit; the ID is the unit. */
 export const quota = aggregate<QuotaEvent, QuotaState>({
   stream: "quota",
-  initial: none,
+  initial: noQuota,
   evolve: {
     "quota.set": (_, { data: { unit: __, ...quota } }) => ({ quota }),
-    "quota.removed": () => none,
+    "quota.removed": () => noQuota,
   },
 })
 
 export type UsageEvent =
   | Event<"quota.usage.counted", { readonly count: number; readonly ends: number }>
-  | Event<"quota.notificationdue", Due>
+  | Event<"quota.notificationdue", DueNotification>
 
-/** That `threshold`, in percent, is reached; times are ms UTC. */
-export type Due = {
-  /** Which notification of the quota it is. */
+/** A notification for reaching `threshold`, in percent; times are in ms since the epoch. */
+export type DueNotification = {
+  /** The ID of the notification within the quota. */
   readonly id: string
   readonly unit: Unit
   readonly callUrl: string
@@ -55,58 +57,58 @@ export type Due = {
   readonly usage: number
 }
 
-/** How much was used in a period, which ends at `ends`, ms UTC. */
+/** The usage in a period, which ends at `ends`, in ms since the epoch. */
 export type Usage = {
   readonly count: number
   readonly ends: number
-  /** The highest threshold that was told, by the id of the notification. */
-  readonly told: Readonly<Record<string, number>>
+  /** The highest threshold that was notified, by the ID of the notification. */
+  readonly notified: Readonly<Record<string, number>>
 }
 
-/** What was counted in one period of one unit; it goes with its period. */
+/** The usage of one unit in one period; it is deleted after the period. */
 export const usage = aggregate<UsageEvent, Usage>({
   stream: "quota_usage",
   retention: "transient",
   revision: 2,
-  initial: { count: 0, ends: 0, told: {} },
+  initial: { count: 0, ends: 0, notified: {} },
   expires: ({ ends }) => ends,
   evolve: {
     "quota.usage.counted": (state, { data }) => ({ ...state, ...data }),
     "quota.notificationdue": (state, { data: { id, threshold } }) => ({
       ...state,
-      told: { ...state.told, [id]: threshold },
+      notified: { ...state.notified, [id]: threshold },
     }),
   },
 })
 
 export type Limits = {
-  /** How long the records of what happened are shown, and audits kept, in seconds. */
+  /** How long events are visible and audit records are kept, in seconds. */
   readonly auditLogRetention?: number
-  /** Whether the instance answers nobody but who manages it. */
+  /** Whether the instance is blocked for everyone except its administrators. */
   readonly block?: boolean
 }
 
-/** What the pages of an instance leave out; an empty list allows every language. */
+/** Restrictions of the pages of an instance; an empty list allows all languages. */
 export type Restrictions = {
   readonly disallowPublicOrgRegistration: boolean
-  /** Best first. */
+  /** In order of preference. */
   readonly allowedLanguages: readonly string[]
 }
 
 export type RestrictionsEvent = Event<"restrictions.set", Partial<Restrictions>>
 
-/** The restrictions of the instance; the id is its own. */
+/** The restrictions of the instance; the ID is that of the instance. */
 export const restrictions = aggregate<RestrictionsEvent, Restrictions>({
   stream: "restrictions",
   revision: 1,
-  // Whoever has an organisation words its mails, and sends them by the instance's server.
+  // An organization writes its own emails and sends them through the instance's server.
   initial: { disallowPublicOrgRegistration: true, allowedLanguages: [] },
   evolve: { "restrictions.set": (state, { data }) => ({ ...state, ...data }) },
 })
 
 export type LimitsEvent = Event<"limits.set", Limits> | Event<"limits.reset">
 
-/** The limits of the instance; the id is its own. */
+/** The limits of the instance; the ID is that of the instance. */
 export const limits = aggregate<LimitsEvent, Limits>({
   stream: "limits",
   initial: {},

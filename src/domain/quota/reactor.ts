@@ -1,35 +1,36 @@
-import type { Calls, Reactor } from "../../store/index.ts"
-import type { Due } from "./model.ts"
+import type { CallFactory, Reactor } from "../../store/index.ts"
+import type { DueNotification } from "./model.ts"
 
 /**
- * Tells whoever asked for it that so much of a quota is used, at least once. One that does not
- * answer is tried again for a while, and holds up no other.
+ * Sends quota notifications, at least once. A URL that does not respond is retried for a while and
+ * does not delay others.
  */
-export function quotaNotifications(call: Calls): Reactor {
+export function quotaNotifications(call: CallFactory): Reactor {
   return {
     name: "quota-notifications",
     from: "now",
     parallel: 8,
     on: {
       "quota.notificationdue": async ({ instance, data }, key) => {
-        if (!isDue(data)) throw new Error("the event does not say whom to tell")
+        if (!isDueNotification(data)) throw new Error("the event does not contain a callback URL")
         const cx = call(instance, "quota-notifications")
         const { callUrl, periodStart, unit, threshold, usage } = data
-        const began = isoOf(periodStart)
-        const said = { id: key, instance, unit, threshold, usage, periodStart: began }
+        const began = formatTime(periodStart)
+        const message = { id: key, instance, unit, threshold, usage, periodStart: began }
         const { status } = await cx.outside.send({
           url: callUrl,
           method: "POST",
           headers: { "content-type": "application/json", "idempotency-key": key },
-          body: JSON.stringify(said),
+          body: JSON.stringify(message),
         })
-        if (status < 200 || status > 299) throw new Error(`it answered with status ${status}`)
+        if (status < 200 || status > 299) throw new Error(`the server returned status ${status}`)
       },
     },
   }
 }
 
-/** An event of this one type, as the list of a reactor does not know it. */
-const isDue = (data: object): data is Due => "callUrl" in data && "periodStart" in data
+/** Narrows the event, whose type the list of a reactor does not determine. */
+const isDueNotification = (data: object): data is DueNotification =>
+  "callUrl" in data && "periodStart" in data
 
-const isoOf = (ms: number): string => new Date(ms).toISOString()
+const formatTime = (ms: number): string => new Date(ms).toISOString()

@@ -1,39 +1,46 @@
 import { Fault } from "../../kernel/fault.ts"
 import { pageLanguages } from "../../kernel/text/language.ts"
-import { type Cx, cached } from "../../store/index.ts"
+import { type Cx, cacheQuery } from "../../store/index.ts"
 import { instance, setDefaultLanguage as setInstanceLanguage } from "../instance/index.ts"
 import { type Restrictions, restrictions } from "./model.ts"
 
-/** Sets what the pages leave out; what is not given stays. Refuses what changes nothing. */
-export const setRestrictions = restrictions.command<Partial<Restrictions>>((state, given) => {
-  if (Object.keys(given).length === 0) {
-    const wanted = "disallow_public_org_registration, allowed_languages, or both"
-    throw invalidError("restrictions.empty", `say what to restrict: ${wanted}`)
+/** Sets restrictions; omitted ones keep their values. Throws if nothing changes. */
+export const setRestrictions = restrictions.command<Partial<Restrictions>>((state, input) => {
+  if (Object.keys(input).length === 0) {
+    const requested = "disallow_public_org_registration, allowed_languages, or both"
+    throw invalidError("restrictions.empty", `at least one restriction is required: ${requested}`)
   }
-  for (const language of given.allowedLanguages ?? []) checkLanguage(language)
-  if (JSON.stringify({ ...state, ...given }) !== JSON.stringify(state)) {
-    return [{ type: "restrictions.set", data: given }]
+  for (const language of input.allowedLanguages ?? []) validateLanguage(language)
+  if (JSON.stringify({ ...state, ...input }) !== JSON.stringify(state)) {
+    return [{ type: "restrictions.set", data: input }]
   }
   throw unchangedError()
 })
 
-function checkLanguage(language: string): void {
+function validateLanguage(language: string): void {
   if (pageLanguages.includes(language)) return
-  const spoken = pageLanguages.join(", ")
-  throw invalidError("restrictions.language_unknown", `a language must be one of these: ${spoken}`)
+  const supported = pageLanguages.join(", ")
+  throw invalidError(
+    "restrictions.language_unknown",
+    `allowed_languages must contain only: ${supported}`,
+  )
 }
 
 const unchangedError = () =>
-  new Fault("failed_precondition", "restrictions.unchanged", "no changes: it is so already")
+  new Fault(
+    "failed_precondition",
+    "restrictions.unchanged",
+    "nothing to update: the restrictions already have these values",
+  )
 
 const invalidError = (id: string, message: string) => new Fault("invalid_argument", id, message)
 
-export const restrictionsOf = cached(
+export const restrictionsOf = cacheQuery(
   (cx) => cx.store.state(cx, restrictions, cx.instance),
   ["restrictions"],
 )
 
-/** The languages that pages may be shown in, the one for everybody else first. */
+/** The languages of the pages, the default language first. */
 export function languagesOf(cx: Cx): readonly string[] {
   const { allowedLanguages } = restrictionsOf(cx)
   const allowed = allowedLanguages.length > 0 ? allowedLanguages : pageLanguages
@@ -42,21 +49,21 @@ export function languagesOf(cx: Cx): readonly string[] {
   return [defaultLanguage, ...allowed.filter((language) => language !== defaultLanguage)]
 }
 
-/** Sets which of the allowed languages is for everybody else. Refuses what changes nothing. */
+/** Sets the default language, which must be allowed. Throws if nothing changes. */
 export async function setDefaultLanguage(cx: Cx, language: string): Promise<void> {
-  checkLanguage(language)
+  validateLanguage(language)
   const allowed = languagesOf(cx)
   if (!allowed.includes(language)) {
-    const message = `the restrictions allow only ${allowed.join(", ")}; allow it there first`
+    const message = `the restrictions allow only ${allowed.join(", ")}; allow the language first`
     throw new Fault("failed_precondition", "restrictions.language_not_allowed", message)
   }
   if (cx.store.state(cx, instance, cx.instance).defaultLanguage === language) throw unchangedError()
   await setInstanceLanguage(cx, cx.instance, language)
 }
 
-/** Which of a reader's languages the instance allows, best first, and then its own. */
-export function allowedOf(cx: Cx, wanted: readonly string[]): readonly string[] {
+/** The allowed languages of a user in order of preference, followed by the default language. */
+export function negotiateLanguages(cx: Cx, requested: readonly string[]): readonly string[] {
   const allowed = languagesOf(cx)
   const base = (tag: string) => tag.toLowerCase().split("-")[0] ?? ""
-  return [...wanted.filter((tag) => allowed.includes(base(tag))), ...allowed.slice(0, 1)]
+  return [...requested.filter((tag) => allowed.includes(base(tag))), ...allowed.slice(0, 1)]
 }

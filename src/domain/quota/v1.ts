@@ -6,7 +6,7 @@ import {
   timestampFromMs,
   timestampMs,
 } from "@bufbuild/protobuf/wkt"
-import { share } from "../../api/method.ts"
+import { bindHandlers } from "../../api/method.ts"
 import {
   AdminService,
   type SetRestrictionsRequest,
@@ -21,11 +21,18 @@ import {
 } from "../../gen/core/system/v1/system_service_pb.ts"
 import { Fault, fieldError } from "../../kernel/fault.ts"
 import { pageLanguages } from "../../kernel/text/language.ts"
-import { details } from "../../protocol/api/answer.ts"
-import { mergedWith } from "../../protocol/api/mask.ts"
+import { mergeWithStored } from "../../protocol/api/mask.ts"
+import { toDetails } from "../../protocol/api/response.ts"
 import type { Cx } from "../../store/index.ts"
 import { findInstance, instance } from "../instance/index.ts"
-import { addQuota, checkLimits, removeQuota, resetLimits, setLimits, setQuota } from "./commands.ts"
+import {
+  addQuota,
+  removeQuota,
+  resetLimits,
+  setLimits,
+  setQuota,
+  validateLimits,
+} from "./commands.ts"
 import {
   type Limits,
   type Notification,
@@ -36,13 +43,13 @@ import {
 } from "./model.ts"
 import { languagesOf, restrictionsOf, setDefaultLanguage, setRestrictions } from "./restriction.ts"
 
-export const admin = share<Cx>()(AdminService, {
+export const admin = bindHandlers<Cx>()(AdminService, {
   getSupportedLanguages: () => ({ languages: [...pageLanguages] }),
   getAllowedLanguages: (_, cx) => ({ languages: [...languagesOf(cx)] }),
   getDefaultLanguage: (_, cx) => ({ language: languagesOf(cx)[0] ?? "" }),
   setDefaultLanguage: async ({ language }, cx) => {
     await setDefaultLanguage(cx, language)
-    return { details: details(findInstance(cx)) }
+    return { details: toDetails(findInstance(cx)) }
   },
   getRestrictions: (_, cx) => {
     const { allowedLanguages, disallowPublicOrgRegistration } = restrictionsOf(cx)
@@ -50,48 +57,48 @@ export const admin = share<Cx>()(AdminService, {
     return {
       disallowPublicOrgRegistration,
       allowedLanguages: [...allowedLanguages],
-      ...(receipt && { details: details({ ...receipt, owner: cx.instance }) }),
+      ...(receipt && { details: toDetails({ ...receipt, owner: cx.instance }) }),
     }
   },
   setRestrictions: async (req, cx) => {
-    const receipt = await setRestrictions(cx, cx.instance, wishOf(req))
-    return { details: details({ ...receipt, owner: cx.instance }) }
+    const receipt = await setRestrictions(cx, cx.instance, restrictionsFrom(req))
+    return { details: toDetails({ ...receipt, owner: cx.instance }) }
   },
 })
 
-const wishOf = (req: SetRestrictionsRequest): Partial<Restrictions> => ({
+const restrictionsFrom = (req: SetRestrictionsRequest): Partial<Restrictions> => ({
   ...(req.disallowPublicOrgRegistration !== undefined && {
     disallowPublicOrgRegistration: req.disallowPublicOrgRegistration,
   }),
   ...(req.allowedLanguages && { allowedLanguages: [...new Set(req.allowedLanguages.list)] }),
 })
 
-export const system = share<Cx>()(SystemService, {
+export const system = bindHandlers<Cx>()(SystemService, {
   addQuota: async (req, cx) => {
     const unit = unitOf(req.unit)
-    return { details: details(await addQuota(cx, unit, { unit, ...quotaOf(req) })) }
+    return { details: toDetails(await addQuota(cx, unit, { unit, ...quotaOf(req) })) }
   },
   setQuota: async (req, cx) => {
     const unit = unitOf(req.unit)
-    const say = (before: Quota | undefined) =>
-      quotaOf(mergedWith(req, before ? sentOf(before) : {}))
-    return { details: details(await setQuota(cx, unit, { unit, say })) }
+    const applyUpdate = (before: Quota | undefined) =>
+      quotaOf(mergeWithStored(req, before ? requestFieldsOf(before) : {}))
+    return { details: toDetails(await setQuota(cx, unit, { unit, derive: applyUpdate })) }
   },
   removeQuota: async (req, cx) => {
     const unit = unitOf(req.unit)
-    return { details: details(await removeQuota(cx, unit, unit)) }
+    return { details: toDetails(await removeQuota(cx, unit, unit)) }
   },
   setLimits: async (req, cx) => ({
-    details: details(await setLimits(cx, cx.instance, limitsOf(req))),
+    details: toDetails(await setLimits(cx, cx.instance, limitsOf(req))),
   }),
   bulkSetLimits: (req, cx) => setAll(cx, req),
-  resetLimits: async (_, cx) => ({ details: details(await resetLimits(cx, cx.instance)) }),
+  resetLimits: async (_, cx) => ({ details: toDetails(await resetLimits(cx, cx.instance)) }),
 })
 
-function unitOf(asked: AskedUnit): Unit {
-  const unit = units[asked]
+function unitOf(requested: AskedUnit): Unit {
+  const unit = units[requested]
   if (unit) return unit
-  throw new Fault("invalid_argument", "quota.unit_missing", "say which unit the quota is for")
+  throw new Fault("invalid_argument", "quota.unit_missing", "unit is required")
 }
 
 const units: Readonly<Record<number, Unit>> = {
@@ -99,8 +106,8 @@ const units: Readonly<Record<number, Unit>> = {
   [AskedUnit.ACTIONS_ALL_RUN_SECONDS]: "actions.all.runs.seconds",
 }
 
-/** The fields of a request that says what is so. */
-const sentOf = ({ from, intervalMs, amount, limit, notifications = [] }: Quota) => ({
+/** The fields of a request that sets the current values. */
+const requestFieldsOf = ({ from, intervalMs, amount, limit, notifications = [] }: Quota) => ({
   from: timestampFromMs(from),
   resetInterval: durationFromMs(intervalMs),
   amount: BigInt(amount),
@@ -110,27 +117,27 @@ const sentOf = ({ from, intervalMs, amount, limit, notifications = [] }: Quota) 
 
 function quotaOf(req: AddQuotaRequest | SetQuotaRequest): Quota {
   return {
-    from: given(req.from, "from", timestampMs),
-    intervalMs: given(req.resetInterval, "reset_interval", durationMs),
+    from: requireField(req.from, "from", timestampMs),
+    intervalMs: requireField(req.resetInterval, "reset_interval", durationMs),
     amount: Number(req.amount),
     limit: req.limit,
-    ...(req.notifications.length > 0 && { notifications: req.notifications.map(wishedOf) }),
+    ...(req.notifications.length > 0 && { notifications: req.notifications.map(notificationFrom) }),
   }
 }
 
-const wishedOf = ({ percent, repeat, callUrl }: Wished): Notification => ({
+const notificationFrom = ({ percent, repeat, callUrl }: Wished): Notification => ({
   percent,
   repeat,
   callUrl,
 })
 
-function given<T extends Timestamp | Duration>(
+function requireField<T extends Timestamp | Duration>(
   value: T | undefined,
   field: string,
   read: (value: T) => number,
 ): number {
   if (value) return read(value)
-  throw fieldError("quota.field_missing", field, "is missing")
+  throw fieldError("quota.field_missing", field, "is required")
 }
 
 const limitsOf = ({ auditLogRetention, block }: SetLimitsRequest): Limits => ({
@@ -138,22 +145,22 @@ const limitsOf = ({ auditLogRetention, block }: SetLimitsRequest): Limits => ({
   ...(block !== undefined && { block }),
 })
 
-/** All are looked at before the first is set: a list with a mistake in it does nothing. */
+/** All values are validated before the first is set, so an invalid list changes nothing. */
 async function setAll(cx: Cx, { limits }: BulkSetLimitsRequest) {
   if (limits.length === 0) {
-    throw new Fault("invalid_argument", "limits.empty", "name the instances to limit")
+    throw new Fault("invalid_argument", "limits.empty", "at least one instance is required")
   }
   for (const each of limits) {
-    checkLimits(limitsOf(each))
+    validateLimits(limitsOf(each))
     const at = { instance: each.instanceId }
     if (cx.store.state(at, instance, each.instanceId).status === "active") continue
-    const message = `there is no instance ${JSON.stringify(each.instanceId)}`
+    const message = `instance ${JSON.stringify(each.instanceId)} not found`
     throw new Fault("not_found", "instance.missing", message)
   }
   const receipts = []
   for (const each of limits) {
-    const there = { ...cx, instance: each.instanceId }
-    receipts.push(details(await setLimits(there, each.instanceId, limitsOf(each))))
+    const instanceCx = { ...cx, instance: each.instanceId }
+    receipts.push(toDetails(await setLimits(instanceCx, each.instanceId, limitsOf(each))))
   }
   const [first] = receipts
   return { ...(first && { details: first }), targetDetails: receipts }

@@ -1,6 +1,6 @@
 /**
- * What is probably wrong when a request is refused. The key is for catalogues of other languages;
- * `{$subject}` stands for what the finding is about.
+ * Likely causes of a refused request. The key identifies translations; `{$subject}` is replaced
+ * with the subject of the finding.
  */
 export const causes = {
   "client.at":
@@ -197,8 +197,8 @@ export const causes = {
 
 export type Cause = keyof typeof causes
 
-/** A probable cause, as a key and in a sentence. */
-export const because = (subject: string, likelyCauseKey: Cause) => ({
+/** A likely cause, as a key and as a sentence. */
+export const likelyCauseOf = (subject: string, likelyCauseKey: Cause) => ({
   likelyCauseKey,
   likelyCause: causes[likelyCauseKey].replace("{$subject}", subject),
 })

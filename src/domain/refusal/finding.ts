@@ -1,57 +1,56 @@
-import { because, type Cause } from "./cause.ts"
+import { type Cause, likelyCauseOf } from "./cause.ts"
 
-/** One thing that was not as it should be; what is written here is shown, so never a secret. */
+/** One problem in a request. It is displayed, so it must not contain secrets. */
 export type Finding = {
   /** A parameter, or a setting of the application. */
   readonly subject: string
   readonly received: string
-  /** What is registered, or would have fitted. */
+  /** The registered or accepted values. */
   readonly expected: readonly string[]
-  /** What is most probably wrong, in a sentence. */
+  /** The likely cause as a sentence. */
   readonly likelyCause?: string
-  /** The same, for catalogues of other languages. */
+  /** The likely cause as a key for translations. */
   readonly likelyCauseKey?: Cause
 }
 
-/** Says something of a value that must not be shown. */
-export const about = (subject: string, cause: Cause): Finding => ({
+/** A finding about a value that must not be shown. */
+export const findingWithoutValue = (subject: string, cause: Cause): Finding => ({
   subject,
   received: "",
   expected: [],
-  ...because(subject, cause),
+  ...likelyCauseOf(subject, cause),
 })
 
-/** What was found; as a function where to find it is more than the check itself needed. */
-export type Found = Finding | readonly Finding[] | (() => readonly Finding[])
+/** Findings, or a function if finding them costs more than the check. */
+export type FindingSource = Finding | readonly Finding[] | (() => readonly Finding[])
 
-/** The findings, found now where they are not yet. */
-export const findingsOf = (found: Found = []): readonly Finding[] =>
-  [typeof found === "function" ? found() : found].flat()
+/** Evaluates the findings. */
+export const findingsOf = (source: FindingSource = []): readonly Finding[] =>
+  [typeof source === "function" ? source() : source].flat()
 
-/** How a received text differs from the nearest that would have fitted. */
+/** The difference between a received text and the nearest expected one. */
 export type Difference = {
   readonly nearest: string
-  /** So many characters are the same at the beginning of both, and at the end. */
+  /** Number of common characters at the beginning and the end. */
   readonly sameStart: number
   readonly sameEnd: number
 }
 
 /**
- * The nearest of what was expected, with the characters that differ; undefined without any. It is
- * the one of which the fewest are left between what is the same: strangers send what is compared
- * here, by the hundred, so that it must cost no more than to read it.
+ * The nearest expected text: the one with the fewest characters between the common start and end.
+ * Returns undefined if none is expected. Linear time, because strangers control the input.
  */
 export function differenceOf({ received, expected }: Finding): Difference | undefined {
   if (received === "") return undefined
-  const compared = expected.map((each) => comparedWith(each, received))
-  return compared.toSorted((a, b) => left(a, received) - left(b, received))[0]
+  const compared = expected.map((each) => compareTexts(each, received))
+  return compared.toSorted((a, b) => differingLength(a, received) - differingLength(b, received))[0]
 }
 
-/** How many characters there are between what is the same. */
-const left = ({ nearest, sameStart, sameEnd }: Difference, received: string): number =>
+/** Number of characters between the common start and end. */
+const differingLength = ({ nearest, sameStart, sameEnd }: Difference, received: string): number =>
   nearest.length + received.length - 2 * (sameStart + sameEnd)
 
-function comparedWith(nearest: string, received: string): Difference {
+function compareTexts(nearest: string, received: string): Difference {
   const shorter = Math.min(nearest.length, received.length)
   let sameStart = 0
   while (sameStart < shorter && nearest[sameStart] === received[sameStart]) sameStart++
@@ -62,32 +61,36 @@ function comparedWith(nearest: string, received: string): Difference {
   return { nearest, sameStart, sameEnd }
 }
 
-/** What somebody who sends an address did wrong that is registered otherwise. */
-export function findingOfAddress(
+/** A finding about a URI that is not among the registered ones, with its likely cause. */
+export function findingOfUri(
   subject: string,
   received: string,
   expected: readonly string[],
 ): Finding {
-  const looked = received.slice(0, lookedAtMax)
+  const looked = received.slice(0, comparedLengthMax)
   const cause =
     expected.length === 0
       ? "address.none"
-      : mistakes.find(([forgiving]) => isNearly(forgiving, looked, expected))?.[1]
-  return { subject, received, expected, ...(cause && because(subject, cause)) }
+      : mistakes.find(([forgiving]) => matchesNormalized(forgiving, looked, expected))?.[1]
+  return { subject, received, expected, ...(cause && likelyCauseOf(subject, cause)) }
 }
 
-/** No address that is nearly right is longer. */
-const lookedAtMax = 2000
+/** Longer addresses are not compared. */
+const comparedLengthMax = 2000
 
-type Forgiving = (address: string) => string
+type Normalize = (address: string) => string
 
-function isNearly(forgiving: Forgiving, received: string, expected: readonly string[]): boolean {
+function matchesNormalized(
+  forgiving: Normalize,
+  received: string,
+  expected: readonly string[],
+): boolean {
   const forgiven = forgiving(received)
   return expected.some((each) => forgiving(each) === forgiven)
 }
 
-/** What makes two addresses the same if it is looked away from, and how to say so. */
-const mistakes: readonly (readonly [Forgiving, Cause])[] = [
+/** Normalizations under which two addresses become equal, with the cause to report. */
+const mistakes: readonly (readonly [Normalize, Cause])[] = [
   [(address) => address.trim(), "address.space"],
   [(address) => address.replace(/\/(?=$|\?)/, ""), "address.slash"],
   [(address) => address.toLowerCase(), "address.case"],
@@ -98,14 +101,14 @@ const mistakes: readonly (readonly [Forgiving, Cause])[] = [
     "address.local",
   ],
   [(address) => address.replace(/^(https?:\/\/)www\./i, "$1"), "address.www"],
-  [(address) => decoded(address), "address.encoded"],
+  [(address) => decodeUri(address), "address.encoded"],
   [(address) => address.split("?")[0] ?? "", "address.query"],
   [(address) => address.split("#")[0] ?? "", "address.fragment"],
   [(address) => URL.parse(address)?.pathname ?? address, "address.host"],
   [(address) => URL.parse(address)?.origin ?? address, "address.path"],
 ]
 
-function decoded(address: string): string {
+function decodeUri(address: string): string {
   try {
     return decodeURIComponent(address)
   } catch {

@@ -1,8 +1,14 @@
-export { because, type Cause } from "./cause.ts"
-export { about, type Finding, type Found, findingOfAddress, findingsOf } from "./finding.ts"
-export { noteRefusal, type Refusal } from "./refusal.ts"
+export { type Cause, likelyCauseOf } from "./cause.ts"
+export {
+  type Finding,
+  type FindingSource,
+  findingOfUri,
+  findingsOf,
+  findingWithoutValue,
+} from "./finding.ts"
+export { type Refusal, storeRefusal } from "./refusal.ts"
 
-/** What this module is to the whole. */
+/** Parts of this module that the server loads. */
 export const module = {
   operations: () => import("./api.ts"),
 } as const

@@ -1,45 +1,45 @@
 import type { Page } from "../../kernel/page.ts"
-import { type Cx, type Store, windowOf } from "../../store/index.ts"
-import { app, applicationAskedFor, findClient } from "../app/index.ts"
+import { type Cx, paginate, type Store } from "../../store/index.ts"
+import { app, findClient, findReferencedApplication } from "../app/index.ts"
 import type { Finding } from "./finding.ts"
 
-/** A request of an application that was refused, and why. */
+/** A refused request of an application, with the reasons. */
 export type Refusal = {
-  /** Names the request, in the answer and in the log too. */
+  /** Identifies the request; also in the response and the log. */
   readonly requestId: string
   /** ms UTC. */
   readonly time: number
-  /** The path that was asked. */
+  /** The request path. */
   readonly endpoint: string
-  /** What the client was told. */
+  /** The response to the client. */
   readonly error: string
   readonly description: string
-  /** What the request called its client; it may be nobody's. */
+  /** The client ID in the request; it may not exist. */
   readonly clientId: string
-  /** Of the application, where the request has another name for it. */
+  /** The application, if the request identifies it in another way. */
   readonly appId?: string
   readonly findings: readonly Finding[]
 }
 
-/** `place` counts those of the instance. */
-type Kept = Refusal & { readonly place: number }
+/** `sequence` numbers the refusals of an instance. */
+type StoredRefusal = Refusal & { readonly sequence: number }
 
-const keptByStore = new WeakMap<Store, Map<string, Kept[]>>()
+const refusalsByStore = new WeakMap<Store, Map<string, StoredRefusal[]>>()
 
-/** Of one instance; the oldest go first. */
-const keptMax = 500
+/** Per instance; the oldest are dropped. */
+const refusalsMax = 500
 const textMax = 500
 const listMax = 20
 
 /**
- * Keeps why a request was refused, in memory: for whoever looks into it now. Strangers cause these,
- * so they are few, short, and never on disk.
+ * Records a refusal in memory, for current troubleshooting. Strangers can cause refusals, so their
+ * number and size are limited and nothing is stored on disk.
  */
-export function noteRefusal(cx: Cx, refusal: Omit<Refusal, "requestId" | "time">): Refusal {
-  const byInstance = keptByStore.get(cx.store) ?? new Map<string, Kept[]>()
-  keptByStore.set(cx.store, byInstance)
-  const kept = byInstance.get(cx.instance) ?? []
-  byInstance.set(cx.instance, kept)
+export function storeRefusal(cx: Cx, refusal: Omit<Refusal, "requestId" | "time">): Refusal {
+  const byInstance = refusalsByStore.get(cx.store) ?? new Map<string, StoredRefusal[]>()
+  refusalsByStore.set(cx.store, byInstance)
+  const refusals = byInstance.get(cx.instance) ?? []
+  byInstance.set(cx.instance, refusals)
   const { endpoint, error, description, clientId, appId, findings } = refusal
   const { requestId } = cx
   const time = cx.clock.now()
@@ -50,61 +50,62 @@ export function noteRefusal(cx: Cx, refusal: Omit<Refusal, "requestId" | "time">
     error,
     description,
     ...(appId !== undefined && { appId }),
-    clientId: onOneLine(withoutSecrets(clientId)).slice(0, textMax),
-    findings: findings.slice(0, listMax).map(shortened),
+    clientId: replaceControlCharacters(maskSecrets(clientId)).slice(0, textMax),
+    findings: findings.slice(0, listMax).map(truncateFinding),
   }
-  kept.push({ ...noted, place: (kept.at(-1)?.place ?? 0) + 1 })
-  if (kept.length > keptMax) kept.shift()
+  refusals.push({ ...noted, sequence: (refusals.at(-1)?.sequence ?? 0) + 1 })
+  if (refusals.length > refusalsMax) refusals.shift()
   return noted
 }
 
-const shortened = (finding: Finding): Finding => ({
+const truncateFinding = (finding: Finding): Finding => ({
   ...finding,
-  subject: withoutSecrets(finding.subject).slice(0, textMax),
-  received: shown(finding, finding.received),
-  expected: finding.expected.slice(0, listMax).map((text) => shown(finding, text)),
+  subject: maskSecrets(finding.subject).slice(0, textMax),
+  received: redact(finding, finding.received),
+  expected: finding.expected.slice(0, listMax).map((text) => redact(finding, text)),
 })
 
 /**
- * A hash is what nobody can use; everything else may be a secret gone astray, also what would have
- * fitted: it may come from another part of the same request.
+ * Hashes are shown; any other text could contain a misplaced secret, including expected values,
+ * which may come from another part of the request.
  */
-const shown = ({ subject }: Finding, text: string): string =>
-  (subject.startsWith("SHA-256 of ") ? text : withoutSecrets(text)).slice(0, textMax)
+const redact = ({ subject }: Finding, text: string): string =>
+  (subject.startsWith("SHA-256 of ") ? text : maskSecrets(text)).slice(0, textMax)
 
 /**
- * Whoever confuses two settings sends a secret as an id. What looks like one, long and of letters
- * of both cases and digits, is not kept; its beginning and length are enough to find the mistake.
+ * Masks likely secrets, which are sometimes sent in place of an ID: long words with letters of both
+ * cases and digits. The first characters and the length are enough to find the mistake.
  */
-const withoutSecrets = (text: string): string =>
+const maskSecrets = (text: string): string =>
   text.replace(/[\w-]{32,}/g, (word) =>
     [/[a-z]/, /[A-Z]/, /\d/].every((kind) => kind.test(word))
       ? `${word.slice(0, 4)}… (${word.length} characters)`
       : word,
   )
 
-/** It is logged: what a stranger calls their client must not look like a line of ours. */
-const onOneLine = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "\u{FFFD}")
+/** Prevents log injection through client-supplied text. */
+const replaceControlCharacters = (text: string): string =>
+  text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "\u{FFFD}")
 
-/** A refusal with the application that its client is. */
-export type Known = Kept & {
+/** A refusal with the application of its client. */
+export type RefusalWithApplication = StoredRefusal & {
   readonly application: { readonly id: string; readonly name: string } | undefined
 }
 
-type Wanted = { readonly requestId: string; readonly appId: string; readonly page: Page }
+type SearchOptions = { readonly requestId: string; readonly appId: string; readonly page: Page }
 
 /**
- * The refusals that the caller may see, newest first unless requested: those of the applications in
- * their scope. What came from nobody's client is for those who see the whole instance.
+ * Refusals of applications in the caller's scope, newest first. Those of unknown clients are
+ * visible only to callers who can see the whole instance.
  */
-export function searchRefusals(cx: Cx, { requestId, appId, page }: Wanted) {
+export function searchRefusals(cx: Cx, { requestId, appId, page }: SearchOptions) {
   const { scope } = cx
-  if (!scope) throw new Error("a search of refusals needs the scope of its caller")
-  const all = keptByStore.get(cx.store)?.get(cx.instance) ?? []
-  const seen = all.flatMap((refusal): readonly Known[] => {
+  if (!scope) throw new Error("searching refusals requires the scope of the caller")
+  const all = refusalsByStore.get(cx.store)?.get(cx.instance) ?? []
+  const seen = all.flatMap((refusal): readonly RefusalWithApplication[] => {
     const id = refusal.appId ?? findClient(cx, refusal.clientId)?.appId
     const state =
-      id === undefined ? undefined : applicationAskedFor(cx, { clientId: "", appId: id })
+      id === undefined ? undefined : findReferencedApplication(cx, { clientId: "", appId: id })
     if (requestId !== "" && refusal.requestId !== requestId) return []
     if (appId !== "" && id !== appId) return []
     const owner = cx.store.receipt(cx, app, id ?? "")?.owner
@@ -116,5 +117,5 @@ export function searchRefusals(cx: Cx, { requestId, appId, page }: Wanted) {
     return isSeen ? [{ ...refusal, application }] : []
   })
   const requested = ["refusals", requestId, appId]
-  return windowOf(cx, seen, { page, requested, by: ({ place }) => [place] })
+  return paginate(cx, seen, { page, requested, by: ({ sequence }) => [sequence] })
 }

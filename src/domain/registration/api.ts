@@ -1,4 +1,4 @@
 import { v2invite } from "./v2.ts"
 
-/** The operations that this module answers. */
+/** Operations that this module implements. */
 export const shares = [v2invite] as const

@@ -2,27 +2,27 @@ import { registration, registrationCount } from "./registration.ts"
 
 export {
   acceptInvite,
+  beginInvitedKey,
   type FirstCredential,
-  invitationOf,
-  invitedKey,
-  invitedPassword,
+  getInvitation,
+  prepareInvitedPassword,
 } from "./invite.ts"
 export {
-  addApproved,
-  askRegistration,
+  beginRegistrationKey,
   checkRegistration,
   completeRegistration,
+  createApprovedUser,
+  findNewHuman,
+  findRegistrant,
   hasAccount,
-  personAsked,
-  registrantBy,
-  registrantOf,
+  parseRegistrant,
+  preparePassword,
   registrationCode,
-  registrationKey,
-  registrationPassword,
+  requestRegistration,
   submitRegistration,
 } from "./registration.ts"
 
-/** What this module is to the whole. */
+/** Parts of this module that the server loads. */
 export const module = {
   aggregates: [registration, registrationCount],
   operations: () => import("./api.ts"),

@@ -1,27 +1,27 @@
 import { Fault } from "../../kernel/fault.ts"
-import { optionalTextOf } from "../../protocol/user-field.ts"
-import type { Cx, Decision, Draft, Receipt, Transaction } from "../../store/index.ts"
+import { parseOptionalText } from "../../protocol/user-field.ts"
+import type { Cx, DecisionContext, Draft, Receipt, Transaction } from "../../store/index.ts"
 import {
-  codeWrongError,
+  attemptCode,
   firstPasswordFor,
-  inviteAdded,
-  isCode,
-  mustBeActive,
+  invalidCodeError,
+  inviteAddedEvent,
+  isCodeValid,
   type NewCode,
   type NewPassword,
-  passwordChanged,
-  tryCode,
+  passwordChangedEvent,
+  requireActive,
 } from "../credential/index.ts"
-import { beginFirstKey, type firstKey } from "../factor/index.ts"
+import { beginFirstKey, type verifyFirstKey } from "../factor/index.ts"
 import { countRequest } from "../lockout/index.ts"
 import { org } from "../org/index.ts"
-import { personOf } from "../user/index.ts"
+import { requireContactOwner } from "../user/index.ts"
 import {
+  addsUserProof,
   byOrganization,
+  canVerify,
   type Human,
   type InviteMail,
-  isProofMissing,
-  mayVerify,
   type User,
   type UserEvent,
   user,
@@ -29,56 +29,64 @@ import {
   verifierFrom,
 } from "../user-model/index.ts"
 
-/** A code, and what it invites to; without a word, what the invitation before was to. */
-export type NewInvite = { readonly code: NewCode; readonly applicationName?: string | undefined }
+/**
+ * A code and the application of the invitation; without an application, that of the previous
+ * invitation.
+ */
+export type InviteInput = { readonly code: NewCode; readonly applicationName?: string | undefined }
 
-/** An invitation that is to go out again, as the one before was to. */
-export type Renewal = { readonly code: NewCode; readonly again: true }
+/** Sends an invitation again with the previous options. */
+export type RenewInviteInput = { readonly code: NewCode; readonly again: true }
 
-const addInvite = user.command<NewInvite | Renewal>((state, given, cx, id) => {
-  const person = invitable(cx, id, state)
+const addInvite = user.command<InviteInput | RenewInviteInput>((state, input, cx, id) => {
+  const person = requireInvitable(cx, id, state)
   const isOfInstance = verifierFrom(cx).by === "instance"
-  if (!("again" in given)) return [inviteAdded(given.code, { ...mailOf(given), isOfInstance })]
-  const before = mailBefore(person)
-  // The new code is sent with the earlier link, so it proves no more than the earlier code.
+  if (!("again" in input))
+    return [inviteAddedEvent(input.code, { ...mailOptionsOf(input), isOfInstance })]
+  const before = previousMailOptions(person)
+  // The new code is sent with the previous link, so it proves no more than the previous code.
   const verifier = before.verifier ?? byOrganization
-  const code = before.urlTemplate === "" ? given.code : { ...given.code, verifier }
-  return [inviteAdded(code, before)]
+  const code = before.urlTemplate === "" ? input.code : { ...input.code, verifier }
+  return [inviteAddedEvent(code, before)]
 })
 
-/** Invites a person who can't sign in yet, as a part of a step that makes them. */
-export const inviteWithin = (tx: Transaction, id: string, given: NewInvite): void =>
-  addInvite.within(tx, id, given)
+/** Invites a user in the transaction that creates the user. */
+export const inviteInTransaction = (tx: Transaction, id: string, input: InviteInput): void =>
+  addInvite.within(tx, id, input)
 
 /**
- * Invites a person who can't sign in yet, or invites them again; the code before is worth nothing.
- * Refuses where too many were made, and for who is locked out.
+ * Invites a user who can't sign in yet, or sends the invitation again; the previous code becomes
+ * invalid. Rejects too many invitations, and users who are not active.
  */
-export async function inviteUser(cx: Cx, id: string, given: NewInvite | Renewal): Promise<Receipt> {
+export async function inviteUser(
+  cx: Cx,
+  id: string,
+  input: InviteInput | RenewInviteInput,
+): Promise<Receipt> {
   const step = await cx.store.transact(cx, (tx) => {
-    addInvite.within(tx, id, given)
+    addInvite.within(tx, id, input)
     countRequest(tx, id, "invite")
   })
   return step.receipt(user, id)
 }
 
 /**
- * Uses the code of an invitation up and takes the e-mail address for verified: it has reached the
- * person. A wrong code is counted before it is refused.
+ * Consumes an invitation code and verifies the email address that it was sent to. A wrong code is
+ * counted before it is rejected.
  */
 export async function verifyInvite(cx: Cx, id: string, code: string): Promise<Receipt> {
   const step = await cx.store.transact(cx, (tx) => {
-    const person = invitable(tx, id, tx.state(user, id))
-    const isRight = tryCode(tx, id, { of: "invite", given: code })
-    if (isRight) tx.append(user, id, accepted(tx, id, person))
+    const person = requireInvitable(tx, id, tx.state(user, id))
+    const isRight = attemptCode(tx, id, { of: "invite", given: code })
+    if (isRight) tx.append(user, id, acceptedEvents(tx, id, person))
     return isRight
   })
   if (step.value) return step.receipt(user, id)
-  throw codeWrongError()
+  throw invalidCodeError()
 }
 
-/** What somebody is invited to: their organisation, and an application where one was named. */
-export function invitationOf(cx: Cx, id: string) {
+/** The organization that a user is invited to, and the application if there is one. */
+export function getInvitation(cx: Cx, id: string) {
   const state = cx.store.state(cx, user, id)
   const orgId = cx.store.receipt(cx, user, id)?.owner ?? ""
   const home = cx.store.state(cx, org, orgId)
@@ -88,59 +96,69 @@ export function invitationOf(cx: Cx, id: string) {
   return { orgId, organization, applicationName, isOfInstance }
 }
 
-/** Prepares the password that an invited person has chosen. */
-export const invitedPassword = (cx: Cx, id: string, plain: string): Promise<NewPassword> =>
-  firstPasswordFor(cx, id, personOf(cx.store.state(cx, user, id)), plain)
+/** Checks and hashes the password that an invited user has chosen. */
+export const prepareInvitedPassword = (cx: Cx, id: string, plain: string): Promise<NewPassword> =>
+  firstPasswordFor(cx, id, requireContactOwner(cx.store.state(cx, user, id)), plain)
 
-/** Begins the passkey that an invited person may choose instead; see `beginFirstKey`. */
-export function invitedKey(cx: Cx, id: string) {
-  const { userName: name, profile } = personOf(cx.store.state(cx, user, id))
+/**
+ * Begins registration of the passkey that an invited user can choose instead; see `beginFirstKey`.
+ */
+export function beginInvitedKey(cx: Cx, id: string) {
+  const { userName: name, profile } = requireContactOwner(cx.store.state(cx, user, id))
   const { displayName } = profile
   return beginFirstKey(cx, { id, name, displayName })
 }
 
-/** What somebody begins with who makes an account, or is invited to one. */
+/** The credential that a new or invited user sets up. */
 export type FirstCredential =
   | { readonly password: NewPassword }
-  | { readonly passkey: Awaited<ReturnType<typeof firstKey>> }
+  | { readonly passkey: Awaited<ReturnType<typeof verifyFirstKey>> }
 
 /**
- * Gives an invited person their first password or passkey, and uses the code up, in a larger step.
+ * Sets the first password or passkey of an invited user and consumes the code, in another
+ * transaction.
  */
 export function acceptInvite(
   tx: Transaction,
   id: string,
   { code, ...chosen }: { readonly code: string } & FirstCredential,
 ): void {
-  const person = invitable(tx, id, tx.state(user, id))
-  if (!isCode(tx, id, { of: "invite", given: code })) {
-    throw refusedError("user.invite_over", "the invitation is over; ask for a new one")
+  const person = requireInvitable(tx, id, tx.state(user, id))
+  if (!isCodeValid(tx, id, { of: "invite", given: code })) {
+    throw preconditionError("user.invite_over", "the invitation has expired; request a new one")
   }
-  tx.append(user, id, accepted(tx, id, person))
+  tx.append(user, id, acceptedEvents(tx, id, person))
   if ("passkey" in chosen) chosen.passkey(tx, id)
-  else tx.append(user, id, [passwordChanged(chosen.password, null, "invitation")])
+  else tx.append(user, id, [passwordChangedEvent(chosen.password, null, "invitation")])
 }
 
-/** The person who may be invited. Whoever can sign in needs no invitation, and must not get one. */
-function invitable(cx: Decision, id: string, state: User): Human {
-  const person = personOf(state)
+/** Returns a user who can be invited. Users who can already sign in must not get an invitation. */
+function requireInvitable(cx: DecisionContext, id: string, state: User): Human {
+  const person = requireContactOwner(state)
   if (person.password)
-    throw refusedError("user.can_sign_in", "this person has a password to sign in with")
-  mustBeActive(cx, id, person)
+    throw preconditionError("user.can_sign_in", "this user already has a password to sign in with")
+  requireActive(cx, id, person)
   return person
 }
 
-const mailOf = ({ code, applicationName }: NewInvite): InviteMail => ({
+const mailOptionsOf = ({ code, applicationName }: InviteInput): InviteMail => ({
   urlTemplate: code.urlTemplate,
-  applicationName: optionalTextOf("application_name", applicationName),
+  applicationName: parseOptionalText("application_name", applicationName),
 })
 
-function mailBefore({ invite }: Human): NonNullable<Human["invite"]> {
+function previousMailOptions({ invite }: Human): NonNullable<Human["invite"]> {
   if (invite) return invite
-  throw refusedError("user.not_invited", "there is no invitation to send again; create one")
+  throw preconditionError(
+    "user.not_invited",
+    "there is no previous invitation to send again; create one",
+  )
 }
 
-function accepted(tx: Decision, id: string, person: Human): readonly Draft<UserEvent>[] {
+function acceptedEvents(
+  tx: DecisionContext,
+  id: string,
+  person: Human,
+): readonly Draft<UserEvent>[] {
   const used: Draft<UserEvent> = {
     type: "user.human.invite.check.succeeded",
     data: {},
@@ -149,10 +167,11 @@ function accepted(tx: Decision, id: string, person: Human): readonly Draft<UserE
   const { address, verified, verifier: before } = person.email
   const verifier = verifierByCode(person, "invite")
   const orgId = tx.owner(user, id)
-  const isNew = !verified || isProofMissing(verifier, before)
-  if (!isNew || !mayVerify(tx, { orgId, email: address, verifier })) return [used]
+  const isNew = !verified || addsUserProof(verifier, before)
+  if (!isNew || !canVerify(tx, { orgId, email: address, verifier })) return [used]
   const types = ["user.human.email.code.added"] as const
   return [used, { type: "user.human.email.verified", data: { verifier }, erase: { types } }]
 }
 
-const refusedError = (id: string, message: string) => new Fault("failed_precondition", id, message)
+const preconditionError = (id: string, message: string) =>
+  new Fault("failed_precondition", id, message)

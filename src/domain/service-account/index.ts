@@ -1,7 +1,7 @@
-export { findMachine, findMachineByName, serviceUserKey } from "./find.ts"
+export { findMachine, findMachineByName, findServiceKey } from "./find.ts"
 export { isMachineSecret } from "./machine-secret.ts"
-export { addPersonalToken, isPersonalToken, readPersonalToken } from "./personal-token.ts"
+export { addPersonalToken, isPersonalToken, parsePersonalToken } from "./personal-token.ts"
 export { addServiceKey, createServiceKey } from "./service-key.ts"
 
-/** What this module is to the whole. */
+/** Parts of this module that the server loads. */
 export const module = { operations: () => import("./api.ts") } as const

@@ -1,17 +1,17 @@
-import { isOneOf } from "../../kernel/crypto/secret.ts"
+import { matchesAny } from "../../kernel/crypto/secret.ts"
 import { Fault } from "../../kernel/fault.ts"
 import type { Cx, Receipt } from "../../store/index.ts"
-import { removalFrom } from "../family/index.ts"
-import { newClientSecret } from "../policy/index.ts"
-import { existing } from "../user/index.ts"
-import { keepAnOwner, type Machine, user } from "../user-model/index.ts"
+import { createRemoval } from "../family/index.ts"
+import { generateClientSecret } from "../policy/index.ts"
+import { requireExists } from "../user/index.ts"
+import { type Machine, requireOtherOwner, user } from "../user-model/index.ts"
 
-/** Binds the hash of a secret to its service user. */
-const secretOf = (userId: string) => `machine_secret/${userId}`
+/** Binds the hash of a secret to its service account. */
+const secretContext = (userId: string) => `machine_secret/${userId}`
 
-const setSecret = user.command<{ readonly id: string; readonly hash: string }>(
+const storeSecret = user.command<{ readonly id: string; readonly hash: string }>(
   (state, { id, hash }) => {
-    if (existing(state).kind !== "machine") throw notMachineError()
+    if (requireExists(state).kind !== "machine") throw notMachineError()
     return [
       {
         type: "user.machine.secret.set",
@@ -24,41 +24,43 @@ const setSecret = user.command<{ readonly id: string; readonly hash: string }>(
 )
 
 /**
- * Gives a service user a new secret, which is answered this once; the one there was is void, and so
- * is what it got. The user's name is the client id that belongs to it.
+ * Generates a client secret for a service account, returned only here. It invalidates the previous
+ * secret and the tokens issued with it. The client ID is the user name.
  */
 export async function generateMachineSecret(
   cx: Cx,
   userId: string,
 ): Promise<{ readonly receipt: Receipt; readonly secret: string }> {
-  const secret = newClientSecret(cx)
-  const hash = cx.secrets.hash(secret, secretOf(userId))
-  return { receipt: await setSecret(cx, userId, { id: cx.ids.next(), hash }), secret }
+  const secret = generateClientSecret(cx)
+  const hash = cx.secrets.hash(secret, secretContext(userId))
+  return { receipt: await storeSecret(cx, userId, { id: cx.ids.next(), hash }), secret }
 }
 
-/** Takes the secret away, and what it got with it; answers undefined where there is none. */
-export const removeMachineSecret = removalFrom(user)((state, _, tx, userId) => {
-  const present = existing(state)
+/**
+ * Removes the secret and invalidates the tokens issued with it. Returns undefined if there is none.
+ */
+export const removeMachineSecret = createRemoval(user)((state, _, tx, userId) => {
+  const present = requireExists(state)
   if (present.kind !== "machine" || !present.secret) return undefined
-  keepAnOwner(tx, userId, { ...present, secret: null })
+  requireOtherOwner(tx, userId, { ...present, secret: null })
   const erase = { types: ["user.machine.secret.set"] }
   return { type: "user.machine.secret.removed", data: {}, erase }
 })
 
-/** Whether `secret` is the service user's; false where it has none. */
+/** Whether the secret is that of the service account; false if it has none. */
 export const isMachineSecret = (
   cx: Pick<Cx, "secrets">,
   userId: string,
   { state, secret }: { readonly state: Machine; readonly secret: string },
 ): boolean =>
-  isOneOf(cx.secrets, state.secret ? [state.secret.hash] : [], {
+  matchesAny(cx.secrets, state.secret ? [state.secret.hash] : [], {
     plain: secret,
-    about: secretOf(userId),
+    about: secretContext(userId),
   })
 
 const notMachineError = () =>
   new Fault(
     "failed_precondition",
     "user.not_machine",
-    "only service users have a secret; people have a password",
+    "only service accounts have a client secret; human users have a password",
   )

@@ -1,26 +1,26 @@
 import { createSigningPair, importPublicKey } from "../../kernel/crypto/signing-key.ts"
 import { Fault } from "../../kernel/fault.ts"
 import type { Cx } from "../../store/index.ts"
-import { type CredentialKind, expiryOf, removalFrom } from "../family/index.ts"
-import { existing } from "../user/index.ts"
-import { keepAnOwner, user } from "../user-model/index.ts"
+import { type CredentialKind, createRemoval, requireExpiry } from "../family/index.ts"
+import { requireExists } from "../user/index.ts"
+import { requireOtherOwner, user } from "../user-model/index.ts"
 
-/** A key to be registered; `content` is the key file of a pair that we made, else empty. */
+/** A key to register; `content` is the key file of a generated pair, otherwise empty. */
 export type ServiceKey = {
   readonly keyId: string
   readonly publicKey: string
   readonly content: string
 }
 
-const serviceKeys = {
+const serviceKeyKind = {
   noun: "key",
-  holder: "a service user",
+  holder: "a service account",
   errorIds: { expired: "user.key_expired", tooMany: "user.too_many_keys" },
 } as const satisfies CredentialKind
 
 /**
- * Makes a pair (RSA 2048) and the file that the service user's program reads. The private half is
- * not kept: this is the only time that anybody sees it.
+ * Generates an RSA 2048 key pair and its key file. The private key is not stored and is only
+ * returned here.
  */
 export async function createServiceKey(cx: Pick<Cx, "ids">, userId: string): Promise<ServiceKey> {
   const { publicKey, privateKey: key } = await createSigningPair()
@@ -29,37 +29,41 @@ export async function createServiceKey(cx: Pick<Cx, "ids">, userId: string): Pro
   return { keyId, publicKey, content }
 }
 
-/** Takes over a public key in PEM. Refuses private keys and keys that are too weak. */
+/** Imports a public key in PEM. Rejects private and weak keys. */
 export const importServiceKey = (cx: Pick<Cx, "ids">, pem: string): ServiceKey => ({
   keyId: cx.ids.next(),
   publicKey: importPublicKey(pem),
   content: "",
 })
 
-type AddKey = Omit<ServiceKey, "content"> & { readonly expires: number }
+type AddKeyInput = Omit<ServiceKey, "content"> & { readonly expires: number }
 
-/** Registers a key, until `expires`. */
-export const addServiceKey = user.command<AddKey>(
+/** Registers a key that is valid until `expires`. */
+export const addServiceKey = user.command<AddKeyInput>(
   (state, { keyId, publicKey, expires }, { now }) => {
-    const present = existing(state)
+    const present = requireExists(state)
     if (present.kind !== "machine") {
       throw new Fault(
         "failed_precondition",
         "user.not_machine",
-        "only service users have keys; people sign in themselves",
+        "only service accounts have keys; human users sign in",
       )
     }
     const count = Object.keys(present.keys).length
-    const data = { keyId, publicKey, expires: expiryOf(serviceKeys, { expires, now, count }) }
+    const data = {
+      keyId,
+      publicKey,
+      expires: requireExpiry(serviceKeyKind, { expires, now, count }),
+    }
     return [{ type: "user.machine.key.added", data }]
   },
 )
 
-/** Removes a key; what it signs is refused. Answers undefined where there is no such key. */
-export const removeServiceKey = removalFrom(user)<string>((state, keyId, tx, userId) => {
-  const present = existing(state)
+/** Removes a key and invalidates what it signs. Returns undefined if it doesn't exist. */
+export const removeServiceKey = createRemoval(user)<string>((state, keyId, tx, userId) => {
+  const present = requireExists(state)
   if (present.kind !== "machine" || !Object.hasOwn(present.keys, keyId)) return undefined
   const { [keyId]: _, ...keys } = present.keys
-  keepAnOwner(tx, userId, { ...present, keys })
+  requireOtherOwner(tx, userId, { ...present, keys })
   return { type: "user.machine.key.removed", data: { keyId } }
 })

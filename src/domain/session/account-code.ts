@@ -1,34 +1,34 @@
 import { Fault } from "../../kernel/fault.ts"
 import type { Cx, Transaction } from "../../store/index.ts"
 import { passwordOf } from "../credential/index.ts"
-import { admitMailedCode, challengeCode, secondFactorsOf } from "../factor/index.ts"
+import { checkMailedCode, createCodeChallenge, secondFactorsOf } from "../factor/index.ts"
 import { isTrustedForAddresses } from "../idp/index.ts"
 import { queueOtp } from "../message/index.ts"
 import { activeProvider } from "../message-provider/index.ts"
 import { hasPasskey, type User, user } from "../user-model/index.ts"
-import { cameByProviderWithoutTime } from "./freshness.ts"
+import { isProviderTimeUnknown } from "./freshness.ts"
 import { session } from "./model.ts"
-import { usableSession } from "./query.ts"
+import { findUsableSession } from "./query.ts"
 
-/** Whose account is about to change, in the sign-in that the token of the call hangs from. */
-type Caller = {
+/** The user whose account is about to change, and the session of the access token. */
+type AccountCaller = {
   readonly userId: string
   readonly sessionId: string
-  /** The client that calls: no other one of the sign-in may change the account. */
+  /** The calling client; other clients of the same session can't change the account. */
   readonly clientId: string
 }
 
 /**
- * Mails a code by which the caller shows that it is they who change their account. It is for users
- * who can't sign in freshly: their provider does not state when they signed in, and they have
- * nothing else to sign in with. Answers the address.
+ * Sends a code by email with which users confirm changes to their own account. It is for users who
+ * can't perform a fresh sign-in: their provider does not report when they signed in, and they have
+ * no other credentials. Returns the email address.
  */
-export async function sendAccountCode(cx: Cx, caller: Caller): Promise<string> {
+export async function sendAccountCode(cx: Cx, caller: AccountCaller): Promise<string> {
   if (!activeProvider(cx, "email")) throw noMailError()
   const { userId, sessionId } = caller
-  const { plain: code, challenge } = challengeCode(cx, userId, "email")
+  const { plain: code, challenge } = createCodeChallenge(cx, userId, "email")
   const step = await cx.store.transact(cx, (tx) => {
-    const address = addressFor(tx, caller)
+    const address = requireVerifiedAddress(tx, caller)
     tx.append(session, sessionId, [
       { type: "session.account_code.challenged", data: {}, private: { challenge } },
     ])
@@ -39,65 +39,73 @@ export async function sendAccountCode(cx: Cx, caller: Caller): Promise<string> {
   return step.value
 }
 
-/** Checks the code; account changes by this client and sign-in are then permitted for a while. */
-export async function verifyAccountCode(cx: Cx, caller: Caller, given: string): Promise<void> {
+/**
+ * Verifies the code; this client can then change the account in this session for a limited time.
+ */
+export async function verifyAccountCode(
+  cx: Cx,
+  caller: AccountCaller,
+  enteredCode: string,
+): Promise<void> {
   const { userId, sessionId, clientId } = caller
   const challenge = cx.store.state(cx, session, sessionId).challenges.accountCode
-  const admit = await admitMailedCode(cx, { userId, given, challenge })
+  const admit = await checkMailedCode(cx, { userId, given: enteredCode, challenge })
   const step = await cx.store.transact(cx, (tx) => {
-    addressFor(tx, caller)
+    requireVerifiedAddress(tx, caller)
     const isSame = tx.state(session, sessionId).challenges.accountCode === challenge
     const { isRight } = admit(tx)
     if (!isRight || !isSame) return false
     tx.append(session, sessionId, [{ type: "session.account_code.checked", data: { clientId } }])
     return true
   })
-  if (!step.value) throw wrongError()
+  if (!step.value) throw invalidCodeError()
 }
 
-/** The address that proves who a caller is; faults where it can't, or where nothing has to. */
-function addressFor(tx: Transaction, { userId, sessionId }: Caller): string {
-  const state = usableSession(tx, sessionId)
-  const person: User = tx.state(user, userId)
+/**
+ * The email address that verifies the user. Throws if it can't, or if no verification is needed.
+ */
+function requireVerifiedAddress(tx: Transaction, { userId, sessionId }: AccountCaller): string {
+  const state = findUsableSession(tx, sessionId)
+  const userState: User = tx.state(user, userId)
   if (state?.userId !== userId) throw notNeededError()
-  if (!("kind" in person) || person.kind !== "human") throw notNeededError()
+  if (!("kind" in userState) || userState.kind !== "human") throw notNeededError()
   const hasOwnWay =
-    passwordOf(person) !== null || hasPasskey(person) || secondFactorsOf(person).length > 0
-  if (hasOwnWay || !cameByProviderWithoutTime(state)) throw notNeededError()
-  const { address, verified, verifier, isSuperseded } = person.email
+    passwordOf(userState) !== null || hasPasskey(userState) || secondFactorsOf(userState).length > 0
+  if (hasOwnWay || !isProviderTimeUnknown(state)) throw notNeededError()
+  const { address, verified, verifier, isSuperseded } = userState.email
   const isProven =
     verifier?.by === "user" ||
     (verifier?.by === "provider" && isTrustedForAddresses(tx, verifier.idpId))
-  // An administrator's word for an address is not the user's own proof.
-  if (!verified || !isProven || isSuperseded || address === "") throw unprovenError()
+  // An address that an administrator marked as verified does not prove that the user owns it.
+  if (!verified || !isProven || isSuperseded || address === "") throw unverifiedAddressError()
   return address
 }
 
-const ask = "ask an administrator for a link to register a passkey, or for a password"
+const adminAdvice = "ask an administrator for a passkey registration link or a password"
 
 const noMailError = () =>
   new Fault(
     "failed_precondition",
     "session.account_code_no_mail",
-    `this server sends no mail; ${ask}`,
+    `this server can't send email; ${adminAdvice}`,
   )
 
-const unprovenError = () =>
+const unverifiedAddressError = () =>
   new Fault(
     "failed_precondition",
     "session.account_code_unproven",
-    `you have not proven your email address yourself; ${ask}`,
+    `you have not verified your email address yourself; ${adminAdvice}`,
   )
 
 const notNeededError = () =>
   new Fault(
     "failed_precondition",
     "session.account_code_not_needed",
-    "sign in again, with your password, passkey or second factor, or at a provider that states " +
-      "when you signed in",
+    "sign in again, with your password, passkey or second factor, or at a provider that " +
+      "reports when you signed in",
   )
 
-const wrongError = () =>
+const invalidCodeError = () =>
   new Fault(
     "invalid_argument",
     "session.account_code_wrong",

@@ -1,25 +1,28 @@
 import type { SignInEvidence } from "../../protocol/freshness.ts"
-import { type Checked, pairTimeOf } from "./model.ts"
+import { combinedTimeOf, type SignInFacts } from "./model.ts"
 
 /**
- * What is known of when the person of a session signed in. The time of a provider is the one that
- * it states: its answer alone proves no fresh sign-in, nor does one that an older version stored.
+ * The evidence of when the user of a session signed in. For a provider sign-in, it is the time that
+ * the provider reports: neither its response alone nor one stored by an older version proves a
+ * fresh sign-in.
  */
-export function evidenceOf(session: Checked & { readonly authTime: number }): SignInEvidence {
+export function signInEvidenceOf(
+  session: SignInFacts & { readonly authTime: number },
+): SignInEvidence {
   const { checks, userVerified, vouched, authTime } = session
   const { intent, password = 0, magicLink = 0, webAuthN = 0 } = checks
   if (intent === undefined) return { localAt: authTime }
   const passkey = userVerified ? webAuthN : 0
-  const localAt = Math.max(password, magicLink, passkey, pairTimeOf(session))
+  const localAt = Math.max(password, magicLink, passkey, combinedTimeOf(session))
   return { localAt, providerAt: vouched?.freshAt ?? 0, answeredAt: intent }
 }
 
-/** When the person of a session last signed in for certain, ms UTC; 0 where nobody knows. */
-export function freshTimeOf(session: Checked & { readonly authTime: number }): number {
-  const { localAt, providerAt = 0 } = evidenceOf(session)
+/** Time of the last verified sign-in in a session, ms UTC; 0 if unknown. */
+export function freshTimeOf(session: SignInFacts & { readonly authTime: number }): number {
+  const { localAt, providerAt = 0 } = signInEvidenceOf(session)
   return Math.max(localAt, providerAt)
 }
 
-/** Whether a provider vouched for the person without stating when they signed in there. */
-export const cameByProviderWithoutTime = ({ checks, vouched }: Checked): boolean =>
+/** Whether the user came from a provider that did not report when they signed in. */
+export const isProviderTimeUnknown = ({ checks, vouched }: SignInFacts): boolean =>
   checks.intent !== undefined && vouched !== undefined && vouched.freshAt === undefined

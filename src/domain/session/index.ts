@@ -1,43 +1,50 @@
 import { browser, session } from "./model.ts"
 import { sessionChain } from "./query.ts"
-import { sessionEnds } from "./reactor.ts"
+import { sessionEndReactor } from "./reactor.ts"
 import { isTokenOf } from "./token.ts"
 import { sessionView } from "./view.ts"
 
-export { endSession, noteClient, type Proof } from "./commands.ts"
+export { endSession, recordClient, type SignInProof } from "./commands.ts"
 export {
-  bringsCookie,
-  browserOfForm,
-  clearedCookie,
-  cookieIn,
-  csrfMatches,
-  csrfOf,
+  type BrowserState,
+  csrfTokenOf,
+  deletionCookie,
   enterBrowser,
-  type KnownBrowser,
+  findBrowserOfForm,
+  findCookie,
+  hasCookie,
+  isValidCsrfToken,
   readBrowser,
 } from "./cookie.ts"
-export { deviceCookie, deviceOf } from "./device.ts"
+export { deviceCookieOf, findDeviceId } from "./device.ts"
+export { freshTimeOf, signInEvidenceOf } from "./freshness.ts"
 export {
-  daysLeftOf,
-  type Hindrance,
-  hindranceOf,
-  mayUsePasskeyAlone,
-  standingNow,
-  standingOf,
-} from "./entry.ts"
-export { evidenceOf, freshTimeOf } from "./freshness.ts"
-export { browser, federated, lifetimes, type Session, session, type Vouched } from "./model.ts"
-export { sessionNow, soleVoucherOf, usableSession, type Voucher } from "./query.ts"
-export { sessionEnds } from "./reactor.ts"
+  browser,
+  federatedMethod,
+  lifetimes,
+  type Session,
+  session,
+  type Vouched,
+} from "./model.ts"
+export { findSession, findUsableSession, soleVoucherOf, type Voucher } from "./query.ts"
+export { sessionEndReactor } from "./reactor.ts"
+export {
+  canUsePasskeyAlone,
+  daysUntilExpiry,
+  findAccountObstacle,
+  findCurrentAccountObstacle,
+  findSignInObstacle,
+  type SignInObstacle,
+} from "./sign-in-check.ts"
 export { isTokenOf } from "./token.ts"
-export { sessionsOf } from "./view.ts"
+export { sessionIdsOf } from "./view.ts"
 
-/** What this module is to the whole. */
+/** Everything that this module registers with the server. */
 export const module = {
   aggregates: [browser, session],
   views: [sessionView],
   chains: { session: sessionChain },
   keys: { session: isTokenOf },
-  reactors: [sessionEnds],
+  reactors: [sessionEndReactor],
   operations: () => import("./api.ts"),
 } as const

@@ -2,25 +2,25 @@ import { aggregate, type Event } from "../../store/index.ts"
 import type { Challenge } from "../factor/index.ts"
 import type { SignInTimes, UpstreamSession } from "../idp/index.ts"
 
-const hour = 3_600_000
-const day = 24 * hour
+const hourMs = 3_600_000
+const dayMs = 24 * hourMs
 
-/** What every sign-in is good for. The times are ours; nothing a browser sends prolongs them. */
+/** Lifetimes of browsers and sessions. They are enforced here; no request extends them. */
 export const lifetimes = {
-  /** How long a browser may stay away; a visit in the second half of it begins it anew. */
-  browserIdle: 30 * day,
-  /** Counted from its last sign-in, however busy it is. */
-  browserMost: 90 * day,
-  /** A device remembers so long who has signed in to it. */
-  device: 180 * day,
-  /** How long a checked password counts. */
-  session: 10 * day,
-  /** How long a login page has until somebody has proved who they are. */
-  unproven: hour,
+  /** How long a browser can be inactive; a visit in the second half of this time restarts it. */
+  browserIdle: 30 * dayMs,
+  /** Since its last sign-in, even if it is active. */
+  browserMost: 90 * dayMs,
+  /** How long a device remembers the users who have signed in. */
+  device: 180 * dayMs,
+  /** How long a password check is valid. */
+  session: 10 * dayMs,
+  /** How long a session of a custom login page can remain unauthenticated. */
+  unproven: hourMs,
 } as const
 
-/** Accounts that one browser keeps; the one that has been there longest goes first. */
-export const accountsMax = 10
+/** Maximum number of accounts in one browser; the oldest session ends first. */
+export const browserAccountsMax = 10
 
 export type BrowserEvent =
   | Event<"user_agent.signed.in", { readonly sessionId: string }, SecretHashes>
@@ -29,32 +29,32 @@ export type BrowserEvent =
 
 export type SecretHashes = {
   readonly hash: string
-  /** Of a sign-in of the same person that this one has overtaken, or was overtaken by. */
+  /** The hash of a concurrent sign-in of the same user. */
   readonly twin?: string
-  /** The hash since whose replacement only the last session was signed in to; absent before. */
+  /** When this hash was replaced, all sessions but the last ended; absent in older events. */
   readonly replaced?: string
 }
 
 export type Browser = {
   readonly status: "absent" | "active"
-  /** Keyed hash of the secret in the cookie; empty where it was erased. */
+  /** Keyed hash of the cookie secret; empty if it was erased. */
   readonly hash: string
-  /** Of the secret of another answer, which the browser may have got instead. */
+  /** Hash of the secret in a concurrent response that the browser may have received instead. */
   readonly twin?: string | undefined
-  /** The hash since whose replacement only the last session was signed in to. */
+  /** When this hash was replaced, all sessions but the last ended. */
   readonly replaced?: string | undefined
   readonly signedIn: number
   readonly renewed: number
   readonly expires: number
-  /** Sign-in sessions, oldest first. */
+  /** IDs of its sessions, oldest first. */
   readonly sessions: readonly string[]
 }
 
-/** A browser in which somebody has signed in; its cookie is renewed with each sign-in. */
+/** A browser with at least one sign-in; each sign-in renews its cookie. */
 export const browser = aggregate<BrowserEvent, Browser>({
   stream: "user_agent",
   retention: "transient",
-  expires: ({ expires }) => expires + day,
+  expires: ({ expires }) => expires + dayMs,
   initial: { status: "absent", hash: "", signedIn: 0, renewed: 0, expires: 0, sessions: [] },
   evolve: {
     "user_agent.signed.in": (state, { data, private: secret, time }) => ({
@@ -65,7 +65,7 @@ export const browser = aggregate<BrowserEvent, Browser>({
       signedIn: time,
       renewed: time,
       expires: time + lifetimes.browserIdle,
-      sessions: [...without(state, data.sessionId), data.sessionId],
+      sessions: [...sessionsExcept(state, data.sessionId), data.sessionId],
     }),
     "user_agent.renewed": (state, { time }) => ({
       ...state,
@@ -74,15 +74,15 @@ export const browser = aggregate<BrowserEvent, Browser>({
     }),
     "user_agent.signed.out": (state, { data }) => ({
       ...state,
-      sessions: without(state, data.sessionId),
+      sessions: sessionsExcept(state, data.sessionId),
     }),
   },
 })
 
-const without = ({ sessions }: Browser, sessionId: string) =>
+const sessionsExcept = ({ sessions }: Browser, sessionId: string) =>
   sessions.filter((id) => id !== sessionId)
 
-/** What is known of where somebody signs in; of a login page of somebody else, as it tells it. */
+/** What is known about the client of a sign-in; custom login pages report it themselves. */
 export type UserAgent = {
   readonly fingerprintId?: string
   readonly ip?: string
@@ -90,24 +90,24 @@ export type UserAgent = {
   readonly header?: Readonly<Record<string, readonly string[]>>
 }
 
-/** Raised with each new password; see `signInVersion`. A newer one ends the session. */
-type Versioned = { readonly passwordVersion: number }
+/** Incremented with each new password; see `signInVersion`. A newer one ends the session. */
+type SignInVersionData = { readonly passwordVersion: number }
 
-/** RFC 8176 names of what was proved. */
-type Proving = { readonly methods: readonly string[] }
+/** RFC 8176 names of the verified factors. */
+type MethodsData = { readonly methods: readonly string[] }
 
-/** What a login page has asked a person for. */
-type Asking = { readonly challenge: Challenge }
+/** The challenge of a login page. */
+type ChallengeData = { readonly challenge: Challenge }
 
 export type SessionEvent =
   | Event<
       "session.added",
       {
-        /** Empty where a login page has not yet said who it is. */
+        /** Empty if the custom login page has not identified the user yet. */
         readonly userId: string
-        /** Empty where the browser is another page's. */
+        /** Empty for sessions of custom login pages. */
         readonly agentId: string
-        /** Whose page has made it; absent where that is ours. */
+        /** The service account of the custom login page; absent for our own login pages. */
         readonly creatorId?: string
       },
       { readonly userAgent: UserAgent }
@@ -117,30 +117,33 @@ export type SessionEvent =
       { readonly userId: string; readonly orgId: string },
       { readonly loginName: string }
     >
-  | Event<"session.password.checked", Versioned>
-  /** By an identity provider; absent of what was noted before anybody asked which. */
+  | Event<"session.password.checked", SignInVersionData>
+  /** A sign-in with an identity provider; older events don't name the provider. */
   | Event<
       "session.intent.checked",
-      Versioned & {
+      SignInVersionData & {
         readonly idpId?: string
-        /** Of the organisation whose provider it is; empty for the instance. */
+        /** The organization of the provider; empty for the instance. */
         readonly idpOrg?: string
       } & SignInTimes,
       { readonly upstream?: UpstreamSession | undefined }
     >
-  /** By the code that a mail brought to a verified address. */
-  | Event<"session.magic_link.checked", Versioned>
-  /** With the person verified it is a first factor by itself, else a second one. */
-  | Event<"session.webAuthN.checked", Versioned & Proving & { readonly userVerified: boolean }>
-  | Event<"session.totp.checked", Proving>
-  | Event<"session.otp.sms.checked", Proving>
-  | Event<"session.otp.email.checked", Proving>
-  | Event<"session.recovery_code.checked", Proving>
-  | Event<"session.webAuthN.challenged", Record<never, never>, Asking>
-  | Event<"session.otp.sms.challenged", Record<never, never>, Asking>
-  | Event<"session.otp.email.challenged", Record<never, never>, Asking>
-  /** A code by mail, for changes of one's own account alone: it signs nobody in. */
-  | Event<"session.account_code.challenged", Record<never, never>, Asking>
+  /** A code that was sent to a verified email address. */
+  | Event<"session.magic_link.checked", SignInVersionData>
+  /** A first factor if the authenticator verified the user; otherwise a second one. */
+  | Event<
+      "session.webAuthN.checked",
+      SignInVersionData & MethodsData & { readonly userVerified: boolean }
+    >
+  | Event<"session.totp.checked", MethodsData>
+  | Event<"session.otp.sms.checked", MethodsData>
+  | Event<"session.otp.email.checked", MethodsData>
+  | Event<"session.recovery_code.checked", MethodsData>
+  | Event<"session.webAuthN.challenged", Record<never, never>, ChallengeData>
+  | Event<"session.otp.sms.challenged", Record<never, never>, ChallengeData>
+  | Event<"session.otp.email.challenged", Record<never, never>, ChallengeData>
+  /** An email code for changes to the user's own account; it does not sign in. */
+  | Event<"session.account_code.challenged", Record<never, never>, ChallengeData>
   /** Events from before the client was recorded do not have it. */
   | Event<"session.account_code.checked", { readonly clientId?: string }>
   | Event<"session.token.set", Record<never, never>, { readonly hash: string }>
@@ -149,10 +152,10 @@ export type SessionEvent =
   | Event<"session.client.added", { readonly clientId: string }>
   | Event<"session.terminated">
 
-/** What a login page notes, by key, in base64; an empty text takes a key away. */
+/** Metadata of a custom login page, by key, in base64; an empty string removes a key. */
 export type SessionMetadata = Readonly<Record<string, string>>
 
-/** When each was last checked, ms UTC; absent where it wasn't. */
+/** When each factor was last verified, ms UTC; absent if it was not. */
 export type SessionChecks = {
   readonly user?: number
   readonly password?: number
@@ -165,7 +168,7 @@ export type SessionChecks = {
   readonly recoveryCode?: number
 }
 
-/** What was asked for last, each by the name of its check. */
+/** The last challenge of each kind. */
 export type SessionChallenges = {
   readonly webAuthN?: Challenge
   readonly otpSms?: Challenge
@@ -175,130 +178,135 @@ export type SessionChallenges = {
 
 export type Session = {
   readonly status: "absent" | "active" | "ended"
-  /** Empty before somebody has said who they are. Of a name that is nobody's, a stand-in. */
+  /** Empty until the user is identified. For an unknown login name, a placeholder. */
   readonly userId: string
-  /** As it was typed into a login page; empty elsewhere. */
+  /** As entered on a login page; otherwise empty. */
   readonly loginName: string
   readonly agentId: string
-  /** Whose page has made it; absent where that is ours. */
+  /** The service account of the custom login page; absent for our own login pages. */
   readonly creatorId?: string
   readonly userAgent: UserAgent
   readonly checks: SessionChecks
   readonly challenges: SessionChallenges
-  /** The provider that has vouched for them last; absent where none has. */
+  /** The last provider that vouched for the user; absent if none did. */
   readonly vouched?: Vouched
-  /** Whether a passkey verified who holds it, too. */
+  /** Whether a passkey verified the user (WebAuthN). */
   readonly userVerified: boolean
   /**
-   * When the person last signed in by a first factor, ms UTC; 0 before. Through a provider it is
-   * the time that the provider states, else that of its answer: see `evidenceOf`.
+   * When the user last signed in with a first factor, ms UTC; 0 if never. For a provider sign-in,
+   * the time that the provider reports, otherwise that of its response; see `signInEvidenceOf`.
    */
   readonly authTime: number
   /**
-   * When a mailed code permitted changes of the account, ms UTC, and to which client; absent where
-   * none did. Without a client, to all clients of the session.
+   * When an email code permitted account changes, ms UTC, and for which client; absent if none did.
+   * Without a client, for all clients of the session.
    */
   readonly accountProof?: { readonly at: number; readonly clientId?: string }
-  /** RFC 8176 names of what they proved it with. */
+  /** RFC 8176 names of the factors that were verified. */
   readonly methods: readonly string[]
-  /** As `signInVersion` was at the first factor; a newer one ends the session. */
+  /** The user's `signInVersion` at the first factor; a newer one ends the session. */
   readonly passwordVersion: number
   readonly expires: number
-  /** Whether a login page has said when it expires: no check puts that off. */
+  /** Whether a custom login page set the expiry; then checks don't extend it. */
   readonly isFixed: boolean
-  /** Keyed hash of its token; empty where it has none. */
+  /** Keyed hash of the session token; empty if there is none. */
   readonly tokenHash: string
   readonly metadata: SessionMetadata
-  /** Who got tokens through it, and is told when it ends. */
+  /** Clients that received tokens in this session and are notified when it ends. */
   readonly clients: readonly string[]
 }
 
-/** A provider, and what it calls the session there, where it speaks SAML. */
+/** The identity provider of a sign-in, with its name for the session if it uses SAML. */
 export type Vouched = {
   readonly idpId: string
-  /** Empty for the instance. */
+  /** Empty if the provider belongs to the instance. */
   readonly idpOrg: string
   readonly upstream?: UpstreamSession | undefined
 } & SignInTimes
 
-/** What of a session tells when its person signed in. */
-export type Checked = {
+/** The parts of a session that determine when the user signed in. */
+export type SignInFacts = {
   readonly checks: SessionChecks
   readonly userVerified: boolean
   readonly vouched?: Vouched | undefined
 }
 
 /**
- * When a provider and a second factor together have proved who somebody is, ms UTC: with a factor
- * that was checked here, an answer counts as fresh that does not say so itself. 0 where one of the
- * two is missing.
+ * When a provider and a second factor together authenticated the user, ms UTC. With a factor
+ * verified here, a provider response is considered a fresh sign-in even if the provider does not
+ * report the time. 0 if one of the two is missing.
  */
-export function pairTimeOf({ checks, userVerified }: Checked): number {
+export function combinedTimeOf({ checks, userVerified }: SignInFacts): number {
   const { intent = 0, totp = 0, otpSms = 0, otpEmail = 0, recoveryCode = 0, webAuthN = 0 } = checks
   const key = userVerified ? 0 : webAuthN
   return Math.min(intent, Math.max(totp, otpSms, otpEmail, recoveryCode, key))
 }
 
-type Check = {
+type FactorCheck = {
   readonly kind: keyof SessionChecks
   readonly methods: readonly string[]
-  /** Of a first factor, what its person signs in under. */
+  /** For a first factor, the user's sign-in version. */
   readonly first?: number
   readonly userVerified?: boolean
-  /** When the user signed in at a provider, as far as that is known, ms UTC. */
+  /** When the user signed in at a provider, if known, ms UTC. */
   readonly authTime?: number
 }
 
 /**
- * The `amr` of a sign-in through a provider. RFC 8176 registers no name for it; Microsoft Entra ID
- * calls it so.
+ * The `amr` of a provider sign-in. RFC 8176 registers no value for it; this one is from Microsoft
+ * Entra ID.
  */
-export const federated = "fed"
+export const federatedMethod = "fed"
 
-const timesIn = ({ authTime, freshAt }: SignInTimes): SignInTimes => ({
+const definedTimes = ({ authTime, freshAt }: SignInTimes): SignInTimes => ({
   ...(authTime !== undefined && { authTime }),
   ...(freshAt !== undefined && { freshAt }),
 })
 
-/** Notes a check. Since a first factor its person is signed in. */
-function checked(state: Session, { time }: { readonly time: number }, check: Check): Session {
+/** Records a verified factor. After a first factor, the user is signed in. */
+function withCheck(
+  state: Session,
+  { time }: { readonly time: number },
+  check: FactorCheck,
+): Session {
   const { kind, methods, first, userVerified = state.userVerified } = check
   const checks = { ...state.checks, [kind]: time }
   const { user: _, magicLink, ...others } = checks
-  // Who reads one mailbox twice has still proved that alone.
+  // A link and a code in the same mailbox prove only one factor.
   const isMailboxAlone = magicLink !== undefined && others.otpEmail === undefined
   const proved = Object.keys(others).length + (isMailboxAlone ? 1 : 0)
-  // RFC 8176 §2: a key that has seen who holds it is two factors at once.
+  // RFC 8176 §2: a key that verified the user proves two factors.
   const several = proved > 1 || userVerified ? ["mfa"] : []
   const before = state.methods.filter((name) => name !== "mfa")
   const all = [...new Set([...before, ...methods, ...several])]
   const next = { ...state, checks, userVerified, methods: all }
-  // With a second factor, a provider's answer becomes a sign-in of its own.
-  if (first === undefined) return { ...next, authTime: Math.max(state.authTime, pairTimeOf(next)) }
+  // With a second factor, a provider response becomes a sign-in of this instance.
+  if (first === undefined)
+    return { ...next, authTime: Math.max(state.authTime, combinedTimeOf(next)) }
   const expires = state.isFixed ? state.expires : time + lifetimes.session
   const { authTime: stated } = check
   const authTime = stated === undefined ? time : Math.max(state.authTime, Math.min(stated, time))
   return { ...next, authTime, passwordVersion: first, expires }
 }
 
-const second =
+const secondFactorCheck =
   (kind: keyof SessionChecks) =>
-  (state: Session, event: { readonly time: number; readonly data: Proving }): Session =>
-    checked(state, event, { kind, methods: event.data.methods })
+  (state: Session, event: { readonly time: number; readonly data: MethodsData }): Session =>
+    withCheck(state, event, { kind, methods: event.data.methods })
 
-const asked =
+const withChallenge =
   (kind: keyof SessionChallenges) =>
-  (state: Session, { private: secret }: { readonly private: Asking | null }): Session => {
+  (state: Session, { private: secret }: { readonly private: ChallengeData | null }): Session => {
     const { [kind]: _before, ...others } = state.challenges
     return { ...state, challenges: secret ? { ...others, [kind]: secret.challenge } : others }
   }
 
-/** One person signed in to one browser. */
+/** A session of one user, in one browser. */
 export const session = aggregate<SessionEvent, Session>({
   stream: "session",
   retention: "transient",
-  // Longer than the tokens that hang from it. What is gone counts as ended.
-  expires: ({ expires }) => expires + 13 * hour,
+  // Longer than the tokens that depend on it. A purged session is treated as ended.
+  expires: ({ expires }) => expires + 13 * hourMs,
   revision: 5,
   initial: {
     status: "absent",
@@ -333,7 +341,7 @@ export const session = aggregate<SessionEvent, Session>({
       loginName: secret?.loginName ?? "",
     }),
     "session.password.checked": (state, event) =>
-      checked(state, event, {
+      withCheck(state, event, {
         kind: "password",
         methods: ["pwd"],
         first: event.data.passwordVersion,
@@ -341,15 +349,15 @@ export const session = aggregate<SessionEvent, Session>({
     "session.intent.checked": (state, event) => {
       const { passwordVersion: first, idpId, idpOrg = "" } = event.data
       const { upstream } = event.private ?? {}
-      const times = timesIn(event.data)
-      const check = { kind: "intent", methods: [federated], first, ...times } as const
-      const next = checked(state, event, check)
+      const times = definedTimes(event.data)
+      const check = { kind: "intent", methods: [federatedMethod], first, ...times } as const
+      const next = withCheck(state, event, check)
       return idpId === undefined
         ? next
         : { ...next, vouched: { idpId, idpOrg, upstream, ...times } }
     },
     "session.magic_link.checked": (state, event) =>
-      checked(state, event, {
+      withCheck(state, event, {
         kind: "magicLink",
         methods: ["otp"],
         first: event.data.passwordVersion,
@@ -357,16 +365,16 @@ export const session = aggregate<SessionEvent, Session>({
     "session.webAuthN.checked": (state, event) => {
       const { userVerified, passwordVersion: first, methods } = event.data
       const check = { kind: "webAuthN", methods, userVerified } as const
-      return checked(state, event, userVerified ? { ...check, first } : check)
+      return withCheck(state, event, userVerified ? { ...check, first } : check)
     },
-    "session.totp.checked": second("totp"),
-    "session.otp.sms.checked": second("otpSms"),
-    "session.otp.email.checked": second("otpEmail"),
-    "session.recovery_code.checked": second("recoveryCode"),
-    "session.webAuthN.challenged": asked("webAuthN"),
-    "session.otp.sms.challenged": asked("otpSms"),
-    "session.otp.email.challenged": asked("otpEmail"),
-    "session.account_code.challenged": asked("accountCode"),
+    "session.totp.checked": secondFactorCheck("totp"),
+    "session.otp.sms.checked": secondFactorCheck("otpSms"),
+    "session.otp.email.checked": secondFactorCheck("otpEmail"),
+    "session.recovery_code.checked": secondFactorCheck("recoveryCode"),
+    "session.webAuthN.challenged": withChallenge("webAuthN"),
+    "session.otp.sms.challenged": withChallenge("otpSms"),
+    "session.otp.email.challenged": withChallenge("otpEmail"),
+    "session.account_code.challenged": withChallenge("accountCode"),
     "session.account_code.checked": ({ challenges, ...state }, { data, time }) => {
       const { accountCode: _, ...others } = challenges
       return { ...state, challenges: others, accountProof: { ...data, at: time } }
@@ -377,7 +385,7 @@ export const session = aggregate<SessionEvent, Session>({
     }),
     "session.metadata.set": (state, { private: secret }) => ({
       ...state,
-      metadata: noted(state.metadata, secret?.metadata ?? {}),
+      metadata: mergeMetadata(state.metadata, secret?.metadata ?? {}),
     }),
     "session.lifetime.set": (state, { data, time }) => ({
       ...state,
@@ -396,6 +404,11 @@ export const session = aggregate<SessionEvent, Session>({
   },
 })
 
-/** What is noted with what is new of it. */
-export const noted = (before: SessionMetadata, given: SessionMetadata): SessionMetadata =>
-  Object.fromEntries(Object.entries({ ...before, ...given }).filter(([, value]) => value !== ""))
+/** The metadata with changes applied; empty values remove keys. */
+export const mergeMetadata = (
+  before: SessionMetadata,
+  metadataChanges: SessionMetadata,
+): SessionMetadata =>
+  Object.fromEntries(
+    Object.entries({ ...before, ...metadataChanges }).filter(([, value]) => value !== ""),
+  )

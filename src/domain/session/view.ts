@@ -21,7 +21,7 @@ const sessionTable = table(
     creator: text(),
     agent: text(),
     created: integer(),
-    /** Whether its lifetime was set; checks then no longer prolong it. */
+    /** Whether the lifetime was set; then checks no longer extend it. */
     fixed: bool(),
     expires: integer(),
   },
@@ -38,25 +38,25 @@ const sessionTable = table(
   },
 )
 
-/** A session as it is listed; times are ms UTC. */
+/** A session as listed; times are ms UTC. */
 export type SessionRow = RowOf<typeof sessionTable>
 
-/** Few sessions have a voucher: a table of its own costs the others nothing. */
+/** Few sessions have a voucher, so it has its own table. */
 const voucherTable = table(
   "session_vouchers",
   { id: text(), idp: text() },
   { key: ["id"], indexes: { idp: ["idp"] } },
 )
 
-const prolong = (db: ViewWriter, { id, time }: Envelope) =>
+const extendSession = (db: ViewWriter, { id, time }: Envelope) =>
   sessionTable.update(db, { id, fixed: false }, { expires: time + lifetimes.session })
 
-const gone = (db: ViewWriter, { id }: Pick<Envelope, "id">) => {
+const removeRows = (db: ViewWriter, { id }: Pick<Envelope, "id">) => {
   sessionTable.remove(db, { id })
   voucherTable.remove(db, { id })
 }
 
-/** Which sessions a person has, or all of an organisation; those that were ended are gone. */
+/** The sessions of users and organizations, without those that ended. */
 export const sessionView = view<SessionEvent>({
   name: "session",
   tables: [sessionTable, voucherTable],
@@ -66,7 +66,7 @@ export const sessionView = view<SessionEvent>({
         id,
         user_id: data.userId,
         org: owner,
-        // Whoever signs in on our pages makes their session themself.
+        // Users on our own login pages are the creators of their sessions.
         creator: data.creatorId ?? data.userId,
         agent: secret?.userAgent.fingerprintId ?? data.agentId,
         created: time,
@@ -75,19 +75,19 @@ export const sessionView = view<SessionEvent>({
       }),
     "session.user.checked": (db, { id, data: { userId, orgId } }) =>
       sessionTable.update(db, { id }, { user_id: userId, org: orgId }),
-    "session.password.checked": prolong,
+    "session.password.checked": extendSession,
     "session.intent.checked": (db, event) => {
-      prolong(db, event)
+      extendSession(db, event)
       const { idpId } = event.data
       if (idpId !== undefined) voucherTable.upsert(db, { id: event.id, idp: idpId }, ["idp"])
     },
-    "session.magic_link.checked": prolong,
-    "session.webAuthN.checked": (db, event) => event.data.userVerified && prolong(db, event),
+    "session.magic_link.checked": extendSession,
+    "session.webAuthN.checked": (db, event) => event.data.userVerified && extendSession(db, event),
     "session.lifetime.set": (db, { id, data, time }) =>
       sessionTable.update(db, { id }, { expires: time + data.lifetimeSeconds * 1000, fixed: true }),
-    "session.terminated": gone,
+    "session.terminated": removeRows,
   },
-  dropped: { session: gone },
+  onPruned: { session: removeRows },
 })
 
 export const sessions = sessionTable.searchable({
@@ -97,24 +97,24 @@ export const sessions = sessionTable.searchable({
   sort: "created",
 })
 
-const ofUser = sessionTable.select(["id"], "AND user_id = $userId ORDER BY id")
+const sessionsOfUser = sessionTable.select(["id"], "AND user_id = $userId ORDER BY id")
 
-/** The sessions of a person that nobody has ended, oldest first; time may have. */
-export const sessionsOf = (cx: Cx, userId: string): readonly string[] =>
-  cx.store.all(cx, ofUser, { userId }).map(({ id }) => id)
+/** IDs of a user's sessions that have not ended, oldest first; some may have expired. */
+export const sessionIdsOf = (cx: Cx, userId: string): readonly string[] =>
+  cx.store.all(cx, sessionsOfUser, { userId }).map(({ id }) => id)
 
-const ofIdp = voucherTable.select(["id"], "AND idp = $idpId ORDER BY id")
+const sessionsOfIdp = voucherTable.select(["id"], "AND idp = $idpId ORDER BY id")
 
-/** The sessions that a provider has vouched for last, and that nobody has ended. */
-export const sessionsVouchedBy = (cx: Cx, idpId: string): readonly string[] =>
-  cx.store.all(cx, ofIdp, { idpId }).map(({ id }) => id)
+/** IDs of sessions that a provider vouched for last and that have not ended. */
+export const sessionIdsVouchedBy = (cx: Cx, idpId: string): readonly string[] =>
+  cx.store.all(cx, sessionsOfIdp, { idpId }).map(({ id }) => id)
 
 const nextVoucher = statement<{ idp: string | null }>(
   "SELECT min(idp) AS idp FROM session_vouchers WHERE instance = $instance AND idp > $after",
 )
 
-/** The providers that have vouched for sessions which nobody has ended; many have one. */
-export function* sessionVouchers(cx: Cx): Generator<string> {
+/** The providers that vouched for sessions that have not ended; each is listed once. */
+export function* listVouchers(cx: Cx): Generator<string> {
   let after = ""
   for (;;) {
     const idp = cx.store.get(cx, nextVoucher, { after })?.idp ?? undefined
@@ -124,17 +124,17 @@ export function* sessionVouchers(cx: Cx): Generator<string> {
   }
 }
 
-/** Where a session stands among those of an organisation's people, oldest first. */
+/** The position of a session among those of an organization, oldest first. */
 export type SessionPosition = Pick<SessionRow, "id" | "created">
 
-const ofOrg = sessionTable.select(
+const sessionsOfOrg = sessionTable.select(
   ["id", "created"],
   "AND org = $orgId AND (created, id) > ($created, $id) ORDER BY created, id LIMIT 100",
 )
 
-/** The first of the sessions of an organisation's people, or of those that come after one. */
-export const sessionsIn = (
+/** The first sessions of an organization's users, or those after a position. */
+export const listSessionsOfOrg = (
   cx: Cx,
   orgId: string,
   { id, created }: SessionPosition = { id: "", created: 0 },
-): readonly SessionPosition[] => cx.store.all(cx, ofOrg, { orgId, id, created })
+): readonly SessionPosition[] => cx.store.all(cx, sessionsOfOrg, { orgId, id, created })

@@ -1,20 +1,20 @@
-import { never } from "../../kernel/crypto/signing-key.ts"
+import { neverExpires } from "../../kernel/crypto/signing-key.ts"
 import { Fault } from "../../kernel/fault.ts"
 import { normalForm } from "../../kernel/text/name.ts"
 import type { Cx } from "../../store/index.ts"
 import { createPassword } from "../credential/index.ts"
-import { domainOf } from "../instance/index.ts"
+import { parseDomain } from "../instance/index.ts"
 import { addPersonalToken, addServiceKey, createServiceKey } from "../service-account/index.ts"
-import { type NewProfile, warnOfLeaving } from "../user/index.ts"
-import { provision } from "./provision.ts"
+import { type NewProfile, warnIfOwnerless } from "../user/index.ts"
+import { provisionInstance } from "./provision.ts"
 import { allowRecoveryCodes } from "./recovery-codes.ts"
 
-/** A new instance, as whoever manages several asks for it. */
+/** A new instance, requested by an administrator of several instances. */
 export type InstanceInput = {
   readonly name: string
-  /** The instance's name where it is left out. */
+  /** The name of the instance by default. */
   readonly organization: string
-  /** One is made of the name where it is left out. */
+  /** Generated from the name by default. */
   readonly domain: string
   readonly language: string
   readonly owner: HumanOwner | MachineOwner
@@ -32,27 +32,27 @@ export type MachineOwner = {
   readonly kind: "machine"
   readonly userName: string
   readonly name: string
-  /** Until when, in ms UTC; undefined where none is asked for. */
+  /** When the token expires, in ms since the epoch; undefined if no token is requested. */
   readonly token: number | undefined
   readonly key: number | undefined
 }
 
-export type Created = {
+export type CreatedInstance = {
   readonly instance: string
-  /** Shown this once. */
+  /** Returned only once. */
   readonly token: string | undefined
   readonly keyFile: string | undefined
 }
 
-/** Makes an instance beside the others, reached by a name of its own at the address we have. */
-export async function createInstance(cx: Cx, input: InstanceInput): Promise<Created> {
-  const there: Cx = { ...cx, instance: cx.ids.next() }
-  const created = await createAt(there, input)
-  await warnOfLeaving(there)
+/** Creates an additional instance, which has its own name at the server's public URL. */
+export async function createInstance(cx: Cx, input: InstanceInput): Promise<CreatedInstance> {
+  const instanceCx: Cx = { ...cx, instance: cx.ids.next() }
+  const created = await createAt(instanceCx, input)
+  await warnIfOwnerless(instanceCx)
   return created
 }
 
-async function createAt(cx: Cx, input: InstanceInput): Promise<Created> {
+async function createAt(cx: Cx, input: InstanceInput): Promise<CreatedInstance> {
   const publicUrl = publicUrlFor(cx, input)
   const common = {
     name: input.name,
@@ -62,24 +62,32 @@ async function createAt(cx: Cx, input: InstanceInput): Promise<Created> {
   }
   const { owner } = input
   if (owner.kind === "human") {
-    await provision(cx, { ...common, owner: await humanOf(owner), more: allowRecoveryCodes })
+    await provisionInstance(cx, {
+      ...common,
+      owner: await humanOf(owner),
+      more: allowRecoveryCodes,
+    })
     return { instance: cx.instance, token: undefined, keyFile: undefined }
   }
   return createWithMachine(cx, common, owner)
 }
 
-type Common = {
+type InstanceFields = {
   readonly name: string
   readonly organization: string
   readonly publicUrl: string
   readonly language: string
 }
 
-async function createWithMachine(cx: Cx, common: Common, owner: MachineOwner): Promise<Created> {
-  // The file names the user, whose id is known in the step only.
+async function createWithMachine(
+  cx: Cx,
+  common: InstanceFields,
+  owner: MachineOwner,
+): Promise<CreatedInstance> {
+  // The file contains the user ID, which is known only within the step.
   const key = owner.key === undefined ? undefined : await createServiceKey(cx, "")
   let token: string | undefined
-  const { ownerId } = await provision(cx, {
+  const { ownerId } = await provisionInstance(cx, {
     ...common,
     owner: {
       kind: "machine",
@@ -92,7 +100,7 @@ async function createWithMachine(cx: Cx, common: Common, owner: MachineOwner): P
       if (owner.token !== undefined) token = addPersonalToken(tx, userId, owner.token).token
       if (!key) return
       const { keyId, publicKey } = key
-      addServiceKey.within(tx, userId, { keyId, publicKey, expires: endOr(owner.key) })
+      addServiceKey.within(tx, userId, { keyId, publicKey, expires: expiryOr(owner.key) })
     },
   })
   const keyFile = key && JSON.stringify({ ...JSON.parse(key.content), userId: ownerId })
@@ -113,29 +121,29 @@ async function humanOf({ userName, email, profile, password }: HumanOwner) {
   }
 }
 
-/** Times that are left out never end. */
-export const endOr = (ms: number | undefined): number => ms ?? never
+/** Omitted expiry times mean that the credential never expires. */
+export const expiryOr = (ms: number | undefined): number => ms ?? neverExpires
 
-/** The public address with the instance's own name in it. */
+/** The public URL with the domain of the instance. */
 function publicUrlFor(cx: Cx, { name, domain }: InstanceInput): string {
   const ours = cx.caller.kind === "system" ? cx.caller.publicUrl : undefined
-  if (ours === undefined) throw new Error("only system callers make instances")
+  if (ours === undefined) throw new Error("only system users can create instances")
   const url = new URL(ours)
   if (domain !== "") {
-    url.hostname = domainOf("custom_domain", domain)
+    url.hostname = parseDomain("custom_domain", domain)
     return url.origin
   }
   if (/^\[|^[\d.]+$/.test(url.hostname)) {
     throw new Fault(
       "invalid_argument",
       "instance.domain_missing",
-      "say custom_domain: our own address has no name that another one could be made of",
+      "custom_domain is required: the public URL of the server has no name to derive one from",
     )
   }
   const own = normalForm(name, "NFKD")
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, "-")
   const label = own.replace(/^-+|-+$/g, "").slice(0, 40)
-  url.hostname = domainOf("domain", `${label || "instance"}-${cx.ids.next()}.${url.hostname}`)
+  url.hostname = parseDomain("domain", `${label || "instance"}-${cx.ids.next()}.${url.hostname}`)
   return url.origin
 }

@@ -1,12 +1,14 @@
 import type { Transaction } from "../../store/index.ts"
-import { addPolicyIn, login } from "../policy/index.ts"
+import { addPolicyInTransaction, login } from "../policy/index.ts"
 
 /**
- * Allows recovery codes on a new instance. It is said of the instance itself: the standard of the
- * policy, which applies to instances from before, does not allow them.
+ * Allows recovery codes on a new instance. This is an explicit setting of the instance, because the
+ * default, which applies to older instances, does not allow them.
  */
 export const allowRecoveryCodes = (tx: Transaction): void =>
-  addPolicyIn(tx, undefined, {
+  addPolicyInTransaction(tx, undefined, {
     policy: login,
-    say: ({ secondFactors }) => ({ secondFactors: [...secondFactors, "recovery_codes" as const] }),
+    apply: ({ secondFactors }) => ({
+      secondFactors: [...secondFactors, "recovery_codes" as const],
+    }),
   })

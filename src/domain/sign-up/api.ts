@@ -1,4 +1,4 @@
 import { v2 } from "./v2.ts"
 
-/** What this module answers of the book. */
+/** Operations that this module implements. */
 export const shares = [v2] as const

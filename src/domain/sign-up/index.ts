@@ -1,21 +1,21 @@
 import { signUpLink, signUpNotice, signUpRequest } from "./model.ts"
-import { signUpLinkChain, signUpLinkView, signUpRequestChain, signUpRequestView } from "./view.ts"
+import { findLinkChain, findRequestChain, signUpLinkView, signUpRequestView } from "./view.ts"
 
 export {
   acceptsEmail,
-  isSignUpLink,
+  findUsableSignUpLink,
+  isLinkSecretValid,
   redeemSignUpLink,
   signUpLinkPath,
-  usableSignUpLink,
 } from "./link.ts"
 export type { SignUpLink } from "./model.ts"
-export { dropSignUps, needsApproval, submitSignUp } from "./request.ts"
+export { needsApproval, removeSignUps, submitSignUp } from "./request.ts"
 
-/** What this module is to the whole. */
+/** Parts of this module that the server loads. */
 export const module = {
   aggregates: [signUpLink, signUpRequest, signUpNotice],
   views: [signUpLinkView, signUpRequestView],
-  chains: { sign_up_link: signUpLinkChain, sign_up_request: signUpRequestChain },
+  chains: { sign_up_link: findLinkChain, sign_up_request: findRequestChain },
   history: () => import("./history.ts"),
   operations: () => import("./api.ts"),
 } as const

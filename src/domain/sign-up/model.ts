@@ -1,16 +1,16 @@
 import { isOpenWindow } from "../../kernel/clock.ts"
 import { aggregate, type Event } from "../../store/index.ts"
 
-/** What a sign-up link is created with. */
+/** Options of a sign-up link. */
 export type LinkTerms = {
   readonly orgId: string
-  /** How many accounts can be created with it. */
+  /** Number of accounts that can be created with it. */
   readonly useLimit: number
-  /** When it stops working, ms UTC. */
+  /** Expiration, ms UTC. */
   readonly expires: number
-  /** The domains of the email addresses that it accepts, in lower-case ASCII; empty for all. */
+  /** Accepted domains of email addresses, in lower-case ASCII; empty for all. */
   readonly domains: readonly string[]
-  /** Whether an administrator must approve each sign-up; left out: no. */
+  /** Whether an administrator must approve each sign-up; absent means no. */
   readonly requiresApproval?: boolean
 }
 
@@ -22,11 +22,11 @@ export type SignUpLinkEvent =
 export type SignUpLink = LinkTerms & {
   readonly status: "absent" | "active" | "revoked"
   readonly uses: number
-  /** The keyed hash of its secret; empty once it is revoked. */
+  /** Keyed hash of the secret; empty after revocation. */
   readonly hashed: string
 }
 
-const absent: SignUpLink = {
+const absentLink: SignUpLink = {
   status: "absent",
   orgId: "",
   useLimit: 0,
@@ -36,10 +36,10 @@ const absent: SignUpLink = {
   hashed: "",
 }
 
-/** A link with which people create their own accounts in an organization. */
+/** A link with which users can create their own accounts in an organization. */
 export const signUpLink = aggregate<SignUpLinkEvent, SignUpLink>({
   stream: "sign_up_link",
-  initial: absent,
+  initial: absentLink,
   evolve: {
     "sign_up_link.added": (_, { data, private: secret }) => ({
       ...data,
@@ -53,44 +53,49 @@ export const signUpLink = aggregate<SignUpLinkEvent, SignUpLink>({
 })
 
 /** How long a sign-up waits for approval. */
-export const requestMs = 30 * 86_400_000
+export const requestLifetimeMs = 30 * 86_400_000
 
-type Waiting = {
+type PendingRequest = {
   readonly orgId: string
-  /** When it is deleted if nobody has decided, ms UTC. */
+  /** When it is deleted without a decision, ms UTC. */
   readonly expires: number
-  /** The sign-up link that it came by; left out without one. */
+  /** The sign-up link that was used; omitted without one. */
   readonly signUpLinkId?: string
 }
 
-/** Who wants an account, as they have said it; the code of a mail has proven the address. */
+/** The data that the user entered; the address is verified. */
 export type Applicant = {
   readonly email: string
   readonly givenName: string
   readonly familyName: string
-  /** What they read, BCP 47. */
+  /** Preferred language, BCP 47. */
   readonly language: string
 }
 
 export type SignUpRequestEvent =
-  | Event<"sign_up_request.added", Waiting, Applicant>
+  | Event<"sign_up_request.added", PendingRequest, Applicant>
   | Event<"sign_up_request.approved">
   | Event<"sign_up_request.refused">
 
-export type SignUpRequest = Waiting & {
+export type SignUpRequest = PendingRequest & {
   readonly status: "absent" | "waiting" | "approved" | "refused"
-  /** Undefined once it is decided. */
+  /** Undefined after the decision. */
   readonly applicant: Applicant | undefined
 }
 
-const unknown: SignUpRequest = { status: "absent", orgId: "", expires: 0, applicant: undefined }
+const absentRequest: SignUpRequest = {
+  status: "absent",
+  orgId: "",
+  expires: 0,
+  applicant: undefined,
+}
 
-/** A sign-up that an administrator decides on; the id is the one that its user will have. */
+/** A sign-up that needs approval; the ID is that of the future user. */
 export const signUpRequest = aggregate<SignUpRequestEvent, SignUpRequest>({
   stream: "sign_up_request",
   retention: "transient",
   expires: ({ expires }) => expires,
-  initial: unknown,
+  initial: absentRequest,
   evolve: {
     "sign_up_request.added": (_, { data, private: applicant }) => ({
       ...data,
@@ -106,24 +111,26 @@ export const signUpRequest = aggregate<SignUpRequestEvent, SignUpRequest>({
   },
 })
 
-const hour = 3_600_000
+const hourMs = 3_600_000
 
-type Notices = { readonly since: number; readonly count: number }
+type NoticeCount = { readonly since: number; readonly count: number }
 
-/** How often the administrators of an organization were mailed; the id is the organization's. */
-export const signUpNotice = aggregate<Event<"sign_up_notice.counted">, Notices>({
+/**
+ * Number of emails to the administrators of an organization; the ID is that of the organization.
+ */
+export const signUpNotice = aggregate<Event<"sign_up_notice.counted">, NoticeCount>({
   stream: "sign_up_notice",
   retention: "transient",
-  expires: ({ since }) => since + hour,
+  expires: ({ since }) => since + hourMs,
   initial: { since: 0, count: 0 },
   evolve: {
     "sign_up_notice.counted": ({ since, count }, { time }) =>
-      isOpenWindow(since, hour, time) ? { since, count: count + 1 } : { since: time, count: 1 },
+      isOpenWindow(since, hourMs, time) ? { since, count: count + 1 } : { since: time, count: 1 },
   },
 })
 
-/** So often within an hour; what comes after is in the list. */
-const noticesMax = 5
+/** Limit per hour; later requests are only listed. */
+const noticesPerHourMax = 5
 
-export const isNoticed = ({ since, count }: Notices, now: number): boolean =>
-  isOpenWindow(since, hour, now) && count >= noticesMax
+export const isNoticeLimitReached = ({ since, count }: NoticeCount, now: number): boolean =>
+  isOpenWindow(since, hourMs, now) && count >= noticesPerHourMax

@@ -11,7 +11,7 @@ import {
   view,
   words,
 } from "../../store/index.ts"
-import { isOrgThere, type OrgEvent } from "../org/index.ts"
+import { type OrgEvent, orgExists } from "../org/index.ts"
 import {
   type SignUpLinkEvent,
   type SignUpRequestEvent,
@@ -26,7 +26,7 @@ const linkTable = table(
     org: text(),
     use_limit: integer(),
     uses: integer(),
-    /** 0 until it is used. */
+    /** 0 if it was never used. */
     last_used: integer(),
     expires: integer(),
     domains: words(),
@@ -37,10 +37,10 @@ const linkTable = table(
   { key: ["id"], indexes: { org: ["org", "created"], created: ["created"] } },
 )
 
-/** A sign-up link as it is listed; times are ms UTC. */
+/** A listed sign-up link; times are ms UTC. */
 export type SignUpLinkRow = RowOf<typeof linkTable>
 
-const use = statement(
+const countUse = statement(
   `UPDATE sign_up_links SET uses = uses + 1, last_used = $time
    WHERE instance = $instance AND id = $id`,
 )
@@ -62,7 +62,7 @@ export const signUpLinkView = view<SignUpLinkEvent | OrgEvent>({
         approval: data.requiresApproval ?? false,
         created: time,
       }),
-    "sign_up_link.used": (db) => db.run(use),
+    "sign_up_link.used": (db) => db.run(countUse),
     "sign_up_link.revoked": (db, { id }) => linkTable.update(db, { id }, { revoked: true }),
     "org.removed": (db, { id: org }) => linkTable.remove(db, { org }),
   },
@@ -75,11 +75,13 @@ export const signUpLinks = linkTable.searchable({
   sort: "created",
 })
 
-/** What the access to a link hangs from; undefined where it, or its organization, is gone. */
-export function signUpLinkChain(cx: Cx, id: string) {
+/**
+ * The owner chain of a link for access checks; undefined if it or its organization doesn't exist.
+ */
+export function findLinkChain(cx: Cx, id: string) {
   const { status, orgId } = cx.store.state(cx, signUpLink, id)
-  const isThere = status !== "absent" && isOrgThere(cx, orgId)
-  return isThere ? ({ instance: true, org: orgId } as const) : undefined
+  const exists = status !== "absent" && orgExists(cx, orgId)
+  return exists ? ({ instance: true, org: orgId } as const) : undefined
 }
 
 const requestTable = table(
@@ -90,7 +92,7 @@ const requestTable = table(
     email: text(),
     given_name: text(),
     family_name: text(),
-    /** Empty for none. */
+    /** Empty if none. */
     link: text(),
     expires: integer(),
     created: integer(),
@@ -98,14 +100,13 @@ const requestTable = table(
   { key: ["id"], indexes: { org: ["org", "created"], created: ["created"] } },
 )
 
-/** A sign-up that waits for approval, as it is listed; times are ms UTC. */
+/** A listed sign-up that waits for approval; times are ms UTC. */
 export type SignUpRequestRow = RowOf<typeof requestTable> & {
-  /** Null where the organization was just deleted. */
+  /** Null if the organization was just deleted. */
   readonly org_name: string | null
 }
 
-const removeRequest = (db: ViewWriter, { id }: Pick<Envelope, "id">) =>
-  requestTable.remove(db, { id })
+const deleteRow = (db: ViewWriter, { id }: Pick<Envelope, "id">) => requestTable.remove(db, { id })
 
 export const signUpRequestView = view<SignUpRequestEvent>({
   name: "sign_up_request",
@@ -124,10 +125,10 @@ export const signUpRequestView = view<SignUpRequestEvent>({
         created: time,
       })
     },
-    "sign_up_request.approved": removeRequest,
-    "sign_up_request.refused": removeRequest,
+    "sign_up_request.approved": deleteRow,
+    "sign_up_request.refused": deleteRow,
   },
-  dropped: { sign_up_request: removeRequest },
+  onPruned: { sign_up_request: deleteRow },
 })
 
 export const signUpRequests = requestTable.searchable({
@@ -142,15 +143,18 @@ export const signUpRequests = requestTable.searchable({
   sort: "created",
 })
 
-const ofOrg = requestTable.select(["id"], "AND org = $orgId LIMIT $limit")
+const selectByOrg = requestTable.select(["id"], "AND org = $orgId LIMIT $limit")
 
-/** Some of the sign-ups that wait in an organization. */
-export const waitingIds = (cx: Cx, orgId: string, limit: number): readonly string[] =>
-  cx.store.all(cx, ofOrg, { orgId, limit }).map(({ id }) => id)
+/** A batch of pending sign-ups of an organization. */
+export const listPendingIds = (cx: Cx, orgId: string, limit: number): readonly string[] =>
+  cx.store.all(cx, selectByOrg, { orgId, limit }).map(({ id }) => id)
 
-/** What the access to a request hangs from; undefined where it, or its organization, is gone. */
-export function signUpRequestChain(cx: Cx, id: string) {
+/**
+ * The owner chain of a request for access checks; undefined if it or its organization doesn't
+ * exist.
+ */
+export function findRequestChain(cx: Cx, id: string) {
   const { status, orgId } = cx.store.state(cx, signUpRequest, id)
-  const isThere = status !== "absent" && isOrgThere(cx, orgId)
-  return isThere ? ({ instance: true, org: orgId } as const) : undefined
+  const exists = status !== "absent" && orgExists(cx, orgId)
+  return exists ? ({ instance: true, org: orgId } as const) : undefined
 }

@@ -5,5 +5,5 @@ import { v2 as targets } from "./binding/v2-target.ts"
 import { v3alpha as olderExecutions } from "./binding/v3alpha-execution.ts"
 import { v3alpha as olderTargets } from "./binding/v3alpha-target.ts"
 
-/** What this module answers of the book. */
+/** The API operations of this module. */
 export const shares = [targets, keys, executions, calls, olderTargets, olderExecutions] as const

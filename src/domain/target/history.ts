@@ -1,4 +1,4 @@
-import { former, historyOf } from "../../store/index.ts"
+import { formerValues, historyOf } from "../../store/index.ts"
 import { toCondition } from "./condition.ts"
 import { type Execution, execution, type Target, target } from "./model.ts"
 
@@ -6,7 +6,7 @@ const operations = "core.action.v2.ActionService/*Target"
 
 const types = { webhook: "restWebhook", call: "restCall", async: "restAsync" } as const
 
-/** The settings of a target by the names of a request. */
+/** The settings of a target with the names of a request. */
 const settingsOf = ({ targetType, interruptOnError, timeoutMs, ...state }: Target) => ({
   name: state.name,
   [types[targetType]]: { interruptOnError },
@@ -22,7 +22,7 @@ export const targetHistory = historyOf(target, {
   operations,
   undo: {
     "target.changed": ({ before, after }) => {
-      const fields = former<object>(settingsOf(before), settingsOf(after))
+      const fields = formerValues<object>(settingsOf(before), settingsOf(after))
       return Object.keys(fields).length === 0 ? "secret" : ["UpdateTarget", fields]
     },
     "target.public_key.activated": ({ event: { data } }) => ["DeactivatePublicKey", data],
@@ -36,7 +36,7 @@ export const executionHistory = historyOf(execution, {
   operations,
   undo: {
     "execution.*": ({ id, before: { targets } }) =>
-      // An older operation includes the targets of others, which this one can't.
+      // Older operations could include executions, which the current one can't.
       targets.some(({ type }) => type !== "target")
         ? "parts"
         : ["SetExecution", { condition: toCondition(id), targets: targets.map(idOf) }],

@@ -1,15 +1,15 @@
-import { targetReactor } from "./at/event.ts"
+import { targetReactor } from "./call/event.ts"
 import { execution, target } from "./model.ts"
 import { targetView } from "./view.ts"
 
-export { askTargets, hasFunction } from "./at/function.ts"
-export { mayMendTargets, type Say, sayOf } from "./at/operation.ts"
 export { blockedExecutions } from "./blocked.ts"
+export { askTargets, hasFunction } from "./call/function.ts"
+export { canManageTargets, type TargetCalls, targetCallsOf } from "./call/operation.ts"
 export { type FunctionName, toCondition } from "./condition.ts"
+export { createPresenter } from "./event-presenter.ts"
 export { type Execution, execution, type Target, type TargetSettings, target } from "./model.ts"
-export { presenterOf } from "./presented.ts"
 
-/** What this module is to the whole. */
+/** The registration of this module. */
 export const module = {
   aggregates: [target, execution],
   views: [targetView],

@@ -1,29 +1,29 @@
 import { Fault } from "../../kernel/fault.ts"
-import type { Found, Page } from "../../kernel/page.ts"
-import { type Cx, fold, windowOf } from "../../store/index.ts"
-import { missingError } from "./commands.ts"
+import type { Page, SearchResult } from "../../kernel/page.ts"
+import { type Cx, fold, paginate } from "../../store/index.ts"
+import { targetNotFoundError } from "./commands.ts"
 import { type Kind, kindOf } from "./condition.ts"
-import { isThere, type Target, type TargetSettings, target } from "./model.ts"
-import { calledAt, type ExecutionRow, executionRows, targetIds } from "./view.ts"
+import { isExistingTarget, type Target, type TargetSettings, target } from "./model.ts"
+import { type ExecutionRow, executionRows, targetIds, targetsOf } from "./view.ts"
 
-/** A target as it stands; times are ms UTC. */
+/** A target; times are in ms since the epoch. */
 export type TargetRow = TargetSettings & {
   readonly id: string
   readonly created: number
   readonly changed: number
 }
 
-/** Faults where there is none. */
+/** Throws if the target does not exist. */
 export function findTarget(cx: Cx, id: string): TargetRow {
   const state = cx.store.state(cx, target, id)
   const receipt = cx.store.receipt(cx, target, id)
-  if (!isThere(state) || !receipt) throw missingError()
+  if (!isExistingTarget(state) || !receipt) throw targetNotFoundError()
   return rowOf(id, state, receipt)
 }
 
-type Stand = { readonly created: number; readonly changed: number }
+type RowDates = { readonly created: number; readonly changed: number }
 
-const rowOf = (id: string, state: Target, { created, changed }: Stand): TargetRow => {
+const rowOf = (id: string, state: Target, { created, changed }: RowDates): TargetRow => {
   const { name, targetType, endpoint, timeoutMs, interruptOnError, payloadType } = state
   return {
     id,
@@ -44,32 +44,35 @@ export type TargetFilter =
 
 export type TargetSort = Exclude<keyof TargetRow, "payloadType">
 
-type Asked<Filter, Sort> = {
+type SearchInput<Filter, Sort> = {
   readonly page: Page
   readonly sort: Sort
   readonly filters: readonly Filter[]
 }
 
-/** The targets of the instance, few enough to be searched without an index. */
+/** The targets of the instance, which are few enough to search without an index. */
 export function searchTargets(
   cx: Cx,
-  { page, sort, filters }: Asked<TargetFilter, TargetSort>,
-): Found<TargetRow> {
+  { page, sort, filters }: SearchInput<TargetFilter, TargetSort>,
+): SearchResult<TargetRow> {
   const rows = targetIds(cx)
     .map((id) => findTarget(cx, id))
-    .filter((row) => filters.every((filter) => fitsTarget(row, filter)))
+    .filter((row) => filters.every((filter) => matchesTarget(row, filter)))
   const requested = ["targets", sort, filters]
-  return windowOf(cx, rows, { page, requested, by: (row) => [row[sort], row.id] })
+  return paginate(cx, rows, { page, requested, by: (row) => [row[sort], row.id] })
 }
 
-const fitsTarget = ({ id, name }: TargetRow, filter: TargetFilter): boolean =>
-  "ids" in filter ? filter.ids.includes(id) : compared(name, filter.name, filter.method)
+const matchesTarget = ({ id, name }: TargetRow, filter: TargetFilter): boolean =>
+  "ids" in filter ? filter.ids.includes(id) : compareText(name, filter.name, filter.method)
 
-/** The methods of the interface, 0 to 7: each, and the next that ignores case. */
-function compared(text: string, part: string, method: number): boolean {
+/**
+ * Compares texts with a method of the API, 0 to 7: each method, followed by its variant that
+ * ignores case.
+ */
+function compareText(text: string, part: string, method: number): boolean {
   const compare = comparisons[method >> 1]
   if (!compare) {
-    throw new Fault("invalid_argument", "search.method_unknown", `method ${method} is not known`)
+    throw new Fault("invalid_argument", "search.method_unknown", `unknown method ${method}`)
   }
   return method & 1 ? compare(fold(text), fold(part)) : compare(text, part)
 }
@@ -89,24 +92,27 @@ export type ExecutionFilter =
 
 export type ExecutionSort = "id" | "created" | "changed"
 
-/** An execution, and the targets that it comes to. */
-export type Listed = ExecutionRow & { readonly called: readonly string[] }
+/** An execution and its resolved targets. */
+export type ListedExecution = ExecutionRow & { readonly called: readonly string[] }
 
-/** Executions that call something; also one that calls nothing where it is asked for by name. */
+/** Executions with targets; an execution without targets only if it is requested by ID. */
 export function searchExecutions(
   cx: Cx,
-  { page, sort, filters }: Asked<ExecutionFilter, ExecutionSort>,
-): Found<Listed> {
+  { page, sort, filters }: SearchInput<ExecutionFilter, ExecutionSort>,
+): SearchResult<ListedExecution> {
   const isNamed = filters.some((filter) => "conditions" in filter)
   const rows = executionRows(cx)
-    .map((row) => ({ ...row, called: calledAt(cx, row.id) }))
+    .map((row) => ({ ...row, called: targetsOf(cx, row.id) }))
     .filter(({ called }) => isNamed || called.length > 0)
-    .filter((row) => filters.every((filter) => fitsExecution(row, filter)))
+    .filter((row) => filters.every((filter) => matchesExecution(row, filter)))
   const requested = ["executions", sort, filters]
-  return windowOf(cx, rows, { page, requested, by: (row) => [row[sort], row.id] })
+  return paginate(cx, rows, { page, requested, by: (row) => [row[sort], row.id] })
 }
 
-function fitsExecution({ id, targets, called }: Listed, filter: ExecutionFilter): boolean {
+function matchesExecution(
+  { id, targets, called }: ListedExecution,
+  filter: ExecutionFilter,
+): boolean {
   if ("conditions" in filter) return filter.conditions.includes(id)
   if ("kind" in filter) return kindOf(id) === filter.kind
   if ("target" in filter) return called.includes(filter.target)

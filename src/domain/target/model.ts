@@ -1,8 +1,11 @@
 import { aggregate, type Event } from "../../store/index.ts"
 
-/** webhook: it is told; call: its answer counts; async: it is told, and nobody waits. */
+/**
+ * webhook: the response is ignored except for errors; call: the response can change the data;
+ * async: the call is not awaited.
+ */
 export type TargetType = "webhook" | "call" | "async"
-/** How what is sent is written: as JSON, signed with a web key, or encrypted beyond that. */
+/** The format of payloads: JSON, a JWT signed with a web key, or an encrypted JWT. */
 export type PayloadType = "json" | "jwt" | "jwe"
 
 export type TargetSettings = {
@@ -10,18 +13,18 @@ export type TargetSettings = {
   readonly targetType: TargetType
   /** http or https. */
   readonly endpoint: string
-  /** How long one call may take. */
+  /** The time limit of one call. */
   readonly timeoutMs: number
-  /** Whether what the target has a say in ends where it fails; never where nobody waits. */
+  /** Whether an error interrupts the operation; never for async targets. */
   readonly interruptOnError: boolean
   readonly payloadType: PayloadType
 }
 
-/** What is sent to a target may be encrypted with it; times are ms UTC, 0 for never. */
+/** A key for encrypting payloads; times are in ms since the epoch, 0 for never. */
 export type PublicKey = {
   /** PEM of a SubjectPublicKeyInfo (RFC 5280 §4.1). */
   readonly pem: string
-  /** "SHA256:" and the hash of its DER, in base64. */
+  /** "SHA256:" and the hash of the DER form in base64. */
   readonly fingerprint: string
   readonly expires: number
   readonly active: boolean
@@ -29,33 +32,33 @@ export type PublicKey = {
   readonly changed: number
 }
 
-type Keyed = { readonly keyId: string }
+type KeyRef = { readonly keyId: string }
 
 export type TargetEvent =
   | Event<"target.added", TargetSettings, { readonly sealed: string }>
   | Event<
       "target.changed",
       Partial<TargetSettings> & {
-        /** With a new signing key: until when the one before signs beside it, ms UTC. */
+        /** With a new signing key: how long the previous one also signs, in ms since the epoch. */
         readonly overlapUntil?: number
       },
       { readonly sealed?: string }
     >
   | Event<"target.removed">
-  | Event<"target.public_key.added", Keyed & Pick<PublicKey, "pem" | "fingerprint" | "expires">>
-  | Event<"target.public_key.activated", Keyed>
-  | Event<"target.public_key.deactivated", Keyed>
-  | Event<"target.public_key.removed", Keyed>
+  | Event<"target.public_key.added", KeyRef & Pick<PublicKey, "pem" | "fingerprint" | "expires">>
+  | Event<"target.public_key.activated", KeyRef>
+  | Event<"target.public_key.deactivated", KeyRef>
+  | Event<"target.public_key.removed", KeyRef>
 
 export type Target = TargetSettings & {
   readonly status: "absent" | "active" | "removed"
-  /** Of the stream, when its settings changed last: where it does not answer, another may. */
+  /** The stream version of the last settings change, which ends a pause. */
   readonly version: number
-  /** The signing key, and the one before it while that signs, too. */
+  /** The signing key, and the previous one while it also signs. */
   readonly sealed: string
   readonly before?: { readonly sealed: string; readonly until: number }
   readonly keys: Readonly<Record<string, PublicKey>>
-  /** The users who set its endpoint, and changed its settings since; empty for no user. */
+  /** The users who set the endpoint and have changed the settings since; empty for no user. */
   readonly authors: readonly string[]
 }
 
@@ -73,13 +76,13 @@ const absent: Target = {
   authors: [],
 }
 
-/** Has one key as it is changed, and the others as they are. */
+/** Updates one key and leaves the others unchanged. */
 function withKey(state: Target, keyId: string, change: Partial<PublicKey>): Target {
   const known = state.keys[keyId]
   return known ? { ...state, keys: { ...state.keys, [keyId]: { ...known, ...change } } } : state
 }
 
-/** An address of another service that is called when something happens. */
+/** An endpoint of another service that is called for requests and events. */
 export const target = aggregate<TargetEvent, Target>({
   stream: "target",
   revision: 2,
@@ -123,23 +126,23 @@ export const target = aggregate<TargetEvent, Target>({
   },
 })
 
-export const isThere = ({ status }: Target): boolean => status === "active"
+export const isExistingTarget = ({ status }: Target): boolean => status === "active"
 
-/** A target, or all that another execution calls, by its condition. */
-export type Entry = { readonly type: "target" | "include"; readonly target: string }
+/** A target, or the ID of an execution whose targets are included. */
+export type ExecutionEntry = { readonly type: "target" | "include"; readonly target: string }
 
 export type ExecutionEvent =
-  | Event<"execution.set", { readonly targets: readonly Entry[] }>
+  | Event<"execution.set", { readonly targets: readonly ExecutionEntry[] }>
   | Event<"execution.removed">
 
-/** What is called at a condition, in this order; without any it does nothing. */
+/** The targets of a condition in order; without any, nothing is called. */
 export type Execution = {
-  readonly targets: readonly Entry[]
-  /** The user who set them last; empty for no user. */
+  readonly targets: readonly ExecutionEntry[]
+  /** The user who last set them; empty for no user. */
   readonly author: string
 }
 
-/** The id is that of the condition. */
+/** The ID is that of the condition. */
 export const execution = aggregate<ExecutionEvent, Execution>({
   stream: "execution",
   revision: 2,

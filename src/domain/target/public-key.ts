@@ -1,8 +1,8 @@
 import { createPublicKey, hash, type KeyObject } from "node:crypto"
 import { Fault, fieldError } from "../../kernel/fault.ts"
 import type { Cx, Draft } from "../../store/index.ts"
-import { removalFrom } from "../family/index.ts"
-import { mustExist } from "./commands.ts"
+import { createRemoval } from "../family/index.ts"
+import { requireExists } from "./commands.ts"
 import { type PublicKey, type Target, type TargetEvent, target } from "./model.ts"
 
 const keysMax = 20
@@ -10,21 +10,21 @@ const bytesMax = 8192
 const curves = ["prime256v1", "secp384r1", "secp521r1"]
 const rsaBitsMin = 2048
 
-type Adding = { readonly bytes: Uint8Array; readonly expires: number }
+type NewKey = { readonly bytes: Uint8Array; readonly expires: number }
 
-/** Adds a key to a target; nothing is encrypted with it until it is activated. */
-export async function addPublicKey(cx: Cx, id: string, { bytes, expires }: Adding) {
-  const { pem, fingerprint } = readKey(bytes)
+/** Adds a key to a target; it is not used until it is activated. */
+export async function addPublicKey(cx: Cx, id: string, { bytes, expires }: NewKey) {
+  const { pem, fingerprint } = parseKey(bytes)
   const keyId = cx.ids.next()
   const step = await cx.store.transact(cx, (tx) => {
     const state = tx.state(target, id)
-    mustExist(state)
+    requireExists(state)
     if (expires !== 0 && expires <= tx.now) {
-      throw fieldError("target.key_expired", "expiration_date", "must be to come")
+      throw fieldError("target.key_expired", "expiration_date", "must be in the future")
     }
     if (Object.keys(state.keys).length >= keysMax) {
-      const words = `the target has ${keysMax} keys already; remove one first`
-      throw new Fault("resource_exhausted", "target.too_many_keys", words)
+      const message = `the target can have at most ${keysMax} keys; delete one first`
+      throw new Fault("resource_exhausted", "target.too_many_keys", message)
     }
     const data = { keyId, pem, fingerprint, expires }
     const added: Draft<TargetEvent> = { type: "target.public_key.added", data }
@@ -33,16 +33,16 @@ export async function addPublicKey(cx: Cx, id: string, { bytes, expires }: Addin
   return { keyId, created: step.receipt(target, id).changed }
 }
 
-type Turning = { readonly keyId: string; readonly active: boolean }
+type KeyActivation = { readonly keyId: string; readonly active: boolean }
 
-/** Has what is sent encrypted with this key and no other, or with it no longer. */
-export async function turnPublicKey(cx: Cx, id: string, { keyId, active }: Turning) {
+/** Activates a key, which deactivates the others, or deactivates it. */
+export async function setPublicKeyActive(cx: Cx, id: string, { keyId, active }: KeyActivation) {
   const step = await cx.store.transact(cx, (tx) => {
     const state = tx.state(target, id)
-    const key = keyIn(state, keyId)
-    if (active && isOver(key, tx.now)) {
-      const words = "the key has expired; add another one"
-      throw new Fault("failed_precondition", "target.key_expired", words)
+    const key = requireKey(state, keyId)
+    if (active && hasExpired(key, tx.now)) {
+      const message = "the key has expired; add another one"
+      throw new Fault("failed_precondition", "target.key_expired", message)
     }
     if (key.active === active) return
     const others = Object.entries(state.keys).filter(
@@ -50,60 +50,61 @@ export async function turnPublicKey(cx: Cx, id: string, { keyId, active }: Turni
     )
     const drafts: readonly Draft<TargetEvent>[] = active
       ? [
-          ...others.map(([other]) => offOf(other)),
+          ...others.map(([other]) => deactivatedEvent(other)),
           { type: "target.public_key.activated", data: { keyId } },
         ]
-      : [offOf(keyId)]
+      : [deactivatedEvent(keyId)]
     tx.append(target, id, drafts)
   })
-  return keyIn(cx.store.state(cx, target, step.receipt(target, id).id), keyId).changed
+  return requireKey(cx.store.state(cx, target, step.receipt(target, id).id), keyId).changed
 }
 
-const offOf = (keyId: string): Draft<TargetEvent> => ({
+const deactivatedEvent = (keyId: string): Draft<TargetEvent> => ({
   type: "target.public_key.deactivated",
   data: { keyId },
 })
 
-/** Removes a key that is not active; undefined where there is none. */
-export const removePublicKey = removalFrom(target)<string>((state, keyId) => {
-  mustExist(state)
-  const key = heldIn(state, keyId)
+/** Deletes an inactive key; undefined if it does not exist. */
+export const removePublicKey = createRemoval(target)<string>((state, keyId) => {
+  requireExists(state)
+  const key = findKey(state, keyId)
   if (!key) return undefined
   if (key.active) {
-    const words = "the key is active; activate another one, or deactivate it, first"
-    throw new Fault("failed_precondition", "target.key_active", words)
+    const message = "the key is active; deactivate it or activate another one first"
+    throw new Fault("failed_precondition", "target.key_active", message)
   }
   return { type: "target.public_key.removed", data: { keyId } }
 })
 
-function keyIn(state: Target, keyId: string): PublicKey {
-  mustExist(state)
-  const key = heldIn(state, keyId)
+function requireKey(state: Target, keyId: string): PublicKey {
+  requireExists(state)
+  const key = findKey(state, keyId)
   if (key) return key
-  throw new Fault("not_found", "target.key_missing", "the target has no such key")
+  throw new Fault("not_found", "target.key_missing", "key not found")
 }
 
-/** What every object has by names of its own is no key. */
-const heldIn = ({ keys }: Target, keyId: string): PublicKey | undefined =>
+/** Ignores inherited object properties. */
+const findKey = ({ keys }: Target, keyId: string): PublicKey | undefined =>
   Object.hasOwn(keys, keyId) ? keys[keyId] : undefined
 
-const isOver = ({ expires }: PublicKey, now: number): boolean => expires !== 0 && expires <= now
+const hasExpired = ({ expires }: PublicKey, now: number): boolean => expires !== 0 && expires <= now
 
-/** What is sent now is encrypted with this one; undefined where there is none. */
-export function keyInUse({ keys }: Target, now: number) {
-  const found = Object.entries(keys).find(([, key]) => key.active && !isOver(key, now))
+/** The key that encrypts payloads; undefined if there is none. */
+export function activeKeyOf({ keys }: Target, now: number) {
+  const found = Object.entries(keys).find(([, key]) => key.active && !hasExpired(key, now))
   return found && { keyId: found[0], pem: found[1].pem }
 }
 
-/** A key in the one form that is kept. */
-function readKey(bytes: Uint8Array): Pick<PublicKey, "pem" | "fingerprint"> {
-  const key = bytes.byteLength > bytesMax ? undefined : publicKeyIn(Buffer.from(bytes).toString())
+/** Parses a key into its canonical form. */
+function parseKey(bytes: Uint8Array): Pick<PublicKey, "pem" | "fingerprint"> {
+  const key =
+    bytes.byteLength > bytesMax ? undefined : parsePublicKey(Buffer.from(bytes).toString())
   if (!key || !isUsable(key)) {
     throw fieldError(
       "target.key_unusable",
       "public_key",
-      `must be the PEM of a public key, RSA of ${rsaBitsMin} bits or more, or EC on P-256, P-384 ` +
-        `or P-521; at most ${bytesMax} bytes`,
+      `must be a public key in PEM format, RSA with at least ${rsaBitsMin} bits, or EC ` +
+        `with P-256, P-384 or P-521; at most ${bytesMax} bytes`,
     )
   }
   const der = key.export({ type: "spki", format: "der" })
@@ -113,8 +114,10 @@ function readKey(bytes: Uint8Array): Pick<PublicKey, "pem" | "fingerprint"> {
   }
 }
 
-/** A private key has a public half, too, but nobody hands it out on purpose. */
-function publicKeyIn(pem: string): KeyObject | undefined {
+/**
+ * Rejects a private key, from which a public key could be derived, because it was sent by mistake.
+ */
+function parsePublicKey(pem: string): KeyObject | undefined {
   if (!/^\s*-----BEGIN (RSA )?PUBLIC KEY-----/.test(pem)) return undefined
   try {
     return createPublicKey(pem)

@@ -1,6 +1,6 @@
 import {
   type Cx,
-  cached,
+  cacheQuery,
   type Envelope,
   integer,
   json,
@@ -12,10 +12,10 @@ import {
   view,
 } from "../../store/index.ts"
 import {
-  type Entry,
+  type ExecutionEntry,
   type ExecutionEvent,
   execution,
-  isThere,
+  isExistingTarget,
   type TargetEvent,
   target,
 } from "./model.ts"
@@ -26,7 +26,7 @@ const executionTable = table(
   "executions",
   {
     id: text(),
-    entries: json<readonly Entry[]>(),
+    entries: json<readonly ExecutionEntry[]>(),
     created: integer(),
     changed: integer(),
     version: integer(),
@@ -34,19 +34,19 @@ const executionTable = table(
   { key: ["id"] },
 )
 
-/** An execution as it stands; times are ms UTC. */
+/** An execution; times are in ms since the epoch. */
 export type ExecutionRow = Omit<RowOf<typeof executionTable>, "entries"> & {
-  readonly targets: readonly Entry[]
+  readonly targets: readonly ExecutionEntry[]
 }
 
-const set = (db: ViewWriter, { id, time, version }: Envelope, entries: readonly Entry[]) =>
+const set = (db: ViewWriter, { id, time, version }: Envelope, entries: readonly ExecutionEntry[]) =>
   executionTable.upsert(db, { id, entries, created: time, changed: time, version }, [
     "entries",
     "changed",
     "version",
   ])
 
-/** Few enough to be searched without an index. */
+/** Few enough to search without an index. */
 export const targetView = view<TargetEvent | ExecutionEvent>({
   name: "target",
   tables: [targetTable, executionTable],
@@ -60,20 +60,20 @@ export const targetView = view<TargetEvent | ExecutionEvent>({
 
 const allTargets = targetTable.select(["id"])
 
-/** The targets of the instance. */
+/** The IDs of the targets of the instance. */
 export const targetIds = (cx: Cx): readonly string[] =>
   cx.store.all(cx, allTargets).map(({ id }) => id)
 
 const allExecutions = executionTable.select("*")
 
-/** Every execution, also those that call nothing (any more). */
-export const executionRows: (cx: Cx) => readonly ExecutionRow[] = cached(
+/** All executions, including those without targets. */
+export const executionRows: (cx: Cx) => readonly ExecutionRow[] = cacheQuery(
   (cx) =>
     cx.store.all(cx, allExecutions).map(({ entries: targets, ...row }) => ({ ...row, targets })),
   [execution.stream],
 )
 
-/** The executions that name a target. */
+/** The executions that contain a target. */
 export const executionsWith = (cx: Cx, targetId: string): readonly string[] =>
   executionRows(cx)
     .filter(({ targets }) =>
@@ -81,52 +81,52 @@ export const executionsWith = (cx: Cx, targetId: string): readonly string[] =>
     )
     .map(({ id }) => id)
 
-const atEvents = systemStatement<{ id: string }>(
+const eventStatement = systemStatement<{ id: string }>(
   `SELECT DISTINCT id FROM executions
    WHERE entries <> '[]' AND (id = 'event' OR id LIKE 'event/%')`,
-  "one reactor looks through the log for all instances, and only for what one of them wants",
+  "one reactor reads the log for all instances, and only the events that one of them needs",
 )
 
-/** The conditions at which anybody is told of events, of all instances. */
+/** The conditions of executions for events, of all instances. */
 export const eventConditions = ({ store }: Pick<Cx, "store">): readonly string[] =>
-  store.all({ instance: "" }, atEvents).map(({ id }) => id)
+  store.all({ instance: "" }, eventStatement).map(({ id }) => id)
 
-/** What is called, by the condition: of executions that name a target that is there. */
-export const planOf: (cx: Cx) => ReadonlyMap<string, readonly string[]> = cached(
+/** The existing targets by condition. */
+export const targetsByCondition: (cx: Cx) => ReadonlyMap<string, readonly string[]> = cacheQuery(
   (cx) =>
     new Map(
       executionRows(cx)
-        .map(({ id }) => [id, calledAt(cx, id)] as const)
+        .map(({ id }) => [id, targetsOf(cx, id)] as const)
         .filter(([, ids]) => ids.length > 0),
     ),
   [execution.stream, target.stream],
 )
 
-/** The targets that an execution comes to, those of what it includes in their place; each once. */
-export function calledAt(cx: Cx, id: string, path: readonly string[] = []): readonly string[] {
-  // Two that were set at the same moment may lie in each other: neither ends the walk of the other.
+/** The targets of an execution, with included executions resolved in place; each once. */
+export function targetsOf(cx: Cx, id: string, path: readonly string[] = []): readonly string[] {
+  // Two executions that were saved concurrently can include each other.
   if (path.includes(id)) return []
   const { targets } = cx.store.state(cx, execution, id)
   const called = targets.flatMap(({ type, target: each }) => {
-    if (type === "include") return calledAt(cx, each, [...path, id])
-    return isThere(cx.store.state(cx, target, each)) ? [each] : []
+    if (type === "include") return targetsOf(cx, each, [...path, id])
+    return isExistingTarget(cx.store.state(cx, target, each)) ? [each] : []
   })
   return [...new Set(called)]
 }
 
 /**
- * The users who decide what a target makes of what it is called for at an execution: who set the
- * execution, and those between that include one another, and the authors of the target. Each must
- * be permitted what the target changes.
+ * The users who are responsible for what a target does at an execution: the authors of the target,
+ * of the execution, and of executions in between. Each must have permission for the changes of the
+ * target.
  */
 export const authorsAt = (cx: Cx, executionId: string, targetId: string): readonly string[] => [
   ...new Set([
-    ...settersOf(cx, executionId, { targetId, path: [] }),
+    ...executionAuthorsOf(cx, executionId, { targetId, path: [] }),
     ...cx.store.state(cx, target, targetId).authors,
   ]),
 ]
 
-function settersOf(
+function executionAuthorsOf(
   cx: Cx,
   id: string,
   { targetId, path }: { readonly targetId: string; readonly path: readonly string[] },
@@ -135,7 +135,7 @@ function settersOf(
   const { targets, author } = cx.store.state(cx, execution, id)
   const isNamed = targets.some(({ type, target: each }) => type === "target" && each === targetId)
   const within = targets.flatMap(({ type, target: each }) =>
-    type === "include" ? settersOf(cx, each, { targetId, path: [...path, id] }) : [],
+    type === "include" ? executionAuthorsOf(cx, each, { targetId, path: [...path, id] }) : [],
   )
   return isNamed || within.length > 0 ? [author, ...within] : []
 }

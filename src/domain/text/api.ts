@@ -2,5 +2,5 @@ import { admin as adminLogin, management as managementLogin } from "./binding/v1
 import { admin as adminMessages, management as managementMessages } from "./binding/v1-message.ts"
 import { v2 } from "./binding/v2.ts"
 
-/** What this module answers of the book. */
+/** The API operations of this module. */
 export const shares = [adminMessages, managementMessages, adminLogin, managementLogin, v2] as const

@@ -1,28 +1,28 @@
 import type { Cx, Transaction } from "../../store/index.ts"
-import { dropTexts as dropNamed, saidAt } from "./commands.ts"
-import { allMessageKinds, ownKinds } from "./kind.ts"
-import { loginNames } from "./login-words.ts"
-import { customText, type Meant, type Texts } from "./model.ts"
+import { customTextsAt, dropTexts as dropNamed } from "./commands.ts"
+import { additionalKinds, allMessageKinds } from "./kind.ts"
+import { loginNames } from "./login-texts.ts"
+import { customText, type TemplateRef, type Texts } from "./model.ts"
 
 export type { MessageKind, MessageValues } from "./kind.ts"
-export { type LoginWords, loginWords } from "./login-words.ts"
-export { type MessageAsked, type MessageText, messageText } from "./message.ts"
+export { type CustomLoginTexts, customLoginTexts } from "./login-texts.ts"
+export { type MessageText, type MessageTextInput, renderMessageText } from "./message.ts"
 
-/** Takes back all that an organisation has said, when it goes. */
+/** Deletes all texts of a deleted organization. */
 export const dropTexts = (tx: Transaction, orgId: string): void =>
   dropNamed(tx, orgId, [
     ...Object.keys(allMessageKinds).map((kind) => `message.${kind}`),
     ...Object.values(loginNames),
   ])
 
-/** The messages that are ours, by their kinds. */
-export const ownMessageKinds: readonly string[] = Object.keys(ownKinds)
+/** The additional message kinds of Latchkey. */
+export const additionalMessageKinds: readonly string[] = Object.keys(additionalKinds)
 
-/** What an organisation itself says with a template in a language; undefined: nothing. */
-export const saidTexts = (cx: Cx, orgId: string, meant: Meant): Texts | undefined =>
-  saidAt(cx, orgId, meant)
+/** The texts that an organization itself has set for a template and language; undefined if none. */
+export const customTextsOf = (cx: Cx, orgId: string, ref: TemplateRef): Texts | undefined =>
+  customTextsAt(cx, orgId, ref)
 
-/** What this module is to the whole. */
+/** The registration of this module. */
 export const module = {
   aggregates: [customText],
   history: () => import("./history.ts"),

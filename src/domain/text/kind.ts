@@ -1,4 +1,4 @@
-/** What a message is made of, as the interface names it; a text message has a text alone. */
+/** The parts of a message, with the names of the API; an SMS has only a text. */
 export const messageFields = [
   "title",
   "preHeader",
@@ -11,7 +11,7 @@ export const messageFields = [
 
 export type MessageField = (typeof messageFields)[number]
 
-/** What can be said of whoever a message goes to, in every kind. */
+/** Placeholders for the recipient, in all kinds. */
 const person = [
   "DisplayName",
   "FirstName",
@@ -26,9 +26,9 @@ const person = [
 ] as const
 
 /**
- * The kinds of messages, and what stands for a value in their texts: {{.Code}}.
- * `Domain` is the host name that is signed in to, or the domain that was claimed; `ApplicationName`
- * that of whoever invites, where no application is named.
+ * The kinds of messages and the placeholders of their texts: {{.Code}}. `Domain` is the host name
+ * of the sign-in or the claimed domain; `ApplicationName` is the inviting organization if no
+ * application is named.
  */
 export const messageKinds = {
   init: [...person, "Code"],
@@ -43,8 +43,8 @@ export const messageKinds = {
   invite_user: [...person, "Code", "ApplicationName"],
 } as const satisfies Readonly<Record<string, readonly string[]>>
 
-/** Kinds that the interface has no operations for; ours name them. */
-export const ownKinds = {
+/** Kinds without operations in the original API; Latchkey has its own. */
+export const additionalKinds = {
   account_exists: [...person, "Domain"],
   new_device: [...person, "Domain", "Place"],
   magic_link: [...person, "OTP", "Expiry", "Domain"],
@@ -57,7 +57,7 @@ export const ownKinds = {
   sign_up_waiting: [...person, "Domain"],
 } as const satisfies Readonly<Record<string, readonly string[]>>
 
-export const allMessageKinds = { ...messageKinds, ...ownKinds } as const
+export const allMessageKinds = { ...messageKinds, ...additionalKinds } as const
 
 export type MessageKind = keyof typeof allMessageKinds
 
@@ -66,7 +66,7 @@ export const isMessageKind = (name: string): name is MessageKind =>
 
 type Placeholder<Kind extends MessageKind> = (typeof allMessageKinds)[Kind][number]
 
-/** What a message of a kind is filled with: texts as they are, and a time in seconds. */
+/** The placeholder values of a message kind: texts, and durations in seconds. */
 export type MessageValues<Kind extends MessageKind> = {
   readonly [Name in Placeholder<Kind>]: Name extends "Expiry" ? number : string
 }

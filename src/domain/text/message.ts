@@ -1,14 +1,14 @@
 import type { Cx } from "../../store/index.ts"
-import { allowedOf } from "../quota/index.ts"
-import { refusedError } from "./bound.ts"
+import { negotiateLanguages } from "../quota/index.ts"
 import { findText, placeFor } from "./commands.ts"
-import { durationIn } from "./duration.ts"
+import { formatDuration } from "./duration.ts"
+import { invalidTextError } from "./invalid-text.ts"
 import { allMessageKinds, type MessageField, type MessageKind, type MessageValues } from "./kind.ts"
-import { checkPlaceholders, fillIn } from "./placeholder.ts"
-import { type Message, standardMessage } from "./standard/index.ts"
-import type { Template } from "./template.ts"
+import { fillPlaceholders, validatePlaceholders } from "./placeholder.ts"
+import { defaultMessage, type Message } from "./standard/index.ts"
+import type { TextTemplate } from "./template.ts"
 
-/** The longest that a text may be, in bytes of UTF-8, and whether it may have several lines. */
+/** The maximum length of each field in bytes of UTF-8, and whether it can contain line breaks. */
 const fields: Readonly<Record<MessageField, { readonly max: number; readonly lines: boolean }>> = {
   title: { max: 2000, lines: false },
   preHeader: { max: 2000, lines: false },
@@ -21,71 +21,72 @@ const fields: Readonly<Record<MessageField, { readonly max: number; readonly lin
 
 const isField = (key: string): key is MessageField => Object.hasOwn(fields, key)
 
-/** The longest text of a message to a phone, in characters. */
+/** The maximum length of an SMS text, in characters. */
 const phoneTextMax = 800
 
-const isForPhones = (kind: MessageKind) => kind === "verify_phone" || kind === "verify_sms_otp"
+const isSms = (kind: MessageKind) => kind === "verify_phone" || kind === "verify_sms_otp"
 
-/** The texts of one kind of message. */
-export const messageTemplate = (kind: MessageKind): Template => ({
+/** The template of one kind of message. */
+export const messageTemplate = (kind: MessageKind): TextTemplate => ({
   name: `message.${kind}`,
-  standard: (language) => standardMessage(language, kind),
-  check: (key, text) => {
-    if (!isField(key)) throw refusedError(`a message has no ${key}`)
+  defaults: (language) => defaultMessage(language, kind),
+  validate: (key, text) => {
+    if (!isField(key)) throw invalidTextError(`messages have no field ${key}`)
     const { max, lines } = fields[key]
-    if (Buffer.byteLength(text) > max) throw refusedError(`${key} may have at most ${max} bytes`)
-    if (isForPhones(kind) && key === "text" && text.length > phoneTextMax)
-      throw refusedError(`text may have at most ${phoneTextMax} characters in a text message`)
+    if (Buffer.byteLength(text) > max) throw invalidTextError(`${key} must be at most ${max} bytes`)
+    if (isSms(kind) && key === "text" && text.length > phoneTextMax)
+      throw invalidTextError(`text must be at most ${phoneTextMax} characters in an SMS`)
     const unseen = lines ? /[^\P{Cc}\n\r\t]/u : /[\p{Cc}\p{Zl}\p{Zp}]/u
     if (unseen.test(text))
-      throw refusedError(`${key} must be plain text${lines ? "" : ", one line"}`)
-    checkPlaceholders(key, text, allMessageKinds[kind])
+      throw invalidTextError(`${key} must be plain text${lines ? "" : ", one line"}`)
+    validatePlaceholders(key, text, allMessageKinds[kind])
   },
 })
 
-/** What is to be said, to whom: the organisation that they belong to says it in its words. */
-export type MessageAsked<Kind extends MessageKind> = {
+/** The message to render and its recipient. */
+export type MessageTextInput<Kind extends MessageKind> = {
   readonly kind: Kind
-  /** Empty asks for the instance's own words. */
+  /** Empty for the texts of the instance. */
   readonly orgId: string
-  /** To whom; empty for somebody who has no account yet. */
+  /** The recipient; empty if there is no account yet. */
   readonly userId: string
-  /** What the person prefers (BCP 47); another is chosen where the instance doesn't speak it. */
+  /** The preferred language (BCP 47); if it is not supported, another one is used. */
   readonly language: string
 }
 
-/** A message in words, and the language that these are in. It is plain text: no HTML, no links. */
+/** A rendered message and its language. Plain text without HTML or links. */
 export type MessageText = Message & { readonly language: string }
 
 /**
- * The words of a message: what the organisation says, else the instance, else the standard, filled
- * with values. What has no place in a kind is empty; a message to a phone has a `text` alone.
+ * Renders a message with the texts of the organization, of the instance or the defaults, in this
+ * order. Fields that a kind does not have are empty; an SMS has only a `text`.
  */
-export function messageText<Kind extends MessageKind>(
+export function renderMessageText<Kind extends MessageKind>(
   cx: Cx,
-  { kind, orgId, userId, language: preferred }: MessageAsked<Kind>,
+  { kind, orgId, userId, language: preferred }: MessageTextInput<Kind>,
   values: MessageValues<Kind>,
 ): MessageText {
-  const [wanted = "en"] = allowedOf(cx, [preferred])
+  const [wanted = "en"] = negotiateLanguages(cx, [preferred])
   const language = wanted.toLowerCase().split("-")[0] ?? wanted
-  const asked = { template: messageTemplate(kind), language }
-  const { texts } = findText(cx, placeFor(cx, { userId, orgId }, asked), asked)
-  const given: Readonly<Record<string, string | number>> = values
-  const shown = Object.fromEntries(
-    Object.entries(given).map(([name, value]) => [
+  const localized = { template: messageTemplate(kind), language }
+  const { texts } = findText(cx, placeFor(cx, { userId, orgId }, localized), localized)
+  const rawValues: Readonly<Record<string, string | number>> = values
+  const placeholderValues = Object.fromEntries(
+    Object.entries(rawValues).map(([name, value]) => [
       name,
-      typeof value === "number" ? durationIn(language, value) : value,
+      typeof value === "number" ? formatDuration(language, value) : value,
     ]),
   )
-  const said = (field: MessageField) => fillIn(texts[field] ?? "", shown)
+  const renderField = (field: MessageField) =>
+    fillPlaceholders(texts[field] ?? "", placeholderValues)
   return {
     language,
-    title: said("title"),
-    preHeader: said("preHeader"),
-    subject: said("subject"),
-    greeting: said("greeting"),
-    text: said("text"),
-    buttonText: said("buttonText"),
-    footerText: said("footerText"),
+    title: renderField("title"),
+    preHeader: renderField("preHeader"),
+    subject: renderField("subject"),
+    greeting: renderField("greeting"),
+    text: renderField("text"),
+    buttonText: renderField("buttonText"),
+    footerText: renderField("footerText"),
   }
 }

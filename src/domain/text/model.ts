@@ -1,13 +1,13 @@
 import { aggregate, type Event } from "../../store/index.ts"
 import { authorsAfter, type PartialUpdate } from "../policy/index.ts"
 
-/** Where something is said: for the whole instance, or by one organisation for itself. */
+/** The level of a text: the instance or one organization. */
 type Level = "instance" | "org"
 
-/** What was meant, for whoever reads the log: the stream's own id says it, too. */
-export type Meant = { readonly template: string; readonly language: string }
+/** The template and language in an event, which the ID of the stream also contains. */
+export type TemplateRef = { readonly template: string; readonly language: string }
 
-/** Texts by the keys of their template; whatever isn't among them, the place above says. */
+/** Texts by the keys of their template; missing ones are inherited. */
 export type Texts = Readonly<Record<string, string>>
 
 type SetType = `${Level}.customtext.set`
@@ -15,37 +15,42 @@ type SetType = `${Level}.customtext.set`
 type RemovedType = `${Level}.customtext.template.removed`
 
 export type TextEvent =
-  | { [Type in SetType]: Event<Type, Meant & PartialUpdate, { readonly texts: Texts }> }[SetType]
-  | { [Type in RemovedType]: Event<Type, Meant> }[RemovedType]
+  | {
+      [Type in SetType]: Event<Type, TemplateRef & PartialUpdate, { readonly texts: Texts }>
+    }[SetType]
+  | { [Type in RemovedType]: Event<Type, TemplateRef> }[RemovedType]
 
-/** What one place says with one template in one language; no texts: nothing of its own. */
+/** The texts of one owner for one template in one language; absent if there are none. */
 export type CustomText = {
   readonly texts?: Texts
-  /** The users who set them. */
+  /** The users who set the texts. */
   readonly authors?: readonly string[]
 }
 
-type Set = {
+type RecordedSet = {
   readonly data: PartialUpdate
   readonly private: { readonly texts: Texts } | null
   readonly editor: { readonly user: string }
 }
 
-const set = ({ authors = [] }: CustomText, { data, private: secret, editor }: Set): CustomText =>
+const withTexts = (
+  { authors = [] }: CustomText,
+  { data, private: secret, editor }: RecordedSet,
+): CustomText =>
   secret ? { texts: secret.texts, authors: authorsAfter(authors, editor.user, data) } : {}
 
-const removed = (): CustomText => ({})
+const withoutTexts = (): CustomText => ({})
 
-/** Each text has a stream of its own, so that a small change stays small. */
+/** One stream per owner, template and language, so that events stay small. */
 export const customText = aggregate<TextEvent, CustomText>({
   stream: "customtext",
   part: () => "texts",
   revision: 3,
   initial: {},
   evolve: {
-    "instance.customtext.set": set,
-    "instance.customtext.template.removed": removed,
-    "org.customtext.set": set,
-    "org.customtext.template.removed": removed,
+    "instance.customtext.set": withTexts,
+    "instance.customtext.template.removed": withoutTexts,
+    "org.customtext.set": withTexts,
+    "org.customtext.template.removed": withoutTexts,
   },
 })

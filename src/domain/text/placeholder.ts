@@ -1,25 +1,25 @@
 import { Fault } from "../../kernel/fault.ts"
-import { isolated } from "../../kernel/text/bidi.ts"
+import { isolate } from "../../kernel/text/bidi.ts"
 
 const placeholder = /\{\{\s*\.(\w+)\s*\}\}/g
 
-/** Refuses what stands for a value that a text does not get, and braces that stand for nothing. */
-export function checkPlaceholders(key: string, text: string, known: readonly string[]): void {
+/** Rejects unknown placeholders and unmatched braces. */
+export function validatePlaceholders(key: string, text: string, known: readonly string[]): void {
   const unknown = [...text.matchAll(placeholder)].find(([, name = ""]) => !known.includes(name))
   const [stray] = unknown ?? /\{\{.{0,40}/s.exec(text.replace(placeholder, " ")) ?? []
   if (stray === undefined) return
-  const wanted = known.map((name) => `{{.${name}}}`).join(", ")
+  const allowedList = known.map((name) => `{{.${name}}}`).join(", ")
   throw new Fault(
     "invalid_argument",
     "text.placeholder_unknown",
     `${key} has ${JSON.stringify(stray)}, which stands for nothing here; ${
-      wanted ? `what can stand in it is ${wanted}` : "it has no values"
+      allowedList ? `available placeholders are ${allowedList}` : "the text has no placeholders"
     }`,
   )
 }
 
-/** Puts values in; they are one line each, so that no name can add lines to a message. */
-export const fillIn = (text: string, values: Readonly<Record<string, string>>): string =>
-  text.replace(placeholder, (_, name: string) => isolated(oneLine(values[name] ?? "")))
+/** Inserts values on one line, so that a name can't add lines to a message. */
+export const fillPlaceholders = (text: string, values: Readonly<Record<string, string>>): string =>
+  text.replace(placeholder, (_, name: string) => isolate(toOneLine(values[name] ?? "")))
 
-const oneLine = (value: string): string => value.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ")
+const toOneLine = (value: string): string => value.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ")

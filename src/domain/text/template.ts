@@ -1,11 +1,11 @@
 import type { Texts } from "./model.ts"
 
-/** A kind of text that can be said otherwise. */
-export type Template = {
-  /** Its name in events. */
+/** A customizable set of texts. */
+export type TextTemplate = {
+  /** The name in events. */
   readonly name: string
-  /** All that it says in a language where nobody has said anything else. */
-  readonly standard: (language: string) => Texts
-  /** Refuses a text that can't stand at this key. */
-  readonly check: (key: string, text: string) => void
+  /** The default texts in a language. */
+  readonly defaults: (language: string) => Texts
+  /** Throws if a text is not valid for a key. */
+  readonly validate: (key: string, text: string) => void
 }

@@ -1,28 +1,28 @@
 import { createHash } from "node:crypto"
-import { refusedError } from "./bound.ts"
+import { invalidTextError } from "./invalid-text.ts"
 import type { Texts } from "./model.ts"
 
-/** Texts by the parts of their keys. */
+/** Nested texts by the parts of their keys. */
 export type Translation = { [part: string]: string | Translation }
 
-/** As deep as the keys of the pages go, at least. */
+/** At least the depth of the page keys. */
 const depthMax = 8
 
-/** Texts by their keys, of a translation as it is sent; refuses what is neither text nor more. */
-export function textsOf(translation: object, above = "", depth = 1): Texts {
+/** Flattens a translation from a request; throws for values other than texts and objects. */
+export function flattenTexts(translation: object, above = "", depth = 1): Texts {
   const parts = Object.entries(translation).map(([part, value]: [string, unknown]): Texts => {
     const key = `${above}${part}`
     if (typeof value === "string") return { [key]: value }
     if (typeof value === "object" && value && !Array.isArray(value) && depth < depthMax) {
-      return textsOf(value, `${key}.`, depth + 1)
+      return flattenTexts(value, `${key}.`, depth + 1)
     }
-    throw refusedError(`translations has ${JSON.stringify(key)}, which is no text`)
+    throw invalidTextError(`translations contains ${JSON.stringify(key)}, which is not a string`)
   })
   return Object.assign({}, ...parts)
 }
 
-/** The other way round. */
-export function translationOf(texts: Texts): Translation {
+/** Nests flat texts. */
+export function nestTexts(texts: Texts): Translation {
   const whole: Translation = {}
   for (const [key, text] of Object.entries(texts)) {
     const parts = key.split(".")
@@ -39,7 +39,7 @@ export function translationOf(texts: Texts): Translation {
   return whole
 }
 
-/** 32 characters that are others for other texts. */
+/** A hash of the texts; 32 characters. */
 export const etagOf = (texts: Texts): string =>
   createHash("sha256")
     .update(JSON.stringify(Object.entries(texts).toSorted(([a], [b]) => (a < b ? -1 : 1))))

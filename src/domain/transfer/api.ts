@@ -1,8 +1,8 @@
 import { admin } from "./binding/v1.ts"
 
-export { linesOf, takeLines } from "./binding/v1-line.ts"
-export { noteExport, noteImport } from "./model.ts"
-export { peopleOf, takePeople } from "./people.ts"
+export { exportLines, importLines } from "./binding/v1-line.ts"
+export { recordExport, recordImport } from "./model.ts"
+export { exportUsers, importUsers } from "./users.ts"
 
-/** What this module answers of the book. */
+/** The API operations of this module. */
 export const shares = [admin] as const

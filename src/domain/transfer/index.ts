@@ -1,6 +1,6 @@
 import { transfer } from "./model.ts"
 
-/** What this module is to the whole: organisations with all that is in them, out and in again. */
+/** The registration of this module, which exports and imports organizations with all their data. */
 export const module = {
   aggregates: [transfer],
   operations: () => import("./api.ts"),

@@ -1,16 +1,18 @@
 import { setImmediate as nextTurn } from "node:timers/promises"
 import { type Cx, type Statement, statement } from "../../store/index.ts"
 
-/** What a walk over a table is told of each row; `created` is ms UTC. */
-type Listed = { readonly id: string; readonly created: number }
+/** A row of a table; `created` is in ms since the epoch. */
+type ListRow = { readonly id: string; readonly created: number }
 
-/** So many rows are read at once. */
-const limit = 500
-/** So many are looked at before others have their turn: of most there may be nothing to tell. */
-const atOnce = 20
+/** The number of rows to read at once. */
+const pageSize = 500
+/** The number of rows to process before other tasks run, even if they yield nothing. */
+const rowsPerTurn = 20
 
-/** The rows of an organisation in a table, oldest first; each part goes on after the one before. */
-const ofOrg = (table: string, condition = "TRUE"): Statement<Listed> =>
+/**
+ * The rows of an organization in a table, oldest first; each part continues after the previous one.
+ */
+const ofOrg = (table: string, condition = "TRUE"): Statement<ListRow> =>
   statement(
     `SELECT id, created FROM ${table}
      WHERE instance = $instance AND org = $orgId AND ${condition}
@@ -29,22 +31,22 @@ const lists = {
   authorizations: ofOrg("authorizations"),
 } as const
 
-/** The ids of what an organisation has, however much it is; others are answered in between. */
+/** The IDs of an organization's resources of a kind; yields to other tasks in between. */
 export async function* idsIn(
   cx: Cx,
   list: keyof typeof lists,
   orgId: string,
 ): AsyncGenerator<string> {
-  let from: Listed = { id: "", created: 0 }
+  let from: ListRow = { id: "", created: 0 }
   for (;;) {
     const { created, id: after } = from
-    const rows = cx.store.all(cx, lists[list], { orgId, created, after, limit })
+    const rows = cx.store.all(cx, lists[list], { orgId, created, after, limit: pageSize })
     for (const [at, { id }] of rows.entries()) {
-      if (at % atOnce === 0) await nextTurn()
+      if (at % rowsPerTurn === 0) await nextTurn()
       yield id
     }
     const last = rows.at(-1)
-    if (!last || rows.length < limit) return
+    if (!last || rows.length < pageSize) return
     from = last
   }
 }
@@ -53,10 +55,10 @@ const everyOrg = statement<{ id: string }>(
   "SELECT id FROM orgs WHERE instance = $instance ORDER BY created, id",
 )
 
-/** The ids of all organisations, oldest first. */
+/** The IDs of all organizations, oldest first. */
 export const orgIds = (cx: Cx): readonly string[] => cx.store.all(cx, everyOrg).map(({ id }) => id)
 
-/** Roles of one user on one thing; `roles` reads "|A|B|". */
+/** The roles of a user on a resource; `roles` has the form "|A|B|". */
 type MemberRow = {
   readonly id: string
   readonly target: string
@@ -71,7 +73,7 @@ const members = statement<MemberRow>(
    ORDER BY id LIMIT $limit`,
 )
 
-/** Who has roles on an organisation, on its projects, or on what was granted to it. */
+/** The members of an organization, of its projects, or of its received project grants. */
 export function* membersIn(
   cx: Cx,
   level: "org" | "project" | "grant",
@@ -79,15 +81,15 @@ export function* membersIn(
 ): Generator<MemberRow> {
   let after = ""
   for (;;) {
-    const rows = cx.store.all(cx, members, { orgId, level, after, limit })
+    const rows = cx.store.all(cx, members, { orgId, level, after, limit: pageSize })
     yield* rows
     const last = rows.at(-1)
-    if (!last || rows.length < limit) return
+    if (!last || rows.length < pageSize) return
     after = last.id
   }
 }
 
-/** A role of a project, as people are shown it. */
+/** A project role. */
 type RoleRow = {
   readonly role_key: string
   readonly display_name: string
@@ -102,7 +104,7 @@ const roles = statement<RoleRow>(
 export const rolesIn = (cx: Cx, projectId: string): readonly RoleRow[] =>
   cx.store.all(cx, roles, { projectId })
 
-/** A public key in PEM; `expires` is ms UTC. */
+/** A public key in PEM; `expires` is in ms since the epoch. */
 type KeyRow = { readonly id: string; readonly publicKey: string; readonly expires: number }
 
 const machineKeys = statement<KeyRow>(

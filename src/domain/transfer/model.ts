@@ -1,20 +1,23 @@
 import { aggregate, type Cx, type Event } from "../../store/index.ts"
 
-/** What left with people: hashes of passwords, secrets of their apps and of providers. */
-export type Carried = {
+/**
+ * The secrets included in an export: password hashes, TOTP secrets, and client secrets for
+ * providers.
+ */
+export type IncludedSecrets = {
   readonly withPasswords: boolean
   readonly withOtp: boolean
   readonly withSecrets: boolean
 }
 
 export type TransferEvent =
-  | Event<"transfer.exported", Carried & { readonly organizations: number }>
+  | Event<"transfer.exported", IncludedSecrets & { readonly organizations: number }>
   | Event<
       "transfer.imported",
       { readonly organizations: number; readonly taken: number; readonly refused: number }
     >
 
-/** Who took data out of the instance, or into it; each time is a stream of its own. */
+/** Exports and imports of an instance's data; each has its own stream. */
 export const transfer = aggregate<TransferEvent, null>({
   stream: "transfer",
   retention: "audit",
@@ -25,17 +28,21 @@ export const transfer = aggregate<TransferEvent, null>({
   },
 })
 
-/** The log keeps who took something out. */
-export async function noteExport(cx: Cx, carried: Carried, organizations: number): Promise<void> {
-  const data = { ...carried, organizations }
+/** Records an export in the log. */
+export async function recordExport(
+  cx: Cx,
+  includedSecrets: IncludedSecrets,
+  organizations: number,
+): Promise<void> {
+  const data = { ...includedSecrets, organizations }
   const id = cx.ids.next()
   await cx.store.transact(cx, (tx) =>
     tx.append(transfer, id, [{ type: "transfer.exported", data }]),
   )
 }
 
-/** The log keeps who brought something in. */
-export async function noteImport(
+/** Records an import in the log. */
+export async function recordImport(
   cx: Cx,
   organizations: number,
   counts: { readonly taken: number; readonly refused: number },

@@ -1,51 +1,51 @@
 import { Fault, fieldError } from "../../kernel/fault.ts"
 import type { ClaimChange, Cx, Draft, Transaction } from "../../store/index.ts"
 import {
-  authorityOfIdp,
-  authorityWithin,
-  authorsWithin,
-  idpById,
+  authorityInTransaction,
+  authorsInTransaction,
+  findAuthority,
+  findIdpById,
   isActiveIdp,
   isActiveIdpFor,
   vouchesFor,
 } from "../idp/index.ts"
 import {
   type Human,
-  hasLeft,
+  isAbsent,
   linksOf,
   type User,
   type UserEvent,
   user,
 } from "../user-model/index.ts"
 
-/** Somebody at an identity provider. */
-export type External = {
+/** An account at an identity provider. */
+export type ExternalAccount = {
   readonly idpId: string
   readonly externalId: string
   readonly name: string
-  /** Whether the account comes with it. */
+  /** Whether the user was created with it. */
   readonly isFirst?: boolean
 }
 
 const claim = "idp_link"
 const linksMax = 20
 
-type IdpLink = ReturnType<typeof linksOf>[number]
+type StoredLink = ReturnType<typeof linksOf>[number]
 
-type Account = Pick<External, "idpId" | "externalId">
+type ExternalAccountId = Pick<ExternalAccount, "idpId" | "externalId">
 
-const keyOf = ({ idpId, externalId }: Account, authority: string): string =>
+const claimKey = ({ idpId, externalId }: ExternalAccountId, authority: string): string =>
   JSON.stringify([idpId, authority, externalId])
 
-/** Links an account elsewhere to a person, as a part of a step; nobody else may have it. */
-export function addLink(tx: Transaction, userId: string, external: External): void {
+/** Links an external account to a user in a transaction; an account can be linked once. */
+export function addLink(tx: Transaction, userId: string, external: ExternalAccount): void {
   const state = tx.state(user, userId)
-  if (hasLeft(state)) throw new Fault("not_found", "user.missing", "there is no such user")
-  if (state.kind !== "human") throw notPersonError()
-  mustHaveRoom(state)
+  if (isAbsent(state)) throw new Fault("not_found", "user.missing", "user not found")
+  if (state.kind !== "human") throw notHumanError()
+  requireLinkLimit(state)
   const { idpId, externalId, name, isFirst = false } = external
-  const authority = authorityWithin(tx, idpId) ?? ""
-  const authors = authorsWithin(tx, idpId)
+  const authority = authorityInTransaction(tx, idpId) ?? ""
+  const authors = authorsInTransaction(tx, idpId)
   const added: Draft<UserEvent> = {
     type: "user.human.externalidp.added",
     data: {
@@ -56,150 +56,170 @@ export function addLink(tx: Transaction, userId: string, external: External): vo
       ...(authors.length > 0 && { authors }),
     },
     private: { externalId, name },
-    claims: [{ take: claim, key: keyOf(external, authority), taken }],
+    claims: [{ take: claim, key: claimKey(external, authority), taken: linkTakenClaim }],
   }
   tx.append(user, userId, [added])
 }
 
-/** Refuses where a person has as many links as anybody may have. */
-export function mustHaveRoom(state: User): void {
+/** Rejects if the user has the maximum number of links. */
+export function requireLinkLimit(state: User): void {
   if (linksOf(state).length >= linksMax) throw tooManyError()
 }
 
-/** Takes a link away; what signed in with it is over. Refuses one that is not there. */
-export function removeLink(tx: Transaction, userId: string, { idpId, externalId }: Account): void {
+/** Removes a link and ends the sessions that it authenticated. Rejects an unknown link. */
+export function removeLink(
+  tx: Transaction,
+  userId: string,
+  { idpId, externalId }: ExternalAccountId,
+): void {
   const link = linksOf(tx.state(user, userId)).find(
     (each) => each.idpId === idpId && each.externalId === externalId,
   )
-  if (!link) throw missingError()
+  if (!link) throw linkNotFoundError()
   const removed: Draft<UserEvent> = {
     type: "user.human.externalidp.removed",
     data: { linkId: link.linkId },
-    claims: [release(link)],
+    claims: [releaseLink(link)],
   }
   tx.append(user, userId, [removed])
 }
 
-/** Frees what a person who goes is linked to. */
-export const releaseLinks = (person: Human): readonly ClaimChange[] => linksOf(person).map(release)
+/** Releases the links of a removed user. */
+export const releaseLinks = (person: Human): readonly ClaimChange[] =>
+  linksOf(person).map(releaseLink)
 
-const release = (link: IdpLink): ClaimChange => ({
+const releaseLink = (link: StoredLink): ClaimChange => ({
   release: claim,
-  key: keyOf(link, link.authority),
+  key: claimKey(link, link.authority),
 })
 
 /**
- * Whose account somebody at a provider is linked to; undefined where it is nobody's, and where the
- * provider has become another one since.
+ * The user that an external account is linked to; undefined if there is none, or if the provider
+ * has another authority since.
  */
-export function linkedUser(cx: Cx, external: Account) {
-  const key = keyOf(external, authorityOfIdp(cx, external.idpId) ?? "")
+export function findLinkedUser(cx: Cx, external: ExternalAccountId) {
+  const key = claimKey(external, findAuthority(cx, external.idpId) ?? "")
   const holder = cx.store.log.holder(cx.instance, claim, key, cx.clock.now())
   return holder?.stream === user.stream ? holder.id : undefined
 }
 
-/** The same within a step. */
-export function linkedUserIn(tx: Transaction, external: Account) {
-  const holder = tx.holder(claim, keyOf(external, authorityWithin(tx, external.idpId) ?? ""))
+/** The linked user, read in a transaction. */
+export function findLinkedUserInTransaction(tx: Transaction, external: ExternalAccountId) {
+  const holder = tx.holder(
+    claim,
+    claimKey(external, authorityInTransaction(tx, external.idpId) ?? ""),
+  )
   return holder?.stream === user.stream ? holder.id : undefined
 }
 
-/** The links of a person whose providers are there still. */
-export const usableLinks = (cx: Cx, userId: string): readonly IdpLink[] =>
+/** Links of a user whose providers still exist. */
+export const listUsableLinks = (cx: Cx, userId: string): readonly StoredLink[] =>
   linksOf(cx.store.state(cx, user, userId)).filter(
-    ({ idpId, authority }) => authorityOfIdp(cx, idpId) === authority,
+    ({ idpId, authority }) => findAuthority(cx, idpId) === authority,
   )
 
 /**
- * Whether the provider may vouch for a person: one of the instance for everybody, one of an
- * organisation for its own people alone.
+ * Whether a provider can vouch for a user: one of the instance for everyone, one of an organization
+ * only for its own users.
  */
-function mayVouch(cx: Cx, idpId: string, orgId: string): boolean {
-  const found = idpById(cx, idpId)
-  return found !== undefined && (found.place === undefined || found.place === orgId)
+function canVouch(cx: Cx, idpId: string, orgId: string): boolean {
+  const provider = findIdpById(cx, idpId)
+  return provider !== undefined && (provider.place === undefined || provider.place === orgId)
 }
 
 /**
- * The same for one user: a provider of an organization does not vouch for those who outrank one of
- * its authors.
+ * Whether a provider can vouch for a particular user: not if the user outranks one of the authors
+ * of an organization's provider.
  */
-function mayVouchFor(cx: Cx, idpId: string, userId: string): boolean {
-  const found = idpById(cx, idpId)
-  if (!found || !mayVouch(cx, idpId, homeOf(cx, userId))) return false
-  return vouchesFor(cx, userId, { idpId, idpOrg: found.place ?? "" })
+function canVouchFor(cx: Cx, idpId: string, userId: string): boolean {
+  const provider = findIdpById(cx, idpId)
+  if (!provider || !canVouch(cx, idpId, homeOf(cx, userId))) return false
+  return vouchesFor(cx, userId, { idpId, idpOrg: provider.place ?? "" })
 }
 
-/** Whether a provider lets in a user. */
-export function letsUserIn(cx: Cx, idpId: string, userId: string): boolean {
+/** Whether a user can sign in with a provider. */
+export function isProviderActiveFor(cx: Cx, idpId: string, userId: string): boolean {
   const member = { userId, orgId: homeOf(cx, userId) }
-  return isActiveIdpFor(cx, member, idpId) && mayVouchFor(cx, idpId, userId)
+  return isActiveIdpFor(cx, member, idpId) && canVouchFor(cx, idpId, userId)
 }
 
 /**
- * Whether a provider lets in people of an organisation: that says who does, at whatever page they
- * come in, and those of the instance are offered at pages which are nobody's in particular.
+ * Whether users of an organization can sign in with a provider. The user's own organization
+ * decides, regardless of the page; providers of the instance are offered on pages without an
+ * organization.
  */
-export const letsIn = (cx: Cx, idpId: string, orgId: string): boolean =>
-  mayVouch(cx, idpId, orgId) && isActiveIdp(cx, orgId, idpId)
+export const isProviderActiveIn = (cx: Cx, idpId: string, orgId: string): boolean =>
+  canVouch(cx, idpId, orgId) && isActiveIdp(cx, orgId, idpId)
 
-/** Who may be meant by somebody at a provider: whoever is linked, and it may vouch for. */
-export function vouchedUser(cx: Cx, external: Account): string | undefined {
-  const known = linkedUser(cx, external)
-  if (known === undefined) return undefined
-  return mayVouchFor(cx, external.idpId, known) ? known : undefined
+/** The linked user, if the provider can vouch for the user. */
+export function findVouchedUser(cx: Cx, external: ExternalAccountId): string | undefined {
+  const linked = findLinkedUser(cx, external)
+  if (linked === undefined) return undefined
+  return canVouchFor(cx, external.idpId, linked) ? linked : undefined
 }
 
-/** Who signs in on our pages as somebody at a provider; on pages of others these say it. */
-export function userLetIn(cx: Cx, external: Account): string | undefined {
-  const known = linkedUser(cx, external)
-  if (known === undefined) return undefined
-  return letsUserIn(cx, external.idpId, known) ? known : undefined
+/**
+ * The user who signs in with an external account on login pages of this server; other login pages
+ * decide themselves.
+ */
+export function findUserToSignIn(cx: Cx, external: ExternalAccountId): string | undefined {
+  const linked = findLinkedUser(cx, external)
+  if (linked === undefined) return undefined
+  return isProviderActiveFor(cx, external.idpId, linked) ? linked : undefined
 }
 
 const homeOf = (cx: Cx, id: string): string => cx.store.receipt(cx, user, id)?.owner ?? ""
 
-/** Refuses a link that nobody could sign in by: the provider must be there, and vouch for them. */
-export function checkLink(cx: Cx, orgId: string, { idpId, externalId, name }: External): void {
-  if (!idpById(cx, idpId) || !mayVouch(cx, idpId, orgId)) {
-    const message = `there is no identity provider ${JSON.stringify(idpId)} to link to`
+/** Rejects a link that can't be used: the provider must exist and be able to vouch for the user. */
+export function validateLink(
+  cx: Cx,
+  orgId: string,
+  { idpId, externalId, name }: ExternalAccount,
+): void {
+  if (!findIdpById(cx, idpId) || !canVouch(cx, idpId, orgId)) {
+    const message = `identity provider ${JSON.stringify(idpId)} not found`
     throw new Fault("not_found", "idp.missing", message)
   }
-  // What somebody is linked to is theirs alone in the whole instance: only they can prove it.
-  if (idpById(cx, idpId)?.place === undefined && !mayLinkAnybody(cx)) throw instanceLinkError()
-  mustBeText("user_id", externalId)
-  mustBeText("user_name", name)
+  // A link to an instance provider applies in the whole instance, so organization administrators
+  // can't create it.
+  if (findIdpById(cx, idpId)?.place === undefined && !canLinkAnyUser(cx)) throw instanceLinkError()
+  requirePlainText("user_id", externalId)
+  requirePlainText("user_name", name)
 }
 
-const mayLinkAnybody = ({ caller, holdsOnInstance }: Cx): boolean =>
+const canLinkAnyUser = ({ caller, holdsOnInstance }: Cx): boolean =>
   caller.kind === "system" || (holdsOnInstance?.("user.write") ?? false)
 
 const instanceLinkError = () =>
   new Fault(
     "permission_denied",
     "user.idp_link_unproven",
-    "a link to an identity provider of the instance requires a permission on the instance; the " +
-      "user can link the account by signing in with it",
+    "permission denied: linking to an identity provider of the instance requires a " +
+      "permission on the instance; the user can link the account by signing in with it",
   )
 
-function mustBeText(field: string, text: string): void {
+function requirePlainText(field: string, text: string): void {
   if (text.trim() !== "" && text.length <= 200 && !/\p{C}/u.test(text)) return
   throw fieldError("idp.link_invalid", field, "must be plain text of 1 to 200 characters")
 }
 
-const taken = {
+const linkTakenClaim = {
   id: "user.idp_link_taken",
-  message: "this account elsewhere is linked to another user already",
+  message: "this external account is already linked to another user",
 }
 
-const missingError = () =>
-  new Fault("not_found", "user.idp_link_missing", "this user has no such link; list them first")
+const linkNotFoundError = () => new Fault("not_found", "user.idp_link_missing", "link not found")
 
-const notPersonError = () =>
-  new Fault("failed_precondition", "user.not_human", "only people sign in with a provider")
+const notHumanError = () =>
+  new Fault(
+    "failed_precondition",
+    "user.not_human",
+    "only human users can sign in with an identity provider",
+  )
 
 const tooManyError = () =>
   new Fault(
     "resource_exhausted",
     "user.idp_links_too_many",
-    `a user may have ${linksMax} links; remove one first`,
+    `a user can have at most ${linksMax} links; remove one first`,
   )

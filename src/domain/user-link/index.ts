@@ -1,18 +1,18 @@
 export {
   addLink,
-  checkLink,
-  type External,
-  letsIn,
-  letsUserIn,
-  linkedUser,
-  linkedUserIn,
-  mustHaveRoom,
+  type ExternalAccount,
+  findLinkedUser,
+  findLinkedUserInTransaction,
+  findUserToSignIn,
+  findVouchedUser,
+  isProviderActiveFor,
+  isProviderActiveIn,
+  listUsableLinks,
   releaseLinks,
   removeLink,
-  usableLinks,
-  userLetIn,
-  vouchedUser,
+  requireLinkLimit,
+  validateLink,
 } from "./commands.ts"
 
-/** What this module is to the whole. */
+/** Parts of this module that the server loads. */
 export const module = {} as const

@@ -1,26 +1,26 @@
 import { type Cx, statement } from "../../store/index.ts"
 import { user } from "../user-model/index.ts"
 import { findByUserName } from "./find-name.ts"
-import { holderOfEmail } from "./verified.ts"
+import { findEmailHolder } from "./verified.ts"
 import { emailValues, hasEmail } from "./view.ts"
 
-const byEmail = statement<{ id: string }>(
+const selectByEmail = statement<{ id: string }>(
   `SELECT id FROM users
    WHERE instance = $instance AND ${hasEmail} AND email_verified = 1 AND org = $orgId
    LIMIT 1`,
 )
 
 /**
- * The account that an address belongs to for whoever registers in an organization: in the whole
- * instance, or in that organization. Others that another organization has prepared with it keep
- * nobody from registering.
+ * Finds the account of an address from the view of a registration in an organization: the address
+ * holder of the instance, otherwise a user of that organization. Accounts that other organizations
+ * created with the address don't prevent registration.
  */
-export function accountWith(cx: Cx, email: string, orgId: string): string | undefined {
+export function findAccountByEmail(cx: Cx, email: string, orgId: string): string | undefined {
   const named = findByUserName(cx, email)
-  const isHere = named !== undefined && cx.store.receipt(cx, user, named)?.owner === orgId
+  const isInOrg = named !== undefined && cx.store.receipt(cx, user, named)?.owner === orgId
   return (
-    holderOfEmail(cx, email) ??
-    (isHere ? named : undefined) ??
-    cx.store.get(cx, byEmail, { ...emailValues(email), orgId })?.id
+    findEmailHolder(cx, email) ??
+    (isInOrg ? named : undefined) ??
+    cx.store.get(cx, selectByEmail, { ...emailValues(email), orgId })?.id
   )
 }

@@ -4,5 +4,5 @@ import { mine } from "./binding/v1-mine.ts"
 import { v2search } from "./binding/v2.ts"
 import { v2email } from "./binding/v2-email.ts"
 
-/** The operations that this module answers. */
+/** Operations that this module implements. */
 export const shares = [v2search, management, auth, managementGlobal, mine, v2email] as const

@@ -1,46 +1,47 @@
 import type { Cx, Transaction } from "../../store/index.ts"
-import { personOf } from "../user/index.ts"
-import { hasLeft, user } from "../user-model/index.ts"
-import { hasSharedEmail, isVerifiedAtHomeOnly, verifiedAtHomeOnly } from "./verified.ts"
+import { requireContactOwner } from "../user/index.ts"
+import { isAbsent, user } from "../user-model/index.ts"
+import { hasSharedEmail, isOrgVerifiedOnly, iterateOrgVerified } from "./verified.ts"
 
-/** The instance's own word for an address that the user's organization or a provider verified. */
+/** Confirms on behalf of the instance an address that the organization or a provider verified. */
 const confirmEmail = user.command((state) => {
-  const { verified, verifier } = personOf(state).email
+  const { verified, verifier } = requireContactOwner(state).email
   if (!verified || verifier?.by === "user" || verifier?.by === "instance") return []
   return [{ type: "user.human.email.verified", data: { verifier: { by: "instance" } } }]
 })
 
 type EmailConfirmation = { readonly userId: string; readonly email: string }
 
-/** Confirms an address that is still the user's and nobody else's; answers whether it did. */
+/** Confirms an address that still belongs to this user only. Returns whether it was confirmed. */
 async function confirmIfUnchanged(cx: Cx, { userId, email }: EmailConfirmation): Promise<boolean> {
   const step = await cx.store.transact(cx, (tx) => {
-    if (addressOf(tx, userId) !== email) return false
-    if (!isVerifiedAtHomeOnly(cx, userId) || hasSharedEmail(cx, userId)) return false
+    if (unconfirmedEmailOf(tx, userId) !== email) return false
+    if (!isOrgVerifiedOnly(cx, userId) || hasSharedEmail(cx, userId)) return false
     confirmEmail.within(tx, userId)
     return true
   })
   return step.value
 }
 
-function addressOf(tx: Transaction, userId: string): string | undefined {
+function unconfirmedEmailOf(tx: Transaction, userId: string): string | undefined {
   const state = tx.state(user, userId)
-  return !hasLeft(state) && state.kind === "human" ? state.email.address : undefined
+  return !isAbsent(state) && state.kind === "human" ? state.email.address : undefined
 }
 
-/** How many users were confirmed, the IDs of the first of them, and how many were skipped. */
+/** Number of confirmed users, the first of their IDs, and number of skipped users. */
 export type ConfirmedEmails = {
   readonly confirmed: number
   readonly userIds: readonly string[]
   readonly skipped: number
 }
 
-const listedMax = 20
+const listedUsersMax = 20
 
 /**
- * Confirms for the whole instance the email addresses that only the user's own organization has
- * verified; of one organization if `orgId` is set. Skips users who share their address with others:
- * only one of them can be its owner, and the others may have been created to take it over.
+ * Confirms email addresses for the whole instance that only the users' own organization has
+ * verified; limited to one organization if `orgId` is set. Skips addresses that several users
+ * share: only one of them can be the owner, and the others may have been created to take over the
+ * account.
  */
 export async function confirmEmails(
   cx: Cx,
@@ -49,24 +50,24 @@ export async function confirmEmails(
   let confirmed = 0
   let skipped = 0
   const userIds: string[] = []
-  for await (const id of verifiedAtHomeOnly(cx)) {
+  for await (const id of iterateOrgVerified(cx)) {
     if (orgId !== undefined && cx.store.receipt(cx, user, id)?.owner !== orgId) continue
     if (hasSharedEmail(cx, id)) {
       skipped++
       continue
     }
-    const { address: email } = personOf(cx.store.state(cx, user, id)).email
+    const { address: email } = requireContactOwner(cx.store.state(cx, user, id)).email
     if (!isTrial && !(await confirmIfUnchanged(cx, { userId: id, email }))) {
       skipped++
       continue
     }
-    if (userIds.length < listedMax) userIds.push(id)
+    if (userIds.length < listedUsersMax) userIds.push(id)
     confirmed++
   }
   return { confirmed, userIds, skipped }
 }
 
-/** A user whose address only their own organization has verified. */
+/** A user whose address only the user's own organization has verified. */
 export type UnconfirmedEmail = {
   readonly userId: string
   readonly organizationId: string
@@ -78,25 +79,25 @@ export type UnconfirmedEmail = {
 const pageMax = 100
 const countMax = 1000
 
-type PageOfUnconfirmed = { readonly limit: number; readonly afterUserId: string }
+type UnconfirmedPage = { readonly limit: number; readonly afterUserId: string }
 
-/** The first of these users after one, and how many there are; counting ends at 1000. */
-export async function unconfirmedEmails(
+/** A page of these users after an ID, and their number, counted up to 1000. */
+export async function listUnconfirmedEmails(
   cx: Cx,
-  { limit, afterUserId }: PageOfUnconfirmed,
+  { limit, afterUserId }: UnconfirmedPage,
 ): Promise<{ readonly users: readonly UnconfirmedEmail[]; readonly count: number }> {
   const listed = Math.min(limit || pageMax, pageMax)
   const users: UnconfirmedEmail[] = []
   let count = 0
-  for await (const userId of verifiedAtHomeOnly(cx, afterUserId)) {
-    if (users.length < listed) users.push(unconfirmedEmail(cx, userId))
+  for await (const userId of iterateOrgVerified(cx, afterUserId)) {
+    if (users.length < listed) users.push(toUnconfirmedEmail(cx, userId))
     if (++count >= countMax) break
   }
   return { users, count }
 }
 
-function unconfirmedEmail(cx: Cx, userId: string): UnconfirmedEmail {
-  const { userName, email } = personOf(cx.store.state(cx, user, userId))
+function toUnconfirmedEmail(cx: Cx, userId: string): UnconfirmedEmail {
+  const { userName, email } = requireContactOwner(cx.store.state(cx, user, userId))
   return {
     userId,
     organizationId: cx.store.receipt(cx, user, userId)?.owner ?? "",
@@ -107,10 +108,10 @@ function unconfirmedEmail(cx: Cx, userId: string): UnconfirmedEmail {
 }
 
 /**
- * Confirms addresses as somebody has looked at them, and answers whose; users who have another one
- * by now are skipped.
+ * Confirms reviewed addresses and returns the users; skips users whose address changed in the
+ * meantime.
  */
-export async function confirmEmailsOf(cx: Cx, emails: readonly EmailConfirmation[]) {
+export async function confirmListedEmails(cx: Cx, emails: readonly EmailConfirmation[]) {
   const confirmedUserIds: string[] = []
   const skippedUserIds: string[] = []
   for (const each of emails) {

@@ -2,32 +2,32 @@ import { isSameEmail } from "../../protocol/user-field.ts"
 import type { Consequence, Consequences } from "../../store/index.ts"
 import {
   type Human,
-  hasLeft,
+  isAbsent,
   isAcceptedEverywhere,
   type User,
   type UserEvent,
   user,
 } from "../user-model/index.ts"
-import { homeOfAddress, withEmail } from "./verified.ts"
+import { findOrgOfAddress, listUsersWithEmail } from "./verified.ts"
 
 /**
- * Takes an address from everybody who holds it in the whole instance once a user proves that it is
- * theirs: it is no longer verified for them, so that they no longer sign in or reset a password by
- * it. They keep their login name, and can prove the address again. Everybody whose address it is
- * joins the expectations of the step: of two who prove it at once, one is decided after the other.
+ * Marks an address as unverified for all other users once a user verifies it, so that they can't
+ * sign in or reset a password with it. They keep their login names and can verify the address
+ * again. All users with the address are part of the transaction's expected versions, so concurrent
+ * verifications are decided one after the other.
  */
-function supersede({ cx, tx }: Step, { id, owner }: NewEvent): void {
+function supersede({ cx, tx }: ConsequenceContext, { id, owner }: SourceEvent): void {
   const prover = tx.state(user, id)
-  if (!hasProvenEmail(prover)) return
+  if (!hasVerifiedEmail(prover)) return
   const { address } = prover.email
-  const home = homeOfAddress(cx, address)
-  for (const other of withEmail(cx, address)) {
+  const home = findOrgOfAddress(cx, address)
+  for (const other of listUsersWithEmail(cx, address)) {
     if (other === id) continue
     const theirs = tx.state(user, other)
-    if (!isPerson(theirs) || !theirs.email.verified) continue
+    if (!isHuman(theirs) || !theirs.email.verified) continue
     const { address: email, verifier } = theirs.email
     const orgId = tx.owner(user, other)
-    // Nobody takes an address from the people of the organization that has proven the domain.
+    // Users of the organization that has verified the domain keep the address.
     const isKept = home === orgId && owner !== orgId
     const isHeld =
       isSameEmail(email, address) && isAcceptedEverywhere(tx, { orgId, email, verifier })
@@ -37,24 +37,24 @@ function supersede({ cx, tx }: Step, { id, owner }: NewEvent): void {
   }
 }
 
-type Step = Parameters<NonNullable<ReturnType<Consequence>>>[0]
-type NewEvent = Parameters<Consequence>[0]
+type ConsequenceContext = Parameters<NonNullable<ReturnType<Consequence>>>[0]
+type SourceEvent = Parameters<Consequence>[0]
 
 type DataOf<Type extends UserEvent["type"]> = Extract<UserEvent, { readonly type: Type }>["data"]
 type ProofData = DataOf<"user.human.added"> & DataOf<"user.human.email.verified">
 
-const ofProof: Consequence = (event) => {
+const onVerification: Consequence = (event) => {
   const { emailVerifier, verifier = emailVerifier }: Partial<ProofData> = event.data
   return verifier?.by === "user" ? (step) => supersede(step, event) : undefined
 }
 
-const isPerson = (state: User): state is Human => !hasLeft(state) && state.kind === "human"
+const isHuman = (state: User): state is Human => !isAbsent(state) && state.kind === "human"
 
-const hasProvenEmail = (state: User): state is Human =>
-  isPerson(state) && state.email.verified && state.email.verifier?.by === "user"
+const hasVerifiedEmail = (state: User): state is Human =>
+  isHuman(state) && state.email.verified && state.email.verifier?.by === "user"
 
-/** Follows every proof of an address. */
+/** Runs after each verification of an address. */
 export const supersessions: Consequences = {
   name: "email-supersessions",
-  on: { "user.human.added": ofProof, "user.human.email.verified": ofProof },
+  on: { "user.human.added": onVerification, "user.human.email.verified": onVerification },
 }

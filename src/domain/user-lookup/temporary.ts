@@ -4,26 +4,29 @@ import {
   temporaryPrefix,
 } from "../../protocol/self-check/temporary-id.ts"
 import { type Cx, statement } from "../../store/index.ts"
-import { hasLeft, user } from "../user-model/index.ts"
+import { isAbsent, user } from "../user-model/index.ts"
 
-const end = "latchkey-doctor."
+const prefixEnd = "latchkey-doctor."
 
-const some = statement<{ id: string }>(
+const selectTemporary = statement<{ id: string }>(
   `SELECT id FROM users WHERE instance = $instance AND id >= $from AND id < $end
    ORDER BY id LIMIT 100`,
 )
 
-/** The users of self-checks that are not removed yet. */
-export const temporaryUsers = (cx: Cx): readonly string[] =>
+/** Users of self-checks that were not removed yet. */
+export const listTemporaryUsers = (cx: Cx): readonly string[] =>
   cx.store
-    .all(cx, some, { from: temporaryPrefix, end })
+    .all(cx, selectTemporary, { from: temporaryPrefix, end: prefixEnd })
     .map(({ id }) => id)
     .filter((id) => isTemporary(cx, id))
 
-/** Whether a self-check made a user: ids like theirs could be chosen once, and say little alone. */
+/**
+ * Whether a self-check created the user. The prefix alone is not sufficient, because IDs could be
+ * chosen earlier.
+ */
 export function isTemporary(cx: Cx, id: string): boolean {
   if (!isTemporaryId(id)) return false
   const state = cx.store.state(cx, user, id)
-  if (hasLeft(state) || state.kind !== "human") return false
+  if (isAbsent(state) || state.kind !== "human") return false
   return state.userName === id && state.email.address === temporaryEmail(id)
 }

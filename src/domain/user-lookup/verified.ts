@@ -1,206 +1,203 @@
 import { setImmediate as nextTurn } from "node:timers/promises"
 import { foldEmail } from "../../protocol/email.ts"
 import { type Cx, statement } from "../../store/index.ts"
-import { isOrgThere, orgOfProvenDomain } from "../org/index.ts"
+import { findOrgByVerifiedDomain, orgExists } from "../org/index.ts"
 import {
-  domainInName,
+  createReader,
+  domainOfName,
   type Human,
-  hasLeft,
+  isAbsent,
   isAcceptedEverywhere,
-  readerOf,
   user,
 } from "../user-model/index.ts"
 import { emailValues, hasEmail } from "./view.ts"
 
-/** Which of a user's addresses an organization's applications may take for verified. */
+/** Which of a user's addresses applications of an organization can treat as verified. */
 export function verifiedFor(
   cx: Cx,
   { id, orgId: audience }: { readonly id: string; readonly orgId: string },
 ): { readonly email: boolean; readonly phone: boolean } {
   const state = cx.store.state(cx, user, id)
-  if (hasLeft(state) || state.kind !== "human") return { email: false, phone: false }
+  if (isAbsent(state) || state.kind !== "human") return { email: false, phone: false }
   const { email, phone } = state
   const orgId = cx.store.receipt(cx, user, id)?.owner ?? ""
   if (orgId === audience) return { email: email.verified, phone: phone?.verified ?? false }
-  const isPhoneAccepted = isAcceptedEverywhere(readerOf(cx), { ...phone, email: "", orgId })
+  const isPhoneAccepted = isAcceptedEverywhere(createReader(cx), { ...phone, email: "", orgId })
   return {
-    email: isVerifiedEverywhere(cx, { id, orgId, email }),
+    email: isVerifiedForInstance(cx, { id, orgId, email }),
     phone: Boolean(phone?.verified) && isPhoneAccepted,
   }
 }
 
-/** Whether an organization's applications may take a user's email address for verified. */
+/** Whether applications of an organization can treat a user's email address as verified. */
 export const isEmailVerifiedFor = (cx: Cx, id: string, orgId: string): boolean =>
   verifiedFor(cx, { id, orgId }).email
 
-type Owned = { readonly id: string; readonly orgId: string; readonly email: Human["email"] }
+type OwnedEmail = { readonly id: string; readonly orgId: string; readonly email: Human["email"] }
 
 /** Whether a user's address is verified for the whole instance. */
-function isVerifiedEverywhere(cx: Cx, owned: Owned): boolean {
+function isVerifiedForInstance(cx: Cx, owned: OwnedEmail): boolean {
   const { orgId, email } = owned
   if (!email.verified || email.address === "") return false
   const { address, verifier } = email
-  if (!isAcceptedEverywhere(readerOf(cx), { orgId, email: address, verifier })) return false
-  return !isProvenByOther(cx, owned)
+  if (!isAcceptedEverywhere(createReader(cx), { orgId, email: address, verifier })) return false
+  return !isVerifiedByOther(cx, owned)
 }
 
-/** Whether somebody else has proven since then that the address is theirs. */
-export function isProvenByOther(cx: Cx, { id, orgId, email }: Owned): boolean {
-  const rows = provenBy(cx, email.address)
+/** Whether another user has verified the address since. */
+export function isVerifiedByOther(cx: Cx, { id, orgId, email }: OwnedEmail): boolean {
+  const rows = verifiedByUsers(cx, email.address)
   const proven = rows.find((row) => row.id === id)?.proven ?? 0
-  const home = rows.length > 0 ? homeOfAddress(cx, email.address) : undefined
+  const home = rows.length > 0 ? findOrgOfAddress(cx, email.address) : undefined
   return rows.some(
     (other) =>
       other.proven > proven &&
-      // Nobody takes an address from the people of the organization that has proven the domain.
+      // Users of the organization that has verified the domain keep the address.
       !(home === orgId && other.orgId !== orgId),
   )
 }
 
-type Row = { readonly id: string; readonly orgId: string; readonly proven: number }
+type VerifiedRow = { readonly id: string; readonly orgId: string; readonly proven: number }
 
-const provenRows = statement<Row>(
+const selectVerifiedByUsers = statement<VerifiedRow>(
   `SELECT id, org AS orgId, email_proven AS proven FROM users
    WHERE instance = $instance AND ${hasEmail} AND email_verified = 1
      AND email_proven > 0
    ORDER BY email_proven DESC, id DESC LIMIT $limit`,
 )
-const verifiedRows = statement<Row>(
+const selectVerified = statement<VerifiedRow>(
   `SELECT id, org AS orgId, email_proven AS proven FROM users
    WHERE instance = $instance AND ${hasEmail} AND email_verified = 1
    ORDER BY created, id LIMIT $limit`,
 )
 
-/** More have an address only where somebody floods it; whoever proves theirs is always found. */
+/** Limit against flooding; the owner of the address is always among them. */
 const rowsMax = 100
 
-/** Who has proven that an address is theirs, the latest first. */
-const provenBy = (cx: Cx, address: string): readonly Row[] =>
+/** Users who verified an address themselves, latest first. */
+const verifiedByUsers = (cx: Cx, address: string): readonly VerifiedRow[] =>
   cx.store
-    .all(cx, provenRows, { ...emailValues(address), limit: rowsMax })
-    .filter((row) => isOrgThere(cx, row.orgId))
+    .all(cx, selectVerifiedByUsers, { ...emailValues(address), limit: rowsMax })
+    .filter((row) => orgExists(cx, row.orgId))
 
-/** The organization that has proven the domain of an address; undefined for none. */
-export const homeOfAddress = (cx: Cx, address: string): string | undefined =>
-  orgOfProvenDomain(cx, domainInName(address))
+/** The organization that has verified the domain of an address, or undefined. */
+export const findOrgOfAddress = (cx: Cx, address: string): string | undefined =>
+  findOrgByVerifiedDomain(cx, domainOfName(address))
 
 /**
- * The user that an address belongs to in the whole instance: whoever proved it last, else the only
- * one whose address everybody accepts. An address in a domain that an organization has proven
- * belongs to its people alone. Undefined where it is nobody's, or where several have it from
- * before one had to be chosen.
+ * The instance-wide holder of an address: the user who verified it last, otherwise the only one
+ * whose verification everyone accepts. In a verified domain of an organization only its users
+ * qualify. Undefined if there is none, or if several users have it from before a holder was
+ * determined.
  */
-export function holderOfEmail(cx: Cx, address: string): string | undefined {
-  const home = homeOfAddress(cx, address)
-  const isEligible = (row: Row) => home === undefined || row.orgId === home
-  const latest = provenBy(cx, address).find(isEligible)
+export function findEmailHolder(cx: Cx, address: string): string | undefined {
+  const home = findOrgOfAddress(cx, address)
+  const isEligible = (row: VerifiedRow) => home === undefined || row.orgId === home
+  const latest = verifiedByUsers(cx, address).find(isEligible)
   if (latest) return latest.id
   const [only, another] = cx.store
-    .all(cx, verifiedRows, { ...emailValues(address), limit: rowsMax })
-    .filter((row) => isEligible(row) && isOrgThere(cx, row.orgId))
+    .all(cx, selectVerified, { ...emailValues(address), limit: rowsMax })
+    .filter((row) => isEligible(row) && orgExists(cx, row.orgId))
     .filter(({ id, orgId }) => {
-      const email = emailNow(cx, id)
-      return email !== undefined && isVerifiedEverywhere(cx, { id, orgId, email })
+      const email = findEmail(cx, id)
+      return email !== undefined && isVerifiedForInstance(cx, { id, orgId, email })
     })
   return another ? undefined : only?.id
 }
 
-const provenPhones = statement<Row>(
+const selectPhonesVerifiedByUsers = statement<VerifiedRow>(
   `SELECT id, org AS orgId, phone_proven AS proven FROM users
    WHERE instance = $instance AND phone = $number AND phone_verified = 1 AND phone_proven > 0
    ORDER BY phone_proven DESC, id DESC LIMIT $limit`,
 )
-const verifiedPhones = statement<Row>(
+const selectVerifiedPhones = statement<VerifiedRow>(
   `SELECT id, org AS orgId, phone_proven AS proven FROM users
    WHERE instance = $instance AND phone = $number AND phone_verified = 1
    ORDER BY created, id LIMIT $limit`,
 )
 
-/**
- * The user that a phone number belongs to in the whole instance, as `holderOfEmail`; a number is in
- * no domain.
- */
-export function holderOfPhone(cx: Cx, number: string): string | undefined {
-  const within = (rows: readonly Row[]) => rows.filter((row) => isOrgThere(cx, row.orgId))
-  const [latest] = within(cx.store.all(cx, provenPhones, { number, limit: rowsMax }))
+/** The instance-wide holder of a phone number, like `findEmailHolder` but without domains. */
+export function findPhoneHolder(cx: Cx, number: string): string | undefined {
+  const within = (rows: readonly VerifiedRow[]) => rows.filter((row) => orgExists(cx, row.orgId))
+  const [latest] = within(cx.store.all(cx, selectPhonesVerifiedByUsers, { number, limit: rowsMax }))
   if (latest) return latest.id
   const [only, another] = within(
-    cx.store.all(cx, verifiedPhones, { number, limit: rowsMax }),
+    cx.store.all(cx, selectVerifiedPhones, { number, limit: rowsMax }),
   ).filter(({ id, orgId }) => {
     const state = cx.store.state(cx, user, id)
-    if (!isPerson(state) || !state.phone?.verified) return false
+    if (!isHuman(state) || !state.phone?.verified) return false
     const { verifier } = state.phone
-    return isAcceptedEverywhere(readerOf(cx), { orgId, email: "", verifier })
+    return isAcceptedEverywhere(createReader(cx), { orgId, email: "", verifier })
   })
   return another ? undefined : only?.id
 }
 
-const sameRows = statement<{ readonly id: string }>(
+const selectSameEmail = statement<{ readonly id: string }>(
   `SELECT id FROM users WHERE instance = $instance AND ${hasEmail}
    ORDER BY email_verified DESC, created, id LIMIT $limit`,
 )
 
-/** Users whose address it is, verified or not; those for whom it is verified come first. */
-export const withEmail = (cx: Cx, address: string): readonly string[] =>
-  cx.store.all(cx, sameRows, { ...emailValues(address), limit: rowsMax }).map(({ id }) => id)
+/** Users with an address, verified or not; verified ones first. */
+export const listUsersWithEmail = (cx: Cx, address: string): readonly string[] =>
+  cx.store.all(cx, selectSameEmail, { ...emailValues(address), limit: rowsMax }).map(({ id }) => id)
 
-function emailNow(cx: Cx, id: string): Human["email"] | undefined {
+function findEmail(cx: Cx, id: string): Human["email"] | undefined {
   const state = cx.store.state(cx, user, id)
-  return isPerson(state) ? state.email : undefined
+  return isHuman(state) ? state.email : undefined
 }
 
-const isPerson = (state: Parameters<typeof hasLeft>[0]): state is Human =>
-  !hasLeft(state) && state.kind === "human"
+const isHuman = (state: Parameters<typeof isAbsent>[0]): state is Human =>
+  !isAbsent(state) && state.kind === "human"
 
-/** Whoever has proven their own address is none of them: that is accepted everywhere. */
-const counted = statement<{ readonly id: string }>(
+/** Excludes users who verified the address themselves, because that is accepted everywhere. */
+const selectOrgVerified = statement<{ readonly id: string }>(
   `SELECT id FROM users
    WHERE instance = $instance AND email_verified = 1 AND email_proven = 0 AND id > $after
    ORDER BY id LIMIT 200`,
 )
 
 /**
- * Users whose email address only the applications of their own organization take for verified. An
- * address that somebody else has proven is not theirs, whoever verified it before.
+ * Users whose email address only applications of their own organization treat as verified. Excludes
+ * addresses that another user has verified.
  */
-export async function* verifiedAtHomeOnly(cx: Cx, after = ""): AsyncGenerator<string> {
-  let rows = cx.store.all(cx, counted, { after })
+export async function* iterateOrgVerified(cx: Cx, after = ""): AsyncGenerator<string> {
+  let rows = cx.store.all(cx, selectOrgVerified, { after })
   while (rows.length > 0) {
-    for (const { id } of rows) if (isVerifiedAtHomeOnly(cx, id)) yield id
-    // Others are answered in between.
+    for (const { id } of rows) if (isOrgVerifiedOnly(cx, id)) yield id
+    // Yields to the event loop.
     await nextTurn()
-    rows = cx.store.all(cx, counted, { after: rows.at(-1)?.id ?? "" })
+    rows = cx.store.all(cx, selectOrgVerified, { after: rows.at(-1)?.id ?? "" })
   }
 }
 
-/** Whether a user is one of these; see `verifiedAtHomeOnly`. */
-export function isVerifiedAtHomeOnly(cx: Cx, id: string): boolean {
-  const email = emailNow(cx, id)
+/** Whether a user is one of these; see `iterateOrgVerified`. */
+export function isOrgVerifiedOnly(cx: Cx, id: string): boolean {
+  const email = findEmail(cx, id)
   if (!email?.verified || email.address === "") return false
   const owned = { id, orgId: cx.store.receipt(cx, user, id)?.owner ?? "", email }
-  return !isProvenByOther(cx, owned) && !isVerifiedEverywhere(cx, owned)
+  return !isVerifiedByOther(cx, owned) && !isVerifiedForInstance(cx, owned)
 }
 
-/** Whether other users have the same verified address as a user. */
+/** Whether other users have the same verified address. */
 export function hasSharedEmail(cx: Cx, id: string): boolean {
-  const address = emailNow(cx, id)?.address ?? ""
+  const address = findEmail(cx, id)?.address ?? ""
   return cx.store
-    .all(cx, verifiedRows, { ...emailValues(address), limit: rowsMax })
-    .some((row) => row.id !== id && isOrgThere(cx, row.orgId))
+    .all(cx, selectVerified, { ...emailValues(address), limit: rowsMax })
+    .some((row) => row.id !== id && orgExists(cx, row.orgId))
 }
 
-const shared = statement<{ readonly ids: string }>(
+const selectShared = statement<{ readonly ids: string }>(
   `SELECT group_concat(id, ' ') AS ids FROM users
    WHERE instance = $instance AND email_verified = 1 AND email_folded <> ''
    GROUP BY email_folded HAVING count(*) > 1 LIMIT $limit`,
 )
 
-/** Users who have the same verified address, together; some of them. */
-export const sharedEmails = (cx: Cx, limit: number): readonly (readonly string[])[] =>
+/** Groups of users with the same verified address, up to a limit. */
+export const listSharedEmails = (cx: Cx, limit: number): readonly (readonly string[])[] =>
   cx.store
-    .all(cx, shared, { limit })
-    // Addresses that differ in a sigma are two.
+    .all(cx, selectShared, { limit })
+    // Addresses with different sigma letters are different.
     .flatMap(({ ids }) => [
-      ...Map.groupBy(ids.split(" "), (id) => foldEmail(emailNow(cx, id)?.address ?? "")).values(),
+      ...Map.groupBy(ids.split(" "), (id) => foldEmail(findEmail(cx, id)?.address ?? "")).values(),
     ])
     .filter((ids) => ids.length > 1)

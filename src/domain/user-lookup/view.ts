@@ -16,14 +16,14 @@ import {
 } from "../../store/index.ts"
 import {
   type AccessTokenType,
-  domainInName,
+  domainOfName,
   type Gender,
   type Human,
   type Profile,
   type UserEvent,
 } from "../user-model/index.ts"
 
-/** Texts that are also kept folded, for comparisons that ignore case. */
+/** Columns with a folded copy for case-insensitive comparison. */
 const foldedColumns = [
   "user_name",
   "given_name",
@@ -33,8 +33,8 @@ const foldedColumns = [
   "email",
 ] as const
 
-/** Texts that are looked for anywhere in them. */
-const texts = [
+/** Columns with substring search. */
+const searchedColumns = [
   ...foldedColumns,
   ...foldedColumns.map((name) => `${name}_folded` as const),
   "listed_name_folded",
@@ -66,13 +66,13 @@ export const userTable = table(
     email_folded: text(),
     email_exact: nullable(text()),
     email_verified: bool(),
-    /** Position of the proof that the address is the user's; 0 where none was stored. */
+    /** Event position of the verification by the user; 0 if none was stored. */
     email_proven: integer(),
     phone: text(),
     phone_verified: bool(),
     phone_proven: integer(),
     change_required: bool(),
-    /** 0 where there is no password. */
+    /** 0 if there is no password. */
     password_changed: integer(),
     description: text(),
     token_type: text<AccessTokenType>(),
@@ -85,15 +85,16 @@ export const userTable = table(
     key: ["id"],
     indexes: {
       org: ["org", "created"],
-      // With what nearly all are alike in, which is then counted without a look at the rows.
+      // Includes columns that are equal for nearly all users, so that counting doesn't read the
+      // rows.
       created: ["created", "id", "status", "kind", "nick_name_folded", "nick_name", "phone"],
-      // With the organisation, whose domains are parts of its people's login names.
+      // With the organization, whose domains are part of login names.
       name: ["user_name_folded", "user_name", "org"],
       given: ["given_name_folded", "given_name"],
       family: ["family_name_folded", "family_name"],
       nick: ["nick_name_folded", "nick_name", "created"],
       display: ["display_name_folded", "display_name"],
-      // Looked through together with the display name.
+      // Searched together with the display name.
       listed: ["listed_name_folded", "display_name_folded"],
       email: ["email_folded", "email"],
       phone: ["phone"],
@@ -102,11 +103,11 @@ export const userTable = table(
       domain: ["name_domain"],
     },
     dominant: { nick: "", phone: "", status: "active", kind: "human", domain: "" },
-    texts,
+    texts: searchedColumns,
   },
 )
 
-/** A user as listed; times are ms UTC. What a kind does not have is empty. */
+/** A listed user; times are ms UTC. Columns that don't apply to the kind are empty. */
 export type UserRow = RowOf<typeof userTable>
 
 const keyTable = table(
@@ -124,7 +125,7 @@ const keyTable = table(
   { key: ["user_id", "key_id"] },
 )
 
-/** A key of a service user as listed. */
+/** A listed key of a service account. */
 export type UserKeyRow = RowOf<typeof keyTable>
 
 const tokenTable = table(
@@ -143,19 +144,19 @@ const tokenTable = table(
   { key: ["user_id", "id"] },
 )
 
-/** A personal access token as listed; what it is nobody can show. */
+/** A listed personal access token, without the token itself. */
 export type UserTokenRow = RowOf<typeof tokenTable>
 
-const change = (
+const updateRow = (
   db: ViewWriter,
   { id, time, version }: Envelope,
   changes: ChangesOf<typeof userTable>,
 ) => userTable.update(db, { id }, { ...changes, changed: time, version })
 
-const touch = (db: ViewWriter, event: Envelope) => change(db, event, {})
+const touchRow = (db: ViewWriter, event: Envelope) => updateRow(db, event, {})
 
-/** Columns of what belongs to a user, as the event that adds it sets them. */
-const addedBy = ({ id, owner, time, version }: Envelope) => ({
+/** Columns of a credential, as set by the event that adds it. */
+const addedColumns = ({ id, owner, time, version }: Envelope) => ({
   user_id: id,
   org: owner,
   created: time,
@@ -163,7 +164,7 @@ const addedBy = ({ id, owner, time, version }: Envelope) => ({
   version,
 })
 
-/** A service user's name is kept where a person's display name is: both are what one reads. */
+/** The name of a service account is stored as display name. */
 export const userView = view<UserEvent>({
   name: "user",
   revision: 3,
@@ -173,8 +174,8 @@ export const userView = view<UserEvent>({
       const { data, private: secret, position } = event
       const { emailVerified, emailVerifier, phoneVerified, phoneVerifier } = data
       userTable.insert(db, {
-        ...blankBy(event),
-        ...namesOf(secret),
+        ...newUserColumns(event),
+        ...nameColumns(secret),
         ...profileColumns(secret?.profile),
         kind: "human",
         ...emailColumns(secret?.email ?? ""),
@@ -187,76 +188,76 @@ export const userView = view<UserEvent>({
     },
     "user.machine.added": (db, event) =>
       userTable.insert(db, {
-        ...blankBy(event),
-        ...namesOf(event.private),
+        ...newUserColumns(event),
+        ...nameColumns(event.private),
         ...machineColumns(event.private),
         kind: "machine",
         token_type: event.data.accessTokenType,
       }),
-    "user.username.changed": (db, event) => change(db, event, namesOf(event.private)),
-    "user.username.released": touch,
-    "user.domain.claimed": (db, event) => change(db, event, namesOf(event.private)),
+    "user.username.changed": (db, event) => updateRow(db, event, nameColumns(event.private)),
+    "user.username.released": touchRow,
+    "user.domain.claimed": (db, event) => updateRow(db, event, nameColumns(event.private)),
     "user.human.profile.changed": (db, event) =>
-      change(db, event, profileColumns(event.private ?? undefined)),
+      updateRow(db, event, profileColumns(event.private ?? undefined)),
     "user.human.email.changed": (db, event) =>
-      change(db, event, {
+      updateRow(db, event, {
         ...emailColumns(event.private?.email ?? ""),
         email_verified: false,
         email_proven: 0,
       }),
     "user.human.email.verified": (db, event) => {
       const email_proven = event.data.verifier?.by === "user" ? event.position : 0
-      change(db, event, { email_verified: true, email_proven })
+      updateRow(db, event, { email_verified: true, email_proven })
     },
-    "user.human.email.code.added": touch,
-    "user.human.phone.changed": (db, event) => changePhone(db, event, event.private?.phone ?? ""),
+    "user.human.email.code.added": touchRow,
+    "user.human.phone.changed": (db, event) => updatePhone(db, event, event.private?.phone ?? ""),
     "user.human.phone.verified": (db, event) => {
       const phone_proven = event.data.verifier?.by === "user" ? event.position : 0
-      change(db, event, { phone_verified: true, phone_proven })
+      updateRow(db, event, { phone_verified: true, phone_proven })
     },
-    "user.human.phone.code.added": touch,
-    "user.human.phone.removed": (db, event) => changePhone(db, event, ""),
-    "user.human.invite.code.added": touch,
-    "user.human.invite.check.succeeded": touch,
-    "user.human.avatar.added": touch,
-    "user.human.avatar.removed": touch,
+    "user.human.phone.code.added": touchRow,
+    "user.human.phone.removed": (db, event) => updatePhone(db, event, ""),
+    "user.human.invite.code.added": touchRow,
+    "user.human.invite.check.succeeded": touchRow,
+    "user.human.avatar.added": touchRow,
+    "user.human.avatar.removed": touchRow,
     "user.human.password.changed": (db, event) =>
-      change(db, event, {
+      updateRow(db, event, {
         change_required: event.data.changeRequired,
         password_changed: event.time,
       }),
     "user.machine.changed": (db, event) =>
-      change(db, event, {
+      updateRow(db, event, {
         ...machineColumns(event.private),
         token_type: event.data.accessTokenType,
       }),
     "user.machine.key.added": (db, event) => {
       const { keyId, publicKey, expires } = event.data
-      keyTable.insert(db, { ...addedBy(event), key_id: keyId, public_key: publicKey, expires })
-      touch(db, event)
+      keyTable.insert(db, { ...addedColumns(event), key_id: keyId, public_key: publicKey, expires })
+      touchRow(db, event)
     },
     "user.machine.key.removed": (db, event) => {
       keyTable.remove(db, { user_id: event.id, key_id: event.data.keyId })
-      touch(db, event)
+      touchRow(db, event)
     },
-    "user.machine.secret.set": (db, event) => change(db, event, { has_secret: true }),
-    "user.machine.secret.removed": (db, event) => change(db, event, { has_secret: false }),
+    "user.machine.secret.set": (db, event) => updateRow(db, event, { has_secret: true }),
+    "user.machine.secret.removed": (db, event) => updateRow(db, event, { has_secret: false }),
     "user.pat.added": (db, event) => {
       const { tokenId, expires, scopes } = event.data
       const name = event.private?.name ?? ""
-      tokenTable.insert(db, { ...addedBy(event), id: tokenId, name, expires, scopes })
-      touch(db, event)
+      tokenTable.insert(db, { ...addedColumns(event), id: tokenId, name, expires, scopes })
+      touchRow(db, event)
     },
     "user.pat.removed": (db, event) => {
       tokenTable.remove(db, { user_id: event.id, id: event.data.tokenId })
-      touch(db, event)
+      touchRow(db, event)
     },
-    "user.metadata.set": touch,
-    "user.metadata.removed": touch,
-    "user.deactivated": (db, event) => change(db, event, { status: "inactive" }),
-    "user.reactivated": (db, event) => change(db, event, { status: "active" }),
-    "user.locked": (db, event) => change(db, event, { status: "locked" }),
-    "user.unlocked": (db, event) => change(db, event, { status: "active" }),
+    "user.metadata.set": touchRow,
+    "user.metadata.removed": touchRow,
+    "user.deactivated": (db, event) => updateRow(db, event, { status: "inactive" }),
+    "user.reactivated": (db, event) => updateRow(db, event, { status: "active" }),
+    "user.locked": (db, event) => updateRow(db, event, { status: "locked" }),
+    "user.unlocked": (db, event) => updateRow(db, event, { status: "active" }),
     "user.removed": (db, { id }) => {
       userTable.remove(db, { id })
       keyTable.remove(db, { user_id: id })
@@ -265,11 +266,11 @@ export const userView = view<UserEvent>({
   },
 })
 
-const changePhone = (db: ViewWriter, event: Envelope, phone: string) =>
-  change(db, event, { phone, phone_verified: false, phone_proven: 0 })
+const updatePhone = (db: ViewWriter, event: Envelope, phone: string) =>
+  updateRow(db, event, { phone, phone_verified: false, phone_proven: 0 })
 
-/** A new user with nothing that depends on the kind. */
-const blankBy = ({ id, owner, time, version }: Envelope) =>
+/** Columns of a new user that don't depend on the kind. */
+const newUserColumns = ({ id, owner, time, version }: Envelope) =>
   ({
     id,
     org: owner,
@@ -291,13 +292,15 @@ const blankBy = ({ id, owner, time, version }: Envelope) =>
     version,
   }) as const
 
-/** The names of a removed user are erased; a replay passes through such a row and deletes it. */
-function namesOf(secret: { userName: string } | null) {
+/**
+ * The names of a removed user are erased; a replay still processes the row before it deletes it.
+ */
+function nameColumns(secret: { userName: string } | null) {
   const { userName = "" } = secret ?? {}
   return {
     user_name: userName,
     user_name_folded: fold(userName),
-    name_domain: domainInName(userName),
+    name_domain: domainOfName(userName),
   }
 }
 
@@ -312,7 +315,7 @@ function profileColumns(profile: Profile | undefined) {
     nick_name_folded: foldName(nickName),
     display_name: displayName,
     display_name_folded: foldName(displayName),
-    // As directories have it, surname first.
+    // Family name first, as in directories.
     listed_name_folded: foldName(`${familyName} ${givenName}`.trim() || displayName),
     preferred_language: profile?.preferredLanguage ?? "",
     gender: profile?.gender ?? "unspecified",
@@ -331,19 +334,19 @@ function machineColumns(secret: { name: string; description: string } | null) {
 }
 
 /**
- * A condition on users that they have an address, which `emailValues` gives the values of. Rows of
- * an earlier version, which serve until they are made anew, have the exact form in `email_folded`.
+ * SQL condition for users with an address; `emailValues` returns its parameters. Rows of an earlier
+ * version, used until they are rebuilt, have the exact form in `email_folded`.
  */
 export const hasEmail = `email_folded IN ($emailFolded, $emailExact)
    AND coalesce(email_exact, email_folded) = $emailExact`
 
-/** An address in the form in which it is looked for, with one sigma, and as it is compared. */
+/** The search forms of an address: with a unified sigma, and exact. */
 export function emailValues(address: string) {
   const emailExact = foldEmail(address)
   return { emailFolded: fold(emailExact), emailExact }
 }
 
-/** The same as a row has it: once where both are one. */
+/** The columns of an address; the exact form is null if both are equal. */
 function emailColumns(email: string) {
   const { emailFolded, emailExact } = emailValues(email)
   return {
@@ -353,12 +356,12 @@ function emailColumns(email: string) {
   }
 }
 
-/** Searches see the users of the caller's organisations, and the caller. */
+/** Searches return users of the caller's organizations, and the caller. */
 export const users = userTable.searchable({
   key: "id",
   sort: "created",
   owner: { org: "org", self: "id" },
-  columns: ["org", "status", "kind", ...texts, "created"],
+  columns: ["org", "status", "kind", ...searchedColumns, "created"],
   names: ["given_name", "family_name", "nick_name", "display_name", "listed_name"],
   also: { display_name_folded: "listed_name_folded" },
 })

@@ -1,15 +1,15 @@
 import type { Editor, Erasure, Event } from "../../store/index.ts"
-import { noted, originIn } from "./origins.ts"
+import { originWithInherited, withOriginOf } from "./origins.ts"
 import type { Code, Email, Human, PasswordCode, Phone, ReturnedCode, User } from "./state.ts"
 import {
   byOrganization,
   byUser,
-  firstVerifier,
-  isNobody,
+  initialVerifier,
+  isAnonymous,
   unknownVerifier,
   type VerifiedBy,
   type Verifier,
-  verifierOf,
+  verifierOfEvent,
 } from "./verifier.ts"
 
 type CodeAdded<Type extends string> = Event<
@@ -22,15 +22,15 @@ type CodeAdded<Type extends string> = Event<
   { readonly sealed: string }
 >
 
-/** The email address and the phone number of a person, and the codes that verify them. */
+/** Events of the email address and phone number of a user, and of the codes that verify them. */
 export type ContactEvent =
   | Event<
       "user.human.email.changed",
-      /** `isSuperseded`: the address is the same, and somebody else has proven it. */
+      /** `isSuperseded`: the address did not change, but another user has verified it. */
       { readonly isSuperseded?: boolean },
       {
         readonly email: string
-        /** The one until then, where its person had shown that it is theirs. */
+        /** The previous address, if the user had verified it. */
         readonly before?: string
       }
     >
@@ -41,23 +41,23 @@ export type ContactEvent =
   | CodeAdded<"user.human.phone.code.added">
   | Event<"user.human.phone.removed">
 
-/** What the event of a new person says of both. */
-export type FirstContacts = {
+/** Contact data in the event of a new user. */
+export type InitialContacts = {
   readonly emailVerified: boolean
   readonly phoneVerified: boolean
   readonly emailVerifier?: Verifier
   readonly phoneVerifier?: Verifier
 }
 
-type Added = {
-  readonly data: FirstContacts
+type AddedEvent = {
+  readonly data: InitialContacts
   readonly private: { readonly email: string; readonly phone: string } | null
   readonly time: number
   readonly editor: Editor
 }
 
-/** The addresses that a person begins with. */
-export function firstContacts({ data, private: secret, time, editor }: Added) {
+/** The initial contacts of a user. */
+export function initialContacts({ data, private: secret, time, editor }: AddedEvent) {
   const { emailVerified, emailVerifier, phoneVerified, phoneVerifier } = data
   const phone: Phone = {
     number: secret?.phone ?? "",
@@ -67,15 +67,15 @@ export function firstContacts({ data, private: secret, time, editor }: Added) {
   const email: Email = {
     address: secret?.email ?? "",
     verified: emailVerified,
-    ...(emailVerified && { verifier: firstVerifier(emailVerifier, editor) }),
+    ...(emailVerified && { verifier: initialVerifier(emailVerifier, editor) }),
     ...(emailVerified && emailVerifier?.by === "user" && { proven: time }),
   }
   return { email, phone: secret?.phone ? phone : null } as const
 }
 
 /**
- * The email address of a person who is linked to a provider. Earlier versions stored of who came
- * from one no more than the link that the account was made with.
+ * The email address after an account at a provider was linked. In events of earlier versions, the
+ * link created with the account is the only record of the provider that verified the address.
  */
 export function emailWithLink(
   { email }: Pick<Human, "email">,
@@ -85,43 +85,47 @@ export function emailWithLink(
   }: { readonly data: { idpId: string; isFirst?: boolean }; readonly editor: Editor },
 ): Email {
   const isRegistered = email.verifier?.by === "user" && email.proven === undefined
-  if (!isRegistered || !data.isFirst || !isNobody(editor)) return email
+  if (!isRegistered || !data.isFirst || !isAnonymous(editor)) return email
   return { ...email, verifier: { by: "provider", idpId: data.idpId } }
 }
 
-type Of<Type extends ContactEvent["type"]> = Extract<ContactEvent, { type: Type }> & {
+type EventInput<Type extends ContactEvent["type"]> = Extract<ContactEvent, { type: Type }> & {
   readonly id: string
   readonly time: number
   readonly editor: Editor
   readonly erase?: Erasure | null
 }
 
-type Folds = {
-  readonly [Type in ContactEvent["type"]]: (state: User, event: Omit<Of<Type>, "type">) => User
+type ContactReducers = {
+  readonly [Type in ContactEvent["type"]]: (
+    state: User,
+    event: Omit<EventInput<Type>, "type">,
+  ) => User
 }
 
-/** What these events make of a person; a part of the user's `evolve`. */
-export const contactFolds: Folds = {
+/** Reducers for these events; part of the user's `evolve`. */
+export const contactReducers: ContactReducers = {
   "user.human.email.changed": (state, event) =>
-    human(state, event, ({ passwordCode, returnedCodes, ...person }) => ({
-      ...(!event.data.isSuperseded && noted(person, "email", { origin: originIn(person, event) })),
+    changeHuman(state, event, ({ passwordCode, returnedCodes, ...person }) => ({
+      ...(!event.data.isSuperseded &&
+        withOriginOf(person, "email", { origin: originWithInherited(person, event) })),
       email: {
         address: event.private?.email ?? "",
         verified: false,
         ...(event.data.isSuperseded && { isSuperseded: true }),
       },
       emailCode: null,
-      // It would prove that somebody read what went to the address before.
+      // It would prove access to the previous address.
       invite: undefined,
-      passwordCode: codeBesides("email", passwordCode),
+      passwordCode: codeUnlessSentBy("email", passwordCode),
       ...(returnedCodes && { returnedCodes: returnedCodes.filter((of) => of === "phone") }),
     })),
   "user.human.email.verified": (state, event) =>
-    human(state, event, ({ email: { address }, returnedCodes = [] }) => ({
+    changeHuman(state, event, ({ email: { address }, returnedCodes = [] }) => ({
       email: {
         address,
         verified: true,
-        verifier: verifierOf(
+        verifier: verifierOfEvent(
           event,
           returnedCodes.some((of) => of !== "phone"),
         ),
@@ -130,43 +134,43 @@ export const contactFolds: Folds = {
       emailCode: null,
     })),
   "user.human.email.code.added": (state, event) =>
-    human(state, event, ({ changed, returnedCodes }) => ({
-      emailCode: codeOf(event),
+    changeHuman(state, event, ({ changed, returnedCodes }) => ({
+      emailCode: toCode(event),
       changed,
-      ...returnedWith(returnedCodes, "email", event.data),
+      ...withReturned(returnedCodes, "email", event.data),
     })),
   "user.human.phone.changed": (state, event) =>
-    human(state, event, ({ passwordCode, ...person }) => ({
-      ...noted(person, "phone", { origin: originIn(person, event) }),
+    changeHuman(state, event, ({ passwordCode, ...person }) => ({
+      ...withOriginOf(person, "phone", { origin: originWithInherited(person, event) }),
       phone: { number: event.private?.phone ?? "", verified: false },
       phoneCode: null,
-      passwordCode: codeBesides("sms", passwordCode),
+      passwordCode: codeUnlessSentBy("sms", passwordCode),
     })),
   "user.human.phone.verified": (state, event) =>
-    human(state, event, ({ phone, returnedCodes = [] }) => ({
+    changeHuman(state, event, ({ phone, returnedCodes = [] }) => ({
       phone: phone && {
         number: phone.number,
         verified: true,
-        verifier: verifierOf(event, returnedCodes.includes("phone")),
+        verifier: verifierOfEvent(event, returnedCodes.includes("phone")),
       },
       phoneCode: null,
     })),
   "user.human.phone.code.added": (state, event) =>
-    human(state, event, ({ changed, returnedCodes }) => ({
-      phoneCode: codeOf(event),
+    changeHuman(state, event, ({ changed, returnedCodes }) => ({
+      phoneCode: toCode(event),
       changed,
-      ...returnedWith(returnedCodes, "phone", event.data),
+      ...withReturned(returnedCodes, "phone", event.data),
     })),
   "user.human.phone.removed": (state, event) =>
-    human(state, event, ({ passwordCode, ...person }) => ({
-      ...noted(person, "phone"),
+    changeHuman(state, event, ({ passwordCode, ...person }) => ({
+      ...withOriginOf(person, "phone"),
       phone: null,
       phoneCode: null,
-      passwordCode: codeBesides("sms", passwordCode),
+      passwordCode: codeUnlessSentBy("sms", passwordCode),
     })),
 }
 
-function human(
+function changeHuman(
   state: User,
   { time }: { readonly time: number },
   change: (state: Human) => Partial<Human>,
@@ -175,25 +179,25 @@ function human(
   return { ...state, changed: time, ...change(state) }
 }
 
-/** What is left where an address changes: a code that went there would prove who reads it. */
-const codeBesides = (channel: PasswordCode["channel"], code: Human["passwordCode"]) =>
+/** Drops a code sent to the changed address, which would prove access to the previous one. */
+const codeUnlessSentBy = (channel: PasswordCode["channel"], code: Human["passwordCode"]) =>
   code?.channel === channel ? undefined : code
 
 export type CodeData = { readonly expires: number } & VerifiedBy
 
-/** Null once a newer code or the removal of the user has erased it. */
-const codeOf = (event: {
+/** Null if erased by a newer code or the removal of the user. */
+const toCode = (event: {
   readonly data: CodeData
   readonly private: { readonly sealed: string } | null
 }): Code | null => event.private && { sealed: event.private.sealed, ...codeData(event.data) }
 
-/** What the event of a code says of it beside the code. */
+/** The fields of a code event besides the code. */
 export const codeData = ({ expires, verifier }: CodeData) => ({
   expires,
   ...(verifier && { verifier }),
 })
 
-/** Who verifies an address by the last code of a kind. */
+/** Who verifies an address with the latest code of a kind. */
 export function verifierByCode(
   person: Pick<Human, "returnedCodes" | "emailCode" | "phoneCode" | "invite">,
   of: ReturnedCode,
@@ -204,10 +208,10 @@ export function verifierByCode(
 }
 
 /**
- * Remembers which codes the caller could read, also once they are erased: those that were returned,
- * and those of earlier versions that were sent with the caller's link.
+ * Remembers which codes the caller could read, also after they are erased: returned ones, and those
+ * of earlier versions with the caller's link.
  */
-export function returnedWith(
+export function withReturned(
   before: readonly ReturnedCode[] = [],
   of: ReturnedCode,
   { returned, urlTemplate, verifier }: CodeDelivery,

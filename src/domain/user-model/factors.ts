@@ -1,32 +1,32 @@
 import type { Editor, Event } from "../../store/index.ts"
 import {
-  kindOfKey,
-  noted,
-  notedOrigin,
+  codeOrigin,
+  combineOrigin,
+  credentialKindOf,
   type Origin,
-  originIn,
-  originOfCode,
-  originWith,
+  originWithInherited,
+  recordedOrigin,
   type WithOrigins,
+  withOriginOf,
 } from "./origins.ts"
 import type { Factors, Human, KeyKind, KeySecret, User, WebAuthnKey } from "./state.ts"
 
-/** What a person proves themself with beside a password, and how it came about. */
+/** Events of authentication factors besides the password. */
 export type FactorEvent =
   | Event<"user.human.mfa.otp.added", Record<never, never>, { readonly sealed: string }>
   | Event<"user.human.mfa.otp.verified">
-  | Event<"user.human.mfa.otp.removed", Removal>
+  | Event<"user.human.mfa.otp.removed", RemovalData>
   | Event<"user.human.mfa.otp.email.added">
-  | Event<"user.human.mfa.otp.email.removed", Removal>
+  | Event<"user.human.mfa.otp.email.removed", RemovalData>
   | Event<"user.human.mfa.otp.sms.added">
-  | Event<"user.human.mfa.otp.sms.removed", Removal>
+  | Event<"user.human.mfa.otp.sms.removed", RemovalData>
   | Event<
       "user.human.mfa.recoverycode.added",
       { readonly count: number },
       { readonly hashes: readonly string[] }
     >
   | Event<"user.human.mfa.recoverycode.used", { readonly at: number }>
-  | Event<"user.human.mfa.recoverycode.removed", Removal>
+  | Event<"user.human.mfa.recoverycode.removed", RemovalData>
   | Event<"user.human.mfa.init.skipped">
   | KeyEvent<"user.human.mfa.u2f.token">
   | KeyEvent<"user.human.passwordless.token">
@@ -47,8 +47,10 @@ export type FactorEvent =
     >
   | Event<"user.human.passwordless.initialization.code.used", { readonly codeId: string }>
 
-/** The session of the person who removed the factor, which goes on; absent where all end. */
-type Removal = { readonly keeps?: string }
+/**
+ * The session in which the user removed the factor, which stays active; absent if all sessions end.
+ */
+type RemovalData = { readonly keeps?: string }
 
 type KeyEvent<Stem extends string> =
   | Event<
@@ -56,7 +58,7 @@ type KeyEvent<Stem extends string> =
       {
         readonly tokenId: string
         readonly rpId: string
-        /** Of the link that let them begin; absent where they were signed in. */
+        /** The registration link; absent if the user was signed in. */
         readonly codeId?: string
       },
       { readonly challenge: string }
@@ -67,15 +69,15 @@ type KeyEvent<Stem extends string> =
         readonly tokenId: string
         readonly aaguid: string
         readonly signCount: number
-        /** Made with the account, in place of a password. */
+        /** Created with the account, in place of a password. */
         readonly isFirst?: boolean
       },
       KeySecret
     >
-  | Event<`${Stem}.removed`, Removal & { readonly tokenId: string }>
+  | Event<`${Stem}.removed`, RemovalData & { readonly tokenId: string }>
   | Event<`${Stem}.signcount.changed`, { readonly tokenId: string; readonly signCount: number }>
 
-/** What somebody has who never set anything up. */
+/** The state before any factor is set up. */
 export const noFactors: Factors = {
   otpEmail: false,
   otpSms: false,
@@ -85,120 +87,127 @@ export const noFactors: Factors = {
   removedIn: 0,
 }
 
-type At = {
+type EventInfo = {
   readonly id: string
   readonly editor: Editor
   readonly time: number
   readonly version: number
 }
 
-type Of<Type extends FactorEvent["type"]> = At &
+type EventInput<Type extends FactorEvent["type"]> = EventInfo &
   Pick<Extract<FactorEvent, { type: Type }>, "data" | "private">
 
-type Folds = {
-  readonly [Type in FactorEvent["type"]]: (state: User, event: Of<Type>) => User
+type FactorReducers = {
+  readonly [Type in FactorEvent["type"]]: (state: User, event: EventInput<Type>) => User
 }
 
-/** What these events make of a person; a part of the user's `evolve`. */
-export const factorFolds: Folds = {
+/** Reducers for these events; part of the user's `evolve`. */
+export const factorReducers: FactorReducers = {
   "user.human.mfa.otp.added": (state, event) =>
-    changed(state, event, () => ({
+    changeFactors(state, event, () => ({
       totp: event.private ? { sealed: event.private.sealed, verified: false } : undefined,
     })),
   "user.human.mfa.otp.verified": (state, event) =>
-    changed(state, event, ({ totp }) => ({ totp: totp && { ...totp, verified: true } })),
+    changeFactors(state, event, ({ totp }) => ({ totp: totp && { ...totp, verified: true } })),
   "user.human.mfa.otp.removed": (state, event) =>
-    changed(state, event, (factors) => ({
+    changeFactors(state, event, (factors) => ({
       totp: undefined,
-      ...(factors.totp?.verified && removal(factors, event)),
+      ...(factors.totp?.verified && removeFactor(factors, event)),
     })),
   "user.human.mfa.otp.email.added": (state, event) =>
-    changed(state, event, () => ({ otpEmail: true })),
+    changeFactors(state, event, () => ({ otpEmail: true })),
   "user.human.mfa.otp.email.removed": (state, event) =>
-    changed(state, event, (factors) => ({ otpEmail: false, ...removal(factors, event) })),
-  "user.human.mfa.otp.sms.added": (state, event) => changed(state, event, () => ({ otpSms: true })),
+    changeFactors(state, event, (factors) => ({
+      otpEmail: false,
+      ...removeFactor(factors, event),
+    })),
+  "user.human.mfa.otp.sms.added": (state, event) =>
+    changeFactors(state, event, () => ({ otpSms: true })),
   "user.human.mfa.otp.sms.removed": (state, event) =>
-    changed(state, event, (factors) => ({ otpSms: false, ...removal(factors, event) })),
+    changeFactors(state, event, (factors) => ({ otpSms: false, ...removeFactor(factors, event) })),
   "user.human.mfa.recoverycode.added": (state, event) =>
-    changed(state, event, () => ({ recoveryCodes: event.private?.hashes ?? [] })),
+    changeFactors(state, event, () => ({ recoveryCodes: event.private?.hashes ?? [] })),
   "user.human.mfa.recoverycode.used": (state, event) =>
-    changed(state, event, ({ recoveryCodes }) => ({
+    changeFactors(state, event, ({ recoveryCodes }) => ({
       recoveryCodes: recoveryCodes.map((hash, at) => (at === event.data.at ? "" : hash)),
     })),
   "user.human.mfa.recoverycode.removed": (state, event) =>
-    changed(state, event, (factors) => ({ recoveryCodes: [], ...removal(factors, event) })),
+    changeFactors(state, event, (factors) => ({
+      recoveryCodes: [],
+      ...removeFactor(factors, event),
+    })),
   "user.human.mfa.init.skipped": (state, event) =>
-    changed(state, event, () => ({ skipped: event.time })),
-  "user.human.mfa.u2f.token.added": (state, event) => keyAdded(state, event, "u2f"),
-  "user.human.mfa.u2f.token.verified": (state, event) => keyVerified(state, event),
-  "user.human.mfa.u2f.token.removed": (state, event) => keyRemoved(state, event),
-  "user.human.mfa.u2f.token.signcount.changed": (state, event) => keyUsed(state, event),
-  "user.human.passwordless.token.added": (state, event) => keyAdded(state, event, "passkey"),
-  "user.human.passwordless.token.verified": (state, event) => keyVerified(state, event),
+    changeFactors(state, event, () => ({ skipped: event.time })),
+  "user.human.mfa.u2f.token.added": (state, event) => addKey(state, event, "u2f"),
+  "user.human.mfa.u2f.token.verified": (state, event) => verifyKey(state, event),
+  "user.human.mfa.u2f.token.removed": (state, event) => removeKey(state, event),
+  "user.human.mfa.u2f.token.signcount.changed": (state, event) => updateKeyUse(state, event),
+  "user.human.passwordless.token.added": (state, event) => addKey(state, event, "passkey"),
+  "user.human.passwordless.token.verified": (state, event) => verifyKey(state, event),
   "user.human.passwordless.token.renamed": (state, event) =>
-    changed(state, event, ({ keys }) => {
+    changeFactors(state, event, ({ keys }) => {
       const { tokenId } = event.data
       const key = keys[tokenId]
       if (key?.state !== "ready") return { keys }
       return { keys: { ...keys, [tokenId]: { ...key, name: event.private?.name ?? "" } } }
     }),
-  "user.human.passwordless.token.removed": (state, event) => keyRemoved(state, event),
-  "user.human.passwordless.token.signcount.changed": (state, event) => keyUsed(state, event),
+  "user.human.passwordless.token.removed": (state, event) => removeKey(state, event),
+  "user.human.passwordless.token.signcount.changed": (state, event) => updateKeyUse(state, event),
   "user.human.passwordless.initialization.code.added": (state, event) => {
-    const next = changed(state, event, () => {
+    const next = changeFactors(state, event, () => {
       const { codeId, expires } = event.data
       return { link: event.private ? { codeId, expires, sealed: event.private.sealed } : undefined }
     })
-    if (!isPerson(state)) return next
-    const origin = originOfCode(state, event, { kind: "passkey_code", to: "email" })
+    if (!isHuman(state)) return next
+    const origin = codeOrigin(state, event, { kind: "passkey_code", to: "email" })
     return withOrigin(next, "passkey_code", { origin })
   },
   "user.human.passwordless.initialization.code.used": (state, event) =>
     withOrigin(
-      changed(state, event, () => ({ link: undefined })),
+      changeFactors(state, event, () => ({ link: undefined })),
       "passkey_code",
       {},
     ),
 }
 
-/** Ends what signed in before, except the session that the user removed the factor with. */
-function removal(
+/** Ends existing sessions, except the one in which the user removed the factor. */
+function removeFactor(
   { removedIn, kept }: Factors,
-  { version, data: { keeps } }: { readonly version: number; readonly data: Removal },
+  { version, data: { keeps } }: { readonly version: number; readonly data: RemovalData },
 ): Pick<Factors, "removedIn" | "kept"> {
   if (keeps === undefined) return { removedIn: version, kept: undefined }
   const before = kept?.sessionId === keeps ? kept.removedIn : removedIn
   return { removedIn: version, kept: { sessionId: keeps, removedIn: before } }
 }
 
-function changed(
+function changeFactors(
   state: User,
   { time }: { readonly time: number },
   change: (factors: Factors, person: Human) => Partial<Factors>,
 ): User {
-  if (!isPerson(state)) return state
+  if (!isHuman(state)) return state
   const factors = factorsOf(state)
   return { ...state, changed: time, factors: { ...factors, ...change(factors, state) } }
 }
 
-const isPerson = (state: User): state is Human => "kind" in state && state.kind === "human"
+const isHuman = (state: User): state is Human => "kind" in state && state.kind === "human"
 
-/** What a person has set up. */
+/** The factors of a user. */
 export const factorsOf = ({ factors }: Pick<Human, "factors">): Factors => factors ?? noFactors
 
-type Added = Of<"user.human.passwordless.token.added">
-type Verified = Of<"user.human.passwordless.token.verified">
-type Removed = Of<"user.human.passwordless.token.removed">
-type Used = Of<"user.human.passwordless.token.signcount.changed">
+type AddedEvent = EventInput<"user.human.passwordless.token.added">
+type VerifiedEvent = EventInput<"user.human.passwordless.token.verified">
+type RemovedEvent = EventInput<"user.human.passwordless.token.removed">
+type UsedEvent = EventInput<"user.human.passwordless.token.signcount.changed">
 
-type Noting = Parameters<typeof noted>
+type OriginParameters = Parameters<typeof withOriginOf>
 
-const withOrigin = (state: User, kind: Noting[1], of: Noting[2]): User =>
-  isPerson(state) ? { ...state, ...noted(state, kind, of) } : state
+const withOrigin = (state: User, kind: OriginParameters[1], of: OriginParameters[2]): User =>
+  isHuman(state) ? { ...state, ...withOriginOf(state, kind, of) } : state
 
-/** Only the newest registration of a kind goes on. */
-const keyAdded = (state: User, event: Added, kind: KeyKind): User =>
-  changed(state, event, ({ keys }, person) => {
+/** Only the latest registration of a kind can be completed. */
+const addKey = (state: User, event: AddedEvent, kind: KeyKind): User =>
+  changeFactors(state, event, ({ keys }, person) => {
     const others = Object.entries(keys).filter(
       ([, key]) => key.state === "ready" || key.kind !== kind,
     )
@@ -217,27 +226,27 @@ const keyAdded = (state: User, event: Added, kind: KeyKind): User =>
     return { keys: { ...Object.fromEntries(others), [tokenId]: key } }
   })
 
-/** What was begun with a code is also of whoever could read that. */
+/** A registration that began with a code also originates from those who could read the code. */
 function originOfKey(
   state: WithOrigins,
-  event: At,
+  event: EventInfo,
   codeId: string | undefined,
 ): Origin | undefined {
-  if (codeId === undefined) return originIn(state, event)
-  return originWith(notedOrigin(state, "passkey_code"), event)
+  if (codeId === undefined) return originWithInherited(state, event)
+  return combineOrigin(recordedOrigin(state, "passkey_code"), event)
 }
 
-function keyVerified(state: User, event: Verified): User {
+function verifyKey(state: User, event: VerifiedEvent): User {
   const { tokenId: id } = event.data
-  const pending = isPerson(state) ? factorsOf(state).keys[id] : undefined
-  const begun = pending?.state === "pending" ? pending.origin : undefined
-  const origin = originWith(begun, event)
-  const next = keyReady(state, event)
-  return pending ? withOrigin(next, kindOfKey(pending.kind), { id, origin }) : next
+  const pending = isHuman(state) ? factorsOf(state).keys[id] : undefined
+  const pendingOrigin = pending?.state === "pending" ? pending.origin : undefined
+  const origin = combineOrigin(pendingOrigin, event)
+  const next = completeKey(state, event)
+  return pending ? withOrigin(next, credentialKindOf(pending.kind), { id, origin }) : next
 }
 
-const keyReady = (state: User, event: Verified): User =>
-  changed(state, event, ({ keys }) => {
+const completeKey = (state: User, event: VerifiedEvent): User =>
+  changeFactors(state, event, ({ keys }) => {
     const { tokenId, aaguid, signCount } = event.data
     const { [tokenId]: pending, ...others } = keys
     if (!pending || !event.private) return { keys: others }
@@ -255,19 +264,19 @@ const keyReady = (state: User, event: Verified): User =>
     return { keys: { ...others, [tokenId]: key } }
   })
 
-function keyRemoved(state: User, event: Removed): User {
+function removeKey(state: User, event: RemovedEvent): User {
   const { tokenId: id } = event.data
-  const key = isPerson(state) ? factorsOf(state).keys[id] : undefined
-  const next = changed(state, event, (factors) => {
-    const { [id]: gone, ...others } = factors.keys
-    return { keys: others, ...(gone?.state === "ready" && removal(factors, event)) }
+  const key = isHuman(state) ? factorsOf(state).keys[id] : undefined
+  const next = changeFactors(state, event, (factors) => {
+    const { [id]: removedKey, ...others } = factors.keys
+    return { keys: others, ...(removedKey?.state === "ready" && removeFactor(factors, event)) }
   })
-  return key ? withOrigin(next, kindOfKey(key.kind), { id }) : next
+  return key ? withOrigin(next, credentialKindOf(key.kind), { id }) : next
 }
 
-/** Being used changes nothing about a person but when the key was used last. */
-function keyUsed(state: User, event: Used): User {
-  if (!isPerson(state)) return state
+/** Using a key only changes the time of its last use. */
+function updateKeyUse(state: User, event: UsedEvent): User {
+  if (!isHuman(state)) return state
   const factors = factorsOf(state)
   const { tokenId, signCount } = event.data
   const key = factors.keys[tokenId]

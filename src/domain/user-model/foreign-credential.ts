@@ -1,54 +1,60 @@
 import type { Transaction } from "../../store/index.ts"
-import { authorsWithin } from "../idp/index.ts"
+import { authorsInTransaction } from "../idp/index.ts"
 import { factorsOf } from "./factors.ts"
 import { linksOf } from "./links.ts"
 import { user } from "./model.ts"
-import { type CredentialKind, creatorsOf, kindOfKey, notedOrigin, type Origin } from "./origins.ts"
+import {
+  type CredentialKind,
+  credentialKindOf,
+  listCreators,
+  type Origin,
+  recordedOrigin,
+} from "./origins.ts"
 import { ceremonyMs } from "./read.ts"
-import { hasLeft, type User } from "./state.ts"
+import { isAbsent, type User } from "./state.ts"
 
 /**
- * Something that a user signs in with, or can begin to, and that somebody else created; or that was
- * created while somebody else could sign in as the user.
+ * A credential of a user, or a code to set one up, that another user created, or that was created
+ * while another user could sign in as the user.
  */
 export type ForeignCredential = Required<Pick<Origin, "by" | "at" | "isInherited">> & {
   readonly kind: CredentialKind
-  /** Empty for what a user has one of. */
+  /** Empty for kinds that a user has only one of. */
   readonly id: string
 }
 
-/** What others created that a user can sign in with at a time, ms UTC. */
-export function foreignCredentials(state: User, now: number): readonly ForeignCredential[] {
-  if (hasLeft(state)) return []
-  return credentialsOf(state, now).flatMap(({ kind, id = "", begun }) => {
-    const origin = begun ?? notedOrigin(state, kind, id)
+/** Credentials valid at a time (ms UTC) that others created. */
+export function listForeignCredentials(state: User, now: number): readonly ForeignCredential[] {
+  if (isAbsent(state)) return []
+  return listCredentials(state, now).flatMap(({ kind, id = "", pendingOrigin }) => {
+    const origin = pendingOrigin ?? recordedOrigin(state, kind, id)
     if (!origin) return []
     const { at, isInherited = false } = origin
-    return creatorsOf(origin).map((by, index) => {
+    return listCreators(origin).map((by, index) => {
       return { kind, id, by, at, isInherited: isInherited || index > 0 }
     })
   })
 }
 
 /**
- * What the authors of an organization's provider can sign in as a user with, where it does not name
- * them: a link that was made before links did, or whose provider they changed since, and what was
- * created while somebody could sign in by it.
+ * Credentials through which the authors of an organization's provider can sign in as a user, if
+ * unrecorded: a link from before authors were recorded or whose provider they changed since, and
+ * credentials created while they could sign in.
  */
-export function credentialsOfAuthors(
+export function listCredentialsOfAuthors(
   tx: Transaction,
   userId: string,
 ): readonly ForeignCredential[] {
   const state = tx.state(user, userId)
-  if (hasLeft(state)) return []
+  if (isAbsent(state)) return []
   const added = new Map(linksOf(state).map(({ linkId, ...link }) => [linkId, link]))
-  return credentialsOf(state, tx.now).flatMap(({ kind, id = "", begun }) => {
-    const origin = begun ?? notedOrigin(state, kind, id)
+  return listCredentials(state, tx.now).flatMap(({ kind, id = "", pendingOrigin }) => {
+    const origin = pendingOrigin ?? recordedOrigin(state, kind, id)
     const link = kind === "provider_link" ? added.get(id) : undefined
     const { at = link?.added ?? 0, idpIds = [] } = origin ?? {}
-    const named = [userId, ...creatorsOf(origin)]
+    const named = [userId, ...listCreators(origin)]
     const authors = [...idpIds, ...(link ? [link.idpId] : [])].flatMap((each) =>
-      authorsWithin(tx, each),
+      authorsInTransaction(tx, each),
     )
     return [...new Set(authors)]
       .filter((each) => !named.includes(each))
@@ -56,14 +62,14 @@ export function credentialsOfAuthors(
   })
 }
 
-/** `begun`: who began what is not finished, where it was somebody else. */
+/** `pendingOrigin`: who started an incomplete registration, if not the user. */
 type Credential = {
   readonly kind: CredentialKind
   readonly id?: string
-  readonly begun?: Origin | undefined
+  readonly pendingOrigin?: Origin | undefined
 }
 
-function credentialsOf(
+function listCredentials(
   state: Exclude<User, { readonly status: "absent" | "removed" }>,
   now: number,
 ): readonly Credential[] {
@@ -71,9 +77,11 @@ function credentialsOf(
     code !== null && code !== undefined && code.expires > now
   if (state.kind === "machine") {
     return [
-      ...idsIn(state.keys, (expires) => expires > now).map((id) => of("service_key", id)),
-      ...idsIn(state.personalTokens, isValid).map((id) => of("access_token", id)),
-      ...(state.secret ? [of("client_secret")] : []),
+      ...idsWhere(state.keys, (expires) => expires > now).map((id) =>
+        credential("service_key", id),
+      ),
+      ...idsWhere(state.personalTokens, isValid).map((id) => credential("access_token", id)),
+      ...(state.secret ? [credential("client_secret")] : []),
     ]
   }
   const { keys, link } = factorsOf(state)
@@ -81,23 +89,23 @@ function credentialsOf(
     ([, key]) => key.state === "ready" || now < key.begun + ceremonyMs,
   )
   return [
-    ...(state.email.address === "" ? [] : [of("email")]),
-    ...(state.phone ? [of("phone")] : []),
-    ...(state.password ? [of("password")] : []),
-    ...(isValid(state.passwordCode) ? [of("password_code")] : []),
-    ...(isValid(state.invite) ? [of("invitation")] : []),
-    ...(isValid(link) ? [of("passkey_code")] : []),
+    ...(state.email.address === "" ? [] : [credential("email")]),
+    ...(state.phone ? [credential("phone")] : []),
+    ...(state.password ? [credential("password")] : []),
+    ...(isValid(state.passwordCode) ? [credential("password_code")] : []),
+    ...(isValid(state.invite) ? [credential("invitation")] : []),
+    ...(isValid(link) ? [credential("passkey_code")] : []),
     ...listed.map(([id, key]) => ({
-      ...of(kindOfKey(key.kind), id),
-      begun: key.state === "pending" ? key.origin : undefined,
+      ...credential(credentialKindOf(key.kind), id),
+      pendingOrigin: key.state === "pending" ? key.origin : undefined,
     })),
-    ...linksOf(state).map(({ linkId }) => of("provider_link", linkId)),
+    ...linksOf(state).map(({ linkId }) => credential("provider_link", linkId)),
   ]
 }
 
-const of = (kind: CredentialKind, id = ""): Credential => ({ kind, id })
+const credential = (kind: CredentialKind, id = ""): Credential => ({ kind, id })
 
-const idsIn = <Value>(
+const idsWhere = <Value>(
   record: Readonly<Record<string, Value>>,
   isIn: (value: Value) => boolean,
 ): readonly string[] =>

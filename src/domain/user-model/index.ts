@@ -1,19 +1,19 @@
-export { isAcceptedEverywhere, isMailSafe, mayVerify } from "./accepted.ts"
+export { canVerify, isAcceptedEverywhere, isMailSafe } from "./accepted.ts"
 export { verifierByCode } from "./contacts.ts"
-export { domainInName } from "./domain-in-name.ts"
+export { domainOfName } from "./domain-in-name.ts"
 export { factorsOf } from "./factors.ts"
-export { credentialsOfAuthors, foreignCredentials } from "./foreign-credential.ts"
+export { listCredentialsOfAuthors, listForeignCredentials } from "./foreign-credential.ts"
 export { linksOf } from "./links.ts"
 export { type UserEvent, user } from "./model.ts"
-export { isOnlyOwner, keepAnOwner, standingOf } from "./owner.ts"
-export { ceremonyMs, hasOwnWay, hasPasskey, homeOf, readerOf } from "./read.ts"
+export { isOnlyOwner, requireOtherOwner, signInStatusOf } from "./owner.ts"
+export { ceremonyMs, createReader, findHomeOrg, hasOwnCredential, hasPasskey } from "./read.ts"
 export {
   type AccessTokenType,
   type Gender,
   genders,
   type Human,
-  hasLeft,
   type InviteMail,
+  isAbsent,
   type JwtFormat,
   type KeyKind,
   type Machine,
@@ -23,12 +23,12 @@ export {
   type User,
 } from "./state.ts"
 export {
+  addsUserProof,
   byOrganization,
   byUser,
-  isProofMissing,
-  outweighs,
+  isStronger,
   type Verifier,
   verifierFrom,
 } from "./verifier.ts"
-/** What this module is to the whole. */
+/** Parts of this module that the server loads. */
 export const module = {} as const

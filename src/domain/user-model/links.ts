@@ -1,74 +1,81 @@
 import type { Editor, Event } from "../../store/index.ts"
 import { emailWithLink } from "./contacts.ts"
 import { factorsOf } from "./factors.ts"
-import { inheritedByLink, noted, notedOrigin, type Origin, originOfLink } from "./origins.ts"
+import {
+  inheritLinkOrigin,
+  linkOrigin,
+  type Origin,
+  recordedOrigin,
+  withOriginOf,
+} from "./origins.ts"
 import type { Human, IdpLink, User } from "./state.ts"
-import { isNobody } from "./verifier.ts"
+import { isAnonymous } from "./verifier.ts"
 
-/** What a person signs in with elsewhere, and how that came and went. */
+/** Events of external accounts of a user. */
 export type LinkEvent =
   | Event<
       "user.human.externalidp.added",
       {
         readonly linkId: string
         readonly idpId: string
-        /** Who said who they are there; the link holds for this alone. */
+        /** The authority that identified the account; the link is bound to it. */
         readonly authority: string
-        /** Whether the account came with it; that is no news to its person. */
+        /** Whether the user was created with it; then no notification is sent. */
         readonly isFirst?: boolean
-        /** Who set up the provider, where it is an organization's. */
+        /** The authors of the provider, if it belongs to an organization. */
         readonly authors?: readonly string[]
       },
       { readonly externalId: string; readonly name: string }
     >
   | Event<"user.human.externalidp.removed", { readonly linkId: string }>
 
-type Of<Type extends LinkEvent["type"]> = Extract<LinkEvent, { type: Type }> & {
+type EventInput<Type extends LinkEvent["type"]> = Extract<LinkEvent, { type: Type }> & {
   readonly id: string
   readonly time: number
   readonly version: number
   readonly editor: Editor
 }
 
-type Folds = {
-  readonly [Type in LinkEvent["type"]]: (state: User, event: Omit<Of<Type>, "type">) => User
+type LinkReducers = {
+  readonly [Type in LinkEvent["type"]]: (state: User, event: Omit<EventInput<Type>, "type">) => User
 }
 
-/** What these events make of a person; a part of the user's `evolve`. */
-export const linkFolds: Folds = {
+/** Reducers for these events; part of the user's `evolve`. */
+export const linkReducers: LinkReducers = {
   "user.human.externalidp.added": (state, event) => {
     const { data, private: secret, time, editor } = event
-    if (!isPerson(state) || !secret) return state
+    if (!isHuman(state) || !secret) return state
     const { linkId, idpId, authority } = data
     const links = [...linksOf(state), { linkId, idpId, authority, ...secret, added: time }]
     const email = emailWithLink(state, { data, editor })
-    const origin = originOfLink(state, event)
-    const person = { ...state, ...noted(state, "provider_link", { id: linkId, origin }) }
-    const given = data.isFirst && isNobody(editor) ? notedFirst(person, event, origin) : {}
-    return { ...person, links, email, changed: time, ...given }
+    const origin = linkOrigin(state, event)
+    const person = { ...state, ...withOriginOf(state, "provider_link", { id: linkId, origin }) }
+    const withContacts =
+      data.isFirst && isAnonymous(editor) ? withContactOrigins(person, event, origin) : {}
+    return { ...person, links, email, changed: time, ...withContacts }
   },
-  // What signed in with it is over, as with any other factor that is taken away.
+  // Ends sessions that it authenticated, like the removal of any factor.
   "user.human.externalidp.removed": (state, { data, time, version }) => {
-    if (!isPerson(state)) return state
+    if (!isHuman(state)) return state
     const links = linksOf(state).filter(({ linkId }) => linkId !== data.linkId)
     const factors = { ...factorsOf(state), removedIn: version }
-    const origins = noted(state, "provider_link", { id: data.linkId })
+    const origins = withOriginOf(state, "provider_link", { id: data.linkId })
     return { ...state, links, factors, changed: time, ...origins }
   },
 }
 
-type Added = Omit<Of<"user.human.externalidp.added">, "type">
+type AddedEvent = Omit<EventInput<"user.human.externalidp.added">, "type">
 
-/** The provider that an account is made by has said which addresses it begins with. */
-function notedFirst(person: Human, event: Added, link: Origin | undefined) {
-  const origin = inheritedByLink(link, event)
-  const email = notedOrigin(person, "email") ? {} : noted(person, "email", { origin })
-  if (!person.phone || notedOrigin(person, "phone")) return email
-  return { ...email, ...noted({ ...person, ...email }, "phone", { origin }) }
+/** The provider that an account was created with determined its initial addresses. */
+function withContactOrigins(person: Human, event: AddedEvent, link: Origin | undefined) {
+  const origin = inheritLinkOrigin(link, event)
+  const email = recordedOrigin(person, "email") ? {} : withOriginOf(person, "email", { origin })
+  if (!person.phone || recordedOrigin(person, "phone")) return email
+  return { ...email, ...withOriginOf({ ...person, ...email }, "phone", { origin }) }
 }
 
-const isPerson = (state: User): state is Human => "kind" in state && state.kind === "human"
+const isHuman = (state: User): state is Human => "kind" in state && state.kind === "human"
 
-/** The accounts that a person has elsewhere, oldest first; a service user has none. */
+/** External accounts of a user, oldest first; service accounts have none. */
 export const linksOf = (state: User): readonly IdpLink[] =>
-  isPerson(state) ? (state.links ?? []) : []
+  isHuman(state) ? (state.links ?? []) : []

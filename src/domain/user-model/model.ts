@@ -1,30 +1,30 @@
-import { aggregate, type Editor, type Event, partByKey } from "../../store/index.ts"
+import { aggregate, type Editor, type Event, streamPartByKey } from "../../store/index.ts"
 import type { Channel } from "../message-provider/index.ts"
 import {
   type CodeData,
   type ContactEvent,
   codeData,
-  contactFolds,
-  type FirstContacts,
-  firstContacts,
-  returnedWith,
+  contactReducers,
+  type InitialContacts,
+  initialContacts,
+  withReturned,
 } from "./contacts.ts"
-import { type FactorEvent, factorFolds } from "./factors.ts"
-import { type LinkEvent, linkFolds } from "./links.ts"
+import { type FactorEvent, factorReducers } from "./factors.ts"
+import { type LinkEvent, linkReducers } from "./links.ts"
 import {
-  noted,
-  notedContacts,
-  notedPassword,
-  originOfCode,
-  originOfMachine,
+  codeOrigin,
+  contactOrigins,
+  findMachineOrigin,
   type PasswordProof,
+  withOriginOf,
+  withPasswordOrigin,
 } from "./origins.ts"
 import {
   type AccessTokenType,
   type Hashes,
   type Human,
-  hasLeft,
   type InviteMail,
+  isAbsent,
   type JwtFormat,
   type LoginNames,
   type Machine,
@@ -37,7 +37,7 @@ import {
   type UserStatus,
 } from "./state.ts"
 import { byOrganization, type VerifiedBy } from "./verifier.ts"
-import { type ViewedCodeEvent, viewedCodeFolds } from "./viewed-code.ts"
+import { type ViewedCodeEvent, viewedCodeReducers } from "./viewed-code.ts"
 
 export type UserEvent =
   | FactorEvent
@@ -46,7 +46,7 @@ export type UserEvent =
   | ViewedCodeEvent
   | Event<
       "user.human.added",
-      FirstContacts,
+      InitialContacts,
       LoginNames & { readonly profile: Profile; readonly email: string; readonly phone: string }
     >
   | Event<
@@ -86,7 +86,7 @@ export type UserEvent =
         readonly returned: boolean
         readonly urlTemplate: string
         readonly channel: Channel
-        /** The sign-in that it was asked for in, to go on with; empty where in none. */
+        /** The sign-in to continue after the reset; empty if none. */
         readonly requestId: string
       } & VerifiedBy,
       { readonly sealed: string }
@@ -118,7 +118,7 @@ export type UserEvent =
   | Event<"user.metadata.removed", { readonly key: string }>
   | Event<"user.deactivated">
   | Event<"user.reactivated">
-  /** `isByTries` where a policy did it, after too many that failed: then nobody has decided it. */
+  /** `isByTries`: locked by a policy after too many failures; the event has no editor. */
   | Event<"user.locked", { readonly isByTries?: boolean }>
   | Event<"user.unlocked">
   | Event<"user.removed">
@@ -126,7 +126,7 @@ export type UserEvent =
 
 const absent: User = { status: "absent" }
 
-const nobody: Profile = {
+const emptyProfile: Profile = {
   givenName: "",
   familyName: "",
   nickName: "",
@@ -135,64 +135,72 @@ const nobody: Profile = {
   gender: "unspecified",
 }
 
-/** Names are gone from the events of a removed user. */
-const nameless: LoginNames = { userName: "", loginNames: [] }
+/** The names of a removed user are erased from its events. */
+const noNames: LoginNames = { userName: "", loginNames: [] }
 
-type At = { readonly time: number }
+type EventTime = { readonly time: number }
 
-function human(state: User, { time }: At, change: (state: Human) => Partial<Human>): User {
-  if (hasLeft(state) || state.kind !== "human") return state
+function changeHuman(
+  state: User,
+  { time }: EventTime,
+  change: (state: Human) => Partial<Human>,
+): User {
+  if (isAbsent(state) || state.kind !== "human") return state
   return { ...state, changed: time, ...change(state) }
 }
 
-function machine(state: User, { time }: At, change: (state: Machine) => Partial<Machine>): User {
-  if (hasLeft(state) || state.kind !== "machine") return state
+function changeMachine(
+  state: User,
+  { time }: EventTime,
+  change: (state: Machine) => Partial<Machine>,
+): User {
+  if (isAbsent(state) || state.kind !== "machine") return state
   return { ...state, ...change(state), changed: time }
 }
 
-function turned(state: User, { time }: At, status: UserStatus): User {
-  return hasLeft(state) ? state : { ...state, status, changed: time }
+function withStatus(state: User, { time }: EventTime, status: UserStatus): User {
+  return isAbsent(state) ? state : { ...state, status, changed: time }
 }
 
-function started(state: User, event: At): User {
-  const next = turned(state, event, "active")
-  if (hasLeft(next)) return next
+function activate(state: User, event: EventTime): User {
+  const next = withStatus(state, event, "active")
+  if (isAbsent(next)) return next
   const { stoppers: _, ...rest } = next
   return rest
 }
 
-type Stop = At & {
+type StopEvent = EventTime & {
   readonly version: number
   readonly editor: Editor
   readonly data: { readonly isByTries?: boolean }
 }
 
-function stopped(state: User, event: Stop, status: UserStatus): User {
-  const next = turned(state, event, status)
-  if (hasLeft(next)) return next
+function withStop(state: User, event: StopEvent, status: UserStatus): User {
+  const next = withStatus(state, event, status)
+  if (isAbsent(next)) return next
   const { version, editor, data } = event
   const { stoppers = [] } = next
-  // What the system does, it does without a client; its names are no ids of users.
+  // Actions of the system have no client, and its names are not user IDs.
   const isUsers = editor.client !== "" && !data.isByTries
   const isNew = isUsers && !stoppers.includes(editor.user)
   return { ...next, stoppedIn: version, ...(isNew && { stoppers: [...stoppers, editor.user] }) }
 }
 
-function renamed(state: User, event: At & { readonly private: LoginNames | null }): User {
-  return hasLeft(state) ? state : { ...state, ...(event.private ?? nameless), changed: event.time }
+function rename(state: User, event: EventTime & { readonly private: LoginNames | null }): User {
+  return isAbsent(state) ? state : { ...state, ...(event.private ?? noNames), changed: event.time }
 }
 
-/** Something changed that is not kept here. */
-function touched(state: User, { time }: At): User {
-  return hasLeft(state) ? state : { ...state, changed: time }
+/** A change of data that is not part of this state. */
+function touch(state: User, { time }: EventTime): User {
+  return isAbsent(state) ? state : { ...state, changed: time }
 }
 
-/** People and service users. */
+/** Human users and service accounts. */
 export const user = aggregate<UserEvent, User>({
   stream: "user",
   revision: 10,
-  // Each entry of the metadata is one by itself.
-  part: partByKey("key"),
+  // Metadata entries are separate parts of the stream.
+  part: streamPartByKey("key"),
   initial: absent,
   evolve: {
     "user.human.added": (_, { private: secret, ...event }) => ({
@@ -201,9 +209,9 @@ export const user = aggregate<UserEvent, User>({
       changed: event.time,
       userName: secret?.userName ?? "",
       loginNames: secret?.loginNames ?? [],
-      profile: secret?.profile ?? nobody,
-      ...firstContacts({ ...event, private: secret }),
-      ...notedContacts(event, { hasPhone: Boolean(secret?.phone) }),
+      profile: secret?.profile ?? emptyProfile,
+      ...initialContacts({ ...event, private: secret }),
+      ...contactOrigins(event, { hasPhone: Boolean(secret?.phone) }),
       emailCode: null,
       phoneCode: null,
       password: null,
@@ -221,55 +229,55 @@ export const user = aggregate<UserEvent, User>({
       secret: null,
       personalTokens: {},
     }),
-    "user.username.changed": renamed,
+    "user.username.changed": rename,
     "user.username.released": (state, { private: secret, time }) =>
-      hasLeft(state)
+      isAbsent(state)
         ? state
         : { ...state, reservedNames: secret?.reservedNames ?? [], changed: time },
-    "user.domain.claimed": renamed,
+    "user.domain.claimed": rename,
     "user.human.profile.changed": (state, event) =>
-      human(state, event, () => ({ profile: event.private ?? nobody })),
+      changeHuman(state, event, () => ({ profile: event.private ?? emptyProfile })),
     "user.human.password.changed": (state, event) =>
-      human(state, event, (person) => ({
-        password: passwordOf(event),
+      changeHuman(state, event, (person) => ({
+        password: toPassword(event),
         passwordCode: undefined,
         invite: undefined,
-        ...notedPassword(person, event),
+        ...withPasswordOrigin(person, event),
       })),
     "user.human.password.code.added": (state, event) =>
-      human(state, event, (person) => ({
-        passwordCode: passwordCodeOf(event),
+      changeHuman(state, event, (person) => ({
+        passwordCode: toPasswordCode(event),
         changed: person.changed,
-        ...noted(person, "password_code", {
-          origin: originOfCode(person, event, {
+        ...withOriginOf(person, "password_code", {
+          origin: codeOrigin(person, event, {
             kind: "password_code",
             to: event.data.channel === "sms" ? "phone" : "email",
           }),
         }),
       })),
-    // The password is the same, and so is what hangs from it.
+    // The password is unchanged, so sessions stay valid.
     "user.human.password.hash.updated": (state, { data, private: secret, ...event }) =>
-      human(state, event, ({ changed }) => ({
+      changeHuman(state, event, ({ changed }) => ({
         password: secret && { ...data, ...secret },
         changed,
       })),
     "user.human.invite.code.added": (state, event) =>
-      human(state, event, (person) => ({
-        invite: inviteOf(event),
+      changeHuman(state, event, (person) => ({
+        invite: toInvite(event),
         changed: person.changed,
-        ...returnedWith(person.returnedCodes, "invite", event.data),
-        ...noted(person, "invitation", {
-          origin: originOfCode(person, event, { kind: "invitation", to: "email" }),
+        ...withReturned(person.returnedCodes, "invite", event.data),
+        ...withOriginOf(person, "invitation", {
+          origin: codeOrigin(person, event, { kind: "invitation", to: "email" }),
         }),
       })),
     "user.human.invite.check.succeeded": (state, event) =>
-      human(state, event, () => ({ invite: undefined })),
+      changeHuman(state, event, () => ({ invite: undefined })),
     "user.human.avatar.added": (state, event) =>
-      human(state, event, () => ({ avatar: event.private?.file })),
+      changeHuman(state, event, () => ({ avatar: event.private?.file })),
     "user.human.avatar.removed": (state, event) =>
-      human(state, event, () => ({ avatar: undefined })),
+      changeHuman(state, event, () => ({ avatar: undefined })),
     "user.machine.changed": (state, event) =>
-      machine(state, event, () => ({
+      changeMachine(state, event, () => ({
         name: event.private?.name ?? "",
         description: event.private?.description ?? "",
         accessTokenType: event.data.accessTokenType,
@@ -277,73 +285,77 @@ export const user = aggregate<UserEvent, User>({
         jwtAlgorithm: event.data.jwtAlgorithm,
       })),
     "user.machine.key.added": (state, event) =>
-      machine(state, event, (present) => {
+      changeMachine(state, event, (present) => {
         const { keyId: id, expires } = event.data
-        const origin = originOfMachine(event)
+        const origin = findMachineOrigin(event)
         return {
           keys: { ...present.keys, [id]: expires },
-          ...noted(present, "service_key", { id, origin }),
+          ...withOriginOf(present, "service_key", { id, origin }),
         }
       }),
     "user.machine.key.removed": (state, event) =>
-      machine(state, event, (present) => {
+      changeMachine(state, event, (present) => {
         const { keyId: id } = event.data
         const { [id]: _, ...keys } = present.keys
-        return { keys, ...noted(present, "service_key", { id }) }
+        return { keys, ...withOriginOf(present, "service_key", { id }) }
       }),
     "user.machine.secret.set": (state, event) =>
-      machine(state, event, (present) => ({
-        secret: secretOf(event),
-        ...noted(present, "client_secret", { origin: originOfMachine(event) }),
+      changeMachine(state, event, (present) => ({
+        secret: toSecret(event),
+        ...withOriginOf(present, "client_secret", { origin: findMachineOrigin(event) }),
       })),
     "user.machine.secret.removed": (state, event) =>
-      machine(state, event, (present) => ({ secret: null, ...noted(present, "client_secret") })),
+      changeMachine(state, event, (present) => ({
+        secret: null,
+        ...withOriginOf(present, "client_secret"),
+      })),
     "user.pat.added": (state, event) =>
-      machine(state, event, (present) => {
+      changeMachine(state, event, (present) => {
         const { tokenId: id, ...token } = event.data
         const added = { ...token, created: event.time }
-        const origin = originOfMachine(event)
+        const origin = findMachineOrigin(event)
         return {
           personalTokens: { ...present.personalTokens, [id]: added },
-          ...noted(present, "access_token", { id, origin }),
+          ...withOriginOf(present, "access_token", { id, origin }),
         }
       }),
     "user.pat.removed": (state, event) =>
-      machine(state, event, (present) => {
+      changeMachine(state, event, (present) => {
         const { tokenId: id } = event.data
         const { [id]: _, ...personalTokens } = present.personalTokens
-        return { personalTokens, ...noted(present, "access_token", { id }) }
+        return { personalTokens, ...withOriginOf(present, "access_token", { id }) }
       }),
-    "user.metadata.set": touched,
-    "user.metadata.removed": touched,
-    ...contactFolds,
-    ...factorFolds,
-    ...linkFolds,
-    ...viewedCodeFolds,
-    "user.deactivated": (state, event) => stopped(state, event, "inactive"),
-    "user.reactivated": started,
-    "user.locked": (state, event) => stopped(state, event, "locked"),
-    "user.unlocked": started,
+    "user.metadata.set": touch,
+    "user.metadata.removed": touch,
+    ...contactReducers,
+    ...factorReducers,
+    ...linkReducers,
+    ...viewedCodeReducers,
+    "user.deactivated": (state, event) => withStop(state, event, "inactive"),
+    "user.reactivated": activate,
+    "user.locked": (state, event) => withStop(state, event, "locked"),
+    "user.unlocked": activate,
     "user.removed": () => ({ status: "removed" }),
     "user.recovery.started": (state) => state,
   },
 })
 
-/** Nothing once a newer code, its use or the removal of the user has erased it. */
-function passwordCodeOf(event: {
+/** Undefined if erased by a newer code, its use, or the removal of the user. */
+function toPasswordCode(event: {
   readonly data: Omit<PasswordCode, "sealed"> & { readonly urlTemplate: string }
   readonly private: { readonly sealed: string } | null
 }): Human["passwordCode"] {
   const { expires, channel, returned, urlTemplate } = event.data
   const { sealed } = event.private ?? {}
   if (sealed === undefined) return undefined
-  // Earlier versions did not store the verifier: the caller could read a code in their own link.
+  // Earlier versions did not store the verifier: the caller could read a code in a link of their
+  // own.
   const verifier = event.data.verifier ?? (urlTemplate ? byOrganization : undefined)
   return { sealed, expires, channel, returned, ...(verifier && { verifier }) }
 }
 
-/** Nothing once a newer code or the removal of the user has erased it. */
-function inviteOf(event: {
+/** Undefined if erased by a newer code or the removal of the user. */
+function toInvite(event: {
   readonly data: CodeData & InviteMail
   readonly private: { readonly sealed: string } | null
 }): Human["invite"] {
@@ -354,15 +366,15 @@ function inviteOf(event: {
   return { sealed, ...codeData(event.data), ...mail }
 }
 
-/** Null once a newer secret or its removal has erased the hash. */
-const secretOf = (event: {
+/** Null if a newer secret or its removal has erased the hash. */
+const toSecret = (event: {
   readonly data: { readonly secretId: string }
   readonly private: { readonly hashedSecret: string } | null
 }): MachineSecret | null =>
   event.private && { id: event.data.secretId, hash: event.private.hashedSecret }
 
-/** Null once a newer password or the removal of the user has erased the hash. */
-const passwordOf = (event: {
+/** Null if a newer password or the removal of the user has erased the hash. */
+const toPassword = (event: {
   readonly data: { readonly changeRequired: boolean }
   readonly private: Hashes | null
   readonly time: number

@@ -1,27 +1,27 @@
 import type { Editor } from "../../store/index.ts"
 
-/** Another user who created what a user signs in with, or can begin to, and when, ms UTC. */
+/** Another user who created a credential, and when, ms UTC. */
 export type Origin = {
-  /** Empty where only the authors of the providers can have created it. */
+  /** Empty if only authors of the providers can have created it. */
   readonly by: string
   readonly at: number
   /** Whether the user or nobody created it while `by` could sign in as the user. */
   readonly isInherited?: boolean
-  /** Further users who could sign in as the user when it was created. */
+  /** Other users who could sign in as the user when it was created. */
   readonly others?: readonly string[]
-  /** Providers that could sign in as the user when it was created, whoever their authors are. */
+  /** Providers that could sign in as the user when it was created, regardless of their authors. */
   readonly idpIds?: readonly string[]
   /** When a code expires, ms UTC. */
   readonly expires?: number
 }
 
-/** By kind and ID; absent for what the user created, and where others created nothing. */
+/** By kind and ID; absent for credentials that the user created, and if others created none. */
 export type WithOrigins = { readonly origins?: Readonly<Record<string, Origin>> }
 
-/** The same of a person, with the providers that can sign in as them. */
+/** Origins of a human user, with the providers linked to the user. */
 type WithLinks = WithOrigins & { readonly links?: readonly { readonly idpId: string }[] }
 
-/** What a user signs in with, or can begin to. */
+/** Kinds of credentials, including codes to set them up. */
 export const credentialKinds = [
   ...(["password", "password_code", "invitation", "passkey", "passkey_code"] as const),
   ...(["security_key", "provider_link", "service_key", "client_secret", "access_token"] as const),
@@ -29,174 +29,197 @@ export const credentialKinds = [
 ] as const
 export type CredentialKind = (typeof credentialKinds)[number]
 
-type Creation = { readonly id: string; readonly editor: Editor; readonly time: number }
+type CreationEvent = { readonly id: string; readonly editor: Editor; readonly time: number }
 
-/** Who created something by an event; undefined for the user, and where nobody is signed in. */
-export const originOf = ({ id, editor: { user: by }, time }: Creation): Origin | undefined =>
-  by === "" || by === id ? undefined : { by, at: time }
+/** The creator of a credential in an event; undefined for the user, and if nobody was signed in. */
+export const findOrigin = ({
+  id,
+  editor: { user: by },
+  time,
+}: CreationEvent): Origin | undefined => (by === "" || by === id ? undefined : { by, at: time })
 
-/** The same of a service user, whose own keys may be made with one that somebody else holds. */
-export const originOfMachine = ({ editor: { user: by }, time }: Creation): Origin | undefined =>
-  by === "" ? undefined : { by, at: time }
+/**
+ * The creator of a service account's credential. The account itself counts too, because its keys
+ * can be created with one that another user has.
+ */
+export const findMachineOrigin = ({
+  editor: { user: by },
+  time,
+}: CreationEvent): Origin | undefined => (by === "" ? undefined : { by, at: time })
 
-/** Who can have created something. */
-type Sources = { readonly creators?: readonly string[]; readonly idpIds?: readonly string[] }
+/** The possible creators of a credential. */
+type OriginSources = { readonly creators?: readonly string[]; readonly idpIds?: readonly string[] }
 
-const sourcesOf = (...origins: readonly (Origin | undefined)[]): Required<Sources> => ({
-  creators: origins.flatMap(creatorsOf),
+const mergeSources = (...origins: readonly (Origin | undefined)[]): Required<OriginSources> => ({
+  creators: origins.flatMap(listCreators),
   idpIds: origins.flatMap((origin) => origin?.idpIds ?? []),
 })
 
 /**
- * Who created something of a person by an event. Other users who can sign in as the person at that
- * time can have created what the person did, and what nobody did who is signed in.
+ * The creator of a human user's credential. Others who could sign in as the user at that time may
+ * have acted as the user or as an anonymous caller.
  */
-export const originIn = (state: WithLinks, event: Creation): Origin | undefined =>
-  originOf(event) ?? inherited(sourcesIn(state, event), event)
+export const originWithInherited = (state: WithLinks, event: CreationEvent): Origin | undefined =>
+  findOrigin(event) ?? inheritedOrigin(sourcesAt(state, event), event)
 
-function sourcesIn({ origins = {}, links = [] }: WithLinks, event: Creation): Required<Sources> {
+function sourcesAt(
+  { origins = {}, links = [] }: WithLinks,
+  event: CreationEvent,
+): Required<OriginSources> {
   const valid = Object.entries(origins)
     // A security key is only a second factor.
     .filter(([key]) => !key.startsWith("security_key"))
     .map(([, origin]) => origin)
     .filter(({ expires = Number.POSITIVE_INFINITY }) => expires > event.time)
-  const { creators, idpIds } = sourcesOf(...valid)
+  const { creators, idpIds } = mergeSources(...valid)
   return { creators, idpIds: [...idpIds, ...links.map(({ idpId }) => idpId)] }
 }
 
 /**
- * Who can sign in by a link: whoever created it, and the authors of the organization's provider.
- * Events from before these were recorded do not have them.
+ * Who can sign in with a link: its creator, and the authors of the organization's provider; absent
+ * in events from before authors were recorded.
  */
-export function originOfLink(
+export function linkOrigin(
   state: WithLinks,
-  event: Creation & { readonly data: { readonly authors?: readonly string[] } },
+  event: CreationEvent & { readonly data: { readonly authors?: readonly string[] } },
 ): Origin | undefined {
   const authors = (event.data.authors ?? []).filter((each) => each !== event.id)
-  const direct = originOf(event)
-  if (direct) return { ...direct, ...othersOf(authors, direct.by) }
-  const { creators, idpIds } = sourcesIn(state, event)
-  return inherited({ creators: [...creators, ...authors], idpIds }, event)
+  const direct = findOrigin(event)
+  if (direct) return { ...direct, ...otherCreators(authors, direct.by) }
+  const { creators, idpIds } = sourcesAt(state, event)
+  return inheritedOrigin({ creators: [...creators, ...authors], idpIds }, event)
 }
 
-function othersOf(creators: readonly string[], by: string): Pick<Origin, "others"> {
+function otherCreators(creators: readonly string[], by: string): Pick<Origin, "others"> {
   const others = [...new Set(creators)].filter((each) => each !== by)
   return others.length > 0 ? { others } : {}
 }
 
-/** Everybody whom an origin names. */
-export const creatorsOf = (origin: Origin | undefined): readonly string[] =>
+/** All users named by an origin. */
+export const listCreators = (origin: Origin | undefined): readonly string[] =>
   [origin?.by ?? "", ...(origin?.others ?? [])].filter((each) => each !== "")
 
-/** Of what is created with something else: whoever created that. */
-export const inheritedFrom = (origin: Origin | undefined, event: Creation): Origin | undefined =>
-  inherited(sourcesOf(origin), event)
+/** The origin of a credential that was created with another one. */
+export const inheritOrigin = (
+  origin: Origin | undefined,
+  event: CreationEvent,
+): Origin | undefined => inheritedOrigin(mergeSources(origin), event)
 
-/** The same of what an account is made with that comes by a link. */
-export function inheritedByLink(
+/** The origin of the credentials of an account that was created with a link. */
+export function inheritLinkOrigin(
   link: Origin | undefined,
-  event: Creation & { readonly data: { readonly idpId: string } },
+  event: CreationEvent & { readonly data: { readonly idpId: string } },
 ): Origin | undefined {
-  const { creators, idpIds } = sourcesOf(link)
-  return inherited({ creators, idpIds: [...idpIds, event.data.idpId] }, event)
+  const { creators, idpIds } = mergeSources(link)
+  return inheritedOrigin({ creators, idpIds: [...idpIds, event.data.idpId] }, event)
 }
 
-function inherited({ creators = [], idpIds = [] }: Sources, { time: at }: Creation) {
+function inheritedOrigin(
+  { creators = [], idpIds = [] }: OriginSources,
+  { time: at }: CreationEvent,
+) {
   const [by = ""] = creators
   if (by === "" && idpIds.length === 0) return undefined
-  const origin: Origin = { by, at, isInherited: true, ...othersOf(creators, by) }
+  const origin: Origin = { by, at, isInherited: true, ...otherCreators(creators, by) }
   return idpIds.length > 0 ? { ...origin, idpIds: [...new Set(idpIds)] } : origin
 }
 
-/** Who created something by an event, and whoever created what it was created with. */
-export function originWith(origin: Origin | undefined, event: Creation): Origin | undefined {
-  const creator = originOf(event)
-  if (!creator) return inheritedFrom(origin, event)
-  const { idpIds } = sourcesOf(origin)
-  const created = { ...creator, ...othersOf(creatorsOf(origin), creator.by) }
+/** Combines the creator in an event with the origin of the credential that was used. */
+export function combineOrigin(
+  origin: Origin | undefined,
+  event: CreationEvent,
+): Origin | undefined {
+  const creator = findOrigin(event)
+  if (!creator) return inheritOrigin(origin, event)
+  const { idpIds } = mergeSources(origin)
+  const created = { ...creator, ...otherCreators(listCreators(origin), creator.by) }
   return idpIds.length > 0 ? { ...created, idpIds } : created
 }
 
-type Code = { readonly returned: boolean; readonly urlTemplate: string; readonly expires: number }
+type CodeDetails = {
+  readonly returned: boolean
+  readonly urlTemplate: string
+  readonly expires: number
+}
 
-type CodeUse = {
+type CodeDelivery = {
   readonly kind: "password_code" | "invitation" | "passkey_code"
-  /** Where it is sent. */
+  /** The channel of the code. */
   readonly to: "email" | "phone"
 }
 
 /**
- * Who can read a code: whoever it was returned to, whose page its link leads to, or who set the
- * address that it was sent to. The link can be that of the code before.
+ * Who can read a code: the caller it was returned to, the owner of the page in its link, and
+ * whoever set the address. The link can be that of the previous code.
  */
-export function originOfCode(
+export function codeOrigin(
   state: WithOrigins,
-  event: Creation & { readonly data: Code },
-  { kind, to }: CodeUse,
+  event: CreationEvent & { readonly data: CodeDetails },
+  { kind, to }: CodeDelivery,
 ): Origin | undefined {
   const { returned, urlTemplate, expires } = event.data
-  const receivers = returned ? undefined : notedOrigin(state, to)
-  const linked = urlTemplate === "" ? undefined : notedOrigin(state, kind)
-  const others = inherited(sourcesOf(receivers, linked), event)
+  const receivers = returned ? undefined : recordedOrigin(state, to)
+  const linked = urlTemplate === "" ? undefined : recordedOrigin(state, kind)
+  const others = inheritedOrigin(mergeSources(receivers, linked), event)
   const origin =
-    returned || urlTemplate !== "" ? originWith(others, event) : inheritedFrom(others, event)
+    returned || urlTemplate !== "" ? combineOrigin(others, event) : inheritOrigin(others, event)
   return origin && { ...origin, expires }
 }
 
-/** Notes who created something; without an origin it is the user's own, or removed. */
-export function noted(
+/** Records the origin of a credential; without an origin, the user created or removed it. */
+export function withOriginOf(
   { origins = {} }: WithOrigins,
   kind: CredentialKind,
   { id = "", origin }: { readonly id?: string; readonly origin?: Origin | undefined } = {},
 ): WithOrigins {
-  const key = keyOf(kind, id)
+  const key = originKey(kind, id)
   if (!origin && !Object.hasOwn(origins, key)) return {}
   const { [key]: _, ...others } = origins
   return { origins: origin ? { ...others, [key]: origin } : others }
 }
 
-/** Who created something of a user, where it was not the user. */
-export const notedOrigin = (
+/** The recorded origin of a credential, if another user created it. */
+export const recordedOrigin = (
   { origins = {} }: WithOrigins,
   kind: CredentialKind,
   id = "",
-): Origin | undefined => origins[keyOf(kind, id)]
+): Origin | undefined => origins[originKey(kind, id)]
 
-const keyOf = (kind: CredentialKind, id: string): string => (id === "" ? kind : `${kind}/${id}`)
+const originKey = (kind: CredentialKind, id: string): string => (id === "" ? kind : `${kind}/${id}`)
 
-export const kindOfKey = (kind: "passkey" | "u2f"): CredentialKind =>
+export const credentialKindOf = (kind: "passkey" | "u2f"): CredentialKind =>
   kind === "passkey" ? "passkey" : "security_key"
 
-/** What somebody showed to set a password; absent where nothing, and in events of old. */
+/** What proved a password change; absent if nothing did, and in older events. */
 export type PasswordProof = "code" | "invitation" | "current"
 
 /**
- * Who can have set a password by an event: whoever could read the code that was shown for it, or
- * knew the current one. Without either it can be everybody who can sign in as the user.
+ * Who can have set a password: those who could read the code, or knew the current password. Without
+ * a proof, everyone who could sign in as the user.
  */
-export function originOfPassword(
+export function passwordOrigin(
   state: WithOrigins,
-  event: Creation & { readonly data: { readonly proof?: PasswordProof } },
+  event: CreationEvent & { readonly data: { readonly proof?: PasswordProof } },
 ): Origin | undefined {
   const { proof } = event.data
-  if (proof === undefined) return originIn(state, event)
+  if (proof === undefined) return originWithInherited(state, event)
   const kinds = { code: "password_code", invitation: "invitation", current: "password" } as const
-  return inheritedFrom(notedOrigin(state, kinds[proof]), event)
+  return inheritOrigin(recordedOrigin(state, kinds[proof]), event)
 }
 
-/** What is noted once a password was set, which ends the codes for one. */
-export function notedPassword(
+/** Origins after a password was set, which invalidates its codes. */
+export function withPasswordOrigin(
   state: WithOrigins,
-  event: Creation & { readonly data: { readonly proof?: PasswordProof } },
+  event: CreationEvent & { readonly data: { readonly proof?: PasswordProof } },
 ): WithOrigins {
-  const password = noted(state, "password", { origin: originOfPassword(state, event) })
-  const code = { ...password, ...noted({ ...state, ...password }, "password_code") }
-  return { ...code, ...noted({ ...state, ...code }, "invitation") }
+  const password = withOriginOf(state, "password", { origin: passwordOrigin(state, event) })
+  const code = { ...password, ...withOriginOf({ ...state, ...password }, "password_code") }
+  return { ...code, ...withOriginOf({ ...state, ...code }, "invitation") }
 }
 
-/** Who set the addresses of a new person. */
-export function notedContacts(event: Creation, { hasPhone }: { readonly hasPhone: boolean }) {
-  const origin = originOf(event)
-  const email = noted({}, "email", { origin })
-  return hasPhone ? { ...email, ...noted(email, "phone", { origin }) } : email
+/** Origins of the addresses of a new user. */
+export function contactOrigins(event: CreationEvent, { hasPhone }: { readonly hasPhone: boolean }) {
+  const origin = findOrigin(event)
+  const email = withOriginOf({}, "email", { origin })
+  return hasPhone ? { ...email, ...withOriginOf(email, "phone", { origin }) } : email
 }

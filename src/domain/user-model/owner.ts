@@ -1,56 +1,67 @@
-import { never } from "../../kernel/crypto/signing-key.ts"
-import type { Decision } from "../../store/index.ts"
-import { isLastOwner, keepOwner, type Standing, standings } from "../instance/index.ts"
+import { neverExpires } from "../../kernel/crypto/signing-key.ts"
+import type { DecisionContext } from "../../store/index.ts"
+import {
+  isLastOwner,
+  requireRemainingOwner,
+  type SignInAbility,
+  signInAbilities,
+} from "../instance/index.ts"
 import { org } from "../org/index.ts"
 import { user } from "./model.ts"
 import { hasPasskey } from "./read.ts"
-import { type Human, hasLeft, type Machine, type User } from "./state.ts"
+import { type Human, isAbsent, type Machine, type User } from "./state.ts"
 
 /**
- * An instance is never left without an owner who can still sign in. `left` is what remains of a
- * user whose credential goes.
+ * Throws if the instance would have no owner left who can sign in. `left` is the user's state after
+ * the change.
  */
-export const keepAnOwner = (cx: Decision, id: string, left?: User): void =>
-  keepOwner(cx, id, {
-    standingOf: (each) => standingOf(cx, each),
-    left: left ? standingAs(cx, id, left) : standings.none,
+export const requireOtherOwner = (cx: DecisionContext, id: string, remaining?: User): void =>
+  requireRemainingOwner(cx, id, {
+    abilityOf: (each) => signInStatusOf(cx, each),
+    remaining: remaining ? signInStatusFor(cx, id, remaining) : signInAbilities.none,
   })
 
 /**
- * Whether no person could administer the instance if this one were kept out. A service user might,
- * but whoever has its key need not know of it, nor know what to do.
+ * Whether this is the only human user who can administer the instance. Service accounts are not
+ * counted, because the holder of the key may be unaware.
  */
-export const isOnlyOwner = (cx: Decision, id: string): boolean =>
+export const isOnlyOwner = (cx: DecisionContext, id: string): boolean =>
   isLastOwner(cx, id, {
-    standingOf: (each) => (isMachine(cx.state(user, each)) ? standings.none : standingOf(cx, each)),
+    abilityOf: (each) =>
+      isServiceAccount(cx.state(user, each)) ? signInAbilities.none : signInStatusOf(cx, each),
   })
 
-const isMachine = (state: User): boolean => !hasLeft(state) && state.kind === "machine"
+const isServiceAccount = (state: User): boolean => !isAbsent(state) && state.kind === "machine"
 
-/** How well a user can sign in: what makes an owner count. */
-export const standingOf = (cx: Decision, id: string): Standing =>
-  standingAs(cx, id, cx.state(user, id))
+/** How a user can sign in, which determines whether an owner counts. */
+export const signInStatusOf = (cx: DecisionContext, id: string): SignInAbility =>
+  signInStatusFor(cx, id, cx.state(user, id))
 
-function standingAs(cx: Decision, id: string, state: User): Standing {
-  if (hasLeft(state) || state.status !== "active") return standings.none
-  if (cx.state(org, cx.owner(user, id)).status !== "active") return standings.none
-  return state.kind === "machine" ? wayIn(state, cx.now) : signInOf(state, cx.now)
+function signInStatusFor(cx: DecisionContext, id: string, state: User): SignInAbility {
+  if (isAbsent(state) || state.status !== "active") return signInAbilities.none
+  if (cx.state(org, cx.owner(user, id)).status !== "active") return signInAbilities.none
+  return state.kind === "machine"
+    ? machineSignInStatus(state, cx.now)
+    : humanSignInStatus(state, cx.now)
 }
 
 /**
- * Without a password or a passkey only an invitation leads in, and nobody below an owner can renew
- * that.
+ * Without a password or passkey, only an invitation can be used, and only an owner can renew it.
  */
-function signInOf(person: Human, now: number): Standing {
+function humanSignInStatus(person: Human, now: number): SignInAbility {
   const { password, invite } = person
-  if (password || hasPasskey(person)) return standings.lasting
-  return invite && invite.expires > now ? standings.expiring : standings.none
+  if (password || hasPasskey(person)) return signInAbilities.lasting
+  return invite && invite.expires > now ? signInAbilities.expiring : signInAbilities.none
 }
 
-/** A service user without anything to show can't call anybody, and nobody asks it to. */
-function wayIn({ secret, keys, personalTokens }: Machine, now: number): Standing {
+/** A service account without credentials can't call the API. */
+function machineSignInStatus(
+  { secret, keys, personalTokens }: Machine,
+  now: number,
+): SignInAbility {
   const tokens = Object.values(personalTokens).map(({ expires }) => expires)
   const ends = [...Object.values(keys), ...tokens]
-  if (secret !== null || ends.some((expires) => expires >= never)) return standings.lasting
-  return ends.some((expires) => expires > now) ? standings.expiring : standings.none
+  if (secret !== null || ends.some((expires) => expires >= neverExpires))
+    return signInAbilities.lasting
+  return ends.some((expires) => expires > now) ? signInAbilities.expiring : signInAbilities.none
 }

@@ -1,31 +1,32 @@
-import type { Cx, Decision } from "../../store/index.ts"
+import type { Cx, DecisionContext } from "../../store/index.ts"
 import { factorsOf } from "./factors.ts"
 import { linksOf } from "./links.ts"
 import { user } from "./model.ts"
-import { hasLeft, type User } from "./state.ts"
+import { isAbsent, type User } from "./state.ts"
 
-/** The organisation of a user, whose policies count for them. */
-export const homeOf = (cx: Cx, id: string): string => cx.store.receipt(cx, user, id)?.owner ?? ""
+/** The organization of a user, whose policies apply. */
+export const findHomeOrg = (cx: Cx, id: string): string =>
+  cx.store.receipt(cx, user, id)?.owner ?? ""
 
-/** Reads outside of a step as one within it does. */
-export const readerOf = (cx: Cx): Pick<Decision, "state" | "owner"> => ({
+/** Reads states outside of a transaction like one. */
+export const createReader = (cx: Cx): Pick<DecisionContext, "state" | "owner"> => ({
   state: (kind, id) => cx.store.state(cx, kind, id),
   owner: (kind, id) => cx.store.receipt(cx, kind, id)?.owner ?? "",
 })
 
-/** Whether a passkey alone lets them in. */
+/** Whether the user can sign in with a passkey alone. */
 export const hasPasskey = (state: User): boolean =>
-  !hasLeft(state) &&
+  !isAbsent(state) &&
   state.kind === "human" &&
   Object.values(factorsOf(state).keys).some(
     (key) => key.kind === "passkey" && key.state === "ready",
   )
 
-/** Whether somebody has what they can have signed in by, beside their mailbox. */
-export const hasOwnWay = (state: User): boolean =>
-  !hasLeft(state) &&
+/** Whether the user has a credential besides the mailbox. */
+export const hasOwnCredential = (state: User): boolean =>
+  !isAbsent(state) &&
   state.kind === "human" &&
   (state.password !== null || hasPasskey(state) || linksOf(state).length > 0)
 
-/** How long a browser waits for a key, and how long what was asked for is good. */
+/** How long a browser waits for a key, and how long a challenge is valid. */
 export const ceremonyMs = 10 * 60_000

@@ -3,8 +3,7 @@ import type { Channel } from "../message-provider/index.ts"
 import type { Origin, WithOrigins } from "./origins.ts"
 import type { VerifiedBy } from "./verifier.ts"
 
-// The state of a user. What folds events into its parts is in files of their own, and model.ts
-// joins them.
+// The state of a user. The reducers for its parts are in separate files, joined by model.ts.
 
 export const genders = ["unspecified", "female", "male", "diverse"] as const
 export type Gender = (typeof genders)[number]
@@ -18,12 +17,12 @@ export type Profile = {
   readonly gender: Gender
 }
 
-/** Opaque tokens by default; a service user may be given JWTs instead. */
+/** Opaque tokens by default; service accounts can get JWTs instead. */
 export type AccessTokenType = "bearer" | "jwt"
 
 /**
- * How the access tokens of a service user are written where they are JWTs. An absent type is
- * `at+jwt`; an absent algorithm is that of the instance.
+ * Format of JWT access tokens of a service account. An absent type means `at+jwt`; an absent
+ * algorithm means that of the instance.
  */
 export type JwtFormat = {
   readonly jwtType?: AccessTokenJwtType | undefined
@@ -31,54 +30,57 @@ export type JwtFormat = {
 }
 
 /**
- * What a user signs in with, and every form of it that is taken for them: the name alone. Users of
- * old also hold it with the domain of their organisation, which counts no more.
+ * The user name and the login names claimed for it: the name alone. Older users also claim it with
+ * the organization's domain, which no longer has an effect.
  */
 export type LoginNames = {
   readonly userName: string
   readonly loginNames: readonly string[]
-  /** Names that the user left by a rename, which nobody else gets. */
+  /** Previous names after a rename, which nobody else can get. */
   readonly reservedNames?: readonly string[]
 }
 
-/** A code, sealed; `expires` is ms UTC. `verifier`: of an address, if not always the user. */
+/**
+ * A sealed code; `expires` is ms UTC. `verifier`: who verifies the address with it, if not always
+ * the user.
+ */
 export type Code = {
   readonly sealed: string
   readonly expires: number
 } & VerifiedBy
 
-/** A code for a new password, and whether the way that it went shows who reads it there. */
+/** A code for a new password, with its delivery. */
 export type PasswordCode = Code & {
   readonly channel: Channel
   readonly returned: boolean
 }
 
-/** What the mail of an invitation says: a link instead of ours, and what one is invited to. */
+/** Options of an invitation email: a custom link and the application. */
 export type InviteMail = {
   readonly urlTemplate: string
   readonly applicationName: string
-  /** Whether somebody with a permission on the instance invites. */
+  /** Whether the inviter has a permission on the instance. */
   readonly isOfInstance?: boolean
 }
 
-/** `earlier`: of the passwords before, the last first; left out where none are kept. */
+/** `earlier`: hashes of previous passwords, newest first; omitted if none are stored. */
 export type Hashes = { readonly hash: string; readonly earlier?: readonly string[] }
 
 export type Email = VerifiedBy & {
   readonly address: string
   readonly verified: boolean
-  /** When the user proved that it is theirs, ms UTC; absent where that was not stored. */
+  /** When the user verified the address, ms UTC; absent if not stored. */
   readonly proven?: number
-  /** Whether somebody else has proven since that it is theirs. */
+  /** Whether another user has verified the address since. */
   readonly isSuperseded?: boolean
 }
 
 export type Phone = VerifiedBy & { readonly number: string; readonly verified: boolean }
 
-/** Codes that may be returned to whoever requested them. */
+/** Kinds of codes that can be returned to the caller. */
 export type ReturnedCode = "email" | "phone" | "invite"
 
-/** What tells one key from all others; ids and the public key (COSE) are base64url. */
+/** The identifying data of a key; IDs and the public key (COSE) are base64url. */
 export type KeySecret = {
   readonly name: string
   readonly credentialId: string
@@ -86,10 +88,10 @@ export type KeySecret = {
   readonly transports: readonly string[]
 }
 
-/** A passkey opens an account by itself; a security key is asked for after a password. */
+/** A passkey is sufficient to sign in; a security key is a second factor. */
 export type KeyKind = "passkey" | "u2f"
 
-/** A key that is being registered, or that counts from then on. */
+/** A key that is being registered, or a registered one. */
 export type WebAuthnKey = { readonly kind: KeyKind; readonly rpId: string } & (
   | {
       readonly state: "pending"
@@ -97,9 +99,9 @@ export type WebAuthnKey = { readonly kind: KeyKind; readonly rpId: string } & (
       readonly challenge: string
       /** When the registration began, ms UTC. */
       readonly begun: number
-      /** Of the link that it uses up. */
+      /** The registration link that will be consumed. */
       readonly codeId?: string | undefined
-      /** Who began it or could read that link, where it was somebody else. */
+      /** Who began the registration or could read the link, if not the user. */
       readonly origin?: Origin
     }
   | ({
@@ -108,7 +110,7 @@ export type WebAuthnKey = { readonly kind: KeyKind; readonly rpId: string } & (
       readonly signCount: number
       /** ms UTC. */
       readonly created: number
-      /** When it last signed in, ms UTC, to within an hour; absent where it has not yet. */
+      /** Last sign-in, ms UTC, accurate to the hour; absent if never used. */
       readonly used?: number
     } & KeySecret)
 )
@@ -116,34 +118,34 @@ export type WebAuthnKey = { readonly kind: KeyKind; readonly rpId: string } & (
 export type ReadyKey = Extract<WebAuthnKey, { state: "ready" }>
 
 export type Factors = {
-  /** The secret of an authenticator app, sealed; it counts once a code of it was shown. */
+  /** The sealed secret of an authenticator app; active after a code was verified. */
   readonly totp?: { readonly sealed: string; readonly verified: boolean } | undefined
   readonly otpEmail: boolean
   readonly otpSms: boolean
-  /** By token id. */
+  /** By token ID. */
   readonly keys: Readonly<Record<string, WebAuthnKey>>
-  /** Hashes by their place in the list that was shown; empty where one was used. */
+  /** Hashes by position in the displayed list; empty once used. */
   readonly recoveryCodes: readonly string[]
-  /** When they last put off to set one up, ms UTC. */
+  /** When the user last postponed setting up a factor, ms UTC. */
   readonly skipped: number
-  /** A link or code with which they may register a passkey, once. */
+  /** A single-use link or code to register a passkey. */
   readonly link?:
     | { readonly codeId: string; readonly sealed: string; readonly expires: number }
     | undefined
-  /** Version of the stream when one was last taken away; what signed in before is over. */
+  /** Stream version of the last removal of a factor; earlier sign-ins are invalid. */
   readonly removedIn: number
-  /** The session that took it away, and `removedIn` as it still applies to that session. */
+  /** The session in which it was removed, and the `removedIn` that applies to this session. */
   readonly kept?: { readonly sessionId: string; readonly removedIn: number } | undefined
 }
 
-/** An account that a person has at an identity provider. */
+/** An external account of a user at an identity provider. */
 export type IdpLink = {
   readonly linkId: string
   readonly idpId: string
   readonly authority: string
-  /** Of the person there; it never changes. */
+  /** The stable user ID at the provider. */
   readonly externalId: string
-  /** What the person is called there. */
+  /** The display name at the provider. */
   readonly name: string
   /** ms UTC. */
   readonly added: number
@@ -151,18 +153,20 @@ export type IdpLink = {
 
 export type UserStatus = "active" | "inactive" | "locked"
 
-type Identity = LoginNames &
+type UserBase = LoginNames &
   WithOrigins & {
     readonly status: UserStatus
-    /** When anything about the user last changed, ms UTC; asking for a code changes nothing. */
+    /** When the user last changed, ms UTC; requested codes don't count. */
     readonly changed: number
-    /** Version of the stream when they were last locked or deactivated; absent where never. */
+    /** Stream version of the last lock or deactivation; absent if never. */
     readonly stoppedIn?: number
-    /** The users who locked or deactivated them since they were last active; absent where none. */
+    /**
+     * The users who locked or deactivated the user since the user was last active; absent if none.
+     */
     readonly stoppers?: readonly string[]
   }
 
-export type Human = Identity & {
+export type Human = UserBase & {
   readonly kind: "human"
   readonly profile: Profile
   readonly email: Email
@@ -170,48 +174,48 @@ export type Human = Identity & {
   readonly phone: Phone | null
   readonly phoneCode: Code | null
   readonly password: Password | null
-  /** While somebody may choose a new one by it. */
+  /** Set while the user can choose a new password with it. */
   readonly passwordCode?: PasswordCode | undefined
-  /** While somebody who can't sign in yet is invited to. */
+  /** Set while the user is invited and can't sign in yet. */
   readonly invite?: (Code & InviteMail) | undefined
-  /** Absent where nothing was ever set up. */
+  /** Absent if no factor was ever set up. */
   readonly factors?: Factors
-  /** What they sign in with elsewhere; absent where they never did. */
+  /** External accounts; absent if there never were any. */
   readonly links?: readonly IdpLink[]
-  /** The name of a picture of them, where there is one. */
+  /** Name of the avatar file, if there is one. */
   readonly avatar?: string | undefined
-  /** Codes whose last one was returned to a caller, or viewed by one in its message. */
+  /** Kinds of codes whose latest was returned to a caller, or read by one in its message. */
   readonly returnedCodes?: readonly ReturnedCode[]
 }
 
-/** `version` is that of the stream when it was set: what signed in with an older one is over. */
+/** `version` is the stream version at which it was set; sign-ins with an older one are invalid. */
 export type Password = Hashes & {
   readonly changeRequired: boolean
   readonly changed: number
   readonly version: number
 }
 
-export type Machine = Identity & {
+export type Machine = UserBase & {
   readonly kind: "machine"
   readonly name: string
   readonly description: string
   readonly accessTokenType: AccessTokenType
   readonly jwtType?: JwtFormat["jwtType"]
   readonly jwtAlgorithm?: string | undefined
-  /** Expiry by key id, ms UTC. */
+  /** Expiration by key ID, ms UTC. */
   readonly keys: Readonly<Record<string, number>>
   readonly secret: MachineSecret | null
-  /** By token id. */
+  /** By token ID. */
   readonly personalTokens: Readonly<Record<string, PersonalToken & { readonly created: number }>>
 }
 
-/** What a service user may use as it is; `expires` is ms UTC. */
+/** A personal access token; `expires` is ms UTC. */
 export type PersonalToken = { readonly expires: number; readonly scopes: readonly string[] }
 
-/** What a service user shows as a client; only a keyed hash of it is kept. */
+/** The client secret of a service account; only a keyed hash is stored. */
 export type MachineSecret = { readonly id: string; readonly hash: string }
 
 export type User = { readonly status: "absent" | "removed" } | Human | Machine
 
-export const hasLeft = (state: User): state is Exclude<User, Human | Machine> =>
+export const isAbsent = (state: User): state is Exclude<User, Human | Machine> =>
   state.status === "absent" || state.status === "removed"

@@ -1,43 +1,46 @@
-import type { Decision, Editor, Erasure } from "../../store/index.ts"
+import type { DecisionContext, Editor, Erasure } from "../../store/index.ts"
 
 /**
- * Who verified an email address or a phone number: the user, by a code or link that was sent there;
- * an administrator whose permission is on the instance, or the server itself; an identity provider;
- * or the user's organization: its administrators, its imports, its scripts.
+ * Who verified an email address or phone number: the user, with a code or link sent there; an
+ * administrator with a permission on the instance, or the server; an identity provider; or the
+ * user's organization, which includes its administrators, imports and scripts.
  */
 export type Verifier =
   | { readonly by: "user" | "instance" | "organization" }
   | { readonly by: "provider"; readonly idpId: string }
 
-/** What an address that is not verified, or was verified before this was stored, has of it. */
+/** The verifier; absent if the address is unverified or was verified before this was stored. */
 export type VerifiedBy = { readonly verifier?: Verifier }
 
 export const byUser: Verifier = { by: "user" }
 export const byOrganization: Verifier = { by: "organization" }
 const byInstance: Verifier = { by: "instance" }
 
-/** Who verifies an address when the caller says that it is verified. */
+/** Who verifies an address that the caller marks as verified. */
 export const verifierFrom = ({
   caller,
   holdsOnInstance,
-}: Pick<Decision, "caller" | "holdsOnInstance">): Verifier =>
+}: Pick<DecisionContext, "caller" | "holdsOnInstance">): Verifier =>
   caller.kind === "system" || (caller.kind === "user" && holdsOnInstance?.("user.write"))
     ? byInstance
     : byOrganization
 
-/** Whether it is worth storing that an address was verified once more, by somebody else. */
-export const outweighs = (verifier: Verifier, before: Verifier = byOrganization): boolean =>
-  weights[verifier.by] > weights[before.by]
+/** Whether a repeated verification by another verifier is stronger and should be stored. */
+export const isStronger = (verifier: Verifier, before: Verifier = byOrganization): boolean =>
+  verifierRanks[verifier.by] > verifierRanks[before.by]
 
-/** The one of two verifiers whose word has less weight. */
+/** The weaker of two verifiers. */
 export const weaker = (one: Verifier, other: Verifier): Verifier =>
-  outweighs(one, other) ? other : one
+  isStronger(one, other) ? other : one
 
-/** Whether the user proves what only their organization or a provider has verified so far. */
-export const isProofMissing = (verifier: Verifier, before: Verifier | undefined): boolean =>
+/**
+ * Whether the user verifies an address that only the organization or a provider has verified so
+ * far.
+ */
+export const addsUserProof = (verifier: Verifier, before: Verifier | undefined): boolean =>
   verifier.by === "user" && before?.by !== "user" && before?.by !== "instance"
 
-const weights: Readonly<Record<Verifier["by"], number>> = {
+const verifierRanks: Readonly<Record<Verifier["by"], number>> = {
   organization: 0,
   provider: 1,
   instance: 2,
@@ -51,31 +54,34 @@ type VerifyingEvent = {
 }
 
 /**
- * Who verified an address by an event. Events of earlier versions don't say it: those that erase a
- * code used one, which proves something only where it was sent (`isReturned`: the last one was
- * returned to the caller). What else is not known was verified by the organization.
+ * Who verified an address in an event. Events of earlier versions don't contain it: those that
+ * erase a code used it, which proves access only if it was sent (`isReturned`: the latest code was
+ * returned to the caller). Anything else counts as verified by the organization.
  */
-export function verifierOf({ data, editor, erase }: VerifyingEvent, isReturned: boolean): Verifier {
+export function verifierOfEvent(
+  { data, editor, erase }: VerifyingEvent,
+  isReturned: boolean,
+): Verifier {
   if (data.verifier) return data.verifier
   if (erase) return isReturned ? byOrganization : byUser
   return unknownVerifier(editor)
 }
 
 /**
- * Who verified the email address that a user was created with. Earlier versions did not store it:
- * nobody is signed in who registers by the code that was sent to them, or comes from a provider,
- * which the link that follows tells.
+ * Who verified the initial email address of a user. Earlier versions did not store it: users who
+ * registered with a code have no editor, and those from a provider have a link in the following
+ * event.
  */
-export function firstVerifier(verifier: Verifier | undefined, editor: Editor): Verifier {
+export function initialVerifier(verifier: Verifier | undefined, editor: Editor): Verifier {
   if (verifier) return verifier
-  return isNobody(editor) ? byUser : unknownVerifier(editor)
+  return isAnonymous(editor) ? byUser : unknownVerifier(editor)
 }
 
-/** Whose word an address is that was verified before that was stored. */
+/** The verifier of an address that was verified before verifiers were stored. */
 export const unknownVerifier = (editor: Editor): Verifier =>
   isSystem(editor) ? byInstance : byOrganization
 
-export const isNobody = ({ user, client }: Editor): boolean => user === "" && client === ""
+export const isAnonymous = ({ user, client }: Editor): boolean => user === "" && client === ""
 
-/** The process acts without a client. */
+/** System processes act without a client. */
 const isSystem = ({ user, client }: Editor): boolean => user !== "" && client === ""

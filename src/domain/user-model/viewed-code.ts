@@ -1,6 +1,6 @@
 import type { Editor, Event } from "../../store/index.ts"
 import { verifierByCode } from "./contacts.ts"
-import { type CredentialKind, noted, notedOrigin, originWith } from "./origins.ts"
+import { type CredentialKind, combineOrigin, recordedOrigin, withOriginOf } from "./origins.ts"
 import type { Human, ReturnedCode, User } from "./state.ts"
 import { byUser, type Verifier, weaker } from "./verifier.ts"
 
@@ -9,29 +9,29 @@ export type ViewedCodeEvent = Event<
   "user.human.code.viewed",
   {
     readonly of: ReturnedCode | "password" | "passkey"
-    /** When the code expires, ms UTC. */
+    /** Expiration of the code, ms UTC. */
     readonly expires: number
-    /** Who verifies an address by the code from now on. */
+    /** Who verifies an address with the code from now on. */
     readonly verifier: Verifier
   }
 >
 
-type Viewed = Pick<ViewedCodeEvent, "data"> & {
+type ViewedEvent = Pick<ViewedCodeEvent, "data"> & {
   readonly id: string
   readonly editor: Editor
   readonly time: number
 }
 
-/** What these events make of a person; a part of the user's `evolve`. */
-export const viewedCodeFolds = {
-  "user.human.code.viewed": (state: User, event: Viewed): User => {
+/** Reducers for these events; part of the user's `evolve`. */
+export const viewedCodeReducers = {
+  "user.human.code.viewed": (state: User, event: ViewedEvent): User => {
     if (!("kind" in state) || state.kind !== "human") return state
-    return { ...state, ...viewedCode(state, event), ...withViewer(state, event) }
+    return { ...state, ...applyViewed(state, event), ...recordViewer(state, event) }
   },
 }
 
-/** From now on the code proves what a code proves that was returned to the viewer. */
-function viewedCode(person: Human, { data }: Viewed): Partial<Human> {
+/** From now on the code proves no more than one that was returned to the viewer. */
+function applyViewed(person: Human, { data }: ViewedEvent): Partial<Human> {
   const { of, verifier: viewer } = data
   const { emailCode, phoneCode, invite, passwordCode } = person
   if (of === "passkey") return {}
@@ -47,16 +47,16 @@ function viewedCode(person: Human, { data }: Viewed): Partial<Human> {
   return { returnedCodes, phoneCode: phoneCode && { ...phoneCode, verifier } }
 }
 
-/** Notes the viewer also where the code has been used and erased since. */
-function withViewer(person: Human, event: Viewed) {
+/** Records the viewer even if the code was already used and erased. */
+function recordViewer(person: Human, event: ViewedEvent) {
   const { of, expires } = event.data
   if (of === "email" || of === "phone") return {}
-  const kind = kinds[of]
-  const origin = originWith(notedOrigin(person, kind), event)
-  return noted(person, kind, { origin: origin && { ...origin, expires } })
+  const kind = credentialKindByCode[of]
+  const origin = combineOrigin(recordedOrigin(person, kind), event)
+  return withOriginOf(person, kind, { origin: origin && { ...origin, expires } })
 }
 
-const kinds = {
+const credentialKindByCode = {
   invite: "invitation",
   password: "password_code",
   passkey: "passkey_code",

@@ -4,7 +4,7 @@ import { v2 } from "./binding/v2.ts"
 import { v2contact } from "./binding/v2-contact.ts"
 import { v2metadata } from "./binding/v2-metadata.ts"
 
-export { codesOf, newHuman } from "./binding/v2.ts"
+export { newHumanFrom, returnedCodesOf } from "./binding/v2.ts"
 
-/** The operations that this module answers. */
+/** Operations that this module implements. */
 export const shares = [v2, v2metadata, v2contact, self, managementAvatar] as const

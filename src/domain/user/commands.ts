@@ -1,50 +1,50 @@
 import { Fault } from "../../kernel/fault.ts"
-import { givenName as nameOf } from "../../kernel/text/given.ts"
+import { parseDisplayName as nameOf } from "../../kernel/text/identifier.ts"
 import {
-  emailOf,
-  fullName,
-  loginNameOf,
-  optionalTextOf,
-  phoneOf,
+  formatFullName,
+  parseEmail,
+  parseLoginName,
+  parseOptionalText,
+  parsePhone,
 } from "../../protocol/user-field.ts"
-import type { Decision, Draft } from "../../store/index.ts"
-import { type NewPassword, passwordSet } from "../credential/index.ts"
+import type { DecisionContext, Draft } from "../../store/index.ts"
+import { type NewPassword, passwordSetEvents } from "../credential/index.ts"
 import { releaseKeys } from "../factor/index.ts"
 import { releaseClientId } from "../instance/index.ts"
 import { releaseLinks } from "../user-link/index.ts"
 import {
   type AccessTokenType,
-  domainInName,
+  canVerify,
+  domainOfName,
   type Human,
-  hasLeft,
-  keepAnOwner,
+  isAbsent,
+  isStronger,
   type Machine,
-  mayVerify,
-  outweighs,
+  requireOtherOwner,
   type User,
   type UserEvent,
   user,
   verifierFrom,
 } from "../user-model/index.ts"
 import {
-  codeAdded,
+  claimServiceAccountClientId,
+  codeAddedEvent,
   type NewContact,
   type NewProfile,
-  profileOf,
-  releaseClient,
-  takeClient,
+  parseProfile,
+  releaseClientClaims,
 } from "./create.ts"
-import { changedJwtFormat, checkJwtFormat, type JwtFormatInput } from "./jwt-format.ts"
+import { type JwtFormatInput, mergeJwtFormat, validateJwtFormat } from "./jwt-format.ts"
 import {
-  mustBeFree,
+  claimName,
   releaseNames,
-  releaseReserved,
-  reservedAfter,
-  reservedWithout,
-  takeName,
+  releaseReservedNames,
+  requireNameAvailable,
+  reserveOnRename,
+  withoutReserved,
 } from "./login-name.ts"
 
-/** What may be changed of a person; what is left out stays as it is. An empty phone goes. */
+/** Changes of a human user; omitted fields are kept. An empty phone number removes it. */
 export type HumanChange = {
   readonly profile?: ProfileChange | undefined
   readonly email?: NewContact | undefined
@@ -54,7 +54,7 @@ export type HumanChange = {
 
 type ProfileChange = { readonly [Name in keyof NewProfile]?: NewProfile[Name] | undefined }
 
-/** What may be changed of a service user; what is left out stays as it is. */
+/** Changes of a service account; omitted fields are kept. */
 export type MachineChange = {
   readonly name?: string | undefined
   readonly description?: string | undefined
@@ -68,76 +68,78 @@ export type UserChange = {
   readonly machine?: MachineChange | undefined
 }
 
-/** Changes what is given and differs; nothing happens where nothing differs. */
+/** Applies the fields that differ; appends nothing if none do. */
 export const updateUser = user.command<UserChange>((state, change, cx, id) => {
-  const present = existing(state)
-  if (change.human && present.kind !== "human") throw wrongKindError("a service user")
-  if (change.machine && present.kind !== "machine") throw wrongKindError("a person")
+  const present = requireExists(state)
+  if (change.human && present.kind !== "human") throw wrongKindError("a service account")
+  if (change.machine && present.kind !== "machine") throw wrongKindError("a human user")
   return [
-    ...renamed(present, change.userName, { cx, id }),
-    ...(present.kind === "human" ? humanChanged(present, change.human ?? {}, { cx, id }) : []),
-    ...(present.kind === "machine" ? machineChanged(cx, present, change.machine ?? {}) : []),
+    ...renameEvents(present, change.userName, { cx, id }),
+    ...(present.kind === "human" ? humanChangeEvents(present, change.human ?? {}, { cx, id }) : []),
+    ...(present.kind === "machine" ? machineChangeEvents(cx, present, change.machine ?? {}) : []),
   ]
 })
 
-/** Stops a user from signing in; what hangs from them ends with the next use. */
+/** Deactivates a user; sessions and tokens become invalid. */
 export const deactivateUser = user.command((state, _, cx, id) => {
-  const { status } = existing(state)
+  const { status } = requireExists(state)
   if (status === "inactive")
-    throw wrongStateError("user.already_inactive", "is deactivated already")
-  keepAnOwner(cx, id)
+    throw wrongStateError("user.already_inactive", "is already deactivated")
+  requireOtherOwner(cx, id)
   return [{ type: "user.deactivated", data: {} }]
 })
 
 export const reactivateUser = user.command((state) => {
-  if (existing(state).status !== "inactive")
-    throw wrongStateError("user.not_inactive", "isn't deactivated")
+  if (requireExists(state).status !== "inactive")
+    throw wrongStateError("user.not_inactive", "is not deactivated")
   return [{ type: "user.reactivated", data: {} }]
 })
 
-/** Locks an active user out, until somebody unlocks them. */
+/** Locks an active user until an administrator unlocks the user. */
 export const lockUser = user.command((state, _, cx, id) => {
-  if (existing(state).status !== "active") throw wrongStateError("user.not_active", "isn't active")
-  keepAnOwner(cx, id)
+  if (requireExists(state).status !== "active")
+    throw wrongStateError("user.not_active", "is not active")
+  requireOtherOwner(cx, id)
   return [{ type: "user.locked", data: {} }]
 })
 
 export const unlockUser = user.command((state) => {
-  if (existing(state).status !== "locked") throw wrongStateError("user.not_locked", "isn't locked")
+  if (requireExists(state).status !== "locked")
+    throw wrongStateError("user.not_locked", "is not locked")
   return [{ type: "user.unlocked", data: {} }]
 })
 
-/** Removes a user for good: their names are free again, their personal data is erased. */
+/** Removes a user permanently: releases names and erases personal data. */
 export const removeUser = user.command((state, _, cx, id) => {
-  const present = existing(state)
-  keepAnOwner(cx, id)
+  const present = requireExists(state)
+  requireOtherOwner(cx, id)
   const own =
     present.kind === "machine"
-      ? [...releaseClient(id, present.userName), releaseClientId(id)]
+      ? [...releaseClientClaims(id, present.userName), releaseClientId(id)]
       : [...releaseKeys(present), ...releaseLinks(present)]
   const { loginNames, reservedNames } = present
-  const claims = [...releaseNames(loginNames), ...releaseReserved(reservedNames), ...own]
+  const claims = [...releaseNames(loginNames), ...releaseReservedNames(reservedNames), ...own]
   return [{ type: "user.removed", data: {}, claims, erase: {} }]
 })
 
-/** The user as it stands; refuses one that never was or is removed. */
-export function existing(state: User): Human | Machine {
-  if (hasLeft(state)) throw new Fault("not_found", "user.missing", "there is no such user")
+/** Returns the state of a user who exists; throws otherwise. */
+export function requireExists(state: User): Human | Machine {
+  if (isAbsent(state)) throw new Fault("not_found", "user.missing", "user not found")
   return state
 }
 
-function renamed(
+function renameEvents(
   state: Human | Machine,
-  wanted: string | undefined,
-  { cx, id }: { readonly cx: Decision; readonly id: string },
+  newName: string | undefined,
+  { cx, id }: { readonly cx: DecisionContext; readonly id: string },
 ): readonly Draft<UserEvent>[] {
-  // A name of old may be one that nobody gets any more: whoever has it says it again.
-  if (wanted === undefined || wanted === state.userName) return []
-  const userName = loginNameOf(wanted)
+  // An older name may no longer be assignable, but its owner can send it unchanged.
+  if (newName === undefined || newName === state.userName) return []
+  const userName = parseLoginName(newName)
   if (userName === state.userName) return []
-  mustBeFree(cx, { id, orgId: cx.owner(user, id), userName })
-  const { reservedNames, claims } = reservedAfter(cx, { id, before: state, userName })
-  const moved = movedTo(state, id, userName)
+  requireNameAvailable(cx, { id, orgId: cx.owner(user, id), userName })
+  const { reservedNames, claims } = reserveOnRename(cx, { id, before: state, userName })
+  const moved = userNameChange(state, id, userName)
   return [
     {
       ...moved,
@@ -148,71 +150,81 @@ function renamed(
   ]
 }
 
-/** Lets others take a name that the user left by a rename. */
+/** Releases a name that is reserved after a rename. */
 export const releaseLoginName = user.command<string>((state, loginName) => {
-  const { reservedNames: before = [] } = existing(state)
-  const reservedNames = reservedWithout(before, loginName)
-  const claims = releaseReserved(before.filter((name) => !reservedNames.includes(name)))
+  const { reservedNames: before = [] } = requireExists(state)
+  const reservedNames = withoutReserved(before, loginName)
+  const claims = releaseReservedNames(before.filter((name) => !reservedNames.includes(name)))
   return [{ type: "user.username.released", data: {}, private: { reservedNames }, claims }]
 })
 
-function movedTo(state: Human | Machine, id: string, userName: string) {
+function userNameChange(state: Human | Machine, id: string, userName: string) {
   const client =
-    state.kind === "machine" ? [...releaseClient(id, state.userName), takeClient(userName)] : []
-  const claims = [...releaseNames(state.loginNames), ...takeName(userName), ...client]
+    state.kind === "machine"
+      ? [...releaseClientClaims(id, state.userName), claimServiceAccountClientId(userName)]
+      : []
+  const claims = [...releaseNames(state.loginNames), ...claimName(userName), ...client]
   return { data: {}, private: { userName, loginNames: [userName] }, claims } as const
 }
 
-type Claim = { readonly domain: string; readonly orgId: string; readonly userName: string }
+type ClaimUserNameInput = {
+  readonly domain: string
+  readonly orgId: string
+  readonly userName: string
+}
 
 /**
- * Gives a user another name where theirs ends in a domain that is another organisation's now.
- * Nothing happens to who belongs to it, or is called differently meanwhile.
+ * Renames a user whose name ends in a domain that another organization has verified. Ignores users
+ * of that organization and users who were renamed in the meantime.
  */
-export const claimUserName = user.command<Claim>((state, { domain, orgId, userName }, cx, id) => {
-  if (hasLeft(state) || cx.owner(user, id) === orgId) return []
-  if (domainInName(state.userName) !== domain) return []
-  return [{ type: "user.domain.claimed", ...movedTo(state, id, userName), data: { domain } }]
-})
+export const claimUserName = user.command<ClaimUserNameInput>(
+  (state, { domain, orgId, userName }, cx, id) => {
+    if (isAbsent(state) || cx.owner(user, id) === orgId) return []
+    if (domainOfName(state.userName) !== domain) return []
+    return [
+      { type: "user.domain.claimed", ...userNameChange(state, id, userName), data: { domain } },
+    ]
+  },
+)
 
-type Changing = { readonly cx: Decision; readonly id: string }
+type ChangeContext = { readonly cx: DecisionContext; readonly id: string }
 
-function humanChanged(
+function humanChangeEvents(
   state: Human,
   change: HumanChange,
-  changing: Changing,
+  changing: ChangeContext,
 ): readonly Draft<UserEvent>[] {
   return [
-    // What its code proves is said of the address that it went to, not of one that comes with it.
-    ...(change.password ? passwordSet(state, change.password) : []),
-    ...profileChanged(state, change.profile ?? {}),
-    ...(change.email ? emailChanged(state, change.email, changing) : []),
-    ...(change.phone ? phoneChanged(state, change.phone, changing) : []),
+    // The password code proves the current address, not a new one in the same change.
+    ...(change.password ? passwordSetEvents(state, change.password) : []),
+    ...profileChangeEvents(state, change.profile ?? {}),
+    ...(change.email ? emailChangeEvents(state, change.email, changing) : []),
+    ...(change.phone ? phoneChangeEvents(state, change.phone, changing) : []),
   ]
 }
 
-function profileChanged(state: Human, change: ProfileChange): readonly Draft<UserEvent>[] {
+function profileChangeEvents(state: Human, change: ProfileChange): readonly Draft<UserEvent>[] {
   const before = state.profile
-  const given = Object.entries(change).filter(([, value]) => value !== undefined)
-  // A display name that nobody chose follows the names that it was made of.
-  const displayName = before.displayName === fullName(before) ? "" : before.displayName
-  const profile = profileOf({ ...before, displayName, ...Object.fromEntries(given) })
+  const changedFields = Object.entries(change).filter(([, value]) => value !== undefined)
+  // A display name that was derived from the names follows them.
+  const displayName = before.displayName === formatFullName(before) ? "" : before.displayName
+  const profile = parseProfile({ ...before, displayName, ...Object.fromEntries(changedFields) })
   if (JSON.stringify(profile) === JSON.stringify(before)) return []
   return [{ type: "user.human.profile.changed", data: {}, private: profile }]
 }
 
-function emailChanged(
+function emailChangeEvents(
   state: Human,
-  { value, ...how }: NewContact,
-  { cx, id }: Changing,
+  { value, ...verification }: NewContact,
+  { cx, id }: ChangeContext,
 ): readonly Draft<UserEvent>[] {
-  const email = emailOf(value)
+  const email = parseEmail(value)
   const differs = email !== state.email.address
-  const verifier = how.verifier ?? verifierFrom(cx)
-  const isVerifiable = mayVerify(cx, { orgId: cx.owner(user, id), email, verifier })
-  const isNew = differs || !state.email.verified || outweighs(verifier, state.email.verifier)
-  const verified = how.verified && isVerifiable && isNew
-  const asks = how.code && (differs || !state.email.verified)
+  const verifier = verification.verifier ?? verifierFrom(cx)
+  const isVerifiable = canVerify(cx, { orgId: cx.owner(user, id), email, verifier })
+  const isNew = differs || !state.email.verified || isStronger(verifier, state.email.verifier)
+  const verified = verification.verified && isVerifiable && isNew
+  const asks = verification.code && (differs || !state.email.verified)
   const { address, verified: wasVerified } = state.email
   const changed = { email, ...(wasVerified && { before: address }) }
   return [
@@ -220,41 +232,41 @@ function emailChanged(
       ? ([{ type: "user.human.email.changed", data: {}, private: changed }] as const)
       : []),
     ...(verified ? ([{ type: "user.human.email.verified", data: { verifier } }] as const) : []),
-    ...(asks && how.code ? [codeAdded("email", how.code)] : []),
+    ...(asks && verification.code ? [codeAddedEvent("email", verification.code)] : []),
   ]
 }
 
-function phoneChanged(
+function phoneChangeEvents(
   state: Human,
-  { value, ...how }: NewContact,
-  { cx }: Changing,
+  { value, ...verification }: NewContact,
+  { cx }: ChangeContext,
 ): readonly Draft<UserEvent>[] {
   if (value === "") return state.phone ? [{ type: "user.human.phone.removed", data: {} }] : []
-  const phone = phoneOf(value)
+  const phone = parsePhone(value)
   const differs = phone !== state.phone?.number
-  const verifier = how.verifier ?? verifierFrom(cx)
-  const isNew = differs || !state.phone?.verified || outweighs(verifier, state.phone.verifier)
-  const verified = how.verified && isNew
-  const asks = how.code && (differs || !state.phone?.verified)
+  const verifier = verification.verifier ?? verifierFrom(cx)
+  const isNew = differs || !state.phone?.verified || isStronger(verifier, state.phone.verifier)
+  const verified = verification.verified && isNew
+  const asks = verification.code && (differs || !state.phone?.verified)
   return [
     ...(differs
       ? ([{ type: "user.human.phone.changed", data: {}, private: { phone } }] as const)
       : []),
     ...(verified ? ([{ type: "user.human.phone.verified", data: { verifier } }] as const) : []),
-    ...(asks && how.code ? [codeAdded("phone", how.code)] : []),
+    ...(asks && verification.code ? [codeAddedEvent("phone", verification.code)] : []),
   ]
 }
 
-function machineChanged(
-  cx: Decision,
+function machineChangeEvents(
+  cx: DecisionContext,
   state: Machine,
   change: MachineChange,
 ): readonly Draft<UserEvent>[] {
   const name = nameOf("name", change.name ?? state.name)
-  const description = optionalTextOf("description", change.description ?? state.description, 500)
+  const description = parseOptionalText("description", change.description ?? state.description, 500)
   const accessTokenType = change.accessTokenType ?? state.accessTokenType
   const { jwtType, jwtAlgorithm } = state
-  const format = changedJwtFormat(state, change.jwtFormat ?? {})
+  const format = mergeJwtFormat(state, change.jwtFormat ?? {})
   const same =
     name === state.name &&
     description === state.description &&
@@ -262,13 +274,17 @@ function machineChanged(
     format.jwtType === jwtType &&
     format.jwtAlgorithm === jwtAlgorithm
   if (same) return []
-  checkJwtFormat(cx, format)
+  validateJwtFormat(cx, format)
   const data = { accessTokenType, ...format }
   return [{ type: "user.machine.changed", data, private: { name, description } }]
 }
 
-const wrongKindError = (what: string) =>
-  new Fault("failed_precondition", "user.wrong_kind", `this is ${what}; its fields are others`)
+const wrongKindError = (kindName: string) =>
+  new Fault(
+    "failed_precondition",
+    "user.wrong_kind",
+    `this user is ${kindName}; set the fields for this kind`,
+  )
 
-const wrongStateError = (id: string, what: string) =>
-  new Fault("failed_precondition", id, `the user ${what}`)
+const wrongStateError = (id: string, kindName: string) =>
+  new Fault("failed_precondition", id, `the user ${kindName}`)

@@ -1,28 +1,28 @@
 import { Fault } from "../../kernel/fault.ts"
-import type { Cx, Draft, Receipt, Step, Transaction } from "../../store/index.ts"
+import type { Cx, Draft, Receipt, Transaction, TransactionResult } from "../../store/index.ts"
 import {
-  type CodeCheck,
+  attemptCode,
+  type CodeCheckResult,
   checkCode,
   codeOf,
-  codeWrongError,
+  invalidCodeError,
   type NewCode,
-  tryCode,
 } from "../credential/index.ts"
-import { type CodeOf, countRequest } from "../lockout/index.ts"
+import { type ContactKind, countRequest } from "../lockout/index.ts"
 import {
+  addsUserProof,
   byUser,
+  canVerify,
   type Human,
-  isProofMissing,
-  mayVerify,
   type User,
   type UserEvent,
   user,
   verifierByCode,
 } from "../user-model/index.ts"
-import { existing, type UserChange, updateUser } from "./commands.ts"
-import { codeAdded } from "./create.ts"
+import { requireExists, type UserChange, updateUser } from "./commands.ts"
+import { codeAddedEvent } from "./create.ts"
 
-/** Changes a user in a larger step; a code that comes with a new address is counted. */
+/** Updates a user in a transaction; counts a code for a new address. */
 export function changeUser(tx: Transaction, id: string, change: UserChange): void {
   const before = tx.state(user, id)
   updateUser.within(tx, id, change)
@@ -33,22 +33,22 @@ export function changeUser(tx: Transaction, id: string, change: UserChange): voi
   }
 }
 
-type Renewal = { readonly of: CodeOf; readonly code: NewCode }
+type RenewCodeInput = { readonly of: ContactKind; readonly code: NewCode }
 
-/** Gives a person a new code for the address that they have; the one before is worth nothing. */
-const renewCode = user.command<Renewal>((state, { of, code }, { caller }, id) => {
-  const { address, isVerified, verifier } = contactOf(personOf(state), of)
+/** Creates a new code for the current address and invalidates the previous one. */
+const renewCode = user.command<RenewCodeInput>((state, { of, code }, { caller }, id) => {
+  const { address, isVerified, verifier } = currentContact(requireContactOwner(state), of)
   if (address === "") throw contactMissingError(of)
-  // What the organization or a provider has verified, the user can still prove.
+  // Users can still verify an address that the organization or a provider has verified.
   const isOwn = caller.kind === "user" && caller.userId === id
-  if (isVerified && !(isOwn && isProofMissing(byUser, verifier))) {
-    throw new Fault("failed_precondition", `user.${of}_verified`, `the ${of} is verified already`)
+  if (isVerified && !(isOwn && addsUserProof(byUser, verifier))) {
+    throw new Fault("failed_precondition", `user.${of}_verified`, `the ${of} is already verified`)
   }
-  return [codeAdded(of, code)]
+  return [codeAddedEvent(of, code)]
 })
 
-/** The same in a step of its own; refuses where too many were asked for. */
-export async function requestCode(cx: Cx, id: string, renewal: Renewal): Promise<Receipt> {
+/** Creates a code in its own transaction. Rejects too many requests. */
+export async function requestCode(cx: Cx, id: string, renewal: RenewCodeInput): Promise<Receipt> {
   const step = await cx.store.transact(cx, (tx) => {
     renewCode.within(tx, id, renewal)
     countRequest(tx, id, renewal.of)
@@ -57,33 +57,33 @@ export async function requestCode(cx: Cx, id: string, renewal: Renewal): Promise
 }
 
 /**
- * Takes an address for verified by the code that went to it, once. A wrong one is counted before
- * it is refused, so that those that come at the same moment are few, too.
+ * Verifies an address with its code. A wrong code is counted in the same transaction, which also
+ * limits concurrent attempts.
  */
 export async function verifyContact(
   cx: Cx,
   id: string,
-  { of, code }: { readonly of: CodeOf; readonly code: string },
+  { of, code }: { readonly of: ContactKind; readonly code: string },
 ): Promise<Receipt> {
-  const step: Step<boolean> = await cx.store.transact(cx, (tx) => {
-    personOf(tx.state(user, id))
-    return takeCode(tx, id, { of, code })
+  const step: TransactionResult<boolean> = await cx.store.transact(cx, (tx) => {
+    requireContactOwner(tx.state(user, id))
+    return consumeCode(tx, id, { of, code })
   })
   if (step.value) return step.receipt(user, id)
-  throw codeWrongError()
+  throw invalidCodeError()
 }
 
-/** Uses a code up, if it is one. */
-function takeCode(
+/** Consumes a code if it is correct. */
+function consumeCode(
   tx: Transaction,
   id: string,
-  { of, code, key }: { readonly of: CodeOf; readonly code: string; readonly key?: string },
+  { of, code, key }: { readonly of: ContactKind; readonly code: string; readonly key?: string },
 ): boolean {
-  if (!tryCode(tx, id, { of, given: code, key })) return false
-  const person = personOf(tx.state(user, id))
+  if (!attemptCode(tx, id, { of, given: code, key })) return false
+  const person = requireContactOwner(tx.state(user, id))
   const verifier = verifierByCode(person, of)
   const email = of === "email" ? person.email.address : ""
-  if (!mayVerify(tx, { orgId: tx.owner(user, id), email, verifier })) throw foreignDomainError()
+  if (!canVerify(tx, { orgId: tx.owner(user, id), email, verifier })) throw foreignDomainError()
   const verified: Draft<UserEvent> = {
     type: `user.human.${of}.verified`,
     data: { verifier },
@@ -94,27 +94,27 @@ function takeCode(
 }
 
 /**
- * The same by whoever has the code, from the link of its message: they hear of nobody else whether
- * they are here.
+ * Verifies an address with the link of its message. Wrong codes get the same response for unknown
+ * users, to prevent user enumeration.
  */
 export async function verifyByLink(
   cx: Cx,
   id: string,
-  given: { readonly of: CodeOf; readonly code: string; readonly key: string },
-): Promise<CodeCheck> {
-  const { of, code, key } = given
+  submitted: { readonly of: ContactKind; readonly code: string; readonly key: string },
+): Promise<CodeCheckResult> {
+  const { of, code, key } = submitted
   const result = await checkCode(cx, id, { of, given: code, key })
   if (result !== "ok") return result
-  const step = await cx.store.transact(cx, (tx) => takeCode(tx, id, given))
+  const step = await cx.store.transact(cx, (tx) => consumeCode(tx, id, submitted))
   return step.value ? "ok" : "wrong"
 }
 
-/** Takes a person's phone away; nothing happens where there is none. */
+/** Removes the phone number; appends nothing if there is none. */
 export const removePhone = user.command((state) =>
-  personOf(state).phone ? [{ type: "user.human.phone.removed", data: {} }] : [],
+  requireContactOwner(state).phone ? [{ type: "user.human.phone.removed", data: {} }] : [],
 )
 
-const contactOf = ({ email, phone }: Human, of: CodeOf) =>
+const currentContact = ({ email, phone }: Human, of: ContactKind) =>
   of === "email"
     ? { address: email.address, isVerified: email.verified, verifier: email.verifier }
     : {
@@ -123,14 +123,14 @@ const contactOf = ({ email, phone }: Human, of: CodeOf) =>
         verifier: phone?.verifier,
       }
 
-/** Only people have addresses that codes are sent to. */
-export function personOf(state: User): Human {
-  const present = existing(state)
+/** Returns a human user; throws for service accounts, which have no contacts. */
+export function requireContactOwner(state: User): Human {
+  const present = requireExists(state)
   if (present.kind === "human") return present
   throw new Fault(
     "failed_precondition",
     "user.not_human",
-    "this is a service user; only people have an e-mail address and a phone",
+    "this user is a service account; only human users have an email address and a phone number",
   )
 }
 
@@ -138,9 +138,9 @@ const foreignDomainError = () =>
   new Fault(
     "failed_precondition",
     "user.email_of_other_org",
-    "this address is in the domain of another organization; only a code that is sent to it can " +
-      "verify it",
+    "this address is in the domain of another organization; it can be verified only with a " +
+      "code that is sent to it",
   )
 
-const contactMissingError = (of: CodeOf) =>
+const contactMissingError = (of: ContactKind) =>
   new Fault("failed_precondition", `user.${of}_missing`, `the user has no ${of}`)

@@ -1,36 +1,43 @@
 import { Fault } from "../../kernel/fault.ts"
-import { givenName as nameOf } from "../../kernel/text/given.ts"
+import { parseDisplayName as nameOf } from "../../kernel/text/identifier.ts"
 import { isTemporaryId } from "../../protocol/self-check/temporary-id.ts"
 import {
-  emailOf,
-  fullName,
-  languageOf,
-  loginNameOf,
-  optionalTextOf,
-  phoneOf,
+  formatFullName,
+  parseEmail,
+  parseLanguage,
+  parseLoginName,
+  parseOptionalText,
+  parsePhone,
 } from "../../protocol/user-field.ts"
-import type { ClaimChange, Cx, Decision, Draft, Receipt, Transaction } from "../../store/index.ts"
-import { type NewCode, type NewPassword, passwordChanged } from "../credential/index.ts"
-import { clientClaim, releaseClientId, takeClientId } from "../instance/index.ts"
-import type { CodeOf } from "../lockout/index.ts"
-import { isThere as isOrgThere, org } from "../org/index.ts"
-import { addLink, type External } from "../user-link/index.ts"
+import type {
+  ClaimChange,
+  Cx,
+  DecisionContext,
+  Draft,
+  Receipt,
+  Transaction,
+} from "../../store/index.ts"
+import { type NewCode, type NewPassword, passwordChangedEvent } from "../credential/index.ts"
+import { claimClientId, clientClaim, releaseClientId } from "../instance/index.ts"
+import type { ContactKind } from "../lockout/index.ts"
+import { isExistingOrg as isOrgThere, org } from "../org/index.ts"
+import { addLink, type ExternalAccount } from "../user-link/index.ts"
 import {
   type AccessTokenType,
+  canVerify,
   type Gender,
   type JwtFormat,
-  mayVerify,
   type Profile,
   type UserEvent,
   user,
   type Verifier,
   verifierFrom,
 } from "../user-model/index.ts"
-import { checkJwtFormat } from "./jwt-format.ts"
-import { mustBeFree, nameHolder, nameRefusal, takeName } from "./login-name.ts"
+import { validateJwtFormat } from "./jwt-format.ts"
+import { claimName, findNameError, findNameHolder, requireNameAvailable } from "./login-name.ts"
 import { firstMetadata, type Metadata } from "./metadata.ts"
 
-/** Names as they are given; what is left out is derived or empty. */
+/** Profile fields of a request; omitted ones are derived or empty. */
 export type NewProfile = {
   readonly givenName: string
   readonly familyName: string
@@ -40,11 +47,11 @@ export type NewProfile = {
   readonly gender?: Gender | undefined
 }
 
-/** Verified by whoever may say so, or to be verified with a code. */
+/** A new address, already verified or to be verified with a code. */
 export type NewContact = {
   readonly value: string
   readonly verified: boolean
-  /** Who verified it; where it is left out, whoever the caller speaks for. */
+  /** Who verified it; if omitted, determined by the caller. */
   readonly verifier?: Verifier | undefined
   readonly code?: NewCode | undefined
 }
@@ -52,21 +59,21 @@ export type NewContact = {
 export type NewHuman = {
   readonly kind: "human"
   readonly orgId: string
-  /** The e-mail address where it is left out. */
+  /** Default: the email address. */
   readonly userName?: string | undefined
   readonly profile: NewProfile
   readonly email: NewContact
   readonly phone?: NewContact | undefined
   readonly password?: NewPassword | undefined
   readonly metadata?: readonly Metadata[] | undefined
-  /** What they sign in with elsewhere. */
-  readonly links?: readonly External[] | undefined
+  /** External accounts. */
+  readonly links?: readonly ExternalAccount[] | undefined
 }
 
 export type NewMachine = {
   readonly kind: "machine"
   readonly orgId: string
-  /** The id where it is left out. */
+  /** Default: the user ID. */
   readonly userName?: string | undefined
   readonly name: string
   readonly description?: string | undefined
@@ -78,30 +85,30 @@ export type NewMachine = {
 export type NewUser = NewHuman | NewMachine
 
 /**
- * Adds a user to an active organisation; new users are active. Refuses an id that was ever used or
- * is kept for the server's own, and a name that somebody else signs in with.
+ * Adds an active user to an active organization. Rejects an ID that was ever used or is reserved
+ * for the server, and a name that is already used to sign in.
  */
 export function addUser(tx: Transaction, id: string, input: NewUser): void {
-  mustRun(tx, input.orgId)
+  requireActiveOrg(tx, input.orgId)
   importUser(tx, id, input)
 }
 
 /**
- * The same, also to an organisation that is stopped, for who takes organisations over: nobody
- * signs in there, which one that ran until everybody is in it could not say.
+ * Adds a user also to a deactivated organization, which imports keep inactive until all its users
+ * exist.
  */
 export function importUser(tx: Transaction, id: string, input: NewUser): void {
-  const isKept = /^described(-\d+)?$/.test(id) || isTemporaryId(id)
-  if (isKept && tx.state(user, id).status === "absent") throw idKeptError()
-  add(tx, id, input)
+  const isReserved = /^described(-\d+)?$/.test(id) || isTemporaryId(id)
+  if (isReserved && tx.state(user, id).status === "absent") throw idReservedError()
+  addEvents(tx, id, input)
 }
 
 /**
- * The id, and the name, of the service user that the server acts as. A number is passed over where
- * that user was removed, and where somebody else has the name or is a client by it: nobody who
- * takes names keeps the server from acting.
+ * The ID and user name of the service account that the server acts as. Skips numbers whose user was
+ * removed, or whose name is taken by a user or client, so that nobody can block the server by
+ * taking names.
  */
-export function ownUserId(tx: Decision, orgId: string): string {
+export function findFreeOwnUserId(tx: DecisionContext, orgId: string): string {
   for (let number = 1; ; number++) {
     const id = number === 1 ? "described" : `described-${number}`
     const { status } = tx.state(user, id)
@@ -110,38 +117,40 @@ export function ownUserId(tx: Decision, orgId: string): string {
   }
 }
 
-const isFree = (tx: Decision, id: string, orgId: string): boolean =>
+const isFree = (tx: DecisionContext, id: string, orgId: string): boolean =>
   tx.holder(clientClaim, id) === undefined &&
-  nameRefusal(tx, { id, orgId, userName: id }) === undefined
+  findNameError(tx, { id, orgId, userName: id }) === undefined
 
 /**
- * Adds a user of the server's own: the service user that it acts as, or that of a self-check.
- * Nobody else gives such an id, or the server would act as somebody's own, or remove them.
+ * Adds a user of the server: the service account it acts as, or that of a self-check. Other callers
+ * can't use such IDs; otherwise the server could act as or remove their user.
  */
-export function addOwnUser(tx: Transaction, id: string, input: NewUser): void {
-  mustRun(tx, input.orgId)
-  add(tx, id, input)
+export function addServerUser(tx: Transaction, id: string, input: NewUser): void {
+  requireActiveOrg(tx, input.orgId)
+  addEvents(tx, id, input)
 }
 
-function mustRun(tx: Transaction, orgId: string): void {
+function requireActiveOrg(tx: Transaction, orgId: string): void {
   if (tx.state(org, orgId).status === "inactive") throw orgInactiveError()
 }
 
-function add(tx: Transaction, id: string, input: NewUser): void {
-  if (!isOrgThere(tx.state(org, input.orgId))) throw orgMissingError()
+function addEvents(tx: Transaction, id: string, input: NewUser): void {
+  if (!isOrgThere(tx.state(org, input.orgId))) throw orgNotFoundError()
   if (tx.state(user, id).status !== "absent") throw idTakenError()
-  const userName = loginNameOf(givenUserName(id, input))
-  mustBeFree(tx, { id, orgId: input.orgId, userName })
+  const userName = parseLoginName(userNameOrDefault(id, input))
+  requireNameAvailable(tx, { id, orgId: input.orgId, userName })
   const drafts =
     input.kind === "human"
-      ? humanAdded(tx, input, { id, userName })
-      : machineAdded(tx, { id, input, userName })
+      ? humanAddedEvents(tx, input, { id, userName })
+      : machineAddedEvents(tx, { id, input, userName })
   tx.append(user, id, [...drafts, ...firstMetadata(input.metadata ?? [])], input.orgId)
   const links = (input.kind === "human" && input.links) || []
   for (const link of links) addLink(tx, id, { ...link, isFirst: true })
 }
 
-/** Adds a user in a step of its own; see `addUser`. `isMade`: the id was made for this user. */
+/**
+ * Adds a user in its own transaction; see `addUser`. `isMade`: the ID was generated for this user.
+ */
 export async function createUser(
   cx: Cx,
   id: string,
@@ -155,19 +164,21 @@ export async function createUser(
   return step.receipt(user, id)
 }
 
-const givenUserName = (id: string, input: NewUser): string =>
+const userNameOrDefault = (id: string, input: NewUser): string =>
   input.userName ?? (input.kind === "human" ? input.email.value : id)
 
-type FirstContacts = Extract<UserEvent, { readonly type: "user.human.added" }>["data"]
+type VerifiedContacts = Extract<UserEvent, { readonly type: "user.human.added" }>["data"]
 
-/** Which addresses of a new person are verified, by whom; only who may verify one does. */
-function verification(tx: Decision, { email, phone, orgId }: NewHuman): FirstContacts {
+/**
+ * Which addresses of a new user are verified and by whom. Rejects callers that can't verify them.
+ */
+function verifyContacts(tx: DecisionContext, { email, phone, orgId }: NewHuman): VerifiedContacts {
   const phoneVerified = phone?.verified ?? false
   if (!email.verified && !phoneVerified) return { emailVerified: false, phoneVerified }
-  // Looked up once: the permissions of the caller decide it.
+  // Evaluated once, because it depends on the caller's permissions.
   const caller = verifierFrom(tx)
   const { verifier = caller } = email
-  const emailVerified = email.verified && mayVerify(tx, { orgId, email: email.value, verifier })
+  const emailVerified = email.verified && canVerify(tx, { orgId, email: email.value, verifier })
   return {
     emailVerified,
     phoneVerified,
@@ -176,44 +187,44 @@ function verification(tx: Decision, { email, phone, orgId }: NewHuman): FirstCon
   }
 }
 
-function humanAdded(
-  cx: Decision,
+function humanAddedEvents(
+  cx: DecisionContext,
   input: NewHuman,
   { id, userName }: { readonly id: string; readonly userName: string },
 ): readonly Draft<UserEvent>[] {
   const { email, phone, password } = input
   const added: Draft<UserEvent> = {
     type: "user.human.added",
-    data: verification(cx, input),
+    data: verifyContacts(cx, input),
     private: {
       userName,
       loginNames: [userName],
-      profile: profileOf(input.profile),
-      email: emailOf(email.value),
-      phone: phone ? phoneOf(phone.value) : "",
+      profile: parseProfile(input.profile),
+      email: parseEmail(email.value),
+      phone: phone ? parsePhone(phone.value) : "",
     },
-    claims: [...takeName(userName), ...clientIdClaims(cx, id)],
+    claims: [...claimName(userName), ...clientIdClaims(cx, id)],
   }
   return [
     added,
-    ...(email.code ? [codeAdded("email", email.code)] : []),
-    ...(phone?.code ? [codeAdded("phone", phone.code)] : []),
-    ...(password ? [passwordChanged(password, null)] : []),
+    ...(email.code ? [codeAddedEvent("email", email.code)] : []),
+    ...(phone?.code ? [codeAddedEvent("phone", phone.code)] : []),
+    ...(password ? [passwordChangedEvent(password, null)] : []),
   ]
 }
 
-type MachineDraft = {
+type AddMachineOptions = {
   readonly id: string
   readonly input: NewMachine
   readonly userName: string
 }
 
-function machineAdded(
-  cx: Decision,
-  { id, input, userName }: MachineDraft,
+function machineAddedEvents(
+  cx: DecisionContext,
+  { id, input, userName }: AddMachineOptions,
 ): readonly Draft<UserEvent>[] {
   const { accessTokenType, jwtFormat = {} } = input
-  checkJwtFormat(cx, jwtFormat)
+  validateJwtFormat(cx, jwtFormat)
   const added: Draft<UserEvent> = {
     type: "user.machine.added",
     data: { accessTokenType, ...jwtFormat },
@@ -221,30 +232,34 @@ function machineAdded(
       userName,
       loginNames: [userName],
       name: nameOf("name", input.name),
-      description: optionalTextOf("description", input.description, 500),
+      description: parseOptionalText("description", input.description, 500),
     },
-    claims: [...takeName(userName), takeClient(userName), takeClientId(id, idIsClient)],
+    claims: [
+      ...claimName(userName),
+      claimServiceAccountClientId(userName),
+      claimClientId(id, idTakenByClient),
+    ],
   }
   return [added]
 }
 
-/** Checks names and fills in what was left out. */
-export function profileOf(given: NewProfile): Profile {
-  const givenName = nameOf("given_name", given.givenName)
-  const familyName = nameOf("family_name", given.familyName)
-  const displayName = optionalTextOf("display_name", given.displayName)
+/** Validates names and derives omitted ones. */
+export function parseProfile(profileInput: NewProfile): Profile {
+  const givenName = nameOf("given_name", profileInput.givenName)
+  const familyName = nameOf("family_name", profileInput.familyName)
+  const displayName = parseOptionalText("display_name", profileInput.displayName)
   return {
     givenName,
     familyName,
-    nickName: optionalTextOf("nick_name", given.nickName),
-    displayName: displayName || fullName({ givenName, familyName }),
-    preferredLanguage: languageOf(given.preferredLanguage ?? ""),
-    gender: given.gender ?? "unspecified",
+    nickName: parseOptionalText("nick_name", profileInput.nickName),
+    displayName: displayName || formatFullName({ givenName, familyName }),
+    preferredLanguage: parseLanguage(profileInput.preferredLanguage ?? ""),
+    gender: profileInput.gender ?? "unspecified",
   }
 }
 
-/** The event of a new code; an older one is forgotten. */
-export function codeAdded(of: CodeOf, code: NewCode): Draft<UserEvent> {
+/** The event of a new code; it erases the previous one. */
+export function codeAddedEvent(of: ContactKind, code: NewCode): Draft<UserEvent> {
   const type = `user.human.${of}.code.added` as const
   const { sealed, expires, returned, urlTemplate, verifier } = code
   return {
@@ -255,74 +270,70 @@ export function codeAdded(of: CodeOf, code: NewCode): Draft<UserEvent> {
   }
 }
 
-const taken = {
+const nameTakenClaim = {
   id: "user.name_taken",
-  message: "another client or project already has this name; choose another",
+  message: "another client or project already has this name; choose another name",
 }
 
-export const takeClient = (userName: string): ClaimChange => takeClientId(userName, taken)
+export const claimServiceAccountClientId = (userName: string): ClaimChange =>
+  claimClientId(userName, nameTakenClaim)
 
-const idIsClient = {
+const idTakenByClient = {
   id: "user.id_is_client",
-  message: "this id is that of a client or project; choose another",
+  message: "a client or project already has this ID; choose another ID",
 }
 
 /**
- * Keeps the ID of a person from being the ID of a client, and the reverse. Only an ID with a letter
- * can be chosen for a client later, so that most people hold no claim; it is never released, as no
- * ID of a user is given twice.
+ * Keeps user IDs and client IDs distinct. Only IDs with a letter can be chosen as client IDs, so
+ * most users need no claim; it is never released, because user IDs are never reused.
  */
-function clientIdClaims(cx: Decision, id: string): readonly ClaimChange[] {
+function clientIdClaims(cx: DecisionContext, id: string): readonly ClaimChange[] {
   if (cx.holder(clientClaim, id)) {
-    throw new Fault("already_exists", idIsClient.id, idIsClient.message)
+    throw new Fault("already_exists", idTakenByClient.id, idTakenByClient.message)
   }
-  // Nobody chooses what a self-check makes, each time anew.
+  // IDs of self-checks are generated, so they need no claim.
   const isChosen = /[A-Za-z]/.test(id) && !isTemporaryId(id)
-  return isChosen ? [{ take: clientClaim, key: id, taken: idIsClient }] : []
+  return isChosen ? [{ take: clientClaim, key: id, taken: idTakenByClient }] : []
 }
 
-/**
- * What a service user is a client by, its id apart: that one is kept as long as the user is.
- */
-export const releaseClient = (id: string, userName: string): readonly ClaimChange[] =>
+/** Releases the client ID of a service account, unless it is the user ID, which stays claimed. */
+export const releaseClientClaims = (id: string, userName: string): readonly ClaimChange[] =>
   userName === id ? [] : [releaseClientId(userName)]
 
-const orgMissingError = () =>
-  new Fault("not_found", "org.missing", "there is no organisation with this id")
+const orgNotFoundError = () => new Fault("not_found", "org.missing", "organization not found")
 
 const orgInactiveError = () =>
   new Fault(
     "failed_precondition",
     "org.inactive",
-    "the organisation is deactivated; activate it before adding users",
+    "the organization is deactivated; activate it before adding users",
   )
 
-const idKeptError = () =>
+const idReservedError = () =>
   new Fault(
     "invalid_argument",
     "user.id_kept",
-    "this id is kept for the server's own users; choose another",
+    "this ID is reserved for the server; choose another ID",
   )
 
 const idTakenError = () =>
-  new Fault("already_exists", "user.id_taken", "there is or was a user with this id")
+  new Fault("already_exists", "user.id_taken", "a user with this ID exists or existed before")
 
 /**
- * Somebody new under a name that is free. Whoever proves an address is not kept out by an account
- * of another organization that is named like it: their name gets a number behind it, or
- * the user ID if others have taken these names, too.
+ * A new user with a free name. If another organization's account has the verified address as its
+ * name, a number is appended, or the user ID if those are taken too.
  */
 export function withFreeName(tx: Transaction, id: string, person: NewHuman): NewHuman {
   const { orgId, email, userName } = person
   if (userName !== undefined && userName !== email.value) return person
-  for (let number = 1; number <= namesMax; number++) {
-    const wanted = number === 1 ? email.value : `${email.value}-${number}`
-    const refusal = nameRefusal(tx, { id, orgId, userName: wanted })
-    if (!refusal) return { ...person, userName: wanted }
-    const holder = nameHolder(tx, wanted)
+  for (let number = 1; number <= nameAttemptsMax; number++) {
+    const candidate = number === 1 ? email.value : `${email.value}-${number}`
+    const refusal = findNameError(tx, { id, orgId, userName: candidate })
+    if (!refusal) return { ...person, userName: candidate }
+    const holder = findNameHolder(tx, candidate)
     if (!holder || tx.owner(user, holder.id) === orgId) return person
   }
   return { ...person, userName: `${email.value}-${id}` }
 }
 
-const namesMax = 20
+const nameAttemptsMax = 20

@@ -1,34 +1,34 @@
 import { userMetadataView } from "./metadata-view.ts"
 
-export { avatarAddress, avatarPath, findAvatar, noPictureError, setAvatar } from "./avatar.ts"
+export { avatarNotFoundError, avatarPath, avatarUrl, findAvatar, setAvatar } from "./avatar.ts"
 export {
   claimUserName,
   deactivateUser,
-  existing,
   lockUser,
   removeUser,
+  requireExists,
   updateUser,
 } from "./commands.ts"
-export { personOf, verifyByLink } from "./contact.ts"
+export { requireContactOwner, verifyByLink } from "./contact.ts"
 export {
-  addOwnUser,
+  addServerUser,
   addUser,
+  findFreeOwnUserId,
   importUser,
   type NewHuman,
   type NewMachine,
   type NewProfile,
-  ownUserId,
   withFreeName,
 } from "./create.ts"
-export { jwtFormatFields, jwtFormatOf } from "./jwt-format.ts"
-export { canRename, isSameName, loginClaim, nameHolder } from "./login-name.ts"
+export { parseJwtFormat, toJwtFormatFields } from "./jwt-format.ts"
+export { canRename, findNameHolder, isSameName, loginClaim } from "./login-name.ts"
 export { type Metadata, noteMetadata, setMetadata } from "./metadata.ts"
-export { hasMetadata, heldMetadata } from "./metadata-view.ts"
-export { mustOutrank } from "./outrank.ts"
-export { warnOfLeaving, whenOwnerless } from "./owner-watch.ts"
+export { listMetadata, metadataFilter } from "./metadata-view.ts"
+export { findOwnerlessTime, warnIfOwnerless } from "./owner-watch.ts"
 export { recoverUser } from "./recovery.ts"
+export { requireHigherRank } from "./require-higher-rank.ts"
 
-/** What this module is to the whole. */
+/** Parts of this module that the server loads. */
 export const module = {
   views: [userMetadataView],
   operations: () => import("./api.ts"),

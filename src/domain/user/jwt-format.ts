@@ -1,11 +1,11 @@
-import type { Decision } from "../../store/index.ts"
+import type { DecisionContext } from "../../store/index.ts"
 import { noKeyError } from "../instance/index.ts"
-import { activeOf, parseJwtType } from "../key/index.ts"
+import { findActiveKeyId, parseJwtType } from "../key/index.ts"
 import type { JwtFormat } from "../user-model/index.ts"
 
-/** Refuses an algorithm that no active web key signs with. */
-export function checkJwtFormat(cx: Decision, { jwtAlgorithm }: JwtFormat): void {
-  if (jwtAlgorithm === undefined || activeOf(cx, jwtAlgorithm) !== undefined) return
+/** Rejects an algorithm that no active web key supports. */
+export function validateJwtFormat(cx: DecisionContext, { jwtAlgorithm }: JwtFormat): void {
+  if (jwtAlgorithm === undefined || findActiveKeyId(cx, jwtAlgorithm) !== undefined) return
   throw noKeyError(jwtAlgorithm)
 }
 
@@ -14,24 +14,22 @@ export type JwtFormatInput = {
   readonly accessTokenSigningAlgorithm?: string | undefined
 }
 
-/** The format that a request states; empty texts, and texts that are left out, state nothing. */
-export function jwtFormatOf(message: JwtFormatInput): JwtFormat {
+/** The format in a request; empty and omitted fields are undefined. */
+export function parseJwtFormat(message: JwtFormatInput): JwtFormat {
   const { accessTokenJwtType: type, accessTokenSigningAlgorithm: jwtAlgorithm } = message
   const jwtType = type ? parseJwtType(type) : undefined
   return { ...(jwtType && { jwtType }), ...(jwtAlgorithm && { jwtAlgorithm }) }
 }
 
-/**
- * The same for a change: what is left out stays as it is, and an empty text restores the default.
- */
-export const changedJwtFormat = (present: JwtFormat, message: JwtFormatInput): JwtFormat =>
-  jwtFormatOf({
+/** The format after an update: omitted fields are kept, and an empty field restores the default. */
+export const mergeJwtFormat = (present: JwtFormat, message: JwtFormatInput): JwtFormat =>
+  parseJwtFormat({
     accessTokenJwtType: message.accessTokenJwtType ?? present.jwtType,
     accessTokenSigningAlgorithm: message.accessTokenSigningAlgorithm ?? present.jwtAlgorithm,
   })
 
-/** The format as a message states it. */
-export const jwtFormatFields = ({ jwtType, jwtAlgorithm }: JwtFormat) => ({
+/** The format as message fields. */
+export const toJwtFormatFields = ({ jwtType, jwtAlgorithm }: JwtFormat) => ({
   accessTokenJwtType: jwtType ?? "at+jwt",
   accessTokenSigningAlgorithm: jwtAlgorithm ?? "",
 })

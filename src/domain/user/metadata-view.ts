@@ -21,13 +21,13 @@ const metadataTable = table(
     value: blob(),
     created: integer(),
     changed: integer(),
-    /** Of the user's stream, when it was noted. */
+    /** Version of the user's stream when it was set. */
     version: integer(),
   },
   { key: ["user_id", "meta_key"], indexes: { named: ["meta_key"] } },
 )
 
-/** One thing that is noted about a user. Times are ms UTC. */
+/** A metadata entry of a user; times are ms UTC. */
 export type MetadataRow = RowOf<typeof metadataTable>
 
 export const userMetadataView = view<UserEvent>({
@@ -35,7 +35,7 @@ export const userMetadataView = view<UserEvent>({
   revision: 2,
   tables: [metadataTable],
   on: {
-    // Once it is erased its user is removed, a little later in the log.
+    // An erased entry means that its user is removed by a later event.
     "user.metadata.set": (db, { id, owner, data: { key }, private: secret, time, version }) => {
       const row = {
         user_id: id,
@@ -55,16 +55,18 @@ export const userMetadataView = view<UserEvent>({
   },
 })
 
-const ofUser = metadataTable.select(
+const selectByUser = metadataTable.select(
   ["meta_key", "value"],
   "AND user_id = $userId ORDER BY meta_key",
 )
 
-/** All that is noted about a user, by key. */
-export const heldMetadata = (cx: Cx, userId: string): ReadonlyMap<string, Uint8Array> =>
-  new Map(cx.store.all(cx, ofUser, { userId }).map(({ meta_key, value }) => [meta_key, value]))
+/** All metadata of a user, by key. */
+export const listMetadata = (cx: Cx, userId: string): ReadonlyMap<string, Uint8Array> =>
+  new Map(
+    cx.store.all(cx, selectByUser, { userId }).map(({ meta_key, value }) => [meta_key, value]),
+  )
 
-/** Keys are unique for a user, and a list is of one. */
+/** Keys are unique per user, and each list is of one user. */
 export const metadataEntries = metadataTable.searchable({
   key: "meta_key",
   sort: "meta_key",
@@ -72,15 +74,15 @@ export const metadataEntries = metadataTable.searchable({
   columns: ["user_id", "meta_key_folded"],
 })
 
-const entries = {
+const entriesTable = {
   table: "user_metadata",
   columns: ["user_id", "meta_key", "meta_key_folded", "value"],
 } as const
 
-/** Users about whom something is noted that a filter finds, by its key or its value. */
-export const hasMetadata = (filter: Filter): Filter => ({
+/** Filters users by metadata key or value. */
+export const metadataFilter = (filter: Filter): Filter => ({
   in: "id",
   column: "user_id",
-  of: entries,
+  of: entriesTable,
   where: filter,
 })

@@ -1,17 +1,17 @@
 import { Fault } from "../../kernel/fault.ts"
 import { metadataOf } from "../family/index.ts"
-import { hasLeft, type User, type UserEvent, user } from "../user-model/index.ts"
-import { heldMetadata } from "./metadata-view.ts"
+import { isAbsent, type User, type UserEvent, user } from "../user-model/index.ts"
+import { listMetadata } from "./metadata-view.ts"
 
 export type { Metadata } from "../family/index.ts"
 
-/** The metadata of users. */
+/** Metadata of users. */
 export const userMetadata = metadataOf<UserEvent, User>({
   kind: user,
   noun: "a user",
-  mustExist,
-  held: heldMetadata,
-  set: (key, value) => ({ type: "user.metadata.set", data: { key }, private: { value } }),
+  requireExists: requireUserExists,
+  entriesOf: listMetadata,
+  setEvent: (key, value) => ({ type: "user.metadata.set", data: { key }, private: { value } }),
   removed: (key) => ({ type: "user.metadata.removed", data: { key } }),
   errorIds: {
     missing: "user.metadata_missing",
@@ -28,6 +28,6 @@ export const {
   setWithin: noteMetadata,
 } = userMetadata
 
-function mustExist(state: User): void {
-  if (hasLeft(state)) throw new Fault("not_found", "user.missing", "there is no such user")
+function requireUserExists(state: User): void {
+  if (isAbsent(state)) throw new Fault("not_found", "user.missing", "user not found")
 }

@@ -1,25 +1,29 @@
 import type { Cx } from "../../store/index.ts"
-import { bestStanding, standings } from "../instance/index.ts"
-import { standingOf } from "../user-model/index.ts"
+import { bestOwnerAbility, signInAbilities } from "../instance/index.ts"
+import { signInStatusOf } from "../user-model/index.ts"
 
-/** When nobody can administer an instance any more, in words; undefined for never. */
-export async function whenOwnerless(cx: Cx): Promise<string | undefined> {
+/** When the instance will have no administrator who can sign in, as text; undefined if never. */
+export async function findOwnerlessTime(cx: Cx): Promise<string | undefined> {
   const { value } = await cx.store.transact(cx, (tx) =>
-    bestStanding(tx, (userId) => standingOf(tx, userId)),
+    bestOwnerAbility(tx, (userId) => signInStatusOf(tx, userId)),
   )
-  if (value >= standings.lasting) return undefined
-  return value === standings.none ? "now" : "when their keys, tokens and invitations expire"
+  if (value >= signInAbilities.lasting) return undefined
+  return value === signInAbilities.none ? "now" : "when their keys, tokens and invitations expire"
 }
 
 /**
- * Warns where nobody owns the instance for good: its owners were given nothing but what expires, or
- * nothing. To take from them what lasts is refused; what an instance began with is not.
+ * Logs a warning if all owners of the instance have only expiring credentials, or none. Removing
+ * the last permanent credential is rejected, but an instance can be created without one.
  */
-export async function warnOfLeaving(cx: Cx): Promise<void> {
-  const when = await whenOwnerless(cx)
+export async function warnIfOwnerless(cx: Cx): Promise<void> {
+  const when = await findOwnerlessTime(cx)
   if (when === undefined) return
+  const state =
+    when === "now"
+      ? "has no administrator who can sign in"
+      : `will have no administrator who can sign in ${when}`
   cx.warn(
-    `nobody can administer instance ${cx.instance} ${when}: give one of its owners a password or ` +
-      "a secret, or a key that does not expire",
+    `instance ${cx.instance} ${state}: give one of its owners a password or a secret, or a key ` +
+      "that does not expire",
   )
 }

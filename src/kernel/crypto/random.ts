@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto"
 
-/** Randomness as an argument: cryptographic in service, seeded in tests. */
+/** Randomness as a dependency: cryptographic in production, seeded in tests. */
 export type Random = {
   readonly bytes: (count: number) => Uint8Array
 }

@@ -2,12 +2,16 @@ import { createPublicKey, generateKeyPair, type KeyObject } from "node:crypto"
 import { promisify } from "node:util"
 import { Fault } from "../fault.ts"
 
-/** Where nobody says when a credential ends: the last second that every format can write. */
-export const never = 253_402_300_799_000
+/**
+ * The expiry of credentials that don't expire: the last second that every date format can express.
+ */
+export const neverExpires = 253_402_300_799_000
 
 const generate = promisify(generateKeyPair)
 
-/** Makes a pair (RSA 2048), in PEM; the private half is for its holder alone and never kept. */
+/**
+ * Creates an RSA-2048 key pair in PEM; the private key is returned to the caller and never stored.
+ */
 export async function createSigningPair(): Promise<{
   readonly publicKey: string
   readonly privateKey: string
@@ -19,15 +23,15 @@ export async function createSigningPair(): Promise<{
   }
 }
 
-/** Reads a public key in PEM. Refuses private keys and keys that are too weak. */
+/** Parses a public key in PEM. Rejects private keys and weak keys. */
 export function importPublicKey(pem: string): string {
   if (/PRIVATE/.test(pem)) {
     throw invalidError(
       "user.key_private",
-      "this is a private key; keep it, and send the public one",
+      "this is a private key; keep it secret and send the public key",
     )
   }
-  const key = readPublic(pem)
+  const key = parsePublicKey(pem)
   if (key && isStrong(key)) return pemOf(key)
   throw invalidError(
     "user.key_unsupported",
@@ -38,8 +42,8 @@ export function importPublicKey(pem: string): string {
 
 const pemOf = (key: KeyObject): string => key.export({ format: "pem", type: "spki" }).toString()
 
-/** Undefined for what is no key: that is an answer about what was sent, not an accident. */
-function readPublic(pem: string): KeyObject | undefined {
+/** Returns undefined for an invalid key, so that the caller can report it. */
+function parsePublicKey(pem: string): KeyObject | undefined {
   try {
     return createPublicKey({ key: pem, format: "pem" })
   } catch {

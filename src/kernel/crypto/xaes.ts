@@ -3,23 +3,23 @@ import { createCipheriv, createDecipheriv, createSecretKey } from "node:crypto"
 export const nonceLength = 24
 const tagLength = 16
 
-/** One key, ready to encrypt and to open. */
+/** A key, prepared for encryption and decryption. */
 export type Cipher = {
-  /** Answers nonce, ciphertext and tag in one piece. A nonce must be random. */
+  /** Returns nonce, ciphertext and tag in one buffer. The nonce must be random. */
   readonly encrypt: (nonce: Uint8Array, plain: Uint8Array, about: string) => Buffer
-  /** Answers undefined unless the box is exactly what `encrypt` made, with the same `about`. */
+  /** Returns undefined unless `box` is exactly what `encrypt` returned for the same `about`. */
   readonly decrypt: (box: Uint8Array, about: string) => Buffer | undefined
 }
 
 /**
- * XAES-256-GCM (C2SP): AES-256-GCM under a key derived for each message from half of a nonce of 192
- * bits. Plain AES-GCM with random nonces must change its key after 2^32 messages, which a busy
- * token endpoint reaches within months; here the bound is 2^80.
+ * XAES-256-GCM (C2SP): AES-256-GCM with a key derived for each message from half of a 192-bit
+ * nonce. Plain AES-GCM with random nonces must change its key after 2^32 messages, which a busy
+ * token endpoint reaches within months; here the limit is 2^80.
  */
-export function xaesOf(key: Uint8Array): Cipher {
+export function createXaes(key: Uint8Array): Cipher {
   const ecb = createCipheriv("aes-256-ecb", createSecretKey(key), null)
   ecb.setAutoPadding(false)
-  const fixed = fixedBlocks(double(ecb.update(Buffer.alloc(16))))
+  const fixed = fixedBlocks(doubleBlock(ecb.update(Buffer.alloc(16))))
   const messageKey = (nonce: Uint8Array) => ecb.update(derivationBlocks(fixed, nonce))
 
   return {
@@ -35,7 +35,7 @@ export function xaesOf(key: Uint8Array): Cipher {
       decipher.setAAD(Buffer.from(about))
       decipher.setAuthTag(box.subarray(-tagLength))
       const plain = decipher.update(box.subarray(nonceLength, -tagLength))
-      // `final` throws when the tag is wrong: for us that is an answer, not an accident.
+      // `final` throws for an invalid tag, which is an expected result here.
       try {
         return Buffer.concat([plain, decipher.final()])
       } catch {
@@ -46,8 +46,8 @@ export function xaesOf(key: Uint8Array): Cipher {
 }
 
 /**
- * CMAC over two counter blocks: NIST SP 800-108r1 in the fixed form of the specification, under the
- * subkey already, and with nothing where the nonce goes.
+ * CMAC over two counter blocks: NIST SP 800-108r1 in the fixed form of the specification, with the
+ * subkey already applied, and zeros in place of the nonce.
  */
 function fixedBlocks(subkey: Uint8Array): Uint8Array {
   const blocks = new Uint8Array(32)
@@ -56,7 +56,7 @@ function fixedBlocks(subkey: Uint8Array): Uint8Array {
   return blocks.map((byte, index) => byte ^ (subkey[index % 16] ?? 0))
 }
 
-/** Puts the first twelve bytes of a nonce behind each counter. */
+/** Adds the first twelve bytes of the nonce to each counter block. */
 function derivationBlocks(fixed: Uint8Array, nonce: Uint8Array): Uint8Array {
   const blocks = fixed.slice()
   for (let index = 0; index < 12; index++) {
@@ -66,8 +66,8 @@ function derivationBlocks(fixed: Uint8Array, nonce: Uint8Array): Uint8Array {
   return blocks
 }
 
-/** Doubling in GF(2^128), as CMAC makes its first subkey (RFC 4493 §2.3). */
-function double(block: Uint8Array): Uint8Array {
+/** Doubling in GF(2^128), for the first CMAC subkey (RFC 4493 §2.3). */
+function doubleBlock(block: Uint8Array): Uint8Array {
   const carry = (block[0] ?? 0) >> 7
   return block.map((byte, index) => {
     const next = block[index + 1]

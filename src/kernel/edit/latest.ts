@@ -1,15 +1,15 @@
 import type { Call } from "../context.ts"
 import { Fault } from "../fault.ts"
 
-type Stored = Call & { readonly store: { readonly log: { readonly durable: () => number } } }
+type StoreContext = Call & { readonly store: { readonly log: { readonly durable: () => number } } }
 
-const attemptsMax = 16
+const maxAttempts = 16
 
 /**
- * Runs an update that reads first what it changes, again where somebody has changed that meanwhile.
- * Where the caller says what they have read, that decides instead.
+ * Runs an update that first reads its resource, and repeats it after a concurrent change. With an
+ * expected version from the caller, that version decides and nothing is repeated.
  */
-export async function onLatest<C extends Stored, T>(
+export async function retryOnConflict<C extends StoreContext, T>(
   cx: C,
   update: (cx: C) => Promise<T>,
 ): Promise<T> {
@@ -20,7 +20,7 @@ export async function onLatest<C extends Stored, T>(
       return await update({ ...cx, expectedVersion })
     } catch (cause) {
       const isStale = cause instanceof Fault && cause.change !== undefined
-      if (!isStale || attempt === attemptsMax) throw cause
+      if (!isStale || attempt === maxAttempts) throw cause
     }
   }
 }

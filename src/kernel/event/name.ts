@@ -1,18 +1,18 @@
-/** An event by its stored type, with its open payload: some names depend on what it contains. */
+/** A stored event's type and unencrypted payload; some presented names depend on the payload. */
 export type EventContent = { readonly type: string; readonly data: object }
 
 /**
- * Stored types that the interface presents under another name. One stored event is one presented
- * event. Types that are not in this table are presented under their stored names.
+ * Stored types that the API presents under another name. One stored event is one presented event.
+ * All other types are presented under their stored names.
  */
-const renamed: Readonly<Record<string, string>> = {
+const presentedNames: Readonly<Record<string, string>> = {
   "group.user.added": "group.users.added",
   "group.user.removed": "group.users.removed",
   "instance.idp.ldap.added": "instance.idp.ldap.v2.added",
   "instance.idp.ldap.changed": "instance.idp.ldap.v2.changed",
   "org.idp.ldap.added": "org.idp.ldap.v2.added",
   "org.idp.ldap.changed": "org.idp.ldap.v2.changed",
-  // A preview is edited; users see it once it is activated, which writes the label policy itself.
+  // Edits change a preview; activation makes it visible and writes the label policy.
   "instance.policy.label.added": "instance.policy.label.activated",
   "instance.policy.label.changed": "instance.policy.label.activated",
   "instance.policy.label.preview.added": "instance.policy.label.added",
@@ -23,7 +23,7 @@ const renamed: Readonly<Record<string, string>> = {
   "org.policy.label.preview.changed": "org.policy.label.changed",
   "org.policy.label.preview.removed": "org.policy.label.removed",
   "milestone.reached": "milestone.pushed",
-  // The user that the same step adds has the ID of the registration.
+  // The same transaction adds the user with the ID of the registration.
   "registration.completed": "user.human.selfregistered",
   "token.issued": "oidc_session.access_token.added",
   "user.human.mfa.otp.email.code.requested": "user.human.mfa.otp.email.code.added",
@@ -32,8 +32,8 @@ const renamed: Readonly<Record<string, string>> = {
     "user.human.passwordless.initialization.code.check.succeeded",
 }
 
-/** Files of the branding, as the names of events spell them. */
-const files: Readonly<Record<string, string>> = {
+/** Branding files, as named in event types. */
+const brandingFiles: Readonly<Record<string, string>> = {
   logo: "logo",
   logoDark: "logo.dark",
   icon: "icon",
@@ -43,28 +43,31 @@ const files: Readonly<Record<string, string>> = {
 
 const previewChanged = /^(instance|org)\.policy\.label\.preview\.changed$/
 
-/** The name of a change of one file of the branding; undefined for every other event. */
-function fileChange({ type, data }: EventContent): string | undefined {
+/** The name of a change to a single branding file; undefined for other events. */
+function brandingFileChange({ type, data }: EventContent): string | undefined {
   const [, level] = previewChanged.exec(type) ?? []
   const [change, ...others] = Object.entries(data)
-  const file = files[change?.[0] ?? ""]
+  const file = brandingFiles[change?.[0] ?? ""]
   if (level === undefined || file === undefined || others.length > 0) return undefined
   return `${level}.policy.label.${file}.${change?.[1] === "" ? "removed" : "added"}`
 }
 
-const fileChanges = (level: string): readonly string[] =>
-  Object.values(files).flatMap((file) =>
+const brandingFileChanges = (level: string): readonly string[] =>
+  Object.values(brandingFiles).flatMap((file) =>
     ["added", "removed"].map((act) => `${level}.policy.label.${file}.${act}`),
   )
 
-/** Names of which an event has some more; `of` tells which, from its payload. */
-type Further = {
+/** Additional names that an event matches; `of` selects them by payload. */
+type AdditionalNames = {
   readonly names: readonly string[]
   readonly of?: (data: object) => readonly string[]
 }
 
-/** A list of allowed factors is stored as a whole: whether it grew or shrank it does not tell. */
-function factorChanges(level: string): Further {
+/**
+ * A list of allowed factors is stored as a whole; the event does not contain whether it grew or
+ * shrank.
+ */
+function factorChanges(level: string): AdditionalNames {
   const namesOf = (factor: string) =>
     ["added", "removed"].map((act) => `${level}.policy.login.${factor}.${act}`)
   const [second, multi] = [namesOf("secondfactor"), namesOf("multifactor")]
@@ -78,14 +81,14 @@ function factorChanges(level: string): Further {
 }
 
 /**
- * Further events of the contract that a stored event stands for. It is presented under its own name
+ * Additional public event types that a stored event represents. It is presented under its own name
  * and also matches these in filters and conditions.
  */
-const further: Readonly<Record<string, Further>> = {
+const additionalNames: Readonly<Record<string, AdditionalNames>> = {
   "instance.policy.login.changed": factorChanges("instance"),
   "org.policy.login.changed": factorChanges("org"),
-  "instance.policy.label.preview.changed": { names: fileChanges("instance"), of: () => [] },
-  "org.policy.label.preview.changed": { names: fileChanges("org"), of: () => [] },
+  "instance.policy.label.preview.changed": { names: brandingFileChanges("instance"), of: () => [] },
+  "org.policy.label.preview.changed": { names: brandingFileChanges("org"), of: () => [] },
   "instance.customtext.template.removed": { names: ["instance.customtext.removed"] },
   "org.customtext.template.removed": { names: ["org.customtext.removed"] },
   "oidc_session.terminated": { names: ["oidc_session.refresh_token.revoked"] },
@@ -95,29 +98,32 @@ const further: Readonly<Record<string, Further>> = {
 
 /** The name under which an event is presented. */
 export const presentedType = (event: EventContent): string =>
-  fileChange(event) ?? renamed[event.type] ?? event.type
+  brandingFileChange(event) ?? presentedNames[event.type] ?? event.type
 
-/** Every name that an event matches in filters and conditions, the presented one first. */
+/** Every name that an event matches in filters and conditions, presented name first. */
 export function namesOf(event: EventContent): readonly string[] {
-  const { names = [], of } = further[event.type] ?? {}
-  const presented = [presentedType(event), renamed[event.type] ?? event.type]
+  const { names = [], of } = additionalNames[event.type] ?? {}
+  const presented = [presentedType(event), presentedNames[event.type] ?? event.type]
   return [...new Set([...presented, event.type, ...(of ? of(event.data) : names)])]
 }
 
-/** Every name that some event of a stored type matches, its own among them. */
+/** Every name that some event of a stored type matches, including its own. */
 export function namesOfType(type: string): readonly string[] {
-  const { names = [] } = further[type] ?? {}
-  return [...new Set([renamed[type] ?? type, type, ...names])]
+  const { names = [] } = additionalNames[type] ?? {}
+  return [...new Set([presentedNames[type] ?? type, type, ...names])]
 }
 
-/** The names of a stored type that are part of the interface: all, unless another replaces it. */
+/**
+ * The names of a stored type that the API lists: all, without the stored name if another replaces
+ * it.
+ */
 export const listedNames = (type: string): readonly string[] =>
-  namesOfType(type).filter((name) => name !== type || renamed[type] === undefined)
+  namesOfType(type).filter((name) => name !== type || presentedNames[type] === undefined)
 
-/** Whether the names that an event matches depend on what it contains. */
-export const dependsOnData = (type: string): boolean => further[type]?.of !== undefined
+/** Whether the names that an event matches depend on its payload. */
+export const dependsOnData = (type: string): boolean => additionalNames[type]?.of !== undefined
 
-/** What events are of, by how their types begin. */
+/** Presented aggregate types by prefix of the event type. */
 const aggregates: readonly (readonly [prefix: string, aggregateType: string])[] = [
   ["user.grant.", "usergrant"],
   ["user.", "user"],
@@ -132,7 +138,7 @@ const aggregates: readonly (readonly [prefix: string, aggregateType: string])[] 
 
 /** The aggregate that a stored event is presented under; `stream` is the kind of its stream. */
 export function aggregateOf(stream: string, type: string): string {
-  const presented = renamed[type] ?? type
+  const presented = presentedNames[type] ?? type
   const known = aggregates.find(([prefix]) => presented.startsWith(prefix))
   return known?.[1] ?? stream
 }

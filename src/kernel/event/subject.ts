@@ -1,9 +1,9 @@
 import { aggregateOf, type EventContent, presentedType } from "./name.ts"
 
-/** Between an account and the device that it is tried from, in the ID of a stream. */
-export const onDevice = " device:"
-/** Between an account and the directory that keeps its password. */
-export const inDirectory = " directory:"
+/** Separates account and device in a stream ID. */
+export const deviceSeparator = " device:"
+/** Separates account and directory in a stream ID. */
+export const directorySeparator = " directory:"
 
 export type StoredEvent = EventContent & {
   readonly instance: string
@@ -14,30 +14,30 @@ export type StoredEvent = EventContent & {
 }
 
 /** An event as the interface presents it. */
-export type Presented = {
+export type PresentedEvent = {
   readonly aggregateType: string
   readonly aggregateId: string
   readonly type: string
   readonly payload: object
 }
 
-/** Streams whose first event names what they are part of. */
-export const isPart = ({ stream, type }: Pick<StoredEvent, "stream" | "type">): boolean =>
-  parts.has(aggregateOf(stream, type)) && stream !== aggregateOf(stream, type)
+/** Streams whose first event names their parent. */
+export const hasParent = ({ stream, type }: Pick<StoredEvent, "stream" | "type">): boolean =>
+  childStreams.has(aggregateOf(stream, type)) && stream !== aggregateOf(stream, type)
 
-const parts = new Set(["project", "group"])
+const childStreams = new Set(["project", "group"])
 
 /**
- * Presents an event. `first` is the payload of the first event of its stream, which is read only of
- * streams that are part of something.
+ * Presents an event. `first` is the payload of the stream's first event, which is only needed for
+ * streams with a parent.
  */
-export function present(event: StoredEvent, first: object = {}): Presented {
+export function presentEvent(event: StoredEvent, first: object = {}): PresentedEvent {
   const aggregateType = aggregateOf(event.stream, event.type)
   return {
     aggregateType,
     aggregateId: event.stream === aggregateType ? event.id : aggregateIdOf(event, first),
     type: presentedType(event),
-    payload: { ...added(event, first), ...event.data },
+    payload: { ...streamIdFields(event, first), ...event.data },
   }
 }
 
@@ -49,31 +49,31 @@ function aggregateIdOf(event: StoredEvent, first: object): string {
     case "instance":
       return instance
     case "project":
-      return textIn(first, "projectId") ?? id
+      return findText(first, "projectId") ?? id
     case "group":
-      return textIn(data, "groupId") ?? textIn(first, "groupId") ?? id
+      return findText(data, "groupId") ?? findText(first, "groupId") ?? id
     case "user":
-      return textIn(data, "userId") ?? accountIn(stream, id)
+      return findText(data, "userId") ?? parseAccount(stream, id)
     default:
       return id
   }
 }
 
 /** Codes are counted by purpose and user, passwords also by device and directory. */
-function accountIn(stream: string, id: string): string {
+function parseAccount(stream: string, id: string): string {
   const account = stream === "code_count" ? id.slice(id.indexOf("/") + 1) : id
-  return account.split(inDirectory)[0]?.split(onDevice)[0] ?? account
+  return account.split(directorySeparator)[0]?.split(deviceSeparator)[0] ?? account
 }
 
-/** What the ID of the stream said: it is replaced by that of the aggregate. */
-function added({ stream, id }: StoredEvent, first: object): object {
+/** Values from the stream ID, which the aggregate ID replaces. */
+function streamIdFields({ stream, id }: StoredEvent, first: object): object {
   if (stream === "app") return { appId: id }
   if (stream === "projectgrant") return { grantId: id }
-  const userId = stream === "group_user" ? textIn(first, "userId") : undefined
+  const userId = stream === "group_user" ? findText(first, "userId") : undefined
   return userId === undefined ? {} : { userIDs: [userId] }
 }
 
-function textIn(data: object, name: string): string | undefined {
+function findText(data: object, name: string): string | undefined {
   const value: unknown = Reflect.get(data, name)
   return typeof value === "string" && value !== "" ? value : undefined
 }

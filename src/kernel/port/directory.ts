@@ -1,42 +1,49 @@
-/** A directory that somebody entered. */
-export type DirectoryPlace = {
-  /** Their addresses; each is asked until one answers. */
+/** The connection settings of an LDAP directory. */
+export type DirectoryConnection = {
+  /** The servers' URLs, tried in order until one answers. */
   readonly servers: readonly string[]
   readonly startTls: boolean
-  /** Whom the servers' certificates must come from, PEM; empty for whom everybody trusts. */
+  /** PEM certificate authorities for the servers; empty for the public ones. */
   readonly rootCa: string
-  /** How long one server may take, ms. */
+  /** Timeout for one server, ms. */
   readonly timeoutMs: number
 }
 
-/** Who is looked for, and as whom. */
-export type DirectorySearch = DirectoryPlace & {
+/** A search for a user, with the credentials for the search. */
+export type DirectorySearch = DirectoryConnection & {
   readonly bindDn: string
   readonly bindPassword: string
   readonly baseDn: string
   readonly objectClasses: readonly string[]
-  /** Attributes of which one must be `name`. */
+  /** Attributes of which one must equal `name`. */
   readonly filters: readonly string[]
   readonly name: string
-  /** What is read of the entry. */
+  /** The attributes to return. */
   readonly attributes: readonly string[]
 }
 
-/** An entry: its values by the names of attributes in small letters; bytes in hexadecimal. */
+/** An entry: its values by lower-case attribute name; binary values in hexadecimal. */
 export type DirectoryEntry = {
   readonly dn: string
   readonly values: Readonly<Record<string, readonly string[]>>
 }
 
-/** What a person proves to a directory: whom they bind as, and the password. */
-export type DirectoryProof = { readonly name: string; readonly password: string }
+/** The credentials of a user: the name to bind as, and the password. */
+export type DirectoryCredentials = { readonly name: string; readonly password: string }
 
-/** The guarded way to directories. Both reject, in plain words, where no server can be asked. */
+/**
+ * The protected access to directories. Both functions reject with a plain message if no server can
+ * be reached.
+ */
 export type Directories = {
-  /** The one entry that fits; undefined where none does, or several do. */
+  /** The only matching entry; undefined if there is none or more than one. */
   readonly find: (search: DirectorySearch) => Promise<DirectoryEntry | undefined>
   /**
-   * Whether a directory lets somebody in (RFC 4513 §5.1.3); never with an empty password (§5.1.2).
+   * Whether a directory accepts the credentials (RFC 4513 §5.1.3); never with an empty password
+   * (§5.1.2).
    */
-  readonly prove: (place: DirectoryPlace, proof: DirectoryProof) => Promise<boolean>
+  readonly authenticate: (
+    connection: DirectoryConnection,
+    credentials: DirectoryCredentials,
+  ) => Promise<boolean>
 }

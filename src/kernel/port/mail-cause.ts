@@ -1,4 +1,4 @@
-/** What a mail failed of, where the network or the server says so exactly. */
+/** Causes of mail failures that the network or the server states exactly. */
 export const mailCauses = [
   "unknown_name",
   "forbidden_address",

@@ -1,64 +1,67 @@
 import type { MailCause } from "./mail-cause.ts"
 
-/** An SMTP server, and how it is spoken to. `secret` is a password, or an OAuth access token. */
+/** An SMTP server and its connection settings. `secret` is a password or an OAuth access token. */
 export type MailServer = {
   readonly host: string
-  /** Whose it is; the operator may allow it a server that is no host on the internet. */
+  /** The instance it belongs to; the operator can allow it a server that has no public address. */
   readonly instance?: string
-  /** What the client calls itself in EHLO; absent for the address of this machine. */
+  /** The name of the client in EHLO; absent for the address of this machine. */
   readonly clientName?: string
   readonly port: number
-  /** Whether it is spoken to over TLS from the first byte, whatever `tls` says. */
+  /** Whether TLS starts with the connection, regardless of `tls`. */
   readonly implicitTls?: boolean
-  /** PEM: the authorities that its certificate may come from; absent for those of the system. */
+  /** PEM certificate authorities for its certificate; absent for the system's. */
   readonly authorities?: string
   /** Whether it may be in a private network. */
   readonly isPrivate?: boolean
-  /** Whether the connection must be encrypted before anything is said on it. */
+  /** Whether the connection must be encrypted before authentication. */
   readonly tls: boolean
-  /** Whether it is only tried: then nothing is sent once it has let us in. */
+  /** Whether this is a test: nothing is sent after authentication. */
   readonly isTrial?: true
   readonly auth:
     | { readonly kind: "none" }
     | { readonly kind: "plain" | "xoauth2"; readonly user: string; readonly secret: string }
 }
 
-/** One mail to one person, in both forms. Nobody writes to several at once. */
+/** A mail to a single recipient, in text and HTML. */
 export type Mail = {
-  /** Without brackets (RFC 5322 §3.6.4); the same for each try, so that a repetition is told. */
+  /**
+   * Without brackets (RFC 5322 §3.6.4); the same for each attempt, so that duplicates are
+   * recognized.
+   */
   readonly messageId: string
   readonly from: { readonly name: string; readonly address: string }
   readonly to: string
-  /** Empty where answers go to the sender. */
+  /** Empty if replies go to the sender. */
   readonly replyTo: string
   readonly subject: string
   readonly text: string
   readonly html: string
 }
 
-/** What a mail has got through, in this order; `detail` is what was found there. */
+/** A completed step of the delivery, in this order; `detail` describes its result. */
 export type MailStep = {
   readonly name: "resolved" | "connected" | "secured" | "authenticated" | "accepted"
   readonly detail: string
 }
 
 /**
- * What became of a try: an address that the server refuses for good is refused again tomorrow, all
- * else may pass. `reason` is in plain words, without a secret.
+ * The result of a delivery attempt: `lasting` failures don't go away with a retry, all others may.
+ * `reason` is a plain message without secrets.
  */
-export type Delivery =
+export type DeliveryResult =
   | { readonly done: true; readonly steps: readonly MailStep[] }
   | {
       readonly done: false
       readonly lasting: boolean
-      /** Whether other messages would fare better, or none does by this provider. */
+      /** Whether the failure affects only this message, or all messages of the provider. */
       readonly concerns: "message" | "provider"
-      /** How long the provider requests to be left alone with this message. */
+      /** How long the provider asks to wait before a retry of this message. */
       readonly retryAfterMs?: number
       readonly reason: string
       readonly cause?: MailCause | undefined
       readonly steps: readonly MailStep[]
     }
 
-/** Hands a mail to a server; it never rejects for what the server does or fails to do. */
-export type SendMail = (server: MailServer, mail: Mail) => Promise<Delivery>
+/** Sends a mail to a server; never rejects because of the server. */
+export type SendMail = (server: MailServer, mail: Mail) => Promise<DeliveryResult>

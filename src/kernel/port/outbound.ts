@@ -1,21 +1,21 @@
 import type { Directories } from "./directory.ts"
 import type { SendMail } from "./mail.ts"
 
-/** What is sent to an address that somebody else named. */
+/** A request to a URL that users configured. */
 export type OutboundRequest = {
   readonly url: string
   readonly method: "GET" | "POST" | "PUT" | "DELETE"
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
-  /** How long all of it may take; at most 270 seconds, 5 unless said. */
+  /** Timeout for the whole request; at most 270 seconds, 5 by default. */
   readonly timeoutMs?: number
-  /** The largest answer that is read, in bytes; 65,536 unless said. */
+  /** Maximum size of the response in bytes; 65,536 by default. */
   readonly sizeMax?: number
-  /** Headers of the answer that are wanted, in small letters. */
+  /** Response headers to return, in lower case. */
   readonly told?: readonly string[]
   /**
    * Whether an administrator of the instance has allowed this address in a private network. It
-   * opens neither link-local addresses nor what this process listens on.
+   * allows neither link-local addresses nor the listeners of this process.
    */
   readonly isPrivate?: boolean
 }
@@ -23,43 +23,43 @@ export type OutboundRequest = {
 export type OutboundReply = {
   readonly status: number
   readonly body: string
-  /** Its Cache-Control; absent where it has none. */
+  /** The Cache-Control header, if present. */
   readonly cacheControl?: string
-  /** Those headers that were wanted and came. */
+  /** The requested response headers that are present. */
   readonly headers?: Readonly<Record<string, string>>
 }
 
 /**
- * Sends a request out of the process. Rejects with a reason in plain words: for addresses that are
- * not to be reached, for what takes too long, and for answers that are too large.
+ * Sends a request to an external service. Rejects with a plain message for forbidden addresses,
+ * timeouts and oversized responses.
  */
 export type Outbound = (request: OutboundRequest) => Promise<OutboundReply>
 
 /**
- * Where an address leads: to a host that may be called as it is, into a private network where an
- * administrator may allow it, to where it never may, or nowhere that is known.
+ * Where an address leads: to a host that may be called, into a private network that an
+ * administrator can allow, to a forbidden address, or to an unknown host.
  */
 export type Reach = "open" | "private_network" | "forbidden" | "unknown_host"
 
-/** What calls may ask of the world outside: the guarded way out, and the records of names. */
+/** External services for calls: protected HTTP, mail, directories, DNS records and files. */
 export type Outside = {
   readonly send: Outbound
-  /** Where an address of the web leads now; nothing is sent there. */
+  /** Where a URL currently leads; sends nothing there. */
   readonly reach: (url: string) => Promise<Reach>
-  /** Hands a mail to the SMTP server that somebody entered. */
+  /** Sends a mail to the configured SMTP server. */
   readonly mail: SendMail
-  /** Asks LDAP servers that somebody entered. */
+  /** Queries the configured LDAP servers. */
   readonly directories: Directories
-  /** The TXT records of a name; none where nobody knows it. Rejects where nobody answers. */
-  readonly texts: (name: string) => Promise<readonly string[]>
-  /** The files that callers may name; absent where the configuration has no folder for them. */
-  readonly files?: Files | undefined
+  /** The TXT records of a name; empty if there are none. Rejects if no DNS server answers. */
+  readonly txtRecords: (name: string) => Promise<readonly string[]>
+  /** The files that callers can name; absent if no folder is configured for them. */
+  readonly files?: InstanceFiles | undefined
 }
 
-/** Files of an instance by their names; each faults in plain words where it can't. */
-export type Files = {
-  /** UTF-8; refuses what has more bytes than `most`. */
-  readonly read: (instance: string, name: string, most: number) => Promise<string>
-  /** Refuses to write over anything. */
+/** The files of an instance by name; each function rejects with a plain message on failure. */
+export type InstanceFiles = {
+  /** Reads UTF-8; rejects files larger than `most` bytes. */
+  readonly read: (instance: string, name: string, maxBytes: number) => Promise<string>
+  /** Rejects if the file exists. */
   readonly write: (instance: string, name: string, text: string) => Promise<void>
 }

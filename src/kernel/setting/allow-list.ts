@@ -1,27 +1,27 @@
-import { type Range, rangeOf } from "../net/address.ts"
+import { parseRange, type Range } from "../net/address.ts"
 
-/** Where requests may go although it is nobody's place on the internet. */
-export type OutboundAllowed = Range | { readonly host: string }
+/** A non-public address that outbound requests may reach. */
+export type AllowedOutbound = Range | { readonly host: string }
 
-/** Reads "10.1.0.0/16", "::1" or a host name; undefined for anything else. */
-export function outboundAllowedOf(text: string): OutboundAllowed | undefined {
-  const range = rangeOf(text)
+/** Parses "10.1.0.0/16", "::1" or a host name; undefined for anything else. */
+export function parseAllowedOutbound(text: string): AllowedOutbound | undefined {
+  const range = parseRange(text)
   if (range) return range
   const host = text.toLowerCase()
   const isName = /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_-]+)*$/.test(host)
-  // The last label of a name is never a number (RFC 1123 §2.1); "10.0.0.256" is a slip.
+  // The last label of a name is never a number (RFC 1123 §2.1); "10.0.0.256" is a typo.
   return isName && !/(^|\.)\d+$/.test(host) ? { host } : undefined
 }
 
-/** A mail server in a network of the operator's that one instance may use. */
-export type MailAllowed = {
+/** A mail server in the operator's network that one instance may use. */
+export type AllowedMailServer = {
   readonly instance: string
   readonly host: string
   readonly port: number
 }
 
-/** Reads "228647202965159937=mail.lan:587"; undefined for anything else. */
-export function mailAllowedOf(text: string): MailAllowed | undefined {
+/** Parses "228647202965159937=mail.lan:587"; undefined for anything else. */
+export function parseAllowedMailServer(text: string): AllowedMailServer | undefined {
   const [, instance, v6, name, digits] =
     /^([^=\s]{1,200})=(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]{1,253})):(\d{1,5})$/i.exec(text) ?? []
   const host = (v6 ?? name)?.toLowerCase()

@@ -1,4 +1,4 @@
-/** What the login pages are written in, best first; its catalogue has these and no other. */
+/** The languages of the login pages, best first; their catalog contains exactly these. */
 export const pageLanguages: readonly string[] = [
   "en",
   "de",
@@ -12,13 +12,13 @@ export const pageLanguages: readonly string[] = [
   "zh",
 ]
 
-/** Stands in a link for the language of the page that shows it. */
-const languagePlace = /\{\{\s*\.Lang\s*\}\}/g
+/** The placeholder in a link for the language of the current page. */
+const languagePlaceholder = /\{\{\s*\.Lang\s*\}\}/g
 
-/** A link as a page in a language shows it. */
-export const linkIn = (link: string, language: string): string =>
-  link.replace(languagePlace, encodeURIComponent(language))
+/** Replaces the language placeholder in a link. */
+export const localizeLink = (link: string, language: string): string =>
+  link.replace(languagePlaceholder, encodeURIComponent(language))
 
-/** Whether the language is the only thing that a link leaves open. */
+/** Whether a link contains no placeholder other than the language. */
 export const isLinkTemplate = (link: string): boolean =>
-  !/\{\{|\}\}/.test(link.replace(languagePlace, ""))
+  !/\{\{|\}\}/.test(link.replace(languagePlaceholder, ""))

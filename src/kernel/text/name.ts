@@ -1,66 +1,69 @@
-/** Longer than anything that is compared: no name, address or password has as many letters. */
-const lengthMax = 4096
+/** Longer than any text to compare: names, addresses and passwords are shorter. */
+const maxLength = 4096
 
-/** Marks on one letter, with the two that only become marks when they are taken apart. */
+/** Thirty marks on one letter, including the two characters that only decompose into marks. */
 const manyMarks = /(?:(?!\u034f)[\p{M}\uff9e\uff9f]){30}/gu
 
 /**
- * A text in a normal form of Unicode. Marks on one letter are sorted, at a cost of the square of
- * their number, and 64 kB of them would take a minute; so after thirty, as many as any language
- * needs, a joiner parts them (UAX #15 §13, Stream-Safe Text). What is too long is left as it is,
- * for its reader to refuse or not to find.
+ * Normalizes a text. Sorting the marks on one letter takes quadratic time, a minute for 64 kB;
+ * therefore a joiner is inserted after thirty, more than any language needs (UAX #15 §13,
+ * Stream-Safe Text). Overlong texts are returned unchanged, for the reader to reject.
  */
 export const normalForm = (text: string, form: "NFC" | "NFKC" | "NFKD"): string =>
-  text.length > lengthMax || isPlain(text)
+  text.length > maxLength || isPlain(text)
     ? text
     : text.replace(manyMarks, "$&\u034f").normalize(form)
 
-/** Whether a text has nothing but what is its own normal form and has no accent: most have not. */
+/**
+ * Whether a text is printable ASCII, which is already normalized and without accents: most texts
+ * are.
+ */
 const isPlain = (text: string): boolean => plainText.test(text)
 const plainText = /^[ -~]*$/
 
 /**
- * One form for texts that only look different: compatibility forms and case are gone. Lower-casing
- * makes a capital sigma "ς" or "σ" by what stands next to it; case folding (Unicode §3.13) makes
- * both "σ". "ß" and "ss" stay two, and so do "ı" and "i", as RFC 8265 §3.3 has it.
+ * A common form for texts that only look different: removes compatibility forms and case.
+ * Lower-casing turns a capital sigma into "ς" or "σ" depending on the next character; case folding
+ * (Unicode §3.13) always into "σ". "ß" and "ss" stay different, and so do "ı" and "i" (RFC 8265
+ * §3.3).
  */
 export const fold = (value: string): string => foldExceptSigma(value).replaceAll("ς", "σ")
 
-/** The same where both forms of sigma are kept, as mailboxes, DNS and earlier versions do. */
+/** The same, but keeps both forms of sigma, as mailboxes, DNS and earlier versions do. */
 export const foldExceptSigma = (value: string): string =>
   isPlain(value) ? value.toLowerCase() : normalForm(normalForm(value, "NFKC").toLowerCase(), "NFC")
 
 /**
- * What a folded text can have been for earlier versions, which kept both forms of sigma: as it is
- * given, with "ς" where lower-casing puts it, and with "ς" at the end of each word, as people write
- * it. The one with "σ" alone, which is the same for all of them, comes first.
+ * The forms of a folded text in earlier versions, which kept both forms of sigma: unchanged, with
+ * "ς" where lower-casing puts it, and with "ς" at the end of each word, as users write it. The
+ * common form with only "σ" comes first.
  */
 export function sigmaForms(folded: string): readonly string[] {
   if (!/[σς]/.test(folded)) return [folded]
-  const alike = folded.replaceAll("ς", "σ")
-  const lowerCased = alike.replaceAll("σ", "Σ").toLowerCase()
-  const written = alike.replace(/σ(?![\p{L}\p{M}])/gu, "ς")
-  return [...new Set([alike, folded, lowerCased, written])]
+  const unified = folded.replaceAll("ς", "σ")
+  const lowerCased = unified.replaceAll("σ", "Σ").toLowerCase()
+  const asWritten = unified.replace(/σ(?![\p{L}\p{M}])/gu, "ς")
+  return [...new Set([unified, folded, lowerCased, asWritten])]
 }
 
 /**
- * The same for names, which are also found without their accents: "muller" is Müller, "strasse" is
- * Straße. What tells people apart, like what they sign in with, is only ever compared by `fold`.
+ * Folds names for searches, also without accents: "muller" finds Müller, "strasse" finds Straße.
+ * Identifiers such as login names are only compared by `fold`.
  */
 export function foldName(value: string): string {
   if (isPlain(value)) return value.toLowerCase()
-  const letter = (each: string) => spelled[each] ?? each
-  const bare = normalForm(value, "NFKD").toLowerCase().replace(accents, "")
-  const plain = normalForm(bare.replace(letters, letter), "NFC")
-  // A text of nothing but accents is not an empty one.
-  return plain === "" ? fold(value) : plain
+  const letter = (each: string) => transliterations[each] ?? each
+  const withoutMarks = normalForm(value, "NFKD").toLowerCase().replace(accents, "")
+  const withoutAccents = normalForm(withoutMarks.replace(transliterated, letter), "NFC")
+  // A text that consists only of accents is not empty.
+  return withoutAccents === "" ? fold(value) : withoutAccents
 }
 
-/** Marks above and below letters of any alphabet; marks that are letters of their own stay. */
+/** Combining marks of any alphabet; marks that are separate letters stay. */
 const accents = /[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]/g
 
-/** Letters that Unicode does not take apart, as people type them who don't have them. */
-const spelled: Readonly<Record<string, string>> = {
+/** Letters without a decomposition, with their usual transliteration. */
+const transliterations: Readonly<Record<string, string>> = {
   ß: "ss",
   æ: "ae",
   œ: "oe",
@@ -71,27 +74,25 @@ const spelled: Readonly<Record<string, string>> = {
   ħ: "h",
   þ: "th",
   ı: "i",
-  // Greek has another one at the end of a word.
+  // The form at the end of a word.
   ς: "σ",
 }
-const letters = new RegExp(`[${Object.keys(spelled).join("")}]`, "g")
+const transliterated = new RegExp(`[${Object.keys(transliterations).join("")}]`, "g")
 
 /**
- * Characters that leave nothing to be seen, or that turn others around: no two names may look
- * alike. Beside those that Unicode calls ignorable it has blanks of its own among letters and
- * symbols, which no property names.
+ * Invisible characters and those that change the text direction: no two names may look alike.
+ * Besides ignorable characters, Unicode has blank letters and symbols that no property covers.
  */
-const unseen = String.raw`\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}`
-const blank = String.raw`\u1680\u2800\u{13441}\u{13442}\u{16FE4}\u{1D159}`
-const anyUnseen = new RegExp(`[${unseen}${blank}]`, "u")
-const allUnseen = new RegExp(`[${unseen}${blank}]`, "gu")
+const invisibleClasses = String.raw`\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}`
+const blankCharacters = String.raw`\u1680\u2800\u{13441}\u{13442}\u{16FE4}\u{1D159}`
+const anyInvisible = new RegExp(`[${invisibleClasses}${blankCharacters}]`, "u")
+const allInvisible = new RegExp(`[${invisibleClasses}${blankCharacters}]`, "gu")
 
-export const hasUnseen = (text: string): boolean => anyUnseen.test(text)
+export const hasInvisible = (text: string): boolean => anyInvisible.test(text)
 
 /**
- * The form under which a name is unique, beside its sigmas: folded, without what nobody sees, and
- * with one space where a page would show one. A name of old that has any of that is still found as
- * it is.
+ * The form in which a name is unique, apart from its sigmas: folded, without invisible characters,
+ * and with single spaces. Older names that contain such characters are still found.
  */
-export const canonical = (name: string): string =>
-  foldExceptSigma(foldExceptSigma(name).replace(allUnseen, "").replace(/\s+/g, " ").trim())
+export const canonicalName = (name: string): string =>
+  foldExceptSigma(foldExceptSigma(name).replace(allInvisible, "").replace(/\s+/g, " ").trim())

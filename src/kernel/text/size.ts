@@ -1,9 +1,12 @@
 const units = ["B", "kB", "MB", "GB", "TB"] as const
 
-/** A size in bytes with a unit that leaves one to three digits before the point: 950 B, 1.5 kB. */
-export function sizeText(bytes: number): string {
+/**
+ * Formats a size in bytes with a unit that leaves one to three digits before the point: 950 B, 1.5
+ * kB.
+ */
+export function formatSize(bytes: number): string {
   let [value, unit] = [bytes, 0]
-  // What would be rounded to 1000 belongs to the next unit.
+  // What would be rounded to 1000 uses the next unit.
   while (Math.round(value) >= 1000 && unit < units.length - 1) {
     value /= 1000
     unit += 1

@@ -1,15 +1,15 @@
-/** What people and their programs put between groups of characters: 123 456, 123-456. */
-const between = /[\s\p{Pd}]/gu
+/** Separators between groups of characters: 123 456, 123-456. */
+const separators = /[\s\p{Pd}]/gu
 
 /**
- * What somebody may have meant who typed a code: as it is, with capitals for small letters, and
- * without what groups its characters. Codes may have hyphens of their own.
+ * The codes that a user may have meant: unchanged, in upper case, and without separators. Codes can
+ * contain hyphens of their own.
  */
-export function typedCodes(given: string): readonly string[] {
-  const typed = given.trim()
-  const joined = typed.replace(between, "")
-  return [...new Set([typed, typed.toUpperCase(), joined, joined.toUpperCase()])]
+export function listCodeSpellings(input: string): readonly string[] {
+  const variants = input.trim()
+  const joined = variants.replace(separators, "")
+  return [...new Set([variants, variants.toUpperCase(), joined, joined.toUpperCase()])]
 }
 
-/** A code that has digits alone. */
-export const typedDigits = (given: string): string => given.replace(between, "")
+/** A code of digits only, without separators. */
+export const withoutSeparators = (input: string): string => input.replace(separators, "")

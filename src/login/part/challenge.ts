@@ -3,25 +3,25 @@ import type { Cx } from "../../store/index.ts"
 import type { BrowserContext } from "../session.ts"
 
 /**
- * Notes for the next page what was asked for. It counts in this browser only, and for this person;
- * that it counts once is seen to where it is checked.
+ * Seals a challenge into the next page. It is valid only in this browser and for this user; the
+ * check ensures single use.
  */
-export const writeChallenge = (
+export const sealChallenge = (
   cx: Cx,
   browserContext: BrowserContext,
   { userId, challenge }: { readonly userId: string; readonly challenge: Challenge },
 ): string =>
-  cx.secrets.seal("cookie", JSON.stringify(challenge), aboutOf(cx, browserContext, userId))
+  cx.secrets.seal("cookie", JSON.stringify(challenge), sealContextOf(cx, browserContext, userId))
 
-/** What was asked for; undefined for anything that this browser was not asked. */
-export function readChallenge(
+/** The challenge of a page; undefined if it is not valid in this browser. */
+export function openChallenge(
   cx: Cx,
   browserContext: BrowserContext,
   { userId, sealed }: { readonly userId: string; readonly sealed: string },
 ): Challenge | undefined {
-  const plain = cx.secrets.open("cookie", sealed, aboutOf(cx, browserContext, userId))
+  const plain = cx.secrets.open("cookie", sealed, sealContextOf(cx, browserContext, userId))
   return plain === undefined ? undefined : JSON.parse(plain)
 }
 
-const aboutOf = (cx: Cx, { browser }: BrowserContext, userId: string): string =>
+const sealContextOf = (cx: Cx, { browser }: BrowserContext, userId: string): string =>
   `factor/${cx.instance}/${browser.id}/${userId}`

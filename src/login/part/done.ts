@@ -1,11 +1,11 @@
-import { loginWords } from "../../domain/text/index.ts"
+import { customLoginTexts } from "../../domain/text/index.ts"
 import { pageLanguages } from "../../kernel/text/language.ts"
+import { brandingOrgOf } from "../appearance/private-labeling.ts"
 import { hrefOf, type LoginContext } from "../context.ts"
-import { lookOrgOf } from "../look/labelling.ts"
-import { pagesOf } from "../page.ts"
+import { pageOrgOf } from "../page.ts"
 import { loginPaths } from "../path.ts"
 
-/** What a step of the sign-in has done. */
+/** Steps of the sign-in that have a confirmation page. */
 export const doneKinds = [
   "invite",
   "password_change",
@@ -16,8 +16,8 @@ export const doneKinds = [
 export type DoneKind = (typeof doneKinds)[number]
 
 /**
- * The page that says that something is done. Users go on without it, unless the pages that they see
- * have a text for it; undefined: they have none.
+ * The confirmation page of a step; undefined if it is skipped, which is the default unless a text
+ * for it was customized.
  */
 export function doneHref(
   loginContext: LoginContext,
@@ -25,9 +25,9 @@ export function doneHref(
   userId: string,
 ): string | undefined {
   const { cx, waiting } = loginContext
-  const home = pagesOf(cx, lookOrgOf(cx, waiting?.asked, userId))
+  const home = pageOrgOf(cx, brandingOrgOf(cx, waiting?.asked, userId))
   const isWorded = pageLanguages.some((language) =>
-    Object.keys(loginWords(cx, home?.id, language)?.texts ?? {}).some((text) =>
+    Object.keys(customLoginTexts(cx, home?.id, language)?.texts ?? {}).some((text) =>
       text.startsWith(`${kind}_done/`),
     ),
   )

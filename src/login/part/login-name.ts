@@ -1,19 +1,19 @@
 import type { UnknownKey } from "../../../ui/login/index.ts"
-import { notesFor } from "../note.ts"
+import { pageStateFor } from "../page-state.ts"
 import { loginPaths } from "../path.ts"
 
-/** What the first page is shown with. */
-export type LoginNameNote = {
+/** State of the first page. */
+export type LoginNameState = {
   readonly loginName?: string
   readonly problem?: "missing" | "unknown"
-  /** Whether a passkey was shown that opens nothing. */
+  /** Whether an invalid passkey was presented. */
   readonly hasWrongKey?: boolean
-  /** That passkey, where it is nobody's. */
+  /** That passkey, if it is unknown. */
   readonly unknownKey?: UnknownKey
 }
 
-/** The first page, as a form has left it. */
-export const loginNames = notesFor<LoginNameNote>(loginPaths.loginName)
+/** State of the first page after its form was posted. */
+export const loginNameState = pageStateFor<LoginNameState>(loginPaths.loginName)
 
-/** Longer ones are nobody's. */
+/** No login name is longer. */
 export const loginNameMax = 200

@@ -1,10 +1,10 @@
 import type { NewPassword } from "../../domain/credential/index.ts"
 import { Fault } from "../../kernel/fault.ts"
+import { type PasswordText, passwordText } from "../appearance/fault-text.ts"
 import type { Fields } from "../form.ts"
-import { type PasswordText, passwordText } from "../look/fault-text.ts"
 
-/** Reads a new password that was typed twice; or what is wrong with it, to be said beside it. */
-export async function newPasswordIn(
+/** Parses a new password with its repetition; returns the problem to show if it is invalid. */
+export async function parseNewPassword(
   fields: Fields,
   prepare: (plain: string) => Promise<NewPassword>,
 ): Promise<NewPassword | NewPasswordProblem> {

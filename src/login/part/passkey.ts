@@ -1,45 +1,45 @@
 import type { OfferedPasskey } from "../../../ui/login/index.ts"
-import { type Challenge, challengeKey, hasKeys } from "../../domain/factor/index.ts"
+import { areKeysSupported, type Challenge, challengeKey } from "../../domain/factor/index.ts"
 import { login, policyOf } from "../../domain/policy/index.ts"
 import { ceremonyMs } from "../../domain/user-model/index.ts"
 import type { Cx } from "../../store/index.ts"
-import { type LoginContext, targetOf } from "../context.ts"
+import { formTargetOf, type LoginContext } from "../context.ts"
 import { loginPaths } from "../path.ts"
 import type { BrowserContext } from "../session.ts"
 
 const userVerification = "required"
 
-/** Asks on the first page for any passkey; undefined where nobody could use one. */
-export function offeredPasskey(loginContext: LoginContext): OfferedPasskey | undefined {
+/** The passkey challenge of the first page; undefined if no user can use one. */
+export function offerPasskey(loginContext: LoginContext): OfferedPasskey | undefined {
   const { cx, browserContext, waiting } = loginContext
   const { allowPasswordless } = policyOf(cx, waiting?.asked.home ?? "", login)
-  if (!allowPasswordless || !hasKeys(cx)) return undefined
+  if (!allowPasswordless || !areKeysSupported(cx)) return undefined
   const until = `${cx.clock.now() + ceremonyMs}`
-  const hash = cx.secrets.hash(until, aboutOf(cx, browserContext))
+  const hash = cx.secrets.hash(until, hashContextOf(cx, browserContext))
   const { options } = challengeKey(cx, { userVerification, challenge: challengeIn(hash) })
-  const form = targetOf(loginContext, loginPaths.passkey)
+  const form = formTargetOf(loginContext, loginPaths.passkey)
   return { form, options: JSON.stringify(options), challenge: `${until}.${hash}` }
 }
 
-/** What was asked for by an offer; undefined for anything that this browser was not offered. */
-export function challengeOffered(
+/** The challenge of an offer; undefined if this browser did not receive it. */
+export function challengeOfOffer(
   cx: Cx,
   browserContext: BrowserContext,
   offer: string,
 ): Challenge | undefined {
   const [, until = "", hash = ""] = /^(\d+)\.(.+)$/.exec(offer) ?? []
-  if (!cx.secrets.matches(hash, until, aboutOf(cx, browserContext))) return undefined
+  if (!cx.secrets.matches(hash, until, hashContextOf(cx, browserContext))) return undefined
   const { challenge } = challengeKey(cx, { userVerification, challenge: challengeIn(hash) })
   return { ...challenge, expires: Number(until) }
 }
 
 /**
- * WebAuthn §13.4.3: nobody can tell beforehand what a key shall sign, and it is made here alone.
- * The first page of every sign-in asks for it, so it must cost next to nothing: a keyed hash is
- * much cheaper than a seal, and nothing in it is a secret. Two pages that one browser gets within
- * the same millisecond have the same, of which one counts.
+ * WebAuthn §13.4.3: the challenge must be unpredictable and created by the server. The first page
+ * of every sign-in contains one, so it must be cheap: a keyed hash is cheaper than a seal, and the
+ * content is no secret. Two pages of one browser within the same millisecond have the same
+ * challenge, which can be used once.
  */
 const challengeIn = (hash: string): string => hash.slice(hash.indexOf(".") + 1)
 
-const aboutOf = (cx: Cx, { browser }: BrowserContext): string =>
+const hashContextOf = (cx: Cx, { browser }: BrowserContext): string =>
   `passkey/${cx.instance}/${browser.id}`

@@ -1,22 +1,22 @@
-import { activeIdps, entranceOf, type Found } from "../../domain/idp/index.ts"
-import { letsUserIn, usableLinks } from "../../domain/user-link/index.ts"
+import { listActiveIdps, type OwnedIdp, signInMethodOf } from "../../domain/idp/index.ts"
+import { isProviderActiveFor, listUsableLinks } from "../../domain/user-link/index.ts"
 import type { LoginContext } from "../context.ts"
-import { notesFor } from "../note.ts"
+import { pageStateFor } from "../page-state.ts"
 import { loginPaths, withRequest } from "../path.ts"
 
-/** What the page that asks is shown with. */
-export type OptionNote = {
+/** State of the page that offers options for an external account. */
+export type ExternalOptionState = {
   readonly intentId: string
   readonly problem?: "wrong" | "busy" | "taken" | "factor"
 }
 
-export const options = notesFor<OptionNote>(loginPaths.externalOption)
+export const externalOptionState = pageStateFor<ExternalOptionState>(loginPaths.externalOption)
 
-/** What the page that asks for a name and a password of a directory is shown with. */
-export type DirectoryShown = {
+/** State of the page that asks for directory credentials. */
+export type DirectoryState = {
   readonly idpId: string
   readonly loginName?: string
-  /** What begins to link, where it doesn't sign in; see `openTicket`. */
+  /** Starts linking instead of a sign-in; see `openTicket`. */
   readonly ticket?: string
   readonly problem?: DirectoryProblem
 }
@@ -25,37 +25,37 @@ export type DirectoryProblem =
   | { readonly key: "directory.error.wrong" | "password.error.busy" | "password.error.missing" }
   | { readonly key: "password.error.too_many_tries"; readonly retryAfterSeconds: number }
 
-export const directories = notesFor<DirectoryShown>(loginPaths.directory)
+export const directoryState = pageStateFor<DirectoryState>(loginPaths.directory)
 
-/** What the page that asks before it links is shown with. */
-export const linkings = notesFor<{ readonly intentId: string }>(loginPaths.externalLink)
+/** State of the page that confirms linking. */
+export const linkingState = pageStateFor<{ readonly intentId: string }>(loginPaths.externalLink)
 
-/** The providers that the people who are asked for may sign in with. */
-export const offeredTo = ({ cx, waiting }: LoginContext): readonly Found[] =>
-  activeIdps(cx, waiting?.asked.home)
+/** The providers that users of the request can sign in with. */
+export const offeredProviders = ({ cx, waiting }: LoginContext): readonly OwnedIdp[] =>
+  listActiveIdps(cx, waiting?.asked.home)
 
-/** The same, as the first page shows them. */
-export const providersOf = (loginContext: LoginContext) =>
-  offeredTo(loginContext).map(({ idp }) => ({
+/** The same for the first page. */
+export const providerButtons = (loginContext: LoginContext) =>
+  offeredProviders(loginContext).map(({ idp }) => ({
     name: idp.name,
     href: startHref(loginContext, idp),
   }))
 
-/** Of these, what a person signs in with who is known already, and is let in by. */
-export const linkedProvidersOf = (loginContext: LoginContext, userId: string) => {
+/** The offered providers that a known user is linked to and can sign in with. */
+export const linkedProviderButtons = (loginContext: LoginContext, userId: string) => {
   const { cx } = loginContext
-  const own = new Set(usableLinks(cx, userId).map(({ idpId }) => idpId))
-  return offeredTo(loginContext)
-    .filter(({ idp }) => own.has(idp.id) && letsUserIn(cx, idp.id, userId))
+  const own = new Set(listUsableLinks(cx, userId).map(({ idpId }) => idpId))
+  return offeredProviders(loginContext)
+    .filter(({ idp }) => own.has(idp.id) && isProviderActiveFor(cx, idp.id, userId))
     .map(({ idp }) => ({ name: idp.name, href: startHref(loginContext, idp) }))
 }
 
-/** One of the providers that are offered, by its id; undefined for any other. */
-export const offeredIdp = (loginContext: LoginContext, id: string): Found | undefined =>
-  offeredTo(loginContext).find(({ idp }) => idp.id === id)
+/** The offered provider with this ID; undefined if it is not offered. */
+export const findOfferedProvider = (loginContext: LoginContext, id: string): OwnedIdp | undefined =>
+  offeredProviders(loginContext).find(({ idp }) => idp.id === id)
 
-function startHref({ waiting }: LoginContext, { id, settings }: Found["idp"]): string {
-  const isDirectory = entranceOf(settings) === "directory"
+function startHref({ waiting }: LoginContext, { id, settings }: OwnedIdp["idp"]): string {
+  const isDirectory = signInMethodOf(settings) === "directory"
   const page = isDirectory ? loginPaths.directory : loginPaths.externalIdp
   const path = withRequest(page, waiting?.id ?? "")
   return `${path}${path.includes("?") ? "&" : "?"}idp=${encodeURIComponent(id)}`

@@ -1,26 +1,26 @@
 import type { PageProps } from "../../../ui/login/index.ts"
 import { hrefOf, type LoginContext } from "../context.ts"
 import { loginPaths } from "../path.ts"
-import { mayFound, registrationHome } from "../policy/registration.ts"
+import { canCreateOrg, registrationOrgOf } from "../policy/registration.ts"
 
-/** Whether somebody joins an organization or begins one. */
+/** Whether a user joins an organization or creates one. */
 export type RegistrationKind = "join" | "found"
 
-/** Where who has no account makes one; undefined where nobody may. */
+/** The registration page; undefined if users can't register. */
 export const registerHref = (loginContext: LoginContext): string | undefined =>
-  mayRegister(loginContext, "join") ? hrefOf(loginContext, loginPaths.register) : undefined
+  canRegister(loginContext, "join") ? hrefOf(loginContext, loginPaths.register) : undefined
 
-/** Whether whoever has no account may make one of a kind. */
-export const mayRegister = ({ cx, waiting }: LoginContext, kind: RegistrationKind): boolean =>
+/** Whether users without an account can register in this way. */
+export const canRegister = ({ cx, waiting }: LoginContext, kind: RegistrationKind): boolean =>
   kind === "found"
-    ? mayFound(cx, waiting?.asked.home)
-    : registrationHome(cx, waiting?.asked.home) !== undefined
+    ? canCreateOrg(cx, waiting?.asked.home)
+    : registrationOrgOf(cx, waiting?.asked.home) !== undefined
 
-/** What to tell who came for a new account (prompt=create) where nobody may make one. */
+/** The notice for a registration request (prompt=create) if users can't register. */
 export function registrationNotice(
   { cx, waiting }: LoginContext,
   { t }: Pick<PageProps, "t">,
 ): string | undefined {
   if (!waiting?.asked.prompts.includes("create")) return undefined
-  return registrationHome(cx, waiting.asked.home) === undefined ? t("register.closed") : undefined
+  return registrationOrgOf(cx, waiting.asked.home) === undefined ? t("register.closed") : undefined
 }

@@ -1,60 +1,60 @@
 import { instance } from "../../domain/instance/index.ts"
-import { isOrgActive, orgOfProvenDomain } from "../../domain/org/index.ts"
+import { findOrgByVerifiedDomain, isOrgActive } from "../../domain/org/index.ts"
 import { login, policyOf } from "../../domain/policy/index.ts"
 import { restrictionsOf } from "../../domain/quota/index.ts"
 import type { Cx } from "../../store/index.ts"
 
 /**
- * The organisation that somebody joins who makes an account for themself: the one that a request is
- * for, else the default one. Undefined where it lets nobody.
+ * The organization that a newly registered user joins: that of the request, otherwise the default
+ * one. Undefined if it does not allow registration.
  */
-export function registrationHome(cx: Cx, home: string | undefined): string | undefined {
+export function registrationOrgOf(cx: Cx, home: string | undefined): string | undefined {
   const orgId = home ?? cx.store.state(cx, instance, cx.instance).defaultOrgId
-  return mayJoin(cx, orgId) ? orgId : undefined
+  return allowsJoining(cx, orgId) ? orgId : undefined
 }
 
-function mayJoin(cx: Cx, orgId: string): boolean {
+function allowsJoining(cx: Cx, orgId: string): boolean {
   if (orgId === "" || !isOrgActive(cx, orgId)) return false
   const { allowRegister, allowUsernamePassword } = policyOf(cx, orgId, login)
   return allowRegister && allowUsernamePassword
 }
 
-/** Whether whoever has no account may make one here, where no application names an organization. */
-export const isRegistrationOpen = (cx: Cx): boolean => registrationHome(cx, undefined) !== undefined
+/** Whether users can register here without an application that names an organization. */
+export const isRegistrationOpen = (cx: Cx): boolean =>
+  registrationOrgOf(cx, undefined) !== undefined
 
-/** Whether whoever makes an account may begin an organisation of their own with it. */
-export const mayFound = (cx: Cx, home: string | undefined): boolean =>
+/** Whether a registering user can create an organization. */
+export const canCreateOrg = (cx: Cx, home: string | undefined): boolean =>
   home === undefined &&
   !restrictionsOf(cx).disallowPublicOrgRegistration &&
-  isFoundable(cx, registrationHome(cx, home))
+  allowsOrgCreation(cx, registrationOrgOf(cx, home))
 
-/** Nobody gets past the approval of others by beginning an organization. */
-const isFoundable = (cx: Cx, orgId: string | undefined): boolean =>
+/** Creating an organization must not bypass the approval of new users. */
+const allowsOrgCreation = (cx: Cx, orgId: string | undefined): boolean =>
   orgId !== undefined && !policyOf(cx, orgId, login).requireSignUpApproval
 
 /**
- * Whether an account that was asked for may still be made: what was open days ago, when the code
- * was sent, may be closed by now. `isFounder`: with an organisation of its own.
+ * Whether a requested account can still be created: registration may have been closed since the
+ * code was sent. `isFounder`: the user creates an organization.
  */
-export const mayStillRegister = (
+export const canStillRegister = (
   cx: Cx,
   { orgId, isFounder }: { readonly orgId: string; readonly isFounder: boolean },
-): boolean => (isFounder ? mayFound(cx, undefined) : mayJoin(cx, orgId))
+): boolean => (isFounder ? canCreateOrg(cx, undefined) : allowsJoining(cx, orgId))
 
 /**
- * Where somebody joins who has an address. One that ends in a domain that an organisation has
- * proven to be its own is that one's to give: who has it joins that one, where its policy lets
- * people find it and join it. What is held on trust takes nobody in and keeps nobody out: anybody
- * can say that a domain is theirs.
+ * The organization that a user with this address joins. An address in a verified domain of an
+ * organization belongs to that organization: the user joins it if its policy allows discovery and
+ * registration. Unverified domains have no effect, because anyone can add them.
  */
-export function homeOfAddress(
+export function orgOfAddress(
   cx: Cx,
   { email, home }: { readonly email: string; readonly home: string | undefined },
 ): string | undefined {
-  const usual = registrationHome(cx, home)
+  const defaultOrg = registrationOrgOf(cx, home)
   const domain = email.slice(email.lastIndexOf("@") + 1)
-  const owner = orgOfProvenDomain(cx, domain)
-  if (owner === undefined || owner === usual) return usual
+  const owner = findOrgByVerifiedDomain(cx, domain)
+  if (owner === undefined || owner === defaultOrg) return defaultOrg
   if (home !== undefined || !policyOf(cx, owner, login).allowDomainDiscovery) return undefined
-  return mayJoin(cx, owner) ? owner : undefined
+  return allowsJoining(cx, owner) ? owner : undefined
 }

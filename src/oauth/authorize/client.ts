@@ -1,43 +1,50 @@
 import {
-  type AddressProblem,
-  addressProblem,
   findClient,
   isAppActive,
   type OidcApp,
+  type RedirectProblem,
   redirectProblem,
+  responseProblem,
 } from "../../domain/app/index.ts"
-import type { PushedReference, Requested, ResponseMode } from "../../domain/grant/index.ts"
-import { because, type Found, findingOfAddress } from "../../domain/refusal/index.ts"
+import type {
+  AuthorizationRequest,
+  PushedReference,
+  ResponseMode,
+} from "../../domain/grant/index.ts"
+import { type FindingSource, findingOfUri, likelyCauseOf } from "../../domain/refusal/index.ts"
 import type { Cx } from "../../store/index.ts"
-import { unusableFindings } from "../client/registered.ts"
-import { repeatedFinding } from "../request.ts"
-import { responseModeOf } from "./request/response-type.ts"
+import { unusableFindings } from "../client/registered-client.ts"
+import { repeatedFinding } from "../parameters.ts"
+import { parseResponseMode } from "./request/response-type.ts"
 
-/** Where an answer goes that nobody else may get. */
-export type ReturnPath = {
+/** A validated redirect URI, where the response can be sent. */
+export type ValidatedRedirect = {
   readonly clientId: string
   readonly appId: string
   readonly app: OidcApp
   readonly redirectUri: string
   readonly responseMode: ResponseMode
   readonly state: string | undefined
-  /** The pushed request that it came in. */
+  /** The pushed request that contained the parameters. */
   readonly pushed?: PushedReference
-  /** Who tries the application out with it. */
+  /** The administrator who tests the application with it. */
   readonly testedBy?: string
 }
 
-export type Untrusted = {
+export type UntrustedRedirect = {
   readonly problem: "unknown_application" | "redirect_uri" | "invalid_request"
   readonly detail?: string
-  readonly finding?: Found
+  readonly finding?: FindingSource
 }
 
 /**
- * RFC 6749 §4.1.2.1: before anything is sent anywhere, client and redirect URI must be right; what
- * is wrong with them is told to the person, on our own page.
+ * RFC 6749 §4.1.2.1: client and redirect URI must be valid before anything is sent; problems with
+ * them are shown to the user on our own page.
  */
-export function returnPathOf(cx: Cx, search: URLSearchParams): ReturnPath | Untrusted {
+export function validateRedirect(
+  cx: Cx,
+  search: URLSearchParams,
+): ValidatedRedirect | UntrustedRedirect {
   const [clientId, ...otherClients] = search.getAll("client_id")
   const [redirectUri, ...otherUris] = search.getAll("redirect_uri")
   if (otherClients.length + otherUris.length > 0) {
@@ -45,54 +52,59 @@ export function returnPathOf(cx: Cx, search: URLSearchParams): ReturnPath | Untr
     const detail = "client_id or redirect_uri is repeated."
     return { problem: "invalid_request", detail, finding: () => [repeatedFinding(search, name)] }
   }
-  if (!clientId) return { problem: "invalid_request", detail: "client_id is missing." }
+  if (!clientId) return { problem: "invalid_request", detail: "client_id is required." }
   const client = findClient(cx, clientId)
   if (client?.state.kind !== "oidc" || !isAppActive(cx, client.appId)) {
     return { problem: "unknown_application", finding: () => unusableFindings(cx, clientId) }
   }
-  if (!redirectUri) return { problem: "invalid_request", detail: "redirect_uri is missing." }
+  if (!redirectUri) return { problem: "invalid_request", detail: "redirect_uri is required." }
   const problem = redirectProblem(cx, client.state, redirectUri)
-  if (problem) return untrustedBy(problem, { app: client.state, redirectUri })
+  if (problem) return untrustedRedirectOf(problem, { app: client.state, redirectUri })
   return {
     clientId,
     appId: client.appId,
     app: client.state,
     redirectUri,
-    responseMode: responseModeOf(search),
+    responseMode: parseResponseMode(search),
     state: search.get("state") || undefined,
   }
 }
 
 /**
- * What an administrator has taken away of where an answer was to go, while a person signed in:
- * nobody is sent there any more. A device has no address.
+ * Why the response can't be sent any longer, if an administrator removed the client or the redirect
+ * URI during the sign-in. Devices have no redirect URI.
  */
-export function goneSince(
+export function findRedirectProblem(
   cx: Cx,
-  asked: Pick<Requested, "clientId" | "redirectUri" | "device">,
-): Untrusted | undefined {
-  const problem = addressProblem(cx, asked)
-  const { clientId, redirectUri } = asked
+  request: Pick<AuthorizationRequest, "clientId" | "redirectUri" | "device">,
+): UntrustedRedirect | undefined {
+  const problem = responseProblem(cx, request)
+  const { clientId, redirectUri } = request
   const app = findClient(cx, clientId)?.state
-  return problem && untrustedBy(problem, { ...(app?.kind === "oidc" && { app }), redirectUri })
+  return (
+    problem && untrustedRedirectOf(problem, { ...(app?.kind === "oidc" && { app }), redirectUri })
+  )
 }
 
-type Address = { readonly app?: OidcApp; readonly redirectUri: string }
+type RegisteredRedirect = { readonly app?: OidcApp; readonly redirectUri: string }
 
-/** What is told of it, and what the administrators find among the refused requests. */
-function untrustedBy(problem: AddressProblem, { app, redirectUri }: Address): Untrusted {
+/** The error page, and the record for administrators in the list of rejected requests. */
+function untrustedRedirectOf(
+  problem: RedirectProblem,
+  { app, redirectUri }: RegisteredRedirect,
+): UntrustedRedirect {
   if (problem === "unknown client") return { problem: "unknown_application" }
   if (problem === "unregistered") {
     const registered = app?.oidc.redirectUris ?? []
-    const finding = () => [findingOfAddress("redirect_uri", redirectUri, registered)]
+    const finding = () => [findingOfUri("redirect_uri", redirectUri, registered)]
     return { problem: "redirect_uri", finding }
   }
   const subject = "redirect_uri"
-  const why = because(subject, "address.exposed")
-  const finding = () => [{ subject, received: redirectUri, expected: [], ...why }]
-  return { problem: "invalid_request", detail: exposed, finding }
+  const reason = likelyCauseOf(subject, "address.exposed")
+  const finding = () => [{ subject, received: redirectUri, expected: [], ...reason }]
+  return { problem: "invalid_request", detail: exposedMessage, finding }
 }
 
-const exposed =
-  "The redirect URI begins with http://, which is for this machine, for private networks where " +
-  "the application allows it, and for development mode."
+const exposedMessage =
+  "The redirect URI begins with http://, which is allowed only for this machine, for " +
+  "private networks if the application allows it, and in development mode."

@@ -1,27 +1,27 @@
-import { authTimeFor, type Requested } from "../../domain/grant/index.ts"
+import { type AuthorizationRequest, authTimeOf } from "../../domain/grant/index.ts"
 import type { Session } from "../../domain/session/index.ts"
-import { acrFor } from "../token/claims/acr.ts"
+import { selectAcr } from "../token/claims/acr.ts"
 import type { Identity } from "../token/issue.ts"
 
-type SignedIn = {
+type SignedInUser = {
   readonly sessionId: string
   readonly session: Session
-  /** What stands in the id_token's audience beside the client. */
+  /** Projects in the audience of the ID token, in addition to the client. */
   readonly projects: readonly string[]
   readonly withUserClaims: boolean
 }
 
-/** What an id_token says that answers an authorization request. */
-export function identityOf(asked: Requested, signedIn: SignedIn): Identity {
+/** The user data in an ID token for an authorization request. */
+export function identityOf(request: AuthorizationRequest, signedIn: SignedInUser): Identity {
   const { sessionId, session, projects, withUserClaims } = signedIn
-  const { clientId, nonce, claims, acr } = asked
+  const { clientId, nonce, claims, acr } = request
   return {
     audience: [clientId, ...projects],
     nonce,
     sessionId,
-    authTime: authTimeFor(asked, session),
+    authTime: authTimeOf(request, session),
     methods: session.methods,
-    acr: acr && acrFor(acr, session.methods),
+    acr: acr && selectAcr(acr, session.methods),
     withUserClaims,
     ...(claims && { requested: claims.idToken }),
   }

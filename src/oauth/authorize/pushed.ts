@@ -2,63 +2,73 @@ import { findClient } from "../../domain/app/index.ts"
 import {
   findPushedRequest,
   type PushedReference,
+  parseRequestUri,
   pushRequest,
-  requestNamed,
-  requestUri,
+  requestUriOf,
   takePushedRequest,
 } from "../../domain/grant/index.ts"
-import { about } from "../../domain/refusal/index.ts"
+import { findingWithoutValue } from "../../domain/refusal/index.ts"
 import type { Cx } from "../../store/index.ts"
 import { OAuthError } from "../error.ts"
 
-/** Keeps what a client has pushed; answers the name that stands for it. */
-export async function keepPushed(
+/** Stores a pushed request; returns its request_uri. */
+export async function storePushedRequest(
   cx: Cx,
   clientId: string,
   search: URLSearchParams,
 ): Promise<string> {
-  if (isUnproven(cx, clientId)) cx.allowance?.spend("request")
+  if (isPublicClient(cx, clientId)) cx.allowance?.spend("request")
   const id = cx.ids.next()
   const pushed = { clientId, search: search.toString() }
   await cx.store.transact(cx, (tx) => pushRequest(tx, id, pushed))
-  return requestUri(cx, id)
+  return requestUriOf(cx, id)
 }
 
 export type OpenedRequest = {
   readonly search: string
-  /** What its answer uses up; absent where it is used up already. */
+  /** The reference that completing the request marks as used; absent if it is already used. */
   readonly pushed?: PushedReference
-  /** Who tries the application out with it. */
+  /** The administrator who tests the application with it. */
   readonly testedBy?: string
 }
 
 /**
- * What a client has pushed before; RFC 9126 §4: only for the client itself. A page that is loaded
- * again opens it again, until it is answered; a test can be opened once.
+ * RFC 9126 §4: opens a pushed request, only for the client that sent it. Reloading the page opens
+ * it again until it is completed; a test can be opened once.
  */
-export async function openPushed(cx: Cx, uri: string, clientId: string): Promise<OpenedRequest> {
+export async function openPushedRequest(
+  cx: Cx,
+  uri: string,
+  clientId: string,
+): Promise<OpenedRequest> {
   if (!uri.startsWith("urn:ietf:params:oauth:request_uri:")) {
-    throw new OAuthError("request_uri_not_supported", "request_uri must be one that was pushed")
+    throw new OAuthError(
+      "request_uri_not_supported",
+      "request_uri must be from a pushed authorization request",
+    )
   }
-  const id = requestNamed(cx, uri)
-  if (id === undefined) throw overError("not_ours")
+  const id = parseRequestUri(cx, uri)
+  if (id === undefined) throw requestUriError("not_ours")
   const found = findPushedRequest(cx, id, clientId)
-  if ("over" in found) throw overError(found.over)
+  if ("over" in found) throw requestUriError(found.over)
   if (found.testedBy === undefined) {
-    return { ...found, pushed: { id, isCharged: isUnproven(cx, clientId) } }
+    return { ...found, pushed: { id, isCharged: isPublicClient(cx, clientId) } }
   }
   const { value: taken } = await cx.store.transact(cx, (tx) => takePushedRequest(tx, id, clientId))
-  if ("over" in taken) throw overError(taken.over)
+  if ("over" in taken) throw requestUriError(taken.over)
   return taken
 }
 
-/** A client without a secret could be anybody: what it pushes costs until somebody signs in. */
-function isUnproven(cx: Cx, clientId: string): boolean {
+/**
+ * A public client could be anyone, so its pushed requests count toward the rate limit until a user
+ * signs in.
+ */
+function isPublicClient(cx: Cx, clientId: string): boolean {
   const state = findClient(cx, clientId)?.state
   return state?.kind === "oidc" && state.oidc.authMethod === "none"
 }
 
-const overError = (why: "not_ours" | "old" | "other_client" | "used") =>
-  new OAuthError("invalid_request_uri", "the request_uri was used before, or is too old", {
-    finding: about("request_uri", `pushed.${why}`),
+const requestUriError = (reason: "not_ours" | "old" | "other_client" | "used") =>
+  new OAuthError("invalid_request_uri", "the request_uri was already used or has expired", {
+    finding: findingWithoutValue("request_uri", `pushed.${reason}`),
   })

@@ -1,25 +1,30 @@
-import { refundPushed } from "../../domain/grant/index.ts"
-import { applicationName, type ShowPage, showTrouble } from "../../login/index.ts"
+import { refundPushedRequest } from "../../domain/grant/index.ts"
+import { applicationName, type ShowPage, showError } from "../../login/index.ts"
 import type { Cx } from "../../store/index.ts"
-import { type Answer, answerClient } from "./answer.ts"
-import { complete, type Ready } from "./complete.ts"
-import { showTested } from "./tested.ts"
+import { type CompletableRequest, completeAuthorization } from "./complete.ts"
+import { type AuthorizationResponse, sendResponse } from "./response.ts"
+import { showTestResult } from "./sign-in-test.ts"
 
-/** `cookies` are Set-Cookie lines. */
-type RespondOptions = Pick<Answer, "cookies" | "isAfterForm"> & { readonly ready: Ready }
+/** `cookies` are Set-Cookie headers. */
+type RespondOptions = Pick<AuthorizationResponse, "cookies" | "isAfterForm"> & {
+  readonly ready: CompletableRequest
+}
 
-/** Answers a request whose person may have it answered: the client, or who tries it out. */
+/**
+ * Completes a request and sends the response to the client, or to the administrator who tests the
+ * application.
+ */
 export async function respond(cx: Cx, show: ShowPage, options: RespondOptions): Promise<Response> {
   const { ready, ...sent } = options
   const { cookies } = sent
-  const { asked, keep } = ready
-  const expired = () => showTrouble(show, cx, { problem: "expired", cookies })
-  if (asked.testedBy !== undefined) return (await showTested(cx, show, options)) ?? expired()
-  const fields = await complete(cx, ready)
+  const { asked, store } = ready
+  const expired = () => showError(show, cx, { problem: "expired", cookies })
+  if (asked.testedBy !== undefined) return (await showTestResult(cx, show, options)) ?? expired()
+  const fields = await completeAuthorization(cx, ready)
   if (!fields) return expired()
-  // What was kept while its person signed in has come to a good end.
-  if (!keep) cx.allowance?.refund("request")
-  refundPushed(cx, asked)
+  // A completed request no longer counts toward the rate limit.
+  if (!store) cx.allowance?.refund("request")
+  refundPushedRequest(cx, asked)
   const application = applicationName(cx, asked.clientId)
-  return answerClient(cx, show, { back: asked, application, fields, ...sent })
+  return sendResponse(cx, show, { back: asked, application, fields, ...sent })
 }

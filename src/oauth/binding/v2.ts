@@ -1,7 +1,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf"
-import { share } from "../../api/method.ts"
+import { bindHandlers } from "../../api/method.ts"
 import { findClient } from "../../domain/app/index.ts"
-import type { HandedRequest, Prompt } from "../../domain/grant/index.ts"
+import type { CustomLoginRequest, Prompt } from "../../domain/grant/index.ts"
 import { project } from "../../domain/project/index.ts"
 import {
   type AuthorizationError,
@@ -15,26 +15,34 @@ import {
   OIDCService,
 } from "../../gen/core/oidc/v2/oidc_service_pb.ts"
 import { Fault, fieldError } from "../../kernel/fault.ts"
-import { at, details } from "../../protocol/api/answer.ts"
+import { toDetails, toTimestamp } from "../../protocol/api/response.ts"
 import type { Cx } from "../../store/index.ts"
-import { callbackError, callbackWith, requireHanded } from "../handed/callback.ts"
-import { allowDevice, deviceShowing, refuseDevice } from "../handed/device.ts"
-import { wantsConsent } from "../handed/step.ts"
+import {
+  completeWithError,
+  completeWithSession,
+  requireCustomLoginRequest,
+} from "../custom-login/callback.ts"
+import {
+  approvePendingDevice,
+  denyPendingDevice,
+  requireDeviceByCode,
+} from "../custom-login/device.ts"
+import { requiresConsent } from "../custom-login/step.ts"
 
-/** What a login page of somebody else asks. */
-export const v2 = share<Cx>()(OIDCService, {
+/** The operations of custom login pages. */
+export const v2 = bindHandlers<Cx>()(OIDCService, {
   getAuthRequest: ({ authRequestId: id }, cx) => ({
-    authRequest: toAuthRequest(cx, id, requireHanded(cx, id)),
+    authRequest: toAuthRequest(cx, id, requireCustomLoginRequest(cx, id)),
   }),
   createCallback: async (req, cx) => {
-    const { url, receipt } = await callbackOf(cx, req)
-    return { details: details(receipt), callbackUrl: url }
+    const { url, receipt } = await createCallback(cx, req)
+    return { details: toDetails(receipt), callbackUrl: url }
   },
   getDeviceAuthorizationRequest: ({ userCode }, cx) => ({
     deviceAuthorizationRequest: toDevice(cx, userCode),
   }),
   authorizeOrDenyDeviceAuthorization: async (req, cx) => {
-    await decide(cx, req)
+    await decideDevice(cx, req)
     return {}
   },
 })
@@ -42,18 +50,20 @@ export const v2 = share<Cx>()(OIDCService, {
 function toAuthRequest(
   cx: Cx,
   id: string,
-  { asked, created, loginHint }: HandedRequest,
+  { asked, created, loginHint }: CustomLoginRequest,
 ): MessageInitShape<typeof AuthRequestSchema> {
   const { clientId, scopes, redirectUri, languages, maxAge, hintedUser } = asked
-  const isAsked = wantsConsent(cx, asked) && !asked.prompts.includes("consent")
-  const wanted: readonly Prompt[] = isAsked ? [...asked.prompts, "consent"] : asked.prompts
+  const isAsked = requiresConsent(cx, asked) && !asked.prompts.includes("consent")
+  const promptsWithConsent: readonly Prompt[] = isAsked
+    ? [...asked.prompts, "consent"]
+    : asked.prompts
   return {
     id,
-    creationDate: at(created),
+    creationDate: toTimestamp(created),
     clientId,
     scope: [...scopes],
     redirectUri,
-    prompt: wanted.map((prompt) => prompts[prompt]),
+    prompt: promptsWithConsent.map((prompt) => prompts[prompt]),
     uiLocales: [...languages],
     ...(loginHint !== "" && { loginHint }),
     ...(maxAge !== undefined && { maxAge: { seconds: BigInt(maxAge), nanos: 0 } }),
@@ -69,26 +79,30 @@ const prompts: Readonly<Record<Prompt, Prompts>> = {
   create: Prompts.CREATE,
 }
 
-function callbackOf(cx: Cx, { authRequestId: id, callbackKind: how }: CreateCallbackRequest) {
-  if (how.case === "session") return callbackWith(cx, id, how.value)
-  if (how.case === "error") return callbackError(cx, id, errorFields(how.value))
-  throw undecidedError("give a session or an error to answer with")
+function createCallback(
+  cx: Cx,
+  { authRequestId: id, callbackKind: callbackKindOf }: CreateCallbackRequest,
+) {
+  if (callbackKindOf.case === "session") return completeWithSession(cx, id, callbackKindOf.value)
+  if (callbackKindOf.case === "error")
+    return completeWithError(cx, id, errorFields(callbackKindOf.value))
+  throw decisionMissingError("session or error is required")
 }
 
-/** RFC 6749 §4.1.2.1: which characters an error may have, since it stands in an address. */
+/** RFC 6749 §4.1.2.1: the characters that an error parameter can contain. */
 function errorFields({ error, errorDescription = "", errorUri = "" }: AuthorizationError) {
   const name = reasons[error]
-  if (!name) throw fieldError("request.field_invalid", "error", "is missing")
+  if (!name) throw fieldError("request.field_invalid", "error", "is required")
   if (!/^[\x20-\x21\x23-\x5b\x5d-\x7e]{0,500}$/.test(errorDescription)) {
     throw fieldError(
       "request.field_invalid",
       "error_description",
-      "must be ASCII without quotation marks and backslashes, 500 characters at most",
+      "must be at most 500 ASCII characters without quotation marks and backslashes",
     )
   }
   const isAddress = /^https?:\/\/[\x21\x23-\x5b\x5d-\x7e]{1,500}$/.test(errorUri)
   if (errorUri !== "" && !(isAddress && URL.canParse(errorUri))) {
-    throw fieldError("request.field_invalid", "error_uri", "must be an http or https address")
+    throw fieldError("request.field_invalid", "error_uri", "must be an HTTP or HTTPS URL")
   }
   return {
     error: name,
@@ -97,7 +111,7 @@ function errorFields({ error, errorDescription = "", errorUri = "" }: Authorizat
   }
 }
 
-/** As OAuth and OpenID Connect name them (RFC 6749 §4.1.2.1, OpenID Connect Core §3.1.2.6). */
+/** Error codes of OAuth and OpenID Connect (RFC 6749 §4.1.2.1, OpenID Connect Core §3.1.2.6). */
 const reasons: Readonly<Record<number, string>> = {
   [ErrorReason.INVALID_REQUEST]: "invalid_request",
   [ErrorReason.UNAUTHORIZED_CLIENT]: "unauthorized_client",
@@ -118,7 +132,7 @@ const reasons: Readonly<Record<number, string>> = {
 }
 
 function toDevice(cx: Cx, userCode: string) {
-  const { handle, state } = deviceShowing(cx, userCode)
+  const { handle, state } = requireDeviceByCode(cx, userCode)
   const client = findClient(cx, state.clientId)?.state
   return {
     id: handle,
@@ -129,12 +143,12 @@ function toDevice(cx: Cx, userCode: string) {
   }
 }
 
-function decide(cx: Cx, req: AuthorizeOrDenyDeviceAuthorizationRequest): Promise<void> {
+function decideDevice(cx: Cx, req: AuthorizeOrDenyDeviceAuthorizationRequest): Promise<void> {
   const { deviceAuthorizationId: id, decision } = req
-  if (decision.case === "session") return allowDevice(cx, id, decision.value)
-  if (decision.case === "deny") return refuseDevice(cx, id)
-  throw undecidedError("give a session to let the device in with, or deny it")
+  if (decision.case === "session") return approvePendingDevice(cx, id, decision.value)
+  if (decision.case === "deny") return denyPendingDevice(cx, id)
+  throw decisionMissingError("session or deny is required")
 }
 
-const undecidedError = (message: string) =>
+const decisionMissingError = (message: string) =>
   new Fault("invalid_argument", "request.undecided", message)

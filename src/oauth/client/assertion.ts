@@ -1,130 +1,135 @@
 import { createPublicKey, type KeyObject } from "node:crypto"
-import { spendAssertion } from "../../domain/grant/index.ts"
+import { recordAssertion } from "../../domain/grant/index.ts"
 import { Fault } from "../../kernel/fault.ts"
 import { lru } from "../../kernel/lru.ts"
-import { jose } from "../../protocol/jose.ts"
-import { isJwt, jwtParts } from "../../protocol/jwt.ts"
-import { type Cx, cached } from "../../store/index.ts"
+import { loadJose } from "../../protocol/jose.ts"
+import { isJwt, parseJwtParts } from "../../protocol/jwt.ts"
+import { type Cx, cacheQuery } from "../../store/index.ts"
 import { issuerOf, paths } from "../issuer.ts"
-import { aheadMaxSeconds, expected, unprovenIn } from "./jwt.ts"
+import { aheadMaxSeconds, catchInputError, decodeUnverified } from "./jwt.ts"
 
-/** A signed assertion that was checked. */
+/** A verified assertion. */
 export type Assertion = {
   readonly issuer: string
   readonly jti: string | undefined
-  /** ms UTC; the latest that it can be, where the assertion does not say. */
+  /** ms UTC; if the assertion does not contain it, the latest possible time. */
   readonly issued: number
-  /** ms UTC; from then on it is refused for its age. */
+  /** ms UTC; later it is rejected as expired. */
   readonly expires: number
 }
 
 const ageMaxSeconds = 3600
-/** Of a client's assertion without an id, which nothing else keeps from being used again. */
-const namelessMaxSeconds = 300
+/** Maximum age of a client assertion without `jti`, which could otherwise be reused. */
+const withoutJtiMaxSeconds = 300
 const toleranceSeconds = 1
 
-/** Whom an assertion says it is from, and by which key, if it names one; nothing is proven yet. */
-type Named = { readonly issuer: string; readonly keyId: string | undefined }
+/** The claimed issuer and key ID of an assertion; not verified yet. */
+type ClaimedIssuer = { readonly issuer: string; readonly keyId: string | undefined }
 
-export function readAssertion(text: string): Named | undefined {
-  // RFC 7515 §2: one spelling only; decoders take others for the same signature.
-  const claims = jwtParts(text) && unprovenIn(text)
-  // Types say texts; what a stranger sends may be anything.
+export function parseAssertion(text: string): ClaimedIssuer | undefined {
+  // RFC 7515 §2: only one spelling is valid; decoders accept others for the same signature.
+  const claims = parseJwtParts(text) && decodeUnverified(text)
+  // Checked at run time, because the claim is not verified and can have any type.
   if (typeof claims?.iss !== "string") return undefined
   const { iss, kid } = claims
   return kid === undefined || typeof kid === "string" ? { issuer: iss, keyId: kid } : undefined
 }
 
-/** A registered key; ms UTC. */
-type Key = { readonly publicKey: string; readonly expires: number }
+/** A registered key; times are ms UTC. */
+type RegisteredKey = { readonly publicKey: string; readonly expires: number }
 
-/** Whether a key is there, and still counts. */
-export const isLive = (cx: Cx, key: Key | undefined): key is Key =>
+/** Whether a key exists and has not expired. */
+export const isKeyValid = (cx: Cx, key: RegisteredKey | undefined): key is RegisteredKey =>
   key !== undefined && cx.clock.now() < key.expires
 
-type Rules = {
-  /** Without one it is checked nevertheless, against a key that nobody has. */
-  readonly key: Key | undefined
-  /** RFC 7523 §2.1: a grant. §2.2: a client. */
+type AssertionRules = {
+  /**
+   * If absent, the assertion is verified against a key that no one has, so that it takes the same
+   * time.
+   */
+  readonly key: RegisteredKey | undefined
+  /** RFC 7523 §2.1: an authorization grant. §2.2: client authentication. */
   readonly as: "grant" | "client"
 }
 
 /**
- * RFC 7523 §3: checks an assertion with the registered key of its issuer. It must name its issuer
- * as its subject and us as its audience, and neither be older nor, from a client, last longer than
- * an hour. OpenID Connect Core §9 wants a `jti` of clients, which some that are in use don't send:
- * without one, theirs counts for five minutes.
+ * RFC 7523 §3: verifies an assertion with the registered key of its issuer. The issuer must be the
+ * subject and this server the audience. It must not be older than an hour, and a client's must not
+ * be valid for longer than an hour. OpenID Connect Core §9 requires a `jti` from clients; some
+ * existing ones don't send it, and then the assertion is valid for five minutes.
  */
 export async function verifyAssertion(
   cx: Cx,
   text: string,
-  rules: Rules,
+  rules: AssertionRules,
 ): Promise<Assertion | undefined> {
   const now = cx.clock.now()
-  const key = rules.key ? publicKeyOf(rules.key.publicKey) : nobodysKey
+  const key = rules.key ? publicKeyOf(rules.key.publicKey) : dummyKey
   const options = {
     algorithms: [...algorithmsOf(key)],
-    audience: [...ownNames(cx)],
+    audience: [...audienceNames(cx)],
     requiredClaims: ["iss", "sub", "exp", ...(rules.as === "grant" ? ["iat"] : [])],
     clockTolerance: aheadMaxSeconds,
     currentDate: new Date(now),
   }
-  const { jwtVerify } = await jose()
-  const verified = isJwt(text) && (await expected(() => jwtVerify(text, key, options)))
+  const { jwtVerify } = await loadJose()
+  const verified = isJwt(text) && (await catchInputError(() => jwtVerify(text, key, options)))
   const { iss, sub, jti, exp = 0, iat } = verified ? verified.payload : {}
-  if (iss === undefined || iss !== sub || !isLive(cx, rules.key)) return undefined
+  if (iss === undefined || iss !== sub || !isKeyValid(cx, rules.key)) return undefined
   const seconds = now / 1000
-  // Only a beginning may lie ahead: the end is the end.
+  // Clock skew is tolerated for iat and nbf, but not for exp.
   if (exp + toleranceSeconds <= seconds) return undefined
-  const ageMax = rules.as === "client" && jti === undefined ? namelessMaxSeconds : ageMaxSeconds
+  const ageMax = rules.as === "client" && jti === undefined ? withoutJtiMaxSeconds : ageMaxSeconds
   if (iat !== undefined && !isRecent(iat, { seconds, ageMax })) return undefined
-  // Types say a text; who signs may write anything.
+  // Checked at run time, because the signer can send any type.
   if (jti !== undefined && typeof jti !== "string") return undefined
-  // OpenID Connect Core §9 bounds the lifetime by exp alone; iat may be missing.
+  // OpenID Connect Core §9 limits the lifetime by exp alone; iat is optional.
   const lifeMax = iat === undefined ? ageMax : ageMaxSeconds
   const begins = Math.max(seconds, iat ?? 0)
   if (rules.as === "client" && exp > begins + lifeMax + toleranceSeconds) return undefined
-  const end = iat === undefined ? exp : Math.min(exp, iat + ageMax)
+  const expiry = iat === undefined ? exp : Math.min(exp, iat + ageMax)
   const issued = (iat ?? exp - ageMaxSeconds) * 1000
-  return { issuer: iss, jti, issued, expires: (end + toleranceSeconds) * 1000 }
+  return { issuer: iss, jti, issued, expires: (expiry + toleranceSeconds) * 1000 }
 }
 
-type Window = { readonly seconds: number; readonly ageMax: number }
+type AssertionWindow = { readonly seconds: number; readonly ageMax: number }
 
-const isRecent = (iat: unknown, { seconds, ageMax }: Window): boolean =>
+const isRecent = (iat: unknown, { seconds, ageMax }: AssertionWindow): boolean =>
   typeof iat === "number" &&
   iat <= seconds + aheadMaxSeconds &&
   iat + ageMax + toleranceSeconds > seconds
 
-/** Reading a key costs as much as checking a signature with it. */
+/** Parsing a key costs as much as verifying a signature. */
 function publicKeyOf(pem: string): KeyObject {
-  const key = keys.get(pem) ?? createPublicKey(pem)
-  keys.set(pem, key)
+  const key = keyCache.get(pem) ?? createPublicKey(pem)
+  keyCache.set(pem, key)
   return key
 }
-const keys = lru<KeyObject>(1000)
+const keyCache = lru<KeyObject>(1000)
 
-/** The issuer as clients name it: many libraries add the slash of an empty path. */
-export const issuerNames = (issuer: string): readonly string[] => [issuer, `${issuer}/`]
+/** The issuer as clients spell it: many libraries add the slash of an empty path. */
+export const issuerSpellings = (issuer: string): readonly string[] => [issuer, `${issuer}/`]
 
-/** RFC 7523 §3 (3), OpenID Connect Core §9: the issuer, or an endpoint that asks for the client. */
-export const ownNames = cached(
+/**
+ * RFC 7523 §3 (3), OpenID Connect Core §9: the issuer, or an endpoint with client authentication.
+ */
+export const audienceNames = cacheQuery(
   (cx): readonly string[] => {
     const { issuer } = issuerOf(cx)
     const { token, introspection, revocation, par, deviceAuthorization } = paths
     const asking = [token, introspection, revocation, par, deviceAuthorization]
-    return [...issuerNames(issuer), ...asking.map((path) => issuer + path)]
+    return [...issuerSpellings(issuer), ...asking.map((path) => issuer + path)]
   },
   ["instance"],
 )
 
-/** Spends an assertion that carries an id; false where that was, or may have been, spent before. */
-export async function spend(cx: Cx, assertion: Assertion): Promise<boolean> {
+/** Records the use of an assertion with a `jti`; false if it was, or may have been, used before. */
+export async function recordAssertionUse(cx: Cx, assertion: Assertion): Promise<boolean> {
   const { issuer, jti, expires } = assertion
   if (jti === undefined) return true
   if (cx.store.isForgotten(assertion, cx.clock.now())) return false
   try {
-    await cx.store.transact(cx, (tx) => spendAssertion(tx, { issuer, jti, expires }))
+    await cx.store.transact(cx, (tx) => recordAssertion(tx, { issuer, jti, expires }))
     return true
   } catch (cause) {
     if (cause instanceof Fault && cause.id === "assertion.used") return false
@@ -132,7 +137,7 @@ export async function spend(cx: Cx, assertion: Assertion): Promise<boolean> {
   }
 }
 
-/** Algorithms of assertions; discovery names them. */
+/** Signing algorithms for assertions; also in the discovery document. */
 export const assertionAlgorithms = [
   "RS256",
   "RS384",
@@ -147,7 +152,7 @@ export const assertionAlgorithms = [
   "Ed25519",
 ] as const
 
-/** RFC 8725 §3.1: the registered key decides which algorithms are possible, not the header. */
+/** RFC 8725 §3.1: the registered key determines the algorithms, not the header. */
 export function algorithmsOf(key: KeyObject): readonly string[] {
   const curve = key.asymmetricKeyDetails?.namedCurve ?? ""
   if (key.asymmetricKeyType === "rsa") {
@@ -163,8 +168,10 @@ const curveAlgorithms: Readonly<Record<string, readonly string[]>> = {
   secp521r1: ["ES512"],
 }
 
-/** The private half was thrown away: an assertion of nobody takes as long as a wrong one. */
-const nobodysKey = createPublicKey({
+/**
+ * The private key was discarded: verifying an assertion of an unknown client takes the same time.
+ */
+const dummyKey = createPublicKey({
   format: "der",
   type: "spki",
   key: Buffer.from(

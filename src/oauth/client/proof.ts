@@ -1,43 +1,43 @@
 import { createHash } from "node:crypto"
 import type { JWTPayload } from "jose"
-import { because, findingOfAddress } from "../../domain/refusal/index.ts"
-import { sameText } from "../../kernel/crypto/secret.ts"
+import { findingOfUri, likelyCauseOf } from "../../domain/refusal/index.ts"
+import { constantTimeEquals } from "../../kernel/crypto/secret.ts"
 import { isSameOrigin } from "../../kernel/net/host.ts"
-import { jose } from "../../protocol/jose.ts"
-import { jwtParts } from "../../protocol/jwt.ts"
+import { loadJose } from "../../protocol/jose.ts"
+import { parseJwtParts } from "../../protocol/jwt.ts"
 import type { Cx } from "../../store/index.ts"
 import { OAuthError } from "../error.ts"
 import { issuerOf } from "../issuer.ts"
 import {
   aheadMaxSeconds,
-  besideText,
-  expected,
+  catchInputError,
+  compareText,
   findingsInJwt,
   textOf,
-  type Unproven,
+  type UnverifiedClaims,
 } from "./jwt.ts"
 import { isFirstUse, isRemembered } from "./replay.ts"
 
-/** RFC 9449: that a client holds a private key. */
-export type Proof = {
+/** RFC 9449: proof that a client possesses a private key. */
+export type DpopProof = {
   /** RFC 7638 thumbprint of the public key. */
   readonly jkt: string
 }
 
-/** The request that a proof comes with; `path` is that of its address. */
-export type Use = {
+/** The request that contains a proof; `path` is the path of its URL. */
+export type ProofRequest = {
   readonly headers: Headers
   readonly method: string
   readonly path: string
-  /** Of that address, where it is not the issuer's. */
+  /** The origin of the URL, if it is not the issuer's. */
   readonly origin?: string
-  /** The access token that is presented with it, where one is. */
+  /** The access token in the same request, if any. */
   readonly accessToken?: string
-  /** Whether the proof goes on being good; whoever asks so must let nothing in by it. */
-  readonly staysUnused?: boolean
+  /** Whether the proof can be used again; then the caller must not grant access with it. */
+  readonly isReusable?: boolean
 }
 
-/** Every way to sign a proof, all of them with a key pair; discovery names them. */
+/** Signing algorithms for proofs, all asymmetric; also in the discovery document. */
 export const proofAlgorithms = [
   "ES256",
   "ES384",
@@ -52,42 +52,42 @@ export const proofAlgorithms = [
   "RS512",
 ] as const
 
-/** Seconds: a proof is made for one request, by a clock that may be a little off. */
+/** In seconds: a proof is created for one request, by a clock that may be slightly wrong. */
 const ageMaxSeconds = 60
 const toleranceSeconds = aheadMaxSeconds
 
 /**
- * The proof that a request brings; undefined where it brings none. Refuses with
- * `invalid_dpop_proof` whatever is not exactly one good proof for this very request.
+ * The DPoP proof of a request; undefined if there is none. Rejects everything except exactly one
+ * valid proof for this request with `invalid_dpop_proof`.
  */
-export async function proofOf(cx: Cx, use: Use): Promise<Proof | undefined> {
-  const header = use.headers.get("dpop")
+export async function verifyProof(cx: Cx, request: ProofRequest): Promise<DpopProof | undefined> {
+  const header = request.headers.get("dpop")
   if (header === null) return undefined
-  const refused = () => badProofError(cx, header, use)
-  // RFC 7515 §2: one spelling only; decoders take others for the same signature.
-  if (!jwtParts(header)) throw refused()
-  // RFC 9449 §4.3 (1) and (2): two headers come to us joined by a comma, which is in no JWT.
-  const proven = await expected(() => verified(cx, header))
-  const jwk = proven?.protectedHeader.jwk
-  if (!proven || !jwk || !isForThis(cx, proven.payload, use)) throw refused()
-  const jkt = await (await jose()).calculateJwkThumbprint(jwk, "sha256")
-  const { jti, iat = 0 } = proven.payload
-  if (typeof jti !== "string" || jti === "" || jti.length > jtiMax) throw refused()
-  // RFC 9449 §11.1: before this process began it may have been used, and nobody here would know.
-  if (!isRemembered(cx, iat * 1000 + 999)) throw refused()
-  if (use.staysUnused) return { jkt }
-  // Ages are whole seconds: it counts until the last one is over.
+  const invalid = () => invalidProofError(cx, header, request)
+  // RFC 7515 §2: only one spelling is valid; decoders accept others for the same signature.
+  if (!parseJwtParts(header)) throw invalid()
+  // RFC 9449 §4.3 (1) and (2): two headers are joined by a comma, which no JWT contains.
+  const verified = await catchInputError(() => verifySignature(cx, header))
+  const jwk = verified?.protectedHeader.jwk
+  if (!verified || !jwk || !matchesRequest(cx, verified.payload, request)) throw invalid()
+  const jkt = await (await loadJose()).calculateJwkThumbprint(jwk, "sha256")
+  const { jti, iat = 0 } = verified.payload
+  if (typeof jti !== "string" || jti === "" || jti.length > jtiMax) throw invalid()
+  // RFC 9449 §11.1: a proof from before this process started may have been used already.
+  if (!isRemembered(cx, iat * 1000 + 999)) throw invalid()
+  if (request.isReusable) return { jkt }
+  // Ages are in whole seconds, so the proof is valid until the last one has passed.
   const expires = (iat + ageMaxSeconds + toleranceSeconds + 1) * 1000
-  // RFC 9449 §11.1: a proof that somebody else has seen must be worth nothing to them.
-  if (!(await isFirstUse(cx, `${jkt}/${jti}`, expires))) throw refused()
+  // RFC 9449 §11.1: each proof can be used once, so that it is useless to others.
+  if (!(await isFirstUse(cx, `${jkt}/${jti}`, expires))) throw invalid()
   return { jkt }
 }
 
 const jtiMax = 256
 
-/** RFC 9449 §4.3 (3) to (7), (11): the key in the header has signed it, lately. */
-async function verified(cx: Cx, text: string) {
-  const { EmbeddedJWK, jwtVerify } = await jose()
+/** RFC 9449 §4.3 (3) to (7), (11): signed recently with the key in the header. */
+async function verifySignature(cx: Cx, text: string) {
+  const { EmbeddedJWK, jwtVerify } = await loadJose()
   return jwtVerify(text, EmbeddedJWK, {
     typ: "dpop+jwt",
     algorithms: [...proofAlgorithms],
@@ -97,60 +97,68 @@ async function verified(cx: Cx, text: string) {
   })
 }
 
-/** RFC 9449 §4.3 (8), (9) and (12): for this method, this address, and this access token. */
-function isForThis(cx: Cx, { htm, htu, ath }: JWTPayload, use: Use): boolean {
-  if (htm !== use.method || !isForAddress(cx, htu, use)) return false
-  if (use.accessToken === undefined) return true
-  const hash = createHash("sha256").update(use.accessToken).digest("base64url")
-  return typeof ath === "string" && sameText(ath, hash)
+/** RFC 9449 §4.3 (8), (9) and (12): for this method, URL and access token. */
+function matchesRequest(cx: Cx, { htm, htu, ath }: JWTPayload, request: ProofRequest): boolean {
+  if (htm !== request.method || !matchesUrl(cx, htu, request)) return false
+  if (request.accessToken === undefined) return true
+  const hash = createHash("sha256").update(request.accessToken).digest("base64url")
+  return typeof ath === "string" && constantTimeEquals(ath, hash)
 }
 
-function isForAddress(cx: Cx, htu: unknown, use: Use): boolean {
-  const { path } = use
+function matchesUrl(cx: Cx, htu: unknown, request: ProofRequest): boolean {
+  const { path } = request
   const address = typeof htu === "string" ? URL.parse(htu) : null
   // RFC 9449 §4.3: compared after normalization.
-  if (address === null || !isSameOrigin(address.href, originOf(cx, use))) return false
+  if (address === null || !isSameOrigin(address.href, originOf(cx, request))) return false
   return address.pathname === path && !address.username && !address.password
 }
 
-const originOf = (cx: Cx, { origin }: Use): string => origin ?? issuerOf(cx).issuer
+const originOf = (cx: Cx, { origin }: ProofRequest): string => origin ?? issuerOf(cx).issuer
 
-/** RFC 9449 §5 and §7.1: a proof that comes with an access token fails as that token does. */
-const badProofError = (cx: Cx, header: string, use: Use) =>
+/**
+ * RFC 9449 §5 and §7.1: an invalid proof with an access token has the same status as an invalid
+ * token.
+ */
+const invalidProofError = (cx: Cx, header: string, request: ProofRequest) =>
   new OAuthError(
     "invalid_dpop_proof",
-    "the DPoP proof is not valid for this request: check typ, alg, jwk, htm, htu, iat, jti and ath",
+    "the DPoP proof is invalid for this request: check typ, alg, jwk, htm, htu, iat, jti " +
+      "and ath",
     {
-      status: use.accessToken === undefined ? 400 : 401,
+      status: request.accessToken === undefined ? 400 : 401,
       finding: () =>
         findingsInJwt(header, {
           subject: "DPoP",
-          beside: (claims) => besideProof(cx, claims, use),
-          otherwise: "dpop.other",
+          compare: (claims) => compareProof(cx, claims, request),
+          fallbackCause: "dpop.other",
         }),
     },
   )
 
-/** RFC 9449 §4.3: what a proof says, beside what it must say for this request. */
-function besideProof(cx: Cx, { typ, alg, htm, htu, iat }: Unproven, use: Use) {
+/** RFC 9449 §4.3: compares the claims of a proof with the expected values for this request. */
+function compareProof(
+  cx: Cx,
+  { typ, alg, htm, htu, iat }: UnverifiedClaims,
+  request: ProofRequest,
+) {
   const age = typeof iat === "number" ? Math.floor(cx.clock.now() / 1000) - iat : undefined
   const isRecent =
     age !== undefined && age >= -toleranceSeconds && age <= ageMaxSeconds + toleranceSeconds
   return [
-    besideText("typ", typ, "dpop+jwt"),
+    compareText("typ", typ, "dpop+jwt"),
     !proofAlgorithms.some((known) => known === alg) && {
       subject: "alg",
       received: textOf(alg),
       expected: proofAlgorithms,
     },
-    besideText("htm", htm, use.method),
-    !isForAddress(cx, htu, use) &&
-      findingOfAddress("htu", textOf(htu), [originOf(cx, use) + use.path]),
+    compareText("htm", htm, request.method),
+    !matchesUrl(cx, htu, request) &&
+      findingOfUri("htu", textOf(htu), [originOf(cx, request) + request.path]),
     !isRecent && {
       subject: "iat",
       received: age === undefined ? "" : `${age} s old`,
       expected: [`at most ${ageMaxSeconds} s old`],
-      ...because("iat", "assertion.clock"),
+      ...likelyCauseOf("iat", "assertion.clock"),
     },
   ]
 }

@@ -2,63 +2,67 @@ import { createHash } from "node:crypto"
 import type { Cx, Store } from "../../store/index.ts"
 import { OAuthError } from "../error.ts"
 
-/** What was used, until when it counts, and how much of it came from each address. */
-type Half = { readonly uses: Map<string, number>; readonly bySource: Map<string, number> }
+/** Used values with their expiry, and their number by source address. */
+type UsedValues = { readonly uses: Map<string, number>; readonly bySource: Map<string, number> }
 
-/** What was used until now, in two halves: the older one is forgotten as a whole. */
-type Seen = { recent: Half; old: Half; turned: number }
+/** Two generations of used values; the older one is discarded as a whole. */
+type ReplayGenerations = { recent: UsedValues; old: UsedValues; rotatedAt: number }
 
-const seenByStore = new WeakMap<Store, Seen>()
+const generationsByStore = new WeakMap<Store, ReplayGenerations>()
 
-/** ms; nothing that is kept here counts for longer. */
-const turnEvery = 90_000
+/** In ms; no value is valid for longer. */
+const rotationMs = 90_000
 const usesMax = 500_000
-/** However many one address sends, there is room for those of others. */
-const shareMax = usesMax / 2
+/** One address can't use all the space. */
+const usesMaxPerSource = usesMax / 2
 
-const empty = (): Half => ({ uses: new Map(), bySource: new Map() })
+const emptyValues = (): UsedValues => ({ uses: new Map(), bySource: new Map() })
 
 /**
- * Notes that something was used; false where it was used before. For what is good for a minute at
- * most and costs its sender a signature: it is kept in memory only, and what was made before this
- * process began must be refused, see `isRemembered`. Where several nodes share a log, one of them
- * asks for all; so does one of several processes that share a file.
+ * Records the use of a value; false if it was used before. For values that are valid for a minute
+ * at most and require a signature: they are stored only in memory, and values from before this
+ * process started must be rejected, see `isRemembered`. If several nodes share a log, one of them
+ * decides for all; likewise among processes that share a file.
  */
-export function isFirstUse(cx: Cx, what: string, expires: number): boolean | Promise<boolean> {
-  const isFirst = isFirstHere(cx, what, expires)
+export function isFirstUse(cx: Cx, value: string, expires: number): boolean | Promise<boolean> {
+  const isFirst = recordUse(cx, value, expires)
   const others = cx.store.node ?? cx.store.together
-  return isFirst && (others === undefined || others.spendOnce(keyOf(cx, what), expires))
+  return isFirst && (others === undefined || others.spendOnce(keyOf(cx, value), expires))
 }
 
-/** Whether a use at that time, ms UTC, would be known by now. */
+/** Whether a use at that time, ms UTC, would have been recorded. */
 export const isRemembered = ({ store, clock }: Cx, time: number): boolean =>
-  store.node !== undefined || time >= clock.began
+  store.node !== undefined || time >= clock.startedAt
 
-function isFirstHere(cx: Cx, what: string, expires: number): boolean {
+function recordUse(cx: Cx, value: string, expires: number): boolean {
   const now = cx.clock.now()
-  const seen = seenByStore.get(cx.store) ?? { recent: empty(), old: empty(), turned: now }
-  seenByStore.set(cx.store, seen)
-  if (now - seen.turned >= turnEvery) {
-    seen.old = seen.recent
-    seen.recent = empty()
-    seen.turned = now
+  const generations = generationsByStore.get(cx.store) ?? {
+    recent: emptyValues(),
+    old: emptyValues(),
+    rotatedAt: now,
   }
-  const key = keyOf(cx, what)
-  const until = seen.recent.uses.get(key) ?? seen.old.uses.get(key)
+  generationsByStore.set(cx.store, generations)
+  if (now - generations.rotatedAt >= rotationMs) {
+    generations.old = generations.recent
+    generations.recent = emptyValues()
+    generations.rotatedAt = now
+  }
+  const key = keyOf(cx, value)
+  const until = generations.recent.uses.get(key) ?? generations.old.uses.get(key)
   if (until !== undefined && now < until) return false
-  takeRoom(cx, seen.recent)
-  seen.recent.uses.set(key, expires)
+  reserveSpace(cx, generations.recent)
+  generations.recent.uses.set(key, expires)
   return true
 }
 
-/** Of one length, however long the sender made it. */
-const keyOf = ({ instance }: Cx, what: string): string =>
-  createHash("sha256").update(`${instance}/${what}`).digest("base64url")
+/** Hashed to a fixed length. */
+const keyOf = ({ instance }: Cx, value: string): string =>
+  createHash("sha256").update(`${instance}/${value}`).digest("base64url")
 
-function takeRoom(cx: Cx, { uses, bySource }: Half): void {
+function reserveSpace(cx: Cx, { uses, bySource }: UsedValues): void {
   const source = cx.allowance?.source() ?? ""
   const count = bySource.get(source) ?? 0
-  if (uses.size >= usesMax || (source !== "" && count >= shareMax)) {
+  if (uses.size >= usesMax || (source !== "" && count >= usesMaxPerSource)) {
     throw new OAuthError("temporarily_unavailable", "too many requests; try again", { status: 503 })
   }
   bySource.set(source, count + 1)

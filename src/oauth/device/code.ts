@@ -1,12 +1,12 @@
 import type { Cx } from "../../store/index.ts"
 
-/** The code that a device fetches its tokens with. It authenticates itself. */
-export const writeDeviceCode = (cx: Cx, id: string): string =>
-  cx.secrets.seal("token", id, aboutOf(cx))
+/** The device code, sealed. */
+export const sealDeviceCode = (cx: Cx, id: string): string =>
+  cx.secrets.seal("token", id, sealContextOf(cx))
 
-/** The authorization that a device code stands for; undefined for anything that is none of ours. */
-export const readDeviceCode = (cx: Cx, code: string): string | undefined =>
-  cx.secrets.open("token", code, aboutOf(cx))
+/** The device authorization of a device code; undefined if the code is invalid. */
+export const openDeviceCode = (cx: Cx, code: string): string | undefined =>
+  cx.secrets.open("token", code, sealContextOf(cx))
 
-/** Ids may repeat across instances: a code of one must not open in another. */
-const aboutOf = (cx: Cx) => `device_code/${cx.instance}`
+/** IDs may repeat across instances: a code of one instance must not be valid in another. */
+const sealContextOf = (cx: Cx) => `device_code/${cx.instance}`

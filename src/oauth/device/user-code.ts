@@ -1,32 +1,33 @@
 import type { Random } from "../../kernel/crypto/random.ts"
 
-/** RFC 8628 §6.1: no vowels, so no words, and nothing that looks like something else. */
-const letters = "BCDFGHJKLMNPQRSTVWXZ"
-const half = 4
+/** RFC 8628 §6.1: without vowels, so that codes form no words, and without similar characters. */
+const codeLetters = "BCDFGHJKLMNPQRSTVWXZ"
+const halfLength = 4
 
-/** A code that a person can type, as it is compared: one of 20^8. */
-export function newUserCode(random: Random): string {
-  // The bytes from 240 on would make the first letters likelier.
-  const fair = Math.floor(256 / letters.length) * letters.length
+/** A code that users can type, in the form that is compared: one of 20^8. */
+export function generateUserCode(random: Random): string {
+  // Bytes from 240 would make the first letters more likely.
+  const fair = Math.floor(256 / codeLetters.length) * codeLetters.length
   let code = ""
-  while (code.length < 2 * half) {
-    for (const byte of random.bytes(4 * half)) {
-      if (byte < fair && code.length < 2 * half) code += letters[byte % letters.length]
+  while (code.length < 2 * halfLength) {
+    for (const byte of random.bytes(4 * halfLength)) {
+      if (byte < fair && code.length < 2 * halfLength)
+        code += codeLetters[byte % codeLetters.length]
     }
   }
   return code
 }
 
 /**
- * A code as it is compared: people leave out the dash, type small letters, and add spaces.
- * Undefined for what can be no code.
+ * A typed code in the form that is compared: without dash and spaces, in upper case. Undefined if
+ * it can't be a code.
  */
-export function userCodeOf(typed: string): string | undefined {
+export function parseUserCode(typed: string): string | undefined {
   const code = typed.toUpperCase().replace(/[\s\-–—.]/g, "")
-  const known = [...code].every((letter) => letters.includes(letter))
-  return known && code.length === 2 * half ? code : undefined
+  const hasOnlyLetters = [...code].every((letter) => codeLetters.includes(letter))
+  return hasOnlyLetters && code.length === 2 * halfLength ? code : undefined
 }
 
-/** A code as people see it: XXXX-XXXX. */
-export const shownUserCode = (code: string): string =>
-  `${code.slice(0, half)}-${code.slice(half, 2 * half)}`
+/** The code as users see it: XXXX-XXXX. */
+export const formatUserCode = (code: string): string =>
+  `${code.slice(0, halfLength)}-${code.slice(halfLength, 2 * halfLength)}`

@@ -2,113 +2,122 @@ import { failRequest, isRequestOver } from "../../domain/grant/index.ts"
 import {
   applicationName,
   type BrowserContext,
-  browserContextOf,
-  type Finish,
-  finish,
-  finishAgain,
-  notFreshReason,
-  type RefusedStep,
+  type FailedStep,
+  finishSignIn,
+  formatNotFreshReason,
+  loadBrowserContext,
+  repeatFinish,
   type ShowPage,
-  showTrouble,
+  type SignInOutcome,
+  showError,
 } from "../../login/index.ts"
 import type { Cx } from "../../store/index.ts"
-import { answerClient } from "../authorize/answer.ts"
-import { goneSince } from "../authorize/client.ts"
-import { inLanguages, shownFor } from "../authorize/language.ts"
+import { findRedirectProblem } from "../authorize/client.ts"
+import { showPageFor, withLanguages } from "../authorize/language.ts"
 import { respond } from "../authorize/respond.ts"
-import { isTester } from "../authorize/tested.ts"
-import { writeCode } from "../code.ts"
-import { readPosted } from "../handed/posted.ts"
+import { sendResponse } from "../authorize/response.ts"
+import { isTester } from "../authorize/sign-in-test.ts"
+import { sealCode } from "../code.ts"
+import { openResponse } from "../custom-login/sealed-response.ts"
 import { redirect } from "../response.ts"
-import type { Asking, Endpoint } from "./endpoint.ts"
+import type { Endpoint, EndpointContext } from "./endpoint.ts"
 
-/** Where the login pages hand back to: answers the client, or shows what is still to be done. */
+/** The login pages return here: sends the response to the client, or shows the next step. */
 export const callback: Endpoint = {
   methods: ["GET"],
   anyOrigin: false,
-  answer: async ({ cx, request, url, show: showAny }) => {
+  handle: async ({ cx, request, url, show: showPage }) => {
     const answer = url.searchParams.get("answer")
-    const browserContext = await browserContextOf(cx, request)
-    if (answer !== null) return post(cx, showAny, { answer, browserContext })
+    const browserContext = await loadBrowserContext(cx, request)
+    if (answer !== null) return forwardResponse(cx, showPage, { answer, browserContext })
     const id = url.searchParams.get("id") ?? ""
-    const context = { cx, show: showAny, browserContext, request }
+    const context = { cx, show: showPage, browserContext, request }
     try {
-      return await answered(context, await finish(context, id))
+      return await respondToOutcome(context, await finishSignIn(context, id))
     } catch (cause) {
-      // A double click has the browser come twice, and the other one was faster.
+      // After a double click, the browser comes twice, and the other request was faster.
       if (!isRequestOver(cause)) throw cause
-      return answered(context, await finishAgain(context, id))
+      return respondToOutcome(context, await repeatFinish(context, id))
     }
   },
 }
 
-type Context = Pick<Asking, "cx" | "show" | "request"> & {
+type Context = Pick<EndpointContext, "cx" | "show" | "request"> & {
   readonly browserContext: BrowserContext
 }
 
 /**
- * Answers the client, or shows what is still to be done. A request that was answered a moment ago
- * is answered with the same code, while it was not used.
+ * Sends the response to the client, or shows the next step. A request that was just completed has
+ * the same code in its response again, if it was not used yet.
  */
-async function answered(context: Context, finished: Finish): Promise<Response> {
+async function respondToOutcome(context: Context, finished: SignInOutcome): Promise<Response> {
   if (finished.kind === "page") return finished.page
   const { cx, browserContext } = context
   const { id, asked } = finished
   const cookies = [browserContext.browser.setCookie]
-  const show = shownFor(context.show, asked)
-  const gone = goneSince(cx, asked)
-  if (gone) return showTrouble(show, cx, { ...gone, cookies })
+  const show = showPageFor(context.show, asked)
+  const redirectProblem = findRedirectProblem(cx, asked)
+  if (redirectProblem) return showError(show, cx, { ...redirectProblem, cookies })
   if (!isTester(browserContext, asked)) {
-    return showTrouble(show, cx, { problem: "other_tester", cookies })
+    return showError(show, cx, { problem: "other_tester", cookies })
   }
   if (finished.kind === "next") return redirect(finished.href, ...cookies)
-  const told = { back: asked, cookies, isAfterForm }
+  const responseBase = { back: asked, cookies, isAfterForm }
   const application = applicationName(cx, asked.clientId)
   if (finished.kind === "refused") {
-    const fields = refusalOf(cx, finished.refusal)
+    const fields = errorOfStep(cx, finished.refusal)
     await cx.store.transact(cx, (tx) => failRequest(tx, id, fields.error))
-    return answerClient(cx, show, { ...told, application, fields, here: browserContext.present })
+    return sendResponse(cx, show, {
+      ...responseBase,
+      application,
+      fields,
+      here: browserContext.present,
+    })
   }
   const { sessionId, isAgain } = finished
   if (!isAgain) return respond(cx, show, { ready: { id, asked, sessionId }, cookies, isAfterForm })
-  // RFC 8628 §3.3: the device gets its answer by itself.
-  const fields = asked.device ? {} : { code: writeCode(cx, { id }) }
-  return answerClient(cx, show, { ...told, application, fields })
+  // RFC 8628 §3.3: the device polls for its response.
+  const fields = asked.device ? {} : { code: sealCode(cx, { id }) }
+  return sendResponse(cx, show, { ...responseBase, application, fields })
 }
 
-/** The login pages post forms to us, and their answers lead here. */
+/** The login pages post forms, whose redirects lead here. */
 const isAfterForm = true
 
-type Posting = Pick<Context, "browserContext"> & { readonly answer: string }
+type ForwardedResponse = Pick<Context, "browserContext"> & { readonly answer: string }
 
-/** Hands on what a login page of somebody else has answered, the way the client asked for. */
-function post(cx: Cx, showAny: ShowPage, { answer, browserContext }: Posting): Promise<Response> {
-  const { browser, present: here } = browserContext
+/** Forwards the response of a custom login page in the response mode of the client. */
+function forwardResponse(
+  cx: Cx,
+  showPage: ShowPage,
+  { answer, browserContext }: ForwardedResponse,
+): Promise<Response> {
+  const { browser, present } = browserContext
   const cookies = [browser.setCookie]
-  const posted = readPosted(cx, answer)
-  if (!posted) return showTrouble(showAny, cx, { problem: "expired", cookies })
+  const posted = openResponse(cx, answer)
+  if (!posted) return showError(showPage, cx, { problem: "expired", cookies })
   const { back, fields } = posted
   const application = applicationName(cx, back.clientId)
-  return answerClient(cx, inLanguages(showAny, back.languages), {
+  return sendResponse(cx, withLanguages(showPage, back.languages), {
     back,
     fields,
     application,
-    here,
+    here: present,
     cookies,
   })
 }
 
-/** RFC 6749 §4.1.2.1: what a client is told of a request that ends without a sign-in. */
-function refusalOf(cx: Cx, step: RefusedStep) {
-  if (step.why !== "not fresh") return refusals[step.why]
-  return { error: "login_required", error_description: notFreshReason(cx, step.idpId) }
+/** RFC 6749 §4.1.2.1: the error for a request that ends without a sign-in. */
+function errorOfStep(cx: Cx, step: FailedStep) {
+  if (step.why !== "not fresh") return errorsByStep[step.why]
+  return { error: "login_required", error_description: formatNotFreshReason(cx, step.idpId) }
 }
 
 /** OpenID Connect Core §3.1.2.6 and RFC 6749 §4.1.2.1. */
-const refusals = {
+const errorsByStep = {
   "other person": {
     error: "login_required",
-    error_description: "somebody else signed in than the request names",
+    error_description: "a different user signed in than the request specifies",
   },
   denied: { error: "access_denied", error_description: "the user canceled the sign-in" },
 } as const

@@ -1,108 +1,118 @@
 import { findClient } from "../../domain/app/index.ts"
-import { addSamlLogout, samlLogoutPath, untoldOf } from "../../domain/grant/index.ts"
-import { csrfOf, endSession as end, session } from "../../domain/session/index.ts"
+import { addSamlLogout, listLogoutParticipants, samlLogoutPath } from "../../domain/grant/index.ts"
+import { csrfTokenOf, endSession as end, session } from "../../domain/session/index.ts"
 import {
   accountOf,
   type BrowserContext,
-  browserContextOf,
+  brandingOrgOf,
   isOwnForm,
+  loadBrowserContext,
   loginPaths,
-  lookOrgOf,
-  notesFor,
+  pageStateFor,
   showContinue,
 } from "../../login/index.ts"
-import { wantsPage } from "../../protocol/accept.ts"
+import { prefersHtml } from "../../protocol/accept.ts"
 import type { Cx } from "../../store/index.ts"
-import { isStranger, showStranger } from "../authorize/stranger.ts"
-import { loginPageOf } from "../handed/login-page.ts"
+import { isUnapprovedRedirect, showUnapprovedRedirect } from "../authorize/unapproved-redirect.ts"
+import { findCustomLoginPage } from "../custom-login/login-page.ts"
 import { paths } from "../issuer.ts"
 import {
-  backEndSession,
-  isHintedLive,
-  mayBeProgram,
+  canBeProgram,
+  findBackendSession,
+  isHintedSessionActive,
   nothingEndedError,
-} from "../logout/back-end.ts"
-import { logoutFrames } from "../logout/front-channel.ts"
-import { type Logout, logoutOf, logoutParameters } from "../logout/request.ts"
-import { type Parameters, parametersOf } from "../request.ts"
+} from "../logout/backend.ts"
+import { frontChannelUris } from "../logout/front-channel.ts"
+import { type LogoutRequest, logoutParameters, parseLogoutRequest } from "../logout/request.ts"
+import { type Parameters, parseParameters } from "../parameters.ts"
 import { redirect } from "../response.ts"
-import type { Asking, Endpoint } from "./endpoint.ts"
+import type { Endpoint, EndpointContext } from "./endpoint.ts"
 
 /** OpenID Connect RP-Initiated Logout §2. */
 export const endSession: Endpoint = {
   methods: ["GET", "POST"],
   anyOrigin: false,
-  answer: async (asking) => {
-    const { cx, request, url } = asking
+  handle: async (context) => {
+    const { cx, request, url } = context
     const posted = request.method === "POST"
-    const search = posted ? await asking.form() : new URLSearchParams()
-    const parameters = parametersOf(new URLSearchParams([...url.searchParams, ...search]))
-    const browserContext = await browserContextOf(cx, request)
-    const left = departures.of({ cx, request, browserContext })
-    if (!posted && left) return leave(asking, browserContext, { ...left, isAfterForm: true })
+    const search = posted ? await context.form() : new URLSearchParams()
+    const parameters = parseParameters(new URLSearchParams([...url.searchParams, ...search]))
+    const browserContext = await loadBrowserContext(cx, request)
+    const endedLogout = logoutState.of({ cx, request, browserContext })
+    if (!posted && endedLogout)
+      return redirectAfterLogout(context, browserContext, { ...endedLogout, isAfterForm: true })
     const csrf = parameters.get("csrf")
     const isAfterForm = posted && csrf !== undefined
-    const isProgram = !isAfterForm && mayBeProgram(request)
-    if (isProgram && parameters.has("id_token_hint")) await endByBackEnd(cx, parameters)
-    // A form from another site comes without our cookie (SameSite=Lax); a GET brings it.
+    const isProgram = !isAfterForm && canBeProgram(request)
+    if (isProgram && parameters.has("id_token_hint")) await endFromBackend(cx, parameters)
+    // A cross-site form contains no cookie of ours (SameSite=Lax); a GET request does.
     if (posted && !isAfterForm && browserContext.browser.setCookie !== undefined) {
       return redirect(withParameters(paths.endSession, parameters))
     }
-    const named = logoutOf(cx, parameters)
-    const { asked, stranger } = strangerApart(cx, browserContext, named)
+    const logoutRequest = parseLogoutRequest(cx, parameters)
+    const { logout, unapprovedUri } = checkRedirect(cx, browserContext, logoutRequest)
     const confirmed = isAfterForm && isOwnForm(cx, browserContext, { request, csrf })
-    const handed = handedSession(cx, asked)
-    const page = handed ? undefined : logoutPage(cx, asked, parameters)
+    const handed = customLoginSession(cx, logout)
+    const page = handed ? undefined : customLogoutPage(cx, logout, parameters)
     if (page !== undefined) return redirect(page, browserContext.browser.setCookie)
-    const sessions = handed ?? sessionsToEnd(browserContext, asked, confirmed)
+    const sessions = handed ?? sessionsToEnd(browserContext, logout, confirmed)
     if (sessions === "ask") {
-      return askFirst(asking, browserContext, {
-        ...asked,
+      return askForConfirmation(context, browserContext, {
+        ...logout,
         again: withParameters(paths.endSession, parameters),
       })
     }
-    if (sessions.length === 0 && isHintedLive(cx, named)) {
-      if (isProgram && !wantsPage(request)) throw nothingEndedError(cx, named)
-      if (named.location === loginPaths.signedOut) {
+    if (sessions.length === 0 && isHintedSessionActive(cx, logoutRequest)) {
+      if (isProgram && !prefersHtml(request)) throw nothingEndedError(cx, logoutRequest)
+      if (logoutRequest.location === loginPaths.signedOut) {
         return redirect(loginPaths.nobodyHere, browserContext.browser.setCookie)
       }
     }
-    const next = await ended(cx, sessions, asked.location)
-    const { application, clientId, languages, location } = asked
-    const leaving = { application, clientId, languages, location, next, sessions, stranger }
+    const next = await endSessions(cx, sessions, logout.location)
+    const { application, clientId, languages, location } = logout
+    const logoutResult = {
+      application,
+      clientId,
+      languages,
+      location,
+      next,
+      sessions,
+      unapprovedUri,
+    }
     return isAfterForm
-      ? departures.next({ cx, request, browserContext }, leaving)
-      : leave(asking, browserContext, { ...leaving, isAfterForm })
+      ? logoutState.next({ cx, request, browserContext }, logoutResult)
+      : redirectAfterLogout(context, browserContext, { ...logoutResult, isAfterForm })
   },
 }
 
-/** Where the browser goes once its person has confirmed: to a page, which no form has led to. */
-const departures = notesFor<Departure>(paths.endSession)
+/** State of the page after the user has confirmed, so that no redirect follows a form. */
+const logoutState = pageStateFor<EndedLogout>(paths.endSession)
 
-/** Ends what the back end of an application ends, before it is seen who is signed in here. */
-async function endByBackEnd(cx: Cx, parameters: Parameters): Promise<void> {
-  const id = backEndSession(cx, logoutOf(cx, parameters))
+/** Ends sessions for an application's backend, before the browser's sessions are read. */
+async function endFromBackend(cx: Cx, parameters: Parameters): Promise<void> {
+  const id = findBackendSession(cx, parseLogoutRequest(cx, parameters))
   if (id !== undefined) await cx.store.transact(cx, (tx) => end(tx, id))
 }
 
-type Apart = { readonly asked: Logout; readonly stranger?: string }
+type CheckedLogout = { readonly logout: LogoutRequest; readonly unapprovedUri?: string }
 
 /**
- * An address that is a stranger's is for the person to decide about, unless the hint is that of
- * somebody who is here: they have let the application in, and it sends them on.
+ * The user must confirm a redirect to an unapproved application, unless the hint is from a user in
+ * this browser: they have consented to the application.
  */
-function strangerApart(cx: Cx, { present }: BrowserContext, asked: Logout): Apart {
-  const { location, clientId, sessionId, userId } = asked
+function checkRedirect(cx: Cx, { present }: BrowserContext, logout: LogoutRequest): CheckedLogout {
+  const { location, clientId, sessionId, userId } = logout
   const appId = clientId === undefined ? undefined : findClient(cx, clientId)?.appId
-  if (appId === undefined || location === loginPaths.signedOut) return { asked }
+  if (appId === undefined || location === loginPaths.signedOut) return { logout }
   const isHinted = present.some(({ id, userId: user }) => id === sessionId || user === userId)
-  if (isHinted || !isStranger(cx, { appId, uri: location, here: [] })) return { asked }
-  return { asked: { ...asked, location: loginPaths.signedOut }, stranger: location }
+  if (isHinted || !isUnapprovedRedirect(cx, { appId, uri: location, present: [] }))
+    return { logout }
+  return { logout: { ...logout, location: loginPaths.signedOut }, unapprovedUri: location }
 }
 
-/** Ends sessions; answers where the browser goes: past the applications that speak SAML. */
-async function ended(cx: Cx, sessions: readonly string[], location: string): Promise<string> {
-  const untold = untoldOf(cx, sessions)
+/** Ends sessions; returns where the browser is sent: first to the SAML applications. */
+async function endSessions(cx: Cx, sessions: readonly string[], location: string): Promise<string> {
+  const untold = listLogoutParticipants(cx, sessions)
   const afterwards = { kind: "location", url: location } as const
   const step = await cx.store.transact(cx, (tx) => {
     for (const id of sessions) end(tx, id)
@@ -112,129 +122,145 @@ async function ended(cx: Cx, sessions: readonly string[], location: string): Pro
 }
 
 /**
- * The session that the hint names, where a login page of somebody else keeps it: the browser shows
- * us nothing of that, and the id_token is the proof that the application speaks for the person.
+ * The session of the hint, if a custom login page manages it: the browser has no cookie for it, and
+ * the ID token proves that the application acts for the user.
  */
-function handedSession(cx: Cx, { sessionId = "" }: Logout): readonly string[] | undefined {
+function customLoginSession(
+  cx: Cx,
+  { sessionId = "" }: LogoutRequest,
+): readonly string[] | undefined {
   const { status, creatorId } = cx.store.state(cx, session, sessionId)
   return status === "active" && creatorId !== undefined ? [sessionId] : undefined
 }
 
-/** Where an application's people sign out that a login page of somebody else keeps signed in. */
-function logoutPage(
+/** The logout page of an application whose sign-in uses a custom login page. */
+function customLogoutPage(
   cx: Cx,
-  { clientId, location }: Logout,
+  { clientId, location }: LogoutRequest,
   parameters: Parameters,
 ): string | undefined {
-  const page = clientId === undefined ? undefined : loginPageOf(cx, { clientId })
+  const page = clientId === undefined ? undefined : findCustomLoginPage(cx, { clientId })
   if (page === undefined) return undefined
-  const kept = ["logout_hint", "ui_locales"].flatMap((name) => {
+  const keptParameters = ["logout_hint", "ui_locales"].flatMap((name) => {
     const value = parameters.get(name)
     return value === undefined ? [] : [[name, value]]
   })
-  const isTheirs = location !== loginPaths.signedOut
-  const back = isTheirs ? [["post_logout_redirect", location]] : []
-  const query = new URLSearchParams([...back, ...kept]).toString()
+  const isApplicationUri = location !== loginPaths.signedOut
+  const redirectParameters = isApplicationUri ? [["post_logout_redirect", location]] : []
+  const query = new URLSearchParams([...redirectParameters, ...keptParameters]).toString()
   return `${page}/logout${query && `?${query}`}`
 }
 
 /**
- * The session that the hint names ends by itself. §2: without proof that the application speaks for
- * this person, the person is asked; then what they see on the page ends.
+ * The session of the hint ends without confirmation. §2: without proof that the application acts
+ * for this user, the user is asked; then the sessions shown on the page end.
  */
 function sessionsToEnd(
   browserContext: BrowserContext,
-  asked: Logout,
+  logout: LogoutRequest,
   confirmed: boolean,
 ): readonly string[] | "ask" {
   const { present, browser } = browserContext
   if (confirmed) {
-    const meant = meantOf(browserContext, asked)
-    return meant.length === present.length ? browser.sessions : meant.map(({ id }) => id)
+    const hintedPresent = hintedSessions(browserContext, logout)
+    return hintedPresent.length === present.length
+      ? browser.sessions
+      : hintedPresent.map(({ id }) => id)
   }
-  const { sessionId, userId } = asked
+  const { sessionId, userId } = logout
   const hinted = present.filter(({ id, userId: user }) => id === sessionId || user === userId)
   if (hinted.length > 0) return hinted.map(({ id }) => id)
   return present.length > 0 ? "ask" : []
 }
 
-/** Those whom logout_hint names, where they are here; else everybody. */
-function meantOf({ present }: BrowserContext, { meantUser }: Logout): BrowserContext["present"] {
-  const meant = present.filter(({ userId }) => userId === meantUser)
-  return meant.length > 0 ? meant : present
+/** The sessions of the user in logout_hint, if signed in here; otherwise all sessions. */
+function hintedSessions(
+  { present }: BrowserContext,
+  { logoutHintUser }: LogoutRequest,
+): BrowserContext["present"] {
+  const hintedPresent = present.filter(({ userId }) => userId === logoutHintUser)
+  return hintedPresent.length > 0 ? hintedPresent : present
 }
 
 /**
- * The address again, with what was asked for. What else a form has, a client secret or our own
- * token, stays out of addresses, which logs and the history keep.
+ * The URL with the parameters of the request. Other form fields, such as a client secret or our own
+ * CSRF token, must not be in URLs, which logs and the browser history store.
  */
 function withParameters(path: string, parameters: Parameters): string {
-  const kept = logoutParameters.flatMap((name) => {
+  const keptParameters = logoutParameters.flatMap((name) => {
     const value = parameters.get(name)
     return value === undefined ? [] : [[name, value]]
   })
-  return kept.length === 0 ? path : `${path}?${new URLSearchParams(kept)}`
+  return keptParameters.length === 0 ? path : `${path}?${new URLSearchParams(keptParameters)}`
 }
 
-/** How a browser leaves when its sessions have ended. */
-type Departure = Pick<Logout, "application" | "clientId" | "languages" | "location"> & {
-  /** Those that ended. */
+/** The logout after the sessions have ended. */
+type EndedLogout = Pick<LogoutRequest, "application" | "clientId" | "languages" | "location"> & {
+  /** IDs of the ended sessions. */
   readonly sessions: readonly string[]
-  /** Where the browser goes first; else to the location. */
+  /** Where the browser is sent first; otherwise to the location. */
   readonly next: string
-  /** Where the application wants it to go, that nobody vouches for. */
-  readonly stranger: string | undefined
+  /** The redirect URI of an unapproved application. */
+  readonly unapprovedUri: string | undefined
 }
 
-/** Sends the browser on; where applications have pages of their own for this, past those. */
-function leave(
-  { cx, show }: Asking,
+/** Redirects the browser; first loads the front-channel logout pages of applications, if any. */
+function redirectAfterLogout(
+  { cx, show }: EndpointContext,
   browserContext: BrowserContext,
-  left: Departure & { readonly isAfterForm: boolean },
+  endedLogout: EndedLogout & { readonly isAfterForm: boolean },
 ): Promise<Response> | Response {
-  const { location, next, sessions, stranger, application = "", isAfterForm } = left
-  const frames = logoutFrames(cx, sessions)
+  const { location, next, sessions, unapprovedUri, application = "", isAfterForm } = endedLogout
+  const frames = frontChannelUris(cx, sessions)
   const cookies = [browserContext.browser.setCookie]
   if (frames.length > 0 || next !== location) {
     return show(cx, (ui, shared) => ui.SigningOutPage({ ...shared, frames, continueHref: next }), {
-      ...lookedAt(cx, left),
+      ...pageOptionsOf(cx, endedLogout),
       frames,
       continueTo: next,
       cookies,
     })
   }
-  if (stranger !== undefined) {
-    return showStranger(cx, show, { application, why: "signed_out", href: stranger, cookies })
+  if (unapprovedUri !== undefined) {
+    return showUnapprovedRedirect(cx, show, {
+      application,
+      why: "signed_out",
+      href: unapprovedUri,
+      cookies,
+    })
   }
   if (!isAfterForm || location === loginPaths.signedOut) return redirect(location, ...cookies)
   const signedOut = { href: location, application, why: "signed_out", cookies } as const
-  return showContinue(show, cx, { ...lookedAt(cx, left), ...signedOut })
+  return showContinue(show, cx, { ...pageOptionsOf(cx, endedLogout), ...signedOut })
 }
 
-type Question = Logout & { readonly again: string }
+type LogoutQuestion = LogoutRequest & { readonly again: string }
 
-/** Asks; the form posts to the address that brings along everything that was asked for. */
-function askFirst(
-  { cx, show }: Asking,
+/** Asks for confirmation; the form posts to the URL with the parameters of the request. */
+function askForConfirmation(
+  { cx, show }: EndpointContext,
   browserContext: BrowserContext,
-  asked: Question,
+  logout: LogoutQuestion,
 ): Promise<Response> {
-  const { application, again } = asked
-  const form = { action: again, csrf: csrfOf(cx, browserContext.browser) }
-  const accounts = meantOf(browserContext, asked).map(({ userId }) => accountOf(cx, userId))
+  const { application, again } = logout
+  const form = { action: again, csrf: csrfTokenOf(cx, browserContext.browser) }
+  const accounts = hintedSessions(browserContext, logout).map(({ userId }) => accountOf(cx, userId))
   const cancelHref = loginPaths.signedIn
   return show(
     cx,
     (ui, shared) => ui.LogoutPage({ ...shared, form, accounts, application, cancelHref }),
     {
-      ...lookedAt(cx, asked),
+      ...pageOptionsOf(cx, logout),
       cookies: [browserContext.browser.setCookie],
     },
   )
 }
 
-/** In what languages it is asked, and with whose look. */
-const lookedAt = (cx: Cx, { clientId, languages }: Pick<Logout, "clientId" | "languages">) => ({
+/** The languages and branding of the page. */
+const pageOptionsOf = (
+  cx: Cx,
+  { clientId, languages }: Pick<LogoutRequest, "clientId" | "languages">,
+) => ({
   languages,
-  orgId: lookOrgOf(cx, clientId === undefined ? undefined : { clientId }),
+  orgId: brandingOrgOf(cx, clientId === undefined ? undefined : { clientId }),
 })

@@ -1,31 +1,31 @@
 import type { Refusal } from "../../domain/refusal/index.ts"
 import type { ShowPage } from "../../login/index.ts"
-import type { FormMax } from "../../protocol/body.ts"
+import type { FormLimits } from "../../protocol/body.ts"
 import type { Cx } from "../../store/index.ts"
 
-/** One request to one endpoint. */
-export type Asking = {
+/** The context of one request to one endpoint. */
+export type EndpointContext = {
   readonly cx: Cx
   readonly request: Request
-  /** Parsed once for all. */
+  /** The parsed URL of the request. */
   readonly url: URL
-  /** The form that was posted, within the limits of the endpoint. */
+  /** The posted form, within the limits of the endpoint. */
   readonly form: () => Promise<URLSearchParams>
   readonly show: ShowPage
-  /** Learns of each request that was refused, and why. */
-  readonly refused: (refusal: Refusal) => void
-  /** Learns by which grant somebody got tokens; absent where nobody wants to know. */
-  readonly issued?: ((grant: string) => void) | undefined
+  /** Called for each rejected request, with the reason. */
+  readonly onRejected: (refusal: Refusal) => void
+  /** Called with the grant type when tokens are issued; absent if no one needs it. */
+  readonly onIssued?: ((grant: string) => void) | undefined
 }
 
-/** What the router must know of an endpoint. */
+/** The description of an endpoint for the router. */
 export type Endpoint = {
   readonly methods: readonly ("GET" | "POST" | "PUT" | "DELETE")[]
-  /** Whether scripts of other origins may call it: true where no cookie is looked at. */
+  /** Whether scripts of other origins can call it: true if it reads no cookies. */
   readonly anyOrigin: boolean
-  /** Where only some instances have it: whether this one does. */
+  /** Whether this instance has the endpoint, if not all have it. */
   readonly exists?: (cx: Cx) => boolean
-  /** Where its forms may hold more, or less, than others. */
-  readonly formMax?: FormMax
-  readonly answer: (asking: Asking) => Promise<Response> | Response
+  /** Limits for its forms, if they differ from the default. */
+  readonly formMax?: FormLimits
+  readonly handle: (asking: EndpointContext) => Promise<Response> | Response
 }

@@ -1,5 +1,5 @@
 import { appDenial } from "../../domain/app-access/index.ts"
-import { noteClaimsRead } from "../../domain/grant/index.ts"
+import { recordClaimsRead } from "../../domain/grant/index.ts"
 import type { Cx } from "../../store/index.ts"
 import {
   type AuthenticatedApp,
@@ -7,47 +7,48 @@ import {
   introspectionMethods,
 } from "../client/authentication.ts"
 import { issuerOf } from "../issuer.ts"
-import { parametersOf, required } from "../request.ts"
+import { parseParameters, requireParameter } from "../parameters.ts"
 import { json } from "../response.ts"
-import { validToken } from "../token/bearer.ts"
+import { findValidToken } from "../token/bearer.ts"
 import { introspectionClaims } from "../token/claims/claims.ts"
-import { complemented } from "../token/claims/complement.ts"
+import { withScriptClaims } from "../token/claims/script-claims.ts"
 import { projectsAsAudience } from "../token/scope.ts"
 import { jtiOf, notBefore, type Statement } from "../token/statement.ts"
 import { provenUntil } from "../token/token-parent.ts"
 import type { Endpoint } from "./endpoint.ts"
 
 /**
- * RFC 7662 §2, for access tokens alone: an application that asks about what it was shown would
- * take a refresh token for one.
+ * RFC 7662 §2, for access tokens only: an application that verifies a presented token would mistake
+ * a refresh token for one.
  */
 export const introspect: Endpoint = {
   methods: ["POST"],
   anyOrigin: true,
-  answer: async ({ cx, request, form }) => {
-    const parameters = parametersOf(await form())
+  handle: async ({ cx, request, form }) => {
+    const parameters = parseParameters(await form())
     const authorization = request.headers.get("authorization")
     const credentials = { parameters, authorization }
     const client = await authenticateClient(cx, credentials, introspectionMethods)
-    const claims = validToken(cx, required(parameters, "token"))
-    // RFC 7662 §2.2: whoever a token is not for learns nothing of it, not even that it exists.
-    if (!claims || client.kind !== "application" || !isFor(cx, client, claims)) {
+    const claims = findValidToken(cx, requireParameter(parameters, "token"))
+    // RFC 7662 §2.2: clients outside the audience learn nothing about a token, not even that it
+    // exists.
+    if (!claims || client.kind !== "application" || !isInAudience(cx, client, claims)) {
       return json({ active: false })
     }
     // Also a resource server admits only users who can use it, whoever got the token.
     if (!isUsable(cx, client, claims)) return json({ active: false })
-    const answer = await activeAnswer(cx, claims, client)
+    const answer = await activeResponse(cx, claims, client)
     const isOwn = claims.clientId === client.clientId
-    if (isOwn) await noteClaimsRead(cx, claims.userId, client.appId)
+    if (isOwn) await recordClaimsRead(cx, claims.userId, client.appId)
     return json(answer)
   },
 }
 
 /**
- * The application must stand in the audience, by itself or by its project. Ids of projects may be
- * chosen: one that is a client's id too stands for that client.
+ * Whether the application is in the audience, by its client ID or its project. Project IDs can be
+ * chosen: one that is also a client ID represents that client.
  */
-function isFor(cx: Cx, client: AuthenticatedApp, { audience }: Statement): boolean {
+function isInAudience(cx: Cx, client: AuthenticatedApp, { audience }: Statement): boolean {
   if (audience.includes(client.clientId)) return true
   const { projectId } = client.state
   return audience.includes(projectId) && projectsAsAudience(cx, [projectId]).length > 0
@@ -60,25 +61,25 @@ function isUsable(cx: Cx, { appId }: AuthenticatedApp, { userId, grantId }: Stat
 }
 
 /** RFC 7662 §2.2, with RFC 8693 §4.1 and RFC 9449 §6.2. */
-async function activeAnswer(
+async function activeResponse(
   cx: Cx,
   claims: Statement,
   { state }: AuthenticatedApp,
 ): Promise<object> {
   const { userId, clientId, scopes, actor } = claims
-  const told = introspectionClaims(cx, claims, state.projectId, state)
-  const asked = {
+  const userClaims = introspectionClaims(cx, claims, state.projectId, state)
+  const scriptInput = {
     triggerType: 4,
     userId,
     clientId,
     scopes,
     actor,
-    claims: told,
+    claims: userClaims,
     projectId: state.projectId,
     application: state,
   } as const
   return {
-    ...(await complemented(cx, asked)),
+    ...(await withScriptClaims(cx, scriptInput)),
     active: true,
     scope: claims.scopes.join(" "),
     client_id: clientId,

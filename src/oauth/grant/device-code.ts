@@ -5,34 +5,34 @@ import {
   finishDevice,
   isWithdrawn,
 } from "../../domain/grant/index.ts"
-import { about, type Cause } from "../../domain/refusal/index.ts"
-import { usableSession } from "../../domain/session/index.ts"
+import { type Cause, findingWithoutValue } from "../../domain/refusal/index.ts"
+import { findUsableSession } from "../../domain/session/index.ts"
 import type { Cx, Transaction } from "../../store/index.ts"
 import type { AuthenticatedApp } from "../client/authentication.ts"
-import type { Proof } from "../client/proof.ts"
-import { readDeviceCode } from "../device/code.ts"
-import { mustPollSlower } from "../device/polling.ts"
+import type { DpopProof } from "../client/proof.ts"
+import { openDeviceCode } from "../device/code.ts"
+import { isPollingTooFast } from "../device/polling.ts"
 import { OAuthError } from "../error.ts"
-import { required } from "../request.ts"
+import { requireParameter } from "../parameters.ts"
 import type { Narrow } from "../token/audience.ts"
 import { consentedAmong } from "../token/audience.ts"
 import type { Issuance } from "../token/issue.ts"
 import { type Lifetimes, lifetimesOf } from "../token/lifetime.ts"
-import { offlineFor, writeRefreshToken } from "../token/refresh.ts"
+import { offlineAccessOf, sealRefreshToken } from "../token/refresh.ts"
 import { projectsInIdToken } from "../token/scope.ts"
 import type { Grant } from "./grant.ts"
-import { applicationFor } from "./registered.ts"
+import { requireRegisteredGrant } from "./registered-grant.ts"
 
-/** RFC 8628 §3.4: a device fetches what a person has allowed elsewhere. */
+/** RFC 8628 §3.4: a device fetches its tokens after the user has approved it. */
 export const deviceCode: Grant = {
   name: "urn:ietf:params:oauth:grant-type:device_code",
   client: "authenticated",
   allow: async (cx, { parameters, client, proof, narrow }) => {
-    const application = applicationFor(client, "device_code")
+    const application = requireRegisteredGrant(client, "device_code")
     const { state, clientId } = application
-    const id = readDeviceCode(cx, required(parameters, "device_code"))
-    if (id === undefined) throw wrongCodeError("code.not_ours")
-    const asked = {
+    const id = openDeviceCode(cx, requireParameter(parameters, "device_code"))
+    if (id === undefined) throw invalidCodeError("code.not_ours")
+    const redemption = {
       id,
       client: application,
       oidc: state.oidc,
@@ -41,52 +41,56 @@ export const deviceCode: Grant = {
       projects: projectsInIdToken(cx, state),
       lifetimes: lifetimesOf(cx, clientId),
     }
-    const step = await cx.store.transact(cx, (tx) => redeem(cx, tx, asked))
+    const step = await cx.store.transact(cx, (tx) => redeemInTransaction(cx, tx, redemption))
     const { offline, ...issuance } = step.value
     if (!offline) return issuance
     const first = { grantId: issuance.grantId, generation: 1 }
-    return { ...issuance, refreshToken: writeRefreshToken(cx, first) }
+    return { ...issuance, refreshToken: sealRefreshToken(cx, first) }
   },
 }
 
-type Requested = {
+type DeviceRedemption = {
   readonly id: string
   readonly client: AuthenticatedApp
   readonly oidc: OidcApp["oidc"]
-  readonly proof: Proof | undefined
+  readonly proof: DpopProof | undefined
   readonly narrow: Narrow
-  /** What stands in the id_token's audience beside the client. */
+  /** Projects in the audience of the ID token, in addition to the client. */
   readonly projects: readonly string[]
   readonly lifetimes: Lifetimes
 }
 
-/** `offline`: a refresh token goes with it. */
-type Redeemed = Issuance & { readonly offline: boolean }
+/** `offline`: with a refresh token. */
+type RedeemedCode = Issuance & { readonly offline: boolean }
 
-/** Uses up the code and adds the grant, in one step; or says why that can't be (RFC 8628 §3.5). */
-function redeem(cx: Cx, tx: Transaction, asked: Requested): Redeemed {
-  const { id, client, oidc, proof, lifetimes } = asked
+/**
+ * Marks the code as used and adds the grant, in one transaction. Throws if the code can't be used
+ * (RFC 8628 §3.5).
+ */
+function redeemInTransaction(cx: Cx, tx: Transaction, redemption: DeviceRedemption): RedeemedCode {
+  const { id, client, oidc, proof, lifetimes } = redemption
   const state = tx.state(deviceAuthorization, id)
-  if (state.status === "absent") throw wrongCodeError("code.over")
-  if (state.clientId !== client.clientId) throw wrongCodeError("code.other_client")
-  if (state.status === "done") throw wrongCodeError("code.used")
-  if (state.status === "denied") throw new OAuthError("access_denied", "the person refused")
+  if (state.status === "absent") throw invalidCodeError("code.over")
+  if (state.clientId !== client.clientId) throw invalidCodeError("code.other_client")
+  if (state.status === "done") throw invalidCodeError("code.used")
+  if (state.status === "denied")
+    throw new OAuthError("access_denied", "the user denied the request")
   if (tx.now >= state.expires) {
     throw new OAuthError("expired_token", "the code has expired", {
-      finding: about("device_code", "device.old"),
+      finding: findingWithoutValue("device_code", "device.old"),
     })
   }
-  if (state.status !== "approved") throw waitingError(cx, id)
-  // RFC 9449 §5: what began with a key ends with it.
+  if (state.status !== "approved") throw pendingError(cx, id)
+  // RFC 9449 §5: a request that began with a key must end with it.
   if (state.jkt !== undefined && state.jkt !== proof?.jkt) {
     throw new OAuthError("invalid_dpop_proof", "the code is bound to another key")
   }
-  const session = usableSession(tx, state.sessionId)
-  if (!session) throw new OAuthError("access_denied", "the person has signed out meanwhile")
+  const session = findUsableSession(tx, state.sessionId)
+  if (!session) throw new OAuthError("access_denied", "the user has signed out meanwhile")
   const { clientId, appId, scopes, leftOut, audience, foreign, sessionId } = state
   if (isWithdrawn(tx, state, appId)) throw withdrawnError()
-  const narrowed = asked.narrow({ audience, clientId, userId: session.userId })
-  const offline = offlineFor({ client, scopes, proof, lifetimes })
+  const narrowed = redemption.narrow({ audience, clientId, userId: session.userId })
+  const offline = offlineAccessOf({ client, scopes, proof, lifetimes })
   const grantId = addGrant(tx, {
     clientId,
     appId,
@@ -112,7 +116,7 @@ function redeem(cx: Cx, tx: Transaction, asked: Requested): Redeemed {
     tokenType: oidc.tokenType,
     clockSkewSeconds: oidc.clockSkewSeconds,
     identity: {
-      audience: [clientId, ...asked.projects],
+      audience: [clientId, ...redemption.projects],
       sessionId,
       authTime: session.authTime,
       methods: session.methods,
@@ -121,16 +125,15 @@ function redeem(cx: Cx, tx: Transaction, asked: Requested): Redeemed {
   }
 }
 
-const waitingError = (cx: Cx, id: string): OAuthError =>
-  mustPollSlower(cx, id)
-    ? new OAuthError("slow_down", "wait 5 seconds longer between two tries")
-    : new OAuthError("authorization_pending", "the person has not decided yet")
+const pendingError = (cx: Cx, id: string): OAuthError =>
+  isPollingTooFast(cx, id)
+    ? new OAuthError("slow_down", "increase the polling interval by 5 seconds")
+    : new OAuthError("authorization_pending", "the user has not approved the request yet")
 
-const withdrawnError = () =>
-  new OAuthError("access_denied", "the user has withdrawn the access meanwhile")
+const withdrawnError = () => new OAuthError("access_denied", "the user has withdrawn the access")
 
-/** One answer for every code that isn't good: unknown, used or someone else's. */
-const wrongCodeError = (cause: Cause) =>
-  new OAuthError("invalid_grant", "the device_code is not valid (any more)", {
-    finding: about("device_code", cause),
+/** The same error for every invalid code: unknown, used, or of another client. */
+const invalidCodeError = (cause: Cause) =>
+  new OAuthError("invalid_grant", "the device_code is invalid or has expired", {
+    finding: findingWithoutValue("device_code", cause),
   })

@@ -1,26 +1,32 @@
 import { findClient } from "../../domain/app/index.ts"
-import type { Finding, Found } from "../../domain/refusal/index.ts"
-import { serviceUserKey } from "../../domain/service-account/index.ts"
+import type { Finding, FindingSource } from "../../domain/refusal/index.ts"
+import { findServiceKey } from "../../domain/service-account/index.ts"
 import { user } from "../../domain/user-model/index.ts"
 import type { Cx } from "../../store/index.ts"
-import { isLive, ownNames, readAssertion, spend, verifyAssertion } from "../client/assertion.ts"
-import { claimsBeside, findingsInJwt } from "../client/jwt.ts"
+import {
+  audienceNames,
+  isKeyValid,
+  parseAssertion,
+  recordAssertionUse,
+  verifyAssertion,
+} from "../client/assertion.ts"
+import { compareClaims, findingsInJwt } from "../client/jwt.ts"
 import { OAuthError } from "../error.ts"
-import { required } from "../request.ts"
+import { requireParameter } from "../parameters.ts"
 import { credentialParent } from "../token/token-parent.ts"
 import type { Grant } from "./grant.ts"
-import { forItself } from "./service-user.ts"
+import { issueForItself } from "./service-account.ts"
 
-/** RFC 7523 §2.1: a service user signs who they are with a key that is registered for them. */
+/** RFC 7523 §2.1: a service account signs an assertion with its registered key. */
 export const jwtBearer: Grant = {
   name: "urn:ietf:params:oauth:grant-type:jwt-bearer",
   client: "none",
   allow: async (cx, { parameters }) => {
-    const { userId, keyId } = await provenUser(cx, required(parameters, "assertion"))
+    const { userId, keyId } = await authenticateUser(cx, requireParameter(parameters, "assertion"))
     const state = cx.store.state(cx, user, userId)
-    if (!("kind" in state) || state.kind !== "machine") throw invalidError(userId)
-    // A user's id may be chosen; as an application's client id it would pass for that application.
-    if (findClient(cx, userId)) throw invalidError(userId)
+    if (!("kind" in state) || state.kind !== "machine") throw invalidAssertionError(userId)
+    // User IDs can be chosen; one that is also a client ID would pass for that application.
+    if (findClient(cx, userId)) throw invalidAssertionError(userId)
     const { accessTokenType } = state
     const client = {
       userId,
@@ -28,43 +34,52 @@ export const jwtBearer: Grant = {
       anchor: credentialParent(cx, "key", { userId, id: keyId }),
       accessTokenType,
     }
-    required(parameters, "scope")
-    const { issuance, projects } = forItself(cx, parameters, client)
+    requireParameter(parameters, "scope")
+    const { issuance, projects } = issueForItself(cx, parameters, client)
     return { ...issuance, identity: { audience: [userId, ...projects] } }
   },
 }
 
-async function provenUser(cx: Cx, text: string) {
-  const { issuer = "", keyId = "" } = readAssertion(text) ?? {}
-  const key = serviceUserKey(cx, issuer, keyId)
-  const proven = await verifyAssertion(cx, text, { key, as: "grant" })
-  const isGood = proven && (await spend(cx, proven))
-  if (isGood) return { userId: proven.issuer, keyId }
-  const lacksKey = isLive(cx, key) ? undefined : "assertion.key"
-  throw invalidError(issuer, () => findingsOfUser(cx, text, { issuer, lacksKey }))
+async function authenticateUser(cx: Cx, text: string) {
+  const { issuer = "", keyId = "" } = parseAssertion(text) ?? {}
+  const key = findServiceKey(cx, issuer, keyId)
+  const verifiedAssertion = await verifyAssertion(cx, text, { key, as: "grant" })
+  const isGood = verifiedAssertion && (await recordAssertionUse(cx, verifiedAssertion))
+  if (isGood) return { userId: verifiedAssertion.issuer, keyId }
+  const missingKeyCause = isKeyValid(cx, key) ? undefined : "assertion.key"
+  throw invalidAssertionError(issuer, () =>
+    findingsForUser(cx, text, { issuer, missingKeyCause: missingKeyCause }),
+  )
 }
 
-type Lacking = { readonly issuer: string; readonly lacksKey: "assertion.key" | undefined }
+type AssertionProblem = {
+  readonly issuer: string
+  readonly missingKeyCause: "assertion.key" | undefined
+}
 
-/** Of a user whose id is that of an application too, the application's owner must learn nothing. */
-function findingsOfUser(cx: Cx, text: string, { issuer, lacksKey }: Lacking): readonly Finding[] {
+/** If the user ID is also a client ID, the owner of the application must learn nothing. */
+function findingsForUser(
+  cx: Cx,
+  text: string,
+  { issuer, missingKeyCause }: AssertionProblem,
+): readonly Finding[] {
   if (findClient(cx, issuer)) return []
-  const wanted = { iss: issuer, sub: issuer, audience: ownNames(cx), lacksKey }
+  const expectedClaims = { iss: issuer, sub: issuer, audience: audienceNames(cx), missingKeyCause }
   return findingsInJwt(text, {
     subject: "assertion",
-    beside: (claims) => claimsBeside(cx, claims, wanted),
-    otherwise: "assertion.other",
+    compare: (claims) => compareClaims(cx, claims, expectedClaims),
+    fallbackCause: "assertion.other",
   })
 }
 
 /**
- * One answer whatever is wrong, so that nobody learns which users and keys there are. Where a
- * request names an application as well, its owner would learn which keys somebody else's users
- * have: what was found is the affair of the user.
+ * The same error for every cause, so that it reveals neither users nor keys. If a request also
+ * names an application, its owner must not learn about keys of other users, so the findings are
+ * only for the user.
  */
-const invalidError = (whose: string, finding?: Found) =>
+const invalidAssertionError = (visibleTo: string, finding?: FindingSource) =>
   new OAuthError(
     "invalid_grant",
-    "the assertion is not valid: check iss, sub, aud, iat, exp, kid and the signature",
-    { finding, whose },
+    "the assertion is invalid: check iss, sub, aud, iat, exp, kid and the signature",
+    { finding, visibleTo },
   )

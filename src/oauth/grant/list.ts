@@ -6,7 +6,7 @@ import { jwtBearer } from "./jwt-bearer.ts"
 import { refreshToken } from "./refresh-token.ts"
 import { tokenExchange } from "./token-exchange.ts"
 
-/** Every way to get tokens; a new one is a file and a line here. */
+/** All grant types; a new one needs a file and a line here. */
 export const grants: readonly Grant[] = [
   authorizationCode,
   clientCredentials,

@@ -1,44 +1,50 @@
-import { apiAt } from "../../domain/app/index.ts"
+import { findApiByResource } from "../../domain/app/index.ts"
 import {
   type Grant as Given,
   grant,
-  type RenewalEnd,
-  renewGrant,
+  type RefreshFailure,
+  refreshGrant,
 } from "../../domain/grant/index.ts"
-import { about, type Cause } from "../../domain/refusal/index.ts"
+import { type Cause, findingWithoutValue } from "../../domain/refusal/index.ts"
 import type { Cx } from "../../store/index.ts"
 import type { AuthenticatedApp } from "../client/authentication.ts"
 import { OAuthError } from "../error.ts"
-import { type Parameters, required, wordsOf } from "../request.ts"
+import { type Parameters, requireParameter, splitWords } from "../parameters.ts"
 import { isActive } from "../token/active.ts"
-import { openAudience } from "../token/audience.ts"
+import { currentAudience } from "../token/audience.ts"
 import { lifetimesOf } from "../token/lifetime.ts"
-import { readRefreshToken, writeRefreshToken } from "../token/refresh.ts"
-import { audienceOf, isPlain, projectsInIdToken, scopeError, withoutOurs } from "../token/scope.ts"
+import { openRefreshToken, sealRefreshToken } from "../token/refresh.ts"
+import {
+  audienceOf,
+  isPlain,
+  projectsInIdToken,
+  scopeError,
+  withoutManagementApi,
+} from "../token/scope.ts"
 import { refreshedParent } from "../token/token-parent.ts"
 import type { Grant } from "./grant.ts"
-import { applicationFor } from "./registered.ts"
+import { requireRegisteredGrant } from "./registered-grant.ts"
 
 /** RFC 6749 §6 and OpenID Connect Core §12, with the rotation of RFC 9700 §4.14.2. */
 export const refreshToken: Grant = {
   name: "refresh_token",
   client: "authenticated",
   allow: async (cx, { parameters, client, proof, narrow }) => {
-    const application = applicationFor(client, "refresh_token")
+    const application = requireRegisteredGrant(client, "refresh_token")
     const { state, clientId } = application
-    const shown = readRefreshToken(cx, required(parameters, "refresh_token"))
-    if (!shown) throw wrongTokenError("refresh.not_ours")
-    const { grantId, generation } = shown
-    const given = givenTo(cx, application, grantId)
-    const scopes = scopesOf(given, parameters)
-    const { userId } = given
-    const hanging = { grantId: refreshedParent(cx, grantId), userId, clientId }
-    // What may come to life again, as an organisation, must not use up the token meanwhile.
-    if (!isActive(cx, hanging)) throw wrongTokenError("refresh.stopped")
+    const presented = openRefreshToken(cx, requireParameter(parameters, "refresh_token"))
+    if (!presented) throw invalidTokenError("refresh.not_ours")
+    const { grantId, generation } = presented
+    const grantState = requireOwnGrant(cx, application, grantId)
+    const scopes = parseScopes(grantState, parameters)
+    const { userId } = grantState
+    const tokenParents = { grantId: refreshedParent(cx, grantId), userId, clientId }
+    // While something is only deactivated, such as an organization, the token must not be used up.
+    if (!isActive(cx, tokenParents)) throw invalidTokenError("refresh.stopped")
 
-    const wide = audienceFor(cx, { given, scopes, projectId: state.projectId })
-    const open = openAudience(cx, { ...hanging, audience: wide })
-    const allowed = isPlain(scopes, state) ? withoutOurs(cx, open) : open
+    const wide = audienceFor(cx, { given: grantState, scopes, projectId: state.projectId })
+    const open = currentAudience(cx, { ...tokenParents, audience: wide })
+    const allowed = isPlain(scopes, state) ? withoutManagementApi(cx, open) : open
     const audience = narrow({ audience: allowed, clientId, userId })
     const { access, refreshIdle, refreshGrace } = lifetimesOf(cx, clientId)
     const renewal = {
@@ -50,9 +56,9 @@ export const refreshToken: Grant = {
       accessLifetimeSeconds: access,
       graceSeconds: refreshGrace,
     }
-    const step = await cx.store.transact(cx, (tx) => renewGrant(tx, grantId, renewal))
+    const step = await cx.store.transact(cx, (tx) => refreshGrant(tx, grantId, renewal))
     const renewed = step.value
-    if (typeof renewed === "string") throw wrongTokenError(causes[renewed])
+    if (typeof renewed === "string") throw invalidTokenError(causesByFailure[renewed])
     const projects = projectsInIdToken(cx, state)
     return {
       userId,
@@ -62,69 +68,77 @@ export const refreshToken: Grant = {
       scopes,
       tokenType: state.oidc.tokenType,
       clockSkewSeconds: state.oidc.clockSkewSeconds,
-      refreshToken: writeRefreshToken(cx, { grantId, generation: renewed }),
-      // OpenID Connect Core §12.2: of the sign-in that was, and without its nonce.
+      refreshToken: sealRefreshToken(cx, { grantId, generation: renewed }),
+      // OpenID Connect Core §12.2: the claims of the original sign-in, without its nonce.
       identity: {
         audience: [clientId, ...projects],
-        sessionId: given.sessionId,
-        authTime: given.authTime,
-        methods: given.methods,
+        sessionId: grantState.sessionId,
+        authTime: grantState.authTime,
+        methods: grantState.methods,
         withUserClaims: state.oidc.idTokenUserinfoAssertion,
-        ...(given.claims && { requested: given.claims.idToken }),
+        ...(grantState.claims && { requested: grantState.claims.idToken }),
       },
     }
   },
 }
 
-type There = Exclude<Given, { status: "absent" }>
+type ExistingGrant = Exclude<Given, { status: "absent" }>
 
-/** RFC 6749 §10.4: a refresh token is worth something only to the client it was issued to. */
-function givenTo(cx: Cx, { state }: AuthenticatedApp, grantId: string): There {
-  const given = cx.store.state(cx, grant, grantId)
-  if (given.status === "absent") throw wrongTokenError("refresh.over")
-  if (given.clientId !== state.clientId) throw wrongTokenError("refresh.other_client")
-  if (given.status === "ended") throw wrongTokenError("refresh.ended")
-  return given
+/** RFC 6749 §10.4: only the client that the refresh token was issued to can use it. */
+function requireOwnGrant(cx: Cx, { state }: AuthenticatedApp, grantId: string): ExistingGrant {
+  const grantState = cx.store.state(cx, grant, grantId)
+  if (grantState.status === "absent") throw invalidTokenError("refresh.over")
+  if (grantState.clientId !== state.clientId) throw invalidTokenError("refresh.other_client")
+  if (grantState.status === "ended") throw invalidTokenError("refresh.ended")
+  return grantState
 }
 
-const causes = {
+const causesByFailure = {
   ended: "refresh.ended",
   expired: "refresh.expired",
   "other key": "token.bound",
-} as const satisfies Record<RenewalEnd, Cause>
+} as const satisfies Record<RefreshFailure, Cause>
 
 /**
- * RFC 6749 §6: fewer scopes than were granted, for this answer alone; without a wish, all. What was
- * left out of the first request is left out again.
+ * RFC 6749 §6: a subset of the granted scopes, for this response only; by default all. Scopes that
+ * were dropped from the original request are dropped again.
  */
-function scopesOf({ scopes, leftOut = [] }: There, parameters: Parameters): readonly string[] {
-  const words = wordsOf(parameters.get("scope"))
+function parseScopes(
+  { scopes, leftOut = [] }: ExistingGrant,
+  parameters: Parameters,
+): readonly string[] {
+  const words = splitWords(parameters.get("scope"))
   if (words.length === 0) return scopes
-  const asked = words.filter((scope) => !leftOut.includes(scope))
-  if (asked.length > 0 && asked.every((scope) => scopes.includes(scope))) return asked
-  throw scopeError("scope names more than was granted", parameters, scopes)
+  const requested = words.filter((scope) => !leftOut.includes(scope))
+  if (requested.length > 0 && requested.every((scope) => scopes.includes(scope))) return requested
+  throw scopeError("scope contains more than was granted", parameters, scopes)
 }
 
-type Wanted = {
-  readonly given: There
+type RequestedTokens = {
+  readonly given: ExistingGrant
   readonly scopes: readonly string[]
   readonly projectId: string
 }
 
 /**
- * With the scopes that are left out go the projects that they had put into the audience. What the
- * parameter resource had put there stays.
+ * Without a scope, the projects that it added to the audience are omitted, too. Projects from the
+ * parameter resource remain.
  */
-function audienceFor(cx: Cx, { given, scopes, projectId }: Wanted): readonly string[] {
-  if (scopes.length === given.scopes.length) return given.audience
-  const named = given.audience.flatMap((id) => apiAt(cx, id)?.projectId ?? [])
-  const kept = [projectId, ...named, ...audienceOf(cx, scopes)]
-  const dropped = audienceOf(cx, given.scopes).filter((id) => !kept.includes(id))
-  return given.audience.filter((id) => !dropped.includes(id))
+function audienceFor(
+  cx: Cx,
+  { given: grantState, scopes, projectId }: RequestedTokens,
+): readonly string[] {
+  if (scopes.length === grantState.scopes.length) return grantState.audience
+  const resourceProjects = grantState.audience.flatMap(
+    (id) => findApiByResource(cx, id)?.projectId ?? [],
+  )
+  const remaining = [projectId, ...resourceProjects, ...audienceOf(cx, scopes)]
+  const dropped = audienceOf(cx, grantState.scopes).filter((id) => !remaining.includes(id))
+  return grantState.audience.filter((id) => !dropped.includes(id))
 }
 
-/** One answer for every token that isn't good: unknown, expired, replaced or someone else's. */
-const wrongTokenError = (cause: Cause) =>
-  new OAuthError("invalid_grant", "the refresh token is not valid (any more)", {
-    finding: about("refresh_token", cause),
+/** The same error for every invalid token: unknown, expired, replaced, or of another client. */
+const invalidTokenError = (cause: Cause) =>
+  new OAuthError("invalid_grant", "the refresh token is invalid or has expired", {
+    finding: findingWithoutValue("refresh_token", cause),
   })

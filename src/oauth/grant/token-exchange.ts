@@ -1,47 +1,53 @@
 import { addExchange, exchange } from "../../domain/grant/index.ts"
-import { about, because, type Finding } from "../../domain/refusal/index.ts"
+import { type Finding, findingWithoutValue, likelyCauseOf } from "../../domain/refusal/index.ts"
 import type { Cx } from "../../store/index.ts"
 import type { AuthenticatedApp, AuthenticatedClient } from "../client/authentication.ts"
-import type { Proof } from "../client/proof.ts"
+import type { DpopProof } from "../client/proof.ts"
 import { OAuthError } from "../error.ts"
-import { exchangeGrant, type Parameters, required, valueFinding, wordsOf } from "../request.ts"
-import { isEnterable, mayHaveUnasked } from "../token/audience.ts"
-import { mayActAs } from "../token/impersonation.ts"
+import {
+  exchangeGrant,
+  type Parameters,
+  requireParameter,
+  splitWords,
+  valueFinding,
+} from "../parameters.ts"
+import { canAccessWithoutConsent, canUserAccess } from "../token/audience.ts"
+import { canImpersonate } from "../token/impersonation.ts"
 import { targetFinding } from "../token/resource.ts"
 import { isForClientAlone, projectsAsAudience, scopeError } from "../token/scope.ts"
 import type { Actor } from "../token/statement.ts"
-import { type SubjectToken, subjectTokenIn, tokenTypes } from "../token/subject-token.ts"
-import { isOpenTo, tokenParentOf } from "../token/token-parent.ts"
+import { readSubjectToken, type SubjectToken, tokenTypes } from "../token/subject-token.ts"
+import { isOpenToUser, tokenParentOf } from "../token/token-parent.ts"
 import type { Grant } from "./grant.ts"
-import { applicationFor } from "./registered.ts"
+import { requireRegisteredGrant } from "./registered-grant.ts"
 
 /**
- * RFC 8693: an application gets a token for the user of another one, for fewer things; or for a
- * user whom somebody acts for who may. Nothing grows by an exchange: not the audience, not the
- * scope, not the time.
+ * RFC 8693: an application exchanges a token of another one for its own, with less access; or
+ * obtains one to act for a user, if the actor is allowed to. An exchange never extends audience,
+ * scope or lifetime.
  */
 export const tokenExchange: Grant = {
   name: exchangeGrant,
   client: "authenticated",
   allow: async (cx, { parameters, client, proof, narrow }) => {
-    const application = confidential(client)
-    const type = requestedType(parameters)
-    const actor = actorIn(cx, application, parameters)
-    const subject = subjectIn(cx, application, { parameters, actor })
-    if (actor && !mayActAs(cx, actor.userId, subject.userId)) {
-      throw unacceptableError("actor_token", about("actor_token", "actor.may_not"))
+    const application = requireConfidential(client)
+    const type = parseRequestedType(parameters)
+    const actor = parseActor(cx, application, parameters)
+    const subject = parseSubject(cx, application, { parameters, actor })
+    if (actor && !canImpersonate(cx, actor.userId, subject.userId)) {
+      throw invalidTokenError("actor_token", findingWithoutValue("actor_token", "actor.may_not"))
     }
-    if (isTooDeep(cx, subject)) throw tooDeepError("subject_token")
-    if (isTooDeep(cx, actor)) throw tooDeepError("actor_token")
-    for (const presented of [subject, actor]) mustBeBound(presented, proof)
-    if (!isOpenTo(cx, application.appId, subject.userId)) {
-      throw new OAuthError("invalid_grant", "the user may not use this application")
+    if (hasTooManyExchanges(cx, subject)) throw tooManyExchangesError("subject_token")
+    if (hasTooManyExchanges(cx, actor)) throw tooManyExchangesError("actor_token")
+    for (const presented of [subject, actor]) requireBound(presented, proof)
+    if (!isOpenToUser(cx, application.appId, subject.userId)) {
+      throw new OAuthError("invalid_grant", "the user is not allowed to use this application")
     }
-    const scopes = scopesFor(subject, { parameters, type })
+    const scopes = parseScopes(subject, { parameters, type })
     const { clientId } = application
     const { userId } = subject
     const { appId, state } = application
-    const wide = audienceFor(cx, appId, { subject, parameters })
+    const wide = parseAudience(cx, appId, { subject, parameters })
     const narrowed = narrow({ audience: wide, clientId, userId })
     const isIdToken = type === tokenTypes.idToken
     const audience = isIdToken ? idTokenAudience(application, { narrowed, parameters }) : narrowed
@@ -65,12 +71,12 @@ export const tokenExchange: Grant = {
       clientId,
       audience,
       scopes,
-      actor: actsFor(subject, actor),
+      actor: actorChain(subject, actor),
       tokenType: type === tokenTypes.jwt ? "jwt" : "bearer",
       clockSkewSeconds: state.oidc.clockSkewSeconds,
       notAfter,
       ...(isIdToken && {
-        instead: "id_token" as const,
+        issuedType: "id_token" as const,
         identity: { audience, withUserClaims: state.oidc.idTokenUserinfoAssertion },
       }),
       // RFC 8693 §2.2.1.
@@ -79,28 +85,28 @@ export const tokenExchange: Grant = {
   },
 }
 
-/** What a user is named by where an actor acts for them without any token of theirs. */
+/** The token type of a user ID, if an actor acts for a user without a token of theirs. */
 const userIdType = "urn:core:params:oauth:token-type:user_id"
 
-/** Whoever finds a token can name a client that has no secret. */
-function confidential(client: AuthenticatedClient) {
-  const application = applicationFor(client, "token_exchange")
+/** Anyone who obtains a token could use it with a public client. */
+function requireConfidential(client: AuthenticatedClient) {
+  const application = requireRegisteredGrant(client, "token_exchange")
   if (application.method !== "none") return application
-  throw new OAuthError("unauthorized_client", "this client may not exchange tokens")
+  throw new OAuthError("unauthorized_client", "this client is not allowed to exchange tokens")
 }
 
-/** RFC 8693 §2.1: an access token where nothing is asked for. */
-function requestedType(parameters: Parameters): string {
+/** RFC 8693 §2.1: an access token by default. */
+function parseRequestedType(parameters: Parameters): string {
   const type = parameters.get("requested_token_type") ?? tokenTypes.accessToken
-  if (Object.values(tokenTypes).some((known) => known === type)) return type
+  if (Object.values(tokenTypes).some((supported) => supported === type)) return type
   throw new OAuthError(
     "invalid_request",
-    `requested_token_type must be one of ${Object.values(tokenTypes).join(", ")}`,
+    `requested_token_type must be one of: ${Object.values(tokenTypes).join(", ")}`,
   )
 }
 
-/** RFC 8693 §2.1: the token of whoever acts, with its type; neither without the other. */
-function actorIn(
+/** RFC 8693 §2.1: the actor's token and its type, which must be used together. */
+function parseActor(
   cx: Cx,
   client: AuthenticatedApp,
   parameters: Parameters,
@@ -109,148 +115,184 @@ function actorIn(
   const type = parameters.get("actor_token_type")
   if (token === undefined && type === undefined) return undefined
   if (token === undefined || type === undefined) {
-    throw new OAuthError("invalid_request", "actor_token and actor_token_type belong together")
+    throw new OAuthError(
+      "invalid_request",
+      "actor_token and actor_token_type must be used together",
+    )
   }
-  const actor = acceptable(cx, client, { name: "actor_token", token, type })
-  // Who is acted for holds the right to act for others by themself only.
-  if (actor.actor) throw unacceptableError("actor_token", about("actor_token", "actor.may_not"))
+  const actor = requireAcceptable(cx, client, { name: "actor_token", token, type })
+  // A token for impersonation can't be used for another impersonation.
+  if (actor.actor)
+    throw invalidTokenError("actor_token", findingWithoutValue("actor_token", "actor.may_not"))
   return actor
 }
 
-type Requested = { readonly parameters: Parameters; readonly actor: SubjectToken | undefined }
+type ExchangeRequest = { readonly parameters: Parameters; readonly actor: SubjectToken | undefined }
 
-function subjectIn(
+function parseSubject(
   cx: Cx,
   client: AuthenticatedApp,
-  { parameters, actor }: Requested,
+  { parameters, actor }: ExchangeRequest,
 ): SubjectToken {
-  const token = required(parameters, "subject_token")
-  const type = required(parameters, "subject_token_type")
+  const token = requireParameter(parameters, "subject_token")
+  const type = requireParameter(parameters, "subject_token_type")
   if (type === userIdType) {
-    if (!actor) throw new OAuthError("invalid_request", "a user_id wants an actor_token beside it")
-    // Nothing was granted by the user: what the actor was granted is the most.
+    if (!actor)
+      throw new OAuthError(
+        "invalid_request",
+        "a subject_token of type user_id requires an actor_token",
+      )
+    // The user granted nothing themselves, so the actor's grant is the limit.
     const { clientId, audience, scopes, expires } = actor
     return { userId: token, grantId: "", clientId, audience, scopes, expires }
   }
-  return acceptable(cx, client, { name: "subject_token", token, type })
+  return requireAcceptable(cx, client, { name: "subject_token", token, type })
 }
 
-type Name = "subject_token" | "actor_token"
-type Given = { readonly name: Name; readonly token: string; readonly type: string }
+type TokenParameter = "subject_token" | "actor_token"
+type PresentedToken = {
+  readonly name: TokenParameter
+  readonly token: string
+  readonly type: string
+}
 
-/** A token that is good, and that this client may come with. */
-function acceptable(cx: Cx, client: AuthenticatedApp, { name, token, type }: Given): SubjectToken {
-  const known = [...Object.values(tokenTypes), ...(name === "subject_token" ? [userIdType] : [])]
-  if (!known.includes(type))
-    throw unacceptableError(name, valueFinding(`${name}_type`, type, known))
-  const presented = subjectTokenIn(cx, token, type)
-  if (typeof presented === "string") throw unacceptableError(name, about(name, presented))
-  if (isFor(cx, client, presented)) return presented
+/** Verifies a token, and that this client is allowed to present it. */
+function requireAcceptable(
+  cx: Cx,
+  client: AuthenticatedApp,
+  { name, token, type }: PresentedToken,
+): SubjectToken {
+  const supported = [
+    ...Object.values(tokenTypes),
+    ...(name === "subject_token" ? [userIdType] : []),
+  ]
+  if (!supported.includes(type))
+    throw invalidTokenError(name, valueFinding(`${name}_type`, type, supported))
+  const presented = readSubjectToken(cx, token, type)
+  if (typeof presented === "string")
+    throw invalidTokenError(name, findingWithoutValue(name, presented))
+  if (isInAudience(cx, client, presented)) return presented
   const subject = `aud of ${name}`
-  throw unacceptableError(name, {
+  throw invalidTokenError(name, {
     subject,
     received: presented.audience.join(" "),
     expected: [client.clientId, client.state.projectId],
-    ...because(subject, "token.audience"),
+    ...likelyCauseOf(subject, "token.audience"),
   })
 }
 
 /**
- * Who exchanges a token must have come by it rightly: it was issued to them, or it is for them. Ids
- * of projects may be chosen: one that is a client's id too stands for that client.
+ * The client must be the one that the token was issued to, or in its audience. Project IDs can be
+ * chosen: one that is also a client ID represents that client.
  */
-function isFor(cx: Cx, { clientId, state }: AuthenticatedApp, presented: SubjectToken): boolean {
+function isInAudience(
+  cx: Cx,
+  { clientId, state }: AuthenticatedApp,
+  presented: SubjectToken,
+): boolean {
   if (presented.clientId === clientId || presented.audience.includes(clientId)) return true
   const isNamed = presented.audience.includes(state.projectId)
   return isNamed && projectsAsAudience(cx, [state.projectId]).length > 0
 }
 
-/** RFC 9449: what comes of a token that is bound to a key must be bound to one, too. */
-function mustBeBound(presented: SubjectToken | undefined, proof: Proof | undefined): void {
+/** RFC 9449: a token obtained from a bound token must be bound to a key, too. */
+function requireBound(presented: SubjectToken | undefined, proof: DpopProof | undefined): void {
   if (presented?.jkt === undefined || proof) return
-  throw new OAuthError("invalid_dpop_proof", "a token that is bound to a key wants a DPoP proof")
+  throw new OAuthError("invalid_dpop_proof", "a token that is bound to a key requires a DPoP proof")
 }
 
-type Narrowing = { readonly parameters: Parameters; readonly type: string }
+type ScopeRequest = { readonly parameters: Parameters; readonly type: string }
 
-/** RFC 8693 §2.1 `scope`: some of those that the exchanged token has; without a wish, all. */
-function scopesFor(subject: SubjectToken, { parameters, type }: Narrowing): readonly string[] {
-  // No refresh token comes of an exchange.
-  const most = subject.scopes.filter((scope) => scope !== "offline_access")
-  const asked = wordsOf(parameters.get("scope"))
-  const scopes = asked.length > 0 ? asked : most
-  const isKnown = scopes.every((scope) => most.includes(scope))
+/** RFC 8693 §2.1 `scope`: a subset of the scopes of the exchanged token; by default all. */
+function parseScopes(subject: SubjectToken, { parameters, type }: ScopeRequest): readonly string[] {
+  // An exchange never returns a refresh token.
+  const available = subject.scopes.filter((scope) => scope !== "offline_access")
+  const requested = splitWords(parameters.get("scope"))
+  const scopes = requested.length > 0 ? requested : available
+  const isKnown = scopes.every((scope) => available.includes(scope))
   if (isKnown && (type !== tokenTypes.idToken || scopes.includes("openid"))) return scopes
   throw scopeError(
-    "scope names more than the exchanged token has, or lacks openid for an id_token",
+    "scope contains more than the exchanged token has, or lacks openid for an ID token",
     parameters,
-    most,
+    available,
   )
 }
 
 /**
- * RFC 8693 §2.1 `audience`, §2.2.2: some of whom the exchanged token is for; else all. A user who
- * is only named has allowed nothing: for them it is what the application may have without asking.
+ * RFC 8693 §2.1 `audience`, §2.2.2: a subset of the audience of the exchanged token; by default all
+ * of it. A user who is only named has consented to nothing: then it is what the application can
+ * access without consent.
  */
-function audienceFor(cx: Cx, appId: string, { subject, parameters }: Of): readonly string[] {
+function parseAudience(
+  cx: Cx,
+  appId: string,
+  { subject, parameters }: AudienceRequest,
+): readonly string[] {
   const { userId, grantId, audience } = subject
   const open = audience.filter(
-    (id) => isEnterable(cx, userId, id) && (grantId !== "" || mayHaveUnasked(cx, appId, id)),
+    (id) =>
+      canUserAccess(cx, userId, id) && (grantId !== "" || canAccessWithoutConsent(cx, appId, id)),
   )
-  const asked = wordsOf(parameters.get("audience"))
-  if (asked.length === 0 && open.length > 0) return open
-  if (asked.length > 0 && asked.every((id) => open.includes(id))) return asked
-  throw new OAuthError("invalid_target", "audience names more than the exchanged token is for", {
-    finding: asked.map((id) => targetFinding("audience", id, "resource.closed")),
-  })
+  const requested = splitWords(parameters.get("audience"))
+  if (requested.length === 0 && open.length > 0) return open
+  if (requested.length > 0 && requested.every((id) => open.includes(id))) return requested
+  throw new OAuthError(
+    "invalid_target",
+    "audience contains more than that of the exchanged token",
+    {
+      finding: requested.map((id) => targetFinding("audience", id, "resource.closed")),
+    },
+  )
 }
 
-type Of = { readonly subject: SubjectToken; readonly parameters: Parameters }
+type AudienceRequest = { readonly subject: SubjectToken; readonly parameters: Parameters }
 
-type Narrowed = { readonly narrowed: readonly string[]; readonly parameters: Parameters }
+type NarrowedAudience = { readonly narrowed: readonly string[]; readonly parameters: Parameters }
 
 /**
- * An ID token that is for its client alone names others only where the request does. Where the
- * exchanged token is not for the client, it names all of them: the ID of another client alone would
- * make it pass for one that was issued to that client.
+ * An ID token for its client alone contains other audiences only if requested. If the exchanged
+ * token is not for the client, it contains all of them: with the ID of one other client alone, the
+ * ID token would pass for one of that client.
  */
 function idTokenAudience(
   { clientId, state }: AuthenticatedApp,
-  { narrowed, parameters }: Narrowed,
+  { narrowed, parameters }: NarrowedAudience,
 ): readonly string[] {
   const isNamed = parameters.has("audience") || parameters.has("resource")
   const isAlone = !isNamed && state.kind === "oidc" && isForClientAlone(state.oidc)
   return isAlone && narrowed.includes(clientId) ? [clientId] : narrowed
 }
 
-/** RFC 8693 §4.1: who acts now, and who acted before; that is never forgotten. */
-function actsFor(subject: SubjectToken, actor: SubjectToken | undefined): Actor | undefined {
+/** RFC 8693 §4.1: the current actor and the previous ones, which are always kept. */
+function actorChain(subject: SubjectToken, actor: SubjectToken | undefined): Actor | undefined {
   if (!actor) return subject.actor
   return { sub: actor.userId, ...(subject.actor && { act: subject.actor }) }
 }
 
-/** Each is asked for at every use of a token, and an actor makes every token longer. */
+/** Each exchange is checked at every use of the token, and an actor makes every token longer. */
 const exchangesMax = 10
 
-/** Whether a token has come through as many exchanges as there may be. */
-const isTooDeep = (cx: Cx, presented: SubjectToken | undefined): boolean =>
+/** Whether a token has reached the maximum number of exchanges. */
+const hasTooManyExchanges = (cx: Cx, presented: SubjectToken | undefined): boolean =>
   depthOf(cx, presented) >= exchangesMax
 
 function depthOf(cx: Cx, presented: SubjectToken | undefined): number {
   const [kind, ...id] = presented?.grantId.split("/") ?? []
   if (kind !== "exchange") return 0
-  const given = cx.store.state(cx, exchange, id.join("/"))
-  return given.status === "absent" ? 0 : (given.depth ?? 1)
+  const exchangeState = cx.store.state(cx, exchange, id.join("/"))
+  return exchangeState.status === "absent" ? 0 : (exchangeState.depth ?? 1)
 }
 
-const tooDeepError = (name: Name) => unacceptableError(name, about(name, "token.exchanged"))
+const tooManyExchangesError = (name: TokenParameter) =>
+  invalidTokenError(name, findingWithoutValue(name, "token.exchanged"))
 
-/** RFC 8693 §2.2.2: one answer whatever is wrong with a token, and whoever may not act for whom. */
-const unacceptableError = (name: Name, finding: Finding) =>
+/** RFC 8693 §2.2.2: the same error for every invalid token, and for actors without permission. */
+const invalidTokenError = (name: TokenParameter, finding: Finding) =>
   new OAuthError(
     "invalid_request",
     name === "subject_token"
-      ? "subject_token is not valid, not of its type, or not for this client"
-      : "actor_token is not valid, not of its type, not for this client, or may not act for them",
+      ? "subject_token is invalid, does not have its type, or is not for this client"
+      : "actor_token is invalid, does not have its type, is not for this client, or can't " +
+          "act for the user",
     { finding },
   )

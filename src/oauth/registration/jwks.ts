@@ -1,31 +1,33 @@
 import { createPublicKey } from "node:crypto"
 import type { ClientJwk } from "../../domain/app/index.ts"
 import { algorithmsOf } from "../client/assertion.ts"
-import { type Members, metadataError, objectIn } from "./member.ts"
+import { type Members, metadataError, toMembers } from "./json-member.ts"
 
 const keysMax = 10
 
-/** RFC 7517 §5: the public keys of a client, by names of its own. None where it sends none. */
-export function jwksIn(members: Members): readonly ClientJwk[] {
+/** RFC 7517 §5: the public keys of a client, with its own key IDs. Empty if it sends none. */
+export function parseJwks(members: Members): readonly ClientJwk[] {
   if (members.jwks === undefined) return []
-  const list = objectIn(members.jwks)?.keys
-  if (!Array.isArray(list)) throw metadataError("jwks", "must be an object with the list keys")
+  const list = toMembers(members.jwks)?.keys
+  if (!Array.isArray(list)) throw metadataError("jwks", "must be an object with the array keys")
   if (list.length > keysMax) throw metadataError("jwks", `must have at most ${keysMax} keys`)
-  const keys = list.map(keyIn)
+  const keys = list.map(parseKey)
   const names = new Set(keys.map(({ kid = "" }) => kid))
-  if (names.size < keys.length)
-    throw metadataError("jwks", "must give each of its keys its own kid")
+  if (names.size < keys.length) throw metadataError("jwks", "must have a unique kid for each key")
   return keys
 }
 
-/** What tells a key, and nothing else that stands beside it. */
+/** Only the members that define a key. */
 const publicMembers = ["kty", "crv", "x", "y", "n", "e", "kid", "alg", "use"] as const
 const privateMembers = ["d", "p", "q", "k"] as const
 
-function keyIn(value: unknown): ClientJwk {
-  const members = objectIn(value) ?? {}
+function parseKey(value: unknown): ClientJwk {
+  const members = toMembers(value) ?? {}
   if (privateMembers.some((name) => members[name] !== undefined)) {
-    throw metadataError("jwks", "must have public keys only: make new ones, these are known now")
+    throw metadataError(
+      "jwks",
+      "must contain only public keys; generate new ones, because these are compromised",
+    )
   }
   const texts = publicMembers.flatMap((name) => {
     const text = members[name]
@@ -33,21 +35,21 @@ function keyIn(value: unknown): ClientJwk {
   })
   const jwk: ClientJwk = Object.fromEntries(texts)
   if (isUsable(jwk)) return jwk
-  const wanted = "must have RSA keys of 2048 bits or more, EC keys, or Ed25519 keys"
-  throw metadataError("jwks", wanted)
+  const requirement = "must contain only RSA keys of at least 2048 bits, EC keys, or Ed25519 keys"
+  throw metadataError("jwks", requirement)
 }
 
 const bitsMin = 2048
 
 function isUsable(jwk: ClientJwk): boolean {
-  const key = keyOf(jwk)
+  const key = importKey(jwk)
   if (!key) return false
   const bits = key.asymmetricKeyDetails?.modulusLength ?? bitsMin
   return bits >= bitsMin && algorithmsOf(key).length > 0
 }
 
-/** Undefined for what is no key: its sender's mistake. */
-function keyOf(jwk: ClientJwk) {
+/** Undefined for an invalid key, which is the sender's error. */
+function importKey(jwk: ClientJwk) {
   try {
     return createPublicKey({ key: jwk, format: "jwk" })
   } catch (cause) {

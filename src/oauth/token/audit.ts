@@ -1,14 +1,14 @@
-import { noteIssued } from "../../domain/grant/index.ts"
+import { recordIssuedTokens } from "../../domain/grant/index.ts"
 import { requireInstance } from "../../domain/instance/index.ts"
 import type { Cx } from "../../store/index.ts"
-import { wordsOf } from "../request.ts"
+import { splitWords } from "../parameters.ts"
 import type { Issuance, TokenResponse } from "./issue.ts"
 
 /**
- * Notes what a service user got for itself, where the instance wants to know. Nothing else is
- * written for it, so that programs cost no disk; what people get is noted with their grant.
+ * Records tokens of a service account for itself, if the instance has enabled this. Nothing else is
+ * stored for them, so programs cause no writes; tokens of users are recorded with their grant.
  */
-export async function noteOwnTokens(
+export async function recordOwnTokens(
   cx: Cx,
   grantType: string,
   { grantId, userId, clientId }: Issuance,
@@ -16,6 +16,6 @@ export async function noteOwnTokens(
 ): Promise<void> {
   const isOwn = grantId.startsWith("key/") || grantId.startsWith("secret/")
   if (!isOwn || !requireInstance(cx).oidc.tokenAudit.machines) return
-  const issued = { grantId, userId, clientId, grantType, scopes: wordsOf(scope) }
-  await cx.store.transact(cx, (tx) => noteIssued(tx, tx.ids.next(), issued))
+  const issued = { grantId, userId, clientId, grantType, scopes: splitWords(scope) }
+  await cx.store.transact(cx, (tx) => recordIssuedTokens(tx, tx.ids.next(), issued))
 }

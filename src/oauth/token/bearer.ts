@@ -1,36 +1,37 @@
-import { type Cx, cached } from "../../store/index.ts"
+import { type Cx, cacheQuery } from "../../store/index.ts"
 import { isActive } from "./active.ts"
-import { asOfNow } from "./audience.ts"
+import { currentToken } from "./audience.ts"
 import { readToken, type Statement } from "./statement.ts"
 import { isRevoked } from "./token-parent.ts"
 
 /**
- * What an access token says, if it is ours, has neither expired nor been revoked, and all it hangs
- * from still stands; without projects that have been closed to it since.
+ * The claims of an access token if it is from this instance, not expired or revoked, and everything
+ * that it depends on is active; without projects that have become inaccessible. Undefined
+ * otherwise.
  */
-export function validToken(cx: Cx, token: string): Statement | undefined {
-  const found = checkedToken(cx, token)
+export function findValidToken(cx: Cx, token: string): Statement | undefined {
+  const found = checkToken(cx, token)
   return typeof found === "string" ? undefined : found
 }
 
-/** The same, or why it is worth nothing. */
-export function checkedToken(cx: Cx, token: string): Statement | TokenEnd {
+/** The claims of an access token, or why it is invalid. */
+export function checkToken(cx: Cx, token: string): Statement | TokenProblem {
   const claims = readToken(cx, token)
   if (!claims) return "token.not_ours"
   if (isRevoked(cx, claims.id)) return "token.revoked"
-  return isActive(cx, claims) ? readNow(cx, claims) : "token.ended"
+  return isActive(cx, claims) ? currentStatement(cx, claims) : "token.ended"
 }
 
-export type TokenEnd = "token.not_ours" | "token.revoked" | "token.ended"
+export type TokenProblem = "token.not_ours" | "token.revoked" | "token.ended"
 
-function readNow(cx: Cx, claims: Statement): Statement {
-  const known = answers(cx)
-  const before = known.get(claims)
+function currentStatement(cx: Cx, claims: Statement): Statement {
+  const cache = statementCache(cx)
+  const before = cache.get(claims)
   if (before) return before
-  const now = asOfNow(cx, claims)
-  known.set(claims, now)
+  const now = currentToken(cx, claims)
+  cache.set(claims, now)
   return now
 }
 
-/** By what was read of a token, which is kept; good until anything is written. */
-const answers = cached(() => new WeakMap<Statement, Statement>())
+/** By decoded token, which is cached; cleared on every write. */
+const statementCache = cacheQuery(() => new WeakMap<Statement, Statement>())

@@ -1,20 +1,25 @@
 import { requireInstance } from "../../domain/instance/index.ts"
-import { memberships, permissionsOn, stateReader, type Target } from "../../domain/member/index.ts"
+import {
+  listMemberships,
+  permissionsOn,
+  stateReader,
+  type Target,
+} from "../../domain/member/index.ts"
 import { isOrgActive } from "../../domain/org/index.ts"
 import { isUserActive } from "../../domain/user-lookup/index.ts"
 import { user } from "../../domain/user-model/index.ts"
 import type { Cx } from "../../store/index.ts"
 
 /**
- * Whether somebody may act as a user, as things stand: the instance allows it at all, and they hold
- * the permission on the user's organisation. For administrators it is another one, and it must be
- * held on everything that they administer, wherever that is.
+ * Whether an actor can currently impersonate a user: the instance allows it, and the actor has the
+ * permission on the user's organization. For administrators it is a different permission, which
+ * must cover everything that they administer.
  */
-export function mayActAs(cx: Cx, actorId: string, userId: string): boolean {
+export function canImpersonate(cx: Cx, actorId: string, userId: string): boolean {
   if (!requireInstance(cx).security.enableImpersonation || actorId === userId) return false
   const owner = cx.store.receipt(cx, user, userId)?.owner ?? ""
   if (!isUserActive(cx, userId) || !isOrgActive(cx, owner)) return false
-  const administered = memberships(cx, userId).map(
+  const administered = listMemberships(cx, userId).map(
     ({ level, id }): Target => (level === "instance" ? { level } : { level, id }),
   )
   const read = { ...stateReader(cx), caller: cx.caller }

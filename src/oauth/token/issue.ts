@@ -1,38 +1,38 @@
 import { findClient } from "../../domain/app/index.ts"
-import { type Claims, halfHash, signer } from "../../domain/key/index.ts"
+import { type Claims, getSigner, halfHash } from "../../domain/key/index.ts"
 import type { Cx } from "../../store/index.ts"
 import { OAuthError } from "../error.ts"
 import { issuerOf } from "../issuer.ts"
 import { isActive } from "./active.ts"
-import { asOfNow, type Narrow, openAudience } from "./audience.ts"
+import { currentAudience, currentToken, type Narrow } from "./audience.ts"
 import { accessTokenClaims, idTokenClaims, userinfoClaims } from "./claims/claims.ts"
-import { complemented } from "./claims/complement.ts"
+import { withScriptClaims } from "./claims/script-claims.ts"
 import { idTokenAlgorithm, lifetimesOf } from "./lifetime.ts"
 import { isForClientAlone, orgRestriction } from "./scope.ts"
-import { jwtClaims, type Statement, type TokenType, writeToken } from "./statement.ts"
+import { issueToken, jwtClaims, type Statement, type TokenType } from "./statement.ts"
 import { orgOf } from "./token-parent.ts"
 
-/** What a grant allows; the shared phase makes tokens of it. */
+/** What a grant allows; a shared phase issues the tokens. */
 export type Issuance = Pick<
   Statement,
   "grantId" | "userId" | "clientId" | "audience" | "scopes" | "actor"
 > & {
   readonly tokenType: TokenType
-  /** Seconds that a client's clock may be wrong by. */
+  /** Tolerated clock skew of the client, in seconds. */
   readonly clockSkewSeconds: number
-  /** Absent where no id_token belongs to the answer. */
+  /** Absent if the response contains no ID token. */
   readonly identity?: Identity
-  /** When all of it ends at the latest, in seconds UTC. */
+  /** The latest expiry of all tokens, in seconds UTC. */
   readonly notAfter?: number
-  /** RFC 8693 §2.2.1: what goes out in the place of the access token. */
-  readonly instead?: "id_token"
-  /** A refresh token that goes with it. */
+  /** RFC 8693 §2.2.1: returned instead of the access token. */
+  readonly issuedType?: "id_token"
+  /** The refresh token in the response. */
   readonly refreshToken?: string
-  /** Members of the answer that only this grant has. */
+  /** Members of the response that only this grant has. */
   readonly extra?: Readonly<Record<string, string>>
 }
 
-/** What an id_token says beside who the user is. */
+/** The content of an ID token, besides the user. */
 export type Identity = {
   readonly audience: readonly string[]
   readonly nonce?: string | undefined
@@ -41,18 +41,21 @@ export type Identity = {
   readonly authTime?: number
   readonly methods?: readonly string[]
   readonly acr?: string | undefined
-  /** The code that this is the answer to. */
+  /** The code that was exchanged. */
   readonly code?: string
-  /** Whether the claims of the scopes are in the id_token too, not only at userinfo. */
+  /** Whether the ID token contains the claims of the scopes, too, not only userinfo. */
   readonly withUserClaims?: boolean
-  /** OpenID Connect Core §5.5: single claims that are asked for in the id_token. */
+  /** OpenID Connect Core §5.5: individual claims that are requested for the ID token. */
   readonly requested?: readonly string[]
 }
 
 /** RFC 6749 §5.1, OpenID Connect Core §3.1.3.3. */
 export type TokenResponse = {
   readonly access_token: string
-  /** RFC 9449 §5: DPoP where the token is bound to a key. RFC 8693 §2.2.1: N_A for no access. */
+  /**
+   * RFC 9449 §5: DPoP if the token is bound to a key. RFC 8693 §2.2.1: N_A if it is no access
+   * token.
+   */
   readonly token_type: "Bearer" | "DPoP" | "N_A"
   readonly expires_in: number
   readonly scope: string
@@ -60,16 +63,20 @@ export type TokenResponse = {
   readonly refresh_token?: string
 }
 
-/** `jkt`: of the key that the client showed to hold; see `Statement`. */
-export type Allowed = Issuance & { readonly jkt?: string | undefined }
+/** `jkt`: thumbprint of the key that the client proved possession of; see `Statement`. */
+export type IssueInput = Issuance & { readonly jkt?: string | undefined }
 
 /**
- * Makes the tokens that a grant allows, for the part of it that a request wants. Refuses where what
- * they would hang from has ended.
+ * Issues the tokens that a grant allows, restricted to what the request asks for. Throws if
+ * something that they depend on has ended.
  */
-export async function issue(cx: Cx, asked: Allowed, narrow?: Narrow): Promise<TokenResponse> {
-  const allowed = settled(cx, asked, narrow)
-  if (allowed.instead === "id_token") return issueInstead(cx, allowed)
+export async function issueTokens(
+  cx: Cx,
+  input: IssueInput,
+  narrow?: Narrow,
+): Promise<TokenResponse> {
+  const allowed = currentIssuance(cx, input, narrow)
+  if (allowed.issuedType === "id_token") return issueOtherType(cx, allowed)
   const now = Math.floor(cx.clock.now() / 1000)
   const { grantId, userId, clientId, audience, scopes, actor, jkt } = allowed
   const { clockSkewSeconds: skew, identity, refreshToken, extra } = allowed
@@ -78,9 +85,9 @@ export async function issue(cx: Cx, asked: Allowed, narrow?: Narrow): Promise<To
   const { notAfter = Number.POSITIVE_INFINITY } = allowed
   const expires = Math.min(now + lifetimes.access + skew, notAfter)
   const granted = { grantId, userId, clientId, audience, scopes, actor, jkt, issued, expires }
-  const claims = allowed.tokenType === "jwt" ? await complementedJwt(cx, allowed) : undefined
+  const claims = allowed.tokenType === "jwt" ? await accessTokenClaimsOf(cx, allowed) : undefined
   const statement = { ...granted, id: cx.ids.next() }
-  const accessToken = await writeToken(cx, statement, allowed.tokenType, claims)
+  const accessToken = await issueToken(cx, statement, allowed.tokenType, claims)
   const answer: TokenResponse = {
     ...extra,
     access_token: accessToken,
@@ -89,36 +96,36 @@ export async function issue(cx: Cx, asked: Allowed, narrow?: Narrow): Promise<To
     scope: scopes.join(" "),
     ...(refreshToken !== undefined && { refresh_token: refreshToken }),
   }
-  // OpenID Connect Core §3.1.2.1: without the scope openid it is plain OAuth.
+  // OpenID Connect Core §3.1.2.1: without the scope openid, it is plain OAuth.
   if (!identity || !scopes.includes("openid")) return answer
-  const identified = await idClaims(cx, { ...allowed, identity, issued, accessToken })
-  return { ...answer, id_token: await signed(cx, clientId, identified) }
+  const identified = await buildIdToken(cx, { ...allowed, identity, issued, accessToken })
+  return { ...answer, id_token: await signIdToken(cx, clientId, identified) }
 }
 
 /**
- * OpenID Connect Core §3.2.2.5 where an id_token alone is asked for: all members of the answer but
- * the access token. Refuses as `issue` does.
+ * OpenID Connect Core §3.2.2.5, if only an ID token is requested: all members of the response
+ * except the access token. Throws like `issue`.
  */
 export async function issueIdToken(
   cx: Cx,
-  asked: Issuance,
+  input: Issuance,
 ): Promise<Omit<TokenResponse, "access_token">> {
-  const allowed = settled(cx, asked)
+  const allowed = currentIssuance(cx, input)
   const { clientId, scopes, identity, clockSkewSeconds: skew } = allowed
-  if (!identity) throw new Error("an id_token needs to know of whom it speaks")
+  if (!identity) throw new Error("an ID token requires the identity of the user")
   const issued = Math.floor(cx.clock.now() / 1000) - skew
-  const claims = await idClaims(cx, { ...allowed, identity, issued, accessToken: undefined })
+  const claims = await buildIdToken(cx, { ...allowed, identity, issued, accessToken: undefined })
   return {
     token_type: "Bearer",
     expires_in: lifetimesOf(cx, clientId).id,
     scope: scopes.join(" "),
-    id_token: await signed(cx, clientId, claims),
+    id_token: await signIdToken(cx, clientId, claims),
   }
 }
 
 /**
- * What an application would get: the decoded tokens, and what userinfo answers. Absent is what does
- * not belong to the answer.
+ * What an application would receive: the decoded tokens, and the userinfo response. Members that
+ * the response would not contain are absent.
  */
 export type Preview = {
   readonly id_token?: Claims
@@ -126,42 +133,45 @@ export type Preview = {
   readonly access_token?: Claims | "opaque"
 }
 
-type Previewed = Issuance & { readonly identity: Identity; readonly isIdTokenAlone: boolean }
+type PreviewInput = Issuance & { readonly identity: Identity; readonly isIdTokenAlone: boolean }
 
 /**
- * What `issue` or, with `isIdTokenAlone`, `issueIdToken` would put into the tokens, for somebody to
- * see. No token is made. Refuses as they do.
+ * The tokens that `issue`, or with `isIdTokenAlone` `issueIdToken`, would issue, for display. No
+ * token is issued. Throws like them.
  */
-export async function preview(cx: Cx, asked: Previewed): Promise<Preview> {
-  const allowed = settled(cx, asked)
+export async function previewTokens(cx: Cx, input: PreviewInput): Promise<Preview> {
+  const allowed = currentIssuance(cx, input)
   const { clientId, tokenType, clockSkewSeconds: skew } = allowed
   const now = Math.floor(cx.clock.now() / 1000)
   const issued = now - skew
   const isOpenId = allowed.scopes.includes("openid")
-  const id_token = isOpenId && (await idClaims(cx, { ...allowed, issued, accessToken: undefined }))
+  const id_token =
+    isOpenId && (await buildIdToken(cx, { ...allowed, issued, accessToken: undefined }))
   const identified = id_token ? { id_token } : {}
-  if (asked.isIdTokenAlone) return identified
+  if (input.isIdTokenAlone) return identified
   const expires = now + lifetimesOf(cx, clientId).access + skew
   const statement = { ...allowed, id: "", issued, expires }
   const claims = userinfoClaims(cx, allowed)
   return {
     ...identified,
-    ...(isOpenId && { userinfo: await complemented(cx, { ...allowed, triggerType: 4, claims }) }),
+    ...(isOpenId && {
+      userinfo: await withScriptClaims(cx, { ...allowed, triggerType: 4, claims }),
+    }),
     access_token:
       tokenType === "jwt"
-        ? withoutId(jwtClaims(cx, statement, await complementedJwt(cx, allowed)))
+        ? withoutId(jwtClaims(cx, statement, await accessTokenClaimsOf(cx, allowed)))
         : "opaque",
   }
 }
 
-/** A token that is never made has no ID. */
+/** A token that is not issued has no ID. */
 const withoutId = ({ jti: _, ...claims }: Claims): Claims => claims
 
-const complementedJwt = (cx: Cx, allowed: Issuance): Claims | Promise<Claims> =>
-  complemented(cx, { ...allowed, triggerType: 5, claims: accessTokenClaims(cx, allowed) })
+const accessTokenClaimsOf = (cx: Cx, allowed: Issuance): Claims | Promise<Claims> =>
+  withScriptClaims(cx, { ...allowed, triggerType: 5, claims: accessTokenClaims(cx, allowed) })
 
-/** RFC 8693 §2.2.1: a token that is no access token comes under that name all the same. */
-async function issueInstead(cx: Cx, allowed: Allowed): Promise<TokenResponse> {
+/** RFC 8693 §2.2.1: the member is named access_token even for a token of another type. */
+async function issueOtherType(cx: Cx, allowed: IssueInput): Promise<TokenResponse> {
   const { identity, audience, extra, notAfter = Number.POSITIVE_INFINITY } = allowed
   const claims = { ...allowed, ...(identity && { identity: { ...identity, audience } }) }
   const { id_token: idToken = "", ...rest } = await issueIdToken(cx, claims)
@@ -170,55 +180,58 @@ async function issueInstead(cx: Cx, allowed: Allowed): Promise<TokenResponse> {
   return { ...extra, ...rest, access_token: idToken, token_type: "N_A", expires_in }
 }
 
-const signed = (cx: Cx, clientId: string, claims: Claims) =>
-  signer(cx, idTokenAlgorithm(cx, clientId)).sign(claims, "JWT")
+const signIdToken = (cx: Cx, clientId: string, claims: Claims) =>
+  getSigner(cx, idTokenAlgorithm(cx, clientId)).sign(claims, "JWT")
 
 /**
- * What comes of what a grant allows, as things stand: no grant gives a token for a project that its
- * client may not have or its user may not enter.
+ * What a grant allows, under current conditions: no grant issues a token for a project that its
+ * client can't access or its user can't sign in to.
  */
-function settled<T extends Issuance>(cx: Cx, allowed: T, narrow?: Narrow): T {
-  mustStand(cx, allowed)
-  const open = asOfNow(cx, allowed, narrow)
+function currentIssuance<T extends Issuance>(cx: Cx, allowed: T, narrow?: Narrow): T {
+  requireActiveIssuance(cx, allowed)
+  const open = currentToken(cx, allowed, narrow)
   if (open.audience.length === 0) {
-    throw new OAuthError("invalid_target", "there is no project left that the token could be for")
+    throw new OAuthError("invalid_target", "no project is left that the token could be for")
   }
   const { identity, clientId } = open
   if (!identity) return open
-  const counting = openAudience(cx, { ...open, audience: identity.audience })
+  const counting = currentAudience(cx, { ...open, audience: identity.audience })
   const audience = identity.audience.filter((id) => id === clientId || counting.includes(id))
   return { ...open, identity: { ...identity, audience } }
 }
 
-function mustStand(cx: Cx, allowed: Issuance): void {
+function requireActiveIssuance(cx: Cx, allowed: Issuance): void {
   if (!isActive(cx, allowed)) {
-    throw new OAuthError("invalid_grant", "what this was granted for has ended")
+    throw new OAuthError(
+      "invalid_grant",
+      "the grant, user or organization of this token is no longer active",
+    )
   }
   const home = orgRestriction(cx, allowed.scopes)
   if (home !== undefined && home !== orgOf(cx, allowed.userId)) {
-    throw new OAuthError("invalid_grant", "the scope is for users of another organisation")
+    throw new OAuthError("invalid_grant", "the scope is only for users of another organization")
   }
 }
 
-type IdTokenClaims = Issuance & {
+type IdTokenInput = Issuance & {
   readonly identity: Identity
   readonly issued: number
-  /** Undefined where none goes with the id_token. */
+  /** Undefined if no access token accompanies the ID token. */
   readonly accessToken: string | undefined
 }
 
 /** OpenID Connect Core §2, §3.1.3.6 and §3.3.2.11. */
-async function idClaims(cx: Cx, from: IdTokenClaims): Promise<Claims> {
+async function buildIdToken(cx: Cx, from: IdTokenInput): Promise<Claims> {
   const { identity, userId, clientId, issued } = from
   const { nonce, sessionId, authTime, methods, acr, code } = identity
   const alg = idTokenAlgorithm(cx, clientId)
   const expires = issued + lifetimesOf(cx, clientId).id + 2 * from.clockSkewSeconds
   const claims = idTokenClaims(cx, { ...from, ...identity, audience: from.audience })
   return {
-    ...(await complemented(cx, { ...from, triggerType: 4, claims })),
+    ...(await withScriptClaims(cx, { ...from, triggerType: 4, claims })),
     iss: issuerOf(cx).issuer,
     sub: userId,
-    aud: audOf(cx, clientId, identity.audience),
+    aud: audienceClaim(cx, clientId, identity.audience),
     azp: clientId,
     ...(hasClientId(cx, clientId) && { client_id: clientId }),
     iat: issued,
@@ -234,14 +247,21 @@ async function idClaims(cx: Cx, from: IdTokenClaims): Promise<Claims> {
   }
 }
 
-/** RFC 9068 §2.2: a claim of access tokens, which earlier ID tokens contain beside `azp`. */
+/**
+ * RFC 9068 §2.2: a claim of access tokens, which ID tokens of older applications contain in
+ * addition to `azp`.
+ */
 function hasClientId(cx: Cx, clientId: string): boolean {
   const state = findClient(cx, clientId)?.state
   return state?.kind !== "oidc" || state.oidc.idTokenClientId
 }
 
-/** RFC 7519 §4.1.3: one audience may be a string, and many clients read nothing else. */
-function audOf(cx: Cx, clientId: string, audience: readonly string[]): string | readonly string[] {
+/** RFC 7519 §4.1.3: a single audience can be a string, and many clients accept only that. */
+function audienceClaim(
+  cx: Cx,
+  clientId: string,
+  audience: readonly string[],
+): string | readonly string[] {
   const state = findClient(cx, clientId)?.state
   const [only, ...others] = audience
   const isAlone = state?.kind === "oidc" && isForClientAlone(state.oidc)

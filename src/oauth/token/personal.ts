@@ -1,16 +1,16 @@
-import { readPersonalToken } from "../../domain/service-account/index.ts"
+import { parsePersonalToken } from "../../domain/service-account/index.ts"
 import type { Cx } from "../../store/index.ts"
 import { audienceOf } from "./scope.ts"
 import { tokenParentOf } from "./token-parent.ts"
 
 /**
- * What a personal access token says. The token itself only names its user and itself: the rest
- * stands in the user's state.
+ * The claims of a personal access token. The token contains only its user and its ID; the rest is
+ * in the user's state.
  */
-export function personalStatement(cx: Cx, token: string) {
-  const known = readPersonalToken(cx, token)
-  if (!known) return undefined
-  const { id, userId, scopes, created, expires } = known
+export function findPersonalStatement(cx: Cx, token: string) {
+  const parsed = parsePersonalToken(cx, token)
+  if (!parsed) return undefined
+  const { id, userId, scopes, created, expires } = parsed
   return {
     id,
     grantId: tokenParentOf("pat", id),

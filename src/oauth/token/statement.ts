@@ -1,20 +1,20 @@
-import { type Claims, publicKeys, signer } from "../../domain/key/index.ts"
+import { type Claims, getSigner, publicKeys } from "../../domain/key/index.ts"
 import { lru } from "../../kernel/lru.ts"
 import { isJwt } from "../../protocol/jwt.ts"
-import { type Cx, ofInstance } from "../../store/index.ts"
+import { type Cx, perInstance } from "../../store/index.ts"
 import { issuerOf } from "../issuer.ts"
-import { wordsOf } from "../request.ts"
-import { kindClaims, readJwt } from "./claims/kind.ts"
+import { splitWords } from "../parameters.ts"
+import { kindClaims, verifyJwtOfKind } from "./claims/kind.ts"
 import { accessTokenFormat } from "./lifetime.ts"
-import { personalStatement } from "./personal.ts"
+import { findPersonalStatement } from "./personal.ts"
 
 /**
- * What an access token says. The token itself carries and authenticates it; the store keeps only
- * what it hangs from. Times are seconds, as in JWTs.
+ * The content of an access token. The token itself contains and authenticates it; only what it
+ * depends on is stored. Times are in seconds, as in JWTs.
  */
 export type Statement = {
   readonly id: string
-  /** What it hangs from: a grant, or what a service user came with; see `token-parent.ts`. */
+  /** What it depends on: a grant, or the credential of a service account; see `token-parent.ts`. */
   readonly grantId: string
   readonly userId: string
   readonly clientId: string
@@ -22,85 +22,85 @@ export type Statement = {
   readonly scopes: readonly string[]
   readonly issued: number
   readonly expires: number
-  /** RFC 9449 §6: thumbprint of the key that its holder must show to have. */
+  /** RFC 9449 §6: thumbprint of the key that the client must prove possession of. */
   readonly jkt?: string | undefined
-  /** RFC 8693 §4.1: who acts for the user; whoever does is not the user. */
+  /** RFC 8693 §4.1: the actor, who is not the user. */
   readonly actor?: Actor | undefined
 }
 
-/** RFC 8693 §4.1: who acts, and for whom they acted before. */
+/** RFC 8693 §4.1: the actor, and the previous actors. */
 export type Actor = { readonly sub: string; readonly act?: Actor }
 
 export type TokenType = "bearer" | "jwt"
 
 /**
- * Writes a statement down as an access token: opaque, or a JWT that others can read too. `claims`
- * are what a JWT says beside it.
+ * Issues an access token: opaque, or a JWT that resource servers can read. `claims` are added to a
+ * JWT.
  */
-export async function writeToken(
+export async function issueToken(
   cx: Cx,
   statement: Statement,
   type: TokenType,
   claims: Claims = {},
 ): Promise<string> {
   if (type === "bearer")
-    return cx.secrets.seal("token", JSON.stringify(packed(statement)), aboutOf(cx))
+    return cx.secrets.seal("token", JSON.stringify(toCompact(statement)), sealContextOf(cx))
   const { algorithm, typ } = accessTokenFormat(cx, statement)
-  return signer(cx, algorithm).sign(jwtClaims(cx, statement, claims), typ)
+  return getSigner(cx, algorithm).sign(jwtClaims(cx, statement, claims), typ)
 }
 
-/** Everything that a JWT access token contains. */
+/** All claims of a JWT access token. */
 export function jwtClaims(cx: Cx, statement: Statement, claims: Claims): Claims {
   const { typ } = accessTokenFormat(cx, statement)
   return { ...claims, ...claimsOf(cx, statement), ...kindClaims(typ) }
 }
 
 /**
- * Reads an access token of ours that has not expired; undefined for anything else. To check a seal
- * or a signature costs more than all the rest, so what was read lately is kept. A seal holds for
- * ever, a signature while its key is published.
+ * Reads an access token of this instance that has not expired; undefined if it is invalid. Checking
+ * a seal or a signature costs more than everything else, so recent results are cached. A seal is
+ * valid forever, a signature while its key is published.
  */
 export function readToken(cx: Cx, token: string): Statement | undefined {
-  const known = readLately(cx)
-  const read = known.get(token) ?? checkToken(cx, token)
+  const cache = tokenCache(cx)
+  const read = cache.get(token) ?? checkToken(cx, token)
   if (!read) return undefined
-  known.set(token, read)
-  if (read.signed && !isOurs(cx, read.signed)) return undefined
-  return isOver(cx, read.statement) ? undefined : read.statement
+  cache.set(token, read)
+  if (read.signed && !isPublishedKey(cx, read.signed)) return undefined
+  return isExpired(cx, read.statement) ? undefined : read.statement
 }
 
-/** What was taken for expired stays so, also where a clock that was ahead is set right. */
-function isOver(cx: Cx, { issued, expires }: Statement): boolean {
+/** A token that was once considered expired remains so, even if a wrong clock is corrected. */
+function isExpired(cx: Cx, { issued, expires }: Statement): boolean {
   const now = cx.clock.now()
   const span = { issued: issued * 1000, expires: expires * 1000 }
   return span.expires <= now || cx.store.isForgotten(span, now)
 }
 
-type Read = { readonly statement: Statement; readonly signed?: Signed }
+type ReadToken = { readonly statement: Statement; readonly signed?: SignatureInfo }
 
-/** By whom, and with which key. */
-type Signed = { readonly issuer: string; readonly kid: string }
+/** The issuer and the key. */
+type SignatureInfo = { readonly issuer: string; readonly kid: string }
 
-const readLately = ofInstance(() => lru<Read>(4096))
+const tokenCache = perInstance(() => lru<ReadToken>(4096))
 
-const isOurs = (cx: Cx, { issuer, kid }: Signed): boolean =>
+const isPublishedKey = (cx: Cx, { issuer, kid }: SignatureInfo): boolean =>
   issuer === issuerOf(cx).issuer && publicKeys(cx).some((key) => key.kid === kid)
 
 /** Whether an opaque access token was issued here, expired or not. */
 export const isOpaqueToken = (cx: Cx, token: string): boolean =>
   checkOpaque(cx, token) !== undefined
 
-function checkToken(cx: Cx, token: string): Read | undefined {
+function checkToken(cx: Cx, token: string): ReadToken | undefined {
   if (isJwt(token)) return checkJwt(cx, token)
-  const statement = personalStatement(cx, token)
+  const statement = findPersonalStatement(cx, token)
   return statement ? { statement } : checkOpaque(cx, token)
 }
 
-/** Ids may repeat across instances: a token of one must not open in another. */
-const aboutOf = (cx: Cx) => `access_token/${cx.instance}`
+/** IDs may repeat across instances: a token of one instance must not be valid in another. */
+const sealContextOf = (cx: Cx) => `access_token/${cx.instance}`
 
-/** A list keeps the token short; what is written here is read only here. */
-const packed = (statement: Statement) => [
+/** An array makes the token short; only this server reads it. */
+const toCompact = (statement: Statement) => [
   1,
   statement.id,
   statement.grantId,
@@ -113,8 +113,8 @@ const packed = (statement: Statement) => [
   ...(statement.jkt !== undefined || statement.actor ? [statement.jkt ?? "", statement.actor] : []),
 ]
 
-function checkOpaque(cx: Cx, token: string): Read | undefined {
-  const plain = cx.secrets.open("token", token, aboutOf(cx))
+function checkOpaque(cx: Cx, token: string): ReadToken | undefined {
+  const plain = cx.secrets.open("token", token, sealContextOf(cx))
   if (plain === undefined) return undefined
   const [version, id, grantId, userId, clientId, audience, scopes, ...rest] = JSON.parse(plain)
   if (version !== 1) return undefined
@@ -123,10 +123,10 @@ function checkOpaque(cx: Cx, token: string): Read | undefined {
   return { statement: { ...statement, ...(jkt && { jkt }), ...(actor && { actor }) } }
 }
 
-/** The grant stands before the token's own id. */
+/** The grant ID precedes the token ID. */
 export const jtiOf = ({ grantId, id }: Statement): string => `${grantId}-${id}`
 
-/** Resource servers whose clock is a little behind accept the token, too. */
+/** Tolerates resource servers whose clock is slightly behind. */
 export const notBefore = ({ issued }: Pick<Statement, "issued">): number => issued - 60
 
 /** RFC 9068 §2.2. */
@@ -145,8 +145,8 @@ const claimsOf = (cx: Cx, statement: Statement): Claims => ({
   ...(statement.actor !== undefined && { act: statement.actor }),
 })
 
-function checkJwt(cx: Cx, token: string): Read | undefined {
-  const read = readJwt(cx, token, { kind: "access_token" })
+function checkJwt(cx: Cx, token: string): ReadToken | undefined {
+  const read = verifyJwtOfKind(cx, token, { kind: "access_token" })
   if (!read) return undefined
   const { claims, kid } = read
   const { sub, aud, client_id: clientId, iat, exp, jti, scope, cnf, act } = claims
@@ -160,23 +160,23 @@ function checkJwt(cx: Cx, token: string): Read | undefined {
     userId: sub,
     clientId,
     audience: Array.isArray(aud) ? aud.map(String) : [String(aud)],
-    scopes: wordsOf(String(scope)),
+    scopes: splitWords(String(scope)),
     issued: Number(iat),
     expires: Number(exp),
-    ...(typeof cnf === "object" && cnf !== null && { jkt: textOf(Reflect.get(cnf, "jkt")) }),
-    ...(act !== undefined && { actor: actorOf(act) }),
+    ...(typeof cnf === "object" && cnf !== null && { jkt: stringOf(Reflect.get(cnf, "jkt")) }),
+    ...(act !== undefined && { actor: parseActor(act) }),
   }
   return { statement, signed: { issuer: claims.iss, kid } }
 }
 
-const textOf = (value: unknown) => (typeof value === "string" ? value : "")
+const stringOf = (value: unknown) => (typeof value === "string" ? value : "")
 
-/** We signed it, so it has the form that we gave it. */
-function actorOf(value: unknown): Actor {
+/** Issued by this server, so its structure is known. */
+function parseActor(value: unknown): Actor {
   const act = typeof value === "object" && value !== null ? value : {}
   const before: unknown = Reflect.get(act, "act")
   return {
-    sub: textOf(Reflect.get(act, "sub")),
-    ...(before !== undefined && { act: actorOf(before) }),
+    sub: stringOf(Reflect.get(act, "sub")),
+    ...(before !== undefined && { act: parseActor(before) }),
   }
 }

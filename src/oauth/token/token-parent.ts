@@ -9,25 +9,25 @@ import {
   withdrawnAt,
 } from "../../domain/grant/index.ts"
 import { isOrgActive } from "../../domain/org/index.ts"
-import { freshTimeOf, session, sessionNow } from "../../domain/session/index.ts"
+import { findSession, freshTimeOf, session } from "../../domain/session/index.ts"
 import { isUserActive, passwordVersion } from "../../domain/user-lookup/index.ts"
 import { user } from "../../domain/user-model/index.ts"
 import type { Cx } from "../../store/index.ts"
-import { mayActAs } from "./impersonation.ts"
+import { canImpersonate } from "./impersonation.ts"
 
 /**
- * What tokens hang from, beside their user: a person's grant together with its session, named by
- * its id alone; or by kind and id a grant without its session, a session with an application, an
- * exchange of tokens, or what a service user came with.
+ * What tokens depend on, besides their user: a grant together with its session, as its ID alone;
+ * or, as kind and ID, a grant without its session, a session with an application, a token exchange,
+ * or a credential of a service account.
  */
-type Kind = "exchange" | "key" | "offline" | "secret" | "session" | "pat"
+type TokenParentKind = "exchange" | "key" | "offline" | "secret" | "session" | "pat"
 
-/** A personal access token hangs from itself. */
-export const tokenParentOf = (kind: Kind, id: string): string => `${kind}/${id}`
+/** A personal access token depends on itself. */
+export const tokenParentOf = (kind: TokenParentKind, id: string): string => `${kind}/${id}`
 
 /**
- * A service user grants itself, with a key or a secret: what it got so ends with it, and for good
- * when they or their organisation are stopped.
+ * A service account obtains tokens with a key or a secret: they end with that credential, and
+ * permanently when the account or its organization is deactivated.
  */
 export const credentialParent = (
   cx: Cx,
@@ -36,12 +36,12 @@ export const credentialParent = (
 ): string => tokenParentOf(kind, `${id}/${passwordVersion(cx, userId)}`)
 
 /**
- * When what somebody's tokens hang from ends as things stand, ms UTC; 0 where it has ended, or
- * where they or their organisation are not active.
+ * When the parent of a party's tokens ends, ms UTC; 0 if it has ended, or if the user or their
+ * organization is not active.
  */
-export function partyUntil(cx: Cx, { userId, anchor }: Party): number {
+export function partyExpiry(cx: Cx, { userId, anchor }: Party): number {
   if (!isUserActive(cx, userId) || !isOrgActive(cx, orgOf(cx, userId))) return 0
-  return parentUntil(cx, userId, anchor)
+  return parentExpiry(cx, userId, anchor)
 }
 
 /**
@@ -50,27 +50,28 @@ export function partyUntil(cx: Cx, { userId, anchor }: Party): number {
  */
 export function isShutOut(cx: Cx, { userId, anchor }: Party): boolean {
   if (!isUserActive(cx, userId) || !isOrgActive(cx, orgOf(cx, userId))) return false
-  const given = cx.store.state(cx, grant, anchor)
-  if (given.status !== "active" || given.userId !== userId) return false
-  if (!isAppActive(cx, given.appId) || isOpenTo(cx, given.appId, userId)) return false
-  return sessionNow(cx, given.sessionId)?.userId === userId
+  const parentState = cx.store.state(cx, grant, anchor)
+  if (parentState.status !== "active" || parentState.userId !== userId) return false
+  if (!isAppActive(cx, parentState.appId) || isOpenToUser(cx, parentState.appId, userId))
+    return false
+  return findSession(cx, parentState.sessionId)?.userId === userId
 }
 
-/** The organisation that a user belongs to. */
+/** The organization of a user. */
 export const orgOf = (cx: Cx, userId: string): string =>
   cx.store.receipt(cx, user, userId)?.owner ?? ""
 
-/** What a token hangs from, and the client that it was issued to. */
-type Presented = { readonly anchor: string; readonly clientId: string }
+/** The parent of a token, and the client that it was issued to. */
+type TokenReference = { readonly anchor: string; readonly clientId: string }
 
 /**
- * When a person last signed in for certain, in the sign-in that their token hangs from, ms UTC: 0
- * where nobody knows. Undefined for service users, who sign in by what they have.
+ * Time of the last verified sign-in in the session of a token, ms UTC; 0 if unknown. Undefined for
+ * service accounts, which authenticate with credentials.
  */
 export function freshTimeOfToken(
   cx: Cx,
   userId: string,
-  { anchor, clientId }: Presented,
+  { anchor, clientId }: TokenReference,
 ): number | undefined {
   const state = cx.store.state(cx, user, userId)
   if ("kind" in state && state.kind === "machine") return undefined
@@ -78,84 +79,89 @@ export function freshTimeOfToken(
   const id = rest.join("/")
   if (kind === "session") return freshTimeOf(cx.store.state(cx, session, rest[0] ?? ""))
   if (kind === "exchange") {
-    const given = cx.store.state(cx, exchange, id)
-    const before = given.status === "absent" ? undefined : given.anchor
+    const parentState = cx.store.state(cx, exchange, id)
+    const before = parentState.status === "absent" ? undefined : parentState.anchor
     return before === undefined ? 0 : freshTimeOfToken(cx, userId, { anchor: before, clientId })
   }
-  const given = cx.store.state(cx, grant, kind === "offline" ? id : anchor)
-  if (given.status === "absent") return 0
-  return Math.max(given.freshAt, accountProofOf(cx, userId, { anchor, clientId }))
+  const parentState = cx.store.state(cx, grant, kind === "offline" ? id : anchor)
+  if (parentState.status === "absent") return 0
+  return Math.max(parentState.freshAt, accountProofOf(cx, userId, { anchor, clientId }))
 }
 
-/** The session that a token hangs from through its grant; undefined where it outlives that. */
+/** The session of a token's grant; undefined if the token outlives it. */
 export function sessionIdOfToken(cx: Cx, anchor: string): string | undefined {
   if (anchor.includes("/")) return undefined
-  const given = cx.store.state(cx, grant, anchor)
-  return given.status === "absent" ? undefined : given.sessionId
+  const parentState = cx.store.state(cx, grant, anchor)
+  return parentState.status === "absent" ? undefined : parentState.sessionId
 }
 
-/** When a mailed code permitted account changes with a token, ms UTC; 0 for never. */
-function accountProofOf(cx: Cx, userId: string, { anchor, clientId }: Presented): number {
+/** When an email code permitted account changes with a token, ms UTC; 0 if never. */
+function accountProofOf(cx: Cx, userId: string, { anchor, clientId }: TokenReference): number {
   const sessionId = sessionIdOfToken(cx, anchor)
-  const state = sessionId === undefined ? undefined : sessionNow(cx, sessionId)
+  const state = sessionId === undefined ? undefined : findSession(cx, sessionId)
   if (state?.userId !== userId || !state.accountProof) return 0
   const { at, clientId: provenTo = clientId } = state.accountProof
   return provenTo === clientId ? at : 0
 }
 
-function parentUntil(cx: Cx, userId: string, anchor: string): number {
+function parentExpiry(cx: Cx, userId: string, anchor: string): number {
   const [kind = "", ...id] = anchor.split("/")
-  if (id.length === 0) return grantUntil(cx, userId, anchor)
-  if (kind === "offline") return offlineUntil(cx, userId, id.join("/"))
-  if (kind === "session") return sessionUntil(cx, userId, id)
-  if (kind === "exchange") return exchangeUntil(cx, userId, id.join("/"))
-  return credentialUntil(cx, userId, [kind, ...id])
+  if (id.length === 0) return grantExpiry(cx, userId, anchor)
+  if (kind === "offline") return offlineExpiry(cx, userId, id.join("/"))
+  if (kind === "session") return sessionExpiry(cx, userId, id)
+  if (kind === "exchange") return exchangeExpiry(cx, userId, id.join("/"))
+  return credentialExpiry(cx, userId, [kind, ...id])
 }
 
 /**
- * What a refreshed token hangs from. While the session goes on, its end ends what was issued until
- * then; a token that is issued later hangs from the grant alone (OpenID Connect Back-Channel
- * Logout §2.7).
+ * The parent of a refreshed token. While the session is active, its end revokes the tokens issued
+ * until then; tokens issued later depend on the grant alone (OpenID Connect Back-Channel Logout
+ * §2.7).
  */
 export function refreshedParent(cx: Cx, grantId: string): string {
-  const given = cx.store.state(cx, grant, grantId)
-  const sessionId = given.status === "absent" ? "" : given.sessionId
+  const parentState = cx.store.state(cx, grant, grantId)
+  const sessionId = parentState.status === "absent" ? "" : parentState.sessionId
   const { status, expires } = cx.store.state(cx, session, sessionId)
-  const goesOn = status === "active" && cx.clock.now() < expires
-  return goesOn ? grantId : tokenParentOf("offline", grantId)
+  const isSessionActive = status === "active" && cx.clock.now() < expires
+  return isSessionActive ? grantId : tokenParentOf("offline", grantId)
 }
 
-function grantUntil(cx: Cx, userId: string, grantId: string): number {
-  const given = activeGrant(cx, userId, grantId)
-  if (!given) return 0
-  if (given.offline) {
-    const isEnded = cx.store.state(cx, session, given.sessionId).status !== "active"
-    return isEnded ? 0 : offlineUntil(cx, userId, grantId)
+function grantExpiry(cx: Cx, userId: string, grantId: string): number {
+  const parentState = findActiveGrant(cx, userId, grantId)
+  if (!parentState) return 0
+  if (parentState.offline) {
+    const isEnded = cx.store.state(cx, session, parentState.sessionId).status !== "active"
+    return isEnded ? 0 : offlineExpiry(cx, userId, grantId)
   }
-  const until = sessionNow(cx, given.sessionId)?.expires ?? 0
-  return Math.min(until, satisfiedUntil(cx, given, given))
+  const until = findSession(cx, parentState.sessionId)?.expires ?? 0
+  return Math.min(until, satisfiedUntil(cx, parentState, parentState))
 }
 
-/** No time ends it, but a new password does, the removal of its provider, and a stopped person. */
-function offlineUntil(cx: Cx, userId: string, grantId: string): number {
-  const given = activeGrant(cx, userId, grantId)
-  return given && outlivesSession(cx, userId, given) ? satisfiedUntil(cx, given, given) : 0
+/**
+ * It does not expire, but ends with a new password, the removal of the provider, or the
+ * deactivation of the user.
+ */
+function offlineExpiry(cx: Cx, userId: string, grantId: string): number {
+  const parentState = findActiveGrant(cx, userId, grantId)
+  return parentState && outlivesSession(cx, userId, parentState)
+    ? satisfiedUntil(cx, parentState, parentState)
+    : 0
 }
 
-function activeGrant(cx: Cx, userId: string, grantId: string) {
-  const given = cx.store.state(cx, grant, grantId)
-  if (given.status !== "active" || given.userId !== userId) return undefined
-  return isOpenTo(cx, given.appId, userId) ? given : undefined
+function findActiveGrant(cx: Cx, userId: string, grantId: string) {
+  const parentState = cx.store.state(cx, grant, grantId)
+  if (parentState.status !== "active" || parentState.userId !== userId) return undefined
+  return isOpenToUser(cx, parentState.appId, userId) ? parentState : undefined
 }
 
 /** Whether an application is active, and a user can use it now; else its grants end as well. */
-export const isOpenTo = (cx: Cx, appId: string, userId: string): boolean =>
+export const isOpenToUser = (cx: Cx, appId: string, userId: string): boolean =>
   isAppActive(cx, appId) && appDenial(cx, userId, appId) === undefined
 
-/** What an id_token hangs from. */
-function sessionUntil(cx: Cx, userId: string, [id = "", ...appId]: readonly string[]): number {
-  const state = sessionNow(cx, id)
-  if (state?.userId !== userId || !isOpenTo(cx, appId.join("/"), userId)) return 0
+/** When the session of an ID token ends, ms UTC. */
+function sessionExpiry(cx: Cx, userId: string, [id = "", ...appId]: readonly string[]): number {
+  const state = findSession(cx, id)
+  if (state?.userId !== userId || !isOpenToUser(cx, appId.join("/"), userId)) return 0
   return Math.min(
     state.expires,
     provenUntil(cx, appId.join("/"), { userId, anchor: `session/${id}` }),
@@ -174,12 +180,13 @@ function proofOf(cx: Cx, anchor: string): SignInProof {
     return { methods: state.methods, freshAt: freshTimeOf(state) }
   }
   if (kind === "exchange") {
-    const given = cx.store.state(cx, exchange, id)
-    const isOwn = given.status !== "absent" && !given.actor && given.anchor !== undefined
-    return isOwn ? proofOf(cx, given.anchor) : unproven
+    const parentState = cx.store.state(cx, exchange, id)
+    const isOwn =
+      parentState.status !== "absent" && !parentState.actor && parentState.anchor !== undefined
+    return isOwn ? proofOf(cx, parentState.anchor) : unproven
   }
-  const given = cx.store.state(cx, grant, kind === "offline" ? id : anchor)
-  return given.status === "absent" ? unproven : given
+  const parentState = cx.store.state(cx, grant, kind === "offline" ? id : anchor)
+  return parentState.status === "absent" ? unproven : parentState
 }
 
 const unproven: SignInProof = { methods: [], freshAt: 0 }
@@ -191,30 +198,30 @@ const unproven: SignInProof = { methods: [], freshAt: 0 }
 export const provenUntil = (cx: Cx, appId: string, { userId, anchor }: Party): number =>
   satisfiedUntil(cx, { appId, userId }, proofOf(cx, anchor))
 
-/** Whether an access token was revoked by itself, whatever became of what it hangs from. */
+/** Whether an access token itself was revoked, whatever the state of its parent. */
 export const isRevoked = (cx: Cx, tokenId: string): boolean =>
   cx.store.state(cx, revocation, tokenId).revoked
 
-/** All that was shown must still stand, and whoever acts for another must still be allowed to. */
-function exchangeUntil(cx: Cx, userId: string, id: string): number {
-  const given = cx.store.state(cx, exchange, id)
-  if (given.status === "absent" || given.userId !== userId) return 0
-  if (!isOpenTo(cx, given.appId, userId)) return 0
-  const { anchor, actor, expires, tokenIds = [] } = given
-  if (actor && !mayActAs(cx, actor.userId, userId)) return 0
+/** All exchanged tokens must still be valid, and an actor must still have the permission. */
+function exchangeExpiry(cx: Cx, userId: string, id: string): number {
+  const parentState = cx.store.state(cx, exchange, id)
+  if (parentState.status === "absent" || parentState.userId !== userId) return 0
+  if (!isOpenToUser(cx, parentState.appId, userId)) return 0
+  const { anchor, actor, expires, tokenIds = [] } = parentState
+  if (actor && !canImpersonate(cx, actor.userId, userId)) return 0
   if (tokenIds.some((tokenId) => isRevoked(cx, tokenId))) return 0
   if (anchor !== undefined && isWithdrawnSince(cx, userId, { id, anchor })) return 0
   return Math.min(
     expires,
-    provenUntil(cx, given.appId, { userId, anchor: `exchange/${id}` }),
-    anchor === undefined ? expires : parentUntil(cx, userId, anchor),
-    actor ? partyUntil(cx, actor) : expires,
+    provenUntil(cx, parentState.appId, { userId, anchor: `exchange/${id}` }),
+    anchor === undefined ? expires : parentExpiry(cx, userId, anchor),
+    actor ? partyExpiry(cx, actor) : expires,
   )
 }
 
 type ExchangedToken = { readonly id: string; readonly anchor: string }
 
-/** Whether a user has taken the access from the client whose id_token was exchanged. */
+/** Whether the user has withdrawn the access of the client whose ID token was exchanged. */
 function isWithdrawnSince(cx: Cx, userId: string, { id, anchor }: ExchangedToken): boolean {
   const [kind, , ...appId] = anchor.split("/")
   if (kind !== "session") return false
@@ -222,8 +229,11 @@ function isWithdrawnSince(cx: Cx, userId: string, { id, anchor }: ExchangedToken
   return exchanged <= withdrawnAt(cx, userId, appId.join("/"))
 }
 
-/** What a service user came with; a secret ends when it is replaced or removed. */
-function credentialUntil(cx: Cx, userId: string, anchor: readonly string[]): number {
+/**
+ * When the credential of a service account ends, ms UTC; a secret ends when it is replaced or
+ * removed.
+ */
+function credentialExpiry(cx: Cx, userId: string, anchor: readonly string[]): number {
   const [kind, id = "", version = "0"] = anchor
   const state = cx.store.state(cx, user, userId)
   if (!("kind" in state) || state.kind !== "machine") return 0

@@ -1,55 +1,55 @@
 import type { FieldMask } from "@bufbuild/protobuf/wkt"
 
-/** A request that may have a mask. */
+/** A request that can have a field mask. */
 export type MaskedRequest = { readonly updateMask?: FieldMask | undefined }
 
-/** Whether an update changes a field of its request, by its name in TypeScript. */
-export type Selection = (localName: string) => boolean
+/** Whether an update changes a field of its request, by its TypeScript name. */
+export type FieldSelection = (localName: string) => boolean
 
-const everything: Selection = () => true
+const selectAll: FieldSelection = () => true
 
-/** The fields that a request changes: those of its mask, or without one all that it has. */
-export function selectionOf({ updateMask }: MaskedRequest): Selection {
-  if (!updateMask) return everything
-  const names = new Set(updateMask.paths.map(localNameOf))
+/** The fields that a request changes: those of its mask, or all without a mask. */
+export function createSelection({ updateMask }: MaskedRequest): FieldSelection {
+  if (!updateMask) return selectAll
+  const names = new Set(updateMask.paths.map(toLocalName))
   return (localName) => names.has(localName)
 }
 
-/** Which fields of a request say a value that goes by another name, or by several. */
-export type Names = Readonly<Record<string, readonly string[]>>
+/** For values with another name than their fields: the request fields they come from. */
+export type FieldNames = Readonly<Record<string, readonly string[]>>
 
-/** Of what an update says the part that its mask names. */
-export function selected<T extends object>(
+/** The values of an update that its mask selects. */
+export function selectMasked<T extends object>(
   request: MaskedRequest,
-  said: Partial<T>,
-  names: Names = {},
+  values: Partial<T>,
+  names: FieldNames = {},
 ): Partial<T> {
-  const isSelected = selectionOf(request)
-  const part: Partial<T> = { ...said }
-  for (const name in part) {
-    if (!(names[name] ?? [name]).some(isSelected)) delete part[name]
+  const isSelected = createSelection(request)
+  const selectedValues: Partial<T> = { ...values }
+  for (const name in selectedValues) {
+    if (!(names[name] ?? [name]).some(isSelected)) delete selectedValues[name]
   }
-  return part
+  return selectedValues
 }
 
 /**
- * The request that would store what is stored, with what the mask of another one names. `stored`
- * has all fields, secrets as those who keep theirs send them.
+ * Combines a masked request with the stored values. `stored` contains all fields, with secrets as
+ * clients send them to keep them.
  */
-export function mergedWith<Req extends MaskedRequest>(
+export function mergeWithStored<Req extends MaskedRequest>(
   request: Req,
   stored: object,
-  names?: Names,
+  names?: FieldNames,
 ): Req {
   if (!request.updateMask) return request
   const merged: Req = { ...request, ...stored }
-  const taken = selected<Req>(request, request, names)
+  const selectedFields = selectMasked<Req>(request, request, names)
   for (const name in merged) {
-    if (name in taken) merged[name] = request[name]
+    if (name in selectedFields) merged[name] = request[name]
     else if (!(name in stored)) Reflect.deleteProperty(merged, name)
   }
   return merged
 }
 
-const localNameOf = (path: string) =>
+const toLocalName = (path: string) =>
   path.replace(/_([a-z0-9])/g, (_, letter) => letter.toUpperCase())

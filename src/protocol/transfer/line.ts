@@ -1,36 +1,36 @@
-import { type Piece, pieceOf, ranksOf, statesOf } from "./order.ts"
+import { createStateCollector, type OrganizationPiece, splitByRank, toPiece } from "./order.ts"
 
-/** A line of a file, or what is left of it, by its number. */
-export type Line = { readonly number: number; readonly text: string }
+/** A line of a file, or the rest of it, with its number. */
+export type TransferLine = { readonly number: number; readonly text: string }
 
-/** A file, from its beginning. */
-type Read = () => AsyncIterable<string>
+/** Opens a file from its beginning. */
+type OpenFile = () => AsyncIterable<string>
 
 /**
- * The lines of a file in the order in which they can be taken over, part by part; see `kinds`. A
- * file that is in it, as `latchkey export` writes them, is read twice; any other, once for each
- * kind: neither is held. What can't be read comes first, as it is.
+ * The lines of a file in the order in which they can be imported; see `kinds`. Sorted files, as
+ * `latchkey export` writes them, are read twice, others once for each kind; neither is kept in
+ * memory. Invalid lines come first, unchanged.
  */
-export async function* linesInOrder(read: Read): AsyncGenerator<Line> {
-  const { places, states, isInOrder } = await seen(read())
-  if (isInOrder) {
-    yield* numbered(read())
+export async function* linesInOrder(open: OpenFile): AsyncGenerator<TransferLine> {
+  const { places: linesByRank, states, isInOrder: isSorted } = await scan(open())
+  if (isSorted) {
+    yield* numberLines(open())
     return
   }
-  for (const [rank, numbers] of [...places].toSorted(([a], [b]) => a - b)) {
-    const wanted = numbers.values()
-    let { value: next } = wanted.next()
-    for await (const line of numbered(read())) {
+  for (const [rank, numbers] of [...linesByRank].toSorted(([a], [b]) => a - b)) {
+    const lineNumbers = numbers.values()
+    let { value: next } = lineNumbers.next()
+    for await (const line of numberLines(open())) {
       if (line.number !== next) continue
-      const text = partOf(line.text, { rank, states })
+      const text = extractPart(line.text, { rank, states })
       if (text !== undefined) yield { ...line, text }
-      next = wanted.next().value
+      next = lineNumbers.next().value
       if (next === undefined) break
     }
   }
 }
 
-async function* numbered(lines: AsyncIterable<string>): AsyncGenerator<Line> {
+async function* numberLines(lines: AsyncIterable<string>): AsyncGenerator<TransferLine> {
   let number = 0
   for await (const text of lines) {
     number++
@@ -38,42 +38,45 @@ async function* numbered(lines: AsyncIterable<string>): AsyncGenerator<Line> {
   }
 }
 
-const unread = -1
+const invalidRank = -1
 
-/** Which lines have something of each kind, and whether none needs what comes after it. */
-async function seen(lines: AsyncIterable<string>) {
-  const states = statesOf()
-  const places = new Map<number, number[]>()
-  let [last, isInOrder] = [0, true]
-  for await (const { number, text } of numbered(lines)) {
-    const piece = readPiece(text)
-    if (piece) states.see(piece)
-    const ranks = piece ? [...ranksOf(piece).keys()] : [unread]
+/** Collects the lines that contain each kind, and whether the file is already sorted. */
+async function scan(lines: AsyncIterable<string>) {
+  const states = createStateCollector()
+  const linesByRank = new Map<number, number[]>()
+  let [last, isSorted] = [0, true]
+  for await (const { number, text } of numberLines(lines)) {
+    const piece = parsePiece(text)
+    if (piece) states.collect(piece)
+    const ranks = piece ? [...splitByRank(piece).keys()] : [invalidRank]
     for (const rank of ranks) {
-      const known = places.get(rank) ?? []
-      if (known.length === 0) places.set(rank, known)
-      known.push(number)
+      const numbersOfRank = linesByRank.get(rank) ?? []
+      if (numbersOfRank.length === 0) linesByRank.set(rank, numbersOfRank)
+      numbersOfRank.push(number)
     }
     if (!piece) continue
-    isInOrder &&= Math.min(...ranks) >= last && states.isSettled(piece)
+    isSorted &&= Math.min(...ranks) >= last && states.isUnaffected(piece)
     last = Math.max(last, ...ranks)
   }
-  return { places, states, isInOrder }
+  return { places: linesByRank, states, isInOrder: isSorted }
 }
 
-type Of = { readonly rank: number; readonly states: ReturnType<typeof statesOf> }
+type PartContext = {
+  readonly rank: number
+  readonly states: ReturnType<typeof createStateCollector>
+}
 
-/** What a line says of one kind; undefined where that has its place elsewhere. */
-function partOf(text: string, { rank, states }: Of): string | undefined {
-  const piece = readPiece(text)
+/** The part of a line that belongs to one kind; undefined if that is elsewhere. */
+function extractPart(text: string, { rank, states }: PartContext): string | undefined {
+  const piece = parsePiece(text)
   if (!piece) return text
-  const part = ranksOf(states.settled(piece)).get(rank)
+  const part = splitByRank(states.withState(piece)).get(rank)
   return part && JSON.stringify(part)
 }
 
-function readPiece(text: string): Piece | undefined {
+function parsePiece(text: string): OrganizationPiece | undefined {
   try {
-    return pieceOf(JSON.parse(text))
+    return toPiece(JSON.parse(text))
   } catch (cause) {
     if (cause instanceof SyntaxError) return undefined
     throw cause

@@ -1,15 +1,15 @@
-// In which order what organisations have is taken over. Whoever splits a file into parts and
-// whoever takes parts over go by this one list, so that no part needs what comes in a later one.
+// The order in which the data of organizations is imported. Splitting and importing a file both use
+// this list, so that no part needs a later one.
 
-/** What a file has of one organisation: all of it, or some, as JSON names it. */
-export type Piece = { readonly orgId: string } & Readonly<Record<string, unknown>>
+/** The data of one organization in a file, complete or partial, with JSON field names. */
+export type OrganizationPiece = { readonly orgId: string } & Readonly<Record<string, unknown>>
 
 /**
- * What organisations have, each behind what it needs: a policy behind the providers that it names,
- * a grant behind who is granted to, which may be another organisation. What all of them have of a
- * kind comes before the next kind.
+ * The kinds of data of an organization, each after its dependencies: a policy after its identity
+ * providers, a project grant after the organization that receives it. All organizations' data of
+ * one kind comes before the next kind.
  */
-export const kinds: readonly string[] = [
+export const orderedKinds: readonly string[] = [
   "org",
   "orgState",
   "domainPolicy",
@@ -52,83 +52,87 @@ export const kinds: readonly string[] = [
   "projectGrantMembers",
 ]
 
-/** A field by its name in JSON, which may also be that of the book: `human_users`. */
+/** The kind of a JSON field, which may also use its proto name: `human_users`. */
 const kindOf = (name: string): string =>
   name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
 
-/** The place of a field in the order; what is no kind comes last, to be refused by its name. */
+/** The position of a field in the order; unknown fields come last, to be rejected by name. */
 export function rankOf(name: string): number {
-  const at = kinds.indexOf(kindOf(name))
-  return at < 0 ? kinds.length : at
+  const at = orderedKinds.indexOf(kindOf(name))
+  return at < 0 ? orderedKinds.length : at
 }
 
-/** A value as a piece of an organisation; undefined where it names none. */
-export function pieceOf(value: unknown): Piece | undefined {
+/** A value as data of an organization; undefined if it has no organization ID. */
+export function toPiece(value: unknown): OrganizationPiece | undefined {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined
   const { org_id: named, ...fields }: Readonly<Record<string, unknown>> = { ...value }
   const { orgId = named } = fields
   return typeof orgId === "string" && orgId !== "" ? { ...fields, orgId } : undefined
 }
 
-/** What a piece says, without whose it is. */
-const fieldsOf = ({ orgId: _, ...fields }: Piece): readonly [string, unknown][] =>
+/** The fields of a piece without the organization ID. */
+const fieldsOf = ({ orgId: _, ...fields }: OrganizationPiece): readonly [string, unknown][] =>
   Object.entries(fields)
 
-const says = (piece: Piece, kind: string): boolean =>
+const hasKind = (piece: OrganizationPiece, kind: string): boolean =>
   fieldsOf(piece).some(([name]) => kindOf(name) === kind)
 
-/** OrgState, as JSON says that one is stopped. */
-const isStopped = (state: unknown): boolean => state === 2 || state === "ORG_STATE_INACTIVE"
+/** Whether an OrgState in JSON is inactive. */
+const isInactive = (state: unknown): boolean => state === 2 || state === "ORG_STATE_INACTIVE"
 
 /**
- * Puts what a file says of the state of organisations to the organisations themselves. One that is
- * stopped is made so, in one step: else those who are in it could sign in until the last part is
- * taken, and for good where that one never comes.
+ * Moves the states of organizations to the organizations themselves. An inactive organization is
+ * created inactive in one step: otherwise its users could sign in until the last part is imported,
+ * or permanently if the import stops before.
  */
-export function statesOf() {
-  const made = new Set<string>()
+export function createStateCollector() {
+  const createdOrgs = new Set<string>()
   const states = new Map<string, unknown>()
   return {
-    see: (piece: Piece): void => {
+    collect: (piece: OrganizationPiece): void => {
       const { orgId } = piece
-      if (says(piece, "org")) made.add(orgId)
+      if (hasKind(piece, "org")) createdOrgs.add(orgId)
       for (const [name, state] of fieldsOf(piece)) {
-        // Where a file says both, stopped is what is safe.
-        if (kindOf(name) === "orgState" && !isStopped(states.get(orgId))) states.set(orgId, state)
+        // If a file contains both states, inactive is the safe one.
+        if (kindOf(name) === "orgState" && !isInactive(states.get(orgId))) states.set(orgId, state)
       }
     },
-    /** A piece once all are seen: its state is where the organisation is, and nowhere else. */
-    settled: (piece: Piece): Piece => {
+    /**
+     * A piece after all are collected: with its state if it contains the organization, without it
+     * otherwise.
+     */
+    withState: (piece: OrganizationPiece): OrganizationPiece => {
       const { orgId } = piece
-      if (!made.has(orgId) || !states.has(orgId)) return piece
+      if (!createdOrgs.has(orgId) || !states.has(orgId)) return piece
       const others = fieldsOf(piece).filter(([name]) => kindOf(name) !== "orgState")
-      const state = says(piece, "org") ? { orgState: states.get(orgId) } : {}
+      const state = hasKind(piece, "org") ? { orgState: states.get(orgId) } : {}
       return { ...Object.fromEntries(others), ...state, orgId }
     },
-    /** Whether that leaves a piece as it is, wherever the organisation stands. */
-    isSettled: (piece: Piece): boolean => says(piece, "org") || !says(piece, "orgState"),
+    /** Whether that leaves a piece unchanged, regardless of the organization's position. */
+    isUnaffected: (piece: OrganizationPiece): boolean =>
+      hasKind(piece, "org") || !hasKind(piece, "orgState"),
   }
 }
 
-/** The fields of a settled piece that are sent together, each with its place in the order. */
-export function ranksOf(piece: Piece): ReadonlyMap<number, Piece> {
+/** The fields of a piece by position in the order. */
+export function splitByRank(piece: OrganizationPiece): ReadonlyMap<number, OrganizationPiece> {
   const { orgId } = piece
-  const ranks = new Map<number, Piece>()
+  const ranks = new Map<number, OrganizationPiece>()
   for (const [name, value] of fieldsOf(piece)) {
-    const isOfItself = kindOf(name) === "orgState" && says(piece, "org")
-    const rank = isOfItself ? rankOf("org") : rankOf(name)
+    const isStateOfOrg = kindOf(name) === "orgState" && hasKind(piece, "org")
+    const rank = isStateOfOrg ? rankOf("org") : rankOf(name)
     ranks.set(rank, { ...ranks.get(rank), [name]: value, orgId })
   }
   return ranks
 }
 
-/** The same organisations as pieces of one kind each, in the order. */
-export function inOrder(pieces: readonly Piece[]): readonly Piece[] {
-  const states = statesOf()
-  for (const piece of pieces) states.see(piece)
-  const sorted: Piece[][] = [...kinds, ""].map(() => [])
+/** Splits the pieces by kind and sorts them. */
+export function sortPieces(pieces: readonly OrganizationPiece[]): readonly OrganizationPiece[] {
+  const states = createStateCollector()
+  for (const piece of pieces) states.collect(piece)
+  const sorted: OrganizationPiece[][] = [...orderedKinds, ""].map(() => [])
   for (const piece of pieces) {
-    for (const [rank, part] of ranksOf(states.settled(piece))) sorted[rank]?.push(part)
+    for (const [rank, part] of splitByRank(states.withState(piece))) sorted[rank]?.push(part)
   }
   return sorted.flat()
 }

@@ -1,6 +1,6 @@
 import type { MessageInitShape } from "@bufbuild/protobuf"
-import { share } from "../../api/method.ts"
-import type { HandedRequest } from "../../domain/grant/index.ts"
+import { bindHandlers } from "../../api/method.ts"
+import type { CustomLoginRequest } from "../../domain/grant/index.ts"
 import {
   type AuthorizationError,
   ErrorReason,
@@ -8,36 +8,40 @@ import {
 } from "../../gen/core/saml/v2/authorization_pb.ts"
 import { type CreateResponseRequest, SAMLService } from "../../gen/core/saml/v2/saml_service_pb.ts"
 import { Fault, fieldError } from "../../kernel/fault.ts"
-import { requireHanded } from "../../oauth/index.ts"
-import { at, details } from "../../protocol/api/answer.ts"
+import { requireCustomLoginRequest } from "../../oauth/index.ts"
+import { toDetails, toTimestamp } from "../../protocol/api/response.ts"
 import type { Cx } from "../../store/index.ts"
 import { bindingNames, type Status } from "../../xml/names.ts"
-import { type Responded, respondError, respondWith } from "../handed/respond.ts"
+import {
+  type CustomLoginResponse,
+  respondWithError,
+  respondWithSession,
+} from "../custom-login/respond.ts"
 
-/** What a login page of somebody else asks. */
-export const v2 = share<Cx>()(SAMLService, {
+/** The operations of custom login pages. */
+export const v2 = bindHandlers<Cx>()(SAMLService, {
   getSAMLRequest: ({ samlRequestId: id }, cx) => ({
-    samlRequest: toRequest(id, requireHanded(cx, id, "saml")),
+    samlRequest: toRequest(id, requireCustomLoginRequest(cx, id, "saml")),
   }),
   createResponse: async (req, cx) => {
-    const { sending, receipt } = await responseOf(cx, req)
+    const { sending, receipt } = await createResponse(cx, req)
     const { url } = sending
     const binding =
       "fields" in sending
-        ? ({ case: "post", value: posted(sending.fields) } as const)
+        ? ({ case: "post", value: postedFieldsOf(sending.fields) } as const)
         : ({ case: "redirect", value: {} } as const)
-    return { details: details(receipt), url, binding }
+    return { details: toDetails(receipt), url, binding }
   },
 })
 
 function toRequest(
   id: string,
-  { asked, created }: HandedRequest,
+  { asked, created }: CustomLoginRequest,
 ): MessageInitShape<typeof SAMLRequestSchema> {
   const { redirectUri: assertionConsumerService, state: relayState = "", saml } = asked
   return {
     id,
-    creationDate: at(created),
+    creationDate: toTimestamp(created),
     assertionConsumerService,
     relayState,
     issuer: saml?.entityId ?? "",
@@ -45,33 +49,32 @@ function toRequest(
   }
 }
 
-const posted = ({ RelayState = "", SAMLResponse = "" }: Readonly<Record<string, string>>) => ({
+const postedFieldsOf = ({
+  RelayState = "",
+  SAMLResponse = "",
+}: Readonly<Record<string, string>>) => ({
   relayState: RelayState,
   samlResponse: SAMLResponse,
 })
 
-function responseOf(cx: Cx, req: CreateResponseRequest): Promise<Responded> {
+function createResponse(cx: Cx, req: CreateResponseRequest): Promise<CustomLoginResponse> {
   const { samlRequestId: id, responseKind: how } = req
-  if (how.case === "session") return respondWith(cx, id, how.value)
-  if (how.case === "error") return respondError(cx, id, refusalFrom(how.value))
-  throw new Fault(
-    "invalid_argument",
-    "request.undecided",
-    "give a session or an error to answer with",
-  )
+  if (how.case === "session") return respondWithSession(cx, id, how.value)
+  if (how.case === "error") return respondWithError(cx, id, parseError(how.value))
+  throw new Fault("invalid_argument", "request.undecided", "session or error is required")
 }
 
-function refusalFrom({ error, errorDescription: why = "" }: AuthorizationError) {
+function parseError({ error, errorDescription: message = "" }: AuthorizationError) {
   const status = reasons[error]
-  if (!status) throw fieldError("request.field_invalid", "error", "is missing")
-  if (!/^[^\p{Cc}]{0,500}$/u.test(why)) {
+  if (!status) throw fieldError("request.field_invalid", "error", "is required")
+  if (!/^[^\p{Cc}]{0,500}$/u.test(message)) {
     throw fieldError(
       "request.field_invalid",
       "error_description",
-      "must have 500 characters at most, and no line breaks",
+      "must have at most 500 characters and no line breaks",
     )
   }
-  return { status, why }
+  return { status, why: message }
 }
 
 const reasons: Readonly<Record<number, Status>> = {

@@ -1,62 +1,62 @@
 import { failRequest, isRequestOver } from "../../domain/grant/index.ts"
 import {
-  askedName,
   type BrowserContext,
-  browserContextOf,
-  type Finish,
-  finish,
-  finishAgain,
-  notFreshReason,
-  type RefusedStep,
-  showOver,
-  showTrouble,
+  type FailedStep,
+  finishSignIn,
+  formatNotFreshReason,
+  loadBrowserContext,
+  repeatFinish,
+  requestedName,
+  type SignInOutcome,
+  showError,
+  showFinishedReason,
 } from "../../login/index.ts"
 import { isTester, redirect } from "../../oauth/index.ts"
 import type { Cx } from "../../store/index.ts"
-import { backOf, isGone } from "../request/back.ts"
+import { isTargetRemoved, responseTargetOf } from "../request/response-target.ts"
 import { respond } from "../response/respond.ts"
-import { refusalOf, send } from "../response/send.ts"
-import { showPage } from "../response/tested.ts"
-import type { Asking, Endpoint } from "./endpoint.ts"
-import { shownFor } from "./sso.ts"
+import { errorResponseOf, send } from "../response/send.ts"
+import { showTestPage } from "../response/sign-in-test.ts"
+import type { Endpoint, EndpointContext } from "./endpoint.ts"
+import { showPageFor } from "./sso.ts"
 
-/** Where the login pages hand back to: answers, or shows what is still to be done. */
+/** The login pages return here: sends the response, or shows the next step. */
 export const callback: Endpoint = {
   methods: ["GET"],
-  answer: async ({ cx, request, url, show }) => {
-    const browserContext = await browserContextOf(cx, request)
+  handle: async ({ cx, request, url, show }) => {
+    const browserContext = await loadBrowserContext(cx, request)
     const id = url.searchParams.get("id") ?? ""
     const context = { cx, show, browserContext, request }
     try {
-      return await answered(context, await finishNow(context, id))
+      return await respondToOutcome(context, await loadOutcome(context, id))
     } catch (cause) {
-      // A double click has the browser come twice, and the other one was faster.
+      // After a double click, the browser comes twice, and the other request was faster.
       if (!isRequestOver(cause)) throw cause
-      return answered(context, await finishAgain(context, id))
+      return respondToOutcome(context, await repeatFinish(context, id))
     }
   },
 }
 
-type Context = Pick<Asking, "cx" | "show" | "request"> & {
+type Context = Pick<EndpointContext, "cx" | "show" | "request"> & {
   readonly browserContext: BrowserContext
 }
 
 /**
- * What the request has come to. Reading the application takes a while, in which a factor may have
- * become required: what is answered is decided after that.
+ * The outcome of the request. Loading the application takes a while, during which a factor may
+ * become required, so the decision follows it.
  */
-async function finishNow(context: Context, id: string): Promise<Finish> {
-  const finished = await finish(context, id)
+async function loadOutcome(context: Context, id: string): Promise<SignInOutcome> {
+  const finished = await finishSignIn(context, id)
   if (finished.kind !== "answered" || finished.isAgain || !finished.asked.saml) return finished
-  await isGone(context.cx, finished.asked)
-  return finish(context, id)
+  await isTargetRemoved(context.cx, finished.asked)
+  return finishSignIn(context, id)
 }
 
 /**
- * Answers the service provider, or shows what is still to be done. A request that was answered a
- * moment ago is answered again.
+ * Sends the response to the service provider, or shows the next step. A request that was just
+ * completed receives the response again.
  */
-async function answered(context: Context, finished: Finish): Promise<Response> {
+async function respondToOutcome(context: Context, finished: SignInOutcome): Promise<Response> {
   if (finished.kind === "page") return finished.page
   const { cx, browserContext } = context
   const { id, asked } = finished
@@ -64,35 +64,35 @@ async function answered(context: Context, finished: Finish): Promise<Response> {
   const isAgain = finished.kind === "answered" && finished.isAgain
   if (!asked.saml) {
     return isAgain
-      ? showOver(context, id)
-      : showTrouble(context.show, cx, { problem: "expired", cookies })
+      ? showFinishedReason(context, id)
+      : showError(context.show, cx, { problem: "expired", cookies })
   }
-  const show = shownFor(context.show, asked)
-  const application = askedName(cx, asked)
-  if (await isGone(cx, asked)) {
-    return showTrouble(show, cx, { problem: "unknown_application", cookies })
+  const show = showPageFor(context.show, asked)
+  const application = requestedName(cx, asked)
+  if (await isTargetRemoved(cx, asked)) {
+    return showError(show, cx, { problem: "unknown_application", cookies })
   }
   if (!isTester(browserContext, asked)) {
-    return showTrouble(show, cx, { problem: "other_tester", cookies })
+    return showError(show, cx, { problem: "other_tester", cookies })
   }
   if (finished.kind === "next") return redirect(finished.href, ...cookies)
   if (finished.kind === "refused") {
-    const { status, why } = reasonOf(cx, finished.refusal)
+    const { status, why } = statusOfStep(cx, finished.refusal)
     await cx.store.transact(cx, (tx) => failRequest(tx, id, status))
     if (asked.testedBy !== undefined) {
       const refusal = { error: status, description: why }
-      return showPage(cx, show, { asked, cookies, refusal })
+      return showTestPage(cx, show, { asked, cookies, refusal })
     }
-    const way = refusalOf(cx, backOf(asked), status, why)
-    return send(cx, way, { show, application, cookies, afterForm: "refused" })
+    const outgoing = errorResponseOf(cx, responseTargetOf(asked), status, why)
+    return send(cx, outgoing, { show, application, cookies, afterForm: "refused" })
   }
   if (!isAgain) cx.allowance?.refund("request")
   const ready = { ...(!isAgain && { id }), asked, sessionId: finished.sessionId }
   return respond(cx, { show, application, cookies, afterForm: "signed_in" }, ready)
 }
 
-/** SAML Core §3.2.2.2: what a service provider is told of a request that ends without a sign-in. */
-const reasonOf = (cx: Cx, step: RefusedStep) =>
+/** SAML Core §3.2.2.2: the status for a request that ends without a sign-in. */
+const statusOfStep = (cx: Cx, step: FailedStep) =>
   step.why === "not fresh"
-    ? ({ status: "noAuthnContext", why: notFreshReason(cx, step.idpId) } as const)
+    ? ({ status: "noAuthnContext", why: formatNotFreshReason(cx, step.idpId) } as const)
     : ({ status: "requestDenied", why: "the user canceled the sign-in" } as const)

@@ -1,41 +1,41 @@
-import { type SamlKeys, samlKeys } from "../../domain/key/index.ts"
+import { getSamlKeys, type SamlKeys } from "../../domain/key/index.ts"
 import { lru } from "../../kernel/lru.ts"
 import type { Cx } from "../../store/index.ts"
 import { bindingNames, nameIdFormats, namespaces } from "../../xml/names.ts"
-import { keyInfo, signed } from "../../xml/sign.ts"
-import { element, type Written, write } from "../../xml/write.ts"
-import { type Self, selfOf } from "../path.ts"
+import { createKeyInfo, signElement } from "../../xml/sign.ts"
+import { element, serialize, type XmlNode } from "../../xml/write.ts"
+import { entityOfInstance, type SamlEntity } from "../path.ts"
 import type { Endpoint } from "./endpoint.ts"
 
-/** What others may keep without asking again. */
-const keptSeconds = 3600
+/** How long the metadata can be cached. */
+const cacheSeconds = 3600
 
-/** SAML Metadata §2.4.3: who we are, where we take what, and by which certificates. */
+/** SAML Metadata §2.4.3: entity ID, endpoints and certificates. */
 export const metadata: Endpoint = {
   methods: ["GET"],
-  answer: async ({ cx }) =>
+  handle: async ({ cx }) =>
     new Response(await signedMetadata(cx), {
       headers: {
         "content-type": "application/samlmetadata+xml",
-        "cache-control": `public, max-age=${keptSeconds}`,
+        "cache-control": `public, max-age=${cacheSeconds}`,
       },
     }),
 }
 
-/** The certificate that signs, as a file. */
+/** The signing certificate as a file. */
 export const certificate: Endpoint = {
   methods: ["GET"],
-  answer: async ({ cx }) =>
-    new Response(pemOf((await samlKeys(cx)).certificate), {
+  handle: async ({ cx }) =>
+    new Response(toPem((await getSamlKeys(cx)).certificate), {
       headers: {
         "content-type": "application/x-pem-file",
         "content-disposition": 'attachment; filename="saml-certificate.pem"',
-        "cache-control": `public, max-age=${keptSeconds}`,
+        "cache-control": `public, max-age=${cacheSeconds}`,
       },
     }),
 }
 
-const pemOf = (base64: string): string =>
+const toPem = (base64: string): string =>
   [
     "-----BEGIN CERTIFICATE-----",
     ...(base64.match(/.{1,64}/g) ?? []),
@@ -43,24 +43,24 @@ const pemOf = (base64: string): string =>
     "",
   ].join("\n")
 
-/** It changes with the keys and the public address alone: the signature is made once. */
+/** Changes only with the keys and the public URL, so the signature is cached. */
 async function signedMetadata(cx: Cx): Promise<string> {
-  const keys = await samlKeys(cx)
-  const self = selfOf(cx)
+  const keys = await getSamlKeys(cx)
+  const self = entityOfInstance(cx)
   const about = `${self.entityId} ${keys.certificate} ${keys.certificates.join(" ")}`
-  const before = kept.get(about)
+  const before = metadataCache.get(about)
   if (before !== undefined) return before
-  const document = write(await signed(described(self, keys), 0, keys))
+  const document = serialize(await signElement(buildMetadata(self, keys), 0, keys))
   const xml = `<?xml version="1.0" encoding="UTF-8"?>\n${document}`
-  kept.set(about, xml)
+  metadataCache.set(about, xml)
   return xml
 }
 
-const kept = lru<string>(100)
+const metadataCache = lru<string>(100)
 
-function described(self: Self, { certificate, certificates }: SamlKeys): Written {
+function buildMetadata(self: SamlEntity, { certificate, certificates }: SamlKeys): XmlNode {
   const { entityId, sso, slo } = self
-  // Who takes the first one only must take the one that signs.
+  // Service providers that use only the first certificate need the one that signs.
   const ordered = [certificate, ...certificates.filter((each) => each !== certificate)]
   const bindings = [bindingNames.redirect, bindingNames.post]
   const formats = [
@@ -75,7 +75,9 @@ function described(self: Self, { certificate, certificates }: SamlKeys): Written
     element(
       "md:IDPSSODescriptor",
       { protocolSupportEnumeration: namespaces.samlp, WantAuthnRequestsSigned: "true" },
-      ...ordered.map((each) => element("md:KeyDescriptor", { use: "signing" }, keyInfo(each))),
+      ...ordered.map((each) =>
+        element("md:KeyDescriptor", { use: "signing" }, createKeyInfo(each)),
+      ),
       ...bindings.map((Binding) => element("md:SingleLogoutService", { Binding, Location: slo })),
       ...formats.map((each) => element("md:NameIDFormat", {}, each)),
       ...bindings.map((Binding) => element("md:SingleSignOnService", { Binding, Location: sso })),

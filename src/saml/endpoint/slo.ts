@@ -1,93 +1,118 @@
-import type { Afterwards } from "../../domain/grant/index.ts"
-import { showTrouble } from "../../login/index.ts"
+import type { LogoutDestination } from "../../domain/grant/index.ts"
+import { showError } from "../../login/index.ts"
 import { redirect } from "../../oauth/index.ts"
-import { fromAddress, fromForm, type Received } from "../../xml/binding.ts"
-import { attributeOf } from "../../xml/read.ts"
-import { refusedError } from "../error.ts"
-import { type Carried, carryingPath, readCarried } from "../logout/carried.ts"
-import { logoutServiceOf, meantBy, mustBeCurrent, namedBy } from "../logout/request.ts"
-import { answeredBy, endAsked, goOn, respond } from "../logout/walk.ts"
+import { parsePost, parseRedirect, type ReceivedMessage } from "../../xml/binding.ts"
+import { findAttribute } from "../../xml/read.ts"
+import { rejectedError } from "../error.ts"
+import {
+  continueLogout,
+  handleParticipantResponse,
+  respondToInitiator,
+  startLogout,
+} from "../logout/participants.ts"
+import {
+  findSessions,
+  logoutServiceOf,
+  parseNamedSessions,
+  requireCurrent,
+} from "../logout/request.ts"
+import { openLogout, type PendingLogout, sealedLogoutPath } from "../logout/sealed-logout.ts"
 import { paths } from "../path.ts"
-import { opened } from "../request/receive.ts"
-import type { Asking, Endpoint } from "./endpoint.ts"
-import { formOf } from "./form.ts"
+import { openMessage } from "../request/receive.ts"
+import type { Endpoint, EndpointContext } from "./endpoint.ts"
+import { parseForm } from "./form.ts"
 
-/** SAML Profiles §4.4: the end of a session, whoever begins it. */
+/** SAML Profiles §4.4: single logout, whoever starts it. */
 export const slo: Endpoint = {
   methods: ["GET", "POST"],
-  answer: async (asking) => {
-    const { request, url } = asking
+  handle: async (context) => {
+    const { request, url } = context
     const id = url.searchParams.get("logout")
-    if (request.method === "GET" && id !== null) return goOn(asking, id)
+    if (request.method === "GET" && id !== null) return continueLogout(context, id)
     const carried = url.searchParams.get("carried")
-    if (request.method === "GET" && carried !== null) return brought(asking, carried)
-    const received = await receivedBy(asking)
-    return received.kind === "SAMLRequest" ? asked(asking, received) : answered(asking, received)
+    if (request.method === "GET" && carried !== null) return continueRequest(context, carried)
+    const received = await parseReceived(context)
+    return received.kind === "SAMLRequest"
+      ? handleRequest(context, received)
+      : handleResponse(context, received)
   },
 }
 
-/** The message that somebody has sent by an address or a form. */
-export async function receivedBy({ request, url }: Asking): Promise<Received> {
+/** The message in a URL or a form. */
+export async function parseReceived({ request, url }: EndpointContext): Promise<ReceivedMessage> {
   const received =
     request.method === "POST"
-      ? fromForm(await formOf(request), refusedError)
-      : fromAddress(url.search, refusedError)
+      ? parsePost(await parseForm(request), rejectedError)
+      : parseRedirect(url.search, rejectedError)
   if (received) return received
-  throw refusedError("SAMLRequest or SAMLResponse is missing")
+  throw rejectedError("SAMLRequest or SAMLResponse is required")
 }
 
-/** An application wants a session to end: with it everything ends that hangs from it. */
-async function asked(asking: Asking, received: Received): Promise<Response> {
-  const { cx, request, show } = asking
-  const message = await opened(cx, received, "LogoutRequest")
-  if (!message) return showTrouble(show, cx, { problem: "unknown_application" })
+/** An application requests the end of a session, which ends everything that depends on it. */
+async function handleRequest(
+  context: EndpointContext,
+  received: ReceivedMessage,
+): Promise<Response> {
+  const { cx, request, show } = context
+  const message = await openMessage(cx, received, "LogoutRequest")
+  if (!message) return showError(show, cx, { problem: "unknown_application" })
   const { found, root } = message
-  mustBeCurrent(cx, root)
+  requireCurrent(cx, root)
   const service = logoutServiceOf(found)
-  if (!service) throw refusedError("the registered metadata has no SingleLogoutService")
+  if (!service) throw rejectedError("the registered metadata has no SingleLogoutService")
   const afterwards = {
     kind: "response",
     appId: found.appId,
     url: service.responseUrl,
     binding: service.binding,
     relayState: received.relayState,
-    requestId: attributeOf(root, "ID") ?? "",
-  } as const satisfies Afterwards
-  const named = namedBy(message)
-  if ("status" in named) return respond(asking, afterwards, named.status)
-  const carried = { afterwards, ...named }
-  const isOther = request.method === "POST" && named.indexes.length === 0
-  const there = isOther ? carryingPath(cx, paths.slo, carried) : undefined
-  return there === undefined ? end(asking, carried) : redirect(there)
+    requestId: findAttribute(root, "ID") ?? "",
+  } as const satisfies LogoutDestination
+  const namedSessions = parseNamedSessions(message)
+  if ("status" in namedSessions)
+    return respondToInitiator(context, afterwards, namedSessions.status)
+  const carried = { afterwards, ...namedSessions }
+  const isOther = request.method === "POST" && namedSessions.indexes.length === 0
+  const returnPath = isOther ? sealedLogoutPath(cx, paths.slo, carried) : undefined
+  return returnPath === undefined ? endSessions(context, carried) : redirect(returnPath)
 }
 
-/** The browser has come again, with its cookie. */
-function brought(asking: Asking, text: string): Promise<Response> {
-  const { cx, show } = asking
-  const carried = readCarried(cx, paths.slo, text)
-  return carried ? end(asking, carried) : showTrouble(show, cx, { problem: "expired" })
+/** The browser returns with its cookie. */
+function continueRequest(context: EndpointContext, text: string): Promise<Response> {
+  const { cx, show } = context
+  const carried = openLogout(cx, paths.slo, text)
+  return carried ? endSessions(context, carried) : showError(show, cx, { problem: "expired" })
 }
 
-async function end(asking: Asking, { afterwards, ...named }: Carried): Promise<Response> {
-  const { cx, request } = asking
-  const sessions = await meantBy(cx, { appId: afterwards.appId, ...named }, request)
-  // One that is over already is over: that is what was asked for.
-  if (sessions.length === 0 && named.indexes.length === 0) {
-    return respond(asking, afterwards, "unknownPrincipal")
+async function endSessions(
+  context: EndpointContext,
+  { afterwards, ...namedSessions }: PendingLogout,
+): Promise<Response> {
+  const { cx, request } = context
+  const sessions = await findSessions(cx, { appId: afterwards.appId, ...namedSessions }, request)
+  // A session that has already ended is what the request asked for.
+  if (sessions.length === 0 && namedSessions.indexes.length === 0) {
+    return respondToInitiator(context, afterwards, "unknownPrincipal")
   }
-  return endAsked(asking, { sessions, afterwards })
+  return startLogout(context, { sessions, afterwards })
 }
 
-/** An application has answered that it knows; or that it could not end the session. */
-async function answered(asking: Asking, received: Received): Promise<Response> {
-  const { cx, show } = asking
-  const message = await opened(cx, received, "LogoutResponse")
-  if (!message) return showTrouble(show, cx, { problem: "unknown_application" })
+/** An application confirms the logout, or reports that it could not end the session. */
+async function handleResponse(
+  context: EndpointContext,
+  received: ReceivedMessage,
+): Promise<Response> {
+  const { cx, show } = context
+  const message = await openMessage(cx, received, "LogoutResponse")
+  if (!message) return showError(show, cx, { problem: "unknown_application" })
   const { root, found, isSigned } = message
-  // SAML Profiles §4.4.4.2. Who has no key to sign with names what it alone was asked.
+  // SAML Profiles §4.4.4.2. A participant without a signing key is identified by the message ID,
+  // which only it received.
   if (!isSigned && found.provider.signingKeys.length > 0) {
-    throw refusedError("the registered metadata has a key, and the LogoutResponse is not signed")
+    throw rejectedError(
+      "the registered metadata contains a signing key, but the LogoutResponse is not signed",
+    )
   }
-  mustBeCurrent(cx, root)
-  return answeredBy(asking, { root, appId: found.appId })
+  requireCurrent(cx, root)
+  return handleParticipantResponse(context, { root, appId: found.appId })
 }

@@ -1,108 +1,122 @@
-import type { FoundProvider } from "../../domain/app/index.ts"
+import type { RegisteredServiceProvider } from "../../domain/app/index.ts"
 import { isInNetworks } from "../../domain/app-access/index.ts"
-import { addAuthRequest, type Prompt, type Requested } from "../../domain/grant/index.ts"
+import { type AuthorizationRequest, addAuthRequest, type Prompt } from "../../domain/grant/index.ts"
 import {
-  askedName,
-  browserContextOf,
-  lookOrgOf,
+  brandingOrgOf,
+  loadBrowserContext,
+  requestedName,
   requirementsOf,
   type ShowPage,
   type Step,
-  showTrouble,
+  showError,
   stepFor,
   stepPath,
 } from "../../login/index.ts"
-import { handedId, isTester, loginPageOf, redirect } from "../../oauth/index.ts"
+import { findCustomLoginPage, isTester, newCustomLoginId, redirect } from "../../oauth/index.ts"
 import type { Cx } from "../../store/index.ts"
-import { fromAddress, fromForm } from "../../xml/binding.ts"
-import { refusedError } from "../error.ts"
+import { parsePost, parseRedirect } from "../../xml/binding.ts"
+import { rejectedError } from "../error.ts"
 import { paths } from "../path.ts"
-import { ofApplication, recordStatus } from "../refusal.ts"
+import { checkForApplication, recordStatus } from "../rejected-request.ts"
 import {
-  checkedRequest,
-  formatFor,
-  type Refusal,
+  authorizationRequestOf,
+  checkRequest,
+  defaultFormatOf,
+  type ErrorResponse,
   relayStateMax,
-  requestedOf,
 } from "../request/authn-request.ts"
-import { backOf, usableProvider } from "../request/back.ts"
-import { opened } from "../request/receive.ts"
-import { takeTest } from "../request/tested.ts"
+import { openMessage } from "../request/receive.ts"
+import { findUsableProvider, responseTargetOf } from "../request/response-target.ts"
+import { takeTest } from "../request/sign-in-test.ts"
 import { respond } from "../response/respond.ts"
-import { refusalOf, send } from "../response/send.ts"
-import { readCarried, writeCarried } from "./carried.ts"
-import type { Asking, Endpoint } from "./endpoint.ts"
-import { formOf } from "./form.ts"
+import { errorResponseOf, send } from "../response/send.ts"
+import type { Endpoint, EndpointContext } from "./endpoint.ts"
+import { parseForm } from "./form.ts"
+import { openRequest, sealRequest } from "./sealed-request.ts"
 
-/** SAML Profiles §4.1: signs somebody in to a service provider. */
+/** SAML Profiles §4.1: signs in a user to a service provider. */
 export const sso: Endpoint = {
   methods: ["GET", "POST"],
-  answer: async (asking) => {
-    const { cx, request, url, show } = asking
+  handle: async (context) => {
+    const { cx, request, url, show } = context
     if (request.method === "POST")
-      return taken(asking, fromForm(await formOf(request), refusedError))
+      return handleAuthnRequest(context, parsePost(await parseForm(request), rejectedError))
     const carried = url.searchParams.get("carried")
     if (carried !== null) {
-      const asked = readCarried(cx, carried)
-      return asked ? begin(asking, asked) : showTrouble(show, cx, { problem: "expired" })
+      const authorizationRequest = openRequest(cx, carried)
+      return authorizationRequest
+        ? startSignIn(context, authorizationRequest)
+        : showError(show, cx, { problem: "expired" })
     }
-    if (url.searchParams.has("request_uri")) return tried(asking)
-    if (url.searchParams.has("providerId")) return unasked(asking)
-    mustBeShort(url.search)
-    return taken(asking, fromAddress(url.search, refusedError))
+    if (url.searchParams.has("request_uri")) return handleTest(context)
+    if (url.searchParams.has("providerId")) return handleIdpInitiated(context)
+    limitLength(url.search)
+    return handleAuthnRequest(context, parseRedirect(url.search, rejectedError))
   },
 }
 
 const queryMax = 16_384
 
-function mustBeShort(search: string): void {
-  if (search.length > queryMax) throw refusedError("the address is too long; use HTTP-POST")
+function limitLength(search: string): void {
+  if (search.length > queryMax)
+    throw rejectedError("the URL is too long; use the HTTP-POST binding")
 }
 
-async function taken(asking: Asking, received: ReturnType<typeof fromForm>): Promise<Response> {
-  const { cx, request, show } = asking
-  if (received?.kind !== "SAMLRequest") throw refusedError("SAMLRequest is missing")
-  const message = await opened(cx, received, "AuthnRequest")
-  if (!message) return showTrouble(show, cx, { problem: "unknown_application" })
-  const check = () => checkedRequest(cx, message, received.relayState)
-  const checked = await ofApplication(message.found, check)
-  if ("refusal" in checked) return refuse(asking, checked.refusal)
-  // A form from another site comes without our cookie (SameSite=Lax); a GET brings it.
+async function handleAuthnRequest(
+  context: EndpointContext,
+  received: ReturnType<typeof parsePost>,
+): Promise<Response> {
+  const { cx, request, show } = context
+  if (received?.kind !== "SAMLRequest") throw rejectedError("SAMLRequest is required")
+  const message = await openMessage(cx, received, "AuthnRequest")
+  if (!message) return showError(show, cx, { problem: "unknown_application" })
+  const check = () => checkRequest(cx, message, received.relayState)
+  const checked = await checkForApplication(message.found, check)
+  if ("error" in checked) return respondWithError(context, checked.error)
+  // A cross-site form contains no cookie of ours (SameSite=Lax); a GET request does.
   if (request.method === "POST") {
-    return redirect(`${paths.sso}?carried=${encodeURIComponent(writeCarried(cx, checked.asked))}`)
+    return redirect(
+      `${paths.sso}?carried=${encodeURIComponent(sealRequest(cx, checked.authorizationRequest))}`,
+    )
   }
-  return begin(asking, checked.asked)
+  return startSignIn(context, checked.authorizationRequest)
 }
 
-/** SAML Profiles §4.1.5: a sign-in that begins here; an address names the service provider. */
-async function unasked(asking: Asking): Promise<Response> {
-  const { cx, url, show } = asking
-  const found = await usableProvider(cx, url.searchParams.get("providerId") ?? "")
-  if (!found) return showTrouble(show, cx, { problem: "unknown_application" })
+/**
+ * SAML Profiles §4.1.5: a sign-in that the identity provider initiates; the URL contains the
+ * service provider.
+ */
+async function handleIdpInitiated(context: EndpointContext): Promise<Response> {
+  const { cx, url, show } = context
+  const found = await findUsableProvider(cx, url.searchParams.get("providerId") ?? "")
+  if (!found) return showError(show, cx, { problem: "unknown_application" })
   const relayState = (url.searchParams.get("target") ?? "").slice(0, relayStateMax)
-  return begin(asking, requestFor(found, { relayState, prompts: [] }))
+  return startSignIn(context, createRequest(found, { relayState, prompts: [] }))
 }
 
-/** The same for a test, which goes as far as a page of ours and sends nothing on. */
-async function tried(asking: Asking): Promise<Response> {
-  const { cx, request, show, url } = asking
-  const found = await usableProvider(cx, url.searchParams.get("providerId") ?? "")
-  if (!found) return showTrouble(show, cx, { problem: "unknown_application" })
+/** The same for a test, which ends on our own page and sends nothing. */
+async function handleTest(context: EndpointContext): Promise<Response> {
+  const { cx, request, show, url } = context
+  const found = await findUsableProvider(cx, url.searchParams.get("providerId") ?? "")
+  if (!found) return showError(show, cx, { problem: "unknown_application" })
   const test = await takeTest(cx, url.searchParams.get("request_uri") ?? "", found.appId)
-  if (!test) return showTrouble(show, cx, { problem: "expired" })
+  if (!test) return showError(show, cx, { problem: "expired" })
   const { testedBy, prompts } = test
-  if (!isTester(await browserContextOf(cx, request), test)) {
-    return showTrouble(show, cx, { problem: "other_tester" })
+  if (!isTester(await loadBrowserContext(cx, request), test)) {
+    return showError(show, cx, { problem: "other_tester" })
   }
-  return begin(asking, { ...requestFor(found, { relayState: "", prompts }), testedBy })
+  return startSignIn(context, { ...createRequest(found, { relayState: "", prompts }), testedBy })
 }
 
-type Begun = { readonly relayState: string; readonly prompts: readonly Prompt[] }
+type InitiatedRequest = { readonly relayState: string; readonly prompts: readonly Prompt[] }
 
-function requestFor(found: FoundProvider, { relayState, prompts }: Begun): Requested {
+function createRequest(
+  found: RegisteredServiceProvider,
+  { relayState, prompts }: InitiatedRequest,
+): AuthorizationRequest {
   const { appId, provider } = found
   const [consumer] = provider.consumers
-  if (!consumer) throw refusedError("the registered metadata has no AssertionConsumerService")
+  if (!consumer) throw rejectedError("the registered metadata has no AssertionConsumerService")
   const back = {
     appId,
     entityId: provider.entityId,
@@ -110,74 +124,99 @@ function requestFor(found: FoundProvider, { relayState, prompts }: Begun): Reque
     url: consumer.url,
     binding: consumer.binding,
   }
-  return requestedOf({ back, nameIdFormat: formatFor(provider), prompts })
+  return authorizationRequestOf({ back, nameIdFormat: defaultFormatOf(provider), prompts })
 }
 
-/** Answers at once where the browser's sessions suffice; else the login pages take over. */
-async function begin(asking: Asking, asked: Requested): Promise<Response> {
-  const { cx, request } = asking
-  const show = shownFor(asking.show, asked)
-  const page = asked.testedBy === undefined ? loginPageOf(cx, asked) : undefined
+/**
+ * Responds immediately if the browser's sessions are sufficient; otherwise the login pages
+ * continue.
+ */
+async function startSignIn(
+  context: EndpointContext,
+  authorizationRequest: AuthorizationRequest,
+): Promise<Response> {
+  const { cx, request } = context
+  const show = showPageFor(context.show, authorizationRequest)
+  const page =
+    authorizationRequest.testedBy === undefined
+      ? findCustomLoginPage(cx, authorizationRequest)
+      : undefined
   if (page !== undefined) {
-    if (isInNetworks(cx, asked.appId)) return handOver(cx, asked, page)
+    if (isInNetworks(cx, authorizationRequest.appId))
+      return redirectToCustomLogin(cx, authorizationRequest, page)
     // The other page's requests come from elsewhere: where the browser is can only be seen now.
-    if (asked.prompts.includes("none")) {
-      return refuse(asking, { back: backOf(asked), ...otherNetwork })
+    if (authorizationRequest.prompts.includes("none")) {
+      return respondWithError(context, {
+        back: responseTargetOf(authorizationRequest),
+        ...otherNetwork,
+      })
     }
     const reason = "error.not_allowed.network"
-    return showTrouble(show, cx, { problem: "not_allowed", status: 403, reason })
+    return showError(show, cx, { problem: "not_allowed", status: 403, reason })
   }
-  const browserContext = await browserContextOf(cx, request)
+  const browserContext = await loadBrowserContext(cx, request)
   const { present, browser } = browserContext
   const beginning = { loginHint: "", created: cx.clock.now(), sessionId: "" }
-  const requirements = requirementsOf(cx, asked, beginning)
-  const step = stepFor(cx, { asked, requirements }, present)
+  const requirements = requirementsOf(cx, authorizationRequest, beginning)
+  const step = stepFor(cx, { asked: authorizationRequest, requirements }, present)
   const cookies = [browser.setCookie]
-  const application = askedName(cx, asked)
+  const application = requestedName(cx, authorizationRequest)
   if (step.kind === "done") {
-    const ready = { asked, sessionId: step.sessionId }
+    const ready = { asked: authorizationRequest, sessionId: step.sessionId }
     return respond(cx, { show, application, cookies }, ready)
   }
-  if (asked.prompts.includes("none") || step.kind === "refuse") {
-    return refuse(asking, { back: backOf(asked), ...silentRefusal(step) })
+  if (authorizationRequest.prompts.includes("none") || step.kind === "refuse") {
+    return respondWithError(context, {
+      back: responseTargetOf(authorizationRequest),
+      ...passiveError(step),
+    })
   }
   const id = cx.ids.next()
   cx.allowance?.spend("request")
   await cx.store.transactSoon(cx, (tx) =>
-    addAuthRequest(tx, id, { asked, agentId: browser.id, loginHint: "" }),
+    addAuthRequest(tx, id, { asked: authorizationRequest, agentId: browser.id, loginHint: "" }),
   )
   return redirect(stepPath(step, id), ...cookies)
 }
 
-/** A login page of somebody else goes on; it keeps who is signed in there. */
-async function handOver(cx: Cx, asked: Requested, page: string): Promise<Response> {
-  const id = handedId(cx)
+/** A custom login page continues; it manages its own sessions. */
+async function redirectToCustomLogin(
+  cx: Cx,
+  authorizationRequest: AuthorizationRequest,
+  page: string,
+): Promise<Response> {
+  const id = newCustomLoginId(cx)
   cx.allowance?.spend("request")
-  await cx.store.transact(cx, (tx) => addAuthRequest(tx, id, { asked, agentId: "", loginHint: "" }))
+  await cx.store.transact(cx, (tx) =>
+    addAuthRequest(tx, id, { asked: authorizationRequest, agentId: "", loginHint: "" }),
+  )
   return redirect(`${page}/login?samlRequest=${encodeURIComponent(id)}`)
 }
 
-/** SAML Core §3.4.1, IsPassive: why nobody could be signed in without being asked. */
-const silentRefusal = (step: Step): Pick<Refusal, "status" | "message"> =>
+/** SAML Core §3.4.1, IsPassive: why a passive sign-in failed. */
+const passiveError = (step: Step): Pick<ErrorResponse, "status" | "message"> =>
   step.kind === "barred"
-    ? { status: "requestDenied", message: "who is signed in may not use this application" }
-    : { status: "noPassive", message: "nobody is signed in who fits the request" }
+    ? { status: "requestDenied", message: "the signed-in user can't use this application" }
+    : { status: "noPassive", message: "no signed-in user matches the request" }
 
 const otherNetwork = {
   status: "requestDenied",
   message: "the application can't be used from this network",
-} as const satisfies Pick<Refusal, "status" | "message">
+} as const satisfies Pick<ErrorResponse, "status" | "message">
 
-function refuse(asking: Asking, { back, status, message }: Refusal): Promise<Response> {
-  const { cx, show } = asking
+function respondWithError(
+  context: EndpointContext,
+  { back, status, message }: ErrorResponse,
+): Promise<Response> {
+  const { cx, show } = context
   const { appId, entityId } = back
-  recordStatus(asking, { appId, entityId, status, why: message })
-  const application = askedName(cx, { clientId: "", appId: back.appId })
-  return send(cx, refusalOf(cx, back, status, message), { show, application, cookies: [] })
+  recordStatus(context, { appId, entityId, status, why: message })
+  const application = requestedName(cx, { clientId: "", appId: back.appId })
+  return send(cx, errorResponseOf(cx, back, status, message), { show, application, cookies: [] })
 }
 
-/** Shows pages of a request with the look that it has. */
-export const shownFor =
-  (show: ShowPage, asked: Requested): ShowPage =>
+/** Renders pages of a request with its branding. */
+export const showPageFor =
+  (show: ShowPage, authorizationRequest: AuthorizationRequest): ShowPage =>
   (cx, render, options) =>
-    show(cx, render, { orgId: lookOrgOf(cx, asked), ...options })
+    show(cx, render, { orgId: brandingOrgOf(cx, authorizationRequest), ...options })

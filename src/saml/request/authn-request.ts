@@ -1,54 +1,74 @@
-import type { Consumer, FoundProvider, ServiceProvider } from "../../domain/app/index.ts"
-import type { Prompt, Requested } from "../../domain/grant/index.ts"
+import type {
+  Consumer,
+  RegisteredServiceProvider,
+  ServiceProvider,
+} from "../../domain/app/index.ts"
+import type { AuthorizationRequest, Prompt } from "../../domain/grant/index.ts"
 import type { Cx } from "../../store/index.ts"
 import { bindingOf, type NameIdFormat, nameIdFormatOf, type Status } from "../../xml/names.ts"
-import { attributeOf, childOf, type Element, isTrue, timeOf } from "../../xml/read.ts"
-import { reading, refusedError } from "../error.ts"
-import { selfOf } from "../path.ts"
-import type { Back } from "./back.ts"
-import { mfaContext, needsPassword, type RequestedContexts, wantedContexts } from "./context.ts"
-import type { Opened } from "./receive.ts"
+import { type Element, findAttribute, findChild, isTrue, parseTime } from "../../xml/read.ts"
+import { readingOptions, rejectedError } from "../error.ts"
+import { entityOfInstance } from "../path.ts"
+import {
+  mfaContext,
+  parseRequestedContexts,
+  type RequestedContexts,
+  requiresPassword,
+} from "./context.ts"
+import type { VerifiedMessage } from "./receive.ts"
+import type { ResponseTarget } from "./response-target.ts"
 
-/** Why a service provider gets no sign-in; it is told so. */
-export type Refusal = { readonly back: Back; readonly status: Status; readonly message: string }
+/** The error response for a service provider. */
+export type ErrorResponse = {
+  readonly back: ResponseTarget
+  readonly status: Status
+  readonly message: string
+}
 
-/** What a service provider asks for; or why it can't have it. */
-export type Checked = { readonly asked: Requested } | { readonly refusal: Refusal }
+/** A validated AuthnRequest, or the error response. */
+export type CheckedRequest =
+  | { readonly authorizationRequest: AuthorizationRequest }
+  | { readonly error: ErrorResponse }
 
-const minute = 60_000
+const minuteMs = 60_000
 
-/** What clocks may differ by, and how old a request may be that somebody has left lying about. */
-const skew = 5 * minute
-const ageMax = 60 * minute
+/** Tolerated clock skew, and the maximum age of a request that a user left open. */
+const skewMs = 5 * minuteMs
+const ageMaxMs = 60 * minuteMs
 
-/** Characters of a RelayState. SAML Bindings §3.4.3 says 80, and many send an address. */
+/**
+ * In characters. SAML Bindings §3.4.3 limits RelayState to 80 bytes, but many service providers
+ * send a URL.
+ */
 export const relayStateMax = 4096
 
 /**
- * SAML Core §3.4.1: checks a request. What makes it impossible to say whose it is, or where an
- * answer may go, is refused; all else is told to the service provider.
+ * SAML Core §3.4.1: validates a request. Throws if the sender or the response endpoint is
+ * uncertain; other errors are sent to the service provider.
  */
-export function checkedRequest(
+export function checkRequest(
   cx: Cx,
-  { found, root, isSigned }: Opened,
+  { found, root, isSigned }: VerifiedMessage,
   relayState: string,
-): Checked {
+): CheckedRequest {
   const { provider, appId } = found
   if (provider.signsRequests && !isSigned) {
-    throw refusedError("the registered metadata says that requests are signed, and this one is not")
+    throw rejectedError(
+      "the registered metadata requires signed requests, and this one is not signed",
+    )
   }
-  mustBeForUs(cx, root, isSigned)
+  requireDestination(cx, root, isSigned)
   if (relayState.length > relayStateMax) {
-    throw refusedError(`RelayState must have ${relayStateMax} characters at most`)
+    throw rejectedError(`RelayState must be at most ${relayStateMax} characters`)
   }
-  const requestId = attributeOf(root, "ID") ?? ""
-  // XML Schema §3.3.8: no ID begins with a digit, and some senders have such ones. Nothing else in
-  // the message has the same: see `readMessage`.
+  const requestId = findAttribute(root, "ID") ?? ""
+  // XML Schema §3.3.8: an ID must not begin with a digit, but some service providers send such IDs.
+  // They are unique in the message: see `readMessage`.
   if (!/^\w[\w.-]{0,255}$/.test(requestId)) {
-    throw refusedError("ID must be a name of letters, digits, _, . and -, 256 characters at most")
+    throw rejectedError("ID must be at most 256 characters: letters, digits, _, . and -")
   }
-  const consumer = consumerOf(provider, root)
-  const back: Back = {
+  const consumer = findConsumer(provider, root)
+  const back: ResponseTarget = {
     appId,
     entityId: provider.entityId,
     requestId,
@@ -56,28 +76,28 @@ export function checkedRequest(
     url: consumer.url,
     binding: consumer.binding,
   }
-  return checkedWishes(root, back, found)
+  return checkRequirements(root, back, found)
 }
 
-/** SAML Core §3.2.1, and Bindings §3.4.5.2 and §3.5.5.2 of Destination. */
-function mustBeForUs(cx: Cx, root: Element, isSigned: boolean): void {
-  const { sso } = selfOf(cx)
-  const destination = attributeOf(root, "Destination")
+/** SAML Core §3.2.1, and Bindings §3.4.5.2 and §3.5.5.2 about Destination. */
+function requireDestination(cx: Cx, root: Element, isSigned: boolean): void {
+  const { sso } = entityOfInstance(cx)
+  const destination = findAttribute(root, "Destination")
   if (destination !== undefined ? destination !== sso : isSigned) {
-    throw refusedError(`Destination must be ${sso}`)
+    throw rejectedError(`Destination must be ${sso}`)
   }
-  const issued = timeOf(attributeOf(root, "IssueInstant"))
+  const issued = parseTime(findAttribute(root, "IssueInstant"))
   const now = cx.clock.now()
-  if (issued === undefined || issued > now + skew || issued < now - ageMax) {
-    throw refusedError("IssueInstant must be a time within the last hour; start again")
+  if (issued === undefined || issued > now + skewMs || issued < now - ageMaxMs) {
+    throw rejectedError("IssueInstant must be within the last hour; start again")
   }
 }
 
-/** SAML Core §3.4.1: from the metadata alone, never from what a request says. */
-function consumerOf(provider: ServiceProvider, root: Element): Consumer {
-  const url = attributeOf(root, "AssertionConsumerServiceURL")
-  const index = attributeOf(root, "AssertionConsumerServiceIndex")
-  const wanted = bindingOf(attributeOf(root, "ProtocolBinding"))
+/** SAML Core §3.4.1: from the metadata only, never from the request. */
+function findConsumer(provider: ServiceProvider, root: Element): Consumer {
+  const url = findAttribute(root, "AssertionConsumerServiceURL")
+  const index = findAttribute(root, "AssertionConsumerServiceIndex")
+  const wanted = bindingOf(findAttribute(root, "ProtocolBinding"))
   const fitting = provider.consumers.filter(
     (each) =>
       (url === undefined || each.url === url) &&
@@ -85,73 +105,78 @@ function consumerOf(provider: ServiceProvider, root: Element): Consumer {
   )
   const consumer = fitting.find(({ binding }) => binding === wanted) ?? fitting[0]
   if (consumer) return consumer
-  const what = url === undefined ? "AssertionConsumerServiceIndex" : "AssertionConsumerServiceURL"
-  throw refusedError(`${what} is not in the registered metadata`)
+  const attributeName =
+    url === undefined ? "AssertionConsumerServiceIndex" : "AssertionConsumerServiceURL"
+  throw rejectedError(`${attributeName} is not in the registered metadata`)
 }
 
-function checkedWishes(root: Element, back: Back, { provider, state }: FoundProvider): Checked {
-  const refused = (status: Status, message: string): Checked => ({
-    refusal: { back, status, message },
+function checkRequirements(
+  root: Element,
+  back: ResponseTarget,
+  { provider, state }: RegisteredServiceProvider,
+): CheckedRequest {
+  const refused = (status: Status, message: string): CheckedRequest => ({
+    error: { back, status, message },
   })
-  if (attributeOf(root, "Version") !== "2.0") {
+  if (findAttribute(root, "Version") !== "2.0") {
     return refused("versionMismatch", "Version must be 2.0")
   }
-  const protocol = attributeOf(root, "ProtocolBinding")
+  const protocol = findAttribute(root, "ProtocolBinding")
   if (protocol !== undefined && bindingOf(protocol) !== back.binding) {
-    return refused("unsupportedBinding", "ProtocolBinding is not one that the metadata names")
+    return refused("unsupportedBinding", "ProtocolBinding is not in the registered metadata")
   }
-  if (childOf(root, ["saml", "Subject"], reading)) {
-    return refused("requestUnsupported", "Subject is not supported; let the person say who it is")
+  if (findChild(root, ["saml", "Subject"], readingOptions)) {
+    return refused("requestUnsupported", "Subject is not supported; omit it")
   }
-  const nameIdFormat = formatOf(root, provider)
+  const nameIdFormat = parseFormat(root, provider)
   if (!nameIdFormat) {
-    return refused("invalidNameIdPolicy", "NameIDPolicy asks for what nobody has here")
+    return refused("invalidNameIdPolicy", "NameIDPolicy requests an unsupported format")
   }
-  const wanted = wantedContexts(root)
+  const wanted = parseRequestedContexts(root)
   if (wanted?.contexts.length === 0) {
-    const message = `RequestedAuthnContext (${wanted.named}) names no class that is supported here`
+    const message = `RequestedAuthnContext (${wanted.text}) contains no supported class`
     return refused("noAuthnContext", message)
   }
   const isEnforced = state.saml.enforceContext === true
-  const wishes = { back, nameIdFormat, prompts: promptsOf(root), wanted, isEnforced }
-  return { asked: requestedOf(wishes) }
+  const requirements = { back, nameIdFormat, prompts: promptsOf(root), wanted, isEnforced }
+  return { authorizationRequest: authorizationRequestOf(requirements) }
 }
 
-/** SAML Core §3.4.1: ForceAuthn and IsPassive, in the words of OpenID Connect. */
+/** SAML Core §3.4.1: ForceAuthn and IsPassive as values of prompt. */
 const promptsOf = (root: Element): readonly Prompt[] => [
-  ...(isTrue(attributeOf(root, "ForceAuthn")) ? (["login"] as const) : []),
-  ...(isTrue(attributeOf(root, "IsPassive")) ? (["none"] as const) : []),
+  ...(isTrue(findAttribute(root, "ForceAuthn")) ? (["login"] as const) : []),
+  ...(isTrue(findAttribute(root, "IsPassive")) ? (["none"] as const) : []),
 ]
 
-/** SAML Core §3.4.1.1; undefined for what we don't have. */
-function formatOf(root: Element, provider: ServiceProvider): NameIdFormat | undefined {
-  const policy = childOf(root, ["samlp", "NameIDPolicy"], reading)
-  const qualifier = attributeOf(policy, "SPNameQualifier")
+/** SAML Core §3.4.1.1; undefined for an unsupported format. */
+function parseFormat(root: Element, provider: ServiceProvider): NameIdFormat | undefined {
+  const policy = findChild(root, ["samlp", "NameIDPolicy"], readingOptions)
+  const qualifier = findAttribute(policy, "SPNameQualifier")
   if (qualifier !== undefined && qualifier !== provider.entityId) return undefined
-  const named = attributeOf(policy, "Format")
-  const format = named === undefined ? "unspecified" : nameIdFormatOf(named)
-  // §8.3.1: what is left to us, the metadata may say.
-  return format === "unspecified" ? formatFor(provider) : format
+  const requestedFormat = findAttribute(policy, "Format")
+  const format = requestedFormat === undefined ? "unspecified" : nameIdFormatOf(requestedFormat)
+  // §8.3.1: for "unspecified", the metadata determines the format.
+  return format === "unspecified" ? defaultFormatOf(provider) : format
 }
 
-/** The first format that the metadata names. */
-export const formatFor = ({ nameIdFormats }: ServiceProvider): NameIdFormat =>
+/** The first NameID format in the metadata. */
+export const defaultFormatOf = ({ nameIdFormats }: ServiceProvider): NameIdFormat =>
   nameIdFormats[0] ?? "unspecified"
 
-type Wishes = {
-  readonly back: Back
+type AuthnRequirements = {
+  readonly back: ResponseTarget
   readonly nameIdFormat: NameIdFormat
   readonly prompts: readonly Prompt[]
   readonly wanted?: RequestedContexts | undefined
-  /** Whether the application has contexts enforced that ask for no more than a password. */
+  /** Whether the application enforces contexts that require no more than a password. */
   readonly isEnforced?: boolean
 }
 
-/** A request in the form in which all are kept, and served by the login pages. */
-export function requestedOf(wishes: Wishes): Requested {
-  const { back, nameIdFormat, prompts, wanted, isEnforced = false } = wishes
+/** The request in the form that is stored and that the login pages use. */
+export function authorizationRequestOf(requirements: AuthnRequirements): AuthorizationRequest {
+  const { back, nameIdFormat, prompts, wanted, isEnforced = false } = requirements
   const contexts = wanted?.contexts
-  const isContextOptional = wanted?.isOrdinary === true && !isEnforced
+  const isContextOptional = wanted?.isPasswordOnly === true && !isEnforced
   const { appId, entityId, url, binding, requestId, relayState } = back
   return {
     clientId: "",
@@ -171,7 +196,7 @@ export function requestedOf(wishes: Wishes): Requested {
       ...(requestId !== undefined && { requestId }),
       ...(contexts && { contexts }),
       ...(isContextOptional && { isContextOptional }),
-      ...(contexts && !isContextOptional && needsPassword(contexts) && { needsPassword: true }),
+      ...(contexts && !isContextOptional && requiresPassword(contexts) && { needsPassword: true }),
     },
   }
 }

@@ -1,27 +1,27 @@
-import { attributeOf, childOf, childrenOf, type Element, textOf } from "../../xml/read.ts"
-import { reading } from "../error.ts"
+import { childrenOf, type Element, findAttribute, findChild, requireText } from "../../xml/read.ts"
+import { readingOptions } from "../error.ts"
 
 const classes = "urn:oasis:names:tc:SAML:2.0:ac:classes:"
 
-/** The one that needs more than a password (REFEDS MFA Profile). */
+/** The class that requires more than a password (REFEDS MFA Profile). */
 export const mfaContext = "https://refeds.org/profile/mfa"
 
-/** What a sign-in may have been, weakest first (SAML Authentication Context §3.4). */
-const known: readonly string[] = [
+/** Supported classes, weakest first (SAML Authentication Context §3.4). */
+const supportedClasses: readonly string[] = [
   `${classes}unspecified`,
   `${classes}Password`,
   `${classes}PasswordProtectedTransport`,
   mfaContext,
 ]
 
-/** Those that ask for no more than a password. */
-const ordinary: readonly string[] = known.slice(0, 3)
+/** Classes that require no more than a password. */
+const passwordClasses: readonly string[] = supportedClasses.slice(0, 3)
 
-/** How somebody signed in: RFC 8176 names, and whether nobody could listen. */
-export type Proved = { readonly methods: readonly string[]; readonly secure: boolean }
+/** How a user signed in: RFC 8176 names, and whether over https. */
+export type ProvedSignIn = { readonly methods: readonly string[]; readonly secure: boolean }
 
-/** All that a sign-in truly was, weakest first. */
-function contextsOf({ methods, secure }: Proved): readonly string[] {
+/** All classes that a sign-in satisfies, weakest first. */
+function satisfiedClasses({ methods, secure }: ProvedSignIn): readonly string[] {
   const hasPassword = methods.includes("pwd")
   const isTrue: readonly boolean[] = [
     true,
@@ -29,62 +29,79 @@ function contextsOf({ methods, secure }: Proved): readonly string[] {
     hasPassword && secure,
     methods.includes("mfa"),
   ]
-  return known.filter((_, at) => isTrue[at])
+  return supportedClasses.filter((_, at) => isTrue[at])
 }
 
-/** The best that is true of a sign-in, of those that are wanted; undefined where none is. */
-export const contextOf = (
-  wanted: readonly string[] | undefined,
-  proved: Proved,
-): string | undefined => contextsOf(proved).findLast((each) => wanted?.includes(each) ?? true)
+/** The best requested class that a sign-in satisfies; undefined if there is none. */
+export const selectClass = (
+  requested: readonly string[] | undefined,
+  proved: ProvedSignIn,
+): string | undefined =>
+  satisfiedClasses(proved).findLast((each) => requested?.includes(each) ?? true)
 
-/** Whether nothing but a sign-in with a password fits. */
-export const needsPassword = (wanted: readonly string[]): boolean =>
-  wanted.every((each) => each !== mfaContext && each !== ordinary[0])
+/** Whether only a sign-in with a password is accepted. */
+export const requiresPassword = (requested: readonly string[]): boolean =>
+  requested.every((each) => each !== mfaContext && each !== passwordClasses[0])
 
-/** Why a sign-in is none of the wanted contexts, for the administrator of the other side. */
-export function mismatchOf(wanted: readonly string[], { methods, secure }: Proved): string {
-  const [, password = "", protectedPassword = "", mfa = ""] = known
+/**
+ * Why a sign-in satisfies none of the requested classes, for the administrator of the service
+ * provider.
+ */
+export function describeMismatch(
+  requested: readonly string[],
+  { methods, secure }: ProvedSignIn,
+): string {
+  const [, password = "", protectedPassword = "", mfa = ""] = supportedClasses
   const causes = [
-    wanted.includes(mfa) && !methods.includes("mfa") && "without a second factor",
-    wanted.some((each) => each === password || each === protectedPassword) &&
+    requested.includes(mfa) && !methods.includes("mfa") && "without a second factor",
+    requested.some((each) => each === password || each === protectedPassword) &&
       !methods.includes("pwd") &&
       "without a password (by a passkey, a link or an identity provider)",
-    wanted.includes(protectedPassword) && methods.includes("pwd") && !secure && "over plain HTTP",
+    requested.includes(protectedPassword) &&
+      methods.includes("pwd") &&
+      !secure &&
+      "over plain HTTP",
   ].filter((cause) => cause !== false)
-  return `the user signed in ${causes.join(" and ")}; the request accepts only ${wanted.join(", ")}`
+  return (
+    `the user signed in ${causes.join(" and ")}; the request accepts only ` +
+    `${requested.join(", ")}`
+  )
 }
 
 export type RequestedContexts = {
-  /** The classes that will do, weakest first; empty where none of ours does. */
+  /** Accepted classes, weakest first; empty if none is supported. */
   readonly contexts: readonly string[]
-  /** Whether all that are named ask for no more than a password; see `SamlConfig`. */
-  readonly isOrdinary: boolean
-  /** What was asked for, as text. */
-  readonly named: string
+  /** Whether all requested classes require no more than a password; see `SamlConfig`. */
+  readonly isPasswordOnly: boolean
+  /** The requested classes as text. */
+  readonly text: string
 }
 
-/** SAML Core §3.3.2.2.1: what a request wants of the sign-in; undefined where any will do. */
-export function wantedContexts(request: Element): RequestedContexts | undefined {
-  const asked = childOf(request, ["samlp", "RequestedAuthnContext"], reading)
-  if (!asked) return undefined
-  const names = childrenOf(asked, "saml", "AuthnContextClassRef").map((each) =>
-    textOf(each, reading),
+/** SAML Core §3.3.2.2.1: the requested classes; undefined if any is accepted. */
+export function parseRequestedContexts(request: Element): RequestedContexts | undefined {
+  const requestedContext = findChild(request, ["samlp", "RequestedAuthnContext"], readingOptions)
+  if (!requestedContext) return undefined
+  const names = childrenOf(requestedContext, "saml", "AuthnContextClassRef").map((each) =>
+    requireText(each, readingOptions),
   )
-  const ranks = names.map((name) => known.indexOf(name)).filter((at) => at >= 0)
-  const comparison = attributeOf(asked, "Comparison") ?? "exact"
-  const fits = comparisons.get(comparison)
+  const ranks = names.map((name) => supportedClasses.indexOf(name)).filter((at) => at >= 0)
+  const comparison = findAttribute(requestedContext, "Comparison") ?? "exact"
+  const isAccepted = comparisons.get(comparison)
   return {
-    contexts: ranks.length === 0 || !fits ? [] : known.filter((_, at) => fits(at, ranks)),
-    isOrdinary: comparison !== "better" && names.every((name) => ordinary.includes(name)),
-    named: `${comparison} ${names.join(", ")}`.slice(0, namedMax),
+    contexts:
+      ranks.length === 0 || !isAccepted
+        ? []
+        : supportedClasses.filter((_, at) => isAccepted(at, ranks)),
+    isPasswordOnly:
+      comparison !== "better" && names.every((name) => passwordClasses.includes(name)),
+    text: `${comparison} ${names.join(", ")}`.slice(0, requestedTextMax),
   }
 }
 
-/** Characters: it is repeated to the sender. */
-const namedMax = 300
+/** In characters: the text is returned to the sender. */
+const requestedTextMax = 300
 
-/** A map, because every object has other names of its own, such as `valueOf`. */
+/** A Map, because a plain object has inherited names such as `valueOf`. */
 const comparisons = new Map<string, (at: number, ranks: readonly number[]) => boolean>([
   ["exact", (at, ranks) => ranks.includes(at)],
   ["minimum", (at, ranks) => at >= Math.min(...ranks)],

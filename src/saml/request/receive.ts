@@ -1,77 +1,83 @@
-import type { FoundProvider } from "../../domain/app/index.ts"
+import type { RegisteredServiceProvider } from "../../domain/app/index.ts"
 import type { Cx } from "../../store/index.ts"
-import { isAddressSigned, type Received, unsignableWhy } from "../../xml/binding.ts"
-import { childOf, type Element, isNamed, readMessage, textOf } from "../../xml/read.ts"
-import { signatureIn, signedElement } from "../../xml/verify.ts"
-import { reading, refusedError } from "../error.ts"
-import { ofApplication } from "../refusal.ts"
-import { usableProvider } from "./back.ts"
+import { isRedirectSigned, type ReceivedMessage, unverifiableReason } from "../../xml/binding.ts"
+import { type Element, findChild, isNamed, readMessage, requireText } from "../../xml/read.ts"
+import { findSignature, verifySignedElement } from "../../xml/verify.ts"
+import { readingOptions, rejectedError } from "../error.ts"
+import { checkForApplication } from "../rejected-request.ts"
+import { findUsableProvider } from "./response-target.ts"
 
-/** A message of a service provider that is registered, as it was signed where it was. */
-export type Opened = {
-  readonly found: FoundProvider
+/**
+ * A message of a registered service provider; if it is signed, the part that the signature covers.
+ */
+export type VerifiedMessage = {
+  readonly found: RegisteredServiceProvider
   readonly root: Element
   readonly isSigned: boolean
 }
 
 /**
- * Opens a message: who sent it, and whether they have signed it. Refuses a signature that is wrong
- * or can't be checked. Undefined where the sender is unknown here, or may not be answered.
+ * Parses a message and verifies its signature, if there is one. Rejects an invalid signature.
+ * Undefined if the sender is unknown, or can't receive a response.
  */
-export async function opened(
+export async function openMessage(
   cx: Cx,
-  received: Received,
+  received: ReceivedMessage,
   name: "AuthnRequest" | "LogoutRequest" | "LogoutResponse",
-): Promise<Opened | undefined> {
-  const root = await rootNamed(received, name)
-  const found = await usableProvider(cx, issuerOf(root))
+): Promise<VerifiedMessage | undefined> {
+  const root = await parseMessage(received, name)
+  const found = await findUsableProvider(cx, issuerOf(root))
   if (!found) return undefined
   const { signingKeys: keys, entityId } = found.provider
-  const check = () => verified(received, root, { cx, keys, entityId })
-  return { found, ...(await ofApplication(found, check)) }
+  const check = () => verifySignature(received, root, { cx, keys, entityId })
+  return { found, ...(await checkForApplication(found, check)) }
 }
 
-/** A message as it came, which must be of this name. */
-export async function rootNamed(received: Received, name: string): Promise<Element> {
-  const root = await readMessage(received.xml, reading)
-  if (!isNamed(root, "samlp", name)) throw refusedError(`a samlp:${name} was expected`)
+/** Parses a message, which must have this name. */
+export async function parseMessage(received: ReceivedMessage, name: string): Promise<Element> {
+  const root = await readMessage(received.xml, readingOptions)
+  if (!isNamed(root, "samlp", name)) throw rejectedError(`the message must be a samlp:${name}`)
   return root
 }
 
-/** Who must have signed a message, where it is signed. */
-type Sender = { readonly cx: Cx; readonly keys: readonly string[]; readonly entityId: string }
+/** The sender whose keys must have signed a message, if it is signed. */
+type SenderKeys = { readonly cx: Cx; readonly keys: readonly string[]; readonly entityId: string }
 
-/** The message as it was signed; refuses a signature that is wrong or can't be checked. */
-export async function verified(
-  received: Received,
+/** The signed part of a message. Rejects an invalid signature. */
+export async function verifySignature(
+  received: ReceivedMessage,
   root: Element,
-  { cx, keys, entityId }: Sender,
-): Promise<Pick<Opened, "root" | "isSigned">> {
-  const signature = signatureIn(root, reading)
+  { cx, keys, entityId }: SenderKeys,
+): Promise<Pick<VerifiedMessage, "root" | "isSigned">> {
+  const signature = findSignature(root, readingOptions)
   if (!signature && !received.signature) return { root, isSigned: false }
   if (keys.length === 0) {
-    throw refusedError("the message is signed, and the registered metadata has no key for that")
+    throw rejectedError(
+      "the message is signed, but the registered metadata contains no signing key",
+    )
   }
-  // To look at one costs more than to make one up.
+  // Verifying a signature costs more than forging one.
   cx.allowance?.spend("client")
   if (received.signature) {
-    // SAML Bindings §3.4.4.1: what an address brings is signed there, and nowhere else.
-    if (signature) throw refusedError("a message in an address must not have a ds:Signature")
-    const why = unsignableWhy(keys, received.signature)
-    if (why !== undefined) throw refusedError(why)
-    if (isAddressSigned(keys, received.signature)) {
+    // SAML Bindings §3.4.4.1: a message with HTTP-Redirect is signed in the query only.
+    if (signature) throw rejectedError("a message with HTTP-Redirect must not have a ds:Signature")
+    const problem = unverifiableReason(keys, received.signature)
+    if (problem !== undefined) throw rejectedError(problem)
+    if (isRedirectSigned(keys, received.signature)) {
       cx.allowance?.refund("client")
       return { root, isSigned: true }
     }
   }
-  const read = signature && (await signedElement({ of: root, signature }, { keys, reading }))
-  if (!read) throw refusedError("the signature was not made with a key of the registered metadata")
-  // Who has signed it must be who it says it is from.
-  if (issuerOf(read) !== entityId) throw refusedError("the Issuer is not signed")
+  const read =
+    signature &&
+    (await verifySignedElement({ of: root, signature }, { keys, reading: readingOptions }))
+  if (!read) throw rejectedError("the signature does not match any key of the registered metadata")
+  // The Issuer must be covered by the signature.
+  if (issuerOf(read) !== entityId) throw rejectedError("the Issuer is not covered by the signature")
   cx.allowance?.refund("client")
   return { root: read, isSigned: true }
 }
 
-/** SAML Core §2.2.5; empty where it is missing. */
+/** SAML Core §2.2.5; empty if it is missing. */
 export const issuerOf = (root: Element): string =>
-  textOf(childOf(root, ["saml", "Issuer"], reading), reading)
+  requireText(findChild(root, ["saml", "Issuer"], readingOptions), readingOptions)

@@ -1,36 +1,39 @@
-import { timeText } from "../../xml/read.ts"
-import { element, type Written } from "../../xml/write.ts"
-import type { Back } from "../request/back.ts"
+import { formatTime } from "../../xml/read.ts"
+import { element, type XmlNode } from "../../xml/write.ts"
+import type { ResponseTarget } from "../request/response-target.ts"
 import type { Attribute } from "./attributes.ts"
 
-const minute = 60_000
+const minuteMs = 60_000
 
-/** What an assertion says of somebody. Times are ms UTC. */
-export type Statement = {
+/** The content of an assertion. Times are ms UTC. */
+export type AssertionContent = {
   readonly id: string
   readonly issuer: string
   readonly now: number
-  readonly nameId: Written
+  readonly nameId: XmlNode
   readonly sessionId: string
   readonly authTime: number
   readonly sessionEnds: number
   readonly context: string
-  /** What is said of them. */
+  /** The attributes of the user. */
   readonly attributes: readonly Attribute[]
 }
 
-/** SAML Core §2.3.3 and Profiles §4.1.4.2: for one reader, at one address, for five minutes. */
-export function assertionOf(statement: Statement, back: Back): Written {
+/**
+ * SAML Core §2.3.3 and Profiles §4.1.4.2: for one audience, at one endpoint, valid for five
+ * minutes.
+ */
+export function buildAssertion(statement: AssertionContent, target: ResponseTarget): XmlNode {
   const { id, issuer, now, nameId } = statement
-  const until = timeText(now + 5 * minute)
+  const until = formatTime(now + 5 * minuteMs)
   const confirmation = element("saml:SubjectConfirmationData", {
-    InResponseTo: back.requestId,
+    InResponseTo: target.requestId,
     NotOnOrAfter: until,
-    Recipient: back.url,
+    Recipient: target.url,
   })
   return element(
     "saml:Assertion",
-    { ID: id, IssueInstant: timeText(now), Version: "2.0" },
+    { ID: id, IssueInstant: formatTime(now), Version: "2.0" },
     element("saml:Issuer", {}, issuer),
     element(
       "saml:Subject",
@@ -44,29 +47,34 @@ export function assertionOf(statement: Statement, back: Back): Written {
     ),
     element(
       "saml:Conditions",
-      // For clocks that are late.
-      { NotBefore: timeText(now - minute), NotOnOrAfter: until },
-      element("saml:AudienceRestriction", {}, element("saml:Audience", {}, back.entityId)),
+      // Tolerates clocks that are slow.
+      { NotBefore: formatTime(now - minuteMs), NotOnOrAfter: until },
+      element("saml:AudienceRestriction", {}, element("saml:Audience", {}, target.entityId)),
     ),
-    authnStatement(statement),
-    element("saml:AttributeStatement", {}, ...attributesOf(statement)),
+    buildAuthnStatement(statement),
+    element("saml:AttributeStatement", {}, ...buildAttributes(statement)),
   )
 }
 
 /** SAML Core §2.7.2. */
-const authnStatement = ({ authTime, sessionId, sessionEnds, context }: Statement): Written =>
+const buildAuthnStatement = ({
+  authTime,
+  sessionId,
+  sessionEnds,
+  context,
+}: AssertionContent): XmlNode =>
   element(
     "saml:AuthnStatement",
     {
-      AuthnInstant: timeText(authTime),
+      AuthnInstant: formatTime(authTime),
       SessionIndex: sessionId,
-      SessionNotOnOrAfter: timeText(sessionEnds),
+      SessionNotOnOrAfter: formatTime(sessionEnds),
     },
     element("saml:AuthnContext", {}, element("saml:AuthnContextClassRef", {}, context)),
   )
 
 /** SAML Core §2.7.3. */
-const attributesOf = (statement: Statement): readonly Written[] =>
+const buildAttributes = (statement: AssertionContent): readonly XmlNode[] =>
   statement.attributes.map(({ name, format, friendlyName, values }) =>
     element(
       "saml:Attribute",

@@ -1,21 +1,21 @@
-import type { Attribute as Added } from "../../domain/action/index.ts"
+import type { SamlAttribute as Added } from "../../domain/action/index.ts"
 import {
   type AttributeFormat,
   type AttributeNames,
+  defaultAttributes,
   type SamlApp,
   type SamlMapping,
   type SamlUserField,
-  usualAttributes,
 } from "../../domain/app/index.ts"
-import { rolesHeld } from "../../domain/authorization/index.ts"
+import { listRolesByOrg } from "../../domain/authorization/index.ts"
 import { isActive, permissionsOn, stateReader } from "../../domain/member/index.ts"
 import { org } from "../../domain/org/index.ts"
-import { heldMetadata } from "../../domain/user/index.ts"
-import { shownNames, type UserInfo } from "../../domain/user-lookup/index.ts"
+import { listMetadata } from "../../domain/user/index.ts"
+import { displayNames, type UserInfo } from "../../domain/user-lookup/index.ts"
 import { user } from "../../domain/user-model/index.ts"
 import type { Cx } from "../../store/index.ts"
 
-/** What an assertion says of somebody; `friendlyName` is for people who read it. */
+/** An attribute of an assertion; `friendlyName` is for people. */
 export type Attribute = Added & { readonly friendlyName?: string | undefined }
 
 const formats: Readonly<Record<AttributeFormat, string>> = {
@@ -24,25 +24,26 @@ const formats: Readonly<Record<AttributeFormat, string>> = {
   unspecified: "urn:oasis:names:tc:SAML:2.0:attrname-format:unspecified",
 }
 
-const usualNames = ["Email", "SurName", "FirstName", "FullName", "UserName", "UserID"] as const
-type UsualName = (typeof usualNames)[number]
+const defaultNames = ["Email", "SurName", "FirstName", "FullName", "UserName", "UserID"] as const
+type DefaultName = (typeof defaultNames)[number]
 
-/** RFC 4524, RFC 4519 and RFC 2798, as pysaml2, Shibboleth and SimpleSAMLphp map them. */
-const oids: Readonly<Record<UsualName, readonly [name: string, friendlyName: string] | undefined>> =
-  {
-    Email: ["urn:oid:0.9.2342.19200300.100.1.3", "mail"],
-    SurName: ["urn:oid:2.5.4.4", "sn"],
-    FirstName: ["urn:oid:2.5.4.42", "givenName"],
-    FullName: ["urn:oid:2.16.840.1.113730.3.1.241", "displayName"],
-    UserName: ["urn:oid:0.9.2342.19200300.100.1.1", "uid"],
-    // LDAP has none for it.
-    UserID: undefined,
-  }
+/** RFC 4524, RFC 4519 and RFC 2798, as in pysaml2, Shibboleth and SimpleSAMLphp. */
+const oidNames: Readonly<
+  Record<DefaultName, readonly [name: string, friendlyName: string] | undefined>
+> = {
+  Email: ["urn:oid:0.9.2342.19200300.100.1.3", "mail"],
+  SurName: ["urn:oid:2.5.4.4", "sn"],
+  FirstName: ["urn:oid:2.5.4.42", "givenName"],
+  FullName: ["urn:oid:2.16.840.1.113730.3.1.241", "displayName"],
+  UserName: ["urn:oid:0.9.2342.19200300.100.1.1", "uid"],
+  // LDAP has no attribute for it.
+  UserID: undefined,
+}
 
 const claims = "http://schemas.xmlsoap.org/ws/2005/05/identity/claims/"
 
-/** As Microsoft Entra ID and AD FS name them. */
-const microsoft: Readonly<Record<UsualName, string>> = {
+/** The names of Microsoft Entra ID and AD FS. */
+const microsoftNames: Readonly<Record<DefaultName, string>> = {
   Email: `${claims}emailaddress`,
   SurName: `${claims}surname`,
   FirstName: `${claims}givenname`,
@@ -51,39 +52,47 @@ const microsoft: Readonly<Record<UsualName, string>> = {
   UserID: "http://schemas.microsoft.com/identity/claims/objectidentifier",
 }
 
-export type Described = {
+export type AttributeSubject = {
   readonly state: SamlApp
   readonly userId: string
-  /** As the application may take it. */
+  /** The user data that the application can receive. */
   readonly user: UserInfo
 }
 
-/** The names that scripts and targets can't give, whether they have a value or not. */
-export const takenNames = ({ saml }: Pick<SamlApp, "saml">): readonly string[] => {
-  const { names, roles, mappings } = saml.attributes ?? usualAttributes
-  const usual = usualNames.map((name) => namedAs(names, name).name)
-  return [...usualNames, ...usual, roles, ...mappings.map(({ name }) => name)]
+/**
+ * Attribute names that scripts and targets can't set, whether the attributes have a value or not.
+ */
+export const reservedNames = ({ saml }: Pick<SamlApp, "saml">): readonly string[] => {
+  const { names, roles, mappings } = saml.attributes ?? defaultAttributes
+  const defaultAttributeNames = defaultNames.map((name) => attributeNameOf(names, name).name)
+  return [...defaultNames, ...defaultAttributeNames, roles, ...mappings.map(({ name }) => name)]
 }
 
-/** What the server itself says of a user to an application; nothing that is empty. */
-export function attributesFor(cx: Cx, described: Described): readonly Attribute[] {
-  const { state, userId } = described
-  const { roles, mappings } = state.saml.attributes ?? usualAttributes
-  const mapped = mappings.map((mapping) => mappedTo(cx, mapping, described))
+/**
+ * The attributes of a user for an application, without scripts and targets; empty ones are omitted.
+ */
+export function attributesFor(cx: Cx, subject: AttributeSubject): readonly Attribute[] {
+  const { state, userId } = subject
+  const { roles, mappings } = state.saml.attributes ?? defaultAttributes
+  const mapped = mappings.map((mapping) => mappedAttribute(cx, mapping, subject))
   const keys =
-    roles === "" ? [] : rolesHeld(cx, userId, state.projectId).flatMap((held) => held.keys)
+    roles === "" ? [] : listRolesByOrg(cx, userId, state.projectId).flatMap((held) => held.keys)
   const names = new Set([roles, ...mappings.map(({ name }) => name)])
   return [
-    // A mapping of the same name says it instead.
-    ...usualFor(described).filter(({ name }) => !names.has(name)),
+    // A mapping with the same name replaces the default attribute.
+    ...defaultAttributesOf(subject).filter(({ name }) => !names.has(name)),
     { name: roles, format: formats.basic, values: [...new Set(keys)] },
     ...mapped,
   ].filter(({ values }) => values.length > 0)
 }
 
-/** An address that nobody has verified is not known to be theirs. */
-function usualFor({ state, user: info, userId }: Described): readonly Attribute[] {
-  const known: Readonly<Record<UsualName, string>> = {
+/** Unverified email addresses are omitted, because they may not belong to the user. */
+function defaultAttributesOf({
+  state,
+  user: info,
+  userId,
+}: AttributeSubject): readonly Attribute[] {
+  const defaultValues: Readonly<Record<DefaultName, string>> = {
     Email: info.emailVerified ? info.email : "",
     SurName: info.familyName,
     FirstName: info.givenName,
@@ -91,48 +100,52 @@ function usualFor({ state, user: info, userId }: Described): readonly Attribute[
     UserName: info.userName,
     UserID: userId,
   }
-  const { names } = state.saml.attributes ?? usualAttributes
-  return usualNames.map((name) => ({
-    ...namedAs(names, name),
-    values: known[name] === "" ? [] : [known[name]],
+  const { names } = state.saml.attributes ?? defaultAttributes
+  return defaultNames.map((name) => ({
+    ...attributeNameOf(names, name),
+    values: defaultValues[name] === "" ? [] : [defaultValues[name]],
   }))
 }
 
-/** How one of the usual attributes is written. */
-function namedAs(names: AttributeNames, name: UsualName): Omit<Attribute, "values"> {
-  if (names === "microsoft") return { name: microsoft[name], format: formats.unspecified }
-  const [oid, friendlyName] = (names === "oid" && oids[name]) || []
+/** The name of a default attribute in a naming scheme. */
+function attributeNameOf(names: AttributeNames, name: DefaultName): Omit<Attribute, "values"> {
+  if (names === "microsoft") return { name: microsoftNames[name], format: formats.unspecified }
+  const [oid, friendlyName] = (names === "oid" && oidNames[name]) || []
   return oid === undefined
     ? { name, format: formats.basic }
     : { name: oid, format: formats.uri, friendlyName }
 }
 
-function mappedTo(cx: Cx, { name, format, source }: SamlMapping, described: Described): Attribute {
-  const value = sourceValue(cx, source, described)
+function mappedAttribute(
+  cx: Cx,
+  { name, format, source }: SamlMapping,
+  subject: AttributeSubject,
+): Attribute {
+  const value = sourceValue(cx, source, subject)
   return { name, format: formats[format], values: value === "" ? [] : [value] }
 }
 
-function sourceValue(cx: Cx, source: SamlMapping["source"], described: Described): string {
+function sourceValue(cx: Cx, source: SamlMapping["source"], subject: AttributeSubject): string {
   if (source.kind === "text") return source.text
-  if (source.kind === "field") return fieldOf(cx, source.field, described)
-  if (!mayTell(cx, described)) return ""
-  return Buffer.from(heldMetadata(cx, described.userId).get(source.key) ?? "").toString()
+  if (source.kind === "field") return fieldOf(cx, source.field, subject)
+  if (!canReadUser(cx, subject)) return ""
+  return Buffer.from(listMetadata(cx, subject.userId).get(source.key) ?? "").toString()
 }
 
-function fieldOf(cx: Cx, field: SamlUserField, described: Described): string {
-  const { user: info, userId } = described
+function fieldOf(cx: Cx, field: SamlUserField, subject: AttributeSubject): string {
+  const { user: info, userId } = subject
   switch (field) {
     case "userId":
       return userId
     case "userName":
       return info.userName
     case "loginName":
-      return shownNames(cx, { user_name: info.userName, org: homeOf(cx, userId) })
+      return displayNames(cx, { user_name: info.userName, org: orgOfUser(cx, userId) })
         .preferredLoginName
     case "email":
       return info.emailVerified ? info.email : ""
     case "phone":
-      return info.phoneVerified && mayTell(cx, described) ? info.phone : ""
+      return info.phoneVerified && canReadUser(cx, subject) ? info.phone : ""
     case "firstName":
       return info.givenName
     case "lastName":
@@ -140,29 +153,30 @@ function fieldOf(cx: Cx, field: SamlUserField, described: Described): string {
     case "displayName":
       return info.name
     case "nickName":
-      return mayTell(cx, described) ? info.nickName : ""
+      return canReadUser(cx, subject) ? info.nickName : ""
     case "preferredLanguage":
-      return mayTell(cx, described) ? info.preferredLanguage : ""
+      return canReadUser(cx, subject) ? info.preferredLanguage : ""
     case "organizationId":
-      return homeOf(cx, userId)
+      return orgOfUser(cx, userId)
     case "organizationName":
-      return cx.store.state(cx, org, homeOf(cx, userId)).name
+      return cx.store.state(cx, org, orgOfUser(cx, userId)).name
   }
 }
 
-const homeOf = (cx: Cx, userId: string): string => cx.store.receipt(cx, user, userId)?.owner ?? ""
+const orgOfUser = (cx: Cx, userId: string): string =>
+  cx.store.receipt(cx, user, userId)?.owner ?? ""
 
 /**
- * Whether the administrator who set the mappings may read the user: else an application would read
- * for its administrator what users of other organizations keep from them.
+ * Whether the administrator who set the mappings can read the user. Otherwise an application could
+ * reveal data of other organizations' users to its administrator.
  */
-function mayTell(cx: Cx, { state, userId }: Described): boolean {
+function canReadUser(cx: Cx, { state, userId }: AttributeSubject): boolean {
   const { attributesBy } = state.saml
   if (attributesBy === undefined) return false
-  // Whoever never was a user runs the server.
+  // Authors that were never users are operators of the server.
   if (cx.store.state(cx, user, attributesBy).status === "absent") return true
   if (!isActive(cx, attributesBy)) return false
   const read = { ...stateReader(cx), caller: cx.caller }
-  const target = { level: "org", id: homeOf(cx, userId) } as const
+  const target = { level: "org", id: orgOfUser(cx, userId) } as const
   return permissionsOn(read, target, attributesBy).has("user.read")
 }

@@ -1,154 +1,170 @@
-import { complementSaml, isRefusal } from "../../domain/action/index.ts"
-import { app, serviceProviderOf } from "../../domain/app/index.ts"
+import { complementSaml, isScriptRejection } from "../../domain/action/index.ts"
+import { app, findServiceProviderByApp } from "../../domain/app/index.ts"
 import {
-  addSamlAssertion,
-  answerRequest,
-  authTimeFor,
+  type AuthorizationRequest,
+  authTimeOf,
+  completeAuthRequest,
   failRequest,
-  type Requested,
+  recordSamlAssertion,
 } from "../../domain/grant/index.ts"
-import { samlKeys } from "../../domain/key/index.ts"
+import { getSamlKeys } from "../../domain/key/index.ts"
 import { project } from "../../domain/project/index.ts"
-import { type Session, sessionNow, usableSession } from "../../domain/session/index.ts"
-import { profileFor } from "../../domain/user-lookup/index.ts"
+import { findSession, findUsableSession, type Session } from "../../domain/session/index.ts"
+import { findProfileFor } from "../../domain/user-lookup/index.ts"
 import type { Cx } from "../../store/index.ts"
-import { encrypted } from "../../xml/encrypt.ts"
+import { encryptElement } from "../../xml/encrypt.ts"
 import type { Status } from "../../xml/names.ts"
-import { signed } from "../../xml/sign.ts"
-import { element, type Written } from "../../xml/write.ts"
-import { selfOf } from "../path.ts"
-import { type Back, backOf } from "../request/back.ts"
-import { contextOf, mismatchOf } from "../request/context.ts"
-import { assertionOf } from "./assertion.ts"
-import { type Attribute, attributesFor, takenNames } from "./attributes.ts"
-import { message, newId, statusOf } from "./message.ts"
-import { nameIdElement, nameIdOf } from "./name-id.ts"
-import { refusalOf, type Way, wayOf } from "./send.ts"
+import { signElement } from "../../xml/sign.ts"
+import { element, type XmlNode } from "../../xml/write.ts"
+import { entityOfInstance } from "../path.ts"
+import { describeMismatch, selectClass } from "../request/context.ts"
+import { type ResponseTarget, responseTargetOf } from "../request/response-target.ts"
+import { buildAssertion } from "./assertion.ts"
+import { type Attribute, attributesFor, reservedNames } from "./attributes.ts"
+import { buildMessage, buildStatus, newId } from "./message.ts"
+import { buildNameId, createNameId } from "./name-id.ts"
+import { errorResponseOf, type OutgoingMessage, responseMessageOf } from "./send.ts"
 
-/** A request that the person of a session may have answered. */
-export type Ready = {
-  /** Absent where it is kept nowhere, since it is answered as it came. */
+/** A request that can be completed with a session. */
+export type CompletableRequest = {
+  /** Absent for a request that is not stored because it is completed immediately. */
   readonly id?: string | undefined
-  readonly asked: Requested
+  readonly asked: AuthorizationRequest
   readonly sessionId: string
 }
 
-/** What an answer is made of. */
-type Told = {
+/** The content of the response. */
+type AssertionData = {
   readonly nameId: string
   readonly context: string
   readonly attributes: readonly Attribute[]
 }
 
 /**
- * Answers a request with who the person of a session is; or with why that can't be said. Undefined
- * where the session has ended meanwhile.
+ * Completes a request with the user of a session, or with an error status. Undefined if the session
+ * has ended meanwhile.
  */
-export async function complete(cx: Cx, ready: Ready): Promise<Way | undefined> {
+export async function completeAuthorization(
+  cx: Cx,
+  ready: CompletableRequest,
+): Promise<OutgoingMessage | undefined> {
   const { id, asked, sessionId } = ready
-  if (asked.testedBy !== undefined) throw new Error("a test is answered with a page alone")
-  const back = backOf(asked)
-  const session = sessionNow(cx, sessionId)
+  if (asked.testedBy !== undefined) throw new Error("a test ends with a page only")
+  const back = responseTargetOf(asked)
+  const session = findSession(cx, sessionId)
   if (!session) return undefined
-  const told = await toldOf(cx, ready, session)
-  if ("status" in told) {
-    if (id !== undefined) await cx.store.transact(cx, (tx) => failRequest(tx, id, told.status))
-    return refusalOf(cx, back, told.status, told.why)
+  const assertionData = await assertionDataOf(cx, ready, session)
+  if ("status" in assertionData) {
+    if (id !== undefined)
+      await cx.store.transact(cx, (tx) => failRequest(tx, id, assertionData.status))
+    return errorResponseOf(cx, back, assertionData.status, assertionData.why)
   }
   const format = asked.saml?.nameIdFormat ?? "unspecified"
-  const { nameId } = told
+  const { nameId } = assertionData
   const step = await cx.store.transact(cx, (tx) => {
-    const usable = usableSession(tx, sessionId)
+    const usable = findUsableSession(tx, sessionId)
     if (!usable) return false
-    if (id !== undefined) answerRequest(tx, id, sessionId)
+    if (id !== undefined) completeAuthRequest(tx, id, sessionId)
     const { appId, entityId } = back
-    addSamlAssertion(tx, { sessionId, userId: usable.userId, appId, entityId, format, nameId })
+    recordSamlAssertion(tx, { sessionId, userId: usable.userId, appId, entityId, format, nameId })
     return true
   })
-  return step.value ? wayOf(back, await responseOf(cx, { ready, back, session, told })) : undefined
+  return step.value
+    ? responseMessageOf(
+        back,
+        await buildResponse(cx, { ready, back, session, told: assertionData }),
+      )
+    : undefined
 }
 
-/** Why nothing can be said of somebody. */
-type Untold = { readonly status: Status; readonly why: string }
+/** Why no assertion can be issued. */
+type AssertionFailure = { readonly status: Status; readonly why: string }
 
-/** What is said of the person of a session; or why nothing can be. */
-export async function toldOf(
+/** The assertion content for the user of a session, or why none can be issued. */
+export async function assertionDataOf(
   cx: Cx,
-  { asked, sessionId }: Ready,
+  { asked, sessionId }: CompletableRequest,
   session: Session,
-): Promise<Told | Untold> {
-  const found = await serviceProviderOf(cx, asked.appId)
+): Promise<AssertionData | AssertionFailure> {
+  const found = await findServiceProviderByApp(cx, asked.appId)
   if (found?.provider.recipient === "unusable") {
-    return { status: "requestUnsupported", why: "the key for encryption can't be used" }
+    return { status: "requestUnsupported", why: "the encryption key can't be used" }
   }
   const { userId, methods } = session
-  const { secure } = selfOf(cx)
+  const { secure } = entityOfInstance(cx)
   const { contexts = [], isContextOptional } = asked.saml ?? {}
   const proved = { methods, secure }
-  const fitting = contextOf(asked.saml?.contexts, proved)
-  const context = fitting ?? (isContextOptional && contextOf(undefined, proved))
-  if (!context) return { status: "noAuthnContext", why: mismatchOf(contexts, proved) }
-  const user = profileFor(cx, userId, [orgOf(cx, asked.appId)])
+  const fitting = selectClass(asked.saml?.contexts, proved)
+  const context = fitting ?? (isContextOptional && selectClass(undefined, proved))
+  if (!context) return { status: "noAuthnContext", why: describeMismatch(contexts, proved) }
+  const user = findProfileFor(cx, userId, [orgOfApp(cx, asked.appId)])
   const format = asked.saml?.nameIdFormat ?? "unspecified"
   const entityId = asked.saml?.entityId ?? ""
-  const named = user && nameIdOf(format, { userId, user, sessionId, entityId }, await samlKeys(cx))
-  if (!found || !user || named === undefined) {
-    return { status: "invalidNameIdPolicy", why: "the person has no verified e-mail address" }
+  const nameIdValue =
+    user && createNameId(format, { userId, user, sessionId, entityId }, await getSamlKeys(cx))
+  if (!found || !user || nameIdValue === undefined) {
+    return { status: "invalidNameIdPolicy", why: "the user has no verified email address" }
   }
   try {
     const own = attributesFor(cx, { state: found.state, userId, user })
-    const added = await complementSaml(cx, { userId, taken: takenNames(found.state) })
-    return { nameId: named, context, attributes: [...own, ...added] }
+    const added = await complementSaml(cx, { userId, taken: reservedNames(found.state) })
+    return { nameId: nameIdValue, context, attributes: [...own, ...added] }
   } catch (cause) {
-    if (!isRefusal(cause)) throw cause
+    if (!isScriptRejection(cause)) throw cause
     return { status: "requestDenied", why: cause.message }
   }
 }
 
-type Answer = {
-  readonly ready: Ready
-  readonly back: Back
+type SamlResponseInput = {
+  readonly ready: CompletableRequest
+  readonly back: ResponseTarget
   readonly session: Session
-  readonly told: Told
+  readonly told: AssertionData
 }
 
-/** SAML Profiles §4.1.4.2: a signed assertion, encrypted where its reader has a key for that. */
-async function responseOf(cx: Cx, answer: Answer): Promise<Written> {
+/**
+ * SAML Profiles §4.1.4.2: a signed assertion, encrypted if the service provider has an encryption
+ * key.
+ */
+async function buildResponse(cx: Cx, answer: SamlResponseInput): Promise<XmlNode> {
   const { back } = answer
-  const assertion = await signed(statementOf(cx, answer), 1, await samlKeys(cx))
-  const found = await serviceProviderOf(cx, back.appId)
+  const assertion = await signElement(buildUnsignedAssertion(cx, answer), 1, await getSamlKeys(cx))
+  const found = await findServiceProviderByApp(cx, back.appId)
   const recipient = found?.provider.recipient
   const { url: destination, requestId: inResponseTo } = back
-  return message(
+  return buildMessage(
     cx,
     "samlp:Response",
     { destination, inResponseTo },
-    statusOf("success"),
+    buildStatus("success"),
     recipient && recipient !== "unusable"
-      ? element("saml:EncryptedAssertion", {}, await encrypted(assertion, recipient))
+      ? element("saml:EncryptedAssertion", {}, await encryptElement(assertion, recipient))
       : assertion,
   )
 }
 
-/** The organization whose application it is: addresses must be verified for it. */
-function orgOf(cx: Cx, appId: string): string {
+/** The organization that owns the application: email addresses must be verified for it. */
+function orgOfApp(cx: Cx, appId: string): string {
   const state = cx.store.state(cx, app, appId)
   return "projectId" in state ? cx.store.state(cx, project, state.projectId).orgId : ""
 }
 
-/** The assertion, before anybody signs it. */
-export function statementOf(cx: Cx, { ready, back, session, told }: Answer): Written {
+/** The unsigned assertion. */
+export function buildUnsignedAssertion(
+  cx: Cx,
+  { ready, back, session, told: assertionData }: SamlResponseInput,
+): XmlNode {
   const { asked, sessionId } = ready
   const { expires: sessionEnds } = session
-  const authTime = authTimeFor(asked, session)
-  const { entityId: issuer } = selfOf(cx)
+  const authTime = authTimeOf(asked, session)
+  const { entityId: issuer } = entityOfInstance(cx)
   const format = asked.saml?.nameIdFormat ?? "unspecified"
-  const nameId = nameIdElement(
-    { format, nameId: told.nameId },
+  const nameId = buildNameId(
+    { format, nameId: assertionData.nameId },
     { self: issuer, entityId: back.entityId },
   )
-  const { context, attributes } = told
-  return assertionOf(
+  const { context, attributes } = assertionData
+  return buildAssertion(
     {
       id: newId(cx),
       issuer,

@@ -1,34 +1,34 @@
 import type { Cx } from "../../store/index.ts"
 import { type Status, statuses } from "../../xml/names.ts"
-import { timeText } from "../../xml/read.ts"
-import { element, type Written } from "../../xml/write.ts"
-import { selfOf } from "../path.ts"
+import { formatTime } from "../../xml/read.ts"
+import { element, type XmlNode } from "../../xml/write.ts"
+import { entityOfInstance } from "../path.ts"
 
-/** SAML Core §1.3.4: an ID that nobody else makes, which begins as a name does. */
+/** SAML Core §1.3.4: a unique ID that is a valid XML name. */
 export const newId = (cx: Pick<Cx, "random">): string =>
   `_${Buffer.from(cx.random.bytes(20)).toString("hex")}`
 
-type Addressed = {
+type MessageOptions = {
   readonly destination: string
-  /** The ID of what is answered; absent where nobody has asked. */
+  /** The ID of the request; absent for an unsolicited response. */
   readonly inResponseTo?: string | undefined
-  /** Who says it; what applications know us by where it isn't said. */
+  /** The issuer of the message; by default the entity ID of this server. */
   readonly issuer?: string
 }
 
-/** What every message of ours begins with (SAML Core §3.2). */
-export function message(
+/** The element of a message with its common attributes (SAML Core §3.2). */
+export function buildMessage(
   cx: Cx,
   name: "samlp:Response" | "samlp:LogoutRequest" | "samlp:LogoutResponse",
-  { destination, inResponseTo, issuer = selfOf(cx).entityId }: Addressed,
-  ...children: readonly Written[]
-): Written {
+  { destination, inResponseTo, issuer = entityOfInstance(cx).entityId }: MessageOptions,
+  ...children: readonly XmlNode[]
+): XmlNode {
   return element(
     name,
     {
       ID: newId(cx),
       Version: "2.0",
-      IssueInstant: timeText(cx.clock.now()),
+      IssueInstant: formatTime(cx.clock.now()),
       Destination: destination,
       InResponseTo: inResponseTo,
     },
@@ -37,8 +37,8 @@ export function message(
   )
 }
 
-/** Those whose fault lies with who asked (SAML Core §3.2.2.2). */
-const askers: readonly Status[] = [
+/** Statuses that are errors of the requester (SAML Core §3.2.2.2). */
+const requesterStatuses: readonly Status[] = [
   "invalidNameIdPolicy",
   "requestUnsupported",
   "unsupportedBinding",
@@ -46,26 +46,26 @@ const askers: readonly Status[] = [
   "unknownPrincipal",
 ]
 
-function topOf(status: Status): string {
-  // §3.7.3.2: the session is over here, which is what was asked for.
+function topLevelStatusOf(status: Status): string {
+  // §3.7.3.2: the session has ended here, as requested.
   if (status === "partialLogout") return statuses.success
-  return askers.includes(status) ? statuses.requester : statuses.responder
+  return requesterStatuses.includes(status) ? statuses.requester : statuses.responder
 }
 
-/** SAML Core §3.2.2: how it went, and why it went wrong. */
-export function statusOf(status: Status, why = ""): Written {
+/** SAML Core §3.2.2: the status, with a message for an error. */
+export function buildStatus(status: Status, message = ""): XmlNode {
   const isTop = status === "success" || status === "versionMismatch"
   const code = isTop
     ? element("samlp:StatusCode", { Value: statuses[status] })
     : element(
         "samlp:StatusCode",
-        { Value: topOf(status) },
+        { Value: topLevelStatusOf(status) },
         element("samlp:StatusCode", { Value: statuses[status] }),
       )
   return element(
     "samlp:Status",
     {},
     code,
-    why === "" ? undefined : element("samlp:StatusMessage", {}, why),
+    message === "" ? undefined : element("samlp:StatusMessage", {}, message),
   )
 }

@@ -1,16 +1,20 @@
-import { showTrouble } from "../../login/index.ts"
+import { showError } from "../../login/index.ts"
 import type { Cx } from "../../store/index.ts"
-import { complete, type Ready } from "./complete.ts"
-import { type Showing, send } from "./send.ts"
-import { showTested } from "./tested.ts"
+import { type CompletableRequest, completeAuthorization } from "./complete.ts"
+import { type DeliveryPageOptions, send } from "./send.ts"
+import { showTestResult } from "./sign-in-test.ts"
 
-/** Answers a request whose person has done all that is asked of them; a test shows what it says. */
-export async function respond(cx: Cx, showing: Showing, ready: Ready): Promise<Response> {
+/** Completes a request after all steps; a test shows the result instead of sending it. */
+export async function respond(
+  cx: Cx,
+  showing: DeliveryPageOptions,
+  ready: CompletableRequest,
+): Promise<Response> {
   const { show, cookies } = showing
-  const expired = () => showTrouble(show, cx, { problem: "expired", cookies })
+  const expired = () => showError(show, cx, { problem: "expired", cookies })
   if (ready.asked.testedBy !== undefined) {
-    return (await showTested(cx, show, { ready, cookies })) ?? expired()
+    return (await showTestResult(cx, show, { ready, cookies })) ?? expired()
   }
-  const way = await complete(cx, ready)
-  return way ? send(cx, way, showing) : expired()
+  const outgoing = await completeAuthorization(cx, ready)
+  return outgoing ? send(cx, outgoing, showing) : expired()
 }

@@ -1,59 +1,61 @@
-import type { BackupPlace } from "../../boot/backup/place.ts"
-import { backupName, backupsUntil, dropOldest } from "../../boot/backup/rotation.ts"
+import type { BackupLocation } from "../../boot/backup/location.ts"
+import { backupName, dropOldest, listBackupsUntil } from "../../boot/backup/rotation.ts"
 import type { Config } from "../../kernel/config.ts"
-import { reasonText } from "../../kernel/fault.ts"
-import { ownProgram } from "../../runtime/program.ts"
+import { errorText } from "../../kernel/fault.ts"
+import { programCommand } from "../../runtime/program.ts"
 import type { ServerServices } from "../services.ts"
-import { keepRounds } from "./round.ts"
+import { startRepeating } from "./repeat.ts"
 
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs
 
-type Wanted = Required<Pick<Config, "backupEveryHours" | "backupKeep">> & {
-  /** Where they go. */
-  readonly place: BackupPlace
-  /** What tells those of this data folder from others there. */
+type BackupOptions = Required<Pick<Config, "backupEveryHours" | "backupKeep">> & {
+  /** The location of the backups. */
+  readonly place: BackupLocation
+  /** The label of the backups of this data directory. */
   readonly label: string
 }
 
-/** Makes a backup in a file; rejects with what the operator should read. */
-export type Save = (file: string, stopping: Promise<void>) => Promise<void>
+/** Creates a backup file; rejects with a message for the operator. */
+export type CreateBackup = (file: string, stopping: Promise<void>) => Promise<void>
 
 /**
- * Makes a backup now and then, and removes the oldest. When the next one is due is told by the
- * files: a restart makes none too many. What fails is told, and tried again in an hour.
+ * Creates backups at intervals and removes the oldest. The time of the next one is derived from the
+ * files, so a restart creates no additional backups. A failed backup is logged and retried after an
+ * hour.
  */
-export function keepBackups(
-  { clock, log }: Pick<ServerServices, "clock"> & { readonly log: Told },
-  { place, label, backupEveryHours, backupKeep }: Wanted,
-  save: Save,
+export function startBackups(
+  { clock, log }: Pick<ServerServices, "clock"> & { readonly log: ErrorLog },
+  { place, label, backupEveryHours, backupKeep }: BackupOptions,
+  save: CreateBackup,
 ): { readonly stop: () => Promise<void> } {
   const shelf = { place, label }
   const stopping = Promise.withResolvers<void>()
   let nextLook = 0
   let before = 0
-  const rounds = keepRounds(clock, minuteMs, async (isStopped) => {
+  const rounds = startRepeating(clock, minuteMs, async (isStopped) => {
     const now = clock.now()
-    // A clock that was set back has said what it should not have: nothing of that counts.
+    // After the clock was set back, the scheduled time is invalid.
     if (now < before) nextLook = 0
     before = now
     if (now < nextLook) return
-    // A bucket is not asked each minute; somebody may empty it all the same before one is due.
+    // A bucket is not listed every minute; it is listed again before a backup is due, in case it
+    // was emptied.
     nextLook = now + hourMs
     try {
-      const last = (await backupsUntil(shelf, now))[0]?.made ?? 0
+      const last = (await listBackupsUntil(shelf, now))[0]?.made ?? 0
       const due = last + backupEveryHours * hourMs
       if (now < due) {
         nextLook = Math.min(due, nextLook)
         return
       }
       place.prepare()
-      await save(place.called(backupName(label, now)), stopping.promise)
+      await save(place.pathOf(backupName(label, now)), stopping.promise)
       await dropOldest(shelf, { keep: backupKeep, now })
     } catch (cause) {
       if (isStopped()) return
-      const because = reasonText(cause)
-      log.error("no backup could be made, the next try is in an hour: {because}", { because })
+      const reason = errorText(cause)
+      log.error("the backup failed, next attempt in an hour: {because}", { because: reason })
     }
   })
   return {
@@ -64,37 +66,37 @@ export function keepBackups(
   }
 }
 
-type Tell = (words: string, values: Readonly<Record<string, unknown>>) => void
-type Told = { readonly error: Tell }
+type LogFunction = (message: string, values: Readonly<Record<string, unknown>>) => void
+type ErrorLog = { readonly error: LogFunction }
 
 /**
- * Has another process of ours make it: it reads beside the server, steps back behind it, and takes
- * its memory along when it ends. What it says of a backup that it makes is a warning.
+ * Creates the backup in a separate process with a lower priority, whose memory is released at its
+ * end. Its output for a successful backup is logged as a warning.
  */
-export const savingApart =
-  (given: Config, log: { readonly warning: Tell }): Save =>
+export const backupInProcess =
+  (configValue: Config, log: { readonly warning: LogFunction }): CreateBackup =>
   async (file, stopping) => {
     const child = Bun.spawn(
       [
-        ...ownProgram(),
+        ...programCommand(),
         "backup",
         file,
         "--data",
-        given.data,
-        ...flag("--config", given.config),
-        ...flag("--recipient", given.backupRecipient),
-        // The secret itself comes by its environment or its file, as ours did.
-        ...flag("--s3-endpoint", given.s3Endpoint),
-        ...flag("--s3-region", given.s3Region),
-        ...flag("--s3-key-id", given.s3KeyId),
-        ...flag("--s3-secret-file", given.s3SecretFile),
+        configValue.data,
+        ...flag("--config", configValue.config),
+        ...flag("--recipient", configValue.backupRecipient),
+        // The secret is passed by its environment variable or file, as for this process.
+        ...flag("--s3-endpoint", configValue.s3Endpoint),
+        ...flag("--s3-region", configValue.s3Region),
+        ...flag("--s3-key-id", configValue.s3KeyId),
+        ...flag("--s3-secret-file", configValue.s3SecretFile),
       ],
       { stdin: "ignore", stdout: "ignore", stderr: "pipe" },
     )
     void stopping.then(() => child.kill("SIGTERM"))
-    const said = (await new Response(child.stderr).text()).trim().slice(0, 500)
-    if ((await child.exited) !== 0) throw new Error(said || "it was ended")
-    if (said !== "") log.warning("a backup was made, but {said}", { said })
+    const output = (await new Response(child.stderr).text()).trim().slice(0, 500)
+    if ((await child.exited) !== 0) throw new Error(output || "the backup process was terminated")
+    if (output !== "") log.warning("a backup was created, but {said}", { said: output })
   }
 
 const flag = (name: string, value: string | undefined): readonly string[] =>

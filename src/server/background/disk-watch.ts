@@ -3,17 +3,22 @@ import type { Fault } from "../../kernel/fault.ts"
 import type { Store } from "../../store/index.ts"
 import type { Readiness } from "./readiness.ts"
 
-const what = { passing: "the disk", lasting: "the database" } as const
-const firstMs = 250
-const lastMs = 5000
+const diskStates = { passing: "the disk", lasting: "the database" } as const
+const firstPauseMs = 250
+const longestPauseMs = 5000
 
-type Parts = Readiness & { readonly clock: Clock; readonly store: () => Store }
+type DiskWatchParts = Readiness & { readonly clock: Clock; readonly store: () => Store }
 
 /**
- * Told of a trouble with the disk, makes the node not ready, and tries to write until that works
- * again. Damage stays until the next start: what was read wrongly once is not whole.
+ * After a disk error, makes the node not ready and tests writes until one succeeds. Corruption
+ * lasts until the next start.
  */
-export function diskWatch({ broke, mended, clock, store }: Parts): (fault: Fault) => void {
+export function watchDisk({
+  reportProblem,
+  clearProblem,
+  clock,
+  store,
+}: DiskWatchParts): (fault: Fault) => void {
   let isTrying = false
   const again = (ms: number) => {
     isTrying = true
@@ -23,15 +28,15 @@ export function diskWatch({ broke, mended, clock, store }: Parts): (fault: Fault
     try {
       await store().probe()
       isTrying = false
-      mended(what.passing)
+      clearProblem(diskStates.passing)
     } catch (cause) {
-      broke(what.passing, cause)
-      again(Math.min(ms * 2, lastMs))
+      reportProblem(diskStates.passing, cause)
+      again(Math.min(ms * 2, longestPauseMs))
     }
   }
   return (fault) => {
-    if (fault.code === "data_loss") return broke(what.lasting, fault)
-    broke(what.passing, fault)
-    if (!isTrying) again(firstMs)
+    if (fault.code === "data_loss") return reportProblem(diskStates.lasting, fault)
+    reportProblem(diskStates.passing, fault)
+    if (!isTrying) again(firstPauseMs)
   }
 }

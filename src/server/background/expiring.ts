@@ -1,11 +1,11 @@
 import { expireApplications } from "../../domain/app/index.ts"
 import type { ServerServices } from "../services.ts"
-import { keepHourly } from "./hourly.ts"
+import { startHourly } from "./hourly.ts"
 
-/** Removes applications that registered themselves and that nobody uses. */
-export const keepExpiring = (services: ServerServices) =>
-  keepHourly(services, {
+/** Deletes unused applications that registered themselves. */
+export const startApplicationExpiry = (services: ServerServices) =>
+  startHourly(services, {
     name: "application-expiry",
-    does: [expireApplications],
-    failed: "unused applications of instance {instance} could not be removed: {cause}",
+    tasks: [expireApplications],
+    failureMessage: "unused applications of instance {instance} could not be deleted: {cause}",
   })

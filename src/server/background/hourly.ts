@@ -1,31 +1,34 @@
 import { instanceIds } from "../../domain/instance/index.ts"
-import { reasonText } from "../../kernel/fault.ts"
+import { errorText } from "../../kernel/fault.ts"
 import type { Cx } from "../../store/index.ts"
 import type { ServerServices } from "../services.ts"
-import { keepRounds } from "./round.ts"
+import { startRepeating } from "./repeat.ts"
 
-type Work = {
-  /** Who does it, in the events. */
+type HourlyWork = {
+  /** The actor in events. */
   readonly name: string
-  readonly does: readonly ((cx: Cx) => Promise<void>)[]
-  /** What the log says where it fails, with {instance} and {cause}. */
-  readonly failed: string
+  readonly tasks: readonly ((cx: Cx) => Promise<void>)[]
+  /** The log message for failures, with {instance} and {cause}. */
+  readonly failureMessage: string
 }
 
-const every = 3_600_000
+const intervalMs = 3_600_000
 
 /**
- * Does its work for every instance now and each hour, until it is stopped, where it is this node
- * that works. What fails is logged and comes up again; nothing else waits for it.
+ * Runs the work for every instance now and each hour until stopped, on the leader only. Failures
+ * are logged and retried in the next round.
  */
-export const keepHourly = (services: ServerServices, { name, does, failed }: Work) =>
-  keepRounds(services.clock, every, async () => {
+export const startHourly = (
+  services: ServerServices,
+  { name, tasks, failureMessage }: HourlyWork,
+) =>
+  startRepeating(services.clock, intervalMs, async () => {
     if (!services.lead.holds()) return
     for (const instance of instanceIds(services.store)) {
       const cx = services.call(instance, name)
-      for (const each of does) {
+      for (const each of tasks) {
         await each(cx).catch((cause) =>
-          services.log.error(failed, { instance, cause: reasonText(cause) }),
+          services.log.error(failureMessage, { instance, cause: errorText(cause) }),
         )
       }
     }

@@ -1,16 +1,19 @@
 import { removedInstances } from "../../domain/instance/index.ts"
 import type { Timer } from "../../kernel/clock.ts"
-import { reasonText } from "../../kernel/fault.ts"
+import { errorText } from "../../kernel/fault.ts"
 import type { ServerServices } from "../services.ts"
 
-/** The first starts when a start is over and done with. */
+/** The first check runs after the start has completed. */
 const firstMs = 60_000
 const everyMs = 24 * 3_600_000
-/** It works a twentieth of the time. */
-const rest = 19
+/** The check runs 5 % of the time. */
+const pauseFactor = 19
 
-/** Looks for damage in the background, once a day; the node is not ready where it finds some. */
-export function keepInspecting({
+/**
+ * Checks the database for corruption in the background once a day; the node becomes not ready if
+ * any is found.
+ */
+export function startInspection({
   store,
   clock,
   log,
@@ -19,18 +22,21 @@ export function keepInspecting({
 } {
   let timer: Timer | undefined
   let isStopped = false
-  const look = () => {
+  const runInspection = () => {
     store
-      .inspect({ rest, gone: () => removedInstances(store).map(({ instance }) => instance) })
+      .inspect({
+        rest: pauseFactor,
+        gone: () => removedInstances(store).map(({ instance }) => instance),
+      })
       .catch((cause: unknown) =>
-        log.warning("the database could not be looked through: {cause}", {
-          cause: reasonText(cause),
+        log.warning("the database could not be checked: {cause}", {
+          cause: errorText(cause),
         }),
       )
       .then(() => wait(everyMs))
   }
   const wait = (ms: number) => {
-    if (!isStopped) timer = clock.after(ms, look)
+    if (!isStopped) timer = clock.after(ms, runInspection)
   }
   wait(firstMs)
   return {

@@ -1,14 +1,15 @@
-import { dropBefore } from "../../store/index.ts"
+import { dropExpiredSnapshot } from "../../store/index.ts"
 import type { ServerServices } from "../services.ts"
-import { keepRounds } from "./round.ts"
+import { startRepeating } from "./repeat.ts"
 
-const every = 3_600_000
+const intervalMs = 3_600_000
 
-/** Removes the copy that an upgrade has left in the folder, some days after. */
-export const keepDroppingBefore = (
+/** Deletes the copy that an upgrade left, some days later. */
+export const startDroppingUpgradeCopy = (
   { clock, log }: Pick<ServerServices, "clock" | "log">,
   database: string,
 ) =>
-  keepRounds(clock, every, async () => {
-    if (dropBefore(database, clock.now())) log.info("removed what was kept from before the upgrade")
+  startRepeating(clock, intervalMs, async () => {
+    if (dropExpiredSnapshot(database, clock.now()))
+      log.info("deleted the copy from before the upgrade")
   })

@@ -1,27 +1,26 @@
 import { instanceIds } from "../../domain/instance/index.ts"
-import { warnOfLeaving } from "../../domain/user/index.ts"
-import { reasonText } from "../../kernel/fault.ts"
+import { warnIfOwnerless } from "../../domain/user/index.ts"
+import { errorText } from "../../kernel/fault.ts"
 import type { ServerServices } from "../services.ts"
-import { keepRounds } from "./round.ts"
+import { startRepeating } from "./repeat.ts"
 
-const every = 86_400_000
+const intervalMs = 86_400_000
 
 /**
- * Says in the log, now and each day until it is stopped, which instances nobody will be able to
- * administer for good.
+ * Logs, now and every day until stopped, the instances whose last administrator access will expire.
  */
 export const watchOwners = (
   services: Pick<ServerServices, "clock" | "store" | "log" | "call"> & {
     readonly lead?: ServerServices["lead"]
   },
 ) =>
-  keepRounds(services.clock, every, async () => {
+  startRepeating(services.clock, intervalMs, async () => {
     if (services.lead?.holds() === false) return
     for (const instance of instanceIds(services.store)) {
-      await warnOfLeaving(services.call(instance, "owner-watch")).catch((cause) =>
-        services.log.error("the owners of instance {instance} can't be looked at: {cause}", {
+      await warnIfOwnerless(services.call(instance, "owner-watch")).catch((cause) =>
+        services.log.error("the owners of instance {instance} could not be checked: {cause}", {
           instance,
-          cause: reasonText(cause),
+          cause: errorText(cause),
         }),
       )
     }

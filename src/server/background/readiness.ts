@@ -1,42 +1,43 @@
 import type { Logger } from "@logtape/logtape"
 import { Fault } from "../../kernel/fault.ts"
 
-/** Why a node is not ready: conditions that come and go, each with its words. */
+/** The conditions that make a node not ready, each with a reason. */
 export type Readiness = {
-  /** All that holds at the moment; undefined where nothing does. */
+  /** All current reasons; undefined if the node is ready. */
   readonly notReady: () => string | undefined
-  /** Something does not work; what is said already is not logged again. */
-  readonly broke: (what: string, cause: unknown) => void
-  /** It works again. */
-  readonly mended: (what: string) => void
-  /** The process is about to stop, and does not become ready any more. */
-  readonly leave: () => void
+  /** Adds a condition; an already reported one is not logged again. */
+  readonly reportProblem: (condition: string, cause: unknown) => void
+  /** Removes a condition. */
+  readonly clearProblem: (condition: string) => void
+  /** The process is about to stop and will not become ready again. */
+  readonly startStopping: () => void
 }
 
-/** `faultOf` says what a cause means in plain words, if it is more than a bug. */
-export function readinessOf(
+/** `faultOf` describes a known cause. */
+export function createReadiness(
   log: Logger,
   faultOf: (cause: unknown) => Fault | undefined,
 ): Readiness {
-  const held = new Map<string, string>()
+  const problems = new Map<string, string>()
   let isLeaving = false
   return {
     notReady: () => {
       if (isLeaving) return "the server is stopping"
-      return held.size === 0 ? undefined : [...held.values()].join("; ")
+      return problems.size === 0 ? undefined : [...problems.values()].join("; ")
     },
-    leave: () => {
+    startStopping: () => {
       isLeaving = true
     },
-    broke: (what, cause) => {
+    reportProblem: (condition, cause) => {
       const fault = cause instanceof Fault ? cause : faultOf(cause)
-      const said = fault ? `${what}: ${fault.message}` : what
-      if (held.get(what) === said) return
-      held.set(what, said)
-      log.error("not ready: {what}: {cause}", { what, cause: String(fault ?? cause) })
+      const description = fault ? `${condition}: ${fault.message}` : condition
+      if (problems.get(condition) === description) return
+      problems.set(condition, description)
+      log.error("not ready: {what}: {cause}", { what: condition, cause: String(fault ?? cause) })
     },
-    mended: (what) => {
-      if (held.delete(what)) log.info("ready as to this again: {what}", { what })
+    clearProblem: (condition) => {
+      if (problems.delete(condition))
+        log.info("this condition has ended: {what}", { what: condition })
     },
   }
 }

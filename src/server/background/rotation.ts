@@ -1,11 +1,11 @@
 import { rotateKeys, rotateSamlKeys } from "../../domain/key/index.ts"
 import type { ServerServices } from "../services.ts"
-import { keepHourly } from "./hourly.ts"
+import { startHourly } from "./hourly.ts"
 
-/** Looks at the keys of every instance. */
-export const keepRotating = (services: ServerServices) =>
-  keepHourly(services, {
+/** Rotates the keys of all instances. */
+export const startKeyRotation = (services: ServerServices) =>
+  startHourly(services, {
     name: "key-rotation",
-    does: [rotateKeys, rotateSamlKeys],
-    failed: "the keys of instance {instance} could not be rotated: {cause}",
+    tasks: [rotateKeys, rotateSamlKeys],
+    failureMessage: "the keys of instance {instance} could not be rotated: {cause}",
   })

@@ -2,19 +2,19 @@ import { developmentTexts } from "../../../ui/development/index.ts"
 import { uiEntry } from "../../gen/ui-assets.ts"
 import type { Watcher } from "../../http/watcher.ts"
 import { systemClock } from "../../kernel/clock.ts"
-import { pagesWith } from "../../login/index.ts"
-import { languagesOf } from "../../protocol/accept.ts"
+import { createShowPage } from "../../login/index.ts"
+import { parseLanguages } from "../../protocol/accept.ts"
 import type { ServerServices } from "../services.ts"
-import { mailboxOf } from "./mailbox.ts"
+import { createMailbox } from "./mailbox.ts"
 import { developmentRoutes } from "./pages.ts"
 import { seed } from "./seed.ts"
 
 /**
- * What makes an instance one to develop against: made-up people, a demo application, messages that
- * stay here, and a mark on every page that says so.
+ * The additional parts of a development instance: fictitious users, a demo application, messages
+ * that stay on this machine, and a banner on every page.
  */
-export function developmentOf(publicUrl: string, hasFixedKeys: boolean) {
-  const mailbox = mailboxOf(systemClock)
+export function createDevelopment(publicUrl: string, hasFixedKeys: boolean) {
+  const mailbox = createMailbox(systemClock)
   return {
     catching: mailbox.catching,
     seed: (services: ServerServices) => seed(services, { publicUrl, hasFixedKeys }),
@@ -22,19 +22,19 @@ export function developmentOf(publicUrl: string, hasFixedKeys: boolean) {
       developmentRoutes(services, {
         publicUrl,
         messages: mailbox.messages,
-        show: pagesWith(uiEntry),
+        show: createShowPage(uiEntry),
       }),
     ],
     watcher: {
-      answer: async (request, _, next) => marked(request, await next()),
+      answer: async (request, _, next) => withBanner(request, await next()),
     } satisfies Watcher,
   }
 }
 
-/** Puts the mark on a page, whoever made it. */
-async function marked({ headers }: Request, response: Response): Promise<Response> {
+/** Adds the banner to a page. */
+async function withBanner({ headers }: Request, response: Response): Promise<Response> {
   if (!response.headers.get("content-type")?.startsWith("text/html")) return response
-  const { t } = developmentTexts(languagesOf(headers.get("accept-language")))
+  const { t } = developmentTexts(parseLanguages(headers.get("accept-language")))
   const mark = `<a class="development-mark" href="/dev">${t("banner")}</a>`
   const html = (await response.text()).replace(/<body[^>]*>/, (body) => body + mark)
   return new Response(html, { status: response.status, headers: response.headers })

@@ -1,6 +1,6 @@
-import type { GivenKey } from "../../domain/key/index.ts"
+import type { ImportedKey } from "../../domain/key/index.ts"
 
-// Everybody has these: they are for instances that one develops against, and for nothing else.
+// These keys are public: they are only for development instances.
 
 const rsa = {
   kty: "RSA",
@@ -47,8 +47,8 @@ const ecdsa = {
   d: "yH9UUA4mJTbx1nRW-Yj1YzI1NSLErBbXJOruxe4eFqw",
 }
 
-/** What a development instance signs with where it is to sign with the same each time. */
-export const fixedKeys: readonly GivenKey[] = [
+/** The signing keys of a development instance with fixed keys. */
+export const fixedKeys: readonly ImportedKey[] = [
   { id: "development-rs256", kind: { kind: "rsa", bits: 2048, hash: 256 }, privateJwk: rsa },
   { id: "development-es256", kind: { kind: "ecdsa", curve: "P-256" }, privateJwk: ecdsa },
 ]

@@ -2,22 +2,22 @@ import type { ShownMessage } from "../../../ui/development/index.ts"
 import type { Clock } from "../../kernel/clock.ts"
 import type { Outside } from "../../kernel/port/outbound.ts"
 
-/** Where the seeded provider of SMS hands them to; nobody can own the name (RFC 6761 §6.4). */
+/** The endpoint of the development SMS provider; the name can't exist (RFC 6761 §6.4). */
 export const smsEndpoint = "https://sms.invalid/"
 
-/** More than anybody reads. */
-const keptMax = 200
+/** The number of messages to keep. */
+const messagesMax = 200
 
-/** Takes what would go out to people, and keeps it in memory; all else goes its way. */
-export function mailboxOf(clock: Clock) {
-  const kept: ShownMessage[] = []
+/** Keeps outgoing messages in memory and passes all other requests on. */
+export function createMailbox(clock: Clock) {
+  const stored: ShownMessage[] = []
   const keep = (message: Omit<ShownMessage, "time" | "links">) => {
     const links = message.text.match(/https?:\/\/\S+/g) ?? []
     const text = links.reduce((left, link) => left.replace(link, ""), message.text).trim()
-    // Each try of a message has the same id.
-    if (kept.some(({ id }) => id === message.id)) return
-    kept.unshift({ ...message, text, links, time: new Date(clock.now()).toISOString() })
-    kept.splice(keptMax)
+    // All attempts for a message have the same ID.
+    if (stored.some(({ id }) => id === message.id)) return
+    stored.unshift({ ...message, text, links, time: new Date(clock.now()).toISOString() })
+    stored.splice(messagesMax)
   }
   const catching = (outside: Outside): Outside => ({
     ...outside,
@@ -34,5 +34,5 @@ export function mailboxOf(clock: Clock) {
       return { status: 200, body: "" }
     },
   })
-  return { catching, messages: (): readonly ShownMessage[] => kept }
+  return { catching, messages: (): readonly ShownMessage[] => stored }
 }

@@ -1,25 +1,25 @@
-import type { Say, ShownMessage } from "../../../ui/development/index.ts"
+import type { DevelopmentTranslate, ShownMessage } from "../../../ui/development/index.ts"
 import type { PageProps } from "../../../ui/login/index.ts"
 import {
+  type BrowserState,
   browser,
-  csrfMatches,
-  csrfOf,
+  csrfTokenOf,
   endSession,
   enterBrowser,
-  type KnownBrowser,
+  isValidCsrfToken,
   readBrowser,
 } from "../../domain/session/index.ts"
 import { findByLoginName } from "../../domain/user-lookup/index.ts"
 import { originOf } from "../../http/origin.ts"
-import { areaOf, type Route } from "../../http/route.ts"
-import { lazily } from "../../kernel/lazy.ts"
+import { createArea, type Route } from "../../http/route.ts"
+import { loadOnce } from "../../kernel/lazy.ts"
 import type { ShowPage } from "../../login/index.ts"
-import { formWithin } from "../../protocol/body.ts"
+import { readForm } from "../../protocol/body.ts"
 import type { Cx } from "../../store/index.ts"
-import { anonymousCall } from "../caller.ts"
+import { createAnonymousCall } from "../caller.ts"
 import type { ServerServices } from "../services.ts"
-import { demoOf } from "./demo.ts"
-import { clients, ownRedirectUri, password, people, signsFixed } from "./seed.ts"
+import { createDemo } from "./demo.ts"
+import { clients, ownRedirectUri, password, people, signsWithFixedKeys } from "./seed.ts"
 
 type Parts = {
   readonly publicUrl: string
@@ -31,22 +31,23 @@ type Visitor = {
   readonly cx: Cx
   readonly request: Request
   readonly url: URL
-  readonly known: KnownBrowser
+  readonly known: BrowserState
 }
 
-type Pages = (visitor: Visitor) => Promise<Response>
+type PageHandler = (visitor: Visitor) => Promise<Response>
 
-const loadUi = lazily(() => import("../../../ui/development/index.ts"))
+const loadUi = loadOnce(() => import("../../../ui/development/index.ts"))
 
 /** The pages of a development instance. */
 export function developmentRoutes(services: ServerServices, parts: Parts) {
   const pages = { ...overviewPages(parts), ...demoPages(parts) }
   const paths = new Set(Object.keys(pages).map((page) => page.replace(/^[A-Z]+ /, "")))
   const routeOf = (path: string): Route => ({
-    anywhere: async ({ request, peer, url }) => {
+    anyHost: async ({ request, peer, url }) => {
       const page = pages[`${request.method} ${path}`]
-      // Another name that leads to this machine is somebody else's page (DNS rebinding).
-      const cx = page && anonymousCall(services, request.headers, originOf(services, request, peer))
+      // Another name that resolves to this machine can be a foreign page (DNS rebinding).
+      const cx =
+        page && createAnonymousCall(services, request.headers, originOf(services, request, peer))
       if (!page || !cx) return undefined
       const known = await readBrowser(cx, false, request.headers.get("cookie"))
       return page({ cx, request, url, known })
@@ -56,31 +57,31 @@ export function developmentRoutes(services: ServerServices, parts: Parts) {
     const route = routeOf(path)
     return [[path, route] as const, [`${path}/`, route] as const]
   })
-  return areaOf("other", Object.fromEntries(routes))
+  return createArea("other", Object.fromEntries(routes))
 }
 
-type Shown = PageProps & { readonly say: Say; readonly csrf: string }
+type PageInput = PageProps & { readonly say: DevelopmentTranslate; readonly csrf: string }
 type Ui = Awaited<ReturnType<typeof loadUi>>
 
-async function shown(
+async function renderPage(
   { show }: Parts,
   { cx, known }: Visitor,
-  page: (ui: Ui, props: Shown) => ReturnType<Ui["DemoPage"]>,
+  page: (ui: Ui, props: PageInput) => ReturnType<Ui["DemoPage"]>,
   cookies: readonly string[] = [],
 ): Promise<Response> {
   const ui = await loadUi()
-  const { language, t: say } = ui.developmentTexts(cx.languages)
-  const csrf = csrfOf(cx, known)
-  return show(cx, (_, shared) => page(ui, { ...shared, language, say, csrf }), {
+  const { language, t: translate } = ui.developmentTexts(cx.languages)
+  const csrf = csrfTokenOf(cx, known)
+  return show(cx, (_, shared) => page(ui, { ...shared, language, say: translate, csrf }), {
     cookies: [known.setCookie, ...cookies],
   })
 }
 
-function overviewPages(parts: Parts): Readonly<Record<string, Pages>> {
+function overviewPages(parts: Parts): Readonly<Record<string, PageHandler>> {
   const { publicUrl, messages } = parts
   return {
     "GET /dev": (visitor) =>
-      shown(parts, visitor, (ui, props) => {
+      renderPage(parts, visitor, (ui, props) => {
         const here = people.flatMap(({ firstName, lastName, ...person }) => {
           const userId = findByLoginName(visitor.cx, person.loginName)
           const { loginName, organization, owns, roles } = person
@@ -97,68 +98,70 @@ function overviewPages(parts: Parts): Readonly<Record<string, Pages>> {
           people: here,
           password,
           client,
-          fixed: signsFixed(visitor.cx),
+          fixed: signsWithFixedKeys(visitor.cx),
         })
       }),
     "GET /dev/messages": (visitor) =>
-      shown(parts, visitor, (ui, props) => ui.MessagePage({ ...props, messages: messages() })),
+      renderPage(parts, visitor, (ui, props) => ui.MessagePage({ ...props, messages: messages() })),
     "POST /dev/sign-in": async ({ cx, request, known }) => {
-      const form = await formOf(request)
+      const form = await readPostedForm(request)
       const person = people.find(
         ({ loginName }) => findByLoginName(cx, loginName) === form.get("user"),
       )
-      if (!person || !csrfMatches(cx, known, form.get("csrf") ?? "")) return goTo("/dev")
+      if (!person || !isValidCsrfToken(cx, known, form.get("csrf") ?? "")) return redirectTo("/dev")
       const cookie = await enterBrowser<never>(cx, known, {
         userId: form.get("user") ?? "",
         secure: false,
         also: () => undefined,
-        // One at a time: nobody is asked which of those they have been.
+        // Replaces the current session, so that no account selection is shown.
         first: (tx) => {
           for (const id of tx.state(browser, known.id).sessions) endSession(tx, id)
           return undefined
         },
       })
-      return goTo(form.get("to") === "console" ? "/ui/console/" : "/dev/demo/sign-in", [cookie])
+      return redirectTo(form.get("to") === "console" ? "/ui/console/" : "/dev/demo/sign-in", [
+        cookie,
+      ])
     },
   }
 }
 
-function demoPages(parts: Parts): Readonly<Record<string, Pages>> {
-  const demo = demoOf(parts.publicUrl, clients.demo)
+function demoPages(parts: Parts): Readonly<Record<string, PageHandler>> {
+  const demo = createDemo(parts.publicUrl, clients.demo)
   return {
     "GET /dev/demo": (visitor) => {
-      const { tokens, failure } = demo.visit(visitIn(visitor))
-      return shown(parts, visitor, (ui, props) => ui.DemoPage({ ...props, tokens, failure }))
+      const { tokens, failure } = demo.visit(sessionIdIn(visitor))
+      return renderPage(parts, visitor, (ui, props) => ui.DemoPage({ ...props, tokens, failure }))
     },
     "GET /dev/demo/sign-in": async ({ cx, url }) => {
       const id = cx.random.bytes(16).toHex()
       const to = await demo.begin(id, url.searchParams.get("prompt"))
-      return goTo(to, [`${cookieName}=${id}; Path=/dev/demo; HttpOnly; SameSite=Lax`])
+      return redirectTo(to, [`${cookieName}=${id}; Path=/dev/demo; HttpOnly; SameSite=Lax`])
     },
     "GET /dev/demo/callback": async (visitor) => {
-      await demo.end(visitIn(visitor), visitor.url)
-      return goTo("/dev/demo")
+      await demo.end(sessionIdIn(visitor), visitor.url)
+      return redirectTo("/dev/demo")
     },
     "POST /dev/demo/sign-out": async (visitor) => {
-      const form = await formOf(visitor.request)
-      const isOurs = csrfMatches(visitor.cx, visitor.known, form.get("csrf") ?? "")
-      return goTo(isOurs ? await demo.leave(visitIn(visitor)) : "/dev/demo")
+      const form = await readPostedForm(visitor.request)
+      const isOurs = isValidCsrfToken(visitor.cx, visitor.known, form.get("csrf") ?? "")
+      return redirectTo(isOurs ? await demo.leave(sessionIdIn(visitor)) : "/dev/demo")
     },
   }
 }
 
 const cookieName = "latchkey-demo"
 
-/** The cookie of the application, which is none of ours. */
-const visitIn = ({ request }: Visitor): string =>
+/** The cookie of the demo application. */
+const sessionIdIn = ({ request }: Visitor): string =>
   /latchkey-demo=([0-9a-f]{32})/.exec(request.headers.get("cookie") ?? "")?.[1] ?? ""
 
-async function formOf(request: Request): Promise<URLSearchParams> {
-  const form = await formWithin(request, { bytes: 4096, parameters: 10 })
+async function readPostedForm(request: Request): Promise<URLSearchParams> {
+  const form = await readForm(request, { bytes: 4096, parameters: 10 })
   return typeof form === "string" ? new URLSearchParams() : form
 }
 
-function goTo(location: string, cookies: readonly string[] = []): Response {
+function redirectTo(location: string, cookies: readonly string[] = []): Response {
   const headers = new Headers({ location, "cache-control": "no-store" })
   for (const cookie of cookies) headers.append("set-cookie", cookie)
   return new Response(null, { status: 303, headers })

@@ -14,19 +14,22 @@ import type { Cx, Transaction } from "../../store/index.ts"
 import type { ServerServices } from "../services.ts"
 import { smsEndpoint } from "./mailbox.ts"
 
-/** Everybody's. A page says it: who gets to a development instance may be anybody anyway. */
+/**
+ * The public password of all users, which a page shows: anyone who can reach a development instance
+ * can sign in as any user.
+ */
 export const password = "Correct-horse-7-battery"
 
-/** The key that stands for those that are the same each time. */
+/** The ID that identifies the fixed keys. */
 const fixedKeyId = "development-rs256"
 
-/** The clients, whose ids are the same in every development instance. */
+/** The clients, whose IDs are the same in all development instances. */
 export const clients = { demo: "development-demo", own: "development" } as const
 
-/** Where programs of this machine come back to, at whatever port (RFC 8252 §7.3). */
+/** The redirect URI for local programs on any port (RFC 8252 §7.3). */
 export const ownRedirectUri = "http://localhost/callback"
 
-type Seeded = {
+type SeedUser = {
   readonly id: string
   readonly loginName: string
   readonly firstName: string
@@ -44,9 +47,9 @@ const owner = {
   organization: "Acme",
   owns: "instance",
   roles: [],
-} as const satisfies Seeded
+} as const satisfies SeedUser
 
-const others: readonly Seeded[] = [
+const others: readonly SeedUser[] = [
   {
     id: "grace",
     loginName: "grace@acme.example",
@@ -83,55 +86,57 @@ const others: readonly Seeded[] = [
   },
 ]
 
-/** Everybody who is made. */
-export const people: readonly Seeded[] = [owner, ...others]
+/** All fictitious users. */
+export const people: readonly SeedUser[] = [owner, ...others]
 
-/** Sets a new instance up and fills it; one that is there already stays as it is. */
+/** Creates and fills a new instance; an existing one is not changed. */
 export async function seed(
   services: ServerServices,
-  { publicUrl, hasFixedKeys }: Wanted,
+  { publicUrl, hasFixedKeys }: SeedOptions,
 ): Promise<void> {
   const cx = services.call(firstInstance, "development")
   if (instanceIds(services.store).length === 0) {
     const { loginName, firstName, lastName } = owner
-    const given = { loginName, email: loginName, firstName, lastName, password }
-    const made = await setUp(cx, {
+    const ownerInput = { loginName, email: loginName, firstName, lastName, password }
+    const result = await setUp(cx, {
       publicUrl,
       organization: "Acme",
-      owner: given,
+      owner: ownerInput,
       serviceKey: undefined,
       keys: hasFixedKeys ? await fixedPairs(cx) : undefined,
     })
     const hashed = await createPassword(password, { names: [] })
-    await cx.store.transact(cx, (tx) => fill(tx, { acme: made.orgId, hashed, publicUrl }))
+    await cx.store.transact(cx, (tx) => addSeedData(tx, { acme: result.orgId, hashed, publicUrl }))
   }
-  if (hasFixedKeys && !signsFixed(cx)) {
+  if (hasFixedKeys && !signsWithFixedKeys(cx)) {
     throw startError(
       "dev_keys",
-      "this folder was made without --fixed-keys, and keeps its keys; name another one with --data",
+      "this directory was created without --fixed-keys and keeps its own keys; name " +
+        "another one with --data",
     )
   }
   await addProviders(cx)
 }
 
-/** `hasFixedKeys`: it signs with keys that are the same each time, which everybody has. */
-type Wanted = { readonly publicUrl: string; readonly hasFixedKeys: boolean }
+/** `hasFixedKeys`: use the public fixed signing keys. */
+type SeedOptions = { readonly publicUrl: string; readonly hasFixedKeys: boolean }
 
 async function fixedPairs(cx: Cx) {
   const { fixedKeys } = await import("./fixed-keys.ts")
   return fixedKeys.map((each) => sealPair(cx, each))
 }
 
-/** Whether a key of those is there, as long as they have not been replaced. */
-export const signsFixed = (cx: Cx): boolean => publicKeys(cx).some(({ kid }) => kid === fixedKeyId)
+/** Whether the instance still has a fixed key, which can be rotated. */
+export const signsWithFixedKeys = (cx: Cx): boolean =>
+  publicKeys(cx).some(({ kid }) => kid === fixedKeyId)
 
-type Ground = {
+type SeedInput = {
   readonly acme: string
   readonly hashed: NewPassword
   readonly publicUrl: string
 }
 
-function fill(tx: Transaction, { acme, hashed, publicUrl }: Ground): void {
+function addSeedData(tx: Transaction, { acme, hashed, publicUrl }: SeedInput): void {
   const orgs = { Acme: acme, Globex: "globex" }
   const projectId = "notes"
   addOrganization(tx, orgs.Globex, { name: "Globex" })
@@ -199,7 +204,7 @@ function addClients(tx: Transaction, projectId: string, publicUrl: string): void
   })
 }
 
-/** What messages go out by; none of them leaves, see `mailboxOf`. */
+/** Message providers that keep all messages on this machine, see `createMailbox`. */
 async function addProviders(cx: Cx): Promise<void> {
   if (!providersOf(cx, "email").active) {
     const added = await addProvider(cx, "email", {

@@ -2,23 +2,22 @@ import { type Certificate, readCertificates } from "../../boot/edge/certificate.
 import type { Clock } from "../../kernel/clock.ts"
 import type { Config } from "../../kernel/config.ts"
 import { Fault } from "../../kernel/fault.ts"
-import { keepRounds } from "../background/round.ts"
+import { startRepeating } from "../background/repeat.ts"
 
-const everyMs = 10_000
+const intervalMs = 10_000
 
-/** Where an operator reads what became of it. */
-type Told = {
-  readonly error: (words: string, values: Readonly<Record<string, unknown>>) => void
-  readonly info: (words: string) => void
+/** The log for the operator. */
+type CertificateLog = {
+  readonly error: (text: string, values: Readonly<Record<string, unknown>>) => void
+  readonly info: (text: string) => void
 }
 
 /**
- * Looks at the files of the certificates now and then, and presents what is new in them. What can't
- * be used is told once, and what was read before goes on serving: whoever renews them writes one
- * file after the other.
+ * Checks the certificate files at intervals and uses new ones. Invalid files are logged once, and
+ * the previous certificates stay in use, because renewals write the files one after another.
  */
-export function keepCertificates(
-  { clock, log }: { readonly clock: Clock; readonly log: Told },
+export function watchCertificateFiles(
+  { clock, log }: { readonly clock: Clock; readonly log: CertificateLog },
   config: Pick<Config, "tlsCert" | "tlsKey">,
   {
     first,
@@ -28,26 +27,28 @@ export function keepCertificates(
     readonly present: (certificates: readonly Certificate[]) => void
   },
 ) {
-  let shown = JSON.stringify(first)
+  let currentKey = JSON.stringify(first)
   let complaint = ""
-  return keepRounds(clock, everyMs, async () => {
-    const read = attempt(config)
+  return startRepeating(clock, intervalMs, async () => {
+    const read = tryRead(config)
     if (read instanceof Fault) {
       if (read.message === complaint) return
       complaint = read.message
-      log.error("new certificates can't be used, the old ones go on: {complaint}", { complaint })
+      log.error("the new certificates are invalid, the previous ones stay in use: {complaint}", {
+        complaint,
+      })
       return
     }
     complaint = ""
     const found = JSON.stringify(read)
-    if (found === shown) return
-    shown = found
+    if (found === currentKey) return
+    currentKey = found
     present(read)
     log.info("new certificates are in use")
   })
 }
 
-function attempt(config: Pick<Config, "tlsCert" | "tlsKey">): readonly Certificate[] | Fault {
+function tryRead(config: Pick<Config, "tlsCert" | "tlsKey">): readonly Certificate[] | Fault {
   try {
     return readCertificates(config)
   } catch (cause) {

@@ -1,22 +1,28 @@
 import type { Logger } from "@logtape/logtape"
 import { openSockets, type Sockets } from "../../boot/system/sockets.ts"
 import type { Clock } from "../../kernel/clock.ts"
-import { reasonText } from "../../kernel/fault.ts"
+import { errorText } from "../../kernel/fault.ts"
 import { isLoopback, networksOf } from "../../kernel/net/address.ts"
-import { keepRounds } from "../background/round.ts"
+import { startRepeating } from "../background/repeat.ts"
 
-const everyMs = 1000
-const reportEveryMs = 60_000
+const intervalMs = 1000
+const reportIntervalMs = 60_000
 
-/** What part of all descriptors the connections of one address may take, and how many at most. */
+/**
+ * The share of all descriptors that the connections of one address can use, and the absolute
+ * maximum.
+ */
 const [partOfOne, mostOfAny] = [1 / 4, 16_384]
-/** From where on connections are ended, and until where: the rest is for files and answers. */
+/**
+ * The shares of used descriptors at which closing connections starts and stops; the rest is for
+ * files and responses.
+ */
 const [fullPart, enoughPart] = [0.8, 0.7]
-/** An address keeps as many even then, about what one browser opens. */
-const leastOfOne = 8
+/** The connections that every address keeps, about as many as one browser opens. */
+const keptPerAddress = 8
 
-/** How many descriptors are looked at before others have their turn. */
-const atOnce = 4096
+/** The number of descriptors to examine before other tasks run. */
+const descriptorsPerTurn = 4096
 
 type Parts = {
   readonly clock: Clock
@@ -24,25 +30,25 @@ type Parts = {
   readonly isProxy: (address: string) => boolean
 }
 
-/** Limits the connections of each address to what listens in this process. */
+/** Limits the connections of each address to the listeners of this process. */
 export async function limitConnections(
   { clock, log, isProxy }: Parts,
   listeners: readonly { readonly port: number }[],
 ): Promise<{ readonly stop: () => Promise<void> }> {
   const sockets = await openSockets().catch((cause: unknown) => {
-    log.warning("connections are not limited by address: {cause}", { cause: reasonText(cause) })
+    log.warning("connections are not limited by address: {cause}", { cause: errorText(cause) })
     return undefined
   })
   if (!sockets) return { stop: async () => undefined }
   const ports = listeners.map(({ port }) => port)
   let reportedAt = Number.NEGATIVE_INFINITY
-  return keepRounds(clock, everyMs, async () => {
-    const ended = await endExcess(sockets, (peer, port) => {
+  return startRepeating(clock, intervalMs, async () => {
+    const ended = await closeExcess(sockets, (peer, port) => {
       return ports.includes(port) && !isLoopback(peer) && !isProxy(peer)
     })
-    if (ended.length === 0 || clock.now() - reportedAt < reportEveryMs) return
+    if (ended.length === 0 || clock.now() - reportedAt < reportIntervalMs) return
     reportedAt = clock.now()
-    for (const { network, held, count } of ended.slice(0, reportsMax)) {
+    for (const { network, held, count } of ended.slice(0, reportedMax)) {
       log.warning("ended {count} connections of {network}, which had {held} of {max} open files", {
         count,
         network,
@@ -53,54 +59,57 @@ export async function limitConnections(
   })
 }
 
-/** Whose connections are named in the log at a time, those with the most first. */
-const reportsMax = 5
+/** The number of addresses named in the log at a time, those with the most connections first. */
+const reportedMax = 5
 
-type Ended = { readonly network: string; readonly held: number; readonly count: number }
+type ClosedConnections = { readonly network: string; readonly held: number; readonly count: number }
 
 /**
- * Ends what connections an address has above its part; and where nearly all descriptors are taken,
- * those of the addresses that have the most, until there is room. The runtime accepts connections
- * by itself: once no descriptor is left it tries again and again, and nobody else can connect.
+ * Closes the connections of an address above its share. If nearly all descriptors are used, also
+ * closes connections of the addresses with the most, until there is room. The runtime accepts
+ * connections by itself: without free descriptors it retries endlessly, and nobody can connect.
  */
-export async function endExcess(
+export async function closeExcess(
   sockets: Sockets,
   isCounted: (peer: string, port: number) => boolean,
-): Promise<readonly Ended[]> {
+): Promise<readonly ClosedConnections[]> {
   const max = sockets.max()
-  const mostOfOne = Math.max(leastOfOne, Math.min(mostOfAny, Math.floor(max * partOfOne)))
+  const mostOfOne = Math.max(keptPerAddress, Math.min(mostOfAny, Math.floor(max * partOfOne)))
   const count = sockets.count()
   if (count <= mostOfOne) return []
-  const all = await connectionsBy(sockets, isCounted)
-  const over = count - max * fullPart
-  const need = over > 0 ? count - max * enoughPart : 0
-  const level = Math.min(
+  const all = await groupByNetwork(sockets, isCounted)
+  const expired = count - max * fullPart
+  const need = expired > 0 ? count - max * enoughPart : 0
+  const allowed = Math.min(
     mostOfOne,
-    levelFor(
+    allowedPerAddress(
       [...all.values()].map((each) => each.length),
       need,
     ),
   )
   return [...all]
-    .filter(([, descriptors]) => descriptors.length > level)
+    .filter(([, descriptors]) => descriptors.length > allowed)
     .map(([network, descriptors]) => {
-      // The last ones, which are the youngest for the most part.
-      const excess = descriptors.slice(level)
-      // Meanwhile a descriptor may have become another connection.
-      const still = excess.filter((each) => networkAt(sockets, each, isCounted) === network)
-      for (const descriptor of still) sockets.end(descriptor)
-      return { network, held: descriptors.length, count: still.length }
+      // The last descriptors are mostly the newest connections.
+      const excess = descriptors.slice(allowed)
+      // A descriptor can have become another connection in the meantime.
+      const stillOpen = excess.filter((each) => networkAt(sockets, each, isCounted) === network)
+      for (const descriptor of stillOpen) sockets.end(descriptor)
+      return { network, held: descriptors.length, count: stillOpen.length }
     })
     .filter((each) => each.count > 0)
     .sort((one, other) => other.held - one.held)
 }
 
-/** How many connections each may keep so that `need` are ended, but never fewer than the least. */
-function levelFor(counts: readonly number[], need: number): number {
+/**
+ * How many connections each address can keep so that `need` are closed, but never below the
+ * minimum.
+ */
+function allowedPerAddress(counts: readonly number[], need: number): number {
   if (need <= 0) return Number.POSITIVE_INFINITY
-  let [low, high] = [leastOfOne, Math.max(leastOfOne, ...counts)]
-  const endedAt = (level: number) =>
-    counts.reduce((sum, count) => sum + Math.max(0, count - level), 0)
+  let [low, high] = [keptPerAddress, Math.max(keptPerAddress, ...counts)]
+  const endedAt = (allowed: number) =>
+    counts.reduce((sum, count) => sum + Math.max(0, count - allowed), 0)
   while (low < high) {
     const middle = Math.ceil((low + high) / 2)
     if (endedAt(middle) >= need) low = middle
@@ -109,14 +118,14 @@ function levelFor(counts: readonly number[], need: number): number {
   return low
 }
 
-/** The descriptors of connections by where they come from: an IPv4 address, or a /48 of IPv6. */
-async function connectionsBy(
+/** The descriptors of connections by network: an IPv4 address or an IPv6 /48. */
+async function groupByNetwork(
   sockets: Sockets,
   isCounted: (peer: string, port: number) => boolean,
 ): Promise<ReadonlyMap<string, readonly number[]>> {
   const found = new Map<string, number[]>()
   for (const [at, descriptor] of sockets.list().entries()) {
-    if (at % atOnce === atOnce - 1) await new Promise(setImmediate)
+    if (at % descriptorsPerTurn === descriptorsPerTurn - 1) await new Promise(setImmediate)
     const network = networkAt(sockets, descriptor, isCounted)
     if (network === undefined) continue
     const known = found.get(network)

@@ -1,16 +1,16 @@
 import { domainsOf, instanceIds, requireInstance } from "../../domain/instance/index.ts"
 import type { ServerServices } from "../services.ts"
 
-/** For so many a server gets certificates by itself; what comes after them has none. */
+/** The maximum number of hosts with automatic certificates. */
 export const hostsMax = 200
 
-/** Which hosts have no certificate because there are too many of them; empty, nearly always. */
+/** The hosts without a certificate because the limit is exceeded; normally empty. */
 export const hostsBeyond = (services: Served, most = hostsMax): readonly string[] =>
   allHosts(services).slice(most)
 
 /**
- * The hosts that people reach us at by https, without ports: those of the public addresses and the
- * domains of instances, and before set-up the one of the configuration.
+ * The https hosts of the server without ports: those of public URLs and domains of instances, and
+ * before the setup that of the configuration.
  */
 export const secureHosts = (services: Served): readonly string[] =>
   allHosts(services).slice(0, hostsMax)
@@ -24,8 +24,9 @@ function allHosts({ store, call, publicUrl }: Served): readonly string[] {
     if (!isSecure(requireInstance(cx).publicUrl)) return []
     return domainsOf(cx, 0).map(({ domain }) => domain)
   })
-  const told = publicUrl !== undefined && isSecure(publicUrl) ? [new URL(publicUrl).hostname] : []
-  const all = instances.length === 0 ? told : hosts
+  const configuredHosts =
+    publicUrl !== undefined && isSecure(publicUrl) ? [new URL(publicUrl).hostname] : []
+  const all = instances.length === 0 ? configuredHosts : hosts
   return [...new Set(all.map((host) => host.toLowerCase()))]
 }
 

@@ -1,76 +1,78 @@
 import type { Certificate } from "../../boot/edge/certificate.ts"
-import { freeSocketFile } from "../../boot/edge/socket-file.ts"
-import type { Start } from "../../boot/running.ts"
+import { removeStaleSocket } from "../../boot/edge/socket-file.ts"
+import type { StartInput } from "../../boot/running.ts"
 import type { Area } from "../../http/route.ts"
 import type { OpenApp } from "../app.ts"
 import { type HttpListener, type Listener, listenHttp, listenRedirect } from "../listener.ts"
 import type { ServerServices } from "../services.ts"
-import { keepCertificates } from "./certificates.ts"
-import { toHttps } from "./redirect.ts"
+import { watchCertificateFiles } from "./certificates.ts"
+import { redirectToHttps } from "./redirect.ts"
 
-type Working = { readonly stop: () => Promise<void> }
+type BackgroundTask = { readonly stop: () => Promise<void> }
 
-type Edge = {
-  /** The first is what people come to. */
+type HttpEdge = {
+  /** The first listener is the public one. */
   readonly listeners: readonly [Listener, ...Listener[]]
-  readonly working: readonly Working[]
+  readonly tasks: readonly BackgroundTask[]
 }
 
-/** The certificates that HTTP begins with, and what puts others in their place later. */
-type Source = {
+/** The initial certificates of the HTTP listener and a function that updates them. */
+type CertificateSource = {
   readonly first: readonly Certificate[]
-  readonly keep?: (listener: HttpListener) => Working
-  /** What plain HTTP has an answer to, before it sends people on. */
+  readonly keep?: (listener: HttpListener) => BackgroundTask
+  /** Responses to plain HTTP requests before the redirect to https. */
   readonly plain?: (request: Request) => Response | undefined
-  /** What is answered beside what the app does. */
+  /** Additional routes. */
   readonly routes?: Area
 }
 
-type Answering = {
+type EdgeInput = {
   readonly app: OpenApp
   readonly files: readonly Certificate[]
-  /** Whether other processes of ours listen there, too, and whether this one is the first. */
+  /** Whether other processes of the server share the port, and whether this one is the first. */
   readonly sharing?: "first" | "another" | undefined
 }
 
-/** Listens for HTTP as the configuration says: plain or by TLS, at a port or a socket. */
-export async function openEdge(
+/** Opens the HTTP listeners of the configuration: plain or TLS, on a port or a socket. */
+export async function openHttpEdge(
   services: ServerServices,
-  start: Pick<Start, "config" | "folder">,
-  { app, files, sharing }: Answering,
-): Promise<Edge> {
-  const { listen: place, redirectListen, tlsCiphers } = start.config
-  if ("path" in place) await freeSocketFile(place)
-  const source = await sourceOf(services, start, files)
-  if (source.routes) app.use(source.routes)
-  const listening = { place, certificates: source.first, tlsCiphers, sharing }
+  start: Pick<StartInput, "config" | "folder">,
+  { app, files, sharing }: EdgeInput,
+): Promise<HttpEdge> {
+  const { listen: address, redirectListen, tlsCiphers } = start.config
+  if ("path" in address) await removeStaleSocket(address)
+  const source = await openCertificateSource(services, start, files)
+  if (source.routes) app.addArea(source.routes)
+  const listening = { place: address, certificates: source.first, tlsCiphers, sharing }
   const http = listenHttp(app, listening, services.clock)
-  const working: Working[] = []
+  const tasks: BackgroundTask[] = []
   try {
     const answer = (request: Request) =>
-      source.plain?.(request) ?? toHttps(services, http.port, request)
+      source.plain?.(request) ?? redirectToHttps(services, http.port, request)
     const listeners: [Listener, ...Listener[]] = redirectListen
       ? [http, listenRedirect(answer, redirectListen, services.clock)]
       : [http]
-    // What an authority looks at is there before it is asked.
-    if (source.keep) working.push(source.keep(http))
-    return { listeners, working }
+    // The server must be ready for validation before the authority is contacted.
+    if (source.keep) tasks.push(source.keep(http))
+    return { listeners, tasks }
   } catch (cause) {
-    await Promise.all([http.stop(), ...working.map((each) => each.stop())])
+    await Promise.all([http.stop(), ...tasks.map((each) => each.stop())])
     throw cause
   }
 }
 
-async function sourceOf(
+async function openCertificateSource(
   services: ServerServices,
-  start: Pick<Start, "config" | "folder">,
+  start: Pick<StartInput, "config" | "folder">,
   first: readonly Certificate[],
-): Promise<Source> {
+): Promise<CertificateSource> {
   const { clock, log } = services
-  if (start.config.tls) return (await import("./own.ts")).ownSource(services, start)
+  if (start.config.tls)
+    return (await import("./managed-source.ts")).createManagedSource(services, start)
   if (first.length === 0) return { first }
   return {
     first,
-    keep: ({ present }) => keepCertificates({ clock, log }, start.config, { first, present }),
+    keep: ({ setCertificates }) =>
+      watchCertificateFiles({ clock, log }, start.config, { first, present: setCertificates }),
   }
 }

@@ -1,31 +1,31 @@
 import { isIP } from "node:net"
 
-/** The number of the extension (RFC 5280 §4.2.1.10). */
+/** The object identifier of the extension (RFC 5280 §4.2.1.10). */
 export const nameConstraints = "2.5.29.30"
 
 /**
- * Its value: permits one host, with the names below it, and shuts out every address; or one address
- * and no name. Of a kind that is not mentioned, everything would be allowed.
+ * The value of the extension: permits one host with its subdomains and excludes all IP addresses,
+ * or permits one IP address and no names. Name types that are not mentioned would be unrestricted.
  */
-export function constraintsFor(host: string): ArrayBuffer {
+export function encodeConstraints(host: string): ArrayBuffer {
   const isName = isIP(host) === 0
-  const permitted = isName ? [nameTree(host)] : [addressTree(bytesOf(host), 0xff)]
+  const permitted = isName ? [nameTree(host)] : [addressTree(parseAddress(host), 0xff)]
   const shut = isName
     ? [addressTree(new Uint8Array(4), 0), addressTree(new Uint8Array(16), 0)]
     : [nameTree(""), addressTree(new Uint8Array(isIP(host) === 4 ? 16 : 4), 0)]
-  const value = der(0x30, der(0xa0, ...permitted), der(0xa1, ...shut))
+  const value = encodeDer(0x30, encodeDer(0xa0, ...permitted), encodeDer(0xa1, ...shut))
   return new Uint8Array(value).buffer
 }
 
-/** A GeneralSubtree around a dNSName. */
-const nameTree = (host: string) => der(0x30, der(0x82, Buffer.from(host)))
+/** A GeneralSubtree with a dNSName. */
+const nameTree = (host: string) => encodeDer(0x30, encodeDer(0x82, Buffer.from(host)))
 
-/** The same around an iPAddress, which has its mask behind it. */
+/** A GeneralSubtree with an iPAddress and its mask. */
 const addressTree = (address: Uint8Array, mask: number) =>
-  der(0x30, der(0x87, Buffer.from(address), Buffer.alloc(address.length, mask)))
+  encodeDer(0x30, encodeDer(0x87, Buffer.from(address), Buffer.alloc(address.length, mask)))
 
-/** X.690 §8.1.3: a tag, a length, and what it holds. */
-function der(tag: number, ...parts: readonly Uint8Array[]): Buffer {
+/** X.690 §8.1.3: tag, length and content. */
+function encodeDer(tag: number, ...parts: readonly Uint8Array[]): Buffer {
   const content = Buffer.concat(parts)
   const { length } = content
   const size =
@@ -33,14 +33,14 @@ function der(tag: number, ...parts: readonly Uint8Array[]): Buffer {
   return Buffer.concat([Buffer.from([tag, ...size]), content])
 }
 
-/** An address as its 4 or 16 bytes. */
-function bytesOf(address: string): Uint8Array {
+/** An IP address as 4 or 16 bytes. */
+function parseAddress(address: string): Uint8Array {
   if (isIP(address) === 4) return Uint8Array.from(address.split("."), Number)
-  // The URL parser has already brought it into its one spelling, but for the gap.
+  // The URL parser has already normalized the address, except for "::".
   const [head = "", tail] = address.split("::")
-  const words = (text: string | undefined) => (text ? text.split(":") : [])
-  const gap = tail === undefined ? 0 : 8 - words(head).length - words(tail).length
-  const all = [...words(head), ...Array<string>(gap).fill("0"), ...words(tail)]
+  const groupsOf = (text: string | undefined) => (text ? text.split(":") : [])
+  const gap = tail === undefined ? 0 : 8 - groupsOf(head).length - groupsOf(tail).length
+  const all = [...groupsOf(head), ...Array<string>(gap).fill("0"), ...groupsOf(tail)]
   return Uint8Array.from(
     all.flatMap((each) => {
       const word = Number.parseInt(each, 16)

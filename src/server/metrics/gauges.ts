@@ -3,31 +3,31 @@ import { Gauge, type Registry } from "prom-client"
 import { passwordLoad } from "../../domain/credential/index.ts"
 import { instanceIds } from "../../domain/instance/index.ts"
 import { listWebKeys } from "../../domain/key/index.ts"
-import { messagesWaiting } from "../../domain/message/index.ts"
+import { countMessages } from "../../domain/message/index.ts"
 import type { Cx, Reactors } from "../../store/index.ts"
 import type { ServerServices } from "../services.ts"
 
-/** What gauges look at. */
-export type Gauged = {
+/** The sources of the gauges. */
+export type GaugeSources = {
   readonly services: Pick<ServerServices, "store" | "clock" | "call" | "notReady">
   readonly reactors: Pick<Reactors, "standing">
 }
 
-type Row = readonly [labels: Readonly<Record<string, string>>, value: number]
+type Sample = readonly [labels: Readonly<Record<string, string>>, value: number]
 
-type Look = {
+type GaugeSpec = {
   readonly name: string
   readonly help: string
   readonly labels?: readonly string[]
-  /** Left out for what every process has. */
-  readonly isThere?: (gauged: Gauged) => boolean
-  readonly rows: (gauged: Gauged) => readonly Row[]
+  /** Omitted for metrics that every process has. */
+  readonly isAvailable?: (gauged: GaugeSources) => boolean
+  readonly read: (gauged: GaugeSources) => readonly Sample[]
 }
 
-/** What stands at the moment: it is looked at when somebody asks, and costs nothing until then. */
-export function addGauges(registry: Registry, gauged: Gauged): void {
-  for (const { name, help, labels = [], isThere, rows } of gauges) {
-    if (isThere && !isThere(gauged)) continue
+/** Registers gauges, whose values are computed when the metrics are requested. */
+export function addGauges(registry: Registry, gauged: GaugeSources): void {
+  for (const { name, help, labels = [], isAvailable, read } of gauges) {
+    if (isAvailable && !isAvailable(gauged)) continue
     const gauge = new Gauge({
       name,
       help,
@@ -35,73 +35,77 @@ export function addGauges(registry: Registry, gauged: Gauged): void {
       registers: [registry],
       collect: () => {
         gauge.reset()
-        for (const [labelled, value] of rows(gauged)) gauge.set({ ...labelled }, value)
+        for (const [labelled, value] of read(gauged)) gauge.set({ ...labelled }, value)
       },
     })
   }
 }
 
-const size = (file: string): readonly Row[] => [
+const fileSizeSample = (file: string): readonly Sample[] => [
   [{}, statSync(file, { throwIfNoEntry: false })?.size ?? 0],
 ]
 
-const storeGauges: readonly Look[] = [
+const storeGauges: readonly GaugeSpec[] = [
   {
     name: "latchkey_ready",
-    help: "Whether this process should be sent requests, as /debug/ready says it",
-    rows: ({ services }) => [[{}, services.notReady() === undefined ? 1 : 0]],
+    help: "Whether this process is ready for requests, as reported by /debug/ready",
+    read: ({ services }) => [[{}, services.notReady() === undefined ? 1 : 0]],
   },
   {
     name: "latchkey_log_position",
-    help: "The position of the newest event that is on disk",
-    rows: ({ services }) => [[{}, services.store.log.durable()]],
+    help: "The position of the newest durable event",
+    read: ({ services }) => [[{}, services.store.log.durable()]],
   },
   {
     name: "latchkey_database_bytes",
-    help: "The size of the database, without its WAL",
-    rows: ({ services }) => size(services.store.database.filename),
+    help: "The size of the database without its WAL, in bytes",
+    read: ({ services }) => fileSizeSample(services.store.database.filename),
   },
   {
     name: "latchkey_wal_bytes",
-    help: "The size of the WAL; it does not shrink when it begins anew",
-    rows: ({ services }) => size(`${services.store.database.filename}-wal`),
+    help: "The size of the WAL in bytes; it does not shrink when it is reset",
+    read: ({ services }) => fileSizeSample(`${services.store.database.filename}-wal`),
   },
 ]
 
-/** Of several that share a log each tells about itself. */
-const nodeLook = (name: string, help: string, of: (node: Node) => number | undefined): Look => ({
+/** A gauge of a node that shares a log; each node reports only itself. */
+const nodeGauge = (
+  name: string,
+  help: string,
+  of: (node: Node) => number | undefined,
+): GaugeSpec => ({
   name,
   help,
-  isThere: ({ services }) => services.store.node !== undefined,
-  rows: ({ services: { store } }) => {
+  isAvailable: ({ services }) => services.store.node !== undefined,
+  read: ({ services: { store } }) => {
     const value = store.node && of(store.node)
     return value === undefined ? [] : [[{}, value]]
   },
 })
 
-type Node = NonNullable<Gauged["services"]["store"]["node"]>
+type Node = NonNullable<GaugeSources["services"]["store"]["node"]>
 
 const selfOf = (node: Node) => node.standing().find(({ isSelf }) => isSelf)
 
-const nodeGauges: readonly Look[] = [
-  nodeLook(
+const nodeGauges: readonly GaugeSpec[] = [
+  nodeGauge(
     "latchkey_nodes",
-    "Nodes that share the log and were heard of within ten seconds",
+    "Nodes that share the log and reported within ten seconds",
     (node) => node.standing().filter(({ seenMs }) => seenMs < 10_000).length,
   ),
-  nodeLook(
+  nodeGauge(
     "latchkey_node_unseen_seconds",
-    "For how long this node has not seen the end of the log; beyond one it is not ready",
+    "Seconds since this node has seen the end of the log; the node is not ready above one",
     (node) => node.unseen() / 1000,
   ),
-  nodeLook(
+  nodeGauge(
     "latchkey_node_behind_events",
-    "Events that the log had beyond those of this node; it looks each second",
+    "Events in the log that this node has not applied yet, updated every second",
     (node) => selfOf(node)?.behind,
   ),
-  nodeLook(
+  nodeGauge(
     "latchkey_node_works",
-    "Whether this node does what one of them does: mails, calls of targets, keys",
+    "Whether this node is the leader, which sends messages, calls targets and rotates keys",
     (node) => {
       const self = selfOf(node)
       return self && (self.leads ? 1 : 0)
@@ -109,27 +113,27 @@ const nodeGauges: readonly Look[] = [
   ),
 ]
 
-const hashing = (of: "busy" | "waiting") => (): readonly Row[] =>
+const hashingSamples = (of: "busy" | "waiting") => (): readonly Sample[] =>
   Object.entries(passwordLoad()).map(([kind, load]) => [{ kind }, load[of]])
 
-const workGauges: readonly Look[] = [
+const workGauges: readonly GaugeSpec[] = [
   {
     name: "latchkey_hashing_busy",
-    help: "Passwords that are hashed at the moment; foreign ones were imported with their hash",
+    help: "Password hashes being computed; foreign ones were imported with their algorithm",
     labels: ["kind"],
-    rows: hashing("busy"),
+    read: hashingSamples("busy"),
   },
   {
     name: "latchkey_hashing_waiting",
-    help: "Passwords that wait to be hashed; beyond 256 (foreign: 32) people are sent away",
+    help: "Password hashes waiting to be computed; above 256 (foreign: 32) sign-ins are rejected",
     labels: ["kind"],
-    rows: hashing("waiting"),
+    read: hashingSamples("waiting"),
   },
   {
     name: "latchkey_reactor_lag_events",
-    help: "Events that work in the background has not looked at yet",
+    help: "Events that background work has not processed yet",
     labels: ["reactor"],
-    rows: ({ services, reactors }) => {
+    read: ({ services, reactors }) => {
       const head = services.store.log.durable()
       return reactors
         .standing()
@@ -138,31 +142,31 @@ const workGauges: readonly Look[] = [
   },
   {
     name: "latchkey_failed_events",
-    help: "Events that work in the background went on without, until somebody mends them",
+    help: "Events that background work skipped because of errors",
     labels: ["reactor"],
-    rows: ({ reactors }) =>
+    read: ({ reactors }) =>
       reactors.standing().map(({ name, failed }) => [{ reactor: name }, failed]),
   },
 ]
 
-/** Each instance: over all of them, so that there are not more rows than a reader can take. */
-const everywhere = ({ services: { store, call } }: Gauged): readonly Cx[] =>
+/** Aggregated over all instances to limit the number of series. */
+const allInstances = ({ services: { store, call } }: GaugeSources): readonly Cx[] =>
   instanceIds(store).map((id) => call(id, "metrics"))
 
-const instanceGauges: readonly Look[] = [
+const instanceGauges: readonly GaugeSpec[] = [
   {
     name: "latchkey_instances",
-    help: "Instances that are set up",
-    rows: ({ services }) => [[{}, instanceIds(services.store).length]],
+    help: "Configured instances",
+    read: ({ services }) => [[{}, instanceIds(services.store).length]],
   },
   {
     name: "latchkey_messages_waiting",
-    help: "Mails and SMS that wait to go out, or failed and can be sent again",
+    help: "Emails and SMS that are queued or have failed",
     labels: ["status"],
-    rows: (gauged) => {
+    read: (gauged) => {
       const sums = { queued: 0, failed: 0 }
-      for (const cx of everywhere(gauged)) {
-        const { queued, failed } = messagesWaiting(cx)
+      for (const cx of allInstances(gauged)) {
+        const { queued, failed } = countMessages(cx)
         sums.queued += queued
         sums.failed += failed
       }
@@ -171,11 +175,11 @@ const instanceGauges: readonly Look[] = [
   },
   {
     name: "latchkey_signing_key_age_seconds",
-    help: "For how long the oldest key that signs has done so, by algorithm",
+    help: "Age of the oldest active signing key in seconds, by algorithm",
     labels: ["algorithm"],
-    rows: (gauged) => {
+    read: (gauged) => {
       const since = new Map<string, number>()
-      for (const cx of everywhere(gauged)) {
+      for (const cx of allInstances(gauged)) {
         for (const { status, algorithm, changed } of listWebKeys(cx)) {
           const oldest = Math.min(since.get(algorithm) ?? changed, changed)
           if (status === "active") since.set(algorithm, oldest)
@@ -187,8 +191,8 @@ const instanceGauges: readonly Look[] = [
   },
 ]
 
-/** All of them. */
-export const gauges: readonly Look[] = [
+/** All gauges. */
+export const gauges: readonly GaugeSpec[] = [
   ...storeGauges,
   ...nodeGauges,
   ...workGauges,

@@ -1,33 +1,33 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client"
 import type { CallEnd, Hooks } from "../../api/dispatch.ts"
 import type { Refusal } from "../../domain/refusal/index.ts"
-import { routeOf } from "../../http/visit.ts"
+import { findRoute } from "../../http/visit.ts"
 import type { Watcher } from "../../http/watcher.ts"
 import { isSelfCheck } from "../../kernel/self-check.ts"
 import { version } from "../../kernel/version.ts"
 import type { OpenOptions } from "../../store/index.ts"
-import { checks, deliveries, deliveryOf } from "./event-kind.ts"
+import { authenticationChecks, deliveryStatuses, deliveryStatusOf } from "./counted-events.ts"
 
 /**
- * What is counted as it happens. A label has few values, all of them known here or in the code that
- * hands them over: nothing that a caller sends becomes one.
+ * Counters of events in the process. All label values are defined in the code; nothing that a
+ * caller sends becomes a label.
  */
 export type Meters = {
   readonly registry: Registry
-  /** Hooks of the dispatcher, of the store, of the token endpoint and of what refuses requests. */
+  /** Hooks of the dispatcher, the store, the token endpoint and of rejected requests. */
   readonly calls: Hooks
   readonly appended: NonNullable<OpenOptions["appended"]>
   readonly issued: (grant: string) => void
   readonly refused: (refusal: Pick<Refusal, "error">, group: string) => void
-  /** Times what is answered. */
+  /** Measures the duration of responses. */
   readonly watcher: Watcher
 }
 
-/** Seconds: most answers take a few ms, a password half a second. */
+/** In seconds: most responses take a few ms, a password check half a second. */
 const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
-/** What the runtime does not tell, and would be shown as nothing. */
-const untold = [
+/** Default metrics that the runtime does not provide; they would always be 0. */
+const unavailableMetrics = [
   "process_heap_bytes",
   "nodejs_active_resources",
   "nodejs_active_resources_total",
@@ -42,33 +42,33 @@ const untold = [
   "nodejs_gc_duration_seconds",
 ]
 
-/** Meters of their own, all at nothing. */
-export function metersOf(): Meters {
+/** Creates a set of counters, all 0. */
+export function createMeters(): Meters {
   const registry = new Registry()
   const registers = [registry]
   collectDefaultMetrics({ register: registry })
-  for (const name of untold) registry.removeSingleMetric(name)
+  for (const name of unavailableMetrics) registry.removeSingleMetric(name)
   new Gauge({
     name: "latchkey_info",
-    help: "Always 1; the version that runs",
+    help: "Always 1; the version is a label",
     registers,
     labelNames: ["version"],
   }).set({ version }, 1)
   return {
     registry,
-    calls: callMeter(registers),
-    appended: eventMeter(registers),
-    ...oauthMeters(registers),
-    watcher: requestMeter(registers),
+    calls: createCallMeter(registers),
+    appended: createEventMeter(registers),
+    ...createOauthMeters(registers),
+    watcher: createRequestMeter(registers),
   }
 }
 
 type Registers = Registry[]
 
-function callMeter(registers: Registers): Hooks {
+function createCallMeter(registers: Registers): Hooks {
   const duration = new Histogram({
     name: "latchkey_api_call_duration_seconds",
-    help: "Calls of the management interface, by encoding and how they ended",
+    help: "Calls of the management API, by encoding and result",
     labelNames: ["encoding", "code"],
     buckets,
     registers,
@@ -79,44 +79,44 @@ function callMeter(registers: Registers): Hooks {
   }
 }
 
-function eventMeter(registers: Registers): Meters["appended"] {
+function createEventMeter(registers: Registers): Meters["appended"] {
   const checked = new Counter({
     name: "latchkey_sign_in_checks_total",
-    help: "Passwords, passkeys, codes and the like that people showed, by method and outcome",
+    help: "Authentication checks, by method and outcome",
     labelNames: ["method", "outcome"],
     registers,
   })
-  // From nothing on: what first shows as one can't be seen to rise.
-  for (const [method, outcome] of checks.values()) checked.inc({ method, outcome }, 0)
+  // Starts at 0, because a counter that first appears with 1 shows no increase.
+  for (const [method, outcome] of authenticationChecks.values()) checked.inc({ method, outcome }, 0)
   const delivered = new Counter({
     name: "latchkey_messages_total",
-    help: "What became of mails and SMS; a delayed one is tried again",
+    help: "Delivery results of emails and SMS; a delayed message is retried",
     labelNames: ["outcome"],
     registers,
   })
-  for (const outcome of deliveries.values()) delivered.inc({ outcome }, 0)
+  for (const outcome of deliveryStatuses.values()) delivered.inc({ outcome }, 0)
   return (events) => {
     for (const event of events) {
       const { type, correlation } = event
       if (isSelfCheck(correlation)) continue
-      const [method, outcome] = checks.get(type) ?? []
+      const [method, outcome] = authenticationChecks.get(type) ?? []
       if (method && outcome) checked.inc({ method, outcome })
-      const delivery = deliveryOf(event)
+      const delivery = deliveryStatusOf(event)
       if (delivery) delivered.inc({ outcome: delivery })
     }
   }
 }
 
-function oauthMeters(registers: Registers): Pick<Meters, "issued" | "refused"> {
+function createOauthMeters(registers: Registers): Pick<Meters, "issued" | "refused"> {
   const issued = new Counter({
     name: "latchkey_tokens_issued_total",
-    help: "Answers of the token endpoint with tokens, by grant",
+    help: "Token responses, by grant type",
     labelNames: ["grant"],
     registers,
   })
   const refused = new Counter({
     name: "latchkey_requests_refused_total",
-    help: "Requests of applications that were refused, by endpoint and error",
+    help: "Rejected requests of applications, by endpoint and error",
     labelNames: ["endpoint", "error"],
     registers,
   })
@@ -126,16 +126,16 @@ function oauthMeters(registers: Registers): Pick<Meters, "issued" | "refused"> {
   }
 }
 
-function requestMeter(registers: Registers): Watcher {
+function createRequestMeter(registers: Registers): Watcher {
   const duration = new Histogram({
     name: "latchkey_http_request_duration_seconds",
-    help: "Answers over HTTP, by group of routes and class of status",
+    help: "HTTP responses, by route group and status class",
     labelNames: ["group", "status"],
     buckets,
     registers,
   })
   const timed = (request: Request, { status }: { readonly status: number }, from: number) => {
-    const group = routeOf(request)?.group ?? "other"
+    const group = findRoute(request)?.group ?? "other"
     const seconds = (performance.now() - from) / 1000
     duration.observe({ group, status: `${Math.floor(status / 100)}xx` }, seconds)
   }
@@ -146,7 +146,7 @@ function requestMeter(registers: Registers): Watcher {
       timed(request, response, from)
       return response
     },
-    published: (request, next) => {
+    publishedDocument: (request, next) => {
       const from = performance.now()
       const response = next()
       if (response) timed(request, response, from)

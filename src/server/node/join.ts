@@ -1,47 +1,47 @@
-import type { Start } from "../../boot/running.ts"
-import { pause, systemClock } from "../../kernel/clock.ts"
+import type { StartInput } from "../../boot/running.ts"
+import { delay, systemClock } from "../../kernel/clock.ts"
 import { randomToken, systemRandom } from "../../kernel/crypto/random.ts"
 import { fingerprint, type Secrets } from "../../kernel/crypto/secret.ts"
 import {
+  loadPostgres,
   type OpenOptions,
   openNode,
-  postgres,
+  openSharedKeyring,
   type Store,
-  shareKeyring,
 } from "../../store/index.ts"
 import type { Readiness } from "../background/readiness.ts"
 
-type Ground = { readonly readiness: Readiness; readonly options: OpenOptions }
+type JoinParts = { readonly readiness: Readiness; readonly options: OpenOptions }
 
-const what = "the log in PostgreSQL can't be followed"
-const fresh = () => randomToken(systemRandom, 16)
+const unavailableText = "the log in PostgreSQL is not available"
+const createNodeId = () => randomToken(systemRandom, 16)
 
-/** Opens the data folder as that of a node; resolves when it has all of the log. */
+/** Opens the data directory of a node; resolves when it has the whole log. */
 export async function joinStore(
-  { master, url }: Pick<Start, "master"> & { readonly url: string },
-  { readiness, options }: Ground,
+  { master, url }: Pick<StartInput, "master"> & { readonly url: string },
+  { readiness, options }: JoinParts,
 ): Promise<{ readonly store: Store; readonly secrets: Secrets }> {
-  const { openPostgresLog } = await postgres()
+  const { openPostgresLog } = await loadPostgres()
   const store = await openNode(options, {
-    fresh,
-    sleep: pause,
+    fresh: createNodeId,
+    sleep: delay,
     now: () => performance.now(),
     clock: systemClock,
-    lost: (cause) => readiness.broke(what, cause),
-    found: () => readiness.mended(what),
+    lost: (cause) => readiness.reportProblem(unavailableText, cause),
+    found: () => readiness.clearProblem(unavailableText),
     connect: (belonging) =>
       openPostgresLog({
         ...belonging,
         url,
-        fresh,
+        fresh: createNodeId,
         clock: systemClock,
         fingerprint: fingerprint(master),
       }),
   })
   try {
-    if (!store.node) throw new Error("the store follows no log")
+    if (!store.node) throw new Error("the store has no shared log")
     const random = systemRandom
-    return { store, secrets: await shareKeyring(store, store.node, { random, master }) }
+    return { store, secrets: await openSharedKeyring(store, store.node, { random, master }) }
   } catch (cause) {
     await store.close()
     throw cause

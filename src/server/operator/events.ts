@@ -4,29 +4,31 @@ import { eventsOf } from "../../domain/history/index.ts"
 import { instanceIds } from "../../domain/instance/index.ts"
 import { Fault } from "../../kernel/fault.ts"
 import type { ServerServices } from "../services.ts"
-import { eventExportOf, shownEvent } from "./event-export.ts"
+import { createEventExportControl, eventForOperator } from "./event-export.ts"
 
-/** What the command line asks a running server for when somebody looks at its events. */
-export const eventCommandsOf = (services: ServerServices): Commands => ({
-  events: async (input) => eventsAsked(services, eventRequest.parse(input)),
-  ...eventExportOf(services),
+/** The commands of a running server for listing events. */
+export const createEventControl = (services: ServerServices): Commands => ({
+  events: async (input) => findEvents(services, eventRequest.parse(input)),
+  ...createEventExportControl(services),
 })
 
-async function eventsAsked(services: ServerServices, asked: EventRequest): Promise<EventAnswer> {
-  const { instance, from, asc, limit, ...filter } = asked
-  const cx = services.call(instanceOf(services, instance), "events")
-  // Before the look: what is written during it comes with the next.
+async function findEvents(services: ServerServices, request: EventRequest): Promise<EventAnswer> {
+  const { instance, from, asc, limit, ...filter } = request
+  const cx = services.call(selectInstance(services, instance), "events")
+  // Read first: events written during the query belong to the next one.
   const position = cx.store.log.durable()
   const found = limit === 0 ? [] : await eventsOf(cx, filter, { from, asc, limit })
-  return { position, events: found.map(shownEvent) }
+  return { position, events: found.map(eventForOperator) }
 }
 
-function instanceOf({ store }: ServerServices, named: string | undefined): string {
+function selectInstance({ store }: ServerServices, named: string | undefined): string {
   const ids = instanceIds(store)
   const [only] = ids
   if (named === undefined && only !== undefined && ids.length === 1) return only
   if (named !== undefined && ids.includes(named)) return named
   const message =
-    ids.length === 0 ? "nobody has set it up yet" : `say which with --instance: ${ids.join(", ")}`
+    ids.length === 0
+      ? "no instance is set up yet"
+      : `name the instance with --instance: ${ids.join(", ")}`
   throw new Fault("failed_precondition", "events.instance", message)
 }

@@ -3,33 +3,33 @@ import { mkdir, open } from "node:fs/promises"
 import { join } from "node:path"
 import { systemCode, systemReasons } from "../../boot/start-error.ts"
 import { Fault } from "../../kernel/fault.ts"
-import type { Files } from "../../kernel/port/outbound.ts"
+import type { InstanceFiles } from "../../kernel/port/outbound.ts"
 
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants
 
 /**
- * The files that callers may name: below a folder of the configuration, each instance's in a folder
- * of its own. No links are followed, nothing is written over, and nothing but files is read.
+ * The files that API callers can name: below a configured directory, with one subdirectory per
+ * instance. Links are not followed, files are never overwritten, and only regular files are read.
  */
-export const filesIn = (folder: string): Files => ({
-  read: (instance, name, most) =>
-    known(name, async () => {
+export const createFiles = (folder: string): InstanceFiles => ({
+  read: (instance, name, bytesMax) =>
+    withFileErrors(name, async () => {
       const flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK
-      const file = await open(await pathOf(folder, instance, name), flags)
+      const file = await open(await resolvePath(folder, instance, name), flags)
       try {
         const { size } = await file.stat()
         const isFile = (await file.stat()).isFile()
-        if (!isFile) throw fileError(name, "it is no file")
-        if (size > most) throw fileError(name, `it has more than ${most} bytes`)
+        if (!isFile) throw fileError(name, "it is not a regular file")
+        if (size > bytesMax) throw fileError(name, `it has more than ${bytesMax} bytes`)
         return await file.readFile("utf8")
       } finally {
         await file.close()
       }
     }),
   write: (instance, name, text) =>
-    known(name, async () => {
+    withFileErrors(name, async () => {
       const flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW
-      const file = await open(await pathOf(folder, instance, name), flags, 0o600)
+      const file = await open(await resolvePath(folder, instance, name), flags, 0o600)
       try {
         await file.writeFile(text)
         await file.sync()
@@ -39,32 +39,32 @@ export const filesIn = (folder: string): Files => ({
     }),
 })
 
-async function pathOf(folder: string, instance: string, name: string): Promise<string> {
-  // Ids of instances are ours, but for those that a caller of the system has chosen.
+async function resolvePath(folder: string, instance: string, name: string): Promise<string> {
+  // System callers can choose the IDs of instances.
   const own = join(folder, encodeURIComponent(instance).replaceAll(".", "%2E"))
   await mkdir(own, { recursive: true, mode: 0o700 })
   return join(own, name)
 }
 
-/** What the system refuses, in words that say nothing of where the folder is. */
-async function known<T>(name: string, act: () => Promise<T>): Promise<T> {
+/** Converts system errors to messages that don't disclose the directory. */
+async function withFileErrors<T>(name: string, act: () => Promise<T>): Promise<T> {
   try {
     return await act()
   } catch (cause) {
     const code = systemCode(cause)
-    const because = { ...systemReasons, ...ofFiles }[code]
-    if (because === undefined) throw cause
-    throw fileError(name, because, cause)
+    const reason = { ...systemReasons, ...fileErrorTexts }[code]
+    if (reason === undefined) throw cause
+    throw fileError(name, reason, cause)
   }
 }
 
-const ofFiles: Readonly<Record<string, string>> = {
-  EEXIST: "it is there already; name another one",
-  ENOENT: "it is not there",
-  ELOOP: "it is a link",
-  EMLINK: "it is a link",
-  ENXIO: "it is no file",
+const fileErrorTexts: Readonly<Record<string, string>> = {
+  EEXIST: "it already exists; use another name",
+  ENOENT: "it does not exist",
+  ELOOP: "it is a symbolic link",
+  EMLINK: "it is a symbolic link",
+  ENXIO: "it is not a regular file",
 }
 
-const fileError = (name: string, because: string, cause?: unknown) =>
-  new Fault("failed_precondition", "transfer.file", `${name} can't be used: ${because}`, { cause })
+const fileError = (name: string, reason: string, cause?: unknown) =>
+  new Fault("failed_precondition", "transfer.file", `${name} can't be used: ${reason}`, { cause })

@@ -1,9 +1,9 @@
-import type { Start } from "../../boot/running.ts"
+import type { StartInput } from "../../boot/running.ts"
 import { prepareMasterKey } from "../../store/index.ts"
 import { openServices } from "../services.ts"
 
-/** Has a data folder open with another master key, too, until either is used. */
-export async function prepareMaster(start: Start, next: Uint8Array): Promise<void> {
+/** Makes a data directory readable with an additional master key until one of them is used. */
+export async function prepareMaster(start: StartInput, next: Uint8Array): Promise<void> {
   const { store, random } = openServices(start)
   try {
     prepareMasterKey(store, random, { from: start.master, to: next })
@@ -12,7 +12,7 @@ export async function prepareMaster(start: Start, next: Uint8Array): Promise<voi
   }
 }
 
-/** Opens a data folder with its master key, which then is the only one. */
-export async function takeMaster(start: Start): Promise<void> {
+/** Opens a data directory with its master key, which becomes the only one. */
+export async function takeMaster(start: StartInput): Promise<void> {
   await openServices(start).store.close()
 }

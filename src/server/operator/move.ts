@@ -1,38 +1,38 @@
-import type { Start } from "../../boot/running.ts"
+import type { StartInput } from "../../boot/running.ts"
 import { systemClock } from "../../kernel/clock.ts"
 import { randomToken, systemRandom } from "../../kernel/crypto/random.ts"
 import { fingerprint } from "../../kernel/crypto/secret.ts"
 import { Fault } from "../../kernel/fault.ts"
 import {
-  type Moved,
-  type Moving,
-  postgres,
+  loadPostgres,
+  type MoveOptions,
+  type MoveResult,
   shareReactorState,
   workLease,
 } from "../../store/index.ts"
 import { aggregates } from "../modules.ts"
 import { joinServices } from "../services.ts"
 
-/** What is started, with the database that the log goes to or comes from. */
-export type MoveStart = Start & { readonly url: string }
+/** The input for a move, with the source or destination database. */
+export type MoveStart = StartInput & { readonly url: string }
 
-/** Moves the log of a data folder into PostgreSQL; the folder is that of a node then. */
-export const moveIn = async (start: MoveStart): Promise<Moved> =>
-  (await postgres()).moveToPostgres(movingOf(start))
+/** Moves the event log of a data directory to PostgreSQL; the directory becomes that of a node. */
+export const moveLogToPostgres = async (start: MoveStart): Promise<MoveResult> =>
+  (await loadPostgres()).moveToPostgres(moveInputOf(start))
 
-/** Moves the log in PostgreSQL into a data folder: that of a node, or an empty one. */
-export async function moveOut(start: MoveStart): Promise<Moved> {
+/** Moves the event log from PostgreSQL to a data directory: that of a node, or an empty one. */
+export async function moveLogFromPostgres(start: MoveStart): Promise<MoveResult> {
   try {
-    await fetchAll(start)
+    await fetchLog(start)
   } catch (cause) {
-    // It was cut off after it had been taken out; what is left is found there.
+    // An earlier move was interrupted after it took the log out; the rest is found there.
     if (!(cause instanceof Fault) || cause.id !== "store.database_moved") throw cause
   }
-  const { moveFromPostgres } = await postgres()
-  return moveFromPostgres(movingOf(start))
+  const { moveFromPostgres } = await loadPostgres()
+  return moveFromPostgres(moveInputOf(start))
 }
 
-const movingOf = ({ folder, master, url }: MoveStart): Moving => ({
+const moveInputOf = ({ folder, master, url }: MoveStart): MoveOptions => ({
   file: folder.database,
   aggregates,
   url,
@@ -41,18 +41,18 @@ const movingOf = ({ folder, master, url }: MoveStart): Moving => ({
   fresh: () => randomToken(systemRandom, 16),
 })
 
-/** Longer than it takes to begin with the rest: no node begins to work meanwhile. */
+/** Longer than the remaining steps take, so that no node becomes the leader. */
 const leaseMs = 10_000
 
-async function fetchAll(start: MoveStart): Promise<void> {
+async function fetchLog(start: MoveStart): Promise<void> {
   const { store } = await joinServices({
     ...start,
     config: { ...start.config, database: start.url },
   })
   try {
     const { node } = store
-    if (!node) throw new Error("the store follows no log")
-    if (!(await node.lease(workLease, leaseMs))) throw runningError()
+    if (!node) throw new Error("the store has no shared log")
+    if (!(await node.lease(workLease, leaseMs))) throw nodeRunningError()
     await node.caughtUp()
     await shareReactorState(store, node, false)
   } finally {
@@ -60,9 +60,9 @@ async function fetchAll(start: MoveStart): Promise<void> {
   }
 }
 
-const runningError = () =>
+const nodeRunningError = () =>
   new Fault(
     "failed_precondition",
     "move.running",
-    "a node runs on that database; stop all of them, wait for five seconds, and try again",
+    "a node is running on this database; stop all nodes, wait five seconds, and try again",
   )

@@ -6,51 +6,54 @@ import {
   type MailAnswer,
   mailRequest,
   type TemporaryUser,
-} from "../../boot/doctor/deep/part.ts"
-import { base32 } from "../../boot/people/format/hash.ts"
-import type { Start } from "../../boot/running.ts"
+} from "../../boot/doctor/deep/messages.ts"
+import type { StartInput } from "../../boot/running.ts"
+import { base32 } from "../../boot/users/format/hash.ts"
 import { version } from "../../boot/version.ts"
 import { addApplication, app, newSecret, removeApplication } from "../../domain/app/index.ts"
 import { firstPasswordIn } from "../../domain/credential/index.ts"
 import { importTotp, skipFactors } from "../../domain/factor/index.ts"
 import { instanceIds, requireInstance } from "../../domain/instance/index.ts"
-import { tryActive } from "../../domain/message-provider/index.ts"
+import { testActiveProvider } from "../../domain/message-provider/index.ts"
 import { login, policyOf } from "../../domain/policy/index.ts"
-import { endSession, sessionsOf } from "../../domain/session/index.ts"
-import { addOwnUser, removeUser } from "../../domain/user/index.ts"
-import { temporaryUsers } from "../../domain/user-lookup/index.ts"
-import { hasLeft, user } from "../../domain/user-model/index.ts"
+import { endSession, sessionIdsOf } from "../../domain/session/index.ts"
+import { addServerUser, removeUser } from "../../domain/user/index.ts"
+import { listTemporaryUsers } from "../../domain/user-lookup/index.ts"
+import { isAbsent, user } from "../../domain/user-model/index.ts"
 import { randomToken } from "../../kernel/crypto/random.ts"
-import { Fault, reasonText } from "../../kernel/fault.ts"
+import { errorText, Fault } from "../../kernel/fault.ts"
 import { selfCheckId } from "../../kernel/self-check.ts"
-import { selfCheckToken } from "../../protocol/self-check/self-check.ts"
+import { createSelfCheckToken } from "../../protocol/self-check/self-check.ts"
 import {
-  isTemporaryOf,
-  newTemporaryId,
+  createTemporaryId,
+  isTemporaryIdOfNode,
   temporaryEmail,
 } from "../../protocol/self-check/temporary-id.ts"
 import type { Cx } from "../../store/index.ts"
-import { appOf } from "../app.ts"
-import { keepRounds } from "../background/round.ts"
+import { createApp } from "../app.ts"
+import { startRepeating } from "../background/repeat.ts"
 import { joinServices, type ServerServices } from "../services.ts"
-import { setupTokenOf } from "../setup/setup-token.ts"
+import { createSetupToken } from "../setup/setup-token.ts"
 
-/** Nobody follows it: the code is read from the address (RFC 2606 §2). */
+/** Never requested: the code is read from the URL (RFC 2606 §2). */
 const redirectUri = "https://doctor.invalid/callback"
-/** A self-check that is under way is younger. */
-const oldMs = 600_000
+/** A running self-check is younger than this. */
+const staleMs = 600_000
 const everyMs = 3_600_000
-/** Each node says where it is every second. */
-const liveMs = 10_000
+/** Each node reports every second. */
+const activeMs = 10_000
 
-type Checking = Pick<Checker, "instances" | "begin" | "end" | "mail">
+type SelfCheckOperations = Pick<Checker, "instances" | "begin" | "end" | "mail">
 
-/** What a self-check asks of the server: a user to sign in, their removal, a try of the mail. */
-function checkerOf(services: ServerServices): Checking {
+/**
+ * The operations of a self-check: creating a user to sign in, deleting it, and testing the mail
+ * server.
+ */
+function createChecker(services: ServerServices): SelfCheckOperations {
   const { store } = services
   const callOn = (instance: string): Cx => {
     if (!instanceIds(store).includes(instance)) {
-      throw new Fault("not_found", "instance.missing", `there is no instance ${instance}`)
+      throw new Fault("not_found", "instance.missing", `instance ${instance} not found`)
     }
     return selfCheckCall(services, instance)
   }
@@ -62,16 +65,16 @@ function checkerOf(services: ServerServices): Checking {
       }),
     begin: async (instance) => {
       const cx = callOn(instance)
-      // The command line makes one at a time on each folder.
-      await removeOld(cx, Number.POSITIVE_INFINITY)
-      return begin(cx)
+      // The command line runs only one self-check at a time per directory.
+      await removeOldTemporary(cx, Number.POSITIVE_INFINITY)
+      return createTemporary(cx)
     },
     end: async (instance, id) => {
       const cx = callOn(instance)
-      if (temporaryUsers(cx).includes(id)) await remove(cx, id)
-      return { left: leftOf(cx, id) }
+      if (listTemporaryUsers(cx).includes(id)) await removeTemporary(cx, id)
+      return { left: findLeftovers(cx, id) }
     },
-    mail: async (instance, to) => mailAnswerOf(await tryActive(callOn(instance), to)),
+    mail: async (instance, to) => toMailResult(await testActiveProvider(callOn(instance), to)),
   }
 }
 
@@ -80,25 +83,25 @@ const selfCheckCall = (services: Pick<ServerServices, "call" | "ids">, instance:
   requestId: selfCheckId(services.ids.next()),
 })
 
-/** Makes the user and the application that they sign in to, in one step. */
-async function begin(cx: Cx): Promise<TemporaryUser | { readonly notTried: string }> {
+/** Creates the user and the application in one step. */
+async function createTemporary(cx: Cx): Promise<TemporaryUser | { readonly notTried: string }> {
   const { defaultOrgId: orgId, projectId, publicUrl } = requireInstance(cx)
   const policy = policyOf(cx, orgId, login)
   if (!policy.allowUsernamePassword) {
-    return { notTried: "the policy lets nobody in with a password: sign in once as a user does" }
+    return { notTried: "the policy does not allow sign-in with a password: sign in once as a user" }
   }
-  const id = newTemporaryId(cx.random, partOf(cx))
+  const id = createTemporaryId(cx.random, nodeNumberOf(cx))
   const isForced = policy.forceMfa || policy.forceMfaLocalOnly
   const needsCode = isForced && policy.secondFactors.includes("otp")
   const totpKey = needsCode ? cx.random.bytes(20) : undefined
-  // No policy can require a longer one, or other kinds of characters. It is kept nowhere.
+  // Satisfies every password policy. The password is not stored in plain text.
   const password = `aA1!${randomToken(cx.random, 60)}`
   const email = temporaryEmail(id)
   const ready = await firstPasswordIn(cx, orgId, password, { names: [id, email] })
   const clientId = cx.ids.next()
   const secret = newSecret(cx, id)
   await cx.store.transact(cx, (tx) => {
-    addOwnUser(tx, id, {
+    addServerUser(tx, id, {
       kind: "human",
       orgId,
       userName: id,
@@ -125,71 +128,74 @@ async function begin(cx: Cx): Promise<TemporaryUser | { readonly notTried: strin
     redirectUri,
     ...(totpKey !== undefined && { totpKey: Buffer.from(totpKey).toString("base64url") }),
     clientSecret: secret.plain,
-    token: selfCheckToken(cx, cx.requestId),
+    token: createSelfCheckToken(cx, cx.requestId),
   }
 }
 
 const postLogoutRedirectUris = [redirectUri]
 
-/** Removes what a self-check made. No reactor ends the sessions of its user, so they end here. */
-async function remove(cx: Cx, id: string): Promise<void> {
+/**
+ * Deletes what a self-check created. No reactor ends the sessions of its user, so they are ended
+ * here.
+ */
+async function removeTemporary(cx: Cx, id: string): Promise<void> {
   await cx.store.transact(cx, (tx) => {
-    if (hasLeft(tx.state(user, id))) return
-    for (const sessionId of sessionsOf(cx, id)) endSession(tx, sessionId)
+    if (isAbsent(tx.state(user, id))) return
+    for (const sessionId of sessionIdsOf(cx, id)) endSession(tx, sessionId)
     removeApplication.within(tx, id)
     removeUser.within(tx, id)
   })
 }
 
-function leftOf(cx: Cx, id: string): string[] {
+function findLeftovers(cx: Cx, id: string): string[] {
   const { status } = cx.store.state(cx, app, id)
   return [
-    ...(hasLeft(cx.store.state(cx, user, id)) ? [] : [`the user ${id}`]),
+    ...(isAbsent(cx.store.state(cx, user, id)) ? [] : [`the user ${id}`]),
     ...(status === "absent" || status === "removed" ? [] : [`the application ${id}`]),
-    ...sessionsOf(cx, id).map((each) => `the session ${each}`),
+    ...sessionIdsOf(cx, id).map((each) => `the session ${each}`),
   ]
 }
 
 /**
- * Removes what self-checks have left that were killed: those of this node that began before then,
- * ms UTC, and all others when they are old.
+ * Deletes what killed self-checks left: those of this node from before the given time, in ms since
+ * the epoch, and old ones of other nodes.
  */
-async function removeOld(cx: Cx, before: number): Promise<void> {
-  for (const id of temporaryUsers(cx)) {
+async function removeOldTemporary(cx: Cx, before: number): Promise<void> {
+  for (const id of listTemporaryUsers(cx)) {
     const { created = 0 } = cx.store.receipt(cx, user, id) ?? {}
-    const isLeft = isTemporaryOf(id, partOf(cx)) && created < before
-    if (isLeft || cx.clock.now() - created >= oldMs) await remove(cx, id)
+    const isLeft = isTemporaryIdOfNode(id, nodeNumberOf(cx)) && created < before
+    if (isLeft || cx.clock.now() - created >= staleMs) await removeTemporary(cx, id)
   }
 }
 
-const partOf = ({ store }: Cx): number => store.node?.part ?? 0
+const nodeNumberOf = ({ store }: Cx): number => store.node?.part ?? 0
 
-/** The same on every instance, at the start and each hour: of what was there before the start. */
-export function keepRemovingTemporary(services: ServerServices) {
+/** The same on every instance, at the start and every hour. */
+export function startRemovingTemporary(services: ServerServices) {
   const { store, clock, log } = services
   const started = clock.now()
-  return keepRounds(clock, everyMs, async () => {
+  return startRepeating(clock, everyMs, async () => {
     for (const instance of instanceIds(store)) {
-      await removeOld(selfCheckCall(services, instance), started).catch((cause) =>
-        log.error("what a self-check of {instance} made could not be removed: {cause}", {
+      await removeOldTemporary(selfCheckCall(services, instance), started).catch((cause) =>
+        log.error("temporary data of a self-check in {instance} could not be deleted: {cause}", {
           instance,
-          cause: reasonText(cause),
+          cause: errorText(cause),
         }),
       )
     }
   })
 }
 
-function mailAnswerOf(trial: Awaited<ReturnType<typeof tryActive>>): MailAnswer {
+function toMailResult(trial: Awaited<ReturnType<typeof testActiveProvider>>): MailAnswer {
   if (!trial) return null
   const { kind, delivery, isSent } = trial
   const steps = delivery.steps.map((step) => ({ ...step }))
   return { kind, done: delivery.done, isSent, steps, reason: delivery.done ? "" : delivery.reason }
 }
 
-/** The same, as the command line asks a server that runs. */
-export function selfCheckControl(services: ServerServices): Commands {
-  const checker = checkerOf(services)
+/** The same as commands of a running server. */
+export function createSelfCheckControl(services: ServerServices): Commands {
+  const checker = createChecker(services)
   return {
     "self-check-instances": () => checker.instances(),
     "self-check-begin": (input) => checker.begin(instanceRequest.parse(input).instance),
@@ -204,17 +210,20 @@ export function selfCheckControl(services: ServerServices): Commands {
   }
 }
 
-/** Checks without serving: opens the store, and answers the requests of the sign-in itself. */
+/**
+ * Runs the checks without a server: opens the store and handles the requests of the sign-in in this
+ * process.
+ */
 export async function selfCheckHere<T>(
-  start: Start,
+  start: StartInput,
   work: (checker: Checker) => Promise<T>,
 ): Promise<T> {
   const services = await joinServices(start)
   try {
-    const setupToken = setupTokenOf(services, () => undefined)
-    const { answer } = appOf({ services, setupToken, upstream: "" })
+    const setupToken = createSetupToken(services, () => undefined)
+    const { answer } = createApp({ services, setupToken, upstream: "" })
     return await work({
-      ...checkerOf(services),
+      ...createChecker(services),
       send: (url, init) => {
         const request = new Request(url, init)
         request.headers.set("host", new URL(url).host)
@@ -224,7 +233,7 @@ export async function selfCheckHere<T>(
       passesHeader: async () => true,
       hasOtherVersions: async () =>
         ((await services.store.node?.nodes()) ?? []).some(
-          (each) => !each.isSelf && each.seenMs < liveMs && each.version !== version,
+          (each) => !each.isSelf && each.seenMs < activeMs && each.version !== version,
         ),
     })
   } finally {

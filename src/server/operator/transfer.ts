@@ -1,41 +1,41 @@
 import type { Commands } from "../../boot/control.ts"
-import type { PeopleCarrier } from "../../boot/people/part.ts"
-import type { Start } from "../../boot/running.ts"
+import type { StartInput } from "../../boot/running.ts"
 import {
-  type Carrier,
-  type ExportAsked,
-  exportAsked,
-  type ImportAsked,
-  importAsked,
-} from "../../boot/transfer/part.ts"
+  type ExportRequest,
+  exportRequest,
+  type ImportRequest,
+  importRequest,
+  type OrganizationTransfer,
+} from "../../boot/transfer/messages.ts"
+import type { UserTransfer } from "../../boot/users/messages.ts"
 import type { Cx } from "../../store/index.ts"
 import { joinServices } from "../services.ts"
-import { peopleCarrierOf, peopleControl } from "./people.ts"
-import { callOn, type Lent, sessionsOf } from "./session.ts"
+import { createOperatorCall, createSessions, type TransferServices } from "./transfer-session.ts"
+import { createUserControl, createUserTransfer } from "./users.ts"
 
-/** Letters of one part of an export, while which is made nobody else is answered. */
-const partLetters = 64_000
+/** The number of characters in a part of an export; creating a part blocks other requests. */
+const partCharactersMax = 64_000
 
-type Exporting = AsyncGenerator<string>
-type Importing = {
+type ExportSession = AsyncGenerator<string>
+type ImportSession = {
   readonly cx: Cx
-  readonly made: Set<string>
+  readonly createdOrgs: Set<string>
   taken: number
   refused: number
 }
 
-/** Carries organisations out of an instance and into it, for whoever runs the server. */
-export function carrierOf(services: Lent): Carrier {
-  const exporting = sessionsOf<Exporting>(services)
-  const importing = sessionsOf<Importing>(services)
+/** Exports and imports organizations, for the operator. */
+export function createTransfer(services: TransferServices): OrganizationTransfer {
+  const exporting = createSessions<ExportSession>(services)
+  const importing = createSessions<ImportSession>(services)
   return {
-    tell: async (asked) => {
+    tell: async (request) => {
       const lines: string[] = []
       const api = await import("../../domain/transfer/api.ts")
-      const [id, source] = exporting.open(asked.session, () =>
-        api.linesOf(callOn(services, asked.instance), wantedOf(asked)),
+      const [id, source] = exporting.open(request.session, () =>
+        api.exportLines(createOperatorCall(services, request.instance), exportScopeOf(request)),
       )
-      for (let letters = 0; letters < partLetters; ) {
+      for (let letters = 0; letters < partCharactersMax; ) {
         const { value, done } = await source.next()
         if (done) {
           exporting.close(id)
@@ -46,51 +46,57 @@ export function carrierOf(services: Lent): Carrier {
       }
       return { lines, session: id }
     },
-    take: async (asked) => {
+    take: async (request) => {
       const api = await import("../../domain/transfer/api.ts")
-      const [session, work] = importing.open(asked.session, () => begin(services, asked))
-      const { taken, refused } = await api.takeLines(work.cx, { ...asked, made: work.made })
+      const [session, work] = importing.open(request.session, () => startImport(services, request))
+      const { taken, refused } = await api.importLines(work.cx, {
+        ...request,
+        createdOrgs: work.createdOrgs,
+      })
       work.taken += taken
       work.refused += refused.length
-      if (asked.isLast) {
+      if (request.isLast) {
         importing.close(session)
-        if (!asked.dryRun) await api.noteImport(work.cx, work.made.size, work)
+        if (!request.dryRun) await api.recordImport(work.cx, work.createdOrgs.size, work)
       }
       return { session, taken, refused: [...refused] }
     },
   }
 }
 
-function begin(services: Lent, { instance, dryRun }: ImportAsked): Importing {
-  const cx = callOn(services, instance)
+function startImport(
+  services: TransferServices,
+  { instance, dryRun }: ImportRequest,
+): ImportSession {
+  const cx = createOperatorCall(services, instance)
   const here = dryRun ? { ...cx, store: cx.store.rehearse() } : cx
-  return { cx: here, made: new Set(), taken: 0, refused: 0 }
+  return { cx: here, createdOrgs: new Set(), taken: 0, refused: 0 }
 }
 
-const wantedOf = ({ orgIds, withPasswords, withOtp, withSecrets }: ExportAsked) => ({
+const exportScopeOf = ({ orgIds, withPasswords, withOtp, withSecrets }: ExportRequest) => ({
   orgIds,
   excludedOrgIds: [],
   carried: { withPasswords, withOtp, withSecrets },
 })
 
-/** The same, as the command line asks a server that runs. */
-export function transferControl(services: Lent): Commands {
-  const { tell, take } = carrierOf(services)
+/** The same as commands of a running server. */
+export function createTransferControl(services: TransferServices): Commands {
+  const { tell, take } = createTransfer(services)
   return {
-    export: (input) => tell(exportAsked.parse(input)),
-    import: (input) => take(importAsked.parse(input)),
-    ...peopleControl(services),
+    export: (input) => tell(exportRequest.parse(input)),
+    import: (input) => take(importRequest.parse(input)),
+    ...createUserControl(services),
   }
 }
 
-/** Carries without serving: opens the store, works, closes it. */
-export async function transferHere<T>(
-  start: Start,
-  work: (carrier: Carrier & PeopleCarrier) => Promise<T>,
+/** Transfers without a server: opens the store, runs the work, closes it. */
+export async function withTransferHere<T>(
+  start: StartInput,
+  work: (carrier: OrganizationTransfer & UserTransfer) => Promise<T>,
 ): Promise<T> {
   const services = await joinServices(start)
   try {
-    return await work({ ...carrierOf(services), ...peopleCarrierOf(services) })
+    return await work({ ...createTransfer(services), ...createUserTransfer(services) })
   } finally {
     await services.store.close()
   }

@@ -1,33 +1,33 @@
 import { instanceIds } from "../../domain/instance/index.ts"
 import { type Random, randomToken } from "../../kernel/crypto/random.ts"
-import { sameText } from "../../kernel/crypto/secret.ts"
+import { constantTimeEquals } from "../../kernel/crypto/secret.ts"
 import { Fault } from "../../kernel/fault.ts"
 import type { Channel } from "../../store/index.ts"
 import type { ServerServices } from "../services.ts"
 
 /**
- * The one-time way in to set-up, as long as there is no owner. Its secret lives in this process
- * only, which others that answer beside it ask; each link that is printed makes the one before it
- * void. That of nodes which share a log is one for all, made with their key.
+ * The one-time secret for the setup, until there is an owner. It exists only in this process, and
+ * worker processes query it; each printed link invalidates the previous one. Nodes that share a log
+ * derive the same secret from their key.
  */
-export type SetupToken = SetupDoor & {
-  /** A new secret. Faults when set-up has been done. */
+export type SetupToken = SetupAccess & {
+  /** Creates a new secret. Throws after the setup. */
   readonly renew: () => string
   readonly matches: (secret: string) => boolean
 }
 
-/** What the pages of set-up need of it. */
-export type SetupDoor = {
+/** The part that the setup pages need. */
+export type SetupAccess = {
   readonly isOpen: () => boolean
   readonly matches: (secret: string) => boolean | Promise<boolean>
-  /** Set-up has been done. */
+  /** Closes the setup. */
   readonly close: () => void
 }
 
-export function openSetupToken(
+export function createToken(
   random: Random,
   options: {
-    /** Whether there is no owner yet: one may come by another node. */
+    /** Whether there is no owner yet; another node may have created one. */
     readonly open: () => boolean
     readonly closed: () => void
     readonly secret?: string | undefined
@@ -47,47 +47,48 @@ export function openSetupToken(
   return {
     isOpen,
     renew: () => {
-      if (!isOpen()) throw setUpDoneError()
+      if (!isOpen()) throw setupCompletedError()
       secret = options.secret ?? randomToken(random, 24)
       return secret
     },
-    matches: (given) => isOpen() && secret !== undefined && sameText(secret, given),
+    matches: (candidate) =>
+      isOpen() && secret !== undefined && constantTimeEquals(secret, candidate),
     close,
   }
 }
 
-/** That of this process, or of all nodes. */
-export const setupTokenOf = (
+/** The token of this process, or of all nodes. */
+export const createSetupToken = (
   { store, random, secrets }: Pick<ServerServices, "store" | "random" | "secrets">,
   closed: () => void,
 ): SetupToken =>
-  openSetupToken(random, {
+  createToken(random, {
     open: () => instanceIds(store).length === 0,
     closed,
-    // Whichever of several is asked, the link of any of them leads in.
+    // A link of any node works on all nodes.
     secret: store.node && secrets.hash("set-up", "setup-link"),
   })
 
-/** That of the process that writes, for one that answers beside it. */
-export const setupDoorBeside = (
+/** The token of the writer process, for a worker. */
+export const createWorkerSetupAccess = (
   { store }: Pick<ServerServices, "store">,
-  ask: Channel["ask"],
-): SetupDoor => ({
+  request: Channel["ask"],
+): SetupAccess => ({
   isOpen: () => instanceIds(store).length === 0,
-  matches: (secret) => ask<boolean>("setupMatches", secret),
-  // The other one finds that out by itself, later: a process that is gone has nothing to close.
-  close: () => void ask("setupDone").catch(() => undefined),
+  matches: (secret) => request<boolean>("setupMatches", secret),
+  // The writer also closes the setup by itself; a stopped process needs no notice.
+  close: () => void request("setupDone").catch(() => undefined),
 })
 
-/** What the others may ask of it. */
+/** The handlers of the writer for workers. */
 export const setupHandlers = ({ isOpen, matches }: SetupToken) => ({
   setupMatches: (secret: string) => matches(secret),
   setupDone: () => void isOpen(),
 })
 
-const setUpDoneError = () =>
+const setupCompletedError = () =>
   new Fault(
     "failed_precondition",
     "setup.done",
-    "set-up has been done; sign in with the owner's account",
+    "the setup is already completed; sign in as the owner",
   )

@@ -1,16 +1,16 @@
 import type { SetupRequest } from "../../boot/setup.ts"
 import { instanceIds } from "../../domain/instance/index.ts"
-import { lengthOnly } from "../../domain/policy/index.ts"
-import { serviceUserKey } from "../../domain/service-account/index.ts"
-import { firstInstance, moveInstance, type SetupInput, setUp } from "../../domain/setup/index.ts"
+import { setupComplexity } from "../../domain/policy/index.ts"
+import { findServiceKey } from "../../domain/service-account/index.ts"
+import { changePublicUrl, firstInstance, type SetupInput, setUp } from "../../domain/setup/index.ts"
 import { importPublicKey } from "../../kernel/crypto/signing-key.ts"
 import { Fault } from "../../kernel/fault.ts"
 import type { Cx } from "../../store/index.ts"
 import type { ServerServices } from "../services.ts"
 
 /**
- * Set-up by command line: the same step as the page's, without a person. A key that is registered
- * already is that of a run which was cut off after this very step: then it has been done.
+ * Sets up from the command line, with the same step as the page. If the key is already registered,
+ * an interrupted earlier run has completed the setup.
  */
 export async function setUpByRequest(
   services: ServerServices,
@@ -26,7 +26,7 @@ export async function setUpByRequest(
 }
 
 function isRegistered(cx: Cx, key: SetupRequest["serviceKey"]): boolean {
-  return key !== undefined && serviceUserKey(cx, key.userId, key.keyId)?.publicKey === key.publicKey
+  return key !== undefined && findServiceKey(cx, key.userId, key.keyId)?.publicKey === key.publicKey
 }
 
 function inputOf(request: SetupRequest): SetupInput {
@@ -40,14 +40,14 @@ function inputOf(request: SetupRequest): SetupInput {
       password: request.ownerPassword,
       ...namesFrom(request.owner),
     },
-    // The composition rules are the API's default, for an instance that states no policy.
-    passwordRules: request.passwordRules === "composition" ? undefined : lengthOnly,
+    // The composition rules are the default of the API for an instance without its own policy.
+    passwordRules: request.passwordRules === "composition" ? undefined : setupComplexity,
     recoveryCodes: true,
     serviceKey: serviceKey && { ...serviceKey, publicKey: importPublicKey(serviceKey.publicKey) },
   }
 }
 
-/** Where nobody is asked for a person's names, the login name stands in until they are changed. */
+/** The login name is used for the names of the owner until they are changed. */
 export function namesFrom(loginName: string): {
   readonly firstName: string
   readonly lastName: string
@@ -57,11 +57,11 @@ export function namesFrom(loginName: string): {
   return { firstName, lastName: rest.join(" ") || firstName }
 }
 
-/** A public address in the configuration wins over the one that was set up. */
-export async function followPublicUrl(
+/** The public URL of the configuration replaces the one of the setup. */
+export async function applyPublicUrl(
   services: ServerServices,
   publicUrl: string | undefined,
 ): Promise<void> {
   if (publicUrl === undefined || !instanceIds(services.store).includes(firstInstance)) return
-  await moveInstance(services.call(firstInstance, "config"), publicUrl)
+  await changePublicUrl(services.call(firstInstance, "config"), publicUrl)
 }

@@ -2,46 +2,45 @@ import { ExportResultCode } from "@opentelemetry/core"
 import { ProtobufTraceSerializer } from "@opentelemetry/otlp-transformer"
 import type { SpanExporter } from "@opentelemetry/sdk-trace"
 import type { Clock } from "../../kernel/clock.ts"
-import { reasonText } from "../../kernel/fault.ts"
+import { errorText } from "../../kernel/fault.ts"
 import type { Network } from "../../runtime/network.ts"
 
-export type Receiver = {
-  /** Where it takes traces: https://collector.example.com:4318/v1/traces */
+export type TraceReceiver = {
+  /** The endpoint for traces: https://collector.example.com:4318/v1/traces */
   readonly url: string
-  /** What it wants beside; a key of ours, perhaps, which nobody else is told. */
+  /** Additional headers, such as a secret API key. */
   readonly headers: Readonly<Record<string, string>>
-  /** How long one batch may take to be handed over. */
+  /** The time limit for sending a batch. */
   readonly timeoutMs: number
   readonly send: Network["send"]
   readonly clock: Clock
-  /** Told when spans are lost, and why; once, until some arrive again. */
-  readonly lost: (why: string) => void
+  /** Called with the reason when spans are lost; once, until some are delivered again. */
+  readonly onLost: (failureReason: string) => void
 }
 
 /**
- * Hands spans over as OTLP/HTTP with protobuf says (https://opentelemetry.io/docs/specs/otlp). What
- * can't be handed over is dropped: traces are no reason to keep anything waiting, or in memory.
- *
+ * Sends spans with OTLP/HTTP and protobuf (https://opentelemetry.io/docs/specs/otlp). Spans that
+ * can't be delivered are dropped, so that traces never delay requests or use memory.
  * The encoding is OpenTelemetry's. `@opentelemetry/exporter-trace-otlp-proto` 0.301.1, which also
- * sends, fails test/acceptance/traces.test.ts: it retries a refused connection for 7 seconds, so
- * that a server stops before it logs the loss. It also reads the environment itself, and sends
- * OTEL_EXPORTER_OTLP_HEADERS beside the headers for traces that replace them.
+ * sends, fails test/acceptance/traces.test.ts: it retries a refused connection for 7 seconds, so a
+ * server stops before it logs the loss. It also reads the environment itself, and sends
+ * OTEL_EXPORTER_OTLP_HEADERS in addition to the trace headers that replace them.
  */
-export function exporterOf({
+export function createExporter({
   url,
   timeoutMs,
   send,
   clock,
-  lost,
-  ...given
-}: Receiver): SpanExporter {
+  onLost,
+  ...receiver
+}: TraceReceiver): SpanExporter {
   let isLosing = false
   const handOver = async (body: Uint8Array<ArrayBuffer>) => {
     const controller = new AbortController()
-    const late = new Error(`there was no answer within ${timeoutMs / 1000} seconds`)
+    const late = new Error(`no response within ${timeoutMs / 1000} seconds`)
     const timer = clock.after(timeoutMs, () => controller.abort(late))
     try {
-      const headers = { ...given.headers, "content-type": "application/x-protobuf" }
+      const headers = { ...receiver.headers, "content-type": "application/x-protobuf" }
       const answer = await send(url, {
         method: "POST",
         headers,
@@ -50,13 +49,13 @@ export function exporterOf({
         signal: controller.signal,
       })
       await answer.body?.cancel()
-      if (!answer.ok) throw new Error(`it answered ${answer.status}`)
+      if (!answer.ok) throw new Error(`the collector returned status ${answer.status}`)
     } finally {
       timer.stop()
     }
   }
   const failed = (cause: unknown) => {
-    if (!isLosing) lost(reasonText(cause))
+    if (!isLosing) onLost(errorText(cause))
     isLosing = true
   }
   return {
@@ -70,7 +69,7 @@ export function exporterOf({
         },
         (cause) => {
           failed(cause)
-          // As far as the batches are concerned it is done: the library would only log it, too.
+          // The loss is already logged; the library would only log it again.
           done({ code: ExportResultCode.SUCCESS })
         },
       )

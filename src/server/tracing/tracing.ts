@@ -16,53 +16,53 @@ import {
   TracerProvider,
 } from "@opentelemetry/sdk-trace"
 import type { Entry, Hooks } from "../../api/dispatch.ts"
-import { routeOf } from "../../http/visit.ts"
+import { findRoute } from "../../http/visit.ts"
 import type { Watcher } from "../../http/watcher.ts"
 import { version } from "../../kernel/version.ts"
-import { type Tracer, traceWith } from "../../runtime/trace.ts"
-import { exporterOf, type Receiver } from "./exporter.ts"
-import type { TraceSettings } from "./telemetry.ts"
+import { setTracer, type Tracer } from "../../runtime/trace.ts"
+import { createExporter, type TraceReceiver } from "./exporter.ts"
+import type { TraceSettings } from "./settings.ts"
 
-/** What requests are traced by. */
+/** The tracing of requests. */
 export type Tracing = {
-  /** Hooks of the dispatcher: the span of a call of the interface has the operation's name. */
+  /** Hooks of the dispatcher: the span of an API call has the name of the operation. */
   readonly calls: Hooks
-  /** Makes each request a span; `isTrusted` says whose traceparent counts. */
+  /** Creates a span for each request; `isTrusted` decides whether its traceparent is used. */
   readonly watcher: (isTrusted: IsTrusted) => Watcher
-  /** The same operation, each call of which by native gRPC, which no watcher sees, is a span. */
-  readonly called: (entry: Entry, isTrusted: IsTrusted) => Entry
-  /** Hands over what is left, but waits for nobody who does not take it. */
+  /** Wraps an operation so that native gRPC calls, which no watcher sees, also have spans. */
+  readonly wrapOperation: (entry: Entry, isTrusted: IsTrusted) => Entry
+  /** Sends the remaining spans without waiting for an unresponsive collector. */
   readonly stop: () => Promise<void>
 }
 
 type IsTrusted = (peer: string) => boolean
 
-export type Traced = Receiver & Pick<TraceSettings, "resource" | "sampling">
+export type TracingOptions = TraceReceiver & Pick<TraceSettings, "resource" | "sampling">
 
 const stopMs = 2_000
 
 /**
- * Traces requests as OpenTelemetry does. An attribute has few values, all known to the code:
- * nothing that a caller sends becomes one, be it an address, a name or a secret.
+ * Traces requests with OpenTelemetry. Attributes have few values that are all defined in the code:
+ * nothing that a caller sends becomes an attribute, such as an address, a name or a secret.
  */
-export function tracingOf(traced: Traced): Tracing {
+export function createTracing(traced: TracingOptions): Tracing {
   const { byParent, share } = traced.sampling
   const root = new TraceIdRatioBasedSampler(share)
   const ours = { "service.name": "latchkey", "service.version": version }
   const provider = new TracerProvider({
     resource: resourceFromAttributes({ ...ours, ...traced.resource }),
     sampler: byParent ? new ParentBasedSampler({ root }) : root,
-    spanProcessors: [new BatchSpanProcessor({ exporter: exporterOf(traced) })],
+    spanProcessors: [new BatchSpanProcessor({ exporter: createExporter(traced) })],
   })
   const tracer = provider.getTracer("latchkey", version)
   const current = new AsyncLocalStorage<Span>()
-  traceWith(partsOf(tracer, current))
+  setTracer(createPartTracer(tracer, current))
   return {
-    calls: callsOf(current),
-    watcher: (isTrusted) => watcherOf({ tracer, current, isTrusted }),
-    called: (entry, isTrusted) => calledOf(entry, { tracer, current, isTrusted }),
+    calls: createCallHooks(current),
+    watcher: (isTrusted) => createWatcher({ tracer, current, isTrusted }),
+    wrapOperation: (entry, isTrusted) => wrapOperation(entry, { tracer, current, isTrusted }),
     stop: async () => {
-      traceWith(undefined)
+      setTracer(undefined)
       const late = new Promise<void>((done) => void traced.clock.after(stopMs, done))
       await Promise.race([provider.shutdown(), late])
     },
@@ -71,8 +71,8 @@ export function tracingOf(traced: Traced): Tracing {
 
 type Current = AsyncLocalStorage<Span>
 
-/** Parts of a request are children of its span; what nobody has asked for has none. */
-function partsOf(tracer: SpanTracer, current: Current): Tracer {
+/** Parts of a request are children of its span; work without a request has no spans. */
+function createPartTracer(tracer: SpanTracer, current: Current): Tracer {
   return async (part, work) => {
     const parent = current.getStore()
     if (!parent?.isRecording()) return work()
@@ -89,11 +89,11 @@ function partsOf(tracer: SpanTracer, current: Current): Tracer {
   }
 }
 
-function callsOf(current: Current): Hooks {
+function createCallHooks(current: Current): Hooks {
   return {
     started: ({ method, requestId }) => {
       const span = current.getStore()
-      if (span) named.add(span)
+      if (span) operationSpans.add(span)
       span?.updateName(method)
       span?.setAttributes({ "rpc.method": method, "latchkey.request_id": requestId })
     },
@@ -105,8 +105,8 @@ function callsOf(current: Current): Hooks {
   }
 }
 
-/** Spans that have the name of an operation, which says more than that of a route. */
-const named = new WeakSet<Span>()
+/** Spans that already have the name of an operation, which is more specific than the route. */
+const operationSpans = new WeakSet<Span>()
 
 type Watch = {
   readonly tracer: SpanTracer
@@ -114,18 +114,18 @@ type Watch = {
   readonly isTrusted: IsTrusted
 }
 
-function beginSpan(tracer: SpanTracer, name: string, parent: string | null): Span {
-  const told = parent ? parseTraceParent(parent) : null
-  const context = told
-    ? trace.setSpanContext(ROOT_CONTEXT, { ...told, isRemote: true })
+function startSpan(tracer: SpanTracer, name: string, parent: string | null): Span {
+  const remoteContext = parent ? parseTraceParent(parent) : null
+  const context = remoteContext
+    ? trace.setSpanContext(ROOT_CONTEXT, { ...remoteContext, isRemote: true })
     : ROOT_CONTEXT
   return tracer.startSpan(name, { kind: SpanKind.SERVER }, context)
 }
 
-function watcherOf({ tracer, current, isTrusted }: Watch): Watcher {
+function createWatcher({ tracer, current, isTrusted }: Watch): Watcher {
   const begin = (request: Request, parent: string | null): Span => {
     const method = methodOf(request)
-    const span = beginSpan(tracer, method, parent)
+    const span = startSpan(tracer, method, parent)
     return span.setAttribute("http.request.method", method)
   }
   return {
@@ -134,37 +134,37 @@ function watcherOf({ tracer, current, isTrusted }: Watch): Watcher {
       const span = begin(request, parent && isTrusted(peer()) ? parent : null)
       try {
         const response = await current.run(span, next)
-        noteStatus(span, response)
+        recordStatus(span, response)
         return response
       } finally {
-        tellRoute(span, request)
+        recordRoute(span, request)
         span.end()
       }
     },
-    published: (request, next) => {
-      // Whose trace goes on has a peer that must be looked at: `answer` does.
+    publishedDocument: (request, next) => {
+      // The peer of a request with a traceparent must be checked, which `answer` does.
       if (request.headers.has("traceparent")) return undefined
       const response = next()
       if (!response) return undefined
       const span = begin(request, null)
-      tellRoute(span, request)
-      noteStatus(span, response)
+      recordRoute(span, request)
+      recordStatus(span, response)
       span.end()
       return response
     },
   }
 }
 
-function calledOf({ call, ...entry }: Entry, { tracer, current, isTrusted }: Watch): Entry {
+function wrapOperation({ call, ...entry }: Entry, { tracer, current, isTrusted }: Watch): Entry {
   return {
     ...entry,
     call: (arrival, codec) => {
       const parent = isTrusted(arrival.address) ? arrival.headers.get("traceparent") : null
-      const span = beginSpan(tracer, entry.name, parent)
+      const span = startSpan(tracer, entry.name, parent)
       return current.run(span, async () => {
         try {
           const answer = await call(arrival, codec)
-          const failed = !answer.result.ok && ours.has(answer.result.fault.code)
+          const failed = !answer.result.ok && serverErrors.has(answer.result.fault.code)
           if (failed) span.setStatus({ code: SpanStatusCode.ERROR })
           return answer
         } finally {
@@ -175,23 +175,23 @@ function calledOf({ call, ...entry }: Entry, { tracer, current, isTrusted }: Wat
   }
 }
 
-/** Faults that are ours to mend. */
-const ours: ReadonlySet<string> = new Set(["internal", "data_loss", "unavailable"])
+/** Faults caused by the server. */
+const serverErrors: ReadonlySet<string> = new Set(["internal", "data_loss", "unavailable"])
 
-function noteStatus(span: Span, { status }: Response): void {
+function recordStatus(span: Span, { status }: Response): void {
   span.setAttribute("http.response.status_code", status)
   if (status >= 500) span.setStatus({ code: SpanStatusCode.ERROR })
 }
 
 const methods = new Set(["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"])
 
-/** By words of our own: a stranger can make up neither methods nor routes. */
+/** Only predefined values, because clients can invent methods and routes. */
 const methodOf = ({ method }: Request): string => (methods.has(method) ? method : "_OTHER")
 
-/** The route is known once the request has come to it. */
-function tellRoute(span: Span, request: Request): void {
-  const route = routeOf(request)?.template
+/** The route is known only after the request was routed. */
+function recordRoute(span: Span, request: Request): void {
+  const route = findRoute(request)?.template
   if (route === undefined) return
   span.setAttribute("http.route", route)
-  if (!named.has(span)) span.updateName(`${methodOf(request)} ${route}`)
+  if (!operationSpans.has(span)) span.updateName(`${methodOf(request)} ${route}`)
 }

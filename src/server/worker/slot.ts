@@ -1,23 +1,23 @@
 import type { Logger } from "@logtape/logtape"
-import { type Clock, type Timer, within } from "../../kernel/clock.ts"
-import { Fault, reasonText } from "../../kernel/fault.ts"
+import { type Clock, type Timer, withTimeout } from "../../kernel/clock.ts"
+import { errorText, Fault } from "../../kernel/fault.ts"
 import type { Channel } from "../../store/index.ts"
-import { keepRounds } from "../background/round.ts"
-import type { Beginning } from "./beginning.ts"
-import type { Child } from "./child.ts"
+import { startRepeating } from "../background/repeat.ts"
+import type { WorkerProcess } from "./child.ts"
+import type { WorkerStart } from "./start-message.ts"
 
-/** The place of one worker, in which another one follows it when it ends. */
-export type Slot = {
-  /** To the one that answers; undefined where there is none now. */
-  readonly line: () => Channel | undefined
-  /** Starts the first one; resolves when it answers, or did not begin. */
+/** A slot for one worker, which is restarted when it ends. */
+export type WorkerSlot = {
+  /** The channel to the running worker; undefined if there is none. */
+  readonly channel: () => Channel | undefined
+  /** Starts the first worker; resolves when it is serving or has failed. */
   readonly begin: () => Promise<void>
   /**
-   * What the one that answers says to this; undefined where there is none, or where it ends
-   * meanwhile. One that says nothing for so many seconds is ended, for another one to follow.
+   * Sends a request to the running worker; undefined if there is none or it ends. A worker that
+   * does not respond within the given seconds is replaced.
    */
-  readonly ask: <T>(name: string, seconds: number) => Promise<T | undefined>
-  /** Has it answer what is in flight, and end. */
+  readonly request: <T>(name: string, seconds: number) => Promise<T | undefined>
+  /** Makes the worker complete running requests and end. */
   readonly stop: () => Promise<void>
 }
 
@@ -25,81 +25,83 @@ export type SlotParts = {
   readonly part: number
   readonly log: Logger
   readonly clock: Clock
-  readonly start: () => Child
-  readonly beginning: () => Beginning
+  readonly start: () => WorkerProcess
+  readonly createStartMessage: () => WorkerStart
 }
 
-/** One that is slower than this has come to nothing. */
-const beginMsMax = 30_000
-/** Whoever ends at once is started less and less often. */
-const again = { firstMs: 100, lastMs: 10_000, calmMs: 60_000 }
-/** Nobody else would notice one that hangs: it goes on being given its share of the connections. */
+/** A worker that takes longer to start has failed. */
+const startMsMax = 30_000
+/** The pause before a restart, which increases if workers end immediately. */
+const restart = { firstMs: 100, lastMs: 10_000, calmMs: 60_000 }
+/** Detects a worker that hangs, because it would still receive its share of connections. */
 const ping = { everyMs: 2000, seconds: 8 }
-/** Less than a stop may take in all: what the others wrote is to be closed, too. */
+/** Shorter than the limit for the whole stop, because the store must be closed afterwards. */
 const stopSeconds = 7
 
-export function slotOf(parts: SlotParts): Slot {
-  const { part, log, clock, beginning } = parts
-  let running: Child | undefined
-  let child: Child | undefined
+export function createSlot(parts: SlotParts): WorkerSlot {
+  const { part, log, clock, createStartMessage } = parts
+  let running: WorkerProcess | undefined
+  let child: WorkerProcess | undefined
   let timer: Timer | undefined
   let pinging: { readonly stop: () => Promise<void> } | undefined
   let isStopped = false
   let failures = 0
-  const ended = (begun: number, how: string | number) => {
+  const ended = (begun: number, exitStatus: string | number) => {
     running = undefined
     if (isStopped) return
-    if (performance.now() - begun > again.calmMs) failures = 0
-    const ms = Math.min(again.firstMs * 2 ** failures++, again.lastMs)
+    if (performance.now() - begun > restart.calmMs) failures = 0
+    const ms = Math.min(restart.firstMs * 2 ** failures++, restart.lastMs)
     log.error("worker {part} has ended ({how}); another one is started in {ms} ms", {
       part,
-      how,
+      how: exitStatus,
       ms,
     })
     timer = clock.after(ms, () => void begin())
   }
   const begin = async () => {
     const begun = performance.now()
-    let started: Child
+    let started: WorkerProcess
     try {
       started = parts.start()
     } catch (cause) {
-      return ended(begun, reasonText(cause))
+      return ended(begun, errorText(cause))
     }
     child = started
-    void started.exited.then((how) => ended(begun, how))
+    void started.exited.then((exitStatus) => ended(begun, exitStatus))
     try {
-      const work = started.line.ask("begin", beginning())
-      await within(clock, beginMsMax, { work, late: lateError })
+      const work = started.channel.ask("begin", createStartMessage())
+      await withTimeout(clock, startMsMax, { work, timeoutError: startTimeoutError })
       running = started
     } catch (cause) {
-      log.error("worker {part} did not begin: {cause}", { part, cause: reasonText(cause) })
+      log.error("worker {part} did not begin: {cause}", { part, cause: errorText(cause) })
       started.kill()
     }
   }
-  const ask = async <T>(name: string, seconds: number): Promise<T | undefined> => {
-    const asked = running
-    if (!asked) return undefined
-    const answer = await outcomeOf(asked.line.ask<T>(name), { clock, seconds })
+  const requestWorker = async <T>(name: string, seconds: number): Promise<T | undefined> => {
+    const pendingRequest = running
+    if (!pendingRequest) return undefined
+    const answer = await resultOf(pendingRequest.channel.ask<T>(name), { clock, seconds })
     if ("value" in answer) return answer.value
-    const { cause = `nothing for ${seconds} seconds` } = answer
+    const { cause = `no response for ${seconds} seconds` } = answer
     log.error("worker {part} is ended: asked for {name} it said {cause}", { part, name, cause })
-    if (running === asked) running = undefined
-    asked.kill()
+    if (running === pendingRequest) running = undefined
+    pendingRequest.kill()
     return undefined
   }
   return {
-    line: () => running?.line,
+    channel: () => running?.channel,
     begin: async () => {
       await begin()
       if (!isStopped)
-        pinging = keepRounds(clock, ping.everyMs, () => ask<void>("ping", ping.seconds))
+        pinging = startRepeating(clock, ping.everyMs, () =>
+          requestWorker<void>("ping", ping.seconds),
+        )
     },
-    ask,
+    request: requestWorker,
     stop: async () => {
       isStopped = true
       timer?.stop()
-      if (running) await ask("stop", stopSeconds)
+      if (running) await requestWorker("stop", stopSeconds)
       else child?.kill()
       await Promise.all([child?.exited, pinging?.stop()])
     },
@@ -108,29 +110,29 @@ export function slotOf(parts: SlotParts): Slot {
 
 type Outcome<T> = { readonly value: T | undefined } | { readonly cause?: string }
 
-/** What is said within so many seconds, or why whoever was asked is no good any more. */
-async function outcomeOf<T>(
-  asked: Promise<T>,
+/** The result of a request within the given seconds, or why the worker must be replaced. */
+async function resultOf<T>(
+  pendingRequest: Promise<T>,
   { clock, seconds }: { readonly clock: Clock; readonly seconds: number },
 ): Promise<Outcome<T>> {
-  const silence = silenceOf(clock, seconds)
+  const silence = createSilenceTimer(clock, seconds)
   try {
     return await Promise.race([
-      quietly(asked).then((value) => ({ value })),
+      ignoreErrors(pendingRequest).then((value) => ({ value })),
       silence.whole.then(() => ({})),
     ])
   } catch (cause) {
-    return { cause: reasonText(cause) }
+    return { cause: errorText(cause) }
   } finally {
     silence.stop()
   }
 }
 
 /**
- * So many seconds in which this process ran: where it did not, the machine had stopped, say, what
- * was answered meanwhile is only about to be heard.
+ * Counts only seconds in which this process ran: after a suspension of the machine, responses may
+ * still be waiting to be read.
  */
-function silenceOf(clock: Clock, seconds: number) {
+function createSilenceTimer(clock: Clock, seconds: number) {
   const { promise, resolve } = Promise.withResolvers<void>()
   let left = seconds
   let timer: Timer | undefined
@@ -142,15 +144,19 @@ function silenceOf(clock: Clock, seconds: number) {
   return { whole: promise, stop: () => timer?.stop() }
 }
 
-/** Whoever is gone reads nothing, and has nothing to tell. */
-export async function quietly<T>(asked: Promise<T>): Promise<T | undefined> {
+/** Ignores errors of a worker that has ended. */
+export async function ignoreErrors<T>(pendingRequest: Promise<T>): Promise<T | undefined> {
   try {
-    return await asked
+    return await pendingRequest
   } catch (cause) {
     if (cause instanceof Fault) return undefined
     throw cause
   }
 }
 
-const lateError = () =>
-  new Fault("deadline_exceeded", "worker.late", `it took more than ${beginMsMax / 1000} seconds`)
+const startTimeoutError = () =>
+  new Fault(
+    "deadline_exceeded",
+    "worker.late",
+    `the start took more than ${startMsMax / 1000} seconds`,
+  )

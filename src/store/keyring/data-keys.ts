@@ -1,48 +1,48 @@
 import type { Database } from "bun:sqlite"
 import { type DataKeyRow, fingerprint } from "../../kernel/crypto/secret.ts"
 
-type Row = Omit<DataKeyRow, "active"> & { readonly active: number }
+type DataKeyTableRow = Omit<DataKeyRow, "active"> & { readonly active: number }
 
-/** A data key by its id, as a master key has wrapped it. */
-export type Wrapped = Pick<DataKeyRow, "id" | "wrapped">
+/** A data key by ID, wrapped with a master key. */
+export type WrappedKey = Pick<DataKeyRow, "id" | "wrapped">
 
-/** What is laid down while the master key is being replaced: the data keys under the next one. */
-export type NextKeys = { readonly fingerprint: string; readonly keys: readonly Wrapped[] }
+/** The data keys wrapped with the next master key, while it is being replaced. */
+export type NextKeys = { readonly fingerprint: string; readonly keys: readonly WrappedKey[] }
 
-/** By what `meta` has them. */
-const nextKeys = "data_keys_next"
+/** The name of the row in `meta`. */
+const nextKeysName = "data_keys_next"
 
-export const dataKeysIn = (database: Database): readonly DataKeyRow[] =>
+export const readDataKeys = (database: Database): readonly DataKeyRow[] =>
   database
-    .query<Row, []>("SELECT id, purpose, wrapped, active FROM data_key")
+    .query<DataKeyTableRow, []>("SELECT id, purpose, wrapped, active FROM data_key")
     .all()
     .map((row) => ({ ...row, active: row.active === 1 }))
 
-export function nextKeysIn(database: Database): NextKeys | undefined {
+export function findNextKeys(database: Database): NextKeys | undefined {
   const found = database
     .query<{ value: string }, [string]>("SELECT value FROM meta WHERE key = ?")
-    .get(nextKeys)
+    .get(nextKeysName)
   return found ? JSON.parse(found.value) : undefined
 }
 
-export function layDownNext(database: Database, next: NextKeys): void {
+export function storeNextKeys(database: Database, next: NextKeys): void {
   database
     .prepare("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)")
-    .run(nextKeys, JSON.stringify(next))
+    .run(nextKeysName, JSON.stringify(next))
 }
 
-/** As they are under a master key that has come, or is about to. */
-export function keysUnder(database: Database, master: Uint8Array): readonly Wrapped[] {
-  const next = nextKeysIn(database)
-  return next?.fingerprint === fingerprint(master) ? next.keys : dataKeysIn(database)
+/** The data keys as wrapped by a master key that is current or prepared. */
+export function wrappedKeysFor(database: Database, master: Uint8Array): readonly WrappedKey[] {
+  const next = findNextKeys(database)
+  return next?.fingerprint === fingerprint(master) ? next.keys : readDataKeys(database)
 }
 
-/** From now on they are these, under one master key alone. */
-export function settleKeys(database: Database, keys: readonly Wrapped[]): void {
+/** Replaces the wrapped data keys and discards the prepared ones. */
+export function replaceKeys(database: Database, keys: readonly WrappedKey[]): void {
   const set = database.prepare("UPDATE data_key SET wrapped = ? WHERE id = ?")
-  const drop = database.prepare("DELETE FROM meta WHERE key = ?")
+  const deleteNext = database.prepare("DELETE FROM meta WHERE key = ?")
   database.transaction(() => {
     for (const { id, wrapped } of keys) set.run(wrapped, id)
-    drop.run(nextKeys)
+    deleteNext.run(nextKeysName)
   })()
 }

@@ -10,19 +10,19 @@ import {
 } from "../../kernel/crypto/secret.ts"
 import type { Store } from "../store.ts"
 import type { Node } from "../store-parts.ts"
-import { rekeyBefore } from "../upgrade/before-keys.ts"
-import { dataKeysIn, layDownNext, nextKeysIn, settleKeys } from "./data-keys.ts"
+import { rekeyUpgradeSnapshot } from "../upgrade/snapshot-keys.ts"
+import { findNextKeys, readDataKeys, replaceKeys, storeNextKeys } from "./data-keys.ts"
 
 /**
- * The data keys of this database, made on its first start. Nothing may be sealed with a key that a
- * power cut could take, so new ones are on disk before they are handed out.
+ * Loads the data keys of this database, and creates them on the first start. Nothing may be sealed
+ * with a key that a power cut could lose, so new keys are synced to disk first.
  */
 export function openKeyring(store: Store, random: Random, master: Uint8Array): Secrets {
   const { database } = store
   finishMasterKey(store, master)
-  const read = () => dataKeysIn(database)
+  const readKeys = () => readDataKeys(database)
   const missing = purposes.filter(
-    (purpose) => !read().some((row) => row.active && row.purpose === purpose),
+    (purpose) => !readKeys().some((row) => row.active && row.purpose === purpose),
   )
   if (missing.length > 0) {
     const insert = database.prepare(
@@ -36,17 +36,17 @@ export function openKeyring(store: Store, random: Random, master: Uint8Array): S
     })()
     database.run("PRAGMA wal_checkpoint(FULL)")
   }
-  return secretsOf(random, master, read())
+  return secretsOf(random, master, readKeys())
 }
 
-/** The data keys, where another process has the database and has made those that were missing. */
+/** The data keys, if another process has opened the database and created missing ones. */
 export const readKeyring = ({ database }: Store, random: Random, master: Uint8Array): Secrets =>
-  secretsOf(random, master, dataKeysIn(database))
+  secretsOf(random, master, readDataKeys(database))
 
 /**
- * Lays the data keys down under another master key beside those under this one: from now on either
- * of the two opens them. Whichever is used next is the one that stays. Nobody else may have the
- * store; it is on disk when that is closed.
+ * Stores the data keys wrapped with another master key next to the current ones: from now on,
+ * either master key works. The next one used stays. Requires exclusive access; synced to disk when
+ * the store closes.
  */
 export function prepareMasterKey(
   store: Store,
@@ -54,8 +54,8 @@ export function prepareMasterKey(
   { from, to }: { readonly from: Uint8Array; readonly to: Uint8Array },
 ): void {
   const { database } = store
-  const keys = rewrap(random, from, to, dataKeysIn(database))
-  layDownNext(database, {
+  const keys = rewrap(random, from, to, readDataKeys(database))
+  storeNextKeys(database, {
     fingerprint: fingerprint(to),
     keys: keys.map(({ id, wrapped }) => ({ id, wrapped })),
   })
@@ -63,37 +63,39 @@ export function prepareMasterKey(
 }
 
 /**
- * The master key that came decides: all is under it from now on, or stays so. What is kept from
- * before an upgrade comes along first: as long as the next keys lie there, this is done anew.
+ * The master key in use decides which wrapped keys stay. The copy from before an upgrade is
+ * converted first: as long as the next keys are stored, this is repeated.
  */
 function finishMasterKey({ database }: Store, master: Uint8Array): void {
-  const next = nextKeysIn(database)
+  const next = findNextKeys(database)
   if (!next) return
   const keys = next.fingerprint === fingerprint(master) ? next.keys : []
-  if (keys.length > 0) rekeyBefore(database.filename, master, keys)
-  settleKeys(database, keys)
+  if (keys.length > 0) rekeyUpgradeSnapshot(database.filename, master, keys)
+  replaceKeys(database, keys)
   database.run("PRAGMA wal_checkpoint(FULL)")
 }
 
 /**
- * The data keys of the log that a node shares: whichever node came first has made them. The node's
- * own file has them, too, so that a copy of it is whole.
+ * The data keys of a shared log, created by the first node. They are also stored in the node's own
+ * file, so that a copy of it is complete.
  */
-export async function shareKeyring(
+export async function openSharedKeyring(
   { database, exclusive }: Store,
   node: Node,
   { random, master }: { readonly random: Random; readonly master: Uint8Array },
 ): Promise<Secrets> {
-  const kept = await node.keys([])
-  const missing = purposes.filter((each) => !kept.some((row) => row.active && row.purpose === each))
-  const made = missing.map((each) => ({ ...createDataKey(random, master, each), active: true }))
-  const wrapped = made.length > 0 ? await node.keys(made) : kept
+  const sharedKeys = await node.keys([])
+  const missing = purposes.filter(
+    (each) => !sharedKeys.some((row) => row.active && row.purpose === each),
+  )
+  const newKeys = missing.map((each) => ({ ...createDataKey(random, master, each), active: true }))
+  const wrapped = newKeys.length > 0 ? await node.keys(newKeys) : sharedKeys
   const insert = database.prepare(
     "INSERT OR REPLACE INTO data_key (id, purpose, wrapped, active) VALUES (?, ?, ?, ?)",
   )
   await exclusive(() => {
     for (const row of wrapped) insert.run(row.id, row.purpose, row.wrapped, row.active ? 1 : 0)
   })
-  // Reason for the cast: what stands there has been put there by one of us, a purpose at a time.
+  // Reason for the cast: only our nodes write these rows, with valid purposes.
   return secretsOf(random, master, wrapped as readonly DataKeyRow[])
 }

@@ -1,112 +1,117 @@
-/** Frames in the WAL and how many of them the database file already has. */
-export type Progress = {
+/** Number of frames in the WAL, and how many of them the database file already has. */
+export type CheckpointProgress = {
   readonly frames: number
   readonly copied: number
-  /** Whether the file was to be cut, and was. */
+  /** Whether truncation was requested and done. */
   readonly isEmpty: boolean
-  /** Why nothing was copied. The WAL has everything, and the next checkpoint tries again. */
+  /** Why nothing was copied. The WAL still has everything, and the next checkpoint tries again. */
   readonly refused?: { readonly name: string; readonly code: string; readonly message: string }
 }
 
-/** What the worker is asked. `empty`: nothing is left in the WAL's file, not even old frames. */
+/** A request to the worker. `empty` truncates the WAL file, including old frames. */
 export type CheckpointRequest =
   | { readonly file: string; readonly empty: boolean }
   | { readonly close: true }
 
-export type Gate = {
-  /** Nothing unless a checkpoint is finishing; commits wait for what it answers. */
+export type CheckpointGate = {
+  /** Nothing, unless a checkpoint is finishing; commits wait for the returned promise. */
   readonly open: () => Promise<void> | undefined
-  /** Notes a commit of so many events; enough of them start a checkpoint. */
+  /** Records a commit of this many events; enough of them start a checkpoint. */
   readonly committed: (events: number, erased?: boolean) => void
   /**
-   * Leaves nothing in the WAL of what has been erased, nor of what it has grown to beyond measure;
-   * nothing happens where there is neither.
+   * Truncates the WAL if it contains erased data or has grown too large; otherwise does nothing.
    */
   readonly scrub: () => Promise<void>
   readonly close: () => Promise<void>
 }
 
-/** Whoever copies the WAL: the worker, or a test. */
+/** Copies the WAL: the worker, or a test double. */
 export type Checkpointer = {
-  readonly passive: () => Promise<Progress>
-  /** Copies all of it, and cuts the file; answers whether it is empty. Nobody may commit. */
+  readonly passive: () => Promise<CheckpointProgress>
+  /**
+   * Copies the whole WAL and truncates it; returns whether it is empty. There must be no commits
+   * meanwhile.
+   */
   readonly empty: () => Promise<boolean>
-  /** Resolves when nobody reads through another connection, with what lets them read on. */
+  /** Resolves when no other connection reads; the returned function lets them read again. */
   readonly pause?: (() => Promise<() => void>) | undefined
   readonly close: () => Promise<void>
 }
 
 export type WalBounds = {
-  /** A WAL that is longer is cut. */
+  /** Longer WALs are truncated. */
   readonly framesMax?: number
   /**
-   * Counts the frames; where they are not known, events alone start a checkpoint. Of a node: what
-   * it follows it writes page by page, and its copies take the disk from the log's.
+   * Returns the number of frames; if absent, only the number of events starts a checkpoint. Nodes
+   * set it: they write what they follow in batches, and their checkpoints compete with the log for
+   * the disk.
    */
   readonly frames?: (() => number | undefined) | undefined
 }
 
-/** Events between checkpoints: at seven pages an event, when each comes alone, 86 MB of WAL. */
+/**
+ * Events between checkpoints: at seven pages per event, when each is committed alone, 86 MB of WAL.
+ */
 const eventsBetween = 3000
-/** Where many events are written together there may be more of them: up to this many frames. */
+/** Batched events need fewer frames each: the checkpoint waits for at least this many frames. */
 const framesBetween = 16_384
-/** So many events later the frames are counted once more. */
-const eventsAgain = 500
-/** Frames of a WAL that somebody outside, who reads for long, has kept from beginning anew. */
-const usualFramesMax = 65_536
-/** So few frames may be left to copy while commits are held; more are copied before, */
-const heldFramesMax = 1024
-/** but not more often than this: who writes faster than the disk copies is held for longer. */
-const passesMax = 3
+/** After this many further events, the frames are counted again. */
+const eventsUntilRecount = 500
+/**
+ * WAL size above which it is truncated; a long-running external reader can make it grow this large.
+ */
+const defaultMaxFrames = 65_536
+/** Maximum number of frames to copy while commits wait; more are copied before, */
+const maxFramesWhilePaused = 1024
+/** in at most this many passes: commits wait longer if they are faster than the disk. */
+const maxPasses = 3
 
 /**
- * Checkpoints that never stall the event loop and keep the WAL bounded. A worker copies most of
- * the WAL while commits go on, and what came meanwhile, until little is left; then `flush` commits
- * what is under way, and commits are held (queued: the loop runs) while it copies that. Since
- * nobody reads the WAL any more, the next commit starts it from the beginning. Without the hold the
- * WAL of a busy server would never be restarted.
- *
- * Whoever reads through another connection keeps the WAL from being copied and restarted. `pause`
- * lets the readers come to an end before commits are held, and nobody begins until all is copied.
- *
- * A WAL that begins anew keeps what lay in it until that is written over, and its size for good.
- * Where something was erased, or while somebody read for long it grew beyond measure, its file is
- * cut instead; to let it grow again costs more, so that is not the rule.
+ * Checkpoints that never stall the event loop and limit the size of the WAL. A worker copies most
+ * of the WAL while commits continue, in several passes, until few frames are left. Then `flush`
+ * commits the open group, and commits wait (the event loop runs) while the worker copies the rest.
+ * Without readers, the next commit restarts the WAL from the beginning. Without this pause, the WAL
+ * of a busy server would never restart.
+ * Readers on other connections prevent copying and restarting. `pause` waits for them before
+ * commits are paused, and lets no reader start until everything is copied.
+ * A restarted WAL keeps its size and its old content until it is overwritten. If data was erased,
+ * or a long read made the WAL very large, it is truncated instead; truncating every time would be
+ * slower.
  */
-export function checkpointGate(
+export function createGate(
   checkpointer: Checkpointer,
   flush: () => void,
-  { framesMax = usualFramesMax, frames: counted }: WalBounds = {},
-): Gate {
+  { framesMax: maxFrames = defaultMaxFrames, frames: countFrames }: WalBounds = {},
+): CheckpointGate {
   const { passive, empty, close, pause = noReaders } = checkpointer
   let events = 0
-  let mustBeCut = false
-  let held: Promise<void> | undefined
+  let mustTruncate = false
+  let commitsPaused: Promise<void> | undefined
   let running: Promise<void> | undefined
 
-  const copyMost = async () => {
+  const copyMostFrames = async () => {
     let copied = 0
-    for (let pass = 0; pass < passesMax; pass++) {
+    for (let pass = 0; pass < maxPasses; pass++) {
       const { frames } = await passive()
-      const isLittle = frames - copied <= heldFramesMax
+      const isSmall = frames - copied <= maxFramesWhilePaused
       copied = frames
-      if (isLittle) break
+      if (isSmall) break
     }
     return copied
   }
 
   const checkpoint = async () => {
-    const frames = await copyMost()
-    mustBeCut ||= frames > framesMax
-    const readOn = await pause()
+    const frames = await copyMostFrames()
+    mustTruncate ||= frames > maxFrames
+    const resumeReaders = await pause()
     events = 0
     const { promise, resolve } = Promise.withResolvers<void>()
-    held = promise
+    commitsPaused = promise
     flush()
-    if (mustBeCut) mustBeCut = !(await empty())
+    if (mustTruncate) mustTruncate = !(await empty())
     else await passive()
-    held = undefined
-    readOn()
+    commitsPaused = undefined
+    resumeReaders()
     resolve()
   }
 
@@ -118,17 +123,17 @@ export function checkpointGate(
   }
 
   return {
-    open: () => held,
+    open: () => commitsPaused,
     committed: (count, erased = false) => {
       events += count
-      mustBeCut ||= erased
+      mustTruncate ||= erased
       if (events < eventsBetween || running !== undefined) return
-      if (mustBeCut || (counted?.() ?? framesBetween) >= framesBetween) void start()
-      else events -= eventsAgain
+      if (mustTruncate || (countFrames?.() ?? framesBetween) >= framesBetween) void start()
+      else events -= eventsUntilRecount
     },
     scrub: async () => {
       await running
-      if (mustBeCut) await (running ?? start())
+      if (mustTruncate) await (running ?? start())
     },
     close: async () => {
       await running
@@ -139,27 +144,30 @@ export function checkpointGate(
 
 const noReaders = () => Promise.resolve(() => {})
 
-/** In the compiled binary scripts/build.ts puts the worker's entry point below the one bundle. */
+/** In the compiled binary, scripts/build.ts places the worker's entry point below the bundle. */
 const workerUrl = () =>
   import.meta.url.endsWith("/checkpoint.ts")
     ? new URL("./checkpoint-worker.ts", import.meta.url)
     : new URL("./store/log/checkpoint-worker.js", import.meta.url)
 
-type Outcomes = {
+type WorkerHandlers = {
   readonly failed: (cause: Error) => void
   readonly refused: (cause: Error) => void
 }
 
 /**
- * The worker, which the first checkpoint starts. When it fails nobody knows what it has synced, so
- * `failed` must end the process; whoever waits for it then waits forever.
+ * The worker, started by the first checkpoint. If it fails, the state of the disk is unknown, so
+ * `failed` must end the process; pending calls never resolve.
  */
-export function checkpointWorker(file: string, { failed, refused }: Outcomes): Checkpointer {
+export function createCheckpointWorker(
+  file: string,
+  { failed, refused }: WorkerHandlers,
+): Checkpointer {
   let worker: Worker | undefined
-  const waiting: ((progress: Progress) => void)[] = []
+  const waiting: ((progress: CheckpointProgress) => void)[] = []
   const start = () => {
     const started = new Worker(workerUrl().href, { smol: true })
-    started.addEventListener("message", (event: MessageEvent<Progress>) => {
+    started.addEventListener("message", (event: MessageEvent<CheckpointProgress>) => {
       const { refused: cause } = event.data
       if (cause) refused(Object.assign(new Error(cause.message), cause))
       waiting.shift()?.(event.data)
@@ -169,16 +177,16 @@ export function checkpointWorker(file: string, { failed, refused }: Outcomes): C
     })
     return started
   }
-  const ask = (empty: boolean) => {
+  const requestCheckpoint = (empty: boolean) => {
     worker ??= start()
-    const { promise, resolve } = Promise.withResolvers<Progress>()
+    const { promise, resolve } = Promise.withResolvers<CheckpointProgress>()
     waiting.push(resolve)
     worker.postMessage({ file, empty } satisfies CheckpointRequest)
     return promise
   }
   return {
-    passive: () => ask(false),
-    empty: async () => (await ask(true)).isEmpty,
+    passive: () => requestCheckpoint(false),
+    empty: async () => (await requestCheckpoint(true)).isEmpty,
     close: async () => {
       if (!worker) return
       const { promise, resolve } = Promise.withResolvers<void>()

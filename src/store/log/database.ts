@@ -4,84 +4,84 @@ import { pathToFileURL } from "node:url"
 import { Fault } from "../../kernel/fault.ts"
 import type { AnyAggregate } from "../aggregate.ts"
 import {
-  closedTroubleOf,
-  type DiskTrouble,
-  diskFault,
-  diskTroubleOf,
-  lacksRoom,
-  roomTroubleOf,
+  classifyClosedFileFailure,
+  classifyDiskFailure,
+  createDiskFault,
+  type DiskFailure,
+  findSpaceFailure,
+  isSpaceFailure,
 } from "../disk-error.ts"
-import { checkEventTypes } from "./event-types.ts"
-import { type Mark, openMark } from "./mark.ts"
-import { checkHead, goneError, type Preflight, preflight } from "./preflight.ts"
-import { decode, type EventRow, headOf, namesOf } from "./row.ts"
+import { requireSupportedEventTypes } from "./event-types.ts"
+import { type DurabilityMark, openMark } from "./mark.ts"
+import { checkFiles, databaseMissingError, type Preflight, requireSyncedHead } from "./preflight.ts"
+import { createNames, decodeEvent, type EventRow, headOf } from "./row.ts"
 import { applicationId, migrations, schema, schemaVersion } from "./schema.ts"
 
-/** The open database, and the mark beside it. */
-export type Opened = {
+/** The open database with its durability mark. */
+export type OpenedDatabase = {
   readonly database: Database
-  readonly mark: Mark
-  /** What the disk lacks for writing; reading goes on. */
-  readonly trouble: Fault | undefined
+  readonly mark: DurabilityMark
+  /** Why the disk can't be written; reading works. */
+  readonly diskFault: Fault | undefined
 }
 
 /**
- * Opens the database, or makes it. Refuses with one plain line, and touches nothing, what is
- * damaged or lacks something, is not ours, or is of a newer version. `before` sees what is there
- * already, before anything is changed.
+ * Opens or creates the database. Rejects a database that is damaged, incomplete, foreign or from a
+ * newer version, with a single-line message and without changing it. `before` runs before the first
+ * change.
  */
 export function openDatabase(
   file: string,
   aggregates: readonly AnyAggregate[],
   before?: (database: Database) => void,
-): Opened {
+): OpenedDatabase {
   let database: Database | undefined
   let inspected: Database | undefined
   try {
-    const found = preflight(file)
-    inspected = inspect(file, found, aggregates)
+    const found = checkFiles(file)
+    inspected = validateExisting(file, found, aggregates)
     if (inspected) before?.(inspected)
     database = new Database(file, { readwrite: true, create: true, strict: true })
     configure(database, { isNew: !inspected })
     if (inspected) migrate(database)
     else create(database)
-    return settle(database, found)
+    return recoverWal(database, found)
   } catch (cause) {
     inspected?.close()
     database?.close()
-    throw refusal(cause, file) ?? cause
+    throw toStartFault(cause, file) ?? cause
   } finally {
     inspected?.close()
   }
 }
 
 /**
- * Refuses, by a connection that can't write and does not clear away the WAL as it closes, what this
- * version can't read rightly. Nothing where there is no database yet, or that of a first start that
- * was killed.
+ * Rejects a database that this version can't read correctly, on a read-only connection that keeps
+ * the WAL. Returns undefined if there is no database yet, or only that of an interrupted first
+ * start.
  */
-function inspect(
+function validateExisting(
   file: string,
   found: Preflight,
   aggregates: readonly AnyAggregate[],
 ): Database | undefined {
   if (found.isAbsent) return undefined
-  const database = openUntouched(file, found)
+  const database = openReadOnly(file, found)
   try {
     if (isEmpty(database)) {
-      if (found.durable) throw goneError(file)
+      if (found.durable) throw databaseMissingError(file)
       database.close()
       return undefined
     }
-    checkOwn(database)
-    checkHead(database, file, found)
-    const names = namesOf(database)
-    checkEventTypes(database, names, aggregates)
-    // The newest events are what a torn write would hurt; the rest is `verify`'s to read.
+    requireSupportedSchema(database)
+    requireSyncedHead(database, file, found)
+    const names = createNames(database)
+    requireSupportedEventTypes(database, names, aggregates)
+    // A torn write would damage the newest events; `verify` reads the rest.
     const newest = database.query<EventRow, []>(
       "SELECT * FROM event ORDER BY position DESC LIMIT 64",
     )
-    for (const row of newest.all()) decode(row, names)
+    for (const row of newest.all()) decodeEvent(row, names)
     return database
   } catch (cause) {
     database.close()
@@ -90,57 +90,59 @@ function inspect(
 }
 
 /**
- * Opens the file for reading alone. Where there is a WAL, its index is made beside it; where there
- * is none, SQLite would make both, and so it is told to look at the one file.
+ * Opens the file read-only. With a WAL, SQLite creates its index next to it; without one, SQLite
+ * would create both, so only the single file is opened.
  */
-export function openUntouched(file: string, { hasFrames }: Pick<Preflight, "hasFrames">): Database {
+export function openReadOnly(file: string, { hasFrames }: Pick<Preflight, "hasFrames">): Database {
   if (hasFrames) return new Database(file, { readonly: true, strict: true })
-  const alone = `${pathToFileURL(file).href}?immutable=1`
-  return new Database(alone, constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI)
+  const immutable = `${pathToFileURL(file).href}?immutable=1`
+  return new Database(immutable, constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI)
 }
 
 const isEmpty = (database: Database): boolean =>
-  numberOf(database, "user_version") === 0 &&
+  readPragma(database, "user_version") === 0 &&
   database.query("SELECT 1 FROM sqlite_master LIMIT 1").get() === null
 
-const numberOf = (database: Database, pragma: "user_version" | "application_id"): number =>
+const readPragma = (database: Database, pragma: "user_version" | "application_id"): number =>
   database.query<Record<string, number>, []>(`PRAGMA ${pragma}`).get()?.[pragma] ?? 0
 
-/** Refuses what is not one of ours, or of a newer version; answers the version of its tables. */
-export function checkOwn(database: Database): { readonly schema: number } {
-  if (numberOf(database, "application_id") !== applicationId) {
+/** Rejects a foreign database or one from a newer version; returns its schema version. */
+export function requireSupportedSchema(database: Database): { readonly schema: number } {
+  if (readPragma(database, "application_id") !== applicationId) {
     throw new Fault(
       "failed_precondition",
       "start.database_foreign",
-      "the database is not one of Latchkey's; nothing was changed. Choose another data folder",
+      "the database was not created by Latchkey; nothing was changed. Choose another data " +
+        "directory",
     )
   }
-  const version = numberOf(database, "user_version")
+  const version = readPragma(database, "user_version")
   if (version > schemaVersion) {
     throw new Fault(
       "failed_precondition",
       "start.database_newer",
-      `the database was written by a newer Latchkey (schema ${version}, this one reads up to ` +
-        `${schemaVersion}); start that version, or restore an older backup`,
+      `the database was written by a newer version of Latchkey (schema ${version}, this ` +
+        `version supports up to ${schemaVersion}); start that version, or restore an older ` +
+        "backup",
     )
   }
   return { schema: version }
 }
 
-/** SQLite keeps pages that it has read, and goes on without them. */
+/** Frees the pages that SQLite caches, which it does not need to continue. */
 export const shrinkMemory = (database: Database): void => void database.run("PRAGMA shrink_memory")
 
 function configure(database: Database, { isNew }: { readonly isNew: boolean }): void {
-  // Both count only before the first table, and later still cost a write.
+  // These only take effect before the first table, and would cost a write later.
   if (isNew) {
     database.run("PRAGMA page_size = 4096")
     database.run("PRAGMA auto_vacuum = INCREMENTAL")
   }
   database.run("PRAGMA journal_mode = WAL")
   database.run("PRAGMA wal_autocheckpoint = 0")
-  // The next start may find the disk full, and no room for an index of the WAL.
+  // The next start may find the disk full, without space for a WAL index.
   database.fileControl(constants.SQLITE_FCNTL_PERSIST_WAL, 1)
-  // What is erased is overwritten, also on pages that nothing needs any more.
+  // Erased data is overwritten, even on unused pages.
   database.run("PRAGMA secure_delete = ON")
   database.run("PRAGMA temp_store = MEMORY")
   database.run("PRAGMA cache_size = -8192")
@@ -148,18 +150,21 @@ function configure(database: Database, { isNew }: { readonly isNew: boolean }): 
   database.run("PRAGMA synchronous = FULL")
 }
 
-/** Tables and version in one transaction: a first start that is killed leaves nothing half. */
+/**
+ * Creates tables and version in one transaction, so that an interrupted first start leaves nothing
+ * behind.
+ */
 function create(database: Database): void {
   database.transaction(() => {
-    for (const sql of schema) database.run(sql)
+    for (const migrationStep of schema) database.run(migrationStep)
     database.run(`PRAGMA application_id = ${applicationId}`)
     database.run(`PRAGMA user_version = ${schemaVersion}`)
   })()
 }
 
-/** All steps at once: a start that is killed leaves the version that was there. */
+/** Runs all migrations in one transaction: an interrupted start keeps the old version. */
 function migrate(database: Database): void {
-  const from = numberOf(database, "user_version")
+  const from = readPragma(database, "user_version")
   if (from === schemaVersion) return
   database.transaction(() => {
     for (let version = from; version < schemaVersion; version++) {
@@ -173,29 +178,32 @@ function migrate(database: Database): void {
 }
 
 /**
- * All that an earlier process wrote reaches the database file before anyone is answered. Where
- * there is no room for it, or another program still reads what was there before, it stays in the
- * WAL, which must be on disk then.
+ * Copies everything that earlier processes wrote into the database file before the first response.
+ * Without disk space for it, or while another program reads an old snapshot, it stays in the WAL,
+ * which must then be synced.
  */
-function settle(database: Database, { durable }: Preflight): Opened {
+function recoverWal(database: Database, { durable }: Preflight): OpenedDatabase {
   const file = database.filename
-  const known = durable && openMark(database, durable, durable.position)
-  let trouble = roomTroubleOf(file)
+  const existingMark = durable && openMark(database, durable, durable.position)
+  let trouble = findSpaceFailure(file)
   let isCopied = false
   try {
-    isCopied = copyWal(database, !known || known.releaseNow() ? "TRUNCATE" : "PASSIVE")
+    isCopied = copyWal(
+      database,
+      !existingMark || existingMark.releaseNow() ? "TRUNCATE" : "PASSIVE",
+    )
   } catch (cause) {
-    trouble = diskTroubleOf(cause, file)
-    if (!trouble || !lacksRoom(trouble)) throw cause
+    trouble = classifyDiskFailure(cause, file)
+    if (!trouble || !isSpaceFailure(trouble)) throw cause
   }
   if (!isCopied) syncFile(`${file}-wal`)
-  // On Linux a shared fdatasync follows each commit; elsewhere the commit itself must sync.
+  // On Linux, a shared fdatasync follows each commit; elsewhere, the commit itself must sync.
   if (process.platform === "linux") database.run("PRAGMA synchronous = NORMAL")
-  const mark = known ?? openMark(database, undefined, isCopied ? headOf(database) : 0)
-  return { database, mark, trouble: trouble && diskFault(trouble) }
+  const mark = existingMark ?? openMark(database, undefined, isCopied ? headOf(database) : 0)
+  return { database, mark, diskFault: trouble && createDiskFault(trouble) }
 }
 
-/** Whether the database file has all of the WAL now. */
+/** Whether the database file now contains the whole WAL. */
 function copyWal(database: Database, mode: "TRUNCATE" | "PASSIVE"): boolean {
   const row = database
     .query<{ busy: number; log: number; checkpointed: number }, []>(
@@ -205,7 +213,7 @@ function copyWal(database: Database, mode: "TRUNCATE" | "PASSIVE"): boolean {
   return row?.busy === 0 && row.log === row.checkpointed
 }
 
-/** SQLite locks the database and the index of the WAL, never the WAL: it may be closed here. */
+/** SQLite locks the database and the WAL index, never the WAL itself: closing it here is safe. */
 function syncFile(file: string): void {
   const descriptor = openSync(file, "r")
   try {
@@ -215,15 +223,15 @@ function syncFile(file: string): void {
   }
 }
 
-/** Says what is wrong with the disk, and what to do; undefined for bugs. */
-function refusal(cause: unknown, file: string): Fault | undefined {
-  const found = cause instanceof Fault ? undefined : closedTroubleOf(cause, file)
+/** Describes the disk problem and its solution; undefined for bugs. */
+function toStartFault(cause: unknown, file: string): Fault | undefined {
+  const found = cause instanceof Fault ? undefined : classifyClosedFileFailure(cause, file)
   if (!found) return undefined
-  const said = `${found.message}. Nothing was changed; start again when that is done`
-  return new Fault("failed_precondition", ids[found.kind], said, { cause })
+  const fault = `${found.message}. Nothing was changed; start again afterwards`
+  return new Fault("failed_precondition", startFaultIds[found.kind], fault, { cause })
 }
 
-const ids: Readonly<Record<DiskTrouble["kind"], string>> = {
+const startFaultIds: Readonly<Record<DiskFailure["kind"], string>> = {
   busy: "start.database_busy",
   full: "start.disk_full",
   quota: "start.disk_quota",

@@ -1,15 +1,15 @@
 import { closeSync, fdatasync, openSync } from "node:fs"
-import type { Mark, WalPlace } from "./mark.ts"
+import type { DurabilityMark, WalPlace } from "./mark.ts"
 
-/** Positions up to which the log is written, and up to which it is on disk. */
+/** Tracks the position up to which the log is written, and up to which it is synced. */
 export type Durability = {
-  /** Notes that a commit has been written, with the head position it left. */
-  readonly wrote: (position: number) => void
-  /** Resolves when every commit noted so far is on disk. */
-  readonly settle: () => Promise<void>
-  /** Nothing, or what resolves when the sync that is under way has ended. */
-  readonly syncing: () => Promise<void> | undefined
-  readonly durable: () => number
+  /** Records a commit with its head position. */
+  readonly recordCommit: (position: number) => void
+  /** Resolves when every commit so far is synced. */
+  readonly waitUntilSynced: () => Promise<void>
+  /** The current sync; undefined if none is running. */
+  readonly currentSync: () => Promise<void> | undefined
+  readonly durablePosition: () => number
   readonly close: () => Promise<void>
 }
 
@@ -19,42 +19,42 @@ type Commit = {
   readonly place?: WalPlace | undefined
 }
 
-type SyncParts = {
+type SyncOptions = {
   readonly failed: (cause: Error) => void
-  /** Is told how far the WAL is on disk, before those who wait for it. */
-  readonly mark?: Mark
+  /** Receives the synced WAL position before waiting callers are resolved. */
+  readonly mark?: DurabilityMark
   readonly sync?: Sync
 }
 
 type Sync = (descriptor: number, done: (cause: Error | null) => void) => void
 
 /**
- * One fdatasync of the WAL, off the event loop, shared by all callers that wait: commits that are
- * written while a sync runs wait for the next one. The descriptor lives as long as the process,
- * because closing a file that SQLite has open may drop SQLite's locks. A failed sync means that
- * nobody knows what is on disk (fsyncgate), so `failed` must end the process.
+ * One fdatasync of the WAL, outside the event loop, shared by all waiting callers: commits during a
+ * sync wait for the next one. The descriptor stays open for the lifetime of the process, because
+ * closing a file that SQLite has open can drop its locks. After a failed sync, the state of the
+ * disk is unknown (fsyncgate), so `failed` must end the process.
  */
-export function sharedSync(
+export function createSharedSync(
   walFile: string,
   head: number,
-  { failed, mark, sync = fdatasync }: SyncParts,
+  { failed, mark, sync = fdatasync }: SyncOptions,
 ): Durability {
   const descriptor = openSync(walFile, "r")
   let written: Commit = { commit: 0, position: head }
-  let safe = written
+  let synced = written
   let waiting: { commit: number; resolve: () => void }[] = []
   let running: PromiseWithResolvers<void> | undefined
 
   const round = () => {
     const current = Promise.withResolvers<void>()
     running = current
-    const reached = written
+    const syncedPosition = written
     sync(descriptor, (cause) => {
       if (cause) return failed(cause)
-      safe = reached
-      if (safe.place) mark?.advance(safe.place, safe.position)
-      const done = waiting.filter((waiter) => waiter.commit <= safe.commit)
-      waiting = waiting.filter((waiter) => waiter.commit > safe.commit)
+      synced = syncedPosition
+      if (synced.place) mark?.advance(synced.place, synced.position)
+      const done = waiting.filter((waiter) => waiter.commit <= synced.commit)
+      waiting = waiting.filter((waiter) => waiter.commit > synced.commit)
       running = undefined
       if (waiting.length > 0) round()
       for (const waiter of done) waiter.resolve()
@@ -63,7 +63,7 @@ export function sharedSync(
   }
 
   const settle = () => {
-    if (safe.commit >= written.commit) return Promise.resolve()
+    if (synced.commit >= written.commit) return Promise.resolve()
     const { promise, resolve } = Promise.withResolvers<void>()
     waiting.push({ commit: written.commit, resolve })
     if (!running) round()
@@ -71,12 +71,12 @@ export function sharedSync(
   }
 
   return {
-    wrote: (position) => {
+    recordCommit: (position) => {
       written = { commit: written.commit + 1, position, place: mark?.place(descriptor) }
     },
-    settle,
-    syncing: () => running?.promise,
-    durable: () => safe.position,
+    waitUntilSynced: settle,
+    currentSync: () => running?.promise,
+    durablePosition: () => synced.position,
     close: async () => {
       await settle()
       closeSync(descriptor)
@@ -84,16 +84,16 @@ export function sharedSync(
   }
 }
 
-/** Where the platform's commit itself reaches the disk (synchronous=FULL). */
-export function commitIsDurable(head: number): Durability {
+/** For platforms where the commit itself syncs (synchronous=FULL). */
+export function createCommitSync(head: number): Durability {
   let position = head
   return {
-    wrote: (next) => {
+    recordCommit: (next) => {
       position = next
     },
-    settle: () => Promise.resolve(),
-    syncing: () => undefined,
-    durable: () => position,
+    waitUntilSynced: () => Promise.resolve(),
+    currentSync: () => undefined,
+    durablePosition: () => position,
     close: () => Promise.resolve(),
   }
 }

@@ -1,11 +1,11 @@
 import type { Database } from "bun:sqlite"
 
-/** What is asked of the events of an instance; what is absent may be anything. Times are ms UTC. */
+/** A filter for the events of an instance; absent criteria match everything. Times are ms UTC. */
 export type EventFilter = {
-  /** Types of events, and kinds of streams. */
+  /** Event types and streams. */
   readonly types?: readonly string[] | undefined
   readonly streams?: readonly string[] | undefined
-  /** The ids of their streams. */
+  /** Stream IDs. */
   readonly ids?: readonly string[] | undefined
   readonly editor?: string | undefined
   readonly owner?: string | undefined
@@ -13,9 +13,9 @@ export type EventFilter = {
   readonly until?: number | undefined
 }
 
-/** A part of the log: what comes after one position, up to another one. */
+/** A section of the log: after one position, up to another. */
 export type EventWindow = EventFilter & {
-  /** Only these of it. */
+  /** Only these positions. */
   readonly among?: readonly number[] | undefined
   readonly instance: string
   readonly after: number
@@ -24,11 +24,11 @@ export type EventWindow = EventFilter & {
   readonly limit: number
 }
 
-const named = (column: string, list: string) =>
+const inNames = (column: string, list: string) =>
   `${column} IN (SELECT code FROM name WHERE name IN (SELECT value FROM json_each(${list})))`
 
-/** The numbers by which the log keeps names of types and streams; unknown ones have none. */
-export const codesOf = (database: Database, names: readonly string[]): readonly number[] =>
+/** The codes of type and stream names in the log; unknown names have none. */
+export const findCodes = (database: Database, names: readonly string[]): readonly number[] =>
   database
     .query<{ code: number }, [string]>(
       "SELECT code FROM name WHERE name IN (SELECT value FROM json_each(?))",
@@ -36,30 +36,33 @@ export const codesOf = (database: Database, names: readonly string[]): readonly 
     .all(JSON.stringify(names))
     .map(({ code }) => code)
 
-/** Where the events of a window stand, in the order that is asked. */
-export function positionsIn(database: Database, window: EventWindow): readonly number[] {
+/** The positions of matching events, in the requested order. */
+export function findPositions(database: Database, window: EventWindow): readonly number[] {
   const { instance, after, upTo, limit, types, streams, among, ...rest } = window
-  const wanted: readonly (readonly [sql: string, value: string | number | undefined])[] = [
+  const conditions: readonly (readonly [sql: string, value: string | number | undefined])[] = [
     ["instance = ?", instance],
     ["position > ?", after],
     ["position <= ?", upTo],
     ["position IN (SELECT value FROM json_each(?))", among && JSON.stringify(among)],
-    [named("type", "?"), types && JSON.stringify(types)],
-    [named("stream", "?"), streams && JSON.stringify(streams)],
+    [inNames("type", "?"), types && JSON.stringify(types)],
+    [inNames("stream", "?"), streams && JSON.stringify(streams)],
     ["id IN (SELECT value FROM json_each(?))", rest.ids && JSON.stringify(rest.ids)],
     ["editor_user = ?", rest.editor],
     ["owner = ?", rest.owner],
     ["time >= ?", rest.since],
     ["time <= ?", rest.until],
   ]
-  const given = wanted.flatMap(([sql, value]) => (value === undefined ? [] : [{ sql, value }]))
-  // Few events have these ids; of anything else only their order is known ahead.
-  const by = rest.ids === undefined ? "NOT INDEXED" : "INDEXED BY event_stream"
+  const parameters = conditions.flatMap(([sql, value]) =>
+    value === undefined ? [] : [{ sql, value }],
+  )
+  // Few events have these IDs; otherwise only their order is known in advance.
+  const indexHint = rest.ids === undefined ? "NOT INDEXED" : "INDEXED BY event_stream"
+  const whereClause = parameters.map(({ sql }) => sql).join(" AND ")
   return database
     .query<{ position: number }, (string | number)[]>(
-      `SELECT position FROM event ${by} WHERE ${given.map(({ sql }) => sql).join(" AND ")}
+      `SELECT position FROM event ${indexHint} WHERE ${whereClause}
        ORDER BY position ${rest.asc ? "ASC" : "DESC"} LIMIT ?`,
     )
-    .all(...given.map(({ value }) => value), limit)
+    .all(...parameters.map(({ value }) => value), limit)
     .map(({ position }) => position)
 }

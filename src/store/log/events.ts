@@ -1,22 +1,22 @@
 import type { Call } from "../../kernel/context.ts"
-import { lateError } from "../../kernel/fault.ts"
+import { deadlineExceededError } from "../../kernel/fault.ts"
 import type { Reader } from "../search/reader.ts"
 import type { EventFilter } from "./event-window.ts"
 import type { Log, LogEvent } from "./log.ts"
 
 export type EventQuery = EventFilter & {
-  /** Only what comes before this position, or after it where `asc`; undefined: the first part. */
+  /** Only events before this position, or after it with `asc`; undefined for the first page. */
   readonly from?: number | undefined
-  /** The oldest first; else the newest. */
+  /** Oldest first; otherwise newest first. */
   readonly asc: boolean
   readonly limit: number
 }
 
 /**
- * What happened on an instance and is like that; all that was written before this call is looked
- * at, in the reader thread, where searches of others have their turn in between.
+ * Finds the matching events of an instance, including everything written before the call. Runs in
+ * the reader thread, in turn with other searches.
  */
-export async function eventsOf(
+export async function searchEvents(
   { log, reader }: { readonly log: Log; readonly reader: Reader },
   cx: Pick<Call, "instance" | "clock" | "deadline">,
   { from, limit, asc, ...filter }: EventQuery,
@@ -27,12 +27,17 @@ export async function eventsOf(
   let upTo = asc ? end : Math.min(end, (from ?? end + 1) - 1)
   const found: number[] = []
   while (after < upTo && found.length < limit) {
-    if (cx.deadline !== undefined && cx.clock.now() >= cx.deadline) throw lateError()
-    const left = { limit: limit - found.length, asc, instance: cx.instance }
-    const { positions, reached } = await reader.positions({ ...filter, ...left, after, upTo })
+    if (cx.deadline !== undefined && cx.clock.now() >= cx.deadline) throw deadlineExceededError()
+    const remaining = { limit: limit - found.length, asc, instance: cx.instance }
+    const { positions, reached: scannedTo } = await reader.positions({
+      ...filter,
+      ...remaining,
+      after,
+      upTo,
+    })
     found.push(...positions)
-    if (asc) after = reached
-    else upTo = reached
+    if (asc) after = scannedTo
+    else upTo = scannedTo
   }
   return log.at(found)
 }

@@ -1,63 +1,70 @@
 import type { Database } from "bun:sqlite"
 import { systemClock, type Timer } from "../../kernel/clock.ts"
-import { isLocked, patiently } from "../patience.ts"
-import type { Pace } from "./log.ts"
+import { isLocked, retryWhileLocked } from "../retry.ts"
+import type { CommitPace } from "./log.ts"
 
 /**
- * Steps that would wait for the same sync share one SQLite transaction, each in a savepoint of its
- * own: those of one turn of the event loop, and while a sync is under way those of the turns until
- * it ends, since the next can't begin before. Under load neighbouring steps write the same pages,
- * so that a page goes to the WAL once for all of them: half the work of a commit for each, and no
- * later answer.
+ * Group commit: transactions that would wait for the same sync share one SQLite transaction, each
+ * in its own savepoint. A group contains those of one turn of the event loop, or all until the
+ * running sync ends, because the next sync can't start earlier. Under load, neighboring writes
+ * touch the same pages, so each page is written to the WAL once for all of them: this halves the
+ * work per commit without delaying responses.
  */
 export type GroupCommit = {
   /**
-   * Nothing where steps can run at once. While another program holds the database locked, what
-   * resolves when they can; it rejects when that takes too long.
+   * Undefined if steps can run immediately. While another program has locked the database, a
+   * promise that resolves when they can, or rejects after a timeout.
    */
-  readonly held: (pace?: Pace) => Promise<void> | undefined
-  /** Runs a step at once; what it throws, or a result that is not kept, undoes that step alone. */
+  readonly waitUntilAvailable: (pace?: CommitPace) => Promise<void> | undefined
+  /**
+   * Runs a step immediately; an exception, or a result that is not kept, rolls back only that step.
+   */
   readonly run: <T>(step: () => T, isKept: (result: T) => boolean) => T
-  /** As `ended`, without the wish that it be soon. */
-  readonly later: () => Promise<void>
-  /** Resolves when the open group is committed; rejects when it had to be undone. */
-  readonly ended: () => Promise<void>
-  /** Nothing where none is open; else as `ended`. */
-  readonly pending: () => Promise<void> | undefined
-  /** Commits the open group now. */
+  /** Like `ended`, but without hurrying the commit. */
+  readonly committed: () => Promise<void>
+  /** Resolves when the open group is committed; rejects if it was rolled back. */
+  readonly commitSoon: () => Promise<void>
+  /** Like `ended`; undefined if no group is open. */
+  readonly commitIfOpen: () => Promise<void> | undefined
+  /** Commits the open group immediately. */
   readonly flush: () => void
 }
 
-/** So long a group may stay open for which nobody waits. */
-const laterMs = 10
+/** Maximum time that a group stays open if nothing waits for it. */
+const maxOpenMs = 10
 
-export type GroupCommitParts = {
+export type GroupCommitOptions = {
   readonly database: Database
-  /** What resolves when a group that ends now is best committed; nothing where that is now. */
+  /** Resolves when the best time to commit is; undefined means now. */
   readonly busy: () => Promise<void> | undefined
   readonly committed: () => void
-  /** All steps of the group were undone, those that had succeeded too. */
+  /** All steps of the group were rolled back, including those that had succeeded. */
   readonly undone: () => void
 }
 
-export function groupCommit({ database, busy, committed, undone }: GroupCommitParts): GroupCommit {
-  const sql = statements(database)
+export function createGroupCommit({
+  database,
+  busy,
+  committed,
+  undone,
+}: GroupCommitOptions): GroupCommit {
+  const sql = prepareStatements(database)
   let open: PromiseWithResolvers<void> | undefined
-  const ending = endingOf(() => {
+  const endTimer = createEndTimer(() => {
     const wait = busy()
     if (wait !== undefined) void wait.then(flush)
     else flush()
   })
-  const begin = (pace: Pace) => {
+  const begin = (pace: CommitPace) => {
     sql.begin.run()
     open = Promise.withResolvers()
-    // Whoever waits hears of it; a group whose steps have all failed has nobody who waits.
+    // Waiting callers receive the rejection; if all steps failed, there are none.
     open.promise.catch(() => undefined)
-    ending.set(pace)
+    endTimer.set(pace)
   }
   const flush = () => {
     if (!open) return
-    ending.forget()
+    endTimer.forget()
     try {
       sql.commit.run()
     } catch (cause) {
@@ -68,25 +75,25 @@ export function groupCommit({ database, busy, committed, undone }: GroupCommitPa
     open = undefined
   }
   const abandon = (cause: unknown) => {
-    ending.forget()
+    endTimer.forget()
     if (database.inTransaction) sql.rollback.run()
     undone()
     open?.reject(cause)
     open = undefined
   }
-  const soon = () => {
-    ending.hurry()
+  const hurryCommit = () => {
+    endTimer.hurry()
     return open?.promise
   }
-  const back = () => {
+  const rollbackStep = () => {
     sql.back.run()
     sql.release.run()
   }
 
   return {
-    held: holding(database.filename, (pace) => {
+    waitUntilAvailable: createHold(database.filename, (pace) => {
       if (!open) begin(pace)
-      else if (pace === "now") ending.hurry()
+      else if (pace === "now") endTimer.hurry()
     }),
     run: (step, isKept) => {
       if (!open) begin("now")
@@ -94,65 +101,68 @@ export function groupCommit({ database, busy, committed, undone }: GroupCommitPa
       try {
         const result = step()
         if (isKept(result)) sql.release.run()
-        else back()
+        else rollbackStep()
         return result
       } catch (cause) {
         // SQLite itself ends the transaction on some errors (disk full, I/O).
-        if (database.inTransaction) back()
+        if (database.inTransaction) rollbackStep()
         else abandon(cause)
         throw cause
       }
     },
-    ended: () => soon() ?? done,
-    later: () => open?.promise ?? done,
-    pending: soon,
+    commitSoon: () => hurryCommit() ?? resolved,
+    committed: () => open?.promise ?? resolved,
+    commitIfOpen: hurryCommit,
     flush,
   }
 }
 
-/** When `end` is called: with the turn, or later where nobody waits, until somebody does. */
-function endingOf(end: () => void) {
-  let patience: Timer | undefined
-  const forget = () => {
-    patience?.stop()
-    patience = undefined
+/** Decides when `end` is called: at the end of the turn, or later if nothing waits. */
+function createEndTimer(end: () => void) {
+  let delayTimer: Timer | undefined
+  const cancel = () => {
+    delayTimer?.stop()
+    delayTimer = undefined
   }
-  const hurry = () => {
-    if (patience === undefined) return
-    forget()
+  const endSoon = () => {
+    if (delayTimer === undefined) return
+    cancel()
     setImmediate(end)
   }
   return {
-    set: (pace: Pace) => {
+    set: (pace: CommitPace) => {
       if (pace === "now") setImmediate(end)
-      else patience = systemClock.after(laterMs, hurry)
+      else delayTimer = systemClock.after(maxOpenMs, endSoon)
     },
-    hurry,
-    forget,
+    hurry: endSoon,
+    forget: cancel,
   }
 }
 
-/** One promise for all who wait: the group that `begin` begins at last is theirs. */
-function holding(file: string, begin: (pace: Pace) => void): GroupCommit["held"] {
-  let locked: Promise<void> | undefined
+/** One promise for all waiting callers: they join the next group. */
+function createHold(
+  file: string,
+  begin: (pace: CommitPace) => void,
+): GroupCommit["waitUntilAvailable"] {
+  let lockedUntil: Promise<void> | undefined
   return (pace = "now") => {
-    if (locked !== undefined) return locked
+    if (lockedUntil !== undefined) return lockedUntil
     try {
       begin(pace)
       return undefined
     } catch (cause) {
       if (!isLocked(cause, file)) throw cause
     }
-    locked = patiently(file, () => begin("now")).finally(() => {
-      locked = undefined
+    lockedUntil = retryWhileLocked(file, () => begin("now")).finally(() => {
+      lockedUntil = undefined
     })
-    return locked
+    return lockedUntil
   }
 }
 
-const done = Promise.resolve()
+const resolved = Promise.resolve()
 
-const statements = (database: Database) => ({
+const prepareStatements = (database: Database) => ({
   begin: database.prepare("BEGIN IMMEDIATE"),
   commit: database.prepare("COMMIT"),
   rollback: database.prepare("ROLLBACK"),

@@ -1,6 +1,6 @@
 import type { BlobChange, ClaimChange, Envelope, Erasure } from "../event.ts"
 
-/** An event as the log keeps it: payloads of the revision they were written in. */
+/** An event as stored: its payloads have the revision in which they were written. */
 export type LogEvent = Envelope & {
   readonly type: string
   readonly data: object
@@ -8,24 +8,24 @@ export type LogEvent = Envelope & {
   readonly erase: Erasure | null
 }
 
-/** An event to append; the log gives it its position. */
+/** An event to append; the log assigns its position. */
 export type NewEvent = Omit<LogEvent, "position"> & {
-  /** What is written instead while some node can't read the revision. */
+  /** Written instead while some node can't read the current revision. */
   readonly before?: Pick<LogEvent, "revision" | "data" | "private">
 }
 
 export type Expectation = {
   readonly stream: string
   readonly id: string
-  /** 0 where the stream must not exist yet. */
+  /** 0 if the stream must not exist yet. */
   readonly version: number
 }
 
-/** Where a stream stands after a step, as the decision has folded it already. */
-export type Folded = {
+/** The state of a stream after a transaction, as the decision has already folded it. */
+export type FoldedStream = {
   readonly stream: string
   readonly id: string
-  /** Of the last event that the state has in it. */
+  /** The version of the last event in the state. */
   readonly version: number
   readonly state: unknown
   readonly created: number
@@ -37,12 +37,12 @@ export type ClaimRequest = ClaimChange & { readonly stream: string; readonly id:
 export type BlobRequest = BlobChange & { readonly stream: string; readonly id: string }
 
 /**
- * Whether whoever asks goes on before a step is on disk: it is then committed with the next one for
- * which somebody waits, or by itself a moment later.
+ * Whether the caller continues before the transaction is synced ("later"): it is then committed
+ * with the next one that a caller waits for, or alone a moment later.
  */
-export type Pace = "now" | "later"
+export type CommitPace = "now" | "later"
 
-/** One step of one instance: all of it happens, or nothing. */
+/** A transaction in one instance, applied completely or not at all. */
 export type Append = {
   readonly instance: string
   readonly time: number
@@ -50,96 +50,100 @@ export type Append = {
   readonly events: readonly NewEvent[]
   readonly claims: readonly ClaimRequest[]
   readonly blobs?: readonly BlobRequest[]
-  /** The time within the newest id that was made so far; kept, so that none is made twice. */
+  /** The time in the newest generated ID; stored so that no ID is generated twice. */
   readonly idTime?: number
-  /** Of each stream with events; where it is absent, they are folded as they are applied. */
-  readonly folded?: readonly Folded[]
+  /** For each stream with events; if absent, events are folded as they are applied. */
+  readonly folded?: readonly FoldedStream[]
   /**
-   * What `writes` said when the decision began. Where it still does, and nobody had to wait, the
-   * expectations hold and need not be looked at; those of `begun` the events themselves hold to.
+   * The value of `writes` when the decision started. If it is unchanged and nothing had to wait,
+   * the expected versions need no check; those of `begun` are enforced by the unique index.
    */
   readonly seen?: number
-  /** Of `expect`, what was not looked at: the ids of these streams were made for the step. */
+  /**
+   * Of `expect`, the streams that were not looked up, because their IDs were generated in this
+   * transaction.
+   */
   readonly begun?: readonly StreamName[]
-  /** "now" where it is absent, and in a log that others write, too. */
-  readonly pace?: Pace
+  /** "now" by default, and always in a shared log. */
+  readonly pace?: CommitPace
 }
 
 type StreamName = { readonly stream: string; readonly id: string }
 
-/** A part of one stream. */
+/** A section of one stream. */
 export type StreamWindow = {
   readonly instance: string
   readonly stream: string
   readonly id: string
-  /** Only what came before this version, or after it where `asc`; undefined for the first part. */
+  /** Only events before this version, or after it with `asc`; undefined for the first page. */
   readonly from?: number | undefined
-  /** Only what happened since then, ms UTC. */
+  /** Only events since this time, ms UTC. */
   readonly since?: number | undefined
   readonly asc: boolean
   readonly limit: number
 }
 
 /**
- * `conflict`: an expected version is no longer the stream's; decide again on newer state.
- * `position` is that of the last event, or the head where the step had none.
+ * `conflict`: the stream has another version than expected; decide again on the new state.
+ * `position` is that of the last event, or the head if there were no events.
  */
-export type Appended =
+export type AppendResult =
   | { readonly kind: "appended"; readonly position: number }
   | { readonly kind: "conflict"; readonly stream: string; readonly id: string }
   | { readonly kind: "taken"; readonly claim: ClaimChange }
 
 /**
- * The ordered, shared truth. Two implementations stand behind this type and one conformance suite
- * holds for both. `append` resolves when the step is on disk; `read` shows durable events only.
+ * The event log: ordered and shared, the single source of truth. There are two implementations with
+ * one conformance suite. `append` resolves when the transaction is synced; `read` only returns
+ * durable events.
  */
 export type Log = {
-  readonly append: (step: Append) => Promise<Appended>
-  /** Events after `position` in order, at most `limit`. A damaged event is refused by name. */
+  readonly append: (step: Append) => Promise<AppendResult>
+  /** Events after `position` in order, at most `limit`. Throws on a damaged event, naming it. */
   readonly read: (position: number, limit: number) => Promise<readonly LogEvent[]>
   /**
-   * Of at least the next `limit` events after `position` those of some types, and the position up
-   * to which they are all; that is `position` itself where nothing came since. What nobody asked
-   * for is passed over without being read.
+   * Of at least the next `limit` events after `position`, those of some types, and the position up
+   * to which they are complete; `position` itself if nothing was added. Other events are skipped
+   * without being read.
    */
   readonly find: (
     position: number,
     limit: number,
     types: readonly string[],
   ) => Promise<{ readonly events: readonly LogEvent[]; readonly upTo: number }>
-  /** Events of one stream, from its first on or from its newest back; durable ones only. */
+  /** Durable events of one stream, forward from the first or backward from the newest. */
   readonly history: (window: StreamWindow) => Promise<readonly LogEvent[]>
-  /** The events at some positions, in the order of these; of those that are gone nothing. */
+  /** The events at some positions, in their order; missing ones are left out. */
   readonly at: (positions: readonly number[]) => Promise<readonly LogEvent[]>
-  /** Resolves when everything written before this call is on disk. */
+  /** Resolves when everything written before this call is synced. */
   readonly settle: () => Promise<void>
-  /** The position up to which everything is on disk. */
+  /** The position up to which everything is synced. */
   readonly durable: () => number
   /**
-   * Grows when a step is on disk, and when steps that others may already have read had to be
-   * undone: what was computed from rows holds as long as this number does.
+   * Increases when a transaction is synced, and when visible ones were rolled back: values computed
+   * from rows are valid while this number is unchanged.
    */
   readonly changes: () => number
   /**
-   * The same for streams of some kinds with the claims that they hold, or for events of some types:
-   * grows when a step has written one, on disk or not yet, and when steps were undone.
+   * The same for some streams with their claims, or for some event types: increases when a
+   * transaction has written one, even before the sync, and on rollbacks.
    */
   readonly changesOf: (streamsOrTypes: readonly string[]) => number
-  /** Grows with every step that is written, on disk or not yet, and when steps were undone. */
+  /** Increases with every transaction, even before the sync, and on rollbacks. */
   readonly writes: () => number
-  /** Holder of a claim that has not expired at `time`. */
+  /** The holder of a claim that has not expired at `time`. */
   readonly holder: (
     instance: string,
     kind: string,
     key: string,
     time: number,
   ) => { readonly stream: string; readonly id: string } | undefined
-  /** Bytes as they were put; undefined where they are gone. Damaged ones are refused by name. */
-  readonly blob: (at: BlobPlace) => Uint8Array<ArrayBuffer> | undefined
+  /** The stored bytes; undefined if they are removed. Throws on damaged ones, naming them. */
+  readonly blob: (blobKey: BlobPlace) => Uint8Array<ArrayBuffer> | undefined
   readonly close: () => Promise<void>
 }
 
-/** Where bytes are kept. */
+/** The key of a blob. */
 export type BlobPlace = {
   readonly instance: string
   readonly stream: string
@@ -148,7 +152,7 @@ export type BlobPlace = {
 }
 
 /**
- * Called for each event in position order, in the step that appends it. What it throws makes the
- * whole step undone.
+ * Called for each event in position order, in the transaction that appends it. An exception rolls
+ * back the whole transaction.
  */
-export type Apply = (event: LogEvent, folded?: readonly Folded[]) => void
+export type ApplyEvent = (event: LogEvent, folded?: readonly FoldedStream[]) => void

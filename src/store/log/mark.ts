@@ -10,78 +10,83 @@ import {
 } from "node:fs"
 import { dirname } from "node:path"
 import { Fault } from "../../kernel/fault.ts"
-import { saltsIn } from "./wal.ts"
+import { readSalts } from "./wal.ts"
 
-/** How far the WAL is on disk: so many frames of one of its runs. */
+/** The synced part of the WAL: a number of frames of one run. */
 export type WalPlace = { readonly salts: string; readonly frames: number }
 
-/** What is known to be on disk. */
-export type Durable = WalPlace & {
-  /** Of the newest event. */
+/** What is known to be synced. */
+export type DurableState = WalPlace & {
+  /** The position of the newest event. */
   readonly position: number
-  /** Whether the WAL may have been cut since, because the database file has all of it. */
+  /** Whether the WAL may have been truncated since, because the database file has all of it. */
   readonly mayBeCut: boolean
 }
 
-/** Says beside the database that there is data, and how far it was on disk. */
-export type Mark = {
-  /** Where the open WAL stands, right after a commit. */
+/** A file next to the database that records that it exists, and how far it is synced. */
+export type DurabilityMark = {
+  /** The current end of the open WAL, directly after a commit. */
   readonly place: (wal: number) => WalPlace
-  /** Notes what has reached the disk. */
+  /** Records what has been synced. */
   readonly advance: (place: WalPlace, position: number) => void
-  /** Notes, on disk, that the WAL may be cut from now on; false where that can't be written. */
+  /** Records, synced, that the WAL may be truncated from now on; false if that can't be written. */
   readonly release: () => Promise<boolean>
-  /** The same, for a start that has nobody to keep waiting. */
+  /** The same synchronously, for a start, when nothing else waits. */
   readonly releaseNow: () => boolean
   readonly close: () => void
 }
 
-export const markFile = (file: string): string => `${file}-mark`
+export const markFileOf = (file: string): string => `${file}-mark`
 
-/** Reads what the mark of a database says; undefined where there is none. */
-export function readMark(file: string): Durable | undefined {
-  const text = textIn(markFile(file))
-  // Of a start that lost its power as it made the mark: its length is there, its bytes are not.
+/** Reads the mark of a database; undefined if there is none. */
+export function readMark(file: string): DurableState | undefined {
+  const text = readIfExists(markFileOf(file))
+  // Left by a power cut while the mark was created: the file has its length, but no content.
   if (/^\0*$/.test(text)) return undefined
-  const [, said = "", salts = "", frames, position, cut, sum] = form.exec(text) ?? []
-  if (!sum || sumOf(said) !== sum) throw malformedError(markFile(file))
+  const [, content = "", salts = "", frames, position, cut, sum] = markPattern.exec(text) ?? []
+  if (!sum || sumOf(content) !== sum) throw markDamagedError(markFileOf(file))
   return { salts, frames: Number(frames), position: Number(position), mayBeCut: cut === "cut" }
 }
 
 /**
- * Opens the mark that says `known`, or makes that of a database which is on disk up to its `head`.
- *
- * It is written after each sync of the WAL, before anybody is answered, and not synced itself: that
- * would cost as much again. After a kill it says exactly what had been acknowledged, after a power
- * cut perhaps less, and never more than was on disk. It is synced only before the WAL is cut, when
- * what it says of the WAL ceases to be true.
+ * Opens the mark with content `known`, or creates one for a database that is synced up to `head`.
+ * The mark is written after each sync of the WAL, before responses are sent, and not synced itself,
+ * which would double the cost. After a kill it matches exactly what was acknowledged; after a power
+ * cut it may state less, but never more than was synced. It is only synced before the WAL is
+ * truncated, which invalidates its statement about the WAL.
  */
-export function openMark(database: Database, known: Durable | undefined, head: number): Mark {
-  const file = markFile(database.filename)
+export function openMark(
+  database: Database,
+  known: DurableState | undefined,
+  head: number,
+): DurabilityMark {
+  const file = markFileOf(database.filename)
   let durable = known ?? { salts: "0".repeat(16), frames: 0, position: head, mayBeCut: true }
-  const descriptor = known ? attempt(() => openSync(file, "r+")) : made(file, durable)
-  const frames = framesIn(database)
-  const write = (next: Durable): boolean => {
+  const descriptor = known
+    ? ignoreErrors(() => openSync(file, "r+"))
+    : createMarkFile(file, durable)
+  const frames = frameCounter(database)
+  const write = (next: DurableState): boolean => {
     durable = next
     if (descriptor === undefined) return false
-    return attempt(() => writeSync(descriptor, textOf(next), 0)) !== undefined
+    return ignoreErrors(() => writeSync(descriptor, formatMark(next), 0)) !== undefined
   }
-  const released = () => write({ ...durable, mayBeCut: true })
-  // Where none could be made there is none that the WAL could be missed by.
-  const otherwise = known === undefined
+  const writeReleased = () => write({ ...durable, mayBeCut: true })
+  // Without a mark, a missing WAL can't be detected anyway.
+  const isUnmarked = known === undefined
   return {
-    place: (wal) => ({ salts: saltsIn(wal), frames: frames() ?? 0 }),
+    place: (wal) => ({ salts: readSalts(wal), frames: frames() ?? 0 }),
     advance: (place, position) => void write({ ...place, position, mayBeCut: false }),
     release: async () => {
-      if (descriptor === undefined) return otherwise
-      if (!released()) return false
+      if (descriptor === undefined) return isUnmarked
+      if (!writeReleased()) return false
       const { promise, resolve } = Promise.withResolvers<boolean>()
       fdatasync(descriptor, (cause) => resolve(cause === null))
       return promise
     },
     releaseNow: () => {
-      if (descriptor === undefined) return otherwise
-      return released() && attempt(() => fdatasyncSync(descriptor) ?? true) === true
+      if (descriptor === undefined) return isUnmarked
+      return writeReleased() && ignoreErrors(() => fdatasyncSync(descriptor) ?? true) === true
     },
     close: () => {
       if (descriptor !== undefined) closeSync(descriptor)
@@ -89,20 +94,20 @@ export function openMark(database: Database, known: Durable | undefined, head: n
   }
 }
 
-/** Where no mark can be written, on a full disk perhaps, what there is promises less: no harm. */
-function attempt<T>(act: () => T): T | undefined {
+/** Ignores write failures, for example on a full disk: an outdated mark only promises less. */
+function ignoreErrors<T>(action: () => T): T | undefined {
   try {
-    return act()
+    return action()
   } catch {
     return undefined
   }
 }
 
-/** On disk with its name, and with what it says: until then there is none. */
-function made(file: string, durable: Durable): number | undefined {
-  return attempt(() => {
+/** Creates and syncs the file and its directory entry: only then does the mark exist. */
+function createMarkFile(file: string, durable: DurableState): number | undefined {
+  return ignoreErrors(() => {
     const descriptor = openSync(file, "w+", 0o600)
-    writeSync(descriptor, textOf(durable), 0)
+    writeSync(descriptor, formatMark(durable), 0)
     fsyncSync(descriptor)
     const folder = openSync(dirname(file), "r")
     fsyncSync(folder)
@@ -111,24 +116,24 @@ function made(file: string, durable: Durable): number | undefined {
   })
 }
 
-/** Frames of the WAL's run, by a checkpoint that does nothing; undefined where none can be made. */
-export function framesIn(database: Database): () => number | undefined {
-  const look = database.prepare<{ log: number }, []>("PRAGMA wal_checkpoint(NOOP)")
-  return () => attempt(() => look.get()?.log)
+/** The frame count of the current WAL run, by a no-op checkpoint; undefined if that fails. */
+export function frameCounter(database: Database): () => number | undefined {
+  const noopCheckpoint = database.prepare<{ log: number }, []>("PRAGMA wal_checkpoint(NOOP)")
+  return () => ignoreErrors(() => noopCheckpoint.get()?.log)
 }
 
-/** One sector, so that it is there as a whole or as it was. */
-const length = 128
+/** One sector, so that it is written atomically. */
+const markLength = 128
 
-function textOf({ salts, frames, position, mayBeCut }: Durable): string {
-  const said = `latchkey 1 ${salts} ${frames} ${position} ${mayBeCut ? "cut" : "kept"}`
-  return `${said.padEnd(length - 10)} ${sumOf(said)}\n`
+function formatMark({ salts, frames, position, mayBeCut }: DurableState): string {
+  const content = `latchkey 1 ${salts} ${frames} ${position} ${mayBeCut ? "cut" : "kept"}`
+  return `${content.padEnd(markLength - 10)} ${sumOf(content)}\n`
 }
-const form = /^(latchkey 1 ([0-9a-f]{16}) (\d+) (\d+) (cut|kept)) *([0-9a-f]{8})\n$/
+const markPattern = /^(latchkey 1 ([0-9a-f]{16}) (\d+) (\d+) (cut|kept)) *([0-9a-f]{8})\n$/
 
-const sumOf = (said: string) => Bun.hash.crc32(said).toString(16).padStart(8, "0")
+const sumOf = (content: string) => Bun.hash.crc32(content).toString(16).padStart(8, "0")
 
-function textIn(file: string): string {
+function readIfExists(file: string): string {
   try {
     return readFileSync(file, "utf8")
   } catch (cause) {
@@ -137,10 +142,11 @@ function textIn(file: string): string {
   }
 }
 
-const malformedError = (file: string) =>
+const markDamagedError = (file: string) =>
   new Fault(
     "failed_precondition",
     "start.mark_damaged",
-    `${file}, which says how far the data was on disk, is damaged; nothing was changed. Check ` +
-      "the disk. If nothing else in the folder is damaged, move that file away and start again",
+    `${file}, which records how far the data was synced, is damaged; nothing was changed. ` +
+      "Check the disk. If nothing else in the directory is damaged, move that file away and " +
+      "start again",
   )

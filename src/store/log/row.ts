@@ -2,7 +2,7 @@ import type { Database } from "bun:sqlite"
 import { Fault } from "../../kernel/fault.ts"
 import type { LogEvent } from "./log.ts"
 
-/** A row of the event table; `stream` and `type` are codes of the name table. */
+/** A row of the event table; `stream` and `type` are codes from the name table. */
 export type EventRow = {
   readonly position: number
   readonly instance: string
@@ -23,7 +23,7 @@ export type EventRow = {
   readonly private_sum: number | null
 }
 
-/** The newest position that is written, on disk or not. */
+/** The newest written position, synced or not. */
 export const headOf = (database: Database): number =>
   database.query<{ head: number }, []>("SELECT coalesce(max(position), 0) AS head FROM event").get()
     ?.head ?? 0
@@ -38,7 +38,7 @@ export function sumOf(row: Omit<EventRow, "sum" | "private_sum">): number {
   )
 }
 
-/** CRC-32 of `private`, bound to its place in the log; null once erased. */
+/** CRC-32 of `private`, bound to its position; null once erased. */
 export function privateSum(row: Pick<EventRow, "position" | "private">): number | null {
   return row.private === null ? null : Bun.hash.crc32(`${row.position}\n${row.private}`)
 }
@@ -46,7 +46,7 @@ export function privateSum(row: Pick<EventRow, "position" | "private">): number 
 export const isEventWhole = (row: EventRow): boolean =>
   sumOf(row) === row.sum && privateSum(row) === row.private_sum
 
-/** A row of the state table; those of kinds that nobody knows any more may have no sum. */
+/** A row of the state table; those of unknown aggregates may have no checksum. */
 export type SummedState = {
   readonly instance: string
   readonly id: string
@@ -61,7 +61,7 @@ export type SummedState = {
   readonly sum: number | null
 }
 
-/** CRC-32 over all of it. */
+/** CRC-32 over all columns. */
 export function stateSum(row: Omit<SummedState, "sum">): number {
   const { instance, id, stream, version, position, created, changed, owner, state, expires } = row
   return Bun.hash.crc32(
@@ -86,7 +86,7 @@ export type SummedClaim = {
   readonly sum: number | null
 }
 
-/** CRC-32 over all of it. */
+/** CRC-32 over all columns. */
 export function claimSum({
   instance,
   kind,
@@ -100,7 +100,7 @@ export function claimSum({
 
 export const isClaimWhole = (row: SummedClaim): boolean => row.sum === claimSum(row)
 
-/** Without its key, which may be what somebody signs in with. */
+/** Without its key, which can be a login name. */
 export const claimName = ({ kind, stream, id }: SummedClaim) =>
   `the claim ${kind} of ${stream} ${id}`
 
@@ -114,7 +114,7 @@ export type SummedBlob = {
   readonly bytes: Uint8Array<ArrayBuffer>
 }
 
-/** CRC-32 over the bytes, and whose they are. */
+/** CRC-32 over the bytes and their key. */
 export function blobSum({ instance, stream, id, name, bytes }: Omit<SummedBlob, "sum">): number {
   return Bun.hash.crc32(`${instance}\n${stream}\n${id}\n${name}\n${Bun.hash.crc32(bytes)}`)
 }
@@ -123,21 +123,21 @@ export const isBlobWhole = (row: SummedBlob): boolean => row.sum === blobSum(row
 
 export const blobName = ({ stream, id, name }: SummedBlob) => `the file ${name} of ${stream} ${id}`
 
-/** What is not as it was written, by its name. */
-export const damagedError = (what: string) =>
+/** The fault for damaged data, with its name. */
+export const damagedError = (subject: string) =>
   new Fault(
     "data_loss",
     "store.damaged",
-    `${what} is damaged on disk; restore the data folder from a backup`,
+    `${subject} is damaged on disk; restore the data directory from a backup`,
   )
 
-/** Reads a row back, and refuses one whose sums no longer fit. */
-export function decode(row: EventRow, names: Names): LogEvent {
+/** Decodes a row; throws if its checksums don't match. */
+export function decodeEvent(row: EventRow, names: Names): LogEvent {
   if (!isEventWhole(row)) {
     throw new Fault(
       "data_loss",
       "store.event_damaged",
-      `event ${row.position} is damaged on disk; restore the data folder from a backup`,
+      `event ${row.position} is damaged on disk; restore the data directory from a backup`,
     )
   }
   return {
@@ -158,60 +158,60 @@ export function decode(row: EventRow, names: Names): LogEvent {
   }
 }
 
-/** Names as small numbers. A code given within a transaction is kept only if that commits. */
+/** Codes names as small numbers. A code assigned in a transaction is only kept if it commits. */
 export type Names = {
   readonly code: (name: string) => number
   readonly name: (code: number) => string
-  /** Whether a code is known here; another process may have given it. */
+  /** Whether a code is known to this process; another process may have assigned it. */
   readonly has: (code: number) => boolean
-  /** The code of a name that has one. */
-  readonly known: (name: string) => number | undefined
+  /** The code of a name, if it has one. */
+  readonly findCode: (name: string) => number | undefined
   readonly keep: () => void
-  /** How many are not kept yet; `forget` goes back to there. */
+  /** The number of codes that are not kept yet; `forget` goes back to it. */
   readonly mark: () => number
   readonly forget: (mark: number) => void
-  /** Reads those that another process has added. */
-  readonly again: () => void
+  /** Reads codes that other processes have added. */
+  readonly reload: () => void
 }
 
-export function namesOf(database: Database): Names {
+export function createNames(database: Database): Names {
   const codes = new Map<string, number>()
   const names = new Map<number, string>()
-  let fresh: string[] = []
+  let pending: string[] = []
   const insert = database.prepare<{ code: number }, [string]>(
     "INSERT INTO name (name) VALUES (?) RETURNING code",
   )
-  const learn = (name: string, code: number) => {
+  const remember = (name: string, code: number) => {
     codes.set(name, code)
     names.set(code, name)
     return code
   }
   const all = database.query<{ code: number; name: string }, []>("SELECT code, name FROM name")
-  const again = () => {
-    for (const { name, code } of all.all()) learn(name, code)
+  const reload = () => {
+    for (const { name, code } of all.all()) remember(name, code)
   }
-  again()
+  reload()
   return {
-    again,
+    reload,
     has: (code) => names.has(code),
     code: (name) => {
       const known = codes.get(name)
       if (known !== undefined) return known
-      fresh.push(name)
-      return learn(name, insert.get(name)?.code ?? 0)
+      pending.push(name)
+      return remember(name, insert.get(name)?.code ?? 0)
     },
     name: (code) => {
       const known = names.get(code)
       if (known === undefined) throw new Error(`the database has no name with code ${code}`)
       return known
     },
-    known: (name) => codes.get(name),
+    findCode: (name) => codes.get(name),
     keep: () => {
-      fresh = []
+      pending = []
     },
-    mark: () => fresh.length,
+    mark: () => pending.length,
     forget: (mark) => {
-      for (const name of fresh.splice(mark)) {
+      for (const name of pending.splice(mark)) {
         names.delete(codes.get(name) ?? 0)
         codes.delete(name)
       }

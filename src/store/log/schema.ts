@@ -1,27 +1,30 @@
 import type { Database } from "bun:sqlite"
 import { claimSum, type SummedClaim } from "./row.ts"
 
-/** Raised with every change of the tables below; a newer number than ours is not opened. */
+/**
+ * Incremented with every change of the tables below; databases with a higher version are not
+ * opened.
+ */
 export const schemaVersion = 7
 
-/** Marks an SQLite file as one of ours: "Lkey" in ASCII. */
+/** Identifies an SQLite file as ours: "Lkey" in ASCII. */
 export const applicationId = 0x4c6b6579
 
 /**
- * `fold` says how the state rows of a kind of stream were made. `expires` of a state row is when
- * its stream may go, or of an audit stream when it last changed, in ms UTC; see the pruner.
+ * `fold` stores how the state rows of a stream were computed. `expires` of a state row is when its
+ * stream may be removed, or for audit streams its last change, in ms UTC; see the pruner.
  */
-const pruning = [
+const pruningTables = [
   "CREATE TABLE fold (stream TEXT PRIMARY KEY, shape TEXT NOT NULL) WITHOUT ROWID",
   "CREATE INDEX state_expires ON state (stream, expires) WHERE expires IS NOT NULL",
 ] as const
 
 /**
- * The id before the kind of stream: new ids are the largest, so what a step begins, a grant and its
- * session and its token, comes to lie side by side, and always at the same end. Under load that is
- * half the pages of the WAL that the kind first would be.
+ * The ID before the stream: new IDs are the largest, so related new streams, such as a grant, its
+ * session and its token, are adjacent at the end. Under load this halves the WAL pages compared to
+ * the reverse order.
  */
-const streams = [
+const streamIndexes = [
   "CREATE UNIQUE INDEX event_stream ON event (instance, id, stream, version)",
   `CREATE TABLE state (
     instance TEXT NOT NULL,
@@ -38,18 +41,18 @@ const streams = [
   ) WITHOUT ROWID`,
 ] as const
 
-/** Of all columns, so that a damaged row is found. */
+/** Over all columns, to detect damaged rows. */
 const stateSums = "ALTER TABLE state ADD COLUMN sum INTEGER"
 const claimSums = "ALTER TABLE claim ADD COLUMN sum INTEGER"
 
-/** Where the log is shared, what it calls a claim: it tells of its end without naming its key. */
+/** The claim's number in a shared log, which identifies it without its key when it ends. */
 const claimNumbers = [
   "ALTER TABLE claim ADD COLUMN number INTEGER",
   "CREATE INDEX claim_number ON claim (number) WHERE number IS NOT NULL",
 ] as const
 
-/** Bytes last: who looks for one by its name reads over no others. */
-const blobs = [
+/** Bytes last, so that a search by name does not read them. */
+const blobTables = [
   `CREATE TABLE blob (
     instance TEXT NOT NULL,
     id TEXT NOT NULL,
@@ -61,18 +64,18 @@ const blobs = [
   "CREATE UNIQUE INDEX blob_name ON blob (instance, id, stream, name)",
 ] as const
 
-type Step = string | ((database: Database) => void)
+type MigrationStep = string | ((database: Database) => void)
 
-/** Brings the tables of one version to the next. */
+/** Migrates the tables from one version to the next. */
 export type Migration = {
-  /** What it changes, for `upgrade check` and docs/operate/upgrade.md. */
+  /** The change, for `upgrade check` and docs/operate/upgrade.md. */
   readonly description: string
-  /** The table whose rows it changes; absent where it only adds a table. */
+  /** The table whose rows it changes; absent if it only adds a table. */
   readonly table?: "claim" | "state"
-  readonly steps: readonly Step[]
+  readonly steps: readonly MigrationStep[]
 }
 
-/** By the version that each begins with. */
+/** By the version before each migration. */
 export const migrations: ReadonlyMap<number, Migration> = new Map<number, Migration>([
   [
     1,
@@ -81,7 +84,7 @@ export const migrations: ReadonlyMap<number, Migration> = new Map<number, Migrat
       table: "state",
       steps: [
         "ALTER TABLE state ADD COLUMN expires INTEGER",
-        ...pruning,
+        ...pruningTables,
         // Nothing expired before, and no fold had a revision.
         `INSERT INTO fold SELECT DISTINCT name, '1' FROM kind JOIN name ON code = stream`,
       ],
@@ -96,11 +99,11 @@ export const migrations: ReadonlyMap<number, Migration> = new Map<number, Migrat
         "DROP INDEX event_stream",
         "DROP INDEX state_expires",
         "ALTER TABLE state RENAME TO state_before",
-        ...streams,
+        ...streamIndexes,
         `INSERT INTO state SELECT instance, id, stream, version, position, created, changed, owner,
            state, expires FROM state_before ORDER BY instance, id, stream`,
         "DROP TABLE state_before",
-        pruning[1],
+        pruningTables[1],
       ],
     },
   ],
@@ -109,7 +112,7 @@ export const migrations: ReadonlyMap<number, Migration> = new Map<number, Migrat
     {
       description: "states get checksums",
       table: "state",
-      // All states are folded anew, and get their sums so.
+      // All states are folded again, which creates their checksums.
       steps: [stateSums, "DELETE FROM fold"],
     },
   ],
@@ -118,10 +121,10 @@ export const migrations: ReadonlyMap<number, Migration> = new Map<number, Migrat
     {
       description: "reserved names get checksums",
       table: "claim",
-      steps: [claimSums, sumClaims],
+      steps: [claimSums, addClaimSums],
     },
   ],
-  [5, { description: "a table for files is added", steps: blobs }],
+  [5, { description: "a table for files is added", steps: blobTables }],
   [
     6,
     {
@@ -132,8 +135,8 @@ export const migrations: ReadonlyMap<number, Migration> = new Map<number, Migrat
   ],
 ])
 
-/** A second for some hundred thousand. */
-function sumClaims(database: Database): void {
+/** Takes a second for a few hundred thousand. */
+function addClaimSums(database: Database): void {
   const next = database.prepare<SummedClaim, [string, string, string]>(
     `SELECT * FROM claim WHERE (instance, kind, key) > (?, ?, ?)
      ORDER BY instance, kind, key LIMIT 1000`,
@@ -150,9 +153,10 @@ function sumClaims(database: Database): void {
 
 /**
  * The log's own tables, the state rows, and the bookkeeping of views and reactors. `name` codes
- * stream and event type names as small numbers; `kind` says where each revision of a type was
- * first written, so that a start sees without a scan whether it can read them all. Sums are CRC-32
- * over the canonical parts, that of `private` apart so that an erasure leaves the rest provable.
+ * stream and event type names as small numbers; `kind` records where each revision of a type was
+ * first written, so that a start can check without a scan that it can read them all. Checksums are
+ * CRC-32 over the canonical columns, separately for `private`, so that the rest can be verified
+ * after an erasure.
  */
 export const schema = [
   "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
@@ -195,10 +199,10 @@ export const schema = [
   claimSums,
   ...claimNumbers,
   "CREATE INDEX claim_expires ON claim (expires) WHERE expires IS NOT NULL",
-  ...streams,
+  ...streamIndexes,
   stateSums,
-  ...pruning,
-  ...blobs,
+  ...pruningTables,
+  ...blobTables,
   `CREATE TABLE view (
     name TEXT PRIMARY KEY,
     hash TEXT NOT NULL,

@@ -1,99 +1,99 @@
 import { SQLiteError } from "bun:sqlite"
 import type { Fault } from "../../kernel/fault.ts"
 import type { Durability } from "./durability.ts"
-import { writtenOf } from "./event-types.ts"
+import { createWriteCounter } from "./event-types.ts"
 import type { GroupCommit } from "./group-commit.ts"
-import type { Append, Appended, Log, NewEvent, Pace } from "./log.ts"
-import { blobName, damagedError, decode, isBlobWhole } from "./row.ts"
-import { type Committing, committer, type Replica } from "./write/committer.ts"
-import { type Conflict, claimOf, conflictOf, expired } from "./write/rows.ts"
-import { type Statements, statements } from "./write/statements.ts"
+import type { Append, AppendResult, CommitPace, Log, NewEvent } from "./log.ts"
+import { blobName, damagedError, decodeEvent, isBlobWhole } from "./row.ts"
+import { type CommitParts, createCommitter, type ReplicaWriter } from "./write/committer.ts"
+import { type Conflict, findClaim, findConflict, isExpired } from "./write/rows.ts"
+import { prepareStatements, type Statements } from "./write/statements.ts"
 
-type Parts = Committing & {
-  /** Learns of the events of each step, once they are on disk. */
+type SqliteLogParts = CommitParts & {
+  /** Receives the events of each transaction once they are synced. */
   readonly appended?: ((events: readonly NewEvent[]) => void) | undefined
-  /** What callers are told of a disk that does not do what is asked; undefined for bugs. */
+  /** The fault for a disk failure; undefined for bugs. */
   readonly faultOf: (cause: unknown) => Fault | undefined
 }
 
-/** The log, and what those need who write to its database beside it. */
+/** The log, with functions for other writers of its database. */
 export type SqliteLog = Log & {
-  /** Commits what the open group has written so far. */
+  /** Commits the open group. */
   readonly flush: () => void
-  /** Nothing, or what resolves when that is done by itself. */
+  /** Resolves when the open group is committed; undefined if there is none. */
   readonly pending: () => Promise<void> | undefined
   /**
-   * Writes what was decided elsewhere, and commits it; answers what `work` answers. What it throws
-   * undoes it all. `work` tells the events that it writes, in the order of their positions.
+   * Writes transactions of another process or node, and commits them; an exception rolls everything
+   * back. `work` reports its events in position order.
    */
-  readonly replicate: (work: (replica: Replica) => void) => Promise<void>
+  readonly replicate: (work: (replica: ReplicaWriter) => void) => Promise<void>
   /**
-   * Does to the tables what a step will do, and undoes it: what it throws is what was to be learnt.
-   * A step that expects something else than is there is not tried; answers what that is.
+   * Applies a transaction and rolls it back, for dry runs; `work` throws the result. Returns the
+   * conflict instead if an expected version differs.
    */
   readonly rehearse: (step: Append, work: () => void) => Promise<Conflict | undefined>
 }
 
 /**
- * The log in SQLite's WAL. One process writes the file and a step runs without a break, so a
- * conflict comes from a decision that was taken before commits were held, or by another process
- * that only reads the file: what it saw may be older. Or from a stream that it had not looked at.
+ * The log in SQLite's WAL. One process writes the file, and a step runs without interruption;
+ * therefore a conflict can only come from a decision made before commits were paused, from another
+ * process with an older snapshot, or from a stream that was not looked up.
  */
-export function sqliteLog(parts: Parts): SqliteLog {
+export function createSqliteLog(parts: SqliteLogParts): SqliteLog {
   const { database, gate, durability, faultOf } = parts
-  const sql = statements(database)
-  let undone = 0
+  const sql = prepareStatements(database)
+  let rollbacks = 0
   let writes = 0
-  const written = writtenOf()
-  const { group, commit, replicate } = committer(parts, sql, () => {
-    undone++
+  const written = createWriteCounter()
+  const { group, commit, replicate } = createCommitter(parts, sql, () => {
+    rollbacks++
     writes++
   })
-  const settle = settling(group, parts)
-  const told = telling(group, parts, settle)
-  const hold = (pace?: Pace) => gate.open() ?? group.held(pace)
+  const settle = createSettle(group, parts)
+  const notifyAppended = createNotify(group, parts, settle)
+  const pauseIfNeeded = (pace?: CommitPace) => gate.open() ?? group.waitUntilAvailable(pace)
   const held = async () => {
-    for (let each = hold(); each; each = hold()) await each
+    for (let each = pauseIfNeeded(); each; each = pauseIfNeeded()) await each
   }
   return {
     append: async (step) => {
       try {
-        let isSeen = step.seen === writes
-        for (let held = hold(step.pace); held; held = hold(step.pace)) {
+        let isUnchanged = step.seen === writes
+        for (let held = pauseIfNeeded(step.pace); held; held = pauseIfNeeded(step.pace)) {
           await held
-          isSeen = false
+          isUnchanged = false
         }
-        const result = commit(isSeen ? { ...step, expect: [] } : step)
+        const result = commit(isUnchanged ? { ...step, expect: [] } : step)
         writes++
         written.note(step, result)
-        await told(step, result)
+        await notifyAppended(step, result)
         return result
       } catch (cause) {
-        const [begun] = isTwice(cause) ? (step.begun ?? []) : []
+        const [begun] = isDuplicateStream(cause) ? (step.begun ?? []) : []
         if (begun) return { kind: "conflict", ...begun }
         throw faultOf(cause) ?? cause
       }
     },
-    find: finding(parts, sql, written),
-    ...readsOf(parts, sql),
+    find: createFind(parts, sql, written),
+    ...createReads(parts, sql),
     settle,
-    durable: durability.durable,
-    changes: () => durability.durable() + undone,
-    changesOf: (names) => undone + written.steps(names),
+    durable: durability.durablePosition,
+    changes: () => durability.durablePosition() + rollbacks,
+    changesOf: (names) => rollbacks + written.steps(names),
     writes: () => writes,
     flush: group.flush,
-    pending: group.pending,
+    pending: group.commitIfOpen,
     replicate: async (work) => {
       await held()
       replicate(work, (event) => written.event(event, event.position))
       writes++
-      const ended = group.ended()
+      const ended = group.commitSoon()
       group.flush()
       await ended
     },
     rehearse: async (step, work) => {
       await held()
-      const conflict = conflictOf(sql, parts, step)
+      const conflict = findConflict(sql, parts, step)
       if (!conflict) group.run(work, () => false)
       return conflict
     },
@@ -106,69 +106,69 @@ export function sqliteLog(parts: Parts): SqliteLog {
 }
 
 /**
- * Whether an event is there already, of which the step was sure that it is not: somebody has chosen
- * the very id that was made for it.
+ * Whether an event already exists that the transaction assumed absent: its generated ID was chosen
+ * by another caller.
  */
-const isTwice = (cause: unknown): boolean =>
+const isDuplicateStream = (cause: unknown): boolean =>
   cause instanceof SQLiteError &&
   cause.code === "SQLITE_CONSTRAINT_UNIQUE" &&
   cause.message.includes("event.stream")
 
-/** Resolves when all that has been written is on disk. */
-const settling =
-  (group: GroupCommit, { durability, faultOf }: Parts): Log["settle"] =>
+/** Resolves when everything written is synced. */
+const createSettle =
+  (group: GroupCommit, { durability, faultOf }: SqliteLogParts): Log["settle"] =>
   async () => {
     try {
-      await group.ended()
+      await group.commitSoon()
     } catch (cause) {
       throw faultOf(cause) ?? cause
     }
-    await durability.settle()
+    await durability.waitUntilSynced()
   }
 
-/** Resolves once whoever asked for a step may go on; of its events is told once it is on disk. */
-const telling =
-  (group: GroupCommit, { durability, appended }: Parts, settle: Log["settle"]) =>
-  async ({ pace, events }: Append, { kind }: Appended) => {
-    const tell = () => {
+/** Resolves when the caller may continue; reports the events once they are synced. */
+const createNotify =
+  (group: GroupCommit, { durability, appended }: SqliteLogParts, settle: Log["settle"]) =>
+  async ({ pace, events }: Append, { kind }: AppendResult) => {
+    const notify = () => {
       if (kind === "appended") appended?.(events)
     }
-    if (pace !== "later") return settle().then(tell)
-    // Where the group is undone, there is nothing to tell anybody.
-    void group.later().then(durability.settle).then(tell, nobodyWaits)
+    if (pace !== "later") return settle().then(notify)
+    // After a rollback there is nothing to report.
+    void group.committed().then(durability.waitUntilSynced).then(notify, ignoreRejection)
   }
 
-const nobodyWaits = () => undefined
+const ignoreRejection = () => undefined
 
-function finding(
-  { names, durability, head }: Parts,
+function createFind(
+  { names, durability, head }: SqliteLogParts,
   sql: Statements,
-  written: ReturnType<typeof writtenOf>,
+  written: ReturnType<typeof createWriteCounter>,
 ): Log["find"] {
   return async (position, limit, types) => {
-    // Most often nobody has written what is asked for; that is known without a look at the disk.
+    // Usually no event of these types was written; that is known without a query.
     const isKnown = position >= head && types.every((type) => written.last(type) <= position)
-    if (isKnown) return { events: [], upTo: Math.max(position, durability.durable()) }
-    const upTo = sql.window.get(position, durability.durable(), limit)?.last ?? position
-    const codes = types.flatMap((type) => names.known(type) ?? [])
+    if (isKnown) return { events: [], upTo: Math.max(position, durability.durablePosition()) }
+    const upTo = sql.window.get(position, durability.durablePosition(), limit)?.last ?? position
+    const codes = types.flatMap((type) => names.findCode(type) ?? [])
     const rows = upTo > position && codes.length > 0
     const found = rows ? sql.find.all(position, upTo, JSON.stringify(codes)) : []
-    return { events: found.map((row) => decode(row, names)), upTo }
+    return { events: found.map((row) => decodeEvent(row, names)), upTo }
   }
 }
 
-/** What is on disk, as it was written. */
-export function readsOf(
+/** Reads durable data as it was written. */
+export function createReads(
   {
     names,
     durability,
-  }: Pick<Parts, "names"> & { readonly durability: Pick<Durability, "durable"> },
+  }: Pick<SqliteLogParts, "names"> & { readonly durability: Pick<Durability, "durablePosition"> },
   sql: Statements,
 ): Pick<Log, "at" | "read" | "history" | "holder" | "blob"> {
   return {
     holder: (instance, kind, key, time) => {
-      const row = claimOf(sql, instance, kind, key)
-      return row && !expired(row, time) ? { stream: row.stream, id: row.id } : undefined
+      const row = findClaim(sql, instance, kind, key)
+      return row && !isExpired(row, time) ? { stream: row.stream, id: row.id } : undefined
     },
     blob: ({ instance, stream, id, name }) => {
       const row = sql.blob.get(instance, id, stream, name)
@@ -181,23 +181,25 @@ export function readsOf(
       )
       return positions.flatMap((position) => {
         const row = rows.get(position)
-        return row ? [decode(row, names)] : []
+        return row ? [decodeEvent(row, names)] : []
       })
     },
     read: async (position, limit) =>
-      sql.read.all(position, durability.durable(), limit).map((row) => decode(row, names)),
+      sql.read
+        .all(position, durability.durablePosition(), limit)
+        .map((row) => decodeEvent(row, names)),
     history: async ({ instance, stream, id, from, since = 0, asc, limit }) => {
       const start = from ?? (asc ? 0 : Number.MAX_SAFE_INTEGER)
       const rows = (asc ? sql.onward : sql.back).all(
         instance,
-        names.known(stream) ?? 0,
+        names.findCode(stream) ?? 0,
         id,
         start,
-        durability.durable(),
+        durability.durablePosition(),
         since,
         limit,
       )
-      return rows.map((row) => decode(row, names))
+      return rows.map((row) => decodeEvent(row, names))
     },
   }
 }

@@ -3,59 +3,67 @@ import type { Clock } from "../../kernel/clock.ts"
 import { Fault } from "../../kernel/fault.ts"
 import type { AnyAggregate } from "../aggregate.ts"
 import { openDatabase } from "../log/database.ts"
-import { headOf, type Names, namesOf } from "../log/row.ts"
-import { numberAt } from "../retention/horizon.ts"
-import { folderOf, keepMeta, metaOf } from "../shared/node.ts"
-import { type PostgresClient, postgresClient } from "../shared/postgres-client.ts"
-import { preparedLog } from "../shared/postgres-log.ts"
-import { add, blobsOf, claimsOf, emptySum, eventsOf, isSame, type Sum } from "./filling.ts"
+import { createNames, headOf, type Names } from "../log/row.ts"
+import { readNumber } from "../retention/horizon.ts"
+import { ensureFolderId, readMeta, writeMeta } from "../shared/node.ts"
+import { createPostgresClient, type PostgresClient } from "../shared/postgres-client.ts"
+import { prepareLog } from "../shared/postgres-log.ts"
 import {
-  putBlob,
-  putClaims,
-  putEvents,
-  sumOfBlobs,
-  sumOfClaims,
-  sumOfEvents,
+  addToSum,
+  emptySum,
+  isSameSum,
+  type RowSum,
+  readBlobs,
+  readClaimPages,
+  readEventPages,
+} from "./log-rows.ts"
+import {
+  insertBlob,
+  insertClaims,
+  insertEvents,
+  sumBlobs,
+  sumClaims,
+  sumEvents,
 } from "./postgres-rows.ts"
 
-/** A log and where it goes; nobody else has the file open. */
-export type Moving = {
-  /** The database file of the data folder. */
+/** A log to move, and its destination; no other process has the file open. */
+export type MoveOptions = {
+  /** The database file in the data directory. */
   readonly file: string
   readonly aggregates: readonly AnyAggregate[]
   /** `postgres://user:password@host/database` */
   readonly url: string
-  /** Of the master key. */
+  /** The fingerprint of the master key. */
   readonly fingerprint: string
-  /** Unlike any other. */
+  /** Generates a unique ID. */
   readonly fresh: () => string
   readonly clock: Clock
 }
 
-/** What was moved, and found to be the same on both sides. */
-export type Moved = {
+/** The number of rows that were moved and verified. */
+export type MoveResult = {
   readonly events: number
   readonly claims: number
   readonly files: number
 }
 
-/** A page takes milliseconds; a database that is asked for much at once is given time. */
-const answerMs = 60_000
+/** A page takes milliseconds; the timeout leaves time for a busy database. */
+const responseTimeoutMs = 60_000
 
-type Both = {
+type MoveContext = {
   readonly database: Database
   readonly names: Names
   readonly client: PostgresClient
 }
 
-async function withBoth<T>(
-  { file, aggregates, url, clock }: Moving,
-  work: (both: Both) => Promise<T>,
+async function withContext<T>(
+  { file, aggregates, url, clock }: MoveOptions,
+  work: (context: MoveContext) => Promise<T>,
 ): Promise<T> {
   const { database, mark } = openDatabase(file, aggregates)
-  const client = postgresClient(url, clock, answerMs)
+  const client = createPostgresClient(url, clock, responseTimeoutMs)
   try {
-    return await work({ database, names: namesOf(database), client })
+    return await work({ database, names: createNames(database), client })
   } finally {
     await client.close()
     await mark.release()
@@ -65,39 +73,39 @@ async function withBoth<T>(
 }
 
 /**
- * Copies the log of a data folder into an empty database, and makes the folder that of a node. What
- * was copied when it was cut off need not be copied again. Faults, with the folder as it was, where
- * the database has something else, or what came there is not what is here.
+ * Copies the log of a data directory into an empty database, and turns the directory into that of a
+ * node. After an interruption, already copied data is kept. Throws, without changing the directory,
+ * if the database contains other data or the copy differs.
  */
-export const moveToPostgres = (moving: Moving): Promise<Moved> =>
-  withBoth(moving, async (both) => {
-    const { database, client } = both
-    const folder = folderOf(database, moving.fresh)
+export const moveToPostgres = (options: MoveOptions): Promise<MoveResult> =>
+  withContext(options, async (context) => {
+    const { database, client } = context
+    const folder = ensureFolderId(database, options.fresh)
     const nothing = { position: 0, number: 0, epoch: 0 }
-    const id = await preparedLog(client, { ...moving, follows: undefined, place: nothing })
-    const follows = metaOf(database, "follows")
+    const id = await prepareLog(client, { ...options, follows: undefined, place: nothing })
+    const follows = readMeta(database, "follows")
     if (follows !== undefined && follows !== id) throw elsewhereError()
-    await begin(client, folder)
-    await copyEvents(both)
-    const number = await copyRest(both)
-    const moved = await compared(both)
-    if (!moved) {
-      await client.ask("TRUNCATE latchkey.event, latchkey.claim, latchkey.blob")
+    await reserveDatabase(client, folder)
+    await copyEvents(context)
+    const number = await copyOtherTables(context)
+    const result = await compareSides(context)
+    if (!result) {
+      await client.query("TRUNCATE latchkey.event, latchkey.claim, latchkey.blob")
       throw differentError()
     }
-    // From here on the folder starts with the database alone, and the database with its log alone.
-    belongTo(database, id, number)
-    await client.ask(
+    // From here on, directory and database only work together.
+    joinLog(database, id, number)
+    await client.query(
       `UPDATE latchkey.log SET position = $1::bigint, number = $2::bigint, id_time = $3::bigint,
          moving = NULL`,
-      [headOf(database), number, idTimeOf(database)],
+      [headOf(database), number, newestIdTime(database)],
     )
-    return moved
+    return result
   })
 
-/** Takes an empty database for this folder, or goes on with what the same one began. */
-async function begin(client: PostgresClient, folder: string): Promise<void> {
-  const [log] = await client.ask<{ moving: string | null }>(
+/** Reserves an empty database for this data directory, or resumes an interrupted copy from it. */
+async function reserveDatabase(client: PostgresClient, folder: string): Promise<void> {
+  const [log] = await client.query<{ moving: string | null }>(
     `UPDATE latchkey.log SET moving = $1 WHERE moving = $1 OR (moving IS NULL AND position = 0
        AND number = 0 AND NOT EXISTS (SELECT 1 FROM latchkey.data_key))
      RETURNING moving`,
@@ -106,39 +114,39 @@ async function begin(client: PostgresClient, folder: string): Promise<void> {
   if (!log) throw notEmptyError()
 }
 
-async function copyEvents({ database, names, client }: Both): Promise<void> {
-  const [last] = await client.ask<{ position: number }>(
+async function copyEvents({ database, names, client }: MoveContext): Promise<void> {
+  const [last] = await client.query<{ position: number }>(
     "SELECT coalesce(max(position), 0)::float8 AS position FROM latchkey.event",
   )
-  for (const rows of eventsOf({ database, names }, last?.position ?? 0)) {
-    await putEvents(client, rows)
+  for (const rows of readEventPages({ database, names }, last?.position ?? 0)) {
+    await insertEvents(client, rows)
   }
 }
 
-/** What is not an event, from the beginning; answers the number of the last. */
-async function copyRest({ database, client }: Both): Promise<number> {
+/** Copies everything except events from the start; returns the last claim number. */
+async function copyOtherTables({ database, client }: MoveContext): Promise<number> {
   const position = headOf(database)
   let number = 0
-  await client.ask(
+  await client.query(
     `TRUNCATE latchkey.claim, latchkey.blob, latchkey.data_key, latchkey.reactor,
        latchkey.failed_event`,
   )
-  for (const rows of claimsOf({ database })) {
-    await putClaims(client, rows, { number, position })
+  for (const rows of readClaimPages({ database })) {
+    await insertClaims(client, rows, { number, position })
     number += rows.length
   }
-  for (const row of blobsOf({ database })) {
+  for (const row of readBlobs({ database })) {
     number++
-    await putBlob(client, row, { number, position })
+    await insertBlob(client, row, { number, position })
   }
-  await putAll(client, database, "data_key", "id, purpose, wrapped, active <> 0 AS active")
-  await putAll(client, database, "reactor", "name, position")
-  await putAll(client, database, "failed_event", "*")
+  await copyTable(client, database, "data_key", "id, purpose, wrapped, active <> 0 AS active")
+  await copyTable(client, database, "reactor", "name, position")
+  await copyTable(client, database, "failed_event", "*")
   return number
 }
 
-/** Tables of the same name and columns on both sides, none of them long. */
-async function putAll(
+/** Copies a small table with the same name and columns on both sides. */
+async function copyTable(
   client: PostgresClient,
   database: Database,
   table: "data_key" | "reactor" | "failed_event",
@@ -148,33 +156,33 @@ async function putAll(
   const shownRows = rows.map((row) =>
     "active" in row ? { ...row, active: row.active === 1 } : row,
   )
-  await client.ask(
+  await client.query(
     `INSERT INTO latchkey.${table}
      SELECT * FROM json_populate_recordset(NULL::latchkey.${table}, ($1::text)::json)`,
     [JSON.stringify(shownRows)],
   )
 }
 
-/** Undefined where the two sides are not the same. */
-async function compared(
-  { database, names, client }: Both,
-  isLasting = false,
-): Promise<Moved | undefined> {
+/** Compares both sides; undefined if they differ. */
+async function compareSides(
+  { database, names, client }: MoveContext,
+  onlyPermanent = false,
+): Promise<MoveResult | undefined> {
   const [events, claims, files] = [emptySum(), emptySum(), emptySum()]
-  for (const rows of eventsOf({ database, names }, 0)) add(events, rows)
-  for (const rows of claimsOf({ database }, isLasting)) add(claims, rows)
-  for (const row of blobsOf({ database })) add(files, [row])
-  const pairs: readonly (readonly [Sum, Sum])[] = [
-    [events, await sumOfEvents(client)],
-    [claims, await sumOfClaims(client, isLasting)],
-    [files, await sumOfBlobs(client)],
+  for (const rows of readEventPages({ database, names }, 0)) addToSum(events, rows)
+  for (const rows of readClaimPages({ database }, onlyPermanent)) addToSum(claims, rows)
+  for (const row of readBlobs({ database })) addToSum(files, [row])
+  const pairs: readonly (readonly [RowSum, RowSum])[] = [
+    [events, await sumEvents(client)],
+    [claims, await sumClaims(client, onlyPermanent)],
+    [files, await sumBlobs(client)],
   ]
-  if (!pairs.every(([one, other]) => isSame(one, other))) return undefined
+  if (!pairs.every(([one, other]) => isSameSum(one, other))) return undefined
   return { events: events.count, claims: claims.count, files: files.count }
 }
 
-/** The file is that of a node now, whose claims have the numbers that the log knows them by. */
-function belongTo(database: Database, id: string, number: number): void {
+/** Marks the file as that of a node, with the claim numbers of the shared log. */
+function joinLog(database: Database, id: string, number: number): void {
   const set = database.prepare<unknown, []>(
     `UPDATE claim SET number = of.nth FROM (SELECT instance, kind, key,
        row_number() OVER (ORDER BY instance, kind, key) AS nth FROM claim) of
@@ -182,7 +190,7 @@ function belongTo(database: Database, id: string, number: number): void {
   )
   database.transaction(() => {
     set.run()
-    keepMeta(database, "follows", id)
+    writeMeta(database, "follows", id)
     const put = database.prepare<unknown, [string, string]>(
       "INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)",
     )
@@ -193,25 +201,25 @@ function belongTo(database: Database, id: string, number: number): void {
 }
 
 /**
- * Makes the folder of a node that has all of the log one with a log of its own, once it was found
- * to be the same; nobody can use the one in the database any more then. Faults, with both as they
- * were, where a node still writes, or the two differ.
+ * Turns the directory of an up-to-date node into one with its own log, after comparing them; the
+ * log in the database is then disabled. Throws, without changing either, if a node is still writing
+ * or the two differ.
  */
-export const moveFromPostgres = (moving: Moving): Promise<Moved> =>
-  withBoth(moving, async (both) => {
-    const { database, client } = both
-    const folder = folderOf(database, moving.fresh)
-    const [log] = await client.ask<{ id: string }>("SELECT id FROM latchkey.log")
-    if (log?.id !== metaOf(database, "follows")) throw elsewhereError()
-    const [left] = await client.ask<{ epoch: number }>(
+export const moveFromPostgres = (options: MoveOptions): Promise<MoveResult> =>
+  withContext(options, async (context) => {
+    const { database, client } = context
+    const folder = ensureFolderId(database, options.fresh)
+    const [log] = await client.query<{ id: string }>("SELECT id FROM latchkey.log")
+    if (log?.id !== readMeta(database, "follows")) throw elsewhereError()
+    const [remaining] = await client.query<{ epoch: number }>(
       `UPDATE latchkey.log SET moving = $1, epoch = epoch + 1
        WHERE moving = $1 OR (moving IS NULL AND position = $2::bigint) RETURNING epoch`,
       [`out ${folder}`, headOf(database)],
     )
-    if (!left) throw busyError()
-    const moved = await compared(both, true)
-    if (!moved) {
-      await client.ask("UPDATE latchkey.log SET moving = NULL")
+    if (!remaining) throw busyError()
+    const result = await compareSides(context, true)
+    if (!result) {
+      await client.query("UPDATE latchkey.log SET moving = NULL")
       throw differentError()
     }
     database.transaction(() => {
@@ -221,16 +229,16 @@ export const moveFromPostgres = (moving: Moving): Promise<Moved> =>
       database.run("UPDATE claim SET number = NULL")
       database
         .query("INSERT OR REPLACE INTO meta (key, value) VALUES ('ids', ?)")
-        .run(`${idTimeOf(database)}`)
+        .run(`${newestIdTime(database)}`)
     })()
     database.run("PRAGMA wal_checkpoint(FULL)")
-    return moved
+    return result
   })
 
-/** The time within the newest id that may have been made. */
-function idTimeOf(database: Database): number {
+/** The time in the newest ID that may have been generated. */
+function newestIdTime(database: Database): number {
   const event = database.query<{ time: number }, []>("SELECT max(time) AS time FROM event").get()
-  return Math.max(event?.time ?? 0, numberAt(database, "ids"))
+  return Math.max(event?.time ?? 0, readNumber(database, "ids"))
 }
 
 const moveError = (id: string, message: string) =>
@@ -239,22 +247,24 @@ const moveError = (id: string, message: string) =>
 const notEmptyError = () =>
   moveError(
     "not_empty",
-    "the database has a log already, or a server waits there to be set up; nothing was " +
+    "the database already contains a log, or a server waits for its setup; nothing was " +
       "changed. Name an empty database",
   )
 const elsewhereError = () =>
   moveError(
     "elsewhere",
-    "this data folder belongs to another log than the one in that database; nothing was changed",
+    "this data directory belongs to a different log than the one in the database; nothing " +
+      "was changed",
   )
 const differentError = () =>
   moveError(
     "different",
-    "what is in the database is not what is in the data folder, so nothing was moved; see that " +
-      "no server runs, and try again",
+    "the database and the data directory differ, so nothing was moved; make sure that no " +
+      "server is running, and try again",
   )
 const busyError = () =>
   moveError(
     "busy",
-    "a node has written meanwhile, or the log was moved elsewhere; stop all nodes and try again",
+    "a node has written in the meantime, or the log was moved elsewhere; stop all nodes " +
+      "and try again",
   )

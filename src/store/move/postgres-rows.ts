@@ -1,13 +1,13 @@
 import type { PostgresClient } from "../shared/postgres-client.ts"
-import { add, emptySum, type Row, type Sum } from "./filling.ts"
+import { addToSum, emptySum, type Row, type RowSum } from "./log-rows.ts"
 
-const pageMax = 500
+const maxPageRows = 500
 
-const textOf = (row: Row): string => JSON.stringify(row)
+const formatRow = (row: Row): string => JSON.stringify(row)
 
-/** Puts events into the log, as they are; all of them or none. */
-export const putEvents = (client: PostgresClient, rows: readonly Row[]) =>
-  client.ask(
+/** Inserts events into the log unchanged; all or none. */
+export const insertEvents = (client: PostgresClient, rows: readonly Row[]) =>
+  client.query(
     `INSERT INTO latchkey.event (position, instance, stream, id, version, type, revision, data,
        private, time, editor_user, editor_client, owner, correlation, erase)
      SELECT (e.value->>0)::bigint, e.value->>1, e.value->>2, e.value->>3, (e.value->>4)::integer,
@@ -17,13 +17,13 @@ export const putEvents = (client: PostgresClient, rows: readonly Row[]) =>
     [JSON.stringify(rows)],
   )
 
-/** Puts claims; the first of them gets the number after `number`. */
-export const putClaims = (
+/** Inserts claims; the first one gets the number after `number`. */
+export const insertClaims = (
   client: PostgresClient,
   rows: readonly Row[],
   at: { readonly number: number; readonly position: number },
 ) =>
-  client.ask(
+  client.query(
     `INSERT INTO latchkey.claim (instance, kind, key, stream, id, expires, number, position)
      SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, e.value->>4,
        (e.value->>5)::bigint, $2::bigint + e.ordinality, $3::bigint
@@ -31,31 +31,31 @@ export const putClaims = (
     [JSON.stringify(rows), at.number, at.position],
   )
 
-export const putBlob = (
+export const insertBlob = (
   client: PostgresClient,
   row: Row,
   at: { readonly number: number; readonly position: number },
 ) =>
-  client.ask(
+  client.query(
     `INSERT INTO latchkey.blob (instance, id, stream, name, bytes, number, position)
      SELECT e->>0, e->>1, e->>2, e->>3, decode(e->>4, 'base64'), $2::bigint, $3::bigint
      FROM (SELECT ($1::text)::json AS e) r`,
-    [textOf(row), at.number, at.position],
+    [formatRow(row), at.number, at.position],
   )
 
-/** What the database has, summed as rows of a file are. */
-export async function sumOfEvents(client: PostgresClient): Promise<Sum> {
+/** Sums of the database's rows, computed like those of a file. */
+export async function sumEvents(client: PostgresClient): Promise<RowSum> {
   const sum = emptySum()
   for (let position = 0; ; ) {
-    const rows = await client.ask<{ row: Row }>(
+    const rows = await client.query<{ row: Row }>(
       `SELECT json_build_array(position, instance, stream, id, version, type, revision, data,
          private, time, editor_user, editor_client, owner, correlation, erase) AS row
-       FROM latchkey.event WHERE position > $1::bigint ORDER BY position LIMIT ${pageMax}`,
+       FROM latchkey.event WHERE position > $1::bigint ORDER BY position LIMIT ${maxPageRows}`,
       [position],
     )
     const last = rows.at(-1)
     if (!last) return sum
-    add(
+    addToSum(
       sum,
       rows.map(({ row }) => row),
     )
@@ -63,19 +63,19 @@ export async function sumOfEvents(client: PostgresClient): Promise<Sum> {
   }
 }
 
-export async function sumOfClaims(client: PostgresClient, isLasting = false): Promise<Sum> {
+export async function sumClaims(client: PostgresClient, onlyPermanent = false): Promise<RowSum> {
   const sum = emptySum()
   for (let number = 0; ; ) {
-    const rows = await client.ask<{ row: Row; number: number }>(
+    const rows = await client.query<{ row: Row; number: number }>(
       `SELECT json_build_array(instance, kind, key, stream, id, expires) AS row,
          number::float8 AS number FROM latchkey.claim
-       WHERE number > $1::bigint ${isLasting ? "AND expires IS NULL" : ""}
-       ORDER BY number LIMIT ${pageMax}`,
+       WHERE number > $1::bigint ${onlyPermanent ? "AND expires IS NULL" : ""}
+       ORDER BY number LIMIT ${maxPageRows}`,
       [number],
     )
     const last = rows.at(-1)
     if (!last) return sum
-    add(
+    addToSum(
       sum,
       rows.map(({ row }) => row),
     )
@@ -83,17 +83,17 @@ export async function sumOfClaims(client: PostgresClient, isLasting = false): Pr
   }
 }
 
-export async function sumOfBlobs(client: PostgresClient): Promise<Sum> {
+export async function sumBlobs(client: PostgresClient): Promise<RowSum> {
   const sum = emptySum()
   for (let number = 0; ; ) {
-    const [found] = await client.ask<{ row: Row; number: number }>(
+    const [found] = await client.query<{ row: Row; number: number }>(
       `SELECT json_build_array(instance, id, stream, name,
          replace(encode(bytes, 'base64'), chr(10), '')) AS row, number::float8 AS number
        FROM latchkey.blob WHERE number > $1::bigint ORDER BY number LIMIT 1`,
       [number],
     )
     if (!found) return sum
-    add(sum, [found.row])
+    addToSum(sum, [found.row])
     number = found.number
   }
 }

@@ -1,78 +1,90 @@
 import type { Clock } from "../../kernel/clock.ts"
-import { reasonText } from "../../kernel/fault.ts"
+import { errorText } from "../../kernel/fault.ts"
 import { isSelfCheck } from "../../kernel/self-check.ts"
 import type { LogEvent } from "../log/log.ts"
-import { isPassing } from "../patience.ts"
+import { isTemporary } from "../retry.ts"
 import type { Store } from "../store.ts"
-import { again, type Book } from "./book.ts"
-import { type Insist, insistence, type Pauses, pausesOf, poll } from "./insistence.ts"
-import { always, type Reactor, type Troubles } from "./reactor.ts"
+import { type ReactorProgress, retrySchedule } from "./progress.ts"
+import { alwaysLeads, type Reactor, type ReactorCallbacks } from "./reactor.ts"
+import {
+  createPauses,
+  createRunRequired,
+  type InterruptiblePauses,
+  poll,
+  type RunRequired,
+} from "./required-work.ts"
 
-/** So often an event is tried while those after it wait. */
-const triesMax = 5
+/** Attempts at an event while later events wait. */
+const maxAttempts = 5
 
-/** What one reactor runs with. */
-export type Parts = {
+/** The dependencies of one reactor. */
+export type ReactorParts = {
   readonly store: Store
   readonly clock: Clock
-  readonly book: Book
+  readonly book: ReactorProgress
   readonly reactor: Reactor
-  readonly troubles: Troubles
+  readonly troubles: ReactorCallbacks
 }
 
-/** Tries an event, some times, until it is handled or put off; false where it was broken off. */
-export function handlerOf(
-  { store, clock, book, reactor, troubles }: Parts,
-  { insist, isOver, sleep }: Pauses & { readonly insist: Insist },
+/**
+ * Attempts an event several times, until it is handled or postponed; false if it was interrupted.
+ */
+export function createHandler(
+  { store, clock, book, reactor, troubles }: ReactorParts,
+  { insist, isOver, sleep }: InterruptiblePauses & { readonly insist: RunRequired },
 ) {
   return async (event: LogEvent): Promise<boolean> => {
-    for (let tries = 1; ; tries++) {
-      const tried = await insist(async () => ({ error: await attempt(store, reactor, event) }))
-      if (tried && tried.error === undefined) return true
-      if (!tried || isOver()) return false
-      if (tries === triesMax) {
-        const { error = "" } = tried
-        troubles.postponed?.(reactor.name, event, error)
+    for (let attempts = 1; ; attempts++) {
+      const attemptCount = await insist(async () => ({
+        error: await attemptEvent(store, reactor, event),
+      }))
+      if (attemptCount && attemptCount.error === undefined) return true
+      if (!attemptCount || isOver()) return false
+      if (attempts === maxAttempts) {
+        const { error = "" } = attemptCount
+        troubles.onPostponed?.(reactor.name, event, error)
         await insist(() => book.failure(reactor, event, { error, now: clock.now() }))
         return !isOver()
       }
-      await sleep(2 ** tries * 100)
+      await sleep(2 ** attempts * 100)
       if (isOver()) return false
     }
   }
 }
 
-/** Tries a failed event again, and notes how that went. One whose stream is gone is none. */
-export async function retry(
-  { store, clock, book, reactor }: Omit<Parts, "troubles">,
+/** Retries a failed event and records the result. Returns false if the event no longer exists. */
+export async function retryEvent(
+  { store, clock, book, reactor }: Omit<ReactorParts, "troubles">,
   position: number,
   isOver = () => false,
 ): Promise<boolean> {
   const [event] = await store.log.read(position - 1, 1)
   const isGone = event?.position !== position
-  const error = isGone ? undefined : await attempt(store, reactor, event)
+  const error = isGone ? undefined : await attemptEvent(store, reactor, event)
   if (isOver()) return false
   if (error === undefined) await book.remove(reactor.name, position)
   else if (event) await book.failure(reactor, event, { error, now: clock.now() })
   return !isGone && error === undefined
 }
 
-/** Tries what has failed again, when it is time for it. */
-export function retrier({ troubles, ...parts }: Parts) {
+/** Retries failed events when they are due. */
+export function createRetrier({ troubles, ...parts }: ReactorParts) {
   const { clock, book, reactor } = parts
-  const { sleep, wake } = pausesOf(clock)
+  const { sleep, wake } = createPauses(clock)
   let stopped = false
   const isOver = () => stopped
-  const insist = insistence(reactor.name, troubles, { isOver, sleep })
-  const { leads = always } = troubles
+  const insist = createRunRequired(reactor.name, troubles, { isOver, sleep })
+  const { isLeader = alwaysLeads } = troubles
   const act = async () => {
-    while (!stopped && leads()) {
+    while (!stopped && isLeader()) {
       const due = book.due(reactor.name, clock.now(), reactor.parallel ?? 1)
       if (due.length === 0) return
-      await Promise.all(due.map((position) => retry(parts, position, () => stopped || !leads())))
+      await Promise.all(
+        due.map((position) => retryEvent(parts, position, () => stopped || !isLeader())),
+      )
     }
   }
-  void poll({ act: () => insist(act), everyMs: again.checked, sleep, isOver })
+  void poll({ act: () => insist(act), everyMs: retrySchedule.checked, sleep, isOver })
   return {
     wake,
     stop: async () => {
@@ -82,18 +94,18 @@ export function retrier({ troubles, ...parts }: Parts) {
   }
 }
 
-/** What went wrong with an event, or undefined. Nothing is to come of those of a self-check. */
-const attempt = (store: Store, { name, on }: Reactor, event: LogEvent) =>
-  failureOf(store, async () => {
+/** The error of handling an event, or undefined. Events of self-checks are not handled. */
+const attemptEvent = (store: Store, { name, on }: Reactor, event: LogEvent) =>
+  catchFailure(store, async () => {
     if (isSelfCheck(event.correlation)) return
     await on[event.type]?.(event, `${name}/${event.position}`)
   })
 
 /**
- * What went wrong, or undefined. A failure is an outcome here: it is counted and shown. What a full
- * or locked disk keeps from happening does not count: it is not the work's.
+ * The error, or undefined. A failure is a result here: it is counted and shown. Failures because of
+ * a full or locked disk don't count, because the work did not cause them.
  */
-export async function failureOf(
+export async function catchFailure(
   { database }: Store,
   work: () => Promise<void>,
 ): Promise<string | undefined> {
@@ -101,7 +113,7 @@ export async function failureOf(
     await work()
     return undefined
   } catch (cause) {
-    if (isPassing(cause, database.filename)) throw cause
-    return reasonText(cause)
+    if (isTemporary(cause, database.filename)) throw cause
+    return errorText(cause)
   }
 }

@@ -1,45 +1,45 @@
 import type { Clock } from "../../kernel/clock.ts"
 import type { LogEvent } from "../log/log.ts"
 import type { Store } from "../store.ts"
-import { handlerOf, type Parts, retrier, retry } from "./attempt.ts"
-import { bookOf, wakers } from "./book.ts"
-import { dueRunner } from "./due.ts"
-import { type Insist, insistence, pausesOf, poll, pollMs } from "./insistence.ts"
-import { always, type Reactor, type Reactors, type Troubles } from "./reactor.ts"
+import { createHandler, createRetrier, type ReactorParts, retryEvent } from "./attempt.ts"
+import { createDueRunner } from "./due.ts"
+import { createProgress, retryWakers } from "./progress.ts"
+import { alwaysLeads, type Reactor, type ReactorCallbacks, type Reactors } from "./reactor.ts"
+import { createPauses, createRunRequired, poll, pollMs, type RunRequired } from "./required-work.ts"
 
-/** Events that are passed over before others have their turn: less than a millisecond. */
-const batch = 500
-/** How often a reactor that only passes events over notes how far it is. */
-const noteMs = 2000
+/** Events to skip before other work runs: less than a millisecond. */
+const batchSize = 500
+/** How often a reactor that only skips events stores its position. */
+const positionIntervalMs = 2000
 
 /**
- * Runs the reactors of one node. A slow reactor delays itself only; one that meets an event which
- * can't be read, or a disk that is full, stays there until it can go on.
+ * Runs the reactors of one node. A slow reactor only delays itself; one that is blocked by an
+ * unreadable event or a full disk waits until it can continue.
  */
 export function runReactors(
   store: Store,
   clock: Clock,
   reactors: readonly Reactor[],
-  troubles: Troubles = {},
+  troubles: ReactorCallbacks = {},
 ): Reactors {
-  const book = bookOf(store)
+  const book = createProgress(store)
   const parts = reactors.map((reactor) => ({ store, clock, book, reactor, troubles }))
-  const runners = parts.map((each) => runner(each, troubles.leads ?? always))
-  const retriers = parts.map(retrier)
-  const dueRunners = parts.map(dueRunner)
+  const runners = parts.map((each) => createRunner(each, troubles.isLeader ?? alwaysLeads))
+  const retriers = parts.map(createRetrier)
+  const dueRunners = parts.map(createDueRunner)
   const wakeAll = () => {
     for (const { wake } of retriers) wake()
   }
-  wakers.set(store.database, wakeAll)
+  retryWakers.set(store.database, wakeAll)
   return {
     drain: async () => void (await Promise.all(runners.map((each) => each.drain()))),
     failed: book.all,
     retry: async (name, position) => {
       const reactor = reactors.find((each) => each.name === name)
-      return reactor ? retry({ store, clock, book, reactor }, position) : false
+      return reactor ? retryEvent({ store, clock, book, reactor }, position) : false
     },
     remove: book.remove,
-    passed: () =>
+    passedPosition: () =>
       Math.min(Number.MAX_SAFE_INTEGER, ...reactors.map(({ name }) => book.position(name))),
     standing: () =>
       reactors.map(({ name }) => {
@@ -50,51 +50,52 @@ export function runReactors(
   }
 }
 
-function runner(parts: Parts, leads: () => boolean) {
+function createRunner(parts: ReactorParts, isLeader: () => boolean) {
   const { store, clock, reactor, troubles } = parts
   let stopped = false
   const isStopped = () => stopped
-  const isOver = () => stopped || !leads()
-  const { sleep, wake } = pausesOf(clock)
+  const isOver = () => stopped || !isLeader()
+  const { sleep, wake } = createPauses(clock)
   const pauses = { isOver, sleep }
-  const insist = insistence(reactor.name, troubles, pauses)
-  const handle = handlerOf(parts, { ...pauses, insist })
-  const noting = insistence(reactor.name, troubles, { isOver: isStopped, sleep })
-  const course = courseOf(parts, { isStopped, isOver, handle, noting })
-  let isBegun = leads()
-  let working = isBegun ? course.resume() : Promise.resolve()
+  const insist = createRunRequired(reactor.name, troubles, pauses)
+  const handle = createHandler(parts, { ...pauses, insist })
+  const runRequired = createRunRequired(reactor.name, troubles, { isOver: isStopped, sleep })
+  const course = createCourse(parts, { isStopped, isOver, handle, runRequired })
+  let isResumed = isLeader()
+  let working = isResumed ? course.resume() : Promise.resolve()
   const all = Object.keys(reactor.on)
   const { types = () => all } = reactor
-  // What is written meanwhile waits for the next turn: somebody writes all the time.
-  const work = async (isAsked: boolean) => {
+  // Events written meanwhile wait for the next turn: there may be new ones all the time.
+  const work = async (isDrain: boolean) => {
     if (isOver()) {
-      isBegun = false
+      isResumed = false
       return
     }
-    if (!isBegun || course.isBroken()) await course.resume()
-    isBegun = true
+    if (!isResumed || course.isBroken()) await course.resume()
+    isResumed = true
     let target = store.log.durable()
     while (!course.isOff()) {
-      // Asked for in the same turn as the log is: what wants an event was written before it.
-      const { events, upTo } = await store.log.find(course.read(), batch, types())
+      // The types are read in the same turn as the log: what requires an event was written before
+      // it.
+      const { events, upTo } = await store.log.find(course.read(), batchSize, types())
       for (const event of events) {
         await course.begin(event)
         if (course.isOff()) return
         course.pass(event.position)
       }
-      const isNews = upTo > course.read() || events.length > 0
+      const hasNewEvents = upTo > course.read() || events.length > 0
       course.pass(upTo)
-      if (events.length > 0 || (isAsked && isNews)) await course.advance()
+      if (events.length > 0 || (isDrain && hasNewEvents)) await course.advance()
       else await course.advanceAtTimes()
       // Handling one event may have caused others.
       if (events.length > 0) target = store.log.durable()
-      if (course.underWay() === 0 && (course.read() >= target || !isNews)) return
-      if (!isNews) await Promise.race([course.next(), sleep(pollMs)])
+      if (course.underWay() === 0 && (course.read() >= target || !hasNewEvents)) return
+      if (!hasNewEvents) await Promise.race([course.next(), sleep(pollMs)])
       await new Promise((resolve) => setImmediate(resolve))
     }
   }
-  const turn = (isAsked: boolean) => {
-    const next = working.then(() => work(isAsked))
+  const turn = (isDrain: boolean) => {
+    const next = working.then(() => work(isDrain))
     working = next.catch(() => undefined)
     return next
   }
@@ -108,81 +109,83 @@ function runner(parts: Parts, leads: () => boolean) {
   }
 }
 
-type Steering = {
+type ProgressControls = {
   readonly isStopped: () => boolean
-  /** Whether this node works no more. */
+  /** Whether this node must stop working. */
   readonly isOver: () => boolean
-  /** False where it was broken off. */
+  /** False if interrupted. */
   readonly handle: (event: LogEvent) => Promise<boolean>
-  readonly noting: Insist
+  readonly runRequired: RunRequired
 }
 
-/** How far a reactor has come, and the events that it is at. */
-function courseOf(
-  { store, clock, book, reactor }: Parts,
-  { isStopped, isOver, handle, noting }: Steering,
+/** The progress of a reactor, and the events it is handling. */
+function createCourse(
+  { store, clock, book, reactor }: ReactorParts,
+  { isStopped, isOver, handle, runRequired }: ProgressControls,
 ) {
   let read = 0
-  let noted = { position: -1, at: 0 }
-  /** An event was broken off: nobody passes it until it is begun again. */
-  let isBroken = false
-  const underWay = new Map<number, Promise<void>>()
-  const isOff = () => isOver() || isBroken
+  let stored = { position: -1, at: 0 }
+  /** An event was interrupted: later ones wait until it is started again. */
+  let isInterrupted = false
+  const running = new Map<number, Promise<void>>()
+  const isStoppedOrBroken = () => isOver() || isInterrupted
   /**
-   * Notes where it is: before the first event that is not done; what is done beyond it may be done
-   * again. `isTold` is for what was done: whichever node works next must not do it again.
+   * Stores the position before the first unfinished event; events after it may be handled again.
+   * `isTold` also shares it with other nodes, so that the next leader does not repeat the work.
    */
-  const advance = (isTold = false) =>
-    noting(async () => {
+  const advance = (isShared = false) =>
+    runRequired(async () => {
       const position = await store.exclusive(() => {
-        const before = Math.min(read, Math.min(...underWay.keys()) - 1)
+        const before = Math.min(read, Math.min(...running.keys()) - 1)
         if (isStopped()) return undefined
         book.reached(reactor.name, before)
-        noted = { position: before, at: clock.now() }
+        stored = { position: before, at: clock.now() }
         return before
       })
-      if (!isTold || position === undefined) return
+      if (!isShared || position === undefined) return
       await store.node?.reached(new Map([[reactor.name, position]]))
     })
   return {
-    isOff,
-    isBroken: () => isBroken,
+    isOff: isStoppedOrBroken,
+    isBroken: () => isInterrupted,
     read: () => read,
     pass: (position: number) => {
       read = position
     },
-    underWay: () => underWay.size,
-    /** Resolves when one of those under way is done. */
-    next: () => Promise.race(underWay.values()),
+    underWay: () => running.size,
+    /** Resolves when one of the running events is finished. */
+    next: () => Promise.race(running.values()),
     advance,
-    /** The same where there was nothing to do: each is a write, and to look again does no harm. */
+    /**
+     * The same without handled events, less often: each is a write, and skipping again is harmless.
+     */
     advanceAtTimes: async () => {
-      const isDue = Math.abs(clock.now() - noted.at) >= noteMs
-      if (isDue && read > noted.position) await advance()
+      const isDue = Math.abs(clock.now() - stored.at) >= positionIntervalMs
+      if (isDue && read > stored.position) await advance()
     },
-    /** Goes on where it was, or where the node before this one was. */
+    /** Resumes at its own position, or that of the previous leader. */
     resume: async (now = store.log.durable()) => {
-      await Promise.all(underWay.values())
-      underWay.clear()
-      isBroken = false
+      await Promise.all(running.values())
+      running.clear()
+      isInterrupted = false
       const isNew = reactor.from === "now" && !book.isKnown(reactor.name)
       read = isNew ? now : book.position(reactor.name)
       if (isNew) await advance(true)
     },
     begin: async (event: LogEvent) => {
-      while (!isOff() && underWay.size >= (reactor.parallel ?? 1)) {
-        await Promise.race(underWay.values())
+      while (!isStoppedOrBroken() && running.size >= (reactor.parallel ?? 1)) {
+        await Promise.race(running.values())
       }
-      if (isOff()) return
+      if (isStoppedOrBroken()) return
       const done = handle(event).then(async (isDone) => {
         if (!isDone) {
-          isBroken = true
+          isInterrupted = true
           return
         }
-        underWay.delete(event.position)
+        running.delete(event.position)
         await advance(true)
       })
-      underWay.set(event.position, done)
+      running.set(event.position, done)
     },
   }
 }

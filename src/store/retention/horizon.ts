@@ -1,26 +1,27 @@
 import type { Database } from "bun:sqlite"
 
-/** From when until when something counts, ms UTC. */
-export type Span = { readonly issued: number; readonly expires: number }
+/** A validity period, ms UTC. */
+export type ValidityPeriod = { readonly issued: number; readonly expires: number }
 
 /**
- * Until when all that expires may have been dropped. A clock that was ahead and is set right must
- * not bring back what was taken for expired meanwhile: that it was used, or revoked, is forgotten.
+ * The time up to which expired data may have been pruned. If a clock that was ahead is corrected,
+ * data that was considered expired must not become valid again: that it was used or revoked is
+ * forgotten.
  */
 export type Horizon = {
-  /** Notes that what expired until then may go; part of what drops it. */
-  readonly reached: (time: number) => void
+  /** Records that data expired by `time` may be pruned; part of the pruning transaction. */
+  readonly recordPruned: (time: number) => void
   /**
-   * Whether something counts no more though its time seems to be to come: it was issued before the
-   * clock was set right, and what was known of it may be gone.
+   * Whether something is invalid despite its expiry: it was issued before the clock was corrected,
+   * and its use or revocation may be forgotten.
    */
-  readonly isForgotten: (span: Span, now: number) => boolean
-  /** Keeps since when the clock is right again; answers whether that was news. */
-  readonly keep: (now: number) => boolean
+  readonly isForgotten: (period: ValidityPeriod, now: number) => boolean
+  /** Stores the time of a clock correction; returns whether it was new. */
+  readonly storeCorrection: (now: number) => boolean
 }
 
-export function horizonOf(database: Database): Horizon {
-  const note = database.prepare<unknown, [number]>(
+export function createHorizon(database: Database): Horizon {
+  const write = database.prepare<unknown, [number]>(
     `INSERT INTO meta (key, value) VALUES ('expired', ?)
      ON CONFLICT DO UPDATE SET value = max(CAST(value AS INTEGER), excluded.value)`,
   )
@@ -32,12 +33,12 @@ export function horizonOf(database: Database): Horizon {
     `INSERT INTO meta (key, value) VALUES ('expired_since', ?)
      ON CONFLICT DO UPDATE SET value = excluded.value`,
   )
-  let horizon = numberAt(database, "expired")
-  let kept = numberAt(database, "set_back")
-  /** When somebody noticed, or else 0; if that is later, more is refused, never less. */
-  let setBack = kept
-  /** The horizon of what was dropped since then: a clock that is before it was ahead once more. */
-  let since = numberAt(database, "expired_since") || kept || horizon
+  let horizon = readNumber(database, "expired")
+  let storedCorrection = readNumber(database, "set_back")
+  /** When the correction was noticed, or 0; a later time only rejects more. */
+  let setBack = storedCorrection
+  /** The horizon of pruning since then: an earlier clock was ahead once more. */
+  let since = readNumber(database, "expired_since") || storedCorrection || horizon
   const look = (now: number) => {
     if (now >= horizon) setBack = 0
     else if (now < since) {
@@ -46,8 +47,8 @@ export function horizonOf(database: Database): Horizon {
     }
   }
   return {
-    reached: (time) => {
-      note.run(time)
+    recordPruned: (time) => {
+      write.run(time)
       horizon = Math.max(horizon, time)
       if (time <= since) return
       noteSince.run(time)
@@ -57,18 +58,18 @@ export function horizonOf(database: Database): Horizon {
       look(now)
       return setBack > 0 && expires <= horizon && issued <= setBack
     },
-    keep: (now) => {
+    storeCorrection: (now) => {
       look(now)
-      if (setBack === kept) return false
+      if (setBack === storedCorrection) return false
       noteSetBack.run(setBack, since)
-      kept = setBack
+      storedCorrection = setBack
       return true
     },
   }
 }
 
-/** A number that is kept under a name; 0 where it is not there yet. */
-export const numberAt = (database: Database, key: string): number =>
+/** A number stored by key; 0 if absent. */
+export const readNumber = (database: Database, key: string): number =>
   Number(
     database.query<{ value: string }, [string]>("SELECT value FROM meta WHERE key = ?").get(key)
       ?.value ?? 0,

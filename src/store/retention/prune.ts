@@ -2,33 +2,33 @@ import type { Database } from "bun:sqlite"
 import type { AnyAggregate } from "../aggregate.ts"
 import type { Names } from "../log/row.ts"
 import { headOf } from "../log/row.ts"
-import type { Dropping, Expired } from "../shared/shared-log.ts"
+import type { ExpiredStream, StreamRemoval } from "../shared/shared-log.ts"
 import type { States } from "../state/state.ts"
-import type { Standing } from "../view/handle.ts"
+import type { EventValues } from "../view/handle.ts"
 import type { BackgroundChunk } from "../view/rebuild.ts"
 import type { Views } from "../view/views.ts"
 import type { Horizon } from "./horizon.ts"
 
-/** What may go: times are ms UTC. */
+/** What may be pruned: times are ms UTC. */
 export type PruneLimits = {
   readonly now: number
-  /** Audit streams that have not changed since then. */
+  /** Audit streams without changes since then. */
   readonly auditedBefore: number
-  /** The same of instances that keep them less long; asked for seldom. */
+  /** The same for instances with a shorter retention; read rarely. */
   readonly auditedSooner?: () => ReadonlyMap<string, number>
-  /** Streams that end at this position or before: every reactor has seen them. */
+  /** Only streams that end at or before this position: every reactor has seen them. */
   readonly position: number
   readonly stopped: () => boolean
-  /** Whether another node drops from the log that is shared; then only what is here goes. */
+  /** Whether another node prunes the shared log; then only local data is pruned. */
   readonly isFollowing?: boolean
 }
 
-/** What has gone. */
-export type Pruned = {
+/** What was pruned. */
+export type PruneResult = {
   readonly streams: number
   readonly events: number
   readonly claims: number
-  /** Pages that the file system has back. */
+  /** Pages returned to the file system. */
   readonly pages: number
 }
 
@@ -39,77 +39,85 @@ export type PruneParts = {
   readonly states: States
   readonly views: Views
   readonly chunk: BackgroundChunk
-  /** Streams were dropped: what was computed from their rows is of no use any more. */
-  readonly dropped: (streams: readonly (Standing & { readonly stream: string })[]) => void
+  /** Called with pruned streams, to invalidate caches. */
+  readonly dropped: (streams: readonly (EventValues & { readonly stream: string })[]) => void
   readonly horizon: Horizon
-  /** The log that other nodes share, where there is one: it drops first, and tells all of them. */
-  readonly shared?: SharedDrops | undefined
+  /** The shared log, if any: it is pruned first and notifies all nodes. */
+  readonly shared?: SharedPruning | undefined
 }
 
-/** Resolves when this node has dropped it, too. */
-export type SharedDrops = {
-  readonly drop: (streams: readonly Dropping[]) => Promise<void>
+/** Resolves when this node has pruned it, too. */
+export type SharedPruning = {
+  readonly drop: (streams: readonly StreamRemoval[]) => Promise<void>
   readonly dropClaims: (before: number, limit: number) => Promise<number>
   readonly purge: (instance: string, keep: string, limit: number) => Promise<number>
-  /** Drops notes of what was dropped, once all nodes have them; answers how many. */
+  /** Removes records of pruned data once all nodes have them; returns their number. */
   readonly trim: (limit: number) => Promise<number>
 }
 
-/** What a clock may be set back by, and nothing that has expired counts again. */
-const slackMs = 3_600_000
-/** Each chunk is about two milliseconds. */
+/** Tolerance for clock corrections, so that expired data doesn't become valid again. */
+const clockToleranceMs = 3_600_000
+/** Each chunk takes about two milliseconds. */
 const chunkStreams = 20
 const chunkClaims = 100
 const chunkPages = 50
-/** Who keeps audits less long is looked for among all others: so many at a time, and so often. */
-const chunkLook = 500
-const soonerEveryMs = 3_600_000
-/** Free pages that are kept for what comes: so many, or one of so many. */
-const reserve = { pages: 256, share: 16 }
+/**
+ * Shorter audit retention requires a scan of all audit streams: this many per chunk, at this
+ * interval.
+ */
+const scanRows = 500
+const scanIntervalMs = 3_600_000
+/** Free pages to keep for growth: a minimum, or a fraction of the file. */
+const pageReserve = { pages: 256, share: 16 }
 
 /**
- * Drops what has expired: streams whole, with their state and their rows in views, and claims. It
- * takes many small transactions, and others have their turn between them. The newest event stays,
- * because the next position follows from it; so does everything while a view is made anew, which
- * would otherwise show what was dropped behind its back.
- *
- * A dropped stream is as if it had never been: one with the same id begins at version 1, from the
- * initial state, and a step that was decided on the old one conflicts.
+ * Prunes expired data: whole streams with their states and view rows, and claims. Uses many small
+ * transactions, in turn with other work. The newest event stays, because the next position is
+ * derived from it; nothing is pruned while a view is being rebuilt, which would otherwise show
+ * pruned data.
+ * A pruned stream is as if it had never existed: a new one with the same ID starts at version 1
+ * from the initial state, and a transaction decided on the old one conflicts.
  */
-export function prunerOf(parts: PruneParts): (limits: PruneLimits) => Promise<Pruned> {
+export function createPrune(parts: PruneParts): (limits: PruneLimits) => Promise<PruneResult> {
   const { chunk, aggregates, database } = parts
-  const sql = statements(database)
+  const sql = prepareStatements(database)
   const kinds = aggregates.filter(({ retention, expires }) => retention === "audit" || expires)
-  let soonerAt = Number.NEGATIVE_INFINITY
+  let lastScan = Number.NEGATIVE_INFINITY
   return async (limits) => {
     const count = { streams: 0, events: 0, claims: 0, pages: 0 }
-    // First of all: what is dropped with a clock that is ahead again counts from then on.
-    await chunk(() => parts.horizon.keep(limits.now), Boolean)
-    const led = limits.isFollowing ? [] : kinds
-    for (const kind of led) await dropStreams(parts, sql, { kind, limits, count })
-    if (!limits.isFollowing && limits.auditedSooner && limits.now - soonerAt >= soonerEveryMs) {
-      soonerAt = limits.now
-      const sooner = limits.auditedSooner()
-      const audits = sooner.size > 0 ? kinds.filter(({ retention }) => retention === "audit") : []
-      for (const kind of audits) await dropSooner(parts, sql, { kind, limits, count, sooner })
+    // First, so that data pruned while the clock is ahead again is covered.
+    await chunk(() => parts.horizon.storeCorrection(limits.now), Boolean)
+    const sharedKinds = limits.isFollowing ? [] : kinds
+    for (const kind of sharedKinds) await pruneStreams(parts, sql, { kind, limits, count })
+    if (!limits.isFollowing && limits.auditedSooner && limits.now - lastScan >= scanIntervalMs) {
+      lastScan = limits.now
+      const shorterRetention = limits.auditedSooner()
+      const audits =
+        shorterRetention.size > 0 ? kinds.filter(({ retention }) => retention === "audit") : []
+      for (const kind of audits)
+        await pruneShorterRetention(parts, sql, { kind, limits, count, sooner: shorterRetention })
     }
-    const before = limits.now - slackMs
+    const before = limits.now - clockToleranceMs
     const dropClaims = database.transaction(() => {
       const { changes } = sql.claims.run(before, chunkClaims)
-      if (changes > 0) parts.horizon.reached(before)
+      if (changes > 0) parts.horizon.recordPruned(before)
       return changes
     })
-    // Each node drops its own: what has expired counts nowhere.
-    if (parts.shared) await dropShared(parts.shared, before, limits)
-    count.claims = await repeat(chunk, limits, () => dropClaims())
-    count.pages = await repeat(chunk, limits, () => vacuum(database))
+    // Each node prunes its own: expired data has no effect anywhere.
+    if (parts.shared) await pruneShared(parts.shared, before, limits)
+    count.claims = await repeatChunks(chunk, limits, () => dropClaims())
+    count.pages = await repeatChunks(chunk, limits, () => vacuum(database))
     return count
   }
 }
 
-async function dropShared(shared: SharedDrops, before: number, limits: PruneLimits): Promise<void> {
+async function pruneShared(
+  shared: SharedPruning,
+  before: number,
+  limits: PruneLimits,
+): Promise<void> {
   const drop = () => shared.dropClaims(before, chunkClaims)
-  // Each node says how far it has come.
+  // Each node reports its progress.
   const trim = () => shared.trim(chunkClaims)
   for (const work of limits.isFollowing ? [trim] : [drop, trim]) {
     let count = chunkClaims
@@ -117,22 +125,22 @@ async function dropShared(shared: SharedDrops, before: number, limits: PruneLimi
   }
 }
 
-/** Chunk after chunk, until there is nothing left; answers how much there was. */
-async function repeat(
+/** Runs chunks until nothing is left; returns the total. */
+async function repeatChunks(
   chunk: BackgroundChunk,
   { stopped }: PruneLimits,
   work: () => number,
 ): Promise<number> {
   let sum = 0
   while (!stopped()) {
-    const count = await chunk(work, isSome)
+    const count = await chunk(work, isPositive)
     if (count === 0) break
     sum += count
   }
   return sum
 }
 
-const isSome = (count: number) => count > 0
+const isPositive = (count: number) => count > 0
 
 type DueRow = {
   readonly instance: string
@@ -145,22 +153,22 @@ type DueRow = {
   readonly expires: number
 }
 
-type DroppingKind = {
+type PruneKindOptions = {
   readonly kind: AnyAggregate
   readonly limits: PruneLimits
   readonly count: { streams: number; events: number }
 }
 
-/** Goes along what is due, oldest first; where nothing of a chunk may go yet, nothing later may. */
-async function dropStreams(
+/** Prunes due streams, oldest first; stops at the first chunk in which nothing may be pruned. */
+async function pruneStreams(
   parts: PruneParts,
   sql: Statements,
-  { kind, limits, count }: DroppingKind,
+  { kind, limits, count }: PruneKindOptions,
 ): Promise<void> {
   const { database, views } = parts
-  const before = (kind.retention === "audit" ? limits.auditedBefore : limits.now) - slackMs
+  const before = (kind.retention === "audit" ? limits.auditedBefore : limits.now) - clockToleranceMs
   let last = { expires: -1, instance: "", id: "" }
-  const pick = () => {
+  const select = () => {
     if (views.rebuilding().length > 0) return []
     const newest = headOf(database)
     const from = [last.expires, last.instance, last.id] as const
@@ -169,30 +177,30 @@ async function dropStreams(
     if (free.length > 0) last = rows.at(-1) ?? last
     return free
   }
-  count.streams += await dropPicked(parts, sql, { pick, limits, count })
+  count.streams += await pruneSelected(parts, sql, { select, limits, count })
 }
 
-type Picking = Omit<DroppingKind, "kind"> & { readonly pick: () => readonly DueRow[] }
+type PruneSelection = Omit<PruneKindOptions, "kind"> & { readonly select: () => readonly DueRow[] }
 
-/** Drops what is picked until nothing is; answers how many streams. */
-async function dropPicked(
+/** Prunes the selected streams until none is left; returns their number. */
+async function pruneSelected(
   parts: PruneParts,
   sql: Statements,
-  { pick, limits, count }: Picking,
+  { select, limits, count }: PruneSelection,
 ): Promise<number> {
   const { chunk, shared } = parts
   if (!shared) {
-    return repeat(chunk, limits, () => {
-      const free = pick()
+    return repeatChunks(chunk, limits, () => {
+      const free = select()
       if (free.length === 0) return 0
-      count.events += dropAll(parts, sql, free)
+      count.events += pruneAll(parts, sql, free)
       parts.dropped(free)
       return free.length
     })
   }
   let streams = 0
   while (!limits.stopped()) {
-    const free = await chunk(pick, () => false)
+    const free = await chunk(select, () => false)
     if (free.length === 0) break
     count.events += free.reduce((sum, { version }) => sum + version, 0)
     await shared.drop(free)
@@ -201,65 +209,70 @@ async function dropPicked(
   return streams
 }
 
-/** Drops a stream that the shared log has dropped; part of the transaction that notes that. */
-export function forgetting(parts: Omit<PruneParts, "shared">): (stream: Expired) => void {
-  const sql = statements(parts.database)
+/** Prunes a stream that the shared log has pruned; part of the transaction that records it. */
+export function createForget(parts: Omit<PruneParts, "shared">): (stream: ExpiredStream) => void {
+  const sql = prepareStatements(parts.database)
   const find = parts.database.prepare<DueRow, [string, string, string]>(
     `SELECT instance, stream, id, version, position, changed AS time, owner, expires FROM state
      WHERE instance = ? AND stream = ? AND id = ?`,
   )
   return ({ instance, stream, id, expires }) => {
-    parts.horizon.reached(expires)
-    // A node that was behind has not heard of it, or not of its end.
+    parts.horizon.recordPruned(expires)
+    // A node that was behind has not received the stream, or not its end.
     const row = find.get(instance, stream, id)
     if (!row) return
-    drop(parts, sql, row)
+    pruneStream(parts, sql, row)
     parts.dropped([row])
   }
 }
 
-/** Goes along the audits of all instances, and drops those of who keeps them less long. */
-async function dropSooner(
+/** Scans the audit streams of all instances, and prunes those with a shorter retention. */
+async function pruneShorterRetention(
   parts: PruneParts,
   sql: Statements,
-  { kind, limits, count, sooner }: DroppingKind & { readonly sooner: ReadonlyMap<string, number> },
+  {
+    kind,
+    limits,
+    count,
+    sooner: shorterRetention,
+  }: PruneKindOptions & { readonly sooner: ReadonlyMap<string, number> },
 ): Promise<void> {
   const { database, views } = parts
-  const newestDue = Math.max(...sooner.values()) - slackMs
+  const newestDue = Math.max(...shorterRetention.values()) - clockToleranceMs
   const isDue = ({ instance, expires, position }: DueRow) =>
-    expires <= (sooner.get(instance) ?? Number.NEGATIVE_INFINITY) - slackMs &&
+    expires <= (shorterRetention.get(instance) ?? Number.NEGATIVE_INFINITY) - clockToleranceMs &&
     position <= limits.position
   let last = { expires: -1, instance: "", id: "" }
   let isOver = false
-  const pick = () => {
+  const select = () => {
     if (views.rebuilding().length > 0) return []
     const newest = headOf(database)
     const from = [last.expires, last.instance, last.id] as const
-    const rows = sql.due.all(kind.stream, ...from, newestDue, chunkLook)
+    const rows = sql.due.all(kind.stream, ...from, newestDue, scanRows)
     const due = rows.filter((row) => isDue(row) && row.position < newest)
     const some = due.slice(0, chunkStreams)
     last = (due.length > some.length ? some.at(-1) : rows.at(-1)) ?? last
     isOver = rows.length === 0
     return some
   }
-  // There may be nothing to drop among many, and something after them.
+  // A batch may have nothing to prune while later ones do.
   while (!isOver && !limits.stopped()) {
-    const streams = await dropPicked(parts, sql, { pick, limits, count })
+    const streams = await pruneSelected(parts, sql, { select, limits, count })
     count.streams += streams
     if (views.rebuilding().length > 0) break
   }
 }
 
-/** All of them or, where the disk refuses it, none. */
-function dropAll(parts: PruneParts, sql: Statements, rows: readonly DueRow[]): number {
+/** Prunes all or, on a disk failure, none. */
+function pruneAll(parts: PruneParts, sql: Statements, rows: readonly DueRow[]): number {
   return parts.database.transaction(() => {
-    parts.horizon.reached(Math.max(...rows.map(({ expires }) => expires)))
-    return rows.reduce((sum, row) => sum + drop(parts, sql, row), 0)
+    parts.horizon.recordPruned(Math.max(...rows.map(({ expires }) => expires)))
+    return rows.reduce((sum, row) => sum + pruneStream(parts, sql, row), 0)
   })()
 }
 
-/** Drops one stream, and answers how many events it had. */
-function drop(
+/** Prunes one stream; returns the number of its events. */
+function pruneStream(
   { names, states, views }: Omit<PruneParts, "shared">,
   sql: Statements,
   row: DueRow,
@@ -272,9 +285,9 @@ function drop(
   return changes
 }
 
-type Statements = ReturnType<typeof statements>
+type Statements = ReturnType<typeof prepareStatements>
 
-const statements = (database: Database) => ({
+const prepareStatements = (database: Database) => ({
   due: database.prepare<DueRow, [string, number, string, string, number, number]>(
     `SELECT instance, stream, id, version, position, changed AS time, owner, expires FROM state
      WHERE stream = ? AND (expires, instance, id) > (?, ?, ?) AND expires <= ?
@@ -283,7 +296,7 @@ const statements = (database: Database) => ({
   events: database.prepare<unknown, [string, number, string]>(
     "DELETE FROM event WHERE instance = ? AND stream = ? AND id = ?",
   ),
-  // Positions that are gone for good: with those that are there they are all there were.
+  // Positions of pruned events: together with the stored ones they are complete.
   note: database.prepare<unknown, [number]>(
     `INSERT INTO meta (key, value) VALUES ('pruned', ?)
      ON CONFLICT DO UPDATE SET value = value + excluded.value`,
@@ -294,13 +307,13 @@ const statements = (database: Database) => ({
   ),
 })
 
-/** Gives free pages back, but for a reserve: what grows and shrinks takes them again at once. */
+/** Returns free pages to the file system, except a reserve for future growth. */
 function vacuum(database: Database): number {
   const of = (pragma: "freelist_count" | "page_count") =>
     database.query<Record<string, number>, []>(`PRAGMA ${pragma}`).all()[0]?.[pragma] ?? 0
   const pages = of("page_count")
-  const surplus = of("freelist_count") - Math.max(reserve.pages, pages / reserve.share)
-  if (surplus < chunkPages) return 0
+  const surplusPages = of("freelist_count") - Math.max(pageReserve.pages, pages / pageReserve.share)
+  if (surplusPages < chunkPages) return 0
   database.run(`PRAGMA incremental_vacuum(${chunkPages})`)
   return pages - of("page_count")
 }

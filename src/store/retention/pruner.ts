@@ -5,13 +5,13 @@ export type PrunerParts = {
   readonly store: Store
   readonly clock: Clock
   readonly auditRetentionDays: number
-  /** How long instances keep their audits that keep them less long, in ms. */
-  readonly auditsKept?: () => ReadonlyMap<string, number>
+  /** Shorter audit retention by instance, in ms. */
+  readonly auditRetention?: () => ReadonlyMap<string, number>
   /** The position that every reactor has passed. */
   readonly passed: () => number
-  /** Whether another node drops what is shared. */
+  /** Whether another node prunes the shared log. */
   readonly isFollowing?: () => boolean
-  /** A pass broke off, of a full disk for instance; the next one comes in a minute. */
+  /** A pass failed, for example because of a full disk; the next one runs in a minute. */
   readonly failed: (cause: unknown) => void
 }
 
@@ -20,9 +20,9 @@ export type Pruner = { readonly stop: () => Promise<void> }
 const everyMs = 60_000
 const dayMs = 86_400_000
 
-/** Drops what has expired, once a minute. */
+/** Prunes expired data once a minute. */
 export function runPruner(parts: PrunerParts): Pruner {
-  const { store, clock, passed, failed, auditsKept } = parts
+  const { store, clock, passed, failed, auditRetention } = parts
   let isStopped = false
   let timer: Timer | undefined
   let pass: Promise<void> = Promise.resolve()
@@ -32,8 +32,8 @@ export function runPruner(parts: PrunerParts): Pruner {
     await store.prune({
       now,
       auditedBefore: now - parts.auditRetentionDays * dayMs,
-      ...(auditsKept && {
-        auditedSooner: () => new Map([...auditsKept()].map(([id, ms]) => [id, now - ms])),
+      ...(auditRetention && {
+        auditedSooner: () => new Map([...auditRetention()].map(([id, ms]) => [id, now - ms])),
       }),
       position: passed(),
       stopped: () => isStopped,

@@ -2,32 +2,32 @@ import { headOf } from "../log/row.ts"
 import type { BackgroundChunk } from "../view/rebuild.ts"
 import type { PruneParts } from "./prune.ts"
 
-/** Whose rows go, and what stays of them: the stream that tells that they are gone. */
+/** The instance to purge, and the stream that remains as a record of its removal. */
 export type PurgeLimits = {
   readonly instance: string
-  /** The kind of stream that is kept, and the view that is made of it. */
+  /** The stream to keep, and its view. */
   readonly keep: { readonly stream: string; readonly view: string }
   readonly stopped: () => boolean
-  /** Whether another node takes it from the log that is shared. */
+  /** Whether another node purges the shared log. */
   readonly isFollowing?: boolean
 }
 
-/** Each chunk is a few milliseconds. */
+/** Each chunk takes a few milliseconds. */
 const chunkStreams = 20
 const chunkRows = 200
 
 type StreamRow = { readonly stream: number; readonly id: string; readonly last: number }
 
 /**
- * Takes away all that an instance had: rows, events, states, claims. It takes many small
- * transactions, others have their turn between them, and whoever breaks it off goes on with what is
- * left. Every reactor must have seen the instance's events. Answers how many rows went; none where
- * nothing was left, or while a view is made anew.
+ * Deletes all data of an instance: rows, events, states, claims. Uses many small transactions, in
+ * turn with other work, and can be resumed after an interruption. Every reactor must have seen the
+ * instance's events. Returns the number of deleted rows; 0 if nothing was left, or while a view is
+ * being rebuilt.
  */
-export function purgeOf(parts: PruneParts): (limits: PurgeLimits) => Promise<number> {
+export function createPurge(parts: PruneParts): (limits: PurgeLimits) => Promise<number> {
   const { database, names, states, views, chunk } = parts
   const sql = {
-    // The newest event stays: the next position follows from it.
+    // The newest event stays: the next position is derived from it.
     streams: database.prepare<StreamRow, [string, number, number, number]>(
       `SELECT stream, id, max(position) AS last FROM event
        WHERE instance = ? AND stream <> ? GROUP BY id, stream HAVING last < ? LIMIT ?`,
@@ -49,7 +49,7 @@ export function purgeOf(parts: PruneParts): (limits: PurgeLimits) => Promise<num
     failed: database.prepare<unknown, [string]>("DELETE FROM failed_event WHERE instance = ?"),
   }
   const dropStreams = (instance: string, keep: string): number => {
-    const kept = names.known(keep) ?? 0
+    const kept = names.findCode(keep) ?? 0
     const rows = sql.streams.all(instance, kept, headOf(database), chunkStreams)
     if (rows.length === 0) return 0
     database.transaction(() => {
@@ -64,31 +64,32 @@ export function purgeOf(parts: PruneParts): (limits: PurgeLimits) => Promise<num
     return rows.length
   }
   return async ({ instance, keep, stopped, isFollowing = false }) => {
-    const isFree = () => views.rebuilding().length === 0
+    const isIdle = () => views.rebuilding().length === 0
     const steps: readonly (() => number)[] = [
       () => views.erase(instance, { keep: keep.view, limit: chunkRows }),
       () => dropStreams(instance, keep.stream),
       () => sql.claims.run(instance, chunkRows).changes,
       () => sql.failed.run(instance).changes,
     ]
-    let gone = 0
-    while (parts.shared && !isFollowing && !stopped() && isFree()) {
+    let deletedRows = 0
+    while (parts.shared && !isFollowing && !stopped() && isIdle()) {
       if ((await parts.shared.purge(instance, keep.stream, chunkRows)) === 0) break
     }
-    for (const step of steps) gone += await repeat(chunk, stopped, () => (isFree() ? step() : 0))
-    return gone
+    for (const step of steps)
+      deletedRows += await repeatChunks(chunk, stopped, () => (isIdle() ? step() : 0))
+    return deletedRows
   }
 }
 
-/** Chunk after chunk, until there is nothing left; answers how much there was. */
-async function repeat(
+/** Runs chunks until nothing is left; returns the total. */
+async function repeatChunks(
   chunk: BackgroundChunk,
   stopped: () => boolean,
   work: () => number,
 ): Promise<number> {
   let sum = 0
   while (!stopped()) {
-    const count = await chunk(work, (gone) => gone > 0)
+    const count = await chunk(work, (deletedRows) => deletedRows > 0)
     if (count === 0) break
     sum += count
   }

@@ -3,14 +3,14 @@ import { Fault } from "../../kernel/fault.ts"
 import { fold, foldName } from "../../kernel/text/name.ts"
 import type { TextTable } from "../view/indexes.ts"
 import type { Value, Values } from "../view/statement.ts"
-import { literal } from "../view/view.ts"
-import { headOf, prefixed } from "./prefix.ts"
+import { sqlLiteral } from "../view/view.ts"
+import { foldedPrefix, prefixRangeOf } from "./prefix.ts"
 import type { TextComparison, TextCondition, TextMethod } from "./text/text-condition.ts"
 
-/** What a row has in the columns that its list is sorted by. */
+/** A row's values in the columns that its list is sorted by. */
 export type Cursor = Values
 
-/** A condition over declared columns. */
+/** A condition on declared columns. */
 export type Filter =
   | { readonly text: string; readonly method: TextMethod; readonly value: string }
   | { readonly equals: string; readonly value: Value }
@@ -19,43 +19,51 @@ export type Filter =
   | { readonly all: readonly Filter[] }
   | { readonly any: readonly Filter[] }
   | { readonly not: Filter }
-  /** The column has what rows of another table have in one of theirs. */
-  | { readonly in: string; readonly column: string; readonly of: Table; readonly where: Filter }
+  /** Whether the column's value is one of another table's column. */
+  | {
+      readonly in: string
+      readonly column: string
+      readonly of: SearchTable
+      readonly where: Filter
+    }
 
-/** A table, or what stands for one as SQL, and those of its columns that may be searched. */
-export type Table = {
+/** A table, or an SQL expression for one, and its searchable columns. */
+export type SearchTable = {
   readonly table: string
   readonly columns: readonly string[]
-  /** Columns with names in them: what is kept folded of these is so by `foldName`. */
+  /** Columns that contain names: their folded columns use `foldName`. */
   readonly names?: readonly string[]
-  /** By a column, another one with the same in another order: both are looked at. */
+  /** For columns with an alternative, such as the same name in another order: both are compared. */
   readonly also?: Readonly<Record<string, string>>
 }
 
 /**
- * What may be searched: one table, and the columns that tell who owns a row. The row is seen when
- * the caller's scope names its organisation, project or grant, or themselves.
+ * A searchable table, and the columns that identify the owner of a row. A row is visible if the
+ * caller's scope contains its organization, project or grant, or if it is the caller's own.
  */
-export type Searchable = Table & {
+export type Searchable = SearchTable & {
   /**
-   * What a row shows of other tables, where `table` names one. Only the rows of the window are
-   * joined, unless a condition or the order is on one of these columns; so each row must join
-   * exactly one of each, or none by a LEFT JOIN.
+   * Values from other tables; `table` is then the name of a real table. Only the rows of the page
+   * are joined, unless a condition or the order uses one of these columns; therefore each row must
+   * join exactly one row of each, or none with a LEFT JOIN.
    */
   readonly joined?: Joined
   readonly owner: {
     readonly org?: string
-    /** A second organisation that a row belongs to: to who gave a grant, and to who got it. */
+    /**
+     * A second organization that a row belongs to: a project grant belongs to the organization that
+     * granted it and to the one that received it.
+     */
     readonly otherOrg?: string
     readonly project?: string
     readonly grant?: string
     readonly self?: string
   }
-  /** Sorts ties and stands in where nothing is asked; unique within an instance. */
+  /** Breaks ties and is the default order; unique within an instance. */
   readonly key: string
-  /** The column that sorts where the caller doesn't say. */
+  /** The default sort column. */
   readonly sort: string
-  /** Turns stored values of a row into those of its type; not set where they are the same. */
+  /** Decodes stored values into those of the row's type; absent if they are the same. */
   decode?<Read>(row: Read): Read
 }
 
@@ -63,31 +71,31 @@ export type Joined = {
   /** `t` is the row: "u.name AS user_name". */
   readonly select: string
   readonly from: string
-  /** Those of `select` that can be searched and sorted by. */
+  /** The columns of `select` that can be searched and sorted by. */
   readonly columns: readonly string[]
 }
 
-/** A statement in the making, with its parameters. */
-export type Built = {
+/** A statement under construction, with its parameters. */
+export type StatementBuilder = {
   values: Record<string, Value>
   conditions: number
-  /** Whether a condition or the order needs what is joined. */
+  /** Whether a condition or the order uses joined columns. */
   joins: boolean
-  /** The value that nearly all rows have in a column, and which are not in its index. */
+  /** The value that nearly all rows have in a column, and that its index therefore excludes. */
   readonly dominant?: (column: string) => string | undefined
-  /** A table with a text index, and the conditions for which that may have candidates. */
+  /** A table with a text index, and the conditions that may use it. */
   readonly texts?: { readonly table: TextTable; readonly conditions: TextCondition[] }
 }
 
-/** A table as it stands in a statement: a search has more, a table within a condition has not. */
-type Source = Table & Partial<Pick<Searchable, "key" | "joined">>
+/** A table in a statement: searches have more properties than tables in a condition. */
+type Source = SearchTable & Partial<Pick<Searchable, "key" | "joined">>
 
-export const blank = (): Built => ({ values: {}, conditions: 0, joins: false })
+export const createBuilder = (): StatementBuilder => ({ values: {}, conditions: 0, joins: false })
 
-/** What the caller may see; undefined where that is everything. */
-function visible(what: Searchable, scope: Scope): Filter | undefined {
+/** What the caller may see; undefined for everything. */
+function visibilityFilter(source: Searchable, scope: Scope): Filter | undefined {
   if (scope.all) return undefined
-  const { org, otherOrg, project, grant, self } = what.owner
+  const { org, otherOrg, project, grant, self } = source.owner
   const among = (name: string | undefined, ids: readonly string[]): readonly Filter[] =>
     name && ids.length > 0 ? [{ oneOf: name, values: ids }] : []
   return {
@@ -101,53 +109,69 @@ function visible(what: Searchable, scope: Scope): Filter | undefined {
   }
 }
 
-/** The scope as SQL. Who owns a row is the table's to say, so any of its columns may. */
-export function scoped(built: Built, what: Searchable, scope: Scope): string {
-  const seen = visible(what, scope)
-  const columns = [...what.columns, ...Object.values(what.owner)]
-  return seen ? condition({ ...built, conditions: 0 }, { ...what, columns }, seen) : "true"
+/** The scope as SQL. Owner columns may be any column of the table. */
+export function scopeCondition(
+  builder: StatementBuilder,
+  source: Searchable,
+  scope: Scope,
+): string {
+  const seen = visibilityFilter(source, scope)
+  const columns = [...source.columns, ...Object.values(source.owner)]
+  return seen
+    ? filterCondition({ ...builder, conditions: 0 }, { ...source, columns }, seen)
+    : "true"
 }
 
 /** A filter as SQL. */
-export function condition(built: Built, what: Source, filter: Filter): string {
-  const comparisons = comparisonsIn(what, filter)
-  const { table, conditions } = built.texts ?? {}
+export function filterCondition(builder: StatementBuilder, source: Source, filter: Filter): string {
+  const comparisons = comparisonsIn(source, filter)
+  const { table, conditions } = builder.texts ?? {}
   const isIndexed = comparisons?.every(({ column }) => table?.columns.includes(column))
-  if (!comparisons || !conditions || !isIndexed) return plain(condition, { built, what, filter })
-  const sql = plain(wholly, { built, what, filter })
-  // Beginnings are found by an index of the table itself.
+  if (!comparisons || !conditions || !isIndexed)
+    return buildCondition(filterCondition, { built: builder, what: source, filter })
+  const sql = buildCondition(nestedCondition, { built: builder, what: source, filter })
+  // The table's own index is used for prefixes.
   if (comparisons.every(({ method }) => method === "equals" || method === "starts_with")) return sql
   const name = `t${conditions.length}`
   conditions.push({ name, comparisons })
   return `({${name}}${sql})`
 }
 
-type Part = { readonly built: Built; readonly what: Source; readonly filter: Filter }
-
-/** A part of a filter for which a text index has candidates as a whole. */
-const wholly: typeof condition = (built, what, filter) => plain(wholly, { built, what, filter })
-
-function plain(each: typeof condition, { built, what, filter }: Part): string {
-  if (++built.conditions > conditionsMax) throw tooManyError()
-  const all = (filters: readonly Filter[]) => filters.map((other) => each(built, what, other))
-  if ("all" in filter) return join(all(filter.all), " AND ", "true")
-  if ("any" in filter) return join(all(filter.any), " OR ", "false")
-  // What a NULL makes unknown is not the case either.
-  if ("not" in filter) return `(${each(built, what, filter.not)}) IS NOT TRUE`
-  if ("in" in filter) return inside(built, column(built, what, filter.in), filter)
-  return apart(built, filter, leaf(built, what, filter))
+type ConditionPart = {
+  readonly built: StatementBuilder
+  readonly what: Source
+  readonly filter: Filter
 }
 
-/** The comparisons of a filter that is true where any of them is; undefined for another filter. */
-function comparisonsIn(what: Source, filter: Filter): readonly TextComparison[] | undefined {
+/** A nested part of a filter that the text index covers as a whole. */
+const nestedCondition: typeof filterCondition = (builder, source, filter) =>
+  buildCondition(nestedCondition, { built: builder, what: source, filter })
+
+function buildCondition(
+  each: typeof filterCondition,
+  { built: builder, what: source, filter }: ConditionPart,
+): string {
+  if (++builder.conditions > maxConditions) throw tooManyConditionsError()
+  const all = (filters: readonly Filter[]) => filters.map((other) => each(builder, source, other))
+  if ("all" in filter) return joinConditions(all(filter.all), " AND ", "true")
+  if ("any" in filter) return joinConditions(all(filter.any), " OR ", "false")
+  // A condition that is unknown because of NULL is treated as not met.
+  if ("not" in filter) return `(${each(builder, source, filter.not)}) IS NOT TRUE`
+  if ("in" in filter)
+    return membershipCondition(builder, requireColumn(builder, source, filter.in), filter)
+  return excludeDominant(builder, filter, leafCondition(builder, source, filter))
+}
+
+/** The comparisons of a disjunction; undefined for other filters. */
+function comparisonsIn(source: Source, filter: Filter): readonly TextComparison[] | undefined {
   if ("any" in filter) {
-    const each = filter.any.map((other) => comparisonsIn(what, other))
+    const each = filter.any.map((other) => comparisonsIn(source, other))
     return each.length > 0 && each.every((some) => some !== undefined) ? each.flat() : undefined
   }
   if (!("text" in filter)) return undefined
   const { text: column, method } = filter
-  const value = foldedValue(what, filter)
-  const other = what.also?.[column]
+  const value = foldedValue(source, filter)
+  const other = source.also?.[column]
   const columns = other ? [column, other] : [column]
   return value === "" ? undefined : columns.map((name) => ({ column: name, method, value }))
 }
@@ -157,199 +181,222 @@ type Leaf = Exclude<
   { all: unknown } | { any: unknown } | { not: unknown } | { in: unknown }
 >
 
-function leaf(built: Built, what: Source, filter: Leaf): string {
-  if ("oneOf" in filter) return among(built, column(built, what, filter.oneOf), filter.values)
+function leafCondition(builder: StatementBuilder, source: Source, filter: Leaf): string {
+  if ("oneOf" in filter)
+    return inList(builder, requireColumn(builder, source, filter.oneOf), filter.values)
   if ("equals" in filter) {
-    return `${column(built, what, filter.equals)} = ${parameter(built, filter.value)}`
+    return (
+      `${requireColumn(builder, source, filter.equals)} = ` +
+      `${addParameter(builder, filter.value)}`
+    )
   }
   if ("compare" in filter) {
-    const name = column(built, what, filter.compare)
-    return `${name} ${filter.by} ${parameter(built, filter.value)}`
+    const name = requireColumn(builder, source, filter.compare)
+    return `${name} ${filter.by} ${addParameter(builder, filter.value)}`
   }
-  return text(built, what, filter)
+  return textCondition(builder, source, filter)
 }
 
-/** Says of what a dominant value does not fulfil that it has another, so that an index finds it. */
-function apart(built: Built, filter: Leaf, sql: string): string {
-  const name = nameOf(filter)
-  const own = built.dominant?.(name)
-  if (own !== undefined)
-    return isLike(own, filter) ? sql : `(${name} <> ${literal(own)} AND ${sql})`
-  // Only where both are empty does one spelling say the other.
-  const folded = built.dominant?.(`${name}_folded`)
-  if (folded !== "" || isLike(folded, filter)) return sql
+/**
+ * Adds a condition that excludes the dominant value if that doesn't match, so that the index can be
+ * used.
+ */
+function excludeDominant(builder: StatementBuilder, filter: Leaf, sql: string): string {
+  const name = columnOf(filter)
+  const dominantValue = builder.dominant?.(name)
+  if (dominantValue !== undefined)
+    return mayMatch(dominantValue, filter)
+      ? sql
+      : `(${name} <> ${sqlLiteral(dominantValue)} AND ${sql})`
+  // Both spellings exclude each other only if the dominant value is empty.
+  const folded = builder.dominant?.(`${name}_folded`)
+  if (folded !== "" || mayMatch(folded, filter)) return sql
   return `(${name}_folded <> '' AND ${sql})`
 }
 
-/** Says that a row lacks the dominant value of a column, where a filter finds what has it. */
-export function withoutDominant(built: Built, filter: Filter): string | undefined {
+/** A condition that excludes the dominant value of a column, if a filter matches it. */
+export function withoutDominant(builder: StatementBuilder, filter: Filter): string | undefined {
   if (!("oneOf" in filter || "equals" in filter)) return undefined
-  const name = nameOf(filter)
-  const own = built.dominant?.(name)
-  return own !== undefined && isLike(own, filter) ? `${name} <> ${literal(own)}` : undefined
+  const name = columnOf(filter)
+  const dominantValue = builder.dominant?.(name)
+  return dominantValue !== undefined && mayMatch(dominantValue, filter)
+    ? `${name} <> ${sqlLiteral(dominantValue)}`
+    : undefined
 }
 
-function nameOf(filter: Leaf): string {
+function columnOf(filter: Leaf): string {
   if ("text" in filter) return filter.text
   if ("equals" in filter) return filter.equals
   return "oneOf" in filter ? filter.oneOf : filter.compare
 }
 
-/** Whether a text fulfils a condition; it may where only the table can tell. */
-function isLike(own: string, filter: Leaf): boolean {
-  if ("equals" in filter) return own === filter.value
-  if ("oneOf" in filter) return filter.values.includes(own)
+/** Whether a value meets a condition; true if only the table can decide. */
+function mayMatch(dominantValue: string, filter: Leaf): boolean {
+  if ("equals" in filter) return dominantValue === filter.value
+  if ("oneOf" in filter) return filter.values.includes(dominantValue)
   if ("compare" in filter) return true
   const { method, value } = filter
-  // A value that is folded is empty where it was, and nothing else is told of it here.
-  if (filter.text.endsWith("_folded") && own !== "") return true
-  if (method === "equals") return own === value
-  if (method === "starts_with") return own.startsWith(value)
-  return method === "contains" ? own.includes(value) : own.endsWith(value)
+  // A folded value is empty only if the raw value is; nothing else is known about it here.
+  if (filter.text.endsWith("_folded") && dominantValue !== "") return true
+  if (method === "equals") return dominantValue === value
+  if (method === "starts_with") return dominantValue.startsWith(value)
+  return method === "contains" ? dominantValue.includes(value) : dominantValue.endsWith(value)
 }
 
-/** A query is compiled before it runs: what a caller may nest has an end. */
-const conditionsMax = 100
+/** Limits nesting by callers, because a query is compiled before it runs. */
+const maxConditions = 100
 
-const tooManyError = () =>
+const tooManyConditionsError = () =>
   new Fault(
     "invalid_argument",
     "search.too_many_conditions",
-    `a search may have at most ${conditionsMax} conditions; ask for lists of ids in one condition`,
+    `a search can have at most ${maxConditions} conditions; use lists of IDs in one condition`,
   )
 
 type Text = Extract<Filter, { text: string }>
 
-function text(built: Built, what: Source, filter: Text): string {
-  const own = textIn(built, what, filter)
-  const other = what.also?.[filter.text]
-  return other ? `(${own} OR ${textIn(built, what, { ...filter, text: other })})` : own
+function textCondition(builder: StatementBuilder, source: Source, filter: Text): string {
+  const dominantValue = compareText(builder, source, filter)
+  const other = source.also?.[filter.text]
+  return other
+    ? `(${dominantValue} OR ${compareText(builder, source, { ...filter, text: other })})`
+    : dominantValue
 }
 
-/** Folded as the column is. */
-function foldedValue(what: Source, { text: name, value }: Text): string {
-  const raw = rawOf(name)
-  return raw === name ? value : foldingOf(what, raw)(value)
+/** The value, folded like the column. */
+function foldedValue(source: Source, { text: name, value }: Text): string {
+  const raw = rawColumnOf(name)
+  return raw === name ? value : foldFunctionOf(source, raw)(value)
 }
 
-function textIn(built: Built, what: Source, filter: Text): string {
-  const name = column(built, what, filter.text)
-  const value = foldedValue(what, filter)
+function compareText(builder: StatementBuilder, source: Source, filter: Text): string {
+  const name = requireColumn(builder, source, filter.text)
+  const value = foldedValue(source, filter)
   const { method } = filter
   if (method === "equals") {
-    const same = `${name} = ${parameter(built, value)}`
-    const folded = foldingOf(what, name)(value)
-    return within(what, { name, same, folded: (at) => `${at} = ${parameter(built, folded)}` })
-  }
-  if (method === "starts_with") {
-    const head = headOf(value)
-    return within(what, {
+    const same = `${name} = ${addParameter(builder, value)}`
+    const folded = foldFunctionOf(source, name)(value)
+    return withFolded(source, {
       name,
-      same: between(built, name, value),
-      folded: (at) => (head ? between(built, at, head) : undefined),
+      same,
+      folded: (at) => `${at} = ${addParameter(builder, folded)}`,
     })
   }
-  // instr and substr compare bytes, so no character of the value is a wildcard.
-  const requested = parameter(built, value)
-  if (method === "contains") return `instr(${name}, ${requested}) > 0`
-  return `(${requested} = '' OR substr(${name}, -length(${requested})) = ${requested})`
+  if (method === "starts_with") {
+    const head = foldedPrefix(value)
+    return withFolded(source, {
+      name,
+      same: prefixRange(builder, name, value),
+      folded: (at) => (head ? prefixRange(builder, at, head) : undefined),
+    })
+  }
+  // instr and substr compare bytes, so that no character of the value is a wildcard.
+  const parameterName = addParameter(builder, value)
+  if (method === "contains") return `instr(${name}, ${parameterName}) > 0`
+  return `(${parameterName} = '' OR substr(${name}, -length(${parameterName})) = ${parameterName})`
 }
 
-/** What is alike is alike folded, too, and most often it is the folded column that has an index. */
-function within(
-  what: Source,
+/** Adds a comparison of the folded column, which is implied and usually has an index. */
+function withFolded(
+  source: Source,
   like: { name: string; same: string; folded: (column: string) => string | undefined },
 ): string {
   const column = `${like.name}_folded`
-  const isKept = what.columns.includes(column) || what.joined?.columns.includes(column)
+  const isKept = source.columns.includes(column) || source.joined?.columns.includes(column)
   const folded = isKept ? like.folded(column) : undefined
   return folded === undefined ? like.same : `(${folded} AND ${like.same})`
 }
 
-function between(built: Built, name: string, value: string): string {
-  const { from, below } = prefixed(value)
-  const start = `${name} >= ${parameter(built, from)}`
-  return below === undefined ? start : `(${start} AND ${name} < ${parameter(built, below)})`
+function prefixRange(builder: StatementBuilder, name: string, value: string): string {
+  const { from, below } = prefixRangeOf(value)
+  const start = `${name} >= ${addParameter(builder, from)}`
+  return below === undefined ? start : `(${start} AND ${name} < ${addParameter(builder, below)})`
 }
 
-/** The column that another one is the folded form of; any other one is its own. */
-const rawOf = (column: string): string => column.replace(/_folded$/, "")
+/** The column that a folded column is derived from; other columns return themselves. */
+const rawColumnOf = (column: string): string => column.replace(/_folded$/, "")
 
-const foldingOf = ({ names = [] }: Table, raw: string) => (names.includes(raw) ? foldName : fold)
+const foldFunctionOf = ({ names = [] }: SearchTable, raw: string) =>
+  names.includes(raw) ? foldName : fold
 
-/** Both tables are of one instance. */
-function inside(
-  built: Built,
+/** Both tables belong to the same instance. */
+function membershipCondition(
+  builder: StatementBuilder,
   name: string,
   { column: other, of, where }: Extract<Filter, { in: string }>,
 ): string {
-  const inner: Built = { ...blank(), values: built.values, conditions: built.conditions }
-  const found = condition(inner, of, where)
-  built.conditions = inner.conditions
+  const inner: StatementBuilder = {
+    ...createBuilder(),
+    values: builder.values,
+    conditions: builder.conditions,
+  }
+  const found = filterCondition(inner, of, where)
+  builder.conditions = inner.conditions
   return `${name} IN
-    (SELECT ${column(inner, of, other)} FROM ${of.table} WHERE instance = $instance AND ${found})`
+    (SELECT ${requireColumn(inner, of, other)} FROM ${of.table}
+      WHERE instance = $instance AND ${found})`
 }
 
-const join = (conditions: readonly string[], by: string, none: string) =>
+const joinConditions = (conditions: readonly string[], by: string, none: string) =>
   conditions.length === 0 ? none : `(${conditions.join(by)})`
 
-/** A list is one JSON parameter, so its length doesn't make another statement. */
-export function among(built: Built, name: string, values: readonly Value[]): string {
-  const json = parameter(built, JSON.stringify(values))
+/** A list is one JSON parameter, so that its length doesn't change the statement. */
+export function inList(builder: StatementBuilder, name: string, values: readonly Value[]): string {
+  const json = addParameter(builder, JSON.stringify(values))
   return `${name} IN (SELECT value FROM json_each(${json}))`
 }
 
-export function parameter(built: Built, value: Value): string {
-  const name = `p${Object.keys(built.values).length}`
-  built.values[name] = value
+export function addParameter(builder: StatementBuilder, value: Value): string {
+  const name = `p${Object.keys(builder.values).length}`
+  builder.values[name] = value
   return `$${name}`
 }
 
-/** Columns are names in SQL, so only declared ones get there. */
-export function column(built: Built, what: Source, name: string): string {
-  if (what.joined?.columns.includes(name)) {
-    built.joins = true
+/** Columns are SQL identifiers, so only declared ones are allowed. */
+export function requireColumn(builder: StatementBuilder, source: Source, name: string): string {
+  if (source.joined?.columns.includes(name)) {
+    builder.joins = true
     return name
   }
-  if (name !== what.key && !what.columns.includes(name)) {
-    throw new Error(`${what.table} can't be searched by ${name}`)
+  if (name !== source.key && !source.columns.includes(name)) {
+    throw new Error(`${source.table} is not searchable by ${name}`)
   }
   return name
 }
 
 /**
- * The order of a list: by a column, what is folded alike by its spelling, and the rest by the key,
- * so that no two rows stand alike; before the key by `tie`, if there is one.
+ * The order of a list: by a column, then for equal folded values by their spelling, then by `tie`,
+ * if any, and by the key, which makes the order total.
  */
-export function orderOf(
-  what: Searchable,
+export function orderBy(
+  source: Searchable,
   { sort, tie }: Order,
   { asc, row = "" }: { readonly asc: boolean; readonly row?: string },
 ): string {
-  const by = sortsOf(what, { sort, tie })
+  const by = sortColumns(source, { sort, tie })
   return `ORDER BY ${by.map((name) => `${row}${name} ${asc ? "ASC" : "DESC"}`).join(", ")}`
 }
 
 type Order = { readonly sort: string; readonly tie?: string | undefined }
 
-/** The columns of an order; what they have tells where a row stands. */
-export function sortsOf(what: Searchable, { sort, tie }: Order): readonly string[] {
-  const raw = rawOf(sort)
-  const isKept = what.columns.includes(raw) || what.joined?.columns.includes(raw)
-  return [...new Set([sort, ...(isKept ? [raw] : []), ...(tie ? [tie] : []), what.key])]
+/** The columns of an order; their values define the position of a row. */
+export function sortColumns(source: Searchable, { sort, tie }: Order): readonly string[] {
+  const raw = rawColumnOf(sort)
+  const isKept = source.columns.includes(raw) || source.joined?.columns.includes(raw)
+  return [...new Set([sort, ...(isKept ? [raw] : []), ...(tie ? [tie] : []), source.key])]
 }
 
-/** The rows that come after one in an order. */
-export function following(
-  built: Built,
-  what: Searchable,
+/** The condition for rows after a given one. */
+export function afterCursor(
+  builder: StatementBuilder,
+  source: Searchable,
   { after, asc, ...order }: Order & { readonly after: Cursor; readonly asc: boolean },
 ): string {
-  const by = sortsOf(what, order)
-  const values = by.map((name) => parameter(built, after[name] ?? null))
+  const by = sortColumns(source, order)
+  const values = by.map((name) => addParameter(builder, after[name] ?? null))
   const sql = `(${by.join(", ")}) ${asc ? ">" : "<"} (${values.join(", ")})`
-  // Where nothing was joined there is a NULL, which SQLite sorts before everything else.
-  return what.joined?.columns.includes(order.sort) && !asc ? `(${sql}) IS NOT FALSE` : sql
+  // A LEFT JOIN without a match returns NULL, which SQLite sorts first.
+  return source.joined?.columns.includes(order.sort) && !asc ? `(${sql}) IS NOT FALSE` : sql
 }
 
 export const withJoined = ({ select, from }: Joined, table: string) =>

@@ -1,114 +1,120 @@
 import type { Page } from "../../kernel/page.ts"
 import type { Index } from "../view/indexes.ts"
 import type { Value } from "../view/statement.ts"
-import { literal } from "../view/view.ts"
+import { sqlLiteral } from "../view/view.ts"
 import {
-  type Built,
+  afterCursor,
   type Cursor,
-  following,
-  orderOf,
+  orderBy,
   type Searchable,
-  sortsOf,
+  type StatementBuilder,
+  sortColumns,
   withJoined,
 } from "./condition.ts"
 
-/** What a search asks for, its conditions as SQL. */
-export type Requested = {
+/** A search with its conditions as SQL. */
+export type SearchInput = {
   readonly what: Searchable
-  readonly built: Built
+  readonly built: StatementBuilder
   readonly where: string
-  /** Where all that is asked is what does not fulfil one condition: that, and what is seen. */
+  /**
+   * For a search with a single negated condition: the visible rows, and the condition to exclude.
+   */
   readonly except: { readonly seen: string; readonly but: string } | undefined
   readonly sort: string
   readonly page: Page
-  /** The row that the page goes on after; its offset then only says which page that is. */
+  /** The row after which the page continues; its offset then only identifies the page. */
   readonly after: Cursor | undefined
-  /** The index that is sorted like the list, and that of the list's own order. */
+  /** The index in the requested order, and the one in the list's default order. */
   readonly index: Index | undefined
   readonly own: Index | undefined
-  /** Whether the key of a row finds it in its table. */
+  /** Whether the key of a row is its table's primary key. */
   readonly isKey: boolean
 }
 
 /**
- * The statements of one search. Rows that are found are told by their keys as long as they are few;
- * those are then read and sorted. Of many, they are counted, and the page is read by walking along
- * the index that has the list's order until it is full.
+ * The statements of one search. While few rows match, their keys are collected, and the page is
+ * read and sorted from them. Otherwise the matches are counted, and the page is read along the
+ * index in the list's order until it is full.
  */
 export type Plan = {
-  /** Keys of all that is found, as long as they are few. */
+  /** The keys of all matches, up to a limit. */
   readonly keys: string
   readonly total: string
-  /** The total as what is left of all that is seen: an index finds what is taken away. */
+  /** For the total as a difference: visible rows minus excluded ones, which an index finds. */
   readonly seen: string | undefined
   readonly taken: string | undefined
-  /** The page of those that `$keys` names. */
+  /** The page out of the keys in `$keys`. */
   readonly few: string
   readonly many: string
-  /** The same from the end of the list, `$limit` and `$offset` counted from there. */
+  /** The same from the end of the list, with `$limit` and `$offset` counted from there. */
   readonly back: string | undefined
 }
 
-/** So many rows are sorted faster than they are looked for in order. */
-export const fewMax = 5000
+/** Up to this many rows, sorting is faster than reading along an index. */
+export const maxSorted = 5000
 
-export function planOf(requested: Requested, most = fewMax): Plan {
+export function createPlan(requested: SearchInput, maxFew = maxSorted): Plan {
   const { what, built, where, except } = requested
   const source =
     built.joins && what.joined ? `(${withJoined(what.joined, what.table)})` : what.table
-  const onward = onwardOf(requested)
-  const along = { ...requested, where: where + onward }
-  const listed = "IN (SELECT value FROM json_each($keys))"
-  const keyed = requested.isKey ? "instance = $instance" : where
+  const afterCondition = cursorCondition(requested)
+  const along = { ...requested, where: where + afterCondition }
+  const inKeys = "IN (SELECT value FROM json_each($keys))"
+  const keyCondition = requested.isKey ? "instance = $instance" : where
   const count = (conditions: string) =>
     `SELECT count(*) AS total FROM ${source} WHERE ${conditions}`
-  const page = (conditions: string) => pageBy(requested, source, conditions)
+  const page = (conditions: string) => pageStatement(requested, source, conditions)
   return {
-    keys: `SELECT ${what.key} AS key FROM ${source} WHERE ${where} LIMIT ${most + 1}`,
+    keys: `SELECT ${what.key} AS key FROM ${source} WHERE ${where} LIMIT ${maxFew + 1}`,
     total: count(where),
     seen: except && count(except.seen),
     taken: except && count(`${except.seen} AND ${except.but}`),
-    few: page(`${keyed}${onward} AND ${what.key} ${listed}`),
-    many: walk(along, requested.page.asc) ?? page(where + onward),
-    back: requested.after ? undefined : walk(along, !requested.page.asc),
+    few: page(`${keyCondition}${afterCondition} AND ${what.key} ${inKeys}`),
+    many: indexWalk(along, requested.page.asc) ?? page(where + afterCondition),
+    back: requested.after ? undefined : indexWalk(along, !requested.page.asc),
   }
 }
 
-/** Where rows that are alike are many, what sorts these has an index that the table has anyway. */
-export const tieOf = ({ index, what }: Pick<Requested, "index" | "what">): string | undefined =>
+/** With many equal values, ties are sorted by the list's own column, which has an index anyway. */
+export const tieColumnOf = ({
+  index,
+  what,
+}: Pick<SearchInput, "index" | "what">): string | undefined =>
   index?.dominant === undefined ? undefined : what.sort
 
-function onwardOf({ what, built, sort, page, after, ...requested }: Requested): string {
-  const order = { sort, tie: tieOf({ ...requested, what }) }
-  return after ? ` AND ${following(built, what, { ...order, asc: page.asc, after })}` : ""
+function cursorCondition({ what, built, sort, page, after, ...requested }: SearchInput): string {
+  const order = { sort, tie: tieColumnOf({ ...requested, what }) }
+  return after ? ` AND ${afterCursor(built, what, { ...order, asc: page.asc, after })}` : ""
 }
 
-/** Rows of the page as SQLite finds them; what they show of others is read for these alone. */
-function pageBy(requested: Requested, source: string, conditions: string): string {
+/** The rows of the page as SQLite finds them; joins are only made for these. */
+function pageStatement(requested: SearchInput, source: string, conditions: string): string {
   const { what, built, sort, page } = requested
-  const order = { sort, tie: tieOf(requested) }
-  const by = (row: string) => orderOf(what, order, { asc: page.asc, row })
-  const rows = `SELECT * FROM ${source} WHERE ${conditions} ${by("")} LIMIT $limit OFFSET $offset`
+  const order = { sort, tie: tieColumnOf(requested) }
+  const ordering = (row: string) => orderBy(what, order, { asc: page.asc, row })
+  const sorted = ordering("")
+  const rows = `SELECT * FROM ${source} WHERE ${conditions} ${sorted} LIMIT $limit OFFSET $offset`
   if (!what.joined || built.joins) return rows
-  return `${withJoined(what.joined, `(${rows})`)} ${by("t.")}`
+  return `${withJoined(what.joined, `(${rows})`)} ${ordering("t.")}`
 }
 
-/** The keys of the page along an index, and then their rows; undefined where there is no such. */
-function walk(requested: Requested, asc: boolean): string | undefined {
+/** The keys of the page along an index, then their rows; undefined without a suitable index. */
+function indexWalk(requested: SearchInput, asc: boolean): string | undefined {
   const { what, built, sort, page, index, isKey } = requested
   if (!index || !isKey || built.joins) return undefined
-  const tie = tieOf(requested)
+  const tie = tieColumnOf(requested)
   const keys =
     index.dominant === undefined
-      ? keysAlong(requested, { index, sort, tie, asc })
-      : keysBeside(requested, index.dominant, asc)
+      ? keysAlongIndex(requested, { index, sort, tie, asc })
+      : keysAroundDominant(requested, index.dominant, asc)
   const rows = `SELECT * FROM ${what.table} WHERE instance = $instance AND ${what.key} IN (${keys})`
-  const by = orderOf(what, { sort, tie }, { asc: page.asc, row: "t." })
+  const ordering = orderBy(what, { sort, tie }, { asc: page.asc, row: "t." })
   const shown = what.joined ? withJoined(what.joined, `(${rows})`) : `SELECT t.* FROM (${rows}) t`
-  return `${shown} ${by}`
+  return `${shown} ${ordering}`
 }
 
-type Along = {
+type WalkOptions = {
   readonly index: Index | undefined
   readonly sort: string
   readonly tie: string | undefined
@@ -118,53 +124,64 @@ type Along = {
   readonly window?: string
 }
 
-const keysAlong = (
-  { what, ...requested }: Requested,
-  { index, sort, tie, asc, where = requested.where, columns = [what.key], window }: Along,
+const keysAlongIndex = (
+  { what, ...requested }: SearchInput,
+  { index, sort, tie, asc, where = requested.where, columns = [what.key], window }: WalkOptions,
 ): string =>
   `SELECT ${columns.join(", ")} FROM ${what.table}${index ? ` INDEXED BY ${index.name}` : ""}
-   WHERE ${where} ${orderOf(what, { sort, tie }, { asc })}
+   WHERE ${where} ${orderBy(what, { sort, tie }, { asc })}
    LIMIT ${window ?? "$limit OFFSET $offset"}`
 
 /**
- * Keys in the order of a column where nearly all rows have the same value, which are not in its
- * index: those that come before, these in the order of the list's own index, and those after.
+ * Keys in the order of a column with a dominant value, which its index excludes: smaller values,
+ * the dominant one in the order of the list's own index, and larger values.
  */
-function keysBeside(requested: Requested, dominant: string, asc: boolean): string {
+function keysAroundDominant(requested: SearchInput, dominant: string, asc: boolean): string {
   const { what, sort, index, own, where, after } = requested
-  const value = literal(dominant)
+  const value = sqlLiteral(dominant)
   const tie = what.sort
-  const columns = sortsOf(what, { sort, tie })
-  const part = (by: "<" | "=" | ">"): string => {
-    const isIn = by === "=" ? "" : ` AND ${sort} <> ${value}`
-    const onward = after ? ` AND ${onwardIn(requested, { by, after, dominant })}` : ""
-    const along = by === "=" ? { index: own, sort: tie, tie: undefined } : { index, sort, tie }
-    return `SELECT * FROM (${keysAlong(requested, {
+  const columns = sortColumns(what, { sort, tie })
+  const part = (ordering: "<" | "=" | ">"): string => {
+    const exclusion = ordering === "=" ? "" : ` AND ${sort} <> ${value}`
+    const afterCondition = after
+      ? ` AND ${cursorConditionIn(requested, { by: ordering, after, dominant })}`
+      : ""
+    const along =
+      ordering === "=" ? { index: own, sort: tie, tie: undefined } : { index, sort, tie }
+    return `SELECT * FROM (${keysAlongIndex(requested, {
       ...along,
       asc,
       columns,
       window: "$limit + $offset",
-      where: `${where}${isIn} AND ${sort} ${by} ${value}${onward}`,
+      where: `${where}${exclusion} AND ${sort} ${ordering} ${value}${afterCondition}`,
     })})`
   }
   const all = [part("<"), part("="), part(">")].join(" UNION ALL ")
-  return `SELECT ${what.key} FROM (${all}) ${orderOf(what, { sort, tie }, { asc })}
+  return `SELECT ${what.key} FROM (${all}) ${orderBy(what, { sort, tie }, { asc })}
     LIMIT $limit OFFSET $offset`
 }
 
-type Part = { readonly by: "<" | "=" | ">"; readonly after: Cursor; readonly dominant: string }
+type DominantPart = {
+  readonly by: "<" | "=" | ">"
+  readonly after: Cursor
+  readonly dominant: string
+}
 
-/** What of a part comes after a row: all of it, nothing, or what comes after within that part. */
-function onwardIn(requested: Requested, { by, after, dominant }: Part): string {
+/** Which rows of a part follow a cursor: all, none, or those after it within the part. */
+function cursorConditionIn(
+  requested: SearchInput,
+  { by: ordering, after, dominant }: DominantPart,
+): string {
   const { what, built, sort, page } = requested
   const found = compareBytes(after[sort] ?? null, dominant)
-  const at = found < 0 ? "<" : found > 0 ? ">" : "="
-  if (by !== at) return ranks[by] > ranks[at] === page.asc ? "true" : "false"
-  const order = by === "=" ? { sort: what.sort } : { sort, tie: what.sort }
-  return following(built, what, { ...order, after, asc: page.asc })
+  const cursorPart = found < 0 ? "<" : found > 0 ? ">" : "="
+  if (ordering !== cursorPart)
+    return ranks[ordering] > ranks[cursorPart] === page.asc ? "true" : "false"
+  const order = ordering === "=" ? { sort: what.sort } : { sort, tie: what.sort }
+  return afterCursor(built, what, { ...order, after, asc: page.asc })
 }
 const ranks = { "<": 0, "=": 1, ">": 2 } as const
 
-/** As SQLite compares texts. */
+/** Compares texts like SQLite. */
 const compareBytes = (one: Value, other: string): number =>
   Buffer.compare(Buffer.from(`${one}`), Buffer.from(other))

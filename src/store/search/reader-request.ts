@@ -5,71 +5,71 @@ import type { FoundEvents } from "./event/event-search.ts"
 import type { Plan } from "./plan.ts"
 import type { TextCondition } from "./text/text-condition.ts"
 
-/** A search as the reader thread is asked for it. */
-export type Reading = {
+/** A search request to the reader thread. */
+export type SearchRequest = {
   readonly plan: Plan
   readonly values: Readonly<Record<string, Value>>
   readonly limit: number
   readonly offset: number
-  /** So many rows are few. */
+  /** Up to this many rows count as few. */
   readonly most: number
-  /** How many rows are found, where that is known already. */
+  /** The number of matches, if known. */
   readonly total: number | undefined
-  /** How many rows the caller may see, where that is known already. */
+  /** The number of rows visible to the caller, if known. */
   readonly seen: number | undefined
-  /** What an index of texts may know of it. */
-  readonly texts: Texts | undefined
+  /** The conditions that a text index may answer. */
+  readonly texts: TextSearch | undefined
 }
 
-export type Texts = {
+export type TextSearch = {
   readonly table: string
   readonly conditions: readonly TextCondition[]
-  /** Whether the caller may see all rows of the instance. */
+  /** Whether the caller can see all rows of the instance. */
   readonly isAll: boolean
-  /** Whether the total is the number of all rows that the caller may see. */
+  /** Whether the total is the number of all visible rows. */
   readonly isUnfiltered: boolean
 }
 
-/** By their names, the tables that get an index of texts where they are long. */
+/** The tables that get a text index once they are large, by name. */
 export type TextTables = Readonly<Record<string, TextTable>>
 
-export type Read<Row> = {
+export type SearchRows<Row> = {
   readonly total: number
   readonly rows: readonly Row[]
-  /** How many rows the caller may see, where that had to be found out. */
+  /** The number of visible rows, if it had to be counted. */
   readonly seen?: number | undefined
 }
 
-export type Queries = {
+export type PhysicalPlan = {
   readonly [Name in keyof Plan]: Plan[Name] extends string ? Query : Query | undefined
 }
 export type Query = { readonly sql: string; readonly parameters: readonly string[] }
 
-/** What the thread is sent. */
+/** A message to the thread. */
 export type ReadRequest =
   | { readonly close: true }
-  /** Ends the thread unless it has an index, which the next thread would have to make again. */
+  /** Ends the thread, unless it has an index that the next thread would have to build again. */
   | { readonly endIfIdle: true }
-  | (Work & { readonly events: EventWindow })
-  | (Work & { readonly follows: "events" })
-  | (Work & { readonly plan?: undefined; readonly purge: boolean })
-  | (Work & Omit<Reading, "plan"> & { readonly plan: Queries })
+  | (IndexSettings & { readonly events: EventWindow })
+  | (IndexSettings & { readonly follows: "events" })
+  | (IndexSettings & { readonly plan?: undefined; readonly purge: boolean })
+  | (IndexSettings & Omit<SearchRequest, "plan"> & { readonly plan: PhysicalPlan })
 
-type Work = {
+type IndexSettings = {
   readonly file: string
-  /** What the files of its indexes are called by. */
+  /** The name prefix of its index files. */
   readonly own: string
-  /** From so many rows on a table gets an index of its texts. */
+  /** Number of rows from which a table gets a text index. */
   readonly rowsMin: number
   readonly tables: TextTables
 }
 
-/** Whether the index of texts lacks something. */
-export type Behind = { readonly isBehind: boolean }
+/** Whether the text index is incomplete. */
+export type IndexStatus = { readonly isBehind: boolean }
 
-/** An error loses its class on the way between threads, so it is sent as what tells it apart. */
+/** Errors lose their class between threads, so their distinguishing fields are sent. */
 export type ReadAnswer =
-  | (Read<unknown> & Behind)
-  | Behind
+  | (SearchRows<unknown> & IndexStatus)
+  | IndexStatus
   | FoundEvents
   | { readonly failed: { readonly name: string; readonly code: string; readonly message: string } }

@@ -1,23 +1,28 @@
-import { Fault, lateError } from "../../kernel/fault.ts"
+import { deadlineExceededError, Fault } from "../../kernel/fault.ts"
 import type { EventWindow } from "../log/event-window.ts"
 import type { Statement } from "../view/statement.ts"
 import type { FoundEvents } from "./event/event-search.ts"
 import type { Plan } from "./plan.ts"
 import type {
-  Behind,
-  Queries,
+  IndexStatus,
+  PhysicalPlan,
   Query,
-  Read,
-  Reading,
   ReadRequest,
+  SearchRequest,
+  SearchRows,
   TextTables,
 } from "./reader-request.ts"
-import { cachedStatement } from "./statement-cache.ts"
-import { type Asker, askerOf, type Ended, type readerThread } from "./thread.ts"
+import { getStatement } from "./statement-cache.ts"
+import {
+  createThreadClient,
+  type readerThread,
+  type ThreadClient,
+  type ThreadEnded,
+} from "./thread.ts"
 
 type Tables = () => TextTables
-type How = {
-  /** Whose searches it waits behind; those of others come in turn. */
+type ReadOptions = {
+  /** The line to wait in; lines take turns. */
   readonly line?: string | undefined
   readonly physical: (query: Statement) => string
   readonly tables: Tables
@@ -25,21 +30,21 @@ type How = {
 }
 
 /**
- * A thread that reads the database through a connection of its own, which can't write: no list, and
- * however long it takes, keeps the event loop from answering others.
+ * A thread that reads the database on its own read-only connection: no search blocks the event
+ * loop, however long it takes.
  */
 export type Reader = {
-  /** Drops a search that is reached when nobody waits for its answer any more. */
-  readonly read: <Row>(reading: Reading, how: How) => Promise<Read<Row>>
-  /** Where some events of a part of the log stand. */
+  /** Runs a search; skips it if its deadline has passed when its turn comes. */
+  readonly read: <Row>(reading: SearchRequest, options: ReadOptions) => Promise<SearchRows<Row>>
+  /** Finds the positions of events in a window. */
   readonly positions: (window: EventWindow) => Promise<FoundEvents>
-  /** Leaves nothing in the index of texts of what has been erased. */
+  /** Removes erased data from the text index. */
   readonly scrub: (tables: Tables) => Promise<void>
-  /** Resolves when nothing is being read, with what lets those read on who have to wait. */
+  /** Resolves when nothing is being read; the returned function lets waiting reads continue. */
   readonly pause: () => Promise<() => void>
   /**
-   * Ends the thread, which has a JavaScript engine of its own, once all waiting requests are
-   * answered. A thread that keeps an index stays. The next request starts a new thread.
+   * Ends the thread, which has its own JavaScript engine, once all pending requests are answered. A
+   * thread with an index stays. The next request starts a new thread.
    */
   readonly endIdleThread: () => Promise<void>
   readonly close: () => Promise<void>
@@ -47,27 +52,31 @@ export type Reader = {
 
 export type ReaderParts = {
   readonly file: string
-  /** What the files of its indexes are called by, where another process has some, too. */
+  /** The name prefix of its index files, if other processes have some, too. */
   readonly own?: string | undefined
-  /** From so many rows on a table gets an index of its texts. */
+  /** Number of rows from which a table gets a text index. */
   readonly rowsMin?: number | undefined
   readonly thread?: typeof readerThread
 }
 
-/** Where tables are so long, a look at all of their rows takes longer than a list should. */
-const usualRowsMin = 50_000
+/** In tables of this size, a full scan takes longer than a list should. */
+const defaultRowsMin = 50_000
 
-/** The thread is started by the first search, and by the first after its end. */
-export function readerOf(parts: ReaderParts): Reader {
-  const { file, own = file, rowsMin = usualRowsMin, thread } = parts
-  const at = { file, own, rowsMin }
-  const { ask, queue, isRunning, close } = askerOf(thread)
+/** The first search starts the thread, also after it has ended. */
+export function createReader(parts: ReaderParts): Reader {
+  const { file, own = file, rowsMin = defaultRowsMin, thread } = parts
+  const location = { file, own, rowsMin }
+  const { send, queue, isRunning, close } = createThreadClient(thread)
   let following: Promise<void> | undefined
   let isFollowingEvents = false
   let isClosed = false
 
-  const { asked, goOn } = askingOf({ ask, queue }, () => isClosed)
-  const follow = (tables: Tables, purge = false) => goOn(() => ({ ...at, tables: tables(), purge }))
+  const { asked: sendRequest, goOn: continueIndexing } = createRequester(
+    { send, queue },
+    () => isClosed,
+  )
+  const follow = (tables: Tables, purge = false) =>
+    continueIndexing(() => ({ ...location, tables: tables(), purge }))
   const followed = (tables: Tables) => {
     following ??= follow(tables).finally(() => {
       following = undefined
@@ -76,21 +85,21 @@ export function readerOf(parts: ReaderParts): Reader {
   const followEvents = async () => {
     if (isFollowingEvents) return
     isFollowingEvents = true
-    await goOn(() => ({ ...at, tables: {}, follows: "events" })).finally(() => {
+    await continueIndexing(() => ({ ...location, tables: {}, follows: "events" })).finally(() => {
       isFollowingEvents = false
     })
   }
   return {
-    read: async <Row>(reading: Reading, { line, physical, isLate, tables }: How) => {
+    read: async <Row>(reading: SearchRequest, { line, physical, isLate, tables }: ReadOptions) => {
       const end = await queue(line)
       try {
-        if (isLate()) throw lateError()
-        const plan = queriesOf(reading.plan, physical)
-        const request = { ...reading, ...at, tables: tables(), plan }
-        const answer = await asked(request)
+        if (isLate()) throw deadlineExceededError()
+        const plan = toPhysicalPlan(reading.plan, physical)
+        const request = { ...reading, ...location, tables: tables(), plan }
+        const answer = await sendRequest(request)
         if ("isBehind" in answer && answer.isBehind) followed(tables)
-        // Reason for the cast: a search's Row type is its caller's word about its columns.
-        const { total, rows, seen } = answer as Read<Row> & Behind
+        // Reason for the cast: the caller declares the row type of its search.
+        const { total, rows, seen } = answer as SearchRows<Row> & IndexStatus
         return { total, rows, seen }
       } finally {
         end()
@@ -99,8 +108,8 @@ export function readerOf(parts: ReaderParts): Reader {
     positions: async (events) => {
       const end = await queue()
       try {
-        // Reason for the cast: this is what the thread answers to that.
-        const answer = (await asked({ ...at, tables: {}, events })) as FoundEvents
+        // Reason for the cast: the thread answers such requests with these.
+        const answer = (await sendRequest({ ...location, tables: {}, events })) as FoundEvents
         if (answer.isBehind) void followEvents()
         return answer
       } finally {
@@ -117,7 +126,7 @@ export function readerOf(parts: ReaderParts): Reader {
       if (!isRunning()) return
       const end = await queue()
       try {
-        if (isRunning()) await ask({ endIfIdle: true })
+        if (isRunning()) await send({ endIfIdle: true })
       } finally {
         end()
       }
@@ -129,24 +138,29 @@ export function readerOf(parts: ReaderParts): Reader {
   }
 }
 
-function askingOf({ ask, queue }: Pick<Asker, "ask" | "queue">, isClosed: () => boolean) {
+function createRequester(
+  { send, queue }: Pick<ThreadClient, "send" | "queue">,
+  isClosed: () => boolean,
+) {
   return {
     asked: async (request: ReadRequest) => {
-      const first = await ask(request)
-      // What ended the thread need not be this search.
-      const answer = "ended" in first ? await ask(request) : first
-      if ("ended" in answer) throw endedError(answer)
+      const firstAnswer = await send(request)
+      // Another request may have ended the thread.
+      const answer = "ended" in firstAnswer ? await send(request) : firstAnswer
+      if ("ended" in answer) throw searchEndedError(answer)
       if ("failed" in answer) {
         throw Object.assign(new Error(answer.failed.message), answer.failed)
       }
       return answer
     },
-    /** Asks the thread to go on with an index, a few milliseconds at a time, until it has all. */
+    /**
+     * Lets the thread continue with an index, a few milliseconds at a time, until it is complete.
+     */
     goOn: async (request: () => ReadRequest): Promise<void> => {
       for (let isBehind = true; isBehind && !isClosed(); ) {
         const end = await queue()
         try {
-          const answer = await ask(request())
+          const answer = await send(request())
           isBehind = "isBehind" in answer && answer.isBehind
         } finally {
           end()
@@ -156,17 +170,17 @@ function askingOf({ ask, queue }: Pick<Asker, "ask" | "queue">, isClosed: () => 
   }
 }
 
-const endedError = ({ ended }: Ended) =>
+const searchEndedError = ({ ended }: ThreadEnded) =>
   new Fault(
     "unavailable",
     "search.ended",
-    "this search could not be finished; ask for less at once, or try again later",
+    "the search could not be completed; request less at once, or try again later",
     { cause: new Error(`the reader thread ended: ${ended}`) },
   )
 
-function queriesOf(plan: Plan, physical: (query: Statement) => string): Queries {
+function toPhysicalPlan(plan: Plan, physical: (query: Statement) => string): PhysicalPlan {
   const query = (sql: string): Query => {
-    const statement = cachedStatement(sql)
+    const statement = getStatement(sql)
     return { sql: physical(statement), parameters: statement.parameters }
   }
   return {

@@ -2,11 +2,11 @@ import { type Statement, statement } from "../view/statement.ts"
 
 const statements = new Map<string, Statement>()
 
-/** Statements by their text; shapes of queries are few, values are parameters. */
-export function cachedStatement<Row>(sql: string): Statement<Row> {
+/** Statements by text; there are few different queries, because values are parameters. */
+export function getStatement<Row>(sql: string): Statement<Row> {
   const found = statements.get(sql) ?? statement(sql)
-  if (statements.size < statementsMax) statements.set(sql, found)
-  // Reason for the cast: the text is the same, so is the shape of its rows.
+  if (statements.size < maxStatements) statements.set(sql, found)
+  // Reason for the cast: the same text has the same row type.
   return found as Statement<Row>
 }
-const statementsMax = 2000
+const maxStatements = 2000

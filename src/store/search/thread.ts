@@ -1,7 +1,7 @@
-import { queueOf } from "../../runtime/queue.ts"
+import { createQueue } from "../../runtime/queue.ts"
 import type { ReadAnswer, ReadRequest } from "./reader-request.ts"
 
-/** In the compiled binary scripts/build.ts puts the worker's entry point below the one bundle. */
+/** In the compiled binary, scripts/build.ts places the worker's entry point below the bundle. */
 const workerUrl = () =>
   import.meta.url.endsWith("/thread.ts")
     ? new URL("./reader-worker.ts", import.meta.url)
@@ -9,29 +9,33 @@ const workerUrl = () =>
 
 export const readerThread = () => new Worker(workerUrl().href, { smol: true })
 
-export type Ended = { readonly ended: string }
+export type ThreadEnded = { readonly ended: string }
 
-/** Who asks a thread one thing after the other. */
-export type Asker = {
-  /** Starts the thread where there is none, or none any more. */
-  readonly ask: (request: ReadRequest) => Promise<ReadAnswer | Ended>
+/** Sends requests to a thread, one after the other. */
+export type ThreadClient = {
+  /** Sends a request; starts the thread if none is running. */
+  readonly send: (request: ReadRequest) => Promise<ReadAnswer | ThreadEnded>
   readonly isRunning: () => boolean
-  /** Waits in a line, which takes turns with others; resolves with what lets the next one begin. */
+  /** Waits for a turn in a line; lines take turns. The returned function ends the turn. */
   readonly queue: (line?: string) => Promise<() => void>
   readonly close: () => Promise<void>
 }
 
-export function askerOf(thread = readerThread): Asker {
+export function createThreadClient(thread = readerThread): ThreadClient {
   let worker: Worker | undefined
-  let waiting: PromiseWithResolvers<ReadAnswer | Ended> | undefined
-  const turns = queueOf(1, Number.POSITIVE_INFINITY, () => new Error("no line is ever full"))
+  let waiting: PromiseWithResolvers<ReadAnswer | ThreadEnded> | undefined
+  const turns = createQueue(
+    1,
+    Number.POSITIVE_INFINITY,
+    () => new Error("queue lines are unlimited"),
+  )
 
   const queue = (line?: string) => {
     const { promise, resolve } = Promise.withResolvers<() => void>()
     void turns(() => new Promise<void>((end) => resolve(end)), { line })
     return promise
   }
-  /** The turn after all that wait, in whatever line. */
+  /** A turn after all that are waiting, in any line. */
   const lastTurn = async () => {
     for (;;) {
       const end = await queue()
@@ -41,10 +45,10 @@ export function askerOf(thread = readerThread): Asker {
   }
   const start = () => {
     const started = thread()
-    const ended = (why: string) => {
+    const ended = (reason: string) => {
       if (worker !== started) return
       worker = undefined
-      waiting?.resolve({ ended: why })
+      waiting?.resolve({ ended: reason })
     }
     started.addEventListener("message", (event: MessageEvent<ReadAnswer>) => {
       waiting?.resolve(event.data)
@@ -54,7 +58,7 @@ export function askerOf(thread = readerThread): Asker {
     return started
   }
   return {
-    ask: (request) => {
+    send: (request) => {
       worker ??= start()
       waiting = Promise.withResolvers()
       worker.postMessage(request)

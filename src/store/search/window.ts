@@ -1,39 +1,45 @@
-import type { Found, Page } from "../../kernel/page.ts"
+import type { Page, SearchResult } from "../../kernel/page.ts"
 import type { Cx } from "../store.ts"
-import { cursors } from "./cursor.ts"
+import { listCursors } from "./cursor.ts"
 
-/** What sorts a row; no two rows of a list have the same. */
-type Place = readonly (string | number | boolean)[]
+/** The sort values of a row; unique within a list. */
+type SortValues = readonly (string | number | boolean)[]
 
-export type Window<Row> = {
+export type ListWindow<Row> = {
   readonly page: Page
-  /** What is listed, sorted and filtered how: it tells one list of a caller from another. */
+  /** The list with its order and filters, to distinguish the lists of one caller. */
   readonly requested: readonly unknown[]
-  readonly by: (row: Row) => Place
+  readonly by: (row: Row) => SortValues
 }
 
 /**
- * A page of rows that are few enough to be in memory, sorted. As in a `search`, it goes on after
- * the last row of the page before.
+ * A page of sorted rows in memory. Like `search`, it continues after the last row of the previous
+ * page.
  */
-export function windowOf<Row>(cx: Cx, all: readonly Row[], how: Window<Row>): Found<Row> {
-  const { page, requested, by } = how
+export function paginate<Row>(
+  cx: Cx,
+  all: readonly Row[],
+  window: ListWindow<Row>,
+): SearchResult<Row> {
+  const { page, requested, by } = window
   const { limit, offset, asc } = page
   const sorted = all.toSorted((a, b) => compare(by(a), by(b)) * (asc ? 1 : -1))
-  const places = cursors(cx, ["window", requested, asc, limit])
+  const places = listCursors(cx, ["window", requested, asc, limit])
   const after = places.at(offset)
-  const left = after ? sorted.filter((row) => isAfter(by(row), Object.values(after), asc)) : sorted
-  const rows = after ? left.slice(0, limit) : left.slice(offset, offset + limit)
+  const remaining = after
+    ? sorted.filter((row) => isAfter(by(row), Object.values(after), asc))
+    : sorted
+  const rows = after ? remaining.slice(0, limit) : remaining.slice(offset, offset + limit)
   const read = rows.map((row) => ({ ...by(row) }))
   places.keep({ offset, limit, after, rows: read }, Object.keys(read.at(-1) ?? after ?? {}))
   return { rows, total: all.length, limit }
 }
 
-const isAfter = (place: Place, last: readonly unknown[], asc: boolean): boolean =>
-  compare(place, last) * (asc ? 1 : -1) > 0
+const isAfter = (values: SortValues, last: readonly unknown[], asc: boolean): boolean =>
+  compare(values, last) * (asc ? 1 : -1) > 0
 
 function compare(a: readonly unknown[], b: readonly unknown[]): number {
-  const at = a.findIndex((each, place) => each !== b[place])
+  const at = a.findIndex((each, values) => each !== b[values])
   if (at < 0) return 0
   return isLess(a[at], b[at]) ? -1 : 1
 }

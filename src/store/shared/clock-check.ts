@@ -1,21 +1,21 @@
 import { Fault } from "../../kernel/fault.ts"
 
-/** What is signed or expires counts by seconds, on every node by its own clock. */
-export const oddMs = 10_000
+/** Maximum clock difference: signatures and expiry depend on each node's own clock, in seconds. */
+export const maxDifferenceMs = 10_000
 
-/** Refuses a clock that is too far from that of the database, both in ms UTC. */
-export function refuseOddClock(own: number, its: number): void {
-  const fault = oddClockFault(own, its)
+/** Throws if this clock differs too much from the database's, both in ms UTC. */
+export function requireSynchronizedClock(localTime: number, databaseTime: number): void {
+  const fault = clockFault(localTime, databaseTime)
   if (fault) throw fault
 }
 
-export function oddClockFault(own: number, its: number): Fault | undefined {
-  const seconds = Math.round((own - its) / 1000)
-  if (Math.abs(own - its) <= oddMs) return undefined
+export function clockFault(localTime: number, databaseTime: number): Fault | undefined {
+  const seconds = Math.round((localTime - databaseTime) / 1000)
+  if (Math.abs(localTime - databaseTime) <= maxDifferenceMs) return undefined
   return new Fault(
     "unavailable",
     "store.clock_odd",
-    `the clock of this machine is ${Math.abs(seconds)} s ${seconds > 0 ? "ahead of" : "behind"} ` +
-      "that of the database; set both by NTP",
+    `the clock of this machine is ${Math.abs(seconds)} s ` +
+      `${seconds > 0 ? "ahead of" : "behind"} the database clock; synchronize both with NTP`,
   )
 }

@@ -1,39 +1,49 @@
 import type { Database } from "bun:sqlite"
-import type { Folded } from "../log/log.ts"
+import type { FoldedStream } from "../log/log.ts"
 import { claimSum, headOf } from "../log/row.ts"
 import type { SqliteLog } from "../log/sqlite-log.ts"
-import type { Replica } from "../log/write/committer.ts"
-import { numberAt } from "../retention/horizon.ts"
-import type { Change, Expired, Mark, Page, Place, SharedLog } from "./shared-log.ts"
+import type { ReplicaWriter } from "../log/write/committer.ts"
+import { readNumber } from "../retention/horizon.ts"
+import type {
+  ChainLink,
+  ExpiredStream,
+  LogChange,
+  LogPage,
+  LogPosition,
+  SharedLog,
+} from "./shared-log.ts"
 
-/** Writes what the shared log says into this node's own file. */
+/** Applies the shared log to this node's file. */
 export type Follower = {
-  readonly place: () => Place
-  /** Whether it has what the log had when it ended there. */
-  readonly has: (head: Page["head"]) => boolean
+  readonly place: () => LogPosition
+  /** Whether the file has everything up to a head of the log. */
+  readonly isUpToDate: (head: LogPage["head"]) => boolean
   /**
-   * All of a page or nothing of it. `folded` are states that are known already, by the position of
-   * the last event in them.
+   * Applies a page completely or not at all. `folded` contains known states, by the position of
+   * their last event.
    */
-  readonly take: (page: Page, folded?: ReadonlyMap<number, readonly Folded[]>) => Promise<void>
+  readonly apply: (
+    page: LogPage,
+    folded?: ReadonlyMap<number, readonly FoldedStream[]>,
+  ) => Promise<void>
 }
 
 export type FollowerParts = {
   readonly database: Database
   readonly local: Pick<SqliteLog, "replicate">
   readonly shared: Pick<SharedLog, "blob">
-  /** Drops one stream with all that was made of it. */
-  readonly forget: (stream: Expired) => void
+  /** Removes a stream with everything derived from it. */
+  readonly forget: (stream: ExpiredStream) => void
 }
 
-export function followerOf({ database, local, shared, forget }: FollowerParts): Follower {
-  const sql = statements(database)
-  let place: Place = placeOf(database)
+export function createFollower({ database, local, shared, forget }: FollowerParts): Follower {
+  const sql = prepareStatements(database)
+  let place: LogPosition = readPlace(database)
   return {
     place: () => place,
-    has: (head) => place.position >= head.position && place.number >= head.number,
-    take: async ({ events, changes, upTo }, folded) => {
-      const files = await filesOf(changes, shared)
+    isUpToDate: (head) => place.position >= head.position && place.number >= head.number,
+    apply: async ({ events, changes, upTo }, folded) => {
+      const blobs = await loadBlobs(changes, shared)
       let { position } = place
       const isSame = upTo.mark?.sum === place.mark?.sum
       if (events.length === 0 && changes.length === 0 && isSame) {
@@ -41,7 +51,7 @@ export function followerOf({ database, local, shared, forget }: FollowerParts): 
         return
       }
       await local.replicate((replica) => {
-        const changing = changesOf(changes, { sql, replica, files, forget })
+        const changing = createChangeApplier(changes, { sql, replica, blobs, forget })
         let gone = 0
         for (const event of events) {
           changing(event.position - 1)
@@ -60,31 +70,31 @@ export function followerOf({ database, local, shared, forget }: FollowerParts): 
   }
 }
 
-/** How far a file has come. */
-export function placeOf(database: Database): Place {
+/** The position of a file in the log. */
+export function readPlace(database: Database): LogPosition {
   const position = headOf(database)
-  const number = numberAt(database, "log_number")
-  const mark = markOf(database)
-  // An older version moves on without storing its link: the next page brings the right one.
+  const number = readNumber(database, "log_number")
+  const mark = readMark(database)
+  // An older version advances without storing its chain link: the next page contains the right one.
   const isValid = mark !== undefined && mark.position >= position && mark.number >= number
-  return { position, number, epoch: numberAt(database, "log_epoch"), ...(isValid && { mark }) }
+  return { position, number, epoch: readNumber(database, "log_epoch"), ...(isValid && { mark }) }
 }
 
-function markOf(database: Database): Mark | undefined {
+function readMark(database: Database): ChainLink | undefined {
   const row = database
     .query<{ value: string }, []>("SELECT value FROM meta WHERE key = 'log_mark'")
     .get()
   return row ? JSON.parse(row.value) : undefined
 }
 
-type Bytes = Uint8Array<ArrayBuffer>
+type BlobBytes = Uint8Array<ArrayBuffer>
 
-/** Bytes of files, by the number of their change; of those that are gone by now nothing. */
-async function filesOf(
-  changes: readonly Change[],
+/** Blobs by the number of their change; removed ones are missing. */
+async function loadBlobs(
+  changes: readonly LogChange[],
   shared: FollowerParts["shared"],
-): Promise<ReadonlyMap<number, Bytes>> {
-  const found = new Map<number, Bytes>()
+): Promise<ReadonlyMap<number, BlobBytes>> {
+  const found = new Map<number, BlobBytes>()
   for (const change of changes) {
     if (change.kind !== "put") continue
     const bytes = await shared.blob(change)
@@ -93,26 +103,29 @@ async function filesOf(
   return found
 }
 
-type Changing = {
+type ChangeContext = {
   readonly sql: Statements
-  readonly replica: Replica
-  readonly files: ReadonlyMap<number, Bytes>
+  readonly replica: ReplicaWriter
+  readonly blobs: ReadonlyMap<number, BlobBytes>
   readonly forget: FollowerParts["forget"]
 }
 
-/** Makes the changes that came up to a position, each time going on where it was. */
-function changesOf(changes: readonly Change[], how: Changing): (position: number) => void {
+/** Applies changes up to a position, continuing where the previous call stopped. */
+function createChangeApplier(
+  changes: readonly LogChange[],
+  context: ChangeContext,
+): (position: number) => void {
   let next = 0
   return (position) => {
     for (let change = changes[next]; change; change = changes[next]) {
       if (change.position > position) return
-      make(change, how)
+      applyChange(change, context)
       next++
     }
   }
 }
 
-function make(change: Change, { sql, replica, files, forget }: Changing): void {
+function applyChange(change: LogChange, { sql, replica, blobs, forget }: ChangeContext): void {
   if (change.kind === "release") sql.release.run(change.of)
   else if (change.kind === "forget") forget(change)
   else if (change.kind === "take") {
@@ -121,15 +134,15 @@ function make(change: Change, { sql, replica, files, forget }: Changing): void {
     sql.take.run(instance, kind, key, stream, id, expires, sum, number)
   } else {
     const { instance, stream, id, name, number } = change
-    const bytes = files.get(number)
+    const bytes = blobs.get(number)
     if (change.kind === "drop") replica.blob(instance, { stream, id, drop: name })
     else if (bytes) replica.blob(instance, { stream, id, put: name, bytes })
   }
 }
 
-type Statements = ReturnType<typeof statements>
+type Statements = ReturnType<typeof prepareStatements>
 
-const statements = (database: Database) => ({
+const prepareStatements = (database: Database) => ({
   take: database.prepare<unknown, (string | number | null)[]>(
     `INSERT INTO claim (instance, kind, key, stream, id, expires, sum, number)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?)
@@ -149,7 +162,7 @@ const statements = (database: Database) => ({
     `INSERT INTO meta (key, value) VALUES ('log_mark', ?)
      ON CONFLICT DO UPDATE SET value = excluded.value`,
   ),
-  // Positions that are gone for good: with those that are there they are all there were.
+  // Positions of removed events: together with the stored ones they are complete.
   gone: database.prepare<unknown, [number]>(
     `INSERT INTO meta (key, value) VALUES ('pruned', ?)
      ON CONFLICT DO UPDATE SET value = value + excluded.value`,

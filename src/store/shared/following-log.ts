@@ -1,141 +1,149 @@
 import type { Clock } from "../../kernel/clock.ts"
 import { Fault } from "../../kernel/fault.ts"
-import type { Append, Appended, Folded, Log, LogEvent } from "../log/log.ts"
+import type { Append, AppendResult, FoldedStream, Log, LogEvent } from "../log/log.ts"
 import type { SqliteLog } from "../log/sqlite-log.ts"
-import { nodesOlder } from "../patience.ts"
-import { refuseOddClock } from "./clock-check.ts"
+import { nodesOlderId } from "../retry.ts"
+import { requireSynchronizedClock } from "./clock-check.ts"
 import type { Follower } from "./follower.ts"
-import { bellOf, patienceOf, shareFlight } from "./shared-flight.ts"
-import type { Dropping, Outcome, Page, SharedLog } from "./shared-log.ts"
+import { createBell, createTimeoutGuard, shareRuns } from "./shared-flight.ts"
+import type { AppendOutcome, LogPage, SharedLog, StreamRemoval } from "./shared-log.ts"
 
-export type FollowingParts = {
+export type FollowingLogOptions = {
   /** This node's own file. */
   readonly local: SqliteLog
   readonly shared: SharedLog
   readonly follower: Follower
-  /** Runs the reducers of an event; what they throw makes its step undone. */
+  /** Runs the reducers of an event; an exception rolls back its transaction. */
   readonly reduce: (event: LogEvent) => void
   readonly faultOf: (cause: unknown) => Fault | undefined
-  /** Is told what this node has appended. */
+  /** Receives the events that this node has appended. */
   readonly appended?: ((events: Append["events"]) => void) | undefined
   readonly sleep: (ms: number) => Promise<void>
   /** A monotonic time in ms. */
   readonly now: () => number
-  /** The log can't be followed now; the node is not ready. */
+  /** Following fails; the node is not ready. */
   readonly lost: (cause: unknown) => void
-  /** It can again. */
+  /** Following works again. */
   readonly found: () => void
-  /** Of this machine; it must agree with that of the log. */
+  /** This machine's clock; it must agree with the log's. */
   readonly clock: Clock
 }
 
-/** The log that nodes share, with what this node has of it in its own file. */
+/** The shared log, of which this node has a copy in its own file. */
 export type FollowingLog = Log & {
-  /** Resolves when the file has all that the log had when this was called; faults as it must. */
+  /**
+   * Resolves when the file has everything that the log had at the time of the call; rejects if
+   * following fails.
+   */
   readonly caughtUp: () => Promise<void>
-  /** Drops streams in the log and, when this resolves, here. */
-  readonly drop: (streams: readonly Dropping[]) => Promise<void>
-  /** For how long nobody has seen the head of the log, in ms. */
+  /** Removes streams in the log and then here. */
+  readonly drop: (streams: readonly StreamRemoval[]) => Promise<void>
+  /** Milliseconds since the head of the log was last read. */
   readonly unseen: () => number
-  /** Why the log can't be followed now; undefined where it can. */
+  /** Why following fails; undefined while it works. */
   readonly lost: () => unknown
 }
 
-/** Steps in one transaction: what comes while one is under way waits for the next. */
-const stepsMax = 128
-/** Somebody else may have written: a notice may come late, or be lost with its connection. */
-const lookMs = 200
-/** What others say that they wrote comes with the next answer, or is looked for after so long. */
-const toldMs = 5
-/** Where many wait for what others wrote, they are looked for together that often. */
-const gapMs = 1
+/** Maximum transactions per batch: those that arrive during a batch wait for the next one. */
+const maxBatch = 128
+/** Poll interval: notifications may be late, or lost with their connection. */
+const pollMs = 200
+/**
+ * Events that other nodes announce usually arrive with the next response; otherwise they are read
+ * after this time.
+ */
+const announcedMs = 5
+/** If many callers wait for other nodes' events, reads are shared at this interval. */
+const sharedReadGapMs = 1
 const retryMs = 500
 
 /**
- * Appends in the shared log, which alone decides, and reads in the node's own file, which has what
- * the log has up to a position. One loop talks with the log: it sends the steps that wait together,
- * and takes what has come after the last look, theirs and those of others, in the same way and in
- * the order of the log. A step is answered when it is on disk there and its rows are here.
- *
- * What reducers throw must undo a step, and once it is in the log it stays. So each step is tried
- * out here first, and undone.
+ * Appends to the shared log, which alone decides, and reads from the node's own file, which is a
+ * copy up to a position. A single loop communicates with the log: it sends pending transactions in
+ * batches, and applies all new events, of this and other nodes, in the order of the log. A
+ * transaction is answered when it is synced in the log and its rows are in the file.
+ * An exception in a reducer must roll back its transaction, which is impossible once it is in the
+ * log. Therefore each transaction is rehearsed in the file first, and rolled back.
  */
-export function followingLog(parts: FollowingParts): FollowingLog {
+export function createFollowingLog(parts: FollowingLogOptions): FollowingLog {
   const { local, shared, follower } = parts
-  const steps: Asked<Append, Appended>[] = []
-  const drops: Asked<readonly Dropping[], void>[] = []
-  const looks: Asked<undefined, void>[] = []
+  const steps: PendingRequest<Append, AppendResult>[] = []
+  const drops: PendingRequest<readonly StreamRemoval[], void>[] = []
+  const pendingReads: PendingRequest<undefined, void>[] = []
   let isClosed = false
-  const bell = bellOf(parts.sleep)
-  const [talk, inTime] = [talkOf(parts), patienceOf(parts)]
-  const ask = <Given, Answer>(into: Asked<Given, Answer>[], given: Given): Promise<Answer> => {
+  const bell = createBell(parts.sleep)
+  const [logClient, withPatience] = [createLogClient(parts), createTimeoutGuard(parts)]
+  const enqueue = <Input, Answer>(
+    queue: PendingRequest<Input, Answer>[],
+    input: Input,
+  ): Promise<Answer> => {
     const { promise, resolve, reject } = Promise.withResolvers<Answer>()
-    into.push({ given, resolve, reject })
+    queue.push({ input, resolve, reject })
     bell.ring()
     return promise
   }
 
-  const told = toldOf(parts)
-  const look = async () => {
-    // What came with the answer to a step was all that there was.
-    const isDue = talk.awaited.any() || talk.unseen() >= lookMs
-    const rest = told.dueIn()
-    if (isDue || looks.length > 0 || rest === 0) {
-      told.taken()
-      const restMs = await talk.look(looks.splice(0))
+  const announcements = createAnnouncements(parts)
+  const readLog = async () => {
+    // The response to an append contained everything.
+    const isDue = logClient.awaited.any() || logClient.unseen() >= pollMs
+    const announcedInMs = announcements.dueIn()
+    if (isDue || pendingReads.length > 0 || announcedInMs === 0) {
+      announcements.taken()
+      const restMs = await logClient.look(pendingReads.splice(0))
       if (!isClosed) await bell.rest(restMs)
-    } else if (!isClosed) await bell.rest(Math.min(rest, lookMs))
+    } else if (!isClosed) await bell.rest(Math.min(announcedInMs, pollMs))
   }
   const work = async () => {
-    // Who waits when it is closed is answered.
+    // Pending calls are answered before closing.
     while (!isClosed || steps.length + drops.length > 0) {
       const [next] = steps.length > 0 ? [] : drops.splice(0, 1)
-      // Whoever asked before it was sent has seen all of it once that is here.
-      if (steps.length > 0) await talk.send(steps.splice(0, stepsMax), looks.splice(0))
-      else if (next) await talk.drop(next)
-      else await look()
+      // A lookup requested before the batch has seen everything once the batch is applied.
+      if (steps.length > 0) await logClient.send(steps.splice(0, maxBatch), pendingReads.splice(0))
+      else if (next) await logClient.drop(next)
+      else await readLog()
     }
   }
   const working = work()
-  const heard = (position: number) => {
-    told.note(position)
+  const onAnnouncement = (position: number) => {
+    announcements.note(position)
     bell.ring()
   }
-  shared.listen(heard).catch(parts.lost)
+  shared.listen(onAnnouncement).catch(parts.lost)
 
   return {
     ...local,
-    append: (step) => inTime(ask(steps, step)),
-    // What is here is in the log, and on disk there.
+    append: (step) => withPatience(enqueue(steps, step)),
+    // Everything in the file is synced in the log.
     settle: () => Promise.resolve(),
-    caughtUp: shareFlight(async () => {
-      const head = await talk.head()
-      // A look finds out what became of a log that another server has.
-      if (!head.isSame) return ask(looks, undefined)
-      if (follower.has(head)) return
-      const coming = talk.awaited.until(head)
+    caughtUp: shareRuns(async () => {
+      const head = await logClient.head()
+      // A read finds out what another server's log contains.
+      if (!head.isSame) return enqueue(pendingReads, undefined)
+      if (follower.isUpToDate(head)) return
+      const nextPage = logClient.awaited.until(head)
       bell.ring()
-      await coming
-    }, gapOf(parts)),
-    drop: (streams) => ask(drops, streams),
-    unseen: talk.unseen,
-    lost: talk.lost,
+      await nextPage
+    }, flightGapOf(parts)),
+    drop: (streams) => enqueue(drops, streams),
+    unseen: logClient.unseen,
+    lost: logClient.lost,
     close: async () => {
       isClosed = true
       bell.ring()
       await working
-      for (const { reject } of looks) reject(new Error("the log is closed"))
-      talk.awaited.fail(new Error("the log is closed"))
+      for (const { reject } of pendingReads) reject(new Error("the log is closed"))
+      logClient.awaited.fail(new Error("the log is closed"))
       await shared.close()
       await local.close()
     },
   }
 }
 
-const gapOf = ({ now, sleep }: FollowingParts) => ({ ms: gapMs, now, sleep })
+const flightGapOf = ({ now, sleep }: FollowingLogOptions) => ({ ms: sharedReadGapMs, now, sleep })
 
-/** What others said that they wrote, and nobody has seen here. */
-function toldOf({ follower, now }: FollowingParts) {
+/** Positions announced by other nodes that are not read here yet. */
+function createAnnouncements({ follower, now }: FollowingLogOptions) {
   let upTo = 0
   let since = 0
   return {
@@ -143,10 +151,10 @@ function toldOf({ follower, now }: FollowingParts) {
       if (upTo <= follower.place().position) since = now()
       upTo = Math.max(upTo, position || Number.MAX_SAFE_INTEGER)
     },
-    /** In how many ms it must be looked for; never, where all of it is here. */
+    /** Milliseconds until they must be read; infinite if everything is here. */
     dueIn: () => {
       if (upTo <= follower.place().position) return Number.POSITIVE_INFINITY
-      return Math.max(since + toldMs - now(), 0)
+      return Math.max(since + announcedMs - now(), 0)
     },
     taken: () => {
       upTo = 0
@@ -154,38 +162,38 @@ function toldOf({ follower, now }: FollowingParts) {
   }
 }
 
-/** What this node has seen of the log, and takes from it. */
-function sightOf(parts: FollowingParts) {
+/** Reads the log and tracks how recent the copy is. */
+function createLogReader(parts: FollowingLogOptions) {
   const { shared, follower, now } = parts
   let seenAt = Number.NEGATIVE_INFINITY
   let cause: unknown
-  const awaited = awaitedOf(follower)
-  const seen = (begun: number) => {
-    seenAt = begun
+  const awaited = createHeadWaiters(follower)
+  const markSeen = (startedAt: number) => {
+    seenAt = startedAt
     cause = undefined
     parts.found()
   }
-  /** What comes after a page, asked for while that is being written; nothing where it was all. */
-  const ahead = ({ upTo }: Page, head: Page["head"]): Promise<Page> | undefined => {
+  /** Requests the page after this one while this one is applied; undefined if it was the last. */
+  const prefetch = ({ upTo }: LogPage, head: LogPage["head"]): Promise<LogPage> | undefined => {
     if (upTo.position >= head.position && upTo.number >= head.number) return undefined
-    const coming = shared.read(upTo)
-    // Where the page before it can't be written nobody waits for this one.
-    coming.catch(() => undefined)
-    return coming
+    const nextPage = shared.read(upTo)
+    // If the previous page can't be applied, nothing uses this one.
+    nextPage.catch(() => undefined)
+    return nextPage
   }
-  const takeAll = async (first: Page, folded?: ReadonlyMap<number, readonly Folded[]>) => {
-    let coming = ahead(first, first.head)
-    await follower.take(first, folded)
-    while (!follower.has(first.head)) {
-      const page = await (coming ?? shared.read(follower.place()))
-      coming = ahead(page, first.head)
-      await follower.take(page)
+  const takeAll = async (first: LogPage, folded?: ReadonlyMap<number, readonly FoldedStream[]>) => {
+    let nextPage = prefetch(first, first.head)
+    await follower.apply(first, folded)
+    while (!follower.isUpToDate(first.head)) {
+      const page = await (nextPage ?? shared.read(follower.place()))
+      nextPage = prefetch(page, first.head)
+      await follower.apply(page)
     }
     awaited.came()
   }
   return {
     awaited,
-    seen,
+    seen: markSeen,
     takeAll,
     unseen: () => now() - seenAt,
     lost: () => cause,
@@ -194,103 +202,103 @@ function sightOf(parts: FollowingParts) {
       parts.lost(why)
     },
     read: async () => {
-      const begun = now()
+      const startedAt = now()
       await takeAll(await shared.read(follower.place()))
-      seen(begun)
+      markSeen(startedAt)
     },
-    /** Where the log ends; seen, where this node has all of it. */
+    /** The head of the log; marks the copy as current if it matches. */
     head: async () => {
-      const begun = now()
+      const startedAt = now()
       const head = await shared.head(follower.place())
-      refuseOddClock(parts.clock.now(), head.time)
-      if (head.isSame && follower.has(head)) seen(begun)
+      requireSynchronizedClock(parts.clock.now(), head.time)
+      if (head.isSame && follower.isUpToDate(head)) markSeen(startedAt)
       return head
     },
   }
 }
 
-/** What is said to the log, one thing after the other. */
-function talkOf(parts: FollowingParts) {
+/** The requests to the log, one after the other. */
+function createLogClient(parts: FollowingLogOptions) {
   const { shared, follower, now, faultOf } = parts
-  const sight = sightOf(parts)
-  const refuse = (asked: readonly Refusable[], cause: unknown) => {
+  const logReader = createLogReader(parts)
+  const rejectAll = (requests: readonly Rejectable[], cause: unknown) => {
     const fault = faultOf(cause) ?? cause
-    for (const { reject } of asked) reject(fault)
+    for (const { reject } of requests) reject(fault)
     return fault
   }
-  /** Answers for how long nobody need look again, in ms. */
-  const look = async (asked: readonly Asked<undefined, void>[]): Promise<number> => {
+  /** Returns the milliseconds until the next read. */
+  const readLog = async (requests: readonly PendingRequest<undefined, void>[]): Promise<number> => {
     try {
-      await sight.read()
-      for (const { resolve } of asked) resolve()
-      return lookMs
+      await logReader.read()
+      for (const { resolve } of requests) resolve()
+      return pollMs
     } catch (cause) {
-      const fault = refuse(asked, cause)
-      sight.awaited.fail(fault)
-      sight.lose(fault)
+      const fault = rejectAll(requests, cause)
+      logReader.awaited.fail(fault)
+      logReader.lose(fault)
       return retryMs
     }
   }
   return {
-    unseen: sight.unseen,
-    lost: sight.lost,
-    head: sight.head,
-    awaited: sight.awaited,
-    look,
-    drop: async (asked: Asked<readonly Dropping[], void>) => {
+    unseen: logReader.unseen,
+    lost: logReader.lost,
+    head: logReader.head,
+    awaited: logReader.awaited,
+    look: readLog,
+    drop: async (requests: PendingRequest<readonly StreamRemoval[], void>) => {
       try {
-        await shared.drop(asked.given)
-        await sight.read()
-        asked.resolve()
+        await shared.drop(requests.input)
+        await logReader.read()
+        requests.resolve()
       } catch (cause) {
-        refuse([asked], cause)
+        rejectAll([requests], cause)
       }
     },
     send: async (
-      asked: readonly Asked<Append, Appended>[],
-      looks: readonly Asked<undefined, void>[],
+      requests: readonly PendingRequest<Append, AppendResult>[],
+      pendingReads: readonly PendingRequest<undefined, void>[],
     ) => {
-      const begun = now()
-      const batch = await rehearsed(parts, asked)
+      const startedAt = now()
+      const batch = await rehearseBatch(parts, requests)
       if (batch.length === 0) {
-        await look(looks)
+        await readLog(pendingReads)
         return
       }
-      const sent = batch.map(({ given }) => given)
+      const batchSteps = batch.map(({ input }) => input)
       try {
-        const { outcomes, page } = await shared.append(sent, follower.place())
-        await sight.takeAll(page, foldedOf(sent, outcomes, page))
-        sight.seen(begun)
-        answer(parts, batch, outcomes)
-        for (const { resolve } of looks) resolve()
+        const { outcomes, page } = await shared.append(batchSteps, follower.place())
+        await logReader.takeAll(page, foldedByPosition(batchSteps, outcomes, page))
+        logReader.seen(startedAt)
+        answerBatch(parts, batch, outcomes)
+        for (const { resolve } of pendingReads) resolve()
       } catch (cause) {
-        refuse([...batch, ...looks], cause)
+        rejectAll([...batch, ...pendingReads], cause)
       }
     },
   }
 }
 
-type Asked<Given, Answer> = {
-  readonly given: Given
+type PendingRequest<Input, Answer> = {
+  readonly input: Input
   readonly resolve: (answer: Answer) => void
   readonly reject: (cause: unknown) => void
 }
 
-type Refusable = { readonly reject: (cause: unknown) => void }
+type Rejectable = { readonly reject: (cause: unknown) => void }
 
-/** Those who wait until this node has what the log had when it ended somewhere. */
-function awaitedOf({ has }: Follower) {
-  let waiting: readonly Asked<Page["head"], void>[] = []
+/** Callers that wait until the file has reached a head. */
+function createHeadWaiters({ isUpToDate }: Follower) {
+  let waiting: readonly PendingRequest<LogPage["head"], void>[] = []
   return {
     any: () => waiting.length > 0,
-    until: (head: Page["head"]): Promise<void> =>
+    until: (head: LogPage["head"]): Promise<void> =>
       new Promise((resolve, reject) => {
-        waiting = [...waiting, { given: head, resolve, reject }]
+        waiting = [...waiting, { input: head, resolve, reject }]
       }),
     came: () => {
-      const here = waiting.filter(({ given }) => has(given))
-      waiting = waiting.filter(({ given }) => !has(given))
-      for (const { resolve } of here) resolve()
+      const reached = waiting.filter(({ input }) => isUpToDate(input))
+      waiting = waiting.filter(({ input }) => !isUpToDate(input))
+      for (const { resolve } of reached) resolve()
     },
     fail: (cause: unknown) => {
       const failed = waiting
@@ -300,40 +308,41 @@ function awaitedOf({ has }: Follower) {
   }
 }
 
-/** The steps that reducers take; who asked for the others is told why not. */
-async function rehearsed(
-  { local, follower, reduce, faultOf }: FollowingParts,
-  batch: readonly Asked<Append, Appended>[],
-): Promise<readonly Asked<Append, Appended>[]> {
-  const taken: Asked<Append, Appended>[] = []
+/** The transactions that reducers accept; the callers of the others receive the fault. */
+async function rehearseBatch(
+  { local, follower, reduce, faultOf }: FollowingLogOptions,
+  batch: readonly PendingRequest<Append, AppendResult>[],
+): Promise<readonly PendingRequest<Append, AppendResult>[]> {
+  const accepted: PendingRequest<Append, AppendResult>[] = []
   const { position } = follower.place()
-  for (const each of batch) {
-    const placed = each.given.events.map((event, index) => ({
+  for (const request of batch) {
+    const placed = request.input.events.map((event, index) => ({
       ...event,
       position: position + index + 1,
     }))
     try {
-      const conflict = await local.rehearse(each.given, () => placed.forEach(reduce))
-      // What others wrote since it was decided is here already: nobody need be asked.
-      if (conflict) each.resolve(conflict)
-      else taken.push(each)
+      const conflict = await local.rehearse(request.input, () => placed.forEach(reduce))
+      // Events of other nodes since the decision are already here: the log need not be asked.
+      if (conflict) request.resolve(conflict)
+      else accepted.push(request)
     } catch (cause) {
-      each.reject(faultOf(cause) ?? cause)
+      request.reject(faultOf(cause) ?? cause)
     }
   }
-  return taken
+  return accepted
 }
 
 /**
- * What the decisions folded, by the positions that their events have come to have. Of a step whose
- * last events come with another page each event is folded by itself: what is here by then is whole.
+ * The states that decisions have folded, by the final position of their last event. If the last
+ * events of a transaction arrive in a later page, its events are folded one by one, because the
+ * rows here are complete by then.
  */
-function foldedOf(
+function foldedByPosition(
   steps: readonly Append[],
-  outcomes: readonly Outcome[],
-  { upTo }: Page,
-): ReadonlyMap<number, readonly Folded[]> {
-  const folded = new Map<number, readonly Folded[]>()
+  outcomes: readonly AppendOutcome[],
+  { upTo }: LogPage,
+): ReadonlyMap<number, readonly FoldedStream[]> {
+  const folded = new Map<number, readonly FoldedStream[]>()
   for (const [index, step] of steps.entries()) {
     const outcome = outcomes[index]
     if (outcome?.kind !== "appended" || !step.folded) continue
@@ -344,42 +353,42 @@ function foldedOf(
   return folded
 }
 
-/** Tells everybody what became of their step. */
-function answer(
-  { follower, appended, faultOf }: FollowingParts,
-  batch: readonly Asked<Append, Appended>[],
-  outcomes: readonly Outcome[],
+/** Answers all callers of a batch. */
+function answerBatch(
+  { follower, appended, faultOf }: FollowingLogOptions,
+  batch: readonly PendingRequest<Append, AppendResult>[],
+  outcomes: readonly AppendOutcome[],
 ): void {
   const { position } = follower.place()
-  for (const [index, { given, resolve, reject }] of batch.entries()) {
+  for (const [index, { input, resolve, reject }] of batch.entries()) {
     const outcome = outcomes[index]
     if (outcome?.kind === "early") {
-      reject(earlyError(outcome.type))
+      reject(nodesOlderError(outcome.type))
       continue
     }
     if (outcome?.kind === "refused") {
       reject(faultOf(outcome.cause) ?? outcome.cause)
       continue
     }
-    const result = appendedOf(given, outcome, position)
-    if (result.kind === "appended") appended?.(given.events)
+    const result = toAppendResult(input, outcome, position)
+    if (result.kind === "appended") appended?.(input.events)
     resolve(result)
   }
 }
 
-const earlyError = (type: string) =>
+const nodesOlderError = (type: string) =>
   new Fault(
     "unavailable",
-    nodesOlder,
-    `nodes of an older version are still there, which can't read what this writes (${type}); try ` +
-      "again once all of them are upgraded",
+    nodesOlderId,
+    "nodes of an older version are still running and can't read what this writes " +
+      `(${type}); try again after all of them are upgraded`,
   )
 
-function appendedOf(
+function toAppendResult(
   step: Append,
-  outcome: Exclude<Outcome, { kind: "early" | "refused" }> | undefined,
+  outcome: Exclude<AppendOutcome, { kind: "early" | "refused" }> | undefined,
   position: number,
-): Appended {
+): AppendResult {
   if (outcome?.kind === "taken") {
     const claim = step.claims[outcome.claim]
     if (claim) return { kind: "taken", claim }
@@ -388,5 +397,5 @@ function appendedOf(
       ? outcome
       : { kind: "appended", position }
   }
-  throw new Error("PostgreSQL answered for another batch")
+  throw new Error("PostgreSQL returned the result of another batch")
 }

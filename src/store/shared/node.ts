@@ -2,52 +2,58 @@ import type { Database } from "bun:sqlite"
 import type { Clock } from "../../kernel/clock.ts"
 import { Fault } from "../../kernel/fault.ts"
 import type { AnyAggregate } from "../aggregate.ts"
-import { readsOf } from "../log/event-types.ts"
+import { supportedRevisions } from "../log/event-types.ts"
 import { headOf } from "../log/row.ts"
 import type { SqliteLog } from "../log/sqlite-log.ts"
-import { forgetting, type PruneParts, type SharedDrops } from "../retention/prune.ts"
+import { createForget, type PruneParts, type SharedPruning } from "../retention/prune.ts"
 import type { Node } from "../store-parts.ts"
-import { followerOf, placeOf } from "./follower.ts"
-import { type FollowingLog, type FollowingParts, followingLog } from "./following-log.ts"
+import { createFollower, readPlace } from "./follower.ts"
+import { createFollowingLog, type FollowingLog, type FollowingLogOptions } from "./following-log.ts"
 import type { LocalEvent, LocalEvents } from "./postgres-epoch.ts"
-import type { NodeStanding, Place, SharedLog, Use } from "./shared-log.ts"
+import type { LogPosition, NodeStatus, OneTimeUse, SharedLog } from "./shared-log.ts"
 
-/** Which log a node's own file belongs to, and how much of it the file has. */
-export type Belonging = {
-  /** Names the file, forever: whose file is the same is the same node. */
+/** The log that a node's file belongs to, and its position. */
+export type LogMembership = {
+  /** The permanent ID of the file: the same file is the same node. */
   readonly folder: string
   /** Undefined for a new file. */
   readonly follows: string | undefined
-  readonly place: Place
-  /** The file's own events, to find the first that differs from the log's. */
+  readonly place: LogPosition
+  /** The file's own events, to find the first that differs from the log. */
   readonly events: LocalEvents
-  /** Revisions of event types that this program reads, by `stream/type`. */
+  /** Revisions of event types that this program can read, by `stream/type`. */
   readonly reads: Readonly<Record<string, number>>
 }
 
-/** Held by the one node that does what must be done once. */
+/** The lease of the leader, which does the work that must be done once. */
 export const workLease = "work"
 
-/** How one of several nodes shares the log with the others. */
-export type Sharing = Pick<FollowingParts, "sleep" | "now" | "lost" | "found" | "clock"> & {
-  /** Unlike any other. */
+/** How a node shares the log with others. */
+export type Sharing = Pick<FollowingLogOptions, "sleep" | "now" | "lost" | "found" | "clock"> & {
+  /** Generates a unique ID. */
   readonly fresh: () => string
-  readonly connect: (file: Belonging) => Promise<SharedLog>
+  readonly connect: (file: LogMembership) => Promise<SharedLog>
 }
 
-export type Joined = Omit<Sharing, "connect" | "fresh"> & { readonly shared: SharedLog }
+export type JoinedLog = Omit<Sharing, "connect" | "fresh"> & { readonly shared: SharedLog }
 
-/** What a file says of itself. Refuses one that has a log of its own. */
-export function belongingOf(
+/** Reads which log a file belongs to. Rejects a file with its own log. */
+export function readMembership(
   database: Database,
   aggregates: readonly AnyAggregate[],
   fresh: () => string,
-): Belonging {
-  const follows = metaOf(database, "follows")
-  const place = placeOf(database)
+): LogMembership {
+  const follows = readMeta(database, "follows")
+  const place = readPlace(database)
   if (follows === undefined && headOf(database) > 0) throw ownLogError()
-  const folder = folderOf(database, fresh)
-  return { folder, follows, place, events: eventsUpTo(database), reads: readsOf(aggregates) }
+  const folder = ensureFolderId(database, fresh)
+  return {
+    folder,
+    follows,
+    place,
+    events: eventsUpTo(database),
+    reads: supportedRevisions(aggregates),
+  }
 }
 
 const eventsUpTo =
@@ -60,45 +66,45 @@ const eventsUpTo =
       )
       .all(upTo, limit)
 
-/** Names a file forever. */
-export const folderOf = (database: Database, fresh: () => string): string =>
-  metaOf(database, "folder") ?? keepMeta(database, "folder", fresh())
+/** Returns the permanent ID of a file, created on first use. */
+export const ensureFolderId = (database: Database, fresh: () => string): string =>
+  readMeta(database, "folder") ?? writeMeta(database, "folder", fresh())
 
-/** Refuses to take a part of a log that others write for the whole. */
-export function refuseNode(database: Database): void {
-  if (metaOf(database, "follows") !== undefined) throw partError()
+/** Rejects the file of a node, which contains only a part of a log. */
+export function requireOwnLog(database: Database): void {
+  if (readMeta(database, "follows") !== undefined) throw partOfLogError()
 }
 
-/** From now on the file has a part of that log. */
-export function belong(database: Database, { id }: Pick<SharedLog, "id">): void {
-  if (metaOf(database, "follows") !== undefined) return
-  keepMeta(database, "pruned", "0")
-  keepMeta(database, "follows", id)
+/** Marks the file as part of that log. */
+export function setMembership(database: Database, { id }: Pick<SharedLog, "id">): void {
+  if (readMeta(database, "follows") !== undefined) return
+  writeMeta(database, "pruned", "0")
+  writeMeta(database, "follows", id)
 }
 
-export const metaOf = (database: Database, key: string): string | undefined =>
+export const readMeta = (database: Database, key: string): string | undefined =>
   database.query<{ value: string }, [string]>("SELECT value FROM meta WHERE key = ?").get(key)
     ?.value
 
-export function keepMeta(database: Database, key: string, value: string): string {
+export function writeMeta(database: Database, key: string, value: string): string {
   const insert = "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT DO NOTHING"
   database.query<unknown, [string, string]>(insert).run(key, value)
   return value
 }
 
-/** In one statement: who asks the log for something else waits no longer than one takes. */
-const usesMax = 200
+/** Per statement: other requests to the log wait no longer than one takes. */
+const maxUsesPerStatement = 200
 
-/** Those that wait go together, one statement after the other. */
-export function spenderOf(
+/** Batches pending uses, one statement after the other. */
+export function createSpender(
   { spendOnce }: Pick<SharedLog, "spendOnce">,
   clock: Clock,
 ): Node["spendOnce"] {
-  let waiting: Spending[] = []
-  const spend = async (some: readonly Spending[]) => {
+  let waiting: PendingUse[] = []
+  const spend = async (some: readonly PendingUse[]) => {
     const uses = some.map(({ use }) => use)
-    const firsts = await spendOnce(uses, clock.now())
-    for (const [at, { resolve }] of some.entries()) resolve(firsts[at] === true)
+    const areFirst = await spendOnce(uses, clock.now())
+    for (const [at, { resolve }] of some.entries()) resolve(areFirst[at] === true)
   }
   let isSending = false
   const send = async () => {
@@ -107,38 +113,39 @@ export function spenderOf(
       const all = waiting
       waiting = []
       try {
-        for (let at = 0; at < all.length; at += usesMax) await spend(all.slice(at, at + usesMax))
+        for (let at = 0; at < all.length; at += maxUsesPerStatement)
+          await spend(all.slice(at, at + maxUsesPerStatement))
       } catch (cause) {
-        // Those behind would wait in vain; to those that were answered this is nothing.
+        // The later ones would wait in vain; for answered ones this has no effect.
         for (const { reject } of all) reject(cause)
       }
     }
     isSending = false
   }
-  return (what, until) => {
+  return (usedKey, until) => {
     const { promise, resolve, reject } = Promise.withResolvers<boolean>()
     if (waiting.length === 0 && !isSending) setImmediate(() => void send())
-    waiting.push({ use: { what, until }, resolve, reject })
+    waiting.push({ use: { what: usedKey, until }, resolve, reject })
     return promise
   }
 }
 
-type Spending = {
-  readonly use: Use
+type PendingUse = {
+  readonly use: OneTimeUse
   readonly resolve: (first: boolean) => void
   readonly reject: (cause: unknown) => void
 }
 
-/** Follows the log that was joined. */
-export function nodeOn(
-  parts: Joined &
+/** Creates the node on a joined log. */
+export function createNode(
+  parts: JoinedLog &
     Omit<PruneParts, "shared"> &
-    Pick<FollowingParts, "faultOf"> & { readonly local: SqliteLog },
-): { readonly log: FollowingLog; readonly node: Node; readonly drops: SharedDrops } {
+    Pick<FollowingLogOptions, "faultOf"> & { readonly local: SqliteLog },
+): { readonly log: FollowingLog; readonly node: Node; readonly drops: SharedPruning } {
   const { database, shared, local, views } = parts
-  const follower = followerOf({ database, local, shared, forget: forgetting(parts) })
-  const log = followingLog({ ...parts, follower, reduce: views.apply })
-  let standing: readonly NodeStanding[] = []
+  const follower = createFollower({ database, local, shared, forget: createForget(parts) })
+  const log = createFollowingLog({ ...parts, follower, reduce: views.apply })
+  let standing: readonly NodeStatus[] = []
   const { part, idTime, keys, reached, lease, failures, failed, unfailed } = shared
   const { failedAgain, dropClaims, purge } = shared
   return {
@@ -156,7 +163,7 @@ export function nodeOn(
       caughtUp: log.caughtUp,
       unseen: log.unseen,
       lost: log.lost,
-      spendOnce: spenderOf(shared, parts.clock),
+      spendOnce: createSpender(shared, parts.clock),
       nodes: async () => {
         standing = await shared.nodes(follower.place(), workLease)
         return standing
@@ -167,8 +174,8 @@ export function nodeOn(
       drop: log.drop,
       dropClaims,
       purge,
-      // As far as the file has come: what is known in memory alone is asked for again.
-      trim: (limit) => shared.trim(placeOf(database), limit),
+      // Only as far as the file is synced: in-memory state is read again.
+      trim: (limit) => shared.trim(readPlace(database), limit),
     },
   }
 }
@@ -177,14 +184,14 @@ const ownLogError = () =>
   new Fault(
     "failed_precondition",
     "start.log_own",
-    "this data folder has a log of its own, and the setting database names one in PostgreSQL; " +
-      "nothing was changed. Leave the setting out, or start with an empty folder",
+    "this data directory has its own log, but the setting database names one in " +
+      "PostgreSQL; nothing was changed. Remove the setting, or start with an empty directory",
   )
 
-const partError = () =>
+const partOfLogError = () =>
   new Fault(
     "failed_precondition",
     "start.log_elsewhere",
-    "this data folder has a part of a log that is in PostgreSQL; nothing was changed. Name the " +
-      "database with the setting database",
+    "this data directory belongs to a log in PostgreSQL; nothing was changed. Configure " +
+      "that database with the setting database",
   )

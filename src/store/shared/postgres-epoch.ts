@@ -1,33 +1,37 @@
 import { Fault } from "../../kernel/fault.ts"
 import { type PostgresClient, requireRow } from "./postgres-client.ts"
-import { type Mark, otherHistory, type Place } from "./shared-log.ts"
-import { told } from "./wire.ts"
+import { type ChainLink, historyDiffersId, type LogPosition } from "./shared-log.ts"
+import { unescapeText } from "./wire.ts"
 
-/** A node, by its part of ids, and the process that is this node. */
-export type Me = readonly [part: number, run: string]
+/** A node, by its part of the IDs, and its current process. */
+export type NodeIdentity = readonly [part: number, run: string]
 
 /**
- * What a node knows of servers that took the database over. One that was not told all may have lost
- * the end of the log, and a node that has it must not go on as if nothing were missing.
+ * Tracks takeovers of the database by other servers. A server that was not fully replicated may
+ * have lost the end of the log, and a node that has it must not continue as if nothing were
+ * missing.
  */
-export type Epochs = {
-  /** The epoch that this node was found to belong to. */
-  readonly now: () => number
-  /** Looks whether this node may go on from a place. Faults where it has what the log has lost. */
-  readonly turn: (from: Place) => Promise<void>
-  /** Does it, and once more where another server has taken over and this node may go on. */
-  readonly within: <T>(from: Place, work: () => Promise<T>) => Promise<T>
+export type EpochTracker = {
+  /** The epoch that this node has verified. */
+  readonly current: () => number
+  /**
+   * Verifies that this node may continue from a position. Throws if the node has events that the
+   * log has lost.
+   */
+  readonly verify: (from: LogPosition) => Promise<void>
+  /** Runs work, and repeats it after a takeover if this node may continue. */
+  readonly retryAfterTakeover: <T>(from: LogPosition, work: () => Promise<T>) => Promise<T>
 }
 
-/** LK005: a node that has not looked yet whether it has more than was left. */
+/** LK005: a node that has not yet verified its position after a takeover. */
 export const epochFunctions = `
--- A server that takes the database over, or has it from a backup, counts on.
+-- The epoch increases when a server takes over the database, or restores it from a backup.
 CREATE OR REPLACE FUNCTION latchkey.timeline_2() RETURNS text LANGUAGE sql VOLATILE AS $$
   SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)
 $$;
 
--- Begins an epoch where another server has taken over, and says whether a node that has come so far
--- in an older one may go on: not if it has what was lost.
+-- Starts an epoch if another server has taken over, and returns whether a node at this position of
+-- an older epoch may continue: not if it has events that were lost.
 CREATE OR REPLACE FUNCTION latchkey.turn_2(
   in_part integer, in_run text, in_epoch integer, in_position bigint, in_number bigint
 ) RETURNS json LANGUAGE plpgsql AS $$
@@ -56,10 +60,10 @@ BEGIN
 END $$;
 `
 
-/** LK005, which nobody is told. */
-const turned = "store.database_turned"
+/** LK005; never shown to callers. */
+const turnedId = "store.database_turned"
 
-/** What tells one event from another. */
+/** The fields that distinguish two events. */
 export type LocalEvent = {
   readonly position: number
   readonly id: string
@@ -69,30 +73,30 @@ export type LocalEvent = {
   readonly data: string
 }
 
-/** Events of the node's own file up to a position, the newest first, at most so many. */
+/** Events of the node's own file up to a position, newest first, at most `limit`. */
 export type LocalEvents = (upTo: number, limit: number) => readonly LocalEvent[]
 
-/** Of the link that a node is in; an empty sum where the log had no chain yet. */
-export const markValues = (mark: Mark | undefined): readonly [number, number, string] => [
+/** The chain link of a node's position; an empty hash if the log had no chain yet. */
+export const markValues = (mark: ChainLink | undefined): readonly [number, number, string] => [
   mark?.position ?? 0,
   mark?.number ?? 0,
   mark?.sum ?? "",
 ]
 
-const compareMax = 500
+const compareBatch = 500
 
-/** The first position where the log has another event than this node's file. */
+/** The first position at which the log and this node's file differ. */
 async function firstDifference(
   client: PostgresClient,
   local: LocalEvents,
-  { position: last, mark }: Place,
+  { position: last, mark }: LogPosition,
 ): Promise<number> {
   let first = mark?.position ?? last
   for (let upTo = last; upTo > 0; ) {
-    const own = local(upTo, compareMax)
+    const own = local(upTo, compareBatch)
     const lowest = own.at(-1)?.position
     if (lowest === undefined) return first
-    const rows = await client.ask<LocalEvent>(
+    const rows = await client.query<LocalEvent>(
       `SELECT position::float8 AS position, id, version, time::float8 AS time, data
        FROM latchkey.event WHERE position BETWEEN $1::bigint AND $2::bigint`,
       [lowest, upTo],
@@ -100,9 +104,9 @@ async function firstDifference(
     const there = new Map(rows.map((row) => [row.position, row]))
     const differing = own.filter((event) => {
       const other = there.get(event.position)
-      // What has expired may be gone on one side only.
+      // Expired events may be pruned on one side only.
       if (!other) return false
-      const isSame = told(other.id) === event.id && other.version === event.version
+      const isSame = unescapeText(other.id) === event.id && other.version === event.version
       return !isSame || other.time !== event.time || other.data !== event.data
     })
     first = Math.min(first, differing.at(-1)?.position ?? first)
@@ -112,85 +116,90 @@ async function firstDifference(
   return first
 }
 
-export function epochsOf(client: PostgresClient, me: Me, local: LocalEvents = () => []): Epochs {
-  let known = 0
-  /** Found once: a node that differs looks again twice a second. */
+export function createEpochTracker(
+  client: PostgresClient,
+  identity: NodeIdentity,
+  local: LocalEvents = () => [],
+): EpochTracker {
+  let verifiedEpoch = 0
+  /** Cached: a node that differs checks again twice a second. */
   let differing: { readonly sum: string; readonly first: number } | undefined
-  const refuseOtherHistory = async (place: Place) => {
+  const refuseOtherHistory = async (place: LogPosition) => {
     const values = markValues(place.mark)
-    const [row] = await client.ask<{ has: boolean; oldest: number }>(
+    const [row] = await client.query<{ has: boolean; oldest: number }>(
       `SELECT latchkey.has_1($1::bigint, $2::bigint, $3) AS has,
          coalesce((SELECT min(position) FROM latchkey.chain), 0)::float8 AS oldest`,
       values,
     )
-    const { has, oldest } = requireRow(row)
-    if (has) return
+    const { has: foundEvents, oldest } = requireRow(row)
+    if (foundEvents) return
     const [position, , sum] = values
     if (position < oldest) throw incomparableError(position, oldest)
     if (differing?.sum !== sum) {
       differing = { sum, first: await firstDifference(client, local, place) }
     }
-    throw differsError(differing.first)
+    throw historyDiffersError(differing.first)
   }
-  const turn = async (place: Place) => {
+  const verify = async (place: LogPosition) => {
     const { epoch, position, number } = place
-    const [row] = await client.ask<{ found: { epoch: number; lost: number | null } }>(
+    const [row] = await client.query<{ found: { epoch: number; lost: number | null } }>(
       "SELECT latchkey.turn_2($1::integer, $2, $3::integer, $4::bigint, $5::bigint) AS found",
-      [...me, epoch, position, number],
+      [...identity, epoch, position, number],
     )
     const { found } = requireRow(row)
-    if (found.lost !== null) throw lostError(position, found.lost)
+    if (found.lost !== null) throw eventsLostError(position, found.lost)
     await refuseOtherHistory(place)
-    known = found.epoch
+    verifiedEpoch = found.epoch
   }
   return {
-    now: () => known,
-    turn,
-    within: async (from, work) => {
+    current: () => verifiedEpoch,
+    verify,
+    retryAfterTakeover: async (from, work) => {
       try {
         return await work()
       } catch (cause) {
-        if (!(cause instanceof Fault) || cause.id !== turned) throw cause
+        if (!(cause instanceof Fault) || cause.id !== turnedId) throw cause
       }
-      await turn(from)
+      await verify(from)
       return work()
     },
   }
 }
 
-export const turnedError = () =>
-  new Fault("unavailable", turned, "another server has taken the database over")
+export const takeoverError = () =>
+  new Fault("unavailable", turnedId, "another server has taken over the database")
 
-const advice =
-  "Stop all nodes. Restore the database that has the history you want to keep; then start every " +
-  "node that differs from it with an empty data folder, which is made anew from the log"
+const historyAdvice =
+  "Stop all nodes. Restore the database with the history that you want to keep; then start " +
+  "every node that differs from it with an empty data directory, which is rebuilt from the " +
+  "log"
 
-const differsError = (first: number) =>
+const historyDiffersError = (first: number) =>
   new Fault(
     "unavailable",
-    otherHistory,
-    `the log in PostgreSQL has another history than this data folder, from position ${first} on: ` +
-      "a dump or a copy of its files was restored, and others have written since. This node " +
-      `answers nothing. ${advice}`,
+    historyDiffersId,
+    `the log in PostgreSQL has a different history from position ${first} on than this ` +
+      "data directory: a dump or a copy of the database was restored, and other nodes have " +
+      `written since. This node does not answer requests. ${historyAdvice}`,
   )
 
-/** Only this node is behind what the chain still covers: the others are compared as usual. */
+/** Only this node is older than the chain; the others are compared as usual. */
 const incomparableError = (position: number, oldest: number) =>
   new Fault(
     "unavailable",
-    otherHistory,
-    `this data folder ends at position ${position}, and the checksum chain of the log in ` +
-      `PostgreSQL begins at position ${oldest}, so they can't be compared. The folder was not ` +
-      "used for more than a week, or was restored from a backup. This node answers nothing. " +
-      "Start this node with an empty data folder, which is made anew from the log; the other " +
-      "nodes are not affected",
+    historyDiffersId,
+    `this data directory ends at position ${position}, but the checksum chain of the log ` +
+      `in PostgreSQL starts at position ${oldest}, so they can't be compared. The directory ` +
+      "was not used for more than a week, or was restored from a backup. This node does not " +
+      "answer requests. Start it with an empty data directory, which is rebuilt from the " +
+      "log; other nodes are not affected",
   )
 
-export const lostError = (position: number, head: number) =>
+export const eventsLostError = (position: number, head: number) =>
   new Fault(
     "unavailable",
     "store.database_behind",
-    `this data folder has events up to position ${position}, and the log in PostgreSQL has only ` +
-      `those up to ${head} of them: it has lost some. Nothing was changed. Restore the database, ` +
-      "or, to go on with what it has, start with an empty folder",
+    `this data directory has events up to position ${position}, but the log in PostgreSQL ` +
+      `only has those up to ${head}: it has lost some. Nothing was changed. Restore the ` +
+      "database, or start with an empty data directory to continue without them",
   )

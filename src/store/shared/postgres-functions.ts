@@ -1,25 +1,23 @@
 import { appendFunctions } from "./function/append.ts"
 import { chainFunctions } from "./function/chain.ts"
 import { dropFunctions } from "./function/drop.ts"
+import { coordinationFunctions } from "./postgres-coordination.ts"
 import { epochFunctions } from "./postgres-epoch.ts"
 import { readerFunctions } from "./postgres-readers.ts"
-import { standingFunctions } from "./postgres-standing.ts"
 
 /**
- * What runs in the database, so that a batch of steps costs one way there and back, and the row of
- * the log is held no longer than the batch takes. The names carry the version of what they are
- * handed: nodes of two versions work side by side.
- *
- * What they refuse has codes of its own: LK001, another process has this node's place; LK002, a
- * batch of this node that is older than its last; LK003, a claim that somebody else holds; LK004, a
- * node that was away for so long that nobody can tell it any more what went meanwhile; LK005, a
- * node that has not looked yet whether it has more than was left when another server took over, or
- * that has another history than the log;
- * LK006, a log that is being moved, or was moved away; LK007, a log that may have events which a
- * node can't read; LK008, a node whose clock is off; LK009 never leaves the database.
+ * Functions that run in the database, so that a batch takes a single round trip, and the row of the
+ * log is only locked as long as the batch takes. Their names contain the version of their
+ * parameters: nodes of two versions can run at the same time.
+ * They raise their own codes: LK001, another process is this node; LK002, a batch of this node
+ * older than its last; LK003, a claim held by another stream; LK004, a node that was offline for
+ * too long to catch up; LK005, a node that has not verified its position after a takeover, or has a
+ * different history than the log; LK006, a log that is being moved, or was moved away; LK007, a log
+ * that may have events which a node can't read; LK008, a node whose clock is wrong; LK009 is
+ * internal.
  */
 export const sharedFunctions = `
--- A part of the log after a place, of one moment: called alone, all of it has one snapshot.
+-- A section of the log after a position; called alone, it reads a single snapshot.
 CREATE OR REPLACE FUNCTION latchkey.page_1(
   in_position bigint, in_number bigint, in_limit integer
 ) RETURNS json LANGUAGE plpgsql STABLE AS $$
@@ -76,7 +74,7 @@ BEGIN
     'number', coalesce(last_number, in_number), 'events', events, 'changes', changes);
 END $$;
 
--- Holds the log for whoever appends, and refuses who has lost their place.
+-- Locks the log for an append, and rejects a node whose identity was taken over.
 CREATE OR REPLACE FUNCTION latchkey.hold_1(in_part integer, in_run text)
 RETURNS latchkey.log LANGUAGE plpgsql AS $$
 DECLARE
@@ -101,7 +99,7 @@ ${appendFunctions}
 ${dropFunctions}
 ${chainFunctions}
 
--- The place of a node: its own from before, else one that nobody has, or that was left for long.
+-- The number of a node: its previous one, otherwise a free one or one unused for long.
 CREATE OR REPLACE FUNCTION latchkey.join_1(in_folder text, in_run text, in_number bigint)
 RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
@@ -129,5 +127,5 @@ BEGIN
   RETURN json_build_object('part', mine, 'idTime', head.id_time);
 END $$;
 ${epochFunctions}
-${standingFunctions}
+${coordinationFunctions}
 ${readerFunctions}`

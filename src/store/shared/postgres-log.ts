@@ -1,25 +1,26 @@
-import { type Clock, pause } from "../../kernel/clock.ts"
+import { type Clock, delay } from "../../kernel/clock.ts"
 import { Fault } from "../../kernel/fault.ts"
 import { version } from "../../kernel/version.ts"
 import type { Append } from "../log/log.ts"
-import { oddMs, refuseOddClock } from "./clock-check.ts"
+import { maxDifferenceMs, requireSynchronizedClock } from "./clock-check.ts"
 import {
   codeOf,
+  createPostgresClient,
   type PostgresClient,
-  postgresClient,
   requireRow,
-  unreachable,
+  unreachableId,
 } from "./postgres-client.ts"
+import { createCoordination } from "./postgres-coordination.ts"
 import {
-  type Epochs,
-  epochsOf,
+  createEpochTracker,
+  type EpochTracker,
   type LocalEvents,
-  type Me,
   markValues,
-  turnedError,
+  type NodeIdentity,
+  takeoverError,
 } from "./postgres-epoch.ts"
 import { sharedFunctions } from "./postgres-functions.ts"
-import { readersOf, withoutEarly } from "./postgres-readers.ts"
+import { appendReadable, createReaders } from "./postgres-readers.ts"
 import {
   oldestSchema,
   oldestServer,
@@ -27,89 +28,110 @@ import {
   sharedSchema,
   sharedTables,
 } from "./postgres-schema.ts"
-import { standingOf } from "./postgres-standing.ts"
-import type { Mark, Outcome, Page, Place, SharedLog, WrappedKey } from "./shared-log.ts"
+import type {
+  AppendOutcome,
+  ChainLink,
+  LogPage,
+  LogPosition,
+  SharedLog,
+  WrappedKey,
+} from "./shared-log.ts"
 import {
-  crowdedError,
   encodingError,
-  goneError,
-  newerError,
+  logDiffersError,
+  logMissingError,
+  masterKeyDiffersError,
+  newerSchemaError,
   oldServerError,
-  otherKeyError,
-  otherLogError,
   replicaError,
+  tooManyNodesError,
 } from "./start/error.ts"
-import { outcomeFrom, pageOf, shown, stepsText, type WirePage, wholeMs } from "./wire.ts"
+import {
+  decodeOutcome,
+  decodePage,
+  encodeSteps,
+  escapeText,
+  toWholeMs,
+  type WirePage,
+} from "./wire.ts"
 
 export type PostgresOptions = {
   /** `postgres://user:password@host/database` */
   readonly url: string
-  /** Names the data folder, forever; whose folder is the same is the same node. */
+  /** The permanent ID of the data directory: the same directory is the same node. */
   readonly folder: string
-  /** The log that the folder belongs to already; undefined for a new one. */
+  /** The log that the directory belongs to; undefined for a new one. */
   readonly follows: string | undefined
-  /** How far the folder has come. */
-  readonly place: Place
-  /** The folder's own events, to find the first that differs from the log's. */
+  /** The position of the directory in the log. */
+  readonly place: LogPosition
+  /** The directory's own events, to find the first that differs from the log. */
   readonly events?: LocalEvents | undefined
-  /** Revisions of event types that this program reads, by `stream/type`. */
+  /** Revisions of event types that this program can read, by `stream/type`. */
   readonly reads: Readonly<Record<string, number>>
-  /** Of the master key, which all nodes share. */
+  /** The fingerprint of the master key, which all nodes share. */
   readonly fingerprint: string
-  /** Unlike any other: of a process, and of a log where there is none yet. */
+  /** Generates unique IDs, for a process and for a new log. */
   readonly fresh: () => string
   readonly clock: Clock
   readonly timeoutMs?: number
 }
 
-/** Events and changes in one answer: some hundred kilobytes. */
-const pageMax = 500
-/** What may have happened or not is asked again for so long. */
-const patienceMs = 5000
-const firstMs = 25
-const lastMs = 1000
-/** Somebody waits for it with every answer. */
-const soonMs = 2000
+/** Events and changes per response: a few hundred kilobytes. */
+const maxPageRows = 500
+/** How long a statement with an unknown outcome is repeated. */
+const retryForMs = 5000
+const minPauseMs = 25
+const maxPauseMs = 1000
+/** A shorter timeout for requests that users wait for. */
+const shortTimeoutMs = 2000
 
-/** Joins the log in PostgreSQL, or makes it. Faults with one plain line, and nothing changed. */
+/**
+ * Joins or creates the log in PostgreSQL. Throws a fault with a single-line message, without
+ * changing anything.
+ */
 export async function openPostgresLog(options: PostgresOptions): Promise<SharedLog> {
   const { clock, timeoutMs } = options
-  const connection = (ms = timeoutMs) => postgresClient(options.url, clock, ms)
-  // Who reads, or listens, never waits behind a batch; who asks for the head is told soon.
+  const connection = (ms = timeoutMs) => createPostgresClient(options.url, clock, ms)
+  // Reading and listening have their own connections, so that they never wait for a batch; the head
+  // has a shorter timeout.
   const [client, reading, listening] = [connection(), connection(), connection()]
-  const soon = connection(Math.min(soonMs, timeoutMs ?? soonMs))
+  const shortClient = connection(Math.min(shortTimeoutMs, timeoutMs ?? shortTimeoutMs))
   const close = async () =>
-    void (await Promise.all([client, reading, listening, soon].map((each) => each.close())))
+    void (await Promise.all([client, reading, listening, shortClient].map((each) => each.close())))
   try {
-    const id = await preparedLog(client, options)
+    const id = await prepareLog(client, options)
     const run = options.fresh()
-    const [joined] = await client.ask<{ node: { part: number; idTime: number } | null }>(
+    const [joinRows] = await client.query<{ node: { part: number; idTime: number } | null }>(
       "SELECT latchkey.join_2($1, $2, $3::bigint, $4, ($5::text)::jsonb) AS node",
       [options.folder, run, options.place.number, version, JSON.stringify(options.reads)],
     )
-    const { node } = requireRow(joined)
-    if (!node) throw crowdedError()
+    const { node } = requireRow(joinRows)
+    if (!node) throw tooManyNodesError()
     const { part, idTime } = node
-    const me = [part, run] as const
-    const epochs = epochsOf(client, me, options.events)
-    await epochs.turn(options.place)
-    const readers = readersOf(client, (work) => insisting({ timeoutMs }, work))
-    const append = appending(client, me, { timeoutMs, epochs, clock })
-    const read = (after: Place) =>
-      epochs.within(after, () => pageAfter(reading, { epochs, clock }, after))
-    const together = (steps: readonly Append[], after: Place) =>
-      apartIfNeeded(steps, { append: (some) => append(some, after), read: () => read(after) })
+    const identity = [part, run] as const
+    const epochs = createEpochTracker(client, identity, options.events)
+    await epochs.verify(options.place)
+    const readers = createReaders(client, (work) => retryUnknownOutcome({ timeoutMs }, work))
+    const append = createAppend(client, identity, { timeoutMs, epochs, clock })
+    const read = (after: LogPosition) =>
+      epochs.retryAfterTakeover(after, () => readPage(reading, { epochs, clock }, after))
+    const isTogether = (steps: readonly Append[], after: LogPosition) =>
+      sendSeparatelyIfNeeded(steps, {
+        append: (selection) => append(selection, after),
+        read: () => read(after),
+      })
     return {
       id,
       part,
       idTime,
       close,
       read,
-      append: (steps, after) => withoutEarly(readers, steps, (rest) => together(rest, after)),
-      listen: (wake) => listening.listen("latchkey", (said) => wake(Number(said))),
-      ...standingOf(soon, me, epochs),
-      ...upkeepOf(client, me),
-      ...keepingOf(client),
+      append: (steps, after) =>
+        appendReadable(readers, steps, (remaining) => isTogether(remaining, after)),
+      listen: (wake) => listening.listen("latchkey", (payload) => wake(Number(payload))),
+      ...createCoordination(shortClient, identity, epochs),
+      ...createPruning(client, identity),
+      ...createStorage(client),
     }
   } catch (cause) {
     await close()
@@ -117,14 +139,14 @@ export async function openPostgresLog(options: PostgresOptions): Promise<SharedL
   }
 }
 
-async function pageAfter(
+async function readPage(
   client: PostgresClient,
-  { epochs, clock }: { readonly epochs: Epochs; readonly clock: Clock },
-  after: Place,
-): Promise<Page> {
-  const [row] = await client.ask<{
+  { epochs, clock }: { readonly epochs: EpochTracker; readonly clock: Clock },
+  after: LogPosition,
+): Promise<LogPage> {
+  const [row] = await client.query<{
     page: WirePage
-    mark: Mark | null
+    mark: ChainLink | null
     epoch: number
     line: boolean
     time: number
@@ -136,110 +158,119 @@ async function pageAfter(
      FROM latchkey.log, LATERAL (
        SELECT latchkey.page_1($1::bigint, $2::bigint, $3::integer) AS page OFFSET 0
      ) p`,
-    [after.position, after.number, pageMax, ...markValues(after.mark)],
+    [after.position, after.number, maxPageRows, ...markValues(after.mark)],
   )
-  const { page, mark, epoch, line, time } = requireRow(row)
-  refuseOddClock(clock.now(), time)
-  // Nobody may have written since another server has taken over.
-  if (!line || epoch !== epochs.now()) throw turnedError()
-  return pageOf(page, { epoch, mark })
+  const { page, mark, epoch, line: timelineRow, time } = requireRow(row)
+  requireSynchronizedClock(clock.now(), time)
+  // There may have been no write since another server took over.
+  if (!timelineRow || epoch !== epochs.current()) throw takeoverError()
+  return decodePage(page, { epoch, mark })
 }
 
-/** Sends a batch until its outcome is known: sent twice it happens once, by its number. */
-function appending(
+/** Sends a batch until its outcome is known; its number prevents it from being applied twice. */
+function createAppend(
   client: PostgresClient,
-  me: Me,
-  how: Insistence & { readonly epochs: Epochs; readonly clock: Clock },
+  identity: NodeIdentity,
+  retryOptions: RetryOptions & { readonly epochs: EpochTracker; readonly clock: Clock },
 ) {
-  const { epochs, clock } = how
+  const { epochs, clock } = retryOptions
   let batch = 0
-  return async (steps: readonly Append[], after: Place) => {
+  return async (steps: readonly Append[], after: LogPosition) => {
     batch++
-    const values = [...me, batch, stepsText(steps), after.position, after.number, pageMax]
+    const values = [
+      ...identity,
+      batch,
+      encodeSteps(steps),
+      after.position,
+      after.number,
+      maxPageRows,
+    ]
     const marked = markValues(after.mark)
     const send = async () => {
-      const [row] = await client.ask<{
-        answer: { outcomes: Outcome[]; page: WirePage; mark: Mark | null }
+      const [row] = await client.query<{
+        answer: { outcomes: AppendOutcome[]; page: WirePage; mark: ChainLink | null }
       }>(
         `SELECT latchkey.append_4($1::integer, $2, $3::bigint, $4::text, $5::bigint,
            $6::bigint, $7::integer, $8::bigint, $9::integer,
            $10::bigint, $11::bigint, $12) AS answer`,
-        [...values, clock.now(), oddMs, ...marked],
+        [...values, clock.now(), maxDifferenceMs, ...marked],
       )
       return requireRow(row).answer
     }
-    const { outcomes, page, mark } = await insisting(how, () => epochs.within(after, send))
+    const { outcomes, page, mark } = await retryUnknownOutcome(retryOptions, () =>
+      epochs.retryAfterTakeover(after, send),
+    )
     return {
-      outcomes: outcomes.map(outcomeFrom),
-      page: pageOf(page, { epoch: epochs.now(), mark }),
+      outcomes: outcomes.map(decodeOutcome),
+      page: decodePage(page, { epoch: epochs.current(), mark }),
     }
   }
 }
 
-type Answered = { readonly outcomes: readonly Outcome[]; readonly page: Page }
+type BatchResult = { readonly outcomes: readonly AppendOutcome[]; readonly page: LogPage }
 
-type Sending = {
-  readonly append: (steps: readonly Append[]) => Promise<Answered>
-  readonly read: () => Promise<Page>
+type BatchSender = {
+  readonly append: (steps: readonly Append[]) => Promise<BatchResult>
+  readonly read: () => Promise<LogPage>
 }
 
 /**
- * Steps of people who have nothing to do with each other go together. One that the database can't
- * read undoes them all, so then each goes alone, and that one fails nobody but whoever sent it.
+ * Independent transactions are sent together. If the database rejects a value in one, all are
+ * rolled back; then each is sent alone, so that only that one fails.
  */
-async function apartIfNeeded(
+async function sendSeparatelyIfNeeded(
   steps: readonly Append[],
-  { append, read }: Sending,
-): Promise<Answered> {
+  { append, read }: BatchSender,
+): Promise<BatchResult> {
   try {
     return await append(steps)
   } catch (cause) {
-    if (!isOfValues(cause)) throw cause
+    if (!isValueError(cause)) throw cause
   }
-  const outcomes: Outcome[] = []
+  const outcomes: AppendOutcome[] = []
   let lost: unknown
   for (const step of steps) {
     try {
       if (lost !== undefined) throw lost
       outcomes.push(...(await append([step])).outcomes)
     } catch (cause) {
-      if (!isOfValues(cause)) lost = cause
+      if (!isValueError(cause)) lost = cause
       outcomes.push({ kind: "refused", cause })
     }
   }
   return { outcomes, page: await read() }
 }
 
-/** Of PostgreSQL's errors those about what it was handed: nothing of the statement has happened. */
-const isOfValues = (cause: unknown): boolean => /^(22|23|54)/.test(codeOf(cause))
+/** PostgreSQL errors about values: nothing of the statement was applied. */
+const isValueError = (cause: unknown): boolean => /^(22|23|54)/.test(codeOf(cause))
 
-type Insistence = { readonly timeoutMs: number | undefined }
+type RetryOptions = { readonly timeoutMs: number | undefined }
 
-async function insisting<T>(
-  { timeoutMs = patienceMs }: Insistence,
+async function retryUnknownOutcome<T>(
+  { timeoutMs = retryForMs }: RetryOptions,
   work: () => Promise<T>,
 ): Promise<T> {
-  let waited = 0
-  for (let ms = firstMs; ; ms = Math.min(ms * 2, lastMs)) {
+  let waitedMs = 0
+  for (let ms = minPauseMs; ; ms = Math.min(ms * 2, maxPauseMs)) {
     try {
       return await work()
     } catch (cause) {
-      const isUnknown = cause instanceof Fault && cause.id === unreachable
-      if (!isUnknown || waited >= timeoutMs) throw cause
+      const isUnknown = cause instanceof Fault && cause.id === unreachableId
+      if (!isUnknown || waitedMs >= timeoutMs) throw cause
     }
-    await pause(ms)
-    waited += ms
+    await delay(ms)
+    waitedMs += ms
   }
 }
 
-/** What is dropped, and the place of the node that it is dropped by. */
-function upkeepOf(
+/** Pruning of the shared log, with the position of the node that prunes. */
+function createPruning(
   client: PostgresClient,
-  me: Me,
+  identity: NodeIdentity,
 ): Pick<SharedLog, "drop" | "dropClaims" | "purge" | "trim"> {
   const count = async (call: string, values: readonly unknown[]) => {
-    const [row] = await client.ask<{ count: number }>(`SELECT latchkey.${call} AS count`, [
-      ...me,
+    const [row] = await client.query<{ count: number }>(`SELECT latchkey.${call} AS count`, [
+      ...identity,
       ...values,
     ])
     return requireRow(row).count
@@ -247,24 +278,24 @@ function upkeepOf(
   return {
     drop: (streams) => {
       const named = streams.map(({ instance, stream, id, version, expires }) => ({
-        instance: shown(instance),
+        instance: escapeText(instance),
         stream,
-        id: shown(id),
+        id: escapeText(id),
         version,
-        expires: wholeMs(expires),
+        expires: toWholeMs(expires),
       }))
       return count("drop_1($1::integer, $2, ($3::text)::json)", [JSON.stringify(named)])
     },
     dropClaims: (before, limit) =>
       count("drop_claims_1($1::integer, $2, $3::bigint, $4::integer)", [before, limit]),
     purge: (instance, keep, limit) =>
-      count("purge_1($1::integer, $2, $3, $4, $5::integer)", [shown(instance), keep, limit]),
+      count("purge_1($1::integer, $2, $3, $4, $5::integer)", [escapeText(instance), keep, limit]),
     trim: async ({ number }, limit) => {
       const changes = await count("trim_1($1::integer, $2, $3::bigint, $4::integer)", [
         number,
         limit,
       ])
-      const [row] = await client.ask<{ count: number }>(
+      const [row] = await client.query<{ count: number }>(
         "SELECT latchkey.trim_chain_1($1::integer) AS count",
         [limit],
       )
@@ -273,34 +304,34 @@ function upkeepOf(
   }
 }
 
-function keepingOf(client: PostgresClient): Pick<SharedLog, "blob" | "keys" | "reached"> {
+function createStorage(client: PostgresClient): Pick<SharedLog, "blob" | "keys" | "reached"> {
   return {
     blob: async ({ instance, stream, id, name }) => {
-      const [row] = await client.ask<{ bytes: Uint8Array }>(
+      const [row] = await client.query<{ bytes: Uint8Array }>(
         `SELECT bytes FROM latchkey.blob
          WHERE instance = $1 AND id = $2 AND stream = $3 AND name = $4`,
-        [shown(instance), shown(id), stream, shown(name)],
+        [escapeText(instance), escapeText(id), stream, escapeText(name)],
       )
       return row && new Uint8Array(row.bytes)
     },
     keys: async (offered) => {
-      await client.ask(
+      await client.query(
         `INSERT INTO latchkey.data_key (id, purpose, wrapped, active)
          SELECT k->>'id', k->>'purpose', k->>'wrapped', (k->>'active')::boolean
          FROM json_array_elements(($1::text)::json) k ON CONFLICT DO NOTHING`,
         [JSON.stringify(offered)],
       )
-      return client.ask<WrappedKey>("SELECT id, purpose, wrapped, active FROM latchkey.data_key")
+      return client.query<WrappedKey>("SELECT id, purpose, wrapped, active FROM latchkey.data_key")
     },
     reached: async (positions) => {
-      await client.ask(
+      await client.query(
         `INSERT INTO latchkey.reactor (name, position)
          SELECT r->>0, (r->>1)::bigint FROM json_array_elements(($1::text)::json) r
          ON CONFLICT (name) DO UPDATE SET
            position = greatest(latchkey.reactor.position, excluded.position)`,
         [JSON.stringify([...positions])],
       )
-      const rows = await client.ask<{ name: string; position: number }>(
+      const rows = await client.query<{ name: string; position: number }>(
         "SELECT name, position::float8 AS position FROM latchkey.reactor",
       )
       return new Map(rows.map(({ name, position }) => [name, position]))
@@ -308,15 +339,15 @@ function keepingOf(client: PostgresClient): Pick<SharedLog, "blob" | "keys" | "r
   }
 }
 
-/** What is asked of a database before anything is done with it. */
-export type Preparing = Pick<
+/** The requirements on a database before it is used. */
+export type PrepareOptions = Pick<
   PostgresOptions,
   "fingerprint" | "fresh" | "clock" | "follows" | "place"
 >
 
-/** Looks at the database, and makes what is not there yet; answers the name of the log. */
-export async function preparedLog(client: PostgresClient, options: Preparing): Promise<string> {
-  const [server] = await client.ask<{ version: number; encoding: string; standby: boolean }>(
+/** Checks the database, and creates what is missing; returns the ID of the log. */
+export async function prepareLog(client: PostgresClient, options: PrepareOptions): Promise<string> {
+  const [server] = await client.query<{ version: number; encoding: string; standby: boolean }>(
     `SELECT current_setting('server_version_num')::integer AS version,
        current_setting('server_encoding') AS encoding, pg_is_in_recovery() AS standby`,
   )
@@ -324,12 +355,12 @@ export async function preparedLog(client: PostgresClient, options: Preparing): P
   if (version < oldestServer) throw oldServerError(version)
   if (encoding !== "UTF8") throw encodingError(encoding)
   if (standby) throw replicaError()
-  const known = (await rowOf(client)) ?? (await create(client, options))
-  if (known.oldest > sharedSchema) throw newerError(known.oldest, sharedSchema)
-  if (known.fingerprint !== options.fingerprint) throw otherKeyError()
-  if (options.follows !== undefined && options.follows !== known.id) throw otherLogError()
-  refuseOddClock(options.clock.now(), known.time)
-  if (known.schema < sharedSchema) await renew(client)
+  const known = (await readLogRow(client)) ?? (await createLog(client, options))
+  if (known.oldest > sharedSchema) throw newerSchemaError(known.oldest, sharedSchema)
+  if (known.fingerprint !== options.fingerprint) throw masterKeyDiffersError()
+  if (options.follows !== undefined && options.follows !== known.id) throw logDiffersError()
+  requireSynchronizedClock(options.clock.now(), known.time)
+  if (known.schema < sharedSchema) await upgradeLog(client)
   return known.id
 }
 
@@ -337,19 +368,19 @@ type LogRow = {
   readonly id: string
   readonly fingerprint: string
   readonly schema: number
-  /** The lowest schema whose programs may use it. */
+  /** The lowest schema version of programs that may use it. */
   readonly oldest: number
   readonly position: number
-  /** By the clock of the database, ms UTC. */
+  /** The database clock, ms UTC. */
   readonly time: number
 }
 
-async function rowOf(client: PostgresClient): Promise<LogRow | undefined> {
-  const [table] = await client.ask<{ there: boolean }>(
+async function readLogRow(client: PostgresClient): Promise<LogRow | undefined> {
+  const [table] = await client.query<{ there: boolean }>(
     "SELECT to_regclass('latchkey.log') IS NOT NULL AS there",
   )
   if (!requireRow(table).there) return undefined
-  const [row] = await client.ask<LogRow>(
+  const [row] = await client.query<LogRow>(
     `SELECT id, fingerprint, schema, position::float8 AS position,
        coalesce((to_jsonb(l)->>'oldest')::integer, schema) AS oldest,
        floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS time FROM latchkey.log l`,
@@ -357,36 +388,41 @@ async function rowOf(client: PostgresClient): Promise<LogRow | undefined> {
   return row
 }
 
-/** Tables, functions and the one row at once; of two who try the second finds all there. */
-async function create(client: PostgresClient, options: Preparing): Promise<LogRow> {
-  if (options.follows !== undefined) throw goneError()
-  // Both are hexadecimal: a statement of several parts takes no values.
-  const values = [options.fresh(), options.fingerprint].map((text) => `'${plain(text)}'`)
-  const [schema] = await client.ask<{ there: boolean }>(
+/**
+ * Creates tables, functions and the single row in one transaction; a concurrent second attempt
+ * finds them all.
+ */
+async function createLog(client: PostgresClient, options: PrepareOptions): Promise<LogRow> {
+  if (options.follows !== undefined) throw logMissingError()
+  // Both are hexadecimal: multi-statement queries take no parameters.
+  const values = [options.fresh(), options.fingerprint].map((text) => `'${requirePlain(text)}'`)
+  const [schema] = await client.query<{ there: boolean }>(
     "SELECT to_regnamespace('latchkey') IS NOT NULL AS there",
   )
   const begin = requireRow(schema).there ? "BEGIN" : "BEGIN; CREATE SCHEMA latchkey"
   try {
-    await client.ask(`${begin}; ${sharedTables} ${sharedAdditions} ${sharedFunctions}
+    await client.query(`${begin}; ${sharedTables} ${sharedAdditions} ${sharedFunctions}
       INSERT INTO latchkey.log (id, fingerprint, schema, oldest)
         VALUES (${values.join(", ")}, ${sharedSchema}, ${oldestSchema});
       COMMIT;`)
   } catch (cause) {
-    // Somebody else was quicker.
+    // Another process was faster.
     if (!/^(42P0[67]|42723|23505|42710)$/.test(codeOf(cause))) throw cause
-    await client.ask("ROLLBACK")
+    await client.query("ROLLBACK")
   }
-  return requireRow(await rowOf(client))
+  return requireRow(await readLogRow(client))
 }
 
-/** What makes a log of an older version one of this version, within a transaction. */
-export const renewal = `SELECT 1 FROM latchkey.log FOR UPDATE; ${sharedAdditions} ${sharedFunctions}
+/** Upgrades the log of an older version, within a transaction. */
+export const upgradeStatements = `SELECT 1 FROM latchkey.log FOR UPDATE;
+  ${sharedAdditions} ${sharedFunctions}
   UPDATE latchkey.log SET schema = ${sharedSchema}, oldest = ${oldestSchema};`
 
-/** Of two who try at once both do, one after the other. */
-const renew = (client: PostgresClient) => client.ask(`BEGIN; ${renewal} COMMIT;`)
+/** Concurrent attempts run one after the other. */
+const upgradeLog = (client: PostgresClient) => client.query(`BEGIN; ${upgradeStatements} COMMIT;`)
 
-function plain(text: string): string {
-  if (!/^[\w:+/=-]*$/.test(text)) throw new Error("a name that PostgreSQL is told has odd letters")
+function requirePlain(text: string): string {
+  if (!/^[\w:+/=-]*$/.test(text))
+    throw new Error("a name sent to PostgreSQL contains invalid characters")
   return text
 }

@@ -1,12 +1,12 @@
 import type { Append, NewEvent } from "../log/log.ts"
 import { type PostgresClient, requireRow } from "./postgres-client.ts"
-import type { Outcome } from "./shared-log.ts"
+import type { AppendOutcome } from "./shared-log.ts"
 
 /**
- * Nodes of two versions work side by side for as long as an upgrade takes, so what only the newer
- * one can read must not be written yet. Each node says what it reads: the revisions of event types,
- * by their names. `kind` has what may be in the log: what somebody was allowed to write, once every
- * node that was there could read it; whoever can't read all of that joins no more.
+ * Nodes of two versions run at the same time during an upgrade, so that what only the newer one can
+ * read must not be written yet. Each node registers the event types and revisions that it can read.
+ * `kind` contains what may be in the log: it is added when every current node can read it; a node
+ * that can't read all of it can't join.
  */
 export const readerAdditions = `
 ALTER TABLE latchkey.log ADD COLUMN IF NOT EXISTS oldest integer NOT NULL DEFAULT 0;
@@ -38,9 +38,9 @@ BEGIN
   RETURN joined;
 END $$;
 
--- Lets event types be written that every node can read; answers those that some can't. A node that
--- was silent for a minute is gone, and what it can't read then it says when it is back. Those of a
--- version that says nothing were there before any event type that they can't read.
+-- Allows event types that every node can read; returns those that some can't. A node that was
+-- silent for a minute is treated as stopped, and is rejected on return if it can't read them. Nodes
+-- of versions that don't register their types predate all types that they can't read.
 CREATE OR REPLACE FUNCTION latchkey.begin_1(in_kinds jsonb)
 RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
@@ -60,21 +60,21 @@ BEGIN
 END $$;
 `
 
-type Insist = <T>(work: () => Promise<T>) => Promise<T>
+type RetryStatement = <T>(work: () => Promise<T>) => Promise<T>
 
-/** What may be written: what every node can read. */
-export type Readers = {
-  /** Of steps those that some node can't read yet, with the events that it can't. */
+/** Tracks what may be written: what every node can read. */
+export type NodeReaders = {
+  /** The transactions that some node can't read yet, with the events concerned. */
   readonly early: (steps: readonly Append[]) => Promise<ReadonlyMap<Append, readonly NewEvent[]>>
 }
 
-/** `insist` asks again where nobody knows whether it happened: to be allowed twice does no harm. */
-export function readersOf(client: PostgresClient, insist: Insist): Readers {
-  /** What was allowed once is forever. */
+/** `insist` repeats a statement with an unknown outcome: registering twice does no harm. */
+export function createReaders(client: PostgresClient, insist: RetryStatement): NodeReaders {
+  /** Registered types stay registered. */
   const allowed = new Map<string, number>()
   const ask = async (kinds: ReadonlyMap<string, number>): Promise<ReadonlySet<string>> => {
     const found = await insist(async () => {
-      const [row] = await client.ask<{ unread: readonly string[] }>(
+      const [row] = await client.query<{ unread: readonly string[] }>(
         "SELECT latchkey.begin_1(($1::text)::jsonb) AS unread",
         [JSON.stringify(Object.fromEntries(kinds))],
       )
@@ -88,14 +88,16 @@ export function readersOf(client: PostgresClient, insist: Insist): Readers {
     early: async (steps) => {
       const kinds = new Map(
         steps
-          .flatMap(({ events }) => events.map((event) => [kindOf(event), event.revision] as const))
+          .flatMap(({ events }) =>
+            events.map((event) => [kindKeyOf(event), event.revision] as const),
+          )
           .filter(([name, revision]) => (allowed.get(name) ?? 0) < revision),
       )
       if (kinds.size === 0) return new Map()
       const unread = await ask(kinds)
       return new Map(
         steps.flatMap((step) => {
-          const early = step.events.filter((event) => unread.has(kindOf(event)))
+          const early = step.events.filter((event) => unread.has(kindKeyOf(event)))
           return early.length > 0 ? [[step, early] as const] : []
         }),
       )
@@ -103,35 +105,35 @@ export function readersOf(client: PostgresClient, insist: Insist): Readers {
   }
 }
 
-const kindOf = ({ stream, type }: Append["events"][number]) => `${stream}/${type}`
+const kindKeyOf = ({ stream, type }: Append["events"][number]) => `${stream}/${type}`
 
 /**
- * Appends what may be, and says of the rest what can't be read. Events that have a payload of the
- * revision before are written in that one, so that what they are for goes on during an upgrade.
+ * Appends what all nodes can read, and reports the rest. Events with a downcast payload are written
+ * in the previous revision, so that their operations work during an upgrade.
  */
-export async function withoutEarly<T extends { readonly outcomes: readonly Outcome[] }>(
-  { early }: Readers,
+export async function appendReadable<T extends { readonly outcomes: readonly AppendOutcome[] }>(
+  { early }: NodeReaders,
   steps: readonly Append[],
   append: (steps: readonly Append[]) => Promise<T>,
 ): Promise<T> {
   const news = await early(steps)
   if (news.size === 0) return append(steps)
-  const written = steps.map((step) => readableBy(step, news.get(step) ?? []))
-  const held = await early(written)
-  const answer = await append(written.filter((step) => !held.has(step)))
-  const rest = answer.outcomes.values()
-  const outcomes = written.map((step): Outcome => {
-    const type = held.get(step)?.[0]?.type
+  const result = steps.map((step) => downcastStep(step, news.get(step) ?? []))
+  const heldBack = await early(result)
+  const answer = await append(result.filter((step) => !heldBack.has(step)))
+  const remaining = answer.outcomes.values()
+  const outcomes = result.map((step): AppendOutcome => {
+    const type = heldBack.get(step)?.[0]?.type
     if (type !== undefined) return { kind: "early", type }
-    const { value } = rest.next()
-    if (!value) throw new Error("PostgreSQL answered for another batch")
+    const { value } = remaining.next()
+    if (!value) throw new Error("PostgreSQL returned the result of another batch")
     return value
   })
   return { ...answer, outcomes }
 }
 
-/** The step with earlier payloads of its early events, where these have one. */
-function readableBy(step: Append, early: readonly NewEvent[]): Append {
+/** The transaction with downcast payloads for its early events, if all have one. */
+function downcastStep(step: Append, early: readonly NewEvent[]): Append {
   if (early.length === 0) return step
   const isEarly = new Set(early)
   const events = step.events.map((event) =>

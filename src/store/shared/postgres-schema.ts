@@ -1,12 +1,12 @@
 import { chainAdditions } from "./function/chain.ts"
 import { readerAdditions } from "./postgres-readers.ts"
 
-/** Raised with every change of what lies in the database. */
+/** Incremented with every change of the database objects. */
 export const sharedSchema = 10
 
 /**
- * The lowest of those numbers whose programs can go on beside this one: what they call is there,
- * and does what it did. The database has it beside the number, for those who come with a lower one.
+ * The lowest version whose programs can run at the same time: the functions they call exist and do
+ * the same. Stored in the database for programs with a lower version.
  */
 export const oldestSchema = 5
 
@@ -14,18 +14,15 @@ export const oldestSchema = 5
 export const oldestServer = 140_000
 
 /**
- * All lies in a schema of its own, so that a database may hold other things. `log` has one row,
- * and whoever appends holds it until their transaction ends: positions are without gaps and in the
- * order of the commits, and no reader ever sees one before those that come before it.
- *
- * What is not an event has a number, in the same order: claims and blobs beside what they hold, and
- * what went in `change`. A number says nothing of what it stood for.
- *
- * Changes are dropped once every node has heard of them, up to `trimmed`; a new node needs none.
- *
- * A node has one row, by its part of ids. `run` is the process that has it, so that one which was
- * taken for dead writes nothing any more; `batch` is the last that it sent, with its answer, so
- * that one which is sent again happens once.
+ * Everything is in its own schema, so that a database can contain other things. `log` has one row,
+ * and an append locks it until its transaction ends: positions have no gaps and follow the order of
+ * commits, and no reader sees a position before earlier ones.
+ * Other changes have a number, in the same order: claims and blobs next to their content, and
+ * removals in `change`. A number does not reveal what it stood for.
+ * Changes are removed once every node has them, up to `trimmed`; a new node needs none.
+ * A node has one row, by its part of the IDs. `run` is its current process, so that one that was
+ * considered dead can no longer write; `batch` is its last batch with the result, so that a
+ * repeated one is applied once.
  */
 export const sharedTables = `
 CREATE TABLE latchkey.log (
@@ -113,11 +110,11 @@ CREATE TABLE latchkey.reactor (name text PRIMARY KEY, position bigint NOT NULL);
 `
 
 /**
- * What came later, made beside the tables above as well as on its own: nothing happens where it is
- * there already. `epoch` has where the log ended when another server took the database over, which
- * it tells by its timeline. `used` has what counts once and is no event. `failed_event` is what
- * reactors have gone on without, for whichever node works next. `moving` says that a log comes from
- * a data folder and is not whole yet, or has gone to one, and no node may use it.
+ * Later additions, also applied to new logs; they do nothing if they exist. `epoch` records the
+ * head of the log when another server took over the database, detected by its timeline. `used`
+ * contains one-time uses that are no events. `failed_event` contains the reactors' failed events,
+ * for the next leader. `moving` marks a log that is being moved from a data directory, or was moved
+ * to one; no node may use it.
  */
 export const sharedAdditions = `
 ALTER TABLE latchkey.log

@@ -1,11 +1,11 @@
 import type { Store } from "../store.ts"
 import type { Node } from "../store-parts.ts"
-import { metaOf } from "./node.ts"
+import { readMeta } from "./node.ts"
 import type { SharedFailure } from "./shared-log.ts"
 
 /**
- * Learns how far reactors have come on whichever node works, and what they went on without; so that
- * every node can show it, and go on from there. The one that works also tells it.
+ * Synchronizes the positions and failures of reactors from the leader, so that every node can show
+ * them and continue from there. The leader also publishes its own.
  */
 export async function shareReactorState(
   store: Store,
@@ -13,47 +13,50 @@ export async function shareReactorState(
   isWorking: boolean,
 ): Promise<void> {
   const { database, exclusive } = store
-  const own = database
+  const localPositions = database
     .query<{ name: string; position: number }, []>("SELECT name, position FROM reactor")
     .all()
-  const told = isWorking ? new Map(own.map(({ name, position }) => [name, position])) : new Map()
-  const furthest = await node.reached(told)
+  const published = isWorking
+    ? new Map(localPositions.map(({ name, position }) => [name, position]))
+    : new Map()
+  const furthest = await node.reached(published)
   const failures = await node.failures()
-  const behind = [...furthest].filter(
-    ([name, position]) => (own.find((each) => each.name === name)?.position ?? -1) < position,
+  const outdated = [...furthest].filter(
+    ([name, position]) =>
+      (localPositions.find((each) => each.name === name)?.position ?? -1) < position,
   )
-  const isNews = failuresText(failures) !== failuresText(failuresIn(store))
-  if (behind.length === 0 && !isNews) return
+  const hasAdvanced = formatFailures(failures) !== formatFailures(readFailures(store))
+  if (outdated.length === 0 && !hasAdvanced) return
   const move = database.query<unknown, [string, number]>(
     `INSERT INTO reactor (name, position) VALUES (?, ?)
      ON CONFLICT DO UPDATE SET position = max(position, excluded.position)`,
   )
   await exclusive(() => {
-    for (const [name, position] of behind) move.run(name, position)
-    if (isNews) keepFailures(store, failures)
+    for (const [name, position] of outdated) move.run(name, position)
+    if (hasAdvanced) storeFailures(store, failures)
   })
 }
 
-/** How far something has come that goes on with the log, on whichever node. */
-export type Progress = {
+/** The progress of work that follows the log, shared between nodes. */
+export type SharedProgress = {
   readonly position: number
-  /** What this node needs beside that to go on; empty where it has noted nothing. */
+  /** Additional state of this node; empty if there is none. */
   readonly note: string
 }
 
-export const progressOf = ({ database }: Store, name: string): Progress => ({
+export const readProgress = ({ database }: Store, name: string): SharedProgress => ({
   position:
     database
       .query<{ position: number }, [string]>("SELECT position FROM reactor WHERE name = ?")
       .get(name)?.position ?? 0,
-  note: metaOf(database, name) ?? "",
+  note: readMeta(database, name) ?? "",
 })
 
-/** Notes it; every node learns the position, which never goes back. */
-export async function keepProgress(
+/** Stores the progress; all nodes receive the position, which never decreases. */
+export async function storeProgress(
   { database, exclusive, node }: Store,
   name: string,
-  { position, note }: Progress,
+  { position, note }: SharedProgress,
 ): Promise<void> {
   const move = database.query<unknown, [string, number]>(
     `INSERT INTO reactor (name, position) VALUES (?, ?)
@@ -71,10 +74,10 @@ export async function keepProgress(
   await node?.reached(new Map([[name, position]]))
 }
 
-const failuresIn = ({ database }: Store): readonly SharedFailure[] =>
+const readFailures = ({ database }: Store): readonly SharedFailure[] =>
   database.query<SharedFailure, []>("SELECT * FROM failed_event").all()
 
-const failuresText = (failures: readonly SharedFailure[]): string =>
+const formatFailures = (failures: readonly SharedFailure[]): string =>
   failures
     .map(
       ({ reactor, position, failures: count, last }) => `${reactor}/${position}/${count}/${last}`,
@@ -82,7 +85,7 @@ const failuresText = (failures: readonly SharedFailure[]): string =>
     .sort()
     .join()
 
-function keepFailures({ database }: Store, failures: readonly SharedFailure[]): void {
+function storeFailures({ database }: Store, failures: readonly SharedFailure[]): void {
   const add = database.query<unknown, (string | number)[]>(
     `INSERT INTO failed_event (reactor, position, instance, failures, error, last)
      VALUES (?, ?, ?, ?, ?, ?)`,

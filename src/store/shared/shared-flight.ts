@@ -1,8 +1,8 @@
 import { Fault } from "../../kernel/fault.ts"
 
-/** When the next flight begins, where many ask. */
-export type FlightGap = {
-  /** The least time from one beginning to the next, in ms, once a flight had several waiting. */
+/** When the next shared run starts, if there are many callers. */
+export type RunGap = {
+  /** Minimum milliseconds between two starts, after a run with several callers. */
   readonly ms: number
   /** A monotonic time in ms. */
   readonly now: () => number
@@ -10,42 +10,41 @@ export type FlightGap = {
 }
 
 /**
- * Shares work among all who ask for it: who asks while it is under way waits for the next one, with
- * all who came since. It begins when whatever came in together has been looked at, so that those
- * who ask in one turn share it, too. So whatever happened before somebody asked, the work has seen.
- * Where several share it the next one gathers for a moment, so that many ask for little more work
- * than few; whoever is alone never waits for others.
+ * Shares work between callers: those that call during a run share the next one. It starts after the
+ * current batch of input is processed, so that callers in the same turn also share it; therefore
+ * the work always sees everything that happened before the call. After a run with several callers,
+ * the next one waits briefly to collect more; a single caller never waits.
  */
-export function shareFlight<T>(work: () => Promise<T>, gap: FlightGap): () => Promise<T> {
+export function shareRuns<T>(work: () => Promise<T>, gap: RunGap): () => Promise<T> {
   let gathering: Promise<T> | undefined
-  let flying: Promise<unknown> | undefined
+  let currentRun: Promise<unknown> | undefined
   let waiting = 0
   let earliest = Number.NEGATIVE_INFINITY
-  const fly = async (): Promise<T> => {
-    await (flying ?? new Promise((resolve) => setImmediate(resolve)))
+  const startRun = async (): Promise<T> => {
+    await (currentRun ?? new Promise((resolve) => setImmediate(resolve)))
     const early = earliest - gap.now()
     if (early > 0) await gap.sleep(early)
     gathering = undefined
     earliest = waiting > 1 ? gap.now() + gap.ms : Number.NEGATIVE_INFINITY
     waiting = 0
-    const flight = work()
-    const over = flight.then(nothing, nothing).then(() => {
-      if (flying === over) flying = undefined
+    const sharedRun = work()
+    const finished = sharedRun.then(noop, noop).then(() => {
+      if (currentRun === finished) currentRun = undefined
     })
-    flying = over
-    return flight
+    currentRun = finished
+    return sharedRun
   }
   return () => {
     waiting++
-    gathering ??= fly()
+    gathering ??= startRun()
     return gathering
   }
 }
 
-const nothing = () => undefined
+const noop = () => undefined
 
-/** A rest that ends when somebody rings; who rings before it begins is not missed. */
-export function bellOf(sleep: FlightGap["sleep"]) {
+/** A pause that ends when `ring` is called; a call before the pause is not lost. */
+export function createBell(sleep: RunGap["sleep"]) {
   let isRung = false
   let wake: (() => void) | undefined
   return {
@@ -66,43 +65,43 @@ export function bellOf(sleep: FlightGap["sleep"]) {
   }
 }
 
-/** Someone waits for the answer to a step no longer, although it may still be written. */
-const stepMs = 4000
-const watchMs = 250
+/** The caller of an append stops waiting after this time, although it may still be written. */
+const appendTimeoutMs = 4000
+const checkMs = 250
 
 /**
- * Rejects whoever has waited too long for a step: the log may be asked for it again for longer than
- * a request may take. One watch serves all that wait, since a timer for each costs more than most
- * steps take.
+ * Rejects calls that have waited too long for an append: the log may retry it for longer than a
+ * request may take. One timer serves all calls, because a timer for each would cost more than most
+ * appends.
  */
-export function patienceOf({ now, sleep }: Omit<FlightGap, "ms">) {
+export function createTimeoutGuard({ now, sleep }: Omit<RunGap, "ms">) {
   const waiting = new Map<{ readonly reject: (cause: unknown) => void }, number>()
   let isWatching = false
   const watch = async () => {
     isWatching = true
     while (waiting.size > 0) {
-      await sleep(watchMs)
-      for (const [one, begun] of waiting) {
-        if (now() - begun >= stepMs) one.reject(lateError())
+      await sleep(checkMs)
+      for (const [one, startedAt] of waiting) {
+        if (now() - startedAt >= appendTimeoutMs) one.reject(appendTimeoutError())
       }
     }
     isWatching = false
   }
   return async <Answer>(answer: Promise<Answer>): Promise<Answer> => {
-    const late = Promise.withResolvers<never>()
-    waiting.set(late, now())
+    const overdue = Promise.withResolvers<never>()
+    waiting.set(overdue, now())
     if (!isWatching) void watch()
     try {
-      return await Promise.race([answer, late.promise])
+      return await Promise.race([answer, overdue.promise])
     } finally {
-      waiting.delete(late)
+      waiting.delete(overdue)
     }
   }
 }
 
-const lateError = () =>
+const appendTimeoutError = () =>
   new Fault(
     "unavailable",
     "store.database_unreachable",
-    "the database does not answer, so nobody knows whether this was saved; try again soon",
+    "the database does not respond, so it is unknown whether this was saved; try again soon",
   )

@@ -1,58 +1,58 @@
 import type { Append, LogEvent } from "../log/log.ts"
 
 /**
- * How far a node has come: the position of the newest event that it has, and the number of the
- * newest change beside the events.
+ * A node's position in the log: the position of its newest event, and the number of its newest
+ * other change.
  */
-export type Place = {
+export type LogPosition = {
   readonly position: number
   readonly number: number
-  /** Of the log, see `Head`; 0 where nobody noted it. */
+  /** The epoch of the log, see `Head`; 0 if unknown. */
   readonly epoch: number
-  /** Absent where the log had no checksum chain yet. */
-  readonly mark?: Mark | undefined
+  /** Absent if the log has no checksum chain yet. */
+  readonly mark?: ChainLink | undefined
 }
 
 /**
- * A link of the log's checksum chain: the write that wrote the last of what a node has. A log that
- * doesn't contain it has another history than the node.
+ * A link of the log's checksum chain: the write that produced the newest data of a node. A log
+ * without it has a different history than the node.
  */
-export type Mark = {
+export type ChainLink = {
   readonly position: number
   readonly number: number
   readonly sum: string
 }
 
-/** The error of a node whose history is not that of the log; it answers nothing at all. */
-export const otherHistory = "store.database_differs"
+/** The fault ID of a node whose history differs from the log; it answers no requests. */
+export const historyDiffersId = "store.database_differs"
 
-/** Where the log ends, at one moment. */
-export type Head = Pick<Place, "position" | "number"> & {
-  /** By the database's clock, ms UTC. */
+/** The head of the log at one moment. */
+export type LogHead = Pick<LogPosition, "position" | "number"> & {
+  /** The database clock, ms UTC. */
   readonly time: number
   /**
-   * Whether the log goes on as it was when it was last read. Where another server has taken the
-   * database over, it may have lost some of its end: then an epoch begins, and each node looks
-   * whether it has more than there was at that moment. The same where its checksum chain doesn't
-   * contain the link that this node is in.
+   * Whether the log continues as when it was last read. If another server has taken over the
+   * database, it may have lost the end of the log: then a new epoch starts, and each node checks
+   * whether it has more than was left. Also false if the checksum chain does not contain this
+   * node's link.
    */
   readonly isSame: boolean
 }
 
-/** One of the nodes, as the log knows it; `ms` are by the database's clock, at this moment. */
-export type NodeStanding = {
+/** A node as known to the log; `seenMs` is relative to the current time of the database clock. */
+export type NodeStatus = {
   readonly part: number
   readonly isSelf: boolean
   readonly seenMs: number
   readonly position: number
-  /** So many events the log has beyond that. */
+  /** The number of events that it does not have yet. */
   readonly behind: number
   readonly leads: boolean
-  /** Of its program; empty where it does not say. */
+  /** The version of its program; empty if unknown. */
   readonly version: string
 }
 
-/** An event that a reactor went on without, and how often it failed. */
+/** A failed event of a reactor, and the number of failures. */
 export type SharedFailure = {
   readonly reactor: string
   readonly position: number
@@ -62,22 +62,22 @@ export type SharedFailure = {
   readonly last: number
 }
 
-/** Which failed events are meant; what is absent may be anything. */
+/** Selects failed events; absent criteria match everything. */
 export type FailedSelection = {
   readonly instance?: string | undefined
   readonly reactor?: string | undefined
   readonly position?: number | undefined
 }
 
-/** Something that counts once until a time, ms UTC. */
-export type Use = { readonly what: string; readonly until: number }
+/** Something that can be used once until a time, ms UTC. */
+export type OneTimeUse = { readonly what: string; readonly until: number }
 
 /**
- * What a step changed beside its events. It happened after the event at `position` and before the
- * next one. A claim that was released is told by its number: its key may be personal, and stays
- * nowhere once nobody holds it.
+ * A change other than an event, made after the event at `position` and before the next one. A
+ * released claim is identified by its number: its key may be personal data, and is not stored after
+ * the release.
  */
-export type Change = {
+export type LogChange = {
   readonly number: number
   readonly position: number
 } & (
@@ -93,8 +93,8 @@ export type Change = {
   | { readonly kind: "release"; readonly of: number }
   | ({ readonly kind: "put" } & BlobName)
   | ({ readonly kind: "drop" } & BlobName)
-  /** The whole stream is as if it had never been. */
-  | ({ readonly kind: "forget" } & Expired)
+  /** The whole stream is treated as if it had never existed. */
+  | ({ readonly kind: "forget" } & ExpiredStream)
 )
 
 export type StreamName = {
@@ -103,35 +103,35 @@ export type StreamName = {
   readonly id: string
 }
 
-/** A stream that may go since a time, ms UTC. */
-export type Expired = StreamName & { readonly expires: number }
+/** A stream that may be removed since a time, ms UTC. */
+export type ExpiredStream = StreamName & { readonly expires: number }
 
 export type BlobName = StreamName & { readonly name: string }
 
-/** A part of the log, as it stood at one moment. */
-export type Page = {
+/** A section of the log at one moment. */
+export type LogPage = {
   readonly events: readonly LogEvent[]
-  readonly changes: readonly Change[]
-  /** What comes next begins after this. */
-  readonly upTo: Place
-  /** Where the log ended at that moment. */
-  readonly head: Pick<Place, "position" | "number">
+  readonly changes: readonly LogChange[]
+  /** The next section starts after this. */
+  readonly upTo: LogPosition
+  /** The head of the log at that moment. */
+  readonly head: Pick<LogPosition, "position" | "number">
 }
 
-/** What became of a step; of one that was taken the index of the claim. */
-export type Outcome =
+/** The outcome of a transaction; for a taken claim its index. */
+export type AppendOutcome =
   | { readonly kind: "appended"; readonly position: number }
   | { readonly kind: "conflict"; readonly stream: string; readonly id: string }
   | { readonly kind: "taken"; readonly claim: number }
-  /** Not all nodes can read this type of event as it was to be written. */
+  /** Some node can't read this event type in its current revision. */
   | { readonly kind: "early"; readonly type: string }
-  /** The log can't keep what this one says; the others know nothing of it. */
+  /** The log can't store this transaction; others are not affected. */
   | { readonly kind: "refused"; readonly cause: unknown }
 
-/** A stream that may go, as it stood when that was decided. */
-export type Dropping = Expired & { readonly version: number }
+/** A stream to remove, with its version at the time of the decision. */
+export type StreamRemoval = ExpiredStream & { readonly version: number }
 
-/** A data key as it is kept: wrapped by the master key, which no database ever sees. */
+/** A stored data key: wrapped with the master key, which never reaches a database. */
 export type WrappedKey = {
   readonly id: string
   readonly purpose: string
@@ -140,66 +140,66 @@ export type WrappedKey = {
 }
 
 /**
- * The log that several nodes share. Whoever calls is one node, whose place no other process has.
- * Each function faults with `unavailable` when the log can't be reached in time.
+ * The log that several nodes share. The caller is one node, whose identity no other process has.
+ * Each function throws `unavailable` if the log can't be reached in time.
  */
 export type SharedLog = {
-  /** Names the log: a node's own file belongs to one. */
+  /** The ID of the log: a node's file belongs to one log. */
   readonly id: string
-  /** Which of the nodes this is, 0–255; part of every id that it makes. */
+  /** The number of this node, 0–255; part of every ID that it generates. */
   readonly part: number
-  /** The time within the newest id that any node had used when this one joined, ms UTC. */
+  /** The time in the newest ID of any node when this one joined, ms UTC. */
   readonly idTime: number
   /**
-   * Takes steps in their order, each wholly or not at all, in one transaction. Versions and claims
-   * are checked there. A batch that was sent twice, because nobody knew what had become of it,
-   * happens once. The page is what came after `after`, the batch with it.
+   * Applies transactions in order, each completely or not at all, in one database transaction that
+   * checks versions and claims. A batch that is repeated because its outcome was unknown is applied
+   * once. The page contains everything after `after`, including the batch.
    */
   readonly append: (
     steps: readonly Append[],
-    after: Place,
-  ) => Promise<{ readonly outcomes: readonly Outcome[]; readonly page: Page }>
-  readonly read: (after: Place) => Promise<Page>
-  /** Answers soon, or faults: whoever asks waits with an answer for somebody. */
-  readonly head: (after: Place) => Promise<Head>
+    after: LogPosition,
+  ) => Promise<{ readonly outcomes: readonly AppendOutcome[]; readonly page: LogPage }>
+  readonly read: (after: LogPosition) => Promise<LogPage>
+  /** Responds quickly or throws, because a user's request waits for it. */
+  readonly head: (after: LogPosition) => Promise<LogHead>
   /**
-   * Notes uses of what may be used once; of each, whether it was the first. What counts no more at
-   * `now`, ms UTC, may be forgotten.
+   * Records uses of things that can be used once; returns for each whether it was the first. Those
+   * expired at `now`, ms UTC, may be forgotten.
    */
-  readonly spendOnce: (uses: readonly Use[], now: number) => Promise<readonly boolean[]>
+  readonly spendOnce: (uses: readonly OneTimeUse[], now: number) => Promise<readonly boolean[]>
   readonly blob: (name: BlobName) => Promise<Uint8Array<ArrayBuffer> | undefined>
-  /** Drops streams whole, but those to which somebody has added since; answers how many events. */
-  readonly drop: (streams: readonly Dropping[]) => Promise<number>
-  /** Drops claims that expired before a time, ms UTC; answers how many, at most `limit`. */
+  /** Removes streams, except those with later events; returns the number of events. */
+  readonly drop: (streams: readonly StreamRemoval[]) => Promise<number>
+  /** Removes at most `limit` claims that expired before a time, ms UTC; returns their number. */
   readonly dropClaims: (before: number, limit: number) => Promise<number>
-  /** Takes away rows of an instance, but the streams of one kind; answers how many. */
+  /** Removes rows of an instance, except the streams of one kind; returns their number. */
   readonly purge: (instance: string, keep: string, limit: number) => Promise<number>
   /**
-   * Says how far this node has come, and drops notes of what went that every node of the last week
-   * has; answers how many, at most `limit`. Called now and then.
+   * Reports this node's position, and removes up to `limit` change records that every node of the
+   * last week has; returns their number. Called occasionally.
    */
-  readonly trim: (place: Place, limit: number) => Promise<number>
-  /** Keeps keys of purposes that have none yet; answers all that there are. */
+  readonly trim: (place: LogPosition, limit: number) => Promise<number>
+  /** Stores keys for purposes that have none; returns all keys. */
   readonly keys: (offered: readonly WrappedKey[]) => Promise<readonly WrappedKey[]>
-  /** Up to where reactors have come, by their names; none goes back. */
+  /** Stores the positions of reactors by name; they never decrease. */
   readonly reached: (positions: ReadonlyMap<string, number>) => Promise<ReadonlyMap<string, number>>
-  /** What reactors have gone on without. */
+  /** The failed events of reactors. */
   readonly failures: () => Promise<readonly SharedFailure[]>
-  /** Counts one more failure of an event. */
+  /** Counts another failure of an event. */
   readonly failed: (failure: Omit<SharedFailure, "failures">) => Promise<void>
   readonly unfailed: (of: Pick<SharedFailure, "reactor" | "position">) => Promise<void>
-  /** Has failures tried again at once by the node that works; what is absent may be anything. */
-  readonly failedAgain: (which: FailedSelection) => Promise<void>
-  /** Notes how far this node has come, and answers where all of the last day stand. */
-  readonly nodes: (place: Place, lease: string) => Promise<readonly NodeStanding[]>
+  /** Lets the leader retry failed events immediately; absent criteria match everything. */
+  readonly failedAgain: (selection: FailedSelection) => Promise<void>
+  /** Reports this node's position, and returns the status of all nodes of the last day. */
+  readonly nodes: (place: LogPosition, lease: string) => Promise<readonly NodeStatus[]>
   /**
-   * Takes what one node at a time may have, for so many ms from now, or keeps it; 0 gives it back.
-   * False where another node has it.
+   * Acquires or renews an exclusive lease for `ms` milliseconds; 0 releases it. False if another
+   * node has it.
    */
   readonly lease: (name: string, ms: number) => Promise<boolean>
   /**
-   * Calls `wake` when something is written, by whomever, with the position up to which; 0 where
-   * nobody knows. May miss some, so look now and then.
+   * Calls `wake` after any write, with the new position; 0 if it is unknown. Notifications can be
+   * lost, so poll as well.
    */
   readonly listen: (wake: (position: number) => void) => Promise<void>
   readonly close: () => Promise<void>

@@ -1,71 +1,82 @@
-// How steps and events travel between a node and PostgreSQL: as JSON, in the order of these lists.
+// The format of transactions and events between a node and PostgreSQL: JSON arrays in the order of
+// these lists.
 import type { Append, BlobRequest, ClaimRequest, LogEvent, NewEvent } from "../log/log.ts"
-import type { Change, Mark, Outcome, Page } from "./shared-log.ts"
+import type { AppendOutcome, ChainLink, LogChange, LogPage } from "./shared-log.ts"
 
 /**
- * A text as PostgreSQL can keep it: it has no NUL, and refuses halves of a character, which are
- * kept as what UTF-8 makes of them.
+ * Escapes a text for PostgreSQL, which rejects NUL and unpaired surrogates; the latter become the
+ * UTF-8 replacement character.
  */
-export const shown = (text: string): string =>
-  needsCare.test(text) ? text.toWellFormed().replaceAll("\\", "\\\\").replaceAll("\0", "\\0") : text
-const needsCare = /[\\\0\ud800-\udfff]/
+export const escapeText = (text: string): string =>
+  needsEscaping.test(text)
+    ? text.toWellFormed().replaceAll("\\", "\\\\").replaceAll("\0", "\\0")
+    : text
+const needsEscaping = /[\\\0\ud800-\udfff]/
 
-/** The same text as it was. */
-export const told = (text: string): string =>
+/** Reverses the escaping. */
+export const unescapeText = (text: string): string =>
   text.includes("\\") ? text.replace(/\\(.)/g, (_, of) => (of === "0" ? "\0" : "\\")) : text
 
-/** A time as PostgreSQL keeps it: others write fractions into what they sign, and any number. */
-export const wholeMs = (ms: number): number => Math.min(Math.ceil(ms), Number.MAX_SAFE_INTEGER)
+/**
+ * Rounds a time for PostgreSQL: JWTs from other systems may contain fractions and arbitrary
+ * numbers.
+ */
+export const toWholeMs = (ms: number): number => Math.min(Math.ceil(ms), Number.MAX_SAFE_INTEGER)
 
-/** One batch, as text: the database reads it once. */
-export const stepsText = (steps: readonly Append[]): string => JSON.stringify(steps.map(stepOf))
+/** A batch as JSON text, which the database parses once. */
+export const encodeSteps = (steps: readonly Append[]): string =>
+  JSON.stringify(steps.map(encodeStep))
 
-const stepOf = (step: Append) => ({
-  instance: shown(step.instance),
+const encodeStep = (step: Append) => ({
+  instance: escapeText(step.instance),
   time: step.time,
   idTime: step.idTime ?? 0,
-  expect: step.expect.map(({ stream, id, version }) => ({ stream, id: shown(id), version })),
-  claims: step.claims.map((claim) => claimOf(step.instance, claim)),
-  events: step.events.map(eventOf),
-  blobs: (step.blobs ?? []).map(blobOf),
+  expect: step.expect.map(({ stream, id, version }) => ({ stream, id: escapeText(id), version })),
+  claims: step.claims.map((claim) => encodeClaim(step.instance, claim)),
+  events: step.events.map(encodeEvent),
+  blobs: (step.blobs ?? []).map(encodeBlob),
 })
 
-// Claims of no instance are all instances'.
-function claimOf(ofStep: string, claim: ClaimRequest) {
+// Claims without an instance apply to all instances.
+function encodeClaim(stepInstance: string, claim: ClaimRequest) {
   const { stream, key } = claim
-  const of = { instance: shown(claim.everywhere ? "" : ofStep), key: shown(key), stream }
-  const held = { ...of, id: shown(claim.id) }
-  if ("release" in claim) return { ...held, release: claim.release }
-  const expires = claim.expires === undefined ? null : wholeMs(claim.expires)
-  return { ...held, take: claim.take, expires }
+  const of = {
+    instance: escapeText(claim.everywhere ? "" : stepInstance),
+    key: escapeText(key),
+    stream,
+  }
+  const claimFields = { ...of, id: escapeText(claim.id) }
+  if ("release" in claim) return { ...claimFields, release: claim.release }
+  const expires = claim.expires === undefined ? null : toWholeMs(claim.expires)
+  return { ...claimFields, take: claim.take, expires }
 }
 
-const blobOf = (blob: BlobRequest) => ({
+const encodeBlob = (blob: BlobRequest) => ({
   stream: blob.stream,
-  id: shown(blob.id),
+  id: escapeText(blob.id),
   ...("drop" in blob
-    ? { drop: shown(blob.drop) }
-    : { put: shown(blob.put), bytes: Buffer.from(blob.bytes).toString("base64") }),
+    ? { drop: escapeText(blob.drop) }
+    : { put: escapeText(blob.put), bytes: Buffer.from(blob.bytes).toString("base64") }),
 })
 
-export const eventOf = (event: NewEvent) => [
-  shown(event.instance),
+export const encodeEvent = (event: NewEvent) => [
+  escapeText(event.instance),
   event.stream,
-  shown(event.id),
+  escapeText(event.id),
   event.version,
   event.type,
   event.revision,
   JSON.stringify(event.data),
   event.private === null ? null : JSON.stringify(event.private),
   event.time,
-  shown(event.editor.user),
-  shown(event.editor.client),
-  shown(event.owner),
-  shown(event.correlation),
+  escapeText(event.editor.user),
+  escapeText(event.editor.client),
+  escapeText(event.owner),
+  escapeText(event.correlation),
   event.erase === null ? null : JSON.stringify(event.erase),
 ]
 
-/** What the database answers with; its own functions make it, so it is what it says it is. */
+/** The response format of our SQL functions, which is trusted. */
 export type WirePage = {
   readonly head: number
   readonly headNumber: number
@@ -93,60 +104,67 @@ export type WireEvent = readonly [
   erase: string | null,
 ]
 
-type Named = readonly [instance: string, stream: string, id: string]
+type StreamKey = readonly [instance: string, stream: string, id: string]
 
 export type WireChange =
   | readonly [number, number, "take", string, string, string, string, string, number | null]
   | readonly [number, number, "release", number]
-  | readonly [number, number, "put" | "drop", ...Named, string]
-  | readonly [number, number, "forget", ...Named, number]
+  | readonly [number, number, "put" | "drop", ...StreamKey, string]
+  | readonly [number, number, "forget", ...StreamKey, number]
 
-export const pageOf = (
+export const decodePage = (
   { head, headNumber, position, number, events, changes }: WirePage,
-  { epoch, mark }: { readonly epoch: number; readonly mark: Mark | null },
-): Page => ({
+  { epoch, mark }: { readonly epoch: number; readonly mark: ChainLink | null },
+): LogPage => ({
   head: { position: head, number: headNumber },
   upTo: { position, number, epoch, ...(mark && { mark }) },
-  events: (events ?? []).map(eventFrom),
-  changes: (changes ?? []).map(changeFrom),
+  events: (events ?? []).map(decodeEvent),
+  changes: (changes ?? []).map(decodeChange),
 })
 
-export function eventFrom(row: WireEvent): LogEvent {
+export function decodeEvent(row: WireEvent): LogEvent {
   const [position, instance, stream, id, version, type, revision, data, secret, time, ...rest] = row
   const [user, client, owner, correlation, erase] = rest
   return {
     position,
-    instance: told(instance),
+    instance: unescapeText(instance),
     stream,
-    id: told(id),
+    id: unescapeText(id),
     version,
     type,
     revision,
     data: JSON.parse(data),
     private: secret === null ? null : JSON.parse(secret),
     time,
-    editor: { user: told(user), client: told(client) },
-    owner: told(owner),
-    correlation: told(correlation),
+    editor: { user: unescapeText(user), client: unescapeText(client) },
+    owner: unescapeText(owner),
+    correlation: unescapeText(correlation),
     erase: erase === null ? null : JSON.parse(erase),
   }
 }
 
-function changeFrom(row: WireChange): Change {
+function decodeChange(row: WireChange): LogChange {
   const [number, position] = row
   const at = { number, position }
   if (row[2] === "release") return { ...at, kind: "release", of: row[3] }
   if (row[2] === "take") {
     const [, , kind, instance, claim, key, stream, id, expires] = row
-    const holder = { stream, id: told(id), expires }
-    return { ...at, kind, instance: told(instance), claim, key: told(key), ...holder }
+    const holder = { stream, id: unescapeText(id), expires }
+    return {
+      ...at,
+      kind,
+      instance: unescapeText(instance),
+      claim,
+      key: unescapeText(key),
+      ...holder,
+    }
   }
   const [, , , instance, stream, id] = row
-  const of = { instance: told(instance), stream, id: told(id) }
+  const of = { instance: unescapeText(instance), stream, id: unescapeText(id) }
   if (row[2] === "forget") return { ...at, kind: "forget", ...of, expires: row[6] }
-  return { ...at, kind: row[2], ...of, name: told(row[6]) }
+  return { ...at, kind: row[2], ...of, name: unescapeText(row[6]) }
 }
 
-/** A conflict names its stream as it was shown. */
-export const outcomeFrom = (outcome: Outcome): Outcome =>
-  outcome.kind === "conflict" ? { ...outcome, id: told(outcome.id) } : outcome
+/** The stream of a conflict is escaped. */
+export const decodeOutcome = (outcome: AppendOutcome): AppendOutcome =>
+  outcome.kind === "conflict" ? { ...outcome, id: unescapeText(outcome.id) } : outcome

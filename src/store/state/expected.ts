@@ -1,62 +1,63 @@
 import type { Call } from "../../kernel/context.ts"
-import { fieldError, staleError } from "../../kernel/fault.ts"
-import { partByType } from "../aggregate.ts"
+import { fieldError, staleEditError } from "../../kernel/fault.ts"
+import { streamPartByType } from "../aggregate.ts"
 import type { Log, LogEvent } from "../log/log.ts"
-import type { Drafting } from "../step.ts"
+import type { TransactionDraft } from "../transaction.ts"
 
-/** Events that are read at once. Most of what has changed since somebody read it is one. */
-const windowMax = 100
+/** Events read at once. Usually only one was added since a user read the resource. */
+const eventsPerRead = 100
 
-/** So many times; who has read nothing of a long history doesn't have all of it read. */
-const windowsMax = 10
+/** Maximum number of reads, so that an old position in a long history doesn't read all of it. */
+const maxReads = 10
 
-/** Faults where a caller says to have read up to a position that the log has not reached. */
-export async function refuseUnwritten(
+/** Throws if the caller's expected version is a position that the log has not reached. */
+export async function requireReachedPosition(
   log: Pick<Log, "durable" | "settle">,
   expected: number,
 ): Promise<void> {
   if (expected <= log.durable()) return
   await log.settle()
-  if (expected > log.durable()) throw unwrittenError()
+  if (expected > log.durable()) throw versionUnknownError()
 }
 
 /**
- * Faults with `aborted` where a step would replace what has changed after the position up to which
- * its caller has read. Of the streams that it appends to only the one that it writes first counts,
- * for the others follow from it; and of that only the parts that it changes, for a sign-in does not
- * change a profile. What the call itself has appended before does not count. Where too much has
- * happened since, that is refused as well, and no user is named.
+ * Throws `aborted` if a transaction would overwrite a change after the position up to which its
+ * caller has read. Only the first stream that it appends to is checked, because the others follow
+ * from it; and of that only the changed parts, because a sign-in does not change a profile. Events
+ * of the same call are ignored. If too much has happened since, the call is rejected as well,
+ * without naming a user.
  */
-export async function refuseStale(
+export async function requireUnchanged(
   log: Pick<Log, "history" | "settle">,
   { instance, requestId }: Pick<Call, "instance" | "requestId">,
-  { pending, expected }: Pick<Drafting, "pending"> & { readonly expected: number },
+  { pending, expected }: Pick<TransactionDraft, "pending"> & { readonly expected: number },
 ): Promise<void> {
   const first = pending.values().find(({ drafts }) => drafts.length > 0)
   if (first === undefined || first.row.position <= expected) return
-  const { stream, part = partByType } = first.kind
+  const { stream, part = streamPartByType } = first.kind
   const parts = new Set(first.drafts.map(({ draft }) => part(draft)))
   const isLater = (event: LogEvent) => parts.has(part(event)) && event.correlation !== requestId
   let from = first.row.version + 1
   await log.settle()
   let newest: LogEvent | undefined
-  for (let windows = 0; windows < windowsMax; windows++) {
-    const stretch = { instance, stream, id: first.id, from, asc: false, limit: windowMax }
-    const events = await log.history(stretch)
+  for (let reads = 0; reads < maxReads; reads++) {
+    const eventWindow = { instance, stream, id: first.id, from, asc: false, limit: eventsPerRead }
+    const events = await log.history(eventWindow)
     const later = events.filter(({ position }) => position > expected)
     const found = later.find(isLater)
-    if (found) throw staleError({ userId: found.editor.user, displayName: "", time: found.time })
+    if (found)
+      throw staleEditError({ userId: found.editor.user, displayName: "", time: found.time })
     const oldest = events.at(-1)
-    if (!oldest || later.length < windowMax) return
+    if (!oldest || later.length < eventsPerRead) return
     newest ??= events[0]
     from = oldest.version
   }
-  throw staleError({ userId: "", displayName: "", time: newest?.time ?? 0 })
+  throw staleEditError({ userId: "", displayName: "", time: newest?.time ?? 0 })
 }
 
-const unwrittenError = () =>
+const versionUnknownError = () =>
   fieldError(
     "edit.version_unknown",
     "expected_version",
-    "must be the x-core-position of an answer of this service",
+    "must be the x-core-position of an earlier response of this service",
   )

@@ -1,7 +1,7 @@
 import type { Database } from "bun:sqlite"
 import type { AnyAggregate } from "../aggregate.ts"
 import type { LogEvent } from "../log/log.ts"
-import { decode, type EventRow, type Names } from "../log/row.ts"
+import { decodeEvent, type EventRow, type Names } from "../log/row.ts"
 import type { States } from "./state.ts"
 
 export type RebuildStatesParts = {
@@ -12,17 +12,17 @@ export type RebuildStatesParts = {
   readonly upcast: (event: LogEvent) => LogEvent
 }
 
-/** Which kinds of streams were folded anew, and how many events that took. */
-export type Rebuilt = { readonly streams: readonly string[]; readonly events: number }
+/** The streams whose states were folded again, and the number of events processed. */
+export type RebuildResult = { readonly streams: readonly string[]; readonly events: number }
 
 /**
- * Folds anew the states whose aggregate folds otherwise now. No decision may be taken on a state
- * of the past, so this comes before anything is served, in one transaction: a start that is killed
- * leaves what there was. It takes about a second for each 100,000 events.
+ * Folds the states again whose aggregate has changed. Decisions must not use outdated states, so
+ * this runs before the first request, in one transaction: an interrupted start keeps the old
+ * states. Takes about a second for 100,000 events.
  */
-export function rebuildStates(parts: RebuildStatesParts): Rebuilt {
+export function rebuildStates(parts: RebuildStatesParts): RebuildResult {
   const { database, aggregates } = parts
-  const stale = staleOf(database, aggregates)
+  const stale = findStale(database, aggregates)
   if (stale.length === 0) return { streams: [], events: 0 }
   return database.transaction(() => {
     const counts = stale.map((kind) => ({ stream: kind.stream, events: refoldAll(parts, kind) }))
@@ -33,26 +33,26 @@ export function rebuildStates(parts: RebuildStatesParts): Rebuilt {
   })()
 }
 
-/** Kinds of streams whose states this version makes otherwise. */
-export const staleStates = (database: Database, aggregates: readonly AnyAggregate[]) =>
-  staleOf(database, aggregates).map(({ stream }) => stream)
+/** Streams whose states this version computes differently. */
+export const findStaleStates = (database: Database, aggregates: readonly AnyAggregate[]) =>
+  findStale(database, aggregates).map(({ stream }) => stream)
 
-/** Whether states are there that an older version has folded in another way. */
+/** Whether there are states that an older version has folded differently. */
 export const hasOlderStates = (
   database: Database,
   aggregates: readonly AnyAggregate[],
 ): boolean => {
-  const made = foldsOf(database)
-  return staleOf(database, aggregates).some(({ stream }) => made.has(stream))
+  const made = storedShapes(database)
+  return findStale(database, aggregates).some(({ stream }) => made.has(stream))
 }
 
-function staleOf(database: Database, aggregates: readonly AnyAggregate[]) {
-  const made = foldsOf(database)
-  return aggregates.filter((kind) => made.get(kind.stream) !== shapeOf(kind))
+function findStale(database: Database, aggregates: readonly AnyAggregate[]) {
+  const made = storedShapes(database)
+  return aggregates.filter((kind) => made.get(kind.stream) !== foldShapeOf(kind))
 }
 
-/** What the states of each kind were folded by. */
-const foldsOf = (database: Database): ReadonlyMap<string, string> =>
+/** The fold shape by which the states of each stream were computed. */
+const storedShapes = (database: Database): ReadonlyMap<string, string> =>
   new Map(
     database
       .query<{ stream: string; shape: string }, []>("SELECT stream, shape FROM fold")
@@ -60,8 +60,8 @@ const foldsOf = (database: Database): ReadonlyMap<string, string> =>
       .map(({ stream, shape }) => [stream, shape]),
   )
 
-/** What the rows of a kind depend on, beside the events. */
-function shapeOf({ revision = 1, retention, expires }: AnyAggregate): string {
+/** What the state rows of an aggregate depend on, besides the events. */
+function foldShapeOf({ revision = 1, retention, expires }: AnyAggregate): string {
   const kept = retention === "audit" || expires ? `/${retention}` : ""
   return `${revision}${kept}`
 }
@@ -71,26 +71,26 @@ function refoldAll(parts: RebuildStatesParts, kind: AnyAggregate): number {
   const code = database
     .query<{ code: number }, [string]>("SELECT code FROM name WHERE name = ?")
     .get(kind.stream)?.code
-  const count = code === undefined ? 0 : foldStreams(parts, kind, code)
+  const count = code === undefined ? 0 : refoldStreams(parts, kind, code)
   database
     .query<unknown, [string, string]>(
       "INSERT INTO fold VALUES (?, ?) ON CONFLICT DO UPDATE SET shape = excluded.shape",
     )
-    .run(kind.stream, shapeOf(kind))
+    .run(kind.stream, foldShapeOf(kind))
   return count
 }
 
-function foldStreams(parts: RebuildStatesParts, kind: AnyAggregate, code: number): number {
+function refoldStreams(parts: RebuildStatesParts, kind: AnyAggregate, code: number): number {
   const { database, names, states, upcast } = parts
   database.query<unknown, [string]>("DELETE FROM state WHERE stream = ?").run(kind.stream)
-  // Each stream in one go, and the streams in the order of their rows.
+  // Each stream at once, and the streams in the order of their rows.
   const events = database.query<EventRow, [number]>(
     "SELECT * FROM event WHERE stream = ? ORDER BY instance, id, version",
   )
   let count = 0
   let folding = states.folding(kind)
   for (const row of events.iterate(code)) {
-    const event = upcast(decode(row, names))
+    const event = upcast(decodeEvent(row, names))
     if (event.version === 1) {
       folding.write()
       folding = states.folding(kind)

@@ -1,33 +1,33 @@
 import type { AnyAggregate } from "../aggregate.ts"
-import type { Append, Appended, ClaimRequest, Log, NewEvent } from "../log/log.ts"
+import type { Append, AppendResult, ClaimRequest, Log, NewEvent } from "../log/log.ts"
 import type { StateRow, States } from "./state.ts"
 
-/** What of a store a rehearsal has its own of. */
-type Parts = { readonly log: Log; readonly states: States }
+/** The parts of a store that a rehearsal replaces. */
+type RehearsalParts = { readonly log: Log; readonly states: States }
 
-/** Nothing is written from here on: who holds a claim, or that nobody does any more. */
-type Holder = { readonly stream: string; readonly id: string } | undefined
+/** The holder of a claim in the rehearsal; undefined after a release. */
+type ClaimHolder = { readonly stream: string; readonly id: string } | undefined
 
 /**
- * A log and states on which steps can be tried: each sees what those before it have decided, in
- * memory alone, and nothing of it is ever written. Tables stay as they are, so that lists do not
- * show it. `tried` hears of what each would have appended.
+ * A log and states for a dry run: each transaction sees what earlier ones have decided, in memory
+ * only, and nothing is written. Tables are unchanged, so lists do not show it. `tried` receives the
+ * events that each would have appended.
  */
-export function rehearsalOf(
-  { log, states }: Parts,
-  tried: (events: readonly NewEvent[]) => void,
-): Parts {
+export function createRehearsal(
+  { log, states }: RehearsalParts,
+  onEvents: (events: readonly NewEvent[]) => void,
+): RehearsalParts {
   const rows = new Map<string, StateRow>()
-  const claims = new Map<string, Holder>()
+  const claims = new Map<string, ClaimHolder>()
   const row = (instance: string, stream: string, id: string) =>
     rows.get(JSON.stringify([instance, stream, id]))
   const holder: Log["holder"] = (instance, kind, key, time) => {
     const name = JSON.stringify([instance, kind, key])
     return claims.has(name) ? claims.get(name) : log.holder(instance, kind, key, time)
   }
-  /** What becomes of claims, or the one that somebody else holds. */
-  const claimed = (step: Append): Map<string, Holder> | ClaimRequest => {
-    const changed = new Map<string, Holder>()
+  /** The changes to claims, or the claim that another stream holds. */
+  const claimed = (step: Append): Map<string, ClaimHolder> | ClaimRequest => {
+    const changed = new Map<string, ClaimHolder>()
     for (const claim of step.claims) {
       const place = claim.everywhere ? "" : step.instance
       const kind = "take" in claim ? claim.take : claim.release
@@ -44,13 +44,13 @@ export function rehearsalOf(
     const kind = states.kind(stream)
     return kind !== undefined && reading(states.read)(instance, kind, id).version > 0
   }
-  const append = async (step: Append): Promise<Appended> => {
+  const append = async (step: Append): Promise<AppendResult> => {
     const begun = step.begun?.find(({ stream, id }) => isThere(step.instance, stream, id))
     if (begun) return { kind: "conflict", ...begun }
     const changed = claimed(step)
     if (!(changed instanceof Map)) return { kind: "taken", claim: changed }
     for (const [name, held] of changed) claims.set(name, held)
-    tried(step.events)
+    onEvents(step.events)
     const position = log.durable()
     for (const { stream, id, ...folded } of step.folded ?? []) {
       const kept = { ...folded, position, changed: step.time }
@@ -64,6 +64,6 @@ export function rehearsalOf(
       row(instance, kind.stream, id) ?? read(instance, kind, id)
   return {
     log: { ...log, append, holder },
-    states: { ...states, read: reading(states.read), recall: reading(states.recall) },
+    states: { ...states, read: reading(states.read), readCached: reading(states.readCached) },
   }
 }

@@ -1,20 +1,20 @@
 import type { Clock } from "../../kernel/clock.ts"
-import { type PostgresClient, postgresClient, requireRow } from "../shared/postgres-client.ts"
-import { renewal } from "../shared/postgres-log.ts"
+import { createPostgresClient, type PostgresClient, requireRow } from "../shared/postgres-client.ts"
+import { upgradeStatements } from "../shared/postgres-log.ts"
 import { oldestSchema, sharedSchema } from "../shared/postgres-schema.ts"
-import { newerError } from "../shared/start/error.ts"
+import { newerSchemaError } from "../shared/start/error.ts"
 
-/** What the first node of this version does to a log in PostgreSQL. */
+/** What the first node of this version changes in a log in PostgreSQL. */
 export type PostgresUpgrade = {
-  /** Versions of what lies there: that of the database, and ours. */
+  /** The schema versions of the database and of this program. */
   readonly schema: { readonly from: number; readonly to: number }
-  /** The lowest version whose programs can go on beside this one, or be started again. */
+  /** The lowest version whose programs can run at the same time, or be started again. */
   readonly oldest: number
-  /** Position of the newest event. */
+  /** The position of the newest event. */
   readonly position: number
-  /** What was there, and what the upgrade makes of it, by a trial that was rolled back. */
+  /** The database objects before and after, from an upgrade that was rolled back. */
   readonly objects: readonly ObjectCount[]
-  /** How long the trial took, in ms: nobody can write meanwhile. 0 where there is nothing to do. */
+  /** The duration of that test run in ms, during which writes wait. 0 if there is nothing to do. */
   readonly ms: number
 }
 
@@ -22,58 +22,58 @@ export type ObjectCount = {
   readonly kind: "tables" | "columns" | "indexes" | "functions"
   readonly before: number
   readonly after: number
-  /** Those that are there only afterwards; of functions also those that are another. */
+  /** Those that only exist afterwards; for functions also those that change. */
   readonly changed: readonly string[]
 }
 
-/** Whoever writes holds the log for milliseconds; nobody waits longer than this for a trial. */
-const waitMs = 2000
+/** Writers lock the log for milliseconds; the test run must not block them longer than this. */
+const lockTimeoutMs = 2000
 
 /**
- * Makes the upgrade in a transaction, looks at what came of it, and rolls it back. Faults where the
- * log is of a newer version, can't be asked, or is held by somebody else for too long.
+ * Runs the upgrade in a transaction, inspects the result, and rolls it back. Throws if the log has
+ * a newer version, can't be read, or is locked for too long.
  */
-export async function postgresUpgradeOf(
+export async function inspectPostgresUpgrade(
   url: string,
   clock: Clock,
 ): Promise<PostgresUpgrade | undefined> {
-  const client = postgresClient(url, clock)
+  const client = createPostgresClient(url, clock)
   try {
-    const log = await logOf(client)
+    const log = await readLogRow(client)
     if (!log) return undefined
     const { schema: from, oldest, position } = log
-    if (oldest > sharedSchema) throw newerError(oldest, sharedSchema)
+    if (oldest > sharedSchema) throw newerSchemaError(oldest, sharedSchema)
     const about = { schema: { from, to: sharedSchema }, oldest: oldestSchema, position }
     if (from >= sharedSchema) return { ...about, objects: [], ms: 0 }
-    return { ...about, ...(await tried(client, clock)) }
+    return { ...about, ...(await tryUpgrade(client, clock)) }
   } finally {
     await client.close()
   }
 }
 
-async function tried(client: PostgresClient, clock: Clock) {
-  const before = await objectsOf(client)
+async function tryUpgrade(client: PostgresClient, clock: Clock) {
+  const before = await readObjects(client)
   const began = clock.now()
   try {
     const waits = ["lock_timeout", "statement_timeout"].map(
-      (name) => `SET LOCAL ${name} = ${waitMs};`,
+      (name) => `SET LOCAL ${name} = ${lockTimeoutMs};`,
     )
-    await client.ask(`BEGIN; ${waits.join(" ")} ${renewal}`)
-    const after = await objectsOf(client)
-    return { objects: compared(before, after), ms: clock.now() - began }
+    await client.query(`BEGIN; ${waits.join(" ")} ${upgradeStatements}`)
+    const after = await readObjects(client)
+    return { objects: compareObjects(before, after), ms: clock.now() - began }
   } finally {
-    await client.ask("ROLLBACK")
+    await client.query("ROLLBACK")
   }
 }
 
 type LogRow = { readonly schema: number; readonly oldest: number; readonly position: number }
 
-async function logOf(client: PostgresClient): Promise<LogRow | undefined> {
-  const [table] = await client.ask<{ there: boolean }>(
+async function readLogRow(client: PostgresClient): Promise<LogRow | undefined> {
+  const [table] = await client.query<{ there: boolean }>(
     "SELECT to_regclass('latchkey.log') IS NOT NULL AS there",
   )
   if (!requireRow(table).there) return undefined
-  const [row] = await client.ask<LogRow>(
+  const [row] = await client.query<LogRow>(
     `SELECT schema, position::float8 AS position,
        coalesce((to_jsonb(l)->>'oldest')::integer, schema) AS oldest FROM latchkey.log l`,
   )
@@ -86,8 +86,8 @@ type ObjectRow = {
   readonly text: string
 }
 
-const objectsOf = (client: PostgresClient) =>
-  client.ask<ObjectRow>(
+const readObjects = (client: PostgresClient) =>
+  client.query<ObjectRow>(
     `SELECT CASE c.relkind WHEN 'i' THEN 'indexes' ELSE 'tables' END AS kind,
        c.relname::text AS name, '' AS text FROM pg_class c
      WHERE c.relnamespace = 'latchkey'::regnamespace AND c.relkind IN ('r', 'i')
@@ -103,7 +103,7 @@ const objectsOf = (client: PostgresClient) =>
 
 const kinds = ["tables", "columns", "indexes", "functions"] as const
 
-function compared(before: readonly ObjectRow[], after: readonly ObjectRow[]): ObjectCount[] {
+function compareObjects(before: readonly ObjectRow[], after: readonly ObjectRow[]): ObjectCount[] {
   const known = new Set(before.map(({ kind, name, text }) => `${kind} ${name} ${text}`))
   return kinds.map((kind) => {
     const now = after.filter((each) => each.kind === kind)

@@ -1,30 +1,36 @@
 import type { Database, Statement as Prepared } from "bun:sqlite"
 import type { LogEvent } from "../log/log.ts"
-import { physical, type TableGeneration } from "./generation.ts"
+import { physicalName, type TableGeneration } from "./generation.ts"
 import type { Statement, Value, Values } from "./statement.ts"
-import { bound, type ViewWriter } from "./view.ts"
+import { bindParameters, type ViewWriter } from "./view.ts"
 
-/** Statements against the tables of some generations. */
-export type Handle = {
+/** Runs statements on the tables of some generations. */
+export type TableHandle = {
   readonly get: <Row>(query: Statement<Row>, fixed: Values, values?: Values) => Row | undefined
   readonly all: <Row>(query: Statement<Row>, fixed: Values, values?: Values) => readonly Row[]
   /** A statement with the tables' physical names. */
   readonly sql: (query: Statement) => string
-  readonly writer: (at: Standing) => ViewWriter
+  readonly writer: (eventValues: EventValues) => ViewWriter
 }
 
-/** What statements of reducers may use of an event. */
-export type Standing = Pick<LogEvent, "instance" | "id" | "version" | "position" | "time" | "owner">
+/** The event values that reducers' statements can use. */
+export type EventValues = Pick<
+  LogEvent,
+  "instance" | "id" | "version" | "position" | "time" | "owner"
+>
 
-/** Runs statements against the tables of the given generations, prepared once each. */
-export function handleOf(database: Database, generations: readonly TableGeneration[]): Handle {
+/** Creates a handle for the tables of the given generations; each statement is prepared once. */
+export function createHandle(
+  database: Database,
+  generations: readonly TableGeneration[],
+): TableHandle {
   const names = new Map(
     generations.flatMap(({ view, generation }) =>
-      Object.keys(view.tables).map((name) => [name, physical(name, generation)] as const),
+      Object.keys(view.tables).map((name) => [name, physicalName(name, generation)] as const),
     ),
   )
   const tables = new RegExp(`(?<![.$\\w])(${[...names.keys()].join("|") || "(?!)"})(?!\\w)`, "g")
-  // Weak: a search that nobody asks any more must not keep its prepared statement.
+  // Weak, so that unused searches don't keep their prepared statements.
   const cache = new WeakMap<Statement, Prepared<unknown, [Record<string, Value>] | Value[]>>()
   const sql = (query: Statement) => query.sql.replace(tables, (name) => names.get(name) ?? name)
   const prepared = (query: Statement) => {
@@ -35,14 +41,15 @@ export function handleOf(database: Database, generations: readonly TableGenerati
     }
     return found
   }
-  // Reason for the cast: a statement's Row type is its declaration's word about its columns.
   const get = <Row>(query: Statement<Row>, fixed: Values, values?: Values) => {
-    const row = (prepared(query).get(bound(query, fixed, values)) ?? undefined) as Row | undefined
+    const found = prepared(query).get(bindParameters(query, fixed, values)) ?? undefined
+    // Reason for the cast: the declaration of a statement states the type of its rows.
+    const row = found as Row | undefined
     return row && query.decode ? query.decode(row) : row
   }
-  // Reason for the cast: the same.
+  // Reason for the cast: as above.
   const all = <Row>(query: Statement<Row>, fixed: Values, values?: Values) => {
-    const rows = prepared(query).all(bound(query, fixed, values)) as readonly Row[]
+    const rows = prepared(query).all(bindParameters(query, fixed, values)) as readonly Row[]
     return query.decode ? rows.map(query.decode) : rows
   }
   return {
@@ -50,11 +57,12 @@ export function handleOf(database: Database, generations: readonly TableGenerati
     all,
     sql,
     writer: ({ instance, id, version, position, time, owner }) => {
-      const at = { instance, id, version, position, time, owner }
+      const eventValues = { instance, id, version, position, time, owner }
       return {
-        run: (query, values) => void prepared(query).run(bound(query, at, values)),
-        get: (query, values) => get(query, at, values),
-        all: (query, values) => all(query, at, values),
+        run: (query, values) =>
+          void prepared(query).run(bindParameters(query, eventValues, values)),
+        get: (query, values) => get(query, eventValues, values),
+        all: (query, values) => all(query, eventValues, values),
         write: (query, before, after) => void prepared(query).run(...before, instance, ...after),
       }
     },

@@ -1,22 +1,22 @@
 import type { Database } from "bun:sqlite"
-import { physical, type TableGeneration } from "./generation.ts"
-import { without } from "./view.ts"
+import { physicalName, type TableGeneration } from "./generation.ts"
+import { partialIndexCondition } from "./view.ts"
 
-/** An index under its physical name, which has the rows of a table in the order of a column. */
+/** A physical index with the rows of a table in the order of a column. */
 export type Index = {
   readonly name: string
-  /** The value that nearly all rows have there, and which are not in it; undefined for none. */
+  /** The value that nearly all rows have, which the index excludes; undefined if there is none. */
   readonly dominant: string | undefined
 }
 
-/** By `table.column`; of several that begin with the same column the first one counts. */
+/** By `table.column`; the first one is used if several start with the same column. */
 export type Indexes = ReadonlyMap<string, Index>
 
 /**
- * Indexes that are there: while a view is made anew its old tables may lack one, or have it with
- * another value in mind.
+ * The existing indexes: during a rebuild, the old tables may lack one, or have one with another
+ * dominant value.
  */
-export function indexesOf(database: Database, generations: readonly TableGeneration[]): Indexes {
+export function findIndexes(database: Database, generations: readonly TableGeneration[]): Indexes {
   const present = new Map(
     database
       .query<{ name: string; sql: string | null }, []>(
@@ -28,9 +28,9 @@ export function indexesOf(database: Database, generations: readonly TableGenerat
   const declared = generations.flatMap(({ view, generation }) =>
     Object.entries(view.tables).flatMap(([table, declaration]) =>
       Object.entries(declaration.indexes ?? {}).map(([index, columns]) => ({
-        name: `${physical(table, generation)}_${index}`,
+        name: `${physicalName(table, generation)}_${index}`,
         key: `${table}.${columns.split(",")[0]?.trim()}`,
-        end: `${columns})${without(declaration, index)}`,
+        end: `${columns})${partialIndexCondition(declaration, index)}`,
         dominant: declaration.dominant?.[index],
       })),
     ),
@@ -42,26 +42,26 @@ export function indexesOf(database: Database, generations: readonly TableGenerat
   return found
 }
 
-/** A table whose texts are looked for anywhere in them. */
+/** A table whose texts are searched for substrings. */
 export type TextTable = {
   /** Its physical name. */
   readonly table: string
-  /** The column after the instance that tells its rows apart: the id of the stream they are of. */
+  /** The key column after the instance: the ID of the row's stream. */
   readonly key: string
-  /** The columns that have its texts. */
+  /** The columns with texts. */
   readonly columns: readonly string[]
   /** The types of the events that change its rows. */
   readonly types: readonly string[]
 }
 
-/** By their names. */
-export const textTablesOf = (
+/** The tables with texts by name. */
+export const listTextTables = (
   generations: readonly TableGeneration[],
 ): Readonly<Record<string, TextTable>> =>
   Object.fromEntries(
     generations.flatMap(({ view, generation }) =>
       Object.entries(view.texts).map(([name, columns]) => {
-        const [table, key] = [physical(name, generation), view.tables[name]?.key ?? ""]
+        const [table, key] = [physicalName(name, generation), view.tables[name]?.key ?? ""]
         return [name, { table, key, columns, types: [...view.reducers.keys()] }]
       }),
     ),

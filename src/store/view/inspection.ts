@@ -1,55 +1,55 @@
 import { Database } from "bun:sqlite"
 import { closeSync, openSync, rmSync, statfsSync, statSync } from "node:fs"
 import { dirname } from "node:path"
-import { pause } from "../../kernel/clock.ts"
+import { delay } from "../../kernel/clock.ts"
 import { damagedError } from "../log/row.ts"
-import { createTables, physical, type TableGeneration } from "./generation.ts"
-import { handleOf, type Standing } from "./handle.ts"
-import { type BackgroundChunk, type Building, type Replay, reduce } from "./rebuild.ts"
+import { createTables, physicalName, type TableGeneration } from "./generation.ts"
+import { createHandle, type EventValues } from "./handle.ts"
+import { applyEvents, type BackgroundChunk, type BuildingView, type Replay } from "./rebuild.ts"
 import type { Value } from "./statement.ts"
-import { advise } from "./statistics.ts"
+import { setStatistics } from "./statistics.ts"
 
 export type ViewInspectionParts = {
   readonly database: Database
   readonly replay: Replay
   readonly chunk: BackgroundChunk
-  /** Resolves when no view is being made anew. */
+  /** Resolves when no view is being rebuilt. */
   readonly rebuilt: () => Promise<void>
-  /** The views whose rows are what their reducers make of the events. */
+  /** The views that are currently complete. */
   readonly whole: () => readonly TableGeneration[]
 }
 
-export type Inspecting = {
-  /** How often as long as it works it pauses. */
+export type InspectionOptions = {
+  /** The ratio of pause to work. */
   readonly rest: number
-  /** Instances whose rows go, or are gone, while their events may still be there. */
+  /** Instances whose rows are being purged, while their events may still exist. */
   readonly gone: () => readonly string[]
 }
 
-/** A stream that was dropped. */
-type Dropped = Standing & { readonly stream: string }
+/** A pruned stream. */
+type PrunedStream = EventValues & { readonly stream: string }
 
-/** Each chunk is about two milliseconds. */
+/** Each chunk takes about two milliseconds. */
 const chunkEvents = 50
 const chunkRows = 50
 
 /**
- * Makes the views anew from the log, in a file that nobody else sees, and compares their rows with
- * those that serve. Both are at the head of the log whenever they are compared: a chunk begins with
- * what was written since the last one, and nobody writes while it runs.
+ * Rebuilds the views from the log in a private file, and compares their rows with the served ones.
+ * Both are at the head of the log whenever they are compared: a chunk first applies new events, and
+ * nothing is written while it runs.
  */
-export function viewInspector(parts: ViewInspectionParts) {
-  let copy: Copy | undefined
+export function createViewInspector(parts: ViewInspectionParts) {
+  let copy: ViewCopy | undefined
   let isStopped = false
   let done = Promise.resolve()
-  const look = async ({ rest, gone }: Inspecting): Promise<void> => {
+  const inspectAll = async ({ rest, gone }: InspectionOptions): Promise<void> => {
     await parts.rebuilt()
     if (isStopped) return
-    const made = copyOf(parts, () => new Set(gone()))
+    const made = createCopy(parts, () => new Set(gone()))
     copy = made
     try {
       for (const step of made.steps()) {
-        await pause((await timed(parts.chunk, step)) * rest)
+        await delay((await measure(parts.chunk, step)) * rest)
         if (isStopped) return
       }
     } finally {
@@ -58,14 +58,14 @@ export function viewInspector(parts: ViewInspectionParts) {
     }
   }
   return {
-    /** Throws the fault that says which table has a row that is not what its events say. */
-    inspect: (how: Inspecting): Promise<void> => {
-      const looking = look(how)
+    /** Throws a fault that names the table if a row doesn't match its events. */
+    inspect: (options: InspectionOptions): Promise<void> => {
+      const looking = inspectAll(options)
       done = looking.catch(() => undefined)
       return looking
     },
-    /** Streams went, with what was made of them. */
-    dropped: (streams: readonly Dropped[]) => copy?.drop(streams),
+    /** Removes pruned streams from the copy. */
+    dropped: (streams: readonly PrunedStream[]) => copy?.drop(streams),
     stop: () => {
       isStopped = true
       return done
@@ -73,8 +73,8 @@ export function viewInspector(parts: ViewInspectionParts) {
   }
 }
 
-/** How long the work took by itself, in milliseconds. */
-const timed = (chunk: BackgroundChunk, work: () => void): Promise<number> =>
+/** Returns how long the work took, in milliseconds. */
+const measure = (chunk: BackgroundChunk, work: () => void): Promise<number> =>
   chunk(
     () => {
       const began = performance.now()
@@ -84,34 +84,34 @@ const timed = (chunk: BackgroundChunk, work: () => void): Promise<number> =>
     () => false,
   )
 
-type Copy = {
+type ViewCopy = {
   readonly steps: () => Generator<() => void>
-  readonly drop: (streams: readonly Dropped[]) => void
+  readonly drop: (streams: readonly PrunedStream[]) => void
   readonly close: () => void
 }
 
-function copyOf(
+function createCopy(
   { database: live, replay, whole }: ViewInspectionParts,
   gone: () => ReadonlySet<string>,
-): Copy {
-  const database = openBeside(live.filename)
+): ViewCopy {
+  const database = openPrivateDatabase(live.filename)
   const served: TableGeneration[] = []
-  const built: Building[] = []
+  const built: BuildingView[] = []
   const add = (placed: TableGeneration) => {
     const { view } = placed
     const next = database.transaction(() => createTables(database, view))()
-    advise(database, [next])
+    setStatistics(database, [next])
     served.push(placed)
-    built.push({ view, next, target: handleOf(database, [next]) })
+    built.push({ view, next, target: createHandle(database, [next]) })
   }
   let position = 0
-  /** Whether the copy has all that is written. */
-  const goOn = (): boolean => {
+  /** Applies new events; returns whether the copy is up to date. */
+  const catchUp = (): boolean => {
     const events = replay(position, chunkEvents)
     const skipped = gone()
-    const counting = events.filter(({ instance }) => !skipped.has(instance))
+    const relevant = events.filter(({ instance }) => !skipped.has(instance))
     database.transaction(() => {
-      for (const building of built) reduce(building, counting)
+      for (const building of built) applyEvents(building, relevant)
     })()
     position = events.at(-1)?.position ?? position
     return events.length < chunkEvents
@@ -123,13 +123,14 @@ function copyOf(
         const generation = served.find((each) => each.view === view)?.generation ?? 0
         for (const [name, { key }] of Object.entries(view.tables)) {
           const columns = ["instance", ...key.split(",").map((column) => column.trim())]
-          const ours = { database, table: physical(name, next.generation), columns }
-          const theirs = { database: live, table: physical(name, generation), columns }
+          const rebuiltSide = { database, table: physicalName(name, next.generation), columns }
+          const servedSide = { database: live, table: physicalName(name, generation), columns }
           let after: readonly Value[] | undefined = []
           while (after) {
             const from: readonly Value[] = after
             yield () => {
-              if (goOn()) after = compare({ name, ours, theirs, gone }, from)
+              if (catchUp())
+                after = compareChunk({ name, ours: rebuiltSide, theirs: servedSide, gone }, from)
             }
           }
         }
@@ -139,18 +140,18 @@ function copyOf(
       database.transaction(() => {
         for (const last of streams) {
           for (const { view, target } of built)
-            view.dropped[last.stream]?.(target.writer(last), last)
+            view.onPruned[last.stream]?.(target.writer(last), last)
         }
       })(),
     close: () => database.close(),
   }
 }
 
-/** A file for us alone, which has no name any more: nothing of it is left, however this ends. */
-function openBeside(database: string): Database {
+/** A private file without a name, so that nothing remains however this ends. */
+function openPrivateDatabase(database: string): Database {
   const { bavail, bsize } = statfsSync(dirname(database))
   if (bavail * bsize < 2 * statSync(database).size) {
-    throw new Error("there is no room to make the views anew beside the database")
+    throw new Error("not enough disk space to rebuild the views for comparison")
   }
   const file = `${database}-inspection`
   rmSync(file, { force: true })
@@ -159,13 +160,13 @@ function openBeside(database: string): Database {
   made.run("PRAGMA journal_mode = MEMORY")
   made.run("PRAGMA synchronous = OFF")
   made.run("PRAGMA locking_mode = EXCLUSIVE")
-  // SQLite opens the file at the first need.
+  // SQLite opens the file on first use.
   made.run("PRAGMA user_version = 1")
   rmSync(file)
   return made
 }
 
-type Side = {
+type TableSide = {
   readonly database: Database
   readonly table: string
   readonly columns: readonly string[]
@@ -173,34 +174,37 @@ type Side = {
 
 type Comparison = {
   readonly name: string
-  readonly ours: Side
-  readonly theirs: Side
+  readonly ours: TableSide
+  readonly theirs: TableSide
   readonly gone: () => ReadonlySet<string>
 }
 
 type Row = Readonly<Record<string, Value>> & { readonly instance: string }
 
-/** Compares some rows after a key, and answers the key of the last; undefined at the end. */
-function compare(
-  { name, ours, theirs, gone }: Comparison,
+/** Compares rows after a key, and returns the key of the last one; undefined at the end. */
+function compareChunk(
+  { name, ours: rebuiltSide, theirs: servedSide, gone }: Comparison,
   after: readonly Value[],
 ): readonly Value[] | undefined {
-  const [expected, found] = [rowsOf(ours, after), rowsOf(theirs, after)]
-  const isOther = (_: unknown, at: number) => !Bun.deepEquals(expected[at], found[at])
-  const at = Array.from({ length: Math.max(expected.length, found.length) }).findIndex(isOther)
+  const [expected, found] = [readRows(rebuiltSide, after), readRows(servedSide, after)]
+  const differs = (_: unknown, at: number) => !Bun.deepEquals(expected[at], found[at])
+  const at = Array.from({ length: Math.max(expected.length, found.length) }).findIndex(differs)
   if (at < 0) {
     const last = found.at(chunkRows - 1)
-    return last && theirs.columns.map((column) => last[column] ?? null)
+    return last && servedSide.columns.map((column) => last[column] ?? null)
   }
   const [instance = ""] = [expected[at], found[at]].flatMap((row) => row?.instance ?? []).sort()
   if (gone().has(instance)) return [instance]
   throw damagedError(`a row of ${name}`)
 }
 
-/** Rows in the order of the key, after a key or the beginning of one. */
-function rowsOf({ database, table, columns }: Side, after: readonly Value[]): readonly Row[] {
-  const beyond = columns.slice(0, after.length).join(", ")
-  const where = beyond && `WHERE (${beyond}) > (${after.map(() => "?").join(", ")})`
+/** Rows in key order, after a key or key prefix. */
+function readRows(
+  { database, table, columns }: TableSide,
+  after: readonly Value[],
+): readonly Row[] {
+  const afterCondition = columns.slice(0, after.length).join(", ")
+  const where = afterCondition && `WHERE (${afterCondition}) > (${after.map(() => "?").join(", ")})`
   const sql = `SELECT * FROM ${table} ${where} ORDER BY ${columns.join(", ")} LIMIT ${chunkRows}`
   return database.query<Row, Value[]>(sql).all(...after)
 }

@@ -1,19 +1,19 @@
 import type { Database } from "bun:sqlite"
-import type { AnyEvent, Recorded } from "../event.ts"
+import type { AnyEvent, PersistedEvent } from "../event.ts"
 import type { LogEvent } from "../log/log.ts"
 import { headOf } from "../log/row.ts"
-import { insistently, isPassing } from "../patience.ts"
-import { createTables, settle, type TableGeneration, unusedTables } from "./generation.ts"
-import { type Handle, handleOf } from "./handle.ts"
-import { advise } from "./statistics.ts"
+import { isTemporary, retryUntilDone } from "../retry.ts"
+import { createTables, recordGeneration, type TableGeneration, unusedTables } from "./generation.ts"
+import { createHandle, type TableHandle } from "./handle.ts"
+import { setStatistics } from "./statistics.ts"
 import type { View } from "./view.ts"
 
-/** Reads what is written, on disk or not, upcast to today's payloads. */
+/** Reads written events, synced or not, in the current revision. */
 export type Replay = (position: number, limit: number) => readonly LogEvent[]
 
 /**
- * Calls `work` outside of any transaction, when others have had their turn. `wrote` says of its
- * result whether it wrote; it did, unless told.
+ * Calls `work` outside of transactions, in turn with other work. `wrote` returns whether the result
+ * was a write; by default it was.
  */
 export type BackgroundChunk = <T>(work: () => T, wrote?: (result: T) => boolean) => Promise<T>
 
@@ -21,31 +21,28 @@ export type RebuildParts = {
   readonly database: Database
   readonly replay: Replay
   readonly chunk: BackgroundChunk
-  /** Reads and writes go to the new tables from now on. */
+  /** The new tables are used from now on. */
   readonly swapped: (placed: TableGeneration) => void
-  /**
-   * A view that met an event it can't read, or a disk that is full for now: the node is not ready,
-   * and says why.
-   */
+  /** A view met an unreadable event or a full disk: the node is not ready, and reports why. */
   readonly failed: (view: string, cause: unknown) => void
-  /** The rebuild of a view goes on. */
+  /** The rebuild of a view continues. */
   readonly recovered: (view: string) => void
 }
 
-/** Views being made anew beside the ones that serve. */
+/** Rebuilds in progress next to the served tables. */
 export type Rebuilds = {
   readonly running: () => readonly string[]
   readonly done: Promise<void>
   readonly stop: () => void
 }
 
-/** Events in one transaction of a rebuild: a chunk of about three milliseconds. */
+/** Events per transaction: a chunk of about three milliseconds. */
 const chunkEvents = 150
-/** Rows of a table that goes, likewise. */
+/** Rows to delete per transaction, likewise. */
 const chunkRows = 300
 
-/** Replays the log into new tables, and removes the tables that nobody uses. */
-export function rebuild(parts: RebuildParts, stale: readonly View[]): Rebuilds {
+/** Replays the log into new tables, and removes unused tables. */
+export function startRebuild(parts: RebuildParts, stale: readonly View[]): Rebuilds {
   let stopped = false
   const waiting = new Set(stale)
   const fail = (views: readonly View[], cause: unknown) => {
@@ -54,11 +51,11 @@ export function rebuild(parts: RebuildParts, stale: readonly View[]): Rebuilds {
       parts.failed(view.name, cause)
     }
   }
-  const isOver = () => stopped
-  const insist = insistence(parts, isOver, waiting)
+  const isCanceled = () => stopped
+  const insist = createRetry(parts, isCanceled, waiting)
   const all = async () => {
     await dropUnused(parts, insist)
-    await replayAll(parts, { waiting, fail, isOver, insist }).catch((cause: unknown) =>
+    await replayAll(parts, { waiting, fail, isOver: isCanceled, insist }).catch((cause: unknown) =>
       fail([...waiting], cause),
     )
     await dropUnused(parts, insist)
@@ -72,25 +69,25 @@ export function rebuild(parts: RebuildParts, stale: readonly View[]): Rebuilds {
   }
 }
 
-/** A chunk that is tried until the disk takes it; undefined where nobody wants it any more. */
-type Insist = <T>(work: () => T) => Promise<T | undefined>
+/** Retries a chunk until the disk accepts it; undefined if it is no longer needed. */
+type RetryChunk = <T>(work: () => T) => Promise<T | undefined>
 
-/** A full or locked disk delays a rebuild, and the node says so meanwhile. */
-function insistence(
+/** A full or locked disk delays a rebuild, which the node reports. */
+function createRetry(
   { database, chunk, failed, recovered }: RebuildParts,
-  isOver: () => boolean,
+  isCanceled: () => boolean,
   waiting: ReadonlySet<View>,
-): Insist {
+): RetryChunk {
   const delayed = new Set<string>()
   const refused = (cause: unknown) => {
-    if (!isPassing(cause, database.filename)) throw cause
+    if (!isTemporary(cause, database.filename)) throw cause
     for (const { name } of waiting) {
       delayed.add(name)
       failed(name, cause)
     }
   }
   return (work) =>
-    insistently({ isOver, failed: refused }, async () => {
+    retryUntilDone({ isOver: isCanceled, failed: refused }, async () => {
       const result = await chunk(work)
       for (const name of delayed) recovered(name)
       delayed.clear()
@@ -98,52 +95,52 @@ function insistence(
     })
 }
 
-type Progress = {
-  /** The views that are not whole yet. */
+type RebuildProgress = {
+  /** The views that are not complete yet. */
   readonly waiting: Set<View>
   readonly fail: (views: readonly View[], cause: unknown) => void
   readonly isOver: () => boolean
-  readonly insist: Insist
+  readonly insist: RetryChunk
 }
 
-/** A view with its new tables. They stand for it alone: its reducers write to no other. */
-export type Building = {
+/** A view with its new tables. The handle covers only them: reducers write to no other tables. */
+export type BuildingView = {
   readonly view: View
   readonly next: TableGeneration
-  readonly target: Handle
+  readonly target: TableHandle
 }
 
-/** What the events make of the tables of one view. */
-export function reduce({ view, target }: Building, events: readonly LogEvent[]): void {
+/** Applies events to the tables of one view. */
+export function applyEvents({ view, target }: BuildingView, events: readonly LogEvent[]): void {
   for (const event of events) {
-    const recorded: Recorded<AnyEvent> = event
+    const recorded: PersistedEvent<AnyEvent> = event
     view.reducers.get(event.type)?.(target.writer(event), recorded)
   }
 }
 
 /**
- * Reads the log once for all views: to read and check an event costs more than to reduce it.
- * Nothing else can append between the last chunk, the swap and the first use of the new tables.
- * That chunk is reached under any load, because it need not wait until its events are on disk.
+ * Reads the log once for all views, because reading and verifying an event costs more than reducing
+ * it. Nothing can be appended between the last chunk, the swap and the first use of the new tables.
+ * The last chunk is reached under any load, because it does not wait for syncs.
  */
-async function replayAll(parts: RebuildParts, progress: Progress): Promise<void> {
+async function replayAll(parts: RebuildParts, progress: RebuildProgress): Promise<void> {
   const { database, replay } = parts
-  const { waiting, isOver, insist } = progress
-  const built: Building[] = []
+  const { waiting, isOver: isCanceled, insist } = progress
+  const built: BuildingView[] = []
   for (const view of waiting) {
-    const next = await insist(() => database.transaction(() => prepared(database, view))())
+    const next = await insist(() => database.transaction(() => prepareTables(database, view))())
     if (!next) return
-    built.push({ view, next, target: handleOf(database, [next]) })
+    built.push({ view, next, target: createHandle(database, [next]) })
   }
   let position = 0
-  while (waiting.size > 0 && !isOver()) {
+  while (waiting.size > 0 && !isCanceled()) {
     await insist(() => {
       const events = replay(position, chunkEvents)
       const last = events.at(-1)?.position ?? position
       const left = built.filter(({ view }) => waiting.has(view))
       const isWhole = database.transaction(() => {
-        for (const building of left) reduceAll(database, { building, events, progress })
-        return headOf(database) <= last && settleAll(database, left, waiting)
+        for (const building of left) applyToAll(database, { building, events, progress })
+        return headOf(database) <= last && swapAll(database, left, waiting)
       })()
       position = last
       if (!isWhole) return
@@ -152,42 +149,46 @@ async function replayAll(parts: RebuildParts, progress: Progress): Promise<void>
   }
 }
 
-function prepared(database: Database, view: View): TableGeneration {
+function prepareTables(database: Database, view: View): TableGeneration {
   const placed = createTables(database, view)
-  advise(database, [placed])
+  setStatistics(database, [placed])
   return placed
 }
 
-/** A reducer that throws ends the rebuild of its own view, and leaves the others alone. */
-function reduceAll(database: Database, { building, events, progress }: Work): void {
+/** A reducer that throws ends the rebuild of its own view, and not of others. */
+function applyToAll(database: Database, { building, events, progress }: ReduceInput): void {
   const { view } = building
   const wanted = events.filter(({ type }) => view.reducers.has(type))
   if (wanted.length === 0) return
   try {
-    database.transaction(() => reduce(building, wanted))()
+    database.transaction(() => applyEvents(building, wanted))()
   } catch (cause) {
-    if (isPassing(cause, database.filename)) throw cause
+    if (isTemporary(cause, database.filename)) throw cause
     progress.fail([view], cause)
   }
 }
 
-type Work = {
-  readonly building: Building
+type ReduceInput = {
+  readonly building: BuildingView
   readonly events: readonly LogEvent[]
-  readonly progress: Progress
+  readonly progress: RebuildProgress
 }
 
-function settleAll(
+function swapAll(
   database: Database,
-  built: readonly Building[],
+  built: readonly BuildingView[],
   waiting: ReadonlySet<View>,
 ): boolean {
-  for (const { view, next } of built) if (waiting.has(view)) settle(database, next, view.hash)
+  for (const { view, next } of built)
+    if (waiting.has(view)) recordGeneration(database, next, view.hash)
   return true
 }
 
-/** Empties unused tables before it drops them: to drop a full one would stall everybody. */
-async function dropUnused({ database }: RebuildParts, insist: Insist): Promise<void> {
+/**
+ * Deletes the rows of unused tables before dropping them: dropping a full table would stall the
+ * server.
+ */
+async function dropUnused({ database }: RebuildParts, insist: RetryChunk): Promise<void> {
   for (const table of unusedTables(database)) {
     const key = database
       .query<{ name: string }, [string]>("SELECT name FROM pragma_table_info(?) WHERE pk > 0")

@@ -1,18 +1,17 @@
 import { isProduction } from "../../runtime/production.ts"
 
 /**
- * An SQL statement, declared once as a constant. Every statement works within one instance, which
- * the handle binds as `$instance`; one that does not name it is refused: where it is developed and
- * tested when it is declared, in the binary, which was, when it is used. Tables are named as their
- * view declares them.
+ * An SQL statement, declared once as a constant. Every statement works within one instance, bound
+ * as `$instance`; a statement without it is rejected: on declaration in development and tests, and
+ * on first use in the binary. Tables have the names of their view's declaration.
  */
 export type Statement<Row = unknown> = {
   readonly sql: string
-  /** The names of its parameters, `$instance` among them. */
+  /** The names of its parameters, including `$instance`. */
   readonly parameters: readonly string[]
   /** Carries the type of its rows; never set. */
   readonly row?: Row
-  /** Turns stored values of a row into those of its type; not set where they are the same. */
+  /** Decodes stored values into those of the row's type; absent if they are the same. */
   decode?<Read>(row: Read): Read
 }
 
@@ -20,18 +19,18 @@ export type Value = string | number | bigint | boolean | null | Uint8Array
 export type Values = Readonly<Record<string, Value>>
 
 export function statement<Row = unknown>(sql: string, isLate = isProduction): Statement<Row> {
-  if (!isLate) refuseUnbound(sql)
-  return declared(sql, refuseUnbound)
+  if (!isLate) requireInstanceBinding(sql)
+  return declareStatement(sql, requireInstanceBinding)
 }
 
-/** Two hundred are declared at every start, which uses few: each is read with its first use. */
-function declared<Row>(sql: string, refuse: (sql: string) => void): Statement<Row> {
+/** Parsed on first use: a start declares two hundred statements and uses few. */
+function declareStatement<Row>(sql: string, validate: (sql: string) => void): Statement<Row> {
   let parameters: readonly string[] | undefined
   return {
     sql,
     get parameters() {
       if (!parameters) {
-        refuse(sql)
+        validate(sql)
         parameters = [...new Set([...sql.matchAll(/\$(\w+)/g)].map((match) => match[1] ?? ""))]
       }
       return parameters
@@ -39,10 +38,10 @@ function declared<Row>(sql: string, refuse: (sql: string) => void): Statement<Ro
   }
 }
 
-function refuseUnbound(sql: string): void {
+function requireInstanceBinding(sql: string): void {
   const bindings = sql.match(/\binstance\s*=\s*(\$instance\b|\w+\.instance\b)/g)?.length ?? 0
   const inserts = insertsInstance(sql) ? 1 : 0
-  if (bindings + inserts < tablesIn(sql) || !/\$instance\b/.test(sql)) {
+  if (bindings + inserts < countTables(sql) || !/\$instance\b/.test(sql)) {
     throw new Error(`a statement must bind every table to $instance: ${sql.trim()}`)
   }
 }
@@ -53,8 +52,8 @@ const insertsInstance = (sql: string): boolean =>
     sql,
   )
 
-/** How often the statement names a table; each time wants its own `instance = …`. */
-function tablesIn(sql: string): number {
+/** How often the statement names a table; each one needs its own `instance = …`. */
+function countTables(sql: string): number {
   const named = [...sql.matchAll(/(?<![$.\w])(?:FROM|JOIN|INTO|UPDATE)\s+(\w+)/gi)].map(
     (match) => match[1],
   )
@@ -68,8 +67,8 @@ function tablesIn(sql: string): number {
   ).length
 }
 
-/** A statement of the process itself, across instances; says why that is right. */
+/** A statement of the process itself, across instances; `reason` states why this is right. */
 export function systemStatement<Row = unknown>(sql: string, reason: string): Statement<Row> {
-  if (!reason) throw new Error(`a statement across instances needs a reason: ${sql}`)
-  return declared(sql, () => undefined)
+  if (!reason) throw new Error(`a statement across instances requires a reason: ${sql}`)
+  return declareStatement(sql, () => undefined)
 }

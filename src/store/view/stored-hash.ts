@@ -1,7 +1,7 @@
 /**
- * By the first digits of the hash that a view has today, the one that data folders have of it. They
- * were made when the columns of tables were written by hand, over several lines; the same columns
- * are derived now, on one line. A view that changes is built again and loses its entry.
+ * Maps the first digits of a view's current hash to its hash in existing data directories. Those
+ * were computed from handwritten, multi-line columns; the same columns are now derived on one line.
+ * A changed view is rebuilt, and its entry removed.
  */
 export const handwrittenHashes: Readonly<Record<string, string>> = {
   "6e3e4d306e168473": "cfc8f27c6e1d35a2a357bbd4202bbfd9126124e695aa98a9e985538f41d1585f",
@@ -28,6 +28,6 @@ export const handwrittenHashes: Readonly<Record<string, string>> = {
   "5242c0166c39da1e": "582137f904bcb99cab74185316b8dc653b86dff84536640ef8ceda880a0804a9",
 }
 
-/** The hash by which a data folder tells whether a view is unchanged. */
-export const storedHash = (derived: string): string =>
+/** The hash by which a data directory detects whether a view is unchanged. */
+export const toStoredHash = (derived: string): string =>
   handwrittenHashes[derived.slice(0, 16)] ?? derived

@@ -1,35 +1,34 @@
 import type { Reader } from "../search/reader.ts"
-import type { Together } from "../store-parts.ts"
+import type { SharedProcesses } from "../store-parts.ts"
 
-/** The processes that read a file beside the one that writes it. */
-export type Readers = Pick<Together, "spendOnce"> & {
-  /** Resolves when none of them searches any more, or none is waited for any longer. */
-  readonly rest: () => Promise<Resting>
-  /** Leaves nothing in their indexes of what has been erased. */
+/** The processes that read the file of the writer process. */
+export type ReaderProcesses = Pick<SharedProcesses, "spendOnce"> & {
+  /** Resolves when none of them is searching, or after a timeout. */
+  readonly rest: () => Promise<PausedReaders>
+  /** Removes erased data from their indexes. */
   readonly scrub: () => Promise<void>
 }
 
-/** Processes of which none searches. */
-export type Resting = {
-  /** Resolves when they read nothing at all: whoever asks them something waits. */
+/** Paused processes, none of which is searching. */
+export type PausedReaders = {
+  /** Resolves when they no longer read at all: their requests wait. */
   readonly hold: () => Promise<void>
-  /** Has them go on with everything. */
+  /** Lets them continue. */
   readonly readOn: () => void
 }
 
 /**
- * Resolves when nobody reads through another connection, here or in other processes. Searches may
- * take long, so that those of all come to their end first: requests wait only after that, for as
- * long as the last of the WAL is copied.
+ * Resolves when no other connection reads, here or in other processes. Searches can take long, so
+ * all of them are paused first; requests only wait afterwards, while the rest of the WAL is copied.
  */
-export const pausing = (here: Reader["pause"], workers?: Readers): Reader["pause"] =>
+export const pauseAll = (pauseHere: Reader["pause"], workers?: ReaderProcesses): Reader["pause"] =>
   workers
     ? async () => {
-        const [readOn, others] = await Promise.all([here(), workers.rest()])
+        const [readOn, others] = await Promise.all([pauseHere(), workers.rest()])
         await others.hold()
         return () => {
           readOn()
           others.readOn()
         }
       }
-    : here
+    : pauseHere

@@ -1,43 +1,43 @@
 import type { Database } from "bun:sqlite"
-import type { writtenOf } from "../log/event-types.ts"
+import type { createWriteCounter } from "../log/event-types.ts"
 import type { Log } from "../log/log.ts"
-import { decode, type Names } from "../log/row.ts"
-import { readsOf } from "../log/sqlite-log.ts"
-import { statements } from "../log/write/statements.ts"
-import type { Sight } from "./sight.ts"
+import { decodeEvent, type Names } from "../log/row.ts"
+import { createReads } from "../log/sqlite-log.ts"
+import { prepareStatements } from "../log/write/statements.ts"
+import type { FileSnapshot } from "./file-watch.ts"
 import type { Writer } from "./writer.ts"
 
-export type ReadingParts = {
+export type ReadingLogOptions = {
   readonly database: Database
   readonly names: Names
-  readonly sight: Sight
+  readonly sight: FileSnapshot
   readonly writer: Writer
-  readonly written: ReturnType<typeof writtenOf>
-  /** Grows when nothing counts any more that is in memory. */
+  readonly written: ReturnType<typeof createWriteCounter>
+  /** Increases when in-memory state becomes invalid. */
   readonly losses: () => number
 }
 
 /**
- * The log of a file that another process writes: what is appended goes there. What is in the file
- * need not be on disk yet, so whoever tells of it has that process wait for the disk.
+ * The log of a file that another process writes: appends are sent there. The file's content may not
+ * be synced yet, so that results are only returned after that process has synced.
  */
-export function readingLog(parts: ReadingParts): Log {
-  const { database, names, sight, writer, written, losses } = parts
+export function createReadingLog(parts: ReadingLogOptions): Log {
+  const { database, names, sight, writer, written, losses: invalidations } = parts
   const head = () => {
-    sight.look()
+    sight.refresh()
     return sight.head()
   }
   let safe = 0
   const settle = async () => {
     if (head() <= safe) return
     safe = Math.max(safe, await writer.settle())
-    sight.renew()
+    sight.invalidate()
   }
-  const sql = statements(database)
-  const reads = readsOf({ names, durability: { durable: head } }, sql)
-  /** What was read is told only once it is on disk. */
-  const settled = async <T>(read: () => T | Promise<T>): Promise<T> => {
-    sight.open()
+  const sql = prepareStatements(database)
+  const reads = createReads({ names, durability: { durablePosition: head } }, sql)
+  /** Returns a result only once it is synced. */
+  const readSynced = async <T>(read: () => T | Promise<T>): Promise<T> => {
+    sight.openSnapshot()
     const found = await read()
     await settle()
     return found
@@ -49,34 +49,34 @@ export function readingLog(parts: ReadingParts): Log {
         if (result.kind === "appended") safe = Math.max(safe, result.position)
         return result
       } finally {
-        // Its own step, or what it conflicts with, is in the file by now.
-        sight.renew()
+        // The file now contains the appended transaction, or what it conflicts with.
+        sight.invalidate()
       }
     },
-    read: (...what) => settled(() => reads.read(...what)),
-    at: (...what) => settled(() => reads.at(...what)),
-    history: (...what) => settled(() => reads.history(...what)),
+    read: (...what) => readSynced(() => reads.read(...what)),
+    at: (...what) => readSynced(() => reads.at(...what)),
+    history: (...what) => readSynced(() => reads.history(...what)),
     find: (position, limit, types) =>
-      settled(() => {
+      readSynced(() => {
         const upTo = sql.window.get(position, sight.head(), limit)?.last ?? position
-        const codes = types.flatMap((type) => names.known(type) ?? [])
+        const codes = types.flatMap((type) => names.findCode(type) ?? [])
         const found = sql.find.all(position, upTo, JSON.stringify(codes))
-        return { events: found.map((row) => decode(row, names)), upTo }
+        return { events: found.map((row) => decodeEvent(row, names)), upTo }
       }),
     holder: (...what) => {
-      sight.open()
+      sight.openSnapshot()
       return reads.holder(...what)
     },
     blob: (at) => {
-      sight.open()
+      sight.openSnapshot()
       return reads.blob(at)
     },
     settle,
     durable: head,
-    changes: () => head() + losses(),
+    changes: () => head() + invalidations(),
     changesOf: (streamsOrTypes) => {
-      sight.look()
-      return written.steps(streamsOrTypes) + losses()
+      sight.refresh()
+      return written.steps(streamsOrTypes) + invalidations()
     },
     writes: head,
     close: () => Promise.resolve(),

@@ -1,46 +1,46 @@
 import type { Fault } from "../../kernel/fault.ts"
-import type { Append, Appended } from "../log/log.ts"
+import type { Append, AppendResult } from "../log/log.ts"
 import type { FailedSelection } from "../shared/shared-log.ts"
 
-/** A try of an account that waits for its turn. */
-export type Try = {
-  /** What tries stand in line for. */
+/** A sign-in attempt that waits for its turn. */
+export type QueuedAttempt = {
+  /** The queue of the attempt. */
   readonly line: string
-  /** Whether the line is nobody's: what failed in it is remembered, not written. */
+  /** Whether the queue belongs to no account: failures are remembered, but not stored. */
   readonly isStranger: boolean
-  /** How many have failed lately, as far as is written. */
+  /** The number of recent failures, as stored. */
   readonly failures: number
   readonly source: string | undefined
-  /** Decides among those from addresses that have had as many turns. */
+  /** A random number that decides between addresses with the same number of turns. */
   readonly lot: number
 }
 
-/** A try that may be made, after so many seconds; the next ones wait until it is over. */
-export type Turn = {
+/** Permission for an attempt after a delay; the next attempts wait until it is over. */
+export type AttemptTurn = {
   readonly delaySeconds: number
-  /** How many tries have failed lately. */
+  /** The number of recent failures. */
   readonly failures: number
   readonly over: (isRight: boolean) => void
 }
 
 /**
- * The process that writes a file, as another one sees it that only reads there. Each function
- * faults when that process is gone: then nobody knows what became of it.
+ * The process that writes a file, as seen by a process that only reads it. Each function rejects if
+ * that process has ended: the outcome is then unknown.
  */
 export type Writer = {
-  /** Decides about a step and writes it; resolves when that is on disk. */
-  readonly append: (step: Append) => Promise<Appended>
-  /** Resolves when all that is in the file is on disk, with the position up to which. */
+  /** Decides on a transaction and writes it; resolves when it is synced. */
+  readonly append: (step: Append) => Promise<AppendResult>
+  /** Resolves when everything in the file is synced, with its position. */
   readonly settle: () => Promise<number>
-  /** Whether something that counts once, until a time in ms UTC, is used for the first time. */
-  readonly spendOnce: (what: string, until: number) => Promise<boolean>
-  /** Resolves when a try has its turn among those of its account at all processes. */
-  readonly turn: (asked: Try) => Promise<Turn>
-  /** Counts a request where the instance has a quota; faults where that is used up. */
+  /** Whether this is the first use of something that can be used once until a time in ms UTC. */
+  readonly spendOnce: (usedKey: string, until: number) => Promise<boolean>
+  /** Resolves when an attempt has its turn among all attempts for its account in all processes. */
+  readonly turn: (attempt: QueuedAttempt) => Promise<AttemptTurn>
+  /** Counts a request against the quota of the instance; throws if it is exhausted. */
   readonly count: (instance: string) => Promise<void>
-  /** Tells it what the disk did not do here: it says whether the service is ready. */
+  /** Reports a disk failure of this process, which affects readiness. */
   readonly trouble: (fault: Fault) => Promise<void>
   readonly rebuild: (view: string) => Promise<void>
   readonly removeFailed: (reactor: string, position: number) => Promise<void>
-  readonly retryFailed: (which: FailedSelection) => Promise<number>
+  readonly retryFailed: (selection: FailedSelection) => Promise<number>
 }

@@ -3,21 +3,21 @@ import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import {
   freePort,
-  type Running,
+  type RunningServer,
   run,
   setUp,
-  start,
+  startLatchkey,
   temporaryFolder,
 } from "../../support/latchkey.ts"
 import { type Postgres, startPostgres } from "../../support/postgres.ts"
 import { needs } from "../../support/prerequisite.ts"
-import type { Finding } from "./deep-house.ts"
+import type { Finding } from "./proxied-server.ts"
 
-describe.runIf(needs("postgres"))("with the log in PostgreSQL", () => {
+describe.runIf(needs("postgres"))("with the event log in PostgreSQL", () => {
   const folder = temporaryFolder()
   const data = join(folder.path, "data")
   let postgres: Postgres
-  let server: Running | undefined
+  let server: RunningServer | undefined
   let port = 0
   let database = ""
 
@@ -59,13 +59,13 @@ describe.runIf(needs("postgres"))("with the log in PostgreSQL", () => {
     expect(cleanUp).toEqual([])
   })
 
-  test("a check before an upgrade asks PostgreSQL, too", async () => {
+  test("the check before an upgrade includes PostgreSQL", async () => {
     const { code, output } = await run(["upgrade", "check", "--data", data])
     expect(code, output).toBe(0)
     expect(output).toMatch(/database +PostgreSQL has what this version needs \(\d+\)/)
   })
 
-  /** A node that is there for a moment longer than the test. */
+  /** A node registered for slightly longer than the test. */
   const beside = (version: string) =>
     asked(
       `INSERT INTO latchkey.node (part, folder, run, seen, version)
@@ -79,17 +79,17 @@ describe.runIf(needs("postgres"))("with the log in PostgreSQL", () => {
   }
   const waits = /^warning: not tried while nodes run different versions/
 
-  test("no user is made while a node of another version might tell of them", async () => {
+  test("creates no user while a node of another version could read its events", async () => {
     await beside("0.0.1")
     expect((await deep()).signIn).toEqual([expect.stringMatching(waits)])
-    server = await start({ data, port })
+    server = await startLatchkey({ data, port })
     expect((await deep()).signIn).toEqual([expect.stringMatching(waits)])
     await server.stop()
     await gone()
   })
 
   test("while the server runs", async () => {
-    server = await start({ data, port })
+    server = await startLatchkey({ data, port })
     const { signIn, clock, cleanUp } = await deep()
     expect(signIn).toEqual([works])
     expect(clock).toContain("ok: the same as that of PostgreSQL")

@@ -1,27 +1,27 @@
-// What callers learn of how far an answer has come, and of changes that they have not read.
+// Read positions in responses, and conflicts with changes that the caller has not read.
 import { fromBinary } from "@bufbuild/protobuf"
 import { timestampMs } from "@bufbuild/protobuf/wkt"
 import { describe, expect, test } from "vitest"
 import { ErrorDetailSchema } from "../../../src/gen/core/v1/error_pb.ts"
-import { staleError } from "../../../src/kernel/fault.ts"
+import { staleEditError } from "../../../src/kernel/fault.ts"
 import { type Answer, type Cx, json, worldOf } from "../world.ts"
 
 const getUser = "core.user.v2.UserService/GetUserByID"
-const update = "core.project.v2.ProjectService/UpdateProject"
+const updateProject = "core.project.v2.ProjectService/UpdateProject"
 const time = Date.UTC(2026, 10, 28, 15)
 
 const person = { user: { type: { case: "human", value: { profile: { displayName: "Ada" } } } } }
 
-/** What a caller learns whose update would replace a change of a user. */
+/** The error detail for a caller whose update would overwrite a user's change. */
 async function detailFor(as: string, userId: string, user: Answer = () => person) {
   const world = worldOf({
-    [update]: () => {
-      throw staleError({ userId, displayName: "", time })
+    [updateProject]: () => {
+      throw staleEditError({ userId, displayName: "", time })
     },
     [getUser]: user,
   })
   const sent = json({ projectId: "p1", name: "Shop", expectedVersion: "7" })
-  const response = await world.fetch(`/${update}`, { as, ...sent })
+  const response = await world.fetch(`/${updateProject}`, { as, ...sent })
   const { code, details } = await response.json()
   expect({ status: response.status, code }).toEqual({ status: 409, code: "aborted" })
   const { type, value } = details[0]
@@ -32,19 +32,19 @@ async function detailFor(as: string, userId: string, user: Answer = () => person
   return { changedByUserId, changedBy, changed: changeDate && timestampMs(changeDate) }
 }
 
-describe("a caller whose update would replace a change that they have not read", () => {
+describe("a caller whose update would overwrite an unread change", () => {
   const nobody = { changedByUserId: "", changedBy: "", changed: time }
 
-  test("learns when it was made, and by whom", async () => {
+  test("receives the time and the author of the change", async () => {
     const ada = { changedByUserId: "u1", changedBy: "Ada", changed: time }
     expect(await detailFor("owner", "u1")).toEqual(ada)
   })
 
-  test("learns the same from a status of REST", async () => {
+  test("receives the same in a REST status", async () => {
     const put = "core.management.v1.ManagementService/UpdateProject"
     const world = worldOf({
       [put]: () => {
-        throw staleError({ userId: "u1", displayName: "", time })
+        throw staleEditError({ userId: "u1", displayName: "", time })
       },
       [getUser]: () => person,
     })
@@ -61,16 +61,16 @@ describe("a caller whose update would replace a change that they have not read",
     })
   })
 
-  test("learns the name of a service account, too", async () => {
+  test("receives the name of a service account", async () => {
     const robot = { user: { type: { case: "machine", value: { name: "CI" } } } }
     expect(await detailFor("owner", "u1", () => robot)).toMatchObject({ changedBy: "CI" })
   })
 
-  test("learns only when, where they may not read the user", async () => {
+  test("receives only the time without permission to read the user", async () => {
     expect(await detailFor("project1", "u1")).toEqual(nobody)
   })
 
-  test("learns only when, where the user is gone or the server made the change", async () => {
+  test("receives only the time if the user was deleted or the server made the change", async () => {
     expect(await detailFor("owner", "gone")).toEqual(nobody)
     expect(await detailFor("owner", "")).toEqual(nobody)
   })
@@ -92,11 +92,11 @@ describe("x-core-position", () => {
     return response.headers.get("x-core-position")
   }
 
-  test("of an answer that only read is the position before it read", async () => {
+  test("is the position before the read in a response without writes", async () => {
     expect(await position(at(), "owner")).toBe("41")
   })
 
-  test("is absent where the call failed, and for callers without a token", async () => {
+  test("is absent from failed calls and for callers without a token", async () => {
     expect(await position(at(), "owner", "absent")).toBeNull()
     expect(await position(at())).toBeNull()
     const open = worldOf({}, { head: () => 41 })
@@ -105,9 +105,9 @@ describe("x-core-position", () => {
   })
 })
 
-test("the handler of an update is told up to where its caller has read", async () => {
+test("the handler of an update receives the position up to which its caller has read", async () => {
   const world = worldOf()
-  const send = (body: object) => world.fetch(`/${update}`, { as: "owner", ...json(body) })
+  const send = (body: object) => world.fetch(`/${updateProject}`, { as: "owner", ...json(body) })
   await send({ projectId: "p1", expectedVersion: "7" })
   await send({ projectId: "p1", expectedVersion: 0 })
   await send({ projectId: "p1" })

@@ -7,27 +7,27 @@ import { serveControl } from "../../../src/boot/control.ts"
 import { claimFolder } from "../../../src/boot/folder/claim.ts"
 import { firstInstance } from "../../../src/domain/setup/index.ts"
 import { systemClock } from "../../../src/kernel/clock.ts"
-import { type Config, configOf } from "../../../src/kernel/config.ts"
+import { type Config, parseConfig } from "../../../src/kernel/config.ts"
 import { systemRandom } from "../../../src/kernel/crypto/random.ts"
 import { openServices } from "../../../src/server/services.ts"
 import { setUpByRequest } from "../../../src/server/setup/setup.ts"
 
-/** Folders to save from and restore to, below one that goes with the test. */
-export function houseOf(name: string) {
+/** Directories to back up and restore, below one that is removed with the test. */
+export function createBackupFixture(name: string) {
   const folder = mkdtempSync(join(tmpdir(), `latchkey-${name}-`))
   let count = 0
   return {
     folder,
-    /** A path that nothing lies at. */
+    /** A path at which nothing exists. */
     fresh: (kind = "data") => join(folder, `${kind}-${count++}`),
     remove: () => rmSync(folder, { recursive: true, force: true }),
   }
 }
 
 export const configFor = (data: string, more: Readonly<Record<string, string>> = {}): Config =>
-  configOf({ flags: { "--data": data, "--log-level": "fatal", ...more }, env: {}, file: {} })
+  parseConfig({ flags: { "--data": data, "--log-level": "fatal", ...more }, env: {}, file: {} })
 
-/** Opens a data folder, and answers on its socket, as a server does. */
+/** Opens a data directory and listens on its control socket, as a server does. */
 export async function openData(data: string) {
   const config = configFor(data)
   const claim = await claimFolder(config, systemRandom)
@@ -47,10 +47,10 @@ export async function openData(data: string) {
   }
 }
 
-export type Open = Awaited<ReturnType<typeof openData>>
+export type OpenData = Awaited<ReturnType<typeof openData>>
 
-/** Sets a folder up; the owner is ada. */
-export async function setUpData(data: string): Promise<Open> {
+/** Sets up a data directory; the owner is ada. */
+export async function setUpData(data: string): Promise<OpenData> {
   const open = await openData(data)
   await setUpByRequest(open.services, {
     publicUrl: "https://id.example.com",
@@ -62,7 +62,7 @@ export async function setUpData(data: string): Promise<Open> {
   return open
 }
 
-export const save = (data: string, to: string, more: Partial<BackupRequest> = {}) =>
+export const createBackup = (data: string, to: string, more: Partial<BackupRequest> = {}) =>
   backup({
     config: configFor(data),
     clock: systemClock,
@@ -74,5 +74,5 @@ export const save = (data: string, to: string, more: Partial<BackupRequest> = {}
     ...more,
   })
 
-export const bringBack = (from: string, data: string, opening = {}) =>
+export const restoreBackup = (from: string, data: string, opening = {}) =>
   restore({ config: configFor(data), from, opening })

@@ -1,12 +1,12 @@
 import { readFileSync, readlinkSync } from "node:fs"
 import { expect, test } from "vitest"
-import { openExecutable, unchangedMappings } from "../../../src/boot/memory/executable.ts"
+import { createPageReleaser, unchangedMappings } from "../../../src/boot/memory/executable.ts"
 
 function region(head: string, anonymous: number): string {
   return `${head}\nRss:               4 kB\nAnonymous:     ${anonymous} kB\nVmFlags: rd mr mw\n`
 }
 
-test("only what nobody can write, and what equals the file, can be read again", () => {
+test("only read-only pages that equal the file can be dropped", () => {
   const smaps = [
     region("00200000-01a39000 r--p 00000000 fe:00 2146834                    /opt/latch key", 0),
     region("01a40000-0684a000 r-xp 01838000 fe:00 2146834                    /opt/latch key", 0),
@@ -22,16 +22,16 @@ test("only what nobody can write, and what equals the file, can be read again", 
   ])
 })
 
-test.runIf(process.platform === "linux")("what is unmapped is resident no longer", async () => {
-  const unmap = await openExecutable()
+test.runIf(process.platform === "linux")("unmapped pages are no longer resident", async () => {
+  const unmap = await createPageReleaser()
   const path = readlinkSync("/proc/self/exe")
   expect(unchangedMappings(readFileSync("/proc/self/smaps", "utf8"), path)).not.toEqual([])
-  const before = residentOfFiles()
+  const before = residentFileBytes()
   unmap?.()
-  expect(residentOfFiles()).toBeLessThan(before)
+  expect(residentFileBytes()).toBeLessThan(before)
 })
 
-function residentOfFiles(): number {
+function residentFileBytes(): number {
   const [, kB] = /^RssFile:\s+(\d+) kB$/m.exec(readFileSync("/proc/self/status", "utf8")) ?? []
   return Number(kB)
 }

@@ -1,19 +1,19 @@
-// A process that measures its memory twice, and writes what it found as JSON.
+// A process that measures its memory twice and prints the results as JSON.
 import { readdirSync, readlinkSync } from "node:fs"
 import { privateBytes } from "../../../src/boot/memory/private.ts"
 
 const addedBytes = 256_000_000
 
-const before = privateBytes()
-const kept = Buffer.alloc(addedBytes, 1)
-const grownBytes = privateBytes() - before
+const startBytes = privateBytes()
+const retainedBuffer = Buffer.alloc(addedBytes, 1)
+const grownBytes = privateBytes() - startBytes
 const descriptors = readdirSync("/proc/self/fd").filter(
-  (each) => linkOf(`/proc/self/fd/${each}`) === `/proc/${process.pid}/status`,
+  (each) => readLink(`/proc/self/fd/${each}`) === `/proc/${process.pid}/status`,
 ).length
-console.log(JSON.stringify({ addedBytes: kept.length, grownBytes, descriptors }))
+console.log(JSON.stringify({ addedBytes: retainedBuffer.length, grownBytes, descriptors }))
 
-/** What a descriptor leads to; that of the listing itself is closed by then. */
-function linkOf(file: string): string | undefined {
+/** The target of a descriptor; the one of the listing itself is closed by then. */
+function readLink(file: string): string | undefined {
   try {
     return readlinkSync(file)
   } catch {

@@ -2,12 +2,12 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, expect, test } from "vitest"
-import { csvEntries } from "../../../src/boot/people/source/csv.ts"
+import { csvEntries } from "../../../src/boot/users/source/csv.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "latchkey-csv-"))
 afterAll(() => rmSync(folder, { recursive: true }))
 
-async function read(text: string) {
+async function readCsv(text: string) {
   const path = join(folder, "people.csv")
   writeFileSync(path, text)
   const found: unknown[] = []
@@ -24,6 +24,6 @@ test.each([
   ["line of a spreadsheet", "sep=;\r\nname;email\r\nAda, Countess;ada@example.com\r\n"],
   ["quoted line", '"sep=;"\nname;email\nAda, Countess;ada@example.com\n'],
   ["line with another mark", "\ufeffSEP=|\nname|email\nAda, Countess|ada@example.com\n"],
-])("fields are parted as the file says: %s", async (_, text) => {
-  expect(await read(text)).toEqual([ada])
+])("fields are separated as in the file: %s", async (_, text) => {
+  expect(await readCsv(text)).toEqual([ada])
 })

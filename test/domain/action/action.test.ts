@@ -1,27 +1,27 @@
 import { afterEach, beforeEach, expect, test } from "vitest"
 import { action } from "../../../src/domain/action/model.ts"
-import { type Estate, openEstate, type Person } from "../../support/estate.ts"
+import { openTenant, type Tenant, type TenantUser } from "../../support/tenant.ts"
 
-let estate: Estate
+let estate: Tenant
 beforeEach(async () => {
-  estate = await openEstate()
+  estate = await openTenant()
 })
 afterEach(() => estate.close())
 
 const script = "function greet(ctx, api) {}"
-const made = async (name: string, who: Person = "manager", more: object = {}) =>
+const createScript = async (name: string, who: TenantUser = "manager", more: object = {}) =>
   (await estate.as(who, "createAction", { name, script, ...more })).id as string
 const bind = (triggerType: string, actionIds: readonly string[], flowType = "2") =>
   estate.as("manager", "setTriggerActions", { flowType, triggerType, actionIds })
-const flow = async (type = "2") => (await estate.as("manager", "getFlow", { type })).flow
+const getFlow = async (type = "2") => (await estate.as("manager", "getFlow", { type })).flow
 const idsIn = async (type?: string) =>
-  (await flow(type)).triggerActions.map(
+  (await getFlow(type)).triggerActions.map(
     ({ triggerType, actions }: any) =>
       `${triggerType.id}: ${actions.map(({ name }: any) => name).join(" ")}`,
   )
 
-test("a script is there at once, with what it was given", async () => {
-  const id = await made("greet", "manager", {
+test("a script is available immediately, with the given values", async () => {
+  const id = await createScript("greet", "manager", {
     timeout: { seconds: 2n, nanos: 500_000_000 },
     allowedToFail: true,
   })
@@ -36,19 +36,19 @@ test("a script is there at once, with what it was given", async () => {
   })
 })
 
-test("a name is taken in its organisation, as it is spelled, until it is given up", async () => {
-  const id = await made("greet")
-  await expect(made("greet")).rejects.toMatchObject({ id: "action.name_taken" })
-  await made("Greet")
-  await made("greet", "stranger")
+test("a name is unique in its organization by spelling, until it is released", async () => {
+  const id = await createScript("greet")
+  await expect(createScript("greet")).rejects.toMatchObject({ id: "action.name_taken" })
+  await createScript("Greet")
+  await createScript("greet", "stranger")
   const change = { id, name: "welcome", script }
   await estate.as("manager", "updateAction", change)
   await expect(estate.as("manager", "updateAction", change)).rejects.toMatchObject({
     code: "failed_precondition",
   })
-  const again = await made("greet")
+  const again = await createScript("greet")
   await estate.as("manager", "deleteAction", { id: again })
-  await made("greet")
+  await createScript("greet")
 })
 
 test.each([
@@ -57,12 +57,14 @@ test.each([
   ["more than 40,000 bytes of it", { script: "ä".repeat(20_001) }],
   ["more than 20 seconds", { timeout: { seconds: 20n, nanos: 1_000_000 } }],
   ["less than no time", { timeout: { seconds: -1n, nanos: 0 } }],
-])("refuses %s", async (_, more) => {
-  await expect(made("greet", "manager", more)).rejects.toMatchObject({ code: "invalid_argument" })
+])("rejects %s", async (_, more) => {
+  await expect(createScript("greet", "manager", more)).rejects.toMatchObject({
+    code: "invalid_argument",
+  })
 })
 
-test("no event shows the text of a script, and none has it once it is removed", async () => {
-  const id = await made("greet", "manager", { script: "const key = 'sk-1'" })
+test("no event shows the text of a script, and none contains it after the removal", async () => {
+  const id = await createScript("greet", "manager", { script: "const key = 'sk-1'" })
   await estate.as("manager", "updateAction", { id, name: "greet", script: "const key = 'sk-2'" })
   const events = async () => (await estate.store.log.read(0, 1000)).filter((each) => each.id === id)
   expect(JSON.stringify((await events()).map(({ data }) => data))).not.toContain("sk-")
@@ -71,26 +73,26 @@ test("no event shows the text of a script, and none has it once it is removed", 
   expect(estate.store.state(estate.cx(), action, id)).toMatchObject({ script: "" })
 })
 
-test("a flow names scripts by moment, in the order that was given", async () => {
-  const [one, two] = [await made("one"), await made("two")]
-  expect(await flow()).toMatchObject({ state: 1, triggerActions: [] })
+test("a flow lists scripts by trigger, in the given order", async () => {
+  const [one, two] = [await createScript("one"), await createScript("two")]
+  expect(await getFlow()).toMatchObject({ state: 1, triggerActions: [] })
   await bind("5", [two, one])
   await bind("TRIGGER_TYPE_PRE_USERINFO_CREATION", [one], "FLOW_TYPE_COMPLEMENT_TOKEN")
   expect(await idsIn()).toEqual(["4: one", "5: two one"])
-  expect(await flow()).toMatchObject({ state: 2 })
+  expect(await getFlow()).toMatchObject({ state: 2 })
   expect(await idsIn("3")).toEqual([])
   await expect(bind("5", [two, one])).rejects.toMatchObject({ code: "failed_precondition" })
   await bind("5", [])
   expect(await idsIn()).toEqual(["4: one"])
   await estate.as("manager", "clearFlow", { type: "2" })
-  expect(await flow()).toMatchObject({ state: 1, triggerActions: [] })
+  expect(await getFlow()).toMatchObject({ state: 1, triggerActions: [] })
   await expect(estate.as("manager", "clearFlow", { type: "2" })).rejects.toMatchObject({
     code: "failed_precondition",
   })
 })
 
-test("flows name scripts of their own organisation, each once", async () => {
-  const [own, foreign] = [await made("own"), await made("foreign", "stranger")]
+test("flows contain scripts of their own organization, each once", async () => {
+  const [own, foreign] = [await createScript("own"), await createScript("foreign", "stranger")]
   await expect(bind("5", [foreign])).rejects.toMatchObject({ id: "action.missing" })
   await expect(bind("5", [own, own])).rejects.toMatchObject({ id: "flow.action_twice" })
   await expect(bind("5", ["404"])).rejects.toMatchObject({ id: "action.missing" })
@@ -98,8 +100,8 @@ test("flows name scripts of their own organisation, each once", async () => {
   await expect(bind("7", [own])).rejects.toMatchObject({ id: "trigger.unknown" })
 })
 
-test("a script that is removed leaves every flow", async () => {
-  const [one, two] = [await made("one"), await made("two")]
+test("a removed script leaves every flow", async () => {
+  const [one, two] = [await createScript("one"), await createScript("two")]
   await bind("5", [two, one])
   await bind("1", [one], "1")
   await bind("1", [one], "3")
@@ -107,9 +109,9 @@ test("a script that is removed leaves every flow", async () => {
   expect([await idsIn("2"), await idsIn("1"), await idsIn("3")]).toEqual([["5: two"], [], []])
 })
 
-test("lists the scripts of the organisation, by name and state", async () => {
-  const ids = [await made("one"), await made("two"), await made("three")]
-  await made("foreign", "stranger")
+test("lists the scripts of the organization, by name and state", async () => {
+  const ids = [await createScript("one"), await createScript("two"), await createScript("three")]
+  await createScript("foreign", "stranger")
   await estate.as("manager", "deactivateAction", { id: ids[1] })
   const listed = async (request: object) =>
     (await estate.as("manager", "listActions", request)).result.map(({ name }: any) => name)
@@ -121,8 +123,8 @@ test("lists the scripts of the organisation, by name and state", async () => {
   expect(await listed(by("actionIdQuery", { id: ids[2] }))).toEqual(["three"])
 })
 
-test("with its organisation a script goes", async () => {
-  const id = await made("greet", "stranger")
+test("a script is removed with its organization", async () => {
+  const id = await createScript("greet", "stranger")
   await estate.as("owner", "deleteOrganization", { organizationId: "org2" })
   expect(estate.store.state(estate.cx(), action, id).status).toBe("removed")
 })

@@ -1,9 +1,9 @@
-// People who come from a provider, where scripts have a say.
-import { addIdp, linkIdp } from "../../../src/domain/idp/commands.ts"
+// Sign-ins through an identity provider whose users scripts can change.
+import { createIdp, linkIdp } from "../../../src/domain/idp/commands.ts"
 import type { Options } from "../../../src/domain/idp/index.ts"
-import { heldMetadata } from "../../../src/domain/user/index.ts"
-import { linkedUser } from "../../../src/domain/user-link/commands.ts"
-import { authorizePath, browserOf, openProvider, type Visited } from "../../oauth/provider.ts"
+import { listMetadata } from "../../../src/domain/user/index.ts"
+import { findLinkedUser } from "../../../src/domain/user-link/commands.ts"
+import { authorizePath, browserOf, openProvider, type VisitedPage } from "../../oauth/provider.ts"
 import { openUpstream, upstreamIssuer } from "../../support/upstream.ts"
 
 export const ada = {
@@ -15,7 +15,7 @@ export const ada = {
   email_verified: true,
 }
 
-const all: Options = {
+const allOptions: Options = {
   isLinkingAllowed: true,
   isCreationAllowed: true,
   isAutoCreation: true,
@@ -25,14 +25,14 @@ const all: Options = {
 }
 
 export type Browser = ReturnType<typeof browserOf>
-export type Arrivals = Awaited<ReturnType<typeof openArrivals>>
+export type ExternalSignIns = Awaited<ReturnType<typeof openExternalSignIns>>
 
-/** An instance that offers a provider, and the way there and back. */
-export async function openArrivals(options: Partial<Options> = {}) {
+/** An instance with an identity provider, and the requests of a sign-in through it. */
+export async function openExternalSignIns(options: Partial<Options> = {}) {
   const provider = await openProvider()
   const client = await provider.addClient()
   const upstream = await openUpstream()
-  const { id: idpId } = await addIdp(provider.cx(), undefined, {
+  const { id: idpId } = await createIdp(provider.cx(), undefined, {
     name: "Acme",
     secret: "s3cret",
     settings: {
@@ -43,30 +43,30 @@ export async function openArrivals(options: Partial<Options> = {}) {
       isIdTokenMapping: false,
       usePkce: true,
     },
-    options: { ...all, ...options },
+    options: { ...allOptions, ...options },
   })
   await linkIdp(provider.cx(), undefined, idpId)
 
-  /** A browser whose requests may reach the provider. */
+  /** A browser whose requests can reach the provider. */
   const newBrowser = (): Browser =>
     browserOf({
       send: (path, init) => provider.send(path, init, { outside: upstream.outside }),
     })
-  /** Where an application's sign-in begins, for the people of an organisation if one is named. */
+  /** Where an application's sign-in begins, for the people of an organization if one is named. */
   const begin = (orgId?: string): string =>
     authorizePath(client.id, orgId ? { scope: `openid urn:core:iam:org:id:${orgId}` } : {})
   const signIn = async (
     claims: object = ada,
     { browser = newBrowser(), orgId }: { browser?: Browser; orgId?: string | undefined } = {},
-  ): Promise<Visited> => {
+  ): Promise<VisitedPage> => {
     const first = await browser.go(begin(orgId))
     const href = /href="([^"]*externalidp[^"]*)"/.exec(first.page)?.[1]?.replaceAll("&amp;", "&")
     const there = await browser.go(href ?? "/none")
     return browser.go(upstream.signIn(there.path, { ...claims }))
   }
-  const here = (externalId = ada.sub) => linkedUser(provider.cx(), { idpId, externalId }) ?? ""
+  const here = (externalId = ada.sub) => findLinkedUser(provider.cx(), { idpId, externalId }) ?? ""
   const noted = (key: string) => {
-    const value = heldMetadata(provider.cx(), here()).get(key)
+    const value = listMetadata(provider.cx(), here()).get(key)
     return value && JSON.parse(Buffer.from(value).toString())
   }
   return { provider, client, upstream, idpId, newBrowser, begin, signIn, here, noted }

@@ -1,34 +1,37 @@
-// Scripts of an organisation, where they run.
+// Scripts of an organization, where they run.
 import { expect, type RunnerTestCase, type RunnerTestSuite, test } from "vitest"
 import { type FlowType, flows, type Trigger } from "../../../src/domain/action/flow-kind.ts"
 import { addAction, removeAction, setTrigger } from "../../../src/domain/action/index.ts"
-import { membersOf, shapeAt } from "../../../src/domain/action/script/offered.ts"
+import { membersOf, shapeFor } from "../../../src/domain/action/script/members.ts"
 import type { Provider } from "../../oauth/provider.ts"
 
-type Bound = {
+type BindOptions = {
   readonly flowType: FlowType
   readonly triggerType: Trigger
-  /** Each has a function with a name of its own: f0, f1 … */
+  /** Each script defines a function with its own name: f0, f1 … */
   readonly scripts: readonly string[]
   readonly allowedToFail?: boolean
   readonly timeoutMs?: number
-  /** Whose they are; without a word the first organisation's. */
+  /** The organization of the scripts; defaults to the first one. */
   readonly orgId?: string
 }
 
-let count = 0
+let scriptCount = 0
 
-/** All scripts that were bound so far, by flow and trigger. */
-const written = new Map<string, string>()
+/** All scripts bound so far, by flow and trigger. */
+const scriptTexts = new Map<string, string>()
 
-/** Has scripts run at a moment; answers what takes them away again. */
-export async function bind(provider: Provider, bound: Bound): Promise<() => Promise<void>> {
+/** Binds scripts to a trigger; returns a function that removes them. */
+export async function bindScripts(
+  provider: Provider,
+  bound: BindOptions,
+): Promise<() => Promise<void>> {
   const cx = provider.cx()
   const { orgId = provider.setup.orgId } = bound
   const { flowType, triggerType, scripts, allowedToFail = false, timeoutMs = 0 } = bound
-  const ids = scripts.map(() => `script${++count}`)
+  const ids = scripts.map(() => `script${++scriptCount}`)
   const moment = `${flowType} ${triggerType}`
-  written.set(moment, [written.get(moment), ...scripts].join("\n"))
+  scriptTexts.set(moment, [scriptTexts.get(moment), ...scripts].join("\n"))
   await provider.store.transact(cx, (tx) => {
     scripts.forEach((script, at) => {
       const name = /\bf\d\b/.exec(script)?.[0] ?? "f0"
@@ -50,8 +53,8 @@ const testsIn = (task: Task): readonly RunnerTestCase[] =>
   task.type === "test" ? [task] : task.tasks.flatMap(testsIn)
 
 /**
- * Stands last in a file: whether scripts of its tests use all that is handed to those of a flow. It
- * goes by what these have bound, and says so where one of them has not run before it.
+ * Must be the last call in a file: tests whether the scripts of its tests use everything that a
+ * flow provides. Reports tests that have not run before it.
  */
 export const testAllUsed = (flowType: FlowType) =>
   test("nothing that scripts are handed here is left out above", ({ task }) => {
@@ -63,19 +66,19 @@ export const testAllUsed = (flowType: FlowType) =>
       why,
     ).toEqual([])
     expect(before.length, why).toBeGreaterThan(0)
-    expect(unused(flowType)).toEqual([])
+    expect(unusedValues(flowType)).toEqual([])
   })
 
-/** What scripts of a flow are handed, and none that was bound so far has used: "5 api.v1.…". */
-const unused = (flowType: FlowType): readonly string[] =>
+/** The values that a flow provides and no bound script has used: "5 api.v1.…". */
+const unusedValues = (flowType: FlowType): readonly string[] =>
   flows[flowType].triggers.flatMap((trigger) => {
-    const scripts = written.get(`${flowType} ${trigger}`) ?? ""
-    return membersOf(shapeAt(flowType, trigger))
+    const scripts = scriptTexts.get(`${flowType} ${trigger}`) ?? ""
+    return membersOf(shapeFor(flowType, trigger))
       .filter(({ path }) => !path.startsWith("require") && !isUsedIn(scripts, path))
       .map(({ path }) => `${trigger} ${path}`)
   })
 
-/** Scripts take `ctx` apart as they like; what they do to `api` stands there as it is called. */
+/** Scripts may destructure `ctx` freely; uses of `api` are found by their exact text. */
 function isUsedIn(scripts: string, path: string): boolean {
   const name = path.replace(/\(.*/s, "").replaceAll(".", "\\.")
   if (name.startsWith("api")) return new RegExp(`\\b${name}\\b`).test(scripts)

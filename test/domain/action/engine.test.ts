@@ -1,36 +1,40 @@
-// One engine runs script after script: each finds it as the first has.
+// One engine runs script after script: each starts in the same state as the first.
 import { createHash } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import release from "@jitl/quickjs-wasmfile-release-sync"
 import { beforeAll, describe, expect, test } from "vitest"
-import { metered, outOfIterations } from "../../../src/domain/action/script/metered.ts"
-import { type Engine, newEngine, newMemory } from "../../../src/domain/action/script/sandbox.ts"
-import type { Job } from "../../../src/domain/action/script/wire.ts"
+import { outOfIterations, withLoopLimit } from "../../../src/domain/action/script/loop-limit.ts"
+import type { ScriptJob } from "../../../src/domain/action/script/messages.ts"
+import {
+  createEngine,
+  createMemory,
+  type Engine,
+} from "../../../src/domain/action/script/sandbox.ts"
 
 const file = createRequire(import.meta.url).resolve("@jitl/quickjs-wasmfile-release-sync/wasm")
 const bytes = readFileSync(file)
 const secret = "what-only-this-run-may-know"
 let wasmModule: WebAssembly.Module
 beforeAll(async () => {
-  wasmModule = await WebAssembly.compile(metered(bytes))
+  wasmModule = await WebAssembly.compile(withLoopLimit(bytes))
 })
 
-type Made = { readonly engine: Engine; readonly memory: WebAssembly.Memory }
+type EngineInstance = { readonly engine: Engine; readonly memory: WebAssembly.Memory }
 
-async function make(): Promise<Made> {
-  const memory = newMemory(512)
-  return { engine: await newEngine({ variant: release, wasmModule, memory }), memory }
+async function createTestEngine(): Promise<EngineInstance> {
+  const memory = createMemory(512)
+  return { engine: await createEngine({ variant: release, wasmModule, memory }), memory }
 }
 
-// What is put back is the memory; a second global would have to be as well.
-test("beside its memory an engine has a stack pointer, and that is all", () => {
+// Only the memory is restored; a second global would have to be restored as well.
+test("an engine's only state besides memory is a stack pointer", () => {
   const globals = sectionOf(bytes, 6)
   const [count, type, isMutable] = globals
   expect({ count, type, isMutable }).toEqual({ count: 1, type: 0x7f, isMutable: 1 })
 })
 
-/** A section of a WebAssembly file, by its number. */
+/** A section of a WebAssembly file, by number. */
 function sectionOf(module: Uint8Array, wanted: number): Uint8Array {
   for (let at = 8; at < module.length; ) {
     const id = module[at++]
@@ -45,7 +49,7 @@ function sectionOf(module: Uint8Array, wanted: number): Uint8Array {
   throw new Error(`there is no section ${wanted}`)
 }
 
-const job = (script: string): Job => ({
+const job = (script: string): ScriptJob => ({
   name: "f",
   script,
   input: { shape: "token", data: { secret } },
@@ -53,16 +57,17 @@ const job = (script: string): Job => ({
   workMs: 200,
   pagesMax: 512,
 })
-const never = () => undefined
-const contentOf = ({ buffer }: WebAssembly.Memory) =>
+const neverInterrupt = () => undefined
+const memoryHash = ({ buffer }: WebAssembly.Memory) =>
   createHash("sha256").update(new Uint8Array(buffer)).digest("hex")
-const holds = ({ buffer }: WebAssembly.Memory, text: string) => Buffer.from(buffer).includes(text)
+const containsText = ({ buffer }: WebAssembly.Memory, text: string) =>
+  Buffer.from(buffer).includes(text)
 
-describe("an engine is as new after", () => {
+describe("an engine is in its initial state after", () => {
   test.each([
     ["a run", "function f(ctx, api) { api.v1.claims.setClaim('a', 1) }"],
     ["one that fails", "function f() { throw new Error('no') }"],
-    // Whatever of it is overwritten when it ends, some is left.
+    // Some of it remains, whatever is overwritten at the end.
     ["one that is no script", `function f( { ${`"${secret}" `.repeat(100)}`],
     ["one that leaves promises", "function f() { Promise.resolve().then(() => { later() }) }"],
     ["one that waits for ever", "const f = () => new Promise(() => {})"],
@@ -73,32 +78,32 @@ describe("an engine is as new after", () => {
        function f() { Object.freeze(globalThis) }`,
     ],
   ])("%s", async (_, script) => {
-    const { engine, memory } = await make()
-    const asNew = contentOf(memory)
+    const { engine, memory } = await createTestEngine()
+    const asNew = memoryHash(memory)
     for (let count = 0; count < 3; count++) {
-      engine.run(job(script), () => "null", never)
-      expect(contentOf(memory)).not.toBe(asNew)
-      expect(holds(memory, secret)).toBe(true)
+      engine.run(job(script), () => "null", neverInterrupt)
+      expect(memoryHash(memory)).not.toBe(asNew)
+      expect(containsText(memory, secret)).toBe(true)
       expect(engine.renew()).toBe(true)
-      expect(contentOf(memory)).toBe(asNew)
+      expect(memoryHash(memory)).toBe(asNew)
     }
     const { effects } = engine.run(
       job("function f(ctx, api) { api.v1.claims.setClaim('a', typeof kept) }"),
       () => "null",
-      never,
+      neverInterrupt,
     )
     expect(effects).toEqual([["claim", "a", "undefined"]])
   })
 })
 
-describe("an engine is not used again after", () => {
+describe("an engine is not reused after", () => {
   test.each([
     ["what takes too long", "function f() { for (;;); }"],
     ["too deep a call", "function f() { return f() + 1 }"],
     ["what takes more memory than it began with", "const f = () => 'x'.repeat(1.5e7).length"],
     ["what takes more than there is", "const f = () => new Uint8Array(2e9)"],
   ])("%s", async (_, script) => {
-    const { engine } = await make()
+    const { engine } = await createTestEngine()
     const begun = performance.now()
     const isOver = () => (performance.now() - begun > 300 ? "it took longer" : undefined)
     engine.run(job(script), () => "null", isOver)
@@ -106,9 +111,9 @@ describe("an engine is not used again after", () => {
   })
 })
 
-test("a deadline holds in each run of an engine", async () => {
-  const { engine } = await make()
-  engine.run(job("const f = () => 1"), () => "null", never)
+test("a deadline applies to each run of an engine", async () => {
+  const { engine } = await createTestEngine()
+  engine.run(job("const f = () => 1"), () => "null", neverInterrupt)
   expect(engine.renew()).toBe(true)
   const begun = performance.now()
   const isOver = () => (performance.now() - begun > 100 ? "it took longer" : undefined)
@@ -116,28 +121,28 @@ test("a deadline holds in each run of an engine", async () => {
   expect(failed).toEqual({ by: "bounds", words: "it took longer" })
 })
 
-test("a call that nothing interrupts ends after its iterations", async () => {
-  const { engine } = await make()
+test("an uninterrupted call ends after its iteration limit", async () => {
+  const { engine } = await createTestEngine()
   const endless = job("const f = () => new Array(4e9).join('')")
-  expect(engine.run(endless, () => "null", never).failed).toEqual({
+  expect(engine.run(endless, () => "null", neverInterrupt).failed).toEqual({
     by: "bounds",
     words: outOfIterations,
   })
   expect(engine.renew()).toBe(false)
 })
 
-test("many iterations in one call are permitted", async () => {
-  const { engine } = await make()
+test("one call can run many iterations", async () => {
+  const { engine } = await createTestEngine()
   const long = job("const f = () => { for (let i = 0; i < 30; i++) 'x'.repeat(1e6).indexOf('y') }")
-  expect(engine.run(long, () => "null", never).failed).toBeUndefined()
+  expect(engine.run(long, () => "null", neverInterrupt).failed).toBeUndefined()
 })
 
-test("all loops of an engine are counted, and nothing else is changed", () => {
-  const again = metered(bytes)
+test("all loops of an engine are metered, and nothing else changes", () => {
+  const again = withLoopLimit(bytes)
   expect(WebAssembly.validate(again)).toBe(true)
-  // An engine that is metered twice has the loops of the first time, and no more.
+  // Metering an engine twice adds the loops of the first time only.
   const added = again.length - bytes.length
-  const twice = metered(again).length - again.length
+  const twice = withLoopLimit(again).length - again.length
   expect(added).toBeGreaterThan(20_000)
   expect(Math.abs(twice - added)).toBeLessThan(2000)
   for (const section of [1, 2, 3, 4, 6, 7, 9, 11]) {
@@ -146,10 +151,10 @@ test("all loops of an engine are counted, and nothing else is changed", () => {
   }
 })
 
-test("an instruction that is not known is refused, not passed over", () => {
+test("rejects an unknown instruction", () => {
   const body = [0, 0xfd, 0x0c, 0x0b]
   const code = [10, body.length + 2, 1, body.length, ...body]
-  expect(() => metered(Uint8Array.from([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, ...code]))).toThrow(
-    "not known here: 253",
+  expect(() => withLoopLimit(Uint8Array.from([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, ...code]))).toThrow(
+    "contains an unknown instruction: 253",
   )
 })

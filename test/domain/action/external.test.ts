@@ -1,36 +1,36 @@
-// What scripts make of people who come from a provider.
+// How scripts change users from an identity provider.
 import { afterEach, beforeEach, expect, test } from "vitest"
-import { rolesHeld } from "../../../src/domain/authorization/index.ts"
+import { listRolesByOrg } from "../../../src/domain/authorization/index.ts"
 import { createOrganization } from "../../../src/domain/org/commands.ts"
 import { createProject } from "../../../src/domain/project/index.ts"
 import { createUser } from "../../../src/domain/user/create.ts"
 import { findByLoginName } from "../../../src/domain/user-lookup/find-name.ts"
-import { profile } from "../../../src/domain/user-lookup/query.ts"
-import { answerOf, type Provider } from "../../oauth/provider.ts"
-import { type Arrivals, ada, openArrivals } from "./arrivals.ts"
-import { bind, testAllUsed } from "./bound.ts"
+import { findProfile } from "../../../src/domain/user-lookup/query.ts"
+import { type Provider, responseOf } from "../../oauth/provider.ts"
+import { ada, type ExternalSignIns, openExternalSignIns } from "./arrivals.ts"
+import { bindScripts, testAllUsed } from "./bound.ts"
 
-let arrivals: Arrivals
+let externalSignIns: ExternalSignIns
 let provider: Provider
 beforeEach(async () => {
-  arrivals = await openArrivals()
-  provider = arrivals.provider
+  externalSignIns = await openExternalSignIns()
+  provider = externalSignIns.provider
 })
 afterEach(() => provider.close())
 
-const signIn = (claims?: object) => arrivals.signIn(claims)
-const here = () => arrivals.here()
-const noted = (key: string) => arrivals.noted(key)
+const signIn = (claims?: object) => externalSignIns.signIn(claims)
+const currentUserId = () => externalSignIns.here()
+const metadataValue = (key: string) => externalSignIns.noted(key)
 
-const bound = (triggerType: 1 | 2 | 3, body: string) =>
-  bind(provider, {
+const bindScript = (triggerType: 1 | 2 | 3, body: string) =>
+  bindScripts(provider, {
     flowType: 1,
     triggerType,
     scripts: [`function f${triggerType}(ctx, api) { const { v1 } = ctx; ${body} }`],
   })
 
-test("a script says otherwise what a provider says, sees it, and notes what it wants", async () => {
-  await bound(
+test("a script reads and changes the provider's values, and sets metadata", async () => {
+  await bindScript(
     1,
     `api.setFirstName(ctx.getClaim("given_name").toUpperCase())
     api.setLastName("L.")
@@ -48,8 +48,8 @@ test("a script says otherwise what a provider says, sees it, and notes what it w
     ])
     api.metadata.push({ key: "older", value: { n: 1 } })`,
   )
-  expect(answerOf(await signIn())).toHaveProperty("code")
-  expect(profile(provider.cx(), here())).toMatchObject({
+  expect(responseOf(await signIn())).toHaveProperty("code")
+  expect(findProfile(provider.cx(), currentUserId())).toMatchObject({
     userName: "lovelace",
     givenName: "ADA",
     familyName: "L.",
@@ -61,7 +61,7 @@ test("a script says otherwise what a provider says, sees it, and notes what it w
     phone: "+41791234567",
     phoneVerified: true,
   })
-  expect(noted("seen")).toEqual([
+  expect(metadataValue("seen")).toEqual([
     "ada-1",
     "ada@example.com",
     "none",
@@ -69,30 +69,30 @@ test("a script says otherwise what a provider says, sees it, and notes what it w
     "ada-1",
     "string",
     3,
-    arrivals.client.id,
+    externalSignIns.client.id,
     true,
     "GET",
   ])
-  expect(noted("older")).toEqual({ n: 1 })
+  expect(metadataValue("older")).toEqual({ n: 1 })
 })
 
-test("names that a script sets follow a sign-in, though the provider sends one name", async () => {
+test("names that a script sets apply to each sign-in, although the provider sends one name", async () => {
   await signIn()
-  await bound(1, 'api.setFirstName("Augusta")')
+  await bindScript(1, 'api.setFirstName("Augusta")')
   await signIn({ ...ada, given_name: undefined, family_name: undefined, name: "Ada Lovelace" })
-  expect(profile(provider.cx(), here())).toMatchObject({ givenName: "Augusta" })
+  expect(findProfile(provider.cx(), currentUserId())).toMatchObject({ givenName: "Augusta" })
 })
 
-const elsewhere = `api.setEmail("king@example.com"); api.setPhone("+41791234567")`
-const proved = `api.setEmailVerified(true); api.setPhoneVerified(true)`
+const setAddresses = `api.setEmail("king@example.com"); api.setPhone("+41791234567")`
+const setVerified = `api.setEmailVerified(true); api.setPhoneVerified(true)`
 
 test.each([
-  ["which is theirs where it says that", `${elsewhere}; ${proved}`, true],
-  ["of which the provider has not said that it is theirs", elsewhere, false],
-])("one says otherwise how they are reached, %s", async (_, body, verified) => {
-  await bound(1, body)
+  ["which is theirs where it says that", `${setAddresses}; ${setVerified}`, true],
+  ["of which the provider has not said that it is theirs", setAddresses, false],
+])("a script changes the addresses, %s", async (_, body, verified) => {
+  await bindScript(1, body)
   await signIn({ ...ada, phone_number: "+41791112233", phone_number_verified: true })
-  expect(profile(provider.cx(), here())).toMatchObject({
+  expect(findProfile(provider.cx(), currentUserId())).toMatchObject({
     email: "king@example.com",
     emailVerified: verified,
     phone: "+41791234567",
@@ -100,14 +100,14 @@ test.each([
   })
 })
 
-test("one that says a number which is none has failed", async () => {
-  await bound(1, `api.setPhone("079 123 45 67")`)
+test("a script that sets an invalid number fails", async () => {
+  await bindScript(1, `api.setPhone("079 123 45 67")`)
   const at = await signIn()
-  const said = at.page.includes("a script of the organisation has failed")
-  expect([at.response.status, said, here()]).toEqual([403, true, ""])
+  const said = at.page.includes("a script of the organization failed")
+  expect([at.response.status, said, currentUserId()]).toEqual([403, true, ""])
 })
 
-test("it may say which address is whose, but only to its own organisation", async () => {
+test("a script can verify addresses, but only for its own organization", async () => {
   const cx = provider.cx()
   await createOrganization(cx, "org2", { name: "Globex" })
   const victim = cx.ids.next()
@@ -118,13 +118,13 @@ test("it may say which address is whose, but only to its own organisation", asyn
     profile: { givenName: "Vic", familyName: "Tim" },
     email: { value: "victim@example.com", verified: true },
   })
-  await bound(1, `api.setEmail("victim@example.com"); api.setEmailVerified(true)`)
+  await bindScript(1, `api.setEmail("victim@example.com"); api.setEmailVerified(true)`)
   await signIn()
-  expect(here()).not.toBe(victim)
+  expect(currentUserId()).not.toBe(victim)
 })
 
-test("one keeps people out, in its own words", async () => {
-  await bound(
+test("a script rejects a sign-in with its own message", async () => {
+  await bindScript(
     1,
     `if (v1.externalUser().human.email.endsWith("example.com")) throw "Not from there"`,
   )
@@ -133,7 +133,7 @@ test("one keeps people out, in its own words", async () => {
   expect(findByLoginName(provider.cx(), "ada")).toBeUndefined()
 })
 
-test("who is linked as they come is kept out by their own organisation's, each time", async () => {
+test("the scripts of the user's own organization run for each sign-in of a linked user", async () => {
   const cx = provider.cx()
   await createOrganization(cx, "org2", { name: "Globex" })
   const person = cx.ids.next()
@@ -148,12 +148,12 @@ test("who is linked as they come is kept out by their own organisation's, each t
     api.v1.user.appendMetadata("came", v1.externalUser().externalId)
     if (v1.externalUser().human.firstName === "Ada") throw "Globex lets nobody in"
   }`
-  await bind(provider, { flowType: 1, triggerType: 1, scripts: [script], orgId: "org2" })
+  await bindScripts(provider, { flowType: 1, triggerType: 1, scripts: [script], orgId: "org2" })
   const kept = await signIn()
   expect([kept.response.status, kept.page.includes("Globex lets nobody in")]).toEqual([403, true])
-  expect(here()).toBe("")
-  expect(answerOf(await signIn({ ...ada, given_name: "Augusta" }))).toHaveProperty("code")
-  expect([here(), noted("came")]).toEqual([person, "ada-1"])
+  expect(currentUserId()).toBe("")
+  expect(responseOf(await signIn({ ...ada, given_name: "Augusta" }))).toHaveProperty("code")
+  expect([currentUserId(), metadataValue("came")]).toEqual([person, "ada-1"])
   expect((await signIn()).response.status).toBe(403)
 })
 
@@ -170,15 +170,15 @@ test.each([
   ["setPhone", "+41791234567", { phone: "+41791234567", phoneVerified: false }],
   ["setPhone", "", { phone: "" }],
   ["setPhoneVerified", true, { phone: "+41791112233", phoneVerified: true }],
-])("before an account is made one says it otherwise: %s", async (setter, value, made) => {
-  await bound(2, `api.${setter}(${JSON.stringify(value)})`)
+])("a script changes an account before it is created: %s", async (setter, value, made) => {
+  await bindScript(2, `api.${setter}(${JSON.stringify(value)})`)
   await signIn({ ...ada, phone_number: "+41791112233" })
-  expect(profile(provider.cx(), here())).toMatchObject(made)
+  expect(findProfile(provider.cx(), currentUserId())).toMatchObject(made)
 })
 
-test("before and after an account is made others have their say", async () => {
+test("scripts run before and after an account is created", async () => {
   await createProject(provider.cx(), "other", { orgId: provider.setup.orgId, name: "Other" })
-  await bound(
+  await bindScript(
     2,
     `api.setNickName("new")
     api.v1.user.appendMetadata("made", [
@@ -186,20 +186,20 @@ test("before and after an account is made others have their say", async () => {
     ])
     api.metadata.push({ key: "older", value: 2 })`,
   )
-  await bound(
+  await bindScript(
     3,
     `api.userGrants.push({ projectId: "${provider.projectId}", roles: [] })
     api.v1.appendUserGrant({ projectId: "other", roles: [] })
     if (v1.getUser().human.nickName !== "new") throw "who is that?"
-    if (v1.authRequest.applicationId !== "${arrivals.client.id}") throw "for what?"
+    if (v1.authRequest.applicationId !== "${externalSignIns.client.id}") throw "for what?"
     if (v1.httpRequest.method !== "GET") throw "by what?"`,
   )
-  expect(answerOf(await signIn())).toHaveProperty("code")
-  expect(profile(provider.cx(), here())).toMatchObject({ nickName: "new" })
-  expect(noted("made")).toEqual(["ada", arrivals.client.id, "GET"])
-  expect(noted("older")).toBe(2)
+  expect(responseOf(await signIn())).toHaveProperty("code")
+  expect(findProfile(provider.cx(), currentUserId())).toMatchObject({ nickName: "new" })
+  expect(metadataValue("made")).toEqual(["ada", externalSignIns.client.id, "GET"])
+  expect(metadataValue("older")).toBe(2)
   for (const projectId of [provider.projectId, "other"]) {
-    expect(rolesHeld(provider.cx(), here(), projectId)).toHaveLength(1)
+    expect(listRolesByOrg(provider.cx(), currentUserId(), projectId)).toHaveLength(1)
   }
 })
 

@@ -1,45 +1,50 @@
-// Scripts that mean harm: each ends in time, and harms nobody but itself.
+// Malicious scripts: each ends in time and affects only itself.
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { fetchFor } from "../../../src/domain/action/run/fetch.ts"
-import { newPool } from "../../../src/domain/action/script/pool.ts"
-import type { Answers } from "../../../src/domain/action/script/thread.ts"
-import type { Job, Outcome } from "../../../src/domain/action/script/wire.ts"
+import { createFetch } from "../../../src/domain/action/run/fetch.ts"
+import type { Outcome, ScriptJob } from "../../../src/domain/action/script/messages.ts"
+import { createPool } from "../../../src/domain/action/script/pool.ts"
+import type { RequestHandlers } from "../../../src/domain/action/script/thread.ts"
 import { systemClock } from "../../../src/kernel/clock.ts"
-import { outboundOf } from "../../../src/notify/outbound.ts"
+import { createOutbound } from "../../../src/notify/outbound.ts"
 import { openProvider, type Provider } from "../../oauth/provider.ts"
 import { run as runProcess } from "../../support/latchkey.ts"
-import { nowhere } from "../../support/outside.ts"
+import { unreachableOutside } from "../../support/outside.ts"
 
-const pool = newPool()
+const pool = createPool()
 const data = { claims: { sub: "pat" }, clientId: "client" }
 
-const run = (script: string, more: Partial<Job> = {}, answers: Answers = {}, whose = "acme") =>
+const runScript = (
+  script: string,
+  more: Partial<ScriptJob> = {},
+  answers: RequestHandlers = {},
+  owner = "acme",
+) =>
   pool.run({
     job: {
       name: "f",
       script,
       input: { shape: "token", data },
-      // What it computes ends it; a busy machine is no reason.
+      // The CPU limit ends it; the wall-clock limit is long, for busy machines.
       timeoutMs: 60_000,
       workMs: 200,
       pagesMax: 512,
       ...more,
     },
     answers,
-    whose,
+    owner,
   })
-const harmless = "function f(ctx, api) { api.v1.claims.setClaim('a', 1) }"
-const done: Partial<Outcome> = { effects: [["claim", "a", 1]] }
+const harmlessScript = "function f(ctx, api) { api.v1.claims.setClaim('a', 1) }"
+const doneOutcome: Partial<Outcome> = { effects: [["claim", "a", 1]] }
 
 beforeAll(async () => {
-  await run(harmless)
+  await runScript(harmlessScript)
 })
 
-const outOfTime = /worked for more than|took longer/
+const outOfTime = /used more than \d+ ms of CPU time|took longer/
 const outOfMemory = /out of memory|string too long/
 
-describe("ends, and says why:", () => {
+describe("ends with a reason:", () => {
   test.each([
     ["an endless loop", "function f() { for (;;); }", outOfTime],
     [
@@ -49,7 +54,11 @@ describe("ends, and says why:", () => {
     ],
     ["one before any function is called", "for (;;);", outOfTime],
     ["endless promises", "async function f() { for (;;) await 0 }", outOfTime],
-    ["a promise that never ends", "const f = () => new Promise(() => {})", /nothing will fulfil/],
+    [
+      "a promise that never ends",
+      "const f = () => new Promise(() => {})",
+      /a promise that never settles/,
+    ],
     ["a pattern bomb", "const f = () => /^(a+)+$/.test('a'.repeat(40) + 'b')", outOfTime],
     [
       "a memory bomb",
@@ -73,7 +82,7 @@ describe("ends, and says why:", () => {
     [
       "an answer of its own making",
       "const f = () => { JSON.stringify = () => '[[1]]' }",
-      /changed/,
+      /modified the functions that return its result/,
     ],
     ["an answer that is no JSON", "const f = () => { JSON.stringify = () => '{' }", /JSON/],
     [
@@ -90,29 +99,33 @@ describe("ends, and says why:", () => {
     ],
   ])("%s", async (_, script, words) => {
     const begun = performance.now()
-    // Its memory is what ends it, however slow the machine is.
-    const { failed } = await run(script, words === outOfMemory ? { workMs: 3000 } : {})
+    // The memory limit ends it, however slow the machine is.
+    const { failed } = await runScript(script, words === outOfMemory ? { workMs: 3000 } : {})
     expect(failed?.words).toMatch(words)
     expect(performance.now() - begun).toBeLessThan(20_000)
-    expect(await run(harmless)).toMatchObject(done)
+    expect(await runScript(harmlessScript)).toMatchObject(doneOutcome)
   })
 })
 
-test("what it does to its own world is gone with it", async () => {
-  await run("function f() { Object.prototype.polluted = 1; globalThis.seen = 1; JSON.parse = 0 }")
+test("its global changes do not outlive it", async () => {
+  await runScript(
+    "function f() { Object.prototype.polluted = 1; globalThis.seen = 1; JSON.parse = 0 }",
+  )
   const looking = `function f(ctx, api) {
     api.v1.claims.setClaim("a", [typeof seen, ({}).polluted === undefined, typeof JSON.parse])
   }`
-  expect((await run(looking)).effects).toEqual([["claim", "a", ["undefined", true, "function"]]])
+  expect((await runScript(looking)).effects).toEqual([
+    ["claim", "a", ["undefined", true, "function"]],
+  ])
 })
 
-test("chance is another in each run, and in each call", async () => {
+test("random numbers differ in each run and call", async () => {
   const script = `function f(ctx, api) {
     api.v1.claims.setClaim("a", Array.from({ length: 300 }, () => Math.random()))
   }`
   const seen: unknown[] = []
   for (let count = 0; count < 5; count++) {
-    const { effects = [] } = await run(script)
+    const { effects = [] } = await runScript(script)
     const numbers = effects[0]?.[2]
     if (Array.isArray(numbers)) seen.push(...numbers)
   }
@@ -120,24 +133,26 @@ test("chance is another in each run, and in each call", async () => {
   expect(seen.every((each) => typeof each === "number" && each >= 0 && each < 1)).toBe(true)
 })
 
-test("it sees nothing of the process", async () => {
+test("it has no access to the process", async () => {
   const names = ["process", "Bun", "fetch", "WebAssembly", "Worker", "setTimeout", "os", "std"]
   const looking = `function f(ctx, api) {
     const root = f.constructor("return this")()
     api.v1.claims.setClaim("a", ${JSON.stringify(names)}.filter((name) => name in root))
   }`
-  expect((await run(looking)).effects).toEqual([["claim", "a", []]])
+  expect((await runScript(looking)).effects).toEqual([["claim", "a", []]])
 })
 
-test("10 MB of logs are cut", async () => {
+test("10 MB of logs are truncated", async () => {
   const script = "const f = () => { for (let i = 0; i < 1000; i++) log('x'.repeat(10000)) }"
-  const { logs } = await run(`const { log } = require("core/log"); ${script}`, { workMs: 3000 })
+  const { logs } = await runScript(`const { log } = require("core/log"); ${script}`, {
+    workMs: 3000,
+  })
   expect(logs.length).toBe(101)
   expect(JSON.stringify(logs).length).toBeLessThan(200_000)
-  expect(logs.at(-1)?.text).toBe("more was left out")
+  expect(logs.at(-1)?.text).toBe("further lines were omitted")
 })
 
-test("a line of a log is what its reader expects, whatever the script makes of it", async () => {
+test("log lines have the expected format, whatever the script does", async () => {
   const script = `function f() {
     let line
     JSON.stringify = () => line
@@ -147,7 +162,7 @@ test("a line of a log is what its reader expects, whatever the script makes of i
     }
     line = "[]"
   }`
-  const { logs } = await run(script)
+  const { logs } = await runScript(script)
   expect(logs).toEqual([
     { level: "log", text: "a" },
     { level: "log", text: "b" },
@@ -155,7 +170,7 @@ test("a line of a log is what its reader expects, whatever the script makes of i
   ])
 })
 
-describe("what it asks that no script asks", () => {
+describe("malformed requests of a script", () => {
   test.each([
     ["is no JSON", "JSON.stringify = () => '{'; require('core/http').fetch('https://a.example')"],
     [
@@ -169,48 +184,52 @@ describe("what it asks that no script asks", () => {
     ],
   ])("%s", async (_, body) => {
     const script = body.includes("globalThis") ? body : `const f = () => { ${body} }`
-    const outcome = await run(script, {}, { fetch: () => ({}) })
-    expect(outcome.failed?.words).toContain("changed what it asks with")
-    expect(await run(harmless)).toMatchObject(done)
+    const outcome = await runScript(script, {}, { fetch: () => ({}) })
+    expect(outcome.failed?.words).toContain("modified the function for requests")
+    expect(await runScript(harmlessScript)).toMatchObject(doneOutcome)
   })
 })
 
-test("an answer that comes too late is nobody else's", async () => {
+test("a late response is not delivered to another script", async () => {
   const late = Promise.withResolvers<object>()
   const asking = "require('core/http').fetch('https://a.example').body"
-  const first = run(`const f = () => ${asking}`, { timeoutMs: 600 }, { fetch: () => late.promise })
+  const first = runScript(
+    `const f = () => ${asking}`,
+    { timeoutMs: 600 },
+    { fetch: () => late.promise },
+  )
   expect((await first).failed?.words).toMatch(/in time|took longer/)
-  // The next one reads in parts: what is still to come is of its own answer.
+  // The next script reads in parts: the rest must belong to its own response.
   const mine = { body: "m".repeat(300_000) }
-  const answers: Answers = {
+  const answers: RequestHandlers = {
     fetch: () => {
       setImmediate(() => late.resolve({ body: "t".repeat(300_000) }))
       return mine
     },
   }
   const script = `function f(ctx, api) { api.v1.claims.setClaim("a", /^m+$/.test(${asking})) }`
-  expect((await run(script, {}, answers)).effects).toEqual([["claim", "a", true]])
+  expect((await runScript(script, {}, answers)).effects).toEqual([["claim", "a", true]])
 })
 
-test("no header of the connection is the script's, however it is spelled", async () => {
+test("a script can't set connection headers, in any spelling", async () => {
   const provider = await openProvider()
   const sent: unknown[] = []
   const send = async (request: unknown) => {
     sent.push(request)
     return { status: 200, body: "" }
   }
-  const fetching = fetchFor(provider.cx({ outside: { ...nowhere, send } }))
+  const fetching = createFetch(provider.cx({ outside: { ...unreachableOutside, send } }))
   const script = `const f = () => {
     String.prototype.toLowerCase = function () { return String(this) }
     const headers = { "Content-Length": "1", "Transfer-Encoding": "chunked", HOST: "b", "X-A": "1" }
     require("core/http").fetch("https://a.example", { headers })
   }`
-  await run(script, {}, { fetch: fetching })
+  await runScript(script, {}, { fetch: fetching })
   await provider.close()
   expect(sent).toEqual([expect.objectContaining({ headers: { "x-a": "1" } })])
 })
 
-/** Each is one call for the engine, which asks nobody meanwhile whether it may go on. */
+/** Each is a single call for the engine, which does not check for interruption meanwhile. */
 test.each([
   ["joins an array without end", "const f = () => new Array(4e9).join('')"],
   ["looks through one", "const f = () => { const a = []; a.length = 2 ** 32 - 1; a.reverse() }"],
@@ -219,33 +238,35 @@ test.each([
     "const f = () => [].indexOf.call({ length: 4294967295 }, 9)",
   ],
   ["puts marks in order", "const f = () => '\\u0315\\u0300'.repeat(1e6).normalize('NFD').length"],
-])("a script that %s leaves its thread at once when it is ended", async (_, script) => {
-  expect(await alone("rest", script)).toEqual({ code: 0, output: "bounds\n" })
+])("a script that %s leaves its thread immediately when it is ended", async (_, script) => {
+  expect(await runAlone("rest", script)).toEqual({ code: 0, output: "bounds\n" })
 })
 
-test("memory comes back", async () => {
+test("memory is released", async () => {
   const bomb = "function f() { const a = []; for (;;) a.push('x'.repeat(1e5) + a.length) }"
-  const { code, output } = await alone("memory", bomb)
+  const { code, output } = await runAlone("memory", bomb)
   expect([code, output]).toEqual([0, expect.stringMatching(/^-?\d+\n$/)])
   expect(Number(output)).toBeLessThan(100_000_000)
 })
 
-/** Files that are tested at the same time compute in the same process, and use its memory. */
-const alone = (mode: "rest" | "memory", script: string) =>
+/** Test files that run concurrently share the process and its memory. */
+const runAlone = (mode: "rest" | "memory", script: string) =>
   runProcess([join(import.meta.dirname, "alone.ts"), mode, script], { program: process.execPath })
 
-test("who waits for an answer that does not come is told so, and others go on", async () => {
-  const answers: Answers = { fetch: () => new Promise(() => {}) }
+test("a script without a response receives an error, and others continue", async () => {
+  const answers: RequestHandlers = { fetch: () => new Promise(() => {}) }
   const waiting = "const f = () => require('core/http').fetch('https://slow.example.com')"
-  const slow = [1, 2, 3].map(() => run(waiting, { timeoutMs: 3000 }, answers))
+  const slow = [1, 2, 3].map(() => runScript(waiting, { timeoutMs: 3000 }, answers))
   const first = Promise.race(slow.map((each) => each.then(() => "one that waits")))
-  const other = run(harmless, {}, {}, "globex")
-  expect(await Promise.race([first, other])).toMatchObject(done)
+  const other = runScript(harmlessScript, {}, {}, "globex")
+  expect(await Promise.race([first, other])).toMatchObject(doneOutcome)
   for (const each of slow)
-    expect((await each).failed?.words).toMatch(/in time|took longer|before it/)
+    expect((await each).failed?.words).toMatch(
+      /in time|took longer|waited too long for other scripts/,
+    )
 })
 
-describe("a fetch of what is not the script's to reach", () => {
+describe("a fetch of a forbidden address", () => {
   let provider: Provider
   beforeAll(async () => {
     provider = await openProvider()
@@ -258,42 +279,42 @@ describe("a fetch of what is not the script's to reach", () => {
     ["http://169.254.169.254/latest/meta-data", /not a host on the internet/],
     ["http://internal.example.com/", /not a host on the internet/],
     ["http://2130706433/", /not a host on the internet/],
-    ["file:///etc/passwd", /does not begin with https/],
-    ["https://id.example.com/oauth/v2/token", /the service that it runs in/],
-    ["https://ID.example.com./oauth/v2/token", /the service that it runs in/],
+    ["file:///etc/passwd", /must start with https:/],
+    ["https://id.example.com/oauth/v2/token", /can't call the server that it runs on/],
+    ["https://ID.example.com./oauth/v2/token", /can't call the server that it runs on/],
   ])("%s", async (url, words) => {
     const never = (() => Promise.reject(new Error("something was sent"))) as never
-    const send = outboundOf({
+    const send = createOutbound({
       clock: systemClock,
       allow: [],
       send: never,
       resolve: async () => ["10.0.0.5"],
     })
-    const fetching = fetchFor(provider.cx({ outside: { ...nowhere, send } }))
+    const fetching = createFetch(provider.cx({ outside: { ...unreachableOutside, send } }))
     const script = `const f = (ctx, api) => {
       try { require("core/http").fetch(${JSON.stringify(url)}) }
       catch (error) { api.v1.claims.setClaim("a", error.message) }
     }`
-    const { effects = [] } = await run(script, {}, { fetch: fetching })
+    const { effects = [] } = await runScript(script, {}, { fetch: fetching })
     expect(effects[0]?.[2]).toMatch(words)
   })
 })
 
-test("others are asked fifty times by one run, and no more", async () => {
+test("one run can send at most fifty requests", async () => {
   const asked: unknown[] = []
   const script = `function f() {
     for (;;) try { require("core/http").fetch("https://a.example/") } catch (e) { throw e }
   }`
-  const { failed } = await run(script, {}, { fetch: (value) => ({ at: asked.push(value) }) })
-  expect(failed?.words).toMatch(/at most 50 things/)
+  const { failed } = await runScript(script, {}, { fetch: (value) => ({ at: asked.push(value) }) })
+  expect(failed?.words).toMatch(/at most 50 requests/)
   expect(asked).toHaveLength(50)
 })
 
-test("a request of more than a million characters is not made", async () => {
+test("a request of more than a million characters is rejected", async () => {
   const asked: unknown[] = []
   const script =
     "const f = () => require('core/http').fetch('https://a.example/', { body: 'x'.repeat(2e6) })"
-  const { failed } = await run(script, {}, { fetch: (value) => void asked.push(value) })
+  const { failed } = await runScript(script, {}, { fetch: (value) => void asked.push(value) })
   expect(failed?.words).toMatch(/at most 1000000 characters/)
   expect(asked).toEqual([])
 })

@@ -1,4 +1,4 @@
-// A script is tried for somebody, and does nothing to them.
+// A test run of a script for a user, without effects.
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import {
   type FlowType,
@@ -6,9 +6,9 @@ import {
   flowTypes,
   type Trigger,
 } from "../../../src/domain/action/flow-kind.ts"
-import { rehearse } from "../../../src/domain/action/run/rehearse.ts"
-import { membersOf, shapeAt } from "../../../src/domain/action/script/offered.ts"
-import { heldMetadata } from "../../../src/domain/user/index.ts"
+import { runTest } from "../../../src/domain/action/run/test-run.ts"
+import { membersOf, shapeFor } from "../../../src/domain/action/script/members.ts"
+import { listMetadata } from "../../../src/domain/user/index.ts"
 import { openProvider, type Provider } from "../../oauth/provider.ts"
 
 let provider: Provider
@@ -29,10 +29,10 @@ const callerOf = (userId: string) => {
   }
 }
 
-type Tried = { flowType?: FlowType; triggerType?: Trigger; userId?: string; by?: string }
+type RehearseInput = { flowType?: FlowType; triggerType?: Trigger; userId?: string; by?: string }
 
-const tried = (body: string, { by = owner, userId = pat, ...at }: Tried = {}) =>
-  rehearse(callerOf(by), {
+const rehearseScript = (body: string, { by = owner, userId = pat, ...at }: RehearseInput = {}) =>
+  runTest(callerOf(by), {
     name: "f0",
     script: `function f0(ctx, api) {\n${body}\n}`,
     timeoutMs: 3000,
@@ -43,9 +43,9 @@ const tried = (body: string, { by = owner, userId = pat, ...at }: Tried = {}) =>
     ...at,
   })
 
-test("says what it would have done, and has not done it", async () => {
+test("returns the effects without applying them", async () => {
   const before = provider.store.log.durable()
-  const { effects, logs, error } = await tried(`
+  const { effects, logs, error } = await rehearseScript(`
     require("core/log").log(ctx.v1.getUser().human.firstName)
     api.v1.claims.setClaim("team", "red")
     api.v1.claims.setClaim("sub", "somebody else")
@@ -57,34 +57,36 @@ test("says what it would have done, and has not done it", async () => {
     ["claim", "urn:core:iam:action:f0:log", ['key "sub" is reserved']],
     ["metadata", "seen", { times: 1 }],
   ])
-  expect(heldMetadata(provider.cx(), pat).size).toBe(0)
+  expect(listMetadata(provider.cx(), pat).size).toBe(0)
   expect(provider.store.log.durable()).toBe(before)
 })
 
-/** Its thread has less of a busy machine than others: then the time that is left ends first. */
-const bounded = expect.stringMatching(/^the script (worked for more|took longer) than/)
+/** Its thread can get less of a busy machine than others; then the time limit ends it first. */
+const limitMessage = expect.stringMatching(
+  /^the script (used more than \d+ ms of CPU time|took longer than \d)/,
+)
 
 test.each([
   ["what it throws", "\nthrow new Error('no way')", { error: "no way", line: 3 }],
-  ["what it can't have", "api.v1.claims.setClaim(1, 2)", { error: "claim takes a text" }],
-  ["an endless loop", "for (;;) {}", { error: bounded }],
+  ["what it can't have", "api.v1.claims.setClaim(1, 2)", { error: "claim requires a string" }],
+  ["an endless loop", "for (;;) {}", { error: limitMessage }],
   ["what is no script", "\n\n)", { line: 4 }],
-])("says why it fails: %s", async (_, body, failed) => {
-  expect(await tried(body)).toMatchObject({ effects: [], ...failed })
+])("returns the reason of a failure: %s", async (_, body, failed) => {
+  expect(await rehearseScript(body)).toMatchObject({ effects: [], ...failed })
 })
 
-test("runs for nobody of another organisation, nor for whom the caller may not see", async () => {
+test("does not run for users of another organization or users whom the caller can't read", async () => {
   const gone = { id: "user.missing" }
-  await expect(tried("", { userId: "absent" })).rejects.toMatchObject(gone)
-  await expect(tried("", { by: pat })).rejects.toMatchObject(gone)
+  await expect(rehearseScript("", { userId: "absent" })).rejects.toMatchObject(gone)
+  await expect(rehearseScript("", { by: pat })).rejects.toMatchObject(gone)
 })
 
-const moments = flowTypes.flatMap((flow) =>
+const flowTriggers = flowTypes.flatMap((flow) =>
   flows[flow].triggers.map((trigger) => [flow, trigger] as const),
 )
 
-/** Runs in the sandbox: says what `ctx` and `api` have, as far as that is not data. */
-const walk = `
+/** Runs in the sandbox: lists the members of `ctx` and `api` that are not data. */
+const walkScript = `
   const leaf = (value) => typeof value !== "object" || value === null || Array.isArray(value)
   const data = ["ctx.v1.user", "ctx.v1.httpRequest", "ctx.v1.claims", "ctx.v1.user.grants"]
   const seen = (thing, path) => Object.keys(thing).flatMap((key) => {
@@ -96,11 +98,11 @@ const walk = `
   })
   for (const path of [...seen(ctx, "ctx"), ...seen(api, "api")]) require("core/log").log(path)`
 
-describe("what scripts are told that they are handed is what they are handed", () => {
-  test.each(moments)("flow %i, trigger %i", async (flowType, triggerType) => {
-    const { logs, error } = await tried(walk, { flowType, triggerType })
+describe("the documented members of a script match what it receives", () => {
+  test.each(flowTriggers)("flow %i, trigger %i", async (flowType, triggerType) => {
+    const { logs, error } = await rehearseScript(walkScript, { flowType, triggerType })
     expect(error).toBe("")
-    const members = membersOf(shapeAt(flowType, triggerType))
+    const members = membersOf(shapeFor(flowType, triggerType))
     const told = members
       .map(({ path }) => path.replace(/\(.*\)/, "()"))
       .filter((path) => !path.startsWith("require"))

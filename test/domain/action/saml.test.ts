@@ -1,6 +1,6 @@
-// What scripts add to what an application that speaks SAML is told.
+// Attributes that scripts add to assertions for SAML applications.
 import { afterAll, beforeAll, expect, test } from "vitest"
-import { heldMetadata } from "../../../src/domain/user/index.ts"
+import { listMetadata } from "../../../src/domain/user/index.ts"
 import { browserOf, type Provider } from "../../oauth/provider.ts"
 import {
   addServiceProvider,
@@ -9,7 +9,7 @@ import {
   pathOf,
   postedFields,
 } from "../../saml/service-provider.ts"
-import { bind, testAllUsed } from "./bound.ts"
+import { bindScripts, testAllUsed } from "./bound.ts"
 
 let provider: Provider
 let pat: string
@@ -20,16 +20,16 @@ beforeAll(async () => {
 })
 afterAll(() => provider.close())
 
-const bound = (body: string) =>
-  bind(provider, {
+const bindScript = (body: string) =>
+  bindScripts(provider, {
     flowType: 4,
     triggerType: 6,
     scripts: [`function f0({ v1 }, api) { ${body} }`],
   })
 
-test("a script adds attributes, and takes none of ours", async () => {
+test("a script adds attributes and can't replace built-in ones", async () => {
   const format = "urn:oasis:names:tc:SAML:2.0:attrname-format:uri"
-  const unbind = await bound(`
+  const unbind = await bindScript(`
     api.v1.attributes.setCustomAttribute("team", "${format}", "red", "<blue>")
     api.v1.attributes.setCustomAttribute("first", "", v1.getUser().human.firstName)
     api.v1.attributes.setCustomAttribute("UserID", "", "somebody")
@@ -42,11 +42,11 @@ test("a script adds attributes, and takes none of ours", async () => {
   )
   const { profile } = await sp.validatePostResponseAsync(postedFields(at.page))
   expect(profile).toMatchObject({ team: ["red", "<blue>"], first: "Pat", UserID: pat, noted: "0" })
-  expect(`${Buffer.from(heldMetadata(provider.cx(), pat).get("saml") ?? "")}`).toBe("0")
+  expect(`${Buffer.from(listMetadata(provider.cx(), pat).get("saml") ?? "")}`).toBe("0")
   await unbind()
 })
 
-test("a script adds no email address", async () => {
+test("a script can't add an email address", async () => {
   const names = [
     "email",
     "E-Mail",
@@ -60,7 +60,7 @@ test("a script adds no email address", async () => {
   const allowed = ["email_list", "voicemail"]
   const set = (name: string) =>
     `api.v1.attributes.setCustomAttribute(${JSON.stringify(name)}, "", "ceo@corp.test")`
-  const unbind = await bound([...names, ...allowed].map(set).join("\n"))
+  const unbind = await bindScript([...names, ...allowed].map(set).join("\n"))
   const sp = await nodeSaml(provider)
   const at = await browserOf(provider).signIn(
     pathOf(await sp.getAuthorizeUrlAsync("", "", {})),
@@ -74,8 +74,8 @@ test("a script adds no email address", async () => {
   await unbind()
 })
 
-test("one that refuses is told to the application", async () => {
-  const unbind = await bound(`throw new Error("not for SAML")`)
+test("the application receives the rejection by a script", async () => {
+  const unbind = await bindScript(`throw new Error("not for SAML")`)
   const sp = await nodeSaml(provider)
   const at = await browserOf(provider).signIn(
     pathOf(await sp.getAuthorizeUrlAsync("", "", {})),

@@ -1,6 +1,6 @@
 import { TOTP } from "otpauth"
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest"
-import { rolesHeld } from "../../../src/domain/authorization/index.ts"
+import { listRolesByOrg } from "../../../src/domain/authorization/index.ts"
 import { createCode } from "../../../src/domain/credential/code.ts"
 import {
   checkPassword,
@@ -18,10 +18,9 @@ import { createGrant } from "../../../src/domain/project-grant/index.ts"
 import { inviteUser } from "../../../src/domain/registration/invite.ts"
 import { registrationCode } from "../../../src/domain/registration/registration.ts"
 import { createUser } from "../../../src/domain/user/create.ts"
-import { heldMetadata } from "../../../src/domain/user/index.ts"
-import { profile } from "../../../src/domain/user-lookup/query.ts"
+import { listMetadata } from "../../../src/domain/user/index.ts"
+import { findProfile } from "../../../src/domain/user-lookup/query.ts"
 import {
-  answerOf,
   authorizePath,
   browserOf,
   hiddenFields,
@@ -30,10 +29,11 @@ import {
   openProvider,
   type Provider,
   redirectUri,
-  type Visited,
+  responseOf,
+  type VisitedPage,
 } from "../../oauth/provider.ts"
-import { makeKey } from "../../support/authenticator.ts"
-import { bind, testAllUsed } from "./bound.ts"
+import { createKey } from "../../support/authenticator.ts"
+import { bindScripts, testAllUsed } from "./bound.ts"
 
 let provider: Provider
 let client: NewClient
@@ -51,25 +51,25 @@ afterEach(async () => {
   for (const each of unbind) await each()
   unbind = []
 })
-const bound = async (triggerType: 1 | 2 | 3, body: string, allowedToFail = false) => {
+const bindScript = async (triggerType: 1 | 2 | 3, body: string, allowedToFail = false) => {
   const scripts = [`function f${triggerType}({ v1 }, api) { ${body} }`]
-  unbind.push(await bind(provider, { flowType: 3, triggerType, scripts, allowedToFail }))
+  unbind.push(await bindScripts(provider, { flowType: 3, triggerType, scripts, allowedToFail }))
 }
 const path = () => authorizePath(client.id, { state: "s-7" })
-const noted = (userId: string, key: string) => {
-  const value = heldMetadata(provider.cx(), userId).get(key)
+const metadataValue = (userId: string, key: string) => {
+  const value = listMetadata(provider.cx(), userId).get(key)
   return value && JSON.parse(Buffer.from(value).toString())
 }
 
-const chosen = "Own-Battery-9"
+const chosenPassword = "Own-Battery-9"
 type Browser = ReturnType<typeof browserOf>
-type Come = (
+type StartSignIn = (
   browser: Browser,
   name: string,
 ) => Promise<{ readonly id: string; readonly at: Awaited<ReturnType<Browser["go"]>> }>
 
-/** Who comes to a page where they choose a password, and how. */
-const choosing: Readonly<Record<string, Come>> = {
+/** The sign-ins that lead to a page where the user chooses a password. */
+const passwordChoices: Readonly<Record<string, StartSignIn>> = {
   "has to replace their password": async (browser, name) => {
     const id = await provider.addPerson(name)
     const given = await createPassword("Given-Horse-8", { names: [], changeRequired: true })
@@ -95,10 +95,10 @@ const choosing: Readonly<Record<string, Come>> = {
   },
 }
 
-/** How somebody comes in who has more than a password. */
-type Show = (browser: Browser, name: string) => Promise<Visited>
+/** How a user signs in with more than a password. */
+type UseFactor = (browser: Browser, name: string) => Promise<VisitedPage>
 
-async function otpOf(userId: string): Promise<Show> {
+async function useOtp(userId: string): Promise<UseFactor> {
   const cx = provider.cx()
   const { secret } = await registerTotp(cx, userId, { issuer: "Home", label: "x" })
   const code = (late: number) =>
@@ -108,19 +108,19 @@ async function otpOf(userId: string): Promise<Show> {
     browser.post(await browser.signIn(path(), name), { code: code(0) })
 }
 
-const optionsIn = ({ page }: Visited) =>
+const optionsIn = ({ page }: VisitedPage) =>
   JSON.parse(
     (/data-key-options="([^"]*)"/.exec(page)?.[1] ?? "{}")
       .replaceAll("&quot;", '"')
       .replaceAll("&amp;", "&"),
   )
 
-const keyOf =
+const useKey =
   (kind: "passkey" | "u2f") =>
-  async (userId: string): Promise<Show> => {
+  async (userId: string): Promise<UseFactor> => {
     const cx = provider.cx()
     const { tokenId, options } = await beginKey(cx, userId, { kind })
-    const key = makeKey(options, { origin: issuer })
+    const key = createKey(options, { origin: issuer })
     await finishKey(cx, userId, { kind, tokenId, credential: key.creation, name: "" })
     const isVerified = kind === "passkey"
     return async (browser, name) => {
@@ -135,8 +135,8 @@ const keyOf =
   }
 
 describe("a script after authentication", () => {
-  test("sees how somebody signs in, for what, and notes it", async () => {
-    await bound(
+  test("receives the sign-in method and request, and sets metadata", async () => {
+    await bindScript(
       1,
       `api.v1.user.appendMetadata("seen", [
         v1.authMethod, v1.authError, v1.getUser().username, v1.authRequest.applicationId,
@@ -145,42 +145,42 @@ describe("a script after authentication", () => {
       ])
       api.metadata.push({ key: "older", value: { n: 1 } })`,
     )
-    const { code = "" } = answerOf(await browserOf(provider).signIn(path(), "pat"))
+    const { code = "" } = responseOf(await browserOf(provider).signIn(path(), "pat"))
     expect(code).not.toBe("")
     const seen = ["password", "none", "pat", client.id, "s-7", true, "POST", true]
-    expect(noted(pat, "seen")).toEqual(seen)
-    expect(noted(pat, "older")).toEqual({ n: 1 })
+    expect(metadataValue(pat, "seen")).toEqual(seen)
+    expect(metadataValue(pat, "older")).toEqual({ n: 1 })
   })
 
   test.each([
-    ["an authenticator app", otpOf, { method: "OTP", factors: [0] }],
-    ["a security key", keyOf("u2f"), { method: "U2F", factors: [1] }],
-    ["a passkey alone", keyOf("passkey"), { method: "passwordless", factors: [2] }],
-  ])("sees that somebody has shown %s", async (what, prepare, { method, factors }) => {
+    ["an authenticator app", useOtp, { method: "OTP", factors: [0] }],
+    ["a security key", useKey("u2f"), { method: "U2F", factors: [1] }],
+    ["a passkey alone", useKey("passkey"), { method: "passwordless", factors: [2] }],
+  ])("receives that the user has used %s", async (what, prepare, { method, factors }) => {
     const name = what.replaceAll(" ", "-")
     const userId = await provider.addPerson(name)
     const show = await prepare(userId)
-    await bound(
+    await bindScript(
       1,
       `const { userId, loginName, resourceOwner, mfasVerified, authTime } = v1.authRequest
       const who = [userId, loginName, resourceOwner, authTime.getTime()]
       api.v1.user.appendMetadata(v1.authMethod, [who, mfasVerified])`,
     )
     const browser = browserOf(provider)
-    expect(answerOf(await show(browser, name))).toHaveProperty("code")
+    expect(responseOf(await show(browser, name))).toHaveProperty("code")
     const who = [userId, name, provider.setup.orgId, provider.clock.now()]
-    expect(noted(userId, method)).toEqual([who, factors])
-    // Of a password alone nothing is told that comes after it.
+    expect(metadataValue(userId, method)).toEqual([who, factors])
+    // A password is reported only until the next factor.
     const first = method === "passwordless" ? undefined : [who, []]
-    expect(noted(userId, "password")).toEqual(first)
-    // What was shown in this browser counts for as long as it counts elsewhere.
+    expect(metadataValue(userId, "password")).toEqual(first)
+    // A factor used in this browser is valid for as long as elsewhere.
     for (const [hours, counted] of [
       [1, factors],
       [19, []],
     ] as const) {
       provider.clock.advance(hours * 3_600_000)
       await browser.signIn(authorizePath(client.id, { prompt: "login" }), name)
-      const [[, , , time], shown] = noted(userId, "password")
+      const [[, , , time], shown] = metadataValue(userId, "password")
       expect([time, shown]).toEqual([provider.clock.now(), counted])
     }
   })
@@ -191,8 +191,8 @@ describe("a script after authentication", () => {
     ["select_account", [4], {}],
     ["create", [5], {}],
     ["login consent", [2, 3], { max_age: "90" }],
-  ])("sees all of what it is asked for: %s", async (prompt, numbers, more) => {
-    await bound(
+  ])("receives all requested values: %s", async (prompt, numbers, more) => {
+    await bindScript(
       1,
       `const { authRequest, httpRequest } = v1
       api.v1.user.appendMetadata("asked", [authRequest, httpRequest])`,
@@ -202,7 +202,7 @@ describe("a script after authentication", () => {
     await browserOf(provider).signIn(authorizePath(client.id, fields), "pat")
     const now = new Date(provider.clock.now()).toISOString()
     const browserInfo = { userAgent: "", acceptLanguage: "", remoteIp: "" }
-    expect(noted(pat, "asked")).toEqual([
+    expect(metadataValue(pat, "asked")).toEqual([
       {
         id: expect.stringMatching(/./),
         agentId: expect.stringMatching(/./),
@@ -236,38 +236,38 @@ describe("a script after authentication", () => {
     ])
   })
 
-  test("keeps somebody out, in its own words, who then is not signed in", async () => {
-    await bound(1, `throw new Error("Not on <Sundays>")`)
+  test("rejects a user with its own message, who is then not signed in", async () => {
+    await bindScript(1, `throw new Error("Not on <Sundays>")`)
     const browser = browserOf(provider)
     const at = await browser.signIn(path(), "pat")
     expect(at.response.status).toBe(403)
     expect(at.page).toContain("Not on &lt;Sundays&gt;")
     const again = await browser.go(authorizePath(client.id, { prompt: "none" }))
-    expect(answerOf(again).error).toBe("login_required")
+    expect(responseOf(again).error).toBe("login_required")
   })
 
-  test.each(Object.entries(choosing))("keeps out somebody who %s", async (what, come) => {
-    await bound(1, `if (v1.authMethod === "password") throw "Not today"`)
+  test.each(Object.entries(passwordChoices))("rejects a user who %s", async (what, come) => {
+    await bindScript(1, `if (v1.authMethod === "password") throw "Not today"`)
     const browser = browserOf(provider)
     const { id, at } = await come(browser, what.replaceAll(" ", "-"))
-    const end = await browser.post(at, { password: chosen, repeat: chosen })
+    const end = await browser.post(at, { password: chosenPassword, repeat: chosenPassword })
     expect([end.response.status, end.page.includes("Not today")]).toEqual([403, true])
-    expect(await checkPassword(provider.cx(), id, chosen)).not.toBe("ok")
+    expect(await checkPassword(provider.cx(), id, chosenPassword)).not.toBe("ok")
   })
 
-  test("is asked for nobody whose password is wrong", async () => {
-    await bound(1, `api.v1.user.appendMetadata("wrong", 1)`)
+  test("does not run after a wrong password", async () => {
+    await bindScript(1, `api.v1.user.appendMetadata("wrong", 1)`)
     const at = await browserOf(provider).signIn(path(), "pat", "Wrong-Horse-7")
     expect(at.page).toContain("password")
-    expect(noted(pat, "wrong")).toBeUndefined()
+    expect(metadataValue(pat, "wrong")).toBeUndefined()
   })
 
-  test("lets in where it may fail", async () => {
-    await bound(1, `throw new Error("no")`, true)
-    expect(answerOf(await browserOf(provider).signIn(path(), "pat")).code).toBeDefined()
+  test("does not block the sign-in if it is allowed to fail", async () => {
+    await bindScript(1, `throw new Error("no")`, true)
+    expect(responseOf(await browserOf(provider).signIn(path(), "pat")).code).toBeDefined()
   })
 
-  test("never keeps out who may mend it", async () => {
+  test("never blocks users who can edit it", async () => {
     const cx = provider.cx()
     const userId = await provider.addPerson("mender")
     await provider.store.transact(cx, (tx) =>
@@ -277,19 +277,19 @@ describe("a script after authentication", () => {
         roles: ["ORG_OWNER"],
       }),
     )
-    await bound(1, `throw new Error("no")`)
-    expect(answerOf(await browserOf(provider).signIn(path(), "mender")).code).toBeDefined()
-    expect(answerOf(await browserOf(provider).signIn(path(), "olga")).code).toBeDefined()
+    await bindScript(1, `throw new Error("no")`)
+    expect(responseOf(await browserOf(provider).signIn(path(), "mender")).code).toBeDefined()
+    expect(responseOf(await browserOf(provider).signIn(path(), "olga")).code).toBeDefined()
   })
 })
 
-describe("whoever makes an account", () => {
+describe("a user who registers", () => {
   const given = { email: "rita@example.net", givenName: "Rita", familyName: "Roth" }
   const secret = "Own-Battery-9"
   beforeAll(async () => {
     const say = () => ({ allowRegister: true })
     const cx = provider.cx()
-    await changePolicy(cx, undefined, { policy: login, say })
+    await changePolicy(cx, undefined, { policy: login, apply: say })
     await createOrganization(cx, "globex", { name: "Globex" })
     await createProject(cx, "lent", { orgId: "globex", name: "Lent" })
     await addRoles(cx, "lent", [{ key: "reader", displayName: "Reader" }])
@@ -308,8 +308,8 @@ describe("whoever makes an account", () => {
     return { id, end: await browser.post(choice, { password: secret, repeat: secret }) }
   }
 
-  test("is who a script says, and has what another one gives", async () => {
-    await bound(
+  test("has the profile that one script sets, and the metadata of another", async () => {
+    await bindScript(
       2,
       `const { human } = v1.user
       api.setFirstName(human.firstName.toUpperCase())
@@ -328,7 +328,7 @@ describe("whoever makes an account", () => {
       api.setEmailVerified(true)
       api.metadata.push({ key: "older", value: 2 })`,
     )
-    await bound(
+    await bindScript(
       3,
       `const { authRequest, httpRequest } = v1
       if (authRequest.prompt[0] !== 5 || httpRequest.method !== "POST") throw "by what?"
@@ -336,8 +336,8 @@ describe("whoever makes an account", () => {
       api.v1.appendUserGrant({ projectId: "${provider.projectId}", roles })`,
     )
     const { id, end } = await register(given)
-    expect(answerOf(end)).toHaveProperty("code")
-    expect(profile(provider.cx(), id)).toMatchObject({
+    expect(responseOf(end)).toHaveProperty("code")
+    expect(findProfile(provider.cx(), id)).toMatchObject({
       userName: "rita",
       givenName: "RITA",
       familyName: "R.",
@@ -350,9 +350,9 @@ describe("whoever makes an account", () => {
       email: "roth@example.net",
       emailVerified: true,
     })
-    expect(noted(id, "by")).toEqual([given.email, true, [5], "POST"])
-    expect(noted(id, "older")).toBe(2)
-    const held = rolesHeld(provider.cx(), id, provider.projectId)
+    expect(metadataValue(id, "by")).toEqual([given.email, true, [5], "POST"])
+    expect(metadataValue(id, "older")).toBe(2)
+    const held = listRolesByOrg(provider.cx(), id, provider.projectId)
     expect(held.map(({ keys }) => keys)).toEqual([["editor"]])
   })
 
@@ -360,32 +360,32 @@ describe("whoever makes an account", () => {
     ["names the grant", { projectGrantId: "lending" }, true],
     ["names none", {}, true],
     ["names another one", { projectGrantId: "elsewhere" }, false],
-  ])("is given roles on a granted project, where a script %s", async (how, over, isGiven) => {
+  ])("receives roles on a granted project if a script %s", async (how, over, isGiven) => {
     const grant = { projectId: "lent", ...over, roles: ["reader"] }
-    await bound(3, `api.v1.appendUserGrant(${JSON.stringify(grant)})`)
+    await bindScript(3, `api.v1.appendUserGrant(${JSON.stringify(grant)})`)
     const email = `${how.replaceAll(" ", "-")}@example.net`
     const { id, end } = await register({ ...given, email })
     expect(end.response.status < 400).toBe(isGiven)
-    expect(profile(provider.cx(), id)?.email).toBe(isGiven ? email : undefined)
-    const held = rolesHeld(provider.cx(), id, "lent")
+    expect(findProfile(provider.cx(), id)?.email).toBe(isGiven ? email : undefined)
+    const held = listRolesByOrg(provider.cx(), id, "lent")
     const own = { orgId: provider.setup.orgId, keys: ["reader"] }
     expect(held).toEqual(isGiven ? [own] : [])
   })
 
-  test("is given nothing on the project of the console", async () => {
+  test("receives no roles on the console's project", async () => {
     const grant = { projectId: provider.ownProjectId, roles: [] }
-    await bound(3, `api.userGrants.push(${JSON.stringify(grant)})`)
+    await bindScript(3, `api.userGrants.push(${JSON.stringify(grant)})`)
     const { id, end } = await register({ ...given, email: "evil@example.net" })
     expect(end.response.status).toBe(403)
-    expect(end.page).toContain("a script of the organisation has failed")
-    expect(profile(provider.cx(), id)).toBeUndefined()
+    expect(end.page).toContain("a script of the organization failed")
+    expect(findProfile(provider.cx(), id)).toBeUndefined()
   })
 
-  test("makes none where a script refuses, in its words", async () => {
-    await bound(2, `if (!v1.user.human.email.endsWith("@acme.com")) throw "Only for Acme"`)
+  test("is rejected with the script's message if it refuses", async () => {
+    await bindScript(2, `if (!v1.user.human.email.endsWith("@acme.com")) throw "Only for Acme"`)
     const { id, end } = await register({ ...given, email: "other@example.net" })
     expect([end.response.status, end.page.includes("Only for Acme")]).toEqual([403, true])
-    expect(profile(provider.cx(), id)).toBeUndefined()
+    expect(findProfile(provider.cx(), id)).toBeUndefined()
   })
 })
 

@@ -2,29 +2,29 @@ import { decodeJwt } from "jose"
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest"
 import { shares } from "../../../src/domain/action/api.ts"
 import { complementClaims } from "../../../src/domain/action/index.ts"
-import { takeClaim } from "../../../src/domain/action/run/token.ts"
+import { applyClaimEffect } from "../../../src/domain/action/run/token.ts"
 import { addAuthorization } from "../../../src/domain/authorization/index.ts"
 import { instance } from "../../../src/domain/instance/index.ts"
 import { setSecurity } from "../../../src/domain/instance/setting-change.ts"
 import { addMember } from "../../../src/domain/member/index.ts"
 import { setMetadata as setOfOrg } from "../../../src/domain/org/metadata.ts"
 import { addRoles } from "../../../src/domain/project/index.ts"
-import { heldMetadata, setMetadata } from "../../../src/domain/user/index.ts"
-import { addRobot, basicOf } from "../../oauth/clients.ts"
+import { listMetadata, setMetadata } from "../../../src/domain/user/index.ts"
+import { addServiceAccount, encodeBasic } from "../../oauth/clients.ts"
 import { openExchange, typeOf, userIdType } from "../../oauth/exchange.ts"
 import {
-  answerOf,
-  askToken,
   authorizePath,
   browserOf,
   codeFields,
   type NewClient,
   openProvider,
   type Provider,
+  responseOf,
+  sendTokenRequest,
 } from "../../oauth/provider.ts"
-import { ask } from "../../support/ask.ts"
-import { nowhere } from "../../support/outside.ts"
-import { bind, testAllUsed } from "./bound.ts"
+import { callOperation } from "../../support/call-operation.ts"
+import { unreachableOutside } from "../../support/outside.ts"
+import { bindScripts, testAllUsed } from "./bound.ts"
 
 let provider: Provider
 let jwt: NewClient
@@ -49,23 +49,27 @@ afterEach(async () => {
   for (const each of unbind) await each()
   unbind = []
 })
-const bound = async (triggerType: 4 | 5, scripts: readonly string[], allowedToFail = false) => {
-  unbind.push(await bind(provider, { flowType: 2, triggerType, scripts, allowedToFail }))
+const bindScript = async (
+  triggerType: 4 | 5,
+  scripts: readonly string[],
+  allowedToFail = false,
+) => {
+  unbind.push(await bindScripts(provider, { flowType: 2, triggerType, scripts, allowedToFail }))
 }
 const claims = (body: string) => `function f0({ v1 }, api) { ${body} }`
-const set = (key: string, value: string) =>
+const setClaimScript = (key: string, value: string) =>
   claims(`api.v1.claims.setClaim(${JSON.stringify(key)}, ${value})`)
 
-async function tokens(client: NewClient = jwt, scope?: string) {
+async function requestTokens(client: NewClient = jwt, scope?: string) {
   const path = authorizePath(client.id, scope === undefined ? {} : { scope })
   const visited = await browserOf(provider).signIn(path, "pat")
-  const { code = "" } = answerOf(visited)
-  return askToken(provider, codeFields(code), `${client.id}:${client.secret}`)
+  const { code = "" } = responseOf(visited)
+  return sendTokenRequest(provider, codeFields(code), `${client.id}:${client.secret}`)
 }
 
-/** What each place tells, of one sign-in. */
-async function told(client: NewClient = jwt, scope?: string) {
-  const { answer } = await tokens(client, scope)
+/** The claims of each place, for one sign-in. */
+async function claimsOf(client: NewClient = jwt, scope?: string) {
+  const { answer } = await requestTokens(client, scope)
   const access = String(answer.access_token)
   const userinfo = await provider.send("/oidc/v1/userinfo", {
     headers: { authorization: `Bearer ${access}` },
@@ -86,10 +90,10 @@ async function told(client: NewClient = jwt, scope?: string) {
 
 const logKey = "urn:core:iam:action:f0:log"
 
-describe("a script before userinfo is made", () => {
-  test("adds a claim to userinfo, introspection and id_tokens, not to access tokens", async () => {
-    await bound(4, [set("colour", '"red"')])
-    const { access_token, ...others } = await told()
+describe("a script at the userinfo trigger", () => {
+  test("adds a claim to userinfo, introspection, and ID tokens, not to access tokens", async () => {
+    await bindScript(4, [setClaimScript("colour", '"red"')])
+    const { access_token, ...others } = await claimsOf()
     for (const each of Object.values(others)) expect(each.colour).toBe("red")
     expect(access_token.colour).toBeUndefined()
   })
@@ -98,10 +102,10 @@ describe("a script before userinfo is made", () => {
 describe.each([
   [4, "userinfo"],
   [5, "access_token"],
-] as const)("a script at moment %i, of which %s tells", (triggerType, place) => {
-  test("is shown who it is about, for whom, and all that is known of them", async () => {
-    await bound(triggerType, [
-      set(
+] as const)("a script at trigger %i, whose claims are in %s", (triggerType, place) => {
+  test("receives the user, the client, and all known claims", async () => {
+    await bindScript(triggerType, [
+      setClaimScript(
         "seen",
         `{
           claims: v1.claims, user: v1.getUser(),
@@ -117,8 +121,8 @@ describe.each([
     const stand = { creationDate: date, changeDate: date, sequence }
     const list = { count: 1, sequence, timestamp: date }
     const noted = { resourceOwner: orgId, ...stand }
-    const { seen, ...tells } = (await told())[place]
-    // What a token says of itself comes later.
+    const { seen, ...tells } = (await claimsOf())[place]
+    // Claims about the token itself are added later.
     expect(tells).toMatchObject(seen.claims)
     expect(seen).toEqual({
       claims: expect.anything(),
@@ -169,35 +173,37 @@ describe.each([
     })
   })
 
-  test("logs into a claim of its own, and does all by the older name too", async () => {
-    await bound(triggerType, [
+  test("logs to its own claim, and supports the older function names", async () => {
+    await bindScript(triggerType, [
       claims(`
         api.v1.claims.appendLogIntoClaims("hello")
         api.v1.userinfo.appendLogIntoClaims("again")
         api.v1.userinfo.setClaim("old", 1)`),
     ])
-    expect((await told())[place]).toMatchObject({ [logKey]: ["hello", "again"], old: 1 })
+    expect((await claimsOf())[place]).toMatchObject({ [logKey]: ["hello", "again"], old: 1 })
   })
 })
 
-test.each([4, 5] as const)("metadata that one notes at moment %i is JSON", async (triggerType) => {
-  await bound(triggerType, [claims(`api.v1.user.setMetadata("visits", { n: ${triggerType} })`)])
-  await told()
-  const value = heldMetadata(provider.cx(), pat).get("visits")
+test.each([4, 5] as const)("metadata set at trigger %i is JSON", async (triggerType) => {
+  await bindScript(triggerType, [
+    claims(`api.v1.user.setMetadata("visits", { n: ${triggerType} })`),
+  ])
+  await claimsOf()
+  const value = listMetadata(provider.cx(), pat).get("visits")
   expect(JSON.parse(Buffer.from(value ?? "").toString())).toEqual({ n: triggerType })
 })
 
-test("one before an access token is made adds to JWTs alone, by its older name too", async () => {
-  await bound(5, [claims('api.v1.userinfo.setClaim("colour", v1.getUser().human.lastName)')])
-  const { access_token, ...others } = await told()
+test("a script at the access token trigger adds claims to JWTs only, by its older name, too", async () => {
+  await bindScript(5, [claims('api.v1.userinfo.setClaim("colour", v1.getUser().human.lastName)')])
+  const { access_token, ...others } = await claimsOf()
   expect(access_token.colour).toBe("Person")
   for (const each of Object.values(others)) expect(each.colour).toBeUndefined()
   const opaque = await provider.addClient()
-  const { answer } = await tokens(opaque)
+  const { answer } = await requestTokens(opaque)
   expect(String(answer.access_token)).not.toContain("eyJ")
 })
 
-test("one is shown who acts for somebody, wherever it runs", async () => {
+test("a script receives the actor at every trigger", async () => {
   const at = await openExchange()
   const { orgId } = at.provider.setup
   const cx = at.provider.cx()
@@ -206,18 +212,18 @@ test("one is shown who acts for somebody, wherever it runs", async () => {
     allowedOrigins: [],
     enableImpersonation: true,
   })
-  const robot = await addRobot(at.provider)
+  const robot = await addServiceAccount(at.provider)
   const helper = { userId: robot.userId, roles: ["ORG_END_USER_IMPERSONATOR"] }
   const target = { level: "org", id: orgId } as const
   await at.provider.store.transact(cx, (tx) => addMember(tx, { ...helper, target }))
   for (const triggerType of [4, 5] as const) {
-    const script = set(`by${triggerType}`, "v1.actor ?? 'nobody'")
+    const script = setClaimScript(`by${triggerType}`, "v1.actor ?? 'nobody'")
     const scripts = [script.replace("f0", `f${triggerType}`)]
-    await bind(at.provider, { flowType: 2, triggerType, scripts })
+    await bindScripts(at.provider, { flowType: 2, triggerType, scripts })
   }
   const scope = `openid urn:core:iam:org:project:id:${at.provider.projectId}:aud`
   const asked = { grant_type: "client_credentials", scope }
-  const { answer } = await askToken(at.provider, asked, basicOf(robot.id, robot.secret))
+  const { answer } = await sendTokenRequest(at.provider, asked, encodeBasic(robot.id, robot.secret))
   const ann = await at.provider.addPerson("ann")
   const acting = {
     actor_token: String(answer.access_token),
@@ -235,12 +241,12 @@ test("one is shown who acts for somebody, wherever it runs", async () => {
   await at.provider.close()
 })
 
-test("nothing that is there is overwritten, and nothing of ours can be claimed", async () => {
+test("scripts can't overwrite existing or reserved claims", async () => {
   const keys = ["sub", "iss", "email", "urn:core:iam:org:project:roles", "URN:core:iam:x", "act"]
-  await bound(4, [
+  await bindScript(4, [
     claims(`for (const key of ${JSON.stringify(keys)}) api.v1.claims.setClaim(key, "other")`),
   ])
-  const { userinfo, introspection, id_token } = await told()
+  const { userinfo, introspection, id_token } = await claimsOf()
   for (const each of [userinfo, introspection, id_token]) expect(each.sub).toBe(pat)
   expect(userinfo.email).toBe("pat@example.org")
   expect(JSON.stringify(Object.keys(userinfo))).not.toMatch(/roles|URN|act"/)
@@ -254,55 +260,59 @@ test("nothing that is there is overwritten, and nothing of ours can be claimed",
   ])
 })
 
-test("scripts add no email address or phone number, and targets do", async () => {
+test("scripts can't add email addresses or phone numbers, targets can", async () => {
   const keys = ["email", "Email", "email_verified", "phone_number", "phone_number_verified"]
-  await bound(5, [
+  await bindScript(5, [
     claims(`for (const key of ${JSON.stringify(keys)}) api.v1.claims.setClaim(key, "other")`),
   ])
-  const { access_token } = await told()
+  const { access_token } = await claimsOf()
   for (const key of keys) expect(access_token).not.toHaveProperty(key)
   expect(access_token[logKey]).toEqual(keys.map((key) => `key "${key}" is reserved`))
   const added = {}
   const taking = { claims: added, script: { name: "target" }, noted: [], isOfOrg: false }
-  takeClaim(["claim", "email", "pat@example.com"], taking)
+  applyClaimEffect(["claim", "email", "pat@example.com"], taking)
   expect(added).toEqual({ email: "pat@example.com" })
 })
 
-test("several run in their order, and see what those before have set", async () => {
+test("several scripts run in order, and receive the changes of earlier ones", async () => {
   const second = "const f1 = ({ v1 }, api) => api.v1.claims.setClaim('two', v1.claims.one + 1)"
-  await bound(4, [set("one", "1"), second])
-  expect((await told()).userinfo).toMatchObject({ one: 1, two: 2 })
+  await bindScript(4, [setClaimScript("one", "1"), second])
+  expect((await claimsOf()).userinfo).toMatchObject({ one: 1, two: 2 })
 })
 
 describe("a script that fails", () => {
   const refusing = claims('throw new Error("not on Sundays")')
 
-  test("refuses the token in its own words", async () => {
-    await bound(5, [refusing])
-    expect(await tokens()).toMatchObject({
+  test("rejects the token with its own message", async () => {
+    await bindScript(5, [refusing])
+    expect(await requestTokens()).toMatchObject({
       status: 403,
       answer: { error: "access_denied", error_description: "not on Sundays" },
     })
   })
 
-  test("refuses userinfo, and what it added before is not told", async () => {
-    const { answer } = await tokens()
-    await bound(4, [refusing])
+  test("rejects userinfo, and its earlier claims are not returned", async () => {
+    const { answer } = await requestTokens()
+    await bindScript(4, [refusing])
     const response = await provider.send("/oidc/v1/userinfo", {
       headers: { authorization: `Bearer ${answer.access_token}` },
     })
     expect([response.status, (await response.json()).error]).toEqual([403, "access_denied"])
   })
 
-  test("passes where it may fail", async () => {
-    await bound(4, [refusing, "function f1(ctx, api) { api.v1.claims.setClaim('b', 2) }"], true)
-    expect((await told()).userinfo.b).toBe(2)
+  test("is ignored if it is allowed to fail", async () => {
+    await bindScript(
+      4,
+      [refusing, "function f1(ctx, api) { api.v1.claims.setClaim('b', 2) }"],
+      true,
+    )
+    expect((await claimsOf()).userinfo.b).toBe(2)
   })
 
-  test("keeps nobody out of the console, where scripts are mended", async () => {
+  test("does not block the console, where scripts are edited", async () => {
     const cx = provider.cx()
     const { consoleClientId: clientId } = provider.store.state(cx, instance, cx.instance)
-    await bound(4, [refusing])
+    await bindScript(4, [refusing])
     const asked = { triggerType: 4, userId: pat, scopes: [], claims: { sub: pat } } as const
     expect(await complementClaims(cx, { ...asked, clientId })).toEqual({ sub: pat })
     await expect(complementClaims(cx, { ...asked, clientId: jwt.id })).rejects.toMatchObject({
@@ -311,17 +321,17 @@ describe("a script that fails", () => {
   })
 })
 
-test("what scripts log, and why they fail, is there for who may read them", async () => {
-  await bound(
+test("logs and errors of scripts are available to users who can read them", async () => {
+  await bindScript(
     4,
     [claims(`require("core/log").warn("seen", { a: 1 }); throw new Error("no")`)],
     true,
   )
-  await told()
+  await claimsOf()
   const listed = async (orgs: readonly string[], actionId = "") => {
     const scope = { all: false, orgs, projects: [], grants: [] }
     const request = { actionId, pagination: { limit: 1 } }
-    return ask(shares, "listScriptRuns", provider.cx({ scope }), request)
+    return callOperation(shares, "listScriptRuns", provider.cx({ scope }), request)
   }
   const { runs } = await listed([provider.setup.orgId])
   expect(runs).toMatchObject([
@@ -337,28 +347,28 @@ test("what scripts log, and why they fail, is there for who may read them", asyn
   expect((await listed(["elsewhere"])).runs).toEqual([])
 })
 
-test("why a script failed is kept in few words, whatever it has said", async () => {
-  await bound(4, [claims(`JSON.stringify = () => '[["' + "x".repeat(5e5) + '"]]'`)], true)
-  await told()
+test("the reason of a failure is stored shortened", async () => {
+  await bindScript(4, [claims(`JSON.stringify = () => '[["' + "x".repeat(5e5) + '"]]'`)], true)
+  await claimsOf()
   const scope = { all: true, orgs: [], projects: [], grants: [] }
-  const { runs } = await ask(shares, "listScriptRuns", provider.cx({ scope }), {
+  const { runs } = await callOperation(shares, "listScriptRuns", provider.cx({ scope }), {
     actionId: "",
     pagination: { limit: 1 },
   })
   expect(runs[0].error).toHaveLength(1000)
 })
 
-test("fetch is synchronous to the script, and sends what it was told", async () => {
+test("fetch is synchronous and sends the given request", async () => {
   const sent: unknown[] = []
   const outside = {
-    ...nowhere,
+    ...unreachableOutside,
     send: async (request: unknown) => {
       sent.push(request)
       return { status: 201, body: '{"level":7}' }
     },
   }
-  const { answer } = await tokens()
-  await bound(4, [
+  const { answer } = await requestTokens()
+  await bindScript(4, [
     claims(`
       const { fetch } = require("core/http")
       const made = fetch("https://api.example.com/x", {
@@ -380,16 +390,16 @@ test("fetch is synchronous to the script, and sends what it was told", async () 
   expect(JSON.stringify(sent)).not.toContain("evil")
 })
 
-test("what makes UUIDs makes those of RFC 9562", async () => {
-  await bound(4, [
-    set(
+test("generated UUIDs conform to RFC 9562", async () => {
+  await bindScript(4, [
+    setClaimScript(
       "ids",
       `(({ v1: one, v3, v4, v5, v7, namespaceDNS: dns }) =>
         [one(), v3(dns, "www.example.com"), v4(), v5(dns, "www.example.com"), v7()]
       )(require("core/uuid"))`,
     ),
   ])
-  const { ids } = (await told()).userinfo
+  const { ids } = (await claimsOf()).userinfo
   expect(ids.map((id: string) => id[14])).toEqual(["1", "3", "4", "5", "7"])
   expect([ids[1], ids[3]]).toEqual([
     "5df41881-3aed-3515-88a7-2f4a814cf09e",

@@ -2,13 +2,13 @@
 import { afterEach, beforeEach, expect, test } from "vitest"
 import { assignmentsOf } from "../../../src/domain/app-access/index.ts"
 import { removeUser } from "../../../src/domain/user/index.ts"
-import { type Estate, openEstate, type Person } from "../../support/estate.ts"
+import { openTenant, type Tenant, type TenantUser } from "../../support/tenant.ts"
 
 const named = { applicationId: "a1", projectId: "px" }
 
-let estate: Estate
+let estate: Tenant
 beforeEach(async () => {
-  estate = await openEstate()
+  estate = await openTenant()
   await estate.as("manager", "createProject", { ...named, organizationId: "org1", name: "Own" })
   await estate.as("manager", "createApplication", {
     ...named,
@@ -20,14 +20,14 @@ beforeEach(async () => {
 })
 afterEach(() => estate.close())
 
-const createGroup = (id: string, who: Person = "manager", organizationId = "org1") =>
+const createGroup = (id: string, who: TenantUser = "manager", organizationId = "org1") =>
   estate.as(who, "createGroup", { id, organizationId, name: `Group ${id}` })
-const add = (subjects: object, who: Person = "manager") =>
+const add = (subjects: object, who: TenantUser = "manager") =>
   estate.as(who, "addApplicationAssignments", { ...named, ...subjects })
-const remove = (subjects: object, who: Person = "manager") =>
+const remove = (subjects: object, who: TenantUser = "manager") =>
   estate.as(who, "removeApplicationAssignments", { ...named, ...subjects })
 const stored = () => assignmentsOf(estate.cx(), "a1")
-const list = async (who: Person = "manager", filters: readonly object[] = []) =>
+const list = async (who: TenantUser = "manager", filters: readonly object[] = []) =>
   (await estate.as(who, "listApplicationAssignments", { filters })).assignments
 
 test("users and groups are assigned once, and removed", async () => {

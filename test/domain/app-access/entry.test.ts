@@ -1,20 +1,20 @@
 // Whether a user can use an application: every combination of the rule with what it looks at.
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { createApplication } from "../../../src/domain/app/commands.ts"
-import { changeApplication } from "../../../src/domain/app/index.ts"
+import { updateApplication } from "../../../src/domain/app/index.ts"
 import { appDenial } from "../../../src/domain/app-access/index.ts"
 import { createAuthorization } from "../../../src/domain/authorization/index.ts"
-import { createGroup, enterGroup } from "../../../src/domain/group/index.ts"
-import { addRoles, changeProject, createProject } from "../../../src/domain/project/index.ts"
+import { addUserToGroup, createGroup } from "../../../src/domain/group/index.ts"
+import { addRoles, createProject, updateProject } from "../../../src/domain/project/index.ts"
 import { addUser } from "../../../src/domain/user/index.ts"
-import { type Estate, openEstate, person } from "../../support/estate.ts"
+import { humanInput, openTenant, type Tenant } from "../../support/tenant.ts"
 
 const rules = ["everyone", "assigned", "role"] as const
 const assigned = ["no", "user", "group"] as const
 const authorized = ["no", "without a role", "with a role"] as const
 const flags = [false, true] as const
 
-let estate: Estate
+let estate: Tenant
 let appCount = 0
 
 /** Users by what they hold on the project and whether they are of an organization that has it. */
@@ -22,7 +22,7 @@ const userIdOf = (held: (typeof authorized)[number], isHome: boolean) =>
   `${authorized.indexOf(held)}-${isHome ? "home" : "else"}`
 
 beforeAll(async () => {
-  estate = await openEstate()
+  estate = await openTenant()
   const cx = estate.cx()
   await createProject(cx, "p1", { orgId: "org1", name: "Portal" })
   await addRoles(cx, "p1", [{ key: "editor", displayName: "Editor", group: "" }])
@@ -30,7 +30,7 @@ beforeAll(async () => {
     for (const isHome of flags) {
       const userId = userIdOf(held, isHome)
       const orgId = isHome ? "org1" : "org2"
-      await estate.step((tx) => addUser(tx, userId, { ...person(userId, orgId), orgId }))
+      await estate.step((tx) => addUser(tx, userId, { ...humanInput(userId, orgId), orgId }))
       if (held === "no") continue
       const roleKeys = held === "with a role" ? ["editor"] : []
       const system = { caller: { kind: "system", name: "test" } } as const
@@ -89,7 +89,7 @@ async function appWith({ rule, isAssigned }: Case, userId: string): Promise<stri
   for (const id of groupIds) {
     // A group has users of its own organization.
     await createGroup(cx, id, { orgId: "org1", name: id, description: "" })
-    await estate.step((tx) => void enterGroup(tx, id, userId))
+    await estate.step((tx) => void addUserToGroup(tx, id, userId))
   }
   await estate.as("owner", "addApplicationAssignments", {
     applicationId: appId,
@@ -109,7 +109,7 @@ describe("the rule of an application, and the checks of its project", () => {
       const { held, isHome, roleCheck: projectRoleCheck, hasProjectCheck } = each
       const userId = userIdOf(held, isHome)
       const appId = await appWith(each, userId)
-      await changeProject(estate.cx(), "p1", { projectRoleCheck, hasProjectCheck })
+      await updateProject(estate.cx(), "p1", { projectRoleCheck, hasProjectCheck })
       expect([each, appDenial(estate.cx(), userId, appId)]).toEqual([each, expectedOf(each)])
     }
   })
@@ -130,7 +130,7 @@ describe("an application for assigned users and groups", () => {
   }
   const userId = userIdOf("no", true)
   const open = () =>
-    changeProject(estate.cx(), "p1", { projectRoleCheck: false, hasProjectCheck: false })
+    updateProject(estate.cx(), "p1", { projectRoleCheck: false, hasProjectCheck: false })
 
   test("admits nobody without an assignment", async () => {
     await open()
@@ -165,7 +165,7 @@ describe("an application for assigned users and groups", () => {
     await estate.step((tx) => addUser(tx, "robot", machine))
     const appId = await appWith({ ...base, isAssigned: "no" }, userId)
     expect(appDenial(estate.cx(), "robot", appId)).toBeUndefined()
-    await changeProject(estate.cx(), "p1", { projectRoleCheck: true })
+    await updateProject(estate.cx(), "p1", { projectRoleCheck: true })
     expect(appDenial(estate.cx(), "robot", appId)).toBe("no roles")
     await open()
   })
@@ -173,7 +173,7 @@ describe("an application for assigned users and groups", () => {
   test("admits whom it always did once everyone can use it again", async () => {
     await open()
     const appId = await appWith({ ...base, isAssigned: "no" }, userId)
-    await changeApplication(estate.cx(), appId, { access: { rule: "everyone" } })
+    await updateApplication(estate.cx(), appId, { access: { rule: "everyone" } })
     expect(appDenial(estate.cx(), userId, appId)).toBeUndefined()
   })
 })

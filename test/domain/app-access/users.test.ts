@@ -3,18 +3,18 @@ import { afterEach, beforeEach, expect, test } from "vitest"
 import { countUsersOfApp, listUsersOfApp } from "../../../src/domain/app-access/users.ts"
 import { createGroupAuthorization } from "../../../src/domain/authorization/group/commands.ts"
 import { createAuthorization } from "../../../src/domain/authorization/index.ts"
-import { createGroup, enterGroup } from "../../../src/domain/group/index.ts"
+import { addUserToGroup, createGroup } from "../../../src/domain/group/index.ts"
 import { addRoles } from "../../../src/domain/project/index.ts"
 import { addUser, deactivateUser } from "../../../src/domain/user/index.ts"
 import { ApplicationAccessRule } from "../../../src/gen/core/application/v2/application_pb.ts"
-import { type Estate, openEstate, type Person, person } from "../../support/estate.ts"
+import { humanInput, openTenant, type Tenant, type TenantUser } from "../../support/tenant.ts"
 
 const { ASSIGNED, EVERYONE, PROJECT_ROLE } = ApplicationAccessRule
 const named = { applicationId: "a1", projectId: "px" }
 
-let estate: Estate
+let estate: Tenant
 beforeEach(async () => {
-  estate = await openEstate()
+  estate = await openTenant()
   await estate.as("manager", "createProject", { ...named, organizationId: "org1", name: "Own" })
   await estate.as("manager", "createApplication", {
     ...named,
@@ -29,7 +29,7 @@ const limit = (rule: ApplicationAccessRule) =>
   estate.as("manager", "updateApplication", { ...named, access: { rule } })
 const assign = (subjects: object) =>
   estate.as("owner", "addApplicationAssignments", { ...named, ...subjects })
-const list = (more: object = {}, who: Person = "manager") =>
+const list = (more: object = {}, who: TenantUser = "manager") =>
   estate.as(who, "listApplicationUsers", { applicationId: "a1", ...more })
 const idsOf = ({ users }: any) => users.map(({ userId }: any) => userId)
 
@@ -38,8 +38,8 @@ async function groupOf(id: string, userIds: readonly string[]): Promise<void> {
   await createGroup(estate.cx(), id, { orgId: "org1", name: id, description: "" })
   for (const userId of userIds) {
     await estate.step((tx) => {
-      addUser(tx, userId, person(userId, "org1"))
-      enterGroup(tx, id, userId)
+      addUser(tx, userId, humanInput(userId, "org1"))
+      addUserToGroup(tx, id, userId)
     })
   }
 }
@@ -47,7 +47,7 @@ async function groupOf(id: string, userIds: readonly string[]): Promise<void> {
 test("are counted with those who can use it by a group alone", async () => {
   await groupOf("g1", ["u1", "u2", "u3"])
   await createGroup(estate.cx(), "g2", { orgId: "org1", name: "g2", description: "" })
-  await estate.step((tx) => void enterGroup(tx, "g2", "u3"))
+  await estate.step((tx) => void addUserToGroup(tx, "g2", "u3"))
   await assign({ userIds: ["u1", "nobody"], groupIds: ["g1", "g2"] })
   const { users, count, nextAfterUserId } = await list()
   expect(count).toMatchObject({ users: 4, usersByGroup: 2, groups: 2, more: false })

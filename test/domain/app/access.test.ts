@@ -2,13 +2,13 @@
 import { afterEach, beforeEach, expect, test } from "vitest"
 import { app } from "../../../src/domain/app/index.ts"
 import { ApplicationAccessRule } from "../../../src/gen/core/application/v2/application_pb.ts"
-import { type Estate, openEstate } from "../../support/estate.ts"
+import { openTenant, type Tenant } from "../../support/tenant.ts"
 
 const { EVERYONE, ASSIGNED, PROJECT_ROLE, UNSPECIFIED } = ApplicationAccessRule
 
-let estate: Estate
+let estate: Tenant
 beforeEach(async () => {
-  estate = await openEstate()
+  estate = await openTenant()
   const project = { organizationId: "org1", projectId: "px", name: "Own" }
   await estate.as("manager", "createProject", project)
 })

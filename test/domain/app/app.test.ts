@@ -1,19 +1,19 @@
 import { afterEach, beforeEach, expect, test } from "vitest"
-import { findClient, isSecret } from "../../../src/domain/app/index.ts"
+import { findClient, isValidSecret } from "../../../src/domain/app/index.ts"
 import { createUser } from "../../../src/domain/user/create.ts"
-import { type Estate, openEstate } from "../../support/estate.ts"
+import { openTenant, type Tenant } from "../../support/tenant.ts"
 
-let estate: Estate
+let estate: Tenant
 beforeEach(async () => {
-  estate = await openEstate()
+  estate = await openTenant()
   const own = { organizationId: "org1", projectId: "px", name: "Own" }
   await estate.as("manager", "createProject", own)
 })
 afterEach(() => estate.close())
 
-const web = { redirectUris: ["https://app.example.com/callback"] }
+const webConfig = { redirectUris: ["https://app.example.com/callback"] }
 
-const made = (kind: string, value: object, more: object = {}) =>
+const createApplication = (kind: string, value: object, more: object = {}) =>
   estate.as("manager", "createApplication", {
     projectId: "px",
     applicationId: "a1",
@@ -22,27 +22,27 @@ const made = (kind: string, value: object, more: object = {}) =>
     ...more,
   })
 
-const shown = async () =>
+const getApplication = async () =>
   (await estate.as("manager", "getApplication", { applicationId: "a1" })).application
 
-const named = { applicationId: "a1", projectId: "px" }
-const changed = (kind: string, value: object) =>
-  estate.as("manager", "updateApplication", { ...named, applicationType: { case: kind, value } })
+const a1 = { applicationId: "a1", projectId: "px" }
+const updateApplication = (kind: string, value: object) =>
+  estate.as("manager", "updateApplication", { ...a1, applicationType: { case: kind, value } })
 
-const fits = (clientId: string, secret: string) => {
+const isSecretValid = (clientId: string, secret: string) => {
   const client = findClient(estate.cx(), clientId)
-  return client !== undefined && isSecret(estate.cx(), client.appId, { ...client, secret })
+  return client !== undefined && isValidSecret(estate.cx(), client.appId, { ...client, secret })
 }
 
-test("an OIDC application begins with the code flow and a secret that is shown once", async () => {
-  const { applicationType } = await made("oidcConfiguration", web)
+test("an OIDC application starts with the code flow and a secret that is shown once", async () => {
+  const { applicationType } = await createApplication("oidcConfiguration", webConfig)
   const { clientId, clientSecret, nonCompliant } = applicationType.value
   expect(clientSecret).toMatch(/^[\w-]{64}$/)
   expect(nonCompliant).toBe(false)
-  expect(fits(clientId, clientSecret)).toBe(true)
-  expect(fits(clientId, `${clientSecret}A`)).toBe(false)
+  expect(isSecretValid(clientId, clientSecret)).toBe(true)
+  expect(isSecretValid(clientId, `${clientSecret}A`)).toBe(false)
 
-  const application = await shown()
+  const application = await getApplication()
   expect(application).toMatchObject({
     name: "One",
     projectId: "px",
@@ -57,22 +57,28 @@ test("an OIDC application begins with the code flow and a secret that is shown o
   expect(kept).not.toContain(clientSecret)
 })
 
-test("both spellings of a kind count, and type must agree", async () => {
-  await made("oidc", web, { type: 1 })
-  expect((await shown()).type).toBe(1)
-  await made("api", {}, { applicationId: "a2" })
-  await expect(made("api", {}, { applicationId: "a3", type: 1 })).rejects.toMatchObject({
+test("both spellings of a kind are accepted, and type must match", async () => {
+  await createApplication("oidc", webConfig, { type: 1 })
+  expect((await getApplication()).type).toBe(1)
+  await createApplication("api", {}, { applicationId: "a2" })
+  await expect(
+    createApplication("api", {}, { applicationId: "a3", type: 1 }),
+  ).rejects.toMatchObject({
     id: "app.type_contradicts",
   })
   const none = estate.as("manager", "createApplication", { projectId: "px", name: "None" })
   await expect(none).rejects.toMatchObject({ id: "app.kind_missing" })
 })
 
-test("clients without a secret get none, and can't be given one", async () => {
-  const { applicationType } = await made("oidc", { ...web, applicationType: 1, authMethodType: 2 })
+test("clients without a secret get none and can't set one", async () => {
+  const { applicationType } = await createApplication("oidc", {
+    ...webConfig,
+    applicationType: 1,
+    authMethodType: 2,
+  })
   expect(applicationType.value.clientSecret).toBe("")
-  expect(fits(applicationType.value.clientId, "")).toBe(false)
-  await expect(estate.as("manager", "generateClientSecret", named)).rejects.toMatchObject({
+  expect(isSecretValid(applicationType.value.clientId, "")).toBe(false)
+  await expect(estate.as("manager", "generateClientSecret", a1)).rejects.toMatchObject({
     id: "app.no_secret",
   })
 })
@@ -82,76 +88,93 @@ const hashes = async () => {
   return events.filter(({ private: secret }) => JSON.stringify(secret ?? "").includes("hashed"))
 }
 
-test("a new secret voids the old one, and its hash is erased", async () => {
-  const { applicationType } = await made("oidc", web)
+test("a new secret revokes the old one and erases its hash", async () => {
+  const { applicationType } = await createApplication("oidc", webConfig)
   const { clientId, clientSecret: old } = applicationType.value
-  const { clientSecret } = await estate.as("manager", "generateClientSecret", named)
-  expect([fits(clientId, old), fits(clientId, clientSecret)]).toEqual([false, true])
+  const { clientSecret } = await estate.as("manager", "generateClientSecret", a1)
+  expect([isSecretValid(clientId, old), isSecretValid(clientId, clientSecret)]).toEqual([
+    false,
+    true,
+  ])
   expect(await hashes()).toHaveLength(1)
 })
 
-test("a method without a secret voids the secret for good", async () => {
-  const { applicationType } = await made("oidc", web)
+test("a method without a secret revokes the secret permanently", async () => {
+  const { applicationType } = await createApplication("oidc", webConfig)
   const { clientId, clientSecret } = applicationType.value
-  await changed("oidcConfiguration", { authMethodType: 3 })
-  await changed("oidcConfiguration", { authMethodType: 0 })
-  expect(fits(clientId, clientSecret)).toBe(false)
+  await updateApplication("oidcConfiguration", { authMethodType: 3 })
+  await updateApplication("oidcConfiguration", { authMethodType: 0 })
+  expect(isSecretValid(clientId, clientSecret)).toBe(false)
   expect(await hashes()).toHaveLength(0)
 })
 
-test("the secret of an API goes with its method likewise", async () => {
-  const { applicationType } = await made("api", {})
+test("the secret of an API is revoked with its method, too", async () => {
+  const { applicationType } = await createApplication("api", {})
   const { clientId, clientSecret } = applicationType.value
-  expect(fits(clientId, clientSecret)).toBe(true)
-  await changed("apiConfiguration", { authMethodType: 1 })
-  expect(fits(clientId, clientSecret)).toBe(false)
-  expect((await shown()).configuration.value).toMatchObject({ authMethodType: 1 })
-  await expect(changed("oidcConfiguration", {})).rejects.toMatchObject({ id: "app.kind_differs" })
+  expect(isSecretValid(clientId, clientSecret)).toBe(true)
+  await updateApplication("apiConfiguration", { authMethodType: 1 })
+  expect(isSecretValid(clientId, clientSecret)).toBe(false)
+  expect((await getApplication()).configuration.value).toMatchObject({ authMethodType: 1 })
+  await expect(updateApplication("oidcConfiguration", {})).rejects.toMatchObject({
+    id: "app.kind_differs",
+  })
 })
 
-test("only what is given changes", async () => {
-  await made("oidc", { ...web, developmentMode: true, clockSkew: { seconds: 2n, nanos: 0 } })
-  await changed("oidcConfiguration", { accessTokenType: 1 })
-  await estate.as("manager", "updateApplication", { ...named, name: "Renamed" })
-  expect(await shown()).toMatchObject({
+test("only the given fields change", async () => {
+  await createApplication("oidc", {
+    ...webConfig,
+    developmentMode: true,
+    clockSkew: { seconds: 2n, nanos: 0 },
+  })
+  await updateApplication("oidcConfiguration", { accessTokenType: 1 })
+  await estate.as("manager", "updateApplication", { ...a1, name: "Renamed" })
+  expect(await getApplication()).toMatchObject({
     name: "Renamed",
     configuration: {
-      value: { ...web, developmentMode: true, accessTokenType: 1, clockSkew: { seconds: 2n } },
+      value: {
+        ...webConfig,
+        developmentMode: true,
+        accessTokenType: 1,
+        clockSkew: { seconds: 2n },
+      },
     },
   })
 })
 
-const refusedUris = [
-  "/callback",
-  "https://app.example.com/#part",
-  "javascript:alert(1)",
-  "data:text/html,x",
-  "https://*.example.com/callback",
-  "https://app.example.com/a b",
-]
-test.each(refusedUris)("RFC 6749 §3.1.2: %s can't be a redirect URI", async (uri) => {
-  const tried = made("oidc", { redirectUris: [uri] })
+const invalidRedirectUris = [
+  ["/callback", "must be absolute"],
+  ["https://app.example.com/#part", "must not have a fragment"],
+  ["javascript:alert(1)", "must not have a scheme that browsers execute"],
+  ["data:text/html,x", "must not have a scheme that browsers execute"],
+  ["https://*.example.com/callback", "can have wildcards in development mode only"],
+  ["https://app.example.com/a b", "must be absolute"],
+] as const
+test.each(invalidRedirectUris)("RFC 6749 §3.1.2: %s can't be a redirect URI", async (uri, rule) => {
+  const tried = createApplication("oidc", { redirectUris: [uri] })
   const said = (field: string) => ({
     id: `app.${field}_invalid`,
-    message: expect.stringMatching(new RegExp(`^${field} m`)),
+    message: expect.stringContaining(`${field} ${rule}`),
   })
   await expect(tried).rejects.toMatchObject(said("redirect_uris"))
-  const after = made("oidc", { ...web, postLogoutRedirectUris: [uri] })
+  const after = createApplication("oidc", { ...webConfig, postLogoutRedirectUris: [uri] })
   await expect(after).rejects.toMatchObject(said("post_logout_redirect_uris"))
 })
 
-test("wildcards are for development mode, also when that is turned off later", async () => {
-  await made("oidc", { redirectUris: ["https://*.example.com/callback"], developmentMode: true })
-  const off = changed("oidcConfiguration", { developmentMode: false })
+test("wildcards require development mode, even if that is turned off later", async () => {
+  await createApplication("oidc", {
+    redirectUris: ["https://*.example.com/callback"],
+    developmentMode: true,
+  })
+  const off = updateApplication("oidcConfiguration", { developmentMode: false })
   await expect(off).rejects.toMatchObject({ id: "app.redirect_uris_invalid" })
 })
 
-test("a clock skew of more than five seconds is refused", async () => {
-  const tried = made("oidc", { ...web, clockSkew: { seconds: 6n, nanos: 0 } })
+test("rejects a clock skew of more than five seconds", async () => {
+  const tried = createApplication("oidc", { ...webConfig, clockSkew: { seconds: 6n, nanos: 0 } })
   await expect(tried).rejects.toMatchObject({ id: "app.clock_skew_invalid" })
 })
 
-const lan = { redirectUris: ["http://grafana.lan:3000/login/generic_oauth"] }
+const lanConfig = { redirectUris: ["http://grafana.lan:3000/login/generic_oauth"] }
 const problems: readonly (readonly [string, object, boolean])[] = [
   ["redirect_uris.missing", {}, true],
   ["redirect_uris.custom_scheme", { redirectUris: ["com.example.app:/callback"] }, false],
@@ -161,28 +184,28 @@ const problems: readonly (readonly [string, object, boolean])[] = [
     { redirectUris: ["http://app.example.com/callback"], developmentMode: true },
     false,
   ],
-  ["redirect_uris.http_private", lan, true],
-  ["redirect_uris.http_private_allowed", { ...lan, privateNetworkHttp: true }, false],
+  ["redirect_uris.http_private", lanConfig, true],
+  ["redirect_uris.http_private_allowed", { ...lanConfig, privateNetworkHttp: true }, false],
   ["redirect_uris.http_loopback", { redirectUris: ["http://127.0.0.1:3000/callback"] }, false],
-  ["response_types.without_grant", { ...web, responseTypes: [1, 2] }, false],
-  ["response_types.without_grant", { ...web, responseTypes: [2] }, true],
-  ["grant_types.implicit", { ...web, grantTypes: [0, 1] }, false],
-  ["grant_types.refresh_without_code", { ...web, grantTypes: [2] }, false],
-  ["auth_method.public_client", { ...web, applicationType: 1 }, false],
-  ["development_mode", { ...web, developmentMode: true }, false],
+  ["response_types.without_grant", { ...webConfig, responseTypes: [1, 2] }, false],
+  ["response_types.without_grant", { ...webConfig, responseTypes: [2] }, true],
+  ["grant_types.implicit", { ...webConfig, grantTypes: [0, 1] }, false],
+  ["grant_types.refresh_without_code", { ...webConfig, grantTypes: [2] }, false],
+  ["auth_method.public_client", { ...webConfig, applicationType: 1 }, false],
+  ["development_mode", { ...webConfig, developmentMode: true }, false],
 ]
-test.each(problems)("%s of %o refuses sign-in: %s", async (key, config, refusesSignIn) => {
-  const { applicationType } = await made("oidc", config)
+test.each(problems)("%s of %o blocks sign-in: %s", async (key, config, refusesSignIn) => {
+  const { applicationType } = await createApplication("oidc", config)
   const { nonCompliant, complianceProblems } = applicationType.value
   expect(nonCompliant).toBe(true)
   expect(complianceProblems).toContainEqual(expect.objectContaining({ key, refusesSignIn }))
-  expect((await shown()).configuration.value.complianceProblems).toEqual(
+  expect((await getApplication()).configuration.value.complianceProblems).toEqual(
     complianceProblems.map((each: object) => expect.objectContaining(each)),
   )
 })
 
-test("native applications may use the loopback interface and schemes of their own", async () => {
-  const { applicationType } = await made("oidc", {
+test("native applications can use the loopback interface and custom schemes", async () => {
+  const { applicationType } = await createApplication("oidc", {
     applicationType: 2,
     authMethodType: 2,
     redirectUris: ["http://127.0.0.1/callback", "com.example.app:/callback"],
@@ -190,8 +213,8 @@ test("native applications may use the loopback interface and schemes of their ow
   expect(applicationType.value.complianceProblems).toEqual([])
 })
 
-test("client ids and the names of service users are one namespace", async () => {
-  const { applicationType } = await made("oidc", web)
+test("client IDs and names of service accounts share one namespace", async () => {
+  const { applicationType } = await createApplication("oidc", webConfig)
   const { clientId } = applicationType.value
   const robot = createUser(estate.cx(), "robot", {
     kind: "machine",
@@ -201,12 +224,12 @@ test("client ids and the names of service users are one namespace", async () => 
     accessTokenType: "bearer",
   })
   await expect(robot).rejects.toMatchObject({ code: "already_exists" })
-  await estate.as("manager", "deleteApplication", named)
+  await estate.as("manager", "deleteApplication", a1)
   expect(findClient(estate.cx(), clientId)).toBeUndefined()
 })
 
-test("ids of projects are in that namespace, too", async () => {
-  const { applicationType } = await made("oidc", web)
+test("project IDs are in that namespace, too", async () => {
+  const { applicationType } = await createApplication("oidc", webConfig)
   const { clientId } = applicationType.value
   const add = (projectId: string) =>
     estate.as("manager", "createProject", { organizationId: "org1", projectId, name: "One" })
@@ -228,7 +251,7 @@ test("ids of projects are in that namespace, too", async () => {
   await robot("robot", "p1")
 })
 
-test("issuers are in that namespace, too: nobody takes a web address", async () => {
+test("issuers are in that namespace, too: a web address can't be a name", async () => {
   for (const address of ["https://id.example.com", "HTTP://localhost:8080", "https:x"]) {
     const named = { organizationId: "org1", projectId: address, name: "One" }
     const refused = { code: "invalid_argument", id: "client.id_is_address" }
@@ -241,7 +264,7 @@ test("issuers are in that namespace, too: nobody takes a web address", async () 
   }
 })
 
-test("a service user's name is not an application's client id", async () => {
+test("a service account's name is not an application's client id", async () => {
   await createUser(estate.cx(), "robot", {
     kind: "machine",
     orgId: "org1",
@@ -253,7 +276,7 @@ test("a service user's name is not an application's client id", async () => {
   expect(findClient(estate.cx(), "console-client")?.appId).toBe("console")
 })
 
-test("the console can't be stopped or removed", async () => {
+test("the console can't be deactivated or deleted", async () => {
   const console = { applicationId: "console", projectId: "own" }
   for (const name of ["deactivateApplication", "deleteApplication"]) {
     await expect(estate.as("owner", name, console)).rejects.toMatchObject({
@@ -262,31 +285,31 @@ test("the console can't be stopped or removed", async () => {
   }
 })
 
-test("an application is stopped and started, each as often as one likes", async () => {
-  await made("oidc", web)
+test("an application can be deactivated and activated repeatedly", async () => {
+  await createApplication("oidc", webConfig)
   for (const name of ["deactivateApplication", "deactivateApplication"]) {
-    await estate.as("manager", name, named)
-    expect((await shown()).state).toBe(2)
+    await estate.as("manager", name, a1)
+    expect((await getApplication()).state).toBe(2)
   }
-  await estate.as("manager", "reactivateApplication", named)
-  expect((await shown()).state).toBe(1)
+  await estate.as("manager", "reactivateApplication", a1)
+  expect((await getApplication()).state).toBe(1)
 })
 
-test("a wrong project, or somebody else's application, answers like an absent one", async () => {
-  await made("oidc", web)
+test("a wrong project or an inaccessible application returns not found", async () => {
+  await createApplication("oidc", webConfig)
   const wrong = { applicationId: "a1", projectId: "p9" }
-  expect(() => estate.as("manager", "deleteApplication", wrong)).toThrow("no such application")
+  expect(() => estate.as("manager", "deleteApplication", wrong)).toThrow("application not found")
   for (const name of ["updateApplication", "deleteApplication", "generateClientSecret"]) {
-    expect(() => estate.as("stranger", name, named)).toThrow("there is no such application")
+    expect(() => estate.as("stranger", name, a1)).toThrow("application not found")
   }
-  expect(() => estate.as("stranger", "getApplication", named)).toThrow("no such application")
-  expect((await shown()).state).toBe(1)
+  expect(() => estate.as("stranger", "getApplication", a1)).toThrow("application not found")
+  expect((await getApplication()).state).toBe(1)
 })
 
-test("applications are found by project, name, state, type and client id", async () => {
-  await made("oidc", web)
-  await made("api", {}, { applicationId: "a2", name: "Two" })
-  await estate.as("manager", "deactivateApplication", { ...named, applicationId: "a2" })
+test("finds applications by project, name, state, type, and client ID", async () => {
+  await createApplication("oidc", webConfig)
+  await createApplication("api", {}, { applicationId: "a2", name: "Two" })
+  await estate.as("manager", "deactivateApplication", { ...a1, applicationId: "a2" })
   const ids = async (kind: string, value: unknown) => {
     const filters = [{ filter: { case: kind, value } }]
     const found = await estate.as("manager", "listApplications", { filters })

@@ -1,25 +1,25 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import { app, isPrivateAllowed } from "../../../src/domain/app/index.ts"
+import { app, isPrivateNetworkAllowed } from "../../../src/domain/app/index.ts"
 import type { Reach } from "../../../src/kernel/port/outbound.ts"
-import { type Estate, openEstate, type Person } from "../../support/estate.ts"
-import { nowhere } from "../../support/outside.ts"
+import { unreachableOutside } from "../../support/outside.ts"
+import { openTenant, type Tenant, type TenantUser } from "../../support/tenant.ts"
 
-let estate: Estate
+let estate: Tenant
 let applicationId = ""
-const nas = "http://nas.lan:5000/backchannel"
+const nasUri = "http://nas.lan:5000/backchannel"
 
-beforeEach(async () => open(["i1"]))
+beforeEach(async () => openInstances(["i1"]))
 afterEach(() => estate.close())
 
-async function open(instances: readonly string[]): Promise<void> {
-  estate = await openEstate(instances)
+async function openInstances(instances: readonly string[]): Promise<void> {
+  estate = await openTenant(instances)
   const p1 = { organizationId: "org1", projectId: "p1", name: "One" }
   await estate.as("manager", "createProject", p1)
-  const added = await create("manager", {})
+  const added = await createApplication("manager", {})
   applicationId = added.applicationId
 }
 
-const create = (who: Person, oidc: object) =>
+const createApplication = (who: TenantUser, oidc: object) =>
   estate.as(who, "createApplication", {
     projectId: "p1",
     name: "NAS",
@@ -28,40 +28,45 @@ const create = (who: Person, oidc: object) =>
       value: {
         redirectUris: ["https://nas.example.com/callback"],
         responseTypes: [1],
-        backChannelLogoutUri: nas,
+        backChannelLogoutUri: nasUri,
         ...oidc,
       },
     },
   })
 
-const change = (who: Person, oidc: object) =>
+const updateApplication = (who: TenantUser, oidc: object) =>
   estate.as(who, "updateApplication", {
     projectId: "p1",
     applicationId,
     applicationType: { case: "oidcConfiguration", value: oidc },
   })
 
-const allow = (who: Person, oidc: object = {}) =>
-  change(who, { ...oidc, backChannelLogoutPrivateNetwork: true })
+const allowPrivateNetwork = (who: TenantUser, oidc: object = {}) =>
+  updateApplication(who, { ...oidc, backChannelLogoutPrivateNetwork: true })
 
-async function shown(id = applicationId): Promise<boolean> {
+async function isShownAllowed(id = applicationId): Promise<boolean> {
   const { application } = await estate.as("manager", "getApplication", { applicationId: id })
   return application.configuration.value.backChannelLogoutPrivateNetwork
 }
 
-/** Whether notices may go into a private network. */
+/** Whether sign-out notices may be sent into a private network. */
 function isAllowed(): boolean {
   const state = estate.store.state(estate.cx(), app, applicationId)
   if (!("oidc" in state)) throw new Error("the application is gone")
-  return isPrivateAllowed(estate.cx(), state.oidc)
+  return isPrivateNetworkAllowed(estate.cx(), state.oidc)
 }
 
-describe("an address for sign-out notices in a private network", () => {
-  test("is allowed by callers with iam.write alone, and others learn nothing of it", async () => {
-    const addresses = [nas, "http://127.0.0.1:9/", "https://app.example.com/", "http://10.0.0.1/"]
+describe("a back-channel logout URI in a private network", () => {
+  test("can be allowed by callers with iam.write only, and others receive no information", async () => {
+    const addresses = [
+      nasUri,
+      "http://127.0.0.1:9/",
+      "https://app.example.com/",
+      "http://10.0.0.1/",
+    ]
     const refusals = []
     for (const backChannelLogoutUri of addresses) {
-      const refused = allow("manager", { backChannelLogoutUri })
+      const refused = allowPrivateNetwork("manager", { backChannelLogoutUri })
       refusals.push(await refused.catch(({ code, id, message }) => [code, id, message].join()))
     }
     expect(new Set(refusals)).toEqual(
@@ -70,22 +75,22 @@ describe("an address for sign-out notices in a private network", () => {
           "back_channel_logout_private_network requires the permission iam.write on the instance",
       ]),
     )
-    const added = create("manager", { backChannelLogoutPrivateNetwork: true })
+    const added = createApplication("manager", { backChannelLogoutPrivateNetwork: true })
     await expect(added).rejects.toMatchObject({ id: "app.back_channel_private_denied" })
-    expect([await shown(), isAllowed()]).toEqual([false, false])
-    await allow("owner")
-    expect([await shown(), isAllowed()]).toEqual([true, true])
-    const other = await create("owner", { backChannelLogoutPrivateNetwork: true })
-    expect(await shown(other.applicationId)).toBe(true)
+    expect([await isShownAllowed(), isAllowed()]).toEqual([false, false])
+    await allowPrivateNetwork("owner")
+    expect([await isShownAllowed(), isAllowed()]).toEqual([true, true])
+    const other = await createApplication("owner", { backChannelLogoutPrivateNetwork: true })
+    expect(await isShownAllowed(other.applicationId)).toBe(true)
   })
 
   test("needs no new permission for another path, and keeps it through other changes", async () => {
-    await allow("owner")
-    await change("manager", { backChannelLogoutUri: "http://nas.lan:5000/other?x=1" })
-    await change("manager", { developmentMode: true })
+    await allowPrivateNetwork("owner")
+    await updateApplication("manager", { backChannelLogoutUri: "http://nas.lan:5000/other?x=1" })
+    await updateApplication("manager", { developmentMode: true })
     // A form that sends all its values back.
-    await allow("manager", { backChannelLogoutUri: nas })
-    expect([await shown(), isAllowed()]).toEqual([true, true])
+    await allowPrivateNetwork("manager", { backChannelLogoutUri: nasUri })
+    expect([await isShownAllowed(), isAllowed()]).toEqual([true, true])
   })
 
   test.each([
@@ -95,23 +100,25 @@ describe("an address for sign-out notices in a private network", () => {
     ["port, the usual one", "http://nas.lan/backchannel"],
     ["address, which it has no more", ""],
   ])("must be allowed again with another %s, and again when it is changed back", async (_, uri) => {
-    await allow("owner")
-    await change("manager", { backChannelLogoutUri: uri })
-    expect([await shown(), isAllowed()]).toEqual([false, false])
-    await change("manager", { backChannelLogoutUri: nas })
-    expect([await shown(), isAllowed()]).toEqual([false, false])
-    await expect(allow("manager")).rejects.toMatchObject({ code: "permission_denied" })
+    await allowPrivateNetwork("owner")
+    await updateApplication("manager", { backChannelLogoutUri: uri })
+    expect([await isShownAllowed(), isAllowed()]).toEqual([false, false])
+    await updateApplication("manager", { backChannelLogoutUri: nasUri })
+    expect([await isShownAllowed(), isAllowed()]).toEqual([false, false])
+    await expect(allowPrivateNetwork("manager")).rejects.toMatchObject({
+      code: "permission_denied",
+    })
   })
 
-  test("is taken back by whoever changes the application, and by undoing it", async () => {
-    await allow("owner")
-    await change("manager", { backChannelLogoutPrivateNetwork: false })
+  test("is revoked by any change of the URI, and by undoing the permission", async () => {
+    await allowPrivateNetwork("owner")
+    await updateApplication("manager", { backChannelLogoutPrivateNetwork: false })
     expect(isAllowed()).toBe(false)
     const resource = { resource: { case: "applicationId", value: applicationId } }
     const newest = async () =>
       (await estate.as("owner", "listChanges", { resource, limit: 1 })).changes[0]
     const { sequence } = await newest()
-    const undo = (who: Person) => estate.as(who, "undoChange", { resource, sequence })
+    const undo = (who: TenantUser) => estate.as(who, "undoChange", { resource, sequence })
     await expect(undo("manager")).rejects.toMatchObject({ code: "permission_denied" })
     await undo("owner")
     expect(isAllowed()).toBe(true)
@@ -120,25 +127,27 @@ describe("an address for sign-out notices in a private network", () => {
     expect(isAllowed()).toBe(false)
   })
 
-  test("is never called where other instances share the service, or where it is ours", async () => {
-    await allow("owner", { backChannelLogoutUri: "https://id.example.com/backchannel" })
+  test("is never called if other instances share the service, or if it is this service", async () => {
+    await allowPrivateNetwork("owner", {
+      backChannelLogoutUri: "https://id.example.com/backchannel",
+    })
     expect(isAllowed()).toBe(false)
     await estate.close()
-    await open(["i1", "i2"])
-    await allow("owner")
+    await openInstances(["i1", "i2"])
+    await allowPrivateNetwork("owner")
     expect(isAllowed()).toBe(false)
   })
 })
 
-describe("where such an address leads", () => {
+describe("the network of such a URI", () => {
   let lookups: string[] = []
-  const status = (who: Person, uri = "", leads: Reach = "private_network") => {
+  const status = (who: TenantUser, uri = "", leads: Reach = "private_network") => {
     const reach = async (url: string) => {
       lookups.push(url)
       return leads
     }
     const request = { applicationId, projectId: "p1", backChannelLogoutUri: uri }
-    const cx = { outside: { ...nowhere, reach } }
+    const cx = { outside: { ...unreachableOutside, reach } }
     return estate.as(who, "getBackChannelLogoutStatus", request, { cx })
   }
   beforeEach(() => {
@@ -153,27 +162,27 @@ describe("where such an address leads", () => {
   ] as const)("is shown to callers with iam.write: %s", async (leads, reach) => {
     expect(await status("owner", "", leads)).toMatchObject({ reach })
     expect(await status("owner", "http://x.lan/", leads)).toMatchObject({ reach })
-    expect(lookups).toEqual([nas, "http://x.lan/"])
+    expect(lookups).toEqual([nasUri, "http://x.lan/"])
   })
 
-  test("is neither shown to others, nor looked up for them", async () => {
+  test("is neither shown to others nor resolved for them", async () => {
     for (const leads of ["open", "private_network", "forbidden", "unknown_host"] as const) {
       const answer = await status("manager", "http://x.lan/", leads)
       expect(answer).toMatchObject({ reach: 0, lastError: "", failedNotices: 0 })
     }
     expect(lookups).toEqual([])
-    expect(() => status("stranger")).toThrow("no such application")
+    expect(() => status("stranger")).toThrow("application not found")
   })
 
-  test("is forbidden where it is this service, and where others share the service", async () => {
+  test("is forbidden if it is this service, or if others share the service", async () => {
     expect(await status("owner", "https://id.example.com/x")).toMatchObject({ reach: 3 })
     await estate.close()
-    await open(["i1", "i2"])
+    await openInstances(["i1", "i2"])
     expect(await status("owner")).toMatchObject({ reach: 3 })
     expect(await status("owner", "", "open")).toMatchObject({ reach: 1 })
   })
 
-  test("is asked of addresses of the web alone", async () => {
+  test("is resolved for web addresses only", async () => {
     const refused = status("owner", "file:///etc/passwd")
     await expect(refused).rejects.toMatchObject({ id: "app.back_channel_logout_uri_invalid" })
   })

@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { createApplication } from "../../../src/domain/app/commands.ts"
-import { addApplication, findClient, isSecret } from "../../../src/domain/app/index.ts"
+import { addApplication, findClient, isValidSecret } from "../../../src/domain/app/index.ts"
 import { createUser } from "../../../src/domain/user/create.ts"
 import { removeUser, updateUser } from "../../../src/domain/user/index.ts"
-import { type Estate, openEstate } from "../../support/estate.ts"
+import { openTenant, type Tenant } from "../../support/tenant.ts"
 
-let estate: Estate
+let estate: Tenant
 beforeEach(async () => {
-  estate = await openEstate()
+  estate = await openTenant()
   await addProject("px")
 })
 afterEach(() => estate.close())
@@ -17,9 +17,13 @@ const addProject = (projectId: string) =>
 
 const secret = "Chosen-0123456789-abcdefghijklmn"
 
-type Value = { readonly clientId?: string; readonly clientSecret?: string }
+type ClientValue = { readonly clientId?: string; readonly clientSecret?: string }
 
-const make = (value: Value & { readonly authMethodType?: number }, kind = "oidc", id = "") =>
+const createClient = (
+  value: ClientValue & { readonly authMethodType?: number },
+  kind = "oidc",
+  id = "",
+) =>
   estate.as("manager", "createApplication", {
     projectId: "px",
     applicationId: id,
@@ -30,7 +34,7 @@ const make = (value: Value & { readonly authMethodType?: number }, kind = "oidc"
     },
   })
 
-const person = (id: string, userName: string) =>
+const createPerson = (id: string, userName: string) =>
   createUser(estate.cx(), id, {
     kind: "human",
     orgId: "org1",
@@ -38,7 +42,7 @@ const person = (id: string, userName: string) =>
     profile: { givenName: "Pat", familyName: "Person" },
     email: { value: `${userName}@example.com`, verified: false },
   })
-const robot = (id: string, userName: string) =>
+const createServiceAccount = (id: string, userName: string) =>
   createUser(estate.cx(), id, {
     kind: "machine",
     orgId: "org1",
@@ -47,34 +51,37 @@ const robot = (id: string, userName: string) =>
     accessTokenType: "bearer",
   })
 
-const inUse = {
+const clientIdTaken = {
   code: "already_exists",
   id: "app.client_id_taken",
-  message: "client_id is already in use; choose another",
+  message: "client_id is already in use; choose another one",
 }
 
 describe.each(["oidc", "api"])("%s", (kind) => {
-  test("is created with the client ID and the secret that are chosen", async () => {
-    const { applicationType } = await make({ clientId: "Shop.web_1", clientSecret: secret }, kind)
+  test("is created with the chosen client ID and secret", async () => {
+    const { applicationType } = await createClient(
+      { clientId: "Shop.web_1", clientSecret: secret },
+      kind,
+    )
     expect(applicationType.value).toMatchObject({ clientId: "Shop.web_1", clientSecret: "" })
     const client = findClient(estate.cx(), "Shop.web_1")
     if (!client) throw new Error("no such client")
-    expect(isSecret(estate.cx(), client.appId, { ...client, secret })).toBe(true)
+    expect(isValidSecret(estate.cx(), client.appId, { ...client, secret })).toBe(true)
     expect(JSON.stringify(await estate.store.log.read(0, 1000))).not.toContain(secret)
   })
 })
 
-test("only one of the two is chosen: the other is generated", async () => {
-  const named = (await make({ clientId: "shop" })).applicationType.value
+test("if only one of the two is chosen, the other is generated", async () => {
+  const named = (await createClient({ clientId: "shop" })).applicationType.value
   expect([named.clientId, named.clientSecret]).toEqual(["shop", expect.stringMatching(/.{32,}/)])
-  const hidden = (await make({ clientSecret: secret })).applicationType.value
+  const hidden = (await createClient({ clientSecret: secret })).applicationType.value
   expect([hidden.clientId, hidden.clientSecret]).toEqual([expect.stringMatching(/^\d+$/), ""])
 })
 
 test.each(["ab", "a".repeat(101), "123456", "1.2-3", "shop@px", "a b c", "https://x", "späti"])(
-  "%s is no client ID to choose",
+  "rejects %s as a client ID",
   async (clientId) => {
-    await expect(make({ clientId })).rejects.toMatchObject({
+    await expect(createClient({ clientId })).rejects.toMatchObject({
       code: "invalid_argument",
       id: "app.client_id_invalid",
     })
@@ -87,90 +94,95 @@ test.each([
   `${secret} with spaces`,
   `${secret}ü`,
   secret.repeat(9),
-])("%s is no secret to choose", async (clientSecret) => {
-  await expect(make({ clientSecret })).rejects.toMatchObject({ id: "app.client_secret_invalid" })
+])("rejects %s as a secret", async (clientSecret) => {
+  await expect(createClient({ clientSecret })).rejects.toMatchObject({
+    id: "app.client_secret_invalid",
+  })
 })
 
-test("a secret is refused where nothing uses it", async () => {
-  await expect(make({ clientSecret: secret, authMethodType: 2 })).rejects.toMatchObject({
+test("rejects a secret that nothing uses", async () => {
+  await expect(createClient({ clientSecret: secret, authMethodType: 2 })).rejects.toMatchObject({
     id: "app.client_secret_unused",
   })
 })
 
 const holders: readonly (readonly [string, (id: string) => Promise<unknown>])[] = [
   ["a project", addProject],
-  ["a client", (clientId) => make({ clientId })],
-  ["a user", (id) => person(id, "pat")],
-  ["a service account", (id) => robot(id, "robot")],
-  ["the name of a service account", (name) => robot("r1", name)],
-  ["a login name", (name) => person("p1", name)],
-  ["a login name that a rename left", (name) => renamed(name)],
-  ["a project that was deleted", (projectId) => deletedProject(projectId)],
-  ["a user that was deleted", (id) => deletedUser(id)],
-  ["a client that was deleted", (clientId) => deletedClient(clientId)],
+  ["a client", (clientId) => createClient({ clientId })],
+  ["a user", (id) => createPerson(id, "pat")],
+  ["a service account", (id) => createServiceAccount(id, "robot")],
+  ["the name of a service account", (name) => createServiceAccount("r1", name)],
+  ["a login name", (name) => createPerson("p1", name)],
+  ["a login name that a rename left", (name) => renameUser(name)],
+  ["a project that was deleted", (projectId) => addAndDeleteProject(projectId)],
+  ["a user that was deleted", (id) => addAndDeleteUser(id)],
+  ["a client that was deleted", (clientId) => addAndDeleteClient(clientId)],
 ]
 
-async function renamed(name: string) {
-  await person("p1", name)
+async function renameUser(name: string) {
+  await createPerson("p1", name)
   await updateUser(estate.cx(), "p1", { userName: "other" })
 }
 
-async function deletedProject(projectId: string) {
+async function addAndDeleteProject(projectId: string) {
   await addProject(projectId)
   await estate.as("manager", "deleteProject", { projectId })
 }
 
-async function deletedUser(id: string) {
-  await person(id, "pat")
+async function addAndDeleteUser(id: string) {
+  await createPerson(id, "pat")
   await removeUser(estate.cx(), id)
 }
 
-async function deletedClient(clientId: string) {
-  const { applicationId } = await make({ clientId })
+async function addAndDeleteClient(clientId: string) {
+  const { applicationId } = await createClient({ clientId })
   await estate.as("manager", "deleteApplication", { applicationId, projectId: "px" })
 }
 
-test.each(holders)("the ID of %s can't be chosen, with one error text for all", async (_, hold) => {
+test.each(holders)("rejects the ID of %s with the same error for all", async (_, hold) => {
   await hold("shop-1")
-  await expect(make({ clientId: "shop-1" })).rejects.toMatchObject(inUse)
+  await expect(createClient({ clientId: "shop-1" })).rejects.toMatchObject(clientIdTaken)
 })
 
 const takers = holders.slice(0, 5).filter(([name]) => name !== "a client")
 
-test.each(takers)("a chosen ID can't become that of %s", async (_, take) => {
-  await make({ clientId: "shop-1" })
+test.each(takers)("a chosen ID can't become the ID of %s", async (_, take) => {
+  await createClient({ clientId: "shop-1" })
   await expect(take("shop-1")).rejects.toMatchObject({ code: "already_exists" })
 })
 
-test.each(takers)("nor can it after its application was deleted: %s", async (_, take) => {
-  await deletedClient("shop-1")
-  await expect(take("shop-1")).rejects.toMatchObject({ code: "already_exists" })
-})
+test.each(takers)(
+  "a chosen ID stays reserved after its application was deleted: %s",
+  async (_, take) => {
+    await addAndDeleteClient("shop-1")
+    await expect(take("shop-1")).rejects.toMatchObject({ code: "already_exists" })
+  },
+)
 
-test("of two creations at once with the same client ID one wins", async () => {
+test("one of two concurrent creations with the same client ID succeeds", async () => {
   const both = await Promise.allSettled([
-    make({ clientId: "shop" }, "oidc", "a1"),
-    make({ clientId: "shop" }, "api", "a2"),
+    createClient({ clientId: "shop" }, "oidc", "a1"),
+    createClient({ clientId: "shop" }, "api", "a2"),
   ])
   expect(both.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"])
-  expect(both.find(({ status }) => status === "rejected")).toMatchObject({ reason: inUse })
+  expect(both.find(({ status }) => status === "rejected")).toMatchObject({ reason: clientIdTaken })
 })
 
 test.each(["user", "project"])(
-  "of a client and a %s with its ID at once one wins",
+  "a client or a %s with its ID succeeds if both are created concurrently",
   async (kind) => {
     const both = await Promise.allSettled([
-      kind === "user" ? person("shop", "pat") : addProject("shop"),
-      make({ clientId: "shop" }),
+      kind === "user" ? createPerson("shop", "pat") : addProject("shop"),
+      createClient({ clientId: "shop" }),
     ])
     expect(both.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"])
   },
 )
 
 test("a generated ID is released with its application", async () => {
-  const { applicationId, applicationType } = await make({})
+  const { applicationId, applicationType } = await createClient({})
   await estate.as("manager", "deleteApplication", { applicationId, projectId: "px" })
-  await robot("r1", applicationType.value.clientId)
+  await createServiceAccount("r1", applicationType.value.clientId)
 })
 
 test.each(["228606518895837184", "228606518895837184@shop"])(
@@ -181,7 +193,7 @@ test.each(["228606518895837184", "228606518895837184@shop"])(
     const cx = estate.cx()
     await cx.store.transact(cx, (tx) => addApplication(tx, "old", input))
     expect(findClient(cx, clientId)?.appId).toBe("old")
-    await expect(person(clientId, "pat")).rejects.toMatchObject({ id: "user.id_is_client" })
+    await expect(createPerson(clientId, "pat")).rejects.toMatchObject({ id: "user.id_is_client" })
   },
 )
 

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { app } from "../../../src/domain/app/index.ts"
-import { type Estate, openEstate } from "../../support/estate.ts"
+import { openTenant, type Tenant } from "../../support/tenant.ts"
 
-let estate: Estate
+let estate: Tenant
 beforeAll(async () => {
-  estate = await openEstate()
+  estate = await openTenant()
 })
 afterAll(() => estate.close())
 
-/** Whatever sends the console's tokens elsewhere, or stops it. */
+/** Changes that send the console's tokens elsewhere or deactivate it. */
 const changes = {
   "other redirect URIs": [
     "updateApplication",
@@ -28,7 +28,7 @@ describe("the console", () => {
   const consoleState = () => estate.store.state(estate.cx(), app, "console")
 
   test.each(Object.entries(changes))(
-    "gets no %s from who owns the organisation that our project is of",
+    "rejects %s by an owner of the organization of its project",
     async (_, [operation, fields]) => {
       const before = consoleState()
       const request = { projectId: "own", applicationId: "console", ...fields }
@@ -38,7 +38,7 @@ describe("the console", () => {
     },
   )
 
-  test("is changed by who owns the instance", async () => {
+  test("can be changed by an instance owner", async () => {
     const [operation, fields] = changes["other redirect URIs"]
     const request = { projectId: "own", applicationId: "console", ...fields }
     await estate.as("owner", operation, request)

@@ -5,153 +5,155 @@ import {
   type AppEvent,
   addAppKey,
   app,
-  appKey,
+  findAppPublicKey,
   findClient,
-  isSecret,
+  isValidSecret,
 } from "../../../src/domain/app/index.ts"
 import { appView } from "../../../src/domain/app/view.ts"
 import { projectView } from "../../../src/domain/project/index.ts"
-import { never } from "../../../src/kernel/crypto/signing-key.ts"
+import { neverExpires } from "../../../src/kernel/crypto/signing-key.ts"
 import { statement } from "../../../src/store/index.ts"
-import { type Estate, openEstate, type Person } from "../../support/estate.ts"
+import { openTenant, type Tenant, type TenantUser } from "../../support/tenant.ts"
 
-let estate: Estate
+let estate: Tenant
 let clientId = ""
 let first = ""
 beforeEach(async () => {
-  estate = await openEstate()
+  estate = await openTenant()
   const own = { organizationId: "org1", projectId: "px", name: "Own" }
   await estate.as("manager", "createProject", own)
   const { applicationType } = await estate.as("manager", "createApplication", {
-    ...named,
+    ...a1,
     name: "One",
     applicationType: { case: "oidc", value: {} },
   })
   clientId = applicationType.value.clientId
   first = applicationType.value.clientSecret
   await estate.as("manager", "createApplication", {
-    ...api,
+    ...a2,
     name: "Two",
     applicationType: { case: "api", value: {} },
   })
 })
 afterEach(() => estate.close())
 
-const named = { applicationId: "a1", projectId: "px" }
-const api = { applicationId: "a2", projectId: "px" }
-const older = { appId: "a1", projectId: "px" }
+const a1 = { applicationId: "a1", projectId: "px" }
+const a2 = { applicationId: "a2", projectId: "px" }
+const a1V1 = { appId: "a1", projectId: "px" }
 const minute = 60_000
 
-/** Access is refused at once, as the pipeline wants it. */
-const asking = async (person: Person, name: string, request: object) =>
+/** Rejects asynchronously, like the request pipeline. */
+const callAsync = async (person: TenantUser, name: string, request: object) =>
   estate.as(person, name, request)
 
-const fits = (secret: string, id = clientId) => {
+const isSecretValid = (secret: string, id = clientId) => {
   const client = findClient(estate.cx(), id)
-  return client !== undefined && isSecret(estate.cx(), client.appId, { ...client, secret })
+  return client !== undefined && isValidSecret(estate.cx(), client.appId, { ...client, secret })
 }
 
 type Previous = { readonly case: "keepPrevious" | "keepPreviousFor"; readonly value: unknown }
 const generate = (previous?: Previous) =>
-  estate.as("manager", "generateClientSecret", { ...named, previous: previous ?? {} })
+  estate.as("manager", "generateClientSecret", { ...a1, previous: previous ?? {} })
 
-const keptFor = (ms: number): Previous => ({
+const keepPreviousFor = (ms: number): Previous => ({
   case: "keepPreviousFor",
   value: { seconds: BigInt(ms / 1000), nanos: 0 },
 })
-const kept: Previous = { case: "keepPrevious", value: true }
+const keepPrevious: Previous = { case: "keepPrevious", value: true }
 
-const listed = async () => (await estate.as("manager", "listClientSecrets", named)).secrets
+const listSecrets = async () => (await estate.as("manager", "listClientSecrets", a1)).secrets
 
-const hashesKept = async () => {
+const storedHashes = async () => {
   const events = await estate.store.log.read(0, 1000)
   return events.filter(({ id, private: secret }) => id === "a1" && secret !== null)
 }
 
 describe("a secret is rotated:", () => {
-  test("without a word the older one is void at once", async () => {
+  test("by default the previous one is revoked immediately", async () => {
     const { clientSecret, secretId } = await generate()
-    expect([fits(first), fits(clientSecret)]).toEqual([false, true])
-    expect(await listed()).toMatchObject([{ secretId }])
+    expect([isSecretValid(first), isSecretValid(clientSecret)]).toEqual([false, true])
+    expect(await listSecrets()).toMatchObject([{ secretId }])
     expect((await generate({ case: "keepPrevious", value: false })).clientSecret).toHaveLength(64)
-    expect(fits(clientSecret)).toBe(false)
-    expect(await listed()).toHaveLength(1)
+    expect(isSecretValid(clientSecret)).toBe(false)
+    expect(await listSecrets()).toHaveLength(1)
   })
 
-  test("the older one lives on for as long as is said, to the millisecond", async () => {
-    const { clientSecret } = await generate(keptFor(minute))
+  test("the previous one stays valid for the given time, to the millisecond", async () => {
+    const { clientSecret } = await generate(keepPreviousFor(minute))
     estate.clock.advance(minute - 1)
-    expect([fits(first), fits(clientSecret)]).toEqual([true, true])
-    expect((await listed()).map(hasEnd)).toEqual([true, false])
+    expect([isSecretValid(first), isSecretValid(clientSecret)]).toEqual([true, true])
+    expect((await listSecrets()).map(hasEnd)).toEqual([true, false])
     estate.clock.advance(1)
-    expect([fits(first), fits(clientSecret)]).toEqual([false, true])
-    expect(await listed()).toHaveLength(1)
+    expect([isSecretValid(first), isSecretValid(clientSecret)]).toEqual([false, true])
+    expect(await listSecrets()).toHaveLength(1)
   })
 
-  test("a later rotation makes no older one live longer, nor come back", async () => {
-    const { clientSecret: second } = await generate(keptFor(minute))
-    const { clientSecret: third } = await generate(kept)
+  test("a later rotation neither extends nor restores an older one", async () => {
+    const { clientSecret: second } = await generate(keepPreviousFor(minute))
+    const { clientSecret: third } = await generate(keepPrevious)
     estate.clock.advance(minute)
-    expect([first, second, third].map((each) => fits(each))).toEqual([false, true, true])
-    await generate(kept)
-    expect(fits(first)).toBe(false)
-    expect(await listed()).toHaveLength(3)
+    expect([first, second, third].map((each) => isSecretValid(each))).toEqual([false, true, true])
+    await generate(keepPrevious)
+    expect(isSecretValid(first)).toBe(false)
+    expect(await listSecrets()).toHaveLength(3)
   })
 
-  test("or until it is removed, each by its id", async () => {
-    const { clientSecret, secretId } = await generate(kept)
+  test("each can be removed by its ID", async () => {
+    const { clientSecret, secretId } = await generate(keepPrevious)
     estate.clock.advance(1000 * 86_400_000)
-    expect([fits(first), fits(clientSecret)]).toEqual([true, true])
-    const [old] = (await listed()).map((each: { secretId: string }) => each.secretId)
+    expect([isSecretValid(first), isSecretValid(clientSecret)]).toEqual([true, true])
+    const [old] = (await listSecrets()).map((each: { secretId: string }) => each.secretId)
     const remove = (secretId: string) =>
-      estate.as("manager", "removeClientSecret", { ...named, secretId })
+      estate.as("manager", "removeClientSecret", { ...a1, secretId })
     expect(timestampMs((await remove(old)).deletionDate)).toBe(estate.clock.now())
-    expect([fits(first), fits(clientSecret)]).toEqual([false, true])
+    expect([isSecretValid(first), isSecretValid(clientSecret)]).toEqual([false, true])
     for (const id of [old, "0", "__proto__"]) {
       expect((await remove(id)).deletionDate, id).toBeUndefined()
     }
     await remove(secretId)
-    expect(fits(clientSecret)).toBe(false)
-    expect(await listed()).toEqual([])
+    expect(isSecretValid(clientSecret)).toBe(false)
+    expect(await listSecrets()).toEqual([])
   })
 
-  test("ten at most live beside each other", async () => {
-    for (let at = 0; at < 9; at++) await generate(kept)
-    await expect(generate(kept)).rejects.toMatchObject({ code: "resource_exhausted" })
+  test("at most ten are valid at the same time", async () => {
+    for (let at = 0; at < 9; at++) await generate(keepPrevious)
+    await expect(generate(keepPrevious)).rejects.toMatchObject({ code: "resource_exhausted" })
     await generate()
-    expect(await listed()).toHaveLength(1)
+    expect(await listSecrets()).toHaveLength(1)
   })
 
-  test("a negative time is refused", async () => {
-    await expect(generate(keptFor(-1000))).rejects.toMatchObject({ code: "invalid_argument" })
+  test("rejects a negative time", async () => {
+    await expect(generate(keepPreviousFor(-1000))).rejects.toMatchObject({
+      code: "invalid_argument",
+    })
   })
 
-  test("the log keeps the hashes that are good, in its newest event only", async () => {
-    await generate(kept)
-    await generate(kept)
-    const [only, ...others] = await hashesKept()
+  test("the log contains the valid hashes in its newest event only", async () => {
+    await generate(keepPrevious)
+    await generate(keepPrevious)
+    const [only, ...others] = await storedHashes()
     expect(others).toEqual([])
     expect(Object.keys(Reflect.get(only?.private ?? {}, "kept"))).toHaveLength(2)
-    const [{ secretId }] = await listed()
-    await estate.as("manager", "removeClientSecret", { ...named, secretId })
-    expect(await hashesKept()).toHaveLength(1)
-    expect(fits(first)).toBe(false)
-    expect(await listed()).toHaveLength(2)
+    const [{ secretId }] = await listSecrets()
+    await estate.as("manager", "removeClientSecret", { ...a1, secretId })
+    expect(await storedHashes()).toHaveLength(1)
+    expect(isSecretValid(first)).toBe(false)
+    expect(await listSecrets()).toHaveLength(2)
   })
 
-  test("a method without a secret voids all of them", async () => {
-    await generate(kept)
+  test("a method without a secret revokes all of them", async () => {
+    await generate(keepPrevious)
     const method = { case: "oidcConfiguration", value: { authMethodType: 3 } }
-    await estate.as("manager", "updateApplication", { ...named, applicationType: method })
-    expect(await listed()).toEqual([])
-    expect(await hashesKept()).toEqual([])
+    await estate.as("manager", "updateApplication", { ...a1, applicationType: method })
+    expect(await listSecrets()).toEqual([])
+    expect(await storedHashes()).toEqual([])
   })
 
-  test("replaying the log gives the same state", async () => {
-    await generate(kept)
-    await generate(keptFor(minute))
-    const [{ secretId }] = await listed()
-    await estate.as("manager", "removeClientSecret", { ...named, secretId })
+  test("replaying the log produces the same state", async () => {
+    await generate(keepPrevious)
+    await generate(keepPreviousFor(minute))
+    const [{ secretId }] = await listSecrets()
+    await estate.as("manager", "removeClientSecret", { ...a1, secretId })
     const events = await estate.store.log.read(0, 1000)
     const folded = events
       .filter(({ stream, id }) => stream === "app" && id === "a1")
@@ -165,7 +167,7 @@ describe("a secret is rotated:", () => {
 
 const hasEnd = (secret: { expirationDate?: object }) => secret.expirationDate !== undefined
 
-test("a secret of the days when there was one is still read", () => {
+test("a secret from before multiple secrets is still read", () => {
   const [upcast] = app.upcasters?.["project.application.config.oidc.secret.changed"] ?? []
   const read = upcast?.({}, { hashedSecret: "h" })
   expect(read).toEqual({
@@ -179,27 +181,27 @@ test("a secret of the days when there was one is still read", () => {
 
 describe("v1 replaces the secret of an application", () => {
   test("by its kind", async () => {
-    const { clientSecret } = await estate.as("manager", "regenerateOIDCClientSecret", older)
-    expect([fits(first), fits(clientSecret)]).toEqual([false, true])
+    const { clientSecret } = await estate.as("manager", "regenerateOIDCClientSecret", a1V1)
+    expect([isSecretValid(first), isSecretValid(clientSecret)]).toEqual([false, true])
     const { clientSecret: other } = await estate.as("manager", "regenerateAPIClientSecret", {
-      ...older,
+      ...a1V1,
       appId: "a2",
     })
     expect(other).toHaveLength(64)
   })
 
-  test("and refuses the other kind", async () => {
-    const wrong = estate.as("manager", "regenerateAPIClientSecret", older)
+  test("and rejects the other kind", async () => {
+    const wrong = estate.as("manager", "regenerateAPIClientSecret", a1V1)
     await expect(wrong).rejects.toMatchObject({ id: "app.kind_differs" })
   })
 })
 
-describe.each([named, api])("a key of application $applicationId", (which) => {
+describe.each([a1, a2])("a key of application $applicationId", (which) => {
   const v1 = { appId: which.applicationId, projectId: "px" }
   const create = (request: object = {}) =>
     estate.as("manager", "createApplicationKey", { ...which, ...request })
 
-  test("comes in a file that says what a program needs, and is kept nowhere else", async () => {
+  test("is returned in a file with everything a program needs, and is not stored", async () => {
     const { keyId, keyDetails, creationDate } = await create()
     expect(timestampMs(creationDate)).toBe(estate.clock.now())
     const file = JSON.parse(Buffer.from(keyDetails).toString())
@@ -212,20 +214,22 @@ describe.each([named, api])("a key of application $applicationId", (which) => {
       key: expect.stringContaining("-----BEGIN RSA PRIVATE KEY-----"),
     })
     const signature = sign("sha256", Buffer.from("x"), file.key)
-    const known = appKey(estate.cx(), which.applicationId, keyId)
+    const known = findAppPublicKey(estate.cx(), which.applicationId, keyId)
     const key = createPublicKey(known?.publicKey ?? "")
     expect(verify("sha256", Buffer.from("x"), key, signature)).toBe(true)
     expect(JSON.stringify(await estate.store.log.read(0, 1000))).not.toContain("PRIVATE")
   })
 
-  test("ends when it is said, or never", async () => {
+  test("expires at the given time, or never", async () => {
     const end = estate.clock.now() + minute
     const { keyId } = await create({ expirationDate: timestampFromMs(end) })
     const shown = await estate.as("manager", "getApplicationKey", { keyId })
     expect(shown).toMatchObject({ keyId })
     expect(timestampMs(shown.expirationDate)).toBe(end)
     const endless = await create()
-    expect(appKey(estate.cx(), which.applicationId, endless.keyId)?.expires).toBe(never)
+    expect(findAppPublicKey(estate.cx(), which.applicationId, endless.keyId)?.expires).toBe(
+      neverExpires,
+    )
     const past = create({ expirationDate: timestampFromMs(estate.clock.now()) })
     await expect(past).rejects.toMatchObject({ id: "app.key_expired" })
   })
@@ -261,19 +265,21 @@ describe.each([named, api])("a key of application $applicationId", (which) => {
     expect((await estate.as("manager", "listAppKeys", v1)).result).toEqual([])
   })
 
-  test("goes with its application", async () => {
+  test("is removed with its application", async () => {
     const { keyId } = await create()
     await estate.as("manager", "deleteApplication", which)
-    expect(appKey(estate.cx(), which.applicationId, keyId)).toBeUndefined()
-    const shown = asking("manager", "getApplicationKey", { keyId })
+    expect(findAppPublicKey(estate.cx(), which.applicationId, keyId)).toBeUndefined()
+    const shown = callAsync("manager", "getApplicationKey", { keyId })
     await expect(shown).rejects.toMatchObject({ code: "not_found" })
   })
 
-  test("is nobody's but its application's", async () => {
+  test("is not accessible through another application", async () => {
     const { keyId } = await create()
-    const other = which === named ? "a2" : "a1"
-    expect(appKey(estate.cx(), other, keyId)).toBeUndefined()
-    expect(appKey(estate.cx({ instance: "i2" }), which.applicationId, keyId)).toBeUndefined()
+    const other = which === a1 ? "a2" : "a1"
+    expect(findAppPublicKey(estate.cx(), other, keyId)).toBeUndefined()
+    expect(
+      findAppPublicKey(estate.cx({ instance: "i2" }), which.applicationId, keyId),
+    ).toBeUndefined()
     const elsewhere = { ...v1, appId: other, keyId }
     for (const name of ["getAppKey", "removeAppKey"]) {
       const tried = estate.as("manager", name, elsewhere)
@@ -295,10 +301,10 @@ describe.each([named, api])("a key of application $applicationId", (which) => {
       ["regenerateAPIClientSecret", v1],
     ]
     for (const [name, request] of stranger) {
-      const tried = asking("stranger", name, request)
+      const tried = callAsync("stranger", name, request)
       await expect(tried, name).rejects.toMatchObject({ code: "not_found" })
     }
-    expect(appKey(estate.cx(), which.applicationId, keyId)).toBeDefined()
+    expect(findAppPublicKey(estate.cx(), which.applicationId, keyId)).toBeDefined()
   })
 
   test("has a type in v1", async () => {
@@ -307,7 +313,7 @@ describe.each([named, api])("a key of application $applicationId", (which) => {
   })
 })
 
-test("keys go with their project, and are found by it", async () => {
+test("keys are removed with their project, and found by it", async () => {
   await estate.as("manager", "createProject", {
     organizationId: "org1",
     projectId: "p1",
@@ -323,7 +329,7 @@ test("keys go with their project, and are found by it", async () => {
     applicationId: "a3",
     projectId: "p1",
   })
-  await estate.as("manager", "createApplicationKey", named)
+  await estate.as("manager", "createApplicationKey", a1)
   const found = async (filter: object) =>
     (await estate.as("manager", "listApplicationKeys", { filters: [{ filter }] })).keys
   const ofProject = { case: "projectIdFilter", value: { projectId: "p1" } }
@@ -331,34 +337,34 @@ test("keys go with their project, and are found by it", async () => {
   const ofOrg = { case: "organizationIdFilter", value: { organizationId: "org1" } }
   expect(await found(ofOrg)).toHaveLength(2)
   await estate.as("manager", "deleteProject", { projectId: "p1" })
-  expect(appKey(estate.cx(), "a3", keyId)).toBeUndefined()
+  expect(findAppPublicKey(estate.cx(), "a3", keyId)).toBeUndefined()
 })
 
-test("replaying the log gives the keys that are there", async () => {
+test("replaying the log produces the existing keys", async () => {
   const query = statement("SELECT * FROM app_keys WHERE instance = $instance ORDER BY id")
   const create = async (which: object) =>
     (await estate.as("manager", "createApplicationKey", which)).keyId
-  const [keyId, kept] = [await create(named), await create(named)]
-  await create(api)
-  await estate.as("manager", "deleteApplicationKey", { ...named, keyId })
-  await estate.as("manager", "deleteApplication", api)
+  const [keyId, kept] = [await create(a1), await create(a1)]
+  await create(a2)
+  await estate.as("manager", "deleteApplicationKey", { ...a1, keyId })
+  await estate.as("manager", "deleteApplication", a2)
   const live = estate.store.all(estate.cx(), query)
   expect(live).toMatchObject([{ id: kept, app: "a1", project: "px", org: "org1" }])
   const again = await estate.reopen([projectView, { ...appView, hash: "changed" }])
   expect(again.store.all(again.cx(), query)).toEqual(live)
   await again.close()
-  estate = await openEstate()
+  estate = await openTenant()
   const own = { organizationId: "org1", projectId: "px", name: "Own" }
   await estate.as("manager", "createProject", own)
 })
 
-test("an application has a hundred keys at most", async () => {
+test("an application has at most a hundred keys", async () => {
   await estate.step((tx) => {
     for (let at = 0; at < 100; at++) {
-      addAppKey.within(tx, "a1", { keyId: `k${at}`, publicKey: "-", expires: never })
+      addAppKey.within(tx, "a1", { keyId: `k${at}`, publicKey: "-", expires: neverExpires })
     }
   })
-  await expect(estate.as("manager", "createApplicationKey", named)).rejects.toMatchObject({
+  await expect(estate.as("manager", "createApplicationKey", a1)).rejects.toMatchObject({
     code: "resource_exhausted",
   })
 })

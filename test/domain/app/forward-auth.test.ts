@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest"
 import {
   type AccessRule,
-  checkAccessRules,
   isAtOrBelow,
   proxiedOrigins,
   rulesFor,
-  satisfies,
+  satisfiesRule,
+  validateAccessRules,
 } from "../../../src/domain/app/forward-auth.ts"
 
 const rule = (prefix: string, ...roles: string[]): AccessRule => ({
@@ -39,18 +39,18 @@ describe("the rules that a request must satisfy", () => {
     ["/public", true],
     ["/public/", true],
     ["/public/x?y", true],
-  ])("%s: a path that is open to everybody opens whole segments alone", (target, isOpen) => {
+  ])("%s: a public path matches whole segments only", (target, isOpen) => {
     const found = rulesFor([open("/public")], target)
     expect(found.every(({ everybody }) => everybody)).toBe(isOpen)
   })
 
-  test("a path that begins with the letters of a rule satisfies that rule, too", () => {
+  test("a path that starts with the characters of a rule satisfies that rule, too", () => {
     expect(prefixesFor("/admin.json")).toEqual(["/", "/admin"])
     const nested = [rule("/", "staff"), rule("/team", "team")]
     expect(prefixesFor("/teamwork", nested)).toEqual(["/", "/team"])
   })
 
-  test("a path that ends with * means all that begin with it", () => {
+  test("a path that ends with * matches every path with this prefix", () => {
     const wide = [open("/public*"), rule("/public/drafts", "editor")]
     for (const target of ["/public", "/publicity", "/public/x", "/public.json"]) {
       expect(prefixesFor(target, wide), target).toEqual(["/public*"])
@@ -59,11 +59,14 @@ describe("the rules that a request must satisfy", () => {
     expect(prefixesFor("/publi", wide)).toEqual(["/"])
   })
 
-  test.each([["/Admin"], ["/ADMIN/users"]])("%s: what some take for the same counts", (target) => {
-    expect(prefixesFor(target)).toEqual(["/", "/admin"])
-  })
+  test.each([["/Admin"], ["/ADMIN/users"]])(
+    "%s: spellings that some servers treat as equal match",
+    (target) => {
+      expect(prefixesFor(target)).toEqual(["/", "/admin"])
+    },
+  )
 
-  test("an open path in other letters opens nothing", () => {
+  test("a public path in another case is not public", () => {
     const isOpen = rulesFor(rules, "/PUBLIC/x").every(({ everybody }) => everybody)
     expect(isOpen).toBe(false)
   })
@@ -90,11 +93,11 @@ describe("the rules that a request must satisfy", () => {
     ["/public/#/../../admin"],
     ["public/"],
     [""],
-  ])("%s: what servers read in different ways must satisfy all", (target) => {
+  ])("%s: an ambiguous path must satisfy every reading", (target) => {
     expect(rulesFor(rules, target)).toHaveLength(rules.length + 1)
   })
 
-  test("what servers read in different ways accepts tokens only where every path does", () => {
+  test("an ambiguous path accepts tokens only if every reading does", () => {
     const api = { ...rule("/api"), accessTokens: true }
     const whole = { ...rule("/"), accessTokens: true }
     const accepts = (given: readonly AccessRule[], target = "/api/group%2Fproject") =>
@@ -105,16 +108,16 @@ describe("the rules that a request must satisfy", () => {
     expect(accepts([whole, api])).toBe(true)
   })
 
-  test("a rule for the whole host takes the place of what holds without one", () => {
+  test("a rule for the whole host replaces the default", () => {
     expect(rulesFor([rule("/", "staff")], "/x")).toEqual([rule("/", "staff")])
   })
 })
 
-test("one of the roles is enough, and none is needed where none is named", () => {
-  expect(satisfies(["b"], rule("/", "a", "b"))).toBe(true)
-  expect(satisfies(["c"], rule("/", "a", "b"))).toBe(false)
-  expect(satisfies([], rule("/"))).toBe(true)
-  expect(satisfies([], open("/"))).toBe(true)
+test("one of the roles suffices, and none is required if the rule has none", () => {
+  expect(satisfiesRule(["b"], rule("/", "a", "b"))).toBe(true)
+  expect(satisfiesRule(["c"], rule("/", "a", "b"))).toBe(false)
+  expect(satisfiesRule([], rule("/"))).toBe(true)
+  expect(satisfiesRule([], open("/"))).toBe(true)
 })
 
 test.each([
@@ -126,8 +129,8 @@ test.each([
   ["everybody and roles", [{ ...rule("/a", "x"), everybody: true }]],
   ["an empty role", [rule("/a", "")]],
   ["too many", Array.from({ length: 101 }, (_, at) => rule(`/${at}`))],
-])("%s is refused", (_, given) => {
-  expect(() => checkAccessRules(given)).toThrow("forward_auth")
+])("rejects %s", (_, given) => {
+  expect(() => validateAccessRules(given)).toThrow("forward_auth")
 })
 
 test.each([
@@ -148,7 +151,7 @@ test.each([
   expect(isAtOrBelow(new URL(uri), target)).toBe(expected)
 })
 
-test("what is protected are the hosts of the callbacks of forward auth alone", () => {
+test("protects only the hosts of forward auth callbacks", () => {
   const redirectUris = [
     "https://app.example.com/callback",
     "https://wiki.example.com:8443/.latchkey/callback",

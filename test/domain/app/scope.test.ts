@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { createApplication, reactivateApplication } from "../../../src/domain/app/commands.ts"
 import {
   type ApiScope,
-  changeApplication,
   deactivateApplication,
   scopesFor,
+  updateApplication,
 } from "../../../src/domain/app/index.ts"
 
 import { createProject } from "../../../src/domain/project/index.ts"
@@ -42,7 +42,7 @@ async function newProject(): Promise<string> {
   return id
 }
 
-/** What is granted for an audience. */
+/** The scopes that are granted for an audience. */
 const namesFor = (...audience: readonly string[]) => [...scopesFor(provider.cx(), audience).keys()]
 
 describe("a scope that an API defines", () => {
@@ -70,15 +70,15 @@ describe("a scope that an API defines", () => {
     ["read\\user", "must have 1 to 100"],
     ["réad", "must have 1 to 100"],
     ["read\u200b", "must have 1 to 100"],
-    ["openid", "a standard scope"],
-    ["OpenID", "a standard scope"],
-    ["profile", "a standard scope"],
-    ["email", "a standard scope"],
-    ["phone", "a standard scope"],
-    ["address", "a standard scope"],
-    ["offline_access", "a standard scope"],
-    ["groups", "a standard scope"],
-    ["roles", "a standard scope"],
+    ["openid", "must not contain the standard scope"],
+    ["OpenID", "must not contain the standard scope"],
+    ["profile", "must not contain the standard scope"],
+    ["email", "must not contain the standard scope"],
+    ["phone", "must not contain the standard scope"],
+    ["address", "must not contain the standard scope"],
+    ["offline_access", "must not contain the standard scope"],
+    ["groups", "must not contain the standard scope"],
+    ["roles", "must not contain the standard scope"],
     ["urn:core:iam:org:project:id:core:aud", "must not start with urn:"],
     ["URN:x", "must not start with urn:"],
     ["urn:", "must not start with urn:"],
@@ -103,22 +103,24 @@ describe("a scope that an API defines", () => {
     })
   })
 
-  test("is there once, among at most 50", async () => {
-    await expect(addApi([scope("a"), scope("a")])).rejects.toThrow("each scope once")
+  test("is unique among at most 50", async () => {
+    await expect(addApi([scope("a"), scope("a")])).rejects.toThrow("must not contain a scope twice")
     const many = Array.from({ length: 51 }, (_, index) => scope(`a${index}`))
-    await expect(addApi(many)).rejects.toThrow("must not be more than 50")
+    await expect(addApi(many)).rejects.toThrow("must contain at most 50 scopes")
     await expect(addApi(many.slice(1))).resolves.toBeDefined()
   })
 
-  test("is changed and removed with the API's list; other changes keep it", async () => {
+  test("changes with the API's list; other changes keep it", async () => {
     const { appId, clientId } = await addApi([scope("read"), scope("write")])
-    const change = (api: object) => changeApplication(provider.cx(), appId, { api })
+    const change = (api: object) => updateApplication(provider.cx(), appId, { api })
     await change({ resources: ["https://kept.example.com/"] })
     expect(namesFor(clientId)).toEqual(["read", "write"])
     await change({ scopes: [scope("write", { name: "Write" })] })
     expect(namesFor(clientId)).toEqual(["write"])
     expect(scopesFor(provider.cx(), [clientId]).get("write")).toMatchObject([{ name: "Write" }])
-    await expect(change({ scopes: [scope("openid")] })).rejects.toThrow("a standard scope")
+    await expect(change({ scopes: [scope("openid")] })).rejects.toThrow(
+      "must not contain the standard scope",
+    )
     await change({ scopes: [] })
     expect(namesFor(clientId)).toEqual([])
   })
@@ -133,20 +135,20 @@ describe("the scopes of an audience", () => {
     expect(namesFor(one.clientId)).toEqual(["one"])
     expect(namesFor(uri)).toEqual(["one"])
     expect(namesFor(projectId)).toEqual(["one", "two"])
-    // What names one API of the project is for that API, though the project stands beside it.
+    // A name of one API of the project selects only that API, even next to the project.
     expect(namesFor(projectId, uri)).toEqual(["one"])
     expect(namesFor(projectId, two.clientId)).toEqual(["two"])
     expect(namesFor(uri, two.clientId)).toEqual(["one", "two"])
   })
 
-  test("are nobody else's", async () => {
+  test("exclude those of other APIs", async () => {
     const projectId = await newProject()
     await addApi([scope("mine")], { projectId })
     const client = await provider.addClient({}, projectId)
     expect(namesFor(await newProject(), client.id, "unknown", "https://x.example")).toEqual([])
   })
 
-  test("are without those of an API that is deactivated", async () => {
+  test("exclude those of deactivated APIs", async () => {
     const { appId, clientId } = await addApi([scope("on")])
     await deactivateApplication(provider.cx(), appId)
     expect(namesFor(clientId)).toEqual([])
@@ -154,7 +156,7 @@ describe("the scopes of an audience", () => {
     expect(namesFor(clientId)).toEqual(["on"])
   })
 
-  test("name each API that defines the same", async () => {
+  test("list each API that defines the same scope", async () => {
     const projects = [await newProject(), await newProject()]
     for (const projectId of projects) await addApi([scope("read")], { projectId })
     expect(scopesFor(provider.cx(), projects).get("read")).toHaveLength(2)

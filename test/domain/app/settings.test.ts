@@ -7,15 +7,15 @@ import { addKeys, module, prepareKeys } from "../../../src/domain/key/index.ts"
 import { webKeyView } from "../../../src/domain/key/view.ts"
 
 import { project } from "../../../src/domain/project/index.ts"
-import { ask } from "../../support/ask.ts"
-import { openWorld, type World } from "../../support/world.ts"
+import { callOperation } from "../../support/call-operation.ts"
+import { openTestEnvironment, type TestEnvironment } from "../../support/test-environment.ts"
 
 const hour = 3600
 const day = 24 * hour
 
-let world: World
+let world: TestEnvironment
 beforeEach(async () => {
-  world = openWorld({
+  world = openTestEnvironment({
     aggregates: [...module.aggregates, instances.instance, project],
     views: [webKeyView],
   })
@@ -44,14 +44,15 @@ const lifetimes = (changes: Readonly<Record<string, number | undefined>> = {}) =
   )
 }
 
-const get = async () => (await ask([admin], "getOIDCSettings", world.cx())).settings
-const update = (request: object) => ask([admin], "updateOIDCSettings", world.cx(), request)
+const get = async () => (await callOperation([admin], "getOIDCSettings", world.cx())).settings
+const update = (request: object) =>
+  callOperation([admin], "updateOIDCSettings", world.cx(), request)
 
-test("before anybody says anything, the standard holds", async () => {
+test("defaults apply until the settings are changed", async () => {
   const shown = await get()
   const seconds = (name: string) => durationMs(shown[name]) / 1000
   expect(seconds("accessTokenLifetime")).toBe(12 * hour)
-  // Validators such as that of Apache Guacamole refuse an ID token that is valid for 5 h or more.
+  // Validators such as that of Apache Guacamole reject an ID token that is valid for 5 h or more.
   expect(seconds("idTokenLifetime")).toBe(hour)
   expect(seconds("refreshTokenIdleExpiration")).toBe(30 * day)
   expect(seconds("refreshTokenExpiration")).toBe(90 * day)
@@ -65,25 +66,27 @@ test("before anybody says anything, the standard holds", async () => {
   })
 })
 
-test("an existing instance keeps ID tokens of 12 hours until somebody changes that", async () => {
+test("an existing instance keeps ID tokens of 12 hours until the setting is changed", async () => {
   const other = world.cx({ instance: "i2" })
   const added = { type: "instance.added", data: { name: "From before" } } as const
   await world.store.transact(other, (tx) => tx.append(instances.instance, "i2", [added]))
-  const { settings } = await ask([admin], "getOIDCSettings", other)
+  const { settings } = await callOperation([admin], "getOIDCSettings", other)
   expect(durationMs(settings.idTokenLifetime) / 1000).toBe(12 * hour)
 })
 
-test("lifetimes are added once, and changed afterwards", async () => {
-  await ask([admin], "addOIDCSettings", world.cx(), lifetimes())
+test("lifetimes are added once and changed afterwards", async () => {
+  await callOperation([admin], "addOIDCSettings", world.cx(), lifetimes())
   expect(await get()).toMatchObject(lifetimes())
-  await expect(ask([admin], "addOIDCSettings", world.cx(), lifetimes())).rejects.toMatchObject({
+  await expect(
+    callOperation([admin], "addOIDCSettings", world.cx(), lifetimes()),
+  ).rejects.toMatchObject({
     code: "already_exists",
   })
   await update(lifetimes({ accessTokenLifetime: 60 }))
   expect(await get()).toMatchObject(lifetimes({ accessTokenLifetime: 60 }))
 })
 
-test("they can be changed at once, and a change that changes nothing is refused", async () => {
+test("lifetimes can be changed without adding them, and an update without changes is rejected", async () => {
   await update(lifetimes())
   await expect(update(lifetimes())).rejects.toMatchObject({
     code: "failed_precondition",
@@ -96,10 +99,10 @@ test.each([
   ["id_token_lifetime", "idTokenLifetime"],
   ["refresh_token_idle_expiration", "refreshTokenIdleExpiration"],
   ["refresh_token_expiration", "refreshTokenExpiration"],
-])("without %s the four are refused", async (field, name) => {
+])("rejects the four without %s", async (field, name) => {
   await expect(update(lifetimes({ [name]: undefined }))).rejects.toMatchObject({
     code: "invalid_argument",
-    message: expect.stringContaining(`${field} is missing`),
+    message: expect.stringContaining(`${field} is required: the four lifetimes are set together`),
   })
 })
 
@@ -115,7 +118,7 @@ test.each([
   ],
   ["a refresh token for longer than anybody lives", { refreshTokenExpiration: 4000 * day }],
   ["a grace that is as good as no rotation", { refreshTokenGrace: 61 }],
-])("%s is refused", async (_, changes) => {
+])("rejects %s", async (_, changes) => {
   await expect(update(lifetimes(changes))).rejects.toMatchObject({ code: "invalid_argument" })
   expect(durationMs((await get()).accessTokenLifetime) / 1000).toBe(12 * hour)
 })
@@ -124,12 +127,12 @@ test.each([
   ["a key for less than a day", { period: duration(day - 1) }],
   ["a key that is published too late", { publishAhead: duration(599) }],
   ["a key that is published most of the time", { publishAhead: duration(46 * day) }],
-])("a rotation with %s is refused", async (_, keyRotation) => {
+])("rejects a rotation with %s", async (_, keyRotation) => {
   const refused = update({ ...lifetimes(), keyRotation })
   await expect(refused).rejects.toMatchObject({ code: "invalid_argument" })
 })
 
-test("what is left out stays as it is", async () => {
+test("omitted fields stay unchanged", async () => {
   await update({
     ...lifetimes(),
     keyRotation: { enabled: false, period: duration(30 * day) },
@@ -144,7 +147,7 @@ test("what is left out stays as it is", async () => {
   })
 })
 
-test("only an algorithm that a key signs with can be chosen", async () => {
+test("only an algorithm with a signing key can be chosen", async () => {
   const chosen = { ...lifetimes(), idTokenSigningAlgorithm: "EdDSA" }
   const { id } = await createWebKey(world.cx(), { kind: "ed25519" })
   await expect(update(chosen)).rejects.toMatchObject({
@@ -161,7 +164,7 @@ test("only an algorithm that a key signs with can be chosen", async () => {
   }
 })
 
-test("applications register themselves in a project that is there, or not at all", async () => {
+test("applications register in an existing project or not at all", async () => {
   expect((await get()).clientRegistration).toMatchObject({
     mode: 1,
     projectId: "",
@@ -201,7 +204,7 @@ test("applications register themselves in a project that is there, or not at all
   }
 })
 
-test("consents are remembered where registration is turned on now", async () => {
+test("consents are remembered if registration is turned on now", async () => {
   const cx = world.cx()
   const added = { type: "project.added", data: { name: "Tools" } } as const
   await cx.store.transact(cx, (tx) => tx.append(project, "p1", [added], "o1"))
@@ -213,7 +216,7 @@ test("consents are remembered where registration is turned on now", async () => 
   await turn({ consentLifetime: duration(0) })
   await turn({ applicationsMax: 5 })
   expect(await remembered()).toEqual(duration(0))
-  // As an earlier version stored it: there was no setting, and users were asked each time.
+  // As an earlier version stored it: without the setting, so that users were asked each time.
   const on = { mode: "open", projectId: "p1" } as const
   const earlier = { ...on, lifetimeSeconds: day, applicationsMax: 5 }
   await cx.store.transact(cx, (tx) =>

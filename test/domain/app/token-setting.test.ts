@@ -1,64 +1,64 @@
 import { durationFromMs } from "@bufbuild/protobuf/wkt"
 import { afterEach, beforeEach, expect, test } from "vitest"
-import { type Estate, openEstate } from "../../support/estate.ts"
+import { openTenant, type Tenant } from "../../support/tenant.ts"
 
-let estate: Estate
+let estate: Tenant
 beforeEach(async () => {
-  estate = await openEstate()
+  estate = await openTenant()
   const own = { organizationId: "org1", projectId: "px", name: "Own" }
   await estate.as("manager", "createProject", own)
 })
 afterEach(() => estate.close())
 
-const named = { applicationId: "a1", projectId: "px" }
+const a1 = { applicationId: "a1", projectId: "px" }
 const frontChannelLogout = { uri: "https://shop.example.com/bye", sessionRequired: true }
 const minute = durationFromMs(60_000)
 
-const made = (value: object) =>
+const createApplication = (value: object) =>
   estate.as("manager", "createApplication", {
-    ...named,
+    ...a1,
     name: "Shop",
     applicationType: {
       case: "oidcConfiguration",
       value: { redirectUris: ["https://shop.example.com/callback"], ...value },
     },
   })
-const changed = (value: object) => {
+const updateApplication = (value: object) => {
   const applicationType = { case: "oidcConfiguration", value }
-  return estate.as("manager", "updateApplication", { ...named, applicationType })
+  return estate.as("manager", "updateApplication", { ...a1, applicationType })
 }
-const shown = async () =>
+const getApplication = async () =>
   (await estate.as("manager", "getApplication", { applicationId: "a1" })).application.configuration
     .value
 
-test("what an application says of its tokens is kept, shown, and replaced as a whole", async () => {
+test("the token settings of an application are stored, returned, and replaced as a whole", async () => {
   const tokenSettings = { accessTokenLifetime: minute, refreshTokenGrace: durationFromMs(0) }
-  await made({ tokenSettings, frontChannelLogout })
-  const before = await shown()
+  await createApplication({ tokenSettings, frontChannelLogout })
+  const before = await getApplication()
   expect(before).toMatchObject({ tokenSettings, frontChannelLogout })
   expect(before.tokenSettings.idTokenLifetime).toBeUndefined()
 
-  await changed({ tokenSettings: { idTokenLifetime: minute } })
-  const after = await shown()
+  await updateApplication({ tokenSettings: { idTokenLifetime: minute } })
+  const after = await getApplication()
   expect(after.tokenSettings).toMatchObject({ idTokenLifetime: minute })
   expect(after.tokenSettings.accessTokenLifetime).toBeUndefined()
   expect(after).toMatchObject({ frontChannelLogout })
 })
 
-test("whether PKCE is required is kept, and set back to what the organization states", async () => {
-  await made({})
+test("the PKCE requirement is stored and can be reset to the organization's default", async () => {
+  await createApplication({})
   const head = estate.store.log.durable()
-  await changed({ pkce: 0 })
+  await updateApplication({ pkce: 0 })
   expect(estate.store.log.durable()).toBe(head)
-  expect(await shown()).toMatchObject({ pkce: 0 })
-  await changed({ pkce: 1 })
-  await changed({ developmentMode: true })
-  expect(await shown()).toMatchObject({ pkce: 1 })
-  await changed({ pkce: 0 })
-  expect(await shown()).toMatchObject({ pkce: 0 })
+  expect(await getApplication()).toMatchObject({ pkce: 0 })
+  await updateApplication({ pkce: 1 })
+  await updateApplication({ developmentMode: true })
+  expect(await getApplication()).toMatchObject({ pkce: 1 })
+  await updateApplication({ pkce: 0 })
+  expect(await getApplication()).toMatchObject({ pkce: 0 })
 })
 
-test("an organization keeps the defaults of its applications, and its name", async () => {
+test("an organization stores the defaults of its applications, and keeps its name", async () => {
   const organizationId = "org1"
   const settings = async () => {
     const queries = [{ query: { case: "idQuery", value: { id: organizationId } } }]
@@ -76,12 +76,14 @@ test("an organization keeps the defaults of its applications, and its name", asy
   expect(after.oidcSettings.refreshTokenGrace).toBeUndefined()
 })
 
-test("the typ of JWT access tokens is kept and shown; other texts are refused", async () => {
-  await made({ tokenSettings: { accessTokenJwtType: "JWT" } })
-  expect((await shown()).tokenSettings).toMatchObject({ accessTokenJwtType: "JWT" })
-  await changed({ tokenSettings: {} })
-  expect((await shown()).tokenSettings.accessTokenJwtType).toBeUndefined()
-  await expect(changed({ tokenSettings: { accessTokenJwtType: "jwt" } })).rejects.toMatchObject({
+test("the typ of JWT access tokens is stored and returned; other values are rejected", async () => {
+  await createApplication({ tokenSettings: { accessTokenJwtType: "JWT" } })
+  expect((await getApplication()).tokenSettings).toMatchObject({ accessTokenJwtType: "JWT" })
+  await updateApplication({ tokenSettings: {} })
+  expect((await getApplication()).tokenSettings.accessTokenJwtType).toBeUndefined()
+  await expect(
+    updateApplication({ tokenSettings: { accessTokenJwtType: "jwt" } }),
+  ).rejects.toMatchObject({
     id: "token.jwt_type_invalid",
   })
 })
@@ -113,10 +115,10 @@ test("a service account keeps its JWT format until the format is set again", asy
   })
 })
 
-test("without a word nothing is shown, and another change says nothing of it", async () => {
-  await made({})
-  await changed({ developmentMode: true })
-  const { tokenSettings, frontChannelLogout: logout } = await shown()
+test("unset settings are not returned, and other changes do not set them", async () => {
+  await createApplication({})
+  await updateApplication({ developmentMode: true })
+  const { tokenSettings, frontChannelLogout: logout } = await getApplication()
   expect([tokenSettings, logout]).toEqual([undefined, undefined])
 })
 
@@ -126,30 +128,30 @@ test.each([
   "http://shop.example.com/bye",
   "javascript:alert(1)",
   "https://shop.example.com/bye#there",
-])("%s is no page that is loaded when a session ends", async (uri) => {
-  await made({ frontChannelLogout })
-  await expect(changed({ frontChannelLogout: { uri } })).rejects.toMatchObject({
+])("rejects %s as a front-channel logout URI", async (uri) => {
+  await createApplication({ frontChannelLogout })
+  await expect(updateApplication({ frontChannelLogout: { uri } })).rejects.toMatchObject({
     code: "invalid_argument",
   })
-  expect(await shown()).toMatchObject({ frontChannelLogout })
+  expect(await getApplication()).toMatchObject({ frontChannelLogout })
 })
 
-test("the page goes where its address is taken away", async () => {
-  await made({ frontChannelLogout })
-  await changed({ frontChannelLogout: {} })
-  expect((await shown()).frontChannelLogout).toMatchObject({ uri: "" })
+test("the front-channel logout is removed with its URI", async () => {
+  await createApplication({ frontChannelLogout })
+  await updateApplication({ frontChannelLogout: {} })
+  expect((await getApplication()).frontChannelLogout).toMatchObject({ uri: "" })
 })
 
-test("how requests must come is kept, shown, and replaced as a whole", async () => {
-  await made({ requestRules: { pushedRequired: true } })
-  expect((await shown()).requestRules).toMatchObject({
+test("the requirements for requests are stored, returned, and replaced as a whole", async () => {
+  await createApplication({ requestRules: { pushedRequired: true } })
+  expect((await getApplication()).requestRules).toMatchObject({
     pushedRequired: true,
     signedRequired: false,
   })
-  await changed({ developmentMode: true })
-  expect((await shown()).requestRules).toMatchObject({ pushedRequired: true })
-  await changed({ requestRules: { signedRequired: true, authMethodRequired: true } })
-  expect((await shown()).requestRules).toMatchObject({
+  await updateApplication({ developmentMode: true })
+  expect((await getApplication()).requestRules).toMatchObject({ pushedRequired: true })
+  await updateApplication({ requestRules: { signedRequired: true, authMethodRequired: true } })
+  expect((await getApplication()).requestRules).toMatchObject({
     pushedRequired: false,
     signedRequired: true,
     authMethodRequired: true,

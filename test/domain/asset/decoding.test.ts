@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest"
-import { costMeter, pictureApart } from "../../../src/domain/asset/picture.ts"
-import { svgOf } from "../../../src/domain/asset/svg.ts"
+import { decodeInProcess, openUsageMeter } from "../../../src/domain/asset/picture.ts"
+import { parseSvg } from "../../../src/domain/asset/svg.ts"
 import { Fault } from "../../../src/kernel/fault.ts"
-import { fitsWildcards } from "../../../src/protocol/wildcard.ts"
+import { matchesWildcards } from "../../../src/protocol/wildcard.ts"
+import { measureCpu } from "../../support/cpu-time.ts"
 import { onePixel, pngOf, svgWith, webpOfGroups } from "../../support/picture.ts"
-import { worked } from "../../support/work.ts"
 
 const progressive = async (side: number) =>
   Buffer.from(await new Bun.Image(onePixel).resize(side, side).jpeg({ progressive: true }).bytes())
@@ -19,15 +19,15 @@ async function jpegOfScans(count: number, side = 2000): Promise<Uint8Array<Array
 }
 
 const avatar = { side: 512, as: "webp" } as const
-const sent = (bytes: Buffer) => new Uint8Array(bytes)
+const asBytes = (bytes: Buffer) => new Uint8Array(bytes)
 
-test("a picture that takes too much memory is refused, and one that takes less isn't", async () => {
-  const bomb = pictureApart(sent(webpOfGroups(65_536)), avatar, "1/1")
+test("rejects a picture that takes too much memory, and accepts one that takes less", async () => {
+  const bomb = decodeInProcess(asBytes(webpOfGroups(65_536)), avatar, "1/1")
   await expect(bomb).rejects.toMatchObject({
     id: "asset.too_costly",
     message: expect.stringContaining("more than 256 MB of memory"),
   })
-  expect(await pictureApart(sent(webpOfGroups(2000)), avatar, "1/1")).toMatchObject({
+  expect(await decodeInProcess(asBytes(webpOfGroups(2000)), avatar, "1/1")).toMatchObject({
     type: "webp",
   })
 })
@@ -35,17 +35,17 @@ test("a picture that takes too much memory is refused, and one that takes less i
 test.each([
   ["its computing time", { workMs: 0, waitMs: 30_000 }],
   ["its time", { workMs: 10_000, waitMs: 0 }],
-])("the process that reads a picture is ended after %s", async (_, bounds) => {
+])("the decoding process is ended after %s", async (_, bounds) => {
   const budget = { memoryMax: Number.POSITIVE_INFINITY, ...bounds }
-  const picture = sent(pngOf({ width: 4096, height: 4096 }))
-  const ended = pictureApart(picture, avatar, "1/1", budget)
+  const picture = asBytes(pngOf({ width: 4096, height: 4096 }))
+  const ended = decodeInProcess(picture, avatar, "1/1", budget)
   await expect(ended).rejects.toMatchObject({ id: "asset.too_costly" })
-  expect(await pictureApart(sent(onePixel), avatar, "1/1")).toMatchObject({ type: "webp" })
+  expect(await decodeInProcess(asBytes(onePixel), avatar, "1/1")).toMatchObject({ type: "webp" })
 })
 
-test("what a process costs is read while it runs, and is nothing once it has ended", async () => {
+test("the cost of a process is measured while it runs, and zero after it has ended", async () => {
   const child = Bun.spawn(["cat"], { stdin: "pipe" })
-  const cost = costMeter(child.pid)
+  const cost = openUsageMeter(child.pid)
   expect(cost.now()).toMatchObject({ memory: expect.any(Number) })
   await child.stdin.end()
   await child.exited
@@ -53,23 +53,25 @@ test("what a process costs is read while it runs, and is nothing once it has end
   cost.close()
 })
 
-/** Half of what a picture may cost. */
-const half = { workMs: 2000, memoryMax: Number.POSITIVE_INFINITY, waitMs: 60_000 }
+/** Half of the limits for one picture. */
+const halfLimits = { workMs: 2000, memoryMax: Number.POSITIVE_INFINITY, waitMs: 60_000 }
 
-describe("what others send is decoded within a fraction of its budget:", () => {
+describe("uploads are decoded within a fraction of the limits:", () => {
   const rows: readonly (readonly [string, () => Promise<Uint8Array<ArrayBuffer>>])[] = [
-    ["a JPEG as programs save it", async () => sent(await progressive(64))],
+    ["a JPEG as programs save it", async () => asBytes(await progressive(64))],
     ["a JPEG at the limits of scans and pixels", () => jpegOfScans(90, 4096)],
-    ["a PNG at the limit of pixels", async () => sent(pngOf({ width: 4096, height: 4096 }))],
-    ["a PNG of rows of one pixel", async () => sent(pngOf({ width: 1, height: 4096 * 4096 }))],
-    ["a WebP of as many codes as there can be", async () => sent(webpOfGroups(65_536))],
+    ["a PNG at the limit of pixels", async () => asBytes(pngOf({ width: 4096, height: 4096 }))],
+    ["a PNG of rows of one pixel", async () => asBytes(pngOf({ width: 1, height: 4096 * 4096 }))],
+    ["a WebP of as many codes as there can be", async () => asBytes(webpOfGroups(65_536))],
   ]
   test.each(rows)("%s", async (_, made) => {
-    expect(await pictureApart(await made(), avatar, "1/1", half)).toMatchObject({ type: "webp" })
+    expect(await decodeInProcess(await made(), avatar, "1/1", halfLimits)).toMatchObject({
+      type: "webp",
+    })
   })
 
   test("a JPEG of 15,000 scans", async () => {
-    const ended = pictureApart(await jpegOfScans(15_000), avatar, "1/1", half)
+    const ended = decodeInProcess(await jpegOfScans(15_000), avatar, "1/1", halfLimits)
     await expect(ended).rejects.toMatchObject({ id: "asset.too_many_scans" })
   })
 
@@ -77,18 +79,18 @@ describe("what others send is decoded within a fraction of its budget:", () => {
   const texts: readonly (readonly [string, () => Promise<unknown>, unknown])[] = [
     [
       "an SVG of one long path",
-      () => svgOf(sent(svgWith(largePath))),
+      () => parseSvg(asBytes(svgWith(largePath))),
       expect.objectContaining({ type: "svg" }),
     ],
     [
       "an SVG of nothing but brackets",
-      () => refusalOf(svgOf(sent(svgWith(`<g d="${"a(".repeat(100_000)}"/>`)))),
+      () => refusalOf(parseSvg(asBytes(svgWith(`<g d="${"a(".repeat(100_000)}"/>`)))),
       "asset.svg_forbidden",
     ],
     [
       "an address against a redirect URI with wildcards",
       async () =>
-        fitsWildcards(
+        matchesWildcards(
           `https://${"a*.".repeat(50)}example.com/${"b*/".repeat(200)}`,
           `https://${"aaaa.".repeat(50)}example.com/${"b".repeat(1500)}!`,
         ),
@@ -96,9 +98,9 @@ describe("what others send is decoded within a fraction of its budget:", () => {
     ],
   ]
   test.each(texts)("%s", async (_, decode, outcome) => {
-    const [decoded, computedMs] = await worked(decode)
+    const [decoded, computedMs] = await measureCpu(decode)
     expect(decoded).toEqual(outcome)
-    expect(computedMs).toBeLessThan(half.workMs)
+    expect(computedMs).toBeLessThan(halfLimits.workMs)
   })
 })
 
@@ -108,11 +110,11 @@ const refusalOf = (work: Promise<unknown>) =>
     (cause: unknown) => (cause instanceof Fault ? cause.id : cause),
   )
 
-test("pictures of one organization don't keep those of another waiting", async () => {
-  const picture = sent(pngOf({ width: 2000, height: 2000 }))
+test("pictures of one organization don't block those of another", async () => {
+  const picture = asBytes(pngOf({ width: 2000, height: 2000 }))
   const order: string[] = []
   const upload = async (line: string) => {
-    await pictureApart(picture, avatar, line)
+    await decodeInProcess(picture, avatar, line)
     order.push(line)
   }
   const many = Array.from({ length: 9 }, () => upload("1/crowd"))

@@ -1,15 +1,15 @@
 import { timestampMs } from "@bufbuild/protobuf/wkt"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import { mayEnter, rolesHeld } from "../../../src/domain/authorization/index.ts"
+import { listRolesByOrg, projectAccessOf } from "../../../src/domain/authorization/index.ts"
 import { addMember } from "../../../src/domain/member/index.ts"
 import { addRoles } from "../../../src/domain/project/index.ts"
 import { addUser, removeUser } from "../../../src/domain/user/index.ts"
-import { userChain } from "../../../src/domain/user-lookup/query.ts"
-import { type Estate, openEstate, type Person, person } from "../../support/estate.ts"
+import { findUserChain } from "../../../src/domain/user-lookup/query.ts"
+import { humanInput, openTenant, type Tenant, type TenantUser } from "../../support/tenant.ts"
 
-let estate: Estate
+let estate: Tenant
 beforeEach(async () => {
-  estate = await openEstate()
+  estate = await openTenant()
   for (const [projectId, organizationId, who] of [
     ["p1", "org1", "manager"],
     ["p2", "org2", "stranger"],
@@ -21,7 +21,11 @@ beforeEach(async () => {
 })
 afterEach(() => estate.close())
 
-const asked = (userId: string, roleKeys: readonly string[] = [], more: object = {}) => ({
+const authorizationRequest = (
+  userId: string,
+  roleKeys: readonly string[] = [],
+  more: object = {},
+) => ({
   userId,
   projectId: "p1",
   organizationId: "org1",
@@ -30,11 +34,15 @@ const asked = (userId: string, roleKeys: readonly string[] = [], more: object = 
 })
 
 const authorize = async (userId: string, roleKeys: readonly string[] = [], more: object = {}) => {
-  const answer = await estate.as("manager", "createAuthorization", asked(userId, roleKeys, more))
+  const answer = await estate.as(
+    "manager",
+    "createAuthorization",
+    authorizationRequest(userId, roleKeys, more),
+  )
   return answer.id as string
 }
 
-const listed = async (who: Person = "manager", request: object = {}) => {
+const listAuthorizations = async (who: TenantUser = "manager", request: object = {}) => {
   const answer = await estate.as(who, "listAuthorizations", {
     pagination: { asc: true },
     ...request,
@@ -43,13 +51,14 @@ const listed = async (who: Person = "manager", request: object = {}) => {
   return answer.authorizations
 }
 
-const held = (userId: string, projectId = "p1") => rolesHeld(estate.cx(), userId, projectId)
+const heldRoles = (userId: string, projectId = "p1") =>
+  listRolesByOrg(estate.cx(), userId, projectId)
 
 describe("an authorization", () => {
-  test("is there at once, with the names of what it joins", async () => {
+  test("is available immediately, with the names of both sides", async () => {
     const id = await authorize("nobody", ["editor", "admin"])
     expect(id).toMatch(/^\d{15,18}$/)
-    const [found] = await listed()
+    const [found] = await listAuthorizations()
     expect(found).toMatchObject({
       id,
       project: { id: "p1", name: "Name p1", organizationId: "org1" },
@@ -68,28 +77,30 @@ describe("an authorization", () => {
       "editor",
     ])
     expect(found.roles[0]).toMatchObject({ displayName: expect.stringContaining("The ") })
-    expect(held("nobody")).toEqual([{ orgId: "org1", keys: ["editor", "admin"] }])
+    expect(heldRoles("nobody")).toEqual([{ orgId: "org1", keys: ["editor", "admin"] }])
   })
 
-  test("is one for a user and a project, also when twenty ask at once", async () => {
+  test("is unique for a user and a project, even with twenty concurrent requests", async () => {
     const all = await Promise.allSettled(Array.from({ length: 20 }, () => authorize("nobody")))
     expect(all.filter(({ status }) => status === "fulfilled")).toHaveLength(1)
     await expect(authorize("nobody")).rejects.toMatchObject({ code: "already_exists" })
     await authorize("manager")
-    expect(await listed()).toHaveLength(2)
+    expect(await listAuthorizations()).toHaveLength(2)
   })
 
-  test("can be given anew after it was taken away, as another one", async () => {
+  test("can be created again after its removal, with another ID", async () => {
     const id = await authorize("nobody", ["admin"])
     const { deletionDate } = await estate.as("manager", "deleteAuthorization", { id })
     expect(timestampMs(deletionDate)).toBe(estate.clock.now())
-    expect(held("nobody")).toEqual([])
-    expect(await listed()).toEqual([])
-    expect(() => estate.as("manager", "deleteAuthorization", { id })).toThrow("no such")
+    expect(heldRoles("nobody")).toEqual([])
+    expect(await listAuthorizations()).toEqual([])
+    expect(() => estate.as("manager", "deleteAuthorization", { id })).toThrow(
+      "authorization not found",
+    )
     expect(await authorize("nobody")).not.toBe(id)
   })
 
-  test("has its roles replaced; what is so already changes nothing", async () => {
+  test("has its roles replaced; the same roles change nothing", async () => {
     const id = await authorize("nobody", ["admin"])
     const update = async (roleKeys: readonly string[]) => {
       estate.clock.advance(1000)
@@ -97,44 +108,48 @@ describe("an authorization", () => {
       return estate.clock.now() - timestampMs(changeDate)
     }
     expect(await update(["Reader", "editor"])).toBe(0)
-    expect(held("nobody")).toEqual([{ orgId: "org1", keys: ["Reader", "editor"] }])
+    expect(heldRoles("nobody")).toEqual([{ orgId: "org1", keys: ["Reader", "editor"] }])
     expect(await update(["editor", "Reader"])).toBe(1000)
     expect(await update([])).toBe(0)
-    expect(held("nobody")).toEqual([{ orgId: "org1", keys: [] }])
+    expect(heldRoles("nobody")).toEqual([{ orgId: "org1", keys: [] }])
   })
 
-  test("counts while it is active, and keeps its roles when it is not", async () => {
+  test("grants roles while it is active, and keeps them while it is not", async () => {
     const id = await authorize("nobody", ["admin"])
     const turn = (name: string) => estate.as("manager", name, { id })
     await turn("deactivateAuthorization")
-    expect(held("nobody")).toEqual([])
-    expect((await listed())[0]).toMatchObject({ state: 2, roles: [{ key: "admin" }] })
+    expect(heldRoles("nobody")).toEqual([])
+    expect((await listAuthorizations())[0]).toMatchObject({ state: 2, roles: [{ key: "admin" }] })
     const { changeDate } = await turn("deactivateAuthorization")
     estate.clock.advance(1000)
     expect(timestampMs((await turn("deactivateAuthorization")).changeDate)).toBe(
       timestampMs(changeDate),
     )
     await turn("activateAuthorization")
-    expect(held("nobody")).toEqual([{ orgId: "org1", keys: ["admin"] }])
+    expect(heldRoles("nobody")).toEqual([{ orgId: "org1", keys: ["admin"] }])
   })
 
-  test("goes with its user", async () => {
+  test("is removed with its user", async () => {
     const id = await authorize("nobody", ["admin"])
     await removeUser(estate.cx(), "nobody")
-    expect(await listed()).toEqual([])
-    expect(() => estate.as("manager", "activateAuthorization", { id })).toThrow("no such")
+    expect(await listAuthorizations()).toEqual([])
+    expect(() => estate.as("manager", "activateAuthorization", { id })).toThrow(
+      "authorization not found",
+    )
   })
 
-  test("goes with its project", async () => {
+  test("is removed with its project", async () => {
     const id = await authorize("nobody", ["admin"])
     await estate.as("manager", "deleteProject", { projectId: "p1" })
-    expect(await listed()).toEqual([])
-    expect(held("nobody")).toEqual([])
-    expect(() => estate.as("manager", "updateAuthorization", { id })).toThrow("no such")
+    expect(await listAuthorizations()).toEqual([])
+    expect(heldRoles("nobody")).toEqual([])
+    expect(() => estate.as("manager", "updateAuthorization", { id })).toThrow(
+      "authorization not found",
+    )
   })
 })
 
-describe("a role that the project gives up", () => {
+describe("a role that is removed from the project", () => {
   const remove = () =>
     estate.as("manager", "removeProjectRole", { projectId: "p1", roleKey: "admin" })
   const bring = () =>
@@ -144,23 +159,23 @@ describe("a role that the project gives up", () => {
       displayName: "New",
     })
 
-  test("is gone for everybody, and does not come back with its key", async () => {
+  test("is removed from all users, and does not return with its key", async () => {
     const id = await authorize("nobody", ["admin", "editor"])
     await remove()
-    expect(held("nobody")).toEqual([{ orgId: "org1", keys: ["editor"] }])
-    expect((await listed())[0].roles).toMatchObject([{ key: "editor" }])
+    expect(heldRoles("nobody")).toEqual([{ orgId: "org1", keys: ["editor"] }])
+    expect((await listAuthorizations())[0].roles).toMatchObject([{ key: "editor" }])
     await bring()
-    expect(held("nobody")).toEqual([{ orgId: "org1", keys: ["editor"] }])
+    expect(heldRoles("nobody")).toEqual([{ orgId: "org1", keys: ["editor"] }])
     const byKey = { filters: [{ filter: { case: "roleKey", value: { key: "admin" } } }] }
-    expect(await listed("manager", byKey)).toEqual([])
+    expect(await listAuthorizations("manager", byKey)).toEqual([])
 
-    // Whoever names it again means the new one.
+    // A later use of the key refers to the new role.
     await estate.as("manager", "updateAuthorization", { id, roleKeys: ["admin", "editor"] })
-    expect(held("nobody")).toEqual([{ orgId: "org1", keys: ["admin", "editor"] }])
-    expect(await listed("manager", byKey)).toHaveLength(1)
+    expect(heldRoles("nobody")).toEqual([{ orgId: "org1", keys: ["admin", "editor"] }])
+    expect(await listAuthorizations("manager", byKey)).toHaveLength(1)
   })
 
-  test("can't be given any more", async () => {
+  test("can't be granted any more", async () => {
     await remove()
     await expect(authorize("nobody", ["admin"])).rejects.toMatchObject({
       id: "authorization.role_unknown",
@@ -168,44 +183,50 @@ describe("a role that the project gives up", () => {
   })
 })
 
-describe("it is refused", () => {
+describe("it is rejected", () => {
   const cases: readonly (readonly [string, object, string])[] = [
     ["a role that the project lacks", { roleKeys: ["root"] }, "failed_precondition"],
     ["a role of another spelling", { roleKeys: ["reader"] }, "failed_precondition"],
     ["what only looks like a role", { roleKeys: ["constructor"] }, "failed_precondition"],
     ["a role twice", { roleKeys: ["admin", "admin"] }, "invalid_argument"],
     ["a user who is not there", { userId: "absent" }, "not_found"],
-    ["an organisation that has not the project", { organizationId: "org2" }, "not_found"],
-    ["an organisation that is not there", { organizationId: "absent" }, "not_found"],
+    ["an organization that has not the project", { organizationId: "org2" }, "not_found"],
+    ["an organization that is not there", { organizationId: "absent" }, "not_found"],
   ]
   test.each(cases)("%s", async (_, wrong, code) => {
     await expect(authorize("nobody", [], wrong)).rejects.toMatchObject({ code })
-    expect(await listed("owner")).toEqual([])
+    expect(await listAuthorizations("owner")).toEqual([])
   })
 
-  test("a user of elsewhere, like one who is not there", async () => {
+  test("an inaccessible user, like an unknown one", async () => {
     const refusal = (userId: string) => authorize(userId).catch((fault) => ({ ...fault }))
     const { message, ...foreign } = await refusal("stranger")
     expect(foreign.code).toBe("not_found")
     expect({ message, ...foreign }).toEqual(await refusal("absent"))
   })
 
-  test("a user who was removed", async () => {
-    await estate.step((tx) => addUser(tx, "leaver", person("leaver", "org1")))
+  test("a deleted user", async () => {
+    await estate.step((tx) => addUser(tx, "leaver", humanInput("leaver", "org1")))
     await removeUser(estate.cx(), "leaver")
-    expect(userChain(estate.cx(), "leaver")).toBeUndefined()
+    expect(findUserChain(estate.cx(), "leaver")).toBeUndefined()
     await expect(authorize("leaver")).rejects.toMatchObject({ id: "user.missing" })
   })
 })
 
-test("who may look at a user of elsewhere may authorize them", async () => {
-  const { id } = await estate.as("owner", "createAuthorization", asked("stranger", ["admin"]))
-  expect(held("stranger")).toEqual([{ orgId: "org1", keys: ["admin"] }])
-  expect((await listed("stranger")).map((each: { id: string }) => each.id)).toEqual([id])
-  expect((await listed())[0].user.organizationId).toBe("org2")
+test("callers who can read a user of another organization can authorize them", async () => {
+  const { id } = await estate.as(
+    "owner",
+    "createAuthorization",
+    authorizationRequest("stranger", ["admin"]),
+  )
+  expect(heldRoles("stranger")).toEqual([{ orgId: "org1", keys: ["admin"] }])
+  expect((await listAuthorizations("stranger")).map((each: { id: string }) => each.id)).toEqual([
+    id,
+  ])
+  expect((await listAuthorizations())[0].user.organizationId).toBe("org2")
 })
 
-describe("who may", () => {
+describe("permissions", () => {
   const operations: readonly (readonly [string, object])[] = [
     ["updateAuthorization", { roleKeys: ["admin"] }],
     ["deactivateAuthorization", {}],
@@ -215,27 +236,31 @@ describe("who may", () => {
   for (const [name, request] of operations) {
     test(`${name}: owner and manager, not another's manager, not who is authorized`, async () => {
       const id = await authorize("nobody", ["editor"])
-      const by = (who: Person, named = id) => estate.as(who, name, { ...request, id: named })
-      expect(() => by("stranger")).toThrow("there is no such authorization")
-      expect(() => by("stranger", "absent")).toThrow("there is no such authorization")
-      expect(() => by("nobody")).toThrow("this needs the permission")
+      const by = (who: TenantUser, named = id) => estate.as(who, name, { ...request, id: named })
+      expect(() => by("stranger")).toThrow("authorization not found")
+      expect(() => by("stranger", "absent")).toThrow("authorization not found")
+      expect(() => by("nobody")).toThrow("permission denied: user.grant.")
       await by("owner")
       if (name !== "deleteAuthorization") await by("manager")
     })
   }
 
-  test("createAuthorization: only where the project is one's own", async () => {
-    const tried = (who: Person) => () =>
-      estate.as(who, "createAuthorization", asked("nobody", [], { organizationId: "org1" }))
-    expect(tried("stranger")).toThrow("there is no such project")
-    expect(tried("nobody")).toThrow("this needs the permission user.grant.write")
+  test("createAuthorization: only on a project of one's own organization", async () => {
+    const tried = (who: TenantUser) => () =>
+      estate.as(
+        who,
+        "createAuthorization",
+        authorizationRequest("nobody", [], { organizationId: "org1" }),
+      )
+    expect(tried("stranger")).toThrow("project not found")
+    expect(tried("nobody")).toThrow("permission denied: user.grant.write is required")
     const there = { projectId: "p2", organizationId: "org2" }
-    expect(() => estate.as("manager", "createAuthorization", asked("nobody", [], there))).toThrow(
-      "there is no such project",
-    )
+    expect(() =>
+      estate.as("manager", "createAuthorization", authorizationRequest("nobody", [], there)),
+    ).toThrow("project not found")
   })
 
-  test("somebody who looks after one project authorizes there alone", async () => {
+  test("a project administrator authorizes on that project only", async () => {
     await estate.step((tx) =>
       addMember(tx, {
         userId: "nobody",
@@ -249,24 +274,24 @@ describe("who may", () => {
       name: "Three",
     })
     await authorize("manager", [], { projectId: "p3" })
-    await estate.as("nobody", "createAuthorization", asked("manager", ["admin"]))
+    await estate.as("nobody", "createAuthorization", authorizationRequest("manager", ["admin"]))
     const there = { projectId: "p3" }
-    expect(() => estate.as("nobody", "createAuthorization", asked("owner", [], there))).toThrow(
-      "there is no such project",
-    )
-    expect(await listed("nobody")).toMatchObject([{ project: { id: "p1" } }])
+    expect(() =>
+      estate.as("nobody", "createAuthorization", authorizationRequest("owner", [], there)),
+    ).toThrow("project not found")
+    expect(await listAuthorizations("nobody")).toMatchObject([{ project: { id: "p1" } }])
   })
 
-  test("everybody sees their own, and no more than their roles let them", async () => {
+  test("users read their own authorizations, and others as their roles permit", async () => {
     await authorize("nobody")
     await authorize("manager")
     await estate.as(
       "stranger",
       "createAuthorization",
-      asked("stranger", [], { projectId: "p2", organizationId: "org2" }),
+      authorizationRequest("stranger", [], { projectId: "p2", organizationId: "org2" }),
     )
-    const users = async (who: Person) =>
-      (await listed(who)).map(({ user }: { user: { id: string } }) => user.id)
+    const users = async (who: TenantUser) =>
+      (await listAuthorizations(who)).map(({ user }: { user: { id: string } }) => user.id)
     expect(await users("owner")).toEqual(["nobody", "manager", "stranger"])
     expect(await users("manager")).toEqual(["nobody", "manager"])
     expect(await users("nobody")).toEqual(["nobody"])
@@ -309,18 +334,20 @@ describe("a list", () => {
     ["roleKey", text("min", 2), []],
     ["roleKey", text("admin\nReader", 4), []],
   ]
-  test.each(cases)("is narrowed by %s %j", async (kind, value, users) => {
-    const found = await listed("manager", { filters: [{ filter: { case: kind, value } }] })
+  test.each(cases)("is filtered by %s %j", async (kind, value, users) => {
+    const found = await listAuthorizations("manager", {
+      filters: [{ filter: { case: kind, value } }],
+    })
     expect(found.map(({ user }: { user: { id: string } }) => user.id)).toEqual(users)
   })
 
-  test("is narrowed by ids, and sorted", async () => {
-    const all = await listed()
+  test("is filtered by IDs, and sorted", async () => {
+    const all = await listAuthorizations()
     const ids = all.map(({ id }: { id: string }) => id)
     const some = { filters: [{ filter: { case: "authorizationIds", value: { ids: [ids[1]] } } }] }
-    expect(await listed("manager", some)).toMatchObject([{ id: ids[1] }])
+    expect(await listAuthorizations("manager", some)).toMatchObject([{ id: ids[1] }])
     const by = async (sortingColumn: number) =>
-      (await listed("manager", { sortingColumn })).map(
+      (await listAuthorizations("manager", { sortingColumn })).map(
         ({ user }: { user: { id: string } }) => user.id,
       )
     for (const column of [0, 1, 2, 3, 5, 6, 7]) {
@@ -332,23 +359,23 @@ describe("a list", () => {
   test.each([
     ["an empty filter", {}],
     ["no state", { filter: { case: "state", value: {} } }],
-  ])("refuses %s", async (_, filter) => {
-    await expect(listed("manager", { filters: [filter] })).rejects.toMatchObject({
+  ])("rejects %s", async (_, filter) => {
+    await expect(listAuthorizations("manager", { filters: [filter] })).rejects.toMatchObject({
       code: "invalid_argument",
     })
   })
 })
 
-describe("entering a project", () => {
-  const may = (userId: string, projectId = "p1") => mayEnter(estate.cx(), userId, projectId)
+describe("access to a project", () => {
+  const may = (userId: string, projectId = "p1") => projectAccessOf(estate.cx(), userId, projectId)
   const check = (change: object) =>
     estate.as("manager", "updateProject", { projectId: "p1", ...change })
 
-  test("is free where it asks for nothing", () => {
+  test("is unrestricted by default", () => {
     expect(["nobody", "stranger"].map((user) => may(user))).toEqual(["yes", "yes"])
   })
 
-  test("needs an authorization where it asks for one", async () => {
+  test("requires an authorization if the project requires one", async () => {
     await check({ authorizationRequired: true })
     expect(may("nobody")).toBe("no roles")
     const id = await authorize("nobody")
@@ -365,11 +392,11 @@ describe("entering a project", () => {
     expect(may("nobody")).toBe("no roles")
   })
 
-  test("needs an organisation that has the project where it asks for that", async () => {
+  test("needs an organization that has the project where it asks for that", async () => {
     await check({ projectAccessRequired: true })
     expect(may("nobody")).toBe("yes")
     expect(may("stranger")).toBe("no project")
-    await estate.as("owner", "createAuthorization", asked("stranger"))
+    await estate.as("owner", "createAuthorization", authorizationRequest("stranger"))
     expect(may("stranger")).toBe("no project")
     await check({ projectAccessRequired: false, authorizationRequired: true })
     expect(may("stranger")).toBe("yes")

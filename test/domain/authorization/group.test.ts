@@ -1,15 +1,19 @@
 // Project roles of groups: who has them, until when, and who may give them.
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import { shownGrants } from "../../../src/domain/action/run/person.ts"
-import { mayEnter, ownRolesHeld, rolesHeld } from "../../../src/domain/authorization/index.ts"
+import { grantsForScript } from "../../../src/domain/action/run/script-user.ts"
+import {
+  listRolesByOrg,
+  ownRolesHeld,
+  projectAccessOf,
+} from "../../../src/domain/authorization/index.ts"
 import { addRoles } from "../../../src/domain/project/index.ts"
-import { peopleOf } from "../../../src/domain/transfer/people.ts"
-import { type Estate, openEstate, type Person } from "../../support/estate.ts"
-import { callerOf } from "../../support/world.ts"
+import { exportUsers } from "../../../src/domain/transfer/users.ts"
+import { openTenant, type Tenant, type TenantUser } from "../../support/tenant.ts"
+import { callerOf } from "../../support/test-environment.ts"
 
-let estate: Estate
+let estate: Tenant
 beforeEach(async () => {
-  estate = await openEstate()
+  estate = await openTenant()
   for (const [projectId, organizationId, who] of [
     ["p1", "org1", "manager"],
     ["p2", "org2", "stranger"],
@@ -23,16 +27,16 @@ beforeEach(async () => {
 })
 afterEach(() => estate.close())
 
-const act = async (who: Person, name: string, request: object): Promise<any> =>
+const act = async (who: TenantUser, name: string, request: object): Promise<any> =>
   estate.as(who, name, request)
-const createGroup = (id: string, who: Person, organizationId: string) =>
+const createGroup = (id: string, who: TenantUser, organizationId: string) =>
   act(who, "createGroup", { organizationId, id, name: id })
-const give = async (roleKeys: string[], more: object = {}, who: Person = "manager") => {
+const give = async (roleKeys: string[], more: object = {}, who: TenantUser = "manager") => {
   const request = { groupId: "staff", projectId: "p1", organizationId: "org1", roleKeys, ...more }
   return (await act(who, "createGroupAuthorization", request)).id as string
 }
 const add = (id: string, ...userIds: string[]) => act("manager", "addUsersToGroup", { id, userIds })
-const held = (userId = "nobody", projectId = "p1") => rolesHeld(estate.cx(), userId, projectId)
+const held = (userId = "nobody", projectId = "p1") => listRolesByOrg(estate.cx(), userId, projectId)
 const inOrg1 = (...keys: string[]) => [{ orgId: "org1", keys }]
 const granted = { projectId: "p2", grantedOrganizationId: "org1" }
 
@@ -88,7 +92,7 @@ describe("roles of a group on a project", () => {
 
   test("let users in where the project requires a role", async () => {
     await act("manager", "updateProject", { projectId: "p1", authorizationRequired: true })
-    const enters = () => mayEnter(estate.cx(), "nobody", "p1")
+    const enters = () => projectAccessOf(estate.cx(), "nobody", "p1")
     await add("staff", "nobody")
     expect(enters()).toBe("no roles")
     const id = await give([])
@@ -151,7 +155,7 @@ describe("roles of a group on a project", () => {
     await add("staff", "nobody")
     const home = { orgId: "org1", projectId: "p1" }
     const carried = { withPasswords: false, withOtp: false }
-    const people = await Array.fromAsync(peopleOf(estate.cx(), home, carried as never))
+    const people = await Array.fromAsync(exportUsers(estate.cx(), home, carried as never))
     const exported = people.find(({ id }) => id === "nobody")
     expect(exported).toMatchObject({ groups: ["staff"], roles: [] })
   })
@@ -159,7 +163,7 @@ describe("roles of a group on a project", () => {
   test("are shown to scripts and targets with the user's own", async () => {
     const id = await give(["editor"])
     await add("staff", "nobody")
-    const { grants } = shownGrants(estate.cx(), "nobody")
+    const { grants } = grantsForScript(estate.cx(), "nobody")
     expect(grants).toMatchObject([{ id, userId: "nobody", roles: ["editor"], projectId: "p1" }])
   })
 })
@@ -193,7 +197,7 @@ describe("whoever changes a group with project roles", () => {
 })
 
 describe("lists", () => {
-  const found = async (who: Person, filter?: object) => {
+  const found = async (who: TenantUser, filter?: object) => {
     const filters = filter ? [{ filter }] : []
     const answer = await act(who, "listGroupAuthorizations", { filters, sortingColumn: 4 })
     return answer.groupAuthorizations
@@ -231,7 +235,7 @@ describe("lists", () => {
     await add("sub", "nobody")
     const own = { userId: "nobody", projectId: "p1", organizationId: "org1", roleKeys: ["admin"] }
     const { id } = await act("manager", "createAuthorization", own)
-    const seen = async (ask: Person | "user", projectId?: string) => {
+    const seen = async (ask: TenantUser | "user", projectId?: string) => {
       const request = { userId: "nobody", ...(projectId && { projectId }) }
       const as = ask === "user" ? "nobody" : ask
       const { effectiveRoles } = await act(as, "listEffectiveRoles", request)

@@ -1,16 +1,16 @@
 import { timestampMs } from "@bufbuild/protobuf/wkt"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import {
-  changedPassword,
+  authenticateWithPassword,
   checkPassword,
   createPassword,
   firstPasswordIn,
-  importPassword,
   passwordOf,
-  provePassword,
-  replacementOf,
+  preparePasswordChange,
+  prepareReplacement,
   setPassword,
 } from "../../../src/domain/credential/commands.ts"
+import { importPassword } from "../../../src/domain/credential/new-password.ts"
 import { loadEngine, runtimeEngine } from "../../../src/domain/credential/password.ts"
 import { attemptsOf, passwordCheck } from "../../../src/domain/lockout/attempt.ts"
 import { addPolicy } from "../../../src/domain/policy/commands.ts"
@@ -18,31 +18,31 @@ import { passwordComplexity } from "../../../src/domain/policy/index.ts"
 import { deactivateUser, lockUser, removeUser } from "../../../src/domain/user/index.ts"
 import { accountOf, passwordVersion } from "../../../src/domain/user-lookup/query.ts"
 import { user } from "../../../src/domain/user-model/model.ts"
-import { ask } from "../../support/ask.ts"
+import { callOperation } from "../../support/call-operation.ts"
+import { callerOf, type TestEnvironment } from "../../support/test-environment.ts"
 import { shares } from "../../support/user-modules.ts"
-import { callerOf, type World } from "../../support/world.ts"
-import { anna, openHousehold, robot } from "../user/household.ts"
+import { createAnna, createRobot, openUserWorld } from "../user/household.ts"
 
 const right = "Correct-Horse-7"
 const other = "Battery-Staple-8"
 
-let world: World
+let world: TestEnvironment
 beforeEach(async () => {
-  world = await openHousehold()
-  await anna(world.cx(), { password: await createPassword(right, { names: [] }) })
+  world = await openUserWorld()
+  await createAnna(world.cx(), { password: await createPassword(right, { names: [] }) })
 })
 afterEach(() => world.close())
 
 test.each([
   ["Short-1", "at least 8 characters"],
-  ["NO-LOWER-1", "a lower-case letter"],
-  ["no-upper-1", "an upper-case letter"],
+  ["NO-LOWER-1", "a lowercase letter"],
+  ["no-upper-1", "an uppercase letter"],
   ["No-Digit-x", "a digit"],
   ["NoSymbol1x", "a symbol"],
-])("the password %s is refused, for it needs %s", async (plain, what) => {
+])("rejects the password %s, because it needs %s", async (plain, what) => {
   await expect(createPassword(plain, { names: [] })).rejects.toMatchObject({
     code: "invalid_argument",
-    message: `the password needs ${what}`,
+    message: `the password must contain ${what}`,
   })
 })
 
@@ -51,40 +51,40 @@ test.each([
   [{ hasLowercase: false }, "CORRECT-HORSE-7", "CORRECT-HORSE", "a digit"],
   [{ hasUppercase: false, hasSymbol: false }, "correcthorse7", "correcthorse", "a digit"],
   [{ hasNumber: false }, "Correct-Horse", "Correcthorse", "a symbol"],
-])("where an organisation wants %j, %s will do and %s will not", async (said, good, bad, what) => {
+])("where an organization wants %j, %s will do and %s will not", async (said, good, bad, what) => {
   const cx = world.cx({ caller: callerOf("u1", "org1") })
   const values = { ...passwordComplexity.standard, ...said }
-  await addPolicy(cx, "org1", { policy: passwordComplexity, say: () => values })
+  await addPolicy(cx, "org1", { policy: passwordComplexity, apply: () => values })
   const wanted = (plain: string) => ({
-    wanted: { plain, changeRequired: false },
+    password: { plain, changeRequired: false },
     proof: { current: right },
   })
   const { version } = passwordOf(world.store.state(cx, user, "u1")) ?? { version: 0 }
   const ways = [
     (plain: string) => firstPasswordIn(cx, "org1", plain, { names: [] }),
-    (plain: string) => changedPassword(cx, "u1", wanted(plain)),
-    (plain: string) => replacementOf(cx, "u1", { plain, version }),
+    (plain: string) => preparePasswordChange(cx, "u1", wanted(plain)),
+    (plain: string) => prepareReplacement(cx, "u1", { plain, version }),
   ]
-  const refused = { id: "user.password_too_simple", message: `the password needs ${what}` }
+  const refused = { id: "user.password_too_simple", message: `the password must contain ${what}` }
   for (const way of ways) {
     await expect(way(bad)).rejects.toMatchObject(refused)
     expect(await way(good)).toMatchObject({ changeRequired: false })
   }
 })
 
-test("a password that is the user's own name is refused, whatever its case", async () => {
+test("rejects the user's own name as a password, in any case", async () => {
   const made = createPassword("Anna-Berg-1@x", { names: ["anna-berg-1@X"] })
   await expect(made).rejects.toMatchObject({ id: "user.password_is_name" })
 })
 
-test("the right password is ok, another one is wrong", async () => {
+test("the right password is ok, another is wrong", async () => {
   const cx = world.cx()
   expect(await checkPassword(cx, "u1", right)).toBe("ok")
   expect(await checkPassword(cx, "u1", other)).toBe("wrong")
   expect(await checkPassword(cx, "u1", "")).toBe("wrong")
 })
 
-test("failed tries are counted until one works", async () => {
+test("failed attempts are counted until one succeeds", async () => {
   const cx = world.cx()
   await checkPassword(cx, "u1", other)
   await checkPassword(cx, "u1", other)
@@ -93,14 +93,14 @@ test("failed tries are counted until one works", async () => {
   expect(attemptsOf(cx, "u1").failures).toBe(0)
 })
 
-test("tries at the same moment are all counted", async () => {
+test("concurrent attempts are all counted", async () => {
   const cx = world.cx()
-  // A sixth might already have to wait, for a clock that stands.
+  // A sixth might already have to wait, because the clock does not advance.
   await Promise.all(Array.from({ length: 5 }, () => checkPassword(cx, "u1", other)))
   expect(attemptsOf(cx, "u1").failures).toBe(5)
 })
 
-test("a right password writes nothing where nothing has failed, a wrong one an event", async () => {
+test("a right password writes nothing without earlier failures, a wrong one an event", async () => {
   const cx = world.cx()
   const head = world.store.log.changes()
   expect(await checkPassword(cx, "u1", right)).toBe("ok")
@@ -109,9 +109,9 @@ test("a right password writes nothing where nothing has failed, a wrong one an e
   expect(world.store.log.changes()).toBe(head + 1)
 })
 
-test("a right password whose step fails is no wrong one", async () => {
+test("a right password whose transaction fails is not counted as wrong", async () => {
   const cx = world.cx()
-  const lost = provePassword(cx, { account: "u1", plain: right }, () =>
+  const lost = authenticateWithPassword(cx, { account: "u1", plain: right }, () =>
     Promise.reject(new Error("lost")),
   )
   await expect(lost).rejects.toThrow("lost")
@@ -119,10 +119,10 @@ test("a right password whose step fails is no wrong one", async () => {
   expect(await checkPassword(cx, "u1", right)).toBe("ok")
 })
 
-test("a password that is replaced while it is looked at opens nothing", async () => {
+test("a password that is replaced during its check does not sign in", async () => {
   const cx = world.cx()
   const next = await createPassword(other, { names: [] })
-  const way = provePassword(cx, { account: "u1", plain: right }, async (admit) => {
+  const way = authenticateWithPassword(cx, { account: "u1", plain: right }, async (admit) => {
     await setPassword(cx, "u1", next)
     return (await cx.store.transact(cx, admit)).value
   })
@@ -130,14 +130,14 @@ test("a password that is replaced while it is looked at opens nothing", async ()
   expect(attemptsOf(cx, "u1").failures).toBe(1)
 })
 
-test("tries with a name of nobody's are counted like others", async () => {
+test("attempts with unknown names are counted like others", async () => {
   const cx = world.cx()
   const account = accountOf(cx, "nobody")
   expect(await checkPassword(cx, account, right)).toBe("none")
   expect(attemptsOf(cx, account).failures).toBe(1)
 })
 
-test("a locked account says so only to who knows its password, and counts on", async () => {
+test("a locked account is reported only with the right password, and keeps counting", async () => {
   const cx = world.cx()
   await lockUser(cx, "u1")
   expect(await checkPassword(cx, "u1", other)).toBe("wrong")
@@ -145,7 +145,7 @@ test("a locked account says so only to who knows its password, and counts on", a
   expect(attemptsOf(cx, "u1").failures).toBe(2)
 })
 
-test("a deactivated person's password is no way in", async () => {
+test("a deactivated user can't sign in with a password", async () => {
   const cx = world.cx()
   await deactivateUser(cx, "u1")
   expect(await checkPassword(cx, "u1", right)).toBe("inactive")
@@ -170,17 +170,17 @@ test("a new password erases the hash of the old one and raises the version", asy
   expect(hashes.map((event) => event.private !== null)).toEqual([false, true])
 })
 
-test("a service user has no password", async () => {
+test("a service account has no password", async () => {
   const cx = world.cx()
-  await robot(cx)
+  await createRobot(cx)
   const password = await createPassword(other, { names: [] })
   await expect(setPassword(cx, "m1", password)).rejects.toMatchObject({ id: "user.not_human" })
   expect(await checkPassword(cx, "m1", other)).toBe("none")
 })
 
-const wanted = { plain: other, changeRequired: false }
+const newPassword = { plain: other, changeRequired: false }
 
-test("one's own password is changed with the current one only", async () => {
+test("users change their own password with the current one only", async () => {
   const own = world.cx({ caller: callerOf("u1") })
   const refusals = [
     { proof: undefined, id: "user.current_password_missing" },
@@ -188,24 +188,28 @@ test("one's own password is changed with the current one only", async () => {
     { proof: { code: "ABCDEF" }, id: "user.code_wrong" },
   ]
   for (const { proof, id } of refusals) {
-    const changed = changedPassword(own, "u1", { wanted, proof })
+    const changed = preparePasswordChange(own, "u1", { password: newPassword, proof })
     await expect(changed, id).rejects.toMatchObject({ id })
   }
   const proof = { current: right }
-  await setPassword(own, "u1", await changedPassword(own, "u1", { wanted, proof }))
+  await setPassword(
+    own,
+    "u1",
+    await preparePasswordChange(own, "u1", { password: newPassword, proof }),
+  )
   expect(await checkPassword(own, "u1", other)).toBe("ok")
 })
 
-test("wrong guesses at the current password are counted as well", async () => {
+test("wrong current passwords are counted as well", async () => {
   const own = world.cx({ caller: callerOf("u1") })
-  const guess = { wanted, proof: { current: other } }
-  await expect(changedPassword(own, "u1", guess)).rejects.toMatchObject({
+  const guess = { password: newPassword, proof: { current: other } }
+  await expect(preparePasswordChange(own, "u1", guess)).rejects.toMatchObject({
     id: "user.password_wrong",
   })
   expect(attemptsOf(own, "u1").failures).toBe(1)
 })
 
-/** A hash as others make it. */
+/** A hash with the parameters of another system. */
 const hashOf = (plain: string, memoryCost: number, timeCost: number) =>
   Bun.password.hash(plain, { algorithm: "argon2id", memoryCost, timeCost })
 
@@ -213,14 +217,14 @@ test.each([
   ["as cheap as it gets", 8, 1],
   ["as RFC 9106 recommends it", 65_536, 3],
   ["of many passes", 12_288, 16],
-])("a hash %s is taken over, and replaced by our own with the first right one", async (_, m, t) => {
+])("a hash %s is imported, and replaced at the first right password", async (_, m, t) => {
   const cx = world.cx()
   await setPassword(cx, "u1", importPassword(await hashOf(other, m, t), true))
   const imported = passwordOf(cx.store.state(cx, user, "u1"))
   expect(await checkPassword(cx, "u1", right)).toBe("wrong")
   expect(passwordOf(cx.store.state(cx, user, "u1"))).toEqual(imported)
   const head = world.store.log.durable()
-  // Both are of the same moment: the one that comes second finds another hash than it checked.
+  // Both are concurrent: the second finds another hash than it checked.
   const both = await Promise.all([other, other].map((plain) => checkPassword(cx, "u1", plain)))
   expect(both).toEqual(["ok", "ok"])
   const types = (await world.store.log.read(head, 100)).map(({ type }) => type)
@@ -239,16 +243,16 @@ test.each([
   expect(later.findLast(({ type }) => type === kept[0]?.type)?.private).toBeNull()
 })
 
-test("a hash of old that is dearer than any that is taken over now still works", async () => {
+test("an existing hash above today's import limits still works", async () => {
   const cx = world.cx()
   const hash = await hashOf(other, 65_536, 4)
-  expect(() => importPassword(hash, false)).toThrow("invite them")
+  expect(() => importPassword(hash, false)).toThrow("send an invitation")
   await setPassword(cx, "u1", { hash, changeRequired: false })
   expect(await checkPassword(cx, "u1", right)).toBe("wrong")
   expect(await checkPassword(cx, "u1", other)).toBe("ok")
 })
 
-/** What others import, with one part of it replaced. */
+/** An imported hash with one part replaced. */
 const phc = (part: {
   readonly cost?: string
   readonly salt?: string
@@ -259,7 +263,7 @@ const phc = (part: {
 }
 const base64 = (length: number) => Buffer.alloc(length, 7).toString("base64").replace(/=+$/, "")
 
-const impossible = [
+const invalidHashes = [
   "plain",
   "$2b$14$abcdefghijklmnopqrstuv",
   phc({}).replace("v=19", "v=16"),
@@ -268,7 +272,7 @@ const impossible = [
   phc({ output: base64(11) }),
   phc({ output: base64(65) }),
   phc({ salt: `${base64(16)}==` }),
-  // No whole number of bytes; bits behind the last byte; letters of another alphabet.
+  // Not a whole number of bytes; nonzero bits after the last byte; characters of another alphabet.
   phc({ salt: "a".repeat(13) }),
   phc({ output: "a".repeat(41) }),
   phc({ salt: `${base64(16).slice(0, -1)}x` }),
@@ -284,8 +288,8 @@ const impossible = [
   phc({ cost: "m=64,t=01,p=1" }),
 ]
 
-test.each(impossible)("the hash %s is refused, for nobody could check it", (hash) => {
-  expect(() => importPassword(hash, false)).toThrow("the hash must be argon2")
+test.each(invalidHashes)("rejects the hash %s, which can't be verified", (hash) => {
+  expect(() => importPassword(hash, false)).toThrow("the password hash must be argon2")
 })
 
 test.each([
@@ -295,7 +299,7 @@ test.each([
   phc({ cost: "m=8,t=1,p=1", salt: base64(40) }),
   phc({ cost: "m=128,t=16,p=16", output: base64(63) }),
   phc({ cost: "m=65536,t=3,p=4" }),
-])("either library can check the hash %s, which is taken over", async (hash) => {
+])("accepts the hash %s, which either library can verify", async (hash) => {
   importPassword(hash, false)
   const { verify } = await loadEngine()
   expect([await verify(hash, right), await runtimeEngine.verify(hash, right)]).toEqual([
@@ -304,7 +308,7 @@ test.each([
   ])
 })
 
-test("whose hash can't be checked fails as everybody does, and it is told once", async () => {
+test("a user with an unverifiable hash fails like others, and it is logged once", async () => {
   const told: string[] = []
   const cx = world.cx({ warn: (said) => told.push(said) })
   const hash = phc({ salt: base64(4) })
@@ -324,23 +328,30 @@ test.each([
   [19_456, 11, 1],
   [64, 17, 1],
   [19_456, 2, 17],
-])("a hash that costs m=%d, t=%d, p=%d is refused, with what to do instead", (m, t, p) => {
+])("rejects a hash with m=%d, t=%d, p=%d, and names the alternative", (m, t, p) => {
   const hash = phc({ cost: `m=${m},t=${t},p=${p}` })
-  expect(() => importPassword(hash, false)).toThrow("invite them")
+  expect(() => importPassword(hash, false)).toThrow("send an invitation")
 })
 
-describe("failed sign-ins, as those concerned see them", () => {
+describe("failed sign-ins in the user's list", () => {
   const listed = async (userId = "u1", request: object = {}) => {
-    const { failedSignIns, pagination } = await ask(shares, "listFailedSignIns", world.cx(), {
-      userId,
-      ...request,
-    })
+    const { failedSignIns, pagination } = await callOperation(
+      shares,
+      "listFailedSignIns",
+      world.cx(),
+      {
+        userId,
+        ...request,
+      },
+    )
     return { rows: failedSignIns, total: Number(pagination.totalResult) }
   }
   const tryFrom = (device: string | undefined) =>
-    provePassword(world.cx(), { account: "u1", plain: other, device }, () => Promise.resolve(0))
+    authenticateWithPassword(world.cx(), { account: "u1", plain: other, device }, () =>
+      Promise.resolve(0),
+    )
 
-  test("tell when, and whether from where the person has signed in before", async () => {
+  test("contain the time, and whether the device is known", async () => {
     await tryFrom(undefined)
     world.clock.advance(1000)
     await tryFrom("phone")
@@ -355,7 +366,7 @@ describe("failed sign-ins, as those concerned see them", () => {
     expect((await listed("absent")).total).toBe(0)
   })
 
-  test("outlast a right password, and go with the person", async () => {
+  test("stay after a right password, and are removed with the user", async () => {
     await tryFrom(undefined)
     expect(await checkPassword(world.cx(), "u1", right)).toBe("ok")
     expect((await listed()).total).toBe(1)
@@ -363,7 +374,7 @@ describe("failed sign-ins, as those concerned see them", () => {
     expect((await listed()).total).toBe(0)
   })
 
-  test("are the latest fifty of a place, however many there were", async () => {
+  test("are limited to the latest fifty of a device", async () => {
     const sender = { address: "", userAgent: "" }
     const type = "user.human.password.check.failed"
     const failed = { type, data: {}, private: sender } as const

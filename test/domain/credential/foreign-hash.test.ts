@@ -1,11 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import { checkPassword, importPassword } from "../../../src/domain/credential/commands.ts"
-import { foreignHash } from "../../../src/domain/credential/foreign/list.ts"
+import { checkPassword } from "../../../src/domain/credential/commands.ts"
+import { parseForeignHash } from "../../../src/domain/credential/foreign/formats.ts"
+import { importPassword } from "../../../src/domain/credential/new-password.ts"
 import { createUser } from "../../../src/domain/user/create.ts"
 import { user } from "../../../src/domain/user-model/model.ts"
 import { openProvider, type Provider } from "../../oauth/provider.ts"
 
-/** Made by the systems that they are of: the examples of hashcat, OpenSSL and Python. */
+/** Created by the original systems: the examples of hashcat, OpenSSL, and Python. */
 const hashcat = {
   "bcrypt $2a$": "$2a$05$LhayLxezLhK1LhWvKxCyLOj0j1u.Kj0jZ0pEmm134uzrQlFvQJLF6",
   "bcrypt $2y$": "$2y$05$LhayLxezLhK1LhWvKxCyLOj0j1u.Kj0jZ0pEmm134uzrQlFvQJLF6",
@@ -34,9 +35,9 @@ const hashcat = {
 } as const
 
 test.each(Object.entries(hashcat))("%s is verified", async (_, hash) => {
-  expect(await foreignHash(hash)?.verify("hashcat")).toBe(true)
-  expect(await foreignHash(hash)?.verify("hashcaT")).toBe(false)
-  expect(await foreignHash(hash)?.verify("hashcat ")).toBe(false)
+  expect(await parseForeignHash(hash)?.verify("hashcat")).toBe(true)
+  expect(await parseForeignHash(hash)?.verify("hashcaT")).toBe(false)
+  expect(await parseForeignHash(hash)?.verify("hashcat ")).toBe(false)
 })
 
 test.each([
@@ -47,18 +48,18 @@ test.each([
   ],
   ["$5$xy$coX5C3kzqkD03cMIAy6JCOwYjDcbuVf7q5ZqX8uWyL3", "p"],
   ["$1$abc$ofwofD1l9CNcsnratNwo.1", "longer than sixteen bytes"],
-])("what is shorter or longer than a block is verified, too: %s", async (hash, plain) => {
-  expect(await foreignHash(hash)?.verify(plain)).toBe(true)
+])("passwords shorter and longer than a block are verified: %s", async (hash, plain) => {
+  expect(await parseForeignHash(hash)?.verify(plain)).toBe(true)
 })
 
-// Some libraries set bits that stand for nothing at the end of a salt or of an output.
+// Some libraries set unused bits at the end of a salt or an output.
 test.each([
   "$2a$05$LhayLxezLhK1LhWvKxCyLPj0j1u.Kj0jZ0pEmm134uzrQlFvQJLF6",
   "$2y$05$LhayLxezLhK1LhWvKxCyLdj0j1u.Kj0jZ0pEmm134uzrQlFvQJLF6",
   "$2b$05$LhayLxezLhK1LhWvKxCyLOj0j1u.Kj0jZ0pEmm134uzrQlFvQJLF9",
 ])("bcrypt with spare bits is verified: %s", async (hash) => {
-  expect(await foreignHash(hash)?.verify("hashcat")).toBe(true)
-  expect(await foreignHash(hash)?.verify("hashcaT")).toBe(false)
+  expect(await parseForeignHash(hash)?.verify("hashcat")).toBe(true)
+  expect(await parseForeignHash(hash)?.verify("hashcaT")).toBe(false)
 })
 
 test.each([
@@ -69,16 +70,16 @@ test.each([
   "$5$rounds=200001$GX7BopJZJxPc/KEK$le16UF8I2Anb.rOrn22AUPWvzUETDGefUmAV8AZkGcD",
   "$P$G84478476IagS59wHZvyQMArzfx58u.",
   "$S$z33783772bRXEx1aCsvY.dqgaaSu76XmVlKrW9Qu8IQlvxHlmzLf",
-])("what would stall the service is refused at the import: %s", (hash) => {
-  expect(() => importPassword(hash, false)).toThrow(/costs too much/)
+])("the import rejects a hash that would stall the service: %s", (hash) => {
+  expect(() => importPassword(hash, false)).toThrow(/too expensive to check/)
 })
 
 test.each(["", "secret", "$2b$99$x", "$1$onlysalt", "$P$9short", "$7$unknown$x", "zz".repeat(16)])(
-  "what is no hash is refused at the import: %j",
-  (hash) => expect(() => importPassword(hash, false)).toThrow(/the hash must be/),
+  "the import rejects an invalid hash: %j",
+  (hash) => expect(() => importPassword(hash, false)).toThrow(/the password hash must be argon2/),
 )
 
-describe("a person who comes with such a hash", () => {
+describe("a user with an imported hash", () => {
   let provider: Provider
   beforeEach(async () => {
     provider = await openProvider()
@@ -90,20 +91,23 @@ describe("a person who comes with such a hash", () => {
     return "kind" in state && state.kind === "human" ? (state.password?.hash ?? "") : ""
   }
 
-  test.each(Object.entries(hashcat))("signs in, and has one of ours then: %s", async (_, hash) => {
-    const cx = provider.cx()
-    await createUser(cx, "kim", {
-      kind: "human",
-      orgId: provider.setup.orgId,
-      userName: "kim",
-      profile: { givenName: "Kim", familyName: "K" },
-      email: { value: "kim@example.net", verified: true },
-      password: importPassword(hash, false),
-    })
-    expect(await checkPassword(cx, "kim", "wrong")).toBe("wrong")
-    expect(hashOf("kim")).toBe(hash)
-    expect(await checkPassword(cx, "kim", "hashcat")).toBe("ok")
-    expect(hashOf("kim")).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
-    expect(await checkPassword(cx, "kim", "hashcat")).toBe("ok")
-  })
+  test.each(Object.entries(hashcat))(
+    "signs in and then has an Argon2id hash: %s",
+    async (_, hash) => {
+      const cx = provider.cx()
+      await createUser(cx, "kim", {
+        kind: "human",
+        orgId: provider.setup.orgId,
+        userName: "kim",
+        profile: { givenName: "Kim", familyName: "K" },
+        email: { value: "kim@example.net", verified: true },
+        password: importPassword(hash, false),
+      })
+      expect(await checkPassword(cx, "kim", "wrong")).toBe("wrong")
+      expect(hashOf("kim")).toBe(hash)
+      expect(await checkPassword(cx, "kim", "hashcat")).toBe("ok")
+      expect(hashOf("kim")).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
+      expect(await checkPassword(cx, "kim", "hashcat")).toBe("ok")
+    },
+  )
 })

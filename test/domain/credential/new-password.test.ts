@@ -1,19 +1,19 @@
-// What a new password must not be: one that everybody tries, or that its person had lately.
+// New passwords must be neither common nor recently used by the user.
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import {
-  changedPassword,
   checkPassword,
   createPassword,
-  importPassword,
+  preparePasswordChange,
   setPassword,
 } from "../../../src/domain/credential/commands.ts"
-import { isCommon } from "../../../src/domain/credential/guessed-first.ts"
+import { isCommonPassword } from "../../../src/domain/credential/guessable-password.ts"
+import { importPassword } from "../../../src/domain/credential/new-password.ts"
 import { changePolicy } from "../../../src/domain/policy/commands.ts"
 import { passwordComplexity } from "../../../src/domain/policy/index.ts"
 import { removeUser } from "../../../src/domain/user/index.ts"
 import { user } from "../../../src/domain/user-model/model.ts"
-import type { World } from "../../support/world.ts"
-import { anna, openHousehold } from "../user/household.ts"
+import type { TestEnvironment } from "../../support/test-environment.ts"
+import { createAnna, openUserWorld } from "../user/household.ts"
 
 test.each([
   "123456",
@@ -25,7 +25,7 @@ test.each([
   "Dragon2026!",
   "ｐａｓｓｗｏｒｄ",
   "letmein_1",
-])("%s is tried first everywhere", async (plain) => expect(await isCommon(plain)).toBe(true))
+])("%s is common", async (plain) => expect(await isCommonPassword(plain)).toBe(true))
 
 test.each([
   "Correct-Horse-7",
@@ -34,30 +34,35 @@ test.each([
   "abc-73910",
   "Grüße an alle",
   "!!!!!!!!1",
-])("%s is not", async (plain) => expect(await isCommon(plain)).toBe(false))
+])("%s is not common", async (plain) => expect(await isCommonPassword(plain)).toBe(false))
 
-test("what is common is refused whatever else it has", async () => {
+test("a common password is rejected whatever else it contains", async () => {
   const made = createPassword("Password1!", { names: [] })
   await expect(made).rejects.toMatchObject({ id: "user.password_common" })
 })
 
-describe("one that somebody had", () => {
-  let world: World
+describe("a previous password", () => {
+  let world: TestEnvironment
   beforeEach(async () => {
-    world = await openHousehold()
-    await anna(world.cx(), { password: await createPassword("Horse-number-0", { names: [] }) })
+    world = await openUserWorld()
+    await createAnna(world.cx(), {
+      password: await createPassword("Horse-number-0", { names: [] }),
+    })
   })
   afterEach(() => world.close())
 
   const say = (reuseCount: number) =>
-    changePolicy(world.cx(), undefined, { policy: passwordComplexity, say: () => ({ reuseCount }) })
+    changePolicy(world.cx(), undefined, {
+      policy: passwordComplexity,
+      apply: () => ({ reuseCount }),
+    })
   const choose = async (count: number) => {
     const wanted = { plain: `Horse-number-${count}`, changeRequired: false }
     const holds = () => true
     await setPassword(
       world.cx(),
       "u1",
-      await changedPassword(world.cx({ holds }), "u1", { wanted }),
+      await preparePasswordChange(world.cx({ holds }), "u1", { password: wanted }),
     )
   }
   const reused = { id: "user.password_reused" }
@@ -66,13 +71,13 @@ describe("one that somebody had", () => {
     return "kind" in state && state.kind === "human" ? (state.password?.earlier ?? []) : []
   }
 
-  test("may be chosen again where the policy says nothing, and nothing is kept", async () => {
+  test("can be reused without a policy, and no history is stored", async () => {
     await choose(1)
     await choose(0)
     expect(kept()).toEqual([])
   })
 
-  test("may not be, for as many as it says, also once it was hashed anew", async () => {
+  test("can't be reused within the policy's number, even after rehashing", async () => {
     await say(3)
     await expect(choose(0)).rejects.toMatchObject(reused)
     for (const count of [1, 2]) await choose(count)
@@ -87,17 +92,17 @@ describe("one that somebody had", () => {
     await expect(choose(4)).rejects.toMatchObject(reused)
   })
 
-  test("is told also of a hash that was imported, and kept when that is replaced", async () => {
+  test("is recognized from an imported hash, even after that was replaced", async () => {
     await say(5)
     await choose(1)
     const bcrypt = await Bun.password.hash("Imported-horse-9", { algorithm: "bcrypt", cost: 4 })
-    await setPassword(world.cx(), "u1", { ...importPassword(bcrypt, false), keep: 4 })
+    await setPassword(world.cx(), "u1", { ...importPassword(bcrypt, false), historyCount: 4 })
     expect(await checkPassword(world.cx(), "u1", "Imported-horse-9")).toBe("ok")
     expect(kept()).toHaveLength(2)
     for (const count of [0, 1]) await expect(choose(count)).rejects.toMatchObject(reused)
   })
 
-  test("is gone with its person", async () => {
+  test("is removed with the user", async () => {
     await say(5)
     await choose(1)
     const [hash = ""] = kept()

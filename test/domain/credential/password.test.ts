@@ -1,15 +1,15 @@
 import { describe, expect, it } from "vitest"
 import {
-  type Engine,
+  createPasswordHasher,
+  type HashEngine,
   hashPassword,
   loadEngine,
-  passwordsOf,
   runtimeEngine,
   verifyNothing,
   verifyPassword,
 } from "../../../src/domain/credential/password.ts"
 
-it("hashes with argon2id at the written cost, with a salt of its own each time", async () => {
+it("hashes with Argon2id at the configured cost, with a random salt", async () => {
   const hashed = await hashPassword("correct horse")
   expect(hashed).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
   expect(await verifyPassword(hashed, "correct horse")).toBe(true)
@@ -17,7 +17,7 @@ it("hashes with argon2id at the written cost, with a salt of its own each time",
   expect(await hashPassword("correct horse")).not.toBe(hashed)
 })
 
-it("reads with either library what the other one hashed", async () => {
+it("either library verifies hashes of the other", async () => {
   const native = await loadEngine()
   expect(native.name).toBe("@node-rs/argon2")
   expect(await runtimeEngine.verify(await native.hash("secret"), "secret")).toBe(true)
@@ -25,7 +25,7 @@ it("reads with either library what the other one hashed", async () => {
   expect(await runtimeEngine.hash("secret")).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
 })
 
-it("counts every byte of a long password, and refuses an empty or an endless one", async () => {
+it("uses every byte of a long password, and rejects an empty or oversized one", async () => {
   const long = "x".repeat(1023)
   const hashed = await hashPassword(`${long}a`)
   expect(await verifyPassword(hashed, `${long}b`)).toBe(false)
@@ -34,34 +34,36 @@ it("counts every byte of a long password, and refuses an empty or an endless one
   expect(await verifyPassword(hashed, `${long}ab`)).toBe(false)
 })
 
-it("accepts a password however the keyboard composes it (NIST SP 800-63B §5.1.1.2)", async () => {
+it("accepts every Unicode composition of a password (NIST SP 800-63B §5.1.1.2)", async () => {
   const hashed = await hashPassword("pa\u0308sswo\u0308rd\ufb01")
   expect(await verifyPassword(hashed, "p\u00e4ssw\u00f6rdfi")).toBe(true)
 })
 
-it("does the same work for an account that does not exist", async () => {
+it("does the same work for an unknown account", async () => {
   const asked: string[] = []
-  const engine: Engine = {
+  const engine: HashEngine = {
     ...runtimeEngine,
     verify: async (hashed) => {
       asked.push(hashed.replace(/[^$]+\$[^$]+$/, ""))
       return true
     },
   }
-  const passwords = passwordsOf(async () => engine, 1)
+  const passwords = createPasswordHasher(async () => engine, 1)
   await passwords.verify(await runtimeEngine.hash("secret"), "secret")
   expect(await passwords.verifyNothing("secret")).toBe(false)
   expect(asked[1]).toBe(asked[0])
-  // Both libraries accept the stand-in as a hash: it is computed, not refused.
+  // Both libraries accept the dummy hash: it is computed, not rejected.
   expect(await verifyNothing("secret")).toBe(false)
-  await expect(passwordsOf(async () => runtimeEngine, 1).verifyNothing("x")).resolves.toBe(false)
+  await expect(createPasswordHasher(async () => runtimeEngine, 1).verifyNothing("x")).resolves.toBe(
+    false,
+  )
 })
 
-it("hashes no more at once than it has lanes, in order, and bounds who waits", async () => {
+it("limits concurrent hashing, keeps the order, and limits the queue", async () => {
   const open: (() => void)[] = []
   const done: string[] = []
   let most = 0
-  const engine: Engine = {
+  const engine: HashEngine = {
     name: "held",
     hash: async (plain) => {
       const gate = Promise.withResolvers<void>()
@@ -73,7 +75,7 @@ it("hashes no more at once than it has lanes, in order, and bounds who waits", a
     },
     verify: async () => true,
   }
-  const { hash } = passwordsOf(async () => engine, 2)
+  const { hash } = createPasswordHasher(async () => engine, 2)
   const all = Array.from({ length: 258 }, (_, index) => hash(`p${index}`))
   await expect(hash("one too many")).rejects.toMatchObject({ code: "resource_exhausted" })
   for (let index = 0; index < 258; index++) {
@@ -88,11 +90,11 @@ it("hashes no more at once than it has lanes, in order, and bounds who waits", a
 describe("a foreign hash", () => {
   const foreign = "$argon2id$v=19$m=65536,t=3,p=4$c29tZXNhbHRzYWx0$c29tZWhhc2hzb21laGFzaHNvbWVo"
 
-  /** Checks end as soon as they may, those of foreign hashes when they are told to. */
+  /** Checks end as soon as possible, those of foreign hashes on demand. */
   function held() {
     const open: (() => void)[] = []
     const begun: string[] = []
-    const engine: Engine = {
+    const engine: HashEngine = {
       name: "held",
       hash: async (plain) => plain,
       verify: async (hashed) => {
@@ -102,10 +104,10 @@ describe("a foreign hash", () => {
         return true
       },
     }
-    return { ...passwordsOf(async () => engine, 1), open, begun }
+    return { ...createPasswordHasher(async () => engine, 1), open, begun }
   }
 
-  it("takes no turn of those who have one of ours", async () => {
+  it("does not delay passwords with a native hash", async () => {
     const { verify, open, begun } = held()
     const check = verify(foreign, "x")
     await expect.poll(() => open.length).toBe(1)
@@ -114,7 +116,7 @@ describe("a foreign hash", () => {
     expect(begun).toEqual([foreign])
   })
 
-  it("holds up nobody else, however many wait for one, and how many may is bounded", async () => {
+  it("delays nobody else, however many wait, and their number is limited", async () => {
     const { verify, hash, verifyNothing, open, begun } = held()
     const own = await hashPassword("secret")
     const all = Array.from({ length: 33 }, () => verify(foreign, "x"))
@@ -130,7 +132,7 @@ describe("a foreign hash", () => {
     expect(new Set(await Promise.all(all))).toEqual(new Set([true]))
   })
 
-  it("goes before those of accounts that failed more, and takes the place of one", async () => {
+  it("comes before accounts with more failures, and displaces one of them", async () => {
     const { verify, open } = held()
     const tried = () => verify(foreign, "x", { failures: 2 })
     const flood = Array.from({ length: 33 }, () => tried().catch(({ id }) => id))
@@ -140,7 +142,7 @@ describe("a foreign hash", () => {
     for (let index = 0; index < 33; index++) {
       await expect.poll(() => open.length).toBe(index + 1)
       open[index]?.()
-      // Next to the one that was being looked at.
+      // Next to the one that is being checked.
       if (index === 1) expect(await person).toBe(true)
     }
     expect((await Promise.all(flood)).filter((end) => end !== true)).toEqual(["password.busy"])
@@ -151,14 +153,14 @@ it.each([
   ["native", loadEngine],
   ["runtime", async () => runtimeEngine],
 ] as const)(
-  "takes a hash that the %s library refuses for nobody's, and says why",
+  "treats a hash that the %s library rejects as wrong, and logs the reason",
   async (_, load) => {
-    const passwords = passwordsOf(load, 1)
+    const passwords = createPasswordHasher(load, 1)
     const causes: unknown[] = []
     for (const salt of ["c2FsdA", "____________"]) {
       for (const cost of ["m=19456,t=2,p=1", "m=4096,t=1,p=1"]) {
         const hash = `$argon2id$v=19$${cost}$${salt}$RdescudvJCsgt3ub+b27Jq0o7k9NPvXEoQX0bUvzVvE`
-        const how = { refused: (cause: unknown) => causes.push(cause) }
+        const how = { onUnsupported: (cause: unknown) => causes.push(cause) }
         expect(await passwords.verify(hash, "x", how)).toBe(false)
       }
     }
@@ -167,20 +169,20 @@ it.each([
   },
 )
 
-describe("a line of those who wait", () => {
+describe("a queue of checks", () => {
   function counted() {
     const done: string[] = []
-    const engine: Engine = {
+    const engine: HashEngine = {
       ...runtimeEngine,
       hash: async (plain) => {
         done.push(plain)
         return plain
       },
     }
-    return { ...passwordsOf(async () => engine, 1), done }
+    return { ...createPasswordHasher(async () => engine, 1), done }
   }
 
-  it("takes turns with the others, however long it is", async () => {
+  it("alternates with the others, however long it is", async () => {
     const { hash, done } = counted()
     const many = ["a1", "a2", "a3", "a4", "a5"].map((plain) => hash(plain, "a"))
     const others = [hash("b1", "b"), hash("c1"), hash("b2", "b")]
@@ -188,7 +190,7 @@ describe("a line of those who wait", () => {
     expect(done).toEqual(["a1", "a2", "b1", "c1", "a3", "b2", "a4", "a5"])
   })
 
-  it("is bounded, and leaves the others their places", async () => {
+  it("is limited, and leaves places for the others", async () => {
     const { hash, load } = counted()
     const many = Array.from({ length: 257 }, (_, at) => hash(`${at}`, "a"))
     expect(load().own).toEqual({ busy: 1, waiting: 256 })
@@ -199,9 +201,9 @@ describe("a line of those who wait", () => {
   })
 })
 
-it("frees its lane when hashing fails", async () => {
-  const engine: Engine = { ...runtimeEngine, hash: () => Promise.reject(new Error("broken")) }
-  const { hash } = passwordsOf(async () => engine, 1)
+it("releases its slot if hashing fails", async () => {
+  const engine: HashEngine = { ...runtimeEngine, hash: () => Promise.reject(new Error("broken")) }
+  const { hash } = createPasswordHasher(async () => engine, 1)
   await expect(hash("a")).rejects.toThrow("broken")
   await expect(hash("b")).rejects.toThrow("broken")
 })

@@ -1,30 +1,30 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { checkCode } from "../../../src/domain/credential/code-check.ts"
 import { setPassword } from "../../../src/domain/credential/commands.ts"
-import { askReset, resetPasswordFor } from "../../../src/domain/credential/reset.ts"
+import { prepareResetPassword, requestPublicReset } from "../../../src/domain/credential/reset.ts"
 import { accountOf, signInVersion } from "../../../src/domain/user-lookup/query.ts"
 import { user } from "../../../src/domain/user-model/model.ts"
 import type { Allowance } from "../../../src/kernel/limit.ts"
-import { type Estate, openEstate } from "../../support/estate.ts"
+import { openTenant, type Tenant } from "../../support/tenant.ts"
 
-let estate: Estate
+let estate: Tenant
 beforeEach(async () => {
-  estate = await openEstate()
+  estate = await openTenant()
 })
 afterEach(() => estate.close())
 
-/** A refusal by the access rule is a rejection like any other. */
-const as = async (...call: Parameters<Estate["as"]>) => estate.as(...call)
+/** Turns an error thrown by the access rule into a rejection. */
+const as = async (...call: Parameters<Tenant["as"]>) => estate.as(...call)
 
 const userId = "manager"
-const plain = "Correct-horse-7-battery"
+const newPassword = "Correct-horse-7-battery"
 const hour = 3_600_000
 const returnCode = { medium: { case: "returnCode", value: {} } }
 const sendLink = (value: object = {}) => ({ medium: { case: "sendLink", value } })
-const reset = (more: object = returnCode, who: Parameters<Estate["as"]>[0] = "owner") =>
+const requestReset = (more: object = returnCode, who: Parameters<Tenant["as"]>[0] = "owner") =>
   as(who, "passwordReset", { userId, ...more })
-const made = async (): Promise<string> => (await reset()).verificationCode
-const use = (value: string, password = plain) =>
+const createCode = async (): Promise<string> => (await requestReset()).verificationCode
+const useCode = (value: string, password = newPassword) =>
   as("owner", "setPassword", {
     userId,
     newPassword: { password },
@@ -35,36 +35,36 @@ const state = (id = userId) => {
   if (!("kind" in found) || found.kind !== "human") throw new Error("no person")
   return found
 }
-const wrong = { id: "user.code_wrong" }
+const wrongCode = { id: "user.code_wrong" }
 const types = async (type: string) => (await estate.store.log.find(0, 500, [type])).events
-const added = () => types("user.human.password.code.added")
+const codeEvents = () => types("user.human.password.code.added")
 
 describe("a code for a new password", () => {
-  test("sets it once, and ends what hangs from the one before", async () => {
+  test("sets a password once and ends everything that depends on the old one", async () => {
     const before = signInVersion(
       { state: (kind, id) => estate.store.state(estate.cx(), kind, id), owner: () => "org1" },
       userId,
     )
-    const code = await made()
+    const code = await createCode()
     expect(code).toMatch(/^[A-Z2-9]{6}$/)
-    await use(code.toLowerCase())
+    await useCode(code.toLowerCase())
     expect(state().password?.version).toBeGreaterThan(before ?? 0)
-    await expect(use(code)).rejects.toMatchObject(wrong)
-    expect(JSON.stringify(await added())).not.toContain("sealed")
+    await expect(useCode(code)).rejects.toMatchObject(wrongCode)
+    expect(JSON.stringify(await codeEvents())).not.toContain("sealed")
   })
 
   test.each([
     ["after an hour", async () => estate.clock.advance(hour)],
-    ["once there is a newer one", async () => void (await made())],
+    ["once there is a newer one", async () => void (await createCode())],
     [
       "once the password is another",
-      () => as("owner", "setPassword", { userId, newPassword: { password: plain } }),
+      () => as("owner", "setPassword", { userId, newPassword: { password: newPassword } }),
     ],
     ["once the address that it went to is another", changeEmail],
-  ])("is worth nothing %s", async (_, happens) => {
-    const code = await made()
+  ])("is invalid %s", async (_, happens) => {
+    const code = await createCode()
     await happens()
-    await expect(use(code, "Other-horse-8-battery")).rejects.toMatchObject(wrong)
+    await expect(useCode(code, "Other-horse-8-battery")).rejects.toMatchObject(wrongCode)
   })
 
   async function changeEmail(): Promise<void> {
@@ -72,16 +72,19 @@ describe("a code for a new password", () => {
     await as("owner", "setEmail", { userId, email: "m@example.org", verification })
   }
 
-  test("stays good for another try where the new password is refused", async () => {
-    const code = await made()
-    await expect(use(code, "simple")).rejects.toMatchObject({ id: "user.password_too_simple" })
-    await use(code)
+  test("stays valid if the new password is rejected", async () => {
+    const code = await createCode()
+    await expect(useCode(code, "simple")).rejects.toMatchObject({ id: "user.password_too_simple" })
+    await useCode(code)
   })
 
-  test("is for the first of two who have shown it", async () => {
-    const code = await made()
-    const one = await resetPasswordFor(estate.cx(), userId, { code, plain })
-    const other = await resetPasswordFor(estate.cx(), userId, { code, plain: `${plain}-2` })
+  test("is used by the first of two concurrent requests", async () => {
+    const code = await createCode()
+    const one = await prepareResetPassword(estate.cx(), userId, { code, plain: newPassword })
+    const other = await prepareResetPassword(estate.cx(), userId, {
+      code,
+      plain: `${newPassword}-2`,
+    })
     const both = await Promise.allSettled([
       setPassword(estate.cx(), userId, one),
       setPassword(estate.cx(), userId, other),
@@ -90,8 +93,8 @@ describe("a code for a new password", () => {
     expect(state().password?.hash).toBe(one.hash)
   })
 
-  test("may be guessed ten times an hour, of whoever it is said to be", async () => {
-    const code = await made()
+  test("can be guessed ten times an hour, for whichever user", async () => {
+    const code = await createCode()
     const guess = (id: string, given = "AAAAAA") =>
       checkCode(estate.cx(), id, { of: "password", given }).catch(({ id: said }) => said)
     for (const id of [userId, "nobody", "no-such"]) {
@@ -103,7 +106,7 @@ describe("a code for a new password", () => {
     expect(await guess(userId, code)).toBe("user.too_many_codes")
   })
 
-  test("that came by mail shows whose the address is; a returned one doesn't", async () => {
+  test("proves the address if it came by mail; a returned one doesn't", async () => {
     const unverify = () =>
       as("owner", "setEmail", {
         userId,
@@ -112,20 +115,20 @@ describe("a code for a new password", () => {
       })
     const bySending = { verification: { case: "sendCode", value: {} } }
     await unverify()
-    await use(await made())
+    await useCode(await createCode())
     expect(state().email.verified).toBe(false)
-    await reset(sendLink())
+    await requestReset(sendLink())
     const { sealed = "" } = state().passwordCode ?? {}
     await setPassword(estate.cx(), userId, { hash: "h", changeRequired: false, code: sealed })
     expect(state().email.verified).toBe(true)
   })
 
-  test("that came by mail says nothing of an address that comes with the password", async () => {
-    await reset(sendLink())
+  test("does not prove an address that is set together with the password", async () => {
+    await requestReset(sendLink())
     const { sealed } = state().passwordCode ?? {}
     const code = estate.secrets.open("seal", sealed ?? "", `user/${userId}/password_code`)
     const password = {
-      passwordType: { case: "password", value: { password: plain } },
+      passwordType: { case: "password", value: { password: newPassword } },
       verification: { case: "verificationCode", value: code },
     }
     const email = { email: "new@example.org", verification: { case: "sendCode", value: {} } }
@@ -135,7 +138,7 @@ describe("a code for a new password", () => {
   })
 })
 
-describe("who may have one made", () => {
+describe("permission to request one", () => {
   test.each([
     ["a stranger", "stranger", returnCode, { code: "not_found" }],
     ["somebody without a role", "nobody", sendLink(), { code: "permission_denied" }],
@@ -147,12 +150,12 @@ describe("who may have one made", () => {
       undefined,
     ],
   ] as const)("%s", async (_, who, more, refusal) => {
-    const asked = reset(more, who)
+    const asked = requestReset(more, who)
     if (refusal) await expect(asked).rejects.toMatchObject(refusal)
     else await asked
   })
 
-  test("nobody has messages to themselves lead where nobody here knows", async () => {
+  test("rejects links to unknown domains in messages to the caller", async () => {
     const own = (urlTemplate: string) =>
       as("nobody", "passwordReset", { userId: "nobody", ...sendLink({ urlTemplate }) })
     const mail = (urlTemplate: string) => {
@@ -179,36 +182,36 @@ describe("who may have one made", () => {
     await own("https://app.example.com/{{.Code}}")
   })
 
-  test("nobody for whom it would be of no use", async () => {
+  test("rejects users who could not use it", async () => {
     await as("owner", "lockUser", { userId })
-    await expect(reset()).rejects.toMatchObject({ id: "user.locked" })
+    await expect(requestReset()).rejects.toMatchObject({ id: "user.locked" })
     await as("owner", "unlockUser", { userId })
     await as("owner", "deactivateUser", { userId })
-    await expect(reset()).rejects.toMatchObject({ id: "user.inactive" })
+    await expect(requestReset()).rejects.toMatchObject({ id: "user.inactive" })
     await as("owner", "reactivateUser", { userId })
     const bySms = sendLink({ notificationType: 2 })
-    await expect(reset(bySms)).rejects.toMatchObject({ id: "user.phone_missing" })
+    await expect(requestReset(bySms)).rejects.toMatchObject({ id: "user.phone_missing" })
   })
 
-  test("nobody of who may do more", async () => {
+  test("rejects users with more permissions than the caller", async () => {
     const asked = as("manager", "passwordReset", { userId: "owner", ...sendLink() })
     await expect(asked).rejects.toMatchObject({ code: "permission_denied" })
   })
 
-  test("nobody more than ten times an hour", async () => {
-    for (let count = 0; count < 10; count++) await made()
-    await expect(reset()).rejects.toMatchObject({ id: "user.too_many_codes" })
+  test("rejects more than ten requests an hour", async () => {
+    for (let count = 0; count < 10; count++) await createCode()
+    await expect(requestReset()).rejects.toMatchObject({ id: "user.too_many_codes" })
     estate.clock.advance(hour)
-    await made()
+    await createCode()
   })
 })
 
-describe("whoever has forgotten theirs", () => {
+describe("a user who forgot the password", () => {
   const ask = (loginName: string) =>
-    askReset(estate.cx(), { account: accountOf(estate.cx(), loginName) })
-  const written = async () => (await added()).map(({ id }) => id)
+    requestPublicReset(estate.cx(), { account: accountOf(estate.cx(), loginName) })
+  const written = async () => (await codeEvents()).map(({ id }) => id)
 
-  test("is sent one by any of their names, however spelled", async () => {
+  test("receives a code by any login name, in any case", async () => {
     await ask("Manager")
     expect(await written()).toEqual([userId])
   })
@@ -219,7 +222,7 @@ describe("whoever has forgotten theirs", () => {
     ["who is locked", "manager", () => as("owner", "lockUser", { userId })],
     ["who is switched off", "manager", () => as("owner", "deactivateUser", { userId })],
     [
-      "whose organisation is",
+      "whose organization is",
       "stranger",
       () => as("owner", "deactivateOrganization", { organizationId: "org2" }),
     ],
@@ -229,8 +232,8 @@ describe("whoever has forgotten theirs", () => {
       () =>
         as("owner", "updateLoginPolicy", { hidePasswordReset: true, allowUsernamePassword: true }),
     ],
-    ["that is a service user", "robot", addRobot],
-  ])("but nobody %s, and it is counted the same", async (_, name, first) => {
+    ["that is a service account", "robot", addRobot],
+  ])("receives none if %s, and the request is counted the same", async (_, name, first) => {
     await first()
     const before = (await types("user.human.password.code.requested")).length
     await ask(name)
@@ -246,7 +249,7 @@ describe("whoever has forgotten theirs", () => {
     await as("owner", "createUser", { organizationId: "org1", username: "robot", userType })
   }
 
-  test("is sent one for all that they ask within a minute, then another", async () => {
+  test("receives one code for all requests within a minute, then another", async () => {
     await ask("manager")
     estate.clock.advance(59_999)
     await ask("manager")
@@ -254,12 +257,12 @@ describe("whoever has forgotten theirs", () => {
     estate.clock.advance(1)
     await ask("manager")
     expect(await written()).toHaveLength(2)
-    await reset()
+    await requestReset()
     await ask("manager")
     expect(await written()).toHaveLength(4)
   })
 
-  test("spends of what an address may, and hears at the same pace", async () => {
+  test("uses the limit of the address, and the response takes the same time", async () => {
     const spent: string[] = []
     const told: string[] = []
     const allowance: Allowance = {
@@ -269,7 +272,8 @@ describe("whoever has forgotten theirs", () => {
       pace: () => async () => void told.push("paced"),
     }
     const cx = estate.cx({ allowance })
-    for (const name of ["manager", "no-such"]) await askReset(cx, { account: accountOf(cx, name) })
+    for (const name of ["manager", "no-such"])
+      await requestPublicReset(cx, { account: accountOf(cx, name) })
     expect(spent).toEqual(["message", "message"])
     expect(told).toEqual(["paced", "paced"])
   })

@@ -2,16 +2,16 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { addDomain } from "../../../src/domain/org/domain.ts"
 import { org } from "../../../src/domain/org/index.ts"
 import { user } from "../../../src/domain/user-model/model.ts"
-import { type Estate, openEstate } from "../../support/estate.ts"
+import { openTenant, type Tenant } from "../../support/tenant.ts"
 
-let estate: Estate
+let estate: Tenant
 beforeEach(async () => {
-  estate = await openEstate()
+  estate = await openTenant()
 })
 afterEach(() => estate.close())
 
 const email = "ceo@corp.test"
-const vouched = { verification: { case: "isVerified", value: true } }
+const verifiedEmail = { verification: { case: "isVerified", value: true } }
 
 const human = (given: object) => ({
   userType: {
@@ -27,14 +27,14 @@ const create = (username: string, address: object): Promise<{ id: string }> =>
     ...human({ email: address }),
   })
 
-const prove = (userId: string) =>
+const verifyEmail = (userId: string) =>
   estate.step((tx) =>
     tx.append(user, userId, [
       { type: "user.human.email.verified", data: { verifier: { by: "user" } } },
     ]),
   )
 
-const proveDomain = async (orgId: string, domain: string) => {
+const verifyDomain = async (orgId: string, domain: string) => {
   await addDomain(estate.cx(), orgId, { domain, isUsed: () => false })
   await estate.step((tx) =>
     tx.append(org, orgId, [
@@ -48,7 +48,7 @@ const proveDomain = async (orgId: string, domain: string) => {
   )
 }
 
-describe("a link of an administrator's in a message to an address that nobody has verified", () => {
+describe("an administrator's URL template in a message to an unverified address", () => {
   const page = "https://shop.test/?c={{.Code}}"
   const sendCode = (urlTemplate: string) => ({ case: "sendCode", value: { urlTemplate } })
   const sendLink = (urlTemplate: string) => ({ case: "sendLink", value: { urlTemplate } })
@@ -68,19 +68,22 @@ describe("a link of an administrator's in a message to an address that nobody ha
   }
   const guest = async () => (await create("guest", { email })).id
 
-  test.each(Object.keys(ways))("is refused unless it leads to a known domain: %s", async (name) => {
-    const id = await guest()
-    const ask = async (url: string) => ways[name]?.(id, url)
-    for (const url of [page, page.replace("shop.test", "id.example.com.shop.test")]) {
-      await expect(ask(url)).rejects.toMatchObject(refusal)
-    }
-    await proveDomain("org1", "shop.test")
-    await expect(ask(page)).rejects.toMatchObject(refusal)
-    await proveDomain("org2", "globex.test")
-    await ask("https://login.globex.test/?c={{.Code}}")
-  })
+  test.each(Object.keys(ways))(
+    "is rejected unless it leads to a known domain: %s",
+    async (name) => {
+      const id = await guest()
+      const ask = async (url: string) => ways[name]?.(id, url)
+      for (const url of [page, page.replace("shop.test", "id.example.com.shop.test")]) {
+        await expect(ask(url)).rejects.toMatchObject(refusal)
+      }
+      await verifyDomain("org1", "shop.test")
+      await expect(ask(page)).rejects.toMatchObject(refusal)
+      await verifyDomain("org2", "globex.test")
+      await ask("https://login.globex.test/?c={{.Code}}")
+    },
+  )
 
-  test("is sent where it leads to the instance, or a trusted domain of it", async () => {
+  test("is accepted if it leads to the instance or its trusted domains", async () => {
     const id = await guest()
     await ways.createInviteCode?.(id, "https://id.example.com/ui/?c={{.Code}}")
     const trusted = { instanceId: "", trustedDomain: "shop.test" }
@@ -102,31 +105,28 @@ describe("a link of an administrator's in a message to an address that nobody ha
   ]
   const addresses = escaping.map((path) => `https://id.example.com${path}`)
   const inHost = ["https://{{.Code}}.example.com/ui/", "https://{{.UserID}}.example.com/ui/"]
-  test.each([...addresses, ...inHost])(
-    "is refused where it can lead elsewhere: %s",
-    async (url) => {
-      const asked = ways.createInviteCode?.(await guest(), url)
-      const id = /^user\.url_template_(?:unverified|invalid)$/
-      await expect(asked).rejects.toMatchObject({ id: expect.stringMatching(id) })
-    },
-  )
+  test.each([...addresses, ...inHost])("is rejected if it can lead elsewhere: %s", async (url) => {
+    const asked = ways.createInviteCode?.(await guest(), url)
+    const id = /^user\.url_template_(?:unverified|invalid)$/
+    await expect(asked).rejects.toMatchObject({ id: expect.stringMatching(id) })
+  })
 
-  test("is sent with an ID and the code in the path", async () => {
+  test("is accepted with an ID and the code in the path", async () => {
     const page = "https://id.example.com/ui/verify/{{.UserID}}/{{.Code}}?o={{.OrgID}}"
     await ways.createInviteCode?.(await guest(), page)
   })
 
-  test("is sent for an administrator whose permission is on the instance", async () => {
+  test("is accepted from an administrator with the permission on the instance", async () => {
     const userId = await guest()
     await estate.as("owner", "createInviteCode", { userId, verification: sendCode(page) })
   })
 
-  test("is sent once the user has proven the address, or in a domain of theirs", async () => {
+  test("is accepted once the user has verified the address, or in a verified domain of the organization", async () => {
     const userId = await guest()
-    await prove(userId)
+    await verifyEmail(userId)
     await ways.passwordReset?.(userId, page)
-    await proveDomain("org2", "globex.test")
-    const ann = await create("ann", { email: "ann@globex.test", ...vouched })
+    await verifyDomain("org2", "globex.test")
+    const ann = await create("ann", { email: "ann@globex.test", ...verifiedEmail })
     await ways.passwordReset?.(ann.id, page)
   })
 })

@@ -1,18 +1,18 @@
-// What a code proves once somebody else has read it in its message.
+// What a code proves after another user has viewed it in its message.
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { messageReactor } from "../../../src/domain/message/reactor.ts"
 import { findByLoginName } from "../../../src/domain/user-lookup/find-name.ts"
-import { profileFor } from "../../../src/domain/user-lookup/query.ts"
+import { findProfileFor } from "../../../src/domain/user-lookup/query.ts"
 import { user } from "../../../src/domain/user-model/model.ts"
 import { type Reactors, runReactors } from "../../../src/store/index.ts"
-import { type Estate, openEstate, type Person } from "../../support/estate.ts"
-import { nowhere } from "../../support/outside.ts"
+import { unreachableOutside } from "../../support/outside.ts"
+import { openTenant, type Tenant, type TenantUser } from "../../support/tenant.ts"
 
-let estate: Estate
+let estate: Tenant
 let reactors: Reactors
 beforeEach(async () => {
-  estate = await openEstate()
-  const call = (instance: string) => ({ ...estate.cx({ instance }), outside: nowhere })
+  estate = await openTenant()
+  const call = (instance: string) => ({ ...estate.cx({ instance }), outside: unreachableOutside })
   reactors = runReactors(estate.store, estate.clock, [messageReactor(call)])
   await reactors.drain()
 })
@@ -26,7 +26,7 @@ const password = "Correct-Horse-7"
 const sendCode = { verification: { case: "sendCode", value: {} } }
 const isVerified = { verification: { case: "isVerified", value: true } }
 
-const act = (who: Person, name: string, request: object): Promise<any> =>
+const act = (who: TenantUser, name: string, request: object): Promise<any> =>
   estate.as(who, name, request)
 
 const byUser = (userId: string, name: string, request: object): Promise<any> =>
@@ -48,15 +48,15 @@ async function create(more: object = {}, organizationId = "org2"): Promise<strin
   return created.id
 }
 
-/** The code that was sent to a user's email address last, as the user reads it there. */
+/** The code last sent to a user's email address, as the user reads it. */
 function sentCode(userId: string): string {
   const state = estate.store.state(estate.cx(), user, userId)
   const { sealed } = Object("emailCode" in state ? state.emailCode : null)
   return estate.secrets.open("seal", sealed, `user/${userId}/email_code`) ?? ""
 }
 
-/** The code in the newest message to a user, as somebody views it. */
-async function viewed(who: Person, userId: string): Promise<string> {
+/** The code in the newest message to a user, as another user views it. */
+async function viewCode(who: TenantUser, userId: string): Promise<string> {
   await reactors.drain()
   const [{ id: messageId }] = (await act("owner", "listMessages", { userId })).messages
   const { text } = await act(who, "viewMessage", { userId, messageId })
@@ -65,8 +65,8 @@ async function viewed(who: Person, userId: string): Promise<string> {
   return code
 }
 
-const known = (userId: string) => {
-  const at = (orgId: string) => profileFor(estate.cx(), userId, [orgId])
+const profilesOf = (userId: string) => {
+  const at = (orgId: string) => findProfileFor(estate.cx(), userId, [orgId])
   return {
     home: { email: at("org2")?.emailVerified, phone: at("org2")?.phoneVerified },
     elsewhere: { email: at("org1")?.emailVerified, phone: at("org1")?.phoneVerified },
@@ -76,77 +76,77 @@ const known = (userId: string) => {
 describe.each([
   ["stranger", false],
   ["owner", true],
-] as const)("viewed by %s, a code proves an address everywhere: %s", (who, is) => {
+] as const)("a code that %s viewed verifies an address everywhere: %s", (who, is) => {
   test("of an email address", async () => {
     const userId = await create({ email: { email, ...sendCode } })
-    const verificationCode = await viewed(who, userId)
+    const verificationCode = await viewCode(who, userId)
     await byUser(userId, "verifyEmail", { verificationCode })
-    expect(known(userId)).toMatchObject({ home: { email: true }, elsewhere: { email: is } })
+    expect(profilesOf(userId)).toMatchObject({ home: { email: true }, elsewhere: { email: is } })
   })
 
   test("of a phone number", async () => {
     const userId = await create({ phone: { phone: "+41791234567", ...sendCode } })
-    const verificationCode = await viewed(who, userId)
+    const verificationCode = await viewCode(who, userId)
     await byUser(userId, "verifyPhone", { verificationCode })
-    expect(known(userId)).toMatchObject({ home: { phone: true }, elsewhere: { phone: is } })
+    expect(profilesOf(userId)).toMatchObject({ home: { phone: true }, elsewhere: { phone: is } })
   })
 
   test("of an invitation", async () => {
     const userId = await create({ email: { email, ...sendCode } })
     estate.clock.advance(1000)
     await act("stranger", "createInviteCode", { userId, ...sendCode })
-    const verificationCode = await viewed(who, userId)
+    const verificationCode = await viewCode(who, userId)
     await act("stranger", "verifyInviteCode", { userId, verificationCode })
-    expect(known(userId)).toMatchObject({ home: { email: true }, elsewhere: { email: is } })
+    expect(profilesOf(userId)).toMatchObject({ home: { email: true }, elsewhere: { email: is } })
   })
 })
 
-test("a password reset that somebody viewed proves no address, whoever it was", async () => {
+test("a password reset that anyone else viewed verifies no address", async () => {
   for (const who of ["stranger", "owner"] as const) {
     const userId = await create()
     await act("stranger", "passwordReset", { userId, medium: { case: "sendLink", value: {} } })
-    const value = await viewed(who, userId)
+    const value = await viewCode(who, userId)
     await act("stranger", "setPassword", {
       userId,
       newPassword: { password },
       verification: { case: "verificationCode", value },
     })
-    expect(known(userId)).toMatchObject({ home: { email: true }, elsewhere: { email: false } })
+    expect(profilesOf(userId)).toMatchObject({ home: { email: true }, elsewhere: { email: false } })
     await act("stranger", "deleteUser", { userId })
   }
 })
 
-test("whoever views a code takes no address from the user who proved it", async () => {
+test("viewing a code does not unverify a user's address", async () => {
   const proven = await create({ email: { email, ...sendCode } }, "org1")
   await byUser(proven, "verifyEmail", { verificationCode: sentCode(proven) })
   expect(findByLoginName(estate.cx(), email)).toBe(proven)
   estate.clock.advance(1000)
   const userId = await create({ email: { email, ...sendCode } })
-  const verificationCode = await viewed("stranger", userId)
+  const verificationCode = await viewCode("stranger", userId)
   await act("stranger", "verifyEmail", { userId, verificationCode })
   expect(findByLoginName(estate.cx(), email)).toBe(proven)
-  expect(known(proven).home.email).toBe(true)
+  expect(profilesOf(proven).home.email).toBe(true)
 })
 
-test("the weaker word counts where several have viewed a code", async () => {
+test("the lowest trust applies if several users viewed a code", async () => {
   for (const viewers of [
     ["stranger", "owner"],
     ["owner", "stranger"],
   ] as const) {
     const userId = await create({ email: { email, ...sendCode } })
     let verificationCode = ""
-    for (const who of viewers) verificationCode = await viewed(who, userId)
+    for (const who of viewers) verificationCode = await viewCode(who, userId)
     await byUser(userId, "verifyEmail", { verificationCode })
-    expect(known(userId).elsewhere.email).toBe(false)
+    expect(profilesOf(userId).elsewhere.email).toBe(false)
     await act("stranger", "deleteUser", { userId })
   }
 })
 
-test("a new code is the user's own proof again", async () => {
+test("a new code proves the address again", async () => {
   const userId = await create({ email: { email, ...sendCode } })
-  await viewed("stranger", userId)
+  await viewCode("stranger", userId)
   estate.clock.advance(1000)
   await act("stranger", "resendEmailCode", { userId, ...sendCode })
   await byUser(userId, "verifyEmail", { verificationCode: sentCode(userId) })
-  expect(known(userId).elsewhere.email).toBe(true)
+  expect(profilesOf(userId).elsewhere.email).toBe(true)
 })

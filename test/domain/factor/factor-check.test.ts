@@ -3,9 +3,9 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { createPassword } from "../../../src/domain/credential/commands.ts"
 import { type CheckKind, factorChecks } from "../../../src/domain/factor/check.ts"
 import { beginKey, finishKey } from "../../../src/domain/factor/key/key.ts"
-import { addOtp, challengeCode, removeOtp } from "../../../src/domain/factor/otp.ts"
-import type { Asked } from "../../../src/domain/factor/proof.ts"
-import { recoveryCodesLeft, secondFactorsOf } from "../../../src/domain/factor/ready.ts"
+import { addOtp, createCodeChallenge, removeOtp } from "../../../src/domain/factor/otp.ts"
+import type { FactorProof } from "../../../src/domain/factor/proof.ts"
+import { remainingRecoveryCodes, secondFactorsOf } from "../../../src/domain/factor/ready.ts"
 import {
   generateRecoveryCodes,
   removeRecoveryCodes,
@@ -17,24 +17,24 @@ import { type Login, lockout, login } from "../../../src/domain/policy/index.ts"
 import { removeUser } from "../../../src/domain/user/index.ts"
 import { signInVersion } from "../../../src/domain/user-lookup/query.ts"
 import { user } from "../../../src/domain/user-model/model.ts"
-import { readerOf } from "../../../src/domain/user-model/read.ts"
+import { createReader } from "../../../src/domain/user-model/read.ts"
 import { Fault } from "../../../src/kernel/fault.ts"
-import { makeKey } from "../../support/authenticator.ts"
-import type { World } from "../../support/world.ts"
-import { anna, openHousehold } from "../user/household.ts"
+import { createKey } from "../../support/authenticator.ts"
+import type { TestEnvironment } from "../../support/test-environment.ts"
+import { createAnna, openUserWorld } from "../user/household.ts"
 
-let world: World
+let world: TestEnvironment
 beforeEach(async () => {
-  world = await openHousehold()
-  await anna(world.cx(), {
+  world = await openUserWorld()
+  await createAnna(world.cx(), {
     password: await createPassword("Correct-Horse-7", { names: [] }),
     phone: { value: "+41791234567", verified: true },
   })
 })
 afterEach(() => world.close())
 
-/** Checks in a step of its own; what faults is told by its id. */
-async function check(kind: CheckKind, asked: Omit<Asked, "userId">, userId = "u1") {
+/** Checks in a separate transaction; returns the ID of a fault. */
+async function check(kind: CheckKind, asked: Omit<FactorProof, "userId">, userId = "u1") {
   const cx = world.cx()
   try {
     const admit = await factorChecks[kind](cx, { ...asked, userId })
@@ -56,8 +56,8 @@ async function withTotp(): Promise<string> {
   return secret
 }
 
-/** A code that is none of those that count around now. */
-const wrong = (secret: string): string => {
+/** A code that is invalid around the current time. */
+const wrongCode = (secret: string): string => {
   const near = [-2, -1, 0, 1, 2].map((late) => codeOf(secret, late))
   return (
     ["000000", "111111", "222222", "333333", "444444", "555555"].find(
@@ -67,18 +67,22 @@ const wrong = (secret: string): string => {
 }
 
 describe("an authenticator app", () => {
-  test("counts once a code of it was shown", async () => {
+  test("is active after its first code", async () => {
     const { secret, uri } = await registerTotp(world.cx(), "u1", label)
     expect(uri).toContain(`otpauth://totp/Home:anna?issuer=Home&secret=${secret}`)
     expect(secondFactorsOf(state())).toEqual([])
     expect(await check("totp", { given: codeOf(secret) })).toBe(false)
-    await expect(verifyTotp(world.cx(), "u1", wrong(secret))).rejects.toThrow("wrong")
+    await expect(verifyTotp(world.cx(), "u1", wrongCode(secret))).rejects.toThrow(
+      "the code is incorrect",
+    )
     await verifyTotp(world.cx(), "u1", codeOf(secret))
     expect(secondFactorsOf(state())).toEqual(["otp"])
-    await expect(registerTotp(world.cx(), "u1", label)).rejects.toThrow("set up already")
+    await expect(registerTotp(world.cx(), "u1", label)).rejects.toThrow(
+      "an authenticator app is already set up",
+    )
   })
 
-  test("may be a step early or late, and each step counts once", async () => {
+  test("accepts one step early or late, and each step once", async () => {
     const secret = await withTotp()
     expect(await check("totp", { given: codeOf(secret, 2) })).toBe(false)
     expect(await check("totp", { given: codeOf(secret, -2) })).toBe(false)
@@ -86,12 +90,12 @@ describe("an authenticator app", () => {
     expect(await check("totp", { given: `${now.slice(0, 3)} ${now.slice(3)}` })).toBe(true)
     expect(await check("totp", { given: now })).toBe(false)
     expect(await check("totp", { given: codeOf(secret, 1) })).toBe(true)
-    // A later step was taken: an earlier one that nobody has used is over, too.
+    // A later step was used: an earlier unused one is invalid, too.
     world.clock.advance(30_000)
     expect(await check("totp", { given: codeOf(secret, 0) })).toBe(false)
   })
 
-  test("lets in one of twenty who show the same code at the same moment", async () => {
+  test("accepts one of twenty concurrent uses of a code", async () => {
     const secret = await withTotp()
     const given = codeOf(secret)
     const all = await Promise.all(Array.from({ length: 20 }, () => check("totp", { given })))
@@ -99,14 +103,14 @@ describe("an authenticator app", () => {
     expect(all).not.toContain("internal")
   })
 
-  test("is guessed at ten times an hour and thirty times a day, whoever guesses", async () => {
+  test("can be guessed ten times an hour and thirty times a day, by all callers", async () => {
     const secret = await withTotp()
-    const given = wrong(secret)
+    const given = wrongCode(secret)
     for (const _ of Array.from({ length: limits.wrongFactorsInHour.max })) {
-      expect(await check("totp", { given: wrong(secret) })).toBe(false)
+      expect(await check("totp", { given: wrongCode(secret) })).toBe(false)
     }
     expect(await check("totp", { given: codeOf(secret) })).toBe("user.too_many_factor_tries")
-    // Nor by another kind, and the stand-in of a name that is nobody's is treated the same.
+    // The limit covers other kinds, and the placeholder of an unknown name is treated the same.
     expect(await check("recovery_code", { given })).toBe("user.too_many_factor_tries")
     for (const _ of Array.from({ length: limits.wrongFactorsInHour.max })) {
       expect(await check("totp", { given }, "nobody:x")).toBe(false)
@@ -116,7 +120,7 @@ describe("an authenticator app", () => {
     expect(await check("totp", { given: codeOf(secret) })).toBe(true)
     for (const _ of [1, 2]) {
       for (const __ of Array.from({ length: limits.wrongFactorsInHour.max })) {
-        await check("totp", { given: wrong(secret) })
+        await check("totp", { given: wrongCode(secret) })
       }
       world.clock.advance(3_600_000)
     }
@@ -125,20 +129,20 @@ describe("an authenticator app", () => {
     expect(await check("totp", { given: codeOf(secret) })).toBe(true)
   })
 
-  test("locks after as many wrong codes in a row as the policy says", async () => {
+  test("locks after the number of consecutive wrong codes in the policy", async () => {
     const secret = await withTotp()
-    await addPolicy(world.cx(), "org1", { policy: lockout, say: () => ({ maxOtpAttempts: 3 }) })
-    for (const given of [wrong(secret), wrong(secret), codeOf(secret), wrong(secret)]) {
+    await addPolicy(world.cx(), "org1", { policy: lockout, apply: () => ({ maxOtpAttempts: 3 }) })
+    for (const given of [wrongCode(secret), wrongCode(secret), codeOf(secret), wrongCode(secret)]) {
       await check("totp", { given })
     }
     expect(state().status).toBe("active")
-    await check("totp", { given: wrong(secret) })
-    await check("totp", { given: wrong(secret) })
+    await check("totp", { given: wrongCode(secret) })
+    await check("totp", { given: wrongCode(secret) })
     expect(state().status).toBe("locked")
   })
 
-  test("is taken away with whatever signed in while it counted", async () => {
-    const read = () => signInVersion(readerOf(world.cx()), "u1")
+  test("is removed, and ends the sessions it signed in", async () => {
+    const read = () => signInVersion(createReader(world.cx()), "u1")
     const before = read()
     await registerTotp(world.cx(), "u1", label)
     await removeTotp(world.cx(), "u1")
@@ -148,15 +152,15 @@ describe("an authenticator app", () => {
     await removeTotp(world.cx(), "u1")
     expect(read()).not.toBe(before)
     expect(await check("totp", { given: codeOf(secret, 1) })).toBe(false)
-    await expect(removeTotp(world.cx(), "u1")).rejects.toThrow("no authenticator app")
+    await expect(removeTotp(world.cx(), "u1")).rejects.toThrow("authenticator app not found")
   })
 })
 
 describe.each(["email", "sms"] as const)("a code by %s", (channel) => {
   const kind = `otp_${channel}` as const
 
-  test("opens once, as long as it is good, who had it sent", async () => {
-    const { plain, challenge } = challengeCode(world.cx(), "u1", channel)
+  test("signs in once while it is valid, for the user who requested it", async () => {
+    const { plain, challenge } = createCodeChallenge(world.cx(), "u1", channel)
     expect(plain).toMatch(/^\d{8}$/)
     expect(await check(kind, { given: plain, challenge })).toBe(false)
     await addOtp(world.cx(), "u1", channel)
@@ -172,16 +176,18 @@ describe.each(["email", "sms"] as const)("a code by %s", (channel) => {
     )
     expect(all.filter((result) => result === true)).toHaveLength(1)
     expect(await check(kind, { given: plain, challenge })).toBe(false)
-    const late = challengeCode(world.cx(), "u1", channel)
+    const late = createCodeChallenge(world.cx(), "u1", channel)
     world.clock.advance(301_000)
     expect(await check(kind, { given: late.plain, challenge: late.challenge })).toBe(false)
     await removeOtp(world.cx(), "u1", channel)
-    await expect(removeOtp(world.cx(), "u1", channel)).rejects.toThrow("no codes")
+    await expect(removeOtp(world.cx(), "u1", channel)).rejects.toThrow(
+      "one-time codes are not enabled",
+    )
   })
 })
 
-test("a code is not sent to an address that nobody has verified", async () => {
-  await anna(world.cx(), { userName: "other" }).catch(() => undefined)
+test("sends no code to an unverified address", async () => {
+  await createAnna(world.cx(), { userName: "other" }).catch(() => undefined)
   await world.store.transact(world.cx(), (tx) =>
     tx.append(user, "u1", [
       { type: "user.human.mfa.otp.email.added", data: {} },
@@ -193,22 +199,25 @@ test("a code is not sent to an address that nobody has verified", async () => {
 
 describe("recovery codes", () => {
   const allows = (secondFactors: Login["secondFactors"], more: Partial<Login> = {}) =>
-    changePolicy(world.cx(), undefined, { policy: login, say: () => ({ secondFactors, ...more }) })
+    changePolicy(world.cx(), undefined, {
+      policy: login,
+      apply: () => ({ secondFactors, ...more }),
+    })
   beforeEach(async () => {
     await allows(["otp", "u2f", "otp_email", "recovery_codes"])
     await addOtp(world.cx(), "u1", "email")
   })
   const generated = () => generateRecoveryCodes(world.cx(), "u1")
 
-  test("are refused where the policy does not let them be used", async () => {
+  test("are rejected if the policy does not allow them", async () => {
     await allows(["otp_email"])
     await expect(generated()).rejects.toMatchObject({ id: "user.recovery_codes_not_allowed" })
-    expect(recoveryCodesLeft(state())).toBeUndefined()
+    expect(remainingRecoveryCodes(state())).toBeUndefined()
     await allows(["otp_email", "recovery_codes"])
     expect((await generated()).codes).toHaveLength(10)
   })
 
-  test("are refused without another factor that the policy allows", async () => {
+  test("are rejected without another factor that the policy allows", async () => {
     const alone = { id: "user.recovery_codes_alone" }
     await allows(["otp", "recovery_codes"])
     await expect(generated()).rejects.toMatchObject(alone)
@@ -216,15 +225,15 @@ describe("recovery codes", () => {
     await expect(generated()).rejects.toMatchObject(alone)
     await verifyTotp(world.cx(), "u1", codeOf(secret))
     await generated()
-    // New ones instead of those that are there are no other factor, either.
+    // Replacing recovery codes does not count as another factor, either.
     await removeTotp(world.cx(), "u1")
     await expect(generated()).rejects.toMatchObject(alone)
   })
 
-  test("are issued beside a passkey, if the policy asks for one beside a password", async () => {
+  test("are issued with a passkey if the policy requires one with a password", async () => {
     await removeOtp(world.cx(), "u1", "email")
     const { tokenId, options } = await beginKey(world.cx(), "u1", { kind: "passkey" })
-    const credential = makeKey(options, { origin: "http://localhost:8080" }).creation
+    const credential = createKey(options, { origin: "http://localhost:8080" }).creation
     await finishKey(world.cx(), "u1", { kind: "passkey", tokenId, credential, name: "" })
     await allows(["recovery_codes"], { multiFactors: [] })
     await expect(generated()).rejects.toMatchObject({ id: "user.recovery_codes_alone" })
@@ -232,17 +241,17 @@ describe("recovery codes", () => {
     expect((await generated()).codes).toHaveLength(10)
   })
 
-  test("are counted down to none", async () => {
-    expect(recoveryCodesLeft(state())).toBeUndefined()
+  test("count down to none", async () => {
+    expect(remainingRecoveryCodes(state())).toBeUndefined()
     const { codes } = await generateRecoveryCodes(world.cx(), "u1", 2)
-    expect(recoveryCodesLeft(state())).toBe(2)
+    expect(remainingRecoveryCodes(state())).toBe(2)
     for (const given of codes) expect(await check("recovery_code", { given })).toBe(true)
-    expect(recoveryCodesLeft(state())).toBe(0)
+    expect(remainingRecoveryCodes(state())).toBe(0)
     await removeRecoveryCodes(world.cx(), "u1")
-    expect(recoveryCodesLeft(state())).toBeUndefined()
+    expect(remainingRecoveryCodes(state())).toBeUndefined()
   })
 
-  test("open once each, however they are typed; new ones end those from before", async () => {
+  test("work once each in any spelling; new ones revoke the old ones", async () => {
     const { codes } = await generateRecoveryCodes(world.cx(), "u1")
     expect(codes).toHaveLength(10)
     const [first = "", second = "", third = ""] = codes
@@ -260,10 +269,12 @@ describe("recovery codes", () => {
     expect(await check("recovery_code", { given: third })).toBe(false)
     await removeRecoveryCodes(world.cx(), "u1")
     expect(secondFactorsOf(state())).toEqual(["otp_email"])
-    await expect(generateRecoveryCodes(world.cx(), "u1", 51)).rejects.toThrow("1 to 50")
+    await expect(generateRecoveryCodes(world.cx(), "u1", 51)).rejects.toThrow(
+      "count must be between 1 and 50",
+    )
   })
 
-  test("stand in no event in the plain", async () => {
+  test("are never stored in plain text", async () => {
     const { codes } = await generateRecoveryCodes(world.cx(), "u1")
     const { secret } = await registerTotp(world.cx(), "u1", label)
     const events = JSON.stringify(await world.store.log.read(0, 1000))

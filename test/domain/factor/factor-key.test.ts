@@ -8,36 +8,40 @@ import {
   renamePasskey,
 } from "../../../src/domain/factor/key/key.ts"
 import { createPasskeyLink } from "../../../src/domain/factor/key/link.ts"
-import { challengeKey, keyHolder } from "../../../src/domain/factor/key/webauthn-check.ts"
+import { challengeKey, findKeyOwner } from "../../../src/domain/factor/key/webauthn-check.ts"
 import { keysOf } from "../../../src/domain/factor/ready.ts"
 import { addInstance } from "../../../src/domain/instance/index.ts"
 import { createUser } from "../../../src/domain/user/create.ts"
 import { removeUser } from "../../../src/domain/user/index.ts"
 import { user } from "../../../src/domain/user-model/model.ts"
 import { Fault } from "../../../src/kernel/fault.ts"
-import { type Authenticator, makeKey } from "../../support/authenticator.ts"
-import type { World } from "../../support/world.ts"
-import { anna, human, openHousehold, provision } from "../user/household.ts"
+import { type Authenticator, createKey } from "../../support/authenticator.ts"
+import type { TestEnvironment } from "../../support/test-environment.ts"
+import { createAnna, human, openUserWorld, provision } from "../user/household.ts"
 
 const origin = "http://localhost:8080"
 
-let world: World
+let world: TestEnvironment
 beforeEach(async () => {
-  world = await openHousehold()
+  world = await openUserWorld()
   const password = await createPassword("Correct-Horse-7", { names: [] })
-  await anna(world.cx(), { password })
+  await createAnna(world.cx(), { password })
   await createUser(world.cx(), "u2", human({ userName: "bert", password }))
 })
 afterEach(() => world.close())
 
-const keys = (userId = "u1") => keysOf(world.store.state(world.cx(), user, userId))
+const keysOfUser = (userId = "u1") => keysOf(world.store.state(world.cx(), user, userId))
 
-type Kind = "passkey" | "u2f"
+type KeyKind = "passkey" | "u2f"
 
-async function register(kind: Kind = "passkey", userId = "u1", count = 0): Promise<Authenticator> {
+async function registerKey(
+  kind: KeyKind = "passkey",
+  userId = "u1",
+  count = 0,
+): Promise<Authenticator> {
   const cx = world.cx()
   const { tokenId, options } = await beginKey(cx, userId, { kind })
-  const key = makeKey(options, { origin, count })
+  const key = createKey(options, { origin, count })
   await finishKey(cx, userId, { kind, tokenId, credential: key.creation, name: "Key" })
   return key
 }
@@ -51,31 +55,31 @@ const agents = {
     "Chrome/131.0.0.0 Safari/537.36",
 } as const
 
-/** Registers a key from a browser, and returns what it is called. */
-async function named(userAgent: string, given: { aaguid?: string; name?: string } = {}) {
+/** Registers a key from a browser, and returns its name. */
+async function registeredName(userAgent: string, given: { aaguid?: string; name?: string } = {}) {
   const { aaguid, name = "" } = given
   const cx = world.cx({ from: { address: "192.0.2.1", userAgent } })
   const { tokenId, options } = await beginKey(cx, "u1", { kind: "passkey" })
-  const key = makeKey(options, { origin, ...(aaguid && { aaguid }) })
+  const key = createKey(options, { origin, ...(aaguid && { aaguid }) })
   await finishKey(cx, "u1", { kind: "passkey", tokenId, credential: key.creation, name })
-  return keys().find(({ id }) => id === tokenId)?.name
+  return keysOfUser().find(({ id }) => id === tokenId)?.name
 }
 
-type Proof = {
+type ProofOptions = {
   readonly userId?: string
   readonly userVerification?: "required" | "discouraged"
   readonly manner?: Partial<Parameters<Authenticator["assertion"]>[1]>
 }
 
-/** Asks for a proof, and answers how it ended. */
-async function prove(key: Authenticator, proof: Proof = {}) {
+/** Requests a proof and returns the result. */
+async function proveKey(key: Authenticator, proof: ProofOptions = {}) {
   const { userId = "u1", userVerification = "required", manner } = proof
   const { options, challenge } = challengeKey(world.cx(), { userId, userVerification })
   const given = JSON.stringify(key.assertion(options, { origin, ...manner }))
-  return checked({ userId, given, challenge })
+  return checkKey({ userId, given, challenge })
 }
 
-async function checked(asked: Parameters<typeof factorChecks.webauthn>[1]) {
+async function checkKey(asked: Parameters<typeof factorChecks.webauthn>[1]) {
   const cx = world.cx()
   try {
     const admit = await factorChecks.webauthn(cx, asked)
@@ -86,28 +90,28 @@ async function checked(asked: Parameters<typeof factorChecks.webauthn>[1]) {
   }
 }
 
-const isIn = { isRight: true, methods: ["pop", "user"], isUserVerified: true }
-const isOut = { isRight: false }
+const accepted = { isRight: true, methods: ["pop", "user"], isUserVerified: true }
+const rejected = { isRight: false }
 
 describe("a passkey", () => {
-  test("is registered, tells whose it is, and proves them", async () => {
-    const key = await register()
-    expect(keys()).toMatchObject([{ kind: "passkey", name: "Key", rpId: "localhost" }])
-    expect(await prove(key)).toEqual(isIn)
+  test("is registered, identifies its user, and authenticates them", async () => {
+    const key = await registerKey()
+    expect(keysOfUser()).toMatchObject([{ kind: "passkey", name: "Key", rpId: "localhost" }])
+    expect(await proveKey(key)).toEqual(accepted)
     const { options } = challengeKey(world.cx(), { userVerification: "required" })
     expect(options.allowCredentials).toEqual([])
     const given = JSON.stringify(key.assertion(options, { origin }))
-    expect(keyHolder(world.cx(), given)).toBe("u1")
-    expect(keyHolder(world.cx(), "{}")).toBeUndefined()
+    expect(findKeyOwner(world.cx(), given)).toBe("u1")
+    expect(findKeyOwner(world.cx(), "{}")).toBeUndefined()
   })
 
-  test("is called otherwise by a name that is one, and proves the same", async () => {
-    const key = await register()
-    const [{ id: tokenId = "" } = {}] = keys()
+  test("can be renamed to a valid name, and still works", async () => {
+    const key = await registerKey()
+    const [{ id: tokenId = "" } = {}] = keysOfUser()
     const rename = (name: string) => renamePasskey(world.cx(), "u1", { tokenId, name })
     await rename("  My phone ")
-    expect(keys()).toMatchObject([{ name: "My phone" }])
-    expect(await prove(key)).toEqual(isIn)
+    expect(keysOfUser()).toMatchObject([{ name: "My phone" }])
+    expect(await proveKey(key)).toEqual(accepted)
     const { version } = await rename("My phone")
     expect((await rename("My phone")).version).toBe(version)
     for (const name of ["", " ", "a\u0000b", "x".repeat(201)]) {
@@ -135,97 +139,99 @@ describe("a passkey", () => {
     ["nothing, of a program that is no browser", "curl/8.5.0", {}, ""],
     ["the name that was given", agents.mac, { name: "My laptop" }, "My laptop"],
   ])("is named by %s", async (_, agent, given, name) => {
-    expect(await named(agent, given)).toBe(name)
+    expect(await registeredName(agent, given)).toBe(name)
   })
 
   const hour = 3_600_000
   const uses = async () =>
     (await world.store.log.read(0, 1000)).filter(({ type }) => type.endsWith("signcount.changed"))
 
-  test("stores when it was last used, once an hour at most", async () => {
+  test("stores its last use, at most once an hour", async () => {
     const created = world.clock.now()
-    const key = await register()
-    expect(keys()).toMatchObject([{ created }])
-    expect(keys()[0]).not.toHaveProperty("used")
+    const key = await registerKey()
+    expect(keysOfUser()).toMatchObject([{ created }])
+    expect(keysOfUser()[0]).not.toHaveProperty("used")
     world.clock.advance(2 * hour)
     const first = world.clock.now()
-    expect(await prove(key)).toEqual(isIn)
+    expect(await proveKey(key)).toEqual(accepted)
     world.clock.advance(hour - 1)
-    expect(await prove(key)).toEqual(isIn)
-    expect(keys()).toMatchObject([{ created, used: first }])
+    expect(await proveKey(key)).toEqual(accepted)
+    expect(keysOfUser()).toMatchObject([{ created, used: first }])
     expect(await uses()).toHaveLength(1)
     world.clock.advance(1)
-    expect(await prove(key)).toEqual(isIn)
-    expect(keys()).toMatchObject([{ created, used: world.clock.now() }])
+    expect(await proveKey(key)).toEqual(accepted)
+    expect(keysOfUser()).toMatchObject([{ created, used: world.clock.now() }])
     expect(await uses()).toHaveLength(2)
   })
 
-  test("that proves nothing was not used", async () => {
-    const key = await register()
-    expect(await prove(key, { manner: { rpId: "evil.example" } })).toEqual(isOut)
-    expect(keys()[0]).not.toHaveProperty("used")
+  test("has no last use after a failed proof", async () => {
+    const key = await registerKey()
+    expect(await proveKey(key, { manner: { rpId: "evil.example" } })).toEqual(rejected)
+    expect(keysOfUser()[0]).not.toHaveProperty("used")
   })
 
-  test("has to see who uses it where that is asked for", async () => {
-    const key = await register()
-    expect(await prove(key, { manner: { isVerified: false } })).toEqual(isOut)
+  test("must verify the user if that is required", async () => {
+    const key = await registerKey()
+    expect(await proveKey(key, { manner: { isVerified: false } })).toEqual(rejected)
     const asked = { userVerification: "discouraged", manner: { isVerified: false } } as const
-    expect(await prove(key, asked)).toEqual({ ...isIn, isUserVerified: false })
+    expect(await proveKey(key, asked)).toEqual({ ...accepted, isUserVerified: false })
   })
 
   test.each([
     ["from a page of others", { origin: "https://evil.example" }],
     ["made for another party", { rpId: "evil.example" }],
-  ])("proves nothing %s", async (_, manner) => {
-    expect(await prove(await register(), { manner })).toEqual(isOut)
+  ])("does not authenticate %s", async (_, manner) => {
+    expect(await proveKey(await registerKey(), { manner })).toEqual(rejected)
   })
 
-  test("answers a challenge once, and one of ten minutes ago no more", async () => {
-    const key = await register()
+  test("answers a challenge once, and not after ten minutes", async () => {
+    const key = await registerKey()
     const { options, challenge } = challengeKey(world.cx(), {
       userId: "u1",
       userVerification: "required",
     })
     const given = JSON.stringify(key.assertion(options, { origin }))
     const asked = { userId: "u1", given, challenge }
-    const all = await Promise.all(Array.from({ length: 5 }, () => checked(asked)))
+    const all = await Promise.all(Array.from({ length: 5 }, () => checkKey(asked)))
     expect(all.filter((each) => typeof each === "object" && each.isRight)).toHaveLength(1)
-    expect(await checked(asked)).toEqual(isOut)
+    expect(await checkKey(asked)).toEqual(rejected)
     const late = challengeKey(world.cx(), { userId: "u1", userVerification: "required" })
     world.clock.advance(600_000)
     const again = JSON.stringify(key.assertion(late.options, { origin }))
-    expect(await checked({ userId: "u1", given: again, challenge: late.challenge })).toEqual(isOut)
-    expect(await checked({ userId: "u1", given: again })).toEqual(isOut)
+    expect(await checkKey({ userId: "u1", given: again, challenge: late.challenge })).toEqual(
+      rejected,
+    )
+    expect(await checkKey({ userId: "u1", given: again })).toEqual(rejected)
   })
 
-  test("of another person opens nothing, nor in another instance", async () => {
-    const theirs = await register("passkey", "u2")
-    await register()
-    expect(await prove(theirs)).toEqual(isOut)
+  test("does not work for another user or in another instance", async () => {
+    const theirs = await registerKey("passkey", "u2")
+    await registerKey()
+    expect(await proveKey(theirs)).toEqual(rejected)
     const { options, challenge } = challengeKey(world.cx(), {
       userId: "u1",
       userVerification: "required",
     })
     const given = JSON.stringify(theirs.assertion(options, { origin }))
-    expect(await checked({ userId: "u1", given, challenge })).toEqual(isOut)
+    expect(await checkKey({ userId: "u1", given, challenge })).toEqual(rejected)
     const i2 = world.cx({ instance: "i2" })
     await provision(i2)
-    expect(keyHolder(i2, given)).toBeUndefined()
+    expect(findKeyOwner(i2, given)).toBeUndefined()
     const admit = await factorChecks.webauthn(i2, { userId: "u2", given, challenge })
-    expect((await i2.store.transact(i2, admit)).value).toEqual(isOut)
+    expect((await i2.store.transact(i2, admit)).value).toEqual(rejected)
   })
 
-  test("can't be registered twice, be it by somebody else", async () => {
+  test("can't be registered twice, even by another user", async () => {
     const cx = world.cx()
     const { tokenId, options } = await beginKey(cx, "u1", { kind: "passkey" })
-    const key = makeKey(options, { origin })
+    const key = createKey(options, { origin })
     const given = { kind: "passkey", tokenId, credential: key.creation, name: "" } as const
     await finishKey(cx, "u1", given)
-    await expect(finishKey(cx, "u1", given)).rejects.toThrow("no such key")
-    expect(keys()).toHaveLength(1)
+    await expect(finishKey(cx, "u1", given)).rejects.toThrow("key not found")
+    expect(keysOfUser()).toHaveLength(1)
   })
 
-  test("is not taken from elsewhere, too late, or in the place of a newer one", async () => {
+  test("is not registered from another origin, too late, or instead of a newer one", async () => {
     const cx = world.cx()
     const begin = () => beginKey(cx, "u1", { kind: "passkey" })
     const finish = (tokenId: string, credential: object, userId = "u1") =>
@@ -233,37 +239,39 @@ describe("a passkey", () => {
     const first = await begin()
     const second = await begin()
     await expect(
-      finish(first.tokenId, makeKey(first.options, { origin }).creation),
-    ).rejects.toThrow("no such key")
+      finish(first.tokenId, createKey(first.options, { origin }).creation),
+    ).rejects.toThrow("key not found")
     const { tokenId, options } = second
     const evil = { origin: "https://evil.example" }
     for (const wrong of [
-      makeKey(options, evil).creation,
-      makeKey(first.options, { origin }).creation,
-      makeKey(options, { origin, rpId: "evil.example" }).creation,
-      makeKey(options, { origin, isVerified: false }).creation,
+      createKey(options, evil).creation,
+      createKey(first.options, { origin }).creation,
+      createKey(options, { origin, rpId: "evil.example" }).creation,
+      createKey(options, { origin, isVerified: false }).creation,
       {},
     ]) {
-      await expect(finish(tokenId, wrong)).rejects.toThrow("not what was asked for")
+      await expect(finish(tokenId, wrong)).rejects.toThrow("does not match this registration")
     }
-    await expect(finish(tokenId, makeKey(options, { origin }).creation, "u2")).rejects.toThrow(
-      "no such key",
+    await expect(finish(tokenId, createKey(options, { origin }).creation, "u2")).rejects.toThrow(
+      "key not found",
     )
     world.clock.advance(600_000)
-    await expect(finish(tokenId, makeKey(options, { origin }).creation)).rejects.toThrow("too long")
+    await expect(finish(tokenId, createKey(options, { origin }).creation)).rejects.toThrow(
+      "the registration has expired",
+    )
   })
 
-  test("is free for others when it, or its person, is removed", async () => {
-    const key = await register()
+  test("can be registered again after it or its user is removed", async () => {
+    const key = await registerKey()
     const given = JSON.stringify({ id: key.credentialId, response: {} })
     const holder = () =>
       world.store.log.holder("i1", "webauthn_credential", key.credentialId, world.clock.now())?.id
     expect(holder()).toBe("u1")
-    await removeKey(world.cx(), "u1", { kind: "passkey", tokenId: keys()[0]?.id ?? "" })
+    await removeKey(world.cx(), "u1", { kind: "passkey", tokenId: keysOfUser()[0]?.id ?? "" })
     expect(holder()).toBeUndefined()
-    expect(keyHolder(world.cx(), given)).toBeUndefined()
-    expect(await prove(key)).toEqual(isOut)
-    const other = await register("passkey", "u2")
+    expect(findKeyOwner(world.cx(), given)).toBeUndefined()
+    expect(await proveKey(key)).toEqual(rejected)
+    const other = await registerKey("passkey", "u2")
     await removeUser(world.cx(), "u2")
     expect(
       world.store.log.holder("i1", "webauthn_credential", other.credentialId, 0),
@@ -272,57 +280,65 @@ describe("a passkey", () => {
 })
 
 describe("a security key", () => {
-  test("that counts back, or not on, is a copy", async () => {
-    const key = await register("u2f", "u1", 5)
+  test("is a copy if its counter does not increase", async () => {
+    const key = await registerKey("u2f", "u1", 5)
     const used = (count: number) =>
-      prove(key, { userVerification: "discouraged", manner: { count, isVerified: false } })
+      proveKey(key, { userVerification: "discouraged", manner: { count, isVerified: false } })
     expect(await used(6)).toMatchObject({ isRight: true, isUserVerified: false })
-    expect(await used(6)).toEqual(isOut)
-    expect(await used(3)).toEqual(isOut)
-    expect(await used(0)).toEqual(isOut)
+    expect(await used(6)).toEqual(rejected)
+    expect(await used(3)).toEqual(rejected)
+    expect(await used(0)).toEqual(rejected)
     expect(await used(9)).toMatchObject({ isRight: true })
   })
 
-  test("can't be made where the instance has no name", async () => {
+  test("can't be registered on an instance without a domain", async () => {
     const cx = world.cx({ instance: "numeric" })
     await cx.store.transact(cx, (tx) =>
       addInstance(tx, { name: "N", publicUrl: "http://192.0.2.1:8080" }),
     )
-    expect(() => challengeKey(cx, { userVerification: "discouraged" })).toThrow("numeric address")
+    expect(() => challengeKey(cx, { userVerification: "discouraged" })).toThrow("not an IP address")
   })
 })
 
 describe("a registration link", () => {
-  test("lets in once: of two browsers the first that is done", async () => {
+  test("works once: for the first of two browsers that completes it", async () => {
     const cx = world.cx()
     const { codeId, code } = await createPasskeyLink(cx, "u1", { returned: true })
     expect(code).toMatch(/^\w{12}$/)
     const link = { codeId, code }
     const begin = (given: typeof link) => beginKey(cx, "u1", { kind: "passkey", link: given })
-    await expect(begin({ codeId, code: "wrong" })).rejects.toThrow("wrong")
-    await expect(begin({ codeId: "0", code })).rejects.toThrow("wrong")
-    await expect(beginKey(cx, "u2", { kind: "passkey", link })).rejects.toThrow("wrong")
+    await expect(begin({ codeId, code: "wrong" })).rejects.toThrow(
+      "the code is invalid or has expired",
+    )
+    await expect(begin({ codeId: "0", code })).rejects.toThrow("the code is invalid or has expired")
+    await expect(beginKey(cx, "u2", { kind: "passkey", link })).rejects.toThrow(
+      "the code is invalid or has expired",
+    )
     const first = await begin(link)
     const finish = ({ tokenId, options }: typeof first) =>
       finishKey(cx, "u1", {
         kind: "passkey",
         tokenId,
-        credential: makeKey(options, { origin }).creation,
+        credential: createKey(options, { origin }).creation,
         name: "",
       })
     const second = await begin(link)
-    await expect(finish(first)).rejects.toThrow("no such key")
+    await expect(finish(first)).rejects.toThrow("key not found")
     await finish(second)
-    await expect(begin(link)).rejects.toThrow("wrong")
-    expect(keys()).toHaveLength(1)
+    await expect(begin(link)).rejects.toThrow("the code is invalid or has expired")
+    expect(keysOfUser()).toHaveLength(1)
   })
 
-  test("ends after an hour, and with a newer one", async () => {
+  test("expires after an hour or with a newer one", async () => {
     const cx = world.cx()
     const link = await createPasskeyLink(cx, "u1", { returned: true })
     const newer = await createPasskeyLink(cx, "u1", { returned: true })
-    await expect(beginKey(cx, "u1", { kind: "passkey", link })).rejects.toThrow("wrong")
+    await expect(beginKey(cx, "u1", { kind: "passkey", link })).rejects.toThrow(
+      "the code is invalid or has expired",
+    )
     world.clock.advance(3_600_000)
-    await expect(beginKey(cx, "u1", { kind: "passkey", link: newer })).rejects.toThrow("wrong")
+    await expect(beginKey(cx, "u1", { kind: "passkey", link: newer })).rejects.toThrow(
+      "the code is invalid or has expired",
+    )
   })
 })

@@ -1,21 +1,21 @@
-// When a key was added and last used, as its user and an administrator read it.
+// The registration and last use of a key, as its user and an administrator read them.
 import { timestampFromMs } from "@bufbuild/protobuf/wkt"
 import { afterEach, beforeEach, expect, test } from "vitest"
 import { factorChecks } from "../../../src/domain/factor/check.ts"
 import { beginKey, finishKey } from "../../../src/domain/factor/key/key.ts"
 import { challengeKey } from "../../../src/domain/factor/key/webauthn-check.ts"
 import { createUser } from "../../../src/domain/user/create.ts"
-import { makeKey } from "../../support/authenticator.ts"
-import { type Estate, openEstate, person } from "../../support/estate.ts"
+import { createKey } from "../../support/authenticator.ts"
+import { humanInput, openTenant, type Tenant } from "../../support/tenant.ts"
 
 const userId = "ada"
 const origin = "https://id.example.com"
 const hour = 3_600_000
 
-let estate: Estate
+let estate: Tenant
 beforeEach(async () => {
-  estate = await openEstate()
-  await createUser(estate.cx(), userId, person("ada", "org1"))
+  estate = await openTenant()
+  await createUser(estate.cx(), userId, humanInput("ada", "org1"))
 })
 afterEach(() => estate.close())
 
@@ -25,7 +25,7 @@ const byUser = (name: string, request: object = {}): Promise<any> =>
   })
 const byManager = (name: string): Promise<any> => estate.as("manager", name, { userId })
 
-/** The same key in every list; `u2f` is named among other factors. */
+/** The same key in every list; `u2f` is listed among other factors. */
 async function listed(kind: "passkey" | "u2f") {
   const [mine, theirs] =
     kind === "passkey"
@@ -37,13 +37,13 @@ async function listed(kind: "passkey" | "u2f") {
 
 async function register(kind: "passkey" | "u2f") {
   const { tokenId, options } = await beginKey(estate.cx(), userId, { kind })
-  const key = makeKey(options, { origin })
+  const key = createKey(options, { origin })
   const finished = { kind, tokenId, credential: key.creation, name: "Key" }
   await finishKey(estate.cx(), userId, finished)
   return key
 }
 
-test.each(["passkey", "u2f"] as const)("of a %s", async (kind) => {
+test.each(["passkey", "u2f"] as const)("dates of a %s", async (kind) => {
   const key = await register(kind)
   const creationDate = timestampFromMs(estate.clock.now())
   const fresh = await listed(kind)

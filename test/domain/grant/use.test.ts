@@ -1,19 +1,24 @@
-// Who has used which application, by the tokens that they got.
+// The users of applications, by the tokens they receive.
 import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt"
 import { afterEach, beforeEach, expect, test, vi } from "vitest"
 import { removeApplication } from "../../../src/domain/app/index.ts"
 import { shares } from "../../../src/domain/grant/api.ts"
-import { noteUse } from "../../../src/domain/grant/use.ts"
+import { recordApplicationUse } from "../../../src/domain/grant/use.ts"
 import { changeOidcSettings } from "../../../src/domain/instance/index.ts"
 import { removeUser } from "../../../src/domain/user/index.ts"
 import type { Scope } from "../../../src/kernel/context.ts"
 import { Fault } from "../../../src/kernel/fault.ts"
-import { post, signedIn, tokensOf, userinfo } from "../../oauth/must.ts"
-import { askToken, type NewClient, openProvider, type Provider } from "../../oauth/provider.ts"
-import { ask } from "../../support/ask.ts"
+import { openSignedIn, post, tokensOf, userinfo } from "../../oauth/must.ts"
+import {
+  type NewClient,
+  openProvider,
+  type Provider,
+  sendTokenRequest,
+} from "../../oauth/provider.ts"
+import { callOperation } from "../../support/call-operation.ts"
 
 const day = 86_400_000
-const everything: Scope = { all: true, orgs: [], projects: [], grants: [] }
+const fullScope: Scope = { all: true, orgs: [], projects: [], grants: [] }
 
 let provider: Provider
 let client: NewClient
@@ -23,8 +28,8 @@ beforeEach(async () => {
 })
 afterEach(() => provider.close())
 
-const listed = async (request: object = {}, scope = everything) => {
-  const { applicationUses, pagination } = await ask(
+const listUses = async (request: object = {}, scope = fullScope) => {
+  const { applicationUses, pagination } = await callOperation(
     shares,
     "listApplicationUses",
     provider.cx({ scope }),
@@ -34,87 +39,87 @@ const listed = async (request: object = {}, scope = everything) => {
   return applicationUses
 }
 
-const use = async (of = client) => {
-  const browser = await signedIn(provider, of)
+const signInAndUse = async (of = client) => {
+  const browser = await openSignedIn(provider, of)
   return tokensOf(provider, browser, of, { scope: "openid offline_access" })
 }
 
-const noted = async () =>
+const listUseEvents = async () =>
   (await provider.store.log.read(0, 1000)).filter(({ type }) => type === "application.used").length
 
-test("an application is used by whoever gets a token there, once a day", async () => {
+test("a token for a user records a use of the application, once a day", async () => {
   const other = await provider.addClient()
-  const { refresh_token } = await use()
+  const { refresh_token } = await signInAndUse()
   const { ownerId } = provider.setup
-  const uses = await listed({ userId: ownerId, applicationId: client.appId })
+  const uses = await listUses({ userId: ownerId, applicationId: client.appId })
   expect(uses).toMatchObject([{ applicationName: "Example App", userId: ownerId }])
   expect(timestampMs(uses[0].lastUsed)).toBe(provider.clock.now())
-  expect(await listed({ applicationId: other.appId })).toEqual([])
-  expect(await listed({ userId: "absent" })).toEqual([])
+  expect(await listUses({ applicationId: other.appId })).toEqual([])
+  expect(await listUses({ userId: "absent" })).toEqual([])
 
-  await use()
-  expect(await noted()).toBe(1)
+  await signInAndUse()
+  expect(await listUseEvents()).toBe(1)
   provider.clock.advance(day)
   const fields = { grant_type: "refresh_token", refresh_token: String(refresh_token) }
-  const { status } = await askToken(provider, fields, `${client.id}:${client.secret}`)
+  const { status } = await sendTokenRequest(provider, fields, `${client.id}:${client.secret}`)
   expect(status).toBe(200)
-  expect(await noted()).toBe(2)
+  expect(await listUseEvents()).toBe(2)
   const since = (ms: number) => ({ since: timestampFromMs(provider.clock.now() + ms) })
-  expect(await listed(since(0))).toHaveLength(1)
-  expect(await listed(since(1))).toEqual([])
+  expect(await listUses(since(0))).toHaveLength(1)
+  expect(await listUses(since(1))).toEqual([])
 })
 
-test("uses are seen by who may read the application", async () => {
-  await use()
-  const none = { ...everything, all: false }
-  expect(await listed({}, { ...none, projects: [provider.projectId] })).toHaveLength(1)
-  expect(await listed({}, { ...none, orgs: [provider.setup.orgId] })).toHaveLength(1)
-  expect(await listed({}, { ...none, orgs: ["other"] })).toEqual([])
+test("uses are listed to callers who can read the application", async () => {
+  await signInAndUse()
+  const none = { ...fullScope, all: false }
+  expect(await listUses({}, { ...none, projects: [provider.projectId] })).toHaveLength(1)
+  expect(await listUses({}, { ...none, orgs: [provider.setup.orgId] })).toHaveLength(1)
+  expect(await listUses({}, { ...none, orgs: ["other"] })).toEqual([])
 })
 
-test("nothing is noted where the instance does not want to know who got tokens", async () => {
+test("records nothing if the instance turned it off", async () => {
   const tokenAudit = { people: false, machines: false }
   await changeOidcSettings(provider.cx(), "i1", { settings: { tokenAudit }, isSigning: () => true })
-  await use()
-  expect(await noted()).toBe(0)
+  await signInAndUse()
+  expect(await listUseEvents()).toBe(0)
 })
 
-test("a use is gone with its application, and with its person", async () => {
+test("a use is removed with its application and its user", async () => {
   const second = await provider.addClient()
-  await use()
-  await use(second)
-  expect(await listed()).toHaveLength(2)
+  await signInAndUse()
+  await signInAndUse(second)
+  expect(await listUses()).toHaveLength(2)
   await removeApplication(provider.cx(), second.appId)
-  expect(await listed()).toHaveLength(1)
+  expect(await listUses()).toHaveLength(1)
   await removeUser(provider.cx(), provider.setup.ownerId)
-  expect(await listed()).toEqual([])
+  expect(await listUses()).toEqual([])
 })
 
-/** What the uses of an application show of it. */
-const shown = async ({ appId }: NewClient, scope = everything) => {
+/** Fields of an application from its uses. */
+const fieldsOfUses = async ({ appId }: NewClient, scope = fullScope) => {
   const cx = provider.cx({ scope })
-  const answer = await ask(shares, "listApplicationUses", cx, { applicationId: appId })
+  const answer = await callOperation(shares, "listApplicationUses", cx, { applicationId: appId })
   return { dropped: answer.droppedScopes, isUnread: answer.profileUnread }
 }
 
 const signIn = async (of: NewClient, scope: string) =>
-  tokensOf(provider, await signedIn(provider, of), of, { scope })
+  tokensOf(provider, await openSignedIn(provider, of), of, { scope })
 
-test("scopes that were requested and not granted are not in the answer, and listed", async () => {
+test("requested but not granted scopes are missing in the response, and listed", async () => {
   const plain = await provider.addClient()
   expect((await signIn(plain, "openid offline_access groups")).scope).toBe("openid groups")
-  expect((await shown(plain)).dropped).toEqual(["offline_access"])
+  expect((await fieldsOfUses(plain)).dropped).toEqual(["offline_access"])
   expect((await signIn(client, "openid offline_access admin")).scope).toBe("openid offline_access")
-  expect((await shown(client)).dropped).toEqual(["admin"])
+  expect((await fieldsOfUses(client)).dropped).toEqual(["admin"])
 })
 
-test("dropped scopes are noted again only where they differ, and gone where none is", async () => {
+test("dropped scopes are recorded only if they change, and removed if there are none", async () => {
   const plain = await provider.addClient()
   const words = ["openid offline_access", "openid offline_access", "openid", "openid"]
   const after: unknown[] = []
   for (const scope of words) {
     await signIn(plain, scope)
-    after.push([(await shown(plain)).dropped, await noted()])
+    after.push([(await fieldsOfUses(plain)).dropped, await listUseEvents()])
   }
   expect(after).toEqual([
     [["offline_access"], 1],
@@ -124,46 +129,46 @@ test("dropped scopes are noted again only where they differ, and gone where none
   ])
 })
 
-test("dropped scopes of sign-ins from before the last day are not listed any more", async () => {
+test("dropped scopes of sign-ins older than a day are not listed", async () => {
   const { appId } = client
   const used = (userId: string, dropped: readonly string[] = []) =>
     provider.store.transact(provider.cx(), (tx) =>
-      noteUse(tx, userId, appId, { profile: false, dropped }),
+      recordApplicationUse(tx, userId, appId, { profile: false, dropped }),
     )
   await used("early", ["admin"])
   provider.clock.advance(day / 2)
   await used("later")
-  expect((await shown(client)).dropped).toEqual(["admin"])
+  expect((await fieldsOfUses(client)).dropped).toEqual(["admin"])
   provider.clock.advance(day)
-  // A refresh is no sign-in: it shows nothing of what an application requests now.
-  await provider.store.transact(provider.cx(), (tx) => noteUse(tx, "early", appId))
+  // A refresh is not a sign-in: it shows nothing about current requests.
+  await provider.store.transact(provider.cx(), (tx) => recordApplicationUse(tx, "early", appId))
   await used("last")
-  expect((await shown(client)).dropped).toEqual([])
+  expect((await fieldsOfUses(client)).dropped).toEqual([])
 })
 
-test("few and short scopes are kept of those that anybody makes up", async () => {
+test("stores only a few short scopes of those that clients make up", async () => {
   const plain = await provider.addClient()
   const words = Array.from({ length: 50 }, (_, at) => `${at}-${"x".repeat(120)}`)
   await signIn(plain, `openid ${words.join(" ")}`)
-  const { dropped } = await shown(plain)
+  const { dropped } = await fieldsOfUses(plain)
   expect([dropped.length, Math.max(...dropped.map((each: string) => each.length))]).toEqual([
     20, 100,
   ])
 })
 
-test("an application that reads the profile nowhere is told apart from one that does", async () => {
+test("distinguishes applications that never read the profile", async () => {
   const never = await provider.addClient()
   const silent = await provider.addClient()
   const asking = await provider.addClient()
   await signIn(never, "openid profile email")
   await signIn(silent, "openid")
   const { access_token: token } = await signIn(asking, "openid email")
-  expect([await shown(never), await shown(silent)]).toMatchObject([
+  expect([await fieldsOfUses(never), await fieldsOfUses(silent)]).toMatchObject([
     { isUnread: true },
     { isUnread: false },
   ])
   expect((await userinfo(provider, token)).status).toBe(200)
-  expect((await shown(asking)).isUnread).toBe(false)
+  expect((await fieldsOfUses(asking)).isUnread).toBe(false)
 })
 
 test("an application that introspects its own tokens reads the profile, too", async () => {
@@ -173,10 +178,10 @@ test("an application that introspects its own tokens reads the profile, too", as
   const body = new URLSearchParams({ token: String(token) }).toString()
   const answer = await post(provider, "/oauth/v2/introspect", body, { authorization })
   expect(await answer.json()).toMatchObject({ active: true })
-  expect((await shown(own)).isUnread).toBe(false)
+  expect((await fieldsOfUses(own)).isUnread).toBe(false)
 })
 
-test("reading the claims is noted once a week for an application, and stopping shows", async () => {
+test("reading claims is recorded weekly for an application, so that an end shows", async () => {
   const asking = await provider.addClient()
   const read = async () => {
     const { access_token: token } = await signIn(asking, "openid profile")
@@ -193,41 +198,41 @@ test("reading the claims is noted once a week for an application, and stopping s
   expect(await reads()).toBe(1)
   provider.clock.advance(2 * day)
   await read()
-  expect([await reads(), (await shown(asking)).isUnread]).toEqual([2, false])
+  expect([await reads(), (await fieldsOfUses(asking)).isUnread]).toEqual([2, false])
   provider.clock.advance(15 * day)
   await signIn(asking, "openid profile")
-  expect((await shown(asking)).isUnread).toBe(true)
+  expect((await fieldsOfUses(asking)).isUnread).toBe(true)
 })
 
-test("requests for claims at the same moment note one reading", async () => {
+test("concurrent requests for claims record one reading", async () => {
   const { access_token: token } = await signIn(client, "openid profile")
-  const before = await noted()
+  const before = await listUseEvents()
   const answers = await Promise.all(Array.from({ length: 5 }, () => userinfo(provider, token)))
   expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200])
-  expect(await noted()).toBe(before + 1)
+  expect(await listUseEvents()).toBe(before + 1)
 })
 
-test("claims are read while nothing can be saved, and that is noted later", async () => {
+test("claims are readable while nothing can be stored, and the reading is recorded later", async () => {
   const { access_token: token } = await signIn(client, "openid profile")
-  const before = await noted()
+  const before = await listUseEvents()
   const full = new Fault("unavailable", "store.disk_full", "the disk is full")
   const saving = vi.spyOn(provider.store, "transact").mockRejectedValue(full)
   const whileFull = await userinfo(provider, token)
   expect(saving).toHaveBeenCalled()
   saving.mockRestore()
-  expect([whileFull.status, await noted()]).toEqual([200, before])
+  expect([whileFull.status, await listUseEvents()]).toEqual([200, before])
   provider.clock.advance(60_000)
   expect((await userinfo(provider, token)).status).toBe(200)
-  expect(await noted()).toBe(before + 1)
+  expect(await listUseEvents()).toBe(before + 1)
 })
 
-test("what uses show of an application is for those who may read it", async () => {
+test("use data of an application is listed to callers who can read it", async () => {
   const plain = await provider.addClient()
   await signIn(plain, "openid profile offline_access")
-  const nobody = { ...everything, all: false }
+  const nobody = { ...fullScope, all: false }
   const known = { dropped: ["offline_access"], isUnread: true }
   const hidden = { dropped: [], isUnread: false }
-  expect(await shown(plain, { ...nobody, projects: [provider.projectId] })).toEqual(known)
-  expect(await shown(plain, { ...nobody, orgs: [provider.setup.orgId] })).toEqual(known)
-  expect(await shown(plain, { ...nobody, orgs: ["other"] })).toEqual(hidden)
+  expect(await fieldsOfUses(plain, { ...nobody, projects: [provider.projectId] })).toEqual(known)
+  expect(await fieldsOfUses(plain, { ...nobody, orgs: [provider.setup.orgId] })).toEqual(known)
+  expect(await fieldsOfUses(plain, { ...nobody, orgs: ["other"] })).toEqual(hidden)
 })

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, expect, test } from "vitest"
 import { effectiveGroupIds } from "../../../src/domain/group/index.ts"
-import { type Estate, openEstate } from "../../support/estate.ts"
+import { openTenant, type Tenant } from "../../support/tenant.ts"
 
-let estate: Estate
+let estate: Tenant
 beforeEach(async () => {
-  estate = await openEstate()
+  estate = await openTenant()
   for (const id of ["g1", "g2"]) {
     const request = { organizationId: "org1", id, name: id }
     await estate.as("manager", "createGroup", request)

@@ -1,29 +1,33 @@
 import { timestampMs } from "@bufbuild/protobuf/wkt"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { shares } from "../../../src/domain/group/api.ts"
-import { ask } from "../../support/ask.ts"
-import { type Estate, openEstate, type Person } from "../../support/estate.ts"
+import { callOperation } from "../../support/call-operation.ts"
+import { openTenant, type Tenant, type TenantUser } from "../../support/tenant.ts"
 
-let estate: Estate
+let estate: Tenant
 beforeEach(async () => {
-  estate = await openEstate()
+  estate = await openTenant()
 })
 afterEach(() => estate.close())
 
-const made = async (id: string, name: string, who: Person = "manager", organizationId = "org1") =>
-  estate.as(who, "createGroup", { organizationId, id, name, description: `${name}!` })
-const look = async (id: string) => (await estate.as("manager", "getGroup", { id })).group
-const act = async (name: string, request: object) => estate.as("manager", name, request)
-const listed = async (who: Person, request: object = {}) => {
+const createGroup = async (
+  id: string,
+  name: string,
+  who: TenantUser = "manager",
+  organizationId = "org1",
+) => estate.as(who, "createGroup", { organizationId, id, name, description: `${name}!` })
+const getGroup = async (id: string) => (await estate.as("manager", "getGroup", { id })).group
+const callAsManager = async (name: string, request: object) => estate.as("manager", name, request)
+const listGroups = async (who: TenantUser, request: object = {}) => {
   const { groups, pagination } = await estate.as(who, "listGroups", request)
   return { ids: groups.map(({ id }: { id: string }) => id), total: pagination.totalResult }
 }
 
-test("a group is there at once, with what it was given", async () => {
-  const { id, creationDate } = await made("g1", "  Admins ")
+test("a group is available immediately, with the given values", async () => {
+  const { id, creationDate } = await createGroup("g1", "  Admins ")
   expect(id).toBe("g1")
   expect(timestampMs(creationDate)).toBe(estate.clock.now())
-  expect(await look("g1")).toMatchObject({
+  expect(await getGroup("g1")).toMatchObject({
     id: "g1",
     name: "Admins",
     description: "Admins !",
@@ -33,62 +37,62 @@ test("a group is there at once, with what it was given", async () => {
   })
 })
 
-test("without an id one is made, and an id is used once, also when its group is gone", async () => {
-  const { id } = await made("", "One")
+test("an ID is generated if omitted, and never reused after a deletion", async () => {
+  const { id } = await createGroup("", "One")
   expect(id).toMatch(/^\d{15,18}$/)
-  await expect(made(id, "Two")).rejects.toMatchObject({ id: "group.exists" })
+  await expect(createGroup(id, "Two")).rejects.toMatchObject({ id: "group.exists" })
   await estate.as("manager", "deleteGroup", { id })
-  await expect(made(id, "Two")).rejects.toMatchObject({ id: "group.exists" })
+  await expect(createGroup(id, "Two")).rejects.toMatchObject({ id: "group.exists" })
 })
 
-test("only what is given changes, and what changes nothing keeps its date", async () => {
-  await made("g1", "One")
+test("only the given fields change, and an update without changes keeps the date", async () => {
+  await createGroup("g1", "One")
   estate.clock.advance(1000)
   const renamed = await estate.as("manager", "updateGroup", { id: "g1", name: "Two" })
   expect(timestampMs(renamed.changeDate)).toBe(estate.clock.now())
-  expect(await look("g1")).toMatchObject({ name: "Two", description: "One!" })
+  expect(await getGroup("g1")).toMatchObject({ name: "Two", description: "One!" })
   await estate.as("manager", "updateGroup", { id: "g1", description: "" })
-  expect(await look("g1")).toMatchObject({ name: "Two", description: "" })
+  expect(await getGroup("g1")).toMatchObject({ name: "Two", description: "" })
   const then = estate.clock.now()
   estate.clock.advance(1000)
   const same = await estate.as("manager", "updateGroup", { id: "g1", name: "Two" })
   expect(timestampMs(same.changeDate)).toBe(then)
 })
 
-test("the sigmas of a name tell no two groups apart", async () => {
-  await made("g1", "Φίλος.μέλος")
+test("different sigmas do not make two names distinct", async () => {
+  await createGroup("g1", "Φίλος.μέλος")
   for (const name of ["ΦΊΛΟΣ.ΜΈΛΟΣ", "φίλοσ.μέλοσ"]) {
-    await expect(made("g2", name)).rejects.toMatchObject({ id: "group.name_taken" })
+    await expect(createGroup("g2", name)).rejects.toMatchObject({ id: "group.name_taken" })
   }
   await estate.as("manager", "updateGroup", { id: "g1", name: "ΦΊΛΟΣ.ΜΈΛΟΣ" })
   await estate.as("manager", "deleteGroup", { id: "g1" })
-  await made("g2", "φίλος.μέλος")
+  await createGroup("g2", "φίλος.μέλος")
 })
 
 test.each([["admins"], ["ADMINS"], ["Ａdmins"], [" Admins"], ["Adm\u2060ins"], ["Admins\u2800"]])(
-  "a name that is taken is taken however it is spelled (%s)",
+  "a name is unique in any case (%s)",
   async (name) => {
-    await made("g1", "Admins")
-    await expect(made("g2", name)).rejects.toMatchObject({ id: "group.name_taken" })
-    await made("g3", "Others")
+    await createGroup("g1", "Admins")
+    await expect(createGroup("g2", name)).rejects.toMatchObject({ id: "group.name_taken" })
+    await createGroup("g3", "Others")
     const taken = estate.as("manager", "updateGroup", { id: "g3", name })
     await expect(taken).rejects.toMatchObject({ id: "group.name_taken" })
-    await made("g4", name, "stranger", "org2")
+    await createGroup("g4", name, "stranger", "org2")
   },
 )
 
-test("a name is free again when its group has another, or is gone", async () => {
-  await made("g1", "One")
+test("a name is free after its group is renamed or deleted", async () => {
+  await createGroup("g1", "One")
   await estate.as("manager", "updateGroup", { id: "g1", name: "ONE" })
-  await expect(made("g2", "one")).rejects.toMatchObject({ id: "group.name_taken" })
+  await expect(createGroup("g2", "one")).rejects.toMatchObject({ id: "group.name_taken" })
   await estate.as("manager", "updateGroup", { id: "g1", name: "Two" })
-  await made("g2", "one")
+  await createGroup("g2", "one")
   await estate.as("manager", "deleteGroup", { id: "g2" })
-  await made("g3", "One")
+  await createGroup("g3", "One")
 })
 
-test("two who take a name at the same moment don't both get it", async () => {
-  const tried = await Promise.allSettled(["g1", "g2", "g3"].map((id) => made(id, "Same")))
+test("one of two concurrent creations with the same name succeeds", async () => {
+  const tried = await Promise.allSettled(["g1", "g2", "g3"].map((id) => createGroup(id, "Same")))
   expect(tried.filter(({ status }) => status === "fulfilled")).toHaveLength(1)
 })
 
@@ -97,67 +101,71 @@ test.each([
   ["a name with a line break", { name: "a\nb" }],
   ["a long description", { name: "A", description: "x".repeat(201) }],
   ["a description of control characters", { name: "A", description: "a\u0007" }],
-])("%s is refused", async (_, more) => {
+])("rejects %s", async (_, more) => {
   const tried = estate.as("manager", "createGroup", { organizationId: "org1", ...more })
   await expect(tried).rejects.toMatchObject({ code: "invalid_argument" })
 })
 
-test("a group that is gone is nowhere, and going again changes nothing", async () => {
-  await made("g1", "One")
+test("a deleted group is not found, and deleting it again changes nothing", async () => {
+  await createGroup("g1", "One")
   await estate.as("manager", "deleteGroup", { id: "g1" })
   for (const name of ["getGroup", "updateGroup", "deleteGroup"]) {
-    await expect(act(name, { id: "g1" })).rejects.toMatchObject({ id: "group.missing" })
+    await expect(callAsManager(name, { id: "g1" })).rejects.toMatchObject({ id: "group.missing" })
   }
-  expect(await listed("manager")).toEqual({ ids: [], total: 0n })
+  expect(await listGroups("manager")).toEqual({ ids: [], total: 0n })
   const again = { id: "g1" }
-  await expect(ask(shares, "deleteGroup", estate.cx(), again)).resolves.toBeTruthy()
-  await expect(ask(shares, "updateGroup", estate.cx(), again)).rejects.toMatchObject({
+  await expect(callOperation(shares, "deleteGroup", estate.cx(), again)).resolves.toBeTruthy()
+  await expect(callOperation(shares, "updateGroup", estate.cx(), again)).rejects.toMatchObject({
     id: "group.missing",
   })
 })
 
-test("what is another organisation's is as if it were not there", async () => {
-  await made("g1", "One")
-  await made("g2", "Two", "stranger", "org2")
+test("groups of another organization are not found", async () => {
+  await createGroup("g1", "One")
+  await createGroup("g2", "Two", "stranger", "org2")
   for (const name of ["getGroup", "updateGroup", "deleteGroup"]) {
     const answers = await Promise.all(
-      ["g2", "absent"].map((id) => act(name, { id }).catch((fault) => fault)),
+      ["g2", "absent"].map((id) => callAsManager(name, { id }).catch((fault) => fault)),
     )
     expect(answers.map(({ id, message }) => [id, message])[0]).toEqual([
       "group.missing",
       answers[1].message,
     ])
   }
-  await expect(made("g3", "Three", "manager", "org2")).rejects.toMatchObject({ id: "org.missing" })
-  expect(await listed("manager")).toEqual({ ids: ["g1"], total: 1n })
-  expect(await listed("stranger")).toEqual({ ids: ["g2"], total: 1n })
-  expect(await listed("owner", { pagination: { asc: true } })).toMatchObject({ total: 2n })
-  await expect(listed("nobody")).rejects.toMatchObject({ code: "permission_denied" })
+  await expect(createGroup("g3", "Three", "manager", "org2")).rejects.toMatchObject({
+    id: "org.missing",
+  })
+  expect(await listGroups("manager")).toEqual({ ids: ["g1"], total: 1n })
+  expect(await listGroups("stranger")).toEqual({ ids: ["g2"], total: 1n })
+  expect(await listGroups("owner", { pagination: { asc: true } })).toMatchObject({ total: 2n })
+  await expect(listGroups("nobody")).rejects.toMatchObject({ code: "permission_denied" })
 })
 
-test("with its organisation a group is gone", async () => {
-  await made("g2", "Two", "stranger", "org2")
+test("a group is removed with its organization", async () => {
+  await createGroup("g2", "Two", "stranger", "org2")
   await estate.as("owner", "deleteOrganization", { organizationId: "org2" })
-  expect(await listed("owner")).toEqual({ ids: [], total: 0n })
+  expect(await listGroups("owner")).toEqual({ ids: [], total: 0n })
   const tried = async () => estate.as("owner", "updateGroup", { id: "g2", name: "Mine" })
   await expect(tried()).rejects.toMatchObject({ id: "group.missing" })
-  await expect(made("g3", "Three", "owner", "org2")).rejects.toMatchObject({ id: "org.missing" })
+  await expect(createGroup("g3", "Three", "owner", "org2")).rejects.toMatchObject({
+    id: "org.missing",
+  })
 })
 
-test("groups are found by id, name and organisation, sorted and paged", async () => {
+test("finds groups by ID, name, and organization, sorted and paged", async () => {
   for (const [id, name] of [
     ["g1", "Beta"],
     ["g2", "alpha"],
     ["g3", "Gamma"],
   ] as const) {
     estate.clock.advance(1000)
-    await made(id, name)
+    await createGroup(id, name)
   }
-  await made("g4", "Beta", "stranger", "org2")
+  await createGroup("g4", "Beta", "stranger", "org2")
   estate.clock.advance(1000)
   await estate.as("manager", "updateGroup", { id: "g1", description: "new" })
   const by = async (filter: object) =>
-    (await listed("owner", { filters: [{ filter }], pagination: { asc: true } })).ids
+    (await listGroups("owner", { filters: [{ filter }], pagination: { asc: true } })).ids
   expect(await by({ case: "groupIds", value: { ids: ["g2", "g4", "no"] } })).toEqual(["g2", "g4"])
   expect(await by({ case: "nameFilter", value: { name: "beta", method: 1 } })).toEqual(["g1", "g4"])
   expect(await by({ case: "organizationId", value: { id: "org2" } })).toEqual(["g4"])
@@ -165,25 +173,25 @@ test("groups are found by id, name and organisation, sorted and paged", async ()
   await expect(by({})).rejects.toMatchObject({ id: "search.filter_empty" })
 
   const sorted = async (sortingColumn: number, asc = true) =>
-    (await listed("manager", { sortingColumn, pagination: { asc } })).ids
+    (await listGroups("manager", { sortingColumn, pagination: { asc } })).ids
   expect(await sorted(1)).toEqual(["g1", "g2", "g3"])
   expect(await sorted(2, false)).toEqual(["g3", "g2", "g1"])
   expect(await sorted(3)).toEqual(["g2", "g3", "g1"])
   expect(await sorted(4)).toEqual(["g2", "g1", "g3"])
   const window = { pagination: { asc: true, offset: 1n, limit: 1 } }
-  expect(await listed("manager", window)).toEqual({ ids: ["g2"], total: 3n })
+  expect(await listGroups("manager", window)).toEqual({ ids: ["g2"], total: 3n })
 })
 
-describe("who is in a group", () => {
+describe("a group membership", () => {
   beforeEach(async () => {
-    await made("g1", "One")
-    await made("g2", "Two")
-    await made("g3", "Three", "stranger", "org2")
+    await createGroup("g1", "One")
+    await createGroup("g2", "Two")
+    await createGroup("g3", "Three", "stranger", "org2")
   })
 
   const turn = (name: string, id: string, ...userIds: readonly string[]) =>
-    act(name, { id, userIds })
-  const inside = async (who: Person, ...filters: readonly object[]) => {
+    callAsManager(name, { id, userIds })
+  const inside = async (who: TenantUser, ...filters: readonly object[]) => {
     const request = { filters: filters.map((filter) => ({ filter })), pagination: { asc: true } }
     const { groupUsers, pagination } = await estate.as(who, "listGroupUsers", request)
     const pairs = groupUsers.map(({ groupId, userId }: { groupId: string; userId: string }) => [
@@ -194,7 +202,7 @@ describe("who is in a group", () => {
     return pairs
   }
 
-  test("is listed with names, and is found by group, user and name", async () => {
+  test("is listed with names, and found by group, user, and name", async () => {
     await turn("addUsersToGroup", "g1", "nobody", "manager")
     await turn("addUsersToGroup", "g2", "nobody")
     expect(await inside("manager")).toHaveLength(3)
@@ -207,11 +215,11 @@ describe("who is in a group", () => {
     const named = { case: "nameFilter", value: { name: "NOBOD", method: 5 } }
     expect(await inside("manager", named)).toHaveLength(2)
     const theirs = { filters: [{ filter: { case: "userId", value: { id: "nobody" } } }] }
-    expect((await listed("manager", theirs)).ids.toSorted()).toEqual(["g1", "g2"])
+    expect((await listGroups("manager", theirs)).ids.toSorted()).toEqual(["g1", "g2"])
     await expect(inside("manager", {})).rejects.toMatchObject({ id: "search.filter_empty" })
   })
 
-  test("stays who is in already, and out who is out, without another date", async () => {
+  test("is added or removed once, and repeating it keeps the date", async () => {
     const { changeDate } = await turn("addUsersToGroup", "g1", "nobody", "nobody")
     expect(timestampMs(changeDate)).toBe(estate.clock.now())
     const before = estate.store.log.durable()
@@ -224,7 +232,7 @@ describe("who is in a group", () => {
     expect(await inside("manager")).toEqual([["g1", "nobody"]])
   })
 
-  test("is of its organisation, or nobody of the call is added", async () => {
+  test("requires the same organization, or the call adds nobody", async () => {
     for (const other of ["stranger", "absent"]) {
       const tried = turn("addUsersToGroup", "g1", "nobody", other)
       await expect(tried).rejects.toMatchObject({ id: "user.missing" })
@@ -241,7 +249,7 @@ describe("who is in a group", () => {
     await expect(inside("nobody")).rejects.toMatchObject({ code: "permission_denied" })
   })
 
-  test("is gone with the person, the group or the organisation", async () => {
+  test("is removed with the user, the group, or the organization", async () => {
     await turn("addUsersToGroup", "g1", "nobody")
     await turn("addUsersToGroup", "g2", "nobody", "manager")
     await estate.as("manager", "deleteGroup", { id: "g1" })

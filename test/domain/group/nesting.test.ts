@@ -2,16 +2,16 @@ import { timestampMs } from "@bufbuild/protobuf/wkt"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { effectiveGroupIds } from "../../../src/domain/group/index.ts"
 import { checkNesting, groupNesting } from "../../../src/domain/group/nesting.ts"
-import { type Estate, openEstate, type Person } from "../../support/estate.ts"
+import { openTenant, type Tenant, type TenantUser } from "../../support/tenant.ts"
 
-let estate: Estate
+let estate: Tenant
 beforeEach(async () => {
-  estate = await openEstate()
+  estate = await openTenant()
   for (const id of ["a", "b", "c", "d", "e", "f"]) await create(id)
 })
 afterEach(() => estate.close())
 
-const create = (id: string, who: Person = "manager", organizationId = "org1") =>
+const create = (id: string, who: TenantUser = "manager", organizationId = "org1") =>
   estate.as(who, "createGroup", { organizationId, id, name: `Group ${id}` })
 const nest = async (id: string, ...groupIds: string[]) =>
   estate.as("manager", "addGroupsToGroup", { id, groupIds })
@@ -20,7 +20,7 @@ const unnest = async (id: string, ...groupIds: string[]) =>
 const addUser = (id: string, userId = "nobody") =>
   estate.as("manager", "addUsersToGroup", { id, userIds: [userId] })
 const groupsOf = (userId = "nobody") => effectiveGroupIds(estate.cx(), userId)
-const listed = async (who: Person, filter?: object) => {
+const listed = async (who: TenantUser, filter?: object) => {
   const filters = filter ? [{ filter }] : []
   const { memberGroups } = await estate.as(who, "listMemberGroups", { filters })
   return memberGroups.map((each: any) => [each.groupId, each.memberGroupId, each.name])

@@ -1,16 +1,16 @@
 import { expect, test } from "vitest"
 import { views } from "../../../src/server/modules.ts"
 import { statement } from "../../../src/store/index.ts"
-import { openEstate, type Person } from "../../support/estate.ts"
-import type { World } from "../../support/world.ts"
+import { openTenant, type TenantUser } from "../../support/tenant.ts"
+import type { TestEnvironment } from "../../support/test-environment.ts"
 
 const names = ["group_users", "group_groups", "group_administrators", "group_authorizations"]
 const tables = names.map((name) => statement(`SELECT * FROM ${name} WHERE instance = $instance`))
-const rows = ({ store, cx }: World) => tables.map((table) => store.all(cx(), table))
+const rows = ({ store, cx }: TestEnvironment) => tables.map((table) => store.all(cx(), table))
 
 test("rebuilt views have the members and roles of groups that are there", async () => {
-  const estate = await openEstate()
-  const act = (who: Person, name: string, request: object) => estate.as(who, name, request)
+  const estate = await openTenant()
+  const act = (who: TenantUser, name: string, request: object) => estate.as(who, name, request)
   await act("manager", "createProject", { organizationId: "org1", projectId: "p1", name: "P" })
   const onOrg = { resource: { case: "organizationId", value: "org1" } }
   for (const id of ["a", "b", "c", "gone"]) {

@@ -1,4 +1,4 @@
-// Two states of applications of each kind, see samples.ts.
+// Two states of each kind of application; see samples.ts.
 import { sample } from "./sample.ts"
 
 const application = {

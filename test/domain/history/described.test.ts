@@ -1,6 +1,5 @@
-// Every event that is stored forever: whether an undo is offered, the request that undoes it or why
-// none does; and the fields that are shown of each kind of thing. The golden lists are events.tsv
-// and shown.tsv.
+// For every permanent event: whether an undo is offered, its request or the reason for none, and
+// for each kind of resource the shown fields. The golden lists are events.tsv and shown.tsv.
 import { readFileSync } from "node:fs"
 import { afterAll, expect, test } from "vitest"
 import { aggregates } from "../../../src/server/modules.ts"
@@ -14,7 +13,7 @@ const events = aggregates
     Object.keys(evolve).map((type) => ({ stream, type, sample: eventSample(stream, type) })),
   )
 
-/** The rows that a golden list lacks, and those that it has too many. */
+/** Expects no missing and no surplus rows in a golden list. */
 function expectRows(file: string, found: readonly string[]): void {
   const [, ...golden] = readFileSync(`${import.meta.dirname}/${file}`, "utf8")
     .trimEnd()
@@ -37,7 +36,7 @@ test("every event has a title, and the undo that events.tsv lists", async () => 
   )
 })
 
-test("of every kind of thing the fields are shown that shown.tsv lists", async () => {
+test("every kind of resource shows the fields that shown.tsv lists", async () => {
   const kinds = new Map(
     events.map(({ stream, type }) => [sampleOf(stream, type), { stream, type }]),
   )

@@ -1,24 +1,24 @@
-// What the history says of an event, whatever it is of: its log has two events of one thing, which
-// make the states of a sample.
+// The history of any event: its log contains two events of one resource, which produce the states
+// of a sample.
 import { type Message, toJson } from "@bufbuild/protobuf"
-import { book } from "../../../src/api/book.ts"
+import { allServices } from "../../../src/api/book.ts"
 import { nameOf } from "../../../src/api/method.ts"
 import { shares } from "../../../src/domain/history/api.ts"
 import { aggregates, views } from "../../../src/server/modules.ts"
 import type { AnyAggregate, Cx } from "../../../src/store/index.ts"
-import { ask } from "../../support/ask.ts"
-import { openWorld } from "../../support/world.ts"
+import { callOperation } from "../../support/call-operation.ts"
+import { openTestEnvironment } from "../../support/test-environment.ts"
 
 import * as apps from "./app-samples.ts"
 import type { Sample } from "./sample.ts"
 import * as sampled from "./samples.ts"
 
-export const world = openWorld({ aggregates, views })
+export const world = openTestEnvironment({ aggregates, views })
 
-type Past = { readonly stream: string; readonly type: string; readonly sample: Sample }
+type EventCase = { readonly stream: string; readonly type: string; readonly sample: Sample }
 
-/** What of a state these events change, where another event of the same operation changes more. */
-const changing: Readonly<Record<string, readonly string[]>> = {
+/** The fields that these events change, if another event of the same operation changes more. */
+const changedFields: Readonly<Record<string, readonly string[]>> = {
   "org.changed": ["name"],
   "org.oidc.settings.set": ["oidc"],
   "project.application.changed": ["name"],
@@ -30,15 +30,15 @@ const changing: Readonly<Record<string, readonly string[]>> = {
   "user.username.changed": ["userName"],
 }
 
-/** The states of a thing before and after an event. */
+/** The states of a resource before and after an event. */
 export function eventSample(stream: string, type: string): Sample {
   const { before, after } = sampleOf(stream, type)
-  const keys = changing[type]
+  const keys = changedFields[type]
   const changed = Object.entries(after).filter(([key]) => !keys || keys.includes(key))
   return { before, after: { ...before, ...Object.fromEntries(changed) } }
 }
 
-/** The states of a thing: of users and applications, those of the kind that has such events. */
+/** The states of a resource; for users and applications, of the kind that has such events. */
 export function sampleOf(stream: string, type: string): Sample {
   if (stream === "user") return /user\.(machine|pat)/.test(type) ? sampled.machines : sampled.humans
   if (stream !== "app") return sampled.samples[stream] ?? { before: {}, after: {} }
@@ -55,13 +55,13 @@ const ids: Readonly<Record<string, string>> = {
 }
 const memberIds = { org: "org/org1/u1", project: "project/p1/u1", grant: "grant/g1/u1" }
 
-function idOf({ stream, type }: Past): string {
+function idOf({ stream, type }: EventCase): string {
   if (stream !== "member") return ids[stream] ?? "id1"
   const level = type.startsWith("org.") ? "org" : type.includes(".grant.") ? "grant" : "project"
   return memberIds[level]
 }
 
-/** Of an object, some members replaced. */
+/** A proxy of an object with some members replaced. */
 const withMembers = <T extends object>(target: T, replaced: object): T =>
   new Proxy(target, {
     get: (_, name) => {
@@ -71,8 +71,10 @@ const withMembers = <T extends object>(target: T, replaced: object): T =>
     },
   })
 
-/** A call on a store with two events of one thing: the second is the one that is looked at. */
-function callOn(past: Past, requests: string[]): Cx {
+/**
+ * A call with a store that contains two events of one resource; the second is the one under test.
+ */
+function callOn(past: EventCase, requests: string[]): Cx {
   const { stream, type, sample } = past
   const event = (version: number, state: object) => ({
     instance: "i1",
@@ -83,7 +85,7 @@ function callOn(past: Past, requests: string[]): Cx {
     position: version,
     time: version,
     data: sampled.payload,
-    private: sampled.noted,
+    private: sampled.metadataPayload,
     editor: { user: "u1", client: "" },
     owner: "org1",
     correlation: "",
@@ -116,36 +118,47 @@ function callOn(past: Past, requests: string[]): Cx {
   return { ...cx, store, holds: () => true, operate }
 }
 
-/** Whether what events say in private is left out of the states. */
+/** Whether private event data is left out of the states. */
 const isPersonal = { on: false }
 
 function jsonOf(operation: string, request: Message) {
-  const methods = book.flatMap(({ methods }) => [...methods])
+  const methods = allServices.flatMap(({ methods }) => [...methods])
   const method = methods.find((each) => nameOf(each) === operation)
   if (!method) throw new Error(`no operation ${operation}`)
   return toJson(method.input, request)
 }
 
-const resourceOf = (past: Past) => ({
+const resourceOf = (past: EventCase) => ({
   resource: {
     resource: { case: "stream", value: { instance: true, kind: past.stream, id: idOf(past) } },
   },
 })
 
 /** The title of an event, whether an undo is offered, and its request or the reason for none. */
-export async function describedEvent(past: Past) {
+export async function describedEvent(past: EventCase) {
   const requests: string[] = []
   const cx = callOn(past, requests)
-  const { changes } = await ask(shares, "listChanges", cx, { ...resourceOf(past), asc: true })
+  const { changes } = await callOperation(shares, "listChanges", cx, {
+    ...resourceOf(past),
+    asc: true,
+  })
   const [, { words, undoable }] = changes
-  const { refusal } = await ask(shares, "getUndo", cx, { ...resourceOf(past), sequence: 2n })
+  const { refusal } = await callOperation(shares, "getUndo", cx, {
+    ...resourceOf(past),
+    sequence: 2n,
+  })
   return { title: words, isOffered: undoable, undo: requests[0] ?? refusal }
 }
 
-/** The fields that are shown of a thing. Those that its events store in private have a star. */
-export async function shownFields(past: Past): Promise<readonly string[]> {
+/** The shown fields of a resource. Those with private event data are marked with a star. */
+export async function shownFields(past: EventCase): Promise<readonly string[]> {
   const paths = async () => {
-    const { changes } = await ask(shares, "listChanges", callOn(past, []), resourceOf(past))
+    const { changes } = await callOperation(
+      shares,
+      "listChanges",
+      callOn(past, []),
+      resourceOf(past),
+    )
     return new Set<string>(
       changes.flatMap(({ differences }: any) => differences.map(({ path }: any) => path.join("."))),
     )

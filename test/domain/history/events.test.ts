@@ -1,22 +1,23 @@
 import { timestampFromMs } from "@bufbuild/protobuf/wkt"
 import { afterEach, beforeEach, expect, test } from "vitest"
-import { wordsOf, wordsOfPath, wordsOfStream } from "../../../src/domain/history/words.ts"
-import { type Estate, openEstate, type Person } from "../../support/estate.ts"
+import { eventTitle, fieldTitle, streamTitle } from "../../../src/domain/history/words.ts"
+import { openTenant, type Tenant, type TenantUser } from "../../support/tenant.ts"
 
-let estate: Estate
+let estate: Tenant
 beforeEach(async () => {
-  estate = await openEstate()
+  estate = await openTenant()
 })
 afterEach(() => estate.close())
 
-const act = async (who: Person, name: string, request: object = {}) => estate.as(who, name, request)
+const act = async (who: TenantUser, name: string, request: object = {}) =>
+  estate.as(who, name, request)
 const events = async (request: object = {}): Promise<readonly any[]> =>
   (await act("owner", "listEvents", request)).events
 const typesOf = (found: readonly any[]) => found.map(({ type }) => type.type)
 const project = (projectId: string, name: string) =>
   act("manager", "createProject", { organizationId: "org1", projectId, name })
 
-test("what happened is told with its place, who did it, and what was said", async () => {
+test("lists events with their position, editor, and payload", async () => {
   await project("p1", "One")
   const [newest] = await events({ limit: 1 })
   expect(newest).toMatchObject({
@@ -34,7 +35,7 @@ test("what happened is told with its place, who did it, and what was said", asyn
   expect(first.sequence).toBeLessThan(newest.sequence)
 })
 
-test("what it happened to has its name of today", async () => {
+test("an event has the current name of its resource", async () => {
   await project("p1", "One")
   await act("owner", "updateProject", { projectId: "p1", name: "Two" })
   const found = await events({ aggregateTypes: ["project"], aggregateId: "p1" })
@@ -50,20 +51,20 @@ test.each([
   [["ja"], "プロジェクトを作成", "付与されたプロジェクト"],
   [["sv"], "Project created", "Project grant"],
   [[], "Project created", "Project grant"],
-])("to a reader of %j it is said in their language, else in English", (languages, type, kind) => {
-  expect(wordsOf({ languages }, "project.added")).toBe(type)
-  expect(wordsOfStream({ languages }, "projectgrant")).toBe(kind)
+])("titles are in the reader's language for %j, or in English", (languages, type, kind) => {
+  expect(eventTitle({ languages }, "project.added")).toBe(type)
+  expect(streamTitle({ languages }, "projectgrant")).toBe(kind)
 })
 
-test("fields are said in words, too, but for what somebody has called so", () => {
+test("field names are translated, except for chosen names", () => {
   const [english, german] = [{ languages: [] }, { languages: ["de"] }]
-  expect(wordsOfPath(english, ["oidc", "redirectUris"])).toBe("OpenID Connect › Redirect URIs")
-  expect(wordsOfPath(german, ["phone", "number"])).toBe("Telefon › Nummer")
-  expect(wordsOfPath(german, ["domains", "name", "verified"])).toBe("Domains › name › Bestätigt")
-  expect(wordsOfPath(german, ["notYetSaid", "constructor"])).toBe("not yet said › constructor")
+  expect(fieldTitle(english, ["oidc", "redirectUris"])).toBe("OpenID Connect › Redirect URIs")
+  expect(fieldTitle(german, ["phone", "number"])).toBe("Telefon › Nummer")
+  expect(fieldTitle(german, ["domains", "name", "verified"])).toBe("Domains › name › Bestätigt")
+  expect(fieldTitle(german, ["notYetSaid", "constructor"])).toBe("not yet said › constructor")
 })
 
-test("each filter finds what is so, and all of them together", async () => {
+test("each filter selects events, alone and combined", async () => {
   await project("p1", "One")
   await act("owner", "updateProject", { projectId: "p1", name: "Two" })
   const ofProject = { aggregateTypes: ["project"], aggregateId: "p1" }
@@ -80,7 +81,7 @@ test("each filter finds what is so, and all of them together", async () => {
   expect(await events({ eventTypes: ["nothing.like.that"] })).toEqual([])
 })
 
-test("times bound what is told, on both sides", async () => {
+test("time limits apply on both sides", async () => {
   await project("p1", "One")
   const before = estate.clock.now()
   estate.clock.advance(60_000)
@@ -95,7 +96,7 @@ test("times bound what is told, on both sides", async () => {
   expect(idsOf(await events({ ...ofProject, creationDateFilter: range }))).toEqual(["p1"])
 })
 
-test("parts follow one another in both directions", async () => {
+test("pages are consecutive in both directions", async () => {
   for (let count = 0; count < 7; count++) await project(`p${count}`, `Project ${count}`)
   for (const asc of [true, false]) {
     const whole = (await events({ asc, limit: 1000 })).map(({ sequence }) => sequence)
@@ -110,7 +111,7 @@ test("parts follow one another in both directions", async () => {
   }
 })
 
-test("no secret and nothing personal is in what is told", async () => {
+test("events contain no secrets and no personal data", async () => {
   await act("manager", "createUser", {
     organizationId: "org1",
     userId: "petra",
@@ -136,7 +137,7 @@ test("no secret and nothing personal is in what is told", async () => {
   }
 })
 
-test("types and kinds are those that there are", async () => {
+test("lists the existing types and aggregate types", async () => {
   const { eventTypes } = await act("owner", "listEventTypes")
   expect(eventTypes.map(({ type }: any) => type)).toContain("project.role.added")
   const { aggregateTypes } = await act("owner", "listAggregateTypes")
@@ -145,13 +146,13 @@ test("types and kinds are those that there are", async () => {
   )
 })
 
-test("only who reads the events of the instance sees them", async () => {
+test("requires the permission to read the instance's events", async () => {
   for (const name of ["listEvents", "listEventTypes", "listAggregateTypes"]) {
     await expect(act("manager", name)).rejects.toThrow()
   }
 })
 
-test("what could not be handled is listed, and taken off the list by who may", async () => {
+test("failed events are listed, and can be removed with the permission", async () => {
   const { store } = estate
   const fail = (position: number, instance: string) =>
     store.exclusive(

@@ -2,27 +2,31 @@ import { timestampMs } from "@bufbuild/protobuf/wkt"
 import { afterEach, beforeEach, expect, test } from "vitest"
 import { createCode } from "../../../src/domain/credential/code.ts"
 import { setPassword } from "../../../src/domain/credential/commands.ts"
-import { requestReset, resetPasswordFor } from "../../../src/domain/credential/reset.ts"
+import { prepareResetPassword, requestReset } from "../../../src/domain/credential/reset.ts"
 import { addGrant } from "../../../src/domain/project-grant/index.ts"
 import { lockUser, removeUser } from "../../../src/domain/user/index.ts"
 import { user } from "../../../src/domain/user-model/model.ts"
-import { type Estate, openEstate, type Person } from "../../support/estate.ts"
-import { callerOf } from "../../support/world.ts"
+import { openTenant, type Tenant, type TenantUser } from "../../support/tenant.ts"
+import { callerOf } from "../../support/test-environment.ts"
 
-let estate: Estate
+let estate: Tenant
 beforeEach(async () => {
-  estate = await openEstate()
+  estate = await openTenant()
   await act("manager", "createProject", { organizationId: "org1", projectId: "p1", name: "One" })
 })
 afterEach(() => estate.close())
 
-const act = async (who: Person, name: string, request: object = {}) => estate.as(who, name, request)
-const changes = async (who: Person, name: string, request: object = {}): Promise<readonly any[]> =>
-  (await act(who, name, request)).result
+const act = async (who: TenantUser, name: string, request: object = {}) =>
+  estate.as(who, name, request)
+const changes = async (
+  who: TenantUser,
+  name: string,
+  request: object = {},
+): Promise<readonly any[]> => (await act(who, name, request)).result
 const keys = (result: readonly any[]) => result.map(({ eventType }) => eventType.key)
 const p1 = { projectId: "p1" }
 
-test("what happened is told with who did it, when, and in words", async () => {
+test("lists changes with editor, time, and title", async () => {
   estate.clock.advance(60_000)
   await act("owner", "deactivateProject", p1)
   const [newest, oldest] = await changes("owner", "listProjectChanges", p1)
@@ -45,7 +49,7 @@ test("users who set a password with a code, and no session, are shown as its edi
   const code = createCode(visitor, userId, { of: "password", returned: false })
   await requestReset(visitor, userId, { code, channel: "email" })
   const plain = { code: code.plain, plain: "Correct-horse-7" }
-  await setPassword(visitor, userId, await resetPasswordFor(visitor, userId, plain))
+  await setPassword(visitor, userId, await prepareResetPassword(visitor, userId, plain))
   const [changed, requested] = await changes("manager", "listUserChanges", { userId })
   expect(changed).toMatchObject({
     eventType: { key: "EventTypes.user.human.password.changed" },
@@ -62,7 +66,7 @@ test("users who set a password with a code, and no session, are shown as its edi
   expect(events[0].editor).toMatchObject({ userId, displayName: "nobody Person", service: "" })
 })
 
-test("each of them tells of its own thing only", async () => {
+test("each list contains only the changes of its own resource", async () => {
   const app = { projectId: "p1", applicationId: "a1", name: "App" }
   const applicationType = { case: "api", value: {} }
   await act("manager", "createApplication", { ...app, applicationType })
@@ -81,7 +85,7 @@ test("each of them tells of its own thing only", async () => {
   ])
 })
 
-test("windows follow the sequence, from the newest back or from the oldest on", async () => {
+test("pages follow the sequence, newest or oldest first", async () => {
   for (const name of ["Two", "Three", "Four"]) {
     await act("manager", "updateProject", { ...p1, name })
   }
@@ -99,7 +103,7 @@ test("windows follow the sequence, from the newest back or from the oldest on", 
   await expect(part({ sequence: 2n ** 63n })).rejects.toMatchObject({ code: "invalid_argument" })
 })
 
-test("nothing that is private is told", async () => {
+test("private data is not listed", async () => {
   const told = await act("manager", "listUserChanges", { userId: "stranger" }).catch(({ id }) => id)
   expect(told).toBe("user.missing")
   const own = JSON.stringify(await changes("stranger", "listMyUserChanges"), plain)
@@ -107,8 +111,8 @@ test("nothing that is private is told", async () => {
   expect(own).not.toContain("@example.com")
 })
 
-test("who did it is named to those who may see them", async () => {
-  const editorOf = async (who: Person) => {
+test("editors are named to callers who can read them", async () => {
+  const editorOf = async (who: TenantUser) => {
     const [newest] = await changes(who, "listUserChanges", { userId: "nobody" })
     return [newest.editorId, newest.editorDisplayName, newest.editorPreferredLoginName]
   }
@@ -120,12 +124,12 @@ test("who did it is named to those who may see them", async () => {
   expect(await editorOf("owner")).toEqual(["stranger", "", ""])
 })
 
-test("the process itself is named as it is, and nobody is looked up for it", async () => {
+test("the server itself is named without a user lookup", async () => {
   const [first] = await changes("owner", "listOrgChanges", { query: { limit: 1 } })
   expect(first).toMatchObject({ editorId: "test", editorDisplayName: "" })
 })
 
-test("everybody sees their own story, and no permission is needed for it", async () => {
+test("users read their own history without a permission", async () => {
   expect(keys(await changes("nobody", "listMyUserChanges"))).toEqual([
     "EventTypes.user.human.added",
   ])
@@ -134,7 +138,7 @@ test("everybody sees their own story, and no permission is needed for it", async
   })
 })
 
-test("what is another organisation's is as if it were not there", async () => {
+test("histories of another organization are not found", async () => {
   const app = { projectId: "p1", applicationId: "a1", name: "App" }
   await act("manager", "createApplication", { ...app, applicationType: { case: "api", value: {} } })
   const tried: readonly (readonly [string, object, object])[] = [
@@ -156,7 +160,7 @@ test("what is another organisation's is as if it were not there", async () => {
   })
 })
 
-test("what is older than the instance's limit is shown from neither end, and is kept", async () => {
+test("changes older than the retention are hidden from both ends, but stored", async () => {
   estate.clock.advance(7_200_000)
   await act("manager", "updateProject", { ...p1, name: "Two" })
   estate.clock.advance(3_600_000)
@@ -177,7 +181,7 @@ test("what is older than the instance's limit is shown from neither end, and is 
   ])
 })
 
-test("the story of somebody who is gone is not shown, and is kept", async () => {
+test("the history of a deleted user is hidden, but stored", async () => {
   await removeUser(estate.cx(), "nobody")
   await expect(act("manager", "listUserChanges", { userId: "nobody" })).rejects.toMatchObject({
     id: "user.missing",

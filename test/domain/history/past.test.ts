@@ -2,25 +2,26 @@ import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt"
 import { afterEach, beforeEach, expect, test } from "vitest"
 import { addRoles } from "../../../src/domain/project/index.ts"
 import { RoleLevel } from "../../../src/gen/core/internal_permission/v2/internal_permission_pb.ts"
-import { type Estate, openEstate, type Person } from "../../support/estate.ts"
+import { openTenant, type Tenant, type TenantUser } from "../../support/tenant.ts"
 
-let estate: Estate
+let estate: Tenant
 beforeEach(async () => {
-  estate = await openEstate()
+  estate = await openTenant()
   await act("manager", "createProject", { organizationId: "org1", projectId: "p1", name: "One" })
 })
 afterEach(() => estate.close())
 
-const act = async (who: Person, name: string, request: object = {}) => estate.as(who, name, request)
+const act = async (who: TenantUser, name: string, request: object = {}) =>
+  estate.as(who, name, request)
 const of = (named: string, value: unknown) => ({ resource: { resource: { case: named, value } } })
 const p1 = of("projectId", "p1")
 const stream = (kind: string, id: string) => of("stream", { instance: true, kind, id })
-const changes = async (who: Person, request: object): Promise<readonly any[]> =>
+const changes = async (who: TenantUser, request: object): Promise<readonly any[]> =>
   (await act(who, "listChanges", request)).changes
-const compared = (who: Person, request: object) => act(who, "getDifferences", request)
+const getDifferences = (who: TenantUser, request: object) => act(who, "getDifferences", request)
 
-/** Differences as "path: before → after". */
-const lines = ({ differences }: any): readonly string[] =>
+/** Formats differences as "path: before → after". */
+const formatDifferences = ({ differences }: any): readonly string[] =>
   differences.map(({ path, before, after }: any) => {
     const [was, is] = [before, after].map((value) => JSON.stringify(plain(value)) ?? "-")
     return `${path.join(".")}: ${was} → ${is}`
@@ -31,7 +32,7 @@ const plain = (value: any): unknown => {
   return kind?.value
 }
 
-test("each change is told with who made it, by what, and the fields that it changed", async () => {
+test("lists each change with its editor, client, and changed fields", async () => {
   await act("owner", "updateProject", { projectId: "p1", name: "Two", authorizationRequired: true })
   const [newest, first] = await changes("manager", p1)
   expect(newest).toMatchObject({
@@ -42,20 +43,23 @@ test("each change is told with who made it, by what, and the fields that it chan
   })
   expect(newest.editor.requestId).not.toBe("")
   expect(timestampMs(newest.changeDate)).toBe(estate.clock.now())
-  expect(lines(newest)).toEqual(['name: "One" → "Two"', "projectRoleCheck: false → true"])
+  expect(formatDifferences(newest)).toEqual([
+    'name: "One" → "Two"',
+    "projectRoleCheck: false → true",
+  ])
   expect(newest.differences[1].words).toBe("Require a role to sign in")
-  expect(lines(first)).toContain('name: - → "One"')
+  expect(formatDifferences(first)).toContain('name: - → "One"')
 })
 
-test("roles of a project are told by their keys, and versions not at all", async () => {
+test("project roles are listed by key, and versions are not listed", async () => {
   await act("manager", "addProjectRole", { projectId: "p1", roleKey: "a", displayName: "A" })
   await act("manager", "addProjectRole", { projectId: "p1", roleKey: "b", displayName: "B" })
   const [newest] = await changes("manager", p1)
-  expect(lines(newest)).toEqual(['roles: ["a"] → ["a","b"]'])
+  expect(formatDifferences(newest)).toEqual(['roles: ["a"] → ["a","b"]'])
   expect(newest.payload).toMatchObject({ key: "b", displayName: "B" })
 })
 
-test("parts follow one another in both directions, with the same differences", async () => {
+test("pages are consecutive in both directions, with the same differences", async () => {
   for (const name of ["2", "3", "4", "5"])
     await act("owner", "updateProject", { projectId: "p1", name })
   for (const asc of [true, false]) {
@@ -74,30 +78,30 @@ test("parts follow one another in both directions, with the same differences", a
   })
 })
 
-test("two moments are compared by time or position, or one is told whole", async () => {
+test("compares two moments by time or position, or returns one completely", async () => {
   const begun = estate.clock.now()
   estate.clock.advance(60_000)
   await act("owner", "updateProject", { projectId: "p1", name: "Two" })
   estate.clock.advance(60_000)
   await act("owner", "deactivateProject", { projectId: "p1" })
   const time = (ms: number) => ({ moment: { case: "time", value: timestampFromMs(ms) } })
-  const all = await compared("manager", { ...p1, from: time(begun) })
-  expect(lines(all)).toEqual(['status: "active" → "inactive"', 'name: "One" → "Two"'])
+  const all = await getDifferences("manager", { ...p1, from: time(begun) })
+  expect(formatDifferences(all)).toEqual(['status: "active" → "inactive"', 'name: "One" → "Two"'])
   expect(all).toMatchObject({ existed: true, sequence: 3n })
   const [, second] = await changes("manager", p1)
   const position = { moment: { case: "position", value: second.position } }
-  expect(lines(await compared("manager", { ...p1, from: time(begun), to: position }))).toEqual([
-    'name: "One" → "Two"',
-  ])
-  const whole = await compared("manager", { ...p1, to: time(begun) })
+  expect(
+    formatDifferences(await getDifferences("manager", { ...p1, from: time(begun), to: position })),
+  ).toEqual(['name: "One" → "Two"'])
+  const whole = await getDifferences("manager", { ...p1, to: time(begun) })
   expect(whole).toMatchObject({ existed: false, sequence: 1n })
-  expect(lines(whole)).toContain('name: - → "One"')
-  const never = await compared("manager", { ...p1, to: time(begun - 1000) })
+  expect(formatDifferences(whole)).toContain('name: - → "One"')
+  const never = await getDifferences("manager", { ...p1, to: time(begun - 1000) })
   expect(never).toMatchObject({ existed: false, differences: [] })
   expect(never.sequence).toBe(0n)
 })
 
-test("of people their profile is told, but no secret, and nothing once they are gone", async () => {
+test("shows profiles of users but no secrets, and nothing after their deletion", async () => {
   await act("manager", "createUser", {
     organizationId: "org1",
     userId: "petra",
@@ -115,7 +119,7 @@ test("of people their profile is told, but no secret, and nothing once they are 
   await act("manager", "updateHumanUser", { userId: "petra", profile })
   const petra = of("userId", "petra")
   const told = await changes("manager", petra)
-  expect(lines(told[0])).toContain('profile.familyName: "Before" → "After"')
+  expect(formatDifferences(told[0])).toContain('profile.familyName: "Before" → "After"')
   const text = JSON.stringify(told, (_, value) => (typeof value === "bigint" ? `${value}` : value))
   for (const secret of ["argon2", "sealed", "hash", "Correct-horse"])
     expect(text).not.toContain(secret)
@@ -128,7 +132,7 @@ test("of people their profile is told, but no secret, and nothing once they are 
   for (const word of ["Before", "After", "petra@"]) expect(gone).not.toContain(word)
 })
 
-test("what is sealed or hashed stays so in the history of every kind", async () => {
+test("encrypted and hashed values stay so in every history", async () => {
   const target = { name: "Hook", targetType: { case: "restWebhook", value: {} } }
   const { id } = await act("owner", "createTarget", {
     ...target,
@@ -136,16 +140,16 @@ test("what is sealed or hashed stays so in the history of every kind", async () 
     timeout: { seconds: 5n },
   })
   const [added] = await changes("owner", stream("target", id))
-  expect(lines(added)).toContain('name: - → "Hook"')
+  expect(formatDifferences(added)).toContain('name: - → "Hook"')
   const { sealed } = estate.store.state(estate.cx(), estate.store.kind("target") as any, id) as any
   expect(sealed).not.toBe("")
-  expect(JSON.stringify(lines(added))).not.toContain(sealed)
+  expect(JSON.stringify(formatDifferences(added))).not.toContain(sealed)
 })
 
-test("who may not read a thing has no history of it; streams need all events", async () => {
+test("a history requires read access to the resource; streams require all events", async () => {
   for (const resource of [p1, of("organizationId", "org1"), of("userId", "nobody")]) {
     await expect(changes("stranger", resource)).rejects.toMatchObject({ code: "not_found" })
-    await expect(compared("stranger", resource)).rejects.toMatchObject({ code: "not_found" })
+    await expect(getDifferences("stranger", resource)).rejects.toMatchObject({ code: "not_found" })
   }
   expect(await changes("nobody", of("userId", "nobody"))).not.toEqual([])
   await expect(changes("manager", stream("project", "p1"))).rejects.toMatchObject({
@@ -159,24 +163,24 @@ test("who may not read a thing has no history of it; streams need all events", a
   }
 })
 
-test("where the instance shows only the newer past, earlier moments are refused", async () => {
+test("rejects moments older than the retention", async () => {
   await act("owner", "updateProject", { projectId: "p1", name: "Two" })
   estate.clock.advance(7_200_000)
   await act("owner", "updateProject", { projectId: "p1", name: "Three" })
   await act("system", "setLimits", { instanceId: "i1", auditLogRetention: { seconds: 3600n } })
   const [only, ...others] = await changes("owner", p1)
-  expect(lines(only)).toEqual(['name: "Two" → "Three"'])
+  expect(formatDifferences(only)).toEqual(['name: "Two" → "Three"'])
   expect(others).toEqual([])
   const long = { moment: { case: "time", value: timestampFromMs(estate.clock.now() - 7_200_000) } }
   const early = { moment: { case: "position", value: 1n } }
   for (const from of [long, early]) {
-    await expect(compared("owner", { ...p1, from })).rejects.toMatchObject({
+    await expect(getDifferences("owner", { ...p1, from })).rejects.toMatchObject({
       id: "history.not_kept",
     })
   }
 })
 
-test("every kind that is kept can be folded without what its events say in private", async () => {
+test("every permanent kind can be folded without private event data", async () => {
   for (const kind of estate.store.eventTypes().streams) {
     if (estate.store.kind(kind)?.retention !== "forever") continue
     for (const id of ["i1", "org1", "p1", "owner", "console"]) {
@@ -188,7 +192,7 @@ test("every kind that is kept can be folded without what its events say in priva
   }
 })
 
-test("who may read events, but not users, is told nothing personal by their stream", async () => {
+test("readers of events without access to users see no personal data in streams", async () => {
   const key = "EVENT_READER"
   await act("owner", "createRole", { key, level: RoleLevel.INSTANCE, permissions: ["events.read"] })
   await act("owner", "createAdministrator", {
@@ -197,12 +201,12 @@ test("who may read events, but not users, is told nothing personal by their stre
     roles: [key],
   })
   const manager = stream("user", "manager")
-  const told = [await changes("nobody", manager), await compared("nobody", manager)]
+  const told = [await changes("nobody", manager), await getDifferences("nobody", manager)]
   expect(JSON.stringify(told, text)).not.toContain("manager@example.com")
   expect(JSON.stringify(await changes("owner", manager), text)).toContain("manager@example.com")
 })
 
-test("others have their turn while changes of something large are compared", async () => {
+test("other requests run while changes of a large resource are compared", async () => {
   const role = (at: number) => ({ key: `role${at}`, displayName: "Role", group: "" })
   const roles = Array.from({ length: 500 }, (_, at) => role(at))
   await estate.step((tx) => addRoles.within(tx, "p1", roles))

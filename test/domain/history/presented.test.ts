@@ -1,22 +1,23 @@
-// Events are presented under the aggregates and types of the contract, and found by both names.
+// Events are presented with the aggregates and types of the contract, and found by both names.
 import { afterEach, beforeEach, expect, test } from "vitest"
 import { checkPassword } from "../../../src/domain/credential/commands.ts"
 import { storedEventsOf } from "../../../src/domain/history/index.ts"
-import { type Estate, openEstate, type Person } from "../../support/estate.ts"
+import { openTenant, type Tenant, type TenantUser } from "../../support/tenant.ts"
 
-let estate: Estate
+let estate: Tenant
 beforeEach(async () => {
-  estate = await openEstate()
+  estate = await openTenant()
 })
 afterEach(() => estate.close())
 
-const act = async (who: Person, name: string, request: object = {}) => estate.as(who, name, request)
+const act = async (who: TenantUser, name: string, request: object = {}) =>
+  estate.as(who, name, request)
 const events = async (request: object = {}): Promise<readonly any[]> =>
   (await act("owner", "listEvents", { limit: 1000, ...request })).events
 const shown = (found: readonly any[]) =>
   found.map(({ aggregate, type }) => [aggregate.type.type, aggregate.id, type.type])
 
-test("policies of an organization belong to it, by their new and their old names", async () => {
+test("policies of an organization belong to it, by new and old names", async () => {
   await act("manager", "addCustomLockoutPolicy", { maxPasswordAttempts: 7 })
   const expected = [["org", "org1", "org.policy.lockout.added"]]
   const type = { eventTypes: ["org.policy.lockout.added"] }
@@ -39,7 +40,7 @@ test("policies of an organization belong to it, by their new and their old names
   }
 })
 
-test("what is part of a project is presented with the ID of the project", async () => {
+test("parts of a project are presented with the project's ID", async () => {
   await act("manager", "createProject", { organizationId: "org1", projectId: "p1", name: "One" })
   await act("manager", "createProject", { organizationId: "org1", projectId: "p2", name: "Two" })
   const { applicationId } = await act("manager", "createApplication", {
@@ -79,7 +80,7 @@ test("failed passwords belong to the user", async () => {
   expect(shown(await events({ eventTypes: [type], aggregateId: "member" }))).toEqual(expected)
 })
 
-test("an event that has several names is found by each, once", async () => {
+test("an event with several names is found by each, once", async () => {
   const open = { allowUsernamePassword: true }
   await act("owner", "updateLoginPolicy", { ...open, allowRegister: true })
   await act("owner", "removeSecondFactorFromLoginPolicy", { type: 2 })
@@ -101,7 +102,7 @@ test("an event that has several names is found by each, once", async () => {
   expect(both).toEqual(all)
 })
 
-test("types are listed by the names of the contract, aggregates also by streams", async () => {
+test("types are listed by contract names, aggregates also by streams", async () => {
   const { eventTypes } = await act("owner", "listEventTypes")
   const types = eventTypes.map(({ type }: any) => type)
   expect(types).toEqual([...new Set(types)])
@@ -120,7 +121,7 @@ test("types are listed by the names of the contract, aggregates also by streams"
   expect(aggregates).toEqual(expect.arrayContaining(["user", "org", "policy", "app"]))
 })
 
-test("histories and exports: the one has the new names, the other what is stored", async () => {
+test("histories have the new names, exports the stored ones", async () => {
   await act("manager", "addCustomLabelPolicy", { primaryColor: "#112233" })
   const { changes } = await act("owner", "listChanges", {
     resource: { resource: { case: "policiesOf", value: "org1" } },

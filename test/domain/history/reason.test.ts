@@ -4,16 +4,17 @@ import { addMember } from "../../../src/domain/member/index.ts"
 import { addGrant } from "../../../src/domain/project-grant/index.ts"
 import { ApplicationAccessRule } from "../../../src/gen/core/application/v2/application_pb.ts"
 import { EntryCondition, Reason } from "../../../src/gen/core/history/v2/history_service_pb.ts"
-import { type Estate, openEstate, type Person } from "../../support/estate.ts"
+import { openTenant, type Tenant, type TenantUser } from "../../support/tenant.ts"
 
-let estate: Estate
+let estate: Tenant
 beforeEach(async () => {
-  estate = await openEstate()
+  estate = await openTenant()
   await act("manager", "createProject", { organizationId: "org1", projectId: "p1", name: "One" })
 })
 afterEach(() => estate.close())
 
-const act = async (who: Person, name: string, request: object = {}) => estate.as(who, name, request)
+const act = async (who: TenantUser, name: string, request: object = {}) =>
+  estate.as(who, name, request)
 
 const permission = (userId: string, value: string, where: object) => ({
   userId,
@@ -25,17 +26,17 @@ const operation = (userId: string, value: string, where: object) => ({
   subject: { case: "operation", value: `core.${value}` },
   ...where,
 })
-const why = (who: Person, request: object) => act(who, "getPermissionReason", request)
+const getReason = (who: TenantUser, request: object) => act(who, "getPermissionReason", request)
 const p1 = { resource: "project", id: "p1" }
 const update = "project.v2.ProjectService/UpdateProject"
 
-test("a role that opens is told with where it is held, who gave it, and when", async () => {
+test("a granting role is returned with its resource, granter, and time", async () => {
   await act("owner", "createAdministrator", {
     userId: "nobody",
     resource: { resource: { case: "projectId", value: "p1" } },
     roles: ["PROJECT_OWNER"],
   })
-  const told = await why("manager", permission("nobody", "project.write", p1))
+  const told = await getReason("manager", permission("nobody", "project.write", p1))
   expect(told).toMatchObject({ allowed: true, reason: Reason.ROLE, organizationId: "org1" })
   expect(told.holdings).toMatchObject([
     {
@@ -59,7 +60,7 @@ test("roles of a group are told with the group, who gave them, and when", async 
     resource: { resource: { case: "projectId", value: "p1" } },
     roles: ["PROJECT_OWNER"],
   })
-  const told = await why("manager", permission("nobody", "project.write", p1))
+  const told = await getReason("manager", permission("nobody", "project.write", p1))
   const givenBy = { userId: "owner", displayName: "owner Person" }
   const group = { groupId: "g1", groupName: "Staff" }
   expect(told.holdings).toMatchObject([{ ...group, grantingRoles: ["PROJECT_OWNER"], givenBy }])
@@ -80,56 +81,56 @@ test("roles of a group are told with the group, who gave them, and when", async 
   expect(roles).toMatchObject([{ ...group, counts: true, organizationId: "org1", givenBy }])
 })
 
-test("roles reach down from above, and what opens leads", async () => {
-  const told = await why("owner", permission("owner", "project.write", p1))
+test("roles apply to lower levels, and granting roles come first", async () => {
+  const told = await getReason("owner", permission("owner", "project.write", p1))
   expect(told.holdings[0]).toMatchObject({ level: "instance", reaches: true })
-  const ofManager = await why("owner", permission("manager", "project.write", p1))
+  const ofManager = await getReason("owner", permission("manager", "project.write", p1))
   expect(ofManager.holdings).toMatchObject([
     { level: "org", id: "org1", name: "Acme", grantingRoles: ["ORG_OWNER"] },
   ])
 })
 
-test("a refusal says what is missing: the permission, or that it is held elsewhere", async () => {
-  const none = await why("manager", permission("nobody", "project.write", p1))
+test("a denial names the missing permission, or that it is held elsewhere", async () => {
+  const none = await getReason("manager", permission("nobody", "project.write", p1))
   expect(none).toMatchObject({
     allowed: false,
     reason: Reason.NO_PERMISSION,
     refusal: "access.denied",
     holdings: [],
-    words: "this needs the permission project.write",
+    words: "permission denied: project.write is required",
   })
-  const elsewhere = await why("owner", permission("stranger", "project.write", p1))
+  const elsewhere = await getReason("owner", permission("stranger", "project.write", p1))
   expect(elsewhere).toMatchObject({ allowed: false, reason: Reason.ELSEWHERE })
   expect(elsewhere.holdings).toMatchObject([
     { id: "org2", grantingRoles: ["ORG_OWNER"], reaches: false },
   ])
 })
 
-test("of an operation the whole rule decides: what is internal, oneself, and rank", async () => {
-  expect(await why("manager", operation("manager", update, { id: "p1" }))).toMatchObject({
+test("an operation is decided by its full rule: internal, own account, and rank", async () => {
+  expect(await getReason("manager", operation("manager", update, { id: "p1" }))).toMatchObject({
     allowed: true,
     permission: "project.write",
     resource: "project",
   })
-  const own = await why("owner", operation("manager", update, { id: "own" }))
+  const own = await getReason("owner", operation("manager", update, { id: "own" }))
   expect(own).toMatchObject({ allowed: false, reason: Reason.ELSEWHERE })
   const lock = "user.v2.UserService/LockUser"
-  const owner = await why("owner", operation("manager", lock, { id: "owner" }))
+  const owner = await getReason("owner", operation("manager", lock, { id: "owner" }))
   expect(owner).toMatchObject({ reason: Reason.FORBIDDEN, refusal: "user.outranks_you" })
   const read = "user.v2.UserService/GetUserByID"
-  expect(await why("manager", operation("nobody", read, { id: "nobody" }))).toMatchObject({
+  expect(await getReason("manager", operation("nobody", read, { id: "nobody" }))).toMatchObject({
     allowed: true,
     reason: Reason.SELF,
   })
   expect(
-    await why(
+    await getReason(
       "manager",
       operation("nobody", "diagnosis.v2.DiagnosisService/ListScriptMoments", {}),
     ),
   ).toMatchObject({ allowed: true, reason: Reason.OPEN })
 })
 
-test("what it tells is what the operation itself then does", async () => {
+test("the explanation matches the operation's own decision", async () => {
   const people = ["owner", "manager", "nobody", "stranger"] as const
   const asked = [
     [update, "updateProject", { projectId: "p1", name: "Two" }, "p1"],
@@ -138,7 +139,7 @@ test("what it tells is what the operation itself then does", async () => {
   ] as const
   for (const [name, method, request, id] of asked) {
     for (const person of people) {
-      const { allowed } = await why("owner", operation(person, name, { id }))
+      const { allowed } = await getReason("owner", operation(person, name, { id }))
       const tried = await act(person, method, request).then(
         () => true,
         ({ id: fault }: any) =>
@@ -152,16 +153,18 @@ test("what it tells is what the operation itself then does", async () => {
   }
 })
 
-test("nobody learns of resources that nothing of theirs reaches, or of people", async () => {
+test("reveals no resources or users outside the caller's access", async () => {
   await act("stranger", "createProject", { organizationId: "org2", projectId: "p2", name: "Two" })
   const there = { resource: "project", id: "p2" }
   const absent = { resource: "project", id: "p404" }
   for (const where of [there, absent]) {
-    await expect(why("manager", permission("nobody", "project.read", where))).rejects.toMatchObject(
-      { id: "project.missing" },
-    )
+    await expect(
+      getReason("manager", permission("nobody", "project.read", where)),
+    ).rejects.toMatchObject({ id: "project.missing" })
   }
-  await expect(why("stranger", permission("nobody", "project.read", there))).rejects.toMatchObject({
+  await expect(
+    getReason("stranger", permission("nobody", "project.read", there)),
+  ).rejects.toMatchObject({
     code: "not_found",
   })
   for (const bad of [
@@ -170,7 +173,7 @@ test("nobody learns of resources that nothing of theirs reaches, or of people", 
     operation("nobody", update, { resource: "user", id: "nobody" }),
     { userId: "nobody" },
   ]) {
-    await expect(why("manager", bad)).rejects.toMatchObject({ code: "invalid_argument" })
+    await expect(getReason("manager", bad)).rejects.toMatchObject({ code: "invalid_argument" })
   }
 })
 
@@ -182,14 +185,14 @@ const app = async () => {
     applicationType: { case: "oidc", value: {} },
   })
 }
-const entry = (who: Person, userId: string) =>
+const getEntryReason = (who: TenantUser, userId: string) =>
   act(who, "getEntryReason", { userId, applicationId: "a1" })
 
-test("who is let in to an application, and by which roles", async () => {
+test("explains access to an application, with the roles", async () => {
   await app()
-  expect(await entry("manager", "nobody")).toMatchObject({ allowed: true, roles: [] })
+  expect(await getEntryReason("manager", "nobody")).toMatchObject({ allowed: true, roles: [] })
   await act("manager", "updateProject", { projectId: "p1", authorizationRequired: true })
-  const out = await entry("manager", "nobody")
+  const out = await getEntryReason("manager", "nobody")
   expect(out.allowed).toBe(false)
   expect(out.checks.filter(({ met }: any) => !met)).toMatchObject([
     { condition: EntryCondition.ROLES_GIVEN },
@@ -197,13 +200,13 @@ test("who is let in to an application, and by which roles", async () => {
   await act("manager", "addProjectRole", { projectId: "p1", roleKey: "a", displayName: "A" })
   const given = { projectId: "p1", orgId: "org1", userId: "nobody", roleKeys: ["a"] }
   await estate.step((tx) => addAuthorization(tx, "u1", given))
-  const inside = await entry("manager", "nobody")
+  const inside = await getEntryReason("manager", "nobody")
   expect(inside).toMatchObject({
     allowed: true,
     roles: [{ authorizationId: "u1", roleKeys: ["a"], counts: true, organizationName: "Acme" }],
   })
   await act("manager", "deactivateAuthorization", { id: "u1" })
-  expect(await entry("manager", "nobody")).toMatchObject({
+  expect(await getEntryReason("manager", "nobody")).toMatchObject({
     allowed: false,
     roles: [{ roleKeys: [], counts: false }],
   })
@@ -215,7 +218,7 @@ test("the rule of the application is a condition where it limits who can use it"
   const limit = (rule: ApplicationAccessRule) =>
     act("manager", "updateApplication", { ...named, access: { rule } })
   const conditions = async () => {
-    const { allowed, checks } = await entry("manager", "nobody")
+    const { allowed, checks } = await getEntryReason("manager", "nobody")
     const [last] = checks.slice(-1)
     return [allowed, last.condition, last.met]
   }
@@ -233,11 +236,11 @@ test("the rule of the application is a condition where it limits who can use it"
   expect(await conditions()).toEqual([true, EntryCondition.APPLICATION_ACTIVE, true])
 })
 
-test("people of others come in by a grant, where the project asks for one", async () => {
+test("users of other organizations need a project grant if the project requires it", async () => {
   await app()
   await act("manager", "updateProject", { projectId: "p1", projectAccessRequired: true })
   const unmet = async () =>
-    (await entry("owner", "stranger")).checks
+    (await getEntryReason("owner", "stranger")).checks
       .filter(({ met }: any) => !met)
       .map(({ condition }: any) => condition)
   expect(await unmet()).toEqual([EntryCondition.PROJECT_GRANTED])
@@ -247,14 +250,14 @@ test("people of others come in by a grant, where the project asks for one", asyn
   expect(await unmet()).toEqual([])
   await act("owner", "deactivateUser", { userId: "stranger" })
   expect(await unmet()).toEqual([EntryCondition.USER_ACTIVE])
-  await expect(entry("manager", "stranger")).rejects.toMatchObject({ id: "user.missing" })
+  await expect(getEntryReason("manager", "stranger")).rejects.toMatchObject({ id: "user.missing" })
 })
 
-test("roles that the instance gave are found, too, with who gave them", async () => {
+test("finds roles granted by the instance, with the granter", async () => {
   await estate.step((tx) =>
     addMember(tx, { userId: "nobody", target: { level: "instance" }, roles: ["IAM_OWNER_VIEWER"] }),
   )
-  const told = await why("owner", permission("nobody", "project.read", p1))
+  const told = await getReason("owner", permission("nobody", "project.read", p1))
   expect(told.holdings).toMatchObject([{ level: "instance", grantingRoles: ["IAM_OWNER_VIEWER"] }])
   expect(told.holdings[0].givenDate).toBeDefined()
 })

@@ -1,11 +1,11 @@
 export type Sample = {
   readonly before: object
   readonly after: object
-  /** What another event has made of it since; the same as `after` where none has. */
+  /** The state after later events; defaults to `after`. */
   readonly now?: object
 }
 
-/** `change` is laid over the first state. */
+/** `change` is merged into the first state. */
 export const sample = <T extends object>(before: T, change: object): Sample => ({
   before,
   after: { ...before, ...change },

@@ -1,9 +1,9 @@
-// Two states of each kind of stream that is stored forever, which differ in every field. An event
-// of these tests changes the first into the second.
+// Two states of each kind of permanent stream, which differ in every field. An event of these tests
+// changes the first into the second.
 import { login } from "../../../src/domain/policy/index.ts"
 import { type Sample, sample } from "./sample.ts"
 
-const said = (values: object) => ({
+const policyState = (values: object) => ({
   values,
   version: 2,
   created: 1,
@@ -33,7 +33,7 @@ const policies: Readonly<Record<string, readonly [before: object, after: object]
 }
 
 const valuesAt = (at: 0 | 1): object =>
-  Object.fromEntries(Object.entries(policies).map(([kind, each]) => [kind, said(each[at])]))
+  Object.fromEntries(Object.entries(policies).map(([kind, each]) => [kind, policyState(each[at])]))
 
 const profile = {
   givenName: "Ada",
@@ -171,7 +171,7 @@ const role = {
 }
 const targetKey = { pem: "PEM", fingerprint: "SHA256:x", expires: 0, active: false, created: 1 }
 
-/** By stream; of users and applications there are several kinds, see above. */
+/** By stream; users and applications have several kinds, see above. */
 export const samples: Readonly<Record<string, Sample>> = {
   instance: instances,
   feature: sample(
@@ -377,7 +377,7 @@ function features(value: boolean): object {
   }
 }
 
-/** What every event of these tests says; each kind reads of it what it knows. */
+/** The payload of every event of these tests; each kind reads its own fields. */
 export const payload = {
   key: "k1",
   userId: "u1",
@@ -394,4 +394,4 @@ export const payload = {
   group: "staff",
   appId: "a1",
 }
-export const noted = { value: Buffer.from("former").toString("base64") }
+export const metadataPayload = { value: Buffer.from("former").toString("base64") }

@@ -1,9 +1,9 @@
-// Each module states in its history.ts how its events are undone. What it leaves out, or misspells,
-// is named here with what to write where.
+// The history.ts of each module defines how its events are undone. Missing or misspelled entries
+// are reported with the fix.
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect, test } from "vitest"
-import { operationOf } from "../../../src/domain/history/binding/v2-request.ts"
+import { findOperation } from "../../../src/domain/history/binding/v2-request.ts"
 import { readHistory, undoOf } from "../../../src/domain/history/resource.ts"
 import { aggregates } from "../../../src/server/modules.ts"
 import {
@@ -11,12 +11,12 @@ import {
   aggregate,
   type Event,
   historyOf,
-  isReason,
+  isNoUndoReason,
 } from "../../../src/store/index.ts"
 
 const domain = join(import.meta.dirname, "../../../src/domain")
 
-/** The folder of the module that declares a kind of stream. */
+/** The directory of the module that declares a kind of stream. */
 function folderOf(stream: string): string {
   const files = readdirSync(domain, { recursive: true, encoding: "utf8" })
   const file = files.find(
@@ -27,7 +27,7 @@ function folderOf(stream: string): string {
   return `src/domain/${file?.split("/")[0]}`
 }
 
-/** What is missing in the history of a kind, or wrong. */
+/** Missing or invalid entries in the history of a kind. */
 async function problemsOf(kind: AnyAggregate): Promise<readonly string[]> {
   const history = await readHistory(kind)
   const file = `history.ts in ${folderOf(kind.stream)}`
@@ -36,9 +36,9 @@ async function problemsOf(kind: AnyAggregate): Promise<readonly string[]> {
   const undescribed = types.filter((type) => undoOf(history, type) === undefined)
   const named = types.flatMap((type) => {
     const operation = undoOf(history, type)
-    return typeof operation === "string" && !isReason(operation) ? [{ type, operation }] : []
+    return typeof operation === "string" && !isNoUndoReason(operation) ? [{ type, operation }] : []
   })
-  const unknown = named.filter(({ operation }) => !operationOf(history, operation))
+  const unknown = named.filter(({ operation }) => !findOperation(history, operation))
   const isPattern = (key: string) => key.includes("*")
   const patterns = [...Object.keys(undo).filter(isPattern), ...Object.values(noUndo).flat()]
   const unused = patterns.filter((pattern) => {
@@ -66,7 +66,7 @@ async function problemsOf(kind: AnyAggregate): Promise<readonly string[]> {
   ]
 }
 
-test("every event that is stored forever has an undo, or a reason why not", async () => {
+test("every permanent event has an undo or a reason for none", async () => {
   const kinds = aggregates.filter(({ retention }) => retention === "forever")
   const problems = await Promise.all(kinds.map(problemsOf))
   expect(problems.flat()).toEqual([])
@@ -85,7 +85,7 @@ const shelf = aggregate<ShelfEvent, object>({
   },
 })
 
-test("what a history lacks or misspells is named, with what to write where", async () => {
+test("missing and misspelled entries are reported with the fix", async () => {
   expect(await problemsOf(shelf)).toEqual([
     expect.stringMatching(/^shelf\.moved: name the operation .* in history\.ts in src\/domain\//),
   ])

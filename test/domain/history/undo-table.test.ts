@@ -2,11 +2,11 @@ import { afterAll, beforeAll, expect, test } from "vitest"
 import { app, oidcDefaults } from "../../../src/domain/app/index.ts"
 import { addKeys, prepareKeys } from "../../../src/domain/key/index.ts"
 import { RoleLevel } from "../../../src/gen/core/internal_permission/v2/internal_permission_pb.ts"
-import { type Estate, openEstate, type Person } from "../../support/estate.ts"
+import { openTenant, type Tenant, type TenantUser } from "../../support/tenant.ts"
 
-let estate: Estate
+let estate: Tenant
 beforeAll(async () => {
-  estate = await openEstate()
+  estate = await openTenant()
   const pairs = await prepareKeys(estate.cx())
   await estate.step((tx) => addKeys(tx, pairs))
   await act("manager", "createProject", { organizationId: "org1", projectId: "p1", name: "One" })
@@ -15,32 +15,32 @@ beforeAll(async () => {
 })
 afterAll(() => estate.close())
 
-const act = async (who: Person, name: string, request: object = {}, of = "") =>
+const act = async (who: TenantUser, name: string, request: object = {}, of = "") =>
   estate.as(who, name, request, { of })
 const of = (named: string, value: unknown) => ({ resource: { resource: { case: named, value } } })
 const stream = (kind: string, id: string) => of("stream", { instance: true, kind, id })
-const differing = async (resource: object, position: bigint): Promise<readonly string[]> => {
+const differencesSince = async (resource: object, position: bigint): Promise<readonly string[]> => {
   const from = { moment: { case: "position", value: position } }
   const { differences } = await act("owner", "getDifferences", { ...resource, from })
   return differences.map(({ path }: any) => path.join("."))
 }
 
-/** Undoes the newest change and then the undo: after each all is as it was before. */
-async function thereAndBack(resource: object, left: readonly string[] = []): Promise<void> {
+/** Undoes the newest change and then the undo: each restores the state before. */
+async function undoAndRedo(resource: object, left: readonly string[] = []): Promise<void> {
   const newest = async () =>
     (await act("owner", "listChanges", { ...resource, limit: 1 })).changes[0]
   const { sequence, position, type } = await newest()
   const shown = await act("owner", "getUndo", { ...resource, sequence })
   expect(`${type}: ${shown.words}`).toBe(`${type}: `)
   await act("owner", "undoChange", { ...resource, sequence })
-  expect(await differing(resource, position - 1n), type).toEqual(left)
+  expect(await differencesSince(resource, position - 1n), type).toEqual(left)
   const undone = await newest()
   const again = await act("owner", "getUndo", { ...resource, sequence: undone.sequence })
   if (again.refusal === "history.undo_removal") return
   expect(`${undone.type}: ${again.words}`).toBe(`${undone.type}: `)
   await act("owner", "undoChange", { ...resource, sequence: undone.sequence })
-  expect(await differing(resource, position), undone.type).toEqual([])
-  expect(await differing(resource, position - 1n), type).not.toEqual([])
+  expect(await differencesSince(resource, position), undone.type).toEqual([])
+  expect(await differencesSince(resource, position - 1n), type).not.toEqual([])
 }
 
 const org1 = of("organizationId", "org1")
@@ -50,11 +50,11 @@ const admin = (roles: readonly string[], resource: object) => ({
   roles,
 })
 
-test("of organisations, people and groups", async () => {
+test("of organizations, users, and groups", async () => {
   await act("owner", "updateOrganization", { organizationId: "org1", name: "Acme Two" })
-  await thereAndBack(org1)
+  await undoAndRedo(org1)
   await act("owner", "deactivateOrganization", { organizationId: "org2" })
-  await thereAndBack(of("organizationId", "org2"))
+  await undoAndRedo(of("organizationId", "org2"))
   await act("owner", "activateOrganization", { organizationId: "org2" })
   const nobody = of("userId", "nobody")
   const profile = { givenName: "No", familyName: "Body", gender: 2, nickName: "N" }
@@ -62,15 +62,15 @@ test("of organisations, people and groups", async () => {
     userId: "nobody",
     userType: { case: "human", value: { profile } },
   })
-  await thereAndBack(nobody)
+  await undoAndRedo(nobody)
   await act("manager", "updateUser", { userId: "nobody", username: "somebody" })
-  await thereAndBack(nobody)
+  await undoAndRedo(nobody)
   await act("manager", "lockUser", { userId: "nobody" })
-  await thereAndBack(nobody)
-  // The owner has locked them again, by undoing what undid it.
+  await undoAndRedo(nobody)
+  // The owner has locked them again by undoing the undo.
   await act("owner", "unlockUser", { userId: "nobody" })
   await act("manager", "deactivateUser", { userId: "nobody" })
-  await thereAndBack(nobody)
+  await undoAndRedo(nobody)
   await act("owner", "reactivateUser", { userId: "nobody" })
   await act("manager", "createUser", {
     organizationId: "org1",
@@ -82,15 +82,15 @@ test("of organisations, people and groups", async () => {
     userId: "m1",
     userType: { case: "machine", value: { name: "M2", accessTokenType: 1 } },
   })
-  await thereAndBack(of("userId", "m1"))
+  await undoAndRedo(of("userId", "m1"))
   const { id } = await act("manager", "createGroup", { organizationId: "org1", name: "G" })
   await act("manager", "updateGroup", { id, name: "H", description: "some" })
-  await thereAndBack(of("groupId", id))
+  await undoAndRedo(of("groupId", id))
   await act("manager", "addUsersToGroup", { id, userIds: ["nobody"] })
-  await thereAndBack(stream("group_user", `${id}/nobody`), ["isIn"])
+  await undoAndRedo(stream("group_user", `${id}/nobody`), ["isIn"])
   const member = await act("manager", "createGroup", { organizationId: "org1", name: "Member" })
   await act("manager", "addGroupsToGroup", { id, groupIds: [member.id] })
-  await thereAndBack(stream("group_nesting", "org1"))
+  await undoAndRedo(stream("group_nesting", "org1"))
 })
 
 test("of roles of groups", async () => {
@@ -99,41 +99,41 @@ test("of roles of groups", async () => {
   const held = stream("group_administrator", `org/org1/${groupId}`)
   const of = { groupId, resource }
   await act("owner", "createGroupAdministrator", { ...of, roles: ["ORG_OWNER"] })
-  await thereAndBack(held)
+  await undoAndRedo(held)
   await act("owner", "updateGroupAdministrator", { ...of, roles: ["ORG_OWNER_VIEWER"] })
-  await thereAndBack(held)
+  await undoAndRedo(held)
   await act("owner", "deleteGroupAdministrator", of)
-  await thereAndBack(held)
+  await undoAndRedo(held)
   const roles = { groupId, projectId: "p1", organizationId: "org1", roleKeys: [] }
   const { id } = await act("manager", "createGroupAuthorization", roles)
   await act("manager", "updateGroupAuthorization", { id, roleKeys: ["a"] })
-  await thereAndBack(stream("group_grant", id))
+  await undoAndRedo(stream("group_grant", id))
 })
 
-test("of roles of administrators, wherever they are held", async () => {
+test("of administrator roles on every level", async () => {
   const held = (level: string, id: string) => stream("member", `${level}/${id}/nobody`)
   const onOrg = { case: "organizationId", value: "org1" }
   await act("owner", "createAdministrator", admin(["ORG_OWNER"], onOrg))
-  await thereAndBack(held("org", "org1"))
+  await undoAndRedo(held("org", "org1"))
   await act("owner", "updateAdministrator", admin(["ORG_OWNER_VIEWER"], onOrg))
-  await thereAndBack(held("org", "org1"))
+  await undoAndRedo(held("org", "org1"))
   await act("owner", "deleteAdministrator", admin([], onOrg))
-  await thereAndBack(held("org", "org1"))
+  await undoAndRedo(held("org", "org1"))
   const onProject = { case: "projectId", value: "p1" }
   await act("owner", "createAdministrator", admin(["PROJECT_OWNER"], onProject))
-  await thereAndBack(held("project", "p1"))
+  await undoAndRedo(held("project", "p1"))
   const onInstance = { case: "instance", value: true }
   await act("owner", "createAdministrator", admin(["IAM_OWNER_VIEWER"], onInstance))
-  await thereAndBack(stream("instance", "i1"))
+  await undoAndRedo(stream("instance", "i1"))
   await act("owner", "updateAdministrator", admin(["IAM_USER_MANAGER"], onInstance))
-  await thereAndBack(stream("instance", "i1"))
+  await undoAndRedo(stream("instance", "i1"))
   await act("owner", "deleteAdministrator", admin([], onInstance))
-  await thereAndBack(stream("instance", "i1"))
+  await undoAndRedo(stream("instance", "i1"))
   const role = { key: "OWN_ROLE", level: RoleLevel.ORGANIZATION }
   await act("owner", "createRole", { ...role, displayName: "One", permissions: ["user.read"] })
   const permissions = ["user.read", "org.read"]
   await act("owner", "updateRole", { key: "OWN_ROLE", displayName: "Two", permissions })
-  await thereAndBack(stream("role", "i1"))
+  await undoAndRedo(stream("role", "i1"))
 })
 
 test("of projects, grants, authorizations and applications", async () => {
@@ -146,9 +146,9 @@ test("of projects, grants, authorizations and applications", async () => {
     privateLabelingSetting: 1,
     groupsClaim: 2,
   })
-  await thereAndBack(p1)
+  await undoAndRedo(p1)
   await act("manager", "deactivateProject", { projectId: "p1" })
-  await thereAndBack(p1)
+  await undoAndRedo(p1)
   await act("manager", "activateProject", { projectId: "p1" })
   const pair = { projectId: "p1", grantedOrganizationId: "org2" }
   await act("manager", "createProjectGrant", { ...pair, roleKeys: ["a"] })
@@ -158,9 +158,9 @@ test("of projects, grants, authorizations and applications", async () => {
   const { authorizationId } = { authorizationId: await authorized() }
   const grant = of("authorizationId", authorizationId)
   await act("manager", "updateAuthorization", { id: authorizationId, roleKeys: ["b"] })
-  await thereAndBack(grant)
+  await undoAndRedo(grant)
   await act("manager", "deactivateAuthorization", { id: authorizationId })
-  await thereAndBack(grant)
+  await undoAndRedo(grant)
   const { applicationId } = await act("manager", "createApplication", {
     projectId: "p1",
     name: "App",
@@ -172,7 +172,7 @@ test("of projects, grants, authorizations and applications", async () => {
   const app = of("applicationId", applicationId)
   const named = { applicationId, projectId: "p1" }
   await act("manager", "updateApplication", { ...named, name: "Other" })
-  await thereAndBack(app)
+  await undoAndRedo(app)
   const value = {
     redirectUris: ["https://b.example/cb"],
     grantTypes: [0, 2],
@@ -190,9 +190,9 @@ test("of projects, grants, authorizations and applications", async () => {
   }
   const applicationType = { case: "oidcConfiguration", value }
   await act("manager", "updateApplication", { ...named, applicationType })
-  await thereAndBack(app)
+  await undoAndRedo(app)
   await act("manager", "deactivateApplication", named)
-  await thereAndBack(app)
+  await undoAndRedo(app)
 })
 
 test("of an API: its addresses and scopes", async () => {
@@ -210,7 +210,7 @@ test("of an API: its addresses and scopes", async () => {
   for (const value of values) {
     const applicationType = { case: "apiConfiguration", value }
     await act("manager", "updateApplication", { applicationId, projectId: "p1", applicationType })
-    await thereAndBack(of("applicationId", applicationId))
+    await undoAndRedo(of("applicationId", applicationId))
   }
 })
 
@@ -233,7 +233,7 @@ test("of targets, executions and scripts", async () => {
     timeout: { seconds: 7n },
     targetType: { case: "restCall", value: { interruptOnError: true } },
   })
-  await thereAndBack(stream("target", id))
+  await undoAndRedo(stream("target", id))
   const condition = {
     conditionType: {
       case: "request",
@@ -241,34 +241,34 @@ test("of targets, executions and scripts", async () => {
     },
   }
   await act("owner", "setExecution", { condition, targets: [id] })
-  await thereAndBack(stream("execution", "request/core.user.v2.UserService"))
+  await undoAndRedo(stream("execution", "request/core.user.v2.UserService"))
   const script = { name: "one", script: "function one() {}", timeout: { seconds: 1n } }
   const { id: actionId } = await act("manager", "createAction", script)
   const other = { ...script, script: "function one() { }", allowedToFail: true }
   await act("manager", "updateAction", { id: actionId, ...other })
-  await thereAndBack(of("actionId", actionId))
+  await undoAndRedo(of("actionId", actionId))
   await act("manager", "deactivateAction", { id: actionId })
-  await thereAndBack(of("actionId", actionId))
+  await undoAndRedo(of("actionId", actionId))
   const moment = { flowType: "2", triggerType: "4" }
   await act("manager", "setTriggerActions", { ...moment, actionIds: [actionId] })
-  await thereAndBack(stream("flow", "org1/2"))
+  await undoAndRedo(stream("flow", "org1/2"))
   await act("manager", "clearFlow", { type: "2" })
-  await thereAndBack(stream("flow", "org1/2"))
+  await undoAndRedo(stream("flow", "org1/2"))
 })
 
-test("of policies, of the instance and of organisations", async () => {
+test("of policies of the instance and of organizations", async () => {
   const said = of("policiesOf", "org1")
   const whole = stream("policy", "instance")
   const complexity = { minLength: 10, hasUppercase: true, hasLowercase: true }
   await act("owner", "updatePasswordComplexityPolicy", complexity)
   await act("owner", "updatePasswordComplexityPolicy", { ...complexity, minLength: 12 })
-  await thereAndBack(whole)
+  await undoAndRedo(whole)
   await act("manager", "addCustomPasswordComplexityPolicy", { ...complexity, minLength: 9n })
-  await thereAndBack(said)
+  await undoAndRedo(said)
   await act("manager", "updateCustomPasswordComplexityPolicy", { ...complexity, minLength: 11n })
-  await thereAndBack(said)
+  await undoAndRedo(said)
   await act("manager", "resetPasswordComplexityPolicyToDefault")
-  await thereAndBack(said)
+  await undoAndRedo(said)
   const day = { seconds: 86_400n }
   const lifetimes = {
     passwordCheckLifetime: day,
@@ -280,18 +280,18 @@ test("of policies, of the instance and of organisations", async () => {
   const login = { allowUsernamePassword: true, allowExternalIdp: true, ...lifetimes }
   await act("owner", "updateLoginPolicy", login)
   await act("owner", "updateLoginPolicy", { ...login, forceMfa: true, allowRegister: true })
-  await thereAndBack(whole)
+  await undoAndRedo(whole)
   await act("owner", "removeSecondFactorFromLoginPolicy", { type: 1 }, "admin")
-  await thereAndBack(whole, ["login.values.secondFactors"])
+  await undoAndRedo(whole, ["login.values.secondFactors"])
   await act("manager", "addCustomLoginPolicy", { ...login, secondFactors: [1] })
-  await thereAndBack(said)
+  await undoAndRedo(said)
   await act("manager", "updateCustomLoginPolicy", { ...login, forceMfa: true })
-  await thereAndBack(said)
+  await undoAndRedo(said)
   await act("owner", "updateLabelPolicy", { primaryColor: "#112233" })
   await act("owner", "updateLabelPolicy", { primaryColor: "#445566", themeMode: 2 })
-  await thereAndBack(whole)
+  await undoAndRedo(whole)
   await act("owner", "addCustomDomainPolicy", { orgId: "org1", validateOrgDomains: true })
-  await thereAndBack(said)
+  await undoAndRedo(said)
   await act("owner", "updatePrivacyPolicy", { tosLink: "https://a.example/tos" })
   const { sequence } = (await act("owner", "listChanges", { ...whole, limit: 1 })).changes[0]
   const { types } = await act("owner", "getUndo", { ...whole, sequence })
@@ -303,21 +303,21 @@ test("of policies, of the instance and of organisations", async () => {
   ] as const) {
     await act("manager", `addCustom${name}Policy`, one)
     await act("manager", `updateCustom${name}Policy`, two)
-    await thereAndBack(said)
+    await undoAndRedo(said)
   }
 })
 
-test("of what holds for the whole instance", async () => {
+test("of instance-wide settings", async () => {
   const i1 = stream("instance", "i1")
   await act("owner", "updateInstance", { instanceId: "i1", instanceName: "Elsewhere" })
-  await thereAndBack(i1)
+  await undoAndRedo(i1)
   await act("owner", "setDefaultLanguage", { language: "de" })
   await act("owner", "setDefaultLanguage", { language: "en" })
-  await thereAndBack(i1)
+  await undoAndRedo(i1)
   await act("owner", "setDefaultOrg", { orgId: "org2" })
-  await thereAndBack(i1)
+  await undoAndRedo(i1)
   await act("owner", "setSecuritySettings", { enableImpersonation: true })
-  await thereAndBack(i1)
+  await undoAndRedo(i1)
   const hour = { seconds: 3600n }
   const lifetimes = { accessTokenLifetime: hour, idTokenLifetime: hour }
   const refresh = { refreshTokenIdleExpiration: { seconds: 86_400n } }
@@ -325,12 +325,12 @@ test("of what holds for the whole instance", async () => {
   await act("owner", "updateOIDCSettings", settings)
   const again = { ...settings, idTokenLifetime: { seconds: 1800n }, tokenAudit: { people: true } }
   await act("owner", "updateOIDCSettings", again)
-  await thereAndBack(i1)
+  await undoAndRedo(i1)
   await act("owner", "setRestrictions", { allowedLanguages: { list: ["en"] } })
-  await thereAndBack(stream("restrictions", "i1"), ["disallowPublicOrgRegistration"])
+  await undoAndRedo(stream("restrictions", "i1"), ["disallowPublicOrgRegistration"])
   await act("owner", "setInstanceFeatures", { permissionCheckV2: true, userSchema: true })
   await act("owner", "setInstanceFeatures", { permissionCheckV2: false })
-  await thereAndBack(stream("feature", "i1"))
+  await undoAndRedo(stream("feature", "i1"))
   const generator = {
     generatorType: 2,
     length: 8,
@@ -340,24 +340,24 @@ test("of what holds for the whole instance", async () => {
   }
   await act("owner", "updateSecretGenerator", generator)
   await act("owner", "updateSecretGenerator", { ...generator, length: 10 })
-  await thereAndBack(stream("secret_generator", "verify_email_code"))
+  await undoAndRedo(stream("secret_generator", "verify_email_code"))
 })
 
-test("of identity providers, of the instance and of organisations", async () => {
+test("of identity providers of the instance and of organizations", async () => {
   const google = { clientId: "c", clientSecret: "s" }
   const { id: shared } = await act("owner", "addGoogleProvider", google, "admin")
   const { id: own } = await act("manager", "addGoogleProvider", google, "management")
   await act("owner", "addIDPToLoginPolicy", { idpId: shared }, "admin")
-  await thereAndBack(stream("idps", ""))
+  await undoAndRedo(stream("idps", ""))
   await act("manager", "addIDPToLoginPolicy", { idpId: own, ownerType: 2 }, "management")
-  await thereAndBack(of("identityProvidersOf", "org1"))
+  await undoAndRedo(of("identityProvidersOf", "org1"))
   const asked = { ...of("identityProvidersOf", "org1"), limit: 1 }
   const { changes } = await act("manager", "listChanges", asked)
   expect(changes).toMatchObject([{ undoable: true, editor: { userId: "owner" } }])
   await expect(act("stranger", "listChanges", asked)).rejects.toMatchObject({ code: "not_found" })
 })
 
-test("what an instance has one of needs no id", async () => {
+test("a singleton of the instance needs no ID", async () => {
   for (const [kind, id] of [
     ["instance", "i1"],
     ["policy", "instance"],
@@ -370,7 +370,7 @@ test("what an instance has one of needs no id", async () => {
   }
 })
 
-test("of an application from before its ID tokens had settings", async () => {
+test("of an application from before ID token settings existed", async () => {
   const {
     idTokenProjectAudience: _,
     idTokenClientId: __,

@@ -1,28 +1,31 @@
 import { afterEach, beforeEach, expect, test } from "vitest"
-import { type Estate, openEstate, type Person } from "../../support/estate.ts"
+import { openTenant, type Tenant, type TenantUser } from "../../support/tenant.ts"
 
-let estate: Estate
+let estate: Tenant
 beforeEach(async () => {
-  estate = await openEstate()
+  estate = await openTenant()
   await act("manager", "createProject", { organizationId: "org1", projectId: "p1", name: "One" })
 })
 afterEach(() => estate.close())
 
-const act = async (who: Person, name: string, request: object = {}, call = {}) =>
+const act = async (who: TenantUser, name: string, request: object = {}, call = {}) =>
   estate.as(who, name, request, call)
 const of = (named: string, value: unknown) => ({ resource: { resource: { case: named, value } } })
 const p1 = of("projectId", "p1")
-const newest = async (who: Person, request: object): Promise<any> =>
+const newest = async (who: TenantUser, request: object): Promise<any> =>
   (await act(who, "listChanges", { ...request, limit: 1 })).changes[0]
-const undo = (who: Person, request: object, sequence: bigint) =>
+const undo = (who: TenantUser, request: object, sequence: bigint) =>
   act(who, "undoChange", { ...request, sequence })
-const preview = (who: Person, request: object, sequence: bigint) =>
+const getUndo = (who: TenantUser, request: object, sequence: bigint) =>
   act(who, "getUndo", { ...request, sequence })
 
-/** Undoes the newest change of a thing, and answers which fields differ from before it. */
-async function undoNewest(who: Person, request: object): Promise<readonly string[]> {
+/**
+ * Undoes the newest change of a resource, and returns the fields that still differ from the state
+ * before.
+ */
+async function undoNewest(who: TenantUser, request: object): Promise<readonly string[]> {
   const { sequence, position } = await newest("owner", request)
-  const shown = await preview(who, request, sequence)
+  const shown = await getUndo(who, request, sequence)
   expect(shown).toMatchObject({ possible: true, refusal: "" })
   const done = await undo(who, request, sequence)
   expect(done.operation).toBe(shown.operation)
@@ -31,25 +34,25 @@ async function undoNewest(who: Person, request: object): Promise<readonly string
   return differences.map(({ path }: any) => path.join("."))
 }
 
-const refusal = async (who: Person, request: object, sequence: bigint) =>
-  (await preview(who, request, sequence)).refusal
+const refusalOf = async (who: TenantUser, request: object, sequence: bigint) =>
+  (await getUndo(who, request, sequence)).refusal
 
-test("an undo is offered only where it would change something", async () => {
+test("offers an undo only if it would change something", async () => {
   const offered = async () =>
     (await act("manager", "listChanges", p1)).changes.map(({ undoable }: any) => undoable)
   await act("manager", "updateProject", { projectId: "p1", name: "Two" })
   expect(await offered()).toEqual([true, false])
   await act("manager", "updateProject", { projectId: "p1", name: "One" })
-  // The first change is taken back; what took it back can be undone.
+  // The first change is undone; its undo can be undone.
   expect(await offered()).toEqual([true, false, false])
-  expect(await refusal("manager", p1, 2n)).toBe("history.undo_done")
+  expect(await refusalOf("manager", p1, 2n)).toBe("history.undo_done")
   await undo("manager", p1, 3n)
   expect(await offered()).toEqual([true, false, true, false])
 })
 
-test("an undo is told field by field, is a new change, and can be undone in turn", async () => {
+test("an undo lists its fields, is a new change, and can be undone itself", async () => {
   await act("manager", "updateProject", { projectId: "p1", name: "Two" })
-  const shown = await preview("manager", p1, 2n)
+  const shown = await getUndo("manager", p1, 2n)
   expect(shown).toMatchObject({
     possible: true,
     operation: "core.project.v2.ProjectService/UpdateProject",
@@ -68,40 +71,40 @@ test("an undo is told field by field, is a new change, and can be undone in turn
   expect((await act("manager", "getProject", { projectId: "p1" })).project.name).toBe("Two")
 })
 
-test("only the fields of the change go back; what was changed again since is refused", async () => {
+test("only the changed fields are restored; fields that changed since are rejected", async () => {
   await act("manager", "updateProject", { projectId: "p1", name: "Two" })
   await act("manager", "updateProject", { projectId: "p1", authorizationRequired: true })
   await undo("manager", p1, 2n)
   const { project } = await act("manager", "getProject", { projectId: "p1" })
   expect(project).toMatchObject({ name: "One", authorizationRequired: true })
-  expect(await refusal("manager", p1, 2n)).toBe("history.undo_done")
+  expect(await refusalOf("manager", p1, 2n)).toBe("history.undo_done")
   await act("manager", "updateProject", { projectId: "p1", name: "Three" })
-  expect(await refusal("manager", p1, 2n)).toBe("history.changed_since")
+  expect(await refusalOf("manager", p1, 2n)).toBe("history.changed_since")
   await expect(undo("manager", p1, 2n)).rejects.toMatchObject({ id: "history.changed_since" })
-  expect(await refusal("manager", p1, 99n)).toBe("history.change_missing")
+  expect(await refusalOf("manager", p1, 99n)).toBe("history.change_missing")
 })
 
-test("who may read a thing, but not change it, is refused as by the operation itself", async () => {
+test("callers without write access are rejected as by the operation itself", async () => {
   await act("manager", "updateProject", { projectId: "p1", name: "Two" })
   await act("owner", "createAdministrator", {
     userId: "nobody",
     resource: { resource: { case: "organizationId", value: "org1" } },
     roles: ["ORG_OWNER_VIEWER"],
   })
-  expect(await refusal("nobody", p1, 2n)).toBe("access.denied")
+  expect(await refusalOf("nobody", p1, 2n)).toBe("access.denied")
   await expect(undo("nobody", p1, 2n)).rejects.toMatchObject({ code: "permission_denied" })
-  for (const ask of [preview, undo])
+  for (const ask of [getUndo, undo])
     await expect(ask("stranger", p1, 2n)).rejects.toMatchObject({ code: "not_found" })
 })
 
-test("rank counts: what touches somebody who may do more is refused", async () => {
+test("rank applies: changes to users with more permissions are rejected", async () => {
   await act("owner", "updateUser", { userId: "owner", username: "first" })
   const owner = of("userId", "owner")
   const { sequence } = await newest("owner", owner)
-  expect(await refusal("manager", owner, sequence)).toBe("user.outranks_you")
+  expect(await refusalOf("manager", owner, sequence)).toBe("user.outranks_you")
 })
 
-test("nothing is undone where others have changed the thing since it was looked at", async () => {
+test("rejects an undo if the resource has changed since the preview", async () => {
   await act("manager", "updateProject", { projectId: "p1", name: "Two" })
   await act("manager", "updateProject", { projectId: "p1", authorizationRequired: true })
   await expect(
@@ -111,8 +114,8 @@ test("nothing is undone where others have changed the thing since it was looked 
   expect(both.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"])
 })
 
-test("creations, deletions, secrets and proofs have no undo, and say why", async () => {
-  expect(await refusal("manager", p1, 1n)).toBe("history.undo_creation")
+test("creations, deletions, secrets, and proofs have no undo, with the reason", async () => {
+  expect(await refusalOf("manager", p1, 1n)).toBe("history.undo_creation")
   const { applicationId } = await act("manager", "createApplication", {
     projectId: "p1",
     name: "App",
@@ -121,7 +124,7 @@ test("creations, deletions, secrets and proofs have no undo, and say why", async
   const app = of("applicationId", applicationId)
   await act("manager", "generateClientSecret", { applicationId, projectId: "p1" })
   const { sequence } = await newest("manager", app)
-  expect(await refusal("manager", app, sequence)).toBe("history.undo_secret")
+  expect(await refusalOf("manager", app, sequence)).toBe("history.undo_secret")
   await act("manager", "updateUser", {
     userId: "nobody",
     userType: {
@@ -134,10 +137,10 @@ test("creations, deletions, secrets and proofs have no undo, and say why", async
   const nobody = of("userId", "nobody")
   const changed = await newest("manager", nobody)
   expect(changed.type).toBe("user.human.password.changed")
-  expect(await refusal("manager", nobody, changed.sequence)).toBe("history.undo_proof")
+  expect(await refusalOf("manager", nobody, changed.sequence)).toBe("history.undo_proof")
 })
 
-test("what would not come back whole is refused by name, as are secrets", async () => {
+test("rejects partial restorations with the field names, and secrets", async () => {
   const { applicationId } = await act("manager", "createApplication", {
     projectId: "p1",
     name: "App",
@@ -151,12 +154,12 @@ test("what would not come back whole is refused by name, as are secrets", async 
   await act("manager", "updateApplication", { applicationId, projectId: "p1", applicationType })
   const app = of("applicationId", applicationId)
   const { sequence } = await newest("manager", app)
-  const { refusal: id, words } = await preview("manager", app, sequence)
+  const { refusal: id, words } = await getUndo("manager", app, sequence)
   expect(id).toBe("history.undo_partly")
   expect(words).toContain("Secrets › ")
 })
 
-test("what is said by key goes back to what was said before, or away", async () => {
+test("keyed values return to their former value or are removed", async () => {
   const keyed = (value: string) => ({
     userId: "nobody",
     metadata: [{ key: "team", value: Buffer.from(value) }],
@@ -171,7 +174,7 @@ test("what is said by key goes back to what was said before, or away", async () 
   const { sequence } = await newest("manager", nobody)
   await undo("manager", nobody, sequence)
   expect(await held()).toEqual(["red"])
-  expect(await refusal("manager", nobody, sequence - 1n)).toBe("history.changed_since")
+  expect(await refusalOf("manager", nobody, sequence - 1n)).toBe("history.changed_since")
   await undo("manager", nobody, sequence + 1n)
   expect(await held()).toEqual(["blue"])
   await act("manager", "addProjectRole", { projectId: "p1", roleKey: "a", displayName: "A" })
@@ -181,7 +184,7 @@ test("what is said by key goes back to what was said before, or away", async () 
   expect(projectRoles[0].displayName).toBe("A")
 })
 
-test("what a proxy is told of users is undone without its rules", async () => {
+test("user headers of a proxy are undone without its access rules", async () => {
   const { applicationId } = await act("manager", "createApplication", {
     projectId: "p1",
     name: "Wiki",
@@ -207,7 +210,7 @@ test("what a proxy is told of users is undone without its rules", async () => {
   const rule = { pathPrefix: "/admin", everybody: false, roleKeys: ["admin"] }
   const rules = [{ ...rule, accessTokens: true }]
   await put({ rules, remoteUser: 3, tokenForwarded: true })
-  // What is not said stays.
+  // Omitted fields stay.
   await put({ rules: [] })
   const emptied = { rules: [], remoteUser: 3, tokenForwarded: true }
   expect(await now()).toMatchObject(emptied)
@@ -220,7 +223,7 @@ test("what a proxy is told of users is undone without its rules", async () => {
   expect(await now()).toMatchObject({ ...emptied, rules })
 })
 
-test("roles that a promotion would have to be confirmed for are given by hand", async () => {
+test("roles that need a confirmed promotion must be granted manually", async () => {
   const { id: userId } = await act("manager", "createUser", {
     organizationId: "org1",
     username: "prepared",
@@ -238,7 +241,7 @@ test("roles that a promotion would have to be confirmed for are given by hand", 
   await act("manager", "deleteAdministrator", { userId, resource })
   const membership = of("stream", { instance: true, kind: "member", id: `org/org1/${userId}` })
   const { sequence } = await newest("owner", membership)
-  expect(await refusal("owner", membership, sequence)).toBe("")
+  expect(await refusalOf("owner", membership, sequence)).toBe("")
   await act("owner", "deactivateUser", { userId: "manager" })
-  expect(await refusal("owner", membership, sequence)).toBe("history.undo_roles")
+  expect(await refusalOf("owner", membership, sequence)).toBe("history.undo_roles")
 })

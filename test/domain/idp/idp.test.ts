@@ -1,15 +1,15 @@
-// What people sign in with that is not ours: who sets it up, sees it, and where secrets go.
+// Identity providers: who can configure and read them, and where secrets are sent.
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import { activeIdps, idpById, secretOf } from "../../../src/domain/idp/index.ts"
-import { removeOrganizationWithAll } from "../../../src/domain/org-cascade/index.ts"
+import { findIdpById, listActiveIdps, secretOf } from "../../../src/domain/idp/index.ts"
+import { removeOrganizationCascade } from "../../../src/domain/org-cascade/index.ts"
 import type { Outside } from "../../../src/kernel/port/outbound.ts"
-import { type Estate, openEstate } from "../../support/estate.ts"
 import { type IdpForm, idpForms } from "../../support/idps.ts"
-import { nowhere } from "../../support/outside.ts"
+import { unreachableOutside } from "../../support/outside.ts"
+import { openTenant, type Tenant } from "../../support/tenant.ts"
 
-let estate: Estate
+let estate: Tenant
 beforeEach(async () => {
-  estate = await openEstate(["i1", "i2"])
+  estate = await openTenant(["i1", "i2"])
 })
 afterEach(() => estate.close())
 
@@ -20,17 +20,17 @@ const oidc = {
   clientSecret: "s3cret",
   scopes: ["email"],
 }
-const asOwner = (name: string, request: object, cx = {}) =>
+const callAsOwner = (name: string, request: object, cx = {}) =>
   estate.as("owner", name, request, { of: "admin.v1", cx })
-const asManager = (
+const callAsManager = (
   name: string,
   request: object = {},
   person: "manager" | "stranger" = "manager",
 ) => estate.as(person, name, request, { of: "management.v1" })
 const addOidc = async (more = {}) =>
-  (await asOwner("addGenericOIDCProvider", { ...oidc, ...more })).id as string
+  (await callAsOwner("addGenericOIDCProvider", { ...oidc, ...more })).id as string
 
-/** A form as a message has it: what it says in base64 is bytes there. */
+/** The message of a form: base64 values become bytes. */
 function bodyOf({ name, body }: IdpForm): object {
   const bytes = (field: string) => Buffer.from(String(body[field] ?? ""), "base64")
   if (name === "Apple") return { ...body, privateKey: bytes("privateKey") }
@@ -46,17 +46,17 @@ describe("an issuer", () => {
       asked.push(url)
       return { status, body }
     }
-    return { asked, outside: { ...nowhere, send } }
+    return { asked, outside: { ...unreachableOutside, send } }
   }
   const document = (issuer: unknown) => stating(JSON.stringify({ issuer }))
 
   test.each([
     ["https://idp.example.com/", "https://idp.example.com"],
     ["https://idp.example.com/realms/a", "https://idp.example.com/realms/a/"],
-  ])("that is %s is not saved where it calls itself %s", async (issuer, stated) => {
+  ])("that is %s is not saved if its metadata names %s", async (issuer, stated) => {
     const { outside, asked } = document(stated)
     for (const name of ["addGenericOIDCProvider", "addGitLabSelfHostedProvider"]) {
-      await expect(asOwner(name, { ...oidc, issuer }, { outside })).rejects.toMatchObject({
+      await expect(callAsOwner(name, { ...oidc, issuer }, { outside })).rejects.toMatchObject({
         id: "idp.issuer_differs",
         message: expect.stringContaining(`must be ${stated}, as`),
       })
@@ -64,11 +64,11 @@ describe("an issuer", () => {
     expect(asked[0]).toBe(`${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`)
   })
 
-  test("that is changed is checked again, also in part; one that stays is not", async () => {
+  test("that changes is checked again, also in part; an unchanged one is not", async () => {
     const id = await addOidc()
     const { outside, asked } = document("https://other.example.com/")
     const { clientSecret: _, ...rest } = oidc
-    await asOwner("updateGenericOIDCProvider", { ...rest, id, name: "Renamed" }, { outside })
+    await callAsOwner("updateGenericOIDCProvider", { ...rest, id, name: "Renamed" }, { outside })
     expect(asked).toEqual([])
     const issuer = "https://other.example.com"
     const changes = [
@@ -76,142 +76,150 @@ describe("an issuer", () => {
       { id, issuer, updateMask: { paths: ["issuer"] } },
     ]
     for (const change of changes) {
-      await expect(asOwner("updateGenericOIDCProvider", change, { outside })).rejects.toMatchObject(
-        { id: "idp.issuer_differs" },
-      )
+      await expect(
+        callAsOwner("updateGenericOIDCProvider", change, { outside }),
+      ).rejects.toMatchObject({ id: "idp.issuer_differs" })
     }
   })
 
   test.each<[string, () => { outside: Outside }]>([
-    ["can't be reached yet", () => ({ outside: nowhere })],
+    ["can't be reached yet", () => ({ outside: unreachableOutside })],
     ["answers with an error", () => stating("{}", 503)],
     ["answers with a page", () => stating("<html>")],
     ["states no issuer", () => document(undefined)],
     ["states the same", () => document(oidc.issuer)],
   ])("that %s is saved", async (_, at) => {
-    const { id } = await asOwner("addGenericOIDCProvider", oidc, { outside: at().outside })
-    expect(idpById(estate.cx(), id)?.idp.name).toBe("Acme")
+    const { id } = await callAsOwner("addGenericOIDCProvider", oidc, { outside: at().outside })
+    expect(findIdpById(estate.cx(), id)?.idp.name).toBe("Acme")
   })
 })
 
-test("a provider of the instance is not changed by an organization, but says how", async () => {
+test("an organization can't change a provider of the instance; the error says how", async () => {
   const body = { name: "GitLab", clientId: "client", clientSecret: "s3cret" }
-  const { id } = await asOwner("addGitLabProvider", body)
-  const message = expect.stringContaining("POST, where organizations have PUT")
+  const { id } = await callAsOwner("addGitLabProvider", body)
+  const message = expect.stringContaining("for GitLab with POST; organizations use PUT")
   const refused = { id: "idp.of_instance", message }
-  await expect(asManager("updateGitLabProvider", { ...body, id })).rejects.toMatchObject(refused)
-  await expect(asManager("deleteProvider", { id })).rejects.toMatchObject(refused)
-  await expect(asManager("deleteProvider", { id: "none" })).rejects.toMatchObject({
+  await expect(callAsManager("updateGitLabProvider", { ...body, id })).rejects.toMatchObject(
+    refused,
+  )
+  await expect(callAsManager("deleteProvider", { id })).rejects.toMatchObject(refused)
+  await expect(callAsManager("deleteProvider", { id: "none" })).rejects.toMatchObject({
     id: "idp.missing",
   })
 })
 
 describe("a secret", () => {
-  test("never comes back, and is kept sealed", async () => {
+  test("is never returned, and is stored encrypted", async () => {
     const id = await addOidc()
-    const shown = await asOwner("getProviderByID", { id })
+    const shown = await callAsOwner("getProviderByID", { id })
     expect(JSON.stringify(shown, (_, v) => (typeof v === "bigint" ? `${v}` : v))).not.toContain(
       "s3cret",
     )
     expect(secretOf(estate.cx(), id)).toBe("s3cret")
   })
 
-  test("stays when something else changes, and goes when it would go elsewhere", async () => {
+  test("stays when another resource changes, and goes when it would go elsewhere", async () => {
     const id = await addOidc()
     const { clientSecret: _, ...rest } = oidc
-    await asOwner("updateGenericOIDCProvider", { ...rest, id, name: "Renamed" })
+    await callAsOwner("updateGenericOIDCProvider", { ...rest, id, name: "Renamed" })
     expect(secretOf(estate.cx(), id)).toBe("s3cret")
     const elsewhere = { ...rest, id, issuer: "https://evil.example.com" }
-    await asOwner("updateGenericOIDCProvider", elsewhere)
+    await callAsOwner("updateGenericOIDCProvider", elsewhere)
     expect(secretOf(estate.cx(), id)).toBe("")
   })
 
-  test("goes with its provider", async () => {
+  test("is removed with its provider", async () => {
     const id = await addOidc()
-    await asOwner("deleteProvider", { id })
+    await callAsOwner("deleteProvider", { id })
     expect(secretOf(estate.cx(), id)).toBe("")
-    expect(idpById(estate.cx(), id)).toBeUndefined()
+    expect(findIdpById(estate.cx(), id)).toBeUndefined()
   })
 
-  test("of Apple is refused unless it is a key", async () => {
+  test("of Apple is rejected unless it is a key", async () => {
     const apple = { clientId: "a", teamId: "TEAM123456", keyId: "KEY1234567" }
-    const privateKey = new TextEncoder().encode("no key")
-    await expect(asOwner("addAppleProvider", { ...apple, privateKey })).rejects.toMatchObject({
+    const privateKey = new TextEncoder().encode("the browser created no key")
+    await expect(callAsOwner("addAppleProvider", { ...apple, privateKey })).rejects.toMatchObject({
       id: "idp.field_invalid",
       violation: { field: "private_key" },
     })
   })
 })
 
-describe("who may see and change one", () => {
-  test("an organisation sees its own and those of the instance, and changes its own", async () => {
+describe("permissions on providers", () => {
+  test("an organization sees its own and those of the instance, and changes its own", async () => {
     const ours = await addOidc()
-    const { id: own } = await asManager("addGoogleProvider", { clientId: "c", clientSecret: "s" })
-    const { id: theirs } = await asManager("addGoogleProvider", { clientId: "t" }, "stranger")
-    const { result } = await asManager("listProviders")
+    const { id: own } = await callAsManager("addGoogleProvider", {
+      clientId: "c",
+      clientSecret: "s",
+    })
+    const { id: theirs } = await callAsManager("addGoogleProvider", { clientId: "t" }, "stranger")
+    const { result } = await callAsManager("listProviders")
     expect(result.map(({ id }: { id: string }) => id).toSorted()).toEqual([ours, own].toSorted())
     for (const [id, error] of [
       [ours, "idp.of_instance"],
       [theirs, "idp.missing"],
     ]) {
-      await expect(asManager("deleteProvider", { id })).rejects.toMatchObject({ id: error })
+      await expect(callAsManager("deleteProvider", { id })).rejects.toMatchObject({ id: error })
     }
-    await expect(asManager("getProviderByID", { id: theirs })).rejects.toMatchObject({
+    await expect(callAsManager("getProviderByID", { id: theirs })).rejects.toMatchObject({
       id: "idp.missing",
     })
   })
 
   test("another instance has none of it", async () => {
     const id = await addOidc()
-    expect(idpById(estate.cx({ instance: "i2" }), id)).toBeUndefined()
+    expect(findIdpById(estate.cx({ instance: "i2" }), id)).toBeUndefined()
   })
 
-  test("what an organisation has set up goes with it", async () => {
-    const { id } = await asManager("addGoogleProvider", { clientId: "t" }, "stranger")
-    await removeOrganizationWithAll(estate.cx(), "org2")
-    expect(idpById(estate.cx(), id)).toBeUndefined()
+  test("what an organization has set up goes with it", async () => {
+    const { id } = await callAsManager("addGoogleProvider", { clientId: "t" }, "stranger")
+    await removeOrganizationCascade(estate.cx(), "org2")
+    expect(findIdpById(estate.cx(), id)).toBeUndefined()
   })
 })
 
-describe("what passes for a fresh sign-in", () => {
+describe("a fresh sign-in at the provider", () => {
   const optionsOf = async (id: string) =>
-    (await asOwner("getProviderByID", { id })).idp.config.options
+    (await callAsOwner("getProviderByID", { id })).idp.config.options
   const providerOptions = { acceptAsFresh: true, forwardAcrValues: true }
 
-  test("is off, and set for a provider of the instance", async () => {
+  test("is off by default and can be set for a provider of the instance", async () => {
     const id = await addOidc()
     expect(await optionsOf(id)).toMatchObject({ acceptAsFresh: false, forwardAcrValues: false })
-    await asOwner("updateGenericOIDCProvider", { ...oidc, id, providerOptions })
+    await callAsOwner("updateGenericOIDCProvider", { ...oidc, id, providerOptions })
     expect(await optionsOf(id)).toMatchObject(providerOptions)
   })
 
-  test.each(idpForms)("is set with $name, as an administrator of the instance", async (form) => {
-    const { id } = await asOwner(`add${form.name}Provider`, { ...bodyOf(form), providerOptions })
+  test.each(idpForms)("is set with $name by an administrator of the instance", async (form) => {
+    const { id } = await callAsOwner(`add${form.name}Provider`, {
+      ...bodyOf(form),
+      providerOptions,
+    })
     expect(await optionsOf(id)).toMatchObject(providerOptions)
   })
 
-  test.each(idpForms)("is refused for $name of an organization", async (form) => {
+  test.each(idpForms)("is rejected for $name of an organization", async (form) => {
     const body = bodyOf(form)
     const refused = { code: "permission_denied", id: "idp.accept_as_fresh_refused" }
     const add = (options: object) =>
-      asManager(`add${form.name}Provider`, { ...body, providerOptions: options })
+      callAsManager(`add${form.name}Provider`, { ...body, providerOptions: options })
     await expect(add(providerOptions)).rejects.toMatchObject(refused)
     const { id } = await add({ forwardAcrValues: true })
-    const change = asManager(`update${form.name}Provider`, { ...body, id, providerOptions })
+    const change = callAsManager(`update${form.name}Provider`, { ...body, id, providerOptions })
     await expect(change).rejects.toMatchObject(refused)
   })
 })
 
-describe("who gets an account", () => {
+describe("automatic account creation", () => {
   const optionsOf = async (id: string) =>
-    (await asOwner("getProviderByID", { id })).idp.config.options
+    (await callAsOwner("getProviderByID", { id })).idp.config.options
   const setDomains = (id: string, allowedDomains: string[]) => {
     const { clientSecret: _, ...rest } = oidc
     const providerOptions = { allowedDomains }
-    return asOwner("updateGenericOIDCProvider", { ...rest, id, providerOptions })
+    return callAsOwner("updateGenericOIDCProvider", { ...rest, id, providerOptions })
   }
 
-  test("is nobody by default", async () => {
+  test("is off by default", async () => {
     expect(await optionsOf(await addOidc())).toMatchObject({
       isCreationAllowed: false,
       isAutoCreation: false,
@@ -219,22 +227,22 @@ describe("who gets an account", () => {
     })
   })
 
-  test.each(idpForms)("is limited to domains with $name, in one spelling", async (form) => {
+  test.each(idpForms)("is limited to domains with $name, in normalized form", async (form) => {
     const written = ["Example.COM", "bücher.example", "example.com", "XN--bcher-kva.example"]
     const body = { ...bodyOf(form), providerOptions: { allowedDomains: written } }
-    const { id } = await asManager(`add${form.name}Provider`, body)
-    const { idp } = await asManager("getProviderByID", { id })
+    const { id } = await callAsManager(`add${form.name}Provider`, body)
+    const { idp } = await callAsManager("getProviderByID", { id })
     const stored = ["example.com", "xn--bcher-kva.example"]
     expect(idp.config.options.allowedDomains).toEqual(stored)
-    const known = idpById(estate.cx(), id)?.idp.options
+    const known = findIdpById(estate.cx(), id)?.idp.options
     expect(known?.allowedDomains).toEqual(stored)
   })
 
-  test("is anybody again where an update has no domains", async () => {
+  test("is unlimited again if an update has no domains", async () => {
     const id = await addOidc()
     await setDomains(id, ["example.com"])
     await setDomains(id, [])
-    expect(idpById(estate.cx(), id)?.idp.options).not.toHaveProperty("allowedDomains")
+    expect(findIdpById(estate.cx(), id)?.idp.options).not.toHaveProperty("allowedDomains")
     await expect(setDomains(id, [])).rejects.toMatchObject({ id: "idp.unchanged" })
   })
 
@@ -250,7 +258,7 @@ describe("who gets an account", () => {
     "a b.example",
     "-a.example",
     "127.0.0.1",
-  ])("is refused for what is no domain: %j", async (domain) => {
+  ])("rejects the invalid domain %j", async (domain) => {
     const refused = {
       code: "invalid_argument",
       id: "idp.allowed_domains_invalid",
@@ -261,7 +269,7 @@ describe("who gets an account", () => {
     expect(await optionsOf(id)).toMatchObject({ allowedDomains: [] })
   })
 
-  test("is of 50 domains at most", async () => {
+  test("is limited to 50 domains", async () => {
     const id = await addOidc()
     const domains = Array.from({ length: 51 }, (_, at) => `d${at}.example`)
     await expect(setDomains(id, domains)).rejects.toMatchObject({
@@ -273,53 +281,59 @@ describe("who gets an account", () => {
   })
 })
 
-describe("what people may sign in with", () => {
-  const offered = (orgId?: string) => activeIdps(estate.cx(), orgId).map(({ idp }) => idp.id)
+describe("the providers users can sign in with", () => {
+  const offered = (orgId?: string) => listActiveIdps(estate.cx(), orgId).map(({ idp }) => idp.id)
 
-  test("is what is linked to the policy that counts for them", async () => {
+  test("are those linked to the applicable policy", async () => {
     const id = await addOidc()
     expect(offered()).toEqual([])
-    await asOwner("addIDPToLoginPolicy", { idpId: id })
+    await callAsOwner("addIDPToLoginPolicy", { idpId: id })
     expect(offered()).toEqual([id])
     expect(offered("org1")).toEqual([id])
-    await asManager("addCustomLoginPolicy", { allowUsernamePassword: true, allowExternalIdp: true })
+    await callAsManager("addCustomLoginPolicy", {
+      allowUsernamePassword: true,
+      allowExternalIdp: true,
+    })
     expect(offered("org1")).toEqual([])
-    const { id: own } = await asManager("addGoogleProvider", { clientId: "c" })
-    await asManager("addIDPToLoginPolicy", { idpId: own, ownerType: 2 })
-    await asManager("addIDPToLoginPolicy", { idpId: id, ownerType: 1 })
+    const { id: own } = await callAsManager("addGoogleProvider", { clientId: "c" })
+    await callAsManager("addIDPToLoginPolicy", { idpId: own, ownerType: 2 })
+    await callAsManager("addIDPToLoginPolicy", { idpId: id, ownerType: 1 })
     expect(offered("org1")).toEqual([own, id])
     expect(offered("org2")).toEqual([id])
-    await asManager("removeIDPFromLoginPolicy", { idpId: id })
+    await callAsManager("removeIDPFromLoginPolicy", { idpId: id })
     expect(offered("org1")).toEqual([own])
   })
 
-  test("may come with the policy: those of the organisation and of the instance", async () => {
+  test("can be set with the policy: those of the organization and the instance", async () => {
     const id = await addOidc()
-    const { id: own } = await asManager("addGoogleProvider", { clientId: "c" })
-    const { id: theirs } = await asManager("addGoogleProvider", { clientId: "t" }, "stranger")
+    const { id: own } = await callAsManager("addGoogleProvider", { clientId: "c" })
+    const { id: theirs } = await callAsManager("addGoogleProvider", { clientId: "t" }, "stranger")
     const policy = { allowUsernamePassword: true, allowExternalIdp: true }
     const add = (...ids: string[]) =>
-      asManager("addCustomLoginPolicy", { ...policy, idps: ids.map((idpId) => ({ idpId })) })
+      callAsManager("addCustomLoginPolicy", { ...policy, idps: ids.map((idpId) => ({ idpId })) })
     await expect(add(own, theirs)).rejects.toMatchObject({ id: "idp.missing" })
     expect(offered("org1")).toEqual([])
     await add(own, id, own)
     expect(offered("org1")).toEqual([own, id])
   })
 
-  test("is nothing where the policy says so, and nothing that is gone", async () => {
+  test("are none if the policy disables them, and exclude deleted ones", async () => {
     const id = await addOidc()
-    await asOwner("addIDPToLoginPolicy", { idpId: id })
-    await asManager("addCustomLoginPolicy", { allowUsernamePassword: true })
-    await asManager("addIDPToLoginPolicy", { idpId: id })
+    await callAsOwner("addIDPToLoginPolicy", { idpId: id })
+    await callAsManager("addCustomLoginPolicy", { allowUsernamePassword: true })
+    await callAsManager("addIDPToLoginPolicy", { idpId: id })
     expect(offered("org1")).toEqual([])
-    await asOwner("deleteProvider", { id })
+    await callAsOwner("deleteProvider", { id })
     expect(offered()).toEqual([])
   })
 
-  test("is never another organisation's", async () => {
-    const { id } = await asManager("addGoogleProvider", { clientId: "t" }, "stranger")
-    await asManager("addCustomLoginPolicy", { allowUsernamePassword: true, allowExternalIdp: true })
-    await expect(asManager("addIDPToLoginPolicy", { idpId: id })).rejects.toMatchObject({
+  test("never include those of another organization", async () => {
+    const { id } = await callAsManager("addGoogleProvider", { clientId: "t" }, "stranger")
+    await callAsManager("addCustomLoginPolicy", {
+      allowUsernamePassword: true,
+      allowExternalIdp: true,
+    })
+    await expect(callAsManager("addIDPToLoginPolicy", { idpId: id })).rejects.toMatchObject({
       id: "idp.missing",
     })
   })
@@ -336,12 +350,12 @@ const ldap = {
   userFilters: ["uid", "mail"],
 }
 const addLdap = async (more = {}) =>
-  (await asOwner("addLDAPProvider", { ...ldap, ...more })).id as string
+  (await callAsOwner("addLDAPProvider", { ...ldap, ...more })).id as string
 
 describe("a directory", () => {
-  test("is shown as it was set up, without its password", async () => {
+  test("is returned as configured, without its password", async () => {
     const id = await addLdap({ attributes: { idAttribute: "uid", emailAttribute: "mail" } })
-    const { idp } = await asOwner("getProviderByID", { id })
+    const { idp } = await callAsOwner("getProviderByID", { id })
     const { bindPassword: _, name, ...shown } = ldap
     const attributes = { idAttribute: "uid", emailAttribute: "mail", phoneAttribute: "" }
     const value = { ...shown, startTls: false, timeout: { seconds: 5n }, attributes }
@@ -351,12 +365,12 @@ describe("a directory", () => {
     )
   })
 
-  test("keeps its password when something else changes, and not for another server", async () => {
+  test("keeps its password when another resource changes, and not for another server", async () => {
     const id = await addLdap()
     const { bindPassword: _, ...rest } = ldap
-    await asOwner("updateLDAPProvider", { ...rest, id, userFilters: ["cn"] })
+    await callAsOwner("updateLDAPProvider", { ...rest, id, userFilters: ["cn"] })
     expect(secretOf(estate.cx(), id)).toBe("s3cret")
-    await asOwner("updateLDAPProvider", { ...rest, id, servers: ["ldaps://evil.example.com"] })
+    await callAsOwner("updateLDAPProvider", { ...rest, id, servers: ["ldaps://evil.example.com"] })
     expect(secretOf(estate.cx(), id)).toBe("")
   })
 
@@ -372,11 +386,11 @@ describe("a directory", () => {
     ["timeout", { timeout: { seconds: 31n, nanos: 0 } }],
     ["root_ca", { rootCa: new TextEncoder().encode("no certificate") }],
     ["attributes", { attributes: { idAttribute: "a b" } }],
-  ])("with wrong %s is refused by that name", async (field, more) => {
+  ])("with an invalid %s is rejected with an error that names it", async (field, more) => {
     await expect(addLdap(more)).rejects.toMatchObject({ violation: { field } })
   })
 
-  test("is asked without LDAPS where StartTLS is on, or nothing leaves the machine", async () => {
+  test("allows plain LDAP only with StartTLS or a local server", async () => {
     await addLdap({ servers: ["ldap://ldap.example.com"], startTls: true })
     await addLdap({ servers: ["ldap://localhost:3890"] })
   })
@@ -389,6 +403,6 @@ test.each([
   ["client_id", { clientId: "" }],
   ["scopes", { scopes: ["two words"] }],
   ["name", { name: "" }],
-])("a wrong %s is refused by its name", async (field, more) => {
+])("rejects an invalid %s and names it", async (field, more) => {
   await expect(addOidc(more)).rejects.toMatchObject({ violation: { field } })
 })

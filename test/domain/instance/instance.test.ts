@@ -3,37 +3,37 @@ import {
   addInstance,
   addInstanceMember,
   changeInstanceMember,
-  keepOwner,
   removeInstanceMember,
+  requireRemainingOwner,
   setPublicUrl,
-  standings,
+  signInAbilities,
 } from "../../../src/domain/instance/index.ts"
 import { lockUser } from "../../../src/domain/user/index.ts"
-import { type Estate, openEstate } from "../../support/estate.ts"
+import { openTenant, type Tenant } from "../../support/tenant.ts"
 
-let estate: Estate
+let estate: Tenant
 beforeEach(async () => {
-  estate = await openEstate()
+  estate = await openTenant()
 })
 afterEach(() => estate.close())
 
-const everybody = () => standings.lasting
-const only = (usable: string) => (userId: string) =>
-  userId === usable ? standings.lasting : standings.none
+const allUsable = () => signInAbilities.lasting
+const onlyUsable = (usable: string) => (userId: string) =>
+  userId === usable ? signInAbilities.lasting : signInAbilities.none
 
-test("set-up is done once", async () => {
+test("setup is done once", async () => {
   const again = estate.step((tx) =>
     addInstance(tx, { name: "Other", publicUrl: "https://other.example.com" }),
   )
   await expect(again).rejects.toMatchObject({ code: "already_exists", id: "instance.exists" })
 })
 
-test("the public address is an origin and nothing more", async () => {
+test("the public address must be an origin", async () => {
   const wrong = ["id.example.com", "ftp://id.example.com", "https://id.example.com/path", ""]
   for (const url of [...wrong, "https://u:p@id.example.com", "https://id.example.com/?a"]) {
     await expect(setPublicUrl(estate.cx(), "i1", url)).rejects.toMatchObject({
       id: "instance.public_url_invalid",
-      message: expect.stringContaining("without a path: Latchkey needs a host name of its own"),
+      message: expect.stringContaining("without a path: Latchkey requires its own host name"),
     })
   }
   await setPublicUrl(estate.cx(), "i1", "http://localhost:8080/")
@@ -41,45 +41,45 @@ test("the public address is an origin and nothing more", async () => {
   expect(result).toMatchObject([{ domain: "localhost", primary: true }])
 })
 
-test("the last owner can neither leave nor be made less", async () => {
+test("the last owner can neither be removed nor demoted", async () => {
   const cx = estate.cx()
-  const leaves = removeInstanceMember(cx, "i1", { userId: "owner", standingOf: everybody })
+  const leaves = removeInstanceMember(cx, "i1", { userId: "owner", abilityOf: allUsable })
   await expect(leaves).rejects.toMatchObject({ id: "instance.last_owner" })
   const less = changeInstanceMember(cx, "i1", {
     userId: "owner",
     roles: ["IAM_OWNER_VIEWER"],
-    standingOf: everybody,
+    abilityOf: allUsable,
   })
   await expect(less).rejects.toMatchObject({ id: "instance.last_owner" })
 })
 
-test("an owner may leave as soon as another one can sign in", async () => {
+test("an owner can be removed once another owner can sign in", async () => {
   const cx = estate.cx()
   await addInstanceMember(cx, "i1", { userId: "manager", orgId: "org1", roles: ["IAM_OWNER"] })
-  const locked = removeInstanceMember(cx, "i1", { userId: "owner", standingOf: only("owner") })
+  const locked = removeInstanceMember(cx, "i1", { userId: "owner", abilityOf: onlyUsable("owner") })
   await expect(locked).rejects.toMatchObject({ id: "instance.last_owner" })
-  await removeInstanceMember(cx, "i1", { userId: "owner", standingOf: everybody })
+  await removeInstanceMember(cx, "i1", { userId: "owner", abilityOf: allUsable })
   await expect(lockUser(cx, "manager")).rejects.toMatchObject({ id: "instance.last_owner" })
 })
 
-test("who owns nothing is nobody's last owner", async () => {
+test("a user without roles is not counted as an owner", async () => {
   await estate.step((tx) =>
-    expect(() => keepOwner(tx, "nobody", { standingOf: only("") })).not.toThrow(),
+    expect(() => requireRemainingOwner(tx, "nobody", { abilityOf: onlyUsable("") })).not.toThrow(),
   )
 })
 
-test("two who demote each other at once leave one owner", async () => {
+test("two owners who demote each other concurrently leave one owner", async () => {
   const cx = estate.cx()
   await addInstanceMember(cx, "i1", { userId: "manager", orgId: "org1", roles: ["IAM_OWNER"] })
   const both = await Promise.allSettled(
     ["owner", "manager"].map((userId) =>
-      removeInstanceMember(cx, "i1", { userId, standingOf: everybody }),
+      removeInstanceMember(cx, "i1", { userId, abilityOf: allUsable }),
     ),
   )
   expect(both.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"])
 })
 
-test("v1 and v2 show the instance to who may read it", async () => {
+test("v1 and v2 return the instance to callers who can read it", async () => {
   const { instance } = await estate.as("owner", "getInstance", { instanceId: "i1" })
   expect(instance).toMatchObject({
     id: "i1",
@@ -89,10 +89,12 @@ test("v1 and v2 show the instance to who may read it", async () => {
   })
   expect((await estate.as("owner", "getMyInstance")).instance).toMatchObject({ id: "i1" })
   expect(() => estate.as("manager", "getMyInstance")).toThrow("iam.read")
-  expect(() => estate.as("owner", "getInstance", { instanceId: "i2" })).toThrow("no such instance")
+  expect(() => estate.as("owner", "getInstance", { instanceId: "i2" })).toThrow(
+    "instance not found",
+  )
 })
 
-test("v1 sorts domains as it is asked, by their names unless told", async () => {
+test("v1 sorts domains as requested, by name by default", async () => {
   const add = (customDomain: string) =>
     estate.as("system", "addCustomDomain", { instanceId: "i1", customDomain })
   await add("z.example.com")
@@ -107,7 +109,7 @@ test("v1 sorts domains as it is asked, by their names unless told", async () => 
   expect(await sorted(2)).toBe("b z id")
 })
 
-test("domains are searched by part, whatever their case", async () => {
+test("domains are searched by substring in any case", async () => {
   const total = async (...queries: object[]) =>
     (await estate.as("owner", "listInstanceDomains", { queries })).details.totalResult
   const domain = (text: string, method: number) => ({
@@ -119,7 +121,7 @@ test("domains are searched by part, whatever their case", async () => {
   expect(await total({ query: { case: "generatedQuery", value: { generated: true } } })).toBe(0n)
 })
 
-test("every client may ask for the ids that the instance itself uses", async () => {
+test("every client can request the built-in IDs of the instance", async () => {
   expect(await estate.as("nobody", "getIAM")).toMatchObject({
     defaultOrgId: "org1",
     iamProjectId: "own",

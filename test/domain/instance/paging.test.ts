@@ -1,12 +1,12 @@
-// Lists that no table is behind: who creates or removes makes nobody skip or repeat a row.
+// Lists without a table: creating or removing rows between pages neither skips nor repeats a row.
 import { afterEach, beforeEach, expect, test } from "vitest"
-import { noteRefusal } from "../../../src/domain/refusal/index.ts"
+import { storeRefusal } from "../../../src/domain/refusal/index.ts"
 import { searchRefusals } from "../../../src/domain/refusal/refusal.ts"
-import { type Estate, openEstate, type Person } from "../../support/estate.ts"
+import { openTenant, type Tenant, type TenantUser } from "../../support/tenant.ts"
 
-let estate: Estate
+let estate: Tenant
 beforeEach(async () => {
-  estate = await openEstate()
+  estate = await openTenant()
 })
 afterEach(() => estate.close())
 
@@ -17,19 +17,22 @@ type List = {
   readonly page: (pagination: object) => Promise<readonly string[]>
 }
 
-const ask = (as: Person, call: string, request: object) => estate.as(as, call, request)
+const callAs = (as: TenantUser, call: string, request: object) => estate.as(as, call, request)
 const domainsOf = (rows: readonly { domain: string }[]) => rows.map(({ domain }) => domain)
 
-const custom = {
+const customDomains = {
   create: (name: string) =>
-    ask("system", "addCustomDomain", { instanceId: "i1", customDomain: `${name}.example.net` }),
+    callAs("system", "addCustomDomain", { instanceId: "i1", customDomain: `${name}.example.net` }),
   remove: (name: string) =>
-    ask("system", "removeCustomDomain", { instanceId: "i1", customDomain: `${name}.example.net` }),
+    callAs("system", "removeCustomDomain", {
+      instanceId: "i1",
+      customDomain: `${name}.example.net`,
+    }),
 }
 const roles = {
   create: (key: string) =>
-    ask("owner", "createRole", { key, level: 3, permissions: ["project.read"] }),
-  remove: (key: string) => ask("owner", "deleteRole", { key }),
+    callAs("owner", "createRole", { key, level: 3, permissions: ["project.read"] }),
+  remove: (key: string) => callAs("owner", "deleteRole", { key }),
 }
 
 const instanceIds = new Map<string, string>()
@@ -38,78 +41,82 @@ const lists: Readonly<Record<string, List>> = {
   roles: {
     ...roles,
     page: async (pagination) =>
-      (await ask("owner", "listRoles", { pagination, level: 3 })).roles.map(
+      (await callAs("owner", "listRoles", { pagination, level: 3 })).roles.map(
         ({ key }: { key: string }) => key,
       ),
   },
   "names of roles": {
     ...roles,
     create: (key) =>
-      ask("owner", "createRole", { key, level: 4, permissions: ["project.grant.read"] }),
-    page: async (query) => (await ask("owner", "listProjectGrantMemberRoles", { query })).result,
+      callAs("owner", "createRole", { key, level: 4, permissions: ["project.grant.read"] }),
+    page: async (query) => (await callAs("owner", "listProjectGrantMemberRoles", { query })).result,
   },
   "trusted domains": {
-    create: (name) => ask("owner", "addTrustedDomain", { trustedDomain: `${name}.example.net` }),
-    remove: (name) => ask("owner", "removeTrustedDomain", { trustedDomain: `${name}.example.net` }),
+    create: (name) => callAs("owner", "addTrustedDomain", { trustedDomain: `${name}.example.net` }),
+    remove: (name) =>
+      callAs("owner", "removeTrustedDomain", { trustedDomain: `${name}.example.net` }),
     page: async (pagination) =>
-      domainsOf((await ask("owner", "listTrustedDomains", { pagination })).trustedDomain),
+      domainsOf((await callAs("owner", "listTrustedDomains", { pagination })).trustedDomain),
   },
   "custom domains": {
-    ...custom,
+    ...customDomains,
     page: async (pagination) =>
-      domainsOf((await ask("owner", "listCustomDomains", { pagination })).domains),
+      domainsOf((await callAs("owner", "listCustomDomains", { pagination })).domains),
   },
   "domains of v1": {
-    ...custom,
-    page: async (query) => domainsOf((await ask("owner", "listInstanceDomains", { query })).result),
+    ...customDomains,
+    page: async (query) =>
+      domainsOf((await callAs("owner", "listInstanceDomains", { query })).result),
   },
   instances: {
     create: async (instanceName) => {
       const machine = { userName: "robot", name: "Robot", personalAccessToken: {} }
-      const { instanceId } = await ask("system", "createInstance", {
+      const { instanceId } = await callAs("system", "createInstance", {
         instanceName,
         customDomain: `${instanceName}.example.net`,
         owner: { case: "machine", value: machine },
       })
       instanceIds.set(instanceName, instanceId)
     },
-    remove: (name) => ask("system", "deleteInstance", { instanceId: instanceIds.get(name) }),
+    remove: (name) => callAs("system", "deleteInstance", { instanceId: instanceIds.get(name) }),
     page: async (pagination) =>
-      (await ask("system", "listInstances", { pagination, sortingColumn: 2 })).instances.map(
+      (await callAs("system", "listInstances", { pagination, sortingColumn: 2 })).instances.map(
         ({ name }: { name: string }) => name,
       ),
   },
 }
 
-const named = (at: number) => `n${String(at).padStart(2, "0")}`
-const ways = Object.keys(lists).flatMap((of) => [true, false].map((asc) => [of, asc] as const))
+const nameAt = (at: number) => `n${String(at).padStart(2, "0")}`
+const listOrders = Object.keys(lists).flatMap((of) =>
+  [true, false].map((asc) => [of, asc] as const),
+)
 
-test.each(ways)("of %s, ascending: %s", async (of, asc) => {
+test.each(listOrders)("of %s, ascending: %s", async (of, asc) => {
   const list = lists[of]
   if (!list) throw new Error(of)
-  for (let at = 10; at < 20; at++) await list.create(named(at))
+  for (let at = 10; at < 20; at++) await list.create(nameAt(at))
   const [before, after] = asc ? [0, 30] : [30, 0]
   const seen: string[] = []
   for (let turn = 0; ; turn++) {
     const page = await list.page({ offset: BigInt(turn * 2), limit: 2, asc })
     seen.push(...page)
     if (page.length < 2) break
-    // One more before all that was seen, one less of what was seen, one more beyond the rest.
-    if (turn < 5) await list.create(named(before + turn))
-    if (turn === 2) await list.create(named(after))
-    if (turn > 2) await list.remove(named(before + turn - 3))
+    // One more before the rows read so far, one less among them, and one more after the rest.
+    if (turn < 5) await list.create(nameAt(before + turn))
+    if (turn === 2) await list.create(nameAt(after))
+    if (turn > 2) await list.remove(nameAt(before + turn - 3))
   }
-  const stayed = Array.from({ length: 10 }, (_, at) => named(at + 10))
+  const stayed = Array.from({ length: 10 }, (_, at) => nameAt(at + 10))
   const ours = seen
     .map((name) => name.replace(".example.net", ""))
     .filter((name) => /^n\d\d$/.test(name))
   expect(new Set(ours).size).toBe(ours.length)
-  expect(ours.toSorted()).toEqual(expect.arrayContaining([...stayed, named(after)]))
+  expect(ours.toSorted()).toEqual(expect.arrayContaining([...stayed, nameAt(after)]))
 })
 
-test("of refused requests, though the oldest go", () => {
+test("of rejected requests, although the oldest are dropped", () => {
   const refuse = (at: number) =>
-    noteRefusal(estate.cx({ requestId: `${at}` }), {
+    storeRefusal(estate.cx({ requestId: `${at}` }), {
       endpoint: "/oauth/v2/token",
       error: "invalid_request",
       description: "",

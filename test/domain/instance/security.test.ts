@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, expect, test } from "vitest"
-import { type Estate, openEstate } from "../../support/estate.ts"
+import { openTenant, type Tenant } from "../../support/tenant.ts"
 
-let estate: Estate
+let estate: Tenant
 beforeEach(async () => {
-  estate = await openEstate()
+  estate = await openTenant()
 })
 afterEach(() => estate.close())
 
-test("impersonation is off until an administrator turns it on, in either version", async () => {
+test("impersonation is off until an administrator enables it, in either version", async () => {
   expect((await estate.as("owner", "getSecurityPolicy")).policy).toMatchObject({
     enableImpersonation: false,
     enableIframeEmbedding: false,
@@ -26,7 +26,7 @@ test("impersonation is off until an administrator turns it on, in either version
 })
 
 test.each(["setSecurityPolicy", "setSecuritySettings"])(
-  "%s is for the instance's owner alone",
+  "%s is allowed for the instance owner only",
   async (name) => {
     for (const person of ["manager", "nobody", "stranger"] as const) {
       const tried = async () => estate.as(person, name, { enableImpersonation: true })
@@ -37,7 +37,7 @@ test.each(["setSecurityPolicy", "setSecuritySettings"])(
   },
 )
 
-test("setting the same again leaves no second event", async () => {
+test("setting the same values again adds no second event", async () => {
   const count = async () => (await estate.store.log.read(0, 1000)).length
   await estate.as("owner", "setSecurityPolicy", { enableImpersonation: true })
   const before = await count()
@@ -45,7 +45,7 @@ test("setting the same again leaves no second event", async () => {
   expect(await count()).toBe(before)
 })
 
-test("whoever lets the pages be embedded says by whom", async () => {
+test("enabling embedding requires the allowed origins", async () => {
   const ask = (allowedOrigins: readonly string[]) =>
     estate.as("owner", "setSecurityPolicy", { enableIframeEmbedding: true, allowedOrigins })
   await expect(ask([])).rejects.toMatchObject({ id: "instance.setting_invalid" })
@@ -57,7 +57,7 @@ test("whoever lets the pages be embedded says by whom", async () => {
 })
 
 test.each(["app.example.com", "https://app.example.com/path", "javascript:alert(1)", "*", ""])(
-  "%j is no origin",
+  "rejects %j as an origin",
   async (origin) => {
     const asked = { allowedOrigins: [origin] }
     await expect(estate.as("owner", "setSecurityPolicy", asked)).rejects.toMatchObject({

@@ -5,35 +5,42 @@ import * as instances from "../../../src/domain/instance/index.ts"
 import { shares } from "../../../src/domain/key/api.ts"
 import { module, publicKeys } from "../../../src/domain/key/index.ts"
 import { webKeyView } from "../../../src/domain/key/view.ts"
-import { ask } from "../../support/ask.ts"
-import { openWorld, type World } from "../../support/world.ts"
+import { callOperation } from "../../support/call-operation.ts"
+import { openTestEnvironment, type TestEnvironment } from "../../support/test-environment.ts"
 
 const [v2, v3alpha] = shares
 
-let world: World
+let world: TestEnvironment
 beforeEach(() => {
-  world = openWorld({ aggregates: [...module.aggregates, instances.instance], views: [webKeyView] })
+  world = openTestEnvironment({
+    aggregates: [...module.aggregates, instances.instance],
+    views: [webKeyView],
+  })
 })
 afterEach(() => world.close())
 
-const key = (shown: string, value: object) => ({ key: { case: shown, value } })
+const keyMessage = (shown: string, value: object) => ({ key: { case: shown, value } })
 
 test("v2 creates, lists, activates and deletes keys", async () => {
   const cx = world.cx()
-  const made = await ask([v2], "createWebKey", cx, key("ecdsa", { curve: 2 }))
+  const made = await callOperation([v2], "createWebKey", cx, keyMessage("ecdsa", { curve: 2 }))
   expect(timestampMs(made.creationDate)).toBe(world.clock.now())
 
   world.clock.advance(1000)
-  const { changeDate } = await ask([v2], "activateWebKey", cx, { id: made.id })
+  const { changeDate } = await callOperation([v2], "activateWebKey", cx, { id: made.id })
   expect(timestampMs(changeDate)).toBe(world.clock.now())
-  const { webKeys } = await ask([v2], "listWebKeys", cx)
+  const { webKeys } = await callOperation([v2], "listWebKeys", cx)
   expect(webKeys).toMatchObject([
     { id: made.id, state: 2, key: { case: "ecdsa", value: { curve: 2 } } },
   ])
 
-  const spare = await ask([v2], "createWebKey", cx, key("ed25519", {}))
-  expect((await ask([v2], "deleteWebKey", cx, { id: spare.id })).deletionDate).toBeDefined()
-  expect((await ask([v2], "deleteWebKey", cx, { id: spare.id })).deletionDate).toBeUndefined()
+  const spare = await callOperation([v2], "createWebKey", cx, keyMessage("ed25519", {}))
+  expect(
+    (await callOperation([v2], "deleteWebKey", cx, { id: spare.id })).deletionDate,
+  ).toBeDefined()
+  expect(
+    (await callOperation([v2], "deleteWebKey", cx, { id: spare.id })).deletionDate,
+  ).toBeUndefined()
 })
 
 test.each([
@@ -44,45 +51,45 @@ test.each([
   ["ecdsa", { curve: 2 }, { kty: "EC", crv: "P-384", alg: "ES384" }],
   ["ecdsa", { curve: 3 }, { kty: "EC", crv: "P-521", alg: "ES512" }],
   ["ed25519", {}, { kty: "OKP", crv: "Ed25519", alg: "EdDSA" }],
-])("%s %j is made, shown and published as it was asked for", async (shown, config, published) => {
+])("creates, returns, and publishes a key of kind %s %j", async (shown, config, published) => {
   const cx = world.cx()
-  const { id } = await ask([v2], "createWebKey", cx, key(shown, config))
-  await ask([v2], "activateWebKey", cx, { id })
-  const { webKeys } = await ask([v2], "listWebKeys", cx)
+  const { id } = await callOperation([v2], "createWebKey", cx, keyMessage(shown, config))
+  await callOperation([v2], "activateWebKey", cx, { id })
+  const { webKeys } = await callOperation([v2], "listWebKeys", cx)
   expect(webKeys).toMatchObject([{ id, state: 2, key: { case: shown, value: config } }])
   expect(publicKeys(cx)).toMatchObject([{ kid: id, use: "sig", ...published }])
 })
 
-test("without a kind a key is RSA with 2048 bits and SHA-256", async () => {
+test("the default key is RSA with 2048 bits and SHA-256", async () => {
   const cx = world.cx()
-  await ask([v2], "createWebKey", cx)
-  const { webKeys } = await ask([v2], "listWebKeys", cx)
+  await callOperation([v2], "createWebKey", cx)
+  const { webKeys } = await callOperation([v2], "listWebKeys", cx)
   expect(webKeys).toMatchObject([{ state: 1, key: { case: "rsa", value: { bits: 1, hasher: 1 } } }])
 })
 
-test("a kind that says only half of what it must is refused, and no key is made", async () => {
+test("an incomplete kind is rejected, and no key is created", async () => {
   const cx = world.cx()
   const half = [
-    key("rsa", {}),
-    key("rsa", { bits: 2 }),
-    key("rsa", { hasher: 1 }),
-    key("ecdsa", {}),
+    keyMessage("rsa", {}),
+    keyMessage("rsa", { bits: 2 }),
+    keyMessage("rsa", { hasher: 1 }),
+    keyMessage("ecdsa", {}),
   ]
   for (const request of half) {
-    await expect(ask([v2], "createWebKey", cx, request)).rejects.toMatchObject({
+    await expect(callOperation([v2], "createWebKey", cx, request)).rejects.toMatchObject({
       code: "invalid_argument",
     })
   }
-  expect((await ask([v2], "listWebKeys", cx)).webKeys).toEqual([])
+  expect((await callOperation([v2], "listWebKeys", cx)).webKeys).toEqual([])
 })
 
-test("v3alpha shows the same keys in its own words", async () => {
+test("v3alpha returns the same keys in its own format", async () => {
   const cx = world.cx()
-  const { details } = await ask([v3alpha], "createWebKey", cx, {
+  const { details } = await callOperation([v3alpha], "createWebKey", cx, {
     key: { config: { case: "rsa", value: { bits: 1, hasher: 2 } } },
   })
   expect(details.owner).toMatchObject({ type: 2, id: "i1" })
-  const { webKeys } = await ask([v3alpha], "listWebKeys", cx)
+  const { webKeys } = await callOperation([v3alpha], "listWebKeys", cx)
   expect(webKeys).toMatchObject([
     {
       details: { id: details.id, created: details.created },
@@ -92,7 +99,7 @@ test("v3alpha shows the same keys in its own words", async () => {
   ])
 })
 
-test("v3alpha serves the instance that was called, by any of its domains, alone", async () => {
+test("v3alpha serves only the called instance, at any of its domains", async () => {
   const cx = world.cx()
   await world.store.transact(cx, (tx) =>
     instances.addInstance(tx, { name: "Home", publicUrl: "https://id.example.com" }),
@@ -105,11 +112,11 @@ test("v3alpha serves the instance that was called, by any of its domains, alone"
     "login.example.org",
     "Login.Example.org",
   ]) {
-    expect(await ask([v3alpha], "listWebKeys", cx, by(own)), own).toBeDefined()
+    expect(await callOperation([v3alpha], "listWebKeys", cx, by(own)), own).toBeDefined()
   }
   for (const name of ["createWebKey", "activateWebKey", "deleteWebKey", "listWebKeys"]) {
     for (const other of ["elsewhere.example.com", "example.com", ""]) {
-      const asked = ask([v3alpha], name, cx, by(other))
+      const asked = callOperation([v3alpha], name, cx, by(other))
       await expect(asked, `${name} ${other}`).rejects.toMatchObject({ id: "instance.missing" })
     }
   }

@@ -2,10 +2,10 @@ import { createHmac } from "node:crypto"
 import { createLocalJWKSet, jwtVerify, SignJWT } from "jose"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { activateWebKey, createWebKey, deleteWebKey } from "../../../src/domain/key/commands.ts"
-import { module, publicKeys, signer, verifyJwt } from "../../../src/domain/key/index.ts"
+import { getSigner, module, publicKeys, verifyJwt } from "../../../src/domain/key/index.ts"
 import { algorithmOf, type KeyKind } from "../../../src/domain/key/model.ts"
 
-import { openWorld, type World } from "../../support/world.ts"
+import { openTestEnvironment, type TestEnvironment } from "../../support/test-environment.ts"
 
 const kinds: readonly KeyKind[] = [
   { kind: "rsa", bits: 2048, hash: 256 },
@@ -17,26 +17,26 @@ const kinds: readonly KeyKind[] = [
   { kind: "ed25519" },
 ]
 
-let world: World
+let world: TestEnvironment
 beforeAll(async () => {
-  world = openWorld({ ...module })
-  for (const kind of kinds) await activateWebKey(world.cx(), (await create(kind)).id)
+  world = openTestEnvironment({ ...module })
+  for (const kind of kinds) await activateWebKey(world.cx(), (await createKey(kind)).id)
 })
 afterAll(() => world.close())
 
-const create = (kind: KeyKind) => createWebKey(world.cx(), kind)
-const later = () => Math.floor(world.clock.now() / 1000) + 60
+const createKey = (kind: KeyKind) => createWebKey(world.cx(), kind)
+const inOneMinute = () => Math.floor(world.clock.now() / 1000) + 60
 const encode = (part: object) => Buffer.from(JSON.stringify(part)).toString("base64url")
 const expected = { typ: "at+jwt", algorithms: ["ES256"] } as const
 
-async function token(claims: object = {}, typ = "at+jwt") {
-  return signer(world.cx(), "ES256").sign({ sub: "anna", exp: later(), ...claims }, typ)
+async function signToken(claims: object = {}, typ = "at+jwt") {
+  return getSigner(world.cx(), "ES256").sign({ sub: "anna", exp: inOneMinute(), ...claims }, typ)
 }
 
 describe.each(kinds.map((kind) => [algorithmOf(kind)] as const))("%s", (alg) => {
-  test("what we sign, we and a standard library believe", async () => {
+  test("signed tokens are verified by Latchkey and by a standard library", async () => {
     const cx = world.cx()
-    const jwt = await signer(cx, alg).sign({ sub: "anna", exp: later() }, "JWT")
+    const jwt = await getSigner(cx, alg).sign({ sub: "anna", exp: inOneMinute() }, "JWT")
     expect(verifyJwt(cx, jwt, { typ: "JWT", algorithms: [alg] })).toMatchObject({ sub: "anna" })
     const keys = createLocalJWKSet({ keys: publicKeys(cx).map((key) => ({ ...key })) })
     const { payload } = await jwtVerify(jwt, keys, { currentDate: new Date(cx.clock.now()) })
@@ -44,28 +44,28 @@ describe.each(kinds.map((kind) => [algorithmOf(kind)] as const))("%s", (alg) => 
   })
 })
 
-test("a token of another type is refused", async () => {
-  expect(verifyJwt(world.cx(), await token({}, "JWT"), expected)).toBeUndefined()
+test("rejects a token of another type", async () => {
+  expect(verifyJwt(world.cx(), await signToken({}, "JWT"), expected)).toBeUndefined()
 })
 
-test("an algorithm that is not allowed here is refused", async () => {
+test("rejects an algorithm that is not allowed", async () => {
   const only = { ...expected, algorithms: ["RS256"] } as const
-  expect(verifyJwt(world.cx(), await token(), only)).toBeUndefined()
+  expect(verifyJwt(world.cx(), await signToken(), only)).toBeUndefined()
 })
 
-test("an expired token, or one that never expires, is refused", async () => {
+test("rejects an expired token, and one without expiry", async () => {
   const cx = world.cx()
   const now = Math.floor(cx.clock.now() / 1000)
-  expect(verifyJwt(cx, await token({ exp: now }), expected)).toBeUndefined()
-  expect(verifyJwt(cx, await token({ exp: undefined }), expected)).toBeUndefined()
+  expect(verifyJwt(cx, await signToken({ exp: now }), expected)).toBeUndefined()
+  expect(verifyJwt(cx, await signToken({ exp: undefined }), expected)).toBeUndefined()
   const hint = { ...expected, expired: "accepted" } as const
-  expect(verifyJwt(cx, await token({ exp: now - 9 }), hint)).toMatchObject({ sub: "anna" })
+  expect(verifyJwt(cx, await signToken({ exp: now - 9 }), hint)).toMatchObject({ sub: "anna" })
 })
 
-test("alg none and HMAC with the public key are refused (RFC 8725 §2.1)", () => {
+test("rejects alg none and HMAC with the public key (RFC 8725 §2.1)", () => {
   const cx = world.cx()
   const key = publicKeys(cx).find((each) => each.alg === "ES256")
-  const body = encode({ sub: "anna", exp: later() })
+  const body = encode({ sub: "anna", exp: inOneMinute() })
   const none = `${encode({ alg: "none", kid: key?.kid, typ: "at+jwt" })}.${body}`
   expect(verifyJwt(cx, `${none}.`, expected)).toBeUndefined()
   expect(verifyJwt(cx, `${none}.AA`, expected)).toBeUndefined()
@@ -74,11 +74,11 @@ test("alg none and HMAC with the public key are refused (RFC 8725 §2.1)", () =>
   expect(verifyJwt(cx, `${input}.${mac}`, expected)).toBeUndefined()
 })
 
-test("a changed, cut, lengthened or re-spelled token is refused", async () => {
+test("rejects a changed, truncated, extended, or re-encoded token", async () => {
   const cx = world.cx()
-  const jwt = await token()
+  const jwt = await signToken()
   const [head, body, signature] = jwt.split(".")
-  const forged = encode({ sub: "mallory", exp: later() })
+  const forged = encode({ sub: "mallory", exp: inOneMinute() })
   const broken = [
     `${head}.${forged}.${signature}`,
     `${head}.${body}`,
@@ -95,30 +95,30 @@ test("a changed, cut, lengthened or re-spelled token is refused", async () => {
   for (const each of broken) expect(verifyJwt(cx, each, expected), each).toBeUndefined()
 })
 
-test("a critical extension that nobody here knows is refused (RFC 7515 §4.1.11)", async () => {
+test("rejects an unknown critical extension (RFC 7515 §4.1.11)", async () => {
   const cx = world.cx()
-  const { kid } = signer(cx, "ES256")
+  const { kid } = getSigner(cx, "ES256")
   const head = encode({ alg: "ES256", kid, typ: "at+jwt", crit: ["exp"] })
-  const [, body, signature] = (await token()).split(".")
+  const [, body, signature] = (await signToken()).split(".")
   expect(verifyJwt(cx, `${head}.${body}.${signature}`, expected)).toBeUndefined()
 })
 
-test("somebody else's key under our kid is refused", async () => {
+test("rejects another key with a known kid", async () => {
   const cx = world.cx()
   const { generateKeyPair } = await import("jose")
   const { privateKey } = await generateKeyPair("ES256")
-  const { kid } = signer(cx, "ES256")
-  const jwt = await new SignJWT({ sub: "mallory", exp: later() })
+  const { kid } = getSigner(cx, "ES256")
+  const jwt = await new SignJWT({ sub: "mallory", exp: inOneMinute() })
     .setProtectedHeader({ alg: "ES256", kid, typ: "at+jwt" })
     .sign(privateKey)
   expect(verifyJwt(cx, jwt, expected)).toBeUndefined()
 })
 
-test("what a retired key signed is believed until the key is deleted, and not after", async () => {
+test("a token of a retired key is valid until the key is deleted", async () => {
   const cx = world.cx()
-  const jwt = await token({ exp: later() + 600 })
-  const { kid } = signer(cx, "ES256")
-  const next = await create({ kind: "ecdsa", curve: "P-256" })
+  const jwt = await signToken({ exp: inOneMinute() + 600 })
+  const { kid } = getSigner(cx, "ES256")
+  const next = await createKey({ kind: "ecdsa", curve: "P-256" })
   world.clock.advance(300_000)
   await activateWebKey(cx, next.id)
   expect(verifyJwt(cx, jwt, expected)).toMatchObject({ sub: "anna" })

@@ -4,17 +4,17 @@ import * as instances from "../../../src/domain/instance/index.ts"
 import { addKeys, listWebKeys, module, prepareKeys } from "../../../src/domain/key/index.ts"
 import { keyPairView } from "../../../src/domain/key/saml/view.ts"
 import { webKeyView } from "../../../src/domain/key/view.ts"
-import { keepRotating } from "../../../src/server/background/rotation.ts"
+import { startKeyRotation } from "../../../src/server/background/rotation.ts"
+import { openTestEnvironment, type TestEnvironment } from "../../support/test-environment.ts"
 import { until } from "../../support/wait.ts"
-import { openWorld, type World } from "../../support/world.ts"
 
 const hour = 3_600_000
 
-let world: World
+let world: TestEnvironment
 const logged: string[] = []
 beforeEach(async () => {
   logged.length = 0
-  world = openWorld({
+  world = openTestEnvironment({
     aggregates: [...module.aggregates, instances.instance],
     views: [keyPairView, webKeyView, instanceHostView, instanceView],
   })
@@ -28,18 +28,18 @@ beforeEach(async () => {
   }
 })
 beforeEach(() => {
-  idle = world.clock.pending()
+  idleTimers = world.clock.pending()
 })
 afterEach(() => world.close())
 
-/** The timers of the clock where nothing rotates. */
-let idle: number
+/** The number of timers when no rotation runs. */
+let idleTimers: number
 
 const keysOf = (instance: string) => listWebKeys(world.cx({ instance })).length
 
-/** The parts of a process that the job uses; `broken` names an instance whose calls fail. */
-const job = (broken?: string, isWorking = true) =>
-  keepRotating({
+/** The dependencies of the job; `broken` names an instance whose calls fail. */
+const startJob = (broken?: string, isWorking = true) =>
+  startKeyRotation({
     lead: { holds: () => isWorking },
     clock: world.clock,
     store: world.store,
@@ -48,37 +48,37 @@ const job = (broken?: string, isWorking = true) =>
       instance === broken ? world.cx({ instance: "nowhere" }) : world.cx({ instance }),
   } as never)
 
-const patience = { timeout: 60_000 }
-/** Until a round has ended: then the timer of the next one is set. */
-const settled = () => until(() => world.clock.pending() > idle)
+const longTimeout = { timeout: 60_000 }
+/** Waits until a round has ended, which is when the timer of the next one is set. */
+const waitForRound = () => until(() => world.clock.pending() > idleTimers)
 
-test("the keys of every instance are looked at hourly, until the server stops", async () => {
-  const { stop } = job()
-  await settled()
+test("checks the keys of every instance hourly until the server stops", async () => {
+  const { stop } = startJob()
+  await waitForRound()
   world.clock.advance(83 * 24 * hour - 1)
-  await settled()
+  await waitForRound()
   expect([keysOf("i1"), keysOf("i2")]).toEqual([2, 2])
   world.clock.advance(hour)
-  await expect.poll(() => [keysOf("i1"), keysOf("i2")], patience).toEqual([4, 4])
+  await expect.poll(() => [keysOf("i1"), keysOf("i2")], longTimeout).toEqual([4, 4])
   await stop()
-  // No timer is left that could begin another round.
-  expect(world.clock.pending()).toBe(idle)
+  // No timer remains that could start another round.
+  expect(world.clock.pending()).toBe(idleTimers)
   world.clock.advance(30 * 24 * hour)
   expect([keysOf("i1"), keysOf("i2")]).toEqual([4, 4])
 })
 
-test("where another node works, this one leaves them alone", async () => {
+test("does nothing while another node is the worker", async () => {
   world.clock.advance(84 * 24 * hour)
-  const { stop } = job(undefined, false)
-  await settled()
+  const { stop } = startJob(undefined, false)
+  await waitForRound()
   expect([keysOf("i1"), keysOf("i2")]).toEqual([2, 2])
   await stop()
 })
 
-test("an instance that fails is logged and holds up no other", async () => {
+test("an instance that fails is logged and does not block others", async () => {
   world.clock.advance(84 * 24 * hour)
-  const { stop } = job("i1")
-  await expect.poll(() => [keysOf("i1"), keysOf("i2")], patience).toEqual([2, 4])
+  const { stop } = startJob("i1")
+  await expect.poll(() => [keysOf("i1"), keysOf("i2")], longTimeout).toEqual([2, 4])
   expect(logged).toEqual([expect.stringContaining("could not be rotated")])
   await stop()
 })

@@ -8,28 +8,31 @@ import { activateWebKey, createWebKey } from "../../../src/domain/key/commands.t
 import {
   type Algorithm,
   addKeys,
+  getSigner,
   listWebKeys,
   module,
   prepareKeys,
   publicKeys,
   rotateKeys,
-  signer,
   verifyJwt,
 } from "../../../src/domain/key/index.ts"
 import { webKeyView } from "../../../src/domain/key/view.ts"
 
 import type { Cx } from "../../../src/store/index.ts"
-import { ask } from "../../support/ask.ts"
-import { openWorld, type World } from "../../support/world.ts"
+import { callOperation } from "../../support/call-operation.ts"
+import { openTestEnvironment, type TestEnvironment } from "../../support/test-environment.ts"
 
 const hour = 3_600_000
 const day = 24 * hour
 const maxAge = 300_000
 
-let world: World
+let world: TestEnvironment
 let cx: Cx
 beforeEach(async () => {
-  world = openWorld({ aggregates: [...module.aggregates, instances.instance], views: [webKeyView] })
+  world = openTestEnvironment({
+    aggregates: [...module.aggregates, instances.instance],
+    views: [webKeyView],
+  })
   cx = world.cx()
   await provision(cx)
 })
@@ -43,19 +46,19 @@ async function provision(on: Cx): Promise<void> {
   })
 }
 
-const of = (algorithm: Algorithm, on = cx) =>
+const keysOf = (algorithm: Algorithm, on = cx) =>
   listWebKeys(on).filter((row) => row.algorithm === algorithm)
-const statuses = (algorithm: Algorithm) => of(algorithm).map(({ status }) => status)
+const statuses = (algorithm: Algorithm) => keysOf(algorithm).map(({ status }) => status)
 
-/** Lets days pass, the job running once in each. */
-async function pass(days: number): Promise<void> {
+/** Advances the clock by days, and runs the job once a day. */
+async function passDays(days: number): Promise<void> {
   for (let each = 0; each < days; each++) {
     world.clock.advance(day)
     await rotateKeys(cx)
   }
 }
 
-test("a year long no token fails with a client that keeps our keys for their max-age", async () => {
+test("for a year no token fails at a client that caches keys for their max-age", async () => {
   const signers = new Set<string>()
   let alive: { jwt: string; expires: number }[] = []
   for (let passed = 0; passed < 365 * day; passed += 6 * hour) {
@@ -68,7 +71,7 @@ test("a year long no token fails with a client that keeps our keys for their max
     const expires = now + 30 * day
     for (const alg of ["RS256", "ES256"] as const) {
       const exp = expires / 1000
-      const jwt = await signer(cx, alg).sign({ sub: "anna", exp }, "JWT")
+      const jwt = await getSigner(cx, alg).sign({ sub: "anna", exp }, "JWT")
       const { protectedHeader } = await jwtVerify(jwt, kept, { currentDate: new Date(now) })
       signers.add(`${protectedHeader.kid}`)
       if (passed % (5 * day) === 0) alive.push({ jwt, expires })
@@ -81,41 +84,41 @@ test("a year long no token fails with a client that keeps our keys for their max
     const here = verifyJwt(cx, oldest, { typ: "JWT", algorithms: ["RS256", "ES256"] })
     expect(here).toMatchObject({ sub: "anna" })
   }
-  // Each signs for 90 days: the first keys and four that followed.
+  // Each key signs for 90 days: the first keys and four successors.
   expect(signers.size).toBe(10)
   expect(listWebKeys(cx).length).toBeLessThanOrEqual(6)
 })
 
-test("a successor is published ahead, takes over in time, and the old one goes", async () => {
-  const [first] = of("ES256")
-  await pass(82)
+test("a successor is published in advance and takes over, and the old key is removed", async () => {
+  const [first] = keysOf("ES256")
+  await passDays(82)
   expect(statuses("ES256")).toEqual(["active"])
-  await pass(1)
+  await passDays(1)
   expect(statuses("ES256")).toEqual(["active", "initial"])
-  const [, next] = of("ES256")
-  await pass(6)
-  expect(signer(cx, "ES256").kid).toBe(first?.id)
-  await pass(1)
-  expect(signer(cx, "ES256").kid).toBe(next?.id)
+  const [, next] = keysOf("ES256")
+  await passDays(6)
+  expect(getSigner(cx, "ES256").kid).toBe(first?.id)
+  await passDays(1)
+  expect(getSigner(cx, "ES256").kid).toBe(next?.id)
   expect(statuses("ES256")).toEqual(["inactive", "active"])
-  await pass(30)
-  expect(of("ES256")).toHaveLength(2)
-  await pass(1)
-  expect(of("ES256").map(({ id }) => id)).toEqual([next?.id])
+  await passDays(30)
+  expect(keysOf("ES256")).toHaveLength(2)
+  await passDays(1)
+  expect(keysOf("ES256").map(({ id }) => id)).toEqual([next?.id])
 })
 
-test("a successor is of the same kind as the key before", async () => {
+test("a successor has the same kind as the previous key", async () => {
   const { id } = await createWebKey(cx, { kind: "rsa", bits: 3072, hash: 384 })
   await activateWebKey(cx, id)
-  await pass(90)
-  expect(of("RS384").map(({ kind, status }) => [kind, status])).toEqual([
+  await passDays(90)
+  expect(keysOf("RS384").map(({ kind, status }) => [kind, status])).toEqual([
     [{ kind: "rsa", bits: 3072, hash: 384 }, "inactive"],
     [{ kind: "rsa", bits: 3072, hash: 384 }, "active"],
   ])
 })
 
-test("doing it again, and by two at once, changes nothing", async () => {
-  await pass(83)
+test("repeated and concurrent runs change nothing", async () => {
+  await passDays(83)
   const events = async () => (await world.store.log.read(0, 1000)).length
   const before = await events()
   await rotateKeys(cx)
@@ -127,34 +130,34 @@ test("doing it again, and by two at once, changes nothing", async () => {
   expect(statuses("RS256")).toEqual(["inactive", "active"])
 })
 
-test("two that find a successor missing at once make one", async () => {
+test("two concurrent runs create one successor", async () => {
   world.clock.advance(83 * day)
   await Promise.allSettled([rotateKeys(cx), rotateKeys(world.cx())])
   expect(statuses("ES256")).toEqual(["active", "initial"])
   expect(statuses("RS256")).toEqual(["active", "initial"])
 })
 
-test("a run that is cut off after any of its writes is made good by the next", async () => {
+test("a run that stops after any write is completed by the next", async () => {
   for (let allowed = 0; allowed < 4; allowed++) {
     const instance = `cut${allowed}`
     const whole = world.cx({ instance })
     await provision(whole)
-    const cut = cutAfter(whole, allowed)
+    const cut = failAfterWrites(whole, allowed)
     for (let passed = 0; passed < 125; passed++) {
       world.clock.advance(day)
       await rotateKeys(cut).catch(() => rotateKeys(whole))
       for (const algorithm of ["RS256", "ES256"] as const) {
-        const rows = of(algorithm, whole).map(({ status }) => status)
+        const rows = keysOf(algorithm, whole).map(({ status }) => status)
         expect(rows.filter((status) => status === "active")).toHaveLength(1)
         expect(rows.length).toBeLessThanOrEqual(2)
       }
     }
-    expect(of("ES256", whole).map(({ status }) => status)).toEqual(["active"])
+    expect(keysOf("ES256", whole).map(({ status }) => status)).toEqual(["active"])
   }
 })
 
-/** A call whose process dies before it writes for the n-th time. */
-function cutAfter(whole: Cx, allowed: number): Cx {
+/** A call whose process dies before its n-th write. */
+function failAfterWrites(whole: Cx, allowed: number): Cx {
   let left = allowed
   const transact: Cx["store"]["transact"] = (call, decide) => {
     if (left-- <= 0) return Promise.reject(new Error("the process was killed"))
@@ -170,56 +173,56 @@ function cutAfter(whole: Cx, allowed: number): Cx {
   return { ...whole, store }
 }
 
-test("a server that was off when it was due publishes the next key first", async () => {
+test("a server that missed a rotation publishes the next key before using it", async () => {
   world.clock.advance(400 * day)
   await rotateKeys(cx)
   expect(statuses("ES256")).toEqual(["active", "initial"])
-  await pass(6)
+  await passDays(6)
   expect(statuses("ES256")).toEqual(["active", "initial"])
-  await pass(1)
+  await passDays(1)
   expect(statuses("ES256")).toEqual(["inactive", "active"])
 })
 
-test("a key activated by hand begins its time anew, and the waiting one waits", async () => {
-  await pass(85)
-  const [, waiting] = of("ES256")
+test("a manually activated key starts a new period, and the pending one waits", async () => {
+  await passDays(85)
+  const [, waiting] = keysOf("ES256")
   const mine = await createWebKey(cx, { kind: "ecdsa", curve: "P-256" })
   world.clock.advance(hour)
   await activateWebKey(cx, mine.id)
-  await pass(89)
-  expect(signer(cx, "ES256").kid).toBe(mine.id)
-  await pass(1)
-  expect(signer(cx, "ES256").kid).toBe(waiting?.id)
+  await passDays(89)
+  expect(getSigner(cx, "ES256").kid).toBe(mine.id)
+  await passDays(1)
+  expect(getSigner(cx, "ES256").kid).toBe(waiting?.id)
 })
 
-test("a waiting key that somebody activates is followed by another in its time", async () => {
-  await pass(85)
-  const waiting = of("ES256")[1]?.id ?? ""
+test("a manually activated pending key gets a successor in time", async () => {
+  await passDays(85)
+  const waiting = keysOf("ES256")[1]?.id ?? ""
   await activateWebKey(cx, waiting)
-  await pass(83)
+  await passDays(83)
   expect(statuses("ES256")).toEqual(["active", "initial"])
-  expect(of("ES256")[0]?.id).toBe(waiting)
+  expect(keysOf("ES256")[0]?.id).toBe(waiting)
 })
 
-test("a waiting key that somebody deletes is replaced, and its time begins anew", async () => {
-  await pass(89)
-  const [, waiting] = of("ES256")
-  await ask([shares[0]], "deleteWebKey", cx, { id: waiting?.id })
-  await pass(7)
+test("a deleted pending key is replaced, with a new waiting period", async () => {
+  await passDays(89)
+  const [, waiting] = keysOf("ES256")
+  await callOperation([shares[0]], "deleteWebKey", cx, { id: waiting?.id })
+  await passDays(7)
   expect(statuses("ES256")).toEqual(["active", "initial"])
-  await pass(1)
+  await passDays(1)
   expect(statuses("ES256")).toEqual(["inactive", "active"])
 })
 
-test("a key that was made and never activated is neither turned to nor removed", async () => {
+test("a created but never activated key is neither activated nor removed", async () => {
   const mine = await createWebKey(cx, { kind: "ecdsa", curve: "P-256" })
-  await pass(200)
-  expect(of("ES256").find(({ id }) => id === mine.id)).toMatchObject({ status: "initial" })
+  await passDays(200)
+  expect(keysOf("ES256").find(({ id }) => id === mine.id)).toMatchObject({ status: "initial" })
 })
 
-test("turned off, nothing happens; with other times, those hold", async () => {
+test("rotates nothing if turned off, and follows changed periods", async () => {
   const settings = (keyRotation: object) =>
-    ask([oidcSettings], "updateOIDCSettings", cx, {
+    callOperation([oidcSettings], "updateOIDCSettings", cx, {
       accessTokenLifetime: durationFromMs(hour),
       idTokenLifetime: durationFromMs(hour),
       refreshTokenIdleExpiration: durationFromMs(hour),
@@ -227,25 +230,25 @@ test("turned off, nothing happens; with other times, those hold", async () => {
       keyRotation,
     })
   await settings({ enabled: false })
-  await pass(200)
+  await passDays(200)
   expect(listWebKeys(cx)).toHaveLength(2)
   const [period, publishAhead] = [durationFromMs(10 * day), durationFromMs(2 * day)]
   await settings({ enabled: true, period, publishAhead })
-  const before = signer(cx, "ES256").kid
+  const before = getSigner(cx, "ES256").kid
   await rotateKeys(cx)
-  await pass(2)
-  expect(signer(cx, "ES256").kid).not.toBe(before)
-  await pass(8)
+  await passDays(2)
+  expect(getSigner(cx, "ES256").kid).not.toBe(before)
+  await passDays(8)
   expect(statuses("ES256")).toEqual(["inactive", "active", "initial"])
 })
 
-test("each instance's keys have their own time", async () => {
+test("the keys of each instance have their own period", async () => {
   const other = world.cx({ instance: "i2" })
   world.clock.advance(50 * day)
   await provision(other)
   world.clock.advance(40 * day)
   await rotateKeys(cx)
   await rotateKeys(other)
-  expect(of("ES256")).toHaveLength(2)
-  expect(of("ES256", other)).toHaveLength(1)
+  expect(keysOf("ES256")).toHaveLength(2)
+  expect(keysOf("ES256", other)).toHaveLength(1)
 })

@@ -6,26 +6,26 @@ import { registerTotp, removeTotp, verifyTotp } from "../../../src/domain/factor
 import { factorCount } from "../../../src/domain/lockout/check-count.ts"
 import { countRequest } from "../../../src/domain/lockout/code-count.ts"
 import { limits } from "../../../src/domain/lockout/limits.ts"
-import { countFailedTry } from "../../../src/domain/lockout/lockout.ts"
+import { countFailedAttempt } from "../../../src/domain/lockout/lockout.ts"
 import { addPolicy } from "../../../src/domain/policy/commands.ts"
 import { lockout } from "../../../src/domain/policy/index.ts"
 import { user } from "../../../src/domain/user-model/model.ts"
 import { Fault } from "../../../src/kernel/fault.ts"
+import type { TestEnvironment } from "../../support/test-environment.ts"
 import { driveClock } from "../../support/wait.ts"
-import type { World } from "../../support/world.ts"
-import { anna, openHousehold } from "../user/household.ts"
+import { createAnna, openUserWorld } from "../user/household.ts"
 
 const day = 86_400_000
 const password = "Correct-Horse-7"
 
-let world: World
+let world: TestEnvironment
 beforeEach(async () => {
-  world = await openHousehold()
-  await anna(world.cx(), { password: await createPassword(password, { names: [] }) })
+  world = await openUserWorld()
+  await createAnna(world.cx(), { password: await createPassword(password, { names: [] }) })
 })
 afterEach(() => world.close())
 
-const step = (act: Parameters<World["store"]["transact"]>[1]) =>
+const runStep = (act: Parameters<TestEnvironment["store"]["transact"]>[1]) =>
   world.store.transact(world.cx(), act)
 const codeOf = (secret: string, late = 0) =>
   new TOTP({ secret }).generate({ timestamp: world.clock.now() + late * 30_000 })
@@ -60,7 +60,7 @@ describe("after the clock was a day ahead and is corrected", () => {
     expect(await tryCode(codeOf(secret))).toBe(true)
   })
 
-  test("wrong codes of then keep nobody out", async () => {
+  test("wrong codes from that time block no one", async () => {
     const secret = await withTotp()
     world.clock.advance(day)
     for (let each = 0; each < limits.wrongFactorsInHour.max; each++) await tryCode("000000")
@@ -69,44 +69,44 @@ describe("after the clock was a day ahead and is corrected", () => {
     expect(await tryCode(codeOf(secret))).toBe(true)
   })
 
-  test("codes that were sent then are not counted", async () => {
+  test("codes that were sent at that time are not counted", async () => {
     world.clock.advance(day)
-    for (let each = 0; each < 10; each++) await step((tx) => countRequest(tx, "u1", "otp_email"))
-    const again = () => step((tx) => countRequest(tx, "u1", "otp_email"))
+    for (let each = 0; each < 10; each++) await runStep((tx) => countRequest(tx, "u1", "otp_email"))
+    const again = () => runStep((tx) => countRequest(tx, "u1", "otp_email"))
     await expect(again()).rejects.toMatchObject({ id: "user.too_many_codes" })
     world.clock.advance(-day)
     for (let each = 0; each < 10; each++) await again()
     await expect(again()).rejects.toMatchObject({ id: "user.too_many_codes" })
   })
 
-  test("wrong passwords of then neither delay nor lock", async () => {
+  test("wrong passwords from that time neither delay nor lock", async () => {
     await addPolicy(world.cx(), "org1", {
       policy: lockout,
-      say: () => ({ maxPasswordAttempts: 3 }),
+      apply: () => ({ maxPasswordAttempts: 3 }),
     })
     world.clock.advance(day)
-    for (let each = 0; each < 2; each++) await step((tx) => countFailedTry(tx, "u1"))
+    for (let each = 0; each < 2; each++) await runStep((tx) => countFailedAttempt(tx, "u1"))
     world.clock.advance(-day)
-    await step((tx) => countFailedTry(tx, "u1"))
+    await runStep((tx) => countFailedAttempt(tx, "u1"))
     expect(world.store.state(world.cx(), user, "u1")).toMatchObject({ status: "active" })
-    for (let each = 0; each < 2; each++) await step((tx) => countFailedTry(tx, "u1"))
+    for (let each = 0; each < 2; each++) await runStep((tx) => countFailedAttempt(tx, "u1"))
     expect(world.store.state(world.cx(), user, "u1")).toMatchObject({ status: "locked" })
   })
 
-  test("a try is not delayed by failures of then", async () => {
+  test("an attempt is not delayed by failures from that time", async () => {
     world.clock.advance(day)
     for (let each = 0; each < 12; each++) {
       const wrong = checkPassword(world.cx(), "u1", "wrong")
       await driveClock(wrong, () => world.clock.advance(500))
     }
     world.clock.advance(-2 * day)
-    // The clock stands still: a delay would never end.
+    // The clock does not advance: a delay would never end.
     expect(await checkPassword(world.cx(), "u1", password)).toBe("ok")
   })
 })
 
 describe("after the clock is set back by minutes", () => {
-  test.each([2, 4])("%d of them, no code is accepted a second time", async (minutes) => {
+  test.each([2, 4])("after %d minutes no code is accepted a second time", async (minutes) => {
     const secret = await withTotp()
     const used: string[] = []
     for (let each = 0; each < minutes * 2; each++) {
@@ -115,7 +115,7 @@ describe("after the clock is set back by minutes", () => {
       expect(await tryCode(used.at(-1) ?? "")).toBe(true)
     }
     world.clock.advance(-minutes * 60_000)
-    // One that was not used lets its owner in meanwhile, and makes none of the others new.
+    // An unused code is accepted meanwhile and does not revive used ones.
     world.clock.advance(-60_000)
     expect(await tryCode(codeOf(secret))).toBe(true)
     world.clock.advance(60_000)
@@ -127,7 +127,7 @@ describe("after the clock is set back by minutes", () => {
     expect(await tryCode(codeOf(secret))).toBe(true)
   })
 
-  test("codes of another authenticator app are not mistaken for those of before", async () => {
+  test("codes of another authenticator app are independent of the previous app", async () => {
     await withTotp()
     world.clock.advance(30_000)
     await removeTotp(world.cx(), "u1")
@@ -137,14 +137,14 @@ describe("after the clock is set back by minutes", () => {
 
 describe("a node whose clock is 20 seconds behind", () => {
   const second = 1000
-  /** The first node is in a later half minute than the one that is behind. */
+  /** The first node is in a later 30-second step than the one whose clock is behind. */
   const apart = async () => {
     const secret = await withTotp()
     world.clock.advance(300 * second + 35 * second - (world.clock.now() % (30 * second)))
     return secret
   }
 
-  test("accepts no code before the one that another node has accepted", async () => {
+  test("rejects a code older than the one that another node accepted", async () => {
     const secret = await apart()
     const next = codeOf(secret, 1)
     expect(await tryCode(next)).toBe(true)
@@ -156,12 +156,12 @@ describe("a node whose clock is 20 seconds behind", () => {
     expect(await tryCode(codeOf(secret))).toBe(true)
   })
 
-  test("brings back no code where an earlier version has accepted one before it", async () => {
+  test("rejects a code older than the one that an earlier version accepted", async () => {
     const secret = await apart()
     const next = codeOf(secret, 1)
     expect(await tryCode(next)).toBe(true)
     const taken = world.store.state(world.cx(), factorCount, "u1")
-    await step((tx) =>
+    await runStep((tx) =>
       tx.append(factorCount, "u1", [
         {
           type: "user.human.mfa.otp.check.succeeded",
@@ -173,7 +173,7 @@ describe("a node whose clock is 20 seconds behind", () => {
   })
 })
 
-test("a new app counts in the same half minute as the one before", async () => {
+test("a new app works in the same 30-second step as the previous one", async () => {
   const before = await withTotp()
   await removeTotp(world.cx(), "u1")
   const { secret } = await registerTotp(world.cx(), "u1", { issuer: "Home", label: "anna" })

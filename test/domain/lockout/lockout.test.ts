@@ -1,41 +1,44 @@
 import { afterEach, beforeEach, expect, test } from "vitest"
 import {
+  authenticateWithPassword,
   checkPassword,
   createPassword,
-  provePassword,
 } from "../../../src/domain/credential/commands.ts"
 import { addInstanceMember } from "../../../src/domain/instance/index.ts"
-import { failedTries } from "../../../src/domain/lockout/lockout.ts"
-import { addPolicy, type Place, resetPolicy } from "../../../src/domain/policy/commands.ts"
+import { failedAttempts } from "../../../src/domain/lockout/lockout.ts"
+import { addPolicy, type PolicyOwner, resetPolicy } from "../../../src/domain/policy/commands.ts"
 import { lockout } from "../../../src/domain/policy/index.ts"
 import { generateMachineSecret } from "../../../src/domain/service-account/machine-secret.ts"
 import { unlockUser } from "../../../src/domain/user/commands.ts"
 import { user } from "../../../src/domain/user-model/model.ts"
-import type { World } from "../../support/world.ts"
-import { anna, openHousehold, robot } from "../user/household.ts"
+import type { TestEnvironment } from "../../support/test-environment.ts"
+import { createAnna, createRobot, openUserWorld } from "../user/household.ts"
 
-const right = "Correct-Horse-7"
-const wrong = "Battery-Staple-8"
+const rightPassword = "Correct-Horse-7"
+const wrongPassword = "Battery-Staple-8"
 
-let world: World
+let world: TestEnvironment
 beforeEach(async () => {
-  world = await openHousehold()
-  await anna(world.cx(), { password: await createPassword(right, { names: [] }) })
+  world = await openUserWorld()
+  await createAnna(world.cx(), { password: await createPassword(rightPassword, { names: [] }) })
 })
 afterEach(() => world.close())
 
-const allow = (maxPasswordAttempts: number, place: { readonly of: Place } = { of: "org1" }) =>
+const setLockoutPolicy = (
+  maxPasswordAttempts: number,
+  place: { readonly of: PolicyOwner } = { of: "org1" },
+) =>
   addPolicy(world.cx(), place.of, {
     policy: lockout,
-    say: () => ({ maxPasswordAttempts }),
+    apply: () => ({ maxPasswordAttempts }),
   })
 
 const status = () => world.store.state(world.cx(), user, "u1").status
 const typesSince = async (position: number) =>
   (await world.store.log.read(position, 1000)).map(({ type }) => type)
 
-/** Tries one after the other, with a clock that doesn't stand still. */
-async function tried(...plains: readonly string[]) {
+/** Tries passwords one after the other while the clock advances. */
+async function tryPasswords(...plains: readonly string[]) {
   const found = []
   for (const plain of plains) {
     world.clock.advance(3_600_000)
@@ -44,43 +47,47 @@ async function tried(...plains: readonly string[]) {
   return found
 }
 
-test("so many wrong passwords in a row lock, and nothing before tells that they will", async () => {
-  await allow(3)
-  expect(await tried(wrong, wrong)).toEqual(["wrong", "wrong"])
+test("the policy's number of consecutive wrong passwords locks, without earlier warning", async () => {
+  await setLockoutPolicy(3)
+  expect(await tryPasswords(wrongPassword, wrongPassword)).toEqual(["wrong", "wrong"])
   expect(status()).toBe("active")
-  expect(await tried(wrong)).toEqual(["wrong"])
+  expect(await tryPasswords(wrongPassword)).toEqual(["wrong"])
   expect(status()).toBe("locked")
-  // Only who knows the password hears that it is locked.
-  expect(await tried(wrong, right)).toEqual(["wrong", "locked"])
+  // The lock is reported only with the right password.
+  expect(await tryPasswords(wrongPassword, rightPassword)).toEqual(["wrong", "locked"])
 })
 
-test("a right password begins the count anew", async () => {
-  await allow(3)
-  await tried(wrong, wrong, right, wrong, wrong)
+test("a right password resets the count", async () => {
+  await setLockoutPolicy(3)
+  await tryPasswords(wrongPassword, wrongPassword, rightPassword, wrongPassword, wrongPassword)
   expect(status()).toBe("active")
-  expect(await tried(right)).toEqual(["ok"])
+  expect(await tryPasswords(rightPassword)).toEqual(["ok"])
 })
 
-test("whoever is unlocked has all tries again, and signs in at once", async () => {
-  await allow(2)
-  await tried(wrong, wrong)
+test("an unlocked user has all attempts again and can sign in immediately", async () => {
+  await setLockoutPolicy(2)
+  await tryPasswords(wrongPassword, wrongPassword)
   await unlockUser(world.cx(), "u1")
-  await tried(wrong)
+  await tryPasswords(wrongPassword)
   expect(status()).toBe("active")
-  expect(await tried(right)).toEqual(["ok"])
+  expect(await tryPasswords(rightPassword)).toEqual(["ok"])
 })
 
-test("tries from a device that is known count as all others do", async () => {
-  await allow(3)
+test("attempts from a known device are counted like others", async () => {
+  await setLockoutPolicy(3)
   for (const device of ["d1", undefined, "d2"]) {
-    await provePassword(world.cx(), { account: "u1", plain: wrong, device }, async () => "in")
+    await authenticateWithPassword(
+      world.cx(),
+      { account: "u1", plain: wrongPassword, device },
+      async () => "in",
+    )
   }
   expect(status()).toBe("locked")
 })
 
-test("tries at the same moment don't slip past the count", async () => {
-  await allow(3)
-  await Promise.all(Array.from({ length: 5 }, () => checkPassword(world.cx(), "u1", wrong)))
+test("concurrent attempts are all counted", async () => {
+  await setLockoutPolicy(3)
+  await Promise.all(Array.from({ length: 5 }, () => checkPassword(world.cx(), "u1", wrongPassword)))
   expect(status()).toBe("locked")
   const counted = (await typesSince(0)).filter((type) => type.endsWith("lockout.counted"))
   expect(counted).toHaveLength(3)
@@ -89,23 +96,23 @@ test("tries at the same moment don't slip past the count", async () => {
 test.each([
   ["nobody has said anything", async () => {}],
   [
-    "the organisation wants none, whatever the instance says",
+    "the organization wants none, whatever the instance says",
     async () => {
-      await allow(2, { of: undefined })
-      await allow(0)
+      await setLockoutPolicy(2, { of: undefined })
+      await setLockoutPolicy(0)
     },
   ],
   [
-    "the organisation has taken its word back",
+    "the organization has taken its word back",
     async () => {
-      await allow(2)
+      await setLockoutPolicy(2)
       await resetPolicy(world.cx(), "org1", lockout)
     },
   ],
-])("nobody is locked where %s, and nothing is counted", async (_, said) => {
+])("locks and counts nothing if %s", async (_, said) => {
   await said()
   const before = world.store.log.durable()
-  await tried(wrong, wrong, wrong)
+  await tryPasswords(wrongPassword, wrongPassword, wrongPassword)
   expect(status()).toBe("active")
   expect((await typesSince(before)).filter((type) => type.includes("lockout"))).toEqual([])
 })
@@ -113,33 +120,33 @@ test.each([
 test.each([
   ["who could administer the instance", async () => {}],
   [
-    "of the people who could, though a service user can, too",
+    "of the people who could, though a service account can, too",
     async () => {
-      await robot(world.cx())
+      await createRobot(world.cx())
       await generateMachineSecret(world.cx(), "m1")
-      await own("m1")
+      await makeOwner("m1")
     },
   ],
-])("nobody locks out the last one %s", async (_, others) => {
-  await allow(2)
-  await own("u1")
+])("does not lock the last user who %s", async (_, others) => {
+  await setLockoutPolicy(2)
+  await makeOwner("u1")
   await others()
-  await tried(wrong, wrong, wrong)
+  await tryPasswords(wrongPassword, wrongPassword, wrongPassword)
   expect(status()).toBe("active")
-  expect(await tried(right)).toEqual(["ok"])
+  expect(await tryPasswords(rightPassword)).toEqual(["ok"])
 })
 
-async function own(userId: string): Promise<void> {
+async function makeOwner(userId: string): Promise<void> {
   const cx = world.cx()
   const member = { userId, orgId: "org1", roles: ["IAM_OWNER"] }
   await cx.store.transact(cx, (tx) => addInstanceMember.within(tx, "i1", member))
 }
 
-test("the count of somebody who never comes back goes after a year", async () => {
-  await allow(3)
-  await tried(wrong)
-  const state = () => world.store.state(world.cx(), failedTries, "u1")
-  expect(failedTries.expires?.(state())).toBe(world.clock.now() + 365 * 86_400_000)
-  await tried(right)
-  expect(failedTries.expires?.(state())).toBeLessThanOrEqual(world.clock.now())
+test("the count of an inactive user is deleted after a year", async () => {
+  await setLockoutPolicy(3)
+  await tryPasswords(wrongPassword)
+  const state = () => world.store.state(world.cx(), failedAttempts, "u1")
+  expect(failedAttempts.expires?.(state())).toBe(world.clock.now() + 365 * 86_400_000)
+  await tryPasswords(rightPassword)
+  expect(failedAttempts.expires?.(state())).toBeLessThanOrEqual(world.clock.now())
 })

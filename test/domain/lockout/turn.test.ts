@@ -1,66 +1,74 @@
-// Tries of one account at several processes, which answer from one file: they have one line.
+// Attempts for one account in several processes with one database share one queue.
 import { afterEach, beforeEach, expect, test } from "vitest"
-import { inTurn, turnsFor } from "../../../src/domain/lockout/attempt.ts"
+import { createSlotServer, runThrottled } from "../../../src/domain/lockout/attempt.ts"
 import { aggregates, views } from "../../../src/server/modules.ts"
-import { type Store, writingHandlers } from "../../../src/store/index.ts"
-import { openBeside } from "../../support/beside.ts"
+import { createWriterHandlers, type Store } from "../../../src/store/index.ts"
+import { openTestEnvironment, type TestEnvironment } from "../../support/test-environment.ts"
 import { loopTurns } from "../../support/wait.ts"
-import { openWorld, type World } from "../../support/world.ts"
+import { openWorkerStore } from "../../support/worker-store.ts"
 
-let world: World
-let turns: ReturnType<typeof turnsFor>
-let beside: Store
-let inside: string[]
+let world: TestEnvironment
+let turns: ReturnType<typeof createSlotServer>
+let otherStore: Store
+let beingChecked: string[]
 beforeEach(() => {
-  world = openWorld({ aggregates, views })
+  world = openTestEnvironment({ aggregates, views })
   const { store, clock } = world
-  inside = []
-  turns = turnsFor({ store, clock })
-  const handlers = { ...writingHandlers(store, async () => true), ...turns }
+  beingChecked = []
+  turns = createSlotServer({ store, clock })
+  const handlers = { ...createWriterHandlers(store, async () => true), ...turns }
   const options = { file: store.database.filename, aggregates, views }
-  beside = openBeside(store, options, 1, handlers).store
+  otherStore = openWorkerStore(store, options, 1, handlers).store
 })
 afterEach(async () => {
-  await beside.close()
+  await otherStore.close()
   await world.close()
 })
 
-/** A try that is looked at until it is told how it ends. */
-function attempt(store: Store, name: string) {
+/** An attempt that is checked until the test decides its result. */
+function startAttempt(store: Store, name: string) {
   const { promise, resolve } = Promise.withResolvers<boolean>()
-  const told = inTurn({ ...world.cx(), store }, { line: "ada", isStranger: false }, async () => {
-    inside.push(name)
-    return { value: name, isRight: await promise }
-  })
+  const told = runThrottled(
+    { ...world.cx(), store },
+    { line: "ada", isStranger: false },
+    async () => {
+      beingChecked.push(name)
+      return { value: name, isRight: await promise }
+    },
+  )
   return { end: resolve, told }
 }
 
-/** Until these are looked at, and all else that is said between processes has come, too. */
-async function settled(expected: readonly string[]): Promise<void> {
-  await expect.poll(() => inside).toEqual(expected)
+/** Waits until these are checked and all messages between the processes have arrived. */
+async function waitForChecked(expected: readonly string[]): Promise<void> {
+  await expect.poll(() => beingChecked).toEqual(expected)
   await loopTurns()
-  expect(inside).toEqual(expected)
+  expect(beingChecked).toEqual(expected)
 }
 
-test("a try waits for those at other processes, and what these come to counts for it", async () => {
-  const [first, second] = [attempt(world.store, "here"), attempt(beside, "there")]
-  await settled(["here", "there"])
-  const third = attempt(beside, "there, too")
-  await settled(["here", "there"])
+test("an attempt waits for those in other processes, whose results count for it", async () => {
+  const [first, second] = [startAttempt(world.store, "here"), startAttempt(otherStore, "there")]
+  await waitForChecked(["here", "there"])
+  const third = startAttempt(otherStore, "there, too")
+  await waitForChecked(["here", "there"])
   second.end(true)
-  await settled(["here", "there", "there, too"])
+  await waitForChecked(["here", "there", "there, too"])
   first.end(true)
   third.end(true)
-  expect(await Promise.all([first.told, second.told, third.told])).toEqual(inside)
+  expect(await Promise.all([first.told, second.told, third.told])).toEqual(beingChecked)
 })
 
-test("a process that is gone keeps nobody waiting", async () => {
-  const lost = [attempt(beside, "lost"), attempt(beside, "lost, too"), attempt(beside, "waits")]
-  await settled(["lost", "lost, too"])
-  const here = attempt(world.store, "here")
-  await settled(["lost", "lost, too"])
+test("a process that has ended blocks no one", async () => {
+  const lost = [
+    startAttempt(otherStore, "lost"),
+    startAttempt(otherStore, "lost, too"),
+    startAttempt(otherStore, "waits"),
+  ]
+  await waitForChecked(["lost", "lost, too"])
+  const here = startAttempt(world.store, "here")
+  await waitForChecked(["lost", "lost, too"])
   turns.gone()
-  await expect.poll(() => inside).toContain("here")
+  await expect.poll(() => beingChecked).toContain("here")
   for (const { end } of [...lost, here]) end(true)
   expect(await here.told).toBe("here")
   await Promise.allSettled(lost.map(({ told }) => told))

@@ -1,17 +1,17 @@
 // Manager roles of groups: what they permit, and who may change the groups that have them.
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { setPassword } from "../../../src/domain/credential/commands.ts"
-import { ensureGroup, enterGroup, groupNamed } from "../../../src/domain/group/index.ts"
-import { memberships, outranks, outranksInstance } from "../../../src/domain/member/index.ts"
+import { addUserToGroup, ensureGroup, findGroupByName } from "../../../src/domain/group/index.ts"
+import { listMemberships, outranks, outranksInstance } from "../../../src/domain/member/index.ts"
 import { addUser } from "../../../src/domain/user/index.ts"
-import { type Estate, openEstate, type Person, person } from "../../support/estate.ts"
-import { callerOf } from "../../support/world.ts"
+import { humanInput, openTenant, type Tenant, type TenantUser } from "../../support/tenant.ts"
+import { callerOf } from "../../support/test-environment.ts"
 
-let estate: Estate
+let estate: Tenant
 beforeEach(async () => {
-  estate = await openEstate()
+  estate = await openTenant()
   await estate.step((tx) => {
-    for (const id of ["clerk", "eve", "deputy"]) addUser(tx, id, person(id, "org1"))
+    for (const id of ["clerk", "eve", "deputy"]) addUser(tx, id, humanInput(id, "org1"))
   })
   const clerk = { userId: "clerk", resource: onOrg("org1"), roles: ["ORG_USER_MANAGER"] }
   await act("owner", "createAdministrator", clerk)
@@ -25,18 +25,18 @@ const onInstance = { resource: { case: "instance", value: true } }
 const onOrg = (value: string) => ({ resource: { case: "organizationId", value } })
 const onProject = (value: string) => ({ resource: { case: "projectId", value } })
 
-const act = async (who: Person, name: string, request: object): Promise<any> =>
+const act = async (who: TenantUser, name: string, request: object): Promise<any> =>
   estate.as(who, name, request)
 const by = async (userId: string, name: string, request: object): Promise<any> =>
   estate.as("nobody", name, request, { cx: { caller: callerOf(userId) } })
 
-const give = (groupId: string, resource: object, roles: string[], who: Person = "owner") =>
+const give = (groupId: string, resource: object, roles: string[], who: TenantUser = "owner") =>
   act(who, "createGroupAdministrator", { groupId, resource, roles })
 const add = (id: string, ...userIds: string[]) => act("owner", "addUsersToGroup", { id, userIds })
 const nest = (id: string, ...groupIds: string[]) =>
   act("owner", "addGroupsToGroup", { id, groupIds })
 const held = (userId: string) =>
-  memberships(estate.cx(), userId).map(({ level, id, roles }) => [level, id, ...roles])
+  listMemberships(estate.cx(), userId).map(({ level, id, roles }) => [level, id, ...roles])
 const rename = (who: string) => by(who, "updateOrganization", { organizationId: "org1", name: who })
 const denied = { code: "permission_denied" }
 const tooHigh = { code: "permission_denied", id: "group.outranks_you" }
@@ -208,12 +208,12 @@ describe("a group ranks like its roles", () => {
 
   test("in an import, too, which takes groups by their names", async () => {
     await give("admins", onOrg("org1"), ["ORG_OWNER"])
-    const entered = estate.step((tx) => void enterGroup(tx, "admins", "eve"), {
+    const entered = estate.step((tx) => void addUserToGroup(tx, "admins", "eve"), {
       caller: callerOf("clerk"),
     })
     await expect(entered).rejects.toMatchObject(tooHigh)
     await ensureGroup(estate.cx({ caller: callerOf("clerk") }), "org1", "ADMINS")
-    await estate.step((tx) => expect(groupNamed(tx, "org1", "Admins")).toBe("admins"))
+    await estate.step((tx) => expect(findGroupByName(tx, "org1", "Admins")).toBe("admins"))
   })
 
   test("also for whoever changes its users", async () => {
@@ -280,7 +280,7 @@ describe("lists", () => {
     await give("admins", onOrg("org1"), ["ORG_OWNER"])
     await give("admins", onInstance, ["IAM_OWNER_VIEWER"])
     await give("staff", onOrg("org1"), ["ORG_USER_MANAGER", "ORG_OWNER_VIEWER"])
-    const found = async (filter?: object, who: Person = "owner") => {
+    const found = async (filter?: object, who: TenantUser = "owner") => {
       const filters = filter ? [{ filter }] : []
       const { groupAdministrators } = await act(who, "listGroupAdministrators", { filters })
       return groupAdministrators.map((each: any) => [each.group.name, ...each.roles]).toSorted()

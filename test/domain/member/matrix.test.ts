@@ -1,28 +1,29 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { accessOf, authorise } from "../../../src/api/access.ts"
+import { authorize } from "../../../src/api/access.ts"
+import { accessOf } from "../../../src/api/access-rule.ts"
 import { createGroupAuthorization } from "../../../src/domain/authorization/group/commands.ts"
 import { createGroup } from "../../../src/domain/group/commands.ts"
-import { roles } from "../../../src/domain/member/roles.ts"
+import { builtInRoles } from "../../../src/domain/member/roles.ts"
 import { createSignUpLink } from "../../../src/domain/sign-up/link.ts"
 import { signUpRequest } from "../../../src/domain/sign-up/model.ts"
 import type { Caller } from "../../../src/kernel/context.ts"
-import { authority, operations } from "../../../src/server/modules.ts"
+import { authority, loadOperations } from "../../../src/server/modules.ts"
 import type { Cx } from "../../../src/store/index.ts"
-import { callerOf, type World } from "../../support/world.ts"
+import { callerOf, type TestEnvironment } from "../../support/test-environment.ts"
 import {
+  type AccessWay,
+  accessWaysOf,
   goldenRoles,
-  heldOn,
+  levelsByName,
   openMatrix,
+  operationRules,
   requestFor,
-  ruled,
-  systemWayOf,
-  thingOf,
-  type Way,
-  waysOf,
+  requireFixture,
+  systemAccessWayOf,
 } from "./matrix.ts"
 
-let world: World
+let world: TestEnvironment
 beforeAll(async () => {
   world = await openMatrix()
   for (const name of ["alpha", "beta"]) {
@@ -38,7 +39,7 @@ beforeAll(async () => {
 })
 afterAll(() => world.close())
 
-/** A sign-up that waits for the administrators of an organization. */
+/** A sign-up that waits for approval by the administrators of an organization. */
 async function addWaiting(orgId: string) {
   const applicant = { email: "a@example.com", givenName: "A", familyName: "B", language: "" }
   const data = { orgId, expires: world.clock.now() + 1000 }
@@ -48,42 +49,48 @@ async function addWaiting(orgId: string) {
   )
 }
 
-/** Somebody who calls, and what the golden lists say they hold. */
+/** A caller and their permissions in the golden lists. */
 type Subject = {
   readonly name: string
   readonly caller: Caller
   readonly instance?: string
   readonly permissions: ReadonlySet<string>
-  /** Where they hold them; undefined where that is nothing of alpha's. */
+  /** The level of the permissions; undefined outside alpha. */
   readonly on?: string | undefined
 }
 
-const none: ReadonlySet<string> = new Set()
+const noPermissions: ReadonlySet<string> = new Set()
 
-const holders: readonly Subject[] = [...goldenRoles].flatMap(([name, { level, permissions }]) => {
-  const on = heldOn[level]
-  return on ? [{ name, caller: callerOf(`alpha.${name}`, "alpha"), permissions, on }] : []
-})
-const permissionsOf = (role: string) => goldenRoles.get(role)?.permissions ?? none
+const roleHolders: readonly Subject[] = [...goldenRoles].flatMap(
+  ([name, { level, permissions }]) => {
+    const on = levelsByName[level]
+    return on ? [{ name, caller: callerOf(`alpha.${name}`, "alpha"), permissions, on }] : []
+  },
+)
+const permissionsOf = (role: string) => goldenRoles.get(role)?.permissions ?? noPermissions
 
-const anonymous: Subject = { name: "nobody", caller: { kind: "anonymous" }, permissions: none }
-const roleless: Subject = {
+const anonymous: Subject = {
+  name: "nobody",
+  caller: { kind: "anonymous" },
+  permissions: noPermissions,
+}
+const userWithoutRole: Subject = {
   name: "who has no role",
-  permissions: none,
+  permissions: noPermissions,
   caller: callerOf("alpha-user", "alpha"),
 }
-const neighbour: Subject = {
-  name: "who owns another organisation",
+const otherOrgOwner: Subject = {
+  name: "who owns another organization",
   caller: callerOf("beta-owner", "beta"),
   permissions: permissionsOf("ORG_OWNER"),
 }
-const elsewhere: Subject = {
+const otherInstanceOwner: Subject = {
   name: "who owns another instance",
   caller: callerOf("owner2", "home"),
   instance: "i2",
   permissions: permissionsOf("IAM_OWNER"),
 }
-const subjects = [anonymous, roleless, ...holders, neighbour, elsewhere]
+const subjects = [anonymous, userWithoutRole, ...roleHolders, otherOrgOwner, otherInstanceOwner]
 
 const resources = new Set(Object.keys(authority.resources))
 
@@ -92,7 +99,7 @@ const callOf = ({ caller, instance = "i1" }: Subject, orgId?: string): Cx => {
   return cx
 }
 
-/** Who may do more than whom has a test of its own: rank.test.ts. */
+/** Rank has its own test: rank.test.ts. */
 const unranked = {
   ...authority,
   outranks: () => true,
@@ -100,42 +107,45 @@ const unranked = {
   outranksInstance: () => true,
 }
 
-/** Only operations on the organization of the context are asked with one. */
+/** Only operations on the organization of the context are called with one. */
 const contextOf = (method: DescMethod): string | undefined =>
-  ruled.some((each) => each.method === method && each.rule.includes("@org")) ? "alpha" : undefined
+  operationRules.some((each) => each.method === method && each.rule.includes("@org"))
+    ? "alpha"
+    : undefined
 
-/** "allowed", or the code that it is refused with. */
+/** "allowed", or the code of the rejection. */
 function outcome(subject: Subject, method: DescMethod, request: Message, by = unranked): string {
   try {
-    authorise(by, accessOf(method, resources), callOf(subject, contextOf(method)), request)
+    authorize(by, accessOf(method, resources), callOf(subject, contextOf(method)), request)
     return "allowed"
   } catch (refusal) {
     return (refusal as { readonly code: string }).code
   }
 }
 
-/** What the golden lists say, worked out without a line of what is tried. */
-function expected(subject: Subject, way: Way): string {
+/** The result by the golden lists, computed independently of the code under test. */
+function expected(subject: Subject, way: AccessWay): string {
   if (subject.caller.kind === "anonymous") return "unauthenticated"
-  const isForeign = subject === neighbour || subject === elsewhere
+  const isForeign = subject === otherOrgOwner || subject === otherInstanceOwner
   if (isForeign && way.id === "@org") return "not_found"
   const isHeld = subject.permissions.has(way.permission)
   if (isForeign && way.id === "@home") return isHeld ? "allowed" : "permission_denied"
   const isSelf = passesAsSelf(subject, way)
   if (way.isSearch) return isHeld || isSelf ? "allowed" : "permission_denied"
-  if (isSelf && isPersonal(way) && subject === roleless) return "allowed"
+  if (isSelf && isPersonal(way) && subject === userWithoutRole) return "allowed"
   if (!isHeld) return "permission_denied"
-  if (subject === elsewhere) return isAboutItself(way) ? "allowed" : "not_found"
-  const reaches = subject.on !== undefined && thingOf(way.resource).from.some(isOn(subject.on))
+  if (subject === otherInstanceOwner) return isAboutItself(way) ? "allowed" : "not_found"
+  const reaches =
+    subject.on !== undefined && requireFixture(way.resource).from.some(isOnLevel(subject.on))
   return reaches ? "allowed" : "not_found"
 }
 
-const isOn = (on: string) => (level: string) => level === on
+const isOnLevel = (on: string) => (level: string) => level === on
 
-/** What the person who has no role can be reached by. */
-const isPersonal = ({ resource }: Way) => resource === "user" || resource === "session"
+/** Resources that belong to the user without a role. */
+const isPersonal = ({ resource }: AccessWay) => resource === "user" || resource === "session"
 
-const passesAsSelf = ({ permissions }: Subject, { self }: Way) =>
+const passesAsSelf = ({ permissions }: Subject, { self }: AccessWay) =>
   self === "authenticated" || (self !== "" && permissions.has(self))
 
 const flags = [
@@ -147,12 +157,12 @@ const flags = [
   "resource.stream.instance",
 ]
 
-/** An operation on the instance that is called, or one that a flag chooses. */
-const isAboutItself = ({ resource, id }: Way) => resource === "instance" && flags.includes(id)
+/** An operation on the called instance, or one that a flag selects. */
+const isAboutItself = ({ resource, id }: AccessWay) => resource === "instance" && flags.includes(id)
 
-/** Where the two part, an operation and a way at a time. */
-function disagreeing(subject: Subject, by = unranked): readonly string[] {
-  return ruled.flatMap(({ method, rule }) =>
+/** The differences between both, by operation and access rule. */
+function disagreements(subject: Subject, by = unranked): readonly string[] {
+  return operationRules.flatMap(({ method, rule }) =>
     trialsOf(subject, method, rule).flatMap(([request, wanted]) => {
       const seen = outcome(subject, method, request, by)
       return seen === wanted ? [] : [`${method.name} (${rule}): ${seen}, not ${wanted}`]
@@ -160,14 +170,17 @@ function disagreeing(subject: Subject, by = unranked): readonly string[] {
   )
 }
 
-/** Requests with what must come of them: one for each way; one for all where nothing is named. */
+/**
+ * Requests with their expected outcomes: one for each access rule, or one for all if no resource is
+ * named.
+ */
 function trialsOf(
   subject: Subject,
   method: DescMethod,
   rule: string,
 ): readonly (readonly [Message, string])[] {
-  const ways = waysOf(rule)
-  if (typeof ways === "string") return [[requestFor(method, unnamed), openTo(subject, rule)]]
+  const ways = accessWaysOf(rule)
+  if (typeof ways === "string") return [[requestFor(method, unnamed), expectedOpen(subject, rule)]]
   if (!ways.every(({ isSearch }) => isSearch)) {
     return ways.map((way) => [requestFor(method, way), expected(subject, way)])
   }
@@ -176,16 +189,16 @@ function trialsOf(
   return [[requestFor(method, unnamed), wanted]]
 }
 
-describe("every operation is open to whom the golden lists say, and to nobody else:", () => {
+describe("every operation is permitted to exactly the callers of the golden lists:", () => {
   test.each(subjects.map((subject) => [subject.name, subject] as const))("%s", (_, subject) => {
-    expect(disagreeing(subject)).toEqual([])
+    expect(disagreements(subject)).toEqual([])
   })
 
-  test.each(["SYSTEM_OWNER", "SYSTEM_OWNER_VIEWER"])("%s, who holds nothing else", (role) => {
+  test.each(["SYSTEM_OWNER", "SYSTEM_OWNER_VIEWER"])("%s, without other roles", (role) => {
     const caller = { kind: "system", name: "operator", roles: [role] } as const
     const subject: Subject = { name: role, caller, permissions: permissionsOf(role) }
-    const wrong = ruled.flatMap(({ method, rule }) => {
-      const way = systemWayOf(rule)
+    const wrong = operationRules.flatMap(({ method, rule }) => {
+      const way = systemAccessWayOf(rule)
       const isOpen = rule === "public" || (way && subject.permissions.has(way.permission))
       const wanted = isOpen ? "allowed" : "permission_denied"
       const seen = outcome(subject, method, requestFor(method, way ?? unnamed))
@@ -194,19 +207,19 @@ describe("every operation is open to whom the golden lists say, and to nobody el
     expect(wrong).toEqual([])
   })
 
-  test("a role that permits too much would be seen, and one that reaches too far", () => {
-    const viewer = holders.find(({ name }) => name === "ORG_OWNER_VIEWER") ?? roleless
+  test("detects a role that permits too much or reaches too far", () => {
+    const viewer = roleHolders.find(({ name }) => name === "ORG_OWNER_VIEWER") ?? userWithoutRole
     const generous = { ...unranked, permissions: () => permissionsOf("ORG_OWNER") }
-    expect(disagreeing(viewer, generous).length).toBeGreaterThan(20)
+    expect(disagreements(viewer, generous).length).toBeGreaterThan(20)
     const wide = { level: "instance", id: "i1", roles: ["ORG_OWNER"] } as const
     const careless = { ...unranked, memberships: () => [wide] }
-    expect(disagreeing(neighbour, careless).length).toBeGreaterThan(20)
+    expect(disagreements(otherOrgOwner, careless).length).toBeGreaterThan(20)
   })
 
-  test("what is not there is not there for who could reach all of it", () => {
-    const owner = holders.find(({ name }) => name === "IAM_OWNER") ?? roleless
-    for (const { method, rule } of ruled) {
-      const ways = waysOf(rule)
+  test("an unknown resource is not found for callers with full access", () => {
+    const owner = roleHolders.find(({ name }) => name === "IAM_OWNER") ?? userWithoutRole
+    for (const { method, rule } of operationRules) {
+      const ways = accessWaysOf(rule)
       if (typeof ways === "string") continue
       for (const way of ways.filter(({ id }) => id && !id.startsWith("@"))) {
         if (isAboutItself(way) || !owner.permissions.has(way.permission)) continue
@@ -217,7 +230,7 @@ describe("every operation is open to whom the golden lists say, and to nobody el
   })
 })
 
-const unnamed: Way = {
+const unnamed: AccessWay = {
   permission: "",
   resource: "instance",
   isSearch: false,
@@ -226,20 +239,20 @@ const unnamed: Way = {
   self: "",
 }
 
-function openTo(subject: Subject, rule: string): string {
+function expectedOpen(subject: Subject, rule: string): string {
   if (rule === "public") return "allowed"
   if (subject.caller.kind === "anonymous") return "unauthenticated"
   return rule === "authenticated" ? "allowed" : "permission_denied"
 }
 
-test("the roles are those of the golden list, each with its level and permissions", () => {
+test("the roles match the golden list, with their levels and permissions", () => {
   const levels = { "org(global)": "global", projectgrant: "grant" } as Record<string, string>
   const golden = [...goldenRoles].map(([name, { level, permissions }]) => [
     name,
     levels[level] ?? level,
     [...permissions].sort(),
   ])
-  const ours = Object.entries(roles).map(([name, { level, permissions }]) => [
+  const ours = Object.entries(builtInRoles).map(([name, { level, permissions }]) => [
     name,
     level,
     [...permissions].sort(),
@@ -247,16 +260,19 @@ test("the roles are those of the golden list, each with its level and permission
   expect(ours.sort()).toEqual(golden.sort())
 })
 
-/** Lists over all that the caller may see; those of one thing are refused with that thing. */
-const lists = ruled.filter(
+/**
+ * Lists over everything that the caller can read; those of one resource are rejected with the
+ * resource.
+ */
+const lists = operationRules.filter(
   ({ method, rule }) => method.name.startsWith("List") && / search( |$)/.test(rule),
 )
 
-/** What a list answers: its rows, and how many it says there are. */
-async function listed(subject: Subject, method: DescMethod) {
-  const operation = (await operations()).find((each) => each.method === method)
+/** The result of a list: its rows and its total. */
+async function listAs(subject: Subject, method: DescMethod) {
+  const operation = (await loadOperations()).find((each) => each.method === method)
   const request = requestFor(method, unnamed)
-  const cx = authorise(authority, accessOf(method, resources), callOf(subject), request)
+  const cx = authorize(authority, accessOf(method, resources), callOf(subject), request)
   const answer = Object(await operation?.handler(request, cx))
   const rows = method.output.fields.filter(({ fieldKind }) => fieldKind === "list")
   const total = (answer.pagination ?? answer.details)?.totalResult
@@ -267,24 +283,25 @@ async function listed(subject: Subject, method: DescMethod) {
   }
 }
 
-const mayList = (subject: Subject, method: DescMethod) =>
+const canList = (subject: Subject, method: DescMethod) =>
   outcome(subject, method, requestFor(method, unnamed)) === "allowed"
 
 describe("no list leaks a row or a total:", () => {
-  test("there are lists to try, and the owner finds something of both organisations", async () => {
-    const owner = holders.find(({ name }) => name === "IAM_OWNER") ?? roleless
-    const texts = await Promise.all(lists.map(async ({ method }) => listed(owner, method)))
+  test("finds lists, in which the owner sees rows of both organizations", async () => {
+    const owner = roleHolders.find(({ name }) => name === "IAM_OWNER") ?? userWithoutRole
+    const texts = await Promise.all(lists.map(async ({ method }) => listAs(owner, method)))
     const both = texts.filter(({ text }) => /alpha/i.test(text) && /beta/i.test(text))
     expect(both.length).toBeGreaterThanOrEqual(8)
   })
 
   for (const subject of subjects) {
     test(subject.name, async () => {
-      for (const { method } of lists.filter(({ method }) => mayList(subject, method))) {
-        const { count, total, text } = await listed(subject, method)
+      for (const { method } of lists.filter(({ method }) => canList(subject, method))) {
+        const { count, total, text } = await listAs(subject, method)
         expect([method.name, total ?? count]).toEqual([method.name, count])
         if (subject.on === "instance") continue
-        const foreign = subject === neighbour || subject === elsewhere ? /alpha/i : /beta/i
+        const foreign =
+          subject === otherOrgOwner || subject === otherInstanceOwner ? /alpha/i : /beta/i
         expect([method.name, foreign.exec(text)?.[0]]).toEqual([method.name, undefined])
       }
     })

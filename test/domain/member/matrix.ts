@@ -1,9 +1,9 @@
-// What the golden lists say about who may do what, and one of everything to try it on.
+// The permissions of the golden lists, and one resource of each kind to test them on.
 import { create, type DescMethod, fromJson, type JsonObject } from "@bufbuild/protobuf"
 import { addAction } from "../../../src/domain/action/index.ts"
 import { addAppKey, addApplication } from "../../../src/domain/app/index.ts"
 import { addAuthorization } from "../../../src/domain/authorization/index.ts"
-import { placeId } from "../../../src/domain/idp/commands.ts"
+import { ownerStreamId } from "../../../src/domain/idp/commands.ts"
 import { idps } from "../../../src/domain/idp/model.ts"
 import { addInstance } from "../../../src/domain/instance/index.ts"
 import { addMember, type Target } from "../../../src/domain/member/index.ts"
@@ -13,59 +13,63 @@ import { addGrant } from "../../../src/domain/project-grant/index.ts"
 import { session } from "../../../src/domain/session/index.ts"
 import { addUser } from "../../../src/domain/user/index.ts"
 import { user } from "../../../src/domain/user-model/model.ts"
-import { never } from "../../../src/kernel/crypto/signing-key.ts"
-import { aggregates, operations, views } from "../../../src/server/modules.ts"
+import { neverExpires } from "../../../src/kernel/crypto/signing-key.ts"
+import { aggregates, loadOperations, views } from "../../../src/server/modules.ts"
 import type { Transaction } from "../../../src/store/index.ts"
 import { tableOf } from "../../contract/table.ts"
-import { person } from "../../support/estate.ts"
-import { openWorld, type World } from "../../support/world.ts"
+import { humanInput } from "../../support/tenant.ts"
+import { openTestEnvironment, type TestEnvironment } from "../../support/test-environment.ts"
 
 type Level = Target["level"]
 
-/** One way in, as the golden list of access writes it. */
-export type Way = {
+/** One access rule in the format of the golden list. */
+export type AccessWay = {
   readonly permission: string
   readonly resource: string
   readonly isSearch: boolean
-  /** Fields of the request that name the resource and what it hangs from. */
+  /** The request fields that name the resource and its parent. */
   readonly id: string
   readonly parent: string
   readonly self: string
 }
 
 /** "user.read on user user_id of org_id or self authenticated or system system.user.read" */
-const written = new RegExp(
+const rulePattern = new RegExp(
   "^(\\S+) on (\\w+)( search)?(?: (?!or |of )(\\S+))?(?: of (\\S+))?" +
     "(?: or self (\\S+))?(?: or key \\S+)?(?: or (?:system .+|\\S+ on .+))?$",
 )
 
-/** The ways into an operation; "public", "authenticated" and "system" stand for themselves. */
-export function waysOf(rule: string): readonly Way[] | "public" | "authenticated" | "system" {
+/**
+ * The access rules of an operation; "public", "authenticated", and "system" are returned unchanged.
+ */
+export function accessWaysOf(
+  rule: string,
+): readonly AccessWay[] | "public" | "authenticated" | "system" {
   if (rule === "public" || rule === "authenticated") return rule
   if (rule.startsWith("system ")) return "system"
   return rule.split(" | ").map((text) => {
     const [, permission = "", resource = "", search, id = "", parent = "", self = ""] =
-      written.exec(text) ?? []
+      rulePattern.exec(text) ?? []
     if (!permission) throw new Error(`the matrix can't read the rule "${text}"`)
     return { permission, resource, isSearch: search !== undefined, id, parent, self }
   })
 }
 
-/** What who manages several instances needs, and what names the instance; undefined for nothing. */
-export function systemWayOf(rule: string): Way | undefined {
+/** The permission and instance field of a system caller; undefined if there is none. */
+export function systemAccessWayOf(rule: string): AccessWay | undefined {
   const [, permission = "", field] =
     /(?:^|or )system (\S+)(?: of instance (\S+))?$/.exec(rule) ?? []
   if (!permission) return undefined
-  const ways = waysOf(rule)
+  const ways = accessWaysOf(rule)
   const id = field ?? (typeof ways === "string" ? "" : (ways[0]?.id ?? ""))
   return { permission, resource: "instance", isSearch: false, id, parent: "", self: "" }
 }
 
 /**
- * Every operation with its rule in the golden list: who may. When they must have proved who they
+ * All operations with its rule in the golden list: who may. When they must have proved who they
  * are is tried elsewhere.
  */
-export const ruled: readonly { readonly method: DescMethod; readonly rule: string }[] =
+export const operationRules: readonly { readonly method: DescMethod; readonly rule: string }[] =
   await (async () => {
     const rules = new Map(
       tableOf("test/contract/access.tsv").map(({ service, rpc, rule }) => [
@@ -73,7 +77,7 @@ export const ruled: readonly { readonly method: DescMethod; readonly rule: strin
         rule?.replace(/, fresh$/, ""),
       ]),
     )
-    return (await operations()).map(({ method }) => {
+    return (await loadOperations()).map(({ method }) => {
       const rule = rules.get(`${method.parent.typeName}/${method.name}`)
       if (rule === undefined) throw new Error(`test/contract/access.tsv lacks ${method.name}`)
       return { method, rule }
@@ -82,7 +86,7 @@ export const ruled: readonly { readonly method: DescMethod; readonly rule: strin
 
 type Role = { readonly level: string; readonly permissions: ReadonlySet<string> }
 
-/** The built-in roles as the golden list has them. */
+/** The built-in roles of the golden list. */
 export const goldenRoles: ReadonlyMap<string, Role> = (() => {
   const rows = tableOf("test/contract/roles.tsv")
   const names = [...new Set(rows.map(({ role = "" }) => role))]
@@ -95,8 +99,8 @@ export const goldenRoles: ReadonlyMap<string, Role> = (() => {
   )
 })()
 
-/** The levels of the golden list that users can hold roles on, in our words. */
-export const heldOn: Readonly<Record<string, Level>> = {
+/** The levels on which users can hold roles, by their names in the golden list. */
+export const levelsByName: Readonly<Record<string, Level>> = {
   instance: "instance",
   org: "org",
   project: "project",
@@ -104,10 +108,10 @@ export const heldOn: Readonly<Record<string, Level>> = {
 }
 
 /**
- * What each kind of resource is named by here, and on what a role must be held to reach it. All of
- * it belongs to the organisation "alpha"; the project was granted to "guest".
+ * The IDs of each kind of resource, and the levels on which a role reaches it. Everything belongs
+ * to the organization "alpha"; the project was granted to "guest".
  */
-export const things: Readonly<
+export const resourceFixtures: Readonly<
   Record<string, { readonly id: string; readonly parent?: string; readonly from: readonly Level[] }>
 > = {
   instance: { id: "i1", from: ["instance"] },
@@ -119,7 +123,7 @@ export const things: Readonly<
   sign_up_link: { id: "alpha-link", from: ["instance", "org"] },
   action: { id: "alpha-action", from: ["instance", "org"] },
   idp: { id: "alpha-idp", from: ["instance", "org"] },
-  /** Of the user of the same id. */
+  /** Belongs to the user with the same ID. */
   session: { id: "alpha-user", from: ["instance", "org"] },
   project: { id: "alpha-project", from: ["instance", "org", "project"] },
   shared_project: { id: "alpha-project", from: ["instance", "org", "project", "grant"] },
@@ -140,23 +144,27 @@ export const things: Readonly<
   },
 }
 
-export const thingOf = (resource: string) => {
-  const thing = things[resource]
+export const requireFixture = (resource: string) => {
+  const thing = resourceFixtures[resource]
   if (!thing) throw new Error(`the matrix has no ${resource}; add one to its things`)
   return thing
 }
 
-/** A request that names what the way is about, the thing or another one, and nothing else. */
-export function requestFor(method: DescMethod, { resource, id, parent }: Way, other?: string) {
+/** A request that names only the resource of the rule, or another one. */
+export function requestFor(
+  method: DescMethod,
+  { resource, id, parent }: AccessWay,
+  other?: string,
+) {
   if (!id || id.startsWith("@")) return create(method.input)
-  const thing = thingOf(resource)
+  const thing = requireFixture(resource)
   const json: JsonObject = {}
-  put(json, method, id, other ?? thing.id)
-  if (parent) put(json, method, parent, thing.parent ?? "")
+  setField(json, method, id, other ?? thing.id)
+  if (parent) setField(json, method, parent, thing.parent ?? "")
   return fromJson(method.input, json)
 }
 
-function put(into: JsonObject, { input }: DescMethod, path: string, value: string): void {
+function setField(into: JsonObject, { input }: DescMethod, path: string, value: string): void {
   const names = path.split(".")
   let [at, fields] = [into, input.fields]
   for (const name of names.slice(0, -1)) {
@@ -169,9 +177,9 @@ function put(into: JsonObject, { input }: DescMethod, path: string, value: strin
   at[last] = isFlag ? true : value
 }
 
-/** Two instances; one has everything of "alpha" and something of "beta", the other nothing. */
-export async function openMatrix(): Promise<World> {
-  const world = openWorld({ aggregates, views })
+/** Two instances; one has everything of "alpha" and some of "beta", the other nothing. */
+export async function openMatrix(): Promise<TestEnvironment> {
+  const world = openTestEnvironment({ aggregates, views })
   await world.store.transact(world.cx(), (tx) => {
     addInstance(tx, { name: "One", publicUrl: "https://id.example.com" })
     provision(tx, "beta")
@@ -185,13 +193,13 @@ export async function openMatrix(): Promise<World> {
   await world.store.transact(other, (tx) => {
     addInstance(tx, { name: "Two", publicUrl: "https://two.example.com" })
     addOrganization(tx, "home", { name: "home" })
-    addUser(tx, "owner2", person("owner2", "home"))
+    addUser(tx, "owner2", humanInput("owner2", "home"))
     addMember(tx, { userId: "owner2", target: { level: "instance" }, roles: ["IAM_OWNER"] })
   })
   return world
 }
 
-/** An organisation with one of everything, whose ids and names all begin alike. */
+/** An organization with one resource of each kind, whose IDs and names have the same prefix. */
 function provision(tx: Transaction, name: string): void {
   const [projectId, appId, userId] = [`${name}-project`, `${name}-app`, `${name}-user`]
   addOrganization(tx, name, { name })
@@ -202,8 +210,8 @@ function provision(tx: Transaction, name: string): void {
     clientId: `${name}-client`,
     config: { kind: "api", api: { authMethod: "private_key_jwt" } },
   })
-  addAppKey.within(tx, appId, { keyId: `${name}-key`, publicKey: "key", expires: never })
-  addUser(tx, userId, person(userId, name))
+  addAppKey.within(tx, appId, { keyId: `${name}-key`, publicKey: "key", expires: neverExpires })
+  addUser(tx, userId, humanInput(userId, name))
   addIdp(tx, name)
   const script = { name, script: "0", timeoutMs: 0, allowedToFail: false }
   addAction(tx, `${name}-action`, { ...script, orgId: name })
@@ -222,16 +230,16 @@ function addIdp(tx: Transaction, name: string): void {
     data: { id, name, settings, options },
     claims: [{ take: "idp", key: id, taken: { id: "idp.exists", message: "" } }],
   }
-  tx.append(idps, placeId(name), [added], name)
+  tx.append(idps, ownerStreamId(name), [added], name)
 }
 
-/** A session whose id is that of its user. */
+/** A session whose ID is that of its user. */
 function addSession(tx: Transaction, id: string): void {
   const data = { userId: id, agentId: "browser" }
   tx.append(session, id, [{ type: "session.added", data }], tx.owner(user, id))
 }
 
-/** Somebody of alpha for each role that can be held, and the owner of beta. */
+/** A user of alpha for each role that can be granted, and the owner of beta. */
 function populate(tx: Transaction): void {
   const targets: Readonly<Record<Level, Target>> = {
     instance: { level: "instance" },
@@ -240,14 +248,14 @@ function populate(tx: Transaction): void {
     grant: { level: "grant", id: "alpha-grant" },
   }
   for (const [role, { level }] of goldenRoles) {
-    const on = heldOn[level]
+    const on = levelsByName[level]
     if (!on) continue
     const userId = `alpha ${role}`.replace(" ", ".")
-    addUser(tx, userId, person(userId, "alpha"))
+    addUser(tx, userId, humanInput(userId, "alpha"))
     addSession(tx, userId)
     addMember(tx, { userId, target: targets[on], roles: [role] })
   }
-  addUser(tx, "beta-owner", person("beta-owner", "beta"))
+  addUser(tx, "beta-owner", humanInput("beta-owner", "beta"))
   const target: Target = { level: "org", id: "beta" }
   addMember(tx, { userId: "beta-owner", target, roles: ["ORG_OWNER"] })
 }

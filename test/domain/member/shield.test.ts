@@ -1,12 +1,12 @@
-// What roles elsewhere, and what belongs to the instance, do and don't keep others from.
+// How roles elsewhere and instance-owned resources limit what others can do.
 import { getOption } from "@bufbuild/protobuf"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import { countFailedTry } from "../../../src/domain/lockout/lockout.ts"
+import { countFailedAttempt } from "../../../src/domain/lockout/lockout.ts"
 import { isMember } from "../../../src/domain/member/commands.ts"
 import { createRole } from "../../../src/domain/member/custom-role-commands.ts"
 import {
   addMember,
-  memberships,
+  listMemberships,
   removeMember,
   type Target,
 } from "../../../src/domain/member/index.ts"
@@ -16,48 +16,50 @@ import { createProject } from "../../../src/domain/project/index.ts"
 import { addUser } from "../../../src/domain/user/index.ts"
 import { isUserActive } from "../../../src/domain/user-lookup/query.ts"
 import { access } from "../../../src/gen/core/options_pb.ts"
-import { operations } from "../../../src/server/modules.ts"
-import { type Estate, openEstate, person } from "../../support/estate.ts"
-import { callerOf } from "../../support/world.ts"
+import { loadOperations } from "../../../src/server/modules.ts"
+import { humanInput, openTenant, type Tenant } from "../../support/tenant.ts"
+import { callerOf } from "../../support/test-environment.ts"
 import { goldenRoles } from "./matrix.ts"
 
-let estate: Estate
+let estate: Tenant
 beforeEach(async () => {
-  estate = await openEstate()
+  estate = await openTenant()
   await createProject(estate.cx(), "p2", { orgId: "org2", name: "Two" })
 })
 afterEach(() => estate.close())
 
-type Call = Parameters<Estate["as"]>
+type Call = Parameters<Tenant["as"]>
 
-/** A refusal by the access rule is a rejection like any other. */
+/** Turns an error thrown by the access rule into a rejection. */
 const as = async (...call: Call) => estate.as(...call)
 const resource = (kind: string, value: unknown) => ({ resource: { case: kind, value } })
 const onInstance = resource("instance", true)
 const onProject = resource("projectId", "p2")
 const onLevel = { level: "instance" } as const
 
-const give = (userId: string, target: Target, ...roles: string[]) =>
+const grantRoles = (userId: string, target: Target, ...roles: string[]) =>
   estate.step((tx) => addMember(tx, { userId, target, roles }))
 
-/** Somebody new of an organisation. */
-const join = (id: string, orgId: string) => estate.step((tx) => addUser(tx, id, person(id, orgId)))
+/** Somebody new of an organization. */
+const addNewUser = (id: string, orgId: string) =>
+  estate.step((tx) => addUser(tx, id, humanInput(id, orgId)))
 
-/** Somebody of org1 who holds nothing but these permissions, on the instance. */
-async function narrow(...permissions: string[]) {
+/** A user of org1 with only these permissions on the instance. */
+async function createLimitedUser(...permissions: string[]) {
   const role = { key: "NARROW", displayName: "Narrow", level: "instance", permissions } as const
   await createRole(estate.cx(), role)
-  await give("nobody", onLevel, "NARROW")
+  await grantRoles("nobody", onLevel, "NARROW")
 }
 
-const rolesOf = (userId: string) => memberships(estate.cx(), userId).flatMap(({ roles }) => roles)
+const rolesOf = (userId: string) =>
+  listMemberships(estate.cx(), userId).flatMap(({ roles }) => roles)
 
-describe("roles that are given or taken are compared by", () => {
+describe("granting and revoking roles compares", () => {
   const roles = ["IAM_LOGIN_CLIENT"]
   const admins = [{ userType: { case: "userId", value: "manager" } }]
   const custom = { key: "STRONG", displayName: "Strong", permissions: ["iam.read", "user.delete"] }
 
-  /** What somebody who holds only the operation's own permission is refused. */
+  /** The rejected requests of a user with only the operation's own permission. */
   const tried: Readonly<Record<string, readonly [permission: string, ask: Call[1], object]>> = {
     "core.internal_permission.v2.InternalPermissionService/CreateAdministrator": [
       ...(["iam.member.write", "createAdministrator"] as const),
@@ -140,7 +142,7 @@ describe("roles that are given or taken are compared by", () => {
   test.each(Object.entries(tried))("%s", async (_, [permission, name, request]) => {
     await createRole(estate.cx(), { ...custom, level: "instance" })
     await addGroups()
-    await narrow(permission)
+    await createLimitedUser(permission)
     const before = estate.store.log.durable()
     const id = permission.startsWith("group.") ? "group.outranks_you" : "member.role_too_high"
     const refused = { code: "permission_denied", id }
@@ -149,8 +151,8 @@ describe("roles that are given or taken are compared by", () => {
     expect(rolesOf("owner")).toEqual(["IAM_OWNER"])
   })
 
-  test("nobody else: each operation of that rank is tried above", async () => {
-    const ranked = (await operations()).filter(
+  test("every operation of that rank is covered above", async () => {
+    const ranked = (await loadOperations()).filter(
       ({ method }) => getOption(method, access).rank === "roles",
     )
     const names = ranked.map(({ method }) => `${method.parent.typeName}/${method.name}`)
@@ -158,7 +160,7 @@ describe("roles that are given or taken are compared by", () => {
   })
 })
 
-describe("of the built-in roles nobody takes one that permits more than their own:", () => {
+describe("nobody revokes a built-in role with more permissions than their own:", () => {
   const on: Readonly<Record<string, { target: Target; resource: object }>> = {
     instance: { target: onLevel, resource: onInstance },
     org: { target: { level: "org", id: "org2" }, resource: resource("organizationId", "org2") },
@@ -167,7 +169,10 @@ describe("of the built-in roles nobody takes one that permits more than their ow
   const built = [...goldenRoles].filter(([, { level }]) => on[level])
   const permits = (name: string) => [...(goldenRoles.get(name)?.permissions ?? [])]
 
-  /** Who may do the wide thing may do the narrow one, though the list has it of others alone. */
+  /**
+   * Callers with the broader permission can do the narrower thing, although the list does not name
+   * them.
+   */
   const wide: Readonly<Record<string, string>> = {
     "project.read:self": "project.read",
     "project.grant.user.grant.read": "user.grant.read",
@@ -181,8 +186,9 @@ describe("of the built-in roles nobody takes one that permits more than their ow
   }
 
   test.each(Object.entries(on))("on %s", async (level, { target, resource }) => {
-    for (const [name] of built) await join(name, "org2")
-    for (const [name, role] of built) await give(name, on[role.level]?.target ?? onLevel, name)
+    for (const [name] of built) await addNewUser(name, "org2")
+    for (const [name, role] of built)
+      await grantRoles(name, on[role.level]?.target ?? onLevel, name)
     const held = built.filter(([, role]) => role.level === level).map(([name]) => name)
     const [least = ""] = held.toSorted((a, b) => permits(a).length - permits(b).length)
     const again = (userId: string) =>
@@ -190,7 +196,7 @@ describe("of the built-in roles nobody takes one that permits more than their ow
         if (isMember(tx, target, userId)) removeMember(tx, { userId, target })
         addMember(tx, { userId, target, roles: [userId] })
       })
-    // Whoever owns the instance holds all, whatever the list says.
+    // Instance owners have all permissions, whatever the list contains.
     const others = built.filter(([name]) => name !== "IAM_OWNER")
     const tried = others.flatMap(([who, { permissions }]) =>
       held
@@ -215,7 +221,7 @@ describe("of the built-in roles nobody takes one that permits more than their ow
   })
 })
 
-test("one administers only whom one may see: others answer like who is not there", async () => {
+test("callers administer only users whom they can read; others are not found", async () => {
   const roles = ["PROJECT_OWNER"]
   const made = (userId: string) =>
     as("stranger", "createAdministrator", { userId, resource: onProject, roles })
@@ -231,17 +237,17 @@ test("one administers only whom one may see: others answer like who is not there
   await as("owner", "createAdministrator", { userId: "nobody", resource: onProject, roles })
 })
 
-describe("a role elsewhere shields nobody from the owner of their organisation, who", () => {
-  beforeEach(() => give("nobody", { level: "project", id: "p2" }, "PROJECT_OWNER"))
+describe("a role elsewhere shields nobody from the owner of the organization, who", () => {
+  beforeEach(() => grantRoles("nobody", { level: "project", id: "p2" }, "PROJECT_OWNER"))
   const seat = { userId: "nobody", resource: onProject }
   const credential = { userId: "nobody", newPassword: { password: "Correct-horse-8-battery" } }
 
-  test.each(["lockUser", "deactivateUser", "deleteUser"])("may %s", async (name) => {
+  test.each(["lockUser", "deactivateUser", "deleteUser"])("can %s", async (name) => {
     await as("manager", name, { userId: "nobody" })
     expect(isUserActive(estate.cx(), "nobody")).toBe(false)
   })
 
-  test("finds the role and takes it, and sets a password only then", async () => {
+  test("must find and revoke the role before setting a password", async () => {
     const refused = { code: "permission_denied", id: "user.outranks_you" }
     await expect(as("manager", "setPassword", credential)).rejects.toMatchObject(refused)
     const email = { userId: "nobody", email: "mine@example.com" }
@@ -255,7 +261,7 @@ describe("a role elsewhere shields nobody from the owner of their organisation, 
     await as("manager", "setPassword", credential)
   })
 
-  test("is told beforehand who may do more than they", async () => {
+  test("receives a warning about users with more permissions", async () => {
     const told = async (userId: string) => {
       const answer = await as("manager", "getUserByID", { userId }, { of: "user.v2" })
       return [answer.outranksYou, answer.outranksYouElsewhere]
@@ -267,7 +273,7 @@ describe("a role elsewhere shields nobody from the owner of their organisation, 
     expect(await told("nobody")).toEqual([false, false])
   })
 
-  test("learns nothing of what their people have no role on", async () => {
+  test("sees no resources on which the users have no role", async () => {
     const tried = (kind: string, value: unknown) =>
       as("manager", "deleteAdministrator", { ...seat, resource: resource(kind, value) })
     for (const id of ["org2", "absent"]) {
@@ -277,8 +283,8 @@ describe("a role elsewhere shields nobody from the owner of their organisation, 
     }
   })
 
-  test("takes none on the instance, nor of somebody who has one there", async () => {
-    await give("nobody", onLevel, "IAM_OWNER_VIEWER")
+  test("can't revoke roles on the instance or of its administrators", async () => {
+    await grantRoles("nobody", onLevel, "IAM_OWNER_VIEWER")
     const refused = { code: "permission_denied" }
     await expect(as("manager", "deleteAdministrator", seat)).rejects.toMatchObject(refused)
     const above = { ...seat, resource: onInstance }
@@ -288,7 +294,7 @@ describe("a role elsewhere shields nobody from the owner of their organisation, 
   })
 })
 
-describe("what somebody higher has stopped, nobody lower starts again:", () => {
+describe("a deactivation by a higher-ranked user can't be reverted by a lower-ranked one:", () => {
   const nobodys = { userId: "nobody" }
   const refused = { code: "permission_denied", id: "user.stopper_outranks_you" }
 
@@ -308,30 +314,30 @@ describe("what somebody higher has stopped, nobody lower starts again:", () => {
   test.each([
     ["who did it first", "owner", "manager"],
     ["who did it last", "manager", "owner"],
-  ] as const)("also where another has stopped them, too: %s", async (_, first, second) => {
+  ] as const)("even if another user has deactivated them, too: %s", async (_, first, second) => {
     await as(first, "lockUser", nobodys)
     await as(second, "deactivateUser", nobodys)
     await expect(as("manager", "reactivateUser", nobodys)).rejects.toMatchObject(refused)
   })
 
-  test("but whom a policy has locked, whoever asked it, may be unlocked", async () => {
-    await join("robot", "org1")
-    await give("robot", onLevel, "IAM_LOGIN_CLIENT")
+  test("but a lock by a policy can be removed, whoever triggered it", async () => {
+    await addNewUser("robot", "org1")
+    await grantRoles("robot", onLevel, "IAM_LOGIN_CLIENT")
     const by = { caller: callerOf("robot") }
     await addPolicy(estate.cx(), "org1", {
       policy: lockout,
-      say: () => ({ maxPasswordAttempts: 1 }),
+      apply: () => ({ maxPasswordAttempts: 1 }),
     })
-    await estate.step((tx) => countFailedTry(tx, "nobody"), by)
+    await estate.step((tx) => countFailedAttempt(tx, "nobody"), by)
     expect(isUserActive(estate.cx(), "nobody")).toBe(false)
     await as("manager", "unlockUser", nobodys)
     expect(isUserActive(estate.cx(), "nobody")).toBe(true)
   })
 
-  test("an organisation", async () => {
+  test("an organization", async () => {
     const org2 = { organizationId: "org2" }
     await as("owner", "deactivateOrganization", org2)
-    await give("nobody", onLevel, "IAM_ORG_MANAGER")
+    await grantRoles("nobody", onLevel, "IAM_ORG_MANAGER")
     const stays = { code: "permission_denied", id: "org.outranks_you" }
     for (const name of ["activateOrganization", "deleteOrganization"]) {
       await expect(as("nobody", name, org2)).rejects.toMatchObject(stays)
@@ -342,7 +348,7 @@ describe("what somebody higher has stopped, nobody lower starts again:", () => {
   })
 })
 
-describe("what belongs to the instance is written with iam.write alone, also by", () => {
+describe("instance-owned resources require iam.write, even for", () => {
   const app = { projectId: "own", name: "Trap", applicationType: { case: "apiConfiguration" } }
   const writes: readonly (readonly [string, object])[] = [
     ["createApplication", app],
@@ -355,38 +361,38 @@ describe("what belongs to the instance is written with iam.write alone, also by"
   ]
 
   test.each(writes)("%s", async (name, request) => {
-    await give("nobody", onLevel, "IAM_ORG_MANAGER")
-    await join("steward", "org1")
-    await give("steward", { level: "project", id: "own" }, "PROJECT_OWNER")
+    await grantRoles("nobody", onLevel, "IAM_ORG_MANAGER")
+    await addNewUser("steward", "org1")
+    await grantRoles("steward", { level: "project", id: "own" }, "PROJECT_OWNER")
     const before = estate.store.log.durable()
     for (const who of ["nobody", "steward"]) {
       const cx = { caller: callerOf(who) }
       await expect(as("nobody", name, request, { cx })).rejects.toMatchObject({
         code: "permission_denied",
-        message: "this needs the permission iam.write",
+        message: "permission denied: iam.write is required",
       })
       await as("nobody", "getProject", { projectId: "own" }, { cx })
     }
     expect(estate.store.log.durable()).toBe(before)
   })
 
-  test("and who owns the instance changes it", async () => {
+  test("and instance owners can change them", async () => {
     await as("owner", "updateProject", { projectId: "own", name: "Ours" })
   })
 })
 
-describe("user.self.delete counts in one's own organisation alone, for", () => {
+describe("user.self.delete applies in the user's own organization only, for", () => {
   test.each([
     ["deleteUser", { userId: "nobody" }],
     ["removeMyUser", {}],
   ])("%s", async (name, request) => {
-    await give("nobody", { level: "org", id: "org2" }, "ORG_USER_SELF_MANAGER")
+    await grantRoles("nobody", { level: "org", id: "org2" }, "ORG_USER_SELF_MANAGER")
     const elsewhere = { cx: { orgId: "org2" } }
     await expect(as("nobody", name, request, elsewhere)).rejects.toMatchObject({
       code: expect.stringMatching(/^(permission_denied|not_found)$/),
     })
     expect(isUserActive(estate.cx(), "nobody")).toBe(true)
-    await give("nobody", { level: "org", id: "org1" }, "ORG_USER_SELF_MANAGER")
+    await grantRoles("nobody", { level: "org", id: "org1" }, "ORG_USER_SELF_MANAGER")
     await as("nobody", name, request, elsewhere)
     expect(isUserActive(estate.cx(), "nobody")).toBe(false)
   })

@@ -12,35 +12,35 @@ import { createSignUpLink } from "../../../src/domain/sign-up/link.ts"
 import { signUpRequest } from "../../../src/domain/sign-up/model.ts"
 import { target } from "../../../src/domain/target/model.ts"
 import { addUser } from "../../../src/domain/user/index.ts"
-import { never } from "../../../src/kernel/crypto/signing-key.ts"
-import { type Estate, openEstate, operationNames, person } from "../../support/estate.ts"
+import { neverExpires } from "../../../src/kernel/crypto/signing-key.ts"
 import { groupChanges, groupLooks, makeGroups } from "../../support/group-rows.ts"
 import { fontWith, onePixel } from "../../support/picture.ts"
 import { callsOf, messageOf, policyRows } from "../../support/policies.ts"
+import { humanInput, openTenant, operationNames, type Tenant } from "../../support/tenant.ts"
 import {
-  changesOf,
-  looksOf,
+  changeCallsOf,
+  readCallsOf,
   textRows,
   translationChange,
-  translationLook,
+  translationRead,
 } from "../../support/texts.ts"
 
-let estate: Estate
+let estate: Tenant
 beforeEach(async () => {
-  estate = await openEstate(["i1", "i2"])
+  estate = await openTenant(["i1", "i2"])
   for (const instance of ["i1", "i2"]) {
-    await inside(instance, "createProject", {
+    await callIn(instance, "createProject", {
       organizationId: "org1",
       projectId: "p1",
       name: `Project of ${instance}`,
     })
-    await inside(instance, "createApplication", {
+    await callIn(instance, "createApplication", {
       projectId: "p1",
       applicationId: "a1",
       name: `Application of ${instance}`,
       applicationType: { case: "api", value: {} },
     })
-    await inside(instance, "createApplication", {
+    await callIn(instance, "createApplication", {
       projectId: "p1",
       applicationId: "a2",
       name: `Page of ${instance}`,
@@ -49,10 +49,10 @@ beforeEach(async () => {
     const { id: webKeyId } = await createWebKey(estate.cx({ instance }), { kind: "ed25519" })
     await activateWebKey(estate.cx({ instance }), webKeyId)
     for (const keyId of ["k1", "k2"]) {
-      const key = { keyId, publicKey: `key of ${instance}`, expires: never }
+      const key = { keyId, publicKey: `key of ${instance}`, expires: neverExpires }
       await estate.step((tx) => addAppKey.within(tx, "a1", key), { instance })
     }
-    await makeGroups((name, request) => inside(instance, name, request), instance)
+    await makeGroups((name, request) => callIn(instance, name, request), instance)
     const a3 = { groupId: "g3", projectId: "p1", orgId: "org1", roleKeys: [] }
     await estate.step((tx) => addGroupAuthorization(tx, "a3", a3), { instance })
     const terms = { orgId: "org1", useLimit: 5, expires: estate.clock.now() + 5000, domains: [] }
@@ -67,9 +67,9 @@ beforeEach(async () => {
         ]),
       { instance },
     )
-    const named = { ...person("anna", "org1"), userName: `anna@${unproven}` }
+    const named = { ...humanInput("anna", "org1"), userName: `anna@${unverifiedDomain}` }
     await estate.step((tx) => addUser(tx, "anna", named), { instance })
-    await inside(instance, "addApplicationAssignments", { ...a1, userIds: ["anna"] })
+    await callIn(instance, "addApplicationAssignments", { ...a1, userIds: ["anna"] })
     const u1 = { projectId: "p1", orgId: "org1", userId: "nobody", roleKeys: [] }
     await estate.step((tx) => addAuthorization(tx, "u1", u1), { instance })
     const script = {
@@ -82,9 +82,9 @@ beforeEach(async () => {
       const own = { ...script, orgId: "org1", name: `${id}_${script.name}` }
       await estate.step((tx) => addAction(tx, id, own), { instance })
     }
-    await inside(instance, "setTriggerActions", { ...moment, actionIds: ["s1"] })
+    await callIn(instance, "setTriggerActions", { ...trigger, actionIds: ["s1"] })
     for (const id of ["t1", "t2"]) {
-      const added = { ...hook, name: `Target of ${instance}` }
+      const added = { ...webhook, name: `Target of ${instance}` }
       const key = { keyId: "k1", pem: `key of ${instance}`, fingerprint: "SHA256:1", expires: 0 }
       await estate.step(
         (tx) =>
@@ -95,15 +95,15 @@ beforeEach(async () => {
         { instance },
       )
     }
-    await inside(instance, "setExecution", { condition: atUserinfo, targets: ["t1"] })
+    await callIn(instance, "setExecution", { condition: atUserinfo, targets: ["t1"] })
     const g1 = { projectId: "p1", grantedOrgId: "org2", roleKeys: [] }
     await estate.step((tx) => addGrant(tx, "g1", g1), { instance })
   }
 })
 afterEach(() => estate.close())
 
-/** The system's own operations name the instance; who calls them does so from the first one. */
-const inside = (instance: string, name: string, request: object = {}, of = "") =>
+/** The system's own operations name the instance; their callers use the first one. */
+const callIn = (instance: string, name: string, request: object = {}, of = "") =>
   systemOnly.has(name)
     ? estate.as("system", name, { ...request, instanceId: instance })
     : estate.as("owner", name, request, { of, cx: { instance } })
@@ -117,11 +117,11 @@ async function addWaiting(instance: string, id: string): Promise<void> {
 }
 
 const org2 = { organizationId: "org2" }
-/** Somebody's name ends in it, so that it must be proven. */
-const unproven = "used.example"
+/** The suffix of a user's name, so that the domain must be verified. */
+const unverifiedDomain = "used.example"
 const p1 = { projectId: "p1" }
-const moment = { flowType: "2", triggerType: "4" }
-const hook = {
+const trigger = { flowType: "2", triggerType: "4" }
+const webhook = {
   ...({ targetType: "webhook", payloadType: "json" } as const),
   endpoint: "https://hook.example.com",
   timeoutMs: 1000,
@@ -138,11 +138,11 @@ const inT1 = { targetId: "t1", keyId: "k1" }
 const { publicKey: pem } = generateKeyPairSync("ec", { namedCurve: "P-256" })
 const publicKey = new Uint8Array(Buffer.from(pem.export({ type: "spki", format: "pem" })))
 const a1 = { applicationId: "a1", projectId: "p1" }
-const older = { appId: "a1", projectId: "p1" }
+const a1V1 = { appId: "a1", projectId: "p1" }
 const g1 = { projectId: "p1", grantedOrganizationId: "org2" }
 const helper = { key: "HELPER", displayName: "New" }
 const byId = { projectId: "p1", grantId: "g1" }
-const seat = { userId: "nobody", resource: { resource: { case: "projectId", value: "p1" } } }
+const membership = { userId: "nobody", resource: { resource: { case: "projectId", value: "p1" } } }
 
 const inOrg1 = { ctx: { resourceOwner: { case: "orgId", value: "org1" } } }
 const hour = { expiry: { seconds: 3600n } }
@@ -153,12 +153,12 @@ const lifetimes = {
   refreshTokenIdleExpiration: { seconds: 86_400n },
   refreshTokenExpiration: { seconds: 604_800n },
 }
-const allowance = { unit: 1, from: { seconds: 0n }, resetInterval: { seconds: 3600n } }
+const quota = { unit: 1, from: { seconds: 0n }, resetInterval: { seconds: 3600n } }
 
 const file = { data: onePixel }
 const lookFiles = ["Logo", "LogoDark", "Icon", "IconDark", "Font"] as const
 
-/** Files are sent, asked for, and taken away again. */
+/** Files are uploaded, requested, and removed. */
 const fileChanges = (upload: string, get: string, remove: string) =>
   lookFiles.flatMap((kind): readonly (readonly [string, object, string?])[] => {
     const path = kind.replace("Dark", "/dark").toLowerCase()
@@ -169,7 +169,7 @@ const fileChanges = (upload: string, get: string, remove: string) =>
     ]
   })
 
-/** Every operation of these modules that changes something, in an order that lets each succeed. */
+/** All operations of these modules that changes something, in an order that lets each succeed. */
 const imported = {
   data: {
     case: "dataOrgs",
@@ -200,9 +200,9 @@ const changes: readonly (readonly [string, object, string?])[] = [
   ["addOrganizationDomain", { organizationId: "org1", domain: "example.org" }],
   ["verifyOrganizationDomain", { organizationId: "org1", domain: "proven.example" }],
   ["setPrimaryOrgDomain", { domain: "proven.example" }],
-  ["addOrganizationDomain", { ...org2, domain: unproven }],
-  ["generateOrganizationDomainValidation", { ...org2, domain: unproven, type: 1 }],
-  ["deleteOrganizationDomain", { ...org2, domain: unproven }],
+  ["addOrganizationDomain", { ...org2, domain: unverifiedDomain }],
+  ["generateOrganizationDomainValidation", { ...org2, domain: unverifiedDomain, type: 1 }],
+  ["deleteOrganizationDomain", { ...org2, domain: unverifiedDomain }],
   ["setDefaultOrg", { orgId: "org3" }],
   ["setDefaultOrg", { orgId: "org1" }],
   ["deleteOrganization", { organizationId: "org3" }],
@@ -232,13 +232,13 @@ const changes: readonly (readonly [string, object, string?])[] = [
   ["updateProjectRole", { ...p1, roleKey: "r2", displayName: "Older" }, "v1"],
   ["removeProjectRole", { ...p1, roleKey: "r2" }, "v1"],
   ["createAction", { name: "third", script: "0" }],
-  ["tryScript", { ...moment, organizationId: "org1", name: "f", script: "0", userId: "anna" }],
+  ["tryScript", { ...trigger, organizationId: "org1", name: "f", script: "0", userId: "anna" }],
   ["updateAction", { id: "s1", name: "other", script: "1" }],
   ["deactivateAction", { id: "s1" }],
   ["reactivateAction", { id: "s1" }],
-  ["setTriggerActions", { ...moment, actionIds: ["s2", "s1"] }],
+  ["setTriggerActions", { ...trigger, actionIds: ["s2", "s1"] }],
   ["clearFlow", { type: "2" }],
-  ["setTriggerActions", { ...moment, actionIds: ["s2"] }],
+  ["setTriggerActions", { ...trigger, actionIds: ["s2"] }],
   ["deleteAction", { id: "s2" }],
   ["createTarget", restHook],
   ["createTarget", { target: restHook }, "v3alpha"],
@@ -270,8 +270,8 @@ const changes: readonly (readonly [string, object, string?])[] = [
   ["removeCustomDomain", { customDomain: "c.example.org" }],
   ["addCustomDomain", { customDomain: "d.example.org" }],
   ["setPrimaryDomain", { domain: "d.example.org" }],
-  ["addQuota", { ...allowance, amount: 1n }],
-  ["setQuota", { ...allowance, amount: 2n }],
+  ["addQuota", { ...quota, amount: 1n }],
+  ["setQuota", { ...quota, amount: 2n }],
   ["removeQuota", { unit: 1 }],
   ["setLimits", { block: true }],
   ["resetLimits", {}],
@@ -301,7 +301,7 @@ const changes: readonly (readonly [string, object, string?])[] = [
     ["removeMultiFactorFromLoginPolicy", { type: 1 }, "admin.v1"] as const,
     ["addMultiFactorToLoginPolicy", { type: 1 }, "admin.v1"] as const,
   ]),
-  ...textRows.flatMap(changesOf),
+  ...textRows.flatMap(changeCallsOf),
   translationChange,
   ["setDefaultLanguage", { language: "de" }],
   ["updateSecretGenerator", { generatorType: 1, length: 9, ...hour, includeDigits: true }],
@@ -317,13 +317,13 @@ const changes: readonly (readonly [string, object, string?])[] = [
   ["removeClientSecret", { ...a1, secretId: "0" }],
   ["createApplicationKey", a1],
   ["deleteApplicationKey", { ...a1, keyId: "k1" }],
-  ["addAppKey", { ...older, type: 1 }],
-  ["removeAppKey", { ...older, keyId: "k2" }],
-  ["regenerateAPIClientSecret", older],
-  ["regenerateOIDCClientSecret", { ...older, appId: "a2" }],
-  ["createAdministrator", { ...seat, roles: ["PROJECT_OWNER"] }],
-  ["updateAdministrator", { ...seat, roles: ["PROJECT_OWNER_VIEWER"] }],
-  ["deleteAdministrator", seat],
+  ["addAppKey", { ...a1V1, type: 1 }],
+  ["removeAppKey", { ...a1V1, keyId: "k2" }],
+  ["regenerateAPIClientSecret", a1V1],
+  ["regenerateOIDCClientSecret", { ...a1V1, appId: "a2" }],
+  ["createAdministrator", { ...membership, roles: ["PROJECT_OWNER"] }],
+  ["updateAdministrator", { ...membership, roles: ["PROJECT_OWNER_VIEWER"] }],
+  ["deleteAdministrator", membership],
   ["deleteApplication", a1],
   ["deleteProject", p1],
   ["createProject", { organizationId: "org1", projectId: "p2", name: "Two" }],
@@ -331,7 +331,7 @@ const changes: readonly (readonly [string, object, string?])[] = [
   ["deleteInstance", {}],
 ]
 
-const looks: readonly (readonly [string, object, string?])[] = [
+const readOperations: readonly (readonly [string, object, string?])[] = [
   ["getInstance", {}],
   ["getMyInstance", {}],
   ["listCustomDomains", {}],
@@ -361,8 +361,8 @@ const looks: readonly (readonly [string, object, string?])[] = [
   ...["admin.v1", "management.v1"].flatMap((of) =>
     ["SecondFactors", "MultiFactors"].map((list) => [`listLoginPolicy${list}`, {}, of] as const),
   ),
-  ...textRows.flatMap(looksOf),
-  translationLook,
+  ...textRows.flatMap(readCallsOf),
+  translationRead,
   ["getPreviewLabelPolicy", {}, "admin.v1"],
   ["getPreviewLabelPolicy", {}, "management.v1"],
   ["getBrandingSettings", inOrg1],
@@ -400,8 +400,8 @@ const looks: readonly (readonly [string, object, string?])[] = [
   ["listClientSecrets", a1],
   ["listApplicationKeys", {}],
   ["getApplicationKey", { keyId: "k1" }],
-  ["listAppKeys", older],
-  ["getAppKey", { ...older, keyId: "k1" }],
+  ["listAppKeys", a1V1],
+  ["getAppKey", { ...a1V1, keyId: "k1" }],
   ["listAdministrators", {}],
   ["listMyCorePermissions", {}],
   ["listMyMemberships", {}],
@@ -409,7 +409,7 @@ const looks: readonly (readonly [string, object, string?])[] = [
   ["listUserChanges", { userId: "nobody" }],
   ["listOrgChanges", {}],
   ["listProjectChanges", p1],
-  ["listAppChanges", older],
+  ["listAppChanges", a1V1],
   ["listProjectGrantChanges", byId],
   ["listMyUserChanges", {}],
   ["listEvents", { limit: 1000 }],
@@ -452,7 +452,7 @@ const looks: readonly (readonly [string, object, string?])[] = [
   ...groupLooks,
 ]
 
-/** Only who manages several instances may call these. */
+/** Only callers who manage several instances can call these. */
 const systemOnly = new Set([
   "addCustomDomain",
   "deleteInstance",
@@ -467,8 +467,8 @@ const systemOnly = new Set([
   "resetLimits",
 ])
 
-/** About all instances at once, so that one of them has no share of its own in it. */
-const ofAll = [
+/** Operations on all instances at once, without a part for a single one. */
+const globalOperations = [
   "bulkSetLimits",
   "createInstance",
   "existsDomain",
@@ -484,9 +484,9 @@ const ofAll = [
   "listNodes",
 ]
 
-test("every operation of these modules is tried", () => {
-  const named = [...changes, ...looks].map(([name]) => name)
-  const tried = new Set(["createApplication", ...named, ...ofAll])
+test("covers every operation of these modules", () => {
+  const named = [...changes, ...readOperations].map(([name]) => name)
+  const tried = new Set(["createApplication", ...named, ...globalOperations])
   const remedy = "add a row to changes, or to looks where it changes nothing"
   expect(
     [...operationNames].filter((name) => !tried.has(name)),
@@ -494,22 +494,24 @@ test("every operation of these modules is tried", () => {
   ).toEqual([])
 })
 
-test("of two instances with equal ids everywhere one changes and the other does not", async () => {
+test("changes one of two instances with equal IDs, and not the other", async () => {
   const seen = async () =>
     JSON.stringify(
-      await Promise.all(looks.map(([name, request, of]) => inside("i1", name, request, of))),
-      // How far the log has come is the same for all who share it.
+      await Promise.all(
+        readOperations.map(([name, request, of]) => callIn("i1", name, request, of)),
+      ),
+      // The position of the log is shared by all instances.
       (key, value) => (key === "processedSequence" ? undefined : printable(value)),
     )
   const before = await seen()
   expect(before).toContain("Project of i1")
   expect(before).not.toContain("of i2")
-  for (const [name, request, of] of changes) await inside("i2", name, request, of)
+  for (const [name, request, of] of changes) await callIn("i2", name, request, of)
   expect(await seen()).toBe(before)
 })
 
-test("the servers that both share are shown to neither", async () => {
-  await expect(inside("i1", "listNodes", {})).rejects.toMatchObject({ id: "history.nodes_shared" })
+test("shared servers are shown to neither instance", async () => {
+  await expect(callIn("i1", "listNodes", {})).rejects.toMatchObject({ id: "history.nodes_shared" })
 })
 
 const printable = (value: unknown) => (typeof value === "bigint" ? `${value}` : value)

@@ -2,12 +2,12 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { activeProvider, deliver } from "../../../src/domain/message-provider/index.ts"
 import type { MailServer } from "../../../src/kernel/port/mail.ts"
 import type { OutboundRequest } from "../../../src/kernel/port/outbound.ts"
-import { type Estate, openEstate } from "../../support/estate.ts"
-import { nowhere } from "../../support/outside.ts"
+import { unreachableOutside } from "../../support/outside.ts"
+import { openTenant, type Tenant } from "../../support/tenant.ts"
 
-let estate: Estate
+let estate: Tenant
 beforeEach(async () => {
-  estate = await openEstate(["i1", "i2"])
+  estate = await openTenant(["i1", "i2"])
 })
 afterEach(() => estate.close())
 
@@ -19,7 +19,7 @@ const smtp = {
   host: "mail.example.com:465",
   password: "s3cret",
 }
-const ask = (name: string, request: object = {}, cx = {}) =>
+const callAsOwner = (name: string, request: object = {}, cx = {}) =>
   estate.as("owner", name, request, { cx })
 const message = {
   channel: "email",
@@ -32,12 +32,12 @@ const message = {
   values: { code: "4711" },
 } as const
 
-/** A world outside that takes everything and tells what it got. */
-function taking(answer: (url: string) => string = () => "") {
+/** An outside world that accepts everything and returns the received messages. */
+function recordingOutside(answer: (url: string) => string = () => "") {
   const servers: MailServer[] = []
   const requests: OutboundRequest[] = []
   const outside = {
-    ...nowhere,
+    ...unreachableOutside,
     mail: async (server: MailServer) => {
       servers.push(server)
       return { done: true, steps: [{ name: "accepted", detail: "250" }] } as const
@@ -50,82 +50,85 @@ function taking(answer: (url: string) => string = () => "") {
   return { outside, servers, requests }
 }
 
-async function sent(outside: ReturnType<typeof taking>["outside"], channel: "email" | "sms") {
+async function sendMessage(
+  outside: ReturnType<typeof recordingOutside>["outside"],
+  channel: "email" | "sms",
+) {
   const cx = estate.cx({ outside })
   const provider = activeProvider(cx, channel)
   return provider && deliver(cx, provider, { ...message, channel })
 }
 
 describe("of several providers one is active", () => {
-  test("and a message goes by that one, with its password", async () => {
-    const { id } = await ask("addEmailProviderSMTP", smtp)
-    await ask("addEmailProviderHTTP", { endpoint: "https://send.example.com" })
-    const { outside, servers } = taking()
-    expect(await sent(outside, "email")).toBeUndefined()
-    await ask("activateEmailProvider", { id })
-    expect(await sent(outside, "email")).toMatchObject({ done: true })
+  test("and sends messages with its password", async () => {
+    const { id } = await callAsOwner("addEmailProviderSMTP", smtp)
+    await callAsOwner("addEmailProviderHTTP", { endpoint: "https://send.example.com" })
+    const { outside, servers } = recordingOutside()
+    expect(await sendMessage(outside, "email")).toBeUndefined()
+    await callAsOwner("activateEmailProvider", { id })
+    expect(await sendMessage(outside, "email")).toMatchObject({ done: true })
     const auth = { kind: "plain", user: "konto", secret: "s3cret" }
     const place = { host: "mail.example.com", clientName: "id.example.com", implicitTls: true }
     expect(servers).toEqual([{ ...place, port: 465, tls: true, auth, instance: "i1" }])
-    const { result } = await ask("listEmailProviders")
+    const { result } = await callAsOwner("listEmailProviders")
     expect(result).toHaveLength(2)
-    await ask("removeEmailProvider", { id })
-    expect(await sent(outside, "email")).toBeUndefined()
+    await callAsOwner("removeEmailProvider", { id })
+    expect(await sendMessage(outside, "email")).toBeUndefined()
   })
 
-  test("of one instance; the other has none, and can't reach it by its id", async () => {
-    const { id } = await ask("addEmailProviderSMTP", smtp)
+  test("is separate for each instance, and not accessible by its ID from another", async () => {
+    const { id } = await callAsOwner("addEmailProviderSMTP", smtp)
     const there = { instance: "i2" }
-    expect((await ask("listEmailProviders", {}, there)).result).toEqual([])
+    expect((await callAsOwner("listEmailProviders", {}, there)).result).toEqual([])
     for (const call of ["activateEmailProvider", "removeEmailProvider", "getEmailProviderById"]) {
-      const tried = async () => ask(call, { id }, there)
+      const tried = async () => callAsOwner(call, { id }, there)
       await expect(tried(), call).rejects.toMatchObject({ code: "not_found" })
     }
   })
 })
 
 describe("a secret", () => {
-  test("is never shown, nor written where it can be read", async () => {
-    const { id } = await ask("addEmailProviderSMTP", smtp)
+  test("is never returned, nor stored in plain text", async () => {
+    const { id } = await callAsOwner("addEmailProviderSMTP", smtp)
     const shown = JSON.stringify(
-      [await ask("listEmailProviders"), await ask("getSMTPConfigById", { id })],
+      [await callAsOwner("listEmailProviders"), await callAsOwner("getSMTPConfigById", { id })],
       (_, value) => (typeof value === "bigint" ? `${value}` : value),
     )
     expect(shown).not.toContain("s3cret")
     expect(JSON.stringify(await estate.store.log.read(0, 1000))).not.toContain("s3cret")
   })
 
-  test("stays with the host that it was given to", async () => {
-    const { id } = await ask("addEmailProviderSMTP", smtp)
-    await ask("activateEmailProvider", { id })
+  test("is kept for its host only", async () => {
+    const { id } = await callAsOwner("addEmailProviderSMTP", smtp)
+    await callAsOwner("activateEmailProvider", { id })
     const { password: _, ...open } = smtp
-    await ask("updateEmailProviderSMTP", { id, ...open, senderName: "Acme AG" })
-    const { outside, servers } = taking()
-    expect(await sent(outside, "email")).toMatchObject({ done: true })
-    await ask("updateEmailProviderSMTP", { id, ...open, host: "evil.example.com:465" })
-    expect(await sent(outside, "email")).toMatchObject({
+    await callAsOwner("updateEmailProviderSMTP", { id, ...open, senderName: "Acme AG" })
+    const { outside, servers } = recordingOutside()
+    expect(await sendMessage(outside, "email")).toMatchObject({ done: true })
+    await callAsOwner("updateEmailProviderSMTP", { id, ...open, host: "evil.example.com:465" })
+    expect(await sendMessage(outside, "email")).toMatchObject({
       done: false,
       reason: expect.stringContaining("secret"),
     })
     expect(servers).toHaveLength(1)
     const tried = { id, ...open, host: "evil.example.com:465", receiverAddress: "eve@example.com" }
-    await expect(ask("testEmailProviderSMTP", tried, { outside })).rejects.toMatchObject({
+    await expect(callAsOwner("testEmailProviderSMTP", tried, { outside })).rejects.toMatchObject({
       id: "message_provider.test_failed",
       preconditions: [{ type: "resolved" }, { type: "secret_missing" }],
     })
   })
 })
 
-test("a test says each step", async () => {
-  const { outside } = taking()
-  const { id } = await ask("addEmailProviderSMTP", smtp)
+test("a test reports each step", async () => {
+  const { outside } = recordingOutside()
+  const { id } = await callAsOwner("addEmailProviderSMTP", smtp)
   const request = { id, receiverAddress: "ada@example.com" }
-  expect(await ask("testEmailProviderSMTPById", request, { outside })).toMatchObject({
+  expect(await callAsOwner("testEmailProviderSMTPById", request, { outside })).toMatchObject({
     steps: [{ name: "accepted", detail: "250" }],
   })
 })
 
-test("a test that breaks off names the step, and what it met there", async () => {
+test("a failed test names the step and the response", async () => {
   const mail = async () => ({
     ...({ done: false, lasting: false, reason: "535 wrong password" } as const),
     cause: "password_refused" as const,
@@ -135,10 +138,12 @@ test("a test that breaks off names the step, and what it met there", async () =>
       { name: "secured", detail: "TLS" },
     ] as const,
   })
-  const { id } = await ask("addEmailProviderSMTP", smtp)
+  const { id } = await callAsOwner("addEmailProviderSMTP", smtp)
   const request = { id, receiverAddress: "ada@example.com" }
-  const outside = { ...nowhere, mail }
-  await expect(ask("testEmailProviderSMTPById", request, { outside })).rejects.toMatchObject({
+  const outside = { ...unreachableOutside, mail }
+  await expect(
+    callAsOwner("testEmailProviderSMTPById", request, { outside }),
+  ).rejects.toMatchObject({
     preconditions: [
       { type: "authenticated", description: "535 wrong password" },
       { type: "password_refused", description: "535 wrong password" },
@@ -146,10 +151,10 @@ test("a test that breaks off names the step, and what it met there", async () =>
   })
 })
 
-test("XOAUTH2: an access token is fetched once, and used until it ends", async () => {
+test("XOAUTH2: an access token is fetched once and used until it expires", async () => {
   const clientCredentials = { clientId: "latchkey", clientSecret: "s3cret" }
   const { password: _, ...open } = smtp
-  const { id } = await ask("addEmailProviderSMTP", {
+  const { id } = await callAsOwner("addEmailProviderSMTP", {
     ...open,
     Auth: {
       case: "xoauth2",
@@ -160,26 +165,28 @@ test("XOAUTH2: an access token is fetched once, and used until it ends", async (
       },
     },
   })
-  await ask("activateEmailProvider", { id })
-  const { outside, servers, requests } = taking(() => `{"access_token":"t1","expires_in":3600}`)
-  await sent(outside, "email")
-  await sent(outside, "email")
+  await callAsOwner("activateEmailProvider", { id })
+  const { outside, servers, requests } = recordingOutside(
+    () => `{"access_token":"t1","expires_in":3600}`,
+  )
+  await sendMessage(outside, "email")
+  await sendMessage(outside, "email")
   expect(servers.map(({ auth }) => auth)).toEqual(
     Array(2).fill({ kind: "xoauth2", user: "konto", secret: "t1" }),
   )
   expect(requests).toHaveLength(1)
   estate.clock.advance(3_600_000)
-  await sent(outside, "email")
+  await sendMessage(outside, "email")
   expect(requests).toHaveLength(2)
 })
 
-test("a service is told what is to be said, signed and with the id of the message", async () => {
-  const { id, signingKey } = await ask("addSMSProviderHTTP", {
+test("an HTTP service receives the message, signed, with its ID", async () => {
+  const { id, signingKey } = await callAsOwner("addSMSProviderHTTP", {
     endpoint: "https://sms.example.com",
   })
-  await ask("activateSMSProvider", { id })
-  const { outside, requests } = taking()
-  expect(await sent(outside, "sms")).toMatchObject({ done: true })
+  await callAsOwner("activateSMSProvider", { id })
+  const { outside, requests } = recordingOutside()
+  expect(await sendMessage(outside, "sms")).toMatchObject({ done: true })
   const [{ body = "", headers = {} } = {}] = requests
   expect(JSON.parse(body)).toMatchObject({
     contextInfo: { eventType: "verify_email", recipientPhoneNumber: "ada@example.com" },
@@ -192,15 +199,15 @@ test("a service is told what is to be said, signed and with the id of the messag
   expect(hasher.update(`${seconds}.${body}`).digest("hex")).toBe(given)
 })
 
-test("Twilio is asked with its account and token", async () => {
-  const { id } = await ask("addSMSProviderTwilio", {
+test("Twilio receives its account and token", async () => {
+  const { id } = await callAsOwner("addSMSProviderTwilio", {
     sid: "AC1",
     token: "s3cret",
     senderNumber: "+4179",
   })
-  await ask("activateSMSProvider", { id })
-  const { outside, requests } = taking()
-  await sent(outside, "sms")
+  await callAsOwner("activateSMSProvider", { id })
+  const { outside, requests } = recordingOutside()
+  await sendMessage(outside, "sms")
   expect(requests).toMatchObject([
     {
       url: "https://api.twilio.com/2010-04-01/Accounts/AC1/Messages.json",
@@ -218,24 +225,24 @@ test.each([
   [{ senderName: "Acme\r\nBcc: eve@example.com" }, "sender_name"],
   [{ replyToAddress: "a@example.com, b@example.com" }, "reply_to_address"],
   [{ description: "\u{202e}" }, "description"],
-])("what no mail could go by is refused: row %#", async (change, field) => {
-  await expect(ask("addEmailProviderSMTP", { ...smtp, ...change })).rejects.toMatchObject({
+])("rejects an unusable mail configuration: row %#", async (change, field) => {
+  await expect(callAsOwner("addEmailProviderSMTP", { ...smtp, ...change })).rejects.toMatchObject({
     code: "invalid_argument",
     message: expect.stringContaining(field),
   })
 })
 
-test("nobody keeps more than a hundred providers", async () => {
-  for (let count = 0; count < 100; count++) await ask("addEmailProviderSMTP", smtp)
-  await expect(ask("addEmailProviderSMTP", smtp)).rejects.toMatchObject({
+test("rejects more than a hundred providers", async () => {
+  for (let count = 0; count < 100; count++) await callAsOwner("addEmailProviderSMTP", smtp)
+  await expect(callAsOwner("addEmailProviderSMTP", smtp)).rejects.toMatchObject({
     code: "resource_exhausted",
   })
 })
 
-test("where the instance wants it, mails come from its own domain", async () => {
-  await ask("updateDomainPolicy", { smtpSenderAddressMatchesInstanceDomain: true })
-  await expect(ask("addEmailProviderSMTP", smtp)).rejects.toMatchObject({
+test("mails come from the instance's own domain if it requires this", async () => {
+  await callAsOwner("updateDomainPolicy", { smtpSenderAddressMatchesInstanceDomain: true })
+  await expect(callAsOwner("addEmailProviderSMTP", smtp)).rejects.toMatchObject({
     id: "message_provider.sender_foreign",
   })
-  await ask("addEmailProviderSMTP", { ...smtp, senderAddress: "konto@id.example.com" })
+  await callAsOwner("addEmailProviderSMTP", { ...smtp, senderAddress: "konto@id.example.com" })
 })

@@ -3,26 +3,26 @@ import { queueOtp } from "../../../src/domain/message/index.ts"
 import { message } from "../../../src/domain/message/model.ts"
 import { messageReactor } from "../../../src/domain/message/reactor.ts"
 import { temporaryLabel } from "../../../src/domain/org/index.ts"
-import { newCode } from "../../../src/domain/policy/index.ts"
+import { generateCode } from "../../../src/domain/policy/index.ts"
 import { claimUserName } from "../../../src/domain/user/index.ts"
 import { user } from "../../../src/domain/user-model/model.ts"
 import { systemClock } from "../../../src/kernel/clock.ts"
-import { outboundAllowedOf } from "../../../src/kernel/setting/allow-list.ts"
-import { mailerOf } from "../../../src/notify/smtp.ts"
+import { parseAllowedOutbound } from "../../../src/kernel/setting/allow-list.ts"
+import { createMailer } from "../../../src/notify/smtp.ts"
 import { runReactors } from "../../../src/store/index.ts"
-import { type Estate, openEstate } from "../../support/estate.ts"
-import { type MailServerOfTests, mailServer } from "../../support/mail-server.ts"
-import { nowhere } from "../../support/outside.ts"
+import { startMailServer, type TestMailServer } from "../../support/mail-server.ts"
+import { unreachableOutside } from "../../support/outside.ts"
 import { onePixel, svgWith } from "../../support/picture.ts"
+import { openTenant, type Tenant } from "../../support/tenant.ts"
 import { driveClock } from "../../support/wait.ts"
 
-let estate: Estate
-let server: MailServerOfTests
+let estate: Tenant
+let server: TestMailServer
 const sent: { body: string }[] = []
 beforeEach(async () => {
   sent.length = 0
-  estate = await openEstate(["i1"])
-  server = await mailServer()
+  estate = await openTenant(["i1"])
+  server = await startMailServer()
   const host = `127.0.0.1:${server.port}`
   const smtp = { senderAddress: "konto@example.com", senderName: "Zürich AG", host }
   const { id } = await ask("addEmailProviderSMTP", smtp)
@@ -39,10 +39,10 @@ const ask = (name: string, request: object = {}) => estate.as("owner", name, req
 const verified = { case: "isVerified", value: true }
 const sendCode = { verification: { case: "sendCode", value: {} } }
 
-/** Does something, and sends what it leads to. */
-async function sending(...acts: readonly (() => Promise<unknown>)[]): Promise<void> {
-  const local = outboundAllowedOf("127.0.0.1")
-  const mail = mailerOf({
+/** Runs the actions and sends the resulting messages. */
+async function sendAfter(...acts: readonly (() => Promise<unknown>)[]): Promise<void> {
+  const local = parseAllowedOutbound("127.0.0.1")
+  const mail = createMailer({
     resolve: async () => ["127.0.0.1"],
     clock: systemClock,
     allow: local ? [local] : [],
@@ -51,7 +51,7 @@ async function sending(...acts: readonly (() => Promise<unknown>)[]): Promise<vo
     sent.push({ body })
     return { status: 201, body: "" }
   }
-  const outside = { ...nowhere, mail, send }
+  const outside = { ...unreachableOutside, mail, send }
   const call = (instance: string) => ({ ...estate.cx({ instance }), outside })
   const reactors = runReactors(estate.store, estate.clock, [messageReactor(call)])
   await reactors.drain()
@@ -63,7 +63,7 @@ async function sending(...acts: readonly (() => Promise<unknown>)[]): Promise<vo
   await reactors.stop()
 }
 
-/** A name that would be more than one in every format that it goes through. */
+/** A name with special characters of every format that it passes through. */
 const hostile = '<script>x</script>"&{{.Code}}'
 
 const addEva = (preferredLanguage: string, familyName = hostile) => {
@@ -82,8 +82,8 @@ const setPassword = (count: number) => () =>
 const passkeyLink = () =>
   ask("createPasskeyRegistrationLink", { userId: "eva", medium: { case: "sendLink", value: {} } })
 
-const otp = (channel: "email" | "sms") => () => {
-  const { plain: code, expires } = newCode(estate.cx(), `otp_${channel}`)
+const sendOtp = (channel: "email" | "sms") => () => {
+  const { plain: code, expires } = generateCode(estate.cx(), `otp_${channel}`)
   return estate.step((tx) => queueOtp(tx, { userId: "eva", channel, code, expires, sessionId: "" }))
 }
 
@@ -91,19 +91,19 @@ const temporary = `eva-1@${temporaryLabel}.id.example.com`
 const claim = { domain: "globex.example", orgId: "org2", userName: temporary }
 const isVerified = { verification: { case: "isVerified", value: true } }
 
-/** What leads to each kind, in turn. `init` has no cause: v1 creates nobody here. */
-const causes = (language: string) => [
+/** The actions that lead to each kind, in order. `init` has none: v1 creates no users here. */
+const actionsFor = (language: string) => [
   () => addEva(language),
   () => ask("createInviteCode", { userId: "eva" }),
   () => ask("setEmail", { userId: "eva", email: "eva@example.com", ...isVerified }),
   setPassword(7),
   () => ask("passwordReset", { userId: "eva" }),
   passkeyLink,
-  otp("email"),
+  sendOtp("email"),
   () => estate.step((tx) => claimUserName.within(tx, "eva", claim)),
   setPassword(8),
   () => ask("setPhone", { userId: "eva", phone: "+41791234567", ...sendCode }),
-  otp("sms"),
+  sendOtp("sms"),
   () => ask("passwordReset", { userId: "eva", medium: bySms }),
 ]
 const bySms = { case: "sendLink", value: { notificationType: 2 } }
@@ -119,9 +119,9 @@ const mails = [
   ["phone_changed", "/ui/account"],
 ] as const
 
-describe.each(["en", "de", "fr"])("each kind arrives at a real server, in %s", (language) => {
-  test("as mails that somebody else's parser reads, and as SMS", async () => {
-    await sending(...causes(language))
+describe.each(["en", "de", "fr"])("each kind is delivered to a real server, in %s", (language) => {
+  test("as mails that an independent parser reads, and as SMS", async () => {
+    await sendAfter(...actionsFor(language))
     const { events } = await estate.store.log.find(0, 1000, ["message.added"])
     const outbox = events.map(({ id }) => estate.store.state(estate.cx(), message, id))
     expect(outbox.map(({ kind, status }) => [kind, status])).toEqual(
@@ -140,8 +140,8 @@ describe.each(["en", "de", "fr"])("each kind arrives at a real server, in %s", (
       expect(raw, kind).toMatch(/^content-type: multipart\/alternative/im)
       const html = String(mail.html)
       expect(html, kind).toContain(`lang="${language}"`)
-      // The name is text wherever it stands, and stands for nothing itself. Until the address is
-      // verified it stands nowhere.
+      // The name is escaped everywhere and never interpreted. It is omitted until the address is
+      // verified.
       const isNamed = !["verify_email", "invite_user"].includes(`${kind}`)
       const name = "&lt;script&gt;x&lt;/script&gt;&quot;&amp;{{.Code}}"
       expect(html.includes(name), kind).toBe(isNamed)
@@ -163,8 +163,8 @@ describe.each(["en", "de", "fr"])("each kind arrives at a real server, in %s", (
   })
 })
 
-test("the mail of a name that goes with its domain says both", async () => {
-  await sending(
+test("the mail about a claimed login name contains the old and the new name", async () => {
+  await sendAfter(
     () => addEva("en", "Müller"),
     () => estate.step((tx) => claimUserName.within(tx, "eva", claim)),
   )
@@ -173,34 +173,34 @@ test("the mail of a name that goes with its domain says both", async () => {
   expect(text).toContain(`is now ${temporary}.`)
 })
 
-test("the first password is no news, later ones are, unless the policy wants none", async () => {
+test("a first password sends no notification, later ones do unless the policy disables them", async () => {
   const count = () =>
     server.received.filter(({ mail: { subject } }) => subject?.includes("changed")).length
-  await sending(() => addEva("en"), setPassword(1))
+  await sendAfter(() => addEva("en"), setPassword(1))
   expect(count()).toBe(0)
-  await sending(setPassword(2))
+  await sendAfter(setPassword(2))
   expect(count()).toBe(1)
   await ask("updateNotificationPolicy", { passwordChange: false })
-  await sending(setPassword(3))
+  await sendAfter(setPassword(3))
   expect(count()).toBe(1)
 })
 
-test("whoever has another address is told at the one before, if that was theirs", async () => {
+test("a changed address is reported to the previous one if that was verified", async () => {
   const email = (address: string) => () =>
     ask("setEmail", {
       userId: "eva",
       email: address,
       verification: { case: "isVerified", value: true },
     })
-  await sending(() => addEva("en"), email("first@example.com"), email("second@example.com"))
+  await sendAfter(() => addEva("en"), email("first@example.com"), email("second@example.com"))
   const told = server.received.filter(({ mail }) => mail.subject?.includes("email address was"))
   expect(told.map(({ recipients }) => recipients)).toEqual([["first@example.com"]])
   expect(told[0]?.mail.text).not.toContain("second@example.com")
 })
 
-test("whoever gets or loses a factor is told, whoever did it", async () => {
+test("added and removed factors are reported to the user, whoever changed them", async () => {
   const subjects = () => server.received.map(({ mail: { subject } }) => subject)
-  await sending(
+  await sendAfter(
     () => addEva("en"),
     () => ask("setEmail", { userId: "eva", email: "eva@example.com", verification: verified }),
     () => ask("addOTPEmail", { userId: "eva" }),
@@ -210,7 +210,7 @@ test("whoever gets or loses a factor is told, whoever did it", async () => {
   expect(subjects()).toContain("A sign-in method was removed")
 })
 
-test("whoever gets or loses a linked account is told, but for what they came with", async () => {
+test("added and removed links are reported to the user, except those of the registration", async () => {
   const subjects = () =>
     server.received
       .map(({ mail: { subject = "" } }) => subject)
@@ -232,21 +232,21 @@ test("whoever gets or loses a linked account is told, but for what they came wit
     email: { email: "finn@example.com", verification: { case: "isVerified", value: true } },
     idpLinks: [{ ...link, userId: "finn-1" }],
   }
-  await sending(
+  await sendAfter(
     () => addEva("en"),
     () => ask("addHumanUser", finn),
   )
   expect(subjects()).toEqual([])
-  await sending(() => ask("addIDPLink", { userId: "eva", idpLink: link }))
+  await sendAfter(() => ask("addIDPLink", { userId: "eva", idpLink: link }))
   expect(subjects()).toEqual(["A sign-in method was added"])
   expect(server.received.at(-1)?.mail.text).toContain("linked account")
-  await sending(() => ask("removeIDPLink", { userId: "eva", idpId, linkedUserId: "eva-1" }))
+  await sendAfter(() => ask("removeIDPLink", { userId: "eva", idpId, linkedUserId: "eva-1" }))
   expect(subjects()).toEqual(["A sign-in method was added", "A sign-in method was removed"])
 })
 
-test("who loses an address to somebody who has proven it is told, without a name", async () => {
+test("a user who loses an address to another user is notified without a name", async () => {
   const superseded = { type: "user.human.email.changed", data: { isSuperseded: true } } as const
-  await sending(
+  await sendAfter(
     () => addEva("en"),
     () => ask("setEmail", { userId: "eva", email: "eva@example.com", ...isVerified }),
     () =>
@@ -260,11 +260,11 @@ test("who loses an address to somebody who has proven it is told, without a name
   expect(mail?.text).not.toContain(hostile)
 })
 
-test("nothing that is said of a person adds a header, or a line", async () => {
+test("no user data can add a header or a line", async () => {
   const custom = { language: "en", subject: "For {{.DisplayName}}", text: "Hi {{.LastName}}" }
   await ask("setDefaultPasswordResetMessageText", custom)
-  // What the fields refuse today, an import of old may have brought.
-  await sending(
+  // Values that fields reject today, but an old import may contain.
+  await sendAfter(
     () => addEva("en", "Bcc: x@evil.example"),
     () => ask("setEmail", { userId: "eva", email: "eva@example.com", ...isVerified }),
     () => ask("passwordReset", { userId: "eva" }),
@@ -280,7 +280,7 @@ test("nothing that is said of a person adds a header, or a line", async () => {
   await expect(ask("setEmail", email)).rejects.toMatchObject({ id: "user.email_invalid" })
 })
 
-test("a mail has the logo and the colours of whose look it has, and no drawing", async () => {
+test("a mail has the logo and colors of the applicable branding, and no inline images", async () => {
   const own = (name: string, request: object = {}) =>
     estate.as("manager", name, request, name.includes("Label") ? { of: "management.v1" } : {})
   const logo = (data: Uint8Array) => own("uploadOrgFile", { kind: "logo", file: { data } })
@@ -289,7 +289,7 @@ test("a mail has the logo and the colours of whose look it has, and no drawing",
   await own("activateCustomLabelPolicy")
   const reset = () => ask("passwordReset", { userId: "eva" })
   const email = { userId: "eva", email: "eva@example.com", ...isVerified }
-  await sending(
+  await sendAfter(
     () => addEva("en"),
     () => ask("setEmail", email),
     reset,
@@ -301,11 +301,11 @@ test("a mail has the logo and the colours of whose look it has, and no drawing",
   expect(html).toContain("background-color:#0b6e4f")
   await logo(svgWith('<rect width="1" height="1"/>'))
   await own("activateCustomLabelPolicy")
-  await sending(reset)
+  await sendAfter(reset)
   expect(String(server.received.at(-1)?.mail.html)).not.toContain("<img")
 })
 
-test("an organization's texts, name and logo go to verified addresses only", async () => {
+test("an organization's texts, name, and logo are sent to verified addresses only", async () => {
   const own = (name: string, request: object = {}) =>
     estate.as("manager", name, request, { of: "management.v1" })
   await own("addCustomLabelPolicy", { primaryColor: "#0b6e4f" })
@@ -318,16 +318,16 @@ test("an organization's texts, name and logo go to verified addresses only", asy
     return { subject: mail?.subject, html: String(mail?.html) }
   }
   const reset = () => ask("passwordReset", { userId: "eva" })
-  await sending(() => addEva("en"))
+  await sendAfter(() => addEva("en"))
   for (const act of [undefined, reset]) {
-    if (act) await sending(act)
+    if (act) await sendAfter(act)
     const { subject, html } = last()
     expect(subject).toMatch(/./)
     expect(subject).not.toBe("You won")
     expect(html).not.toMatch(/prize|#0b6e4f/)
   }
   const email = { userId: "eva", email: "eva@example.com", ...isVerified }
-  await sending(() => ask("setEmail", email), reset)
+  await sendAfter(() => ask("setEmail", email), reset)
   expect(last()).toEqual({ subject: "You won", html: expect.stringMatching(/prize/) })
   expect(last().html).toContain("#0b6e4f")
 })

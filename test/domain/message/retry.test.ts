@@ -1,20 +1,20 @@
 import { expect, test } from "vitest"
-import { nextTry } from "../../../src/domain/message/retry.ts"
+import { nextAttemptAt } from "../../../src/domain/message/retry.ts"
 
 const minute = 60_000
 
-/** When a message that is refused at each try is tried, in seconds, before `end`. */
+/** The attempts of a message that is always rejected, in seconds, before `end`. */
 function triesUntil(end: number, input: { readonly codeExpires: number }): readonly number[] {
   const times = [0]
   for (let now = 0, tries = 1; tries < 500; tries++) {
-    now = nextTry({ now, tries, ...input })
+    now = nextAttemptAt({ now, tries, ...input })
     if (now >= end) break
     times.push(Math.round(now / 1000))
   }
   return times
 }
 
-test("tries come at growing intervals, at most a quarter of an hour apart", () => {
+test("attempts have increasing intervals of at most a quarter of an hour", () => {
   const times = triesUntil(12 * 60 * minute, { codeExpires: 0 })
   expect(times.slice(0, 9)).toEqual([0, 5, 13, 24, 41, 66, 104, 161, 246])
   const pauses = times.slice(1).map((time, index) => time - (times[index] ?? 0))
@@ -32,10 +32,12 @@ test("a code of five minutes is sent once more half a minute before it expires",
   expect(triesUntil(5 * minute, { codeExpires: 5 * minute }).at(-1)).toBe(270)
 })
 
-test("the pause that a provider requests is kept, up to an hour, and ends with the code", () => {
+test("a provider's requested delay is honored up to an hour and the code's expiry", () => {
   const base = { now: 0, tries: 1, codeExpires: 0 }
-  expect(nextTry({ ...base, retryAfterMs: 2 * minute })).toBe(2 * minute)
-  expect(nextTry({ ...base, retryAfterMs: 1_000 })).toBe(5_000)
-  expect(nextTry({ ...base, retryAfterMs: 24 * 60 * minute })).toBe(60 * minute)
-  expect(nextTry({ ...base, codeExpires: 5 * minute, retryAfterMs: 8 * minute })).toBe(5 * minute)
+  expect(nextAttemptAt({ ...base, retryAfterMs: 2 * minute })).toBe(2 * minute)
+  expect(nextAttemptAt({ ...base, retryAfterMs: 1_000 })).toBe(5_000)
+  expect(nextAttemptAt({ ...base, retryAfterMs: 24 * 60 * minute })).toBe(60 * minute)
+  expect(nextAttemptAt({ ...base, codeExpires: 5 * minute, retryAfterMs: 8 * minute })).toBe(
+    5 * minute,
+  )
 })

@@ -2,18 +2,18 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest"
 import { message } from "../../../src/domain/message/model.ts"
 import { messageReactor } from "../../../src/domain/message/reactor.ts"
 import { Fault } from "../../../src/kernel/fault.ts"
-import type { Delivery, Mail } from "../../../src/kernel/port/mail.ts"
+import type { DeliveryResult, Mail } from "../../../src/kernel/port/mail.ts"
 import { type Reactors, runReactors } from "../../../src/store/index.ts"
-import { type Estate, openEstate } from "../../support/estate.ts"
-import { nowhere } from "../../support/outside.ts"
+import { unreachableOutside } from "../../support/outside.ts"
+import { openTenant, type Tenant } from "../../support/tenant.ts"
 import { loopTurns, until } from "../../support/wait.ts"
 
 const minute = 60_000
 
-let estate: Estate
+let estate: Tenant
 let reactors: Reactors | undefined
 beforeEach(async () => {
-  estate = await openEstate(["i1"])
+  estate = await openTenant(["i1"])
 })
 afterEach(async () => {
   vi.restoreAllMocks()
@@ -21,54 +21,55 @@ afterEach(async () => {
   await estate.close()
 })
 
-const ask = (name: string, request: object = {}) => estate.as("owner", name, request)
+const callAsOwner = (name: string, request: object = {}) => estate.as("owner", name, request)
 
-type Running = {
-  /** Answers for each mail. */
-  readonly answer: (mail: Mail) => Delivery
+type ReactorOptions = {
+  /** Decides the result of each mail. */
+  readonly answer: (mail: Mail) => DeliveryResult
   readonly leads?: () => boolean
 }
 
-/** Runs what sends as a server does, which tells of what keeps it and never throws. */
-function running({ answer, leads = () => true }: Running) {
+/** Runs reactors as a server does, which logs errors and never throws. */
+function startReactors({ answer, leads = () => true }: ReactorOptions) {
   const tried: string[] = []
-  const mail = async (_: unknown, sent: Mail): Promise<Delivery> => {
+  const mail = async (_: unknown, sent: Mail): Promise<DeliveryResult> => {
     tried.push(sent.to)
     return answer(sent)
   }
   const call = (instance: string) => ({
     ...estate.cx({ instance }),
-    outside: { ...nowhere, mail },
+    outside: { ...unreachableOutside, mail },
   })
   const stuck = new Set<string>()
   reactors = runReactors(estate.store, estate.clock, [messageReactor(call)], {
-    stuck: (name) => stuck.add(name),
-    freed: (name) => stuck.delete(name),
-    leads,
+    onBlocked: (name) => stuck.add(name),
+    onUnblocked: (name) => stuck.delete(name),
+    isLeader: leads,
   })
   const count = (name: string) => tried.filter((to) => to === `${name}@example.com`).length
   return { count, isReady: () => stuck.size === 0 }
 }
 
-async function passed(ms: number): Promise<void> {
+async function passTime(ms: number): Promise<void> {
   for (let left = ms; left > 0; left -= 500) {
     estate.clock.advance(500)
     await loopTurns(6)
   }
 }
 
-/** Lets time pass until something is so. */
-const passedUntil = (condition: () => unknown) =>
+/** Advances the clock until a condition is met. */
+const passTimeUntil = (condition: () => unknown) =>
   until(async () => {
-    await passed(500)
+    await passTime(500)
     return condition()
   })
-const sentTo = (name: string) => passedUntil(async () => (await messageTo(name))?.status === "sent")
+const waitUntilSent = (name: string) =>
+  passTimeUntil(async () => (await messageTo(name))?.status === "sent")
 
-async function activeServer(): Promise<void> {
+async function activateServer(): Promise<void> {
   const smtp = { senderAddress: "konto@example.com", senderName: "Acme", host: "127.0.0.1:25" }
-  const { id } = await ask("addEmailProviderSMTP", smtp)
-  await ask("activateEmailProvider", { id })
+  const { id } = await callAsOwner("addEmailProviderSMTP", smtp)
+  await callAsOwner("activateEmailProvider", { id })
 }
 
 async function addUser(name: string): Promise<void> {
@@ -77,7 +78,7 @@ async function addUser(name: string): Promise<void> {
     profile: { givenName: name, familyName: "Person" },
     email: { email: `${name}@example.com`, verification },
   }
-  await ask("createUser", {
+  await callAsOwner("createUser", {
     organizationId: "org1",
     username: name,
     userId: name,
@@ -91,8 +92,8 @@ async function messageTo(name: string) {
   return states.find(({ to }) => to === `${name}@example.com`)
 }
 
-const accepted: Delivery = { done: true, steps: [] }
-const greylisted: Delivery = {
+const accepted: DeliveryResult = { done: true, steps: [] }
+const greylisted: DeliveryResult = {
   done: false,
   lasting: false,
   concerns: "message",
@@ -100,8 +101,8 @@ const greylisted: Delivery = {
   reason: "451 greylisted",
 }
 
-/** Nothing can be stored until the function that is returned is called. */
-function refuseToStore(cause: Error): () => void {
+/** Blocks all writes until the returned function is called. */
+function blockWrites(cause: Error): () => void {
   const spy = vi.spyOn(estate.store, "transact").mockRejectedValue(cause)
   return () => spy.mockRestore()
 }
@@ -111,69 +112,69 @@ const clockBehind = new Error("the clock is behind")
 test.each([
   ["the database can't be reached", unreachable, false],
   ["storing fails for another reason", clockBehind, true],
-])("a mail of the first try goes out once while %s", async (_, cause, isReadyMeanwhile) => {
-  await activeServer()
+])("a first mail is sent once while %s", async (_, cause, isReadyMeanwhile) => {
+  await activateServer()
   let allow = () => {}
-  const { count, isReady } = running({
+  const { count, isReady } = startReactors({
     answer: () => {
-      allow = refuseToStore(cause)
+      allow = blockWrites(cause)
       return accepted
     },
   })
   await addUser("ada")
-  await passedUntil(() => count("ada") > 0)
-  await passed(3 * minute)
+  await passTimeUntil(() => count("ada") > 0)
+  await passTime(3 * minute)
   expect([count("ada"), isReady()]).toEqual([1, isReadyMeanwhile])
   allow()
-  await sentTo("ada")
-  await passedUntil(isReady)
+  await waitUntilSent("ada")
+  await passTimeUntil(isReady)
   expect(count("ada")).toBe(1)
 })
 
-test("a delayed mail goes out once while nothing is stored, also without the lead", async () => {
-  await activeServer()
+test("a delayed mail is sent once while nothing can be stored, even after a lost leadership", async () => {
+  await activateServer()
   let [isGreylisting, isLeading] = [true, true]
   let allow = () => {}
-  const { count, isReady } = running({
+  const { count, isReady } = startReactors({
     answer: () => {
       if (isGreylisting) return greylisted
-      allow = refuseToStore(unreachable)
+      allow = blockWrites(unreachable)
       return accepted
     },
     leads: () => isLeading,
   })
   await addUser("ada")
-  await passedUntil(async () => (await messageTo("ada"))?.tries === 1)
+  await passTimeUntil(async () => (await messageTo("ada"))?.tries === 1)
   isGreylisting = false
-  await passedUntil(() => count("ada") > 1)
-  await passed(minute)
+  await passTimeUntil(() => count("ada") > 1)
+  await passTime(minute)
   expect([count("ada"), isReady()]).toEqual([2, false])
   isLeading = false
-  await passedUntil(isReady)
-  await passed(minute)
+  await passTimeUntil(isReady)
+  await passTime(minute)
   expect(count("ada")).toBe(2)
   isLeading = true
-  await passed(minute)
+  await passTime(minute)
   allow()
-  await sentTo("ada")
-  await passedUntil(isReady)
+  await waitUntilSent("ada")
+  await passTimeUntil(isReady)
   expect(count("ada")).toBe(2)
 })
 
-test("a mail that was rejected while nothing could be stored is tried again later", async () => {
-  await activeServer()
+test("a mail that was rejected while nothing could be stored is retried later", async () => {
+  await activateServer()
   let allow: (() => void) | undefined
-  const { count } = running({
+  const { count } = startReactors({
     answer: () => {
-      allow ??= refuseToStore(unreachable)
+      allow ??= blockWrites(unreachable)
       return count("ada") === 1 ? greylisted : accepted
     },
   })
   await addUser("ada")
-  await passedUntil(() => count("ada") > 0)
-  await passed(minute)
+  await passTimeUntil(() => count("ada") > 0)
+  await passTime(minute)
   expect(count("ada")).toBe(1)
   allow?.()
-  await sentTo("ada")
+  await waitUntilSent("ada")
   expect(count("ada")).toBe(2)
 })

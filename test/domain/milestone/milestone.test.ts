@@ -1,17 +1,17 @@
-// How far an instance has come, as its own events tell.
+// The milestones of an instance, derived from its own events.
 import { afterEach, beforeEach, expect, test } from "vitest"
 import { milestoneReactor } from "../../../src/domain/milestone/reactor.ts"
 import { type Reactors, runReactors } from "../../../src/store/index.ts"
 import {
-  answerOf,
-  askToken,
   authorizePath,
   browserOf,
   codeFields,
   openProvider,
   type Provider,
+  responseOf,
+  sendTokenRequest,
 } from "../../oauth/provider.ts"
-import { ask } from "../../support/ask.ts"
+import { callOperation } from "../../support/call-operation.ts"
 
 let provider: Provider
 let reactors: Reactors
@@ -25,28 +25,28 @@ afterEach(async () => {
   await provider.close()
 })
 
-const reached = async () => {
+const reachedMilestones = async () => {
   const { shares } = await import("../../../src/domain/milestone/api.ts")
   const queries = [{ query: { case: "isReachedQuery", value: { reached: true } } }]
-  const { result } = await ask(shares, "listMilestones", provider.cx(), {
+  const { result } = await callOperation(shares, "listMilestones", provider.cx(), {
     queries,
     query: { asc: true },
   })
   return result.map(({ type }: { type: number }) => type)
 }
 
-test("its own project and console count for nothing, the first of others once", async () => {
+test("built-in projects and the console are not counted, the first of others once", async () => {
   await reactors.drain()
-  // The provider has a project of its own for its applications.
-  expect(await reached()).toEqual([1, 3])
+  // The provider has its own project for its applications.
+  expect(await reachedMilestones()).toEqual([1, 3])
   const client = await provider.addClient()
   await reactors.drain()
-  expect(await reached()).toEqual([1, 3, 4])
+  expect(await reachedMilestones()).toEqual([1, 3, 4])
   const visited = await browserOf(provider).signIn(authorizePath(client.id), "olga")
-  const { code = "" } = answerOf(visited)
-  await askToken(provider, codeFields(code), `${client.id}:${client.secret}`)
+  const { code = "" } = responseOf(visited)
+  await sendTokenRequest(provider, codeFields(code), `${client.id}:${client.secret}`)
   await reactors.drain()
-  expect(await reached()).toEqual([1, 2, 3, 4, 5])
+  expect(await reachedMilestones()).toEqual([1, 2, 3, 4, 5])
   await provider.addClient()
   await reactors.drain()
   const { store, instance } = provider.cx()

@@ -5,11 +5,11 @@ import { addMember } from "../../../src/domain/member/index.ts"
 import { createOrganization } from "../../../src/domain/org/commands.ts"
 import { findOrg } from "../../../src/domain/org/index.ts"
 import { findByLoginName } from "../../../src/domain/user-lookup/find-name.ts"
-import { type Estate, openEstate } from "../../support/estate.ts"
+import { openTenant, type Tenant } from "../../support/tenant.ts"
 
-let estate: Estate
+let estate: Tenant
 beforeEach(async () => {
-  estate = await openEstate()
+  estate = await openTenant()
 })
 afterEach(() => estate.close())
 
@@ -18,17 +18,17 @@ const domainOf = async (id: string, name: string) => {
   return findOrg(estate.cx(), id).domain
 }
 
-test("the domain of an organisation is made from its name", async () => {
+test("the domain of an organization is made from its name", async () => {
   expect(await domainOf("a", "Müller & Söhne")).toBe("muller-sohne.id.example.com")
   expect(await domainOf("b", "  ---  x")).toBe("x.id.example.com")
   expect(await domainOf("c", "日本")).toBe("c.id.example.com")
 })
 
-test("organisations may share a name but not a domain", async () => {
+test("organizations can share a name but not a domain", async () => {
   expect(await domainOf("o3", "ACME")).toBe("acme-o3.id.example.com")
 })
 
-test("a domain stays when the name or the address changes, for login names end in it", async () => {
+test("the domain stays when the name or host changes, because login names end in it", async () => {
   await estate.as("manager", "updateOrganization", { organizationId: "org1", name: "Ajax" })
   await setPublicUrl(estate.cx(), "i1", "https://new.example.com")
   expect(findOrg(estate.cx(), "org1")).toMatchObject({
@@ -37,14 +37,14 @@ test("a domain stays when the name or the address changes, for login names end i
   })
 })
 
-test("an id is used once, and names are 1 to 200 characters", async () => {
+test("an ID is used once, and names have 1 to 200 characters", async () => {
   await expect(domainOf("org1", "Twice")).rejects.toMatchObject({ code: "already_exists" })
   for (const name of ["", "   ", "x".repeat(201), "a\u0000b"]) {
     await expect(domainOf("o9", name)).rejects.toMatchObject({ code: "invalid_argument" })
   }
 })
 
-test("a change that changes nothing succeeds with the old date", async () => {
+test("an update without changes succeeds with the old date", async () => {
   const before = findOrg(estate.cx(), "org1").changed
   estate.clock.advance(5000)
   const request = { organizationId: "org1", name: " Acme " }
@@ -52,7 +52,7 @@ test("a change that changes nothing succeeds with the old date", async () => {
   expect(timestampMs(changeDate)).toBe(before)
 })
 
-test("the default organisation and the home of the last owner can't be stopped", async () => {
+test("the default organization and the last owner's can't be deactivated", async () => {
   const stop = (organizationId: string) =>
     estate.as("owner", "deactivateOrganization", { organizationId })
   await expect(stop("org1")).rejects.toMatchObject({ id: "org.is_default" })
@@ -70,21 +70,22 @@ test("the default organisation and the home of the last owner can't be stopped",
   await expect(last).rejects.toMatchObject({ id: "instance.last_owner" })
 })
 
-test("an organisation is stopped and started, each as often as one likes", async () => {
+test("an organization is stopped and started, each as often as one likes", async () => {
   const organizationId = "org2"
   for (const name of ["deactivateOrganization", "deactivateOrganization"]) {
     await estate.as("owner", name, { organizationId })
     expect(findOrg(estate.cx(), "org2").state).toBe("inactive")
   }
-  // Who may write the organisation, but less than who has stopped it, doesn't start it again.
+  // A caller who can write the organization but ranks below the one who deactivated it can't
+  // activate it.
   expect(() => estate.as("stranger", "activateOrganization", { organizationId })).toThrow(
-    "may do more than you",
+    "has permissions that you lack",
   )
   await estate.as("owner", "activateOrganization", { organizationId })
   expect(findOrg(estate.cx(), "org2").state).toBe("active")
 })
 
-test("a manager sees their own organisation only, and totals do not tell of others", async () => {
+test("a manager sees only their own organization, and totals exclude others", async () => {
   const seen = async (who: "owner" | "manager") => {
     const { result, details } = await estate.as(who, "listOrganizations", { query: { asc: true } })
     return { ids: result.map(({ id }: { id: string }) => id), total: details.totalResult }
@@ -94,14 +95,14 @@ test("a manager sees their own organisation only, and totals do not tell of othe
   expect(() => estate.as("nobody", "listOrganizations")).toThrow("org.read")
 })
 
-test("somebody else's organisation answers like one that is not there", async () => {
+test("an inaccessible organization is not found", async () => {
   const tried = (organizationId: string) => () =>
     estate.as("manager", "updateOrganization", { organizationId, name: "Mine" })
-  expect(tried("org2")).toThrow("there is no such organisation")
-  expect(tried("absent")).toThrow("there is no such organisation")
+  expect(tried("org2")).toThrow("organization not found")
+  expect(tried("absent")).toThrow("organization not found")
 })
 
-test("organisations are found by name, domain, state, id and as the default", async () => {
+test("finds organizations by name, domain, state, ID, and the default flag", async () => {
   const ids = async (kind: string, value: object) => {
     const queries = [{ query: { case: kind, value } }]
     const { result } = await estate.as("owner", "listOrganizations", { queries })
@@ -116,10 +117,12 @@ test("organisations are found by name, domain, state, id and as the default", as
   expect(await ids("defaultQuery", {})).toEqual(["org1"])
 })
 
-test("v1 shows the organisation of the context", async () => {
+test("v1 returns the organization of the context", async () => {
   expect((await estate.as("manager", "getMyOrg")).org.id).toBe("org1")
   expect((await estate.as("owner", "getMyOrg", {}, { cx: { orgId: "org2" } })).org.id).toBe("org2")
-  expect(() => estate.as("manager", "getMyOrg", {}, { cx: { orgId: "org2" } })).toThrow("no such")
+  expect(() => estate.as("manager", "getMyOrg", {}, { cx: { orgId: "org2" } })).toThrow(
+    "organization not found",
+  )
 })
 
 const newAdmin = (name: string) => ({
@@ -134,7 +137,7 @@ const newAdmin = (name: string) => ({
   },
 })
 
-test("an organisation begins with its administrators, old and new, in one step", async () => {
+test("an organization begins with its administrators, old and new, in one step", async () => {
   const { createdAdmins } = await estate.as("owner", "addOrganization", {
     name: "Initech",
     organizationId: "org3",
@@ -146,7 +149,7 @@ test("an organisation begins with its administrators, old and new, in one step",
   expect(result.map(({ id }: { id: string }) => id)).toEqual(["org3"])
 })
 
-test("when one administrator can't be made, nothing is", async () => {
+test("if one administrator can't be created, nothing is", async () => {
   const tried = estate.as("owner", "addOrganization", {
     name: "Initech",
     organizationId: "org3",
@@ -154,10 +157,10 @@ test("when one administrator can't be made, nothing is", async () => {
   })
   await expect(tried).rejects.toMatchObject({ id: "user.missing" })
   expect(findByLoginName(estate.cx(), "peter")).toBeUndefined()
-  expect(() => findOrg(estate.cx(), "org3")).toThrow("no such organisation")
+  expect(() => findOrg(estate.cx(), "org3")).toThrow("organization not found")
 })
 
-test("a new administrator can't be put into another organisation", async () => {
+test("a new administrator can't be created in another organization", async () => {
   const admin = newAdmin("peter")
   const value = { ...admin.userType.value, organization: { org: { case: "orgId", value: "org2" } } }
   const tried = estate.as("owner", "addOrganization", {
@@ -167,12 +170,12 @@ test("a new administrator can't be put into another organisation", async () => {
   await expect(tried).rejects.toMatchObject({ id: "org.admin_elsewhere" })
 })
 
-test("who only manages an organisation makes none", () => {
+test("who only manages an organization makes none", () => {
   expect(() => estate.as("manager", "addOrganization", { name: "Mine" })).toThrow("org.create")
 })
 
-test("two instances with equal ids do not see each other", async () => {
-  const two = await openEstate(["i1", "i2"])
+test("two instances with equal IDs are separate", async () => {
+  const two = await openTenant(["i1", "i2"])
   const request = { organizationId: "org1", name: "Other" }
   await two.as("manager", "updateOrganization", request, { cx: { instance: "i2" } })
   expect(findOrg(two.cx(), "org1").name).toBe("Acme")

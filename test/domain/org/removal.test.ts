@@ -1,28 +1,28 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { addApplication, findClient } from "../../../src/domain/app/index.ts"
-import { addMember, memberships } from "../../../src/domain/member/index.ts"
-import { addDomain, orgOfDomain } from "../../../src/domain/org/index.ts"
-import { clearOrganization, organizationRemoval } from "../../../src/domain/org-cascade/index.ts"
+import { addMember, listMemberships } from "../../../src/domain/member/index.ts"
+import { addDomain, findOrgByDomain } from "../../../src/domain/org/index.ts"
+import { organizationRemoval, removeOwnedResources } from "../../../src/domain/org-cascade/index.ts"
 import { addProject } from "../../../src/domain/project/index.ts"
 import { addGrant } from "../../../src/domain/project-grant/index.ts"
 import { addUser } from "../../../src/domain/user/index.ts"
 import { findByLoginName } from "../../../src/domain/user-lookup/find-name.ts"
 import { runReactors, statement } from "../../../src/store/index.ts"
-import { type Estate, openEstate, type Person, person } from "../../support/estate.ts"
+import { humanInput, openTenant, type Tenant, type TenantUser } from "../../support/tenant.ts"
 
-let estate: Estate
+let estate: Tenant
 beforeEach(async () => {
-  estate = await openEstate()
+  estate = await openTenant()
 })
 afterEach(() => estate.close())
 
-const remove = (organizationId = "org2", who: Person = "owner") =>
+const deleteOrg = (organizationId = "org2", who: TenantUser = "owner") =>
   estate.as(who, "deleteOrganization", { organizationId })
 
-/** Users and projects enough that they don't go in one step, or even in those that are awaited. */
-async function fill(users = 120): Promise<void> {
+/** More users and projects than one step or the awaited steps can remove. */
+async function addUsersAndProjects(users = 120): Promise<void> {
   await estate.step((tx) => {
-    for (let at = 0; at < users; at++) addUser(tx, `u${at}`, person(`u${at}`, "org2"))
+    for (let at = 0; at < users; at++) addUser(tx, `u${at}`, humanInput(`u${at}`, "org2"))
     addProject(tx, "p2", { orgId: "org2", name: "Two" })
     for (let at = 0; at < 7; at++) addProject(tx, `x${at}`, { orgId: "org2", name: `X${at}` })
     addApplication(tx, "a2", {
@@ -36,13 +36,13 @@ async function fill(users = 120): Promise<void> {
   await estate.as("stranger", "createGroup", { organizationId: "org2", id: "g2", name: "Group" })
 }
 
-describe("removing an organisation", () => {
-  test("takes all of it away, for everybody, at once", async () => {
-    await fill()
-    await remove()
+describe("removing an organization", () => {
+  test("removes everything for everybody immediately", async () => {
+    await addUsersAndProjects()
+    await deleteOrg()
     const cx = estate.cx()
-    expect(orgOfDomain(cx, "globex.id.example.com")).toBeUndefined()
-    expect(memberships(cx, "nobody")).toEqual([])
+    expect(findOrgByDomain(cx, "globex.id.example.com")).toBeUndefined()
+    expect(listMemberships(cx, "nobody")).toEqual([])
     for (const id of ["u0", "u119", "stranger"]) expect(findByLoginName(cx, id), id).toBeUndefined()
     const refused: readonly [string, object][] = [
       ["updateOrganization", { organizationId: "org2", name: "Back" }],
@@ -71,27 +71,27 @@ describe("removing an organisation", () => {
     expect((await estate.as("owner", "listProjects")).pagination.totalResult).toBe(1n)
   })
 
-  test("goes on in the background until nothing is left, however often it is tried", async () => {
-    await fill(1200)
-    await remove()
+  test("continues in the background until nothing remains, however often it is retried", async () => {
+    await addUsersAndProjects(1200)
+    await deleteOrg()
     const cx = estate.cx()
-    await clearOrganization(cx, "org2")
-    await clearOrganization(cx, "org2")
+    await removeOwnedResources(cx, "org2")
+    await removeOwnedResources(cx, "org2")
     const { details } = await estate.as("owner", "listUsers")
     expect(details.totalResult).toBe(3n)
     expect(findClient(cx, "client-2")).toBeUndefined()
     const { pagination } = await estate.as("owner", "listProjects")
     expect(pagination.totalResult).toBe(1n)
-    // Names and domains are free again, ids are not.
-    await estate.step((tx) => addUser(tx, "anna", person("u119", "org1")))
+    // Names and domains are free again, IDs are not.
+    await estate.step((tx) => addUser(tx, "anna", humanInput("u119", "org1")))
     await addDomain(cx, "org1", { domain: "globex.example", isUsed: () => false })
     await estate.as("owner", "addOrganization", { name: "Globex", organizationId: "org4" })
-    expect(orgOfDomain(cx, "globex.id.example.com")).toBe("org4")
+    expect(findOrgByDomain(cx, "globex.id.example.com")).toBe("org4")
     const again = estate.as("owner", "addOrganization", { name: "X", organizationId: "org2" })
     await expect(again).rejects.toMatchObject({ id: "org.exists" })
   })
 
-  test("ends what it was granted at once, however much that was", async () => {
+  test("ends its project grants immediately, however many", async () => {
     const ids = Array.from({ length: 60 }, (_, at) => `g${at}`)
     await estate.step((tx) => {
       for (const id of ids) {
@@ -102,13 +102,13 @@ describe("removing an organisation", () => {
     const look = (grantId: string) =>
       estate.as("manager", "getGrantedProjectByID", { projectId: `of-${grantId}`, grantId })
     for (const id of ids) expect((await look(id)).grantedProject).toMatchObject({ grantId: id })
-    await remove()
-    for (const id of ids) expect(() => look(id), id).toThrow("there is no such project grant")
+    await deleteOrg()
+    for (const id of ids) expect(() => look(id), id).toThrow("project grant not found")
   })
 
-  test("is gone on with by the process, wherever it was stopped", async () => {
-    await fill(1200)
-    await remove()
+  test("is resumed by the process wherever it stopped", async () => {
+    await addUsersAndProjects(1200)
+    await deleteOrg()
     expect((await estate.as("owner", "listUsers")).details.totalResult).toBeGreaterThan(100n)
     const call = (instance: string) => estate.cx({ instance })
     await runReactors(estate.store, estate.clock, [organizationRemoval(call)]).drain()
@@ -118,7 +118,7 @@ describe("removing an organisation", () => {
     expect(pagination.totalResult).toBe(1n)
   })
 
-  test("takes the grants that it had, and what was given over them", async () => {
+  test("removes its project grants and their authorizations", async () => {
     await estate.step((tx) => addProject(tx, "p1", { orgId: "org1", name: "One" }))
     const grant = { projectId: "p1", grantedOrganizationId: "org2" }
     await estate.as("manager", "createProjectGrant", grant)
@@ -127,7 +127,7 @@ describe("removing an organisation", () => {
       projectId: "p1",
       organizationId: "org2",
     })
-    await remove()
+    await deleteOrg()
     const { pagination } = await estate.as("manager", "listProjectGrants")
     expect(pagination.totalResult).toBe(0n)
     const given = await estate.as("manager", "listAuthorizations")
@@ -137,31 +137,31 @@ describe("removing an organisation", () => {
     ).rejects.toMatchObject({ code: "not_found" })
   })
 
-  test("is for who owns it, and not for others", async () => {
-    expect(() => remove("org1", "stranger")).toThrow("no such organisation")
-    expect(() => remove("org1", "nobody")).toThrow("org.delete")
-    expect(() => remove("absent", "owner")).toThrow("no such organisation")
-    expect(await remove("org2", "stranger")).toHaveProperty("deletionDate")
+  test("is allowed for instance owners only", async () => {
+    expect(() => deleteOrg("org1", "stranger")).toThrow("organization not found")
+    expect(() => deleteOrg("org1", "nobody")).toThrow("org.delete")
+    expect(() => deleteOrg("absent", "owner")).toThrow("organization not found")
+    expect(await deleteOrg("org2", "stranger")).toHaveProperty("deletionDate")
     expect(() => estate.as("stranger", "listOrganizations")).toThrow("org.read")
   })
 
-  test("spares the default one, that of the console, and the home of the last owner", async () => {
-    await expect(remove("org1")).rejects.toMatchObject({ id: "org.is_default" })
+  test("is rejected for the default organization, the console's, and the last owner's", async () => {
+    await expect(deleteOrg("org1")).rejects.toMatchObject({ id: "org.is_default" })
     await estate.as("owner", "setDefaultOrg", { orgId: "org2" })
-    await expect(remove("org2")).rejects.toMatchObject({ id: "org.is_default" })
-    await expect(remove("org1")).rejects.toMatchObject({ id: "instance.last_owner" })
+    await expect(deleteOrg("org2")).rejects.toMatchObject({ id: "org.is_default" })
+    await expect(deleteOrg("org1")).rejects.toMatchObject({ id: "instance.last_owner" })
     await estate.step((tx) =>
       addMember(tx, { userId: "stranger", target: { level: "instance" }, roles: ["IAM_OWNER"] }),
     )
-    await expect(remove("org1")).rejects.toMatchObject({ id: "org.is_own" })
+    await expect(deleteOrg("org1")).rejects.toMatchObject({ id: "org.is_own" })
     const stopped = estate.as("owner", "deactivateOrganization", { organizationId: "org1" })
     await expect(stopped).rejects.toMatchObject({ id: "org.is_own" })
   })
 
-  test("erases what was noted about it", async () => {
+  test("erases its metadata", async () => {
     const metadata = [{ key: "plan", value: Buffer.from("secret-plan") }]
     await estate.as("owner", "setOrganizationMetadata", { organizationId: "org2", metadata })
-    await remove()
+    await deleteOrg()
     const noted = Buffer.from("secret-plan").toString("base64")
     expect(JSON.stringify(await estate.store.log.read(0, 1000))).not.toContain(noted)
     for (const table of ["org_metadata", "org_domains"]) {
@@ -171,10 +171,10 @@ describe("removing an organisation", () => {
   })
 })
 
-describe("the default organisation", () => {
-  const set = (who: Person, orgId: string) => estate.as(who, "setDefaultOrg", { orgId })
+describe("the default organization", () => {
+  const set = (who: TenantUser, orgId: string) => estate.as(who, "setDefaultOrg", { orgId })
 
-  test("is one that people can use", async () => {
+  test("must be one that users can sign in to", async () => {
     await estate.as("owner", "deactivateOrganization", { organizationId: "org2" })
     await expect(set("owner", "org2")).rejects.toMatchObject({ id: "org.inactive" })
     await expect(set("owner", "absent")).rejects.toMatchObject({ id: "org.missing" })
@@ -186,7 +186,7 @@ describe("the default organisation", () => {
     expect(result.map(({ id }: { id: string }) => id)).toEqual(["org2"])
   })
 
-  test("is refused where it is so already, and to who does not own the instance", async () => {
+  test("is rejected if it is default already, and without instance ownership", async () => {
     await expect(set("owner", "org1")).rejects.toMatchObject({ id: "org.unchanged" })
     expect(() => set("manager", "org2")).toThrow("iam.write")
   })

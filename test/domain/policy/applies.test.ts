@@ -1,37 +1,37 @@
-// What an administrator of an organization sets does not apply to those who outrank them.
+// Settings by an organization administrator do not apply to users with more permissions.
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { createCode } from "../../../src/domain/credential/code.ts"
 import {
   createPassword,
   passwordOf,
-  replacementOf,
+  prepareReplacement,
   setPassword,
 } from "../../../src/domain/credential/commands.ts"
-import { requestReset, resetPasswordFor } from "../../../src/domain/credential/reset.ts"
+import { prepareResetPassword, requestReset } from "../../../src/domain/credential/reset.ts"
 import { linkableIdps } from "../../../src/domain/federation/index.ts"
-import { addIdp, changeIdp, linkIdp, unlinkIdp } from "../../../src/domain/idp/commands.ts"
-import { idpById } from "../../../src/domain/idp/index.ts"
-import { idps, type Said } from "../../../src/domain/idp/model.ts"
-import { countFailedTry, failedTries } from "../../../src/domain/lockout/lockout.ts"
+import { createIdp, linkIdp, unlinkIdp, updateIdp } from "../../../src/domain/idp/commands.ts"
+import { findIdpById } from "../../../src/domain/idp/index.ts"
+import { type IdpConfig, idps } from "../../../src/domain/idp/model.ts"
+import { countFailedAttempt, failedAttempts } from "../../../src/domain/lockout/lockout.ts"
 import { addMember } from "../../../src/domain/member/index.ts"
 import { addPolicy, changePolicy } from "../../../src/domain/policy/commands.ts"
 import { lockout, login, passwordComplexity, policyFor } from "../../../src/domain/policy/index.ts"
-import { invitedPassword } from "../../../src/domain/registration/invite.ts"
+import { prepareInvitedPassword } from "../../../src/domain/registration/invite.ts"
 import { setText } from "../../../src/domain/text/commands.ts"
-import { messageTemplate, messageText } from "../../../src/domain/text/message.ts"
+import { messageTemplate, renderMessageText } from "../../../src/domain/text/message.ts"
 import { addUser } from "../../../src/domain/user/index.ts"
-import { letsUserIn } from "../../../src/domain/user-link/commands.ts"
+import { isProviderActiveFor } from "../../../src/domain/user-link/commands.ts"
 import { user } from "../../../src/domain/user-model/model.ts"
 import type { Call } from "../../../src/kernel/context.ts"
-import { needOf } from "../../../src/login/policy/need.ts"
-import { type Estate, openEstate, person } from "../../support/estate.ts"
-import { callerOf } from "../../support/world.ts"
+import { requirementOf } from "../../../src/login/policy/factor-requirement.ts"
+import { humanInput, openTenant, type Tenant } from "../../support/tenant.ts"
+import { callerOf } from "../../support/test-environment.ts"
 
-let estate: Estate
+let estate: Tenant
 beforeEach(async () => {
-  estate = await openEstate()
+  estate = await openTenant()
   await estate.step((tx) => {
-    addUser(tx, "settings", person("settings", "org1"))
+    addUser(tx, "settings", humanInput("settings", "org1"))
     addMember(tx, {
       userId: "settings",
       target: { level: "org", id: "org1" },
@@ -39,43 +39,43 @@ beforeEach(async () => {
     })
   })
   const say = () => ({ forceMfa: true, hidePasswordReset: true })
-  await addPolicy(by("settings"), "org1", { policy: login, say })
+  await addPolicy(callBy("settings"), "org1", { policy: login, apply: say })
 })
 afterEach(() => estate.close())
 
-const by = (userId: string, orgId = "org1") => estate.cx({ caller: callerOf(userId, orgId) })
+const callBy = (userId: string, orgId = "org1") => estate.cx({ caller: callerOf(userId, orgId) })
 
-const people = ["nobody", "settings", "manager", "owner"] as const
+const userNames = ["nobody", "settings", "manager", "owner"] as const
 
-/** To whom of an organization it applies, outside of a decision and within one. */
+/** The users of an organization to whom it applies, outside and within a transaction. */
 async function appliesTo() {
   const cx = estate.cx()
   const isApplied = (read: Parameters<typeof policyFor>[0]) => (userId: string) =>
     policyFor(read, { userId, orgId: "org1" }, login).hidePasswordReset
-  const outside = people.filter(isApplied(cx))
-  const { value: within } = await cx.store.transact(cx, (tx) => people.filter(isApplied(tx)))
+  const outside = userNames.filter(isApplied(cx))
+  const { value: within } = await cx.store.transact(cx, (tx) => userNames.filter(isApplied(tx)))
   expect(within).toEqual(outside)
   return outside
 }
 
-const append = (userId: string, type: "user.deactivated" | "user.removed") =>
+const appendEvent = (userId: string, type: "user.deactivated" | "user.removed") =>
   estate.step((tx) => tx.append(user, userId, [{ type, data: {} }]))
 
 describe("a sign-in policy of an organization", () => {
-  test("applies to those who have no more permissions than whoever set it", async () => {
+  test("applies to users with no more permissions than its author", async () => {
     expect(await appliesTo()).toEqual(["nobody", "settings"])
   })
 
-  test("requires a second factor of those who outrank whoever set it, too", async () => {
-    const forced = () => people.filter((userId) => needOf(estate.cx(), userId).isForced)
-    expect(forced()).toEqual([...people])
-    await append("settings", "user.deactivated")
-    expect(forced()).toEqual([...people])
+  test("requires a second factor even of users with more permissions", async () => {
+    const forced = () => userNames.filter((userId) => requirementOf(estate.cx(), userId).isForced)
+    expect(forced()).toEqual([...userNames])
+    await appendEvent("settings", "user.deactivated")
+    expect(forced()).toEqual([...userNames])
   })
 
-  test("leaves those who outrank its author the second factors that either allows", async () => {
+  test("permits users with more permissions any second factor that either policy allows", async () => {
     const say = () => ({ secondFactors: ["otp_email"] as const, multiFactors: [] })
-    await changePolicy(by("settings"), "org1", { policy: login, say })
+    await changePolicy(callBy("settings"), "org1", { policy: login, apply: say })
     const factors = (userId: string) => {
       const { secondFactors, multiFactors } = policyFor(
         ...([estate.cx(), { userId, orgId: "org1" }, login] as const),
@@ -86,54 +86,54 @@ describe("a sign-in policy of an organization", () => {
     expect(factors("owner")).toEqual(["otp", "u2f", "otp_email", "u2f_with_verification"])
   })
 
-  test("applies to more people once somebody with more permissions changes it", async () => {
+  test("applies to more users after a change by a more privileged author", async () => {
     const say = () => ({ allowRegister: true })
-    await changePolicy(by("manager"), "org1", { policy: login, say })
+    await changePolicy(callBy("manager"), "org1", { policy: login, apply: say })
     expect(await appliesTo()).toEqual(["nobody", "settings", "manager"])
-    await changePolicy(by("owner"), "org1", {
+    await changePolicy(callBy("owner"), "org1", {
       policy: login,
-      say: () => ({ allowRegister: false }),
+      apply: () => ({ allowRegister: false }),
     })
-    expect(await appliesTo()).toEqual([...people])
+    expect(await appliesTo()).toEqual([...userNames])
   })
 
-  test("gives way to that of the instance", async () => {
-    await changePolicy(by("owner"), undefined, {
+  test("falls back to that of the instance", async () => {
+    await changePolicy(callBy("owner"), undefined, {
       policy: login,
-      say: () => ({ secondFactorCheckLifetime: 77 }),
+      apply: () => ({ secondFactorCheckLifetime: 77 }),
     })
-    expect(needOf(estate.cx(), "owner").secondLifetime).toBe(77)
-    expect(needOf(estate.cx(), "nobody").secondLifetime).not.toBe(77)
+    expect(requirementOf(estate.cx(), "owner").secondLifetime).toBe(77)
+    expect(requirementOf(estate.cx(), "nobody").secondLifetime).not.toBe(77)
   })
 
   test.each(["user.deactivated", "user.removed"] as const)(
-    "applies to no other administrator once whoever set it is gone: %s",
+    "applies to no other administrator once its author is gone: %s",
     async (type) => {
-      await append("settings", type)
+      await appendEvent("settings", type)
       expect(await appliesTo()).toEqual(["nobody", "settings"])
     },
   )
 
-  test("applies to everybody where whoever runs the server set it", async () => {
+  test("applies to everybody if the server operator set it", async () => {
     const system: Call["caller"] = { kind: "system", name: "operator" }
     await changePolicy(estate.cx({ caller: system }), "org1", {
       policy: login,
-      say: () => ({ allowRegister: true }),
+      apply: () => ({ allowRegister: true }),
     })
-    expect(await appliesTo()).toEqual([...people])
+    expect(await appliesTo()).toEqual([...userNames])
   })
 })
 
-test("a lockout policy of an organization locks nobody who outranks whoever set it", async () => {
+test("an organization's lockout policy does not lock users with more permissions than its author", async () => {
   const say = () => ({ maxPasswordAttempts: 1 })
-  await addPolicy(by("settings"), "org1", { policy: lockout, say })
+  await addPolicy(callBy("settings"), "org1", { policy: lockout, apply: say })
   await estate.step((tx) => {
-    for (const each of ["nobody", "manager"]) countFailedTry(tx, each)
+    for (const each of ["nobody", "manager"]) countFailedAttempt(tx, each)
   })
   const cx = estate.cx()
   expect(cx.store.state(cx, user, "nobody").status).toBe("locked")
   expect(cx.store.state(cx, user, "manager").status).toBe("active")
-  expect(cx.store.state(cx, failedTries, "manager").failures).toBe(0)
+  expect(cx.store.state(cx, failedAttempts, "manager").failures).toBe(0)
 })
 
 test("a password must meet the requirements of the instance and the organization", async () => {
@@ -143,13 +143,13 @@ test("a password must meet the requirements of the instance and the organization
     hasNumber: false,
     hasSymbol: false,
   }
-  await addPolicy(by("owner"), undefined, {
+  await addPolicy(callBy("owner"), undefined, {
     policy: passwordComplexity,
-    say: () => ({ ...bare, minLength: 10, hasNumber: true }),
+    apply: () => ({ ...bare, minLength: 10, hasNumber: true }),
   })
-  await addPolicy(by("settings"), "org1", {
+  await addPolicy(callBy("settings"), "org1", {
     policy: passwordComplexity,
-    say: () => ({ ...bare, minLength: 14, reuseCount: 2 }),
+    apply: () => ({ ...bare, minLength: 14, reuseCount: 2 }),
   })
   const owner = { userId: "owner", orgId: "org1" }
   expect(policyFor(estate.cx(), owner, passwordComplexity)).toEqual({
@@ -160,7 +160,7 @@ test("a password must meet the requirements of the instance and the organization
   })
 })
 
-describe("a password policy of an organization that allows one character", () => {
+describe("an organization's password policy that allows one character", () => {
   const password = "Correct-Horse-7"
   const newPassword = { password: "z" }
   const refused = { id: "user.password_too_simple" }
@@ -174,23 +174,23 @@ describe("a password policy of an organization that allows one character", () =>
         roles: ["IAM_OWNER"],
       }),
     )
-    // Whoever changed it last is its author, whoever began it.
-    await addPolicy(by("owner"), "org1", {
+    // The last editor is the author, whoever created it.
+    await addPolicy(callBy("owner"), "org1", {
       policy: passwordComplexity,
-      say: () => ({ minLength: 9 }),
+      apply: () => ({ minLength: 9 }),
     })
     const bare = { hasUppercase: false, hasLowercase: false, hasNumber: false, hasSymbol: false }
-    await changePolicy(by("settings"), "org1", {
+    await changePolicy(callBy("settings"), "org1", {
       policy: passwordComplexity,
-      say: () => ({ ...bare, minLength: 1 }),
+      apply: () => ({ ...bare, minLength: 1 }),
     })
   })
 
-  test("lets those choose it who have no more permissions than whoever set it", async () => {
+  test("applies to users with no more permissions than its author", async () => {
     await estate.as("owner", "setPassword", { userId: "settings", newPassword })
   })
 
-  test("lets an instance owner choose none that is weaker than the instance requires", async () => {
+  test("does not let an instance owner choose a weaker password than the instance requires", async () => {
     const own = { oldPassword: password, newPassword: "z" }
     await expect(estate.as("owner", "updateMyPassword", own)).rejects.toMatchObject(refused)
     const request = { userId: "owner", newPassword }
@@ -200,30 +200,34 @@ describe("a password policy of an organization that allows one character", () =>
     await expect(estate.as("owner", "setPassword", proven)).rejects.toMatchObject(refused)
   })
 
-  test("nor by a code, an invitation, or in the place of one that must be changed", async () => {
+  test("does not do so by code, by invitation, or at a forced change, either", async () => {
     const visitor = estate.cx({ caller: { kind: "anonymous" } })
     const code = createCode(visitor, "owner", { of: "password", returned: false })
     await requestReset(visitor, "owner", { code, channel: "email" })
-    const reset = resetPasswordFor(visitor, "owner", { code: code.plain, plain: "z" })
+    const reset = prepareResetPassword(visitor, "owner", { code: code.plain, plain: "z" })
     await expect(reset).rejects.toMatchObject(refused)
-    await expect(invitedPassword(visitor, "owner", "z")).rejects.toMatchObject(refused)
+    await expect(prepareInvitedPassword(visitor, "owner", "z")).rejects.toMatchObject(refused)
     const state = visitor.store.state(visitor, user, "owner")
     const version = passwordOf(state)?.version ?? 0
-    const replaced = replacementOf(visitor, "owner", { plain: "z", version })
+    const replaced = prepareReplacement(visitor, "owner", { plain: "z", version })
     await expect(replaced).rejects.toMatchObject(refused)
   })
 })
 
-test("a message has the words of the instance for those who outrank its author", async () => {
+test("a message to users with more permissions than the author has the instance's texts", async () => {
   const asked = { template: messageTemplate("password_reset"), language: "en" }
-  await setText(by("settings"), "org1", asked, { subject: "Of the organization {{.Code}}" })
-  await setText(by("owner"), undefined, asked, { subject: "Of the instance" })
+  await setText(callBy("settings"), "org1", asked, { subject: "Of the organization {{.Code}}" })
+  await setText(callBy("owner"), undefined, asked, { subject: "Of the instance" })
   const subjectFor = (userId: string) =>
-    messageText(estate.cx(), { kind: "password_reset", orgId: "org1", userId, language: "en" }, {
-      Code: "C",
-      Expiry: 60,
-    } as never).subject
-  expect(people.map(subjectFor)).toEqual([
+    renderMessageText(
+      estate.cx(),
+      { kind: "password_reset", orgId: "org1", userId, language: "en" },
+      {
+        Code: "C",
+        Expiry: 60,
+      } as never,
+    ).subject
+  expect(userNames.map(subjectFor)).toEqual([
     "Of the organization C",
     "Of the organization C",
     "Of the instance",
@@ -232,7 +236,7 @@ test("a message has the words of the instance for those who outrank its author",
 })
 
 describe("an identity provider of an organization", () => {
-  const same: Said = {
+  const same: IdpConfig = {
     name: "Acme",
     settings: {
       kind: "oidc",
@@ -252,24 +256,24 @@ describe("an identity provider of an organization", () => {
   }
   const acme = { ...same, secret: "s3cret" }
   const id = "acme"
-  const admitted = () => people.filter((userId) => letsUserIn(estate.cx(), id, userId))
+  const admitted = () => userNames.filter((userId) => isProviderActiveFor(estate.cx(), id, userId))
   const link = async () => {
-    await changePolicy(by("owner"), "org1", {
+    await changePolicy(callBy("owner"), "org1", {
       policy: login,
-      say: () => ({ hidePasswordReset: false }),
+      apply: () => ({ hidePasswordReset: false }),
     })
-    await linkIdp(by("owner"), "org1", id)
+    await linkIdp(callBy("owner"), "org1", id)
   }
 
-  test("signs in those who do not outrank its author", async () => {
-    await addIdp(by("settings"), "org1", { id, ...acme })
+  test("signs in users with no more permissions than its author", async () => {
+    await createIdp(callBy("settings"), "org1", { id, ...acme })
     await link()
     expect(admitted()).toEqual(["nobody", "settings"])
-    await changeIdp(by("manager"), "org1", id, { ...acme, name: "Other" })
+    await updateIdp(callBy("manager"), "org1", id, { ...acme, name: "Other" })
     expect(admitted()).toEqual(["nobody", "settings", "manager"])
   })
 
-  test("signs in everybody, as before the upgrade, where no event records an author", async () => {
+  test("signs in everybody, as before the upgrade, if no event has an author", async () => {
     await estate.step(
       (tx) => {
         const claims = [{ take: "idp", key: id, taken: { id: "idp.exists", message: "taken" } }]
@@ -279,26 +283,26 @@ describe("an identity provider of an organization", () => {
       { caller: callerOf("settings", "org1") },
     )
     await link()
-    expect(admitted()).toEqual([...people])
-    const again = changeIdp(by("settings"), "org1", id, same)
+    expect(admitted()).toEqual([...userNames])
+    const again = updateIdp(callBy("settings"), "org1", id, same)
     await expect(again).rejects.toMatchObject({ id: "idp.unchanged" })
-    await changeIdp(by("settings"), "org1", id, { ...same, name: "Other" })
+    await updateIdp(callBy("settings"), "org1", id, { ...same, name: "Other" })
     expect(admitted()).toEqual(["nobody", "settings"])
   })
 
-  test("is taken over by who sends the same settings again", async () => {
-    await addIdp(by("settings"), "org1", { id, ...acme })
+  test("has a new author after the same settings are sent again", async () => {
+    await createIdp(callBy("settings"), "org1", { id, ...acme })
     await link()
-    await changeIdp(by("owner"), "org1", id, same)
-    expect(idpById(estate.cx(), id)?.idp.authors).toEqual(["owner"])
-    expect(admitted()).toEqual([...people])
-    const again = changeIdp(by("owner"), "org1", id, same)
+    await updateIdp(callBy("owner"), "org1", id, same)
+    expect(findIdpById(estate.cx(), id)?.idp.authors).toEqual(["owner"])
+    expect(admitted()).toEqual([...userNames])
+    const again = updateIdp(callBy("owner"), "org1", id, same)
     await expect(again).rejects.toMatchObject({ id: "idp.unchanged" })
   })
 })
 
-describe("the providers that an organization lets its people sign in with", () => {
-  const github: Said = {
+describe("an organization's list of allowed providers", () => {
+  const github: IdpConfig = {
     name: "GitHub",
     settings: { kind: "github", clientId: "client", scopes: [] },
     options: {
@@ -309,39 +313,40 @@ describe("the providers that an organization lets its people sign in with", () =
       autoLinking: "off",
     },
   }
-  const admitted = (id: string) => people.filter((userId) => letsUserIn(estate.cx(), id, userId))
+  const admitted = (id: string) =>
+    userNames.filter((userId) => isProviderActiveFor(estate.cx(), id, userId))
   const set = (who: string, allowExternalIdp: boolean) =>
-    changePolicy(by(who), "org1", {
+    changePolicy(callBy(who), "org1", {
       policy: login,
-      say: () => ({ allowExternalIdp, hidePasswordReset: false }),
+      apply: () => ({ allowExternalIdp, hidePasswordReset: false }),
     })
   beforeEach(async () => {
     for (const id of ["listed", "other"]) {
-      await addIdp(by("owner"), undefined, { id, ...github, secret: "s3cret" })
+      await createIdp(callBy("owner"), undefined, { id, ...github, secret: "s3cret" })
     }
-    await linkIdp(by("owner"), undefined, "other")
+    await linkIdp(callBy("owner"), undefined, "other")
   })
 
-  test("are those of the instance for users who outrank whoever listed them", async () => {
+  test("is that of the instance for users with more permissions than the list's author", async () => {
     await set("owner", true)
-    await linkIdp(by("settings"), "org1", "listed")
+    await linkIdp(callBy("settings"), "org1", "listed")
     expect(admitted("listed")).toEqual(["nobody", "settings"])
     expect(admitted("other")).toEqual(["manager", "owner"])
     const linkable = (userId: string) => linkableIdps(estate.cx(), userId).map(({ idp }) => idp.id)
     expect(linkable("nobody")).toEqual(["listed"])
     expect(linkable("owner")).toEqual(["other"])
-    await linkIdp(by("owner"), "org1", "other")
-    expect([admitted("listed"), admitted("other")]).toEqual([[...people], [...people]])
-    await unlinkIdp(by("settings"), "org1", "listed")
-    expect([admitted("listed"), admitted("other")]).toEqual([[], [...people]])
+    await linkIdp(callBy("owner"), "org1", "other")
+    expect([admitted("listed"), admitted("other")]).toEqual([[...userNames], [...userNames]])
+    await unlinkIdp(callBy("settings"), "org1", "listed")
+    expect([admitted("listed"), admitted("other")]).toEqual([[], [...userNames]])
   })
 
-  test("are those of the instance for users who outrank whoever turned them off", async () => {
+  test("is that of the instance for users with more permissions than the author who disabled it", async () => {
     await set("settings", false)
     expect(admitted("other")).toEqual(["manager", "owner"])
   })
 
-  test("apply to everybody where no event records who listed them", async () => {
+  test("applies to everybody if no event has its author", async () => {
     await set("owner", true)
     await estate.step(
       (tx) => {
@@ -350,6 +355,6 @@ describe("the providers that an organization lets its people sign in with", () =
       },
       { caller: callerOf("settings", "org1") },
     )
-    expect(admitted("listed")).toEqual([...people])
+    expect(admitted("listed")).toEqual([...userNames])
   })
 })

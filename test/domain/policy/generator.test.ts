@@ -1,15 +1,15 @@
 import { afterEach, beforeEach, expect, test } from "vitest"
 import {
   type GeneratorType,
+  generateCode,
   generatorTypes,
-  newCode,
 } from "../../../src/domain/policy/generator.ts"
-import { basicIn } from "../../../src/oauth/client/attempt.ts"
-import { type Estate, openEstate } from "../../support/estate.ts"
+import { parseBasic } from "../../../src/oauth/client/credentials.ts"
+import { openTenant, type Tenant } from "../../support/tenant.ts"
 
-let estate: Estate
+let estate: Tenant
 beforeEach(async () => {
-  estate = await openEstate()
+  estate = await openTenant()
 })
 afterEach(() => estate.close())
 
@@ -19,27 +19,27 @@ const update = (request: object) => estate.as("owner", "updateSecretGenerator", 
 const get = async (generatorType: number) =>
   (await estate.as("owner", "getSecretGenerator", { generatorType })).secretGenerator
 
-const drawn = (type: GeneratorType) => {
+const drawCode = (type: GeneratorType) => {
   const cx = estate.cx()
-  const made = newCode(cx, type)
+  const made = generateCode(cx, type)
   return { plain: made.plain, seconds: (made.expires - cx.clock.now()) / 1000 }
 }
 
-test("codes and secrets are made of what is said of their kind, and of no other", async () => {
-  expect(drawn("verify_email_code")).toMatchObject({ seconds: 3600 })
-  expect(drawn("verify_email_code").plain).toMatch(/^[A-HJ-NP-Z2-9]{6}$/)
+test("codes and secrets follow the settings of their kind", async () => {
+  expect(drawCode("verify_email_code")).toMatchObject({ seconds: 3600 })
+  expect(drawCode("verify_email_code").plain).toMatch(/^[A-HJ-NP-Z2-9]{6}$/)
   await update(code)
   expect(await get(2)).toMatchObject({ length: 8, includeDigits: true, includeUpperLetters: false })
-  expect(drawn("verify_email_code")).toMatchObject({ seconds: 600 })
-  expect(drawn("verify_email_code").plain).toMatch(/^[0-9]{8}$/)
-  expect(drawn("verify_phone_code").plain).toMatch(/^[A-HJ-NP-Z2-9]{6}$/)
+  expect(drawCode("verify_email_code")).toMatchObject({ seconds: 600 })
+  expect(drawCode("verify_email_code").plain).toMatch(/^[0-9]{8}$/)
+  expect(drawCode("verify_phone_code").plain).toMatch(/^[A-HJ-NP-Z2-9]{6}$/)
   await update({ ...code, length: 20, includeLowerLetters: true, includeSymbols: true })
-  const { plain } = drawn("verify_email_code")
+  const { plain } = drawCode("verify_email_code")
   expect(plain).toMatch(/^[a-z2-9!*.:=?@_~-]{20}$/)
   expect(plain).not.toMatch(/[ilo01]/)
 })
 
-test("every kind is listed with what holds, and found by its number", async () => {
+test("every kind is listed with its effective settings, and found by number", async () => {
   const list = async (request = {}) => estate.as("owner", "listSecretGenerators", request)
   const { result, details } = await list({ query: { asc: true } })
   expect(details.totalResult).toBe(BigInt(generatorTypes.length))
@@ -51,47 +51,48 @@ test("every kind is listed with what holds, and found by its number", async () =
   expect(found.result).toMatchObject([{ length: 64, expiry: { seconds: 0n } }])
 })
 
-test("a secret of symbols is read as it is, where nothing is encoded", async () => {
+test("a secret with symbols can be sent unencoded", async () => {
   const all = { includeLowerLetters: true, includeUpperLetters: true, includeSymbols: true }
   await update({ ...all, generatorType: app, length: 128, includeDigits: true })
   for (let made = 0; made < 20; made++) {
-    const { plain } = drawn("app_secret")
-    // RFC 6749 §2.3.1: what comes in the body or the header is form-decoded.
+    const { plain } = drawCode("app_secret")
+    // RFC 6749 §2.3.1: values in the body or header are form-decoded.
     expect(new URLSearchParams(`secret=${plain}`).get("secret")).toBe(plain)
-    expect(basicIn(`Basic ${btoa(`id:${plain}`)}`)?.secret).toBe(plain)
-    // In files of settings these begin a comment, or stand for something else.
+    expect(parseBasic(`Basic ${btoa(`id:${plain}`)}`)?.secret).toBe(plain)
+    // In files of settings these begin a comment, or stand for another resource.
     expect(plain).not.toMatch(/[#;$%"'`\\]/)
   }
 })
 
-test("each character is as likely as any other", () => {
+test("all characters are equally likely", () => {
   const counts = new Map<string, number>()
   for (let made = 0; made < 500; made++) {
-    for (const letter of drawn("otp_sms").plain) counts.set(letter, (counts.get(letter) ?? 0) + 1)
+    for (const letter of drawCode("otp_sms").plain)
+      counts.set(letter, (counts.get(letter) ?? 0) + 1)
   }
   expect(counts.size).toBe(10)
   for (const count of counts.values()) expect(Math.abs(count - 400)).toBeLessThan(120)
 })
 
 test.each([
-  [{ ...code, length: 4 }, "guessed"],
-  [{ ...code, length: 5, includeDigits: true }, "guessed"],
+  [{ ...code, length: 4 }, "too easy to guess"],
+  [{ ...code, length: 5, includeDigits: true }, "too easy to guess"],
   [{ ...code, includeDigits: false }, "include"],
   [{ ...code, length: 0 }, "length"],
   [{ ...code, length: 129 }, "length"],
   [{ ...code, expiry: { seconds: 59n } }, "expiry"],
   [{ ...code, expiry: undefined }, "expiry"],
   [{ ...code, expiry: { seconds: 2_592_001n } }, "expiry"],
-  [{ ...code, generatorType: app, expiry: undefined }, "guessed"],
+  [{ ...code, generatorType: app, expiry: undefined }, "too easy to guess"],
   [{ ...code, generatorType: app, length: 64 }, "expiry"],
-] as const)("what is too weak is refused, row %#, and says %s", async (request, what) => {
+] as const)("rejects settings that are too weak, row %#, naming %s", async (request, what) => {
   await expect(update(request)).rejects.toMatchObject({
     code: "invalid_argument",
     message: expect.stringContaining(what),
   })
 })
 
-test("an unknown kind is refused, and so is what changes nothing", async () => {
+test("rejects an unknown kind, and an update without changes", async () => {
   await expect(update({ ...code, generatorType: 0 })).rejects.toMatchObject({
     id: "request.enum_unknown",
   })
@@ -99,7 +100,7 @@ test("an unknown kind is refused, and so is what changes nothing", async () => {
   await expect(update(code)).rejects.toMatchObject({ id: "policy.unchanged" })
 })
 
-test("only who owns the instance changes them", async () => {
+test("only instance owners change them", async () => {
   for (const person of ["manager", "nobody", "stranger"] as const) {
     const tried = async () => estate.as(person, "updateSecretGenerator", code)
     await expect(tried(), person).rejects.toMatchObject({ code: "permission_denied" })

@@ -1,21 +1,21 @@
-// An update of some values makes its caller no author of the values that somebody else has set.
+// A partial update does not make its caller the author of values that another user set.
 
 import { durationFromMs } from "@bufbuild/protobuf/wkt"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import { scriptsAt } from "../../../src/domain/action/run/run.ts"
-import { changeIdp } from "../../../src/domain/idp/commands.ts"
+import { scriptsFor } from "../../../src/domain/action/run/run.ts"
+import { updateIdp } from "../../../src/domain/idp/commands.ts"
 import { createRole } from "../../../src/domain/member/custom-role-commands.ts"
 import { addMember } from "../../../src/domain/member/index.ts"
 import { login, policyFor } from "../../../src/domain/policy/index.ts"
-import { messageText } from "../../../src/domain/text/message.ts"
+import { renderMessageText } from "../../../src/domain/text/message.ts"
 import { addUser } from "../../../src/domain/user/index.ts"
-import { letsUserIn } from "../../../src/domain/user-link/commands.ts"
-import { type Estate, openEstate, type Person, person } from "../../support/estate.ts"
-import { callerOf } from "../../support/world.ts"
+import { isProviderActiveFor } from "../../../src/domain/user-link/commands.ts"
+import { humanInput, openTenant, type Tenant, type TenantUser } from "../../support/tenant.ts"
+import { callerOf } from "../../support/test-environment.ts"
 
-let estate: Estate
+let estate: Tenant
 beforeEach(async () => {
-  estate = await openEstate()
+  estate = await openTenant()
   await createRole(estate.cx(), {
     key: "SCRIPTS",
     displayName: "Scripts",
@@ -23,7 +23,7 @@ beforeEach(async () => {
     permissions: ["org.action.read", "org.action.write"],
   })
   await estate.step((tx) => {
-    addUser(tx, "settings", person("settings", "org1"))
+    addUser(tx, "settings", humanInput("settings", "org1"))
     addMember(tx, {
       userId: "settings",
       target: { level: "org", id: "org1" },
@@ -34,17 +34,17 @@ beforeEach(async () => {
 afterEach(() => estate.close())
 
 /** Calls an operation of an organization. */
-const as = (person: Person, name: string, request: object) =>
+const as = (person: TenantUser, name: string, request: object) =>
   estate.as(person, name, request, { of: "management" })
 
-/** The same as an administrator with fewer permissions than the manager and the owner. */
+/** Calls as an administrator with fewer permissions than the manager and the owner. */
 const asNarrow = (name: string, request: object) =>
   estate.as("nobody", name, request, {
     of: "management",
     cx: { caller: callerOf("settings", "org1") },
   })
 
-const masked = (...paths: string[]) => ({ updateMask: { paths } })
+const withMask = (...paths: string[]) => ({ updateMask: { paths } })
 
 const people = ["nobody", "settings", "manager", "owner"] as const
 const belowAuthor = ["nobody", "settings"]
@@ -60,7 +60,7 @@ describe("an identity provider", () => {
     providerOptions: { isLinkingAllowed: true },
   }
   let id: string
-  const admitted = () => people.filter((userId) => letsUserIn(estate.cx(), id, userId))
+  const admitted = () => people.filter((userId) => isProviderActiveFor(estate.cx(), id, userId))
   beforeEach(async () => {
     await as("owner", "addCustomLoginPolicy", {
       allowExternalIdp: true,
@@ -76,11 +76,11 @@ describe("an identity provider", () => {
     expect(admitted()).toEqual(belowAuthor)
   })
 
-  test("keeps the author of its endpoints where another one changes its name", async () => {
-    const renamed = { id, name: "Renamed", ...masked("name") }
+  test("keeps the author of its endpoints when another user changes its name", async () => {
+    const renamed = { id, name: "Renamed", ...withMask("name") }
     await as("owner", "updateGenericOIDCProvider", renamed)
     expect(admitted()).toEqual(belowAuthor)
-    await changeIdp(estate.cx({ caller: { kind: "system", name: "operator" } }), "org1", id, {
+    await updateIdp(estate.cx({ caller: { kind: "system", name: "operator" } }), "org1", id, {
       kind: "oidc",
       say: (before) => ({ ...before, name: "Again" }),
     })
@@ -89,8 +89,8 @@ describe("an identity provider", () => {
     await expect(same).rejects.toMatchObject({ id: "idp.unchanged" })
   })
 
-  test("has one author again once somebody states all of it", async () => {
-    await as("owner", "updateGenericOIDCProvider", { id, name: "Renamed", ...masked("name") })
+  test("has one author again once all values are set", async () => {
+    await as("owner", "updateGenericOIDCProvider", { id, name: "Renamed", ...withMask("name") })
     await as("owner", "updateGenericOIDCProvider", { ...acme, id })
     expect(admitted()).toEqual([...people])
   })
@@ -106,10 +106,10 @@ describe("a sign-in policy", () => {
     expect(isHiddenFor()).toEqual(belowAuthor)
   })
 
-  test("keeps its author where another one changes one of its values", async () => {
+  test("keeps its author when another user changes one value", async () => {
     await as("owner", "updateCustomLoginPolicy", {
       allowRegister: true,
-      ...masked("allow_register"),
+      ...withMask("allow_register"),
     })
     expect(isHiddenFor()).toEqual(belowAuthor)
     await as("owner", "addSecondFactorToLoginPolicy", { type: 1 })
@@ -126,19 +126,23 @@ describe("a sign-in policy", () => {
   })
 })
 
-test("a message keeps the author of its subject where another changes the greeting", async () => {
+test("a message keeps the author of its subject when another user changes the greeting", async () => {
   const asked = { language: "en" }
   await asNarrow("setCustomPasswordResetMessageText", { ...asked, subject: "Of the author" })
   await as("owner", "setCustomPasswordResetMessageText", {
     ...asked,
     greeting: "Hello",
-    ...masked("greeting"),
+    ...withMask("greeting"),
   })
   const subjectFor = (userId: string) =>
-    messageText(estate.cx(), { kind: "password_reset", orgId: "org1", userId, language: "en" }, {
-      Code: "C",
-      Expiry: 60,
-    } as never).subject
+    renderMessageText(
+      estate.cx(),
+      { kind: "password_reset", orgId: "org1", userId, language: "en" },
+      {
+        Code: "C",
+        Expiry: 60,
+      } as never,
+    ).subject
   expect(people.filter((userId) => subjectFor(userId) === "Of the author")).toEqual(belowAuthor)
 })
 
@@ -152,23 +156,23 @@ describe("a script", () => {
   }
   let id: string
   const runsFor = () =>
-    people.filter((userId) => scriptsAt(estate.cx(), { ...moment, userId }).length > 0)
+    people.filter((userId) => scriptsFor(estate.cx(), { ...moment, userId }).length > 0)
   beforeEach(async () => {
     id = (await asNarrow("createAction", fields)).id
     await as("owner", "setTriggerActions", { flowType: "2", triggerType: "4", actionIds: [id] })
     expect(runsFor()).toEqual(belowAuthor)
   })
 
-  test("keeps its author where another one changes its time limit", async () => {
+  test("keeps its author when another user changes its timeout", async () => {
     await as("owner", "updateAction", {
       id,
       timeout: durationFromMs(2000),
-      ...masked("timeout"),
+      ...withMask("timeout"),
     })
     expect(runsFor()).toEqual(belowAuthor)
   })
 
-  test("keeps its author where another one lets it run again", async () => {
+  test("keeps its author when another user activates it", async () => {
     await asNarrow("deactivateAction", { id })
     await as("owner", "reactivateAction", { id })
     expect(runsFor()).toEqual(belowAuthor)

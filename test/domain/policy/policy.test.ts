@@ -1,29 +1,29 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { pageLanguages } from "../../../src/kernel/text/language.ts"
-import { type Estate, openEstate, type Person } from "../../support/estate.ts"
 import {
   callsOf,
   jsonOf,
   messageOf,
   type PolicyRow,
   policyRows,
-  whole,
+  withEmptyValues,
 } from "../../support/policies.ts"
+import { openTenant, type Tenant, type TenantUser } from "../../support/tenant.ts"
 
-let estate: Estate
+let estate: Tenant
 beforeEach(async () => {
-  estate = await openEstate()
+  estate = await openTenant()
 })
 afterEach(() => estate.close())
 
-/** Without which nobody could sign in. */
-const open = { allowUsernamePassword: true }
+/** Without it nobody could sign in. */
+const passwordLogin = { allowUsernamePassword: true }
 
 const inOrg = { case: "orgId", value: "org1" } as const
 const inInstance = { case: "instance", value: true } as const
 
-/** What each way of asking says now. */
-async function shownOf(row: PolicyRow) {
+/** The result of each read operation. */
+async function readAll(row: PolicyRow) {
   const { name, settings, renamed = {}, isMine } = row
   const calls = callsOf(row)
   const get = async (of: string, call: string, more = {}) => {
@@ -46,8 +46,8 @@ async function shownOf(row: PolicyRow) {
   }
 }
 
-/** What all of them must say. */
-function expected(row: PolicyRow, instance: object, own?: object) {
+/** The expected result of all read operations. */
+function expectedReads(row: PolicyRow, instance: object, own?: object) {
   const above = { says: instance, isDefault: true }
   const org = own ? { says: own, isDefault: false } : above
   const { settings, isMine } = row
@@ -64,7 +64,7 @@ function expected(row: PolicyRow, instance: object, own?: object) {
 describe.each(policyRows.map((row) => [row.name, row] as const))("%s", (name, row) => {
   const { activates } = row
   const calls = callsOf(row)
-  /** What is said counts at once, or once it is activated. */
+  /** Takes effect immediately, or once it is activated. */
   const activate = async (at: "instance" | "org") => {
     const of = at === "org" ? "management.v1" : "admin.v1"
     if (activates) await estate.as("owner", activates[at], {}, { of })
@@ -83,23 +83,23 @@ describe.each(policyRows.map((row) => [row.name, row] as const))("%s", (name, ro
     await activate("instance")
   }
 
-  test("is inherited until it is said, and again once that is taken back", async () => {
+  test("is inherited until it is set, and again after it is reset", async () => {
     const { standard } = row
-    const [instance, own] = [whole(row, row.instance), whole(row, row.own)]
-    expect(await shownOf(row)).toEqual(expected(row, standard))
+    const [instance, own] = [withEmptyValues(row, row.instance), withEmptyValues(row, row.own)]
+    expect(await readAll(row)).toEqual(expectedReads(row, standard))
     await updateInstance(row.instance)
-    expect(await shownOf(row)).toEqual(expected(row, instance))
+    expect(await readAll(row)).toEqual(expectedReads(row, instance))
     await add()
-    expect(await shownOf(row)).toEqual(expected(row, instance, own))
+    expect(await readAll(row)).toEqual(expectedReads(row, instance, own))
     await update(row.instance)
-    expect(await shownOf(row)).toEqual(expected(row, instance, instance))
+    expect(await readAll(row)).toEqual(expectedReads(row, instance, instance))
     await updateInstance(row.own)
-    expect(await shownOf(row)).toEqual(expected(row, own, instance))
+    expect(await readAll(row)).toEqual(expectedReads(row, own, instance))
     await reset()
-    expect(await shownOf(row)).toEqual(expected(row, own))
+    expect(await readAll(row)).toEqual(expectedReads(row, own))
   })
 
-  test("is one organisation's, and nobody else's", async () => {
+  test("is set for one organization only", async () => {
     await add()
     const { of, more } = calls
     const other = { ...more, ...(more.orgId && { orgId: "org2" }) }
@@ -116,7 +116,7 @@ describe.each(policyRows.map((row) => [row.name, row] as const))("%s", (name, ro
     }
   })
 
-  test("is added once, and changed or taken back only where it was", async () => {
+  test("is added once, and changed or reset only where it was added", async () => {
     const exists = { code: "already_exists", id: "policy.exists" }
     const missing = { code: "not_found", id: "policy.missing" }
     const unchanged = { code: "failed_precondition", id: "policy.unchanged" }
@@ -131,7 +131,7 @@ describe.each(policyRows.map((row) => [row.name, row] as const))("%s", (name, ro
     await expect(updateInstance(row.instance)).rejects.toMatchObject(unchanged)
   })
 
-  test("tells whose it is, and where it stands", async () => {
+  test("returns its owner and whether it is inherited", async () => {
     const get = async () =>
       (await estate.as("owner", calls.get, calls.more, { of: calls.of })).policy.details
     expect(await get()).toMatchObject({ sequence: 0n, resourceOwner: "i1" })
@@ -165,9 +165,17 @@ test.each([
   ["updateLabelPolicy", { fontColorDark: "#fff" }, "font_color_dark"],
   ["updateLabelPolicy", { backgroundColor: "#12345g" }, "background_color"],
   ["updateLoginPolicy", { allowUsernamePassword: false }, "allow_username_password"],
-  ["updateLoginPolicy", { ...open, defaultRedirectUri: "javascript:1" }, "default_redirect_uri"],
-  ["updateLoginPolicy", { ...open, passwordCheckLifetime: "-1s" }, "password_check_lifetime"],
-])("%s refuses %j and names %s", async (call, said, field) => {
+  [
+    "updateLoginPolicy",
+    { ...passwordLogin, defaultRedirectUri: "javascript:1" },
+    "default_redirect_uri",
+  ],
+  [
+    "updateLoginPolicy",
+    { ...passwordLogin, passwordCheckLifetime: "-1s" },
+    "password_check_lifetime",
+  ],
+])("%s rejects %j and names %s", async (call, said, field) => {
   const tried = estate.as("owner", call, messageOf(said), { of: "admin.v1" })
   await expect(tried).rejects.toMatchObject({
     code: "invalid_argument",
@@ -185,9 +193,9 @@ describe("the factors of the login policy", () => {
     multi: (await call("listLoginPolicyMultiFactors")).result,
   })
 
-  test("are allowed and taken back one by one", async () => {
+  test("are added and removed one by one", async () => {
     expect(await allowed()).toEqual({ second: [1, 2], multi: [1] })
-    await call("addCustomLoginPolicy", { ...open, secondFactors: [2, 2] })
+    await call("addCustomLoginPolicy", { ...passwordLogin, secondFactors: [2, 2] })
     expect(await allowed()).toEqual({ second: [2], multi: [] })
     await call("addSecondFactorToLoginPolicy", mail)
     await call("addMultiFactorToLoginPolicy", otp)
@@ -197,10 +205,10 @@ describe("the factors of the login policy", () => {
     expect(await allowed()).toEqual({ second: [3], multi: [] })
   })
 
-  test("are named once, and only of a policy that is the organisation's", async () => {
+  test("are unique, and belong to the organization's own policy", async () => {
     const tried = (name: string, request: object) => expect(call(name, request)).rejects
     await tried("addSecondFactorToLoginPolicy", mail).toMatchObject({ id: "policy.missing" })
-    await call("addCustomLoginPolicy", { ...open, secondFactors: [1] })
+    await call("addCustomLoginPolicy", { ...passwordLogin, secondFactors: [1] })
     await tried("addSecondFactorToLoginPolicy", otp).toMatchObject({ id: "policy.factor_exists" })
     const missing = { code: "not_found", id: "policy.factor_missing" }
     await tried("removeSecondFactorFromLoginPolicy", u2f).toMatchObject(missing)
@@ -209,13 +217,13 @@ describe("the factors of the login policy", () => {
     await tried("addMultiFactorToLoginPolicy", { type: 0 }).toMatchObject(unknown)
   })
 
-  test("are never none where one is forced", async () => {
+  test("can't be empty if a second factor is required", async () => {
     const refused = { id: "policy.no_factor", message: expect.stringContaining("force_mfa") }
-    const forced = { ...open, forceMfa: true }
+    const forced = { ...passwordLogin, forceMfa: true }
     const add = async (request: object) => call("addCustomLoginPolicy", request)
     await expect(add(forced)).rejects.toMatchObject(refused)
-    await expect(add({ ...open, forceMfaLocalOnly: true })).rejects.toMatchObject(refused)
-    // Recovery codes open nothing without another factor.
+    await expect(add({ ...passwordLogin, forceMfaLocalOnly: true })).rejects.toMatchObject(refused)
+    // Recovery codes require another factor.
     await expect(add({ ...forced, secondFactors: [5] })).rejects.toMatchObject(refused)
     await add({ ...forced, secondFactors: [1] })
     const tried = call("removeSecondFactorFromLoginPolicy", otp)
@@ -223,8 +231,8 @@ describe("the factors of the login policy", () => {
     expect(await allowed()).toEqual({ second: [1], multi: [] })
   })
 
-  test("come with nobody's identity providers, or not at all", async () => {
-    const tried = call("addCustomLoginPolicy", { ...open, idps: [{ idpId: "i1" }] })
+  test("include no foreign identity providers", async () => {
+    const tried = call("addCustomLoginPolicy", { ...passwordLogin, idps: [{ idpId: "i1" }] })
     await expect(tried).rejects.toMatchObject({ code: "not_found", id: "idp.missing" })
     const ctx = { resourceOwner: inInstance }
     const { identityProviders } = await estate.as("owner", "getActiveIdentityProviders", { ctx })
@@ -232,7 +240,7 @@ describe("the factors of the login policy", () => {
   })
 })
 
-test("how the pages look is seen by administrators before it is by everybody", async () => {
+test("administrators can preview the branding before it is activated", async () => {
   const call = (name: string, request = {}) =>
     estate.as("owner", name, request, { of: "management.v1" })
   const colors = async () => [
@@ -252,7 +260,7 @@ test("how the pages look is seen by administrators before it is by everybody", a
   expect(await colors()).toEqual(["#5469d4", "#5469d4"])
 })
 
-test("the general settings name the default organisation and the languages", async () => {
+test("the general settings contain the default organization and languages", async () => {
   await estate.as("owner", "setDefaultLanguage", { language: "de" })
   expect(await estate.as("owner", "getGeneralSettings")).toMatchObject({
     defaultOrgId: "org1",
@@ -265,13 +273,13 @@ test("the general settings name the default organisation and the languages", asy
 
 describe("the settings of version 2", () => {
   const settings = policyRows.flatMap((row) => row.settings ?? [])
-  const read = async (who: Person, call: string, ctx?: object) =>
+  const read = async (who: TenantUser, call: string, ctx?: object) =>
     estate.as(who, call, ctx && { ctx: { resourceOwner: ctx } })
-  const attempts = async (who: Person, ctx?: object) =>
+  const attempts = async (who: TenantUser, ctx?: object) =>
     (await read(who, "getLockoutSettings", ctx)).settings.maxPasswordAttempts
 
   test.each([...settings, "getActiveIdentityProviders"])(
-    "%s of the instance, or without a place, needs no role on the instance",
+    "%s of the instance or without a context needs no instance role",
     async (call) => {
       for (const ctx of [inInstance, { case: undefined }, undefined, inOrg]) {
         await read("manager", call, ctx)
@@ -287,7 +295,7 @@ describe("the settings of version 2", () => {
     },
   )
 
-  test("are those of the caller's organization where the request names none", async () => {
+  test("default to the caller's organization", async () => {
     const own = { maxPasswordAttempts: 7 }
     await estate.as("manager", "addCustomLockoutPolicy", own, { of: "management.v1" })
     await estate.as("owner", "updateLockoutPolicy", { maxPasswordAttempts: 9 }, { of: "admin.v1" })
@@ -307,11 +315,16 @@ test("the instance requires a second factor of managers of all organizations", a
     return { set: policy.forceMfaManagers, applied: settings.forceMfaManagers }
   }
   const set = async (forceMfaManagers: boolean) =>
-    estate.as("owner", "updateLoginPolicy", { ...open, forceMfaManagers }, { of: "admin.v1" })
+    estate.as(
+      "owner",
+      "updateLoginPolicy",
+      { ...passwordLogin, forceMfaManagers },
+      { of: "admin.v1" },
+    )
   await estate.as(
     "owner",
     "addCustomLoginPolicy",
-    { ...open, allowRegister: true },
+    { ...passwordLogin, allowRegister: true },
     {
       of: "management.v1",
     },

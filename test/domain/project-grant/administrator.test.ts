@@ -1,18 +1,18 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import { addMember, memberships, outranks } from "../../../src/domain/member/index.ts"
-import { callerOf } from "../../support/world.ts"
-import { type Granting, grant, named, openGranting } from "./estate.ts"
+import { addMember, listMemberships, outranks } from "../../../src/domain/member/index.ts"
+import { callerOf } from "../../support/test-environment.ts"
+import { type GrantEstate, grant, grantResource, openGrantEstate } from "./estate.ts"
 
-let estate: Granting
+let estate: GrantEstate
 beforeEach(async () => {
-  estate = await openGranting()
+  estate = await openGrantEstate()
 })
 afterEach(() => estate.close())
 
-const resource = { resource: { case: "projectGrant", value: named } }
-const seat = (userId: string, more: object = {}) => ({ userId, resource, ...more })
+const resource = { resource: { case: "projectGrant", value: grantResource } }
+const membership = (userId: string, more: object = {}) => ({ userId, resource, ...more })
 
-const listed = async (
+const listAdministrators = async (
   who: string,
   orgId: string,
   filters: readonly object[] = [resourceFilter],
@@ -23,12 +23,12 @@ const listed = async (
 }
 const resourceFilter = { filter: { case: "resource", value: resource } }
 
-const held = (userId: string) => memberships(estate.cx(), userId)
+const membershipsOf = (userId: string) => listMemberships(estate.cx(), userId)
 
 describe("an administrator of a grant", () => {
-  test("is made, changed and removed", async () => {
+  test("is created, changed, and removed", async () => {
     await estate.manageGrant("guest")
-    const [found] = await listed("stranger", "org2")
+    const [found] = await listAdministrators("stranger", "org2")
     expect(found).toMatchObject({
       user: { id: "guest", organizationId: "org2" },
       roles: ["PROJECT_GRANT_OWNER"],
@@ -43,75 +43,81 @@ describe("an administrator of a grant", () => {
       },
     })
     const roles = ["PROJECT_GRANT_OWNER_VIEWER"]
-    await estate.as("stranger", "updateAdministrator", seat("guest", { roles }))
-    expect(held("guest")).toMatchObject([{ level: "grant", roles }])
-    await estate.as("stranger", "deleteAdministrator", seat("guest"))
-    expect(held("guest")).toEqual([])
-    expect(await listed("stranger", "org2")).toEqual([])
+    await estate.as("stranger", "updateAdministrator", membership("guest", { roles }))
+    expect(membershipsOf("guest")).toMatchObject([{ level: "grant", roles }])
+    await estate.as("stranger", "deleteAdministrator", membership("guest"))
+    expect(membershipsOf("guest")).toEqual([])
+    expect(await listAdministrators("stranger", "org2")).toEqual([])
   })
 
-  test("looks at the project that was granted, and at no other of its owner", async () => {
+  test("can read the granted project, and no other of its owner", async () => {
     await estate.manageGrant("guest")
     const look = (projectId: string) => estate.by("guest", "org2", "getProject", { projectId })
     expect((await look("p1")).project).toMatchObject({ projectId: "p1" })
-    expect(() => look("own")).toThrow("there is no such project")
+    expect(() => look("own")).toThrow("project not found")
   })
 
-  test.each(["deleteProjectGrant", "deleteProject"])("goes with %s", async (name) => {
+  test.each(["deleteProjectGrant", "deleteProject"])("is removed with %s", async (name) => {
     await estate.manageGrant("guest")
     await estate.as("manager", name, grant)
-    expect(held("guest")).toEqual([])
-    expect(await listed("owner", "org1")).toEqual([])
-    expect(() => estate.as("stranger", "createAdministrator", seat("guest"))).toThrow(
-      "there is no such project grant",
+    expect(membershipsOf("guest")).toEqual([])
+    expect(await listAdministrators("owner", "org1")).toEqual([])
+    expect(() => estate.as("stranger", "createAdministrator", membership("guest"))).toThrow(
+      "project grant not found",
     )
   })
 
-  test("does not come back with another grant to the same organisation", async () => {
+  test("does not return with another grant to the same organization", async () => {
     await estate.manageGrant("guest")
     await estate.as("manager", "deleteProjectGrant", grant)
     await estate.as("manager", "createProjectGrant", grant)
-    expect(held("guest")).toEqual([])
-    expect(() => estate.by("guest", "org2", "listProjectGrants")).toThrow("needs the permission")
+    expect(membershipsOf("guest")).toEqual([])
+    expect(() => estate.by("guest", "org2", "listProjectGrants")).toThrow(
+      "permission denied: project.grant.read is required",
+    )
   })
 
   test.each([
     ["a role of another level", ["PROJECT_OWNER"]],
     ["a role that is not there", ["ROOT"]],
     ["no role", []],
-  ])("is refused %s", async (_, roles) => {
-    const request = seat("guest", { roles })
+  ])("is rejected: %s", async (_, roles) => {
+    const request = membership("guest", { roles })
     await expect(estate.as("stranger", "createAdministrator", request)).rejects.toMatchObject({
       code: "invalid_argument",
     })
   })
 })
 
-describe("who may make one", () => {
+describe("permission to create one", () => {
   const make = (who: string, orgId: string, roles = ["PROJECT_GRANT_OWNER"]) =>
-    estate.by(who, orgId, "createAdministrator", seat("other", { roles }))
+    estate.by(who, orgId, "createAdministrator", membership("other", { roles }))
 
   test.each([
     ["owner", "org1"],
     ["manager", "org1"],
     ["stranger", "org2"],
-  ])("%s of %s may", async (who, orgId) => {
+  ])("%s of %s can create one", async (who, orgId) => {
     await make(who, orgId)
-    expect(held("other")).toHaveLength(1)
+    expect(membershipsOf("other")).toHaveLength(1)
   })
 
-  test("an administrator of the grant may, and a viewer may not", async () => {
+  test("an administrator of the grant can create one, and a viewer can't", async () => {
     await estate.manageGrant("guest", "PROJECT_GRANT_OWNER_VIEWER")
-    expect(() => make("guest", "org2")).toThrow("needs the permission")
+    expect(() => make("guest", "org2")).toThrow(
+      "permission denied: project.grant.member.write is required",
+    )
     const roles = ["PROJECT_GRANT_OWNER"]
-    await estate.as("stranger", "updateAdministrator", seat("guest", { roles }))
+    await estate.as("stranger", "updateAdministrator", membership("guest", { roles }))
     await make("guest", "org2")
-    expect(held("other")).toHaveLength(1)
+    expect(membershipsOf("other")).toHaveLength(1)
   })
 
-  test("others may not, and learn nothing", async () => {
-    expect(() => make("third", "org3")).toThrow("there is no such project grant")
-    expect(() => make("nobody", "org1")).toThrow("needs the permission")
+  test("others can't, and receive no information", async () => {
+    expect(() => make("third", "org3")).toThrow("project grant not found")
+    expect(() => make("nobody", "org1")).toThrow(
+      "permission denied: project.grant.member.write is required",
+    )
     const absent = { projectId: "p1", organizationId: "org3" }
     const there = { resource: { case: "projectGrant", value: absent } }
     const roles = ["PROJECT_GRANT_OWNER"]
@@ -121,10 +127,10 @@ describe("who may make one", () => {
         resource: there,
         roles,
       }),
-    ).toThrow("there is no such project grant")
+    ).toThrow("project grant not found")
   })
 
-  test("and sees none but of grants that are theirs", async () => {
+  test("and lists only those of the caller's grants", async () => {
     await estate.manageGrant("guest")
     for (const [who, orgId, count] of [
       ["owner", "org1", 1],
@@ -133,15 +139,15 @@ describe("who may make one", () => {
       ["guest", "org2", 1],
       ["third", "org3", 0],
     ] as const) {
-      expect([who, (await listed(who, orgId)).length]).toEqual([who, count])
+      expect([who, (await listAdministrators(who, orgId)).length]).toEqual([who, count])
     }
-    const all = await listed("third", "org3", [])
+    const all = await listAdministrators("third", "org3", [])
     expect(all.map(({ user }: any) => user.id)).toEqual(["third"])
     expect(all).toHaveLength(1)
   })
 })
 
-test("who holds less than an administrator of a grant can't set their credentials", async () => {
+test("a caller with fewer permissions than a grant administrator can't set their credentials", async () => {
   await estate.manageGrant("guest")
   await estate.step((tx) =>
     addMember(tx, {
@@ -155,12 +161,16 @@ test("who holds less than an administrator of a grant can't set their credential
   expect(above("other", "org2")).toBe(false)
   expect(above("stranger", "org2")).toBe(true)
   expect(above("owner", "org1")).toBe(true)
-  await estate.as("stranger", "deleteAdministrator", seat("guest"))
+  await estate.as("stranger", "deleteAdministrator", membership("guest"))
   expect(above("other", "org2")).toBe(true)
 })
 
-test("an administrator of a grant is in the organisation that has it", async () => {
-  await estate.as("owner", "createAdministrator", seat("third", { roles: ["PROJECT_GRANT_OWNER"] }))
+test("a grant administrator belongs to the organization with the grant", async () => {
+  await estate.as(
+    "owner",
+    "createAdministrator",
+    membership("third", { roles: ["PROJECT_GRANT_OWNER"] }),
+  )
   const { result } = await estate.by("third", "org3", "listMyProjectOrgs")
   expect(result.map(({ id }: { id: string }) => id).toSorted()).toEqual(["org2", "org3"])
 })
@@ -192,9 +202,9 @@ describe("the roles of a level", () => {
     ).rejects.toMatchObject({ id: "page.limit_too_large" })
   })
 
-  test("are for who may look at administrators", () => {
+  test("require the permission to read administrators", () => {
     for (const name of ["listProjectMemberRoles", "listProjectGrantMemberRoles"]) {
-      expect(() => estate.as("nobody", name)).toThrow("needs the permission")
+      expect(() => estate.as("nobody", name)).toThrow("permission denied: project.")
     }
   })
 })

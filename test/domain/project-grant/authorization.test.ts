@@ -1,29 +1,33 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import { mayEnter, rolesHeld } from "../../../src/domain/authorization/index.ts"
+import { listRolesByOrg, projectAccessOf } from "../../../src/domain/authorization/index.ts"
 import { deactivateOrganization, removeOrganization } from "../../../src/domain/org/index.ts"
-import { addRoles, changeProject, removeRole } from "../../../src/domain/project/index.ts"
-import { type Granting, grant, openGranting, roleOf } from "./estate.ts"
+import { addRoles, removeRole, updateProject } from "../../../src/domain/project/index.ts"
+import { type GrantEstate, grant, openGrantEstate, roleOf } from "./estate.ts"
 
-let estate: Granting
+let estate: GrantEstate
 beforeEach(async () => {
-  estate = await openGranting()
+  estate = await openGrantEstate()
 })
 afterEach(() => estate.close())
 
-const asked = (userId: string, roleKeys: readonly string[], organizationId: string) => ({
+const authorizationRequest = (
+  userId: string,
+  roleKeys: readonly string[],
+  organizationId: string,
+) => ({
   userId,
   roleKeys,
   organizationId,
   projectId: "p1",
 })
 
-/** By the manager of org2, in its name. */
+/** Authorizes as the manager of org2, for that organization. */
 const authorize = async (userId: string, roleKeys: readonly string[] = []) => {
-  const request = asked(userId, roleKeys, "org2")
+  const request = authorizationRequest(userId, roleKeys, "org2")
   return (await estate.as("stranger", "createAuthorization", request)).id as string
 }
 
-const listed = async (who: string, orgId: string, request: object = {}) => {
+const listAuthorizations = async (who: string, orgId: string, request: object = {}) => {
   const answer = await estate.by(who, orgId, "listAuthorizations", {
     pagination: { asc: true },
     ...request,
@@ -32,17 +36,17 @@ const listed = async (who: string, orgId: string, request: object = {}) => {
   return answer.authorizations
 }
 
-const held = (userId = "guest") => rolesHeld(estate.cx(), userId, "p1")
-const enters = (userId = "guest") => mayEnter(estate.cx(), userId, "p1")
-const turn = (name: string) => estate.as("manager", name, grant)
-const regrant = (roleKeys: readonly string[]) =>
+const heldRoles = (userId = "guest") => listRolesByOrg(estate.cx(), userId, "p1")
+const canEnter = (userId = "guest") => projectAccessOf(estate.cx(), userId, "p1")
+const changeGrantState = (name: string) => estate.as("manager", name, grant)
+const updateGrantRoles = (roleKeys: readonly string[]) =>
   estate.as("manager", "updateProjectGrant", { ...grant, roleKeys })
 
 describe("an authorization over a grant", () => {
-  test("names the organisation that gives it, in lists and in roles", async () => {
+  test("contains the granting organization in lists and in roles", async () => {
     const id = await authorize("guest", ["editor"])
-    expect(held()).toEqual([{ orgId: "org2", keys: ["editor"] }])
-    expect(await listed("stranger", "org2")).toMatchObject([
+    expect(heldRoles()).toEqual([{ orgId: "org2", keys: ["editor"] }])
+    expect(await listAuthorizations("stranger", "org2")).toMatchObject([
       {
         id,
         project: { id: "p1", name: "Portal", organizationId: "org1" },
@@ -53,19 +57,23 @@ describe("an authorization over a grant", () => {
     ])
   })
 
-  test("stands beside what the owner of the project gives", async () => {
+  test("exists next to one by the project owner", async () => {
     await authorize("guest", ["editor"])
-    await estate.as("owner", "createAuthorization", asked("guest", ["auditor"], "org1"))
-    expect(held().toSorted((a, b) => a.orgId.localeCompare(b.orgId))).toEqual([
+    await estate.as(
+      "owner",
+      "createAuthorization",
+      authorizationRequest("guest", ["auditor"], "org1"),
+    )
+    expect(heldRoles().toSorted((a, b) => a.orgId.localeCompare(b.orgId))).toEqual([
       { orgId: "org1", keys: ["auditor"] },
       { orgId: "org2", keys: ["editor"] },
     ])
     await expect(authorize("guest")).rejects.toMatchObject({ id: "authorization.exists" })
-    await turn("deleteProjectGrant")
-    expect(held()).toEqual([{ orgId: "org1", keys: ["auditor"] }])
+    await changeGrantState("deleteProjectGrant")
+    expect(heldRoles()).toEqual([{ orgId: "org1", keys: ["auditor"] }])
   })
 
-  test("has the roles that were granted, and no others", async () => {
+  test("has only granted roles", async () => {
     await expect(authorize("guest", ["auditor"])).rejects.toMatchObject({
       id: "authorization.role_unknown",
     })
@@ -76,88 +84,96 @@ describe("an authorization over a grant", () => {
       id: "authorization.role_unknown",
     })
     await update(["editor"])
-    expect(held()).toEqual([{ orgId: "org2", keys: ["editor"] }])
+    expect(heldRoles()).toEqual([{ orgId: "org2", keys: ["editor"] }])
   })
 
-  test("loses a role with the grant, which does not come back with its key", async () => {
+  test("loses a role with the grant, and a new role with the same key does not restore it", async () => {
     const id = await authorize("guest", ["admin", "editor"])
-    await regrant(["editor"])
-    expect(held()).toEqual([{ orgId: "org2", keys: ["editor"] }])
-    await regrant(["editor", "admin"])
-    expect(held()).toEqual([{ orgId: "org2", keys: ["editor"] }])
+    await updateGrantRoles(["editor"])
+    expect(heldRoles()).toEqual([{ orgId: "org2", keys: ["editor"] }])
+    await updateGrantRoles(["editor", "admin"])
+    expect(heldRoles()).toEqual([{ orgId: "org2", keys: ["editor"] }])
     const byKey = { filters: [{ filter: { case: "roleKey", value: { key: "admin" } } }] }
-    expect(await listed("stranger", "org2", byKey)).toEqual([])
-    expect((await listed("stranger", "org2"))[0].roles).toMatchObject([{ key: "editor" }])
+    expect(await listAuthorizations("stranger", "org2", byKey)).toEqual([])
+    expect((await listAuthorizations("stranger", "org2"))[0].roles).toMatchObject([
+      { key: "editor" },
+    ])
 
     const roleKeys = ["admin", "editor"]
     await estate.as("stranger", "updateAuthorization", { id, roleKeys })
-    expect(held()).toEqual([{ orgId: "org2", keys: roleKeys }])
-    expect(await listed("stranger", "org2", byKey)).toHaveLength(1)
+    expect(heldRoles()).toEqual([{ orgId: "org2", keys: roleKeys }])
+    expect(await listAuthorizations("stranger", "org2", byKey)).toHaveLength(1)
   })
 
-  test("loses a role with the project, until it is granted and given anew", async () => {
+  test("loses a role with the project, until it is granted again", async () => {
     const id = await authorize("guest", ["admin"])
     const give = () => estate.as("stranger", "updateAuthorization", { id, roleKeys: ["admin"] })
-    const shown = async () => (await listed("stranger", "org2"))[0].roles
+    const shown = async () => (await listAuthorizations("stranger", "org2"))[0].roles
     await removeRole(estate.cx(), "p1", "admin")
     await addRoles(estate.cx(), "p1", [roleOf("admin")])
-    expect(held()).toEqual([{ orgId: "org2", keys: [] }])
+    expect(heldRoles()).toEqual([{ orgId: "org2", keys: [] }])
     expect(await shown()).toEqual([])
     await expect(give()).rejects.toMatchObject({ id: "authorization.role_unknown" })
-    await regrant(["admin", "editor"])
-    expect(held()).toEqual([{ orgId: "org2", keys: [] }])
+    await updateGrantRoles(["admin", "editor"])
+    expect(heldRoles()).toEqual([{ orgId: "org2", keys: [] }])
     await give()
-    expect(held()).toEqual([{ orgId: "org2", keys: ["admin"] }])
+    expect(heldRoles()).toEqual([{ orgId: "org2", keys: ["admin"] }])
     expect(await shown()).toMatchObject([{ key: "admin" }])
   })
 
-  test("is narrowed by its grant", async () => {
+  test("is filtered by its grant", async () => {
     await authorize("guest")
-    await estate.as("owner", "createAuthorization", asked("guest", [], "org1"))
+    await estate.as("owner", "createAuthorization", authorizationRequest("guest", [], "org1"))
     const { administrators } = await grantOf()
     const by = (id: string) => ({
       filters: [{ filter: { case: "projectGrantId", value: { id } } }],
     })
-    const found = await listed("owner", "org1", by(administrators[0].resource.value.id))
+    const found = await listAuthorizations("owner", "org1", by(administrators[0].resource.value.id))
     expect(found).toMatchObject([{ organization: { id: "org2" } }])
-    expect(await listed("owner", "org1", by("absent"))).toEqual([])
+    expect(await listAuthorizations("owner", "org1", by("absent"))).toEqual([])
     const { filters } = by(administrators[0].resource.value.id)
     const role = { filter: { case: "roleKey", value: { key: "admin" } } }
-    expect(await listed("owner", "org1", { filters: [role, ...filters] })).toEqual([])
+    expect(await listAuthorizations("owner", "org1", { filters: [role, ...filters] })).toEqual([])
   })
 
-  test("is not given while the grant is deactivated", async () => {
-    await turn("deactivateProjectGrant")
+  test("can't be created while the grant is deactivated", async () => {
+    await changeGrantState("deactivateProjectGrant")
     await expect(authorize("guest")).rejects.toMatchObject({ id: "authorization.grant_inactive" })
   })
 
-  test("can't be changed any more when the grant is gone, and is not listed", async () => {
+  test("can't be changed or listed after the grant is removed", async () => {
     const id = await authorize("guest", ["admin"])
-    await turn("deleteProjectGrant")
+    await changeGrantState("deleteProjectGrant")
     for (const name of ["update", "deactivate", "activate", "delete"]) {
-      expect(() => estate.as("stranger", `${name}Authorization`, { id })).toThrow("no such")
-      expect(() => estate.as("owner", `${name}Authorization`, { id })).toThrow("no such")
+      expect(() => estate.as("stranger", `${name}Authorization`, { id })).toThrow(
+        "authorization not found",
+      )
+      expect(() => estate.as("owner", `${name}Authorization`, { id })).toThrow(
+        "authorization not found",
+      )
     }
-    expect(await listed("owner", "org1")).toEqual([])
+    expect(await listAuthorizations("owner", "org1")).toEqual([])
     await estate.as("manager", "createProjectGrant", { ...grant, roleKeys: ["admin"] })
-    expect(held()).toEqual([])
+    expect(heldRoles()).toEqual([])
   })
 })
 
-test("nothing counts that an organisation gave which is gone, before it is cleared", async () => {
+test("nothing counts that an organization gave which is gone, before it is cleared", async () => {
   const id = await authorize("guest", ["admin"])
-  await estate.as("owner", "createAuthorization", asked("nobody", ["admin"], "org2"))
-  expect(held("nobody")).toEqual([{ orgId: "org2", keys: ["admin"] }])
+  await estate.as("owner", "createAuthorization", authorizationRequest("nobody", ["admin"], "org2"))
+  expect(heldRoles("nobody")).toEqual([{ orgId: "org2", keys: ["admin"] }])
   await removeOrganization(estate.cx(), "org2")
-  expect(held("nobody")).toEqual([])
-  expect(() => estate.as("owner", "createAuthorization", asked("owner", [], "org2"))).toThrow(
-    "no such project",
+  expect(heldRoles("nobody")).toEqual([])
+  expect(() =>
+    estate.as("owner", "createAuthorization", authorizationRequest("owner", [], "org2")),
+  ).toThrow("project not found")
+  expect(() => estate.as("owner", "activateAuthorization", { id })).toThrow(
+    "authorization not found",
   )
-  expect(() => estate.as("owner", "activateAuthorization", { id })).toThrow("no such")
   const { projectId, grantedOrganizationId: organizationId } = grant
   const resource = { resource: { case: "projectGrant", value: { projectId, organizationId } } }
   const seat = { userId: "nobody", resource, roles: ["PROJECT_GRANT_OWNER"] }
-  expect(() => estate.as("owner", "createAdministrator", seat)).toThrow("no such project grant")
+  expect(() => estate.as("owner", "createAdministrator", seat)).toThrow("project grant not found")
 })
 
 const grantOf = async () => {
@@ -167,32 +183,44 @@ const grantOf = async () => {
   })
 }
 
-describe("who may authorize in the name of an organisation", () => {
+describe("who may authorize in the name of an organization", () => {
   const ask = (who: string, orgId: string, request: object) => () =>
     estate.by(who, orgId, "createAuthorization", request)
 
   test("its managers, and administrators of the grant", async () => {
     await estate.manageGrant("other")
-    await ask("other", "org2", asked("guest", ["admin"], "org2"))()
-    expect(held()).toEqual([{ orgId: "org2", keys: ["admin"] }])
-    expect(ask("guest", "org2", asked("other", [], "org2"))).toThrow("needs the permission")
+    await ask("other", "org2", authorizationRequest("guest", ["admin"], "org2"))()
+    expect(heldRoles()).toEqual([{ orgId: "org2", keys: ["admin"] }])
+    expect(ask("guest", "org2", authorizationRequest("other", [], "org2"))).toThrow(
+      "permission denied: user.grant.write is required",
+    )
   })
 
   test("not the owner of the project, nor anybody else", async () => {
-    expect(ask("manager", "org1", asked("guest", [], "org2"))).toThrow("no such project")
-    expect(ask("third", "org3", asked("third", [], "org2"))).toThrow("no such project")
-    expect(ask("third", "org3", asked("third", [], "org3"))).toThrow("no such project")
-    expect(ask("stranger", "org2", asked("guest", [], "org1"))).toThrow("no such project")
+    expect(ask("manager", "org1", authorizationRequest("guest", [], "org2"))).toThrow(
+      "project not found",
+    )
+    expect(ask("third", "org3", authorizationRequest("third", [], "org2"))).toThrow(
+      "project not found",
+    )
+    expect(ask("third", "org3", authorizationRequest("third", [], "org3"))).toThrow(
+      "project not found",
+    )
+    expect(ask("stranger", "org2", authorizationRequest("guest", [], "org1"))).toThrow(
+      "project not found",
+    )
   })
 
-  test("a viewer of the grant looks, and gives nothing", async () => {
+  test("a viewer of the grant reads, and can't authorize", async () => {
     await authorize("guest")
     await estate.manageGrant("other", "PROJECT_GRANT_OWNER_VIEWER")
-    expect(await listed("other", "org2")).toHaveLength(1)
-    expect(ask("other", "org2", asked("other", [], "org2"))).toThrow("needs the permission")
+    expect(await listAuthorizations("other", "org2")).toHaveLength(1)
+    expect(ask("other", "org2", authorizationRequest("other", [], "org2"))).toThrow(
+      "permission denied: user.grant.write is required",
+    )
   })
 
-  test("users of other organisations are not found, as those who are not there", async () => {
+  test("inaccessible users are not found", async () => {
     const refusal = (userId: string) => authorize(userId).catch((fault) => ({ ...fault }))
     const foreign = await refusal("third")
     expect(foreign.id).toBe("user.missing")
@@ -200,11 +228,11 @@ describe("who may authorize in the name of an organisation", () => {
   })
 })
 
-describe("who sees and ends it", () => {
-  test("who gives it, who owns the project, the user; nobody else", async () => {
+describe("permission to read and remove it", () => {
+  test("the granting organization, the project owner, and the user; nobody else", async () => {
     const id = await authorize("guest", ["admin"])
     const ids = async (who: string, orgId: string) =>
-      (await listed(who, orgId)).map((each: any) => each.id)
+      (await listAuthorizations(who, orgId)).map((each: any) => each.id)
     for (const [who, orgId] of [
       ["owner", "org1"],
       ["manager", "org1"],
@@ -222,58 +250,58 @@ describe("who sees and ends it", () => {
     }
     const end = (who: string, orgId: string) => () =>
       estate.by(who, orgId, "deactivateAuthorization", { id })
-    expect(end("third", "org3")).toThrow("no such authorization")
-    expect(end("guest", "org2")).toThrow("needs the permission")
+    expect(end("third", "org3")).toThrow("authorization not found")
+    expect(end("guest", "org2")).toThrow("permission denied: user.grant.")
     await end("manager", "org1")()
-    expect(held()).toEqual([])
+    expect(heldRoles()).toEqual([])
   })
 })
 
-describe("a project that asks for it", () => {
+describe("a project that requires authorization", () => {
   const ways: readonly (readonly [string, () => Promise<unknown>, () => Promise<unknown>])[] = [
     [
       "the grant is deactivated",
-      () => turn("deactivateProjectGrant"),
-      () => turn("activateProjectGrant"),
+      () => changeGrantState("deactivateProjectGrant"),
+      () => changeGrantState("activateProjectGrant"),
     ],
     [
-      "the organisation that has it is deactivated",
+      "the organization that has it is deactivated",
       () => deactivateOrganization(estate.cx(), "org2"),
       () => estate.as("owner", "activateOrganization", { organizationId: "org2" }),
     ],
   ]
 
-  test.each(ways)("lets in who is authorized over a grant, until %s", async (_, stop, go) => {
-    await changeProject(estate.cx(), "p1", { projectRoleCheck: true })
-    expect(enters()).toBe("no roles")
+  test.each(ways)("admits users authorized through a grant until %s", async (_, stop, go) => {
+    await updateProject(estate.cx(), "p1", { projectRoleCheck: true })
+    expect(canEnter()).toBe("no roles")
     await authorize("guest", ["admin"])
-    expect(enters()).toBe("yes")
+    expect(canEnter()).toBe("yes")
     await stop()
-    expect(enters()).toBe("no roles")
-    expect(held()).toEqual([])
+    expect(canEnter()).toBe("no roles")
+    expect(heldRoles()).toEqual([])
     await go()
-    expect(enters()).toBe("yes")
+    expect(canEnter()).toBe("yes")
   })
 
-  test.each(ways)("lets in the users of who was granted it, until %s", async (_, stop, go) => {
-    await changeProject(estate.cx(), "p1", { hasProjectCheck: true })
-    expect(enters("nobody")).toBe("yes")
-    expect(enters()).toBe("yes")
-    expect(enters("third")).toBe("no project")
+  test.each(ways)("admits users of organizations with a grant until %s", async (_, stop, go) => {
+    await updateProject(estate.cx(), "p1", { hasProjectCheck: true })
+    expect(canEnter("nobody")).toBe("yes")
+    expect(canEnter()).toBe("yes")
+    expect(canEnter("third")).toBe("no project")
     await stop()
-    expect(enters()).toBe("no project")
+    expect(canEnter()).toBe("no project")
     await go()
-    expect(enters()).toBe("yes")
+    expect(canEnter()).toBe("yes")
   })
 
-  test("lets nobody in whose roles were all taken from the grant", async () => {
-    await changeProject(estate.cx(), "p1", { projectRoleCheck: true })
+  test("admits no user whose roles were all removed from the grant", async () => {
+    await updateProject(estate.cx(), "p1", { projectRoleCheck: true })
     await authorize("guest", ["admin"])
     await authorize("other")
-    await regrant(["editor"])
-    expect(enters()).toBe("no roles")
-    expect(enters("other")).toBe("yes")
-    await turn("deleteProjectGrant")
-    expect(enters("other")).toBe("no roles")
+    await updateGrantRoles(["editor"])
+    expect(canEnter()).toBe("no roles")
+    expect(canEnter("other")).toBe("yes")
+    await changeGrantState("deleteProjectGrant")
+    expect(canEnter("other")).toBe("no roles")
   })
 })

@@ -2,17 +2,21 @@ import { timestampMs } from "@bufbuild/protobuf/wkt"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { deactivateOrganization } from "../../../src/domain/org/index.ts"
 import { addRoles, removeRole } from "../../../src/domain/project/index.ts"
-import { grantIdOf, hasProject, rolesGranted } from "../../../src/domain/project-grant/index.ts"
-import type { Person } from "../../support/estate.ts"
-import { type Granting, grant, openGranting, roleOf } from "./estate.ts"
+import {
+  findGrantIdInOrg,
+  hasProject,
+  listGrantedRoles,
+} from "../../../src/domain/project-grant/index.ts"
+import type { TenantUser } from "../../support/tenant.ts"
+import { type GrantEstate, grant, openGrantEstate, roleOf } from "./estate.ts"
 
-let estate: Granting
+let estate: GrantEstate
 beforeEach(async () => {
-  estate = await openGranting()
+  estate = await openGrantEstate()
 })
 afterEach(() => estate.close())
 
-const listed = async (who: Person = "manager", request: object = {}) => {
+const listGrants = async (who: TenantUser = "manager", request: object = {}) => {
   const { projectGrants, pagination } = await estate.as(who, "listProjectGrants", {
     pagination: { asc: true },
     ...request,
@@ -21,15 +25,15 @@ const listed = async (who: Person = "manager", request: object = {}) => {
   return projectGrants
 }
 
-const create = (more: object = {}, who: Person = "manager") =>
+const createGrant = (more: object = {}, who: TenantUser = "manager") =>
   estate.as(who, "createProjectGrant", { ...grant, grantedOrganizationId: "org3", ...more })
 
-const idOf = (orgId = "org2") => grantIdOf(estate.cx(), "p1", orgId) ?? ""
-const has = (orgId: string) => hasProject(estate.cx(), "p1", orgId)
+const idOf = (orgId = "org2") => findGrantIdInOrg(estate.cx(), "p1", orgId) ?? ""
+const hasGrantedProject = (orgId: string) => hasProject(estate.cx(), "p1", orgId)
 
 describe("a grant", () => {
-  test("is there at once, with the names of what it joins", async () => {
-    const [found] = await listed()
+  test("is available immediately, with the names of both sides", async () => {
+    const [found] = await listGrants()
     expect(found).toMatchObject({
       id: idOf(),
       organizationId: "org1",
@@ -41,19 +45,22 @@ describe("a grant", () => {
       state: 1,
     })
     expect(timestampMs(found.creationDate)).toBe(estate.clock.now())
-    expect(has("org2")).toBe(true)
-    expect(has("org1")).toBe(true)
-    expect(has("org3")).toBe(false)
+    expect(hasGrantedProject("org2")).toBe(true)
+    expect(hasGrantedProject("org1")).toBe(true)
+    expect(hasGrantedProject("org3")).toBe(false)
   })
 
-  test("is one for a project and an organisation, also when twenty ask at once", async () => {
-    const all = await Promise.allSettled(Array.from({ length: 20 }, () => create()))
+  test("is one for a project and an organization, also when twenty ask at once", async () => {
+    const all = await Promise.allSettled(Array.from({ length: 20 }, () => createGrant()))
     expect(all.filter(({ status }) => status === "fulfilled")).toHaveLength(1)
-    await expect(create()).rejects.toMatchObject({ code: "already_exists", id: "grant.exists" })
-    expect(await listed()).toHaveLength(2)
+    await expect(createGrant()).rejects.toMatchObject({
+      code: "already_exists",
+      id: "grant.exists",
+    })
+    expect(await listGrants()).toHaveLength(2)
   })
 
-  test("has its roles replaced; what is so already changes nothing", async () => {
+  test("has its roles replaced; the same roles change nothing", async () => {
     const update = async (roleKeys: readonly string[]) => {
       estate.clock.advance(1000)
       const { changeDate } = await estate.as("manager", "updateProjectGrant", {
@@ -63,93 +70,96 @@ describe("a grant", () => {
       return estate.clock.now() - timestampMs(changeDate)
     }
     expect(await update(["auditor", "admin"])).toBe(0)
-    expect(rolesGranted(estate.cx(), idOf())).toEqual(["auditor", "admin"])
+    expect(listGrantedRoles(estate.cx(), idOf())).toEqual(["auditor", "admin"])
     expect(await update(["admin", "auditor"])).toBe(1000)
     expect(await update([])).toBe(0)
-    expect((await listed())[0].grantedRoleKeys).toEqual([])
+    expect((await listGrants())[0].grantedRoleKeys).toEqual([])
   })
 
-  test("counts while it is active, and keeps its roles when it is not", async () => {
+  test("is effective while it is active, and keeps its roles while it is not", async () => {
     const turn = (name: string) => estate.as("manager", name, grant)
     const { changeDate } = await turn("deactivateProjectGrant")
-    expect(has("org2")).toBe(false)
-    expect((await listed())[0]).toMatchObject({ state: 2, grantedRoleKeys: ["admin", "editor"] })
+    expect(hasGrantedProject("org2")).toBe(false)
+    expect((await listGrants())[0]).toMatchObject({
+      state: 2,
+      grantedRoleKeys: ["admin", "editor"],
+    })
     estate.clock.advance(1000)
     expect((await turn("deactivateProjectGrant")).changeDate).toEqual(changeDate)
     await turn("activateProjectGrant")
-    expect(has("org2")).toBe(true)
+    expect(hasGrantedProject("org2")).toBe(true)
   })
 
-  test("does not count while the organisation that has it is deactivated", async () => {
+  test("is not effective while its organization is deactivated", async () => {
     await deactivateOrganization(estate.cx(), "org2")
-    expect(has("org2")).toBe(false)
+    expect(hasGrantedProject("org2")).toBe(false)
   })
 
-  test("can be given anew after it was taken away, as another one", async () => {
+  test("can be created again after its removal, with another ID", async () => {
     const before = idOf()
     const { deletionDate } = await estate.as("manager", "deleteProjectGrant", grant)
     expect(timestampMs(deletionDate)).toBe(estate.clock.now())
-    expect(await listed()).toEqual([])
-    expect(has("org2")).toBe(false)
+    expect(await listGrants()).toEqual([])
+    expect(hasGrantedProject("org2")).toBe(false)
     expect(await estate.as("manager", "deleteProjectGrant", grant)).toMatchObject({})
     expect((await estate.as("manager", "deleteProjectGrant", grant)).deletionDate).toBeUndefined()
-    await create({ grantedOrganizationId: "org2" })
+    await createGrant({ grantedOrganizationId: "org2" })
     expect(idOf()).not.toBe(before)
   })
 
-  test("goes with its project", async () => {
+  test("is removed with its project", async () => {
     await estate.as("manager", "deleteProject", { projectId: "p1" })
-    expect(await listed("owner")).toEqual([])
-    expect(has("org2")).toBe(false)
-    expect(has("org1")).toBe(false)
-    expect(() => estate.as("manager", "activateProjectGrant", grant)).toThrow("no such project")
+    expect(await listGrants("owner")).toEqual([])
+    expect(hasGrantedProject("org2")).toBe(false)
+    expect(hasGrantedProject("org1")).toBe(false)
+    expect(() => estate.as("manager", "activateProjectGrant", grant)).toThrow("project not found")
   })
 
-  test("loses a role with the project, which does not come back with its key", async () => {
+  test("loses a role with the project, and a new role with the same key does not restore it", async () => {
     await removeRole(estate.cx(), "p1", "admin")
     const byKey = { filters: [filter("roleKeyFilter", { key: "admin" })] }
-    expect(rolesGranted(estate.cx(), idOf())).toEqual(["editor"])
-    expect(await listed("manager", byKey)).toEqual([])
+    expect(listGrantedRoles(estate.cx(), idOf())).toEqual(["editor"])
+    expect(await listGrants("manager", byKey)).toEqual([])
     await addRoles(estate.cx(), "p1", [roleOf("admin")])
-    expect((await listed())[0].grantedRoleKeys).toEqual(["editor"])
-    expect(await listed("manager", byKey)).toEqual([])
+    expect((await listGrants())[0].grantedRoleKeys).toEqual(["editor"])
+    expect(await listGrants("manager", byKey)).toEqual([])
 
-    // Whoever names it again means the new one.
+    // A later use of the key refers to the new role.
     const roleKeys = ["admin", "editor"]
     await estate.as("manager", "updateProjectGrant", { ...grant, roleKeys })
-    expect(rolesGranted(estate.cx(), idOf())).toEqual(roleKeys)
-    expect(await listed("manager", byKey)).toHaveLength(1)
+    expect(listGrantedRoles(estate.cx(), idOf())).toEqual(roleKeys)
+    expect(await listGrants("manager", byKey)).toHaveLength(1)
   })
 
-  test("gives roles of any key", async () => {
+  test("grants roles with any key", async () => {
     const odd = ["__proto__", "constructor", "a/b", "ключ"]
     await estate.step((tx) => addRoles.within(tx, "p1", odd.map(roleOf)))
-    await create({ roleKeys: odd })
-    expect(rolesGranted(estate.cx(), idOf("org3"))).toEqual(odd)
+    await createGrant({ roleKeys: odd })
+    expect(listGrantedRoles(estate.cx(), idOf("org3"))).toEqual(odd)
     await estate.as("manager", "updateProjectGrant", {
       ...grant,
       grantedOrganizationId: "org3",
       roleKeys: odd.slice(1),
     })
-    expect(rolesGranted(estate.cx(), idOf("org3"))).toEqual(odd.slice(1))
+    expect(listGrantedRoles(estate.cx(), idOf("org3"))).toEqual(odd.slice(1))
   })
 })
 
-describe("it is refused", () => {
+describe("it is rejected", () => {
   const cases: readonly (readonly [string, object, string])[] = [
     ["a role that the project lacks", { roleKeys: ["root"] }, "grant.role_unknown"],
     ["a role of another spelling", { roleKeys: ["Admin"] }, "grant.role_unknown"],
     ["what only looks like a role", { roleKeys: ["constructor"] }, "grant.role_unknown"],
     ["a role twice", { roleKeys: ["admin", "admin"] }, "grant.role_twice"],
-    ["an organisation that is not there", { grantedOrganizationId: "absent" }, "org.missing"],
-    ["the organisation that owns it", { grantedOrganizationId: "org1" }, "grant.to_owner"],
+    ["an organization that is not there", { grantedOrganizationId: "absent" }, "org.missing"],
+    ["the organization that owns it", { grantedOrganizationId: "org1" }, "grant.to_owner"],
   ]
   test.each(cases)("%s", async (_, wrong, id) => {
-    await expect(create(wrong)).rejects.toMatchObject({ id })
-    expect(await listed("owner")).toHaveLength(1)
+    await expect(createGrant(wrong)).rejects.toMatchObject({ id })
+    expect(await listGrants("owner")).toHaveLength(1)
   })
 
-  test("a change of what is not there", async () => {
+  test("a change of an unknown grant", async () => {
     const absent = { projectId: "p1", grantedOrganizationId: "org3" }
     for (const name of ["update", "deactivate", "activate"]) {
       await expect(estate.as("manager", `${name}ProjectGrant`, absent)).rejects.toMatchObject({
@@ -159,7 +169,7 @@ describe("it is refused", () => {
   })
 })
 
-describe("who may", () => {
+describe("permissions", () => {
   for (const name of ["create", "update", "deactivate", "activate", "delete"]) {
     test(`${name}: who owns the project, not who has it`, async () => {
       const ask = (who: string, orgId: string) => () =>
@@ -168,16 +178,16 @@ describe("who may", () => {
           ...(name === "create" && { grantedOrganizationId: "org3" }),
         })
       await estate.manageGrant("guest")
-      expect(ask("stranger", "org2")).toThrow("there is no such project")
-      expect(ask("third", "org3")).toThrow("there is no such project")
-      expect(ask("guest", "org2")).toThrow(`needs the permission project.grant.`)
-      expect(ask("nobody", "org1")).toThrow(`needs the permission project.grant.`)
+      expect(ask("stranger", "org2")).toThrow("project not found")
+      expect(ask("third", "org3")).toThrow("project not found")
+      expect(ask("guest", "org2")).toThrow("permission denied: project.grant.")
+      expect(ask("nobody", "org1")).toThrow("permission denied: project.grant.")
       await ask("manager", "org1")()
     })
   }
 
-  test("list: who gives sees all of theirs, who has them their own, others none", async () => {
-    await create()
+  test("list: the owner sees all of theirs, the grantee their own, others none", async () => {
+    await createGrant()
     const orgs = async (who: string, orgId: string) => {
       const answer = await estate.by(who, orgId, "listProjectGrants", { pagination: { asc: true } })
       const { projectGrants, pagination } = answer
@@ -190,7 +200,9 @@ describe("who may", () => {
     expect(await orgs("stranger", "org2")).toEqual(["org2"])
     expect(await orgs("guest", "org2")).toEqual(["org2"])
     expect(await orgs("third", "org3")).toEqual(["org3"])
-    expect(() => estate.as("nobody", "listProjectGrants")).toThrow("needs the permission")
+    expect(() => estate.as("nobody", "listProjectGrants")).toThrow(
+      "permission denied: project.grant.read is required",
+    )
   })
 })
 
@@ -199,7 +211,7 @@ const filter = (kind: string, value: object) => ({ filter: { case: kind, value }
 describe("a list", () => {
   beforeEach(async () => {
     estate.clock.advance(1000)
-    await create({ roleKeys: ["auditor"] })
+    await createGrant({ roleKeys: ["auditor"] })
     const p0 = { projectId: "p0", organizationId: "org3", name: "Zeta" }
     await estate.by("third", "org3", "createProject", p0)
     estate.clock.advance(1000)
@@ -221,29 +233,29 @@ describe("a list", () => {
   ]
   const shown = (rows: readonly any[]) =>
     rows.map(({ projectId, grantedOrganizationId }) => `${projectId} ${grantedOrganizationId}`)
-  test.each(cases)("is narrowed by %s %j", async (kind, value, rows) => {
-    expect(shown(await listed("owner", { filters: [filter(kind, value)] }))).toEqual(rows)
+  test.each(cases)("is filtered by %s %j", async (kind, value, rows) => {
+    expect(shown(await listGrants("owner", { filters: [filter(kind, value)] }))).toEqual(rows)
   })
 
-  test("is narrowed by a role and all else at once", async () => {
+  test("is filtered by a role combined with all other filters", async () => {
     const role = filter("roleKeyFilter", { key: "admin" })
     const at = (id: string) => filter("grantedOrganizationIdFilter", { id })
-    expect(shown(await listed("owner", { filters: [role, at("org2")] }))).toEqual(["p1 org2"])
-    expect(shown(await listed("owner", { filters: [at("org3"), role] }))).toEqual([])
+    expect(shown(await listGrants("owner", { filters: [role, at("org2")] }))).toEqual(["p1 org2"])
+    expect(shown(await listGrants("owner", { filters: [at("org3"), role] }))).toEqual([])
   })
 
-  test("is sorted, and refuses an empty filter", async () => {
+  test("is sorted, and rejects an empty filter", async () => {
     for (const sortingColumn of [0, 2, 3]) {
-      expect(shown(await listed("owner", { sortingColumn }))).toEqual(all)
+      expect(shown(await listGrants("owner", { sortingColumn }))).toEqual(all)
     }
-    const byProject = await listed("owner", { sortingColumn: 1 })
+    const byProject = await listGrants("owner", { sortingColumn: 1 })
     expect(shown(byProject)[0]).toBe("p0 org2")
-    await expect(listed("owner", { filters: [{ filter: {} }] })).rejects.toMatchObject({
+    await expect(listGrants("owner", { filters: [{ filter: {} }] })).rejects.toMatchObject({
       id: "search.filter_empty",
     })
   })
 
-  test("is paged, with totals of what one may see", async () => {
+  test("is paged, with totals of visible rows", async () => {
     const page = { pagination: { asc: true, limit: 1, offset: 1n } }
     const answer = await estate.as("stranger", "listProjectGrants", page)
     expect(shown(answer.projectGrants)).toEqual(["p0 org2"])

@@ -5,9 +5,9 @@ import { orgView } from "../../../src/domain/org/view.ts"
 import * as project from "../../../src/domain/project/index.ts"
 import * as grants from "../../../src/domain/project-grant/index.ts"
 import { statement } from "../../../src/store/index.ts"
-import { openEstate } from "../../support/estate.ts"
+import { openTenant } from "../../support/tenant.ts"
+import type { TestEnvironment } from "../../support/test-environment.ts"
 import * as people from "../../support/user-modules.ts"
-import type { World } from "../../support/world.ts"
 
 const tables = [
   "project_grants",
@@ -16,10 +16,10 @@ const tables = [
   "authorizations",
   "administrators",
 ].map((name) => statement(`SELECT * FROM ${name} WHERE instance = $instance`))
-const rows = ({ store, cx }: World) => tables.map((table) => store.all(cx(), table))
+const rows = ({ store, cx }: TestEnvironment) => tables.map((table) => store.all(cx(), table))
 
-test("replaying the log gives the grants, and what hangs from them, that are there", async () => {
-  const estate = await openEstate()
+test("replaying the log produces the existing grants and their dependents", async () => {
+  const estate = await openTenant()
   const cx = estate.cx()
   const roles = ["admin", "editor"].map((key) => ({ key, displayName: key }))
   const roleKeys = ["admin"]
@@ -36,9 +36,9 @@ test("replaying the log gives the grants, and what hangs from them, that are the
       if (id === "p3") removeMember(tx, seat)
     })
   }
-  await grants.changeGrant(cx, "g-p1", ["editor"])
-  await grants.changeGrant(cx, "g-p1", ["editor", "admin"])
-  await authorization.changeAuthorization(cx, "u-p1", ["editor"])
+  await grants.updateGrant(cx, "g-p1", ["editor"])
+  await grants.updateGrant(cx, "g-p1", ["editor", "admin"])
+  await authorization.updateAuthorization(cx, "u-p1", ["editor"])
   await grants.deactivateGrant(cx, "g-p1")
   await grants.removeGrant(cx, "g-p2")
   await project.removeProject(cx, "p3")

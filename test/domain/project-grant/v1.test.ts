@@ -1,20 +1,20 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { removeRole } from "../../../src/domain/project/index.ts"
-import { grantIdOf } from "../../../src/domain/project-grant/index.ts"
-import { callerOf } from "../../support/world.ts"
-import { type Granting, grant, openGranting } from "./estate.ts"
+import { findGrantIdInOrg } from "../../../src/domain/project-grant/index.ts"
+import { callerOf } from "../../support/test-environment.ts"
+import { type GrantEstate, grant, openGrantEstate } from "./estate.ts"
 
-let estate: Granting
+let estate: GrantEstate
 let id: string
 beforeEach(async () => {
-  estate = await openGranting()
-  id = grantIdOf(estate.cx(), "p1", "org2") ?? ""
+  estate = await openGrantEstate()
+  id = findGrantIdInOrg(estate.cx(), "p1", "org2") ?? ""
 })
 afterEach(() => estate.close())
 
-const byId = () => ({ projectId: "p1", grantId: id })
+const grantRequest = () => ({ projectId: "p1", grantId: id })
 
-const granted = async (orgId: string, request: object = {}) => {
+const listGranted = async (orgId: string, request: object = {}) => {
   const caller = callerOf("owner", "org1")
   const { result, details } = await estate.as("owner", "listGrantedProjects", request, {
     cx: { caller, orgId },
@@ -24,7 +24,7 @@ const granted = async (orgId: string, request: object = {}) => {
 }
 
 describe("granted projects", () => {
-  test("are those of the context's organisation", async () => {
+  test("are those of the context's organization", async () => {
     const { result } = await estate.as("stranger", "listGrantedProjects")
     expect(result).toMatchObject([
       {
@@ -40,8 +40,8 @@ describe("granted projects", () => {
         details: { resourceOwner: "org1", sequence: 1n },
       },
     ])
-    expect(await granted("org2")).toEqual(result)
-    expect(await granted("org1")).toEqual([])
+    expect(await listGranted("org2")).toEqual(result)
+    expect(await listGranted("org1")).toEqual([])
     const { result: none } = await estate.by("third", "org3", "listGrantedProjects")
     expect(none).toEqual([])
     const elsewhere = { cx: { caller: callerOf("third", "org3"), orgId: "org2" } }
@@ -49,44 +49,48 @@ describe("granted projects", () => {
     await expect(foreign()).rejects.toMatchObject({ code: "not_found", id: "org.missing" })
   })
 
-  test("are narrowed by name and owner", async () => {
+  test("are filtered by name and owner", async () => {
     const by = (kind: string, value: object) =>
-      granted("org2", { queries: [{ query: { case: kind, value } }] })
+      listGranted("org2", { queries: [{ query: { case: kind, value } }] })
     expect(await by("nameQuery", { name: "tal", method: 6 })).toHaveLength(1)
     expect(await by("nameQuery", { name: "other" })).toEqual([])
     expect(await by("projectResourceOwnerQuery", { resourceOwner: "org1" })).toHaveLength(1)
     expect(await by("projectResourceOwnerQuery", { resourceOwner: "org2" })).toEqual([])
   })
 
-  test("are shown one by one, to who gave and who has them", async () => {
+  test("are readable by ID, for owner and grantee", async () => {
     for (const who of ["owner", "manager", "stranger"] as const) {
-      const { grantedProject } = await estate.as(who, "getGrantedProjectByID", byId())
+      const { grantedProject } = await estate.as(who, "getGrantedProjectByID", grantRequest())
       expect(grantedProject).toMatchObject({ grantId: id, projectName: "Portal" })
     }
     const get = (request: object) => () =>
       estate.by("third", "org3", "getGrantedProjectByID", request)
-    expect(get(byId())).toThrow("there is no such project grant")
-    expect(get({ projectId: "p1", grantId: "absent" })).toThrow("there is no such project grant")
+    expect(get(grantRequest())).toThrow("project grant not found")
+    expect(get({ projectId: "p1", grantId: "absent" })).toThrow("project grant not found")
     const wrong = { projectId: "own", grantId: id }
     expect(() => estate.as("owner", "getGrantedProjectByID", wrong)).toThrow(
-      "no such project grant",
+      "project grant not found",
     )
   })
 
-  test("are shown no more when the grant or the project is gone", async () => {
+  test("are not readable after the grant or the project is removed", async () => {
     await estate.as("manager", "deleteProjectGrant", grant)
-    expect(() => estate.as("stranger", "getGrantedProjectByID", byId())).toThrow("no such")
+    expect(() => estate.as("stranger", "getGrantedProjectByID", grantRequest())).toThrow(
+      "project grant not found",
+    )
     await estate.as("manager", "createProjectGrant", grant)
-    id = grantIdOf(estate.cx(), "p1", "org2") ?? ""
+    id = findGrantIdInOrg(estate.cx(), "p1", "org2") ?? ""
     await estate.as("manager", "deleteProject", { projectId: "p1" })
-    expect(() => estate.as("stranger", "getGrantedProjectByID", byId())).toThrow("no such")
-    expect(await granted("org2")).toEqual([])
+    expect(() => estate.as("stranger", "getGrantedProjectByID", grantRequest())).toThrow(
+      "project grant not found",
+    )
+    expect(await listGranted("org2")).toEqual([])
   })
 
-  test("show their roles, of which the project still has each", async () => {
+  test("contain the granted roles that still exist", async () => {
     const keysOf = async (request: object = {}) => {
       const answer = await estate.as("stranger", "listGrantedProjectRoles", {
-        ...byId(),
+        ...grantRequest(),
         query: { asc: true },
         ...request,
       })
@@ -99,6 +103,8 @@ describe("granted projects", () => {
     expect(await keysOf({ queries: [{ query }] })).toEqual(["editor"])
     await removeRole(estate.cx(), "p1", "admin")
     expect(await keysOf()).toEqual(["editor"])
-    expect(() => estate.by("third", "org3", "listGrantedProjectRoles", byId())).toThrow("no such")
+    expect(() => estate.by("third", "org3", "listGrantedProjectRoles", grantRequest())).toThrow(
+      "project grant not found",
+    )
   })
 })

@@ -3,16 +3,16 @@ import { afterEach, beforeEach, expect, test } from "vitest"
 import { createApplication } from "../../../src/domain/app/commands.ts"
 import { findClient, isAppActive } from "../../../src/domain/app/index.ts"
 import { addMember } from "../../../src/domain/member/index.ts"
-import { findProject, isProjectActive } from "../../../src/domain/project/index.ts"
-import { type Estate, openEstate } from "../../support/estate.ts"
+import { getProject, isProjectActive } from "../../../src/domain/project/index.ts"
+import { openTenant, type Tenant } from "../../support/tenant.ts"
 
-let estate: Estate
+let estate: Tenant
 beforeEach(async () => {
-  estate = await openEstate()
+  estate = await openTenant()
 })
 afterEach(() => estate.close())
 
-const made = (projectId: string, more: object = {}) =>
+const createProject = (projectId: string, more: object = {}) =>
   estate.as("manager", "createProject", {
     organizationId: "org1",
     projectId,
@@ -20,8 +20,8 @@ const made = (projectId: string, more: object = {}) =>
     ...more,
   })
 
-test("a project that is made is there at once, with what it was asked to be", async () => {
-  await made("p1", { projectRoleAssertion: true, privateLabelingSetting: 2 })
+test("a created project is available immediately with the given values", async () => {
+  await createProject("p1", { projectRoleAssertion: true, privateLabelingSetting: 2 })
   const { project } = await estate.as("manager", "getProject", { projectId: "p1" })
   expect(project).toMatchObject({
     projectId: "p1",
@@ -34,26 +34,26 @@ test("a project that is made is there at once, with what it was asked to be", as
   })
 })
 
-test("without an id one is made, and an id is used once", async () => {
-  const { projectId } = await made("")
+test("an ID is generated if omitted, and an ID is used once", async () => {
+  const { projectId } = await createProject("")
   expect(projectId).toMatch(/^\d{15,18}$/)
-  await expect(made(projectId)).rejects.toMatchObject({ code: "already_exists" })
+  await expect(createProject(projectId)).rejects.toMatchObject({ code: "already_exists" })
 })
 
-test("only the fields that are given change", async () => {
-  await made("p1", { projectRoleAssertion: true })
+test("only the given fields change", async () => {
+  await createProject("p1", { projectRoleAssertion: true })
   await estate.as("manager", "updateProject", { projectId: "p1", authorizationRequired: true })
   await estate.as("manager", "updateProject", { projectId: "p1", projectRoleAssertion: false })
-  expect(findProject(estate.cx(), "p1")).toMatchObject({
+  expect(getProject(estate.cx(), "p1")).toMatchObject({
     name: "Project p1",
     role_assertion: false,
     role_check: true,
   })
 })
 
-test("v2 lets pass what changes nothing, v1 says so", async () => {
-  await made("p1")
-  const { changed } = findProject(estate.cx(), "p1")
+test("v2 accepts an update without changes, v1 rejects it", async () => {
+  await createProject("p1")
+  const { changed } = getProject(estate.cx(), "p1")
   estate.clock.advance(1000)
   const { changeDate } = await estate.as("manager", "activateProject", { projectId: "p1" })
   expect(timestampMs(changeDate)).toBe(changed)
@@ -70,7 +70,7 @@ test("v2 lets pass what changes nothing, v1 says so", async () => {
   expect(details).toMatchObject({ sequence: 2n, resourceOwner: "org1" })
 })
 
-test("our own project can't be stopped or removed", async () => {
+test("the built-in project can't be deactivated or deleted", async () => {
   for (const name of ["deactivateProject", "deleteProject"]) {
     const tried = estate.as("owner", name, { projectId: "own" })
     await expect(tried).rejects.toMatchObject({ id: "project.is_own" })
@@ -78,7 +78,7 @@ test("our own project can't be stopped or removed", async () => {
   expect(isProjectActive(estate.cx(), "own")).toBe(true)
 })
 
-test("our own project is the instance's, not its organisation's", () => {
+test("the built-in project belongs to the instance, not to its organization", () => {
   const app = { projectId: "own", name: "Mine", api: { authMethodType: 0 } }
   const change = { projectId: "own", name: "Mine" }
   for (const who of ["manager", "stranger"] as const) {
@@ -87,12 +87,12 @@ test("our own project is the instance's, not its organisation's", () => {
       ["updateProject", change],
       ["getProject", { projectId: "own" }],
     ] as const) {
-      expect(() => estate.as(who, name, request), `${who} ${name}`).toThrow("no such project")
+      expect(() => estate.as(who, name, request), `${who} ${name}`).toThrow("project not found")
     }
   }
 })
 
-test("a stopped project or organisation stops its applications", async () => {
+test("deactivating a project or organization deactivates its applications", async () => {
   const cx = estate.cx()
   const active = () => [isProjectActive(cx, "p2"), isAppActive(cx, "a2")]
   const config = { kind: "api", api: { authMethod: "basic" } } as const
@@ -110,8 +110,8 @@ test("a stopped project or organisation stops its applications", async () => {
   expect(active()).toEqual([false, false])
 })
 
-test("with a project its applications go, and the hashes of their secrets", async () => {
-  await made("p1")
+test("a project's applications are removed with it, including secret hashes", async () => {
+  await createProject("p1")
   const cx = estate.cx()
   const config = { kind: "api", api: { authMethod: "basic" } } as const
   const { clientId } = await createApplication(cx, "a1", { projectId: "p1", name: "One", config })
@@ -125,13 +125,18 @@ test("with a project its applications go, and the hashes of their secrets", asyn
   expect(findClient(cx, clientId)).toBeUndefined()
   expect(isAppActive(cx, "a1")).toBe(false)
   expect(await hashes()).toBe(0)
-  expect(() => estate.as("manager", "getProject", { projectId: "p1" })).toThrow("no such project")
-  expect(() => estate.as("manager", "getApplication", { applicationId: "a1" })).toThrow("no such")
+  expect(() => estate.as("manager", "getProject", { projectId: "p1" })).toThrow("project not found")
+  expect(() => estate.as("manager", "getApplication", { applicationId: "a1" })).toThrow(
+    "application not found",
+  )
   const { applications } = await estate.as("owner", "listApplications")
   expect(applications.map((each: any) => each.applicationId)).toEqual(["console"])
 })
 
-const listed = async (who: "owner" | "manager" | "stranger" | "nobody", request: object = {}) => {
+const listProjects = async (
+  who: "owner" | "manager" | "stranger" | "nobody",
+  request: object = {},
+) => {
   const { projects, pagination } = await estate.as(who, "listProjects", {
     pagination: { asc: true },
     ...request,
@@ -140,12 +145,12 @@ const listed = async (who: "owner" | "manager" | "stranger" | "nobody", request:
   return projects.map(({ projectId }: { projectId: string }) => projectId)
 }
 
-test("one sees the projects of one's organisation and those that one administers", async () => {
-  await made("p1")
-  expect(await listed("owner")).toEqual(["own", "p1"])
-  expect(await listed("manager")).toEqual(["own", "p1"])
-  expect(await listed("stranger")).toEqual([])
-  await expect(listed("nobody")).rejects.toMatchObject({ code: "permission_denied" })
+test("callers see projects of their organization and those that they administer", async () => {
+  await createProject("p1")
+  expect(await listProjects("owner")).toEqual(["own", "p1"])
+  expect(await listProjects("manager")).toEqual(["own", "p1"])
+  expect(await listProjects("stranger")).toEqual([])
+  await expect(listProjects("nobody")).rejects.toMatchObject({ code: "permission_denied" })
   await estate.step((tx) =>
     addMember(tx, {
       userId: "nobody",
@@ -153,23 +158,24 @@ test("one sees the projects of one's organisation and those that one administers
       roles: ["PROJECT_OWNER_VIEWER"],
     }),
   )
-  expect(await listed("nobody")).toEqual(["p1"])
+  expect(await listProjects("nobody")).toEqual(["p1"])
 })
 
-test("the project that the instance made itself can be left out, with its total", async () => {
-  await made("p1")
-  const by = (value: boolean) => listed("owner", { filters: [{ filter: internal(value) }] })
+test("the built-in project can be excluded, also from the total", async () => {
+  await createProject("p1")
+  const by = (value: boolean) =>
+    listProjects("owner", { filters: [{ filter: internalFilter(value) }] })
   expect(await by(false)).toEqual(["p1"])
   expect(await by(true)).toEqual(["own"])
 })
 
-const internal = (value: boolean) => ({ case: "internalFilter", value }) as const
+const internalFilter = (value: boolean) => ({ case: "internalFilter", value }) as const
 
-test("projects are found by name, ids, and owned versus granted", async () => {
-  await made("p1", { name: "Alpha" })
-  await made("p2", { name: "alphabet" })
+test("finds projects by name, IDs, and owned or granted", async () => {
+  await createProject("p1", { name: "Alpha" })
+  await createProject("p2", { name: "alphabet" })
   const by = (kind: string, value: object) =>
-    listed("owner", { filters: [{ filter: { case: kind, value } }] })
+    listProjects("owner", { filters: [{ filter: { case: kind, value } }] })
   const ofOrg = (type: number) => by("organizationIdFilter", { organizationId: "org1", type })
   expect(await by("projectNameFilter", { projectName: "Alpha", method: 2 })).toEqual(["p1"])
   expect(await by("projectNameFilter", { projectName: "ALPHA", method: 3 })).toEqual(["p1", "p2"])
@@ -178,31 +184,33 @@ test("projects are found by name, ids, and owned versus granted", async () => {
   expect(await ofOrg(1)).toEqual(["own", "p1", "p2"])
   expect(await ofOrg(2)).toEqual([])
   expect(await ofOrg(3)).toEqual(["own", "p1", "p2"])
-  await expect(listed("owner", { filters: [{}] })).rejects.toMatchObject({
+  await expect(listProjects("owner", { filters: [{}] })).rejects.toMatchObject({
     id: "search.filter_empty",
   })
 })
 
-test("v1 lists the projects of the context's organisation", async () => {
-  await made("p1")
+test("v1 lists the projects of the context's organization", async () => {
+  await createProject("p1")
   const v1 = { of: "management" }
   const { result, details } = await estate.as("manager", "listProjects", {}, v1)
   expect(result.map(({ id }: { id: string }) => id)).toEqual(["p1", "own"])
   expect(details.totalResult).toBe(2n)
   const there = { ...v1, cx: { orgId: "org2" } }
   expect((await estate.as("owner", "listProjects", {}, there)).result).toEqual([])
-  expect(() => estate.as("manager", "listProjects", {}, there)).toThrow("no such organisation")
+  expect(() => estate.as("manager", "listProjects", {}, there)).toThrow("organization not found")
 })
 
-test("an organisation's manager makes no project in another, by whatever way", async () => {
+test("an organization's manager makes no project in another, by whatever way", async () => {
   const elsewhere = { organizationId: "org2", name: "Mine" }
-  expect(() => estate.as("manager", "createProject", elsewhere)).toThrow("no such organisation")
+  expect(() => estate.as("manager", "createProject", elsewhere)).toThrow("organization not found")
   const v1 = { cx: { orgId: "org2" } }
-  expect(() => estate.as("manager", "addProject", { name: "Mine" }, v1)).toThrow("no such")
-  await made("p1")
+  expect(() => estate.as("manager", "addProject", { name: "Mine" }, v1)).toThrow(
+    "organization not found",
+  )
+  await createProject("p1")
   for (const name of ["getProject", "updateProject", "deactivateProject", "deleteProject"]) {
     const tried = () => estate.as("stranger", name, { projectId: "p1" })
-    expect(tried).toThrow("there is no such project")
+    expect(tried).toThrow("project not found")
   }
-  expect(findProject(estate.cx(), "p1").state).toBe("active")
+  expect(getProject(estate.cx(), "p1").state).toBe("active")
 })

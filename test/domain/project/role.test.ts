@@ -1,13 +1,13 @@
 import { timestampMs } from "@bufbuild/protobuf/wkt"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { addMember } from "../../../src/domain/member/index.ts"
-import { addRoles, findProject, project } from "../../../src/domain/project/index.ts"
+import { addRoles, getProject, project } from "../../../src/domain/project/index.ts"
 import { statement } from "../../../src/store/index.ts"
-import { type Estate, openEstate, type Person } from "../../support/estate.ts"
+import { openTenant, type Tenant, type TenantUser } from "../../support/tenant.ts"
 
-let estate: Estate
+let estate: Tenant
 beforeEach(async () => {
-  estate = await openEstate()
+  estate = await openTenant()
   await estate.as("manager", "createProject", {
     organizationId: "org1",
     projectId: "p1",
@@ -19,7 +19,7 @@ afterEach(() => estate.close())
 const p1 = { projectId: "p1" }
 const v1 = { of: "management" }
 
-const added = (roleKey: string, more: object = {}) =>
+const addRole = (roleKey: string, more: object = {}) =>
   estate.as("manager", "addProjectRole", {
     ...p1,
     roleKey,
@@ -27,7 +27,7 @@ const added = (roleKey: string, more: object = {}) =>
     ...more,
   })
 
-const listed = async (request: object = {}, who: Person = "manager") => {
+const listRoles = async (request: object = {}, who: TenantUser = "manager") => {
   const answer = await estate.as(who, "listProjectRoles", {
     ...p1,
     pagination: { asc: true },
@@ -36,13 +36,13 @@ const listed = async (request: object = {}, who: Person = "manager") => {
   expect(answer.pagination.totalResult).toBe(BigInt(answer.projectRoles.length))
   return answer.projectRoles
 }
-const keys = async (request: object = {}) =>
-  (await listed(request)).map(({ key }: { key: string }) => key)
+const listRoleKeys = async (request: object = {}) =>
+  (await listRoles(request)).map(({ key }: { key: string }) => key)
 
 describe("a role", () => {
-  test("is there at once as it was given, and can be shown otherwise", async () => {
-    const { creationDate } = await added("team/editor", { group: "writers" })
-    const [role] = await listed()
+  test("is available immediately as given, and can be renamed", async () => {
+    const { creationDate } = await addRole("team/editor", { group: "writers" })
+    const [role] = await listRoles()
     expect(role).toMatchObject({
       projectId: "p1",
       key: "team/editor",
@@ -58,49 +58,49 @@ describe("a role", () => {
       displayName: "Editor",
     })
     expect(timestampMs(changeDate)).toBe(estate.clock.now())
-    expect((await listed())[0]).toMatchObject({ displayName: "Editor", group: "writers" })
+    expect((await listRoles())[0]).toMatchObject({ displayName: "Editor", group: "writers" })
     await estate.as("manager", "updateProjectRole", { ...named, group: "" })
-    expect((await listed())[0]).toMatchObject({ displayName: "Editor", group: "" })
+    expect((await listRoles())[0]).toMatchObject({ displayName: "Editor", group: "" })
   })
 
-  test("counts as a change of its project", async () => {
+  test("updates the change date of its project", async () => {
     estate.clock.advance(1000)
-    await added("editor")
-    expect(findProject(estate.cx(), "p1")).toMatchObject({
+    await addRole("editor")
+    expect(getProject(estate.cx(), "p1")).toMatchObject({
       version: 2,
       changed: estate.clock.now(),
     })
   })
 
-  test("has a key of its own, whatever it is", async () => {
-    await added("editor")
-    await expect(added("editor")).rejects.toMatchObject({ code: "already_exists" })
-    await expect(added(" editor ")).rejects.toMatchObject({ code: "already_exists" })
+  test("has a unique key with any characters", async () => {
+    await addRole("editor")
+    await expect(addRole("editor")).rejects.toMatchObject({ code: "already_exists" })
+    await expect(addRole(" editor ")).rejects.toMatchObject({ code: "already_exists" })
     for (const key of ["__proto__", "constructor", "Editor", "7", "päck 'n' \"go\""]) {
-      await added(key)
+      await addRole(key)
     }
-    expect(new Set(await keys())).toEqual(
+    expect(new Set(await listRoleKeys())).toEqual(
       new Set(["editor", "__proto__", "constructor", "Editor", "7", "päck 'n' \"go\""]),
     )
   })
 
   test.each([
-    ["no key", { roleKey: "" }],
+    ["the browser created no key", { roleKey: "" }],
     ["a key of blanks", { roleKey: "  " }],
     ["a key with a line break", { roleKey: "a\nb" }],
     ["a key too long", { roleKey: "x".repeat(201) }],
     ["no name", { displayName: "" }],
     ["a group too long", { group: "x".repeat(201) }],
-  ])("is refused with %s", async (_, wrong) => {
-    await expect(added("editor", wrong)).rejects.toMatchObject({ code: "invalid_argument" })
+  ])("is rejected with %s", async (_, wrong) => {
+    await expect(addRole("editor", wrong)).rejects.toMatchObject({ code: "invalid_argument" })
   })
 
-  test("that is gone is removed again without a word in v2, and not found in v1", async () => {
-    await added("editor")
+  test("is removed repeatedly in v2, and not found in v1, once it is deleted", async () => {
+    await addRole("editor")
     const named = { ...p1, roleKey: "editor" }
     const { removalDate } = await estate.as("manager", "removeProjectRole", named)
     expect(timestampMs(removalDate)).toBe(estate.clock.now())
-    expect(await keys()).toEqual([])
+    expect(await listRoleKeys()).toEqual([])
     const again = await estate.as("manager", "removeProjectRole", named)
     expect(again.removalDate).toBeUndefined()
     await expect(estate.as("manager", "removeProjectRole", named, v1)).rejects.toMatchObject({
@@ -112,18 +112,18 @@ describe("a role", () => {
     })
   })
 
-  test("that comes again under its key is another one", async () => {
+  test("is a different role when its key is added again", async () => {
     const since = () => estate.store.state(estate.cx(), project, "p1").roles.editor
-    await added("editor")
+    await addRole("editor")
     const before = since()
     await estate.as("manager", "removeProjectRole", { ...p1, roleKey: "editor" })
     expect(since()).toBeUndefined()
-    await added("editor")
+    await addRole("editor")
     expect(since()).toBeGreaterThan(before ?? 0)
   })
 
-  test("goes with its project", async () => {
-    await added("editor")
+  test("is removed with its project", async () => {
+    await addRole("editor")
     await estate.as("manager", "deleteProject", p1)
     await expect(estate.step((tx) => addRoles.within(tx, "p1", []))).rejects.toMatchObject({
       code: "not_found",
@@ -133,21 +133,22 @@ describe("a role", () => {
   })
 })
 
-test("roles are found by key and name, and sorted", async () => {
-  await added("beta", { displayName: "Zwei" })
+test("finds roles by key and name, sorted", async () => {
+  await addRole("beta", { displayName: "Zwei" })
   estate.clock.advance(1000)
-  await added("Alpha", { displayName: "Eins" })
-  const by = (kind: string, value: object) => keys({ filters: [{ filter: { case: kind, value } }] })
+  await addRole("Alpha", { displayName: "Eins" })
+  const by = (kind: string, value: object) =>
+    listRoleKeys({ filters: [{ filter: { case: kind, value } }] })
   expect(await by("roleKeyFilter", { key: "alpha", method: 0 })).toEqual([])
   expect(await by("roleKeyFilter", { key: "alpha", method: 1 })).toEqual(["Alpha"])
   expect(await by("roleKeyFilter", { key: "et", method: 4 })).toEqual(["beta"])
   expect(await by("displayNameFilter", { displayName: "EI", method: 7 })).toEqual(["beta"])
-  expect(await keys()).toEqual(["beta", "Alpha"])
-  expect(await keys({ sortingColumn: 1 })).toEqual(["Alpha", "beta"])
-  await expect(listed({ filters: [{}] })).rejects.toMatchObject({ id: "search.filter_empty" })
+  expect(await listRoleKeys()).toEqual(["beta", "Alpha"])
+  expect(await listRoleKeys({ sortingColumn: 1 })).toEqual(["Alpha", "beta"])
+  await expect(listRoles({ filters: [{}] })).rejects.toMatchObject({ id: "search.filter_empty" })
 })
 
-test("v1 adds several roles, all or none, and tells who changes nothing", async () => {
+test("v1 adds several roles or none, and rejects updates without changes", async () => {
   const bulk = (...roles: readonly string[]) =>
     estate.as("manager", "bulkAddProjectRoles", {
       ...p1,
@@ -176,10 +177,10 @@ test("v1 adds several roles, all or none, and tells who changes nothing", async 
 test("a project has a thousand roles at most", async () => {
   const many = Array.from({ length: 1000 }, (_, at) => ({ key: `r${at}`, displayName: "R" }))
   await estate.step((tx) => addRoles.within(tx, "p1", many))
-  await expect(added("more")).rejects.toMatchObject({ id: "project.roles_too_many" })
+  await expect(addRole("more")).rejects.toMatchObject({ id: "project.roles_too_many" })
 })
 
-describe("who may", () => {
+describe("permissions", () => {
   const operations: readonly (readonly [string, object, string?])[] = [
     ["addProjectRole", { ...p1, roleKey: "new", displayName: "New" }],
     ["updateProjectRole", { ...p1, roleKey: "editor", displayName: "New" }],
@@ -191,7 +192,7 @@ describe("who may", () => {
     ["removeProjectRole", { ...p1, roleKey: "editor" }, "management"],
     ["listProjectRoles", p1, "management"],
   ]
-  beforeEach(() => added("editor"))
+  beforeEach(() => addRole("editor"))
 
   for (const [name, request, of = ""] of operations) {
     test(`${name} ${of}: owner and manager, and nobody else`, async () => {
@@ -206,24 +207,24 @@ describe("who may", () => {
     })
   }
 
-  test("somebody who only looks after a project changes its roles or only sees them", async () => {
+  test("a project administrator changes its roles or only reads them", async () => {
     const give = (role: string) =>
       estate.step((tx) =>
         addMember(tx, { userId: "nobody", target: { level: "project", id: "p1" }, roles: [role] }),
       )
     await give("PROJECT_OWNER_VIEWER")
-    expect(await listed({}, "nobody")).toHaveLength(1)
+    expect(await listRoles({}, "nobody")).toHaveLength(1)
     const add = () =>
       estate.as("nobody", "addProjectRole", { ...p1, roleKey: "new", displayName: "New" })
-    expect(add).toThrow("this needs the permission project.role.write")
+    expect(add).toThrow("permission denied: project.role.write is required")
   })
 })
 
-describe("the claim of groups", () => {
+describe("the groups claim", () => {
   const shown = async () =>
     (await estate.as("manager", "getProject", p1)).project.groupsClaim as number
 
-  test("is off, and on where it is asked for; who says nothing leaves it", async () => {
+  test("is off by default, can be enabled, and stays unless it is set", async () => {
     expect(await shown()).toBe(1)
     await estate.as("manager", "updateProject", { ...p1, groupsClaim: 2 })
     expect(await shown()).toBe(2)
@@ -235,7 +236,7 @@ describe("the claim of groups", () => {
     expect(await shown()).toBe(1)
   })
 
-  test("can be asked for from the beginning", async () => {
+  test("can be enabled at creation", async () => {
     await estate.as("manager", "createProject", {
       organizationId: "org1",
       projectId: "p2",
@@ -247,7 +248,7 @@ describe("the claim of groups", () => {
   })
 })
 
-test("nobody is kept out of our own project by asking for authorizations", async () => {
+test("requiring authorizations on the built-in project is rejected", async () => {
   for (const check of [{ authorizationRequired: true }, { projectAccessRequired: true }]) {
     const tried = estate.as("owner", "updateProject", { projectId: "own", ...check })
     await expect(tried).rejects.toMatchObject({ id: "project.is_own" })

@@ -1,69 +1,74 @@
 import { afterEach, beforeEach, expect, test } from "vitest"
-import { allowedOf } from "../../../src/domain/quota/index.ts"
-import { type Estate, openEstate } from "../../support/estate.ts"
+import { negotiateLanguages } from "../../../src/domain/quota/index.ts"
+import { openTenant, type Tenant } from "../../support/tenant.ts"
 
-let estate: Estate
+let estate: Tenant
 beforeEach(async () => {
-  estate = await openEstate(["i1", "i2"])
+  estate = await openTenant(["i1", "i2"])
 })
 afterEach(() => estate.close())
 
-const refused = (made: () => Promise<unknown>, fault: object) =>
+const expectFault = (made: () => Promise<unknown>, fault: object) =>
   expect((async () => made())()).rejects.toMatchObject(fault)
 
-const set = (request: object) => estate.as("owner", "setRestrictions", request)
-const shown = () => estate.as("owner", "getRestrictions")
-const only = (...list: string[]) => ({ allowedLanguages: { list } })
+const setRestrictions = (request: object) => estate.as("owner", "setRestrictions", request)
+const getRestrictions = () => estate.as("owner", "getRestrictions")
+const onlyLanguages = (...list: string[]) => ({ allowedLanguages: { list } })
 
-test("what is not given stays, and an empty list allows every language again", async () => {
-  expect(await shown()).toMatchObject({
+test("omitted fields stay, and an empty list allows every language again", async () => {
+  expect(await getRestrictions()).toMatchObject({
     disallowPublicOrgRegistration: true,
     allowedLanguages: [],
   })
-  expect(await shown()).not.toHaveProperty("details.resourceOwner")
-  await set(only("de", "de"))
-  await set({ disallowPublicOrgRegistration: false })
-  expect(await shown()).toMatchObject({
+  expect(await getRestrictions()).not.toHaveProperty("details.resourceOwner")
+  await setRestrictions(onlyLanguages("de", "de"))
+  await setRestrictions({ disallowPublicOrgRegistration: false })
+  expect(await getRestrictions()).toMatchObject({
     allowedLanguages: ["de"],
     details: { sequence: 2n, resourceOwner: "i1" },
   })
-  await set(only())
-  expect(await shown()).toMatchObject({
+  await setRestrictions(onlyLanguages())
+  expect(await getRestrictions()).toMatchObject({
     allowedLanguages: [],
   })
 })
 
-test("setting changes something, and says what", async () => {
-  await set(only("de", "en"))
+test("an update requires a change, and returns it", async () => {
+  await setRestrictions(onlyLanguages("de", "en"))
   const unchanged = { code: "failed_precondition", id: "restrictions.unchanged" }
-  await refused(() => set(only("de", "en")), unchanged)
-  await refused(() => set({ disallowPublicOrgRegistration: true }), unchanged)
-  await refused(() => set({}), { code: "invalid_argument", id: "restrictions.empty" })
-  await set(only("en", "de"))
+  await expectFault(() => setRestrictions(onlyLanguages("de", "en")), unchanged)
+  await expectFault(() => setRestrictions({ disallowPublicOrgRegistration: true }), unchanged)
+  await expectFault(() => setRestrictions({}), {
+    code: "invalid_argument",
+    id: "restrictions.empty",
+  })
+  await setRestrictions(onlyLanguages("en", "de"))
 })
 
 test.each(["sv", "de-CH", "DE", "", "constructor"])(
-  "a language that no page is written in is refused: %j",
+  "rejects an unsupported language: %j",
   async (language) => {
-    await refused(() => set(only("de", language)), { id: "restrictions.language_unknown" })
-    expect((await shown()).allowedLanguages).toEqual([])
+    await expectFault(() => setRestrictions(onlyLanguages("de", language)), {
+      id: "restrictions.language_unknown",
+    })
+    expect((await getRestrictions()).allowedLanguages).toEqual([])
   },
 )
 
-test("only who owns the instance sets them", async () => {
+test("only instance owners set restrictions", async () => {
   for (const person of ["manager", "stranger", "nobody"] as const) {
-    const tried = () => estate.as(person, "setRestrictions", only("de"))
-    await refused(tried, { code: "permission_denied" })
+    const tried = () => estate.as(person, "setRestrictions", onlyLanguages("de"))
+    await expectFault(tried, { code: "permission_denied" })
     const looked = () => estate.as(person, "getRestrictions")
-    await refused(looked, { code: "permission_denied" })
+    await expectFault(looked, { code: "permission_denied" })
   }
 })
 
-test("readers get the first of theirs that is allowed, here and nowhere else", async () => {
+test("users get their first allowed language, on this instance only", async () => {
   const here = estate.cx({ instance: "i1" })
   const there = estate.cx({ instance: "i2" })
-  await set(only("de"))
-  expect(allowedOf(here, ["en-GB", "de-AT"])).toEqual(["de-AT", "de"])
-  expect(allowedOf(here, ["en"])).toEqual(["de"])
-  expect(allowedOf(there, ["de", "sv"])).toEqual(["de", "en"])
+  await setRestrictions(onlyLanguages("de"))
+  expect(negotiateLanguages(here, ["en-GB", "de-AT"])).toEqual(["de-AT", "de"])
+  expect(negotiateLanguages(here, ["en"])).toEqual(["de"])
+  expect(negotiateLanguages(there, ["de", "sv"])).toEqual(["de", "en"])
 })

@@ -4,26 +4,26 @@ import { setPassword } from "../../../src/domain/credential/commands.ts"
 import { deactivateOrganization } from "../../../src/domain/org/index.ts"
 import { acceptInvite } from "../../../src/domain/registration/invite.ts"
 import { addUser, deactivateUser, lockUser, removeUser } from "../../../src/domain/user/index.ts"
-import { profile } from "../../../src/domain/user-lookup/query.ts"
+import { findProfile } from "../../../src/domain/user-lookup/query.ts"
 import { user } from "../../../src/domain/user-model/model.ts"
 import type { User } from "../../../src/domain/user-model/state.ts"
 import type { Cx } from "../../../src/store/index.ts"
 import type { LogEvent } from "../../../src/store/log/log.ts"
-import { type Estate, openEstate, person } from "../../support/estate.ts"
+import { humanInput, openTenant, type Tenant } from "../../support/tenant.ts"
 
-let estate: Estate
+let estate: Tenant
 beforeEach(async () => {
-  estate = await openEstate()
+  estate = await openTenant()
   await estate.step((tx) => {
     const email = { value: "ada@example.com", verified: false }
-    addUser(tx, "ada", { ...person("ada", "org1"), email })
+    addUser(tx, "ada", { ...humanInput("ada", "org1"), email })
     addUser(tx, "robot", { kind: "machine", orgId: "org1", name: "R", accessTokenType: "bearer" })
   })
 })
 afterEach(() => estate.close())
 
-/** A refusal by the access rule is a rejection like any other. */
-const as = async (...call: Parameters<Estate["as"]>) => estate.as(...call)
+/** Turns an error thrown by the access rule into a rejection. */
+const as = async (...call: Parameters<Tenant["as"]>) => estate.as(...call)
 
 const checkInvite = (cx: Cx, id: string, given: string) =>
   checkCode(cx, id, { of: "invite", given })
@@ -33,44 +33,45 @@ const threeDays = 72 * 3_600_000
 const returnCode = { verification: { case: "returnCode", value: {} } }
 const sendCode = (value: object = {}) => ({ verification: { case: "sendCode", value } })
 
-const create = (more: object = returnCode, who: Parameters<Estate["as"]>[0] = "manager") =>
+const createInvite = (more: object = returnCode, who: Parameters<Tenant["as"]>[0] = "manager") =>
   as(who, "createInviteCode", { userId, ...more })
-const verify = (verificationCode: string, more: object = {}) =>
+const verifyInvite = (verificationCode: string, more: object = {}) =>
   as("manager", "verifyInviteCode", { userId, verificationCode, ...more })
-const invited = async (): Promise<string> => (await create()).inviteCode
+const inviteAndGetCode = async (): Promise<string> => (await createInvite()).inviteCode
 
 const password = { hash: "hash-of-hers", changeRequired: false }
 const accept = (code: string, id = userId) =>
   estate.step((tx) => acceptInvite(tx, id, { code, password }))
 
-const isVerified = () => profile(estate.cx(), userId)?.emailVerified
-const events = async () => (await estate.store.log.read(0, 500)).filter(({ id }) => id === userId)
+const isVerified = () => findProfile(estate.cx(), userId)?.emailVerified
+const userEvents = async () =>
+  (await estate.store.log.read(0, 500)).filter(({ id }) => id === userId)
 const lastSent = async () =>
-  (await events()).findLast(({ type }) => type === "user.human.invite.code.added")
+  (await userEvents()).findLast(({ type }) => type === "user.human.invite.code.added")
 const failures = async () =>
   (await estate.store.log.read(0, 500)).filter(({ type }) => type.endsWith("invite.check.failed"))
 
-/** The state after one more event, as a start that folds anew makes it. */
+/** The state after one more event, as a rebuild computes it. */
 const fold = (state: User, event: LogEvent): User => {
   const evolve: Readonly<Record<string, (state: User, event: never) => User>> = user.evolve
   return evolve[event.type]?.(state, event as never) ?? state
 }
 
-/** The code that a mail would carry. */
+/** The code that an email would contain. */
 async function sentCode(): Promise<string> {
   const { sealed } = Object((await lastSent())?.private)
   return estate.secrets.open("seal", sealed, "user/ada/invite_code") ?? ""
 }
 
-/** Deactivates the person's organisation, which has to be another than the default one. */
+/** Deactivates the user's organization, which must not be the default one. */
 async function closeHome(): Promise<void> {
   await as("owner", "setDefaultOrg", { orgId: "org2" })
   await deactivateOrganization(estate.cx(), "org1")
 }
 
 describe("an invitation", () => {
-  test("is a code of six characters that is returned once, and kept sealed", async () => {
-    const { inviteCode, details } = await create()
+  test("is a code of six characters that is returned once and stored encrypted", async () => {
+    const { inviteCode, details } = await createInvite()
     expect(inviteCode).toMatch(/^[A-Z2-9]{6}$/)
     expect(details.resourceOwner).toBe("org1")
     const kept = await lastSent()
@@ -79,12 +80,12 @@ describe("an invitation", () => {
     expect(await sentCode()).toBe(inviteCode)
   })
 
-  test("takes the address for verified, once, and signs nobody in by itself", async () => {
-    const code = await invited()
-    await verify(` ${code.toLowerCase()} `)
+  test("verifies the address once, and does not sign the user in", async () => {
+    const code = await inviteAndGetCode()
+    await verifyInvite(` ${code.toLowerCase()} `)
     expect(isVerified()).toBe(true)
-    await expect(verify(code)).rejects.toMatchObject({ id: "user.code_wrong" })
-    expect((await events()).slice(-2).map(({ type }) => type)).toEqual([
+    await expect(verifyInvite(code)).rejects.toMatchObject({ id: "user.code_wrong" })
+    expect((await userEvents()).slice(-2).map(({ type }) => type)).toEqual([
       "user.human.invite.check.succeeded",
       "user.human.email.verified",
     ])
@@ -94,85 +95,88 @@ describe("an invitation", () => {
   test.each([
     ["without a word", {}],
     ["as asked", sendCode({ urlTemplate: "https://app.example/in?c={{.Code}}" })],
-  ])("is kept for the mail that carries it, %s, and not returned", async (_, how) => {
+  ])("is stored for the email, %s, and not returned", async (_, how) => {
     await as("owner", "addTrustedDomain", { instanceId: "", trustedDomain: "app.example" })
-    expect(await create(how)).not.toHaveProperty("inviteCode")
+    expect(await createInvite(how)).not.toHaveProperty("inviteCode")
     expect((await lastSent())?.data).toMatchObject({ returned: false })
-    await verify(await sentCode())
+    await verifyInvite(await sentCode())
     expect(isVerified()).toBe(true)
   })
 
   test.each([
     [{ urlTemplate: "javascript:alert(1)" }, "user.url_template_invalid"],
     [{ applicationName: "a\nb" }, "user.application_name_invalid"],
-  ])("carries nothing that a mail could trip over: %j", async (value, id) => {
-    await expect(create(sendCode(value))).rejects.toMatchObject({ code: "invalid_argument", id })
+  ])("contains no characters that could break an email: %j", async (value, id) => {
+    await expect(createInvite(sendCode(value))).rejects.toMatchObject({
+      code: "invalid_argument",
+      id,
+    })
     expect(await lastSent()).toBeUndefined()
   })
 
-  test("goes out again as it did before, with a new code", async () => {
+  test("is resent with the same settings and a new code", async () => {
     const mail = { urlTemplate: "https://app.example/in", applicationName: "Wiki" }
     await as("owner", "addTrustedDomain", { instanceId: "", trustedDomain: "app.example" })
-    await create(sendCode(mail))
+    await createInvite(sendCode(mail))
     const first = await sentCode()
     await as("manager", "resendInviteCode", { userId })
     expect((await lastSent())?.data).toMatchObject({ ...mail, returned: false })
-    await expect(verify(first)).rejects.toMatchObject({ id: "user.code_wrong" })
-    await verify(await sentCode())
+    await expect(verifyInvite(first)).rejects.toMatchObject({ id: "user.code_wrong" })
+    await verifyInvite(await sentCode())
   })
 
-  test("goes out again also when its code is too old, and not where there is none", async () => {
+  test("is resent even if its code has expired, but not if there is none", async () => {
     const again = () => as("manager", "resendInviteCode", { userId })
     const refusal = { code: "failed_precondition", id: "user.not_invited" }
     await expect(again()).rejects.toMatchObject(refusal)
-    await create(sendCode())
+    await createInvite(sendCode())
     estate.clock.advance(threeDays)
     await again()
-    await verify(await sentCode())
+    await verifyInvite(await sentCode())
     await expect(again()).rejects.toMatchObject(refusal)
   })
 
-  test("has one code that counts, the newest", async () => {
-    const [first, second] = [await invited(), await invited()]
-    await expect(verify(first)).rejects.toMatchObject({ id: "user.code_wrong" })
-    await verify(second)
+  test("has one valid code, the newest", async () => {
+    const [first, second] = [await inviteAndGetCode(), await inviteAndGetCode()]
+    await expect(verifyInvite(first)).rejects.toMatchObject({ id: "user.code_wrong" })
+    await verifyInvite(second)
   })
 
   test.each([
     ["a millisecond before it", threeDays - 1, "ok"],
     ["at it", threeDays, "wrong"],
-  ])("is good until three days are over: %s", async (_, passed, outcome) => {
-    const code = await invited()
+  ])("expires after three days: %s", async (_, passed, outcome) => {
+    const code = await inviteAndGetCode()
     estate.clock.advance(passed)
     expect(await checkInvite(estate.cx(), userId, code)).toBe(outcome)
   })
 
-  test("is worth nothing once the address is another one", async () => {
-    const code = await invited()
+  test("is invalid once the address changes", async () => {
+    const code = await inviteAndGetCode()
     await as("manager", "setEmail", { userId, email: "next@example.com" })
-    await expect(verify(code)).rejects.toMatchObject({ id: "user.code_wrong" })
+    await expect(verifyInvite(code)).rejects.toMatchObject({ id: "user.code_wrong" })
     expect(isVerified()).toBe(false)
   })
 
-  test("is worth nothing once there is a password, and its code changes none", async () => {
-    const code = await invited()
+  test("is invalid once there is a password, and its code changes none", async () => {
+    const code = await inviteAndGetCode()
     await setPassword(estate.cx(), userId, { ...password, hash: "another" })
     expect(await checkInvite(estate.cx(), userId, code)).toBe("wrong")
     await expect(accept(code)).rejects.toMatchObject({ id: "user.can_sign_in" })
-    await expect(verify(code)).rejects.toMatchObject({ code: "failed_precondition" })
+    await expect(verifyInvite(code)).rejects.toMatchObject({ code: "failed_precondition" })
   })
 
-  test("of another user is none of this one's", async () => {
-    const code = await invited()
+  test("is invalid for another user", async () => {
+    const code = await inviteAndGetCode()
     await as("manager", "createInviteCode", { userId: "nobody", ...returnCode })
-    await expect(verify(code, { userId: "nobody" })).rejects.toMatchObject({
+    await expect(verifyInvite(code, { userId: "nobody" })).rejects.toMatchObject({
       id: "user.code_wrong",
     })
   })
 
-  test("is made ten times an hour at most", async () => {
+  test("is created at most ten times an hour", async () => {
     for (let made = 0; made < 5; made++) {
-      await create()
+      await createInvite()
       await as("manager", "resendInviteCode", { userId })
     }
     for (const name of ["createInviteCode", "resendInviteCode"]) {
@@ -180,13 +184,13 @@ describe("an invitation", () => {
       await expect(tooMany).rejects.toMatchObject({ code: "resource_exhausted" })
     }
     estate.clock.advance(3_600_000)
-    await create()
+    await createInvite()
   })
 
-  test("is kept as its events say it, also after they are erased", async () => {
+  test("has the state of its events, even after they are erased", async () => {
     const kept = () => JSON.stringify(estate.store.state(estate.cx(), user, userId))
-    const folded = async () => JSON.stringify((await events()).reduce(fold, user.initial))
-    const steps = [invited, invited, async () => accept(await sentCode())]
+    const folded = async () => JSON.stringify((await userEvents()).reduce(fold, user.initial))
+    const steps = [inviteAndGetCode, inviteAndGetCode, async () => accept(await sentCode())]
     for (const step of steps) {
       await step()
       expect(await folded()).toBe(kept())
@@ -194,43 +198,43 @@ describe("an invitation", () => {
     expect(kept()).not.toContain("sealed")
   })
 
-  test("leaves no trace of its code with who is removed", async () => {
-    await invited()
+  test("leaves no code behind when the user is deleted", async () => {
+    await inviteAndGetCode()
     await removeUser(estate.cx(), userId)
     expect((await lastSent())?.private).toBeNull()
-    await expect(create()).rejects.toMatchObject({ code: "not_found" })
+    await expect(createInvite()).rejects.toMatchObject({ code: "not_found" })
   })
 })
 
-describe("nobody is invited", () => {
+describe("rejects an invitation", () => {
   test.each([
     ["who has a password", () => setPassword(estate.cx(), userId, password), "user.can_sign_in"],
     ["who is locked", () => lockUser(estate.cx(), userId), "user.locked"],
     ["who is deactivated", () => deactivateUser(estate.cx(), userId), "user.inactive"],
-    ["whose organisation is deactivated", closeHome, "org.inactive"],
-  ])("%s, nor comes in by an invitation of before", async (_, turn, id) => {
-    const code = await invited()
+    ["whose organization is deactivated", closeHome, "org.inactive"],
+  ])("%s, and a previous invitation is invalid", async (_, turn, id) => {
+    const code = await inviteAndGetCode()
     await turn()
-    const before = (await events()).length
+    const before = (await userEvents()).length
     const refusal = { code: "failed_precondition", id }
     const tries = [
-      () => create(returnCode, "owner"),
+      () => createInvite(returnCode, "owner"),
       () => as("owner", "resendInviteCode", { userId }),
       () => as("owner", "verifyInviteCode", { userId, verificationCode: code }),
       () => accept(code),
     ]
     for (const attempt of tries) await expect(attempt()).rejects.toMatchObject(refusal)
-    expect(await events()).toHaveLength(before)
+    expect(await userEvents()).toHaveLength(before)
     expect(isVerified()).toBe(false)
   })
 
-  test("who is a program", async () => {
-    const robot = create({ ...returnCode, userId: "robot" })
+  test("for a service account", async () => {
+    const robot = createInvite({ ...returnCode, userId: "robot" })
     await expect(robot).rejects.toMatchObject({ id: "user.not_human" })
   })
 
-  test("by who may not write users, or is of another organisation", async () => {
-    const code = await invited()
+  test("by a caller who can't write users, or of another organization", async () => {
+    const code = await inviteAndGetCode()
     const rest: readonly (readonly [string, object])[] = [
       ["createInviteCode", returnCode],
       ["resendInviteCode", {}],
@@ -245,7 +249,7 @@ describe("nobody is invited", () => {
     expect(await checkInvite(estate.cx(), userId, code)).toBe("ok")
   })
 
-  test("by who may do less than they: the code would make them such a one", async () => {
+  test("by a caller with fewer permissions, who could use the code to gain more", async () => {
     for (const [name, more] of [
       ["createInviteCode", returnCode],
       ["createInviteCode", sendCode()],
@@ -257,9 +261,9 @@ describe("nobody is invited", () => {
   })
 })
 
-describe("a code that anybody may show", () => {
-  test("is looked at without being used up", async () => {
-    const code = await invited()
+describe("a code check by an anonymous caller", () => {
+  test("does not use up the code", async () => {
+    const code = await inviteAndGetCode()
     for (let looks = 0; looks < 20; looks++) {
       expect(await checkInvite(estate.cx(), userId, code)).toBe("ok")
     }
@@ -268,14 +272,14 @@ describe("a code that anybody may show", () => {
     await expect(accept(code)).rejects.toMatchObject({ id: "user.can_sign_in" })
   })
 
-  test("is taken once, also when it comes twice at the same moment", async () => {
-    const code = await invited()
+  test("accepts the code once, even with concurrent requests", async () => {
+    const code = await inviteAndGetCode()
     const both = await Promise.allSettled([accept(code), accept(code)])
     expect(both.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"])
   })
 
-  test.each(["ada", "404"])("is guessed ten times an hour at most, of %s", async (id) => {
-    const code = await invited()
+  test.each(["ada", "404"])("allows ten guesses an hour, for %s", async (id) => {
+    const code = await inviteAndGetCode()
     const guess = (said: string) => checkInvite(estate.cx(), id, said).catch((fault) => fault.id)
     const guesses = await Promise.all(Array.from({ length: 14 }, () => guess("AAAAAA")))
     const sorted = guesses.sort()
@@ -287,8 +291,8 @@ describe("a code that anybody may show", () => {
     expect(await guess(code)).toBe(id === userId ? "ok" : "wrong")
   })
 
-  test("says nothing of who isn't there, was never invited, or is a program", async () => {
-    const code = await invited()
+  test("does not reveal whether a user exists, was invited, or is a service account", async () => {
+    const code = await inviteAndGetCode()
     for (const id of ["404", "nobody", "robot", "", "x".repeat(201)]) {
       expect(await checkInvite(estate.cx(), id, code)).toBe("wrong")
     }
@@ -300,15 +304,15 @@ describe("a code that anybody may show", () => {
     ["locked", () => lockUser(estate.cx(), userId)],
     ["inactive", () => deactivateUser(estate.cx(), userId)],
     ["inactive", closeHome],
-  ])("tells who has it, and nobody else, that the account is %s", async (said, turn) => {
-    const code = await invited()
+  ])("reports only with the right code that the account is %s", async (said, turn) => {
+    const code = await inviteAndGetCode()
     await turn()
     expect(await checkInvite(estate.cx(), userId, code)).toBe(said)
     expect(await checkInvite(estate.cx(), userId, "AAAAAA")).toBe("wrong")
   })
 
-  test("counts in its own instance only, where ids repeat", async () => {
-    const two = await openEstate(["i1", "i2"])
+  test("is valid on its own instance only, even with equal IDs", async () => {
+    const two = await openTenant(["i1", "i2"])
     const invite = (instance: string) =>
       two.as(
         "manager",

@@ -1,18 +1,18 @@
-// Sessions as whoever looks after people sees and ends them.
+// Sessions as administrators of users list and end them.
 import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { createPassword, setPassword } from "../../../src/domain/credential/commands.ts"
 import { removeOtp } from "../../../src/domain/factor/otp.ts"
 import { grant, outlivesSession } from "../../../src/domain/grant/index.ts"
-import { lifetimes, session, sessionNow } from "../../../src/domain/session/index.ts"
+import { findSession, lifetimes, session } from "../../../src/domain/session/index.ts"
 import { removeUser } from "../../../src/domain/user/index.ts"
 import { passwordVersion } from "../../../src/domain/user-lookup/query.ts"
 import { user } from "../../../src/domain/user-model/model.ts"
-import { type Estate, openEstate, type Person } from "../../support/estate.ts"
+import { openTenant, type Tenant, type TenantUser } from "../../support/tenant.ts"
 
-let estate: Estate
+let estate: Tenant
 beforeEach(async () => {
-  estate = await openEstate()
+  estate = await openTenant()
   for (const id of ["owner", "manager", "stranger"]) {
     estate.clock.advance(1000)
     await signIn(id, id === "stranger" ? "org2" : "org1")
@@ -20,7 +20,7 @@ beforeEach(async () => {
 })
 afterEach(() => estate.close())
 
-/** A session whose id is that of its user. */
+/** A session whose ID is that of its user. */
 const signIn = (id: string, orgId: string) =>
   estate.step((tx) => {
     const data = { userId: id, agentId: `browser of ${id}` }
@@ -29,16 +29,16 @@ const signIn = (id: string, orgId: string) =>
     tx.append(session, id, [{ type: "session.password.checked", data: version }])
   })
 
-const listed = async (who: Person, ...queries: readonly object[]) => {
+const listed = async (who: TenantUser, ...queries: readonly object[]) => {
   const request = { queries: queries.map((query) => ({ query })), query: { asc: true } }
   const { sessions, details } = await estate.as(who, "listSessions", request)
   expect(details.totalResult).toBe(BigInt(sessions.length))
   return sessions
 }
-const ids = async (who: Person, ...queries: readonly object[]) =>
+const ids = async (who: TenantUser, ...queries: readonly object[]) =>
   (await listed(who, ...queries)).map(({ id }: { id: string }) => id)
 
-test("a session tells who is signed in, where, since when and until when", async () => {
+test("a session contains its user, device, creation time, and expiry", async () => {
   const [shown] = await listed("owner", { case: "userIdQuery", value: { id: "stranger" } })
   const now = estate.clock.now()
   expect(shown).toMatchObject({
@@ -54,7 +54,7 @@ test("a session tells who is signed in, where, since when and until when", async
   expect(timestampMs(shown.expirationDate)).toBe(now + lifetimes.session)
 })
 
-test("sessions are seen by whoever may, where they may, and by oneself", async () => {
+test("sessions are visible to callers with the permission, and to their user", async () => {
   expect(await ids("owner")).toEqual(["owner", "manager", "stranger"])
   expect(await ids("stranger")).toEqual(["stranger"])
   expect(await ids("nobody")).toEqual([])
@@ -62,7 +62,7 @@ test("sessions are seen by whoever may, where they may, and by oneself", async (
   expect(await ids("nobody")).toEqual(["nobody"])
 })
 
-test("sessions are found by all that a query may say", async () => {
+test("finds sessions by every query", async () => {
   const at = timestampFromMs(estate.clock.now() - 1000)
   const by = (name: string, value: object) => ids("owner", { case: name, value })
   expect(await by("idsQuery", { ids: ["owner", "absent"] })).toEqual(["owner"])
@@ -86,11 +86,11 @@ test("sessions are found by all that a query may say", async () => {
   }
 })
 
-test("a session that is ended is worth nothing, is gone from lists, and ends once", async () => {
-  expect(sessionNow(estate.cx(), "manager")).toBeDefined()
+test("an ended session is invalid, unlisted, and ends once", async () => {
+  expect(findSession(estate.cx(), "manager")).toBeDefined()
   const { details } = await estate.as("owner", "deleteSession", { sessionId: "manager" })
   expect(details.resourceOwner).toBe("org1")
-  expect(sessionNow(estate.cx(), "manager")).toBeUndefined()
+  expect(findSession(estate.cx(), "manager")).toBeUndefined()
   expect(await ids("owner")).toEqual(["owner", "stranger"])
   for (const who of ["owner", "manager"] as const) {
     const read = estate.as(who, "getSession", { sessionId: "manager" })
@@ -101,8 +101,8 @@ test("a session that is ended is worth nothing, is gone from lists, and ends onc
   expect(estate.store.log.durable()).toBe(before)
 })
 
-test("a session of others is as if it were not there, and of those above stays", async () => {
-  const end = async (who: Person, sessionId: string) =>
+test("inaccessible sessions are not found, and those of higher-ranked users stay", async () => {
+  const end = async (who: TenantUser, sessionId: string) =>
     estate.as(who, "deleteSession", { sessionId })
   const ended = await Promise.all(
     ["manager", "absent"].map((id) => end("stranger", id).catch((fault) => fault)),
@@ -117,7 +117,7 @@ test("a session of others is as if it were not there, and of those above stays",
   expect(await ids("owner")).toEqual(["owner", "manager"])
 })
 
-describe("a second factor that its user removes", () => {
+describe("removing a second factor", () => {
   const own = { kind: "user", userId: "nobody", orgId: "org1", clientId: "" } as const
   const add = (sessionId: string) =>
     estate.step((tx) => {
@@ -151,13 +151,13 @@ describe("a second factor that its user removes", () => {
   }
   const current = (...sessionIds: readonly string[]) =>
     sessionIds.filter((id) => {
-      const goesOn = sessionNow(estate.cx(), id) !== undefined
+      const goesOn = findSession(estate.cx(), id) !== undefined
       const given = estate.store.state(estate.cx(), grant, id)
       expect([id, outlivesSession(estate.cx(), "nobody", given)]).toEqual([id, goesOn])
       return goesOn
     })
 
-  test("ends their other sessions, not the one that it was removed with", async () => {
+  test("ends the user's other sessions, not the current one", async () => {
     for (const id of ["one", "two", "three"]) await add(id)
     await remove("one")
     expect(current("one", "two", "three")).toEqual(["one"])
@@ -171,7 +171,7 @@ describe("a second factor that its user removes", () => {
     expect(current("five")).toEqual([])
   })
 
-  test("ends no session that its user has since signed in with again", async () => {
+  test("ends no session in which the user has authenticated again since", async () => {
     await add("one")
     await remove("one")
     const version = { passwordVersion: passwordVersion(estate.cx(), "nobody") }
@@ -179,10 +179,10 @@ describe("a second factor that its user removes", () => {
       tx.append(session, "one", [{ type: "session.password.checked", data: version }]),
     )
     await remove("one")
-    expect(sessionNow(estate.cx(), "one")).toBeDefined()
+    expect(findSession(estate.cx(), "one")).toBeDefined()
   })
 
-  test("ends them all where somebody else removes it, or the password changes", async () => {
+  test("ends all sessions if another user removes it, or the password changes", async () => {
     await add("one")
     await addFactor()
     await estate.as("owner", "removeOTPEmail", { userId: "nobody" })
@@ -195,7 +195,7 @@ describe("a second factor that its user removes", () => {
   })
 })
 
-test("of a person who is gone a session is gone", async () => {
+test("the sessions of a deleted user end", async () => {
   await removeUser(estate.cx(), "manager")
   const tried = async () => estate.as("owner", "deleteSession", { sessionId: "manager" })
   await expect(tried()).rejects.toMatchObject({ id: "session.missing" })

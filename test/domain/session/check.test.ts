@@ -1,4 +1,4 @@
-// Sessions as a login page of somebody else makes them.
+// Sessions as custom login pages create them.
 import { timestampMs } from "@bufbuild/protobuf/wkt"
 import { TOTP } from "otpauth"
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
@@ -10,101 +10,108 @@ import { attemptsOf } from "../../../src/domain/lockout/attempt.ts"
 import { deactivateOrganization } from "../../../src/domain/org/commands.ts"
 import { addPolicy, changePolicy } from "../../../src/domain/policy/commands.ts"
 import { lockout, login } from "../../../src/domain/policy/index.ts"
-import { lifetimes, sessionNow } from "../../../src/domain/session/index.ts"
+import { findSession, lifetimes } from "../../../src/domain/session/index.ts"
 import { deactivateUser, lockUser } from "../../../src/domain/user/index.ts"
 import { accountOf } from "../../../src/domain/user-lookup/query.ts"
-import { limitsOf } from "../../../src/kernel/limit.ts"
+import { createLimits } from "../../../src/kernel/limit.ts"
 import { browserOf, openProvider, type Provider, password } from "../../oauth/provider.ts"
-import { addServiceUser, type Calling, callingAs, openLoginPage } from "../../support/login-page.ts"
+import {
+  addLoginPageCaller,
+  addServiceCaller,
+  type CallAs,
+  callAs,
+} from "../../support/operation-caller.ts"
 import { driveClock } from "../../support/wait.ts"
 
-const wrong = "Wrong-Horse-8"
+const wrongPassword = "Wrong-Horse-8"
 
 let provider: Provider
-let call: Calling
-let owner: Calling
+let callAsPage: CallAs
+let callAsOwner: CallAs
 beforeAll(async () => {
   provider = await openProvider()
-  call = await openLoginPage(provider)
+  callAsPage = await addLoginPageCaller(provider)
   const { orgId, ownerId: userId } = provider.setup
-  owner = callingAs(provider, { kind: "user", userId, orgId, clientId: "console" })
+  callAsOwner = callAs(provider, { kind: "user", userId, orgId, clientId: "console" })
 })
 afterAll(() => provider.close())
 
-let people = 0
+let userCount = 0
 let name: string
 let id: string
 beforeEach(async () => {
-  name = `sue-${++people}`
+  name = `sue-${++userCount}`
   id = await provider.addPerson(name)
 })
 
 const byName = (loginName = name) => ({ user: { search: { case: "loginName", value: loginName } } })
 const byId = (value = id) => ({ user: { search: { case: "userId", value } } })
-const create = (checks: object, more: object = {}) =>
-  call("session.v2.SessionService/CreateSession", { checks, ...more })
-const set = (sessionId: string, checks: object, more: object = {}) =>
-  call("session.v2.SessionService/SetSession", { sessionId, checks, ...more })
-const get = async (sessionId: string, by = call, sessionToken?: string) => {
+const createSession = (checks: object, more: object = {}) =>
+  callAsPage("session.v2.SessionService/CreateSession", { checks, ...more })
+const setSession = (sessionId: string, checks: object, more: object = {}) =>
+  callAsPage("session.v2.SessionService/SetSession", { sessionId, checks, ...more })
+const getSession = async (sessionId: string, by = callAsPage, sessionToken?: string) => {
   const request = { sessionId, ...(sessionToken !== undefined && { sessionToken }) }
   return (await by("session.v2.SessionService/GetSession", request)).session
 }
-const signIn = (plain = password) => create({ ...byName(), password: { password: plain } })
-const isGood = (sessionId: string) => sessionNow(provider.cx(), sessionId) !== undefined
+const signIn = (plain = password) => createSession({ ...byName(), password: { password: plain } })
+const isActive = (sessionId: string) => findSession(provider.cx(), sessionId) !== undefined
 
 describe("a session of a login page", () => {
-  test("learns who it is and by what they prove it, each at its time", async () => {
-    const { sessionId } = await create(byName())
-    expect(isGood(sessionId)).toBe(false)
-    const first = await get(sessionId)
+  test("contains the user and each verified factor with its time", async () => {
+    const { sessionId } = await createSession(byName())
+    expect(isActive(sessionId)).toBe(false)
+    const first = await getSession(sessionId)
     expect(first.factors).toMatchObject({
       user: { id, displayName: "Pat Person", organizationId: provider.setup.orgId },
     })
     expect(first.factors.password).toBeUndefined()
     expect(timestampMs(first.expirationDate)).toBe(provider.clock.now() + lifetimes.unproven)
     provider.clock.advance(60_000)
-    await set(sessionId, { password: { password } })
-    const { factors, expirationDate } = await get(sessionId)
+    await setSession(sessionId, { password: { password } })
+    const { factors, expirationDate } = await getSession(sessionId)
     expect(timestampMs(factors.user.verifiedAt)).toBe(provider.clock.now() - 60_000)
     expect(timestampMs(factors.password.verifiedAt)).toBe(provider.clock.now())
     expect(timestampMs(expirationDate)).toBe(provider.clock.now() + lifetimes.session)
-    expect(isGood(sessionId)).toBe(true)
+    expect(isActive(sessionId)).toBe(true)
   })
 
-  test("is begun with all at once, or not at all", async () => {
+  test("is created with all checks or not at all", async () => {
     const { sessionId, details } = await signIn()
-    expect(isGood(sessionId)).toBe(true)
+    expect(isActive(sessionId)).toBe(true)
     expect(details.resourceOwner).toBe(provider.setup.orgId)
-    await expect(signIn(wrong)).rejects.toMatchObject({ id: "session.password_wrong" })
-    const listed = await owner("session.v2.SessionService/ListSessions", {
+    await expect(signIn(wrongPassword)).rejects.toMatchObject({ id: "session.password_wrong" })
+    const listed = await callAsOwner("session.v2.SessionService/ListSessions", {
       queries: [{ query: { case: "userIdQuery", value: { id } } }],
     })
     expect(listed.sessions.map((each: { id: string }) => each.id)).toEqual([sessionId])
   })
 
-  test("keeps its user", async () => {
-    const { sessionId } = await create(byId())
+  test("can't change its user", async () => {
+    const { sessionId } = await createSession(byId())
     const other = await provider.addPerson(`other-${name}`)
-    await expect(set(sessionId, byId(other))).rejects.toMatchObject({ id: "session.user_fixed" })
-    await set(sessionId, byName())
-    expect((await get(sessionId)).factors.user.id).toBe(id)
+    await expect(setSession(sessionId, byId(other))).rejects.toMatchObject({
+      id: "session.user_fixed",
+    })
+    await setSession(sessionId, byName())
+    expect((await getSession(sessionId)).factors.user.id).toBe(id)
   })
 
-  test("wants to know whose it is before anything is proved", async () => {
-    const { sessionId } = await create({})
-    expect((await get(sessionId)).factors).toEqual(expect.objectContaining({}))
-    const tried = set(sessionId, { password: { password } })
+  test("requires a user before other checks", async () => {
+    const { sessionId } = await createSession({})
+    expect((await getSession(sessionId)).factors).toEqual(expect.objectContaining({}))
+    const tried = setSession(sessionId, { password: { password } })
     await expect(tried).rejects.toMatchObject({ id: "session.user_missing" })
-    await set(sessionId, { ...byName(), password: { password } })
-    expect(isGood(sessionId)).toBe(true)
+    await setSession(sessionId, { ...byName(), password: { password } })
+    expect(isActive(sessionId)).toBe(true)
   })
 
-  test("says that no intent of a provider can be checked", async () => {
+  test("rejects checks of identity provider intents", async () => {
     const idpIntent = { idpIntentId: "1", idpIntentToken: "t" }
-    await expect(create({ idpIntent })).rejects.toMatchObject({ id: "idp.intent_over" })
+    await expect(createSession({ idpIntent })).rejects.toMatchObject({ id: "idp.intent_over" })
   })
 
-  test("keeps what is noted, and of the browser what is no secret", async () => {
+  test("stores metadata, and public data about the browser", async () => {
     const note = (text: string) => new TextEncoder().encode(text)
     const userAgent = {
       fingerprintId: "f-1",
@@ -112,9 +119,9 @@ describe("a session of a login page", () => {
       description: "Firefox on Linux",
       header: { "user-agent": { values: ["Firefox"] }, Cookie: { values: ["s=1"] } },
     }
-    const begun = await create({}, { userAgent, metadata: { a: note("1"), b: note("2") } })
-    await set(begun.sessionId, {}, { metadata: { b: note(""), c: note("3") } })
-    const shown = await get(begun.sessionId)
+    const begun = await createSession({}, { userAgent, metadata: { a: note("1"), b: note("2") } })
+    await setSession(begun.sessionId, {}, { metadata: { b: note(""), c: note("3") } })
+    const shown = await getSession(begun.sessionId)
     expect(Object.keys(shown.metadata)).toEqual(["a", "c"])
     expect(new TextDecoder().decode(shown.metadata.c)).toBe("3")
     expect(shown.userAgent).toMatchObject({ ip: "203.0.113.7", fingerprintId: "f-1" })
@@ -130,67 +137,69 @@ describe("a session of a login page", () => {
       { lifetime: { seconds: 0n, nanos: 0 } },
       { lifetime: { seconds: 400n * 86_400n, nanos: 0 } },
     ]) {
-      await expect(create({}, more)).rejects.toMatchObject({ id: "request.field_invalid" })
+      await expect(createSession({}, more)).rejects.toMatchObject({ id: "request.field_invalid" })
     }
   })
 
-  test("expires when it was said, whatever is checked after that", async () => {
+  test("expires at the given time, whatever is checked later", async () => {
     const lifetime = { seconds: 600n, nanos: 0 }
-    const { sessionId } = await create({ ...byName(), password: { password } }, { lifetime })
+    const { sessionId } = await createSession({ ...byName(), password: { password } }, { lifetime })
     provider.clock.advance(300_000)
-    await set(sessionId, { password: { password } })
-    expect(isGood(sessionId)).toBe(true)
+    await setSession(sessionId, { password: { password } })
+    expect(isActive(sessionId)).toBe(true)
     provider.clock.advance(300_000)
-    expect(isGood(sessionId)).toBe(false)
-    const tried = set(sessionId, { password: { password } })
+    expect(isActive(sessionId)).toBe(false)
+    const tried = setSession(sessionId, { password: { password } })
     await expect(tried).rejects.toMatchObject({ id: "session.over" })
   })
 
-  test("that proved nothing outlives a new password, one that did does not", async () => {
-    const [named, proved] = [await create(byName()), await signIn()]
+  test("survives a password change only if nothing was verified", async () => {
+    const [named, proved] = [await createSession(byName()), await signIn()]
     const fresh = await createPassword("Other-Horse-9", { names: [] })
     await setPassword(provider.cx(), id, fresh)
-    expect(isGood(proved.sessionId)).toBe(false)
-    await set(named.sessionId, { password: { password: "Other-Horse-9" } })
-    expect(isGood(named.sessionId)).toBe(true)
+    expect(isActive(proved.sessionId)).toBe(false)
+    await setSession(named.sessionId, { password: { password: "Other-Horse-9" } })
+    expect(isActive(named.sessionId)).toBe(true)
   })
 })
 
 describe("a token of a session", () => {
-  test("opens it to whoever has it, is new with each change, and kept as a hash", async () => {
-    const robot = await addServiceUser(provider, { name: `robot-${name}`, roles: [] })
-    const stranger = callingAs(provider, robot)
+  test("gives access to the session, changes with each update, and is stored as a hash", async () => {
+    const robot = await addServiceCaller(provider, { name: `robot-${name}`, roles: [] })
+    const stranger = callAs(provider, robot)
     const { sessionId, sessionToken } = await signIn()
-    await expect(get(sessionId, stranger)).rejects.toMatchObject({ code: "permission_denied" })
-    expect((await get(sessionId, stranger, sessionToken)).id).toBe(sessionId)
-    const next = await set(sessionId, {})
+    await expect(getSession(sessionId, stranger)).rejects.toMatchObject({
+      code: "permission_denied",
+    })
+    expect((await getSession(sessionId, stranger, sessionToken)).id).toBe(sessionId)
+    const next = await setSession(sessionId, {})
     expect(next.sessionToken).not.toBe(sessionToken)
     for (const bad of [sessionToken, `${next.sessionToken}A`, next.sessionToken.slice(1), ""]) {
-      await expect(get(sessionId, stranger, bad)).rejects.toMatchObject({
+      await expect(getSession(sessionId, stranger, bad)).rejects.toMatchObject({
         code: "permission_denied",
       })
     }
     const other = await signIn()
-    await expect(get(other.sessionId, stranger, next.sessionToken)).rejects.toThrow()
+    await expect(getSession(other.sessionId, stranger, next.sessionToken)).rejects.toThrow()
     const events = JSON.stringify(await provider.store.log.read(0, 10_000))
     for (const text of [sessionToken, next.sessionToken]) expect(events).not.toContain(text)
     const end = { sessionId, sessionToken: next.sessionToken }
     await stranger("session.v2.SessionService/DeleteSession", end)
-    expect(isGood(sessionId)).toBe(false)
-    await expect(get(sessionId, stranger, next.sessionToken)).rejects.toThrow()
+    expect(isActive(sessionId)).toBe(false)
+    await expect(getSession(sessionId, stranger, next.sessionToken)).rejects.toThrow()
   })
 
-  test("opens nothing to who has no token of their own", async () => {
+  test("gives no access to callers without their own token", async () => {
     const { sessionId, sessionToken } = await signIn()
-    const nobody = callingAs(provider, { kind: "anonymous" })
-    await expect(get(sessionId, nobody, sessionToken)).rejects.toMatchObject({
+    const nobody = callAs(provider, { kind: "anonymous" })
+    await expect(getSession(sessionId, nobody, sessionToken)).rejects.toMatchObject({
       code: "unauthenticated",
     })
   })
 
-  test("is none of another instance", async () => {
+  test("is invalid on another instance", async () => {
     const { sessionId, sessionToken } = await signIn()
-    const tried = call(
+    const tried = callAsPage(
       "session.v2.SessionService/GetSession",
       { sessionId, sessionToken },
       { instance: "i2" },
@@ -201,13 +210,15 @@ describe("a token of a session", () => {
 
 describe("a wrong password", () => {
   const tries = async (checks: object) => {
-    const cause = await create({ ...checks, password: { password: wrong } }).catch((fault) => fault)
+    const cause = await createSession({ ...checks, password: { password: wrongPassword } }).catch(
+      (fault) => fault,
+    )
     return [cause.code, cause.id, cause.message]
   }
   const failures = (loginName = name) =>
     attemptsOf(provider.cx(), accountOf(provider.cx(), loginName)).failures
 
-  test("is answered and counted alike, whosever it is", async () => {
+  test("has the same response and limit for every user", async () => {
     const locked = await provider.addPerson(`locked-${name}`)
     await lockUser(provider.cx(), locked)
     const named = [name, `locked-${name}`, `nobody-${name}`]
@@ -216,41 +227,43 @@ describe("a wrong password", () => {
     expect(named.map(failures)).toEqual([1, 1, 1])
   })
 
-  test("is asked for although nobody has the name, unless the policy says otherwise", async () => {
-    const { sessionId } = await create(byName(`Nobody-${name}`))
-    const { user } = (await get(sessionId)).factors
+  test("is checked even for an unknown name, unless the policy disables this", async () => {
+    const { sessionId } = await createSession(byName(`Nobody-${name}`))
+    const { user } = (await getSession(sessionId)).factors
     expect(user).toMatchObject({ id: "", loginName: `Nobody-${name}` })
-    const tried = set(sessionId, { password: { password } })
+    const tried = setSession(sessionId, { password: { password } })
     await expect(tried).rejects.toMatchObject({ id: "session.password_wrong" })
     const say = (ignoreUnknownUsernames: boolean) =>
       changePolicy(provider.cx(), undefined, {
         policy: login,
-        say: () => ({ ignoreUnknownUsernames }),
+        apply: () => ({ ignoreUnknownUsernames }),
       })
     await say(false)
-    await expect(create(byName(`nobody-${name}`))).rejects.toMatchObject({ id: "user.missing" })
+    await expect(createSession(byName(`nobody-${name}`))).rejects.toMatchObject({
+      id: "user.missing",
+    })
     await say(true)
   })
 
-  test("locks by the policy that the login pages go by", async () => {
+  test("locks by the same policy as on the login pages", async () => {
     const { orgId } = provider.setup
     const say = () => ({ maxPasswordAttempts: 3 })
-    await addPolicy(provider.cx(), orgId, { policy: lockout, say })
+    await addPolicy(provider.cx(), orgId, { policy: lockout, apply: say })
     for (let count = 0; count < 3; count++) await tries(byName())
     await expect(signIn()).rejects.toMatchObject({ id: "session.user_locked" })
-    await owner("user.v2.UserService/UnlockUser", { userId: id })
-    expect(isGood((await signIn()).sessionId)).toBe(true)
+    await callAsOwner("user.v2.UserService/UnlockUser", { userId: id })
+    expect(isActive((await signIn()).sessionId)).toBe(true)
   })
 
-  test("costs the address of the person, not that of the page", async () => {
-    const limits = limitsOf(provider.clock, 0.01)
+  test("counts against the user's address, not the login page's", async () => {
+    const limits = createLimits(provider.clock, 0.01)
     const from = { allowance: limits({ address: "198.51.100.1" }) }
     const guess = (ip: string) =>
-      call(
+      callAsPage(
         "session.v2.SessionService/CreateSession",
         {
           userAgent: { ip },
-          checks: { ...byName(`${ip}-${name}`), password: { password: wrong } },
+          checks: { ...byName(`${ip}-${name}`), password: { password: wrongPassword } },
         },
         from,
       ).catch(({ id }) => id)
@@ -267,25 +280,25 @@ describe("a wrong password", () => {
 })
 
 describe("a right password", () => {
-  test("tells what is in the way, and opens nothing then", async () => {
-    const { sessionId } = await create(byName())
-    const tried = () => set(sessionId, { password: { password } }).catch(({ id }) => id)
+  test("reports why the sign-in is blocked, and grants nothing", async () => {
+    const { sessionId } = await createSession(byName())
+    const tried = () => setSession(sessionId, { password: { password } }).catch(({ id }) => id)
     await deactivateUser(provider.cx(), id)
     expect(await tried()).toBe("session.user_inactive")
     const second = await provider.addPerson(`new-${name}`)
     const hash = await createPassword(password, { names: [], changeRequired: true })
     await setPassword(provider.cx(), second, hash)
-    await expect(create({ ...byId(second), password: { password } })).rejects.toMatchObject({
+    await expect(createSession({ ...byId(second), password: { password } })).rejects.toMatchObject({
       id: "session.password_change_required",
     })
-    const orgId = (await owner("org.v2.OrganizationService/AddOrganization", { name }))
+    const orgId = (await callAsOwner("org.v2.OrganizationService/AddOrganization", { name }))
       .organizationId
     const third = await provider.addPerson(`off-${name}`, orgId)
     await deactivateOrganization(provider.cx(), orgId)
-    await expect(create({ ...byId(third), password: { password } })).rejects.toMatchObject({
+    await expect(createSession({ ...byId(third), password: { password } })).rejects.toMatchObject({
       id: "session.user_inactive",
     })
-    expect(isGood(sessionId)).toBe(false)
+    expect(isActive(sessionId)).toBe(false)
   })
 })
 
@@ -294,96 +307,96 @@ describe("a second factor", () => {
   const codeOf = (secret: string, late = 0) =>
     new TOTP({ secret }).generate({ timestamp: provider.clock.now() + late * 30_000 })
 
-  test("is checked beside the password or after it, and named in the methods", async () => {
+  test("is checked with the password or later, and listed in the methods", async () => {
     const { secret } = await registerTotp(provider.cx(), id, label)
     await verifyTotp(provider.cx(), id, codeOf(secret, -1))
     const totp = (code: string) => ({ totp: { code } })
     const { sessionId } = await signIn()
-    expect(sessionNow(provider.cx(), sessionId)?.methods).toEqual(["pwd"])
-    await expect(set(sessionId, totp("000000"))).rejects.toMatchObject({
+    expect(findSession(provider.cx(), sessionId)?.methods).toEqual(["pwd"])
+    await expect(setSession(sessionId, totp("000000"))).rejects.toMatchObject({
       id: "session.proof_wrong",
     })
     const code = codeOf(secret)
-    await set(sessionId, totp(code))
-    expect(sessionNow(provider.cx(), sessionId)?.methods).toEqual(["pwd", "otp", "mfa"])
-    expect((await get(sessionId)).factors.totp.verifiedAt).toBeDefined()
-    // A code counts once, in whatever session.
-    const again = create({ ...byName(), password: { password }, ...totp(code) })
+    await setSession(sessionId, totp(code))
+    expect(findSession(provider.cx(), sessionId)?.methods).toEqual(["pwd", "otp", "mfa"])
+    expect((await getSession(sessionId)).factors.totp.verifiedAt).toBeDefined()
+    // A code is accepted once, in any session.
+    const again = createSession({ ...byName(), password: { password }, ...totp(code) })
     await expect(again).rejects.toMatchObject({ id: "session.proof_wrong" })
     provider.clock.advance(60_000)
     const both = { ...byName(), password: { password }, ...totp(codeOf(secret)) }
-    expect(isGood((await create(both)).sessionId)).toBe(true)
+    expect(isActive((await createSession(both)).sessionId)).toBe(true)
     await removeTotp(provider.cx(), id)
-    expect(isGood(sessionId)).toBe(false)
+    expect(isActive(sessionId)).toBe(false)
   })
 
-  test("alone opens nothing", async () => {
+  test("grants nothing without a first factor", async () => {
     await changePolicy(provider.cx(), undefined, {
       policy: login,
-      say: () => ({ secondFactors: ["otp_email", "recovery_codes"] as const }),
+      apply: () => ({ secondFactors: ["otp_email", "recovery_codes"] as const }),
     })
     await addOtp(provider.cx(), id, "email")
     const { codes } = await generateRecoveryCodes(provider.cx(), id)
     const [code = ""] = codes
-    const { sessionId } = await create({ ...byName(), recoveryCode: { code } })
-    expect((await get(sessionId)).factors.recoveryCode).toBeDefined()
-    expect(isGood(sessionId)).toBe(false)
-    const again = set(sessionId, { recoveryCode: { code } })
+    const { sessionId } = await createSession({ ...byName(), recoveryCode: { code } })
+    expect((await getSession(sessionId)).factors.recoveryCode).toBeDefined()
+    expect(isActive(sessionId)).toBe(false)
+    const again = setSession(sessionId, { recoveryCode: { code } })
     await expect(again).rejects.toMatchObject({ id: "session.proof_wrong" })
   })
 
-  test("by mail is sent once the password was right, or returned to a login page", async () => {
+  test("by email is sent after the password, or returned to a login page", async () => {
     await addOtp(provider.cx(), id, "email")
     const asked = (deliveryType: object) => ({ challenges: { otpEmail: { deliveryType } } })
     const sent = asked({ case: "sendCode", value: {} })
     const returned = asked({ case: "returnCode", value: {} })
-    const named = await create(byName())
-    const early = set(named.sessionId, {}, sent)
+    const named = await createSession(byName())
+    const early = setSession(named.sessionId, {}, sent)
     await expect(early).rejects.toMatchObject({ id: "session.unproven" })
     const before = provider.store.log.durable()
-    const first = await set(named.sessionId, { password: { password } }, sent)
+    const first = await setSession(named.sessionId, { password: { password } }, sent)
     expect(first.challenges.otpEmail).toBeUndefined()
     const types = (await provider.store.log.read(before, 100)).map(({ type }) => type)
     expect(types).toContain("message.added")
-    const { challenges } = await set(named.sessionId, {}, returned)
+    const { challenges } = await setSession(named.sessionId, {}, returned)
     const code = challenges.otpEmail
     expect(code).toMatch(/^\d{8}$/)
     const other = await signIn()
-    const elsewhere = set(other.sessionId, { otpEmail: { code } })
+    const elsewhere = setSession(other.sessionId, { otpEmail: { code } })
     await expect(elsewhere).rejects.toMatchObject({ id: "session.proof_wrong" })
-    await set(named.sessionId, { otpEmail: { code } })
-    const again = set(named.sessionId, { otpEmail: { code } })
+    await setSession(named.sessionId, { otpEmail: { code } })
+    const again = setSession(named.sessionId, { otpEmail: { code } })
     await expect(again).rejects.toMatchObject({ id: "session.proof_wrong" })
     const events = JSON.stringify(await provider.store.log.read(0, 10_000))
     expect(events).not.toContain(code)
-    const noSms = set(named.sessionId, {}, { challenges: { otpSms: { returnCode: true } } })
+    const noSms = setSession(named.sessionId, {}, { challenges: { otpSms: { returnCode: true } } })
     await expect(noSms).rejects.toMatchObject({ id: "session.factor_missing" })
   })
 
-  test("is returned to nobody who could not have it otherwise", async () => {
+  test("is returned only to callers with the permission", async () => {
     const { ownerId } = provider.setup
     await addOtp(provider.cx(), ownerId, "email")
-    const { sessionId } = await create({ ...byId(ownerId), password: { password } })
+    const { sessionId } = await createSession({ ...byId(ownerId), password: { password } })
     const request = {
       sessionId,
       challenges: { otpEmail: { deliveryType: { case: "returnCode", value: {} } } },
     }
-    await owner("session.v2.SessionService/SetSession", request)
+    await callAsOwner("session.v2.SessionService/SetSession", request)
     const key = { key: "SETTER", displayName: "Setter", level: 1, permissions: ["session.write"] }
-    await owner("internal_permission.v2.InternalPermissionService/CreateRole", key)
-    const setter = await addServiceUser(provider, { name: "setter", roles: ["SETTER"] })
-    const tried = callingAs(provider, setter)("session.v2.SessionService/SetSession", request)
+    await callAsOwner("internal_permission.v2.InternalPermissionService/CreateRole", key)
+    const setter = await addServiceCaller(provider, { name: "setter", roles: ["SETTER"] })
+    const tried = callAs(provider, setter)("session.v2.SessionService/SetSession", request)
     await expect(tried).rejects.toMatchObject({ id: "session.code_not_yours" })
   })
 })
 
-test("a session of our own pages is not one that a login page may set", async () => {
+test("a login page can't change a session of the built-in login", async () => {
   const browser = browserOf(provider)
   await browser.signIn("/ui/login", name)
-  const { sessions } = await owner("session.v2.SessionService/ListSessions", {
+  const { sessions } = await callAsOwner("session.v2.SessionService/ListSessions", {
     queries: [{ query: { case: "userIdQuery", value: { id } } }],
   })
   const [{ id: sessionId }] = sessions
-  await expect(set(sessionId, {})).rejects.toMatchObject({ id: "session.of_browser" })
-  expect(isGood(sessionId)).toBe(true)
+  await expect(setSession(sessionId, {})).rejects.toMatchObject({ id: "session.of_browser" })
+  expect(isActive(sessionId)).toBe(true)
 })

@@ -8,7 +8,7 @@ import {
   type Session,
   session,
 } from "../../../src/domain/session/index.ts"
-import { sessionsIn } from "../../../src/domain/session/view.ts"
+import { listSessionsOfOrg } from "../../../src/domain/session/view.ts"
 import { openProvider, type Provider } from "../../oauth/provider.ts"
 
 const day = 86_400_000
@@ -17,7 +17,7 @@ let provider: Provider
 let cookie = ""
 beforeEach(async () => {
   provider = await openProvider()
-  const stranger = await read("")
+  const stranger = await readCookie("")
   const line = await enterBrowser(provider.cx(), stranger, {
     userId: provider.setup.ownerId,
     secure: true,
@@ -27,37 +27,37 @@ beforeEach(async () => {
 })
 afterEach(() => provider.close())
 
-const read = (header: string) => readBrowser(provider.cx(), true, header)
-const isKnown = async () => (await read(cookie)).sessions.length === 1
+const readCookie = (header: string) => readBrowser(provider.cx(), true, header)
+const hasSession = async () => (await readCookie(cookie)).sessions.length === 1
 const eventsOf = () =>
   provider.store.log
     .read(0, 1000)
     .then((all) => all.filter(({ stream }) => stream === "user_agent"))
 
-describe("a browser's session", () => {
-  test("is found by its cookie among others, however those are spelled", async () => {
-    const found = await read(`%=%; a="b; c"; ${cookie}; __Host-latchkey2=1.2`)
+describe("a browser session", () => {
+  test("is found by its cookie among others, in any format", async () => {
+    const found = await readCookie(`%=%; a="b; c"; ${cookie}; __Host-latchkey2=1.2`)
     expect(found.sessions).toHaveLength(1)
     expect(found.setCookie).toBeUndefined()
   })
 
-  test("is kept as a hash only, and the hash it replaced is erased", async () => {
+  test("is stored as a hash only, and the previous hash is erased", async () => {
     const entrance = { userId: provider.setup.ownerId, secure: true, also: () => undefined }
-    await enterBrowser(provider.cx(), await read(cookie), entrance)
+    await enterBrowser(provider.cx(), await readCookie(cookie), entrance)
     const [, value = ""] = cookie.split("=")
     const dump = JSON.stringify(provider.store.database.query("SELECT * FROM event").all())
     expect(dump).not.toContain(value.split(".")[1])
     const [first, second] = await eventsOf()
     expect([first?.private, typeof second?.private]).toEqual([null, "object"])
-    expect(await isKnown()).toBe(false)
+    expect(await hasSession()).toBe(false)
   })
 
-  test("keeps which browser it was, and from where, within bounds", async () => {
+  test("stores the browser and address within limits", async () => {
     const seen = async (from: { readonly address: string; readonly userAgent: string }) => {
-      const stranger = await read("")
+      const stranger = await readCookie("")
       const entrance = { userId: provider.setup.ownerId, secure: true, also: () => undefined }
       const line = await enterBrowser({ ...provider.cx(), from }, stranger, entrance)
-      const [id = ""] = (await read(line.split(";")[0] ?? "")).sessions
+      const [id = ""] = (await readCookie(line.split(";")[0] ?? "")).sessions
       return provider.store.state(provider.cx(), session, id).userAgent
     }
     const userAgent = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
@@ -70,19 +70,19 @@ describe("a browser's session", () => {
     expect(await seen({ address: "", userAgent: "" })).toEqual({})
   })
 
-  test("is found by its organisation, all of them page by page, of one moment or not", async () => {
+  test("is listed by organization, page by page, with or without a time", async () => {
     const { ownerId, orgId } = provider.setup
     const entrance = { userId: ownerId, secure: true, also: () => undefined }
-    const here = async () => enterBrowser(provider.cx(), await read(""), entrance)
+    const here = async () => enterBrowser(provider.cx(), await readCookie(""), entrance)
     for (let at = 0; at < 4; at++) {
       provider.clock.advance(1000)
       await Promise.all(Array.from({ length: 55 }, here))
     }
     const ids: string[] = []
     for (
-      let page = sessionsIn(provider.cx(), orgId);
+      let page = listSessionsOfOrg(provider.cx(), orgId);
       page.length > 0;
-      page = sessionsIn(provider.cx(), orgId, page.at(-1))
+      page = listSessionsOfOrg(provider.cx(), orgId, page.at(-1))
     ) {
       expect(page.length).toBeLessThanOrEqual(100)
       ids.push(...page.map(({ id }) => id))
@@ -90,25 +90,25 @@ describe("a browser's session", () => {
     expect([ids.length, new Set(ids).size]).toEqual([221, 221])
   })
 
-  test("stores nothing for a browser in which nobody signed in", async () => {
+  test("stores nothing for a browser without a sign-in", async () => {
     const before = provider.store.log.durable()
-    const stranger = await read("")
-    const again = await read(stranger.setCookie?.split(";")[0] ?? "")
+    const stranger = await readCookie("")
+    const again = await readCookie(stranger.setCookie?.split(";")[0] ?? "")
     expect(again.id).toBe(stranger.id)
     expect(provider.store.log.durable()).toBe(before)
   })
 
-  test("refuses an altered cookie and takes it for a stranger's", async () => {
+  test("treats an altered cookie as none", async () => {
     for (const changed of [cookie.slice(0, -1), `${cookie}A`, cookie.replace(/=\d/, "=9")]) {
-      expect((await read(changed)).sessions).toEqual([])
+      expect((await readCookie(changed)).sessions).toEqual([])
     }
   })
 
-  test("is renewed while it is used, in the second half of its idle lifetime", async () => {
+  test("is renewed by use in the second half of its idle lifetime", async () => {
     const renewedOn: number[] = []
     for (let passed = 1; passed <= 40; passed++) {
       provider.clock.advance(day)
-      const { setCookie } = await read(cookie)
+      const { setCookie } = await readCookie(cookie)
       if (setCookie) renewedOn.push(passed)
       expect(setCookie ?? "Max-Age=2592000").toContain("Max-Age=2592000")
     }
@@ -117,27 +117,27 @@ describe("a browser's session", () => {
     expect(types).toEqual(["user_agent.signed.in", "user_agent.renewed", "user_agent.renewed"])
   })
 
-  test("is over when the browser stays away", async () => {
-    // lucia reads the machine's clock, which goes on while the other one stands.
+  test("expires if the browser is idle", async () => {
+    // lucia uses the system clock, which advances while the test clock does not.
     provider.clock.advance(lifetimes.browserIdle - 60_000)
-    const { id } = await read(cookie)
+    const { id } = await readCookie(cookie)
     expect(cookie).toContain(id)
     provider.clock.advance(lifetimes.browserIdle)
-    expect((await read(cookie)).id).not.toBe(id)
+    expect((await readCookie(cookie)).id).not.toBe(id)
   })
 
-  test("is over after its absolute lifetime, however busy the browser is", async () => {
-    const { id } = await read(cookie)
+  test("expires after its absolute lifetime despite activity", async () => {
+    const { id } = await readCookie(cookie)
     for (let passed = 0; passed < lifetimes.browserMost - day; passed += day) {
       provider.clock.advance(day)
-      expect((await read(cookie)).id).toBe(id)
+      expect((await readCookie(cookie)).id).toBe(id)
     }
     provider.clock.advance(day)
-    expect((await read(cookie)).id).not.toBe(id)
+    expect((await readCookie(cookie)).id).not.toBe(id)
   })
 
-  test("keeps one session for one person, and lets the oldest of too many go", async () => {
-    const { id } = await read(cookie)
+  test("has one session for each user, and drops the oldest above the limit", async () => {
+    const { id } = await readCookie(cookie)
     const enter = (userId: string) =>
       enterBrowser(
         provider.cx(),
@@ -153,16 +153,16 @@ describe("a browser's session", () => {
     expect(state().sessions).not.toContain(first)
   })
 
-  test("has a cookie that plain http takes, where that is the public address", async () => {
+  test("has a non-secure cookie if the public address is http", async () => {
     const { setCookie = "" } = await readBrowser(provider.cx(), false, "")
     expect(setCookie).toMatch(/^latchkey=/)
     expect(setCookie).not.toContain("Secure")
-    // What plain http could have planted is nothing under https.
-    expect((await read(setCookie.replace("latchkey=", "x="))).setCookie).toBeDefined()
+    // A cookie that plain http could have set is ignored under https.
+    expect((await readCookie(setCookie.replace("latchkey=", "x="))).setCookie).toBeDefined()
   })
 
-  test("is not begun when a part of the same step fails", async () => {
-    const stranger = await read("")
+  test("is not created if a part of the same transaction fails", async () => {
+    const stranger = await readCookie("")
     const failed = enterBrowser(provider.cx(), stranger, {
       userId: provider.setup.ownerId,
       secure: true,
@@ -202,13 +202,13 @@ describe("a sign-in through a provider", () => {
     ["with a time that it stated", checked({ authTime: 700, freshAt: 700 }), 700, 700],
     ["with none", checked({ authTime: 4000 }), 4000, 0],
     ["with a time in the future", checked({ authTime: 9000, freshAt: 9000 }), 5000, 9000],
-  ])("stays usable: %s", (_, event, authTime, freshAt) => {
+  ])("stays valid: %s", (_, event, authTime, freshAt) => {
     const state = stateAfter(event)
     expect(state).toMatchObject({ authTime, methods: ["fed"], passwordVersion: 1 })
     expect(freshTimeOf(state)).toBe(freshAt)
   })
 
-  test("of an older version becomes fresh with the next password", () => {
+  test("stored by an older version becomes fresh with the next password", () => {
     const password = {
       type: "session.password.checked",
       data: { passwordVersion: 1 },
@@ -218,7 +218,7 @@ describe("a sign-in through a provider", () => {
     expect([state.authTime, freshTimeOf(state)]).toEqual([6000, 6000])
   })
 
-  test("is not dated back by a later answer about an older sign-in", () => {
+  test("is not backdated by a later response about an older sign-in", () => {
     const password = {
       type: "session.password.checked",
       data: { passwordVersion: 1 },
@@ -228,7 +228,7 @@ describe("a sign-in through a provider", () => {
     expect([state.authTime, freshTimeOf(state)]).toEqual([2000, 2000])
   })
 
-  test("becomes fresh with a second factor that was checked after it", () => {
+  test("becomes fresh with a later second factor", () => {
     const totp = { type: "session.totp.checked", data: { methods: ["otp"] }, time: 6000 }
     const state = stateAfter(checked({ authTime: 4000 }), totp)
     expect(state).toMatchObject({ authTime: 5000, methods: ["fed", "otp", "mfa"] })

@@ -1,20 +1,20 @@
 import { timestampFromMs } from "@bufbuild/protobuf/wkt"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { removeOrganization } from "../../../src/domain/org/index.ts"
-import { isSignUpLink, redeemSignUpLink } from "../../../src/domain/sign-up/index.ts"
+import { isLinkSecretValid, redeemSignUpLink } from "../../../src/domain/sign-up/index.ts"
 import { signUpLink } from "../../../src/domain/sign-up/model.ts"
 import { SignUpLinkState } from "../../../src/gen/core/signup/v2/signup_service_pb.ts"
-import { type Estate, openEstate, type Person } from "../../support/estate.ts"
+import { openTenant, type Tenant, type TenantUser } from "../../support/tenant.ts"
 
 const hour = 3_600_000
 
-let estate: Estate
+let estate: Tenant
 beforeEach(async () => {
-  estate = await openEstate(["i1", "i2"])
+  estate = await openTenant(["i1", "i2"])
 })
 afterEach(() => estate.close())
 
-const create = async (request: object = {}, who: Person = "manager", cx = {}) =>
+const createLink = async (request: object = {}, who: TenantUser = "manager", cx = {}) =>
   estate.as(
     who,
     "createSignUpLink",
@@ -26,31 +26,31 @@ const create = async (request: object = {}, who: Person = "manager", cx = {}) =>
     },
     { cx },
   )
-const revoke = async (id: string, who: Person = "manager") =>
+const revokeLink = async (id: string, who: TenantUser = "manager") =>
   estate.as(who, "revokeSignUpLink", { id })
-const listed = async (who: Person = "manager", organizationId = "") =>
+const listLinks = async (who: TenantUser = "manager", organizationId = "") =>
   (await estate.as(who, "listSignUpLinks", { organizationId })).links
-const shownIn = (url: string) => {
+const idAndSecretIn = (url: string) => {
   const { hash, searchParams } = new URL(url)
   return { id: searchParams.get("link") ?? "", secret: hash.slice(1) }
 }
-const use = (id: string, userId = "anna", email = "anna@example.com") =>
+const redeemLink = (id: string, userId = "anna", email = "anna@example.com") =>
   estate.step((tx) => redeemSignUpLink(tx, id, { userId, email }))
-const over = { id: "sign_up_link.over" }
+const linkOver = { id: "sign_up_link.over" }
 
-test("a link is shown once, works, and is kept as a hash alone", async () => {
-  const { id, url } = await create()
-  const shown = shownIn(url)
+test("a link is returned once, works, and is stored as a hash only", async () => {
+  const { id, url } = await createLink()
+  const shown = idAndSecretIn(url)
   expect(url).toMatch(/^https:\/\/id\.example\.com\/ui\/login\/register\/link\?link=\d+#[\w-]{43}$/)
   expect(shown.id).toBe(id)
-  expect(isSignUpLink(estate.cx(), shown)).toBe(true)
+  expect(isLinkSecretValid(estate.cx(), shown)).toBe(true)
   const { secret } = shown
   for (const guess of ["", secret.slice(1), `${secret}A`, secret.toLowerCase()])
-    expect(isSignUpLink(estate.cx(), { id, secret: guess }), guess).toBe(false)
-  expect(isSignUpLink(estate.cx(), { id: "0", secret })).toBe(false)
+    expect(isLinkSecretValid(estate.cx(), { id, secret: guess }), guess).toBe(false)
+  expect(isLinkSecretValid(estate.cx(), { id: "0", secret })).toBe(false)
   const events = await estate.store.log.read(0, 10_000)
   expect(JSON.stringify(events)).not.toContain(secret)
-  const [link] = await listed()
+  const [link] = await listLinks()
   expect(link).toMatchObject({
     id,
     organizationId: "org1",
@@ -62,17 +62,17 @@ test("a link is shown once, works, and is kept as a hash alone", async () => {
   expect(link).not.toHaveProperty("lastUseDate")
 })
 
-test("a link of one instance opens nothing in another that has the same id", async () => {
-  const { url } = await create()
-  const { id, secret } = shownIn(url)
+test("a link is invalid on another instance with the same ID", async () => {
+  const { url } = await createLink()
+  const { id, secret } = idAndSecretIn(url)
   const second = estate.cx({ instance: "i2" })
   const [added] = await estate.store.log
     .read(0, 10_000)
     .then((all) => all.filter(({ type }) => type === "sign_up_link.added"))
   const copy = { type: "sign_up_link.added", data: added?.data, private: added?.private } as never
   await estate.store.transact(second, (tx) => tx.append(signUpLink, id, [copy], "org1"))
-  expect(isSignUpLink(estate.cx(), { id, secret })).toBe(true)
-  expect(isSignUpLink(second, { id, secret })).toBe(false)
+  expect(isLinkSecretValid(estate.cx(), { id, secret })).toBe(true)
+  expect(isLinkSecretValid(second, { id, secret })).toBe(false)
 })
 
 test.each([
@@ -87,67 +87,67 @@ test.each([
   ["an encoded domain", { allowedDomains: ["ex%61mple.com"] }],
   ["too many domains", { allowedDomains: Array.from({ length: 51 }, (_, at) => `d${at}.test`) }],
 ])("a link with %s is rejected", async (_, request) => {
-  await expect(create(request)).rejects.toMatchObject({ id: "request.field_invalid" })
-  expect(await listed()).toEqual([])
+  await expect(createLink(request)).rejects.toMatchObject({ id: "request.field_invalid" })
+  expect(await listLinks()).toEqual([])
 })
 
-describe("a link ends", () => {
-  test("when it expires, by the clock of the call", async () => {
-    const { id, url } = await create()
+describe("a link expires", () => {
+  test("at its expiry, by the clock of the call", async () => {
+    const { id, url } = await createLink()
     estate.clock.advance(hour - 1)
-    expect(isSignUpLink(estate.cx(), shownIn(url))).toBe(true)
+    expect(isLinkSecretValid(estate.cx(), idAndSecretIn(url))).toBe(true)
     estate.clock.advance(1)
-    expect(isSignUpLink(estate.cx(), shownIn(url))).toBe(false)
-    await expect(use(id)).rejects.toMatchObject(over)
-    expect(await listed()).toMatchObject([{ state: SignUpLinkState.EXPIRED }])
+    expect(isLinkSecretValid(estate.cx(), idAndSecretIn(url))).toBe(false)
+    await expect(redeemLink(id)).rejects.toMatchObject(linkOver)
+    expect(await listLinks()).toMatchObject([{ state: SignUpLinkState.EXPIRED }])
   })
 
-  test("when it is revoked, for good", async () => {
-    const { id, url } = await create()
-    await revoke(id)
-    const again = await revoke(id)
+  test("permanently when it is revoked", async () => {
+    const { id, url } = await createLink()
+    await revokeLink(id)
+    const again = await revokeLink(id)
     expect(again.revocationDate).toBeDefined()
-    expect(isSignUpLink(estate.cx(), shownIn(url))).toBe(false)
-    await expect(use(id)).rejects.toMatchObject(over)
-    expect(await listed()).toMatchObject([{ state: SignUpLinkState.REVOKED }])
+    expect(isLinkSecretValid(estate.cx(), idAndSecretIn(url))).toBe(false)
+    await expect(redeemLink(id)).rejects.toMatchObject(linkOver)
+    expect(await listLinks()).toMatchObject([{ state: SignUpLinkState.REVOKED }])
     const events = await estate.store.log.read(0, 10_000)
     const added = events.filter(({ type }) => type === "sign_up_link.added")
     expect(added.map((event) => event.private)).toEqual([null])
   })
 
-  test("when it was used as often as allowed, and of two at once one is let in", async () => {
-    const { id } = await create({ useLimit: 2 })
-    await use(id, "first")
-    const both = await Promise.allSettled([use(id, "second"), use(id, "third")])
+  test("after its allowed uses, also when two are concurrent", async () => {
+    const { id } = await createLink({ useLimit: 2 })
+    await redeemLink(id, "first")
+    const both = await Promise.allSettled([redeemLink(id, "second"), redeemLink(id, "third")])
     expect(both.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"])
-    expect(await listed()).toMatchObject([
+    expect(await listLinks()).toMatchObject([
       { uses: 2, state: SignUpLinkState.USED_UP, lastUseDate: expect.anything() },
     ])
   })
 
   test("with its organization, and pauses while that is deactivated", async () => {
-    const { id, url } = await create({ organizationId: "org2" }, "stranger")
+    const { id, url } = await createLink({ organizationId: "org2" }, "stranger")
     await estate.as("stranger", "deactivateOrganization", { organizationId: "org2" })
-    expect(isSignUpLink(estate.cx(), shownIn(url))).toBe(false)
-    await expect(use(id)).rejects.toMatchObject(over)
+    expect(isLinkSecretValid(estate.cx(), idAndSecretIn(url))).toBe(false)
+    await expect(redeemLink(id)).rejects.toMatchObject(linkOver)
     await estate.as("owner", "activateOrganization", { organizationId: "org2" })
-    expect(isSignUpLink(estate.cx(), shownIn(url))).toBe(true)
+    expect(isLinkSecretValid(estate.cx(), idAndSecretIn(url))).toBe(true)
     await removeOrganization(estate.cx(), "org2")
-    expect(isSignUpLink(estate.cx(), shownIn(url))).toBe(false)
-    await expect(use(id)).rejects.toMatchObject(over)
-    expect(await listed("owner")).toEqual([])
-    await expect(revoke(id, "owner")).rejects.toMatchObject({
+    expect(isLinkSecretValid(estate.cx(), idAndSecretIn(url))).toBe(false)
+    await expect(redeemLink(id)).rejects.toMatchObject(linkOver)
+    expect(await listLinks("owner")).toEqual([])
+    await expect(revokeLink(id, "owner")).rejects.toMatchObject({
       code: "not_found",
     })
   })
 
-  test("for users where passwords and first passkeys are off", async () => {
-    const { id, url } = await create()
-    expect(isSignUpLink(estate.cx(), shownIn(url))).toBe(true)
+  test("if passwords and first passkeys are disabled", async () => {
+    const { id, url } = await createLink()
+    expect(isLinkSecretValid(estate.cx(), idAndSecretIn(url))).toBe(true)
     const say = { allowUsernamePassword: false, passwordlessType: 1 }
     await estate.as("owner", "updateLoginPolicy", { ...say, allowRegister: true }, { of: "admin" })
-    expect(isSignUpLink(estate.cx(), shownIn(url))).toBe(false)
-    await expect(use(id)).rejects.toMatchObject(over)
+    expect(isLinkSecretValid(estate.cx(), idAndSecretIn(url))).toBe(false)
+    await expect(redeemLink(id)).rejects.toMatchObject(linkOver)
   })
 })
 
@@ -167,33 +167,33 @@ describe("a link with domains", () => {
     ["anna@example.com\nevil.test", false],
     ["example.com", false],
   ])("%s: %s", async (email, isAccepted) => {
-    const { id } = await create({ allowedDomains: ["Example.COM", "bücher.example"] })
-    expect(await listed()).toMatchObject([
+    const { id } = await createLink({ allowedDomains: ["Example.COM", "bücher.example"] })
+    expect(await listLinks()).toMatchObject([
       { allowedDomains: ["example.com", "xn--bcher-kva.example"] },
     ])
-    const used = use(id, "anna", email)
-    await (isAccepted ? used : expect(used).rejects.toMatchObject(over))
-    expect(await listed()).toMatchObject([{ uses: isAccepted ? 1 : 0 }])
+    const used = redeemLink(id, "anna", email)
+    await (isAccepted ? used : expect(used).rejects.toMatchObject(linkOver))
+    expect(await listLinks()).toMatchObject([{ uses: isAccepted ? 1 : 0 }])
   })
 })
 
-describe("whoever may not write users of the organization", () => {
+describe("a caller who can't write users of the organization", () => {
   test.each([
     ["nobody", "permission_denied"],
     ["stranger", "not_found"],
-  ] as const)("%s creates and revokes none", async (who, code) => {
-    const { id } = await create()
-    await expect(create({}, who)).rejects.toMatchObject({ code })
-    await expect(revoke(id, who)).rejects.toMatchObject({ code })
-    expect(await listed()).toMatchObject([{ state: SignUpLinkState.ACTIVE }])
+  ] as const)("%s can neither create nor revoke links", async (who, code) => {
+    const { id } = await createLink()
+    await expect(createLink({}, who)).rejects.toMatchObject({ code })
+    await expect(revokeLink(id, who)).rejects.toMatchObject({ code })
+    expect(await listLinks()).toMatchObject([{ state: SignUpLinkState.ACTIVE }])
   })
 
-  test("sees those of their own organizations alone", async () => {
-    await create()
-    const { id } = await create({ organizationId: "org2" }, "stranger")
-    expect(await listed("stranger")).toMatchObject([{ id }])
-    expect(await listed("stranger", "org1")).toEqual([])
-    expect(await listed("owner", "org2")).toMatchObject([{ id }])
-    expect(await listed("owner")).toHaveLength(2)
+  test("sees only those of their own organizations", async () => {
+    await createLink()
+    const { id } = await createLink({ organizationId: "org2" }, "stranger")
+    expect(await listLinks("stranger")).toMatchObject([{ id }])
+    expect(await listLinks("stranger", "org1")).toEqual([])
+    expect(await listLinks("owner", "org2")).toMatchObject([{ id }])
+    expect(await listLinks("owner")).toHaveLength(2)
   })
 })

@@ -5,39 +5,39 @@ import { signUpRequest } from "../../../src/domain/sign-up/model.ts"
 import { user } from "../../../src/domain/user-model/model.ts"
 import { views } from "../../../src/server/modules.ts"
 import { statement } from "../../../src/store/index.ts"
-import { type Estate, openEstate, type Person } from "../../support/estate.ts"
+import { openTenant, type Tenant, type TenantUser } from "../../support/tenant.ts"
 
 const day = 86_400_000
 const limits = { position: Number.MAX_SAFE_INTEGER, stopped: () => false }
 
-let estate: Estate
+let estate: Tenant
 beforeEach(async () => {
-  estate = await openEstate()
-  await addWaiting("q1", "org1")
-  await addWaiting("q2", "org2")
+  estate = await openTenant()
+  await addRequest("q1", "org1")
+  await addRequest("q2", "org2")
 })
 afterEach(() => estate.close())
 
-async function addWaiting(id: string, orgId: string): Promise<void> {
+async function addRequest(id: string, orgId: string): Promise<void> {
   const applicant = { email: `${id}@example.com`, givenName: id, familyName: "F", language: "" }
   const data = { orgId, expires: estate.clock.now() + 30 * day }
   const added = { type: "sign_up_request.added", data, private: applicant } as const
   await estate.step((tx) => tx.append(signUpRequest, id, [added], orgId))
 }
 
-const act = async (who: Person, name: string, id: string) => estate.as(who, name, { id })
-const listed = async (who: Person, organizationId = ""): Promise<readonly string[]> =>
+const callWithId = async (who: TenantUser, name: string, id: string) => estate.as(who, name, { id })
+const listRequests = async (who: TenantUser, organizationId = ""): Promise<readonly string[]> =>
   (await estate.as(who, "listSignUpRequests", { organizationId })).requests.map(
     ({ id }: { id: string }) => id,
   )
 const statusOf = (id: string) => estate.store.state(estate.cx(), user, id).status
 
-test("whoever can write the users of an organization sees its sign-ups", async () => {
-  expect(await listed("manager")).toEqual(["q1"])
-  expect(await listed("stranger")).toEqual(["q2"])
-  expect((await listed("owner")).toSorted()).toEqual(["q1", "q2"])
-  expect(await listed("owner", "org2")).toEqual(["q2"])
-  await expect(listed("nobody")).rejects.toMatchObject({ code: "permission_denied" })
+test("users who can write users of the organization see its sign-ups", async () => {
+  expect(await listRequests("manager")).toEqual(["q1"])
+  expect(await listRequests("stranger")).toEqual(["q2"])
+  expect((await listRequests("owner")).toSorted()).toEqual(["q1", "q2"])
+  expect(await listRequests("owner", "org2")).toEqual(["q2"])
+  await expect(listRequests("nobody")).rejects.toMatchObject({ code: "permission_denied" })
   const { requests } = await estate.as("manager", "listSignUpRequests")
   expect(requests).toMatchObject([
     { email: "q1@example.com", givenName: "q1", organizationId: "org1", organizationName: "Acme" },
@@ -45,34 +45,36 @@ test("whoever can write the users of an organization sees its sign-ups", async (
 })
 
 test.each(["approveSignUpRequest", "refuseSignUpRequest"])(
-  "%s is for those alone who can write the users of that organization",
+  "%s requires the permission to write users of that organization",
   async (name) => {
-    await expect(act("nobody", name, "q1")).rejects.toMatchObject({ code: "permission_denied" })
-    await expect(act("stranger", name, "q1")).rejects.toMatchObject({ code: "not_found" })
-    await expect(act("manager", name, "q2")).rejects.toMatchObject({ code: "not_found" })
-    await expect(act("owner", name, "q3")).rejects.toMatchObject({ code: "not_found" })
+    await expect(callWithId("nobody", name, "q1")).rejects.toMatchObject({
+      code: "permission_denied",
+    })
+    await expect(callWithId("stranger", name, "q1")).rejects.toMatchObject({ code: "not_found" })
+    await expect(callWithId("manager", name, "q2")).rejects.toMatchObject({ code: "not_found" })
+    await expect(callWithId("owner", name, "q3")).rejects.toMatchObject({ code: "not_found" })
     expect([statusOf("q1"), statusOf("q2")]).toEqual(["absent", "absent"])
-    await act("manager", name, "q1")
-    await act("owner", name, "q2")
-    expect(await listed("owner")).toEqual([])
+    await callWithId("manager", name, "q1")
+    await callWithId("owner", name, "q2")
+    expect(await listRequests("owner")).toEqual([])
   },
 )
 
-test("the user is made where the sign-up was, whatever the caller says", async () => {
+test("the user is created in the organization of the sign-up", async () => {
   await estate.as("owner", "approveSignUpRequest", { id: "q2" }, { cx: { orgId: "org1" } as never })
   expect(estate.store.receipt(estate.cx(), user, "q2")?.owner).toBe("org2")
 })
 
-test("what has expired is neither listed nor approved", async () => {
+test("expired sign-ups are neither listed nor approved", async () => {
   estate.clock.advance(30 * day)
-  expect(await listed("owner")).toEqual([])
-  await expect(act("manager", "approveSignUpRequest", "q1")).rejects.toMatchObject({
+  expect(await listRequests("owner")).toEqual([])
+  await expect(callWithId("manager", "approveSignUpRequest", "q1")).rejects.toMatchObject({
     id: "sign_up_request.decided",
   })
   expect(statusOf("q1")).toBe("absent")
 })
 
-test("what nobody decides on is erased after 30 days, with what the person entered", async () => {
+test("undecided sign-ups are erased after 30 days, with their data", async () => {
   const entered = async () => {
     const events = await estate.store.log.read(0, 10_000)
     return events.filter(({ private: data }) => JSON.stringify(data)?.includes("q1@example.com"))
@@ -85,8 +87,8 @@ test("what nobody decides on is erased after 30 days, with what the person enter
   await prune()
   expect(await entered()).toHaveLength(1)
   estate.clock.advance(day)
-  // The newest event of a log is never dropped.
-  await addWaiting("q5", "org1")
+  // The newest event of a log is never deleted.
+  await addRequest("q5", "org1")
   await prune()
   expect(await entered()).toEqual([])
   const rows = "SELECT count(*) AS count FROM sign_up_requests WHERE instance = $instance"
@@ -98,8 +100,8 @@ test("the lists are the same after a rebuild", async () => {
   const terms = { organizationId: "org1", useLimit: 1, expirationDate, allowedDomains: ["a.test"] }
   const { id } = await estate.as("manager", "createSignUpLink", { ...terms, requireApproval: true })
   await estate.step((tx) => redeemSignUpLink(tx, id, { userId: "u", email: "u@a.test" }))
-  await act("manager", "refuseSignUpRequest", "q1")
-  const rowsOf = (store: Estate["store"]) =>
+  await callWithId("manager", "refuseSignUpRequest", "q1")
+  const rowsOf = (store: Tenant["store"]) =>
     ["sign_up_links", "sign_up_requests"].map((table) =>
       store.all(estate.cx(), statement(`SELECT * FROM ${table} WHERE instance = $instance`)),
     )
@@ -110,14 +112,14 @@ test("the lists are the same after a rebuild", async () => {
   estate = { ...estate, ...again }
 })
 
-test("what waits for a deleted organization is erased", async () => {
-  await addWaiting("q4", "org2")
+test("pending sign-ups of a deleted organization are erased", async () => {
+  await addRequest("q4", "org2")
   await estate.as("owner", "deleteOrganization", { organizationId: "org2" })
-  expect(await listed("owner")).toEqual(["q1"])
+  expect(await listRequests("owner")).toEqual(["q1"])
   const events = await estate.store.log.read(0, 10_000)
   const kept = events.filter(({ type, private: data }) => type === "sign_up_request.added" && data)
   expect(kept.map(({ id }) => id)).toEqual(["q1"])
-  await expect(act("owner", "approveSignUpRequest", "q2")).rejects.toMatchObject({
+  await expect(callWithId("owner", "approveSignUpRequest", "q2")).rejects.toMatchObject({
     code: "not_found",
   })
 })

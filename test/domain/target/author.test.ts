@@ -1,22 +1,22 @@
-// What targets change must be permitted to those who set them up, too.
+// Changes by targets must be permitted to the authors of targets and executions, too.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest"
 import { blockedExecutions } from "../../../src/domain/target/index.ts"
 import { json } from "./receiver.ts"
-import { at, calls, openStage, type Stage } from "./stage.ts"
+import { interruptingCall, methodCondition, openStage, type Stage } from "./stage.ts"
 
 const members = "internal_permission.v2.InternalPermissionService"
 
 let stage: Stage
 let orgId: string
-/** Holds nothing but what it takes to set up targets and executions. */
-let narrow: string
+/** Has only the permissions to manage targets and executions. */
+let targetManager: string
 let admin: string
-let count = 0
+let nameCount = 0
 
 beforeAll(async () => {
   stage = await openStage()
   orgId = (await stage.make("org/AddOrganization", { name: "Household" })).organizationId
-  narrow = await holderOf([
+  targetManager = await holderOf([
     "action.target.read",
     "action.target.write",
     "action.target.delete",
@@ -24,7 +24,7 @@ beforeAll(async () => {
     "action.execution.write",
   ])
   admin = await newMachine()
-  await give(admin, ["IAM_ORG_MANAGER"])
+  await grantRoles(admin, ["IAM_ORG_MANAGER"])
 })
 afterAll(() => stage.close())
 
@@ -35,24 +35,24 @@ afterEach(async () => {
 })
 
 async function newMachine(): Promise<string> {
-  const username = `machine${++count}`
+  const username = `machine${++nameCount}`
   const made = { organizationId: orgId, username, machine: { name: username } }
   return (await stage.make("user/CreateUser", made)).id
 }
 
-const give = (userId: string, roles: readonly string[]) =>
+const grantRoles = (userId: string, roles: readonly string[]) =>
   stage.make(`${members}/CreateAdministrator`, { userId, resource: { instance: true }, roles })
 
-/** A user with a role of the instance that permits this alone. */
+/** A user with an instance role that contains only these permissions. */
 async function holderOf(permissions: readonly string[]): Promise<string> {
-  const [userId, key] = [await newMachine(), `NARROW_${++count}`]
+  const [userId, key] = [await newMachine(), `NARROW_${++nameCount}`]
   await stage.make(`${members}/CreateRole`, {
     key,
     displayName: key,
     level: "ROLE_LEVEL_INSTANCE",
     permissions,
   })
-  await give(userId, [key])
+  await grantRoles(userId, [key])
   return userId
 }
 
@@ -61,12 +61,12 @@ const rolesOf = async (userId: string): Promise<readonly string[]> => {
   return administrators.find((each: any) => each.user.id === userId)?.roles ?? []
 }
 
-const executionsNow = async () => (await stage.make("action/ListExecutions")).executions
+const listExecutions = async () => (await stage.make("action/ListExecutions")).executions
 
 const as = (userId: string) => ({ as: `${userId} ${orgId}` })
 
-/** Has the receiver answer with the request, changed. */
-const replaces = (path: string, change: object | ((request: any) => object)) =>
+/** Makes the receiver respond with a changed request. */
+const replaceRequest = (path: string, change: object | ((request: any) => object)) =>
   stage.receiver.answer(path, (response, received) => {
     const { request } = JSON.parse(received.body)
     const changed = typeof change === "function" ? change(request) : { ...request, ...change }
@@ -75,15 +75,15 @@ const replaces = (path: string, change: object | ((request: any) => object)) =>
 
 async function targetOf(userId: string, path: string): Promise<string> {
   const endpoint = `${stage.receiver.url}${path}`
-  const made = { name: path, timeout: "2s", endpoint, ...calls }
+  const made = { name: path, timeout: "2s", endpoint, ...interruptingCall }
   return (await stage.make("action/CreateTarget", made, as(userId))).id
 }
 
-const update = at("request", `${members}/UpdateAdministrator`)
-const setOn = (userId: string, condition: object, ...targets: readonly string[]) =>
+const updateCondition = methodCondition("request", `${members}/UpdateAdministrator`)
+const setExecution = (userId: string, condition: object, ...targets: readonly string[]) =>
   stage.make("action/SetExecution", { condition, targets }, as(userId))
 
-/** An owner's call that a target at this path may change. */
+/** An owner's call that a target at this path can change. */
 const ownersCall = () =>
   stage.ask(`${members}/UpdateAdministrator`, {
     userId: admin,
@@ -93,74 +93,74 @@ const ownersCall = () =>
 
 const denied = { status: 403, body: { code: "permission_denied" } }
 
-describe("a request that a target has changed", () => {
-  test("is refused where who set up target and execution may not make it", async () => {
-    replaces("/raise", { userId: narrow, roles: ["IAM_OWNER"] })
-    await setOn(narrow, update, await targetOf(narrow, "/raise"))
-    const before = await rolesOf(narrow)
+describe("a request that was changed by a target", () => {
+  test("is rejected if the author of target and execution can't make it", async () => {
+    replaceRequest("/raise", { userId: targetManager, roles: ["IAM_OWNER"] })
+    await setExecution(targetManager, updateCondition, await targetOf(targetManager, "/raise"))
+    const before = await rolesOf(targetManager)
     expect(await ownersCall()).toMatchObject(denied)
-    expect(await rolesOf(narrow)).toEqual(before)
+    expect(await rolesOf(targetManager)).toEqual(before)
   })
 
   test.each([
     ["the service", { request: { service: `core.${members}` } }],
     ["all", { request: { all: true } }],
-  ])("is refused whatever the condition was: %s", async (_, condition) => {
-    replaces("/raise", { userId: narrow, roles: ["IAM_OWNER"] })
-    await setOn(narrow, condition, await targetOf(narrow, "/raise"))
+  ])("is rejected for every condition: %s", async (_, condition) => {
+    replaceRequest("/raise", { userId: targetManager, roles: ["IAM_OWNER"] })
+    await setExecution(targetManager, condition, await targetOf(targetManager, "/raise"))
     expect(await ownersCall()).toMatchObject(denied)
   })
 
-  test("is refused where the author of the target alone may not make it", async () => {
-    replaces("/theirs", { userId: narrow, roles: ["IAM_OWNER"] })
-    const targetId = await targetOf(narrow, "/theirs")
-    await stage.on(update, targetId)
+  test("is rejected if only the author of the target can't make it", async () => {
+    replaceRequest("/theirs", { userId: targetManager, roles: ["IAM_OWNER"] })
+    const targetId = await targetOf(targetManager, "/theirs")
+    await stage.on(updateCondition, targetId)
     expect(await ownersCall()).toMatchObject(denied)
     await stage.make("action/UpdateTarget", { id: targetId, timeout: "3s" })
     expect(await ownersCall()).toMatchObject(denied)
   })
 
-  test("is refused where somebody has led the target of an owner elsewhere", async () => {
-    const { id } = await stage.target("/before", calls)
-    await stage.on(update, id)
-    replaces("/after", { userId: narrow, roles: ["IAM_OWNER"] })
+  test("is rejected if another user has redirected an owner's target", async () => {
+    const { id } = await stage.target("/before", interruptingCall)
+    await stage.on(updateCondition, id)
+    replaceRequest("/after", { userId: targetManager, roles: ["IAM_OWNER"] })
     const endpoint = `${stage.receiver.url}/after`
-    await stage.make("action/UpdateTarget", { id, endpoint }, as(narrow))
+    await stage.make("action/UpdateTarget", { id, endpoint }, as(targetManager))
     expect(await ownersCall()).toMatchObject(denied)
   })
 
-  test("passes where its authors are replaced by one who may make it", async () => {
-    replaces("/taken-over", { roles: ["IAM_OWNER_VIEWER"] })
-    const id = await targetOf(narrow, "/taken-over")
-    await setOn(narrow, update, id)
+  test("is accepted after its authors are replaced by one who can make it", async () => {
+    replaceRequest("/taken-over", { roles: ["IAM_OWNER_VIEWER"] })
+    const id = await targetOf(targetManager, "/taken-over")
+    await setExecution(targetManager, updateCondition, id)
     expect(await ownersCall()).toMatchObject(denied)
     const endpoint = `${stage.receiver.url}/taken-over`
     await stage.make("action/UpdateTarget", { id, endpoint })
     expect(await ownersCall()).toMatchObject(denied)
-    await stage.on(update, id)
+    await stage.on(updateCondition, id)
     expect((await ownersCall()).status).toBe(200)
   })
 
-  test("is refused where the author of the execution alone may not make it", async () => {
-    replaces("/owners", { userId: narrow, roles: ["IAM_OWNER"] })
-    const { id } = await stage.target("/owners", calls)
-    await setOn(narrow, update, id)
+  test("is rejected if only the author of the execution can't make it", async () => {
+    replaceRequest("/owners", { userId: targetManager, roles: ["IAM_OWNER"] })
+    const { id } = await stage.target("/owners", interruptingCall)
+    await setExecution(targetManager, updateCondition, id)
     expect(await ownersCall()).toMatchObject(denied)
   })
 
-  test("is refused where the author of an execution that is included may not make it", async () => {
-    replaces("/within", { userId: narrow, roles: ["IAM_OWNER"] })
-    const { id } = await stage.target("/within", calls)
+  test("is rejected if the author of an included execution can't make it", async () => {
+    replaceRequest("/within", { userId: targetManager, roles: ["IAM_OWNER"] })
+    const { id } = await stage.target("/within", interruptingCall)
     const group = { request: { service: `core.${members}` } }
-    await setOn(narrow, group, id)
+    await setExecution(targetManager, group, id)
     await stage.make("resources.action.v3alpha.CoreActions/SetExecution", {
-      condition: update,
+      condition: updateCondition,
       execution: { targets: [{ include: group }] },
     })
     expect(await ownersCall()).toMatchObject(denied)
   })
 
-  test("is judged by what its authors hold when it is made", async () => {
+  test("is checked against the authors' current permissions", async () => {
     const author = await holderOf([
       "action.target.read",
       "action.target.write",
@@ -170,12 +170,12 @@ describe("a request that a target has changed", () => {
       "user.read",
     ])
     const noted = { roles: ["IAM_END_USER_IMPERSONATOR"] }
-    await give(await newMachine(), noted.roles)
+    await grantRoles(await newMachine(), noted.roles)
     const owned = await newMachine()
-    await give(owned, ["IAM_OWNER"])
-    replaces("/owner", (request) => ({ ...request, roles: ["IAM_OWNER_VIEWER"] }))
+    await grantRoles(owned, ["IAM_OWNER"])
+    replaceRequest("/owner", (request) => ({ ...request, roles: ["IAM_OWNER_VIEWER"] }))
     const targetId = await targetOf(owned, "/owner")
-    await setOn(owned, update, targetId)
+    await setExecution(owned, updateCondition, targetId)
     expect((await ownersCall()).status).toBe(200)
     expect(await rolesOf(admin)).toEqual(["IAM_OWNER_VIEWER"])
     await stage.make(`${members}/UpdateAdministrator`, {
@@ -183,12 +183,12 @@ describe("a request that a target has changed", () => {
       resource: { instance: true },
       roles: ["IAM_ORG_MANAGER"],
     })
-    await setOn(author, at("request", "user/CreateUser"))
-    replaces("/owner", (request) => ({ ...request, roles: ["IAM_OWNER"] }))
+    await setExecution(author, methodCondition("request", "user/CreateUser"))
+    replaceRequest("/owner", (request) => ({ ...request, roles: ["IAM_OWNER"] }))
     expect(await ownersCall()).toMatchObject(denied)
   })
 
-  test("is refused where an author may call the operation, but not give these roles", async () => {
+  test("is rejected if an author can call the operation, but not grant these roles", async () => {
     const author = await holderOf([
       "action.target.read",
       "action.target.write",
@@ -197,8 +197,8 @@ describe("a request that a target has changed", () => {
       "iam.member.write",
       "user.read",
     ])
-    replaces("/gives", { userId: author, roles: ["IAM_OWNER"] })
-    await setOn(author, update, await targetOf(author, "/gives"))
+    replaceRequest("/gives", { userId: author, roles: ["IAM_OWNER"] })
+    await setExecution(author, updateCondition, await targetOf(author, "/gives"))
     const before = await rolesOf(author)
     expect(await ownersCall()).toMatchObject(denied)
     expect(await rolesOf(author)).toEqual(before)
@@ -208,13 +208,13 @@ describe("a request that a target has changed", () => {
     deactivated: (userId: string) => stage.make("user/DeactivateUser", { userId }),
     removed: (userId: string) => stage.make("user/DeleteUser", { userId }),
   }
-  test.each(Object.entries(leaving))("is refused where an author is %s", async (_, leave) => {
+  test.each(Object.entries(leaving))("is rejected if an author is %s", async (_, leave) => {
     const author = await newMachine()
-    await give(author, ["IAM_OWNER"])
-    replaces("/gone", { roles: ["IAM_OWNER_VIEWER"] })
+    await grantRoles(author, ["IAM_OWNER"])
+    replaceRequest("/gone", { roles: ["IAM_OWNER_VIEWER"] })
     const targetId = await targetOf(author, "/gone")
-    await setOn(author, update, targetId)
-    const blocked = async () => (await executionsNow())[0].blockedTargets
+    await setExecution(author, updateCondition, targetId)
+    const blocked = async () => (await listExecutions())[0].blockedTargets
     expect((await ownersCall()).status).toBe(200)
     expect(await blocked()).toBeUndefined()
     await leave(author)
@@ -222,36 +222,36 @@ describe("a request that a target has changed", () => {
     expect(blockedExecutions(stage.house.within(), 5)).toEqual([
       { id: expect.stringMatching(/^request\/.*UpdateAdministrator$/), targetName: "/gone" },
     ])
-    replaces("/gone", { roles: ["IAM_ORG_MANAGER"] })
+    replaceRequest("/gone", { roles: ["IAM_ORG_MANAGER"] })
     const asked = { userId: admin, resource: { instance: true }, roles: ["IAM_OWNER_VIEWER"] }
     expect(await stage.ask(`${members}/UpdateAdministrator`, asked)).toMatchObject(denied)
-    // Whoever sets both again answers for them.
+    // A user who sets both again becomes their author.
     const { endpoint } = (await stage.make("action/GetTarget", { id: targetId })).target
     await stage.make("action/UpdateTarget", { id: targetId, endpoint })
-    await setOn(stage.house.ownerId, update, targetId)
+    await setExecution(stage.house.ownerId, updateCondition, targetId)
     expect(await blocked()).toBeUndefined()
     expect(blockedExecutions(stage.house.within(), 5)).toEqual([])
   })
 
-  test("is not blocked by who set up a target that is only told of events", async () => {
+  test("is not blocked by the author of a notification-only target", async () => {
     const author = await newMachine()
-    await give(author, ["IAM_OWNER"])
+    await grantRoles(author, ["IAM_OWNER"])
     const { id: targetId } = await stage.target("/told", { restWebhook: {} })
-    await setOn(author, update, targetId)
+    await setExecution(author, updateCondition, targetId)
     await stage.make("user/DeactivateUser", { userId: author })
-    expect((await executionsNow())[0].blockedTargets).toBeUndefined()
+    expect((await listExecutions())[0].blockedTargets).toBeUndefined()
   })
 
-  test("passes as it is where a target sends it back unchanged", async () => {
-    replaces("/same", {})
-    await setOn(narrow, update, await targetOf(narrow, "/same"))
+  test("is accepted unchanged if a target returns it unchanged", async () => {
+    replaceRequest("/same", {})
+    await setExecution(targetManager, updateCondition, await targetOf(targetManager, "/same"))
     const asked = { userId: admin, resource: { instance: true }, roles: ["IAM_USER_MANAGER"] }
     expect((await stage.ask(`${members}/UpdateAdministrator`, asked)).status).toBe(200)
     expect(await rolesOf(admin)).toEqual(["IAM_USER_MANAGER"])
   })
 
-  test("about oneself is none about the author", async () => {
-    const username = `person${++count}`
+  test("for the caller's own account does not refer to the author's", async () => {
+    const username = `person${++nameCount}`
     const person = {
       organizationId: orgId,
       username,
@@ -262,17 +262,21 @@ describe("a request that a target has changed", () => {
     }
     const { id: userId } = await stage.make("user/CreateUser", person)
     const mine = "auth.v1.AuthService/SetMyEmail"
-    replaces("/mine", { email: "attacker@example.com" })
-    const targetId = await targetOf(narrow, "/mine")
-    await setOn(narrow, at("request", mine), targetId)
-    await setOn(narrow, at("request", "user/SetEmail"), targetId)
+    replaceRequest("/mine", { email: "attacker@example.com" })
+    const targetId = await targetOf(targetManager, "/mine")
+    await setExecution(targetManager, methodCondition("request", mine), targetId)
+    await setExecution(targetManager, methodCondition("request", "user/SetEmail"), targetId)
     const own = await stage.ask(mine, { email: "ada@example.com" }, as(userId))
     expect(own).toMatchObject(denied)
     const named = { userId, email: "ada@example.com" }
     expect(await stage.ask("user/SetEmail", named, as(userId))).toMatchObject(denied)
     const { user } = await stage.make("user/GetUserByID", { userId })
     expect(user.human.email.email).toBe(`${username}@example.com`)
-    await setOn(stage.house.ownerId, at("request", mine), (await stage.target("/mine", calls)).id)
+    await setExecution(
+      stage.house.ownerId,
+      methodCondition("request", mine),
+      (await stage.target("/mine", interruptingCall)).id,
+    )
     expect((await stage.ask(mine, { email: "ada@example.com" }, as(userId))).status).toBe(200)
   })
 })

@@ -1,13 +1,13 @@
-// Targets are told of events, at least once each, and of no others.
+// Targets receive their events, each at least once, and no others.
 import { createLocalJWKSet, jwtVerify } from "jose"
 import { afterEach, beforeEach, expect, test } from "vitest"
 import { addKeys, prepareKeys, publicKeys } from "../../../src/domain/key/index.ts"
-import { targetReactor } from "../../../src/domain/target/at/event.ts"
-import { failedEvents, type Reactors, runReactors } from "../../../src/store/index.ts"
-import { isSigned, outsideHere, status } from "./receiver.ts"
-import { interrupts, openStage, type Stage } from "./stage.ts"
+import { targetReactor } from "../../../src/domain/target/call/event.ts"
+import { listFailedEvents, type Reactors, runReactors } from "../../../src/store/index.ts"
+import { isSigned, localOutside, status } from "./receiver.ts"
+import { interruptingWebhook, openStage, type Stage } from "./stage.ts"
 
-const outside = outsideHere()
+const outside = localOutside()
 let stage: Stage
 let reactors: Reactors
 beforeEach(async () => {
@@ -24,13 +24,13 @@ afterEach(async () => {
 let count = 0
 const addOrg = async () =>
   (await stage.make("org/AddOrganization", { name: `Org ${++count}` })).organizationId
-const added = { event: { event: "org.added" } }
+const orgAdded = { event: { event: "org.added" } }
 
-test("of what is asked for, signed, and with nothing private in it", async () => {
+test("that are requested, signed and without private data", async () => {
   await addOrg()
   await reactors.drain()
   const { id, signingKey } = await stage.target("/told")
-  await stage.on(added, id)
+  await stage.on(orgAdded, id)
   const orgId = await addOrg()
   await reactors.drain()
   expect(stage.receiver.at("/told")).toMatchObject([
@@ -48,13 +48,13 @@ test("of what is asked for, signed, and with nothing private in it", async () =>
   expect(told && isSigned(told, signingKey)).toBe(true)
 })
 
-test("the most exact condition alone: an event before its group, that before all", async () => {
+test("only of the most specific condition: event, group, all", async () => {
   const [all, group, event] = await Promise.all(
     ["/all", "/group", "/event"].map((path) => stage.target(path)),
   )
   await stage.on({ event: { all: true } }, all?.id ?? "")
   await stage.on({ event: { group: "org" } }, group?.id ?? "")
-  await stage.on(added, event?.id ?? "")
+  await stage.on(orgAdded, event?.id ?? "")
   await addOrg()
   await reactors.drain()
   const told = (path: string) => new Set(stage.receiver.at(path).map((each) => each.event_type))
@@ -64,32 +64,32 @@ test("the most exact condition alone: an event before its group, that before all
   expect([...told("/all")].some((type) => /^org\./.test(type))).toBe(false)
 })
 
-test("again where one fails, only that one, until it is a failed event", async () => {
+test("again after a failure, only the failed one, until it is a failed event", async () => {
   stage.receiver.answer("/broken", status(500))
-  const broken = await stage.target("/broken", interrupts)
+  const broken = await stage.target("/broken", interruptingWebhook)
   const whole = await stage.target("/whole")
-  await stage.on(added, broken.id, whole.id)
+  await stage.on(orgAdded, broken.id, whole.id)
   await addOrg()
   await reactors.drain()
   expect(stage.receiver.at("/whole")).toHaveLength(1)
   expect(stage.receiver.at("/broken")).toHaveLength(5)
   const { store, instance } = stage.house.within()
-  const [failed] = failedEvents(store, instance)
+  const [failed] = listFailedEvents(store, instance)
   expect(failed).toMatchObject({ reactor: "targets", failures: 1 })
-  expect(failed?.error).toContain("/broken: it answered with status 500")
+  expect(failed?.error).toContain("/broken: the target returned status 500")
   await stage.make("action/UpdateTarget", { id: broken.id, endpoint: `${stage.receiver.url}/ok` })
   expect(await reactors.retry("targets", failed?.position ?? 0)).toBe(true)
   expect(stage.receiver.at("/ok")).toHaveLength(1)
   expect(stage.receiver.at("/whole")).toHaveLength(1)
-  expect(failedEvents(store, instance)).toEqual([])
+  expect(listFailedEvents(store, instance)).toEqual([])
 })
 
-test("every try of one event has the same key, and no other has it", async () => {
+test("every attempt for an event has the same key, and each event another one", async () => {
   stage.receiver.answer("/first-fails", (response) => {
     response.writeHead(stage.receiver.at("/first-fails").length === 1 ? 500 : 200).end()
   })
   const { id } = await stage.target("/first-fails")
-  await stage.on(added, id)
+  await stage.on(orgAdded, id)
   await addOrg()
   await addOrg()
   await reactors.drain()
@@ -98,15 +98,15 @@ test("every try of one event has the same key, and no other has it", async () =>
   expect(new Set(keys).size).toBe(2)
 })
 
-test("an async one too, before the event is passed", async () => {
+test("an asynchronous one, too, before the event is marked as processed", async () => {
   const { id } = await stage.target("/async", { restAsync: {} })
-  await stage.on(added, id)
+  await stage.on(orgAdded, id)
   await addOrg()
   await reactors.drain()
   expect(stage.receiver.at("/async")).toHaveLength(1)
 })
 
-test("under the aggregate and type of the contract, by each of its names", async () => {
+test("with the contract's aggregate and type, by each of its names", async () => {
   const set = async (event: string) => {
     const { id } = await stage.target(`/${event}`)
     await stage.on({ event: { event } }, id)
@@ -118,7 +118,7 @@ test("under the aggregate and type of the contract, by each of its names", async
   const factor = "instance.policy.login.secondfactor.removed"
   await set("instance.policy.lockout.changed")
   await set(factor)
-  // What an instance says for the first time is `added`.
+  // The first setting of an instance has the event `added`.
   await put(9)
   await removeFactor("SECOND_FACTOR_TYPE_U2F")
   await reactors.drain()
@@ -135,13 +135,13 @@ test("under the aggregate and type of the contract, by each of its names", async
       event_payload: { maxPasswordAttempts: 8 },
     },
   ])
-  // The list of factors is stored as a whole: the name says that it changed.
+  // The list of factors is stored as a whole: the name indicates a change.
   expect(stage.receiver.at(`/${factor}`)).toMatchObject([
     { event_type: "instance.policy.login.changed", aggregateType: "instance" },
   ])
 })
 
-test("by an old name where the contract has another, and by both groups", async () => {
+test("by a legacy name if the contract has another, and by both groups", async () => {
   const { id } = await stage.target("/old")
   await stage.on({ event: { event: "group.user.added" } }, id)
   const other = await stage.target("/group")
@@ -164,7 +164,7 @@ test("by an old name where the contract has another, and by both groups", async 
     event_payload: { userIDs: userIds },
   }
   expect(stage.receiver.at("/old")).toMatchObject([expected])
-  // The event itself is more exact than its group, whatever the name.
+  // The event is more specific than its group, whatever its name.
   expect(stage.receiver.at("/group")).toEqual([])
   await stage.make("action/SetExecution", {
     condition: { event: { event: "group.user.added" } },
@@ -181,13 +181,16 @@ test("by an old name where the contract has another, and by both groups", async 
   ])
 })
 
-test("as a JWT, too, which nobody has asked for in a request", async () => {
+test("as a JWT, too, without a request", async () => {
   const cx = stage.house.within()
   if (publicKeys(cx).length === 0) {
     const keys = await prepareKeys(cx)
     await cx.store.transact(cx, (tx) => addKeys(tx, keys))
   }
-  const { id } = await stage.target("/jwt", { ...interrupts, payloadType: "PAYLOAD_TYPE_JWT" })
+  const { id } = await stage.target("/jwt", {
+    ...interruptingWebhook,
+    payloadType: "PAYLOAD_TYPE_JWT",
+  })
   await stage.on({ event: { event: "org.added" } }, id)
   const orgId = await addOrg()
   await reactors.drain()

@@ -1,4 +1,4 @@
-// Targets at tokens, userinfo and SAML responses, beside the scripts that act there.
+// Targets for tokens, userinfo, and SAML responses, combined with scripts.
 import { decodeJwt } from "jose"
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest"
 import { complementClaims, complementSaml } from "../../../src/domain/action/index.ts"
@@ -6,17 +6,17 @@ import { instance } from "../../../src/domain/instance/index.ts"
 import { addTarget } from "../../../src/domain/target/commands.ts"
 import type { FunctionName } from "../../../src/domain/target/condition.ts"
 import { setExecution } from "../../../src/domain/target/execution.ts"
-import { heldMetadata } from "../../../src/domain/user/index.ts"
+import { listMetadata } from "../../../src/domain/user/index.ts"
 import {
-  answerOf,
-  askToken,
   authorizePath,
   browserOf,
   codeFields,
   openProvider,
   type Provider,
+  responseOf,
+  sendTokenRequest,
 } from "../../oauth/provider.ts"
-import { json, openReceiver, outsideHere, type Receiver, status } from "./receiver.ts"
+import { json, localOutside, openReceiver, type Receiver, status } from "./receiver.ts"
 
 let provider: Provider
 let receiver: Receiver
@@ -31,15 +31,15 @@ afterAll(async () => {
   await receiver.close()
 })
 
-const outside = outsideHere()
+const outside = localOutside()
 const cx = () => ({ ...provider.cx(), outside })
-const set: FunctionName[] = []
+const boundFunctions: FunctionName[] = []
 afterEach(async () => {
-  for (const name of set.splice(0)) await setExecution(cx(), `function/${name}`, [])
+  for (const name of boundFunctions.splice(0)) await setExecution(cx(), `function/${name}`, [])
   receiver.received.length = 0
 })
 
-async function on(name: FunctionName, path: string, interruptOnError = true) {
+async function setFunctionTarget(name: FunctionName, path: string, interruptOnError = true) {
   const { receipt } = await addTarget(cx(), {
     ...({ name: path, targetType: "call", payloadType: "json" } as const),
     endpoint: `${receiver.url}${path}`,
@@ -47,10 +47,10 @@ async function on(name: FunctionName, path: string, interruptOnError = true) {
     interruptOnError,
   })
   await setExecution(cx(), `function/${name}`, [{ type: "target", target: receipt.id }])
-  set.push(name)
+  boundFunctions.push(name)
 }
 
-const complement = (triggerType: 4 | 5, userId = pat, clientId = "client") =>
+const runComplement = (triggerType: 4 | 5, userId = pat, clientId = "client") =>
   complementClaims(cx(), {
     triggerType,
     userId,
@@ -59,7 +59,7 @@ const complement = (triggerType: 4 | 5, userId = pat, clientId = "client") =>
     claims: { sub: userId, name: "Pat" },
   })
 
-test("claims are added to userinfo, logs beside them, and metadata is kept", async () => {
+test("claims are added to userinfo, logs included, and metadata is stored", async () => {
   receiver.answer(
     "/userinfo",
     json({
@@ -72,12 +72,12 @@ test("claims are added to userinfo, logs beside them, and metadata is kept", asy
       set_user_metadata: [{ key: "seen", value: Buffer.from("yes").toString("base64") }],
     }),
   )
-  await on("preuserinfo", "/userinfo")
-  const claims = await complement(4)
+  await setFunctionTarget("preuserinfo", "/userinfo")
+  const claims = await runComplement(4)
   const log = "urn:core:iam:action:preuserinfo:log"
   expect(claims).toMatchObject({ sub: pat, name: "Pat", team: ["red"] })
   expect(claims[log]).toContain("looked up")
-  expect(Buffer.from(heldMetadata(cx(), pat).get("seen") ?? "").toString()).toBe("yes")
+  expect(Buffer.from(listMetadata(cx(), pat).get("seen") ?? "").toString()).toBe("yes")
   expect(receiver.at("/userinfo")).toMatchObject([
     {
       function: "function/preuserinfo",
@@ -89,24 +89,28 @@ test("claims are added to userinfo, logs beside them, and metadata is kept", asy
       application: { client_id: "client" },
     },
   ])
-  const again = await complement(4)
+  const again = await runComplement(4)
   expect(receiver.at("/userinfo")[1].user_metadata).toMatchObject([{ key: "seen" }])
   expect(again).toMatchObject({ team: ["red"] })
 })
 
-test("access tokens that are JWTs and userinfo have their own, as clients see them", async () => {
+test("JWT access tokens and userinfo have separate targets, as clients see them", async () => {
   receiver.answer("/token", json({ append_claims: [{ key: "shift", value: "night" }] }))
   receiver.answer("/info", json({ append_claims: [{ key: "team", value: "blue" }] }))
-  await on("preaccesstoken", "/token")
-  await on("preuserinfo", "/info")
+  await setFunctionTarget("preaccesstoken", "/token")
+  await setFunctionTarget("preuserinfo", "/info")
   const client = await provider.addClient({ tokenType: "jwt" })
   const there: Provider = {
     ...provider,
     send: (path, init, more) => provider.send(path, init, { outside, ...more }),
   }
   const visited = await browserOf(there).signIn(authorizePath(client.id), "pat")
-  const { code = "" } = answerOf(visited)
-  const { answer } = await askToken(there, codeFields(code), `${client.id}:${client.secret}`)
+  const { code = "" } = responseOf(visited)
+  const { answer } = await sendTokenRequest(
+    there,
+    codeFields(code),
+    `${client.id}:${client.secret}`,
+  )
   const access = String(answer.access_token)
   expect(decodeJwt(access)).toMatchObject({ shift: "night" })
   const headers = { authorization: `Bearer ${access}` }
@@ -118,34 +122,34 @@ test.each([
   ["has failed", status(500)],
   ["answers what is no JSON", (response: { end: (text: string) => void }) => response.end("<p>")],
   ["answers another form", json({ append_claims: "all" })],
-])("nothing is made where one %s that may end it; else as if it were not there", async (_, how) => {
+])("the request fails if one %s that can interrupt, and continues otherwise", async (_, how) => {
   receiver.answer("/fails", how)
-  await on("preuserinfo", "/fails")
-  await expect(complement(4)).rejects.toMatchObject({ id: "action.refused" })
-  await on("preuserinfo", "/fails", false)
-  expect(await complement(4)).toEqual({ sub: pat, name: "Pat" })
+  await setFunctionTarget("preuserinfo", "/fails")
+  await expect(runComplement(4)).rejects.toMatchObject({ id: "action.refused" })
+  await setFunctionTarget("preuserinfo", "/fails", false)
+  expect(await runComplement(4)).toEqual({ sub: pat, name: "Pat" })
 })
 
-test("what it forwards is what the person reads", async () => {
+test("a forwarded error is shown to the user", async () => {
   const forwardedErrorMessage = "Not from there."
   receiver.answer("/says", json({ forwardedStatusCode: 403, forwardedErrorMessage }))
-  await on("preuserinfo", "/says")
-  await expect(complement(4)).rejects.toThrow(forwardedErrorMessage)
+  await setFunctionTarget("preuserinfo", "/says")
+  await expect(runComplement(4)).rejects.toThrow(forwardedErrorMessage)
 })
 
-test("the console, and who may mend it, go on whatever fails", async () => {
+test("the console and target administrators continue despite failures", async () => {
   receiver.answer("/ends", status(500))
-  await on("preuserinfo", "/ends")
+  await setFunctionTarget("preuserinfo", "/ends")
   const { ownerId } = provider.setup
-  expect(await complement(4, ownerId)).toMatchObject({ sub: ownerId })
+  expect(await runComplement(4, ownerId)).toMatchObject({ sub: ownerId })
   const consoleId = cx().store.state(cx(), instance, cx().instance).consoleClientId
-  expect(await complement(4, pat, consoleId)).toMatchObject({ sub: pat })
+  expect(await runComplement(4, pat, consoleId)).toMatchObject({ sub: pat })
 })
 
 test("attributes are added to a SAML response", async () => {
   const attribute = { name: "team", name_format: "urn:x", value: ["red", "blue"] }
   receiver.answer("/saml", json({ append_attribute: [attribute, { name: "Email", value: ["x"] }] }))
-  await on("presamlresponse", "/saml")
+  await setFunctionTarget("presamlresponse", "/saml")
   const added = await complementSaml(cx(), { userId: pat, taken: ["Email"] })
   expect(added).toEqual([{ name: "team", format: "urn:x", values: ["red", "blue"] }])
 })

@@ -1,7 +1,13 @@
-// What targets have to say to operations: asked over HTTP, and they over HTTP, too.
+// Targets on operations, with both directions over HTTP.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest"
 import { isSigned, json, status } from "./receiver.ts"
-import { at, calls, interrupts, openStage, type Stage } from "./stage.ts"
+import {
+  interruptingCall,
+  interruptingWebhook,
+  methodCondition,
+  openStage,
+  type Stage,
+} from "./stage.ts"
 
 let stage: Stage
 let orgId: string
@@ -11,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => stage.close())
 
-/** Every test sets what it needs; nothing of it stays. */
+/** Every test sets its own executions, which do not outlive it. */
 afterEach(async () => {
   const { executions = [] } = await stage.make("action/ListExecutions")
   for (const { condition } of executions) await stage.make("action/SetExecution", { condition })
@@ -19,8 +25,8 @@ afterEach(async () => {
 })
 
 let count = 0
-const fresh = () => `ada${++count}`
-const person = (username: string) => ({
+const newUsername = () => `ada${++count}`
+const createUserRequest = (username: string) => ({
   organizationId: orgId,
   username,
   human: {
@@ -29,17 +35,17 @@ const person = (username: string) => ({
     password: { password: "Correct-horse-7" },
   },
 })
-const createUser = at("request", "user/CreateUser")
-const nameOf = async (userId: string) =>
+const createUserCondition = methodCondition("request", "user/CreateUser")
+const usernameOf = async (userId: string) =>
   (await stage.make("user/GetUserByID", { userId })).user.username
 
 describe("before an operation", () => {
-  test("a webhook is told who asks for what, signed, and without secrets", async () => {
+  test("a webhook receives caller and request, signed and without secrets", async () => {
     const { id, signingKey } = await stage.target("/told")
     expect(signingKey).toHaveLength(36)
-    await stage.on(createUser, id)
-    const username = fresh()
-    await stage.make("user/CreateUser", person(username))
+    await stage.on(createUserCondition, id)
+    const username = newUsername()
+    await stage.make("user/CreateUser", createUserRequest(username))
     const [told] = stage.receiver.received
     if (!told) throw new Error("nobody was told")
     expect(isSigned(told, signingKey)).toBe(true)
@@ -54,17 +60,17 @@ describe("before an operation", () => {
     expect(told.body).not.toContain("Correct-horse-7")
   })
 
-  test("a call changes what is asked, but neither sees nor sets its secrets", async () => {
-    const { id } = await stage.target("/change", calls)
-    await stage.on(createUser, id)
-    const [asked, wanted] = [fresh(), fresh()]
+  test("a call changes the request, but neither receives nor sets secrets", async () => {
+    const { id } = await stage.target("/change", interruptingCall)
+    await stage.on(createUserCondition, id)
+    const [asked, wanted] = [newUsername(), newUsername()]
     stage.receiver.answer("/change", (response, { body }) => {
       const { request } = JSON.parse(body)
       const human = { ...request.human, password: { password: "Known-to-target-7" } }
       json({ ...request, username: wanted, human })(response, { path: "", headers: {}, body })
     })
-    const { id: userId } = await stage.make("user/CreateUser", person(asked))
-    expect(await nameOf(userId)).toBe(wanted)
+    const { id: userId } = await stage.make("user/CreateUser", createUserRequest(asked))
+    expect(await usernameOf(userId)).toBe(wanted)
     const signIn = (password: string) =>
       stage.ask("session/CreateSession", {
         checks: { user: { userId }, password: { password } },
@@ -73,18 +79,18 @@ describe("before an operation", () => {
     expect((await signIn("Correct-horse-7")).status).toBe(200)
   })
 
-  test("what a call makes of it is decided anew: nobody may do more than without it", async () => {
-    const machine = { organizationId: orgId, username: fresh(), machine: { name: "manager" } }
+  test("a changed request is authorized again: nobody gains permissions", async () => {
+    const machine = { organizationId: orgId, username: newUsername(), machine: { name: "manager" } }
     const { id: userId } = await stage.make("user/CreateUser", machine)
     const seat = { userId, resource: { organizationId: orgId }, roles: ["ORG_OWNER"] }
     await stage.make("internal_permission.v2.InternalPermissionService/CreateAdministrator", seat)
-    const { id } = await stage.target("/elsewhere", calls)
-    await stage.on(createUser, id)
+    const { id } = await stage.target("/elsewhere", interruptingCall)
+    await stage.on(createUserCondition, id)
     stage.receiver.answer("/elsewhere", (response, received) => {
       const { request } = JSON.parse(received.body)
       json({ ...request, organizationId: stage.house.orgId })(response, received)
     })
-    const refused = await stage.ask("user/CreateUser", person(fresh()), {
+    const refused = await stage.ask("user/CreateUser", createUserRequest(newUsername()), {
       as: `${userId} ${orgId}`,
     })
     expect(refused.status).toBe(404)
@@ -100,122 +106,122 @@ describe("before an operation", () => {
     "20 MB": "x".repeat(20_000_000),
     "too many parts": JSON.stringify({ username: "a", x: Array.from({ length: 20_000 }, () => 1) }),
   }
-  describe.each(Object.entries(garbage))("a call that answers %s", (_, body) => {
-    test("ends what it may end, and nothing else", async () => {
+  describe.each(Object.entries(garbage))("a call that responds with %s", (_, body) => {
+    test("ends the operation only if it can interrupt", async () => {
       stage.receiver.answer("/garbage", (response) => void response.end(body))
-      const { id } = await stage.target("/garbage", calls)
-      await stage.on(createUser, id)
-      const ended = await stage.ask("user/CreateUser", person(fresh()))
+      const { id } = await stage.target("/garbage", interruptingCall)
+      await stage.on(createUserCondition, id)
+      const ended = await stage.ask("user/CreateUser", createUserRequest(newUsername()))
       expect(ended.status).toBe(400)
       expect(ended.body).toMatchObject({ code: "failed_precondition" })
       expect(JSON.stringify(ended.body)).toContain("target.failed")
       await stage.make("action/UpdateTarget", { id, restCall: {} })
-      const username = fresh()
-      const { id: userId } = await stage.make("user/CreateUser", person(username))
-      expect(await nameOf(userId)).toBe(username)
+      const username = newUsername()
+      const { id: userId } = await stage.make("user/CreateUser", createUserRequest(username))
+      expect(await usernameOf(userId)).toBe(username)
     })
   })
 
-  test("a call that answers nothing changes nothing", async () => {
-    const { id } = await stage.target("/nothing", calls)
-    await stage.on(createUser, id)
-    const username = fresh()
-    const { id: userId } = await stage.make("user/CreateUser", person(username))
-    expect(await nameOf(userId)).toBe(username)
+  test("a call with an empty response changes nothing", async () => {
+    const { id } = await stage.target("/nothing", interruptingCall)
+    await stage.on(createUserCondition, id)
+    const username = newUsername()
+    const { id: userId } = await stage.make("user/CreateUser", createUserRequest(username))
+    expect(await usernameOf(userId)).toBe(username)
   })
 
-  test("one after the other, each with what those before have made of it", async () => {
-    const first = await stage.target("/first", calls)
+  test("targets run in order, each with the previous changes", async () => {
+    const first = await stage.target("/first", interruptingCall)
     const second = await stage.target("/second")
-    await stage.on(createUser, first.id, second.id)
-    const wanted = fresh()
+    await stage.on(createUserCondition, first.id, second.id)
+    const wanted = newUsername()
     stage.receiver.answer("/first", (response, received) =>
       json({ ...JSON.parse(received.body).request, username: wanted })(response, received),
     )
-    await stage.make("user/CreateUser", person(fresh()))
+    await stage.make("user/CreateUser", createUserRequest(newUsername()))
     expect(stage.receiver.at("/second")).toMatchObject([{ request: { username: wanted } }])
   })
 
-  test("where the first ends it, the second is not asked; where it may not, it is", async () => {
+  test("the second target is skipped if the first interrupts, and runs otherwise", async () => {
     stage.receiver.answer("/broken", status(500))
     const first = await stage.target("/broken")
     const second = await stage.target("/after")
-    await stage.on(createUser, first.id, second.id)
-    expect((await stage.ask("user/CreateUser", person(fresh()))).status).toBe(400)
+    await stage.on(createUserCondition, first.id, second.id)
+    expect((await stage.ask("user/CreateUser", createUserRequest(newUsername()))).status).toBe(400)
     expect(stage.receiver.at("/after")).toEqual([])
     await stage.make("action/UpdateTarget", { id: first.id, restWebhook: {} })
-    await stage.make("user/CreateUser", person(fresh()))
+    await stage.make("user/CreateUser", createUserRequest(newUsername()))
     expect(stage.receiver.at("/after")).toHaveLength(1)
   })
 
-  test("nobody waits for an async one", async () => {
+  test("an asynchronous target does not delay the operation", async () => {
     stage.receiver.answer("/late", () => {})
     const { id } = await stage.target("/late", { restAsync: {}, timeout: "30s" })
-    await stage.on(createUser, id)
+    await stage.on(createUserCondition, id)
     const begun = performance.now()
-    await stage.make("user/CreateUser", person(fresh()))
+    await stage.make("user/CreateUser", createUserRequest(newUsername()))
     expect(performance.now() - begun).toBeLessThan(20_000)
     await expect.poll(() => stage.receiver.at("/late").length).toBe(1)
   })
 
-  test("one that hangs has its time, and no more", async () => {
+  test("a hanging target is limited by its timeout", async () => {
     stage.receiver.answer("/hangs", () => {})
-    const { id } = await stage.target("/hangs", { ...interrupts, timeout: "0.3s" })
-    await stage.on(createUser, id)
+    const { id } = await stage.target("/hangs", { ...interruptingWebhook, timeout: "0.3s" })
+    await stage.on(createUserCondition, id)
     const begun = performance.now()
-    expect((await stage.ask("user/CreateUser", person(fresh()))).status).toBe(400)
+    expect((await stage.ask("user/CreateUser", createUserRequest(newUsername()))).status).toBe(400)
     expect(performance.now() - begun).toBeLessThan(20_000)
   })
 
-  test("a redirect is a failure, and not followed", async () => {
+  test("a redirect is a failure and not followed", async () => {
     stage.receiver.answer("/from", status(302, { location: `${stage.receiver.url}/to` }))
     const { id } = await stage.target("/from")
-    await stage.on(createUser, id)
-    expect((await stage.ask("user/CreateUser", person(fresh()))).status).toBe(400)
+    await stage.on(createUserCondition, id)
+    expect((await stage.ask("user/CreateUser", createUserRequest(newUsername()))).status).toBe(400)
     expect(stage.receiver.at("/to")).toEqual([])
   })
 
-  test("one in a private network is not reached", async () => {
+  test("a target in a private network is not called", async () => {
     const { id } = await stage.target("http://10.1.2.3/hook")
-    await stage.on(createUser, id)
-    expect((await stage.ask("user/CreateUser", person(fresh()))).status).toBe(400)
+    await stage.on(createUserCondition, id)
+    expect((await stage.ask("user/CreateUser", createUserRequest(newUsername()))).status).toBe(400)
     const { calls: made } = await stage.make("diagnosis/ListTargetCalls", { targetId: id })
     expect(made[0].error).toContain("not a host on the internet")
   })
 
-  test("what it forwards reaches the caller, with its words", async () => {
+  test("a forwarded error reaches the caller with its message", async () => {
     const forwarded = { forwardedStatusCode: 409, forwardedErrorMessage: "not on\nSundays" }
     stage.receiver.answer("/refuses", json(forwarded))
     const { id } = await stage.target("/refuses")
-    await stage.on(createUser, id)
-    const refused = await stage.ask("user/CreateUser", person(fresh()))
+    await stage.on(createUserCondition, id)
+    const refused = await stage.ask("user/CreateUser", createUserRequest(newUsername()))
     expect(refused.status).toBe(409)
     expect(refused.body.message).toContain("not on Sundays")
     await stage.make("action/UpdateTarget", { id, restWebhook: {} })
-    expect((await stage.ask("user/CreateUser", person(fresh()))).status).toBe(200)
+    expect((await stage.ask("user/CreateUser", createUserRequest(newUsername()))).status).toBe(200)
   })
 })
 
 describe("after an operation", () => {
-  const getUser = at("response", "user/GetUserByID")
+  const getUser = methodCondition("response", "user/GetUserByID")
 
-  test("a call changes what is answered, and is told what was asked", async () => {
-    const { id: userId } = await stage.make("user/CreateUser", person(fresh()))
-    const { id } = await stage.target("/answered", calls)
+  test("a call changes the response and receives the request", async () => {
+    const { id: userId } = await stage.make("user/CreateUser", createUserRequest(newUsername()))
+    const { id } = await stage.target("/answered", interruptingCall)
     await stage.on(getUser, id)
     stage.receiver.answer("/answered", (response, received) => {
       const { request, response: told } = JSON.parse(received.body)
       expect(request).toEqual({ userId })
       json({ ...told, user: { ...told.user, username: "masked" } })(response, received)
     })
-    expect(await nameOf(userId)).toBe("masked")
+    expect(await usernameOf(userId)).toBe("masked")
   })
 
-  test("secrets of an answer reach its caller alone, whatever is made of it", async () => {
-    const machine = { organizationId: orgId, username: fresh(), machine: { name: "robot" } }
+  test("secrets in a response reach only its caller, whatever a target returns", async () => {
+    const machine = { organizationId: orgId, username: newUsername(), machine: { name: "robot" } }
     const { id: userId } = await stage.make("user/CreateUser", machine)
-    const { id } = await stage.target("/secret", calls)
-    await stage.on(at("response", "user/AddSecret"), id)
+    const { id } = await stage.target("/secret", interruptingCall)
+    await stage.on(methodCondition("response", "user/AddSecret"), id)
     stage.receiver.answer("/secret", (response, received) => {
       const { response: told } = JSON.parse(received.body)
       expect(told.clientSecret).toBeUndefined()
@@ -227,14 +233,14 @@ describe("after an operation", () => {
   })
 })
 
-test("of what fits, the most exact alone: a method, then its service, then all", async () => {
+test("only the most specific condition applies: method, service, all", async () => {
   const [all, service, method] = await Promise.all(
     ["/all", "/service", "/method"].map((path) => stage.target(path)),
   )
   await stage.on({ request: { all: true } }, all?.id ?? "")
   await stage.on({ request: { service: "core.user.v2.UserService" } }, service?.id ?? "")
-  await stage.on(createUser, method?.id ?? "")
-  await stage.make("user/CreateUser", person(fresh()))
+  await stage.on(createUserCondition, method?.id ?? "")
+  await stage.make("user/CreateUser", createUserRequest(newUsername()))
   await stage.make("user/ListUsers")
   await stage.make("project/ListProjects")
   const paths = stage.receiver.received.map(({ path }) => path)

@@ -1,4 +1,4 @@
-// What is sent, as its receiver reads it: signed anew, as a JWT, and encrypted.
+// The payload as its receiver reads it: signed with the current key, as a JWT, and encrypted.
 import { generateKeyPairSync, type KeyObject } from "node:crypto"
 import { compactDecrypt, createLocalJWKSet, decodeProtectedHeader, jwtVerify } from "jose"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
@@ -16,36 +16,36 @@ beforeAll(async () => {
 })
 afterAll(() => stage.close())
 
-const tell = async () => {
+const callTarget = async () => {
   stage.receiver.received.length = 0
   expect((await stage.ask("project/ListProjects")).status).toBe(200)
   const [told] = stage.receiver.received
   if (!told) throw new Error("nobody was told")
   return told
 }
-const all = { request: { all: true } }
+const allRequests = { request: { all: true } }
 
-/** As jose reads it, with nothing but our published keys. */
-async function verified(jwt: string, audience: string) {
+/** Verified by jose with only the published keys. */
+async function verifyJwt(jwt: string, audience: string) {
   const keys = createLocalJWKSet({ keys: [...publicKeys(stage.house.within())] })
   const issuer = "https://id.example.com"
   return (await jwtVerify(jwt, keys, { issuer, audience, typ: "target+jwt" })).payload
 }
 
-test("a new signing key signs beside the one before, for as long as that is said", async () => {
+test("a new signing key signs next to the previous one for the given time", async () => {
   const { id, signingKey: first } = await stage.target("/rotated")
-  await stage.on(all, id)
+  await stage.on(allRequests, id)
   const { signingKey: second } = await stage.make("action/UpdateTarget", {
     id,
     expirationSigningKey: "60s",
   })
-  const both = await tell()
+  const both = await callTarget()
   expect([isSigned(both, first), isSigned(both, second)]).toEqual([true, true])
   const { signingKey: third } = await stage.make("action/UpdateTarget", {
     id,
     expirationSigningKey: "0s",
   })
-  const last = await tell()
+  const last = await callTarget()
   const told = [first, second, third].map((key) => isSigned(last, key))
   expect(told).toEqual([false, false, true])
   const { target } = await stage.make("action/GetTarget", { id })
@@ -55,15 +55,15 @@ test("a new signing key signs beside the one before, for as long as that is said
   ).not.toMatch(new RegExp([first, second, third].join("|")))
 })
 
-test("a JWT is verified by our published keys, and is no token", async () => {
+test("a JWT is verified with the published keys, and is not a token", async () => {
   const { id } = await stage.target("/jwt", {
     restWebhook: {},
     payloadType: "PAYLOAD_TYPE_JWT",
   })
-  await stage.on(all, id)
-  const { headers, body } = await tell()
+  await stage.on(allRequests, id)
+  const { headers, body } = await callTarget()
   expect(headers["content-type"]).toBe("application/jwt")
-  const claims = await verified(body, id)
+  const claims = await verifyJwt(body, id)
   expect(claims).toMatchObject({ fullMethod: "/core.project.v2.ProjectService/ListProjects" })
   expect(claims.sub).toBeUndefined()
 })
@@ -75,23 +75,23 @@ describe.each([
   const pem = (key: KeyObject) =>
     Buffer.from(key.export({ type: "spki", format: "pem" })).toString("base64")
 
-  test("is read with it, and is one of ours inside; without one nothing is sent", async () => {
+  test("is decrypted with it to a JWT; without a key nothing is sent", async () => {
     const { publicKey, privateKey } = pairOf()
     const { id: targetId } = await stage.target("/jwe", {
       restWebhook: { interruptOnError: true },
       payloadType: "PAYLOAD_TYPE_JWE",
     })
-    await stage.on(all, targetId)
+    await stage.on(allRequests, targetId)
     const added = { targetId, publicKey: pem(publicKey) }
     const { keyId } = await stage.make("action/AddPublicKey", added)
     stage.receiver.received.length = 0
     expect((await stage.ask("project/ListProjects")).status).toBe(400)
     expect(stage.receiver.received).toEqual([])
     await stage.make("action/ActivatePublicKey", { targetId, keyId })
-    const { body } = await tell()
+    const { body } = await callTarget()
     expect(decodeProtectedHeader(body)).toMatchObject({ alg, kid: keyId, cty: "JWT" })
     const { plaintext } = await compactDecrypt(body, privateKey)
-    const claims = await verified(new TextDecoder().decode(plaintext), targetId)
+    const claims = await verifyJwt(new TextDecoder().decode(plaintext), targetId)
     expect(claims).toMatchObject({ fullMethod: "/core.project.v2.ProjectService/ListProjects" })
   })
 })
@@ -100,7 +100,7 @@ test.each([
   ["a private key", () => generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey, "pkcs8"],
   ["a short one", () => generateKeyPairSync("rsa", { modulusLength: 1024 }).publicKey, "spki"],
   ["one that only signs", () => generateKeyPairSync("ed25519").publicKey, "spki"],
-] as const)("%s is not taken", async (_, keyOf, type) => {
+] as const)("rejects %s", async (_, keyOf, type) => {
   const { id: targetId } = await stage.target("/keys")
   const publicKey = Buffer.from(keyOf().export({ type, format: "pem" } as never)).toString("base64")
   const refused = await stage.ask("action/AddPublicKey", { targetId, publicKey })
@@ -108,7 +108,7 @@ test.each([
 })
 
 test.each(["constructor", "__proto__", "toString"])(
-  "a key that nobody added is none: %s",
+  "rejects a key that was not added: %s",
   async (keyId) => {
     const { id: targetId } = await stage.target("/keys")
     const asked = { targetId, keyId }

@@ -1,33 +1,33 @@
-// A service that is called: a real HTTP server, which is not ours.
+// A service that targets call: a real, independent HTTP server.
 import { createHmac } from "node:crypto"
 import { createServer, type ServerResponse } from "node:http"
 import { systemClock } from "../../../src/kernel/clock.ts"
-import { rangeOf } from "../../../src/kernel/net/address.ts"
+import { parseRange } from "../../../src/kernel/net/address.ts"
 import type { Outside } from "../../../src/kernel/port/outbound.ts"
-import { outboundOf } from "../../../src/notify/outbound.ts"
-import { nowhere } from "../../support/outside.ts"
+import { createOutbound } from "../../../src/notify/outbound.ts"
+import { unreachableOutside } from "../../support/outside.ts"
 
-export type Received = {
+export type ReceivedRequest = {
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
 
-type Answering = (response: ServerResponse, received: Received) => void
+type RespondWith = (response: ServerResponse, received: ReceivedRequest) => void
 
 export type Receiver = {
   readonly url: string
-  readonly received: Received[]
-  /** Bodies as JSON of what came to a path. */
+  readonly received: ReceivedRequest[]
+  /** The JSON bodies received at a path. */
   readonly at: (path: string) => readonly any[]
-  /** How a path answers from now on; any other does so with status 200 and nothing. */
-  readonly answer: (path: string, how: Answering) => void
+  /** Sets the response of a path; the default is status 200 without a body. */
+  readonly answer: (path: string, how: RespondWith) => void
   readonly close: () => Promise<void>
 }
 
 export async function openReceiver(): Promise<Receiver> {
-  const received: Received[] = []
-  const answers = new Map<string, Answering>()
+  const received: ReceivedRequest[] = []
+  const answers = new Map<string, RespondWith>()
   const server = createServer((request, response) => {
     const chunks: Buffer[] = []
     request.on("data", (chunk: Buffer) => chunks.push(chunk))
@@ -59,24 +59,24 @@ export async function openReceiver(): Promise<Receiver> {
 }
 
 export const json =
-  (value: unknown): Answering =>
+  (value: unknown): RespondWith =>
   (response) =>
     void response.setHeader("content-type", "application/json").end(JSON.stringify(value))
 
 export const status =
-  (code: number, headers: Readonly<Record<string, string>> = {}): Answering =>
+  (code: number, headers: Readonly<Record<string, string>> = {}): RespondWith =>
   (response) =>
     void response.writeHead(code, headers).end()
 
-/** The guarded way out, to this machine too. */
-export function outsideHere(): Outside {
-  const allow = ["127.0.0.1"].flatMap((text) => rangeOf(text) ?? [])
-  const send = outboundOf({ resolve: async () => [], send: fetch, clock: systemClock, allow })
-  return { ...nowhere, send }
+/** The guarded HTTP client, with access to this machine. */
+export function localOutside(): Outside {
+  const allow = ["127.0.0.1"].flatMap((text) => parseRange(text) ?? [])
+  const send = createOutbound({ resolve: async () => [], send: fetch, clock: systemClock, allow })
+  return { ...unreachableOutside, send }
 }
 
-/** As a receiver does it who knows its key and nothing of us: t=…, v1=…. */
-export function isSigned({ headers, body }: Received, key: string): boolean {
+/** Verifies the signature as a receiver with only the key does: t=…, v1=…. */
+export function isSigned({ headers, body }: ReceivedRequest, key: string): boolean {
   const parts = (headers["core-signature"] ?? "").split(",").map((part) => part.split("="))
   const time = parts.find(([name]) => name === "t")?.[1] ?? ""
   const signed = createHmac("sha256", key).update(`${time}.${body}`).digest("hex")

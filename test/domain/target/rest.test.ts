@@ -1,6 +1,6 @@
-// The paths of the interface, and the lists of what an execution can be set at.
+// The REST paths of the API, and the lists of values for execution conditions.
 import { afterAll, beforeAll, expect, test } from "vitest"
-import { book } from "../../../src/api/book.ts"
+import { allServices } from "../../../src/api/book.ts"
 import { host } from "../../scenario/house.ts"
 import { openStage, type Stage } from "./stage.ts"
 
@@ -35,14 +35,14 @@ test.each([
   ["a list of them", [isFunction, isEvent], 0],
   ["an empty list", [], 1],
   ["an empty object", {}, 1],
-])("a search takes %s", async (_, body, count) => {
+])("a search accepts %s", async (_, body, count) => {
   const { result = [] } = await send("POST", "/executions/_search", body)
   expect(result).toHaveLength(count)
   const below = await send("POST", "/resources/v3alpha/actions/executions/_search", body)
   expect(below.result ?? []).toHaveLength(count)
 })
 
-test("a body says nothing but what it is; the rest stands in the address", async () => {
+test("a condition in a body has only its fields; its values are in the path", async () => {
   const smuggled = '[],"query":{"offset":"7"}'
   const { ownerId, orgId, url } = stage.house
   const headers = { ...stage.house.headers, host, authorization: `Bearer user ${ownerId} ${orgId}` }
@@ -54,23 +54,23 @@ test("a body says nothing but what it is; the rest stands in the address", async
   })
 })
 
-test("the lists are what the descriptors say, in both versions", async () => {
+test("the lists match the descriptors, in both versions", async () => {
   const older = {
     methods: (await send("GET", "/executions/methods")).methods,
     services: (await send("GET", "/executions/services")).services,
     functions: (await send("GET", "/executions/functions")).functions,
   }
-  const said = book.flatMap(({ typeName, methods }) =>
+  const said = allServices.flatMap(({ typeName, methods }) =>
     methods.map(({ name }) => `/${typeName}/${name}`),
   )
   expect(new Set(older.methods)).toEqual(new Set(said))
-  expect(new Set(older.services)).toEqual(new Set(book.map(({ typeName }) => typeName)))
+  expect(new Set(older.services)).toEqual(new Set(allServices.map(({ typeName }) => typeName)))
   expect(await stage.make("action/ListExecutionMethods")).toEqual({ methods: older.methods })
   expect(await stage.make("action/ListExecutionServices")).toEqual({ services: older.services })
   expect(await stage.make("action/ListExecutionFunctions")).toEqual({ functions: older.functions })
 })
 
-test("an execution calls what others call that it includes, over three levels", async () => {
+test("an execution calls the targets of included executions, up to three levels", async () => {
   const at = (name: string) => ({ response: { method: `/core.user.v2.UserService/${name}` } })
   const include = (name: string, of: object) =>
     send("PUT", "/executions", {

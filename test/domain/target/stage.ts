@@ -1,20 +1,20 @@
-// The whole API, and a service that it calls.
+// The whole API and a service that targets call.
 import { instance } from "../../../src/domain/instance/index.ts"
-import { type House, host, openHouse } from "../../scenario/house.ts"
-import { openReceiver, outsideHere, type Receiver } from "./receiver.ts"
+import { host, openTestServer, type TestServer } from "../../scenario/house.ts"
+import { localOutside, openReceiver, type Receiver } from "./receiver.ts"
 
-type Asking = { readonly as?: string; readonly client?: string; readonly path?: string }
+type CallOptions = { readonly as?: string; readonly client?: string; readonly path?: string }
 
 export type Reply = { readonly status: number; readonly headers: Headers; readonly body: any }
 
 export type Stage = {
-  readonly house: House
+  readonly house: TestServer
   readonly receiver: Receiver
-  /** Calls an operation as the owner of the instance, unless told. */
-  readonly ask: (name: string, body?: object, how?: Asking) => Promise<Reply>
-  /** The same, and it must work. */
-  readonly make: (name: string, body?: object, how?: Asking) => Promise<any>
-  /** Makes a target at a path of the receiver; answers its id and key. */
+  /** Calls an operation, by default as the instance owner. */
+  readonly ask: (name: string, body?: object, how?: CallOptions) => Promise<Reply>
+  /** The same for calls that must succeed. */
+  readonly make: (name: string, body?: object, how?: CallOptions) => Promise<any>
+  /** Creates a target at a path of the receiver; returns its ID and key. */
   readonly target: (path: string, more?: object) => Promise<{ id: string; signingKey: string }>
   /** Sets an execution. */
   readonly on: (condition: object, ...targets: readonly string[]) => Promise<void>
@@ -32,18 +32,18 @@ const services: Readonly<Record<string, string>> = {
   diagnosis: "diagnosis.v2.DiagnosisService",
 }
 
-/** "user/CreateUser" by its full name. */
+/** Expands "user/CreateUser" to its full name. */
 export const fullName = (name: string): string => {
   const [service = "", method = ""] = name.split("/")
   return `core.${services[service] ?? service}/${method}`
 }
 
-export const interrupts = { restWebhook: { interruptOnError: true } }
-export const calls = { restCall: { interruptOnError: true } }
+export const interruptingWebhook = { restWebhook: { interruptOnError: true } }
+export const interruptingCall = { restCall: { interruptOnError: true } }
 
 export async function openStage(): Promise<Stage> {
   const receiver = await openReceiver()
-  const house = await openHouse(outsideHere())
+  const house = await openTestServer(localOutside())
   const cx = house.within()
   const consoleId = cx.store.state(cx, instance, cx.instance).consoleClientId
   const owner = `${house.ownerId} ${house.orgId}`
@@ -68,7 +68,7 @@ export async function openStage(): Promise<Stage> {
     ask,
     make,
     consoleId,
-    target: async (path, more = interrupts) => {
+    target: async (path, more = interruptingWebhook) => {
       const endpoint = path.startsWith("/") ? `${receiver.url}${path}` : path
       const asked = { name: path, timeout: "2s", endpoint, ...more }
       return make("action/CreateTarget", asked)
@@ -83,6 +83,6 @@ export async function openStage(): Promise<Stage> {
   }
 }
 
-export const at = (kind: "request" | "response", name: string) => ({
+export const methodCondition = (kind: "request" | "response", name: string) => ({
   [kind]: { method: `/${fullName(name)}` },
 })

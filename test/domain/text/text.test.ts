@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import { type Estate, openEstate } from "../../support/estate.ts"
+import { openTenant, type Tenant } from "../../support/tenant.ts"
 import { admin, language, management, type TextRow, textRows } from "../../support/texts.ts"
 
-let estate: Estate
+let estate: Tenant
 beforeEach(async () => {
-  estate = await openEstate()
+  estate = await openTenant()
 })
 afterEach(() => estate.close())
 
@@ -14,7 +14,7 @@ describe.each(textRows.map((row) => [row.name, row] as const))("the text of %s",
     estate.as("owner", call, { language, ...names, ...more }, { of })
   const shown = async (call: string, of: string) => {
     const { customText } = await ask(call, of)
-    return { says: said(row, customText), isDefault: customText.isDefault }
+    return { says: textIn(row, customText), isDefault: customText.isDefault }
   }
   const all = async () => ({
     standard: (await shown(get.standard, admin)).says,
@@ -22,9 +22,9 @@ describe.each(textRows.map((row) => [row.name, row] as const))("the text of %s",
     above: (await shown(get.standard, management)).says,
     org: await shown(get.custom, management),
   })
-  const [byInstance, byOrg] = [said(row, instance), said(row, own)]
+  const [byInstance, byOrg] = [textIn(row, instance), textIn(row, own)]
 
-  test("is inherited until it is said, and again once that is taken back", async () => {
+  test("is inherited until it is set, and again after a reset", async () => {
     const { standard } = await all()
     expect(standard.length).toBeGreaterThan(3)
     const unsaid = { says: standard, isDefault: true }
@@ -42,7 +42,7 @@ describe.each(textRows.map((row) => [row.name, row] as const))("the text of %s",
     expect(await all()).toEqual({ standard, instance: unsaid, above: standard, org: unsaid })
   })
 
-  test("is one organisation's, in one language, and nobody else's", async () => {
+  test("is set for one organization in one language", async () => {
     await ask(set.org, management, own)
     const other = await estate.as(
       "stranger",
@@ -78,19 +78,19 @@ describe.each(textRows.map((row) => [row.name, row] as const))("the text of %s",
     await expect(above()).rejects.toMatchObject({ code: "permission_denied" })
   })
 
-  test("changes where something else is said, and is reset where it was said", async () => {
+  test("changes where another resource is said, and is reset where it was said", async () => {
     const unchanged = { code: "failed_precondition", id: "text.unchanged" }
     const missing = { code: "not_found", id: "text.missing" }
     await expect(ask(reset, management)).rejects.toMatchObject(missing)
     await expect(ask(set.org, management)).rejects.toMatchObject(unchanged)
     await ask(set.org, management, own)
     await expect(ask(set.org, management, own)).rejects.toMatchObject(unchanged)
-    // To say nothing is to take back what was said.
+    // An empty value resets the text.
     await ask(set.org, management)
     await expect(ask(reset, management)).rejects.toMatchObject(missing)
   })
 
-  test("is in a language of ours, of plain text, and of values that there are", async () => {
+  test("must be plain text in a supported language with known values", async () => {
     const invalid = (id: string, part: string) => ({
       code: "invalid_argument",
       id,
@@ -114,11 +114,11 @@ describe.each(textRows.map((row) => [row.name, row] as const))("the text of %s",
   })
 })
 
-/** The one text that a row is about. */
-const said = ({ template }: TextRow, shown: Readonly<Record<string, any>>): string =>
+/** The text that a row refers to. */
+const textIn = ({ template }: TextRow, shown: Readonly<Record<string, any>>): string =>
   template === "login" ? shown.loginText.title : shown.text
 
-test("a kind that there is not is refused with those that there are", async () => {
+test("an unknown kind is rejected with the known ones", async () => {
   for (const of of [admin, management]) {
     const tried = estate.as("owner", "getCustomMessageText", { language, kind: "fax" }, { of })
     const message = expect.stringContaining("owner_recovered")
@@ -126,7 +126,7 @@ test("a kind that there is not is refused with those that there are", async () =
   }
 })
 
-test("what is said replaces no more than it names", async () => {
+test("custom texts replace only what they name", async () => {
   const { customText: before } = await estate.as(
     ...(["owner", "getCustomInitMessageText", { language }, { of: management }] as const),
   )
@@ -144,7 +144,7 @@ test("what is said replaces no more than it names", async () => {
   expect(after.details).toMatchObject({ sequence: 1n, resourceOwner: "org1" })
 })
 
-test("the answer names the login texts that no page shows; they are stored", async () => {
+test("the response lists the login texts that no page shows; they are stored", async () => {
   const usernameChangeText = { title: "Rename", description: "" }
   const request = { language, usernameChangeText, loginText: { title: "Hello" } }
   for (const of of [admin, management]) {
@@ -160,7 +160,7 @@ test.each([
   ["buttonText", "Go\u2028on", "one line"],
   ["title", "x".repeat(2001), "2000 bytes"],
   ["greeting", "ü".repeat(2001), "4000 bytes"],
-])("a message's %s is refused where it is %j", async (field, text, part) => {
+])("rejects a message's %s with the value %j", async (field, text, part) => {
   const request = { language, [field]: text }
   const tried = estate.as("owner", "setCustomInitMessageText", request, { of: management })
   const message = expect.stringContaining(part)
@@ -176,7 +176,7 @@ describe("the translation of the login pages", () => {
   const set = (level: object, translations: object) =>
     estate.as("owner", "setHostedLoginTranslation", { level, locale: "en", translations })
 
-  test("goes from organisation to instance to what we say, and before v1", async () => {
+  test("falls back from organization to instance to default, and takes precedence over v1", async () => {
     const own = { ignoreInheritance: true }
     const standard = await get(system)
     expect(standard.translations.password.title).toBe("Enter your password")
@@ -211,9 +211,9 @@ describe("the translation of the login pages", () => {
     [{ __proto__: null, constructor: { prototype: "x" } }, "constructor.prototype"],
     [{ password: { title: "Hello {$password}" } }, "{$password}"],
     [{ login_name: { lead_application: "To {$application :number}" } }, "can't be filled"],
-    [{ password: { title: "{" } }, "no message that can be read"],
+    [{ password: { title: "{" } }, "is not a valid message"],
     [{ password: { title: "x".repeat(1001) } }, "1000 characters"],
-  ])("refuses %j, and names it", async (translations, part) => {
+  ])("rejects %j and names it", async (translations, part) => {
     const message = expect.stringContaining(part)
     await expect(set(org, translations)).rejects.toMatchObject({
       code: "invalid_argument",
@@ -222,14 +222,14 @@ describe("the translation of the login pages", () => {
     })
   })
 
-  test("has plural forms where there is a number", async () => {
+  test("has plural forms for numbers", async () => {
     const length =
       ".input {$count :number}\n.match $count\none {{one character}}\n* {{{$count} characters}}"
     await set(org, { password_rule: { length } })
     expect((await get(org)).translations.password_rule.length).toBe(length)
   })
 
-  test("is the instance's affair", async () => {
+  test("can be set by the instance only", async () => {
     for (const [name, more] of [
       ["getHostedLoginTranslation", {}],
       ["setHostedLoginTranslation", { translations: {} }],
@@ -240,7 +240,7 @@ describe("the translation of the login pages", () => {
   })
 })
 
-test("the texts of an organisation go with it", async () => {
+test("the texts of an organization go with it", async () => {
   const ask = (call: string, request: object) =>
     estate.as("owner", call, request, { of: management, cx: { orgId: "org2" } })
   await ask("setCustomInitMessageText", { language, text: "Only ours" })

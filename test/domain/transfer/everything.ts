@@ -11,7 +11,7 @@ const { publicKey: pem } = generateKeyPairSync("rsa", {
 const publicKey = new TextEncoder().encode(pem)
 const expirationDate = timestampFromMs(Date.UTC(2040, 0, 1))
 
-/** argon2id, of "correct horse". */
+/** The Argon2id hash of "correct horse battery". */
 export const hash = await Bun.password.hash("correct horse battery", {
   algorithm: "argon2id",
   memoryCost: 19_456,
@@ -19,7 +19,7 @@ export const hash = await Bun.password.hash("correct horse battery", {
 })
 export const totp = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
 
-const words = {
+const messageTexts = {
   language: "de",
   title: "Titel",
   preHeader: "Vorab",
@@ -29,9 +29,9 @@ const words = {
   buttonText: "Weiter",
   footerText: "Ende",
 }
-const phoneWords = { language: "de", text: "Text {{.OTP}}" }
+const smsTexts = { language: "de", text: "Text {{.OTP}}" }
 
-/** Two organisations with every kind of thing that they can have. */
+/** Two organizations with one of everything. */
 export const everything: MessageInitShape<typeof DataOrgSchema>[] = [
   {
     orgId: "corp",
@@ -207,12 +207,12 @@ export const everything: MessageInitShape<typeof DataOrgSchema>[] = [
       { id: "robot", key: "rack", value: new Uint8Array([4]) },
     ],
     loginTexts: [{ language: "de", loginText: { title: "Willkommen bei Corp" } }],
-    initMessages: [words],
-    passwordResetMessages: [words],
-    verifyEmailMessages: [words],
+    initMessages: [messageTexts],
+    passwordResetMessages: [messageTexts],
+    verifyEmailMessages: [messageTexts],
     verifyPhoneMessages: [{ language: "de", text: "Text {{.Code}}" }],
-    domainClaimedMessages: [words],
-    passwordlessRegistrationMessages: [words],
+    domainClaimedMessages: [messageTexts],
+    passwordlessRegistrationMessages: [messageTexts],
     oidcIdps: [
       {
         idpId: "upstream",
@@ -249,12 +249,12 @@ export const everything: MessageInitShape<typeof DataOrgSchema>[] = [
     ],
     appKeys: [{ id: "key1", projectId: "shop", appId: "web", publicKey, expirationDate }],
     machineKeys: [{ keyId: "key2", userId: "robot", type: 1, publicKey, expirationDate }],
-    verifySmsOtpMessages: [phoneWords],
-    verifyEmailOtpMessages: [words],
-    inviteUserMessages: [words],
+    verifySmsOtpMessages: [smsTexts],
+    verifyEmailOtpMessages: [messageTexts],
+    inviteUserMessages: [messageTexts],
     messages: [
-      { ...words, kind: "factor_added" },
-      { ...words, kind: "new_device" },
+      { ...messageTexts, kind: "factor_added" },
+      { ...messageTexts, kind: "new_device" },
     ],
     orgState: 1,
     oidcSettings: { pkceRequired: true, refreshTokenGrace: durationFromMs(0) },

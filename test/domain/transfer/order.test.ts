@@ -1,4 +1,4 @@
-// In which order files are taken over that have it another way, and that come in several parts.
+// Import order for files in another order and in several parts.
 import { spawnSync } from "node:child_process"
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { writeFile } from "node:fs/promises"
@@ -6,27 +6,31 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fromJson, toJson } from "@bufbuild/protobuf"
 import { afterAll, beforeAll, expect, test } from "vitest"
-import { readIn } from "../../../src/boot/transfer/file.ts"
-import { isOrgActive, isOrgThere } from "../../../src/domain/org/index.ts"
-import { rows } from "../../../src/domain/transfer/binding/v1-rows.ts"
+import { importFile } from "../../../src/boot/transfer/file.ts"
+import { isOrgActive, orgExists } from "../../../src/domain/org/index.ts"
+import { itemKinds } from "../../../src/domain/transfer/binding/v1-item-kinds.ts"
 import {
   type DataOrg,
   DataOrgSchema,
   ImportDataRequestSchema,
 } from "../../../src/gen/core/admin/v1/data_pb.ts"
 import { linesInOrder } from "../../../src/protocol/transfer/line.ts"
-import { kinds, type Piece, pieceOf } from "../../../src/protocol/transfer/order.ts"
-import { filesIn } from "../../../src/server/operator/files.ts"
-import { carrierOf } from "../../../src/server/operator/transfer.ts"
-import { partsOf, piecesIn } from "../../../ui/console/transfer/file.ts"
-import { type Estate, openEstate } from "../../support/estate.ts"
-import { nowhere } from "../../support/outside.ts"
+import {
+  type OrganizationPiece,
+  orderedKinds,
+  toPiece,
+} from "../../../src/protocol/transfer/order.ts"
+import { createFiles } from "../../../src/server/operator/files.ts"
+import { createTransfer } from "../../../src/server/operator/transfer.ts"
+import { parseFile, splitIntoRequests } from "../../../ui/console/transfer/file.ts"
+import { unreachableOutside } from "../../support/outside.ts"
+import { openTenant, type Tenant } from "../../support/tenant.ts"
 import { everything } from "./everything.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "latchkey-order-"))
-const carried = { withPasswords: true, withOtp: true, withSecrets: true }
-/** As the console asks: each organisation by itself, who is granted to before who grants. */
-const asked = ["partner", "corp"]
+const withCredentials = { withPasswords: true, withOtp: true, withSecrets: true }
+/** The order of the console: each organization separately, grantees before grantors. */
+const orgOrder = ["partner", "corp"]
 const names = [
   "source",
   "console",
@@ -38,15 +42,15 @@ const names = [
   "place",
   "request",
 ]
-let estate: Estate
+let estate: Tenant
 let file: string
 
 beforeAll(async () => {
-  estate = await openEstate(names)
+  estate = await openTenant(names)
   const data = { case: "dataOrgs", value: { orgs: everything } }
-  expect(await taken("source", data)).toMatchObject({ errors: [] })
+  expect(await importData("source", data)).toMatchObject({ errors: [] })
   const lines: string[] = []
-  for (const orgId of asked) lines.push(...(await told("source", [orgId])))
+  for (const orgId of orgOrder) lines.push(...(await exportData("source", [orgId])))
   file = lines.map((line) => `${line}\n`).join("")
 })
 afterAll(async () => {
@@ -54,26 +58,29 @@ afterAll(async () => {
   await estate.close()
 })
 
-const outside = { ...nowhere, files: filesIn(folder) }
-const taken = (instance: string, data: unknown) =>
+const outside = { ...unreachableOutside, files: createFiles(folder) }
+const importData = (instance: string, data: unknown) =>
   estate.as("owner", "importData", { data }, { cx: { instance, outside } })
-async function told(instance: string, orgIds: readonly string[] = asked): Promise<string[]> {
+async function exportData(
+  instance: string,
+  orgIds: readonly string[] = orgOrder,
+): Promise<string[]> {
   const { orgs } = await estate.as(
     "owner",
     "exportData",
-    { orgIds, ...carried },
+    { orgIds, ...withCredentials },
     { cx: { instance } },
   )
   return orgs.map((org: DataOrg) => JSON.stringify(toJson(DataOrgSchema, org)))
 }
-const sent = (instance: string, orgs: readonly Piece[]) => {
+const importParts = (instance: string, orgs: readonly OrganizationPiece[]) => {
   const json = JSON.parse(JSON.stringify({ dataOrgs: { orgs } }))
-  return taken(instance, fromJson(ImportDataRequestSchema, json).data)
+  return importData(instance, fromJson(ImportDataRequestSchema, json).data)
 }
-const each = { bytes: 1, parts: 1 }
-const carrier = (cutAfter = Number.POSITIVE_INFINITY) => {
+const unlimitedParts = { bytes: 1, parts: 1 }
+const createTransferer = (cutAfter = Number.POSITIVE_INFINITY) => {
   const { store, clock } = estate
-  const whole = carrierOf({
+  const whole = createTransfer({
     store,
     clock,
     ids: estate.cx().ids,
@@ -88,8 +95,8 @@ const carrier = (cutAfter = Number.POSITIVE_INFINITY) => {
     },
   }
 }
-/** The same, whichever of a kind came first. */
-const sorted = (lines: readonly string[]) =>
+/** Comparable independently of the order within a kind. */
+const sortLines = (lines: readonly string[]) =>
   lines.map((line) =>
     Object.entries(JSON.parse(line)).map(([name, value]) => [
       name,
@@ -97,32 +104,32 @@ const sorted = (lines: readonly string[]) =>
     ]),
   )
 
-/** Whether an organisation runs; undefined where it is not there. */
-const runs = (instance: string, orgId: string): boolean | undefined => {
+/** Whether an organization runs; undefined where it does not exist. */
+const isRunningOrg = (instance: string, orgId: string): boolean | undefined => {
   const cx = estate.cx({ instance })
-  return isOrgThere(cx, orgId) ? isOrgActive(cx, orgId) : undefined
+  return orgExists(cx, orgId) ? isOrgActive(cx, orgId) : undefined
 }
 
-test("the order has every field of an organisation, and a row for each", () => {
+test("the order has every field of an organization, and a row for each", () => {
   const fields = DataOrgSchema.fields.map(({ localName }) => localName)
-  expect(kinds.toSorted()).toEqual(fields.filter((name) => name !== "orgId").toSorted())
-  expect(rows.map(({ field }) => field)).toEqual(kinds)
+  expect(orderedKinds.toSorted()).toEqual(fields.filter((name) => name !== "orgId").toSorted())
+  expect(itemKinds.map(({ field }) => field)).toEqual(orderedKinds)
 })
 
-test("the console's parts are taken over one by one, whatever is in each", async () => {
-  const parts = partsOf(piecesIn(file).pieces, each)
+test("the console's parts are imported one by one, whatever their content", async () => {
+  const parts = splitIntoRequests(parseFile(file).pieces, unlimitedParts)
   expect(parts.length).toBeGreaterThan(40)
-  for (const part of parts) expect(await sent("console", part)).toMatchObject({ errors: [] })
-  expect(await told("console")).toEqual(await told("source"))
+  for (const part of parts) expect(await importParts("console", part)).toMatchObject({ errors: [] })
+  expect(await exportData("console")).toEqual(await exportData("source"))
 })
 
-test("an organisation that is stopped never runs, however far an import comes", async () => {
-  const parts = partsOf(piecesIn(file).pieces, each)
+test("an organization that is stopped never runs, however far an import comes", async () => {
+  const parts = splitIntoRequests(parseFile(file).pieces, unlimitedParts)
   for (const part of parts) {
-    await sent("cut", part)
-    expect(runs("cut", "partner")).not.toBe(true)
+    await importParts("cut", part)
+    expect(isRunningOrg("cut", "partner")).not.toBe(true)
   }
-  expect([runs("cut", "partner"), runs("cut", "corp")]).toEqual([false, true])
+  expect([isRunningOrg("cut", "partner"), isRunningOrg("cut", "corp")]).toEqual([false, true])
   await expect(
     estate.as(
       "owner",
@@ -137,8 +144,8 @@ test("an organisation that is stopped never runs, however far an import comes", 
   ).rejects.toMatchObject({ id: "org.inactive" })
 })
 
-/** So many people that an import on the command line comes in several parts. */
-const crowd = (orgId: string) =>
+/** Enough users that a command-line import has several parts. */
+const manyUsers = (orgId: string) =>
   Array.from({ length: 150 }, (_, at) => ({
     userId: `${orgId}-${at}`,
     user: {
@@ -152,83 +159,87 @@ const crowd = (orgId: string) =>
     },
   }))
 
-/** The file of the console, with these. */
-const crowded = (): string =>
+/** The file of the console with these users. */
+const fileWithUsers = (): string =>
   file
     .trimEnd()
     .split("\n")
     .map((line) => {
       const org = JSON.parse(line)
-      return JSON.stringify({ ...org, humanUsers: [...org.humanUsers, ...crowd(org.orgId)] })
+      return JSON.stringify({ ...org, humanUsers: [...org.humanUsers, ...manyUsers(org.orgId)] })
     })
     .join("\n")
 
-/** One thing on each line, whatever the last needs first. */
-const turned = (): string =>
-  partsOf(piecesIn(crowded()).pieces, each)
+/** One record on each line, in reverse order of dependencies. */
+const reversedLines = (): string =>
+  splitIntoRequests(parseFile(fileWithUsers()).pieces, unlimitedParts)
     .flatMap((part) => part.map(({ orgId, ...rest }) => JSON.stringify({ orgId, ...rest })))
     .toReversed()
     .join("\n")
 
-function written(name: string, text: string): string {
+function writeImportFile(name: string, text: string): string {
   const path = join(folder, name)
   writeFileSync(path, text)
   return path
 }
 
-test("so are the console's files on the command line", async () => {
-  const path = written("shell.jsonl", crowded())
-  const done = await readIn(carrier(), { instance: "shell", dryRun: false }, path)
+test("the console's files are imported on the command line, too", async () => {
+  const path = writeImportFile("shell.jsonl", fileWithUsers())
+  const done = await importFile(createTransferer(), { instance: "shell", dryRun: false }, path)
   expect(done.refused).toEqual([])
-  expect([runs("shell", "partner"), runs("shell", "corp")]).toEqual([false, true])
+  expect([isRunningOrg("shell", "partner"), isRunningOrg("shell", "corp")]).toEqual([false, true])
 })
 
-test("cut off there, it is run again, and who is stopped never ran", async () => {
-  const path = written("cut.jsonl", crowded())
-  const cut = readIn(carrier(1), { instance: "cut-shell", dryRun: false }, path)
+test("an interrupted import can be repeated, and deactivated organizations were never active", async () => {
+  const path = writeImportFile("cut.jsonl", fileWithUsers())
+  const cut = importFile(createTransferer(1), { instance: "cut-shell", dryRun: false }, path)
   await expect(cut).rejects.toThrow("cut off")
-  expect(runs("cut-shell", "partner")).toBe(false)
-  const { refused } = await readIn(carrier(), { instance: "cut-shell", dryRun: false }, path)
+  expect(isRunningOrg("cut-shell", "partner")).toBe(false)
+  const { refused } = await importFile(
+    createTransferer(),
+    { instance: "cut-shell", dryRun: false },
+    path,
+  )
   expect(refused.map(({ type }) => type)).toContain("org_state")
-  expect(runs("cut-shell", "partner")).toBe(false)
-  const [partner = "{}"] = await told("cut-shell", ["partner"])
+  expect(isRunningOrg("cut-shell", "partner")).toBe(false)
+  const [partner = "{}"] = await exportData("cut-shell", ["partner"])
   expect(JSON.parse(partner).humanUsers).toHaveLength(151)
 })
 
-test("lines of one thing each may stand in any order", async () => {
-  const path = written("turned.jsonl", turned())
-  const done = await readIn(carrier(), { instance: "turned", dryRun: false }, path)
+test("lines with one record each can have any order", async () => {
+  const path = writeImportFile("turned.jsonl", reversedLines())
+  const done = await importFile(createTransferer(), { instance: "turned", dryRun: false }, path)
   expect(done.refused).toEqual([])
-  expect(sorted(await told("turned"))).toEqual(sorted(await told("shell")))
+  expect(sortLines(await exportData("turned"))).toEqual(sortLines(await exportData("shell")))
 })
 
-test("so may those that another program writes, once", async () => {
+test("lines of other programs can have any order once", async () => {
   const path = join(folder, "pipe")
   expect(spawnSync("mkfifo", [path]).status).toBe(0)
   const writing = writeFile(path, file)
-  const done = await readIn(carrier(), { instance: "pipe", dryRun: false }, path)
+  const done = await importFile(createTransferer(), { instance: "pipe", dryRun: false }, path)
   await writing
   expect(done.refused).toEqual([])
-  expect(await told("pipe")).toEqual(await told("source"))
+  expect(await exportData("pipe")).toEqual(await exportData("source"))
 })
 
-test("a file that a request names is taken over in the same order", async () => {
+test("a file named by a request is imported in the same order", async () => {
   mkdirSync(join(folder, "place"))
-  written("place/turned.jsonl", turned())
+  writeImportFile("place/turned.jsonl", reversedLines())
   const data = { case: "dataOrgsLocal", value: { path: "turned.jsonl" } }
-  expect(await taken("place", data)).toMatchObject({ errors: [] })
-  expect(sorted(await told("place"))).toEqual(sorted(await told("shell")))
+  expect(await importData("place", data)).toMatchObject({ errors: [] })
+  expect(sortLines(await exportData("place"))).toEqual(sortLines(await exportData("shell")))
 })
 
-test("it is stopped before anybody is in it, wherever a request says so", async () => {
-  const [dee] = crowd("twice")
+test("an organization is deactivated before users are added, wherever the request says so", async () => {
+  const [dee] = manyUsers("twice")
   const orgs = [
     { orgId: "twice", org: { name: "Twice" }, humanUsers: [dee] },
     { orgId: "twice", orgState: 2 },
   ]
   const { log } = estate.store
   const head = log.durable()
-  expect(await sent("request", orgs)).toMatchObject({ errors: [] })
+  expect(await importParts("request", orgs)).toMatchObject({ errors: [] })
   expect((await log.read(head, 100)).map(({ type }) => type)).toEqual([
     "org.added",
     "org.domain.added",
@@ -240,7 +251,7 @@ test("it is stopped before anybody is in it, wherever a request says so", async 
   ])
 })
 
-test("lines that are in order are handed over as they are, each by its number", async () => {
+test("lines in order are passed on unchanged, each with its number", async () => {
   const given = ['{"orgId":"a","org":{}}', "", "{", '{ "org_id": "a", "human_users": [] }']
   const inOrderOf = (lines: readonly string[]) =>
     Array.fromAsync(
@@ -255,12 +266,12 @@ test("lines that are in order are handed over as they are, each by its number", 
     { number: 4, text: '{"org":{},"orgId":"a"}' },
     { number: 1, text: '{"human_users":[],"orgId":"a"}' },
   ])
-  // As `latchkey export` had them once: what is stopped at the very end.
+  // From older versions of `latchkey export`: deactivations at the end.
   const people = '{"orgId":"a","humanUsers":[]}'
   const older = ['{"orgId":"a","org":{}}', people, '{"orgId":"a","orgState":2}']
   expect(await inOrderOf(older)).toEqual([
     { number: 1, text: '{"org":{},"orgId":"a","orgState":2}' },
     { number: 2, text: '{"humanUsers":[],"orgId":"a"}' },
   ])
-  expect(pieceOf(["a"])).toBeUndefined()
+  expect(toPiece(["a"])).toBeUndefined()
 })

@@ -4,19 +4,19 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import type { OutboundRequest } from "../../../src/kernel/port/outbound.ts"
-import { filesIn } from "../../../src/server/operator/files.ts"
-import { type Estate, openEstate } from "../../support/estate.ts"
-import { nowhere } from "../../support/outside.ts"
+import { createFiles } from "../../../src/server/operator/files.ts"
+import { unreachableOutside } from "../../support/outside.ts"
+import { openTenant, type Tenant } from "../../support/tenant.ts"
 import { everything, hash } from "./everything.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "latchkey-places-"))
-const own = join(folder, "i1")
+const ownFolder = join(folder, "i1")
 const objects = new Map<string, string>()
 const keys = { accessKeyId: "AKIAEXAMPLE", secretAccessKey: "very/secret" }
 
-let estate: Estate
+let estate: Tenant
 beforeAll(async () => {
-  estate = await openEstate(["i1", "i2", "i3"])
+  estate = await openTenant(["i1", "i2", "i3"])
   const data = { case: "dataOrgs", value: { orgs: everything } }
   await estate.as("owner", "importData", { data })
 })
@@ -25,7 +25,7 @@ afterAll(async () => {
   await estate.close()
 })
 
-/** AWS, "Signature Version 4": what the service works out by itself. */
+/** AWS Signature Version 4, computed independently as the service does. */
 function signatureOf({ url, method, headers = {} }: OutboundRequest): string {
   const { host, pathname } = new URL(url)
   const date = headers["x-amz-date"] ?? ""
@@ -52,7 +52,7 @@ function signatureOf({ url, method, headers = {} }: OutboundRequest): string {
   return `AWS4-HMAC-SHA256 ${credential}, ${names}, Signature=${signature}`
 }
 
-async function bucket(request: OutboundRequest) {
+async function fakeBucket(request: OutboundRequest) {
   const { url, method, headers = {}, body = "" } = request
   if (headers.authorization !== signatureOf(request)) return { status: 403, body: "no" }
   const sum = createHash("sha256").update(body).digest("hex")
@@ -63,16 +63,16 @@ async function bucket(request: OutboundRequest) {
   return { status: 200, body: method === "PUT" ? "" : found }
 }
 
-const outside = { ...nowhere, send: bucket, files: filesIn(folder) }
-const at = (instance: string) => ({ cx: { instance, outside } })
-const told = (more: object, instance = "i1") => {
+const outside = { ...unreachableOutside, send: fakeBucket, files: createFiles(folder) }
+const callOn = (instance: string) => ({ cx: { instance, outside } })
+const exportData = (more: object, instance = "i1") => {
   const carried = { withPasswords: true, withOtp: true, withSecrets: true }
   const asked = { orgIds: ["corp", "partner"], ...carried, ...more }
-  return estate.as("owner", "exportData", asked, at(instance))
+  return estate.as("owner", "exportData", asked, callOn(instance))
 }
-const take = (name: string, value: object, instance: string) =>
-  estate.as("owner", "importData", { data: { case: name, value } }, at(instance))
-const s3 = (more: object = {}) => ({
+const importData = (name: string, value: object, instance: string) =>
+  estate.as("owner", "importData", { data: { case: name, value } }, callOn(instance))
+const s3Input = (more: object = {}) => ({
   path: "a/b c.jsonl",
   endpoint: "s3.example.com",
   ssl: true,
@@ -81,86 +81,95 @@ const s3 = (more: object = {}) => ({
   ...more,
 })
 
-test("an export goes to a file of the folder, and is taken over from one", async () => {
-  const { orgs } = await told({ localOutput: { path: "corp.jsonl" } })
+test("an export is written to a file of the directory and can be imported", async () => {
+  const { orgs } = await exportData({ localOutput: { path: "corp.jsonl" } })
   expect(orgs).toEqual([])
-  const text = readFileSync(join(own, "corp.jsonl"), "utf8")
+  const text = readFileSync(join(ownFolder, "corp.jsonl"), "utf8")
   expect(text).toContain(hash)
   mkdirSync(join(folder, "i2"), { recursive: true })
   writeFileSync(join(folder, "i2", "corp.jsonl"), text)
-  const { errors, success } = await take("dataOrgsLocal", { path: "corp.jsonl" }, "i2")
+  const { errors, success } = await importData("dataOrgsLocal", { path: "corp.jsonl" }, "i2")
   expect(errors).toEqual([])
   expect(success.orgs).toHaveLength(2)
-  await told({ localOutput: { path: "again.jsonl" } }, "i2")
+  await exportData({ localOutput: { path: "again.jsonl" } }, "i2")
   expect(readFileSync(join(folder, "i2", "again.jsonl"), "utf8")).toBe(text)
 })
 
-test("what a request would have in it may stand in a file, also in the older form", async () => {
+test("a file can contain the body of a request, also in the older format", async () => {
   for (const [name, orgId] of [
     ["dataOrgsLocal", "doc"],
     ["dataOrgsv1Local", "older"],
   ] as const) {
-    writeFileSync(join(own, orgId), JSON.stringify({ orgs: [{ orgId, org: { name: orgId } }] }))
-    const { errors, success } = await take(name, { path: orgId }, "i1")
+    writeFileSync(
+      join(ownFolder, orgId),
+      JSON.stringify({ orgs: [{ orgId, org: { name: orgId } }] }),
+    )
+    const { errors, success } = await importData(name, { path: orgId }, "i1")
     expect(errors).toEqual([])
     expect(success.orgs).toMatchObject([{ orgId }])
   }
-  writeFileSync(join(own, "no-json"), "<xml/>")
-  await expect(take("dataOrgsLocal", { path: "no-json" }, "i1")).rejects.toThrow("neither lines")
+  writeFileSync(join(ownFolder, "no-json"), "<xml/>")
+  await expect(importData("dataOrgsLocal", { path: "no-json" }, "i1")).rejects.toThrow(
+    "neither JSON lines nor",
+  )
 })
 
-test("nothing leads out of the folder, and nothing is written over", async () => {
+test("paths can't leave the directory, and files are not overwritten", async () => {
   writeFileSync(join(folder, "outside"), `{"orgId":"x"}`)
-  symlinkSync(join(folder, "outside"), join(own, "link"))
-  mkdirSync(join(own, "folder"))
+  symlinkSync(join(folder, "outside"), join(ownFolder, "link"))
+  mkdirSync(join(ownFolder, "folder"))
   const cases = [
-    ["../outside", /must be the name of a file/],
-    ["/etc/passwd", /must be the name of a file/],
-    ["a/b", /must be the name of a file/],
-    ["..", /must be the name of a file/],
-    ["", /must be the name of a file/],
-    ["a\0b", /must be the name of a file/],
-    ["link", /it is a link/],
-    ["folder", /it is no file|it is a folder/],
-    ["none", /it is not there/],
+    ["../outside", /path must be a file name/],
+    ["/etc/passwd", /path must be a file name/],
+    ["a/b", /path must be a file name/],
+    ["..", /path must be a file name/],
+    ["", /path must be a file name/],
+    ["a\0b", /path must be a file name/],
+    ["link", /it is a symbolic link/],
+    ["folder", /it is not a regular file|it is a directory/],
+    ["none", /it does not exist/],
   ] as const
   for (const [path, words] of cases) {
-    await expect(take("dataOrgsLocal", { path }, "i1"), path).rejects.toThrow(words)
+    await expect(importData("dataOrgsLocal", { path }, "i1"), path).rejects.toThrow(words)
   }
   for (const path of ["link", "folder", "corp.jsonl"]) {
-    await expect(told({ localOutput: { path } }), path).rejects.toThrow(/is there already/)
+    await expect(exportData({ localOutput: { path } }), path).rejects.toThrow(/already exists/)
   }
-  await expect(take("dataOrgsLocal", { path: "corp.jsonl" }, "i3")).rejects.toThrow("is not there")
+  await expect(importData("dataOrgsLocal", { path: "corp.jsonl" }, "i3")).rejects.toThrow(
+    "it does not exist",
+  )
   expect(readFileSync(join(folder, "outside"), "utf8")).toBe(`{"orgId":"x"}`)
 })
 
-test("an export goes to a bucket, signed, and is taken over from it", async () => {
-  await told({ s3Output: s3() })
+test("an export is sent to a bucket, signed, and can be imported", async () => {
+  await exportData({ s3Output: s3Input() })
   expect([...objects.keys()]).toEqual(["https://s3.example.com/backup/a/b%20c.jsonl"])
-  const { errors, success } = await take("dataOrgsS3", s3(), "i3")
+  const { errors, success } = await importData("dataOrgsS3", s3Input(), "i3")
   expect(errors).toEqual([])
   expect(success.orgs).toHaveLength(2)
 })
 
-test("a bucket that refuses is named with its reason, and no secret is told", async () => {
+test("a bucket's error is reported without secrets", async () => {
   const cases: readonly [more: object, words: RegExp][] = [
-    [{ path: "none" }, /it answers 404 NoSuchKey/],
-    [{ secretAccessKey: "wrong-secret" }, /it answers 403/],
+    [{ path: "none" }, /the storage returned 404 NoSuchKey/],
+    [{ secretAccessKey: "wrong-secret" }, /the storage returned 403/],
     [{ endpoint: "s3.example.com/x?" }, /endpoint must be HOST/],
     [{ endpoint: "u@h" }, /endpoint must be HOST/],
-    [{ bucket: "../x" }, /bucket must be the name/],
+    [{ bucket: "../x" }, /bucket must be 3 to 63 lowercase letters/],
     [{ path: "../x" }, /path must be names/],
-    [{ accessKeyId: "" }, /access_key_id must be there/],
+    [{ accessKeyId: "" }, /access_key_id is required/],
   ]
   for (const [more, words] of cases) {
-    const refused = await take("dataOrgsS3", s3(more), "i3").catch((cause: Error) => cause.message)
+    const refused = await importData("dataOrgsS3", s3Input(more), "i3").catch(
+      (cause: Error) => cause.message,
+    )
     expect(refused).toMatch(words)
     expect(refused).not.toContain('secret"')
   }
 })
 
-test("where no folder is named, files are refused, and Google's buckets are", async () => {
-  const bare = { cx: { outside: nowhere } }
+test("files are rejected without a configured directory, and Google buckets are rejected", async () => {
+  const bare = { cx: { outside: unreachableOutside } }
   const data = { case: "dataOrgsLocal", value: { path: "x" } }
   await expect(estate.as("owner", "importData", { data }, bare)).rejects.toThrow(
     "--transfer-folder",

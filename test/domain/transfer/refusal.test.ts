@@ -1,21 +1,22 @@
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { createRole } from "../../../src/domain/member/custom-role-commands.ts"
 import { addMember } from "../../../src/domain/member/index.ts"
-import { gathering } from "../../../src/domain/transfer/binding/v1-import.ts"
+import { createReport } from "../../../src/domain/transfer/binding/v1-import.ts"
 import { addUser } from "../../../src/domain/user/index.ts"
 import { createSigningPair } from "../../../src/kernel/crypto/signing-key.ts"
-import { type Estate, openEstate, person } from "../../support/estate.ts"
+import { humanInput, openTenant, type Tenant } from "../../support/tenant.ts"
 
-let estate: Estate
+let estate: Tenant
 beforeAll(async () => {
-  estate = await openEstate()
+  estate = await openTenant()
 })
 afterAll(() => estate.close())
 
-type Refused = { readonly type: string; readonly id: string; readonly message: string }
+type RejectedRecord = { readonly type: string; readonly id: string; readonly message: string }
 
 const orgsOf = (...orgs: object[]) => ({ case: "dataOrgs", value: { orgs } })
-const take = (...orgs: object[]) => estate.as("owner", "importData", { data: orgsOf(...orgs) })
+const importOrgs = (...orgs: object[]) =>
+  estate.as("owner", "importData", { data: orgsOf(...orgs) })
 const human = (userId: string, more: object = {}) => ({
   userId,
   user: {
@@ -26,7 +27,7 @@ const human = (userId: string, more: object = {}) => ({
   },
 })
 
-test("only who may change the instance takes over, and only who may read it tells", async () => {
+test("import requires write access to the instance, and export read access", async () => {
   for (const who of ["manager", "stranger", "nobody"] as const) {
     for (const name of ["importData", "exportData"]) {
       const data = orgsOf({ orgId: "x", org: { name: "X" } })
@@ -37,12 +38,12 @@ test("only who may change the instance takes over, and only who may read it tell
   }
 })
 
-test("each kind of thing takes the permission that it takes by itself", async () => {
+test("each kind of record requires its own permission", async () => {
   const narrow = async (key: string, ...permissions: string[]) => {
     await createRole(estate.cx(), { key, displayName: key, permissions, level: "instance" })
     const target = { level: "instance" } as const
     await estate.step((tx) => {
-      addUser(tx, key, person(key, "org1"))
+      addUser(tx, key, humanInput(key, "org1"))
       addMember(tx, { target, userId: key, roles: [key] })
     })
     const caller = { kind: "user", userId: key, orgId: "org1", clientId: "c" } as const
@@ -57,18 +58,18 @@ test("each kind of thing takes the permission that it takes by itself", async ()
   })
   const bare = await (await narrow("BARE", "iam.write"))(data)
   expect(bare.success.orgs).toEqual([])
-  expect(bare.errors.map(({ message }: Refused) => message)).toEqual([
-    "this needs the permission iam.policy.write",
-    "this needs the permission project.create",
-    "this needs the permission user.write",
-    "this needs the permission org.member.write",
+  expect(bare.errors.map(({ message }: RejectedRecord) => message)).toEqual([
+    "permission denied: iam.policy.write is required",
+    "permission denied: project.create is required",
+    "permission denied: user.write is required",
+    "permission denied: org.member.write is required",
   ])
   const some = [
     "user.write",
     "user.read",
     "user.credential.write",
     "org.member.write",
-    // Who says names for all of an organisation's people has more than its policies.
+    // Who says names for all of an organization's people has more than its policies.
     "policy.write",
   ]
   const more = await (await narrow("MORE", "iam.write", ...some))(data)
@@ -76,11 +77,15 @@ test("each kind of thing takes the permission that it takes by itself", async ()
   expect(more.errors).toMatchObject([
     { type: "domain_policy" },
     { type: "projects" },
-    { message: expect.stringMatching(/can't give or take a role/) },
+    {
+      message: expect.stringMatching(
+        /the role has permissions that you don't have, such as org.read/,
+      ),
+    },
   ])
 })
 
-test("nobody becomes an administrator with keys that others created", async () => {
+test("no user becomes an administrator with keys created by others", async () => {
   await estate.as("stranger", "createUser", {
     organizationId: "org2",
     userId: "prepared",
@@ -99,7 +104,7 @@ test("nobody becomes an administrator with keys that others created", async () =
   expect(success.orgs).toEqual([])
 })
 
-test("nobody gets a way to act as somebody who may do more", async () => {
+test("no user gets credentials of a user with more permissions", async () => {
   const cx = estate.cx()
   const permissions = "iam.write user.write user.credential.write user.read org.idp.write".split(
     " ",
@@ -108,7 +113,7 @@ test("nobody gets a way to act as somebody who may do more", async () => {
   const target = { level: "instance" } as const
   const robot = { kind: "machine", name: "Robot", accessTokenType: "bearer" } as const
   await estate.step((tx) => {
-    addUser(tx, "low", person("low", "org1"))
+    addUser(tx, "low", humanInput("low", "org1"))
     addUser(tx, "robot", { ...robot, orgId: "org1" })
     addUser(tx, "plain-robot", { ...robot, orgId: "org1" })
     addMember(tx, { target, userId: "low", roles: ["LOW"] })
@@ -142,10 +147,10 @@ test("nobody gets a way to act as somebody who may do more", async () => {
   ])
 })
 
-test("who may look at everything is told no secrets", async () => {
+test("a caller with read access receives no secrets", async () => {
   const roles = ["IAM_OWNER_VIEWER"]
   await estate.step((tx) => {
-    addUser(tx, "viewer", person("viewer", "org1"))
+    addUser(tx, "viewer", humanInput("viewer", "org1"))
     addMember(tx, { target: { level: "instance" }, userId: "viewer", roles })
   })
   const viewer = { kind: "user", userId: "viewer", orgId: "org1", clientId: "c" } as const
@@ -159,8 +164,8 @@ test("who may look at everything is told no secrets", async () => {
   }
 })
 
-test("a login policy holds also where a provider that it names did not come along", async () => {
-  const { errors } = await take({
+test("a login policy is effective even if its provider was not imported", async () => {
+  const { errors } = await importOrgs({
     orgId: "strict",
     org: { name: "Strict" },
     loginPolicy: {
@@ -171,13 +176,16 @@ test("a login policy holds also where a provider that it names did not come alon
     },
   })
   expect(errors).toMatchObject([
-    { type: "login_policy", message: expect.stringMatching(/taken, without .*of-elsewhere/) },
+    {
+      type: "login_policy",
+      message: expect.stringMatching(/imported without the identity providers .*of-elsewhere/),
+    },
   ])
   const { orgs } = await estate.as("owner", "exportData", { orgIds: ["strict"] })
   expect(orgs).toMatchObject([{ loginPolicy: { forceMfa: true, idps: [] } }])
 })
 
-test("what can't be taken is named with the reason, and the rest goes on", async () => {
+test("rejected records are reported with the reason, and the rest is imported", async () => {
   const broken = {
     orgId: "half",
     org: { name: "Half" },
@@ -196,11 +204,13 @@ test("what can't be taken is named with the reason, and the rest goes on", async
     orgMembers: [{ userId: "good", roles: ["NO_ROLE"] }],
     userMetadata: [{ id: "stranger", key: "k", value: new Uint8Array([1]) }],
   }
-  const { errors, success } = await take(broken)
+  const { errors, success } = await importOrgs(broken)
   expect(success.orgs).toMatchObject([
     { orgId: "half", projectIds: ["fine"], humanUserIds: ["good"] },
   ])
-  const why = new Map(errors.map((each: Refused) => [`${each.type}/${each.id}`, each.message]))
+  const why = new Map(
+    errors.map((each: RejectedRecord) => [`${each.type}/${each.id}`, each.message]),
+  )
   expect([...why.keys()].toSorted()).toEqual([
     "human_users/coded",
     "human_users/hashed",
@@ -211,18 +221,21 @@ test("what can't be taken is named with the reason, and the rest goes on", async
     "projects/nameless",
     "user_metadata/stranger/k",
   ])
-  expect(why.get("project_roles/own/r")).toBe("the organisation has no such project")
-  expect(why.get("user_metadata/stranger/k")).toBe("the organisation has no such user")
+  expect(why.get("project_roles/own/r")).toBe("project not found in this organization")
+  expect(why.get("user_metadata/stranger/k")).toBe("user not found in this organization")
 })
 
-test("nothing is said of organisations that are not there", async () => {
-  const { errors } = await take({ orgId: "ghost", lockoutPolicy: { maxPasswordAttempts: 1 } })
+test("unknown organizations are not exported", async () => {
+  const { errors } = await importOrgs({ orgId: "ghost", lockoutPolicy: { maxPasswordAttempts: 1 } })
   expect(errors).toMatchObject([
-    { type: "lockout_policy", message: expect.stringMatching(/no such organisation/) },
+    {
+      type: "lockout_policy",
+      message: expect.stringMatching(/organization does not exist and could not be created/),
+    },
   ])
 })
 
-test("the older form is taken, too", async () => {
+test("the older format is imported, too", async () => {
   const older = {
     orgId: "older",
     org: { name: "Older" },
@@ -241,9 +254,9 @@ test("the older form is taken, too", async () => {
   ])
 })
 
-test("what is more than a body is refused with what to do", async () => {
+test("an oversized body is rejected with the alternative", async () => {
   const people = Array.from({ length: 990 }, (_, at) => human(`m${at}`))
-  await take({ orgId: "many", org: { name: "Many" }, humanUsers: people })
+  await importOrgs({ orgId: "many", org: { name: "Many" }, humanUsers: people })
   const { orgs } = await estate.as("owner", "exportData", { orgIds: ["many"] })
   expect(orgs[0].humanUsers).toHaveLength(990)
   const all = estate.as("owner", "exportData", { orgIds: ["many", "half", "org1", "org2"] })
@@ -253,11 +266,11 @@ test("what is more than a body is refused with what to do", async () => {
   })
 })
 
-test("a body has so many bytes, however few letters they are", async () => {
+test("a body is limited in bytes, not characters", async () => {
   const name = "長".repeat(190)
   const profile = { firstName: name, lastName: name, nickName: name, displayName: name }
   const people = Array.from({ length: 500 }, (_, at) => human(`long${at}`, { profile }))
-  await take({ orgId: "long", org: { name: "Long" }, humanUsers: people })
+  await importOrgs({ orgId: "long", org: { name: "Long" }, humanUsers: people })
   const asked = estate.as("owner", "exportData", { orgIds: ["long"] })
   await expect(asked).rejects.toMatchObject({ id: "transfer.too_large" })
 })
@@ -273,21 +286,23 @@ test.for([
   ["importData", {}, "transfer.data_missing"],
   ["importData", { data: { case: "dataOrgsLocal", value: {} } }, "transfer.no_folder"],
   ["importData", { data: { case: "dataOrgsGcs", value: {} } }, "transfer.no_bucket"],
-] as const)("%s with %j is refused as %s", async ([name, request, id]) => {
+] as const)("%s with %j is rejected as %s", async ([name, request, id]) => {
   await expect(estate.as("owner", name, request)).rejects.toMatchObject({ id })
 })
 
-test("what the time does not suffice for is named", async () => {
+test("records that exceed the time limit are reported", async () => {
   const data = orgsOf({ orgId: "late", org: { name: "Late" } })
   const { errors, success } = await estate.as("owner", "importData", { data, timeout: "0s" })
   expect(success.orgs).toEqual([])
-  expect(errors).toMatchObject([{ type: "org", message: expect.stringMatching(/time was over/) }])
+  expect(errors).toMatchObject([
+    { type: "org", message: expect.stringMatching(/the time limit was reached before/) },
+  ])
 })
 
-test("of very many refusals the first are told, and how many more there were", () => {
-  const { report, errors, refusals } = gathering()
+test("of many rejections the first are reported, and the number of others", () => {
+  const { report, errors, refusals } = createReport()
   for (let at = 1; at <= 1500; at++) {
-    report.refused({ type: "line", orgId: "", id: `${at}`, message: "no organisation" })
+    report.refused({ type: "line", orgId: "", id: `${at}`, message: "no organization" })
   }
   expect(errors()).toHaveLength(1001)
   expect(errors().at(-1)).toMatchObject({ type: "more", id: "500" })

@@ -1,33 +1,36 @@
 import { afterEach, beforeEach, expect, test } from "vitest"
-import { askRegistration, registrantBy } from "../../../src/domain/registration/registration.ts"
+import {
+  findRegistrant,
+  requestRegistration,
+} from "../../../src/domain/registration/registration.ts"
 import { createUser } from "../../../src/domain/user/create.ts"
 import { removeUser, updateUser } from "../../../src/domain/user/index.ts"
-import { candidatesFor } from "../../../src/domain/user-lookup/candidate.ts"
+import { findCandidates } from "../../../src/domain/user-lookup/candidate.ts"
 import { findByLoginName } from "../../../src/domain/user-lookup/find-name.ts"
-import { holderOfEmail, sharedEmails } from "../../../src/domain/user-lookup/verified.ts"
+import { findEmailHolder, listSharedEmails } from "../../../src/domain/user-lookup/verified.ts"
 import { user } from "../../../src/domain/user-model/model.ts"
 import { isSameEmail } from "../../../src/protocol/user-field.ts"
 import type { Transaction } from "../../../src/store/index.ts"
-import { type Estate, openEstate, person } from "../../support/estate.ts"
+import { humanInput, openTenant, type Tenant } from "../../support/tenant.ts"
 
-const letters = "max@müller.test"
-const ascii = "max@xn--mller-kva.test"
+const unicodeForm = "max@müller.test"
+const asciiForm = "max@xn--mller-kva.test"
 
-let estate: Estate
+let estate: Tenant
 beforeEach(async () => {
-  estate = await openEstate()
+  estate = await openTenant()
 })
 afterEach(() => estate.close())
 
-const proven = (value: string, userName = value) => ({
-  ...person("max", "org1"),
+const verifiedUser = (value: string, userName = value) => ({
+  ...humanInput("max", "org1"),
   userName,
   email: { value, verified: true, verifier: { by: "user" as const } },
 })
 
 /**
- * Somebody who has registered, as earlier versions stored it: the name is taken in the spelling
- * that it came in, and nothing says who verified the address.
+ * A registered user as earlier versions stored it: the name is reserved in its original spelling,
+ * and no verifier is recorded.
  */
 const addEarlier = (id: string, address: string) => {
   const register = (tx: Transaction) =>
@@ -61,23 +64,23 @@ const addEarlier = (id: string, address: string) => {
 }
 
 test.each([
-  [letters, ascii],
-  [ascii, letters],
-])("an account with %s signs in, is linked and owns the address as %s", async (one, other) => {
+  [unicodeForm, asciiForm],
+  [asciiForm, unicodeForm],
+])("a user with %s signs in, is linked, and owns the address as %s", async (one, other) => {
   const cx = estate.cx()
-  const { id } = await createUser(cx, "max1", proven(one, "max"))
+  const { id } = await createUser(cx, "max1", verifiedUser(one, "max"))
   expect(findByLoginName(cx, other.toUpperCase())).toBe(id)
-  expect(holderOfEmail(cx, other)).toBe(id)
+  expect(findEmailHolder(cx, other)).toBe(id)
   expect(isSameEmail(one, other)).toBe(true)
   const google = { clientId: "c", clientSecret: "s" }
   const { id: idpId } = await estate.as("owner", "addGoogleProvider", google, { of: "admin" })
   await estate.as("owner", "addIDPToLoginPolicy", { idpId }, { of: "admin" })
   const arrival = { idpId, orgId: "org1", email: other, userName: "" }
-  expect(candidatesFor(cx, arrival).map(({ userId }) => userId)).toEqual([id])
+  expect(findCandidates(cx, arrival).map(({ userId }) => userId)).toEqual([id])
   const names = { givenName: "Max", familyName: "M", language: "de", organization: "" }
   const registrant = { ...names, email: other }
-  await askRegistration(cx, "again", { orgId: "org1", requestId: "", registrant })
-  expect(registrantBy(cx, "again")?.accountId).toBe(id)
+  await requestRegistration(cx, "again", { orgId: "org1", requestId: "", registrant })
+  expect(findRegistrant(cx, "again")?.accountId).toBe(id)
   const found = await estate.as("owner", "listUsers", {
     queries: [{ query: { case: "emailQuery", value: { emailAddress: other, method: 1 } } }],
   })
@@ -85,50 +88,50 @@ test.each([
 })
 
 test.each([
-  [letters, ascii],
-  [ascii, letters],
-])("a name that is taken as %s is taken as %s", async (one, other) => {
+  [unicodeForm, asciiForm],
+  [asciiForm, unicodeForm],
+])("a name that is taken as %s is also taken as %s", async (one, other) => {
   const cx = estate.cx()
-  const { id } = await createUser(cx, "max2", { ...person("max", "org1"), userName: one })
-  const again = createUser(cx, "eve", { ...person("eve", "org2"), userName: other })
+  const { id } = await createUser(cx, "max2", { ...humanInput("max", "org1"), userName: one })
+  const again = createUser(cx, "eve", { ...humanInput("eve", "org2"), userName: other })
   await expect(again).rejects.toMatchObject({ id: "user.name_taken" })
-  const { id: eve } = await createUser(cx, "eve", { ...person("eve", "org2"), userName: "eve" })
+  const { id: eve } = await createUser(cx, "eve", { ...humanInput("eve", "org2"), userName: "eve" })
   const renamed = updateUser(cx, eve, { userName: other })
   await expect(renamed).rejects.toMatchObject({ id: "user.name_taken" })
   await updateUser(cx, id, { userName: other })
   expect(estate.store.state(cx, user, id)).toMatchObject({ userName: other })
   await removeUser(cx, id)
-  await createUser(cx, "max3", { ...person("max", "org1"), userName: one })
+  await createUser(cx, "max3", { ...humanInput("max", "org1"), userName: one })
 })
 
-test.each([letters, ascii])(
-  "a name that an earlier version took as %s stays taken",
+test.each([unicodeForm, asciiForm])(
+  "a name that an earlier version stored as %s stays taken",
   async (one) => {
     const cx = estate.cx()
     await addEarlier("old", one)
-    for (const name of [letters, ascii]) {
-      const again = createUser(cx, "eve", { ...person("eve", "org2"), userName: name })
+    for (const name of [unicodeForm, asciiForm]) {
+      const again = createUser(cx, "eve", { ...humanInput("eve", "org2"), userName: name })
       await expect(again).rejects.toMatchObject({ id: "user.name_taken" })
       expect(findByLoginName(cx, name)).toBe("old")
     }
     await removeUser(cx, "old")
-    await createUser(cx, "max3", { ...person("max", "org1"), userName: ascii })
+    await createUser(cx, "max3", { ...humanInput("max", "org1"), userName: asciiForm })
   },
 )
 
-test("an organization can't name a user by the other spelling of somebody's address", async () => {
+test("an organization can't name a user by the other spelling of another user's address", async () => {
   const cx = estate.cx()
-  await createUser(cx, "holder", proven(letters, "max"))
-  const email = { value: ascii, verified: true, verifier: { by: "organization" as const } }
-  await createUser(cx, "other", { ...person("eve", "org2"), userName: ascii, email })
-  expect(findByLoginName(cx, ascii)).toBe("holder")
+  await createUser(cx, "holder", verifiedUser(unicodeForm, "max"))
+  const email = { value: asciiForm, verified: true, verifier: { by: "organization" as const } }
+  await createUser(cx, "other", { ...humanInput("eve", "org2"), userName: asciiForm, email })
+  expect(findByLoginName(cx, asciiForm)).toBe("holder")
 })
 
-test("two of an earlier version stay apart: each signs in by its own spelling", async () => {
-  await addEarlier("one", letters)
-  await addEarlier("two", ascii)
+test("two users of an earlier version stay separate: each signs in with their own spelling", async () => {
+  await addEarlier("one", unicodeForm)
+  await addEarlier("two", asciiForm)
   const cx = estate.cx()
-  expect(findByLoginName(cx, letters)).toBe("one")
-  expect(findByLoginName(cx, ascii)).toBe("two")
-  expect(new Set(sharedEmails(cx, 5)[0])).toEqual(new Set(["one", "two"]))
+  expect(findByLoginName(cx, unicodeForm)).toBe("one")
+  expect(findByLoginName(cx, asciiForm)).toBe("two")
+  expect(new Set(listSharedEmails(cx, 5)[0])).toEqual(new Set(["one", "two"]))
 })

@@ -1,20 +1,20 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import { type Estate, openEstate } from "../../support/estate.ts"
+import { openTenant, type Tenant } from "../../support/tenant.ts"
 
-let estate: Estate
+let estate: Tenant
 beforeEach(async () => {
-  estate = await openEstate()
+  estate = await openTenant()
 })
 afterEach(() => estate.close())
 
-/** A refusal by the access rule is a rejection like any other. */
-const as = async (...call: Parameters<Estate["as"]>) => estate.as(...call)
+/** Turns an error thrown by the access rule into a rejection. */
+const as = async (...call: Parameters<Tenant["as"]>) => estate.as(...call)
 
-describe("a user of any organisation is found by their login name", () => {
+describe("a user of any organization is found by login name", () => {
   const found = async (who: "owner" | "manager" | "stranger", loginName: string) =>
     (await as(who, "getUserByLoginNameGlobal", { loginName })).user
 
-  test("whole by who reaches them, else with what they are recognised by", async () => {
+  test("completely by callers with access, and otherwise with identifying data only", async () => {
     for (const who of ["owner", "manager"] as const) {
       const { type } = await found(who, "NOBODY")
       expect(type.value.email.email).toBe("nobody@example.com")
@@ -28,7 +28,7 @@ describe("a user of any organisation is found by their login name", () => {
     expect(JSON.stringify(seen.type)).not.toContain("example.com")
   })
 
-  test("exactly, and by who may", async () => {
+  test("by exact name, with the permission", async () => {
     await expect(found("stranger", "nobod")).rejects.toMatchObject({ id: "user.missing" })
     const asked = as("nobody", "getUserByLoginNameGlobal", { loginName: "manager" })
     await expect(asked).rejects.toMatchObject({ code: "permission_denied" })

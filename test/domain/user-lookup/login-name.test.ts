@@ -5,26 +5,26 @@ import { createUser } from "../../../src/domain/user/create.ts"
 import { updateUser } from "../../../src/domain/user/index.ts"
 import { findByLoginName } from "../../../src/domain/user-lookup/find-name.ts"
 import { accountOf } from "../../../src/domain/user-lookup/query.ts"
-import { type Estate, openEstate, person } from "../../support/estate.ts"
+import { humanInput, openTenant, type Tenant } from "../../support/tenant.ts"
 
-let estate: Estate
+let estate: Tenant
 beforeEach(async () => {
-  estate = await openEstate()
+  estate = await openTenant()
 })
 afterEach(() => estate.close())
 
-const named = (userName: string, orgId: string) => ({ ...person("anna", orgId), userName })
+const userNamed = (userName: string, orgId: string) => ({ ...humanInput("anna", orgId), userName })
 
 const addTo = (orgId: string, domain: string) =>
   addDomain(estate.cx(), orgId, { domain, isUsed: () => false })
 
-/** Has it found by its proof, as it is found in the end. */
-const proven = (orgId: string, domain: string) =>
+/** Stores the domain as verified. */
+const verifyDomain = (orgId: string, domain: string) =>
   estate.step((tx) =>
     tx.append(org, orgId, [{ type: "org.domain.verified", data: { domain, isGenerated: true } }]),
   )
 
-test("whoever has a user name signs in with each domain of their organisation", async () => {
+test("whoever has a user name signs in with each domain of the organization", async () => {
   const cx = estate.cx()
   await addTo("org1", "example.org")
   await addTo("org1", "example.net")
@@ -33,7 +33,7 @@ test("whoever has a user name signs in with each domain of their organisation", 
     "nobody@example.org",
     "NOBODY@Example.NET ",
     "nobody@acme.id.example.com",
-    // What they have shown to be their address.
+    // The user's verified address.
     "nobody@example.com",
   ]) {
     expect(findByLoginName(cx, name), name).toBe("nobody")
@@ -53,7 +53,7 @@ test("whoever has a user name signs in with each domain of their organisation", 
   }
 })
 
-test("where a user name must have a domain, it is no login name without one", async () => {
+test("a user name without the required domain is not a login name", async () => {
   const cx = estate.cx()
   const said = { orgId: "org1", userLoginMustBeDomain: true }
   await estate.as("owner", "addCustomDomainPolicy", said)
@@ -69,7 +69,7 @@ test("where a user name must have a domain, it is no login name without one", as
   expect(findByLoginName(cx, "nobody")).toBe("nobody")
 })
 
-test("a name at a known domain that is nobody's is unknown, whoever has it elsewhere", () => {
+test("a name at a known domain is unknown unless a user there has it", () => {
   const cx = estate.cx()
   const unknown = accountOf(cx, "stranger@acme.id.example.com")
   expect(unknown).toMatch(/^nobody:/)
@@ -77,56 +77,56 @@ test("a name at a known domain that is nobody's is unknown, whoever has it elsew
   expect(accountOf(cx, "stranger@globex.id.example.com")).toBe("stranger")
 })
 
-test("an address as user name is a name of its own until its domain is somebody's", async () => {
+test("an email as user name is a separate name until an organization has its domain", async () => {
   const cx = estate.cx()
-  await createUser(cx, "u1", named("anna@example.org", "org1"))
-  await createUser(cx, "u2", named("anna", "org2"))
+  await createUser(cx, "u1", userNamed("anna@example.org", "org1"))
+  await createUser(cx, "u2", userNamed("anna", "org2"))
   expect(findByLoginName(cx, "anna@example.org")).toBe("u1")
-  // Added without asking who uses it: as when two things happen at the same moment.
+  // Added without checking its use, as in a race.
   await addTo("org2", "example.org")
   expect(findByLoginName(cx, "anna@example.org")).toBe("u1")
-  await proven("org2", "example.org")
+  await verifyDomain("org2", "example.org")
   expect(findByLoginName(cx, "anna@example.org")).toBe("u2")
   expect(findByLoginName(cx, "anna")).toBe("u2")
 })
 
-test("of two names that meet in one organisation the longer one counts", async () => {
+test("of two colliding names in one organization the longer one applies", async () => {
   const cx = estate.cx()
-  await createUser(cx, "u1", named("anna@example.org", "org1"))
-  await createUser(cx, "u2", named("anna", "org1"))
+  await createUser(cx, "u1", userNamed("anna@example.org", "org1"))
+  await createUser(cx, "u2", userNamed("anna", "org1"))
   await addTo("org1", "example.org")
   expect(findByLoginName(cx, "anna@example.org")).toBe("u1")
   expect(findByLoginName(cx, "anna@acme.id.example.com")).toBe("u2")
 })
 
-test("a domain that is held on trust keeps no name from others that nobody there has", async () => {
+test("a trusted domain reserves only names that its users have", async () => {
   const cx = estate.cx()
   await addTo("org1", "example.org")
-  await createUser(cx, "u1", named("eve@example.org", "org2"))
+  await createUser(cx, "u1", userNamed("eve@example.org", "org2"))
   expect(findByLoginName(cx, "eve@example.org")).toBe("u1")
   const taken = { id: "user.name_taken" }
-  const there = createUser(cx, "u2", named("nobody@example.org", "org2"))
+  const there = createUser(cx, "u2", userNamed("nobody@example.org", "org2"))
   await expect(there).rejects.toMatchObject(taken)
   expect(findByLoginName(cx, "nobody@example.org")).toBe("nobody")
-  // The other way round, too: no name stands for two.
-  await expect(createUser(cx, "u2", named("eve", "org1"))).rejects.toMatchObject(taken)
+  // In the other order, too: a name never identifies two users.
+  await expect(createUser(cx, "u2", userNamed("eve", "org1"))).rejects.toMatchObject(taken)
 })
 
-test("nobody takes a name that the owner of its domain could give", async () => {
+test("rejects a name that the owner of its domain could assign", async () => {
   const cx = estate.cx()
   await addTo("org1", "example.org")
-  await proven("org1", "example.org")
+  await verifyDomain("org1", "example.org")
   const elsewhere = { id: "user.name_of_other_org" }
-  const made = createUser(cx, "u1", named("Eve@EXAMPLE.org", "org2"))
+  const made = createUser(cx, "u1", userNamed("Eve@EXAMPLE.org", "org2"))
   await expect(made).rejects.toMatchObject(elsewhere)
-  const taken = createUser(cx, "u1", named("nobody@example.org", "org2"))
+  const taken = createUser(cx, "u1", userNamed("nobody@example.org", "org2"))
   await expect(taken).rejects.toMatchObject({ id: "user.name_taken" })
   const renamed = updateUser(cx, "stranger", { userName: "eve@example.org" })
   await expect(renamed).rejects.toMatchObject(elsewhere)
-  await createUser(cx, "u1", named("eve@example.org", "org1"))
+  await createUser(cx, "u1", userNamed("eve@example.org", "org1"))
 })
 
-test("lists find users by every form of their name, and by no other", async () => {
+test("lists find users by every form of their name only", async () => {
   await addTo("org1", "example.org")
   await createOrganization(estate.cx(), "org3", { name: "Initech" })
   const found = async (loginName: string, method: number) => {
@@ -150,12 +150,12 @@ test("lists find users by every form of their name, and by no other", async () =
   expect(await found("initech", 4)).toEqual([])
 })
 
-test("users of an organisation that is gone are nobody at once", async () => {
+test("users of an organization that is gone are nobody at once", async () => {
   const cx = estate.cx()
   await removeOrganization(cx, "org2")
   expect(findByLoginName(cx, "stranger")).toBeUndefined()
   expect(findByLoginName(cx, "stranger@globex.id.example.com")).toBeUndefined()
-  expect(() => estate.as("owner", "getUserByID", { userId: "stranger" })).toThrow("no such user")
-  const made = createUser(cx, "u1", named("anna", "org2"))
+  expect(() => estate.as("owner", "getUserByID", { userId: "stranger" })).toThrow("user not found")
+  const made = createUser(cx, "u1", userNamed("anna", "org2"))
   await expect(made).rejects.toMatchObject({ id: "org.missing" })
 })

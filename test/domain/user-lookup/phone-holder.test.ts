@@ -1,31 +1,31 @@
-// Whose phone number it is where several users have the same.
+// The owner of a phone number that several users have.
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { findByLoginName } from "../../../src/domain/user-lookup/find-name.ts"
-import { type Estate, openEstate } from "../../support/estate.ts"
+import { openTenant, type Tenant } from "../../support/tenant.ts"
 
-let estate: Estate
+let estate: Tenant
 beforeEach(async () => {
-  estate = await openEstate()
+  estate = await openTenant()
 })
 afterEach(() => estate.close())
 
 const phone = "+41791234567"
-const vouched = { verification: { case: "isVerified", value: true } }
+const markedVerified = { verification: { case: "isVerified", value: true } }
 
-/** A person as an administrator creates them, with a number that is called verified. */
+/** A user as an administrator creates them, with a number marked as verified. */
 const human = (given: object = {}) => ({
   userType: {
     case: "human",
     value: {
       profile: { givenName: "C", familyName: "Eo" },
-      email: { email: "ceo@corp.test", ...vouched },
-      phone: { phone, ...vouched },
+      email: { email: "ceo@corp.test", ...markedVerified },
+      phone: { phone, ...markedVerified },
       ...given,
     },
   },
 })
 
-/** The code that was sent last. */
+/** The last sent code. */
 async function sentCode(id: string): Promise<string> {
   const events = await estate.store.log.read(0, 500)
   const last = events.filter(
@@ -55,7 +55,7 @@ describe("a phone number in the whole instance", () => {
       ).id,
     )
 
-  test("signs in whoever proved it, whatever another organization wrote down", async () => {
+  test("signs in the user who verified it, whatever another organization stored", async () => {
     const unproven = { phone: { phone, verification: { case: "sendCode", value: {} } } }
     const { id } = await estate.as("manager", "createUser", {
       organizationId: "org1",
@@ -69,7 +69,7 @@ describe("a phone number in the whole instance", () => {
     expect(found()).toBe(id)
   })
 
-  test("signs in whoever proved it, also where somebody is named like it", async () => {
+  test("signs in the user who verified it, even if another user has it as their name", async () => {
     const named = await createAs(phone, { phone: undefined })
     expect(findByLoginName(estate.cx(), phone)).toBe(named)
     const id = await createAs("rightful")
@@ -77,7 +77,7 @@ describe("a phone number in the whole instance", () => {
     expect(findByLoginName(estate.cx(), phone)).toBe(id)
   })
 
-  test("signs in the only one whose number everybody accepts", async () => {
+  test("signs in the only user whose number is verified for everyone", async () => {
     await createAs("prepared")
     const { id } = await estate.as("owner", "createUser", {
       organizationId: "org1",
@@ -87,7 +87,7 @@ describe("a phone number in the whole instance", () => {
     expect(found()).toBe(id)
   })
 
-  test("signs in nobody where two organizations wrote it down", async () => {
+  test("signs in no user if two organizations stored it", async () => {
     const first = await createAs("prepared")
     expect(found()).toBe(first)
     await estate.as("manager", "createUser", {

@@ -10,30 +10,31 @@ import { addServiceKey } from "../../../src/domain/service-account/service-key.t
 import { createUser } from "../../../src/domain/user/create.ts"
 import { lockUser, removeUser, updateUser } from "../../../src/domain/user/index.ts"
 import { userView } from "../../../src/domain/user-lookup/view.ts"
-import { never } from "../../../src/kernel/crypto/signing-key.ts"
+import { neverExpires } from "../../../src/kernel/crypto/signing-key.ts"
 import { statement } from "../../../src/store/index.ts"
-import type { World } from "../../support/world.ts"
-import { anna, human, openHousehold, robot } from "../user/household.ts"
+import type { TestEnvironment } from "../../support/test-environment.ts"
+import { createAnna, createRobot, human, openUserWorld } from "../user/household.ts"
 
 const users = statement("SELECT * FROM users WHERE instance = $instance ORDER BY id")
 const keys = statement("SELECT * FROM user_keys WHERE instance = $instance ORDER BY key_id")
 const tokens = statement("SELECT * FROM user_tokens WHERE instance = $instance ORDER BY id")
-const rows = ({ store, cx }: World) => [users, keys, tokens].map((query) => store.all(cx(), query))
+const rows = ({ store, cx }: TestEnvironment) =>
+  [users, keys, tokens].map((query) => store.all(cx(), query))
 
-test("replaying the log gives the rows that are there, also after erasures", async () => {
-  const world = await openHousehold()
+test("replaying the log produces the existing rows, even after erasures", async () => {
+  const world = await openUserWorld()
   const cx = world.cx()
   const code = { plain: "", sealed: "s", expires: 9, returned: false, urlTemplate: "" }
-  await anna(cx, { email: { value: "a@example.com", verified: false, code } })
+  await createAnna(cx, { email: { value: "a@example.com", verified: false, code } })
   await createUser(cx, "u2", human({ userName: "gone" }))
-  await robot(cx)
-  await robot(cx, { userName: "scrap" }, "m2")
+  await createRobot(cx)
+  await createRobot(cx, { userName: "scrap" }, "m2")
   for (const id of ["m1", "m2"]) {
     const key = { keyId: `k-${id}`, publicKey: "pem", expires: cx.clock.now() + 9 }
     await addServiceKey(cx, id, key)
     await generateMachineSecret(cx, id)
-    const made = await createPersonalToken(cx, id, never)
-    await createPersonalToken(cx, id, never)
+    const made = await createPersonalToken(cx, id, neverExpires)
+    await createPersonalToken(cx, id, neverExpires)
     await removePersonalToken(cx, id, made.id)
   }
   for (const hash of ["h1", "h2"]) await setPassword(cx, "u1", { hash, changeRequired: true })

@@ -1,12 +1,12 @@
-// A column that people are searched or sorted by has an index, or a million are walked over.
+// Every column for searching or sorting users has an index, to avoid scans of a million rows.
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { users } from "../../../src/domain/user-lookup/view.ts"
 import { aggregates, views } from "../../../src/server/modules.ts"
-import { openWorld, type World } from "../../support/world.ts"
+import { openTestEnvironment, type TestEnvironment } from "../../support/test-environment.ts"
 
-let world: World
+let world: TestEnvironment
 beforeAll(() => {
-  world = openWorld({ aggregates, views })
+  world = openTestEnvironment({ aggregates, views })
 })
 afterAll(() => world.close())
 

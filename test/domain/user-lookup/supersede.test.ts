@@ -1,18 +1,20 @@
 import { afterEach, beforeEach, expect, test } from "vitest"
 import { findByLoginName } from "../../../src/domain/user-lookup/find-name.ts"
-import { profileFor } from "../../../src/domain/user-lookup/query.ts"
-import { type Estate, openEstate } from "../../support/estate.ts"
+import { findProfileFor } from "../../../src/domain/user-lookup/query.ts"
+import { openTenant, type Tenant } from "../../support/tenant.ts"
 
-let estate: Estate
+let estate: Tenant
 beforeEach(async () => {
-  estate = await openEstate()
+  estate = await openTenant()
 })
 afterEach(() => estate.close())
 
 const email = "ceo@corp.test"
 
-/** Creates a user whose code is returned; answers what proves the address of that user. */
-async function proof(username: string): Promise<{ id: string; prove: () => Promise<unknown> }> {
+/** Creates a user whose code is returned; returns a function that verifies their address. */
+async function createUnverified(
+  username: string,
+): Promise<{ id: string; prove: () => Promise<unknown> }> {
   const profile = { givenName: "C", familyName: "Eo" }
   const userType = { case: "human", value: { profile, email: { email } } }
   const input = { username, organizationId: "org2", userType }
@@ -29,20 +31,20 @@ async function proof(username: string): Promise<{ id: string; prove: () => Promi
 }
 
 const isVerified = ({ id }: { readonly id: string }) =>
-  profileFor(estate.cx(), id, ["org2"])?.emailVerified
+  findProfileFor(estate.cx(), id, ["org2"])?.emailVerified
 
-test("of two who prove an address at the same moment it is verified for one", async () => {
-  const both = [await proof("one"), await proof("other")]
+test("two concurrent verifications of an address verify it for one user", async () => {
+  const both = [await createUnverified("one"), await createUnverified("other")]
   await Promise.all(both.map(({ prove }) => prove()))
   const verified = both.filter(isVerified)
   expect(verified).toHaveLength(1)
   expect(findByLoginName(estate.cx(), email)).toBe(verified[0]?.id)
 })
 
-test("whoever loses an address is not told by whom it was proven", async () => {
-  const first = await proof("one")
+test("a user who loses an address does not learn who verified it", async () => {
+  const first = await createUnverified("one")
   await first.prove()
-  const second = await proof("other")
+  const second = await createUnverified("other")
   await second.prove()
   const changes = (await estate.store.log.read(0, 500)).filter(
     ({ type }) => type === "user.human.email.changed",

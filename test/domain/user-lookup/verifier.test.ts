@@ -1,20 +1,20 @@
-// Who verified an address, and for whom it counts.
+// Who verified an address, and for whom the verification is valid.
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest"
-import { addIdp } from "../../../src/domain/idp/commands.ts"
+import { createIdp } from "../../../src/domain/idp/commands.ts"
 import type { Options } from "../../../src/domain/idp/index.ts"
 import { addDomain, org } from "../../../src/domain/org/index.ts"
 import { addUser } from "../../../src/domain/user/index.ts"
 import { confirmEmails } from "../../../src/domain/user-lookup/confirm.ts"
 import { findByLoginName } from "../../../src/domain/user-lookup/find-name.ts"
-import { profileFor } from "../../../src/domain/user-lookup/query.ts"
-import { sharedEmails, verifiedAtHomeOnly } from "../../../src/domain/user-lookup/verified.ts"
+import { findProfileFor } from "../../../src/domain/user-lookup/query.ts"
+import { iterateOrgVerified, listSharedEmails } from "../../../src/domain/user-lookup/verified.ts"
 import { type UserEvent, user } from "../../../src/domain/user-model/model.ts"
 import type { Draft } from "../../../src/store/index.ts"
-import { type Estate, openEstate, person } from "../../support/estate.ts"
+import { humanInput, openTenant, type Tenant } from "../../support/tenant.ts"
 
-let estate: Estate
+let estate: Tenant
 beforeEach(async () => {
-  estate = await openEstate()
+  estate = await openTenant()
 })
 afterEach(() => estate.close())
 
@@ -28,29 +28,29 @@ const providerOptions: Options = {
 const email = "ceo@corp.test"
 const phone = "+41791234567"
 const isVerified = { isVerified: true }
-const vouched = { verification: { case: "isVerified", value: true } }
+const markedVerified = { verification: { case: "isVerified", value: true } }
 
-/** A person as an administrator creates them, with an address that is called verified. */
+/** A user as an administrator creates them, with an address marked as verified. */
 const human = (given: object = {}) => ({
   userType: {
     case: "human",
     value: {
       profile: { givenName: "C", familyName: "Eo" },
-      email: { email, ...vouched },
-      phone: { phone, ...vouched },
+      email: { email, ...markedVerified },
+      phone: { phone, ...markedVerified },
       ...given,
     },
   },
 })
-const create = (
-  who: Parameters<Estate["as"]>[0],
+const createUser = (
+  who: Parameters<Tenant["as"]>[0],
   organizationId: string,
   given: object = {},
 ): Promise<{ id: string }> =>
   estate.as(who, "createUser", { organizationId, username: "prepared", ...human(given) })
 
-const told = (id: string, orgId: string) => {
-  const known = profileFor(estate.cx(), id, [orgId])
+const verifiedFor = (id: string, orgId: string) => {
+  const known = findProfileFor(estate.cx(), id, [orgId])
   return { email: known?.emailVerified, phone: known?.phoneVerified }
 }
 const both = { email: true, phone: true }
@@ -58,7 +58,7 @@ const neither = { email: false, phone: false }
 
 type CodeFor = "email" | "phone" | "invite" | "password"
 
-/** The code that was sent last. */
+/** The last sent code. */
 async function sentCode(id: string, of: CodeFor): Promise<string> {
   const events = await estate.store.log.read(0, 500)
   const last = events.filter(
@@ -68,7 +68,7 @@ async function sentCode(id: string, of: CodeFor): Promise<string> {
   return estate.secrets.open("seal", sealed, `user/${id}/${of}_code`) ?? ""
 }
 
-async function prove(id: string): Promise<void> {
+async function verifyEmail(id: string): Promise<void> {
   const cx = {
     caller: { kind: "user", userId: id, orgId: "any", clientId: "console-client" },
   } as const
@@ -77,7 +77,7 @@ async function prove(id: string): Promise<void> {
   await estate.as("nobody", "verifyEmail", { userId: id, verificationCode }, { cx })
 }
 
-const proveDomain = async (orgId: string, domain: string) => {
+const verifyDomain = async (orgId: string, domain: string) => {
   await addDomain(estate.cx(), orgId, { domain, isUsed: () => false })
   await estate.step((tx) =>
     tx.append(org, orgId, [
@@ -91,34 +91,34 @@ const proveDomain = async (orgId: string, domain: string) => {
   )
 }
 
-describe("an address that an administrator calls verified", () => {
-  test("is verified for the applications of their organization alone", async () => {
-    const { id } = await create("stranger", "org2")
-    expect(told(id, "org2")).toEqual(both)
-    expect(told(id, "org1")).toEqual(neither)
-    expect(told(id, "")).toEqual(neither)
+describe("an address that an administrator marked as verified", () => {
+  test("is verified for applications of their organization only", async () => {
+    const { id } = await createUser("stranger", "org2")
+    expect(verifiedFor(id, "org2")).toEqual(both)
+    expect(verifiedFor(id, "org1")).toEqual(neither)
+    expect(verifiedFor(id, "")).toEqual(neither)
   })
 
-  test("is verified for all where their permission is on the instance", async () => {
-    const { id } = await create("owner", "org2")
-    expect(told(id, "org1")).toEqual(both)
+  test("is verified for all if their permission is on the instance", async () => {
+    const { id } = await createUser("owner", "org2")
+    expect(verifiedFor(id, "org1")).toEqual(both)
   })
 
-  test("is verified for all once its user has proven it", async () => {
-    const { id } = await create("stranger", "org2")
-    await prove(id)
-    expect(told(id, "org1")).toEqual({ email: true, phone: false })
+  test("is verified for all once its user has verified it", async () => {
+    const { id } = await createUser("stranger", "org2")
+    await verifyEmail(id)
+    expect(verifiedFor(id, "org1")).toEqual({ email: true, phone: false })
   })
 
-  test("is no proof where they have its code returned to themself", async () => {
+  test("is not verified for all if they have the code returned", async () => {
     const returnCode = { verification: { case: "returnCode", value: {} } }
     const { id, emailCode } = await estate.as("stranger", "createUser", {
       organizationId: "org2",
       ...human({ email: { email, ...returnCode }, phone: undefined }),
     })
     await estate.as("stranger", "verifyEmail", { userId: id, verificationCode: emailCode })
-    expect(told(id, "org2").email).toBe(true)
-    expect(told(id, "org1").email).toBe(false)
+    expect(verifiedFor(id, "org2").email).toBe(true)
+    expect(verifiedFor(id, "org1").email).toBe(false)
   })
 
   const foreign = "https://evil.test/?u={{.UserID}}&c={{.Code}}"
@@ -134,85 +134,97 @@ describe("an address that an administrator calls verified", () => {
     ["stranger", "https://id.example.com/ui/verify/{{.Code}}", true],
     ["stranger", leaving, false],
     ["owner", foreign, true],
-  ] as const)("is no proof if the code is in a link of theirs: %s, %s", async (who, link, is) => {
-    await proveDomain("org2", "evil.test")
-    // The administrator may send links to all hosts of a domain that the organization has proven.
-    await proveDomain("org2", "example.com")
-    const verification = { case: "sendCode", value: { urlTemplate: link } }
-    const { id } = await create(who, "org2", { email: { email, verification }, phone: undefined })
-    const verificationCode = await sentCode(id, "email")
-    await estate.as("stranger", "verifyEmail", { userId: id, verificationCode })
-    expect(told(id, "org2").email).toBe(true)
-    expect(told(id, "org1").email).toBe(is)
-  })
+  ] as const)(
+    "is not verified for all if the code is in a link of theirs: %s, %s",
+    async (who, link, is) => {
+      await verifyDomain("org2", "evil.test")
+      // The administrator can send links to all hosts of a verified domain.
+      await verifyDomain("org2", "example.com")
+      const verification = { case: "sendCode", value: { urlTemplate: link } }
+      const { id } = await createUser(who, "org2", {
+        email: { email, verification },
+        phone: undefined,
+      })
+      const verificationCode = await sentCode(id, "email")
+      await estate.as("stranger", "verifyEmail", { userId: id, verificationCode })
+      expect(verifiedFor(id, "org2").email).toBe(true)
+      expect(verifiedFor(id, "org1").email).toBe(is)
+    },
+  )
 
   test.each([
     ["", true],
     [foreign, false],
     [own, true],
-  ])("is no proof if an invitation has a link of theirs: %j", async (urlTemplate, is) => {
-    await proveDomain("org2", "evil.test")
-    for (const isRenewed of [false, true]) {
-      const verification = { case: "sendCode", value: { urlTemplate } }
-      const userName = { username: `invited-${isRenewed}` }
-      const input = { organizationId: "org2", ...userName, ...human({ phone: undefined }) }
-      const { id: userId } = await estate.as("stranger", "createUser", input)
-      await estate.as("stranger", "createInviteCode", { userId, verification })
-      if (isRenewed) await estate.as("stranger", "resendInviteCode", { userId })
-      const verificationCode = await sentCode(userId, "invite")
-      await estate.as("stranger", "verifyInviteCode", { userId, verificationCode })
-      expect(told(userId, "org1").email, `${isRenewed}`).toBe(is)
-      await estate.as("stranger", "deleteUser", { userId })
-    }
-  })
+  ])(
+    "is not verified for all if an invitation has a link of theirs: %j",
+    async (urlTemplate, is) => {
+      await verifyDomain("org2", "evil.test")
+      for (const isRenewed of [false, true]) {
+        const verification = { case: "sendCode", value: { urlTemplate } }
+        const userName = { username: `invited-${isRenewed}` }
+        const input = { organizationId: "org2", ...userName, ...human({ phone: undefined }) }
+        const { id: userId } = await estate.as("stranger", "createUser", input)
+        await estate.as("stranger", "createInviteCode", { userId, verification })
+        if (isRenewed) await estate.as("stranger", "resendInviteCode", { userId })
+        const verificationCode = await sentCode(userId, "invite")
+        await estate.as("stranger", "verifyInviteCode", { userId, verificationCode })
+        expect(verifiedFor(userId, "org1").email, `${isRenewed}`).toBe(is)
+        await estate.as("stranger", "deleteUser", { userId })
+      }
+    },
+  )
 
   test.each([
     ["", true],
     [foreign, false],
     [own, true],
-  ])("is no proof if a password reset has a link of theirs: %j", async (urlTemplate, is) => {
-    await proveDomain("org2", "evil.test")
-    const { id: userId } = await create("stranger", "org2", { phone: undefined })
-    const medium = { case: "sendLink", value: { urlTemplate } }
-    await estate.as("stranger", "passwordReset", { userId, medium })
-    const value = await sentCode(userId, "password")
-    await estate.as("stranger", "setPassword", {
-      userId,
-      newPassword: { password: "Correct-horse-7-battery" },
-      verification: { case: "verificationCode", value },
-    })
-    expect(told(userId, "org2").email).toBe(true)
-    expect(told(userId, "org1").email).toBe(is)
+  ])(
+    "is not verified for all if a password reset has a link of theirs: %j",
+    async (urlTemplate, is) => {
+      await verifyDomain("org2", "evil.test")
+      const { id: userId } = await createUser("stranger", "org2", { phone: undefined })
+      const medium = { case: "sendLink", value: { urlTemplate } }
+      await estate.as("stranger", "passwordReset", { userId, medium })
+      const value = await sentCode(userId, "password")
+      await estate.as("stranger", "setPassword", {
+        userId,
+        newPassword: { password: "Correct-horse-7-battery" },
+        verification: { case: "verificationCode", value },
+      })
+      expect(verifiedFor(userId, "org2").email).toBe(true)
+      expect(verifiedFor(userId, "org1").email).toBe(is)
+    },
+  )
+
+  test("is verified for all if their organization has verified its domain", async () => {
+    await verifyDomain("org2", "corp.test")
+    const { id } = await createUser("stranger", "org2")
+    expect(verifiedFor(id, "org1")).toEqual({ email: true, phone: false })
   })
 
-  test("is verified for all where their organization has proven its domain", async () => {
-    await proveDomain("org2", "corp.test")
-    const { id } = await create("stranger", "org2")
-    expect(told(id, "org1")).toEqual({ email: true, phone: false })
+  test("is stored as unverified in a domain that another organization has verified", async () => {
+    await verifyDomain("org1", "corp.test")
+    const { id } = await createUser("stranger", "org2")
+    expect(verifiedFor(id, "org2").email).toBe(false)
+    await estate.as("stranger", "setEmail", { userId: id, email, ...markedVerified })
+    expect(verifiedFor(id, "org2").email).toBe(false)
+    await verifyEmail(id)
+    expect(verifiedFor(id, "org1").email).toBe(true)
   })
 
-  test("is stored as not verified in a domain that another organization has proven", async () => {
-    await proveDomain("org1", "corp.test")
-    const { id } = await create("stranger", "org2")
-    expect(told(id, "org2").email).toBe(false)
-    await estate.as("stranger", "setEmail", { userId: id, email, ...vouched })
-    expect(told(id, "org2").email).toBe(false)
-    await prove(id)
-    expect(told(id, "org1").email).toBe(true)
-  })
-
-  test("is not verified by a domain that nobody has proven", async () => {
+  test("is not verified by an unverified domain", async () => {
     const said = { orgId: "org2", validateOrgDomains: false }
     await estate.as("owner", "addCustomDomainPolicy", said)
     await addDomain(estate.cx(), "org2", { domain: "corp.test", isUsed: () => false })
-    const { id } = await create("stranger", "org2")
-    expect(told(id, "org1").email).toBe(false)
+    const { id } = await createUser("stranger", "org2")
+    expect(verifiedFor(id, "org1").email).toBe(false)
   })
 })
 
 describe("a provider", () => {
   const add = (place: string | undefined, isTrustedForAddresses: boolean) =>
-    addIdp(estate.cx(), place, {
+    createIdp(estate.cx(), place, {
       name: "Acme",
       settings: { kind: "github", clientId: "client", scopes: [] },
       options: { ...providerOptions, isTrustedForAddresses },
@@ -221,17 +233,17 @@ describe("a provider", () => {
   const comeFrom = (idpId: string) =>
     estate.step((tx) => {
       const address = { value: email, verified: true, verifier: { by: "provider", idpId } } as const
-      addUser(tx, "come", { ...person("come", "org2"), email: address })
+      addUser(tx, "come", { ...humanInput("come", "org2"), email: address })
     })
 
   test.each([
     [true, true],
     [false, false],
-  ])("of the instance verifies for all where it is trusted for that: %s", async (isTrusted, is) => {
+  ])("of the instance verifies for all if it is trusted for that: %s", async (isTrusted, is) => {
     const { id } = await add(undefined, isTrusted)
     await comeFrom(id)
-    expect(told("come", "org1").email).toBe(is)
-    expect(told("come", "org2").email).toBe(true)
+    expect(verifiedFor("come", "org1").email).toBe(is)
+    expect(verifiedFor("come", "org2").email).toBe(true)
   })
 
   test("of an organization can't be trusted by it", async () => {
@@ -239,7 +251,7 @@ describe("a provider", () => {
   })
 })
 
-describe("what was verified before that was stored", () => {
+describe("a verification from before verifiers were recorded", () => {
   const added = (emailVerified: boolean): Draft<UserEvent> => ({
     type: "user.human.added",
     data: { emailVerified, phoneVerified: false },
@@ -296,87 +308,89 @@ describe("what was verified before that was stored", () => {
     await estate.step((tx) => tx.append(user, "old", drafts, "org2"), { ...(caller && { caller }) })
     const state = estate.cx().store.state(estate.cx(), user, "old")
     expect(state).toMatchObject({ email: { verified: true, verifier: { by } } })
-    expect(told("old", "org2").email).toBe(true)
-    expect(told("old", "org1").email).toBe(by === "user" || by === "instance")
-    expect((await atHomeOnly()).includes("old")).toBe(!told("old", "org1").email)
-    // Whoever signs in by it today, and is the only one, still can.
+    expect(verifiedFor("old", "org2").email).toBe(true)
+    expect(verifiedFor("old", "org1").email).toBe(by === "user" || by === "instance")
+    expect((await listVerifiedAtHomeOnly()).includes("old")).toBe(!verifiedFor("old", "org1").email)
+    // A user who is the only one to sign in with it still can.
     expect(findByLoginName(estate.cx(), email)).toBe("old")
   })
 })
 
-const atHomeOnly = () => Array.fromAsync(verifiedAtHomeOnly(estate.cx()))
+const listVerifiedAtHomeOnly = () => Array.fromAsync(iterateOrgVerified(estate.cx()))
 
-test("those that only their organization has verified are confirmed all at once", async () => {
-  const { id } = await create("stranger", "org2")
+test("addresses verified by their organization only are confirmed all at once", async () => {
+  const { id } = await createUser("stranger", "org2")
   const cx = estate.cx()
-  expect(await atHomeOnly()).toEqual([id])
+  expect(await listVerifiedAtHomeOnly()).toEqual([id])
   expect(await confirmEmails(cx, { orgId: "org1", isTrial: false })).toMatchObject({ confirmed: 0 })
   expect(await confirmEmails(cx, { isTrial: true })).toMatchObject({ confirmed: 1 })
-  expect(told(id, "org1").email).toBe(false)
+  expect(verifiedFor(id, "org1").email).toBe(false)
   expect(await confirmEmails(cx, { orgId: "org2", isTrial: false })).toMatchObject({ confirmed: 1 })
-  expect(told(id, "org1").email).toBe(true)
-  expect(await atHomeOnly()).toEqual([])
+  expect(verifiedFor(id, "org1").email).toBe(true)
+  expect(await listVerifiedAtHomeOnly()).toEqual([])
 })
 
-test("those who have proven their address are not looked at to find them", async () => {
-  const { id } = await create("stranger", "org2")
+test("users who verified their address are not scanned for that", async () => {
+  const { id } = await createUser("stranger", "org2")
   const proven = await estate.as("manager", "createUser", {
     username: "proven",
     organizationId: "org1",
-    ...human({ email: { email: "proven@example.com", ...vouched }, phone: undefined }),
+    ...human({ email: { email: "proven@example.com", ...markedVerified }, phone: undefined }),
   })
-  await prove(proven.id)
+  await verifyEmail(proven.id)
   const cx = estate.cx()
   const read = vi.spyOn(cx.store, "state")
-  expect(await Array.fromAsync(verifiedAtHomeOnly(cx))).toEqual([id])
+  expect(await Array.fromAsync(iterateOrgVerified(cx))).toEqual([id])
   const ids = read.mock.calls.map(([, , each]) => each)
   read.mockRestore()
   expect(ids).toContain(id)
   expect(ids).not.toContain(proven.id)
 })
 
-test("those who share their address with others are not confirmed", async () => {
-  const owner = await create("manager", "org1", { phone: undefined })
+test("users who share an address are not confirmed", async () => {
+  const owner = await createUser("manager", "org1", { phone: undefined })
   const impostor = { username: "impostor", organizationId: "org2", ...human() }
   const { id } = await estate.as("stranger", "createUser", impostor)
   const all = { isTrial: false }
   expect(await confirmEmails(estate.cx(), all)).toEqual({ confirmed: 0, userIds: [], skipped: 2 })
-  expect(told(id, "org1").email).toBe(false)
+  expect(verifiedFor(id, "org1").email).toBe(false)
   await estate.as("stranger", "deleteUser", { userId: id })
   const userIds = [owner.id]
   expect(await confirmEmails(estate.cx(), all)).toEqual({ confirmed: 1, userIds, skipped: 0 })
 })
 
-test("users who have the same verified address are listed", async () => {
-  const { id } = await create("stranger", "org2")
+test("users with the same verified address are listed", async () => {
+  const { id } = await createUser("stranger", "org2")
   const other = { username: "other", organizationId: "org1", ...human() }
   const made = await estate.as("manager", "createUser", other)
-  expect(sharedEmails(estate.cx(), 5).map((ids) => new Set(ids))).toEqual([new Set([id, made.id])])
+  expect(listSharedEmails(estate.cx(), 5).map((ids) => new Set(ids))).toEqual([
+    new Set([id, made.id]),
+  ])
 })
 
 describe("an address in the whole instance", () => {
-  test("belongs to who proved it last, who has then taken it from others", async () => {
-    const first = await create("stranger", "org2")
-    await prove(first.id)
+  test("belongs to the last user who verified it, and is removed from others", async () => {
+    const first = await createUser("stranger", "org2")
+    await verifyEmail(first.id)
     const other = { username: "other", organizationId: "org1", ...human() }
     const { id } = await estate.as("manager", "createUser", other)
     expect(findByLoginName(estate.cx(), email)).toBe(first.id)
-    expect(told(id, "org2").email).toBe(false)
-    await prove(id)
+    expect(verifiedFor(id, "org2").email).toBe(false)
+    await verifyEmail(id)
     expect(findByLoginName(estate.cx(), email)).toBe(id)
-    expect(told(first.id, "org1").email).toBe(false)
-    expect(told(first.id, "org2").email).toBe(false)
+    expect(verifiedFor(first.id, "org1").email).toBe(false)
+    expect(verifiedFor(first.id, "org2").email).toBe(false)
     expect(findByLoginName(estate.cx(), "prepared")).toBe(first.id)
     await expect(
       (async () => estate.as("stranger", "passwordReset", { userId: first.id }))(),
     ).rejects.toMatchObject({ id: "user.email_missing" })
-    await prove(first.id)
+    await verifyEmail(first.id)
     expect(findByLoginName(estate.cx(), email)).toBe(first.id)
   })
 
-  test("is free again once its user has another one, or is gone", async () => {
-    const { id } = await create("stranger", "org2")
-    await prove(id)
+  test("is free once its user changes it or is deleted", async () => {
+    const { id } = await createUser("stranger", "org2")
+    await verifyEmail(id)
     const other = { username: "other", organizationId: "org1", ...human() }
     const made = await estate.as("manager", "createUser", other)
     expect(findByLoginName(estate.cx(), email)).toBe(id)
@@ -384,58 +398,58 @@ describe("an address in the whole instance", () => {
     expect(findByLoginName(estate.cx(), email)).toBe(made.id)
   })
 
-  test("is found before a user who is only named like it", async () => {
+  test("takes precedence over a user with it as their name", async () => {
     const named = { username: email, organizationId: "org2" }
     const impostor = await estate.as("stranger", "createUser", {
       ...named,
-      ...human({ email: { email: "other@corp.test", ...vouched } }),
+      ...human({ email: { email: "other@corp.test", ...markedVerified } }),
     })
     const other = { username: "ceo", organizationId: "org1", ...human() }
     const { id } = await estate.as("manager", "createUser", other)
-    await prove(id)
+    await verifyEmail(id)
     expect(findByLoginName(estate.cx(), email)).toBe(id)
     expect(findByLoginName(estate.cx(), `${email}@globex.id.example.com`)).toBe(impostor.id)
   })
 
-  test("stays with the people of the organization that has proven its domain", async () => {
-    await proveDomain("org1", "corp.test")
+  test("belongs to users of the organization that verified its domain", async () => {
+    await verifyDomain("org1", "corp.test")
     const other = { username: "ceo", organizationId: "org1", ...human() }
     const ceo = await estate.as("manager", "createUser", other)
-    const { id } = await create("stranger", "org2")
-    await prove(id)
+    const { id } = await createUser("stranger", "org2")
+    await verifyEmail(id)
     expect(findByLoginName(estate.cx(), email)).toBe(ceo.id)
-    expect(told(ceo.id, "org2").email).toBe(true)
+    expect(verifiedFor(ceo.id, "org2").email).toBe(true)
   })
 })
 
-test("a link to a provider of the instance requires a permission on the instance", async () => {
-  const { id: idpId } = await addIdp(estate.cx(), undefined, {
+test("linking a provider of the instance requires a permission on the instance", async () => {
+  const { id: idpId } = await createIdp(estate.cx(), undefined, {
     name: "Acme",
     settings: { kind: "github", clientId: "client", scopes: [] },
     options: providerOptions,
     secret: "s3cret",
   })
-  const { id } = await create("stranger", "org2")
+  const { id } = await createUser("stranger", "org2")
   const idpLink = { idpId, userId: "12345", userName: "ceo" }
   await expect(
     (async () => estate.as("stranger", "addIDPLink", { userId: id, idpLink }))(),
   ).rejects.toMatchObject({ id: "user.idp_link_unproven" })
   await expect(
-    create("stranger", "org2", { idpLinks: [idpLink], email: { email, ...isVerified } }),
+    createUser("stranger", "org2", { idpLinks: [idpLink], email: { email, ...isVerified } }),
   ).rejects.toMatchObject({ id: "user.idp_link_unproven" })
   await estate.as("owner", "addIDPLink", { userId: id, idpLink })
 })
 
 describe("an instance administrator", () => {
-  const list = (who: Parameters<Estate["as"]>[0], request: object = {}) =>
+  const list = (who: Parameters<Tenant["as"]>[0], request: object = {}) =>
     estate.as(who, "listUnconfirmedEmails", request)
-  /** What is refused at once is refused as a promise, too. */
+  /** Turns an error thrown by the access rule into a rejection. */
   const act = async (call: () => Promise<unknown>) => call()
-  const confirm = (who: Parameters<Estate["as"]>[0], ...userIds: string[]) =>
+  const confirm = (who: Parameters<Tenant["as"]>[0], ...userIds: string[]) =>
     estate.as(who, "confirmEmails", { emails: userIds.map((userId) => ({ userId, email })) })
 
   test("lists and confirms addresses that only an organization has verified", async () => {
-    const { id } = await create("stranger", "org2")
+    const { id } = await createUser("stranger", "org2")
     const { users, count } = await list("owner", { limit: 100 })
     const other = users.filter(({ userId }: { userId: string }) => userId !== id)
     expect(users.find(({ userId }: { userId: string }) => userId === id)).toMatchObject({
@@ -449,27 +463,27 @@ describe("an instance administrator", () => {
       confirmedUserIds: [id],
       skippedUserIds: ["absent"],
     })
-    expect(told(id, "org1")).toMatchObject({ email: true })
+    expect(verifiedFor(id, "org1")).toMatchObject({ email: true })
     expect((await list("owner")).count).toBe(other.length)
     expect(await confirm("owner", id)).toMatchObject({ confirmedUserIds: [] })
   })
 
-  test("confirms only the address that was listed, not one that came since", async () => {
-    const { id } = await create("stranger", "org2")
+  test("confirms only the listed address, not a newer one", async () => {
+    const { id } = await createUser("stranger", "org2")
     const { users } = await list("owner")
     expect(users.map((one: { email: string }) => one.email)).toContain(email)
     await estate.as("stranger", "setEmail", {
       userId: id,
       email: "boss@corp.test",
-      verification: vouched.verification,
+      verification: markedVerified.verification,
     })
     expect(await confirm("owner", id)).toMatchObject({ confirmedUserIds: [], skippedUserIds: [id] })
-    expect(told(id, "org1")).toMatchObject({ email: false })
+    expect(verifiedFor(id, "org1")).toMatchObject({ email: false })
   })
 
   test("lists users page by page", async () => {
-    await create("stranger", "org2")
-    const given = { email: { email: "second@corp.test", ...vouched } }
+    await createUser("stranger", "org2")
+    const given = { email: { email: "second@corp.test", ...markedVerified } }
     await estate.as("stranger", "createUser", {
       organizationId: "org2",
       username: "second",
@@ -481,8 +495,8 @@ describe("an instance administrator", () => {
     expect(count).toBe(all.length - 1)
   })
 
-  test("does not confirm an address that several users have", async () => {
-    const { id } = await create("stranger", "org2")
+  test("does not confirm an address of several users", async () => {
+    const { id } = await createUser("stranger", "org2")
     const again = { organizationId: "org1", username: "other", ...human() }
     const { id: other } = await estate.as("manager", "createUser", again)
     const { users } = await list("owner")
@@ -497,8 +511,8 @@ describe("an instance administrator", () => {
     ["manager", "not_found"],
     ["stranger", "not_found"],
     ["nobody", "permission_denied"],
-  ] as const)("is no %s", async (who, code) => {
-    const { id } = await create("stranger", "org2")
+  ] as const)("is not %s", async (who, code) => {
+    const { id } = await createUser("stranger", "org2")
     const denied = { code }
     await expect(act(() => list(who))).rejects.toMatchObject(denied)
     await expect(act(() => confirm(who, id))).rejects.toMatchObject(denied)

@@ -2,17 +2,17 @@ import { afterEach, beforeEach, expect, test } from "vitest"
 import type { UserChange } from "../../../src/domain/user/commands.ts"
 import { createUser } from "../../../src/domain/user/create.ts"
 import { updateUser } from "../../../src/domain/user/index.ts"
-import { findUser, profile } from "../../../src/domain/user-lookup/query.ts"
-import { ask } from "../../support/ask.ts"
+import { findProfile, requireUserRow } from "../../../src/domain/user-lookup/query.ts"
+import { callOperation } from "../../support/call-operation.ts"
+import { callerOf, type TestEnvironment } from "../../support/test-environment.ts"
 import { shares } from "../../support/user-modules.ts"
-import { callerOf, type World } from "../../support/world.ts"
-import { anna, human, openHousehold, robot } from "./household.ts"
+import { createAnna, createRobot, human, openUserWorld } from "./household.ts"
 
-let world: World
+let world: TestEnvironment
 beforeEach(async () => {
-  world = await openHousehold()
-  await anna(world.cx())
-  await robot(world.cx())
+  world = await openUserWorld()
+  await createAnna(world.cx())
+  await createRobot(world.cx())
 })
 afterEach(() => world.close())
 
@@ -55,21 +55,24 @@ test.each<[string, UserChange, string[]]>([
     ["user.human.phone.changed", "user.human.phone.verified"],
   ],
   ["no phone where there was none", { human: { phone: { value: "", verified: false } } }, []],
-])("%s appends what differs and no more", async (_, change, expected) => {
+])("%s appends only the difference", async (_, change, expected) => {
   expect(await eventsOf("u1", change)).toEqual(expected)
 })
 
-test("a service user's change appends what differs and no more", async () => {
+test("a service account's change appends what differs and no more", async () => {
   expect(await eventsOf("m1", { machine: { name: "Robot", accessTokenType: "bearer" } })).toEqual(
     [],
   )
   expect(await eventsOf("m1", { machine: { accessTokenType: "jwt" } })).toEqual([
     "user.machine.changed",
   ])
-  expect(findUser(world.cx(), "m1")).toMatchObject({ display_name: "Robot", token_type: "jwt" })
+  expect(requireUserRow(world.cx(), "m1")).toMatchObject({
+    display_name: "Robot",
+    token_type: "jwt",
+  })
 })
 
-test("an update without change answers when the user last changed", async () => {
+test("an update without changes returns the last change date", async () => {
   const cx = world.cx()
   const { changed } = await updateUser(cx, "u1", { human: { profile: { nickName: "A" } } })
   world.clock.advance(60_000)
@@ -78,7 +81,7 @@ test("an update without change answers when the user last changed", async () => 
   })
 })
 
-test("fifty updates of one user at the same moment all happen", async () => {
+test("fifty concurrent updates of one user all succeed", async () => {
   const cx = world.cx()
   const updates = Array.from({ length: 50 }, (_, at) =>
     updateUser(cx, "u1", { human: { profile: { nickName: `n${at}` } } }),
@@ -87,32 +90,32 @@ test("fifty updates of one user at the same moment all happen", async () => {
   expect(new Set(versions).size).toBe(50)
 })
 
-test("a new address is not verified until somebody says so", async () => {
+test("a new address is unverified until it is verified", async () => {
   const cx = world.cx()
   await updateUser(cx, "u1", {
     human: { email: { value: "a@example.com", verified: false, code } },
   })
-  expect(profile(cx, "u1")).toMatchObject({ email: "a@example.com", emailVerified: false })
+  expect(findProfile(cx, "u1")).toMatchObject({ email: "a@example.com", emailVerified: false })
 })
 
-test("an empty phone goes", async () => {
+test("an empty phone number is removed", async () => {
   const cx = world.cx()
   await updateUser(cx, "u1", { human: { phone: { value: "+41791234567", verified: false, code } } })
-  expect(profile(cx, "u1")).toMatchObject({ phone: "+41791234567" })
+  expect(findProfile(cx, "u1")).toMatchObject({ phone: "+41791234567" })
   await updateUser(cx, "u1", { human: { phone: { value: "", verified: false } } })
-  expect(profile(cx, "u1")).toMatchObject({ phone: "" })
+  expect(findProfile(cx, "u1")).toMatchObject({ phone: "" })
 })
 
-test("a display name that nobody chose follows the names; one that was chosen stays", async () => {
+test("a generated display name follows the names; a chosen one stays", async () => {
   const cx = world.cx()
   await updateUser(cx, "u1", { human: { profile: { familyName: "Blom" } } })
-  expect(profile(cx, "u1")?.name).toBe("Anna Blom")
+  expect(findProfile(cx, "u1")?.name).toBe("Anna Blom")
   await updateUser(cx, "u1", { human: { profile: { displayName: "Annie" } } })
   await updateUser(cx, "u1", { human: { profile: { familyName: "Carl" } } })
-  expect(profile(cx, "u1")?.name).toBe("Annie")
+  expect(findProfile(cx, "u1")?.name).toBe("Annie")
 })
 
-test("a person is not changed like a service user, nor the other way round", async () => {
+test("a person is not changed like a service account, nor the other way round", async () => {
   const cx = world.cx()
   const wrong = { code: "failed_precondition", id: "user.wrong_kind" }
   await expect(updateUser(cx, "u1", { machine: {} })).rejects.toMatchObject(wrong)
@@ -130,22 +133,22 @@ test.each([
   "anna@example.com\r\nBcc: all@example.com",
   "Anna <anna@example.com>",
   `${"a".repeat(200)}@example.com`,
-])("%j is no e-mail address", async (value) => {
+])("%j is no email address", async (value) => {
   const made = createUser(world.cx(), "u2", human({ email: { value, verified: true } }))
   await expect(made).rejects.toMatchObject({ code: "invalid_argument", id: "user.email_invalid" })
 })
 
-test("an address that is nearly one is refused without long thought", async () => {
+test("an almost valid address is rejected quickly", async () => {
   const value = `a@${"a.".repeat(90)}!`
   const start = performance.now()
   const made = createUser(world.cx(), "u2", human({ email: { value, verified: true } }))
   await expect(made).rejects.toMatchObject({ code: "invalid_argument" })
-  // What tries every way to read it would take longer than anybody lives.
+  // A matcher that tries every reading would never finish.
   expect(performance.now() - start).toBeLessThan(10_000)
 })
 
 test.each(["0791234567", "+0791234567", "+41", "+41 79 ABC", "+417912345678901234"])(
-  "%j is no phone number",
+  "rejects %j as a phone number",
   async (value) => {
     const made = createUser(world.cx(), "u2", human({ phone: { value, verified: true } }))
     await expect(made).rejects.toMatchObject({ code: "invalid_argument" })
@@ -157,23 +160,26 @@ test.each([
   { profile: { givenName: "A\u0000", familyName: "B" } },
   { profile: { givenName: "A", familyName: "b".repeat(201) } },
   { profile: { givenName: "A", familyName: "B", preferredLanguage: "<script>" } },
-])("names that can't be shown are refused: %j", async ({ profile: names }) => {
+])("rejects names that can't be displayed: %j", async ({ profile: names }) => {
   const made = createUser(world.cx(), "u2", human({ profile: names }))
   await expect(made).rejects.toMatchObject({ code: "invalid_argument" })
 })
 
-test("nobody calls their own address verified, an administrator may call others'", async () => {
+test("users can't mark their own address as verified, administrators can mark others'", async () => {
   const email = { email: "a@example.com", verification: { case: "isVerified", value: true } }
   const request = { userId: "u1", userType: { case: "human", value: { email } } }
   const herself = world.cx({ caller: callerOf("u1"), outranks: () => true })
-  const own = ask(shares, "updateUser", herself, request)
+  const own = callOperation(shares, "updateUser", herself, request)
   await expect(own).rejects.toMatchObject({ code: "permission_denied", id: "user.verify_own" })
   const admin = world.cx({ caller: callerOf("admin"), outranks: () => true })
-  await ask(shares, "updateUser", admin, request)
-  expect(profile(world.cx(), "u1")).toMatchObject({ email: "a@example.com", emailVerified: true })
+  await callOperation(shares, "updateUser", admin, request)
+  expect(findProfile(world.cx(), "u1")).toMatchObject({
+    email: "a@example.com",
+    emailVerified: true,
+  })
 })
 
-test("a change leaves the user where its answer says", async () => {
+test("a change results in the returned state", async () => {
   const code = { plain: "", sealed: "s", expires: 9e15, returned: false, urlTemplate: "" }
   const changes: UserChange[] = [
     { userName: "anne" },
@@ -182,7 +188,7 @@ test("a change leaves the user where its answer says", async () => {
   ]
   for (const change of changes) {
     const { version, changed } = await updateUser(world.cx(), "u1", change)
-    expect(findUser(world.cx(), "u1")).toMatchObject({ version, changed })
+    expect(requireUserRow(world.cx(), "u1")).toMatchObject({ version, changed })
   }
-  expect(findUser(world.cx(), "u1").version).toBe(6)
+  expect(requireUserRow(world.cx(), "u1").version).toBe(6)
 })

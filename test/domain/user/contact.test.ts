@@ -2,31 +2,31 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { checkPassword } from "../../../src/domain/credential/commands.ts"
 import { addMember } from "../../../src/domain/member/index.ts"
 import { addUser, deactivateUser, removeUser } from "../../../src/domain/user/index.ts"
-import { profile } from "../../../src/domain/user-lookup/query.ts"
-import { type Estate, openEstate, person } from "../../support/estate.ts"
+import { findProfile } from "../../../src/domain/user-lookup/query.ts"
+import { humanInput, openTenant, type Tenant } from "../../support/tenant.ts"
 
-let estate: Estate
+let estate: Tenant
 beforeEach(async () => {
-  estate = await openEstate()
+  estate = await openTenant()
   await estate.step((tx) => {
     addUser(tx, "robot", { kind: "machine", orgId: "org1", name: "R", accessTokenType: "bearer" })
     const roles = ["ORG_USER_MANAGER"]
-    addUser(tx, "helper", person("helper", "org1"))
+    addUser(tx, "helper", humanInput("helper", "org1"))
     addMember(tx, { userId: "helper", target: { level: "org", id: "org1" }, roles })
   })
 })
 afterEach(() => estate.close())
 
-type Who = Parameters<Estate["as"]>[0]
+type CallerName = Parameters<Tenant["as"]>[0]
 
-/** A refusal by the access rule is a rejection like any other. */
-const as = async (...call: Parameters<Estate["as"]>) => estate.as(...call)
+/** Turns an error thrown by the access rule into a rejection. */
+const as = async (...call: Parameters<Tenant["as"]>) => estate.as(...call)
 
 const userId = "nobody"
 const returnCode = { verification: { case: "returnCode", value: {} } }
-const vouched = { verification: { case: "isVerified", value: true } }
-const own = (of: "email" | "phone") => {
-  const info = profile(estate.cx(), userId)
+const markedVerified = { verification: { case: "isVerified", value: true } }
+const ownContact = (of: "email" | "phone") => {
+  const info = findProfile(estate.cx(), userId)
   return of === "email"
     ? { value: info?.email, verified: info?.emailVerified }
     : { value: info?.phone, verified: info?.phoneVerified }
@@ -51,33 +51,34 @@ const kinds = [
   },
 ] as const
 
-describe.each(kinds)("a person's $of", ({ of, set, resend, verify, request, value }) => {
-  const their = (who: Who, name: string, more: object = {}) => as(who, name, { userId, ...more })
-  const setBy = (who: Who, more: object = {}) => their(who, set, { ...request, ...more })
-  const tryCode = (verificationCode: string, who: Who = "manager") =>
+describe.each(kinds)("a user's $of", ({ of, set, resend, verify, request, value }) => {
+  const their = (who: CallerName, name: string, more: object = {}) =>
+    as(who, name, { userId, ...more })
+  const setBy = (who: CallerName, more: object = {}) => their(who, set, { ...request, ...more })
+  const tryCode = (verificationCode: string, who: CallerName = "manager") =>
     their(who, verify, { verificationCode })
 
-  test("is verified by the code that was returned, once, in any case", async () => {
+  test("is verified by the returned code, once, in any case", async () => {
     const { verificationCode, details } = await setBy("manager", returnCode)
     expect(verificationCode).toMatch(/^[A-Z2-9]{6}$/)
     expect(details.resourceOwner).toBe("org1")
-    expect(own(of)).toEqual({ value, verified: false })
+    expect(ownContact(of)).toEqual({ value, verified: false })
     await tryCode(` ${verificationCode.toLowerCase()} `)
-    expect(own(of)).toEqual({ value, verified: true })
+    expect(ownContact(of)).toEqual({ value, verified: true })
     await expect(tryCode(verificationCode)).rejects.toMatchObject({ id: "user.code_wrong" })
   })
 
-  test("gets a code that is kept for the mail, sealed, where nobody says more", async () => {
+  test("gets an encrypted code for the message by default", async () => {
     expect((await setBy("manager")).verificationCode).toBeUndefined()
     const [event] = (await estate.store.log.read(0, 200)).slice(-2)
     expect(event).toMatchObject({ type: `user.human.${of}.code.added`, data: { returned: false } })
     const { sealed } = Object(event?.private)
     const plain = estate.secrets.open("seal", sealed, `user/${userId}/${of}_code`) ?? ""
     await tryCode(plain, "nobody")
-    expect(own(of)).toEqual({ value, verified: true })
+    expect(ownContact(of)).toEqual({ value, verified: true })
   })
 
-  test("keeps no trace of the code once that has done its work", async () => {
+  test("keeps no trace of a used code", async () => {
     const { verificationCode } = await setBy("manager", returnCode)
     await tryCode(verificationCode)
     const codes = (await estate.store.log.read(0, 200)).filter(({ type }) =>
@@ -86,51 +87,51 @@ describe.each(kinds)("a person's $of", ({ of, set, resend, verify, request, valu
     expect(codes).toMatchObject([{ private: null }])
   })
 
-  test("is called verified by who may say so, and by nobody of themselves", async () => {
-    await setBy("manager", vouched)
-    expect(own(of)).toEqual({ value, verified: true })
-    for (const how of [vouched, returnCode]) {
+  test("can be marked as verified with the permission, but not by its own user", async () => {
+    await setBy("manager", markedVerified)
+    expect(ownContact(of)).toEqual({ value, verified: true })
+    for (const how of [markedVerified, returnCode]) {
       const refusal = { code: "permission_denied", id: "user.verify_own" }
       await expect(setBy("nobody", how)).rejects.toMatchObject(refusal)
     }
     await setBy("nobody", { email: "self@example.com", phone: "+41790000000" })
-    expect(own(of).verified).toBe(false)
+    expect(ownContact(of).verified).toBe(false)
     const again = their("nobody", resend, returnCode)
     await expect(again).rejects.toMatchObject({ id: "user.verify_own" })
   })
 
-  test("is called verified by nobody whose target changes another's request", async () => {
+  test("can't be marked as verified by a target that changes the request", async () => {
     const changed = (name: string, more: object) =>
       as("manager", name, { userId, ...more }, { cx: { authors: [userId] } })
     const refusal = { code: "permission_denied", id: "user.verify_own" }
-    for (const how of [vouched, returnCode]) {
+    for (const how of [markedVerified, returnCode]) {
       await expect(changed(set, { ...request, ...how })).rejects.toMatchObject(refusal)
     }
     await setBy("manager")
     await expect(changed(resend, returnCode)).rejects.toMatchObject(refusal)
-    expect(own(of).verified).toBe(false)
+    expect(ownContact(of).verified).toBe(false)
   })
 
-  test("has one code that counts, the newest", async () => {
+  test("has one valid code, the newest", async () => {
     const { verificationCode: first } = await setBy("manager", returnCode)
     const { verificationCode: second } = await their("manager", resend, returnCode)
     await expect(tryCode(first)).rejects.toMatchObject({ id: "user.code_wrong" })
     await tryCode(second)
-    expect(own(of).verified).toBe(true)
+    expect(ownContact(of).verified).toBe(true)
   })
 
-  test("is not verified by the code of the one before it", async () => {
+  test("is not verified by a previous code", async () => {
     const { verificationCode } = await setBy("manager", returnCode)
     const other = { email: "other@example.com", phone: "+41790000001" }
     await setBy("manager", { ...other, verification: { case: "isVerified", value: false } })
     await expect(tryCode(verificationCode)).rejects.toMatchObject({ id: "user.code_wrong" })
-    expect(own(of).verified).toBe(false)
+    expect(ownContact(of).verified).toBe(false)
   })
 
   test.each([
     ["a millisecond before it", 3_599_999, true],
     ["at it", 3_600_000, false],
-  ])("takes its code until the hour is over: %s", async (_, passed, verified) => {
+  ])("accepts its code until the hour is over: %s", async (_, passed, verified) => {
     const { verificationCode } = await setBy("manager", returnCode)
     estate.clock.advance(passed)
     const outcome = await tryCode(verificationCode).then(
@@ -138,10 +139,10 @@ describe.each(kinds)("a person's $of", ({ of, set, resend, verify, request, valu
       (fault) => fault.id,
     )
     expect(outcome).toBe(verified || "user.code_wrong")
-    expect(own(of).verified).toBe(verified)
+    expect(ownContact(of).verified).toBe(verified)
   })
 
-  test("takes ten wrong codes in an hour, also at the same moment and with new codes", async () => {
+  test("accepts ten wrong codes an hour, even concurrent ones and with new codes", async () => {
     await setBy("manager", returnCode)
     const tries = Array.from({ length: 14 }, () => tryCode("AAAAAA").catch((fault) => fault.id))
     const outcomes = await Promise.all(tries)
@@ -164,10 +165,10 @@ describe.each(kinds)("a person's $of", ({ of, set, resend, verify, request, valu
     estate.clock.advance(3_600_000)
     const { verificationCode: later } = await their("manager", resend, returnCode)
     await tryCode(later)
-    expect(own(of).verified).toBe(true)
+    expect(ownContact(of).verified).toBe(true)
   })
 
-  test("is written to ten times an hour at most, whatever asks for it", async () => {
+  test("receives at most ten messages an hour, whatever requests them", async () => {
     const numbers = Array.from({ length: 5 }, (_, at) => at)
     for (const at of numbers) {
       await setBy("nobody", { email: `n${at}@example.com`, phone: `+4179000000${at}` })
@@ -177,20 +178,20 @@ describe.each(kinds)("a person's $of", ({ of, set, resend, verify, request, valu
     for (const each of more) {
       await expect(each).rejects.toMatchObject({ code: "resource_exhausted" })
     }
-    expect(own(of).value).not.toBe(value)
+    expect(ownContact(of).value).not.toBe(value)
   })
 
-  test("that is verified needs no code, and none is made", async () => {
-    await setBy("manager", vouched)
+  test("needs no code if it is verified", async () => {
+    await setBy("manager", markedVerified)
     const again = await setBy("manager", returnCode)
     expect(again.verificationCode).toBeUndefined()
     const refusal = { code: "failed_precondition", id: `user.${of}_verified` }
     await expect(their("manager", resend)).rejects.toMatchObject(refusal)
   })
 
-  test("is nothing that strangers can change, ask for or verify", async () => {
+  test("can't be changed, requested, or verified by strangers", async () => {
     const { verificationCode } = await setBy("manager", returnCode)
-    const before = own(of)
+    const before = ownContact(of)
     for (const attempt of [
       () => setBy("stranger"),
       () => their("stranger", resend),
@@ -198,10 +199,10 @@ describe.each(kinds)("a person's $of", ({ of, set, resend, verify, request, valu
     ]) {
       await expect(attempt()).rejects.toMatchObject({ code: "not_found", id: "user.missing" })
     }
-    expect(own(of)).toEqual(before)
+    expect(ownContact(of)).toEqual(before)
   })
 
-  test("is no matter of a service user, nor of one who was removed", async () => {
+  test("is no matter of a service account, nor of one who was removed", async () => {
     const robot = as("manager", set, { ...request, userId: "robot" })
     await expect(robot).rejects.toMatchObject({ code: "failed_precondition" })
     for (const name of [resend, verify]) {
@@ -214,7 +215,7 @@ describe.each(kinds)("a person's $of", ({ of, set, resend, verify, request, valu
   })
 })
 
-test("a phone goes, and with it its code; twice is once", async () => {
+test("a phone number is removed with its code, repeatedly", async () => {
   const { verificationCode } = await as("manager", "setPhone", {
     userId,
     phone: "+41791234567",
@@ -222,14 +223,14 @@ test("a phone goes, and with it its code; twice is once", async () => {
   })
   await as("nobody", "removePhone", { userId })
   await as("manager", "removePhone", { userId })
-  expect(own("phone").value).toBe("")
+  expect(ownContact("phone").value).toBe("")
   const tried = as("manager", "verifyPhone", { userId, verificationCode })
   await expect(tried).rejects.toMatchObject({ id: "user.code_wrong" })
   const resent = as("nobody", "resendPhoneCode", { userId })
   await expect(resent).rejects.toMatchObject({ id: "user.phone_missing" })
 })
 
-test("the first code of an address can be sent as well", async () => {
+test("the first code of an address can be sent, too", async () => {
   const email = { email: "quiet@example.com", verification: { case: "isVerified", value: false } }
   await as("manager", "updateHumanUser", { userId, email })
   const { verificationCode } = await as("manager", "sendEmailCode", {
@@ -237,10 +238,10 @@ test("the first code of an address can be sent as well", async () => {
     ...returnCode,
   })
   await as("nobody", "verifyEmail", { userId, verificationCode })
-  expect(own("email")).toEqual({ value: "quiet@example.com", verified: true })
+  expect(ownContact("email")).toEqual({ value: "quiet@example.com", verified: true })
 })
 
-describe("who may do less doesn't get at who may do more:", () => {
+describe("a less privileged caller can't change a more privileged user:", () => {
   const email = { email: "mine@example.com" }
   const phone = { phone: "+41791234567" }
   const human = (value: object) => ({ userType: { case: "human", value } })
@@ -266,24 +267,24 @@ describe("who may do less doesn't get at who may do more:", () => {
     const id = name === "setPassword" ? "access.denied" : "user.outranks_you"
     const before = await as("owner", "getUserByID", { userId: "owner" })
     for (const target of ["owner", "manager"]) {
-      const tried = helped(name, { userId: target, ...request })
+      const tried = callAsHelper(name, { userId: target, ...request })
       await expect(tried).rejects.toMatchObject({ code: "permission_denied", id })
     }
     expect(await as("owner", "getUserByID", { userId: "owner" })).toEqual(before)
     expect(await as("manager", "getUserByID", { userId: "manager" })).toBeTruthy()
   })
 
-  test("who may do as little is theirs to help", async () => {
+  test("a caller can help users with the same permissions", async () => {
     const profileOnly = human({ profile: { nickName: "Boss" } })
-    await helped("updateUser", { userId, ...profileOnly })
-    await helped("setEmail", { userId, ...email })
-    await helped("lockUser", { userId })
+    await callAsHelper("updateUser", { userId, ...profileOnly })
+    await callAsHelper("setEmail", { userId, ...email })
+    await callAsHelper("lockUser", { userId })
   })
 })
 
-/** As somebody who may change people, and not their passwords. */
-const helped = (name: string, request: object) =>
-  as("helper" as Who, name, request, {
+/** Calls as a user who can change users but not their passwords. */
+const callAsHelper = (name: string, request: object) =>
+  as("helper" as CallerName, name, request, {
     cx: { caller: { kind: "user", userId: "helper", orgId: "org1", clientId: "c" } },
   })
 
@@ -291,18 +292,21 @@ describe.each<[string, (plain: string) => object]>([
   ["setPassword", (password) => ({ newPassword: { password } })],
   ["updateUser", (password) => ({ userType: { case: "human", value: passwordOf(password) } })],
   ["updateHumanUser", (password) => passwordOf(password)],
-])("by %s a password", (name, request) => {
+])("a password change by %s", (name, request) => {
   const set = { userId, ...request("Correct-horse-8-battery") }
   const isSet = async () => await checkPassword(estate.cx(), userId, "Correct-horse-8-battery")
 
-  test.each<Who>(["owner", "manager"])("is set unasked by the %s", async (who) => {
-    await as(who, name, set)
-    expect(await isSet()).toBe("ok")
-  })
+  test.each<CallerName>(["owner", "manager"])(
+    "needs no current password from the %s",
+    async (who) => {
+      await as(who, name, set)
+      expect(await isSet()).toBe("ok")
+    },
+  )
 
-  test("is set by nobody without the permission for it", async () => {
+  test("requires its permission", async () => {
     const id = name === "setPassword" ? "access.denied" : "user.current_password_missing"
-    await expect(helped(name, set)).rejects.toMatchObject({ id })
+    await expect(callAsHelper(name, set)).rejects.toMatchObject({ id })
     await expect(as("stranger", name, set)).rejects.toMatchObject({ code: "not_found" })
     expect(await isSet()).toBe("none")
   })
@@ -312,8 +316,8 @@ const passwordOf = (password: string) => ({
   password: { passwordType: { case: "password", value: { password } } },
 })
 
-describe("a person is added the older way", () => {
-  const added = (request: object = {}, who: Who = "manager") =>
+describe("a user is created by the legacy operation", () => {
+  const added = (request: object = {}, who: CallerName = "manager") =>
     as(who, "addHumanUser", {
       userId: "new",
       username: "newcomer",
@@ -325,7 +329,7 @@ describe("a person is added the older way", () => {
       ...request,
     })
 
-  test("into the organisation that is named, at once active", async () => {
+  test("in the given organization, immediately active", async () => {
     const { userId: id, details, emailCode, phoneCode } = await added()
     expect([id, details.resourceOwner, phoneCode]).toEqual(["new", "org1", undefined])
     const { user } = await as("manager", "getUserByID", { userId: "new" })
@@ -335,7 +339,7 @@ describe("a person is added the older way", () => {
     await as("manager", "verifyEmail", { userId: "new", verificationCode: emailCode })
   })
 
-  test("into the caller's own organization where the request names none", async () => {
+  test("in the caller's organization by default", async () => {
     for (const [who, organization, home] of [
       ["manager", undefined, "org1"],
       ["stranger", { org: { case: undefined } }, "org2"],
@@ -348,7 +352,7 @@ describe("a person is added the older way", () => {
     await expect(unpermitted).rejects.toMatchObject({ code: "permission_denied" })
   })
 
-  test("the organisation also by its primary domain, in any case", async () => {
+  test("in an organization named by its primary domain, in any case", async () => {
     const domain = (value: string) => ({ organization: { org: { case: "orgDomain", value } } })
     const { details } = await added(domain("ACME.id.example.com"))
     expect(details.resourceOwner).toBe("org1")
@@ -373,13 +377,13 @@ describe("a person is added the older way", () => {
     await expect(added(request)).rejects.toMatchObject({ id })
   })
 
-  test("by nobody else", async () => {
+  test("by no other caller", async () => {
     await expect(added({}, "nobody")).rejects.toMatchObject({ code: "permission_denied" })
     await expect(added({}, "stranger")).rejects.toMatchObject({ code: "not_found" })
   })
 })
 
-test("a person is changed the older way", async () => {
+test("a user is changed by the legacy operation", async () => {
   const { details } = await as("manager", "updateHumanUser", {
     userId,
     username: "renamed",

@@ -9,23 +9,23 @@ import { removeUser, setMetadata, updateUser } from "../../../src/domain/user/in
 import { findByLoginName } from "../../../src/domain/user-lookup/find-name.ts"
 import { users } from "../../../src/domain/user-lookup/view.ts"
 import { user } from "../../../src/domain/user-model/model.ts"
-import { hasLeft } from "../../../src/domain/user-model/state.ts"
-import { never } from "../../../src/kernel/crypto/signing-key.ts"
+import { isAbsent } from "../../../src/domain/user-model/state.ts"
+import { neverExpires } from "../../../src/kernel/crypto/signing-key.ts"
 import { search } from "../../../src/store/index.ts"
-import { ask } from "../../support/ask.ts"
+import { callOperation } from "../../support/call-operation.ts"
+import type { TestEnvironment } from "../../support/test-environment.ts"
 import { shares } from "../../support/user-modules.ts"
 import { until } from "../../support/wait.ts"
-import type { World } from "../../support/world.ts"
-import { anna, openHousehold, robot } from "./household.ts"
+import { createAnna, createRobot, openUserWorld } from "./household.ts"
 
-let world: World
+let world: TestEnvironment
 beforeEach(async () => {
-  world = await openHousehold("i1", { textIndexFrom: 0 })
+  world = await openUserWorld("i1", { textIndexFrom: 0 })
 })
 afterEach(() => world.close())
 
-/** Everything that lies in the database, rows of views and bytes included, as one text. */
-function everything(): string {
+/** The whole database, including view rows and blobs, as one string. */
+function databaseText(): string {
   const { database } = world.store
   const tables = database
     .query<{ name: string }, []>("SELECT name FROM sqlite_master WHERE type = 'table'")
@@ -36,14 +36,14 @@ function everything(): string {
   )
 }
 
-/** Every byte of the database's files. */
-const bytes = (): string =>
+/** Every byte of the database files. */
+const databaseBytes = (): string =>
   ["", "-wal"]
     .map((end) => `${world.store.database.filename}${end}`)
     .map((file) => readFileSync(file).toString("latin1"))
     .join()
 
-/** Every byte of the index of texts, whose file has no name any more. */
+/** Every byte of the text index, whose file has been unlinked. */
 function indexBytes(): string {
   const open = "/proc/self/fd"
   const targetOf = (fd: string): string => {
@@ -53,15 +53,15 @@ function indexBytes(): string {
       return ""
     }
   }
-  // Of a worker it is called otherwise.
+  // In a worker it has another name.
   const isIt = (file: string) =>
     file.startsWith(world.store.database.filename) && file.endsWith("-texts (deleted)")
   const [fd] = readdirSync(open).filter((each) => isIt(targetOf(each)))
   return fd === undefined ? "" : readFileSync(`${open}/${fd}`).toString("latin1")
 }
 
-/** Somebody is looked for, so that there is an index. */
-async function lookFor(name: string): Promise<number> {
+/** Searches for a user, so that the index exists. */
+async function searchUsers(name: string): Promise<number> {
   const page = { offset: 0, limit: 10, asc: true }
   const filters = [{ text: "email_folded", method: "contains", value: name }] as const
   return (await search(world.cx(), users, { page, filters })).total
@@ -70,23 +70,29 @@ async function lookFor(name: string): Promise<number> {
 const eventsOf = async (id: string) =>
   (await world.store.log.read(0, 500)).filter((event) => event.id === id)
 
-test("of a removed person is left that they were there, and what happened when", async () => {
+test("of a deleted user only the fact and time of each event remain", async () => {
   const cx = world.cx()
-  await anna(cx, { metadata: [{ key: "team", value: Buffer.from("Confidential-1") }] })
+  await createAnna(cx, { metadata: [{ key: "team", value: Buffer.from("Confidential-1") }] })
   const asked = { userId: "u1", verification: { case: "returnCode", value: {} } }
-  const email = await ask(shares, "setEmail", cx, { ...asked, email: "second@private.example" })
-  const phone = await ask(shares, "setPhone", cx, { ...asked, phone: "+41795550123" })
-  await ask(shares, "verifyEmail", cx, {
+  const email = await callOperation(shares, "setEmail", cx, {
+    ...asked,
+    email: "second@private.example",
+  })
+  const phone = await callOperation(shares, "setPhone", cx, { ...asked, phone: "+41795550123" })
+  await callOperation(shares, "verifyEmail", cx, {
     userId: "u1",
     verificationCode: email.verificationCode,
   })
-  await ask(shares, "verifyPhone", cx, { userId: "u1", verificationCode: "AAAAAA" }).catch(() => 0)
+  await callOperation(shares, "verifyPhone", cx, {
+    userId: "u1",
+    verificationCode: "AAAAAA",
+  }).catch(() => 0)
   await updateUser(cx, "u1", {
     userName: "annabel",
     human: { profile: { nickName: "Secretnick", familyName: "Bergson" } },
   })
   const invitation = { userId: "u1", verification: { case: "returnCode", value: {} } }
-  const invited = await ask(shares, "createInviteCode", cx, invitation)
+  const invited = await callOperation(shares, "createInviteCode", cx, invitation)
   await setPassword(cx, "u1", { hash: "hash-of-hers", changeRequired: false })
   await setMetadata(cx, "u1", [{ key: "team", value: Buffer.from("Confidential-2") }])
 
@@ -101,11 +107,11 @@ test("of a removed person is left that they were there, and what happened when",
     "Confidential",
     Buffer.from("Confidential-2").toBase64(),
   ]
-  for (const trace of traces) expect(everything(), trace).toContain(trace)
+  for (const trace of traces) expect(databaseText(), trace).toContain(trace)
   await removeUser(cx, "u1")
-  for (const trace of traces) expect(everything(), trace).not.toContain(trace)
-  expect(everything()).not.toContain(phone.verificationCode)
-  expect(everything()).not.toContain(invited.inviteCode)
+  for (const trace of traces) expect(databaseText(), trace).not.toContain(trace)
+  expect(databaseText()).not.toContain(phone.verificationCode)
+  expect(databaseText()).not.toContain(invited.inviteCode)
 
   const left = await eventsOf("u1")
   const trail = left.map(({ type, position }) => ({ type, position }))
@@ -114,7 +120,7 @@ test("of a removed person is left that they were there, and what happened when",
   expect(left.every((event) => event.private === null)).toBe(true)
 })
 
-test("no byte of removed people is left in the files of the database", async () => {
+test("no byte of deleted users remains in the database files", async () => {
   const people = Array.from({ length: 100 }, (_, at) => `u${at}`)
   const traces = ["Wolpertinger", "wolpertinger", "quixotic", "Schnurz"]
   for (const id of people) {
@@ -126,17 +132,17 @@ test("no byte of removed people is left in the files of the database", async () 
       email: { value: `wolpertinger-${id}@private.example`, verified: true },
     })
   }
-  for (const trace of traces) expect(bytes().includes(trace), trace).toBe(true)
-  expect(await lookFor("wolpertinger")).toBe(100)
+  for (const trace of traces) expect(databaseBytes().includes(trace), trace).toBe(true)
+  expect(await searchUsers("wolpertinger")).toBe(100)
   const indexed = traces.map((trace) => trace.toLowerCase())
   const missing = () => indexed.filter((trace) => !indexBytes().includes(trace))
   await until(() => missing().length === 0, { what: () => `${missing()} in the index` })
   for (const id of people) await removeUser(world.cx(), id)
   await world.store.scrub()
-  for (const trace of traces) expect(bytes().includes(trace), trace).toBe(false)
+  for (const trace of traces) expect(databaseBytes().includes(trace), trace).toBe(false)
   expect(indexBytes()).not.toBe("")
   for (const trace of indexed) expect(indexBytes().includes(trace), trace).toBe(false)
-  expect(await lookFor("wolpertinger")).toBe(0)
+  expect(await searchUsers("wolpertinger")).toBe(0)
   await createUser(world.cx(), "next", {
     kind: "human",
     orgId: "org1",
@@ -147,21 +153,21 @@ test("no byte of removed people is left in the files of the database", async () 
   expect(findByLoginName(world.cx(), "next")).toBe("next")
 })
 
-test("nothing of a removed service user is left that anybody could use", async () => {
+test("nothing usable of a deleted service account remains", async () => {
   const cx = world.cx()
-  await robot(cx, { name: "Payroll", description: "Pays Zoe" })
-  await addServiceKey(cx, "m1", { keyId: "k1", publicKey: "pem", expires: never })
+  await createRobot(cx, { name: "Payroll", description: "Pays Zoe" })
+  await addServiceKey(cx, "m1", { keyId: "k1", publicKey: "pem", expires: neverExpires })
   const { secret } = await generateMachineSecret(cx, "m1")
-  const { token } = await createPersonalToken(cx, "m1", never)
+  const { token } = await createPersonalToken(cx, "m1", neverExpires)
   const sealed = (await eventsOf("m1")).flatMap((event) => Object.values(Object(event.private)))
   await removeUser(cx, "m1")
-  const left = everything()
+  const left = databaseText()
   for (const trace of ["Payroll", "Zoe", "robot", secret, token]) {
     expect(left, trace).not.toContain(trace)
   }
   for (const value of sealed.filter((each) => String(each).length > 8)) {
     expect(left).not.toContain(String(value))
   }
-  expect(hasLeft(world.store.state(cx, user, "m1"))).toBe(true)
+  expect(isAbsent(world.store.state(cx, user, "m1"))).toBe(true)
   expect((await eventsOf("m1")).at(-1)?.type).toBe("user.removed")
 })

@@ -1,4 +1,4 @@
-// Decides who outranks whom, for the policies of organizations.
+// Loads rank comparison for the policies of organizations.
 
 import { module as group } from "../../../src/domain/group/index.ts"
 import * as instances from "../../../src/domain/instance/index.ts"
@@ -9,15 +9,18 @@ import * as policies from "../../../src/domain/policy/index.ts"
 import { createUser } from "../../../src/domain/user/create.ts"
 import type { NewHuman, NewMachine } from "../../../src/domain/user/index.ts"
 import type { Cx } from "../../../src/store/index.ts"
+import { openTestEnvironment, type TestEnvironment } from "../../support/test-environment.ts"
 import * as people from "../../support/user-modules.ts"
-import { openWorld, type World } from "../../support/world.ts"
 
-/** A world with an instance and two organisations, whose domains are acme and globex.localhost. */
-export async function openHousehold(
+/**
+ * A world with an instance and two organizations, with the domains acme.localhost and
+ * globex.localhost.
+ */
+export async function openUserWorld(
   instance = "i1",
-  options: Pick<Parameters<typeof openWorld>[0], "textIndexFrom"> = {},
-): Promise<World> {
-  const world = openWorld({
+  options: Pick<Parameters<typeof openTestEnvironment>[0], "textIndexFrom"> = {},
+): Promise<TestEnvironment> {
+  const world = openTestEnvironment({
     ...options,
     aggregates: [instances.instance, orgs.org, ...policies.module.aggregates, ...people.aggregates],
     views: [orgView, ...people.views, ...group.views, ...member.views],
@@ -26,7 +29,7 @@ export async function openHousehold(
   return world
 }
 
-/** Gives an instance of a world what users need; each has an address of its own. */
+/** Provisions an instance for users; each instance has its own address. */
 export async function provision(cx: Cx): Promise<void> {
   const host = cx.instance === "i1" ? "localhost" : `${cx.instance}.localhost`
   await cx.store.transact(cx, (tx) => {
@@ -58,7 +61,8 @@ export function machine(change: Partial<NewMachine> = {}): NewMachine {
   }
 }
 
-export const anna = (cx: Cx, change: Partial<NewHuman> = {}) => createUser(cx, "u1", human(change))
+export const createAnna = (cx: Cx, change: Partial<NewHuman> = {}) =>
+  createUser(cx, "u1", human(change))
 
-export const robot = (cx: Cx, change: Partial<NewMachine> = {}, id = "m1") =>
+export const createRobot = (cx: Cx, change: Partial<NewMachine> = {}, id = "m1") =>
   createUser(cx, id, machine(change))

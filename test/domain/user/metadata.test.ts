@@ -1,15 +1,15 @@
 import { timestampMs } from "@bufbuild/protobuf/wkt"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { orgView } from "../../../src/domain/org/view.ts"
-import { addUser, heldMetadata, removeUser, setMetadata } from "../../../src/domain/user/index.ts"
-import { findUser } from "../../../src/domain/user-lookup/query.ts"
-import { type Estate, openEstate, type Person, person } from "../../support/estate.ts"
+import { addUser, listMetadata, removeUser, setMetadata } from "../../../src/domain/user/index.ts"
+import { requireUserRow } from "../../../src/domain/user-lookup/query.ts"
+import { humanInput, openTenant, type Tenant, type TenantUser } from "../../support/tenant.ts"
 import * as people from "../../support/user-modules.ts"
-import { anna, openHousehold } from "./household.ts"
+import { createAnna, openUserWorld } from "./household.ts"
 
-let estate: Estate
+let estate: Tenant
 beforeEach(async () => {
-  estate = await openEstate()
+  estate = await openTenant()
 })
 afterEach(() => estate.close())
 
@@ -17,13 +17,17 @@ const bytes = (text: string) => new TextEncoder().encode(text)
 const entries = (values: Readonly<Record<string, string>>) =>
   Object.entries(values).map(([key, value]) => ({ key, value: bytes(value) }))
 
-const set = (
+const setUserMetadata = (
   values: Readonly<Record<string, string>>,
   userId = "nobody",
-  who: Person = "manager",
+  who: TenantUser = "manager",
 ) => estate.as(who, "setUserMetadata", { userId, metadata: entries(values) })
 
-const listed = async (request: object = {}, who: Person = "manager", userId = "nobody") => {
+const listUserMetadata = async (
+  request: object = {},
+  who: TenantUser = "manager",
+  userId = "nobody",
+) => {
   const { metadata, pagination } = await estate.as(who, "listUserMetadata", {
     userId,
     pagination: { asc: true },
@@ -37,28 +41,28 @@ const listed = async (request: object = {}, who: Person = "manager", userId = "n
 }
 
 describe("metadata", () => {
-  test("of one key can be changed by who has read it before another key changed", async () => {
-    await set({ plan: "gold" })
+  test("of one key can be changed after another key has changed since the read", async () => {
+    await setUserMetadata({ plan: "gold" })
     const expectedVersion = estate.store.log.durable()
-    await set({ color: "red" })
-    // An update by the same request is no change of somebody else.
+    await setUserMetadata({ color: "red" })
+    // An update by the same request is not a conflicting change.
     const requestId = "another"
     const change = (value: string) =>
       setMetadata(estate.cx({ expectedVersion, requestId }), "nobody", entries({ plan: value }))
     await change("silver")
-    await set({ plan: "bronze" })
+    await setUserMetadata({ plan: "bronze" })
     await expect(change("gold")).rejects.toMatchObject({ id: "edit.stale" })
   })
 
-  test("is kept by key, replaced, and forgotten", async () => {
-    const { setDate } = await set({ plan: "gold", "cost centre": "7" })
+  test("is stored by key, replaced, and deleted", async () => {
+    const { setDate } = await setUserMetadata({ plan: "gold", "cost centre": "7" })
     expect(timestampMs(setDate)).toBe(estate.clock.now())
-    expect(await listed()).toEqual([
+    expect(await listUserMetadata()).toEqual([
       ["cost centre", "7"],
       ["plan", "gold"],
     ])
     estate.clock.advance(1000)
-    await set({ plan: "silver" })
+    await setUserMetadata({ plan: "silver" })
     const answer = await estate.as("manager", "listUserMetadata", { userId: "nobody" })
     const [plan, centre] = answer.metadata
     expect(timestampMs(plan.changeDate) - timestampMs(plan.creationDate)).toBe(1000)
@@ -69,24 +73,24 @@ describe("metadata", () => {
     expect(timestampMs((await forget("plan", "absent", "plan")).deletionDate)).toBe(
       estate.clock.now(),
     )
-    expect(await listed()).toEqual([["cost centre", "7"]])
+    expect(await listUserMetadata()).toEqual([["cost centre", "7"]])
     expect((await forget("plan")).deletionDate).toBeUndefined()
   })
 
-  test("that is so already changes nothing", async () => {
-    const first = await set({ plan: "gold" })
-    const { version, changed } = findUser(estate.cx(), "nobody")
+  test("is unchanged if it is set to the same value", async () => {
+    const first = await setUserMetadata({ plan: "gold" })
+    const { version, changed } = requireUserRow(estate.cx(), "nobody")
     estate.clock.advance(1000)
-    expect(await set({ plan: "gold" })).toEqual(first)
-    expect(findUser(estate.cx(), "nobody")).toMatchObject({ version, changed })
-    await set({ plan: "gold", other: "x" })
-    expect(findUser(estate.cx(), "nobody")).toMatchObject({
+    expect(await setUserMetadata({ plan: "gold" })).toEqual(first)
+    expect(requireUserRow(estate.cx(), "nobody")).toMatchObject({ version, changed })
+    await setUserMetadata({ plan: "gold", other: "x" })
+    expect(requireUserRow(estate.cx(), "nobody")).toMatchObject({
       version: version + 1,
       changed: estate.clock.now(),
     })
   })
 
-  test("is bytes, whatever they are", async () => {
+  test("can be any bytes", async () => {
     const value = Uint8Array.from({ length: 256 }, (_, at) => at)
     const metadata = [
       { key: "raw", value },
@@ -94,36 +98,38 @@ describe("metadata", () => {
       { key: "__proto__", value: bytes("odd") },
     ]
     await estate.as("manager", "setUserMetadata", { userId: "nobody", metadata })
-    const held = heldMetadata(estate.cx(), "nobody")
+    const held = listMetadata(estate.cx(), "nobody")
     expect(held.get("raw")).toEqual(value)
     expect(held.get("empty")).toHaveLength(0)
     expect(held.get("__proto__")).toEqual(bytes("odd"))
   })
 
-  test("of twenty who write at once is that of one", async () => {
-    const all = Array.from({ length: 20 }, (_, at) => set({ key: `${at}` }))
+  test("is that of one of twenty concurrent writes", async () => {
+    const all = Array.from({ length: 20 }, (_, at) => setUserMetadata({ key: `${at}` }))
     const done = await Promise.allSettled(all)
     expect(done.some(({ status }) => status === "fulfilled")).toBe(true)
-    expect(await listed()).toHaveLength(1)
+    expect(await listUserMetadata()).toHaveLength(1)
   })
 
   test("is found by key", async () => {
-    await set({ plan: "gold", Planet: "earth", other: "x" })
+    await setUserMetadata({ plan: "gold", Planet: "earth", other: "x" })
     const by = (key: string, method: number) =>
-      listed({ filters: [{ filter: { case: "keyFilter", value: { key, method } } }] })
+      listUserMetadata({ filters: [{ filter: { case: "keyFilter", value: { key, method } } }] })
     expect((await by("plan", 0)).map(([key]: [string]) => key)).toEqual(["plan"])
     expect((await by("plan", 3)).map(([key]: [string]) => key)).toEqual(["Planet", "plan"])
-    await expect(listed({ filters: [{}] })).rejects.toMatchObject({ id: "search.filter_empty" })
+    await expect(listUserMetadata({ filters: [{}] })).rejects.toMatchObject({
+      id: "search.filter_empty",
+    })
   })
 })
 
-describe("it is refused", () => {
+describe("it is rejected", () => {
   const big = (length: number) => new Uint8Array(length)
   const many = (count: number, length: number) =>
     Array.from({ length: count }, (_, at) => ({ key: `k${at}`, value: big(length) }))
   const cases: readonly (readonly [string, readonly object[], string])[] = [
     ["nothing", [], "user.metadata_missing"],
-    ["no key", [{ key: "", value: big(1) }], "request.field_invalid"],
+    ["the browser created no key", [{ key: "", value: big(1) }], "request.field_invalid"],
     ["a key too long", [{ key: "x".repeat(201), value: big(1) }], "request.field_invalid"],
     ["a key with a line break", [{ key: "a\nb", value: big(1) }], "request.field_invalid"],
     ["a key twice", [...many(1, 1), ...many(1, 2)], "user.metadata_twice"],
@@ -134,42 +140,44 @@ describe("it is refused", () => {
   test.each(cases)("%s", async (_, metadata, id) => {
     const tried = estate.as("manager", "setUserMetadata", { userId: "nobody", metadata })
     await expect(tried).rejects.toMatchObject({ id })
-    expect(await listed()).toEqual([])
+    expect(await listUserMetadata()).toEqual([])
   })
 
-  test("more than fits beside what there is; what replaces counts instead", async () => {
+  test("above the limit, where replaced entries do not count twice", async () => {
     const userId = "nobody"
     await estate.as("manager", "setUserMetadata", { userId, metadata: many(10, 500_000) })
     const more = estate.as("manager", "setUserMetadata", { userId, metadata: entries({ x: "x" }) })
     await expect(more).rejects.toMatchObject({ id: "user.metadata_too_much" })
-    await set({ k0: "small", x: "x" })
-    expect(heldMetadata(estate.cx(), userId).size).toBe(11)
+    await setUserMetadata({ k0: "small", x: "x" })
+    expect(listMetadata(estate.cx(), userId).size).toBe(11)
   })
 })
 
-describe("who may", () => {
+describe("permissions", () => {
   const metadata = entries({ plan: "platinum" })
   const writes: readonly (readonly [string, object])[] = [
     ["setUserMetadata", { metadata }],
     ["deleteUserMetadata", { keys: ["plan"] }],
   ]
-  beforeEach(() => set({ plan: "gold" }))
+  beforeEach(() => setUserMetadata({ plan: "gold" }))
 
-  test.each(writes)("%s: who may write the user, not they themself", async (name, request) => {
-    const by = (who: Person, userId = "nobody") => estate.as(who, name, { userId, ...request })
-    expect(() => by("stranger")).toThrow("there is no such user")
-    expect(() => by("stranger", "absent")).toThrow("there is no such user")
-    expect(() => by("nobody")).toThrow("this needs the permission user.write")
+  test.each(writes)("%s: callers who can write the user, not the user", async (name, request) => {
+    const by = (who: TenantUser, userId = "nobody") => estate.as(who, name, { userId, ...request })
+    expect(() => by("stranger")).toThrow("user not found")
+    expect(() => by("stranger", "absent")).toThrow("user not found")
+    expect(() => by("nobody")).toThrow("permission denied: user.write is required")
     await by("owner")
   })
 
-  test("listUserMetadata: who may look at the user, and they themself", async () => {
+  test("listUserMetadata: callers who can read the user, and the user", async () => {
     const own = [["plan", "gold"]]
     for (const who of ["owner", "manager", "nobody"] as const) {
-      expect(await listed({}, who)).toEqual(own)
+      expect(await listUserMetadata({}, who)).toEqual(own)
     }
-    await expect(listed({}, "stranger")).rejects.toThrow("there is no such user")
-    await expect(listed({}, "nobody", "manager")).rejects.toThrow("this needs the permission")
+    await expect(listUserMetadata({}, "stranger")).rejects.toThrow("user not found")
+    await expect(listUserMetadata({}, "nobody", "manager")).rejects.toThrow(
+      "permission denied: user.read is required",
+    )
   })
 })
 
@@ -182,48 +190,48 @@ describe("a user", () => {
     email: { email: "new@example.com" },
   }
 
-  test("comes with metadata, person or program", async () => {
+  test("is created with metadata, as a human user or service account", async () => {
     const { id } = await created({
       username: "new",
       metadata: plan,
       userType: { case: "human", value: { ...human, metadata: entries({ old: "way" }) } },
     })
-    expect(await listed({}, "manager", id)).toEqual([
+    expect(await listUserMetadata({}, "manager", id)).toEqual([
       ["old", "way"],
       ["plan", "gold"],
     ])
     const robot = { username: "robot", userType: { case: "machine", value: { name: "R" } } }
     const machine = await created({ ...robot, metadata: plan })
-    expect(await listed({}, "manager", machine.id)).toEqual([["plan", "gold"]])
+    expect(await listUserMetadata({}, "manager", machine.id)).toEqual([["plan", "gold"]])
     const odd = { username: "odd", metadata: [{ key: "", value: bytes("x") }] }
     await expect(created({ ...robot, ...odd })).rejects.toMatchObject({
       code: "invalid_argument",
     })
   })
 
-  test("comes with metadata as the administrator of a new organisation", async () => {
+  test("is created with metadata as the administrator of a new organization", async () => {
     const admin = { case: "human", value: { ...human, username: "head", metadata: plan } }
     const { createdAdmins } = await estate.as("owner", "addOrganization", {
       name: "New",
       admins: [{ userType: admin }],
     })
-    expect(await listed({}, "owner", createdAdmins[0].userId)).toEqual([["plan", "gold"]])
+    expect(await listUserMetadata({}, "owner", createdAdmins[0].userId)).toEqual([["plan", "gold"]])
   })
 
-  test("is updated with it in the same step", async () => {
+  test("is updated with metadata in the same step", async () => {
     const update = (request: object) => estate.as("manager", "updateUser", request)
     await update({ userId: "nobody", username: "somebody", metadata: plan })
-    expect(await listed()).toEqual([["plan", "gold"]])
+    expect(await listUserMetadata()).toEqual([["plan", "gold"]])
     const wrong = { userId: "nobody", username: "manager", metadata: entries({ plan: "none" }) }
     await expect(update(wrong)).rejects.toMatchObject({ code: "already_exists" })
-    expect(await listed()).toEqual([["plan", "gold"]])
+    expect(await listUserMetadata()).toEqual([["plan", "gold"]])
   })
 
-  test("is found by what is noted about them", async () => {
-    await set({ plan: "gold", place: "Bern" })
-    await set({ plan: "silver" }, "manager", "owner")
-    await set({ plan: "gold" }, "stranger", "owner")
-    const found = async (query: object, who: Person = "owner") => {
+  test("is found by metadata", async () => {
+    await setUserMetadata({ plan: "gold", place: "Bern" })
+    await setUserMetadata({ plan: "silver" }, "manager", "owner")
+    await setUserMetadata({ plan: "gold" }, "stranger", "owner")
+    const found = async (query: object, who: TenantUser = "owner") => {
       const queries = [{ query }]
       const { result } = await estate.as(who, "listUsers", { query: { asc: true }, queries })
       return result.map(({ userId }: { userId: string }) => userId).toSorted()
@@ -246,12 +254,12 @@ describe("a user", () => {
     expect(await found(value("gol", 0))).toEqual([])
   })
 
-  test("takes it along: rows are gone, values are erased", async () => {
-    await set({ secret: "of somebody" })
-    await estate.step((tx) => addUser(tx, "other", person("other", "org1")))
-    await set({ secret: "of another" }, "other")
+  test("loses metadata at deletion: rows are removed, values erased", async () => {
+    await setUserMetadata({ secret: "of somebody" })
+    await estate.step((tx) => addUser(tx, "other", humanInput("other", "org1")))
+    await setUserMetadata({ secret: "of another" }, "other")
     await removeUser(estate.cx(), "nobody")
-    expect(heldMetadata(estate.cx(), "nobody").size).toBe(0)
+    expect(listMetadata(estate.cx(), "nobody").size).toBe(0)
     const log = JSON.stringify(await estate.store.log.read(0, 1000))
     const inLog = (text: string) => log.includes(Buffer.from(text).toString("base64"))
     expect([inLog("of somebody"), inLog("of another")]).toEqual([false, true])
@@ -261,16 +269,16 @@ describe("a user", () => {
   })
 })
 
-test("replaying the log gives the rows that are there", async () => {
-  const world = await openHousehold()
+test("replaying the log produces the existing rows", async () => {
+  const world = await openUserWorld()
   const cx = world.cx()
-  await anna(cx)
+  await createAnna(cx)
   await setMetadata(cx, "u1", entries({ a: "1", b: "2" }))
   await setMetadata(cx, "u1", entries({ a: "3" }))
-  const live = heldMetadata(cx, "u1")
+  const live = listMetadata(cx, "u1")
   expect(live.get("a")).toEqual(bytes("3"))
   const changed = people.views.map((view) => ({ ...view, hash: `${view.hash} changed` }))
   const again = await world.reopen([orgView, ...changed])
-  expect(heldMetadata(again.cx(), "u1")).toEqual(live)
+  expect(listMetadata(again.cx(), "u1")).toEqual(live)
   await again.close()
 })

@@ -1,55 +1,55 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import { vouchDomain } from "../../../src/domain/org/domain.ts"
+import { addVouchedDomain } from "../../../src/domain/org/domain.ts"
 import { findMachineByName } from "../../../src/domain/service-account/find.ts"
 import { releaseLoginName } from "../../../src/domain/user/commands.ts"
 import { createUser } from "../../../src/domain/user/create.ts"
 import { removeUser, updateUser } from "../../../src/domain/user/index.ts"
-import { takeName } from "../../../src/domain/user/login-name.ts"
+import { claimName } from "../../../src/domain/user/login-name.ts"
 import { findByLoginName } from "../../../src/domain/user-lookup/find-name.ts"
-import { accountOf, userNameOf } from "../../../src/domain/user-lookup/query.ts"
+import { accountOf, findUserName } from "../../../src/domain/user-lookup/query.ts"
 import { user } from "../../../src/domain/user-model/model.ts"
 import type { Cx } from "../../../src/store/index.ts"
-import type { World } from "../../support/world.ts"
-import { anna, human, machine, openHousehold, robot } from "./household.ts"
+import type { TestEnvironment } from "../../support/test-environment.ts"
+import { createAnna, createRobot, human, machine, openUserWorld } from "./household.ts"
 
-let world: World
+let world: TestEnvironment
 beforeEach(async () => {
-  world = await openHousehold()
+  world = await openUserWorld()
 })
 afterEach(() => world.close())
 
-const taken = { code: "already_exists", id: "user.name_taken" }
+const nameTaken = { code: "already_exists", id: "user.name_taken" }
 
-test("a login name is found however it is spelled, alone and with the domain", async () => {
+test("a login name is found in any spelling, with and without the domain", async () => {
   const cx = world.cx()
-  await anna(cx, { userName: "Änna" })
+  await createAnna(cx, { userName: "Änna" })
   for (const spelling of ["Änna", "ÄNNA", "A\u0308nna", " änna ", "änna@acme.localhost"]) {
     expect(findByLoginName(cx, spelling), spelling).toBe("u1")
   }
   expect(findByLoginName(cx, "anna")).toBeUndefined()
-  expect(userNameOf(cx, "u1")).toBe("Änna")
+  expect(findUserName(cx, "u1")).toBe("Änna")
 })
 
-test("names that only look different are one name", async () => {
+test("names that differ only in appearance are equal", async () => {
   const cx = world.cx()
-  await anna(cx)
+  await createAnna(cx)
   for (const userName of ["anna", "ANNA", "\uff41nna", " anna ", "anna@ACME.localhost"]) {
     const other = createUser(cx, "u2", human({ orgId: "org2", userName }))
-    await expect(other, userName).rejects.toMatchObject(taken)
+    await expect(other, userName).rejects.toMatchObject(nameTaken)
   }
 })
 
-test("of twenty who want one name at the same moment one gets it", async () => {
+test("one of twenty concurrent requests gets the name", async () => {
   const cx = world.cx()
   const tries = Array.from({ length: 20 }, (_, at) => createUser(cx, `u${at}`, human()))
   const outcomes = await Promise.allSettled(tries)
   expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(1)
   for (const outcome of outcomes) {
-    if (outcome.status === "rejected") expect(outcome.reason).toMatchObject(taken)
+    if (outcome.status === "rejected") expect(outcome.reason).toMatchObject(nameTaken)
   }
 })
 
-test("a name that ends in the domain of an organisation is that one's to give", async () => {
+test("a name that ends in the domain of an organization is that one's to give", async () => {
   const cx = world.cx()
   const named = (orgId: string) => human({ orgId, userName: "bob@globex.localhost" })
   const elsewhere = { code: "failed_precondition", id: "user.name_of_other_org" }
@@ -57,18 +57,18 @@ test("a name that ends in the domain of an organisation is that one's to give", 
   await createUser(cx, "u2", named("org2"))
 })
 
-test("of two names in an organisation none is a form of the other", async () => {
+test("of two names in an organization none is a form of the other", async () => {
   const cx = world.cx()
   await createUser(cx, "u2", human({ orgId: "org2", userName: "bob@globex.localhost" }))
   const bob = human({ orgId: "org2", userName: "bob" })
-  await expect(createUser(cx, "u3", bob)).rejects.toMatchObject(taken)
+  await expect(createUser(cx, "u3", bob)).rejects.toMatchObject(nameTaken)
   await createUser(cx, "u3", { ...bob, orgId: "org1" })
-  await expect(updateUser(cx, "u2", { userName: "bob" })).rejects.toMatchObject(taken)
+  await expect(updateUser(cx, "u2", { userName: "bob" })).rejects.toMatchObject(nameTaken)
 })
 
-test("somebody may put the domain of their organisation into their name", async () => {
+test("somebody may put the domain of the organization into their name", async () => {
   const cx = world.cx()
-  await anna(cx)
+  await createAnna(cx)
   await updateUser(cx, "u1", { userName: "anna@acme.localhost" })
   expect(findByLoginName(cx, "anna@acme.localhost")).toBe("u1")
   expect(findByLoginName(cx, "anna@acme.localhost@acme.localhost")).toBe("u1")
@@ -77,17 +77,17 @@ test("somebody may put the domain of their organisation into their name", async 
   expect(findByLoginName(cx, "anna@acme.localhost")).toBe("u1")
 })
 
-test("a person's user name is their e-mail address where none is given", async () => {
+test("a person's user name is their email address where none is given", async () => {
   const cx = world.cx()
-  await anna(cx, { userName: undefined })
-  expect(userNameOf(cx, "u1")).toBe("anna@example.com")
+  await createAnna(cx, { userName: undefined })
+  expect(findUserName(cx, "u1")).toBe("anna@example.com")
 })
 
-test("a service user's name is their id where none is given, and a client id", async () => {
+test("a service account's name is their id where none is given, and a client id", async () => {
   const cx = world.cx()
-  await robot(cx, { userName: undefined })
+  await createRobot(cx, { userName: undefined })
   expect(findMachineByName(cx, "m1")).toBe("m1")
-  await anna(cx)
+  await createAnna(cx)
   expect(findMachineByName(cx, "anna")).toBeUndefined()
 })
 
@@ -110,23 +110,23 @@ test.each([
   ["Braille without a dot", "anna\u2800"],
   ["an Ogham space", "an\u1680na"],
   ["a note without a head", "an\u{1d159}na"],
-])("a login name with %s is refused", async (_, userName) => {
-  const made = anna(world.cx(), { userName })
+])("rejects a login name with %s", async (_, userName) => {
+  const made = createAnna(world.cx(), { userName })
   await expect(made).rejects.toMatchObject({ code: "invalid_argument" })
 })
 
-test("renaming takes the new name, and the old one finds nobody, in all forms", async () => {
+test("renaming assigns the new name and removes the old one in all forms", async () => {
   const cx = world.cx()
-  await anna(cx)
+  await createAnna(cx)
   await updateUser(cx, "u1", { userName: "anne" })
   expect(findByLoginName(cx, "anna")).toBeUndefined()
   expect(findByLoginName(cx, "anna@acme.localhost")).toBeUndefined()
   expect(findByLoginName(cx, "anne@acme.localhost")).toBe("u1")
 })
 
-describe("a name that is left by a rename", () => {
+describe("a name released by a rename", () => {
   const renamed = async (cx: Cx) => {
-    await anna(cx)
+    await createAnna(cx)
     await updateUser(cx, "u1", { userName: "anne" })
   }
 
@@ -135,10 +135,10 @@ describe("a name that is left by a rename", () => {
     await renamed(cx)
     for (const userName of ["anna", "ANNA", "\uff41nna", "anna@acme.localhost"]) {
       const other = createUser(cx, "u2", human({ orgId: "org2", userName }))
-      await expect(other, userName).rejects.toMatchObject(taken)
+      await expect(other, userName).rejects.toMatchObject(nameTaken)
     }
     await createUser(cx, "u2", human({ userName: "bert" }))
-    await expect(updateUser(cx, "u2", { userName: "anna" })).rejects.toMatchObject(taken)
+    await expect(updateUser(cx, "u2", { userName: "anna" })).rejects.toMatchObject(nameTaken)
   })
 
   test("can be taken back by its user", async () => {
@@ -147,14 +147,14 @@ describe("a name that is left by a rename", () => {
     await updateUser(cx, "u1", { userName: "Anna" })
     expect(findByLoginName(cx, "anna")).toBe("u1")
     const other = createUser(cx, "u2", human({ userName: "anne" }))
-    await expect(other).rejects.toMatchObject(taken)
+    await expect(other).rejects.toMatchObject(nameTaken)
     await updateUser(cx, "u1", { userName: "anne" })
     await updateUser(cx, "u1", { userName: "anja" })
     await releaseLoginName(cx, "u1", "anna")
     await createUser(cx, "u2", human())
   })
 
-  test("is released with its account", async () => {
+  test("is released when its user is deleted", async () => {
     const cx = world.cx()
     await renamed(cx)
     await removeUser(cx, "u1")
@@ -162,7 +162,7 @@ describe("a name that is left by a rename", () => {
     await createUser(cx, "u3", human({ userName: "anne" }))
   })
 
-  test("is reserved until it is released, once", async () => {
+  test("is reserved until it is released once", async () => {
     const cx = world.cx()
     await renamed(cx)
     const missing = { code: "not_found", id: "user.name_not_reserved" }
@@ -170,24 +170,24 @@ describe("a name that is left by a rename", () => {
     await releaseLoginName(cx, "u1", " ANNA ")
     await expect(releaseLoginName(cx, "u1", "anna")).rejects.toMatchObject(missing)
     await createUser(cx, "u2", human())
-    await expect(updateUser(cx, "u1", { userName: "anna" })).rejects.toMatchObject(taken)
+    await expect(updateUser(cx, "u1", { userName: "anna" })).rejects.toMatchObject(nameTaken)
   })
 
-  test("is the organization's to give once it has proven the domain of the name", async () => {
+  test("belongs to the organization that verifies its domain", async () => {
     const cx = world.cx()
     const named = (orgId: string) => human({ orgId, userName: "bob@corp.example" })
     await createUser(cx, "u1", named("org1"))
     await updateUser(cx, "u1", { userName: "bob" })
-    await expect(createUser(cx, "u2", named("org2"))).rejects.toMatchObject(taken)
-    await vouchDomain(cx, "org2", { domain: "corp.example", isUsed: () => false })
+    await expect(createUser(cx, "u2", named("org2"))).rejects.toMatchObject(nameTaken)
+    await addVouchedDomain(cx, "org2", { domain: "corp.example", isUsed: () => false })
     await createUser(cx, "u2", named("org2"))
     await updateUser(cx, "u2", { userName: "robert" })
-    expect(userNameOf(cx, "u2")).toBe("robert")
+    expect(findUserName(cx, "u2")).toBe("robert")
   })
 
-  test("is one of few: nobody reserves names at will", async () => {
+  test("is one of a limited number of reserved names", async () => {
     const cx = world.cx()
-    await anna(cx)
+    await createAnna(cx)
     for (let number = 1; number <= 10; number++) {
       await updateUser(cx, "u1", { userName: `anna-${number}` })
     }
@@ -199,17 +199,17 @@ describe("a name that is left by a rename", () => {
   })
 })
 
-test("somebody may change only the case of their name", async () => {
+test("users can change the case of their name", async () => {
   const cx = world.cx()
-  await anna(cx)
+  await createAnna(cx)
   await updateUser(cx, "u1", { userName: "Anna" })
-  expect(userNameOf(cx, "u1")).toBe("Anna")
+  expect(findUserName(cx, "u1")).toBe("Anna")
   expect(findByLoginName(cx, "anna")).toBe("u1")
 })
 
-test("renaming a service user moves its client id", async () => {
+test("renaming a service account moves its client id", async () => {
   const cx = world.cx()
-  await robot(cx)
+  await createRobot(cx)
   await updateUser(cx, "m1", { userName: "drone" })
   expect(findMachineByName(cx, "robot")).toBeUndefined()
   expect(findMachineByName(cx, "drone")).toBe("m1")
@@ -217,10 +217,10 @@ test("renaming a service user moves its client id", async () => {
   await createUser(cx, "m2", machine())
 })
 
-test("a removed user's names are free, their id is not", async () => {
+test("a deleted user's names are free, the ID is not", async () => {
   const cx = world.cx()
-  await anna(cx)
-  await robot(cx)
+  await createAnna(cx)
+  await createRobot(cx)
   await removeUser(cx, "u1")
   await removeUser(cx, "m1")
   await createUser(cx, "u2", human())
@@ -231,29 +231,29 @@ test("a removed user's names are free, their id is not", async () => {
   })
 })
 
-test("a name of nobody's has an account to count tries on, one for every spelling", async () => {
+test("attempts for an unknown name share one account in every spelling", async () => {
   const cx = world.cx()
-  await anna(cx)
+  await createAnna(cx)
   expect(accountOf(cx, "ANNA")).toBe("u1")
   expect(accountOf(cx, "Nobody")).toBe(accountOf(cx, " nobody"))
   expect(accountOf(cx, "nobody")).not.toBe(accountOf(cx, "somebody"))
 })
 
-test("two instances have the same names and ids, and nothing in common", async () => {
+test("two instances with the same names and IDs are separate", async () => {
   const there = world.cx({ instance: "i2" })
   const { provision } = await import("./household.ts")
   await provision(there)
-  await anna(world.cx())
-  await anna(there, { email: { value: "other@example.com", verified: true } })
+  await createAnna(world.cx())
+  await createAnna(there, { email: { value: "other@example.com", verified: true } })
   await removeUser(there, "u1")
   expect(findByLoginName(there, "anna")).toBeUndefined()
   expect(findByLoginName(world.cx(), "anna")).toBe("u1")
 })
 
-test("what nobody sees in a name is passed over when somebody signs in", async () => {
+test("invisible characters in a name are ignored at sign-in", async () => {
   const cx = world.cx()
-  await anna(cx, { userName: "anna  b" })
-  expect(userNameOf(cx, "u1")).toBe("anna b")
+  await createAnna(cx, { userName: "anna  b" })
+  expect(findUserName(cx, "u1")).toBe("anna b")
   for (const spelling of ["anna\u2800 b", "an\u200bna b\ufe0f", "\u3164anna  b", "anna \u00a0b"]) {
     expect(findByLoginName(cx, spelling), spelling).toBe("u1")
     expect(findByLoginName(cx, `${spelling}@acme.localhost`), spelling).toBe("u1")
@@ -261,13 +261,13 @@ test("what nobody sees in a name is passed over when somebody signs in", async (
   expect(accountOf(cx, "bert\u2800")).toBe(accountOf(cx, "BERT"))
 })
 
-test("a name of old that has something unseen in it is still its holder's alone", async () => {
+test("an existing name with invisible characters stays its user's only", async () => {
   const cx = world.cx()
-  await anna(cx, { userName: "anna-old" })
+  await createAnna(cx, { userName: "anna-old" })
   const userName = "an\u2800na"
   await cx.store.transact(cx, (tx) => {
     const names = { userName, loginNames: [userName] }
-    const claims = takeName(userName)
+    const claims = claimName(userName)
     tx.append(user, "u1", [{ type: "user.username.changed", data: {}, private: names, claims }])
   })
   await createUser(cx, "u2", human())

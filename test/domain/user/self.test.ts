@@ -1,26 +1,26 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { addMember } from "../../../src/domain/member/index.ts"
 import { addUser, setMetadata } from "../../../src/domain/user/index.ts"
-import { isUserActive, profile } from "../../../src/domain/user-lookup/query.ts"
-import { type Estate, openEstate } from "../../support/estate.ts"
+import { findProfile, isUserActive } from "../../../src/domain/user-lookup/query.ts"
+import { openTenant, type Tenant } from "../../support/tenant.ts"
 
-let estate: Estate
+let estate: Tenant
 beforeEach(async () => {
-  estate = await openEstate(["i1", "i2"])
+  estate = await openTenant(["i1", "i2"])
   await estate.step((tx) =>
     addUser(tx, "robot", { kind: "machine", orgId: "org1", name: "R", accessTokenType: "bearer" }),
   )
 })
 afterEach(() => estate.close())
 
-/** A refusal by the access rule is a rejection like any other. */
-const as = async (...call: Parameters<Estate["as"]>) => estate.as(...call)
+/** Turns an error thrown by the access rule into a rejection. */
+const as = async (...call: Parameters<Tenant["as"]>) => estate.as(...call)
 const asNobody = (name: string, request: object = {}) => as("nobody", name, request)
 const robot = { caller: { kind: "user", userId: "robot", orgId: "org1", clientId: "c" } } as const
-const info = (userId = "nobody") => profile(estate.cx(), userId)
+const profileOf = (userId = "nobody") => findProfile(estate.cx(), userId)
 const unchanged = { code: "failed_precondition", id: "user.unchanged" }
 
-/** The code of the newest event, as the mail would carry it. */
+/** The code of the newest event, as the message would contain it. */
 async function sentCode(of: "email" | "phone"): Promise<string> {
   const events = await estate.store.log.read(0, 500)
   const event = events.findLast(({ type }) => type === `user.human.${of}.code.added`)
@@ -28,12 +28,12 @@ async function sentCode(of: "email" | "phone"): Promise<string> {
   return estate.secrets.open("seal", sealed, `user/nobody/${of}_code`) ?? ""
 }
 
-describe("callers change themselves:", () => {
-  test("their names, all at once", async () => {
+describe("users change their own:", () => {
+  test("names, all at once", async () => {
     const names = { firstName: "Ned", lastName: "Body", displayName: "Neddy" }
     const { details } = await asNobody("updateMyProfile", { ...names, gender: 2 })
     expect(details.resourceOwner).toBe("org1")
-    expect(info()).toMatchObject({ name: "Neddy", givenName: "Ned", gender: "male" })
+    expect(profileOf()).toMatchObject({ name: "Neddy", givenName: "Ned", gender: "male" })
     const shown = await asNobody("getMyProfile")
     expect(shown.profile).toMatchObject({ ...names, gender: 2 })
     expect(shown.details.sequence).toBe(details.sequence)
@@ -41,17 +41,17 @@ describe("callers change themselves:", () => {
     await expect(again).rejects.toMatchObject(unchanged)
   })
 
-  test("their name to sign in with, unless it is somebody's", async () => {
+  test("login name, unless it is taken", async () => {
     await as("owner", "updateDomainPolicy", { usersCanRename: true })
     await asNobody("updateMyUserName", { userName: "somebody" })
-    expect(info()?.userName).toBe("somebody")
+    expect(profileOf()?.userName).toBe("somebody")
     const same = asNobody("updateMyUserName", { userName: "somebody" })
     await expect(same).rejects.toMatchObject(unchanged)
     const taken = asNobody("updateMyUserName", { userName: "Manager" })
     await expect(taken).rejects.toMatchObject({ code: "already_exists" })
   })
 
-  test("their e-mail address, verified by the code that goes there", async () => {
+  test("their email address, verified by the code that goes there", async () => {
     await asNobody("setMyEmail", { email: "new@example.com" })
     const shown = await asNobody("getMyEmail")
     expect(shown.email).toMatchObject({ email: "new@example.com", isEmailVerified: false })
@@ -61,14 +61,14 @@ describe("callers change themselves:", () => {
       id: "user.code_wrong",
     })
     await asNobody("verifyMyEmail", { code: await sentCode("email") })
-    expect(info()).toMatchObject({ email: "new@example.com", emailVerified: true })
+    expect(profileOf()).toMatchObject({ email: "new@example.com", emailVerified: true })
     const same = asNobody("setMyEmail", { email: "new@example.com" })
     await expect(same).rejects.toMatchObject(unchanged)
     const more = asNobody("resendMyEmailVerification")
     await expect(more).rejects.toMatchObject({ id: "user.email_verified" })
   })
 
-  test("their phone, verified by the code that goes there, and gone again", async () => {
+  test("phone number, verified by the code sent to it, and its removal", async () => {
     await asNobody("setMyPhone", { phone: "+41 79 123 45 67" })
     await asNobody("resendMyPhoneVerification")
     await asNobody("verifyMyPhone", { code: await sentCode("phone") })
@@ -79,12 +79,12 @@ describe("callers change themselves:", () => {
     await expect(asNobody("removeMyPhone")).rejects.toMatchObject(unchanged)
   })
 
-  test("one's code is of no use to another", async () => {
+  test("a code is invalid for another user", async () => {
     await asNobody("setMyEmail", { email: "new@example.com" })
     await as("manager", "setMyEmail", { email: "boss@example.com" })
     const theirs = as("manager", "verifyMyEmail", { code: await sentCode("email") })
     await expect(theirs).rejects.toMatchObject({ id: "user.code_wrong" })
-    expect(info("manager")?.emailVerified).toBe(false)
+    expect(profileOf("manager")?.emailVerified).toBe(false)
   })
 })
 
@@ -97,17 +97,17 @@ describe("a user's own user name", () => {
 
   test("can't be changed without a role, unless the domain policy allows it", async () => {
     await expect(rename("nobody")).rejects.toMatchObject(renameOff)
-    expect([info()?.userName, await canRename("nobody")]).toEqual(["nobody", false])
+    expect([profileOf()?.userName, await canRename("nobody")]).toEqual(["nobody", false])
     await as("owner", "updateDomainPolicy", { usersCanRename: true })
     await rename("nobody")
-    expect([info()?.userName, await canRename("nobody")]).toEqual(["root", true])
+    expect([profileOf()?.userName, await canRename("nobody")]).toEqual(["root", true])
   })
 
   test("can be changed by administrators who can change the names of others", async () => {
     await rename("manager", "boss")
-    expect([info("manager")?.userName, await canRename("manager")]).toEqual(["boss", true])
+    expect([profileOf("manager")?.userName, await canRename("manager")]).toEqual(["boss", true])
     await rename("owner", "root")
-    expect(info("owner")?.userName).toBe("root")
+    expect(profileOf("owner")?.userName).toBe("root")
   })
 
   test("can't be changed by an administrator of another organization", async () => {
@@ -121,10 +121,10 @@ describe("a user's own user name", () => {
     await expect(rename("nobody")).rejects.toMatchObject(renameOff)
   })
 
-  test("can be changed where the policy of the organization allows it", async () => {
+  test("can be changed if the policy of the organization allows it", async () => {
     await as("owner", "addCustomDomainPolicy", { orgId: "org1", usersCanRename: true })
     await rename("nobody")
-    expect(info()?.userName).toBe("root")
+    expect(profileOf()?.userName).toBe("root")
     await as("owner", "updateCustomDomainPolicy", { orgId: "org1", usersCanRename: false })
     await expect(rename("nobody", "admin")).rejects.toMatchObject(renameOff)
   })
@@ -133,10 +133,10 @@ describe("a user's own user name", () => {
     await as("owner", "updateDomainPolicy", { usersCanRename: true })
     await as("owner", "updateDomainPolicy", { validateOrgDomains: true })
     await rename("nobody")
-    expect(info()?.userName).toBe("root")
+    expect(profileOf()?.userName).toBe("root")
   })
 
-  test("reserves the earlier one until an administrator with enough rank frees it", async () => {
+  test("reserves the previous one until a sufficiently ranked administrator releases it", async () => {
     await as("owner", "updateDomainPolicy", { usersCanRename: true })
     await rename("nobody", "somebody")
     await expect(rename("stranger", "nobody")).rejects.toMatchObject({ id: "user.name_taken" })
@@ -154,10 +154,10 @@ describe("a user's own user name", () => {
     await expect(release("manager")).rejects.toMatchObject({ code: "permission_denied" })
     await release("owner")
     await rename("stranger", "nobody")
-    expect(info("stranger")?.userName).toBe("nobody")
+    expect(profileOf("stranger")?.userName).toBe("nobody")
   })
 
-  test("can't be changed by the other operations that change a user", async () => {
+  test("can't be changed by other operations that change a user", async () => {
     const denied = { code: "permission_denied" }
     const user = { userId: "nobody", username: "root" }
     await expect(as("nobody", "updateUser", user)).rejects.toMatchObject(denied)
@@ -165,7 +165,7 @@ describe("a user's own user name", () => {
   })
 })
 
-test("a service user has no names and addresses of a person", async () => {
+test("a service account has no names and addresses of a person", async () => {
   for (const name of ["getMyProfile", "getMyEmail", "getMyPhone", "removeMyPhone"]) {
     const asked = as("nobody", name, {}, { cx: robot })
     await expect(asked).rejects.toMatchObject({ id: "user.not_human" })
@@ -174,7 +174,7 @@ test("a service user has no names and addresses of a person", async () => {
   await expect(set).rejects.toMatchObject({ code: "failed_precondition" })
 })
 
-test("callers see what is noted about them, and nothing about others", async () => {
+test("users see their own metadata and no other", async () => {
   const value = Buffer.from("v")
   const entries = [
     { key: "a/b", value },
@@ -195,12 +195,12 @@ test("callers see what is noted about them, and nothing about others", async () 
   expect((await as("manager", "listMyMetadata", {}, { cx: { instance: "i2" } })).result).toEqual([])
 })
 
-test("nobody has a second factor, as there is none", async () => {
+test("a user without a second factor has none listed", async () => {
   expect((await asNobody("listMyAuthFactors")).result).toEqual([])
 })
 
-describe("callers see what they may do:", () => {
-  test("in the organisation of the context", async () => {
+describe("users see their permissions:", () => {
+  test("in the organization of the context", async () => {
     expect((await asNobody("listMyCorePermissions")).result).toEqual([])
     const held = (await as("manager", "listMyCorePermissions")).result
     expect(held).toContain("user.write")
@@ -211,7 +211,7 @@ describe("callers see what they may do:", () => {
     await expect(elsewhere()).rejects.toMatchObject({ code: "not_found", id: "org.missing" })
   })
 
-  test("what is held on a project alone names it", async () => {
+  test("for a single project, with its ID", async () => {
     const target = { level: "project", id: "own" } as const
     await estate.step((tx) => addMember(tx, { userId: "nobody", target, roles: ["PROJECT_OWNER"] }))
     const held: string[] = (await asNobody("listMyCorePermissions")).result
@@ -219,7 +219,7 @@ describe("callers see what they may do:", () => {
     expect(held.every((permission) => permission.endsWith(":own"))).toBe(true)
   })
 
-  test("and where, each kind by itself", async () => {
+  test("and their levels, each kind separately", async () => {
     const target = { level: "project", id: "own" } as const
     const roles = ["PROJECT_OWNER"]
     await estate.step((tx) => addMember(tx, { userId: "manager", target, roles }))
@@ -245,21 +245,21 @@ describe("callers see what they may do:", () => {
   })
 })
 
-describe("callers remove themselves", () => {
+describe("users delete themselves", () => {
   const give = (userId: string, role: string) => {
     const target = { level: "org", id: "org1" } as const
     return estate.step((tx) => addMember(tx, { userId, target, roles: [role] }))
   }
 
-  test("where a role of theirs allows it", async () => {
+  test("if one of their roles permits it", async () => {
     await expect(asNobody("removeMyUser")).rejects.toMatchObject({ code: "permission_denied" })
     await give("nobody", "ORG_USER_SELF_MANAGER")
     await asNobody("removeMyUser")
-    expect(info()).toBeUndefined()
+    expect(profileOf()).toBeUndefined()
     expect(isUserActive(estate.cx({ instance: "i2" }), "nobody")).toBe(true)
   })
 
-  test("but not the last owner", async () => {
+  test("except the last owner", async () => {
     await give("owner", "ORG_USER_SELF_MANAGER")
     const last = { code: "failed_precondition", id: "instance.last_owner" }
     await expect(as("owner", "removeMyUser")).rejects.toMatchObject(last)

@@ -4,21 +4,21 @@ import { join } from "node:path"
 
 export const corpusFolder = join(import.meta.dirname, "../corpus")
 
-/** Files of one target; more would only make the replay slower. */
+/** The maximum number of files for a target; more would only slow down the replay. */
 export const filesMax = 60
 
-/** Bytes of one file, so that the corpus stays small. */
+/** The maximum size of a file in bytes, to limit the corpus. */
 export const fileBytesMax = 4096
 
-/** Bytes of all files of one target. */
+/** The maximum size of all files of a target in bytes. */
 export const targetBytesMax = 25_000
 
-/** Bytes of all files together. */
-export const keptBytesMax = 500_000
+/** The maximum size of all files in bytes. */
+export const corpusBytesMax = 500_000
 
 export type CorpusFile = { readonly name: string; readonly bytes: Buffer }
 
-/** The inputs that are kept for a target, by the names of their files. */
+/** The stored inputs of a target, by file name. */
 export function readCorpus(target: string): readonly CorpusFile[] {
   const folder = join(corpusFolder, target)
   if (!existsSync(folder)) return []
@@ -27,8 +27,8 @@ export function readCorpus(target: string): readonly CorpusFile[] {
     .map((name) => ({ name, bytes: readFileSync(join(folder, name)) }))
 }
 
-/** Keeps an input under its hash; answers the path. */
-export function keepInput(target: string, input: Uint8Array, prefix = ""): string {
+/** Stores an input under its hash; returns the path. */
+export function storeInput(target: string, input: Uint8Array, prefix = ""): string {
   const folder = join(corpusFolder, target)
   mkdirSync(folder, { recursive: true })
   const hash = createHash("sha256").update(input).digest("hex").slice(0, 16)

@@ -1,20 +1,20 @@
-import { mutated } from "./mutation.ts"
+import { mutate } from "./mutation.ts"
 import type { Outcome } from "./outcome.ts"
 import { type Random, seededRandom } from "./random.ts"
 import type { FuzzTarget, OpenTarget } from "./target.ts"
 
-/** An input for which the parser failed, as small as it could be made. */
+/** An input that triggers a parser fault, minimized. */
 export type Finding = { readonly input: Buffer; readonly reason: string }
 
 export type FuzzOptions = {
   readonly seed: number
-  /** Inputs to begin with, beside the seeds of the target. */
+  /** Initial inputs in addition to the seeds of the target. */
   readonly corpus: readonly Buffer[]
-  /** Asked before each run. */
+  /** Called before each run; stops the fuzzer when it returns true. */
   readonly isOver: (runs: number) => boolean
-  /** Called before each run, so that the input of one that never ends is known. */
+  /** Called before each run, so that an input that never terminates is known. */
   readonly beforeRun?: (input: Buffer) => void
-  /** Called with each made input that did what no other had done, after it was made small. */
+  /** Called with each generated input with a new outcome, after its minimization. */
   readonly onNew?: (input: Buffer, outcome: Outcome) => void
   readonly onFinding?: (finding: Finding) => void
 }
@@ -25,12 +25,12 @@ export type FuzzResult = {
   readonly findings: readonly Finding[]
 }
 
-/** Inputs that are kept to mutate further. */
+/** The maximum number of inputs to mutate further. */
 const poolMax = 3000
 
 /**
- * Runs mutated inputs. There is no instrumentation: an input whose outcome has a new signature is
- * kept and mutated further. With the same seed and corpus, the same inputs are tried.
+ * Runs mutated inputs without instrumentation: an input whose outcome has a new signature is kept
+ * and mutated further. The same seed and corpus produce the same inputs.
  */
 export async function fuzz(
   target: FuzzTarget,
@@ -54,7 +54,7 @@ export async function fuzz(
     if (seen.has(signature)) return
     seen.add(signature)
     const isSame = async (other: Buffer) => signatureOf(await run(other)) === signature
-    const small = isGiven ? input : await minimized(input, isSame)
+    const small = isGiven ? input : await minimize(input, isSame)
     for (const list of outcome.kind === "accepted" ? [pool, accepted] : [pool]) {
       if (list.length < poolMax) list.push(small)
       else list[random.below(poolMax)] = small
@@ -67,7 +67,7 @@ export async function fuzz(
   }
   const given = [...open.seeds, ...options.corpus]
   for (const input of given) await look(input, true)
-  // What mutations begin with, also where several inputs have the same outcome.
+  // The initial inputs, even if several of them have the same outcome.
   const begin = given.length > 0 ? given : [Buffer.alloc(0)]
   while (!options.isOver(runs))
     await look(nextInput(target, { random, pool, accepted, begin }), false)
@@ -83,22 +83,22 @@ type State = {
   readonly begin: readonly Buffer[]
 }
 
-/** Most inputs are rejected early; those that were accepted lead further. */
+/** Most inputs are rejected early; mutations of accepted ones reach further. */
 function nextInput({ tokens, mutations }: FuzzTarget, state: State): Buffer {
   const { random, pool, accepted, begin } = state
   const sources = [begin, accepted, accepted, pool, pool.slice(-1)]
-  const input = random.pick(listed(random.pick(sources), begin))
-  const other = random.pick(listed(random.pick(sources), begin))
-  return mutated(input, { random, tokens, other }, mutations)
+  const input = random.pick(listOr(random.pick(sources), begin))
+  const other = random.pick(listOr(random.pick(sources), begin))
+  return mutate(input, { random, tokens, other }, mutations)
 }
 
-const listed = (list: readonly Buffer[], otherwise: readonly Buffer[]): readonly Buffer[] =>
+const listOr = (list: readonly Buffer[], otherwise: readonly Buffer[]): readonly Buffer[] =>
   list.length > 0 ? list : otherwise
 
 const triesMax = 300
 
-/** Takes parts out of an input while it keeps doing the same. */
-async function minimized(
+/** Removes parts of an input while the outcome stays the same. */
+async function minimize(
   input: Buffer,
   isSame: (input: Buffer) => Promise<boolean>,
 ): Promise<Buffer> {

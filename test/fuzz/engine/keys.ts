@@ -1,5 +1,5 @@
-// Key pairs that are the same in every run, so that a signed input of the corpus stays valid. They
-// are derived here and protect nothing.
+// Key pairs that are equal in every run, so that signed inputs of the corpus stay valid. They are
+// derived from constants and protect nothing.
 import {
   checkPrimeSync,
   createHash,
@@ -11,20 +11,20 @@ import {
 
 const digest = (text: string): Buffer => createHash("sha512").update(text).digest()
 
-/** RFC 8410 §7: what is in front of the seed of a private key of Ed25519 in PKCS #8. */
-const beforeSeed = Buffer.from("302e020100300506032b657004220420", "hex")
+/** RFC 8410 §7: the PKCS #8 prefix of an Ed25519 private key. */
+const pkcs8Prefix = Buffer.from("302e020100300506032b657004220420", "hex")
 
-/** A key pair of Ed25519, whose signatures have one form only. */
+/** An Ed25519 key pair, whose signatures are deterministic. */
 export const edKey = (name: string): KeyObject =>
   createPrivateKey({
-    key: Buffer.concat([beforeSeed, digest(name).subarray(0, 32)]),
+    key: Buffer.concat([pkcs8Prefix, digest(name).subarray(0, 32)]),
     format: "der",
     type: "pkcs8",
   })
 
 const exponent = 65_537n
 
-/** RSA of 2048 bits; the search for its primes begins where they are known to be. */
+/** A 2048-bit RSA key; the search for its primes starts at known offsets. */
 export function rsaKey(): KeyObject {
   const [p, q] = [primeOf("fuzz p", 339), primeOf("fuzz q", 617)]
   const d = inverse(exponent, (p - 1n) * (q - 1n))
@@ -51,7 +51,7 @@ function primeOf(name: string, steps: number): bigint {
   return candidate
 }
 
-/** The inverse of a number, by Euclid's extended algorithm. */
+/** The modular inverse, by Euclid's extended algorithm. */
 function inverse(of: bigint, modulus: bigint): bigint {
   let [a, b, x, y] = [of % modulus, modulus, 1n, 0n]
   while (a > 1n) [a, b, x, y] = [b % a, a, y - (b / a) * x, x]
@@ -66,10 +66,10 @@ function base64Of(value: bigint): string {
 export const publicPem = (key: KeyObject): string =>
   createPublicKey(key).export({ format: "pem", type: "spki" }).toString()
 
-const encoded = (part: object): string => Buffer.from(JSON.stringify(part)).toString("base64url")
+const encodePart = (part: object): string => Buffer.from(JSON.stringify(part)).toString("base64url")
 
-/** A JWS by EdDSA (RFC 8037). */
-export function signedJwt(key: KeyObject, header: object, claims: object): string {
-  const text = `${encoded({ alg: "EdDSA", ...header })}.${encoded(claims)}`
+/** An EdDSA JWS (RFC 8037). */
+export function signJwt(key: KeyObject, header: object, claims: object): string {
+  const text = `${encodePart({ alg: "EdDSA", ...header })}.${encodePart(claims)}`
   return `${text}.${sign(null, Buffer.from(text), key).toString("base64url")}`
 }

@@ -1,24 +1,24 @@
 import { Fault } from "../../../src/kernel/fault.ts"
 import { OAuthError } from "../../../src/oauth/error.ts"
 
-/** What became of an input. */
+/** The outcome of an input. */
 export type Outcome = {
-  /** A fault is a fault of the parser: the input and the reason are a finding. */
+  /** A fault is a parser bug: the input and the reason are a finding. */
   readonly kind: "accepted" | "rejected" | "fault"
-  /** Tells what happened apart from what other inputs caused. */
+  /** Distinguishes this outcome from those of other inputs. */
   readonly signature: () => string
-  /** Why it is a fault. */
+  /** The description of the fault. */
   readonly reason?: string
 }
 
-/** The two error types that a caller may see. Everything else that is thrown is a bug. */
+/** The two error types that callers may see. Any other error is a bug. */
 export const isExpectedError = (error: unknown): boolean =>
   (error instanceof Fault && error.code !== "internal") || error instanceof OAuthError
 
-/** An error by its id, its words without values, and where in our source it was thrown. */
+/** Identifies an error by its ID, its message without values, and its source location. */
 export function errorSignature(error: unknown): string {
   if (!(error instanceof Error)) return `thrown ${typeof error}`
-  // Its words quote the input.
+  // The message quotes the input.
   if (error instanceof SyntaxError) return error.name
   const id = error instanceof Fault ? error.id : error.name
   const words = error.message.replaceAll(/"[^"]*"|'[^']*'|\d+/g, "#").slice(0, 80)
@@ -29,9 +29,9 @@ export function errorSignature(error: unknown): string {
 const depthMax = 5
 const membersMax = 12
 
-/** The form of a value: kinds, names of members and sizes in powers of two, without contents. */
+/** The shape of a value: types, member names, and sizes in powers of two, without content. */
 export function shapeOf(value: unknown, depth = 0): string {
-  if (typeof value === "string") return `text ${sizeOf(value.length)}${lettersOf(value)}`
+  if (typeof value === "string") return `text ${sizeOf(value.length)}${characterClassesOf(value)}`
   if (typeof value === "number") return `number ${Math.sign(value)}`
   if (typeof value !== "object" || value === null) return String(value).slice(0, 20)
   if (depth === depthMax) return "…"
@@ -47,11 +47,11 @@ export function shapeOf(value: unknown, depth = 0): string {
 
 const sizeOf = (size: number): number => (size === 0 ? 0 : 1 + Math.floor(Math.log2(size) / 2))
 
-/** Which kinds of characters a text has: other than ASCII, control, signs, digits. */
-const lettersOf = (text: string): string =>
-  kindsOfLetters.map(([pattern, mark]) => (pattern.test(text) ? mark : "")).join("")
+/** The classes of characters in a string: non-ASCII, control, punctuation, digits. */
+const characterClassesOf = (text: string): string =>
+  characterClasses.map(([pattern, mark]) => (pattern.test(text) ? mark : "")).join("")
 
-const kindsOfLetters = [
+const characterClasses = [
   [/[\u{80}-\u{10ffff}]/u, "u"],
   [/\p{Cc}/u, "c"],
   [/[^\w\s]/, "s"],

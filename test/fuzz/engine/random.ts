@@ -1,12 +1,12 @@
-/** Numbers that look random; the same seed gives the same numbers. */
+/** Pseudorandom numbers; equal seeds produce equal numbers. */
 export type Random = {
-  /** A whole number from 0, below `end`. */
+  /** An integer from 0 to below `end`. */
   readonly below: (end: number) => number
   readonly pick: <T>(list: readonly T[]) => T
   readonly bytes: (count: number) => Buffer
 }
 
-/** A generator with 32 bits of state (mulberry32), which is enough to choose mutations. */
+/** A generator with 32 bits of state (mulberry32), which suffices to choose mutations. */
 export function seededRandom(seed: number): Random {
   let state = seed >>> 0
   const next = () => {

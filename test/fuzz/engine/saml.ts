@@ -1,14 +1,14 @@
 import { createPublicKey, type KeyObject, sign } from "node:crypto"
 import type { XmlSigner } from "../../../src/xml/sign.ts"
 
-/** Signs with a key that is the same in every run. */
+/** Signs with a key that is equal in every run. */
 export const xmlSigner = (key: KeyObject, certificate: string): XmlSigner => ({
   certificate,
   hash: "sha256",
   sign: async (bytes) => sign("sha256", bytes, key),
 })
 
-/** A certificate of a key, in base64; the same in every run. */
+/** The base64 certificate of a key; equal in every run. */
 export async function certificateOf(key: KeyObject): Promise<string> {
   await import("reflect-metadata")
   const { X509CertificateGenerator } = await import("@peculiar/x509")

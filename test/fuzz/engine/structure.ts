@@ -4,8 +4,8 @@ import type { Random } from "./random.ts"
 const textOf = (input: Buffer): string => input.toString("latin1")
 const bytesOf = (text: string): Buffer => Buffer.from(text, "latin1")
 
-/** Replaces one match of a pattern, if there is any. */
-function atMatch(
+/** Replaces one match of a pattern, if any. */
+function mutateMatch(
   pattern: RegExp,
   change: (match: RegExpExecArray, random: Random, tokens: readonly string[]) => string | undefined,
 ): Mutation {
@@ -20,13 +20,13 @@ function atMatch(
   }
 }
 
-/** Changes what a run of base64 or base64url holds, and writes it again in its own alphabet. */
-const inBase64: Mutation = (input, material) => {
+/** Mutates the decoded content of a base64 or base64url run and encodes it again. */
+const mutateBase64: Mutation = (input, material) => {
   const { random } = material
-  const change = atMatch(/[\w+/-]{8,}=*/g, ([run]) => {
+  const change = mutateMatch(/[\w+/-]{8,}=*/g, ([run]) => {
     const alphabet = /[+/=]/.test(run) ? "base64" : "base64url"
     const bytes = Buffer.from(run, alphabet)
-    const nested = random.below(3) === 0 ? inBase64 : random.pick(inside)
+    const nested = random.below(3) === 0 ? mutateBase64 : random.pick(innerMutations)
     return nested(bytes, material)?.toString(alphabet)
   })
   return change(input, material)
@@ -77,22 +77,29 @@ const values: readonly Json[] = [
   { "": "" },
 ]
 
-/** Names that every object has by itself. */
-const inherited = ["__proto__", "constructor", "toString", "hasOwnProperty", "valueOf", "length"]
+/** Names that every object inherits. */
+const inheritedNames = [
+  "__proto__",
+  "constructor",
+  "toString",
+  "hasOwnProperty",
+  "valueOf",
+  "length",
+]
 
-/** Changes one value, or one name, of a JSON document. */
-const inJson: Mutation = (input, { random, tokens }) => {
-  const json = parsed(input.toString())
+/** Mutates one value or name of a JSON document. */
+const mutateJson: Mutation = (input, { random, tokens }) => {
+  const json = parseJson(input.toString())
   if (typeof json !== "object" || json === null) return undefined
-  const [parent, name] = random.pick(placesIn(json))
-  changePlace(parent, name, random, tokens)
+  const [parent, name] = random.pick(membersIn(json))
+  changeMember(parent, name, random, tokens)
   return Buffer.from(JSON.stringify(json))
 }
 
-type Place = readonly [parent: { [name: string]: Json }, name: string]
+type JsonMember = readonly [parent: { [name: string]: Json }, name: string]
 
-function placesIn(json: object): readonly Place[] {
-  const found: Place[] = []
+function membersIn(json: object): readonly JsonMember[] {
+  const found: JsonMember[] = []
   const visit = (value: unknown, depth: number) => {
     if (typeof value !== "object" || value === null || depth > 20) return
     const parent = value as { [name: string]: Json }
@@ -102,18 +109,18 @@ function placesIn(json: object): readonly Place[] {
     }
   }
   visit(json, 0)
-  // A name that the document does not have yet.
+  // A name that the document does not contain yet.
   return [...found, [json as { [name: string]: Json }, "added"]]
 }
 
-function changePlace(
+function changeMember(
   parent: { [name: string]: Json },
   name: string,
   random: Random,
   tokens: readonly string[],
 ): void {
   const value = parent[name] ?? null
-  // JSON.stringify writes only the elements of a list.
+  // JSON.stringify serializes only the elements of a list.
   const isWritten = (key: string) => !Array.isArray(parent) || /^\d+$/.test(key)
   const set = (key: string, to: Json) => {
     if (!isWritten(key)) return
@@ -127,25 +134,25 @@ function changePlace(
   const changes = [
     () => void delete parent[name],
     () => set(name, random.pick(values)),
-    () => set(name, random.pick([...tokens, ...inherited])),
+    () => set(name, random.pick([...tokens, ...inheritedNames])),
     () => set(name, [value]),
     () => set(name, [value, value]),
-    () => set(name, { [random.pick([...tokens, ...inherited, name])]: value }),
-    () => set(name, nested(value, 2 ** random.below(11))),
-    () => set(random.pick([...tokens, ...inherited, `${name} `]), value),
+    () => set(name, { [random.pick([...tokens, ...inheritedNames, name])]: value }),
+    () => set(name, nestValue(value, 2 ** random.below(11))),
+    () => set(random.pick([...tokens, ...inheritedNames, `${name} `]), value),
     () => set(name, typeof value === "string" ? value + random.pick([...tokens, " "]) : "text"),
     () => set(name, "a".repeat(2 ** random.below(13))),
   ]
   random.pick(changes)()
 }
 
-function nested(value: Json, depth: number): Json {
+function nestValue(value: Json, depth: number): Json {
   let around: Json = value
   for (let level = 0; level < depth; level++) around = [around]
   return around
 }
 
-function parsed(text: string): Json | undefined {
+function parseJson(text: string): Json | undefined {
   try {
     return JSON.parse(text)
   } catch {
@@ -153,25 +160,25 @@ function parsed(text: string): Json | undefined {
   }
 }
 
-/** A whole element without elements inside, or one tag. */
+/** A complete element without child elements, or one tag. */
 const element = /<([\w:.-]+)(?:\s[^<>]*)?(?:\/>|>[^<]*<\/\1>)/g
 const tag = /<\/?[\w:.-]+[^<>]*>/g
 const attribute = /\s([\w:.-]+)\s*=\s*("[^"]*"|'[^']*')/g
 
-const inMarkup: readonly Mutation[] = [
-  atMatch(element, () => ""),
-  atMatch(element, ([whole]) => whole + whole),
-  atMatch(element, ([whole, name]) => `<${name}>${whole}</${name}>`),
-  atMatch(element, ([whole], random, tokens) => `<${word(random, tokens)}>${whole}</x>`),
-  atMatch(tag, () => ""),
-  atMatch(tag, ([whole]) => whole + whole),
-  atMatch(tag, ([whole], random) => whole + random.pick(markup)),
-  atMatch(attribute, () => ""),
-  atMatch(attribute, ([whole, name]) => `${whole} ${name}2="x"`),
-  atMatch(attribute, ([, name], random, tokens) => ` ${name}="${word(random, tokens)}"`),
-  atMatch(attribute, ([, name], random, tokens) => ` ${name}='${word(random, tokens)}'`),
-  atMatch(attribute, ([, , value], random, tokens) => ` ${word(random, tokens)}=${value}`),
-  atMatch(attribute, ([, , value], random, tokens) => ` ${word(random, tokens)}=${value}`),
+const markupMutations: readonly Mutation[] = [
+  mutateMatch(element, () => ""),
+  mutateMatch(element, ([whole]) => whole + whole),
+  mutateMatch(element, ([whole, name]) => `<${name}>${whole}</${name}>`),
+  mutateMatch(element, ([whole], random, tokens) => `<${pickToken(random, tokens)}>${whole}</x>`),
+  mutateMatch(tag, () => ""),
+  mutateMatch(tag, ([whole]) => whole + whole),
+  mutateMatch(tag, ([whole], random) => whole + random.pick(markup)),
+  mutateMatch(attribute, () => ""),
+  mutateMatch(attribute, ([whole, name]) => `${whole} ${name}2="x"`),
+  mutateMatch(attribute, ([, name], random, tokens) => ` ${name}="${pickToken(random, tokens)}"`),
+  mutateMatch(attribute, ([, name], random, tokens) => ` ${name}='${pickToken(random, tokens)}'`),
+  mutateMatch(attribute, ([, , value], random, tokens) => ` ${pickToken(random, tokens)}=${value}`),
+  mutateMatch(attribute, ([, , value], random, tokens) => ` ${pickToken(random, tokens)}=${value}`),
   (input, { random, other }) => {
     const [mine, theirs] = [textOf(input), textOf(other)]
     const [target, source] = [[...mine.matchAll(element)], [...theirs.matchAll(element)]]
@@ -196,11 +203,11 @@ const markup = [
   '<a xmlns:b="urn:b" b:c="d"/>',
 ]
 
-const word = (random: Random, tokens: readonly string[]): string =>
+const pickToken = (random: Random, tokens: readonly string[]): string =>
   tokens.length === 0 ? "x" : random.pick(tokens)
 
-/** Lines or other parts between separators: repeats, drops or swaps them. */
-const inParts =
+/** Repeats, removes, or swaps lines or other separated parts. */
+const mutateParts =
   (separator: string): Mutation =>
   (input, { random, tokens }) => {
     const parts = textOf(input).split(separator)
@@ -212,19 +219,19 @@ const inParts =
       () => parts.toSpliced(at, 0, one),
       () => parts.toSpliced(at, 1, parts[other] ?? "").toSpliced(other, 1, one),
       () => parts.toSpliced(at, 1, ""),
-      () => parts.toSpliced(at, 1, word(random, tokens)),
+      () => parts.toSpliced(at, 1, pickToken(random, tokens)),
       () => parts.toSpliced(at, 0, ...Array(2 ** random.below(8)).fill(one)),
     ]
     return bytesOf(random.pick(changes)().join(separator))
   }
 
-/** Words, numbers and runs of signs. */
+/** Words, numbers, and runs of punctuation. */
 const words = /[\w-]+|[^\w\s]+/g
 
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_=.;,\"'<>/"
 
-/** Changes, drops or adds the first or the last character, where checks often end too early. */
-function atEdge(run: string, random: Random): string {
+/** Changes, removes, or adds the first or the last character, where checks often fail. */
+function mutateEdge(run: string, random: Random): string {
   const letter = random.pick([...alphabet])
   return random.pick([
     run.slice(0, -1),
@@ -235,30 +242,39 @@ function atEdge(run: string, random: Random): string {
   ])
 }
 
-const inside: readonly Mutation[] = [flipBit, flipBit, dropBytes, insertBytes, inJson, inJson]
+const innerMutations: readonly Mutation[] = [
+  flipBit,
+  flipBit,
+  dropBytes,
+  insertBytes,
+  mutateJson,
+  mutateJson,
+]
 
-/** A mutation that knows a format; it applies only where the input has that form. */
+/** A format-aware mutation, applied only to inputs of that format. */
 export const structural: Mutation = (input, material) => {
   const { random } = material
   const isMarkup = input.includes("</") || input.includes("/>")
-  const list = isMarkup && random.below(2) === 0 ? inMarkup : inText
+  const list = isMarkup && random.below(2) === 0 ? markupMutations : textMutations
   return random.pick(list)(input, material)
 }
 
-const inText: readonly Mutation[] = [
-  inBase64,
-  inBase64,
-  inBase64,
-  inJson,
-  inJson,
-  inJson,
-  ...["\n", ".", "&", ",", ";", " ", "/", "\r\n", ":"].map(inParts),
-  ...[words, words].map((pattern) => atMatch(pattern, () => "")),
-  ...[words, words].map((pattern) => atMatch(pattern, ([run], random) => atEdge(run, random))),
-  atMatch(words, (_, random, tokens) => word(random, tokens)),
-  atMatch(/[^\w\s.~-]+|\w+/g, ([run]) => encodeURIComponent(run)),
-  atMatch(/%[\da-f]{2}/gi, ([code]) => decodedOr(code)),
-  atMatch(/[\w.-]+/g, (_, random) => random.pick(inherited)),
+const textMutations: readonly Mutation[] = [
+  mutateBase64,
+  mutateBase64,
+  mutateBase64,
+  mutateJson,
+  mutateJson,
+  mutateJson,
+  ...["\n", ".", "&", ",", ";", " ", "/", "\r\n", ":"].map(mutateParts),
+  ...[words, words].map((pattern) => mutateMatch(pattern, () => "")),
+  ...[words, words].map((pattern) =>
+    mutateMatch(pattern, ([run], random) => mutateEdge(run, random)),
+  ),
+  mutateMatch(words, (_, random, tokens) => pickToken(random, tokens)),
+  mutateMatch(/[^\w\s.~-]+|\w+/g, ([run]) => encodeURIComponent(run)),
+  mutateMatch(/%[\da-f]{2}/gi, ([code]) => decodedOr(code)),
+  mutateMatch(/[\w.-]+/g, (_, random) => random.pick(inheritedNames)),
 ]
 
 function decodedOr(code: string): string {

@@ -5,27 +5,27 @@ export type Input = string | Uint8Array
 
 type Parse<Result, Context> = (input: Buffer, context: Context) => Result | Promise<Result>
 
-/** A parser of input from outside, and what must be true of it whatever it is given. */
-type Definition<Context, Result> = {
-  /** Names its folder below `corpus`. */
+/** A parser of external input, and its invariants for every input. */
+type TargetDefinition<Context, Result> = {
+  /** The name of its directory below `corpus`. */
   readonly name: string
-  /** Opens what the parser needs, once. */
+  /** Opens the resources of the parser, once. */
   readonly open?: () => Promise<Context>
   readonly close?: (context: Context) => Promise<void>
-  /** Inputs that are valid, or nearly so. */
+  /** Inputs that are valid or almost valid. */
   readonly seeds: (context: Context) => readonly Input[] | Promise<readonly Input[]>
-  /** Words of the format, for mutations to insert. */
+  /** Tokens of the format, for mutations to insert. */
   readonly tokens?: readonly string[]
-  /** Mutations that only this format needs. */
+  /** Target-specific mutations. */
   readonly mutations?: readonly Mutation[]
   readonly parse: Parse<Result, Context>
-  /** Whether an error rejects the input properly; by default a Fault or an OAuthError does. */
+  /** Whether an error is a proper rejection; by default a Fault or an OAuthError. */
   readonly isRejection?: (error: unknown) => boolean
-  /** Throws where a property of an accepted input does not hold. */
+  /** Throws if a property of an accepted input is violated. */
   readonly check?: (result: Result, input: Buffer, context: Context) => void | Promise<void>
 }
 
-/** A target that is ready to run. */
+/** An opened target. */
 export type OpenTarget = {
   readonly seeds: readonly Buffer[]
   readonly run: (input: Buffer) => Promise<Outcome>
@@ -39,17 +39,17 @@ export type FuzzTarget = {
   readonly open: () => Promise<OpenTarget>
 }
 
-/** A target whose parser can be replaced, for tests that put a fault into it. */
-type Replaceable<Result, Context> = FuzzTarget & {
+/** A target with a replaceable parser, for tests that inject a fault. */
+type ReplaceableTarget<Result, Context> = FuzzTarget & {
   readonly withParser: (
     replace: (parse: Parse<Result, Context>) => Parse<Result, Context>,
   ) => FuzzTarget
 }
 
-/** Makes a harness of a parser and its properties. */
+/** Creates a fuzz target from a parser and its properties. */
 export function fuzzTarget<Result, Context = undefined>(
-  definition: Definition<Context, Result>,
-): Replaceable<Result, Context> {
+  definition: TargetDefinition<Context, Result>,
+): ReplaceableTarget<Result, Context> {
   const { name, tokens = [], mutations = [] } = definition
   return {
     name,
@@ -69,7 +69,7 @@ export function fuzzTarget<Result, Context = undefined>(
 }
 
 async function outcomeOf<Context, Result>(
-  { parse, check, isRejection = isExpectedError }: Definition<Context, Result>,
+  { parse, check, isRejection = isExpectedError }: TargetDefinition<Context, Result>,
   input: Buffer,
   context: Context,
 ): Promise<Outcome> {
@@ -94,13 +94,13 @@ function faultOf(what: string, error: unknown): Outcome {
   return { kind: "fault", reason, signature: () => errorSignature(error) }
 }
 
-/** Throws where a property does not hold. */
-export function must(holds: boolean, property: string): asserts holds {
+/** Throws if a property is violated. */
+export function requireProperty(holds: boolean, property: string): asserts holds {
   if (!holds) throw new Error(property)
 }
 
-/** The same for two values that must be equal, compared as JSON. */
-export function mustEqual(actual: unknown, expected: unknown, property: string): void {
+/** Requires two values to be equal as JSON. */
+export function requireEqual(actual: unknown, expected: unknown, property: string): void {
   const [left, right] = [JSON.stringify(actual), JSON.stringify(expected)]
   if (left !== right) throw new Error(`${property}: ${left}, not ${right}`)
 }

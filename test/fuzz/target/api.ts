@@ -1,18 +1,18 @@
 import { create, fromBinary, fromJsonString, toBinary, toJsonString } from "@bufbuild/protobuf"
-import { messageIn } from "../../../src/api/encoding/frame.ts"
-import { isGrpcWebText, messageInText } from "../../../src/api/encoding/grpc-web-text.ts"
+import { parseFrames } from "../../../src/api/encoding/frame.ts"
+import { isGrpcWebText, readTextMessage } from "../../../src/api/encoding/grpc-web-text.ts"
 import { decodeParameters } from "../../../src/api/encoding/query.ts"
-import { segmentsOf, templateOf } from "../../../src/api/encoding/template.ts"
-import { countBinary } from "../../../src/api/input/bounds.ts"
+import { parseTemplate, segmentsOf } from "../../../src/api/encoding/template.ts"
+import { validateBinaryParts } from "../../../src/api/input/bounds.ts"
 import { decodeBinary, decodeJson } from "../../../src/api/input/decode.ts"
 import { checkValues } from "../../../src/api/input/values.ts"
 import {
   CreateUserRequestSchema,
   ListUsersRequestSchema,
 } from "../../../src/gen/core/user/v2/user_service_pb.ts"
-import { fuzzTarget, must, mustEqual } from "../engine/target.ts"
+import { fuzzTarget, requireEqual, requireProperty } from "../engine/target.ts"
 
-const createUser = {
+const createUserJson = {
   organizationId: "1",
   username: "ada",
   human: {
@@ -22,7 +22,7 @@ const createUser = {
   },
 }
 
-const listUsers = {
+const listUsersJson = {
   query: { offset: "1", limit: 5, asc: true },
   queries: [
     { userNameQuery: { userName: "a", method: "TEXT_QUERY_METHOD_STARTS_WITH" } },
@@ -30,7 +30,7 @@ const listUsers = {
   ],
 }
 
-const words = [
+const apiTokens = [
   "organizationId",
   "organization_id",
   "username",
@@ -58,8 +58,8 @@ const words = [
 /** JSON of API requests (proto3 JSON). */
 export const apiJson = fuzzTarget({
   name: "api-json",
-  seeds: () => [JSON.stringify(createUser), JSON.stringify(listUsers), "{}"],
-  tokens: words,
+  seeds: () => [JSON.stringify(createUserJson), JSON.stringify(listUsersJson), "{}"],
+  tokens: apiTokens,
   parse: (input) => {
     const text = input.toString("latin1")
     const schema = text.includes("quer") ? ListUsersRequestSchema : CreateUserRequestSchema
@@ -70,7 +70,7 @@ export const apiJson = fuzzTarget({
   check: ({ schema, message }) => {
     const written = toJsonString(schema, message as never)
     const again = toJsonString(schema, fromJsonString(schema, written))
-    mustEqual(again, written, "written and read again")
+    requireEqual(again, written, "written and read again")
   },
 })
 
@@ -78,7 +78,7 @@ export const apiJson = fuzzTarget({
 export const apiBinary = fuzzTarget({
   name: "api-binary",
   seeds: () =>
-    [createUser, {}].map((json) =>
+    [createUserJson, {}].map((json) =>
       toBinary(
         CreateUserRequestSchema,
         fromJsonString(CreateUserRequestSchema, JSON.stringify(json)),
@@ -88,20 +88,20 @@ export const apiBinary = fuzzTarget({
   parse: (input) => {
     const message = decodeBinary(CreateUserRequestSchema, new Uint8Array(input))
     checkValues(CreateUserRequestSchema, message)
-    // The count applies to long bodies only; padding makes this one long enough.
+    // The count applies only to long bodies; padding makes this one long enough.
     const padding = new Uint8Array(10_001).fill(0)
     padding.set([0x0a, 0x8e, 0x4e])
     const padded = new Uint8Array(Buffer.concat([padding, input]))
-    return { message, isCounted: countBinary(CreateUserRequestSchema, padded) }
+    return { message, isCounted: validateBinaryParts(CreateUserRequestSchema, padded) }
   },
   check: ({ message }) => {
     const written = toBinary(CreateUserRequestSchema, message as never)
     const again = toBinary(CreateUserRequestSchema, fromBinary(CreateUserRequestSchema, written))
-    must(Buffer.from(again).equals(Buffer.from(written)), "written and read again")
+    requireProperty(Buffer.from(again).equals(Buffer.from(written)), "written and read again")
   },
 })
 
-/** Parameters and paths of REST addresses. */
+/** Paths and query parameters of REST URLs. */
 export const apiQuery = fuzzTarget({
   name: "api-query",
   seeds: () => [
@@ -113,7 +113,7 @@ export const apiQuery = fuzzTarget({
   tokens: ["query.", "offset", "limit", "=", "&", ".", "queries", "__proto__", "/", "{a}", "%2f"],
   parse: (input) => {
     const [path = "", ...query] = input.toString().split("?")
-    const template = templateOf(path)
+    const template = parseTemplate(path)
     const parameters = new URLSearchParams(query.join("?"))
     const message = decodeParameters(ListUsersRequestSchema, parameters)
     checkValues(ListUsersRequestSchema, message)
@@ -121,7 +121,10 @@ export const apiQuery = fuzzTarget({
   },
   check: ({ message }) => {
     const empty = create(ListUsersRequestSchema)
-    must(Object.getPrototypeOf(message) === Object.getPrototypeOf(empty), "it is a plain message")
+    requireProperty(
+      Object.getPrototypeOf(message) === Object.getPrototypeOf(empty),
+      "it is a plain message",
+    )
     toJsonString(ListUsersRequestSchema, message as typeof empty)
   },
 })
@@ -133,7 +136,7 @@ const frame = (flags: number, body: Buffer) => {
   return Buffer.concat([prefix, body])
 }
 
-/** Frames of gRPC and gRPC-Web, as bytes; or in base64 where the input begins with "text:". */
+/** gRPC and gRPC-Web frames, as bytes, or in base64 if the input starts with "text:". */
 export const apiFrame = fuzzTarget({
   name: "api-frame",
   seeds: () => [
@@ -149,13 +152,13 @@ export const apiFrame = fuzzTarget({
       "grpc-encoding": "gzip",
       "content-type": "application/grpc-web-text+proto",
     })
-    must(isGrpcWebText(headers), "the content type of base64")
+    requireProperty(isGrpcWebText(headers), "the content type of base64")
     if (!input.subarray(0, 5).equals(Buffer.from("text:"))) {
-      return messageIn(new Uint8Array(input), { limit: 4096, headers })
+      return parseFrames(new Uint8Array(input), { limit: 4096, headers })
     }
     const body = new Uint8Array(input.subarray(5))
     const request = new Request("https://a/", { method: "POST", headers, body })
-    return messageInText(request, 4096)
+    return readTextMessage(request, 4096)
   },
-  check: (message) => must(message.length <= 4096, "a message is within the limit"),
+  check: (message) => requireProperty(message.length <= 4096, "a message is within the limit"),
 })

@@ -2,39 +2,39 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { zstdCompressSync } from "node:zlib"
-import { hashOfLine, publicJwkOf, sealLine } from "../../../src/boot/audit/chain.ts"
+import { createSealLine, hashOfLine, publicJwkOf } from "../../../src/boot/audit/chain.ts"
 import { verifyEvents } from "../../../src/boot/audit/verify.ts"
 import { pack, unpack } from "../../../src/boot/backup/archive.ts"
-import { type Bytes, nowhere } from "../../../src/boot/backup/bytes.ts"
-import { manifestOf, parts } from "../../../src/boot/backup/manifest.ts"
-import { sealed } from "../../../src/boot/backup/seal.ts"
+import { type Bytes, discard } from "../../../src/boot/backup/bytes.ts"
+import { createManifest, parts } from "../../../src/boot/backup/manifest.ts"
+import { addChecksum } from "../../../src/boot/backup/seal.ts"
 import { edKey } from "../engine/keys.ts"
-import { fuzzTarget, must, mustEqual } from "../engine/target.ts"
+import { fuzzTarget, requireEqual, requireProperty } from "../engine/target.ts"
 
 const streamOf = (bytes: Uint8Array): Bytes => new Blob([new Uint8Array(bytes)]).stream()
 
-async function packedOf(files: Readonly<Record<string, string>>): Promise<Buffer> {
+async function compressedBackup(files: Readonly<Record<string, string>>): Promise<Buffer> {
   const sources = Object.entries(files).map(([name, content]) => ({
     name: name as (typeof parts)[number],
     size: content.length,
     bytes: () => streamOf(Buffer.from(content)),
   }))
-  const snapshot = { position: 1, newest: null, schema: 1 } as Parameters<typeof manifestOf>[0]
-  const packed = await pack(sources, (sums) => manifestOf(snapshot, sums, 0), undefined)
+  const snapshot = { position: 1, newest: null, schema: 1 } as Parameters<typeof createManifest>[0]
+  const packed = await pack(sources, (sums) => createManifest(snapshot, sums, 0), undefined)
   return Buffer.from(await new Response(packed).arrayBuffer())
 }
 
-const tarOf = async (files: Readonly<Record<string, string>>): Promise<Buffer> =>
-  Buffer.from(Bun.zstdDecompressSync(await packedOf(files)))
+const tarBackup = async (files: Readonly<Record<string, string>>): Promise<Buffer> =>
+  Buffer.from(Bun.zstdDecompressSync(await compressedBackup(files)))
 
-/** Backups, as the tar that they are once decompressed; after "raw:" the compressed file itself. */
+/** Backups as decompressed tar files; after "raw:" the compressed file. */
 export const backupArchive = fuzzTarget({
   name: "backup-archive",
   seeds: async () => {
     const files = { "latchkey.db": "database", "latchkey.toml": "a = 1" }
-    const tar = await tarOf(files)
-    const raw = Buffer.concat([Buffer.from("raw:"), await packedOf(files)])
-    return [tar, await tarOf({ "latchkey.db": "" }), raw, "raw:age-encryption.org/v1\n-> X"]
+    const tar = await tarBackup(files)
+    const raw = Buffer.concat([Buffer.from("raw:"), await compressedBackup(files)])
+    return [tar, await tarBackup({ "latchkey.db": "" }), raw, "raw:age-encryption.org/v1\n-> X"]
   },
   tokens: [
     "latchkey.db",
@@ -55,18 +55,21 @@ export const backupArchive = fuzzTarget({
   ],
   parse: async (input) => {
     const isRaw = input.subarray(0, 4).equals(Buffer.from("raw:"))
-    const bytes = isRaw ? streamOf(input.subarray(4)) : sealed(streamOf(zstdCompressSync(input)))
+    const bytes = isRaw
+      ? streamOf(input.subarray(4))
+      : addChecksum(streamOf(zstdCompressSync(input)))
     const placed: string[] = []
     const manifest = await unpack(bytes, {}, async (part, fill) => {
       placed.push(part)
-      return fill(nowhere)
+      return fill(discard)
     })
     return { placed, files: manifest.files.map(({ name }) => name) }
   },
   check: ({ placed, files }) => {
-    must(placed.includes("latchkey.db"), "there is a database")
-    for (const part of placed) must((parts as readonly string[]).includes(part), "known parts only")
-    mustEqual([...new Set(placed)].sort(), [...files].sort(), "exactly what the list says")
+    requireProperty(placed.includes("latchkey.db"), "there is a database")
+    for (const part of placed)
+      requireProperty((parts as readonly string[]).includes(part), "known parts only")
+    requireEqual([...new Set(placed)].sort(), [...files].sort(), "exactly what the list says")
   },
 })
 
@@ -82,14 +85,14 @@ function sealedLines(): string {
     }
     const hash = hashOfLine(lines.at(-1) ?? "")
     const seal = { instance: "1", position: events, events, hash, iat: 1_767_000_000 }
-    lines.push(sealLine({ id: "1", key }, seal))
+    lines.push(createSealLine({ id: "1", key }, seal))
   }
   return `${lines.join("\n")}\n`
 }
 
 type Folder = { readonly path: string; readonly file: string }
 
-/** Exports of events, whose seals show whether a line was changed. */
+/** Exports of events, whose seals reveal a changed line. */
 export const auditFile = fuzzTarget<Awaited<ReturnType<typeof verifyEvents>>, Folder>({
   name: "audit-file",
   open: async () => {
@@ -106,8 +109,8 @@ export const auditFile = fuzzTarget<Awaited<ReturnType<typeof verifyEvents>>, Fo
   },
   check: ({ wrong }, input) => {
     if (wrong !== "") return
-    // A file may end at any seal; nothing else of it may be another.
+    // A file can end after any seal; everything else must be unchanged.
     const lines = input.toString().replace(/\n$/, "")
-    must(sealedLines().startsWith(`${lines}\n`), "an altered file is not verified")
+    requireProperty(sealedLines().startsWith(`${lines}\n`), "an altered file is not verified")
   },
 })

@@ -1,16 +1,16 @@
-import { fontOf } from "../../../src/domain/asset/font.ts"
+import { parseFont } from "../../../src/domain/asset/font.ts"
 import { decodePicture } from "../../../src/domain/asset/picture/decode.ts"
-import { looksLikeSvg, svgOf } from "../../../src/domain/asset/svg.ts"
-import { helloIn } from "../../../src/server/edge/acme/hello.ts"
+import { looksLikeSvg, parseSvg } from "../../../src/domain/asset/svg.ts"
+import { parseClientHello } from "../../../src/server/edge/acme/client-hello.ts"
 import { fontWith, pngOf, svgWith } from "../../support/picture.ts"
-import { fuzzTarget, must, mustEqual } from "../engine/target.ts"
+import { fuzzTarget, requireEqual, requireProperty } from "../engine/target.ts"
 
 const shapes =
   '<defs><linearGradient id="g"><stop offset="0" stop-color="red"/></linearGradient></defs>' +
   '<g transform="scale(2)"><path d="M0 0h9" fill="url(#g)" style="stroke:blue;opacity:.5"/></g>' +
   '<use xlink:href="#g" x="1"/><text>a &amp; b</text>'
 
-/** Pictures in SVG, as an HTML parser that is not ours reads what is served. */
+/** SVG images, verified by an independent HTML parser. */
 export const svg = fuzzTarget({
   name: "svg",
   seeds: () => [
@@ -48,18 +48,18 @@ export const svg = fuzzTarget({
     "@import",
   ],
   parse: async (input) => {
-    const made = await svgOf(new Uint8Array(input))
+    const made = await parseSvg(new Uint8Array(input))
     return { text: Buffer.from(made.bytes).toString(), isSvg: looksLikeSvg(input) }
   },
   check: async ({ text, isSvg }) => {
-    must(isSvg, "what is read as SVG looks like SVG")
-    const again = await svgOf(Buffer.from(text))
-    mustEqual(Buffer.from(again.bytes).toString(), text, "what was written is read as the same")
-    mustBeInert(text)
+    requireProperty(isSvg, "what is read as SVG looks like SVG")
+    const again = await parseSvg(Buffer.from(text))
+    requireEqual(Buffer.from(again.bytes).toString(), text, "what was written is read as the same")
+    requireInert(text)
   },
 })
 
-const inert: ReadonlySet<string> = new Set([
+const inertElements: ReadonlySet<string> = new Set([
   "svg",
   "g",
   "defs",
@@ -84,17 +84,23 @@ const inert: ReadonlySet<string> = new Set([
   "pattern",
 ])
 
-function mustBeInert(text: string): void {
+function requireInert(text: string): void {
   const rewriter = new HTMLRewriter().on("*", {
     element: ({ tagName, attributes }) => {
-      must(inert.has(tagName.toLowerCase()), `an HTML parser sees no other element: ${tagName}`)
+      requireProperty(
+        inertElements.has(tagName.toLowerCase()),
+        `an HTML parser sees no other element: ${tagName}`,
+      )
       for (const [name, value] of attributes) {
-        must(
+        requireProperty(
           !/^on|^style$|^src$/i.test(name),
           `an HTML parser sees no attribute that acts: ${name}`,
         )
-        must(!/href/i.test(name) || value.startsWith("#"), "links stay within the picture")
-        must(!/url\(\s*["']?[^#"'\s]/i.test(value), "nothing is loaded")
+        requireProperty(
+          !/href/i.test(name) || value.startsWith("#"),
+          "links stay within the picture",
+        )
+        requireProperty(!/url\(\s*["']?[^#"'\s]/i.test(value), "nothing is loaded")
       }
     },
   })
@@ -105,9 +111,9 @@ const gif = Buffer.from(
   "47494638396101000100800000000000ffffff21f90401000000002c00000000010001000002024401003b",
   "hex",
 )
-const wide = Buffer.alloc(13)
+const wideImage = Buffer.alloc(13)
 
-/** Pictures in pixels: PNG, JPEG, WebP and GIF. */
+/** Raster images: PNG, JPEG, WebP, and GIF. */
 export const picture = fuzzTarget({
   name: "picture",
   seeds: async () => [
@@ -119,7 +125,7 @@ export const picture = fuzzTarget({
       height: 9,
       more: [
         ["tEXt", Buffer.from("a\0b")],
-        ["iCCP", wide],
+        ["iCCP", wideImage],
       ],
     }),
     pngOf({ width: 60_000, height: 60_000, pixels: Buffer.alloc(4) }),
@@ -130,10 +136,13 @@ export const picture = fuzzTarget({
   check: (bytes) => {
     const view = Buffer.from(bytes)
     const [width, height] = [view.readUInt32BE(16), view.readUInt32BE(20)]
-    must(width >= 1 && width <= 16 && height >= 1 && height <= 16, "no side is too long")
+    requireProperty(width >= 1 && width <= 16 && height >= 1 && height <= 16, "no side is too long")
     for (let at = 8; at < view.length; at += 12 + view.readUInt32BE(at)) {
       const name = view.toString("latin1", at + 4, at + 8)
-      must(/^(IHDR|PLTE|tRNS|IDAT|IEND)$/.test(name), `only pixels are left, not ${name}`)
+      requireProperty(
+        /^(IHDR|PLTE|tRNS|IDAT|IEND)$/.test(name),
+        `only pixels are left, not ${name}`,
+      )
     }
   },
 })
@@ -148,8 +157,9 @@ export const font = fuzzTarget({
     return [fontWith(), fontWith(30, 2), packed, Buffer.concat([Buffer.from("true"), fontWith()])]
   },
   tokens: ["wOF2", "wOFF", "OTTO", "true", "\0\x01\0\0", "name"],
-  parse: (input) => fontOf(new Uint8Array(input)),
-  check: ({ bytes }, input) => must(Buffer.from(bytes).equals(input), "a font is kept as it is"),
+  parse: (input) => parseFont(new Uint8Array(input)),
+  check: ({ bytes }, input) =>
+    requireProperty(Buffer.from(bytes).equals(input), "a font is kept as it is"),
 })
 
 /** A ClientHello with a server name and protocols (RFC 8446 §4.1.2), in one record. */
@@ -175,7 +185,7 @@ function helloWith(host: string, protocols: readonly string[]): Buffer {
   return Buffer.concat([Buffer.from([22, 3, 1]), sized(2, message)])
 }
 
-/** The first bytes of a TLS connection, which decide where it goes. */
+/** The first bytes of a TLS connection, which determine its destination. */
 export const tlsHello = fuzzTarget({
   name: "tls-hello",
   seeds: () => [
@@ -184,15 +194,18 @@ export const tlsHello = fuzzTarget({
     helloWith("a", []).subarray(0, 30),
   ],
   tokens: ["\x16\x03\x01", "\0\0", "\0\x10", "acme-tls/1", "\xff\xff"],
-  parse: (input) => ({ hello: helloIn(input), size: input.length }),
+  parse: (input) => ({ hello: parseClientHello(input), size: input.length }),
   check: ({ hello }, input) => {
     if (hello === undefined || hello === "more") return
-    must(hello.host === undefined || hello.host === hello.host.toLowerCase(), "lower case")
-    // A connection brings its bytes in pieces: nothing is decided before the message is complete.
+    requireProperty(
+      hello.host === undefined || hello.host === hello.host.toLowerCase(),
+      "lower case",
+    )
+    // A connection delivers its bytes in pieces: nothing is decided before the message is complete.
     for (let size = 1; size < input.length; size += 1 + (size >> 2)) {
-      const early = helloIn(input.subarray(0, size))
-      must(early !== undefined, "the beginning of a hello is not rejected")
-      if (early !== "more") mustEqual(early, hello, "more bytes do not change what was read")
+      const early = parseClientHello(input.subarray(0, size))
+      requireProperty(early !== undefined, "the beginning of a hello is not rejected")
+      if (early !== "more") requireEqual(early, hello, "more bytes do not change what was read")
     }
   },
 })

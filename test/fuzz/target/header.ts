@@ -1,24 +1,24 @@
 import { isIP } from "node:net"
 import { rulesFor } from "../../../src/domain/app/forward-auth.ts"
-import { isRegistered } from "../../../src/domain/app/redirect-uri.ts"
-import { cookieIn } from "../../../src/domain/session/index.ts"
+import { isRegisteredRedirectUri } from "../../../src/domain/app/redirect-uri.ts"
+import { findCookie } from "../../../src/domain/session/index.ts"
 import { originOf } from "../../../src/http/origin.ts"
 import {
   addressOf,
-  addressText,
-  matcherOf,
+  createMatcher,
+  formatAddress,
   networkOf,
-  placeOf,
-  rangeOf,
+  parseListenAddress,
+  parseRange,
 } from "../../../src/kernel/net/address.ts"
-import { outboundAllowedOf } from "../../../src/kernel/setting/allow-list.ts"
+import { parseAllowedOutbound } from "../../../src/kernel/setting/allow-list.ts"
 import { isPublicAddress } from "../../../src/notify/address-kind.ts"
-import { languagesOf, wantsPage } from "../../../src/protocol/accept.ts"
-import { browserNameOf } from "../../../src/protocol/browser-name.ts"
-import { directoryServerOf } from "../../../src/protocol/ldap-url.ts"
-import { fuzzTarget, must, mustEqual } from "../engine/target.ts"
+import { parseLanguages, prefersHtml } from "../../../src/protocol/accept.ts"
+import { parseBrowserName } from "../../../src/protocol/browser-name.ts"
+import { parseLdapUrl } from "../../../src/protocol/ldap-url.ts"
+import { fuzzTarget, requireEqual, requireProperty } from "../engine/target.ts"
 
-/** RFC 9110 §12.5.4, with the languages that it lists. */
+/** RFC 9110 §12.5.4, with the parsed languages. */
 export const acceptLanguage = fuzzTarget({
   name: "accept-language",
   seeds: () => [
@@ -38,23 +38,23 @@ export const acceptLanguage = fuzzTarget({
     const headers = new Map([["accept", header]])
     const get = (name: string) => headers.get(name) ?? null
     return {
-      languages: languagesOf(header),
-      wantsPage: wantsPage({ method: "GET", headers: { get } as Headers }),
+      languages: parseLanguages(header),
+      wantsPage: prefersHtml({ method: "GET", headers: { get } as Headers }),
     }
   },
   check: ({ languages }, input) => {
-    must(languages.length <= 10, "at most ten languages are returned")
+    requireProperty(languages.length <= 10, "at most ten languages are returned")
     const header = input.toString("latin1")
     for (const language of languages) {
-      must(language !== "" && language !== "*", "each is a language")
-      must(header.includes(language), "each is in the header")
+      requireProperty(language !== "" && language !== "*", "each is a language")
+      requireProperty(header.includes(language), "each is in the header")
     }
   },
 })
 
-const proxy = "10.0.0.1"
+const proxyAddress = "10.0.0.1"
 
-/** Who sent a request: Host, X-Forwarded-For and Cookie, one header a line. */
+/** The sender of a request: Host, X-Forwarded-For, and Cookie, one header per line. */
 export const forwarded = fuzzTarget({
   name: "forwarded-header",
   seeds: () => [
@@ -68,9 +68,9 @@ export const forwarded = fuzzTarget({
   parse: (input) => {
     const headers = headersIn(input.toString("latin1"))
     const request = { headers, url: "https://id.example.com/" } as Request
-    const isProxy = matcherOf([{ address: "10.0.0.0", bits: 8, family: 4 }])
+    const isProxy = createMatcher([{ address: "10.0.0.0", bits: 8, family: 4 }])
     const services = { ids: { next: () => "1" }, isProxy } as Parameters<typeof originOf>[0]
-    const trusted = originOf(services, request, () => proxy)
+    const trusted = originOf(services, request, () => proxyAddress)
     const stranger = originOf(services, request, () => "192.0.2.1")
     return {
       forwarded: headers.get("x-forwarded-for"),
@@ -78,19 +78,28 @@ export const forwarded = fuzzTarget({
       trusted: trusted.address,
       stranger: stranger.address,
       network: networkOf(trusted.address),
-      cookie: cookieIn(headers.get("cookie") ?? "", "__Host-latchkey"),
-      browser: browserNameOf(headers.get("user-agent") ?? ""),
+      cookie: findCookie(headers.get("cookie") ?? "", "__Host-latchkey"),
+      browser: parseBrowserName(headers.get("user-agent") ?? ""),
     }
   },
   isRejection: (error) => error instanceof TypeError && /header/i.test(error.message),
   check: ({ forwarded, trusted, stranger, network, isRelayed }) => {
-    // Whoever is no proxy can add addresses in front of their own, and take none away.
-    must(!(forwarded === null) || trusted === proxy, "without the header the peer counts")
+    // A client that is not a proxy can prepend addresses to its own, but not remove any.
+    requireProperty(
+      !(forwarded === null) || trusted === proxyAddress,
+      "without the header the peer counts",
+    )
     const chain = (forwarded ?? "").split(",").map((each) => each.trim())
-    must([...chain, "192.0.2.1"].includes(stranger), "an address of the chain, or the peer")
-    must(forwarded === null || stranger === "192.0.2.1", "a stranger's header says nothing")
-    must(forwarded === null || isRelayed === true, "a header of a stranger is noticed")
-    must(network.length <= 64, "what is counted has a bounded length")
+    requireProperty(
+      [...chain, "192.0.2.1"].includes(stranger),
+      "an address of the chain, or the peer",
+    )
+    requireProperty(
+      forwarded === null || stranger === "192.0.2.1",
+      "a stranger's header says nothing",
+    )
+    requireProperty(forwarded === null || isRelayed === true, "a header of a stranger is noticed")
+    requireProperty(network.length <= 64, "what is counted has a bounded length")
   },
 })
 
@@ -103,7 +112,7 @@ function headersIn(text: string): Headers {
   return headers
 }
 
-/** Addresses, blocks and places to listen; and which of them are public. */
+/** IP addresses, blocks, and listen addresses; and which of them are public. */
 export const ipAddress = fuzzTarget({
   name: "ip-address",
   seeds: () => [
@@ -128,38 +137,41 @@ export const ipAddress = fuzzTarget({
     const text = input.toString()
     return {
       text,
-      range: rangeOf(text),
+      range: parseRange(text),
       address: addressOf(text),
-      place: placeOf(text),
-      outbound: outboundAllowedOf(text),
-      server: directoryServerOf(text),
+      place: parseListenAddress(text),
+      outbound: parseAllowedOutbound(text),
+      server: parseLdapUrl(text),
       isPublic: isPublicAddress(text),
       network: networkOf(text),
     }
   },
   check: ({ text, range, address, isPublic, network, server }) => {
     if (range) {
-      must(matcherOf([range])(range.address), "a range includes its own address")
-      must(range.bits >= 0 && range.bits <= 128, "a range has as many bits as an address")
+      requireProperty(createMatcher([range])(range.address), "a range includes its own address")
+      requireProperty(
+        range.bits >= 0 && range.bits <= 128,
+        "a range has as many bits as an address",
+      )
     }
-    if (address) mustEqual(addressOf(addressText(address)), address, "written and read again")
-    if (server) must(server.port > 0 && server.port < 65_536, "a port is a port")
-    if (isIP(text) === 6 && !text.includes("%")) checkV6(text, isPublic, network)
+    if (address) requireEqual(addressOf(formatAddress(address)), address, "written and read again")
+    if (server) requireProperty(server.port > 0 && server.port < 65_536, "a port is a port")
+    if (isIP(text) === 6 && !text.includes("%")) requireSameJudgment(text, isPublic, network)
   },
 })
 
-/** WHATWG URL writes each address in one spelling: all spellings must be judged alike. */
-function checkV6(text: string, isPublic: boolean, network: string): void {
+/** WHATWG URL normalizes each address: all spellings must have the same result. */
+function requireSameJudgment(text: string, isPublic: boolean, network: string): void {
   const canonical = new URL(`http://[${text}]/`).hostname.slice(1, -1)
-  must(isPublicAddress(canonical) === isPublic, "all spellings are equally public")
+  requireProperty(isPublicAddress(canonical) === isPublic, "all spellings are equally public")
   const mapped = /^::ffff:([\da-f]{1,4}):([\da-f]{1,4})$/.exec(canonical)
-  if (mapped) must(!isPublic, "a mapped IPv4 address is not public")
+  if (mapped) requireProperty(!isPublic, "a mapped IPv4 address is not public")
   else if (!text.includes(".")) {
-    must(networkOf(canonical) === network, "all spellings are one network")
+    requireProperty(networkOf(canonical) === network, "all spellings are one network")
   }
 }
 
-type Registration = Parameters<typeof isRegistered>[0]
+type Registration = Parameters<typeof isRegisteredRedirectUri>[0]
 
 const registrations: readonly [Registration, Registration, Registration] = [
   { appType: "web", devMode: false, redirectUris: ["https://app.example.com/callback?a=b"] },
@@ -175,7 +187,7 @@ const registrations: readonly [Registration, Registration, Registration] = [
   },
 ]
 
-/** RFC 9700 §2.1: which redirect URIs of a request are the registered ones. */
+/** RFC 9700 §2.1: which redirect URIs of a request match the registered ones. */
 export const redirectUri = fuzzTarget({
   name: "redirect-uri",
   seeds: () => [
@@ -211,18 +223,33 @@ export const redirectUri = fuzzTarget({
   ],
   parse: (input) => {
     const uri = input.toString()
-    return { uri, fits: registrations.map((each) => isRegistered(each, uri)) }
+    return { uri, fits: registrations.map((each) => isRegisteredRedirectUri(each, uri)) }
   },
   check: ({ uri, fits: [web, native, development] }) => {
-    must(!web || uri === registrations[0].redirectUris[0], "a web application has exact addresses")
+    requireProperty(
+      !web || uri === registrations[0].redirectUris[0],
+      "a web application has exact addresses",
+    )
     const { protocol, hostname, pathname, username } = URL.parse(uri) ?? {}
     if (native && protocol !== "com.example.app:") {
-      must(["127.0.0.1", "[::1]"].includes(hostname ?? ""), "only the loopback interface")
-      must(protocol === "http:" && pathname === "/cb" && username === "", "only its port may vary")
+      requireProperty(
+        ["127.0.0.1", "[::1]"].includes(hostname ?? ""),
+        "only the loopback interface",
+      )
+      requireProperty(
+        protocol === "http:" && pathname === "/cb" && username === "",
+        "only its port may vary",
+      )
     }
     if (development) {
-      must(username === "" && /^https?:$/.test(protocol ?? ""), "no credentials, a web address")
-      must(/(^|\.)(preview\.example\.com|localhost)$/.test(hostname ?? ""), "the registered host")
+      requireProperty(
+        username === "" && /^https?:$/.test(protocol ?? ""),
+        "no credentials, a web address",
+      )
+      requireProperty(
+        /(^|\.)(preview\.example\.com|localhost)$/.test(hostname ?? ""),
+        "the registered host",
+      )
     }
   },
 })
@@ -234,7 +261,7 @@ const accessRules = ["/", "/admin", "/api/private"].map((prefix, at) => ({
   accessTokens: prefix === "/api/private",
 }))
 
-/** Which rules a path at a protected host must satisfy. */
+/** The rules that a path at a protected host must satisfy. */
 export const forwardAuthPath = fuzzTarget({
   name: "forward-auth-path",
   seeds: () => [
@@ -259,29 +286,34 @@ export const forwardAuthPath = fuzzTarget({
     return { target, rules: rulesFor(accessRules, target) }
   },
   check: ({ target, rules }) => {
-    must(rules.length > 0, "some rule always applies")
-    const wanted = new Set(readings(target).map(prefixOf))
+    requireProperty(rules.length > 0, "some rule always applies")
+    const wanted = new Set(pathReadings(target).map(prefixOf))
     for (const prefix of wanted) {
       if (prefix === "/") continue
       const roles = rules.flatMap((rule) => rule.roles)
-      must(roles.includes(prefix) || isClosed(rules), `the rule of ${prefix} applies`)
+      requireProperty(roles.includes(prefix) || isClosed(rules), `the rule of ${prefix} applies`)
     }
     const accepts = rules.every(({ accessTokens }) => accessTokens)
-    must(!accepts || [...wanted].join() === "/api/private", "tokens are accepted nowhere else")
+    requireProperty(
+      !accepts || [...wanted].join() === "/api/private",
+      "tokens are accepted nowhere else",
+    )
   },
 })
 
 type Rules = ReturnType<typeof rulesFor>
 
-/** The rule that no list names: whoever may sign in, and not everybody. */
+/** The default rule: any signed-in user, and not the public. */
 const isClosed = (rules: Rules): boolean =>
   rules.some(({ everybody, roles }) => !everybody && roles.length > 0)
 
 const prefixOf = (path: string): string =>
   accessRules.findLast(({ prefix }) => path.toLowerCase().startsWith(prefix))?.prefix ?? "/"
 
-/** How programs behind a proxy may read a path: as it is, by WHATWG URL, decoded once or twice. */
-function readings(target: string): readonly string[] {
+/**
+ * How applications behind a proxy can read a path: unchanged, by WHATWG URL, decoded once or twice.
+ */
+function pathReadings(target: string): readonly string[] {
   const raw = target.replace(/\?.*$/s, "")
   const normal = URL.parse(raw.replace(/^\/*/, "/"), "http://host")?.pathname ?? raw
   return [raw, normal].flatMap((path) => [path, decoded(path), decoded(decoded(path))])

@@ -3,25 +3,25 @@ import { addAppKey } from "../../../src/domain/app/credential/app-key.ts"
 import { algorithms, verifyJwt } from "../../../src/domain/key/index.ts"
 import { webKey } from "../../../src/domain/key/model.ts"
 import { differenceOf, findingsOf } from "../../../src/domain/refusal/finding.ts"
-import { requestObjectOf } from "../../../src/oauth/authorize/request/request-object.ts"
-import { readAssertion, verifyAssertion } from "../../../src/oauth/client/assertion.ts"
-import { findingsInJwt, unprovenIn } from "../../../src/oauth/client/jwt.ts"
-import { proofOf } from "../../../src/oauth/client/proof.ts"
+import { parseRequestObject } from "../../../src/oauth/authorize/request/request-object.ts"
+import { parseAssertion, verifyAssertion } from "../../../src/oauth/client/assertion.ts"
+import { decodeUnverified, findingsInJwt } from "../../../src/oauth/client/jwt.ts"
+import { verifyProof } from "../../../src/oauth/client/proof.ts"
 import { OAuthError } from "../../../src/oauth/error.ts"
-import { membersOf } from "../../../src/oauth/registration/member.ts"
-import { metadataOf } from "../../../src/oauth/registration/metadata.ts"
+import { parseMembers } from "../../../src/oauth/registration/json-member.ts"
+import { parseMetadata } from "../../../src/oauth/registration/metadata.ts"
 import { readToken } from "../../../src/oauth/token/statement.ts"
-import { malformationOf } from "../../../src/protocol/redirect-uri.ts"
+import { findRedirectUriError } from "../../../src/protocol/redirect-uri.ts"
 import type { Cx } from "../../../src/store/index.ts"
 import { issuer, openProvider, type Provider } from "../../oauth/provider.ts"
-import { edKey, publicPem, signedJwt } from "../engine/keys.ts"
-import { fuzzTarget, must, mustEqual } from "../engine/target.ts"
+import { edKey, publicPem, signJwt } from "../engine/keys.ts"
+import { fuzzTarget, requireEqual, requireProperty } from "../engine/target.ts"
 
 type Context = { readonly cx: Cx; readonly provider: Provider; readonly valid: readonly string[] }
 
 const close = ({ provider }: Context) => provider.close()
 
-async function opened(valid: (cx: Cx) => readonly string[] | Promise<readonly string[]>) {
+async function openContext(valid: (cx: Cx) => readonly string[] | Promise<readonly string[]>) {
   const provider = await openProvider()
   const cx = provider.cx()
   return { provider, cx, valid: await valid(cx) }
@@ -66,14 +66,14 @@ const key = edKey("fuzz")
 const jwk = createPublicKey(key).export({ format: "jwk" })
 const publicKey = { kty: "OKP", crv: "Ed25519", x: jwk.x ?? "" }
 
-/** No altered token may count: whatever is accepted must be one of those that were made. */
-const mustBeMade = (input: Buffer, { valid }: Context) =>
-  must(valid.includes(input.toString("latin1")), onlyMade)
+/** No altered token is accepted: it must be one of the issued ones. */
+const requireIssued = (input: Buffer, { valid }: Context) =>
+  requireProperty(valid.includes(input.toString("latin1")), onlyIssued)
 
-const onlyMade = "only a token that was made is accepted"
+const onlyIssued = "only a token that was made is accepted"
 
-/** Details of an error are made later, from the same input; that must not fail either. */
-async function withFindings<T>(parse: () => Promise<T>): Promise<T> {
+/** Error details are computed later from the same input; that must not fail either. */
+async function withErrorDetails<T>(parse: () => Promise<T>): Promise<T> {
   try {
     return await parse()
   } catch (error) {
@@ -82,11 +82,11 @@ async function withFindings<T>(parse: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Access tokens of ours: JWTs and opaque ones. */
+/** Access tokens: JWTs and opaque ones. */
 export const accessToken = fuzzTarget<unknown, Context>({
   name: "access-token",
   open: () =>
-    opened(async (cx) => {
+    openContext(async (cx) => {
       await cx.store.transact(cx, (tx) =>
         tx.append(webKey, "fuzz", [
           {
@@ -103,70 +103,76 @@ export const accessToken = fuzzTarget<unknown, Context>({
       const act = { sub: "6", act: { sub: "7" } }
       const packed = [1, "5", "4", "1", "3", ["2"], ["openid"], now, now + 3600]
       return [
-        signedJwt(key, header, { ...claims, scope: "openid profile" }),
-        signedJwt(key, header, { ...claims, scope: "", cnf: { jkt: "8" }, act }),
+        signJwt(key, header, { ...claims, scope: "openid profile" }),
+        signJwt(key, header, { ...claims, scope: "", cnf: { jkt: "8" }, act }),
         cx.secrets.seal("token", JSON.stringify(packed), `access_token/${cx.instance}`),
       ]
     }),
   close,
   seeds: ({ valid }) => [
     ...valid,
-    signedJwt(key, { kid: "fuzz", typ: "JWT" }, { iss: issuer, exp: 9e9 }),
-    signedJwt(key, { kid: "fuzz", typ: "at+jwt" }, { iss: "https://other.example", exp: 9e9 }),
-    signedJwt(edKey("other"), { kid: "fuzz", typ: "at+jwt" }, { iss: issuer, exp: 9e9 }),
+    signJwt(key, { kid: "fuzz", typ: "JWT" }, { iss: issuer, exp: 9e9 }),
+    signJwt(key, { kid: "fuzz", typ: "at+jwt" }, { iss: "https://other.example", exp: 9e9 }),
+    signJwt(edKey("other"), { kid: "fuzz", typ: "at+jwt" }, { iss: issuer, exp: 9e9 }),
   ],
   tokens,
   parse: (input, { cx }) => {
     const text = input.toString("latin1")
-    const unproven = unprovenIn(text)
+    const unproven = decodeUnverified(text)
     const claims = verifyJwt(cx, text, { typ: "at+jwt", algorithms })
     const read = readToken(cx, text)
     return { read, isSigned: claims !== undefined, names: unproven && Object.keys(unproven) }
   },
   check: (result, input, context) => {
     const isRead = typeof result === "object" && result !== null && Reflect.get(result, "read")
-    must(Boolean(isRead) === context.valid.includes(input.toString("latin1")), onlyMade)
+    requireProperty(
+      Boolean(isRead) === context.valid.includes(input.toString("latin1")),
+      onlyIssued,
+    )
   },
 })
 
-/** RFC 7523: assertions of clients, and the claims that are read before anything is proven. */
+/** RFC 7523: client assertions, and the claims that are read before verification. */
 export const clientAssertion = fuzzTarget<unknown, Context>({
   name: "client-assertion",
   open: () =>
-    opened((cx) => {
+    openContext((cx) => {
       const now = Math.floor(cx.clock.now() / 1000)
       const claims = { iss: "3", sub: "3", aud: issuer, iat: now, exp: now + 60 }
       return [
-        signedJwt(key, { kid: "fuzz" }, { ...claims, jti: "1" }),
-        signedJwt(key, {}, { ...claims, aud: [`${issuer}/oauth/v2/token`], jti: "2" }),
+        signJwt(key, { kid: "fuzz" }, { ...claims, jti: "1" }),
+        signJwt(key, {}, { ...claims, aud: [`${issuer}/oauth/v2/token`], jti: "2" }),
       ]
     }),
   close,
   seeds: ({ valid }) => [
     ...valid,
-    signedJwt(key, {}, { iss: "3", sub: "4", aud: issuer, exp: 9e9, jti: [1] }),
-    signedJwt(key, { kid: 1, crit: ["exp"] }, { iss: { a: 1 }, aud: null }),
+    signJwt(key, {}, { iss: "3", sub: "4", aud: issuer, exp: 9e9, jti: [1] }),
+    signJwt(key, { kid: 1, crit: ["exp"] }, { iss: { a: 1 }, aud: null }),
   ],
   tokens,
   parse: async (input, { cx }) => {
     const text = input.toString()
-    const named = readAssertion(text)
+    const named = parseAssertion(text)
     const registered = { publicKey: publicPem(key), expires: Number.MAX_SAFE_INTEGER }
     const checked = await verifyAssertion(cx, text, { key: registered, as: "client" })
-    const unproven = unprovenIn(text)
-    findingsInJwt(text, { subject: "assertion", beside: () => [] })
+    const unproven = decodeUnverified(text)
+    findingsInJwt(text, { subject: "assertion", compare: () => [] })
     return { named, checked: named && checked, claims: unproven && Object.keys(unproven) }
   },
   check: (result, input, context) => {
     const checked = typeof result === "object" && result !== null && Reflect.get(result, "checked")
-    must(Boolean(checked) === context.valid.includes(input.toString("latin1")), onlyMade)
+    requireProperty(
+      Boolean(checked) === context.valid.includes(input.toString("latin1")),
+      onlyIssued,
+    )
   },
 })
 
 const proofHeader = { typ: "dpop+jwt", jwk: publicKey }
 
-/** What a proof was used for is kept by store: each run has one that has seen none. */
-const withoutMemory = (cx: Cx): Cx => {
+/** The store remembers used proofs: each run gets one without any. */
+const withoutReplayMemory = (cx: Cx): Cx => {
   const get = (store: Cx["store"], name: string | symbol) => {
     const value: unknown = Reflect.get(store, name, store)
     return typeof value === "function" ? value.bind(store) : value
@@ -174,41 +180,41 @@ const withoutMemory = (cx: Cx): Cx => {
   return { ...cx, store: new Proxy(cx.store, { get }) }
 }
 
-/** RFC 9449: DPoP proofs, whose key is in their own header. */
+/** RFC 9449: DPoP proofs, which contain their key. */
 export const dpopProof = fuzzTarget<unknown, Context>({
   name: "dpop-proof",
   open: () =>
-    opened((cx) => {
+    openContext((cx) => {
       const iat = Math.floor(cx.clock.now() / 1000)
       const claims = { jti: "1", htm: "POST", htu: `${issuer}/oauth/v2/token`, iat }
       const ath = createHash("sha256").update("token").digest("base64url")
       return [
-        signedJwt(key, proofHeader, { ...claims, ath }),
-        signedJwt(key, proofHeader, { ...claims, ath, htu: `${issuer}/oauth/v2/token?a#b` }),
+        signJwt(key, proofHeader, { ...claims, ath }),
+        signJwt(key, proofHeader, { ...claims, ath, htu: `${issuer}/oauth/v2/token?a#b` }),
       ]
     }),
   close,
   seeds: ({ valid }) => [
     ...valid,
-    signedJwt(key, { typ: "dpop+jwt", jwk: { kty: "oct", k: "AAAA" } }, { jti: "1" }),
-    signedJwt(key, { typ: "dpop+jwt", jwk: { ...publicKey, d: "AAAA" } }, { jti: "2" }),
+    signJwt(key, { typ: "dpop+jwt", jwk: { kty: "oct", k: "AAAA" } }, { jti: "1" }),
+    signJwt(key, { typ: "dpop+jwt", jwk: { ...publicKey, d: "AAAA" } }, { jti: "2" }),
   ],
   tokens: [...tokens, "kty", "crv", "x", "n", "htm", "htu", "ath", "POST"],
   parse: (input, { cx }) =>
-    withFindings(() =>
-      proofOf(withoutMemory(cx), {
+    withErrorDetails(() =>
+      verifyProof(withoutReplayMemory(cx), {
         headers: { get: () => input.toString("latin1") } as unknown as Headers,
         method: "POST",
         path: "/oauth/v2/token",
         accessToken: "token",
       }),
     ),
-  check: (_, input, context) => mustBeMade(input, context),
+  check: (_, input, context) => requireIssued(input, context),
 })
 
 const clientOf = new WeakMap<Context, string>()
 
-/** RFC 9101: request objects, signed with a key that is registered for the client. */
+/** RFC 9101: request objects, signed with a registered key of the client. */
 export const requestObject = fuzzTarget<URLSearchParams, Context>({
   name: "request-object",
   open: async () => {
@@ -222,8 +228,8 @@ export const requestObject = fuzzTarget<URLSearchParams, Context>({
     const more = { response_type: "code", scope: "openid", max_age: 5, claims: { userinfo: {} } }
     const header = { kid: "fuzz", typ: "oauth-authz-req+jwt" }
     const valid = [
-      signedJwt(key, header, { ...claims, ...more, resource: ["https://a", "https://b"] }),
-      signedJwt(key, { kid: "fuzz" }, { ...claims, state: "s" }),
+      signJwt(key, header, { ...claims, ...more, resource: ["https://a", "https://b"] }),
+      signJwt(key, { kid: "fuzz" }, { ...claims, state: "s" }),
     ]
     const context = { provider, cx, valid }
     clientOf.set(context, client.id)
@@ -232,19 +238,19 @@ export const requestObject = fuzzTarget<URLSearchParams, Context>({
   close,
   seeds: ({ valid }) => [
     ...valid,
-    signedJwt(key, { kid: "fuzz", alg: "none" }, {}),
-    signedJwt(key, { kid: "fuzz", typ: "at+jwt" }, { sub: "1" }),
+    signJwt(key, { kid: "fuzz", alg: "none" }, {}),
+    signJwt(key, { kid: "fuzz", typ: "at+jwt" }, { sub: "1" }),
   ],
   tokens: [...tokens, "oauth-authz-req+jwt", "client_id", "request", "resource", "claims"],
   parse: (input, context) =>
-    withFindings(() =>
-      requestObjectOf(
+    withErrorDetails(() =>
+      parseRequestObject(
         context.cx,
         input.toString(),
         new Map([["client_id", clientOf.get(context) ?? ""]]),
       ),
     ),
-  check: (_, input, context) => mustBeMade(input, context),
+  check: (_, input, context) => requireIssued(input, context),
 })
 
 const metadata = {
@@ -258,10 +264,10 @@ const metadata = {
   post_logout_redirect_uris: ["https://app.example.com/bye"],
 }
 
-/** RFC 7591: what an application says of itself when it registers itself. */
-export const clientMetadata = fuzzTarget<ReturnType<typeof metadataOf> | undefined, Context>({
+/** RFC 7591: the metadata of a dynamic client registration. */
+export const clientMetadata = fuzzTarget<ReturnType<typeof parseMetadata> | undefined, Context>({
   name: "client-metadata",
-  open: () => opened(() => []),
+  open: () => openContext(() => []),
   close,
   seeds: () => [
     JSON.stringify(metadata),
@@ -289,18 +295,18 @@ export const clientMetadata = fuzzTarget<ReturnType<typeof metadataOf> | undefin
     "id_token",
   ],
   parse: (input, { cx }) => {
-    const members = membersOf(input.toString())
-    return members && metadataOf(cx, members)
+    const members = parseMembers(input.toString())
+    return members && parseMetadata(cx, members)
   },
   check: (result) => {
     if (!result) return
     for (const uri of result.oidc.redirectUris ?? []) {
-      mustEqual(malformationOf(uri, false), undefined, "a redirect URI can be registered")
+      requireEqual(findRedirectUriError(uri, false), undefined, "a redirect URI can be registered")
     }
     for (const each of result.jwks) {
-      must(!("d" in each || "k" in each || "p" in each), "no private member is kept")
+      requireProperty(!("d" in each || "k" in each || "p" in each), "no private member is kept")
       createPublicKey({ key: each, format: "jwk" })
     }
-    must(result.name.trim() !== "" && result.name.length <= 200, "there is a name")
+    requireProperty(result.name.trim() !== "" && result.name.length <= 200, "there is a name")
   },
 })

@@ -2,19 +2,19 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import * as z from "zod/mini"
-import { auth0 } from "../../../src/boot/people/format/auth0.ts"
-import { authelia } from "../../../src/boot/people/format/authelia.ts"
-import { authentik } from "../../../src/boot/people/format/authentik.ts"
-import { csv, csvHead, csvLine } from "../../../src/boot/people/format/csv.ts"
-import { keycloak } from "../../../src/boot/people/format/keycloak.ts"
-import { okta } from "../../../src/boot/people/format/okta.ts"
-import { own } from "../../../src/boot/people/format/own.ts"
-import { type Format, person, type Read } from "../../../src/boot/people/person.ts"
-import { jsonEntries } from "../../../src/boot/people/source/json.ts"
+import { auth0 } from "../../../src/boot/users/format/auth0.ts"
+import { authelia } from "../../../src/boot/users/format/authelia.ts"
+import { authentik } from "../../../src/boot/users/format/authentik.ts"
+import { csv, csvHeader, csvLine } from "../../../src/boot/users/format/csv.ts"
+import { keycloak } from "../../../src/boot/users/format/keycloak.ts"
+import { latchkey } from "../../../src/boot/users/format/latchkey.ts"
+import { okta } from "../../../src/boot/users/format/okta.ts"
+import { jsonEntries } from "../../../src/boot/users/source/json.ts"
+import { type ReadUser, type UserFormat, userSchema } from "../../../src/boot/users/user.ts"
 import { Fault } from "../../../src/kernel/fault.ts"
-import { type Line, linesInOrder } from "../../../src/protocol/transfer/line.ts"
-import { pieceOf } from "../../../src/protocol/transfer/order.ts"
-import { fuzzTarget, must, mustEqual } from "../engine/target.ts"
+import { linesInOrder, type TransferLine } from "../../../src/protocol/transfer/line.ts"
+import { toPiece } from "../../../src/protocol/transfer/order.ts"
+import { fuzzTarget, requireEqual, requireProperty } from "../engine/target.ts"
 
 type Folder = { readonly path: string; readonly file: string }
 
@@ -26,8 +26,11 @@ const folder = {
   close: async ({ path }: Folder) => rmSync(path, { recursive: true }),
 }
 
-/** What is read of one entry; undefined where the entry alone is rejected. */
-function readOr(source: Awaited<ReturnType<Format["open"]>>, value: unknown): Read | undefined {
+/** The result for one entry; undefined if only this entry is rejected. */
+function readOr(
+  source: Awaited<ReturnType<UserFormat["open"]>>,
+  value: unknown,
+): ReadUser | undefined {
   try {
     return source.read(value)
   } catch (error) {
@@ -36,32 +39,32 @@ function readOr(source: Awaited<ReturnType<Format["open"]>>, value: unknown): Re
   }
 }
 
-async function peopleIn(format: Format, file: string): Promise<readonly Read[]> {
+async function readPeople(format: UserFormat, file: string): Promise<readonly ReadUser[]> {
   const source = await format.open(file)
-  const people: Read[] = []
-  for await (const { value, wrong } of source.entries()) {
-    const read = wrong === undefined ? readOr(source, value) : undefined
+  const people: ReadUser[] = []
+  for await (const { value, problem } of source.entries()) {
+    const read = problem === undefined ? readOr(source, value) : undefined
     if (read) people.push(read)
   }
   return people
 }
 
-/** A person as the server is handed them; undefined for what is rejected there. */
-const known = ({ lost: _, ...given }: Read) => z.safeParse(person, given).data
+/** A user as the server receives them; undefined if the server rejects them. */
+const validUser = ({ lost: _, ...given }: ReadUser) => z.safeParse(userSchema, given).data
 
-const table =
+const csvTable =
   "user name,Email,email verified,password hash,metadata team\n" +
   'ada,ada@example.com,yes,"$2b$10$abc","a ""b"", c"\nbob,"b@example.com",no,,\n'
 
-/** People in a table. */
-export const csvImport = fuzzTarget<readonly Read[], Folder>({
+/** Users in a CSV table. */
+export const csvImport = fuzzTarget<readonly ReadUser[], Folder>({
   name: "csv-import",
   ...folder,
   seeds: () => [
-    table,
-    table.replaceAll(",", ";"),
+    csvTable,
+    csvTable.replaceAll(",", ";"),
     '\ufeffuser name\temail\r\n\'=1+1\t"a\r\nb"\r\n\r\n',
-    csvHead(["a"]),
+    csvHeader(["a"]),
   ],
   tokens: [
     "user name",
@@ -88,20 +91,20 @@ export const csvImport = fuzzTarget<readonly Read[], Folder>({
   ],
   parse: (input, { file }) => {
     writeFileSync(file, input)
-    return peopleIn(csv, file)
+    return readPeople(csv, file)
   },
   check: async (people, _, { file }) => {
-    const given = people.flatMap((each) => known(each) ?? [])
+    const given = people.flatMap((each) => validUser(each) ?? [])
     if (given.length === 0) return
     const keys = [...new Set(given.flatMap(({ metadata }) => Object.keys(metadata)))]
     const lines = given.map((each) => csvLine(each, keys))
-    writeFileSync(file, [csvHead(keys), ...lines].map((line) => `${line}\r\n`).join(""))
-    const again = await peopleIn(csv, file)
-    mustEqual(again.map(known), given, "what an export writes is read as the same people")
+    writeFileSync(file, [csvHeader(keys), ...lines].map((line) => `${line}\r\n`).join(""))
+    const again = await readPeople(csv, file)
+    requireEqual(again.map(validUser), given, "what an export writes is read as the same people")
   },
 })
 
-const formats = [keycloak, auth0, authentik, okta, own]
+const formats = [keycloak, auth0, authentik, okta, latchkey]
 
 const samples = [
   {
@@ -143,9 +146,9 @@ const samples = [
   [{ id: "1", status: "ACTIVE", profile: { login: "a", email: "a@b", firstName: "A" } }],
 ]
 
-/** People in JSON of other products, each of which is tried with every format. */
+/** Users in JSON of other products, each parsed in every format. */
 export const jsonImport = fuzzTarget<
-  { readonly people: readonly (readonly Read[])[]; readonly entries: readonly unknown[] },
+  { readonly people: readonly (readonly ReadUser[])[]; readonly entries: readonly unknown[] },
   Folder
 >({
   name: "json-import",
@@ -177,17 +180,17 @@ export const jsonImport = fuzzTarget<
   parse: async (input, { file }) => {
     writeFileSync(file, input)
     const entries = []
-    for await (const { value, wrong } of jsonEntries(file)) {
-      if (wrong === undefined) entries.push(value)
+    for await (const { value, problem } of jsonEntries(file)) {
+      if (problem === undefined) entries.push(value)
     }
     const people = []
-    for (const format of formats) people.push(await peopleIn(format, file))
+    for (const format of formats) people.push(await readPeople(format, file))
     return { people, entries }
   },
   check: ({ entries }, input) => {
     const json = parsed(input.toString().replace(/^\ufeff/, ""))
     if (!Array.isArray(json)) return
-    mustEqual(entries, json, "a list is read as JSON.parse reads it")
+    requireEqual(entries, json, "a list is read as JSON.parse reads it")
   },
 })
 
@@ -199,8 +202,8 @@ function parsed(text: string): unknown {
   }
 }
 
-/** People in YAML, as Authelia has them. */
-export const yamlImport = fuzzTarget<readonly Read[], Folder>({
+/** Users in YAML, as in Authelia. */
+export const yamlImport = fuzzTarget<readonly ReadUser[], Folder>({
   name: "yaml-import",
   ...folder,
   seeds: () => [
@@ -211,15 +214,16 @@ export const yamlImport = fuzzTarget<readonly Read[], Folder>({
   tokens: ["users:", "&a", "*a", "<<: *a", "- ", "? ", "!!binary", "|", "---", "{}", "__proto__"],
   parse: (input, { file }) => {
     writeFileSync(file, input)
-    return peopleIn(authelia, file)
+    return readPeople(authelia, file)
   },
   check: (people) => {
-    for (const each of people) must(typeof each.userName === "string", "a person has a name")
+    for (const each of people)
+      requireProperty(typeof each.userName === "string", "a person has a name")
   },
 })
 
-/** Lines of an export of organizations, in the order in which they can be imported. */
-export const transferLines = fuzzTarget<readonly Line[]>({
+/** Lines of an organization export, in an importable order. */
+export const transferLines = fuzzTarget<readonly TransferLine[]>({
   name: "transfer-lines",
   seeds: () => [
     '{"orgId":"1","org":{"name":"a"}}\n{"orgId":"1","humanUsers":[{"userId":"2"}]}\n',
@@ -238,11 +242,12 @@ export const transferLines = fuzzTarget<readonly Line[]>({
     const all = input.toString().split("\n")
     const wanted = all.flatMap((text, at) => (text.trim() === "" ? [] : [at + 1]))
     const numbers = new Set(lines.map(({ number }) => number))
-    for (const number of numbers) must(wanted.includes(number), "each line is of the file")
+    for (const number of numbers)
+      requireProperty(wanted.includes(number), "each line is of the file")
     for (const at of wanted) {
-      const piece = pieceOf(parsed(all[at - 1] ?? ""))
+      const piece = toPiece(parsed(all[at - 1] ?? ""))
       const names = Object.keys(piece ?? {}).filter((name) => !/^(orgId|org_?state)$/i.test(name))
-      must((piece && names.length === 0) || numbers.has(at), `line ${at} is not lost`)
+      requireProperty((piece && names.length === 0) || numbers.has(at), `line ${at} is not lost`)
     }
   },
 })

@@ -1,29 +1,29 @@
 import { createPublicKey } from "node:crypto"
 import { deflateRawSync, inflateRawSync } from "node:zlib"
-import type { FoundProvider } from "../../../src/domain/app/index.ts"
-import { readMetadata } from "../../../src/domain/app/saml/metadata.ts"
-import { mustBeForUs, subjectOf } from "../../../src/domain/idp/saml/assertion.ts"
-import { metadataReading, providerOf } from "../../../src/domain/idp/saml/provider.ts"
-import { authenticated } from "../../../src/domain/idp/saml/response.ts"
+import type { RegisteredServiceProvider } from "../../../src/domain/app/index.ts"
+import { parseMetadata } from "../../../src/domain/app/saml/metadata.ts"
+import { parseSubject, validateResponse } from "../../../src/domain/idp/saml/assertion.ts"
+import { metadataReading, parseProvider } from "../../../src/domain/idp/saml/provider.ts"
+import { authenticateResponse } from "../../../src/domain/idp/saml/response.ts"
 import { Fault } from "../../../src/kernel/fault.ts"
-import { checkedRequest } from "../../../src/saml/request/authn-request.ts"
-import { verified } from "../../../src/saml/request/receive.ts"
+import { checkRequest } from "../../../src/saml/request/authn-request.ts"
+import { verifySignature } from "../../../src/saml/request/receive.ts"
 import type { Cx } from "../../../src/store/index.ts"
-import { fromAddress, fromForm, toFields } from "../../../src/xml/binding.ts"
-import { canonical } from "../../../src/xml/canonical.ts"
-import { encrypted } from "../../../src/xml/encrypt.ts"
-import { isWebAddress, metadataText } from "../../../src/xml/metadata.ts"
+import { createPostFields, parsePost, parseRedirect } from "../../../src/xml/binding.ts"
+import { canonicalize } from "../../../src/xml/canonical.ts"
+import { encryptElement } from "../../../src/xml/encrypt.ts"
+import { decodeMetadata, isWebUrl } from "../../../src/xml/metadata.ts"
 import { bindingNames, nameIdFormats, namespaces } from "../../../src/xml/names.ts"
-import { type Reading, readMessage } from "../../../src/xml/read.ts"
-import { signed } from "../../../src/xml/sign.ts"
-import { element, type Written, write } from "../../../src/xml/write.ts"
+import { type MessageReading, readMessage } from "../../../src/xml/read.ts"
+import { signElement } from "../../../src/xml/sign.ts"
+import { element, serialize, type XmlNode } from "../../../src/xml/write.ts"
 import { issuer, openProvider, type Provider } from "../../oauth/provider.ts"
 import { publicPem, rsaKey } from "../engine/keys.ts"
 import type { Mutation } from "../engine/mutation.ts"
 import { certificateOf, xmlSigner } from "../engine/saml.ts"
-import { fuzzTarget, must, mustEqual } from "../engine/target.ts"
+import { fuzzTarget, requireEqual, requireProperty } from "../engine/target.ts"
 
-const reading: Reading = {
+const reading: MessageReading = {
   name: "the message",
   refusedError: (message) => new Fault("invalid_argument", "saml.refused", message),
 }
@@ -76,7 +76,7 @@ const pem = publicPem(key)
 const now = Date.UTC(2026, 0, 2)
 const [at, end] = [now, now + 60_000].map((ms) => new Date(ms).toISOString())
 
-/** XML as messages are read: strictly, within bounds. */
+/** XML messages: parsed strictly and within limits. */
 export const xmlMessage = fuzzTarget({
   name: "xml-message",
   seeds: () => [
@@ -87,13 +87,13 @@ export const xmlMessage = fuzzTarget({
   tokens,
   parse: async (input) => {
     const root = await readMessage(input.toString(), reading)
-    return { name: root.localName, text: canonical(root) }
+    return { name: root.localName, text: canonicalize(root) }
   },
   check: async ({ text }) => {
-    // XML Signature 1.1 §8.3: what is signed must be read as what was seen.
+    // XML Signature 1.1 §8.3: the signed content must equal the content that is read.
     if (!text.isWellFormed()) return
-    const again = await readMessage(text, { ...reading, size: { most: 1e6, bounds: [] } })
-    mustEqual(canonical(again), text, "the canonical form is read as the same element")
+    const again = await readMessage(text, { ...reading, size: { maxLength: 1e6, bounds: [] } })
+    requireEqual(canonicalize(again), text, "the canonical form is read as the same element")
   },
 })
 
@@ -130,7 +130,7 @@ const assertion = element(
   ),
 )
 
-const responseWith = (inside: Written) =>
+const responseWith = (inside: XmlNode) =>
   element(
     "samlp:Response",
     {
@@ -160,36 +160,42 @@ const expected = {
 const der = (): Uint8Array<ArrayBuffer> =>
   new Uint8Array(key.export({ format: "der", type: "pkcs8" }))
 
-/** Responses of identity providers: signatures, encryption, and what is believed of them. */
+/** Responses of identity providers: signatures, encryption, and accepted claims. */
 export const samlResponse = fuzzTarget({
   name: "saml-response",
   seeds: async () => {
     const signer = xmlSigner(key, "AAAA")
-    const inner = await signed(assertion, 1, signer)
-    const sealed = await encrypted(inner, { certificate: await certificateOf(key), methods: [] })
+    const inner = await signElement(assertion, 1, signer)
+    const sealed = await encryptElement(inner, {
+      certificate: await certificateOf(key),
+      methods: [],
+    })
     return [
-      write(responseWith(inner)),
-      write(await signed(responseWith(assertion), 1, signer)),
-      write(responseWith(assertion)),
-      write(responseWith(element("saml:EncryptedAssertion", {}, sealed))),
+      serialize(responseWith(inner)),
+      serialize(await signElement(responseWith(assertion), 1, signer)),
+      serialize(responseWith(assertion)),
+      serialize(responseWith(element("saml:EncryptedAssertion", {}, sealed))),
     ]
   },
   tokens,
   parse: async (input) => {
-    const opened = await authenticated(input.toString(), { keys: [pem], openers: () => [der()] })
+    const opened = await authenticateResponse(input.toString(), {
+      keys: [pem],
+      decryptionKeys: () => [der()],
+    })
     if (!opened) throw new Error("no key of the provider has signed it")
     const { response, assertion: found, isSigned } = opened
-    mustBeForUs(response, { expected, isSigned, reading })
-    return subjectOf(found, { expected, reading })
+    validateResponse(response, { expected, isSigned, reading })
+    return parseSubject(found, { expected, reading })
   },
-  // The product answers each of these alike and logs the reason; a TypeError is still a bug.
+  // The product rejects all of these alike and logs the reason; a TypeError is still a bug.
   isRejection: (error) =>
     error instanceof Fault || (error instanceof Error && error.constructor === Error),
   check: ({ nameId, sessionIndex, attributes }) => {
-    mustEqual(nameId.value, "ada@example.com", "the signed name is believed, and no other")
-    mustEqual(nameId.format, nameIdFormats.email, "and its format")
-    mustEqual(sessionIndex, "1", "and the session")
-    mustEqual(attributes, { groups: ["staff"] }, "and the attributes")
+    requireEqual(nameId.value, "ada@example.com", "the signed name is believed, and no other")
+    requireEqual(nameId.format, nameIdFormats.email, "and its format")
+    requireEqual(sessionIndex, "1", "and the session")
+    requireEqual(attributes, { groups: ["staff"] }, "and the attributes")
   },
 })
 
@@ -209,9 +215,9 @@ const found = {
     nameIdFormats: ["email"],
     validUntil: undefined,
   },
-} as unknown as FoundProvider
+} as unknown as RegisteredServiceProvider
 
-const authnRequest = (attributes: Readonly<Record<string, string>>, ...more: Written[]) =>
+const authnRequest = (attributes: Readonly<Record<string, string>>, ...more: XmlNode[]) =>
   element(
     "samlp:AuthnRequest",
     {
@@ -235,7 +241,7 @@ const context = (Comparison: string, name: string) =>
 type Opened = { readonly cx: Cx; readonly provider: Provider }
 
 /** Requests of service providers. */
-export const samlRequest = fuzzTarget<ReturnType<typeof checkedRequest>, Opened>({
+export const samlRequest = fuzzTarget<ReturnType<typeof checkRequest>, Opened>({
   name: "saml-request",
   open: async () => {
     const provider = await openProvider()
@@ -250,10 +256,12 @@ export const samlRequest = fuzzTarget<ReturnType<typeof checkedRequest>, Opened>
       context("minimum", "Password"),
     )
     return [
-      write(plain),
-      write(indexed),
-      write(authnRequest({ ProtocolBinding: bindingNames.post }, context("better", "unspecified"))),
-      write(await signed(plain, 1, xmlSigner(key, "AAAA"))),
+      serialize(plain),
+      serialize(indexed),
+      serialize(
+        authnRequest({ ProtocolBinding: bindingNames.post }, context("better", "unspecified")),
+      ),
+      serialize(await signElement(plain, 1, xmlSigner(key, "AAAA"))),
     ]
   },
   tokens,
@@ -262,23 +270,26 @@ export const samlRequest = fuzzTarget<ReturnType<typeof checkedRequest>, Opened>
     const root = await readMessage(xml, reading)
     const received = { kind: "SAMLRequest", xml, relayState: "" } as const
     const sender = { cx, keys: [pem], entityId: found.provider.entityId }
-    const opened = await verified(received, root, sender)
-    return checkedRequest(cx, { found, ...opened }, "")
+    const opened = await verifySignature(received, root, sender)
+    return checkRequest(cx, { found, ...opened }, "")
   },
   check: (checked) => {
-    const to = "asked" in checked ? checked.asked.redirectUri : checked.refusal.back.url
-    must([acs, `${acs}2`].includes(to), "answers go only to an address of the metadata")
-    if (!("asked" in checked)) return
-    const { saml, prompts } = checked.asked
-    must(saml?.entityId === found.provider.entityId, "the request is of its sender")
-    must(
+    const to =
+      "authorizationRequest" in checked
+        ? checked.authorizationRequest.redirectUri
+        : checked.error.back.url
+    requireProperty([acs, `${acs}2`].includes(to), "answers go only to an address of the metadata")
+    if (!("authorizationRequest" in checked)) return
+    const { saml, prompts } = checked.authorizationRequest
+    requireProperty(saml?.entityId === found.provider.entityId, "the request is of its sender")
+    requireProperty(
       prompts.every((prompt) => prompt === "login" || prompt === "none"),
       "prompts are known",
     )
   },
 })
 
-const inflated = (text: string): Buffer | undefined => {
+const inflate = (text: string): Buffer | undefined => {
   try {
     return inflateRawSync(Buffer.from(decodeURIComponent(text), "base64"), {
       maxOutputLength: 65_536,
@@ -288,11 +299,11 @@ const inflated = (text: string): Buffer | undefined => {
   }
 }
 
-/** Changes the message inside an address, or what it unpacks to. */
-const inDeflate: Mutation = (input, { random, other }) => {
+/** Mutates the message in a URL or its decompressed content. */
+const mutateDeflated: Mutation = (input, { random, other }) => {
   const text = input.toString("latin1")
   const [whole, message] = /SAMLRe\w+=([^&]*)/.exec(text) ?? []
-  const plain = message === undefined ? undefined : inflated(message)
+  const plain = message === undefined ? undefined : inflate(message)
   if (!whole || message === undefined || !plain) return undefined
   const cut = random.below(plain.length + 1)
   const bomb = Buffer.alloc(2 ** random.below(20), "a")
@@ -307,14 +318,14 @@ const inDeflate: Mutation = (input, { random, other }) => {
   )
 }
 
-const packed = (xml: string) => encodeURIComponent(deflateRawSync(xml).toString("base64"))
+const deflated = (xml: string) => encodeURIComponent(deflateRawSync(xml).toString("base64"))
 
-/** SAML Bindings §3.4 and §3.5: the query of an address, or after "form:" a form. */
+/** SAML Bindings §3.4 and §3.5: a query string, or a form after "form:". */
 export const samlBinding = fuzzTarget({
   name: "saml-binding",
   seeds: () => [
-    `?SAMLRequest=${packed("<a/>")}&RelayState=a%2Bb`,
-    `?SAMLResponse=${packed("<a>\u00e4</a>")}&SigAlg=http%3A%2F%2Fa&Signature=AAAA`,
+    `?SAMLRequest=${deflated("<a/>")}&RelayState=a%2Bb`,
+    `?SAMLResponse=${deflated("<a>\u00e4</a>")}&SigAlg=http%3A%2F%2Fa&Signature=AAAA`,
     `form:SAMLResponse=${encodeURIComponent(Buffer.from("<a/>").toString("base64"))}&RelayState=b`,
     "?SAMLRequest=AA%0AAA&SAMLEncoding=urn%3Aa",
     "?a=b",
@@ -329,20 +340,23 @@ export const samlBinding = fuzzTarget({
     "%0a",
     "=",
   ],
-  mutations: [inDeflate],
+  mutations: [mutateDeflated],
   parse: (input) => {
     const text = input.toString("latin1")
-    if (!text.startsWith("form:")) return fromAddress(text, refusedError)
-    return fromForm(new URLSearchParams(text.slice(5)), refusedError)
+    if (!text.startsWith("form:")) return parseRedirect(text, refusedError)
+    return parsePost(new URLSearchParams(text.slice(5)), refusedError)
   },
   check: (received) => {
     if (!received) return
-    must(received.xml.length <= 65_536 * 2, "a message has a bounded length")
-    must(received.xml.isWellFormed(), "a message is text")
+    requireProperty(received.xml.length <= 65_536 * 2, "a message has a bounded length")
+    requireProperty(received.xml.isWellFormed(), "a message is text")
     const { kind, xml, relayState } = received
-    const again = fromForm(new URLSearchParams(toFields({ kind, xml, relayState })), refusedError)
-    // A byte order mark at the beginning is no part of the text (Encoding Standard §6.1).
-    mustEqual(
+    const again = parsePost(
+      new URLSearchParams(createPostFields({ kind, xml, relayState })),
+      refusedError,
+    )
+    // A leading byte order mark is not part of the text (Encoding Standard §6.1).
+    requireEqual(
       again,
       { kind, xml: xml.replace(/^\uFEFF/, ""), relayState },
       "written and read again",
@@ -363,7 +377,7 @@ const entity = (role: string, inside: string) =>
 const service = (name: string, binding: string, more = "") =>
   `<md:${name} Binding="${binding}" Location="https://a.example.com/x"${more}/>`
 
-/** Metadata of identity providers and of service providers. */
+/** Metadata of identity providers and service providers. */
 export const samlMetadata = fuzzTarget({
   name: "saml-metadata",
   seeds: async () => {
@@ -397,26 +411,26 @@ export const samlMetadata = fuzzTarget({
     "use",
   ],
   parse: async (input) => {
-    const text = metadataText(new Uint8Array(input), metadataReading)
-    if (text.includes("IDPSSODescriptor")) return { provider: await providerOf(text) }
-    return { application: await readMetadata(new Uint8Array(input), now) }
+    const text = decodeMetadata(new Uint8Array(input), metadataReading)
+    if (text.includes("IDPSSODescriptor")) return { provider: await parseProvider(text) }
+    return { application: await parseMetadata(new Uint8Array(input), now) }
   },
   check: ({ provider, application }) => {
     const entityId = provider?.entityId ?? application?.entityId ?? ""
-    must(
+    requireProperty(
       entityId !== "" && entityId.length <= 1024 && !/\s/.test(entityId),
       "there is an entity id",
     )
     if (!provider) return
     const { signOn, logout, signingKeys } = provider
     const urls = [...signOn, ...logout].map(({ url }) => url)
-    must(
-      [...urls, ...logout.map(({ responseUrl }) => responseUrl)].every(isWebAddress),
+    requireProperty(
+      [...urls, ...logout.map(({ responseUrl }) => responseUrl)].every(isWebUrl),
       "web pages",
     )
     for (const each of signingKeys) {
       const bits = createPublicKey(each).asymmetricKeyDetails?.modulusLength ?? 0
-      must(bits >= 2048, "keys for signatures are RSA from 2048 bits")
+      requireProperty(bits >= 2048, "keys for signatures are RSA from 2048 bits")
     }
   },
 })

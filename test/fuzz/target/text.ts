@@ -1,34 +1,34 @@
 import { simpleParser } from "mailparser"
-import { foreignHash } from "../../../src/domain/credential/foreign/list.ts"
-import { checkPlaceholders, fillIn } from "../../../src/domain/text/placeholder.ts"
+import { parseForeignHash } from "../../../src/domain/credential/foreign/formats.ts"
+import { fillPlaceholders, validatePlaceholders } from "../../../src/domain/text/placeholder.ts"
 import { Fault } from "../../../src/kernel/fault.ts"
-import { givenId, givenName } from "../../../src/kernel/text/given.ts"
+import { parseDisplayName, parseResourceId } from "../../../src/kernel/text/identifier.ts"
 import { fold, foldName } from "../../../src/kernel/text/name.ts"
-import { mimeMessageOf } from "../../../src/notify/smtp.ts"
-import { userCodeOf } from "../../../src/oauth/device/user-code.ts"
+import { createMimeMessage } from "../../../src/notify/smtp.ts"
+import { parseUserCode } from "../../../src/oauth/device/user-code.ts"
 import {
-  emailOf,
-  languageOf,
-  loginNameOf,
-  optionalTextOf,
-  phoneOf,
-  urlTemplateOf,
+  parseEmail,
+  parseLanguage,
+  parseLoginName,
+  parseOptionalText,
+  parsePhone,
+  parseUrlTemplate,
 } from "../../../src/protocol/user-field.ts"
-import { complaintAbout, translatorOf } from "../../../ui/kit/catalogue.ts"
-import { fuzzTarget, must, mustEqual } from "../engine/target.ts"
+import { createTranslator, findTextError } from "../../../ui/kit/catalog.ts"
+import { fuzzTarget, requireEqual, requireProperty } from "../engine/target.ts"
 
 const readers = {
-  email: emailOf,
-  phone: phoneOf,
-  loginName: loginNameOf,
-  language: languageOf,
-  text: (text: string) => optionalTextOf("nick_name", text),
-  urlTemplate: urlTemplateOf,
-  name: (text: string) => givenName("name", text),
-  id: (text: string) => givenId({ next: () => "1" }, "id", text),
+  email: parseEmail,
+  phone: parsePhone,
+  loginName: parseLoginName,
+  language: parseLanguage,
+  text: (text: string) => parseOptionalText("nick_name", text),
+  urlTemplate: parseUrlTemplate,
+  name: (text: string) => parseDisplayName("name", text),
+  id: (text: string) => parseResourceId({ next: () => "1" }, "id", text),
 }
 
-function acceptedBy(read: (text: string) => string, text: string): string | undefined {
+function acceptedText(read: (text: string) => string, text: string): string | undefined {
   try {
     return read(text)
   } catch (error) {
@@ -37,7 +37,7 @@ function acceptedBy(read: (text: string) => string, text: string): string | unde
   }
 }
 
-/** Fields that people fill in: names, addresses, phone numbers, languages, codes. */
+/** Text fields: names, addresses, phone numbers, languages, codes. */
 export const userField = fuzzTarget({
   name: "user-field",
   seeds: () => [
@@ -57,24 +57,25 @@ export const userField = fuzzTarget({
   tokens: ["@", ".", "+", "-", "\u202e", "\ufb01", "\u0345", "ǅ", "ẞ", "\u1e9e", "㎒", "\u{1f3f3}"],
   parse: (input) => {
     const text = input.toString()
-    const read = Object.entries(readers).map(([name, reader]) => [name, acceptedBy(reader, text)])
-    return { ...Object.fromEntries(read), code: userCodeOf(text), folded: fold(text) }
+    const read = Object.entries(readers).map(([name, reader]) => [name, acceptedText(reader, text)])
+    return { ...Object.fromEntries(read), code: parseUserCode(text), folded: fold(text) }
   },
   check: ({ folded, code, ...fields }) => {
     for (const [name, value] of Object.entries(fields)) {
       if (typeof value !== "string") continue
       const reader = Object.entries(readers).find(([each]) => each === name)?.[1]
-      mustEqual(reader?.(value), value, `${name}: what was read is read as itself`)
-      must(!/[\r\n\0]/.test(value), `${name} is one line`)
-      must(value.isWellFormed(), `${name} is text`)
+      requireEqual(reader?.(value), value, `${name}: what was read is read as itself`)
+      requireProperty(!/[\r\n\0]/.test(value), `${name} is one line`)
+      requireProperty(value.isWellFormed(), `${name} is text`)
     }
-    mustEqual(fold(folded), folded, "what is folded stays as it is")
-    mustEqual(foldName(foldName(folded)), foldName(folded), "and so does a name")
-    if (code !== undefined) must(/^[B-DF-HJ-NP-TV-XZ]{8}$/.test(code), "a code has eight letters")
+    requireEqual(fold(folded), folded, "what is folded stays as it is")
+    requireEqual(foldName(foldName(folded)), foldName(folded), "and so does a name")
+    if (code !== undefined)
+      requireProperty(/^[B-DF-HJ-NP-TV-XZ]{8}$/.test(code), "a code has eight letters")
   },
 })
 
-/** Hashes of other systems, as an import brings them. */
+/** Password hashes of other systems, as in an import. */
 export const foreignHashes = fuzzTarget({
   name: "foreign-hash",
   seeds: () => [
@@ -91,18 +92,19 @@ export const foreignHashes = fuzzTarget({
   tokens: ["$", "rounds=", "ln=", "r=", "p=", "$2a$", "$5$", "$6$", "$S$", "sha512", ".", "/", "+"],
   parse: async (input) => {
     const text = input.toString()
-    const hash = foreignHash(text)
-    // Cost is a limit of its own; to compute each would only be slow.
+    const hash = parseForeignHash(text)
+    // Cost has a separate limit; computing each hash would only be slow.
     const isCheap = !/\d{4}|\$\d[5-9]\$|\$[1-9]\d\$|ln=\d\d|ln=[6-9]|[HPS]\$[^56]/.test(text)
     const isRight = hash && !hash.isTooCostly && isCheap ? await hash.verify("password") : undefined
     return { isTooCostly: hash?.isTooCostly, isRight }
   },
-  check: ({ isRight }) => must(isRight !== true, "nobody's hash is that of this password"),
+  check: ({ isRight }) =>
+    requireProperty(isRight !== true, "nobody's hash is that of this password"),
 })
 
 const values = { FirstName: "Ada\r\nBcc: x", Code: "123456" }
 
-/** Texts that administrators write: of messages with {{.Value}}, of pages in MessageFormat. */
+/** Custom texts: messages with {{.Value}}, pages in MessageFormat. */
 export const customText = fuzzTarget({
   name: "custom-text",
   seeds: () => [
@@ -125,18 +127,21 @@ export const customText = fuzzTarget({
   ],
   parse: (input) => {
     const text = input.toString()
-    checkPlaceholders("text", text.includes("{{.") ? text : "", Object.keys(values))
-    const complaint = complaintAbout(text, { values: ["name", "count"], numbers: ["count"] })
-    return { text, filled: fillIn(text, values), complaint }
+    validatePlaceholders("text", text.includes("{{.") ? text : "", Object.keys(values))
+    const complaint = findTextError(text, { values: ["name", "count"], numbers: ["count"] })
+    return { text, filled: fillPlaceholders(text, values), complaint }
   },
   check: ({ text, filled, complaint }) => {
     const lines = (of: string) => of.split(/[\r\n]/).length
-    must(lines(filled) <= lines(text), "a value adds no line")
+    requireProperty(lines(filled) <= lines(text), "a value adds no line")
     if (complaint !== undefined) return
     for (const language of ["en", "ja", "pl"]) {
-      const { t } = translatorOf({ language, messages: { text } })
+      const { t } = createTranslator({ language, messages: { text } })
       for (const count of [0, 1, 2.5]) {
-        must(typeof t("text", { name: "\u202e<b>", count }) === "string", "it can be shown")
+        requireProperty(
+          typeof t("text", { name: "\u202e<b>", count }) === "string",
+          "it can be shown",
+        )
       }
     }
   },
@@ -153,7 +158,7 @@ const headers = [
   "to",
 ]
 
-/** Mails that carry names and texts of others, as a MIME parser that is not ours reads them. */
+/** Emails with foreign names and texts, verified by an independent MIME parser. */
 export const mimeMessage = fuzzTarget({
   name: "mime-message",
   seeds: () => [
@@ -177,9 +182,9 @@ export const mimeMessage = fuzzTarget({
   ],
   parse: async (input) => {
     const [name = "", subject = "", to = "", ...rest] = input.toString().split("\n")
-    const shown = optionalTextOf("name", name)
-    const line = fillIn("{{.text}}", { text: subject }).slice(0, 500)
-    const [address, body] = [emailOf(to), rest.join("\n")]
+    const shown = parseOptionalText("name", name)
+    const line = fillPlaceholders("{{.text}}", { text: subject }).slice(0, 500)
+    const [address, body] = [parseEmail(to), rest.join("\n")]
     const mail = {
       messageId: "1@id.example.com",
       replyTo: "",
@@ -189,21 +194,27 @@ export const mimeMessage = fuzzTarget({
       text: body,
       html: "<p>a</p>",
     }
-    return { mail, bytes: await mimeMessageOf(mail) }
+    return { mail, bytes: await createMimeMessage(mail) }
   },
   check: async ({ mail, bytes }) => {
     const read = await simpleParser(bytes)
     const names = new Set(read.headerLines.map(({ key }) => key))
-    // A mail of one part has its encoding there.
+    // A single-part email has its encoding there.
     names.delete("content-transfer-encoding")
-    must(read.headerLines.length <= headers.length + 1, "no header is there twice")
-    const expected = headers.filter((key) => key !== "subject" || squeezed(mail.subject) !== "")
-    mustEqual([...names].sort(), expected, "there are no other headers")
+    requireProperty(read.headerLines.length <= headers.length + 1, "no header is there twice")
+    const expected = headers.filter(
+      (key) => key !== "subject" || collapseSpaces(mail.subject) !== "",
+    )
+    requireEqual([...names].sort(), expected, "there are no other headers")
     const to = [read.to ?? []].flat().flatMap(({ value }) => value)
-    must(to.length === 1, "there is one recipient")
-    mustEqual(squeezed(read.subject), squeezed(mail.subject), "the subject is as it was given")
+    requireProperty(to.length === 1, "there is one recipient")
+    requireEqual(
+      collapseSpaces(read.subject),
+      collapseSpaces(mail.subject),
+      "the subject is as it was given",
+    )
     const from = read.from?.value ?? []
-    mustEqual(
+    requireEqual(
       from.map(({ address }) => address),
       [mail.from.address],
       "there is one sender",
@@ -211,5 +222,5 @@ export const mimeMessage = fuzzTarget({
   },
 })
 
-/** RFC 5322 §2.2.3: how a line is folded says nothing. */
-const squeezed = (text = ""): string => text.replaceAll(/\s+/g, " ").trim()
+/** RFC 5322 §2.2.3: line folding has no meaning. */
+const collapseSpaces = (text = ""): string => text.replaceAll(/\s+/g, " ").trim()

@@ -1,14 +1,18 @@
 import { createHash, createPublicKey, sign } from "node:crypto"
-import { assertionOf, readAssertion, readNewKey } from "../../../src/domain/factor/key/webauthn.ts"
+import {
+  parseAssertion,
+  verifyAssertion,
+  verifyRegistration,
+} from "../../../src/domain/factor/key/webauthn.ts"
 import { edKey } from "../engine/keys.ts"
-import { fuzzTarget, must, mustEqual } from "../engine/target.ts"
+import { fuzzTarget, requireEqual, requireProperty } from "../engine/target.ts"
 
 const party = { id: "id.example.com", origins: ["https://id.example.com"] }
 const challenge = Buffer.alloc(32, 7).toString("base64url")
 const key = edKey("fuzz")
 const credentialId = Buffer.alloc(32, 9)
 
-/** RFC 8949 §3: what is in front of a value; lengths below 65536. */
+/** RFC 8949 §3: the head of a value; lengths below 65536. */
 function head(major: number, length: number): Buffer {
   if (length < 24) return Buffer.from([(major << 5) | length])
   if (length < 256) return Buffer.from([(major << 5) | 24, length])
@@ -20,7 +24,7 @@ const text = (value: string) => Buffer.concat([head(3, value.length), Buffer.fro
 const map = (...entries: readonly (readonly [Buffer, Buffer])[]) =>
   Buffer.concat([head(5, entries.length), ...entries.flat()])
 
-/** RFC 9053 §7.2: an octet key pair of Ed25519. */
+/** RFC 9053 §7.2: an Ed25519 octet key pair. */
 const coseKey = (): Buffer => {
   const { x = "" } = createPublicKey(key).export({ format: "jwk" })
   const [kty, alg] = [int(1), int(-8)]
@@ -116,7 +120,7 @@ const tokens = [
 ]
 
 const jsonIn = (input: Buffer): unknown => JSON.parse(input.toString())
-const isNoJson = (error: unknown): boolean => error instanceof SyntaxError
+const isSyntaxError = (error: unknown): boolean => error instanceof SyntaxError
 
 const packed = () =>
   map(
@@ -125,7 +129,7 @@ const packed = () =>
     [text("x5c"), Buffer.concat([head(4, 1), bytes(Buffer.alloc(20, 0x30))])],
   )
 
-/** WebAuthn §7.1: what a browser answers about a new key, with CBOR inside. */
+/** WebAuthn §7.1: a browser's registration response, which contains CBOR. */
 export const webauthnRegistration = fuzzTarget({
   name: "webauthn-registration",
   seeds: () => [
@@ -140,24 +144,27 @@ export const webauthnRegistration = fuzzTarget({
     creation("apple", packed()),
   ],
   tokens,
-  isRejection: isNoJson,
-  parse: (input) => readNewKey(jsonIn(input), { challenge, party, isUserVerified: true }),
+  isRejection: isSyntaxError,
+  parse: (input) => verifyRegistration(jsonIn(input), { challenge, party, isUserVerified: true }),
   check: (made, input) => {
     if (!made) return
     const { response } = Object(jsonIn(input))
     const client = JSON.parse(Buffer.from(response.clientDataJSON, "base64url").toString())
-    mustEqual(client.type, "webauthn.create", "the client data is of a registration")
-    mustEqual(client.challenge, challenge, "the challenge is ours")
-    mustEqual(client.origin, party.origins[0], "the page is ours")
+    requireEqual(client.type, "webauthn.create", "the client data is of a registration")
+    requireEqual(client.challenge, challenge, "the challenge is ours")
+    requireEqual(client.origin, party.origins[0], "the page is ours")
     const id = Buffer.from(made.credentialId, "base64url")
-    must(id.length > 0 && id.length <= 1023, "WebAuthn §4: an id has at most 1023 bytes")
-    must(made.publicKey !== "" && Number.isInteger(made.signCount), "there is a key and a count")
-    must(made.transports.length <= 8, "there are few transports")
-    must(/^[\da-f-]{36}$/.test(made.aaguid), "the model of the key is a UUID")
+    requireProperty(id.length > 0 && id.length <= 1023, "WebAuthn §4: an id has at most 1023 bytes")
+    requireProperty(
+      made.publicKey !== "" && Number.isInteger(made.signCount),
+      "there is a key and a count",
+    )
+    requireProperty(made.transports.length <= 8, "there are few transports")
+    requireProperty(/^[\da-f-]{36}$/.test(made.aaguid), "the model of the key is a UUID")
   },
 })
 
-const known = {
+const storedKey = {
   credentialId: encoded(credentialId),
   publicKey: encoded(coseKey()),
   signCount: 0,
@@ -167,14 +174,14 @@ const known = {
 }
 
 const expected = {
-  key: known,
+  key: storedKey,
   challenge,
   party,
   isUserVerified: true,
-} as unknown as Parameters<typeof readAssertion>[1]
+} as unknown as Parameters<typeof verifyAssertion>[1]
 
-/** What an assertion proves: the bytes that are signed, and the signature. */
-const provenIn = (json: string) => {
+/** The signed content of an assertion: the signed bytes and the signature. */
+const signedContent = (json: string) => {
   const { response } = Object(JSON.parse(json))
   const decoded = ["clientDataJSON", "authenticatorData", "signature"].map((name) =>
     Buffer.from(String(response[name]), "base64url").toString("hex"),
@@ -182,20 +189,30 @@ const provenIn = (json: string) => {
   return decoded
 }
 
-/** WebAuthn §7.2: how a browser proves a key. */
+/** WebAuthn §7.2: a browser's assertion of a key. */
 export const webauthnAssertion = fuzzTarget({
   name: "webauthn-assertion",
   seeds: () => [assertion(), assertion().replace("userHandle", "other")],
   tokens,
-  isRejection: isNoJson,
+  isRejection: isSyntaxError,
   parse: async (input) => {
-    const response = assertionOf(jsonIn(input))
-    return response && (await readAssertion(response, expected))
+    const response = parseAssertion(jsonIn(input))
+    return response && (await verifyAssertion(response, expected))
   },
   check: (proven, input) => {
-    must(proven !== undefined || input.toString() !== assertion(), "what was signed is accepted")
+    requireProperty(
+      proven !== undefined || input.toString() !== assertion(),
+      "what was signed is accepted",
+    )
     if (!proven) return
-    mustEqual(provenIn(input.toString()), provenIn(assertion()), "only what was signed is proven")
-    must(proven.isUserVerified && proven.signCount === 1, "the flags and the count are as signed")
+    requireEqual(
+      signedContent(input.toString()),
+      signedContent(assertion()),
+      "only what was signed is proven",
+    )
+    requireProperty(
+      proven.isUserVerified && proven.signCount === 1,
+      "the flags and the count are as signed",
+    )
   },
 })

@@ -3,17 +3,17 @@ import { tableOf } from "../../contract/table.ts"
 import { coreModules } from "./core.ts"
 import { dynamicModules } from "./dynamic.ts"
 import { logoutModules } from "./logout.ts"
+import { notifiedLogoutModules } from "./notified-logout.ts"
 import { openRelyingParty, type RelyingParty, type Variant } from "./relying-party.ts"
-import { toldLogoutModules } from "./told-logout.ts"
 
-/** The OpenID Foundation's modules that are built here, by the names that they have there. */
-const modules = { ...coreModules, ...logoutModules, ...toldLogoutModules, ...dynamicModules }
+/** The OpenID Foundation's modules that are implemented here, with the same names. */
+const modules = { ...coreModules, ...logoutModules, ...notifiedLogoutModules, ...dynamicModules }
 
 type Plan = { readonly variant: Variant; readonly size: number }
 
 const code = { responseType: "code" } as const
 const idToken = { responseType: "id_token" } as const
-const both = { responseType: "id_token token" } as const
+const idTokenAndToken = { responseType: "id_token token" } as const
 const responseMode = "form_post" as const
 
 const plans: Readonly<Record<string, Plan>> = {
@@ -22,16 +22,19 @@ const plans: Readonly<Record<string, Plan>> = {
   "RP-Initiated Logout": { variant: code, size: 11 },
   "Front-Channel Logout": { variant: code, size: 2 },
   "Back-Channel Logout": { variant: code, size: 2 },
-  "Implicit (id_token token)": { variant: both, size: 31 },
-  // The same without userinfo: there is no access token.
+  "Implicit (id_token token)": { variant: idTokenAndToken, size: 31 },
+  // The same without userinfo, because there is no access token.
   "Implicit (id_token)": { variant: idToken, size: 28 },
   Dynamic: { variant: { ...code, isDynamic: true }, size: 24 },
   "Form Post Basic": { variant: { ...code, responseMode }, size: 35 },
-  "Form Post Implicit (id_token token)": { variant: { ...both, responseMode }, size: 30 },
+  "Form Post Implicit (id_token token)": {
+    variant: { ...idTokenAndToken, responseMode },
+    size: 30,
+  },
   "Form Post Implicit (id_token)": { variant: { ...idToken, responseMode }, size: 27 },
 }
 
-/** The suite's presets Basic and Form Post Basic, with clients that are registered beforehand. */
+/** The modules of the suite's presets Basic and Form Post Basic with static clients. */
 const inBothPresets = [
   "oidcc-server",
   "oidcc-server-client-secret-post",
@@ -70,14 +73,14 @@ const inBothPresets = [
   "oidcc-ensure-request-with-valid-pkce-succeeds",
 ]
 
-/** Those of Basic that Form Post Basic leaves out. */
+/** The modules of Basic that Form Post Basic omits. */
 const inBasicAlone = [
   "oidcc-idtoken-unsigned",
   "oidcc-ensure-request-without-nonce-succeeds-for-code-flow",
   "oidcc-ensure-post-request-succeeds",
 ]
 
-/** Every module of every plan: it runs, or says why it can't apply. */
+/** Every module of every plan runs, or has a reason why it doesn't apply. */
 const rows = tableOf("test/oauth/conformance/plans.tsv").map((row) => {
   expect(Object.keys(row)).toEqual(["plan", "module", "reason"])
   const { plan = "", module = "", reason = "" } = row
@@ -100,7 +103,7 @@ describe("the table of plans", () => {
     const of = (name: string) => rows.flatMap(({ plan, module }) => (plan === name ? module : []))
     expect(of("Basic").toSorted()).toEqual([...inBothPresets, ...inBasicAlone].toSorted())
     expect(of("Form Post Basic").toSorted()).toEqual(inBothPresets.toSorted())
-    // One alone can't apply: no client can have ID tokens without a signature.
+    // Only one doesn't apply: no client can have unsigned ID tokens.
     const skipped = rows.filter(({ plan, reason }) => plan.endsWith("Basic") && reason !== "")
     expect(skipped.map(({ module }) => module)).toEqual(["oidcc-idtoken-unsigned"])
   })

@@ -1,14 +1,21 @@
 import { expect } from "vitest"
-import { metadata } from "../must.ts"
-import { askToken, authorizePath, browserOf, challenge, issuer, redirectUri } from "../provider.ts"
+import { loadDiscovery } from "../must.ts"
+import {
+  authorizePath,
+  browserOf,
+  challenge,
+  issuer,
+  redirectUri,
+  sendTokenRequest,
+} from "../provider.ts"
 import { codeOf, type RelyingParty, type Tokens } from "./relying-party.ts"
 
-/** One module of a plan: what the suite does, with what it expects. */
+/** A module of a plan: the suite's steps and expectations. */
 export type Module = (rp: RelyingParty) => Promise<void>
 
 const hasAccessToken = ({ variant }: RelyingParty) => variant.responseType !== "id_token"
 
-/** Where a claim of a scope must stand: at userinfo, or in the id_token where that is all. */
+/** The claims of a scope, at userinfo or, without an access token, in the ID token. */
 async function claimsOfScope(rp: RelyingParty, tokens: Tokens): Promise<Record<string, unknown>> {
   if (!hasAccessToken(rp)) return { ...tokens.idToken }
   const response = await rp.userinfo(tokens.accessToken)
@@ -18,7 +25,7 @@ async function claimsOfScope(rp: RelyingParty, tokens: Tokens): Promise<Record<s
   return claims
 }
 
-const scoped =
+const scopeModule =
   (scope: string, names: readonly string[]): Module =>
   async (rp) => {
     const { tokens } = await rp.signIn({ scope })
@@ -33,7 +40,7 @@ const scoped =
     for (const name of names) expect(tokens.idToken, name).not.toHaveProperty(name)
   }
 
-const succeeds =
+const signInModule =
   (changes: Readonly<Record<string, string>>): Module =>
   async (rp) => {
     const { tokens } = await rp.signIn(changes)
@@ -43,7 +50,7 @@ const succeeds =
 const profile = ["name", "given_name", "family_name", "preferred_username", "updated_at"]
 const email = ["email", "email_verified"]
 
-const userinfoBy =
+const userinfoModule =
   (send: (rp: RelyingParty, token: string) => Promise<Response>): Module =>
   async (rp) => {
     const { tokens } = await rp.signIn()
@@ -52,7 +59,9 @@ const userinfoBy =
     expect((await response.json()).sub).toBe(tokens.idToken.sub)
   }
 
-/** OpenID Connect Core §2, §3.1.3.6, §3.3.2.11 and §5.1, and `sid`: the suite warns of others. */
+/**
+ * OpenID Connect Core §2, §3.1.3.6, §3.3.2.11 and §5.1, and `sid`: the suite warns about others.
+ */
 const idTokenClaims = [
   "iss",
   "sub",
@@ -73,7 +82,7 @@ const idTokenClaims = [
 
 const path = "/oidc/v1/userinfo"
 
-const happy: Readonly<Record<string, Module>> = {
+const happyPathModules: Readonly<Record<string, Module>> = {
   "oidcc-server": async (rp) => {
     const { tokens, fields } = await rp.signIn({ scope: "openid profile email" })
     expect(tokens.idToken.sub).toBe(rp.provider.setup.ownerId)
@@ -84,7 +93,7 @@ const happy: Readonly<Record<string, Module>> = {
       ? ["access_token", "expires_in", "id_token", "iss", "scope", "state", "token_type"]
       : ["id_token", "iss", "state"]
     const wanted = rp.variant.responseType === "code" ? ["code", "iss", "state"] : implicit
-    // The interface (§4.3) names type and lifetime also where the id_token comes alone.
+    // The interface (§4.3) includes type and lifetime also with an ID token alone.
     const more = rp.variant.responseType === "code" ? [] : ["expires_in", "scope", "token_type"]
     const allowed = [...wanted, ...more]
     expect(Object.keys(fields)).toEqual(expect.arrayContaining(wanted))
@@ -97,7 +106,7 @@ const happy: Readonly<Record<string, Module>> = {
     const request = rp.request({}, client)
     const { code } = rp.answer(await browser.go(request))
     const fields = { ...codeOf(code), client_id: client.id, client_secret: client.secret }
-    const { status, answer } = await askToken(rp.provider, fields)
+    const { status, answer } = await sendTokenRequest(rp.provider, fields)
     expect(status).toBe(200)
     const nonce = new URL(request, issuer).searchParams.get("nonce")
     const accessToken = String(answer.access_token)
@@ -107,25 +116,25 @@ const happy: Readonly<Record<string, Module>> = {
   },
   "oidcc-response-type-missing": async (rp) => {
     const end = await browserOf(rp.provider).go(rp.request({ response_type: undefined }))
-    // Where no response type says it, the answer comes as for a code.
+    // Without a valid response type the response uses the mode of the code flow.
     const query = new URL(end.path, issuer).searchParams
     const error = rp.variant.responseMode ? rp.answer(end).error : query.get("error")
     expect(["invalid_request", "unsupported_response_type"]).toContain(error)
   },
   "oidcc-idtoken-signature": async (rp) => {
-    // Verified with the published key that its kid names, by RS256 alone; see `redeem`.
+    // Verified with the published key of its kid, by RS256 only; see `redeem`.
     const { tokens } = await rp.signIn()
     const header = JSON.parse(
       Buffer.from(tokens.rawIdToken.split(".")[0] ?? "", "base64url").toString(),
     )
     expect(header).toMatchObject({ alg: "RS256", kid: expect.stringMatching(/./) })
   },
-  "oidcc-userinfo-get": userinfoBy((rp, token) => rp.userinfo(token)),
-  "oidcc-userinfo-post-header": userinfoBy((rp, token) => {
+  "oidcc-userinfo-get": userinfoModule((rp, token) => rp.userinfo(token)),
+  "oidcc-userinfo-post-header": userinfoModule((rp, token) => {
     const headers = { authorization: `Bearer ${token}` }
     return rp.provider.send(path, { method: "POST", headers })
   }),
-  "oidcc-userinfo-post-body": userinfoBy((rp, token) => {
+  "oidcc-userinfo-post-body": userinfoModule((rp, token) => {
     const body = new URLSearchParams({ access_token: token })
     return rp.provider.send(path, { method: "POST", body })
   }),
@@ -138,11 +147,11 @@ const happy: Readonly<Record<string, Module>> = {
   "oidcc-ensure-request-without-nonce-fails": async (rp) => {
     expect(await rp.errorOf({ nonce: undefined })).toBe("invalid_request")
   },
-  "oidcc-scope-profile": scoped("openid profile", profile),
-  "oidcc-scope-email": scoped("openid email", email),
-  "oidcc-scope-address": scoped("openid address", []),
-  "oidcc-scope-phone": scoped("openid phone", []),
-  "oidcc-scope-all": scoped("openid profile email address phone", [...profile, ...email]),
+  "oidcc-scope-profile": scopeModule("openid profile", profile),
+  "oidcc-scope-email": scopeModule("openid email", email),
+  "oidcc-scope-address": scopeModule("openid address", []),
+  "oidcc-scope-phone": scopeModule("openid phone", []),
+  "oidcc-scope-all": scopeModule("openid profile email address phone", [...profile, ...email]),
   "oidcc-alternate-happy-flow": async (rp) => {
     const turned = [...new URL(rp.request({ scope: "email profile openid" }), issuer).searchParams]
     const request = `/oauth/v2/authorize?${new URLSearchParams(turned.reverse())}`
@@ -150,13 +159,13 @@ const happy: Readonly<Record<string, Module>> = {
     const { tokens } = await rp.finish(request, await browser.signIn(request))
     expect(await claimsOfScope(rp, tokens)).toHaveProperty("email")
   },
-  "oidcc-display-page": succeeds({ display: "page" }),
-  "oidcc-display-popup": succeeds({ display: "popup" }),
-  "oidcc-ensure-request-with-unknown-parameter-succeeds": succeeds({ extra: "foobar" }),
-  "oidcc-ui-locales": succeeds({ ui_locales: "se" }),
-  "oidcc-claims-locales": succeeds({ claims_locales: "se" }),
+  "oidcc-display-page": signInModule({ display: "page" }),
+  "oidcc-display-popup": signInModule({ display: "popup" }),
+  "oidcc-ensure-request-with-unknown-parameter-succeeds": signInModule({ extra: "foobar" }),
+  "oidcc-ui-locales": signInModule({ ui_locales: "se" }),
+  "oidcc-claims-locales": signInModule({ claims_locales: "se" }),
   "oidcc-ensure-request-with-acr-values-succeeds": async (rp) => {
-    const { acr_values_supported: supported } = await metadata(rp.provider)
+    const { acr_values_supported: supported } = await loadDiscovery(rp.provider)
     const values = Array.isArray(supported) ? supported.map(String) : ["1", "2"]
     const { tokens } = await rp.signIn({ acr_values: values.join(" ") })
     if (Array.isArray(supported)) expect(values).toContain(tokens.idToken.acr)
@@ -171,15 +180,15 @@ const happy: Readonly<Record<string, Module>> = {
   },
   "oidcc-ensure-request-with-valid-pkce-succeeds": async (rp) => {
     const s256 = { code_challenge: challenge, code_challenge_method: "S256" }
-    // Redeemed with the verifier; without it the same code is worth nothing.
+    // Redeemed with the verifier; without it the same code is invalid.
     const { fields, browser } = await rp.signIn(s256)
     expect(fields).toHaveProperty("code")
     const { code } = rp.answer(await browser.go(rp.request(s256)))
-    await invalid(rp, codeOf(code), `${rp.client.id}:${rp.client.secret}`)
+    await requestInvalidToken(rp, codeOf(code), `${rp.client.id}:${rp.client.secret}`)
   },
 }
 
-const sessions: Readonly<Record<string, Module>> = {
+const sessionModules: Readonly<Record<string, Module>> = {
   "oidcc-prompt-login": async (rp) => {
     const first = await rp.signIn()
     rp.provider.clock.advance(1500)
@@ -234,28 +243,32 @@ const sessions: Readonly<Record<string, Module>> = {
   },
 }
 
-const invalid = (rp: RelyingParty, fields: Readonly<Record<string, string>>, secret: string) =>
-  askToken(rp.provider, fields, secret).then(({ status, answer }) => {
+const requestInvalidToken = (
+  rp: RelyingParty,
+  fields: Readonly<Record<string, string>>,
+  secret: string,
+) =>
+  sendTokenRequest(rp.provider, fields, secret).then(({ status, answer }) => {
     expect([status, answer.error]).toEqual([400, "invalid_grant"])
   })
 
 /** RFC 6749 §4.1.2: denied, and the tokens of the first use are revoked. */
-const reused =
+const reuseModule =
   (seconds: number): Module =>
   async (rp) => {
     const { fields, tokens } = await rp.signIn()
     rp.provider.clock.advance(seconds * 1000)
     const as = `${rp.client.id}:${rp.client.secret}`
-    await invalid(rp, codeOf(fields.code), as)
+    await requestInvalidToken(rp, codeOf(fields.code), as)
     expect((await rp.userinfo(tokens.accessToken)).status).toBe(401)
   }
 
 const unsigned = (claims: object) => `${part({ alg: "none" })}.${part(claims)}.`
 const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url")
 
-const refusals: Readonly<Record<string, Module>> = {
-  "oidcc-codereuse": reused(0),
-  "oidcc-codereuse-30seconds": reused(30),
+const errorModules: Readonly<Record<string, Module>> = {
+  "oidcc-codereuse": reuseModule(0),
+  "oidcc-codereuse-30seconds": reuseModule(30),
   "oidcc-ensure-registered-redirect-uri": async (rp) => {
     const redirect_uri = `${redirectUri}/unregistered`
     const { response, path: end } = await browserOf(rp.provider).go(rp.request({ redirect_uri }))
@@ -289,16 +302,16 @@ const refusals: Readonly<Record<string, Module>> = {
   },
 }
 
-const refreshing: Readonly<Record<string, Module>> = {
+const refreshModules: Readonly<Record<string, Module>> = {
   "oidcc-refresh-token": async (rp) => {
     const scope = "openid offline_access"
     const { tokens } = await rp.signIn({ scope, prompt: "consent" })
     const refresh_token = String(tokens.answer.refresh_token)
     const fields = { grant_type: "refresh_token", refresh_token }
-    await invalid(rp, fields, `${rp.second.id}:${rp.second.secret}`)
+    await requestInvalidToken(rp, fields, `${rp.second.id}:${rp.second.secret}`)
     rp.provider.clock.advance(2000)
     const as = `${rp.client.id}:${rp.client.secret}`
-    const { status, answer } = await askToken(rp.provider, fields, as)
+    const { status, answer } = await sendTokenRequest(rp.provider, fields, as)
     expect([status, answer.token_type]).toEqual([200, "Bearer"])
     const fresh = JSON.parse(
       Buffer.from(String(answer.id_token).split(".")[1] ?? "", "base64url").toString(),
@@ -310,9 +323,9 @@ const refreshing: Readonly<Record<string, Module>> = {
   },
 }
 
-const discovery: Readonly<Record<string, Module>> = {
+const discoveryModules: Readonly<Record<string, Module>> = {
   "oidcc-discovery-endpoint-verification": async ({ provider }) => {
-    const document = await metadata(provider)
+    const document = await loadDiscovery(provider)
     const required = [
       "authorization_endpoint",
       "token_endpoint",
@@ -345,9 +358,9 @@ const discovery: Readonly<Record<string, Module>> = {
 }
 
 export const coreModules: Readonly<Record<string, Module>> = {
-  ...happy,
-  ...sessions,
-  ...refusals,
-  ...refreshing,
-  ...discovery,
+  ...happyPathModules,
+  ...sessionModules,
+  ...errorModules,
+  ...refreshModules,
+  ...discoveryModules,
 }

@@ -4,7 +4,6 @@ import { expect } from "vitest"
 import type { OidcConfig } from "../../../src/domain/app/index.ts"
 import type { Browser } from "../must.ts"
 import {
-  askToken,
   authorizePath,
   browserOf,
   issuer,
@@ -13,23 +12,24 @@ import {
   type Provider,
   password,
   redirectUri,
-  type Visited,
+  sendTokenRequest,
+  type VisitedPage,
   verifier,
 } from "../provider.ts"
-import { type Answer, letRegister, sendMetadata } from "../registering.ts"
+import { enableRegistration, type RegistrationResponse, sendMetadata } from "../registration.ts"
 
-/** What the modules of a plan are run with. */
+/** The variant that a plan's modules run with. */
 export type Variant = {
   readonly responseType: "code" | "id_token" | "id_token token"
   readonly responseMode?: "form_post"
-  /** Whether its clients register themselves. */
+  /** Whether its clients register dynamically. */
   readonly isDynamic?: boolean
 }
 
 type Changes = Readonly<Record<string, string | undefined>>
 export type Fields = Readonly<Record<string, string>>
 
-/** The tokens of one sign-in, however they came. */
+/** The tokens of one sign-in, however they were returned. */
 export type Tokens = {
   readonly idToken: Readonly<Record<string, unknown>>
   readonly rawIdToken: string
@@ -39,19 +39,19 @@ export type Tokens = {
 
 export type RelyingParty = Awaited<ReturnType<typeof openRelyingParty>>
 
-/** A provider and two registered clients of it, which check all that a client must. */
+/** A provider and two of its clients, which perform all required client checks. */
 export async function openRelyingParty(variant: Variant, open = () => openProvider()) {
   const provider = await open()
   const config = configOf(variant)
-  if (variant.isDynamic) await letRegister(provider)
-  const add = () => (variant.isDynamic ? registered(provider) : provider.addClient(config))
+  if (variant.isDynamic) await enableRegistration(provider)
+  const add = () => (variant.isDynamic ? registerClient(provider) : provider.addClient(config))
   const client = await add()
   const second = await add()
-  const others = restOf(provider, variant)
+  const others = defaultChecks(provider, variant)
 
   /**
-   * A good request as the suite sends it, but for the changes: nonce and state are new every time,
-   * and only the modules about PKCE use it.
+   * A valid request as the suite sends it, with changes: nonce and state are new each time, and
+   * only the PKCE modules use PKCE.
    */
   const request = (changes: Changes = {}, as = client) =>
     authorizePath(as.id, {
@@ -65,7 +65,7 @@ export async function openRelyingParty(variant: Variant, open = () => openProvid
       ...changes,
     })
 
-  /** Goes to the provider, signs in where a password is asked for, and takes the answer. */
+  /** Goes to the provider, signs in if a password is required, and reads the response. */
   const signIn = async (
     changes: Changes = {},
     browser: Browser = browserOf(provider),
@@ -74,13 +74,17 @@ export async function openRelyingParty(variant: Variant, open = () => openProvid
     const path = request(changes, as)
     const first = await browser.go(path)
     const wasAsked = !hasLeft(first)
-    // A sign-in for this very request is one that comes after it; people take a moment.
+    // The sign-in must be later than the request, as with a real user.
     provider.clock.advance(1)
-    return { browser, wasAsked, ...(await finish(path, await entered(browser, first), as)) }
+    return {
+      browser,
+      wasAsked,
+      ...(await finish(path, await enterCredentials(browser, first), as)),
+    }
   }
 
-  const finish = async (path: string, end: Visited, as = client) => {
-    const fields = answerIn(variant, end)
+  const finish = async (path: string, end: VisitedPage, as = client) => {
+    const fields = responseFields(variant, end)
     const asked = new URL(path, issuer).searchParams
     expect(fields.state ?? null).toBe(asked.get("state"))
     expect(fields.iss).toBe(issuer)
@@ -88,9 +92,9 @@ export async function openRelyingParty(variant: Variant, open = () => openProvid
     return { fields, tokens: await others.redeem(as, fields, asked) }
   }
 
-  /** The error that a request is answered with at the client. */
+  /** The error that the client receives for a request. */
   const errorOf = async (changes: Changes, browser: Browser = browserOf(provider)) =>
-    answerIn(variant, await browser.go(request(changes))).error
+    responseFields(variant, await browser.go(request(changes))).error
 
   return {
     provider,
@@ -102,29 +106,29 @@ export async function openRelyingParty(variant: Variant, open = () => openProvid
     finish,
     errorOf,
     ...others,
-    answer: (end: Visited) => answerIn(variant, end),
+    answer: (end: VisitedPage) => responseFields(variant, end),
     addClient: (more: Partial<OidcConfig>) => provider.addClient({ ...config, ...more }),
   }
 }
 
-async function registered(provider: Provider): Promise<NewClient> {
+async function registerClient(provider: Provider): Promise<NewClient> {
   const metadata = {
     client_name: "Suite",
     redirect_uris: [redirectUri],
     grant_types: ["authorization_code", "refresh_token"],
   }
-  return registeredFrom((await sendMetadata(provider, metadata)).answer)
+  return clientOf((await sendMetadata(provider, metadata)).answer)
 }
 
-/** What the suite sends to the token endpoint, beside what authenticates the client. */
+/** The suite's parameters for the token endpoint, without client authentication. */
 export const codeOf = (code = "") => ({
   grant_type: "authorization_code",
   code,
   redirect_uri: redirectUri,
 })
 
-/** What a registration has answered, as a client. */
-export const registeredFrom = (answer: Answer): NewClient => ({
+/** The client of a registration response. */
+export const clientOf = (answer: RegistrationResponse): NewClient => ({
   appId: "",
   id: String(answer.client_id),
   secret: String(answer.client_secret),
@@ -135,7 +139,7 @@ const configOf = ({ responseType }: Variant): Partial<OidcConfig> =>
     ? { grantTypes: ["authorization_code", "refresh_token"] }
     : { grantTypes: ["implicit"], responseTypes: ["id_token", "id_token_token"] }
 
-function restOf(provider: Provider, variant: Variant) {
+function defaultChecks(provider: Provider, variant: Variant) {
   const redeem = async (as: NewClient, fields: Fields, asked: URLSearchParams): Promise<Tokens> => {
     const nonce = asked.get("nonce")
     const codeVerifier = asked.has("code_challenge") ? verifier : undefined
@@ -149,12 +153,16 @@ function restOf(provider: Provider, variant: Variant) {
   }
   const exchanged = async (as: NewClient, { code = "" }: Fields, proof?: string) => {
     const fields = { ...codeOf(code), ...(proof !== undefined && { code_verifier: proof }) }
-    const { status, headers, answer } = await askToken(provider, fields, `${as.id}:${as.secret}`)
+    const { status, headers, answer } = await sendTokenRequest(
+      provider,
+      fields,
+      `${as.id}:${as.secret}`,
+    )
     expect([status, headers.get("cache-control")]).toEqual([200, "no-store"])
     expect(answer.token_type).toBe("Bearer")
     return answer
   }
-  /** OpenID Connect Core §3.1.3.7 and §3.2.2.11: what a client checks. */
+  /** OpenID Connect Core §3.1.3.7 and §3.2.2.11: the checks of a client. */
   const verified = async (
     idToken: string,
     clientId: string,
@@ -179,32 +187,32 @@ function restOf(provider: Provider, variant: Variant) {
   return { redeem, userinfo, verified }
 }
 
-/** Whether a browser is back at the client, or on the page that posts there. */
-const hasLeft = ({ path, page }: Visited) => /^https:/.test(path) || posts(page)
+/** Whether a browser has returned to the client, or shows the page that posts to it. */
+const hasLeft = ({ path, page }: VisitedPage) => /^https:/.test(path) || postsToClient(page)
 
-const posts = (page: string) => page.includes(`action="${redirectUri}"`)
+const postsToClient = (page: string) => page.includes(`action="${redirectUri}"`)
 
-/** Fills in what the login pages ask. */
-async function entered(browser: Browser, first: Visited): Promise<Visited> {
+/** Fills in the login pages. */
+async function enterCredentials(browser: Browser, first: VisitedPage): Promise<VisitedPage> {
   if (hasLeft(first)) return first
-  if (first.path.startsWith("/ui/login/consent")) return allowed(browser, first)
+  if (first.path.startsWith("/ui/login/consent")) return giveConsent(browser, first)
   const fields = { loginName: "olga", password }
   const second = await browser.post(first, fields)
   if (hasLeft(second) || !second.page.includes('name="password"')) return second
-  return allowed(browser, await browser.post(second, fields))
+  return giveConsent(browser, await browser.post(second, fields))
 }
 
-/** The person allows what they are asked for. */
-const allowed = (browser: Browser, end: Visited) =>
+/** Consents on the consent page. */
+const giveConsent = (browser: Browser, end: VisitedPage) =>
   end.path.startsWith("/ui/login/consent") ? browser.post(end, { answer: "allow" }) : end
 
-/** The fields of an answer; they must come in the way that was asked for. */
-function answerIn(
+/** The fields of a response, which must use the requested response mode. */
+function responseFields(
   { responseType, responseMode }: Variant,
-  { path, page, response }: Visited,
+  { path, page, response }: VisitedPage,
 ): Fields {
   if (responseMode === "form_post") {
-    expect(posts(page), page).toBe(true)
+    expect(postsToClient(page), page).toBe(true)
     expect(page).toMatch(/<form data-autosubmit=""[^>]* method="post"/)
     expect(response.headers.get("content-type")).toMatch(/^text\/html/)
     expect(response.headers.get("cache-control")).toBe("no-store")

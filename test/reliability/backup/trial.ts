@@ -1,4 +1,4 @@
-// Backups one after the other while many write, every third one killed; each whole one is restored.
+// Backups in sequence under writes, every third one killed; each complete one is restored.
 import { spawn } from "node:child_process"
 import { existsSync, readdirSync, rmSync } from "node:fs"
 import { join } from "node:path"
@@ -6,7 +6,7 @@ import { binary, run } from "../../support/latchkey.ts"
 import { isAcknowledged, type Journal, newJournal, startLoad } from "../../support/load.ts"
 import { pause, until } from "../../support/wait.ts"
 import { audit, openDatabase } from "../audit.ts"
-import { openHouse } from "../house.ts"
+import { openServerFolder } from "../server-folder.ts"
 
 export type BackupOutcome = {
   readonly complaints: readonly string[]
@@ -14,7 +14,7 @@ export type BackupOutcome = {
 }
 
 export async function backUpUnderLoad(folder: string, backups: number): Promise<BackupOutcome> {
-  const house = await openHouse(folder)
+  const house = await openServerFolder(folder)
   const server = await house.start()
   const journal = newJournal()
   const load = startLoad(await house.client(), journal, { name: "load" })
@@ -25,9 +25,9 @@ export async function backUpUnderLoad(folder: string, backups: number): Promise<
     const file = join(folder, `backup-${at}.tar.zst`)
     if (at % 3 === 2) {
       killed++
-      await killedBackup(file, house.data)
+      await killBackup(file, house.data)
     } else {
-      const found = await wholeBackup({ folder, file, data: house.data, journal })
+      const found = await checkBackup({ folder, file, data: house.data, journal })
       complaints.push(...found.map((text) => `backup ${at}: ${text}`))
     }
     rmSync(file, { force: true })
@@ -46,8 +46,8 @@ export async function backUpUnderLoad(folder: string, backups: number): Promise<
 
 const isPart = (name: string) => name.endsWith(".part")
 
-/** What is there afterwards is a whole backup, or none. */
-async function killedBackup(file: string, data: string): Promise<void> {
+/** The result is a complete backup, or none. */
+async function killBackup(file: string, data: string): Promise<void> {
   const child = spawn(binary, ["backup", file, "--data", data], { env: {} })
   const ended = new Promise((done) => child.once("close", done))
   await pause(50 + Math.random() * 500, "the kill must come at any moment")
@@ -55,14 +55,19 @@ async function killedBackup(file: string, data: string): Promise<void> {
   await ended
 }
 
-type Place = {
+type BackupFiles = {
   readonly folder: string
   readonly file: string
   readonly data: string
   readonly journal: Journal
 }
 
-async function wholeBackup({ folder, file, data, journal }: Place): Promise<readonly string[]> {
+async function checkBackup({
+  folder,
+  file,
+  data,
+  journal,
+}: BackupFiles): Promise<readonly string[]> {
   const backup = ["backup", file, "--include-master-key", "--json", "--data", data]
   const { code, output } = await run(backup)
   if (code !== 0) return [output]
@@ -74,7 +79,7 @@ async function wholeBackup({ folder, file, data, journal }: Place): Promise<read
   try {
     const there = join(restored, "latchkey.db")
     if (!existsSync(there)) return ["the restored folder has no database"]
-    const ids = await idsIn(there)
+    const ids = await listIds(there)
     const wrong = answered.flatMap(([deed, reply]) => {
       if (deed.kind !== "user" || !isAcknowledged(journal, deed)) return []
       const isBefore = reply.position <= position
@@ -89,7 +94,7 @@ async function wholeBackup({ folder, file, data, journal }: Place): Promise<read
   }
 }
 
-async function idsIn(file: string): Promise<ReadonlySet<string>> {
+async function listIds(file: string): Promise<ReadonlySet<string>> {
   const store = openDatabase(file)
   const rows = store.database.query<{ id: string }, []>("SELECT DISTINCT id FROM event").all()
   await store.close()

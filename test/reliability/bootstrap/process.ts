@@ -3,18 +3,22 @@ import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { binary, owner } from "../../support/latchkey.ts"
 
-export type End = { readonly code: number | null; readonly out: string; readonly error: string }
-
-/** The binary at work; `kill` is kill -9 unless told, and resolves with its end. */
-export type Child = {
-  readonly ended: Promise<End>
-  /** The address of its greeting; undefined when it ended without. */
-  readonly greeted: Promise<string | undefined>
-  readonly kill: (signal?: NodeJS.Signals) => Promise<End>
+export type ExitResult = {
+  readonly code: number | null
+  readonly out: string
+  readonly error: string
 }
 
-/** How a child differs from the binary of the build with an empty environment. */
-export type Surroundings = {
+/** The running binary; `kill` sends SIGKILL by default, and resolves when it has exited. */
+export type Child = {
+  readonly ended: Promise<ExitResult>
+  /** The URL of its ready line; undefined if it exited without one. */
+  readonly ready: Promise<string | undefined>
+  readonly kill: (signal?: NodeJS.Signals) => Promise<ExitResult>
+}
+
+/** Differences from the built binary with an empty environment. */
+export type LaunchOptions = {
   readonly program?: string
   readonly cwd?: string
   readonly env?: Readonly<Record<string, string>>
@@ -24,7 +28,7 @@ export type Surroundings = {
 
 export function launch(
   args: readonly string[],
-  { program = binary, env = {}, ...options }: Surroundings = {},
+  { program = binary, env = {}, ...options }: LaunchOptions = {},
 ): Child {
   const child = spawn(program, [...args], { env, ...options })
   const greeting = Promise.withResolvers<string | undefined>()
@@ -35,13 +39,13 @@ export function launch(
     if (url) greeting.resolve(url)
   })
   child.stderr.on("data", (chunk) => (error += chunk))
-  const ended = new Promise<End>((done) =>
+  const ended = new Promise<ExitResult>((done) =>
     child.once("close", (code) => done({ code, out, error })),
   )
   void ended.then(() => greeting.resolve(undefined))
   return {
     ended,
-    greeted: greeting.promise,
+    ready: greeting.promise,
     kill: (signal = "SIGKILL") => {
       child.kill(signal)
       return ended
@@ -49,7 +53,7 @@ export function launch(
   }
 }
 
-/** Serves a data folder on ports that the system chooses. */
+/** The arguments to serve a data directory on ports that the system chooses. */
 export const serveArgs = (data: string): readonly string[] => [
   "serve",
   "--data",
@@ -60,7 +64,7 @@ export const serveArgs = (data: string): readonly string[] => [
   "127.0.0.1:0",
 ]
 
-/** Sets a data folder up, with its password in a file of `folder`. */
+/** The arguments to set up a data directory, with the password in a file of `folder`. */
 export function setupArgs(
   folder: string,
   data: string,
@@ -85,8 +89,8 @@ export function setupArgs(
   ]
 }
 
-/** Whether it refused as it should: one plain line on standard error, and nothing else. */
-export const isPlainRefusal = ({ code, out, error }: End): boolean =>
+/** Whether it rejected the start properly: one plain line on standard error, and nothing else. */
+export const isPlainError = ({ code, out, error }: ExitResult): boolean =>
   code === 1 &&
   out === "" &&
   /^latchkey: [^\n]+\n$/.test(error) &&

@@ -1,33 +1,33 @@
-import { openFamilies } from "../../support/family.ts"
 import { type Journal, newJournal, startLoad, writers } from "../../support/load.ts"
-import { timed } from "../../support/quiet.ts"
+import { measureTime } from "../../support/scaled-time.ts"
+import { openFamilies } from "../../support/token-family.ts"
 import { pause } from "../../support/wait.ts"
-import { audit, openDatabase, rebuiltOtherwise } from "../audit.ts"
-import { openHouse } from "../house.ts"
-import { aftermath } from "./aftermath.ts"
+import { audit, findRebuildDifferences, openDatabase } from "../audit.ts"
+import { openServerFolder } from "../server-folder.ts"
+import { checkAftermath } from "./aftermath.ts"
 
-export type KillLoop = {
+export type KillLoopResult = {
   readonly complaints: readonly string[]
   readonly acknowledged: number
   readonly unanswered: number
-  /** From start to the first answer of each restart, as on a quiet machine. */
+  /** From the start to the first response after each restart, scaled to an idle machine. */
   readonly readyMs: readonly number[]
 }
 
-type Losses = {
+type KillLoopOptions = {
   /** Lines of its latchkey.toml. */
   readonly settings?: string
-  /** Whether its data folder is gone after a round. */
+  /** Whether its data directory is deleted after a round. */
   readonly losesFolder?: (round: number) => boolean
 }
 
-/** Kills a server under load, starts it again and compares; as many times as it is told. */
-export async function killLoop(
+/** Kills a server under load, restarts it and compares, for each round. */
+export async function runKillLoop(
   folder: string,
   rounds: number,
-  { settings, losesFolder }: Losses = {},
-): Promise<KillLoop> {
-  const house = await openHouse(folder, settings)
+  { settings, losesFolder }: KillLoopOptions = {},
+): Promise<KillLoopResult> {
+  const house = await openServerFolder(folder, settings)
   const complaints: string[] = []
   const journals: Journal[] = []
   const readyMs: number[] = []
@@ -46,14 +46,16 @@ export async function killLoop(
     await server.stop("SIGKILL")
     await load.ended
     if (losesFolder?.(round)) house.empty()
-    const [restarted, ms] = await timed(house.start)
+    const [restarted, ms] = await measureTime(house.start)
     server = restarted
     readyMs.push(ms)
-    complaints.push(...(await aftermath(client, journal)).map((text) => `round ${round}: ${text}`))
+    complaints.push(
+      ...(await checkAftermath(client, journal)).map((text) => `round ${round}: ${text}`),
+    )
   }
   await server.stop("SIGKILL")
-  complaints.push(...(await audit(house.file)), ...(await strayAnswers(house.file, journals)))
-  const otherwise = await rebuiltOtherwise(house.file)
+  complaints.push(...(await audit(house.file)), ...(await findStrayPositions(house.file, journals)))
+  const otherwise = await findRebuildDifferences(house.file)
   complaints.push(...otherwise.map((table) => `${table} is not what a replay makes of it`))
   const sum = (count: (journal: Journal) => number) =>
     journals.map(count).reduce((a, b) => a + b, 0)
@@ -62,8 +64,8 @@ export async function killLoop(
   return { complaints, acknowledged, unanswered, readyMs }
 }
 
-/** Every answer that names a position: the event there is that request's. */
-async function strayAnswers(file: string, journals: readonly Journal[]): Promise<string[]> {
+/** Checks that the event at every acknowledged position belongs to that request. */
+async function findStrayPositions(file: string, journals: readonly Journal[]): Promise<string[]> {
   const store = openDatabase(file)
   const query = store.database.query<{ correlation: string }, [number]>(
     "SELECT correlation FROM event WHERE position = ?",

@@ -1,24 +1,30 @@
-// Two nodes behind a load balancer that are restarted one after the other while clients go on.
+// Two nodes behind a load balancer, restarted in turn while clients continue.
 import { spawn } from "node:child_process"
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { freePort, type Running, setUp, start } from "../../support/latchkey.ts"
-import { type Client, call, perform, type Reply, singleAssertion } from "../../support/load.ts"
+import { freePort, type RunningServer, setUp, startLatchkey } from "../../support/latchkey.ts"
+import {
+  type Client,
+  call,
+  createSingleUseAssertion,
+  type Reply,
+  sendWrite,
+} from "../../support/load.ts"
 import { type Postgres, startPostgres } from "../../support/postgres.ts"
 import { needs } from "../../support/prerequisite.ts"
-import { roundRobin } from "../../support/round-robin.ts"
+import { startRoundRobin } from "../../support/round-robin.ts"
 import { pause, until } from "../../support/wait.ts"
-import { openClient } from "../house.ts"
+import { openClient } from "../server-folder.ts"
 
 export type RollingOutcome = {
   readonly answered: number
-  /** Calls that broke off, or that no node answered, and how often. */
-  readonly cut: ReadonlyMap<string, number>
-  /** Calls that a node refused because PostgreSQL took more than a second; each was repeated. */
-  readonly refused: number
-  /** Projects that a client was told exist, and that are not there. */
+  /** Calls that were interrupted or not answered by any node, with their number. */
+  readonly interrupted: ReadonlyMap<string, number>
+  /** Calls that a node rejected because PostgreSQL took more than a second; each was repeated. */
+  readonly rejected: number
+  /** Projects that were acknowledged and are missing. */
   readonly lost: readonly string[]
-  /** What the nodes printed while they ran. */
+  /** The output of the nodes. */
   readonly output: string
   readonly slowestStopMs: number
 }
@@ -26,31 +32,34 @@ export type RollingOutcome = {
 const writers = 12
 const readers = 12
 
-type Rolling = {
+type RollingOptions = {
   readonly rounds: number
-  /** HAProxy keeps connections and looks at readiness; the plain one only passes over refusals. */
+  /**
+   * HAProxy keeps connections and checks readiness; the plain one only skips nodes that refuse
+   * connections.
+   */
   readonly balancer: "haproxy" | "plain"
-  /** Another executable than the binary. */
+  /** An executable instead of the built binary. */
   readonly program?: string
 }
 
-/** Restarts both nodes, one after the other, so many times. */
+/** Restarts both nodes in turn, for each round. */
 export async function rollNodes(
   folder: string,
-  { rounds, balancer, program }: Rolling,
+  { rounds, balancer, program }: RollingOptions,
 ): Promise<RollingOutcome> {
   const postgres = startPostgres()
   const port = await freePort()
-  const nodes = await nodesOn(folder, postgres, program)
+  const nodes = await startNodes(folder, postgres, program)
   let stopBalancer: (() => unknown) | undefined
   try {
     const url = `http://localhost:${port}`
     const key = await setUp(nodes.dataOf(0), url, program)
     for (const at of nodes.ports.keys()) await nodes.start(at)
-    const open = balancer === "haproxy" ? haproxy : plain
+    const open = balancer === "haproxy" ? startHaproxy : startPlainBalancer
     stopBalancer = await open(folder, port, nodes.ports)
     const client = await openClient(url, key)
-    const crowd = startCrowd(client, balancer === "haproxy" ? 800 : 200)
+    const crowd = startClients(client, balancer === "haproxy" ? 800 : 200)
     let slowestStopMs = 0
     for (let round = 0; round < rounds; round++) {
       for (const at of nodes.ports.keys()) {
@@ -63,11 +72,11 @@ export async function rollNodes(
     }
     await crowd.stop()
     const { answered, refused, cut } = crowd
-    const lost = await missing(client, crowd.projects)
+    const lost = await findMissing(client, crowd.projects)
     return {
       answered: answered(),
-      refused: refused(),
-      cut,
+      rejected: refused(),
+      interrupted: cut,
       lost,
       output: nodes.output(),
       slowestStopMs,
@@ -79,7 +88,7 @@ export async function rollNodes(
   }
 }
 
-async function nodesOn(folder: string, postgres: Postgres, program: string | undefined) {
+async function startNodes(folder: string, postgres: Postgres, program: string | undefined) {
   const database = await postgres.database()
   const ports = [await freePort(), await freePort()]
   const key = join(folder, "key")
@@ -90,14 +99,14 @@ async function nodesOn(folder: string, postgres: Postgres, program: string | und
     const settings = `database = "${database}"\nmaster_key_file = "${key}"\nlimits = "off"\n`
     writeFileSync(join(dataOf(at), "latchkey.toml"), settings)
   }
-  const running = new Map<number, Running>()
+  const running = new Map<number, RunningServer>()
   let before = ""
   return {
     ports,
     dataOf,
     start: async (at: number) => {
       const port = ports[at] ?? 0
-      running.set(at, await start({ data: dataOf(at), port, ...(program && { program }) }))
+      running.set(at, await startLatchkey({ data: dataOf(at), port, ...(program && { program }) }))
       const isReady = async () => (await fetch(`http://127.0.0.1:${port}/debug/ready`)).ok
       await until(isReady, { what: "the node to be ready" })
     },
@@ -112,8 +121,8 @@ async function nodesOn(folder: string, postgres: Postgres, program: string | und
   }
 }
 
-/** It keeps connections to the nodes, uses whichever is idle, and sends nothing a second time. */
-async function haproxy(
+/** HAProxy reuses idle connections to the nodes, and repeats no request. */
+async function startHaproxy(
   folder: string,
   port: number,
   ports: readonly number[],
@@ -152,14 +161,18 @@ async function haproxy(
   return () => child.kill("SIGKILL")
 }
 
-/** It opens a connection for each request, and sends what a node has accepted nowhere else. */
-async function plain(_: string, port: number, ports: readonly number[]): Promise<() => unknown> {
-  const { lead, stop } = roundRobin(port)
+/** Opens a connection per request, and sends accepted requests to no other node. */
+async function startPlainBalancer(
+  _: string,
+  port: number,
+  ports: readonly number[],
+): Promise<() => unknown> {
+  const { setPorts: lead, stop } = startRoundRobin(port)
   lead(ports)
   return stop
 }
 
-function startCrowd(client: Client, pauseMsMax: number) {
+function startClients(client: Client, pauseMsMax: number) {
   const cut = new Map<string, number>()
   const projects: string[] = []
   let [answered, refused, count, isOver] = [0, 0, 0, false]
@@ -183,12 +196,12 @@ function startCrowd(client: Client, pauseMsMax: number) {
   const write = async () => {
     const at = count++
     const id = `p${at}`
-    const isThere = await tell("write", () => perform(client, { kind: "project", id, name: id }))
+    const isThere = await tell("write", () => sendWrite(client, { kind: "project", id, name: id }))
     if (isThere) projects.push(id)
-    // To sign it, and what is given for it, costs more than all other calls together.
+    // Signing it, and its token, cost more than all other calls together.
     if (at % 4 > 0) return
-    const assertion = await singleAssertion(client)
-    await tell("token", () => perform(client, { kind: "token", assertion }))
+    const assertion = await createSingleUseAssertion(client)
+    await tell("token", () => sendWrite(client, { kind: "token", assertion }))
   }
   const read = () => tell("read", () => call(client, "org.ListOrganizations", {}))
   const loop = async (work: () => Promise<unknown>) => {
@@ -213,7 +226,10 @@ function startCrowd(client: Client, pauseMsMax: number) {
   }
 }
 
-async function missing(client: Client, projects: readonly string[]): Promise<readonly string[]> {
+async function findMissing(
+  client: Client,
+  projects: readonly string[],
+): Promise<readonly string[]> {
   const lost: string[] = []
   for (const projectId of projects) {
     const { status } = await call(client, "project.GetProject", { projectId })

@@ -1,16 +1,16 @@
-// Nodes under load and in trouble, and what a judge of their history says.
-import { brokenPromises, complaintsAbout, wonTwice } from "../../support/history.ts"
+// Nodes with failures under load, and the checks of their history.
+import { findDoubleWins, findHistoryErrors, findLostWork } from "../../support/history.ts"
 import { pause, until } from "../../support/wait.ts"
 import { audit } from "../audit.ts"
 import type { Cluster } from "./cluster.ts"
-import { type Seen, startCrowd } from "./load.ts"
-import type { Trouble } from "./trouble.ts"
+import type { Failure } from "./failure.ts"
+import { type History, startClients } from "./load.ts"
 
-type Plan = {
+type TrialPlan = {
   readonly writers: number
   readonly readers: number
-  /** In this order, each to the next node. */
-  readonly troubles: readonly (readonly [name: string, trouble: Trouble, ms: number])[]
+  /** In this order, each on the next node. */
+  readonly troubles: readonly (readonly [name: string, trouble: Failure, ms: number])[]
 }
 
 export type TrialOutcome = {
@@ -18,9 +18,9 @@ export type TrialOutcome = {
   readonly figures: Readonly<Record<string, number>>
 }
 
-export async function tryNodes(cluster: Cluster, plan: Plan): Promise<TrialOutcome> {
+export async function runTrial(cluster: Cluster, plan: TrialPlan): Promise<TrialOutcome> {
   await sendMails(cluster)
-  const { seen, stop } = await startCrowd(cluster, plan)
+  const { history: seen, stop } = await startClients(cluster, plan)
   const troubled: string[] = []
   for (const [turn, [name, trouble, ms]] of plan.troubles.entries()) {
     const node = cluster.nodes[turn % cluster.nodes.length]
@@ -35,7 +35,7 @@ export async function tryNodes(cluster: Cluster, plan: Plan): Promise<TrialOutco
     await pause(300, "the load goes on for a moment between two troubles")
   }
   await stop()
-  const complaints = [...troubled, ...(await judged(cluster, seen))]
+  const complaints = [...troubled, ...(await checkHistory(cluster, seen))]
   return { complaints, figures: figuresOf(seen, plan) }
 }
 
@@ -53,7 +53,10 @@ async function sendMails({ client, mails }: Cluster): Promise<void> {
   await admin("ActivateEmailProvider", { id })
 }
 
-function figuresOf({ deeds, tries, toldUsers }: Seen, { troubles }: Plan) {
+function figuresOf(
+  { deeds, tries, acknowledgedUsers: toldUsers }: History,
+  { troubles }: TrialPlan,
+) {
   const writes = deeds.filter(({ kind }) => kind === "write")
   return {
     troubles: troubles.length,
@@ -65,22 +68,27 @@ function figuresOf({ deeds, tries, toldUsers }: Seen, { troubles }: Plan) {
   }
 }
 
-async function judged(cluster: Cluster, seen: Seen): Promise<readonly string[]> {
+async function checkHistory(cluster: Cluster, seen: History): Promise<readonly string[]> {
   await cluster.ready()
-  const { deeds, tries, askedUsers: asked, toldUsers: acknowledged } = seen
-  const mails = await mailsOf(cluster, acknowledged)
+  const { deeds, tries, requestedUsers: asked, acknowledgedUsers: acknowledged } = seen
+  const mails = await listMails(cluster, acknowledged)
   return [
-    ...complaintsAbout(deeds),
-    ...wonTwice(tries),
-    ...brokenPromises({ what: "user", asked, acknowledged, found: await usersOf(cluster) }),
-    ...brokenPromises({ what: "mail to", asked, acknowledged, found: mails }),
-    ...(await countedTwice(cluster)),
-    ...(await lostWrites(cluster, seen)),
-    ...(await filesOf(cluster)),
+    ...findHistoryErrors(deeds),
+    ...findDoubleWins(tries),
+    ...findLostWork({
+      what: "user",
+      requested: asked,
+      acknowledged,
+      found: await listUsers(cluster),
+    }),
+    ...findLostWork({ what: "mail to", requested: asked, acknowledged, found: mails }),
+    ...(await findDoubleRenewals(cluster)),
+    ...(await findLostWrites(cluster, seen)),
+    ...(await checkFiles(cluster)),
   ]
 }
 
-const usersOf = async (cluster: Cluster) =>
+const listUsers = async (cluster: Cluster) =>
   (
     await cluster.sql<{ id: string; position: string }>(
       `SELECT id, position FROM latchkey.event
@@ -88,8 +96,8 @@ const usersOf = async (cluster: Cluster) =>
     )
   ).map(({ id, position }) => ({ name: id, mark: String(position) }))
 
-/** Waits for those that are owed; one that comes again is the same by its Message-ID. */
-async function mailsOf({ mails }: Cluster, owed: readonly string[]) {
+/** Waits for the owed emails; a repetition has the same Message-ID. */
+async function listMails({ mails }: Cluster, owed: readonly string[]) {
   const arrived = () =>
     mails.received.flatMap(({ mail, recipients }) =>
       recipients.map((to) => ({ name: to.split("@")[0] ?? "", mark: mail.messageId ?? "" })),
@@ -98,13 +106,13 @@ async function mailsOf({ mails }: Cluster, owed: readonly string[]) {
     const names = new Set(arrived().map(({ name }) => name))
     return owed.every((name) => names.has(name))
   }
-  // What has not come by then is a complaint of the trial.
+  // An email that is still missing becomes a complaint.
   await until(areThere, { limitMs: 60_000 }).catch(() => undefined)
   return arrived()
 }
 
 /** A refresh token that was renewed twice has two events of one generation. */
-async function countedTwice(cluster: Cluster): Promise<readonly string[]> {
+async function findDoubleRenewals(cluster: Cluster): Promise<readonly string[]> {
   const rows = await cluster.sql<{ id: string }>(
     `SELECT id FROM latchkey.event WHERE type = 'oidc_session.refresh_token.renewed'
      GROUP BY id, data::json->>'generation' HAVING count(*) > 1`,
@@ -112,24 +120,24 @@ async function countedTwice(cluster: Cluster): Promise<readonly string[]> {
   return rows.map(({ id }) => `a refresh token of ${id} was renewed twice`)
 }
 
-/** Names that a register was acknowledged to have had are in the log, each once. */
-async function lostWrites(cluster: Cluster, { deeds }: Seen): Promise<readonly string[]> {
+/** The acknowledged names of a register are in the log, once each. */
+async function findLostWrites(cluster: Cluster, { deeds }: History): Promise<readonly string[]> {
   const rows = await cluster.sql<{ name: string; position: string }>(
     `SELECT data::json->>'name' AS name, position FROM latchkey.event
      WHERE stream = 'project' AND version > 1 AND data::json->>'name' IS NOT NULL`,
   )
   const writes = deeds.filter(({ kind }) => kind === "write")
   const named = (all: typeof writes) => all.map(({ value = "" }) => value)
-  return brokenPromises({
+  return findLostWork({
     what: "name",
-    asked: new Set(named(writes)),
+    requested: new Set(named(writes)),
     acknowledged: named(writes.filter(({ ended }) => ended !== undefined)),
     found: rows.map(({ name, position }) => ({ name, mark: String(position) })),
   })
 }
 
-/** Each node's own file is whole, and all have the same events. */
-async function filesOf({ nodes }: Cluster): Promise<readonly string[]> {
+/** Each node's own file is intact, and all have the same events. */
+async function checkFiles({ nodes }: Cluster): Promise<readonly string[]> {
   const complaints: string[] = []
   for (const node of nodes) {
     await node.running().stop("SIGKILL")

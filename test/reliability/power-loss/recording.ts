@@ -2,15 +2,15 @@ import { execFileSync } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { basename, join } from "node:path"
 
-/** What happened to the files of a folder, in one order. Names are without their folder. */
+/** The file operations of a directory, in order. Names are relative to it. */
 export type Operation =
   | { readonly kind: "write"; readonly file: string; readonly at: number; readonly data: Buffer }
   | { readonly kind: "cut"; readonly file: string; readonly size: number }
   | { readonly kind: "remove"; readonly file: string }
-  /** Its first half vouches for what came before it, once the second half is there. */
+  /** The start of a sync covers the operations before it, once its end is present. */
   | { readonly kind: "sync begins" | "sync ends"; readonly file: string; readonly by: number }
 
-/** Runs the writer on `folder` under the recorder, and answers what it did to the disk. */
+/** Runs the writer on `folder` under the recorder; returns its disk operations. */
 export function recordWriter(folder: string, workshop: string, accounts: number): Operation[] {
   const here = import.meta.dirname
   const library = join(workshop, "disk-recorder.so")
@@ -40,14 +40,19 @@ function parse(record: Buffer): Operation[] {
     const file = basename(record.toString("utf8", path, data))
     const number = Number(record.readBigInt64LE(at + 16))
     operations.push(
-      operationOf(record.toString("latin1", at, at + 1), file, number, record.subarray(data, end)),
+      createOperation(
+        record.toString("latin1", at, at + 1),
+        file,
+        number,
+        record.subarray(data, end),
+      ),
     )
     at = end
   }
   return operations
 }
 
-function operationOf(kind: string, file: string, number: number, data: Buffer): Operation {
+function createOperation(kind: string, file: string, number: number, data: Buffer): Operation {
   switch (kind) {
     case "w":
       if (number < 0) throw new Error(`an append to ${file} has no place; the recorder needs one`)

@@ -1,19 +1,19 @@
 import { mkdirSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { allAccounts, openFile } from "../../store/account.ts"
-import { imageAt, type Loss, seeded } from "./image.ts"
+import { createImage, type Loss, seededRandom } from "./image.ts"
 import { type Operation, recordWriter } from "./recording.ts"
 
-export type Trials = {
+export type RecordedRun = {
   readonly operations: readonly Operation[]
-  /** Where the store was open, and where it began to close. */
+  /** When the store was open, and when it started to close. */
   readonly from: number
   readonly end: number
   readonly folder: string
 }
 
-/** Records a writer, whose store passes several checkpoints, for any number of trials. */
-export function prepareTrials(workshop: string, accounts = 6000): Trials {
+/** Records a writer whose store passes several checkpoints, for any number of trials. */
+export function recordRun(workshop: string, accounts = 6000): RecordedRun {
   const written = join(workshop, "written")
   mkdirSync(written)
   const operations = recordWriter(written, workshop, accounts)
@@ -25,29 +25,33 @@ export function prepareTrials(workshop: string, accounts = 6000): Trials {
 }
 
 /**
- * Cuts the power at a moment that the seed chooses, opens what is left, and answers what is wrong
- * with it: nothing, where the store keeps its word.
+ * Simulates a power failure at a random moment, opens the remaining files, and returns the errors:
+ * none if the store keeps its promise.
  */
-export async function trial(trials: Trials, seed: number, loss: Loss): Promise<readonly string[]> {
+export async function runTrial(
+  trials: RecordedRun,
+  seed: number,
+  loss: Loss,
+): Promise<readonly string[]> {
   const { operations, from, end, folder } = trials
-  const random = seeded(seed)
+  const random = seededRandom(seed)
   const moment = from + Math.floor(random() * (end - from)) + 1
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder)
-  for (const [name, bytes] of imageAt(operations, { from, end: moment, loss }, random)) {
-    // The index of the WAL lives in memory, and is made anew by whoever opens the database.
+  for (const [name, bytes] of createImage(operations, { from, end: moment, loss }, random)) {
+    // The index of the WAL is in memory, and rebuilt when the database is opened.
     if (!name.endsWith("-shm") && name !== "acks") writeFileSync(join(folder, name), bytes)
   }
   const acknowledged = operations
     .slice(0, moment)
     .flatMap((each) => (each.kind === "cut" && each.file === "acks" ? [each.size] : []))
-  return complaints(
+  return findComplaints(
     join(folder, "latchkey.db"),
     acknowledged.filter((number) => number > 0),
   )
 }
 
-async function complaints(file: string, acknowledged: readonly number[]): Promise<string[]> {
+async function findComplaints(file: string, acknowledged: readonly number[]): Promise<string[]> {
   const store = openFile(file)
   const found: string[] = []
   const check = store.database.query<{ integrity_check: string }, []>("PRAGMA integrity_check")

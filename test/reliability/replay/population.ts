@@ -11,47 +11,48 @@ import { lockUser, removeUser, updateUser } from "../../../src/domain/user/index
 import { systemClock } from "../../../src/kernel/clock.ts"
 import { systemRandom } from "../../../src/kernel/crypto/random.ts"
 import type { Secrets } from "../../../src/kernel/crypto/secret.ts"
-import { never } from "../../../src/kernel/crypto/signing-key.ts"
-import { idsOf } from "../../../src/kernel/id.ts"
+import { neverExpires } from "../../../src/kernel/crypto/signing-key.ts"
+import { createIds } from "../../../src/kernel/id.ts"
 import type { Cx, Store } from "../../../src/store/index.ts"
-import { nowhere } from "../../support/outside.ts"
+import { unreachableOutside } from "../../support/outside.ts"
 import { openDatabase } from "../audit.ts"
 
 const writers = 64
 
 /**
- * Lives in a stopped server's database until its log holds so many events: people and service
- * users who come, change and leave, with projects and applications. What they erase is erased.
+ * Fills a stopped server's database until its log has the given number of events: users and service
+ * accounts that are created, changed and removed, with projects and applications. Erased data is
+ * really erased.
  */
-export async function populate(file: string, events: number): Promise<void> {
+export async function fillDatabase(file: string, events: number): Promise<void> {
   const store = openDatabase(file)
   const cx: Cx = {
     store,
     clock: systemClock,
-    ids: idsOf(systemClock, 1),
+    ids: createIds(systemClock, 1),
     random: systemRandom,
-    secrets: noSecrets(),
-    outside: nowhere,
+    secrets: createNoSecrets(),
+    outside: unreachableOutside,
     warn: () => {},
     instance: firstInstance,
     caller: { kind: "system", name: "population" },
     requestId: "population",
     languages: [],
   }
-  const orgId = homeOf(store)
+  const orgId = findDefaultOrg(store)
   let count = 0
   const write = async () => {
-    while (store.log.durable() < events) await live(cx, orgId, count++)
+    while (store.log.durable() < events) await addUser(cx, orgId, count++)
   }
   await Promise.all(Array.from({ length: writers }, write))
   await store.close()
 }
 
-const homeOf = (store: Store): string =>
+const findDefaultOrg = (store: Store): string =>
   store.state({ instance: firstInstance }, instance, firstInstance).defaultOrgId
 
-/** One person, their project and its robot; every third of each leaves. */
-async function live(cx: Cx, orgId: string, count: number): Promise<void> {
+/** One user, their project and its service account; every third of each is removed. */
+async function addUser(cx: Cx, orgId: string, count: number): Promise<void> {
   const name = `person-${count}`
   const hash = (turn: number) => `$argon2id$v=19$m=64,t=1,p=1$c2FsdHNhbHQ$${turn}${name}`
   await createUser(cx, name, {
@@ -68,13 +69,13 @@ async function live(cx: Cx, orgId: string, count: number): Promise<void> {
     userName: `renamed-${count}`,
     human: { profile: { nickName: "N" }, email: { value: `${name}@new.example`, verified: true } },
   })
-  await work(cx, { orgId, userId: name, count })
+  await addProject(cx, { orgId, userId: name, count })
   if (count % 3 === 0) await removeUser(cx, name)
   else if (count % 5 === 0) await lockUser(cx, name)
 }
 
-/** Removing a project takes its applications along; removing a service user takes their key. */
-async function work(
+/** Removing a project removes its applications; removing a service account removes its key. */
+async function addProject(
   cx: Cx,
   { orgId, userId, count }: { orgId: string; userId: string; count: number },
 ): Promise<void> {
@@ -100,14 +101,14 @@ async function work(
     name: "Robot",
     accessTokenType: "bearer",
   })
-  const key = { keyId: `key-${count}`, publicKey: "pem", expires: never }
+  const key = { keyId: `key-${count}`, publicKey: "pem", expires: neverExpires }
   await addServiceKey(cx, robotId, key)
   if (count % 3 === 1) await removeProjectWithApps(cx, projectId)
   if (count % 3 === 2) await removeUser(cx, robotId)
 }
 
-/** What lives here seals nothing; the server's own keys stay its own. */
-function noSecrets(): Secrets {
+/** Nothing here is encrypted, so the server's keys are not needed. */
+function createNoSecrets(): Secrets {
   const refuse = () => {
     throw new Error("the population has no secrets")
   }

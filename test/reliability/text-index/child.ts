@@ -1,13 +1,13 @@
-// Adds people and looks for them by an index of their names, until it is killed.
+// Adds users and searches them by an index of their names, until it is killed.
 import { addUser } from "../../../src/domain/user/index.ts"
 import { aggregates, views } from "../../../src/server/modules.ts"
 import { human, provision } from "../../domain/user/household.ts"
-import { openWorld } from "../../support/world.ts"
-import { countOf } from "./look.ts"
+import { openTestEnvironment } from "../../support/test-environment.ts"
+import { countUsers } from "./count.ts"
 
 const folder = { path: process.argv[2] ?? "", remove: () => undefined }
-const world = openWorld({ aggregates, views, textIndexFrom: 0 }, folder)
-const cx = world.cx()
+const environment = openTestEnvironment({ aggregates, views, textIndexFrom: 0 }, folder)
+const cx = environment.cx()
 await provision(cx)
 for (let count = 0; ; count++) {
   await cx.store.transact(cx, (tx) => {
@@ -17,6 +17,6 @@ for (let count = 0; ; count++) {
       addUser(tx, userName, human({ userName, email }))
     }
   })
-  await countOf(cx, `led-${count}-`)
+  await countUsers(cx, `led-${count}-`)
   process.stdout.write(`${count}\n`)
 }

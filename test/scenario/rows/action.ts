@@ -1,10 +1,10 @@
-// Scripts and the flows that name them.
+// Scripts and the flows that reference them.
 import type { Row } from "../row.ts"
 
 const call = (name: string) => `management.v1.ManagementService/${name}`
 const script = "function greet(ctx, api) {}"
 
-const tried = {
+const testRunInput = {
   name: "greet",
   flowType: "2",
   triggerType: "4",
@@ -145,14 +145,14 @@ export const actionRows: readonly Row[] = [
   },
   {
     call: "diagnosis.v2.DiagnosisService/TryScript",
-    body: { ...tried, organizationId: "$org", userId: "$user" },
+    body: { ...testRunInput, organizationId: "$org", userId: "$user" },
     expect: { effects: [{ kind: "claim", values: ["team", "red"] }] },
   },
   {
     call: "diagnosis.v2.DiagnosisService/TryScript",
     name: "as who may not write scripts there",
     as: "stranger",
-    body: { ...tried, organizationId: "$org", userId: "$user" },
+    body: { ...testRunInput, organizationId: "$org", userId: "$user" },
     code: "not_found",
     id: "org.missing",
   },

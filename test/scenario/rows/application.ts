@@ -81,7 +81,7 @@ export const applicationRows: readonly Row[] = [
   },
   {
     call: "application.v2.ApplicationService/ListApplications",
-    name: "of an organisation, none of another's",
+    name: "of an organization, none of another's",
     given: [
       [
         "application.v2.ApplicationService/CreateApplication",
@@ -261,7 +261,7 @@ export const applicationRows: readonly Row[] = [
           {
             key: "redirect_uris.http_private_allowed",
             localizedMessage:
-              "Redirects over plain HTTP can be read by whoever is in the same private network.",
+              "Anyone in the same private network can read redirects over plain HTTP.",
           },
         ],
       },

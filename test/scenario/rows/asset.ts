@@ -11,14 +11,14 @@ const file = { data }
 const kinds = ["Logo", "LogoDark", "Icon", "IconDark"] as const
 const pathOf = (kind: string) => kind.replace("Dark", "/dark").toLowerCase()
 
-/** An organisation says how its pages look before it sends files. */
-const own = [`${management}/AddCustomLabelPolicy`, { primaryColor: "#112233" }] as const
+/** An organization has its own branding before it uploads files. */
+const ownBranding = [`${management}/AddCustomLabelPolicy`, { primaryColor: "#112233" }] as const
 
 const removals = [
   { call: `${admin}/RemoveLabelPolicy`, upload: `${service}/UploadInstanceFile`, at: "instance" },
   { call: `${management}/RemoveCustomLabelPolicy`, upload: `${service}/UploadOrgFile`, at: "org" },
 ].flatMap(({ call, upload, at }): Row[] => {
-  const before = at === "org" ? [own] : []
+  const before = at === "org" ? [ownBranding] : []
   return [
     ...kinds.map(
       (kind): Row => ({
@@ -68,7 +68,7 @@ export const assetRows: readonly Row[] = [
     call: `${service}/UploadOrgFile`,
     as: "owner",
     once: true,
-    given: [own],
+    given: [ownBranding],
     body: { kind: "icon", file },
     events: ["org.policy.label.preview.changed"],
   },

@@ -1,11 +1,11 @@
-// What people prove themselves with beside their password.
+// Authentication methods other than the password.
 import type { Row } from "../row.ts"
 
 const users = "user.v2.UserService"
 const body = { userId: "$user" }
 
-/** What lets a person have recovery codes: the policy, and another factor. */
-const usable = [
+/** The prerequisites of recovery codes: the policy and another factor. */
+const recoveryCodePrerequisites = [
   ["admin.v1.AdminService/AddSecondFactorToLoginPolicy", { type: "SECOND_FACTOR_TYPE_OTP_EMAIL" }],
   [
     "admin.v1.AdminService/AddSecondFactorToLoginPolicy",
@@ -14,8 +14,8 @@ const usable = [
   [`${users}/AddOTPEmail`, body],
 ] as const
 
-/** What begins and ends in the same way. */
-const sent = (
+/** Factors with the same life cycle. */
+const otpRows = (
   [
     ["Email", "email"],
     ["SMS", "sms"],
@@ -42,9 +42,9 @@ const sent = (
   },
 ])
 
-/** The same of v1, of the caller themself. */
+/** The same operations of v1 for the caller. */
 const auth = "auth.v1.AuthService"
-const sentToMe = (
+const myOtpRows = (
   [
     ["Email", "email"],
     ["SMS", "sms"],
@@ -62,9 +62,9 @@ const sentToMe = (
     events: [`user.human.mfa.otp.${event}.removed`],
   },
 ])
-const nothing = { publicKeyCredential: "e30=", tokenName: "Key" }
-const mine: readonly Row[] = [
-  ...sentToMe,
+const emptyCredential = { publicKeyCredential: "e30=", tokenName: "Key" }
+const myRows: readonly Row[] = [
+  ...myOtpRows,
   {
     call: `${auth}/UpdateMyPassword`,
     as: "user",
@@ -91,7 +91,7 @@ const mine: readonly Row[] = [
     call: `${auth}/VerifyMyAuthFactorU2F`,
     as: "user",
     given: [[`${users}/RegisterU2F`, body]],
-    body: { verification: nothing },
+    body: { verification: emptyCredential },
     code: "invalid_argument",
     id: "user.key_wrong",
   },
@@ -127,7 +127,7 @@ const mine: readonly Row[] = [
     call: `${auth}/VerifyMyPasswordless`,
     as: "user",
     given: [[`${users}/RegisterPasskey`, body]],
-    body: { verification: nothing },
+    body: { verification: emptyCredential },
     code: "invalid_argument",
     id: "user.key_wrong",
   },
@@ -140,7 +140,7 @@ const mine: readonly Row[] = [
 ]
 
 export const factorRows: readonly Row[] = [
-  ...sent,
+  ...otpRows,
   { call: `${users}/RegisterTOTP`, body, events: ["user.human.mfa.otp.added"] },
   {
     call: `${users}/VerifyTOTPRegistration`,
@@ -165,7 +165,7 @@ export const factorRows: readonly Row[] = [
   {
     call: `${users}/GenerateRecoveryCodes`,
     once: true,
-    given: usable,
+    given: recoveryCodePrerequisites,
     body: { userId: "$user", count: 3 },
     events: ["user.human.mfa.recoverycode.added"],
   },
@@ -179,7 +179,7 @@ export const factorRows: readonly Row[] = [
   {
     call: `${users}/RemoveRecoveryCodes`,
     once: true,
-    given: [...usable, [`${users}/GenerateRecoveryCodes`, body]],
+    given: [...recoveryCodePrerequisites, [`${users}/GenerateRecoveryCodes`, body]],
     body,
     events: ["user.human.mfa.recoverycode.removed"],
   },
@@ -258,5 +258,5 @@ export const factorRows: readonly Row[] = [
     expect: { result: [{ state: "AUTH_FACTOR_STATE_READY", otpSms: {} }] },
   },
   { call: `${users}/HumanMFAInitSkipped`, body, events: ["user.human.mfa.init.skipped"] },
-  ...mine,
+  ...myRows,
 ]

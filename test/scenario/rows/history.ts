@@ -1,4 +1,4 @@
-// What became of things.
+// Histories of resources.
 import type { Row } from "../row.ts"
 
 const service = "history.v2.HistoryService"

@@ -1,4 +1,4 @@
-// What people sign in with that is not ours: set up for the instance, and for an organisation.
+// What people sign in with that is not ours: set up for the instance, and for an organization.
 import { idpForms, vendorBody } from "../../support/idps.ts"
 import type { Row } from "../row.ts"
 
@@ -16,7 +16,7 @@ const metadata = "idp.metadata.changed"
 const link = "policy.login.idpprovider"
 const missing = { code: "not_found", id: "idp.missing" } as const
 
-/** Rows name the provider of a level by "$instanceGitHub" and the like. */
+/** Rows name the provider of a level with "$instanceGitHub" etc. */
 const kindRows = ({ service, as, level }: Level) =>
   idpForms.flatMap(({ name, event, body }): readonly Row[] => {
     const own = name === "JWT" ? [] : [secret]
@@ -32,7 +32,7 @@ const kindRows = ({ service, as, level }: Level) =>
         call: `${service}/Update${name}Provider`,
         as,
         body: { ...body, id: `$${level}${name}`, name: "Renamed" },
-        // A key pair is made once.
+        // A key pair is created once.
         events: [`${level}.idp.${event}.changed`, ...(isSaml ? [] : own)],
       },
       {
@@ -114,7 +114,7 @@ const urls = {
 }
 const added = "user.human.externalidp.added"
 
-/** Sign-ins for a login page of one's own, and what people are linked to. */
+/** Sign-ins of custom login pages, and links of users. */
 const linkRows: readonly Row[] = [
   {
     call: `${users}/StartIdentityProviderIntent`,
@@ -243,7 +243,7 @@ export const idpRows: readonly Row[] = [
   },
   {
     call: "management.v1.ManagementService/AddIDPToLoginPolicy",
-    name: "an organisation whose policy is that of the instance",
+    name: "an organization whose policy is that of the instance",
     body: { idpId: "$instanceGenericOIDC" },
     code: "failed_precondition",
     id: "idp.policy_default",

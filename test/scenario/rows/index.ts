@@ -1,4 +1,4 @@
-// The rows by their family, each family run by one of the tests beside this folder.
+// The rows by family; each family is run by one of the tests in the parent directory.
 import { accessRows } from "./access.ts"
 import { actionRows } from "./action.ts"
 import { applicationRows } from "./application.ts"
@@ -10,7 +10,7 @@ import { instanceRows } from "./instance.ts"
 import { messageRows } from "./message.ts"
 import { messageProviderRows } from "./message-provider.ts"
 import { oidcRows } from "./oidc.ts"
-import { olderRows } from "./older.ts"
+import { managementV1Rows } from "./older.ts"
 import { organizationRows } from "./organization.ts"
 import { policyRows } from "./policy.ts"
 import { projectRows } from "./project.ts"
@@ -31,7 +31,7 @@ export const rows = {
   idp: idpRows,
   instance: instanceRows,
   oidc: oidcRows,
-  older: olderRows,
+  older: managementV1Rows,
   organization: organizationRows,
   message: messageRows,
   messageProvider: messageProviderRows,

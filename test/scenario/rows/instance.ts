@@ -1,4 +1,4 @@
-// What the owner of an instance sets.
+// Settings of an instance owner.
 import type { Row } from "../row.ts"
 
 export const instanceRows: readonly Row[] = [
@@ -201,7 +201,7 @@ export const instanceRows: readonly Row[] = [
   },
   {
     call: "diagnosis.v2.DiagnosisService/StartTestSignIn",
-    name: "of an application that nobody signs in to",
+    name: "of an application that the sign-in failed to",
     body: { applicationId: "$api" },
     code: "failed_precondition",
     id: "app.test_kind",

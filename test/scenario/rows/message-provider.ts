@@ -1,4 +1,4 @@
-// What messages go out by. Nobody answers in the world of these rows, so nothing is sent.
+// Providers of messages. No outside host responds in these rows, so nothing is sent.
 import type { Row } from "../row.ts"
 
 const admin = "admin.v1.AdminService"
@@ -14,7 +14,7 @@ const set = "instance.smtp.config"
 const password = `${set}.password.changed`
 const key = "message.provider.signing.key.changed"
 
-/** The same operations under two names; the older know nothing but SMTP. */
+/** The same operations under two names; the older ones support only SMTP. */
 const smtpRows = [
   { name: (verb: string) => `${verb}SMTPConfig`, id: "GetSMTPConfigById", one: "smtpConfig" },
   { name: (verb: string) => `${verb}EmailProviderSMTP`, id: "GetEmailProviderById", one: "config" },
@@ -65,15 +65,15 @@ const smtpRows = [
   ]
 })
 
-type Family = {
-  /** How the operations call them, and the event of each turn. */
+type ProviderNames = {
+  /** The names in the operations, and the event of each state change. */
   readonly name: string
   readonly thing: string
   readonly event: string
   readonly list: string
 }
 
-const turns = ({ name, thing, event, list }: Family): readonly Row[] => {
+const stateRows = ({ name, thing, event, list }: ProviderNames): readonly Row[] => {
   const id = { id: `$${thing}` }
   const activate = `${admin}/Activate${name}`
   const given = [[activate, id]] as const
@@ -134,14 +134,19 @@ const twilio = { sid: "AC2", senderNumber: "+41791234567" }
 
 export const messageProviderRows: readonly Row[] = [
   ...smtpRows,
-  ...turns({ name: "SMTPConfig", thing: "mailServer", event: `${set}.`, list: "ListSMTPConfigs" }),
-  ...turns({
+  ...stateRows({
+    name: "SMTPConfig",
+    thing: "mailServer",
+    event: `${set}.`,
+    list: "ListSMTPConfigs",
+  }),
+  ...stateRows({
     name: "EmailProvider",
     thing: "mailService",
     event: `${set}.`,
     list: "ListEmailProviders",
   }),
-  ...turns({
+  ...stateRows({
     name: "SMSProvider",
     thing: "twilio",
     event: "instance.sms.config",

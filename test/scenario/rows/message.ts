@@ -1,4 +1,4 @@
-// What was written to people, and what became of it.
+// Messages to users and their delivery.
 import type { Row } from "../row.ts"
 
 const service = "message.v2.MessageService"
@@ -29,7 +29,7 @@ export const messageRows: readonly Row[] = [
   },
   {
     call: `${service}/ViewMessage`,
-    name: "of another organisation there is no such user",
+    name: "of another organisation user not found",
     as: "stranger",
     body: one,
     code: "not_found",

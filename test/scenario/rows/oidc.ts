@@ -1,4 +1,4 @@
-// What login pages of somebody else answer applications and devices.
+// Responses of custom login pages to applications and devices.
 import type { Row } from "../row.ts"
 
 export const oidcRows: readonly Row[] = [

@@ -1,7 +1,7 @@
-// The older family of management, where it has no newer twin beside it.
+// Operations of the management v1 service without a newer equivalent.
 import type { Row } from "../row.ts"
 
-export const olderRows: readonly Row[] = [
+export const managementV1Rows: readonly Row[] = [
   { call: "management.v1.ManagementService/Healthz", as: "anonymous" },
   {
     call: "management.v1.ManagementService/GetOIDCInformation",

@@ -1,4 +1,4 @@
-// Organisations, their domains and metadata.
+// Organizations, their domains, and metadata.
 import type { Row } from "../row.ts"
 
 export const organizationRows: readonly Row[] = [

@@ -1,4 +1,4 @@
-// What an instance, or an organisation for itself, has decided: the same rows for each policy.
+// What an instance, or an organization for itself, has decided: the same rows for each policy.
 import { pageLanguages } from "../../../src/kernel/text/language.ts"
 import { callsOf, type PolicyRow, policyRows as policies } from "../../support/policies.ts"
 import type { Row } from "../row.ts"
@@ -7,7 +7,10 @@ const admin = "admin.v1.AdminService"
 const management = "management.v1.ManagementService"
 const settings = "settings.v2.SettingsService"
 
-/** Of the owner's own organisation, and in an instance of its own: what it says, it says to all. */
+/**
+ * The policy of the caller's organization, in a separate instance, because its policy applies to
+ * everyone.
+ */
 const rowsOf = (row: PolicyRow): Row[] => {
   const { name, kind, instance, own, settings: call, isMine, isNamed } = row
   const service = isNamed ? admin : management
@@ -42,13 +45,13 @@ const rowsOf = (row: PolicyRow): Row[] => {
     },
     { call: of(calls.reset), ...once, body: org, events: [`org.policy.${kind}.removed`] },
     ...(isMine ? [{ call: `auth.v1.AuthService/GetMy${name}Policy`, as: "nobody" as const }] : []),
-    ...(call ? [shownAs(capital(call))] : []),
+    ...(call ? [settingsRow(capital(call))] : []),
   ]
 }
 
 const capital = (name: string) => name.charAt(0).toUpperCase() + name.slice(1)
 
-const shownAs = (call: string): Row => ({
+const settingsRow = (call: string): Row => ({
   call: `${settings}/${call}`,
   body: { ctx: { orgId: "$org" } },
   expect: { settings: { resourceOwnerType: "RESOURCE_OWNER_TYPE_INSTANCE" } },
@@ -112,7 +115,7 @@ const labelRows: readonly Row[] = [
     given: [[`${management}/AddCustomLabelPolicy`, { primaryColor: "#112233" }]],
     events: ["org.policy.label.added"],
   },
-  { ...shownAs("GetBrandingSettings") },
+  { ...settingsRow("GetBrandingSettings") },
 ]
 
 const otherRows: readonly Row[] = [

@@ -1,4 +1,4 @@
-// What login pages of somebody else answer applications that speak SAML.
+// Responses of custom login pages to SAML applications.
 import type { Row } from "../row.ts"
 
 export const samlRows: readonly Row[] = [

@@ -1,4 +1,4 @@
-// What people see and change of themselves.
+// Operations of users on their own account.
 import type { Row } from "../row.ts"
 
 export const selfRows: readonly Row[] = [
@@ -84,7 +84,7 @@ export const selfRows: readonly Row[] = [
   },
   {
     call: "activity.v2.ActivityService/StartProviderLink",
-    name: "one that their organisation doesn't offer",
+    name: "one that the organization doesn't offer",
     as: "user",
     body: { idpId: "$instanceGenericOAuth" },
     code: "not_found",

@@ -1,4 +1,4 @@
-// Several instances, as whoever runs the service sees them.
+// Several instances, for system callers.
 import type { Row } from "../row.ts"
 
 export const systemRows: readonly Row[] = [

@@ -5,11 +5,11 @@ const call = (name: string) => `action.v2.ActionService/${name}`
 const older = (name: string) => `resources.action.v3alpha.CoreActions/${name}`
 
 const as = "owner"
-const hook = { name: "$fresh", endpoint: "https://hook.example.com", timeout: "5s" }
+const newTarget = { name: "$fresh", endpoint: "https://hook.example.com", timeout: "5s" }
 const restWebhook = { interruptOnError: true }
-/** Nobody's calls go through what tells of this. */
+/** No calls trigger this event. */
 const condition = { event: { event: "quota.removed" } }
-const key = { targetId: "$target", keyId: "$targetKey" }
+const targetKey = { targetId: "$target", keyId: "$targetKey" }
 
 const lists: readonly Row[] = [call, older].flatMap((named): readonly Row[] => [
   {
@@ -25,14 +25,14 @@ export const targetRows: readonly Row[] = [
   {
     call: call("CreateTarget"),
     as,
-    body: { ...hook, restWebhook, payloadType: "PAYLOAD_TYPE_JWT" },
+    body: { ...newTarget, restWebhook, payloadType: "PAYLOAD_TYPE_JWT" },
     events: ["target.added"],
   },
   {
     call: call("CreateTarget"),
     name: "of no type",
     as,
-    body: hook,
+    body: newTarget,
     code: "invalid_argument",
     id: "target.type_missing",
   },
@@ -40,7 +40,7 @@ export const targetRows: readonly Row[] = [
     call: call("CreateTarget"),
     name: "without a timeout",
     as,
-    body: { ...hook, timeout: "0s", restAsync: {} },
+    body: { ...newTarget, timeout: "0s", restAsync: {} },
     code: "invalid_argument",
     id: "target.timeout",
   },
@@ -48,14 +48,14 @@ export const targetRows: readonly Row[] = [
     call: call("CreateTarget"),
     name: "at an address with a password",
     as,
-    body: { ...hook, endpoint: "https://me:secret@hook.example.com", restAsync: {} },
+    body: { ...newTarget, endpoint: "https://me:secret@hook.example.com", restAsync: {} },
     code: "invalid_argument",
     id: "target.endpoint",
   },
   {
     call: call("CreateTarget"),
     name: "without the permission",
-    body: { ...hook, restWebhook },
+    body: { ...newTarget, restWebhook },
     code: "permission_denied",
     id: "access.denied",
   },
@@ -119,30 +119,30 @@ export const targetRows: readonly Row[] = [
   {
     call: call("ActivatePublicKey"),
     as,
-    body: key,
+    body: targetKey,
     events: ["target.public_key.activated"],
   },
   {
     call: call("DeactivatePublicKey"),
     as,
-    given: [[call("ActivatePublicKey"), key]],
-    body: key,
+    given: [[call("ActivatePublicKey"), targetKey]],
+    body: targetKey,
     events: ["target.public_key.deactivated"],
   },
-  { call: call("RemovePublicKey"), as, body: key, events: ["target.public_key.removed"] },
+  { call: call("RemovePublicKey"), as, body: targetKey, events: ["target.public_key.removed"] },
   {
     call: call("RemovePublicKey"),
     name: "that is active",
     as,
-    given: [[call("ActivatePublicKey"), key]],
-    body: key,
+    given: [[call("ActivatePublicKey"), targetKey]],
+    body: targetKey,
     code: "failed_precondition",
     id: "target.key_active",
   },
   {
     call: call("ListPublicKeys"),
     as,
-    given: [[call("ActivatePublicKey"), key]],
+    given: [[call("ActivatePublicKey"), targetKey]],
     body: { targetId: "$target", filters: [{ activeFilter: true }] },
     expect: { publicKeys: [{ keyId: "$targetKey", active: true }] },
   },
@@ -192,7 +192,7 @@ export const targetRows: readonly Row[] = [
   {
     call: older("CreateTarget"),
     as,
-    body: { target: { ...hook, restCall: {} } },
+    body: { target: { ...newTarget, restCall: {} } },
     events: ["target.added"],
   },
   {

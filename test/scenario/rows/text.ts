@@ -1,4 +1,4 @@
-// What messages and login pages say: the same rows for each text.
+// Texts of messages and login pages: the same rows for each text.
 import { language, type TextRow, textRows as texts } from "../../support/texts.ts"
 import type { Row } from "../row.ts"
 

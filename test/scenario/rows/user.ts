@@ -1,4 +1,4 @@
-// Users of an organisation, as its manager sees them.
+// Users of an organization, as its manager sees them.
 import type { Row } from "../row.ts"
 
 export const userRows: readonly Row[] = [
@@ -145,7 +145,7 @@ export const userRows: readonly Row[] = [
   },
   {
     call: "user.v2.UserService/CreateUser",
-    name: "a service user",
+    name: "a service account",
     body: { organizationId: "$org", username: "$fresh", machine: { name: "Robot" } },
     events: ["user.machine.added"],
   },
@@ -378,7 +378,7 @@ export const userRows: readonly Row[] = [
   },
   {
     call: "user.v2.UserService/PasswordReset",
-    name: "of a service user",
+    name: "of a service account",
     body: { userId: "$robot", returnCode: {} },
     code: "failed_precondition",
     id: "user.not_human",

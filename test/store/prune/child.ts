@@ -1,21 +1,21 @@
-// Fills a store with visits that are over and drops them, slice by slice, until it is killed.
+// Fills a store with expired visits and deletes them in slices until it is killed.
 import { manualClock } from "../../../src/kernel/clock.ts"
 import { runPruner } from "../../../src/store/index.ts"
-import { openWorld } from "../../support/world.ts"
-import { begin, day, end, visitRooms, write } from "../visit.ts"
+import { openTestEnvironment } from "../../support/test-environment.ts"
+import { beginVisit, day, endVisit, visitModules, writeEntry } from "../visit.ts"
 
 const folder = { path: process.argv[2] ?? "", remove: () => undefined }
-const world = openWorld(visitRooms, folder)
+const world = openTestEnvironment(visitModules, folder)
 const cx = () => world.cx()
 await Promise.all(
   Array.from({ length: 3000 }, async (_, n) => {
-    await begin(cx(), `${n}`, { name: `${n}` })
-    await end(cx(), `${n}`)
+    await beginVisit(cx(), `${n}`, { name: `${n}` })
+    await endVisit(cx(), `${n}`)
   }),
 )
-await write(cx(), "last", "last")
+await writeEntry(cx(), "last", "last")
 const clock = manualClock(world.clock.now() + 2 * day)
-const failed = (cause: unknown) => {
+const throwCause = (cause: unknown) => {
   throw cause
 }
 runPruner({
@@ -23,7 +23,7 @@ runPruner({
   clock,
   auditRetentionDays: 90,
   passed: () => Number.MAX_SAFE_INTEGER,
-  failed,
+  failed: throwCause,
 })
 clock.advance(60_000)
 process.stdout.write("pruning\n")

@@ -1,14 +1,14 @@
-// Opens a store whose states must be folded anew, and stays in the middle of it until it is killed.
+// Opens a store whose states must be folded again, and blocks in the middle until it is killed.
 import { account, openFile } from "../account.ts"
 
-let count = 0
-const hanging = {
+let foldCount = 0
+const hangingAccount = {
   ...account,
   revision: 2,
   evolve: {
     ...account.evolve,
     "account.opened": () => {
-      if (++count === 10) {
+      if (++foldCount === 10) {
         process.stdout.write("in the middle\n")
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
       }
@@ -17,4 +17,4 @@ const hanging = {
   },
 }
 
-openFile(process.argv[2] ?? "", { aggregates: [hanging] })
+openFile(process.argv[2] ?? "", { aggregates: [hangingAccount] })

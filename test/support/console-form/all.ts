@@ -1,7 +1,13 @@
 import { applicationForms } from "./application.ts"
 import type { FormCase } from "./case.ts"
 import { instanceForms } from "./instance.ts"
-import { thingForms } from "./thing.ts"
+import { resourceForms } from "./resource.ts"
 
-/** What two administrators do at once, in every form of the console that changes something. */
-export const formCases: readonly FormCase[] = [...applicationForms, ...instanceForms, ...thingForms]
+/**
+ * The concurrent edits of two administrators in every form of the console that changes something.
+ */
+export const formCases: readonly FormCase[] = [
+  ...applicationForms,
+  ...instanceForms,
+  ...resourceForms,
+]

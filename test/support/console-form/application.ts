@@ -1,15 +1,15 @@
-import { type Beside, choosing, type FormCase, pressing } from "./case.ts"
+import { choose, type FormCase, type FormContext, pressButton } from "./case.ts"
 
 const path = "/ui/console/applications/$applicationId"
 
 const change =
   (oidcConfiguration: object) =>
-  ({ get, things: { applicationId, projectId } }: Beside) =>
+  ({ get, resources: { applicationId, projectId } }: FormContext) =>
     get("UpdateApplication", { applicationId, projectId, oidcConfiguration })
 
 const read =
   (...names: readonly string[]) =>
-  async ({ get, things: { applicationId } }: Beside) => {
+  async ({ get, resources: { applicationId } }: FormContext) => {
     const { oidcConfiguration } = (await get("GetApplication", { applicationId })).application
     return Object.fromEntries(names.map((name) => [name, oidcConfiguration[name]]))
   }
@@ -18,32 +18,32 @@ const first = "https://app.example.com/callback"
 
 const rules =
   (each: readonly object[]) =>
-  ({ get, things: { proxiedId: applicationId, projectId } }: Beside) =>
+  ({ get, resources: { proxiedId: applicationId, projectId } }: FormContext) =>
     get("UpdateApplication", {
       applicationId,
       projectId,
       oidcConfiguration: { forwardAuth: { rules: each } },
     })
 
-const readRules = async ({ get, things: { proxiedId: applicationId } }: Beside) =>
+const readRules = async ({ get, resources: { proxiedId: applicationId } }: FormContext) =>
   (await get("GetApplication", { applicationId })).application.oidcConfiguration.forwardAuth?.rules
 
 const apiPath = "/ui/console/applications/$apiId"
 
 const changeApi =
   (apiConfiguration: object) =>
-  ({ get, things: { apiId: applicationId, projectId } }: Beside) =>
+  ({ get, resources: { apiId: applicationId, projectId } }: FormContext) =>
     get("UpdateApplication", { applicationId, projectId, apiConfiguration })
 
-const readApi = async ({ get, things: { apiId: applicationId } }: Beside) =>
+const readApi = async ({ get, resources: { apiId: applicationId } }: FormContext) =>
   (await get("GetApplication", { applicationId })).application.apiConfiguration
 
 const changeSaml =
   (attributes: object) =>
-  ({ get, things: { samlId: applicationId, projectId } }: Beside) =>
+  ({ get, resources: { samlId: applicationId, projectId } }: FormContext) =>
     get("UpdateApplication", { applicationId, projectId, samlConfiguration: { attributes } })
 
-const readSaml = async ({ get, things: { samlId: applicationId } }: Beside) =>
+const readSaml = async ({ get, resources: { samlId: applicationId } }: FormContext) =>
   (await get("GetApplication", { applicationId })).application.samlConfiguration.attributes
 
 const fixed = (name: string, text: string) => ({
@@ -56,9 +56,9 @@ export const applicationForms: readonly FormCase[] = [
   {
     form: "application/redirect-uris.tsx 1",
     path,
-    open: pressing("Edit: Redirect URIs"),
-    theirs: change({ redirectUris: [first, "https://app.example.com/theirs"] }),
-    mine: { back: `${first}\nhttps://app.example.com/mine` },
+    open: pressButton("Edit: Redirect URIs"),
+    otherChange: change({ redirectUris: [first, "https://app.example.com/theirs"] }),
+    ownChange: { back: `${first}\nhttps://app.example.com/mine` },
     read: read("redirectUris", "postLogoutRedirectUris"),
     both: {
       redirectUris: ["callback", "theirs", "mine"].map((end) => `https://app.example.com/${end}`),
@@ -67,11 +67,11 @@ export const applicationForms: readonly FormCase[] = [
   {
     form: "application/tokens.tsx 1",
     path,
-    open: pressing("Edit: Tokens"),
-    theirs: change({ accessTokenRoleAssertion: true, idTokenClientId: true }),
-    mine: {
+    open: pressButton("Edit: Tokens"),
+    otherChange: change({ accessTokenRoleAssertion: true, idTokenClientId: true }),
+    ownChange: {
       idTokenRoleAssertion: true,
-      groupsClaim: choosing("Groups or roles", "In the claim groups"),
+      groupsClaim: choose("Groups or roles", "In the claim groups"),
     },
     read: read(
       "accessTokenRoleAssertion",
@@ -87,8 +87,8 @@ export const applicationForms: readonly FormCase[] = [
       groupsClaim: "GROUPS_CLAIM_GROUPS",
     },
     same: {
-      theirs: change({ clockSkew: "2s" }),
-      mine: { skew: "3" },
+      otherChange: change({ clockSkew: "2s" }),
+      ownChange: { skew: "3" },
       before: { clockSkew: "2s" },
       after: { clockSkew: "3s" },
     },
@@ -96,17 +96,17 @@ export const applicationForms: readonly FormCase[] = [
   {
     form: "application/sign-out.tsx 1",
     path,
-    open: pressing("Edit: Logout"),
-    theirs: change({ backChannelLogoutUri: "https://app.example.com/back" }),
-    mine: { front: "https://app.example.com/front" },
+    open: pressButton("Edit: Logout"),
+    otherChange: change({ backChannelLogoutUri: "https://app.example.com/back" }),
+    ownChange: { front: "https://app.example.com/front" },
     read: read("backChannelLogoutUri", "frontChannelLogout"),
     both: {
       backChannelLogoutUri: "https://app.example.com/back",
       frontChannelLogout: { uri: "https://app.example.com/front" },
     },
     same: {
-      theirs: change({ backChannelLogoutUri: "https://app.example.com/theirs" }),
-      mine: { back: "https://app.example.com/mine" },
+      otherChange: change({ backChannelLogoutUri: "https://app.example.com/theirs" }),
+      ownChange: { back: "https://app.example.com/mine" },
       before: { backChannelLogoutUri: "https://app.example.com/theirs" },
       after: { backChannelLogoutUri: "https://app.example.com/mine" },
     },
@@ -114,17 +114,17 @@ export const applicationForms: readonly FormCase[] = [
   {
     form: "application/flows.tsx 1",
     path,
-    open: pressing(/^Edit: Grant types/),
-    theirs: change({ requestRules: { pushedRequired: true } }),
-    mine: { auth: "post" },
+    open: pressButton(/^Edit: Grant types/),
+    otherChange: change({ requestRules: { pushedRequired: true } }),
+    ownChange: { auth: "post" },
     read: read("requestRules", "authMethodType"),
     both: {
       requestRules: { pushedRequired: true },
       authMethodType: "OIDC_AUTH_METHOD_TYPE_POST",
     },
     same: {
-      theirs: change({ authMethodType: "OIDC_AUTH_METHOD_TYPE_BASIC" }),
-      mine: { auth: "none" },
+      otherChange: change({ authMethodType: "OIDC_AUTH_METHOD_TYPE_BASIC" }),
+      ownChange: { auth: "none" },
       before: {},
       after: { authMethodType: "OIDC_AUTH_METHOD_TYPE_NONE" },
     },
@@ -132,17 +132,17 @@ export const applicationForms: readonly FormCase[] = [
   {
     form: "application/proxy-rules.tsx 1",
     path: "/ui/console/applications/$proxiedId",
-    open: pressing("Edit: Forward auth access rules"),
-    theirs: rules([{ pathPrefix: "/public", everybody: true }]),
-    mine: { rules: "/admin: editor (tokens)" },
+    open: pressButton("Edit: Forward auth access rules"),
+    otherChange: rules([{ pathPrefix: "/public", everybody: true }]),
+    ownChange: { rules: "/admin: editor (tokens)" },
     read: readRules,
     both: [
       { pathPrefix: "/public", everybody: true },
       { pathPrefix: "/admin", roleKeys: ["editor"], accessTokens: true },
     ],
     same: {
-      theirs: rules([{ pathPrefix: "/admin", roleKeys: ["viewer"] }]),
-      mine: { rules: "/admin: editor, writer" },
+      otherChange: rules([{ pathPrefix: "/admin", roleKeys: ["viewer"] }]),
+      ownChange: { rules: "/admin: editor, writer" },
       before: [{ pathPrefix: "/admin", roleKeys: ["viewer"] }],
       after: [{ pathPrefix: "/admin", roleKeys: ["editor", "writer"] }],
     },
@@ -150,9 +150,9 @@ export const applicationForms: readonly FormCase[] = [
   {
     form: "application/api.tsx 1",
     path: apiPath,
-    open: pressing(/^Edit: Client authentication/),
-    theirs: changeApi({ resources: { uris: ["https://api.example.com/one"] } }),
-    mine: { method: "private_key_jwt" },
+    open: pressButton(/^Edit: Client authentication/),
+    otherChange: changeApi({ resources: { uris: ["https://api.example.com/one"] } }),
+    ownChange: { method: "private_key_jwt" },
     read: readApi,
     both: {
       authMethodType: "API_AUTH_METHOD_TYPE_PRIVATE_KEY_JWT",
@@ -162,22 +162,22 @@ export const applicationForms: readonly FormCase[] = [
   {
     form: "application/api.tsx 2",
     path: apiPath,
-    open: pressing("Edit: Resource URIs of the API"),
-    theirs: changeApi({
+    open: pressButton("Edit: Resource URIs of the API"),
+    otherChange: changeApi({
       authMethodType: "API_AUTH_METHOD_TYPE_PRIVATE_KEY_JWT",
       resources: { uris: ["https://api.example.com/one", "https://api.example.com/two"] },
     }),
-    mine: { uris: "https://api.example.com/three" },
+    ownChange: { uris: "https://api.example.com/three" },
     read: readApi,
     both: { resources: { uris: ["https://api.example.com/two", "https://api.example.com/three"] } },
   },
   {
     form: "application/api-scopes.tsx 1",
     path: apiPath,
-    open: pressing("Edit: Scopes of the API"),
-    theirs: changeApi({ scopes: { scopes: [{ scope: "read:one", name: "Read | one" }] } }),
-    mine: { scopes: "read:two = Read two | All of them" },
-    read: async (beside) => (await readApi(beside)).scopes,
+    open: pressButton("Edit: Scopes of the API"),
+    otherChange: changeApi({ scopes: { scopes: [{ scope: "read:one", name: "Read | one" }] } }),
+    ownChange: { scopes: "read:two = Read two | All of them" },
+    read: async (context) => (await readApi(context)).scopes,
     both: {
       scopes: [
         { scope: "read:one", name: "Read | one" },
@@ -185,8 +185,8 @@ export const applicationForms: readonly FormCase[] = [
       ],
     },
     same: {
-      theirs: changeApi({ scopes: { scopes: [{ scope: "read:one", name: "Theirs" }] } }),
-      mine: { scopes: "read:one = Mine" },
+      otherChange: changeApi({ scopes: { scopes: [{ scope: "read:one", name: "Theirs" }] } }),
+      ownChange: { scopes: "read:one = Mine" },
       before: { scopes: [{ scope: "read:one", name: "Theirs" }] },
       after: { scopes: [{ scope: "read:one", name: "Mine" }] },
     },
@@ -194,9 +194,9 @@ export const applicationForms: readonly FormCase[] = [
   {
     form: "application/saml-attributes.tsx 1",
     path: "/ui/console/applications/$samlId",
-    open: pressing("Edit: Assertions"),
-    theirs: changeSaml({ mappings: [fixed("one", "1")] }),
-    mine: { mappings: 'two = "2"' },
+    open: pressButton("Edit: Assertions"),
+    otherChange: changeSaml({ mappings: [fixed("one", "1")] }),
+    ownChange: { mappings: 'two = "2"' },
     read: readSaml,
     both: {
       names: "SAML_ATTRIBUTE_NAMES_SHORT",
@@ -206,9 +206,9 @@ export const applicationForms: readonly FormCase[] = [
   {
     form: "application/add-redirect-uri.tsx 1",
     path: "/ui/console/refused-requests/$requestId",
-    open: pressing("Add this redirect URI"),
-    theirs: change({ redirectUris: [first, "https://app.example.com/fourth"] }),
-    mine: {},
+    open: pressButton("Add this redirect URI"),
+    otherChange: change({ redirectUris: [first, "https://app.example.com/fourth"] }),
+    ownChange: {},
     read: read("redirectUris"),
     both: {
       redirectUris: [first, "https://app.example.com/fourth", "https://elsewhere.example"],

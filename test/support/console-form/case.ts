@@ -1,92 +1,96 @@
 import type { Locator, Page } from "playwright-core"
 import { methodOf, type Service } from "../../acceptance/service.ts"
-import type { Things } from "../console-place.ts"
+import type { ResourceIds } from "../console-pages.ts"
 
-/** What a case can do beside the page: another administrator's calls, by full or short names. */
-export type Beside = {
+/**
+ * What a case can use in addition to the page: another administrator's calls, by full or short
+ * names.
+ */
+export type FormContext = {
   readonly get: Service["get"]
-  readonly things: Things
+  readonly resources: ResourceIds
 }
 
-/** A value by the name of its field; a function where a field has no name, or several controls. */
-export type Filling = Readonly<
+/** Values by field name; a function if a field has no name, or several controls. */
+export type FormValues = Readonly<
   Record<string, string | boolean | ((form: Locator) => Promise<unknown>)>
 >
 
-/** A form of the console that changes something, and what two administrators do in it at once. */
+/** A form of the console that changes something, and the concurrent edits of two administrators. */
 export type FormCase = {
-  /** The file of the form, and which of its forms it is: "application/api.tsx 2". */
+  /** The file of the form, and its number in it: "application/api.tsx 2". */
   readonly form: string
-  /** What of it, where a form is one of several things. */
-  readonly of?: string
-  /** `$name` is one of the things. */
+  /** The kind of resource, if the form is used for several. */
+  readonly variant?: string
+  /** `$name` is the ID of a resource. */
   readonly path: string
   readonly open: (page: Page) => Promise<unknown>
-  /** Changes one field by the interface, while the form is open. */
-  readonly theirs?: (beside: Beside) => Promise<unknown>
-  /** Changes another one in the form. */
-  readonly mine?: Filling
-  /** What is stored, as far as it matters here. */
-  readonly read: (beside: Beside) => Promise<unknown>
-  /** What is stored after both. */
+  /** Changes one field through the API, while the form is open. */
+  readonly otherChange?: (context: FormContext) => Promise<unknown>
+  /** Changes another field in the form. */
+  readonly ownChange?: FormValues
+  /** The relevant stored values. */
+  readonly read: (context: FormContext) => Promise<unknown>
+  /** The stored values after both changes. */
   readonly both?: unknown
-  /** What would stop the cases after it is taken back. */
-  readonly takeBack?: (beside: Beside) => Promise<unknown>
+  /** Reverts what would affect later cases. */
+  readonly revert?: (context: FormContext) => Promise<unknown>
   /** Both change the same field. */
   readonly same?: {
-    readonly theirs: (beside: Beside) => Promise<unknown>
-    readonly mine: Filling
-    /** What is stored after theirs, and after I have kept mine. */
+    readonly otherChange: (context: FormContext) => Promise<unknown>
+    readonly ownChange: FormValues
+    /** The stored values after the other change, and after mine was kept. */
     readonly before: unknown
     readonly after: unknown
   }
 }
 
-/** Presses the button by which a form is opened. */
-export const pressing = (name: string | RegExp) => (page: Page) =>
+/** Presses the button that opens a form. */
+export const pressButton = (name: string | RegExp) => (page: Page) =>
   page.getByRole("button", { name, exact: true }).first().click()
 
-/** Chooses or unchooses one of several, by its label. */
-export const picking =
+/** Selects or clears one of several options, by its label. */
+export const pick =
   (label: string | RegExp, on = true) =>
   (form: Locator) =>
     form.getByRole("checkbox", { name: label }).first().setChecked(on)
 
-/** Fills a field by its label. */
-export const typing = (label: string, text: string) => (form: Locator) =>
+/** Fills in a field by its label. */
+export const typeInto = (label: string, text: string) => (form: Locator) =>
   form.getByLabel(label, { exact: true }).fill(text)
 
-/** Chooses an option in the control with a label. */
-export const choosing = (label: string, option: string) => (form: Locator) =>
+/** Selects an option in the control with a label. */
+export const choose = (label: string, option: string) => (form: Locator) =>
   form.getByLabel(label, { exact: true }).selectOption(option)
 
-type Whole = {
-  /** The operation that reads it, and where in its answer it is. */
+type ResourceAccess = {
+  /** The operation that reads it, and the path in its response. */
   readonly read: readonly [name: string, ...path: readonly (string | number)[]]
   readonly update: string
   readonly of?: object
 }
 
-/** What is stored of a thing. */
-export const reading =
-  ({ read: [name, ...path], of = {} }: Pick<Whole, "read" | "of">) =>
-  async ({ get }: Beside) => {
+/** Reads the stored values of a resource. */
+export const readResource =
+  ({ read: [name, ...path], of = {} }: Pick<ResourceAccess, "read" | "of">) =>
+  async ({ get }: FormContext) => {
     let value: unknown = await get(name, of)
     for (const step of path) value = Reflect.get(Object(value), step)
     return value
   }
 
-/** Changes some of what an operation replaces as a whole, as it is now. */
-export const updating = (whole: Whole, change: object) => async (beside: Beside) => {
-  const present = Object(await reading(whole)(beside))
-  const known = methodOf(whole.update).input.fields.map(({ jsonName }) => jsonName)
-  const kept = known.flatMap((name) => (name in present ? [[name, present[name]] as const] : []))
-  const request = { ...Object.fromEntries(kept), ...whole.of, ...change }
-  await beside.get(whole.update, request)
-}
+/** Changes some fields of a message that an operation replaces as a whole. */
+export const updateResource =
+  (whole: ResourceAccess, change: object) => async (context: FormContext) => {
+    const present = Object(await readResource(whole)(context))
+    const known = methodOf(whole.update).input.fields.map(({ jsonName }) => jsonName)
+    const kept = known.flatMap((name) => (name in present ? [[name, present[name]] as const] : []))
+    const request = { ...Object.fromEntries(kept), ...whole.of, ...change }
+    await context.get(whole.update, request)
+  }
 
-/** Types and chooses what a case says. */
-export async function fill(form: Locator, filling: Filling): Promise<void> {
+/** Fills in the values of a case. */
+export async function fill(form: Locator, filling: FormValues): Promise<void> {
   await form.evaluate(openAll)
   for (const [name, value] of Object.entries(filling)) {
     if (typeof value === "function") await value(form)
@@ -94,7 +98,7 @@ export async function fill(form: Locator, filling: Filling): Promise<void> {
   }
 }
 
-/** In the page: opens all that is closed. Each that is opened is no longer among the closed. */
+/** In the page: opens every collapsed section, until none is closed. */
 const openAll = (form: Element) => {
   const closed = form.querySelectorAll<HTMLElement>("details:not([open]) > summary")
   for (const summary of closed) summary.click()

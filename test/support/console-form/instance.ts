@@ -1,4 +1,11 @@
-import { type Beside, type FormCase, picking, pressing, reading, updating } from "./case.ts"
+import {
+  type FormCase,
+  type FormContext,
+  pick,
+  pressButton,
+  readResource,
+  updateResource,
+} from "./case.ts"
 
 const admin = "core.admin.v1.AdminService"
 const management = "core.management.v1.ManagementService"
@@ -27,60 +34,60 @@ const privacy = {
 const policyForms: readonly FormCase[] = [
   {
     form: "policy/policy-section.tsx 1",
-    of: "the sign-in",
+    variant: "the sign-in",
     path,
-    open: pressing("Edit: Login policy"),
-    theirs: updating(login, { forceMfa: true }),
-    mine: { hidePasswordReset: false, secondFactors: picking("Code by SMS") },
-    read: reading(login),
+    open: pressButton("Edit: Login policy"),
+    otherChange: updateResource(login, { forceMfa: true }),
+    ownChange: { hidePasswordReset: false, secondFactors: pick("Code by SMS") },
+    read: readResource(login),
     both: { forceMfa: true, hidePasswordReset: true },
-    // It holds for whoever runs the cases as well.
-    takeBack: updating(login, { forceMfa: false }),
+    // It also applies to the administrator who runs the cases.
+    revert: updateResource(login, { forceMfa: false }),
     same: {
-      theirs: updating(login, { passwordCheckLifetime: "7200s" }),
-      mine: { passwordCheckLifetime: "5" },
+      otherChange: updateResource(login, { passwordCheckLifetime: "7200s" }),
+      ownChange: { passwordCheckLifetime: "5" },
       before: { passwordCheckLifetime: "7200s" },
       after: { hidePasswordReset: true, passwordCheckLifetime: "432000s" },
     },
   },
   {
     form: "policy/policy-section.tsx 1",
-    of: "locking",
+    variant: "locking",
     path,
-    open: pressing("Edit: Account lockout"),
-    theirs: updating(lockout, { maxPasswordAttempts: 7 }),
-    mine: { maxOtpAttempts: "8" },
-    read: reading(lockout),
+    open: pressButton("Edit: Account lockout"),
+    otherChange: updateResource(lockout, { maxPasswordAttempts: 7 }),
+    ownChange: { maxOtpAttempts: "8" },
+    read: readResource(lockout),
     both: { maxPasswordAttempts: "7", maxOtpAttempts: "8" },
     same: {
-      theirs: updating(lockout, { maxPasswordAttempts: 9 }),
-      mine: { maxPasswordAttempts: "11" },
+      otherChange: updateResource(lockout, { maxPasswordAttempts: 9 }),
+      ownChange: { maxPasswordAttempts: "11" },
       before: { maxPasswordAttempts: "9" },
       after: { maxPasswordAttempts: "11" },
     },
   },
   {
     form: "policy/policy-section.tsx 1",
-    of: "links",
+    variant: "links",
     path,
-    open: pressing("Edit: Footer links"),
-    theirs: updating(privacy, { tosLink: "https://example.com/terms" }),
-    mine: { privacyLink: "https://example.com/privacy" },
-    read: reading(privacy),
+    open: pressButton("Edit: Footer links"),
+    otherChange: updateResource(privacy, { tosLink: "https://example.com/terms" }),
+    ownChange: { privacyLink: "https://example.com/privacy" },
+    read: readResource(privacy),
     both: { tosLink: "https://example.com/terms", privacyLink: "https://example.com/privacy" },
   },
   {
     form: "policy/policy-section.tsx 1",
-    of: "an organisation's passwords",
+    variant: "an organization's passwords",
     path: "/ui/console/organizations/$organizationId/policies",
-    open: pressing("Edit: Password expiration"),
-    theirs: updating(ownAge, { maxAgeDays: 90 }),
-    mine: { expireWarnDays: "10" },
-    read: reading(ownAge),
+    open: pressButton("Edit: Password expiration"),
+    otherChange: updateResource(ownAge, { maxAgeDays: 90 }),
+    ownChange: { expireWarnDays: "10" },
+    read: readResource(ownAge),
     both: { maxAgeDays: "90", expireWarnDays: "10" },
     same: {
-      theirs: updating(ownAge, { maxAgeDays: 60 }),
-      mine: { maxAgeDays: "30" },
+      otherChange: updateResource(ownAge, { maxAgeDays: 60 }),
+      ownChange: { maxAgeDays: "30" },
       before: { maxAgeDays: "60" },
       after: { maxAgeDays: "30" },
     },
@@ -92,7 +99,7 @@ const oidc = {
   update: `${admin}/UpdateOIDCSettings`,
 } as const
 
-const rotation = (period: string, publishAhead: string) => ({
+const rotationSettings = (period: string, publishAhead: string) => ({
   keyRotation: { enabled: true, period, publishAhead },
 })
 
@@ -101,7 +108,7 @@ const security = {
   update: "SetSecuritySettings",
 } as const
 
-const framed = (allowedOrigins: readonly string[]) => ({
+const allowFraming = (allowedOrigins: readonly string[]) => ({
   embeddedIframe: { enabled: true, allowedOrigins },
   enableImpersonation: true,
 })
@@ -113,7 +120,7 @@ const generator = {
   of: invitations,
 } as const
 
-const organizationSettings = async ({ get, things: { organizationId } }: Beside) => {
+const organizationSettings = async ({ get, resources: { organizationId } }: FormContext) => {
   const queries = [{ idQuery: { id: organizationId } }]
   return (await get("ListOrganizations", { queries })).result[0].oidcSettings
 }
@@ -122,19 +129,19 @@ const settingForms: readonly FormCase[] = [
   {
     form: "organization/application-defaults.tsx 1",
     path: "/ui/console/organizations/$organizationId",
-    open: pressing("Edit: Application defaults"),
-    theirs: ({ get, things: { organizationId } }) =>
+    open: pressButton("Edit: Application defaults"),
+    otherChange: ({ get, resources: { organizationId } }) =>
       get("UpdateOrganization", { organizationId, oidcSettings: { refreshTokenGrace: "7s" } }),
-    mine: { refreshTokenExpiration: "40" },
+    ownChange: { refreshTokenExpiration: "40" },
     read: organizationSettings,
     both: { refreshTokenGrace: "7s", refreshTokenExpiration: "3456000s" },
-    // Others sign in to applications of the organization.
-    takeBack: ({ get, things: { organizationId } }) =>
+    // Other users sign in to applications of the organization.
+    revert: ({ get, resources: { organizationId } }) =>
       get("UpdateOrganization", { organizationId, oidcSettings: {} }),
     same: {
-      theirs: ({ get, things: { organizationId } }) =>
+      otherChange: ({ get, resources: { organizationId } }) =>
         get("UpdateOrganization", { organizationId, oidcSettings: { refreshTokenGrace: "8s" } }),
-      mine: { refreshTokenGrace: "9" },
+      ownChange: { refreshTokenGrace: "9" },
       before: { refreshTokenGrace: "8s" },
       after: { refreshTokenGrace: "9s" },
     },
@@ -142,14 +149,14 @@ const settingForms: readonly FormCase[] = [
   {
     form: "instance/lifetimes.tsx 1",
     path,
-    open: pressing("Edit: Tokens"),
-    theirs: updating(oidc, { accessTokenLifetime: "7200s" }),
-    mine: { idTokenLifetime: "5" },
-    read: reading(oidc),
+    open: pressButton("Edit: Tokens"),
+    otherChange: updateResource(oidc, { accessTokenLifetime: "7200s" }),
+    ownChange: { idTokenLifetime: "5" },
+    read: readResource(oidc),
     both: { accessTokenLifetime: "7200s", idTokenLifetime: "18000s" },
     same: {
-      theirs: updating(oidc, { accessTokenLifetime: "10800s" }),
-      mine: { accessTokenLifetime: "4" },
+      otherChange: updateResource(oidc, { accessTokenLifetime: "10800s" }),
+      ownChange: { accessTokenLifetime: "4" },
       before: { accessTokenLifetime: "10800s" },
       after: { accessTokenLifetime: "14400s" },
     },
@@ -157,17 +164,17 @@ const settingForms: readonly FormCase[] = [
   {
     form: "instance/client-registration.tsx 1",
     path,
-    open: pressing("Edit: Dynamic client registration"),
-    theirs: async (beside) => {
-      const { projectId } = beside.things
+    open: pressButton("Edit: Dynamic client registration"),
+    otherChange: async (context) => {
+      const { projectId } = context.resources
       const clientRegistration = { projectId, metadataDocuments: true, applicationsMax: 50 }
-      await updating(oidc, { clientRegistration })(beside)
+      await updateResource(oidc, { clientRegistration })(context)
     },
-    mine: {
+    ownChange: {
       mode: "open",
       projectId: (form) => form.locator('[name="projectId"]').selectOption({ label: "Intranet" }),
     },
-    read: reading(oidc),
+    read: readResource(oidc),
     both: {
       clientRegistration: {
         mode: "CLIENT_REGISTRATION_MODE_OPEN",
@@ -176,8 +183,8 @@ const settingForms: readonly FormCase[] = [
       },
     },
     same: {
-      theirs: updating(oidc, { clientRegistration: { applicationsMax: 60 } }),
-      mine: { most: "70" },
+      otherChange: updateResource(oidc, { clientRegistration: { applicationsMax: 60 } }),
+      ownChange: { most: "70" },
       before: { clientRegistration: { applicationsMax: 60 } },
       after: { clientRegistration: { applicationsMax: 70 } },
     },
@@ -185,41 +192,41 @@ const settingForms: readonly FormCase[] = [
   {
     form: "instance/key-rotation.tsx 1",
     path: "/ui/console/signing-keys",
-    open: pressing("Edit: Rotation"),
-    theirs: async (beside) => {
-      const { keyRotation } = Object(await reading(oidc)(beside))
-      await updating(oidc, { keyRotation: { ...keyRotation, period: "3456000s" } })(beside)
+    open: pressButton("Edit: Rotation"),
+    otherChange: async (context) => {
+      const { keyRotation } = Object(await readResource(oidc)(context))
+      await updateResource(oidc, { keyRotation: { ...keyRotation, period: "3456000s" } })(context)
     },
-    mine: { ahead: "4" },
-    read: reading(oidc),
-    both: rotation("3456000s", "345600s"),
+    ownChange: { ahead: "4" },
+    read: readResource(oidc),
+    both: rotationSettings("3456000s", "345600s"),
     same: {
-      theirs: updating(oidc, rotation("4320000s", "345600s")),
-      mine: { period: "60" },
-      before: rotation("4320000s", "345600s"),
-      after: rotation("5184000s", "345600s"),
+      otherChange: updateResource(oidc, rotationSettings("4320000s", "345600s")),
+      ownChange: { period: "60" },
+      before: rotationSettings("4320000s", "345600s"),
+      after: rotationSettings("5184000s", "345600s"),
     },
   },
   {
     form: "instance/embedding.tsx 1",
     path,
-    open: pressing("Edit: Iframe embedding"),
-    theirs: updating(security, framed(["https://theirs.example.com"])),
-    mine: { enabled: true, origins: "https://mine.example.com" },
-    read: reading(security),
-    both: framed(["https://theirs.example.com", "https://mine.example.com"]),
+    open: pressButton("Edit: Iframe embedding"),
+    otherChange: updateResource(security, allowFraming(["https://theirs.example.com"])),
+    ownChange: { enabled: true, origins: "https://mine.example.com" },
+    read: readResource(security),
+    both: allowFraming(["https://theirs.example.com", "https://mine.example.com"]),
   },
   {
     form: "instance/secret-generators.tsx 1",
     path,
-    open: pressing("Edit: Invitations"),
-    theirs: updating(generator, { expiry: "7200s" }),
-    mine: { length: "12" },
-    read: reading(generator),
+    open: pressButton("Edit: Invitations"),
+    otherChange: updateResource(generator, { expiry: "7200s" }),
+    ownChange: { length: "12" },
+    read: readResource(generator),
     both: { length: 12, expiry: "7200s" },
     same: {
-      theirs: updating(generator, { length: 14 }),
-      mine: { length: "16" },
+      otherChange: updateResource(generator, { length: 14 }),
+      ownChange: { length: "16" },
       before: { length: 14 },
       after: { length: 16 },
     },
@@ -227,9 +234,10 @@ const settingForms: readonly FormCase[] = [
   {
     form: "instance/restrictions.tsx 1",
     path,
-    open: pressing("Edit: Sign-in pages"),
-    theirs: ({ get }) => get(`${admin}/SetRestrictions`, { disallowPublicOrgRegistration: false }),
-    mine: { languages: picking("Polish", false) },
+    open: pressButton("Edit: Sign-in pages"),
+    otherChange: ({ get }) =>
+      get(`${admin}/SetRestrictions`, { disallowPublicOrgRegistration: false }),
+    ownChange: { languages: pick("Polish", false) },
     read: async ({ get }) => ({
       disallowPublicOrgRegistration: false,
       ...(await get(`${admin}/GetRestrictions`)),
@@ -241,41 +249,41 @@ const settingForms: readonly FormCase[] = [
   },
 ]
 
-const roleOf = async ({ get }: Beside) => {
+const roleOf = async ({ get }: FormContext) => {
   const { roles } = await get("ListRoles", { pagination: { limit: 1000 } })
   return roles.find((each: { readonly key: string }) => each.key === "HELPER")
 }
 
 const helper =
   (displayName: string, permissions: readonly string[]) =>
-  ({ get }: Beside) =>
+  ({ get }: FormContext) =>
     get("UpdateRole", { key: "HELPER", displayName, permissions })
 
-const administrators = async ({ get, things: { organizationId, userId } }: Beside) => {
+const administrators = async ({ get, resources: { organizationId, userId } }: FormContext) => {
   const filters = [{ resource: { organizationId } }]
-  const answer = await get("ListAdministrators", { filters })
+  const response = await get("ListAdministrators", { filters })
   type Row = { readonly user: { readonly id: string }; readonly roles: readonly string[] }
-  return answer.administrators.find(({ user }: Row) => user.id === userId)?.roles.toSorted()
+  return response.administrators.find(({ user }: Row) => user.id === userId)?.roles.toSorted()
 }
 
 const administrationForms: readonly FormCase[] = [
   {
     form: "administrator/custom-roles.tsx 1",
     path: "/ui/console/administrators",
-    open: pressing("Edit: HELPER"),
-    theirs: helper("Helper", ["project.read", "user.read"]),
-    mine: {
+    open: pressButton("Edit: HELPER"),
+    otherChange: helper("Helper", ["project.read", "user.read"]),
+    ownChange: {
       permissions: async (form) => {
         const project = form.locator("summary").filter({ hasText: /^project / })
         await project.evaluate((summary) => summary.closest("details")?.setAttribute("open", ""))
-        await picking("project.write")(form)
+        await pick("project.write")(form)
       },
     },
     read: roleOf,
     both: { displayName: "Helper" },
     same: {
-      theirs: helper("Theirs", ["project.read", "project.write", "user.read"]),
-      mine: { displayName: "Mine" },
+      otherChange: helper("Theirs", ["project.read", "project.write", "user.read"]),
+      ownChange: { displayName: "Mine" },
       before: { displayName: "Theirs" },
       after: { displayName: "Mine", permissions: ["project.read", "project.write", "user.read"] },
     },
@@ -283,20 +291,20 @@ const administrationForms: readonly FormCase[] = [
   {
     form: "administrator/administrators.tsx 1",
     path: "/ui/console/organizations/$organizationId",
-    open: pressing("Edit: grace Person"),
-    theirs: ({ get, things: { organizationId, userId } }) =>
+    open: pressButton("Edit: grace Person"),
+    otherChange: ({ get, resources: { organizationId, userId } }) =>
       get("UpdateAdministrator", {
         userId,
         resource: { organizationId },
         roles: ["ORG_OWNER_VIEWER", "ORG_USER_MANAGER"],
       }),
-    mine: { roles: picking("ORG_SETTINGS_MANAGER") },
+    ownChange: { roles: pick("ORG_SETTINGS_MANAGER") },
     read: administrators,
     both: ["ORG_OWNER_VIEWER", "ORG_SETTINGS_MANAGER", "ORG_USER_MANAGER"],
   },
 ]
 
-const provider = async ({ get }: Beside) => {
+const provider = async ({ get }: FormContext) => {
   const { result } = await get(`${admin}/ListProviders`)
   type Idp = { readonly name: string; readonly id: string; readonly config: any }
   const { id, name, config } = result.find(({ config: each }: Idp) => each.github) as Idp
@@ -304,16 +312,16 @@ const provider = async ({ get }: Beside) => {
   return { id, name, providerOptions, ...own }
 }
 
-const changeProvider = (change: object) => async (beside: Beside) => {
-  await beside.get(`${admin}/UpdateGitHubProvider`, { ...(await provider(beside)), ...change })
+const changeProvider = (change: object) => async (context: FormContext) => {
+  await context.get(`${admin}/UpdateGitHubProvider`, { ...(await provider(context)), ...change })
 }
 
-const smtp = async ({ get, things: { smtpId: id } }: Beside) => {
+const smtp = async ({ get, resources: { smtpId: id } }: FormContext) => {
   const { config } = await get(`${admin}/GetEmailProviderById`, { id })
   return { id, description: config.description, ...config.smtp }
 }
 
-const sms = async ({ get, things: { smsId: id } }: Beside) => {
+const sms = async ({ get, resources: { smsId: id } }: FormContext) => {
   const { config } = await get(`${admin}/GetSMSProvider`, { id })
   return { id, description: config.description, ...config.twilio }
 }
@@ -322,14 +330,14 @@ const providerForms: readonly FormCase[] = [
   {
     form: "idp/idp-form.tsx 1",
     path: "/ui/console/identity-providers",
-    open: pressing("Edit: Wiki"),
-    theirs: changeProvider({ scopes: ["read:user", "user:email"] }),
-    mine: { clientId: "mine" },
+    open: pressButton("Edit: Wiki"),
+    otherChange: changeProvider({ scopes: ["read:user", "user:email"] }),
+    ownChange: { clientId: "mine" },
     read: provider,
     both: { clientId: "mine", scopes: ["read:user", "user:email"] },
     same: {
-      theirs: changeProvider({ clientId: "theirs" }),
-      mine: { clientId: "mine again" },
+      otherChange: changeProvider({ clientId: "theirs" }),
+      ownChange: { clientId: "mine again" },
       before: { clientId: "theirs" },
       after: { clientId: "mine again", scopes: ["read:user", "user:email"] },
     },
@@ -337,22 +345,22 @@ const providerForms: readonly FormCase[] = [
   {
     form: "provider/email-form.tsx 1",
     path: "/ui/console/providers",
-    open: pressing("Edit: Relay"),
-    theirs: async (beside) =>
-      beside.get(`${admin}/UpdateEmailProviderSMTP`, {
-        ...(await smtp(beside)),
+    open: pressButton("Edit: Relay"),
+    otherChange: async (context) =>
+      context.get(`${admin}/UpdateEmailProviderSMTP`, {
+        ...(await smtp(context)),
         replyToAddress: "help@example.com",
       }),
-    mine: { senderName: "Mine" },
+    ownChange: { senderName: "Mine" },
     read: smtp,
     both: { senderName: "Mine", replyToAddress: "help@example.com" },
     same: {
-      theirs: async (beside) =>
-        beside.get(`${admin}/UpdateEmailProviderSMTP`, {
-          ...(await smtp(beside)),
+      otherChange: async (context) =>
+        context.get(`${admin}/UpdateEmailProviderSMTP`, {
+          ...(await smtp(context)),
           senderName: "Theirs",
         }),
-      mine: { senderName: "Mine again" },
+      ownChange: { senderName: "Mine again" },
       before: { senderName: "Theirs" },
       after: { senderName: "Mine again", replyToAddress: "help@example.com" },
     },
@@ -360,22 +368,22 @@ const providerForms: readonly FormCase[] = [
   {
     form: "provider/sms-providers.tsx 1",
     path: "/ui/console/providers",
-    open: pressing("Edit: Texts"),
-    theirs: async (beside) =>
-      beside.get(`${admin}/UpdateSMSProviderTwilio`, {
-        ...(await sms(beside)),
+    open: pressButton("Edit: Texts"),
+    otherChange: async (context) =>
+      context.get(`${admin}/UpdateSMSProviderTwilio`, {
+        ...(await sms(context)),
         verifyServiceSid: "VA1",
       }),
-    mine: { senderNumber: "+41790000002" },
+    ownChange: { senderNumber: "+41790000002" },
     read: sms,
     both: { senderNumber: "+41790000002", verifyServiceSid: "VA1" },
     same: {
-      theirs: async (beside) =>
-        beside.get(`${admin}/UpdateSMSProviderTwilio`, {
-          ...(await sms(beside)),
+      otherChange: async (context) =>
+        context.get(`${admin}/UpdateSMSProviderTwilio`, {
+          ...(await sms(context)),
           senderNumber: "+41790000003",
         }),
-      mine: { senderNumber: "+41790000004" },
+      ownChange: { senderNumber: "+41790000004" },
       before: { senderNumber: "+41790000003" },
       after: { senderNumber: "+41790000004", verifyServiceSid: "VA1" },
     },
@@ -388,25 +396,25 @@ const message = {
   of: { language: "en" },
 } as const
 
-const texts = ({ get }: Beside) =>
+const texts = ({ get }: FormContext) =>
   get("GetHostedLoginTranslation", { instance: true, locale: "en", ignoreInheritance: true })
-const say =
+const setTranslations =
   (translations: object) =>
-  ({ get }: Beside) =>
+  ({ get }: FormContext) =>
     get("SetHostedLoginTranslation", { instance: true, locale: "en", translations })
 
 const textForms: readonly FormCase[] = [
   {
     form: "text/message-texts.tsx 1",
     path: "/ui/console/texts",
-    open: pressing("Edit: Invitation"),
-    theirs: updating(message, { subject: "Theirs" }),
-    mine: { greeting: "Mine" },
-    read: reading(message),
+    open: pressButton("Edit: Invitation"),
+    otherChange: updateResource(message, { subject: "Theirs" }),
+    ownChange: { greeting: "Mine" },
+    read: readResource(message),
     both: { subject: "Theirs", greeting: "Mine" },
     same: {
-      theirs: updating(message, { subject: "Theirs again" }),
-      mine: { subject: "Mine" },
+      otherChange: updateResource(message, { subject: "Theirs again" }),
+      ownChange: { subject: "Mine" },
       before: { subject: "Theirs again" },
       after: { subject: "Mine", greeting: "Mine" },
     },
@@ -414,9 +422,9 @@ const textForms: readonly FormCase[] = [
   {
     form: "text/login-texts.tsx 1",
     path: "/ui/console/texts?text=screen.password",
-    open: pressing("Edit: Sign-in: password"),
-    theirs: say({ "password.label": "Theirs", "consent.title": "Also theirs" }),
-    mine: { "password.title": "Mine" },
+    open: pressButton("Edit: Sign-in: password"),
+    otherChange: setTranslations({ "password.label": "Theirs", "consent.title": "Also theirs" }),
+    ownChange: { "password.title": "Mine" },
     read: texts,
     both: {
       translations: {

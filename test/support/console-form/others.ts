@@ -1,6 +1,6 @@
 /**
- * The forms of the console in which two administrators can't contradict each other: they make
- * something new, only do something, or replace a secret, which nobody can read.
+ * The forms of the console in which two administrators can't conflict: they create something,
+ * perform an action, or replace a secret, which can't be read.
  */
 export const otherForms: Readonly<Record<string, "creates" | "acts" | "replaces a secret">> = {
   "account/add-key.tsx 1": "creates",

@@ -1,8 +1,8 @@
 import { AuthService } from "../../../src/gen/core/auth/v1/auth_service_pb.ts"
 import { Button } from "../../kit/index.ts"
-import { formId, formOf, useOpen } from "../form/index.ts"
+import { defineForm, formId, useOpenForm } from "../form/index.ts"
 import { call, t } from "../shell/index.ts"
-import { isOfBrowser, madeKey } from "./create-key.ts"
+import { createKey, isBrowserError } from "./create-key.ts"
 
 type KeyKind = "passkey" | "u2f"
 
@@ -11,8 +11,8 @@ const { addMyAuthFactorU2F, verifyMyAuthFactorU2F } = AuthService.method
 
 type Verification = { readonly publicKeyCredential: Uint8Array; readonly tokenName: string }
 
-/** How a key of each kind is begun, and ended with what the browser has answered. */
-const ways = {
+/** How registration of each kind of key begins and ends. */
+const registrationCalls = {
   passkey: {
     begin: () => call(addMyPasswordless),
     finish: (verification: Verification) => call(verifyMyPasswordless, { verification }),
@@ -23,16 +23,16 @@ const ways = {
   },
 } as const
 
-async function addKey(kind: KeyKind, tokenName: string): Promise<unknown> {
-  const { begin, finish } = ways[kind]
+async function registerKey(kind: KeyKind, tokenName: string): Promise<unknown> {
+  const { begin, finish } = registrationCalls[kind]
   const { key } = await begin()
-  const publicKeyCredential = await madeKey(key?.publicKey ?? new Uint8Array())
+  const publicKeyCredential = await createKey(key?.publicKey ?? new Uint8Array())
   return finish({ publicKeyCredential, tokenName })
 }
 
-/** A button for one more key. */
+/** A button that registers another key. */
 export function AddKey({ kind }: { readonly kind: KeyKind }) {
-  const [open, setOpen] = useOpen(kind)
+  const [open, setOpen] = useOpenForm(kind)
   const title = t(`account.${kind}.add`)
   const close = () => setOpen(undefined)
   return (
@@ -45,13 +45,13 @@ export function AddKey({ kind }: { readonly kind: KeyKind }) {
   )
 }
 
-/** A key is called something, and made by the browser. */
+/** Asks for a name, then the browser creates the key. */
 const keyForm = (kind: KeyKind) =>
-  formOf({
+  defineForm({
     initial: { name: "" },
     save: ({ name }) =>
-      addKey(kind, name.trim()).catch((failure) => {
-        throw isOfBrowser(failure) ? new Error(t("account.key_not_made")) : failure
+      registerKey(kind, name.trim()).catch((failure) => {
+        throw isBrowserError(failure) ? new Error(t("account.key_not_made")) : failure
       }),
     submit: t("account.continue"),
     fields: ({ text }) => (

@@ -4,12 +4,12 @@ import {
   AuthService,
 } from "../../../src/gen/core/auth/v1/auth_service_pb.ts"
 import { Button, QrCode } from "../../kit/index.ts"
-import { formOf } from "../form/index.ts"
+import { defineForm } from "../form/index.ts"
 import { call, RefusalAlert, t, useAction } from "../shell/index.ts"
 
-/** An authenticator app gets its secret by the camera, and shows with a code that it has it. */
-export function SetUpApp() {
-  const [made, setMade] = useState<AddMyAuthFactorOTPResponse | undefined>(undefined)
+/** Shows the secret as a QR code; the user verifies it with a code. */
+export function SetUpAuthenticatorApp() {
+  const [created, setMade] = useState<AddMyAuthFactorOTPResponse | undefined>(undefined)
   const action = useAction(() => call(AuthService.method.addMyAuthFactorOTP), setMade)
   return (
     <>
@@ -22,8 +22,8 @@ export function SetUpApp() {
         {t("account.set_up")}
       </Button>
       <RefusalAlert refusal={action.refusal} />
-      {made &&
-        verifyForm(made)({
+      {created &&
+        verifyForm(created)({
           id: "otp",
           title: t("account.otp.title"),
           close: () => setMade(undefined),
@@ -33,7 +33,7 @@ export function SetUpApp() {
 }
 
 const verifyForm = ({ url, secret }: AddMyAuthFactorOTPResponse) =>
-  formOf({
+  defineForm({
     initial: { code: "" },
     secret: ["code"],
     refusals: { code: ["user.code", "user.totp", "code"] },

@@ -8,8 +8,8 @@ import { call, Section, t, useRead } from "../shell/index.ts"
 
 const { listConnectedApplications, disconnectApplication } = ActivityService.method
 
-/** What may act for one, what it may do, and what takes that away again. */
-export function Applications() {
+/** Applications with access to the account, with their permissions and a button to disconnect. */
+export function ConnectedApplications() {
   const { connectedApplications } = useRead(listConnectedApplications)
   return (
     <Section title={t("account.apps.title")}>
@@ -17,14 +17,14 @@ export function Applications() {
       {connectedApplications.length === 0 && <p className="quiet">{t("account.apps.none")}</p>}
       <ul className="way-list">
         {connectedApplications.map((each) => (
-          <Application key={each.applicationId} application={each} />
+          <ConnectedApplicationItem key={each.applicationId} application={each} />
         ))}
       </ul>
     </Section>
   )
 }
 
-function Application({ application }: { readonly application: ConnectedApplication }) {
+function ConnectedApplicationItem({ application }: { readonly application: ConnectedApplication }) {
   const { applicationId, applicationName, connectedSince, lastUsed } = application
   const { consentExpiration } = application
   return (
@@ -34,7 +34,7 @@ function Application({ application }: { readonly application: ConnectedApplicati
           <bdi>{applicationName}</bdi>
         </h3>
         <ul className="small">
-          {rightsOf(application).map((right) => (
+          {describeAccess(application).map((right) => (
             <li key={right}>{right}</li>
           ))}
         </ul>
@@ -52,7 +52,7 @@ function Application({ application }: { readonly application: ConnectedApplicati
         needs="own"
         small
         label={t("account.apps.withdraw")}
-        what={applicationName}
+        subject={applicationName}
         consequence={t("account.apps.withdraw_text")}
         act={() => call(disconnectApplication, { applicationId })}
       />
@@ -60,28 +60,28 @@ function Application({ application }: { readonly application: ConnectedApplicati
   )
 }
 
-/** What an application knows and may do, in a sentence each. */
-export function rightsOf({
+/** What an application can read and do, one sentence each. */
+export function describeAccess({
   scopes,
   projects,
   offline,
 }: Pick<ConnectedApplication, "scopes" | "projects" | "offline">): readonly string[] {
-  // Each access token names the account, also without openid.
-  const said = ["openid", ...scopes].flatMap((scope) => {
-    const known = words.find(([form]) => form.test(scope))
-    if (!known) return [t("account.apps.scope.other", { scope })]
-    const [, text] = known
+  // Each access token contains the user ID, even without openid.
+  const descriptions = ["openid", ...scopes].flatMap((scope) => {
+    const scopeText = scopeTexts.find(([form]) => form.test(scope))
+    if (!scopeText) return [t("account.apps.scope.other", { scope })]
+    const [, text] = scopeText
     return text === undefined ? [] : [t(text)]
   })
   const named = projects.map(({ projectName: project, organizationName: organization }) =>
     t("account.apps.project", { project, organization }),
   )
   const away = offline ? [t("account.apps.away")] : []
-  return [...new Set([...said, ...named, ...away])]
+  return [...new Set([...descriptions, ...named, ...away])]
 }
 
-/** What scopes are in words; those that say nothing of one's own account have none. */
-const words = [
+/** Texts for scopes; scopes that don't concern the user's own account have none. */
+const scopeTexts = [
   [/^openid$/, "account.apps.scope.openid"],
   [/^profile$/, "account.apps.scope.profile"],
   [/^email$/, "account.apps.scope.email"],
@@ -93,6 +93,6 @@ const words = [
   [/^urn:core:iam:user:metadata$/, "account.apps.scope.metadata"],
   [/^urn:core:iam:user:resourceowner$/, "account.apps.scope.organization"],
   [/^urn:core:iam:org:(id|domain:primary):/, "account.apps.scope.organization"],
-  // Whether it stays stands by itself; the others choose who signs in, or what the token is for.
+  // Offline access is shown separately; the others select the organization or the token's audience.
   [/^offline_access$|^urn:core:iam:org:/, undefined],
 ] as const

@@ -1,16 +1,23 @@
 import { AuthService } from "../../../src/gen/core/auth/v1/auth_service_pb.ts"
 import { Badge, TextField } from "../../kit/index.ts"
-import { ActionButton, ConfirmButton, EditSection, Fields, formOf, useForm } from "../form/index.ts"
-import { call, notify, t, unless } from "../shell/index.ts"
+import {
+  ActionButton,
+  ConfirmButton,
+  defineForm,
+  EditSection,
+  FormFields,
+  useForm,
+} from "../form/index.ts"
+import { call, ignoreError, notify, t } from "../shell/index.ts"
 import type { Me } from "./me.ts"
 
-type Part = { readonly me: Me }
+type MeProps = { readonly me: Me }
 
-/** Where one is written to, and signs in by; a new one counts once its code was entered. */
-export function Email({ me: { human } }: Part) {
+/** The address for messages and sign-in; a new one must be verified with a code. */
+export function EmailField({ me: { human } }: MeProps) {
   const { setMyEmail, verifyMyEmail, resendMyEmailVerification } = AuthService.method
   return (
-    <Address
+    <AddressField
       of="email"
       type="email"
       current={human.email?.email ?? ""}
@@ -22,10 +29,10 @@ export function Email({ me: { human } }: Part) {
   )
 }
 
-export function Phone({ me: { human } }: Part) {
+export function PhoneField({ me: { human } }: MeProps) {
   const { setMyPhone, verifyMyPhone, resendMyPhoneVerification, removeMyPhone } = AuthService.method
   return (
-    <Address
+    <AddressField
       of="phone"
       type="tel"
       current={human.phone?.phone ?? ""}
@@ -41,7 +48,7 @@ export function Phone({ me: { human } }: Part) {
 type AddressProps = {
   readonly of: "email" | "phone"
   readonly type: "email" | "tel"
-  /** Empty for none. */
+  /** Empty if none. */
   readonly current: string
   readonly isVerified: boolean
   readonly set: (value: string) => Promise<unknown>
@@ -50,7 +57,7 @@ type AddressProps = {
   readonly remove?: () => Promise<unknown>
 }
 
-function Address(props: AddressProps) {
+function AddressField(props: AddressProps) {
   const { of, current, isVerified, remove } = props
   const title = t(`field.${of}`)
   const facts = (
@@ -65,7 +72,7 @@ function Address(props: AddressProps) {
           </Badge>
         </p>
       )}
-      {current !== "" && !isVerified && <Verify {...props} />}
+      {current !== "" && !isVerified && <VerifyAddress {...props} />}
     </div>
   )
   return (
@@ -75,13 +82,13 @@ function Address(props: AddressProps) {
       action={t(current === "" ? "account.add" : "account.change")}
       facts={facts}
       form={addressForm(props)}
-      more={
+      extraActions={
         remove &&
         current !== "" && (
           <ConfirmButton
             needs="own"
             small
-            what={title}
+            subject={title}
             consequence={t("account.phone_remove_text")}
             act={remove}
           />
@@ -92,11 +99,11 @@ function Address(props: AddressProps) {
 }
 
 const addressForm = ({ of, type, current, set }: AddressProps) =>
-  formOf({
+  defineForm({
     initial: { value: current },
-    readFirst: true,
+    readBeforeSave: true,
     refusals: { value: [`user.${of}`, of] },
-    save: ({ value }) => unless("user.unchanged", set(value.trim())),
+    save: ({ value }) => ignoreError("user.unchanged", set(value.trim())),
     submit: t("account.send_code"),
     fields: ({ text }) =>
       text("value", t(`field.${of}`), {
@@ -107,8 +114,8 @@ const addressForm = ({ of, type, current, set }: AddressProps) =>
       }),
   })
 
-/** The code that went to the address, which only who reads it there knows. */
-function Verify({ of, current, verify, resend }: AddressProps) {
+/** Asks for the code that was sent to the address. */
+function VerifyAddress({ of, current, verify, resend }: AddressProps) {
   const form = useForm({
     id: `verify-${of}`,
     initial: { code: "" },
@@ -119,7 +126,7 @@ function Verify({ of, current, verify, resend }: AddressProps) {
   return (
     <>
       <p className="quiet">{t("account.code_sent", { address: current })}</p>
-      <Fields form={form} submit={t("account.verify")}>
+      <FormFields form={form} submit={t("account.verify")}>
         <TextField
           label={t("account.code")}
           {...form.text("code")}
@@ -129,7 +136,7 @@ function Verify({ of, current, verify, resend }: AddressProps) {
           maxLength={20}
           required
         />
-      </Fields>
+      </FormFields>
       <div className="row">
         <ActionButton
           needs="own"

@@ -1,18 +1,19 @@
-import { answerOf, creationOf } from "../../kit/index.ts"
+import { parseCreationOptions, toResponseJson } from "../../kit/index.ts"
 
-/** Whether the browser can make keys here: it does on https and on localhost. */
-export const hasKeys = (): boolean => "PublicKeyCredential" in window
+/** Whether the browser supports keys here, which requires HTTPS or localhost. */
+export const areKeysSupported = (): boolean => "PublicKeyCredential" in window
 
 /**
- * Has the browser make a key, by options as the server hands them on (JSON in bytes); answers what
- * the server wants back, as JSON in bytes.
+ * Creates a key with the server's options (JSON in bytes). Returns the response for the server as
+ * JSON in bytes.
  */
-export async function madeKey(options: Uint8Array): Promise<Uint8Array<ArrayBuffer>> {
+export async function createKey(options: Uint8Array): Promise<Uint8Array<ArrayBuffer>> {
   const { publicKey } = JSON.parse(new TextDecoder().decode(options))
-  const made = await navigator.credentials.create({ publicKey: creationOf(publicKey) })
-  if (!(made instanceof PublicKeyCredential)) throw new DOMException("no key", "NotAllowedError")
-  return new TextEncoder().encode(JSON.stringify(answerOf(made)))
+  const created = await navigator.credentials.create({ publicKey: parseCreationOptions(publicKey) })
+  if (!(created instanceof PublicKeyCredential))
+    throw new DOMException("the browser created no key", "NotAllowedError")
+  return new TextEncoder().encode(JSON.stringify(toResponseJson(created)))
 }
 
-/** What the browser refuses (WebAuthn §5.1.3), told apart from what the server does. */
-export const isOfBrowser = (failure: unknown): boolean => failure instanceof DOMException
+/** Whether an error is from the browser (WebAuthn §5.1.3), not from the server. */
+export const isBrowserError = (failure: unknown): boolean => failure instanceof DOMException

@@ -3,37 +3,37 @@ import { Button } from "../../kit/index.ts"
 import { DeleteButton } from "../form/index.ts"
 import {
   call,
+  handleAccountRemoved,
   Page,
-  Part,
+  PagePart,
   RefusalAlert,
   Section,
   saveFile,
-  signedOut,
   t,
   useAction,
   usePermissions,
 } from "../shell/index.ts"
 import { useMe } from "./me.ts"
-import { ownData } from "./own-data.ts"
+import { fetchOwnData } from "./own-data.ts"
 
-/** What is kept of one: to take along, and to remove where one may. */
+/** Stored personal data: download, and deletion of the account where allowed. */
 export function DataPage() {
   const me = useMe()
   if (!me) return null
   const { id, preferredLoginName } = me.user
   return (
     <Page title={t("nav.data")} narrow>
-      <Download userId={id} />
-      <Part rows={1}>
-        <Remove loginName={preferredLoginName} />
-      </Part>
+      <DownloadData userId={id} />
+      <PagePart rows={1}>
+        <RemoveAccount loginName={preferredLoginName} />
+      </PagePart>
     </Page>
   )
 }
 
-function Download({ userId }: { readonly userId: string }) {
+function DownloadData({ userId }: { readonly userId: string }) {
   const action = useAction(async () => {
-    const data = JSON.stringify(await ownData(userId), null, 2)
+    const data = JSON.stringify(await fetchOwnData(userId), null, 2)
     saveFile("my-account.json", data, "application/json")
   })
   return (
@@ -49,12 +49,12 @@ function Download({ userId }: { readonly userId: string }) {
   )
 }
 
-/** Where the organisation lets its people remove themselves; nothing says so where it doesn't. */
-function Remove({ loginName }: { readonly loginName: string }) {
+/** Shown only if the organization lets users remove their own account. */
+function RemoveAccount({ loginName }: { readonly loginName: string }) {
   if (!usePermissions().includes("user.self.delete")) return null
   const act = async () => {
     await call(AuthService.method.removeMyUser)
-    signedOut()
+    handleAccountRemoved()
   }
   return (
     <Section title={t("delete.section")}>

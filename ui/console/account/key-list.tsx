@@ -1,7 +1,7 @@
 import type { ReactNode } from "react"
 import { ConfirmButton } from "../form/index.ts"
 import { KeyDates, type KeyDatesProps } from "../list/index.ts"
-import { andSignIn } from "./sign-in-again.ts"
+import { thenSignIn } from "./sign-in-again.ts"
 
 type Key = {
   readonly id: string
@@ -12,23 +12,24 @@ type Key = {
 
 type KeyListProps<K extends Key> = {
   readonly keys: readonly K[]
-  /** Of a key that has no name. */
+  /** Name of a key without a name. */
   readonly unnamed?: string
-  /** What removing is called, where it is called otherwise, and what it will do. */
-  readonly label?: string
+  /** Label of the remove button, if not the default, and the consequence of removing. */
+  readonly removeLabel?: string
   readonly consequence: string
   readonly remove: (key: K) => Promise<unknown>
-  /** What else can be done with one. */
-  readonly more?: (key: K) => ReactNode
+  /** Additional actions for a key. */
+  readonly extraActions?: (key: K) => ReactNode
 }
 
-/** Keys by their names, each with what removes it, and every sign-in with it. */
+/** A list of keys by name, each with a remove button that also ends its sessions. */
 export function KeyList<K extends Key>({
   keys,
   unnamed = "",
   remove,
-  more,
-  ...how
+  extraActions: more,
+  removeLabel,
+  consequence,
 }: KeyListProps<K>) {
   if (keys.length === 0) return null
   return (
@@ -44,9 +45,10 @@ export function KeyList<K extends Key>({
             <ConfirmButton
               needs="own"
               small
-              what={key.name || unnamed}
-              {...how}
-              act={() => andSignIn(remove(key))}
+              subject={key.name || unnamed}
+              {...(removeLabel !== undefined && { label: removeLabel })}
+              consequence={consequence}
+              act={() => thenSignIn(remove(key))}
             />
           </div>
         </li>

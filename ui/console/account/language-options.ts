@@ -1,10 +1,10 @@
 import { language, languageName } from "../shell/index.ts"
 
-/** What pages and messages are written in; whoever runs the service may offer fewer. */
+/** Languages of pages and messages; the operator may offer fewer. */
 const languages = ["de", "en", "es", "fr", "it", "ja", "nl", "pl", "pt", "zh"] as const
 
-/** The languages to choose from, and the one that is set already, whatever it is. */
-export function languageOptions(current: string, any: string) {
+/** The available languages, and the current one even if it isn't available. */
+export function createLanguageOptions(current: string, any: string) {
   const codes = [...new Set([...languages, ...(current === "" ? [] : [current])])]
   const named = codes.map((value) => ({ value, label: languageName(value) }))
   const sorted = named.toSorted((a, b) => a.label.localeCompare(b.label, language))

@@ -4,7 +4,7 @@ import { Button } from "../../kit/index.ts"
 import { call, RefusalAlert, Section, t, useAction, useRead } from "../shell/index.ts"
 import { KeyList } from "./key-list.tsx"
 
-/** Accounts elsewhere that sign one in here, and those that could; nothing where there is none. */
+/** Linked external accounts, and providers that can be linked; empty if there are none. */
 export function LinkedAccounts() {
   const { result } = useRead(AuthService.method.listMyLinkedIDPs)
   const { providers } = useRead(ActivityService.method.listLinkableProviders)
@@ -19,19 +19,19 @@ export function LinkedAccounts() {
       <p className="quiet section-lead">{t("account.linked.text")}</p>
       <KeyList
         keys={links}
-        label={t("account.linked.remove")}
+        removeLabel={t("account.linked.remove")}
         consequence={t("account.linked.remove_text")}
         remove={({ link }) => call(AuthService.method.removeMyLinkedIDP, link)}
       />
       {providers.map((provider) => (
-        <Linkable key={provider.idpId} {...provider} />
+        <LinkableProvider key={provider.idpId} {...provider} />
       ))}
     </Section>
   )
 }
 
-/** A provider with which one could sign in, too: the browser goes there and comes back. */
-function Linkable({ idpId, name }: { readonly idpId: string; readonly name: string }) {
+/** A provider to link: the browser is redirected to it and back. */
+function LinkableProvider({ idpId, name }: { readonly idpId: string; readonly name: string }) {
   const label = t("account.linked.add")
   const begin = useAction(
     () => call(ActivityService.method.startProviderLink, { idpId }),

@@ -4,7 +4,7 @@ import { useRead } from "../shell/index.ts"
 
 export type Me = { readonly user: User; readonly human: Human; readonly canRename: boolean }
 
-/** Who is signed in, a person: service users have no pages. */
+/** The signed-in user, always a human user; undefined while loading. */
 export function useMe(): Me | undefined {
   const { user, canRename } = useRead(AuthService.method.getMyUser)
   return user?.type.case === "human" ? { user, human: user.type.value, canRename } : undefined

@@ -9,33 +9,30 @@ import { AuthService } from "../../../src/gen/core/auth/v1/auth_service_pb.ts"
 import { SessionService } from "../../../src/gen/core/session/v2/session_service_pb.ts"
 import { call } from "../shell/index.ts"
 
-/** As many of each as one answer may hold. */
-const most = 1000
+/** Maximum page size of the API. */
+const pageSize = 1000
 
-/**
- * All that the interface tells people of themselves, in the JSON of its own messages: what one sees
- * on the pages, and no secret, as none is told.
- */
-export async function ownData(userId: string): Promise<object> {
+/** All data of the user that the API returns, in its JSON format; contains no secrets. */
+export async function fetchOwnData(userId: string): Promise<object> {
   const { method } = AuthService
   const theirs = { case: "userIdQuery" as const, value: { id: userId } }
   return {
-    user: await read(method.getMyUser),
-    metadata: await read(method.listMyMetadata, { query: { limit: most } }),
-    secondFactors: await read(method.listMyAuthFactors),
-    passkeys: await read(method.listMyPasswordless),
-    sessions: await read(SessionService.method.listSessions, {
-      query: { limit: most },
+    user: await callForJson(method.getMyUser),
+    metadata: await callForJson(method.listMyMetadata, { query: { limit: pageSize } }),
+    secondFactors: await callForJson(method.listMyAuthFactors),
+    passkeys: await callForJson(method.listMyPasswordless),
+    sessions: await callForJson(SessionService.method.listSessions, {
+      query: { limit: pageSize },
       queries: [{ query: theirs }],
     }),
-    refreshTokens: await read(method.listMyRefreshTokens),
-    connectedApplications: await read(ActivityService.method.listConnectedApplications),
-    memberships: await read(method.listMyMemberships, { query: { limit: most } }),
-    history: await read(method.listMyUserChanges, { query: { limit: most } }),
+    refreshTokens: await callForJson(method.listMyRefreshTokens),
+    connectedApplications: await callForJson(ActivityService.method.listConnectedApplications),
+    memberships: await callForJson(method.listMyMemberships, { query: { limit: pageSize } }),
+    history: await callForJson(method.listMyUserChanges, { query: { limit: pageSize } }),
   }
 }
 
-async function read<I extends DescMessage, O extends DescMessage>(
+async function callForJson<I extends DescMessage, O extends DescMessage>(
   method: DescMethodUnary<I, O>,
   input?: MessageInitShape<I>,
 ): Promise<unknown> {

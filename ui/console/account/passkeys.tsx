@@ -2,36 +2,36 @@ import { useState } from "react"
 import { AuthService } from "../../../src/gen/core/auth/v1/auth_service_pb.ts"
 import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
 import { Button, Dialog } from "../../kit/index.ts"
-import { formId, formOf, useOpen } from "../form/index.ts"
+import { defineForm, formId, useOpenForm } from "../form/index.ts"
 import { LinkBox } from "../list/index.ts"
 import { call, RefusalAlert, Section, t, useAction, useRead } from "../shell/index.ts"
 import { AddKey } from "./add-key.tsx"
-import { hasKeys } from "./create-key.ts"
+import { areKeysSupported } from "./create-key.ts"
 import { KeyList } from "./key-list.tsx"
 
 type PasskeysProps = { readonly userId: string; readonly isAllowed: boolean }
 
-/** What signs in without a password: on this device, or by a link on another one. */
+/** Passkeys of the user: register one on this device, or with a link on another. */
 export function Passkeys({ userId, isAllowed }: PasskeysProps) {
   const { result } = useRead(AuthService.method.listMyPasswordless)
-  const [renamed, setRenamed] = useOpen("passkey-name")
+  const [renamed, setRenamed] = useOpenForm("passkey-name")
   const key = result.find(({ id }) => id === renamed)
   if (!isAllowed && result.length === 0) return null
   const actions = isAllowed && (
     <div className="row">
-      {isSecureContext && <OtherDevice />}
-      {hasKeys() && <AddKey kind="passkey" />}
+      {isSecureContext && <AddOnOtherDevice />}
+      {areKeysSupported() && <AddKey kind="passkey" />}
     </div>
   )
   return (
     <Section title={t("account.passkey.title")} actions={actions}>
       <p className="quiet section-lead">{t("account.passkey.text")}</p>
-      {!hasKeys() && <p className="quiet section-lead">{t("account.no_keys_here")}</p>}
+      {!areKeysSupported() && <p className="quiet section-lead">{t("account.no_keys_here")}</p>}
       {result.length === 0 && <p className="quiet">{t("account.passkey.none")}</p>}
       <KeyList
         keys={result}
         unnamed={t("ways.passkey")}
-        more={({ id, name }) => (
+        extraActions={({ id, name }) => (
           <Button
             small
             aria-label={`${t("action.rename")}: ${name || t("ways.passkey")}`}
@@ -57,9 +57,9 @@ export function Passkeys({ userId, isAllowed }: PasskeysProps) {
 }
 
 const renameForm = (userId: string, { id: passkeyId, name }: NamedKey) =>
-  formOf({
+  defineForm({
     initial: { name },
-    readFirst: true,
+    readBeforeSave: true,
     save: (values) =>
       call(UserService.method.renamePasskey, { userId, passkeyId, name: values.name.trim() }),
     submit: t("action.rename"),
@@ -68,8 +68,8 @@ const renameForm = (userId: string, { id: passkeyId, name }: NamedKey) =>
 
 type NamedKey = { readonly id: string; readonly name: string }
 
-/** A phone opens the link by its camera, and makes the passkey there. */
-function OtherDevice() {
+/** Shows the registration link as a QR code. */
+function AddOnOtherDevice() {
   const [link, setLink] = useState("")
   const action = useAction(
     () => call(AuthService.method.addMyPasswordlessLink),
@@ -86,7 +86,7 @@ function OtherDevice() {
           <p>{t("account.passkey.elsewhere_text")}</p>
           <LinkBox
             link={link}
-            what={t("account.passkey.link")}
+            description={t("account.passkey.link")}
             qr={t("account.passkey.link_picture")}
           />
         </Dialog>

@@ -1,14 +1,14 @@
 import type { Timestamp } from "@bufbuild/protobuf/wkt"
 import type { ReactNode } from "react"
 import { AuthService } from "../../../src/gen/core/auth/v1/auth_service_pb.ts"
-import { EditSection, formOf } from "../form/index.ts"
+import { defineForm, EditSection } from "../form/index.ts"
 import { Time } from "../list/index.ts"
 import { call, Facts, t, useRead } from "../shell/index.ts"
-import { andSignIn } from "./sign-in-again.ts"
+import { thenSignIn } from "./sign-in-again.ts"
 
 type PasswordProps = { readonly isSet: boolean; readonly changed: Timestamp | undefined }
 
-/** When it was changed, and a new one in its place. */
+/** The date of the last password change, and a form to change it. */
 export function Password({ isSet, changed }: PasswordProps) {
   const facts = isSet ? (
     <Facts rows={[[t("field.changed"), changed && <Time key="changed" at={changed} />]]} />
@@ -27,14 +27,14 @@ export function Password({ isSet, changed }: PasswordProps) {
 }
 
 const passwordForm = () =>
-  formOf({
+  defineForm({
     initial: { oldPassword: "", newPassword: "" },
     secret: ["oldPassword", "newPassword"],
     refusals: {
       oldPassword: ["user.password_wrong", "user.wrong"],
       newPassword: ["user.password", "password"],
     },
-    save: (values) => andSignIn(call(AuthService.method.updateMyPassword, values)),
+    save: (values) => thenSignIn(call(AuthService.method.updateMyPassword, values)),
     submit: t("account.password_submit"),
     fields: ({ secret }) => (
       <>
@@ -43,20 +43,20 @@ const passwordForm = () =>
           autoComplete: "current-password",
           required: true,
         })}
-        <Rules
-          show={(hint) => secret("newPassword", t("password.new"), { hint, required: true })}
+        <PasswordRules
+          render={(hint) => secret("newPassword", t("password.new"), { hint, required: true })}
         />
       </>
     ),
   })
 
-type RulesProps = { readonly show: (rules: string) => ReactNode }
+type RulesProps = { readonly render: (rules: string) => ReactNode }
 
-/** They are read when somebody is about to choose a password. */
-const Rules = ({ show }: RulesProps) => show(useRules())
+/** Loaded when the user opens the form. */
+const PasswordRules = ({ render: show }: RulesProps) => show(usePasswordRules())
 
-/** What the organisation asks of passwords, in a line. */
-function useRules(): string {
+/** The password rules of the organization, as one line. */
+function usePasswordRules(): string {
   const { policy } = useRead(AuthService.method.getMyPasswordComplexityPolicy)
   if (!policy) return ""
   const { minLength, hasUppercase, hasLowercase, hasNumber, hasSymbol } = policy

@@ -1,22 +1,22 @@
 import { AssetService } from "../../../src/gen/core/asset/v1/asset_service_pb.ts"
 import { AuthService } from "../../../src/gen/core/auth/v1/auth_service_pb.ts"
-import { Person } from "../../kit/index.ts"
+import { UserSummary } from "../../kit/index.ts"
 import { ConfirmButton, FileButton } from "../form/index.ts"
 import { call, RefusalAlert, Section, t, useAction } from "../shell/index.ts"
 import type { Me } from "./me.ts"
 
-/** One's picture, as other people and applications see it. */
+/** The user's profile picture, as other users and applications see it. */
 export function Picture({ me: { user, human } }: { readonly me: Me }) {
   const { displayName = "", avatarUrl = "" } = human.profile ?? {}
   return (
     <Section title={t("account.picture")}>
       <div className="row">
-        <Person name={displayName} loginName={user.preferredLoginName} picture={avatarUrl} />
-        <Choose />
+        <UserSummary name={displayName} loginName={user.preferredLoginName} picture={avatarUrl} />
+        <ChoosePicture />
         {avatarUrl !== "" && (
           <ConfirmButton
             needs="own"
-            what={t("account.picture")}
+            subject={t("account.picture")}
             consequence={t("account.picture_remove_text")}
             act={() => call(AuthService.method.removeMyAvatar)}
           />
@@ -27,8 +27,8 @@ export function Picture({ me: { user, human } }: { readonly me: Me }) {
   )
 }
 
-/** The file is sent as soon as it is chosen; the server says what it takes. */
-function Choose() {
+/** Uploads the file as soon as it is selected; the server validates it. */
+function ChoosePicture() {
   const action = useAction(async (file: File) => {
     const data = new Uint8Array(await file.arrayBuffer())
     return call(AssetService.method.uploadMyAvatar, { file: { data } })

@@ -1,33 +1,33 @@
 import { AuthService } from "../../../src/gen/core/auth/v1/auth_service_pb.ts"
 import { SelectField } from "../../kit/index.ts"
-import { EditSection, formOf, verbatim } from "../form/index.ts"
-import { call, languageName, Page, t, unless, ValueList } from "../shell/index.ts"
-import { shownLoginNames } from "../user/login-names.ts"
-import { Email, Phone } from "./contact.tsx"
-import { languageOptions } from "./language-options.ts"
+import { defineForm, EditSection, verbatim } from "../form/index.ts"
+import { call, ignoreError, languageName, Page, t, ValueList } from "../shell/index.ts"
+import { visibleLoginNames } from "../user/login-names.ts"
+import { EmailField, PhoneField } from "./contact.tsx"
+import { createLanguageOptions } from "./language-options.ts"
 import { type Me, useMe } from "./me.ts"
 import { Picture } from "./picture.tsx"
 
 const { updateMyProfile, updateMyUserName } = AuthService.method
 
-/** Who one is to the applications that one signs in to. */
+/** The user's profile for applications. */
 export function ProfilePage() {
   const me = useMe()
   if (!me) return null
   return (
     <Page title={t("nav.profile")} narrow>
       <Picture me={me} />
-      <About me={me} />
+      <ProfileDetails me={me} />
       <LoginNames me={me} />
-      <Email me={me} />
-      <Phone me={me} />
+      <EmailField me={me} />
+      <PhoneField me={me} />
     </Page>
   )
 }
 
-type Part = { readonly me: Me }
+type MeProps = { readonly me: Me }
 
-function About({ me }: Part) {
+function ProfileDetails({ me }: MeProps) {
   const { firstName, lastName, displayName, nickName, preferredLanguage } = me.human.profile ?? {}
   return (
     <EditSection
@@ -40,19 +40,19 @@ function About({ me }: Part) {
         [t("account.nick_name"), nickName],
         [t("account.language"), languageName(preferredLanguage ?? "")],
       ]}
-      form={aboutForm(me)}
+      form={profileForm(me)}
     />
   )
 }
 
-function aboutForm({ human: { profile } }: Me) {
+function profileForm({ human: { profile } }: Me) {
   const { firstName = "", lastName = "", displayName = "", nickName = "" } = profile ?? {}
   const { preferredLanguage = "", gender = 0 } = profile ?? {}
-  const languages = languageOptions(preferredLanguage, t("account.any_language"))
-  return formOf({
+  const languages = createLanguageOptions(preferredLanguage, t("account.any_language"))
+  return defineForm({
     initial: { firstName, lastName, displayName, nickName, preferredLanguage },
     refusals: { firstName: ["givenName"], lastName: ["familyName"] },
-    save: (values) => unless("user.unchanged", call(updateMyProfile, { ...values, gender })),
+    save: (values) => ignoreError("user.unchanged", call(updateMyProfile, { ...values, gender })),
     fields: ({ text, values, change, contested }) => [
       <div className="pair" key="names">
         {text("firstName", t("field.first_name"), { autoComplete: "given-name", required: true })}
@@ -80,9 +80,9 @@ function aboutForm({ human: { profile } }: Me) {
   })
 }
 
-function LoginNames({ me: { user, human, canRename } }: Part) {
+function LoginNames({ me: { user, human, canRename } }: MeProps) {
   const { email, isEmailVerified } = human.email ?? {}
-  const names = shownLoginNames(user.loginNames, isEmailVerified ? email : undefined)
+  const names = visibleLoginNames(user.loginNames, isEmailVerified ? email : undefined)
   return (
     <EditSection
       needs="own"
@@ -100,12 +100,12 @@ function LoginNames({ me: { user, human, canRename } }: Part) {
 }
 
 const loginNameForm = (userName: string) =>
-  formOf({
+  defineForm({
     initial: { userName },
-    readFirst: true,
+    readBeforeSave: true,
     refusals: { userName: ["user.name", "user.login_name", "user.username"] },
     save: (values) =>
-      unless("user.unchanged", call(updateMyUserName, { userName: values.userName.trim() })),
+      ignoreError("user.unchanged", call(updateMyUserName, { userName: values.userName.trim() })),
     fields: ({ text }) =>
       text("userName", t("field.login_name"), {
         hint: t("account.rename_hint"),

@@ -5,24 +5,24 @@ import { Alert, Badge, Button } from "../../kit/index.ts"
 import { ActionButton, ConfirmButton } from "../form/index.ts"
 import { OneTimeSecret } from "../list/index.ts"
 import { call, Section, t } from "../shell/index.ts"
-import { andSignIn } from "./sign-in-again.ts"
+import { thenSignIn } from "./sign-in-again.ts"
 
 type RecoveryCodesProps = {
   readonly userId: string
-  /** How many are left to use; absent for who has none. */
-  readonly left: number | undefined
+  /** Number of unused codes; undefined if there are none. */
+  readonly remaining: number | undefined
   readonly allowed: readonly SecondFactorType[]
-  /** Whether there is another factor, which they replace. */
+  /** Whether the user has another factor, which recovery codes replace. */
   readonly isBesideOther: boolean
 }
 
-/** From so many on, the user is warned. */
-const few = 3
+/** Number of remaining codes below which a warning is shown. */
+const warningThreshold = 3
 
-/** Codes on paper for the day when the phone is lost; each opens once. Shown once. */
-export function RecoveryCodes({ userId, left, allowed, isBesideOther }: RecoveryCodesProps) {
+/** Single-use codes for when the user loses the other factors; shown only once. */
+export function RecoveryCodes({ userId, remaining, allowed, isBesideOther }: RecoveryCodesProps) {
   const [codes, setCodes] = useState<readonly string[]>([])
-  const isSet = left !== undefined
+  const isSet = remaining !== undefined
   const isAccepted = allowed.includes(SecondFactorType.RECOVERY_CODES)
   const isAllowed = isAccepted && isBesideOther
   if (!isAllowed && !isSet) return null
@@ -30,16 +30,16 @@ export function RecoveryCodes({ userId, left, allowed, isBesideOther }: Recovery
     const answer = await call(UserService.method.generateRecoveryCodes, { userId })
     setCodes(answer.recoveryCodes)
   }
-  const remove = () => andSignIn(call(UserService.method.removeRecoveryCodes, { userId }))
+  const remove = () => thenSignIn(call(UserService.method.removeRecoveryCodes, { userId }))
   const title = t("account.recovery.title")
-  const again = { what: title, consequence: t("account.recovery.again_text"), act: make }
+  const again = { subject: title, consequence: t("account.recovery.again_text"), act: make }
   const actions = (
     <div className="row">
       {isSet && (
         <ConfirmButton
           needs="own"
           small
-          what={title}
+          subject={title}
           consequence={t("account.factor_remove_text")}
           act={remove}
         />
@@ -57,13 +57,15 @@ export function RecoveryCodes({ userId, left, allowed, isBesideOther }: Recovery
       <p className="quiet section-lead">
         {t("account.recovery.text")}{" "}
         {isSet && (
-          <Badge tone={left > few ? "done" : "warning"}>
-            {t("account.recovery.left", { count: left })}
+          <Badge tone={remaining > warningThreshold ? "done" : "warning"}>
+            {t("account.recovery.left", { count: remaining })}
           </Badge>
         )}
       </p>
       {isSet && !isAccepted && <Alert tone="warning">{t("account.recovery.not_accepted")}</Alert>}
-      {isAllowed && left === 0 && <Alert tone="warning">{t("account.recovery.none_left")}</Alert>}
+      {isAllowed && remaining === 0 && (
+        <Alert tone="warning">{t("account.recovery.none_left")}</Alert>
+      )}
       {codes.length > 0 && (
         <div className="stack print-alone">
           <OneTimeSecret

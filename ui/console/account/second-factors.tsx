@@ -6,15 +6,15 @@ import { Badge } from "../../kit/index.ts"
 import { ActionButton, ConfirmButton } from "../form/index.ts"
 import { call, Section, t, useRead } from "../shell/index.ts"
 import { AddKey } from "./add-key.tsx"
-import { SetUpApp } from "./authenticator-app.tsx"
-import { hasKeys } from "./create-key.ts"
+import { SetUpAuthenticatorApp } from "./authenticator-app.tsx"
+import { areKeysSupported } from "./create-key.ts"
 import { KeyList } from "./key-list.tsx"
-import { andSignIn } from "./sign-in-again.ts"
+import { thenSignIn } from "./sign-in-again.ts"
 
 type FactorsProps = { readonly allowed: readonly SecondFactorType[] }
 
-/** What is asked for beside the password. What the organisation doesn't allow is not offered. */
-export function Factors({ allowed }: FactorsProps) {
+/** Second factors of the user; factors that the organization doesn't allow are hidden. */
+export function SecondFactors({ allowed }: FactorsProps) {
   const { result } = useRead(AuthService.method.listMyAuthFactors)
   const ready = result.filter(({ state }) => state === AuthFactorState.READY)
   const has = (kind: AuthFactor["type"]["case"]) => ready.some(({ type }) => type.case === kind)
@@ -26,25 +26,25 @@ export function Factors({ allowed }: FactorsProps) {
       <p className="quiet section-lead">{t("account.factors_text")}</p>
       <div className="stack stack-wide">
         <SingleFactor
-          way="otp"
+          factorKind="otp"
           isOn={has("otp")}
           isAllowed={allowed.includes(OTP)}
-          add={<SetUpApp />}
+          add={<SetUpAuthenticatorApp />}
           remove={() => call(AuthService.method.removeMyAuthFactorOTP)}
         />
         <SecurityKeys allowed={allowed.includes(U2F)} ready={ready} />
         <SingleFactor
-          way="otp_email"
+          factorKind="otp_email"
           isOn={has("otpEmail")}
           isAllowed={allowed.includes(OTP_EMAIL)}
-          add={<TurnOn act={() => call(addMyAuthFactorOTPEmail)} />}
+          add={<EnableButton act={() => call(addMyAuthFactorOTPEmail)} />}
           remove={() => call(removeMyAuthFactorOTPEmail)}
         />
         <SingleFactor
-          way="otp_sms"
+          factorKind="otp_sms"
           isOn={has("otpSms")}
           isAllowed={allowed.includes(OTP_SMS)}
-          add={<TurnOn act={() => call(addMyAuthFactorOTPSMS)} />}
+          add={<EnableButton act={() => call(addMyAuthFactorOTPSMS)} />}
           remove={() => call(removeMyAuthFactorOTPSMS)}
         />
       </div>
@@ -52,37 +52,37 @@ export function Factors({ allowed }: FactorsProps) {
   )
 }
 
-function TurnOn({ act }: { readonly act: () => Promise<unknown> }) {
+function EnableButton({ act }: { readonly act: () => Promise<unknown> }) {
   return <ActionButton needs="own" label={t("action.turn_on")} act={act} />
 }
 
 type SingleFactorProps = {
-  readonly way: "otp" | "otp_email" | "otp_sms"
+  readonly factorKind: "otp" | "otp_email" | "otp_sms"
   readonly isOn: boolean
   readonly isAllowed: boolean
   readonly add: ReactNode
   readonly remove: () => Promise<unknown>
 }
 
-/** One of which there is one or none. */
-function SingleFactor({ way, isOn, isAllowed, add, remove }: SingleFactorProps) {
+/** A factor that a user can have once. */
+function SingleFactor({ factorKind, isOn, isAllowed, add, remove }: SingleFactorProps) {
   if (!isOn && !isAllowed) return null
-  const name = t(`account.${way}.title`)
+  const name = t(`account.${factorKind}.title`)
   return (
     <div className="way">
       <div className="way-text">
         <h3>
           {name} {isOn && <Badge tone="done">{t("detail.on")}</Badge>}
         </h3>
-        <p className="quiet">{t(`account.${way}.text`)}</p>
+        <p className="quiet">{t(`account.${factorKind}.text`)}</p>
       </div>
       {isOn ? (
         <ConfirmButton
           needs="own"
           small
-          what={name}
+          subject={name}
           consequence={t("account.factor_remove_text")}
-          act={() => andSignIn(remove())}
+          act={() => thenSignIn(remove())}
         />
       ) : (
         add
@@ -101,9 +101,11 @@ function SecurityKeys({ allowed, ready }: SecurityKeysProps) {
       <div className="way">
         <div className="way-text">
           <h3>{t("account.u2f.title")}</h3>
-          <p className="quiet">{t(hasKeys() ? "account.u2f.text" : "account.no_keys_here")}</p>
+          <p className="quiet">
+            {t(areKeysSupported() ? "account.u2f.text" : "account.no_keys_here")}
+          </p>
         </div>
-        {allowed && hasKeys() && <AddKey kind="u2f" />}
+        {allowed && areKeysSupported() && <AddKey kind="u2f" />}
       </div>
       <KeyList
         keys={keys}

@@ -10,30 +10,30 @@ import { useMe } from "./me.ts"
 import { Passkeys } from "./passkeys.tsx"
 import { Password } from "./password.tsx"
 import { RecoveryCodes } from "./recovery-codes.tsx"
-import { Factors } from "./second-factors.tsx"
+import { SecondFactors } from "./second-factors.tsx"
 
-/** By what one signs in: the password, passkeys, second factors, and what helps without them. */
+/** Sign-in methods: password, passkeys, second factors and recovery codes. */
 export function SecurityPage() {
   const me = useMe()
   if (!me) return null
   return (
     <Page title={t("nav.security")} narrow>
-      <Sections userId={me.user.id} changed={me.human.passwordChanged} />
+      <SecuritySections userId={me.user.id} changed={me.human.passwordChanged} />
     </Page>
   )
 }
 
 const { PASSKEY, TOTP, U2F, OTP_SMS, OTP_EMAIL } = AuthenticationMethodType
 
-/** What recovery codes can replace. */
-const factors = [PASSKEY, TOTP, U2F, OTP_SMS, OTP_EMAIL] as const
+/** Factors that recovery codes can replace. */
+const replaceableFactors = [PASSKEY, TOTP, U2F, OTP_SMS, OTP_EMAIL] as const
 
 type SectionsProps = {
   readonly userId: string
   readonly changed: Parameters<typeof Password>[0]["changed"]
 }
 
-function Sections({ userId, changed }: SectionsProps) {
+function SecuritySections({ userId, changed }: SectionsProps) {
   const { policy } = useRead(AuthService.method.getMyLoginPolicy)
   const method = UserService.method.listAuthenticationMethodTypes
   const { authMethodTypes: ways, recoveryCodesLeft } = useRead(method, { userId })
@@ -42,12 +42,12 @@ function Sections({ userId, changed }: SectionsProps) {
       <Password isSet={ways.includes(AuthenticationMethodType.PASSWORD)} changed={changed} />
       <Passkeys userId={userId} isAllowed={policy?.passwordlessType === PasswordlessType.ALLOWED} />
       <LinkedAccounts />
-      <Factors allowed={policy?.secondFactors ?? []} />
+      <SecondFactors allowed={policy?.secondFactors ?? []} />
       <RecoveryCodes
         userId={userId}
-        left={recoveryCodesLeft}
+        remaining={recoveryCodesLeft}
         allowed={policy?.secondFactors ?? []}
-        isBesideOther={factors.some((factor) => ways.includes(factor))}
+        isBesideOther={replaceableFactors.some((factor) => ways.includes(factor))}
       />
     </>
   )

@@ -5,37 +5,37 @@ import { SessionService } from "../../../src/gen/core/session/v2/session_service
 import { TimestampQueryMethod } from "../../../src/gen/core/v1/time_pb.ts"
 import { Badge } from "../../kit/index.ts"
 import { ConfirmButton } from "../form/index.ts"
-import { FailedSignIns, originText, SignInOrigin, Time } from "../list/index.ts"
-import { call, Page, Part, Section, t, useRead, useSession } from "../shell/index.ts"
-import { Applications } from "./connected-applications.tsx"
+import { FailedSignIns, formatOrigin, SignInOrigin, Time } from "../list/index.ts"
+import { call, Page, PagePart, Section, t, useRead, useSession } from "../shell/index.ts"
+import { ConnectedApplications } from "./connected-applications.tsx"
 import { useMe } from "./me.ts"
 
-/** Where one is signed in, which applications may act for one, and which sign-ins failed. */
+/** Active sessions, connected applications and failed sign-ins of the user. */
 export function SessionsPage() {
   const [since] = useState(() => timestampFromMs(Date.now()))
   const me = useMe()
   if (!me) return null
   return (
     <Page title={t("nav.sessions")} narrow>
-      <Part>
+      <PagePart>
         <Sessions userId={me.user.id} since={since} />
-      </Part>
-      <Part>
-        <Applications />
-      </Part>
-      <Part>
+      </PagePart>
+      <PagePart>
+        <ConnectedApplications />
+      </PagePart>
+      <PagePart>
         <FailedSignIns userId={me.user.id} />
-      </Part>
+      </PagePart>
     </Page>
   )
 }
 
-/** More than anybody has; who has still more sees those after the first have ended. */
-const shownMax = 100
+/** Limit of displayed sessions; further ones appear after some have ended. */
+const sessionsMax = 100
 
-const end = (sessionId: string) => call(SessionService.method.deleteSession, { sessionId })
+const endSession = (sessionId: string) => call(SessionService.method.deleteSession, { sessionId })
 
-/** Those that have not ended by themselves `since`, which stays while they are read. */
+/** Sessions that had not expired at `since`, which stays constant while they are read. */
 type SessionsProps = { readonly userId: string; readonly since: Timestamp }
 
 function Sessions({ userId, since: expirationDate }: SessionsProps) {
@@ -43,7 +43,7 @@ function Sessions({ userId, since: expirationDate }: SessionsProps) {
   const here = session.status === "signed-in" ? session.person.sessionId : ""
   const method = TimestampQueryMethod.GREATER
   const { sessions } = useRead(SessionService.method.listSessions, {
-    query: { limit: shownMax },
+    query: { limit: sessionsMax },
     queries: [
       { query: { case: "userIdQuery", value: { id: userId } } },
       { query: { case: "expirationDateQuery", value: { expirationDate, method } } },
@@ -52,14 +52,14 @@ function Sessions({ userId, since: expirationDate }: SessionsProps) {
   const others = sessions.filter(({ id }) => id !== here)
   const own = sessions.filter(({ id }) => id === here)
   const endOthers = async () => {
-    for (const { id } of others) await end(id)
+    for (const { id } of others) await endSession(id)
   }
   const actions = others.length > 0 && (
     <ConfirmButton
       needs="own"
       small
       label={t("account.sessions.end_all")}
-      what={t("account.sessions.others", { count: others.length })}
+      subject={t("account.sessions.others", { count: others.length })}
       consequence={t("account.sessions.end_all_text")}
       act={endOthers}
     />
@@ -69,7 +69,7 @@ function Sessions({ userId, since: expirationDate }: SessionsProps) {
       <p className="quiet section-lead">{t("account.sessions.text")}</p>
       <ul className="way-list">
         {[...own, ...others.toSorted((a, b) => usedAt(b) - usedAt(a))].map((each) => (
-          <Row key={each.id} session={each} isHere={each.id === here} />
+          <SessionRow key={each.id} session={each} isHere={each.id === here} />
         ))}
       </ul>
     </Section>
@@ -80,27 +80,30 @@ const usedAt = ({ changeDate }: Session): number => (changeDate ? timestampMs(ch
 
 type RowProps = { readonly session: Session; readonly isHere: boolean }
 
-function Row({ session: { id, userAgent, creationDate, changeDate }, isHere }: RowProps) {
+function SessionRow({
+  session: { id, userAgent, creationDate, changeDate },
+  isHere: isCurrent,
+}: RowProps) {
   return (
     <li>
       <div className="way-text">
         <p>
           <SignInOrigin userAgent={userAgent} />{" "}
-          {isHere && <Badge tone="done">{t("account.sessions.here")}</Badge>}
+          {isCurrent && <Badge tone="done">{t("account.sessions.here")}</Badge>}
         </p>
         <p className="quiet small">
           {t("sessions.since")} <Time at={creationDate} /> · {t("account.sessions.used")}{" "}
           <Time at={changeDate} />
         </p>
       </div>
-      {!isHere && (
+      {!isCurrent && (
         <ConfirmButton
           needs="own"
           small
           label={t("nav.sign_out")}
-          what={originText(userAgent)}
+          subject={formatOrigin(userAgent)}
           consequence={t("account.sessions.end_text")}
-          act={() => end(id)}
+          act={() => endSession(id)}
         />
       )}
     </li>

@@ -1,10 +1,10 @@
 import { signIn } from "../shell/index.ts"
 
 /**
- * A change that ends every sign-in of the person, this one too: goes through the next one, and
- * comes back to the page. Nothing is read meanwhile that would be refused.
+ * Waits for a change that ends all sessions of the user, then signs in and returns to the page.
+ * Stops other requests in the meantime, because they would be rejected.
  */
-export async function andSignIn(change: Promise<unknown>): Promise<never> {
+export async function thenSignIn(change: Promise<unknown>): Promise<never> {
   await change
   await signIn()
   return new Promise(() => {})

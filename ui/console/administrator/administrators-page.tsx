@@ -3,7 +3,7 @@ import { Page, t } from "../shell/index.ts"
 import { Administrators } from "./administrators.tsx"
 import { CustomRoles } from "./custom-roles.tsx"
 
-/** Who administers the instance, and the roles that administrators of every level can have. */
+/** Administrators of the instance, and the roles available at every level. */
 export function AdministratorsPage() {
   return (
     <Page title={t("nav.administrators")} owner={t("nav.instance")}>

@@ -5,13 +5,28 @@ import {
 } from "../../../src/gen/core/internal_permission/v2/internal_permission_pb.ts"
 import { InternalPermissionService } from "../../../src/gen/core/internal_permission/v2/internal_permission_service_pb.ts"
 import { Checks } from "../../kit/index.ts"
-import { formOf } from "../form/index.ts"
-import { Badges, Collection, found, HistoryButton, pageOf, streamOf } from "../list/index.ts"
-import { call, Link, Part, t, useOrganization, usePermissions, useRead } from "../shell/index.ts"
+import { defineForm } from "../form/index.ts"
+import {
+  Badges,
+  Collection,
+  HistoryButton,
+  paginationOf,
+  streamResource,
+  toPage,
+} from "../list/index.ts"
+import {
+  call,
+  Link,
+  PagePart,
+  t,
+  useOrganization,
+  usePermissions,
+  useRead,
+} from "../shell/index.ts"
 import { UserPicker } from "../user/user-picker.tsx"
 import { ConfirmCredentials } from "./confirm-credentials.tsx"
 
-/** What somebody administers. */
+/** The resource that an administrator manages. */
 export type AdministeredResource =
   | { readonly case: "instance"; readonly value: true }
   | { readonly case: "organizationId"; readonly value: string }
@@ -31,87 +46,99 @@ const { listAdministrators, createAdministrator, updateAdministrator, deleteAdmi
   InternalPermissionService.method
 const { listRoles } = InternalPermissionService.method
 
-/** Who may look at something here, or change it; people's roles in applications are others. */
-export function Administrators({ of: held }: { readonly of: AdministeredResource }) {
-  // Whoever manages settings sees who else looks after this, and not the people themselves.
+/** Administrators of a resource; project roles of users are managed elsewhere. */
+export function Administrators({ of: administered }: { readonly of: AdministeredResource }) {
+  // Callers who can manage settings but not users see administrators without links.
   const seesUsers = usePermissions(useOrganization().id).some((one) => one.startsWith("user.read"))
-  const resource = { resource: held }
+  const resource = { resource: administered }
   const method = TextFilterMethod.CONTAINS_IGNORE_CASE
   return (
     <Collection
       family="administrators"
       method={listAdministrators}
-      ask={(asked) => {
-        const named = { displayName: asked.text, method }
+      toRequest={(query) => {
+        const named = { displayName: query.text, method }
         const filters = [
           { filter: { case: "resource", value: resource } as const },
-          ...(asked.text ? [{ filter: { case: "userDisplayName", value: named } as const }] : []),
+          ...(query.text ? [{ filter: { case: "userDisplayName", value: named } as const }] : []),
         ]
-        return { pagination: pageOf(asked), filters }
+        return { pagination: paginationOf(query), filters }
       }}
-      find={({ administrators, pagination }) => found(administrators, pagination)}
+      find={({ administrators, pagination }) => toPage(administrators, pagination)}
       columns={[
         {
           label: t("search.user"),
           cell: (row) =>
             seesUsers ? (
-              <Link to="/users/$userId" params={{ userId: idOf(row) }}>
-                {nameOf(row)}
+              <Link to="/users/$userId" params={{ userId: userIdOf(row) }}>
+                {userNameOf(row)}
               </Link>
             ) : (
-              nameOf(row)
+              userNameOf(row)
             ),
         },
         { label: t("roles.title"), cell: ({ roles }) => <Badges words={roles} /> },
       ]}
-      keyOf={idOf}
-      nameOf={nameOf}
+      keyOf={userIdOf}
+      nameOf={userNameOf}
       needs={{
         create: createAdministrator,
         edit: updateAdministrator,
         remove: deleteAdministrator,
       }}
-      more={(row) => <Changes held={held} row={row} />}
-      form={(row) => administratorForm(held, row)}
-      remove={(row) => call(deleteAdministrator, { userId: idOf(row), resource })}
+      more={(row) => <AdministratorChanges administered={administered} row={row} />}
+      form={(row) => administratorForm(administered, row)}
+      remove={(row) => call(deleteAdministrator, { userId: userIdOf(row), resource })}
     />
   )
 }
 
-const idOf = ({ user }: Administrator) => user?.id ?? ""
+const userIdOf = ({ user }: Administrator) => user?.id ?? ""
 
-const nameOf = ({ user }: Administrator) =>
+const userNameOf = ({ user }: Administrator) =>
   user?.displayName || user?.preferredLoginName || user?.id || ""
 
-type ChangesProps = { readonly held: AdministeredResource; readonly row: Administrator }
+type ChangesProps = { readonly administered: AdministeredResource; readonly row: Administrator }
 
-/** The instance keeps its own administrators in its own history, a grant by its own id. */
-function Changes({ held, row }: ChangesProps) {
-  if (held.case !== "organizationId" && held.case !== "projectId") return null
-  const level = held.case === "organizationId" ? "org" : "project"
-  const id = [level, encodeURIComponent(held.value), encodeURIComponent(idOf(row))].join("/")
-  return <HistoryButton of={streamOf("member", id)} name={nameOf(row)} />
+/**
+ * Changes of instance administrators are in the instance's history, those of a project grant under
+ * its ID.
+ */
+function AdministratorChanges({ administered, row }: ChangesProps) {
+  if (administered.case !== "organizationId" && administered.case !== "projectId") return null
+  const level = administered.case === "organizationId" ? "org" : "project"
+  const id = [
+    level,
+    encodeURIComponent(administered.value),
+    encodeURIComponent(userIdOf(row)),
+  ].join("/")
+  return <HistoryButton of={streamResource("member", id)} name={userNameOf(row)} />
 }
 
 const nothingConfirmed: readonly string[] = []
 
-function administratorForm(held: AdministeredResource, administrator: Administrator | undefined) {
-  const given: readonly string[] = administrator?.roles ?? []
-  return formOf({
+function administratorForm(
+  administered: AdministeredResource,
+  administrator: Administrator | undefined,
+) {
+  const currentRoles: readonly string[] = administrator?.roles ?? []
+  return defineForm({
     initial: {
-      userId: administrator ? idOf(administrator) : "",
-      roles: given,
+      userId: administrator ? userIdOf(administrator) : "",
+      roles: currentRoles,
       confirmed: nothingConfirmed,
     },
     secret: ["confirmed"],
     save: async ({ userId, roles, confirmed }) => {
-      const wanted = {
+      const request = {
         userId,
-        resource: { resource: held },
+        resource: { resource: administered },
         roles: [...roles],
         confirmedCredentials: [...confirmed],
       }
-      await (administrator ? call(updateAdministrator, wanted) : call(createAdministrator, wanted))
+      await (administrator
+        ? call(updateAdministrator, request)
+        : call(createAdministrator, request))
     },
     disabled: ({ userId, roles }) => userId === "" || roles.length === 0,
     fields: ({ values, change, action, contested }) => (
@@ -119,17 +146,17 @@ function administratorForm(held: AdministeredResource, administrator: Administra
         {!administrator && (
           <UserPicker value={values.userId} onChange={(userId) => change({ userId })} />
         )}
-        <Part>
+        <PagePart>
           {contested(
             "roles",
             t("roles.title"),
             <RoleChecks
-              level={levels[held.case]}
+              level={levels[administered.case]}
               values={values.roles}
               onChange={(roles) => change({ roles })}
             />,
           )}
-        </Part>
+        </PagePart>
         <ConfirmCredentials
           refusal={action.refusal}
           values={values.confirmed}

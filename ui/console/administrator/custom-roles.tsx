@@ -7,30 +7,30 @@ import {
   type ListRolesResponse,
 } from "../../../src/gen/core/internal_permission/v2/internal_permission_service_pb.ts"
 import { Badge, Checks, Disclosure, SelectField } from "../../kit/index.ts"
-import { formOf, verbatim } from "../form/index.ts"
+import { defineForm, verbatim } from "../form/index.ts"
 import { Clip, Collection, type ListQuery } from "../list/index.ts"
-import { call, Part, t, useRead } from "../shell/index.ts"
+import { call, PagePart, t, useRead } from "../shell/index.ts"
 import { ConfirmCredentials } from "./confirm-credentials.tsx"
-import { familiesOf, type LevelName, levelNames, levelOf, levels } from "./role.ts"
+import { groupPermissions, type LevelName, levelNames, levelOf, levels } from "./role.ts"
 
 const { listRoles, createRole, updateRole, deleteRole } = InternalPermissionService.method
 
-const everyRole = (level?: RoleLevel) => ({
+const allRolesRequest = (level?: RoleLevel) => ({
   ...(level && { level }),
   pagination: { limit: 1000, asc: true },
 })
 
-/** The roles that administrators can have: built-in ones, and those of the instance's own. */
+/** Roles of administrators: built-in and custom ones. */
 export function CustomRoles() {
   return (
     <Collection
       family="custom_roles"
       method={listRoles}
-      ask={() => everyRole()}
-      find={rolesOf}
+      toRequest={() => allRolesRequest()}
+      find={filterRoles}
       columns={[
         { label: t("roles.key"), cell: ({ key }) => <code>{key}</code> },
-        { label: t("roles.name"), cell: (role) => <Clip text={nameOf(role)} /> },
+        { label: t("roles.name"), cell: (role) => <Clip text={displayNameOf(role)} /> },
         { label: t("custom_roles.level"), cell: (role) => t(`level.${levelOf(role.level)}`) },
         {
           label: t("custom_roles.permissions"),
@@ -51,32 +51,32 @@ export function CustomRoles() {
   )
 }
 
-const nameOf = ({ key, displayName }: Role) => (displayName === key ? "" : displayName)
+const displayNameOf = ({ key, displayName }: Role) => (displayName === key ? "" : displayName)
 
-/** They are few, so they are all read, and the instance's own come first. */
-function rolesOf({ roles }: ListRolesResponse, { text, offset, limit }: ListQuery) {
-  const wanted = text.toLowerCase()
+/** There are few roles, so all are loaded; custom roles come first. */
+function filterRoles({ roles }: ListRolesResponse, { text, offset, limit }: ListQuery) {
+  const input = text.toLowerCase()
   const fitting = roles
-    .filter(({ key, displayName }) => `${key}\n${displayName}`.toLowerCase().includes(wanted))
+    .filter(({ key, displayName }) => `${key}\n${displayName}`.toLowerCase().includes(input))
     .sort((a, b) => Number(a.builtIn) - Number(b.builtIn))
   const from = Number(offset)
   return { rows: fitting.slice(from, from + limit), total: fitting.length }
 }
 
-type Values = {
+type RoleValues = {
   readonly key: string
   readonly displayName: string
   readonly level: LevelName
   readonly permissions: readonly string[]
-  /** What others created for holders of the role. */
+  /** Credentials that others created for users with the role. */
   readonly confirmed: readonly string[]
 }
 
 const roleForm = (role: Role | undefined) =>
-  formOf<Values, void>({
+  defineForm<RoleValues, void>({
     initial: {
       key: "",
-      displayName: role ? nameOf(role) : "",
+      displayName: role ? displayNameOf(role) : "",
       level: role ? levelOf(role.level) : "organization",
       permissions: role?.permissions ?? [],
       confirmed: [],
@@ -86,10 +86,10 @@ const roleForm = (role: Role | undefined) =>
     save: async ({ level, permissions, confirmed, ...values }) => {
       const key = role?.key ?? values.key.trim()
       const displayName = values.displayName.trim() || key
-      const wanted = { key, displayName, permissions: [...permissions] }
+      const input = { key, displayName, permissions: [...permissions] }
       await (role
-        ? call(updateRole, { ...wanted, confirmedCredentials: [...confirmed] })
-        : call(createRole, { ...wanted, level: levels[level] }))
+        ? call(updateRole, { ...input, confirmedCredentials: [...confirmed] })
+        : call(createRole, { ...input, level: levels[level] }))
     },
     disabled: ({ permissions }) => permissions.length === 0,
     fields: ({ text, values, change, action, contested }) => [
@@ -110,17 +110,17 @@ const roleForm = (role: Role | undefined) =>
         />
       ),
       text("displayName", t("roles.name"), { optional: true }),
-      <Part rows={4} key="permissions">
+      <PagePart rows={4} key="permissions">
         {contested(
           "permissions",
           t("custom_roles.permissions"),
-          <Permissions
+          <PermissionChecks
             level={values.level}
             values={values.permissions}
             onChange={(permissions) => change({ permissions })}
           />,
         )}
-      </Part>,
+      </PagePart>,
       <ConfirmCredentials
         key="confirmed"
         refusal={action.refusal}
@@ -136,13 +136,19 @@ type PermissionsProps = {
   readonly onChange: (permissions: readonly string[]) => void
 }
 
-/** What the built-in roles of a level permit, by what it is about; one of them may be the start. */
-function Permissions({ level, values, onChange }: PermissionsProps) {
-  // What is held on the instance may permit whatever can be held below it.
-  const { roles } = useRead(listRoles, everyRole(level === "instance" ? undefined : levels[level]))
+/**
+ * Permissions of the built-in roles of a level, grouped by resource; a built-in role can be used as
+ * a template.
+ */
+function PermissionChecks({ level, values, onChange }: PermissionsProps) {
+  // A role of the instance can contain the permissions of all levels.
+  const { roles } = useRead(
+    listRoles,
+    allRolesRequest(level === "instance" ? undefined : levels[level]),
+  )
   const builtIn = roles.filter((role) => role.builtIn)
-  const families = familiesOf(builtIn.flatMap(({ permissions }) => permissions))
-  const copied = builtIn.find(({ permissions }) => isSame(permissions, values))?.key ?? ""
+  const families = groupPermissions(builtIn.flatMap(({ permissions }) => permissions))
+  const copied = builtIn.find(({ permissions }) => isSameSet(permissions, values))?.key ?? ""
   const begin = [{ value: "", label: t("custom_roles.begin_none") }]
   return (
     <div className="stack">
@@ -154,7 +160,7 @@ function Permissions({ level, values, onChange }: PermissionsProps) {
       />
       <div className="folds">
         {families.map(({ name, permissions }) => (
-          <Family
+          <PermissionGroupChecks
             key={name}
             name={name}
             permissions={permissions}
@@ -167,15 +173,15 @@ function Permissions({ level, values, onChange }: PermissionsProps) {
   )
 }
 
-const isSame = (some: readonly string[], others: readonly string[]) =>
+const isSameSet = (some: readonly string[], others: readonly string[]) =>
   some.length === others.length && some.every((one) => others.includes(one))
 
-type FamilyProps = Omit<PermissionsProps, "level"> & {
+type PermissionGroupProps = Omit<PermissionsProps, "level"> & {
   readonly name: string
   readonly permissions: readonly string[]
 }
 
-function Family({ name, permissions, values, onChange }: FamilyProps) {
+function PermissionGroupChecks({ name, permissions, values, onChange }: PermissionGroupProps) {
   const chosen = permissions.filter((permission) => values.includes(permission))
   const others = values.filter((permission) => !permissions.includes(permission))
   return (

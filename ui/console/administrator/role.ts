@@ -1,6 +1,6 @@
 import { RoleLevel } from "../../../src/gen/core/internal_permission/v2/internal_permission_pb.ts"
 
-/** On what a role can be held. */
+/** The levels at which a role can be assigned. */
 export const levels = {
   instance: RoleLevel.INSTANCE,
   organization: RoleLevel.ORGANIZATION,
@@ -15,14 +15,14 @@ export const levelNames: readonly LevelName[] = ["organization", "project", "gra
 export const levelOf = (level: RoleLevel): LevelName =>
   levelNames.find((name) => levels[name] === level) ?? "instance"
 
-export type PermissionFamily = { readonly name: string; readonly permissions: readonly string[] }
+export type PermissionGroup = { readonly name: string; readonly permissions: readonly string[] }
 
-/** Permissions by what they are about, which is what their names begin with. */
-export function familiesOf(permissions: readonly string[]): readonly PermissionFamily[] {
+/** Groups permissions by resource, which is the prefix of their names. */
+export function groupPermissions(permissions: readonly string[]): readonly PermissionGroup[] {
   const families = new Map<string, string[]>()
   for (const permission of [...new Set(permissions)].sort()) {
     const name = permission.split(".")[0] ?? permission
     families.set(name, [...(families.get(name) ?? []), permission])
   }
-  return [...families].map(([name, held]) => ({ name, permissions: held }))
+  return [...families].map(([name, grouped]) => ({ name, permissions: grouped }))
 }

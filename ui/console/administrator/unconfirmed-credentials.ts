@@ -1,6 +1,6 @@
 import type { Refusal } from "../shell/index.ts"
 
-/** The kinds of credentials that the server names. */
+/** Kinds of credentials that the server returns. */
 export const credentialKinds = [
   ...(["password", "password_code", "invitation", "passkey", "passkey_code"] as const),
   ...(["security_key", "provider_link", "service_key", "client_secret", "access_token"] as const),
@@ -8,20 +8,20 @@ export const credentialKinds = [
 ] as const
 type CredentialKind = (typeof credentialKinds)[number]
 
-/** What another user created for somebody who is to become an administrator. */
-export type Unconfirmed = {
+/** A credential that another user created for a future administrator. */
+export type UnconfirmedCredential = {
   readonly subject: string
   readonly userId: string
   readonly kind: CredentialKind
-  /** Which of a kind; empty where there is one. */
+  /** ID among several of a kind; empty if there is only one. */
   readonly id: string
   /** When it was created, ms UTC, and by which user. */
   readonly at: number
   readonly by: string
 }
 
-/** What a refused promotion lists; nothing where it was refused for something else. */
-export function unconfirmedIn(refusal: Refusal | undefined): readonly Unconfirmed[] {
+/** The unconfirmed credentials in a rejection; empty if it was rejected for another reason. */
+export function parseUnconfirmed(refusal: Refusal | undefined): readonly UnconfirmedCredential[] {
   if (refusal?.id !== "member.credentials_unconfirmed") return []
   return (refusal.conditions ?? []).flatMap(({ subject }) => {
     const parts = subject.split("/").map(decodeURIComponent)

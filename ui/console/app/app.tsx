@@ -2,17 +2,17 @@ import { Outlet } from "@tanstack/react-router"
 import { Alert, ButtonLink, Dialog } from "../../kit/index.ts"
 import { isClockWrong, serverNow } from "../shell/clock.ts"
 import { useIsReachable } from "../shell/connection.ts"
-import { contentId, Waiting } from "../shell/frame.tsx"
+import { contentId, PageLoading } from "../shell/frame.tsx"
 import { Notices } from "../shell/notice.tsx"
-import { useManages } from "../shell/organization.tsx"
-import { type Failure, signIn, signInElsewhere, useSession } from "../shell/session.ts"
+import { useCanManage } from "../shell/organization.tsx"
+import { type Failure, signIn, signInTabPath, useSession } from "../shell/session.ts"
 import { language, t } from "../shell/text.ts"
 import { PaletteProvider } from "./bar.tsx"
-import { NothingHere } from "./boundary.tsx"
+import { NothingToManage } from "./boundary.tsx"
 import { Gate } from "./gate.tsx"
 import { Navigation, useIsAccount } from "./navigation.tsx"
 
-/** Around every page: drawn at once, also while the sign-in is still renewed. */
+/** The layout around every page; rendered immediately, also while the session is renewed. */
 export function Shell() {
   const session = useSession()
   const onAct = () => void signIn()
@@ -27,11 +27,11 @@ export function Shell() {
   return <Console isEnded={session.status === "ended"} />
 }
 
-/** Pages are shown once it is known that one manages anything; one's own account is everybody's. */
+/** Pages are shown once the user's permissions are loaded; the account pages are for everyone. */
 function Console({ isEnded }: { readonly isEnded: boolean }) {
   const isAccount = useIsAccount()
-  const manages = useManages()
-  if (!isAccount && manages === false) return <NothingHere />
+  const manages = useCanManage()
+  if (!isAccount && manages === false) return <NothingToManage />
   return (
     <div className="console">
       <a className="skip-link" href={`#${contentId}`}>
@@ -41,45 +41,49 @@ function Console({ isEnded }: { readonly isEnded: boolean }) {
         <Navigation />
       </aside>
       <div className="column">
-        <Away />
-        <WrongClock />
-        <PaletteProvider>{isAccount || manages ? <Outlet /> : <Waiting />}</PaletteProvider>
+        <OfflineWarning />
+        <ClockWarning />
+        <PaletteProvider>{isAccount || manages ? <Outlet /> : <PageLoading />}</PaletteProvider>
       </div>
       <Notices />
-      {isEnded && <Ended />}
+      {isEnded && <SessionEndedDialog />}
     </div>
   )
 }
 
-function FailedGate({ why }: { readonly why: Failure }) {
-  const title = t(why === "cookies" ? "gate.no_cookies" : "gate.failed")
+function FailedGate({ why: failure }: { readonly why: Failure }) {
+  const title = t(failure === "cookies" ? "gate.no_cookies" : "gate.failed")
   const onAct = () => location.reload()
-  return <Gate title={title} message={messageOf(why)} action={t("gate.retry")} onAct={onAct} />
+  return (
+    <Gate title={title} message={failureMessage(failure)} action={t("gate.retry")} onAct={onAct} />
+  )
 }
 
-function messageOf(why: Failure): string {
-  if (typeof why === "object") return why.message
-  return why === "clock" ? t("gate.clock", clocks()) : t(`gate.failed.${why}`)
+function failureMessage(failure: Failure): string {
+  if (typeof failure === "object") return failure.message
+  return failure === "clock" ? t("gate.clock", clockTimes()) : t(`gate.failed.${failure}`)
 }
 
-/** The clock of this device, and what the server's says in the same time zone. */
-function clocks() {
+/** The times of this device and of the server, in the same time zone. */
+function clockTimes() {
   const format = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "short" })
   return { device: format.format(Date.now()), server: format.format(serverNow()) }
 }
 
-/** Sign-ins work whatever the clock says; times that people read and choose do not. */
-function WrongClock() {
+/**
+ * Warns about a wrong device clock, which affects displayed and selected times, but not sign-ins.
+ */
+function ClockWarning() {
   if (!isClockWrong()) return null
   return (
     <div className="away" role="status">
-      <Alert tone="warning">{t("gate.clock", clocks())}</Alert>
+      <Alert tone="warning">{t("gate.clock", clockTimes())}</Alert>
     </div>
   )
 }
 
-/** The server can't be reached: said once, at the top, until it answers again. */
-function Away() {
+/** Shown while the server can't be reached. */
+function OfflineWarning() {
   const reached = useIsReachable()
   return (
     <div className="away" role="status">
@@ -88,13 +92,13 @@ function Away() {
   )
 }
 
-/** The page stays as it is, with all that was typed: the sign-in happens in a tab of its own. */
-function Ended() {
+/** Lets the user sign in in a new tab, so that unsaved input on the page is kept. */
+function SessionEndedDialog() {
   return (
     <Dialog title={t("gate.ended")} onClose={() => {}}>
       <p>{t("gate.ended_text")}</p>
       <div className="form-actions">
-        <ButtonLink kind="primary" href={signInElsewhere} target="_blank">
+        <ButtonLink kind="primary" href={signInTabPath} target="_blank">
           {t("gate.again")}
         </ButtonLink>
       </div>

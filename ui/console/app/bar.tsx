@@ -14,21 +14,21 @@ import { t } from "../shell/text.ts"
 import { Icon } from "./icon.tsx"
 import { Navigation, useIsAccount } from "./navigation.tsx"
 
-/** It has the descriptors of everything that it finds, so it is loaded with its first use. */
+/** Loaded on first use, because it imports the descriptors of all the resources it searches. */
 const Palette = lazy(async () => ({ default: (await import("./palette.tsx")).Palette }))
 
-const OpenPalette = createContext<() => void>(() => {})
+const OpenPaletteContext = createContext<() => void>(() => {})
 
 type ChildrenProps = { readonly children: ReactNode }
 
-/** Gives every page in it the buttons of the bar: one for the navigation, one for the palette. */
+/** Provides the navigation and palette buttons to the bar of every page. */
 export function BarControls({ children }: ChildrenProps) {
-  return <BarControlsContext value={controls}>{children}</BarControlsContext>
+  return <BarControlsContext value={barControls}>{children}</BarControlsContext>
 }
 
-const controls = { before: <NavigationButton />, after: <PaletteButton /> }
+const barControls = { before: <NavigationButton />, after: <PaletteButton /> }
 
-/** Around every page, so that the palette stays open while the page below it is loaded. */
+/** Outside the pages, so that the palette stays open while a page loads. */
 export function PaletteProvider({ children }: ChildrenProps) {
   const isAccount = useIsAccount()
   const [isOpen, setOpen] = useState(false)
@@ -43,7 +43,7 @@ export function PaletteProvider({ children }: ChildrenProps) {
     return () => document.removeEventListener("keydown", press)
   }, [isAccount])
   return (
-    <OpenPalette value={() => setOpen(true)}>
+    <OpenPaletteContext value={() => setOpen(true)}>
       {children}
       {isOpen && (
         <CatchBoundary getResetKey={() => ""} errorComponent={() => null} onCatch={close}>
@@ -52,7 +52,7 @@ export function PaletteProvider({ children }: ChildrenProps) {
           </Suspense>
         </CatchBoundary>
       )}
-    </OpenPalette>
+    </OpenPaletteContext>
   )
 }
 
@@ -72,9 +72,9 @@ function NavigationButton() {
   )
 }
 
-/** The account has no palette. */
+/** Hidden on account pages, which have no palette. */
 function PaletteButton() {
-  const open = useContext(OpenPalette)
+  const open = useContext(OpenPaletteContext)
   if (useIsAccount()) return null
   return (
     <div className="search-open">

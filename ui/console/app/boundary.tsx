@@ -3,23 +3,23 @@ import { Button } from "../../kit/index.ts"
 import { useReload } from "../shell/call.ts"
 import { Page } from "../shell/frame.tsx"
 import { Link } from "../shell/link.tsx"
-import { nothingToManage } from "../shell/organization.tsx"
+import { nothingToManageError } from "../shell/organization.tsx"
 import { refusalOf } from "../shell/refusal.ts"
 import { RefusalAlert } from "../shell/refusal-alert.tsx"
 import { signOut } from "../shell/session.ts"
 import { t } from "../shell/text.ts"
 import { Gate } from "./gate.tsx"
 
-/** Within the shell, whose places stay beside it; only who has nothing to manage sees none. */
+/** An error within the layout, so that the navigation stays visible. */
 export function FailedPage(props: ErrorComponentProps) {
-  if (props.error === nothingToManage) throw props.error
+  if (props.error === nothingToManageError) throw props.error
   return <Failed {...props} />
 }
 
-/** A page that can't be shown: why, and a way to try again. */
+/** A page that failed to load, with the reason and a retry button. */
 export function Failed({ error, reset }: ErrorComponentProps) {
   const reload = useReload()
-  if (error === nothingToManage) return <NothingHere />
+  if (error === nothingToManageError) return <NothingToManage />
   const again = async () => {
     await reload()
     reset()
@@ -34,8 +34,8 @@ export function Failed({ error, reset }: ErrorComponentProps) {
   )
 }
 
-/** For who is signed in and manages nothing: the way to their account. */
-export function NothingHere() {
+/** For signed-in users without permissions: a link to their account. */
+export function NothingToManage() {
   return (
     <Gate title={t("gate.no_organization")} action={t("nav.sign_out")} onAct={() => void signOut()}>
       {t("gate.no_organization_text")} <Link to="/account">{t("gate.account")}</Link>

@@ -1,8 +1,8 @@
 /**
- * The permissions that the pages of an organization require, as the interface declares them. The
- * descriptors of all their operations would be larger than everything around a page.
+ * The permissions that the pages of an organization require, as declared by the API. Importing the
+ * descriptors instead would load more code than the whole layout.
  */
-export const needs = {
+export const requiredPermissions = {
   projects: "project.read",
   applications: "project.app.read",
   users: "user.read",
@@ -13,11 +13,11 @@ export const needs = {
   scripts: "org.action.read",
 } as const
 
-/** Whether one holds a permission, if only on one project of the organisation. */
-export const holds = (held: readonly string[], permission: string): boolean =>
-  held.some((one) => one === permission || one.startsWith(`${permission}:`))
+/** Whether the caller has a permission, also on a single project of the organization. */
+export const hasPermission = (permissions: readonly string[], permission: string): boolean =>
+  permissions.some((one) => one === permission || one.startsWith(`${permission}:`))
 
-/** The pages of the whole instance, in the order in which the navigation lists them. */
+/** Pages of the instance in the order of the navigation. */
 export const instancePages = [
   ...(["organizations", "administrators", "identity-providers", "providers", "texts"] as const),
   ...(["signing-keys", "targets", "events", "nodes", "transfer"] as const),

@@ -5,12 +5,12 @@ type DocumentFiles = {
   readonly consoleCss: string
   readonly pageJs: string
   readonly consoleJs: string
-  /** What `consoleJs` imports at once, to be fetched with it and not after it. */
+  /** The chunk that `consoleJs` imports immediately, to be preloaded. */
   readonly consoleShell: string
   readonly icon: string
 }
 
-/** The one document of the console and the account, served for every address below these. */
+/** The HTML document of the console and the account pages, served for all of their paths. */
 export function consoleDocument(files: DocumentFiles): string {
   return renderToStaticMarkup(
     <html lang="en">

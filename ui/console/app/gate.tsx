@@ -9,7 +9,7 @@ type GateProps = {
   readonly onAct?: () => void
 }
 
-/** Outside the console: signed out, or something went wrong on the way in. */
+/** A full page outside the console: signed out, or an error before sign-in. */
 export function Gate({ title, message, children, action, onAct }: GateProps) {
   return (
     <div className="gate">

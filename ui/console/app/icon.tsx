@@ -28,7 +28,7 @@ const paths = {
 
 export type IconName = keyof typeof paths
 
-/** A small line drawing beside a word; never the only name of anything. */
+/** A small decorative icon next to a text; never the only label. */
 export function Icon({ name }: { readonly name: IconName }) {
   return (
     <svg width="18" height="18" viewBox="0 0 24 24" aria-hidden="true">

@@ -3,56 +3,59 @@ import { type ReactNode, Suspense, useEffect, useState } from "react"
 import {
   Button,
   Chips,
-  chooseTheme,
-  chosenTheme,
   Mark,
   Menu,
-  Person,
+  storedTheme,
+  storeTheme,
   type Theme,
   themes,
+  UserSummary,
 } from "../../kit/index.ts"
 import { Link, LinkButton, type LinkOptions } from "../shell/link.tsx"
 import {
-  useChoose,
-  useManages,
+  useCanManage,
+  useCanReadInstance,
   useOrganization,
   useOrganizations,
-  useSeesInstance,
+  useSelectOrganization,
 } from "../shell/organization.tsx"
-import { Part } from "../shell/part.tsx"
+import { PagePart } from "../shell/part.tsx"
 import { usePermissions } from "../shell/permissions.ts"
 import { signOut, useSession } from "../shell/session.ts"
 import { type TextKey, t } from "../shell/text.ts"
-import { holds, instancePages, needs } from "./destinations.ts"
+import { hasPermission, instancePages, requiredPermissions } from "./destinations.ts"
 import { Icon } from "./icon.tsx"
 
-const places = ["projects", "applications", "users", "groups"] as const
+const resourcePages = ["projects", "applications", "users", "groups"] as const
 
-/** What happened to those of the organisation, after its own place, and what it adds of its own. */
-const journals = ["scripts", "outbox", "refused-requests"] as const
+/** Logs of the organization and its scripts, listed after the organization page. */
+const logPages = ["scripts", "outbox", "refused-requests"] as const
 
-type PageName = (typeof places)[number] | (typeof instancePages)[number] | (typeof journals)[number]
+type PageName =
+  | (typeof resourcePages)[number]
+  | (typeof instancePages)[number]
+  | (typeof logPages)[number]
 
 type NavigationProps = { readonly onFollow?: (() => void) | undefined }
 
-/** Whether one looks at one's own account, not at what one manages. */
+/** Whether the current page is an account page. */
 export const useIsAccount = (): boolean => /^\/account(\/|$)/.test(useLocation().pathname)
 
-/** What stands beside every page: of the console, or of one's own account. */
+/** The sidebar of the console or of the account pages. */
 export function Navigation(props: NavigationProps) {
   return useIsAccount() ? <AccountNavigation {...props} /> : <ConsoleNavigation {...props} />
 }
 
-const ownPlaces = [
+const accountPages = [
   { to: "/account", icon: "users", name: "nav.profile" },
   { to: "/account/security", icon: "signing-keys", name: "nav.security" },
   { to: "/account/sessions", icon: "applications", name: "nav.sessions" },
   { to: "/account/data", icon: "texts", name: "nav.data" },
 ] as const
 
-type BesideProps = { readonly head: ReactNode; readonly children: ReactNode }
+type SidebarProps = { readonly head: ReactNode; readonly children: ReactNode }
 
-function Beside({ head, children }: BesideProps) {
+function Sidebar({ head, children }: SidebarProps) {
   return (
     <div className="nav">
       <div className="brand">
@@ -63,7 +66,7 @@ function Beside({ head, children }: BesideProps) {
       <nav className="nav-links" aria-label={t("nav.label")}>
         {children}
       </nav>
-      <Account />
+      <AccountLink />
     </div>
   )
 }
@@ -83,12 +86,12 @@ function NavLink({ link, icon, name, onFollow }: NavLinkProps) {
   )
 }
 
-/** Places of one's own account; the console for those who manage something. */
+/** Links of the account pages, and to the console for users who can manage something. */
 function AccountNavigation({ onFollow }: NavigationProps) {
   const activeOptions = { exact: true, includeSearch: false }
   return (
-    <Beside head={<p className="org-name">{t("nav.account")}</p>}>
-      {ownPlaces.map(({ to, icon, name }) => (
+    <Sidebar head={<p className="org-name">{t("nav.account")}</p>}>
+      {accountPages.map(({ to, icon, name }) => (
         <NavLink
           key={to}
           link={{ to, activeOptions }}
@@ -97,13 +100,13 @@ function AccountNavigation({ onFollow }: NavigationProps) {
           onFollow={onFollow}
         />
       ))}
-      <ToConsole onFollow={onFollow} />
-    </Beside>
+      <ConsoleLink onFollow={onFollow} />
+    </Sidebar>
   )
 }
 
-function ToConsole({ onFollow }: NavigationProps) {
-  if (!useManages()) return null
+function ConsoleLink({ onFollow }: NavigationProps) {
+  if (!useCanManage()) return null
   return (
     <NavLink
       link={{ to: "/projects" }}
@@ -114,18 +117,18 @@ function ToConsole({ onFollow }: NavigationProps) {
   )
 }
 
-/** Organisation on top, the places below it, oneself at the end. */
+/** The organization switch at the top, pages below, the account at the bottom. */
 function ConsoleNavigation({ onFollow }: NavigationProps) {
-  const to = (place: PageName) => <PageLink key={place} place={place} onFollow={onFollow} />
+  const to = (page: PageName) => <PageLink key={page} page={page} onFollow={onFollow} />
   const organization = (
     <Suspense fallback={<p className="org-name">…</p>}>
-      <Part rows={1}>
+      <PagePart rows={1}>
         <OrganizationSwitch />
-      </Part>
+      </PagePart>
     </Suspense>
   )
   return (
-    <Beside head={organization}>
+    <Sidebar head={organization}>
       <Suspense fallback={<PendingLinks />}>
         <OrganizationLinks onFollow={onFollow} />
         <ScrollToActiveLink />
@@ -137,53 +140,54 @@ function ConsoleNavigation({ onFollow }: NavigationProps) {
         </IfInstance>
         <ScrollToActiveLink />
       </Suspense>
-    </Beside>
+    </Sidebar>
   )
 }
 
-type PageLinkProps = NavigationProps & { readonly place: PageName }
+type PageLinkProps = NavigationProps & { readonly page: PageName }
 
-function PageLink({ place, onFollow }: PageLinkProps) {
-  // One organisation has a place of its own.
-  const activeOptions = { exact: place === "organizations", includeSearch: false }
-  const link = { to: `/${place}`, activeOptions } as const
-  return <NavLink icon={place} name={`nav.${place}`} link={link} onFollow={onFollow} />
+function PageLink({ page, onFollow }: PageLinkProps) {
+  // A single organization has its own page.
+  const activeOptions = { exact: page === "organizations", includeSearch: false }
+  const link = { to: `/${page}`, activeOptions } as const
+  return <NavLink icon={page} name={`nav.${page}`} link={link} onFollow={onFollow} />
 }
 
-/** What most of them will be, not yet to be followed: it might lead where one may not look. */
+/** Placeholders while permissions load, not links yet, because some pages may not be accessible. */
 const PendingLinks = () =>
-  [...places, ...journals].map((place) => (
-    <span key={place} className="nav-link">
-      <Icon name={place} />
-      {t(`nav.${place}`)}
+  [...resourcePages, ...logPages].map((page) => (
+    <span key={page} className="nav-link">
+      <Icon name={page} />
+      {t(`nav.${page}`)}
     </span>
   ))
 
-/** Places of the organisation, as far as one may see what is there. */
+/** Links to the pages of the organization that the caller can access. */
 function OrganizationLinks({ onFollow }: NavigationProps) {
   const { id } = useOrganization()
-  const held = usePermissions(id)
-  const may = (place: keyof typeof needs) => holds(held, needs[place])
-  const to = (place: PageName) => <PageLink key={place} place={place} onFollow={onFollow} />
+  const permissions = usePermissions(id)
+  const may = (page: keyof typeof requiredPermissions) =>
+    hasPermission(permissions, requiredPermissions[page])
+  const to = (page: PageName) => <PageLink key={page} page={page} onFollow={onFollow} />
   return (
     <>
-      {places.filter(may).map(to)}
-      {may("organization") && <ToOrganization onFollow={onFollow} />}
-      {journals.filter(may).map(to)}
+      {resourcePages.filter(may).map(to)}
+      {may("organization") && <OrganizationLink onFollow={onFollow} />}
+      {logPages.filter(may).map(to)}
     </>
   )
 }
 
-function ToOrganization({ onFollow }: NavigationProps) {
+function OrganizationLink({ onFollow }: NavigationProps) {
   const { id: organizationId } = useOrganization()
   const link = { to: "/organizations/$organizationId", params: { organizationId } } as const
   return <NavLink icon="organization" name="nav.organization" link={link} onFollow={onFollow} />
 }
 
-/** Where a window is low the places scroll: to the one that is shown. Mounts after them. */
+/** Scrolls the sidebar to the active link in low windows. Must be mounted after the links. */
 function ScrollToActiveLink() {
   const { pathname } = useLocation()
-  // biome-ignore lint/correctness/useExhaustiveDependencies: which one is active follows from it.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the active link depends on the path.
   useEffect(() => {
     const active = document.querySelector(".nav-links [aria-current=page]")
     active?.scrollIntoView({ block: "nearest" })
@@ -192,13 +196,13 @@ function ScrollToActiveLink() {
 }
 
 function IfInstance({ children }: { readonly children: ReactNode }) {
-  return useSeesInstance() && children
+  return useCanReadInstance() && children
 }
 
 function OrganizationSwitch() {
   const organizations = useOrganizations()
   const organization = useOrganization()
-  const choose = useChoose()
+  const choose = useSelectOrganization()
   if (organizations.length === 1) return <p className="org-name">{organization.name}</p>
   return (
     <div className="org-switch">
@@ -218,16 +222,16 @@ function OrganizationSwitch() {
   )
 }
 
-function Account() {
+function AccountLink() {
   const session = useSession()
   const isAccount = useIsAccount()
-  const [theme, setTheme] = useState<Theme>(chosenTheme)
+  const [theme, setTheme] = useState<Theme>(storedTheme)
   if (session.status !== "signed-in") return <div className="nav-account" />
   const { name, loginName, picture } = session.person
   return (
     <Menu
       name={t("nav.account")}
-      label={<Person name={name} loginName={loginName} picture={picture} />}
+      label={<UserSummary name={name} loginName={loginName} picture={picture} />}
     >
       <Chips
         legend={t("nav.theme")}
@@ -235,7 +239,7 @@ function Account() {
         options={themes.map((value) => ({ value, label: t(`nav.theme.${value}`) }))}
         value={theme}
         onChange={(value) => {
-          chooseTheme(value)
+          storeTheme(value)
           setTheme(value)
         }}
       />

@@ -3,8 +3,8 @@ import { Page } from "../shell/frame.tsx"
 import { LinkButton } from "../shell/link.tsx"
 import { t } from "../shell/text.ts"
 
-/** An address that leads nowhere. */
-export function Missing() {
+/** Shown for unknown paths. */
+export function PageNotFound() {
   return (
     <Page title={t("missing.title")}>
       <Alert tone="warning" title={t("missing.what")}>

@@ -12,18 +12,18 @@ import { Modal, TextField } from "../../kit/index.ts"
 import { SearchForm } from "../form/search-form.tsx"
 import { useDebounced } from "../shell/call.ts"
 import { Link, type LinkOptions } from "../shell/link.tsx"
-import { useOrganization, useSeesInstance } from "../shell/organization.tsx"
+import { useCanReadInstance, useOrganization } from "../shell/organization.tsx"
 import { usePermissions } from "../shell/permissions.ts"
 import { isDenied, refusalOf } from "../shell/refusal.ts"
 import { RefusalAlert } from "../shell/refusal-alert.tsx"
 import { t } from "../shell/text.ts"
 import { transport } from "../shell/transport.ts"
-import { nameOf } from "../user/user.ts"
-import { namedLike } from "../user/user-query.ts"
-import { holds } from "./destinations.ts"
+import { displayNameOf } from "../user/user.ts"
+import { nameQueries } from "../user/user-query.ts"
+import { hasPermission } from "./destinations.ts"
 import { destinations } from "./palette-entries.ts"
 
-type Hit = {
+type SearchHit = {
   readonly id: string
   readonly name: string
   readonly kind: "page" | "project" | "application" | "user" | "refused"
@@ -31,14 +31,14 @@ type Hit = {
 }
 
 const method = TextFilterMethod.CONTAINS_IGNORE_CASE
-const few = 5
+const hitsMax = 5
 
-/** Finds pages, actions, projects, applications and users by name, from anywhere. */
+/** Finds pages, actions, projects, applications and users by name, from any page. */
 export function Palette({ onClose }: { readonly onClose: () => void }) {
   const navigate = useNavigate()
   const [text, setText] = useState("")
-  const wanted = useDebounced(text.trim(), 150)
-  const { hits: found, isOver, refusal } = useHits(wanted)
+  const query = useDebounced(text.trim(), 150)
+  const { hits: found, isOver: isComplete, refusal } = useSearchHits(query)
   const hits = [...destinationHits(text.trim(), useDestinations()), ...found]
   const open = () => {
     const [first] = hits
@@ -48,7 +48,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
   }
   return (
     <Modal className="search" label={t("search.label")} onClose={onClose}>
-      <SearchForm onAsk={open}>
+      <SearchForm onSearch={open}>
         <TextField
           label={t("search.label")}
           value={text}
@@ -60,8 +60,8 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
         />
       </SearchForm>
       <RefusalAlert refusal={refusal} />
-      {isOver && wanted !== "" && hits.length === 0 && (
-        <p className="search-note">{t("search.nothing", { text: wanted })}</p>
+      {isComplete && query !== "" && hits.length === 0 && (
+        <p className="search-note">{t("search.nothing", { text: query })}</p>
       )}
       {hits.length > 0 && (
         <ul className="search-list">
@@ -79,31 +79,31 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
   )
 }
 
-/** The pages and actions that one may open. */
+/** Pages and actions that the caller can access. */
 function useDestinations(): typeof destinations {
-  const held = usePermissions(useOrganization().id)
-  const seesInstance = useSeesInstance()
+  const permissions = usePermissions(useOrganization().id)
+  const seesInstance = useCanReadInstance()
   return destinations.filter(({ needs }) =>
-    needs === "instance" ? seesInstance : holds(held, needs),
+    needs === "instance" ? seesInstance : hasPermission(permissions, needs),
   )
 }
 
-/** Pages and actions whose name has the words. */
-function destinationHits(text: string, seen: typeof destinations): readonly Hit[] {
-  const words = text.toLowerCase()
-  if (words === "") return []
+/** Pages and actions whose names contain the words. */
+function destinationHits(text: string, seen: typeof destinations): readonly SearchHit[] {
+  const search = text.toLowerCase()
+  if (search === "") return []
   return seen.flatMap(({ key, link }) => {
     const name = t(key)
-    return name.toLowerCase().includes(words)
+    return name.toLowerCase().includes(search)
       ? [{ id: key, name, kind: "page", link } as const]
       : []
   })
 }
 
-/** What the server has under this name; what one may not see is not there. */
-function useHits(text: string) {
+/** Search results of the server, limited to what the caller can see. */
+function useSearchHits(text: string) {
   const enabled = text !== ""
-  const named = { pagination: { limit: few }, filters: [] }
+  const named = { pagination: { limit: hitsMax }, filters: [] }
   const project = { case: "projectNameFilter", value: { projectName: text, method } } as const
   const application = { case: "nameFilter", value: { name: text, method } } as const
   const others = { case: "internalFilter", value: false } as const
@@ -129,13 +129,13 @@ function useHits(text: string) {
       {
         ...createQueryOptions(
           UserService.method.listUsers,
-          { query: { limit: few }, queries: [namedLike(text)] },
+          { query: { limit: hitsMax }, queries: [nameQueries(text)] },
           options,
         ),
         enabled,
       },
       {
-        // People are given the number of their refused request, and paste it where they can.
+        // Users receive the ID of their refused request, which administrators can paste here.
         ...createQueryOptions(
           DiagnosisService.method.listRefusedRequests,
           { requestId: text },
@@ -147,7 +147,7 @@ function useHits(text: string) {
   })
   const all = [refused, projects, applications, users]
   const failed = all.find(({ error }) => error && !isDenied(refusalOf(error)))?.error
-  const hits: readonly Hit[] = [
+  const hits: readonly SearchHit[] = [
     ...(refused.data?.refusedRequests ?? []).map(({ requestId, applicationName }) => {
       const link = { to: "/refused-requests/$requestId", params: { requestId } } as const
       return { id: requestId, name: applicationName || requestId, kind: "refused", link } as const
@@ -159,22 +159,22 @@ function useHits(text: string) {
     }),
     ...(users.data?.result ?? []).map((user) => {
       const link = { to: "/users/$userId", params: { userId: user.userId } } as const
-      return { id: user.userId, name: nameOf(user), kind: "user", link } as const
+      return { id: user.userId, name: displayNameOf(user), kind: "user", link } as const
     }),
   ]
-  const isOver = all.every(({ isFetching }) => !isFetching)
-  return { hits, isOver, refusal: failed ? refusalOf(failed) : undefined }
+  const isComplete = all.every(({ isFetching }) => !isFetching)
+  return { hits, isOver: isComplete, refusal: failed ? refusalOf(failed) : undefined }
 }
 
-const isOwn = ({ grantedOrganizationId }: Project) => grantedOrganizationId === undefined
+const isOwnProject = ({ grantedOrganizationId }: Project) => grantedOrganizationId === undefined
 
-/** A project is listed once for each organisation that has it; its own says most about it. */
-function projectHits(projects: readonly Project[]): readonly Hit[] {
-  const own = new Set(projects.filter(isOwn).map(({ projectId }) => projectId))
-  const shown = projects.filter((project) => isOwn(project) || !own.has(project.projectId))
-  const hits = shown.map((project): Hit => {
+/** A project is listed once per organization that has it; keep the owner's entry. */
+function projectHits(projects: readonly Project[]): readonly SearchHit[] {
+  const own = new Set(projects.filter(isOwnProject).map(({ projectId }) => projectId))
+  const shown = projects.filter((project) => isOwnProject(project) || !own.has(project.projectId))
+  const hits = shown.map((project): SearchHit => {
     const { projectId, name } = project
-    const to = isOwn(project) ? "/projects/$projectId" : "/granted-projects/$projectId"
+    const to = isOwnProject(project) ? "/projects/$projectId" : "/granted-projects/$projectId"
     return { id: projectId, name, kind: "project", link: { to, params: { projectId } } }
   })
   return [...new Map(hits.map((hit) => [hit.id, hit])).values()]

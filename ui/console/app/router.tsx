@@ -8,38 +8,38 @@ import {
 } from "@tanstack/react-router"
 import type { ComponentType } from "react"
 import { ProjectsPage } from "../project/projects-page.tsx"
-import { Waiting } from "../shell/frame.tsx"
+import { PageLoading } from "../shell/frame.tsx"
 import { loadPageTexts } from "../shell/texts/index.ts"
 import { Shell } from "./app.tsx"
 import { Failed, FailedPage } from "./boundary.tsx"
-import { Missing } from "./not-found.tsx"
+import { PageNotFound } from "./not-found.tsx"
 
-/** What any address may carry: the organisation, and where its lists stand. */
-export type Search = {
+/** Search parameters of any path: the organization and the state of lists. */
+export type SearchParams = {
   readonly org?: string | undefined
   readonly [list: string]: string | undefined
 }
 
-/** Addresses are read by people: ?q=ada, without quotes; whatever is no text is dropped. */
-function validateSearch(given: Record<string, unknown>): Search {
-  const texts = Object.entries(given).flatMap(([key, value]) =>
+/** Keeps URLs readable, such as ?q=ada without quotes; values that are not text are dropped. */
+function validateSearch(parameters: Record<string, unknown>): SearchParams {
+  const texts = Object.entries(parameters).flatMap(([key, value]) =>
     typeof value === "string" && value !== "" ? [[key, value] as const] : [],
   )
   return Object.fromEntries(texts)
 }
 
-const root = createRootRoute({
+const rootRoute = createRootRoute({
   component: Shell,
-  notFoundComponent: Missing,
+  notFoundComponent: PageNotFound,
   errorComponent: Failed,
   validateSearch,
   search: { middlewares: [retainSearchParams(["org"])] },
 })
 
-const getParentRoute = () => root
+const getParentRoute = () => rootRoute
 
-/** The files of pages, by their names, which their texts also have. */
-const files = {
+/** Page files by name; their texts have the same names. */
+const pageFiles = {
   "project-page": () => import("../project/project-page.tsx"),
   "new-application-page": () => import("../application/new-application-page.tsx"),
   "granted-project-page": () => import("../project/granted-project-page.tsx"),
@@ -76,7 +76,7 @@ const files = {
   "data-page": () => import("../account/data-page.tsx"),
 } as const
 
-type Files = typeof files
+type Files = typeof pageFiles
 
 type ComponentOf<Name extends keyof Files> = keyof Awaited<ReturnType<Files[Name]>> & string
 
@@ -84,7 +84,7 @@ type PascalCase<Name extends string> = Name extends `${infer First}-${infer Rest
   ? `${Capitalize<First>}${PascalCase<Rest>}`
   : Capitalize<Name>
 
-/** Pages whose component is called as their file: ProjectPage in project-page.tsx. */
+/** Pages whose component is named like their file: ProjectPage in project-page.tsx. */
 type DefaultComponentFile = {
   [Name in keyof Files]: PascalCase<Name> extends ComponentOf<Name> ? Name : never
 }[keyof Files]
@@ -92,20 +92,20 @@ type DefaultComponentFile = {
 const pascalCase = (name: string) =>
   name.replace(/(?:^|-)(\w)/g, (_, letter: string) => letter.toUpperCase())
 
-/** A page is loaded with its first visit, together with its texts. */
-function page<Path extends string, Name extends keyof Files>(
+/** A page is loaded on its first visit, together with its texts. */
+function createPageRoute<Path extends string, Name extends keyof Files>(
   path: Path,
   ...[name, component]: readonly [name: DefaultComponentFile] | readonly [Name, ComponentOf<Name>]
 ) {
   const load = async (): Promise<Record<string, ComponentType>> => {
-    const [module] = await Promise.all([files[name](), loadPageTexts(name)])
+    const [module] = await Promise.all([pageFiles[name](), loadPageTexts(name)])
     return module
   }
   const lazy = lazyRouteComponent(load, component ?? pascalCase(name))
   return createRoute({ getParentRoute, path, component: lazy })
 }
 
-const home = createRoute({
+const homeRoute = createRoute({
   getParentRoute,
   path: "/",
   beforeLoad: () => {
@@ -113,58 +113,59 @@ const home = createRoute({
   },
 })
 
-const projects = createRoute({
+const projectsRoute = createRoute({
   getParentRoute,
   path: "/projects",
-  // The first page, and what all lists are made of, come with the shell: nothing is held back.
+  // The start page and the list components are part of the shell chunk, so that they need no
+  // further request.
   component: ProjectsPage,
 })
 
-const routeTree = root.addChildren([
-  home,
-  projects,
-  page("/projects/$projectId", "project-page"),
-  page("/projects/$projectId/new-application", "new-application-page"),
-  page("/granted-projects/$projectId", "granted-project-page"),
-  page("/applications", "applications-page"),
-  page("/applications/new", "new-application-page", "AnyNewApplicationPage"),
-  page("/applications/$applicationId", "application-page"),
-  page("/users", "users-page"),
-  page("/users/new", "new-user-page"),
-  page("/users/sign-ups", "sign-ups-page"),
-  page("/users/$userId", "user-page"),
-  page("/users/$userId/why", "access-reason-page"),
-  page("/groups", "groups-page"),
-  page("/groups/$groupId", "group-page"),
-  page("/organizations", "organizations-page"),
-  page("/organizations/$organizationId", "organization-page"),
-  page("/organizations/$organizationId/policies", "organization-policies-page"),
-  page("/administrators", "administrators-page"),
-  page("/refused-requests", "refused-requests-page"),
-  page("/refused-requests/$requestId", "refused-requests-page", "RefusedRequestPage"),
-  page("/outbox", "outbox-page"),
-  page("/providers", "providers-page"),
-  page("/identity-providers", "identity-providers-page"),
-  page(
+const routeTree = rootRoute.addChildren([
+  homeRoute,
+  projectsRoute,
+  createPageRoute("/projects/$projectId", "project-page"),
+  createPageRoute("/projects/$projectId/new-application", "new-application-page"),
+  createPageRoute("/granted-projects/$projectId", "granted-project-page"),
+  createPageRoute("/applications", "applications-page"),
+  createPageRoute("/applications/new", "new-application-page", "AnyNewApplicationPage"),
+  createPageRoute("/applications/$applicationId", "application-page"),
+  createPageRoute("/users", "users-page"),
+  createPageRoute("/users/new", "new-user-page"),
+  createPageRoute("/users/sign-ups", "sign-ups-page"),
+  createPageRoute("/users/$userId", "user-page"),
+  createPageRoute("/users/$userId/why", "access-reason-page"),
+  createPageRoute("/groups", "groups-page"),
+  createPageRoute("/groups/$groupId", "group-page"),
+  createPageRoute("/organizations", "organizations-page"),
+  createPageRoute("/organizations/$organizationId", "organization-page"),
+  createPageRoute("/organizations/$organizationId/policies", "organization-policies-page"),
+  createPageRoute("/administrators", "administrators-page"),
+  createPageRoute("/refused-requests", "refused-requests-page"),
+  createPageRoute("/refused-requests/$requestId", "refused-requests-page", "RefusedRequestPage"),
+  createPageRoute("/outbox", "outbox-page"),
+  createPageRoute("/providers", "providers-page"),
+  createPageRoute("/identity-providers", "identity-providers-page"),
+  createPageRoute(
     "/organizations/$organizationId/identity-providers",
     "identity-providers-page",
     "OrganizationIdentityProvidersPage",
   ),
-  page("/texts", "texts-page"),
-  page("/organizations/$organizationId/texts", "texts-page", "OrganizationTextsPage"),
-  page("/signing-keys", "signing-keys-page"),
-  page("/scripts", "scripts-page"),
-  page("/scripts/$scriptId", "script-page"),
-  page("/events", "events-page"),
-  page("/nodes", "nodes-page"),
-  page("/transfer", "transfer-page"),
-  page("/targets", "targets-page"),
-  page("/targets/$targetId", "target-page"),
-  page("/settings", "settings-page"),
-  page("/account", "profile-page"),
-  page("/account/security", "security-page"),
-  page("/account/sessions", "sessions-page"),
-  page("/account/data", "data-page"),
+  createPageRoute("/texts", "texts-page"),
+  createPageRoute("/organizations/$organizationId/texts", "texts-page", "OrganizationTextsPage"),
+  createPageRoute("/signing-keys", "signing-keys-page"),
+  createPageRoute("/scripts", "scripts-page"),
+  createPageRoute("/scripts/$scriptId", "script-page"),
+  createPageRoute("/events", "events-page"),
+  createPageRoute("/nodes", "nodes-page"),
+  createPageRoute("/transfer", "transfer-page"),
+  createPageRoute("/targets", "targets-page"),
+  createPageRoute("/targets/$targetId", "target-page"),
+  createPageRoute("/settings", "settings-page"),
+  createPageRoute("/account", "profile-page"),
+  createPageRoute("/account/security", "security-page"),
+  createPageRoute("/account/sessions", "sessions-page"),
+  createPageRoute("/account/data", "data-page"),
 ])
 
 const isAccount = (pathname: string) => /^\/account(\/|$)/.test(pathname)
@@ -172,7 +173,8 @@ const isAccount = (pathname: string) => /^\/account(\/|$)/.test(pathname)
 export const router = createRouter({
   routeTree,
   basepath: "/ui",
-  // The account stands beside the console: /ui/account is "/account", /ui/console/users "/users".
+  // The account pages are next to the console: /ui/account is "/account", /ui/console/users is
+  // "/users".
   rewrite: {
     input: ({ url }) => {
       url.pathname = url.pathname.replace(/^\/console(?=\/|$)/, "") || "/"
@@ -183,20 +185,23 @@ export const router = createRouter({
       return url
     },
   },
-  // A page that can't be shown leaves the places beside it.
+  // If a page fails, the navigation stays visible.
   defaultErrorComponent: FailedPage,
-  // Nothing is blank while a page, or the sign-in, is on its way; nor is anything held back by it.
-  defaultPendingComponent: Waiting,
+  // Shows a placeholder while a page or the session is loading.
+  defaultPendingComponent: PageLoading,
   defaultPendingMinMs: 0,
-  // Another thing is another page: no secret, refusal or open form of the one before stays on it.
+  // Another resource remounts the page, so that no secret, error or open form of the previous one
+  // remains.
   defaultRemountDeps: ({ params }) => params,
-  // A page is fetched while the pointer is on its way to it.
+  // Preloads a page when the pointer approaches its link.
   defaultPreload: "intent",
   scrollRestoration: true,
   parseSearch: (text) => Object.fromEntries(new URLSearchParams(text)),
   stringifySearch: (search) => {
-    const given = Object.entries(search).filter(([, value]) => value !== undefined)
-    const text = new URLSearchParams(given.map(([key, value]) => [key, String(value)])).toString()
+    const parameters = Object.entries(search).filter(([, value]) => value !== undefined)
+    const text = new URLSearchParams(
+      parameters.map(([key, value]) => [key, String(value)]),
+    ).toString()
     return text && `?${text}`
   },
 })

@@ -1,25 +1,29 @@
 import { useEffect, useRef, useState } from "react"
 import { ApplicationService } from "../../../src/gen/core/application/v2/application_service_pb.ts"
-import { judge, malformationOf, uriLengthMax } from "../../../src/protocol/redirect-uri.ts"
+import {
+  assessRedirectUri,
+  findRedirectUriError,
+  maxUriLength,
+} from "../../../src/protocol/redirect-uri.ts"
 import { Alert, Button } from "../../kit/index.ts"
-import { formOf } from "../form/index.ts"
-import { call, t, useMay, useRead } from "../shell/index.ts"
+import { defineForm } from "../form/index.ts"
+import { call, t, useIsPermitted, useRead } from "../shell/index.ts"
 import { appTypeOf } from "./protocol.ts"
-import { changeOidc, type OidcPart } from "./update-application.ts"
-import { RedirectUriVerdicts, wantsPrivateHttp } from "./uri-verdicts.tsx"
+import { type OidcPart, updateOidc } from "./update-application.ts"
+import { needsPrivateHttp, RedirectUriVerdicts } from "./uri-verdicts.tsx"
 
 const { getApplication } = ApplicationService.method
 
-type AddProps = { readonly applicationId: string; readonly uri: string }
+type AddRedirectUriProps = { readonly applicationId: string; readonly uri: string }
 
-/** Offers to register what an application was refused with, where it can be registered at all. */
-export function AddRedirectUri({ applicationId, uri }: AddProps) {
-  const may = useMay()
+/** Offers to register the redirect URI of a refused request, if it is valid. */
+export function AddRedirectUri({ applicationId, uri }: AddRedirectUriProps) {
+  const may = useIsPermitted()
   const [open, setOpen] = useState(false)
   const { application } = useRead(getApplication, { applicationId })
   if (application?.configuration.case !== "oidcConfiguration") return null
   const oidc = application.configuration.value
-  if (oidc.redirectUris.includes(uri)) return <Added isNew={open} />
+  if (oidc.redirectUris.includes(uri)) return <AddedNotice isNew={open} />
   if (!isAddable(uri) || !may(ApplicationService.method.updateApplication)) return null
   return (
     <div className="row">
@@ -27,7 +31,7 @@ export function AddRedirectUri({ applicationId, uri }: AddProps) {
         {t("refused.add")}
       </Button>
       {open &&
-        addForm(
+        addUriForm(
           { application, oidc },
           uri,
         )({
@@ -40,8 +44,8 @@ export function AddRedirectUri({ applicationId, uri }: AddProps) {
   )
 }
 
-/** In the place of what was pressed, with the focus that was there. */
-function Added({ isNew }: { readonly isNew: boolean }) {
+/** Replaces the button and takes its focus. */
+function AddedNotice({ isNew }: { readonly isNew: boolean }) {
   const ref = useRef<HTMLParagraphElement>(null)
   useEffect(() => {
     if (isNew) ref.current?.focus()
@@ -53,38 +57,38 @@ function Added({ isNew }: { readonly isNew: boolean }) {
   )
 }
 
-/** What was received is kept shortened: nothing that may have been cut is registered. */
+/** Received URIs are stored truncated, so URIs of that length are not offered. */
 const isAddable = (uri: string) =>
-  uri.length < Math.min(uriLengthMax, keptLength) && malformationOf(uri, false) === undefined
+  uri.length < Math.min(maxUriLength, keptLength) && findRedirectUriError(uri, false) === undefined
 
 const keptLength = 500
 
-function addForm(part: OidcPart, uri: string) {
+function addUriForm(part: OidcPart, uri: string) {
   const { application, oidc } = part
   const byOf = (privateHttp: boolean) =>
     ({ appType: appTypeOf(oidc), devMode: oidc.developmentMode, privateHttp }) as const
-  const isNewHost = !oidc.redirectUris.some((known) => hostOf(known) === hostOf(uri))
-  return formOf({
+  const isNewHost = !oidc.redirectUris.some((registered) => hostOf(registered) === hostOf(uri))
+  return defineForm({
     initial: { privateHttp: oidc.privateNetworkHttp },
     save: async ({ privateHttp }) => {
       const { applicationId } = application
-      // Beside what is registered now, whoever has changed that since.
+      // Added to the currently registered URIs, which may have changed since.
       const { application: now } = await call(getApplication, { applicationId })
-      const known =
+      const registered =
         now?.configuration.case === "oidcConfiguration" ? now.configuration.value.redirectUris : []
-      await changeOidc(part, {
-        redirectUris: [...new Set([...known, uri])],
+      await updateOidc(part, {
+        redirectUris: [...new Set([...registered, uri])],
         privateNetworkHttp: privateHttp,
       })
     },
-    // What was pressed makes place for the word that it is done.
+    // The button is replaced by the confirmation.
     done: () => {},
     disabled: ({ privateHttp }) =>
-      judge(uri, byOf(privateHttp), location.origin).verdict === "refused",
+      assessRedirectUri(uri, byOf(privateHttp), location.origin).verdict === "refused",
     fields: ({ check, values: { privateHttp } }) => (
       <>
-        <RedirectUriVerdicts typed={uri} by={byOf(privateHttp)} />
-        {(privateHttp || wantsPrivateHttp(uri, byOf(privateHttp))) &&
+        <RedirectUriVerdicts typed={uri} context={byOf(privateHttp)} />
+        {(privateHttp || needsPrivateHttp(uri, byOf(privateHttp))) &&
           check("privateHttp", t("field.private_http"), t("new_application.private_http_hint"))}
         {isNewHost && <Alert tone="warning">{t("refused.add_host", { host: hostOf(uri) })}</Alert>}
         <p>{t("refused.add_text")}</p>
@@ -93,6 +97,6 @@ function addForm(part: OidcPart, uri: string) {
   })
 }
 
-/** The host, or the scheme of an application that has its own. */
+/** The host, or the scheme of a custom-scheme URI. */
 const hostOf = (uri: string) =>
   (URL.canParse(uri) && new URL(uri).host) || (uri.split(":")[0] ?? "")

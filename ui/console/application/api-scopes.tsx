@@ -1,11 +1,11 @@
 import type { APIScope } from "../../../src/gen/core/application/v2/application_pb.ts"
 import { ApplicationService } from "../../../src/gen/core/application/v2/application_service_pb.ts"
-import { EditSection, formOf } from "../form/index.ts"
+import { defineForm, EditSection } from "../form/index.ts"
 import { Facts, t } from "../shell/index.ts"
-import { changeApi } from "./api.tsx"
+import { updateApi } from "./api.tsx"
 import type { ApiPart } from "./update-application.ts"
 
-/** What clients can request of an API beside the standard scopes, as users read it. */
+/** Scopes of an API besides the standard ones, with names for users. */
 export function ApiScopes({ application, api }: ApiPart) {
   const { scopes = [] } = api.scopes ?? {}
   return (
@@ -14,20 +14,20 @@ export function ApiScopes({ application, api }: ApiPart) {
       title={t("scopes.title")}
       facts={
         scopes.length > 0 ? (
-          <Facts rows={scopes.map((one) => [one.scope, wordsOf(one)] as const)} />
+          <Facts rows={scopes.map((one) => [one.scope, renderScope(one)] as const)} />
         ) : (
           <p className="quiet section-lead">{t("scopes.none")}</p>
         )
       }
-      form={formOf({
-        initial: { scopes: scopes.map(lineOf).join("\n") },
-        lists: { scopes: { between: /\n/, join: "\n", keyOf: (line) => scopeIn(line).scope } },
+      form={defineForm({
+        initial: { scopes: scopes.map(formatScope).join("\n") },
+        lists: { scopes: { separator: /\n/, join: "\n", keyOf: (line) => parseScope(line).scope } },
         refusals: { scopes: ["app.scopes_invalid"] },
         save: (values) => {
           const lines = values.scopes.split("\n").filter((line) => line.trim() !== "")
           const { authMethodType } = api
-          const wanted = lines.map((line) => asBefore(scopes, line) ?? scopeIn(line))
-          return changeApi(application, { authMethodType, scopes: { scopes: wanted } })
+          const updatedScopes = lines.map((line) => findUnchanged(scopes, line) ?? parseScope(line))
+          return updateApi(application, { authMethodType, scopes: { scopes: updatedScopes } })
         },
         fields: ({ area }) =>
           area("scopes", t("scopes.lines"), {
@@ -42,9 +42,9 @@ export function ApiScopes({ application, api }: ApiPart) {
   )
 }
 
-type Scope = Pick<APIScope, "scope" | "name" | "description">
+type ScopeInput = Pick<APIScope, "scope" | "name" | "description">
 
-const wordsOf = ({ name, description }: Scope) => (
+const renderScope = ({ name, description }: ScopeInput) => (
   <>
     {name || <span className="quiet">{t("scopes.no_name")}</span>}
     {description && <p className="quiet">{description}</p>}
@@ -52,18 +52,18 @@ const wordsOf = ({ name, description }: Scope) => (
 )
 
 /** `read:orders = Read orders | Also those of past years`. */
-function lineOf({ scope, name, description }: Scope): string {
-  const words = [name, description].filter((text, at) => at === 0 || text !== "").join(" | ")
-  return words === "" ? scope : `${scope} = ${words}`
+function formatScope({ scope, name, description }: ScopeInput): string {
+  const texts = [name, description].filter((text, at) => at === 0 || text !== "").join(" | ")
+  return texts === "" ? scope : `${scope} = ${texts}`
 }
 
-/** What is stored where its line is unchanged, also if its name contains the separator. */
-const asBefore = (scopes: readonly Scope[], line: string): Scope | undefined =>
-  scopes.find((one) => lineOf(one).trim() === line.trim())
+/** The stored scope if its line is unchanged, because its name can contain the separator. */
+const findUnchanged = (scopes: readonly ScopeInput[], line: string): ScopeInput | undefined =>
+  scopes.find((one) => formatScope(one).trim() === line.trim())
 
-/** What a line says; where that is no scope, the server says what is wrong. */
-function scopeIn(line: string): Scope {
-  const [, scope = line.trim(), words = ""] = /^\s*(\S+)(?:\s+=(?:\s+(.*))?)?\s*$/.exec(line) ?? []
-  const [name = "", ...description] = words.split("|")
+/** Parses a line; the server rejects invalid scopes. */
+function parseScope(line: string): ScopeInput {
+  const [, scope = line.trim(), texts = ""] = /^\s*(\S+)(?:\s+=(?:\s+(.*))?)?\s*$/.exec(line) ?? []
+  const [name = "", ...description] = texts.split("|")
   return { scope, name: name.trim(), description: description.join("|").trim() }
 }

@@ -7,26 +7,26 @@ import {
   ApplicationService,
   type UpdateAPIApplicationConfigurationRequestSchema,
 } from "../../../src/gen/core/application/v2/application_service_pb.ts"
-import { EditSection, formOf, lineList, linesOf } from "../form/index.ts"
+import { defineForm, EditSection, lineList, linesOf } from "../form/index.ts"
 import { call, t, ValueList } from "../shell/index.ts"
 import type { ApiPart } from "./update-application.ts"
 
 const { updateApplication } = ApplicationService.method
 
-const methods = {
+const authMethods = {
   basic: APIAuthMethodType.API_AUTH_METHOD_TYPE_BASIC,
   private_key_jwt: APIAuthMethodType.API_AUTH_METHOD_TYPE_PRIVATE_KEY_JWT,
 } as const
-type Method = keyof typeof methods
+type Method = keyof typeof authMethods
 const methodNames: readonly Method[] = ["basic", "private_key_jwt"]
 
 export const methodOf = ({ authMethodType }: APIConfiguration): Method =>
-  methodNames.find((name) => methods[name] === authMethodType) ?? "basic"
+  methodNames.find((name) => authMethods[name] === authMethodType) ?? "basic"
 
 type ApiChange = MessageInitShape<typeof UpdateAPIApplicationConfigurationRequestSchema>
 
-/** Changes what is given; resources that are left out stay as they are. */
-export function changeApi(
+/** Updates an API application; omitted resources are kept. */
+export function updateApi(
   { applicationId, projectId, name }: ApiPart["application"],
   value: ApiChange,
 ) {
@@ -34,20 +34,20 @@ export function changeApi(
   return call(updateApplication, { applicationId, projectId, name, applicationType })
 }
 
-/** How an API proves who it is when it asks about tokens. */
-export function ApiProof({ application, api }: ApiPart) {
+/** How an API authenticates to the introspection endpoint. */
+export function ApiAuthentication({ application, api }: ApiPart) {
   return (
     <EditSection
       needs={updateApplication}
       title={t("flows.auth")}
       facts={<p>{t(`auth.${methodOf(api)}`)}</p>}
-      form={formOf({
+      form={defineForm({
         initial: { method: methodOf(api) },
-        save: ({ method }) => changeApi(application, { authMethodType: methods[method] }),
+        save: ({ method }) => updateApi(application, { authMethodType: authMethods[method] }),
         fields: ({ choice }) =>
           choice("method", t("flows.auth"), {
             of: methodNames,
-            words: (one) => t(`auth.${one}`),
+            label: (one) => t(`auth.${one}`),
             hints: (one) => t(`auth.${one}.hint`),
           }),
       })}
@@ -55,7 +55,7 @@ export function ApiProof({ application, api }: ApiPart) {
   )
 }
 
-/** What clients call an API by, so that a token is for it and for nothing else (RFC 8707). */
+/** Resource identifiers that clients request tokens for (RFC 8707). */
 export function ApiResources({ application, api }: ApiPart) {
   const { uris = [] } = api.resources ?? {}
   return (
@@ -69,13 +69,13 @@ export function ApiResources({ application, api }: ApiPart) {
           <p className="quiet section-lead">{t("resources.none")}</p>
         )
       }
-      form={formOf({
+      form={defineForm({
         initial: { uris: uris.join("\n") },
         lists: { uris: lineList },
         refusals: { uris: ["app.resources_invalid", "app.resource_taken"] },
         save: (values) => {
           const { authMethodType } = api
-          return changeApi(application, {
+          return updateApi(application, {
             authMethodType,
             resources: { uris: linesOf(values.uris) },
           })

@@ -11,7 +11,14 @@ import {
   type ListApplicationsResponse,
 } from "../../../src/gen/core/application/v2/application_service_pb.ts"
 import { TextFilterMethod } from "../../../src/gen/core/filter/v2/filter_pb.ts"
-import { found, type ListColumn, type ListQuery, pageOf, StateBadge, Time } from "../list/index.ts"
+import {
+  type ListColumn,
+  type ListQuery,
+  paginationOf,
+  StateBadge,
+  Time,
+  toPage,
+} from "../list/index.ts"
 import { Link, t } from "../shell/index.ts"
 
 type ApplicationFilter = {
@@ -20,30 +27,31 @@ type ApplicationFilter = {
   readonly state?: ApplicationState
 }
 
-const sorts = {
+const sortColumns = {
   name: ApplicationSorting.APPLICATION_SORT_BY_NAME,
   created: ApplicationSorting.APPLICATION_SORT_BY_CREATION_DATE,
 } as const
 
-/** How a list of applications is read: those of a project, of an organisation, in a state. */
-export const applicationsOf = (wanted: ApplicationFilter) => ({
+/** The list source for applications of a project or organization, or in a state. */
+export const applicationSource = (filter: ApplicationFilter) => ({
   method: ApplicationService.method.listApplications,
-  ask: (asked: ListQuery): MessageInitShape<typeof ListApplicationsRequestSchema> => ({
-    pagination: pageOf(asked),
-    sortingColumn: asked.by === "created" ? sorts.created : sorts.name,
-    filters: filtersOf(wanted, asked),
+  toRequest: (query: ListQuery): MessageInitShape<typeof ListApplicationsRequestSchema> => ({
+    pagination: paginationOf(query),
+    sortingColumn: query.by === "created" ? sortColumns.created : sortColumns.name,
+    filters: toFilters(filter, query),
   }),
-  find: ({ applications, pagination }: ListApplicationsResponse) => found(applications, pagination),
+  find: ({ applications, pagination }: ListApplicationsResponse) =>
+    toPage(applications, pagination),
 })
 
-function filtersOf({ projectId, organizationId, state }: ApplicationFilter, { text }: ListQuery) {
+function toFilters({ projectId, organizationId, state }: ApplicationFilter, { text }: ListQuery) {
   const named = { name: text, method: TextFilterMethod.CONTAINS_IGNORE_CASE }
   const project = { case: "projectIdFilter", value: { projectId: projectId ?? "" } } as const
   const others = { case: "internalFilter", value: false } as const
   const org = { case: "organizationIdFilter", value: { id: organizationId ?? "" } } as const
   return [
     ...(projectId ? [{ filter: project }] : []),
-    // Our own console is found through its project alone.
+    // The console's own application is found only in its project.
     ...(organizationId ? [{ filter: org }, { filter: others }] : []),
     ...(text ? [{ filter: { case: "nameFilter", value: named } as const }] : []),
     ...(state ? [{ filter: { case: "stateFilter", value: state } as const }] : []),

@@ -3,15 +3,24 @@ import { useState } from "react"
 import { ApplicationService } from "../../../src/gen/core/application/v2/application_service_pb.ts"
 import { ProjectService } from "../../../src/gen/core/project/v2/project_service_pb.ts"
 import { Badge } from "../../kit/index.ts"
-import { ActivationButton, DeleteSection, renamed } from "../form/index.ts"
-import { dateFacts, History, StateBadge } from "../list/index.ts"
-import { call, copied, FactsSection, Page, Part, t, useBelongsTo, useRead } from "../shell/index.ts"
-import { ApiProof, ApiResources, methodOf } from "./api.tsx"
+import { ActivationButton, DeleteSection, renameRow } from "../form/index.ts"
+import { dateRows, History, StateBadge } from "../list/index.ts"
+import {
+  call,
+  copyableFact,
+  FactsSection,
+  Page,
+  PagePart,
+  t,
+  useRead,
+  useSelectOwner,
+} from "../shell/index.ts"
+import { ApiAuthentication, ApiResources, methodOf } from "./api.tsx"
 import { ApiScopes } from "./api-scopes.tsx"
 import { isActive, kindOf } from "./application-list.tsx"
 import { ComplianceProblems } from "./compliance-problems.tsx"
 import { Flows } from "./flows.tsx"
-import { Keys } from "./keys.tsx"
+import { ApplicationKeys } from "./keys.tsx"
 import { authOf } from "./protocol.ts"
 import { ProxyRules } from "./proxy-rules.tsx"
 import { RedirectUris } from "./redirect-uris.tsx"
@@ -22,7 +31,7 @@ import { Tokens } from "./tokens.tsx"
 import type { ApplicationPart } from "./update-application.ts"
 import { UsageAdvice, UsedThisWeek } from "./usage.tsx"
 
-// What stands further down, or is seldom opened, is loaded once the page stands.
+// Loaded after the page, because these sections are further down or rarely opened.
 const Connect = lazyRouteComponent(() => import("./connect.tsx"), "Connect")
 const SamlAssertions = lazyRouteComponent(() => import("./saml-attributes.tsx"), "SamlAssertions")
 
@@ -32,13 +41,13 @@ const { deactivateApplication, reactivateApplication } = ApplicationService.meth
 export function ApplicationPage() {
   const { applicationId } = useParams({ from: "/applications/$applicationId" })
   const { application } = useRead(getApplication, { applicationId })
-  return application ? <Inside application={application} /> : null
+  return application ? <ApplicationDetails application={application} /> : null
 }
 
-function Inside({ application }: ApplicationPart) {
+function ApplicationDetails({ application }: ApplicationPart) {
   const { applicationId, projectId, name } = application
   const { project } = useRead(ProjectService.method.getProject, { projectId })
-  useBelongsTo(project?.organizationId)
+  useSelectOwner(project?.organizationId)
   const crumbs = [
     { label: t("nav.projects"), link: { to: "/projects" } },
     {
@@ -50,13 +59,13 @@ function Inside({ application }: ApplicationPart) {
     <Page
       title={name}
       crumbs={crumbs}
-      badge={<State application={application} />}
+      badge={<ApplicationState application={application} />}
       actions={<Activation application={application} />}
-      scope={{ held: projectId }}
+      scope={{ projectId: projectId }}
     >
       <Protocol application={application} />
       <RefusedRequests application={application} />
-      <About application={application} />
+      <GeneralSettings application={application} />
       <History of={{ case: "applicationId", value: applicationId }} />
       <DeleteSection
         family="applications"
@@ -69,63 +78,63 @@ function Inside({ application }: ApplicationPart) {
   )
 }
 
-/** What an application is in OAuth's words, the everyday first. */
+/** The OAuth properties of an application, most common first. */
 function Protocol(part: ApplicationPart) {
   const { configuration } = part.application
   const [secret, setSecret] = useState<CreatedSecret | undefined>(undefined)
   const connect = (
-    <Part rows={5}>
+    <PagePart rows={5}>
       <Connect {...part} secret={secret?.secret} />
-    </Part>
+    </PagePart>
   )
   if (configuration.case === "samlConfiguration") {
     return (
       <>
         {connect}
-        <Part rows={5}>
+        <PagePart rows={5}>
           <SamlAssertions {...part} saml={configuration.value} />
-        </Part>
+        </PagePart>
       </>
     )
   }
-  const secrets = <Secrets {...part} made={secret} onMade={setSecret} />
+  const secrets = <Secrets {...part} created={secret} onCreated={setSecret} />
   if (configuration.case === "apiConfiguration") {
     const api = configuration.value
     return (
       <>
         {connect}
-        <ApiProof {...part} api={api} />
+        <ApiAuthentication {...part} api={api} />
         <ApiResources {...part} api={api} />
         <ApiScopes {...part} api={api} />
-        {proofs[methodOf(api)] === "secret" && secrets}
-        <Keys {...part} />
+        {authTexts[methodOf(api)] === "secret" && secrets}
+        <ApplicationKeys {...part} />
       </>
     )
   }
   if (configuration.case !== "oidcConfiguration") return null
   const oidc = configuration.value
-  const proof = proofs[authOf(oidc)]
+  const proof = authTexts[authOf(oidc)]
   return (
     <>
       <ComplianceProblems oidc={oidc} />
-      <Part rows={0}>
+      <PagePart rows={0}>
         <UsageAdvice {...part} oidc={oidc} />
-      </Part>
+      </PagePart>
       {connect}
       <ProxyRules {...part} oidc={oidc} />
       <RedirectUris {...part} oidc={oidc} />
       <Flows {...part} oidc={oidc} />
       <Tokens {...part} oidc={oidc} />
       {proof === "secret" && secrets}
-      {proof !== "none" && <Keys {...part} />}
+      {proof !== "none" && <ApplicationKeys {...part} />}
       <SignOut {...part} oidc={oidc} />
     </>
   )
 }
 
-const proofs = { basic: "secret", post: "secret", private_key_jwt: "key", none: "none" } as const
+const authTexts = { basic: "secret", post: "secret", private_key_jwt: "key", none: "none" } as const
 
-function State({ application }: ApplicationPart) {
+function ApplicationState({ application }: ApplicationPart) {
   return (
     <>
       <Badge>{t(`kind.${kindOf(application)}`)}</Badge>
@@ -140,32 +149,32 @@ function Activation({ application }: ApplicationPart) {
     <ActivationButton
       on={reactivateApplication}
       off={deactivateApplication}
-      what={name}
+      subject={name}
       of={{ applicationId, projectId }}
       isOn={isActive(application)}
       consequence={
         <>
           <p>{t("applications.deactivate_text")}</p>
-          <Part rows={1}>
+          <PagePart rows={1}>
             <UsedThisWeek applicationId={applicationId} />
-          </Part>
+          </PagePart>
         </>
       }
     />
   )
 }
 
-function About({ application }: ApplicationPart) {
+function GeneralSettings({ application }: ApplicationPart) {
   const { applicationId, projectId, name } = application
   return (
     <FactsSection
       title={t("detail.about")}
       rows={[
-        renamed(t("field.name"), name, updateApplication, (to) =>
+        renameRow(t("field.name"), name, updateApplication, (to) =>
           call(updateApplication, { applicationId, projectId, name: to }),
         ),
-        copied(t("field.application_id"), applicationId),
-        ...dateFacts(application),
+        copyableFact(t("field.application_id"), applicationId),
+        ...dateRows(application),
       ]}
     />
   )

@@ -1,23 +1,23 @@
 import { useSuspenseQuery } from "@tanstack/react-query"
 import { useState } from "react"
 import { Disclosure } from "../../kit/index.ts"
-import { copied, Facts, Section, t, upstreamOfServer, ValueList } from "../shell/index.ts"
+import { copyableFact, Facts, fetchUpstream, Section, t, ValueList } from "../shell/index.ts"
 import { methodOf } from "./api.tsx"
 import { appTypeOf, authOf, grantsOf, scopeOf } from "./protocol.ts"
 import { isForProxies } from "./proxy-snippets.ts"
 import { SamlConnection } from "./saml-connection.tsx"
 import { type ClientDescription, type EndpointName, endpointNames } from "./snippet.ts"
 import { Snippets } from "./snippet-list.tsx"
-import { snippetsOf } from "./snippets.ts"
+import { createSnippets } from "./snippets.ts"
 import { TestSignIn } from "./test-sign-in.tsx"
 import type { ApplicationPart } from "./update-application.ts"
 
 type ConnectProps = ApplicationPart & {
-  /** While it is shown, this once. */
+  /** Available only once, after it was created. */
   readonly secret?: string | undefined
 }
 
-/** What an application is told of us, and what to paste where. */
+/** Connection settings and code snippets for an application. */
 export function Connect({ application, secret }: ConnectProps) {
   const { configuration } = application
   switch (configuration.case) {
@@ -25,7 +25,9 @@ export function Connect({ application, secret }: ConnectProps) {
       return <SamlConnection application={application} saml={configuration.value} />
     case "oidcConfiguration":
     case "apiConfiguration":
-      return <Client application={application} configuration={configuration} secret={secret} />
+      return (
+        <ClientSettings application={application} configuration={configuration} secret={secret} />
+      )
     default:
       return null
   }
@@ -38,11 +40,11 @@ type Configuration = Extract<
 
 type ClientProps = ConnectProps & { readonly configuration: Configuration }
 
-function Client({ application, configuration, secret }: ClientProps) {
-  const [passphrase] = useState(randomWord)
+function ClientSettings({ application, configuration, secret }: ClientProps) {
+  const [passphrase] = useState(randomString)
   const { data: upstream } = useSuspenseQuery({
     queryKey: ["upstream"],
-    queryFn: upstreamOfServer,
+    queryFn: fetchUpstream,
     staleTime: Number.POSITIVE_INFINITY,
   })
   const { at, introspectionMethods } = useDiscovery()
@@ -51,29 +53,36 @@ function Client({ application, configuration, secret }: ClientProps) {
   const from: ClientDescription = {
     issuer,
     upstream,
-    at,
+    endpoint: at,
     clientId,
     secret,
     passphrase,
-    ...(configuration.case === "apiConfiguration" ? ofApi(configuration) : ofOidc(configuration)),
+    ...(configuration.case === "apiConfiguration"
+      ? describeApi(configuration)
+      : describeOidc(configuration)),
   }
   const isPlainPublic = from.auth === "none" && !isForProxies(from.redirectUris)
   return (
     <>
       <Section title={t("applications.connect")}>
-        <Facts rows={[copied(t("field.issuer"), issuer), copied(t("field.client_id"), clientId)]} />
+        <Facts
+          rows={[
+            copyableFact(t("field.issuer"), issuer),
+            copyableFact(t("field.client_id"), clientId),
+          ]}
+        />
         {isPlainPublic && <p className="quiet">{t("secret.none")}</p>}
         <Disclosure summary={t("connect.endpoints")}>
-          <EndpointList at={at} introspectionMethods={introspectionMethods} />
+          <EndpointList endpoint={at} introspectionMethods={introspectionMethods} />
         </Disclosure>
-        <Snippets snippets={snippetsOf(from)} />
+        <Snippets snippets={createSnippets(from)} />
       </Section>
-      {/* It leaves the page, and a secret is shown once. */}
+      {/* The link leaves the page, but a secret is shown only once. */}
       {!from.isApi && secret === undefined && (
         <TestSignIn
           application={application}
           endpoint={at("authorization_endpoint")}
-          naming="client_id"
+          parameter="client_id"
         />
       )}
     </>
@@ -82,12 +91,12 @@ function Client({ application, configuration, secret }: ClientProps) {
 
 type ConfigurationOf<Case> = Extract<Configuration, { readonly case: Case }>
 
-type DescribedByConfiguration = Pick<
+type ConfigurationDescription = Pick<
   ClientDescription,
   "auth" | "isApi" | "appType" | "hasCode" | "redirectUris" | "scope"
 >
 
-const ofApi = ({ value }: ConfigurationOf<"apiConfiguration">): DescribedByConfiguration => ({
+const describeApi = ({ value }: ConfigurationOf<"apiConfiguration">): ConfigurationDescription => ({
   auth: methodOf(value),
   isApi: true,
   appType: "web",
@@ -96,7 +105,9 @@ const ofApi = ({ value }: ConfigurationOf<"apiConfiguration">): DescribedByConfi
   scope: "",
 })
 
-const ofOidc = ({ value }: ConfigurationOf<"oidcConfiguration">): DescribedByConfiguration => ({
+const describeOidc = ({
+  value,
+}: ConfigurationOf<"oidcConfiguration">): ConfigurationDescription => ({
   auth: authOf(value),
   isApi: false,
   appType: appTypeOf(value),
@@ -107,7 +118,7 @@ const ofOidc = ({ value }: ConfigurationOf<"oidcConfiguration">): DescribedByCon
 
 const discoveryPath = "/.well-known/openid-configuration"
 
-/** What discovery says, so that nothing is named here that is not there. */
+/** Values of the discovery document, so that only supported features are shown. */
 function useDiscovery() {
   const { data } = useSuspenseQuery({
     queryKey: ["discovery"],
@@ -122,24 +133,24 @@ function useDiscovery() {
   }
 }
 
-type EndpointListProps = Pick<ClientDescription, "at"> & {
-  /** The endpoint accepts fewer methods than the token endpoint. */
+type EndpointListProps = Pick<ClientDescription, "endpoint"> & {
+  /** The endpoint supports fewer methods than the token endpoint. */
   readonly introspectionMethods: readonly string[]
 }
 
-function EndpointList({ at, introspectionMethods }: EndpointListProps) {
+function EndpointList({ endpoint: at, introspectionMethods }: EndpointListProps) {
   const named = endpointNames.flatMap((name) => {
-    const endpoint = copied(t(`connect.${name}`), at(name))
+    const endpoint = copyableFact(t(`connect.${name}`), at(name))
     if (name !== "introspection_endpoint") return [endpoint]
     const methods = <ValueList key="methods" code values={introspectionMethods} />
     return [endpoint, [t("connect.introspection_methods"), methods] as const]
   })
-  const discovery = copied(t("connect.discovery"), location.origin + discoveryPath)
+  const discovery = copyableFact(t("connect.discovery"), location.origin + discoveryPath)
   return <Facts rows={[discovery, ...named]} />
 }
 
-/** 32 characters; the generator is there on plain http, too. */
-function randomWord(): string {
+/** 32 random characters; the generator is also available over plain HTTP. */
+function randomString(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16))
   return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("")
 }

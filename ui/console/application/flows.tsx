@@ -1,7 +1,7 @@
 import { Fragment } from "react"
 import { ApplicationService } from "../../../src/gen/core/application/v2/application_service_pb.ts"
 import { Alert, Checks, Disclosure } from "../../kit/index.ts"
-import { type Controls, EditSection, formOf } from "../form/index.ts"
+import { type Controls, defineForm, EditSection } from "../form/index.ts"
 import { type FactsProps, t, ValueList } from "../shell/index.ts"
 import {
   type AuthName,
@@ -19,27 +19,27 @@ import {
   type ResponseName,
   type RuleName,
   responseNames,
-  responsesFor,
   responsesOf,
   responseTypes,
   ruleNames,
   rulesOf,
+  selectResponseTypes,
 } from "./protocol.ts"
-import { changeOidc, type OidcPart } from "./update-application.ts"
+import { type OidcPart, updateOidc } from "./update-application.ts"
 
-/** How people get in, and how the application proves who it is. */
+/** Grant types, response types and client authentication of an application. */
 export function Flows(part: OidcPart) {
   return (
     <EditSection
       needs={ApplicationService.method.updateApplication}
       title={t("flows.title")}
-      rows={rowsOf(part)}
+      rows={flowRows(part)}
       form={flowForm(part)}
     />
   )
 }
 
-function rowsOf({ oidc }: OidcPart): FactsProps["rows"] {
+function flowRows({ oidc }: OidcPart): FactsProps["rows"] {
   const isImplicit = oidc.grantTypes.includes(grantTypes.implicit)
   const rules = rulesOf(oidc).map((name) => t(`request_rules.${name}`))
   return [
@@ -49,7 +49,7 @@ function rowsOf({ oidc }: OidcPart): FactsProps["rows"] {
     ],
     [
       t("flows.responses"),
-      isImplicit && <ValueList key="responses" code values={responsesOf(oidc).map(wireOf)} />,
+      isImplicit && <ValueList key="responses" code values={responsesOf(oidc).map(toWireName)} />,
     ],
     [t("flows.auth"), t(`auth.${authOf(oidc)}`)],
     [t("pkce.title"), t(`pkce.${authOf(oidc) === "none" ? "required" : pkceOf(oidc)}`)],
@@ -58,9 +58,9 @@ function rowsOf({ oidc }: OidcPart): FactsProps["rows"] {
   ]
 }
 
-const wireOf = (name: ResponseName) => name.replace("id_token_token", "id_token token")
+const toWireName = (name: ResponseName) => name.replace("id_token_token", "id_token token")
 
-type Draft = {
+type FlowValues = {
   readonly grants: readonly GrantName[]
   readonly responses: readonly ResponseName[]
   readonly auth: AuthName
@@ -70,7 +70,7 @@ type Draft = {
 }
 
 const flowForm = (part: OidcPart) =>
-  formOf<Draft, unknown>({
+  defineForm<FlowValues, unknown>({
     initial: {
       grants: grantsOf(part.oidc),
       responses: responsesOf(part.oidc),
@@ -80,7 +80,7 @@ const flowForm = (part: OidcPart) =>
       rules: rulesOf(part.oidc),
     },
     save: ({ grants, responses, auth, pkce, plainOauth, rules }) =>
-      changeOidc(part, {
+      updateOidc(part, {
         grantTypes: grants.map((name) => grantTypes[name]),
         responseTypes: responses.map((name) => responseTypes[name]),
         authMethodType: authMethods[auth],
@@ -104,8 +104,11 @@ const flowForm = (part: OidcPart) =>
           onChange={(chosen) => {
             const { grants, responses } = controls.values
             const fresh = chosen.includes("implicit") && !grants.includes("implicit")
-            const wanted = fresh ? ([...responses, "id_token_token"] as const) : responses
-            controls.change({ grants: chosen, responses: responsesFor(chosen, wanted) })
+            const newResponses = fresh ? ([...responses, "id_token_token"] as const) : responses
+            controls.change({
+              grants: chosen,
+              responses: selectResponseTypes(chosen, newResponses),
+            })
           }}
         />,
       ),
@@ -113,17 +116,17 @@ const flowForm = (part: OidcPart) =>
       controls.values.grants.includes("implicit") && implicitFields(controls),
       controls.choice("auth", t("flows.auth"), {
         of: authNames,
-        words: (one) => t(`auth.${one}`),
+        label: (one) => t(`auth.${one}`),
         hints: (one) => t(`auth.${one}.hint`),
       }),
       controls.values.auth !== "none" &&
         controls.select("pkce", t("pkce.title"), {
           of: pkceNames,
-          words: (one) => t(`pkce.${one}`),
+          label: (one) => t(`pkce.${one}`),
           hint: t("pkce.hint"),
         }),
       controls.check("plainOauth", t("plain_oauth.title"), t("plain_oauth.hint")),
-      // What most applications do without; each refuses requests that come otherwise.
+      // Options that most applications don't need; each rejects requests that don't follow it.
       <Disclosure
         key="rules"
         summary={t("request_rules.title")}
@@ -131,15 +134,18 @@ const flowForm = (part: OidcPart) =>
       >
         {controls.checks("rules", t("request_rules.legend"), {
           of: ruleNames,
-          words: (one) => t(`request_rules.${one}`),
+          label: (one) => t(`request_rules.${one}`),
           hints: (one) => t(`request_rules.${one}.hint`),
         })}
       </Disclosure>,
     ],
   })
 
-/** RFC 9700 §2.1.2 advises against it: said before it is saved, with the way out. */
-const implicitFields = ({ values: { grants, responses }, ...controls }: Controls<Draft>) => (
+/**
+ * RFC 9700 §2.1.2 advises against the implicit flow: warns before saving and offers the
+ * alternative.
+ */
+const implicitFields = ({ values: { grants, responses }, ...controls }: Controls<FlowValues>) => (
   <Fragment key="implicit">
     <Alert tone="warning">{t("problem.grant_types.implicit")}</Alert>
     {controls.contested(
@@ -147,9 +153,9 @@ const implicitFields = ({ values: { grants, responses }, ...controls }: Controls
       t("flows.responses"),
       <Checks
         legend={t("flows.responses")}
-        options={responseNames.map((value) => ({ value, label: wireOf(value) }))}
+        options={responseNames.map((value) => ({ value, label: toWireName(value) }))}
         values={responses}
-        onChange={(chosen) => controls.change({ responses: responsesFor(grants, chosen) })}
+        onChange={(chosen) => controls.change({ responses: selectResponseTypes(grants, chosen) })}
       />,
     )}
   </Fragment>

@@ -6,8 +6,8 @@ import type { ApplicationPart } from "./update-application.ts"
 const { listApplicationKeys, createApplicationKey, deleteApplicationKey } =
   ApplicationService.method
 
-/** The keys with which an application signs assertions in place of sending a secret. */
-export function Keys({ application }: ApplicationPart) {
+/** Keys with which an application signs client assertions in place of a secret. */
+export function ApplicationKeys({ application }: ApplicationPart) {
   const { applicationId, projectId } = application
   const ids = { applicationId, projectId }
   const own = { case: "applicationIdFilter", value: { applicationId } } as const
@@ -19,8 +19,8 @@ export function Keys({ application }: ApplicationPart) {
       find={({ keys }) => keys.map(({ keyId, ...key }) => ({ ...key, id: keyId }))}
       needs={{ create: createApplicationKey, remove: deleteApplicationKey }}
       create={async ({ expirationDate }) => {
-        const wanted = { ...ids, expirationDate }
-        const { keyId, keyDetails } = await call(createApplicationKey, wanted)
+        const request = { ...ids, expirationDate }
+        const { keyId, keyDetails } = await call(createApplicationKey, request)
         return { id: keyId, text: new TextDecoder().decode(keyDetails) }
       }}
       remove={(keyId) => call(deleteApplicationKey, { ...ids, keyId })}

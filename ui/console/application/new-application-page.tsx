@@ -10,34 +10,37 @@ import { ApplicationService } from "../../../src/gen/core/application/v2/applica
 import { ProjectFieldName } from "../../../src/gen/core/project/v2/project_pb.ts"
 import { ProjectService } from "../../../src/gen/core/project/v2/project_service_pb.ts"
 import { Alert, Choice, Disclosure } from "../../kit/index.ts"
-import { type Controls, formOf, linesOf, verbatim } from "../form/index.ts"
+import { type Controls, defineForm, linesOf, verbatim } from "../form/index.ts"
 import { OneTimeSecret } from "../list/index.ts"
 import {
   type Crumb,
   call,
   LinkButton,
   Page,
-  Part,
+  PagePart,
   t,
-  useBelongsTo,
   useOrganization,
   useRead,
+  useSelectOwner,
 } from "../shell/index.ts"
 import { kindOf } from "./application-list.tsx"
 import { groupsClaims, pkceRules } from "./protocol.ts"
 import { isForProxies } from "./proxy-snippets.ts"
 import {
   hasInvalid,
+  needsPrivateHttp,
   PostLogoutUriVerdicts,
   RedirectUriVerdicts,
-  wantsPrivateHttp,
 } from "./uri-verdicts.tsx"
 
 const kinds = ["web", "user_agent", "native", "api", "saml"] as const
 type Kind = (typeof kinds)[number]
 
-/** What kinds of OpenID Connect mean in the protocol: only the first can keep a secret. */
-const protocol = {
+/**
+ * Protocol settings for each kind of OpenID Connect application; only web applications can keep a
+ * secret.
+ */
+const protocolSettings = {
   web: {
     applicationType: OIDCApplicationType.OIDC_APP_TYPE_WEB,
     authMethodType: OIDCAuthMethodType.OIDC_AUTH_METHOD_TYPE_BASIC,
@@ -52,7 +55,7 @@ const protocol = {
   },
 } as const satisfies Record<Exclude<Kind, "api" | "saml">, unknown>
 
-const blank = {
+const emptyValues = {
   kind: "web",
   projectName: "",
   name: "",
@@ -68,38 +71,42 @@ const blank = {
   lists: "no",
 } as const
 
-type Values = {
+type ApplicationValues = {
   readonly kind: Kind
   readonly projectId: string
-  /** What a project is called that is made with it, where there is none to choose. */
+  /** Name of the project to create, if there is none to choose. */
   readonly projectName: string
   readonly name: string
   readonly redirectUris: string
   readonly postLogoutUris: string
-  /** Of a SAML application: the XML, or where it can be fetched. */
+  /** Metadata of a SAML application: XML or a URL. */
   readonly metadata: string
-  /** Chosen by the administrator; generated where empty. */
+  /** Chosen by the administrator; generated if empty. */
   readonly clientId: string
   readonly clientSecret: string
   readonly privateHttp: boolean
-  /** Of an application with a secret; all others must use PKCE in any case. */
+  /** For applications with a secret; all others must use PKCE anyway. */
   readonly pkce: boolean
   readonly refresh: boolean
-  /** Whether it reads the profile from ID tokens only. */
+  /** Whether the application reads the profile only from ID tokens. */
   readonly readsIdToken: "yes" | "no"
-  /** The flat list of roles that it needs. */
+  /** The flat list of roles that the application needs. */
   readonly lists: "no" | "groups" | "roles"
 }
 
-type Created = { readonly applicationId: string; readonly name: string; readonly secret: string }
+type CreatedInfo = {
+  readonly applicationId: string
+  readonly name: string
+  readonly secret: string
+}
 
 const Connect = lazyRouteComponent(() => import("./connect.tsx"), "Connect")
 
-/** A new application of one project. */
+/** A page to create an application in a given project. */
 export function NewApplicationPage() {
   const { projectId } = useParams({ from: "/projects/$projectId/new-application" })
   const { project } = useRead(ProjectService.method.getProject, { projectId })
-  useBelongsTo(project?.organizationId)
+  useSelectOwner(project?.organizationId)
   const name = project?.name ?? projectId
   const crumbs = [
     { label: t("nav.projects"), link: { to: "/projects" } },
@@ -108,14 +115,14 @@ export function NewApplicationPage() {
   return <NewApplication crumbs={crumbs} projects={[{ projectId, name }]} />
 }
 
-/** A new application of any project of the organisation, or of a new one. */
+/** A page to create an application in any project of the organization, or in a new one. */
 export function AnyNewApplicationPage() {
   const { id: organizationId } = useOrganization()
   const own = { case: "organizationIdFilter", value: { organizationId } } as const
   const { projects } = useRead(ProjectService.method.listProjects, {
     pagination: { limit: 500, asc: true },
     sortingColumn: ProjectFieldName.NAME,
-    // Our own project is none to put an application into.
+    // Applications can't be added to the internal project.
     filters: [{ filter: own }, { filter: { case: "internalFilter", value: false } }],
   })
   const crumbs = [{ label: t("nav.applications"), link: { to: "/applications" } }] as const
@@ -127,27 +134,29 @@ type Project = { readonly projectId: string; readonly name: string }
 
 type NewApplicationProps = {
   readonly crumbs: readonly Crumb[]
-  /** Those it may belong to; it is asked where there are several. */
+  /** Projects to choose from; the choice is shown only if there are several. */
   readonly projects: readonly Project[]
   readonly canCreate?: boolean
 }
 
-/** Which kind, what it is called, where it returns to; then how to connect it. */
+/** Kind, name and redirect URIs; after creation, how to connect it. */
 function NewApplication({ crumbs, ...form }: NewApplicationProps) {
-  const [created, setCreated] = useState<Created | undefined>(undefined)
+  const [created, setCreated] = useState<CreatedInfo | undefined>(undefined)
   const title = created ? created.name : t("applications.create")
   return (
     <Page title={title} crumbs={crumbs} narrow>
-      {created ? <Done {...created} /> : <NewForm {...form} onCreated={setCreated} />}
+      {created ? <CreatedApplication {...created} /> : <NewForm {...form} onCreated={setCreated} />}
     </Page>
   )
 }
 
-function Done({ applicationId, name, secret }: Created) {
+function CreatedApplication({ applicationId, name, secret }: CreatedInfo) {
   const { application } = useRead(ApplicationService.method.getApplication, { applicationId })
   return (
     <div className="stack stack-wide">
-      <Alert tone="done">{t(createdText(application && kindOf(application), secret !== ""))}</Alert>
+      <Alert tone="done">
+        {t(createdMessage(application && kindOf(application), secret !== ""))}
+      </Alert>
       {secret && (
         <OneTimeSecret
           title={t("secret.client")}
@@ -156,9 +165,9 @@ function Done({ applicationId, name, secret }: Created) {
         />
       )}
       {application && (
-        <Part rows={5}>
+        <PagePart rows={5}>
           <Connect application={application} secret={secret || undefined} />
-        </Part>
+        </PagePart>
       )}
       <div className="row">
         <LinkButton kind="primary" to="/applications/$applicationId" params={{ applicationId }}>
@@ -169,22 +178,22 @@ function Done({ applicationId, name, secret }: Created) {
   )
 }
 
-function createdText(kind: Kind | undefined, hasSecret: boolean) {
+function createdMessage(kind: Kind | undefined, hasSecret: boolean) {
   if (kind === "saml") return "saml.created"
   return hasSecret ? "applications.created" : "new_application.created"
 }
 
 const { createApplication } = ApplicationService.method
 
-type FormProps = Omit<NewApplicationProps, "crumbs"> & {
-  readonly onCreated: (created: Created) => void
+type NewFormProps = Omit<NewApplicationProps, "crumbs"> & {
+  readonly onCreated: (created: CreatedInfo) => void
 }
 
-function NewForm({ projects, canCreate, onCreated }: FormProps) {
+function NewForm({ projects, canCreate, onCreated }: NewFormProps) {
   const { id: organizationId } = useOrganization()
   const navigate = useNavigate()
-  const initial: Values = { ...blank, projectId: projects[0]?.projectId ?? "" }
-  const form = formOf({
+  const initial: ApplicationValues = { ...emptyValues, projectId: projects[0]?.projectId ?? "" }
+  const form = defineForm({
     initial,
     secret: ["clientSecret"],
     refusals: {
@@ -198,15 +207,15 @@ function NewForm({ projects, canCreate, onCreated }: FormProps) {
     },
     save: async (values) => {
       const projectId = values.projectId || (await createProject(organizationId, values))
-      const wanted = requestOf(projectId, values)
-      return { name: wanted.name, made: await call(createApplication, wanted) }
+      const request = createRequest(projectId, values)
+      return { name: request.name, made: await call(createApplication, request) }
     },
-    done: ({ name, made: { applicationId, applicationType: made } }) => {
-      const hasSecret = made.case === "oidcConfiguration" || made.case === "apiConfiguration"
-      onCreated({ applicationId, name, secret: hasSecret ? made.value.clientSecret : "" })
+    done: ({ name, made: { applicationId, applicationType: result } }) => {
+      const hasSecret = result.case === "oidcConfiguration" || result.case === "apiConfiguration"
+      onCreated({ applicationId, name, secret: hasSecret ? result.value.clientSecret : "" })
     },
     submit: t("applications.create"),
-    disabled: isUnfit,
+    disabled: hasInvalidUris,
     fields: (controls) => [
       canCreate && projectFields(controls, projects),
       <Choice
@@ -238,13 +247,16 @@ function NewForm({ projects, canCreate, onCreated }: FormProps) {
   return form({ id: "new-application", close: () => void navigate({ to: "/applications" }) })
 }
 
-async function createProject(organizationId: string, { projectName }: Values): Promise<string> {
-  const wanted = { organizationId, name: projectName.trim() }
-  return (await call(ProjectService.method.createProject, wanted)).projectId
+async function createProject(
+  organizationId: string,
+  { projectName }: ApplicationValues,
+): Promise<string> {
+  const request = { organizationId, name: projectName.trim() }
+  return (await call(ProjectService.method.createProject, request)).projectId
 }
 
-/** The project that it belongs to; one that is new needs a name. */
-function projectFields(controls: Controls<Values>, projects: readonly Project[]) {
+/** The project of the application; a new project needs a name. */
+function projectFields(controls: Controls<ApplicationValues>, projects: readonly Project[]) {
   const ids = projects.map(({ projectId }) => projectId)
   const names = new Map(projects.map(({ projectId, name }) => [projectId, name]))
   const hint = t("projects.name_hint")
@@ -252,22 +264,23 @@ function projectFields(controls: Controls<Values>, projects: readonly Project[])
     projects.length > 0 &&
       controls.select("projectId", t("applications.project"), {
         of: [...ids, ""],
-        words: (id) => names.get(id) ?? t("applications.new_project"),
+        label: (id) => names.get(id) ?? t("applications.new_project"),
       }),
     controls.values.projectId === "" &&
       controls.text("projectName", t("applications.project_name"), { hint, required: true }),
   ]
 }
 
-/** An API only checks tokens that others got: nobody is sent back to it. */
-const isOidc = (kind: Kind): kind is keyof typeof protocol => Object.hasOwn(protocol, kind)
+/** APIs only validate tokens, so they have no redirect URIs. */
+const isOidc = (kind: Kind): kind is keyof typeof protocolSettings =>
+  Object.hasOwn(protocolSettings, kind)
 
-const isUnfit = ({ kind, redirectUris, postLogoutUris }: Values) =>
+const hasInvalidUris = ({ kind, redirectUris, postLogoutUris }: ApplicationValues) =>
   isOidc(kind) && (hasInvalid(redirectUris, false) || hasInvalid(postLogoutUris, false))
 
-const uris = { maxLength: 20_000, spellCheck: false } as const
+const uriInput = { maxLength: 20_000, spellCheck: false } as const
 
-function signInFields(controls: Controls<Values>, kind: keyof typeof protocol) {
+function signInFields(controls: Controls<ApplicationValues>, kind: keyof typeof protocolSettings) {
   const { values, area, check, choice } = controls
   const { privateHttp } = values
   const by = { appType: kind, devMode: false, privateHttp } as const
@@ -276,28 +289,28 @@ function signInFields(controls: Controls<Values>, kind: keyof typeof protocol) {
       hint: t("new_application.redirect_hint"),
       placeholder:
         kind === "native" ? "com.example.app:/callback" : "https://app.example.org/callback",
-      ...uris,
+      ...uriInput,
       rows: 3,
       required: true,
     }),
-    <RedirectUriVerdicts key="judged" typed={values.redirectUris} by={by} />,
-    (privateHttp || wantsPrivateHttp(values.redirectUris, by)) &&
+    <RedirectUriVerdicts key="judged" typed={values.redirectUris} context={by} />,
+    (privateHttp || needsPrivateHttp(values.redirectUris, by)) &&
       check("privateHttp", t("field.private_http"), t("new_application.private_http_hint")),
     area("postLogoutUris", t("field.post_logout_uris"), {
-      ...uris,
+      ...uriInput,
       rows: 2,
       optional: true,
       hint: t("new_application.post_logout_hint"),
     }),
-    <PostLogoutUriVerdicts key="returns" typed={values.postLogoutUris} by={by} />,
+    <PostLogoutUriVerdicts key="returns" typed={values.postLogoutUris} context={by} />,
     choice("readsIdToken", t("new_application.reads_id_token"), {
       of: ["yes", "no"],
-      words: (one) => t(`new_application.reads_id_token.${one}`),
+      label: (one) => t(`new_application.reads_id_token.${one}`),
       hints: (one) => t(`new_application.reads_id_token.${one}.hint`),
     }),
     choice("lists", t("new_application.lists"), {
       of: ["no", "groups", "roles"],
-      words: (one) => t(`new_application.lists.${one}`),
+      label: (one) => t(`new_application.lists.${one}`),
       hints: (one) => t(`new_application.lists.${one}.hint`),
     }),
     check("refresh", t("grant.refresh_token"), t("grant.refresh_token.hint")),
@@ -305,8 +318,8 @@ function signInFields(controls: Controls<Values>, kind: keyof typeof protocol) {
   ]
 }
 
-/** What is generated unless the application was configured before it is created here. */
-function credentialFields({ values, text, secret }: Controls<Values>) {
+/** Credentials that are generated, unless the client was already configured with others. */
+function credentialFields({ values, text, secret }: Controls<ApplicationValues>) {
   return (
     <Disclosure key="credentials" summary={t("new_application.credentials")}>
       {text("clientId", t("field.client_id"), {
@@ -325,7 +338,7 @@ function credentialFields({ values, text, secret }: Controls<Values>) {
   )
 }
 
-function requestOf(projectId: string, draft: Values) {
+function createRequest(projectId: string, draft: ApplicationValues) {
   const name = draft.name.trim()
   const hasSecret = draft.kind === "web" || draft.kind === "api"
   const credentials = {
@@ -337,19 +350,19 @@ function requestOf(projectId: string, draft: Values) {
     return { projectId, name, applicationType }
   }
   if (draft.kind === "saml") {
-    const value = { metadata: metadataOf(draft.metadata.trim()) }
+    const value = { metadata: parseMetadataInput(draft.metadata.trim()) }
     const applicationType = { case: "samlConfiguration", value } as const
     return { projectId, name, applicationType }
   }
   const value = {
-    ...protocol[draft.kind],
-    ...(isSecretless(draft) && { authMethodType: protocol.native.authMethodType }),
+    ...protocolSettings[draft.kind],
+    ...(isSecretless(draft) && { authMethodType: protocolSettings.native.authMethodType }),
     ...credentials,
     redirectUris: linesOf(draft.redirectUris),
     postLogoutRedirectUris: linesOf(draft.postLogoutUris),
     privateNetworkHttp: draft.privateHttp,
     ...(draft.kind === "web" && usesPkce(draft) && { pkce: pkceRules.required }),
-    // The API's own default is off.
+    // The API's default is off.
     idTokenUserinfoAssertion: draft.readsIdToken === "yes",
     ...(draft.lists !== "no" && { groupsClaim: groupsClaims[draft.lists] }),
     responseTypes: [OIDCResponseType.OIDC_RESPONSE_TYPE_CODE],
@@ -362,15 +375,15 @@ function requestOf(projectId: string, draft: Values) {
   return { projectId, name, applicationType }
 }
 
-/** Sign-ins for a proxy are the server's own requests, which always use PKCE. */
-const usesPkce = ({ pkce, redirectUris }: Values): boolean =>
+/** Sign-ins for a proxy are requests of the server itself, which always use PKCE. */
+const usesPkce = ({ pkce, redirectUris }: ApplicationValues): boolean =>
   pkce || isForProxies(linesOf(redirectUris))
 
-/** Nobody would use the secret of an application that only signs in for proxies. */
-const isSecretless = ({ clientSecret, redirectUris }: Values): boolean =>
+/** An application that only signs in for proxies doesn't need a secret. */
+const isSecretless = ({ clientSecret, redirectUris }: ApplicationValues): boolean =>
   clientSecret === "" && isForProxies(linesOf(redirectUris))
 
-const metadataOf = (typed: string) =>
+const parseMetadataInput = (typed: string) =>
   /^https?:/.test(typed)
     ? ({ case: "metadataUrl", value: typed } as const)
     : ({ case: "metadataXml", value: new TextEncoder().encode(typed) } as const)

@@ -8,10 +8,10 @@ import {
   OIDCTokenType,
 } from "../../../src/gen/core/application/v2/application_pb.ts"
 import { GroupsClaim } from "../../../src/gen/core/project/v2/project_pb.ts"
-import type { Redirecting } from "../../../src/protocol/redirect-uri.ts"
+import type { RedirectSettings } from "../../../src/protocol/redirect-uri.ts"
 import { namesIn } from "../form/index.ts"
 
-/** The names of the catalogue for what the protocol numbers. */
+/** Catalog names for enum values of the protocol. */
 export const grantTypes = {
   authorization_code: OIDCGrantType.OIDC_GRANT_TYPE_AUTHORIZATION_CODE,
   refresh_token: OIDCGrantType.OIDC_GRANT_TYPE_REFRESH_TOKEN,
@@ -39,7 +39,7 @@ export const pkceRules = {
   optional: OIDCPKCERequirement.OIDC_PKCE_REQUIREMENT_OPTIONAL,
 } as const
 
-/** The flat list of roles that an application gets without requesting it. */
+/** The flat list of roles in an application's tokens that it doesn't have to request. */
 export const groupsClaims = {
   inherited: GroupsClaim.UNSPECIFIED,
   off: GroupsClaim.OFF,
@@ -52,8 +52,8 @@ export const tokenTypes = {
   jwt: OIDCTokenType.OIDC_TOKEN_TYPE_JWT,
 } as const
 
-/** The name by which redirect URIs are judged. */
-export function appTypeOf({ applicationType }: OIDCConfiguration): Redirecting["appType"] {
+/** The application type that redirect URIs are validated for. */
+export function appTypeOf({ applicationType }: OIDCConfiguration): RedirectSettings["appType"] {
   if (applicationType === OIDCApplicationType.OIDC_APP_TYPE_NATIVE) return "native"
   return applicationType === OIDCApplicationType.OIDC_APP_TYPE_USER_AGENT ? "user_agent" : "web"
 }
@@ -81,21 +81,21 @@ export const responsesOf = (oidc: OIDCConfiguration) =>
 export const authOf = (oidc: OIDCConfiguration): AuthName =>
   authNames.find((name) => authMethods[name] === oidc.authMethodType) ?? "basic"
 
-/** A client with neither a secret nor a key must use PKCE in any case. */
+/** Clients without a secret or key must use PKCE anyway. */
 export const pkceOf = (oidc: OIDCConfiguration): PkceName =>
   pkceNames.find((name) => pkceRules[name] === oidc.pkce) ?? "inherited"
 
 export const groupsOf = (oidc: OIDCConfiguration): GroupsName =>
   groupsNames.find((name) => groupsClaims[name] === oidc.groupsClaim) ?? "inherited"
 
-/** What most applications request, with the list of roles that this one needs. */
+/** Scopes of a typical request, with the list of roles that the application needs. */
 export function scopeOf(oidc: OIDCConfiguration): string {
   const list = groupsOf(oidc)
   const usual = "openid profile email"
   return list === "off" || list === "inherited" ? usual : `${usual} ${list}`
 }
 
-/** How requests must come, by the names of the interface. */
+/** Request requirements, by API field name. */
 export const ruleNames = ["authMethodRequired", "pushedRequired", "signedRequired"] as const
 export type RuleName = (typeof ruleNames)[number]
 
@@ -106,10 +106,10 @@ export const tokenOf = (oidc: OIDCConfiguration): TokenName =>
   tokenNames.find((name) => tokenTypes[name] === oidc.accessTokenType) ?? "opaque"
 
 /**
- * The response types that go with grants: the implicit ones only with the implicit grant, and the
- * code alone where nobody has chosen.
+ * The response types for grants: implicit ones only with the implicit grant, and only the code if
+ * none is chosen.
  */
-export function responsesFor(
+export function selectResponseTypes(
   grants: readonly GrantName[],
   chosen: readonly ResponseName[],
 ): readonly ResponseName[] {

@@ -4,14 +4,14 @@ import {
 } from "../../../src/gen/core/application/v2/application_pb.ts"
 import { ApplicationService } from "../../../src/gen/core/application/v2/application_service_pb.ts"
 import { SelectField } from "../../kit/index.ts"
-import { EditSection, formOf } from "../form/index.ts"
+import { defineForm, EditSection } from "../form/index.ts"
 import { Facts, t } from "../shell/index.ts"
-import { proxiedHost } from "./proxy-snippets.ts"
-import { changeOidc, type OidcPart } from "./update-application.ts"
+import { findProxiedHost } from "./proxy-snippets.ts"
+import { type OidcPart, updateOidc } from "./update-application.ts"
 
-/** Who is let through where a proxy asks about each request. */
+/** Access rules for a proxy that checks each request with this server. */
 export function ProxyRules(part: OidcPart) {
-  const host = proxiedHost(part.oidc.redirectUris)?.host
+  const host = findProxiedHost(part.oidc.redirectUris)?.host
   if (host === undefined) return null
   return (
     <EditSection
@@ -20,7 +20,7 @@ export function ProxyRules(part: OidcPart) {
       facts={
         <>
           <p className="quiet section-lead">{t("proxy.lead", { host })}</p>
-          <Rules {...part} />
+          <RuleList {...part} />
         </>
       }
       form={ruleForm(part)}
@@ -45,17 +45,17 @@ const remoteUserOf = ({ oidc }: OidcPart): RemoteUser =>
 
 const isForwarded = ({ oidc }: OidcPart): boolean => oidc.forwardAuth?.tokenForwarded ?? false
 
-/** What applies where no rule matches. */
-const usual: Rule = { pathPrefix: "/", everybody: false, roleKeys: [], accessTokens: false }
+/** The rule if no other matches. */
+const defaultRule: Rule = { pathPrefix: "/", everybody: false, roleKeys: [], accessTokens: false }
 
-function Rules(part: OidcPart) {
+function RuleList(part: OidcPart) {
   const rules = rulesOf(part)
   const hasWhole = rules.some(({ pathPrefix }) => pathPrefix === "/")
-  const shown = hasWhole ? rules : [...rules, usual]
+  const shown = hasWhole ? rules : [...rules, defaultRule]
   return (
     <Facts
       rows={[
-        ...shown.map((rule) => [rule.pathPrefix, textOf(rule)] as const),
+        ...shown.map((rule) => [rule.pathPrefix, ruleText(rule)] as const),
         [t("proxy.remote_user"), t(`proxy.remote.${remoteUserOf(part)}`)] as const,
         ...(rules.some(({ accessTokens }) => accessTokens)
           ? [[t("proxy.forwarded"), t(isForwarded(part) ? "policy.yes" : "policy.no")] as const]
@@ -65,28 +65,28 @@ function Rules(part: OidcPart) {
   )
 }
 
-const textOf = (rule: Rule): string =>
-  rule.accessTokens ? t("proxy.tokens", { who: wordsOf(rule) }) : wordsOf(rule)
+const ruleText = (rule: Rule): string =>
+  rule.accessTokens ? t("proxy.tokens", { who: describeAudience(rule) }) : describeAudience(rule)
 
-function wordsOf({ everybody, roleKeys }: Rule): string {
+function describeAudience({ everybody, roleKeys }: Rule): string {
   if (everybody) return t("proxy.everybody")
   if (roleKeys.length > 0) return t("proxy.roles", { roles: roleKeys.join(", ") })
   return t("proxy.signed_in")
 }
 
 const ruleForm = (part: OidcPart) =>
-  formOf({
+  defineForm({
     initial: {
-      rules: rulesOf(part).map(lineOf).join("\n"),
+      rules: rulesOf(part).map(formatRule).join("\n"),
       remoteUser: remoteUserOf(part),
       forwarded: isForwarded(part),
     },
-    lists: { rules: { between: /\n/, join: "\n", keyOf: pathOf } },
+    lists: { rules: { separator: /\n/, join: "\n", keyOf: pathOfLine } },
     refusals: { rules: ["app.forward_auth_invalid"] },
     save: ({ rules, remoteUser, forwarded }) =>
-      changeOidc(part, {
+      updateOidc(part, {
         forwardAuth: {
-          rules: rules.split("\n").flatMap(ruleOf),
+          rules: rules.split("\n").flatMap(parseRule),
           remoteUser: remoteUsers[remoteUser],
           tokenForwarded: forwarded,
         },
@@ -116,24 +116,24 @@ const ruleForm = (part: OidcPart) =>
   })
 
 /**
- * "/admin: admin, editor"; a star for everybody, nothing for whoever may sign in. "(tokens)" at the
- * end accepts access tokens.
+ * The line format of a rule, such as "/admin: admin, editor". "*" means everyone, nothing means all
+ * users with access; a trailing "(tokens)" also accepts access tokens.
  */
-function lineOf({ pathPrefix, everybody, roleKeys, accessTokens }: Rule): string {
-  const who = everybody ? "*" : roleKeys.join(", ")
-  const line = who === "" ? pathPrefix : `${pathPrefix}: ${who}`
+function formatRule({ pathPrefix, everybody, roleKeys, accessTokens }: Rule): string {
+  const audience = everybody ? "*" : roleKeys.join(", ")
+  const line = audience === "" ? pathPrefix : `${pathPrefix}: ${audience}`
   return accessTokens ? `${line} (tokens)` : line
 }
 
-/** Two rules for one path contradict each other. */
-const pathOf = (line: string): string => ruleOf(line)[0]?.pathPrefix ?? ""
+/** Used as key, because two rules for one path conflict. */
+const pathOfLine = (line: string): string => parseRule(line)[0]?.pathPrefix ?? ""
 
-/** A path may have a colon in it; the last one ends it, where a space follows. */
-function ruleOf(line: string): readonly Rule[] {
+/** A path can contain colons; it ends at the last one that is followed by a space. */
+function parseRule(line: string): readonly Rule[] {
   const rest = line.replace(/\s\(tokens\)\s*$/i, "")
-  const [, path = "", who = ""] = /^\s*(\S.*?)(?::\s+(.*?)|:)?\s*$/.exec(rest) ?? []
+  const [, path = "", audience = ""] = /^\s*(\S.*?)(?::\s+(.*?)|:)?\s*$/.exec(rest) ?? []
   if (path === "") return []
-  const keys = who.split(",").flatMap((key) => key.trim() || [])
+  const keys = audience.split(",").flatMap((key) => key.trim() || [])
   const everybody = keys.length === 1 && keys[0] === "*"
   const roleKeys = everybody ? [] : keys
   return [{ pathPrefix: path, everybody, roleKeys, accessTokens: rest !== line }]

@@ -1,20 +1,24 @@
 import type { ClientDescription, Snippet } from "./snippet.ts"
 
-/** Where people come back to at a host whose proxy asks us about each request. */
-export const proxiedCallback = "/.latchkey/callback"
+/** The callback path on hosts behind a proxy that checks each request with this server. */
+export const proxyCallbackPath = "/.latchkey/callback"
 
-/** The registered address of a host that a proxy protects. */
-export const proxiedHost = (redirectUris: readonly string[]): URL | undefined =>
+/** The registered redirect URI of a host behind a proxy. */
+export const findProxiedHost = (redirectUris: readonly string[]): URL | undefined =>
   redirectUris
     .map((uri) => URL.parse(uri))
-    .find((url) => url?.pathname === proxiedCallback && /^https?:$/.test(url.protocol)) ?? undefined
+    .find((url) => url?.pathname === proxyCallbackPath && /^https?:$/.test(url.protocol)) ??
+  undefined
 
-/** Whether an application only signs in for proxies: such requests are the server's own. */
+/** Whether an application only signs in for proxies; such requests come from the server itself. */
 export const isForProxies = (redirectUris: readonly string[]): boolean =>
-  redirectUris.length > 0 && redirectUris.every((uri) => proxiedHost([uri]) !== undefined)
+  redirectUris.length > 0 && redirectUris.every((uri) => findProxiedHost([uri]) !== undefined)
 
-/** What the protected program is told, in headers that nobody else can set. */
-const told = [
+/**
+ * Headers with the user's data for the protected application; the proxy prevents clients from
+ * setting them.
+ */
+const userHeaders = [
   "Remote-User",
   "Remote-User-Id",
   "Remote-Email",
@@ -23,22 +27,22 @@ const told = [
 ] as const
 
 type ProxySettings = {
-  /** The host that is protected, as browsers name it. */
+  /** The protected host, as browsers address it. */
   readonly host: string
-  /** Where Latchkey listens, and what it is asked there. */
+  /** Where the proxy reaches Latchkey, and the path to request. */
   readonly upstream: Upstream
   readonly path: string
-  readonly wants?: string
+  readonly requiredRedirectUri?: string
 }
 
-/** A socket of this machine, or an address; with TLS by the name that the certificate is for. */
+/** A local socket or an origin; with TLS it must be the host name of the certificate. */
 type Upstream = {
   readonly socket?: string
   readonly origin: string
   readonly isTls: boolean
 }
 
-function upstreamOf({ upstream, issuer }: ClientDescription): Upstream {
+function parseUpstream({ upstream, issuer }: ClientDescription): Upstream {
   const socket = /^unix:(.*)$/.exec(upstream)?.[1]
   if (socket !== undefined) return { socket, origin: "", isTls: false }
   const { protocol, port } = new URL(upstream)
@@ -47,33 +51,37 @@ function upstreamOf({ upstream, issuer }: ClientDescription): Upstream {
   return { origin: port === "" ? `https://${name}` : `https://${name}:${port}`, isTls: true }
 }
 
-/** Settings for a proxy that lets nobody through to a program before we say who it is. */
+/** Configuration for proxies that check each request with Latchkey before they forward it. */
 export function proxySnippets(from: ClientDescription): readonly Snippet[] {
-  const registered = proxiedHost(from.redirectUris)
+  const registered = findProxiedHost(from.redirectUris)
   const host = registered?.host ?? "app.example.org"
-  const upstream = upstreamOf(from)
+  const upstream = parseUpstream(from)
   const at: ProxySettings = {
     host,
     upstream,
     path: `/forward-auth/${new URL(from.issuer).host}/${from.clientId}/authorization`,
-    ...(!registered && { wants: `https://${host}${proxiedCallback}` }),
+    ...(!registered && { requiredRedirectUri: `https://${host}${proxyCallbackPath}` }),
   }
-  // Traefik asks no sockets.
+  // Traefik doesn't support sockets.
   return [nginx(at), caddy(at), ...(upstream.socket === undefined ? [traefik(at)] : [])]
 }
 
-const snippet = (name: string, { wants }: ProxySettings, text: string): Snippet => ({
+const snippet = (
+  name: string,
+  { requiredRedirectUri: wants }: ProxySettings,
+  text: string,
+): Snippet => ({
   name,
   text,
-  ...(wants !== undefined && { wants }),
+  ...(wants !== undefined && { requiredRedirectUri: wants }),
 })
 
 function nginx(at: ProxySettings): Snippet {
   const { host, upstream, path } = at
   const variable = (name: string) => `$upstream_http_${name.toLowerCase().replaceAll("-", "_")}`
   const own = (name: string) => name.toLowerCase().replaceAll("-", "_")
-  // nginx checks the size of a body even where it doesn't pass it on.
-  const asked = `  client_max_body_size 0;
+  // nginx checks the body size even if it doesn't forward the body.
+  const proxySettings = `  client_max_body_size 0;
   proxy_pass_request_body off;
   proxy_set_header Content-Length "";
   proxy_set_header X-Forwarded-For $remote_addr;
@@ -81,17 +89,19 @@ function nginx(at: ProxySettings): Snippet {
   proxy_set_header X-Forwarded-Uri $request_uri;`
   const { socket, origin, isTls } = upstream
   const asks = socket === undefined ? origin : `http://unix:${socket}:`
-  // Its certificate is chosen by the name.
+  // Sends the host name (SNI), which selects the certificate.
   const named = isTls ? "\n  proxy_ssl_server_name on;" : ""
   const text = `# In the server block of ${host}; Latchkey listens at ${socket ?? origin}.
 location / {
   auth_request /.latchkey/check;
   error_page 401 403 = /.latchkey/ask;
   auth_request_set $latchkey_method $request_method;
-${told.map((name) => `  auth_request_set $latchkey_${own(name)} ${variable(name)};`).join("\n")}
-${told.map((name) => `  proxy_set_header ${name} $latchkey_${own(name)};`).join("\n")}
+${userHeaders
+  .map((name) => `  auth_request_set $latchkey_${own(name)} ` + `${variable(name)};`)
+  .join("\n")}
+${userHeaders.map((name) => `  proxy_set_header ${name} $latchkey_${own(name)};`).join("\n")}
   # Many programs can't tell these from the headers above, so nobody may send them.
-${told
+${userHeaders
   .flatMap(otherSpellings)
   .map((name) => `  proxy_set_header ${name} "";`)
   .join("\n")}
@@ -103,7 +113,7 @@ ${told
 }
 location = /.latchkey/check {
   internal;
-${asked}
+${proxySettings}
   # For a long Authorization header in the response.
   proxy_buffer_size 16k;
   proxy_buffers 8 16k;
@@ -111,7 +121,7 @@ ${asked}
   proxy_pass ${asks}${path}/check;${named}
 }
 location /.latchkey/ {
-${asked}
+${proxySettings}
   # error_page turns every request into a GET.
   proxy_set_header X-Forwarded-Method $latchkey_method;
   proxy_pass ${asks}${path}/;${named}
@@ -120,8 +130,8 @@ ${asked}
 }
 
 /**
- * The names that CGI and its like (WSGI, Rack) read as one of ours: they put an underscore in place
- * of each hyphen. nginx passes them on where `underscores_in_headers` is on.
+ * Header names that CGI, WSGI and Rack can't tell apart from the user headers, because they replace
+ * each hyphen with an underscore. nginx forwards them if `underscores_in_headers` is on.
  */
 function otherSpellings(name: string): readonly string[] {
   const [first = "", ...others] = name.split("-")
@@ -134,8 +144,8 @@ function otherSpellings(name: string): readonly string[] {
 }
 
 /**
- * Some programs take `Remote_User` for `Remote-User`, so every header of the kind is removed. Where
- * a header is not in the response, some versions of Caddy copy the text of the placeholder.
+ * Some applications treat `Remote_User` as `Remote-User`, so all such headers are removed. If a
+ * header is missing in the response, some versions of Caddy copy the placeholder text.
  */
 function caddy(at: ProxySettings): Snippet {
   const { host, upstream, path } = at
@@ -145,7 +155,7 @@ function caddy(at: ProxySettings): Snippet {
     request_header -Remote*
     forward_auth ${socket === undefined ? origin : `unix/${socket}`} {
       uri ${path}
-      copy_headers ${told.join(" ")} Authorization>Remote-Authorization
+      copy_headers ${userHeaders.join(" ")} Authorization>Remote-Authorization
     }
     # Latchkey returns the program's own Authorization header, and no access token that it accepted.
     request_header -Authorization
@@ -166,7 +176,7 @@ function traefik(at: ProxySettings): Snippet {
       forwardAuth:
         address: "${upstream.origin}${path}"
         authResponseHeaders:
-${told.map((name) => `          - ${name}`).join("\n")}
+${userHeaders.map((name) => `          - ${name}`).join("\n")}
           # The program's own; Traefik removes it where Latchkey accepted an access token in it.
           - Authorization
         # Removes what clients send in other spellings, such as Remote_User.

@@ -1,38 +1,38 @@
 import { ApplicationService } from "../../../src/gen/core/application/v2/application_service_pb.ts"
 import { Alert, Badge, Disclosure } from "../../kit/index.ts"
-import { EditSection, formOf, lineList, linesOf } from "../form/index.ts"
+import { defineForm, EditSection, lineList, linesOf } from "../form/index.ts"
 import { Facts, t, ValueList } from "../shell/index.ts"
 import { appTypeOf } from "./protocol.ts"
-import { changeOidc, type OidcPart } from "./update-application.ts"
+import { type OidcPart, updateOidc } from "./update-application.ts"
 import {
   hasInvalid,
+  needsPrivateHttp,
   PostLogoutUriVerdicts,
   RedirectUriVerdicts,
-  wantsPrivateHttp,
 } from "./uri-verdicts.tsx"
 
-/** Where people may be sent back to, shown and changed where it stands. */
+/** Redirect URIs, sign-out URIs and origins, with inline editing. */
 export function RedirectUris(part: OidcPart) {
   return (
     <EditSection
       needs={ApplicationService.method.updateApplication}
       title={t("applications.ways_back")}
-      facts={<Addresses {...part} />}
+      facts={<UriFacts {...part} />}
       form={uriForm(part)}
     />
   )
 }
 
-function Addresses({ oidc }: OidcPart) {
+function UriFacts({ oidc }: OidcPart) {
   const { additionalOrigins, developmentMode } = oidc
   return (
     <Facts
       rows={[
-        [t("field.redirect_uris"), <Uris key="back" uris={oidc.redirectUris} />],
-        [t("field.post_logout_uris"), <Uris key="out" uris={oidc.postLogoutRedirectUris} />],
+        [t("field.redirect_uris"), <UriList key="back" uris={oidc.redirectUris} />],
+        [t("field.post_logout_uris"), <UriList key="out" uris={oidc.postLogoutRedirectUris} />],
         [
           t("field.origins"),
-          additionalOrigins.length > 0 && <Uris key="origins" uris={additionalOrigins} />,
+          additionalOrigins.length > 0 && <UriList key="origins" uris={additionalOrigins} />,
         ],
         [t("field.private_http"), oidc.privateNetworkHttp && t("detail.on")],
         [
@@ -48,12 +48,12 @@ function Addresses({ oidc }: OidcPart) {
   )
 }
 
-function Uris({ uris }: { readonly uris: readonly string[] }) {
+function UriList({ uris }: { readonly uris: readonly string[] }) {
   if (uris.length === 0) return <span className="quiet">{t("detail.none")}</span>
   return <ValueList code values={uris} />
 }
 
-const draftOf = (oidc: OidcPart["oidc"]) => ({
+const toFormValues = (oidc: OidcPart["oidc"]) => ({
   back: oidc.redirectUris.join("\n"),
   out: oidc.postLogoutRedirectUris.join("\n"),
   origins: oidc.additionalOrigins.join("\n"),
@@ -61,7 +61,7 @@ const draftOf = (oidc: OidcPart["oidc"]) => ({
   development: oidc.developmentMode,
 })
 
-const refusals = {
+const fieldErrorIds = {
   back: ["app.redirect_uris_invalid"],
   out: ["app.post_logout_redirect_uris_invalid"],
   origins: ["app.additional_origins_invalid"],
@@ -69,21 +69,21 @@ const refusals = {
 
 function uriForm(part: OidcPart) {
   const { oidc } = part
-  // On the wire an empty list can't be told from one that stays as it is.
+  // On the wire, an empty list means unchanged, so emptying is a separate flag.
   const emptied = (now: string, before: readonly string[]) =>
     before.length > 0 && linesOf(now).length === 0 ? t("form.keeps_one") : undefined
-  const errorsOf = ({ back, out, origins }: ReturnType<typeof draftOf>) => ({
+  const errorsOf = ({ back, out, origins }: ReturnType<typeof toFormValues>) => ({
     back: emptied(back, oidc.redirectUris),
     out: emptied(out, oidc.postLogoutRedirectUris),
     origins: emptied(origins, oidc.additionalOrigins),
   })
   const area = { rows: 3, spellCheck: false, maxLength: 20_000 } as const
-  return formOf({
-    initial: draftOf(oidc),
+  return defineForm({
+    initial: toFormValues(oidc),
     lists: { back: lineList, out: lineList, origins: lineList },
-    refusals,
+    refusals: fieldErrorIds,
     save: ({ back, out, origins, privateHttp, development }) =>
-      changeOidc(part, {
+      updateOidc(part, {
         redirectUris: linesOf(back),
         postLogoutRedirectUris: linesOf(out),
         additionalOrigins: linesOf(origins),
@@ -99,14 +99,14 @@ function uriForm(part: OidcPart) {
       const { development: devMode, privateHttp } = values
       const by = { appType: appTypeOf(oidc), devMode, privateHttp }
       const error = errorsOf(values)
-      const asks = oidc.privateNetworkHttp || privateHttp || wantsPrivateHttp(values.back, by)
+      const asks = oidc.privateNetworkHttp || privateHttp || needsPrivateHttp(values.back, by)
       return [
         controls.area("back", t("field.redirect_uris"), {
           ...area,
           hint: t("new_application.redirect_hint"),
           error: error.back,
         }),
-        <RedirectUriVerdicts key="judged" typed={values.back} by={by} />,
+        <RedirectUriVerdicts key="judged" typed={values.back} context={by} />,
         asks &&
           controls.check(
             "privateHttp",
@@ -119,7 +119,7 @@ function uriForm(part: OidcPart) {
           error: error.out,
           hint: t("new_application.post_logout_hint"),
         }),
-        <PostLogoutUriVerdicts key="returns" typed={values.out} by={by} />,
+        <PostLogoutUriVerdicts key="returns" typed={values.out} context={by} />,
         <Disclosure
           key="more"
           summary={t("applications.more_ways")}

@@ -18,9 +18,9 @@ import {
 import { RefusalRemedy } from "./refusal-remedy.tsx"
 
 const pageSize = 10
-const more = 100
+const moreSize = 100
 
-/** Why requests were refused, the latest first. */
+/** Refused requests, newest first. */
 export function RefusedRequestsPage() {
   const reload = useReload()
   const [limit, setLimit] = useState(pageSize)
@@ -29,18 +29,18 @@ export function RefusedRequestsPage() {
   return (
     <Page title={t("nav.refused-requests")} actions={again}>
       <Lookup requestId="" />
-      <Answer requestId="" limit={limit} none={none}>
+      <RefusedRequestList requestId="" limit={limit} none={none}>
         {limit === pageSize && (
           <div className="row">
-            <Button onClick={() => setLimit(more)}>{t("refused.more")}</Button>
+            <Button onClick={() => setLimit(moreSize)}>{t("refused.more")}</Button>
           </div>
         )}
-      </Answer>
+      </RefusedRequestList>
     </Page>
   )
 }
 
-/** The one that somebody was given the number of. */
+/** One refused request by its ID. */
 export function RefusedRequestPage() {
   const { requestId } = useParams({ from: "/refused-requests/$requestId" })
   const list = { label: t("nav.refused-requests"), link: { to: "/refused-requests" } } as const
@@ -53,7 +53,7 @@ export function RefusedRequestPage() {
   return (
     <Page title={t("refused.one")} crumbs={[list]}>
       <Lookup key={requestId} requestId={requestId} />
-      <Answer requestId={requestId} limit={pageSize} none={none} />
+      <RefusedRequestList requestId={requestId} limit={pageSize} none={none} />
     </Page>
   )
 }
@@ -62,13 +62,13 @@ function Lookup({ requestId }: { readonly requestId: string }) {
   const navigate = useNavigate()
   const [typed, setTyped] = useState(requestId)
   const find = () => {
-    const wanted = typed.trim()
-    void (wanted
-      ? navigate({ to: "/refused-requests/$requestId", params: { requestId: wanted } })
+    const request = typed.trim()
+    void (request
+      ? navigate({ to: "/refused-requests/$requestId", params: { requestId: request } })
       : navigate({ to: "/refused-requests" }))
   }
   return (
-    <SearchForm className="lookup" onAsk={find}>
+    <SearchForm className="lookup" onSearch={find}>
       <TextField
         label={t("field.request_id")}
         value={typed}
@@ -87,14 +87,14 @@ type AnswerProps = {
   readonly requestId: string
   readonly limit: number
   readonly none: ReactNode
-  /** What stands below as long as there are more. */
+  /** Shown below the list while there are more entries. */
   readonly children?: ReactNode
 }
 
-function Answer({ requestId, limit, none, children }: AnswerProps) {
-  const wanted = { requestId, pagination: { limit } }
+function RefusedRequestList({ requestId, limit, none, children }: AnswerProps) {
+  const request = { requestId, pagination: { limit } }
   const { data, error } = useQuery({
-    ...createQueryOptions(DiagnosisService.method.listRefusedRequests, wanted, { transport }),
+    ...createQueryOptions(DiagnosisService.method.listRefusedRequests, request, { transport }),
     placeholderData: keepPreviousData,
     staleTime: 0,
   })

@@ -16,20 +16,20 @@ import {
 import { RefusalRemedy } from "./refusal-remedy.tsx"
 import type { ApplicationPart } from "./update-application.ts"
 
-const first = 3
-const more = 20
+const initialSize = 3
+const moreSize = 20
 
-/** The latest requests of this application that were refused; what went well says nothing here. */
+/** The latest refused requests of this application; successful ones are not listed. */
 export function RefusedRequests({ application }: ApplicationPart) {
   const { applicationId } = application
-  const [limit, setLimit] = useState(first)
+  const [limit, setLimit] = useState(initialSize)
   const reload = useReload()
   const { listRefusedRequests } = DiagnosisService.method
-  const wanted = { applicationId, pagination: { limit } }
+  const request = { applicationId, pagination: { limit } }
   const { data, error } = useQuery({
-    ...createQueryOptions(listRefusedRequests, wanted, { transport }),
+    ...createQueryOptions(listRefusedRequests, request, { transport }),
     placeholderData: keepPreviousData,
-    // Whoever looks here waits for the next attempt of an application.
+    // Always refetched, because users of this page wait for the next attempt.
     staleTime: 0,
   })
   const refusal = error ? refusalOf(error) : undefined
@@ -49,9 +49,9 @@ export function RefusedRequests({ application }: ApplicationPart) {
       {data && (
         <RefusedList requests={data.refusedRequests} Remedy={RefusalRemedy} within="application" />
       )}
-      {limit === first && total > first && (
+      {limit === initialSize && total > initialSize && (
         <div className="row">
-          <Button onClick={() => setLimit(more)}>{t("refused.more")}</Button>
+          <Button onClick={() => setLimit(moreSize)}>{t("refused.more")}</Button>
         </div>
       )}
     </Section>

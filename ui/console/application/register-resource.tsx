@@ -4,24 +4,24 @@ import {
 } from "../../../src/gen/core/application/v2/application_pb.ts"
 import { ApplicationService } from "../../../src/gen/core/application/v2/application_service_pb.ts"
 import { Button } from "../../kit/index.ts"
-import { call, RefusalAlert, t, useAction, useMay, useRead } from "../shell/index.ts"
-import { changeApi } from "./api.tsx"
+import { call, RefusalAlert, t, useAction, useIsPermitted, useRead } from "../shell/index.ts"
+import { updateApi } from "./api.tsx"
 
 const { createApplication, getApplication, listApplications, updateApplication } =
   ApplicationService.method
 
-type RegisterProps = { readonly applicationId: string; readonly uri: string }
+type RegisterResourceProps = { readonly applicationId: string; readonly uri: string }
 
-/** Offers to register a resource (RFC 8707) that an application was refused with. */
-export function RegisterResource({ applicationId, uri }: RegisterProps) {
+/** Offers to register the resource (RFC 8707) of a refused request. */
+export function RegisterResource({ applicationId, uri }: RegisterResourceProps) {
   const { application } = useRead(getApplication, { applicationId })
   if (!application || !isRegistrable(uri)) return null
-  return <Register projectId={application.projectId} uri={uri} />
+  return <RegisterAtApi projectId={application.projectId} uri={uri} />
 }
 
-/** It is registered at the APIs of the application's project; one is created if there is none. */
-function Register({ projectId, uri }: { readonly projectId: string; readonly uri: string }) {
-  const may = useMay()
+/** Registers it at an API of the application's project, or creates an API. */
+function RegisterAtApi({ projectId, uri }: { readonly projectId: string; readonly uri: string }) {
+  const may = useIsPermitted()
   const { applications } = useRead(listApplications, {
     filters: [
       { filter: { case: "projectIdFilter", value: { projectId } } },
@@ -29,7 +29,7 @@ function Register({ projectId, uri }: { readonly projectId: string; readonly uri
     ],
   })
   const register = useAction((api: Application | undefined) =>
-    api ? registerAt(api, uri) : createFor(projectId, uri),
+    api ? addResource(api, uri) : createApiWith(projectId, uri),
   )
   if (applications.some((api) => resourcesOf(api).includes(uri))) {
     return <p className="quiet small">{t("refused.resource_registered")}</p>
@@ -62,16 +62,16 @@ function Register({ projectId, uri }: { readonly projectId: string; readonly uri
 const resourcesOf = ({ configuration }: Application): readonly string[] =>
   configuration.case === "apiConfiguration" ? (configuration.value.resources?.uris ?? []) : []
 
-/** Beside what is registered now, whoever has changed that since. */
-async function registerAt({ applicationId }: Application, uri: string) {
+/** Added to the currently registered resources, which may have changed since. */
+async function addResource({ applicationId }: Application, uri: string) {
   const { application } = await call(getApplication, { applicationId })
   if (application?.configuration.case !== "apiConfiguration") return
   const { authMethodType } = application.configuration.value
   const uris = [...new Set([...resourcesOf(application), uri])]
-  await changeApi(application, { authMethodType, resources: { uris } })
+  await updateApi(application, { authMethodType, resources: { uris } })
 }
 
-async function createFor(projectId: string, uri: string) {
+async function createApiWith(projectId: string, uri: string) {
   const value = { resources: { uris: [uri] } }
   const applicationType = { case: "apiConfiguration", value } as const
   await call(createApplication, { projectId, name: hostOf(uri), applicationType })
@@ -79,7 +79,7 @@ async function createFor(projectId: string, uri: string) {
 
 const hostOf = (uri: string): string => new URL(uri).host
 
-/** What was received is kept shortened, so nothing as long as that is registered. */
+/** Received URIs are stored truncated, so URIs of that length are not offered. */
 const isRegistrable = (uri: string): boolean =>
   /^https?:\/\/[\x21-\x7e]+$/.test(uri) &&
   URL.canParse(uri) &&

@@ -8,39 +8,39 @@ import type { ApplicationPart } from "./update-application.ts"
 
 const metadataNs = "urn:oasis:names:tc:SAML:2.0:metadata"
 
-/** Where what speaks SAML finds us; all of it stands in the metadata, too. */
-const addresses = {
+/** Endpoints for SAML applications; the metadata contain them too. */
+const endpointPaths = {
   metadata: "/saml/v2/metadata",
   sso: "/saml/v2/SSO",
   slo: "/saml/v2/SLO",
   certificate: "/saml/v2/certificate",
 } as const
-const addressNames = ["metadata", "sso", "slo", "certificate"] as const
+const endpointNames = ["metadata", "sso", "slo", "certificate"] as const
 
 type ConnectionProps = ApplicationPart & { readonly saml: SAMLConfiguration }
 
-/** What a SAML application is told of us, what is registered of it, and what to paste where. */
+/** This server's values for a SAML application, its registered metadata, and snippets. */
 export function SamlConnection({ application, saml }: ConnectionProps) {
-  const { entityId, consumers } = readMetadata(saml.metadataXml)
-  const metadata = location.origin + addresses.metadata
+  const { entityId, consumers } = parseMetadata(saml.metadataXml)
+  const metadata = location.origin + endpointPaths.metadata
   const rolesAttribute = saml.attributes?.rolesAttribute ?? ""
   const described = { entityId, consumers, metadata, rolesAttribute }
-  const start = `${addresses.sso}?${new URLSearchParams({ providerId: entityId })}`
+  const start = `${endpointPaths.sso}?${new URLSearchParams({ providerId: entityId })}`
   return (
     <>
       <Section title={t("applications.connect")}>
         <p className="quiet section-lead">{t("saml.lead")}</p>
         <Facts
-          rows={addressNames.map((name) => {
-            const what = t(`saml.our.${name}`)
-            const value = location.origin + addresses[name]
-            return [what, <Copyable key={name} value={value} what={what} />]
+          rows={endpointNames.map((name) => {
+            const label = t(`saml.our.${name}`)
+            const value = location.origin + endpointPaths[name]
+            return [label, <Copyable key={name} value={value} description={label} />]
           })}
         />
         <Snippets snippets={samlSnippets(described)} />
       </Section>
       <RegisteredMetadata saml={saml} entityId={entityId} consumers={consumers} />
-      <TestSignIn application={application} endpoint={addresses.sso} naming="providerId" />
+      <TestSignIn application={application} endpoint={endpointPaths.sso} parameter="providerId" />
       <Section title={t("saml.try")}>
         <p className="quiet section-lead">{t("saml.try_lead")}</p>
         <div className="row">
@@ -63,13 +63,13 @@ function RegisteredMetadata({ saml, entityId, consumers }: RegisteredMetadataPro
     <Section title={t("saml.registered")}>
       <Facts
         rows={[
-          [entity, <Copyable key="entity" value={entityId} what={entity} />],
+          [entity, <Copyable key="entity" value={entityId} description={entity} />],
           [
             consumer,
             <ul key="acs" className="value-list">
               {consumers.map((address) => (
                 <li key={address}>
-                  <Copyable value={address} what={consumer} />
+                  <Copyable value={address} description={consumer} />
                 </li>
               ))}
             </ul>,
@@ -84,8 +84,8 @@ function RegisteredMetadata({ saml, entityId, consumers }: RegisteredMetadataPro
   )
 }
 
-/** What the metadata that was registered says; the server has read it strictly. */
-function readMetadata(xml: Uint8Array) {
+/** Reads the registered metadata, which the server has validated. */
+function parseMetadata(xml: Uint8Array) {
   const text = new TextDecoder().decode(xml)
   const { documentElement: entity } = new DOMParser().parseFromString(text, "application/xml")
   const named = [...entity.getElementsByTagNameNS(metadataNs, "AssertionConsumerService")]

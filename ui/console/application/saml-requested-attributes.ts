@@ -1,36 +1,36 @@
 const metadataNs = "urn:oasis:names:tc:SAML:2.0:metadata"
 
-/** An attribute that a service provider asks for in its metadata (SAML Metadata §2.4.4.2). */
+/** An attribute that a service provider requests in its metadata (SAML Metadata §2.4.4.2). */
 export type RequestedAttribute = {
   readonly name: string
   readonly friendlyName: string
   readonly format: "basic" | "uri" | "unspecified" | undefined
-  /** The user field that fits, by what such attributes are called everywhere. */
+  /** The matching user field, by common names of the attribute. */
   readonly field: string | undefined
 }
 
-/** What the metadata of an application requests, each once. */
-export function requestedAttributes(metadata: Uint8Array): readonly RequestedAttribute[] {
+/** The requested attributes in an application's metadata, without duplicates. */
+export function parseRequestedAttributes(metadata: Uint8Array): readonly RequestedAttribute[] {
   const text = new TextDecoder().decode(metadata)
   const root = new DOMParser().parseFromString(text, "application/xml").documentElement
   const found = [...root.getElementsByTagNameNS(metadataNs, "RequestedAttribute")].map((each) => ({
     name: each.getAttribute("Name") ?? "",
     friendlyName: each.getAttribute("FriendlyName") ?? "",
-    format: formatOf(each.getAttribute("NameFormat") ?? ""),
+    format: parseFormat(each.getAttribute("NameFormat") ?? ""),
   }))
   const first = found.filter(({ name }, at) => found.findIndex((each) => each.name === name) === at)
   return first
     .filter(({ name }) => name !== "")
-    .map((each) => ({ ...each, field: fieldFor(each.name) ?? fieldFor(each.friendlyName) }))
+    .map((each) => ({ ...each, field: findField(each.name) ?? findField(each.friendlyName) }))
 }
 
-const formatOf = (name: string): RequestedAttribute["format"] =>
+const parseFormat = (name: string): RequestedAttribute["format"] =>
   (["basic", "uri", "unspecified"] as const).find((each) =>
     name.endsWith(`attrname-format:${each}`),
   )
 
-/** Last parts of URIs, names of LDAP, and what toolkits call them; in lower case. */
-const known: ReadonlyMap<string, string> = new Map([
+/** Lower-case OIDs, LDAP names, URI suffixes and common toolkit names. */
+const fieldByName: ReadonlyMap<string, string> = new Map([
   ...["uid", "username", "user_name", "0.9.2342.19200300.100.1.1"].map(
     (name) => [name, "userName"] as const,
   ),
@@ -57,8 +57,8 @@ const known: ReadonlyMap<string, string> = new Map([
   ),
 ])
 
-const fieldFor = (name: string): string | undefined =>
-  known.get(
+const findField = (name: string): string | undefined =>
+  fieldByName.get(
     name
       .toLowerCase()
       .replace(/^urn:oid:/, "")

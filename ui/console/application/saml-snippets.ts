@@ -1,47 +1,47 @@
 import type { Snippet } from "./snippet.ts"
 
-/** What the metadata of an application says, and where ours is. */
+/** Values from the application's metadata, and the URL of this server's metadata. */
 export type SamlDescription = {
   readonly entityId: string
-  /** Where it takes answers. */
+  /** The assertion consumer service URLs. */
   readonly consumers: readonly string[]
-  /** The address of our metadata. */
+  /** URL of this server's metadata. */
   readonly metadata: string
-  /** The attribute that contains the roles of users; empty for none. */
+  /** The attribute with the user's roles; empty if none. */
   readonly rolesAttribute: string
 }
 
-/** Settings to copy, for software that speaks SAML. */
+/** Snippets for software that supports SAML. */
 export const samlSnippets = (described: SamlDescription): readonly Snippet[] => [apache(described)]
 
-/** The folder that the files of the module are in. */
-export const mellonFolder = "/etc/apache2/saml"
+/** The directory of the module's files. */
+export const mellonDirectory = "/etc/apache2/saml"
 
-/** Browsers refuse the mark that the module gives its cookies for other sites. */
+/** Without TLS, browsers reject the SameSite=None cookies of the module. */
 const withoutTls = `
 # Without TLS, for tries on one machine alone:
 SetEnvIf Host "." MELLON_DISABLE_SAMESITE=1`
 
-/** Whom the module lets in is an affair of its administrator, so that the line is a comment. */
-const conditionOn = (rolesAttribute: string): string => `
+/** A comment in the snippet, because the administrator decides which users to admit. */
+const roleCondition = (rolesAttribute: string): string => `
   # Only users with this role of the project:
   # MellonCond "${rolesAttribute.replaceAll('"', "")}" "ROLE"`
 
-/** The module names its address after where it takes answers: /mellon/postResponse. */
+/** The module's endpoint path is the parent of its consumer path: /mellon/postResponse. */
 function apache({ entityId, consumers, metadata, rolesAttribute }: SamlDescription): Snippet {
   const consumer = consumers.find((each) => each.endsWith("/postResponse")) ?? consumers[0] ?? ""
   const endpoint = consumer.replace(/\/[^/]*$/, "")
   const path = URL.canParse(endpoint) ? new URL(endpoint).pathname : "/mellon"
-  // As mellon_create_metadata names what it makes.
+  // Named as mellon_create_metadata does.
   const file = entityId.replaceAll(/[^0-9A-Za-z.]+/g, "_")
   const settings = [
     ["MellonEndpointPath", path],
-    ["MellonSPPrivateKeyFile", `${mellonFolder}/${file}.key`],
-    ["MellonSPCertFile", `${mellonFolder}/${file}.cert`],
-    ["MellonSPMetadataFile", `${mellonFolder}/${file}.xml`],
-    ["MellonIdPMetadataFile", `${mellonFolder}/idp-metadata.xml`],
+    ["MellonSPPrivateKeyFile", `${mellonDirectory}/${file}.key`],
+    ["MellonSPCertFile", `${mellonDirectory}/${file}.cert`],
+    ["MellonSPMetadataFile", `${mellonDirectory}/${file}.xml`],
+    ["MellonIdPMetadataFile", `${mellonDirectory}/idp-metadata.xml`],
     ["MellonUser", "UserName"],
-    // The answer is posted from another site, and cookies come along with TLS alone.
+    // The response is posted from another site, so the cookies require TLS.
     ...(consumer.startsWith("https:")
       ? ([
           ["MellonSecureCookie", "On"],
@@ -49,7 +49,7 @@ function apache({ entityId, consumers, metadata, rolesAttribute }: SamlDescripti
         ] as const)
       : []),
   ] as const
-  const text = `# Apache with mod_auth_mellon. Its files are made once, in ${mellonFolder}:
+  const text = `# Apache with mod_auth_mellon. Its files are made once, in ${mellonDirectory}:
 #   mellon_create_metadata ${entityId} ${endpoint}
 #   curl -o idp-metadata.xml ${metadata}
 <Location "/">
@@ -60,7 +60,7 @@ ${settings.map(([name, value]) => `  ${name} "${value.replaceAll('"', "")}"`).jo
 <Location "/protected">
   AuthType Mellon
   MellonEnable auth
-  Require valid-user${rolesAttribute && conditionOn(rolesAttribute)}
+  Require valid-user${rolesAttribute && roleCondition(rolesAttribute)}
 </Location>`
   return { name: "Apache", text }
 }

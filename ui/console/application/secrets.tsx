@@ -2,7 +2,7 @@ import { durationFromMs } from "@bufbuild/protobuf/wkt"
 import type { ClientSecret } from "../../../src/gen/core/application/v2/application_pb.ts"
 import { ApplicationService } from "../../../src/gen/core/application/v2/application_service_pb.ts"
 import { type Column, Table } from "../../kit/index.ts"
-import { ConfirmButton, DialogButton, formOf } from "../form/index.ts"
+import { ConfirmButton, DialogButton, defineForm } from "../form/index.ts"
 import { actionColumn, OneTimeSecret, Time } from "../list/index.ts"
 import { call, Section, t, useReadIfAllowed } from "../shell/index.ts"
 import type { ApplicationPart } from "./update-application.ts"
@@ -10,78 +10,84 @@ import type { ApplicationPart } from "./update-application.ts"
 const { listClientSecrets, generateClientSecret, removeClientSecret } = ApplicationService.method
 
 type SecretsProps = ApplicationPart & {
-  readonly made: CreatedSecret | undefined
-  readonly onMade: (made: CreatedSecret | undefined) => void
+  readonly created: CreatedSecret | undefined
+  readonly onCreated: (created: CreatedSecret | undefined) => void
 }
 
-/** The secrets that are good now; a new one can stand beside the old until all have moved. */
-export function Secrets({ application, made, onMade }: SecretsProps) {
+/** The valid secrets; a new one can overlap with the old one during rotation. */
+export function Secrets({ application, created, onCreated }: SecretsProps) {
   const { applicationId, projectId, name } = application
   const found = useReadIfAllowed(listClientSecrets, { applicationId, projectId })
   if (!found) return null
-  const drop = async (secretId: string) => {
+  const removeSecret = async (secretId: string) => {
     await call(removeClientSecret, { applicationId, projectId, secretId })
-    if (made?.id === secretId) onMade(undefined)
+    if (created?.id === secretId) onCreated(undefined)
   }
   const create = (
     <DialogButton
       needs={generateClientSecret}
       family="secrets"
       label={t("secret.renew")}
-      form={createForm({ application, hasSecret: found.secrets.length > 0, onMade })}
+      form={createForm({ application, hasSecret: found.secrets.length > 0, onCreated })}
     />
   )
   return (
     <Section title={t("secret.list")} actions={create}>
-      {made && (
+      {created && (
         <OneTimeSecret
           title={t("secret.client")}
-          secret={made.secret}
+          secret={created.secret}
           file={`${name}-secret.txt`}
         />
       )}
-      <List secrets={found.secrets} drop={drop} />
+      <SecretList secrets={found.secrets} drop={removeSecret} />
     </Section>
   )
 }
 
-/** A secret that is shown, this once. */
+/** A new secret, shown only once. */
 export type CreatedSecret = { readonly id: string; readonly secret: string }
 
-const hour = 3_600_000
+const hourMs = 3_600_000
 
-/** How long the secrets before the new one stay good. */
-const periods = { none: 0, hour, day: 24 * hour, week: 7 * 24 * hour, open: undefined } as const
-type Period = keyof typeof periods
-const periodNames: readonly Period[] = ["hour", "day", "week", "open", "none"]
+/** How long the previous secrets stay valid. */
+const overlapPeriods = {
+  none: 0,
+  hour: hourMs,
+  day: 24 * hourMs,
+  week: 7 * 24 * hourMs,
+  open: undefined,
+} as const
+type OverlapPeriod = keyof typeof overlapPeriods
+const periodNames: readonly OverlapPeriod[] = ["hour", "day", "week", "open", "none"]
 
-function previousOf(period: Period) {
-  const ms = periods[period]
+function previousSecretsExpiry(period: OverlapPeriod) {
+  const ms = overlapPeriods[period]
   return ms === undefined
     ? ({ case: "keepPrevious", value: true } as const)
     : ({ case: "keepPreviousFor", value: durationFromMs(ms) } as const)
 }
 
-type CreateProps = ApplicationPart & {
+type CreateSecretProps = ApplicationPart & {
   readonly hasSecret: boolean
-  readonly onMade: (made: CreatedSecret) => void
+  readonly onCreated: (created: CreatedSecret) => void
 }
 
-const createForm = ({ application, hasSecret, onMade }: CreateProps) =>
-  formOf<{ readonly period: Period }, void>({
+const createForm = ({ application, hasSecret, onCreated }: CreateSecretProps) =>
+  defineForm<{ readonly period: OverlapPeriod }, void>({
     initial: { period: "day" },
     save: async ({ period }) => {
       const { applicationId, projectId } = application
-      const wanted = { applicationId, projectId, previous: previousOf(period) }
-      const { secretId, clientSecret } = await call(generateClientSecret, wanted)
-      onMade({ id: secretId, secret: clientSecret })
+      const request = { applicationId, projectId, previous: previousSecretsExpiry(period) }
+      const { secretId, clientSecret } = await call(generateClientSecret, request)
+      onCreated({ id: secretId, secret: clientSecret })
     },
     fields: ({ select, values: { period } }) =>
       hasSecret ? (
         select("period", t("secret.previous"), {
           hint: t(period === "none" ? "secret.previous_none_hint" : "secret.previous_hint"),
           of: periodNames,
-          words: (one) => t(`secret.previous.${one}`),
+          label: (one) => t(`secret.previous.${one}`),
         })
       ) : (
         <p>{t("secret.first")}</p>
@@ -93,7 +99,7 @@ type ListProps = {
   readonly drop: (secretId: string) => Promise<void>
 }
 
-function List({ secrets, drop }: ListProps) {
+function SecretList({ secrets, drop: removeSecret }: ListProps) {
   if (secrets.length === 0) return <p className="quiet section-lead">{t("secret.empty")}</p>
   const columns: readonly Column<ClientSecret>[] = [
     { label: t("secret.id"), cell: ({ secretId }) => <code>{secretId}</code> },
@@ -107,9 +113,9 @@ function List({ secrets, drop }: ListProps) {
       <ConfirmButton
         small
         needs={removeClientSecret}
-        what={secretId}
+        subject={secretId}
         consequence={t("secret.remove_text")}
-        act={() => drop(secretId)}
+        act={() => removeSecret(secretId)}
       />
     )),
   ]

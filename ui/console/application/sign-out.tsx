@@ -4,23 +4,23 @@ import {
   type GetBackChannelLogoutStatusResponse,
 } from "../../../src/gen/core/application/v2/application_service_pb.ts"
 import { Check } from "../../kit/index.ts"
-import { EditSection, formOf } from "../form/index.ts"
+import { defineForm, EditSection } from "../form/index.ts"
 import { Time } from "../list/index.ts"
-import { call, Facts, Part, refusedHere, t, useReadIfAllowed } from "../shell/index.ts"
-import { changeOidc, type OidcPart } from "./update-application.ts"
+import { call, Facts, localError, PagePart, t, useReadIfAllowed } from "../shell/index.ts"
+import { type OidcPart, updateOidc } from "./update-application.ts"
 
 const { getBackChannelLogoutStatus, updateApplication } = ApplicationService.method
 
-/** How an application learns that somebody's session has ended elsewhere, and ends one itself. */
+/** How an application is notified when a session ends, and how it ends sessions itself. */
 export function SignOut(part: OidcPart) {
   return (
-    <Part rows={2}>
-      <Inside {...part} />
-    </Part>
+    <PagePart rows={2}>
+      <SignOutSettings {...part} />
+    </PagePart>
   )
 }
 
-function Inside(part: OidcPart) {
+function SignOutSettings(part: OidcPart) {
   const { applicationId, projectId } = part.application
   const status = useReadIfAllowed(getBackChannelLogoutStatus, { applicationId, projectId })
   return (
@@ -33,9 +33,9 @@ function Inside(part: OidcPart) {
   )
 }
 
-type Status = GetBackChannelLogoutStatusResponse | undefined
+type LogoutStatus = GetBackChannelLogoutStatusResponse | undefined
 
-function LogoutFacts({ oidc, status }: OidcPart & { readonly status: Status }) {
+function LogoutFacts({ oidc, status }: OidcPart & { readonly status: LogoutStatus }) {
   const front = oidc.frontChannelLogout?.uri ?? ""
   const back = oidc.backChannelLogoutUri
   const backEnd = oidc.backEndLogoutAccepted
@@ -47,7 +47,7 @@ function LogoutFacts({ oidc, status }: OidcPart & { readonly status: Status }) {
     <Facts
       rows={[
         [t("sign_out.back"), back ? <code key="back">{back}</code> : none],
-        [t("sign_out.network"), networkOf(oidc, status)],
+        [t("sign_out.network"), networkFacts(oidc, status)],
         ...(status ? failureRows(status) : []),
         [t("sign_out.front"), front ? <code key="front">{front}</code> : none],
         [t("sign_out.back_end"), backEnd && t("detail.on")],
@@ -56,7 +56,7 @@ function LogoutFacts({ oidc, status }: OidcPart & { readonly status: Status }) {
   )
 }
 
-function networkOf({ backChannelLogoutUri, ...oidc }: OidcPart["oidc"], status: Status) {
+function networkFacts({ backChannelLogoutUri, ...oidc }: OidcPart["oidc"], status: LogoutStatus) {
   if (oidc.backChannelLogoutPrivateNetwork) {
     return t("sign_out.allowed", { origin: originOf(backChannelLogoutUri) })
   }
@@ -84,13 +84,13 @@ function failureRows({
 
 const originOf = (uri: string): string => URL.parse(uri.trim())?.origin ?? ""
 
-function signOutForm(part: OidcPart, status: Status) {
+function signOutForm(part: OidcPart, status: LogoutStatus) {
   const { oidc } = part
   const allowed = oidc.backChannelLogoutPrivateNetwork ? originOf(oidc.backChannelLogoutUri) : ""
-  return formOf({
+  return defineForm({
     initial: {
       back: oidc.backChannelLogoutUri,
-      /** The scheme, host and port that are allowed; another address is allowed anew. */
+      /** The allowed scheme, host and port; another origin needs a new permission. */
       allowed,
       front: oidc.frontChannelLogout?.uri ?? "",
       session: oidc.frontChannelLogout?.sessionRequired ?? true,
@@ -104,9 +104,9 @@ function signOutForm(part: OidcPart, status: Status) {
       const [back, uri] = [values.back.trim(), values.front.trim()]
       const isAllowed = back !== "" && values.allowed === originOf(back)
       if (back !== "" && back !== oidc.backChannelLogoutUri && !isAllowed) {
-        await mustBeReached(part, back)
+        await confirmPrivateAddress(part, back)
       }
-      return changeOidc(part, {
+      return updateOidc(part, {
         backChannelLogoutUri: back,
         backChannelLogoutPrivateNetwork: isAllowed,
         frontChannelLogout: { uri, sessionRequired: uri !== "" && session },
@@ -117,10 +117,10 @@ function signOutForm(part: OidcPart, status: Status) {
       const origin = originOf(values.back)
       const isPrivate =
         status?.reach === BackChannelLogoutReach.PRIVATE_NETWORK ||
-        action.refusal?.id === privateId ||
+        action.refusal?.id === privateAddressErrorId ||
         values.allowed !== ""
       return [
-        text("back", t("sign_out.back"), { ...address, hint: t("sign_out.back_hint") }),
+        text("back", t("sign_out.back"), { ...addressInput, hint: t("sign_out.back_hint") }),
         isPrivate &&
           origin !== "" &&
           contested(
@@ -133,7 +133,7 @@ function signOutForm(part: OidcPart, status: Status) {
               onChange={(on) => put("allowed", on ? origin : "")}
             />,
           ),
-        text("front", t("sign_out.front"), { ...address, hint: t("sign_out.front_hint") }),
+        text("front", t("sign_out.front"), { ...addressInput, hint: t("sign_out.front_hint") }),
         values.front && check("session", t("sign_out.session"), t("sign_out.session_hint")),
         check("backEnd", t("sign_out.back_end"), t("sign_out.back_end_hint")),
       ]
@@ -141,17 +141,19 @@ function signOutForm(part: OidcPart, status: Status) {
   })
 }
 
-const privateId = "app.back_channel_private"
+const privateAddressErrorId = "app.back_channel_private"
 
-/** Says where a new address leads, to who may allow it; for others it is not looked up. */
-async function mustBeReached({ application }: OidcPart, backChannelLogoutUri: string) {
+/**
+ * Warns about the network of a new URL if the caller can allow it; others don't get it resolved.
+ */
+async function confirmPrivateAddress({ application }: OidcPart, backChannelLogoutUri: string) {
   const { applicationId, projectId } = application
-  const asked = { applicationId, projectId, backChannelLogoutUri }
-  const { reach } = await call(getBackChannelLogoutStatus, asked)
-  if (reach === BackChannelLogoutReach.PRIVATE_NETWORK) throw refusedHere(privateId)
+  const request = { applicationId, projectId, backChannelLogoutUri }
+  const { reach } = await call(getBackChannelLogoutStatus, request)
+  if (reach === BackChannelLogoutReach.PRIVATE_NETWORK) throw localError(privateAddressErrorId)
   if (reach === BackChannelLogoutReach.FORBIDDEN) {
-    throw refusedHere("app.back_channel_private_never")
+    throw localError("app.back_channel_private_never")
   }
 }
 
-const address = { optional: true, type: "url", maxLength: 2000 } as const
+const addressInput = { optional: true, type: "url", maxLength: 2000 } as const

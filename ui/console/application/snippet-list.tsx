@@ -6,12 +6,12 @@ import { secretPlaceholder } from "./snippets.ts"
 
 type SnippetsProps = { readonly snippets: readonly Snippet[] }
 
-/** Settings to copy, of the software that is chosen. */
+/** Configuration snippets for the selected software. */
 export function Snippets({ snippets }: SnippetsProps) {
   const [chosen, choose] = useState("")
   const shown = snippets.find(({ name }) => name === chosen) ?? snippets[0]
   if (!shown) return null
-  const { name, text, wants } = shown
+  const { name, text, requiredRedirectUri: wants } = shown
   return (
     <div className="stack">
       <Chips
@@ -26,7 +26,7 @@ export function Snippets({ snippets }: SnippetsProps) {
         <code>{text}</code>
       </pre>
       <div className="row">
-        <CopyButton value={text} label={t("copy.do")} done={t("copy.done")} what={name} />
+        <CopyButton value={text} label={t("copy.do")} done={t("copy.done")} description={name} />
         {text.includes(secretPlaceholder) && (
           <p className="quiet small">{t("connect.placeholder")}</p>
         )}

@@ -1,7 +1,7 @@
-import type { Redirecting } from "../../../src/protocol/redirect-uri.ts"
+import type { RedirectSettings } from "../../../src/protocol/redirect-uri.ts"
 import type { AuthName } from "./protocol.ts"
 
-/** The endpoints by their names in discovery (OpenID Connect Discovery §3). */
+/** Endpoint names in discovery (OpenID Connect Discovery §3). */
 export const endpointNames = [
   "authorization_endpoint",
   "token_endpoint",
@@ -15,34 +15,34 @@ export const endpointNames = [
 ] as const
 export type EndpointName = (typeof endpointNames)[number]
 
-/** What the settings of other software are made from: the client and the server. */
+/** Client and server data for the snippets. */
 export type ClientDescription = {
   readonly issuer: string
-  /** Where a proxy on its machine reaches the server: an origin, or "unix:" and a path. */
+  /** The server as reached from a proxy on its host: an origin, or "unix:" and a path. */
   readonly upstream: string
-  readonly at: (endpoint: EndpointName) => string
+  readonly endpoint: (endpoint: EndpointName) => string
   readonly clientId: string
-  /** Present only while it is shown once; the server stores a hash. */
+  /** Available only once, after creation; the server stores a hash. */
   readonly secret: string | undefined
   /** How the client authenticates. */
   readonly auth: AuthName
-  /** It only introspects tokens; nobody signs in to it. */
+  /** Whether the client only introspects tokens, without sign-ins. */
   readonly isApi: boolean
   /** Where it runs: on a server, in a browser or on a device. */
-  readonly appType: Redirecting["appType"]
+  readonly appType: RedirectSettings["appType"]
   /** Whether it uses the authorization code grant. */
   readonly hasCode: boolean
   readonly redirectUris: readonly string[]
-  /** The scopes that it requests; empty for an API. */
+  /** The requested scopes; empty for an API. */
   readonly scope: string
   /** 32 random characters with which the software encrypts its cookies. */
   readonly passphrase: string
 }
 
-/** Settings to copy into one kind of software. */
+/** A configuration snippet for one kind of software. */
 export type Snippet = {
   readonly name: string
   readonly text: string
   /** The redirect URI that this software needs, if it is not registered yet. */
-  readonly wants?: string
+  readonly requiredRedirectUri?: string
 }

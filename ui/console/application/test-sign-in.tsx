@@ -1,32 +1,32 @@
 import { DiagnosisService } from "../../../src/gen/core/diagnosis/v2/diagnosis_service_pb.ts"
 import { Check, TextField } from "../../kit/index.ts"
-import { Fields, useForm } from "../form/index.ts"
-import { call, Section, t, useMay } from "../shell/index.ts"
+import { FormFields, useForm } from "../form/index.ts"
+import { call, Section, t, useIsPermitted } from "../shell/index.ts"
 import { scopeOf } from "./protocol.ts"
 import type { ApplicationPart } from "./update-application.ts"
 
-type TestProps = ApplicationPart & {
-  /** The address that begins it, and what it calls the application. */
+type TestSignInProps = ApplicationPart & {
+  /** The endpoint that starts the sign-in, and the parameter that identifies the application. */
   readonly endpoint: string
-  readonly naming: "client_id" | "providerId"
+  readonly parameter: "client_id" | "providerId"
 }
 
-/** SAML has no scopes; the field is not shown there. */
-const scopeFor = ({ configuration }: ApplicationPart["application"]) =>
+/** SAML has no scopes, so the field is hidden. */
+const defaultScope = ({ configuration }: ApplicationPart["application"]) =>
   configuration.case === "oidcConfiguration" ? scopeOf(configuration.value) : ""
 
-/** Leaves for the sign-in as the application's people do; the result is a page of the server. */
-export function TestSignIn({ application, endpoint, naming }: TestProps) {
-  const may = useMay()
+/** Starts a sign-in like the application's users; the server shows the result. */
+export function TestSignIn({ application, endpoint, parameter }: TestSignInProps) {
+  const may = useIsPermitted()
   const { applicationId } = application
-  const isSaml = naming === "providerId"
+  const isSaml = parameter === "providerId"
   const form = useForm({
     id: "test-sign-in",
-    initial: { scope: scopeFor(application), chooseAccount: false },
+    initial: { scope: defaultScope(application), chooseAccount: false },
     refusals: { scope: ["app.test_scope"] },
-    save: (wanted) => call(DiagnosisService.method.startTestSignIn, { applicationId, ...wanted }),
+    save: (values) => call(DiagnosisService.method.startTestSignIn, { applicationId, ...values }),
     done: ({ clientId, requestUri }) => {
-      const query = new URLSearchParams({ [naming]: clientId, request_uri: requestUri })
+      const query = new URLSearchParams({ [parameter]: clientId, request_uri: requestUri })
       location.assign(`${endpoint}?${query}`)
     },
   })
@@ -34,7 +34,7 @@ export function TestSignIn({ application, endpoint, naming }: TestProps) {
   return (
     <Section title={t("test.title")}>
       <p className="quiet section-lead">{t(isSaml ? "test.lead_saml" : "test.lead")}</p>
-      <Fields form={form} submit={t("test.submit")}>
+      <FormFields form={form} submit={t("test.submit")}>
         {!isSaml && (
           <TextField
             label={t("test.scope")}
@@ -50,7 +50,7 @@ export function TestSignIn({ application, endpoint, naming }: TestProps) {
           checked={form.values.chooseAccount}
           onChange={(chooseAccount) => form.change({ chooseAccount })}
         />
-      </Fields>
+      </FormFields>
     </Section>
   )
 }

@@ -2,55 +2,55 @@ import type { OIDCTokenSettings } from "../../../src/gen/core/application/v2/app
 import { ApplicationService } from "../../../src/gen/core/application/v2/application_service_pb.ts"
 import { Disclosure, SelectField } from "../../kit/index.ts"
 import {
-  amountOf,
+  amountFromDuration,
   type Controls,
-  durationOf,
-  durationText,
+  defineForm,
+  durationFromAmount,
   EditSection,
-  formOf,
+  formatDuration,
 } from "../form/index.ts"
 import {
   algorithms,
-  durationsOf,
   jwtTypes,
   type LifetimeName,
   lifetimeNames,
-  lifetimesOf,
+  toAmounts,
+  toDurations,
 } from "../instance/token-settings.ts"
 import { Facts, t } from "../shell/index.ts"
 import { groupsClaims, groupsNames, groupsOf, tokenNames, tokenOf, tokenTypes } from "./protocol.ts"
-import { changeOidc, type OidcPart } from "./update-application.ts"
+import { type OidcPart, updateOidc } from "./update-application.ts"
 
-/** What the application's tokens look like and how long they last. */
+/** Format and lifetime of the application's tokens. */
 export function Tokens(part: OidcPart) {
   return (
     <EditSection
       needs={ApplicationService.method.updateApplication}
       title={t("tokens_of.title")}
-      facts={<Own {...part} />}
+      facts={<OwnSettings {...part} />}
       form={tokenForm(part)}
     />
   )
 }
 
-/** Only what this application says itself; everything else is its instance's. */
-function Own({ oidc }: OidcPart) {
+/** Settings of this application only; others come from the instance. */
+function OwnSettings({ oidc }: OidcPart) {
   const { tokenSettings } = oidc
-  const skew = amountOf(oidc.clockSkew).count === "0" ? undefined : oidc.clockSkew
+  const skew = amountFromDuration(oidc.clockSkew).count === "0" ? undefined : oidc.clockSkew
   const lasting = (name: LifetimeName) => {
     const lifetime = tokenSettings?.[name]
-    return [t(`lifetime.${name}`), lifetime && durationText(lifetime)] as const
+    return [t(`lifetime.${name}`), lifetime && formatDuration(lifetime)] as const
   }
   return (
     <Facts
       rows={[
         [t("tokens_of.type"), t(`token_type.${tokenOf(oidc)}`)],
-        ...(tokenOf(oidc) === "jwt" ? jwtFacts(tokenSettings) : []),
+        ...(tokenOf(oidc) === "jwt" ? jwtRows(tokenSettings) : []),
         [t("groups_claim.title"), t(`groups_claim.${groupsOf(oidc)}`)],
         ...lifetimeNames.map(lasting),
         [t("signer.idTokenSigningAlgorithm"), tokenSettings?.idTokenSigningAlgorithm],
-        [t("tokens_of.skew"), skew && durationText(skew)],
-        ...assertions.map(
+        [t("tokens_of.skew"), skew && formatDuration(skew)],
+        ...assertionFields.map(
           (name) => [t(`assertion.${name}`), oidc[name] && t("detail.on")] as const,
         ),
       ]}
@@ -58,17 +58,17 @@ function Own({ oidc }: OidcPart) {
   )
 }
 
-/** What resource servers check first, also where it is the default. */
-const jwtFacts = (said: OidcPart["oidc"]["tokenSettings"]) =>
+/** Shown even with default values, because resource servers check them first. */
+const jwtRows = (settings: OidcPart["oidc"]["tokenSettings"]) =>
   [
-    [t("jwt_type.title"), said?.accessTokenJwtType || "at+jwt"],
+    [t("jwt_type.title"), settings?.accessTokenJwtType || "at+jwt"],
     [
       t("signer.accessTokenSigningAlgorithm"),
-      said?.accessTokenSigningAlgorithm || t("tokens_of.inherited"),
+      settings?.accessTokenSigningAlgorithm || t("tokens_of.inherited"),
     ],
   ] as const
 
-const assertions = [
+const assertionFields = [
   "accessTokenRoleAssertion",
   "idTokenRoleAssertion",
   "idTokenUserinfoAssertion",
@@ -77,15 +77,15 @@ const assertions = [
   "genericRolesClaim",
 ] as const
 
-const signers = ["idTokenSigningAlgorithm", "accessTokenSigningAlgorithm"] as const
+const signatureFields = ["idTokenSigningAlgorithm", "accessTokenSigningAlgorithm"] as const
 
-const draftOf = ({ oidc }: OidcPart) => ({
+const toFormValues = ({ oidc }: OidcPart) => ({
   type: tokenOf(oidc),
-  ...lifetimesOf(oidc.tokenSettings),
+  ...toAmounts(oidc.tokenSettings),
   idTokenSigningAlgorithm: oidc.tokenSettings?.idTokenSigningAlgorithm ?? "",
   accessTokenSigningAlgorithm: oidc.tokenSettings?.accessTokenSigningAlgorithm ?? "",
   accessTokenJwtType: oidc.tokenSettings?.accessTokenJwtType || "at+jwt",
-  skew: amountOf(oidc.clockSkew),
+  skew: amountFromDuration(oidc.clockSkew),
   groupsClaim: groupsOf(oidc),
   accessTokenRoleAssertion: oidc.accessTokenRoleAssertion,
   idTokenRoleAssertion: oidc.idTokenRoleAssertion,
@@ -95,53 +95,54 @@ const draftOf = ({ oidc }: OidcPart) => ({
   genericRolesClaim: oidc.genericRolesClaim,
 })
 
-type Draft = ReturnType<typeof draftOf>
+type TokenValues = ReturnType<typeof toFormValues>
 
 const tokenForm = (part: OidcPart) =>
-  formOf({
-    initial: draftOf(part),
+  defineForm({
+    initial: toFormValues(part),
     save: ({ type, skew, groupsClaim, ...values }) => {
-      const clockSkew = durationOf(skew)
-      // What is left empty is left out, and so the instance's.
-      const tokenSettings: Partial<Omit<OIDCTokenSettings, "$typeName">> = durationsOf(values)
-      for (const name of signers) if (values[name] !== "") tokenSettings[name] = values[name]
+      const clockSkew = durationFromAmount(skew)
+      // Empty values are omitted, so the instance's apply.
+      const tokenSettings: Partial<Omit<OIDCTokenSettings, "$typeName">> = toDurations(values)
+      for (const name of signatureFields)
+        if (values[name] !== "") tokenSettings[name] = values[name]
       const { accessTokenJwtType } = values
       if (accessTokenJwtType !== "at+jwt") tokenSettings.accessTokenJwtType = accessTokenJwtType
-      return changeOidc(part, {
+      return updateOidc(part, {
         accessTokenType: tokenTypes[type],
         groupsClaim: groupsClaims[groupsClaim],
         tokenSettings,
         ...(clockSkew && { clockSkew }),
-        ...Object.fromEntries(assertions.map((name) => [name, values[name]])),
+        ...Object.fromEntries(assertionFields.map((name) => [name, values[name]])),
       })
     },
     fields: (controls) => [
       controls.choice("type", t("tokens_of.type"), {
         of: tokenNames,
-        words: (one) => t(`token_type.${one}`),
+        label: (one) => t(`token_type.${one}`),
         hints: (one) => t(`token_type.${one}.hint`),
       }),
       controls.values.type === "jwt" && (
         <div key="jwt" className="pair pair-two">
           {jwtTypeField(controls)}
-          {signerField(controls, "accessTokenSigningAlgorithm", {
+          {signatureField(controls, "accessTokenSigningAlgorithm", {
             hint: t("signer.accessTokenSigningAlgorithm.hint"),
           })}
         </div>
       ),
       controls.select("groupsClaim", t("groups_claim.title"), {
         of: groupsNames,
-        words: (one) => t(`groups_claim.${one}`),
+        label: (one) => t(`groups_claim.${one}`),
         hint: t("groups_claim.hint"),
       }),
       advancedFields(controls),
     ],
   })
 
-const advancedFields = (controls: Controls<Draft>) => (
+const advancedFields = (controls: Controls<TokenValues>) => (
   <Disclosure key="advanced" summary={t("tokens_of.advanced")}>
     <div className="checks">
-      {assertions.map((name) =>
+      {assertionFields.map((name) =>
         controls.check(name, t(`assertion.${name}`), t(`assertion.${name}.hint`)),
       )}
     </div>
@@ -151,12 +152,12 @@ const advancedFields = (controls: Controls<Draft>) => (
         controls.duration(name, t(`lifetime.${name}`), { fallback: "–" }),
       )}
     </div>
-    <div className="pair pair-two">{signerField(controls, "idTokenSigningAlgorithm")}</div>
+    <div className="pair pair-two">{signatureField(controls, "idTokenSigningAlgorithm")}</div>
     {controls.duration("skew", t("tokens_of.skew"), { hint: t("tokens_of.skew_hint") })}
   </Disclosure>
 )
 
-const jwtTypeField = ({ values, put, contested }: Controls<Draft>) =>
+const jwtTypeField = ({ values, put, contested }: Controls<TokenValues>) =>
   contested(
     "accessTokenJwtType",
     t("jwt_type.title"),
@@ -169,9 +170,9 @@ const jwtTypeField = ({ values, put, contested }: Controls<Draft>) =>
     />,
   )
 
-function signerField(
-  { values, put, contested }: Controls<Draft>,
-  name: (typeof signers)[number],
+function signatureField(
+  { values, put, contested }: Controls<TokenValues>,
+  name: (typeof signatureFields)[number],
   { hint }: { readonly hint?: string } = {},
 ) {
   const label = t(`signer.${name}`)

@@ -12,19 +12,19 @@ import { call } from "../shell/index.ts"
 
 export type OidcChange = MessageInitShape<typeof UpdateOIDCApplicationConfigurationRequestSchema>
 
-/** What every part of an application's page is handed. */
+/** Props of all parts of the application page. */
 export type ApplicationPart = { readonly application: Application }
 
-/** The same, for what only OpenID Connect applications have. */
+/** Props of parts for OpenID Connect applications. */
 export type OidcPart = ApplicationPart & { readonly oidc: OIDCConfiguration }
 
-/** The same, for what only APIs have. */
+/** Props of parts for APIs. */
 export type ApiPart = ApplicationPart & { readonly api: APIConfiguration }
 
-/** Changes what is given; lists that are left out, or empty, stay as they are. */
-export function changeOidc({ application }: OidcPart, value: OidcChange) {
+/** Updates an OpenID Connect application; omitted and empty lists are kept. */
+export function updateOidc({ application }: OidcPart, value: OidcChange) {
   const { applicationId, projectId, name } = application
   const applicationType = { case: "oidcConfiguration", value } as const
-  const wanted = { applicationId, projectId, name, applicationType }
-  return call(ApplicationService.method.updateApplication, wanted)
+  const request = { applicationId, projectId, name, applicationType }
+  return call(ApplicationService.method.updateApplication, request)
 }

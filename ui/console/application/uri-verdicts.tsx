@@ -1,4 +1,8 @@
-import { judge, malformationOf, type Redirecting } from "../../../src/protocol/redirect-uri.ts"
+import {
+  assessRedirectUri,
+  findRedirectUriError,
+  type RedirectSettings,
+} from "../../../src/protocol/redirect-uri.ts"
 import { Badge } from "../../kit/index.ts"
 import { linesOf } from "../form/index.ts"
 import { has, t } from "../shell/index.ts"
@@ -7,49 +11,52 @@ type Verdict = "invalid" | "refused" | "advised" | "fine"
 
 const tones = { invalid: "danger", refused: "danger", advised: "warning", fine: "done" } as const
 
-type JudgedUri = { readonly uri: string; readonly verdict: Verdict; readonly why?: string }
+type UriVerdict = { readonly uri: string; readonly verdict: Verdict; readonly reason?: string }
 
-type VerdictsProps = { readonly typed: string; readonly by: Redirecting }
+type VerdictsProps = { readonly typed: string; readonly context: RedirectSettings }
 
-/** What becomes of each redirect URI, said while one types it. */
-export function RedirectUriVerdicts({ typed, by }: VerdictsProps) {
-  const judged = unique(typed).map((uri) => ({ uri, ...judge(uri, by, location.origin) }))
+/** The verdict for each redirect URI while it is typed. */
+export function RedirectUriVerdicts({ typed, context }: VerdictsProps) {
+  const judged = unique(typed).map((uri) => ({
+    uri,
+    ...assessRedirectUri(uri, context, location.origin),
+  }))
   return <Verdicts judged={judged} />
 }
 
-/** The same where people return after they sign out: nothing secret goes there. */
-export function PostLogoutUriVerdicts({ typed, by }: VerdictsProps) {
-  const judged = unique(typed).map((uri): JudgedUri => {
-    const why = malformationOf(uri, by.devMode)
-    return why ? { uri, verdict: "invalid", why } : { uri, verdict: "fine" }
+/** The verdict for each post-logout URI; these receive no secrets, so fewer rules apply. */
+export function PostLogoutUriVerdicts({ typed, context }: VerdictsProps) {
+  const judged = unique(typed).map((uri): UriVerdict => {
+    const reason = findRedirectUriError(uri, context.devMode)
+    return reason ? { uri, verdict: "invalid", reason } : { uri, verdict: "fine" }
   })
   return <Verdicts judged={judged} />
 }
 
-/** Whether an address is refused only until plain http on private networks is allowed. */
-export const wantsPrivateHttp = (typed: string, by: Redirecting): boolean =>
+/** Whether a URI is only rejected because plain HTTP on private networks is not allowed. */
+export const needsPrivateHttp = (typed: string, context: RedirectSettings): boolean =>
   linesOf(typed).some((uri) => {
-    const judgement = judge(uri, { ...by, privateHttp: false }, location.origin)
-    return judgement.verdict === "refused" && judgement.why === "http_private"
+    const judgement = assessRedirectUri(uri, { ...context, privateHttp: false }, location.origin)
+    return judgement.verdict === "refused" && judgement.reason === "http_private"
   })
 
-/** Whether the server would not keep one of them. */
+/** Whether the server would reject one of the URIs. */
 export const hasInvalid = (typed: string, devMode: boolean): boolean =>
-  linesOf(typed).some((uri) => malformationOf(uri, devMode) !== undefined)
+  linesOf(typed).some((uri) => findRedirectUriError(uri, devMode) !== undefined)
 
 const unique = (typed: string) => [...new Set(linesOf(typed))]
 
-function Verdicts({ judged }: { readonly judged: readonly JudgedUri[] }) {
-  const wordsOf = (why: string | undefined) => {
-    const key = `problem.redirect_uris.${why}`
+function Verdicts({ judged }: { readonly judged: readonly UriVerdict[] }) {
+  const problemText = (reason: string | undefined) => {
+    const key = `problem.redirect_uris.${reason}`
     return has(key) ? t(key) : ""
   }
   return (
     <ul className="verdicts" aria-live="polite">
-      {judged.map(({ uri, verdict, why }) => (
+      {judged.map(({ uri, verdict, reason }) => (
         <li key={uri}>
           <code>{uri}</code> <Badge tone={tones[verdict]}>{t(`verdict.${verdict}`)}</Badge>
-          {why && <p className="small quiet">{wordsOf(why)}</p>}
+          {reason && <p className="small quiet">{problemText(reason)}</p>}
         </li>
       ))}
     </ul>

@@ -6,22 +6,24 @@ import type { OidcPart } from "./update-application.ts"
 
 const dayMs = 86_400_000
 
-/** To the day, as uses are noted: what is asked for stays the same while it is waited for. */
+/**
+ * Rounded to the day, like recorded usage, so that the request stays the same while it is loading.
+ */
 const weekAgo = () => timestampFromMs(Math.floor(Date.now() / dayMs) * dayMs - 7 * dayMs)
 
-/** How many people have used an application this week: those who will miss it. */
+/** Number of users of an application this week, who would be affected by its removal. */
 export function UsedThisWeek({ applicationId }: { readonly applicationId: string }) {
-  const asked = { applicationId, since: weekAgo(), pagination: { limit: 1 } }
-  const found = useReadIfAllowed(ActivityService.method.listApplicationUses, asked)
+  const request = { applicationId, since: weekAgo(), pagination: { limit: 1 } }
+  const found = useReadIfAllowed(ActivityService.method.listApplicationUses, request)
   const count = Number(found?.pagination?.totalResult ?? 0)
   return count > 0 && <p>{t("uses.this_week", { count })}</p>
 }
 
-/** What an application's latest sign-ins show that its settings can mend. */
+/** Advice from the application's latest sign-ins that its settings can resolve. */
 export function UsageAdvice({ application, oidc }: OidcPart) {
   const { applicationId } = application
-  const asked = { applicationId, pagination: { limit: 1 } }
-  const found = useReadIfAllowed(ActivityService.method.listApplicationUses, asked)
+  const request = { applicationId, pagination: { limit: 1 } }
+  const found = useReadIfAllowed(ActivityService.method.listApplicationUses, request)
   const { droppedScopes = [], profileUnread = false } = found ?? {}
   return (
     <>

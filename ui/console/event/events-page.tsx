@@ -15,35 +15,35 @@ import {
   Facts,
   language,
   Page,
-  Part,
+  PagePart,
   RefusalAlert,
   refusalOf,
   t,
   transport,
 } from "../shell/index.ts"
-import { nameOf } from "../user/user.ts"
+import { displayNameOf } from "../user/user.ts"
 import { FailedEvents } from "./failed-events.tsx"
 import { Filters } from "./filters.tsx"
 import { Views } from "./views.tsx"
 
 const pageSize = 50
-const followMs = 2000
+const pollMs = 2000
 
-/** All that happened on the instance: narrowed, either way round, and as it comes. */
+/** All events of the instance, with filters, sorting and live updates. */
 export function EventsPage() {
   const state = useListState()
   const { get, set } = state
   const orders = ["newest", "oldest"] as const
-  const { chosen: order, filter } = useFilterChips("order", orders, (one) => t(`events.${one}`))
+  const { selected: order, filter } = useFilterChips("order", orders, (one) => t(`events.${one}`))
   const follows = order === "newest" && get("at") === undefined && get("follow") !== undefined
   const { data, error } = useQuery({
     ...createQueryOptions(
       AdminService.method.listEvents,
-      { ...wantedOf(state), asc: order === "oldest" },
+      { ...requestOf(state), asc: order === "oldest" },
       { transport },
     ),
     placeholderData: keepPreviousData,
-    refetchInterval: follows ? followMs : false,
+    refetchInterval: follows ? pollMs : false,
   })
   const found = data?.events ?? []
   const rows = found.slice(0, pageSize)
@@ -52,12 +52,16 @@ export function EventsPage() {
   return (
     <Page title={t("nav.events")} owner={t("nav.instance")}>
       <p className="quiet section-lead">{t("events.lead")}</p>
-      <Part>
+      <PagePart>
         <FailedEvents />
-      </Part>
-      <Part rows={2}>
-        <Filters key={JSON.stringify(wantedOf(state), textOfNumber)} state={state} names={names} />
-      </Part>
+      </PagePart>
+      <PagePart rows={2}>
+        <Filters
+          key={JSON.stringify(requestOf(state), bigintReplacer)}
+          state={state}
+          names={names}
+        />
+      </PagePart>
       <div className="list-tools">
         {filter.filters}
         {order === "newest" && get("at") === undefined && (
@@ -74,7 +78,7 @@ export function EventsPage() {
       {rows.length > 0 && (
         <Table
           caption={t("nav.events")}
-          columns={columnsOf(names)}
+          columns={eventColumns(names)}
           rows={rows}
           keyOf={({ sequence }) => String(sequence)}
         />
@@ -91,18 +95,18 @@ export function EventsPage() {
           </Button>
         )}
       </div>
-      <Part>
+      <PagePart>
         <Views />
-      </Part>
+      </PagePart>
     </Page>
   )
 }
 
-const textOfNumber = (_: string, value: unknown) =>
+const bigintReplacer = (_: string, value: unknown) =>
   typeof value === "bigint" ? String(value) : value
 
-/** What the address asks for; one more than is shown tells whether there are more. */
-function wantedOf({ get }: ListState) {
+/** The request for the URL parameters; one extra row shows whether there are more. */
+function requestOf({ get }: ListState) {
   const at = get("at") ?? ""
   const list = (text = "") => (text === "" ? [] : [text])
   return {
@@ -112,12 +116,12 @@ function wantedOf({ get }: ListState) {
     eventTypes: list(get("type")),
     aggregateId: get("id") ?? "",
     editorUserId: get("editor") ?? "",
-    creationDateFilter: { case: "range", value: daysOf(get("since"), get("until")) } as const,
+    creationDateFilter: { case: "range", value: dayRange(get("since"), get("until")) } as const,
   }
 }
 
-/** From the beginning of one day to the end of another, where this browser is. */
-function daysOf(since: string | undefined, until: string | undefined) {
+/** A range of days in the time zone of this browser. */
+function dayRange(since: string | undefined, until: string | undefined) {
   const [first, last] = [startOf(since), startOf(until)]
   last?.setDate(last.getDate() + 1)
   return {
@@ -132,7 +136,7 @@ function startOf(day: string | undefined): Date | undefined {
   return Number.isNaN(start.getTime()) ? undefined : start
 }
 
-/** What is called how today, by its ID; users as far as one may see them. */
+/** Current names of users and resources by ID, as far as the caller can read them. */
 function useNames(events: readonly Event[]): ReadonlyMap<string, string> {
   const ofUsers = events.filter(({ aggregate }) => aggregate?.type?.type === "user")
   const userIds = [...new Set(ofUsers.flatMap(({ aggregate }) => aggregate?.id ?? []))]
@@ -150,19 +154,19 @@ function useNames(events: readonly Event[]): ReadonlyMap<string, string> {
       [aggregate?.id ?? "", aggregate?.displayName ?? ""] as const,
       [editor?.userId ?? "", editor?.displayName ?? ""] as const,
     ]),
-    ...(data?.result ?? []).map((user) => [user.userId, nameOf(user)] as const),
+    ...(data?.result ?? []).map((user) => [user.userId, displayNameOf(user)] as const),
   ]
   return new Map(named.filter(([id, name]) => id !== "" && name !== ""))
 }
 
-const columnsOf = (names: ReadonlyMap<string, string>): readonly Column<Event>[] => [
+const eventColumns = (names: ReadonlyMap<string, string>): readonly Column<Event>[] => [
   {
     label: t("history.what"),
     cell: (event) => (
       <div className="call">
         <span>{event.type?.localized?.localizedMessage}</span>
         <code className="small">{event.type?.type}</code>
-        <Details {...event} />
+        <EventDetails {...event} />
       </div>
     ),
   },
@@ -176,20 +180,20 @@ const columnsOf = (names: ReadonlyMap<string, string>): readonly Column<Event>[]
     ),
   },
   { label: t("history.who"), cell: ({ editor }) => editor?.userId && <Editor {...editor} /> },
-  { label: t("history.when"), cell: ({ creationDate }) => <When at={creationDate} /> },
+  { label: t("history.when"), cell: ({ creationDate }) => <EventTime at={creationDate} /> },
 ]
 
 type ResourceNameProps = { readonly id: string; readonly names: ReadonlyMap<string, string> }
 
-/** A name, or an ID that somebody chose; a generated one is among the details. */
+/** A name or a custom ID; generated IDs are among the details. */
 function ResourceName({ id, names }: ResourceNameProps) {
   const name = names.get(id)
   if (name !== undefined) return <bdi className="clip">{name}</bdi>
   return /^\d+$/.test(id) ? null : <code className="small">{id}</code>
 }
 
-/** The date and the time; beside it how long ago that was. */
-function When({ at }: { readonly at: Timestamp | undefined }) {
+/** Date and time, with the relative time. */
+function EventTime({ at }: { readonly at: Timestamp | undefined }) {
   const format = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "medium" })
   return (
     <div className="call">
@@ -201,8 +205,8 @@ function When({ at }: { readonly at: Timestamp | undefined }) {
   )
 }
 
-/** What machines call it, and what was said. */
-function Details({ aggregate, editor, sequence, payload }: Event) {
+/** The IDs and the payload of an event. */
+function EventDetails({ aggregate, editor, sequence, payload }: Event) {
   const ids = [
     [t("events.resource_id"), aggregate?.id],
     [t("events.editor_id"), editor?.userId],

@@ -9,7 +9,7 @@ import { call, Section, t, useRead } from "../shell/index.ts"
 const { listFailedEvents, removeFailedEvent } = AdminService.method
 const { retryFailedEvents } = HistoryService.method
 
-/** What could not be done about events so far, and is tried again. Nothing where all is well. */
+/** Events whose processing failed and is retried; hidden if there are none. */
 export function FailedEvents() {
   const { result } = useRead(listFailedEvents)
   if (result.length === 0) return null
@@ -18,7 +18,7 @@ export function FailedEvents() {
       <p className="quiet section-lead">{t("failed_events.lead")}</p>
       <Table
         caption={t("failed_events.title")}
-        columns={columnsOf()}
+        columns={failedEventColumns()}
         rows={result}
         keyOf={({ viewName, failedSequence }) => `${viewName} ${failedSequence}`}
       />
@@ -33,7 +33,7 @@ export function FailedEvents() {
   )
 }
 
-const columnsOf = (): readonly Column<FailedEvent>[] => [
+const failedEventColumns = (): readonly Column<FailedEvent>[] => [
   {
     label: t("failed_events.by"),
     cell: ({ viewName, errorMessage }) => (
@@ -63,7 +63,7 @@ const columnsOf = (): readonly Column<FailedEvent>[] => [
       <ConfirmButton
         small
         needs={removeFailedEvent}
-        what={`${viewName} ${failedSequence}`}
+        subject={`${viewName} ${failedSequence}`}
         consequence={t("failed_events.remove_text")}
         act={() => call(removeFailedEvent, { database, viewName, failedSequence })}
       />

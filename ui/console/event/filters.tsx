@@ -4,36 +4,36 @@ import { Button, SelectField, TextField } from "../../kit/index.ts"
 import { SearchForm, verbatim } from "../form/index.ts"
 import type { ListState } from "../list/index.ts"
 import { language, t, useRead } from "../shell/index.ts"
-import { PickField } from "./picker-field.tsx"
+import { PickerField } from "./picker-field.tsx"
 import { ResourcePicker, UserPicker } from "./resource-pickers.tsx"
 
-const parts = ["kind", "type", "id", "editor", "since", "until"] as const
+const filterNames = ["kind", "type", "id", "editor", "since", "until"] as const
 const typesId = "event-types"
 
 type FiltersProps = {
   readonly state: ListState
-  /** What the events that are shown call users and resources, by their IDs. */
+  /** Names of users and resources in the listed events, by ID. */
   readonly names: ReadonlyMap<string, string>
 }
 
-/** What events are narrowed by; the address says it. */
+/** Filters of the event list, stored in the URL. */
 export function Filters({ state: { get, set }, names }: FiltersProps) {
   const { aggregateTypes } = useRead(AdminService.method.listAggregateTypes)
   const { eventTypes } = useRead(AdminService.method.listEventTypes)
   const [typed, setTyped] = useState<Readonly<Record<string, string>>>(
-    Object.fromEntries(parts.map((part) => [part, get(part) ?? ""])),
+    Object.fromEntries(filterNames.map((part) => [part, get(part) ?? ""])),
   )
   const put = (part: string, value: string) => setTyped({ ...typed, [part]: value })
   const ask = () =>
     set({
-      ...Object.fromEntries(parts.map((part) => [part, typed[part]?.trim() || undefined])),
+      ...Object.fromEntries(filterNames.map((part) => [part, typed[part]?.trim() || undefined])),
       at: undefined,
     })
   const kinds = aggregateTypes
     .map(({ type, localized }) => ({ value: type, label: localized?.localizedMessage || type }))
     .toSorted((a, b) => a.label.localeCompare(b.label, language))
   return (
-    <SearchForm className="form" onAsk={ask}>
+    <SearchForm className="form" onSearch={ask}>
       <div className="pair pair-two">
         <SelectField
           label={t("events.kind")}
@@ -51,7 +51,7 @@ export function Filters({ state: { get, set }, names }: FiltersProps) {
           onChange={(event) => put("type", event.target.value)}
         />
         {(["id", "editor"] as const).map((part) => (
-          <PickField
+          <PickerField
             key={part}
             label={t(`events.${part}`)}
             value={typed[part] ?? ""}
@@ -61,7 +61,7 @@ export function Filters({ state: { get, set }, names }: FiltersProps) {
             {(choose) =>
               part === "id" ? <ResourcePicker choose={choose} /> : <UserPicker choose={choose} />
             }
-          </PickField>
+          </PickerField>
         ))}
         {(["since", "until"] as const).map((part) => (
           <TextField

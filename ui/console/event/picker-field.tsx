@@ -2,23 +2,23 @@ import { type ReactNode, useId, useState } from "react"
 import { Button, Dialog } from "../../kit/index.ts"
 import { t } from "../shell/index.ts"
 
-/** What was picked in this tab is called; what the events say comes before. */
+/** Names of resources that were picked in this tab; names from events take precedence. */
 const pickedNames = new Map<string, string>()
 
 export type PickedResource = { readonly id: string; readonly name: string }
 
-type PickFieldProps = {
+type PickerFieldProps = {
   readonly label: string
   /** An ID; empty for all. */
   readonly value: string
-  /** What the events that are shown call it. */
+  /** The name in the listed events. */
   readonly name: string | undefined
   readonly onChange: (id: string) => void
   readonly children: (choose: (picked: PickedResource) => void) => ReactNode
 }
 
-/** One user or resource by its name, chosen in a dialog; its ID is beside it. */
-export function PickField({ label, value, name, onChange, children }: PickFieldProps) {
+/** Picks a user or resource by name in a dialog; shows its ID too. */
+export function PickerField({ label, value, name, onChange, children }: PickerFieldProps) {
   const [open, setOpen] = useState(false)
   const labelId = useId()
   const choose = (picked: PickedResource) => {
@@ -27,7 +27,7 @@ export function PickField({ label, value, name, onChange, children }: PickFieldP
     onChange(picked.id)
     setOpen(false)
   }
-  const known = name || pickedNames.get(value)
+  const displayName = name || pickedNames.get(value)
   return (
     <fieldset className="field" aria-labelledby={labelId}>
       <span className="field-label" id={labelId}>
@@ -37,9 +37,11 @@ export function PickField({ label, value, name, onChange, children }: PickFieldP
         {value === "" ? (
           <span className="quiet">{t("filter.all")}</span>
         ) : (
-          <bdi>{known ?? value}</bdi>
+          <bdi>{displayName ?? value}</bdi>
         )}
-        {known !== undefined && known !== value && <code className="small">{value}</code>}
+        {displayName !== undefined && displayName !== value && (
+          <code className="small">{value}</code>
+        )}
         <Button small onClick={() => setOpen(true)} aria-label={`${t("events.choose")}: ${label}`}>
           {t("events.choose")}
         </Button>

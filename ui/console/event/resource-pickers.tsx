@@ -7,46 +7,46 @@ import { OrganizationService } from "../../../src/gen/core/org/v2/organization_s
 import { ProjectService } from "../../../src/gen/core/project/v2/project_service_pb.ts"
 import { UserFieldName } from "../../../src/gen/core/user/v2/user_pb.ts"
 import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
-import { Chips, Person } from "../../kit/index.ts"
+import { Chips, UserSummary } from "../../kit/index.ts"
 import { Picker } from "../list/index.ts"
 import { t } from "../shell/index.ts"
-import { loginNameOf, nameOf } from "../user/user.ts"
-import { namedLike } from "../user/user-query.ts"
+import { displayNameOf, loginNameOf } from "../user/user.ts"
+import { nameQueries } from "../user/user-query.ts"
 import type { PickedResource } from "./picker-field.tsx"
 
 type PickersProps = { readonly choose: (picked: PickedResource) => void }
 
 type Row = PickedResource & { readonly detail: string }
 
-const few = 6
-const query = { limit: few, asc: true }
+const resultsMax = 6
+const query = { limit: resultsMax, asc: true }
 
-/** What the pickers have in common; an ID is accepted where no name is found. */
-const pickerOf = ({ choose }: PickersProps) => ({
+/** Shared options of the pickers; an ID is accepted if no name matches. */
+const pickerProps = ({ choose }: PickersProps) => ({
   hint: t("events.pick_hint"),
   value: "",
   onChange: (_: string, row?: Row) => row && choose(row),
-  otherwise: (text: string): readonly Row[] =>
+  fallback: (text: string): readonly Row[] =>
     /^[\w.:-]{1,200}$/.test(text) ? [{ id: text, name: text, detail: t("events.as_id") }] : [],
   idOf: ({ id }: Row) => id,
-  show: ({ name, detail }: Row) => <Person name={name} loginName={detail} />,
+  show: ({ name, detail }: Row) => <UserSummary name={name} loginName={detail} />,
 })
 
 export function UserPicker({ choose }: PickersProps) {
   return (
     <Picker
       label={t("history.who")}
-      {...pickerOf({ choose })}
+      {...pickerProps({ choose })}
       method={UserService.method.listUsers}
-      ask={(text) => ({
+      toRequest={(text) => ({
         query,
         sortingColumn: UserFieldName.DISPLAY_NAME,
-        queries: text ? [namedLike(text)] : [],
+        queries: text ? [nameQueries(text)] : [],
       })}
       find={({ result }) =>
         result.map((user) => ({
           id: user.userId,
-          name: nameOf(user),
+          name: displayNameOf(user),
           detail: loginNameOf(user),
         }))
       }
@@ -59,9 +59,9 @@ function OrganizationPicker({ choose }: PickersProps) {
   return (
     <Picker
       label={t("nav.organizations")}
-      {...pickerOf({ choose })}
+      {...pickerProps({ choose })}
       method={OrganizationService.method.listOrganizations}
-      ask={(name) => ({
+      toRequest={(name) => ({
         query,
         sortingColumn: OrganizationFieldName.NAME,
         queries: name ? [{ query: { case: "nameQuery", value: { name, method } } as const }] : [],
@@ -76,9 +76,9 @@ function ProjectPicker({ choose }: PickersProps) {
   return (
     <Picker
       label={t("nav.projects")}
-      {...pickerOf({ choose })}
+      {...pickerProps({ choose })}
       method={ProjectService.method.listProjects}
-      ask={(projectName) => ({
+      toRequest={(projectName) => ({
         pagination: query,
         filters: projectName
           ? [{ filter: { case: "projectNameFilter", value: { projectName, method } } as const }]
@@ -98,9 +98,9 @@ function ApplicationPicker({ choose }: PickersProps) {
   return (
     <Picker
       label={t("nav.applications")}
-      {...pickerOf({ choose })}
+      {...pickerProps({ choose })}
       method={ApplicationService.method.listApplications}
-      ask={(name) => ({
+      toRequest={(name) => ({
         pagination: query,
         filters: name ? [{ filter: { case: "nameFilter", value: { name, method } } as const }] : [],
       })}
@@ -119,7 +119,7 @@ const resources = {
 } as const
 const resourceNames = ["users", "organizations", "projects", "applications"] as const
 
-/** What something happened to: of a few kinds by its name, and of every kind by its ID. */
+/** Picks the resource of events: common kinds by name, every kind by ID. */
 export function ResourcePicker({ choose }: PickersProps) {
   const [kind, setKind] = useState<(typeof resourceNames)[number]>("users")
   const Resource = resources[kind]

@@ -4,8 +4,8 @@ import { Time } from "../list/index.ts"
 import { Section, t, useRead } from "../shell/index.ts"
 
 /**
- * What lists are read from, and up to which event each has it. A view has the rows of all
- * instances, so that only a system user may have one made anew (`ClearView`), who has no console.
+ * The read models and their positions. A view contains the rows of all instances, so only a system
+ * user can rebuild it (`ClearView`), which is not possible in the console.
  */
 export function Views() {
   const { result } = useRead(AdminService.method.listViews)

@@ -8,17 +8,17 @@ type CodeAreaProps = {
   readonly value: string
   readonly onChange: (value: string) => void
   readonly error?: string | undefined
-  /** The line that something is wrong with, beginning with 1. */
-  readonly wrong?: number | undefined
+  /** Number of the line with an error, starting at 1. */
+  readonly errorLine?: number | undefined
   readonly readOnly?: boolean
 }
 
 /**
- * A program: lines with numbers, and Tab for two spaces. After Escape, Tab leads on, so that a
- * keyboard gets out again.
+ * A code editor with line numbers; Tab inserts two spaces. After Escape, Tab moves the focus, for
+ * keyboard users.
  */
 export function CodeArea(props: CodeAreaProps) {
-  const { label, name, value, onChange, error, wrong, readOnly } = props
+  const { label, name, value, onChange, error, errorLine, readOnly } = props
   const leaving = useRef(false)
   const numbers = useRef<HTMLOListElement>(null)
   const press = (event: KeyboardEvent<HTMLTextAreaElement>) => {
@@ -29,7 +29,7 @@ export function CodeArea(props: CodeAreaProps) {
     event.preventDefault()
     event.stopPropagation()
     const { selectionStart, selectionEnd } = event.currentTarget
-    // Through the browser's own editing, so that it can be undone.
+    // Uses the browser's editing command, so that it can be undone.
     if (!event.shiftKey) document.execCommand("insertText", false, "  ")
     else {
       const line = value.lastIndexOf("\n", selectionStart - 1) + 1
@@ -51,8 +51,8 @@ export function CodeArea(props: CodeAreaProps) {
         <div className="code">
           <ol className="code-numbers" aria-hidden="true" ref={numbers}>
             {value.split("\n").map((_, at) => (
-              // biome-ignore lint/suspicious/noArrayIndexKey: a line is its number
-              <li key={at} className={at + 1 === wrong ? "code-wrong" : undefined}>
+              // biome-ignore lint/suspicious/noArrayIndexKey: lines have no other identity
+              <li key={at} className={at + 1 === errorLine ? "code-wrong" : undefined}>
                 {at + 1}
               </li>
             ))}

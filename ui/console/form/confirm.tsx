@@ -4,30 +4,30 @@ import { type ReactNode, useState } from "react"
 import { Button, Dialog, TextField } from "../../kit/index.ts"
 import {
   call,
+  IfPermitted,
   type LinkOptions,
-  May,
-  type Needs,
   notify,
   RefusalAlert,
+  type RequiredPermission,
   Section,
   t,
   useAction,
 } from "../shell/index.ts"
-import { Fields } from "./form.tsx"
+import { FormFields } from "./form.tsx"
 import { useForm } from "./use-form.ts"
 
-type ActionButtonProps = Needs & {
+type ActionButtonProps = RequiredPermission & {
   readonly label: string
   readonly act: () => Promise<unknown>
   readonly done?: () => unknown
   readonly small?: boolean
 }
 
-/** A change that harms nobody: it happens at once, and a refusal is said beside it. */
+/** A button for a change without risk: it runs immediately, and an error is shown next to it. */
 export function ActionButton({ needs, label, act, done, small }: ActionButtonProps) {
   const action = useAction(act, done)
   return (
-    <May needs={needs}>
+    <IfPermitted needs={needs}>
       <Button
         small={small}
         kind={small ? "plain" : "normal"}
@@ -37,43 +37,43 @@ export function ActionButton({ needs, label, act, done, small }: ActionButtonPro
         {label}
       </Button>
       <RefusalAlert refusal={action.refusal} />
-    </May>
+    </IfPermitted>
   )
 }
 
 type ConfirmButtonProps = Omit<ActionButtonProps, "label"> & {
-  /** What it does; removing, where nothing is said. */
+  /** The label; "Remove" by default. */
   readonly label?: string
-  /** What it is done to. */
-  readonly what: string
-  /** What it will do, in words. */
+  /** The affected resource. */
+  readonly subject: string
+  /** The consequence, as text. */
   readonly consequence: ReactNode
 }
 
 /**
- * Something that takes a thing from people: it says first what that means. The dialog does what it
- * said when it was opened, also if what it is about has been read anew since.
+ * A button for a change that affects users: explains the consequence first. The dialog applies to
+ * the state when it was opened, even if the data were reloaded since.
  */
 export function ConfirmButton(props: ConfirmButtonProps) {
-  const { needs, small, act, done, what, consequence, label = t("action.remove") } = props
-  const [open, setOpen] = useState<Pick<ConfirmButtonProps, "act" | "what">>()
+  const { needs, small, act, done, subject, consequence, label = t("action.remove") } = props
+  const [open, setOpen] = useState<Pick<ConfirmButtonProps, "act" | "subject">>()
   const close = () => setOpen(undefined)
   const action = useAction(open?.act ?? act, () => {
     close()
     return done?.()
   })
   return (
-    <May needs={needs}>
+    <IfPermitted needs={needs}>
       <Button
         small={small}
         kind={small ? "plain" : "danger"}
-        aria-label={`${label}: ${what}`}
-        onClick={() => setOpen({ act, what })}
+        aria-label={`${label}: ${subject}`}
+        onClick={() => setOpen({ act, subject: subject })}
       >
         {label}
       </Button>
       {open && (
-        <Dialog title={`${label}: ${open.what}`} onClose={close}>
+        <Dialog title={`${label}: ${open.subject}`} onClose={close}>
           <div className="stack">{consequence}</div>
           <RefusalAlert refusal={action.refusal} />
           <div className="form-actions">
@@ -84,67 +84,68 @@ export function ConfirmButton(props: ConfirmButtonProps) {
           </div>
         </Dialog>
       )}
-    </May>
+    </IfPermitted>
   )
 }
 
 type ActivationButtonProps<I extends DescMessage, J extends DescMessage> = {
-  readonly what: string
+  readonly subject: string
   readonly isOn: boolean
-  /** What it means that it is off. */
+  /** The consequence of deactivating. */
   readonly consequence: ReactNode
-  /** What turns it on, what off, and of what. */
+  /** The operations to activate and deactivate, and their request. */
   readonly on: DescMethodUnary<I>
   readonly off: DescMethodUnary<J>
   readonly of: MessageInitShape<I> & MessageInitShape<J>
   readonly small?: boolean
-  /** What turning is called, where it is not activating. */
-  readonly words?: { readonly on: string; readonly off: string; readonly told: string }
+  /** Labels, if not "Activate" and "Deactivate". */
+  readonly labels?: { readonly on: string; readonly off: string; readonly told: string }
 }
 
-/** On and off: turning off asks first, and can be undone. */
+/** Activates without confirmation; deactivating asks first and can be undone. */
 export function ActivationButton<I extends DescMessage, J extends DescMessage>(
   props: ActivationButtonProps<I, J>,
 ) {
-  const { what, isOn, consequence, on, off, of, small, words } = props
-  const how = { needs: off, ...(small !== undefined && { small }) }
+  const { subject, isOn, consequence, on, off, of, small, labels } = props
+  const options = { needs: off, ...(small !== undefined && { small }) }
   const turnOn = () => call(on, of)
-  if (!isOn) return <ActionButton {...how} label={words?.on ?? t("action.activate")} act={turnOn} />
+  if (!isOn)
+    return <ActionButton {...options} label={labels?.on ?? t("action.activate")} act={turnOn} />
   return (
     <ConfirmButton
-      {...how}
-      label={words?.off ?? t("action.deactivate")}
-      what={what}
+      {...options}
+      label={labels?.off ?? t("action.deactivate")}
+      subject={subject}
       consequence={consequence}
       act={() => call(off, of)}
       done={() =>
-        notify({ text: words?.told ?? t("notice.deactivated", { name: what }), undo: turnOn })
+        notify({ text: labels?.told ?? t("notice.deactivated", { name: subject }), undo: turnOn })
       }
     />
   )
 }
 
-type DeleteProps = Needs & {
+type DeleteProps = RequiredPermission & {
   readonly name: string
   readonly title: string
   readonly consequence: ReactNode
   readonly act: () => Promise<unknown>
 }
 
-/** A change that can't be undone asks for the name of what it destroys. */
+/** A button for a change that can't be undone: requires typing the name. */
 export function DeleteButton(props: DeleteProps) {
   const [open, setOpen] = useState(false)
   return (
-    <May needs={props.needs}>
+    <IfPermitted needs={props.needs}>
       <Button kind="danger" onClick={() => setOpen(true)}>
         {props.title}
       </Button>
       {open && <DeleteDialog {...props} close={() => setOpen(false)} />}
-    </May>
+    </IfPermitted>
   )
 }
 
-const deletable = [
+const deletableFamilies = [
   "projects",
   "applications",
   "users",
@@ -155,15 +156,15 @@ const deletable = [
 ] as const
 
 type DeleteSectionProps<I extends DescMessage> = {
-  readonly family: (typeof deletable)[number]
+  readonly family: (typeof deletableFamilies)[number]
   readonly name: string
   readonly by: DescMethodUnary<I>
   readonly of: MessageInitShape<I>
-  /** Where one is afterwards. */
+  /** The page to show afterwards. */
   readonly to: LinkOptions
 }
 
-/** The same at the end of a page, which is left then. */
+/** A section to delete the resource of a page. */
 export function DeleteSection<I extends DescMessage>(props: DeleteSectionProps<I>) {
   const { family, name, by, of, to } = props
   const navigate = useNavigate()
@@ -173,7 +174,7 @@ export function DeleteSection<I extends DescMessage>(props: DeleteSectionProps<I
     await navigate({ ...to, replace: true })
   }
   return (
-    <May needs={by}>
+    <IfPermitted needs={by}>
       <Section title={t("delete.section")}>
         <p className="quiet">{consequence}</p>
         <div className="row">
@@ -186,7 +187,7 @@ export function DeleteSection<I extends DescMessage>(props: DeleteSectionProps<I
           />
         </div>
       </Section>
-    </May>
+    </IfPermitted>
   )
 }
 
@@ -202,7 +203,7 @@ function DeleteDialog(props: DeleteProps & { readonly close: () => void }) {
   return (
     <Dialog title={title} onClose={close}>
       <p>{consequence}</p>
-      <Fields
+      <FormFields
         form={form}
         danger
         submit={title}
@@ -216,7 +217,7 @@ function DeleteDialog(props: DeleteProps & { readonly close: () => void }) {
           spellCheck={false}
           autoFocus
         />
-      </Fields>
+      </FormFields>
     </Dialog>
   )
 }

@@ -10,52 +10,52 @@ import {
 } from "react"
 import { Button } from "../../kit/index.ts"
 import { type Changed, language, relativeTime, serverNow, t } from "../shell/index.ts"
-import { durationOf, durationText, isAmount } from "./duration.ts"
+import { durationFromAmount, formatDuration, isAmount } from "./duration.ts"
 
-/** A conflict of any form, to be shown. */
+/** A conflict in any form. */
 type FieldConflict = { readonly name: string; readonly theirs: unknown; readonly mine: unknown }
 
-/** What the fields of a form need of it to show their conflicts. */
+/** The part of a form that fields use to show conflicts. */
 type Conflicts = {
   readonly conflicts: readonly FieldConflict[]
   readonly changed: Changed | undefined
   readonly decide: (name: string, keeps: "mine" | "theirs") => void
 }
 
-/** Which fields show their conflicts themselves. */
+/** Fields that show their conflicts themselves. */
 type ConflictRegistry = { readonly add: (name: string) => () => void }
 
-export const ConflictPlaces = createContext<ConflictRegistry>({ add: () => () => {} })
+export const ConflictRegistryContext = createContext<ConflictRegistry>({ add: () => () => {} })
 
 type ContestedProps = {
   readonly form: Conflicts
   readonly name: string
   readonly label: string
-  /** A value of the field as people read it. */
-  readonly words?: ((value: unknown) => string) | undefined
+  /** Formats a value for display. */
+  readonly format?: ((value: unknown) => string) | undefined
   readonly children: ReactNode
 }
 
-/** A field, and beside it what somebody else has made of it since. */
-export function Contested({ form, name, label, words, children }: ContestedProps) {
-  const { add } = useContext(ConflictPlaces)
+/** A field with the conflicting value of another user. */
+export function ContestedField({ form, name, label, format, children }: ContestedProps) {
+  const { add } = useContext(ConflictRegistryContext)
   useEffect(() => add(name), [add, name])
   const conflict = form.conflicts.find((each) => each.name === name)
   return (
     <div className={conflict ? "contested" : "uncontested"}>
       {children}
-      {conflict && <ConflictBox form={form} conflict={conflict} label={label} words={words} />}
+      {conflict && <ConflictBox form={form} conflict={conflict} label={label} format={format} />}
     </div>
   )
 }
 
-type BoxProps = Omit<ContestedProps, "form" | "name" | "children"> & {
+type ConflictBoxProps = Omit<ContestedProps, "form" | "name" | "children"> & {
   readonly form: Omit<Conflicts, "conflicts">
   readonly conflict: FieldConflict
 }
 
-/** Both values beside each other. Nothing is saved before one is chosen. */
-export function ConflictBox({ form, conflict, label, words = wordsOf }: BoxProps) {
+/** Both values; one must be selected before saving. */
+export function ConflictBox({ form, conflict, label, format = formatValue }: ConflictBoxProps) {
   const { name, theirs, mine } = conflict
   const id = useId()
   const ref = useRef<HTMLFieldSetElement>(null)
@@ -67,11 +67,11 @@ export function ConflictBox({ form, conflict, label, words = wordsOf }: BoxProps
     <fieldset ref={ref} className="conflict" tabIndex={-1} aria-describedby={id}>
       <legend className="visually-hidden">{label}</legend>
       <p className="small" id={id}>
-        {changeText(form.changed)}
+        {formatChange(form.changed)}
       </p>
       <dl className="conflict-values">
-        <Value label={t("conflict.theirs")} text={words(theirs)} />
-        <Value label={t("conflict.mine")} text={words(mine)} />
+        <ConflictValue label={t("conflict.theirs")} text={format(theirs)} />
+        <ConflictValue label={t("conflict.mine")} text={format(mine)} />
       </dl>
       <div className="form-actions">
         <Button
@@ -93,19 +93,19 @@ export function ConflictBox({ form, conflict, label, words = wordsOf }: BoxProps
   )
 }
 
-/** What is longer scrolls, and so a keyboard must reach it. */
-const longLength = 150
+/** Longer values scroll, so they must be focusable. */
+const scrollLength = 150
 
-function Value({ label, text }: { readonly label: string; readonly text: string }) {
+function ConflictValue({ label, text }: { readonly label: string; readonly text: string }) {
   return (
     <div>
       <dt className="quiet small">{label}</dt>
-      <dd {...(text.length > longLength && { tabIndex: 0 })}>{text || t("conflict.empty")}</dd>
+      <dd {...(text.length > scrollLength && { tabIndex: 0 })}>{text || t("conflict.empty")}</dd>
     </div>
   )
 }
 
-/** The box goes with its decision: the focus moves to the next one, or to the form's button. */
+/** Moves the focus to the next conflict or to the submit button, because this box disappears. */
 function focusNext(ref: RefObject<HTMLFieldSetElement | null>): void {
   const form = ref.current?.closest("form")
   const boxes = [...(form?.querySelectorAll<HTMLElement>(".conflict") ?? [])]
@@ -114,18 +114,18 @@ function focusNext(ref: RefObject<HTMLFieldSetElement | null>): void {
   ;(next ?? button)?.focus()
 }
 
-function changeText(changed: Changed | undefined): string {
+function formatChange(changed: Changed | undefined): string {
   if (!changed?.by || !changed.at) return t("conflict.changed")
   const ago = relativeTime(language, timestampMs(changed.at), serverNow())
   return t("conflict.changed_by", { name: changed.by, ago })
 }
 
-function wordsOf(value: unknown): string {
+function formatValue(value: unknown): string {
   if (typeof value === "boolean") return t(value ? "detail.on" : "detail.off")
-  if (Array.isArray(value)) return value.map(wordsOf).join("\n")
+  if (Array.isArray(value)) return value.map(formatValue).join("\n")
   if (isAmount(value)) {
-    const duration = durationOf(value)
-    return duration ? durationText(duration) : ""
+    const duration = durationFromAmount(value)
+    return duration ? formatDuration(duration) : ""
   }
   return String(value ?? "")
 }

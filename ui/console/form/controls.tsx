@@ -10,68 +10,73 @@ import {
   TextField,
 } from "../../kit/index.ts"
 import { t } from "../shell/index.ts"
-import { Contested } from "./conflict.tsx"
-import { type Amount, amountIn } from "./duration.ts"
+import { ContestedField } from "./conflict.tsx"
+import { type Amount, toAmount } from "./duration.ts"
 import { DurationField } from "./duration-field.tsx"
-import { type FieldName, type NameOf, partOf } from "./edits.ts"
+import { type FieldName, type NameOf, toPartial } from "./edits.ts"
 import type { Form } from "./use-form.ts"
 
-/** The names of those values of a form that are texts, or some texts only. */
+/** Names of the form values whose type is text or a union of texts. */
 type ChoiceName<Values> = {
   [Name in FieldName<Values>]: Values[Name] extends string ? Name : never
 }[FieldName<Values>]
 
-type FieldTexts = {
+type FieldOptions = {
   readonly hint?: string | undefined
-  /** What is wrong with it beside what the server says. */
+  /** An error besides the server's. */
   readonly error?: string | undefined
-  /** It may stay empty, and says so. */
+  /** Whether the field can be empty, which is shown. */
   readonly optional?: boolean
 }
 
 type BoundProp = "name" | "value" | "onChange"
-type Input = FieldTexts & Omit<InputHTMLAttributes<HTMLInputElement>, BoundProp>
-type Area = FieldTexts & Omit<TextareaHTMLAttributes<HTMLTextAreaElement>, BoundProp>
+type Input = FieldOptions & Omit<InputHTMLAttributes<HTMLInputElement>, BoundProp>
+type Area = FieldOptions & Omit<TextareaHTMLAttributes<HTMLTextAreaElement>, BoundProp>
 
-/** How the values are called that can be chosen, and the line that helps to decide. */
-type Words<Value> = {
-  readonly words: (value: Value) => string
+/** Labels and hints of selectable values. */
+type ValueLabels<Value> = {
+  readonly label: (value: Value) => string
   readonly hints?: (value: Value) => string
 }
 
-/** What names and addresses are typed with: nothing puts in capitals or corrects. */
+/** Attributes for names and addresses: no capitalization or correction. */
 export const verbatim = { autoCapitalize: "none", spellCheck: false } as const
 
-/** The controls of a form, each bound to one of its values by name. */
-export type Controls<Values extends object> = ReturnType<typeof controlsOf<Values>>
+/** Controls of a form, bound to its values by name. */
+export type Controls<Values extends object> = ReturnType<typeof createControls<Values>>
 
-/** `focus`: the first text gets it, once it is there. */
-export const controlsOf = <Values extends object>(form: Form<Values>, focus = false) => ({
+/** With `focus`, the first text control is focused when it appears. */
+export const createControls = <Values extends object>(form: Form<Values>, focus = false) => ({
   ...form,
-  ...typedOf(form, focus),
-  ...chosenOf(form),
-  /** Shows beside a control of one's own what somebody else has made of its value since. */
-  contested: contestedBy(form),
+  ...inputControls(form, focus),
+  ...choiceControls(form),
+  /** Shows conflicts next to a custom control. */
+  contested: createContested(form),
 })
 
-/** A value as people read it. */
-type ValueWords = (value: unknown) => string
+/** Formats a value for display. */
+type FormatValue = (value: unknown) => string
 
-const contestedBy =
+const createContested =
   <Values extends object>(form: Form<Values>) =>
-  (name: FieldName<Values>, label: string, control: ReactNode, words?: ValueWords): ReactNode => (
-    <Contested key={name} form={form} name={name} label={label} words={words}>
+  (
+    name: FieldName<Values>,
+    label: string,
+    control: ReactNode,
+    toLabel?: FormatValue,
+  ): ReactNode => (
+    <ContestedField key={name} form={form} name={name} label={label} format={toLabel}>
       {control}
-    </Contested>
+    </ContestedField>
   )
 
-/** What is typed or turned. */
-function typedOf<Values extends object>(form: Form<Values>, focus: boolean) {
-  const contested = contestedBy(form)
+/** Controls for typed values and switches. */
+function inputControls<Values extends object>(form: Form<Values>, focus: boolean) {
+  const contested = createContested(form)
   let isFirst = focus
   const wired = (
     name: NameOf<Values, string>,
-    { optional, error, ...more }: FieldTexts & { readonly autoComplete?: string | undefined },
+    { optional, error, ...more }: FieldOptions & { readonly autoComplete?: string | undefined },
   ) => {
     const autoFocus = isFirst
     isFirst = false
@@ -88,7 +93,7 @@ function typedOf<Values extends object>(form: Form<Values>, focus: boolean) {
       contested(name, label, <TextField label={label} {...wired(name, more)} />),
     area: (name: NameOf<Values, string>, label: string, more: Area = {}): ReactNode =>
       contested(name, label, <TextArea label={label} {...wired(name, more)} />),
-    /** Nobody reads a secret, so two people can't be shown each other's. */
+    /** Secrets are not displayed, so conflicts between them can't be shown. */
     secret: (name: NameOf<Values, string>, label: string, more: Input = {}): ReactNode => (
       <PasswordField
         key={name}
@@ -108,7 +113,7 @@ function typedOf<Values extends object>(form: Form<Values>, focus: boolean) {
           error={form.errorOf(name)}
           {...(hint && { hint })}
           checked={form.values[name] === true}
-          onChange={(on) => form.change(partOf<Values, boolean>(name, on))}
+          onChange={(on) => form.change(toPartial<Values, boolean>(name, on))}
         />,
       ),
     duration: (name: NameOf<Values, Amount>, label: string, more: DurationTexts = {}): ReactNode =>
@@ -120,8 +125,8 @@ function typedOf<Values extends object>(form: Form<Values>, focus: boolean) {
           label={label}
           {...more}
           error={form.errorOf(name)}
-          value={amountIn(form.values[name])}
-          onChange={(amount) => form.change(partOf<Values, Amount>(name, amount))}
+          value={toAmount(form.values[name])}
+          onChange={(amount) => form.change(toPartial<Values, Amount>(name, amount))}
         />,
       ),
   }
@@ -129,17 +134,17 @@ function typedOf<Values extends object>(form: Form<Values>, focus: boolean) {
 
 type DurationTexts = { readonly hint?: string; readonly fallback?: string }
 
-/** What is chosen of a few. */
-function chosenOf<Values extends object>(form: Form<Values>) {
+/** Controls to select among a few values. */
+function choiceControls<Values extends object>(form: Form<Values>) {
   const { values, put } = form
-  const contested = contestedBy(form)
+  const contested = createContested(form)
   const one = <Name extends ChoiceName<Values>>(
     name: Name,
-    choices: Choices<Values[Name] & string>,
+    choices: ChoiceOptions<Values[Name] & string>,
   ) => ({
     name,
     value: String(values[name]),
-    options: optionsOf(choices),
+    options: toOptions(choices),
     onChange: (value: string) => {
       const chosen = choices.of.find((each) => each === value)
       if (chosen !== undefined) put(name, chosen)
@@ -150,65 +155,70 @@ function chosenOf<Values extends object>(form: Form<Values>) {
     <Name extends ChoiceName<Values>>(
       name: Name,
       legend: string,
-      choices: Choices<Values[Name] & string>,
+      choices: ChoiceOptions<Values[Name] & string>,
     ): ReactNode =>
-      contested(name, legend, <Control legend={legend} {...one(name, choices)} />, wordsIn(choices))
+      contested(
+        name,
+        legend,
+        <Control legend={legend} {...one(name, choices)} />,
+        formatChosen(choices),
+      )
   return {
-    /** One of a few, each with a line that helps to decide. */
+    /** One of a few values, each with a hint. */
     choice: oneBy(Choice),
-    /** The same where the names say enough, above what depends on it. */
+    /** One of a few values without hints, above the fields that depend on it. */
     chips: oneBy(Chips),
     select: <Name extends ChoiceName<Values>>(
       name: Name,
       label: string,
-      { hint, ...choices }: Choices<Values[Name] & string> & { readonly hint?: string },
+      { hint, ...choices }: ChoiceOptions<Values[Name] & string> & { readonly hint?: string },
     ): ReactNode => {
       const select = <SelectField label={label} hint={hint} {...one(name, choices)} />
-      return contested(name, label, select, wordsIn(choices))
+      return contested(name, label, select, formatChosen(choices))
     },
-    /** Any of a few. */
+    /** Several of a few values. */
     checks: <Value extends string>(
       name: NameOf<Values, readonly Value[]>,
       legend: string,
-      choices: Choices<Value>,
+      choices: ChoiceOptions<Value>,
     ): ReactNode =>
       contested(
         name,
         legend,
         <Checks
           legend={legend}
-          options={optionsOf(choices)}
-          values={listOf(values[name])}
+          options={toOptions(choices)}
+          values={toTextList(values[name])}
           onChange={(texts) => {
             const chosen = choices.of.filter((each) => texts.includes(each))
-            form.change(partOf<Values, readonly Value[]>(name, chosen))
+            form.change(toPartial<Values, readonly Value[]>(name, chosen))
           }}
         />,
-        wordsIn(choices),
+        formatChosen(choices),
       ),
   }
 }
 
-/** The values that can be chosen, as people read them. */
-type Choices<Value> = Words<Value> & { readonly of: readonly Value[] }
+/** The selectable values and their labels. */
+type ChoiceOptions<Value> = ValueLabels<Value> & { readonly of: readonly Value[] }
 
-const optionsOf = <Value extends string>({ of, words, hints }: Choices<Value>) =>
+const toOptions = <Value extends string>({ of, label: toLabel, hints }: ChoiceOptions<Value>) =>
   of.map((value): { readonly value: string; readonly label: string; readonly hint: string } => ({
     value,
-    label: words(value),
+    label: toLabel(value),
     hint: hints?.(value) ?? "",
   }))
 
-/** What is chosen, in words; what is no longer offered stands for itself. */
-const wordsIn =
-  <Value extends string>({ of, words }: Choices<Value>): ValueWords =>
+/** Formats selected values; values that are no longer offered are shown as is. */
+const formatChosen =
+  <Value extends string>({ of, label: toLabel }: ChoiceOptions<Value>): FormatValue =>
   (chosen) =>
     (Array.isArray(chosen) ? chosen : [chosen])
       .map((value) => {
-        const known = of.find((each) => each === value)
-        return known === undefined ? String(value) : words(known)
+        const option = of.find((each) => each === value)
+        return option === undefined ? String(value) : toLabel(option)
       })
       .join("\n")
 
-const listOf = (value: unknown): readonly string[] =>
+const toTextList = (value: unknown): readonly string[] =>
   Array.isArray(value) ? value.map(String) : []

@@ -1,22 +1,22 @@
 import { type ReactNode, useState } from "react"
 import { Button, Dialog } from "../../kit/index.ts"
-import { May, type Needs } from "../shell/index.ts"
+import { IfPermitted, type RequiredPermission } from "../shell/index.ts"
 
-type DialogOpenerProps = Partial<Needs> & {
+type DialogOpenerProps = Partial<RequiredPermission> & {
   readonly label: string
-  /** The thing that the dialog is about, where there are several: it is part of the label. */
+  /** The resource of the dialog, if there are several; part of the label. */
   readonly name?: string
   readonly title: string
   readonly children: (close: () => void) => ReactNode
 }
 
-/** A small button that opens a dialog, which calls `close` to close itself. */
+/** A small button that opens a dialog; the content calls `close`. */
 export function DialogOpener({ needs = "own", label, name, title, children }: DialogOpenerProps) {
   const [open, setOpen] = useState(false)
   const close = () => setOpen(false)
   return (
     <>
-      <May needs={needs}>
+      <IfPermitted needs={needs}>
         <Button
           small
           kind="plain"
@@ -25,7 +25,7 @@ export function DialogOpener({ needs = "own", label, name, title, children }: Di
         >
           {label}
         </Button>
-      </May>
+      </IfPermitted>
       {open && (
         <Dialog title={title} onClose={close}>
           {children(close)}

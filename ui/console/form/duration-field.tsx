@@ -5,7 +5,7 @@ import { type Amount, units } from "./duration.ts"
 type DurationFieldProps = {
   readonly label: string
   readonly hint?: string
-  /** What holds where the field stays empty; without it, something must be said. */
+  /** The value that applies if the field is empty; without it the field is required. */
   readonly fallback?: string
   readonly name?: string
   readonly error?: string | undefined
@@ -13,7 +13,7 @@ type DurationFieldProps = {
   readonly onChange: (value: Amount) => void
 }
 
-/** A time as a number and its unit. */
+/** A duration as a number and a unit. */
 export function DurationField(props: DurationFieldProps) {
   const { label, hint, error, fallback, name, value, onChange } = props
   return (

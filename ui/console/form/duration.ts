@@ -1,40 +1,40 @@
 import { type Duration, durationFromMs, durationMs } from "@bufbuild/protobuf/wkt"
 import { language } from "../shell/index.ts"
 
-const sizes = { seconds: 1, minutes: 60, hours: 3600, days: 86_400 } as const
+const unitSeconds = { seconds: 1, minutes: 60, hours: 3600, days: 86_400 } as const
 
-export type Unit = keyof typeof sizes
+export type Unit = keyof typeof unitSeconds
 
 export const units: readonly Unit[] = ["seconds", "minutes", "hours", "days"]
 
-/** A time as people type it; without a count it is not said at all. */
+/** A duration as users type it; without a count it is not set. */
 export type Amount = { readonly count: string; readonly unit: Unit }
 
-/** Whether a value of a form is a time. */
+/** Whether a form value is a duration. */
 export const isAmount = (value: unknown): value is Amount =>
   typeof value === "object" && value !== null && "unit" in value
 
-/** A value of a form as a time; an empty one where the value is of another kind. */
-export const amountIn = (value: unknown): Amount =>
+/** A form value as a duration; empty if the value has another type. */
+export const toAmount = (value: unknown): Amount =>
   isAmount(value) ? value : { count: "", unit: "hours" }
 
-/** In the largest unit that leaves nothing over; what is no whole second is a part of one. */
-export function amountOf(duration: Duration | undefined, unit: Unit = "hours"): Amount {
+/** Uses the largest unit without a remainder; fractions of a second stay fractions. */
+export function amountFromDuration(duration: Duration | undefined, unit: Unit = "hours"): Amount {
   if (!duration) return { count: "", unit }
   const seconds = durationMs(duration) / 1000
   if (seconds === 0) return { count: "0", unit: "seconds" }
-  const fitting = units.findLast((each) => seconds % sizes[each] === 0) ?? "seconds"
-  return { count: String(seconds / sizes[fitting]), unit: fitting }
+  const fitting = units.findLast((each) => seconds % unitSeconds[each] === 0) ?? "seconds"
+  return { count: String(seconds / unitSeconds[fitting]), unit: fitting }
 }
 
-export function durationOf({ count, unit }: Amount): Duration | undefined {
+export function durationFromAmount({ count, unit }: Amount): Duration | undefined {
   if (count.trim() === "") return undefined
-  return durationFromMs(Math.round(Number(count) * sizes[unit] * 1000))
+  return durationFromMs(Math.round(Number(count) * unitSeconds[unit] * 1000))
 }
 
-/** A time in a reader's words: "12 hours". */
-export function durationText(duration: Duration): string {
-  const { count, unit } = amountOf(duration)
+/** Formats a duration in the user's language: "12 hours". */
+export function formatDuration(duration: Duration): string {
+  const { count, unit } = amountFromDuration(duration)
   const named = { style: "unit", unit: unit.slice(0, -1), unitDisplay: "long" } as const
   return new Intl.NumberFormat(language, named).format(Number(count))
 }

@@ -1,57 +1,57 @@
 import { namesIn } from "./lines.ts"
-import { fieldsIn, isOfType, isSame, type ListRule, merge } from "./merge.ts"
+import { hasSameType, isSame, type ListRule, merge, toFieldMap } from "./merge.ts"
 
-/** The name of one of a form's values. */
+/** The name of a form value. */
 export type FieldName<Values> = keyof Values & string
 
-/** A field that the user has changed. */
+/** A changed field. */
 export type Edit<Values, Value = Values[FieldName<Values>]> = {
-  /** What the field contained when the user began to change it. */
+  /** The value before the change. */
   readonly base: Value
   readonly value: Value
-  /** The value has been saved. It is shown until the server's own value arrives. */
+  /** Whether the value was saved; it is shown until the server's value is reloaded. */
   readonly isSaved?: true
-  /** The value that the user saved before, which is no change of somebody else's. */
+  /** The value that the user saved before, to distinguish it from changes by others. */
   readonly own?: Value
   /**
-   * The server's values when the user began to change a guarded field. Every other value that
-   * somebody changes afterwards is a conflict.
+   * The server's values when the user began to change a guarded field. Any later change of another
+   * value is a conflict.
    */
   readonly seen?: Values
 }
 
-/** The fields that the user has changed, by their names. */
+/** The changed fields by name. */
 export type Edits<Values> = Readonly<MutableEdits<Values>>
 
 type MutableEdits<Values> = Partial<{
   [Name in FieldName<Values>]: Edit<Values, Values[Name]>
 }>
 
-/** The changes of a form in which nothing was changed. */
-export function noEdits<Values>(): Edits<Values> {
+/** The edits of an unchanged form. */
+export function emptyEdits<Values>(): Edits<Values> {
   const none: MutableEdits<Values> = {}
   return none
 }
 
-/** A field that the user and somebody else have changed differently. */
+/** A field that the user and someone else changed differently. */
 export type Conflict<Values> = {
   readonly name: FieldName<Values>
   readonly theirs: Values[FieldName<Values>]
   readonly mine: Values[FieldName<Values>]
 }
 
-/** How the texts of fields list entries, by the names of the fields. */
+/** How list texts are parsed, by field name. */
 export type ListRules<Values> = { readonly [Name in FieldName<Values>]?: ListRule }
 
-/** What a form shows, and what it would change. */
+/** The displayed values and the unsaved changes. */
 export type Merged<Values> = {
   readonly values: Values
   readonly conflicts: readonly Conflict<Values>[]
-  /** What differs from the server's values, based on these wherever nothing contradicts. */
+  /** Differences from the server's values, rebased on them unless in conflict. */
   readonly unsaved: Edits<Values>
 }
 
-/** The server's values with the user's changes applied to them. */
+/** Applies the user's edits to the server's values. */
 export function applyEdits<Values extends object>(
   now: Values,
   edits: Edits<Values>,
@@ -78,7 +78,7 @@ export function applyEdits<Values extends object>(
       unsaved[name] = { base: theirs, value: merged.value, ...(edit.seen && { seen: edit.seen }) }
     }
   }
-  for (const conflict of unseenChanges(now, edits, unsaved)) {
+  for (const conflict of findUnseenChanges(now, edits, unsaved)) {
     const { name, mine } = conflict
     const edit = edits[name]
     values[name] = mine
@@ -88,19 +88,19 @@ export function applyEdits<Values extends object>(
   return { values, conflicts, unsaved }
 }
 
-/** The server's values that the user has seen, where a change says them. */
-function seenBy<Values>(edits: Edits<Values>): Values | undefined {
+/** The server's values that the user has seen, if an edit contains them. */
+function findSeenValues<Values>(edits: Edits<Values>): Values | undefined {
   const guarded = namesIn(edits).find((name) => edits[name]?.seen !== undefined)
   return guarded && edits[guarded]?.seen
 }
 
-/** What somebody else has changed since the user began to change a guarded field. */
-function unseenChanges<Values extends object>(
+/** Changes by others since the user began to change a guarded field. */
+function findUnseenChanges<Values extends object>(
   now: Values,
   edits: Edits<Values>,
   unsaved: Edits<Values>,
 ): readonly Conflict<Values>[] {
-  const seen = seenBy(unsaved)
+  const seen = findSeenValues(unsaved)
   if (!seen) return []
   return namesIn(now).flatMap((name): readonly Conflict<Values>[] => {
     const edit = edits[name]
@@ -111,7 +111,7 @@ function unseenChanges<Values extends object>(
   })
 }
 
-/** The edits that a function makes of each; without those of which it makes none. */
+/** Maps each edit; undefined removes it. */
 function mapEdits<Values>(
   edits: Edits<Values>,
   change: (edit: Edit<Values>, name: FieldName<Values>) => Edit<Values> | undefined,
@@ -125,20 +125,23 @@ function mapEdits<Values>(
   return changed
 }
 
-/** The same changes, based on the values that the server has now. */
-export const rebased = <Values>(edits: Edits<Values>, unsaved: Edits<Values>): Edits<Values> => ({
+/** Rebases edits on the current server values. */
+export const rebaseEdits = <Values>(
+  edits: Edits<Values>,
+  unsaved: Edits<Values>,
+): Edits<Values> => ({
   ...mapEdits(edits, (edit) => (edit.isSaved ? edit : undefined)),
   ...unsaved,
 })
 
-/** The changes after the user has changed some fields of what is shown. */
+/** The edits after the user has changed some displayed fields. */
 export function withChange<Values extends object>(
   edits: Edits<Values>,
-  { now, changed, rules, isGuarded }: Change<Values>,
+  { now, changed, rules, isGuarded }: ChangeOptions<Values>,
 ): Edits<Values> {
   const { unsaved, conflicts } = applyEdits(now, edits, rules)
-  const next: MutableEdits<Values> = { ...rebased(edits, unsaved) }
-  const seen = seenBy(next)
+  const next: MutableEdits<Values> = { ...rebaseEdits(edits, unsaved) }
+  const seen = findSeenValues(next)
   for (const name of namesIn(changed)) {
     const [value, before] = [changed[name], edits[name]]
     if (value === undefined) continue
@@ -155,19 +158,21 @@ export function withChange<Values extends object>(
   return next
 }
 
-type Change<Values> = {
+type ChangeOptions<Values> = {
   readonly now: Values
   readonly changed: Partial<NoInfer<Values>>
   readonly rules?: ListRules<Values> | undefined
-  /** Whether nothing is saved beside a change of this field that the user has not seen. */
+  /**
+   * Whether a change of this field must not be saved together with changes the user has not seen.
+   */
   readonly isGuarded?: (name: FieldName<Values>) => boolean
 }
 
-/** The changes after some were saved. The server's values have not been read again yet. */
-export function afterSaving<Values>(edits: Edits<Values>, sent: Edits<Values>): Edits<Values> {
+/** The edits after some were saved, before the server's values are reloaded. */
+export function markSaved<Values>(edits: Edits<Values>, sent: Edits<Values>): Edits<Values> {
   const values: Partial<Values> = {}
   for (const name of namesIn(sent)) if (sent[name]) values[name] = sent[name].value
-  const next = withSeen(edits, values)
+  const next = addSeen(edits, values)
   return mapEdits(next, (edit, name) => {
     const saved = sent[name]
     if (!saved) return edit
@@ -179,35 +184,35 @@ export function afterSaving<Values>(edits: Edits<Values>, sent: Edits<Values>): 
 }
 
 /**
- * The changes once the server's values have been read again after saving. What was saved is no
- * change any more: it does not come back where somebody else undoes it.
+ * Drops saved edits after the server's values were reloaded, so that they don't reappear if someone
+ * else reverts them.
  */
-export const afterReading = <Values>(edits: Edits<Values>): Edits<Values> =>
+export const dropSaved = <Values>(edits: Edits<Values>): Edits<Values> =>
   mapEdits(edits, (edit) => (edit.isSaved ? undefined : edit))
 
-/** The same changes, made by who has also seen these values. */
-export const withSeen = <Values>(
+/** The edits after the user has seen these values. */
+export const addSeen = <Values>(
   edits: Edits<Values>,
   values: Partial<NoInfer<Values>>,
 ): Edits<Values> =>
   mapEdits(edits, (edit) => (edit.seen ? { ...edit, seen: { ...edit.seen, ...values } } : edit))
 
-/** The changes after the user has decided which value of a field to keep. */
-export function decided<Values>(
+/** The edits after the user has chosen a value for a field in conflict. */
+export function resolveConflict<Values>(
   edits: Edits<Values>,
   { name, theirs, mine }: Conflict<Values>,
   keeps: "mine" | "theirs",
 ): Edits<Values> {
-  const field = partOf(name, theirs)
-  const next = mapEdits(withSeen(edits, field), (edit, each) => (each === name ? undefined : edit))
-  const seen = seenBy(edits)
+  const field = toPartial(name, theirs)
+  const next = mapEdits(addSeen(edits, field), (edit, each) => (each === name ? undefined : edit))
+  const seen = findSeenValues(edits)
   if (keeps === "mine") {
     next[name] = { base: theirs, value: mine, ...(seen && { seen: { ...seen, ...field } }) }
   }
   return next
 }
 
-/** The names of those values of a form that are of exactly one type. */
+/** Names of the form values of exactly one type. */
 export type NameOf<Values, Type> = {
   [Name in FieldName<Values>]: Values[Name] extends Type
     ? Type extends Values[Name]
@@ -216,50 +221,50 @@ export type NameOf<Values, Type> = {
     : never
 }[FieldName<Values>]
 
-/** One of a form's values; that its type is right is checked where its name is given. */
-export function partOf<Values, Name extends FieldName<Values>>(
+/** A partial object with one value; its type is checked where the name is given. */
+export function toPartial<Values, Name extends FieldName<Values>>(
   name: Name,
   value: Values[Name],
 ): Partial<Values>
-export function partOf<Values extends object, Type>(
+export function toPartial<Values extends object, Type>(
   name: NameOf<Values, Type>,
   value: Type,
 ): Partial<Values>
-export function partOf(name: string, value: unknown): object {
+export function toPartial(name: string, value: unknown): object {
   return { [name]: value }
 }
 
-/** Of stored changes those that still fit the form: an update may have changed it. */
-export function fittingEdits<Values extends object>(
+/** Restores stored edits that still match the form, which an update may have changed. */
+export function restoreEdits<Values extends object>(
   now: Values,
   stored: StoredEdits,
 ): Edits<Values> | undefined {
   const fitting: MutableEdits<Values> = {}
   for (const name of namesIn(now)) {
-    const edit = fittingEdit(now, name, stored[name])
+    const edit = restoreEdit(now, name, stored[name])
     if (edit) fitting[name] = edit
   }
   return namesIn(fitting).length > 0 ? fitting : undefined
 }
 
-/** What a draft says of each field; whatever wrote it. */
+/** Stored edits by field name, from any version. */
 export type StoredEdits = Readonly<Record<string, StoredEdit>>
 type StoredEdit = { readonly base: unknown; readonly value: unknown; readonly seen?: object }
 
-function fittingEdit<Values extends object, Name extends FieldName<Values>>(
+function restoreEdit<Values extends object, Name extends FieldName<Values>>(
   now: Values,
   name: Name,
   stored: StoredEdit | undefined,
 ): Edit<Values, Values[Name]> | undefined {
   if (!stored) return undefined
   const { base, value, seen } = stored
-  if (!isOfType(base, now[name]) || !isOfType(value, now[name])) return undefined
+  if (!hasSameType(base, now[name]) || !hasSameType(value, now[name])) return undefined
   if (!seen) return { base, value }
-  return isOfForm(seen, now) ? { base, value, seen } : undefined
+  return hasFormTypes(seen, now) ? { base, value, seen } : undefined
 }
 
-/** Whether stored values are of the types of the form's. */
-function isOfForm<Values extends object>(stored: object, now: Values): stored is Values {
-  const fields = fieldsIn(stored)
-  return namesIn(now).every((name) => isOfType(fields.get(name), now[name]))
+/** Whether stored values have the types of the form's values. */
+function hasFormTypes<Values extends object>(stored: object, now: Values): stored is Values {
+  const fields = toFieldMap(stored)
+  return namesIn(now).every((name) => hasSameType(fields.get(name), now[name]))
 }

@@ -3,16 +3,16 @@ import { Button } from "../../kit/index.ts"
 
 type FileButtonProps = {
   readonly label: string
-  /** The thing that the file is for, where there are several: it is part of the label. */
+  /** The resource of the file, if there are several; part of the label. */
   readonly name?: string
-  /** The file types, as a file input has them. */
+  /** The accepted file types, as in a file input. */
   readonly accept: string
   readonly busy: boolean
   readonly small?: boolean
   readonly onFile: (file: File) => void
 }
 
-/** A button with which a user chooses a file; the same file can be chosen again. */
+/** A button to select a file; the same file can be selected again. */
 export function FileButton({ label, name, accept, busy, small, onFile }: FileButtonProps) {
   const input = useRef<HTMLInputElement>(null)
   return (

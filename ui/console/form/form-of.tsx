@@ -1,22 +1,22 @@
 import type { ReactNode } from "react"
 import { Button } from "../../kit/index.ts"
-import { May, type Needs } from "../shell/index.ts"
-import { type Controls, controlsOf } from "./controls.tsx"
-import { DialogForm, Fields } from "./form.tsx"
+import { IfPermitted, type RequiredPermission } from "../shell/index.ts"
+import { type Controls, createControls } from "./controls.tsx"
+import { DialogForm, FormFields } from "./form.tsx"
 import { type FormOptions, useForm } from "./use-form.ts"
-import { formId, useOpen } from "./use-open.ts"
+import { formId, useOpenForm } from "./use-open.ts"
 
-/** A form as what it holds, its controls, and what becomes of it. */
+/** A form with its values, its controls and what happens after saving. */
 type FormSpec<Values extends object, Answer> = Omit<FormOptions<Values, Answer>, "id" | "done"> & {
   readonly fields: (controls: Controls<Values>) => ReactNode
-  /** What the button does; saving, where nothing is said. */
+  /** Label of the submit button; "Save" by default. */
   readonly submit?: string
   readonly disabled?: (values: Values) => boolean
-  /** In place of closing it. */
+  /** Called after saving instead of closing the form. */
   readonly done?: (answer: Answer, close: () => void) => unknown
 }
 
-/** Where a form stands: in a dialog where that has a title, else in the place of something. */
+/** Where a form is rendered: in a dialog if it has a title, otherwise inline. */
 export type FormPlacement = {
   readonly id: string
   readonly close: () => void
@@ -24,12 +24,12 @@ export type FormPlacement = {
   readonly submit?: string | undefined
 }
 
-/** A form that stands wherever it is put. */
-export type RenderForm = (placed: FormPlacement) => ReactNode
+/** Renders a form at a placement. */
+export type RenderForm = (placement: FormPlacement) => ReactNode
 
-export const formOf =
+export const defineForm =
   <Values extends object, Answer>(spec: FormSpec<Values, Answer>): RenderForm =>
-  (placed) => <SpecForm key={placed.id} {...placed} spec={spec} />
+  (placement) => <SpecForm key={placement.id} {...placement} spec={spec} />
 
 type SpecFormProps<Values extends object, Answer> = FormPlacement & {
   readonly spec: FormSpec<Values, Answer>
@@ -44,8 +44,8 @@ function SpecForm<Values extends object, Answer>(props: SpecFormProps<Values, An
     done: (answer) => (done ? done(answer, close) : close()),
   })
   const shared = { form, submit, onCancel: close, disabled: disabled?.(form.values) ?? false }
-  const controls = fields(controlsOf(form, title !== undefined))
-  if (title === undefined) return <Fields {...shared}>{controls}</Fields>
+  const controls = fields(createControls(form, title !== undefined))
+  if (title === undefined) return <FormFields {...shared}>{controls}</FormFields>
   return (
     <DialogForm {...shared} title={title}>
       {controls}
@@ -53,26 +53,26 @@ function SpecForm<Values extends object, Answer>(props: SpecFormProps<Values, An
   )
 }
 
-type DialogButtonProps = Needs & {
-  /** Tells it apart from other forms of the page. */
+type DialogButtonProps = RequiredPermission & {
+  /** Identifies the form among others on the page. */
   readonly family: string
   readonly label: string
-  /** What it is about, where there are several. */
+  /** The resource of the form, if there are several. */
   readonly name?: string
   readonly form: RenderForm
   readonly small?: boolean
   readonly primary?: boolean
 }
 
-/** A button for who may, that opens a form. */
+/** A button that opens a form, for callers with permission. */
 export function DialogButton(props: DialogButtonProps) {
   const { needs, family, label, name, form, small, primary } = props
-  const [open, setOpen] = useOpen(family)
+  const [open, setOpen] = useOpenForm(family)
   const title = name === undefined ? label : `${label}: ${name}`
   const close = () => setOpen(undefined)
   return (
     <>
-      <May needs={needs}>
+      <IfPermitted needs={needs}>
         <Button
           kind={primary ? "primary" : small ? "plain" : "normal"}
           {...(name !== undefined && { "aria-label": title })}
@@ -81,7 +81,7 @@ export function DialogButton(props: DialogButtonProps) {
         >
           {label}
         </Button>
-      </May>
+      </IfPermitted>
       {open !== undefined &&
         form({
           id: formId(family, open),

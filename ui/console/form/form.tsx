@@ -3,20 +3,20 @@ import { Button, Dialog } from "../../kit/index.ts"
 import {
   Facts,
   type FactsProps,
+  IfPermitted,
   isUndecided,
-  May,
-  type Needs,
   RefusalAlert,
+  type RequiredPermission,
   Section,
   t,
 } from "../shell/index.ts"
-import { ConflictBox, ConflictPlaces } from "./conflict.tsx"
+import { ConflictBox, ConflictRegistryContext } from "./conflict.tsx"
 import type { Form } from "./use-form.ts"
-import { formId, useOpen } from "./use-open.ts"
+import { formId, useOpenForm } from "./use-open.ts"
 
-type FieldsProps<Values extends object> = {
+type FormFieldsProps<Values extends object> = {
   readonly form: Form<Values>
-  /** What the button does; saving, where nothing is said. */
+  /** Label of the submit button; "Save" by default. */
   readonly submit?: string | undefined
   readonly danger?: boolean
   readonly disabled?: boolean
@@ -25,16 +25,16 @@ type FieldsProps<Values extends object> = {
 }
 
 /**
- * Fields that are sent together. A refusal stands at the field that it is about, which gets the
- * focus, or else beside the button that was pressed.
+ * Fields that are saved together. An error is shown at its field, which gets the focus, otherwise
+ * next to the button.
  */
-export function Fields<Values extends object>(props: FieldsProps<Values>) {
+export function FormFields<Values extends object>(props: FormFieldsProps<Values>) {
   const { form, submit, danger, disabled, onCancel, children } = props
-  const { action, refused, restored, conflicts } = form
+  const { action, refusedField: refused, restored, conflicts } = form
   const ref = useRef<HTMLFormElement>(null)
   const isOpen = action.refusal && isUndecided(action.refusal)
   const refusal = isOpen && conflicts.length === 0 ? undefined : action.refusal
-  const { places, placed } = usePlaces()
+  const { places, placed: placement } = useConflictRegistry()
   const [isAtField, setAtField] = useState(false)
   useLayoutEffect(() => {
     const field = refusal && refused && ref.current?.elements.namedItem(refused)
@@ -42,10 +42,10 @@ export function Fields<Values extends object>(props: FieldsProps<Values>) {
     if (field instanceof HTMLElement) field.focus()
   }, [refusal, refused])
   useEffect(() => {
-    if (refusal && isUndecided(refusal)) reveal(ref.current)
+    if (refusal && isUndecided(refusal)) scrollToConflict(ref.current)
   }, [refusal])
   const cancel = () => {
-    form.drop()
+    form.discard()
     onCancel?.()
   }
   return (
@@ -58,9 +58,9 @@ export function Fields<Values extends object>(props: FieldsProps<Values>) {
       }}
     >
       {restored && <p className="quiet small">{t("form.restored")}</p>}
-      <ConflictPlaces value={places}>{children}</ConflictPlaces>
+      <ConflictRegistryContext value={places}>{children}</ConflictRegistryContext>
       {conflicts
-        .filter(({ name }) => !placed.includes(name))
+        .filter(({ name }) => !placement.includes(name))
         .map((conflict) => (
           <ConflictBox key={conflict.name} form={form} conflict={conflict} label={conflict.name} />
         ))}
@@ -79,9 +79,9 @@ export function Fields<Values extends object>(props: FieldsProps<Values>) {
   )
 }
 
-/** Which fields show their conflicts themselves; what no field shows is shown below them all. */
-function usePlaces() {
-  const [placed, setPlaced] = useState<readonly string[]>([])
+/** Tracks which fields show their conflicts; all others are shown below the form. */
+function useConflictRegistry() {
+  const [placement, setPlaced] = useState<readonly string[]>([])
   const places = useMemo(
     () => ({
       add: (name: string) => {
@@ -91,55 +91,55 @@ function usePlaces() {
     }),
     [],
   )
-  return { placed, places }
+  return { placed: placement, places }
 }
 
-/** Leads to the first conflict; parts of the form that are folded are opened. */
-function reveal(form: HTMLFormElement | null): void {
+/** Scrolls to the first conflict and expands collapsed sections. */
+function scrollToConflict(form: HTMLFormElement | null): void {
   const boxes = [...(form?.querySelectorAll<HTMLElement>(".conflict") ?? [])]
   for (const box of boxes) box.closest("details")?.setAttribute("open", "")
   boxes[0]?.focus()
 }
 
-type DialogFormProps<Values extends object> = FieldsProps<Values> & {
+type DialogFormProps<Values extends object> = FormFieldsProps<Values> & {
   readonly title: string
   readonly onCancel: () => void
 }
 
-/** Fields above the page. A click beside it closes it only while nothing is typed. */
+/** A form in a dialog. Clicking outside closes it only if nothing was changed. */
 export function DialogForm<Values extends object>({ title, ...fields }: DialogFormProps<Values>) {
   const { form, onCancel } = fields
   const close = () => {
-    form.drop()
+    form.discard()
     onCancel()
   }
   return (
-    <Dialog title={title} onClose={close} keep={form.dirty}>
-      <Fields {...fields} />
+    <Dialog title={title} onClose={close} isDirty={form.dirty}>
+      <FormFields {...fields} />
     </Dialog>
   )
 }
 
-type EditSectionProps = Needs & {
+type EditSectionProps = RequiredPermission & {
   readonly title: string
   readonly facts?: ReactNode
-  /** Facts by their names, after whatever else there is. */
+  /** Labeled values, after other content. */
   readonly rows?: FactsProps["rows"]
-  /** The form in place of the facts, which stand for good where there is none. */
-  readonly form?: (placed: { readonly id: string; readonly close: () => void }) => ReactNode
-  /** What opens the form; editing, where nothing is said. */
+  /** The form that replaces the values; if absent, they are read-only. */
+  readonly form?: (placement: { readonly id: string; readonly close: () => void }) => ReactNode
+  /** Label of the edit button; "Edit" by default. */
   readonly action?: string
-  /** What else can be done while the form is closed. */
-  readonly more?: ReactNode
+  /** Additional actions while the form is closed. */
+  readonly extraActions?: ReactNode
 }
 
-/** Something that is shown, and changed where it stands. The focus goes along, and comes back. */
+/** Values with inline editing. The focus moves to the form and back. */
 export function EditSection(props: EditSectionProps) {
-  const { needs, title, facts, rows, form, action = t("action.edit"), more } = props
-  const [open, setOpen] = useOpen(title)
+  const { needs, title, facts, rows, form, action = t("action.edit"), extraActions: more } = props
+  const [open, setOpen] = useOpenForm(title)
   const [turned, setTurned] = useState(false)
   const ref = useRef<HTMLDivElement>(null)
-  const turn = (next: "edit" | undefined) => {
+  const setMode = (next: "edit" | undefined) => {
     setTurned(true)
     setOpen(next)
   }
@@ -149,16 +149,16 @@ export function EditSection(props: EditSectionProps) {
     if (first instanceof HTMLElement) first.focus()
   }, [turned, open])
   const edit = form && open === undefined && (
-    <May needs={needs}>
+    <IfPermitted needs={needs}>
       <Button
         small
         autoFocus={turned}
         aria-label={`${action}: ${title}`}
-        onClick={() => turn("edit")}
+        onClick={() => setMode("edit")}
       >
         {action}
       </Button>
-    </May>
+    </IfPermitted>
   )
   const actions = more ? (
     <div className="row">
@@ -176,7 +176,7 @@ export function EditSection(props: EditSectionProps) {
           {rows && <Facts rows={rows} />}
         </>
       ) : (
-        <div ref={ref}>{form({ id: formId(title, open), close: () => turn(undefined) })}</div>
+        <div ref={ref}>{form({ id: formId(title, open), close: () => setMode(undefined) })}</div>
       )}
     </Section>
   )

@@ -1,9 +1,9 @@
-/** One address a line; spaces and empty lines count for nothing. */
+/** Splits a text into lines; ignores spaces and empty lines. */
 export function linesOf(text: string): string[] {
   return text.split(/\s+/).filter(Boolean)
 }
 
-/** The names of what a table or a form has, in their order. */
+/** The keys of an object, in order. */
 export const namesIn = <Values extends object>(
   values: Values,
 ): readonly (keyof Values & string)[] =>

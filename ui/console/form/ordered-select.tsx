@@ -6,19 +6,19 @@ type Option = { readonly value: string; readonly label: string }
 type OrderedSelectProps = {
   readonly label: string
   readonly hint?: string
-  /** All that there are; of those that were chosen and are gone the value stands for itself. */
+  /** All options; selected values that no longer exist are shown as is. */
   readonly options: readonly Option[]
   readonly values: readonly string[]
   readonly onChange: (values: readonly string[]) => void
 }
 
-/** One or several values, in their order, by the names of the options. */
-export const namesBy = (options: readonly Option[]) => (chosen: unknown) =>
+/** Formats selected values with the labels of the options. */
+export const formatOptions = (options: readonly Option[]) => (chosen: unknown) =>
   (Array.isArray(chosen) ? chosen : [chosen])
     .map((value) => options.find((option) => option.value === value)?.label ?? String(value))
     .join("\n")
 
-/** Any of several, in an order that counts: what comes first is done first. */
+/** Selects several values in order of priority. */
 export function OrderedSelect({ label, hint, options, values, onChange }: OrderedSelectProps) {
   const nameOf = (value: string) => options.find((one) => one.value === value)?.label ?? value
   const left = options.filter(({ value }) => !values.includes(value))

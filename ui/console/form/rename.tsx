@@ -1,21 +1,25 @@
 import type { DescMethod } from "@bufbuild/protobuf"
 import { Button } from "../../kit/index.ts"
-import { May, type Needs, t } from "../shell/index.ts"
-import { formOf } from "./form-of.tsx"
-import { formId, useOpen } from "./use-open.ts"
+import { IfPermitted, type RequiredPermission, t } from "../shell/index.ts"
+import { defineForm } from "./form-of.tsx"
+import { formId, useOpenForm } from "./use-open.ts"
 
-type RenameProps = Needs & {
+type RenameProps = RequiredPermission & {
   readonly name: string
   readonly act: (name: string) => Promise<unknown>
 }
 
-/** A name, as a fact that is changed where it stands. */
-export const renamed = (label: string, name: string, needs: DescMethod, act: RenameProps["act"]) =>
-  [label, <Rename key="name" needs={needs} name={name} act={act} />] as const
+/** A labeled name with inline editing. */
+export const renameRow = (
+  label: string,
+  name: string,
+  needs: DescMethod,
+  act: RenameProps["act"],
+) => [label, <Rename key="name" needs={needs} name={name} act={act} />] as const
 
 function Rename({ needs, name, act }: RenameProps) {
-  const [open, setOpen] = useOpen("rename")
-  const form = formOf({
+  const [open, setOpen] = useOpenForm("rename")
+  const form = defineForm({
     initial: { name },
     save: (values) => act(values.name.trim()),
     fields: ({ text }) => text("name", t("field.name"), { required: true, autoFocus: true }),
@@ -24,11 +28,11 @@ function Rename({ needs, name, act }: RenameProps) {
   return (
     <>
       {name}
-      <May needs={needs}>
+      <IfPermitted needs={needs}>
         <Button small kind="plain" onClick={() => setOpen("name")}>
           {t("action.rename")}
         </Button>
-      </May>
+      </IfPermitted>
     </>
   )
 }

@@ -1,20 +1,20 @@
 import type { ReactNode } from "react"
 
 type SearchFormProps = {
-  readonly onAsk: () => void
+  readonly onSearch: () => void
   readonly className?: string
   readonly children: ReactNode
 }
 
-/** Fields that look something up and change nothing: Enter asks. */
-export function SearchForm({ onAsk, className, children }: SearchFormProps) {
+/** A form that searches without changing anything; Enter submits it. */
+export function SearchForm({ onSearch, className, children }: SearchFormProps) {
   return (
     <search>
       <form
         className={className}
         onSubmit={(event) => {
           event.preventDefault()
-          onAsk()
+          onSearch()
         }}
       >
         {children}

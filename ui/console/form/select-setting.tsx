@@ -3,12 +3,12 @@ import { useState } from "react"
 import { SelectField } from "../../kit/index.ts"
 import {
   type Changed,
-  changedIn,
   isUndecided,
+  parseChanged,
   RefusalAlert,
-  undecided,
+  undecidedError,
   useAction,
-  useMay,
+  useIsPermitted,
 } from "../shell/index.ts"
 import { ConflictBox } from "./conflict.tsx"
 import { namesIn } from "./lines.ts"
@@ -17,32 +17,32 @@ type SelectSettingProps<Name extends string, Value> = {
   readonly needs: DescMethod
   readonly label: string
   readonly hint?: string
-  readonly of: Readonly<Record<Name, Value>>
-  readonly words: (name: Name) => string
-  /** What holds; the first of them where it is none. */
+  readonly options: Readonly<Record<Name, Value>>
+  readonly format: (name: Name) => string
+  /** The current value; the first option if it isn't one of them. */
   readonly current: Value
   readonly act: (chosen: Value) => Promise<unknown>
 }
 
-/** One of several, chosen where it stands by who may, that counts at once. */
+/** A selection that is saved immediately, for callers with permission. */
 export function SelectSetting<Name extends string, Value>(props: SelectSettingProps<Name, Value>) {
-  const { needs, label, hint, of, words, current, act } = props
-  const may = useMay()
+  const { needs, label, hint, options: of, format: toLabel, current, act } = props
+  const may = useIsPermitted()
   const names = namesIn(of)
   const [first] = names
   const chosen = names.find((name) => of[name] === current) ?? first
   const [picked, setPicked] = useState<Name>()
   const [changed, setChanged] = useState<Changed>()
-  /** `base` is what the person saw when they chose. */
+  /** `base` is the value that was displayed when the user selected. */
   const action = useAction(
     async (name: Name, base: Name) => {
       if (name === chosen) return
-      if (base !== chosen) throw undecided()
+      if (base !== chosen) throw undecidedError()
       setPicked(name)
       try {
         await act(of[name])
       } catch (failure) {
-        setChanged(changedIn(failure))
+        setChanged(parseChanged(failure))
         throw failure
       }
     },
@@ -58,7 +58,7 @@ export function SelectSetting<Name extends string, Value>(props: SelectSettingPr
       <SelectField
         label={label}
         hint={hint}
-        options={names.map((value) => ({ value, label: words(value) }))}
+        options={names.map((value) => ({ value, label: toLabel(value) }))}
         value={chosen}
         disabled={!may(needs)}
         onChange={(name) => action.run(name, chosen)}
@@ -66,7 +66,7 @@ export function SelectSetting<Name extends string, Value>(props: SelectSettingPr
       {isContested && picked !== undefined && (
         <ConflictBox
           form={{ changed, decide }}
-          conflict={{ name: label, theirs: words(chosen), mine: words(picked) }}
+          conflict={{ name: label, theirs: toLabel(chosen), mine: toLabel(picked) }}
           label={label}
         />
       )}

@@ -1,7 +1,7 @@
 import type { DescMethod } from "@bufbuild/protobuf"
 import { useState } from "react"
 import { Button, Check, Dialog } from "../../kit/index.ts"
-import { notify, RefusalAlert, t, useAction, useMay } from "../shell/index.ts"
+import { notify, RefusalAlert, t, useAction, useIsPermitted } from "../shell/index.ts"
 
 type SwitchProps = {
   readonly needs: DescMethod
@@ -9,26 +9,28 @@ type SwitchProps = {
   readonly hint: string
   readonly on: boolean
   readonly act: (on: boolean) => Promise<unknown>
-  /** What turning it on takes from people: it is asked first, and can be undone. */
-  readonly asks?: string
+  /** A warning to confirm before it is turned on. */
+  readonly confirmation?: string
 }
 
-/** Something that is turned where it stands, by who may; a refusal is said beside it. */
-export function Switch({ needs, label, hint, on, act, asks }: SwitchProps) {
-  const fixed = !useMay()(needs)
+/**
+ * A switch that is saved immediately, for callers with permission; an error is shown next to it.
+ */
+export function Switch({ needs, label, hint, on, act, confirmation }: SwitchProps) {
+  const fixed = !useIsPermitted()(needs)
   const [asking, setAsking] = useState(false)
   const action = useAction(
-    // Somebody else may have turned it the same way in the meantime.
-    async (wanted: boolean) => (wanted === on ? undefined : act(wanted)),
+    // Another user may have switched it in the meantime.
+    async (next: boolean) => (next === on ? undefined : act(next)),
     () => {
       if (!asking) return
       setAsking(false)
       notify({ text: t("notice.turned_on", { name: label }), undo: () => act(false) })
     },
   )
-  const turn = (wanted: boolean) => {
-    if (wanted && asks) setAsking(true)
-    else action.run(wanted)
+  const toggle = (next: boolean) => {
+    if (next && confirmation) setAsking(true)
+    else action.run(next)
   }
   return (
     <>
@@ -37,12 +39,12 @@ export function Switch({ needs, label, hint, on, act, asks }: SwitchProps) {
         hint={hint}
         checked={on}
         disabled={fixed || action.busy}
-        onChange={turn}
+        onChange={toggle}
       />
       {!asking && <RefusalAlert refusal={action.refusal} />}
       {asking && (
         <Dialog title={label} onClose={() => setAsking(false)}>
-          <p>{asks}</p>
+          <p>{confirmation}</p>
           <RefusalAlert refusal={action.refusal} />
           <div className="form-actions">
             <Button kind="danger" disabled={action.busy} onClick={() => action.run(true)}>

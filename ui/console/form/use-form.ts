@@ -2,65 +2,65 @@ import { type ChangeEvent, useEffect, useRef, useState } from "react"
 import {
   type Action,
   type Changed,
-  changedIn,
+  parseChanged,
   type Refusal,
   refusalTextAtField,
-  undecided,
+  undecidedError,
   useAction,
   useReload,
 } from "../shell/index.ts"
-import { dropDraft, readDraft, writeDraft } from "./draft.ts"
+import { deleteDraft, readDraft, writeDraft } from "./draft.ts"
 import {
-  afterReading,
-  afterSaving,
+  addSeen,
   applyEdits,
   type Conflict,
-  decided,
+  dropSaved,
   type Edits,
+  emptyEdits,
   type FieldName,
-  fittingEdits,
   type ListRules,
+  markSaved,
   type NameOf,
-  noEdits,
-  partOf,
-  rebased,
+  rebaseEdits,
+  resolveConflict,
+  restoreEdits,
+  toPartial,
   withChange,
-  withSeen,
 } from "./edits.ts"
 import { namesIn } from "./lines.ts"
 
 export type FormOptions<Values extends object, Answer> = {
-  /** Tells it apart from other forms of the page; what is typed is kept under it. */
+  /** Identifies the form among others on the page; drafts are stored under it. */
   readonly id: string
   /**
-   * The server's values, as the page was last drawn. While the form is open, they are followed
-   * wherever the user has changed nothing.
+   * The server's values as last rendered. An open form follows their changes in fields that the
+   * user hasn't changed.
    */
   readonly initial: Values
-  /** Which texts list entries, and how: changes of two people to a list are merged. */
+  /** How list texts are parsed, so that changes of two users are merged. */
   readonly lists?: ListRules<Values>
-  /** The operations that save it replace what is stored without a check of its version. */
-  readonly readFirst?: boolean
+  /** Whether to reload before saving, because the operations don't check a version. */
+  readonly readBeforeSave?: boolean
   /**
-   * Never kept: passwords and the like. What others change after the user has typed one is decided
-   * before anything is saved, for it may say where the secret is sent.
+   * Never stored in drafts, such as passwords. If others change a value after a secret was typed,
+   * the user must decide before saving, because it may determine where the secret is sent.
    */
   readonly secret?: readonly FieldName<Values>[]
   /**
-   * Whoever saves it becomes the author of all of it, and its values apply to whom its author
-   * doesn't outrank. So what others have changed meanwhile is decided before it is saved.
+   * Whether saving makes the user the author of all values, which then don't apply to users who
+   * outrank the author. Changes by others must be decided before saving.
    */
   readonly authored?: boolean
   /**
-   * Where it takes several calls, `stored` is called with the values that one of them has stored.
-   * If a later call fails, the page is read again, and these are no change of somebody else's.
+   * If saving takes several calls, `stored` must be called with the values that each has stored. If
+   * a later call fails, the page is reloaded, and these values don't count as changes by others.
    */
   readonly save: (values: Values, stored: (part: Partial<Values>) => void) => Promise<Answer>
-  /** Once it is saved, and the page shows what is true now. */
+  /** Called after saving, when the page shows the current values. */
   readonly done?: (answer: Answer) => unknown
   /**
-   * Which refusals are about which field, where the server calls that otherwise: what it is called
-   * there, the ids of the refusals, or what these begin with.
+   * Maps errors to fields if the server uses other names: server field names, error IDs or their
+   * prefixes.
    */
   readonly refusals?: Partial<Readonly<Record<FieldName<Values>, readonly string[]>>>
 }
@@ -68,29 +68,29 @@ export type FormOptions<Values extends object, Answer> = {
 export type Form<Values extends object> = {
   readonly values: Values
   readonly change: (part: Partial<Values>) => void
-  /** The same for one value. */
+  /** Changes one value. */
   readonly put: <Name extends FieldName<Values>>(name: Name, value: Values[Name]) => void
-  /** Whether anything differs from the server's values, or from what was saved last. */
+  /** Whether anything differs from the server's values or the last saved ones. */
   readonly dirty: boolean
-  /** What somebody else has changed differently since. Nothing is saved until it is decided. */
+  /** Fields that others changed differently; they must be decided before saving. */
   readonly conflicts: readonly Conflict<Values>[]
-  /** Who made the last change and when, where the server has said so. */
+  /** Author and time of the last change, if the server returned them. */
   readonly changed: Changed | undefined
   readonly decide: (name: string, keeps: "mine" | "theirs") => void
-  /** What was typed before a reload or a sign-in is there again. */
+  /** Whether a draft was restored after a reload or sign-in. */
   readonly restored: boolean
   readonly action: Action
-  /** The field that the last refusal is about. */
-  readonly refused: string | undefined
-  /** What the server says against a field. */
+  /** The field of the last error. */
+  readonly refusedField: string | undefined
+  /** The server's error message for a field. */
   readonly errorOf: (name: FieldName<Values>) => string | undefined
-  /** What a field for one of its texts is wired with. */
-  readonly text: (name: NameOf<Values, string>) => TextWiring
-  /** Forgets what was typed. */
-  readonly drop: () => void
+  /** The props of a text input. */
+  readonly text: (name: NameOf<Values, string>) => TextInputProps
+  /** Discards all changes. */
+  readonly discard: () => void
 }
 
-type TextWiring = {
+type TextInputProps = {
   readonly name: string
   readonly value: string
   readonly onChange: (event: ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) => void
@@ -99,7 +99,7 @@ type TextWiring = {
   readonly error: string | undefined
 }
 
-/** The one way to make a form: what is typed, how it is sent, and what went wrong. */
+/** The state of a form: edits, saving and errors. */
 export function useForm<Values extends object, Answer = unknown>(
   options: FormOptions<Values, Answer>,
 ): Form<Values> {
@@ -112,70 +112,73 @@ export function useForm<Values extends object, Answer = unknown>(
   const action = useAction(
     async () => {
       setWaits(conflicts.length > 0)
-      if (conflicts.length > 0) throw undecided()
+      if (conflicts.length > 0) throw undecidedError()
       const sent = edited.begin()
       try {
         const answer = await saveInParts(save, values, { stored: edited.stored, reload })
         edited.end(sent)
         return answer
       } catch (failure) {
-        setChanged((before) => changedIn(failure) ?? before)
+        setChanged((before) => parseChanged(failure) ?? before)
         throw failure
       }
     },
     (answer) => {
-      dropDraft(id)
+      deleteDraft(id)
       edited.settle()
       return done?.(answer)
     },
-    { readFirst: options.readFirst, mayRepeat: !edited.isSecret || conflicts.length > 0 },
+    { readBeforeSave: options.readBeforeSave, canRepeat: !edited.isSecret || conflicts.length > 0 },
   )
   const isDecided = waits && conflicts.length === 0 && !action.busy
   useEffect(() => {
     if (!isDecided) return
     setWaits(false)
-    // Whoever takes the other's values has nothing left to save.
+    // If the user took all of the other values, there is nothing to save.
     if (dirty) action.run()
   }, [isDecided, dirty, action.run])
   const { refusal } = action
-  const refused = refusal && fieldOf(values, refusals, refusal)
+  const refused = refusal && fieldOfRefusal(values, refusals, refusal)
   const errorOf = (name: FieldName<Values>) =>
     refusal && refused === name ? refusalTextAtField(refusal) : undefined
   const { change } = edited
   return {
     values,
     change,
-    put: (name, value) => change(partOf(name, value)),
+    put: (name, value) => change(toPartial(name, value)),
     dirty,
     conflicts,
     changed,
     decide: edited.decide,
     restored: edited.restored,
     action,
-    refused,
+    refusedField: refused,
     errorOf,
     text: (name) => ({
       name,
       value: String(values[name]),
-      onChange: ({ target }) => change(partOf<Values, string>(name, target.value)),
+      onChange: ({ target }) => change(toPartial<Values, string>(name, target.value)),
       maxLength: 200,
       autoComplete: "off",
       error: errorOf(name),
     }),
-    drop: edited.drop,
+    discard: edited.drop,
   }
 }
 
-type Parts<Values> = {
+type SaveOptions<Values> = {
   readonly stored: (part: Partial<Values>) => void
   readonly reload: () => Promise<void>
 }
 
-/** Reads the page again where only a part was stored, so that the next try begins with that. */
+/**
+ * Reloads the page if only some calls succeeded, so that the next attempt starts from the stored
+ * values.
+ */
 async function saveInParts<Values extends object, Answer>(
   save: FormOptions<Values, Answer>["save"],
   values: Values,
-  { stored, reload }: Parts<Values>,
+  { stored, reload }: SaveOptions<Values>,
 ): Promise<Answer> {
   let isBegun = false
   try {
@@ -189,27 +192,30 @@ async function saveInParts<Values extends object, Answer>(
   }
 }
 
-type Editing<Values extends object> = Pick<
+type EditOptions<Values extends object> = Pick<
   FormOptions<Values, unknown>,
   "id" | "initial" | "lists" | "secret" | "authored"
 >
 
-/** What the user has changed, over the server's values; it outlives a reload of the page. */
-function useEdits<Values extends object>(options: Editing<Values>) {
+/** The user's edits on top of the server's values; they survive a reload of the page. */
+function useEdits<Values extends object>(options: EditOptions<Values>) {
   const { id, initial: now, lists: rules, secret = [], authored = false } = options
-  const [draft] = useState(() => fittingEdits(now, readDraft(id) ?? {}))
-  const [edits, setEdits] = useState(() => draft ?? noEdits<Values>())
+  const [draft] = useState(() => restoreEdits(now, readDraft(id) ?? {}))
+  const [edits, setEdits] = useState(() => draft ?? emptyEdits<Values>())
   const over = useRef(false)
   const { values, conflicts, unsaved } = applyEdits(now, edits, rules)
   const isSecret = (name: FieldName<Values>) => secret.some((one) => one === name)
   const isGuarded = (name: FieldName<Values>) => authored || isSecret(name)
   const names = namesIn(unsaved)
-  const kept = names.filter((name) => !isSecret(name)).map((name) => [name, unsaved[name]] as const)
-  const stored = kept.length > 0 ? JSON.stringify(Object.fromEntries(kept)) : undefined
+  const draftFields = names
+    .filter((name) => !isSecret(name))
+    .map((name) => [name, unsaved[name]] as const)
+  const stored =
+    draftFields.length > 0 ? JSON.stringify(Object.fromEntries(draftFields)) : undefined
   useEffect(() => {
     if (over.current) return
     if (stored !== undefined) writeDraft(id, stored)
-    else dropDraft(id)
+    else deleteDraft(id)
   }, [id, stored])
   return {
     values,
@@ -221,31 +227,31 @@ function useEdits<Values extends object>(options: Editing<Values>) {
       setEdits((before) => withChange(before, { now, changed, rules, isGuarded })),
     decide: (name: string, keeps: "mine" | "theirs") => {
       const conflict = conflicts.find((each) => each.name === name)
-      if (conflict) setEdits((before) => decided(before, conflict, keeps))
+      if (conflict) setEdits((before) => resolveConflict(before, conflict, keeps))
     },
-    /** What is sent; it is compared with what has been typed by the time it is saved. */
+    /** Returns the edits to send, to be compared with the edits at the end of saving. */
     begin: (): Edits<Values> => {
-      setEdits((before) => rebased(before, unsaved))
+      setEdits((before) => rebaseEdits(before, unsaved))
       return unsaved
     },
-    stored: (part: Partial<Values>) => setEdits((before) => withSeen(before, part)),
-    end: (sent: Edits<Values>) => setEdits((before) => afterSaving(before, sent)),
-    /** The page shows what the server has now. */
-    settle: () => setEdits(afterReading<Values>),
+    stored: (part: Partial<Values>) => setEdits((before) => addSeen(before, part)),
+    end: (sent: Edits<Values>) => setEdits((before) => markSaved(before, sent)),
+    /** Called when the page shows the server's current values. */
+    settle: () => setEdits(dropSaved<Values>),
     drop: () => {
       over.current = true
-      dropDraft(id)
+      deleteDraft(id)
     },
   }
 }
 
-function fieldOf<Values extends object>(
+function fieldOfRefusal<Values extends object>(
   values: Values,
   refusals: NonNullable<FormOptions<Values, unknown>["refusals"]>,
   { id, field }: Refusal,
 ): FieldName<Values> | undefined {
-  const known = namesIn(refusals).find((name) =>
+  const mappedField = namesIn(refusals).find((name) =>
     refusals[name]?.some((one) => one === field || id.startsWith(one)),
   )
-  return known ?? namesIn(values).find((name) => name === field)
+  return mappedField ?? namesIn(values).find((name) => name === field)
 }

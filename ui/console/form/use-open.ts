@@ -1,13 +1,12 @@
 import { useState } from "react"
-import { draftOf } from "./draft.ts"
+import { findDraft } from "./draft.ts"
 
 /**
- * Which form of a family is open: a name of the caller's choice, or none. One that was left with
- * something typed in it is open again after a reload or a sign-in. Its form has the id
- * `formId(family, name)`.
+ * Which form of a family is open: a name chosen by the caller, or none. A form with a draft opens
+ * again after a reload or sign-in. Its form must have the ID `formId(family, name)`.
  */
-export function useOpen(family: string) {
-  return useState<string | undefined>(() => draftOf(family))
+export function useOpenForm(family: string) {
+  return useState<string | undefined>(() => findDraft(family))
 }
 
 export const formId = (family: string, name: string) => `${family}:${name}`

@@ -1,20 +1,20 @@
 import type { Group } from "../../../src/gen/core/group/v2/group_pb.ts"
 import { GroupService } from "../../../src/gen/core/group/v2/group_service_pb.ts"
-import { formOf } from "../form/index.ts"
+import { defineForm } from "../form/index.ts"
 import { call, t } from "../shell/index.ts"
 
 const { createGroup, updateGroup } = GroupService.method
 
-/** What a group is called and what it is for; a new one is made in the organisation. */
+/** Creates or edits a group of the organization. */
 export const groupForm = (organizationId: string, group?: Group) =>
-  formOf({
+  defineForm({
     initial: { name: group?.name ?? "", description: group?.description ?? "" },
     refusals: { name: ["group.name", "group.exists"] },
     save: async (values) => {
-      const wanted = { name: values.name.trim(), description: values.description.trim() }
+      const request = { name: values.name.trim(), description: values.description.trim() }
       await (group
-        ? call(updateGroup, { ...wanted, id: group.id })
-        : call(createGroup, { ...wanted, organizationId }))
+        ? call(updateGroup, { ...request, id: group.id })
+        : call(createGroup, { ...request, organizationId }))
     },
     fields: ({ text }) => [
       text("name", t("field.name"), { required: true }),

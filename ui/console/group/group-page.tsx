@@ -2,9 +2,9 @@ import { useParams } from "@tanstack/react-router"
 import { TextFilterMethod } from "../../../src/gen/core/filter/v2/filter_pb.ts"
 import type { Group } from "../../../src/gen/core/group/v2/group_pb.ts"
 import { GroupService } from "../../../src/gen/core/group/v2/group_service_pb.ts"
-import { DeleteSection, EditSection, formOf } from "../form/index.ts"
-import { Clip, Collection, found, History, pageOf, Time } from "../list/index.ts"
-import { call, copied, Link, Page, t, useBelongsTo, useRead } from "../shell/index.ts"
+import { DeleteSection, defineForm, EditSection } from "../form/index.ts"
+import { Clip, Collection, History, paginationOf, Time, toPage } from "../list/index.ts"
+import { call, copyableFact, Link, Page, t, useRead, useSelectOwner } from "../shell/index.ts"
 import { UserPicker } from "../user/user-picker.tsx"
 import { groupForm } from "./group-form.tsx"
 
@@ -12,11 +12,11 @@ const { getGroup, updateGroup, deleteGroup } = GroupService.method
 const { listGroupUsers, addUsersToGroup, removeUsersFromGroup } = GroupService.method
 const method = TextFilterMethod.CONTAINS_IGNORE_CASE
 
-/** One group: what it is, and who is in it. */
+/** A group and its users. */
 export function GroupPage() {
   const { groupId: id } = useParams({ from: "/groups/$groupId" })
   const { group } = useRead(getGroup, { id })
-  useBelongsTo(group?.organizationId)
+  useSelectOwner(group?.organizationId)
   if (!group) return null
   return (
     <Page title={group.name} crumbs={[{ label: t("nav.groups"), link: { to: "/groups" } }]}>
@@ -26,12 +26,12 @@ export function GroupPage() {
         rows={[
           [t("field.name"), group.name],
           [t("field.description"), group.description],
-          copied(t("groups.id"), id),
+          copyableFact(t("groups.id"), id),
           [t("field.created"), <Time key="created" at={group.creationDate} />],
         ]}
         form={groupForm(group.organizationId, group)}
       />
-      <Users group={group} />
+      <GroupUsers group={group} />
       <History of={{ case: "groupId", value: id }} />
       <DeleteSection
         family="groups"
@@ -44,7 +44,7 @@ export function GroupPage() {
   )
 }
 
-function Users({ group }: { readonly group: Group }) {
+function GroupUsers({ group }: { readonly group: Group }) {
   const { id } = group
   const own = { case: "groupIds" as const, value: { ids: [id] } }
   const named = (name: string) => ({ case: "nameFilter", value: { name, method } }) as const
@@ -52,11 +52,11 @@ function Users({ group }: { readonly group: Group }) {
     <Collection
       family="group_users"
       method={listGroupUsers}
-      ask={(asked) => ({
-        pagination: pageOf(asked),
-        filters: [{ filter: own }, ...(asked.text ? [{ filter: named(asked.text) }] : [])],
+      toRequest={(query) => ({
+        pagination: paginationOf(query),
+        filters: [{ filter: own }, ...(query.text ? [{ filter: named(query.text) }] : [])],
       })}
-      find={({ groupUsers, pagination }) => found(groupUsers, pagination)}
+      find={({ groupUsers, pagination }) => toPage(groupUsers, pagination)}
       columns={[
         {
           label: t("field.name"),
@@ -75,14 +75,14 @@ function Users({ group }: { readonly group: Group }) {
       keyOf={({ userId }) => userId}
       nameOf={({ displayName }) => displayName}
       needs={{ create: addUsersToGroup, remove: removeUsersFromGroup }}
-      form={() => userForm(group)}
+      form={() => addUserForm(group)}
       remove={({ userId }) => call(removeUsersFromGroup, { id, userIds: [userId] })}
     />
   )
 }
 
-const userForm = ({ id, organizationId }: Group) =>
-  formOf({
+const addUserForm = ({ id, organizationId }: Group) =>
+  defineForm({
     initial: { userId: "" },
     save: ({ userId }) => call(addUsersToGroup, { id, userIds: [userId] }),
     disabled: ({ userId }) => userId === "",

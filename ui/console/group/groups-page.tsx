@@ -1,11 +1,11 @@
 import { TextFilterMethod } from "../../../src/gen/core/filter/v2/filter_pb.ts"
 import { FieldName } from "../../../src/gen/core/group/v2/group_pb.ts"
 import { GroupService } from "../../../src/gen/core/group/v2/group_service_pb.ts"
-import { Clip, Collection, found, type ListQuery, pageOf } from "../list/index.ts"
+import { Clip, Collection, type ListQuery, paginationOf, toPage } from "../list/index.ts"
 import { Copyable, call, Link, t, useOrganization } from "../shell/index.ts"
 import { groupForm } from "./group-form.tsx"
 
-/** The groups of an organisation. */
+/** The groups of an organization. */
 export function GroupsPage() {
   const { id: organizationId, name } = useOrganization()
   return (
@@ -13,12 +13,12 @@ export function GroupsPage() {
       page={{ owner: name }}
       family="groups"
       method={GroupService.method.listGroups}
-      ask={(asked) => ({
-        pagination: pageOf(asked),
+      toRequest={(query) => ({
+        pagination: paginationOf(query),
         sortingColumn: FieldName.NAME,
-        filters: filtersOf(organizationId, asked),
+        filters: toFilters(organizationId, query),
       })}
-      find={({ groups, pagination }) => found(groups, pagination)}
+      find={({ groups, pagination }) => toPage(groups, pagination)}
       columns={[
         {
           label: t("field.name"),
@@ -33,7 +33,10 @@ export function GroupsPage() {
           label: t("field.description"),
           cell: ({ description }) => <Clip text={description} />,
         },
-        { label: t("groups.id"), cell: ({ id }) => <Copyable value={id} what={t("groups.id")} /> },
+        {
+          label: t("groups.id"),
+          cell: ({ id }) => <Copyable value={id} description={t("groups.id")} />,
+        },
       ]}
       keyOf={({ id }) => id}
       nameOf={(group) => group.name}
@@ -48,7 +51,7 @@ export function GroupsPage() {
   )
 }
 
-function filtersOf(organizationId: string, { text }: ListQuery) {
+function toFilters(organizationId: string, { text }: ListQuery) {
   const method = TextFilterMethod.CONTAINS_IGNORE_CASE
   const own = { case: "organizationId", value: { id: organizationId } } as const
   const named = { case: "nameFilter", value: { name: text, method } } as const

@@ -1,39 +1,39 @@
 import { Copyable, Facts, t } from "../shell/index.ts"
 import {
-  backOf,
+  findCallbackUrl,
+  getKind,
   type KindName,
-  kindOf,
   type ProviderOwner,
   samlAddresses,
 } from "./provider-kind.ts"
 
 type CallbackAddressProps = {
   readonly kind: KindName
-  readonly place: ProviderOwner
+  readonly owner: ProviderOwner
   readonly id: string | undefined
 }
 
-/** The address that must be entered at the provider, or else it sends nobody back. */
-export function CallbackAddress({ kind, place, id }: CallbackAddressProps) {
-  if (kindOf(kind).back === "saml" && id !== undefined) return <SamlAddresses id={id} />
-  const address = backOf(kind, place, id)
+/** The callback URL to register at the provider. */
+export function CallbackAddress({ kind, owner, id }: CallbackAddressProps) {
+  if (getKind(kind).callback === "saml" && id !== undefined) return <SamlAddresses id={id} />
+  const address = findCallbackUrl(kind, owner, id)
   const label = t("idps.back")
   if (address === undefined) {
     return kind === "ldap" ? null : <p className="quiet small">{t("idps.back_later")}</p>
   }
   return (
     <div>
-      <Facts rows={[[label, <Copyable key="back" value={address} what={label} />]]} />
+      <Facts rows={[[label, <Copyable key="back" value={address} description={label} />]]} />
       <p className="quiet small">{t("idps.back_hint")}</p>
     </div>
   )
 }
 
-/** A provider that speaks SAML reads the first one, or is told all three. */
+/** URLs to register at a SAML provider: the metadata URL, or all three separately. */
 function SamlAddresses({ id }: { readonly id: string }) {
   const rows = samlAddresses(id).map(([part, address]) => {
     const label = t(`idps.saml.${part}`)
-    return [label, <Copyable key={part} value={address} what={label} />] as const
+    return [label, <Copyable key={part} value={address} description={label} />] as const
   })
   return (
     <div>

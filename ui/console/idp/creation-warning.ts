@@ -1,9 +1,9 @@
 import { linesOf } from "../form/index.ts"
-import { tenants, type Values } from "./form-values.ts"
+import { type ProviderValues, tenants } from "./form-values.ts"
 import type { KindName } from "./provider-kind.ts"
 
-/** Who has an account at a provider of a kind; kinds that are left out are of one organization. */
-const reaches: Partial<Readonly<Record<KindName, "anyone" | "unknown">>> = {
+/** Who can have an account at each kind of provider; omitted kinds belong to one organization. */
+const accountHolders: Partial<Readonly<Record<KindName, "anyone" | "unknown">>> = {
   google: "anyone",
   apple: "anyone",
   github: "anyone",
@@ -12,29 +12,28 @@ const reaches: Partial<Readonly<Record<KindName, "anyone" | "unknown">>> = {
   oauth: "unknown",
 }
 
-/** The tenant that holds all personal Microsoft accounts, which `consumers` stands for. */
-const personalAccounts = "9188040d-6c67-4c5b-b112-36a304b66dad"
+/** The tenant of all personal Microsoft accounts, the same as `consumers`. */
+const personalTenantId = "9188040d-6c67-4c5b-b112-36a304b66dad"
 
-function hasSeveralTenants({ tenant }: Values): boolean {
+function hasSeveralTenants({ tenant }: ProviderValues): boolean {
   const name = tenant.trim().toLowerCase()
-  return Object.hasOwn(tenants, name) || name === personalAccounts
+  return Object.hasOwn(tenants, name) || name === personalTenantId
 }
 
-/** Whether the provider never states that an address is verified, as it is set up. */
-function verifiesNothing(values: Values): boolean {
+/** Whether the configured provider never returns verified email addresses. */
+function neverVerifiesEmail(values: ProviderValues): boolean {
   if (values.kind === "azureAd") return !values.emailVerified || hasSeveralTenants(values)
   return values.kind === "ldap" && values.ldapEmailVerified.trim() === ""
 }
 
-/**
- * What an administrator has to know about the accounts that a provider creates: that anybody can
- * get one, or that nobody can.
- */
-export function creationWarningOf(values: Values): "anyone" | "unknown" | "unverified" | undefined {
+/** A warning about the accounts that a provider creates: anyone could get one, or nobody can. */
+export function findCreationWarning(
+  values: ProviderValues,
+): "anyone" | "unknown" | "unverified" | undefined {
   if (!values.isCreationAllowed) return undefined
   if (linesOf(values.allowedDomains).length > 0) {
-    return verifiesNothing(values) ? "unverified" : undefined
+    return neverVerifiesEmail(values) ? "unverified" : undefined
   }
   if (values.kind === "azureAd") return hasSeveralTenants(values) ? "anyone" : undefined
-  return reaches[values.kind]
+  return accountHolders[values.kind]
 }

@@ -3,18 +3,18 @@ import type { AnyOf, MessageField, TextKey } from "../shell/index.ts"
 
 type AnyConfiguration = NonNullable<Provider["config"]>["config"]
 
-/** The stored configuration of a kind of provider. */
+/** The stored configuration of one kind of provider. */
 export type ConfigurationOf<Kind extends AnyConfiguration["case"]> = NonNullable<
   Extract<AnyConfiguration, { readonly case: Kind }>["value"]
 >
 
 type Configuration = ConfigurationOf<AnyConfiguration["case"]>
 
-/** A configuration of any kind: it has the fields of its kind. */
+/** A configuration of any kind, with the fields of its kind. */
 export type ConfigurationFields = AnyOf<Configuration>
 
-/** How a text is asked for. */
-export type Field = {
+/** How a text field is displayed. */
+export type ProviderField = {
   readonly type: "text" | "url" | "secret" | "area"
   readonly optional?: true
   readonly placeholder?: string
@@ -22,8 +22,8 @@ export type Field = {
   readonly max?: number
 }
 
-/** Every field of a provider, by its name in messages; a form shows those of its kind. */
-export const fields = {
+/** All fields of providers by message field name; a form shows those of its kind. */
+export const providerFields = {
   name: { type: "text", hint: "idps.hint.name" },
   issuer: { type: "url", placeholder: "https://login.example.org", max: 2048 },
   clientId: { type: "text" },
@@ -73,16 +73,16 @@ export const fields = {
   ldapDisplayName: { type: "text", optional: true, placeholder: "cn" },
   ldapEmail: { type: "text", optional: true, placeholder: "mail" },
   ldapEmailVerified: { type: "text", optional: true, hint: "idps.hint.ldapEmailVerified" },
-} as const satisfies Readonly<Record<string, Field>>
+} as const satisfies Readonly<Record<string, ProviderField>>
 
-export type FieldName = keyof typeof fields
+export type FieldName = keyof typeof providerFields
 
-export const fieldOf = (name: FieldName): Field => fields[name]
+export const getField = (name: FieldName): ProviderField => providerFields[name]
 
-/** The fields whose values no configuration contains: secrets, and what is stored elsewhere. */
+/** Fields that configurations don't contain: secrets, and values stored elsewhere. */
 export type UnstoredName = "name" | "clientSecret" | "privateKey" | "bindPassword" | "metadataUrl"
 
-/** The attributes of a directory, by their names in messages. */
+/** Directory attributes by message field name. */
 export const attributeNames = {
   ldapId: "idAttribute",
   ldapUserName: "preferredUsernameAttribute",
@@ -98,18 +98,18 @@ export type AttributeName = keyof typeof attributeNames
 export const isAttribute = (name: FieldName): name is AttributeName =>
   Object.hasOwn(attributeNames, name)
 
-/** The fields that the form of a kind of provider can have. */
+/** The fields that the form of one kind of provider can have. */
 export type FieldNameOf<Kind extends AnyConfiguration["case"]> =
   | UnstoredName
   | (FieldName & MessageField<ConfigurationOf<Kind>>)
   | (Kind extends "ldap" ? AttributeName : never)
 
-/** What is so or not, of some kinds. */
+/** Boolean settings of some kinds. */
 export type CheckName =
   | ("usePkce" | "isIdTokenMapping" | "emailVerified" | "startTls")
   | ("withSignedRequest" | "federatedLogoutEnabled")
 
-/** One of several, of some kinds; the first one is what most want. */
+/** Selections of some kinds; the first option is the most common. */
 export const choices = {
   binding: ["any", "redirect", "post"],
   nameIdFormat: ["persistent", "email", "transient", "unspecified"],
@@ -118,7 +118,7 @@ export const choices = {
 export type ChoiceName = keyof typeof choices
 export type Choice<Name extends ChoiceName> = (typeof choices)[Name][number]
 
-/** What may come of a sign-in, of every kind. */
+/** Options of all kinds for what happens after a sign-in. */
 export const optionNames = [
   ...(["isCreationAllowed", "isAutoCreation", "isLinkingAllowed", "isAutoUpdate"] as const),
   ...(["forwardAcrValues", "acceptAsFresh", "isTrustedForAddresses"] as const),

@@ -19,7 +19,7 @@ import {
   type OptionName,
   type UnstoredName,
 } from "./form-fields.ts"
-import { type KindName, kindNameOf, kindOf, optionsOf } from "./provider-kind.ts"
+import { findKindName, getKind, type KindName, listOptions } from "./provider-kind.ts"
 
 export const autoLinkings = ["off", "username", "email"] as const
 export type AutoLinking = (typeof autoLinkings)[number]
@@ -44,14 +44,14 @@ const choiceNumbers: { readonly [Name in ChoiceName]: Readonly<Record<Choice<Nam
   },
 }
 
-/** What a form holds. */
-export type Values = Readonly<Record<FieldName, string>> &
+/** The values of the provider form. */
+export type ProviderValues = Readonly<Record<FieldName, string>> &
   Readonly<Record<CheckName | OptionName, boolean>> & {
     readonly [Name in ChoiceName]: Choice<Name>
   } & {
     readonly kind: KindName
     readonly autoLinking: AutoLinking
-    /** One domain a line. */
+    /** One domain per line. */
     readonly allowedDomains: string
   }
 
@@ -62,10 +62,10 @@ export const tenants = {
 } as const
 
 /**
- * A new provider links accounts that exist. It creates none until an administrator turns that on:
- * anybody with an account at a public provider would get one here.
+ * New providers link existing accounts. They don't create accounts until an administrator enables
+ * it, because anyone with an account at a public provider would get one here.
  */
-const fresh = {
+const newProviderOptions = {
   isCreationAllowed: false,
   isAutoCreation: false,
   isLinkingAllowed: true,
@@ -85,7 +85,7 @@ const fresh = {
   trustDirectoryAddresses: false,
 } as const
 
-const usual: Partial<Readonly<Record<FieldName, string>>> = {
+const defaultTexts: Partial<Readonly<Record<FieldName, string>>> = {
   idAttribute: "id",
   userBase: "dn",
   userFilters: "uid mail",
@@ -97,25 +97,27 @@ const usual: Partial<Readonly<Record<FieldName, string>>> = {
   ldapEmail: "mail",
 }
 
-/** The stored values of a provider; for a new one, what its form begins with. */
-export function valuesOf(provider: Provider | undefined): Values {
+/** The stored values of a provider, or the defaults for a new one. */
+export function toFormValues(provider: Provider | undefined): ProviderValues {
   const { config, options } = provider?.config ?? {}
   const configuration: ConfigurationFields = config?.value ?? {}
-  const isChecked = (name: CheckName) => (provider ? configuration[name] === true : fresh[name])
-  const isOption = (name: OptionName) => (provider ? options?.[name] === true : fresh[name])
+  const isChecked = (name: CheckName) =>
+    provider ? configuration[name] === true : newProviderOptions[name]
+  const isOption = (name: OptionName) =>
+    provider ? options?.[name] === true : newProviderOptions[name]
   const number = provider ? options?.autoLinking : AutoLinkingOption.EMAIL
   return {
-    ...textsBy((name) => (provider ? textIn(configuration, name) : (usual[name] ?? ""))),
+    ...allTexts((name) => (provider ? getText(configuration, name) : (defaultTexts[name] ?? ""))),
     name: provider?.name ?? "",
-    kind: (provider && kindNameOf(provider)) ?? "oidc",
+    kind: (provider && findKindName(provider)) ?? "oidc",
     usePkce: isChecked("usePkce"),
     isIdTokenMapping: isChecked("isIdTokenMapping"),
     emailVerified: isChecked("emailVerified"),
     startTls: isChecked("startTls"),
     withSignedRequest: isChecked("withSignedRequest"),
     federatedLogoutEnabled: isChecked("federatedLogoutEnabled"),
-    binding: chosen("binding", configuration),
-    nameIdFormat: chosen("nameIdFormat", configuration),
+    binding: chosenOption("binding", configuration),
+    nameIdFormat: chosenOption("nameIdFormat", configuration),
     isCreationAllowed: isOption("isCreationAllowed"),
     isAutoCreation: isOption("isAutoCreation"),
     isLinkingAllowed: isOption("isLinkingAllowed"),
@@ -125,32 +127,34 @@ export function valuesOf(provider: Provider | undefined): Values {
     isTrustedForAddresses: isOption("isTrustedForAddresses"),
     acceptMissingNonce: isOption("acceptMissingNonce"),
     acceptOtherAudiences: isOption("acceptOtherAudiences"),
-    // A provider from before this was stored publishes an encryption key.
-    encryptAssertions: options ? (options.encryptAssertions ?? true) : fresh.encryptAssertions,
+    // Providers from before this was stored publish an encryption key.
+    encryptAssertions: options
+      ? (options.encryptAssertions ?? true)
+      : newProviderOptions.encryptAssertions,
     trustDirectoryAddresses: isOption("trustDirectoryAddresses"),
     autoLinking: autoLinkings.find((name) => autoLinkingNumbers[name] === number) ?? "off",
     allowedDomains: (options?.allowedDomains ?? []).join("\n"),
   }
 }
 
-/** The stored choice, or the first one. */
-function chosen<Name extends ChoiceName>(
+/** The stored option, or the first one. */
+function chosenOption<Name extends ChoiceName>(
   name: Name,
   configuration: ConfigurationFields,
 ): Choice<Name> {
   const number = configuration[name]
-  const known: readonly Choice<Name>[] = choices[name]
-  const [first] = known
-  const found = known.find((each) => choiceNumbers[name][each] === number) ?? first
-  if (found === undefined) throw new Error(`there is nothing to choose from: ${name}`)
+  const choiceOptions: readonly Choice<Name>[] = choices[name]
+  const [first] = choiceOptions
+  const found = choiceOptions.find((each) => choiceNumbers[name][each] === number) ?? first
+  if (found === undefined) throw new Error(`no options defined for: ${name}`)
   return found
 }
 
-/** A text that the configuration contains. */
+/** A text field that the configuration contains. */
 type StoredName = Exclude<FieldName, UnstoredName>
 
-/** Every text by its name; secrets never come back. */
-const textsBy = (of: (name: StoredName) => string) => ({
+/** All texts by name; secrets are never returned. */
+const allTexts = (of: (name: StoredName) => string) => ({
   issuer: of("issuer"),
   clientId: of("clientId"),
   clientSecret: "",
@@ -186,34 +190,34 @@ const textsBy = (of: (name: StoredName) => string) => ({
   ldapEmailVerified: of("ldapEmailVerified"),
 })
 
-function textIn(configuration: ConfigurationFields, name: StoredName): string {
+function getText(configuration: ConfigurationFields, name: StoredName): string {
   if (isAttribute(name)) return configuration.attributes?.[attributeNames[name]] ?? ""
-  return textOf(configuration[name])
+  return toText(configuration[name])
 }
 
 type StoredText = string | Uint8Array | readonly string[] | AzureADTenant
 
-function textOf(value: StoredText | undefined): string {
+function toText(value: StoredText | undefined): string {
   if (value === undefined || typeof value === "string") return value ?? ""
   if (value instanceof Uint8Array) return new TextDecoder().decode(value)
-  return "type" in value ? tenantOf(value) : value.join(" ")
+  return "type" in value ? fromTenant(value) : value.join(" ")
 }
 
-function tenantOf({ type }: AzureADTenant): string {
+function fromTenant({ type }: AzureADTenant): string {
   if (type.case === "tenantId") return type.value
   return namesIn(tenants).find((name) => tenants[name] === type.value) ?? "common"
 }
 
-/** What the operations of all kinds take; each reads what it has a name for. */
-export function requestOf(values: Values, before: Provider | undefined) {
+/** The request for any kind; each operation reads the fields it defines. */
+export function toRequest(values: ProviderValues, before: Provider | undefined) {
   const { usePkce, isIdTokenMapping, emailVerified, startTls } = values
   const { withSignedRequest, federatedLogoutEnabled } = values
-  const said = before?.config?.config
-  const own = said?.case === "ldap" ? said.value : undefined
+  const storedConfig = before?.config?.config
+  const own = storedConfig?.case === "ldap" ? storedConfig.value : undefined
   const texts = Object.fromEntries(
-    kindOf(values.kind)
+    getKind(values.kind)
       .fields.filter((name) => !isAttribute(name))
-      .map((name) => [name, secrets.has(name) ? values[name] : values[name].trim()]),
+      .map((name) => [name, secretFields.has(name) ? values[name] : values[name].trim()]),
   )
   const bytes = (text: string) => new TextEncoder().encode(text.trim() && `${text.trim()}\n`)
   return {
@@ -224,35 +228,35 @@ export function requestOf(values: Values, before: Provider | undefined) {
     startTls,
     withSignedRequest,
     federatedLogoutEnabled,
-    metadata: metadataFrom(values),
+    metadata: toMetadata(values),
     binding: choiceNumbers.binding[values.binding],
     nameIdFormat: choiceNumbers.nameIdFormat[values.nameIdFormat],
     scopes: linesOf(values.scopes),
     privateKey: bytes(values.privateKey),
-    tenant: tenantFrom(values.tenant.trim()),
+    tenant: toTenant(values.tenant.trim()),
     servers: linesOf(values.servers),
     userFilters: linesOf(values.userFilters),
     userObjectClasses: linesOf(values.userObjectClasses),
     rootCa: bytes(values.rootCa),
     ...(own?.timeout && { timeout: own.timeout }),
-    attributes: { ...own?.attributes, ...attributesOf(values) },
+    attributes: { ...own?.attributes, ...toAttributes(values) },
     providerOptions: {
-      ...Object.fromEntries(optionsOf(values.kind).map((name) => [name, values[name]])),
+      ...Object.fromEntries(listOptions(values.kind).map((name) => [name, values[name]])),
       autoLinking: autoLinkingNumbers[values.autoLinking],
       allowedDomains: linesOf(values.allowedDomains),
     },
   }
 }
 
-/** An address says more than what stood there once: its keys may change. */
-const metadataFrom = ({ metadataUrl, metadataXml }: Values) =>
+/** A URL takes precedence over stored XML, because its keys may change. */
+const toMetadata = ({ metadataUrl, metadataXml }: ProviderValues) =>
   metadataUrl.trim() === ""
     ? ({ case: "metadataXml", value: new TextEncoder().encode(metadataXml) } as const)
     : ({ case: "metadataUrl", value: metadataUrl.trim() } as const)
 
-const secrets: ReadonlySet<FieldName> = new Set(["clientSecret", "bindPassword"])
+const secretFields: ReadonlySet<FieldName> = new Set(["clientSecret", "bindPassword"])
 
-const attributesOf = (values: Values) => ({
+const toAttributes = (values: ProviderValues) => ({
   idAttribute: values.ldapId.trim(),
   preferredUsernameAttribute: values.ldapUserName.trim(),
   firstNameAttribute: values.ldapFirstName.trim(),
@@ -262,7 +266,7 @@ const attributesOf = (values: Values) => ({
   emailVerifiedAttribute: values.ldapEmailVerified.trim(),
 })
 
-function tenantFrom(text: string) {
+function toTenant(text: string) {
   const [, several] = Object.entries(tenants).find(([name]) => name === text) ?? []
   return several === undefined
     ? ({ type: { case: "tenantId", value: text } } as const)

@@ -9,48 +9,48 @@ import {
   actionColumn,
   Clip,
   Collection,
-  found,
   Histories,
   History,
   type ListColumn,
   Listing,
-  pageOf,
+  paginationOf,
   StateBadge,
+  toPage,
 } from "../list/index.ts"
 import {
   call,
   Link,
-  type Needs,
   notify,
   Page,
-  Part,
+  PagePart,
+  type RequiredPermission,
   Section,
   t,
   useOrganizationCrumbs,
   useReadIfAllowed,
 } from "../shell/index.ts"
-import { IdpForm, nameOfKind } from "./idp-form.tsx"
-import { kindNameOf, type ProviderOwner } from "./provider-kind.ts"
-import { TestIdp, TestResult } from "./provider-test.tsx"
+import { IdpForm, kindLabel } from "./idp-form.tsx"
+import { findKindName, type ProviderOwner } from "./provider-kind.ts"
+import { TestProvider, TestResult } from "./provider-test.tsx"
 
 const admin = AdminService.method
 const management = ManagementService.method
 
-/** What everybody on the instance may sign in with beside a password. */
+/** Identity providers of the instance. */
 export function IdentityProvidersPage() {
   return (
     <Page title={t("nav.identity-providers")} owner={t("nav.instance")}>
       <p className="quiet section-lead">{t("idps.lead")}</p>
       <TestResult />
-      <Part rows={4}>
-        <Idps place={undefined} />
-      </Part>
+      <PagePart rows={4}>
+        <ProviderList owner={undefined} />
+      </PagePart>
       <Histories of={["identityProviders"]} />
     </Page>
   )
 }
 
-/** The same for the people of one organisation. */
+/** Identity providers of an organization. */
 export function OrganizationIdentityProvidersPage() {
   const { organizationId } = useParams({
     from: "/organizations/$organizationId/identity-providers",
@@ -60,35 +60,37 @@ export function OrganizationIdentityProvidersPage() {
     <Page title={t("nav.identity-providers")} crumbs={crumbs}>
       <p className="quiet section-lead">{t("idps.lead_organization")}</p>
       <TestResult />
-      <Part rows={4}>
-        <Idps place={organizationId} />
-      </Part>
+      <PagePart rows={4}>
+        <ProviderList owner={organizationId} />
+      </PagePart>
       <History of={{ case: "identityProvidersOf", value: organizationId }} />
     </Page>
   )
 }
 
-type OwnerProps = { readonly place: ProviderOwner }
+type OwnerProps = { readonly owner: ProviderOwner }
 
-/** Those of a place; an organisation also offers those of the instance, and changes none. */
-function Idps({ place }: OwnerProps) {
-  const shared = useShared(place)
-  if (place === undefined) {
+/**
+ * Providers of an owner; an organization can also link those of the instance, but not change them.
+ */
+function ProviderList({ owner }: OwnerProps) {
+  const shared = useListSource(owner)
+  if (owner === undefined) {
     return (
       <>
-        <Hindrance place={place} />
+        <DisabledNotice owner={owner} />
         <Collection
           {...shared}
           method={admin.listProviders}
-          ask={(asked) => ({ query: pageOf(asked), queries: namedLike(asked.text) })}
-          find={({ result, details }) => found(result, details)}
+          toRequest={(query) => ({ query: paginationOf(query), queries: nameQuery(query.text) })}
+          find={({ result, details }) => toPage(result, details)}
           needs={{
             create: admin.addGenericOIDCProvider,
             edit: admin.updateGenericOIDCProvider,
             remove: admin.deleteProvider,
           }}
           turn={(provider) => (
-            <OfferButton {...shared.turn} provider={provider} needs={admin.addIDPToLoginPolicy} />
+            <LinkButton {...shared.turn} provider={provider} needs={admin.addIDPToLoginPolicy} />
           )}
           remove={({ id }) => call(admin.deleteProvider, { id })}
         />
@@ -101,36 +103,35 @@ function Idps({ place }: OwnerProps) {
   ] as const
   return (
     <>
-      <Hindrance place={place} />
+      <DisabledNotice owner={owner} />
       <Collection
         {...shared}
         method={management.listProviders}
-        within={place}
-        ask={(asked) => ({ query: pageOf(asked), queries: [own, ...namedLike(asked.text)] })}
-        find={({ result, details }) => found(result, details)}
+        within={owner}
+        toRequest={(query) => ({
+          query: paginationOf(query),
+          queries: [own, ...nameQuery(query.text)],
+        })}
+        find={({ result, details }) => toPage(result, details)}
         needs={{
           create: management.addGenericOIDCProvider,
           edit: management.updateGenericOIDCProvider,
           remove: management.deleteProvider,
         }}
         turn={(provider) => (
-          <OfferButton
-            {...shared.turn}
-            provider={provider}
-            needs={management.addIDPToLoginPolicy}
-          />
+          <LinkButton {...shared.turn} provider={provider} needs={management.addIDPToLoginPolicy} />
         )}
-        remove={({ id }) => call(management.deleteProvider, { id }, { within: place })}
+        remove={({ id }) => call(management.deleteProvider, { id }, { within: owner })}
       />
       <Listing
         caption={t("idps.of_instance")}
         name="instance"
         unsearched
         method={management.listProviders}
-        within={place}
-        ask={(asked) => ({ query: pageOf(asked), queries: [whole] })}
-        find={({ result, details }) => found(result, details)}
-        columns={[...shared.columns, turnColumn(shared.turn)]}
+        within={owner}
+        toRequest={(query) => ({ query: paginationOf(query), queries: [whole] })}
+        find={({ result, details }) => toPage(result, details)}
+        columns={[...shared.columns, linkColumn(shared.turn)]}
         keyOf={({ id }) => id}
         empty={<p className="quiet section-lead">{t("idps.of_instance_none")}</p>}
         frame={(list) => <Section title={t("idps.of_instance")}>{list}</Section>}
@@ -139,7 +140,7 @@ function Idps({ place }: OwnerProps) {
   )
 }
 
-const namedLike = (name: string) =>
+const nameQuery = (name: string) =>
   name === ""
     ? []
     : [
@@ -151,19 +152,19 @@ const namedLike = (name: string) =>
         } as const,
       ]
 
-type OfferActions = {
+type LinkActions = {
   readonly isOn: (provider: Provider) => boolean
   readonly act: (provider: Provider, on: boolean) => Promise<unknown>
   readonly off: string
 }
 
-const turnColumn = (turn: OfferActions) =>
+const linkColumn = (actions: LinkActions) =>
   actionColumn((provider: Provider) => (
-    <OfferButton {...turn} provider={provider} needs={management.addIDPToLoginPolicy} />
+    <LinkButton {...actions} provider={provider} needs={management.addIDPToLoginPolicy} />
   ))
 
-/** Offers a provider to people or, after a question that can be undone, no longer. */
-function OfferButton(props: OfferActions & Needs & { readonly provider: Provider }) {
+/** Links a provider, or unlinks it after a confirmation. */
+function LinkButton(props: LinkActions & RequiredPermission & { readonly provider: Provider }) {
   const { provider, isOn, act, off, needs } = props
   const { name } = provider
   const turnOn = () => act(provider, true)
@@ -174,7 +175,7 @@ function OfferButton(props: OfferActions & Needs & { readonly provider: Provider
     <ConfirmButton
       small
       needs={needs}
-      what={name}
+      subject={name}
       consequence={off}
       label={t("action.deactivate")}
       act={() => act(provider, false)}
@@ -183,24 +184,24 @@ function OfferButton(props: OfferActions & Needs & { readonly provider: Provider
   )
 }
 
-const all = { query: { limit: 1000 } }
+const allRequest = { query: { limit: 1000 } }
 
-const useInstanceLinks = () => useReadIfAllowed(admin.listLoginPolicyIDPs, all)?.result
-const useLinksOf = (place: ProviderOwner) =>
-  useReadIfAllowed(management.listLoginPolicyIDPs, all, withinOf(place))?.result
+const useInstanceLinks = () => useReadIfAllowed(admin.listLoginPolicyIDPs, allRequest)?.result
+const useOrganizationLinks = (owner: ProviderOwner) =>
+  useReadIfAllowed(management.listLoginPolicyIDPs, allRequest, withinOrganization(owner))?.result
 
-const withinOf = (place: ProviderOwner) => (place === undefined ? {} : { within: place })
+const withinOrganization = (owner: ProviderOwner) => (owner === undefined ? {} : { within: owner })
 
-/** What a list of providers is made of, wherever they are. */
-function useShared(place: ProviderOwner) {
-  const useLinks = place === undefined ? useInstanceLinks : useLinksOf
-  const linked = new Set(useLinks(place)?.map(({ idpId }) => idpId))
-  const within = withinOf(place)
+/** The list source of providers of either owner. */
+function useListSource(owner: ProviderOwner) {
+  const useLinks = owner === undefined ? useInstanceLinks : useOrganizationLinks
+  const linked = new Set(useLinks(owner)?.map(({ idpId }) => idpId))
+  const within = withinOrganization(owner)
   const isOn = ({ id }: Provider) => linked.has(id)
-  const turn: OfferActions = {
+  const actions: LinkActions = {
     isOn,
     act: ({ id: idpId, owner: ownerType }, on) => {
-      if (place === undefined) {
+      if (owner === undefined) {
         return on
           ? call(admin.addIDPToLoginPolicy, { idpId })
           : call(admin.removeIDPFromLoginPolicy, { idpId })
@@ -219,47 +220,47 @@ function useShared(place: ProviderOwner) {
   return {
     family: "idps",
     columns,
-    turn,
+    turn: actions,
     keyOf: ({ id }: Provider) => id,
     nameOf: ({ name }: Provider) => name,
     form:
       (provider: Provider | undefined) =>
       ({ close }: { readonly close: () => void }) => (
-        <IdpForm place={place} provider={provider} close={close} />
+        <IdpForm owner={owner} provider={provider} close={close} />
       ),
     more: (provider: Provider) => {
-      const kind = kindNameOf(provider)
+      const kind = findKindName(provider)
       return (
         kind && (
           <>
-            <TestIdp id={provider.id} name={provider.name} kind={kind} />
-            {kind === "saml" && <NewCertificate place={place} provider={provider} />}
+            <TestProvider id={provider.id} name={provider.name} kind={kind} />
+            {kind === "saml" && <NewCertificate owner={owner} provider={provider} />}
           </>
         )
       )
     },
-    isFixed: (provider: Provider) => kindNameOf(provider) === undefined,
+    isFixed: (provider: Provider) => findKindName(provider) === undefined,
   } as const
 }
 
 type NewCertificateProps = OwnerProps & { readonly provider: Provider }
 
-/** Makes what a provider knows us by anew. */
-function NewCertificate({ place, provider: { id, name } }: NewCertificateProps) {
-  const { regenerateSAMLProviderCertificate: needs } = place === undefined ? admin : management
+/** Replaces this server's key pair for a provider. */
+function NewCertificate({ owner, provider: { id, name } }: NewCertificateProps) {
+  const { regenerateSAMLProviderCertificate: needs } = owner === undefined ? admin : management
   const act = () =>
-    place === undefined
+    owner === undefined
       ? call(admin.regenerateSAMLProviderCertificate, { id })
-      : call(management.regenerateSAMLProviderCertificate, { id }, withinOf(place))
-  const said = { what: name, consequence: t("idps.saml.certificate_text") }
+      : call(management.regenerateSAMLProviderCertificate, { id }, withinOrganization(owner))
+  const notice = { subject: name, consequence: t("idps.saml.certificate_text") }
   return (
-    <ConfirmButton small needs={needs} act={act} {...said} label={t("idps.saml.certificate")} />
+    <ConfirmButton small needs={needs} act={act} {...notice} label={t("idps.saml.certificate")} />
   )
 }
 
 function KindBadge({ provider }: { readonly provider: Provider }) {
-  const kind = kindNameOf(provider)
-  return <Badge>{kind ? nameOfKind(kind) : (provider.config?.config.case ?? "")}</Badge>
+  const kind = findKindName(provider)
+  return <Badge>{kind ? kindLabel(kind) : (provider.config?.config.case ?? "")}</Badge>
 }
 
 type ExternalSignInPolicy = { readonly isOffered: boolean; readonly isDefault: boolean }
@@ -269,33 +270,33 @@ function useInstancePolicy(): ExternalSignInPolicy | undefined {
   return policy && { isOffered: policy.allowExternalIdp, isDefault: false }
 }
 
-function usePolicyOf(place: ProviderOwner): ExternalSignInPolicy | undefined {
-  const found = useReadIfAllowed(management.getLoginPolicy, {}, withinOf(place))
+function useOrganizationPolicy(owner: ProviderOwner): ExternalSignInPolicy | undefined {
+  const found = useReadIfAllowed(management.getLoginPolicy, {}, withinOrganization(owner))
   const { policy, isDefault = false } = found ?? {}
   return policy && { isOffered: policy.allowExternalIdp, isDefault }
 }
 
-/** Says where the login policy leaves out all providers, and leads there. */
-function Hindrance({ place }: OwnerProps) {
-  const usePolicy = place === undefined ? useInstancePolicy : usePolicyOf
-  const said = usePolicy(place)
-  if (!said) return null
+/** Explains that the login policy disables external sign-in, with a link to it. */
+function DisabledNotice({ owner }: OwnerProps) {
+  const usePolicy = owner === undefined ? useInstancePolicy : useOrganizationPolicy
+  const notice = usePolicy(owner)
+  if (!notice) return null
   const link =
-    place === undefined ? (
+    owner === undefined ? (
       <Link to="/settings">{t("idps.to_policy")}</Link>
     ) : (
-      <Link to="/organizations/$organizationId/policies" params={{ organizationId: place }}>
+      <Link to="/organizations/$organizationId/policies" params={{ organizationId: owner }}>
         {t("idps.to_policy")}
       </Link>
     )
-  if (!said.isOffered) {
+  if (!notice.isOffered) {
     return (
       <Alert tone="warning">
         {t("idps.policy_off")} {link}
       </Alert>
     )
   }
-  if (!said.isDefault) return <p className="small">{link}</p>
+  if (!notice.isDefault) return <p className="small">{link}</p>
   return (
     <Alert tone="warning">
       {t("idps.policy_default")} {link}

@@ -4,80 +4,86 @@ import type { Provider } from "../../../src/gen/core/idp/v1/idp_pb.ts"
 import { ManagementService } from "../../../src/gen/core/management/v1/management_service_pb.ts"
 import { Alert, Check, SelectField, TextArea, TextField } from "../../kit/index.ts"
 import {
-  Contested,
+  ContestedField,
   DialogForm,
   type Form,
+  formatOptions,
   formId,
   lineList,
-  namesBy,
   useForm,
   wordList,
 } from "../form/index.ts"
-import { call, t, unless, useRead } from "../shell/index.ts"
+import { call, ignoreError, t, useRead } from "../shell/index.ts"
 import { CallbackAddress } from "./callback-address.tsx"
-import { creationWarningOf } from "./creation-warning.ts"
+import { findCreationWarning } from "./creation-warning.ts"
 import {
   type Choice,
   type ChoiceName,
   choices,
   type FieldName,
-  fieldOf,
+  getField,
   type OptionName,
 } from "./form-fields.ts"
-import { autoLinkings, requestOf, type Values, valuesOf } from "./form-values.ts"
-import { type KindName, kindNames, kindOf, optionsOf, type ProviderOwner } from "./provider-kind.ts"
+import { autoLinkings, type ProviderValues, toFormValues, toRequest } from "./form-values.ts"
+import {
+  getKind,
+  type KindName,
+  kindNames,
+  listOptions,
+  type ProviderOwner,
+} from "./provider-kind.ts"
 import { SecretField } from "./secret-field.tsx"
 
 type IdpFormProps = {
-  readonly place: ProviderOwner
+  readonly owner: ProviderOwner
   readonly provider: Provider | undefined
   readonly close: () => void
 }
 
-/** One form for all kinds; what a list leaves out, for it may be long, is read first. */
+/** The form for all kinds; loads first what the list omits because of its size. */
 export function IdpForm(props: IdpFormProps) {
   const { provider } = props
   if (provider?.config?.config.case !== "saml") return <KindForm {...props} />
   return (
     <Suspense>
-      <WholeForm {...props} id={provider.id} />
+      <LoadedForm {...props} id={provider.id} />
     </Suspense>
   )
 }
 
-const useOfInstance = (id: string) => useRead(AdminService.method.getProviderByID, { id }).idp
-const useOfOrganization = (id: string, place: ProviderOwner) =>
+const useInstanceProvider = (id: string) => useRead(AdminService.method.getProviderByID, { id }).idp
+const useOrganizationProvider = (id: string, owner: ProviderOwner) =>
   useRead(
     ManagementService.method.getProviderByID,
-    ...([{ id }, place === undefined ? {} : { within: place }] as const),
+    ...([{ id }, owner === undefined ? {} : { within: owner }] as const),
   ).idp
 
-function WholeForm({ id, ...props }: IdpFormProps & { readonly id: string }) {
-  const useWhole = props.place === undefined ? useOfInstance : useOfOrganization
-  const provider = useWhole(id, props.place)
+function LoadedForm({ id, ...props }: IdpFormProps & { readonly id: string }) {
+  const useWhole = props.owner === undefined ? useInstanceProvider : useOrganizationProvider
+  const provider = useWhole(id, props.owner)
   return provider ? <KindForm {...props} provider={provider} /> : null
 }
 
-/** What is asked for stands in the row of the kind. */
-function KindForm({ place, provider, close }: IdpFormProps) {
-  const form = useForm<Values>({
+/** The fields of one kind, from its row in the table. */
+function KindForm({ owner, provider, close }: IdpFormProps) {
+  const form = useForm<ProviderValues>({
     id: formId("idps", provider?.id ?? "+"),
-    initial: valuesOf(provider),
+    initial: toFormValues(provider),
     lists: {
       scopes: wordList,
       userFilters: wordList,
       userObjectClasses: wordList,
-      // One provider says its servers in a line, another one a line each: both are read.
+      // Servers are separated by spaces or line breaks, depending on the provider; both are parsed.
       servers: wordList,
       allowedDomains: lineList,
     },
     secret: ["clientSecret", "bindPassword", "privateKey"],
     authored: true,
-    save: (values) => save(place, provider, values),
+    save: (values) => saveProvider(owner, provider, values),
     done: close,
   })
   const { values, change } = form
-  const kind = kindOf(values.kind)
+  const kind = getKind(values.kind)
   const title = t(provider ? "idps.edit" : "idps.create")
   return (
     <DialogForm title={title} form={form} onCancel={close}>
@@ -85,36 +91,36 @@ function KindForm({ place, provider, close }: IdpFormProps) {
         <SelectField<KindName>
           label={t("field.kind")}
           name="kind"
-          options={kindNames.map((value) => ({ value, label: nameOfKind(value) }))}
+          options={kindNames.map((value) => ({ value, label: kindLabel(value) }))}
           value={values.kind}
           onChange={(next) => change({ kind: next })}
         />
       )}
-      <CallbackAddress kind={values.kind} place={place} id={provider?.id} />
+      <CallbackAddress kind={values.kind} owner={owner} id={provider?.id} />
       {kind.fields.map((name) => (
-        <Text key={name} form={form} name={name} isNew={!provider} />
+        <ProviderTextField key={name} form={form} name={name} isNew={!provider} />
       ))}
       {kind.choices?.map((name) => (
         <ChoiceField key={name} form={form} name={name} />
       ))}
       {kind.checks.map((name) => (
-        <Contested key={name} form={form} name={name} label={t(`idps.check.${name}`)}>
+        <ContestedField key={name} form={form} name={name} label={t(`idps.check.${name}`)}>
           <Check
             label={t(`idps.check.${name}`)}
             hint={t(`idps.check_hint.${name}`)}
             checked={values[name]}
             onChange={(on) => change({ [name]: on })}
           />
-        </Contested>
+        </ContestedField>
       ))}
-      <Options form={form} place={place} />
+      <SignInOptions form={form} owner={owner} />
     </DialogForm>
   )
 }
 
-/** What a kind is called; names of vendors are the same everywhere. */
-export function nameOfKind(name: KindName): string {
-  const { brand } = kindOf(name)
+/** The label of a kind; vendor names are not translated. */
+export function kindLabel(name: KindName): string {
+  const { brand } = getKind(name)
   if (brand !== undefined) return brand
   if (name === "oidc") return t("idps.kind.oidc")
   if (name === "oauth") return t("idps.kind.oauth")
@@ -122,15 +128,15 @@ export function nameOfKind(name: KindName): string {
   return name === "ldap" ? t("idps.kind.ldap") : t("idps.kind.jwt")
 }
 
-type ChoiceProps = { readonly form: Form<Values>; readonly name: ChoiceName }
+type ChoiceFieldProps = { readonly form: Form<ProviderValues>; readonly name: ChoiceName }
 
-function ChoiceField({ form, name }: ChoiceProps) {
+function ChoiceField({ form, name }: ChoiceFieldProps) {
   const { values, change } = form
-  const known: readonly (Choice<"binding"> | Choice<"nameIdFormat">)[] = choices[name]
+  const choiceOptions: readonly (Choice<"binding"> | Choice<"nameIdFormat">)[] = choices[name]
   const label = t(`idps.field.${name}`)
-  const options = known.map((value) => ({ value, label: t(`idps.choice.${value}`) }))
+  const options = choiceOptions.map((value) => ({ value, label: t(`idps.choice.${value}`) }))
   return (
-    <Contested form={form} name={name} label={label} words={namesBy(options)}>
+    <ContestedField form={form} name={name} label={label} format={formatOptions(options)}>
       <SelectField<string>
         label={label}
         options={options}
@@ -138,26 +144,26 @@ function ChoiceField({ form, name }: ChoiceProps) {
         value={values[name]}
         onChange={(next) => change({ [name]: next })}
       />
-    </Contested>
+    </ContestedField>
   )
 }
 
-type TextProps = {
-  readonly form: Form<Values>
+type TextFieldProps = {
+  readonly form: Form<ProviderValues>
   readonly name: FieldName
   readonly isNew: boolean
 }
 
-/** One text of a provider; a secret that is there already may stay. */
-function Text({ form, name, isNew }: TextProps) {
-  const { type, optional, placeholder, hint, max = 200 } = fieldOf(name)
+/** One text field; an existing secret can be kept. */
+function ProviderTextField({ form, name, isNew }: TextFieldProps) {
+  const { type, optional, placeholder, hint, max = 200 } = getField(name)
   const label = t(`idps.field.${name}`)
   if (type === "secret") {
     const stays = !isNew && { hint: t("idps.secret_stays") }
     return <SecretField form={form} name={name} label={label} {...stays} required={isNew} />
   }
   const isKept = name === "privateKey" && !isNew
-  const isRequired = optional === undefined && !isKept && !(name === "name" && hasBrand(form))
+  const isRequired = optional === undefined && !isKept && !(name === "name" && isBranded(form))
   const shown = {
     label,
     placeholder,
@@ -169,51 +175,55 @@ function Text({ form, name, isNew }: TextProps) {
   }
   const wired = { ...form.text(name), ...shown }
   return (
-    <Contested form={form} name={name} label={label}>
+    <ContestedField form={form} name={name} label={label}>
       {type === "area" ? (
         <TextArea {...wired} rows={name === "servers" ? 2 : 4} />
       ) : (
         <TextField {...wired} type={type} />
       )}
-    </Contested>
+    </ContestedField>
   )
 }
 
-const hasBrand = ({ values }: Form<Values>): boolean => kindOf(values.kind).brand !== undefined
+const isBranded = ({ values }: Form<ProviderValues>): boolean =>
+  getKind(values.kind).brand !== undefined
 
-/** Only the instance decides what passes for a fresh sign-in, and who verifies for everybody. */
+/**
+ * Only the instance decides what counts as a fresh sign-in and whose verification applies to all
+ * organizations.
+ */
 const instanceOptions: ReadonlySet<OptionName> = new Set(["acceptAsFresh", "isTrustedForAddresses"])
 
-type OptionsProps = { readonly form: Form<Values>; readonly place: ProviderOwner }
+type OptionsProps = { readonly form: Form<ProviderValues>; readonly owner: ProviderOwner }
 
-/** What may come of a sign-in. */
-function Options({ form, place }: OptionsProps) {
+/** Options for what happens after a sign-in. */
+function SignInOptions({ form, owner }: OptionsProps) {
   const { values, change } = form
   const linkings = autoLinkings.map((value) => ({ value, label: t(`idps.auto_linking.${value}`) }))
-  const shown = optionsOf(values.kind).filter(
-    (name) => place === undefined || !instanceOptions.has(name),
+  const shown = listOptions(values.kind).filter(
+    (name) => owner === undefined || !instanceOptions.has(name),
   )
   return (
     <fieldset className="checks">
       <legend className="field-label choice-legend">{t("idps.options")}</legend>
       {shown.map((name) => (
         <Fragment key={name}>
-          <Contested form={form} name={name} label={t(`idps.option.${name}`)}>
+          <ContestedField form={form} name={name} label={t(`idps.option.${name}`)}>
             <Check
               label={t(`idps.option.${name}`)}
               hint={t(`idps.option_hint.${name}`)}
               checked={values[name]}
               onChange={(on) => change({ [name]: on })}
             />
-          </Contested>
+          </ContestedField>
           {name === "isCreationAllowed" && values[name] && <AllowedDomains form={form} />}
         </Fragment>
       ))}
-      <Contested
+      <ContestedField
         form={form}
         name="autoLinking"
         label={t("idps.auto_linking")}
-        words={namesBy(linkings)}
+        format={formatOptions(linkings)}
       >
         <SelectField
           label={t("idps.auto_linking")}
@@ -222,18 +232,18 @@ function Options({ form, place }: OptionsProps) {
           value={values.autoLinking}
           onChange={(autoLinking) => change({ autoLinking })}
         />
-      </Contested>
+      </ContestedField>
     </fieldset>
   )
 }
 
-/** Who gets an account, once a provider creates them. */
-function AllowedDomains({ form }: { readonly form: Form<Values> }) {
-  const warning = creationWarningOf(form.values)
+/** Restricts who gets an account, if the provider creates them. */
+function AllowedDomains({ form }: { readonly form: Form<ProviderValues> }) {
+  const warning = findCreationWarning(form.values)
   return (
     <>
       {warning && <Alert tone="warning">{t(`idps.creation_warning.${warning}`)}</Alert>}
-      <Contested form={form} name="allowedDomains" label={t("idps.allowed_domains")}>
+      <ContestedField form={form} name="allowedDomains" label={t("idps.allowed_domains")}>
         <TextArea
           {...form.text("allowedDomains")}
           label={t("idps.allowed_domains")}
@@ -244,20 +254,20 @@ function AllowedDomains({ form }: { readonly form: Form<Values> }) {
           rows={2}
           spellCheck={false}
         />
-      </Contested>
+      </ContestedField>
     </>
   )
 }
 
-function save(
-  place: ProviderOwner,
+function saveProvider(
+  owner: ProviderOwner,
   provider: Provider | undefined,
-  values: Values,
+  values: ProviderValues,
 ): Promise<unknown> {
-  const kind = kindOf(values.kind)
-  const { add, update } = place === undefined ? kind.instance : kind.organization
-  const wanted = requestOf(values, provider)
-  const options = place === undefined ? {} : { within: place }
-  if (!provider) return call(add, wanted, options)
-  return unless("idp.unchanged", call(update, { ...wanted, id: provider.id }, options))
+  const kind = getKind(values.kind)
+  const { add, update } = owner === undefined ? kind.instance : kind.organization
+  const request = toRequest(values, provider)
+  const options = owner === undefined ? {} : { within: owner }
+  if (!provider) return call(add, request, options)
+  return ignoreError("idp.unchanged", call(update, { ...request, id: provider.id }, options))
 }

@@ -16,53 +16,53 @@ import {
 const admin = AdminService.method
 const management = ManagementService.method
 
-/** The operations that make and change one. */
+/** The operations that add and update a provider of a kind. */
 export type ProviderOperations = { readonly add: DescMethodUnary; readonly update: DescMethodUnary }
 
-export type Kind = {
-  /** Its own name, which is the same in every language; the others have a text. */
+export type ProviderKind = {
+  /** The brand name, if the label isn't translated. */
   readonly brand?: string
   readonly fields: readonly FieldName[]
   readonly checks: readonly CheckName[]
   readonly choices?: readonly ChoiceName[]
-  /** Where people come back to; undefined where they never leave. */
-  readonly back: "callback" | "jwt" | "saml" | undefined
+  /** The kind of callback; undefined if users are not redirected. */
+  readonly callback: "callback" | "jwt" | "saml" | undefined
   readonly instance: ProviderOperations
   readonly organization: ProviderOperations
 }
 
-const client = ["clientId", "clientSecret", "scopes"] as const
-const endpoints = ["authorizationEndpoint", "tokenEndpoint", "userEndpoint"] as const
-const vendor = { fields: ["name", ...client], checks: [], back: "callback" } as const
+const clientFields = ["clientId", "clientSecret", "scopes"] as const
+const endpointFields = ["authorizationEndpoint", "tokenEndpoint", "userEndpoint"] as const
+const vendorKind = { fields: ["name", ...clientFields], checks: [], callback: "callback" } as const
 
 type Operation = keyof typeof admin & keyof typeof management
 
-/** What makes and what changes one: the instance and organisations call it the same. */
-const by = (add: Operation, update: Operation) => ({
+/** The operations have the same names for instances and organizations. */
+const operations = (add: Operation, update: Operation) => ({
   instance: { add: admin[add], update: admin[update] },
   organization: { add: management[add], update: management[update] },
 })
 
-/** How each kind of provider is set up, by the names of messages; the ninth costs one row. */
+/** The form of each kind of provider, by message field names. */
 export const kinds = {
   oidc: {
-    fields: ["name", "issuer", ...client],
+    fields: ["name", "issuer", ...clientFields],
     checks: ["usePkce", "isIdTokenMapping"],
-    back: "callback",
-    ...by("addGenericOIDCProvider", "updateGenericOIDCProvider"),
+    callback: "callback",
+    ...operations("addGenericOIDCProvider", "updateGenericOIDCProvider"),
   },
   oauth: {
-    fields: ["name", ...client, ...endpoints, "idAttribute"],
+    fields: ["name", ...clientFields, ...endpointFields, "idAttribute"],
     checks: ["usePkce"],
-    back: "callback",
-    ...by("addGenericOAuthProvider", "updateGenericOAuthProvider"),
+    callback: "callback",
+    ...operations("addGenericOAuthProvider", "updateGenericOAuthProvider"),
   },
   saml: {
     fields: ["name", "metadataUrl", "metadataXml", "transientMappingAttributeName"],
     choices: ["binding", "nameIdFormat"],
     checks: ["withSignedRequest", "federatedLogoutEnabled"],
-    back: "saml",
-    ...by("addSAMLProvider", "updateSAMLProvider"),
+    callback: "saml",
+    ...operations("addSAMLProvider", "updateSAMLProvider"),
   },
   ldap: {
     fields: [
@@ -72,64 +72,64 @@ export const kinds = {
       "ldapEmailVerified",
     ],
     checks: ["startTls"],
-    back: undefined,
-    ...by("addLDAPProvider", "updateLDAPProvider"),
+    callback: undefined,
+    ...operations("addLDAPProvider", "updateLDAPProvider"),
   },
   jwt: {
     fields: ["name", "issuer", "jwtEndpoint", "keysEndpoint", "headerName"],
     checks: [],
-    back: "jwt",
-    ...by("addJWTProvider", "updateJWTProvider"),
+    callback: "jwt",
+    ...operations("addJWTProvider", "updateJWTProvider"),
   },
   google: {
-    ...vendor,
+    ...vendorKind,
     brand: "Google",
-    ...by("addGoogleProvider", "updateGoogleProvider"),
+    ...operations("addGoogleProvider", "updateGoogleProvider"),
   },
   azureAd: {
     brand: "Microsoft Entra ID",
-    fields: ["name", "tenant", ...client],
+    fields: ["name", "tenant", ...clientFields],
     checks: ["emailVerified"],
-    back: "callback",
-    ...by("addAzureADProvider", "updateAzureADProvider"),
+    callback: "callback",
+    ...operations("addAzureADProvider", "updateAzureADProvider"),
   },
   apple: {
     brand: "Apple",
     fields: ["name", "clientId", "teamId", "keyId", "privateKey", "scopes"],
     checks: [],
-    back: "callback",
-    ...by("addAppleProvider", "updateAppleProvider"),
+    callback: "callback",
+    ...operations("addAppleProvider", "updateAppleProvider"),
   },
   github: {
-    ...vendor,
+    ...vendorKind,
     brand: "GitHub",
-    ...by("addGitHubProvider", "updateGitHubProvider"),
+    ...operations("addGitHubProvider", "updateGitHubProvider"),
   },
   githubEs: {
     brand: "GitHub Enterprise Server",
-    fields: ["name", ...client, ...endpoints],
+    fields: ["name", ...clientFields, ...endpointFields],
     checks: [],
-    back: "callback",
-    ...by("addGitHubEnterpriseServerProvider", "updateGitHubEnterpriseServerProvider"),
+    callback: "callback",
+    ...operations("addGitHubEnterpriseServerProvider", "updateGitHubEnterpriseServerProvider"),
   },
   gitlab: {
-    ...vendor,
+    ...vendorKind,
     brand: "GitLab",
-    ...by("addGitLabProvider", "updateGitLabProvider"),
+    ...operations("addGitLabProvider", "updateGitLabProvider"),
   },
   gitlabSelfHosted: {
     brand: "GitLab Self-Managed",
-    fields: ["name", "issuer", ...client],
+    fields: ["name", "issuer", ...clientFields],
     checks: [],
-    back: "callback",
-    ...by("addGitLabSelfHostedProvider", "updateGitLabSelfHostedProvider"),
+    callback: "callback",
+    ...operations("addGitLabSelfHostedProvider", "updateGitLabSelfHostedProvider"),
   },
 } as const satisfies { readonly [Name in ConfigurationCase]?: KindWithFieldsOf<Name> }
 
 type ConfigurationCase = Extract<NonNullable<Provider["config"]>["config"]["case"], string>
 
-/** A kind with fields that exist in the messages of its configuration. */
-type KindWithFieldsOf<Name extends ConfigurationCase> = Kind & {
+/** A kind whose fields exist in the messages of its configuration. */
+type KindWithFieldsOf<Name extends ConfigurationCase> = ProviderKind & {
   readonly fields: readonly FieldNameOf<Name>[]
   readonly checks: readonly (keyof ConfigurationOf<Name>)[]
   readonly choices?: readonly (keyof ConfigurationOf<Name>)[]
@@ -138,7 +138,7 @@ type KindWithFieldsOf<Name extends ConfigurationCase> = Kind & {
 export type KindName = keyof typeof kinds
 
 /** Options that have an effect for one kind of provider only. */
-const kindOfOption: Partial<Readonly<Record<OptionName, KindName>>> = {
+const requiredKindByOption: Partial<Readonly<Record<OptionName, KindName>>> = {
   acceptMissingNonce: "oidc",
   acceptOtherAudiences: "oidc",
   encryptAssertions: "saml",
@@ -146,38 +146,38 @@ const kindOfOption: Partial<Readonly<Record<OptionName, KindName>>> = {
 }
 
 /** The options of a kind of provider. */
-export const optionsOf = (kind: KindName): readonly OptionName[] =>
-  optionNames.filter((name) => (kindOfOption[name] ?? kind) === kind)
+export const listOptions = (kind: KindName): readonly OptionName[] =>
+  optionNames.filter((name) => (requiredKindByOption[name] ?? kind) === kind)
 
 export const kindNames = namesIn(kinds)
 
-export const kindOf = (name: KindName): Kind => kinds[name]
+export const getKind = (name: KindName): ProviderKind => kinds[name]
 
-/** The kind of a provider; undefined for one that is not set up here. */
-export const kindNameOf = ({ config }: Provider): KindName | undefined =>
+/** The kind of a provider; undefined for unknown kinds. */
+export const findKindName = ({ config }: Provider): KindName | undefined =>
   kindNames.find((name) => name === config?.config.case)
 
-/** The organisation whose provider it is; undefined: the instance's. */
+/** The organization that owns the provider, or undefined for the instance. */
 export type ProviderOwner = string | undefined
 
-/** What a provider that speaks SAML has to know of us, once it is there. */
+/** This server's endpoints to register at an existing SAML provider. */
 export const samlAddresses = (id: string) =>
   (["metadata", "acs", "slo"] as const).map(
     (part) => [part, `${location.origin}/idps/${id}/saml/${part}`] as const,
   )
 
 /**
- * What has to be entered at a provider for it to send people back; those of organisations have an
- * address each, which there is once they are there.
+ * The callback URL to register at a provider. Providers of organizations have separate URLs, which
+ * exist only after creation.
  */
-export function backOf(
+export function findCallbackUrl(
   name: KindName,
-  place: ProviderOwner,
+  owner: ProviderOwner,
   id: string | undefined,
 ): string | undefined {
-  const { back } = kindOf(name)
+  const { callback: back } = getKind(name)
   if (back === undefined || back === "saml") return undefined
   if (back === "jwt") return `${location.origin}/idps/jwt`
-  if (place === undefined) return `${location.origin}/idps/callback`
+  if (owner === undefined) return `${location.origin}/idps/callback`
   return id === undefined ? undefined : `${location.origin}/idps/${id}/callback`
 }

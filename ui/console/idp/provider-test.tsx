@@ -7,8 +7,8 @@ import {
   call,
   Facts,
   has,
-  May,
-  Part,
+  IfPermitted,
+  PagePart,
   RefusalAlert,
   refusalOf,
   t,
@@ -22,8 +22,8 @@ const { startProviderTest, getProviderTest } = DiagnosisService.method
 
 type TestProps = { readonly id: string; readonly name: string; readonly kind: KindName }
 
-/** Tries out a provider: the browser goes there and comes back, or a name is asked for. */
-export function TestIdp({ id, name, kind }: TestProps) {
+/** Tests a provider: redirects the browser to it and back, or asks for a name and password. */
+export function TestProvider({ id, name, kind }: TestProps) {
   const { set } = useListState()
   const [open, setOpen] = useState(false)
   const label = t("idps.test")
@@ -33,7 +33,7 @@ export function TestIdp({ id, name, kind }: TestProps) {
   )
   const start = () => (kind === "ldap" ? setOpen(true) : away.run())
   return (
-    <May needs={startProviderTest}>
+    <IfPermitted needs={startProviderTest}>
       <Button
         small
         kind="plain"
@@ -55,33 +55,33 @@ export function TestIdp({ id, name, kind }: TestProps) {
           }}
         />
       )}
-    </May>
+    </IfPermitted>
   )
 }
 
 type DirectoryTestProps = Pick<TestProps, "id" | "name"> & {
   readonly close: () => void
-  readonly done: (end: End) => void
+  readonly done: (end: TestEnd) => void
 }
 
-/** How a test ended, as the address of the page says it. */
-type End = { readonly id: string; readonly token: string } | { readonly error: string }
+/** The result of a test, stored in the page's URL. */
+type TestEnd = { readonly id: string; readonly token: string } | { readonly error: string }
 
 type DirectoryCredentials = { readonly username: string; readonly password: string }
 
-/** A directory that is not as it should be is what a test is for. */
-async function tried(idpId: string, typed: DirectoryCredentials): Promise<End> {
+/** A misconfigured directory is a test result, not an error. */
+async function testDirectory(idpId: string, typed: DirectoryCredentials): Promise<TestEnd> {
   try {
     const { testId, testToken } = await call(startProviderTest, { idpId, ...typed })
     return { id: testId, token: testToken }
   } catch (failure) {
     const { id } = refusalOf(failure)
-    if (!failures.has(id)) throw failure
+    if (!testFailureIds.has(id)) throw failure
     return { error: id }
   }
 }
 
-const failures: ReadonlySet<string> = new Set([
+const testFailureIds: ReadonlySet<string> = new Set([
   "idp.unreachable",
   "idp.answer_refused",
   "idp.claims_missing",
@@ -93,7 +93,7 @@ function DirectoryTest({ id, name, close, done }: DirectoryTestProps) {
     initial: { username: "", password: "" },
     secret: ["password"],
     refusals: { password: ["idp.credentials_wrong"] },
-    save: (typed) => tried(id, typed),
+    save: (typed) => testDirectory(id, typed),
     done,
   })
   const title = `${t("idps.test")}: ${name}`
@@ -106,7 +106,7 @@ function DirectoryTest({ id, name, close, done }: DirectoryTestProps) {
   )
 }
 
-/** What came of a test: the address of the page says which. */
+/** The result of the test in the page's URL. */
 export function TestResult() {
   const { get, set } = useListState()
   const close = () =>
@@ -119,12 +119,12 @@ export function TestResult() {
     <Dialog title={t("idps.tested")} onClose={close}>
       {error === undefined ? (
         <Suspense>
-          <Part rows={6}>
+          <PagePart rows={6}>
             <TestOutcome testId={id ?? ""} testToken={token ?? ""} />
-          </Part>
+          </PagePart>
         </Suspense>
       ) : (
-        <Failed reason={error} />
+        <TestFailed reason={error} />
       )}
       <div className="form-actions">
         <Button onClick={close}>{t("idps.tested_close")}</Button>
@@ -133,20 +133,20 @@ export function TestResult() {
   )
 }
 
-function Failed({ reason }: { readonly reason: string }) {
+function TestFailed({ reason }: { readonly reason: string }) {
   const key = `idps.failed.${reason.replace(/^idp\./, "")}`
   return <Alert tone="danger">{has(key) ? t(key) : t("idps.failed.answer_refused")}</Alert>
 }
 
-/** What an account can't do without. */
-const wanted = ["email", "givenName", "familyName"] as const
+/** Profile fields that an account requires. */
+const requiredFields = ["email", "givenName", "familyName"] as const
 
 type TestOutcomeProps = { readonly testId: string; readonly testToken: string }
 
-function TestOutcome(asked: TestOutcomeProps) {
-  const { raw, person } = useRead(getProviderTest, asked)
+function TestOutcome(props: TestOutcomeProps) {
+  const { raw, person } = useRead(getProviderTest, props)
   if (!person) return null
-  const missing = wanted.filter((name) => person[name] === "")
+  const missing = requiredFields.filter((name) => person[name] === "")
   const names = missing.map((name) => t(`idps.person.${name}`)).join(", ")
   const email = person.email && (person.emailVerified ? "verified" : "unverified")
   return (

@@ -9,7 +9,7 @@ type SecretFieldProps<Name extends string> = {
   readonly required?: boolean
 }
 
-/** A secret of something else than the person: no password manager fills it in. */
+/** A field for a secret of another system, excluded from password managers. */
 export function SecretField<Name extends string>(props: SecretFieldProps<Name>) {
   const { form, name, label, hint, required } = props
   return (

@@ -7,27 +7,33 @@ import {
   ClientRegistrationMode,
   type OIDCSettings,
 } from "../../../src/gen/core/settings/v1/settings_pb.ts"
-import { amountOf, durationOf, durationText, EditSection, formOf } from "../form/index.ts"
+import {
+  amountFromDuration,
+  defineForm,
+  durationFromAmount,
+  EditSection,
+  formatDuration,
+} from "../form/index.ts"
 import { t, useRead } from "../shell/index.ts"
-import { changeOidcSettings, type OidcSettingsPart } from "./oidc-settings.ts"
+import { type OidcSettingsPart, updateOidcSettings } from "./oidc-settings.ts"
 
 const modes = ["off", "token", "open"] as const
 type Mode = (typeof modes)[number]
 
-const numberOf = {
+const modeNumbers = {
   off: ClientRegistrationMode.OFF,
   token: ClientRegistrationMode.TOKEN,
   open: ClientRegistrationMode.OPEN,
 } as const satisfies Record<Mode, ClientRegistrationMode>
 
-const modeOf = (registration: ClientRegistration | undefined): Mode =>
-  modes.find((mode) => numberOf[mode] === registration?.mode) ?? "off"
+const currentMode = (registration: ClientRegistration | undefined): Mode =>
+  modes.find((mode) => modeNumbers[mode] === registration?.mode) ?? "off"
 
-/** Whether applications may register themselves, and where they then are. */
+/** Whether applications can register themselves, and in which project. */
 export function Registration({ settings }: OidcSettingsPart) {
   const projects = useProjects()
   const registration = settings.clientRegistration
-  const mode = modeOf(registration)
+  const mode = currentMode(registration)
   const { lifetime, applicationsMax = 0, metadataDocuments = false } = registration ?? {}
   const { consentLifetime } = registration ?? {}
   const isOff = mode === "off" && !metadataDocuments
@@ -43,9 +49,9 @@ export function Registration({ settings }: OidcSettingsPart) {
           ? []
           : ([
               [t("registration.project"), name ?? registration?.projectId],
-              [t("registration.lifetime"), lifetime && durationText(lifetime)],
+              [t("registration.lifetime"), lifetime && formatDuration(lifetime)],
               [t("registration.max"), String(applicationsMax)],
-              [t("registration.consent"), consentLifetime && durationText(consentLifetime)],
+              [t("registration.consent"), consentLifetime && formatDuration(consentLifetime)],
               [
                 t("registration.documents"),
                 t(`registration.documents_${metadataDocuments ? "yes" : "no"}`),
@@ -57,7 +63,7 @@ export function Registration({ settings }: OidcSettingsPart) {
   )
 }
 
-/** Projects that may hold them; ours is none to put an application into. */
+/** Projects that can contain them; the internal project can't. */
 function useProjects(): readonly { readonly value: string; readonly label: string }[] {
   const { projects } = useRead(ProjectService.method.listProjects, {
     pagination: { limit: 500, asc: true },
@@ -67,51 +73,51 @@ function useProjects(): readonly { readonly value: string; readonly label: strin
   return projects.map(({ projectId, name }) => ({ value: projectId, label: name }))
 }
 
-type Doors = { readonly mode: Mode; readonly documents: boolean }
+type RegistrationModes = { readonly mode: Mode; readonly documents: boolean }
 
-/** Whether an application may come in at all that nobody here has entered. */
-const isOn = ({ mode, documents }: Doors): boolean => mode !== "off" || documents
+/** Whether applications can be used that no administrator has created. */
+const isEnabled = ({ mode, documents }: RegistrationModes): boolean => mode !== "off" || documents
 
-type Projects = ReturnType<typeof useProjects>
+type ProjectOptions = ReturnType<typeof useProjects>
 
-const registrationForm = (settings: OIDCSettings, projects: Projects) => {
+const registrationForm = (settings: OIDCSettings, projects: ProjectOptions) => {
   const registration = settings.clientRegistration
   const named = new Map(projects.map(({ value, label }) => [value, label]))
-  return formOf({
+  return defineForm({
     initial: {
-      mode: modeOf(registration),
+      mode: currentMode(registration),
       projectId: registration?.projectId ?? "",
-      lifetime: amountOf(registration?.lifetime),
-      consent: amountOf(registration?.consentLifetime),
+      lifetime: amountFromDuration(registration?.lifetime),
+      consent: amountFromDuration(registration?.consentLifetime),
       most: String(registration?.applicationsMax ?? ""),
       documents: registration?.metadataDocuments ?? false,
     },
-    disabled: (draft) => isOn(draft) && draft.projectId === "",
+    disabled: (draft) => isEnabled(draft) && draft.projectId === "",
     save: (draft) => {
-      const lifetime = durationOf(draft.lifetime)
-      const consentLifetime = durationOf(draft.consent)
+      const lifetime = durationFromAmount(draft.lifetime)
+      const consentLifetime = durationFromAmount(draft.consent)
       const clientRegistration = {
-        mode: numberOf[draft.mode],
+        mode: modeNumbers[draft.mode],
         projectId: draft.projectId,
         ...(lifetime && { lifetime }),
         ...(consentLifetime && { consentLifetime }),
         applicationsMax: Number(draft.most),
         metadataDocuments: draft.documents,
       }
-      return changeOidcSettings(settings, { clientRegistration })
+      return updateOidcSettings(settings, { clientRegistration })
     },
     fields: ({ select, text, duration, check, values: { mode, documents } }) => [
       select("mode", t("registration.mode"), {
         of: modes,
-        words: (each) => t(`registration.${each}`),
+        label: (each) => t(`registration.${each}`),
         ...(mode !== "off" && { hint: t(`registration.${mode}_hint`) }),
       }),
       check("documents", t("registration.documents_allow"), t("registration.documents_hint")),
-      isOn({ mode, documents }) && (
+      isEnabled({ mode, documents }) && (
         <Fragment key="more">
           {select("projectId", t("registration.project"), {
             of: ["", ...named.keys()],
-            words: (id) => named.get(id) ?? t("registration.project_none"),
+            label: (id) => named.get(id) ?? t("registration.project_none"),
             hint: t("registration.project_hint"),
           })}
           <div className="pair pair-two">

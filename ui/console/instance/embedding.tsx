@@ -1,11 +1,11 @@
 import type { SecuritySettings } from "../../../src/gen/core/settings/v2/security_settings_pb.ts"
 import { SettingsService } from "../../../src/gen/core/settings/v2/settings_service_pb.ts"
-import { EditSection, formOf, lineList, linesOf } from "../form/index.ts"
+import { defineForm, EditSection, lineList, linesOf } from "../form/index.ts"
 import { call, t, ValueList } from "../shell/index.ts"
 
 const { setSecuritySettings } = SettingsService.method
 
-/** Whose sites may show the sign-in pages in a frame. */
+/** Sites that can embed the sign-in pages in a frame. */
 export function Embedding({ security }: { readonly security: SecuritySettings }) {
   const { enabled = false, allowedOrigins = [] } = security.embeddedIframe ?? {}
   return (
@@ -24,7 +24,7 @@ export function Embedding({ security }: { readonly security: SecuritySettings })
 }
 
 const embeddingForm = ({ embeddedIframe, enableImpersonation }: SecuritySettings) =>
-  formOf({
+  defineForm({
     initial: {
       enabled: embeddedIframe?.enabled ?? false,
       origins: (embeddedIframe?.allowedOrigins ?? []).join("\n"),

@@ -1,47 +1,56 @@
 import { AdminService } from "../../../src/gen/core/admin/v1/admin_service_pb.ts"
 import type { OIDCSettings } from "../../../src/gen/core/settings/v1/settings_pb.ts"
 import { Alert } from "../../kit/index.ts"
-import { amountOf, durationOf, durationText, EditSection, formOf } from "../form/index.ts"
+import {
+  amountFromDuration,
+  defineForm,
+  durationFromAmount,
+  EditSection,
+  formatDuration,
+} from "../form/index.ts"
 import { t } from "../shell/index.ts"
-import { changeOidcSettings, type OidcSettingsPart } from "./oidc-settings.ts"
+import { type OidcSettingsPart, updateOidcSettings } from "./oidc-settings.ts"
 
 const { updateOIDCSettings } = AdminService.method
 
-/** Keys are exchanged by themselves, unless somebody wants to do it by hand. */
-export function Rotation(part: OidcSettingsPart) {
+/** Automatic key rotation, unless keys are rotated manually. */
+export function KeyRotation(part: OidcSettingsPart) {
   return (
     <EditSection
       needs={updateOIDCSettings}
       title={t("rotation.title")}
-      facts={<Facts {...part} />}
+      facts={<RotationFacts {...part} />}
       form={rotationForm(part.settings)}
     />
   )
 }
 
-function Facts({ settings }: OidcSettingsPart) {
+function RotationFacts({ settings }: OidcSettingsPart) {
   const { keyRotation: rotation } = settings
   if (!rotation?.enabled) return <Alert tone="warning">{t("rotation.off")}</Alert>
   const { period, publishAhead } = rotation
   const values = {
-    period: period ? durationText(period) : "",
-    ahead: publishAhead ? durationText(publishAhead) : "",
+    period: period ? formatDuration(period) : "",
+    ahead: publishAhead ? formatDuration(publishAhead) : "",
   }
   return <p className="quiet section-lead">{t("rotation.on", values)}</p>
 }
 
 function rotationForm(settings: OIDCSettings) {
   const { keyRotation: rotation } = settings
-  return formOf({
+  return defineForm({
     initial: {
       enabled: rotation?.enabled ?? false,
-      period: amountOf(rotation?.period, "days"),
-      ahead: amountOf(rotation?.publishAhead, "days"),
+      period: amountFromDuration(rotation?.period, "days"),
+      ahead: amountFromDuration(rotation?.publishAhead, "days"),
     },
     save: ({ enabled, ...values }) => {
-      const [period, publishAhead] = [durationOf(values.period), durationOf(values.ahead)]
+      const [period, publishAhead] = [
+        durationFromAmount(values.period),
+        durationFromAmount(values.ahead),
+      ]
       const times = { ...(period && { period }), ...(publishAhead && { publishAhead }) }
-      return changeOidcSettings(settings, { keyRotation: { enabled, ...times } })
+      return updateOidcSettings(settings, { keyRotation: { enabled, ...times } })
     },
     fields: ({ check, duration, values }) => [
       check("enabled", t("rotation.enabled"), t("rotation.enabled_hint")),

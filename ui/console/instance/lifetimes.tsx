@@ -1,24 +1,24 @@
 import { AdminService } from "../../../src/gen/core/admin/v1/admin_service_pb.ts"
 import type { OIDCSettings } from "../../../src/gen/core/settings/v1/settings_pb.ts"
 import { Disclosure } from "../../kit/index.ts"
-import { durationText, EditSection, formOf } from "../form/index.ts"
+import { defineForm, EditSection, formatDuration } from "../form/index.ts"
 import { t } from "../shell/index.ts"
-import { changeOidcSettings, type OidcSettingsPart } from "./oidc-settings.ts"
+import { type OidcSettingsPart, updateOidcSettings } from "./oidc-settings.ts"
 import {
   algorithms,
-  durationsOf,
   type LifetimeName,
   lifetimeNames,
-  lifetimesOf,
+  toAmounts,
+  toDurations,
 } from "./token-settings.ts"
 
 const { updateOIDCSettings } = AdminService.method
 
-/** How long tokens last and what signs them, where an application says nothing else. */
-export function Lifetimes({ settings }: OidcSettingsPart) {
+/** Default token lifetimes and signature algorithms of applications. */
+export function TokenDefaults({ settings }: OidcSettingsPart) {
   const lasting = (name: LifetimeName) => {
     const lifetime = settings[name]
-    return [t(`lifetime.${name}`), lifetime && durationText(lifetime)] as const
+    return [t(`lifetime.${name}`), lifetime && formatDuration(lifetime)] as const
   }
   return (
     <EditSection
@@ -29,21 +29,21 @@ export function Lifetimes({ settings }: OidcSettingsPart) {
         [t("signer.idTokenSigningAlgorithm"), settings.idTokenSigningAlgorithm],
         [t("signer.accessTokenSigningAlgorithm"), settings.accessTokenSigningAlgorithm],
       ]}
-      form={lifetimeForm(settings)}
+      form={tokenDefaultsForm(settings)}
     />
   )
 }
 
-const lifetimeForm = (settings: OIDCSettings) =>
-  formOf({
+const tokenDefaultsForm = (settings: OIDCSettings) =>
+  defineForm({
     initial: {
-      ...lifetimesOf(settings),
-      idTokenSigningAlgorithm: knownOf(settings.idTokenSigningAlgorithm),
-      accessTokenSigningAlgorithm: knownOf(settings.accessTokenSigningAlgorithm),
+      ...toAmounts(settings),
+      idTokenSigningAlgorithm: knownAlgorithm(settings.idTokenSigningAlgorithm),
+      accessTokenSigningAlgorithm: knownAlgorithm(settings.accessTokenSigningAlgorithm),
     },
     save: ({ idTokenSigningAlgorithm, accessTokenSigningAlgorithm, ...lifetimes }) => {
       const signed = { idTokenSigningAlgorithm, accessTokenSigningAlgorithm }
-      return changeOidcSettings(settings, { ...signed, ...durationsOf(lifetimes) })
+      return updateOidcSettings(settings, { ...signed, ...toDurations(lifetimes) })
     },
     fields: ({ duration, select }) => [
       <div className="pair pair-two" key="lifetimes">
@@ -52,13 +52,18 @@ const lifetimeForm = (settings: OIDCSettings) =>
       <Disclosure key="signatures" summary={t("settings.signatures")}>
         <p className="quiet small">{t("settings.signatures_hint")}</p>
         <div className="pair pair-two">
-          {select("idTokenSigningAlgorithm", t("signer.idTokenSigningAlgorithm"), byName)}
-          {select("accessTokenSigningAlgorithm", t("signer.accessTokenSigningAlgorithm"), byName)}
+          {select("idTokenSigningAlgorithm", t("signer.idTokenSigningAlgorithm"), algorithmOptions)}
+          {select(
+            "accessTokenSigningAlgorithm",
+            t("signer.accessTokenSigningAlgorithm"),
+            algorithmOptions,
+          )}
         </div>
       </Disclosure>,
     ],
   })
 
-const byName = { of: algorithms, words: (algorithm: string) => algorithm }
+const algorithmOptions = { of: algorithms, label: (algorithm: string) => algorithm }
 
-const knownOf = (said: string) => algorithms.find((algorithm) => algorithm === said) ?? "RS256"
+const knownAlgorithm = (algorithmName: string) =>
+  algorithms.find((algorithm) => algorithm === algorithmName) ?? "RS256"

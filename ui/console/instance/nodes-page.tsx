@@ -6,15 +6,15 @@ import { Badge, type Column, Skeleton, Table } from "../../kit/index.ts"
 import { Time } from "../list/index.ts"
 import { Page, RefusalAlert, refusalOf, t, transport } from "../shell/index.ts"
 
-const everyMs = 2000
-/** Each says where it is every second. */
-const silentMs = 10_000
+const pollMs = 2000
+/** Nodes report their position every second. */
+const unreachableMs = 10_000
 
-/** The servers that answer together: how far each has come, and which of them works. */
+/** The nodes of the cluster, with their positions and the leader. */
 export function NodesPage() {
   const { data, error } = useQuery({
     ...createQueryOptions(HistoryService.method.listNodes, {}, { transport }),
-    refetchInterval: everyMs,
+    refetchInterval: pollMs,
   })
   return (
     <Page title={t("nav.nodes")} owner={t("nav.instance")}>
@@ -25,7 +25,7 @@ export function NodesPage() {
       {data && data.nodes.length > 0 && (
         <Table
           caption={t("nav.nodes")}
-          columns={columnsOf()}
+          columns={nodeColumns()}
           rows={data.nodes}
           keyOf={({ number }) => String(number)}
         />
@@ -34,7 +34,7 @@ export function NodesPage() {
   )
 }
 
-const columnsOf = (): readonly Column<Node>[] => [
+const nodeColumns = (): readonly Column<Node>[] => [
   {
     label: t("nodes.number"),
     cell: ({ number, isSelf }) => (
@@ -43,14 +43,14 @@ const columnsOf = (): readonly Column<Node>[] => [
       </>
     ),
   },
-  { label: t("nodes.does"), cell: doing },
+  { label: t("nodes.does"), cell: nodeState },
   { label: t("nodes.position"), cell: ({ position }) => String(position) },
   { label: t("nodes.behind"), cell: ({ behind }) => String(behind) },
   { label: t("nodes.seen"), cell: ({ seen }) => <Time at={seen} /> },
   { label: t("nodes.version"), cell: ({ version }) => version },
 ]
 
-function doing({ seen, works }: Node): string {
-  if (seen && Date.now() - timestampMs(seen) > silentMs) return t("nodes.silent")
+function nodeState({ seen, works }: Node): string {
+  if (seen && Date.now() - timestampMs(seen) > unreachableMs) return t("nodes.silent")
   return works ? t("nodes.works") : t("nodes.answers")
 }

@@ -6,40 +6,40 @@ import {
 import type { OIDCSettings } from "../../../src/gen/core/settings/v1/settings_pb.ts"
 import { call, refusalOf, useRead } from "../shell/index.ts"
 
-/** What is given is changed; not a whole message, which would give everything. */
+/** A partial change; a complete message would set all fields. */
 export type OidcSettingsChange = Extract<
   MessageInitShape<typeof UpdateOIDCSettingsRequestSchema>,
   { readonly $typeName?: never }
 >
 
-/** What every part of the settings of tokens is handed. */
+/** Props of all parts of the token settings. */
 export type OidcSettingsPart = { readonly settings: OIDCSettings }
 
 export function useOidcSettings(): OIDCSettings {
   const { settings } = useRead(AdminService.method.getOIDCSettings)
-  if (!settings) throw new Error("the server has not answered with its settings")
+  if (!settings) throw new Error("the server returned no OIDC settings")
   return settings
 }
 
-/** Changes some of the settings; the four lifetimes always go together. */
-export async function changeOidcSettings(
+/** Updates some settings; the four lifetimes are always sent together. */
+export async function updateOidcSettings(
   settings: OIDCSettings,
   change: OidcSettingsChange,
 ): Promise<void> {
   const lifetimes: OidcSettingsChange = {}
-  for (const name of together) {
+  for (const name of lifetimeFields) {
     const lifetime = settings[name]
     if (lifetime) lifetimes[name] = lifetime
   }
   try {
     await call(AdminService.method.updateOIDCSettings, { ...lifetimes, ...change })
   } catch (failure) {
-    // Saved as it was: nothing to tell anybody.
+    // An unchanged save is not an error for the user.
     if (refusalOf(failure).id !== "instance.oidc_settings_unchanged") throw failure
   }
 }
 
-const together = [
+const lifetimeFields = [
   "accessTokenLifetime",
   "idTokenLifetime",
   "refreshTokenIdleExpiration",

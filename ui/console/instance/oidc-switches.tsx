@@ -2,15 +2,15 @@ import { AdminService } from "../../../src/gen/core/admin/v1/admin_service_pb.ts
 import { Switch } from "../form/index.ts"
 import { Section, t } from "../shell/index.ts"
 import {
-  changeOidcSettings,
   type OidcSettingsChange,
   type OidcSettingsPart,
+  updateOidcSettings,
 } from "./oidc-settings.ts"
 
-/** Which documents stand beside discovery, and whose tokens are noted when they are issued. */
+/** Switches for additional discovery documents and for recording issued tokens. */
 export function OidcSwitches({ settings }: OidcSettingsPart) {
   const { tokenAudit } = settings
-  const change = (wanted: OidcSettingsChange) => changeOidcSettings(settings, wanted)
+  const change = (update: OidcSettingsChange) => updateOidcSettings(settings, update)
   return (
     <>
       <Section title={t("settings.discovery")}>

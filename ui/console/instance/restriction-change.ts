@@ -4,7 +4,7 @@ import type {
   SetRestrictionsRequestSchema,
 } from "../../../src/gen/core/admin/v1/admin_service_pb.ts"
 
-/** What the login pages are written in, best first; the server knows these and no other. */
+/** Languages of the login pages in order of preference; the server supports exactly these. */
 export const languages: readonly string[] = [
   "en",
   "de",
@@ -24,19 +24,19 @@ type RestrictionInput = {
 }
 
 /**
- * What is sent so that it becomes as wanted; undefined where it is so. All languages are no
- * restriction, so the next one that the pages are written in is among them.
+ * The request for the new restrictions, or undefined if nothing changes. Selecting all languages
+ * means no restriction, so that languages added later are included.
  */
-export function changeOf(
+export function restrictionChange(
   present: Pick<GetRestrictionsResponse, "allowedLanguages" | "disallowPublicOrgRegistration">,
-  wanted: RestrictionInput,
-): Change | undefined {
-  const isAll = languages.every((language) => wanted.languages.includes(language))
-  const list = isAll ? [] : [...wanted.languages]
+  target: RestrictionInput,
+): RestrictionRequest | undefined {
+  const isAll = languages.every((language) => target.languages.includes(language))
+  const list = isAll ? [] : [...target.languages]
   const isSame =
     list.length === present.allowedLanguages.length &&
     list.every((language) => present.allowedLanguages.includes(language))
-  const disallowPublicOrgRegistration = !wanted.isRegistrationAllowed
+  const disallowPublicOrgRegistration = !target.isRegistrationAllowed
   const turned = disallowPublicOrgRegistration !== present.disallowPublicOrgRegistration
   if (isSame && !turned) return undefined
   return {
@@ -45,7 +45,7 @@ export function changeOf(
   }
 }
 
-type Change = Extract<
+type RestrictionRequest = Extract<
   MessageInitShape<typeof SetRestrictionsRequestSchema>,
   { readonly $typeName?: never }
 >

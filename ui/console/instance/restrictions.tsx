@@ -2,13 +2,13 @@ import {
   AdminService,
   type GetRestrictionsResponse,
 } from "../../../src/gen/core/admin/v1/admin_service_pb.ts"
-import { EditSection, formOf } from "../form/index.ts"
+import { defineForm, EditSection } from "../form/index.ts"
 import { call, languageName, t } from "../shell/index.ts"
-import { changeOf, languages } from "./restriction-change.ts"
+import { languages, restrictionChange } from "./restriction-change.ts"
 
 type RestrictionsProps = { readonly restrictions: GetRestrictionsResponse }
 
-/** What the pages for signing in leave out. */
+/** Restrictions of the login pages. */
 export function Restrictions({ restrictions }: RestrictionsProps) {
   const { allowedLanguages, disallowPublicOrgRegistration: isRefused } = restrictions
   const listed = allowedLanguages.map(languageName).join(", ")
@@ -30,20 +30,20 @@ export function Restrictions({ restrictions }: RestrictionsProps) {
 }
 
 const restrictionForm = (restrictions: GetRestrictionsResponse) =>
-  formOf({
+  defineForm({
     initial: {
       languages:
         restrictions.allowedLanguages.length > 0 ? restrictions.allowedLanguages : languages,
       isRegistrationAllowed: !restrictions.disallowPublicOrgRegistration,
     },
-    save: async (wanted) => {
-      const changed = changeOf(restrictions, wanted)
+    save: async (formValues) => {
+      const changed = restrictionChange(restrictions, formValues)
       if (changed) await call(AdminService.method.setRestrictions, changed)
     },
     disabled: (values) => values.languages.length === 0,
     fields: ({ checks, check }) => [
       <div className="stack stack-tight" key="languages">
-        {checks("languages", t("restrictions.languages"), { of: languages, words: languageName })}
+        {checks("languages", t("restrictions.languages"), { of: languages, label: languageName })}
         <p className="quiet small">{t("restrictions.languages_hint")}</p>
       </div>,
       check("isRegistrationAllowed", t("restrictions.disallow"), t("restrictions.disallow_hint")),

@@ -5,40 +5,40 @@ import {
 } from "../../../src/gen/core/settings/v1/settings_pb.ts"
 import {
   type Amount,
-  amountOf,
+  amountFromDuration,
   DialogButton,
-  durationOf,
-  durationText,
-  formOf,
+  defineForm,
+  durationFromAmount,
+  formatDuration,
 } from "../form/index.ts"
-import { HistoryButton, streamOf } from "../list/index.ts"
-import { call, Facts, language, Section, t, unless, useReadIfAllowed } from "../shell/index.ts"
+import { HistoryButton, streamResource } from "../list/index.ts"
+import { call, Facts, ignoreError, language, Section, t, useReadIfAllowed } from "../shell/index.ts"
 
 const { listSecretGenerators, updateSecretGenerator } = AdminService.method
 
-/** Those that something is made by, in the order in which they are shown. */
-const kinds = [
+/** Generators in use, in the order of display. */
+const generatorKinds = [
   { type: SecretGeneratorType.INIT_CODE, name: "invite", stream: "init_code" },
   { type: SecretGeneratorType.VERIFY_EMAIL_CODE, name: "email", stream: "verify_email_code" },
   { type: SecretGeneratorType.VERIFY_PHONE_CODE, name: "phone", stream: "verify_phone_code" },
   { type: SecretGeneratorType.APP_SECRET, name: "secret", stream: "app_secret" },
 ] as const
 
-type Kind = (typeof kinds)[number]
+type GeneratorKind = (typeof generatorKinds)[number]
 
-const alphabets = [
+const characterFields = [
   "includeLowerLetters",
   "includeUpperLetters",
   "includeDigits",
   "includeSymbols",
 ] as const
 
-/** What codes and secrets are made of, and how long codes are good for. */
-export function Generators() {
-  const words = useWords()
+/** Format of generated codes and secrets, and the lifetime of codes. */
+export function SecretGenerators() {
+  const describe = useDescription()
   const found = useReadIfAllowed(listSecretGenerators)
   if (!found) return null
-  const rows = kinds.flatMap((kind) => {
+  const rows = generatorKinds.flatMap((kind) => {
     const generator = found.result.find(({ generatorType }) => generatorType === kind.type)
     return generator ? [{ kind, generator }] : []
   })
@@ -49,9 +49,9 @@ export function Generators() {
         rows={rows.map(({ kind, generator }) => [
           t(`generators.${kind.name}`),
           <>
-            {words(generator)}
+            {describe(generator)}
             <HistoryButton
-              of={streamOf("secret_generator", kind.stream)}
+              of={streamResource("secret_generator", kind.stream)}
               name={t(`generators.${kind.name}`)}
             />
             <DialogButton
@@ -69,29 +69,31 @@ export function Generators() {
   )
 }
 
-function useWords(): (generator: SecretGenerator) => string {
+function useDescription(): (generator: SecretGenerator) => string {
   const list = new Intl.ListFormat(language)
   return (generator) => {
     const { length, expiry } = generator
-    const made = alphabets.filter((name) => generator[name]).map((name) => t(`generators.${name}`))
-    const values = { length, of: list.format(made) }
+    const created = characterFields
+      .filter((name) => generator[name])
+      .map((name) => t(`generators.${name}`))
+    const values = { length, of: list.format(created) }
     if (!expiry?.seconds) return t("generators.made_of", values)
-    return t("generators.made_of_for", { ...values, time: durationText(expiry) })
+    return t("generators.made_of_for", { ...values, time: formatDuration(expiry) })
   }
 }
 
-type Draft = {
+type GeneratorValues = {
   readonly length: string
   readonly expiry: Amount
-  readonly of: readonly (typeof alphabets)[number][]
+  readonly of: readonly (typeof characterFields)[number][]
 }
 
-const generatorForm = ({ type }: Kind, generator: SecretGenerator) =>
-  formOf<Draft, void>({
+const generatorForm = ({ type }: GeneratorKind, generator: SecretGenerator) =>
+  defineForm<GeneratorValues, void>({
     initial: {
       length: String(generator.length),
-      expiry: amountOf(generator.expiry),
-      of: alphabets.filter((name) => generator[name]),
+      expiry: amountFromDuration(generator.expiry),
+      of: characterFields.filter((name) => generator[name]),
     },
     save: (draft) => saveGenerator(generator, draft),
     disabled: ({ of }) => of.length === 0,
@@ -103,14 +105,22 @@ const generatorForm = ({ type }: Kind, generator: SecretGenerator) =>
         max: 128,
         required: true,
       }),
-      checks("of", t("generators.of"), { of: alphabets, words: (one) => t(`generators.${one}`) }),
+      checks("of", t("generators.of"), {
+        of: characterFields,
+        label: (one) => t(`generators.${one}`),
+      }),
       type !== SecretGeneratorType.APP_SECRET && duration("expiry", t("generators.expiry")),
     ],
   })
 
-async function saveGenerator({ generatorType }: SecretGenerator, draft: Draft): Promise<void> {
-  const expiry = durationOf(draft.expiry)
-  const included = Object.fromEntries(alphabets.map((name) => [name, draft.of.includes(name)]))
-  const wanted = { generatorType, length: Number(draft.length), ...(expiry && { expiry }) }
-  await unless("policy.unchanged", call(updateSecretGenerator, { ...wanted, ...included }))
+async function saveGenerator(
+  { generatorType }: SecretGenerator,
+  draft: GeneratorValues,
+): Promise<void> {
+  const expiry = durationFromAmount(draft.expiry)
+  const included = Object.fromEntries(
+    characterFields.map((name) => [name, draft.of.includes(name)]),
+  )
+  const request = { generatorType, length: Number(draft.length), ...(expiry && { expiry }) }
+  await ignoreError("policy.unchanged", call(updateSecretGenerator, { ...request, ...included }))
 }

@@ -5,7 +5,7 @@ import { Switch } from "../form/index.ts"
 import { call, Section, t, useReadIfAllowed } from "../shell/index.ts"
 import { Embedding } from "./embedding.tsx"
 
-/** What is shut to others until somebody opens it; nothing for who may not see it. */
+/** Security settings; hidden if the caller can't read them. */
 export function Security() {
   const settings = useReadIfAllowed(SettingsService.method.getSecuritySettings)?.settings
   if (!settings) return null
@@ -17,12 +17,12 @@ export function Security() {
   )
 }
 
-/** What others could misuse is off until somebody needs it. */
+/** Off by default, because it could be misused. */
 function Impersonation({ security }: { readonly security: SecuritySettings }) {
   const { embeddedIframe, enableImpersonation } = security
-  const impersonate = (wanted: boolean) => {
-    const kept = embeddedIframe && { embeddedIframe }
-    const settings = { ...kept, enableImpersonation: wanted }
+  const impersonate = (enabled: boolean) => {
+    const unchanged = embeddedIframe && { embeddedIframe }
+    const settings = { ...unchanged, enableImpersonation: enabled }
     return call(SettingsService.method.setSecuritySettings, settings)
   }
   return (

@@ -3,27 +3,27 @@ import { AdminService } from "../../../src/gen/core/admin/v1/admin_service_pb.ts
 import { Histories } from "../list/index.ts"
 import { policies } from "../policy/policies.ts"
 import { PolicySection } from "../policy/policy-section.tsx"
-import { Page, Part, t, useReadIfAllowed } from "../shell/index.ts"
-import { Lifetimes } from "./lifetimes.tsx"
+import { Page, PagePart, t, useReadIfAllowed } from "../shell/index.ts"
+import { TokenDefaults } from "./lifetimes.tsx"
 import { useOidcSettings } from "./oidc-settings.ts"
 import { OidcSwitches } from "./oidc-switches.tsx"
 import { Restrictions } from "./restrictions.tsx"
-import { Generators } from "./secret-generators.tsx"
+import { SecretGenerators } from "./secret-generators.tsx"
 
-/** Loaded beside the rest: it asks for projects, which not everybody here may see. */
+/** Loaded separately, because it reads projects, which not every caller can see. */
 const Registration = lazy(async () => ({
   default: (await import("./client-registration.tsx")).Registration,
 }))
 
-/** Loaded beside the rest: it has descriptors of its own. */
+/** Loaded separately, because it imports additional descriptors. */
 const Security = lazy(async () => ({ default: (await import("./security-settings.tsx")).Security }))
 
-/** Loaded beside the rest: it asks for users, whom not everybody here may see. */
+/** Loaded separately, because it reads users, whom not every caller can see. */
 const UnconfirmedEmails = lazy(async () => ({
   default: (await import("./unconfirmed-emails.tsx")).UnconfirmedEmails,
 }))
 
-/** What holds for the whole instance, unless an application says otherwise. */
+/** Settings of the whole instance; applications can override some. */
 export function SettingsPage() {
   const settings = useOidcSettings()
   const restrictions = useReadIfAllowed(AdminService.method.getRestrictions)
@@ -31,25 +31,25 @@ export function SettingsPage() {
     <Page title={t("nav.settings")} owner={t("nav.instance")}>
       <p className="quiet section-lead">{t("settings.lead")}</p>
       {policies.map((policy) => (
-        <Part key={policy.name}>
-          <PolicySection policy={policy} place={undefined} />
-        </Part>
+        <PagePart key={policy.name}>
+          <PolicySection policy={policy} owner={undefined} />
+        </PagePart>
       ))}
-      <Lifetimes settings={settings} />
-      <Part>
-        <Generators />
-      </Part>
-      <Part>
+      <TokenDefaults settings={settings} />
+      <PagePart>
+        <SecretGenerators />
+      </PagePart>
+      <PagePart>
         <Security />
-      </Part>
-      <Part>
+      </PagePart>
+      <PagePart>
         <UnconfirmedEmails />
-      </Part>
+      </PagePart>
       {restrictions && <Restrictions restrictions={restrictions} />}
       <OidcSwitches settings={settings} />
-      <Part>
+      <PagePart>
         <Registration settings={settings} />
-      </Part>
+      </PagePart>
       <Histories of={["policies", "instance", "restrictions"]} />
     </Page>
   )

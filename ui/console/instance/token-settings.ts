@@ -1,7 +1,7 @@
 import type { Duration } from "@bufbuild/protobuf/wkt"
-import { type Amount, amountOf, durationOf } from "../form/index.ts"
+import { type Amount, amountFromDuration, durationFromAmount } from "../form/index.ts"
 
-/** What an instance says of tokens, and each application may say otherwise. */
+/** Token lifetimes of an instance that applications can override. */
 export const lifetimeNames = [
   "accessTokenLifetime",
   "idTokenLifetime",
@@ -11,29 +11,29 @@ export const lifetimeNames = [
 ] as const
 export type LifetimeName = (typeof lifetimeNames)[number]
 
-/** JWS algorithms that a web key can be made for. */
+/** JWS algorithms for which web keys can be created. */
 export const algorithms = ["RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "EdDSA"] as const
 
-/** The header `typ` of access tokens that are JWTs, the default first. */
+/** The `typ` header of JWT access tokens; the default is first. */
 export const jwtTypes = ["at+jwt", "JWT"] as const
 
-type Lifetimes = { readonly [Name in LifetimeName]?: Duration | undefined }
-type Amounts = Readonly<Record<LifetimeName, Amount>>
+type LifetimeDurations = { readonly [Name in LifetimeName]?: Duration | undefined }
+type LifetimeAmounts = Readonly<Record<LifetimeName, Amount>>
 
-/** Lifetimes as a form holds them. */
-export const lifetimesOf = (said: Lifetimes | undefined): Amounts => ({
-  accessTokenLifetime: amountOf(said?.accessTokenLifetime),
-  idTokenLifetime: amountOf(said?.idTokenLifetime),
-  refreshTokenIdleExpiration: amountOf(said?.refreshTokenIdleExpiration, "days"),
-  refreshTokenExpiration: amountOf(said?.refreshTokenExpiration, "days"),
-  refreshTokenGrace: amountOf(said?.refreshTokenGrace, "seconds"),
+/** Lifetimes as form values. */
+export const toAmounts = (lifetimes: LifetimeDurations | undefined): LifetimeAmounts => ({
+  accessTokenLifetime: amountFromDuration(lifetimes?.accessTokenLifetime),
+  idTokenLifetime: amountFromDuration(lifetimes?.idTokenLifetime),
+  refreshTokenIdleExpiration: amountFromDuration(lifetimes?.refreshTokenIdleExpiration, "days"),
+  refreshTokenExpiration: amountFromDuration(lifetimes?.refreshTokenExpiration, "days"),
+  refreshTokenGrace: amountFromDuration(lifetimes?.refreshTokenGrace, "seconds"),
 })
 
-/** The same as requests carry them; those that are left empty are left out. */
-export function durationsOf(amounts: Amounts): { [Name in LifetimeName]?: Duration } {
+/** Lifetimes for a request; empty ones are omitted. */
+export function toDurations(amounts: LifetimeAmounts): { [Name in LifetimeName]?: Duration } {
   const durations: { [Name in LifetimeName]?: Duration } = {}
   for (const name of lifetimeNames) {
-    const lifetime = durationOf(amounts[name])
+    const lifetime = durationFromAmount(amounts[name])
     if (lifetime) durations[name] = lifetime
   }
   return durations

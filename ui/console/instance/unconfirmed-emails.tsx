@@ -8,15 +8,15 @@ import { ConfirmButton } from "../form/index.ts"
 import { call, Link, Section, t, useReadIfAllowed } from "../shell/index.ts"
 
 const { listUnconfirmedEmails, confirmEmails } = UserService.method
-const limit = 100
+const usersMax = 100
 
 /**
  * Users whose address only their own organization has verified, to confirm it for the whole
- * instance; nothing where there are none.
+ * instance; hidden if there are none.
  */
 export function UnconfirmedEmails() {
   const [afterUserId, setAfter] = useState("")
-  const found = useReadIfAllowed(listUnconfirmedEmails, { limit, afterUserId })
+  const found = useReadIfAllowed(listUnconfirmedEmails, { limit: usersMax, afterUserId })
   if (!found || (found.count === 0 && afterUserId === "")) return null
   const { users, count } = found
   const emails = users
@@ -30,7 +30,7 @@ export function UnconfirmedEmails() {
       <p>{t("unconfirmed_emails.count", shown)}</p>
       <Table
         caption={t("unconfirmed_emails.title")}
-        columns={columnsOf()}
+        columns={emailColumns()}
         rows={users}
         keyOf={({ userId }) => userId}
       />
@@ -39,7 +39,7 @@ export function UnconfirmedEmails() {
           <ConfirmButton
             needs={confirmEmails}
             label={t("unconfirmed_emails.confirm", { count: emails.length })}
-            what={t("unconfirmed_emails.what", { count: emails.length })}
+            subject={t("unconfirmed_emails.what", { count: emails.length })}
             consequence={t("unconfirmed_emails.consequence")}
             act={() => call(confirmEmails, { emails })}
           />
@@ -55,7 +55,7 @@ export function UnconfirmedEmails() {
   )
 }
 
-const columnsOf = (): readonly Column<UnconfirmedEmail>[] => [
+const emailColumns = (): readonly Column<UnconfirmedEmail>[] => [
   {
     label: t("search.user"),
     cell: ({ userId, loginName }) => (

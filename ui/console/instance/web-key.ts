@@ -20,42 +20,43 @@ const rsa = (bits: RSABits, hasher: RSAHasher) =>
   ({ case: "rsa", value: { bits, hasher } }) as const
 const ecdsa = (curve: ECDSACurve) => ({ case: "ecdsa", value: { curve } }) as const
 
-/** The kinds of key that are offered, by what they are called. */
-export const kinds = {
+/** The available kinds of keys, by label. */
+export const keyKinds = {
   "RS256 · RSA 2048": rsa(rsa2048, sha256),
   "RS256 · RSA 4096": rsa(rsa4096, sha256),
   "RS384 · RSA 3072": rsa(rsa3072, sha384),
   "RS512 · RSA 4096": rsa(rsa4096, sha512),
   "ES256 · P-256": ecdsa(ECDSACurve.ECDSA_CURVE_P256),
   "ES384 · P-384": ecdsa(ECDSACurve.ECDSA_CURVE_P384),
-  // The interface says P512 where it means P-521.
+  // The API's P512 means P-521.
   "ES512 · P-521": ecdsa(ECDSACurve.ECDSA_CURVE_P512),
   "EdDSA · Ed25519": { case: "ed25519", value: {} },
 } as const
-export type KindName = keyof typeof kinds
+export type KindName = keyof typeof keyKinds
 
-export const kindNames = namesIn(kinds)
+export const kindNames = namesIn(keyKinds)
 
-const hashes: Readonly<Record<number, string>> = {
+const hashNames: Readonly<Record<number, string>> = {
   [sha256]: "256",
   [sha384]: "384",
   [sha512]: "512",
 }
-const sizes: Readonly<Record<number, string>> = {
+const rsaSizes: Readonly<Record<number, string>> = {
   [rsa2048]: "2048",
   [rsa3072]: "3072",
   [rsa4096]: "4096",
 }
-const curves: Readonly<Record<number, string>> = {
+const curveNames: Readonly<Record<number, string>> = {
   [ECDSACurve.ECDSA_CURVE_P256]: "ES256 · P-256",
   [ECDSACurve.ECDSA_CURVE_P384]: "ES384 · P-384",
   [ECDSACurve.ECDSA_CURVE_P512]: "ES512 · P-521",
 }
 
-/** The algorithm of a key and what it is made of. */
-export function kindOf({ key }: WebKey): string {
-  if (key.case === "rsa") return `RS${hashes[key.value.hasher]} · RSA ${sizes[key.value.bits]}`
-  if (key.case === "ecdsa") return curves[key.value.curve] ?? "ECDSA"
+/** Algorithm and size or curve of a key. */
+export function keyLabel({ key }: WebKey): string {
+  if (key.case === "rsa")
+    return `RS${hashNames[key.value.hasher]} · RSA ${rsaSizes[key.value.bits]}`
+  if (key.case === "ecdsa") return curveNames[key.value.curve] ?? "ECDSA"
   return "EdDSA · Ed25519"
 }
 
@@ -66,8 +67,13 @@ export function stateOf({ state }: WebKey): KeyState {
   return state === State.INITIAL ? "next" : "retired"
 }
 
-/** When its successor takes over; undefined for a key that does not sign, or rotates by hand. */
-export function turnOf(key: WebKey, settings: OIDCSettings | undefined): Timestamp | undefined {
+/**
+ * When its successor becomes active; undefined for keys that don't sign or are rotated manually.
+ */
+export function nextRotation(
+  key: WebKey,
+  settings: OIDCSettings | undefined,
+): Timestamp | undefined {
   const rotation = settings?.keyRotation
   if (key.state !== State.ACTIVE || !rotation?.enabled || !rotation.period || !key.changeDate) {
     return undefined

@@ -1,19 +1,19 @@
 import { Badge } from "../../kit/index.ts"
 import { t } from "../shell/index.ts"
 
-/** Several words, such as roles, or that there are none. */
-export function Badges({ words }: { readonly words: readonly string[] }) {
-  if (words.length === 0) return <span className="quiet">{t("detail.none")}</span>
+/** Badges for several texts, such as roles, or a placeholder. */
+export function Badges({ words: texts }: { readonly words: readonly string[] }) {
+  if (texts.length === 0) return <span className="quiet">{t("detail.none")}</span>
   return (
     <span className="badges">
-      {words.map((word) => (
+      {texts.map((word) => (
         <Badge key={word}>{word}</Badge>
       ))}
     </span>
   )
 }
 
-/** A text that may be longer than its place. */
+/** A text that is truncated if it is too long. */
 export function Clip({ text }: { readonly text: string }) {
   if (text === "") return null
   return (

@@ -8,21 +8,21 @@ import {
 } from "../../../src/gen/core/history/v2/history_service_pb.ts"
 import { Button, Disclosure, TextField } from "../../kit/index.ts"
 import { DialogOpener } from "../form/index.ts"
-import { Part, t, useRead } from "../shell/index.ts"
+import { PagePart, t, useRead } from "../shell/index.ts"
 import { Differences } from "./differences.tsx"
 import type { HistoryResource } from "./history-resource.ts"
 
-type SinceProps = { readonly of: HistoryResource; readonly change: Change }
+type ChangesSinceProps = { readonly of: HistoryResource; readonly change: Change }
 type Moment = MessageInitShape<typeof MomentSchema>
 
-/** What a thing was right after a change, or at any other moment, beside what it is now. */
-export function SinceButton({ of, change }: SinceProps) {
+/** Compares a resource right after a change, or at any time, with its current state. */
+export function ChangesSinceButton({ of, change }: ChangesSinceProps) {
   const [typed, setTyped] = useState("")
   const time = new Date(typed).getTime()
   const at: Moment = Number.isNaN(time)
     ? { moment: { case: "position", value: change.position } }
     : { moment: { case: "time", value: timestampFromMs(time) } }
-  const shown = typed || localOf(change)
+  const shown = typed || toLocalInput(change)
   return (
     <DialogOpener label={t("history.since")} title={t("history.since_title")}>
       {(close) => (
@@ -34,13 +34,13 @@ export function SinceButton({ of, change }: SinceProps) {
             value={shown}
             onChange={(event) => setTyped(event.target.value)}
           />
-          <Part key={shown} rows={2}>
-            <Since of={of} at={at} />
-          </Part>
+          <PagePart key={shown} rows={2}>
+            <ChangesSince of={of} at={at} />
+          </PagePart>
           <Disclosure summary={t("history.whole")}>
-            <Part key={shown} rows={4}>
-              <Whole of={of} at={at} />
-            </Part>
+            <PagePart key={shown} rows={4}>
+              <FullState of={of} at={at} />
+            </PagePart>
           </Disclosure>
           <div className="form-actions">
             <Button onClick={close}>{t("history.close")}</Button>
@@ -51,9 +51,9 @@ export function SinceButton({ of, change }: SinceProps) {
   )
 }
 
-type AtProps = { readonly of: HistoryResource; readonly at: Moment }
+type ComparisonProps = { readonly of: HistoryResource; readonly at: Moment }
 
-function Since({ of, at }: AtProps) {
+function ChangesSince({ of, at }: ComparisonProps) {
   const { existed, differences } = useRead(HistoryService.method.getDifferences, {
     resource: { resource: of },
     from: at,
@@ -63,7 +63,7 @@ function Since({ of, at }: AtProps) {
   return <Differences rows={differences} />
 }
 
-function Whole({ of, at }: AtProps) {
+function FullState({ of, at }: ComparisonProps) {
   const { differences } = useRead(HistoryService.method.getDifferences, {
     resource: { resource: of },
     to: at,
@@ -72,8 +72,8 @@ function Whole({ of, at }: AtProps) {
   return <Differences rows={differences} />
 }
 
-/** A time as the browser's own field has it: where the reader is, to the second. */
-function localOf({ changeDate }: Change): string {
+/** A time for a datetime-local input: local time, to the second. */
+function toLocalInput({ changeDate }: Change): string {
   if (!changeDate) return ""
   const date = new Date(timestampMs(changeDate))
   const local = new Date(date.getTime() - date.getTimezoneOffset() * 60_000)

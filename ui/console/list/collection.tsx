@@ -1,64 +1,79 @@
 import type { DescMessage, DescMethod } from "@bufbuild/protobuf"
 import type { ReactNode } from "react"
 import { Button } from "../../kit/index.ts"
-import { ConfirmButton, formId, type RenderForm, useOpen } from "../form/index.ts"
-import { May, Page, Section, t, useMay } from "../shell/index.ts"
+import { ConfirmButton, formId, type RenderForm, useOpenForm } from "../form/index.ts"
+import { IfPermitted, Page, Section, t, useIsPermitted } from "../shell/index.ts"
 import { EmptyList } from "./empty-list.tsx"
 import { type ListColumn, Listing, type ListingProps } from "./listing.tsx"
 
-/** Each has a title, a word for making one, what it says when empty, and what removing means. */
-type Family = (typeof usual)[number] | (typeof seldom)[number]
+/**
+ * Each has texts for its title, its create button, the empty list and the consequence of removing.
+ */
+type CollectionFamily = (typeof commonFamilies)[number] | (typeof rareFamilies)[number]
 
-const usual = ["authorizations", "custom_roles", "groups", "roles"] as const
+const commonFamilies = ["authorizations", "custom_roles", "groups", "roles"] as const
 
-/** Most things do without these: an empty list says so in a line, and not what comes first. */
-const seldom = [
+/** Rarely used, so an empty list shows one line without a suggested action. */
+const rareFamilies = [
   ...(["administrators", "domains", "email_providers", "grants", "group_users", "idps"] as const),
   ...(["executions", "metadata", "public_keys", "scripts", "sms_providers", "targets"] as const),
 ] as const
 
 type CollectionProps<I extends DescMessage, O extends DescMessage, Row> = Pick<
   ListingProps<I, O, Row>,
-  "method" | "ask" | "within" | "find" | "columns" | "keyOf" | "filters" | "filtered" | "unsearched"
+  | "method"
+  | "toRequest"
+  | "within"
+  | "find"
+  | "columns"
+  | "keyOf"
+  | "filters"
+  | "filtered"
+  | "unsearched"
 > & {
-  readonly family: Family
+  readonly family: CollectionFamily
   readonly nameOf: (row: Row) => string
-  /** The operations that make, change and remove one; nothing is changed where that isn't said. */
+  /**
+   * The operations to create, update and remove; without an update operation, rows are read-only.
+   */
   readonly needs: Readonly<Record<"create" | "remove", DescMethod>> & { readonly edit?: DescMethod }
-  /** What makes one where there is no row, else what changes it. */
+  /** The form to create an entry if there is no row, otherwise to edit it. */
   readonly form: (row: Row | undefined) => RenderForm
-  /** What can be done with a row; all that is offered where nothing is said. */
+  /** Whether a row has no actions; by default all rows have them. */
   readonly isFixed?: (row: Row) => boolean
-  /** Its `TurnButton`, where it can be turned off for a while. */
-  readonly turn?: (row: Row, how: { readonly small: true; readonly what: string }) => ReactNode
+  /** The `ActivationButton`, if rows can be deactivated. */
+  readonly turn?: (
+    row: Row,
+    options: { readonly small: true; readonly subject: string },
+  ) => ReactNode
   readonly more?: (row: Row) => ReactNode
   readonly remove: (row: Row) => Promise<unknown>
-  /** It is a page of its own, of the organisation or of somebody else. */
+  /** Set if the list is a page of its own, with its owner. */
   readonly page?: { readonly owner?: ReactNode; readonly lead?: string }
 }
 
-/** The one that is not there yet. */
-const fresh = "+"
+/** The form name of an entry that doesn't exist yet. */
+const newFormName = "+"
 
-/** Things of one kind that hang from something: listed, made, changed and removed in one place. */
+/** A list of the entries of a resource, with forms to create, edit and remove them. */
 export function Collection<I extends DescMessage, O extends DescMessage, Row>(
   props: CollectionProps<I, O, Row>,
 ) {
   const { family, columns, page, keyOf, find, needs, ...list } = props
-  const may = useMay()
-  const [open, setOpen] = useOpen(family)
+  const may = useIsPermitted()
+  const [open, setOpen] = useOpenForm(family)
   const formFor = (row?: Row) => {
     const title = row === undefined ? t(`${family}.create`) : props.nameOf(row)
-    const id = formId(family, row === undefined ? fresh : keyOf(row))
+    const id = formId(family, row === undefined ? newFormName : keyOf(row))
     const submit = row === undefined ? title : undefined
     return props.form(row)({ id, title, submit, close: () => setOpen(undefined) })
   }
   const create = may(needs.create) && (
-    <Button {...(page && { kind: "primary" })} onClick={() => setOpen(fresh)}>
+    <Button {...(page && { kind: "primary" })} onClick={() => setOpen(newFormName)}>
       {t(`${family}.create`)}
     </Button>
   )
-  const often = usual.find((one) => one === family)
+  const often = commonFamilies.find((one) => one === family)
   const empty = often ? (
     <EmptyList family={often} action={create} />
   ) : (
@@ -104,7 +119,7 @@ export function Collection<I extends DescMessage, O extends DescMessage, Row>(
       ) : (
         listing
       )}
-      {open === fresh && formFor()}
+      {open === newFormName && formFor()}
     </>
   )
 }
@@ -118,24 +133,24 @@ type RowActionsProps<I extends DescMessage, O extends DescMessage, Row> = Collec
 function RowActions<I extends DescMessage, O extends DescMessage, Row>(
   props: RowActionsProps<I, O, Row>,
 ) {
-  const { row, edit, family, nameOf, isFixed, needs, turn, more, remove } = props
+  const { row, edit, family, nameOf, isFixed, needs, turn: activation, more, remove } = props
   if (isFixed?.(row)) return null
   const name = nameOf(row)
   return (
     <div className="row-actions">
       {more?.(row)}
       {needs.edit && (
-        <May needs={needs.edit}>
+        <IfPermitted needs={needs.edit}>
           <Button small kind="plain" aria-label={`${t("action.edit")}: ${name}`} onClick={edit}>
             {t("action.edit")}
           </Button>
-        </May>
+        </IfPermitted>
       )}
-      {turn?.(row, { small: true, what: name })}
+      {activation?.(row, { small: true, subject: name })}
       <ConfirmButton
         small
         needs={needs.remove}
-        what={name}
+        subject={name}
         consequence={t(`${family}.remove_text`)}
         act={() => remove(row)}
       />

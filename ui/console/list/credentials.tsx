@@ -8,14 +8,14 @@ import type {
 import { type Timestamp, timestampFromMs } from "@bufbuild/protobuf/wkt"
 import { useState } from "react"
 import { type Column, Disclosure, Table } from "../../kit/index.ts"
-import { ConfirmButton, DialogButton, formOf } from "../form/index.ts"
-import { Part, Section, t, useRead } from "../shell/index.ts"
+import { ConfirmButton, DialogButton, defineForm } from "../form/index.ts"
+import { PagePart, Section, t, useRead } from "../shell/index.ts"
 import { Clip } from "./badges.tsx"
 import { actionColumn } from "./listing.tsx"
 import { OneTimeSecret } from "./one-time-secret.tsx"
 import { Time } from "./time.tsx"
 
-/** What is listed of a key or token; what it is was shown once. */
+/** A listed key or token, without the secret. */
 export type Credential = {
   readonly id: string
   readonly name?: string
@@ -23,7 +23,7 @@ export type Credential = {
   readonly expirationDate?: Timestamp | undefined
 }
 
-/** Without a text where the holder has it already. */
+/** The text is empty if the holder already has the private key. */
 export type CreatedCredential = { readonly id: string; readonly text: string }
 
 type CredentialInput = {
@@ -32,62 +32,62 @@ type CredentialInput = {
   readonly publicKey: Uint8Array
 }
 
-type Family = "keys" | "app_keys" | "tokens"
+type CredentialFamily = "keys" | "app_keys" | "tokens"
 
 type CredentialsProps<I extends DescMessage, O extends DescMessage> = {
-  readonly family: Family
+  readonly family: CredentialFamily
   readonly method: DescMethodUnary<I, O>
   readonly input: MessageInitShape<I>
   readonly needs: Readonly<Record<"create" | "remove", DescMethod>>
   readonly find: (answer: MessageShape<O>) => readonly Credential[]
-  readonly create: (wanted: CredentialInput) => Promise<CreatedCredential>
+  readonly create: (request: CredentialInput) => Promise<CreatedCredential>
   readonly remove: (id: string) => Promise<unknown>
-  /** Whether somebody may bring the public half of a key of their own. */
-  readonly takesPublicKey?: boolean
+  /** Whether users can upload a public key of their own. */
+  readonly acceptsPublicKey?: boolean
 }
 
-/** Keys or tokens of one holder: each is made with an end, shown once, and removed. */
+/** Keys or tokens of one holder: created with an expiration, shown once, and removed. */
 export function Credentials<I extends DescMessage, O extends DescMessage>(
   props: CredentialsProps<I, O>,
 ) {
   const { family, needs, remove } = props
-  const [made, setMade] = useState<CreatedCredential | undefined>(undefined)
-  const drop = async (id: string) => {
+  const [created, setMade] = useState<CreatedCredential | undefined>(undefined)
+  const removeCredential = async (id: string) => {
     await remove(id)
-    if (made?.id === id) setMade(undefined)
+    if (created?.id === id) setMade(undefined)
   }
-  const form = createForm({ ...props, onMade: setMade })
+  const form = createForm({ ...props, onCreated: setMade })
   const add = (
     <DialogButton family={family} form={form} needs={needs.create} label={t(`${family}.create`)} />
   )
   return (
     <Section title={t(`${family}.title`)} actions={add}>
-      {made?.text && (
+      {created?.text && (
         <OneTimeSecret
           title={t(`${family}.file`)}
-          secret={made.text}
-          file={family === "tokens" ? `${made.id}.txt` : `${made.id}.json`}
+          secret={created.text}
+          file={family === "tokens" ? `${created.id}.txt` : `${created.id}.json`}
         />
       )}
-      <Part>
-        <List {...props} drop={drop} />
-      </Part>
+      <PagePart>
+        <CredentialList {...props} drop={removeCredential} />
+      </PagePart>
     </Section>
   )
 }
 
-/** Each has an end; a year is the offer. */
-const createForm = (props: Creating) =>
-  formOf({
-    initial: { name: "", until: dayOf(Date.now() + 365 * dayMs), publicKey: "" },
+/** Suggests an expiration in one year. */
+const createForm = (props: CreateOptions) =>
+  defineForm({
+    initial: { name: "", until: toDay(Date.now() + 365 * dayMs), publicKey: "" },
     refusals: { publicKey: ["key.public"], until: ["key.expir", "token.expir"] },
     save: ({ name, until, publicKey }) => {
       const expirationDate = timestampFromMs(Date.parse(until))
       const own = new TextEncoder().encode(publicKey.trim())
       return props.create({ name, expirationDate, publicKey: own })
     },
-    done: (made, close) => {
-      props.onMade(made)
+    done: (created, close) => {
+      props.onCreated(created)
       close()
     },
     fields: ({ text, area }) => [
@@ -96,10 +96,10 @@ const createForm = (props: Creating) =>
       text("until", t("keys.until"), {
         hint: t(`${props.family}.until_hint`),
         type: "date",
-        min: dayOf(Date.now() + dayMs),
+        min: toDay(Date.now() + dayMs),
         required: true,
       }),
-      props.takesPublicKey && (
+      props.acceptsPublicKey && (
         <Disclosure key="own" summary={t("keys.own")}>
           {area("publicKey", t("keys.public"), {
             hint: t("keys.public_hint"),
@@ -113,23 +113,25 @@ const createForm = (props: Creating) =>
     ],
   })
 
-type Creating = {
-  readonly family: Family
-  readonly create: (wanted: CredentialInput) => Promise<CreatedCredential>
-  readonly takesPublicKey?: boolean
-  readonly onMade: (made: CreatedCredential) => void
+type CreateOptions = {
+  readonly family: CredentialFamily
+  readonly create: (request: CredentialInput) => Promise<CreatedCredential>
+  readonly acceptsPublicKey?: boolean
+  readonly onCreated: (created: CreatedCredential) => void
 }
 
 const dayMs = 86_400_000
 
-const dayOf = (time: number) => new Date(time).toISOString().slice(0, 10)
+const toDay = (time: number) => new Date(time).toISOString().slice(0, 10)
 
-type ListProps<I extends DescMessage, O extends DescMessage> = CredentialsProps<I, O> & {
+type CredentialListProps<I extends DescMessage, O extends DescMessage> = CredentialsProps<I, O> & {
   readonly drop: (id: string) => Promise<void>
 }
 
-function List<I extends DescMessage, O extends DescMessage>(props: ListProps<I, O>) {
-  const { family, method, input, find, needs, drop } = props
+function CredentialList<I extends DescMessage, O extends DescMessage>(
+  props: CredentialListProps<I, O>,
+) {
+  const { family, method, input, find, needs, drop: removeCredential } = props
   const rows = find(useRead(method, input))
   if (rows.length === 0) return <p className="quiet section-lead">{t(`${family}.none`)}</p>
   const columns: readonly Column<Credential>[] = [
@@ -143,9 +145,9 @@ function List<I extends DescMessage, O extends DescMessage>(props: ListProps<I, 
       <ConfirmButton
         small
         needs={needs.remove}
-        what={name || id}
+        subject={name || id}
         consequence={t(`${family}.remove_text`)}
-        act={() => drop(id)}
+        act={() => removeCredential(id)}
       />
     )),
   ]

@@ -7,8 +7,8 @@ type Dates = {
   readonly changeDate?: Timestamp | undefined
 }
 
-/** When a thing was created and last changed, as facts. */
-export const dateFacts = ({ creationDate, changeDate }: Dates = {}) =>
+/** Creation and last change of a resource as labeled values. */
+export const dateRows = ({ creationDate, changeDate }: Dates = {}) =>
   [
     [t("field.created"), <Time key="created" at={creationDate} />],
     [t("field.changed"), <Time key="changed" at={changeDate} />],

@@ -1,16 +1,19 @@
 import { durationFromMs, type Value } from "@bufbuild/protobuf/wkt"
 import type { Difference } from "../../../src/gen/core/history/v2/history_service_pb.ts"
-import { durationText } from "../form/index.ts"
+import { formatDuration } from "../form/index.ts"
 import { language, t } from "../shell/index.ts"
-import { never } from "./time.tsx"
+import { neverMs } from "./time.tsx"
 
-/** Fields before and after. Colour alone says nothing to many: what went is struck through. */
+/**
+ * Fields before and after a change. Old values are struck through, because color alone is not
+ * accessible.
+ */
 export function Differences({ rows }: { readonly rows: readonly Difference[] }) {
   if (rows.length === 0) return null
   return (
     <ul className="value-list small">
       {rows.map(({ path, words, before, after }) => {
-        const [was, is] = [before, after].map((value) => value && textOf(value, path.at(-1)))
+        const [was, is] = [before, after].map((value) => value && formatValue(value, path.at(-1)))
         return (
           <li key={path.join(".")}>
             {words}
@@ -25,32 +28,32 @@ export function Differences({ rows }: { readonly rows: readonly Difference[] }) 
   )
 }
 
-/** What counts seconds, by what it is called. */
-const inSeconds = /(Seconds|Lifetime|Expiration|Grace)$|^expiry$/
+/** Names of fields in seconds. */
+const durationNames = /(Seconds|Lifetime|Expiration|Grace)$|^expiry$/
 
-/** No other number is so large: a moment, in milliseconds, from 2001 on. */
-const firstMoment = 1e12
+/** Larger numbers are times in milliseconds, from 2001 on. */
+const firstTimeMs = 1e12
 
-/** A number by what it is called: a moment, a time that passes, or the number itself. */
-export function numberText(value: number, name: string): string {
+/** Formats a number by its field name: a time, a duration, or a plain number. */
+export function formatNumber(value: number, name: string): string {
   const moment = { dateStyle: "medium", timeStyle: "short" } as const
-  if (value >= never) return t("detail.never")
-  if (value >= firstMoment) return new Intl.DateTimeFormat(language, moment).format(value)
-  if (name.endsWith("Ms") && value % 1000 === 0) return durationText(durationFromMs(value))
-  if (inSeconds.test(name)) return durationText(durationFromMs(value * 1000))
+  if (value >= neverMs) return t("detail.never")
+  if (value >= firstTimeMs) return new Intl.DateTimeFormat(language, moment).format(value)
+  if (name.endsWith("Ms") && value % 1000 === 0) return formatDuration(durationFromMs(value))
+  if (durationNames.test(name)) return formatDuration(durationFromMs(value * 1000))
   return name.endsWith("Ms") ? `${value} ms` : String(value)
 }
 
-/** A value as people read it. */
-function textOf({ kind }: Value, name = ""): string {
+/** Formats a value for display. */
+function formatValue({ kind }: Value, name = ""): string {
   if (kind.case === "boolValue") return t(kind.value ? "policy.yes" : "policy.no")
-  if (kind.case === "numberValue") return numberText(kind.value, name)
+  if (kind.case === "numberValue") return formatNumber(kind.value, name)
   if (kind.case === "listValue") {
-    return kind.value.values.map((each) => textOf(each)).join(", ")
+    return kind.value.values.map((each) => formatValue(each)).join(", ")
   }
   if (kind.case === "structValue") {
     return Object.entries(kind.value.fields)
-      .map(([key, each]) => `${key}: ${textOf(each, key)}`)
+      .map(([key, each]) => `${key}: ${formatValue(each, key)}`)
       .join(", ")
   }
   return kind.case === "nullValue" ? "" : String(kind.value ?? "")

@@ -6,7 +6,9 @@ type EditorProps = {
   readonly loginName?: string
 }
 
-/** Who did something; what the server does by itself bears the name of its part: setup. */
+/**
+ * The author of a change; for automatic changes, the name of the server component, such as "setup".
+ */
 export function Editor({ userId = "", displayName = "", loginName = "" }: EditorProps) {
   const name = displayName || loginName
   if (name) {

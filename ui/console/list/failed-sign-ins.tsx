@@ -5,13 +5,13 @@ import {
 } from "../../../src/gen/core/activity/v2/activity_service_pb.ts"
 import { Badge } from "../../kit/index.ts"
 import { t } from "../shell/index.ts"
-import { found, SectionList } from "./listing.tsx"
+import { SectionList, toPage } from "./listing.tsx"
 import { BrowserOrigin } from "./sign-in-origin.tsx"
 import { Time } from "./time.tsx"
 
 type Row = FailedSignIn & { readonly at: number }
 
-/** Who failed to sign in to an account, with what and from where. */
+/** Failed sign-ins to an account, with the failed check and the origin. */
 export function FailedSignIns({ userId }: { readonly userId: string }) {
   return (
     <SectionList
@@ -20,22 +20,25 @@ export function FailedSignIns({ userId }: { readonly userId: string }) {
       none={t("failed.empty")}
       unsearched
       method={ActivityService.method.listFailedSignIns}
-      ask={({ offset, limit }) => ({ userId, pagination: { offset, limit } })}
+      toRequest={({ offset, limit }) => ({ userId, pagination: { offset, limit } })}
       find={({ failedSignIns, pagination }) => {
         const rows = failedSignIns.map((failed, at) => ({ ...failed, at }))
-        return found<Row>(rows, pagination)
+        return toPage<Row>(rows, pagination)
       }}
       columns={[
         { label: t("history.when"), cell: ({ creationDate }) => <Time at={creationDate} /> },
-        { label: t("failed.what"), cell: ({ check }: Row) => t(`failed.check.${wordOf(check)}`) },
-        { label: t("failed.from"), cell: (failed: Row) => <Origin failed={failed} /> },
+        {
+          label: t("failed.what"),
+          cell: ({ check }: Row) => t(`failed.check.${checkName(check)}`),
+        },
+        { label: t("failed.from"), cell: (failed: Row) => <FailedSignInOrigin failed={failed} /> },
       ]}
       keyOf={({ at }) => String(at)}
     />
   )
 }
 
-const words = [
+const checkNames = [
   [FailedCheck.TOTP, "totp"],
   [FailedCheck.OTP_EMAIL, "otp_email"],
   [FailedCheck.OTP_SMS, "otp_sms"],
@@ -44,9 +47,10 @@ const words = [
   [FailedCheck.PASSKEY, "passkey"],
 ] as const
 
-const wordOf = (check: FailedCheck) => words.find(([each]) => each === check)?.[1] ?? "password"
+const checkName = (check: FailedCheck) =>
+  checkNames.find(([each]) => each === check)?.[1] ?? "password"
 
-function Origin({ failed }: { readonly failed: FailedSignIn }) {
+function FailedSignInOrigin({ failed }: { readonly failed: FailedSignIn }) {
   const { userAgent, address, knownDevice } = failed
   return (
     <>

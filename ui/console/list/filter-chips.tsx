@@ -4,16 +4,16 @@ import { t } from "../shell/index.ts"
 import { useFilter } from "./list-state.ts"
 
 type FilterChips<Value extends string> = {
-  readonly chosen: Value
-  /** For the list: what chooses, and whether anything but the first of them is. */
+  readonly selected: Value
+  /** Props for the list: the chips, and whether a value other than the first is selected. */
   readonly filter: { readonly filters: ReactNode; readonly filtered: boolean }
 }
 
-/** What narrows a list: one of a few, in its address; the first of them is all. */
+/** A filter with a few values, stored in the URL; the first value means all. */
 export function useFilterChips<Value extends string>(
   part: string,
   values: readonly [Value, ...Value[]],
-  words: (value: Value) => string,
+  label: (value: Value) => string,
   list = "",
 ): FilterChips<Value> {
   const [chosen, choose] = useFilter(part, values, list)
@@ -21,10 +21,10 @@ export function useFilterChips<Value extends string>(
     <Chips
       legend={t("list.filter")}
       name={list + part}
-      options={values.map((value) => ({ value, label: words(value) }))}
+      options={values.map((value) => ({ value, label: label(value) }))}
       value={chosen}
       onChange={choose}
     />
   )
-  return { chosen, filter: { filters, filtered: chosen !== values[0] } }
+  return { selected: chosen, filter: { filters, filtered: chosen !== values[0] } }
 }

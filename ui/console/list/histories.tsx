@@ -4,8 +4,8 @@ import { t, usePermissions } from "../shell/index.ts"
 import { History } from "./history.tsx"
 import type { HistoryResource } from "./history-resource.ts"
 
-/** What an instance has one of, and by which words it is known. */
-const kinds = {
+/** Singleton resources of an instance, with their titles. */
+const streamKinds = {
   instance: { kind: "instance", title: "nav.instance" },
   roles: { kind: "role", title: "custom_roles.title" },
   identityProviders: { kind: "idps", title: "nav.identity-providers" },
@@ -15,30 +15,30 @@ const kinds = {
   smsProviders: { kind: "message_providers", id: "sms", title: "sms_providers.title" },
 } as const
 
-type Kind = keyof typeof kinds
+type StreamKind = keyof typeof streamKinds
 
-/** Anything of the instance, by the kind and id that its events name. */
-export const streamOf = (kind: string, id = ""): HistoryResource => ({
+/** A resource of the instance by the kind and ID of its events. */
+export const streamResource = (kind: string, id = ""): HistoryResource => ({
   case: "stream",
   value: { instance: true, kind, id },
 })
 
-/** What happened to what a page shows of the instance, kind by kind. */
-export function Histories({ of }: { readonly of: readonly Kind[] }) {
+/** Histories of the instance settings on a page, by kind. */
+export function Histories({ of }: { readonly of: readonly StreamKind[] }) {
   if (!useSeesEvents()) return null
   return of.map((name) => {
-    const { kind, title, ...more } = kinds[name]
-    const of = streamOf(kind, "id" in more ? more.id : "")
-    return <History key={name} of={of} what={t(title)} />
+    const { kind, title, ...more } = streamKinds[name]
+    const of = streamResource(kind, "id" in more ? more.id : "")
+    return <History key={name} of={of} subject={t(title)} />
   })
 }
 
-/** Whoever may read all events of the instance sees what has no history of its own. */
+/** Callers who can read all events also see resources without an own history. */
 const useSeesEvents = () => usePermissions().includes("events.read")
 
 type ButtonProps = { readonly of: HistoryResource; readonly name: string }
 
-/** What happened to one row of a list. */
+/** A button that shows the history of a row. */
 export function HistoryButton({ of, name }: ButtonProps) {
   const seesEvents = useSeesEvents()
   if (of.case === "stream" && !seesEvents) return null

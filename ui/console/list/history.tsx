@@ -4,7 +4,7 @@ import { useState } from "react"
 import { type Change, HistoryService } from "../../../src/gen/core/history/v2/history_service_pb.ts"
 import { Button, type Column, Table } from "../../kit/index.ts"
 import { isHidden, RefusalAlert, refusalOf, Section, t, transport } from "../shell/index.ts"
-import { SinceButton } from "./changes-since.tsx"
+import { ChangesSinceButton } from "./changes-since.tsx"
 import { Differences } from "./differences.tsx"
 import { Editor } from "./editor.tsx"
 import type { HistoryResource } from "./history-resource.ts"
@@ -12,22 +12,22 @@ import { actionColumn } from "./listing.tsx"
 import { Time } from "./time.tsx"
 import { UndoButton } from "./undo.tsx"
 
-const first = 5
-const step = 50
+const initialSize = 5
+const moreSize = 50
 
 type HistoryProps = {
   readonly of: HistoryResource
-  /** What it is of, where a page has several. */
-  readonly what?: string
+  /** The subject, if a page has several histories. */
+  readonly subject?: string
 }
 
-/** What happened to a thing, who did it and what it changed, the newest first. */
-export function History({ of, what }: HistoryProps) {
-  const title = what === undefined ? t("history.title") : `${t("history.title")}: ${what}`
-  const [limit, setLimit] = useState(first)
+/** Changes of a resource with author and details, newest first. */
+export function History({ of, subject }: HistoryProps) {
+  const title = subject === undefined ? t("history.title") : `${t("history.title")}: ${subject}`
+  const [limit, setLimit] = useState(initialSize)
   const [sequence, setSequence] = useState(0n)
   const { data, error } = useQuery({
-    // One more than is shown tells whether there are more.
+    // One extra row shows whether there are more.
     ...createQueryOptions(
       HistoryService.method.listChanges,
       { resource: { resource: of }, limit: limit + 1, sequence },
@@ -40,8 +40,8 @@ export function History({ of, what }: HistoryProps) {
   const found = data?.changes ?? []
   const rows = found.slice(0, limit)
   const more = () => {
-    if (limit > first) setSequence(rows.at(-1)?.sequence ?? 0n)
-    setLimit(step)
+    if (limit > initialSize) setSequence(rows.at(-1)?.sequence ?? 0n)
+    setLimit(moreSize)
   }
   return (
     <Section title={title}>
@@ -50,7 +50,7 @@ export function History({ of, what }: HistoryProps) {
       {rows.length > 0 && (
         <Table
           caption={title}
-          columns={columnsOf(of)}
+          columns={historyColumns(of)}
           rows={rows}
           keyOf={(change) => String(change.sequence)}
         />
@@ -63,15 +63,15 @@ export function History({ of, what }: HistoryProps) {
   )
 }
 
-function columnsOf(of: HistoryResource): readonly Column<Change>[] {
+function historyColumns(of: HistoryResource): readonly Column<Change>[] {
   return [
-    { label: t("history.what"), cell: (change) => <What change={change} /> },
-    { label: t("history.who"), cell: (change) => <Who change={change} /> },
+    { label: t("history.what"), cell: (change) => <ChangeSummary change={change} /> },
+    { label: t("history.who"), cell: (change) => <ChangeAuthor change={change} /> },
     { label: t("history.when"), cell: ({ changeDate }) => <Time at={changeDate} /> },
     actionColumn((change) => (
       <>
-        <SinceButton of={of} change={change} />
-        <UndoButton of={of} change={change} what={change.words} />
+        <ChangesSinceButton of={of} change={change} />
+        <UndoButton of={of} change={change} subject={change.words} />
       </>
     )),
   ]
@@ -79,17 +79,17 @@ function columnsOf(of: HistoryResource): readonly Column<Change>[] {
 
 type RowProps = { readonly change: Change }
 
-function What({ change: { words, differences, sequence } }: RowProps) {
+function ChangeSummary({ change: { words, differences, sequence } }: RowProps) {
   return (
     <div className="call">
       <span>{words}</span>
-      {/* Of what begins, everything is new. */}
+      {/* All fields of a new resource are new, so they are not listed. */}
       {sequence > 1n && <Differences rows={differences} />}
     </div>
   )
 }
 
-function Who({ change }: RowProps) {
+function ChangeAuthor({ change }: RowProps) {
   const { clientName = "" } = change.editor ?? {}
   const proof = proofOf(change)
   return (

@@ -4,11 +4,14 @@ import { Time } from "./time.tsx"
 
 export type KeyDatesProps = {
   readonly added: Timestamp | undefined
-  /** Absent for a key that has not signed in yet. */
+  /** Undefined for a key that has not been used yet. */
   readonly used: Timestamp | undefined
 }
 
-/** When a passkey or security key was added and last used: what tells two of one name apart. */
+/**
+ * When a passkey or security key was registered and last used, to distinguish keys with the same
+ * name.
+ */
 export function KeyDates({ added, used }: KeyDatesProps) {
   return (
     <span className="quiet small key-dates">

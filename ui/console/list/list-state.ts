@@ -1,35 +1,35 @@
 import { useNavigate, useSearch } from "@tanstack/react-router"
 import { useCallback } from "react"
-import { useOpen } from "../form/index.ts"
+import { useOpenForm } from "../form/index.ts"
 
-/** Where a list stands: it is part of the address, so that Back and a link lead to the same. */
+/** The state of a list, stored in the URL, so that Back and shared links restore it. */
 export type ListState = {
   readonly get: (name: string) => string | undefined
-  /** What is undefined goes back to what holds by itself. `quietly`: Back does not stop here. */
-  readonly set: (changed: Changed, how?: "quietly") => void
+  /** Undefined values restore the default. `quietly` replaces the history entry. */
+  readonly set: (changed: ChangedParameters, mode?: "quietly") => void
 }
 
-type Changed = Readonly<Record<string, string | undefined>>
+type ChangedParameters = Readonly<Record<string, string | undefined>>
 
-/** `name` tells the lists of one page apart; the page's own list has none. */
+/** `name` distinguishes lists on the same page; the main list has none. */
 export function useListState(name = ""): ListState {
   const search = useSearch({ from: "__root__" })
   const navigate = useNavigate()
   const keyOf = useCallback((part: string) => (name ? `${name}-${part}` : part), [name])
-  const set: ListState["set"] = (changed, how) => {
+  const set: ListState["set"] = (changed, mode) => {
     const entries = Object.entries(changed).map(([part, value]) => [keyOf(part), value])
-    const wanted = Object.fromEntries(entries)
+    const parameters = Object.fromEntries(entries)
     void navigate({
       to: ".",
-      search: (before) => ({ ...before, ...wanted }),
-      replace: how === "quietly",
+      search: (before) => ({ ...before, ...parameters }),
+      replace: mode === "quietly",
       resetScroll: false,
     })
   }
   return { get: (part) => search[keyOf(part)], set }
 }
 
-/** One of a few that narrows a list; the first of them holds where nothing is said. */
+/** A filter with a few values; the first is the default. */
 export function useFilter<Value extends string>(
   part: string,
   values: readonly [Value, ...Value[]],
@@ -41,13 +41,15 @@ export function useFilter<Value extends string>(
   return [chosen, (value) => set({ [part]: value === first ? undefined : value, at: undefined })]
 }
 
-/** Whether the form that makes a new one is open: by its button, by a link, or by its draft. */
+/**
+ * Whether the form for a new entry is open: by its button, by a link, or because it has a draft.
+ */
 export function useCreating(family: string): readonly [boolean, (open: boolean) => void] {
   const { get, set } = useListState()
-  const [open, setOpen] = useOpen(family)
-  const turn = (on: boolean) => {
+  const [open, setOpen] = useOpenForm(family)
+  const setCreating = (on: boolean) => {
     setOpen(on ? "new" : undefined)
     if (!on && get("create")) set({ create: undefined }, "quietly")
   }
-  return [open !== undefined || get("create") !== undefined, turn]
+  return [open !== undefined || get("create") !== undefined, setCreating]
 }

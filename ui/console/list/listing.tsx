@@ -8,78 +8,78 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query"
 import { type ReactNode, useEffect, useState } from "react"
 import { Button, type Column, Skeleton, Table, TextField } from "../../kit/index.ts"
 import {
+  createQueryOptionsFor,
   isDenied,
   isHidden,
   language,
-  queryOf,
   RefusalAlert,
   refusalOf,
   Section,
   t,
   useDebounced,
-  useShown,
+  useShownMessage,
 } from "../shell/index.ts"
 import { type ListState, useListState } from "./list-state.ts"
 
 const pageSize = 50
 
-/** A page goes on below a list that is a section of it. */
+/** Sections have fewer rows than pages. */
 const sectionSize = 10
 
-/** A list that can be taken in at a glance is not searched. */
-const glance = 8
+/** Shorter lists have no search field. */
+const searchableFrom = 8
 
-/** What a reader wants to see of a list. */
+/** The displayed part of a list. */
 export type ListQuery = {
   readonly text: string
   readonly offset: bigint
   readonly limit: number
-  /** The `sort` of the column to sort by; empty where none can be chosen. */
+  /** The `sort` of the sorted column; empty if the list can't be sorted. */
   readonly by: string
   readonly asc: boolean
 }
 
 export type ListPage<Row> = { readonly rows: readonly Row[]; readonly total: number }
 
-/** What operations take of it: which rows, and which way round. */
-export const pageOf = ({ offset, limit, asc }: ListQuery) => ({ offset, limit, asc })
+/** The pagination fields of a request. */
+export const paginationOf = ({ offset, limit, asc }: ListQuery) => ({ offset, limit, asc })
 
-/** Rows, and how many there are in all. */
-export const found = <Row,>(
+/** The rows, and the total number. */
+export const toPage = <Row,>(
   rows: readonly Row[],
   page: { readonly totalResult: bigint } | undefined,
 ): ListPage<Row> => ({ rows, total: Number(page?.totalResult ?? rows.length) })
 
-/** A column that the list can be sorted by has a name for it, which `ask` understands. */
+/** A sortable column has a `sort` name that `toRequest` translates. */
 export type ListColumn<Row> = Column<Row> & { readonly sort?: string }
 
-/** The last column: what can be done with a row. */
+/** The last column, with actions for a row. */
 export const actionColumn = <Row,>(actions: (row: Row) => ReactNode): Column<Row> => ({
   label: "",
   cell: (row) => <div className="row-actions">{actions(row)}</div>,
 })
 
 export type ListingProps<I extends DescMessage, O extends DescMessage, Row> = {
-  /** Names the list for screen readers. */
+  /** The accessible name of the list. */
   readonly caption: string
-  /** Tells it apart in the address from others on the page. */
+  /** Distinguishes lists in the URL of the page. */
   readonly name?: string
   readonly method: DescMethodUnary<I, O>
-  readonly ask: (asked: ListQuery) => MessageInitShape<I>
+  readonly toRequest: (query: ListQuery) => MessageInitShape<I>
   readonly within?: string
-  readonly find: (answer: MessageShape<O>, asked: ListQuery) => ListPage<Row>
+  readonly find: (answer: MessageShape<O>, query: ListQuery) => ListPage<Row>
   readonly columns: readonly ListColumn<Row>[]
   readonly keyOf: (row: Row) => string
   readonly filters?: ReactNode
   readonly filtered?: boolean
-  /** Its operation looks for no words. */
+  /** Set if the operation has no text search. */
   readonly unsearched?: true
-  /** How many rows are shown at a time. */
+  /** Number of rows per page. */
   readonly size?: number
-  /** Its rows change without anybody here: it is read again while somebody looks at it. */
+  /** Set if rows change without user actions; the list is then refetched periodically. */
   readonly live?: true
   readonly empty: ReactNode
-  /** What the list stands in, which stays away where one may not see it. */
+  /** A container that is hidden with the list if the caller can't read it. */
   readonly frame?: (list: ReactNode) => ReactNode
 }
 
@@ -88,7 +88,7 @@ type SectionListProps<I extends DescMessage, O extends DescMessage, Row> = Omit<
   "caption" | "empty" | "frame" | "size"
 > & { readonly title: string; readonly none: string }
 
-/** A list that is a section of a page; `none` says in a line that there is nothing. */
+/** A list in a section of a page; `none` is the text if it is empty. */
 export function SectionList<I extends DescMessage, O extends DescMessage, Row>(
   props: SectionListProps<I, O, Row>,
 ) {
@@ -104,48 +104,57 @@ export function SectionList<I extends DescMessage, O extends DescMessage, Row>(
   )
 }
 
-const bare = (list: ReactNode) => list
+const withoutFrame = (list: ReactNode) => list
 
 const liveMs = 3000
 
-/** A list that is searched, sorted and paged; its address says how. */
+/** A list with search, sorting and pagination, stored in the URL. */
 export function Listing<I extends DescMessage, O extends DescMessage, Row>(
   props: ListingProps<I, O, Row>,
 ) {
-  const { name, method, columns, filters, filtered, unsearched, frame = bare, find } = props
+  const { name, method, columns, filters, filtered, unsearched, frame = withoutFrame, find } = props
   const state = useListState(name)
   const { size = pageSize } = props
-  const asked = askedOf(state, columns, size)
+  const query = listQueryOf(state, columns, size)
   const options = props.within === undefined ? {} : { within: props.within }
   const { data, error } = useQuery({
-    ...queryOf(method, props.ask(asked), options),
+    ...createQueryOptionsFor(method, props.toRequest(query), options),
     placeholderData: keepPreviousData,
     refetchInterval: ({ state: { status } }) =>
       props.live && status === "success" ? liveMs : false,
   })
-  useShown(data)
-  const found = data && find(data, asked)
+  useShownMessage(data)
+  const found = data && find(data, query)
   const total = found?.total ?? 0
   useLastPage(state, size, found && total)
-  const plain = asked.text === "" && !filtered
+  const plain = query.text === "" && !filtered
   const refusal = error ? refusalOf(error) : undefined
   if (refusal && props.frame && isHidden(refusal)) return null
   if (refusal && isDenied(refusal)) return <p className="quiet">{t("list.denied")}</p>
   if (found && total === 0 && plain) return <>{frame(props.empty)}</>
   const list = (
     <div className="stack">
-      <div className="list-tools" hidden={plain && !filters && (unsearched || total < glance)}>
-        {!unsearched && <Find state={state} />}
+      <div
+        className="list-tools"
+        hidden={plain && !filters && (unsearched || total < searchableFrom)}
+      >
+        {!unsearched && <SearchField state={state} />}
         {filters}
       </div>
-      {refusal && !data ? <RefusalAlert refusal={refusal} /> : <Rows {...props} found={found} />}
-      {total > size && <Pages state={state} size={size} total={total} at={Number(asked.offset)} />}
+      {refusal && !data ? (
+        <RefusalAlert refusal={refusal} />
+      ) : (
+        <ListRows {...props} found={found} />
+      )}
+      {total > size && (
+        <Pagination state={state} size={size} total={total} at={Number(query.offset)} />
+      )}
     </div>
   )
   return <>{frame(list)}</>
 }
 
-function askedOf<Row>(
+function listQueryOf<Row>(
   { get }: ListState,
   columns: readonly ListColumn<Row>[],
   limit: number,
@@ -161,27 +170,27 @@ function askedOf<Row>(
   }
 }
 
-/** The last row of the last page may have been removed. */
+/** Moves to the previous page if the last row of the last page was removed. */
 function useLastPage({ get, set }: ListState, size: number, total: number | undefined): void {
   const at = Number(get("at") ?? 0)
   const last = Math.max(0, Math.ceil((total ?? 0) / size) - 1) * size
   const isBeyond = total !== undefined && at > last
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `set` is another with each rendering
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `set` changes with each rendering
   useEffect(() => {
     if (isBeyond) set({ at: last ? String(last) : undefined }, "quietly")
   }, [isBeyond, last])
 }
 
-/** What is typed is looked for once the hand rests; the address follows without a step back. */
-function Find({ state: { get, set } }: { readonly state: ListState }) {
+/** Searches after a pause in typing and replaces the history entry. */
+function SearchField({ state: { get, set } }: { readonly state: ListState }) {
   const shown = get("q") ?? ""
   const [typed, setTyped] = useState(shown)
   const rested = useDebounced(typed, 150)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: only what was typed is looked for
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only typed text starts a search
   useEffect(() => {
     if (rested !== shown) set({ q: rested || undefined, at: undefined }, "quietly")
   }, [rested])
-  // Back, and links, change the address without anybody typing.
+  // Back and links change the URL without typing.
   useEffect(() => setTyped(shown), [shown])
   return (
     <TextField
@@ -199,17 +208,18 @@ type RowsProps<I extends DescMessage, O extends DescMessage, Row> = ListingProps
   readonly found: ListPage<Row> | undefined
 }
 
-function Rows<I extends DescMessage, O extends DescMessage, Row>(props: RowsProps<I, O, Row>) {
+function ListRows<I extends DescMessage, O extends DescMessage, Row>(props: RowsProps<I, O, Row>) {
   const { caption, name, columns, keyOf, found } = props
   const state = useListState(name)
   if (!found) return <Skeleton rows={6} label={t("list.loading")} />
   if (found.rows.length === 0) return <p className="quiet">{t("list.nothing")}</p>
-  const { by, asc } = askedOf(state, columns, pageSize)
+  const { by, asc } = listQueryOf(state, columns, pageSize)
   const sorted = columns.map(({ sort, ...column }): Column<Row> => {
     if (!sort) return column
     const isThis = sort === by
-    const turn = () => state.set({ by: sort, down: isThis && asc ? "1" : undefined, at: undefined })
-    return { ...column, sorted: isThis ? (asc ? "ascending" : "descending") : "none", turn }
+    const toggleSort = () =>
+      state.set({ by: sort, down: isThis && asc ? "1" : undefined, at: undefined })
+    return { ...column, sorted: isThis ? (asc ? "ascending" : "descending") : "none", toggleSort }
   })
   return <Table caption={caption} columns={sorted} rows={found.rows} keyOf={keyOf} />
 }
@@ -221,7 +231,7 @@ type PagesProps = {
   readonly total: number
 }
 
-function Pages({ state: { set }, size, at, total }: PagesProps) {
+function Pagination({ state: { set }, size, at, total }: PagesProps) {
   const format = new Intl.NumberFormat(language)
   const values = {
     from: format.format(at + 1),
@@ -246,7 +256,7 @@ type PageButtonProps = {
   readonly move: (to: number) => void
 }
 
-/** At an end of the list it does nothing, and keeps the focus of who came there by it. */
+/** Inactive at the end of the list, but not disabled, so that it keeps the focus. */
 function PageButton({ label, size, to, total, move }: PageButtonProps) {
   const isBeyond = to <= -size || to >= total
   return (

@@ -7,11 +7,11 @@ import type {
 } from "@bufbuild/protobuf"
 import { TextFilterMethod } from "../../../src/gen/core/filter/v2/filter_pb.ts"
 import type { Metadata as Entry } from "../../../src/gen/core/metadata/v2/metadata_pb.ts"
-import { formOf } from "../form/index.ts"
+import { defineForm } from "../form/index.ts"
 import { t } from "../shell/index.ts"
 import { Clip } from "./badges.tsx"
 import { Collection } from "./collection.tsx"
-import { found, type ListQuery, pageOf } from "./listing.tsx"
+import { type ListQuery, paginationOf, toPage } from "./listing.tsx"
 import { Time } from "./time.tsx"
 
 type MetadataInput = { readonly key: string; readonly value: Uint8Array<ArrayBuffer> }
@@ -25,28 +25,28 @@ type MetadataPage = {
 
 type MetadataProps<I extends DescMessage, O extends DescMessage> = {
   readonly method: DescMethodUnary<I, O>
-  readonly ask: (asked: ReturnType<typeof askedOf>) => MessageInitShape<I>
+  readonly toRequest: (query: ReturnType<typeof paginationOfQuery>) => MessageInitShape<I>
   readonly find: (answer: MessageShape<O>) => MetadataPage
   readonly needs: Readonly<Record<"set" | "remove", DescMethod>>
   readonly set: SetMetadata
   readonly remove: (keys: string[]) => Promise<unknown>
 }
 
-/** What programs have noted about somebody or something, by key. */
+/** Metadata of a user or organization, by key. */
 export function Metadata<I extends DescMessage, O extends DescMessage>(props: MetadataProps<I, O>) {
-  const { method, ask, find, needs, set, remove } = props
+  const { method, toRequest: ask, find, needs, set, remove } = props
   return (
     <Collection
       family="metadata"
       method={method}
-      ask={(asked) => ask(askedOf(asked))}
+      toRequest={(query) => ask(paginationOfQuery(query))}
       find={(answer) => {
         const { metadata, pagination } = find(answer)
-        return found(metadata, pagination)
+        return toPage(metadata, pagination)
       }}
       columns={[
         { label: t("metadata.key"), cell: ({ key }) => <code>{key}</code> },
-        { label: t("metadata.value"), cell: ({ value }) => <Clip text={textOf(value)} /> },
+        { label: t("metadata.value"), cell: ({ value }) => <Clip text={decodeText(value)} /> },
         { label: t("field.changed"), cell: ({ changeDate }) => <Time at={changeDate} /> },
       ]}
       keyOf={({ key }) => key}
@@ -58,21 +58,21 @@ export function Metadata<I extends DescMessage, O extends DescMessage>(props: Me
   )
 }
 
-function askedOf(asked: ListQuery) {
-  const { text } = asked
+function paginationOfQuery(query: ListQuery) {
+  const { text } = query
   const method = TextFilterMethod.CONTAINS_IGNORE_CASE
   const filter = { case: "keyFilter", value: { key: text, method } } as const
-  return { pagination: pageOf(asked), filters: text ? [{ filter }] : [] }
+  return { pagination: paginationOf(query), filters: text ? [{ filter }] : [] }
 }
 
-/** Values are bytes, nearly always of a text. */
-const textOf = (value: Uint8Array): string => new TextDecoder().decode(value)
+/** Values are bytes, usually of text. */
+const decodeText = (value: Uint8Array): string => new TextDecoder().decode(value)
 
 const entryForm = (entry: Entry | undefined, set: SetMetadata) =>
-  formOf({
-    initial: { key: entry?.key ?? "", value: entry ? textOf(entry.value) : "" },
+  defineForm({
+    initial: { key: entry?.key ?? "", value: entry ? decodeText(entry.value) : "" },
     refusals: { key: ["metadata.key"], value: ["metadata.value"] },
-    readFirst: true,
+    readBeforeSave: true,
     save: ({ key, value }) => set([{ key: key.trim(), value: new TextEncoder().encode(value) }]),
     fields: ({ text, area }) => [
       !entry && text("key", t("metadata.key"), { spellCheck: false, required: true }),

@@ -5,11 +5,11 @@ type OneTimeSecretProps = {
   readonly title: string
   readonly secret: string
   readonly file: string
-  /** What to do with it, where it is for a person and not for a program. */
+  /** The instruction, if not the default for applications. */
   readonly warning?: string
 }
 
-/** What the server says this once and never again. */
+/** A secret that the server returns only once. */
 export function OneTimeSecret({
   title,
   secret,
@@ -28,7 +28,7 @@ export function OneTimeSecret({
   )
 }
 
-/** A name for a file, whatever somebody called the thing. */
+/** A file name derived from the name of a resource. */
 export function fileNameOf(name: string): string {
   return name.replaceAll(/[^\p{L}\p{N}.]+/gu, "-")
 }

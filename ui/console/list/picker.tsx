@@ -16,33 +16,44 @@ type PickerProps<I extends DescMessage, O extends DescMessage, Row> = {
   readonly value: string
   readonly onChange: (id: string, row?: Row) => void
   readonly method: DescMethodUnary<I, O>
-  /** Asks for the first few that fit a text. */
-  readonly ask: (text: string) => MessageInitShape<I>
+  /** The request for the first matches of a text. */
+  readonly toRequest: (text: string) => MessageInitShape<I>
   readonly find: (answer: MessageShape<O>) => readonly Row[]
-  /** What can be picked where the text finds nothing: an ID of something one may not see. */
-  readonly otherwise?: (text: string) => readonly Row[]
+  /** Options if nothing matches: the ID of a resource that the caller can't see. */
+  readonly fallback?: (text: string) => readonly Row[]
   readonly idOf: (row: Row) => string
   readonly show: (row: Row) => ReactNode
-  /** It is what a question begins with; not so on a page, which begins at its top. */
+  /** Set in dialogs, where the picker is the first control; not on pages. */
   readonly autoFocus?: boolean
 }
 
-/** One of all that one may see, found by its name. */
+/** Selects a resource by name. */
 export function Picker<I extends DescMessage, O extends DescMessage, Row>(
   props: PickerProps<I, O, Row>,
 ) {
-  const { label, hint, value, onChange, method, ask, find, otherwise, idOf, show } = props
+  const {
+    label,
+    hint,
+    value,
+    onChange,
+    method,
+    toRequest: ask,
+    find,
+    fallback: otherwise,
+    idOf,
+    show,
+  } = props
   const { autoFocus = true } = props
   const [text, setText] = useState("")
-  const wanted = useDebounced(text.trim(), 150)
+  const query = useDebounced(text.trim(), 150)
   const { data, error } = useQuery({
-    ...createQueryOptions(method, ask(wanted), { transport }),
+    ...createQueryOptions(method, ask(query), { transport }),
     placeholderData: keepPreviousData,
   })
   const refusal = error ? refusalOf(error) : undefined
   const found = data ? find(data) : []
-  const rows = found.length > 0 ? found : (otherwise?.(wanted) ?? [])
-  const isOver = data !== undefined || refusal !== undefined
+  const rows = found.length > 0 ? found : (otherwise?.(query) ?? [])
+  const isComplete = data !== undefined || refusal !== undefined
   return (
     <>
       <TextField
@@ -53,7 +64,7 @@ export function Picker<I extends DescMessage, O extends DescMessage, Row>(
         value={text}
         onChange={(event) => {
           setText(event.target.value)
-          // Nothing stays chosen that the search no longer shows.
+          // Clears the selection if the search no longer contains it.
           onChange("")
         }}
         autoComplete="off"
@@ -74,7 +85,9 @@ export function Picker<I extends DescMessage, O extends DescMessage, Row>(
             {show(row)}
           </label>
         ))}
-        {isOver && rows.length === 0 && <p className="quiet small">{t("list.nothing_found")}</p>}
+        {isComplete && rows.length === 0 && (
+          <p className="quiet small">{t("list.nothing_found")}</p>
+        )}
       </fieldset>
     </>
   )

@@ -1,25 +1,27 @@
 import type { UserAgent } from "../../../src/gen/core/session/v2/session_pb.ts"
-import { browserNameOf } from "../../../src/protocol/browser-name.ts"
+import { parseBrowserName } from "../../../src/protocol/browser-name.ts"
 import { t } from "../shell/index.ts"
 
-/** From where somebody signed in, in words: the browser, its system, the address. */
+/** The origin of a sign-in: browser, system and address. */
 export function SignInOrigin({ userAgent }: { readonly userAgent: UserAgent | undefined }) {
   const header = headerOf(userAgent)
-  return <Place words={originText(userAgent)} header={header} address={userAgent?.ip ?? ""} />
+  return (
+    <OriginText words={formatOrigin(userAgent)} header={header} address={userAgent?.ip ?? ""} />
+  )
 }
 
-type BrowserPlaceProps = { readonly userAgent: string; readonly address: string }
+type BrowserOriginProps = { readonly userAgent: string; readonly address: string }
 
-/** The same of a header and an address. */
-export const BrowserOrigin = ({ userAgent, address }: BrowserPlaceProps) => (
-  <Place words={browserWords(userAgent)} header={userAgent} address={address} />
+/** The origin from a User-Agent header and an address. */
+export const BrowserOrigin = ({ userAgent, address }: BrowserOriginProps) => (
+  <OriginText words={describeBrowser(userAgent)} header={userAgent} address={address} />
 )
 
-type PlaceProps = { readonly words: string; readonly header: string; readonly address: string }
+type OriginTextProps = { readonly words: string; readonly header: string; readonly address: string }
 
-const Place = ({ words, header, address }: PlaceProps) => (
+const OriginText = ({ words: text, header, address }: OriginTextProps) => (
   <>
-    <span title={header}>{words}</span>
+    <span title={header}>{text}</span>
     {address && (
       <>
         {" "}
@@ -29,12 +31,12 @@ const Place = ({ words, header, address }: PlaceProps) => (
   </>
 )
 
-/** "Firefox on Windows"; what a login page of somebody else says, where it does. */
-export const originText = (userAgent: UserAgent | undefined): string =>
-  browserWords(headerOf(userAgent), userAgent?.description)
+/** "Firefox on Windows", or the description sent by a custom login page. */
+export const formatOrigin = (userAgent: UserAgent | undefined): string =>
+  describeBrowser(headerOf(userAgent), userAgent?.description)
 
-function browserWords(header: string, description = ""): string {
-  const { browser, system } = browserNameOf(header)
+function describeBrowser(header: string, description = ""): string {
+  const { browser, system } = parseBrowserName(header)
   if (browser && system) return t("sessions.place", { browser, system })
   return browser ?? system ?? (description || t("sessions.place_unknown"))
 }

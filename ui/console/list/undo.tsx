@@ -3,32 +3,32 @@ import {
   type GetUndoResponse,
   HistoryService,
 } from "../../../src/gen/core/history/v2/history_service_pb.ts"
-import { Button, sentenceOf } from "../../kit/index.ts"
+import { Button, toSentence } from "../../kit/index.ts"
 import { DialogOpener } from "../form/index.ts"
-import { call, has, notify, Part, RefusalAlert, t, useAction, useRead } from "../shell/index.ts"
+import { call, has, notify, PagePart, RefusalAlert, t, useAction, useRead } from "../shell/index.ts"
 import { Differences } from "./differences.tsx"
 import type { HistoryResource } from "./history-resource.ts"
 
-type UndoProps = { readonly of: HistoryResource; readonly change: Change; readonly what: string }
+type UndoProps = { readonly of: HistoryResource; readonly change: Change; readonly subject: string }
 
-/** Takes a change back; what that would do, or why nothing does, is said first. */
-export function UndoButton({ of, change, what }: UndoProps) {
+/** Undoes a change after a preview, or explains why it can't be undone. */
+export function UndoButton({ of, change, subject }: UndoProps) {
   if (!change.undoable) return null
   const label = t("history.undo")
   return (
-    <DialogOpener label={label} name={what} title={`${label}: ${what}`}>
+    <DialogOpener label={label} name={subject} title={`${label}: ${subject}`}>
       {(close) => (
-        <Part rows={3}>
-          <Undo of={of} change={change} close={close} />
-        </Part>
+        <PagePart rows={3}>
+          <UndoDialog of={of} change={change} close={close} />
+        </PagePart>
       )}
     </DialogOpener>
   )
 }
 
-type OpenProps = Omit<UndoProps, "what"> & { readonly close: () => void }
+type UndoDialogProps = Omit<UndoProps, "subject"> & { readonly close: () => void }
 
-function Undo({ of, change: { sequence }, close }: OpenProps) {
+function UndoDialog({ of, change: { sequence }, close }: UndoDialogProps) {
   const resource = { resource: of }
   const undo = useRead(HistoryService.method.getUndo, { resource, sequence })
   const { possible, lastSequence } = undo
@@ -41,7 +41,7 @@ function Undo({ of, change: { sequence }, close }: OpenProps) {
   )
   return (
     <>
-      {possible ? <Consequence undo={undo} /> : <WhyNot undo={undo} />}
+      {possible ? <UndoPreview undo={undo} /> : <UndoUnavailable undo={undo} />}
       <RefusalAlert refusal={action.refusal} />
       <div className="form-actions">
         {possible && (
@@ -55,10 +55,10 @@ function Undo({ of, change: { sequence }, close }: OpenProps) {
   )
 }
 
-type WithUndo = { readonly undo: GetUndoResponse }
+type UndoPreviewProps = { readonly undo: GetUndoResponse }
 
-/** The fields that change; of what no field says, what will have happened. */
-function Consequence({ undo: { differences, types, typeWords } }: WithUndo) {
+/** The fields that change, or the resulting events if there are none. */
+function UndoPreview({ undo: { differences, types, typeWords } }: UndoPreviewProps) {
   return (
     <div className="stack">
       <p>{t("history.undo_lead")}</p>
@@ -74,8 +74,10 @@ function Consequence({ undo: { differences, types, typeWords } }: WithUndo) {
   )
 }
 
-/** In the reader's language where the catalogue knows it. */
-function WhyNot({ undo: { refusal, words } }: WithUndo) {
-  const known = [`history.refused_${refusal.replace("history.", "")}`, `fault.${refusal}`].find(has)
-  return known ? <p>{t(known)}</p> : <p lang="en">{sentenceOf(words)}</p>
+/** Translated if the catalog contains the reason. */
+function UndoUnavailable({ undo: { refusal, words } }: UndoPreviewProps) {
+  const textKey = [`history.refused_${refusal.replace("history.", "")}`, `fault.${refusal}`].find(
+    has,
+  )
+  return textKey ? <p>{t(textKey)}</p> : <p lang="en">{toSentence(words)}</p>
 }

@@ -8,7 +8,7 @@ import {
 } from "../../../src/gen/core/message/v2/message_service_pb.ts"
 import { Badge } from "../../kit/index.ts"
 import { ActionButton } from "../form/index.ts"
-import { actionColumn, Clip, found, type ListColumn, Listing, Time } from "../list/index.ts"
+import { actionColumn, Clip, type ListColumn, Listing, Time, toPage } from "../list/index.ts"
 import { call, has, Link, notify, t } from "../shell/index.ts"
 import { ViewMessage } from "./view-message.tsx"
 
@@ -16,8 +16,8 @@ const { listMessages, sendMessageAgain } = MessageService.method
 
 type MessagesProps = {
   readonly name?: string
-  /** Whose messages. */
-  readonly ask: Pick<
+  /** The recipient or organization. */
+  readonly filter: Pick<
     MessageInitShape<typeof ListMessagesRequestSchema>,
     "userId" | "organizationId" | "status"
   >
@@ -27,9 +27,9 @@ type MessagesProps = {
   readonly frame?: (list: ReactNode) => ReactNode
 }
 
-/** What was written to people, the newest first, and what became of it. */
-export function Messages({ ask: whose, ...list }: MessagesProps) {
-  const isOfOne = whose.userId !== undefined
+/** Messages to users with their delivery state, newest first. */
+export function Messages({ filter, ...list }: MessagesProps) {
+  const isOfOne = filter.userId !== undefined
   return (
     <Listing
       {...list}
@@ -37,15 +37,15 @@ export function Messages({ ask: whose, ...list }: MessagesProps) {
       live
       caption={t("messages.title")}
       method={listMessages}
-      ask={({ offset, limit }) => ({ ...whose, pagination: { offset, limit } })}
-      find={({ messages, pagination }) => found(messages, pagination)}
-      columns={isOfOne ? columnsOf() : [...columnsOf("to"), actions()]}
+      toRequest={({ offset, limit }) => ({ ...filter, pagination: { offset, limit } })}
+      find={({ messages, pagination }) => toPage(messages, pagination)}
+      columns={isOfOne ? messageColumns() : [...messageColumns("to"), messageActions()]}
       keyOf={({ id }) => id}
     />
   )
 }
 
-const columnsOf = (to?: "to"): readonly ListColumn<Message>[] => {
+const messageColumns = (to?: "to"): readonly ListColumn<Message>[] => {
   const recipient: ListColumn<Message> = {
     label: t("messages.to"),
     cell: ({ userId, recipient: address }) => (
@@ -55,16 +55,16 @@ const columnsOf = (to?: "to"): readonly ListColumn<Message>[] => {
     ),
   }
   return [
-    { label: t("messages.kind"), cell: ({ kind }) => kindOf(kind) },
+    { label: t("messages.kind"), cell: ({ kind }) => kindLabel(kind) },
     ...(to ? [recipient] : []),
-    { label: t("field.state"), cell: (message) => <State message={message} /> },
+    { label: t("field.state"), cell: (message) => <MessageState message={message} /> },
     { label: t("messages.written"), cell: ({ creationDate }) => <Time at={creationDate} /> },
-    ...(to ? [] : [actions()]),
+    ...(to ? [] : [messageActions()]),
   ]
 }
 
-/** As its text is called; a kind that is newer than this page has its plain name. */
-export function kindOf(kind: string): string {
+/** The title of a message kind; the plain name for an unknown kind. */
+export function kindLabel(kind: string): string {
   const key = `messages.kind.${kind}`
   return has(key) ? t(key) : kind
 }
@@ -79,7 +79,7 @@ const states: Readonly<Record<number, StateName>> = {
 
 const tones = { queued: "quiet", sent: "done", failed: "warning", obsolete: "quiet" } as const
 
-function State({ message: { status, error } }: { readonly message: Message }) {
+function MessageState({ message: { status, error } }: { readonly message: Message }) {
   const state = states[status] ?? "queued"
   return (
     <>
@@ -89,15 +89,15 @@ function State({ message: { status, error } }: { readonly message: Message }) {
   )
 }
 
-const actions = () =>
+const messageActions = () =>
   actionColumn((message: Message) => (
     <>
-      <ViewMessage message={message} title={kindOf(message.kind)} />
-      {message.status !== MessageStatus.QUEUED && <Again message={message} />}
+      <ViewMessage message={message} title={kindLabel(message.kind)} />
+      {message.status !== MessageStatus.QUEUED && <SendAgainButton message={message} />}
     </>
   ))
 
-function Again({ message: { userId, id, recipient } }: { readonly message: Message }) {
+function SendAgainButton({ message: { userId, id, recipient } }: { readonly message: Message }) {
   return (
     <ActionButton
       small

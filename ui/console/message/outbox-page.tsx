@@ -3,7 +3,7 @@ import { MessageStatus } from "../../../src/gen/core/message/v2/message_service_
 import { EmailProviderState } from "../../../src/gen/core/settings/v1/provider_pb.ts"
 import { Alert, EmptyState } from "../../kit/index.ts"
 import { useFilterChips } from "../list/index.ts"
-import { Link, Page, Part, t, useOrganization, useReadIfAllowed } from "../shell/index.ts"
+import { Link, Page, PagePart, t, useOrganization, useReadIfAllowed } from "../shell/index.ts"
 import { Messages } from "./messages.tsx"
 
 const filters = ["all", "queued", "sent", "failed"] as const
@@ -15,20 +15,22 @@ const statuses = {
   failed: MessageStatus.FAILED,
 } as const
 
-/** What was written to people: also where nothing can go out yet, so that it is handed on here. */
+/**
+ * Messages to users, also while no provider is configured, so that codes can be passed on by hand.
+ */
 export function OutboxPage() {
   const organization = useOrganization()
-  const { chosen, filter } = useFilterChips("show", filters, (value) =>
+  const { selected: chosen, filter } = useFilterChips("show", filters, (value) =>
     t(value === "all" ? "filter.all" : `messages.state.${value}`),
   )
   return (
     <Page title={t("nav.outbox")} owner={organization.name}>
       <p className="quiet section-lead">{t("outbox.lead")}</p>
-      <Part rows={1}>
-        <NothingGoesOut />
-      </Part>
+      <PagePart rows={1}>
+        <NoProviderNotice />
+      </PagePart>
       <Messages
-        ask={{ organizationId: organization.id, status: statuses[chosen] }}
+        filter={{ organizationId: organization.id, status: statuses[chosen] }}
         {...filter}
         empty={<EmptyState title={t("outbox.empty.title")}>{t("outbox.empty.text")}</EmptyState>}
       />
@@ -36,8 +38,8 @@ export function OutboxPage() {
   )
 }
 
-/** Why mails wait, for whoever can mend it. */
-function NothingGoesOut() {
+/** Explains why messages wait, with a link to fix it. */
+function NoProviderNotice() {
   const providers = useReadIfAllowed(AdminService.method.listEmailProviders)
   const isActive = ({ state }: { readonly state: EmailProviderState }) =>
     state === EmailProviderState.EMAIL_PROVIDER_ACTIVE

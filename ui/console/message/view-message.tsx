@@ -9,10 +9,10 @@ import { DialogOpener } from "../form/index.ts"
 import { LinkBox } from "../list/index.ts"
 import { call, RefusalAlert, t, useAction } from "../shell/index.ts"
 
-type ViewProps = { readonly message: Message; readonly title: string }
+type ViewMessageProps = { readonly message: Message; readonly title: string }
 
-/** What a message says, with its code and link: it is shown to who asks, and that is kept. */
-export function ViewMessage({ message, title }: ViewProps) {
+/** Shows a message with its code and link; viewing is recorded. */
+export function ViewMessage({ message, title }: ViewMessageProps) {
   if (signInKinds.has(message.kind)) return null
   return (
     <DialogOpener
@@ -21,17 +21,17 @@ export function ViewMessage({ message, title }: ViewProps) {
       name={title}
       title={title}
     >
-      {(close) => <Content message={message} close={close} />}
+      {(close) => <MessageContent message={message} close={close} />}
     </DialogOpener>
   )
 }
 
-/** Messages that only the user can read: their code or link signs in. */
+/** Messages that only the user can read, because their code or link signs in. */
 const signInKinds = new Set(["magic_link", "verify_email_otp", "verify_sms_otp"])
 
 type ContentProps = { readonly message: Message; readonly close: () => void }
 
-function Content({ message, close }: ContentProps) {
+function MessageContent({ message, close }: ContentProps) {
   const { userId, id: messageId, recipient } = message
   const [shown, setShown] = useState<ViewMessageResponse | undefined>(undefined)
   const view = useAction(async () =>
@@ -64,7 +64,7 @@ function MessageText({ subject, text, link }: ViewMessageResponse) {
     <>
       {subject && <p className="message-subject">{subject}</p>}
       <p className="message-text">{text}</p>
-      {link && <LinkBox link={link} what={t("messages.link")} qr={t("messages.qr")} />}
+      {link && <LinkBox link={link} description={t("messages.link")} qr={t("messages.qr")} />}
     </>
   )
 }

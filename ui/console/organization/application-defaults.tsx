@@ -1,11 +1,17 @@
 import type { Organization } from "../../../src/gen/core/org/v2/org_pb.ts"
 import { OrganizationService } from "../../../src/gen/core/org/v2/organization_service_pb.ts"
-import { amountOf, durationOf, durationText, EditSection, formOf } from "../form/index.ts"
+import {
+  amountFromDuration,
+  defineForm,
+  durationFromAmount,
+  EditSection,
+  formatDuration,
+} from "../form/index.ts"
 import { call, t } from "../shell/index.ts"
 
 const { updateOrganization } = OrganizationService.method
 
-type Part = { readonly organization: Organization }
+type OrganizationProps = { readonly organization: Organization }
 
 const lifetimes = [
   "refreshTokenIdleExpiration",
@@ -13,8 +19,8 @@ const lifetimes = [
   "refreshTokenGrace",
 ] as const
 
-/** What applies to the organization's applications that don't state otherwise. */
-export function ApplicationDefaults({ organization }: Part) {
+/** Defaults for the organization's applications. */
+export function ApplicationDefaults({ organization }: OrganizationProps) {
   const settings = organization.oidcSettings
   return (
     <EditSection
@@ -24,7 +30,7 @@ export function ApplicationDefaults({ organization }: Part) {
         [t("pkce.title"), t(settings?.pkceRequired ? "pkce.required" : "pkce.optional")],
         ...lifetimes.map((name) => {
           const lifetime = settings?.[name]
-          return [t(`lifetime.${name}`), lifetime && durationText(lifetime)] as const
+          return [t(`lifetime.${name}`), lifetime && formatDuration(lifetime)] as const
         }),
       ]}
       form={defaultsForm(organization)}
@@ -33,15 +39,15 @@ export function ApplicationDefaults({ organization }: Part) {
 }
 
 const defaultsForm = ({ id: organizationId, oidcSettings: settings }: Organization) =>
-  formOf({
+  defineForm({
     initial: {
       pkceRequired: settings?.pkceRequired ?? false,
-      refreshTokenIdleExpiration: amountOf(settings?.refreshTokenIdleExpiration, "days"),
-      refreshTokenExpiration: amountOf(settings?.refreshTokenExpiration, "days"),
-      refreshTokenGrace: amountOf(settings?.refreshTokenGrace, "seconds"),
+      refreshTokenIdleExpiration: amountFromDuration(settings?.refreshTokenIdleExpiration, "days"),
+      refreshTokenExpiration: amountFromDuration(settings?.refreshTokenExpiration, "days"),
+      refreshTokenGrace: amountFromDuration(settings?.refreshTokenGrace, "seconds"),
     },
     save: ({ pkceRequired, ...amounts }) => {
-      const oidcSettings = { pkceRequired, ...durationsOf(amounts) }
+      const oidcSettings = { pkceRequired, ...toDurations(amounts) }
       return call(updateOrganization, { organizationId, oidcSettings })
     },
     fields: ({ check, duration }) => [
@@ -57,11 +63,13 @@ const defaultsForm = ({ id: organizationId, oidcSettings: settings }: Organizati
 
 type Lifetime = (typeof lifetimes)[number]
 
-/** What is left empty is left out, and so the instance's. */
-const durationsOf = (amounts: Readonly<Record<Lifetime, Parameters<typeof durationOf>[0]>>) =>
+/** Empty values are omitted, so the instance's apply. */
+const toDurations = (
+  amounts: Readonly<Record<Lifetime, Parameters<typeof durationFromAmount>[0]>>,
+) =>
   Object.fromEntries(
     lifetimes.flatMap((name) => {
-      const lifetime = durationOf(amounts[name])
+      const lifetime = durationFromAmount(amounts[name])
       return lifetime ? [[name, lifetime] as const] : []
     }),
   )

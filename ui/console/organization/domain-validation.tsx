@@ -2,30 +2,30 @@ import { useState } from "react"
 import { type Domain, DomainValidationType } from "../../../src/gen/core/org/v2/org_pb.ts"
 import { OrganizationService } from "../../../src/gen/core/org/v2/organization_service_pb.ts"
 import { Button } from "../../kit/index.ts"
-import { formOf } from "../form/index.ts"
-import { call, copied, Facts, RefusalAlert, t, useAction } from "../shell/index.ts"
+import { defineForm } from "../form/index.ts"
+import { call, copyableFact, Facts, RefusalAlert, t, useAction } from "../shell/index.ts"
 
 const methods = { dns: DomainValidationType.DNS, http: DomainValidationType.HTTP } as const
 type Method = keyof typeof methods
 const methodNames: readonly Method[] = ["dns", "http"]
 
-/** What is to be published, and where. */
+/** What to publish, and where. */
 type Instructions = { readonly token: string; readonly url: string }
 
-type ValidationProps = { readonly domain: Domain; readonly close: () => void }
+type DomainValidationProps = { readonly domain: Domain; readonly close: () => void }
 
-/** How to prove that a domain is one's own: a record or a file to publish, then a look at it. */
-export function DomainValidation({ domain: held, close }: ValidationProps) {
-  const { organizationId, domain, validationType } = held
+/** Verifies the ownership of a domain: publish a record or a file, then check it. */
+export function DomainValidation({ domain: organizationDomain, close }: DomainValidationProps) {
+  const { organizationId, domain, validationType } = organizationDomain
   const [instructions, setInstructions] = useState<Instructions | undefined>(undefined)
-  const given: Method = validationType === DomainValidationType.HTTP ? "http" : "dns"
-  const [way, setMethod] = useState(given)
-  const form = formOf({
-    initial: { way: given },
+  const defaultMethod: Method = validationType === DomainValidationType.HTTP ? "http" : "dns"
+  const [method, setMethod] = useState(defaultMethod)
+  const form = defineForm({
+    initial: { way: defaultMethod },
     save: async ({ way: chosen }) => {
-      const wanted = { organizationId, domain, type: methods[chosen] }
+      const request = { organizationId, domain, type: methods[chosen] }
       setInstructions(
-        await call(OrganizationService.method.generateOrganizationDomainValidation, wanted),
+        await call(OrganizationService.method.generateOrganizationDomainValidation, request),
       )
       setMethod(chosen)
     },
@@ -34,7 +34,7 @@ export function DomainValidation({ domain: held, close }: ValidationProps) {
     fields: ({ choice }) => [
       choice("way", t("domains.way"), {
         of: methodNames,
-        words: (one) => t(`domains.${one}`),
+        label: (one) => t(`domains.${one}`),
         hints: (one) => t(`domains.${one}.hint`),
       }),
       validationType !== DomainValidationType.UNSPECIFIED && (
@@ -43,25 +43,35 @@ export function DomainValidation({ domain: held, close }: ValidationProps) {
     ],
   })
   if (!instructions) return form({ id: `proof ${domain}`, close })
-  return <Publish way={way} instructions={instructions} domain={held} close={close} />
+  return (
+    <Publish
+      method={method}
+      instructions={instructions}
+      domain={organizationDomain}
+      close={close}
+    />
+  )
 }
 
-type PublishProps = ValidationProps & { readonly way: Method; readonly instructions: Instructions }
+type PublishProps = DomainValidationProps & {
+  readonly method: Method
+  readonly instructions: Instructions
+}
 
-function Publish({ way, instructions, domain: held, close }: PublishProps) {
-  const { organizationId, domain } = held
+function Publish({ method, instructions, domain: organizationDomain, close }: PublishProps) {
+  const { organizationId, domain } = organizationDomain
   const check = useAction(
     () => call(OrganizationService.method.verifyOrganizationDomain, { organizationId, domain }),
     close,
   )
   return (
     <div className="stack">
-      <p>{t(`domains.${way}.lead`)}</p>
+      <p>{t(`domains.${method}.lead`)}</p>
       <Facts
         rows={[
-          copied(t(`domains.${way}.where`), instructions.url),
-          [t("domains.dns.type"), way === "dns" && <code>TXT</code>],
-          copied(t(`domains.${way}.what`), instructions.token),
+          copyableFact(t(`domains.${method}.where`), instructions.url),
+          [t("domains.dns.type"), method === "dns" && <code>TXT</code>],
+          copyableFact(t(`domains.${method}.what`), instructions.token),
         ]}
       />
       <p className="quiet small">{t("domains.later")}</p>

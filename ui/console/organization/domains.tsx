@@ -7,41 +7,41 @@ import {
 } from "../../../src/gen/core/org/v2/org_pb.ts"
 import { OrganizationService } from "../../../src/gen/core/org/v2/organization_service_pb.ts"
 import { Badge } from "../../kit/index.ts"
-import { ActionButton, DialogOpener, formOf, verbatim } from "../form/index.ts"
-import { Collection, found, pageOf } from "../list/index.ts"
+import { ActionButton, DialogOpener, defineForm, verbatim } from "../form/index.ts"
+import { Collection, paginationOf, toPage } from "../list/index.ts"
 import { call, t } from "../shell/index.ts"
 import { DomainValidation } from "./domain-validation.tsx"
 
 const { listOrganizationDomains, addOrganizationDomain } = OrganizationService.method
 const { verifyOrganizationDomain, deleteOrganizationDomain } = OrganizationService.method
 
-/** The domains that login names of an organisation's people end in. */
+/** Domains in the login names of an organization's users. */
 export function Domains({ organizationId }: { readonly organizationId: string }) {
   const method = TextQueryMethod.CONTAINS_IGNORE_CASE
   return (
     <Collection
       family="domains"
       method={listOrganizationDomains}
-      ask={(asked) => {
-        const filter = { case: "domainFilter", value: { domain: asked.text, method } } as const
+      toRequest={(query) => {
+        const filter = { case: "domainFilter", value: { domain: query.text, method } } as const
         return {
           organizationId,
-          pagination: pageOf(asked),
+          pagination: paginationOf(query),
           sortingColumn: DomainFieldName.NAME,
-          filters: asked.text ? [{ filter }] : [],
+          filters: query.text ? [{ filter }] : [],
         }
       }}
-      find={({ domains, pagination }) => found(domains, pagination)}
+      find={({ domains, pagination }) => toPage(domains, pagination)}
       columns={[
         { label: t("domains.domain"), cell: ({ domain }) => <bdi>{domain}</bdi> },
-        { label: t("field.state"), cell: (row) => <State domain={row} /> },
+        { label: t("field.state"), cell: (row) => <DomainState domain={row} /> },
       ]}
       keyOf={({ domain }) => domain}
       nameOf={({ domain }) => domain}
       form={() => domainForm(organizationId)}
       needs={{ create: addOrganizationDomain, remove: deleteOrganizationDomain }}
       isFixed={({ isPrimary }) => isPrimary}
-      more={(domain) => <Steps domain={domain} />}
+      more={(domain) => <DomainActions domain={domain} />}
       remove={({ domain }) => call(deleteOrganizationDomain, { organizationId, domain })}
     />
   )
@@ -49,7 +49,7 @@ export function Domains({ organizationId }: { readonly organizationId: string })
 
 type DomainProps = { readonly domain: Domain }
 
-function State({ domain }: DomainProps) {
+function DomainState({ domain }: DomainProps) {
   return (
     <span className="badges">
       {domain.isPrimary && <Badge>{t("domains.is_primary")}</Badge>}
@@ -60,9 +60,9 @@ function State({ domain }: DomainProps) {
   )
 }
 
-/** What can be done next: prove it, look whether the proof is there, then make it the first. */
-function Steps({ domain: held }: DomainProps) {
-  const { organizationId, domain, isVerified, validationType } = held
+/** The next action: get the proof, check it, or make the domain primary. */
+function DomainActions({ domain: organizationDomain }: DomainProps) {
+  const { organizationId, domain, isVerified, validationType } = organizationDomain
   const makePrimary = () =>
     call(ManagementService.method.setPrimaryOrgDomain, { domain }, { within: organizationId })
   if (isVerified)
@@ -89,14 +89,14 @@ function Steps({ domain: held }: DomainProps) {
         label={t("domains.prove")}
         title={t("domains.prove_title", { domain })}
       >
-        {(close) => <DomainValidation domain={held} close={close} />}
+        {(close) => <DomainValidation domain={organizationDomain} close={close} />}
       </DialogOpener>
     </>
   )
 }
 
 const domainForm = (organizationId: string) =>
-  formOf({
+  defineForm({
     initial: { domain: "" },
     refusals: { domain: ["org.domain"] },
     save: ({ domain }) => call(addOrganizationDomain, { organizationId, domain: domain.trim() }),

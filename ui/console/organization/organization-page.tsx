@@ -3,20 +3,20 @@ import { type Organization, OrganizationState } from "../../../src/gen/core/org/
 import { OrganizationService } from "../../../src/gen/core/org/v2/organization_service_pb.ts"
 import { Alert, Button } from "../../kit/index.ts"
 import { Administrators } from "../administrator/administrators.tsx"
-import { ActivationButton, DeleteSection, renamed } from "../form/index.ts"
-import { dateFacts, History, Metadata, StateBadge } from "../list/index.ts"
+import { ActivationButton, DeleteSection, renameRow } from "../form/index.ts"
+import { dateRows, History, Metadata, StateBadge } from "../list/index.ts"
 import {
   call,
-  copied,
+  copyableFact,
   FactsSection,
   Link,
   Page,
   Section,
   t,
-  useChoose,
+  useCanReadInstance,
   useOrganization,
   useRead,
-  useSeesInstance,
+  useSelectOrganization,
 } from "../shell/index.ts"
 import { ApplicationDefaults } from "./application-defaults.tsx"
 import { Domains } from "./domains.tsx"
@@ -31,7 +31,7 @@ export function OrganizationPage() {
   const { organizationId } = useParams({ from: "/organizations/$organizationId" })
   const query = { case: "idQuery", value: { id: organizationId } } as const
   const { result } = useRead(listOrganizations, { queries: [{ query }] })
-  const seesInstance = useSeesInstance()
+  const seesInstance = useCanReadInstance()
   const [organization] = result
   const list = { label: t("nav.organizations"), link: { to: "/organizations" } } as const
   const crumbs = seesInstance ? [list] : []
@@ -47,18 +47,18 @@ export function OrganizationPage() {
       title={organization.name}
       crumbs={crumbs}
       badge={<StateBadge isOn={isActive(organization)} />}
-      actions={<Turns organization={organization} />}
+      actions={<ActivationActions organization={organization} />}
       scope={{ organizationId }}
     >
-      <About organization={organization} />
-      <Policies organization={organization} />
+      <OrganizationDetails organization={organization} />
+      <PolicyLinks organization={organization} />
       <ApplicationDefaults organization={organization} />
       <Domains organizationId={organizationId} />
       <SignUpLinks organizationId={organizationId} />
       <Administrators of={{ case: "organizationId", value: organizationId }} />
       <Metadata
         method={listOrganizationMetadata}
-        ask={(asked) => ({ ...asked, organizationId })}
+        toRequest={(listQuery) => ({ ...listQuery, organizationId })}
         find={(answer) => answer}
         needs={{ set: setOrganizationMetadata, remove: deleteOrganizationMetadata }}
         set={(metadata) => call(setOrganizationMetadata, { organizationId, metadata })}
@@ -78,11 +78,11 @@ export function OrganizationPage() {
 
 const isActive = ({ state }: Organization) => state !== OrganizationState.INACTIVE
 
-type Part = { readonly organization: Organization }
+type OrganizationProps = { readonly organization: Organization }
 
-function Turns({ organization }: Part) {
+function ActivationActions({ organization }: OrganizationProps) {
   const chosen = useOrganization()
-  const choose = useChoose()
+  const choose = useSelectOrganization()
   const { id: organizationId, name } = organization
   return (
     <>
@@ -93,7 +93,7 @@ function Turns({ organization }: Part) {
         on={activateOrganization}
         off={deactivateOrganization}
         of={{ organizationId }}
-        what={name}
+        subject={name}
         isOn={isActive(organization)}
         consequence={t("organizations.deactivate_text")}
       />
@@ -101,24 +101,24 @@ function Turns({ organization }: Part) {
   )
 }
 
-function About({ organization }: Part) {
+function OrganizationDetails({ organization }: OrganizationProps) {
   const { id: organizationId, name, primaryDomain, details } = organization
   return (
     <FactsSection
       title={t("detail.about")}
       rows={[
-        renamed(t("field.name"), name, updateOrganization, (to) =>
+        renameRow(t("field.name"), name, updateOrganization, (to) =>
           call(updateOrganization, { organizationId, name: to }),
         ),
         [t("domains.primary"), <bdi key="domain">{primaryDomain}</bdi>],
-        copied(t("organizations.id"), organizationId),
-        ...dateFacts(details),
+        copyableFact(t("organizations.id"), organizationId),
+        ...dateRows(details),
       ]}
     />
   )
 }
 
-function Policies({ organization }: Part) {
+function PolicyLinks({ organization }: OrganizationProps) {
   const { id: organizationId } = organization
   return (
     <Section title={t("policies.title")}>

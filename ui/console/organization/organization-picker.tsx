@@ -1,18 +1,18 @@
 import { TextQueryMethod } from "../../../src/gen/core/object/v2/object_pb.ts"
 import { OrganizationFieldName } from "../../../src/gen/core/org/v2/org_pb.ts"
 import { OrganizationService } from "../../../src/gen/core/org/v2/organization_service_pb.ts"
-import { Person } from "../../kit/index.ts"
+import { UserSummary } from "../../kit/index.ts"
 import { Picker } from "../list/index.ts"
 import { type Organization, t } from "../shell/index.ts"
 
 type OrganizationPickerProps = {
-  /** The one that is not offered: what is picked for belongs to it. */
+  /** The organization to exclude, which owns the resource. */
   readonly except: string
   readonly value: string
   readonly onChange: (id: string) => void
 }
 
-/** Another organisation, by its name, or by its ID where one may not see it. */
+/** Selects another organization by name, or by ID if the caller can't see it. */
 export function OrganizationPicker({ except, ...picked }: OrganizationPickerProps) {
   const others = (rows: readonly Organization[]) => rows.filter(({ id }) => id !== except)
   return (
@@ -21,15 +21,15 @@ export function OrganizationPicker({ except, ...picked }: OrganizationPickerProp
       hint={t("grants.to_hint")}
       {...picked}
       method={OrganizationService.method.listOrganizations}
-      ask={(text) => ({
+      toRequest={(text) => ({
         query: { limit: 7, asc: true },
         sortingColumn: OrganizationFieldName.NAME,
         queries: text ? [{ query: queryOf(text) }] : [],
       })}
       find={({ result }) => others(result)}
-      otherwise={(text) => others(isId(text) ? [{ id: text, name: text }] : [])}
+      fallback={(text) => others(isId(text) ? [{ id: text, name: text }] : [])}
       idOf={({ id }) => id}
-      show={({ id, name }) => <Person name={name} loginName={id} />}
+      show={({ id, name }) => <UserSummary name={name} loginName={id} />}
     />
   )
 }

@@ -6,16 +6,24 @@ import {
   OrganizationState,
 } from "../../../src/gen/core/org/v2/org_pb.ts"
 import { OrganizationService } from "../../../src/gen/core/org/v2/organization_service_pb.ts"
-import { DialogButton, formOf } from "../form/index.ts"
-import { Clip, found, type ListColumn, Listing, pageOf, StateBadge, Time } from "../list/index.ts"
+import { DialogButton, defineForm } from "../form/index.ts"
+import {
+  Clip,
+  type ListColumn,
+  Listing,
+  paginationOf,
+  StateBadge,
+  Time,
+  toPage,
+} from "../list/index.ts"
 import { call, Link, Page, t } from "../shell/index.ts"
 
 const method = TextQueryMethod.CONTAINS_IGNORE_CASE
 
-/** Every organisation that one may see. */
+/** Organizations that the caller can see. */
 export function OrganizationsPage() {
   const navigate = useNavigate()
-  const form = formOf({
+  const form = defineForm({
     initial: { name: "" },
     refusals: { name: ["org."] },
     save: ({ name }) => call(OrganizationService.method.addOrganization, { name: name.trim() }),
@@ -38,16 +46,16 @@ export function OrganizationsPage() {
       <Listing
         caption={t("nav.organizations")}
         method={OrganizationService.method.listOrganizations}
-        ask={(asked) => {
-          const query = { case: "nameQuery", value: { name: asked.text, method } } as const
+        toRequest={(listQuery) => {
+          const query = { case: "nameQuery", value: { name: listQuery.text, method } } as const
           return {
-            query: pageOf(asked),
+            query: paginationOf(listQuery),
             sortingColumn: OrganizationFieldName.NAME,
-            queries: asked.text ? [{ query }] : [],
+            queries: listQuery.text ? [{ query }] : [],
           }
         }}
-        find={({ result, details }) => found(result, details)}
-        columns={columnsOf()}
+        find={({ result, details }) => toPage(result, details)}
+        columns={organizationColumns()}
         keyOf={({ id }) => id}
         empty={null}
       />
@@ -55,7 +63,7 @@ export function OrganizationsPage() {
   )
 }
 
-const columnsOf = (): readonly ListColumn<Organization>[] => [
+const organizationColumns = (): readonly ListColumn<Organization>[] => [
   {
     label: t("field.name"),
     sort: "name",

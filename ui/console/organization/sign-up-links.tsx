@@ -7,14 +7,14 @@ import {
   SignUpService,
 } from "../../../src/gen/core/signup/v2/signup_service_pb.ts"
 import { Badge } from "../../kit/index.ts"
-import { ConfirmButton, DialogButton, formOf, linesOf } from "../form/index.ts"
-import { actionColumn, found, LinkBox, Listing, pageOf, Time } from "../list/index.ts"
+import { ConfirmButton, DialogButton, defineForm, linesOf } from "../form/index.ts"
+import { actionColumn, LinkBox, Listing, paginationOf, Time, toPage } from "../list/index.ts"
 import { call, Section, type TextKey, t } from "../shell/index.ts"
 
 const { createSignUpLink, listSignUpLinks, revokeSignUpLink } = SignUpService.method
 const dayMs = 86_400_000
 
-/** The links with which people create their own accounts in an organization. */
+/** Links with which users create their own accounts in an organization. */
 export function SignUpLinks({ organizationId }: { readonly organizationId: string }) {
   const [created, setCreated] = useState<CreateSignUpLinkResponse>()
   const title = t("sign_up_links.title")
@@ -32,20 +32,23 @@ export function SignUpLinks({ organizationId }: { readonly organizationId: strin
       name="sign_up_links"
       caption={title}
       method={listSignUpLinks}
-      ask={(asked) => ({ organizationId, pagination: { ...pageOf(asked), asc: false } })}
-      find={({ links, pagination }) => found(links, pagination)}
+      toRequest={(query) => ({
+        organizationId,
+        pagination: { ...paginationOf(query), asc: false },
+      })}
+      find={({ links, pagination }) => toPage(links, pagination)}
       keyOf={({ id }) => id}
       unsearched
       size={10}
       columns={[
         { label: t("field.created"), cell: (link) => <Time at={link.creationDate} /> },
-        { label: t("field.state"), cell: (link) => <State link={link} /> },
-        { label: t("sign_up_links.uses"), cell: usesIn },
+        { label: t("field.state"), cell: (link) => <LinkState link={link} /> },
+        { label: t("sign_up_links.uses"), cell: formatUses },
         { label: t("sign_up_links.last_use"), cell: (link) => <Time at={link.lastUseDate} /> },
         { label: t("field.expires"), cell: (link) => <Time at={link.expirationDate} /> },
         { label: t("sign_up_links.domains"), cell: (link) => link.allowedDomains.join(", ") },
         actionColumn<SignUpLink>((link) => (
-          <Revoke link={link} done={() => created?.id === link.id && setCreated(undefined)} />
+          <RevokeButton link={link} done={() => created?.id === link.id && setCreated(undefined)} />
         )),
       ]}
       empty={empty}
@@ -54,7 +57,7 @@ export function SignUpLinks({ organizationId }: { readonly organizationId: strin
           {created && (
             <div className="stack">
               <p>{t("sign_up_links.once")}</p>
-              <LinkBox link={created.url} what={title} qr={t("sign_up_links.qr")} />
+              <LinkBox link={created.url} description={title} qr={t("sign_up_links.qr")} />
             </div>
           )}
           {list}
@@ -64,36 +67,36 @@ export function SignUpLinks({ organizationId }: { readonly organizationId: strin
   )
 }
 
-const usesIn = ({ uses, useLimit }: SignUpLink): string =>
+const formatUses = ({ uses, useLimit }: SignUpLink): string =>
   t("sign_up_links.used", { uses, limit: useLimit })
 
-type LinkProps = { readonly link: SignUpLink }
+type SignUpLinkProps = { readonly link: SignUpLink }
 
-function State({ link: { state, requireApproval } }: LinkProps) {
+function LinkState({ link: { state, requireApproval } }: SignUpLinkProps) {
   const isActive = state === SignUpLinkState.ACTIVE
   return (
     <span className="badges">
-      <Badge tone={isActive ? "done" : "quiet"}>{t(words[state] ?? "filter.active")}</Badge>
+      <Badge tone={isActive ? "done" : "quiet"}>{t(endReasons[state] ?? "filter.active")}</Badge>
       {requireApproval && <Badge>{t("sign_up_links.with_approval")}</Badge>}
     </span>
   )
 }
 
-/** What ended a link. */
-const words: Readonly<Partial<Record<SignUpLinkState, TextKey>>> = {
+/** Why a link can't be used any more. */
+const endReasons: Readonly<Partial<Record<SignUpLinkState, TextKey>>> = {
   [SignUpLinkState.EXPIRED]: "sign_up_links.expired",
   [SignUpLinkState.USED_UP]: "sign_up_links.used_up",
   [SignUpLinkState.REVOKED]: "sign_up_links.revoked",
 }
 
-function Revoke({ link, done }: LinkProps & { readonly done: () => unknown }) {
+function RevokeButton({ link, done }: SignUpLinkProps & { readonly done: () => unknown }) {
   if (link.state !== SignUpLinkState.ACTIVE) return null
   return (
     <ConfirmButton
       small
       needs={revokeSignUpLink}
       label={t("sign_up_links.revoke")}
-      what={usesIn(link)}
+      subject={formatUses(link)}
       consequence={t("sign_up_links.revoke_text")}
       act={() => call(revokeSignUpLink, { id: link.id })}
       done={done}
@@ -101,11 +104,11 @@ function Revoke({ link, done }: LinkProps & { readonly done: () => unknown }) {
   )
 }
 
-const dayOf = (time: number) => new Date(time).toISOString().slice(0, 10)
+const toDay = (time: number) => new Date(time).toISOString().slice(0, 10)
 
 const linkForm = (organizationId: string, onCreated: (created: CreateSignUpLinkResponse) => void) =>
-  formOf({
-    initial: { useLimit: "10", until: dayOf(Date.now() + 7 * dayMs), domains: "", approval: false },
+  defineForm({
+    initial: { useLimit: "10", until: toDay(Date.now() + 7 * dayMs), domains: "", approval: false },
     refusals: { until: ["expirationDate"], domains: ["allowedDomains"] },
     save: ({ useLimit, until, domains, approval }) =>
       call(createSignUpLink, {
@@ -130,7 +133,7 @@ const linkForm = (organizationId: string, onCreated: (created: CreateSignUpLinkR
       text("until", t("keys.until"), {
         hint: t("sign_up_links.until_hint"),
         type: "date",
-        min: dayOf(Date.now() + dayMs),
+        min: toDay(Date.now() + dayMs),
         required: true,
       }),
       area("domains", t("sign_up_links.domains"), {

@@ -1,43 +1,53 @@
 import { Alert, Badge, Button } from "../../kit/index.ts"
 import { ActionButton, FileButton } from "../form/index.ts"
-import { RefusalAlert, t, useAction, useMay } from "../shell/index.ts"
+import { RefusalAlert, t, useAction, useIsPermitted } from "../shell/index.ts"
 import {
-  type Look,
-  type LookFile,
-  type LookFileKind,
-  lookFiles,
-  removeLookFile,
-  sendLookFile,
-  showLook,
-  useLook,
-  useLookFile,
+  activateBranding,
+  type BrandingFile,
+  type BrandingFileKind,
+  type BrandingFileState,
+  brandingFiles,
+  removeBrandingFile,
+  uploadBrandingFile,
+  useBrandingFile,
+  useBrandingFiles,
 } from "./branding-files.ts"
 import { BrandingPreview } from "./branding-preview.tsx"
-import type { MoreProps, PolicyOwner } from "./policy.ts"
+import type { PolicyOwner, PolicyPartProps } from "./policy.ts"
 
-/** Logo, icon and font of a look: tried first, and shown to everybody by a word of its own. */
-export function BrandingFiles({ place, values, isHere, change }: MoreProps) {
-  const look = useLook(place)
-  const may = useMay(place)
-  if (!look) return null
-  const mayChange = isHere && may(change)
-  const isPending = lookFiles.some(({ name }) => !look.isShown(name))
+/** Logo, icon and font of the branding; changes are a preview until they are activated. */
+export function BrandingFiles({ owner, values, isOwn, change }: PolicyPartProps) {
+  const branding = useBrandingFiles(owner)
+  const may = useIsPermitted(owner)
+  if (!branding) return null
+  const mayChange = isOwn && may(change)
+  const isPending = brandingFiles.some(({ name }) => !branding.isShown(name))
   return (
     <div className="stack look">
       <h3>{t("look.title")}</h3>
       <p className="quiet">{t("look.lead")}</p>
-      {!isHere && <p className="quiet">{t("look.inherited")}</p>}
+      {!isOwn && <p className="quiet">{t("look.inherited")}</p>}
       <ul className="look-files">
-        {lookFiles.map((file) => (
-          <Row key={file.kind} place={place} file={file} look={look} mayChange={mayChange} />
+        {brandingFiles.map((file) => (
+          <FileRow
+            key={file.kind}
+            owner={owner}
+            file={file}
+            branding={branding}
+            mayChange={mayChange}
+          />
         ))}
       </ul>
       {isPending && (
         <Alert tone="warning" title={t("look.pending")}>
           <p>{t("look.pending_text")}</p>
-          <BrandingPreview values={values} place={place} />
+          <BrandingPreview values={values} owner={owner} />
           {mayChange && (
-            <ActionButton needs={change} label={t("look.show")} act={() => showLook(place)} />
+            <ActionButton
+              needs={change}
+              label={t("look.show")}
+              act={() => activateBranding(owner)}
+            />
           )}
         </Alert>
       )}
@@ -45,35 +55,35 @@ export function BrandingFiles({ place, values, isHere, change }: MoreProps) {
   )
 }
 
-type RowProps = {
-  readonly place: PolicyOwner
-  readonly file: LookFile
-  readonly look: Look
+type FileRowProps = {
+  readonly owner: PolicyOwner
+  readonly file: BrandingFile
+  readonly branding: BrandingFileState
   readonly mayChange: boolean
 }
 
-function Row({ place, file, look, mayChange }: RowProps) {
-  const { name, kind, ground } = file
-  const isThere = look.has(name)
+function FileRow({ owner, file, branding, mayChange }: FileRowProps) {
+  const { name, kind, background: ground } = file
+  const hasFile = branding.has(name)
   const label = t(`look.${name}`)
   return (
     <li className="look-file">
       <span className={`look-ground look-ground-${ground}`}>
-        {isThere && kind !== "font" ? (
-          <Picture place={place} kind={kind} label={label} />
+        {hasFile && kind !== "font" ? (
+          <FilePreview owner={owner} kind={kind} label={label} />
         ) : (
           <Dash />
         )}
       </span>
       <span className="look-name">
         {label}
-        <span className="quiet small">{t(isThere ? "look.there" : `look.${name}.none`)}</span>
+        <span className="quiet small">{t(hasFile ? "look.there" : `look.${name}.none`)}</span>
       </span>
-      {!look.isShown(name) && <Badge>{t("look.waits")}</Badge>}
+      {!branding.isShown(name) && <Badge>{t("look.waits")}</Badge>}
       {mayChange && (
         <span className="row">
-          <Choose place={place} file={file} label={label} />
-          {isThere && <Remove place={place} file={file} label={label} />}
+          <ChooseFile owner={owner} file={file} label={label} />
+          {hasFile && <RemoveFile owner={owner} file={file} label={label} />}
         </span>
       )}
     </li>
@@ -82,21 +92,21 @@ function Row({ place, file, look, mayChange }: RowProps) {
 
 const Dash = () => <span aria-hidden="true">–</span>
 
-type PictureProps = Pick<RowProps, "place"> & {
-  readonly kind: LookFileKind
+type FilePreviewProps = Pick<FileRowProps, "owner"> & {
+  readonly kind: BrandingFileKind
   readonly label: string
 }
 
-function Picture({ place, kind, label }: PictureProps) {
-  const address = useLookFile(place, kind)
+function FilePreview({ owner, kind, label }: FilePreviewProps) {
+  const address = useBrandingFile(owner, kind)
   return address ? <img src={address} alt={label} /> : <Dash />
 }
 
-type FileProps = Pick<RowProps, "place" | "file"> & { readonly label: string }
+type FileActionProps = Pick<FileRowProps, "owner" | "file"> & { readonly label: string }
 
-function Choose({ place, file, label }: FileProps) {
+function ChooseFile({ owner, file, label }: FileActionProps) {
   const { kind, accept } = file
-  const action = useAction((sent: File) => sendLookFile(place, kind, sent))
+  const action = useAction((sent: File) => uploadBrandingFile(owner, kind, sent))
   return (
     <>
       <FileButton
@@ -112,8 +122,8 @@ function Choose({ place, file, label }: FileProps) {
   )
 }
 
-function Remove({ place, file, label }: FileProps) {
-  const action = useAction(() => removeLookFile(place, file))
+function RemoveFile({ owner, file, label }: FileActionProps) {
+  const action = useAction(() => removeBrandingFile(owner, file))
   return (
     <>
       <Button

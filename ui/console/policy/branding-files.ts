@@ -3,8 +3,8 @@ import { AdminService } from "../../../src/gen/core/admin/v1/admin_service_pb.ts
 import { AssetService } from "../../../src/gen/core/asset/v1/asset_service_pb.ts"
 import { ManagementService } from "../../../src/gen/core/management/v1/management_service_pb.ts"
 import type { LabelPolicy } from "../../../src/gen/core/policy/v1/policy_pb.ts"
-import { call, type Operation, unless, useReadIfAllowed } from "../shell/index.ts"
-import { at, policyIn } from "./effective-policy.ts"
+import { call, ignoreError, type Operation, useReadIfAllowed } from "../shell/index.ts"
+import { requirePolicy, withinOwner } from "./effective-policy.ts"
 import type { PolicyOwner } from "./policy.ts"
 
 const admin = AdminService.method
@@ -14,7 +14,7 @@ const asset = AssetService.method
 type Branding = { policy?: LabelPolicy | undefined }
 type FileContent = { data: Uint8Array; contentType: string }
 
-type Operations = {
+type BrandingOperations = {
   readonly next: Operation<object, Branding>
   readonly shown: Operation<object, Branding>
   readonly file: Operation<{ kind: string }, FileContent>
@@ -22,7 +22,7 @@ type Operations = {
   readonly show: DescMethodUnary
 }
 
-const ofInstance: Operations = {
+const instanceOperations: BrandingOperations = {
   next: admin.getPreviewLabelPolicy,
   shown: admin.getLabelPolicy,
   file: asset.getInstanceFile,
@@ -30,7 +30,7 @@ const ofInstance: Operations = {
   show: admin.activateLabelPolicy,
 }
 
-const ofOrganization: Operations = {
+const organizationOperations: BrandingOperations = {
   next: management.getPreviewLabelPolicy,
   shown: management.getLabelPolicy,
   file: asset.getOrgFile,
@@ -38,108 +38,110 @@ const ofOrganization: Operations = {
   show: management.activateCustomLabelPolicy,
 }
 
-const operationsOf = (place: PolicyOwner) => (place === undefined ? ofInstance : ofOrganization)
+const operationsOf = (owner: PolicyOwner) =>
+  owner === undefined ? instanceOperations : organizationOperations
 
-export type LookFileKind = "logo" | "logo/dark" | "icon" | "icon/dark" | "font"
+export type BrandingFileKind = "logo" | "logo/dark" | "icon" | "icon/dark" | "font"
 
-/** A file of a look: the field that names it, and what takes it out. */
-export type LookFile = {
+/** A branding file: its policy field and the operations to remove it. */
+export type BrandingFile = {
   readonly name: "logoUrl" | "logoUrlDark" | "iconUrl" | "iconUrlDark" | "fontUrl"
-  readonly kind: LookFileKind
-  /** What it is looked at on. */
-  readonly ground: "light" | "dark"
-  /** As a file input has it. */
+  readonly kind: BrandingFileKind
+  /** The background of its preview. */
+  readonly background: "light" | "dark"
+  /** Accepted file types, as in a file input. */
   readonly accept: string
   readonly instance: DescMethodUnary
   readonly organization: DescMethodUnary
 }
 
-const pictures = "image/png,image/jpeg,image/webp,image/gif,image/svg+xml"
-const fonts = ".woff2,.woff,.ttf,.otf"
+const imageTypes = "image/png,image/jpeg,image/webp,image/gif,image/svg+xml"
+const fontTypes = ".woff2,.woff,.ttf,.otf"
 
-export const lookFiles: readonly LookFile[] = [
+export const brandingFiles: readonly BrandingFile[] = [
   {
     name: "logoUrl",
     kind: "logo",
-    ground: "light",
-    accept: pictures,
+    background: "light",
+    accept: imageTypes,
     instance: admin.removeLabelPolicyLogo,
     organization: management.removeCustomLabelPolicyLogo,
   },
   {
     name: "logoUrlDark",
     kind: "logo/dark",
-    ground: "dark",
-    accept: pictures,
+    background: "dark",
+    accept: imageTypes,
     instance: admin.removeLabelPolicyLogoDark,
     organization: management.removeCustomLabelPolicyLogoDark,
   },
   {
     name: "iconUrl",
     kind: "icon",
-    ground: "light",
-    accept: pictures,
+    background: "light",
+    accept: imageTypes,
     instance: admin.removeLabelPolicyIcon,
     organization: management.removeCustomLabelPolicyIcon,
   },
   {
     name: "iconUrlDark",
     kind: "icon/dark",
-    ground: "dark",
-    accept: pictures,
+    background: "dark",
+    accept: imageTypes,
     instance: admin.removeLabelPolicyIconDark,
     organization: management.removeCustomLabelPolicyIconDark,
   },
   {
     name: "fontUrl",
     kind: "font",
-    ground: "light",
-    accept: fonts,
+    background: "light",
+    accept: fontTypes,
     instance: admin.removeLabelPolicyFont,
     organization: management.removeCustomLabelPolicyFont,
   },
 ]
 
-/** What files a look would have, and whether everybody sees the same already. */
-export type Look = {
-  readonly has: (name: LookFile["name"]) => boolean
-  readonly isShown: (name: LookFile["name"]) => boolean
+/** The files of the preview, and whether the active branding has the same. */
+export type BrandingFileState = {
+  readonly has: (name: BrandingFile["name"]) => boolean
+  readonly isShown: (name: BrandingFile["name"]) => boolean
 }
 
-export function useLook(place: PolicyOwner): Look | undefined {
-  const { next, shown } = operationsOf(place)
-  const wanted = useReadIfAllowed(next, {}, at(place))
-  const holding = useReadIfAllowed(shown, {}, at(place))
-  if (!wanted || !holding) return undefined
-  const [after, before] = [policyIn(wanted), policyIn(holding)]
+export function useBrandingFiles(owner: PolicyOwner): BrandingFileState | undefined {
+  const { next, shown } = operationsOf(owner)
+  const previewPolicy = useReadIfAllowed(next, {}, withinOwner(owner))
+  const holding = useReadIfAllowed(shown, {}, withinOwner(owner))
+  if (!previewPolicy || !holding) return undefined
+  const [after, before] = [requirePolicy(previewPolicy), requirePolicy(holding)]
   return {
-    has: (name) => fileIn(after, name) !== "",
-    isShown: (name) => fileIn(after, name) === fileIn(before, name),
+    has: (name) => fileNameIn(after, name) !== "",
+    isShown: (name) => fileNameIn(after, name) === fileNameIn(before, name),
   }
 }
 
-/** Addresses end with the name of the file, which is that of its content. */
-const fileIn = (policy: LabelPolicy, name: LookFile["name"]): string =>
+/** URLs end with the content-based name of the file. */
+const fileNameIn = (policy: LabelPolicy, name: BrandingFile["name"]): string =>
   policy[name].split(/[/=]/).at(-1) ?? ""
 
-/** What a file of a look holds, as an address that asks nobody; empty for none. */
-export function useLookFile(place: PolicyOwner, kind: LookFileKind): string {
-  const asked = { kind: `${kind}/_preview` }
-  const file = useReadIfAllowed(operationsOf(place).file, asked, at(place))
+/** A branding file as a data URL; empty if there is none. */
+export function useBrandingFile(owner: PolicyOwner, kind: BrandingFileKind): string {
+  const request = { kind: `${kind}/_preview` }
+  const file = useReadIfAllowed(operationsOf(owner).file, request, withinOwner(owner))
   if (!file) return ""
   const binary = Array.from(file.data, (byte) => String.fromCharCode(byte)).join("")
   return `data:${file.contentType};base64,${btoa(binary)}`
 }
 
-/** Sends a file; it is there for a try until it is shown. */
-export async function sendLookFile(place: PolicyOwner, kind: LookFileKind, file: File) {
+/** Uploads a file into the preview. */
+export async function uploadBrandingFile(owner: PolicyOwner, kind: BrandingFileKind, file: File) {
   const data = new Uint8Array(await file.arrayBuffer())
-  const { send } = operationsOf(place)
-  await unless("policy.unchanged", call(send, { kind, file: { data } }, at(place)))
+  const { send } = operationsOf(owner)
+  await ignoreError("policy.unchanged", call(send, { kind, file: { data } }, withinOwner(owner)))
 }
 
-export const removeLookFile = (place: PolicyOwner, { instance, organization }: LookFile) =>
-  call(place === undefined ? instance : organization, {}, at(place))
+export const removeBrandingFile = (owner: PolicyOwner, { instance, organization }: BrandingFile) =>
+  call(owner === undefined ? instance : organization, {}, withinOwner(owner))
 
-/** Shows to everybody what was tried. */
-export const showLook = (place: PolicyOwner) => call(operationsOf(place).show, {}, at(place))
+/** Activates the preview for all users. */
+export const activateBranding = (owner: PolicyOwner) =>
+  call(operationsOf(owner).show, {}, withinOwner(owner))

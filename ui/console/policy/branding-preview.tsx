@@ -4,39 +4,39 @@ import {
   Alert,
   type Branding,
   Button,
-  type Corrected,
+  type CorrectedColor,
+  createPalette,
+  defaultPolicyColors,
   Mark,
   type Mode,
   modes,
   type Palette,
-  paletteOf,
   TextField,
-  unsaid,
 } from "../../kit/index.ts"
 import { language, t } from "../shell/index.ts"
-import { useLook, useLookFile } from "./branding-files.ts"
-import type { PolicyOwner, Values } from "./policy.ts"
+import { useBrandingFile, useBrandingFiles } from "./branding-files.ts"
+import type { PolicyOwner, PolicyValues } from "./policy.ts"
 
-type PreviewProps = { readonly values: Values; readonly place: PolicyOwner }
+type PreviewProps = { readonly values: PolicyValues; readonly owner: PolicyOwner }
 
-/** What the pages for signing in would look like, light and dark, before it is saved. */
-export function BrandingPreview({ values, place }: PreviewProps) {
-  const branding = brandingOf(values)
+/** A preview of the login pages, light and dark, with the unsaved values. */
+export function BrandingPreview({ values, owner }: PreviewProps) {
+  const branding = toBranding(values)
   const shown = modes
     .filter((mode) => branding.themeMode === "auto" || branding.themeMode === mode)
-    .map((mode) => ({ mode, palette: paletteOf(branding, mode) }))
+    .map((mode) => ({ mode, palette: createPalette(branding, mode) }))
   return (
     <div className="previews">
       {shown.map(({ mode, palette }) => (
         <figure key={mode} className="preview">
           <figcaption className="quiet small">{t(`policy.branding.preview_${mode}`)}</figcaption>
-          <Page
+          <PagePreview
             mode={mode}
             palette={palette}
-            sign={<Sign place={place} mode={mode} isOurs={!branding.disableWatermark} />}
+            sign={<LogoOrName owner={owner} mode={mode} isOurs={!branding.disableWatermark} />}
           />
           {palette.corrected.map((one) => (
-            <Correction key={one.field} corrected={one} />
+            <ColorCorrectionNote key={one.field} corrected={one} />
           ))}
         </figure>
       ))}
@@ -44,15 +44,15 @@ export function BrandingPreview({ values, place }: PreviewProps) {
   )
 }
 
-/** What a form holds; what is not a colour yet, while it is typed, says nothing. */
-function brandingOf(values: Values): Branding {
-  const said = Object.entries(values).filter(
+/** The form values as branding; incomplete colors are ignored. */
+function toBranding(values: PolicyValues): Branding {
+  const validColors = Object.entries(values).filter(
     ([, value]) => typeof value === "string" && /^#[0-9a-f]{6}$/i.test(value),
   )
   // The form states the opposite of the field: whether the logo is shown.
   const disableWatermark = values.disableWatermark === false
   const themeMode = themes[String(values.themeMode)] ?? "auto"
-  return { ...unsaid, ...Object.fromEntries(said), disableWatermark, themeMode }
+  return { ...defaultPolicyColors, ...Object.fromEntries(validColors), disableWatermark, themeMode }
 }
 
 const themes: Readonly<Record<string, Mode>> = {
@@ -60,14 +60,14 @@ const themes: Readonly<Record<string, Mode>> = {
   [ThemeMode.DARK]: "dark",
 }
 
-type PageProps = {
+type PagePreviewProps = {
   readonly mode: Mode
   readonly palette: Palette
   readonly sign: ReactNode
 }
 
-/** A picture of the page, made of what the page is made of. */
-function Page({ mode, palette, sign }: PageProps) {
+/** A picture of a login page with the same styles. */
+function PagePreview({ mode, palette, sign }: PagePreviewProps) {
   const ref = useRef<HTMLDivElement>(null)
   useEffect(() => {
     const { style } = ref.current ?? {}
@@ -96,14 +96,18 @@ function Page({ mode, palette, sign }: PageProps) {
   )
 }
 
-type SignProps = { readonly place: PolicyOwner; readonly mode: Mode; readonly isOurs: boolean }
+type LogoOrNameProps = {
+  readonly owner: PolicyOwner
+  readonly mode: Mode
+  readonly isOurs: boolean
+}
 
-/** Their logo where there is one; else ours, unless that is not wanted. */
-function Sign({ place, mode, isOurs }: SignProps) {
-  const look = useLook(place)
+/** The customer's logo; without one the product's, unless hidden. */
+function LogoOrName({ owner, mode, isOurs }: LogoOrNameProps) {
+  const look = useBrandingFiles(owner)
   const [hasLight, hasDark] = [look?.has("logoUrl"), look?.has("logoUrlDark")]
   const kind = hasDark && (mode === "dark" || !hasLight) ? "logo/dark" : "logo"
-  if (hasLight || hasDark) return <Logo place={place} kind={kind} />
+  if (hasLight || hasDark) return <Logo place={owner} kind={kind} />
   if (!isOurs) return null
   return (
     <div className="brand">
@@ -115,13 +119,13 @@ function Sign({ place, mode, isOurs }: SignProps) {
 
 type LogoProps = { readonly place: PolicyOwner; readonly kind: "logo" | "logo/dark" }
 
-function Logo({ place, kind }: LogoProps) {
-  const address = useLookFile(place, kind)
+function Logo({ place: owner, kind }: LogoProps) {
+  const address = useBrandingFile(owner, kind)
   return <div className="brand">{address && <img className="logo" src={address} alt="" />}</div>
 }
 
-function Correction({ corrected }: { readonly corrected: Corrected }) {
-  const { field, chosen, used, ratio } = corrected
+function ColorCorrectionNote({ corrected }: { readonly corrected: CorrectedColor }) {
+  const { field, original: chosen, corrected: used, ratio } = corrected
   const number = new Intl.NumberFormat(language, { maximumFractionDigits: 1 })
   const values = { name: t(`policy.branding.${field}`), chosen, used, ratio: number.format(ratio) }
   return <Alert tone="warning">{t("policy.branding.corrected", values)}</Alert>

@@ -1,96 +1,116 @@
 import type { DescMethodUnary } from "@bufbuild/protobuf"
 import { isSame } from "../form/index.ts"
-import { call, unless, useReadIfAllowed } from "../shell/index.ts"
-import { chosenIn, requestValueOf, storedValuesOf, valuesOf } from "./field-values.ts"
-import type { Field, Policy, PolicyFields, PolicyOwner, Values } from "./policy.ts"
+import { call, ignoreError, useReadIfAllowed } from "../shell/index.ts"
+import { asSelection, normalizeValues, toFormValues, toRequestValue } from "./field-values.ts"
+import type {
+  PolicyDefinition,
+  PolicyFieldSpec,
+  PolicyFields,
+  PolicyOwner,
+  PolicyValues,
+} from "./policy.ts"
 
-/** What holds at a place, and who says so. */
+/** The effective policy of an owner, and where it comes from. */
 export type EffectivePolicy = {
-  readonly values: Values
-  /** Whether the organisation says it itself. */
+  readonly values: PolicyValues
+  /** Whether the owner has a policy of its own. */
   readonly isOwn: boolean
-  /** What the instance says, as far as one may see that. */
-  readonly inherited: Values | undefined
-  /** All of the message, also what no form shows. */
+  /** The instance's values, if the caller can read them. */
+  readonly inherited: PolicyValues | undefined
+  /** The complete message, including values that no form shows. */
   readonly message: PolicyFields
 }
 
-const unchanged = "policy.unchanged"
+const unchangedErrorId = "policy.unchanged"
 
-export const at = (place: PolicyOwner) => (place === undefined ? {} : { within: place })
+export const withinOwner = (owner: PolicyOwner) => (owner === undefined ? {} : { within: owner })
 
-/** What a policy says at a place; undefined where one may not see it. */
-export function usePolicy(policy: Policy, place: PolicyOwner): EffectivePolicy | undefined {
+/** The effective policy of an owner; undefined if the caller can't read it. */
+export function usePolicy(
+  policy: PolicyDefinition,
+  owner: PolicyOwner,
+): EffectivePolicy | undefined {
   const { instance, organization } = policy
-  const isInstance = place === undefined
-  const present = useReadIfAllowed(isInstance ? instance.get : organization.get, {}, at(place))
-  const above = useReadIfAllowed(isInstance ? instance.get : organization.inherited, {}, at(place))
+  const isInstance = owner === undefined
+  const present = useReadIfAllowed(
+    isInstance ? instance.get : organization.get,
+    {},
+    withinOwner(owner),
+  )
+  const above = useReadIfAllowed(
+    isInstance ? instance.get : organization.inherited,
+    {},
+    withinOwner(owner),
+  )
   if (!present) return undefined
-  const message = policyIn(present)
+  const message = requirePolicy(present)
   return {
     message,
-    values: valuesOf(policy, message),
+    values: toFormValues(policy, message),
     isOwn: !isInstance && message.isDefault !== true,
-    inherited: above && valuesOf(policy, policyIn(above)),
+    inherited: above && toFormValues(policy, requirePolicy(above)),
   }
 }
 
-/** The policy in an answer. */
-export function policyIn<Message>(answer: { readonly policy?: Message | undefined }): Message {
+/** The policy in a response. */
+export function requirePolicy<Message>(answer: { readonly policy?: Message | undefined }): Message {
   if (answer.policy !== undefined) return answer.policy
-  throw new Error("the server has answered without the policy that was asked for")
+  throw new Error("the server returned no policy")
 }
 
 type SavePolicyInput = {
-  readonly standing: EffectivePolicy
-  readonly values: Values
-  readonly stored?: (part: Values) => void
+  readonly policy: EffectivePolicy
+  readonly values: PolicyValues
+  readonly stored?: (part: PolicyValues) => void
 }
 
 /**
- * Says at a place what a form holds. What the form doesn't show stays as it is. What is said one by
- * one is allowed before the rest and taken away after it, so that nothing lacks what it needs; the
- * rest is sent only if it changes. `stored` is called with what each of these calls has changed.
+ * Saves form values. Values that the form doesn't show are kept. Factors are added before and
+ * removed after the other values, so that each intermediate state is valid; other values are sent
+ * only if they changed. `stored` is called with the values of each successful call.
  */
 export async function savePolicy(
-  policy: Policy,
-  place: PolicyOwner,
-  { standing, values, stored }: SavePolicyInput,
+  policy: PolicyDefinition,
+  owner: PolicyOwner,
+  { policy: standing, values, stored }: SavePolicyInput,
 ): Promise<void> {
   const { instance, organization } = policy
   const message = new Map(Object.entries<unknown>({ ...standing.message }))
   const own = standing.isOwn ? organization.update : organization.add
-  const method = place === undefined ? instance.update : own
-  const kept = method.input.fields
+  const method = owner === undefined ? instance.update : own
+  const hiddenFields = method.input.fields
     .filter((field) => field.fieldKind !== "list" || field.listKind !== "message")
-    .map(({ localName }) => [localName, inRequest(message.get(localName))] as const)
-  const changed = policy.fields.map((field) => [field.name, requestValueOf(field, values)] as const)
-  const request = Object.fromEntries([...kept, ...changed])
-  const isSent = ({ name }: Field) => method.input.field[name] !== undefined
-  const turns = policy.fields
+    .map(({ localName }) => [localName, toInt32(message.get(localName))] as const)
+  const changed = policy.fields.map((field) => [field.name, toRequestValue(field, values)] as const)
+  const request = Object.fromEntries([...hiddenFields, ...changed])
+  const isSent = ({ name }: PolicyFieldSpec) => method.input.field[name] !== undefined
+  const switches = policy.fields
     .filter((field) => !isSent(field))
-    .flatMap((field) => turnsOf(field, place, standing.values, values))
+    .flatMap((field) => listSwitches(field, owner, standing.values, values))
   const rest = policy.fields.filter(isSent)
   const differs = rest.some(({ name }) => !isSame(values[name], standing.values[name]))
   let now = standing.values
   const takeAll = async (isOn: boolean) => {
-    for (const turn of turns.filter((each) => each.isOn === isOn)) {
-      await take(turn, place)
-      const part = afterTurn(now, turn)
+    for (const switchChange of switches.filter((each) => each.isOn === isOn)) {
+      await applyFactorSwitch(switchChange, owner)
+      const part = applySwitch(now, switchChange)
       now = { ...now, ...part }
       stored?.(part)
     }
   }
   await takeAll(true)
-  const copy = method === organization.add ? await organization.copyInherited?.(place) : undefined
+  const copy = method === organization.add ? await organization.copyInherited?.(owner) : undefined
   if (differs || method === organization.add) {
-    await unless(unchanged, call(method, { ...request, ...named(method, place) }, at(place)))
-    stored?.(storedValuesOf(rest, values))
+    await ignoreError(
+      unchangedErrorId,
+      call(method, { ...request, ...orgIdField(method, owner) }, withinOwner(owner)),
+    )
+    stored?.(normalizeValues(rest, values))
   }
   await takeAll(false)
   await copy?.()
-  const { activate } = place === undefined ? instance : organization
-  if (activate) await unless(unchanged, call(activate, {}, at(place)))
+  const { activate } = owner === undefined ? instance : organization
+  if (activate) await ignoreError(unchangedErrorId, call(activate, {}, withinOwner(owner)))
 }
 
 type FactorSwitch = {
@@ -100,43 +120,46 @@ type FactorSwitch = {
   readonly isOn: boolean
 }
 
-/** A field once one more is allowed, or one less, in the order of the server. */
-function afterTurn(values: Values, { name, type, isOn }: FactorSwitch): Values {
-  const others = chosenIn(values[name]).filter((each) => each !== String(type))
+/** The list after a factor was added or removed, in the server's order. */
+function applySwitch(values: PolicyValues, { name, type, isOn }: FactorSwitch): PolicyValues {
+  const others = asSelection(values[name]).filter((each) => each !== String(type))
   return { [name]: isOn ? [...others, String(type)] : others }
 }
 
-function turnsOf(
-  field: Field,
-  place: PolicyOwner,
-  before: Values,
-  after: Values,
+function listSwitches(
+  field: PolicyFieldSpec,
+  owner: PolicyOwner,
+  before: PolicyValues,
+  after: PolicyValues,
 ): readonly FactorSwitch[] {
   if (field.kind !== "several") return []
-  const { add, remove } = place === undefined ? field.instance : field.organization
-  const had = chosenIn(before[field.name])
-  const has = chosenIn(after[field.name])
+  const { add, remove } = owner === undefined ? field.instance : field.organization
+  const previous = asSelection(before[field.name])
+  const has = asSelection(after[field.name])
   return field.options.flatMap(({ value }) => {
     const isOn = has.includes(value)
     const type = Number(value)
-    if (isOn === had.includes(value)) return []
+    if (isOn === previous.includes(value)) return []
     return [{ name: field.name, method: isOn ? add : remove, type, isOn }]
   })
 }
 
-/** What a try before this one has done already is done. */
-const take = ({ method, type, isOn }: FactorSwitch, place: PolicyOwner) =>
-  unless(isOn ? "policy.factor_exists" : "policy.factor_missing", call(method, { type }, at(place)))
+/** A change that an earlier attempt has already made is not an error. */
+const applyFactorSwitch = ({ method, type, isOn }: FactorSwitch, owner: PolicyOwner) =>
+  ignoreError(
+    isOn ? "policy.factor_exists" : "policy.factor_missing",
+    call(method, { type }, withinOwner(owner)),
+  )
 
-/** Answers count in 64 bits, requests in 32. */
-const inRequest = (value: unknown): unknown => (typeof value === "bigint" ? Number(value) : value)
+/** Responses have 64-bit numbers, requests 32-bit ones. */
+const toInt32 = (value: unknown): unknown => (typeof value === "bigint" ? Number(value) : value)
 
-/** Takes back what the organisation says itself. */
-export async function resetPolicy(policy: Policy, place: PolicyOwner): Promise<void> {
+/** Resets an organization's policy to the instance's. */
+export async function resetPolicy(policy: PolicyDefinition, owner: PolicyOwner): Promise<void> {
   const { reset } = policy.organization
-  await call(reset, named(reset, place), at(place))
+  await call(reset, orgIdField(reset, owner), withinOwner(owner))
 }
 
-/** Operations of the instance name the organisation; the others mean the one of the header. */
-const named = ({ input }: DescMethodUnary, place: PolicyOwner) =>
-  input.fields.some(({ localName }) => localName === "orgId") ? { orgId: place } : {}
+/** Operations of the instance have a field for the organization; others use the request header. */
+const orgIdField = ({ input }: DescMethodUnary, owner: PolicyOwner) =>
+  input.fields.some(({ localName }) => localName === "orgId") ? { orgId: owner } : {}

@@ -1,54 +1,67 @@
 import { isMessage } from "@bufbuild/protobuf"
 import { DurationSchema } from "@bufbuild/protobuf/wkt"
-import { amountIn, amountOf, durationOf, durationText } from "../form/index.ts"
+import { amountFromDuration, durationFromAmount, formatDuration, toAmount } from "../form/index.ts"
 import { t } from "../shell/index.ts"
-import type { Field, Policy, PolicyFields, Value, Values } from "./policy.ts"
+import type {
+  PolicyDefinition,
+  PolicyFieldSpec,
+  PolicyFields,
+  PolicyValue,
+  PolicyValues,
+} from "./policy.ts"
 
-/** The values of a form for what the server says. */
-export const valuesOf = ({ fields }: Pick<Policy, "fields">, policy: PolicyFields): Values =>
-  Object.fromEntries(fields.map((field) => [field.name, formValueOf(field, policy[field.name])]))
+/** The form values of a policy message. */
+export const toFormValues = (
+  { fields }: Pick<PolicyDefinition, "fields">,
+  policy: PolicyFields,
+): PolicyValues =>
+  Object.fromEntries(fields.map((field) => [field.name, toFormValue(field, policy[field.name])]))
 
-/** What a form has for a value of a message. */
-function formValueOf(field: Field, value: unknown): Value {
+/** The form value of a message value. */
+function toFormValue(field: PolicyFieldSpec, value: unknown): PolicyValue {
   if (field.kind === "check") return (value === true) !== isInverted(field)
   if (field.kind === "several") return Array.isArray(value) ? value.map(String) : []
   if (field.kind === "duration") {
-    return amountOf(isMessage(value, DurationSchema) ? value : undefined)
+    return amountFromDuration(isMessage(value, DurationSchema) ? value : undefined)
   }
   return field.kind === "color" && value === field.unsaid ? "" : String(value)
 }
 
-/** The same values after the server has stored them: an hour, where 60 minutes were typed. */
-export const storedValuesOf = (fields: readonly Field[], values: Values): Values =>
+/** Form values as the server returns them: one hour for 60 minutes. */
+export const normalizeValues = (
+  fields: readonly PolicyFieldSpec[],
+  values: PolicyValues,
+): PolicyValues =>
   Object.fromEntries(
-    fields.map((field) => [field.name, formValueOf(field, requestValueOf(field, values))]),
+    fields.map((field) => [field.name, toFormValue(field, toRequestValue(field, values))]),
   )
 
 /** The value of a field in a request. */
-export function requestValueOf(field: Field, values: Values): unknown {
+export function toRequestValue(field: PolicyFieldSpec, values: PolicyValues): unknown {
   const { name, kind } = field
   const value = values[name]
   if (kind === "check") return (value === true) !== isInverted(field)
   if (kind === "count" || kind === "choice") return Number(value)
-  if (kind === "several") return chosenIn(value).map(Number)
-  return kind === "duration" ? durationOf(amountIn(value)) : value
+  if (kind === "several") return asSelection(value).map(Number)
+  return kind === "duration" ? durationFromAmount(toAmount(value)) : value
 }
 
-const isInverted = (field: Field): boolean => field.kind === "check" && field.isInverted === true
+const isInverted = (field: PolicyFieldSpec): boolean =>
+  field.kind === "check" && field.isInverted === true
 
-/** A value of a form as policies have them. */
-export function valueIn(value: unknown): Value {
+/** Any form value as a policy value. */
+export function asValue(value: unknown): PolicyValue {
   if (typeof value === "boolean") return value
   if (Array.isArray(value)) return value.map(String)
-  return typeof value === "object" ? amountIn(value) : String(value ?? "")
+  return typeof value === "object" ? toAmount(value) : String(value ?? "")
 }
 
-/** What is chosen of several; none where a value is of another kind. */
-export const chosenIn = (value: Value | undefined): readonly string[] =>
+/** The selected values; empty if the value has another type. */
+export const asSelection = (value: PolicyValue | undefined): readonly string[] =>
   typeof value === "object" && !("unit" in value) ? value : []
 
-/** What a field says, in words. */
-export function useWords(): (field: Field, values: Values) => string {
+/** Formats the value of a field. */
+export function useFormatField(): (field: PolicyFieldSpec, values: PolicyValues) => string {
   return (field, values) => {
     const value = values[field.name]
     switch (field.kind) {
@@ -60,15 +73,15 @@ export function useWords(): (field: Field, values: Values) => string {
         return String(value) || t(field.empty)
       case "choice":
       case "several": {
-        const chosen = field.kind === "choice" ? [value] : chosenIn(value)
-        const said = field.options.filter((option) => chosen.includes(option.value))
-        return said.map((option) => t(option.label)).join(", ") || t("policy.none")
+        const chosen = field.kind === "choice" ? [value] : asSelection(value)
+        const selectedOptions = field.options.filter((option) => chosen.includes(option.value))
+        return selectedOptions.map((option) => t(option.label)).join(", ") || t("policy.none")
       }
       case "duration": {
-        const { count, unit } = amountIn(value)
-        const lasts = durationOf({ count, unit })
+        const { count, unit } = toAmount(value)
+        const lasts = durationFromAmount({ count, unit })
         if (field.zero && Number(count) === 0) return t(field.zero)
-        return lasts ? durationText(lasts) : ""
+        return lasts ? formatDuration(lasts) : ""
       }
       case "count":
         return field.zero && value === "0" ? t(field.zero) : String(value)

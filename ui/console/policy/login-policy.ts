@@ -6,13 +6,21 @@ import {
   SecondFactorType,
 } from "../../../src/gen/core/policy/v1/policy_pb.ts"
 import { call } from "../shell/index.ts"
-import { at } from "./effective-policy.ts"
-import { check, fieldsOf, headed, inverted, lasting, type PolicyOwner, policyOf } from "./policy.ts"
+import { withinOwner } from "./effective-policy.ts"
+import {
+  checkField,
+  definePolicy,
+  durationField,
+  fieldTexts,
+  inverted,
+  type PolicyOwner,
+  policyTexts,
+} from "./policy.ts"
 
 const admin = AdminService.method
 const management = ManagementService.method
 
-const second = {
+const secondFactorOperations = {
   instance: {
     add: admin.addSecondFactorToLoginPolicy,
     remove: admin.removeSecondFactorFromLoginPolicy,
@@ -23,7 +31,7 @@ const second = {
   },
 } as const
 
-const several = {
+const multiFactorOperations = {
   instance: {
     add: admin.addMultiFactorToLoginPolicy,
     remove: admin.removeMultiFactorFromLoginPolicy,
@@ -34,30 +42,30 @@ const several = {
   },
 } as const
 
-const { named, hinted } = fieldsOf("policy.login")
+const { named, hinted } = fieldTexts("policy.login")
 
-/** How people sign in, and what proves who they are. */
-export const login = policyOf({
-  ...headed("policy.login"),
+/** How users sign in, and which factors they need. */
+export const loginPolicy = definePolicy({
+  ...policyTexts("policy.login"),
   fields: [
-    check(named("allowUsernamePassword")),
-    check(hinted("allowMagicLink")),
+    checkField(named("allowUsernamePassword")),
+    checkField(hinted("allowMagicLink")),
     inverted(named("disableLoginWithEmail")),
     inverted(named("disableLoginWithPhone")),
-    check(hinted("ignoreUnknownUsernames")),
+    checkField(hinted("ignoreUnknownUsernames")),
     inverted(hinted("hidePasswordReset")),
-    lasting(hinted("passwordCheckLifetime"), "policy.login.every_time"),
+    durationField(hinted("passwordCheckLifetime"), "policy.login.every_time"),
     {
       ...hinted("defaultRedirectUri"),
       kind: "text",
       type: "url",
       empty: "policy.none",
     },
-    check(hinted("allowRegister")),
-    check(hinted("requireSignUpApproval")),
-    check(hinted("allowExternalIdp")),
-    lasting(named("externalLoginCheckLifetime"), "policy.login.every_time"),
-    check(hinted("allowDomainDiscovery")),
+    checkField(hinted("allowRegister")),
+    checkField(hinted("requireSignUpApproval")),
+    checkField(hinted("allowExternalIdp")),
+    durationField(named("externalLoginCheckLifetime"), "policy.login.every_time"),
+    checkField(hinted("allowDomainDiscovery")),
     {
       ...hinted("passwordlessType"),
       kind: "choice",
@@ -66,13 +74,13 @@ export const login = policyOf({
         { value: String(PasswordlessType.NOT_ALLOWED), label: "policy.login.not_allowed" },
       ],
     },
-    check(hinted("forceMfa")),
-    check(hinted("forceMfaLocalOnly")),
-    check(hinted("forceMfaManagers")),
+    checkField(hinted("forceMfa")),
+    checkField(hinted("forceMfaLocalOnly")),
+    checkField(hinted("forceMfaManagers")),
     {
       ...named("secondFactors"),
       kind: "several",
-      ...second,
+      ...secondFactorOperations,
       options: [
         { value: String(SecondFactorType.OTP), label: "policy.login.otp" },
         { value: String(SecondFactorType.U2F), label: "policy.login.u2f" },
@@ -84,7 +92,7 @@ export const login = policyOf({
     {
       ...named("multiFactors"),
       kind: "several",
-      ...several,
+      ...multiFactorOperations,
       options: [
         {
           value: String(MultiFactorType.U2F_WITH_VERIFICATION),
@@ -92,9 +100,9 @@ export const login = policyOf({
         },
       ],
     },
-    lasting(hinted("mfaInitSkipLifetime"), "policy.login.not_asked"),
-    lasting(hinted("secondFactorCheckLifetime"), "policy.login.every_time"),
-    lasting(named("multiFactorCheckLifetime"), "policy.login.every_time"),
+    durationField(hinted("mfaInitSkipLifetime"), "policy.login.not_asked"),
+    durationField(hinted("secondFactorCheckLifetime"), "policy.login.every_time"),
+    durationField(named("multiFactorCheckLifetime"), "policy.login.every_time"),
   ],
   instance: { get: admin.getLoginPolicy, update: admin.updateLoginPolicy },
   organization: {
@@ -107,12 +115,14 @@ export const login = policyOf({
   },
 })
 
-/** An organization keeps offering the providers that the inherited policy offers. */
-async function copyProviders(place: PolicyOwner): Promise<() => Promise<void>> {
-  const { result } = await call(management.listLoginPolicyIDPs, {}, at(place))
+/**
+ * Copies the inherited providers, so that an organization with its own policy keeps offering them.
+ */
+async function copyProviders(owner: PolicyOwner): Promise<() => Promise<void>> {
+  const { result } = await call(management.listLoginPolicyIDPs, {}, withinOwner(owner))
   return async () => {
     for (const { idpId } of result) {
-      await call(management.addIDPToLoginPolicy, { idpId }, at(place))
+      await call(management.addIDPToLoginPolicy, { idpId }, withinOwner(owner))
     }
   }
 }

@@ -1,10 +1,10 @@
 import { useParams } from "@tanstack/react-router"
 import { History } from "../list/index.ts"
-import { Page, Part, t, useOrganizationCrumbs } from "../shell/index.ts"
+import { Page, PagePart, t, useOrganizationCrumbs } from "../shell/index.ts"
 import { policies } from "./policies.ts"
 import { PolicySection } from "./policy-section.tsx"
 
-/** What an organisation decides for its own people, where the instance leaves it to it. */
+/** Policies of an organization. */
 export function OrganizationPoliciesPage() {
   const { organizationId } = useParams({ from: "/organizations/$organizationId/policies" })
   const crumbs = useOrganizationCrumbs(organizationId)
@@ -12,9 +12,9 @@ export function OrganizationPoliciesPage() {
     <Page title={t("policies.title")} crumbs={crumbs}>
       <p className="quiet section-lead">{t("policies.lead_organization")}</p>
       {policies.map((policy) => (
-        <Part key={policy.name}>
-          <PolicySection policy={policy} place={organizationId} />
-        </Part>
+        <PagePart key={policy.name}>
+          <PolicySection policy={policy} owner={organizationId} />
+        </PagePart>
       ))}
       <History of={{ case: "policiesOf", value: organizationId }} />
     </Page>

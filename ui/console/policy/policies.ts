@@ -2,11 +2,18 @@ import { lazy } from "react"
 import { AdminService } from "../../../src/gen/core/admin/v1/admin_service_pb.ts"
 import { ManagementService } from "../../../src/gen/core/management/v1/management_service_pb.ts"
 import { ThemeMode } from "../../../src/gen/core/policy/v1/policy_pb.ts"
-import { delivered, unsaid } from "../../kit/index.ts"
-import { login } from "./login-policy.ts"
-import { check, fieldsOf, headed, inverted, type Policy, policyOf } from "./policy.ts"
+import { defaultColors, defaultPolicyColors } from "../../kit/index.ts"
+import { loginPolicy } from "./login-policy.ts"
+import {
+  checkField,
+  definePolicy,
+  fieldTexts,
+  inverted,
+  type PolicyDefinition,
+  policyTexts,
+} from "./policy.ts"
 
-/** Loaded beside the rest: files have descriptors of their own. */
+/** Loaded separately, because it imports additional descriptors. */
 const BrandingPreview = lazy(async () => ({
   default: (await import("./branding-preview.tsx")).BrandingPreview,
 }))
@@ -20,19 +27,19 @@ const BrandingFiles = lazy(async () => ({
 const admin = AdminService.method
 const management = ManagementService.method
 
-/** A number that may be none. */
-const never = { kind: "count", min: 0, zero: "policy.lockout.never" } as const
+/** A number for which 0 means never. */
+const zeroMeansNever = { kind: "count", min: 0, zero: "policy.lockout.never" } as const
 
-const complexityFields = fieldsOf("policy.complexity")
+const complexityFields = fieldTexts("policy.complexity")
 
-const complexity = policyOf({
-  ...headed("policy.complexity"),
+const complexityPolicy = definePolicy({
+  ...policyTexts("policy.complexity"),
   fields: [
     { ...complexityFields.named("minLength"), kind: "count", min: 1, max: 64 },
-    check(complexityFields.named("hasLowercase")),
-    check(complexityFields.named("hasUppercase")),
-    check(complexityFields.named("hasNumber")),
-    check(complexityFields.named("hasSymbol")),
+    checkField(complexityFields.named("hasLowercase")),
+    checkField(complexityFields.named("hasUppercase")),
+    checkField(complexityFields.named("hasNumber")),
+    checkField(complexityFields.named("hasSymbol")),
     {
       ...complexityFields.hinted("reuseCount"),
       kind: "count",
@@ -41,7 +48,7 @@ const complexity = policyOf({
       zero: "policy.complexity.any",
     },
   ],
-  more: ShorterPasswords,
+  Additional: ShorterPasswords,
   instance: {
     get: admin.getPasswordComplexityPolicy,
     update: admin.updatePasswordComplexityPolicy,
@@ -55,13 +62,13 @@ const complexity = policyOf({
   },
 })
 
-const lockoutFields = fieldsOf("policy.lockout")
+const lockoutFields = fieldTexts("policy.lockout")
 
-const lockout = policyOf({
-  ...headed("policy.lockout"),
+const lockoutPolicy = definePolicy({
+  ...policyTexts("policy.lockout"),
   fields: [
-    { ...lockoutFields.hinted("maxPasswordAttempts"), ...never, max: 1000 },
-    { ...lockoutFields.hinted("maxOtpAttempts"), ...never, max: 1000 },
+    { ...lockoutFields.hinted("maxPasswordAttempts"), ...zeroMeansNever, max: 1000 },
+    { ...lockoutFields.hinted("maxOtpAttempts"), ...zeroMeansNever, max: 1000 },
   ],
   instance: { get: admin.getLockoutPolicy, update: admin.updateLockoutPolicy },
   organization: {
@@ -73,13 +80,13 @@ const lockout = policyOf({
   },
 })
 
-const ageFields = fieldsOf("policy.age")
+const ageFields = fieldTexts("policy.age")
 
-const age = policyOf({
-  ...headed("policy.age"),
+const agePolicy = definePolicy({
+  ...policyTexts("policy.age"),
   fields: [
-    { ...ageFields.hinted("maxAgeDays"), ...never, max: 3650 },
-    { ...ageFields.hinted("expireWarnDays"), ...never, max: 3650 },
+    { ...ageFields.hinted("maxAgeDays"), ...zeroMeansNever, max: 3650 },
+    { ...ageFields.hinted("expireWarnDays"), ...zeroMeansNever, max: 3650 },
   ],
   instance: { get: admin.getPasswordAgePolicy, update: admin.updatePasswordAgePolicy },
   organization: {
@@ -91,16 +98,16 @@ const age = policyOf({
   },
 })
 
-const domainFields = fieldsOf("policy.domain")
+const domainFields = fieldTexts("policy.domain")
 
-/** Whoever manages the instance alone decides it, also for one organisation. */
-const domain = policyOf({
-  ...headed("policy.domain"),
+/** Only instance administrators can change it, also for an organization. */
+const domainPolicy = definePolicy({
+  ...policyTexts("policy.domain"),
   fields: [
-    check(domainFields.hinted("userLoginMustBeDomain")),
-    check(domainFields.hinted("validateOrgDomains")),
-    check(domainFields.named("smtpSenderAddressMatchesInstanceDomain")),
-    check(domainFields.hinted("usersCanRename")),
+    checkField(domainFields.hinted("userLoginMustBeDomain")),
+    checkField(domainFields.hinted("validateOrgDomains")),
+    checkField(domainFields.named("smtpSenderAddressMatchesInstanceDomain")),
+    checkField(domainFields.hinted("usersCanRename")),
   ],
   instance: { get: admin.getDomainPolicy, update: admin.updateDomainPolicy },
   organization: {
@@ -112,13 +119,13 @@ const domain = policyOf({
   },
 })
 
-const notificationFields = fieldsOf("policy.notification")
+const notificationFields = fieldTexts("policy.notification")
 
-const notification = policyOf({
-  ...headed("policy.notification"),
+const notificationPolicy = definePolicy({
+  ...policyTexts("policy.notification"),
   fields: [
-    check(notificationFields.named("passwordChange")),
-    check(notificationFields.hinted("newDevice")),
+    checkField(notificationFields.named("passwordChange")),
+    checkField(notificationFields.hinted("newDevice")),
   ],
   instance: { get: admin.getNotificationPolicy, update: admin.updateNotificationPolicy },
   organization: {
@@ -135,19 +142,19 @@ type LinkName =
   | "supportEmail"
   | "customLinkText"
 
-const link = (name: LinkName, type: "url" | "email" | "text" = "url") =>
+const linkField = (name: LinkName, type: "url" | "email" | "text" = "url") =>
   ({ name, type, kind: "text", label: `policy.privacy.${name}`, empty: "policy.none" }) as const
 
-const privacy = policyOf({
-  ...headed("policy.privacy"),
+const privacyPolicy = definePolicy({
+  ...policyTexts("policy.privacy"),
   fields: [
-    link("tosLink"),
-    link("privacyLink"),
-    link("helpLink"),
-    link("docsLink"),
-    link("supportEmail", "email"),
-    link("customLink"),
-    link("customLinkText", "text"),
+    linkField("tosLink"),
+    linkField("privacyLink"),
+    linkField("helpLink"),
+    linkField("docsLink"),
+    linkField("supportEmail", "email"),
+    linkField("customLink"),
+    linkField("customLinkText", "text"),
   ],
   instance: { get: admin.getPrivacyPolicy, update: admin.updatePrivacyPolicy },
   organization: {
@@ -159,24 +166,24 @@ const privacy = policyOf({
   },
 })
 
-const colours = [
-  { name: "primaryColor", delivered: delivered.light.accent },
-  { name: "backgroundColor", delivered: delivered.light.page },
-  { name: "fontColor", delivered: delivered.light.text },
-  { name: "warnColor", delivered: delivered.light.danger },
-  { name: "primaryColorDark", delivered: delivered.dark.accent },
-  { name: "backgroundColorDark", delivered: delivered.dark.page },
-  { name: "fontColorDark", delivered: delivered.dark.text },
-  { name: "warnColorDark", delivered: delivered.dark.danger },
+const colorFields = [
+  { name: "primaryColor", delivered: defaultColors.light.accent },
+  { name: "backgroundColor", delivered: defaultColors.light.page },
+  { name: "fontColor", delivered: defaultColors.light.text },
+  { name: "warnColor", delivered: defaultColors.light.danger },
+  { name: "primaryColorDark", delivered: defaultColors.dark.accent },
+  { name: "backgroundColorDark", delivered: defaultColors.dark.page },
+  { name: "fontColorDark", delivered: defaultColors.dark.text },
+  { name: "warnColorDark", delivered: defaultColors.dark.danger },
 ] as const
 
-const brandingFields = fieldsOf("policy.branding")
+const brandingFields = fieldTexts("policy.branding")
 
-/** It is shown beside the form while it is changed, and to everybody once it is saved. */
-const branding = policyOf({
-  ...headed("policy.branding"),
+/** Previewed next to the form, and active once saved. */
+const brandingPolicy = definePolicy({
+  ...policyTexts("policy.branding"),
   preview: BrandingPreview,
-  more: BrandingFiles,
+  Additional: BrandingFiles,
   fields: [
     {
       ...brandingFields.named("themeMode"),
@@ -187,13 +194,13 @@ const branding = policyOf({
         { value: String(ThemeMode.DARK), label: "policy.branding.dark" },
       ],
     },
-    ...colours.map(
+    ...colorFields.map(
       (colour) =>
         ({
           ...colour,
           kind: "color",
           label: `policy.branding.${colour.name}`,
-          unsaid: unsaid[colour.name],
+          unsaid: defaultPolicyColors[colour.name],
         }) as const,
     ),
     inverted(brandingFields.hinted("disableWatermark")),
@@ -215,16 +222,16 @@ const branding = policyOf({
 })
 
 /**
- * The policies that can be changed here, with those fields that something asks: a switch that does
- * nothing would lie. `test/contract/policies.tsv` says which these are.
+ * Policies that can be edited, limited to fields that have an effect; see
+ * `test/contract/policies.tsv`.
  */
-export const policies: readonly Policy[] = [
-  login,
-  complexity,
-  age,
-  lockout,
-  domain,
-  notification,
-  privacy,
-  branding,
+export const policies: readonly PolicyDefinition[] = [
+  loginPolicy,
+  complexityPolicy,
+  agePolicy,
+  lockoutPolicy,
+  domainPolicy,
+  notificationPolicy,
+  privacyPolicy,
+  brandingPolicy,
 ]

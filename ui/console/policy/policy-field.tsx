@@ -1,18 +1,18 @@
 import { Check, Checks, Field as KitField, SelectField, TextField } from "../../kit/index.ts"
-import { amountIn, DurationField } from "../form/index.ts"
+import { DurationField, toAmount } from "../form/index.ts"
 import { t } from "../shell/index.ts"
-import { chosenIn } from "./field-values.ts"
-import type { Field, Value } from "./policy.ts"
+import { asSelection } from "./field-values.ts"
+import type { PolicyFieldSpec, PolicyValue } from "./policy.ts"
 
-type FieldProps = {
-  readonly field: Field
-  readonly value: Value
+type PolicyFieldProps = {
+  readonly field: PolicyFieldSpec
+  readonly value: PolicyValue
   readonly error: string | undefined
-  readonly onChange: (value: Value) => void
+  readonly onChange: (value: PolicyValue) => void
 }
 
 /** The control for one field of a policy. */
-export function PolicyField({ field, value, error, onChange }: FieldProps) {
+export function PolicyField({ field, value, error, onChange }: PolicyFieldProps) {
   const { name } = field
   const text = { name, error, label: t(field.label), ...(field.hint && { hint: t(field.hint) }) }
   switch (field.kind) {
@@ -24,7 +24,7 @@ export function PolicyField({ field, value, error, onChange }: FieldProps) {
     }
     case "several": {
       const options = field.options.map((option) => ({ ...option, label: t(option.label) }))
-      const values = chosenIn(value)
+      const values = asSelection(value)
       return (
         <Checks
           {...text}
@@ -36,12 +36,12 @@ export function PolicyField({ field, value, error, onChange }: FieldProps) {
       )
     }
     case "duration":
-      return <DurationField {...text} value={amountIn(value)} onChange={onChange} />
+      return <DurationField {...text} value={toAmount(value)} onChange={onChange} />
     case "color":
       return (
         <ColorField
           {...text}
-          delivered={field.delivered}
+          defaultColor={field.delivered}
           value={String(value)}
           onChange={onChange}
         />
@@ -74,17 +74,24 @@ export function PolicyField({ field, value, error, onChange }: FieldProps) {
   }
 }
 
-type ColorProps = {
+type ColorFieldProps = {
   readonly name: string
   readonly label: string
   readonly error: string | undefined
-  readonly delivered: string
+  readonly defaultColor: string
   readonly value: string
   readonly onChange: (value: string) => void
 }
 
-/** A colour to type or to pick; empty leaves pages the one that they have by themselves. */
-function ColorField({ name, label, error, delivered, value, onChange }: ColorProps) {
+/** A color to type or pick; empty means the default color. */
+function ColorField({
+  name,
+  label,
+  error,
+  defaultColor: delivered,
+  value,
+  onChange,
+}: ColorFieldProps) {
   const isColour = /^#[0-9a-f]{6}$/i.test(value)
   return (
     <KitField

@@ -1,22 +1,22 @@
-import { ConfirmButton, Contested, EditSection, formOf } from "../form/index.ts"
-import { Facts, notify, Part, t } from "../shell/index.ts"
+import { ConfirmButton, ContestedField, defineForm, EditSection } from "../form/index.ts"
+import { Facts, notify, PagePart, t } from "../shell/index.ts"
 import { type EffectivePolicy, resetPolicy, savePolicy, usePolicy } from "./effective-policy.ts"
-import { useWords, valueIn } from "./field-values.ts"
-import type { Field, Policy, PolicyOwner, Values } from "./policy.ts"
+import { asValue, useFormatField } from "./field-values.ts"
+import type { PolicyDefinition, PolicyFieldSpec, PolicyOwner, PolicyValues } from "./policy.ts"
 import { PolicyField } from "./policy-field.tsx"
 
-type PolicyProps = { readonly policy: Policy; readonly place: PolicyOwner }
+type PolicyProps = { readonly policy: PolicyDefinition; readonly owner: PolicyOwner }
 
-/** One policy at a place: what holds, who says so, and its form for whoever may change it. */
-export function PolicySection({ policy, place }: PolicyProps) {
-  const standing = usePolicy(policy, place)
-  const words = useWords()
-  if (!standing) return null
-  const part = { policy, place, standing }
-  const { more: More } = policy
+/** A policy of an owner: current values, their source, and the form to change them. */
+export function PolicySection({ policy, owner }: PolicyProps) {
+  const effective = usePolicy(policy, owner)
+  const formatField = useFormatField()
+  if (!effective) return null
+  const part = { policy, owner, effective }
+  const { Additional: More } = policy
   const { add, update } = policy.organization
-  const isHere = place === undefined || standing.isOwn
-  const change = place === undefined ? policy.instance.update : standing.isOwn ? update : add
+  const isOwnPolicy = owner === undefined || effective.isOwn
+  const change = owner === undefined ? policy.instance.update : effective.isOwn ? update : add
   return (
     <EditSection
       needs={change}
@@ -25,28 +25,28 @@ export function PolicySection({ policy, place }: PolicyProps) {
         <>
           <PolicyFacts {...part} />
           {More && (
-            <Part>
-              <More values={standing.values} place={place} isHere={isHere} change={change} />
-            </Part>
+            <PagePart>
+              <More values={effective.values} owner={owner} isOwn={isOwnPolicy} change={change} />
+            </PagePart>
           )}
         </>
       }
-      {...(!isHere && { action: t("policy.set_own") })}
-      {...(standing.isOwn && { more: <Reset {...part} /> })}
-      form={policyForm({ ...part, words })}
+      {...(!isOwnPolicy && { action: t("policy.set_own") })}
+      {...(effective.isOwn && { extraActions: <ResetPolicy {...part} /> })}
+      form={policyForm({ ...part, formatField: formatField })}
     />
   )
 }
 
-type EffectivePolicyProps = PolicyProps & { readonly standing: EffectivePolicy }
+type EffectivePolicyProps = PolicyProps & { readonly effective: EffectivePolicy }
 
-function PolicyFacts({ policy, place, standing }: EffectivePolicyProps) {
-  const words = useWords()
-  const { values, isOwn, inherited } = standing
-  const source = (field: Field) => {
+function PolicyFacts({ policy, owner, effective }: EffectivePolicyProps) {
+  const formatField = useFormatField()
+  const { values, isOwn, inherited } = effective
+  const source = (field: PolicyFieldSpec) => {
     if (!isOwn) return t("policy.inherited")
-    const above = inherited && words(field, inherited)
-    const isOther = above !== undefined && above !== words(field, values)
+    const above = inherited && formatField(field, inherited)
+    const isOther = above !== undefined && above !== formatField(field, values)
     return isOther ? t("policy.own_other", { value: above }) : t("policy.own")
   }
   return (
@@ -56,8 +56,8 @@ function PolicyFacts({ policy, place, standing }: EffectivePolicyProps) {
         rows={policy.fields.map((field) => [
           t(field.label),
           <>
-            {words(field, values)}
-            {place !== undefined && <span className="quiet small">{source(field)}</span>}
+            {formatField(field, values)}
+            {owner !== undefined && <span className="quiet small">{source(field)}</span>}
           </>,
         ])}
       />
@@ -65,25 +65,27 @@ function PolicyFacts({ policy, place, standing }: EffectivePolicyProps) {
   )
 }
 
-type FormProps = EffectivePolicyProps & { readonly words: ReturnType<typeof useWords> }
+type PolicyFormProps = EffectivePolicyProps & {
+  readonly formatField: ReturnType<typeof useFormatField>
+}
 
-const policyForm = ({ policy, place, standing, words }: FormProps) =>
-  formOf<Values, void>({
-    initial: standing.values,
+const policyForm = ({ policy, owner, effective, formatField }: PolicyFormProps) =>
+  defineForm<PolicyValues, void>({
+    initial: effective.values,
     authored: true,
-    save: (values, stored) => savePolicy(policy, place, { standing, values, stored }),
+    save: (values, stored) => savePolicy(policy, owner, { policy: effective, values, stored }),
     fields: (form) => (
       <>
         <p className="quiet section-lead">{t(policy.lead)}</p>
         <div className={policy.preview ? "beside" : undefined}>
           <div className="checks">
             {policy.fields.map((field) => (
-              <Contested
+              <ContestedField
                 key={field.name}
                 form={form}
                 name={field.name}
                 label={t(field.label)}
-                words={(value) => words(field, { [field.name]: valueIn(value) })}
+                format={(value) => formatField(field, { [field.name]: asValue(value) })}
               >
                 <PolicyField
                   field={field}
@@ -91,39 +93,41 @@ const policyForm = ({ policy, place, standing, words }: FormProps) =>
                   error={form.errorOf(field.name)}
                   onChange={(value) => form.change({ [field.name]: value })}
                 />
-              </Contested>
+              </ContestedField>
             ))}
           </div>
           {policy.preview && (
-            <Part>
-              <policy.preview values={form.values} place={place} />
-            </Part>
+            <PagePart>
+              <policy.preview values={form.values} owner={owner} />
+            </PagePart>
           )}
         </div>
       </>
     ),
   })
 
-/** Back to what the instance says: what that changes is said first, and it can be undone. */
-function Reset({ policy, place, standing }: EffectivePolicyProps) {
-  const words = useWords()
-  const { values, inherited = values } = standing
+/** Resets to the instance's policy after a preview; can be undone. */
+function ResetPolicy({ policy, owner, effective }: EffectivePolicyProps) {
+  const formatField = useFormatField()
+  const { values, inherited = values } = effective
   const title = t(policy.title)
-  const others = policy.fields.filter((field) => words(field, inherited) !== words(field, values))
-  const undo = () => savePolicy(policy, place, { standing: { ...standing, isOwn: false }, values })
+  const others = policy.fields.filter(
+    (field) => formatField(field, inherited) !== formatField(field, values),
+  )
+  const undo = () => savePolicy(policy, owner, { policy: { ...effective, isOwn: false }, values })
   return (
     <ConfirmButton
       small
       needs={policy.organization.reset}
       label={t("policy.reset")}
-      what={title}
+      subject={title}
       consequence={
         <>
           <p>{t("policy.reset_text")}</p>
-          <Facts rows={others.map((field) => [t(field.label), words(field, inherited)])} />
+          <Facts rows={others.map((field) => [t(field.label), formatField(field, inherited)])} />
         </>
       }
-      act={() => resetPolicy(policy, place)}
+      act={() => resetPolicy(policy, owner)}
       done={() => notify({ text: t("policy.reset_told", { name: title }), undo })}
     />
   )

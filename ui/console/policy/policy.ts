@@ -17,149 +17,151 @@ type PolicyMessage =
   | (DomainPolicy | LabelPolicy | LockoutPolicy | LoginPolicy)
   | (NotificationPolicy | PasswordAgePolicy | PasswordComplexityPolicy | PrivacyPolicy)
 
-/** The message of any policy: it has the fields of its kind. */
+/** The message of any policy, with the fields of its kind. */
 export type PolicyFields = AnyOf<PolicyMessage>
 
-/** Reads a policy. */
-type Read<Message = PolicyFields> = Operation<object, { policy?: Message | undefined }>
+/** An operation that reads a policy. */
+type ReadOperation<Message = PolicyFields> = Operation<object, { policy?: Message | undefined }>
 
-/** How a field is asked for and shown. */
-type Kind =
+/** How a field is edited and shown. */
+type FieldKind =
   | {
       readonly kind: "check"
       /** Whether the label states the opposite of the field: "Allow", for a field that disables. */
       readonly isInverted?: boolean
     }
-  /** A whole number; `zero` says what none of it means. */
+  /** An integer; `zero` is the text for 0. */
   | {
       readonly kind: "count"
       readonly min: number
       readonly max: number
       readonly zero?: TextKey
     }
-  /** #rrggbb; empty while pages keep the colour that they have by themselves. */
+  /** #rrggbb; empty for the default color. */
   | {
       readonly kind: "color"
-      /** What the interface answers then. */
+      /** The color that the API returns if none is set. */
       readonly unsaid: string
-      /** What pages have then. */
+      /** The color of the pages if none is set. */
       readonly delivered: string
     }
-  /** A time; `zero` says what none of it means. */
+  /** A duration; `zero` is the text for none. */
   | { readonly kind: "duration"; readonly zero?: TextKey }
-  /** A text, or nothing, for which `empty` stands. */
+  /** A text; `empty` is shown if there is none. */
   | {
       readonly kind: "text"
       readonly type: "url" | "email" | "text"
       readonly empty: TextKey
     }
-  /** One of an enum, by its numbers. */
-  | { readonly kind: "choice"; readonly options: readonly Option[] }
-  /** Any of an enum, by their numbers; operations of their own say so of each. */
+  /** One enum value, by number. */
+  | { readonly kind: "choice"; readonly options: readonly FieldOption[] }
+  /** Several enum values, by number, each with operations to add and remove it. */
   | {
       readonly kind: "several"
-      readonly options: readonly Option[]
-      readonly instance: OneByOne
-      readonly organization: OneByOne
+      readonly options: readonly FieldOption[]
+      readonly instance: ItemOperations
+      readonly organization: ItemOperations
     }
 
-type Option = { readonly value: string; readonly label: TextKey }
+type FieldOption = { readonly value: string; readonly label: TextKey }
 
-/** What allows one more, and one less. */
-type OneByOne = { readonly add: DescMethodUnary; readonly remove: DescMethodUnary }
+/** The operations to add and remove one value. */
+type ItemOperations = { readonly add: DescMethodUnary; readonly remove: DescMethodUnary }
 
-/** One field of a policy, by its name in the messages, with its words. */
-export type Field = Kind & {
+/** A policy field: its message field name and texts. */
+export type PolicyFieldSpec = FieldKind & {
   readonly name: MessageField<PolicyMessage>
   readonly label: TextKey
   readonly hint?: TextKey
 }
 
-/** One policy: what is asked for, and the operations that read and write it. */
-export type Policy = {
+/** A policy: its fields, and the operations to read and write it. */
+export type PolicyDefinition = {
   readonly name: string
   readonly title: TextKey
   readonly lead: TextKey
-  readonly fields: readonly Field[]
-  /** What the form's values look like, beside them. */
-  readonly preview?: ComponentType<{ readonly values: Values; readonly place: PolicyOwner }>
-  /** What belongs to it and is changed by itself. */
-  readonly more?: ComponentType<MoreProps>
+  readonly fields: readonly PolicyFieldSpec[]
+  /** A preview of the form values, shown next to the form. */
+  readonly preview?: ComponentType<{ readonly values: PolicyValues; readonly owner: PolicyOwner }>
+  /** A part of the policy with its own forms. */
+  readonly Additional?: ComponentType<PolicyPartProps>
   readonly instance: {
-    readonly get: Read
+    readonly get: ReadOperation
     readonly update: DescMethodUnary
-    /** What makes it hold, where changing alone doesn't. */
+    /** The operation that activates changes, if updating alone doesn't. */
     readonly activate?: DescMethodUnary
   }
   readonly organization: {
-    readonly get: Read
-    /** What holds there while the organisation says nothing of its own. */
-    readonly inherited: Read
+    readonly get: ReadOperation
+    /** The values that apply while the organization has no policy of its own. */
+    readonly inherited: ReadOperation
     readonly add: DescMethodUnary
     /**
-     * Reads what else belongs to the inherited policy, before the organization has one of its own.
-     * What it resolves to adds the same to the organization's policy.
+     * Reads related data of the inherited policy before the organization gets its own. Resolves to
+     * a function that adds the same data to the organization's policy.
      */
-    readonly copyInherited?: (place: PolicyOwner) => Promise<() => Promise<void>>
+    readonly copyInherited?: (owner: PolicyOwner) => Promise<() => Promise<void>>
     readonly update: DescMethodUnary
     readonly activate?: DescMethodUnary
     readonly reset: DescMethodUnary
   }
 }
 
-export type MoreProps = {
-  readonly place: PolicyOwner
-  readonly values: Values
-  /** Whether this place says it itself. */
-  readonly isHere: boolean
-  /** What changes it, for who may. */
+export type PolicyPartProps = {
+  readonly owner: PolicyOwner
+  readonly values: PolicyValues
+  /** Whether the owner has a policy of its own. */
+  readonly isOwn: boolean
+  /** The operation that updates the policy. */
   readonly change: DescMethodUnary
 }
 
-/** The organisation that says it; undefined: the instance. */
+/** The organization that owns the policy, or undefined for the instance. */
 export type PolicyOwner = string | undefined
 
-/** What a form holds of a policy, by the names of its fields; numbers as they are typed. */
-export type Values = Readonly<Record<string, Value>>
+/** Form values of a policy by field name; numbers are kept as typed. */
+export type PolicyValues = Readonly<Record<string, PolicyValue>>
 
-export type Value = string | boolean | Amount | readonly string[]
+export type PolicyValue = string | boolean | Amount | readonly string[]
 
-/** A policy each of whose fields exists in the message that is read; others don't compile. */
-export const policyOf = <Message extends PolicyMessage>(
-  policy: Policy & {
-    readonly instance: { readonly get: Read<Message> }
-    readonly fields: readonly (Field & { readonly name: MessageField<NoInfer<Message>> })[]
+/** Defines a policy; the compiler checks that each field exists in its message. */
+export const definePolicy = <Message extends PolicyMessage>(
+  policy: PolicyDefinition & {
+    readonly instance: { readonly get: ReadOperation<Message> }
+    readonly fields: readonly (PolicyFieldSpec & {
+      readonly name: MessageField<NoInfer<Message>>
+    })[]
   },
-): Policy => policy
+): PolicyDefinition => policy
 
-/** Texts to which there is a further one, which is called after them. */
-type With<Part extends string, Key = TextKey> = Key extends `${infer Text}.${Part}`
+/** Text keys that have a subordinate text with the given suffix. */
+type WithSubtext<Part extends string, Key = TextKey> = Key extends `${infer Text}.${Part}`
   ? Extract<TextKey, Text>
   : never
 
-/** A policy is called what its text ends with. */
-const nameIn = (key: TextKey): string => key.slice(key.lastIndexOf(".") + 1)
+/** The last segment of a text key. */
+const lastSegment = (key: TextKey): string => key.slice(key.lastIndexOf(".") + 1)
 
-export const headed = (title: With<"lead">) =>
-  ({ name: nameIn(title), title, lead: `${title}.lead` }) as const
+export const policyTexts = (title: WithSubtext<"lead">) =>
+  ({ name: lastSegment(title), title, lead: `${title}.lead` }) as const
 
-/** Fields by their names in messages, which their texts have behind that of their policy. */
-export const fieldsOf = <Title extends With<"lead">>(title: Title) => ({
+/** Fields by message field name, which is also the suffix of their text keys. */
+export const fieldTexts = <Title extends WithSubtext<"lead">>(title: Title) => ({
   named: <Name extends string>(name: Name) => ({ name, label: `${title}.${name}` }) as const,
   hinted: <Name extends string>(name: Name) =>
     ({ name, label: `${title}.${name}`, hint: `${title}.${name}.hint` }) as const,
 })
 
-/** A field that is so or not. */
-export const check = <FieldBase extends object>(field: FieldBase) =>
+/** A boolean field. */
+export const checkField = <FieldBase extends object>(field: FieldBase) =>
   ({ ...field, kind: "check" }) as const
 
 /** A field that disables or hides something, under a label that allows or shows it. */
 export const inverted = <FieldBase extends object>(field: FieldBase) =>
   ({ ...field, kind: "check", isInverted: true }) as const
 
-/** A field that lasts; `zero` says what none of it means. */
-export const lasting = <FieldBase extends object, Zero extends TextKey>(
+/** A duration field; `zero` is the text for none. */
+export const durationField = <FieldBase extends object, Zero extends TextKey>(
   field: FieldBase,
   zero: Zero,
 ) => ({ ...field, kind: "duration", zero }) as const

@@ -1,24 +1,24 @@
 import { Alert } from "../../kit/index.ts"
 import { ActionButton } from "../form/index.ts"
 import { call, t } from "../shell/index.ts"
-import { at, usePolicy } from "./effective-policy.ts"
-import { login } from "./login-policy.ts"
-import type { MoreProps } from "./policy.ts"
+import { usePolicy, withinOwner } from "./effective-policy.ts"
+import { loginPolicy } from "./login-policy.ts"
+import type { PolicyPartProps } from "./policy.ts"
 
-/** The least length of a password alone, and beside another factor (NIST SP 800-63B-4 §3.1.1.1). */
-const [alone, besideFactor] = [15, 8]
+/** Minimum length of a password alone and with another factor (NIST SP 800-63B-4 §3.1.1.1). */
+const [lengthAlone, lengthWithFactor] = [15, 8]
 
-/** Offers shorter passwords where the sign-in settings require a second factor of everybody. */
-export function ShorterPasswords({ place, values, isHere, change }: MoreProps) {
-  const needsFactor = usePolicy(login, place)?.values ?? {}
+/** Suggests shorter passwords if the login policy requires a second factor from everyone. */
+export function ShorterPasswords({ owner, values, isOwn, change }: PolicyPartProps) {
+  const needsFactor = usePolicy(loginPolicy, owner)?.values ?? {}
   const isForced = needsFactor.forceMfa === true || needsFactor.forceMfaLocalOnly === true
-  if (!isHere || !isForced || Number(values.minLength) < alone) return null
+  if (!isOwn || !isForced || Number(values.minLength) < lengthAlone) return null
   const kinds = Object.fromEntries(
     Object.entries(values).filter(([, value]) => typeof value === "boolean"),
   )
   const shorter = {
     ...kinds,
-    minLength: besideFactor,
+    minLength: lengthWithFactor,
     reuseCount: Number(values.reuseCount),
   }
   return (
@@ -27,7 +27,7 @@ export function ShorterPasswords({ place, values, isHere, change }: MoreProps) {
       <ActionButton
         needs={change}
         label={t("policy.complexity.shorter_act")}
-        act={() => call(change, shorter, at(place))}
+        act={() => call(change, shorter, withinOwner(owner))}
       />
     </Alert>
   )

@@ -4,25 +4,25 @@ import {
 } from "../../../src/gen/core/authorization/v2/authorization_pb.ts"
 import { AuthorizationService } from "../../../src/gen/core/authorization/v2/authorization_service_pb.ts"
 import { TextFilterMethod } from "../../../src/gen/core/filter/v2/filter_pb.ts"
-import { ActivationButton, formOf } from "../form/index.ts"
+import { ActivationButton, defineForm } from "../form/index.ts"
 import {
   Badges,
   Collection,
-  found,
   HistoryButton,
   type ListQuery,
-  pageOf,
+  paginationOf,
   StateBadge,
+  toPage,
 } from "../list/index.ts"
 import { call, Link, t } from "../shell/index.ts"
 import { UserPicker } from "../user/user-picker.tsx"
 import { RoleChecks } from "./role-checks.tsx"
 
-/** A project, and the organisation whose people are given roles on it. */
+/** A project, and the organization whose users get roles on it. */
 type AuthorizedProject = {
   readonly projectId: string
   readonly organizationId: string
-  /** All that may be given, where the project is another's. */
+  /** The roles that can be assigned, if another organization owns the project. */
   readonly grantedRoleKeys?: readonly string[]
 }
 
@@ -30,26 +30,29 @@ const { createAuthorization, updateAuthorization, deleteAuthorization, listAutho
   AuthorizationService.method
 const { activateAuthorization, deactivateAuthorization } = AuthorizationService.method
 
-/** Who has which roles on a project; on one that is granted, those whom one's own gave them to. */
+/** Users with roles on a project; for a granted project, those of the caller's organization. */
 export function Authorizations({ project }: { readonly project: AuthorizedProject }) {
   return (
     <Collection
       family="authorizations"
       method={listAuthorizations}
-      ask={(asked) => ({ pagination: pageOf(asked), filters: filtersOf(project, asked) })}
-      find={({ authorizations, pagination }) => found(authorizations, pagination)}
+      toRequest={(query) => ({
+        pagination: paginationOf(query),
+        filters: toFilters(project, query),
+      })}
+      find={({ authorizations, pagination }) => toPage(authorizations, pagination)}
       columns={[
         { label: t("search.user"), cell: (row) => <UserLink row={row} /> },
         {
           label: t("roles.title"),
           cell: ({ roles }) => <Badges words={roles.map(({ key }) => key)} />,
         },
-        { label: t("field.state"), cell: (row) => <StateBadge isOn={isOn(row)} /> },
+        { label: t("field.state"), cell: (row) => <StateBadge isOn={isActive(row)} /> },
       ]}
       keyOf={({ id }) => id}
-      nameOf={nameOf}
+      nameOf={userNameOf}
       more={(row) => (
-        <HistoryButton of={{ case: "authorizationId", value: row.id }} name={nameOf(row)} />
+        <HistoryButton of={{ case: "authorizationId", value: row.id }} name={userNameOf(row)} />
       )}
       form={(authorization) => rolesForm(project, authorization)}
       needs={{
@@ -57,13 +60,13 @@ export function Authorizations({ project }: { readonly project: AuthorizedProjec
         edit: updateAuthorization,
         remove: deleteAuthorization,
       }}
-      turn={(row, how) => (
+      turn={(row, options) => (
         <ActivationButton
-          {...how}
+          {...options}
           on={activateAuthorization}
           off={deactivateAuthorization}
           of={{ id: row.id }}
-          isOn={isOn(row)}
+          isOn={isActive(row)}
           consequence={t("authorizations.deactivate_text")}
         />
       )}
@@ -72,24 +75,25 @@ export function Authorizations({ project }: { readonly project: AuthorizedProjec
   )
 }
 
-const isOn = ({ state }: Authorization) => state !== State.INACTIVE
+const isActive = ({ state }: Authorization) => state !== State.INACTIVE
 
-const nameOf = ({ id, user }: Authorization) => user?.displayName || user?.preferredLoginName || id
+const userNameOf = ({ id, user }: Authorization) =>
+  user?.displayName || user?.preferredLoginName || id
 
 function UserLink({ row }: { readonly row: Authorization }) {
   if (!row.user) return null
   return (
     <Link to="/users/$userId" params={{ userId: row.user.id }}>
-      {nameOf(row)}
+      {userNameOf(row)}
     </Link>
   )
 }
 
-/** Gives somebody roles who has none on the project yet, or others to who has. */
+/** Assigns roles to a new user, or changes those of an existing authorization. */
 function rolesForm(project: AuthorizedProject, authorization: Authorization | undefined) {
   const { projectId, organizationId } = project
   const roles: readonly string[] = authorization?.roles.map(({ key }) => key) ?? []
-  return formOf({
+  return defineForm({
     initial: { userId: authorization?.user?.id ?? "", roles },
     save: async ({ userId, roles: chosen }) => {
       const roleKeys = [...chosen]
@@ -117,7 +121,7 @@ function rolesForm(project: AuthorizedProject, authorization: Authorization | un
   })
 }
 
-function filtersOf(
+function toFilters(
   { projectId, organizationId, grantedRoleKeys }: AuthorizedProject,
   { text }: ListQuery,
 ) {

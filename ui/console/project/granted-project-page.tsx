@@ -6,9 +6,9 @@ import {
 import { ProjectService } from "../../../src/gen/core/project/v2/project_service_pb.ts"
 import { Alert, Badge } from "../../kit/index.ts"
 import { Administrators } from "../administrator/administrators.tsx"
-import { Badges, dateFacts, StateBadge } from "../list/index.ts"
+import { Badges, dateRows, StateBadge } from "../list/index.ts"
 import {
-  copied,
+  copyableFact,
   FactsSection,
   Page,
   t,
@@ -18,7 +18,7 @@ import {
 } from "../shell/index.ts"
 import { Authorizations } from "./authorizations.tsx"
 
-/** A project of another organisation, whose roles one may give to one's own people. */
+/** A granted project, whose roles can be assigned to the organization's own users. */
 export function GrantedProjectPage() {
   const { projectId } = useParams({ from: "/granted-projects/$projectId" })
   const { id: organizationId } = useOrganization()
@@ -47,19 +47,19 @@ export function GrantedProjectPage() {
           <StateBadge isOn={grant.state !== ProjectGrantState.INACTIVE} />
         </>
       }
-      scope={{ held: "any" }}
+      scope={{ projectId: "any" }}
     >
       <p className="quiet section-lead">{t("granted.lead")}</p>
       <Authorizations
         project={{ projectId, organizationId, grantedRoleKeys: grant.grantedRoleKeys }}
       />
       <Administrators of={{ case: "projectGrant", value: { projectId, organizationId } }} />
-      <About grant={grant} />
+      <GrantDetails grant={grant} />
     </Page>
   )
 }
 
-function About({ grant }: { readonly grant: ProjectGrant }) {
+function GrantDetails({ grant }: { readonly grant: ProjectGrant }) {
   const organizations = useOrganizations()
   const { grantedRoleKeys, projectId, organizationId } = grant
   const giver = organizations.find(({ id }) => id === organizationId)?.name ?? organizationId
@@ -69,8 +69,8 @@ function About({ grant }: { readonly grant: ProjectGrant }) {
       rows={[
         [t("granted.by"), giver],
         [t("roles.title"), <Badges key="roles" words={grantedRoleKeys} />],
-        copied(t("field.project_id"), projectId),
-        ...dateFacts(grant),
+        copyableFact(t("field.project_id"), projectId),
+        ...dateRows(grant),
       ]}
     />
   )

@@ -7,15 +7,15 @@ import {
   type ListProjectGrantsResponse,
   ProjectService,
 } from "../../../src/gen/core/project/v2/project_service_pb.ts"
-import { ActivationButton, formOf } from "../form/index.ts"
+import { ActivationButton, defineForm } from "../form/index.ts"
 import {
   Badges,
   Collection,
-  found,
   HistoryButton,
   type ListQuery,
-  pageOf,
+  paginationOf,
   StateBadge,
+  toPage,
 } from "../list/index.ts"
 import { OrganizationPicker } from "../organization/organization-picker.tsx"
 import { call, t } from "../shell/index.ts"
@@ -26,7 +26,7 @@ const { createProjectGrant, updateProjectGrant, deleteProjectGrant, listProjectG
   ProjectService.method
 const { activateProjectGrant, deactivateProjectGrant } = ProjectService.method
 
-/** Which other organisations may use a project for their people, and give which of its roles. */
+/** Organizations that can use a project, and the roles they can assign. */
 export function Grants({ project }: ProjectPart) {
   const { projectId } = project
   const of = ({ grantedOrganizationId }: ProjectGrant) => ({ projectId, grantedOrganizationId })
@@ -35,31 +35,34 @@ export function Grants({ project }: ProjectPart) {
     <Collection
       family="grants"
       method={listProjectGrants}
-      // Grants are not searched by the name of who has them: what is shown is chosen here.
-      ask={(asked) => ({
-        pagination: asked.text ? { limit: 1000, asc: true } : pageOf(asked),
+      // The API can't search grants by organization name, so rows are filtered here.
+      toRequest={(query) => ({
+        pagination: query.text ? { limit: 1000, asc: true } : paginationOf(query),
         filters: [{ filter: own }],
       })}
-      find={named}
+      find={filterByName}
       columns={[
-        { label: t("nav.organization"), cell: nameOf },
+        { label: t("nav.organization"), cell: organizationNameOf },
         { label: t("roles.title"), cell: (row) => <Badges words={row.grantedRoleKeys} /> },
-        { label: t("field.state"), cell: (row) => <StateBadge isOn={isOn(row)} /> },
+        { label: t("field.state"), cell: (row) => <StateBadge isOn={isActive(row)} /> },
       ]}
       keyOf={({ grantedOrganizationId }) => grantedOrganizationId}
-      nameOf={nameOf}
+      nameOf={organizationNameOf}
       more={(row) => (
-        <HistoryButton of={{ case: "projectGrantId", value: row.id }} name={nameOf(row)} />
+        <HistoryButton
+          of={{ case: "projectGrantId", value: row.id }}
+          name={organizationNameOf(row)}
+        />
       )}
       form={(grant) => grantForm(project, grant)}
       needs={{ create: createProjectGrant, edit: updateProjectGrant, remove: deleteProjectGrant }}
-      turn={(row, how) => (
+      turn={(row, options) => (
         <ActivationButton
-          {...how}
+          {...options}
           on={activateProjectGrant}
           off={deactivateProjectGrant}
           of={of(row)}
-          isOn={isOn(row)}
+          isOn={isActive(row)}
           consequence={t("grants.deactivate_text")}
         />
       )}
@@ -68,27 +71,29 @@ export function Grants({ project }: ProjectPart) {
   )
 }
 
-const isOn = ({ state }: ProjectGrant) => state !== ProjectGrantState.INACTIVE
+const isActive = ({ state }: ProjectGrant) => state !== ProjectGrantState.INACTIVE
 
-const nameOf = ({ grantedOrganizationName, grantedOrganizationId }: ProjectGrant) =>
+const organizationNameOf = ({ grantedOrganizationName, grantedOrganizationId }: ProjectGrant) =>
   grantedOrganizationName || grantedOrganizationId
 
-function named({ projectGrants, pagination }: ListProjectGrantsResponse, asked: ListQuery) {
-  if (asked.text === "") return found(projectGrants, pagination)
-  const wanted = asked.text.toLowerCase()
-  const fitting = projectGrants.filter((row) => nameOf(row).toLowerCase().includes(wanted))
-  const from = Number(asked.offset)
-  return { rows: fitting.slice(from, from + asked.limit), total: fitting.length }
+function filterByName({ projectGrants, pagination }: ListProjectGrantsResponse, query: ListQuery) {
+  if (query.text === "") return toPage(projectGrants, pagination)
+  const input = query.text.toLowerCase()
+  const fitting = projectGrants.filter((row) =>
+    organizationNameOf(row).toLowerCase().includes(input),
+  )
+  const from = Number(query.offset)
+  return { rows: fitting.slice(from, from + query.limit), total: fitting.length }
 }
 
-/** Grants the project to another organisation, or other roles of it to one that has it. */
+/** Creates a grant for another organization, or changes the roles of a grant. */
 function grantForm({ projectId, organizationId }: Project, grant: ProjectGrant | undefined) {
   const roles: readonly string[] = grant?.grantedRoleKeys ?? []
-  return formOf({
+  return defineForm({
     initial: { granted: grant?.grantedOrganizationId ?? "", roles },
     save: async ({ granted: grantedOrganizationId, roles: chosen }) => {
-      const wanted = { projectId, grantedOrganizationId, roleKeys: [...chosen] }
-      await (grant ? call(updateProjectGrant, wanted) : call(createProjectGrant, wanted))
+      const input = { projectId, grantedOrganizationId, roleKeys: [...chosen] }
+      await (grant ? call(updateProjectGrant, input) : call(createProjectGrant, input))
     },
     disabled: ({ granted }) => granted === "",
     fields: ({ values, change, contested }) => (

@@ -1,4 +1,4 @@
 import type { Project } from "../../../src/gen/core/project/v2/project_pb.ts"
 
-/** What every part of a project's page is handed. */
+/** Props of all parts of the project page. */
 export type ProjectPart = { readonly project: Project }

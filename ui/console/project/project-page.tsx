@@ -2,28 +2,28 @@ import { lazyRouteComponent, useParams } from "@tanstack/react-router"
 import { ApplicationService } from "../../../src/gen/core/application/v2/application_service_pb.ts"
 import { ProjectState } from "../../../src/gen/core/project/v2/project_pb.ts"
 import { ProjectService } from "../../../src/gen/core/project/v2/project_service_pb.ts"
-import { applicationColumns, applicationsOf } from "../application/application-list.tsx"
-import { ActivationButton, DeleteSection, renamed } from "../form/index.ts"
-import { dateFacts, EmptyList, History, Listing, StateBadge } from "../list/index.ts"
+import { applicationColumns, applicationSource } from "../application/application-list.tsx"
+import { ActivationButton, DeleteSection, renameRow } from "../form/index.ts"
+import { dateRows, EmptyList, History, Listing, StateBadge } from "../list/index.ts"
 import {
   call,
-  copied,
+  copyableFact,
   FactsSection,
+  IfPermitted,
   LinkButton,
-  May,
   Page,
-  Part,
+  PagePart,
   Section,
   t,
-  useBelongsTo,
   useRead,
+  useSelectOwner,
 } from "../shell/index.ts"
 import { Authorizations } from "./authorizations.tsx"
 import type { ProjectPart } from "./part.ts"
 import { Roles } from "./roles.tsx"
-import { Rules } from "./rules.tsx"
+import { ProjectRules } from "./rules.tsx"
 
-// What stands further down is loaded once the page stands.
+// Loaded after the page, because these sections are further down.
 const Administrators = lazyRouteComponent(
   () => import("../administrator/administrators.tsx"),
   "Administrators",
@@ -36,7 +36,7 @@ const { getProject, updateProject, deleteProject, activateProject, deactivatePro
 export function ProjectPage() {
   const { projectId } = useParams({ from: "/projects/$projectId" })
   const { project } = useRead(getProject, { projectId })
-  useBelongsTo(project?.organizationId)
+  useSelectOwner(project?.organizationId)
   if (!project) return null
   return (
     <Page
@@ -48,24 +48,24 @@ export function ProjectPage() {
           on={activateProject}
           off={deactivateProject}
           of={{ projectId }}
-          what={project.name}
+          subject={project.name}
           isOn={isActive(project)}
           consequence={t("projects.deactivate_text")}
         />
       }
-      scope={{ held: projectId }}
+      scope={{ projectId: projectId }}
     >
-      <Applications projectId={projectId} />
+      <ProjectApplications projectId={projectId} />
       <Roles projectId={projectId} />
       <Authorizations project={project} />
-      <Part>
+      <PagePart>
         <Grants project={project} />
-      </Part>
-      <Rules project={project} />
-      <Part>
+      </PagePart>
+      <ProjectRules project={project} />
+      <PagePart>
         <Administrators of={{ case: "projectId", value: projectId }} />
-      </Part>
-      <About project={project} />
+      </PagePart>
+      <ProjectDetails project={project} />
       <History of={{ case: "projectId", value: projectId }} />
       <DeleteSection
         family="projects"
@@ -80,20 +80,20 @@ export function ProjectPage() {
 
 const isActive = ({ state }: ProjectPart["project"]) => state !== ProjectState.INACTIVE
 
-function Applications({ projectId }: { readonly projectId: string }) {
+function ProjectApplications({ projectId }: { readonly projectId: string }) {
   const create = (
-    <May needs={ApplicationService.method.createApplication}>
+    <IfPermitted needs={ApplicationService.method.createApplication}>
       <LinkButton kind="primary" to="/projects/$projectId/new-application" params={{ projectId }}>
         {t("applications.create")}
       </LinkButton>
-    </May>
+    </IfPermitted>
   )
   return (
     <Section title={t("nav.applications")} actions={create}>
       <Listing
         name="applications"
         caption={t("nav.applications")}
-        {...applicationsOf({ projectId })}
+        {...applicationSource({ projectId })}
         columns={applicationColumns()}
         keyOf={(application) => application.applicationId}
         empty={<EmptyList family="applications" action={create} />}
@@ -102,17 +102,17 @@ function Applications({ projectId }: { readonly projectId: string }) {
   )
 }
 
-function About({ project }: ProjectPart) {
+function ProjectDetails({ project }: ProjectPart) {
   const { projectId, name } = project
   return (
     <FactsSection
       title={t("detail.about")}
       rows={[
-        renamed(t("field.name"), name, updateProject, (to) =>
+        renameRow(t("field.name"), name, updateProject, (to) =>
           call(updateProject, { projectId, name: to }),
         ),
-        copied(t("field.project_id"), projectId),
-        ...dateFacts(project),
+        copyableFact(t("field.project_id"), projectId),
+        ...dateRows(project),
       ]}
     />
   )

@@ -9,19 +9,19 @@ import {
 } from "../../../src/gen/core/project/v2/project_pb.ts"
 import { ProjectService } from "../../../src/gen/core/project/v2/project_service_pb.ts"
 import { Badge, Button } from "../../kit/index.ts"
-import { formId, formOf } from "../form/index.ts"
+import { defineForm, formId } from "../form/index.ts"
 import {
   EmptyList,
-  found,
   type ListColumn,
   Listing,
-  pageOf,
+  paginationOf,
   StateBadge,
   Time,
+  toPage,
   useCreating,
   useFilter,
 } from "../list/index.ts"
-import { call, Link, May, Page, t, useOrganization } from "../shell/index.ts"
+import { call, IfPermitted, Link, Page, t, useOrganization } from "../shell/index.ts"
 import { FirstSteps } from "../start/first-steps.tsx"
 
 const { createProject, listProjects } = ProjectService.method
@@ -32,13 +32,13 @@ export function ProjectsPage() {
   const navigate = useNavigate()
   const [creating, setCreating] = useCreating("project")
   const create = (
-    <May needs={createProject}>
+    <IfPermitted needs={createProject}>
       <Button kind="primary" onClick={() => setCreating(true)}>
         {t("projects.create")}
       </Button>
-    </May>
+    </IfPermitted>
   )
-  const projectForm = formOf({
+  const projectForm = defineForm({
     initial: { name: "" },
     refusals: { name: ["project."] },
     save: ({ name }) => call(createProject, { organizationId: organization.id, name: name.trim() }),
@@ -61,18 +61,18 @@ export function ProjectsPage() {
       <Listing
         caption={t("nav.projects")}
         method={listProjects}
-        ask={(asked) => ({
-          pagination: pageOf(asked),
+        toRequest={(query) => ({
+          pagination: paginationOf(query),
           sortingColumn:
-            asked.by === "created" ? ProjectFieldName.CREATION_DATE : ProjectFieldName.NAME,
+            query.by === "created" ? ProjectFieldName.CREATION_DATE : ProjectFieldName.NAME,
           filters: [
             { filter: own },
             { filter: internal },
-            ...(asked.text ? [{ filter: named(asked.text) }] : []),
+            ...(query.text ? [{ filter: named(query.text) }] : []),
           ],
         })}
-        find={({ projects, pagination }) => found(projects, pagination)}
-        columns={columnsOf()}
+        find={({ projects, pagination }) => toPage(projects, pagination)}
+        columns={projectColumns()}
         keyOf={(project) => project.projectId}
         empty={<EmptyList family="projects" action={create} />}
       />
@@ -87,13 +87,13 @@ export function ProjectsPage() {
   )
 }
 
-/** It belongs to another organisation, which lets this one use it. */
+/** Whether the project belongs to another organization, which has granted it. */
 const isGranted = ({ grantedOrganizationId }: Project) => grantedOrganizationId !== undefined
 
 const isActive = ({ state, grantedState }: Project) =>
   state !== ProjectState.INACTIVE && grantedState !== GrantedProjectState.INACTIVE
 
-const columnsOf = (): readonly ListColumn<Project>[] => [
+const projectColumns = (): readonly ListColumn<Project>[] => [
   {
     label: t("field.name"),
     sort: "name",

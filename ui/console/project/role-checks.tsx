@@ -1,24 +1,24 @@
 import { ProjectRoleFieldName } from "../../../src/gen/core/project/v2/project_pb.ts"
 import { ProjectService } from "../../../src/gen/core/project/v2/project_service_pb.ts"
 import { Checks } from "../../kit/index.ts"
-import { Part, t, useRead } from "../shell/index.ts"
+import { PagePart, t, useRead } from "../shell/index.ts"
 
 type RoleChecksProps = {
-  /** Its roles, or those of them that are granted. */
+  /** All of its roles, or only the granted ones. */
   readonly project: { readonly projectId: string; readonly grantedRoleKeys?: readonly string[] }
   readonly values: readonly string[]
   readonly onChange: (roleKeys: readonly string[]) => void
 }
 
-/** Some of the roles of a project. */
+/** Checkboxes for the roles of a project. */
 export function RoleChecks({ project, ...checks }: RoleChecksProps) {
   const { projectId, grantedRoleKeys } = project
-  // Who is granted a project may not look into it.
+  // Organizations can't read the roles of a granted project.
   if (!grantedRoleKeys) {
     return (
-      <Part>
+      <PagePart>
         <OwnRoleChecks projectId={projectId} {...checks} />
-      </Part>
+      </PagePart>
     )
   }
   if (grantedRoleKeys.length === 0) return <p className="quiet">{t("granted.no_roles")}</p>
@@ -26,9 +26,9 @@ export function RoleChecks({ project, ...checks }: RoleChecksProps) {
   return <Checks legend={t("roles.title")} options={options} {...checks} />
 }
 
-type OwnProps = Omit<RoleChecksProps, "project"> & { readonly projectId: string }
+type OwnRoleChecksProps = Omit<RoleChecksProps, "project"> & { readonly projectId: string }
 
-function OwnRoleChecks({ projectId, ...checks }: OwnProps) {
+function OwnRoleChecks({ projectId, ...checks }: OwnRoleChecksProps) {
   const { projectRoles } = useRead(ProjectService.method.listProjectRoles, {
     projectId,
     pagination: { limit: 500, asc: true },

@@ -4,30 +4,30 @@ import {
   ProjectRoleFieldName,
 } from "../../../src/gen/core/project/v2/project_pb.ts"
 import { ProjectService } from "../../../src/gen/core/project/v2/project_service_pb.ts"
-import { formOf, verbatim } from "../form/index.ts"
-import { Clip, Collection, found, pageOf } from "../list/index.ts"
+import { defineForm, verbatim } from "../form/index.ts"
+import { Clip, Collection, paginationOf, toPage } from "../list/index.ts"
 import { call, t } from "../shell/index.ts"
 
 const { addProjectRole, updateProjectRole, removeProjectRole, listProjectRoles } =
   ProjectService.method
 
-/** The roles of a project; its applications give them a meaning. */
+/** The roles of a project; applications define what they mean. */
 export function Roles({ projectId }: { readonly projectId: string }) {
   const method = TextFilterMethod.CONTAINS_IGNORE_CASE
   return (
     <Collection
       family="roles"
       method={listProjectRoles}
-      ask={(asked) => {
-        const filter = { case: "roleKeyFilter", value: { key: asked.text, method } } as const
+      toRequest={(query) => {
+        const filter = { case: "roleKeyFilter", value: { key: query.text, method } } as const
         return {
           projectId,
-          pagination: pageOf(asked),
+          pagination: paginationOf(query),
           sortingColumn: ProjectRoleFieldName.KEY,
-          filters: asked.text ? [{ filter }] : [],
+          filters: query.text ? [{ filter }] : [],
         }
       }}
-      find={({ projectRoles, pagination }) => found(projectRoles, pagination)}
+      find={({ projectRoles, pagination }) => toPage(projectRoles, pagination)}
       columns={[
         { label: t("roles.key"), cell: ({ key }) => <code>{key}</code> },
         { label: t("roles.name"), cell: ({ displayName }) => <Clip text={displayName} /> },
@@ -43,7 +43,7 @@ export function Roles({ projectId }: { readonly projectId: string }) {
 }
 
 const roleForm = (projectId: string, role: ProjectRole | undefined) =>
-  formOf({
+  defineForm({
     initial: { key: "", displayName: role?.displayName ?? "", group: role?.group ?? "" },
     refusals: { key: ["project.role", "roleKey"] },
     save: async ({ key, ...values }) => {

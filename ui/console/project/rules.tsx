@@ -8,30 +8,34 @@ import { SelectSetting, Switch } from "../form/index.ts"
 import { call, Section, t } from "../shell/index.ts"
 import type { ProjectPart } from "./part.ts"
 
-type Change = Extract<
+type ProjectUpdate = Extract<
   MessageInitShape<typeof UpdateProjectRequestSchema>,
   { readonly $typeName?: never }
 >
 
 const { updateProject } = ProjectService.method
 
-const switches = ["projectRoleAssertion", "authorizationRequired", "projectAccessRequired"] as const
+const switchFields = [
+  "projectRoleAssertion",
+  "authorizationRequired",
+  "projectAccessRequired",
+] as const
 
-/** Who may sign in to the applications of a project, and what those learn of roles. */
-export function Rules({ project }: ProjectPart) {
+/** Who can sign in to the applications of a project, and which role claims they get. */
+export function ProjectRules({ project }: ProjectPart) {
   const { projectId } = project
-  const change = (wanted: Change) => call(updateProject, { ...wanted, projectId })
+  const change = (update: ProjectUpdate) => call(updateProject, { ...update, projectId })
   return (
     <Section title={t("rules.title")}>
       <div className="checks">
-        {switches.map((name) => (
+        {switchFields.map((name) => (
           <Switch
             key={name}
             needs={updateProject}
             label={t(`rules.${name}`)}
             hint={t(`rules.${name}.hint`)}
             on={project[name]}
-            {...(name !== "projectRoleAssertion" && { asks: t(`rules.${name}.asks`) })}
+            {...(name !== "projectRoleAssertion" && { confirmation: t(`rules.${name}.asks`) })}
             act={(on) => change({ [name]: on })}
           />
         ))}
@@ -40,8 +44,8 @@ export function Rules({ project }: ProjectPart) {
         needs={updateProject}
         label={t("rules.groups")}
         hint={t("rules.groups.hint")}
-        of={claims}
-        words={(name) => t(`rules.groups.${name}`)}
+        options={groupsClaims}
+        format={(name) => t(`rules.groups.${name}`)}
         current={project.groupsClaim}
         act={(groupsClaim) => change({ groupsClaim })}
       />
@@ -49,8 +53,8 @@ export function Rules({ project }: ProjectPart) {
         needs={updateProject}
         label={t("rules.look")}
         hint={t("rules.look.hint")}
-        of={looks}
-        words={(name) => t(`rules.look.${name}`)}
+        options={brandingSettings}
+        format={(name) => t(`rules.look.${name}`)}
         current={project.privateLabelingSetting}
         act={(privateLabelingSetting) => change({ privateLabelingSetting })}
       />
@@ -58,15 +62,15 @@ export function Rules({ project }: ProjectPart) {
   )
 }
 
-/** Many programs read roles from a plain list only. */
-const claims = {
+/** Many applications read roles only from a flat list. */
+const groupsClaims = {
   off: GroupsClaim.OFF,
   groups: GroupsClaim.GROUPS,
   roles: GroupsClaim.ROLES,
 } as const
 
-/** Whose look the pages have on the way to the applications. */
-const looks = {
+/** Whose branding the login pages show for the project's applications. */
+const brandingSettings = {
   unspecified: PrivateLabelingSetting.UNSPECIFIED,
   owner: PrivateLabelingSetting.ENFORCE_PROJECT_RESOURCE_OWNER_POLICY,
   person: PrivateLabelingSetting.ALLOW_LOGIN_USER_RESOURCE_OWNER_POLICY,

@@ -1,45 +1,45 @@
 import { AdminService } from "../../../src/gen/core/admin/v1/admin_service_pb.ts"
 import type { EmailProvider } from "../../../src/gen/core/settings/v1/provider_pb.ts"
-import { type Controls, formOf, wordList } from "../form/index.ts"
+import { type Controls, defineForm, wordList } from "../form/index.ts"
 import { call, t } from "../shell/index.ts"
 import {
   type CreatedSigningKey,
   type HttpValues,
   httpFields,
-  httpOf,
-  renewedOf,
-  saved,
+  ignoreUnchanged,
+  keyRenewal,
+  toHttpRequest,
 } from "./provider.ts"
-import { authNames, authOf, type SmtpValues, smtpOf } from "./smtp.ts"
+import { authNames, type SmtpValues, toAuth, toSmtpValues } from "./smtp.ts"
 
 const admin = AdminService.method
-const kinds = ["smtp", "http"] as const
-type Kind = (typeof kinds)[number]
+const providerKinds = ["smtp", "http"] as const
+type ProviderKind = (typeof providerKinds)[number]
 
-type Values = SmtpValues & HttpValues & { readonly kind: Kind }
+type EmailFormValues = SmtpValues & HttpValues & { readonly kind: ProviderKind }
 
-/** One provider of mails: an SMTP server, or a service that takes them over HTTP. */
-export function emailForm(provider: EmailProvider | undefined, done: Done) {
+/** The form of an email provider: an SMTP server or an HTTP service. */
+export function emailForm(provider: EmailProvider | undefined, done: OnSaved) {
   const config = provider?.config
-  return formOf<Values, CreatedSigningKey | undefined>({
+  return defineForm<EmailFormValues, CreatedSigningKey | undefined>({
     initial: {
       kind: config?.case ?? "smtp",
       description: provider?.description ?? "",
       endpoint: config?.case === "http" ? config.value.endpoint : "",
       renew: false,
-      ...smtpOf(config?.case === "smtp" ? config.value : undefined),
+      ...toSmtpValues(config?.case === "smtp" ? config.value : undefined),
     },
     lists: { scopes: wordList },
     secret: ["password"],
     refusals: { senderAddress: ["message_provider.sender_foreign"] },
-    save: (values) => save(provider?.id, values),
+    save: (values) => saveEmailProvider(provider?.id, values),
     done,
     submit: t("form.save"),
     fields: (controls) => [
       !provider &&
         controls.chips("kind", t("field.kind"), {
-          of: kinds,
-          words: (kind) => t(`providers.${kind}`),
+          of: providerKinds,
+          label: (kind) => t(`providers.${kind}`),
         }),
       controls.text("description", t("providers.description"), {
         optional: true,
@@ -52,22 +52,22 @@ export function emailForm(provider: EmailProvider | undefined, done: Done) {
   })
 }
 
-type Done = (made: CreatedSigningKey | undefined, close: () => void) => void
+type OnSaved = (created: CreatedSigningKey | undefined, close: () => void) => void
 
-/** The key that requests are signed with comes back where there is a new one. */
-async function save(
+/** Returns the signing key if a new one was created. */
+async function saveEmailProvider(
   id: string | undefined,
-  values: Values,
+  values: EmailFormValues,
 ): Promise<CreatedSigningKey | undefined> {
   if (values.kind === "http") {
-    const wanted = httpOf(values)
-    if (id === undefined) return call(admin.addEmailProviderHTTP, wanted)
-    const change = call(admin.updateEmailProviderHTTP, { ...wanted, ...renewedOf(values), id })
-    return { id, signingKey: (await saved(change))?.signingKey ?? "" }
+    const request = toHttpRequest(values)
+    if (id === undefined) return call(admin.addEmailProviderHTTP, request)
+    const change = call(admin.updateEmailProviderHTTP, { ...request, ...keyRenewal(values), id })
+    return { id, signingKey: (await ignoreUnchanged(change))?.signingKey ?? "" }
   }
   const { description, senderAddress, senderName, replyToAddress, host, tls, user } = values
   const { implicitTls, caCertificate, privateNetwork } = values
-  const wanted = {
+  const request = {
     description,
     senderAddress,
     senderName,
@@ -78,14 +78,14 @@ async function save(
     implicitTls,
     caCertificate,
     privateNetwork,
-    Auth: authOf(values),
+    Auth: toAuth(values),
   }
-  if (id === undefined) await call(admin.addEmailProviderSMTP, wanted)
-  else await saved(call(admin.updateEmailProviderSMTP, { ...wanted, id }))
+  if (id === undefined) await call(admin.addEmailProviderSMTP, request)
+  else await ignoreUnchanged(call(admin.updateEmailProviderSMTP, { ...request, id }))
   return undefined
 }
 
-const smtpFields = (controls: Controls<Values>, isNew: boolean) => {
+const smtpFields = (controls: Controls<EmailFormValues>, isNew: boolean) => {
   const { text, area, check, select, values } = controls
   return [
     text("host", t("providers.host"), {
@@ -110,14 +110,14 @@ const smtpFields = (controls: Controls<Values>, isNew: boolean) => {
     text("replyToAddress", t("providers.reply_to"), { optional: true, type: "email" }),
     select("auth", t("providers.auth"), {
       of: authNames,
-      words: (auth) => t(`providers.auth.${auth}`),
+      label: (auth) => t(`providers.auth.${auth}`),
     }),
-    values.auth !== "none" && loginFields(controls, isNew),
+    values.auth !== "none" && authFields(controls, isNew),
   ]
 }
 
-/** What an SMTP server is shown to be let in. */
-function loginFields({ text, secret, values }: Controls<Values>, isNew: boolean) {
+/** Authentication fields for an SMTP server. */
+function authFields({ text, secret, values }: Controls<EmailFormValues>, isNew: boolean) {
   const isToken = values.auth === "xoauth2"
   return [
     text("user", t("providers.user"), { required: true }),

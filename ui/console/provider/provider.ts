@@ -1,39 +1,40 @@
-import { type Controls, formOf } from "../form/index.ts"
-import { t, unless } from "../shell/index.ts"
+import { type Controls, defineForm } from "../form/index.ts"
+import { ignoreError, t } from "../shell/index.ts"
 
-/** A key that requests to a service are signed with; it is shown this once. */
+/** A key that signs requests to a service; shown only once. */
 export type CreatedSigningKey = { readonly id: string; readonly signingKey: string }
 
-export type OnMade = { readonly onMade: (made: CreatedSigningKey) => void }
+export type SigningKeyProps = { readonly onKeyCreated: (created: CreatedSigningKey) => void }
 
-/** Shows a key that is new, and closes the form. */
-export const shownBy =
-  (onMade: OnMade["onMade"]) => (made: CreatedSigningKey | undefined, close: () => void) => {
-    if (made?.signingKey) onMade(made)
+/** Shows a new key and closes the form. */
+export const showKey =
+  (onKeyCreated: SigningKeyProps["onKeyCreated"]) =>
+  (created: CreatedSigningKey | undefined, close: () => void) => {
+    if (created?.signingKey) onKeyCreated(created)
     close()
   }
 
-/** Saves what may be as it was. */
-export const saved = <Answer>(change: Promise<Answer>) =>
-  unless("message_provider.unchanged", change)
+/** Saving without changes is not an error. */
+export const ignoreUnchanged = <Answer>(change: Promise<Answer>) =>
+  ignoreError("message_provider.unchanged", change)
 
-/** Whatever its age, the present key is replaced. */
-const newKey = { expirationSigningKey: { seconds: 0n } } as const
+/** Replaces the current key regardless of its age. */
+const expireKeyNow = { expirationSigningKey: { seconds: 0n } } as const
 
-/** What is said of a service that takes messages over HTTP. */
+/** Form values of an HTTP service for messages. */
 export type HttpValues = {
   readonly description: string
   readonly endpoint: string
   readonly renew: boolean
 }
 
-/** The same as requests carry it. */
-export const httpOf = ({ endpoint, description }: HttpValues) => ({
+/** The HTTP settings of a request. */
+export const toHttpRequest = ({ endpoint, description }: HttpValues) => ({
   endpoint: endpoint.trim(),
   description,
 })
 
-export const renewedOf = ({ renew }: HttpValues) => (renew ? newKey : {})
+export const keyRenewal = ({ renew }: HttpValues) => (renew ? expireKeyNow : {})
 
 type HttpControls = Pick<Controls<HttpValues>, "text" | "check">
 
@@ -48,9 +49,9 @@ export const httpFields = ({ text, check }: HttpControls, isNew: boolean) => [
   !isNew && check("renew", t("providers.renew"), t("providers.renew_hint")),
 ]
 
-/** A password of something else than the person: no password manager fills it in. */
+/** A password of another system, excluded from password managers. */
 export const passwordForm = (change: (secret: string) => Promise<unknown>) =>
-  formOf({
+  defineForm({
     initial: { password: "" },
     secret: ["password"],
     refusals: { password: ["message_provider.secret"] },

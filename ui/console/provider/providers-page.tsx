@@ -5,22 +5,22 @@ import { EmailProviders } from "./email-providers.tsx"
 import type { CreatedSigningKey } from "./provider.ts"
 import { SmsProviders } from "./sms-providers.tsx"
 
-/** What messages go out by: of each kind one is active. */
+/** Email and SMS providers; one of each can be active. */
 export function ProvidersPage() {
-  const [made, setMade] = useState<CreatedSigningKey | undefined>(undefined)
+  const [created, setMade] = useState<CreatedSigningKey | undefined>(undefined)
   const outbox = <LinkButton to="/outbox">{t("nav.outbox")}</LinkButton>
   return (
     <Page title={t("nav.providers")} owner={t("nav.instance")} actions={outbox}>
       <p className="quiet section-lead">{t("providers.lead")}</p>
-      {made && (
+      {created && (
         <OneTimeSecret
           title={t("providers.signing_key")}
-          secret={made.signingKey}
-          file={`${made.id}-signing-key.txt`}
+          secret={created.signingKey}
+          file={`${created.id}-signing-key.txt`}
         />
       )}
-      <EmailProviders onMade={setMade} />
-      <SmsProviders onMade={setMade} />
+      <EmailProviders onKeyCreated={setMade} />
+      <SmsProviders onKeyCreated={setMade} />
       <Histories of={["emailProviders", "smsProviders"]} />
     </Page>
   )

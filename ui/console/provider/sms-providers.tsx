@@ -5,49 +5,56 @@ import {
   type TwilioConfig,
 } from "../../../src/gen/core/settings/v1/provider_pb.ts"
 import { Badge } from "../../kit/index.ts"
-import { ActivationButton, type Controls, DialogButton, formOf } from "../form/index.ts"
-import { Clip, Collection, found, type ListColumn, pageOf, StateBadge } from "../list/index.ts"
+import { ActivationButton, type Controls, DialogButton, defineForm } from "../form/index.ts"
+import {
+  Clip,
+  Collection,
+  type ListColumn,
+  paginationOf,
+  StateBadge,
+  toPage,
+} from "../list/index.ts"
 import { call, t } from "../shell/index.ts"
 import {
   type CreatedSigningKey,
   type HttpValues,
   httpFields,
-  httpOf,
-  type OnMade,
+  ignoreUnchanged,
+  keyRenewal,
   passwordForm,
-  renewedOf,
-  saved,
-  shownBy,
+  type SigningKeyProps,
+  showKey,
+  toHttpRequest,
 } from "./provider.ts"
 
 const admin = AdminService.method
-const kinds = ["twilio", "http"] as const
-type Kind = (typeof kinds)[number]
+const providerKinds = ["twilio", "http"] as const
+type ProviderKind = (typeof providerKinds)[number]
 
-export function SmsProviders({ onMade }: OnMade) {
+export function SmsProviders({ onKeyCreated }: SigningKeyProps) {
   return (
     <Collection
       family="sms_providers"
       unsearched
       method={admin.listSMSProviders}
-      ask={(asked) => ({ query: pageOf(asked) })}
-      find={({ result, details }) => found(result, details)}
-      columns={columnsOf()}
+      toRequest={(query) => ({ query: paginationOf(query) })}
+      find={({ result, details }) => toPage(result, details)}
+      columns={providerColumns()}
       keyOf={({ id }) => id}
-      nameOf={nameOf}
-      form={(provider) => smsForm(provider, onMade)}
+      nameOf={providerName}
+      form={(provider) => smsForm(provider, onKeyCreated)}
       needs={{
         create: admin.addSMSProviderTwilio,
         edit: admin.updateSMSProviderTwilio,
         remove: admin.removeSMSProvider,
       }}
-      turn={(provider, how) => (
+      turn={(provider, options) => (
         <ActivationButton
-          {...how}
+          {...options}
           on={admin.activateSMSProvider}
           off={admin.deactivateSMSProvider}
           of={{ id: provider.id }}
-          isOn={isOn(provider)}
+          isOn={isActive(provider)}
           consequence={t("providers.off")}
         />
       )}
@@ -59,7 +66,7 @@ export function SmsProviders({ onMade }: OnMade) {
             <DialogButton
               small
               family={`provider-secret-${id}`}
-              name={nameOf(provider)}
+              name={providerName(provider)}
               needs={admin.updateSMSProviderTwilioToken}
               label={t("providers.password")}
               form={passwordForm(change)}
@@ -72,15 +79,16 @@ export function SmsProviders({ onMade }: OnMade) {
   )
 }
 
-const isOn = ({ state }: SMSProvider) => state === SMSProviderConfigState.SMS_PROVIDER_CONFIG_ACTIVE
+const isActive = ({ state }: SMSProvider) =>
+  state === SMSProviderConfigState.SMS_PROVIDER_CONFIG_ACTIVE
 
-function nameOf({ description, config }: SMSProvider): string {
+function providerName({ description, config }: SMSProvider): string {
   if (description) return description
   return (config.case === "twilio" ? config.value.sid : config.value?.endpoint) ?? ""
 }
 
-const columnsOf = (): readonly ListColumn<SMSProvider>[] => [
-  { label: t("field.name"), cell: (provider) => <Clip text={nameOf(provider)} /> },
+const providerColumns = (): readonly ListColumn<SMSProvider>[] => [
+  { label: t("field.name"), cell: (provider) => <Clip text={providerName(provider)} /> },
   {
     label: t("field.kind"),
     cell: ({ config }) => <Badge>{t(`providers.${config.case ?? "http"}`)}</Badge>,
@@ -89,38 +97,39 @@ const columnsOf = (): readonly ListColumn<SMSProvider>[] => [
     label: t("providers.sender_number"),
     cell: ({ config }) => <Clip text={config.case === "twilio" ? config.value.senderNumber : ""} />,
   },
-  { label: t("field.state"), cell: (provider) => <StateBadge isOn={isOn(provider)} /> },
+  { label: t("field.state"), cell: (provider) => <StateBadge isOn={isActive(provider)} /> },
 ]
 
-const twilioOf = (twilio: TwilioConfig | undefined) => ({
+const toTwilioValues = (twilio: TwilioConfig | undefined) => ({
   sid: twilio?.sid ?? "",
   token: "",
   senderNumber: twilio?.senderNumber ?? "",
   verifyServiceSid: twilio?.verifyServiceSid ?? "",
 })
 
-type Values = HttpValues & ReturnType<typeof twilioOf> & { readonly kind: Kind }
+type SmsFormValues = HttpValues &
+  ReturnType<typeof toTwilioValues> & { readonly kind: ProviderKind }
 
-/** One provider of text messages: Twilio, or a service that takes them over HTTP. */
-function smsForm(provider: SMSProvider | undefined, onMade: OnMade["onMade"]) {
+/** The form of an SMS provider: Twilio or an HTTP service. */
+function smsForm(provider: SMSProvider | undefined, onKeyCreated: SigningKeyProps["onKeyCreated"]) {
   const config = provider?.config
-  return formOf<Values, CreatedSigningKey | undefined>({
+  return defineForm<SmsFormValues, CreatedSigningKey | undefined>({
     initial: {
       kind: config?.case ?? "twilio",
       description: provider?.description ?? "",
       endpoint: config?.case === "http" ? config.value.endpoint : "",
       renew: false,
-      ...twilioOf(config?.case === "twilio" ? config.value : undefined),
+      ...toTwilioValues(config?.case === "twilio" ? config.value : undefined),
     },
     secret: ["token"],
-    save: (values) => save(provider?.id, values),
-    done: shownBy(onMade),
+    save: (values) => saveSmsProvider(provider?.id, values),
+    done: showKey(onKeyCreated),
     submit: t("form.save"),
     fields: (controls) => [
       !provider &&
         controls.chips("kind", t("field.kind"), {
-          of: kinds,
-          words: (kind) => t(`providers.${kind}`),
+          of: providerKinds,
+          label: (kind) => t(`providers.${kind}`),
         }),
       controls.text("description", t("providers.description"), { optional: true }),
       controls.values.kind === "http"
@@ -130,7 +139,7 @@ function smsForm(provider: SMSProvider | undefined, onMade: OnMade["onMade"]) {
   })
 }
 
-const twilioFields = ({ text, secret }: Controls<Values>, isNew: boolean) => [
+const twilioFields = ({ text, secret }: Controls<SmsFormValues>, isNew: boolean) => [
   text("sid", t("providers.sid"), { placeholder: "AC…", required: true }),
   isNew && secret("token", t("providers.token"), { maxLength: 1000, required: true }),
   text("senderNumber", t("providers.sender_number"), {
@@ -144,20 +153,20 @@ const twilioFields = ({ text, secret }: Controls<Values>, isNew: boolean) => [
   }),
 ]
 
-/** The key that requests are signed with comes back where there is a new one. */
-async function save(
+/** Returns the signing key if a new one was created. */
+async function saveSmsProvider(
   id: string | undefined,
-  values: Values,
+  values: SmsFormValues,
 ): Promise<CreatedSigningKey | undefined> {
   if (values.kind === "http") {
-    const wanted = httpOf(values)
-    if (id === undefined) return call(admin.addSMSProviderHTTP, wanted)
-    const change = call(admin.updateSMSProviderHTTP, { ...wanted, ...renewedOf(values), id })
-    return { id, signingKey: (await saved(change))?.signingKey ?? "" }
+    const request = toHttpRequest(values)
+    if (id === undefined) return call(admin.addSMSProviderHTTP, request)
+    const change = call(admin.updateSMSProviderHTTP, { ...request, ...keyRenewal(values), id })
+    return { id, signingKey: (await ignoreUnchanged(change))?.signingKey ?? "" }
   }
   const { description, sid, token, senderNumber, verifyServiceSid } = values
-  const wanted = { description, sid: sid.trim(), senderNumber, verifyServiceSid }
-  if (id === undefined) await call(admin.addSMSProviderTwilio, { ...wanted, token })
-  else await saved(call(admin.updateSMSProviderTwilio, { ...wanted, id }))
+  const request = { description, sid: sid.trim(), senderNumber, verifyServiceSid }
+  if (id === undefined) await call(admin.addSMSProviderTwilio, { ...request, token })
+  else await ignoreUnchanged(call(admin.updateSMSProviderTwilio, { ...request, id }))
   return undefined
 }

@@ -4,11 +4,11 @@ import type { EmailProviderSMTP } from "../../../src/gen/core/settings/v1/provid
 import { type MailCause, mailCauses } from "../../../src/kernel/port/mail-cause.ts"
 import { linesOf } from "../form/index.ts"
 
-/** How an SMTP server learns who sends. */
+/** How Latchkey authenticates to an SMTP server. */
 export const authNames = ["plain", "xoauth2", "none"] as const
 export type AuthName = (typeof authNames)[number]
 
-/** An SMTP server as a form holds it; `password` is also the secret of an OAuth client. */
+/** Form values of an SMTP server; `password` is also the client secret for OAuth. */
 export type SmtpValues = {
   readonly host: string
   readonly tls: boolean
@@ -22,13 +22,13 @@ export type SmtpValues = {
   readonly user: string
   readonly password: string
   readonly tokenEndpoint: string
-  /** Words with spaces between them. */
+  /** Separated by spaces. */
   readonly scopes: string
   readonly clientId: string
 }
 
-/** What is kept of a server; what most are where there is none yet. */
-export function smtpOf(smtp: EmailProviderSMTP | undefined): SmtpValues {
+/** Stored values of a server, or defaults for a new one. */
+export function toSmtpValues(smtp: EmailProviderSMTP | undefined): SmtpValues {
   const token = smtp?.Auth.case === "xoauth2" ? smtp.Auth.value : undefined
   return {
     host: smtp?.host ?? "",
@@ -48,8 +48,8 @@ export function smtpOf(smtp: EmailProviderSMTP | undefined): SmtpValues {
   }
 }
 
-/** The same as requests say it; without a password the one that is kept stays. */
-export function authOf(values: SmtpValues): Auth {
+/** The authentication settings of a request; without a password the stored one is kept. */
+export function toAuth(values: SmtpValues): Auth {
   const { auth, password, tokenEndpoint, scopes, clientId } = values
   if (auth === "none") return { case: "none", value: {} }
   if (auth === "plain") return { case: "plain", value: { password } }
@@ -59,24 +59,30 @@ export function authOf(values: SmtpValues): Auth {
 
 type Auth = NonNullable<MessageInitShape<typeof AddEmailProviderSMTPRequestSchema>["Auth"]>
 
-/** What a mail gets through on its way, as far as a server asks for it. */
-export const stepNames = ["resolved", "connected", "secured", "authenticated", "accepted"] as const
-export type StepName = (typeof stepNames)[number]
+/** Steps of sending an email; not every server requires all of them. */
+export const deliveryStepNames = [
+  "resolved",
+  "connected",
+  "secured",
+  "authenticated",
+  "accepted",
+] as const
+export type StepName = (typeof deliveryStepNames)[number]
 
-export const stepOf = (name: string): StepName | undefined =>
-  stepNames.find((step) => step === name)
+export const parseStep = (name: string): StepName | undefined =>
+  deliveryStepNames.find((step) => step === name)
 
-/** What it has got through before one step, with these settings. */
+/** The steps before a failed one, with these settings. */
 export function stepsBefore(failed: StepName, smtp: EmailProviderSMTP) {
   const { tls, implicitTls, host, Auth: auth } = smtp
   const skipped: readonly StepName[] = [
     ...(tls || implicitTls || host.endsWith(":465") ? [] : (["secured"] as const)),
     ...(auth.case === "none" ? (["authenticated"] as const) : []),
   ]
-  const before = stepNames.slice(0, stepNames.indexOf(failed))
+  const before = deliveryStepNames.slice(0, deliveryStepNames.indexOf(failed))
   return before.filter((step) => !skipped.includes(step))
 }
 
-/** What a mail failed of, where the server knows that exactly. */
-export const causeOf = (name: string): MailCause | undefined =>
+/** The cause of a failed email, if the server recognizes it. */
+export const parseCause = (name: string): MailCause | undefined =>
   mailCauses.find((cause) => cause === name)

@@ -2,9 +2,9 @@ import { useState } from "react"
 import { AdminService } from "../../../src/gen/core/admin/v1/admin_service_pb.ts"
 import type { EmailProviderSMTP } from "../../../src/gen/core/settings/v1/provider_pb.ts"
 import { TextField } from "../../kit/index.ts"
-import { DialogOpener, Fields, formId, useForm } from "../form/index.ts"
+import { DialogOpener, FormFields, formId, useForm } from "../form/index.ts"
 import { call, refusalOf, t, useSession } from "../shell/index.ts"
-import { causeOf, type StepName, stepOf, stepsBefore } from "./smtp.ts"
+import { parseCause, parseStep, type StepName, stepsBefore } from "./smtp.ts"
 
 type TestMailProps = {
   readonly id: string
@@ -12,7 +12,7 @@ type TestMailProps = {
   readonly smtp: EmailProviderSMTP
 }
 
-/** Sends a mail by a server that is kept, and shows how far it got. */
+/** Sends an email with stored settings and shows the steps it passed. */
 export function TestMail(props: TestMailProps) {
   const label = t("providers.test")
   return (
@@ -22,34 +22,34 @@ export function TestMail(props: TestMailProps) {
       name={props.name}
       title={`${label}: ${props.name}`}
     >
-      {(close) => <Test {...props} close={close} />}
+      {(close) => <TestMailDialog {...props} close={close} />}
     </DialogOpener>
   )
 }
 
-type Step = { readonly name: StepName; readonly detail: string }
+type DeliveryStep = { readonly name: StepName; readonly detail: string }
 
-/** How far a mail got; `failed` is where it broke off. */
-type MailProgress = { readonly passed: readonly Step[]; readonly failed?: FailedStep }
+/** The steps of an email; `failed` is the one that failed. */
+type MailProgress = { readonly passed: readonly DeliveryStep[]; readonly failed?: FailedStep }
 
-/** Where it broke off, under a heading that names the cause. */
-type FailedStep = Step & { readonly heading: string }
+/** The failed step, with a heading that names the cause. */
+type FailedStep = DeliveryStep & { readonly heading: string }
 
-function Test({ id, smtp, close }: TestMailProps & { readonly close: () => void }) {
+function TestMailDialog({ id, smtp, close }: TestMailProps & { readonly close: () => void }) {
   const session = useSession()
   const own = session.status === "signed-in" ? session.person.loginName : ""
-  const [way, setWay] = useState<MailProgress | undefined>(undefined)
+  const [progress, setWay] = useState<MailProgress | undefined>(undefined)
   const form = useForm({
     id: formId("test_mail", id),
     initial: { receiverAddress: own.includes("@") ? own : "" },
     save: async ({ receiverAddress }) => {
       setWay(undefined)
-      setWay(await tried(smtp, { id, receiverAddress: receiverAddress.trim() }))
+      setWay(await sendTestMail(smtp, { id, receiverAddress: receiverAddress.trim() }))
     },
   })
   return (
     <div className="stack">
-      <Fields form={form} submit={t("providers.test_send")} onCancel={close}>
+      <FormFields form={form} submit={t("providers.test_send")} onCancel={close}>
         <TextField
           label={t("providers.test_to")}
           hint={t("providers.test_hint")}
@@ -58,36 +58,36 @@ function Test({ id, smtp, close }: TestMailProps & { readonly close: () => void 
           required
           autoFocus
         />
-      </Fields>
-      {way && <Steps way={way} />}
+      </FormFields>
+      {progress && <DeliverySteps way={progress} />}
     </div>
   )
 }
 
-async function tried(
+async function sendTestMail(
   smtp: EmailProviderSMTP,
-  wanted: { readonly id: string; readonly receiverAddress: string },
+  input: { readonly id: string; readonly receiverAddress: string },
 ): Promise<MailProgress> {
   try {
-    const { steps } = await call(AdminService.method.testEmailProviderSMTPById, wanted)
+    const { steps } = await call(AdminService.method.testEmailProviderSMTPById, input)
     const passed = steps.flatMap(({ name, detail }) => {
-      const step = stepOf(name)
+      const step = parseStep(name)
       return step ? [{ name: step, detail }] : []
     })
     return { passed }
   } catch (failure) {
     const { id, condition, conditions = [] } = refusalOf(failure)
-    const name = stepOf(condition?.type ?? "")
+    const name = parseStep(condition?.type ?? "")
     if (id !== "message_provider.test_failed" || !condition || !name) throw failure
     const passed = stepsBefore(name, smtp).map((step) => ({ name: step, detail: "" }))
-    const cause = conditions.map(({ type }) => causeOf(type)).find((each) => each !== undefined)
+    const cause = conditions.map(({ type }) => parseCause(type)).find((each) => each !== undefined)
     const host = condition.subject
     const heading = cause ? t(`providers.cause.${cause}`, { host }) : t(`providers.failed.${name}`)
     return { passed, failed: { name, heading, detail: condition.description } }
   }
 }
 
-function Steps({ way: { passed, failed } }: { readonly way: MailProgress }) {
+function DeliverySteps({ way: { passed, failed } }: { readonly way: MailProgress }) {
   return (
     <ol className="steps" role="status">
       {passed.map(({ name, detail }) => (

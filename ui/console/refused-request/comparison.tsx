@@ -1,9 +1,9 @@
 import type { Finding } from "../../../src/gen/core/diagnosis/v2/diagnosis_service_pb.ts"
 import { Disclosure } from "../../kit/index.ts"
 import { t } from "../shell/index.ts"
-import { type Cut, cutOf, visible } from "./difference.ts"
+import { makeVisible, type SplitText, splitAtDifference } from "./difference.ts"
 
-/** What came beside what was expected, with the characters that differ. */
+/** The received and expected texts, with the differing characters. */
 export function Comparison({ finding }: { readonly finding: Finding }) {
   const { received, expected, nearest } = finding
   if (received === "" && expected.length === 0) return null
@@ -16,16 +16,20 @@ export function Comparison({ finding }: { readonly finding: Finding }) {
         <dt>{t("refused.received")}</dt>
         <dd>
           {received === "" && <span className="said">{t("refused.nothing_sent")}</span>}
-          {differs ? <Marked cut={cutOf(received, finding)} side="received" /> : received}
+          {differs ? (
+            <MarkedText cut={splitAtDifference(received, finding)} side="received" />
+          ) : (
+            received
+          )}
         </dd>
         {expected.length > 0 && !fits && (
           <>
             <dt>{t("refused.expected")}</dt>
             <dd>
               {differs ? (
-                <Marked cut={cutOf(nearest, finding)} side="expected" />
+                <MarkedText cut={splitAtDifference(nearest, finding)} side="expected" />
               ) : (
-                <Lines texts={expected} />
+                <TextLines texts={expected} />
               )}
             </dd>
           </>
@@ -34,7 +38,7 @@ export function Comparison({ finding }: { readonly finding: Finding }) {
       {others.length > 0 && (
         <Disclosure summary={t("refused.others", { count: others.length })}>
           <code>
-            <Lines texts={others} />
+            <TextLines texts={others} />
           </code>
         </Disclosure>
       )}
@@ -42,7 +46,7 @@ export function Comparison({ finding }: { readonly finding: Finding }) {
   )
 }
 
-function Lines({ texts }: { readonly texts: readonly string[] }) {
+function TextLines({ texts }: { readonly texts: readonly string[] }) {
   return (
     <ul className="value-list">
       {texts.map((text) => (
@@ -52,18 +56,21 @@ function Lines({ texts }: { readonly texts: readonly string[] }) {
   )
 }
 
-type MarkedProps = { readonly cut: Cut; readonly side: "received" | "expected" }
+type MarkedTextProps = { readonly cut: SplitText; readonly side: "received" | "expected" }
 
-/** Colour alone says nothing to many: the piece is underlined, and where one lacks it is a gap. */
-function Marked({ cut, side }: MarkedProps) {
-  const { before, differs, after } = cut
+/**
+ * The differing part is underlined, and a missing one is a gap, because color alone is not
+ * accessible.
+ */
+function MarkedText({ cut: split, side }: MarkedTextProps) {
+  const { before, different: differs, after } = split
   return (
     <>
       {before}
       {differs === "" ? (
         <span className={`gap gap-${side}`} role="img" aria-label={t("refused.gap")} />
       ) : (
-        <mark className={`differs differs-${side}`}>{visible(differs)}</mark>
+        <mark className={`differs differs-${side}`}>{makeVisible(differs)}</mark>
       )}
       {after}
     </>

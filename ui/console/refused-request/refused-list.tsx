@@ -3,23 +3,23 @@ import type {
   Finding,
   RefusedRequest,
 } from "../../../src/gen/core/diagnosis/v2/diagnosis_service_pb.ts"
-import { sentenceOf } from "../../kit/index.ts"
+import { toSentence } from "../../kit/index.ts"
 import { Time } from "../list/index.ts"
 import { Copyable, Facts, has, Link, t } from "../shell/index.ts"
 import { Comparison } from "./comparison.tsx"
 
-/** One finding of a refused request of an application. */
+/** A finding of a refused request of an application. */
 export type FindingOfApplication = { readonly finding: Finding; readonly applicationId: string }
 
 type RefusedListProps = {
   readonly requests: readonly RefusedRequest[]
   /** Offers to change the application so that a finding no longer applies. */
   readonly Remedy: ComponentType<FindingOfApplication>
-  /** On the application's own page its name is left out. */
+  /** The application name is hidden on the application's own page. */
   readonly within?: "application"
 }
 
-/** Refused requests, each with its probable cause as the headline; the newest is open. */
+/** Refused requests with their likely cause as headline; the newest is expanded. */
 export function RefusedList({ requests, Remedy, within }: RefusedListProps) {
   if (requests.length === 0) return null
   return (
@@ -49,7 +49,7 @@ function Request({ request, Remedy, open, isNamed }: RequestProps) {
     <details className="refused" open={open}>
       <summary>
         <span className="refused-cause">
-          <Headline request={request} />
+          <RequestHeadline request={request} />
         </span>
         <span className="refused-about">
           {isNamed && <span>{applicationName || t("refused.nobody")}</span>}
@@ -63,31 +63,31 @@ function Request({ request, Remedy, open, isNamed }: RequestProps) {
             key={finding.subject}
             finding={finding}
             Remedy={Remedy}
-            isHeadline={finding === mainOf(request)}
+            isHeadline={finding === findMainFinding(request)}
             applicationId={request.applicationId}
           />
         ))}
-        <About request={request} isNamed={isNamed} />
+        <RequestDetails request={request} isNamed={isNamed} />
       </div>
     </details>
   )
 }
 
-/** The finding that a refusal is headed with. */
-const mainOf = ({ findings }: RefusedRequest): Finding | undefined =>
+/** The finding for the headline. */
+const findMainFinding = ({ findings }: RefusedRequest): Finding | undefined =>
   findings.find(({ likelyCause }) => likelyCause !== "")
 
-/** The likely cause; without one, what went wrong. */
-function Headline({ request }: { readonly request: RefusedRequest }) {
-  const main = mainOf(request)
-  if (main) return <Cause finding={main} />
+/** The likely cause, otherwise the error. */
+function RequestHeadline({ request }: { readonly request: RefusedRequest }) {
+  const main = findMainFinding(request)
+  if (main) return <CauseText finding={main} />
   const key = `refused.error.${request.error}`
   if (has(key)) return t(key)
-  return <span lang="en">{sentenceOf(request.description || request.error)}</span>
+  return <span lang="en">{toSentence(request.description || request.error)}</span>
 }
 
-/** In the reader's language where the catalogue knows the cause, else in the server's words. */
-function Cause({ finding }: { readonly finding: Finding }) {
+/** Translated if the catalog contains the cause, otherwise the server's text. */
+function CauseText({ finding }: { readonly finding: Finding }) {
   const { subject, likelyCause, likelyCauseKey } = finding
   const key = `cause.${likelyCauseKey}`
   return has(key) ? t(key, { subject }) : <span lang="en">{likelyCause}</span>
@@ -104,7 +104,7 @@ function FindingDetails({ finding, Remedy, isHeadline, applicationId }: FindingD
         <code>{subject}</code>
         {likelyCause && !isHeadline && (
           <p className="small">
-            <Cause finding={finding} />
+            <CauseText finding={finding} />
           </p>
         )}
       </div>
@@ -114,7 +114,7 @@ function FindingDetails({ finding, Remedy, isHeadline, applicationId }: FindingD
   )
 }
 
-function About({ request, isNamed }: Pick<RequestProps, "request" | "isNamed">) {
+function RequestDetails({ request, isNamed }: Pick<RequestProps, "request" | "isNamed">) {
   const { applicationId, applicationName, requestId, clientId, error, description } = request
   const isFound = request.findings.some(({ subject }) => subject === "client_id")
   return (
@@ -141,7 +141,7 @@ function About({ request, isNamed }: Pick<RequestProps, "request" | "isNamed">) 
         ],
         [
           t("field.request_id"),
-          <Copyable key="id" value={requestId} what={t("field.request_id")} />,
+          <Copyable key="id" value={requestId} description={t("field.request_id")} />,
         ],
       ]}
     />

@@ -4,16 +4,16 @@ import {
 } from "../../../src/gen/core/diagnosis/v2/diagnosis_service_pb.ts"
 import { ManagementService } from "../../../src/gen/core/management/v1/management_service_pb.ts"
 import { type Column, Table } from "../../kit/index.ts"
-import { DialogButton, formOf, namesBy, OrderedSelect } from "../form/index.ts"
-import { actionColumn, Clip, HistoryButton, streamOf } from "../list/index.ts"
-import { call, Section, t, unless, useRead } from "../shell/index.ts"
-import { keyOf, wordsOf } from "./script.ts"
+import { DialogButton, defineForm, formatOptions, OrderedSelect } from "../form/index.ts"
+import { actionColumn, Clip, HistoryButton, streamResource } from "../list/index.ts"
+import { call, ignoreError, Section, t, useRead } from "../shell/index.ts"
+import { momentKey, momentLabel } from "./script.ts"
 
 const { getFlow, listActions, setTriggerActions } = ManagementService.method
 
 type FlowsProps = { readonly organizationId: string }
 
-/** Which scripts run when, in which order. */
+/** Scripts that run at each moment, in order. */
 export function Flows({ organizationId }: FlowsProps) {
   const within = { within: organizationId }
   const { result } = useRead(listActions, { query: { limit: 1000, asc: true } }, within)
@@ -30,7 +30,7 @@ export function Flows({ organizationId }: FlowsProps) {
       .find((flow) => flow?.type?.id === flowType)
       ?.triggerActions.find((each) => each.triggerType?.id === triggerType)?.actions ?? []
   const columns: readonly Column<ScriptMoment>[] = [
-    { label: t("script.moment"), cell: (moment) => wordsOf(moment) },
+    { label: t("script.moment"), cell: (moment) => momentLabel(moment) },
     {
       label: t("nav.scripts"),
       cell: (moment) => (
@@ -44,15 +44,15 @@ export function Flows({ organizationId }: FlowsProps) {
     actionColumn((moment) => (
       <>
         <HistoryButton
-          of={streamOf("flow", `${organizationId}/${moment.flowType}`)}
-          name={wordsOf(moment)}
+          of={streamResource("flow", `${organizationId}/${moment.flowType}`)}
+          name={momentLabel(moment)}
         />
         <DialogButton
           small
-          family={`flow-${keyOf(moment)}`}
+          family={`flow-${momentKey(moment)}`}
           needs={setTriggerActions}
           label={t("action.edit")}
-          name={wordsOf(moment)}
+          name={momentLabel(moment)}
           form={flowForm({
             moment,
             options,
@@ -65,7 +65,7 @@ export function Flows({ organizationId }: FlowsProps) {
   ]
   return (
     <Section title={t("script.when")}>
-      <Table caption={t("script.when")} columns={columns} rows={moments} keyOf={keyOf} />
+      <Table caption={t("script.when")} columns={columns} rows={moments} keyOf={momentKey} />
     </Section>
   )
 }
@@ -77,12 +77,15 @@ type FlowBinding = FlowsProps & {
 }
 
 const flowForm = ({ moment, bound, options, organizationId }: FlowBinding) =>
-  formOf<{ actionIds: readonly string[] }, unknown>({
+  defineForm<{ actionIds: readonly string[] }, unknown>({
     initial: { actionIds: bound },
     save: ({ actionIds }) => {
       const { flowType, triggerType } = moment
-      const wanted = { flowType, triggerType, actionIds: [...actionIds] }
-      return unless("action.unchanged", call(setTriggerActions, wanted, { within: organizationId }))
+      const request = { flowType, triggerType, actionIds: [...actionIds] }
+      return ignoreError(
+        "action.unchanged",
+        call(setTriggerActions, request, { within: organizationId }),
+      )
     },
     fields: ({ values: { actionIds }, change, contested }) =>
       contested(
@@ -94,6 +97,6 @@ const flowForm = ({ moment, bound, options, organizationId }: FlowBinding) =>
           values={actionIds}
           onChange={(chosen) => change({ actionIds: chosen })}
         />,
-        namesBy(options),
+        formatOptions(options),
       ),
   })

@@ -6,12 +6,12 @@ import {
   type ScriptRun,
 } from "../../../src/gen/core/diagnosis/v2/diagnosis_service_pb.ts"
 import { Badge } from "../../kit/index.ts"
-import { Clip, found, type ListColumn, SectionList, Time } from "../list/index.ts"
+import { Clip, type ListColumn, SectionList, Time, toPage } from "../list/index.ts"
 import { t } from "../shell/index.ts"
 
 type RunsProps = { readonly organizationId: string; readonly actionId?: string }
 
-/** The latest runs, with what they have logged and why they failed, as they come. */
+/** The latest runs with their logs and errors, updated live. */
 export function Runs({ organizationId, actionId = "" }: RunsProps) {
   return (
     <SectionList
@@ -21,15 +21,19 @@ export function Runs({ organizationId, actionId = "" }: RunsProps) {
       title={t("script.runs")}
       none={t("script.no_runs")}
       method={DiagnosisService.method.listScriptRuns}
-      ask={({ offset, limit }) => ({ organizationId, actionId, pagination: { offset, limit } })}
-      find={({ runs, pagination }) => found(runs, pagination)}
-      columns={columnsOf()}
+      toRequest={({ offset, limit }) => ({
+        organizationId,
+        actionId,
+        pagination: { offset, limit },
+      })}
+      find={({ runs, pagination }) => toPage(runs, pagination)}
+      columns={runColumns()}
       keyOf={(run) => `${run.requestId} ${run.actionId} ${run.creationDate?.nanos}`}
     />
   )
 }
 
-const columnsOf = (): readonly ListColumn<ScriptRun>[] => [
+const runColumns = (): readonly ListColumn<ScriptRun>[] => [
   { label: t("field.name"), cell: ({ actionName }) => <Clip text={actionName} /> },
   { label: t("script.outcome"), cell: (run) => <Outcome {...run} /> },
   {
@@ -41,7 +45,7 @@ const columnsOf = (): readonly ListColumn<ScriptRun>[] => [
 
 type OutcomeProps = { readonly error: string; readonly logs: readonly ScriptLog[] }
 
-/** Whether it went well, why it did not, and what it said. */
+/** Success or error of a run, and its logs. */
 export function Outcome({ error, logs }: OutcomeProps) {
   return (
     <div className="call">
@@ -53,14 +57,16 @@ export function Outcome({ error, logs }: OutcomeProps) {
       {error && <span lang="en">{error}</span>}
       {logs.length > 0 && (
         <pre className="snippet">
-          <code>{logs.map(({ level, text }) => `${levels[level] ?? ""}${text}`).join("\n")}</code>
+          <code>
+            {logs.map(({ level, text }) => `${levelPrefixes[level] ?? ""}${text}`).join("\n")}
+          </code>
         </pre>
       )}
     </div>
   )
 }
 
-const levels: Readonly<Record<number, string>> = {
+const levelPrefixes: Readonly<Record<number, string>> = {
   [ScriptLogLevel.WARN]: "warn: ",
   [ScriptLogLevel.ERROR]: "error: ",
 }

@@ -6,65 +6,77 @@ import { DiagnosisService } from "../../../src/gen/core/diagnosis/v2/diagnosis_s
 import { ManagementService } from "../../../src/gen/core/management/v1/management_service_pb.ts"
 import {
   ActivationButton,
-  amountOf,
+  amountFromDuration,
   CodeArea,
-  controlsOf,
+  createControls,
   DeleteSection,
-  durationOf,
-  Fields,
+  durationFromAmount,
   type Form,
+  FormFields,
   useForm,
   verbatim,
 } from "../form/index.ts"
 import { History, StateBadge } from "../list/index.ts"
-import { call, Page, Section, t, unless, useBelongsTo, useMay, useRead } from "../shell/index.ts"
+import {
+  call,
+  ignoreError,
+  Page,
+  Section,
+  t,
+  useIsPermitted,
+  useRead,
+  useSelectOwner,
+} from "../shell/index.ts"
 import { MomentField, type MomentProps } from "./moment-field.tsx"
 import { Runs } from "./runs.tsx"
 import { isActive } from "./script.ts"
-import { Trial } from "./try-script.tsx"
+import { TestRun } from "./try-script.tsx"
 
 const { getAction, updateAction, deleteAction } = ManagementService.method
 const { deactivateAction, reactivateAction } = ManagementService.method
 
-/** One script: what it says, what it is handed, a run that changes nothing, and the real ones. */
+/** A script: its code, its parameters, a test run without changes, and the latest runs. */
 export function ScriptPage() {
   const { scriptId: id } = useParams({ from: "/scripts/$scriptId" })
   const { action } = useRead(getAction, { id })
   const organizationId = action?.details?.resourceOwner ?? ""
-  useBelongsTo(organizationId)
-  return action ? <Inside action={action} organizationId={organizationId} /> : null
+  useSelectOwner(organizationId)
+  return action ? <ScriptDetails action={action} organizationId={organizationId} /> : null
 }
 
-type InsideProps = { readonly action: Action; readonly organizationId: string }
+type ScriptDetailsProps = { readonly action: Action; readonly organizationId: string }
 
-type Values = {
+type ScriptValues = {
   readonly name: string
   readonly script: string
-  readonly timeout: ReturnType<typeof amountOf>
+  readonly timeout: ReturnType<typeof amountFromDuration>
   readonly allowedToFail: boolean
 }
 
-function Inside({ action, organizationId }: InsideProps) {
+function ScriptDetails({ action, organizationId }: ScriptDetailsProps) {
   const { id, name, script, timeout, allowedToFail } = action
   const { moments } = useRead(DiagnosisService.method.listScriptMoments)
   const [chosen, choose] = useState(moments.find(({ triggerType }) => triggerType === "4"))
   const [wrong, setWrong] = useState(0)
-  const form = useForm<Values>({
+  const form = useForm<ScriptValues>({
     id: `script-${id}`,
-    // None is said as no time at all.
+    // No timeout is returned as an empty duration.
     initial: {
       name,
       script,
       allowedToFail,
-      timeout: amountOf(timeout && durationMs(timeout) > 0 ? timeout : undefined, "seconds"),
+      timeout: amountFromDuration(
+        timeout && durationMs(timeout) > 0 ? timeout : undefined,
+        "seconds",
+      ),
     },
     authored: true,
     refusals: { name: ["action.name"], script: ["action.script"], timeout: ["action.timeout"] },
     save: (values) => {
-      const wait = durationOf(values.timeout)
-      const wanted = { ...values, id, name: values.name.trim() }
-      const given = { ...wanted, timeout: wait ?? { seconds: 0n, nanos: 0 } }
-      return unless("action.unchanged", call(updateAction, given))
+      const wait = durationFromAmount(values.timeout)
+      const request = { ...values, id, name: values.name.trim() }
+      const update = { ...request, timeout: wait ?? { seconds: 0n, nanos: 0 } }
+      return ignoreError("action.unchanged", call(updateAction, update))
     },
   })
   return (
@@ -76,28 +88,28 @@ function Inside({ action, organizationId }: InsideProps) {
       actions={
         <>
           {chosen && (
-            <Trial
+            <TestRun
               organizationId={organizationId}
               moments={moments}
               moment={chosen}
-              choose={choose}
-              onLine={setWrong}
-              tried={form.values}
+              onChange={choose}
+              onErrorLine={setWrong}
+              script={form.values}
             />
           )}
           <ActivationButton
             on={reactivateAction}
             off={deactivateAction}
             of={{ id }}
-            what={name}
+            subject={name}
             isOn={isActive(action)}
             consequence={t("script.off")}
           />
         </>
       }
     >
-      <Editor form={form} wrong={wrong} onTyped={() => setWrong(0)} />
-      {chosen && <Members moments={moments} moment={chosen} choose={choose} />}
+      <ScriptEditor form={form} errorLine={wrong} onInput={() => setWrong(0)} />
+      {chosen && <ScriptParameters moments={moments} moment={chosen} onChange={choose} />}
       <Runs organizationId={organizationId} actionId={id} />
       <History of={{ case: "actionId", value: id }} />
       <DeleteSection
@@ -111,21 +123,21 @@ function Inside({ action, organizationId }: InsideProps) {
   )
 }
 
-type EditorProps = {
-  readonly form: Form<Values>
-  readonly wrong: number
-  readonly onTyped: () => void
+type ScriptEditorProps = {
+  readonly form: Form<ScriptValues>
+  readonly errorLine: number
+  readonly onInput: () => void
 }
 
-function Editor({ form, wrong, onTyped }: EditorProps) {
-  const may = useMay()(updateAction)
-  const { text, check, duration, contested, values } = controlsOf(form)
+function ScriptEditor({ form, errorLine: wrong, onInput: onTyped }: ScriptEditorProps) {
+  const may = useIsPermitted()(updateAction)
+  const { text, check, duration, contested, values } = createControls(form)
   const code = (
     <CodeArea
       label={t("script.code")}
       name="script"
       value={values.script}
-      wrong={wrong}
+      errorLine={wrong}
       readOnly={!may}
       error={form.errorOf("script")}
       onChange={(script) => {
@@ -136,7 +148,7 @@ function Editor({ form, wrong, onTyped }: EditorProps) {
   )
   if (!may) return code
   return (
-    <Fields form={form} disabled={!form.dirty}>
+    <FormFields form={form} disabled={!form.dirty}>
       {contested("script", t("script.code"), code)}
       {text("name", t("field.name"), {
         ...verbatim,
@@ -144,19 +156,19 @@ function Editor({ form, wrong, onTyped }: EditorProps) {
         hint: t("script.name_hint"),
       })}
       {duration("timeout", t("script.timeout"), {
-        fallback: usualSeconds,
+        fallback: defaultTimeoutSeconds,
         hint: t("script.timeout_hint"),
       })}
       {check("allowedToFail", t("script.may_fail"), t("script.may_fail_hint"))}
-    </Fields>
+    </FormFields>
   )
 }
 
-/** So many count where nothing is said. */
-const usualSeconds = "10"
+/** The server's default timeout. */
+const defaultTimeoutSeconds = "10"
 
-/** What a script is handed at a moment, as the server hands it. */
-function Members(props: MomentProps) {
+/** The parameters of a script at a moment. */
+function ScriptParameters(props: MomentProps) {
   return (
     <Section title={t("script.handed")}>
       <div className="form">

@@ -5,12 +5,12 @@ import { has, t } from "../shell/index.ts"
 
 export const isActive = ({ state }: Action): boolean => state !== ActionState.INACTIVE
 
-/** What a moment is known by: its flow and its trigger. */
-export const keyOf = ({ flowType, triggerType }: ScriptMoment): string =>
+/** The key of a moment: its flow and trigger. */
+export const momentKey = ({ flowType, triggerType }: ScriptMoment): string =>
   `${flowType}.${triggerType}`
 
-/** A moment in the reader's words, else in the server's. */
-export function wordsOf(moment: ScriptMoment): string {
+/** The translated name of a moment, otherwise the server's. */
+export function momentLabel(moment: ScriptMoment): string {
   const [flow, trigger] = [`script.flow.${moment.flowType}`, `script.trigger.${moment.triggerType}`]
   return [
     has(flow) ? t(flow) : moment.flowName,

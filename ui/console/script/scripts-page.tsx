@@ -2,9 +2,16 @@ import { useNavigate } from "@tanstack/react-router"
 import { type Action, ActionFieldName } from "../../../src/gen/core/action/v1/action_pb.ts"
 import { ManagementService } from "../../../src/gen/core/management/v1/management_service_pb.ts"
 import { TextQueryMethod } from "../../../src/gen/core/v1/object_pb.ts"
-import { formOf, verbatim } from "../form/index.ts"
-import { Collection, found, type ListColumn, pageOf, StateBadge, Time } from "../list/index.ts"
-import { call, Link, Page, Part, t, useOrganization } from "../shell/index.ts"
+import { defineForm, verbatim } from "../form/index.ts"
+import {
+  Collection,
+  type ListColumn,
+  paginationOf,
+  StateBadge,
+  Time,
+  toPage,
+} from "../list/index.ts"
+import { call, Link, Page, PagePart, t, useOrganization } from "../shell/index.ts"
 import { Flows } from "./flows.tsx"
 import { Runs } from "./runs.tsx"
 import { isActive } from "./script.ts"
@@ -12,11 +19,11 @@ import { isActive } from "./script.ts"
 const { listActions, createAction, deleteAction } = ManagementService.method
 const method = TextQueryMethod.CONTAINS_IGNORE_CASE
 
-/** What an organisation has written to have its say, when it runs, and how that went. */
+/** Scripts of an organization, when they run, and the latest runs. */
 export function ScriptsPage() {
   const navigate = useNavigate()
   const { id: organizationId, name: owner } = useOrganization()
-  const create = formOf({
+  const create = defineForm({
     initial: { name: "" },
     refusals: { name: ["action.name"] },
     save: ({ name }) => {
@@ -39,30 +46,30 @@ export function ScriptsPage() {
         family="scripts"
         within={organizationId}
         method={listActions}
-        ask={({ text, ...asked }) => ({
-          query: pageOf({ text, ...asked }),
+        toRequest={({ text, ...query }) => ({
+          query: paginationOf({ text, ...query }),
           sortingColumn: ActionFieldName.NAME,
-          queries: text ? [{ query: namedLike(text) }] : [],
+          queries: text ? [{ query: nameQuery(text) }] : [],
         })}
-        find={({ result, details }) => found(result, details)}
-        columns={columnsOf()}
+        find={({ result, details }) => toPage(result, details)}
+        columns={scriptColumns()}
         keyOf={({ id }) => id}
         nameOf={({ name }) => name}
         needs={{ create: createAction, remove: deleteAction }}
         form={() => create}
         remove={({ id }) => call(deleteAction, { id })}
       />
-      <Part>
+      <PagePart>
         <Flows organizationId={organizationId} />
-      </Part>
+      </PagePart>
       <Runs organizationId={organizationId} />
     </Page>
   )
 }
 
-const namedLike = (name: string) => ({ case: "actionNameQuery", value: { name, method } }) as const
+const nameQuery = (name: string) => ({ case: "actionNameQuery", value: { name, method } }) as const
 
-const columnsOf = (): readonly ListColumn<Action>[] => [
+const scriptColumns = (): readonly ListColumn<Action>[] => [
   {
     label: t("field.name"),
     cell: ({ id, name }) => (

@@ -5,7 +5,7 @@ import {
   DiagnosisService,
   type TryScriptResponse,
 } from "../../../src/gen/core/diagnosis/v2/diagnosis_service_pb.ts"
-import { DialogButton, durationOf, formOf } from "../form/index.ts"
+import { DialogButton, defineForm, durationFromAmount } from "../form/index.ts"
 import { call, t } from "../shell/index.ts"
 import { UserPicker } from "../user/user-picker.tsx"
 import { MomentField, type MomentProps } from "./moment-field.tsx"
@@ -13,19 +13,24 @@ import { Outcome } from "./runs.tsx"
 
 const { tryScript } = DiagnosisService.method
 
-type TrialProps = MomentProps & {
+type TestRunProps = MomentProps & {
   readonly organizationId: string
-  /** As it stands in the editor, saved or not. */
-  readonly tried: {
+  /** The code in the editor, saved or not. */
+  readonly script: {
     readonly name: string
     readonly script: string
-    readonly timeout: Parameters<typeof durationOf>[0]
+    readonly timeout: Parameters<typeof durationFromAmount>[0]
   }
-  readonly onLine: (line: number) => void
+  readonly onErrorLine: (line: number) => void
 }
 
-/** Runs the script for a real person, and shows what it would have done. */
-export function Trial({ organizationId, tried, onLine, ...at }: TrialProps) {
+/** Runs the script for a user without saving anything, and shows the changes it would make. */
+export function TestRun({
+  organizationId,
+  script: testedScript,
+  onErrorLine: onLine,
+  ...at
+}: TestRunProps) {
   const [answer, setAnswer] = useState<TryScriptResponse | undefined>(undefined)
   const { flowType, triggerType } = at.moment
   return (
@@ -33,11 +38,15 @@ export function Trial({ organizationId, tried, onLine, ...at }: TrialProps) {
       family="trial"
       needs={tryScript}
       label={t("script.try")}
-      form={formOf({
+      form={defineForm({
         initial: { userId: "" },
         save: async ({ userId }) => {
-          const timeout = durationOf(tried.timeout)
-          const script = { name: tried.name, script: tried.script, ...(timeout && { timeout }) }
+          const timeout = durationFromAmount(testedScript.timeout)
+          const script = {
+            name: testedScript.name,
+            script: testedScript.script,
+            ...(timeout && { timeout }),
+          }
           const found = await call(tryScript, {
             ...script,
             organizationId,
@@ -48,7 +57,7 @@ export function Trial({ organizationId, tried, onLine, ...at }: TrialProps) {
           setAnswer(found)
           onLine(found.errorLine)
         },
-        // It stays open, and says what came of it.
+        // Stays open and shows the result.
         done: () => {},
         submit: t("script.run"),
         disabled: ({ userId }) => userId === "",
@@ -61,7 +70,7 @@ export function Trial({ organizationId, tried, onLine, ...at }: TrialProps) {
               value={userId}
               onChange={(chosen) => change({ userId: chosen })}
             />
-            {answer && <Answer answer={answer} />}
+            {answer && <TestRunResult answer={answer} />}
           </>
         ),
       })}
@@ -69,7 +78,11 @@ export function Trial({ organizationId, tried, onLine, ...at }: TrialProps) {
   )
 }
 
-function Answer({ answer: { effects, errorLine, ...outcome } }: { answer: TryScriptResponse }) {
+function TestRunResult({
+  answer: { effects, errorLine, ...outcome },
+}: {
+  answer: TryScriptResponse
+}) {
   return (
     <div className="stack stack-tight" role="status">
       <Outcome {...outcome} />
@@ -82,8 +95,10 @@ function Answer({ answer: { effects, errorLine, ...outcome } }: { answer: TryScr
             <code>
               {effects
                 .map(({ kind, values }) => {
-                  const given = values.map((value) => JSON.stringify(toJson(ValueSchema, value)))
-                  return `${kind}(${given.join(", ")})`
+                  const logValues = values.map((value) =>
+                    JSON.stringify(toJson(ValueSchema, value)),
+                  )
+                  return `${kind}(${logValues.join(", ")})`
                 })
                 .join("\n")}
             </code>

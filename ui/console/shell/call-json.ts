@@ -1,9 +1,10 @@
 import { Code, ConnectError } from "@connectrpc/connect"
-import { accessToken, tokenAfter } from "./session.ts"
+import { accessToken, renewToken } from "./session.ts"
 
 /**
- * What an operation answers, as plain JSON; undefined where the person may not see it. For the few
- * readings around every page: the descriptors of their services weigh more than all of the shell.
+ * Calls an operation and returns its response as JSON; undefined if the caller lacks permission.
+ * Used for the few requests of the layout, because descriptors would be larger than the rest of the
+ * shell.
  */
 export async function callJson(
   method: string,
@@ -14,9 +15,9 @@ export async function callJson(
   let answer = await send(method, body, { ...asking, token })
   if (answer.status === 401) {
     await answer.body?.cancel()
-    answer = await send(method, body, { ...asking, token: await tokenAfter(token) })
+    answer = await send(method, body, { ...asking, token: await renewToken(token) })
   }
-  // What is not read holds its connection, of which a browser has few.
+  // An unread body would occupy one of the browser's few connections.
   if (!answer.ok) await answer.body?.cancel()
   if (answer.status === 403) return undefined
   if (!answer.ok) throw new ConnectError(answer.statusText, Code.Unavailable)
@@ -25,7 +26,7 @@ export async function callJson(
 
 type CallOptions = {
   readonly signal: AbortSignal
-  /** The organisation that is meant, where the operation has no field for it. */
+  /** The organization header, for operations without a field for it. */
   readonly within?: string | undefined
 }
 

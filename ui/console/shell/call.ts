@@ -10,21 +10,22 @@ import { Code, ConnectError } from "@connectrpc/connect"
 import { callUnaryMethod, createQueryOptions } from "@connectrpc/connect-query"
 import { QueryClient, useMutation, useQueryClient, useSuspenseQuery } from "@tanstack/react-query"
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react"
-import { shownPosition, structuralSharing, useShown } from "./position.ts"
+import { shownPosition, structuralSharing, useShownMessage } from "./position.ts"
 import { isDenied, isStale, type Refusal, refusalOf } from "./refusal.ts"
 import { transport } from "./transport.ts"
 
-/** How long an answer is taken for the present state where nobody has changed anything here. */
+/** How long a response is considered current if nothing was changed here. */
 const freshMs = 10_000
 
-export const client = new QueryClient({
+export const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: freshMs,
-      // What was refused stays refused; what could not be asked waits for the server.
+      // Rejected requests are not retried; network errors wait for the server.
       retry: (count, failure) => count < 3 && ConnectError.from(failure).code === Code.Unavailable,
     },
-    // A form says at once that the server is away; nothing is sent later behind a person's back.
+    // A form reports immediately if the server can't be reached; changes are never sent later in
+    // the background.
     mutations: { networkMode: "always" },
   },
 })
@@ -35,64 +36,73 @@ type CallArguments<I extends DescMessage, O extends DescMessage> = readonly [
   options?: { readonly within?: string },
 ]
 
-/** Some older operations mean the organisation that a header names. */
-export const within = (organizationId: string | undefined) =>
+/** Some older operations use the organization in a header. */
+export const organizationHeader = (organizationId: string | undefined) =>
   organizationId ? { headers: { "x-core-orgid": organizationId } } : {}
 
 /**
- * What an operation answers. Suspends until it is there, and hands a refusal to the nearest
- * boundary. Whatever is changed anywhere in the console is read again by itself.
+ * Calls a read operation. Suspends until the response, and throws errors to the nearest boundary.
+ * Refetched after every change in the console.
  */
 export function useRead<I extends DescMessage, O extends DescMessage>(
   ...[method, input, options]: CallArguments<I, O>
 ): MessageShape<O> {
-  const { data } = useSuspenseQuery(queryOf(method, input, options))
-  useShown(data)
+  const { data } = useSuspenseQuery(createQueryOptionsFor(method, input, options))
+  useShownMessage(data)
   return data
 }
 
-/** How an operation is read, for the hooks of queries; who shows it registers that it does. */
-export function queryOf<I extends DescMessage, O extends DescMessage>(
+/** Query options of a read operation; the calling component must register as a reader. */
+export function createQueryOptionsFor<I extends DescMessage, O extends DescMessage>(
   ...[method, input, options]: CallArguments<I, O>
 ) {
-  const query = createQueryOptions(method, input, { transport, ...within(options?.within) })
+  const query = createQueryOptions(method, input, {
+    transport,
+    ...organizationHeader(options?.within),
+  })
   return { ...query, structuralSharing: structuralSharing(method.output) }
 }
 
-/** The same; undefined where the person may not see it. */
+/** Calls a read operation; undefined if the caller lacks permission. */
 export function useReadIfAllowed<I extends DescMessage, O extends DescMessage>(
   ...[method, input, options]: CallArguments<I, O>
 ): MessageShape<O> | undefined {
-  const { queryKey, structuralSharing } = queryOf(method, input, options)
+  const { queryKey, structuralSharing } = createQueryOptionsFor(method, input, options)
   const { data } = useSuspenseQuery({
     queryKey: [...queryKey, "if allowed"],
     structuralSharing,
     queryFn: ({ signal }) =>
-      callUnaryMethod(transport, method, input, { signal, ...within(options?.within) }).catch(
-        (failure) => {
-          if (isDenied(refusalOf(failure))) return null
-          throw failure
-        },
-      ),
+      callUnaryMethod(transport, method, input, {
+        signal,
+        ...organizationHeader(options?.within),
+      }).catch((failure) => {
+        if (isDenied(refusalOf(failure))) return null
+        throw failure
+      }),
   })
-  useShown(data)
+  useShownMessage(data)
   return data ?? undefined
 }
 
 /**
- * Calls one operation, outside of what a page shows. An operation that checks whether the thing has
- * changed since it was read is sent the position of the page.
+ * Calls an operation outside of rendering. Operations that check for concurrent changes get the
+ * position of the page.
  */
 export type Call = <I extends DescMessage, O extends DescMessage>(
-  ...asked: CallArguments<I, O>
+  ...callArguments: CallArguments<I, O>
 ) => Promise<MessageShape<O>>
 
 export const call: Call = (method, input, options) =>
-  callUnaryMethod(transport, method, versioned(method, input), within(options?.within))
+  callUnaryMethod(
+    transport,
+    method,
+    withVersion(method, input),
+    organizationHeader(options?.within),
+  )
 
 const versionField = "expectedVersion"
 
-function versioned<I extends DescMessage>(
+function withVersion<I extends DescMessage>(
   method: DescMethodUnary<I, DescMessage>,
   input: MessageInitShape<I> | undefined,
 ): MessageInitShape<I> | undefined {
@@ -105,57 +115,56 @@ function versioned<I extends DescMessage>(
 }
 
 export type Action<Arguments extends readonly unknown[] = []> = {
-  readonly run: (...given: Arguments) => void
+  readonly run: (...args: Arguments) => void
   readonly busy: boolean
-  /** Why the server refused, to be shown beside what was tried. */
+  /** The server's error, to be shown next to the button. */
   readonly refusal: Refusal | undefined
 }
 
 /**
- * How many times a change is sent again after somebody else has changed the same thing, or after
- * an earlier call of the same change has.
+ * How often a change is repeated after a conflict with another change of the same resource, or with
+ * an earlier call of the same change.
  */
-const againMax = 6
+const attemptsMax = 6
 
-type Repeating = {
-  /** The operation does not check the version, so the page is read again before it is sent. */
-  readonly readFirst?: boolean | undefined
-  /** Whether it is sent again by itself; else the user is shown that it was refused. */
-  readonly mayRepeat?: boolean
+type RepeatOptions = {
+  /** Whether to reload the page first, because the operation doesn't check the version. */
+  readonly readBeforeSave?: boolean | undefined
+  /** Whether to repeat after a conflict; otherwise the user sees the error. */
+  readonly canRepeat?: boolean
 }
 
 /**
- * Something that changes the server, at most once at a time. What the page shows is read again
- * before `done` is called: whoever closes a form there closes it over what is true.
- *
- * Where the thing has changed since it was read, the page is read again and `act` is called once
- * more, as it was last rendered: it then changes what is there now.
+ * A change on the server, one at a time. The page is reloaded before `done` is called, so that a
+ * closing form reveals current data.
+ * If the resource was changed concurrently, the page is reloaded and `act`, as last rendered, is
+ * called again with the current data.
  */
 export function useAction<Answer, Arguments extends readonly unknown[] = []>(
-  act: (...given: Arguments) => Promise<Answer>,
+  act: (...args: Arguments) => Promise<Answer>,
   done?: (answer: Answer) => unknown,
-  { readFirst = false, mayRepeat = true }: Repeating = {},
+  { readBeforeSave = false, canRepeat = true }: RepeatOptions = {},
 ): Action<Arguments> {
   const queries = useQueryClient()
-  const latest = useRef({ act, mayRepeat })
+  const latest = useRef({ act, mayRepeat: canRepeat })
   useLayoutEffect(() => {
-    latest.current = { act, mayRepeat }
-  }, [act, mayRepeat])
+    latest.current = { act, mayRepeat: canRepeat }
+  }, [act, canRepeat])
   const presence = usePresence()
   const readAgain = async () => {
     await queries.invalidateQueries()
-    await drawn()
+    await afterRender()
   }
-  const actOn = async (given: Arguments) => {
-    if (readFirst) await readAgain()
+  const actOn = async (args: Arguments) => {
+    if (readBeforeSave) await readAgain()
     for (let tries = 0; ; tries++) {
       try {
-        return await latest.current.act(...given)
+        return await latest.current.act(...args)
       } catch (failure) {
-        if (tries === againMax || !isStale(refusalOf(failure))) throw failure
+        if (tries === attemptsMax || !isStale(refusalOf(failure))) throw failure
         await readAgain()
         await presence.shown()
-        // Whoever has left the page can't see what would be changed.
+        // Users who have left the page would not see what a repeated call changes.
         if (presence.isLeft() || !latest.current.mayRepeat) throw failure
       }
     }
@@ -167,19 +176,19 @@ export function useAction<Answer, Arguments extends readonly unknown[] = []>(
       await done?.(answer)
     },
   })
-  const run = (...given: Arguments) => {
-    if (!isPending) mutate(given)
+  const run = (...args: Arguments) => {
+    if (!isPending) mutate(args)
   }
   const refusal = useMemo(() => (error ? refusalOf(error) : undefined), [error])
   return { run, busy: isPending, refusal }
 }
 
-/** How often it is looked whether what is hidden is shown again. */
-const lookMs = 10
+/** Polling interval for a hidden component to become visible again. */
+const visibilityPollMs = 10
 
 /**
- * Whether a component is on the page. React hides what waits for an answer, and then runs the
- * cleanups of layout effects; those of other effects only once it is gone.
+ * Whether a component is on the page. React runs cleanups of layout effects when it hides a
+ * suspended component, and those of other effects only on unmount.
  */
 function usePresence() {
   const at = useRef({ isHidden: false, isLeft: false })
@@ -199,25 +208,25 @@ function usePresence() {
   }, [])
   return {
     isLeft: () => at.current.isLeft,
-    /** Resolves once it is shown, or gone. */
+    /** Resolves when the component is shown or unmounted. */
     shown: async () => {
       while (at.current.isHidden && !at.current.isLeft) {
-        await new Promise((resolve) => setTimeout(resolve, lookMs))
+        await new Promise((resolve) => setTimeout(resolve, visibilityPollMs))
       }
     },
   }
 }
 
-/** Queries report what has arrived in a task of their own, which is queued by now. */
-const drawn = () => new Promise((resolve) => setTimeout(resolve, 0))
+/** Query results are delivered in a separate task, which is queued by now. */
+const afterRender = () => new Promise((resolve) => setTimeout(resolve, 0))
 
-/** Reads everything on the page again. */
+/** Reloads all data on the page. */
 export function useReload(): () => Promise<void> {
   const queries = useQueryClient()
   return useCallback(() => queries.invalidateQueries(), [queries])
 }
 
-/** A value that follows another one only after it has rested; for typing into a search. */
+/** A value that follows another one after a pause; for search fields. */
 export function useDebounced<Value>(value: Value, ms: number): Value {
   const [rested, setRested] = useState(value)
   useEffect(() => {

@@ -1,29 +1,29 @@
 import { onlineManager } from "@tanstack/react-query"
 import { useSyncExternalStore } from "react"
 
-const askEveryMs = 2000
-let asking: ReturnType<typeof setTimeout> | undefined
+const pollMs = 2000
+let timer: ReturnType<typeof setTimeout> | undefined
 
 /**
- * The server could not be reached: readings wait, what is typed stays, and it is asked until it
- * answers. Then whatever waited goes on by itself.
+ * Records that the server can't be reached: requests wait and unsaved input is kept while the
+ * server is polled. When it responds, waiting requests continue.
  */
 export function reportUnreachable(): void {
-  if (asking !== undefined) return
+  if (timer !== undefined) return
   onlineManager.setOnline(false)
-  asking = setTimeout(ask, askEveryMs)
+  timer = setTimeout(poll, pollMs)
 }
 
-async function ask(): Promise<void> {
-  const isThere = await fetch("/debug/healthz", { cache: "no-store" }).then(
+async function poll(): Promise<void> {
+  const isReachable = await fetch("/debug/healthz", { cache: "no-store" }).then(
     ({ ok }) => ok,
     () => false,
   )
-  asking = isThere ? undefined : setTimeout(ask, askEveryMs)
-  if (isThere) onlineManager.setOnline(true)
+  timer = isReachable ? undefined : setTimeout(poll, pollMs)
+  if (isReachable) onlineManager.setOnline(true)
 }
 
-/** Whether the server answers, as far as anybody knows. */
+/** Whether the server is reachable, as far as known. */
 export function useIsReachable(): boolean {
   return useSyncExternalStore(
     (changed) => onlineManager.subscribe(changed),

@@ -8,7 +8,7 @@ type SectionProps = {
   readonly children: ReactNode
 }
 
-/** A section of its facts alone. */
+/** A section that contains only labeled values. */
 export function FactsSection({ title, rows }: Pick<SectionProps, "title"> & FactsProps) {
   return (
     <Section title={title}>
@@ -33,15 +33,15 @@ type Fact = readonly [string, ReactNode]
 
 export type FactsProps = { readonly rows: readonly Fact[] }
 
-/** An identifier, to be copied. */
-export const copied = (label: string, value: string): Fact => [
+/** A labeled identifier with a copy button. */
+export const copyableFact = (label: string, value: string): Fact => [
   label,
-  <Copyable key={label} value={value} what={label} />,
+  <Copyable key={label} value={value} description={label} />,
 ]
 
 type ValueListProps = { readonly values: readonly string[]; readonly code?: true }
 
-/** Several values, one a line; `code`: as programs spell them. */
+/** Several values, one per line; `code` uses a monospaced font. */
 export function ValueList({ values, code }: ValueListProps) {
   return (
     <ul className="value-list">
@@ -52,12 +52,14 @@ export function ValueList({ values, code }: ValueListProps) {
   )
 }
 
-/** Names and what they are; what is not there is not named. */
+/** Labeled values; empty ones are omitted. */
 export function Facts({ rows }: FactsProps) {
-  const said = rows.filter(([, value]) => value !== undefined && value !== "" && value !== false)
+  const visibleRows = rows.filter(
+    ([, value]) => value !== undefined && value !== "" && value !== false,
+  )
   return (
     <dl className="facts">
-      {said.map(([label, value]) => (
+      {visibleRows.map(([label, value]) => (
         <Fragment key={label}>
           <dt>{label}</dt>
           <dd>{value}</dd>
@@ -67,10 +69,10 @@ export function Facts({ rows }: FactsProps) {
   )
 }
 
-type CopyableProps = { readonly value: string; readonly what: string }
+type CopyableProps = { readonly value: string; readonly description: string }
 
-/** An identifier with the button that copies it. */
-export function Copyable({ value, what }: CopyableProps) {
+/** An identifier with a copy button. */
+export function Copyable({ value, description }: CopyableProps) {
   return (
     <span className="value">
       <code>{value}</code>
@@ -79,7 +81,7 @@ export function Copyable({ value, what }: CopyableProps) {
         value={value}
         label={t("copy.do")}
         done={t("copy.done")}
-        what={what}
+        description={description}
       />
     </span>
   )

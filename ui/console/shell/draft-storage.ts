@@ -1,7 +1,7 @@
-/** What the keys of unsaved changes begin with, in the storage of this tab. */
+/** Prefix of session storage keys for drafts. */
 export const draftPrefix = "latchkey.draft"
 
-/** Removes all unsaved changes, so that the next person at this tab finds none. */
+/** Removes all drafts, so that the next user of this tab doesn't find them. */
 export function removeDrafts(): void {
   for (const key of Object.keys(sessionStorage)) {
     if (key.startsWith(draftPrefix)) sessionStorage.removeItem(key)

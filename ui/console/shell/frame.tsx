@@ -9,25 +9,34 @@ export type Crumb = { readonly label: string; readonly link: LinkOptions }
 type PageProps = {
   readonly title: string
   readonly crumbs?: readonly Crumb[]
-  /** Whose page it is, where it has no crumbs. */
+  /** The owner of the page, if it has no breadcrumbs. */
   readonly owner?: ReactNode
   readonly badge?: ReactNode
   readonly actions?: ReactNode
-  /** Whose things it shows, where that isn't the chosen organisation's, or a role may be on it. */
+  /** The scope of the page's data, if it isn't the selected organization or a role may be on it. */
   readonly scope?: Scope
-  /** Forms are easier to follow in a narrow column. */
+  /** Uses a narrow column, for forms. */
   readonly narrow?: boolean
   readonly children: ReactNode
 }
 
-/** Where keyboards and screen readers begin on a page. */
+/** ID of the main content, which keyboard and screen reader users are moved to. */
 export const contentId = "content"
 
-const everywhere: Scope = {}
+const defaultScope: Scope = {}
 
-/** One page: the bar that says where one is, the title with its actions, the content. */
+/** A page: the bar with breadcrumbs, the title with its actions, and the content. */
 export function Page(props: PageProps) {
-  const { title, crumbs = [], owner, badge, actions, scope = everywhere, narrow, children } = props
+  const {
+    title,
+    crumbs = [],
+    owner,
+    badge,
+    actions,
+    scope = defaultScope,
+    narrow,
+    children,
+  } = props
   useEffect(() => {
     document.title = `${title} · Latchkey`
   }, [title])
@@ -48,8 +57,8 @@ export function Page(props: PageProps) {
   )
 }
 
-/** A page whose code or content is on its way. */
-export function Waiting() {
+/** Placeholder while the code or data of a page are loading. */
+export function PageLoading() {
   return (
     <>
       <Bar title="…" crumbs={[]} owner={undefined} />
@@ -62,7 +71,7 @@ export function Waiting() {
 
 type BarControls = { readonly before: ReactNode; readonly after: ReactNode }
 
-/** What the application places in the bar of every page: before and after the crumbs. */
+/** Content that the application adds to the bar of every page, before and after the breadcrumbs. */
 export const BarControlsContext = createContext<BarControls>({ before: null, after: null })
 
 type BarProps = Required<Pick<PageProps, "title" | "crumbs" | "owner">>

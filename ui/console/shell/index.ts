@@ -1,19 +1,19 @@
 export {
   type Action,
   call,
-  queryOf,
+  createQueryOptionsFor,
+  organizationHeader,
   useAction,
   useDebounced,
   useRead,
   useReadIfAllowed,
   useReload,
-  within,
 } from "./call.ts"
 export { callJson } from "./call-json.ts"
 export { serverNow } from "./clock.ts"
 export {
   Copyable,
-  copied,
+  copyableFact,
   Facts,
   type FactsProps,
   FactsSection,
@@ -23,39 +23,39 @@ export {
 export { draftPrefix } from "./draft-storage.ts"
 export { type Crumb, Page } from "./frame.tsx"
 export { Link, LinkButton, type LinkOptions } from "./link.tsx"
-export { Led, May, type Needs } from "./may.tsx"
+export { IfPermitted, PermittedLink, type RequiredPermission } from "./may.tsx"
 export type { AnyOf, MessageField, Operation } from "./message.ts"
 export { notify } from "./notice.tsx"
 export {
   type Organization,
-  useBelongsTo,
-  useChoose,
+  useCanReadInstance,
   useOrganization,
   useOrganizations,
-  useSeesInstance,
+  useSelectOrganization,
+  useSelectOwner,
 } from "./organization.tsx"
 export { useOrganizationCrumbs } from "./organization-crumbs.ts"
-export { Part } from "./part.tsx"
+export { PagePart } from "./part.tsx"
 export { usePermissions } from "./permissions.ts"
-export { useShown } from "./position.ts"
+export { useShownMessage } from "./position.ts"
 export {
   type Changed,
-  changedIn,
+  ignoreError,
   isDenied,
   isHidden,
   isStale,
   isUndecided,
+  localError,
+  parseChanged,
   type Refusal,
   refusalOf,
-  refusedHere,
-  undecided,
-  unless,
+  undecidedError,
 } from "./refusal.ts"
 export { RefusalAlert } from "./refusal-alert.tsx"
-export { refusalTextAtField, wordsOf } from "./refusal-text.ts"
+export { refusalText, refusalTextAtField } from "./refusal-text.ts"
 export { relativeTime } from "./relative-time.ts"
 export { saveFile } from "./save-file.ts"
-export { signedOut, signIn, upstreamOfServer, useSession } from "./session.ts"
+export { fetchUpstream, handleAccountRemoved, signIn, useSession } from "./session.ts"
 export { has, language, languageName, type TextKey, t } from "./text.ts"
 export { transport } from "./transport.ts"
-export { useMay } from "./use-may.ts"
+export { useIsPermitted } from "./use-may.ts"

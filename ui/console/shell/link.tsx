@@ -3,5 +3,5 @@ import { ButtonLink } from "../../kit/index.ts"
 
 export { Link, type LinkOptions } from "@tanstack/react-router"
 
-/** A link that is the step to take. */
+/** A router link styled as a button. */
 export const LinkButton = createLink(ButtonLink)

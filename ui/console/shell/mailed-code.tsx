@@ -2,13 +2,14 @@ import { useState } from "react"
 import { ActivityService } from "../../../src/gen/core/activity/v2/activity_service_pb.ts"
 import { Alert, Button, TextField } from "../../kit/index.ts"
 import { call, useAction } from "./call.ts"
-import { wordsOf } from "./refusal-text.ts"
+import { refusalText } from "./refusal-text.ts"
 import { t } from "./text.ts"
 
 const { sendAccountCode, verifyAccountCode } = ActivityService.method
 
 /**
- * A code by mail, for whoever can't sign in freshly. It stands within forms, so it is none itself.
+ * Confirms the user's identity with an emailed code, as an alternative to signing in again. Used
+ * within forms, so it isn't a form itself.
  */
 export function MailedCode() {
   const [email, setEmail] = useState("")
@@ -46,7 +47,7 @@ export function MailedCode() {
           {t("gate.mail")}
         </Button>
       </div>
-      {refusal && <Alert tone="danger">{wordsOf(refusal)}</Alert>}
+      {refusal && <Alert tone="danger">{refusalText(refusal)}</Alert>}
     </div>
   )
 }

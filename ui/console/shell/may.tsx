@@ -1,32 +1,36 @@
 import type { DescMethod } from "@bufbuild/protobuf"
 import { type ReactNode, Suspense } from "react"
 import { Link, type LinkOptions } from "./link.tsx"
-import { useMay } from "./use-may.ts"
+import { useIsPermitted } from "./use-may.ts"
 
-/** The operation that a control calls; "own" is what everybody may do to themself. */
-export type Needs = { readonly needs: DescMethod | "own" }
+/** The operation that a control calls; "own" means an operation on the user's own account. */
+export type RequiredPermission = { readonly needs: DescMethod | "own" }
 
-type MayProps = Needs & { readonly children: ReactNode }
+type IfPermittedProps = RequiredPermission & { readonly children: ReactNode }
 
-/** What calls an operation, or leads there, for who may call it; no page waits for that. */
-export function May({ needs, children }: MayProps) {
+/** Shows a control only to callers who can call the operation; doesn't delay the page. */
+export function IfPermitted({ needs, children }: IfPermittedProps) {
   if (needs === "own") return children
   return (
     <Suspense>
-      <IfAllowed needs={needs}>{children}</IfAllowed>
+      <IfOperationAllowed needs={needs}>{children}</IfOperationAllowed>
     </Suspense>
   )
 }
 
-type IfAllowedProps = { readonly needs: DescMethod; readonly children: ReactNode }
+type IfOperationAllowedProps = { readonly needs: DescMethod; readonly children: ReactNode }
 
-function IfAllowed({ needs, children }: IfAllowedProps) {
-  return useMay()(needs) && children
+function IfOperationAllowed({ needs, children }: IfOperationAllowedProps) {
+  return useIsPermitted()(needs) && children
 }
 
-type LedProps = { readonly needs: DescMethod; readonly name: string; readonly to: LinkOptions }
+type PermittedLinkProps = {
+  readonly needs: DescMethod
+  readonly name: string
+  readonly to: LinkOptions
+}
 
-/** A name that leads on, for who may look there. */
-export function Led({ needs, name, to }: LedProps) {
-  return useMay()(needs) ? <Link {...to}>{name}</Link> : name
+/** A name that is a link for callers with permission. */
+export function PermittedLink({ needs, name, to }: PermittedLinkProps) {
+  return useIsPermitted()(needs) ? <Link {...to}>{name}</Link> : name
 }

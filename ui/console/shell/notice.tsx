@@ -4,16 +4,16 @@ import { type Action, useAction } from "./call.ts"
 import { RefusalAlert } from "./refusal-alert.tsx"
 import { t } from "./text.ts"
 
-/** What has just been done, and what takes it back. */
+/** A notice of a completed change, with an action to undo it. */
 type Notice = { readonly text: string; readonly undo?: (() => Promise<unknown>) | undefined }
 
-/** Long enough to read it and to reach the button. */
-const shownMs = 12_000
+/** Long enough to read the notice and reach the button. */
+const visibleMs = 12_000
 
 let notice: Notice | undefined
 const listeners = new Set<() => void>()
 
-/** Says below the page what was done; the next one takes its place. */
+/** Shows a notice below the page; replaces the previous one. */
 export function notify(next: Notice | undefined): void {
   notice = next
   for (const listener of listeners) listener()
@@ -24,7 +24,7 @@ function subscribe(changed: () => void): () => void {
   return () => listeners.delete(changed)
 }
 
-/** Where notices stand, whatever page is open. */
+/** The place for notices, on every page. */
 export function Notices() {
   const shown = useSyncExternalStore(subscribe, () => notice)
   return (
@@ -42,7 +42,7 @@ function NoticeBox({ notice: { text, undo } }: { readonly notice: Notice }) {
   const isHeld = action.busy || action.refusal !== undefined
   useEffect(() => {
     if (isHeld) return
-    const timer = setTimeout(() => notify(undefined), shownMs)
+    const timer = setTimeout(() => notify(undefined), visibleMs)
     return () => clearTimeout(timer)
   }, [isHeld])
   return (

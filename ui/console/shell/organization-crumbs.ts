@@ -1,10 +1,10 @@
 import type { Crumb } from "./frame.tsx"
-import { useBelongsTo, useOrganizations } from "./organization.tsx"
+import { useOrganizations, useSelectOwner } from "./organization.tsx"
 import { t } from "./text.ts"
 
-/** The way back to the organization that a page belongs to, which becomes the chosen one. */
+/** Breadcrumbs to the organization of a page, which becomes the selected one. */
 export function useOrganizationCrumbs(organizationId: string): readonly Crumb[] {
-  useBelongsTo(organizationId)
+  useSelectOwner(organizationId)
   const organization = useOrganizations().find(({ id }) => id === organizationId)
   const link = { to: "/organizations/$organizationId", params: { organizationId } } as const
   return [{ label: organization?.name ?? t("nav.organization"), link }]

@@ -6,121 +6,126 @@ import { usePermissions } from "./permissions.ts"
 
 export type Organization = { readonly id: string; readonly name: string }
 
-/** As many as the switch offers; whoever has more finds them by the list of organisations. */
-const offered = 200
+/** Limit of the organization switch; others can be found in the list of organizations. */
+const organizationsMax = 200
 
-const chosenKey = "latchkey.organization"
+const storageKey = "latchkey.organization"
 
-const organizationsAsked = {
-  query: { limit: offered, asc: true },
+const organizationsRequest = {
+  query: { limit: organizationsMax, asc: true },
   sortingColumn: "ORGANIZATION_FIELD_NAME_NAME",
 }
 
 const orgService = "core.org.v2.OrganizationService"
 const authService = "core.auth.v1.AuthService"
 
-/** As many of one's own roles as are looked at. */
+/** Limit of the caller's roles that are read. */
 const rolesMax = 200
 
 type Rows = readonly Record<string, unknown>[]
 
-async function rowsOf(method: string, request: object, signal: AbortSignal): Promise<Rows> {
+async function fetchRows(method: string, request: object, signal: AbortSignal): Promise<Rows> {
   const rows: unknown = (await callJson(method, request, { signal }))?.result
   return Array.isArray(rows) ? rows : []
 }
 
-/** The caller's own roles: everybody may read those. */
+/** The caller's own roles, which everyone can read. */
 const membershipsQuery = queryOptions({
   queryKey: ["memberships"],
   queryFn: ({ signal }) =>
-    rowsOf(`${authService}/ListMyMemberships`, { query: { limit: rolesMax } }, signal),
+    fetchRows(`${authService}/ListMyMemberships`, { query: { limit: rolesMax } }, signal),
 })
 
 /**
- * Whether one manages anything; undefined until that is known. Before that, and where one manages
- * nothing, no operation is called that would only refuse.
+ * Whether the caller can manage anything; undefined while loading. Without permissions, no requests
+ * are sent that would be rejected.
  */
-export function useManages(): boolean | undefined {
+export function useCanManage(): boolean | undefined {
   const { data, isError } = useQuery(membershipsQuery)
-  // The page itself then says what is wrong.
+  // The page itself then shows the error.
   return isError || (data && data.length > 0)
 }
 
-/** The organisations in which one may see or look after something, by name. */
+/** Organizations in which the caller has permissions, by name. */
 export function useOrganizations(): readonly Organization[] {
   const { data } = useSuspenseQuery({
     queryKey: ["organizations"],
     queryFn: async ({ signal, client }) => {
-      const held = await client.fetchQuery(membershipsQuery)
-      if (held.length === 0) return []
-      // Whoever looks after a project alone may not see its organisation, but for its name.
-      const isWider = held.length === rolesMax || held.some(({ iam, orgId }) => iam || orgId)
+      const memberships = await client.fetchQuery(membershipsQuery)
+      if (memberships.length === 0) return []
+      // Administrators of a single project can only see the name of its organization.
+      const isWider =
+        memberships.length === rolesMax || memberships.some(({ iam, orgId }) => iam || orgId)
       const method = `${orgService}/ListOrganizations`
-      const seen = isWider ? await rowsOf(method, organizationsAsked, signal) : []
-      if (seen.length > 0) return seen.map(organizationOf)
-      const limited = { query: { limit: offered } }
-      return (await rowsOf(`${authService}/ListMyProjectOrgs`, limited, signal)).map(organizationOf)
+      const seen = isWider ? await fetchRows(method, organizationsRequest, signal) : []
+      if (seen.length > 0) return seen.map(toOrganization)
+      const limited = { query: { limit: organizationsMax } }
+      return (await fetchRows(`${authService}/ListMyProjectOrgs`, limited, signal)).map(
+        toOrganization,
+      )
     },
   })
   return data
 }
 
-const organizationOf = ({ id, name }: Record<string, unknown>): Organization => ({
+const toOrganization = ({ id, name }: Record<string, unknown>): Organization => ({
   id: String(id),
   name: String(name),
 })
 
-/** Whether one may see what holds for the whole instance. */
-export const useSeesInstance = (): boolean => usePermissions().includes("iam.read")
+/** Whether the caller can read instance settings. */
+export const useCanReadInstance = (): boolean => usePermissions().includes("iam.read")
 
-/** One manages nothing here: there is no organisation to show. */
-export const nothingToManage = new Error("no organisation can be seen")
+/** Thrown if the caller can't manage anything, so there is no organization to show. */
+export const nothingToManageError = new Error("no organization is accessible")
 
 /**
- * The organisation whose things are shown and in which new ones are made: the one in the address,
- * so that a link leads colleagues to the same, else the one chosen last, else the one that was
- * shown first.
+ * The selected organization: the one in the URL, so that links can be shared, otherwise the last
+ * selected one, otherwise the first.
  */
 export function useOrganization(): Organization {
   const organizations = useOrganizations()
   const { org } = useSearch({ from: "__root__" })
-  const wanted = org ?? localStorage.getItem(chosenKey)
-  const found = organizations.find(({ id }) => id === wanted) ?? organizations[0]
-  const isDefault = org === undefined && found !== undefined && found.id !== wanted
-  // The first by name: another one is, once one of them is renamed or added.
+  const requestedId = org ?? localStorage.getItem(storageKey)
+  const found = organizations.find(({ id }) => id === requestedId) ?? organizations[0]
+  const isDefault = org === undefined && found !== undefined && found.id !== requestedId
+  // Stored, because the first by name changes when organizations are renamed or added.
   useEffect(() => {
-    if (isDefault) localStorage.setItem(chosenKey, found.id)
+    if (isDefault) localStorage.setItem(storageKey, found.id)
   }, [isDefault, found])
-  if (!found) throw nothingToManage
+  if (!found) throw nothingToManageError
   return found
 }
 
-/** Works in another organisation from now on: what is open belongs to one, its list to each. */
-export function useChoose(): (organizationId: string) => void {
+/**
+ * Selects another organization. Pages of a resource are replaced by the list, because the resource
+ * belongs to one organization.
+ */
+export function useSelectOrganization(): (organizationId: string) => void {
   const navigate = useNavigate()
   const { pathname } = useLocation()
   return (org) => {
-    localStorage.setItem(chosenKey, org)
-    void navigate({ to: placeOf(pathname, org), search: { org } })
+    localStorage.setItem(storageKey, org)
+    void navigate({ to: pathForOrganization(pathname, org), search: { org } })
   }
 }
 
-function placeOf(pathname: string, organizationId: string): string {
+function pathForOrganization(pathname: string, organizationId: string): string {
   const [list = ""] = pathname.split("/").filter(Boolean)
   if (list === "organizations") return `/organizations/${organizationId}`
   return list === "granted-projects" ? "/projects" : `/${list}`
 }
 
-/** A page of something that belongs to an organisation: that is the chosen one from now on. */
-export function useBelongsTo(organizationId: string | undefined): void {
+/** Selects the organization that owns the resource of a page. */
+export function useSelectOwner(organizationId: string | undefined): void {
   const navigate = useNavigate()
   const { id } = useOrganization()
   const isOther = organizationId !== id
   const isSeen = useOrganizations().some((one) => one.id === organizationId)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: whoever chooses another leaves
+  // biome-ignore lint/correctness/useExhaustiveDependencies: it must not run on selection
   useEffect(() => {
     if (!organizationId || !isSeen || !isOther) return
-    localStorage.setItem(chosenKey, organizationId)
+    localStorage.setItem(storageKey, organizationId)
     const search = (before: object) => ({ ...before, org: organizationId })
     void navigate({ to: ".", search, replace: true })
   }, [organizationId, isSeen])

@@ -5,13 +5,13 @@ import { useReload } from "./call.ts"
 import { isHidden, refusalOf } from "./refusal.ts"
 import { t } from "./text.ts"
 
-type PartProps = { readonly rows?: number; readonly children: ReactNode }
+type PagePartProps = { readonly rows?: number; readonly children: ReactNode }
 
 /**
- * A part of a page that is read by itself: the rest is there before it, and stays when it fails.
- * Where the person may not see it, it is not there.
+ * A part of a page with its own loading and error state, so that the rest is independent of it.
+ * Hidden if the caller can't read it.
  */
-export function Part({ rows = 3, children }: PartProps) {
+export function PagePart({ rows = 3, children }: PagePartProps) {
   return (
     <CatchBoundary getResetKey={() => location.href} errorComponent={PartFailed}>
       <Suspense fallback={<Skeleton rows={rows} label={t("list.loading")} />}>{children}</Suspense>

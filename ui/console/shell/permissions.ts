@@ -2,8 +2,8 @@ import { useSuspenseQuery } from "@tanstack/react-query"
 import { callJson } from "./call-json.ts"
 
 /**
- * What one may do in an organisation, or on the instance where none is named. What is held on one
- * project alone carries its id: "project.read:123".
+ * The caller's permissions in an organization, or on the instance without one. Permissions on a
+ * single project contain its ID: "project.read:123".
  */
 export function usePermissions(organizationId?: string): readonly string[] {
   const { data } = useSuspenseQuery({
@@ -11,8 +11,8 @@ export function usePermissions(organizationId?: string): readonly string[] {
     queryFn: async ({ signal }) => {
       const method = "core.auth.v1.AuthService/ListMyCorePermissions"
       const answer = await callJson(method, {}, { signal, within: organizationId })
-      const held: unknown = answer?.result
-      return Array.isArray(held) ? held.map(String) : []
+      const permissions: unknown = answer?.result
+      return Array.isArray(permissions) ? permissions.map(String) : []
     },
   })
   return data

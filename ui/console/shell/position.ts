@@ -4,11 +4,11 @@ import { useEffect } from "react"
 
 const positionHeader = "x-core-position"
 
-/** How far each answer is known to be current, by its message. */
+/** The position at which each response was current, by message. */
 const positions = new WeakMap<object, bigint>()
 
-/** Notes the position of every answer. */
-export const notePositions: Interceptor = (next) => async (request) => {
+/** Records the position of every response. */
+export const recordPositions: Interceptor = (next) => async (request) => {
   const response = await next(request)
   const position = response.header.get(positionHeader)
   if (!response.stream && position) positions.set(response.message, BigInt(position))
@@ -16,8 +16,8 @@ export const notePositions: Interceptor = (next) => async (request) => {
 }
 
 /**
- * Keeps the message that is shown where a newer answer equals it, so that nothing is drawn again.
- * The position of the newer answer then applies to the message that is kept.
+ * Keeps the displayed message if a newer response is equal, to avoid rendering. The position of the
+ * newer response then applies to it.
  */
 export const structuralSharing =
   <O extends DescMessage>(schema: O) =>
@@ -29,31 +29,31 @@ export const structuralSharing =
     return before
   }
 
-/** The messages that the page is drawn from, once for each component that reads one. */
-const shown = new Set<{ readonly message: object }>()
+/** Messages that the page displays, once per component that reads them. */
+const shownMessages = new Set<{ readonly message: object }>()
 
 /**
- * Registers a message for as long as what was drawn from it is on the page, also while that waits
- * for an answer and is hidden, when layout effects have been taken back.
+ * Registers a message while a component that displays it is on the page, including while it is
+ * suspended and hidden, when layout effects have been cleaned up.
  */
-export function useShown(message: object | null | undefined): void {
+export function useShownMessage(message: object | null | undefined): void {
   useEffect(() => {
     if (!message) return
     const entry = { message }
-    shown.add(entry)
+    shownMessages.add(entry)
     return () => {
-      shown.delete(entry)
+      shownMessages.delete(entry)
     }
   }, [message])
 }
 
 /**
- * The position up to which everything on the page is known to be current: that of its oldest
- * answer. A message that has arrived and is not drawn yet does not move it on.
+ * The position at which everything on the page was current: that of the oldest response. A response
+ * that is not rendered yet doesn't count.
  */
 export function shownPosition(): bigint | undefined {
   let oldest: bigint | undefined
-  for (const { message } of shown) {
+  for (const { message } of shownMessages) {
     const position = positions.get(message)
     if (position !== undefined && (oldest === undefined || position < oldest)) oldest = position
   }

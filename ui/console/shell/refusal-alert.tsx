@@ -1,24 +1,24 @@
 import { lazy, Suspense } from "react"
 import { Alert, Button } from "../../kit/index.ts"
-import { isTooOld, type Refusal } from "./refusal.ts"
-import { wordsOf } from "./refusal-text.ts"
+import { isSignInTooOld, type Refusal } from "./refusal.ts"
+import { refusalText } from "./refusal-text.ts"
 import { signInFresh } from "./session.ts"
 import { t } from "./text.ts"
 
-/** A refusal beside what was tried; nothing where there is none. */
+/** An error next to the control that caused it; empty if there is none. */
 export function RefusalAlert({ refusal }: { readonly refusal: Refusal | undefined }) {
   if (!refusal) return undefined
-  if (isTooOld(refusal)) return <SignInAgain />
-  return <Alert tone="danger">{wordsOf(refusal)}</Alert>
+  if (isSignInTooOld(refusal)) return <SignInAgainPrompt />
+  return <Alert tone="danger">{refusalText(refusal)}</Alert>
 }
 
-/** Loaded where it is shown: few need it. */
+/** Loaded when shown, because it is rarely needed. */
 const MailedCode = lazy(async () => ({
   default: (await import("./mailed-code.tsx")).MailedCode,
 }))
 
-/** Nothing is wrong: it only has to be clear who sits there. What is typed stays. */
-function SignInAgain() {
+/** Asks to sign in again to confirm the identity. Unsaved input is kept. */
+function SignInAgainPrompt() {
   return (
     <Alert tone="warning">
       {t("gate.prove")}{" "}

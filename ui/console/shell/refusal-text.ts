@@ -1,13 +1,13 @@
-import { sentenceOf } from "../../kit/index.ts"
+import { toSentence } from "../../kit/index.ts"
 import type { Refusal } from "./refusal.ts"
 import { has, t } from "./text.ts"
 
-/** Why the server refused: in the reader's language where the catalogue knows it. */
-export function wordsOf({ id, message }: Refusal): string {
+/** The text of an error, translated if the catalog contains it. */
+export function refusalText({ id, message }: Refusal): string {
   const key = `fault.${id}`
-  return has(key) ? t(key) : sentenceOf(message)
+  return has(key) ? t(key) : toSentence(message)
 }
 
-/** The same at the field that it is about, whose name stands there already. */
-export const refusalTextAtField = ({ wanted, ...refusal }: Refusal): string =>
-  wordsOf({ ...refusal, message: wanted ?? refusal.message })
+/** The text of an error next to its field, without the field name. */
+export const refusalTextAtField = ({ expected: request, ...refusal }: Refusal): string =>
+  refusalText({ ...refusal, message: request ?? refusal.message })

@@ -1,15 +1,15 @@
 import { createContext } from "react"
 
-/** Whose things a page shows: those of the chosen organisation where none is said. */
+/** Whose data a page shows; by default the selected organization's. */
 export type Scope = {
   readonly organizationId?: string
   /**
-   * The project that a role may be held on alone. "any": one of the grants, whose ids v2 does not
-   * tell.
+   * The project on which a role may be held. "any" means an unknown grant, because version 2
+   * returns no grant IDs.
    */
-  readonly held?: string
-  /** By what ranks (`rank` of the book) one stands below whom the page is about. */
-  readonly below?: readonly string[]
+  readonly projectId?: string
+  /** Ranks (`rank` in the access rules) in which the page's user is above the caller. */
+  readonly higherRanks?: readonly string[]
 }
 
 export const ScopeContext = createContext<Scope>({})

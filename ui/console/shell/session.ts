@@ -1,57 +1,62 @@
 import * as oidc from "openid-client"
 import { useSyncExternalStore } from "react"
-import { storageOf } from "../../kit/storage.ts"
-import { clockSkewSeconds, noteClock } from "./clock.ts"
+import { findStorage } from "../../kit/storage.ts"
+import { clockSkewSeconds, recordServerClock } from "./clock.ts"
 import { removeDrafts } from "./draft-storage.ts"
 
-export type Person = {
+export type SignedInUser = {
   readonly id: string
   readonly name: string
   readonly loginName: string
-  /** The address of a picture of them, where there is one. */
+  /** URL of the avatar, if there is one. */
   readonly picture: string | undefined
   /** The session of this browser (OpenID Connect Back-Channel Logout §2.1, sid). */
   readonly sessionId: string
 }
 
-/** Where this tab stands. While it is "starting" the console is drawn, and its readings wait. */
+/**
+ * The session state of this tab. While it is "starting", the console is rendered, and requests
+ * wait.
+ */
 export type Session =
   | { readonly status: "starting" }
-  | { readonly status: "signed-in"; readonly person: Person }
-  /** The sign-in is over, the page stays: what waits goes on after the next one. */
+  | { readonly status: "signed-in"; readonly person: SignedInUser }
+  /**
+   * The session has ended, but the page stays; waiting requests continue after the next sign-in.
+   */
   | { readonly status: "ended" }
   | { readonly status: "signed-out" }
-  /** The tab was opened to sign in for another one, and has done so. */
+  /** The tab was opened to sign in for another tab, and is done. */
   | { readonly status: "done" }
   | { readonly status: "failed"; readonly why: Failure }
 
-/** Why the console can't open; a message where nothing else is known. */
+/** Why the console can't start; a message for other errors. */
 export type Failure = "cookies" | "clock" | "unreachable" | { readonly message: string }
 
-const base = "/ui/console"
-/** What people manage of themselves; it has the sign-in and the bundle of the console. */
-const account = "/ui/account"
+const consolePath = "/ui/console"
+/** The account pages, which share the session and bundle of the console. */
+const accountPath = "/ui/account"
 const paths = {
-  home: `${base}/`,
-  callback: `${base}/callback`,
-  signedOut: `${base}/signed-out`,
-  /** Leads through the sign-in and says that the other tab goes on. */
-  again: `${base}/signed-in`,
+  home: `${consolePath}/`,
+  callback: `${consolePath}/callback`,
+  signedOut: `${consolePath}/signed-out`,
+  /** The callback that tells the user to continue in the other tab. */
+  again: `${consolePath}/signed-in`,
 } as const
 
 const pendingKey = "latchkey.sign-in"
 const hintKey = "latchkey.hint"
 const homeKey = "latchkey.home"
-/** Whose drafts there are in this tab, also when it was left for the sign-in page. */
+/** The user whose drafts are in this tab, kept across redirects to the sign-in page. */
 const personKey = "latchkey.person"
 
 type Tokens = { readonly access: string; readonly id: string }
 
 let session: Session = { status: "starting" }
 let tokens: Tokens | undefined
-let arrival = Promise.withResolvers<Tokens>()
-let renewing: Promise<boolean> | undefined
-let setup: Promise<Client> | undefined
+let tokensArrived = Promise.withResolvers<Tokens>()
+let renewal: Promise<boolean> | undefined
+let clientSetup: Promise<Client> | undefined
 const listeners = new Set<() => void>()
 const channel = new BroadcastChannel("latchkey.session")
 
@@ -65,95 +70,98 @@ export function useSession(): Session {
   )
 }
 
-function become(next: Session): void {
+function setSessionState(next: Session): void {
   session = next
   for (const listener of listeners) listener()
 }
 
-/** Finds out where the browser stands in the sign-in, and takes the next step. */
+/** Determines the session state of the browser and continues the sign-in. */
 export async function start(): Promise<void> {
-  // Without cookies nobody stays signed in, and the sign-in can't be carried on here either.
-  if (!navigator.cookieEnabled || !storageOf("sessionStorage")) {
-    become({ status: "failed", why: "cookies" })
+  // Without cookies, neither sessions nor the sign-in flow work.
+  if (!navigator.cookieEnabled || !findStorage("sessionStorage")) {
+    setSessionState({ status: "failed", why: "cookies" })
     return
   }
-  channel.onmessage = ({ data }) => void heard(data)
-  await orFail(async () => {
+  channel.onmessage = ({ data }) => void handleMessage(data)
+  await orShowFailure(async () => {
     const { pathname } = location
-    if (pathname === paths.signedOut) become({ status: "signed-out" })
-    else if (pathname === paths.callback) await finish()
-    else if (!(await renewed())) await leave({})
+    if (pathname === paths.signedOut) setSessionState({ status: "signed-out" })
+    else if (pathname === paths.callback) await handleCallback()
+    else if (!(await tryRenew())) await redirectToSignIn({})
   })
 }
 
-/** Takes a step of the sign-in; one that fails is shown instead of the page. */
-async function orFail(step: () => Promise<void>): Promise<void> {
+/** Runs a step of the sign-in and shows a failure in place of the page. */
+async function orShowFailure(step: () => Promise<void>): Promise<void> {
   try {
     await step()
   } catch (failure) {
-    become({ status: "failed", why: failureOf(failure) })
+    setSessionState({ status: "failed", why: toFailure(failure) })
   }
 }
 
-/** What other tabs of this browser tell: one session is everybody's. */
-async function heard(told: unknown): Promise<void> {
-  if (told === "signed-out") {
-    forget()
-    become({ status: "signed-out" })
+/** Handles messages of other tabs, which share the session. */
+async function handleMessage(notice: unknown): Promise<void> {
+  if (notice === "signed-out") {
+    clearSession()
+    setSessionState({ status: "signed-out" })
   }
-  if (told === "signed-in" && session.status !== "signed-in") await renewed()
+  if (notice === "signed-in" && session.status !== "signed-in") await tryRenew()
 }
 
-/** The access token, as soon as there is one; it lives in this module and nowhere else. */
+/** The access token, once available; only stored in memory. */
 export async function accessToken(): Promise<string> {
-  return (await (tokens ?? arrival.promise)).access
+  return (await (tokens ?? tokensArrived.promise)).access
 }
 
 /**
- * The token after one that the server no longer takes. Where the sign-in itself is over, the answer
- * waits until the person has signed in again, here or in another tab: nothing typed is lost.
+ * Returns a new token after the server rejected one. If the session has ended, waits until the user
+ * has signed in again, here or in another tab, so that unsaved input is kept.
  */
-export async function tokenAfter(stale: string): Promise<string> {
-  // While it can't be asked the old one stays: the next call finds the same, and asks again.
-  if (tokens?.access === stale && !(await renewed()) && tokens?.access === stale) {
+export async function renewToken(stale: string): Promise<string> {
+  // If renewal fails temporarily, the old token stays, so the next call tries again.
+  if (tokens?.access === stale && !(await tryRenew()) && tokens?.access === stale) {
     tokens = undefined
-    arrival = Promise.withResolvers<Tokens>()
-    become({ status: "ended" })
+    tokensArrived = Promise.withResolvers<Tokens>()
+    setSessionState({ status: "ended" })
   }
   return accessToken()
 }
 
-/** Asks for tokens without a page: true where the browser's session still allows it. */
-function renewed(): Promise<boolean> {
-  renewing ??= renew().finally(() => {
-    renewing = undefined
+/** Requests tokens without user interaction; true if the browser's session allows it. */
+function tryRenew(): Promise<boolean> {
+  renewal ??= renew().finally(() => {
+    renewal = undefined
   })
-  return renewing
+  return renewal
 }
 
 /**
- * How old a sign-in is taken for fresh (OpenID Connect Core §3.1.2.1, max_age): it leaves a few
- * minutes of the quarter of an hour that the server gives.
+ * Maximum age of a fresh sign-in (OpenID Connect Core §3.1.2.1, max_age); a few minutes less than
+ * the server's 15.
  */
-const fresh = { max_age: "600" } as const
+const freshParameters = { max_age: "600" } as const
 
-/** The same for a sign-in that is recent: another tab may have had one. */
-export const renewedFresh = (): Promise<boolean> => renew(fresh)
+/** Requests tokens of a recent sign-in, which may have happened in another tab. */
+export const renewFresh = (): Promise<boolean> => renew(freshParameters)
 
-/** OpenID Connect Core §3.1.2.1, prompt=none: the redirect ends on our origin, and is read. */
+/**
+ * OpenID Connect Core §3.1.2.1, prompt=none: follows the redirect to this origin and reads the
+ * response.
+ */
 async function renew(more: Readonly<Record<string, string>> = {}): Promise<boolean> {
-  const client = await clientOf()
+  const client = await getClient()
   const hint = sessionStorage.getItem(hintKey)
-  const { url, pending } = await requestOf(client, {
+  const { url, pending } = await createRequest(client, {
     prompt: "none",
     ...more,
     ...(hint && { id_token_hint: hint }),
   })
   const answer = await fetch(url, { headers: { accept: "application/json" } })
-  noteClock(answer)
+  recordServerClock(answer)
   const back = new URL(answer.url)
   if (back.pathname !== paths.callback || !back.searchParams.has("code")) return false
-  await take(await redeem(client, back, pending))
+  await acceptTokens(await redeem(client, back, pending))
   return true
 }
 
@@ -164,22 +172,22 @@ type Client = {
   readonly upstream: string
 }
 
-/** The endpoints are fixed by the interface, so nobody asks for them first. */
-function clientOf(): Promise<Client> {
-  setup ??= read().catch((failure) => {
-    setup = undefined
+/** The endpoints are fixed, so no discovery is needed. */
+function getClient(): Promise<Client> {
+  clientSetup ??= fetchClient().catch((failure) => {
+    clientSetup = undefined
     throw failure
   })
-  return setup
+  return clientSetup
 }
 
-async function read(): Promise<Client> {
-  const answer = await fetch(`${base}/environment.json`)
+async function fetchClient(): Promise<Client> {
+  const answer = await fetch(`${consolePath}/environment.json`)
   if (!answer.ok) throw new Error(`environment.json: ${answer.status}`)
-  noteClock(answer)
+  recordServerClock(answer)
   const { issuer, clientId, scope, upstream }: Record<string, unknown> = await answer.json()
   const home = new URL(String(issuer))
-  // Cookies and redirect URIs belong to the public address.
+  // Cookies and redirect URIs require the public URL.
   if (home.origin !== location.origin) {
     location.replace(home.origin + location.pathname + location.search)
     return new Promise(() => {})
@@ -194,17 +202,17 @@ async function read(): Promise<Client> {
     authorization_response_iss_parameter_supported: true,
   }
   const config = () => {
-    // Tokens are checked by the server's clock: that of the device may be wrong.
+    // Tokens are checked by the server's clock, because the device's may be wrong.
     const client = { [oidc.clockSkew]: clockSkewSeconds() }
-    const made = new oidc.Configuration(metadata, String(clientId), client, oidc.None())
-    if (home.protocol === "http:") oidc.allowInsecureRequests(made)
-    return made
+    const created = new oidc.Configuration(metadata, String(clientId), client, oidc.None())
+    if (home.protocol === "http:") oidc.allowInsecureRequests(created)
+    return created
   }
   return { config, scope: String(scope), home, upstream: String(upstream) }
 }
 
-/** Where a proxy on its machine reaches the server: an origin, or "unix:" and a path. */
-export const upstreamOfServer = async (): Promise<string> => (await clientOf()).upstream
+/** The server as reached from a proxy on its host: an origin, or "unix:" and a path. */
+export const fetchUpstream = async (): Promise<string> => (await getClient()).upstream
 
 type Pending = {
   readonly state: string
@@ -213,8 +221,8 @@ type Pending = {
   readonly returnTo: string
 }
 
-/** RFC 6749 §4.1.1 with PKCE (RFC 7636 §4.3). */
-async function requestOf(client: Client, more: Readonly<Record<string, string>> = {}) {
+/** An authorization request (RFC 6749 §4.1.1) with PKCE (RFC 7636 §4.3). */
+async function createRequest(client: Client, more: Readonly<Record<string, string>> = {}) {
   const pending: Pending = {
     state: oidc.randomState(),
     nonce: oidc.randomNonce(),
@@ -226,53 +234,55 @@ async function requestOf(client: Client, more: Readonly<Record<string, string>> 
     scope: client.scope,
     state: pending.state,
     nonce: pending.nonce,
-    code_challenge: await challengeOf(pending.verifier),
+    code_challenge: await createChallenge(pending.verifier),
     code_challenge_method: "S256",
     ...more,
   })
   return { url, pending }
 }
 
-/** WebCrypto is missing on plain http beyond localhost, where people try things out first. */
-async function challengeOf(verifier: string): Promise<string> {
+/** WebCrypto is missing on plain HTTP except on localhost, which is common in tests. */
+async function createChallenge(verifier: string): Promise<string> {
   if (isSecureContext) return oidc.calculatePKCECodeChallenge(verifier)
-  const { challengeWithout } = await import("./challenge.ts")
-  return challengeWithout(verifier)
+  const { challengeWithoutWebCrypto } = await import("./challenge.ts")
+  return challengeWithoutWebCrypto(verifier)
 }
 
-/** Leaves for the sign-in page, to come back to the page that is open. */
-export const signIn = (): Promise<void> => orFail(() => leave({}))
+/** Redirects to the sign-in page and back to the current page. */
+export const signIn = (): Promise<void> => orShowFailure(() => redirectToSignIn({}))
 
-/** The same for a change that wants to know that it is still this person who sits there. */
+/** Redirects to a fresh sign-in, for changes that must confirm the user's identity. */
 export async function signInFresh(): Promise<void> {
   const hint = sessionStorage.getItem(hintKey)
-  await orFail(() => leave({ ...fresh, ...(hint && { id_token_hint: hint }) }))
+  await orShowFailure(() =>
+    redirectToSignIn({ ...freshParameters, ...(hint && { id_token_hint: hint }) }),
+  )
 }
 
-async function leave(more: Readonly<Record<string, string>>): Promise<void> {
-  const { url, pending } = await requestOf(await clientOf(), more)
+async function redirectToSignIn(more: Readonly<Record<string, string>>): Promise<void> {
+  const { url, pending } = await createRequest(await getClient(), more)
   const home = sessionStorage.getItem(homeKey) ?? paths.home
   const returnTo = session.status === "signed-out" ? home : pending.returnTo
   sessionStorage.setItem(pendingKey, JSON.stringify({ ...pending, returnTo }))
   location.assign(url)
 }
 
-/** Where another tab signs in for this one. */
-export const signInElsewhere = paths.again
+/** The path where another tab signs in for this one. */
+export const signInTabPath = paths.again
 
-async function finish(): Promise<void> {
-  const client = await clientOf()
+async function handleCallback(): Promise<void> {
+  const client = await getClient()
   const pending = takePending()
   if (!pending) {
     history.replaceState(null, "", paths.home)
-    await leave({})
+    await redirectToSignIn({})
     return
   }
   const fresh = await redeem(client, new URL(location.href), pending)
   history.replaceState(null, "", pending.returnTo)
-  await take(fresh)
+  await acceptTokens(fresh)
   channel.postMessage("signed-in")
-  if (pending.returnTo === paths.again) become({ status: "done" })
+  if (pending.returnTo === paths.again) setSessionState({ status: "done" })
 }
 
 function takePending(): Pending | undefined {
@@ -280,8 +290,8 @@ function takePending(): Pending | undefined {
   sessionStorage.removeItem(pendingKey)
   if (stored === null) return undefined
   const { state, nonce, verifier, returnTo }: Record<string, unknown> = JSON.parse(stored)
-  const isOwn = [base, account].some((each) => String(returnTo).startsWith(`${each}/`))
-  const own = isOwn || returnTo === account ? String(returnTo) : paths.home
+  const isOwn = [consolePath, accountPath].some((each) => String(returnTo).startsWith(`${each}/`))
+  const own = isOwn || returnTo === accountPath ? String(returnTo) : paths.home
   return { state: String(state), nonce: String(nonce), verifier: String(verifier), returnTo: own }
 }
 
@@ -294,77 +304,77 @@ async function redeem({ config }: Client, back: URL, pending: Pending) {
   })
 }
 
-async function take(answer: Awaited<ReturnType<typeof redeem>>): Promise<void> {
+async function acceptTokens(answer: Awaited<ReturnType<typeof redeem>>): Promise<void> {
   const claims = answer.claims()
   const id = claims?.sub ?? ""
   const before = session.status === "signed-in" ? session.person.id : lastPerson
   if ((before ?? sessionStorage.getItem(personKey) ?? id) !== id) removeDrafts()
   sessionStorage.setItem(personKey, id)
-  // Whoever signed in meanwhile is somebody else: nothing of the person before stays in the page.
+  // If another user signed in, nothing of the previous user must remain on the page.
   if (before !== undefined && before !== id) {
     location.replace(paths.home)
     return
   }
-  const { config } = await clientOf()
+  const { config } = await getClient()
   const info = await oidc.fetchUserInfo(config(), answer.access_token, id)
   const loginName = info.preferred_username ?? id
   lastPerson = id
   tokens = { access: answer.access_token, id: answer.id_token ?? "" }
   sessionStorage.setItem(hintKey, tokens.id)
-  arrival.resolve(tokens)
+  tokensArrived.resolve(tokens)
   const { name = loginName, picture } = info
   const sessionId = String(claims?.sid ?? "")
-  become({ status: "signed-in", person: { id, name, loginName, picture, sessionId } })
+  setSessionState({ status: "signed-in", person: { id, name, loginName, picture, sessionId } })
 }
 
 let lastPerson: string | undefined
 
-/** Ends the session at the server and comes back to the signed-out page, in every tab. */
+/** Ends the session at the server and shows the signed-out page in every tab. */
 export const signOut = (): Promise<void> =>
-  orFail(async () => {
-    const { config, home } = await clientOf()
+  orShowFailure(async () => {
+    const { config, home } = await getClient()
     const url = oidc.buildEndSessionUrl(config(), {
       id_token_hint: tokens?.id ?? sessionStorage.getItem(hintKey) ?? "",
       post_logout_redirect_uri: home.origin + paths.signedOut,
     })
-    leaveBehind()
+    clearUserData()
     location.assign(url)
   })
 
-/** The same for an account that is no more: there is nothing left to end at the server. */
-export function signedOut(): void {
-  leaveBehind()
+/** Signs out after the account was removed, without a session to end at the server. */
+export function handleAccountRemoved(): void {
+  clearUserData()
   location.assign(paths.signedOut)
 }
 
-/** Whoever comes back comes to where they were: the console, or their account. */
-function leaveBehind(): void {
-  const isAccount = location.pathname.startsWith(account)
-  sessionStorage.setItem(homeKey, isAccount ? account : paths.home)
-  forget()
+/** Remembers whether to return to the console or the account pages. */
+function clearUserData(): void {
+  const isAccount = location.pathname.startsWith(accountPath)
+  sessionStorage.setItem(homeKey, isAccount ? accountPath : paths.home)
+  clearSession()
   channel.postMessage("signed-out")
 }
 
-function forget(): void {
+function clearSession(): void {
   tokens = undefined
-  arrival = Promise.withResolvers<Tokens>()
+  tokensArrived = Promise.withResolvers<Tokens>()
   sessionStorage.removeItem(hintKey)
   sessionStorage.removeItem(personKey)
   removeDrafts()
 }
 
-function failureOf(failure: unknown): Failure {
+function toFailure(failure: unknown): Failure {
   if (
     failure instanceof oidc.AuthorizationResponseError ||
     failure instanceof oidc.ResponseBodyError
   )
     return { message: failure.error_description ?? failure.error }
   if (!(failure instanceof Error)) return { message: String(failure) }
-  // The server said nothing of its clock, or that of the device was set meanwhile.
+  // The server sent no Date header, or the device's clock was changed in the meantime.
   if ("code" in failure && failure.code === timestampCheck) return "clock"
-  // A browser says TypeError where nobody answered.
+  // Browsers throw a TypeError if the server can't be reached.
   return failure instanceof TypeError ? "unreachable" : { message: failure.message }
 }
 
-/** What openid-client calls a token that is from another time than now. */
+/** The error code of openid-client for a token outside its validity period. */
 const timestampCheck = "OAUTH_JWT_TIMESTAMP_CHECK_FAILED"

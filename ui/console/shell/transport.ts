@@ -1,27 +1,27 @@
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect"
 import { createConnectTransport } from "@connectrpc/connect-web"
 import { reportUnreachable } from "./connection.ts"
-import { notePositions } from "./position.ts"
-import { isTooOld, refusalOf } from "./refusal.ts"
-import { accessToken, renewedFresh, tokenAfter } from "./session.ts"
+import { recordPositions } from "./position.ts"
+import { isSignInTooOld, refusalOf } from "./refusal.ts"
+import { accessToken, renewFresh, renewToken } from "./session.ts"
 import { language } from "./text.ts"
 
-/** Sends the token; where the server no longer takes it, it is renewed, and the call made again. */
-const bearer: Interceptor = (next) => async (request) => {
+/** Sends the access token; if the server rejects it, renews it and repeats the call. */
+const withToken: Interceptor = (next) => async (request) => {
   const token = await accessToken()
   request.header.set("authorization", `Bearer ${token}`)
   try {
     return await next(request)
   } catch (failure) {
     if (ConnectError.from(failure).code !== Code.Unauthenticated) throw failure
-    if (isTooOld(refusalOf(failure)) && !(await renewedFresh())) throw failure
-    request.header.set("authorization", `Bearer ${await tokenAfter(token)}`)
+    if (isSignInTooOld(refusalOf(failure)) && !(await renewFresh())) throw failure
+    request.header.set("authorization", `Bearer ${await renewToken(token)}`)
     return await next(request)
   }
 }
 
-/** A browser says TypeError where nobody answered; the page then waits for the server. */
-const reaching: Interceptor = (next) => async (request) => {
+/** Browsers throw a TypeError if the server can't be reached; the page then waits for it. */
+const withReachability: Interceptor = (next) => async (request) => {
   try {
     return await next(request)
   } catch (failure) {
@@ -32,14 +32,14 @@ const reaching: Interceptor = (next) => async (request) => {
   }
 }
 
-/** The server says what happened in the language that the page is in. */
-const speaking: Interceptor = (next) => (request) => {
+/** Requests server messages in the language of the page. */
+const withLanguage: Interceptor = (next) => (request) => {
   request.header.set("accept-language", language)
   return next(request)
 }
 
-/** The management interface, by the person who is signed in. */
+/** The management API as the signed-in user. */
 export const transport = createConnectTransport({
   baseUrl: "/",
-  interceptors: [notePositions, reaching, speaking, bearer],
+  interceptors: [recordPositions, withReachability, withLanguage, withToken],
 })

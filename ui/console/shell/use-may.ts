@@ -6,13 +6,12 @@ import { usePermissions } from "./permissions.ts"
 import { ScopeContext } from "./scope.ts"
 
 /**
- * Whether one may call an operation on what the page shows: by the permission that the operation
- * itself asks for, in an organisation that is named, or else whose page it is. What one may not do
- * is not offered.
+ * Whether the caller can call an operation: checks the permission that the operation declares, in
+ * the given organization or that of the page. Controls without permission are hidden.
  */
-export function useMay(organizationId?: string): (method: DescMethod) => boolean {
+export function useIsPermitted(organizationId?: string): (method: DescMethod) => boolean {
   const chosen = useOrganization()
-  const { held, below = [], ...scope } = useContext(ScopeContext)
+  const { projectId: held, higherRanks: below = [], ...scope } = useContext(ScopeContext)
   const permissions = usePermissions(organizationId ?? scope.organizationId ?? chosen.id)
   const holds = ({ permission }: { readonly permission: string }) =>
     permissions.some(

@@ -3,18 +3,18 @@ import { useState } from "react"
 import { Button, Check } from "../../kit/index.ts"
 import { callJson, Link, type LinkOptions, Section, t } from "../shell/index.ts"
 
-const copied = "latchkey.checklist.key_copied"
+const keyCopiedStorageKey = "latchkey.checklist.key_copied"
 
-/** What comes after set-up. Each step is ticked by what is there, but for what nobody can see. */
+/** First steps after setup. Completed steps are detected from existing data where possible. */
 export function Checklist({ close }: { readonly close: () => void }) {
-  const [hasCopy, setCopy] = useState(() => localStorage.getItem(copied) !== null)
+  const [hasCopy, setCopy] = useState(() => localStorage.getItem(keyCopiedStorageKey) !== null)
   const { hasApplication, hasPerson, hasSignedIn } = useProgress()
   const turnCopy = (on: boolean) => {
-    if (on) localStorage.setItem(copied, "1")
-    else localStorage.removeItem(copied)
+    if (on) localStorage.setItem(keyCopiedStorageKey, "1")
+    else localStorage.removeItem(keyCopiedStorageKey)
     setCopy(on)
   }
-  const isOver = hasApplication && hasPerson && hasSignedIn && hasCopy
+  const isComplete = hasApplication && hasPerson && hasSignedIn && hasCopy
   return (
     <Section
       title={t("start.title")}
@@ -24,7 +24,7 @@ export function Checklist({ close }: { readonly close: () => void }) {
         </Button>
       }
     >
-      {isOver && <p className="section-lead">{t("start.over")}</p>}
+      {isComplete && <p className="section-lead">{t("start.over")}</p>}
       <ol className="steps">
         <Step done={hasApplication} step="application" link={{ to: "/applications/new" }} />
         <Step done={hasPerson} step="person" link={{ to: "/users/new" }} />
@@ -63,22 +63,22 @@ function Step({ done, step, link }: StepProps) {
   )
 }
 
-/** Which steps are done: one row of each list is enough to know. */
+/** Completed steps; one row of each list is sufficient. */
 function useProgress() {
   const one = { limit: 1 }
   const { data } = useSuspenseQuery({
     queryKey: ["first steps"],
     queryFn: ({ signal }) =>
       Promise.all([
-        countOf("core.application.v2.ApplicationService/ListApplications", signal, {
+        fetchCount("core.application.v2.ApplicationService/ListApplications", signal, {
           pagination: one,
           filters: [{ internalFilter: false }],
         }),
-        countOf("core.user.v2.UserService/ListUsers", signal, {
+        fetchCount("core.user.v2.UserService/ListUsers", signal, {
           query: one,
           queries: [{ typeQuery: { type: "TYPE_HUMAN" } }],
         }),
-        countOf("core.activity.v2.ActivityService/ListApplicationUses", signal, {
+        fetchCount("core.activity.v2.ActivityService/ListApplicationUses", signal, {
           pagination: one,
         }),
       ]),
@@ -86,7 +86,7 @@ function useProgress() {
   const [applications, people, uses] = data
   return {
     hasApplication: applications > 0,
-    // The administrator who did the setup is one.
+    // The administrator who did the setup is the first user.
     hasPerson: people > 1,
     hasSignedIn: uses > 0,
   }
@@ -95,8 +95,8 @@ function useProgress() {
 type Total = { readonly totalResult?: string }
 type ListAnswer = { readonly pagination?: Total; readonly details?: Total }
 
-/** How many entries a list has. */
-async function countOf(method: string, signal: AbortSignal, body: object): Promise<number> {
+/** The number of entries of a list. */
+async function fetchCount(method: string, signal: AbortSignal, body: object): Promise<number> {
   const answer: ListAnswer | undefined = await callJson(method, body, { signal })
   return Number((answer?.pagination ?? answer?.details)?.totalResult ?? 0)
 }

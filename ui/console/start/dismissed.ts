@@ -1,6 +1,6 @@
-const key = "latchkey.checklist.away"
+const storageKey = "latchkey.checklist.away"
 
-/** Whether the first steps were put away in this browser. */
-export const isAway = () => localStorage.getItem(key) !== null
+/** Whether the first steps were dismissed in this browser. */
+export const isDismissed = () => localStorage.getItem(storageKey) !== null
 
-export const putAway = () => localStorage.setItem(key, "1")
+export const dismiss = () => localStorage.setItem(storageKey, "1")

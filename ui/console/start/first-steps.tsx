@@ -1,21 +1,21 @@
 import { lazy, useState } from "react"
-import { Part, useSeesInstance } from "../shell/index.ts"
-import { isAway, putAway } from "./dismissed.ts"
+import { PagePart, useCanReadInstance } from "../shell/index.ts"
+import { dismiss, isDismissed } from "./dismissed.ts"
 
 const Checklist = lazy(async () => ({ default: (await import("./checklist.tsx")).Checklist }))
 
-/** What comes after set-up, for who looks after the instance, until they put it away. */
+/** First steps for instance administrators, until dismissed. */
 export function FirstSteps() {
-  const [away, setAway] = useState(isAway)
-  const isTheirs = useSeesInstance()
-  if (away || !isTheirs) return null
+  const [away, setAway] = useState(isDismissed)
+  const canReadInstance = useCanReadInstance()
+  if (away || !canReadInstance) return null
   const close = () => {
-    putAway()
+    dismiss()
     setAway(true)
   }
   return (
-    <Part rows={4}>
+    <PagePart rows={4}>
       <Checklist close={close} />
-    </Part>
+    </PagePart>
   )
 }

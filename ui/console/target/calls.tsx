@@ -3,16 +3,16 @@ import {
   DiagnosisService,
   type TargetCall,
 } from "../../../src/gen/core/diagnosis/v2/diagnosis_service_pb.ts"
-import { Alert, Badge, sentenceOf } from "../../kit/index.ts"
-import { Clip, found, type ListColumn, SectionList, Time } from "../list/index.ts"
+import { Alert, Badge, toSentence } from "../../kit/index.ts"
+import { Clip, type ListColumn, SectionList, Time, toPage } from "../list/index.ts"
 import { language, t, useRead } from "../shell/index.ts"
 
 const { listTargetCalls } = DiagnosisService.method
 
-type CallsProps = { readonly targetId?: string }
+type TargetCallsProps = { readonly targetId?: string }
 
-/** The latest calls and what came back, as they come. */
-export function Calls({ targetId = "" }: CallsProps) {
+/** The latest calls and their responses, updated live. */
+export function TargetCalls({ targetId = "" }: TargetCallsProps) {
   return (
     <SectionList
       name="calls"
@@ -21,9 +21,9 @@ export function Calls({ targetId = "" }: CallsProps) {
       title={t("calls.title")}
       none={t("calls.none")}
       method={listTargetCalls}
-      ask={({ offset, limit }) => ({ targetId, pagination: { offset, limit } })}
-      find={({ calls, pagination }) => found(calls, pagination)}
-      columns={columnsOf(targetId === "")}
+      toRequest={({ offset, limit }) => ({ targetId, pagination: { offset, limit } })}
+      find={({ calls, pagination }) => toPage(calls, pagination)}
+      columns={callColumns(targetId === "")}
       keyOf={({ requestId, targetId: id, creationDate }) =>
         `${requestId} ${id} ${creationDate?.seconds} ${creationDate?.nanos}`
       }
@@ -31,7 +31,7 @@ export function Calls({ targetId = "" }: CallsProps) {
   )
 }
 
-const columnsOf = (named: boolean): readonly ListColumn<TargetCall>[] => [
+const callColumns = (named: boolean): readonly ListColumn<TargetCall>[] => [
   { label: t("calls.at"), cell: ({ condition }) => <code>{condition}</code> },
   ...(named
     ? [
@@ -41,7 +41,7 @@ const columnsOf = (named: boolean): readonly ListColumn<TargetCall>[] => [
         },
       ]
     : []),
-  { label: t("calls.answer"), cell: (call) => <Answer call={call} /> },
+  { label: t("calls.answer"), cell: (call) => <CallResult call={call} /> },
   {
     label: t("calls.took"),
     cell: ({ duration }) => `${Math.round(duration ? durationMs(duration) : 0)} ms`,
@@ -49,8 +49,12 @@ const columnsOf = (named: boolean): readonly ListColumn<TargetCall>[] => [
   { label: t("history.when"), cell: ({ creationDate }) => <Time at={creationDate} /> },
 ]
 
-/** What came back, else why nothing did; all of it in the disclosure. */
-function Answer({ call: { status, answer, error, passedOver } }: { readonly call: TargetCall }) {
+/** The status, or why the call failed; details are expandable. */
+function CallResult({
+  call: { status, answer, error, passedOver },
+}: {
+  readonly call: TargetCall
+}) {
   return (
     <div className="call">
       <span className="badges">
@@ -61,7 +65,7 @@ function Answer({ call: { status, answer, error, passedOver } }: { readonly call
       </span>
       {error && (
         <span className="quiet small" lang="en">
-          {sentenceOf(error)}
+          {toSentence(error)}
         </span>
       )}
       {answer && (
@@ -76,8 +80,8 @@ function Answer({ call: { status, answer, error, passedOver } }: { readonly call
   )
 }
 
-/** Targets that are left alone for a while, and why. */
-export function Resting({ targetId = "" }: CallsProps) {
+/** Targets that are temporarily not called, with the reason. */
+export function PausedTargets({ targetId = "" }: TargetCallsProps) {
   const { resting, calls } = useRead(listTargetCalls, { targetId, pagination: { limit: 50 } })
   if (resting.length === 0) return null
   const time = new Intl.DateTimeFormat(language, { timeStyle: "medium" })

@@ -6,37 +6,49 @@ import {
 } from "../../../src/gen/core/action/v2/execution_pb.ts"
 import { AdminService } from "../../../src/gen/core/admin/v1/admin_service_pb.ts"
 import { Alert, Badge } from "../../kit/index.ts"
-import { formOf, namesBy, OrderedSelect, verbatim } from "../form/index.ts"
+import { defineForm, formatOptions, OrderedSelect, verbatim } from "../form/index.ts"
 import {
   Clip,
   Collection,
-  found,
   HistoryButton,
-  pageOf,
-  streamOf,
+  paginationOf,
+  streamResource,
+  toPage,
   useFilterChips,
 } from "../list/index.ts"
 import { call, t, useRead, useReadIfAllowed } from "../shell/index.ts"
-import { type At, atOf, conditionOf, type Moment, moments, textOf } from "./condition.ts"
+import {
+  type ConditionName,
+  formatCondition,
+  type Moment,
+  moments,
+  parseCondition,
+  toCondition,
+} from "./condition.ts"
 
 const { listExecutions, setExecution, listTargets } = ActionService.method
 const { listExecutionFunctions, listExecutionMethods, listExecutionServices } = ActionService.method
 
-const types = {
+const executionTypes = {
   request: ExecutionType.REQUEST,
   response: ExecutionType.RESPONSE,
   function: ExecutionType.FUNCTION,
   event: ExecutionType.EVENT,
 } as const
 
-const typed = (executionType: ExecutionType) =>
+const typeFilter = (executionType: ExecutionType) =>
   ({ case: "executionTypeFilter", value: { executionType } }) as const
 
-/** What is called when, in which order. */
+/** Executions: the targets that are called at each moment, in order. */
 export function Executions() {
   const { targets } = useRead(listTargets, { pagination: { limit: 1000 } })
-  const words = (one: Moment | "all") => t(one === "all" ? "filter.all" : `executions.${one}`)
-  const { chosen, filter } = useFilterChips("when", ["all", ...moments], words, "executions")
+  const label = (one: Moment | "all") => t(one === "all" ? "filter.all" : `executions.${one}`)
+  const { selected: chosen, filter } = useFilterChips(
+    "when",
+    ["all", ...moments],
+    label,
+    "executions",
+  )
   const options = targets.map(({ id, name }) => ({ value: id, label: name }))
   const nameOf = (id: string) => options.find(({ value }) => value === id)?.label ?? id
   return (
@@ -44,15 +56,18 @@ export function Executions() {
       family="executions"
       unsearched
       method={listExecutions}
-      ask={(asked) => ({
-        pagination: pageOf(asked),
+      toRequest={(query) => ({
+        pagination: paginationOf(query),
         sortingColumn: ExecutionFieldName.ID,
-        filters: chosen === "all" ? [] : [{ filter: typed(types[chosen]) }],
+        filters: chosen === "all" ? [] : [{ filter: typeFilter(executionTypes[chosen]) }],
       })}
-      find={({ executions, pagination }) => found(executions, pagination)}
+      find={({ executions, pagination }) => toPage(executions, pagination)}
       {...filter}
       columns={[
-        { label: t("executions.when"), cell: ({ condition }) => <When at={atOf(condition)} /> },
+        {
+          label: t("executions.when"),
+          cell: ({ condition }) => <ConditionText at={parseCondition(condition)} />,
+        },
         {
           label: t("executions.targets"),
           cell: ({ targets: called, blockedTargets }) => (
@@ -67,22 +82,27 @@ export function Executions() {
           ),
         },
       ]}
-      keyOf={keyOf}
-      nameOf={keyOf}
+      keyOf={executionKey}
+      nameOf={executionKey}
       needs={{ create: setExecution, edit: setExecution, remove: setExecution }}
-      more={(row) => <HistoryButton of={streamOf("execution", keyOf(row))} name={keyOf(row)} />}
+      more={(row) => (
+        <HistoryButton
+          of={streamResource("execution", executionKey(row))}
+          name={executionKey(row)}
+        />
+      )}
       form={(row) => executionForm(options, row)}
       remove={({ condition }) =>
-        call(setExecution, { condition: conditionOf(atOf(condition)), targets: [] })
+        call(setExecution, { condition: toCondition(parseCondition(condition)), targets: [] })
       }
     />
   )
 }
 
-const keyOf = ({ condition }: Execution) => textOf(atOf(condition))
+const executionKey = ({ condition }: Execution) => formatCondition(parseCondition(condition))
 
-/** When it is, in a word, and of what. */
-export function When({ at: { moment, name } }: { readonly at: At }) {
+/** The moment and name of a condition. */
+export function ConditionText({ at: { moment, name } }: { readonly at: ConditionName }) {
   return (
     <span className="badges">
       <Badge>{t(`executions.${moment}`)}</Badge>
@@ -91,18 +111,18 @@ export function When({ at: { moment, name } }: { readonly at: At }) {
   )
 }
 
-type Options = Parameters<typeof OrderedSelect>[0]["options"]
+type TargetOptions = Parameters<typeof OrderedSelect>[0]["options"]
 
-const executionForm = (options: Options, row: Execution | undefined) =>
-  formOf<{ moment: Moment; name: string; targets: readonly string[] }, unknown>({
+const executionForm = (options: TargetOptions, row: Execution | undefined) =>
+  defineForm<{ moment: Moment; name: string; targets: readonly string[] }, unknown>({
     initial: {
-      ...(row ? atOf(row.condition) : { moment: "request" as const, name: "" }),
+      ...(row ? parseCondition(row.condition) : { moment: "request" as const, name: "" }),
       targets: row?.targets ?? [],
     },
     refusals: { name: ["execution.condition"] },
     save: ({ targets, moment, name }) =>
       call(setExecution, {
-        condition: conditionOf({ moment, name: name.trim() }),
+        condition: toCondition({ moment, name: name.trim() }),
         targets: [...targets],
       }),
     disabled: ({ targets }) => targets.length === 0,
@@ -110,9 +130,9 @@ const executionForm = (options: Options, row: Execution | undefined) =>
       !row &&
         chips("moment", t("executions.when"), {
           of: moments,
-          words: (one) => t(`executions.${one}`),
+          label: (one) => t(`executions.${one}`),
         }),
-      !row && <Names key="names" moment={moment} />,
+      !row && <NameSuggestions key="names" moment={moment} />,
       !row &&
         text("name", t(`executions.name.${moment}`), {
           list: listId,
@@ -135,15 +155,15 @@ const executionForm = (options: Options, row: Execution | undefined) =>
           values={targets}
           onChange={(chosen) => change({ targets: chosen })}
         />,
-        namesBy(options),
+        formatOptions(options),
       ),
     ],
   })
 
 const listId = "execution-names"
 
-/** What can be named at a moment, offered while one types. */
-function Names({ moment }: { readonly moment: Moment }) {
+/** Suggests names for a moment while typing. */
+function NameSuggestions({ moment }: { readonly moment: Moment }) {
   const { functions } = useRead(listExecutionFunctions)
   const { services } = useRead(listExecutionServices)
   const { methods } = useRead(listExecutionMethods)

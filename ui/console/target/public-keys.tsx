@@ -1,7 +1,7 @@
 import { timestampFromMs } from "@bufbuild/protobuf/wkt"
 import { ActionService } from "../../../src/gen/core/action/v2/action_service_pb.ts"
-import { ActivationButton, formOf } from "../form/index.ts"
-import { Collection, found, pageOf, StateBadge, Time } from "../list/index.ts"
+import { ActivationButton, defineForm } from "../form/index.ts"
+import { Collection, paginationOf, StateBadge, Time, toPage } from "../list/index.ts"
 import { call, t } from "../shell/index.ts"
 
 const { listPublicKeys, addPublicKey, removePublicKey } = ActionService.method
@@ -9,15 +9,15 @@ const { activatePublicKey, deactivatePublicKey } = ActionService.method
 
 type PublicKeysProps = { readonly targetId: string }
 
-/** What is sent to a target is encrypted with the active one. */
+/** Public keys of a target; payloads are encrypted with the active one. */
 export function PublicKeys({ targetId }: PublicKeysProps) {
   return (
     <Collection
       family="public_keys"
       unsearched
       method={listPublicKeys}
-      ask={(asked) => ({ targetId, pagination: pageOf(asked) })}
-      find={({ publicKeys, pagination }) => found(publicKeys, pagination)}
+      toRequest={(query) => ({ targetId, pagination: paginationOf(query) })}
+      find={({ publicKeys, pagination }) => toPage(publicKeys, pagination)}
       columns={[
         {
           label: t("public_keys.fingerprint"),
@@ -30,9 +30,9 @@ export function PublicKeys({ targetId }: PublicKeysProps) {
       nameOf={({ fingerprint }) => fingerprint}
       needs={{ create: addPublicKey, remove: removePublicKey }}
       form={() => keyForm(targetId)}
-      turn={({ keyId, active }, how) => (
+      turn={({ keyId, active }, options) => (
         <ActivationButton
-          {...how}
+          {...options}
           on={activatePublicKey}
           off={deactivatePublicKey}
           of={{ targetId, keyId }}
@@ -46,7 +46,7 @@ export function PublicKeys({ targetId }: PublicKeysProps) {
 }
 
 const keyForm = (targetId: string) =>
-  formOf({
+  defineForm({
     initial: { publicKey: "", until: "" },
     refusals: { publicKey: ["target.key"], until: ["target.key_expired"] },
     save: ({ publicKey, until }) =>

@@ -4,16 +4,22 @@ import { useState } from "react"
 import { ActionService } from "../../../src/gen/core/action/v2/action_service_pb.ts"
 import type { Target } from "../../../src/gen/core/action/v2/target_pb.ts"
 import { Badge } from "../../kit/index.ts"
-import { DeleteSection, DialogButton, durationText, EditSection, formOf } from "../form/index.ts"
-import { dateFacts, History, OneTimeSecret } from "../list/index.ts"
-import { call, copied, Facts, Page, Part, t, useRead } from "../shell/index.ts"
-import { Calls, Resting } from "./calls.tsx"
+import {
+  DeleteSection,
+  DialogButton,
+  defineForm,
+  EditSection,
+  formatDuration,
+} from "../form/index.ts"
+import { dateRows, History, OneTimeSecret } from "../list/index.ts"
+import { call, copyableFact, Facts, Page, PagePart, t, useRead } from "../shell/index.ts"
+import { PausedTargets, TargetCalls } from "./calls.tsx"
 import { PublicKeys } from "./public-keys.tsx"
-import { interruptsOf, kindOf, payloadOf, targetForm } from "./target.ts"
+import { interruptsOnError, payloadOf, targetForm, targetKindOf } from "./target.ts"
 
 const { getTarget, updateTarget, deleteTarget } = ActionService.method
 
-/** One target: what it is, what signs and encrypts what is sent there, and its latest calls. */
+/** A target: its settings, keys and latest calls. */
 export function TargetPage() {
   const { targetId } = useParams({ from: "/targets/$targetId" })
   const { target } = useRead(getTarget, { id: targetId })
@@ -24,7 +30,7 @@ export function TargetPage() {
     <Page
       title={name}
       crumbs={[{ label: t("nav.targets"), link: { to: "/targets" } }]}
-      badge={<Badge>{t(`targets.kind.${kindOf(target)}`)}</Badge>}
+      badge={<Badge>{t(`targets.kind.${targetKindOf(target)}`)}</Badge>}
       actions={
         <DialogButton
           family="signing-key"
@@ -34,9 +40,9 @@ export function TargetPage() {
         />
       }
     >
-      <Part rows={1}>
-        <Resting targetId={targetId} />
-      </Part>
+      <PagePart rows={1}>
+        <PausedTargets targetId={targetId} />
+      </PagePart>
       {signingKey && (
         <OneTimeSecret
           title={t("targets.signing_key")}
@@ -47,11 +53,11 @@ export function TargetPage() {
       <EditSection
         needs={updateTarget}
         title={t("detail.about")}
-        facts={<About target={target} />}
+        facts={<TargetDetails target={target} />}
         form={targetForm(target)}
       />
       {payloadOf(target) === "jwe" && <PublicKeys targetId={targetId} />}
-      <Calls targetId={targetId} />
+      <TargetCalls targetId={targetId} />
       <History of={{ case: "stream", value: { instance: true, kind: "target", id: targetId } }} />
       <DeleteSection
         family="targets"
@@ -64,38 +70,38 @@ export function TargetPage() {
   )
 }
 
-function About({ target }: { readonly target: Target }) {
+function TargetDetails({ target }: { readonly target: Target }) {
   const { id, endpoint, timeout } = target
   return (
     <Facts
       rows={[
-        copied(t("targets.endpoint"), endpoint),
-        [t("targets.interrupts"), interruptsOf(target) && t("detail.on")],
-        [t("targets.timeout"), timeout && durationText(timeout)],
+        copyableFact(t("targets.endpoint"), endpoint),
+        [t("targets.interrupts"), interruptsOnError(target) && t("detail.on")],
+        [t("targets.timeout"), timeout && formatDuration(timeout)],
         [t("targets.payload"), t(`targets.payload.${payloadOf(target)}`)],
-        copied(t("targets.id"), id),
-        ...dateFacts(target),
+        copyableFact(t("targets.id"), id),
+        ...dateRows(target),
       ]}
     />
   )
 }
 
-const hour = 3_600_000
-const overlaps = { none: 0, hour, day: 24 * hour, week: 7 * 24 * hour } as const
+const hourMs = 3_600_000
+const overlapPeriods = { none: 0, hour: hourMs, day: 24 * hourMs, week: 7 * 24 * hourMs } as const
 const overlapNames = ["hour", "day", "week", "none"] as const
 
-/** A new signing key, beside which the one before signs for a while. */
-const rotationForm = (id: string, onMade: (signingKey: string) => void) =>
-  formOf<{ overlap: keyof typeof overlaps }, void>({
+/** Creates a new signing key; the previous one also signs during the overlap. */
+const rotationForm = (id: string, onCreated: (signingKey: string) => void) =>
+  defineForm<{ overlap: keyof typeof overlapPeriods }, void>({
     initial: { overlap: "day" },
     save: async ({ overlap }) => {
-      const expirationSigningKey = durationFromMs(overlaps[overlap])
-      onMade((await call(updateTarget, { id, expirationSigningKey })).signingKey ?? "")
+      const expirationSigningKey = durationFromMs(overlapPeriods[overlap])
+      onCreated((await call(updateTarget, { id, expirationSigningKey })).signingKey ?? "")
     },
     fields: ({ select }) =>
       select("overlap", t("targets.overlap"), {
         of: overlapNames,
-        words: (one) => t(`targets.overlap.${one}`),
+        label: (one) => t(`targets.overlap.${one}`),
         hint: t("targets.overlap_hint"),
       }),
   })

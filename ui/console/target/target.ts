@@ -1,67 +1,75 @@
 import { durationFromMs } from "@bufbuild/protobuf/wkt"
 import { ActionService } from "../../../src/gen/core/action/v2/action_service_pb.ts"
 import { PayloadType, type Target } from "../../../src/gen/core/action/v2/target_pb.ts"
-import { amountOf, durationOf, formOf, type RenderForm, verbatim } from "../form/index.ts"
+import {
+  amountFromDuration,
+  defineForm,
+  durationFromAmount,
+  type RenderForm,
+  verbatim,
+} from "../form/index.ts"
 import { call, t } from "../shell/index.ts"
 
-/** webhook: it is told; call: its answer counts; async: nobody waits for it. */
-export const kinds = ["webhook", "call", "async"] as const
-export type Kind = (typeof kinds)[number]
+/**
+ * webhook: the response is ignored; call: the response is used; async: the request doesn't wait.
+ */
+export const targetKinds = ["webhook", "call", "async"] as const
+export type TargetKind = (typeof targetKinds)[number]
 
-const cases = { webhook: "restWebhook", call: "restCall", async: "restAsync" } as const
+const messageCases = { webhook: "restWebhook", call: "restCall", async: "restAsync" } as const
 
-const payloads = {
+const payloadTypes = {
   json: PayloadType.JSON,
   jwt: PayloadType.JWT,
   jwe: PayloadType.JWE,
 } as const
 const payloadNames = ["json", "jwt", "jwe"] as const
-type Payload = (typeof payloadNames)[number]
+type PayloadName = (typeof payloadNames)[number]
 
-export const kindOf = ({ targetType }: Target): Kind =>
-  kinds.find((kind) => cases[kind] === targetType.case) ?? "webhook"
+export const targetKindOf = ({ targetType }: Target): TargetKind =>
+  targetKinds.find((kind) => messageCases[kind] === targetType.case) ?? "webhook"
 
-export const payloadOf = ({ payloadType }: Target): Payload =>
-  payloadNames.find((name) => payloads[name] === payloadType) ?? "json"
+export const payloadOf = ({ payloadType }: Target): PayloadName =>
+  payloadNames.find((name) => payloadTypes[name] === payloadType) ?? "json"
 
-export const interruptsOf = ({ targetType: { case: kind, value } }: Target): boolean =>
+export const interruptsOnError = ({ targetType: { case: kind, value } }: Target): boolean =>
   (kind === "restWebhook" || kind === "restCall") && value.interruptOnError
 
-/** What a target is told by once: it signs all that is sent there. */
+/** A new target with its signing key, which is shown only once. */
 export type CreatedTarget = { readonly name: string; readonly signingKey: string }
 
 const { createTarget, updateTarget } = ActionService.method
 
-/** What is called and how; a new one is made, and its signing key handed on. */
+/** Creates or edits a target; passes on the signing key of a new one. */
 export const targetForm = (
   target: Target | undefined,
-  onMade?: (made: CreatedTarget) => void,
+  onCreated?: (created: CreatedTarget) => void,
 ): RenderForm =>
-  formOf({
+  defineForm({
     initial: {
       name: target?.name ?? "",
       endpoint: target?.endpoint ?? "",
-      kind: target ? kindOf(target) : "webhook",
-      timeout: amountOf(target?.timeout ?? durationFromMs(10_000), "seconds"),
-      interrupts: target ? interruptsOf(target) : false,
+      kind: target ? targetKindOf(target) : "webhook",
+      timeout: amountFromDuration(target?.timeout ?? durationFromMs(10_000), "seconds"),
+      interrupts: target ? interruptsOnError(target) : false,
       payload: target ? payloadOf(target) : "json",
     },
     authored: true,
     save: async ({ kind, interrupts, timeout, payload, ...values }) => {
       const value = { interruptOnError: interrupts }
-      const wait = durationOf(timeout)
-      const wanted = {
+      const wait = durationFromAmount(timeout)
+      const request = {
         name: values.name.trim(),
         endpoint: values.endpoint.trim(),
         ...(wait && { timeout: wait }),
-        payloadType: payloads[payload],
+        payloadType: payloadTypes[payload],
         targetType:
           kind === "async"
             ? ({ case: "restAsync", value: {} } as const)
-            : ({ case: cases[kind], value } as const),
+            : ({ case: messageCases[kind], value } as const),
       }
-      if (target) await call(updateTarget, { id: target.id, ...wanted })
-      else onMade?.({ ...wanted, ...(await call(createTarget, wanted)) })
+      if (target) await call(updateTarget, { id: target.id, ...request })
+      else onCreated?.({ ...request, ...(await call(createTarget, request)) })
     },
     fields: ({ text, choice, check, duration, select, values }) => [
       text("name", t("field.name"), { required: true }),
@@ -74,8 +82,8 @@ export const targetForm = (
         placeholder: "https://",
       }),
       choice("kind", t("field.kind"), {
-        of: kinds,
-        words: (kind) => t(`targets.kind.${kind}`),
+        of: targetKinds,
+        label: (kind) => t(`targets.kind.${kind}`),
         hints: (kind) => t(`targets.kind.${kind}.hint`),
       }),
       values.kind !== "async" &&
@@ -83,7 +91,7 @@ export const targetForm = (
       duration("timeout", t("targets.timeout"), { hint: t("targets.timeout_hint") }),
       select("payload", t("targets.payload"), {
         of: payloadNames,
-        words: (name) => t(`targets.payload.${name}`),
+        label: (name) => t(`targets.payload.${name}`),
         hint: t("targets.payload_hint"),
       }),
     ],

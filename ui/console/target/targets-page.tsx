@@ -5,69 +5,69 @@ import { TextFilterMethod } from "../../../src/gen/core/filter/v2/filter_pb.ts"
 import {
   Clip,
   Collection,
-  found,
   type ListColumn,
   OneTimeSecret,
-  pageOf,
+  paginationOf,
   Time,
+  toPage,
 } from "../list/index.ts"
-import { call, Link, Page, Part, t } from "../shell/index.ts"
-import { Calls, Resting } from "./calls.tsx"
+import { call, Link, Page, PagePart, t } from "../shell/index.ts"
+import { PausedTargets, TargetCalls } from "./calls.tsx"
 import { Executions } from "./executions.tsx"
-import { type CreatedTarget, kindOf, targetForm } from "./target.ts"
+import { type CreatedTarget, targetForm, targetKindOf } from "./target.ts"
 
 const { listTargets, createTarget, deleteTarget } = ActionService.method
 
-const sorts = {
+const sortColumns = {
   name: TargetFieldName.NAME,
   changed: TargetFieldName.CHANGED_DATE,
 } as const
 
-/** Other services that have a say here: where they are, when they are called, how that went. */
+/** Targets of the instance: their URLs, executions and latest calls. */
 export function TargetsPage() {
-  const [made, setMade] = useState<CreatedTarget | undefined>(undefined)
+  const [created, setMade] = useState<CreatedTarget | undefined>(undefined)
   return (
     <Page title={t("nav.targets")} owner={t("nav.instance")}>
       <p className="quiet section-lead">{t("targets.lead")}</p>
-      <Part rows={1}>
-        <Resting />
-      </Part>
-      {made && (
+      <PagePart rows={1}>
+        <PausedTargets />
+      </PagePart>
+      {created && (
         <OneTimeSecret
           title={t("targets.signing_key")}
-          secret={made.signingKey}
-          file={`${made.name}-signing-key.txt`}
+          secret={created.signingKey}
+          file={`${created.name}-signing-key.txt`}
         />
       )}
       <Collection
         family="targets"
         method={listTargets}
-        ask={(asked) => ({
-          pagination: pageOf(asked),
-          sortingColumn: asked.by === "changed" ? sorts.changed : sorts.name,
-          filters: asked.text ? [{ filter: namedLike(asked.text) }] : [],
+        toRequest={(query) => ({
+          pagination: paginationOf(query),
+          sortingColumn: query.by === "changed" ? sortColumns.changed : sortColumns.name,
+          filters: query.text ? [{ filter: nameFilter(query.text) }] : [],
         })}
-        find={({ targets, pagination }) => found(targets, pagination)}
-        columns={columnsOf()}
+        find={({ targets, pagination }) => toPage(targets, pagination)}
+        columns={targetColumns()}
         keyOf={({ id }) => id}
         nameOf={({ name }) => name}
         needs={{ create: createTarget, remove: deleteTarget }}
         form={() => targetForm(undefined, setMade)}
         remove={({ id }) => call(deleteTarget, { id })}
       />
-      <Part>
+      <PagePart>
         <Executions />
-      </Part>
-      <Calls />
+      </PagePart>
+      <TargetCalls />
     </Page>
   )
 }
 
 const method = TextFilterMethod.CONTAINS_IGNORE_CASE
-const namedLike = (targetName: string) =>
+const nameFilter = (targetName: string) =>
   ({ case: "targetNameFilter", value: { targetName, method } }) as const
 
-const columnsOf = (): readonly ListColumn<Target>[] => [
+const targetColumns = (): readonly ListColumn<Target>[] => [
   {
     label: t("field.name"),
     sort: "name",
@@ -77,7 +77,7 @@ const columnsOf = (): readonly ListColumn<Target>[] => [
       </Link>
     ),
   },
-  { label: t("field.kind"), cell: (target) => t(`targets.kind.${kindOf(target)}`) },
+  { label: t("field.kind"), cell: (target) => t(`targets.kind.${targetKindOf(target)}`) },
   { label: t("targets.endpoint"), cell: ({ endpoint }) => <Clip text={endpoint} /> },
   {
     label: t("field.changed"),

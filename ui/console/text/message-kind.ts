@@ -1,7 +1,7 @@
 import { namesIn } from "../form/index.ts"
 
-/** What can be said of whoever a message goes to. */
-const person = [
+/** Placeholders about the recipient. */
+const userPlaceholders = [
   "DisplayName",
   "FirstName",
   "LastName",
@@ -14,64 +14,64 @@ const person = [
   "VerifiedPhone",
 ]
 
-const otp = [...person, "OTP", "Expiry", "Domain"]
-const code = [...person, "Code"]
+const otpPlaceholders = [...userPlaceholders, "OTP", "Expiry", "Domain"]
+const codePlaceholders = [...userPlaceholders, "Code"]
 
-const domain = [...person, "Domain"]
+const domainPlaceholders = [...userPlaceholders, "Domain"]
 
-/** The kinds of messages, and what stands for a value in their texts. */
-export const kinds = {
-  invite_user: [...code, "ApplicationName"],
-  verify_email: code,
-  password_reset: code,
-  password_change: person,
-  init: code,
-  verify_phone: code,
-  verify_email_otp: otp,
-  verify_sms_otp: otp,
-  magic_link: otp,
-  domain_claimed: [...domain, "TempUsername"],
-  passwordless_registration: person,
-  account_exists: domain,
-  new_device: [...domain, "Place"],
-  factor_added: person,
-  factor_removed: person,
-  email_changed: person,
-  email_superseded: domain,
-  phone_changed: person,
-  owner_recovered: [...domain, "Place"],
-  sign_up_waiting: domain,
+/** The kinds of messages and their placeholders. */
+export const placeholdersByKind = {
+  invite_user: [...codePlaceholders, "ApplicationName"],
+  verify_email: codePlaceholders,
+  password_reset: codePlaceholders,
+  password_change: userPlaceholders,
+  init: codePlaceholders,
+  verify_phone: codePlaceholders,
+  verify_email_otp: otpPlaceholders,
+  verify_sms_otp: otpPlaceholders,
+  magic_link: otpPlaceholders,
+  domain_claimed: [...domainPlaceholders, "TempUsername"],
+  passwordless_registration: userPlaceholders,
+  account_exists: domainPlaceholders,
+  new_device: [...domainPlaceholders, "Place"],
+  factor_added: userPlaceholders,
+  factor_removed: userPlaceholders,
+  email_changed: userPlaceholders,
+  email_superseded: domainPlaceholders,
+  phone_changed: userPlaceholders,
+  owner_recovered: [...domainPlaceholders, "Place"],
+  sign_up_waiting: domainPlaceholders,
 } as const
 
-export type KindName = keyof typeof kinds
+export type KindName = keyof typeof placeholdersByKind
 
-export const kindNames = namesIn(kinds)
+export const kindNames = namesIn(placeholdersByKind)
 
-/** What a message is made of, from what a list of mails shows to its end. */
-export const fields = [
+/** The parts of a message, from the subject to the footer. */
+export const messageFieldNames = [
   ...(["subject", "preHeader", "title", "greeting", "text", "buttonText", "footerText"] as const),
 ] as const
 
-export type FieldName = (typeof fields)[number]
+export type FieldName = (typeof messageFieldNames)[number]
 
-/** A message to a phone has a text alone. */
-export const fieldsOf = (kind: KindName): readonly FieldName[] =>
-  kind === "verify_phone" || kind === "verify_sms_otp" ? ["text"] : fields
+/** SMS messages only have a text. */
+export const fieldsOfKind = (kind: KindName): readonly FieldName[] =>
+  kind === "verify_phone" || kind === "verify_sms_otp" ? ["text"] : messageFieldNames
 
-/** What stands for no value of this kind in a text, as it was typed. */
-export function strayIn(kind: KindName, text: string): string | undefined {
-  const known: readonly string[] = kinds[kind]
+/** The first unknown placeholder in a text, as typed, or undefined. */
+export function findUnknownPlaceholder(kind: KindName, text: string): string | undefined {
+  const placeholders: readonly string[] = placeholdersByKind[kind]
   const found = [...text.matchAll(/\{\{\s*\.(\w+)\s*\}\}/g)].find(
-    ([, name = ""]) => !known.includes(name),
+    ([, name = ""]) => !placeholders.includes(name),
   )
   return found?.[0]
 }
 
-/** A text as it would be sent, with values that show what stands where. */
-export const filled = (text: string, samples: Readonly<Record<string, string>>): string =>
+/** A text with sample values in place of its placeholders. */
+export const fillPlaceholders = (text: string, samples: Readonly<Record<string, string>>): string =>
   text.replace(/\{\{\s*\.(\w+)\s*\}\}/g, (whole, name: string) => samples[name] ?? whole)
 
-/** What stands where, in a picture of the message. */
+/** Sample values for previews. */
 export const samples: Readonly<Record<string, string>> = {
   DisplayName: "Ada Lovelace",
   FirstName: "Ada",

@@ -7,21 +7,21 @@ import type { FieldName } from "./message-kind.ts"
 const admin = AdminService.method
 const management = ManagementService.method
 
-/** The kind of message, and the language of its text. */
+/** The kind and language of a message text. */
 type TextId = { kind: string; language: string }
 
-type Read = Operation<TextId, { customText?: MessageCustomText | undefined }>
+type ReadOperation = Operation<TextId, { customText?: MessageCustomText | undefined }>
 
 type MessageOperations = {
-  readonly present: Read
-  /** What applies where `present` says nothing. */
-  readonly inherited: Read
+  readonly present: ReadOperation
+  /** The texts that apply if the owner has none. */
+  readonly inherited: ReadOperation
   readonly set: Operation<TextId & Record<FieldName, string>>
   readonly reset: Operation<TextId>
 }
 
-/** The operations for the texts of messages, of an instance and of an organization. */
-export const methods: Readonly<Record<"instance" | "organization", MessageOperations>> = {
+/** Operations on message texts of an instance and of an organization. */
+export const messageOperations: Readonly<Record<"instance" | "organization", MessageOperations>> = {
   instance: {
     present: admin.getCustomMessageText,
     inherited: admin.getDefaultMessageText,

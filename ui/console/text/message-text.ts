@@ -1,100 +1,101 @@
 import type { MessageCustomText } from "../../../src/gen/core/text/v1/text_pb.ts"
-import { streamOf } from "../list/index.ts"
-import { call, unless, useReadIfAllowed } from "../shell/index.ts"
-import { type FieldName, fields, type KindName } from "./message-kind.ts"
-import { methods } from "./message-operations.ts"
+import { streamResource } from "../list/index.ts"
+import { call, ignoreError, useReadIfAllowed } from "../shell/index.ts"
+import { type FieldName, type KindName, messageFieldNames } from "./message-kind.ts"
+import { messageOperations } from "./message-operations.ts"
 
-/** The organisation that says it; undefined: the instance. */
+/** The organization that owns the texts, or undefined for the instance. */
 export type TextOwner = string | undefined
 
-/** The history of what a place says with one template in one language. */
-export const textHistory = (template: string, place: TextOwner, locale: string) =>
-  streamOf("customtext", `${template}/${locale}/${place ? `org/${place}` : "instance"}`)
+/** History of an owner's texts for one template and language. */
+export const textHistory = (template: string, owner: TextOwner, locale: string) =>
+  streamResource("customtext", `${template}/${locale}/${owner ? `org/${owner}` : "instance"}`)
 
-/** What a message says, by its fields. */
-export type Words = Readonly<Record<FieldName, string>>
+/** Texts of a message by field. */
+export type MessageFieldTexts = Readonly<Record<FieldName, string>>
 
-export const methodsAt = (place: TextOwner) =>
-  methods[place === undefined ? "instance" : "organization"]
-const at = (place: TextOwner) => (place === undefined ? {} : { within: place })
+export const operationsOf = (owner: TextOwner) =>
+  messageOperations[owner === undefined ? "instance" : "organization"]
+const withinOwner = (owner: TextOwner) => (owner === undefined ? {} : { within: owner })
 
-/** What is said at a place, and what would be said there without it. */
+/** The owner's texts and the inherited ones. */
 export type EffectiveTexts = {
-  readonly own: Words
-  readonly inherited: Words
+  readonly own: MessageFieldTexts
+  readonly inherited: MessageFieldTexts
   readonly isOwn: boolean
 }
 
-/** Texts of one kind in one language; undefined where one may not see them. */
+/** Texts of one kind and language; undefined if the caller can't read them. */
 export function useMessageTexts(
   kind: KindName,
-  place: TextOwner,
+  owner: TextOwner,
   language: string,
 ): EffectiveTexts | undefined {
-  const { present, inherited } = methodsAt(place)
-  const here = useReadIfAllowed(present, { kind, language }, at(place))
-  const above = useReadIfAllowed(inherited, { kind, language }, at(place))
+  const { present, inherited } = operationsOf(owner)
+  const here = useReadIfAllowed(present, { kind, language }, withinOwner(owner))
+  const above = useReadIfAllowed(inherited, { kind, language }, withinOwner(owner))
   if (!here || !above) return undefined
-  return effectiveTextsIn(here, above)
+  return toEffectiveTexts(here, above)
 }
 
-type Answer = { readonly customText?: MessageCustomText | undefined }
+type TextResponse = { readonly customText?: MessageCustomText | undefined }
 
-function effectiveTextsIn(here: Answer, above: Answer): EffectiveTexts {
-  const [present, without] = [customTextIn(here), customTextIn(above)]
-  const inherited = wordsOf((field) => without[field])
-  // A text that equals the inherited one is not shown as a text of its own.
-  const own = wordsOf((field) => (present[field] === inherited[field] ? "" : present[field]))
+function toEffectiveTexts(here: TextResponse, above: TextResponse): EffectiveTexts {
+  const [present, without] = [requireCustomText(here), requireCustomText(above)]
+  const inherited = toMessageTexts((field) => without[field])
+  // A text that equals the inherited one doesn't count as own.
+  const own = toMessageTexts((field) => (present[field] === inherited[field] ? "" : present[field]))
   return { own, inherited, isOwn: !present.isDefault }
 }
 
-function customTextIn({ customText }: Answer): MessageCustomText {
+function requireCustomText({ customText }: TextResponse): MessageCustomText {
   if (customText) return customText
-  throw new Error("the server has answered without the text that was asked for")
+  throw new Error("the server returned no text")
 }
 
-export const wordsOf = (said: (field: FieldName) => string): Words => ({
-  subject: said("subject"),
-  preHeader: said("preHeader"),
-  title: said("title"),
-  greeting: said("greeting"),
-  text: said("text"),
-  buttonText: said("buttonText"),
-  footerText: said("footerText"),
+export const toMessageTexts = (textOf: (field: FieldName) => string): MessageFieldTexts => ({
+  subject: textOf("subject"),
+  preHeader: textOf("preHeader"),
+  title: textOf("title"),
+  greeting: textOf("greeting"),
+  text: textOf("text"),
+  buttonText: textOf("buttonText"),
+  footerText: textOf("footerText"),
 })
 
-/** Says what is given, and nothing else; what is empty comes from above. */
+/** Saves the given texts only; empty ones are inherited. */
 export async function saveMessageTexts(
   kind: KindName,
-  place: TextOwner,
-  { language, words }: { readonly language: string; readonly words: Words },
+  owner: TextOwner,
+  { language, words: texts }: { readonly language: string; readonly words: MessageFieldTexts },
 ): Promise<void> {
-  if (fields.every((field) => words[field] === "")) return resetMessageTexts(kind, place, language)
-  const saving = call(methodsAt(place).set, { ...words, kind, language }, at(place))
-  await unless("text.unchanged", saving)
+  if (messageFieldNames.every((field) => texts[field] === ""))
+    return resetMessageTexts(kind, owner, language)
+  const saving = call(operationsOf(owner).set, { ...texts, kind, language }, withinOwner(owner))
+  await ignoreError("text.unchanged", saving)
 }
 
-/** Says again what a place has taken back; what it has said of its own since stays. */
+/** Restores texts after a reset; texts set since are kept. */
 export async function restoreMessageTexts(
   kind: KindName,
-  place: TextOwner,
-  { language, words }: { readonly language: string; readonly words: Words },
+  owner: TextOwner,
+  { language, words: texts }: { readonly language: string; readonly words: MessageFieldTexts },
 ): Promise<void> {
-  const { present, inherited } = methodsAt(place)
-  const { own } = effectiveTextsIn(
-    await call(present, { kind, language }, at(place)),
-    await call(inherited, { kind, language }, at(place)),
+  const { present, inherited } = operationsOf(owner)
+  const { own } = toEffectiveTexts(
+    await call(present, { kind, language }, withinOwner(owner)),
+    await call(inherited, { kind, language }, withinOwner(owner)),
   )
-  const restored = wordsOf((field) => own[field] || words[field])
-  await saveMessageTexts(kind, place, { language, words: restored })
+  const restored = toMessageTexts((field) => own[field] || texts[field])
+  await saveMessageTexts(kind, owner, { language, words: restored })
 }
 
-/** Takes back what a place says. */
+/** Resets an owner's texts. */
 export async function resetMessageTexts(
   kind: KindName,
-  place: TextOwner,
+  owner: TextOwner,
   language: string,
 ): Promise<void> {
-  const resetting = call(methodsAt(place).reset, { kind, language }, at(place))
-  await unless("text.missing", resetting)
+  const resetting = call(operationsOf(owner).reset, { kind, language }, withinOwner(owner))
+  await ignoreError("text.missing", resetting)
 }

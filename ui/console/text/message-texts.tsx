@@ -1,71 +1,71 @@
 import { TextArea, TextField } from "../../kit/index.ts"
-import { ConfirmButton, Contested, EditSection, Fields, useForm } from "../form/index.ts"
+import { ConfirmButton, ContestedField, EditSection, FormFields, useForm } from "../form/index.ts"
 import { HistoryButton } from "../list/index.ts"
 import { Facts, notify, t } from "../shell/index.ts"
 import {
   type FieldName,
-  fieldsOf,
-  filled,
+  fieldsOfKind,
+  fillPlaceholders,
+  findUnknownPlaceholder,
   type KindName,
-  kinds,
+  placeholdersByKind,
   samples,
-  strayIn,
 } from "./message-kind.ts"
 import {
   type EffectiveTexts,
-  methodsAt,
+  type MessageFieldTexts,
+  operationsOf,
   resetMessageTexts,
   restoreMessageTexts,
   saveMessageTexts,
   type TextOwner,
   textHistory,
+  toMessageTexts,
   useMessageTexts,
-  type Words,
-  wordsOf,
 } from "./message-text.ts"
 import { Placeholders, useCaret } from "./placeholders.tsx"
 
-type MessageProps = {
+type MessageTextsProps = {
   readonly kind: KindName
-  readonly place: TextOwner
+  readonly owner: TextOwner
   readonly language: string
 }
 
-/** What one kind of message says in one language: who says it, and its form. */
-export function MessageTexts(props: MessageProps) {
-  const standing = useMessageTexts(props.kind, props.place, props.language)
-  if (!standing) return <p className="quiet">{t("list.denied")}</p>
-  const part = { ...props, standing }
+/** Texts of one kind of message in one language, with their owner and a form. */
+export function MessageTexts(props: MessageTextsProps) {
+  const effective = useMessageTexts(props.kind, props.owner, props.language)
+  if (!effective) return <p className="quiet">{t("list.denied")}</p>
+  const part = { ...props, effective }
   return (
     <EditSection
-      needs={methodsAt(props.place).set}
+      needs={operationsOf(props.owner).set}
       title={t(`messages.kind.${props.kind}`)}
       facts={<TextFacts {...part} />}
-      more={<More {...part} />}
-      form={(placed) => <MessageForm {...part} {...placed} />}
+      extraActions={<TextHistory {...part} />}
+      form={(placement) => <MessageForm {...part} {...placement} />}
     />
   )
 }
 
-/** What was said before, and back to what is said above. */
-function More(part: Part) {
-  const { kind, place, language, standing } = part
-  const of = textHistory(`message.${kind}`, place, language)
+/** History of the texts, and a button to reset them. */
+function TextHistory(part: MessageTextsPart) {
+  const { kind, owner, language, effective } = part
+  const of = textHistory(`message.${kind}`, owner, language)
   return (
     <>
       <HistoryButton of={of} name={t(`messages.kind.${kind}`)} />
-      {standing.isOwn && <Reset {...part} />}
+      {effective.isOwn && <ResetTexts {...part} />}
     </>
   )
 }
 
-type Part = MessageProps & { readonly standing: EffectiveTexts }
+type MessageTextsPart = MessageTextsProps & { readonly effective: EffectiveTexts }
 
-function TextFacts({ kind, place, standing: { own, inherited } }: Part) {
-  const above = t(place === undefined ? "texts.standard" : "policy.inherited")
+function TextFacts({ kind, owner, effective: { own, inherited } }: MessageTextsPart) {
+  const above = t(owner === undefined ? "texts.standard" : "policy.inherited")
   return (
     <Facts
-      rows={fieldsOf(kind).map((field) => [
+      rows={fieldsOfKind(kind).map((field) => [
         t(`texts.${field}`),
         <>
           <span className="message-text">{own[field] || inherited[field] || "–"}</span>
@@ -76,24 +76,24 @@ function TextFacts({ kind, place, standing: { own, inherited } }: Part) {
   )
 }
 
-type FormProps = Part & { readonly id: string; readonly close: () => void }
+type MessageFormProps = MessageTextsPart & { readonly id: string; readonly close: () => void }
 
-function MessageForm({ kind, place, language, standing, id, close }: FormProps) {
-  const { own, inherited } = standing
+function MessageForm({ kind, owner, language, effective, id, close }: MessageFormProps) {
+  const { own, inherited } = effective
   const caret = useCaret()
-  const form = useForm<Words>({
-    id: `${id} ${kind} ${language} ${place ?? ""}`,
+  const form = useForm<MessageFieldTexts>({
+    id: `${id} ${kind} ${language} ${owner ?? ""}`,
     initial: own,
     authored: true,
-    save: (words) => saveMessageTexts(kind, place, { language, words }),
+    save: (texts) => saveMessageTexts(kind, owner, { language, words: texts }),
     done: close,
   })
   const { values, change } = form
-  const stray = (field: FieldName) => strayIn(kind, values[field])
+  const stray = (field: FieldName) => findUnknownPlaceholder(kind, values[field])
   const put = (text: string) => {
-    const made = caret.put(text)
-    const field = fieldsOf(kind).find((one) => one === made?.name)
-    if (made && field) change({ [field]: made.value })
+    const insertion = caret.put(text)
+    const field = fieldsOfKind(kind).find((one) => one === insertion?.name)
+    if (insertion && field) change({ [field]: insertion.value })
   }
   const wired = (field: FieldName) => {
     const wrong = stray(field)
@@ -106,55 +106,63 @@ function MessageForm({ kind, place, language, standing, id, close }: FormProps) 
     }
   }
   return (
-    <Fields
+    <FormFields
       form={form}
       onCancel={close}
-      disabled={fieldsOf(kind).some((field) => stray(field) !== undefined)}
+      disabled={fieldsOfKind(kind).some((field) => stray(field) !== undefined)}
     >
       <p className="quiet section-lead">{t("texts.form_lead")}</p>
       <div className="beside">
         <div className="checks">
-          {fieldsOf(kind).map((field) => (
-            <Contested key={field} form={form} name={field} label={t(`texts.${field}`)}>
+          {fieldsOfKind(kind).map((field) => (
+            <ContestedField key={field} form={form} name={field} label={t(`texts.${field}`)}>
               {field === "text" || field === "greeting" || field === "footerText" ? (
                 <TextArea rows={field === "text" ? 5 : 2} {...wired(field)} maxLength={10_000} />
               ) : (
                 <TextField {...wired(field)} maxLength={500} />
               )}
-            </Contested>
+            </ContestedField>
           ))}
-          <Placeholders names={kinds[kind]} show={(name) => `{{.${name}}}`} onPick={put} />
+          <Placeholders
+            names={placeholdersByKind[kind]}
+            format={(name) => `{{.${name}}}`}
+            onPick={put}
+          />
         </div>
-        <Preview kind={kind} words={wordsOf((field) => values[field] || inherited[field])} />
+        <MessagePreview
+          kind={kind}
+          words={toMessageTexts((field) => values[field] || inherited[field])}
+        />
       </div>
-    </Fields>
+    </FormFields>
   )
 }
 
-type PreviewProps = { readonly kind: KindName; readonly words: Words }
+type MessagePreviewProps = { readonly kind: KindName; readonly words: MessageFieldTexts }
 
-/** The message as it would arrive, while it is typed. */
-function Preview({ kind, words }: PreviewProps) {
-  const said = (field: FieldName) => filled(words[field], samples)
-  const isMail = fieldsOf(kind).length > 1
+/** A preview of the message while typing. */
+function MessagePreview({ kind, words: texts }: MessagePreviewProps) {
+  const previewOf = (field: FieldName) => fillPlaceholders(texts[field], samples)
+  const isMail = fieldsOfKind(kind).length > 1
   return (
     <figure className="preview">
       <figcaption className="quiet small">{t("texts.preview")}</figcaption>
       <div className="preview-page" inert>
         {isMail && (
           <p className="preview-subject">
-            <strong>{said("subject")}</strong> <span className="quiet">{said("preHeader")}</span>
+            <strong>{previewOf("subject")}</strong>{" "}
+            <span className="quiet">{previewOf("preHeader")}</span>
           </p>
         )}
         <div className="card gate-card">
-          {isMail && <p className="preview-title">{said("title")}</p>}
-          {isMail && <p className="message-text">{said("greeting")}</p>}
-          <p className="message-text">{said("text")}</p>
-          {isMail && said("buttonText") && (
-            <span className="button button-primary">{said("buttonText")}</span>
+          {isMail && <p className="preview-title">{previewOf("title")}</p>}
+          {isMail && <p className="message-text">{previewOf("greeting")}</p>}
+          <p className="message-text">{previewOf("text")}</p>
+          {isMail && previewOf("buttonText") && (
+            <span className="button button-primary">{previewOf("buttonText")}</span>
           )}
-          {isMail && said("footerText") && (
-            <p className="quiet small message-text">{said("footerText")}</p>
+          {isMail && previewOf("footerText") && (
+            <p className="quiet small message-text">{previewOf("footerText")}</p>
           )}
         </div>
       </div>
@@ -162,18 +170,18 @@ function Preview({ kind, words }: PreviewProps) {
   )
 }
 
-/** Back to what is said above; it can be undone. */
-function Reset({ kind, place, language, standing }: Part) {
+/** Resets to the inherited texts; can be undone. */
+function ResetTexts({ kind, owner, language, effective }: MessageTextsPart) {
   const title = t(`messages.kind.${kind}`)
-  const undo = () => restoreMessageTexts(kind, place, { language, words: standing.own })
+  const undo = () => restoreMessageTexts(kind, owner, { language, words: effective.own })
   return (
     <ConfirmButton
       small
-      needs={methodsAt(place).reset}
+      needs={operationsOf(owner).reset}
       label={t("texts.reset_do")}
-      what={title}
-      consequence={t(place === undefined ? "texts.reset_standard" : "texts.reset_instance")}
-      act={() => resetMessageTexts(kind, place, language)}
+      subject={title}
+      consequence={t(owner === undefined ? "texts.reset_standard" : "texts.reset_instance")}
+      act={() => resetMessageTexts(kind, owner, language)}
       done={() => notify({ text: t("texts.reset_told", { name: title }), undo })}
     />
   )

@@ -4,15 +4,15 @@ import { t } from "../shell/index.ts"
 
 type TextControl = HTMLInputElement | HTMLTextAreaElement
 
-/** Where the hand was last, so that what is offered goes there. */
+/** Remembers the focused field and the caret, where placeholders are inserted. */
 export function useCaret() {
   const last = useRef<TextControl | undefined>(undefined)
   return {
-    /** For the fields. */
+    /** Event handlers for the fields. */
     onFocus: (event: { readonly target: TextControl }) => {
       last.current = event.target
     },
-    /** The name of the field, and its text with another one put in at the caret. */
+    /** Returns the name of the field and its text with the insertion at the caret. */
     put: (text: string) => {
       const field = last.current
       if (!field) return undefined
@@ -26,12 +26,12 @@ export function useCaret() {
 
 type PlaceholdersProps = {
   readonly names: readonly string[]
-  readonly show: (name: string) => string
+  readonly format: (name: string) => string
   readonly onPick: (text: string) => void
 }
 
-/** What can stand in a text, to be put in where one types. */
-export function Placeholders({ names, show, onPick }: PlaceholdersProps) {
+/** Buttons that insert placeholders at the caret. */
+export function Placeholders({ names, format: show, onPick }: PlaceholdersProps) {
   if (names.length === 0) return null
   return (
     <fieldset className="placeholders">

@@ -6,7 +6,7 @@ import {
   languageName,
   language as own,
   Page,
-  Part,
+  PagePart,
   t,
   useOrganizationCrumbs,
 } from "../shell/index.ts"
@@ -17,35 +17,35 @@ import type { TextOwner } from "./message-text.ts"
 import { MessageTexts } from "./message-texts.tsx"
 import { screensOf } from "./text-key.ts"
 
-/** What the instance says in messages and on the pages of the sign-in. */
+/** Texts of messages and login pages of the instance. */
 export function TextsPage() {
   return (
     <Page title={t("nav.texts")} owner={t("nav.instance")}>
       <p className="quiet section-lead">{t("texts.lead")}</p>
-      <Texts place={undefined} />
+      <TextEditor place={undefined} />
     </Page>
   )
 }
 
-/** The same for the people of one organisation. */
+/** Texts of an organization. */
 export function OrganizationTextsPage() {
   const { organizationId } = useParams({ from: "/organizations/$organizationId/texts" })
   const crumbs = useOrganizationCrumbs(organizationId)
   return (
     <Page title={t("nav.texts")} crumbs={crumbs}>
       <p className="quiet section-lead">{t("texts.lead_organization")}</p>
-      <Texts place={organizationId} />
+      <TextEditor place={organizationId} />
     </Page>
   )
 }
 
 const isKind = (name: string): name is KindName => kindNames.some((kind) => kind === name)
 
-/** One text at a time, in one language; the address says which. */
-function Texts({ place }: { readonly place: TextOwner }) {
+/** One text in one language; the selection is stored in the URL. */
+function TextEditor({ place: owner }: { readonly place: TextOwner }) {
   const { get, set } = useListState()
   const language = languages.find((one) => one === get("language")) ?? own
-  const screens = screensOf(useLoginTexts(place, language)?.inherited ?? {})
+  const screens = screensOf(useLoginTexts(owner, language)?.inherited ?? {})
   const options = [
     ...kindNames.map((kind) => ({ value: kind, label: t(`messages.kind.${kind}`) })),
     ...screens.map((screen) => ({
@@ -54,7 +54,7 @@ function Texts({ place }: { readonly place: TextOwner }) {
     })),
   ]
   const chosen = options.find(({ value }) => value === get("text"))?.value ?? "invite_user"
-  const part = { place, language }
+  const part = { owner, language }
   return (
     <>
       <div className="texts-choice">
@@ -71,13 +71,13 @@ function Texts({ place }: { readonly place: TextOwner }) {
           onChange={(value) => set({ language: value })}
         />
       </div>
-      <Part key={`${chosen} ${language}`} rows={6}>
+      <PagePart key={`${chosen} ${language}`} rows={6}>
         {isKind(chosen) ? (
           <MessageTexts kind={chosen} {...part} />
         ) : (
           <LoginTexts screen={chosen.slice("screen.".length)} {...part} />
         )}
-      </Part>
+      </PagePart>
     </>
   )
 }

@@ -8,35 +8,37 @@ import {
   call,
   RefusalAlert,
   refusalOf,
+  refusalText,
   Section,
   saveFile,
   t,
   useAction,
-  useMay,
+  useIsPermitted,
   useOrganizations,
-  wordsOf,
 } from "../shell/index.ts"
 import { Progress, type TransferProgress } from "./progress.tsx"
 
-const secrets = ["withPasswords", "withOtp", "withSecrets"] as const
+const secretOptions = ["withPasswords", "withOtp", "withSecrets"] as const
 
-/** An organisation that the file has not got, and why. */
-type LeftOut = { readonly id: string; readonly name: string; readonly why: string }
-type Written = { readonly count: number; readonly leftOut: readonly LeftOut[] }
+/** An organization that is missing in the file, with the reason. */
+type SkippedOrganization = { readonly id: string; readonly name: string; readonly reason: string }
+type ExportResult = { readonly count: number; readonly skipped: readonly SkippedOrganization[] }
 
-/** One organisation or all, each asked for by itself: what is too much for one answer says so. */
+/**
+ * Exports one organization or all, one request each; organizations that are too large are reported.
+ */
 export function ExportSection() {
   const offered = useOrganizations()
-  const may = useMay()
+  const may = useIsPermitted()
   const [only, setOnly] = useState("")
-  const [carried, setCarried] = useState<readonly (typeof secrets)[number][]>([])
-  const [standing, setStanding] = useState<TransferProgress>()
-  const [written, setWritten] = useState<Written>()
+  const [includedSecrets, setCarried] = useState<readonly (typeof secretOptions)[number][]>([])
+  const [progress, setStanding] = useState<TransferProgress>()
+  const [written, setWritten] = useState<ExportResult>()
   const action = useAction(async () => {
     setWritten(undefined)
     const chosen = offered.filter(({ id }) => id === only)
-    const wanted = only === "" ? await allOrganizations() : chosen
-    return exported(wanted, carried, setStanding)
+    const organizations = only === "" ? await listOrganizations() : chosen
+    return exportToFile(organizations, includedSecrets, setStanding)
   }, setWritten)
   const all = { value: "", label: t("transfer.all") }
   return (
@@ -51,38 +53,38 @@ export function ExportSection() {
         {may(AdminService.method.importData) && (
           <Checks
             legend={t("transfer.carried")}
-            options={secrets.map((value) => ({ value, label: t(`transfer.${value}`) }))}
-            values={carried}
+            options={secretOptions.map((value) => ({ value, label: t(`transfer.${value}`) }))}
+            values={includedSecrets}
             onChange={setCarried}
           />
         )}
-        {carried.length > 0 && <Alert tone="warning">{t("transfer.keep_secret")}</Alert>}
+        {includedSecrets.length > 0 && <Alert tone="warning">{t("transfer.keep_secret")}</Alert>}
         <div className="row">
           <Button disabled={action.busy} onClick={() => action.run()}>
             {t("transfer.export.start")}
           </Button>
-          {action.busy && <Progress label={t("transfer.export.title")} standing={standing} />}
+          {action.busy && <Progress label={t("transfer.export.title")} current={progress} />}
         </div>
         <RefusalAlert refusal={action.refusal} />
-        {written && <Outcome {...written} />}
+        {written && <ExportOutcome {...written} />}
       </div>
     </Section>
   )
 }
 
-function Outcome({ count, leftOut }: Written) {
+function ExportOutcome({ count, skipped }: ExportResult) {
   return (
     <>
       {count > 0 && <Alert tone="done">{t("transfer.export.done", { count })}</Alert>}
-      {leftOut.length > 0 && (
+      {skipped.length > 0 && (
         <Alert tone="danger" title={t("transfer.left_out")}>
           <Table
             caption={t("transfer.left_out")}
             columns={[
               { label: t("transfer.which"), cell: ({ name }) => <bdi>{name}</bdi> },
-              { label: t("transfer.why"), cell: ({ why }) => why },
+              { label: t("transfer.why"), cell: ({ reason }) => reason },
             ]}
-            rows={leftOut}
+            rows={skipped}
             keyOf={({ id }) => id}
           />
         </Alert>
@@ -93,41 +95,41 @@ function Outcome({ count, leftOut }: Written) {
 
 type OrganizationName = { readonly id: string; readonly name: string }
 
-const atOnce = 100
+const pageSize = 100
 
-async function allOrganizations(): Promise<readonly OrganizationName[]> {
+async function listOrganizations(): Promise<readonly OrganizationName[]> {
   const all: OrganizationName[] = []
   for (;;) {
-    const query = { offset: BigInt(all.length), limit: atOnce, asc: true }
+    const query = { offset: BigInt(all.length), limit: pageSize, asc: true }
     const { result } = await call(OrganizationService.method.listOrganizations, { query })
     all.push(...result.map(({ id, name }) => ({ id, name })))
-    if (result.length < atOnce) return all
+    if (result.length < pageSize) return all
   }
 }
 
-/** Writes the file once all have been asked. */
-async function exported(
-  wanted: readonly OrganizationName[],
-  carried: readonly (typeof secrets)[number][],
-  tell: (standing: TransferProgress) => void,
-): Promise<Written> {
+/** Writes the file after all requests have finished. */
+async function exportToFile(
+  organizations: readonly OrganizationName[],
+  includedSecrets: readonly (typeof secretOptions)[number][],
+  onProgress: (progress: TransferProgress) => void,
+): Promise<ExportResult> {
   const lines: string[] = []
-  const leftOut: LeftOut[] = []
-  const along = Object.fromEntries(carried.map((name) => [name, true]))
-  for (const [done, { id, name }] of wanted.entries()) {
-    tell({ done, total: wanted.length })
+  const skipped: SkippedOrganization[] = []
+  const secretFlags = Object.fromEntries(includedSecrets.map((name) => [name, true]))
+  for (const [done, { id, name }] of organizations.entries()) {
+    onProgress({ done, total: organizations.length })
     try {
-      const asked = { ...along, orgIds: [id], responseOutput: true }
-      const { orgs } = await call(AdminService.method.exportData, asked)
+      const request = { ...secretFlags, orgIds: [id], responseOutput: true }
+      const { orgs } = await call(AdminService.method.exportData, request)
       lines.push(...orgs.map((org) => JSON.stringify(toJson(DataOrgSchema, org))))
     } catch (failure) {
       const refusal = refusalOf(failure)
       if (refusal.id !== "transfer.too_large") throw failure
-      leftOut.push({ id, name, why: wordsOf(refusal) })
+      skipped.push({ id, name, reason: refusalText(refusal) })
     }
   }
   if (lines.length > 0) saveFile(fileName, `${lines.join("\n")}\n`, "application/jsonl")
-  return { count: lines.length, leftOut }
+  return { count: lines.length, skipped }
 }
 
 const fileName = "organizations.jsonl"

@@ -1,35 +1,44 @@
-import { inOrder, type Piece, pieceOf } from "../../../src/protocol/transfer/order.ts"
+import {
+  type OrganizationPiece,
+  sortPieces,
+  toPiece,
+} from "../../../src/protocol/transfer/order.ts"
 
-type InFile = { readonly pieces: readonly Piece[]; readonly unread: readonly number[] }
+type ParsedFile = {
+  readonly pieces: readonly OrganizationPiece[]
+  readonly invalidLines: readonly number[]
+}
 
 /**
- * The organisations of a file: lines of JSON, as this page and `latchkey export` write them, or one
- * document, as the interface answers. `unread` are the numbers of lines that are neither.
+ * Organizations in a file: JSON lines, as written by this page and `latchkey export`, or one JSON
+ * document, as returned by the API. `invalidLines` are the numbers of lines that are neither.
  */
-export function piecesIn(text: string): InFile {
-  const whole = valueIn(text)
+export function parseFile(text: string): ParsedFile {
+  const whole = parseJson(text)
   if (whole !== undefined) {
-    const found = listIn(whole)
-    const pieces = found.flatMap(piecesOf)
-    return pieces.length === found.length ? { pieces, unread: [] } : { pieces: [], unread: [1] }
+    const found = findOrganizations(whole)
+    const pieces = found.flatMap(parsePieces)
+    return pieces.length === found.length
+      ? { pieces, invalidLines: [] }
+      : { pieces: [], invalidLines: [1] }
   }
   const lines = text.split("\n").map((line, at) => [at + 1, line.trim()] as const)
   const read = lines
     .filter(([, line]) => line !== "")
-    .map(([at, line]) => ({ at, pieces: piecesOf(valueIn(line)) }))
+    .map(([at, line]) => ({ at, pieces: parsePieces(parseJson(line)) }))
   return {
     pieces: read.flatMap(({ pieces }) => pieces),
-    unread: read.filter(({ pieces }) => pieces.length === 0).map(({ at }) => at),
+    invalidLines: read.filter(({ pieces }) => pieces.length === 0).map(({ at }) => at),
   }
 }
 
-/** One, or none where it names no organisation. */
-function piecesOf(value: unknown): readonly Piece[] {
-  const piece = pieceOf(value)
+/** One organization, or none if the value contains no ID. */
+function parsePieces(value: unknown): readonly OrganizationPiece[] {
+  const piece = toPiece(value)
   return piece ? [piece] : []
 }
 
-function valueIn(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (cause) {
@@ -38,34 +47,34 @@ function valueIn(text: string): unknown {
   }
 }
 
-const fieldsOf = (value: unknown): Readonly<Record<string, unknown>> =>
+const toFields = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null ? { ...value } : {}
 
-/** `{"dataOrgs": {"orgs": […]}}`, `{"orgs": […]}`, or one organisation by itself. */
-function listIn(value: unknown): readonly unknown[] {
-  const { dataOrgs, orgs } = fieldsOf(value)
-  const list = orgs ?? fieldsOf(dataOrgs).orgs
+/** `{"dataOrgs": {"orgs": […]}}`, `{"orgs": […]}`, or a single organization. */
+function findOrganizations(value: unknown): readonly unknown[] {
+  const { dataOrgs, orgs } = toFields(value)
+  const list = orgs ?? toFields(dataOrgs).orgs
   return Array.isArray(list) ? list : [value]
 }
 
-type Room = { readonly bytes: number; readonly parts: number }
+type SizeLimit = { readonly bytes: number; readonly parts: number }
 
-/** Below what one request may have: bytes, and the keys and elements of its JSON. */
-const requestMost: Room = { bytes: 500_000, parts: 8000 }
+/** Limits per request with a margin: bytes, and JSON keys and elements. */
+const requestLimit: SizeLimit = { bytes: 500_000, parts: 8000 }
 
 const encoder = new TextEncoder()
 
 /**
- * The same in as few parts as a request each can take, in the order in which a server takes it
- * over: no part needs what comes in a later one.
+ * Splits organizations into requests within the limits, in import order: no request needs data of a
+ * later one.
  */
-export function partsOf(
-  pieces: readonly Piece[],
-  most: Room = requestMost,
-): readonly (readonly Piece[])[] {
-  const parts: Piece[][] = []
+export function splitIntoRequests(
+  pieces: readonly OrganizationPiece[],
+  most: SizeLimit = requestLimit,
+): readonly (readonly OrganizationPiece[])[] {
+  const parts: OrganizationPiece[][] = []
   let room = { bytes: 0, parts: 0 }
-  for (const atom of inOrder(pieces).flatMap(atomsOf)) {
+  for (const atom of sortPieces(pieces).flatMap(splitIntoItems)) {
     const text = JSON.stringify(atom)
     const size = {
       bytes: encoder.encode(text).length,
@@ -78,11 +87,11 @@ export function partsOf(
     const before = last && !isFull ? room : most
     room = { bytes: before.bytes - size.bytes, parts: before.parts - size.parts }
   }
-  return parts.map(joined)
+  return parts.map(mergeByOrganization)
 }
 
-/** One thing each; what is said of an organisation itself stays together. */
-function atomsOf({ orgId, ...fields }: Piece): readonly Piece[] {
+/** Single items; fields of the organization itself stay together. */
+function splitIntoItems({ orgId, ...fields }: OrganizationPiece): readonly OrganizationPiece[] {
   const lists = Object.entries(fields).filter(([, value]) => Array.isArray(value))
   const single = Object.entries(fields).filter(([, value]) => !Array.isArray(value))
   return [
@@ -93,17 +102,17 @@ function atomsOf({ orgId, ...fields }: Piece): readonly Piece[] {
   ]
 }
 
-/** What belongs to one organisation, together. */
-function joined(atoms: readonly Piece[]): readonly Piece[] {
-  const known = new Map<string, Record<string, unknown> & { readonly orgId: string }>()
+/** Merges items of the same organization. */
+function mergeByOrganization(atoms: readonly OrganizationPiece[]): readonly OrganizationPiece[] {
+  const byOrganization = new Map<string, Record<string, unknown> & { readonly orgId: string }>()
   for (const { orgId, ...fields } of atoms) {
-    const org = known.get(orgId) ?? { orgId }
-    known.set(orgId, org)
+    const org = byOrganization.get(orgId) ?? { orgId }
+    byOrganization.set(orgId, org)
     for (const [name, value] of Object.entries(fields)) {
       const before = org[name]
       if (Array.isArray(before) && Array.isArray(value)) before.push(...value)
       else org[name] = value
     }
   }
-  return [...known.values()]
+  return [...byOrganization.values()]
 }

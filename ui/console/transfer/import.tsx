@@ -5,35 +5,35 @@ import {
   ImportDataRequestSchema,
   type ImportDataSuccess,
 } from "../../../src/gen/core/admin/v1/data_pb.ts"
-import type { Piece } from "../../../src/protocol/transfer/order.ts"
+import type { OrganizationPiece } from "../../../src/protocol/transfer/order.ts"
 import { Alert, Table } from "../../kit/index.ts"
 import { FileButton } from "../form/index.ts"
 import { call, RefusalAlert, Section, t, useAction } from "../shell/index.ts"
-import { partsOf, piecesIn } from "./file.ts"
+import { parseFile, splitIntoRequests } from "./file.ts"
 import { Progress, type TransferProgress } from "./progress.tsx"
 
 type Rejection = { readonly type: string; readonly id: string; readonly message: string }
 type ImportResult = {
   readonly isTrial: boolean
-  /** Whether a part was refused, or not answered: it and those behind it are not among these. */
-  readonly isCut: boolean
+  /** Whether a request failed, so that it and the following ones are missing here. */
+  readonly isIncomplete: boolean
   readonly count: number
-  readonly notTaken: readonly Rejection[]
+  readonly rejections: readonly Rejection[]
 }
 
-/** Of very many that were not taken over so many are shown. */
-const shownMax = 200
+/** Limit of displayed errors. */
+const shownErrorsMax = 200
 
 const accept = ".json,.jsonl,.ndjson,application/json"
 
-/** A file, tried first or taken over. */
+/** Imports a file, with an optional dry run. */
 export function ImportSection() {
-  const [standing, setStanding] = useState<TransferProgress>()
-  const [taken, setTaken] = useState<ImportResult>()
+  const [progress, setStanding] = useState<TransferProgress>()
+  const [result, setTaken] = useState<ImportResult>()
   const action = useAction(async (file: File, isTrial: boolean) => {
     setTaken(undefined)
     setStanding(undefined)
-    await imported(await file.text(), isTrial, { tell: setStanding, heard: setTaken })
+    await importFile(await file.text(), isTrial, { onProgress: setStanding, onResult: setTaken })
   })
   const choose = (isTrial: boolean, label: string) => (
     <FileButton
@@ -50,24 +50,24 @@ export function ImportSection() {
         <div className="row">
           {choose(true, t("transfer.import.try"))}
           {choose(false, t("transfer.import.start"))}
-          {action.busy && <Progress label={t("transfer.import.title")} standing={standing} />}
+          {action.busy && <Progress label={t("transfer.import.title")} current={progress} />}
         </div>
         <RefusalAlert refusal={action.refusal} />
-        {taken && <Outcome {...taken} />}
+        {result && <ImportOutcome {...result} />}
       </div>
     </Section>
   )
 }
 
-function Outcome({ isTrial, isCut, count, notTaken }: ImportResult) {
-  const words = isTrial ? "would" : isCut ? "cut" : "done"
-  const title = t("transfer.not_taken", { count: notTaken.length })
+function ImportOutcome({ isTrial, isIncomplete: isCut, count, rejections }: ImportResult) {
+  const outcome = isTrial ? "would" : isCut ? "cut" : "done"
+  const title = t("transfer.not_taken", { count: rejections.length })
   return (
     <>
       <Alert tone={count > 0 && !isCut ? "done" : "warning"}>
-        {t(`transfer.import.${words}`, { count })}
+        {t(`transfer.import.${outcome}`, { count })}
       </Alert>
-      {notTaken.length > 0 && (
+      {rejections.length > 0 && (
         <Alert tone="warning" title={title}>
           <Table
             caption={title}
@@ -76,7 +76,7 @@ function Outcome({ isTrial, isCut, count, notTaken }: ImportResult) {
               { label: t("transfer.id"), cell: ({ id }) => <code className="clip">{id}</code> },
               { label: t("transfer.why"), cell: ({ message }) => <span lang="en">{message}</span> },
             ]}
-            rows={notTaken.slice(0, shownMax).map((each, at) => ({ ...each, at }))}
+            rows={rejections.slice(0, shownErrorsMax).map((each, at) => ({ ...each, at }))}
             keyOf={({ at }) => String(at)}
           />
         </Alert>
@@ -85,46 +85,50 @@ function Outcome({ isTrial, isCut, count, notTaken }: ImportResult) {
   )
 }
 
-type Hearing = {
-  readonly tell: (standing: TransferProgress) => void
-  readonly heard: (taken: ImportResult) => void
+type ImportCallbacks = {
+  readonly onProgress: (progress: TransferProgress) => void
+  readonly onResult: (result: ImportResult) => void
 }
 
 /**
- * Part by part, as each is answered; a file of several parts can't be tried, only taken. What was
- * taken until one is not answered is heard, too.
+ * Sends requests one after another. A file of several requests can't have a dry run. Results up to
+ * a failed request are reported too.
  */
-async function imported(text: string, isTrial: boolean, { tell, heard }: Hearing): Promise<void> {
-  const { pieces, unread } = piecesIn(text)
-  const parts = partsOf(pieces)
-  const notTaken: Rejection[] = unread.map((line) => ({
+async function importFile(
+  text: string,
+  isTrial: boolean,
+  { onProgress, onResult }: ImportCallbacks,
+): Promise<void> {
+  const { pieces, invalidLines: unread } = parseFile(text)
+  const parts = splitIntoRequests(pieces)
+  const rejections: Rejection[] = unread.map((line) => ({
     type: "line",
     id: String(line),
     message: t("transfer.unread"),
   }))
   if (isTrial && parts.length > 1) throw new Error(t("transfer.too_large_to_try"))
-  // What is not of the form ends it before anything was sent.
-  const requests = parts.map((part) => requestOf(part, isTrial))
+  // An invalid file is rejected before anything is sent.
+  const requests = parts.map((part) => toRequest(part, isTrial))
   let [done, count] = [0, 0]
   try {
     for (const request of requests) {
-      tell({ done, total: requests.length })
+      onProgress({ done, total: requests.length })
       const answer = await call(AdminService.method.importData, request)
-      if (answer.success) count += countOf(answer.success)
-      notTaken.push(...answer.errors)
+      if (answer.success) count += countItems(answer.success)
+      rejections.push(...answer.errors)
       done++
     }
   } finally {
     const isCut = done < requests.length
-    if (!isCut || done > 0) heard({ isTrial, isCut, count, notTaken })
+    if (!isCut || done > 0) onResult({ isTrial, isIncomplete: isCut, count, rejections })
   }
 }
 
-const requestOf = (orgs: readonly Piece[], dryRun: boolean) =>
+const toRequest = (orgs: readonly OrganizationPiece[], dryRun: boolean) =>
   fromJson(ImportDataRequestSchema, JSON.parse(JSON.stringify({ dataOrgs: { orgs }, dryRun })))
 
-/** Each thing stands in a list of its kind. */
-const countOf = ({ orgs }: ImportDataSuccess): number =>
+/** Each list contains items of one kind. */
+const countItems = ({ orgs }: ImportDataSuccess): number =>
   orgs
     .flatMap((org) => Object.values(org))
     .reduce((sum, each) => sum + (Array.isArray(each) ? each.length : 0), 0)

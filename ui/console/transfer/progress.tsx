@@ -2,11 +2,11 @@ import { t } from "../shell/index.ts"
 
 export type TransferProgress = { readonly done: number; readonly total: number }
 
-type ProgressProps = { readonly label: string; readonly standing: TransferProgress | undefined }
+type ProgressProps = { readonly label: string; readonly current: TransferProgress | undefined }
 
-/** How far something is that takes its time. */
-export function Progress({ label, standing = { done: 0, total: 1 } }: ProgressProps) {
-  const { done, total } = standing
+/** A progress bar. */
+export function Progress({ label, current = { done: 0, total: 1 } }: ProgressProps) {
+  const { done, total } = current
   return (
     <>
       <progress aria-label={label} value={done} max={total} />

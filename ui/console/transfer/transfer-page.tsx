@@ -1,25 +1,25 @@
 import { AdminService } from "../../../src/gen/core/admin/v1/admin_service_pb.ts"
-import { May, Page, Part, t } from "../shell/index.ts"
+import { IfPermitted, Page, PagePart, t } from "../shell/index.ts"
 import { ExportSection } from "./export.tsx"
 import { ImportSection } from "./import.tsx"
 
 const { exportData, importData } = AdminService.method
 
-/** Organisations with everything in them, to a file and from one. */
+/** Export and import of organizations with all their data. */
 export function TransferPage() {
   return (
     <Page title={t("nav.transfer")} owner={t("nav.instance")} narrow>
       <p className="quiet section-lead">{t("transfer.lead")}</p>
-      <Part rows={2}>
-        <May needs={exportData}>
+      <PagePart rows={2}>
+        <IfPermitted needs={exportData}>
           <ExportSection />
-        </May>
-      </Part>
-      <Part rows={2}>
-        <May needs={importData}>
+        </IfPermitted>
+      </PagePart>
+      <PagePart rows={2}>
+        <IfPermitted needs={importData}>
           <ImportSection />
-        </May>
-      </Part>
+        </IfPermitted>
+      </PagePart>
     </Page>
   )
 }

@@ -2,16 +2,19 @@ import { lazyRouteComponent } from "@tanstack/react-router"
 import { Suspense } from "react"
 import type { User } from "../../../src/gen/core/user/v2/user_pb.ts"
 import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
-import { EditSection, formOf, verbatim } from "../form/index.ts"
-import { dateFacts } from "../list/index.ts"
-import { call, copied, t } from "../shell/index.ts"
-import { shownLoginNames } from "./login-names.ts"
+import { defineForm, EditSection, verbatim } from "../form/index.ts"
+import { dateRows } from "../list/index.ts"
+import { call, copyableFact, t } from "../shell/index.ts"
+import { visibleLoginNames } from "./login-names.ts"
 import type { UserPart } from "./user.ts"
 
-/** Loaded by itself: few have one, and what takes it away has descriptors of its own. */
+/**
+ * Loaded separately, because few users have a picture, and removing it imports additional
+ * descriptors.
+ */
 const Picture = lazyRouteComponent(() => import("./picture.tsx"), "Picture")
 
-const Lazy = (part: UserPart) => (
+const LazyPicture = (part: UserPart) => (
   <Suspense>
     <Picture {...part} />
   </Suspense>
@@ -19,8 +22,8 @@ const Lazy = (part: UserPart) => (
 
 const { updateUser } = UserService.method
 
-/** Who it is, and the names they sign in with. */
-export function About({ user }: UserPart) {
+/** Profile and login names of a user. */
+export function UserDetails({ user }: UserPart) {
   const { type, userId, details, loginNames } = user
   const profile = type.case === "human" ? type.value.profile : undefined
   return (
@@ -28,21 +31,21 @@ export function About({ user }: UserPart) {
       needs={updateUser}
       title={t("detail.about")}
       rows={[
-        [t("picture.title"), profile?.avatarUrl && <Lazy key="picture" user={user} />],
+        [t("picture.title"), profile?.avatarUrl && <LazyPicture key="picture" user={user} />],
         [t("field.name"), profile && `${profile.givenName} ${profile.familyName}`],
         [t("field.description"), type.case === "machine" && type.value.description],
         [
           t("field.login_names"),
           <ul className="value-list" key="names">
-            {shownLoginNames(loginNames, verifiedEmailOf(user)).map((loginName) => (
+            {visibleLoginNames(loginNames, verifiedEmailOf(user)).map((loginName) => (
               <li key={loginName}>{loginName}</li>
             ))}
           </ul>,
         ],
-        copied(t("field.user_id"), userId),
-        ...dateFacts(details),
+        copyableFact(t("field.user_id"), userId),
+        ...dateRows(details),
       ]}
-      form={user.type.case === "human" ? personForm(user) : serviceForm(user)}
+      form={user.type.case === "human" ? humanForm(user) : serviceAccountForm(user)}
     />
   )
 }
@@ -50,17 +53,17 @@ export function About({ user }: UserPart) {
 const verifiedEmailOf = ({ type }: User): string | undefined =>
   type.case === "human" && type.value.email?.isVerified ? type.value.email.email : undefined
 
-const refusals = { username: ["user.name", "user.login_name", "user.username"] } as const
+const fieldErrorIds = { username: ["user.name", "user.login_name", "user.username"] } as const
 
-function personForm({ userId, username, type }: User) {
+function humanForm({ userId, username, type }: User) {
   const {
     givenName = "",
     familyName = "",
     displayName = "",
   } = (type.case === "human" && type.value.profile) || {}
-  return formOf({
+  return defineForm({
     initial: { username, givenName, familyName, displayName },
-    refusals,
+    refusals: fieldErrorIds,
     save: ({ username: named, ...profile }) => {
       const userType = { case: "human", value: { profile } } as const
       return call(updateUser, { userId, username: named.trim(), userType })
@@ -71,16 +74,16 @@ function personForm({ userId, username, type }: User) {
         {text("familyName", t("field.last_name"), { required: true })}
       </div>,
       text("displayName", t("field.display_name"), { required: true }),
-      text("username", t("field.login_name"), loginName()),
+      text("username", t("field.login_name"), loginNameField()),
     ],
   })
 }
 
-function serviceForm({ userId, username, type }: User) {
+function serviceAccountForm({ userId, username, type }: User) {
   const { name, description } = type.case === "machine" ? type.value : { name: "", description: "" }
-  return formOf({
+  return defineForm({
     initial: { username, name, description },
-    refusals,
+    refusals: fieldErrorIds,
     save: (values) => {
       const value = { name: values.name.trim(), description: values.description.trim() }
       const userType = { case: "machine", value } as const
@@ -89,9 +92,9 @@ function serviceForm({ userId, username, type }: User) {
     fields: ({ text }) => [
       text("name", t("field.name"), { required: true }),
       text("description", t("field.description"), { optional: true, maxLength: 500 }),
-      text("username", t("field.login_name"), loginName()),
+      text("username", t("field.login_name"), loginNameField()),
     ],
   })
 }
 
-const loginName = () => ({ hint: t("users.rename_hint"), ...verbatim, required: true })
+const loginNameField = () => ({ hint: t("users.rename_hint"), ...verbatim, required: true })

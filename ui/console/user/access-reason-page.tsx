@@ -16,17 +16,25 @@ import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
 import { Alert, Button, SelectField, Table, TextField } from "../../kit/index.ts"
 import { SearchForm, verbatim } from "../form/index.ts"
 import { Badges, Picker, Time } from "../list/index.ts"
-import { Page, Part, Section, t, useBelongsTo, useRead, useReadIfAllowed } from "../shell/index.ts"
-import { nameOf, type UserPart } from "./user.ts"
+import {
+  Page,
+  PagePart,
+  Section,
+  t,
+  useRead,
+  useReadIfAllowed,
+  useSelectOwner,
+} from "../shell/index.ts"
+import { displayNameOf, type UserPart } from "./user.ts"
 
 const { getUserByID } = UserService.method
 const { getPermissionReason, getEntryReason } = HistoryService.method
 
-/** Why somebody may do something, or not: asked of the decision itself. */
+/** Explains why a user has a permission or not, evaluated by the server. */
 export function AccessReasonPage() {
   const { userId } = useParams({ from: "/users/$userId/why" })
   const { user } = useRead(getUserByID, { userId })
-  useBelongsTo(user?.details?.resourceOwner)
+  useSelectOwner(user?.details?.resourceOwner)
   if (!user) return null
   const link = { to: "/users/$userId", params: { userId } } as const
   return (
@@ -34,40 +42,40 @@ export function AccessReasonPage() {
       title={t("why.title")}
       crumbs={[
         { label: t("nav.users"), link: { to: "/users" } },
-        { label: nameOf(user), link },
+        { label: displayNameOf(user), link },
       ]}
     >
       <p className="quiet section-lead">{t("why.lead")}</p>
       <Section title={t("why.permission_title")}>
-        <Permission user={user} />
+        <PermissionCheck user={user} />
       </Section>
       {user.type.case === "human" && (
         <Section title={t("why.entry_title")}>
-          <Entry user={user} />
+          <ApplicationAccess user={user} />
         </Section>
       )}
     </Page>
   )
 }
 
-const kinds = ["instance", "org", "project", "app", "user", "group"] as const
-type Kind = (typeof kinds)[number]
+const resourceKinds = ["instance", "org", "project", "app", "user", "group"] as const
+type ResourceKind = (typeof resourceKinds)[number]
 type PermissionQuestion = {
   readonly permission: string
-  readonly resource: Kind
+  readonly resource: ResourceKind
   readonly id: string
 }
 
 const permissionsId = "why-permissions"
 
-function Permission({ user: { userId, details } }: UserPart) {
+function PermissionCheck({ user: { userId, details } }: UserPart) {
   const home: PermissionQuestion = {
     permission: "",
     resource: "org",
     id: details?.resourceOwner ?? "",
   }
   const [typed, setTyped] = useState(home)
-  const [asked, setAsked] = useState<PermissionQuestion>()
+  const [question, setAsked] = useState<PermissionQuestion>()
   const put = (part: Partial<PermissionQuestion>) => setTyped({ ...typed, ...part })
   const { permission, resource, id } = typed
   const ask = () =>
@@ -78,7 +86,7 @@ function Permission({ user: { userId, details } }: UserPart) {
     })
   return (
     <>
-      <SearchForm className="form" onAsk={ask}>
+      <SearchForm className="form" onSearch={ask}>
         <div className="pair pair-two">
           <TextField
             label={t("why.permission")}
@@ -92,7 +100,7 @@ function Permission({ user: { userId, details } }: UserPart) {
           />
           <SelectField
             label={t("why.resource")}
-            options={kinds.map((value) => ({ value, label: t(`why.kind.${value}`) }))}
+            options={resourceKinds.map((value) => ({ value, label: t(`why.kind.${value}`) }))}
             value={resource}
             onChange={(kind) => put({ resource: kind })}
           />
@@ -107,26 +115,26 @@ function Permission({ user: { userId, details } }: UserPart) {
             />
           )}
         </div>
-        <Part rows={1}>
-          <Permissions />
-        </Part>
+        <PagePart rows={1}>
+          <PermissionOptions />
+        </PagePart>
         <div className="row">
           <Button type="submit" disabled={permission.trim() === ""}>
             {t("why.ask")}
           </Button>
         </div>
       </SearchForm>
-      {asked && (
-        <Part key={JSON.stringify(asked)}>
-          <PermissionReason userId={userId} asked={asked} />
-        </Part>
+      {question && (
+        <PagePart key={JSON.stringify(question)}>
+          <PermissionReason userId={userId} asked={question} />
+        </PagePart>
       )}
     </>
   )
 }
 
-/** Every permission that a role has, to choose from. */
-function Permissions() {
+/** Suggests all permissions of any role. */
+function PermissionOptions() {
   const roles = useReadIfAllowed(InternalPermissionService.method.listRoles)?.roles ?? []
   const all = [...new Set(roles.flatMap(({ permissions }) => permissions))].sort()
   return (
@@ -145,15 +153,17 @@ function PermissionReason({ userId, asked: { permission, resource, id } }: Reaso
   const answer = useRead(getPermissionReason, { userId, subject, resource, id })
   return (
     <div className="stack" aria-live="polite">
-      <Alert tone={answer.allowed ? "done" : "warning"}>{t(`why.reason.${wordOf(answer)}`)}</Alert>
-      <Holdings rows={answer.holdings} />
+      <Alert tone={answer.allowed ? "done" : "warning"}>
+        {t(`why.reason.${reasonName(answer)}`)}
+      </Alert>
+      <RoleList rows={answer.holdings} />
     </div>
   )
 }
 
-type ReasonWord = "role" | "self" | "open" | "none" | "elsewhere" | "forbidden"
+type ReasonName = "role" | "self" | "open" | "none" | "elsewhere" | "forbidden"
 
-const reasons: Readonly<Record<Reason, ReasonWord>> = {
+const reasonNames: Readonly<Record<Reason, ReasonName>> = {
   [Reason.UNSPECIFIED]: "forbidden",
   [Reason.ROLE]: "role",
   [Reason.SELF]: "self",
@@ -163,12 +173,12 @@ const reasons: Readonly<Record<Reason, ReasonWord>> = {
   [Reason.FORBIDDEN]: "forbidden",
 }
 
-const wordOf = ({ reason }: GetPermissionReasonResponse): ReasonWord =>
-  reasons[reason] ?? "forbidden"
+const reasonName = ({ reason }: GetPermissionReasonResponse): ReasonName =>
+  reasonNames[reason] ?? "forbidden"
 
 const levels = ["instance", "org", "project", "grant"] as const
 
-function Holdings({ rows }: { readonly rows: readonly Holding[] }) {
+function RoleList({ rows }: { readonly rows: readonly Holding[] }) {
   if (rows.length === 0) return null
   const levelOf = (level: string) =>
     t(`why.level.${levels.find((each) => each === level) ?? "org"}`)
@@ -212,7 +222,7 @@ function GivenBy({ row: { givenBy, givenDate } }: { readonly row: Holding | Entr
   )
 }
 
-function Entry({ user: { userId } }: UserPart) {
+function ApplicationAccess({ user: { userId } }: UserPart) {
   const [applicationId, setApplicationId] = useState("")
   const method = TextFilterMethod.CONTAINS_IGNORE_CASE
   const named = (name: string) => ({ case: "nameFilter", value: { name, method } }) as const
@@ -223,7 +233,7 @@ function Entry({ user: { userId } }: UserPart) {
         value={applicationId}
         onChange={setApplicationId}
         method={ApplicationService.method.listApplications}
-        ask={(text) => ({
+        toRequest={(text) => ({
           pagination: { limit: 6 },
           filters: text ? [{ filter: named(text) }] : [],
         })}
@@ -233,17 +243,17 @@ function Entry({ user: { userId } }: UserPart) {
         autoFocus={false}
       />
       {applicationId && (
-        <Part key={applicationId}>
-          <EntryReason userId={userId} applicationId={applicationId} />
-        </Part>
+        <PagePart key={applicationId}>
+          <ApplicationAccessReason userId={userId} applicationId={applicationId} />
+        </PagePart>
       )}
     </>
   )
 }
 
-type EntryProps = { readonly userId: string; readonly applicationId: string }
+type ApplicationAccessProps = { readonly userId: string; readonly applicationId: string }
 
-function EntryReason({ userId, applicationId }: EntryProps) {
+function ApplicationAccessReason({ userId, applicationId }: ApplicationAccessProps) {
   const { allowed, checks, roles } = useRead(getEntryReason, { userId, applicationId })
   return (
     <div className="stack" aria-live="polite">
@@ -252,7 +262,7 @@ function EntryReason({ userId, applicationId }: EntryProps) {
       </Alert>
       <ul className="value-list">
         {checks.map((check) => (
-          <li key={check.condition}>{t(`why.check.${checkOf(check)}`)}</li>
+          <li key={check.condition}>{t(`why.check.${conditionText(check)}`)}</li>
         ))}
       </ul>
       {roles.length > 0 && (
@@ -279,9 +289,9 @@ function EntryReason({ userId, applicationId }: EntryProps) {
   )
 }
 
-type Condition = "user" | "application" | "project" | "roles" | "assigned" | "role"
+type EntryConditionName = "user" | "application" | "project" | "roles" | "assigned" | "role"
 
-const conditions: Readonly<Record<EntryCondition, Condition>> = {
+const conditions: Readonly<Record<EntryCondition, EntryConditionName>> = {
   [EntryCondition.UNSPECIFIED]: "user",
   [EntryCondition.USER_ACTIVE]: "user",
   [EntryCondition.APPLICATION_ACTIVE]: "application",
@@ -291,5 +301,5 @@ const conditions: Readonly<Record<EntryCondition, Condition>> = {
   [EntryCondition.PROJECT_ROLE]: "role",
 }
 
-const checkOf = ({ condition, met }: EntryCheck) =>
+const conditionText = ({ condition, met }: EntryCheck) =>
   `${conditions[condition] ?? "user"}.${met ? "met" : "unmet"}` as const

@@ -6,11 +6,11 @@ import { AuthorizationService } from "../../../src/gen/core/authorization/v2/aut
 import { TextFilterMethod } from "../../../src/gen/core/filter/v2/filter_pb.ts"
 import type { Administrator } from "../../../src/gen/core/internal_permission/v2/internal_permission_pb.ts"
 import { InternalPermissionService } from "../../../src/gen/core/internal_permission/v2/internal_permission_service_pb.ts"
-import { Badges, Clip, found, pageOf, SectionList, StateBadge } from "../list/index.ts"
+import { Badges, Clip, paginationOf, SectionList, StateBadge, toPage } from "../list/index.ts"
 import { Link, type LinkOptions, t } from "../shell/index.ts"
 import type { UserPart } from "./user.ts"
 
-/** The projects whose applications somebody may use, and as what. */
+/** Authorizations of a user: projects and roles. */
 export function Access({ user: { userId } }: UserPart) {
   const method = TextFilterMethod.CONTAINS_IGNORE_CASE
   const theirs = { case: "inUserIds" as const, value: { ids: [userId] } }
@@ -22,13 +22,13 @@ export function Access({ user: { userId } }: UserPart) {
       title={t("access.title")}
       none={t("access.empty")}
       method={AuthorizationService.method.listAuthorizations}
-      ask={(asked) => ({
-        pagination: pageOf(asked),
-        filters: [{ filter: theirs }, ...(asked.text ? [{ filter: named(asked.text) }] : [])],
+      toRequest={(query) => ({
+        pagination: paginationOf(query),
+        filters: [{ filter: theirs }, ...(query.text ? [{ filter: named(query.text) }] : [])],
       })}
-      find={({ authorizations, pagination }) => found(authorizations, pagination)}
+      find={({ authorizations, pagination }) => toPage(authorizations, pagination)}
       columns={[
-        { label: t("search.project"), cell: (row) => <ToProject row={row} /> },
+        { label: t("search.project"), cell: (row) => <ProjectLink row={row} /> },
         {
           label: t("roles.title"),
           cell: ({ roles }) => <Badges words={roles.map(({ key }) => key)} />,
@@ -47,8 +47,8 @@ export function Access({ user: { userId } }: UserPart) {
   )
 }
 
-/** What another organisation than the project's own gave rests on a grant, and leads to it. */
-function ToProject({ row: { project, organization } }: { readonly row: Authorization }) {
+/** Links to the project, or to its grant if another organization assigned the roles. */
+function ProjectLink({ row: { project, organization } }: { readonly row: Authorization }) {
   if (!project) return null
   const isOwn = project.organizationId === organization?.id
   return (
@@ -61,8 +61,8 @@ function ToProject({ row: { project, organization } }: { readonly row: Authoriza
   )
 }
 
-/** What somebody may look after here. */
-export function Duties({ user: { userId } }: UserPart) {
+/** Resources that a user administers. */
+export function ManagedResources({ user: { userId } }: UserPart) {
   const theirs = { case: "inUserIdsFilter" as const, value: { ids: [userId] } }
   return (
     <SectionList
@@ -70,28 +70,28 @@ export function Duties({ user: { userId } }: UserPart) {
       title={t("duties.title")}
       none={t("duties.empty")}
       method={InternalPermissionService.method.listAdministrators}
-      ask={(asked) => ({ pagination: pageOf(asked), filters: [{ filter: theirs }] })}
-      find={({ administrators, pagination }) => found(administrators, pagination)}
+      toRequest={(query) => ({ pagination: paginationOf(query), filters: [{ filter: theirs }] })}
+      find={({ administrators, pagination }) => toPage(administrators, pagination)}
       columns={[
-        { label: t("duties.what"), cell: ({ resource }) => <ToResource resource={resource} /> },
+        { label: t("duties.what"), cell: ({ resource }) => <ResourceLink resource={resource} /> },
         { label: t("roles.title"), cell: ({ roles }) => <Badges words={roles} /> },
       ]}
-      keyOf={keyOf}
+      keyOf={rowKey}
     />
   )
 }
 
-const keyOf = ({ resource: { case: kind, value } }: Administrator) =>
+const rowKey = ({ resource: { case: kind, value } }: Administrator) =>
   `${kind} ${typeof value === "object" ? value.id : ""}`
 
-type Resource = Pick<Administrator, "resource">
+type ResourceProps = Pick<Administrator, "resource">
 
-function ToResource({ resource }: Resource) {
-  const to = linkOf(resource)
+function ResourceLink({ resource }: ResourceProps) {
+  const to = resourceLink(resource)
   return to ? <Link {...to.link}>{to.name}</Link> : t("nav.instance")
 }
 
-function linkOf(resource: Administrator["resource"]) {
+function resourceLink(resource: Administrator["resource"]) {
   const at = (name: string, link: LinkOptions) => ({ name, link })
   switch (resource.case) {
     case "organization": {

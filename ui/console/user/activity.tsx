@@ -12,49 +12,58 @@ import {
   actionColumn,
   Clip,
   FailedSignIns,
-  found,
   History,
   Metadata,
-  pageOf,
+  paginationOf,
   SectionList,
   SignInOrigin,
   Time,
+  toPage,
 } from "../list/index.ts"
 import { Messages } from "../message/messages.tsx"
-import { call, Led, Link, LinkButton, May, Part, Section, t } from "../shell/index.ts"
+import {
+  call,
+  IfPermitted,
+  Link,
+  LinkButton,
+  PagePart,
+  PermittedLink,
+  Section,
+  t,
+} from "../shell/index.ts"
 import { SignInMethods } from "./sign-in-methods.tsx"
 import type { UserPart } from "./user.ts"
 
 const { listGroups, getGroup } = GroupService.method
 const { listUserMetadata, setUserMetadata, deleteUserMetadata } = UserService.method
 
-/** What somebody belongs to, what they do with their account, and what was done to it. */
+/** Groups, applications, messages, sessions and history of a user. */
 export function Activity({ user }: UserPart) {
   const { userId, type } = user
   return (
     <>
-      <May needs={HistoryService.method.getPermissionReason}>
+      <IfPermitted needs={HistoryService.method.getPermissionReason}>
         <div className="row">
           <LinkButton to="/users/$userId/why" params={{ userId }}>
             {t("why.link")}
           </LinkButton>
         </div>
-      </May>
-      <Groups user={user} />
+      </IfPermitted>
+      <UserGroups user={user} />
       {type.case === "human" && (
         <>
-          <Applications user={user} />
-          <Part>
+          <UserApplications user={user} />
+          <PagePart>
             <SignInMethods user={user} />
-          </Part>
-          <Sessions user={user} />
+          </PagePart>
+          <UserSessions user={user} />
           <FailedSignIns userId={userId} />
-          <MessagesTo user={user} />
+          <UserMessages user={user} />
         </>
       )}
       <Metadata
         method={listUserMetadata}
-        ask={(asked) => ({ ...asked, userId })}
+        toRequest={(query) => ({ ...query, userId })}
         find={(answer) => answer}
         needs={{ set: setUserMetadata, remove: deleteUserMetadata }}
         set={(metadata) => call(setUserMetadata, { userId, metadata })}
@@ -65,7 +74,7 @@ export function Activity({ user }: UserPart) {
   )
 }
 
-function Applications({ user: { userId } }: UserPart) {
+function UserApplications({ user: { userId } }: UserPart) {
   return (
     <SectionList
       name="applications"
@@ -73,8 +82,8 @@ function Applications({ user: { userId } }: UserPart) {
       none={t("uses.empty")}
       unsearched
       method={ActivityService.method.listApplicationUses}
-      ask={({ offset, limit }) => ({ userId, pagination: { offset, limit } })}
-      find={({ applicationUses, pagination }) => found(applicationUses, pagination)}
+      toRequest={({ offset, limit }) => ({ userId, pagination: { offset, limit } })}
+      find={({ applicationUses, pagination }) => toPage(applicationUses, pagination)}
       columns={[
         {
           label: t("search.application"),
@@ -91,19 +100,19 @@ function Applications({ user: { userId } }: UserPart) {
   )
 }
 
-/** What was written to them, so that nobody waits for a mail that can't go out. */
-function MessagesTo({ user: { userId } }: UserPart) {
+/** Messages to the user, to pass on codes if no provider is configured. */
+function UserMessages({ user: { userId } }: UserPart) {
   return (
     <Messages
       name="messages"
-      ask={{ userId }}
+      filter={{ userId }}
       empty={<p className="quiet section-lead">{t("messages.none_to")}</p>}
       frame={(list) => <Section title={t("messages.title")}>{list}</Section>}
     />
   )
 }
 
-function Groups({ user: { userId } }: UserPart) {
+function UserGroups({ user: { userId } }: UserPart) {
   const theirs = { case: "userId" as const, value: { id: userId } }
   return (
     <SectionList
@@ -112,17 +121,17 @@ function Groups({ user: { userId } }: UserPart) {
       none={t("groups.of_nobody")}
       unsearched
       method={listGroups}
-      ask={(asked) => ({
-        pagination: pageOf(asked),
+      toRequest={(query) => ({
+        pagination: paginationOf(query),
         sortingColumn: FieldName.NAME,
         filters: [{ filter: theirs }],
       })}
-      find={({ groups, pagination }) => found(groups, pagination)}
+      find={({ groups, pagination }) => toPage(groups, pagination)}
       columns={[
         {
           label: t("field.name"),
           cell: ({ id: groupId, name }) => (
-            <Led
+            <PermittedLink
               needs={getGroup}
               name={name}
               to={{ to: "/groups/$groupId", params: { groupId } }}
@@ -136,8 +145,8 @@ function Groups({ user: { userId } }: UserPart) {
   )
 }
 
-/** Those that still count; what has ended by itself is no longer of interest. */
-function Sessions({ user: { userId } }: UserPart) {
+/** Active sessions only. */
+function UserSessions({ user: { userId } }: UserPart) {
   const [expirationDate] = useState(() => timestampFromMs(Date.now()))
   const method = TimestampQueryMethod.GREATER
   const queries = [
@@ -152,8 +161,8 @@ function Sessions({ user: { userId } }: UserPart) {
       none={t("sessions.empty")}
       unsearched
       method={SessionService.method.listSessions}
-      ask={({ offset, limit }) => ({ query: { offset, limit }, queries })}
-      find={({ sessions, details }) => found(sessions, details)}
+      toRequest={({ offset, limit }) => ({ query: { offset, limit }, queries })}
+      find={({ sessions, details }) => toPage(sessions, details)}
       columns={[
         {
           label: t("sessions.where"),
@@ -170,7 +179,7 @@ function Sessions({ user: { userId } }: UserPart) {
             small
             needs={SessionService.method.deleteSession}
             label={t("sessions.end")}
-            what={t("sessions.one")}
+            subject={t("sessions.one")}
             consequence={t("sessions.end_text")}
             act={() => end(id)}
           />

@@ -1,11 +1,11 @@
 import type { HumanUser } from "../../../src/gen/core/user/v2/user_pb.ts"
 import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
 import { Badge } from "../../kit/index.ts"
-import { EditSection, formOf } from "../form/index.ts"
+import { defineForm, EditSection } from "../form/index.ts"
 import { call, t } from "../shell/index.ts"
 import type { UserPart } from "./user.ts"
 
-/** Where a person can be reached, and whether that has been checked. */
+/** Email address and phone number of a user, with their verification state. */
 export function Contact({ user }: UserPart) {
   const { type } = user
   if (type.case !== "human") return null
@@ -15,17 +15,17 @@ export function Contact({ user }: UserPart) {
       needs={UserService.method.setEmail}
       title={t("contact.title")}
       rows={[
-        [t("field.email"), <ContactFact key="email" at={email?.email} {...email} />],
-        [t("field.phone"), <ContactFact key="phone" at={phone?.phone} {...phone} />],
+        [t("field.email"), <ContactFact key="email" address={email?.email} {...email} />],
+        [t("field.phone"), <ContactFact key="phone" address={phone?.phone} {...phone} />],
       ]}
       form={contactForm(user.userId, type.value)}
     />
   )
 }
 
-type ContactFactProps = { readonly at: string | undefined; readonly isVerified?: boolean }
+type ContactFactProps = { readonly address: string | undefined; readonly isVerified?: boolean }
 
-function ContactFact({ at, isVerified = false }: ContactFactProps) {
+function ContactFact({ address: at, isVerified = false }: ContactFactProps) {
   if (!at) return <span className="quiet">{t("detail.none")}</span>
   return (
     <>
@@ -37,32 +37,37 @@ function ContactFact({ at, isVerified = false }: ContactFactProps) {
   )
 }
 
-type Values = {
+type ContactValues = {
   readonly email: string
   readonly phone: string
   readonly emailVerified: boolean
   readonly phoneVerified: boolean
 }
 
-/** Calls only for what differs: each change of an address is one of its own in the history. */
-async function save(userId: string, { email: old, phone: before }: HumanUser, values: Values) {
+/** Only calls operations for changed values, because each appears in the history. */
+async function saveContacts(
+  userId: string,
+  { email: old, phone: before }: HumanUser,
+  values: ContactValues,
+) {
   const [email, phone] = [values.email.trim(), values.phone.trim()]
-  const said = (isVerified: boolean) => ({ case: "isVerified", value: isVerified }) as const
+  const toVerification = (isVerified: boolean) =>
+    ({ case: "isVerified", value: isVerified }) as const
   const { emailVerified, phoneVerified } = values
   if (email !== old?.email || emailVerified !== old.isVerified) {
-    const verification = said(emailVerified)
+    const verification = toVerification(emailVerified)
     await call(UserService.method.setEmail, { userId, email, verification })
   }
   if (phone === "") {
     if (before?.phone) await call(UserService.method.removePhone, { userId })
   } else if (phone !== before?.phone || phoneVerified !== before.isVerified) {
-    const verification = said(phoneVerified)
+    const verification = toVerification(phoneVerified)
     await call(UserService.method.setPhone, { userId, phone, verification })
   }
 }
 
 const contactForm = (userId: string, human: HumanUser) =>
-  formOf<Values, void>({
+  defineForm<ContactValues, void>({
     initial: {
       email: human.email?.email ?? "",
       phone: human.phone?.phone ?? "",
@@ -70,8 +75,8 @@ const contactForm = (userId: string, human: HumanUser) =>
       phoneVerified: human.phone?.isVerified ?? false,
     },
     refusals: { email: ["user.email"], phone: ["user.phone"] },
-    readFirst: true,
-    save: (values) => save(userId, human, values),
+    readBeforeSave: true,
+    save: (values) => saveContacts(userId, human, values),
     fields: ({ text, check, values }) => [
       text("email", t("field.email"), { type: "email", required: true }),
       check("emailVerified", t("contact.email_verified"), t("contact.verified_hint")),

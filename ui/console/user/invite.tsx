@@ -2,87 +2,87 @@ import { useState } from "react"
 import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
 import { Button, Dialog } from "../../kit/index.ts"
 import { LinkBox } from "../list/index.ts"
-import { call, May, notify, RefusalAlert, t, useAction } from "../shell/index.ts"
-import { nameOf, type UserPart } from "./user.ts"
+import { call, IfPermitted, notify, RefusalAlert, t, useAction } from "../shell/index.ts"
+import { displayNameOf, type UserPart } from "./user.ts"
 
-/** What makes or sends the link. */
-const kinds = {
+/** The operation that creates or sends each kind of link. */
+const linkOperations = {
   invite: UserService.method.createInviteCode,
   password_link: UserService.method.passwordReset,
   passkey_link: UserService.method.createPasskeyRegistrationLink,
 } as const
 
-type Kind = keyof typeof kinds
+type LinkKind = keyof typeof linkOperations
 
-type GivenLinkProps = UserPart & {
-  readonly kind: Kind
-  /** Answers a link that one hands on oneself. */
-  readonly make: (userId: string, organization: string) => Promise<string>
-  readonly send: (userId: string) => Promise<unknown>
+type ShareLinkProps = UserPart & {
+  readonly kind: LinkKind
+  /** Creates a link to pass on manually. */
+  readonly createLink: (userId: string, organization: string) => Promise<string>
+  readonly sendLink: (userId: string) => Promise<unknown>
 }
 
 const sendCode = { case: "sendCode", value: {} } as const
 const sendLink = { case: "sendLink", value: {} } as const
 
-/** The way in for a person who has no password yet: a link by which they choose it themself. */
+/** An invitation for a user without a password: a link to set it. */
 export const Invite = ({ user }: UserPart) => (
-  <GivenLink
+  <ShareLink
     user={user}
     kind="invite"
-    make={inviteTo}
-    send={(userId) => call(kinds.invite, { userId, verification: sendCode })}
+    createLink={createInviteLink}
+    sendLink={(userId) => call(linkOperations.invite, { userId, verification: sendCode })}
   />
 )
 
-/** The same for who has forgotten theirs. */
+/** A password reset link. */
 export const PasswordLink = ({ user }: UserPart) => (
-  <GivenLink
+  <ShareLink
     user={user}
     kind="password_link"
-    make={resetOf}
-    send={(userId) => call(kinds.password_link, { userId, medium: sendLink })}
+    createLink={createResetLink}
+    sendLink={(userId) => call(linkOperations.password_link, { userId, medium: sendLink })}
   />
 )
 
-/** The same for a passkey, which one makes on a device of their own. */
+/** A passkey registration link, to be opened on the user's device. */
 export const PasskeyLink = ({ user }: UserPart) => (
-  <GivenLink
+  <ShareLink
     user={user}
     kind="passkey_link"
-    make={passkeyLinkOf}
-    send={(userId) => call(kinds.passkey_link, { userId, medium: sendLink })}
+    createLink={createPasskeyLink}
+    sendLink={(userId) => call(linkOperations.passkey_link, { userId, medium: sendLink })}
   />
 )
 
-function GivenLink(props: GivenLinkProps) {
+function ShareLink(props: ShareLinkProps) {
   const [open, setOpen] = useState(false)
   return (
     <>
-      <May needs={kinds[props.kind]}>
+      <IfPermitted needs={linkOperations[props.kind]}>
         <Button onClick={() => setOpen(true)}>{t(`${props.kind}.do`)}</Button>
-      </May>
-      {open && <GivenLinkDialog {...props} close={() => setOpen(false)} />}
+      </IfPermitted>
+      {open && <ShareLinkDialog {...props} close={() => setOpen(false)} />}
     </>
   )
 }
 
-function GivenLinkDialog(props: GivenLinkProps & { readonly close: () => void }) {
+function ShareLinkDialog(props: ShareLinkProps & { readonly close: () => void }) {
   const { user, kind, close } = props
   const [link, setLink] = useState("")
   const send = useAction(
-    () => props.send(user.userId),
+    () => props.sendLink(user.userId),
     () => {
       close()
-      notify({ text: t(`${kind}.sent`, { name: nameOf(user) }) })
+      notify({ text: t(`${kind}.sent`, { name: displayNameOf(user) }) })
     },
   )
   const owner = user.details?.resourceOwner ?? ""
-  const make = useAction(async () => setLink(await props.make(user.userId, owner)))
+  const make = useAction(async () => setLink(await props.createLink(user.userId, owner)))
   return (
-    <Dialog title={t(`${kind}.title`, { name: nameOf(user) })} onClose={close}>
+    <Dialog title={t(`${kind}.title`, { name: displayNameOf(user) })} onClose={close}>
       <div className="stack">
         {link ? (
-          <HandedLink kind={kind} link={link} />
+          <LinkToShare kind={kind} link={link} />
         ) : (
           <>
             <p>{t(`${kind}.lead`)}</p>
@@ -108,44 +108,44 @@ function GivenLinkDialog(props: GivenLinkProps & { readonly close: () => void })
   )
 }
 
-/** The link to hand on, shown this once. */
-function HandedLink({ kind, link }: { readonly kind: Kind; readonly link: string }) {
+/** The link to pass on, shown only once. */
+function LinkToShare({ kind, link }: { readonly kind: LinkKind; readonly link: string }) {
   return (
     <>
       <p>{t(`${kind}.once`)}</p>
-      <LinkBox link={link} what={t(`${kind}.link`)} qr={t(`${kind}.qr`)} />
+      <LinkBox link={link} description={t(`${kind}.link`)} qr={t(`${kind}.qr`)} />
     </>
   )
 }
 
 export const InviteLink = ({ link }: { readonly link: string }) => (
-  <HandedLink kind="invite" link={link} />
+  <LinkToShare kind="invite" link={link} />
 )
 
 /**
- * Makes an invitation that one hands on oneself. The code stands behind the #, which no server is
- * told and no log keeps.
+ * Creates an invitation link to pass on manually. The code is in the URL fragment, which servers
+ * neither receive nor log.
  */
-export async function inviteTo(userId: string, organization: string): Promise<string> {
+export async function createInviteLink(userId: string, organization: string): Promise<string> {
   const verification = { case: "returnCode", value: {} } as const
-  const made = await call(UserService.method.createInviteCode, { userId, verification })
+  const created = await call(UserService.method.createInviteCode, { userId, verification })
   const parameters = new URLSearchParams({ userId, organization, invite: "true" })
-  return `${location.origin}/ui/login/verify?${parameters}#${made.inviteCode ?? ""}`
+  return `${location.origin}/ui/login/verify?${parameters}#${created.inviteCode ?? ""}`
 }
 
-/** The same for a new password. */
-async function resetOf(userId: string, organization: string): Promise<string> {
+/** Creates a password reset link to pass on manually. */
+async function createResetLink(userId: string, organization: string): Promise<string> {
   const medium = { case: "returnCode", value: {} } as const
-  const made = await call(UserService.method.passwordReset, { userId, medium })
+  const created = await call(UserService.method.passwordReset, { userId, medium })
   const parameters = new URLSearchParams({ userId, organization })
-  return `${location.origin}/ui/login/password/set?${parameters}#${made.verificationCode ?? ""}`
+  return `${location.origin}/ui/login/password/set?${parameters}#${created.verificationCode ?? ""}`
 }
 
-/** The same for a passkey. */
-async function passkeyLinkOf(userId: string, organization: string): Promise<string> {
+/** Creates a passkey registration link to pass on manually. */
+async function createPasskeyLink(userId: string, organization: string): Promise<string> {
   const medium = { case: "returnCode", value: {} } as const
-  const made = await call(UserService.method.createPasskeyRegistrationLink, { userId, medium })
-  const { id: codeId = "", code = "" } = made.code ?? {}
+  const created = await call(UserService.method.createPasskeyRegistrationLink, { userId, medium })
+  const { id: codeId = "", code = "" } = created.code ?? {}
   const parameters = new URLSearchParams({ userId, organization, codeId })
   return `${location.origin}/ui/login/passkey/set?${parameters}#${encodeURIComponent(code)}`
 }

@@ -2,18 +2,18 @@ import { Badge, Button } from "../../kit/index.ts"
 import { LinkButton, Page, type Refusal, RefusalAlert, t } from "../shell/index.ts"
 import { InviteLink } from "./invite.tsx"
 
-/** Somebody who has just been added without a password, and the link that lets them in. */
+/** A user who was just created without a password, with the invitation link. */
 export type InvitedUser = {
   readonly userId: string
   readonly name: string
   readonly link: string
-  /** Why there is no link: the person is there all the same. */
+  /** Why there is no link; the user was created anyway. */
   readonly refusal?: Refusal
 }
 
-type InvitedPageProps = { readonly invited: InvitedUser; readonly again: () => void }
+type InvitedPageProps = { readonly invited: InvitedUser; readonly onAddAnother: () => void }
 
-export function InvitedPage({ invited, again }: InvitedPageProps) {
+export function InvitedPage({ invited, onAddAnother }: InvitedPageProps) {
   const { userId, name, link, refusal } = invited
   return (
     <Page
@@ -30,7 +30,7 @@ export function InvitedPage({ invited, again }: InvitedPageProps) {
           <LinkButton kind="primary" to="/users/$userId" params={{ userId }}>
             {t("invite.to_person")}
           </LinkButton>
-          <Button onClick={again}>{t("invite.another")}</Button>
+          <Button onClick={onAddAnother}>{t("invite.another")}</Button>
         </div>
       </div>
     </Page>

@@ -1,14 +1,14 @@
 /**
- * The login names to show: without those that only add a domain of the organization to another one
- * that is the user's alone. A name that is an address may be somebody else's who has proven it,
+ * The login names to display: omits names that only add an organization domain to a name that is
+ * unique to the user. A name in the form of an address may belong to another user who verified it,
  * unless it is the user's own verified address; digits may be a phone number.
  */
-export function shownLoginNames(
+export function visibleLoginNames(
   names: readonly string[],
   verifiedEmail: string | undefined,
 ): readonly string[] {
-  const isTheirs = (name: string) =>
+  const isOwnAddress = (name: string) =>
     name.toLowerCase() === verifiedEmail?.toLowerCase() || /^[^@]*\p{L}[^@]*$/u.test(name)
-  const short = names.filter(isTheirs)
+  const short = names.filter(isOwnAddress)
   return names.filter((name) => !short.some((each) => name.startsWith(`${each}@`)))
 }

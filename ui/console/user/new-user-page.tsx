@@ -1,19 +1,19 @@
 import { useNavigate } from "@tanstack/react-router"
 import { useState } from "react"
 import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
-import { type Controls, formOf, verbatim } from "../form/index.ts"
+import { type Controls, defineForm, verbatim } from "../form/index.ts"
 import { call, Page, refusalOf, t, useOrganization } from "../shell/index.ts"
-import { inviteTo } from "./invite.tsx"
+import { createInviteLink } from "./invite.tsx"
 import { InvitedPage, type InvitedUser } from "./invited-page.tsx"
 
-const kinds = ["person", "service"] as const
+const userKinds = ["person", "service"] as const
 
-type Values = Record<
+type NewUserValues = Record<
   "firstName" | "lastName" | "email" | "loginName" | "password" | "description",
   string
-> & { kind: (typeof kinds)[number]; emailVerified: boolean }
+> & { kind: (typeof userKinds)[number]; emailVerified: boolean }
 
-const initial: Values = {
+const emptyValues: NewUserValues = {
   kind: "person",
   firstName: "",
   lastName: "",
@@ -24,41 +24,38 @@ const initial: Values = {
   emailVerified: false,
 }
 
-/**
- * A person who signs in, or a service user that calls the interface with a key. Who has no password
- * yet is given a link by which they choose one.
- */
+/** Creates a human user or a service account. A user without a password gets an invitation link. */
 export function NewUserPage() {
   const [invited, setInvited] = useState<InvitedUser>()
-  if (invited) return <InvitedPage invited={invited} again={() => setInvited(undefined)} />
-  return <NewUser onInvited={setInvited} />
+  if (invited) return <InvitedPage invited={invited} onAddAnother={() => setInvited(undefined)} />
+  return <NewUserForm onInvited={setInvited} />
 }
 
-function NewUser({ onInvited }: { readonly onInvited: (invited: InvitedUser) => void }) {
+function NewUserForm({ onInvited }: { readonly onInvited: (invited: InvitedUser) => void }) {
   const { id: organizationId, name } = useOrganization()
   const navigate = useNavigate()
-  const form = formOf({
-    initial,
+  const form = defineForm({
+    initial: emptyValues,
     secret: ["password"],
     refusals: {
-      // Of a service user it is the whole name.
+      // For a service account it is the whole name.
       firstName: ["givenName", "name"],
       lastName: ["familyName"],
       email: ["user.email"],
       loginName: ["user.name", "user.login_name", "user.username", "user.exists"],
       password: ["user.password"],
     },
-    save: (values) => create(organizationId, values),
+    save: (values) => createUser(organizationId, values),
     done: ({ userId, invited }) =>
       invited ? onInvited(invited) : navigate({ to: "/users/$userId", params: { userId } }),
     submit: t("users.create"),
     fields: (controls) => [
       controls.choice("kind", t("users.kind"), {
-        of: kinds,
-        words: (kind) => t(`kind.${kind}`),
+        of: userKinds,
+        label: (kind) => t(`kind.${kind}`),
         hints: (kind) => t(`kind.${kind}.hint`),
       }),
-      controls.values.kind === "person" ? personFields(controls) : serviceFields(controls),
+      controls.values.kind === "person" ? humanFields(controls) : serviceAccountFields(controls),
     ],
   })
   return (
@@ -75,23 +72,23 @@ function NewUser({ onInvited }: { readonly onInvited: (invited: InvitedUser) => 
   )
 }
 
-async function create(organizationId: string, values: Values) {
+async function createUser(organizationId: string, values: NewUserValues) {
   const isPerson = values.kind === "person"
-  const userType = isPerson ? personOf(values) : serviceOf(values)
+  const userType = isPerson ? toHuman(values) : toServiceAccount(values)
   const username = values.loginName.trim()
-  const wanted = { organizationId, ...(username && { username }), userType }
-  const { id: userId } = await call(UserService.method.createUser, wanted)
+  const request = { organizationId, ...(username && { username }), userType }
+  const { id: userId } = await call(UserService.method.createUser, request)
   if (!isPerson || values.password) return { userId }
   const name = `${values.firstName.trim()} ${values.lastName.trim()}`
-  // The person is there whatever becomes of the link: to create them again would be refused.
-  const made = await inviteTo(userId, organizationId).then(
+  // A failed link must not fail the creation, which could not be repeated.
+  const created = await createInviteLink(userId, organizationId).then(
     (link) => ({ link }),
     (failure: unknown) => ({ link: "", refusal: refusalOf(failure) }),
   )
-  return { userId, invited: { userId, name, ...made } }
+  return { userId, invited: { userId, name, ...created } }
 }
 
-const personFields = ({ text, secret, check }: Controls<Values>) => [
+const humanFields = ({ text, secret, check }: Controls<NewUserValues>) => [
   <div className="pair" key="names">
     {text("firstName", t("field.first_name"), { required: true })}
     {text("lastName", t("field.last_name"), { required: true })}
@@ -110,7 +107,7 @@ const personFields = ({ text, secret, check }: Controls<Values>) => [
   }),
 ]
 
-const serviceFields = ({ text }: Controls<Values>) => [
+const serviceAccountFields = ({ text }: Controls<NewUserValues>) => [
   text("firstName", t("field.name"), { hint: t("new_user.service_name_hint"), required: true }),
   text("loginName", t("field.login_name"), {
     optional: true,
@@ -120,8 +117,8 @@ const serviceFields = ({ text }: Controls<Values>) => [
   text("description", t("field.description"), { optional: true, maxLength: 500 }),
 ]
 
-function personOf(values: Values) {
-  // A person without a password is invited, which verifies the address: no second mail is sent.
+function toHuman(values: NewUserValues) {
+  // A user without a password is invited, which verifies the address, so no other email is sent.
   const isDecided = values.emailVerified || values.password === ""
   const password = { case: "password", value: { password: values.password } } as const
   const value = {
@@ -137,7 +134,7 @@ function personOf(values: Values) {
   return { case: "human", value } as const
 }
 
-function serviceOf(values: Values) {
+function toServiceAccount(values: NewUserValues) {
   const description = values.description.trim()
   const value = { name: values.firstName.trim(), ...(description && { description }) }
   return { case: "machine", value } as const

@@ -1,11 +1,11 @@
 import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
-import { DialogButton, formOf } from "../form/index.ts"
+import { DialogButton, defineForm } from "../form/index.ts"
 import { Time } from "../list/index.ts"
 import { call, Facts, Section, t } from "../shell/index.ts"
 import { Invite, PasswordLink } from "./invite.tsx"
 import { stateOf, type UserPart } from "./user.ts"
 
-/** When it was set, and a new one for whoever has lost theirs. */
+/** The date of the last password change, and a form to set a new one. */
 export function Password({ user }: UserPart) {
   if (user.type.case !== "human") return null
   const { passwordChanged, passwordChangeRequired } = user.type.value
@@ -38,7 +38,7 @@ export function Password({ user }: UserPart) {
 }
 
 const passwordForm = (userId: string) =>
-  formOf({
+  defineForm({
     initial: { password: "", changeRequired: true },
     secret: ["password"],
     refusals: { password: ["user.password"] },

@@ -2,20 +2,20 @@ import { ManagementService } from "../../../src/gen/core/management/v1/managemen
 import { Avatar } from "../../kit/index.ts"
 import { ConfirmButton } from "../form/index.ts"
 import { call, t } from "../shell/index.ts"
-import { nameOf, pictureOf, type UserPart } from "./user.ts"
+import { displayNameOf, pictureOf, type UserPart } from "./user.ts"
 
-/** People choose it themselves; others may take it away. */
+/** The user's picture; administrators can only remove it. */
 export function Picture({ user }: UserPart) {
   const { removeHumanAvatar } = ManagementService.method
   const { userId } = user
   return (
     <span className="row">
-      <Avatar name={nameOf(user)} picture={pictureOf(user)} />
+      <Avatar name={displayNameOf(user)} picture={pictureOf(user)} />
       <ConfirmButton
         small
         needs={removeHumanAvatar}
         label={t("picture.remove")}
-        what={nameOf(user)}
+        subject={displayNameOf(user)}
         consequence={t("picture.remove_text")}
         act={() => call(removeHumanAvatar, { userId })}
       />

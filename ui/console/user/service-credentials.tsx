@@ -15,7 +15,7 @@ const { listKeys, addKey, removeKey, updateUser } = UserService.method
 const { listPersonalAccessTokens, addPersonalAccessToken, removePersonalAccessToken } =
   UserService.method
 
-/** What a service user proves itself with, from the safest to the simplest. */
+/** Credentials of a service account, most secure first. */
 export function ServiceCredentials({ user }: UserPart) {
   const { userId, username, type } = user
   if (type.case !== "machine") return null
@@ -24,14 +24,14 @@ export function ServiceCredentials({ user }: UserPart) {
     <>
       <Credentials
         family="keys"
-        takesPublicKey
+        acceptsPublicKey
         method={listKeys}
         input={theirs}
         find={({ result }) => result}
         needs={{ create: addKey, remove: removeKey }}
         create={async ({ expirationDate, publicKey }) => {
-          const wanted = { userId, expirationDate, publicKey }
-          const { keyId, keyContent } = await call(addKey, wanted)
+          const request = { userId, expirationDate, publicKey }
+          const { keyId, keyContent } = await call(addKey, request)
           const isOwn = publicKey.length > 0
           return { id: keyId, text: isOwn ? "" : new TextDecoder().decode(keyContent) }
         }}
@@ -45,8 +45,8 @@ export function ServiceCredentials({ user }: UserPart) {
         find={({ result }) => result}
         needs={{ create: addPersonalAccessToken, remove: removePersonalAccessToken }}
         create={async ({ expirationDate, name }) => {
-          const made = await call(addPersonalAccessToken, { userId, expirationDate, name })
-          return { id: made.tokenId, text: made.token }
+          const created = await call(addPersonalAccessToken, { userId, expirationDate, name })
+          return { id: created.tokenId, text: created.token }
         }}
         remove={(tokenId) => call(removePersonalAccessToken, { userId, tokenId })}
       />
@@ -55,16 +55,16 @@ export function ServiceCredentials({ user }: UserPart) {
   )
 }
 
-/** Values that are shown as they are. */
-const itself = <Value extends string>(values: readonly Value[]): Record<string, string> =>
+/** Labels that equal their values. */
+const identityLabels = <Value extends string>(values: readonly Value[]): Record<string, string> =>
   Object.fromEntries(values.map((value) => [value, value]))
 
-const types = { opaque: AccessTokenType.BEARER, jwt: AccessTokenType.JWT } as const
+const tokenTypes = { opaque: AccessTokenType.BEARER, jwt: AccessTokenType.JWT } as const
 
 type TokenFormatProps = { readonly userId: string; readonly machine: MachineUser }
 type MachineInput = MessageInitShape<typeof UpdateUserRequest_MachineSchema>
 
-/** What the tokens look like that a service user gets for its key or secret. */
+/** The format of a service account's access tokens. */
 function TokenFormat({ userId, machine }: TokenFormatProps) {
   const type = machine.accessTokenType
   const update = (value: MachineInput) =>
@@ -74,20 +74,20 @@ function TokenFormat({ userId, machine }: TokenFormatProps) {
       <SelectSetting
         needs={updateUser}
         label={t("tokens_of.form")}
-        hint={t(type === types.jwt ? "token_type.jwt.hint" : "token_type.opaque.hint")}
-        of={types}
-        words={(name) => t(`token_type.${name}`)}
+        hint={t(type === tokenTypes.jwt ? "token_type.jwt.hint" : "token_type.opaque.hint")}
+        options={tokenTypes}
+        format={(name) => t(`token_type.${name}`)}
         current={type}
         act={(accessTokenType) => update({ accessTokenType })}
       />
-      {type === types.jwt && (
+      {type === tokenTypes.jwt && (
         <>
           <SelectSetting
             needs={updateUser}
             label={t("jwt_type.title")}
             hint={t("jwt_type.hint")}
-            of={itself(jwtTypes)}
-            words={(name) => name}
+            options={identityLabels(jwtTypes)}
+            format={(name) => name}
             current={machine.accessTokenJwtType}
             act={(accessTokenJwtType) => update({ accessTokenJwtType })}
           />
@@ -95,8 +95,8 @@ function TokenFormat({ userId, machine }: TokenFormatProps) {
             needs={updateUser}
             label={t("signer.accessTokenSigningAlgorithm")}
             hint={t("signer.accessTokenSigningAlgorithm.hint")}
-            of={{ inherited: "", ...itself(algorithms) }}
-            words={(name) => (name === "inherited" ? t("tokens_of.inherited") : name)}
+            options={{ inherited: "", ...identityLabels(algorithms) }}
+            format={(name) => (name === "inherited" ? t("tokens_of.inherited") : name)}
             current={machine.accessTokenSigningAlgorithm}
             act={(accessTokenSigningAlgorithm) => update({ accessTokenSigningAlgorithm })}
           />

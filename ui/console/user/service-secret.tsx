@@ -3,7 +3,7 @@ import type { MachineUser } from "../../../src/gen/core/user/v2/user_pb.ts"
 import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
 import { ActionButton, ConfirmButton } from "../form/index.ts"
 import { OneTimeSecret } from "../list/index.ts"
-import { call, copied, Facts, Section, t } from "../shell/index.ts"
+import { call, copyableFact, Facts, Section, t } from "../shell/index.ts"
 
 type ServiceSecretProps = {
   readonly userId: string
@@ -13,7 +13,7 @@ type ServiceSecretProps = {
 
 const { addSecret, removeSecret } = UserService.method
 
-/** The client secret of a service user, which has one; its user name is its client id. */
+/** The client secret of a service account; the user name is the client ID. */
 export function ServiceSecret({ userId, username, machine }: ServiceSecretProps) {
   const [secret, setSecret] = useState("")
   const make = async () => setSecret((await call(addSecret, { userId })).clientSecret)
@@ -21,19 +21,19 @@ export function ServiceSecret({ userId, username, machine }: ServiceSecretProps)
     await call(removeSecret, { userId })
     setSecret("")
   }
-  const what = t("secret.client")
+  const label = t("secret.client")
   const actions = machine.hasSecret ? (
     <div className="row">
       <ConfirmButton
         needs={addSecret}
         label={t("secret.renew")}
-        what={username}
+        subject={username}
         consequence={t("service_secret.replace_text")}
         act={make}
       />
       <ConfirmButton
         needs={removeSecret}
-        what={what}
+        subject={label}
         consequence={t("service_secret.remove_text")}
         act={remove}
       />
@@ -42,18 +42,18 @@ export function ServiceSecret({ userId, username, machine }: ServiceSecretProps)
     <ActionButton needs={addSecret} label={t("service_secret.create")} act={make} />
   )
   return (
-    <Section title={what} actions={actions}>
+    <Section title={label} actions={actions}>
       {machine.hasSecret || secret ? (
         <Facts
           rows={[
-            copied(t("field.client_id"), username),
-            [what, !secret && <span className="quiet">{t("secret.hidden")}</span>],
+            copyableFact(t("field.client_id"), username),
+            [label, !secret && <span className="quiet">{t("secret.hidden")}</span>],
           ]}
         />
       ) : (
         <p className="quiet section-lead">{t("service_secret.none")}</p>
       )}
-      {secret && <OneTimeSecret title={what} secret={secret} file={`${username}-secret.txt`} />}
+      {secret && <OneTimeSecret title={label} secret={secret} file={`${username}-secret.txt`} />}
     </Section>
   )
 }

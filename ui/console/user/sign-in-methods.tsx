@@ -13,34 +13,34 @@ import { call, Section, t, useRead } from "../shell/index.ts"
 import { PasskeyLink } from "./invite.tsx"
 import type { UserPart } from "./user.ts"
 
-/** One way by which somebody proves who they are beside their password. */
+/** A sign-in method besides the password. */
 type SignInMethod = {
   readonly id: string
   readonly kind: "passkey" | "u2f" | "otp" | "otp_sms" | "otp_email" | "recovery"
-  /** What its person calls it; empty where there is one of the kind at most. */
+  /** The name given by the user; empty for kinds with only one. */
   readonly name: string
-  /** How many recovery codes can still be used. */
+  /** Number of unused recovery codes. */
   readonly left?: number
-  /** Of a key. */
+  /** Dates of a key. */
   readonly dates?: KeyDatesProps
   /** The operation that removes it. */
   readonly needs: DescMethod
   readonly remove: () => Promise<unknown>
 }
 
-/** By what a person signs in beside the password; each can be taken from who has lost it. */
+/** Sign-in methods of a user besides the password; administrators can remove lost ones. */
 export function SignInMethods({ user }: UserPart) {
   const ways = useSignInMethods(user)
   const columns: readonly Column<SignInMethod>[] = [
     { label: t("field.kind"), cell: ({ kind }) => t(`ways.${kind}`) },
-    { label: t("field.name"), cell: (way) => nameOf(way) },
+    { label: t("field.name"), cell: (signInMethod) => methodName(signInMethod) },
     { label: t("key.added"), cell: ({ dates }) => <Time at={dates?.added} /> },
     { label: t("key.used"), cell: ({ dates }) => dates && <LastUsed {...dates} /> },
     actionColumn(({ kind, name, needs, remove }) => (
       <ConfirmButton
         small
         needs={needs}
-        what={name || t(`ways.${kind}`)}
+        subject={name || t(`ways.${kind}`)}
         consequence={t("ways.remove_text")}
         act={remove}
       />
@@ -58,7 +58,7 @@ export function SignInMethods({ user }: UserPart) {
   )
 }
 
-const nameOf = ({ name, left }: SignInMethod) =>
+const methodName = ({ name, left }: SignInMethod) =>
   left === undefined ? name && <bdi>{name}</bdi> : t("account.recovery.left", { count: left })
 
 function LastUsed({ used }: KeyDatesProps) {
@@ -70,21 +70,21 @@ function useSignInMethods({ userId }: User): readonly SignInMethod[] {
   const passkeys = useRead(method.listPasskeys, { userId }).result
   const factors = useRead(method.listAuthenticationFactors, { userId }).result
   const { recoveryCodesLeft: left } = useRead(method.listAuthenticationMethodTypes, { userId })
-  const codes = single("recovery", method.removeRecoveryCodes, { userId })
+  const codes = singleMethod("recovery", method.removeRecoveryCodes, { userId })
   return [
     ...passkeys.map(({ id, name, ...key }) => ({
       ...({ id, kind: "passkey", name, needs: method.removePasskey } as const),
-      dates: datesOf(key),
+      dates: toKeyDates(key),
       remove: () => call(method.removePasskey, { userId, passkeyId: id }),
     })),
-    ...factors.flatMap(({ type }) => factorOf(userId, type) ?? []),
+    ...factors.flatMap(({ type }) => toSignInMethod(userId, type) ?? []),
     ...(left === undefined ? [] : [{ ...codes, left }]),
   ]
 }
 
 type KeyWithDates = Pick<Passkey, "creationDate" | "lastUsedDate">
 
-const datesOf = ({
+const toKeyDates = ({
   creationDate: added,
   lastUsedDate: used,
 }: Partial<KeyWithDates>): KeyDatesProps => ({
@@ -92,7 +92,7 @@ const datesOf = ({
   used,
 })
 
-function factorOf(
+function toSignInMethod(
   userId: string,
   { case: kind, value }: AuthFactor["type"],
 ): SignInMethod | undefined {
@@ -101,21 +101,21 @@ function factorOf(
     case "u2f": {
       const remove = () => call(method.removeU2F, { userId, u2fId: value.id })
       const { id, name } = value
-      return { id, kind, name, dates: datesOf(value), needs: method.removeU2F, remove }
+      return { id, kind, name, dates: toKeyDates(value), needs: method.removeU2F, remove }
     }
     case "otp":
-      return single("otp", method.removeTOTP, { userId })
+      return singleMethod("otp", method.removeTOTP, { userId })
     case "otpSms":
-      return single("otp_sms", method.removeOTPSMS, { userId })
+      return singleMethod("otp_sms", method.removeOTPSMS, { userId })
     case "otpEmail":
-      return single("otp_email", method.removeOTPEmail, { userId })
+      return singleMethod("otp_email", method.removeOTPEmail, { userId })
     default:
       return undefined
   }
 }
 
-/** One of which there is one or none. */
-const single = <I extends DescMessage>(
+/** A method that a user can have once. */
+const singleMethod = <I extends DescMessage>(
   kind: SignInMethod["kind"],
   needs: DescMethodUnary<I>,
   of: MessageInitShape<I>,

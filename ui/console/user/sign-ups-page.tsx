@@ -3,12 +3,12 @@ import {
   SignUpService,
 } from "../../../src/gen/core/signup/v2/signup_service_pb.ts"
 import { ActionButton, ConfirmButton } from "../form/index.ts"
-import { actionColumn, Clip, found, Listing, pageOf, Time } from "../list/index.ts"
+import { actionColumn, Clip, Listing, paginationOf, Time, toPage } from "../list/index.ts"
 import { call, notify, Page, t } from "../shell/index.ts"
 
 const { listSignUpRequests, approveSignUpRequest, refuseSignUpRequest } = SignUpService.method
 
-/** The sign-ups that wait for approval, of every organization whose users one can write. */
+/** Sign-ups that wait for approval, in organizations whose users the caller can manage. */
 export function SignUpsPage() {
   const title = t("sign_ups.title")
   return (
@@ -17,12 +17,12 @@ export function SignUpsPage() {
       <Listing
         caption={title}
         method={listSignUpRequests}
-        ask={(asked) => ({ pagination: pageOf(asked) })}
-        find={({ requests, pagination }) => found(requests, pagination)}
+        toRequest={(query) => ({ pagination: paginationOf(query) })}
+        find={({ requests, pagination }) => toPage(requests, pagination)}
         keyOf={({ id }) => id}
         unsearched
         columns={[
-          { label: t("field.name"), cell: (request) => <Clip text={nameOf(request)} /> },
+          { label: t("field.name"), cell: (request) => <Clip text={applicantName(request)} /> },
           { label: t("sign_ups.email"), cell: ({ email }) => <Clip text={email} /> },
           {
             label: t("sign_ups.organization"),
@@ -33,7 +33,7 @@ export function SignUpsPage() {
             label: t("field.expires"),
             cell: ({ expirationDate }) => <Time at={expirationDate} />,
           },
-          actionColumn<SignUpRequest>((request) => <Decisions request={request} />),
+          actionColumn<SignUpRequest>((request) => <RequestActions request={request} />),
         ]}
         empty={<p className="quiet">{t("sign_ups.none")}</p>}
       />
@@ -41,9 +41,10 @@ export function SignUpsPage() {
   )
 }
 
-const nameOf = ({ givenName, familyName }: SignUpRequest): string => `${givenName} ${familyName}`
+const applicantName = ({ givenName, familyName }: SignUpRequest): string =>
+  `${givenName} ${familyName}`
 
-function Decisions({ request }: { readonly request: SignUpRequest }) {
+function RequestActions({ request }: { readonly request: SignUpRequest }) {
   const { id, email } = request
   return (
     <>
@@ -58,7 +59,7 @@ function Decisions({ request }: { readonly request: SignUpRequest }) {
         small
         needs={refuseSignUpRequest}
         label={t("sign_ups.refuse")}
-        what={email}
+        subject={email}
         consequence={t("sign_ups.refuse_text")}
         act={() => call(refuseSignUpRequest, { id })}
       />

@@ -4,54 +4,57 @@ import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
 import { Badge } from "../../kit/index.ts"
 import { ActivationButton, DeleteSection } from "../form/index.ts"
 import { StateBadge } from "../list/index.ts"
-import { Page, Part, t, useBelongsTo, useRead, useSession } from "../shell/index.ts"
-import { About } from "./about.tsx"
-import { Access, Duties } from "./access.tsx"
+import { Page, PagePart, t, useRead, useSelectOwner, useSession } from "../shell/index.ts"
+import { UserDetails } from "./about.tsx"
+import { Access, ManagedResources } from "./access.tsx"
 import { Contact } from "./contact.tsx"
 import { Password } from "./password.tsx"
 import { ServiceCredentials } from "./service-credentials.tsx"
-import { nameOf, stateOf, type UserPart } from "./user.ts"
+import { displayNameOf, stateOf, type UserPart } from "./user.ts"
 
-/** Loaded beside the rest: what it reads of has descriptors of its own. */
+/** Loaded separately, because it imports additional descriptors. */
 const Activity = lazy(async () => ({ default: (await import("./activity.tsx")).Activity }))
 
 const { getUserByID, deleteUser } = UserService.method
 const { lockUser, unlockUser, deactivateUser, reactivateUser } = UserService.method
 
-/** Ranks of operations on somebody: what changes them, what gives a way to act as them. */
-const acting = ["acting"]
-const all = ["user", "stopped", ...acting]
+/**
+ * Ranks of operations on a user: those that change the user, and those that let the caller act as
+ * the user.
+ */
+const actingRanks = ["acting"]
+const allRanks = ["user", "stopped", ...actingRanks]
 
 export function UserPage() {
   const { userId } = useParams({ from: "/users/$userId" })
   const { user, outranksYou, outranksYouElsewhere } = useRead(getUserByID, { userId })
-  const isOneself = useIsOneself(userId)
-  useBelongsTo(user?.details?.resourceOwner)
+  const isOneself = useIsOwnUser(userId)
+  useSelectOwner(user?.details?.resourceOwner)
   if (!user) return null
   return (
     <Page
-      title={nameOf(user)}
+      title={displayNameOf(user)}
       crumbs={[{ label: t("nav.users"), link: { to: "/users" } }]}
-      badge={<State user={user} />}
-      actions={isOneself ? <Badge>{t("users.yourself")}</Badge> : <Turns user={user} />}
-      scope={{ below: outranksYou ? all : outranksYouElsewhere ? acting : [] }}
+      badge={<UserState user={user} />}
+      actions={isOneself ? <Badge>{t("users.yourself")}</Badge> : <ActivationActions user={user} />}
+      scope={{ higherRanks: outranksYou ? allRanks : outranksYouElsewhere ? actingRanks : [] }}
     >
       {outranksYouElsewhere && (
         <p className="quiet">{t(outranksYou ? "users.outranks" : "users.outranks_elsewhere")}</p>
       )}
-      <About user={user} />
+      <UserDetails user={user} />
       <Contact user={user} />
       <Password user={user} />
       <ServiceCredentials user={user} />
       <Access user={user} />
-      <Duties user={user} />
-      <Part>
+      <ManagedResources user={user} />
+      <PagePart>
         <Activity user={user} />
-      </Part>
+      </PagePart>
       {!isOneself && (
         <DeleteSection
           family="users"
-          name={nameOf(user)}
+          name={displayNameOf(user)}
           by={deleteUser}
           of={{ userId }}
           to={{ to: "/users" }}
@@ -61,7 +64,7 @@ export function UserPage() {
   )
 }
 
-function State({ user }: UserPart) {
+function UserState({ user }: UserPart) {
   return (
     <>
       <Badge>{t(user.type.case === "machine" ? "kind.service" : "kind.person")}</Badge>
@@ -70,10 +73,10 @@ function State({ user }: UserPart) {
   )
 }
 
-/** What can be undone again: locking out, switching off. */
-function Turns({ user }: UserPart) {
+/** Actions that can be reverted: locking and deactivating. */
+function ActivationActions({ user }: UserPart) {
   const { userId } = user
-  const name = nameOf(user)
+  const name = displayNameOf(user)
   const state = stateOf(user)
   const locking = {
     on: t("users.unlock"),
@@ -87,9 +90,9 @@ function Turns({ user }: UserPart) {
           on={unlockUser}
           off={lockUser}
           of={{ userId }}
-          what={name}
+          subject={name}
           isOn={state === "active"}
-          words={locking}
+          labels={locking}
           consequence={t("users.lock_text")}
         />
       )}
@@ -98,7 +101,7 @@ function Turns({ user }: UserPart) {
           on={reactivateUser}
           off={deactivateUser}
           of={{ userId }}
-          what={name}
+          subject={name}
           isOn={state === "active"}
           consequence={t("users.deactivate_text")}
         />
@@ -107,7 +110,7 @@ function Turns({ user }: UserPart) {
   )
 }
 
-function useIsOneself(userId: string): boolean {
+function useIsOwnUser(userId: string): boolean {
   const session = useSession()
   return session.status === "signed-in" && session.person.id === userId
 }

@@ -1,20 +1,20 @@
 import { UserFieldName } from "../../../src/gen/core/user/v2/user_pb.ts"
 import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
-import { Person } from "../../kit/index.ts"
+import { UserSummary } from "../../kit/index.ts"
 import { Picker } from "../list/index.ts"
 import { t } from "../shell/index.ts"
-import { loginNameOf, nameOf, pictureOf } from "./user.ts"
-import { namedLike } from "./user-query.ts"
+import { displayNameOf, loginNameOf, pictureOf } from "./user.ts"
+import { nameQueries } from "./user-query.ts"
 
-type PickedProps = {
+type UserPickerProps = {
   readonly value: string
   readonly onChange: (id: string) => void
-  /** Only those of one organisation. */
+  /** Limits the selection to one organization. */
   readonly organizationId?: string
 }
 
-/** One user of all that one may see, found by any of their names. */
-export function UserPicker({ organizationId, ...picked }: PickedProps) {
+/** Selects a user by any name. */
+export function UserPicker({ organizationId, ...picked }: UserPickerProps) {
   const own = {
     case: "organizationIdQuery",
     value: { organizationId: organizationId ?? "" },
@@ -24,15 +24,22 @@ export function UserPicker({ organizationId, ...picked }: PickedProps) {
       label={t("authorizations.who")}
       {...picked}
       method={UserService.method.listUsers}
-      ask={(text) => ({
+      toRequest={(text) => ({
         query: { limit: 6, asc: true },
         sortingColumn: UserFieldName.DISPLAY_NAME,
-        queries: [...(organizationId ? [{ query: own }] : []), ...(text ? [namedLike(text)] : [])],
+        queries: [
+          ...(organizationId ? [{ query: own }] : []),
+          ...(text ? [nameQueries(text)] : []),
+        ],
       })}
       find={({ result }) => result}
       idOf={({ userId }) => userId}
       show={(user) => (
-        <Person name={nameOf(user)} loginName={loginNameOf(user)} picture={pictureOf(user)} />
+        <UserSummary
+          name={displayNameOf(user)}
+          loginName={loginNameOf(user)}
+          picture={pictureOf(user)}
+        />
       )}
     />
   )

@@ -1,8 +1,8 @@
 import { TextQueryMethod } from "../../../src/gen/core/object/v2/object_pb.ts"
 import { Type, UserState } from "../../../src/gen/core/user/v2/user_pb.ts"
 
-/** Users by any of the names they are known under. */
-export function namedLike(text: string) {
+/** Search queries for any name of a user. */
+export function nameQueries(text: string) {
   const method = TextQueryMethod.CONTAINS_IGNORE_CASE
   const queries = [
     { query: { case: "displayNameQuery", value: { displayName: text, method } } as const },
@@ -15,14 +15,16 @@ export function namedLike(text: string) {
 export const filterNames = ["all", "people", "service_users", "inactive", "locked"] as const
 export type FilterName = (typeof filterNames)[number]
 
-const typed = (type: Type) => [{ query: { case: "typeQuery", value: { type } } as const }]
-const stated = (state: UserState) => [{ query: { case: "stateQuery", value: { state } } as const }]
+const typeQuery = (type: Type) => [{ query: { case: "typeQuery", value: { type } } as const }]
+const stateQuery = (state: UserState) => [
+  { query: { case: "stateQuery", value: { state } } as const },
+]
 
-/** What each filter of the list of users asks for. */
-export const queriesOf = {
+/** Queries for each filter of the user list. */
+export const queriesByFilter = {
   all: [],
-  people: typed(Type.HUMAN),
-  service_users: typed(Type.MACHINE),
-  inactive: stated(UserState.INACTIVE),
-  locked: stated(UserState.LOCKED),
+  people: typeQuery(Type.HUMAN),
+  service_users: typeQuery(Type.MACHINE),
+  inactive: stateQuery(UserState.INACTIVE),
+  locked: stateQuery(UserState.LOCKED),
 } as const satisfies Record<FilterName, readonly unknown[]>

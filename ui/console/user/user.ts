@@ -1,10 +1,10 @@
 import { type User, UserState } from "../../../src/gen/core/user/v2/user_pb.ts"
 
-/** What every part of a user's page is handed. */
+/** Props of all parts of the user page. */
 export type UserPart = { readonly user: User }
 
-/** The name a user is shown under. */
-export function nameOf(user: User): string {
+/** The displayed name of a user. */
+export function displayNameOf(user: User): string {
   if (user.type.case === "machine") return user.type.value.name
   const profile = user.type.value?.profile
   return profile?.displayName || loginNameOf(user)
@@ -14,7 +14,7 @@ export function loginNameOf(user: User): string {
   return user.preferredLoginName || user.username
 }
 
-/** The address of a picture of a person; empty for none. */
+/** URL of a user's avatar; empty if there is none. */
 export const pictureOf = ({ type }: User): string =>
   type.case === "human" ? (type.value.profile?.avatarUrl ?? "") : ""
 

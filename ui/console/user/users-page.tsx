@@ -4,33 +4,35 @@ import { Avatar } from "../../kit/index.ts"
 import {
   Clip,
   EmptyList,
-  found,
   type ListColumn,
   Listing,
-  pageOf,
+  paginationOf,
   StateBadge,
   Time,
+  toPage,
   useFilterChips,
 } from "../list/index.ts"
-import { Link, LinkButton, May, Page, t, useOrganization } from "../shell/index.ts"
-import { loginNameOf, nameOf, pictureOf, stateOf } from "./user.ts"
-import { filterNames, namedLike, queriesOf } from "./user-query.ts"
+import { IfPermitted, Link, LinkButton, Page, t, useOrganization } from "../shell/index.ts"
+import { displayNameOf, loginNameOf, pictureOf, stateOf } from "./user.ts"
+import { filterNames, nameQueries, queriesByFilter } from "./user-query.ts"
 
-const sorts = {
+const sortColumns = {
   name: UserFieldName.DISPLAY_NAME,
   created: UserFieldName.CREATION_DATE,
 } as const
 
 export function UsersPage() {
   const organization = useOrganization()
-  const { chosen, filter } = useFilterChips("show", filterNames, (name) => t(`filter.${name}`))
+  const { selected: chosen, filter } = useFilterChips("show", filterNames, (name) =>
+    t(`filter.${name}`),
+  )
   const create = (
-    <May needs={UserService.method.createUser}>
+    <IfPermitted needs={UserService.method.createUser}>
       <LinkButton to="/users/sign-ups">{t("sign_ups.open")}</LinkButton>
       <LinkButton kind="primary" to="/users/new">
         {t("users.create")}
       </LinkButton>
-    </May>
+    </IfPermitted>
   )
   const own = { case: "organizationIdQuery", value: { organizationId: organization.id } } as const
   return (
@@ -38,17 +40,17 @@ export function UsersPage() {
       <Listing
         caption={t("nav.users")}
         method={UserService.method.listUsers}
-        ask={(asked) => ({
-          query: pageOf(asked),
-          sortingColumn: asked.by === "created" ? sorts.created : sorts.name,
+        toRequest={(query) => ({
+          query: paginationOf(query),
+          sortingColumn: query.by === "created" ? sortColumns.created : sortColumns.name,
           queries: [
             { query: own },
-            ...queriesOf[chosen],
-            ...(asked.text ? [namedLike(asked.text)] : []),
+            ...queriesByFilter[chosen],
+            ...(query.text ? [nameQueries(query.text)] : []),
           ],
         })}
-        find={({ result, details }) => found(result, details)}
-        columns={columnsOf()}
+        find={({ result, details }) => toPage(result, details)}
+        columns={userColumns()}
         keyOf={(user) => user.userId}
         {...filter}
         empty={<EmptyList family="users" action={create} />}
@@ -57,15 +59,15 @@ export function UsersPage() {
   )
 }
 
-const columnsOf = (): readonly ListColumn<User>[] => [
+const userColumns = (): readonly ListColumn<User>[] => [
   {
     label: t("field.name"),
     sort: "name",
     cell: (user) => (
       <span className="row-person">
-        <Avatar name={nameOf(user)} picture={pictureOf(user)} />
+        <Avatar name={displayNameOf(user)} picture={pictureOf(user)} />
         <Link className="row-link" to="/users/$userId" params={{ userId: user.userId }}>
-          {nameOf(user)}
+          {displayNameOf(user)}
         </Link>
       </span>
     ),

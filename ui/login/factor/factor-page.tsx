@@ -6,57 +6,57 @@ import {
   type Application,
   Cancel,
   FlowForm,
-  Learns,
+  RequestedData,
   type Target,
 } from "../flow.tsx"
 import { Frame, Heading, type PageProps } from "../frame.tsx"
 import { KeyForm } from "./key-form.tsx"
 
-/** By what somebody proves themself beside a password. */
-export type FactorWay = "key" | "otp" | "otp_email" | "otp_sms" | "recovery_codes"
+/** The kinds of second factors. */
+export type FactorKind = "key" | "otp" | "otp_email" | "otp_sms" | "recovery_codes"
 
 export type FactorPageProps = PageProps & {
   readonly form: Target
-  readonly way: FactorWay
-  /** Posted as it is. */
+  readonly kind: FactorKind
+  /** Posted unchanged. */
   readonly factor: string
   readonly account: Account
   readonly changeHref: string
   readonly application?: Application | undefined
-  /** What was asked for, sealed; absent before a code was sent. */
+  /** The sealed challenge; absent before a code is sent. */
   readonly challenge?: string | undefined
-  /** For a key: what the browser asks it by, as JSON. */
+  /** For a key: the request options for the browser, as JSON. */
   readonly options?: string | undefined
   readonly error?: string | undefined
-  readonly others: readonly { readonly way: FactorWay; readonly href: string }[]
+  readonly others: readonly { readonly kind: FactorKind; readonly href: string }[]
 }
 
-/** The second step. Posts `factor`, `challenge`, and `code`, `credential` or `send`. */
+/** The second factor. Posts `factor`, `challenge`, and `code`, `credential` or `send`. */
 export function FactorPage(props: FactorPageProps) {
-  const { language, account, changeHref, application, way, others } = props
+  const { language, account, changeHref, application, kind, others } = props
   const t = props.t.on(props.factor)
   return (
     <Frame {...props} title={t("factor.title")}>
-      <Heading title={t("factor.title")} lead={t(`factor.lead.${way}`)} />
+      <Heading title={t("factor.title")} lead={t(`factor.lead.${kind}`)} />
       <AccountChip t={t} account={account} changeHref={changeHref} />
-      {way === "key" ? <Key {...props} t={t} /> : <Code {...props} t={t} />}
+      {kind === "key" ? <KeyFactor {...props} t={t} /> : <CodeFactor {...props} t={t} />}
       {others.length > 0 && (
         <div className="stack stack-tight">
           <p className="quiet">{t("factor.other")}</p>
           {others.map((other) => (
             <ButtonLink key={other.href} href={other.href} wide>
-              {t(`factor.way.${other.way}`)}
+              {t(`factor.way.${other.kind}`)}
             </ButtonLink>
           ))}
         </div>
       )}
       <Cancel t={t} form={props.form} application={application} />
-      {application && <Learns t={t} language={language} application={application} />}
+      {application && <RequestedData t={t} language={language} application={application} />}
     </Frame>
   )
 }
 
-function Key({ t, form, factor, challenge = "", options = "", error }: FactorPageProps) {
+function KeyFactor({ t, form, factor, challenge = "", options = "", error }: FactorPageProps) {
   const hidden = { factor, challenge }
   return (
     <KeyForm t={t} target={form} mode="get" options={options} hidden={hidden} error={error}>
@@ -67,8 +67,8 @@ function Key({ t, form, factor, challenge = "", options = "", error }: FactorPag
   )
 }
 
-function Code({ t, form, way, factor, challenge, error }: FactorPageProps) {
-  const isSent = way === "otp_email" || way === "otp_sms"
+function CodeFactor({ t, form, kind, factor, challenge, error }: FactorPageProps) {
+  const isSent = kind === "otp_email" || kind === "otp_sms"
   const send = (
     <FlowForm target={form}>
       <input type="hidden" name="factor" value={factor} />
@@ -93,8 +93,8 @@ function Code({ t, form, way, factor, challenge, error }: FactorPageProps) {
           label={t("factor.code")}
           name="code"
           error={error}
-          autoComplete={way === "recovery_codes" ? "off" : "one-time-code"}
-          inputMode={way === "recovery_codes" ? "text" : "numeric"}
+          autoComplete={kind === "recovery_codes" ? "off" : "one-time-code"}
+          inputMode={kind === "recovery_codes" ? "text" : "numeric"}
           autoCapitalize="characters"
           autoCorrect="off"
           spellCheck={false}

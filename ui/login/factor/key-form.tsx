@@ -4,22 +4,22 @@ import type { PageProps } from "../frame.tsx"
 
 type KeyFormProps = Pick<PageProps, "t"> & {
   readonly target: Target
-  /** Whether a key proves itself, or is made. */
+  /** Whether a key is used or registered. */
   readonly mode: "get" | "create"
-  /** What the browser is handed (WebAuthn §5.4, §5.5), as JSON. */
+  /** Options for the browser (WebAuthn §5.4, §5.5), as JSON. */
   readonly options: string
-  /** Further fields, posted as they are. */
+  /** Further fields, posted unchanged. */
   readonly hidden: Readonly<Record<string, string>>
   readonly error?: string | undefined
   /**
-   * Whether it is one way of several: it shows in browsers alone that can take it, and a passkey
-   * that is asked for is also offered where a name is typed.
+   * Whether there are alternatives: then it is shown only in browsers that support it, and passkeys
+   * are also offered in the login name field.
    */
   readonly isOffered?: boolean
   readonly children: ReactNode
 }
 
-/** Has the page's script ask a key when it is submitted; posts what it answers as `credential`. */
+/** The page's script requests a key on submit and posts its response as `credential`. */
 export function KeyForm(props: KeyFormProps) {
   const { t, target, mode, options, hidden, error, isOffered = false, children } = props
   return (

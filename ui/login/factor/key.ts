@@ -1,49 +1,56 @@
 /*
- * Has the browser ask passkeys and security keys: when a form that wants one is submitted, and on
- * the first page where a name is typed.
+ * Requests passkeys and security keys from the browser: when a form that needs one is submitted,
+ * and in the login name field of the first page.
  */
 
-import { answerOf, creationOf, requestOf } from "../../kit/webauthn.ts"
+import { parseCreationOptions, parseRequestOptions, toResponseJson } from "../../kit/webauthn.ts"
 
-/** Wires what wants a key; forms within it are posted with the answer. */
+/** Wires elements that need a key; forms within them are posted with its response. */
 export function wireKeys(): void {
-  for (const place of document.querySelectorAll<HTMLElement>("[data-key]")) wire(place)
-  for (const place of document.querySelectorAll<HTMLElement>("[data-unknown-key]")) forget(place)
+  for (const element of document.querySelectorAll<HTMLElement>("[data-key]")) wire(element)
+  for (const element of document.querySelectorAll<HTMLElement>("[data-unknown-key]"))
+    signalUnknown(element)
 }
 
-/** WebAuthn Level 3 §5.1.10.1: has the browser offer a passkey no more that is nobody's here. */
-function forget(place: HTMLElement): void {
+/** WebAuthn Level 3 §5.1.10.1: asks the browser to stop offering a passkey that is unknown here. */
+function signalUnknown(element: HTMLElement): void {
   if (!("PublicKeyCredential" in window)) return
   const signal = "signalUnknownCredential"
   if (!(signal in PublicKeyCredential)) return
   const tell = PublicKeyCredential[signal]
   if (typeof tell !== "function") return
-  const told: Promise<unknown> = tell.call(
+  const signaled: Promise<unknown> = tell.call(
     PublicKeyCredential,
-    JSON.parse(place.dataset.unknownKey ?? "{}"),
+    JSON.parse(element.dataset.unknownKey ?? "{}"),
   )
-  // Whether it does is for the browser to say; the page offers other ways already.
-  told.catch(() => undefined)
+  // Browsers may refuse; the page already offers alternatives.
+  signaled.catch(() => undefined)
 }
 
-function wire(place: HTMLElement): void {
-  const form = place.querySelector("form")
+function wire(element: HTMLElement): void {
+  const form = element.querySelector("form")
   const field = form?.querySelector<HTMLInputElement>('input[name="credential"]')
   const failed = form?.querySelector<HTMLElement>("[data-key-failed]")
   if (!form || !field || !failed) return
-  const isMade = place.dataset.key === "create"
+  const isRegistered = element.dataset.key === "create"
   let offer: AbortController | undefined
   const ask = async (mediation?: CredentialMediationRequirement) => {
     offer?.abort()
-    const asked = new AbortController()
-    offer = mediation ? asked : undefined
-    const options = JSON.parse(place.dataset.keyOptions ?? "{}")
-    const how = { signal: asked.signal, ...(mediation && { mediation }) }
-    const made = isMade
-      ? await navigator.credentials.create({ publicKey: creationOf(options), ...how })
-      : await navigator.credentials.get({ publicKey: requestOf(options), ...how })
+    const abortController = new AbortController()
+    offer = mediation ? abortController : undefined
+    const options = JSON.parse(element.dataset.keyOptions ?? "{}")
+    const requestOptions = { signal: abortController.signal, ...(mediation && { mediation }) }
+    const made = isRegistered
+      ? await navigator.credentials.create({
+          publicKey: parseCreationOptions(options),
+          ...requestOptions,
+        })
+      : await navigator.credentials.get({
+          publicKey: parseRequestOptions(options),
+          ...requestOptions,
+        })
     if (!(made instanceof PublicKeyCredential)) throw new Error("no key")
-    field.value = JSON.stringify(answerOf(made))
+    field.value = JSON.stringify(toResponseJson(made))
     form.submit()
   }
   form.addEventListener("submit", (event) => {
@@ -53,15 +60,15 @@ function wire(place: HTMLElement): void {
       failed.hidden = false
     })
   })
-  // Browsers end it by themselves where nobody picks one.
-  if (place.dataset.keyOffered !== undefined) {
-    place.hidden = !("PublicKeyCredential" in window)
-    // One that is made asks the person: none is made for them while they type a password.
-    if (!isMade) void offerWhereTyped(() => ask("conditional"))
+  // Browsers abort it if the user selects none.
+  if (element.dataset.keyOffered !== undefined) {
+    element.hidden = !("PublicKeyCredential" in window)
+    // Registration requires a user action: no passkey is created while the user enters a password.
+    if (!isRegistered) void offerAutofill(() => ask("conditional"))
   }
 }
 
-async function offerWhereTyped(ask: () => Promise<void>): Promise<void> {
+async function offerAutofill(ask: () => Promise<void>): Promise<void> {
   if (!("PublicKeyCredential" in window)) return
   const isThere = await PublicKeyCredential.isConditionalMediationAvailable?.()
   if (isThere) await ask().catch(() => undefined)

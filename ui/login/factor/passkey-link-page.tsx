@@ -7,14 +7,14 @@ export type PasskeyLinkPageProps = PageProps & {
   readonly form: Target
   readonly userId: string
   readonly codeId: string
-  /** What the link carries beside its code; empty without it. */
+  /** The key of the link besides its code; empty if the link has none. */
   readonly linkKey: string
   readonly error?: string | undefined
 }
 
 /**
- * Where the link to register a passkey leads; it says nothing of anybody before the code is known
- * to be right. Posts `userId`, `codeId`, `key` and `code`.
+ * The page of a passkey registration link; reveals nothing until the code is verified. Posts
+ * `userId`, `codeId`, `key` and `code`.
  */
 export function PasskeyLinkPage(props: PasskeyLinkPageProps) {
   const { t, form, userId, codeId, linkKey, error } = props

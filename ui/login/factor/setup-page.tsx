@@ -5,30 +5,39 @@ import { type Account, AccountChip, FlowForm, type Target } from "../flow.tsx"
 import { Frame, Heading, type PageProps } from "../frame.tsx"
 import { KeyForm } from "./key-form.tsx"
 
-/** What can be set up in the login. */
-export type SetupWay = "passkey" | "u2f" | "otp" | "otp_email" | "otp_sms"
+/** Factors that can be set up during sign-in. */
+export type SetupFactor = "passkey" | "u2f" | "otp" | "otp_email" | "otp_sms"
 
-type Shared = PageProps & {
+type SharedProps = PageProps & {
   readonly form: Target
   readonly account: Account
   readonly changeHref: string
 }
 
-export type FactorSetupPageProps = Shared & {
-  readonly ways: readonly SetupWay[]
-  /** Whether it can't be put off. */
+export type FactorSetupPageProps = SharedProps & {
+  readonly factors: readonly SetupFactor[]
+  /** Whether the setup can't be skipped. */
   readonly isForced: boolean
   /** The application that requires it; absent where the user's organization does. */
   readonly application?: string | undefined
-  /** Whether browsers know no keys at the address that we have. */
-  readonly lacksKeys: boolean
+  /** Whether browsers don't support passkeys at our URL. */
+  readonly isWebAuthnUnavailable: boolean
   readonly error?: string | undefined
 }
 
-/** The choice of what to set up. Posts `factor`, "skip" where it is put off. */
+/** Offers the factors to set up. Posts `factor`; "skip" to skip it. */
 export function FactorSetupPage(props: FactorSetupPageProps) {
-  const { form, account, changeHref, ways, isForced, application, lacksKeys, error } = props
-  const isPasskeyOnly = ways.length === 1 && ways[0] === "passkey"
+  const {
+    form,
+    account,
+    changeHref,
+    factors,
+    isForced,
+    application,
+    isWebAuthnUnavailable,
+    error,
+  } = props
+  const isPasskeyOnly = factors.length === 1 && factors[0] === "passkey"
   const t = props.t.on(isPasskeyOnly ? "passkey_only" : "factor_setup")
   const forced = application
     ? t("factor_setup.application", { application })
@@ -43,10 +52,10 @@ export function FactorSetupPage(props: FactorSetupPageProps) {
           {error}
         </p>
       )}
-      {lacksKeys && <p className="quiet">{t("factor_setup.no_keys")}</p>}
-      {ways.length === 0 && <p>{t("factor_setup.none")}</p>}
+      {isWebAuthnUnavailable && <p className="quiet">{t("factor_setup.no_keys")}</p>}
+      {factors.length === 0 && <p>{t("factor_setup.none")}</p>}
       <FlowForm target={form}>
-        {ways.map((way, index) => (
+        {factors.map((way, index) => (
           <Button
             key={way}
             kind={index === 0 ? "primary" : "normal"}
@@ -68,16 +77,16 @@ export function FactorSetupPage(props: FactorSetupPageProps) {
   )
 }
 
-export type TotpSetupPageProps = Shared & {
-  /** Key URI, drawn as a QR code. */
+export type TotpSetupPageProps = SharedProps & {
+  /** Key URI, shown as a QR code. */
   readonly uri: string
-  /** The same secret, to be typed. */
+  /** The same secret as text. */
   readonly secret: string
   readonly backHref: string
   readonly error?: string | undefined
 }
 
-/** An authenticator app gets its secret, and shows that it has it. Posts `factor` and `code`. */
+/** Sets up an authenticator app and verifies its first code. Posts `factor` and `code`. */
 export function TotpSetupPage(props: TotpSetupPageProps) {
   const { form, account, changeHref, uri, secret, backHref, error } = props
   const t = props.t.on("otp_setup")
@@ -112,16 +121,16 @@ export function TotpSetupPage(props: TotpSetupPageProps) {
   )
 }
 
-export type KeySetupPageProps = Shared & {
+export type KeySetupPageProps = SharedProps & {
   readonly kind: "passkey" | "u2f"
-  /** What the browser makes the key by, as JSON. */
+  /** The creation options for the browser, as JSON. */
   readonly options: string
   readonly hidden: Readonly<Record<string, string>>
   readonly backHref?: string | undefined
   readonly error?: string | undefined
 }
 
-/** A key is made. Posts the hidden fields and `credential`. */
+/** Registers a key. Posts the hidden fields and `credential`. */
 export function KeySetupPage(props: KeySetupPageProps) {
   const { form, account, changeHref, kind, options, hidden, backHref, error } = props
   const t = props.t.on(`${kind}_setup`)

@@ -1,10 +1,10 @@
 import {
-  catalogue,
-  complaintAbout,
+  createCatalog,
+  createTranslator,
+  findTextError,
+  listPlaceholders,
   type Translator,
-  translatorOf,
-  valuesIn,
-} from "../../kit/catalogue.ts"
+} from "../../kit/catalog.ts"
 import de from "./de.json" with { type: "json" }
 import en from "./en.json" with { type: "json" }
 import es from "./es.json" with { type: "json" }
@@ -16,10 +16,10 @@ import pl from "./pl.json" with { type: "json" }
 import pt from "./pt.json" with { type: "json" }
 import zh from "./zh.json" with { type: "json" }
 
-/** Every text of the login pages has a key; English names them all. */
+/** Every text of the login pages has a key; the English catalog contains all keys. */
 export type TextKey = keyof typeof en
 
-/** A text on every page that has it, or on one page alone. */
+/** A text on every page that has it, or on one page only. */
 export type PageText = TextKey | `${string}/${TextKey}`
 
 export const texts = { en, de, fr, es, it, pt, nl, pl, ja, zh } satisfies Record<
@@ -27,26 +27,29 @@ export const texts = { en, de, fr, es, it, pt, nl, pl, ja, zh } satisfies Record
   Record<TextKey, string>
 >
 
-/** Picks the best language for a reader, best first, and the function that speaks it. */
-export const translator = catalogue<TextKey>([
+/** Selects the best language for a user, best first, and returns its translator. */
+export const translator = createCatalog<TextKey>([
   { language: "en", messages: texts.en },
   ...Object.entries(texts).map(([language, messages]) => ({ language, messages })),
 ])
 
-/** The function that speaks a language, but for the texts that somebody says otherwise. */
-export const translatorSaying = (
+/** The translator of a language, with custom texts. */
+export const translatorWithTexts = (
   language: string,
-  said: Readonly<Record<string, string>>,
+  customTexts: Readonly<Record<string, string>>,
 ): Translator<TextKey> => {
   const spoken = Object.entries(texts).find(([each]) => each === language)?.[1]
-  return translatorOf({ language, messages: { ...texts.en, ...spoken, ...said } })
+  return createTranslator({ language, messages: { ...texts.en, ...spoken, ...customTexts } })
 }
 
 export const isTextKey = (key: string): key is TextKey => Object.hasOwn(texts.en, key)
 
-/** Values that are numbers, of whatever text. */
-const numbers = ["count", "minutes"]
+/** Placeholders whose values are numbers. */
+const numberPlaceholders = ["count", "minutes"]
 
-/** Why a text can't stand at a key, in words that follow its name; undefined: it can. */
-export const complaintOf = (key: TextKey, text: string): string | undefined =>
-  complaintAbout(text, { values: valuesIn(texts.en[key]), numbers })
+/**
+ * Why a text is invalid for a key, as the end of a sentence that begins with its name; undefined if
+ * it is valid.
+ */
+export const textProblemOf = (key: TextKey, text: string): string | undefined =>
+  findTextError(text, { values: listPlaceholders(texts.en[key]), numbers: numberPlaceholders })

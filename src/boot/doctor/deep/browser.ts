@@ -1,18 +1,18 @@
 import { selfCheckHeader } from "../../../protocol/self-check/self-check.ts"
-import type { Send } from "./part.ts"
+import type { Send } from "./messages.ts"
 
-/** A page that a sign-in has come to; one elsewhere is not fetched, its text is empty. */
+/** A page of the sign-in. A page of another origin is not fetched and has an empty text. */
 export type Page = { readonly url: string; readonly status: number; readonly text: string }
 
-const hopsMax = 12
+const redirectsMax = 12
 const timeoutMs = 15_000
 
-/** A browser as simple as it can be: it follows redirects, keeps cookies and posts forms. */
-export function browserOf(send: Send, { token, origin }: { token: string; origin: string }) {
+/** A minimal browser: it follows redirects, keeps cookies and posts forms. */
+export function createBrowser(send: Send, { token, origin }: { token: string; origin: string }) {
   const cookies = new Map<string, string>()
 
   async function go(url: string, init: RequestInit = {}, hops = 0): Promise<Page> {
-    if (hops > hopsMax) throw new Error(`too many redirects, the last to ${url}`)
+    if (hops > redirectsMax) throw new Error(`too many redirects, the last one to ${url}`)
     const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join("; ")
     const headers = {
       accept: "text/html",
@@ -25,7 +25,7 @@ export function browserOf(send: Send, { token, origin }: { token: string; origin
     const response = await send(url, { ...init, headers, redirect: "manual", signal })
     for (const line of response.headers.getSetCookie()) keep(line)
     const text = await response.text()
-    const location = response.headers.get("location") ?? continuedTo(text)
+    const location = response.headers.get("location") ?? autoRedirectOf(text)
     if (location === undefined) return { url, status: response.status, text }
     const next = new URL(location, url)
     if (next.origin === origin) return go(next.href, {}, hops + 1)
@@ -40,12 +40,14 @@ export function browserOf(send: Send, { token, origin }: { token: string; origin
 
   return {
     get: (url: string) => go(url),
-    /** Posts the form of a page that has this field, with its own fields and these. */
+    /**
+     * Submits the form of a page that contains this field, with its hidden fields and these values.
+     */
     post: (page: Page, field: string, values: Readonly<Record<string, string>>) => {
-      const form = formWith(page.text, field)
+      const form = findForm(page.text, field)
       if (form === undefined) throw new Error(`the page ${pathOf(page)} has no field ${field}`)
-      const action = new URL(attribute(form, "action") ?? page.url, page.url).href
-      const body = new URLSearchParams({ ...hiddenIn(form), ...values })
+      const action = new URL(attributeOf(form, "action") ?? page.url, page.url).href
+      const body = new URLSearchParams({ ...hiddenFieldsOf(form), ...values })
       return go(action, { method: "POST", body })
     },
   }
@@ -53,41 +55,41 @@ export function browserOf(send: Send, { token, origin }: { token: string; origin
 
 export const pathOf = ({ url }: Page): string => new URL(url).pathname
 
-/** A page in words: what it says is wrong, its heading, or where its text begins. */
-export function headingOf({ text }: Page): string {
+/** A summary of a page: its error message, its heading or the start of its text. */
+export function summaryOf({ text }: Page): string {
   const [, found = text] =
     /role="alert"[^>]*>([\s\S]*?)<\/(?:p|div|span)>/.exec(text) ??
     /<h1[^>]*>([\s\S]*?)<\/h1>/.exec(text) ??
     []
-  const words = plain(found.replace(/<[^>]*>/g, " "))
-  return words.replace(/\s+/g, " ").trim().slice(0, 200)
+  const message = decodeEntities(found.replace(/<[^>]*>/g, " "))
+  return message.replace(/\s+/g, " ").trim().slice(0, 200)
 }
 
-const formWith = (text: string, field: string): string | undefined =>
+const findForm = (text: string, field: string): string | undefined =>
   [...text.matchAll(/<form[\s\S]*?<\/form>/g)]
     .map(([form]) => form)
     .find((form) => form.includes(`name="${field}"`))
 
-const hiddenIn = (form: string): Readonly<Record<string, string>> =>
+const hiddenFieldsOf = (form: string): Readonly<Record<string, string>> =>
   Object.fromEntries(
     [...form.matchAll(/<input[^>]*>/g)].flatMap(([input]) => {
-      const name = attribute(input, "name")
-      return name === undefined ? [] : [[name, attribute(input, "value") ?? ""] as const]
+      const name = attributeOf(input, "name")
+      return name === undefined ? [] : [[name, attributeOf(input, "value") ?? ""] as const]
     }),
   )
 
-/** Where a page continues by itself; undefined for a page that waits for its reader. */
-function continuedTo(page: string): string | undefined {
+/** The URL to which a page redirects by itself; undefined if it waits for the user. */
+function autoRedirectOf(page: string): string | undefined {
   const [, found] = /<meta http-equiv="refresh" content="0;url=([^"]*)"/.exec(page) ?? []
-  return found && plain(found)
+  return found && decodeEntities(found)
 }
 
-function attribute(tag: string, name: string): string | undefined {
+function attributeOf(tag: string, name: string): string | undefined {
   const [, found] = new RegExp(`\\b${name}="([^"]*)"`).exec(tag) ?? []
-  return found === undefined ? undefined : plain(found)
+  return found === undefined ? undefined : decodeEntities(found)
 }
 
-const plain = (text: string): string =>
+const decodeEntities = (text: string): string =>
   text
     .replaceAll("&quot;", '"')
     .replaceAll("&#x27;", "'")

@@ -1,28 +1,28 @@
 import type { Clock } from "../../../kernel/clock.ts"
 import type { Finding } from "../finding.ts"
 
-/** What nobody waits for without being told is done in less. */
-const quietMs = 2000
+/** Checks that take less time than this print no progress. */
+const progressDelayMs = 2000
 
 export type Progress = {
   readonly clock: Clock
-  /** Gets a line for a person who waits. */
+  /** Prints a progress line for the user. */
   readonly tell: (line: string) => void
 }
 
-/** Does a check, says that it is under way while that takes long, and notes how long it took. */
-export async function timed(
-  { clock, tell }: Progress,
-  doing: string,
+/** Runs a check, prints progress while it takes long, and records its duration. */
+export async function runTimed(
+  { clock, tell: printProgress }: Progress,
+  description: string,
   check: () => Promise<readonly Finding[]>,
 ): Promise<readonly Finding[]> {
   const began = clock.now()
   const seconds = () => Math.round((clock.now() - began) / 1000)
   const round = () => {
-    tell(`  ${doing} … ${seconds()} s`)
-    timer = clock.after(quietMs, round)
+    printProgress(`  ${description} … ${seconds()} s`)
+    timer = clock.after(progressDelayMs, round)
   }
-  let timer = clock.after(quietMs, round)
+  let timer = clock.after(progressDelayMs, round)
   try {
     const findings = await check()
     const ms = clock.now() - began

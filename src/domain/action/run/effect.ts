@@ -1,31 +1,31 @@
 import { Fault } from "../../../kernel/fault.ts"
 import type { Metadata } from "../../user/index.ts"
-import type { Effect } from "../script/wire.ts"
+import type { Effect } from "../script/messages.ts"
 
-/** What a script asked for that it can't have; it fails in these words. */
-export const effectError = (words: string): Fault =>
-  new Fault("invalid_argument", "action.effect_invalid", words)
+/** An effect that a script is not allowed to have; the script fails with this message. */
+export const effectError = (message: string): Fault =>
+  new Fault("invalid_argument", "action.effect_invalid", message)
 
-/** The texts that an effect was called with. */
-export function textIn([kind, value]: Effect): string {
+/** The text argument of an effect. */
+export function textArgument([kind, value]: Effect): string {
   if (typeof value === "string") return value
-  throw effectError(`${kind} takes a text`)
+  throw effectError(`${kind} requires a string`)
 }
 
 const valueMax = 100_000
 
-/** Metadata as a script notes it: any value, as JSON. */
-export function metadataIn([, key, value]: Effect): Metadata {
+/** The metadata that a script sets: any value as JSON. */
+export function parseMetadata([, key, value]: Effect): Metadata {
   const json = JSON.stringify(value ?? null)
   if (typeof key !== "string" || key === "" || key.length > 200 || json.length > valueMax) {
     throw effectError(
-      `metadata has a key of 1 to 200 characters, and a value of at most ${valueMax}`,
+      `metadata requires a key of 1 to 200 characters and a value of at most ${valueMax}`,
     )
   }
   return { key, value: Buffer.from(json) }
 }
 
-/** Of several notes with one key the last one counts. */
-export const lastOfEach = (noted: readonly Metadata[]): readonly Metadata[] => [
-  ...new Map(noted.map((each) => [each.key, each])).values(),
+/** The last value of each key. */
+export const lastByKey = (metadata: readonly Metadata[]): readonly Metadata[] => [
+  ...new Map(metadata.map((each) => [each.key, each])).values(),
 ]

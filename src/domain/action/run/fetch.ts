@@ -1,44 +1,47 @@
-import { reasonText } from "../../../kernel/fault.ts"
+import { errorText } from "../../../kernel/fault.ts"
 import type { OutboundRequest } from "../../../kernel/port/outbound.ts"
 import type { Cx } from "../../../store/index.ts"
 import { isKnownHost } from "../../instance/index.ts"
 
-/** What a script reads of an answer at most, in bytes. */
+/** The maximum size of a response in bytes. */
 const sizeMax = 262_144
 const timeoutMs = 10_000
 const methods = ["GET", "POST", "PUT", "DELETE"] as const
-/** The connection is ours, not the script's. */
-const ours =
+/** Scripts can't set headers that control the connection. */
+const connectionHeader =
   /^(host|connection|content-length|transfer-encoding|upgrade|te|trailer|expect|accept-encoding)$/i
 
 /**
- * `fetch` of `core/http`: the guarded way out. What goes wrong is told to the script, in words.
- * It never leads to ourselves: a token that asks for a token would not end.
+ * `fetch` of `core/http`, with outbound restrictions. Errors are returned to the script as text.
+ * Requests to this server are rejected, because a token request that runs a script that requests a
+ * token would never end.
  */
-export const fetchFor =
+export const createFetch =
   (cx: Cx) =>
   async (value: unknown): Promise<object> => {
     try {
-      const request = requestOf(value)
-      // RFC 1034 §3.1: a name with a dot at its end is the same.
+      const request = parseRequest(value)
+      // RFC 1034 §3.1: a trailing dot does not change a host name.
       if (isKnownHost(cx, new URL(request.url).hostname)) {
-        return { error: "a script can't call the service that it runs in" }
+        return { error: "a script can't call the server that it runs on" }
       }
       return await cx.outside.send(request)
     } catch (cause) {
-      return { error: reasonText(cause) }
+      return { error: errorText(cause) }
     }
   }
 
-/** A script may have made anything of it. */
-function requestOf(value: unknown): OutboundRequest {
+/** The value from the script can have any type. */
+function parseRequest(value: unknown): OutboundRequest {
   const { url, method, headers, body } = fieldsOf(value)
-  if (typeof url !== "string" || !URL.canParse(url)) throw new Error("the address is none")
+  if (typeof url !== "string" || !URL.canParse(url)) throw new Error("url is invalid")
   const known = methods.find((each) => each === String(method).toUpperCase())
-  if (!known) throw new Error(`a method is one of ${methods.join(", ")}`)
-  const given = Object.entries(fieldsOf(headers)).filter(([name]) => !ours.test(name))
+  if (!known) throw new Error(`method must be one of: ${methods.join(", ")}`)
+  const headerEntries = Object.entries(fieldsOf(headers)).filter(
+    ([name]) => !connectionHeader.test(name),
+  )
   const isJson = typeof body === "string" && /^\s*[[{]/.test(body)
-  const named = new Headers(given.map(([name, text]) => [name, String(text)]))
+  const named = new Headers(headerEntries.map(([name, text]) => [name, String(text)]))
   if (isJson && !named.has("content-type")) named.set("content-type", "application/json")
   return {
     url,

@@ -1,16 +1,21 @@
-import { fullName, isPhone, isSameEmail, isSamePhone } from "../../../protocol/user-field.ts"
+import { formatFullName, isPhone, isSameEmail, isSamePhone } from "../../../protocol/user-field.ts"
 import type { Cx } from "../../../store/index.ts"
 import { createCode } from "../../credential/index.ts"
-import { type Answered, type Identity, type Scripted, unscripted } from "../../idp/index.ts"
+import {
+  type AuthenticatedAnswer,
+  type Identity,
+  type ScriptResult,
+  withoutScripts,
+} from "../../idp/index.ts"
 import type { Metadata, NewHuman } from "../../user/index.ts"
 import { genders } from "../../user-model/index.ts"
-import type { Effect } from "../script/wire.ts"
-import { effectError, lastOfEach, metadataIn, textIn } from "./effect.ts"
-import { mayMend, shownHuman } from "./person.ts"
-import { play, scriptsAt } from "./run.ts"
-import type { Arriving, Scene } from "./sign-in.ts"
+import type { Effect } from "../script/messages.ts"
+import { effectError, lastByKey, parseMetadata, textArgument } from "./effect.ts"
+import { runScripts, scriptsFor } from "./run.ts"
+import { canEditScripts, humanForScript } from "./script-user.ts"
+import type { NewAccount, ScriptRequest } from "./sign-in.ts"
 
-const texts = {
+const textFields = {
   setFirstName: "givenName",
   setLastName: "familyName",
   setNickName: "nickName",
@@ -22,49 +27,49 @@ const texts = {
   setPhone: "phone",
 } as const satisfies Readonly<Record<string, keyof Identity>>
 
-const flags = {
+const flagFields = {
   setEmailVerified: "emailVerified",
   setPhoneVerified: "phoneVerified",
 } as const satisfies Readonly<Record<string, keyof Identity>>
 
-/** The change that an effect is. */
-export function changeIn(effect: Effect): Partial<Identity> {
+/** The profile change of an effect. */
+export function parseChange(effect: Effect): Partial<Identity> {
   const [kind, value] = effect
-  const text = Object.entries(texts).find(([name]) => name === kind)?.[1]
-  if (text === "phone" && value !== "" && !isPhone(textIn(effect))) {
-    throw effectError(`${kind} takes an international number such as +41791234567`)
+  const text = Object.entries(textFields).find(([name]) => name === kind)?.[1]
+  if (text === "phone" && value !== "" && !isPhone(textArgument(effect))) {
+    throw effectError(`${kind} requires an international phone number such as +41791234567`)
   }
-  if (text) return { [text]: textIn(effect) }
-  const flag = Object.entries(flags).find(([name]) => name === kind)?.[1]
+  if (text) return { [text]: textArgument(effect) }
+  const flag = Object.entries(flagFields).find(([name]) => name === kind)?.[1]
   if (flag && typeof value === "boolean") return { [flag]: value }
-  throw effectError(flag ? `${kind} takes true or false` : `${kind} can't be done here`)
+  throw effectError(flag ? `${kind} requires true or false` : `${kind} is not available here`)
 }
 
-export type External = {
+export type ExternalSignIn = {
   readonly orgId: string
-  /** Who comes, as far as that is known; empty for somebody whom nobody knows here. */
+  /** The user's ID if known; empty for a new user. */
   readonly userId: string
   readonly idpId: string
-  readonly answered: Answered
-  readonly scene: Scene
+  readonly answered: AuthenticatedAnswer
+  readonly scene: ScriptRequest
 }
 
 /**
- * Runs what is to run when somebody comes back from a provider; answers what becomes of what that
- * has said, whatever scripts have made of it before. Faults where a script keeps them out, but
- * never who may mend it.
+ * Runs the scripts after a sign-in with an identity provider; returns the identity with the changes
+ * of the scripts. Throws if a script rejects the sign-in, but never for a user who can edit the
+ * scripts.
  */
-export async function afterExternal(
+export async function runAfterExternal(
   cx: Cx,
-  { orgId, userId, idpId, answered: given, scene }: External,
-): Promise<Answered> {
+  { orgId, userId, idpId, answered: fromProvider, scene }: ExternalSignIn,
+): Promise<AuthenticatedAnswer> {
   const moment = { orgId, ...(userId && { userId }), flowType: 1, triggerType: 1 } as const
-  const answered = unscripted(given)
-  if (scriptsAt(cx, moment).length === 0) return answered
+  const answered = withoutScripts(fromProvider)
+  if (scriptsFor(cx, moment).length === 0) return answered
   const { identity, raw, accessToken, idToken } = answered
-  let told = identity
-  const noted: Metadata[] = []
-  await play(cx, moment, {
+  let original = identity
+  const addedMetadata: Metadata[] = []
+  await runScripts(cx, moment, {
     input: () => ({
       shape: "external",
       data: {
@@ -74,124 +79,125 @@ export async function afterExternal(
         claims: raw,
         providerInfo: raw,
         authError: "none",
-        externalUser: shownExternal(idpId, told),
+        externalUser: externalForScript(idpId, original),
       },
     }),
-    take: (effect) => {
-      if (effect[0] === "metadata") noted.push(metadataIn(effect))
-      else told = toldOtherwise(told, changeIn(effect))
+    applyEffect: (effect) => {
+      if (effect[0] === "metadata") addedMetadata.push(parseMetadata(effect))
+      else original = applyIdentityChange(original, parseChange(effect))
     },
-    isLenient: () => userId !== "" && mayMend(cx, userId, orgId),
+    isLenient: () => userId !== "" && canEditScripts(cx, userId, orgId),
   })
-  const metadata = lastOfEach(noted).map(
+  const metadata = lastByKey(addedMetadata).map(
     ({ key, value }) => [key, Buffer.from(value).toString()] as const,
   )
-  return { ...answered, identity: told, scripted: { orgId, userId, said: identity, metadata } }
+  return { ...answered, identity: original, scripted: { orgId, userId, said: identity, metadata } }
 }
 
 /**
- * Another address or number is verified only where the script says that, too. Names that it sets
- * are no guess.
+ * A changed email address or phone number is verified only if the script also sets that. Names set
+ * by a script are not guesses.
  */
-const toldOtherwise = (told: Identity, change: Partial<Identity>): Identity => ({
-  ...told,
+const applyIdentityChange = (original: Identity, change: Partial<Identity>): Identity => ({
+  ...original,
   ...((change.givenName ?? change.familyName) !== undefined && { isNameDivided: false }),
-  ...(isOtherEmail(change.email, told.email) && { emailVerified: false }),
-  ...(isOtherPhone(change.phone, told.phone) && { phoneVerified: false }),
+  ...(isChangedEmail(change.email, original.email) && { emailVerified: false }),
+  ...(isChangedPhone(change.phone, original.phone) && { phoneVerified: false }),
   ...change,
 })
 
-const isOtherEmail = (said: string | undefined, known: string): boolean =>
-  said !== undefined && !isSameEmail(said, known)
+const isChangedEmail = (newValue: string | undefined, known: string): boolean =>
+  newValue !== undefined && !isSameEmail(newValue, known)
 
-const isOtherPhone = (said: string | undefined, known: string): boolean =>
-  said !== undefined && !isSamePhone(said, known)
+const isChangedPhone = (newValue: string | undefined, known: string): boolean =>
+  newValue !== undefined && !isSamePhone(newValue, known)
 
-/** Who has come from a provider, as scripts are shown them. */
-export const shownExternal = (externalIdpId: string, told: Identity) => ({
-  externalId: told.externalId,
+/** The identity from a provider as scripts receive it. */
+export const externalForScript = (externalIdpId: string, original: Identity) => ({
+  externalId: original.externalId,
   externalIdpId,
-  preferredUsername: told.userName,
+  preferredUsername: original.userName,
   human: {
-    firstName: told.givenName,
-    lastName: told.familyName,
-    nickName: told.nickName,
-    displayName: told.displayName,
-    preferredLanguage: told.preferredLanguage,
-    email: told.email,
-    isEmailVerified: told.emailVerified,
-    phone: told.phone,
-    isPhoneVerified: told.phoneVerified,
+    firstName: original.givenName,
+    lastName: original.familyName,
+    nickName: original.nickName,
+    displayName: original.displayName,
+    preferredLanguage: original.preferredLanguage,
+    email: original.email,
+    isEmailVerified: original.emailVerified,
+    phone: original.phone,
+    isPhoneVerified: original.phoneVerified,
   },
 })
 
-/** What scripts have noted about who came from a provider. */
-export const notedBy = ({ metadata }: Scripted): readonly Metadata[] =>
+/** The metadata that scripts have set for a user from a provider. */
+export const metadataFrom = ({ metadata }: ScriptResult): readonly Metadata[] =>
   metadata.map(([key, json]) => ({ key, value: Buffer.from(json) }))
 
-/** Runs what is to run before an account is made; answers the person as scripts want them. */
-export async function beforeCreation(
+/** Runs the scripts before an account is created; returns the user with their changes. */
+export async function runBeforeCreation(
   cx: Cx,
   userId: string,
-  { person, flowType, orgId, scene }: Arriving & { readonly person: NewHuman },
+  { person, flowType, orgId, scene }: NewAccount & { readonly person: NewHuman },
 ): Promise<NewHuman> {
   const moment = { orgId, flowType, triggerType: 2 } as const
-  if (scriptsAt(cx, moment).length === 0) return person
-  const noted: Metadata[] = [...(person.metadata ?? [])]
+  if (scriptsFor(cx, moment).length === 0) return person
+  const addedMetadata: Metadata[] = [...(person.metadata ?? [])]
   let now = person
-  await play(cx, moment, {
-    input: () => ({ shape: "before", data: { ...scene, user: shownNew(userId, now) } }),
-    take: (effect) => {
-      if (effect[0] === "metadata") noted.push(metadataIn(effect))
-      else now = takeOfNew(effect, now)
+  await runScripts(cx, moment, {
+    input: () => ({ shape: "before", data: { ...scene, user: newUserForScript(userId, now) } }),
+    applyEffect: (effect) => {
+      if (effect[0] === "metadata") addedMetadata.push(parseMetadata(effect))
+      else now = applyToNewUser(effect, now)
     },
   })
   const { email } = now
   const needsCode = !email.verified && email.value !== person.email.value
   const code = needsCode ? createCode(cx, userId, { of: "email", returned: false }) : email.code
-  return { ...now, email: { ...email, code }, metadata: lastOfEach(noted) }
+  return { ...now, email: { ...email, code }, metadata: lastByKey(addedMetadata) }
 }
 
-/** Somebody who is not there yet, as an effect wants them. */
-export const takeOfNew = (effect: Effect, person: NewHuman): NewHuman =>
-  effect[0] === "setGender" ? withGender(person, effect) : changed(person, changeIn(effect))
+/** A new user with the change of an effect. */
+export const applyToNewUser = (effect: Effect, person: NewHuman): NewHuman =>
+  effect[0] === "setGender" ? applyGender(person, effect) : applyChange(person, parseChange(effect))
 
-/** Somebody who is not there yet. */
-export const shownNew = (id: string, person: NewHuman) => ({
+/** A new user as scripts receive it. */
+export const newUserForScript = (id: string, person: NewHuman) => ({
   id,
   resourceOwner: person.orgId,
   username: person.userName ?? person.email.value,
-  human: shownHuman({
+  human: humanForScript({
     profile: {
       nickName: "",
       preferredLanguage: "",
       gender: "unspecified",
-      ...defined(person.profile),
+      ...omitEmpty(person.profile),
       givenName: person.profile.givenName,
       familyName: person.profile.familyName,
-      displayName: person.profile.displayName || fullName(person.profile),
+      displayName: person.profile.displayName || formatFullName(person.profile),
     },
     email: { address: person.email.value, verified: person.email.verified },
     phone: person.phone ? { number: person.phone.value, verified: person.phone.verified } : null,
   }),
 })
 
-/** Fields that say nothing are left out. */
-const defined = <T extends object>(fields: T) =>
+/** Omits empty fields. */
+const omitEmpty = <T extends object>(fields: T) =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 
-function withGender(person: NewHuman, [, value]: Effect): NewHuman {
+function applyGender(person: NewHuman, [, value]: Effect): NewHuman {
   const gender = genders[Number(value)]
-  if (gender === undefined) throw effectError(`setGender takes 0 to ${genders.length - 1}`)
+  if (gender === undefined)
+    throw effectError(`setGender requires a number from 0 to ${genders.length - 1}`)
   return { ...person, profile: { ...person.profile, gender } }
 }
 
-function changed(person: NewHuman, change: Partial<Identity>): NewHuman {
+function applyChange(person: NewHuman, change: Partial<Identity>): NewHuman {
   const { userName, email, emailVerified, phone, phoneVerified, ...names } = change
   const profile = { ...person.profile, ...names }
   const { value: before = "", verified: wasVerified = false } = person.phone ?? {}
   const number = phone ?? before
-  const isVerified = phoneVerified ?? (wasVerified && !isOtherPhone(phone, before))
+  const isVerified = phoneVerified ?? (wasVerified && !isChangedPhone(phone, before))
   return {
     ...person,
     ...(userName !== undefined && { userName }),
@@ -199,13 +205,13 @@ function changed(person: NewHuman, change: Partial<Identity>): NewHuman {
     email: {
       ...person.email,
       ...(email !== undefined && { value: email }),
-      // Another address is verified only where the script says that, too.
-      ...(isOtherEmail(email, person.email.value) && {
+      // A changed email address is verified only if the script also sets that.
+      ...(isChangedEmail(email, person.email.value) && {
         verified: false,
         verifier: undefined,
         code: undefined,
       }),
-      // What a script says is verified was verified by the organization.
+      // The organization counts as the verifier of addresses that a script marks as verified.
       ...(emailVerified !== undefined && { verified: emailVerified, verifier: undefined }),
     },
     phone:
@@ -215,7 +221,7 @@ function changed(person: NewHuman, change: Partial<Identity>): NewHuman {
             value: number,
             verified: isVerified,
             ...(phoneVerified === undefined &&
-              !isOtherPhone(phone, before) && { verifier: person.phone?.verifier }),
+              !isChangedPhone(phone, before) && { verifier: person.phone?.verifier }),
           },
   }
 }

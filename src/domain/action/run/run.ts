@@ -1,44 +1,44 @@
 import { Fault } from "../../../kernel/fault.ts"
-import { type Cx, cached } from "../../../store/index.ts"
-import { appliesTo } from "../../policy/index.ts"
+import { type Cx, cacheQuery } from "../../../store/index.ts"
+import { isApplicable } from "../../policy/index.ts"
 import { isTemporary } from "../../user-lookup/index.ts"
 import type { FlowType, Trigger } from "../flow-kind.ts"
 import { type Action, action, flow, flowId } from "../model.ts"
-import { newPool } from "../script/pool.ts"
-import type { Answers } from "../script/thread.ts"
-import type { Effect, Input, Outcome } from "../script/wire.ts"
-import { fetchFor } from "./fetch.ts"
-import { noteRun } from "./runs.ts"
+import type { Effect, Outcome, ScriptInput } from "../script/messages.ts"
+import { createPool } from "../script/pool.ts"
+import type { RequestHandlers } from "../script/thread.ts"
+import { createFetch } from "./fetch.ts"
+import { recordRun } from "./runs.ts"
 
-/** A moment of an organisation's flow. */
-export type Moment = {
+/** A trigger of an organization's flow. */
+export type FlowRun = {
   readonly orgId: string
   readonly flowType: FlowType
   readonly triggerType: Trigger
-  /** Whom it is about; absent for somebody who has no account yet. */
+  /** The user that the run is about; absent if there is no account yet. */
   readonly userId?: string
 }
 
 export type Script = Pick<Action, "name" | "script" | "timeoutMs" | "allowedToFail"> & {
   readonly id: string
-  /** The users who wrote it, and who has it run at the moment. */
+  /** The users who wrote the script, and the user who set the trigger. */
   readonly authors: readonly string[]
 }
 
 /**
- * What runs at a moment: those that nobody has stopped, in their order. For a user who outranks
- * their authors none runs, and none for the user of a self-check.
+ * The active scripts of a trigger in order. None if the user outranks their authors, and none for
+ * the temporary user of a self-check.
  */
-export function scriptsAt(cx: Cx, moment: Moment): readonly Script[] {
-  const { userId } = moment
+export function scriptsFor(cx: Cx, flowRun: FlowRun): readonly Script[] {
+  const { userId } = flowRun
   if (userId !== undefined && isTemporary(cx, userId)) return []
-  const all = scriptsOfAll(cx, moment)
+  const all = findScripts(cx, flowRun)
   if (all.length === 0 || userId === undefined) return all
-  return all.filter(({ authors }) => appliesTo(cx, userId, authors))
+  return all.filter(({ authors }) => isApplicable(cx, userId, authors))
 }
 
-function scriptsOfAll(cx: Cx, { orgId, flowType, triggerType }: Moment): readonly Script[] {
-  const known = scriptsKnown(cx)
+function findScripts(cx: Cx, { orgId, flowType, triggerType }: FlowRun): readonly Script[] {
+  const known = scriptCache(cx)
   const key = flowType * flowStride + triggerType
   const ofOrg = known.get(orgId)
   const found = ofOrg?.get(key)
@@ -53,107 +53,117 @@ function scriptsOfAll(cx: Cx, { orgId, flowType, triggerType }: Moment): readonl
     return [{ id, authors, name, script, timeoutMs, allowedToFail }]
   })
   if (ofOrg) ofOrg.set(key, scripts)
-  else if (known.size < knownMax) known.set(orgId, new Map([[key, scripts]]))
+  else if (known.size < cacheSizeMax) known.set(orgId, new Map([[key, scripts]]))
   return scripts
 }
 
 /**
- * By organisation, then by flow and trigger. Asked with every token, and nearly always nothing;
- * good until somebody changes a script.
+ * By organization, then by flow and trigger. Read for every token and nearly always empty;
+ * invalidated by changes of scripts.
  */
-const scriptsKnown = cached(
+const scriptCache = cacheQuery(
   () => new Map<string, Map<number, readonly Script[]>>(),
   ["action", "flow"],
 )
-const knownMax = 2000
-/** More than there are triggers of a flow. */
+const cacheSizeMax = 2000
+/** More than the number of triggers of a flow. */
 const flowStride = 100
 
-/** One for the process: whose scripts run, and how many, is the pool's to see. */
-const pool = newPool()
+/** One pool per process, which limits the runs of each organization. */
+const pool = createPool()
 
-const usualTimeoutMs = 10_000
-/** A script that needs more than a sign-in can wait for takes the machine from all others. */
-const workMs = 1000
-/** 32 MiB, half of it the engine's own. */
+const defaultTimeoutMs = 10_000
+/** A script must not use more CPU time than a sign-in can wait for. */
+const cpuMs = 1000
+/** 32 MiB, half of it for the engine. */
 const pagesMax = 512
 
-export type Play = {
-  /** What `ctx` and `api` are made of, as things stand after the scripts before. */
-  readonly input: () => Input
-  /** What a script may ask for beside what all may. */
-  readonly answers?: Answers
-  /** Does what a script asks for. What it refuses fails the script, in these words. */
-  readonly take: (effect: Effect, script: Pick<Script, "name">) => void
-  /** Whether it goes on whatever fails: who mends scripts is never kept out by one. */
+export type RunPlan = {
+  /** The values of `ctx` and `api`, including the effects of previous scripts. */
+  readonly input: () => ScriptInput
+  /** Additional data that the script can request. */
+  readonly answers?: RequestHandlers
+  /** Applies an effect. Throws to make the script fail with the message. */
+  readonly applyEffect: (effect: Effect, script: Pick<Script, "name">) => void
+  /**
+   * Whether errors are ignored, because a user who can edit scripts must never be locked out by
+   * one.
+   */
   readonly isLenient?: () => boolean
 }
 
 /**
- * Runs the scripts of a moment, one after the other. Faults with `action.refused`, in the words of
- * the script, where one fails that may not.
+ * Runs the scripts of a trigger in order. Throws `action.refused`, with the message of the script,
+ * if a script fails that is not allowed to.
  */
-export async function play(cx: Cx, moment: Moment, how: Play): Promise<void> {
-  const { orgId } = moment
-  for (const script of scriptsAt(cx, moment)) {
+export async function runScripts(cx: Cx, flowRun: FlowRun, plan: RunPlan): Promise<void> {
+  const { orgId } = flowRun
+  for (const script of scriptsFor(cx, flowRun)) {
     const { id: actionId, name } = script
-    const { outcome, tookMs } = await runScript(cx, orgId, { script, how })
-    noteRun(cx, { actionId, name, orgId, tookMs, outcome })
-    if (!outcome.failed || script.allowedToFail || how.isLenient?.()) continue
-    throw refusedError(outcome.failed)
+    const { outcome, tookMs } = await runScript(cx, orgId, { script, how: plan })
+    recordRun(cx, { actionId, name, orgId, tookMs, outcome })
+    if (!outcome.failed || script.allowedToFail || plan.isLenient?.()) continue
+    throw rejectedError(outcome.failed)
   }
 }
 
-type Running = { readonly script: Omit<Script, "authors">; readonly how: Omit<Play, "isLenient"> }
+type RunScriptInput = {
+  readonly script: Omit<Script, "authors">
+  readonly how: Omit<RunPlan, "isLenient">
+}
 
-/** Runs one script of an organisation within the bounds that all have, and does what it asks. */
-export async function runScript(cx: Cx, orgId: string, { script, how }: Running) {
+/** Runs one script of an organization within the usual limits and applies its effects. */
+export async function runScript(cx: Cx, orgId: string, { script, how: plan }: RunScriptInput) {
   const { name, timeoutMs } = script
-  const begun = cx.clock.now()
+  const started = cx.clock.now()
   const outcome = await pool.run({
-    whose: `${cx.instance}/${orgId}`,
+    owner: `${cx.instance}/${orgId}`,
     job: {
       name,
       script: script.script,
-      input: how.input(),
-      workMs,
+      input: plan.input(),
+      workMs: cpuMs,
       pagesMax,
-      timeoutMs: timeoutMs || usualTimeoutMs,
+      timeoutMs: timeoutMs || defaultTimeoutMs,
     },
-    answers: { ...how.answers, fetch: fetchFor(cx) },
+    answers: { ...plan.answers, fetch: createFetch(cx) },
   })
-  const ended = taken(outcome, (effect) => how.take(effect, script))
-  return { outcome: ended, tookMs: cx.clock.now() - begun }
+  const ended = applyEffects(outcome, (effect) => plan.applyEffect(effect, script))
+  return { outcome: ended, tookMs: cx.clock.now() - started }
 }
 
-/** A script that asks for what it can't have has failed. */
-function taken(outcome: Outcome, take: (effect: Effect) => void): Outcome {
+/** A script with a rejected effect has failed. */
+function applyEffects(outcome: Outcome, take: (effect: Effect) => void): Outcome {
   try {
     for (const effect of outcome.effects ?? []) take(effect)
-    return brief(outcome)
+    return truncateError(outcome)
   } catch (cause) {
     if (!(cause instanceof Fault)) throw cause
-    return brief({ ...outcome, failed: { by: "bounds", words: cause.message } })
+    return truncateError({ ...outcome, failed: { by: "bounds", words: cause.message } })
   }
 }
 
-const wordsMax = 1000
+const errorCharactersMax = 1000
 
-/** Why a script failed is kept and shown, and may repeat what the script has said. */
-function brief(outcome: Outcome): Outcome {
+/** The error of a script is stored and shown, and can contain text from the script. */
+function truncateError(outcome: Outcome): Outcome {
   const { failed } = outcome
   return failed
-    ? { ...outcome, failed: { ...failed, words: failed.words.slice(0, wordsMax) } }
+    ? { ...outcome, failed: { ...failed, words: failed.words.slice(0, errorCharactersMax) } }
     : outcome
 }
 
-export const refusedId = "action.refused"
+export const rejectedId = "action.refused"
 
-/** Only what a script itself has said is for the person; the rest is for who has written it. */
-function refusedError({ by, words }: NonNullable<Outcome["failed"]>): Fault {
-  const said = by === "script" ? words : "a script of the organisation has failed"
-  return new Fault("failed_precondition", refusedId, onOneLine(said).slice(0, saidMax))
+/** Only messages that the script throws are shown to the user; other errors are for its authors. */
+function rejectedError({ by, words }: NonNullable<Outcome["failed"]>): Fault {
+  const reported = by === "script" ? words : "a script of the organization failed"
+  return new Fault(
+    "failed_precondition",
+    rejectedId,
+    toOneLine(reported).slice(0, messageCharactersMax),
+  )
 }
 
-const saidMax = 200
-const onOneLine = (text: string) => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ").trim()
+const messageCharactersMax = 200
+const toOneLine = (text: string) => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ").trim()

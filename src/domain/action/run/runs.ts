@@ -1,56 +1,59 @@
 import type { Page } from "../../../kernel/page.ts"
-import { type Cx, type Store, windowOf } from "../../../store/index.ts"
-import type { LogLine, Outcome } from "../script/wire.ts"
+import { type Cx, paginate, type Store } from "../../../store/index.ts"
+import type { LogLine, Outcome } from "../script/messages.ts"
 
-/** One run of a script, for whoever has written it. */
+/** A run of a script, for its authors. */
 export type Run = {
-  /** Names the request that it was a part of. */
+  /** The ID of the request that the run was part of. */
   readonly requestId: string
   readonly actionId: string
   readonly name: string
-  /** The organisation that owns the script. */
+  /** The organization that owns the script. */
   readonly orgId: string
-  /** When it had ended, ms UTC. */
+  /** When the run ended, in ms since the epoch. */
   readonly time: number
-  /** How long that took, ms. */
+  /** The duration of the run in ms. */
   readonly tookMs: number
   readonly logs: readonly LogLine[]
-  /** Why it failed; empty where it did not. */
+  /** Why the run failed; empty if it succeeded. */
   readonly error: string
 }
 
-/** `place` counts those of the instance. */
-export type Kept = Run & { readonly place: number }
+/** `place` is a sequence number within the instance. */
+export type StoredRun = Run & { readonly place: number }
 
-const keptByStore = new WeakMap<Store, Map<string, Kept[]>>()
+const runsByStore = new WeakMap<Store, Map<string, StoredRun[]>>()
 
-/** Of one instance; the oldest go first. Nothing of it is on disk: it may be about anybody. */
-const keptMax = 200
+/**
+ * The number of runs kept per instance; the oldest are dropped. Kept only in memory because runs
+ * can contain data about any user.
+ */
+const runsMax = 200
 
-type Ended = Pick<Run, "actionId" | "name" | "orgId" | "tookMs"> & { readonly outcome: Outcome }
+type EndedRun = Pick<Run, "actionId" | "name" | "orgId" | "tookMs"> & { readonly outcome: Outcome }
 
-/** Keeps what a run has logged, and why it failed. */
-export function noteRun(cx: Cx, { outcome, ...run }: Ended): void {
-  const byInstance = keptByStore.get(cx.store) ?? new Map<string, Kept[]>()
-  keptByStore.set(cx.store, byInstance)
-  const kept = byInstance.get(cx.instance) ?? []
-  byInstance.set(cx.instance, kept)
+/** Stores the log and the error of a run. */
+export function recordRun(cx: Cx, { outcome, ...run }: EndedRun): void {
+  const byInstance = runsByStore.get(cx.store) ?? new Map<string, StoredRun[]>()
+  runsByStore.set(cx.store, byInstance)
+  const stored = byInstance.get(cx.instance) ?? []
+  byInstance.set(cx.instance, stored)
   const { logs, failed } = outcome
-  const place = (kept.at(-1)?.place ?? 0) + 1
+  const sequence = (stored.at(-1)?.place ?? 0) + 1
   const { requestId } = cx
   const time = cx.clock.now()
-  kept.push({ ...run, requestId, time, logs, error: failed?.words ?? "", place })
-  if (kept.length > keptMax) kept.shift()
+  stored.push({ ...run, requestId, time, logs, error: failed?.words ?? "", place: sequence })
+  if (stored.length > runsMax) stored.shift()
 }
 
-/** Of all scripts, or organisations, where the id is empty. */
-type Wanted = Pick<Run, "actionId" | "orgId"> & { readonly page: Page }
+/** All scripts or organizations if the ID is empty. */
+type RunQuery = Pick<Run, "actionId" | "orgId"> & { readonly page: Page }
 
-/** The runs of scripts in the caller's scope, newest first unless requested. */
-export function searchRuns(cx: Cx, { actionId, orgId, page }: Wanted) {
+/** The runs of scripts in the caller's scope, newest first unless requested otherwise. */
+export function searchRuns(cx: Cx, { actionId, orgId, page }: RunQuery) {
   const { scope } = cx
-  if (!scope) throw new Error("a search of runs needs the scope of its caller")
-  const all = keptByStore.get(cx.store)?.get(cx.instance) ?? []
+  if (!scope) throw new Error("a search for runs requires the scope of the caller")
+  const all = runsByStore.get(cx.store)?.get(cx.instance) ?? []
   const seen = all.filter((run) => {
     return (
       (actionId === "" || run.actionId === actionId) &&
@@ -58,9 +61,9 @@ export function searchRuns(cx: Cx, { actionId, orgId, page }: Wanted) {
       (scope.all || scope.orgs.includes(run.orgId))
     )
   })
-  return windowOf(cx, seen, {
+  return paginate(cx, seen, {
     page,
     requested: ["runs", actionId, orgId],
-    by: ({ place }) => [place],
+    by: ({ place: sequence }) => [sequence],
   })
 }

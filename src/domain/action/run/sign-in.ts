@@ -4,128 +4,133 @@ import { addAuthorization } from "../../authorization/index.ts"
 import { instance } from "../../instance/index.ts"
 import { type Metadata, noteMetadata } from "../../user/index.ts"
 import { user } from "../../user-model/index.ts"
-import type { Effect } from "../script/wire.ts"
-import { effectError, lastOfEach, metadataIn } from "./effect.ts"
-import { answersAbout, mayMend, shownUser } from "./person.ts"
-import { play, refusedId, scriptsAt } from "./run.ts"
+import type { Effect } from "../script/messages.ts"
+import { effectError, lastByKey, parseMetadata } from "./effect.ts"
+import { rejectedId, runScripts, scriptsFor } from "./run.ts"
+import { canEditScripts, userAnswers, userForScript } from "./script-user.ts"
 
-/** What a script is shown of the request that it is a part of; the names are the interface's. */
-export type Scene = { readonly authRequest?: object | undefined; readonly httpRequest: object }
+/** The request that a script runs for, with the names of the API. */
+export type ScriptRequest = {
+  readonly authRequest?: object | undefined
+  readonly httpRequest: object
+}
 
-/** How somebody has just proved who they are, in the words of the interface. */
+/** The authentication method that was just used, with the names of the API. */
 export type AuthMethod = "password" | "OTP" | "U2F" | "passwordless"
 
-/** Whether a script runs when people of an organisation sign in here. */
+/** Whether a script runs when the user signs in. */
 export const hasAfterAuthentication = (cx: Cx, userId: string): boolean =>
-  scriptsAt(cx, afterAuthenticationOf(cx, userId)).length > 0
+  scriptsFor(cx, afterAuthenticationTrigger(cx, userId)).length > 0
 
-const afterAuthenticationOf = (cx: Cx, userId: string) =>
-  ({ orgId: homeOf(cx, userId), userId, flowType: 3, triggerType: 1 }) as const
+const afterAuthenticationTrigger = (cx: Cx, userId: string) =>
+  ({ orgId: orgOf(cx, userId), userId, flowType: 3, triggerType: 1 }) as const
 
-const homeOf = (cx: Cx, userId: string): string => cx.store.receipt(cx, user, userId)?.owner ?? ""
+const orgOf = (cx: Cx, userId: string): string => cx.store.receipt(cx, user, userId)?.owner ?? ""
 
 /**
- * Runs what is to run when somebody has proved who they are; answers what it notes about them.
- * Faults where a script keeps them out, but never who may mend it.
+ * Runs the scripts after authentication; returns the metadata they set. Throws if a script rejects
+ * the sign-in, but never for a user who can edit the scripts.
  */
-export async function afterAuthentication(
+export async function runAfterAuthentication(
   cx: Cx,
   userId: string,
-  { method, scene }: { readonly method: AuthMethod; readonly scene: Scene },
+  { method, scene: scriptRequest }: { readonly method: AuthMethod; readonly scene: ScriptRequest },
 ): Promise<readonly Metadata[]> {
-  const noted: Metadata[] = []
-  const moment = afterAuthenticationOf(cx, userId)
-  const data = { ...scene, authMethod: method, authError: "none" }
-  await play(cx, moment, {
-    input: () => ({ shape: "authenticated", data: { ...data, user: shownUser(cx, userId) } }),
-    answers: answersAbout(cx, userId, moment.orgId),
-    take: (effect) => noted.push(metadataOnly(effect)),
-    isLenient: () => mayMend(cx, userId, moment.orgId),
+  const metadata: Metadata[] = []
+  const moment = afterAuthenticationTrigger(cx, userId)
+  const data = { ...scriptRequest, authMethod: method, authError: "none" }
+  await runScripts(cx, moment, {
+    input: () => ({ shape: "authenticated", data: { ...data, user: userForScript(cx, userId) } }),
+    answers: userAnswers(cx, userId, moment.orgId),
+    applyEffect: (effect) => metadata.push(parseMetadataOnly(effect)),
+    isLenient: () => canEditScripts(cx, userId, moment.orgId),
   })
-  return lastOfEach(noted)
+  return lastByKey(metadata)
 }
 
-/** The note that an effect is, where nothing else can be done. */
-export function metadataOnly(effect: Effect): Metadata {
-  if (effect[0] === "metadata") return metadataIn(effect)
-  throw effectError(`${effect[0]} is nothing that can be done here`)
+/** The metadata of an effect, where no other effects are allowed. */
+export function parseMetadataOnly(effect: Effect): Metadata {
+  if (effect[0] === "metadata") return parseMetadata(effect)
+  throw effectError(`${effect[0]} is not available here`)
 }
 
-/** Roles that scripts give to somebody who is new. */
-export type Granted = {
+/** The roles that scripts give to a new user. */
+export type RoleGrant = {
   readonly projectId: string
   readonly roleKeys: readonly string[]
-  /** The grant to the organisation that they are given over, where the script names one. */
+  /** The project grant, if the script names one. */
   readonly grantId?: string
 }
 
-export type Arriving = {
-  /** 1: they come from a provider, 3: they made the account here. */
+export type NewAccount = {
+  /** 1: the user comes from an identity provider, 3: the user registered here. */
   readonly flowType: 1 | 3
   readonly orgId: string
-  readonly scene: Scene
+  readonly scene: ScriptRequest
 }
 
 /**
- * Runs what is to run when an account is made, on the user as they are about to be: what it gives
- * them is theirs from their first moment on.
+ * Runs the scripts when an account is created. Roles they give are part of the new account from the
+ * beginning.
  */
-export async function afterCreation(
+export async function runAfterCreation(
   cx: Cx,
-  shown: object,
-  { flowType, orgId, scene }: Arriving,
-): Promise<readonly Granted[]> {
-  const granted: Granted[] = []
-  await play(
+  userForScripts: object,
+  { flowType, orgId, scene: scriptRequest }: NewAccount,
+): Promise<readonly RoleGrant[]> {
+  const roleGrants: RoleGrant[] = []
+  await runScripts(
     cx,
     { orgId, flowType, triggerType: 3 },
     {
-      input: () => ({ shape: "after", data: { ...scene, user: shown } }),
-      take: (effect) => granted.push(grantIn(cx, effect)),
+      input: () => ({ shape: "after", data: { ...scriptRequest, user: userForScripts } }),
+      applyEffect: (effect) => roleGrants.push(parseGrant(cx, effect)),
     },
   )
-  return granted
+  return roleGrants
 }
 
-const grantWords = "a grant is { projectId, projectGrantId, roles }, the second as is needed"
+const grantFormatText =
+  "a grant must have { projectId, projectGrantId, roles }; projectGrantId is optional"
 
-/** The roles that an effect gives; a Fault where it can't. */
-export function grantIn(cx: Cx, [kind, grant]: Effect): Granted {
+/** The roles of an effect; throws if the effect is not allowed. */
+export function parseGrant(cx: Cx, [kind, grant]: Effect): RoleGrant {
   if (kind !== "grant" || typeof grant !== "object" || grant === null) {
-    throw effectError(grantWords)
+    throw effectError(grantFormatText)
   }
-  const said = new Map<string, unknown>(Object.entries(grant))
-  const projectId = said.get("projectId")
-  const grantId = said.get("projectGrantId") ?? ""
-  const roles = said.get("roles") ?? []
+  const grantFields = new Map<string, unknown>(Object.entries(grant))
+  const projectId = grantFields.get("projectId")
+  const grantId = grantFields.get("projectGrantId") ?? ""
+  const roles = grantFields.get("roles") ?? []
   const isList = Array.isArray(roles) && roles.every((each) => typeof each === "string")
   if (typeof projectId !== "string" || typeof grantId !== "string" || !isList) {
-    throw effectError(grantWords)
+    throw effectError(grantFormatText)
   }
   if (projectId === cx.store.state(cx, instance, cx.instance).projectId) {
-    throw effectError("nobody is given roles on the project of the console by a script")
+    throw effectError("scripts can't give roles on the project of the console")
   }
   return { projectId, roleKeys: [...new Set(roles)], ...(grantId && { grantId }) }
 }
 
-/** Gives what scripts have given, as a part of the step that makes the account. */
-export function giveGranted(
+/** Gives the roles from scripts within the step that creates the account. */
+export function addRoleGrants(
   tx: Transaction,
   { userId, orgId }: { readonly userId: string; readonly orgId: string },
-  granted: readonly Granted[],
+  roleGrants: readonly RoleGrant[],
 ): void {
-  for (const each of granted) addAuthorization(tx, tx.ids.next(), { ...each, userId, orgId })
+  for (const each of roleGrants) addAuthorization(tx, tx.ids.next(), { ...each, userId, orgId })
 }
 
-/** Notes what scripts have noted about somebody of the organisation, as a part of a step. */
-export function noteScripted(
+/** Stores the metadata that scripts have set for a user of the organization, within a step. */
+export function storeScriptMetadata(
   cx: Cx,
   tx: Transaction,
-  { userId, orgId, noted }: { userId: string; orgId: string; noted: readonly Metadata[] },
+  { userId, orgId, noted: metadata }: { userId: string; orgId: string; noted: readonly Metadata[] },
 ): void {
-  if (noted.length > 0 && tx.owner(user, userId) === orgId) noteMetadata(cx, tx, userId, noted)
+  if (metadata.length > 0 && tx.owner(user, userId) === orgId)
+    noteMetadata(cx, tx, userId, metadata)
 }
 
-/** Whether a script has kept somebody out; the message is its own words. */
-export const isRefusal = (cause: unknown): cause is Fault =>
-  cause instanceof Fault && cause.id === refusedId
+/** Whether a script rejected the sign-in; the message is from the script. */
+export const isScriptRejection = (cause: unknown): cause is Fault =>
+  cause instanceof Fault && cause.id === rejectedId

@@ -1,16 +1,16 @@
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx } from "../../../store/index.ts"
 import { org } from "../../org/index.ts"
-import { appliesTo } from "../../policy/index.ts"
-import { askTargets, type FunctionName, hasFunction, mayMendTargets } from "../../target/index.ts"
-import { heldMetadata, type Metadata } from "../../user/index.ts"
+import { isApplicable } from "../../policy/index.ts"
+import { askTargets, canManageTargets, type FunctionName, hasFunction } from "../../target/index.ts"
+import { listMetadata, type Metadata } from "../../user/index.ts"
 import { user } from "../../user-model/index.ts"
 import { effectError } from "./effect.ts"
-import { shownGrants, shownUser } from "./person.ts"
-import { refusedId } from "./run.ts"
+import { rejectedId } from "./run.ts"
+import { grantsForScript, userForScript } from "./script-user.ts"
 
-/** What a target wants of a token, userinfo or a SAML response. */
-export type Said = {
+/** The response of a target for a token, userinfo or a SAML response. */
+export type TargetResponse = {
   readonly metadata: readonly Metadata[]
   readonly claims: readonly (readonly [key: string, value: unknown])[]
   readonly logs: readonly string[]
@@ -21,51 +21,55 @@ export type Said = {
   ])[]
 }
 
-/** Whether targets have a say there, beside scripts. */
-export const hasSay = hasFunction
+/** Whether targets are set for the function. */
+export const hasTargets = hasFunction
 
-export type About = {
+export type CallTargetsInput = {
   readonly userId: string
-  /** Whether it goes on whoever it is about, whatever fails. */
-  readonly isOpen: boolean
-  /** What is sent beside what is known of the person. */
-  readonly more: () => object
-  /** Takes what one says; a Fault where that can't be. */
-  readonly take: (said: Said) => void
+  /** Whether errors are ignored for this user. */
+  readonly ignoresErrors: boolean
+  /** Additional data for the targets. */
+  readonly additionalData: () => object
+  /** Applies a response; throws if it is not allowed. */
+  readonly applyResponse: (response: TargetResponse) => void
 }
 
-/** Asks the targets of a function about a person. Faults like a script where one refuses. */
-export async function askAbout(cx: Cx, name: FunctionName, about: About): Promise<void> {
+/** Calls the targets of a function about a user. Throws if a target rejects, like a script. */
+export async function callTargetsAbout(
+  cx: Cx,
+  name: FunctionName,
+  input: CallTargetsInput,
+): Promise<void> {
   if (!hasFunction(cx, name)) return
-  const { userId, isOpen, more, take } = about
+  const { userId, ignoresErrors, additionalData, applyResponse } = input
   try {
     await askTargets(cx, name, {
-      payload: () => ({ ...personOf(cx, userId), ...more() }),
-      // What is said of somebody who outranks its authors does not apply.
-      take: (text, authors) => {
-        const said = saidIn(text)
-        if (appliesTo(cx, userId, authors)) take(said)
+      payload: () => ({ ...userForTargets(cx, userId), ...additionalData() }),
+      // Responses do not apply to users who outrank the authors of the target.
+      applyResponse: (text, authors) => {
+        const response = parseResponse(text)
+        if (isApplicable(cx, userId, authors)) applyResponse(response)
       },
-      isLenient: () => isOpen || mayMendTargets(cx, userId),
+      ignoresErrors: () => ignoresErrors || canManageTargets(cx, userId),
     })
   } catch (cause) {
     if (!(cause instanceof Fault)) throw cause
-    throw new Fault("failed_precondition", refusedId, cause.message, { cause })
+    throw new Fault("failed_precondition", rejectedId, cause.message, { cause })
   }
 }
 
-/** Whom it is about; the names are the interface's. */
-function personOf(cx: Cx, userId: string) {
+/** The user as targets receive it, with the names of the API. */
+function userForTargets(cx: Cx, userId: string) {
   const id = cx.store.receipt(cx, user, userId)?.owner ?? ""
   const { name, primaryDomain } = cx.store.state(cx, org, id)
   return {
-    user: shownUser(cx, userId),
-    user_metadata: [...heldMetadata(cx, userId)].map(([key, value]) => ({
+    user: userForScript(cx, userId),
+    user_metadata: [...listMetadata(cx, userId)].map(([key, value]) => ({
       key,
       value: Buffer.from(value).toString("base64"),
     })),
     org: { id, name, primary_domain: primaryDomain },
-    user_grants: shownGrants(cx, userId).grants,
+    user_grants: grantsForScript(cx, userId).grants,
   }
 }
 
@@ -74,60 +78,68 @@ type Fields = Readonly<Record<string, unknown>>
 const itemsMax = 50
 const metadataMax = 100_000
 
-/** All of what a target answers, or a Fault: nothing is taken of what can't be understood. */
-function saidIn(text: string): Said {
-  const fields = fieldsIn(parsed(text))
+/** Parses the response of a target. Throws if any part is invalid. */
+function parseResponse(text: string): TargetResponse {
+  const fields = requireObject(parseJson(text))
   return {
-    metadata: listIn(fields, "set_user_metadata").map(metadataIn),
-    claims: listIn(fields, "append_claims").map((each) => {
-      const { key, value } = fieldsIn(each)
-      return [textIn("append_claims.key", key), value] as const
+    metadata: requireList(fields, "set_user_metadata").map(parseMetadata),
+    claims: requireList(fields, "append_claims").map((each) => {
+      const { key, value } = requireObject(each)
+      return [requireString("append_claims.key", key), value] as const
     }),
-    logs: listIn(fields, "append_log_claims").map((each) => textIn("append_log_claims", each)),
-    attributes: listIn(fields, "append_attribute").map((each) => {
-      const { name, name_format: format, value } = fieldsIn(each)
-      const values = listIn({ value }, "value").map((one) => textIn("append_attribute.value", one))
-      return [textIn("append_attribute.name", name), textIn("name_format", format ?? ""), values]
+    logs: requireList(fields, "append_log_claims").map((each) =>
+      requireString("append_log_claims", each),
+    ),
+    attributes: requireList(fields, "append_attribute").map((each) => {
+      const { name, name_format: format, value } = requireObject(each)
+      const values = requireList({ value }, "value").map((one) =>
+        requireString("append_attribute.value", one),
+      )
+      return [
+        requireString("append_attribute.name", name),
+        requireString("name_format", format ?? ""),
+        values,
+      ]
     }),
   }
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    throw effectError("its answer is no JSON")
+    throw effectError("the response is not JSON")
   }
 }
 
-function fieldsIn(value: unknown): Fields {
+function requireObject(value: unknown): Fields {
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw effectError("its answer has something else where an object should be")
+    throw effectError("the response must contain an object")
   }
   return Object.fromEntries(Object.entries(value))
 }
 
-function listIn(fields: Fields, name: string): readonly unknown[] {
+function requireList(fields: Fields, name: string): readonly unknown[] {
   const value = fields[name] ?? []
   if (Array.isArray(value) && value.length <= itemsMax) return value
-  throw effectError(`${name} must be a list of at most ${itemsMax}`)
+  throw effectError(`${name} must be a list of at most ${itemsMax} items`)
 }
 
-function textIn(name: string, value: unknown): string {
+function requireString(name: string, value: unknown): string {
   if (typeof value === "string") return value
-  throw effectError(`${name} must be a text`)
+  throw effectError(`${name} must be a string`)
 }
 
-/** Bytes in base64, as the interface has them. */
-function metadataIn(each: unknown): Metadata {
-  const { key, value } = fieldsIn(each)
+/** A base64 value, as in the API. */
+function parseMetadata(each: unknown): Metadata {
+  const { key, value } = requireObject(each)
   const [name, text] = [
-    textIn("set_user_metadata.key", key),
-    textIn("set_user_metadata.value", value),
+    requireString("set_user_metadata.key", key),
+    requireString("set_user_metadata.value", value),
   ]
   if (name === "" || name.length > 200 || text.length > metadataMax) {
     throw effectError(
-      `metadata has a key of 1 to 200 characters, and a value of at most ${metadataMax}`,
+      `metadata requires a key of 1 to 200 characters and a value of at most ${metadataMax}`,
     )
   }
   return { key: name, value: Buffer.from(text, "base64") }

@@ -1,7 +1,7 @@
 /**
- * What runs in the sandbox before a script, and makes of one JSON what the script is handed. Its
- * only way out is `ask`. It is text, since it runs in another engine; whatever a script does to it
- * harms that one run, and the main thread reads what comes out as if anybody had written it.
+ * The code that runs in the sandbox before a script and creates the values of `ctx` and `api` from
+ * JSON. Its only way out is `ask`. It is a text because it runs in another engine. A script can
+ * manipulate it only for its own run, and the main thread treats its output as untrusted.
  */
 export const guest = `(ask) => {
   "use strict"

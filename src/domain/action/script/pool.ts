@@ -1,40 +1,46 @@
 import { systemClock } from "../../../kernel/clock.ts"
-import { type Answers, newThread, type Running, stopped, type Thread } from "./thread.ts"
-import type { Job, Outcome } from "./wire.ts"
+import type { Outcome, ScriptJob } from "./messages.ts"
+import {
+  createThread,
+  type PendingRun,
+  type RequestHandlers,
+  stoppedOutcome,
+  type Thread,
+} from "./thread.ts"
 
-export type Asked = {
-  readonly job: Job
-  readonly answers: Answers
-  /** Whose script it is: nobody takes all threads for themselves. */
-  readonly whose: string
+export type RunRequest = {
+  readonly job: ScriptJob
+  readonly answers: RequestHandlers
+  /** The owner of the script, whose number of threads is limited. */
+  readonly owner: string
 }
 
-/** Runs scripts in threads of their own, off the event loop. */
-export type Pool = { readonly run: (asked: Asked) => Promise<Outcome> }
+/** Runs scripts in separate threads, off the event loop. */
+export type ScriptPool = { readonly run: (request: RunRequest) => Promise<Outcome> }
 
-type Waiting = Asked & Running
+type QueuedRun = RunRequest & PendingRun
 
-/** A script that waits for an answer from outside keeps its thread. */
+/** A script that waits for an outside response keeps its thread. */
 const threadsMax = 4
-const threadsOfOne = 2
+const threadsPerOwnerMax = 2
 const waitingMax = 100
-/** What a thread gets beyond its time before it is ended from outside. */
+/** The time in ms after the timeout until a thread is terminated. */
 const graceMs = 500
-/** The last of idle threads stays, others go after so long. */
+/** One idle thread is kept; others end after this time. */
 const idleMs = 60_000
 
-/** Threads are started by the first who needs them. */
-export function newPool(): Pool {
-  const threads = new Set<Thread<Waiting>>()
-  const queue: Waiting[] = []
+/** Threads are started on demand. */
+export function createPool(): ScriptPool {
+  const threads = new Set<Thread<QueuedRun>>()
+  const queue: QueuedRun[] = []
 
-  const start = (): Thread<Waiting> => {
-    const thread = newThread<Waiting>({ free: next, gone: () => threads.delete(thread) })
+  const start = (): Thread<QueuedRun> => {
+    const thread = createThread<QueuedRun>({ free: next, gone: () => threads.delete(thread) })
     threads.add(thread)
     return thread
   }
   const next = () => {
-    const at = nextAt(queue, threads)
+    const at = nextIndex(queue, threads)
     const waiting = queue[at]
     if (!waiting) return
     const idle = [...threads].find((each) => each.running() === undefined)
@@ -42,23 +48,23 @@ export function newPool(): Pool {
     if (!thread) return
     queue.splice(at, 1)
     thread.begin(waiting)
-    watch(threads, thread, waiting)
+    startWithTimeout(threads, thread, waiting)
     next()
   }
   return {
-    run: (asked) => {
+    run: (request) => {
       const { promise, resolve, reject } = Promise.withResolvers<Outcome>()
-      if (queue.length >= waitingMax && !makeRoom(queue, asked.whose)) {
-        return Promise.resolve(tooMany())
+      if (queue.length >= waitingMax && !makeRoom(queue, request.owner)) {
+        return Promise.resolve(queueFullOutcome())
       }
-      const waiting = { ...asked, resolve, reject }
+      const waiting = { ...request, resolve, reject }
       queue.push(waiting)
-      // Whoever signs in waits for a place as they wait for the script.
-      systemClock.after(asked.job.timeoutMs, () => {
+      // The time in the queue is part of the script's timeout.
+      systemClock.after(request.job.timeoutMs, () => {
         const at = queue.indexOf(waiting)
         if (at < 0) return
         queue.splice(at, 1)
-        resolve(stopped("too many scripts ran before it"))
+        resolve(stoppedOutcome("the script waited too long for other scripts"))
       })
       next()
       return promise
@@ -66,31 +72,35 @@ export function newPool(): Pool {
   }
 }
 
-/** Whose turn it is: of whom the fewest run, and of those who has waited longest. */
-function nextAt(queue: readonly Waiting[], threads: ReadonlySet<Thread<Waiting>>): number {
-  const counts = queue.map(({ whose }) => runningOf(threads, whose))
+/** The index of the next run: of the owner with the fewest running scripts, the oldest first. */
+function nextIndex(queue: readonly QueuedRun[], threads: ReadonlySet<Thread<QueuedRun>>): number {
+  const counts = queue.map(({ owner }) => runningCountOf(threads, owner))
   const fewest = Math.min(...counts)
-  return fewest < threadsOfOne ? counts.indexOf(fewest) : -1
+  return fewest < threadsPerOwnerMax ? counts.indexOf(fewest) : -1
 }
 
 /**
- * Sends away the last one of whoever has most waiting, unless that is who asks: however many wait
- * for somebody, there is room for others.
+ * Removes the last waiting run of the owner with the most waiting runs, unless that is the new
+ * owner, so that one owner can't fill the queue.
  */
-function makeRoom(queue: Waiting[], whose: string): boolean {
-  const all = Map.groupBy(queue, (each) => each.whose)
+function makeRoom(queue: QueuedRun[], owner: string): boolean {
+  const all = Map.groupBy(queue, (each) => each.owner)
   const [most = []] = [...all.values()].toSorted((a, b) => b.length - a.length)
-  if (most.length <= (all.get(whose)?.length ?? 0)) return false
+  if (most.length <= (all.get(owner)?.length ?? 0)) return false
   const last = most.at(-1)
   if (last) queue.splice(queue.indexOf(last), 1)
-  last?.resolve(tooMany())
+  last?.resolve(queueFullOutcome())
   return true
 }
 
-const tooMany = () => stopped("too many scripts wait")
+const queueFullOutcome = () => stoppedOutcome("too many scripts are waiting")
 
-/** A thread that does not come back is ended, and one that has nothing to do after a while. */
-function watch(threads: Set<Thread<Waiting>>, thread: Thread<Waiting>, waiting: Waiting): void {
+/** Ends a thread that exceeds its time, and an idle one after a while. */
+function startWithTimeout(
+  threads: Set<Thread<QueuedRun>>,
+  thread: Thread<QueuedRun>,
+  waiting: QueuedRun,
+): void {
   const { timeoutMs } = waiting.job
   systemClock.after(timeoutMs + graceMs, () => {
     if (thread.running() !== waiting) return
@@ -98,9 +108,9 @@ function watch(threads: Set<Thread<Waiting>>, thread: Thread<Waiting>, waiting: 
   })
   systemClock.after(idleMs, () => {
     if (thread.running() || threads.size === 1 || !threads.has(thread)) return
-    thread.end("nothing runs in it")
+    thread.end("the thread is idle")
   })
 }
 
-const runningOf = (threads: ReadonlySet<Thread<Waiting>>, whose: string): number =>
-  [...threads].filter((thread) => thread.running()?.whose === whose).length
+const runningCountOf = (threads: ReadonlySet<Thread<QueuedRun>>, owner: string): number =>
+  [...threads].filter((thread) => thread.running()?.owner === owner).length

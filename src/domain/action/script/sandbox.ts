@@ -6,44 +6,44 @@ import {
   type QuickJSRuntime,
   type QuickJSSyncVariant,
 } from "quickjs-emscripten-core"
-import { reasonText } from "../../../kernel/fault.ts"
+import { errorText } from "../../../kernel/fault.ts"
 import { guest } from "./guest.ts"
-import { allowIterations, isOutOfIterations, outOfIterations } from "./metered.ts"
+import { allowIterations, isOutOfIterations, outOfIterations } from "./loop-limit.ts"
+import type { Effect, Outcome, ScriptJob } from "./messages.ts"
 import { snapshotOf } from "./snapshot.ts"
-import type { Effect, Job, Outcome } from "./wire.ts"
 
-/** Answers what a script asks for, JSON for JSON; it waits meanwhile. */
+/** Answers the request of a script, JSON for JSON; the script is blocked meanwhile. */
 export type Host = (kind: string, json: string) => string
 
-/** What one run leaves in an engine is never there for another. */
+/** An engine whose state never carries over from one run to another. */
 export type Engine = {
-  readonly run: (job: Job, host: Host, isOver: () => string | undefined) => Ran
+  readonly run: (job: ScriptJob, host: Host, isOver: () => string | undefined) => EngineResult
   /**
-   * Makes it one that nothing has run in, bit by bit; false where it can't, and it is not used
-   * again. The engine's one global is its stack pointer, which a call that returns leaves as it
-   * was: after one that did not, the engine is not as new.
+   * Restores the initial memory exactly; returns false if that is not possible, and then the engine
+   * is discarded. Its only global is the stack pointer, which a completed call leaves unchanged;
+   * after an aborted call, the engine can't be restored.
    */
   readonly renew: () => boolean
-  /** Bytes that it has grown to. */
+  /** The size of its memory in bytes. */
   readonly size: () => number
 }
-export type Ran = Pick<Outcome, "effects" | "failed">
+export type EngineResult = Pick<Outcome, "effects" | "failed">
 
-export type Parts = {
+export type EngineParts = {
   readonly variant: QuickJSSyncVariant
   readonly wasmModule: WebAssembly.Module
   readonly memory: WebAssembly.Memory
 }
 
-/** What the engine itself is built to begin with. */
+/** The initial memory with which the engine is built, in pages. */
 const pagesMin = 256
 const stackMax = 256 * 1024
 
-/** The engine's own limit of memory counts less than it takes; this one is the machine's. */
-export const newMemory = (pagesMax: number): WebAssembly.Memory =>
+/** The engine's own memory limit counts less than it uses, so the memory itself is limited. */
+export const createMemory = (pagesMax: number): WebAssembly.Memory =>
   new WebAssembly.Memory({ initial: pagesMin, maximum: pagesMax })
 
-export async function newEngine({ variant, wasmModule, memory }: Parts): Promise<Engine> {
+export async function createEngine({ variant, wasmModule, memory }: EngineParts): Promise<Engine> {
   allowIterations(memory)
   const engine = await newQuickJSWASMModuleFromVariant(
     newVariant(variant, { wasmModule, wasmMemory: memory }),
@@ -52,17 +52,17 @@ export async function newEngine({ variant, wasmModule, memory }: Parts): Promise
   runtime.setMaxStackSize(stackMax)
   const context = runtime.newContext()
   let host: Host = () => "null"
-  const ask = context.newFunction("ask", (kind, json) => {
+  const askFunction = context.newFunction("ask", (kind, json) => {
     const answer = host(context.getString(kind), context.getString(json))
     allowIterations(memory)
     return context.newString(answer)
   })
   const begin = context.unwrapResult(context.evalCode(guest, "core.js"))
-  const kit = context.unwrapResult(context.callFunction(begin, context.undefined, ask))
-  let over: () => string | undefined = () => undefined
+  const kit = context.unwrapResult(context.callFunction(begin, context.undefined, askFunction))
+  let expired: () => string | undefined = () => undefined
   runtime.setInterruptHandler(() => {
     allowIterations(memory)
-    return over() !== undefined
+    return expired() !== undefined
   })
   const restore = snapshotOf(memory)
   let isSound = true
@@ -71,42 +71,50 @@ export async function newEngine({ variant, wasmModule, memory }: Parts): Promise
     renew: () => isSound && restore(),
     run: (job, answering, isOver) => {
       host = answering
-      over = isOver
+      expired = isOver
       allowIterations(memory)
-      const whyStopped = () => isOver() ?? (isOutOfIterations(memory) ? outOfIterations : undefined)
-      const done = bounded(whyStopped, () => ran({ runtime, context, kit }, job, isOver))
+      const stopReason = () => isOver() ?? (isOutOfIterations(memory) ? outOfIterations : undefined)
+      const done = withLimits(stopReason, () =>
+        runInEngine({ runtime, context, guest: kit }, job, isOver),
+      )
       isSound = done.failed?.by !== "bounds"
       return done
     },
   }
 }
 
-/** An engine that has run out of something is in no known state. */
-function bounded(whyStopped: () => string | undefined, run: () => Ran): Ran {
+/** An engine that exceeded a limit is in an undefined state. */
+function withLimits(stopReason: () => string | undefined, run: () => EngineResult): EngineResult {
   try {
     return run()
   } catch (cause) {
-    const words = whyStopped() ?? reasonText(cause)
-    return { failed: { by: "bounds", words } }
+    const text = stopReason() ?? errorText(cause)
+    return { failed: { by: "bounds", words: text } }
   }
 }
 
-type Machine = {
+type EngineState = {
   readonly runtime: QuickJSRuntime
   readonly context: QuickJSContext
-  /** What the guest offers. */
-  readonly kit: QuickJSHandle
+  /** The functions of the guest. */
+  readonly guest: QuickJSHandle
 }
 
-function ran({ runtime, context, kit }: Machine, job: Job, isOver: () => string | undefined): Ran {
-  const failed = (error: QuickJSHandle): Ran => ({ failed: failureOf(context, error, isOver) })
+function runInEngine(
+  { runtime, context, guest: kit }: EngineState,
+  job: ScriptJob,
+  isOver: () => string | undefined,
+): EngineResult {
+  const failed = (error: QuickJSHandle): EngineResult => ({
+    failed: failureOf(context, error, isOver),
+  })
 
   const loaded = context.evalCode(job.script, `${job.name}.js`)
   if (loaded.error) return failed(loaded.error)
-  const entry = entryOf(context, job.name)
+  const entry = getEntryFunction(context, job.name)
   if (!entry) {
-    const words = `the script has no function ${job.name}, which is the name of the action`
-    return { failed: { by: "script", words } }
+    const text = `the script has no function ${job.name}, which is the name of the action`
+    return { failed: { by: "script", words: text } }
   }
   const input = context.newString(JSON.stringify(job.input))
   const result = context.callFunction(context.getProp(kit, "run"), kit, entry, input)
@@ -116,59 +124,59 @@ function ran({ runtime, context, kit }: Machine, job: Job, isOver: () => string 
   const promise = context.getPromiseState(result.value)
   if (promise.type === "rejected") return failed(promise.error)
   if (promise.type === "pending") {
-    const words = "the script waits for a promise that nothing will fulfil"
-    return { failed: { by: "script", words } }
+    const text = "the script waits for a promise that never settles"
+    return { failed: { by: "script", words: text } }
   }
   const finished = context.callFunction(context.getProp(kit, "finish"), kit)
   if (finished.error) return failed(finished.error)
-  return { effects: effectsIn(context.getString(finished.value)) }
+  return { effects: parseEffects(context.getString(finished.value)) }
 }
 
-/** A name is put into a script, so that it has to be one. */
-function entryOf(context: QuickJSContext, name: string): QuickJSHandle | undefined {
+/** The name is inserted into code, so it must be an identifier. */
+function getEntryFunction(context: QuickJSContext, name: string): QuickJSHandle | undefined {
   if (!/^[\p{ID_Start}$_][\p{ID_Continue}$_]*$/u.test(name)) return undefined
   const found = context.evalCode(`typeof ${name} === "function" ? ${name} : undefined`)
   if (found.error) return undefined
   return context.typeof(found.value) === "function" ? found.value : undefined
 }
 
-const wordsMax = 1000
+const messageCharactersMax = 1000
 
 function failureOf(
   context: QuickJSContext,
   error: QuickJSHandle,
   isOver: () => string | undefined,
-): NonNullable<Ran["failed"]> {
-  // What it threw is looked at with code of its own.
+): NonNullable<EngineResult["failed"]> {
+  // Reading the thrown value can run code of the script.
   const thrown: unknown = isOver() === undefined ? context.dump(error) : undefined
-  const over = isOver()
-  if (over !== undefined) return { by: "bounds", words: over }
-  const words = wordsOf(thrown).slice(0, wordsMax)
-  const line = lineIn(thrown)
+  const expired = isOver()
+  if (expired !== undefined) return { by: "bounds", words: expired }
+  const text = messageOf(thrown).slice(0, messageCharactersMax)
+  const line = errorLineOf(thrown)
   const isBounds = /^(InternalError|RangeError): (out of memory|stack overflow|Maximum call)/
-  return isBounds.test(nameOf(thrown) + words)
-    ? { by: "bounds", words, ...line }
-    : { by: "script", words: words || "the script threw nothing that says why", ...line }
+  return isBounds.test(errorNameOf(thrown) + text)
+    ? { by: "bounds", words: text, ...line }
+    : { by: "script", words: text || "the script threw a value without a message", ...line }
 }
 
-/** Of a stack, which a script may make as long as it likes; the name of a script is shorter. */
+/** Limits for parsing a stack trace, whose size a script controls; names of scripts are shorter. */
 const [stackLetters, nameLetters] = [10_000, 200]
-const placeIn = new RegExp(String.raw`([^\s(/]{1,${nameLetters}})\.js:(\d{1,9})`, "g")
+const stackFramePattern = new RegExp(String.raw`([^\s(/]{1,${nameLetters}})\.js:(\d{1,9})`, "g")
 
-/** The first line of the script that what it threw names; the guest's own file is "core.js". */
-function lineIn(thrown: unknown): { readonly line?: number } {
+/** The first line of the script in the stack trace; the guest's own file is "core.js". */
+function errorLineOf(thrown: unknown): { readonly line?: number } {
   const stack: unknown = typeof thrown === "object" && thrown && Reflect.get(thrown, "stack")
   const places = String(stack ?? "")
     .slice(0, stackLetters)
-    .matchAll(placeIn)
+    .matchAll(stackFramePattern)
   const [, , line] = [...places].find(([, file]) => file !== "core") ?? []
   return line === undefined ? {} : { line: Number(line) }
 }
 
-const nameOf = (thrown: unknown): string =>
+const errorNameOf = (thrown: unknown): string =>
   typeof thrown === "object" && thrown !== null ? `${Reflect.get(thrown, "name")}: ` : ""
 
-function wordsOf(thrown: unknown): string {
+function messageOf(thrown: unknown): string {
   if (typeof thrown !== "object" || thrown === null) return String(thrown)
   const message: unknown = Reflect.get(thrown, "message")
   return typeof message === "string" ? message : JSON.stringify(thrown)
@@ -177,16 +185,16 @@ function wordsOf(thrown: unknown): string {
 const effectsMax = 1000
 const charactersMax = 1_000_000
 
-/** A script may have made anything of it. */
-function effectsIn(json: string): readonly Effect[] {
+/** A script can manipulate the value. */
+function parseEffects(json: string): readonly Effect[] {
   if (json.length > charactersMax) {
-    throw new Error(`what a run does must have at most ${charactersMax} characters`)
+    throw new Error(`the effects of a run must have at most ${charactersMax} characters`)
   }
   const effects: unknown = JSON.parse(json)
   if (!Array.isArray(effects) || !effects.every(isEffect)) {
-    throw new Error("the script has changed what its answer is made with")
+    throw new Error("the script modified the functions that return its result")
   }
-  if (effects.length > effectsMax) throw new Error(`a run may do at most ${effectsMax} things`)
+  if (effects.length > effectsMax) throw new Error(`a run must have at most ${effectsMax} effects`)
   return effects
 }
 

@@ -1,39 +1,48 @@
-import { give, type Job, newShared, type Order, type Outcome, type Told } from "./wire.ts"
+import {
+  createSharedBuffer,
+  type Outcome,
+  type RunMessage,
+  type ScriptJob,
+  type ThreadMessage,
+  writePart,
+} from "./messages.ts"
 
-/** What a script may ask for while it runs, by kind: JSON in, JSON out. */
-export type Answers = Readonly<Record<string, (value: unknown) => unknown>>
+/** The requests that a script can make while it runs, by kind: JSON in, JSON out. */
+export type RequestHandlers = Readonly<Record<string, (value: unknown) => unknown>>
 
-/** A run that somebody waits for. */
-export type Running = {
-  readonly job: Job
-  readonly answers: Answers
+/** A run whose result is awaited. */
+export type PendingRun = {
+  readonly job: ScriptJob
+  readonly answers: RequestHandlers
   readonly resolve: (outcome: Outcome) => void
-  /** For what is a bug of ours. */
+  /** For internal errors. */
   readonly reject: (bug: unknown) => void
 }
 
-/** One thread, and what runs in it. */
-export type Thread<R extends Running> = {
+/** A thread and its current run. */
+export type Thread<R extends PendingRun> = {
   readonly running: () => R | undefined
   readonly begin: (run: R) => void
-  /** Ends the thread; what runs in it has failed, in these words. */
-  readonly end: (words: string) => void
+  /** Terminates the thread; the current run fails with this message. */
+  readonly end: (text: string) => void
 }
 
-/** In the compiled binary scripts/build.ts puts the worker's entry point below the one bundle. */
+/**
+ * In the compiled binary, scripts/build.ts places the worker's entry point below the single bundle.
+ */
 const workerUrl = () =>
   import.meta.url.endsWith("/thread.ts")
     ? new URL("./script-worker.ts", import.meta.url)
     : new URL("./domain/action/script/script-worker.js", import.meta.url)
 
-/** `free`: told when a run has ended; `gone`: when the thread has, before that. */
-export function newThread<R extends Running>(on: {
+/** `free` is called when a run has ended, `gone` when the thread has ended. */
+export function createThread<R extends PendingRun>(on: {
   readonly free: () => void
   readonly gone: () => void
 }): Thread<R> {
-  // What nobody waits for does not keep the process.
+  // The worker must not keep the process running.
   const worker = new Worker(workerUrl().href, { smol: true, ref: false })
-  const shared = newShared()
+  const shared = createSharedBuffer()
   let running: R | undefined
   let rest: Uint8Array = new Uint8Array()
 
@@ -43,24 +52,25 @@ export function newThread<R extends Running>(on: {
     ended?.resolve(outcome)
     on.free()
   }
-  const end = (words: string) => {
+  const end = (text: string) => {
     on.gone()
     worker.terminate()
-    finish(stopped(words))
+    finish(stoppedOutcome(text))
   }
-  worker.addEventListener("message", async ({ data }: MessageEvent<Told>) => {
+  worker.addEventListener("message", async ({ data }: MessageEvent<ThreadMessage>) => {
     if ("ended" in data) return finish(data.ended)
     const asking = running
     if (!asking) return
     try {
-      const answer = "ask" in data ? answerTo(asking, data.ask) : () => rest
-      if (!answer) return end("the script has changed what it asks with")
+      const answer = "ask" in data ? createResponse(asking, data.ask) : () => rest
+      if (!answer) return end("the script modified the function for requests")
       const part = await answer()
-      // Who asked may be gone by now: the thread is another's then, and so is what is left.
-      if (running === asking) rest = give(shared, part)
+      // The run that asked can have ended; then the thread and the rest of the response belong to
+      // another run.
+      if (running === asking) rest = writePart(shared, part)
     } catch (bug) {
       asking.reject(bug)
-      end("what it asked for has failed")
+      end("the request failed")
     }
   })
   worker.addEventListener("error", ({ message }) => end(message))
@@ -70,29 +80,32 @@ export function newThread<R extends Running>(on: {
     end,
     begin: (run) => {
       running = run
-      worker.postMessage({ job: run.job, shared } satisfies Order)
+      worker.postMessage({ job: run.job, shared } satisfies RunMessage)
     },
   }
 }
 
-export const stopped = (words: string): Outcome => ({
+export const stoppedOutcome = (text: string): Outcome => ({
   logs: [],
   workedMs: 0,
-  failed: { by: "bounds", words },
+  failed: { by: "bounds", words: text },
 })
 
-/** What answers a script; undefined for what no script asks that is as it was. */
-function answerTo(
-  { answers }: Running,
+/**
+ * The response to a request of a script; undefined for requests that an unmodified script never
+ * makes.
+ */
+function createResponse(
+  { answers }: PendingRun,
   { kind, json }: { readonly kind: string; readonly json: string },
 ): (() => Promise<Uint8Array>) | undefined {
   const answer = Object.hasOwn(answers, kind) ? answers[kind] : undefined
-  const value = valueIn(json)
+  const value = parseValue(json)
   return answer && value && (async () => Buffer.from(JSON.stringify(await answer(value.of))))
 }
 
-/** Undefined for what is no JSON, or nested deeper than anybody reads. */
-function valueIn(json: string): { readonly of: unknown } | undefined {
+/** Undefined if the text is not JSON or is nested too deeply. */
+function parseValue(json: string): { readonly of: unknown } | undefined {
   try {
     return { of: JSON.parse(json) }
   } catch (cause) {

@@ -1,6 +1,6 @@
 import { Fault, fieldError } from "../../../kernel/fault.ts"
-import { rangeOf } from "../../../kernel/net/address.ts"
-import type { Decision, Draft } from "../../../store/index.ts"
+import { parseRange } from "../../../kernel/net/address.ts"
+import type { DecisionContext, Draft } from "../../../store/index.ts"
 import { instance } from "../../instance/index.ts"
 import type { App, AppEvent } from "../model.ts"
 import { type AppAccess, accessOf, accessWith, isSame } from "./access.ts"
@@ -10,7 +10,7 @@ import { type AppAccess, accessOf, accessWith, isSame } from "./access.ts"
  * that admits nobody could not be changed there.
  */
 export function accessChanges(
-  cx: Pick<Decision, "state" | "instance">,
+  cx: Pick<DecisionContext, "state" | "instance">,
   state: App,
   input: Partial<AppAccess>,
 ): readonly Draft<AppEvent>[] {
@@ -40,7 +40,7 @@ function check({ maxAge = 0, networks = [] }: Partial<AppAccess>): void {
   if (networks.length > networksMax) {
     throw accessError("allowed_networks", `must be at most ${networksMax}`)
   }
-  if (networks.some((each) => rangeOf(each) === undefined)) {
+  if (networks.some((each) => parseRange(each) === undefined)) {
     throw accessError(
       "allowed_networks",
       "must be IP addresses or blocks, such as 192.168.1.0/24 or 2001:db8::/32",

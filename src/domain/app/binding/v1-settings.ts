@@ -1,14 +1,14 @@
 import { type Duration, durationFromMs, durationMs } from "@bufbuild/protobuf/wkt"
-import { share } from "../../../api/method.ts"
+import { bindHandlers } from "../../../api/method.ts"
 import {
   type AddOIDCSettingsRequest,
   AdminService,
   type UpdateOIDCSettingsRequest,
 } from "../../../gen/core/admin/v1/admin_service_pb.ts"
 import { Fault } from "../../../kernel/fault.ts"
-import { details, meaning } from "../../../protocol/api/answer.ts"
-import { mergedWith } from "../../../protocol/api/mask.ts"
-import type { Cx, Decision } from "../../../store/index.ts"
+import { mergeWithStored } from "../../../protocol/api/mask.ts"
+import { toDetails, valueOfEnum } from "../../../protocol/api/response.ts"
+import type { Cx, DecisionContext } from "../../../store/index.ts"
 import {
   addOidcSettings,
   type ClientRegistration,
@@ -18,58 +18,62 @@ import {
   instance,
   type OidcSettings,
 } from "../../instance/index.ts"
-import { activeOf } from "../../key/index.ts"
+import { findActiveKeyId } from "../../key/index.ts"
 import { project } from "../../project/index.ts"
 
-/** How tokens are made; here, where keys that sign them, and projects, are known. */
-export const settings = share<Cx>()(AdminService, {
+/**
+ * The OIDC settings of the instance. They are served here because they depend on signing keys and
+ * projects.
+ */
+export const settings = bindHandlers<Cx>()(AdminService, {
   getOIDCSettings: (_, cx) => ({ settings: toSettings(cx) }),
-  addOIDCSettings: async (req, cx) => ({ details: await add(cx, req) }),
-  updateOIDCSettings: async (req, cx) => ({ details: await change(cx, req) }),
+  addOIDCSettings: async (req, cx) => ({ details: await addSettings(cx, req) }),
+  updateOIDCSettings: async (req, cx) => ({ details: await updateSettings(cx, req) }),
 })
 
-type Request = AddOIDCSettingsRequest | UpdateOIDCSettingsRequest
+type OIDCSettingsRequest = AddOIDCSettingsRequest | UpdateOIDCSettingsRequest
 
 const checks = {
-  isSigning: (tx: Decision, algorithm: string) => activeOf(tx, algorithm) !== undefined,
-  // Nothing that a stranger has registered stands in our own project.
-  isRegistrable: (tx: Decision, id: string) =>
+  isSigning: (tx: DecisionContext, algorithm: string) =>
+    findActiveKeyId(tx, algorithm) !== undefined,
+  // Projects of the system organization can't receive applications that strangers register.
+  isRegistrable: (tx: DecisionContext, id: string) =>
     tx.state(project, id).status === "active" && tx.state(instance, tx.instance).projectId !== id,
 }
 
-async function add(cx: Cx, req: Request) {
+async function addSettings(cx: Cx, req: OIDCSettingsRequest) {
   const settings = settingsOf(findInstance(cx).oidc, req)
   await addOidcSettings(cx, cx.instance, { settings, ...checks })
-  return details(findInstance(cx))
+  return toDetails(findInstance(cx))
 }
 
-/** v1 tells callers who change nothing so. */
-async function change(cx: Cx, req: UpdateOIDCSettingsRequest) {
+/** v1 rejects a request that changes nothing. */
+async function updateSettings(cx: Cx, req: UpdateOIDCSettingsRequest) {
   await cx.store.transact(cx, (tx) => {
     const before = tx.state(instance, tx.instance)
-    const settings = settingsOf(before.oidc, mergedWith(req, shownOidc(before.oidc)))
+    const settings = settingsOf(before.oidc, mergeWithStored(req, toOIDCSettings(before.oidc)))
     changeOidcSettings.within(tx, tx.instance, { settings, ...checks })
     if (tx.state(instance, tx.instance) !== before) return
     throw new Fault(
       "failed_precondition",
       "instance.oidc_settings_unchanged",
-      "no changes: the settings are so already",
+      "nothing to update: the OIDC settings already have these values",
     )
   })
-  return details(findInstance(cx))
+  return toDetails(findInstance(cx))
 }
 
-/** The four lifetimes belong together; what is ours may be left out, and then stays as it is. */
-function settingsOf(oidc: OidcSettings, req: Request): OidcSettings {
+/** The four lifetimes are required together; extension fields that are absent keep their values. */
+function settingsOf(oidc: OidcSettings, req: OIDCSettingsRequest): OidcSettings {
   const { keyRotation: rotation, tokenAudit: audit } = req
   return {
-    accessTokenLifetime: required(req.accessTokenLifetime, "access_token_lifetime"),
-    idTokenLifetime: required(req.idTokenLifetime, "id_token_lifetime"),
-    refreshTokenIdleExpiration: required(
+    accessTokenLifetime: requireSeconds(req.accessTokenLifetime, "access_token_lifetime"),
+    idTokenLifetime: requireSeconds(req.idTokenLifetime, "id_token_lifetime"),
+    refreshTokenIdleExpiration: requireSeconds(
       req.refreshTokenIdleExpiration,
       "refresh_token_idle_expiration",
     ),
-    refreshTokenExpiration: required(req.refreshTokenExpiration, "refresh_token_expiration"),
+    refreshTokenExpiration: requireSeconds(req.refreshTokenExpiration, "refresh_token_expiration"),
     refreshTokenGrace: secondsOf(req.refreshTokenGrace) ?? oidc.refreshTokenGrace,
     idTokenAlgorithm: req.idTokenSigningAlgorithm ?? oidc.idTokenAlgorithm,
     accessTokenAlgorithm: req.accessTokenSigningAlgorithm ?? oidc.accessTokenAlgorithm,
@@ -88,31 +92,31 @@ function settingsOf(oidc: OidcSettings, req: Request): OidcSettings {
 }
 
 function registrationOf(
-  { clientRegistration: given }: Request,
+  { clientRegistration: requested }: OIDCSettingsRequest,
   before: ClientRegistration,
 ): ClientRegistration {
-  if (!given) return before
+  if (!requested) return before
   return {
-    mode: meaning([before.mode, ...modes], given.mode),
-    projectId: given.projectId ?? before.projectId,
-    lifetimeSeconds: secondsOf(given.lifetime) ?? before.lifetimeSeconds,
-    applicationsMax: given.applicationsMax ?? before.applicationsMax,
-    metadataDocuments: given.metadataDocuments ?? before.metadataDocuments ?? false,
-    consentLifetimeSeconds: secondsOf(given.consentLifetime) ?? consentLifetimeOf(before),
+    mode: valueOfEnum([before.mode, ...modes], requested.mode),
+    projectId: requested.projectId ?? before.projectId,
+    lifetimeSeconds: secondsOf(requested.lifetime) ?? before.lifetimeSeconds,
+    applicationsMax: requested.applicationsMax ?? before.applicationsMax,
+    metadataDocuments: requested.metadataDocuments ?? before.metadataDocuments ?? false,
+    consentLifetimeSeconds: secondsOf(requested.consentLifetime) ?? consentLifetimeOf(before),
   }
 }
 
 const modes = ["off", "token", "open"] as const
 
-/** As the interface counts them. */
-const numberOf = { off: 1, token: 2, open: 3 } as const
+/** The enum numbers of the API. */
+const modeNumbers = { off: 1, token: 2, open: 3 } as const
 
 function toSettings(cx: Cx) {
   const found = findInstance(cx)
-  return { details: details(found), ...shownOidc(found.oidc) }
+  return { details: toDetails(found), ...toOIDCSettings(found.oidc) }
 }
 
-function shownOidc(oidc: OidcSettings) {
+function toOIDCSettings(oidc: OidcSettings) {
   const { enabled, periodSeconds, aheadSeconds } = oidc.keyRotation
   return {
     accessTokenLifetime: durationOf(oidc.accessTokenLifetime),
@@ -130,7 +134,7 @@ function shownOidc(oidc: OidcSettings) {
     authorizationServerMetadata: oidc.serverMetadata,
     tokenAudit: oidc.tokenAudit,
     clientRegistration: {
-      mode: numberOf[oidc.registration.mode],
+      mode: modeNumbers[oidc.registration.mode],
       projectId: oidc.registration.projectId,
       lifetime: durationOf(oidc.registration.lifetimeSeconds),
       applicationsMax: oidc.registration.applicationsMax,
@@ -140,11 +144,11 @@ function shownOidc(oidc: OidcSettings) {
   }
 }
 
-function required(duration: Duration | undefined, field: string): number {
+function requireSeconds(duration: Duration | undefined, field: string): number {
   const seconds = secondsOf(duration)
   if (seconds !== undefined) return seconds
-  const wanted = `${field} is missing; the four lifetimes are set together`
-  throw new Fault("invalid_argument", "instance.setting_missing", wanted)
+  const message = `${field} is required: the four lifetimes are set together`
+  throw new Fault("invalid_argument", "instance.setting_missing", message)
 }
 
 const secondsOf = (duration: Duration | undefined): number | undefined =>

@@ -3,7 +3,7 @@ import {
   ApplicationAccessRule,
   type ApplicationAccess as Message,
 } from "../../../gen/core/application/v2/application_pb.ts"
-import { meaning } from "../../../protocol/api/answer.ts"
+import { valueOfEnum } from "../../../protocol/api/response.ts"
 import { type AppAccess, type AppAccessRule, accessOf } from "../access/access.ts"
 import type { App } from "../model.ts"
 
@@ -12,7 +12,7 @@ export function accessChange(message: Message | undefined): Partial<AppAccess> {
   if (!message) return {}
   const { rule, secondFactorRequired: secondFactor, sessionMaxAge, allowedNetworks } = message
   return {
-    ...(rule !== ApplicationAccessRule.UNSPECIFIED && { rule: meaning(rules, rule) }),
+    ...(rule !== ApplicationAccessRule.UNSPECIFIED && { rule: valueOfEnum(rules, rule) }),
     ...(secondFactor !== undefined && { secondFactor }),
     ...(sessionMaxAge && { maxAge: Math.floor(durationMs(sessionMaxAge) / 1000) }),
     ...(allowedNetworks && { networks: [...new Set(allowedNetworks.cidrs)] }),

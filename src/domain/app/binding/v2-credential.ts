@@ -1,6 +1,6 @@
 import type { MessageInitShape } from "@bufbuild/protobuf"
 import { durationMs, timestampMs } from "@bufbuild/protobuf/wkt"
-import { share } from "../../../api/method.ts"
+import { bindHandlers } from "../../../api/method.ts"
 import {
   type ApplicationKeySchema,
   type ApplicationKeySearchFilter,
@@ -12,47 +12,50 @@ import {
   type CreateApplicationKeyRequest,
   type GenerateClientSecretRequest,
 } from "../../../gen/core/application/v2/application_service_pb.ts"
-import { never } from "../../../kernel/crypto/signing-key.ts"
+import { neverExpires } from "../../../kernel/crypto/signing-key.ts"
 import { Fault } from "../../../kernel/fault.ts"
-import { at, deletion, filterMissingError } from "../../../protocol/api/answer.ts"
+import { filterMissingError, toDeletion, toTimestamp } from "../../../protocol/api/response.ts"
 import type { Cx, Filter } from "../../../store/index.ts"
 import { listOf } from "../../family/api.ts"
-import { appKeyOf, createAppKey, removeAppKey } from "../credential/app-key.ts"
-import { generateSecret, removeSecret, secretsOf } from "../credential/secret.ts"
+import { createAppKey, getAppKey, removeAppKey } from "../credential/app-key.ts"
+import { generateSecret, listSecrets, removeSecret } from "../credential/secret.ts"
 import { type AppKeyRow, appKeys } from "../view.ts"
 
-/** What applications prove themselves with. */
-export const v2credential = share<Cx>()(ApplicationService, {
+/** Secrets and keys of applications. */
+export const v2credential = bindHandlers<Cx>()(ApplicationService, {
   generateClientSecret: async (req, cx) => {
     const { id, secret, receipt } = await generateSecret(cx, req.applicationId, keepUntil(cx, req))
-    return { clientSecret: secret, secretId: id, creationDate: at(receipt.changed) }
+    return { clientSecret: secret, secretId: id, creationDate: toTimestamp(receipt.changed) }
   },
-  listClientSecrets: (req, cx) => ({ secrets: secretsOf(cx, req.applicationId).map(toSecret) }),
+  listClientSecrets: (req, cx) => ({ secrets: listSecrets(cx, req.applicationId).map(toSecret) }),
   removeClientSecret: async (req, cx) =>
-    deletion(await removeSecret(cx, req.applicationId, req.secretId)),
-  createApplicationKey: (req, cx) => create(cx, req),
+    toDeletion(await removeSecret(cx, req.applicationId, req.secretId)),
+  createApplicationKey: (req, cx) => createKey(cx, req),
   deleteApplicationKey: async (req, cx) =>
-    deletion(await removeAppKey(cx, req.applicationId, req.keyId)),
+    toDeletion(await removeAppKey(cx, req.applicationId, req.keyId)),
   getApplicationKey: (req, cx) => {
-    const row = appKeyOf(cx, req.keyId)
+    const row = getAppKey(cx, req.keyId)
     return {
       keyId: row.id,
-      creationDate: at(row.created),
-      expirationDate: at(row.expires),
+      creationDate: toTimestamp(row.created),
+      expirationDate: toTimestamp(row.expires),
     }
   },
   listApplicationKeys: async (req, cx) => {
-    const { rows, pagination } = await list(cx, req)
+    const { rows, pagination } = await listKeys(cx, req)
     return { pagination, keys: rows }
   },
 })
 
-/** Without a word the older secrets are void at once: that is what callers of old expect. */
+/**
+ * Without keep_previous_for, earlier secrets expire immediately, as existing clients of this API
+ * expect.
+ */
 function keepUntil(cx: Cx, { previous }: GenerateClientSecretRequest): number | undefined {
-  if (previous.case === "keepPrevious") return previous.value ? never : undefined
+  if (previous.case === "keepPrevious") return previous.value ? neverExpires : undefined
   if (previous.case === undefined) return undefined
   const ms = Math.floor(durationMs(previous.value))
-  if (ms >= 0) return Math.min(cx.clock.now() + ms, never)
+  if (ms >= 0) return Math.min(cx.clock.now() + ms, neverExpires)
   throw new Fault(
     "invalid_argument",
     "app.keep_previous_negative",
@@ -60,20 +63,20 @@ function keepUntil(cx: Cx, { previous }: GenerateClientSecretRequest): number | 
   )
 }
 
-type Secret = ReturnType<typeof secretsOf>[number]
+type Secret = ReturnType<typeof listSecrets>[number]
 
 const toSecret = (secret: Secret): MessageInitShape<typeof ClientSecretSchema> => ({
   secretId: secret.id,
-  creationDate: at(secret.created),
-  ...(secret.expires < never && { expirationDate: at(secret.expires) }),
+  creationDate: toTimestamp(secret.created),
+  ...(secret.expires < neverExpires && { expirationDate: toTimestamp(secret.expires) }),
 })
 
-async function create(cx: Cx, { applicationId, expirationDate }: CreateApplicationKeyRequest) {
-  const expires = expirationDate ? timestampMs(expirationDate) : never
+async function createKey(cx: Cx, { applicationId, expirationDate }: CreateApplicationKeyRequest) {
+  const expires = expirationDate ? timestampMs(expirationDate) : neverExpires
   const { receipt, key } = await createAppKey(cx, applicationId, expires)
   return {
     keyId: key.keyId,
-    creationDate: at(receipt.changed),
+    creationDate: toTimestamp(receipt.changed),
     keyDetails: Buffer.from(key.content),
   }
 }
@@ -83,8 +86,8 @@ const toKey = (row: AppKeyRow): MessageInitShape<typeof ApplicationKeySchema> =>
   applicationId: row.app,
   projectId: row.project,
   organizationId: row.org,
-  creationDate: at(row.created),
-  expirationDate: at(row.expires),
+  creationDate: toTimestamp(row.created),
+  expirationDate: toTimestamp(row.expires),
 })
 
 const columns: Readonly<Record<number, string>> = {
@@ -94,11 +97,11 @@ const columns: Readonly<Record<number, string>> = {
   [ApplicationKeysSorting.APPLICATION_KEYS_SORT_BY_CREATION_DATE]: "created",
   [ApplicationKeysSorting.APPLICATION_KEYS_SORT_BY_ORGANIZATION_ID]: "org",
   [ApplicationKeysSorting.APPLICATION_KEYS_SORT_BY_EXPIRATION]: "expires",
-  // All keys are of one type.
+  // All keys have the same type.
   [ApplicationKeysSorting.APPLICATION_KEYS_SORT_BY_TYPE]: "id",
 }
 
-const list = listOf({ table: appKeys, columns, filterOf, shown: toKey })
+const listKeys = listOf({ table: appKeys, columns, filterOf, shown: toKey })
 
 function filterOf({ filter }: ApplicationKeySearchFilter): Filter {
   switch (filter.case) {

@@ -5,7 +5,7 @@ import type {
 } from "../../../gen/core/application/v2/application_pb.ts"
 import type { LoginVersion } from "../model.ts"
 
-/** Which login an application is to be served by; undefined where nothing is said. */
+/** The login version of a request; undefined if it contains none. */
 export function loginVersionOf(message: LoginVersionMessage | undefined): LoginVersion | undefined {
   if (!message) return undefined
   const { version } = message
@@ -13,7 +13,7 @@ export function loginVersionOf(message: LoginVersionMessage | undefined): LoginV
   return version.case === "loginV1" ? { version: "v1" } : { version: "unspecified" }
 }
 
-/** The same, as it is shown. */
+/** A login version as a message of the API. */
 export function toLoginVersion(login: LoginVersion): MessageInitShape<typeof LoginVersionSchema> {
   if (login.version === "unspecified") return {}
   if (login.version === "v1") return { version: { case: "loginV1", value: {} } }

@@ -1,39 +1,40 @@
-import { share } from "../../../api/method.ts"
+import { bindHandlers } from "../../../api/method.ts"
 import { BackChannelLogoutReach } from "../../../gen/core/application/v2/application_pb.ts"
 import {
   ApplicationService,
   type GetBackChannelLogoutStatusRequest,
 } from "../../../gen/core/application/v2/application_service_pb.ts"
 import type { Reach } from "../../../kernel/port/outbound.ts"
-import { at } from "../../../protocol/api/answer.ts"
+import { toTimestamp } from "../../../protocol/api/response.ts"
 import type { Cx } from "../../../store/index.ts"
-import { noticeFailures } from "../back-channel.ts"
-import { app, isGone } from "../model.ts"
-import { checkBackChannel, mayAllowPrivate, mayLieInside } from "../oidc.ts"
-import { missingAppError } from "../view.ts"
+import { findLogoutNotificationFailures } from "../back-channel.ts"
+import { app, isMissing } from "../model.ts"
+import { canAllowPrivateNetwork, canBePrivate, validateBackChannelUri } from "../oidc.ts"
+import { appNotFoundError } from "../view.ts"
 
-/** How applications are notified of ended sessions. */
-export const v2logout = share<Cx>()(ApplicationService, {
+/** The status of logout notifications to applications. */
+export const v2logout = bindHandlers<Cx>()(ApplicationService, {
   getBackChannelLogoutStatus: (req, cx) => status(cx, req),
 })
 
 /**
- * Where an address leads, and why nothing arrives there, would show callers around in the network
- * of this service: only who may allow addresses in it learns that. No name is looked up for others.
+ * Whether an address resolves to a private network, and why a notification failed, would let
+ * callers probe the network of this service. Only callers that can allow private addresses receive
+ * this information; for others no host name is resolved.
  */
 async function status(cx: Cx, req: GetBackChannelLogoutStatusRequest) {
   const state = cx.store.state(cx, app, req.applicationId)
-  if (isGone(state) || state.kind !== "oidc") throw missingAppError()
-  const failures = noticeFailures(cx, state.clientId)
-  const isShown = mayAllowPrivate(cx)
+  if (isMissing(state) || state.kind !== "oidc") throw appNotFoundError()
+  const failures = findLogoutNotificationFailures(cx, state.clientId)
+  const isShown = canAllowPrivateNetwork(cx)
   const uri = req.backChannelLogoutUri || state.oidc.backChannelLogoutUri
-  checkBackChannel(uri)
+  validateBackChannelUri(uri)
   return {
     ...(isShown && uri !== "" && { reach: reaches[await reachOf(cx, uri)] }),
     ...(failures && {
       failedNotices: failures.count,
-      lastFailure: at(failures.last),
-      ...(failures.next !== undefined && { nextAttempt: at(failures.next) }),
+      lastFailure: toTimestamp(failures.last),
+      ...(failures.next !== undefined && { nextAttempt: toTimestamp(failures.next) }),
       ...(isShown && { lastError: failures.reason }),
     }),
   }
@@ -41,7 +42,7 @@ async function status(cx: Cx, req: GetBackChannelLogoutStatusRequest) {
 
 async function reachOf(cx: Cx, uri: string): Promise<Reach> {
   const reach = await cx.outside.reach(uri)
-  return reach === "private_network" && !mayLieInside(cx, uri) ? "forbidden" : reach
+  return reach === "private_network" && !canBePrivate(cx, uri) ? "forbidden" : reach
 }
 
 const reaches = {

@@ -16,7 +16,7 @@ import type { OidcConfig, TokenConfig } from "../model.ts"
 import { allowedOrigins, complianceProblems, type OidcInput } from "../oidc.ts"
 import { loginVersionOf, toLoginVersion } from "./v2-login.ts"
 
-// The enums of the interface.
+// The enum numbers of the API.
 const responseTypes = { code: 1, id_token: 2, id_token_token: 3 } as const
 const grantTypes = {
   authorization_code: 0,
@@ -32,12 +32,12 @@ const listClaims = { unspecified: 0, off: 1, groups: 2, roles: 3 } as const
 const pkceRules = { inherited: 0, required: 1, optional: 2 } as const
 const tokenTypes = { bearer: 0, jwt: 1 } as const
 
-/** What a new application is asked to be; an empty list leaves the default. */
+/** The configuration of a new application; an empty list keeps the default. */
 export const newOidc = (req: CreateOIDCApplicationRequest): OidcInput => ({
   ...listsOf(req),
-  appType: named(appTypes, req.applicationType),
-  authMethod: named(authMethods, req.authMethodType),
-  tokenType: named(tokenTypes, req.accessTokenType),
+  appType: enumName(appTypes, req.applicationType),
+  authMethod: enumName(authMethods, req.authMethodType),
+  tokenType: enumName(tokenTypes, req.accessTokenType),
   devMode: req.developmentMode,
   ...(req.privateNetworkHttp && { privateHttp: true }),
   clockSkewSeconds: secondsOf(req.clockSkew) ?? 0,
@@ -53,18 +53,21 @@ export const newOidc = (req: CreateOIDCApplicationRequest): OidcInput => ({
   loginVersion: loginVersionOf(req.loginVersion) ?? { version: "unspecified" },
   ...(req.backChannelLogoutPrivateNetwork && { isBackChannelPrivate: true }),
   ...(req.backEndLogoutAccepted && { backEndLogout: true }),
-  ...(req.groupsClaim !== 0 && { groupsClaim: named(listClaims, req.groupsClaim) }),
-  ...(req.pkce !== 0 && { pkce: named(pkceRules, req.pkce) }),
-  ...own(req),
+  ...(req.groupsClaim !== 0 && { groupsClaim: enumName(listClaims, req.groupsClaim) }),
+  ...(req.pkce !== 0 && { pkce: enumName(pkceRules, req.pkce) }),
+  ...extensionFieldsOf(req),
 })
 
-/** What is to change; an empty list can't be told from none, so it changes nothing. */
+/**
+ * The fields to update. The API can't distinguish an empty list from an absent one, so an empty
+ * list changes nothing.
+ */
 export const oidcChange = (req: UpdateOIDCApplicationConfigurationRequest): OidcInput =>
-  given({
+  toOidcInput({
     ...listsOf(req),
-    appType: optional(appTypes, req.applicationType),
-    authMethod: optional(authMethods, req.authMethodType),
-    tokenType: optional(tokenTypes, req.accessTokenType),
+    appType: optionalEnumName(appTypes, req.applicationType),
+    authMethod: optionalEnumName(authMethods, req.authMethodType),
+    tokenType: optionalEnumName(tokenTypes, req.accessTokenType),
     devMode: req.developmentMode,
     privateHttp: req.privateNetworkHttp,
     clockSkewSeconds: secondsOf(req.clockSkew),
@@ -79,13 +82,13 @@ export const oidcChange = (req: UpdateOIDCApplicationConfigurationRequest): Oidc
     loginVersion: loginVersionOf(req.loginVersion),
     isBackChannelPrivate: req.backChannelLogoutPrivateNetwork,
     backEndLogout: req.backEndLogoutAccepted,
-    groupsClaim: optional(listClaims, req.groupsClaim),
+    groupsClaim: optionalEnumName(listClaims, req.groupsClaim),
     plainOauth: req.plainOauth,
-    pkce: optional(pkceRules, req.pkce),
-    ...own(req),
+    pkce: optionalEnumName(pkceRules, req.pkce),
+    ...extensionFieldsOf(req),
   })
 
-/** A configuration as it is shown. */
+/** An OIDC configuration as a message of the API. */
 export const toOidc = (clientId: string, config: OidcConfig, issuer: string) => ({
   redirectUris: [...config.redirectUris],
   postLogoutRedirectUris: [...config.postLogoutRedirectUris],
@@ -126,16 +129,16 @@ export const toOidc = (clientId: string, config: OidcConfig, issuer: string) => 
   }),
   ...((config.accessRules ?? config.remoteUser ?? config.accessTokenForwarded !== undefined) && {
     forwardAuth: {
-      rules: (config.accessRules ?? []).map(toRule),
+      rules: (config.accessRules ?? []).map(toAccessRule),
       remoteUser: remoteUsers[config.remoteUser ?? "login_name"],
       tokenForwarded: config.accessTokenForwarded ?? false,
     },
   }),
 })
 
-/** What is not the interface's but ours. */
-const own = (
-  req: Own,
+/** Settings that Latchkey adds to the API. */
+const extensionFieldsOf = (
+  req: ExtensionFields,
 ): Pick<
   OidcConfig,
   | "tokens"
@@ -159,36 +162,36 @@ const own = (
       authMethod: req.requestRules.authMethodRequired,
     },
   }),
-  ...(req.forwardAuth && { accessRules: req.forwardAuth.rules.map(ruleOf) }),
+  ...(req.forwardAuth && { accessRules: req.forwardAuth.rules.map(accessRuleOf) }),
   ...(req.forwardAuth?.remoteUser && {
-    remoteUser: named(remoteUsers, req.forwardAuth.remoteUser),
+    remoteUser: enumName(remoteUsers, req.forwardAuth.remoteUser),
   }),
   ...(req.forwardAuth?.tokenForwarded !== undefined && {
     accessTokenForwarded: req.forwardAuth.tokenForwarded,
   }),
 })
 
-const ruleOf = (rule: OIDCAccessRule): AccessRule => ({
+const accessRuleOf = (rule: OIDCAccessRule): AccessRule => ({
   prefix: rule.pathPrefix,
   everybody: rule.everybody,
-  roles: unique(rule.roleKeys),
+  roles: uniqueValues(rule.roleKeys),
   ...(rule.accessTokens && { accessTokens: true }),
 })
 
-const toRule = ({ prefix, everybody, roles, accessTokens = false }: AccessRule) => ({
+const toAccessRule = ({ prefix, everybody, roles, accessTokens = false }: AccessRule) => ({
   pathPrefix: prefix,
   everybody,
   roleKeys: [...roles],
   accessTokens,
 })
 
-type Own = Pick<
+type ExtensionFields = Pick<
   CreateOIDCApplicationRequest,
   "tokenSettings" | "frontChannelLogout" | "requestRules" | "forwardAuth"
 >
 
 const tokensOf = (message: OIDCTokenSettings): TokenConfig =>
-  known({
+  omitUndefined({
     accessTokenLifetime: secondsOf(message.accessTokenLifetime),
     idTokenLifetime: secondsOf(message.idTokenLifetime),
     refreshTokenIdleExpiration: secondsOf(message.refreshTokenIdleExpiration),
@@ -202,7 +205,7 @@ const tokensOf = (message: OIDCTokenSettings): TokenConfig =>
   })
 
 const toTokens = (tokens: TokenConfig): MessageInitShape<typeof OIDCTokenSettingsSchema> =>
-  known({
+  omitUndefined({
     accessTokenLifetime: durationOf(tokens.accessTokenLifetime),
     idTokenLifetime: durationOf(tokens.idTokenLifetime),
     refreshTokenIdleExpiration: durationOf(tokens.refreshTokenIdleExpiration),
@@ -213,71 +216,77 @@ const toTokens = (tokens: TokenConfig): MessageInitShape<typeof OIDCTokenSetting
     accessTokenJwtType: tokens.accessTokenJwtType,
   })
 
-/** What is refused or advised against, in words. */
+/** The compliance problems of a configuration, as messages of the API. */
 export function compliance(config: OidcConfig, issuer: string) {
   const problems = complianceProblems(config, issuer)
   return {
     nonCompliant: problems.length > 0,
-    complianceProblems: problems.map(({ key, message, refuses }) => ({
+    complianceProblems: problems.map(({ key, message, blocksSignIn }) => ({
       key,
       localizedMessage: message,
-      refusesSignIn: refuses,
+      refusesSignIn: blocksSignIn,
     })),
   }
 }
 
-type Lists = Pick<
+type ListFields = Pick<
   CreateOIDCApplicationRequest,
   "redirectUris" | "responseTypes" | "grantTypes" | "postLogoutRedirectUris" | "additionalOrigins"
 >
 
-const listsOf = (req: Lists): Partial<OidcConfig> => ({
-  ...(req.redirectUris.length > 0 && { redirectUris: unique(req.redirectUris) }),
+const listsOf = (req: ListFields): Partial<OidcConfig> => ({
+  ...(req.redirectUris.length > 0 && { redirectUris: uniqueValues(req.redirectUris) }),
   ...(req.postLogoutRedirectUris.length > 0 && {
-    postLogoutRedirectUris: unique(req.postLogoutRedirectUris),
+    postLogoutRedirectUris: uniqueValues(req.postLogoutRedirectUris),
   }),
   ...(req.responseTypes.length > 0 && {
-    responseTypes: unique(req.responseTypes.map((type) => named(responseTypes, type))),
+    responseTypes: uniqueValues(req.responseTypes.map((type) => enumName(responseTypes, type))),
   }),
   ...(req.grantTypes.length > 0 && {
-    grantTypes: unique(req.grantTypes.map((type) => named(grantTypes, type))),
+    grantTypes: uniqueValues(req.grantTypes.map((type) => enumName(grantTypes, type))),
   }),
-  ...(req.additionalOrigins.length > 0 && { additionalOrigins: unique(req.additionalOrigins) }),
+  ...(req.additionalOrigins.length > 0 && {
+    additionalOrigins: uniqueValues(req.additionalOrigins),
+  }),
 })
 
-const unique = <T>(list: readonly T[]): readonly T[] => [...new Set(list)]
+const uniqueValues = <T>(list: readonly T[]): readonly T[] => [...new Set(list)]
 
-/** The name of an enum's number; refuses numbers that the book does not know. */
-function named<Numbers extends Readonly<Record<string, number>>>(
+/** The name of an enum value. Rejects numbers that the API does not define. */
+function enumName<Numbers extends Readonly<Record<string, number>>>(
   numbers: Numbers,
   value: number,
 ): Extract<keyof Numbers, string> {
   for (const name in numbers) if (numbers[name] === value) return name
-  throw new Fault("invalid_argument", "request.enum_unknown", `${value} is not a known value`)
+  throw new Fault(
+    "invalid_argument",
+    "request.enum_unknown",
+    `${value} is not a value of this enum`,
+  )
 }
 
-const optional = <Numbers extends Readonly<Record<string, number>>>(
+const optionalEnumName = <Numbers extends Readonly<Record<string, number>>>(
   numbers: Numbers,
   value: number | undefined,
-) => (value === undefined ? undefined : named(numbers, value))
+) => (value === undefined ? undefined : enumName(numbers, value))
 
-type Requested = { readonly [Field in keyof OidcInput]?: OidcInput[Field] | undefined }
+type OptionalOidcInput = { readonly [Field in keyof OidcInput]?: OidcInput[Field] | undefined }
 
-/** Only the fields that were given. */
-const given = (fields: Requested): OidcInput => known(fields)
+/** Only the fields that are defined. */
+const toOidcInput = (fields: OptionalOidcInput): OidcInput => omitUndefined(fields)
 
-type Known<Fields> = { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> }
+type DefinedFields<Fields> = { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> }
 
-function known<Fields extends object>(fields: Fields): Known<Fields> {
-  const copy: Known<Fields> = {}
+function omitUndefined<Fields extends object>(fields: Fields): DefinedFields<Fields> {
+  const copy: DefinedFields<Fields> = {}
   for (const name in fields) {
     const value = fields[name]
-    if (isKnown(value)) copy[name] = value
+    if (isDefined(value)) copy[name] = value
   }
   return copy
 }
 
-const isKnown = <T>(value: T): value is Exclude<T, undefined> => value !== undefined
+const isDefined = <T>(value: T): value is Exclude<T, undefined> => value !== undefined
 
 const durationOf = (seconds: number | undefined): Duration | undefined =>
   seconds === undefined ? undefined : durationFromMs(seconds * 1000)

@@ -15,30 +15,33 @@ import type { SamlConfig } from "../model.ts"
 import {
   type AttributeFormat,
   type AttributeNames,
+  defaultAttributes,
   type SamlAttributes,
   type SamlMapping,
   type SamlUserField,
-  usualAttributes,
 } from "../saml/attributes.ts"
-import { fetchMetadata, readMetadata } from "../saml/metadata.ts"
+import { fetchMetadata, parseMetadata } from "../saml/metadata.ts"
 import { loginVersionOf, toLoginVersion } from "./v2-login.ts"
 
-/** What a new application is asked to be; its metadata is fetched where only the address came. */
+/**
+ * The configuration of a new SAML application. Metadata is fetched if the request contains only its
+ * URL.
+ */
 export async function newSaml(cx: Cx, req: CreateSAMLApplicationRequest): Promise<SamlConfig> {
-  const said = await metadataOf(cx, req)
-  if (!said) {
-    const message = "give the metadata of the service provider: metadata_xml or metadata_url"
+  const metadata = await metadataOf(cx, req)
+  if (!metadata) {
+    const message = "metadata_xml or metadata_url is required: the metadata of the service provider"
     throw new Fault("invalid_argument", "app.metadata_missing", message)
   }
   return {
-    ...said,
+    ...metadata,
     loginVersion: loginVersionOf(req.loginVersion) ?? { version: "unspecified" },
     enforceContext: req.enforceRequestedContext,
     ...(req.attributes && { attributes: attributesOf(req.attributes) }),
   }
 }
 
-/** What is to change. */
+/** The SAML settings to update. */
 export async function samlChange(
   cx: Cx,
   req: UpdateSAMLApplicationConfigurationRequest,
@@ -53,29 +56,29 @@ export async function samlChange(
   }
 }
 
-type Given = Pick<CreateSAMLApplicationRequest, "metadata">
+type MetadataFields = Pick<CreateSAMLApplicationRequest, "metadata">
 
-async function metadataOf(cx: Cx, { metadata: { case: form, value } }: Given) {
+async function metadataOf(cx: Cx, { metadata: { case: form, value } }: MetadataFields) {
   if (form === undefined) return undefined
   if (form === "metadataUrl") return { ...(await fetchMetadata(cx, value)), metadataUrl: value }
-  return { ...(await readMetadata(value, cx.clock.now())), metadataUrl: "" }
+  return { ...(await parseMetadata(value, cx.clock.now())), metadataUrl: "" }
 }
 
-/** A configuration as it is shown. */
+/** A SAML configuration as a message of the API. */
 export const toSaml = (saml: SamlConfig) => ({
   metadataXml: Buffer.from(saml.metadata),
   metadataUrl: saml.metadataUrl,
   loginVersion: toLoginVersion(saml.loginVersion),
   enforceRequestedContext: saml.enforceContext ?? false,
-  attributes: toAttributes(saml.attributes ?? usualAttributes),
+  attributes: toAttributes(saml.attributes ?? defaultAttributes),
 })
 
-/** What is sent as the attributes of an application. */
-function attributesOf(sent: SAMLAttributes): SamlAttributes {
+/** The attribute settings of a request. */
+function attributesOf(attributes: SAMLAttributes): SamlAttributes {
   return {
-    names: nameOf(attributeNames, sent.names) ?? usualAttributes.names,
-    roles: sent.rolesAttribute,
-    mappings: sent.mappings.map(({ name, format, source }) => ({
+    names: nameOf(attributeNames, attributes.names) ?? defaultAttributes.names,
+    roles: attributes.rolesAttribute,
+    mappings: attributes.mappings.map(({ name, format, source }) => ({
       name,
       format: nameOf(attributeFormats, format) ?? "unspecified",
       source: sourceOf(source),
@@ -88,11 +91,11 @@ function sourceOf(source: SAMLAttributeMapping["source"]): SamlMapping["source"]
   if (source.case === "text") return { kind: "text", text: source.value }
   const field = source.case === "userField" ? nameOf(userFields, source.value) : undefined
   if (field !== undefined) return { kind: "field", field }
-  const message = "attributes: each needs one of user_field, metadata_key and text"
+  const message = "attributes: each mapping requires one of user_field, metadata_key, text"
   throw new Fault("invalid_argument", "app.saml_attributes_invalid", message)
 }
 
-/** Attributes as they are shown, and as they are sent to be set again. */
+/** Attribute settings as a message of the API, in the form that requests accept. */
 export const toAttributes = ({ names, roles, mappings }: SamlAttributes) => ({
   names: attributeNames[names],
   rolesAttribute: roles,
@@ -109,7 +112,7 @@ function toSource(source: SamlMapping["source"]) {
   return { case: "userField", value: userFields[source.field] } as const
 }
 
-/** The name that a number of the interface stands for; undefined for "unspecified". */
+/** The name of an enum number; undefined for "unspecified". */
 const nameOf = <Name extends string>(
   numbers: Readonly<Record<Name, number>>,
   value: number,

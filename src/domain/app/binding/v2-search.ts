@@ -1,5 +1,5 @@
 import type { MessageInitShape } from "@bufbuild/protobuf"
-import { share } from "../../../api/method.ts"
+import { bindHandlers } from "../../../api/method.ts"
 import {
   APIAuthMethodType,
   type ApplicationSchema,
@@ -12,29 +12,34 @@ import {
   ApplicationService,
   type ListApplicationsRequest,
 } from "../../../gen/core/application/v2/application_service_pb.ts"
-import { pageOf } from "../../../kernel/page.ts"
-import { at, filterMissingError, meaning, pagination } from "../../../protocol/api/answer.ts"
+import { parsePage } from "../../../kernel/page.ts"
+import {
+  filterMissingError,
+  toPagination,
+  toTimestamp,
+  valueOfEnum,
+} from "../../../protocol/api/response.ts"
 import { type Cx, type Filter, search, textFilter } from "../../../store/index.ts"
 import { internalFilter, requireInstance } from "../../instance/index.ts"
-import { app, isGone } from "../model.ts"
-import { type AppRow, apps, findApp, missingAppError } from "../view.ts"
+import { app, isMissing } from "../model.ts"
+import { type AppRow, appNotFoundError, apps, getApp } from "../view.ts"
 import { toAccess } from "./v2-access.ts"
 import { toOidc } from "./v2-oidc.ts"
 import { toSaml } from "./v2-saml.ts"
 
-export const v2search = share<Cx>()(ApplicationService, {
-  getApplication: (req, cx) => ({ application: toApplication(cx, findApp(cx, req.applicationId)) }),
-  listApplications: (req, cx) => list(cx, req),
+export const v2search = bindHandlers<Cx>()(ApplicationService, {
+  getApplication: (req, cx) => ({ application: toApplication(cx, getApp(cx, req.applicationId)) }),
+  listApplications: (req, cx) => listApplications(cx, req),
 })
 
-async function list(cx: Cx, req: ListApplicationsRequest) {
+async function listApplications(cx: Cx, req: ListApplicationsRequest) {
   const found = await search<AppRow>(cx, apps, {
-    page: pageOf(req.pagination),
-    sort: meaning(columns, req.sortingColumn),
+    page: parsePage(req.pagination),
+    sort: valueOfEnum(columns, req.sortingColumn),
     filters: req.filters.map((filter) => filterOf(cx, filter)),
   })
   return {
-    pagination: pagination(found),
+    pagination: toPagination(found),
     applications: found.rows.map((row) => toApplication(cx, row)),
   }
 }
@@ -54,9 +59,9 @@ function filterOf(cx: Cx, { filter }: ApplicationSearchFilter): Filter {
     case "nameFilter":
       return textFilter("name", filter.value.name, filter.value.method)
     case "stateFilter":
-      return meaning(stateFilters, filter.value)
+      return valueOfEnum(stateFilters, filter.value)
     case "typeFilter":
-      return meaning(typeFilters, filter.value)
+      return valueOfEnum(typeFilters, filter.value)
     case "clientIdFilter":
       return { equals: "client_id", value: filter.value.clientId }
     case "entityIdFilter":
@@ -86,8 +91,8 @@ const typeFilters: Readonly<Record<ApplicationType, Filter>> = {
 
 const toApplication = (cx: Cx, row: AppRow): MessageInitShape<typeof ApplicationSchema> => ({
   applicationId: row.id,
-  creationDate: at(row.created),
-  changeDate: at(row.changed),
+  creationDate: toTimestamp(row.created),
+  changeDate: toTimestamp(row.changed),
   state: row.state === "active" ? ApplicationState.ACTIVE : ApplicationState.INACTIVE,
   name: row.name,
   projectId: row.project,
@@ -105,7 +110,7 @@ const types = {
 
 function configurationOf(cx: Cx, id: string) {
   const state = cx.store.state(cx, app, id)
-  if (isGone(state) || state.kind === "none") throw missingAppError()
+  if (isMissing(state) || state.kind === "none") throw appNotFoundError()
   const { clientId } = state
   if (state.kind === "oidc") {
     const value = toOidc(clientId, state.oidc, requireInstance(cx).publicUrl)

@@ -1,4 +1,4 @@
-import { share } from "../../../api/method.ts"
+import { bindHandlers } from "../../../api/method.ts"
 import {
   APIAuthMethodType,
   ApplicationType,
@@ -12,77 +12,81 @@ import {
 import { ManagementService } from "../../../gen/core/management/v1/management_service_pb.ts"
 import { ProjectService } from "../../../gen/core/project/v2/project_service_pb.ts"
 import { Fault } from "../../../kernel/fault.ts"
-import { givenId } from "../../../kernel/text/given.ts"
-import { at, details, meaning } from "../../../protocol/api/answer.ts"
+import { parseResourceId } from "../../../kernel/text/identifier.ts"
+import { toDetails, toTimestamp, valueOfEnum } from "../../../protocol/api/response.ts"
 import type { Cx } from "../../../store/index.ts"
 import { requireInstance } from "../../instance/index.ts"
 import {
-  type AppKind,
+  type AppConfigInput,
   type ApplicationChange,
   type ChosenCredentials,
-  changeApplication,
   createApplication,
   deactivateApplication,
   reactivateApplication,
   removeApplication,
   removeProjectWithApps,
+  updateApplication,
 } from "../commands.ts"
 import type { ApiConfig } from "../model.ts"
 import { oidcDefaults } from "../oidc.ts"
-import { apiScope } from "../scope.ts"
+import { normalizeScope } from "../scope.ts"
 import { accessChange } from "./v2-access.ts"
 import { compliance, newOidc, oidcChange } from "./v2-oidc.ts"
 import { newSaml, samlChange } from "./v2-saml.ts"
 
-/** Changing applications; looking at them is in v2search.ts. */
-export const v2 = share<Cx>()(ApplicationService, {
-  createApplication: (req, cx) => create(cx, req),
+/** Commands of applications; v2-search.ts has the queries. */
+export const v2 = bindHandlers<Cx>()(ApplicationService, {
+  createApplication: (req, cx) => createFromRequest(cx, req),
   updateApplication: async (req, cx) => {
-    const { changed } = await changeApplication(cx, req.applicationId, await changeOf(cx, req))
-    return { changeDate: at(changed) }
+    const { changed } = await updateApplication(cx, req.applicationId, await changesOf(cx, req))
+    return { changeDate: toTimestamp(changed) }
   },
   deactivateApplication: async (req, cx) => {
     const { changed } = await deactivateApplication(cx, req.applicationId)
-    return { deactivationDate: at(changed) }
+    return { deactivationDate: toTimestamp(changed) }
   },
   reactivateApplication: async (req, cx) => {
     const { changed } = await reactivateApplication(cx, req.applicationId)
-    return { reactivationDate: at(changed) }
+    return { reactivationDate: toTimestamp(changed) }
   },
   deleteApplication: async (req, cx) => {
     const { changed } = await removeApplication(cx, req.applicationId)
-    return { deletionDate: at(changed) }
+    return { deletionDate: toTimestamp(changed) }
   },
 })
 
-/** A project goes with its applications, so it is removed here. */
-export const projectV2 = share<Cx>()(ProjectService, {
+/** Deleting a project also removes its applications, so these operations are implemented here. */
+export const projectV2 = bindHandlers<Cx>()(ProjectService, {
   deleteProject: async (req, cx) => {
     const { changed } = await removeProjectWithApps(cx, req.projectId)
-    return { deletionDate: at(changed) }
+    return { deletionDate: toTimestamp(changed) }
   },
 })
 
-export const management = share<Cx>()(ManagementService, {
-  removeProject: async (req, cx) => ({ details: details(await removeProjectWithApps(cx, req.id)) }),
+export const management = bindHandlers<Cx>()(ManagementService, {
+  removeProject: async (req, cx) => ({
+    details: toDetails(await removeProjectWithApps(cx, req.id)),
+  }),
 })
 
-async function create(cx: Cx, req: CreateApplicationRequest) {
+async function createFromRequest(cx: Cx, req: CreateApplicationRequest) {
   const { projectId, name } = req
-  const id = givenId(cx.ids, "application_id", req.applicationId)
-  const config = await kindOf(cx, req)
+  const id = parseResourceId(cx.ids, "application_id", req.applicationId)
+  const config = await configOf(cx, req)
   const access = accessChange(req.access)
-  const input = { projectId, name, config, access, chosen: chosenIn(req) }
+  const input = { projectId, name, config, access, chosen: chosenCredentialsOf(req) }
   const { receipt, clientId, secret } = await createApplication(cx, id, input)
   return {
     applicationId: id,
-    creationDate: at(receipt.created),
-    applicationType: shown(cx, config, { clientId, clientSecret: secret ?? "" }),
+    creationDate: toTimestamp(receipt.created),
+    applicationType: toCreatedApplication(cx, config, { clientId, clientSecret: secret ?? "" }),
   }
 }
 
-/** A SAML service provider has neither. */
-function chosenIn({ applicationType: { value } }: CreateApplicationRequest): ChosenCredentials {
+/** Client ID and secret that the caller chose; SAML service providers have neither. */
+function chosenCredentialsOf({
+  applicationType: { value },
+}: CreateApplicationRequest): ChosenCredentials {
   if (!value || !("clientId" in value)) return {}
   const { clientId, clientSecret } = value
   return { clientId, clientSecret }
@@ -90,59 +94,62 @@ function chosenIn({ applicationType: { value } }: CreateApplicationRequest): Cho
 
 type Credentials = { readonly clientId: string; readonly clientSecret: string }
 
-/** What a caller learns of a new application, its secret this once. */
-function shown(cx: Cx, config: AppKind, credentials: Credentials) {
+/** The response for a new application. It is the only one that contains the client secret. */
+function toCreatedApplication(cx: Cx, config: AppConfigInput, credentials: Credentials) {
   if (config.kind === "saml") return { case: "samlConfiguration", value: {} } as const
   if (config.kind === "api") return { case: "apiConfiguration", value: credentials } as const
   const problems = compliance({ ...oidcDefaults, ...config.oidc }, requireInstance(cx).publicUrl)
   return { case: "oidcConfiguration", value: { ...credentials, ...problems } } as const
 }
 
-/** Both spellings of the three kinds count; `type` may be left out but not contradict. */
-async function kindOf(
+/**
+ * The API has two spellings of each configuration. `type` is optional but must match the
+ * configuration.
+ */
+async function configOf(
   cx: Cx,
   { type, applicationType: { case: kind, value } }: CreateApplicationRequest,
-): Promise<AppKind> {
+): Promise<AppConfigInput> {
   switch (kind) {
     case "oidc":
     case "oidcConfiguration":
-      mustAgree(type, ApplicationType.OIDC)
+      requireSameType(type, ApplicationType.OIDC)
       return { kind: "oidc", oidc: newOidc(value) }
     case "api":
     case "apiConfiguration":
-      mustAgree(type, ApplicationType.API)
+      requireSameType(type, ApplicationType.API)
       return { kind: "api", api: apiOf(value) }
     case "saml":
     case "samlConfiguration":
-      mustAgree(type, ApplicationType.SAML)
+      requireSameType(type, ApplicationType.SAML)
       return { kind: "saml", saml: await newSaml(cx, value) }
     default:
       throw new Fault(
         "invalid_argument",
         "app.kind_missing",
-        "say what the application is with one of oidc, api, saml",
+        "the application requires one of: oidc, api, saml",
       )
   }
 }
 
-function mustAgree(said: ApplicationType, is: ApplicationType): void {
-  if (said === ApplicationType.UNSPECIFIED || said === is) return
+function requireSameType(requested: ApplicationType, configured: ApplicationType): void {
+  if (requested === ApplicationType.UNSPECIFIED || requested === configured) return
   throw new Fault(
     "invalid_argument",
     "app.type_contradicts",
-    "type and the configuration that is given are not of the same kind; leave type out",
+    "type does not match the configuration; omit type",
   )
 }
 
-/** What is said of an API; resources and scopes that are left out stay as they are. */
+/** The configuration of an API; absent resources and scopes remain unchanged. */
 const apiOf = ({
   authMethodType,
   resources,
   scopes,
 }: Pick<CreateAPIApplicationRequest, "authMethodType" | "resources" | "scopes">): ApiConfig => ({
-  authMethod: meaning(apiMethods, authMethodType),
+  authMethod: valueOfEnum(apiMethods, authMethodType),
   ...(resources && { resources: [...new Set(resources.uris)] }),
-  ...(scopes && { scopes: scopes.scopes.map(apiScope) }),
+  ...(scopes && { scopes: scopes.scopes.map(normalizeScope) }),
 })
 
 const apiMethods = {
@@ -150,21 +157,21 @@ const apiMethods = {
   [APIAuthMethodType.API_AUTH_METHOD_TYPE_PRIVATE_KEY_JWT]: "private_key_jwt",
 } as const
 
-/** An empty name is one that was left out. */
-async function changeOf(
+/** The fields to update; an empty name leaves the name unchanged. */
+async function changesOf(
   cx: Cx,
   { name, access, applicationType }: UpdateApplicationRequest,
 ): Promise<ApplicationChange> {
-  const named = { ...(name !== "" && { name }), access: accessChange(access) }
+  const nameChange = { ...(name !== "" && { name }), access: accessChange(access) }
   switch (applicationType.case) {
     case "oidcConfiguration":
-      return { ...named, oidc: oidcChange(applicationType.value) }
+      return { ...nameChange, oidc: oidcChange(applicationType.value) }
     case "apiConfiguration": {
-      return { ...named, api: apiOf(applicationType.value) }
+      return { ...nameChange, api: apiOf(applicationType.value) }
     }
     case "samlConfiguration":
-      return { ...named, saml: await samlChange(cx, applicationType.value) }
+      return { ...nameChange, saml: await samlChange(cx, applicationType.value) }
     default:
-      return named
+      return nameChange
   }
 }

@@ -1,12 +1,12 @@
-import { createSigningPair, never } from "../../../kernel/crypto/signing-key.ts"
+import { createSigningPair, neverExpires } from "../../../kernel/crypto/signing-key.ts"
 import { type Cx, type Receipt, statement } from "../../../store/index.ts"
-import { type CredentialKind, expiryOf, removalFrom } from "../../family/index.ts"
+import { type CredentialKind, createRemoval, requireExpiry } from "../../family/index.ts"
 import { appChain } from "../client.ts"
-import { app, type ClientJwk, isClient, isGone } from "../model.ts"
-import { pemOf } from "../registration.ts"
-import { type AppKeyRow, missingKeyError, mustBeClient, mustExist } from "../view.ts"
+import { app, type ClientJwk, isClient, isMissing } from "../model.ts"
+import { jwkToPem } from "../registration.ts"
+import { type AppKeyRow, keyNotFoundError, requireClient, requireExists } from "../view.ts"
 
-/** A key to be registered, and the file that the application reads its private half from. */
+/** A registered key, with the key file that contains the private key for the application. */
 export type AppKey = {
   readonly keyId: string
   readonly publicKey: string
@@ -19,20 +19,22 @@ const appKeys = {
   errorIds: { expired: "app.key_expired", tooMany: "app.too_many_keys" },
 } as const satisfies CredentialKind
 
-type AddKey = Omit<AppKey, "content"> & { readonly expires: number }
+type AddAppKeyInput = Omit<AppKey, "content"> & { readonly expires: number }
 
-/** Registers a key that an application signs its assertions with, until `expires`. */
-export const addAppKey = app.command<AddKey>((state, { keyId, publicKey, expires }, { now }) => {
-  mustExist(state)
-  mustBeClient(state)
-  const count = Object.keys(state.keys).length
-  const data = { keyId, publicKey, expires: expiryOf(appKeys, { expires, now, count }) }
-  return [{ type: `project.application.${state.kind}.key.added`, data }]
-})
+/** Registers a public key that verifies the application's assertions until `expires` (ms UTC). */
+export const addAppKey = app.command<AddAppKeyInput>(
+  (state, { keyId, publicKey, expires }, { now }) => {
+    requireExists(state)
+    requireClient(state)
+    const count = Object.keys(state.keys).length
+    const data = { keyId, publicKey, expires: requireExpiry(appKeys, { expires, now, count }) }
+    return [{ type: `project.application.${state.kind}.key.added`, data }]
+  },
+)
 
 /**
- * Makes a pair for an application and registers its public half; the private half is in the answer
- * and nowhere else.
+ * Creates a key pair for an application and registers the public key. The private key is only in
+ * the returned file; it is not stored.
  */
 export async function createAppKey(
   cx: Cx,
@@ -40,7 +42,7 @@ export async function createAppKey(
   expires: number,
 ): Promise<{ readonly receipt: Receipt; readonly key: AppKey }> {
   const state = cx.store.state(cx, app, appId)
-  mustExist(state)
+  requireExists(state)
   const { publicKey, privateKey } = await createSigningPair()
   const keyId = cx.ids.next()
   const { clientId } = state
@@ -49,52 +51,55 @@ export async function createAppKey(
   return { receipt, key: { keyId, publicKey, content: JSON.stringify(file) } }
 }
 
-/** Removes a key; what it signs is refused. Answers undefined where there is no such key. */
-export const removeAppKey = removalFrom(app)<string>((state, keyId) => {
-  mustExist(state)
+/**
+ * Removes a key, so that assertions signed with it are rejected. Returns undefined if there is no
+ * such key.
+ */
+export const removeAppKey = createRemoval(app)<string>((state, keyId) => {
+  requireExists(state)
   if (!isClient(state) || !Object.hasOwn(state.keys, keyId)) return undefined
   const type = `project.application.${state.kind}.key.removed` as const
   return { type, data: { keyId } }
 })
 
-const byId = statement<AppKeyRow>(
+const keyById = statement<AppKeyRow>(
   "SELECT * FROM app_keys WHERE instance = $instance AND id = $keyId",
 )
 
-/** One key as it is listed; faults where there is none, or another application's. */
-export function appKeyOf(cx: Cx, keyId: string, appId?: string): AppKeyRow {
-  const row = cx.store.get(cx, byId, { keyId })
+/** The row of a key. Throws if it does not exist or belongs to another application. */
+export function getAppKey(cx: Cx, keyId: string, appId?: string): AppKeyRow {
+  const row = cx.store.get(cx, keyById, { keyId })
   if (row && (appId === undefined || row.app === appId)) return row
-  throw missingKeyError()
+  throw keyNotFoundError()
 }
 
-/** What the access to a key hangs from: its application's. */
+/** The owner chain of a key, for access checks: that of its application. */
 export function appKeyChain(cx: Cx, keyId: string) {
-  const row = cx.store.get(cx, byId, { keyId })
+  const row = cx.store.get(cx, keyById, { keyId })
   return row && appChain(cx, row.app)
 }
 
-const one = statement<{ publicKey: string; expires: number }>(
+const publicKeyById = statement<{ publicKey: string; expires: number }>(
   `SELECT public_key AS publicKey, expires FROM app_keys
    WHERE instance = $instance AND app = $appId AND id = $keyId`,
 )
 
 /**
- * The public key (PEM, SPKI) that an application's assertions are checked with; ms UTC. Whoever
- * registered itself has said its keys, and what they are called.
+ * The public key (PEM, SPKI) that verifies an application's assertions, with its expiry in ms UTC.
+ * Applications that registered themselves provide their own keys and key IDs.
  */
-export function appKey(
+export function findAppPublicKey(
   cx: Cx,
   appId: string,
   keyId: string,
 ): { readonly publicKey: string; readonly expires: number } | undefined {
   const state = cx.store.state(cx, app, appId)
-  const jwk = isGone(state) ? undefined : state.registration?.jwks.find(isCalled(keyId))
-  if (jwk) return { publicKey: pemOf(jwk), expires: never }
-  return cx.store.get(cx, one, { appId, keyId })
+  const jwk = isMissing(state) ? undefined : state.registration?.jwks.find(hasKeyId(keyId))
+  if (jwk) return { publicKey: jwkToPem(jwk), expires: neverExpires }
+  return cx.store.get(cx, publicKeyById, { appId, keyId })
 }
 
-const isCalled =
+const hasKeyId =
   (keyId: string) =>
   ({ kid = "" }: ClientJwk): boolean =>
     kid === keyId

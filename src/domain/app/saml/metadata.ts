@@ -1,74 +1,85 @@
 import { Fault } from "../../../kernel/fault.ts"
 import type { ClaimChange, Cx } from "../../../store/index.ts"
 import {
+  decodeMetadata,
+  downloadMetadata,
   entityIdOf,
-  entityOf,
-  fetchedMetadata,
-  isWebAddress,
+  isWebUrl,
   type MetadataReading,
-  metadataText,
-  modestBounds,
-  mustBeValid,
+  metadataBounds,
+  parseEntity,
   recipientOf,
+  requireNotExpired,
   rolesOf,
 } from "../../../xml/metadata.ts"
 import { bindingOf } from "../../../xml/names.ts"
 import { childrenOf, type Element } from "../../../xml/read.ts"
 import type { SamlConfig } from "../model.ts"
 
-/** What a service provider says of itself, as it was said, and who it says it is. */
+/** The metadata of a service provider as received, with its entity ID. */
 export type Metadata = Pick<SamlConfig, "metadata" | "entityId">
 
-/** Fetches metadata, once: what its address says later is read when it is set again. */
+/** Fetches metadata once. Later changes at its URL have no effect until it is set again. */
 export async function fetchMetadata(cx: Cx, url: string): Promise<Metadata> {
-  const xml = await fetchedMetadata(cx.outside.send, url, { refusedError, unreachableError })
-  return readMetadata(xml, cx.clock.now())
+  const xml = await downloadMetadata(cx.outside.send, url, {
+    refusedError: invalidMetadataError,
+    unreachableError: metadataUnreachableError,
+  })
+  return parseMetadata(xml, cx.clock.now())
 }
 
-/** Reads metadata of one service provider, strictly; `now` is ms UTC. */
-export async function readMetadata(xml: Uint8Array, now: number): Promise<Metadata> {
-  const metadata = metadataText(xml, reading())
-  const entity = await rootOf(metadata)
-  const entityId = entityIdOf(entity, reading())
+/** Parses the metadata of one service provider, strictly; `now` is ms UTC. */
+export async function parseMetadata(xml: Uint8Array, now: number): Promise<Metadata> {
+  const metadata = decodeMetadata(xml, readingOptions())
+  const entity = await parseStoredMetadata(metadata)
+  const entityId = entityIdOf(entity, readingOptions())
   const providers = providersOf(entity)
   if (providers.length === 0) {
-    throw refusedError("the metadata must have an SPSSODescriptor that speaks SAML 2.0")
+    throw invalidMetadataError("the metadata must have an SPSSODescriptor that supports SAML 2.0")
   }
-  mustBeValid([entity, ...providers], now, reading())
+  requireNotExpired([entity, ...providers], now, readingOptions())
   const consumers = providers.flatMap((each) => childrenOf(each, "md", "AssertionConsumerService"))
   const usable = consumers.filter((each) => bindingOf(each.getAttribute("Binding")))
   if (usable.length === 0) {
-    throw refusedError(
-      "the metadata must have an AssertionConsumerService for HTTP-POST or -Redirect",
+    throw invalidMetadataError(
+      "the metadata must have an AssertionConsumerService with the HTTP-POST or " +
+        "HTTP-Redirect binding",
     )
   }
-  for (const each of usable) checkConsumer(each)
+  for (const each of usable) validateConsumer(each)
   const descriptors = providers.flatMap((each) => childrenOf(each, "md", "KeyDescriptor"))
   if (recipientOf(descriptors) === "unusable") {
-    throw refusedError(
-      "the certificate for encryption in the metadata must have an RSA key from 2048 bits; " +
-        "leave it out to have nothing encrypted",
+    throw invalidMetadataError(
+      "the encryption certificate in the metadata must have an RSA key of at least 2048 " +
+        "bits; remove the certificate to turn off encryption",
     )
   }
   return { metadata, entityId }
 }
 
-const reading = (): MetadataReading => ({ refusedError, bounds: modestBounds })
+const readingOptions = (): MetadataReading => ({
+  refusedError: invalidMetadataError,
+  bounds: metadataBounds,
+})
 
-/** The service providers of an entity that speak SAML 2.0. */
+/** The SPSSODescriptor elements of an entity that support SAML 2.0. */
 export const providersOf = (entity: Element): readonly Element[] =>
   rolesOf(entity, "SPSSODescriptor")
 
-/** Reads metadata that was within its bounds when it came. */
-export const rootOf = (text: string): Promise<Element> => entityOf(text, reading())
+/** Parses stored metadata, whose limits were checked when it was received. */
+export const parseStoredMetadata = (text: string): Promise<Element> =>
+  parseEntity(text, readingOptions())
 
-function checkConsumer(consumer: Element): void {
-  if (isWebAddress(consumer.getAttribute("Location") ?? "")) return
-  const wanted = "must begin with https:// or http://, without a fragment"
-  throw refusedError(`Location of an AssertionConsumerService ${wanted}`)
+function validateConsumer(consumer: Element): void {
+  if (isWebUrl(consumer.getAttribute("Location") ?? "")) return
+  const requirement = "must begin with https:// or http:// and must not have a fragment"
+  throw invalidMetadataError(`Location of an AssertionConsumerService ${requirement}`)
 }
 
-/** One service provider is one application of the instance: its requests name nothing else. */
+/**
+ * Each entity ID belongs to one application of the instance, because requests contain nothing else
+ * that identifies it.
+ */
 export const entityClaim = "saml_entity"
 
 export const takeEntity = (key: string): ClaimChange => ({
@@ -76,14 +87,14 @@ export const takeEntity = (key: string): ClaimChange => ({
   key,
   taken: {
     id: "app.entity_id_taken",
-    message: "another application has this entityID; change that one instead",
+    message: "another application already has this entityID; update that application instead",
   },
 })
 
 export const releaseEntity = (key: string): ClaimChange => ({ release: entityClaim, key })
 
-const refusedError = (message: string) =>
+const invalidMetadataError = (message: string) =>
   new Fault("invalid_argument", "app.metadata_invalid", message)
 
-const unreachableError = (message: string) =>
+const metadataUnreachableError = (message: string) =>
   new Fault("failed_precondition", "app.metadata_unreachable", message)

@@ -1,47 +1,49 @@
 import { Fault } from "../../../kernel/fault.ts"
 
-/** How a picture is made anew: no side is longer than `side` pixels. */
-export type Picture = { readonly side: number; readonly as: "png" | "webp" }
+/** The output of decoding: no side has more than `side` pixels. */
+export type PictureFormat = { readonly side: number; readonly as: "png" | "webp" }
 
 /**
- * Pixels that a picture may have. It is refused by what its head says, before anything is unpacked:
- * a file of 100 kB may say that it has a hundred million.
+ * The maximum number of pixels, checked in the header before decompression: a file of 100 kB can
+ * declare a hundred million.
  */
 const pixelsMax = 4096 * 4096
 
 const readable: readonly string[] = ["png", "jpeg", "webp", "gif"]
 
 /**
- * Scans that a JPEG may have: cameras and programs write one to fourteen, and each costs as much
- * time as a whole picture, however few bytes it takes.
+ * The maximum number of scans of a JPEG: cameras and programs write 1 to 14, and each takes as much
+ * time as a whole picture, regardless of its size.
  */
 const scansMax = 100
 
 /**
- * Reads a picture and writes it anew, pixels alone: what else a file may carry (where a photo was
- * taken, who made it, another file behind it) stays behind. The type is decided by content.
+ * Decodes a picture and re-encodes only its pixels. Metadata (location, author, data after the end)
+ * is dropped. The type is detected from the content.
  */
 export async function decodePicture(
   bytes: Uint8Array<ArrayBuffer>,
-  { side, as }: Picture,
+  { side, as }: PictureFormat,
 ): Promise<Uint8Array<ArrayBuffer>> {
   try {
-    const { format } = await read(bytes).metadata()
+    const { format } = await openImage(bytes).metadata()
     if (!readable.includes(format)) throw unreadableError()
     if (format === "jpeg" && hasManyScans(bytes)) throw tooManyScansError()
-    const how = { fit: "inside", withoutEnlargement: true } as const
-    const png = bare(await read(bytes).resize(side, side, how).png().bytes())
+    const resizeOptions = { fit: "inside", withoutEnlargement: true } as const
+    const png = withoutMetadata(
+      await openImage(bytes).resize(side, side, resizeOptions).png().bytes(),
+    )
     if (as === "png") return png
-    return new Uint8Array(await read(png).webp({ quality: 85 }).bytes())
+    return new Uint8Array(await openImage(png).webp({ quality: 85 }).bytes())
   } catch (cause) {
     if (cause instanceof Fault) throw cause
-    throw refusalOf(cause)
+    throw faultOf(cause)
   }
 }
 
 /**
- * ITU-T T.81 §B.1.1.2: each scan begins with this marker, which compressed data never contains.
- * Every occurrence counts, so that no difference in how segments are read hides one.
+ * ITU-T T.81 §B.1.1.2: each scan starts with this marker, which compressed data never contains. All
+ * occurrences are counted, so that differences in segment parsing can't hide one.
  */
 function hasManyScans(bytes: Uint8Array): boolean {
   const from = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
@@ -58,15 +60,15 @@ const tooManyScansError = () =>
   new Fault(
     "invalid_argument",
     "asset.too_many_scans",
-    `the JPEG has more than ${scansMax} scans; save it again without progressive scans`,
+    `the JPEG must have at most ${scansMax} scans; save it without progressive scans`,
   )
 
-const read = (bytes: Uint8Array<ArrayBuffer>) => new Bun.Image(bytes, { maxPixels: pixelsMax })
+const openImage = (bytes: Uint8Array<ArrayBuffer>) => new Bun.Image(bytes, { maxPixels: pixelsMax })
 
-function refusalOf(cause: unknown): unknown {
+function faultOf(cause: unknown): unknown {
   const { code } = Object(cause)
   if (code === "ERR_IMAGE_TOO_MANY_PIXELS") {
-    const message = "the picture has more than 16 million pixels; make it smaller"
+    const message = "the picture must have at most 16 million pixels; make it smaller"
     return new Fault("invalid_argument", "asset.too_many_pixels", message)
   }
   return typeof code === "string" && code.startsWith("ERR_IMAGE_") ? unreadableError() : cause
@@ -76,22 +78,26 @@ export const unreadableError = () =>
   new Fault(
     "invalid_argument",
     "asset.not_a_picture",
-    "the file is no picture that can be read; send a whole PNG, JPEG, WebP or GIF",
+    "the file is not a valid picture; upload a complete PNG, JPEG, WebP or GIF file",
   )
 
-/** PNG 3 §5.6: what is needed to show it. A colour profile, which is left out, may be anything. */
-const kept: readonly string[] = ["IHDR", "PLTE", "tRNS", "IDAT", "IEND"]
+/**
+ * PNG 3 §5.6: the chunks that are needed to show the picture. A color profile is omitted, because
+ * it can contain anything.
+ */
+const requiredChunks: readonly string[] = ["IHDR", "PLTE", "tRNS", "IDAT", "IEND"]
 
 const signatureLength = 8
 
-/** A PNG that we wrote ourselves, with nothing in it but its pixels. */
-function bare(png: Uint8Array): Uint8Array<ArrayBuffer> {
+/** A PNG reduced to its pixels. */
+function withoutMetadata(png: Uint8Array): Uint8Array<ArrayBuffer> {
   const from = Buffer.from(png.buffer, png.byteOffset, png.byteLength)
   const parts = [from.subarray(0, signatureLength)]
   for (let at = signatureLength; at < from.length; ) {
-    // PNG 3 §5.3: length of the data, name, data, sum.
+    // PNG 3 §5.3: length of the data, name, data, checksum.
     const end = at + 12 + from.readUInt32BE(at)
-    if (kept.includes(from.toString("latin1", at + 4, at + 8))) parts.push(from.subarray(at, end))
+    if (requiredChunks.includes(from.toString("latin1", at + 4, at + 8)))
+      parts.push(from.subarray(at, end))
     at = end
   }
   return new Uint8Array(Buffer.concat(parts))

@@ -1,30 +1,36 @@
 import { existsSync, readFileSync } from "node:fs"
 import { Fault } from "../../../kernel/fault.ts"
-import { stepBack } from "../../../runtime/thread.ts"
-import { decodePicture, type Picture } from "./decode.ts"
+import { lowerThreadPriority } from "../../../runtime/thread.ts"
+import { decodePicture, type PictureFormat } from "./decode.ts"
 
-/** What this program is started with to read one picture: by another one of its kind. */
-export const pictureWord = "__picture"
+/**
+ * The argument that starts this program to decode one picture; only another Latchkey process uses
+ * it.
+ */
+export const pictureCommand = "__picture"
 
-/** How a process ends that has refused a picture; what it has written says why. */
-export const refusedCode = 3
+/** The exit code of a process that rejected a picture and wrote the reason. */
+export const rejectedExitCode = 3
 
-/** What it is started with behind that word. */
-export const wordsFor = (
-  { side, as }: Picture,
+/** The arguments after that command. */
+export const argumentsFor = (
+  { side, as }: PictureFormat,
   { memoryMax }: { readonly memoryMax: number },
 ): readonly string[] => [`${side}`, as, `${memoryMax}`]
 
-/** Reads the picture that stands in the standard input, writes it anew to the output, and ends. */
-export async function runPictureProcess(words: readonly string[]): Promise<never> {
-  const [side, as, memoryMax] = words
-  // Those who sign in come first.
-  stepBack(10)
-  const given = new Uint8Array(await Bun.stdin.arrayBuffer())
+/**
+ * Reads the picture from standard input, writes the re-encoded picture to standard output, and
+ * exits.
+ */
+export async function runPictureProcess(text: readonly string[]): Promise<never> {
+  const [side, as, memoryMax] = text
+  // Lowers the priority so that sign-ins are not delayed.
+  lowerThreadPriority(10)
+  const fields = new Uint8Array(await Bun.stdin.arrayBuffer())
   const picture = { side: Number(side), as: as === "webp" ? "webp" : "png" } as const
   try {
-    const written = await decodePicture(given, picture)
-    // Whoever has started this looks at it now and then, and may have missed the most of it.
+    const written = await decodePicture(fields, picture)
+    // The parent process only samples the memory and can miss its peak.
     if (memoryPeak() > Number(memoryMax)) throw memoryError(Number(memoryMax))
     await Bun.write(Bun.stdout, written)
     process.exit(0)
@@ -32,11 +38,11 @@ export async function runPictureProcess(words: readonly string[]): Promise<never
     if (!(cause instanceof Fault)) throw cause
     const { code, id, message } = cause
     await Bun.write(Bun.stdout, JSON.stringify({ code, id, message }))
-    process.exit(refusedCode)
+    process.exit(rejectedExitCode)
   }
 }
 
-/** proc(5): the most memory that this process has had, in bytes; 0 where the system doesn't say. */
+/** proc(5): the peak memory of this process in bytes; 0 if the system does not report it. */
 function memoryPeak(): number {
   if (!existsSync("/proc/self/status")) return 0
   const [, kilobytes = 0] =
@@ -44,7 +50,7 @@ function memoryPeak(): number {
   return Number(kilobytes) * 1024
 }
 
-/** For a picture that takes more memory than it may. */
+/** A picture that needs too much memory. */
 export const memoryError = (memoryMax: number): Fault =>
   tooCostlyError(`more than ${memoryMax / 1024 / 1024} MB of memory`)
 
@@ -52,5 +58,5 @@ export const tooCostlyError = (cost: string): Fault =>
   new Fault(
     "invalid_argument",
     "asset.too_costly",
-    `the picture takes ${cost} to read; save it again as a plain PNG or JPEG`,
+    `decoding the picture takes ${cost}; save it as a plain PNG or JPEG`,
   )

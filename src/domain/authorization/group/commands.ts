@@ -1,7 +1,13 @@
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx, Draft, Receipt, Transaction } from "../../../store/index.ts"
 import { group } from "../../group/index.ts"
-import { basisOf, givenOn, grantFor, hasSameRoles, missingError } from "../commands.ts"
+import {
+  assignableRoles,
+  authorizationNotFoundError,
+  grantFor,
+  hasSameRoles,
+  roleSourcesOf,
+} from "../commands.ts"
 import {
   type GroupAuthorization,
   type GroupAuthorizationEvent,
@@ -31,7 +37,7 @@ export function addGroupAuthorization(
   const { grantId, projectOrgId } = grantFor(tx, projectId, orgId)
   const of = tx.state(group, groupId)
   if (of.status !== "active" || of.orgId !== orgId) throw groupMissingError()
-  const given = givenOn(tx, { projectId, grantId }, roleKeys)
+  const given = assignableRoles(tx, { projectId, grantId }, roleKeys)
   const between = { groupId, projectId, grantId, ...(grantId && { projectOrgId }) }
   const added: Draft<GroupAuthorizationEvent> = {
     type: "group.grant.added",
@@ -55,8 +61,8 @@ export async function createGroupAuthorization(
 export const changeGroupAuthorization = groupAuthorization.command<readonly string[]>(
   (state, roleKeys, cx) => {
     mustExist(state)
-    const given = givenOn(cx, state, roleKeys)
-    const isSame = hasSameRoles(basisOf(cx, state), state, roleKeys)
+    const given = assignableRoles(cx, state, roleKeys)
+    const isSame = hasSameRoles(roleSourcesOf(cx, state), state, roleKeys)
     return isSame ? [] : [{ type: "group.grant.changed", data: given }]
   },
 )
@@ -69,7 +75,7 @@ export const removeGroupAuthorization = groupAuthorization.command((state) => {
 })
 
 function mustExist({ status }: GroupAuthorization): void {
-  if (status !== "active") throw missingError()
+  if (status !== "active") throw authorizationNotFoundError()
 }
 
 const groupMissingError = () =>

@@ -1,10 +1,10 @@
 import { lru } from "../../../kernel/lru.ts"
-import { type Cx, cached } from "../../../store/index.ts"
+import { type Cx, cacheQuery } from "../../../store/index.ts"
 import { effectiveGroupIds, group, groupNesting, groupUser } from "../../group/index.ts"
 import { org } from "../../org/index.ts"
 import { project, projectChain } from "../../project/index.ts"
-import { grantIdOf, grantInForce, projectGrant } from "../../project-grant/index.ts"
-import { basisOf, rolesIn } from "../commands.ts"
+import { findActiveGrant, findGrantIdInOrg, projectGrant } from "../../project-grant/index.ts"
+import { currentRoles, roleSourcesOf } from "../commands.ts"
 import { type GroupAuthorization, groupAuthorization } from "./model.ts"
 import { groupAuthorizationsOn } from "./view.ts"
 
@@ -30,7 +30,7 @@ export function heldByGroups(cx: Cx, userId: string, projectId: string): readonl
 }
 
 /** Who has a thousand groups with roles costs a thousand reads, so answers are kept. */
-const allHeld = cached(
+const allHeld = cacheQuery(
   () => lru<readonly HeldByGroup[]>(1000),
   [
     ...[group, groupUser, groupNesting, groupAuthorization].map(({ stream }) => stream),
@@ -47,15 +47,15 @@ function resolved(cx: Cx, userId: string, projectId: string): readonly HeldByGro
     .flatMap(({ id }) => {
       const state = cx.store.state(cx, groupAuthorization, id)
       const { groupId, orgId, grantId, roleKeys } = state
-      if (grantId !== "" && grantInForce(cx, grantId) === undefined) return []
+      if (grantId !== "" && findActiveGrant(cx, grantId) === undefined) return []
       const read = { state: reading(cx) }
-      const keys = rolesIn(basisOf(read, state), state)
+      const keys = currentRoles(roleSourcesOf(read, state), state)
       return [{ id, groupId, orgId, grantId, keys, isEmpty: roleKeys.length === 0 }]
     })
 }
 
 const reading =
-  (cx: Cx): Parameters<typeof basisOf>[0]["state"] =>
+  (cx: Cx): Parameters<typeof roleSourcesOf>[0]["state"] =>
   (kind, id) =>
     cx.store.state(cx, kind, id)
 
@@ -66,7 +66,7 @@ export function groupAuthorizationChain(cx: Cx, id: string) {
   const isThere = status === "active" && cx.store.state(cx, group, groupId).status === "active"
   if (!above || !isThere) return undefined
   if (grantId === "") return above
-  if (grantIdOf(cx, projectId, orgId) !== grantId) return undefined
+  if (findGrantIdInOrg(cx, projectId, orgId) !== grantId) return undefined
   const { orgId: owningId } = cx.store.state(cx, project, projectId)
   const shared = (thing: { readonly level: string; readonly id: string }) =>
     thing.level === "org" && thing.id === owningId

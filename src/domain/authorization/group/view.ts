@@ -1,8 +1,8 @@
 import {
   type ChangesOf,
   type Cx,
-  cachedBy,
-  type Decision,
+  cacheQueryByKey,
+  type DecisionContext,
   type Envelope,
   integer,
   json,
@@ -115,7 +115,7 @@ const onProject = statement<OfGroup>(
 )
 
 /** The authorizations of groups on a project; every check of a user's roles there reads them. */
-export const groupAuthorizationsOn = cachedBy(
+export const groupAuthorizationsOn = cacheQueryByKey(
   (cx, projectId): readonly OfGroup[] => cx.store.all(cx, onProject, { projectId }),
   groupAuthorizationView,
 )
@@ -126,7 +126,7 @@ const ofGroup = statement<{ id: string; project: string; grantId: string }>(
 )
 
 /** Where a group itself has project roles, from the rows before a step. */
-export const projectsOfGroupIn = (read: Pick<Decision, "rows">, groupId: string) =>
+export const projectsOfGroupIn = (read: Pick<DecisionContext, "rows">, groupId: string) =>
   read.rows(ofGroup, { groupId })
 
 /** The authorizations of all groups that a user is in, directly or not. */

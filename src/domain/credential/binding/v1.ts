@@ -1,15 +1,18 @@
-import { share } from "../../../api/method.ts"
+import { bindHandlers } from "../../../api/method.ts"
 import { AuthService } from "../../../gen/core/auth/v1/auth_service_pb.ts"
-import { callerOf } from "../../../kernel/context.ts"
-import { details } from "../../../protocol/api/answer.ts"
+import { requireUserId } from "../../../kernel/context.ts"
+import { toDetails } from "../../../protocol/api/response.ts"
 import type { Cx } from "../../../store/index.ts"
-import { changedPassword, setPassword } from "../commands.ts"
+import { preparePasswordChange, setPassword } from "../commands.ts"
 
-/** The password of the caller. */
-export const selfPassword = share<Cx>()(AuthService, {
+/** Changes the password of the caller. */
+export const selfPassword = bindHandlers<Cx>()(AuthService, {
   updateMyPassword: async ({ oldPassword: current, newPassword: plain }, cx) => {
-    const wanted = { plain, changeRequired: false }
-    const password = await changedPassword(cx, callerOf(cx), { wanted, proof: { current } })
-    return { details: details(await setPassword(cx, callerOf(cx), password)) }
+    const newPasswordInput = { plain, changeRequired: false }
+    const password = await preparePasswordChange(cx, requireUserId(cx), {
+      password: newPasswordInput,
+      proof: { current },
+    })
+    return { details: toDetails(await setPassword(cx, requireUserId(cx), password)) }
   },
 })

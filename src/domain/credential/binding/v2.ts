@@ -1,35 +1,36 @@
-import { share } from "../../../api/method.ts"
+import { bindHandlers } from "../../../api/method.ts"
 import type { SetPassword } from "../../../gen/core/user/v2/user_pb.ts"
 import { type SetPasswordRequest, UserService } from "../../../gen/core/user/v2/user_service_pb.ts"
 import { Fault } from "../../../kernel/fault.ts"
-import { details } from "../../../protocol/api/answer.ts"
+import { toDetails } from "../../../protocol/api/response.ts"
 import type { Cx } from "../../../store/index.ts"
-import { changedPassword, type NewPassword, type PasswordChange, setPassword } from "../commands.ts"
+import { type PasswordChange, preparePasswordChange, setPassword } from "../commands.ts"
+import type { NewPassword } from "../new-password.ts"
 
-/** The passwords of people. */
-export const v2password = share<Cx>()(UserService, {
+/** Sets the passwords of users. */
+export const v2password = bindHandlers<Cx>()(UserService, {
   setPassword: async (req, cx) => ({
-    details: details(await setPassword(cx, req.userId, await wantedPassword(cx, req))),
+    details: toDetails(await setPassword(cx, req.userId, await preparePassword(cx, req))),
   }),
 })
 
-function wantedPassword(cx: Cx, req: SetPasswordRequest): Promise<NewPassword> {
+function preparePassword(cx: Cx, req: SetPasswordRequest): Promise<NewPassword> {
   const { newPassword: value, verification, userId } = req
-  if (!value) throw passwordMissing()
-  const asked = passwordWish({ passwordType: { case: "password", value }, verification })
-  return changedPassword(cx, userId, asked)
+  if (!value) throw passwordMissingError()
+  const change = passwordChangeFrom({ passwordType: { case: "password", value }, verification })
+  return preparePasswordChange(cx, userId, change)
 }
 
-/** A new password as any request states it, and what it is backed by. */
-export function passwordWish({
+/** Reads a new password and its proof from a request. */
+export function passwordChangeFrom({
   passwordType,
   verification,
 }: Pick<SetPassword, "passwordType" | "verification">): PasswordChange {
   const { case: form, value } = passwordType
-  if (form === undefined) throw passwordMissing()
+  if (form === undefined) throw passwordMissingError()
   const { changeRequired } = value
   return {
-    wanted:
+    password:
       form === "password"
         ? { plain: value.password, changeRequired }
         : { hash: value.hash, changeRequired },
@@ -42,5 +43,5 @@ function proofOf({ case: by, value }: SetPassword["verification"]): PasswordChan
   return by === "currentPassword" ? { current: value } : { code: value }
 }
 
-const passwordMissing = () =>
-  new Fault("invalid_argument", "user.password_missing", "say the new password")
+const passwordMissingError = () =>
+  new Fault("invalid_argument", "user.password_missing", "password is required")

@@ -1,12 +1,9 @@
 import { setImmediate } from "node:timers/promises"
 
-const atOnce = 500
+const batchSize = 500
 
-/**
- * Hashes again and again, and lets everybody else have their turn in between: a sum is a matter of
- * microseconds, all of them are not.
- */
-export async function inRounds(
+/** Runs hash rounds in batches and yields to the event loop in between. */
+export async function runRounds(
   count: number,
   first: Buffer,
   next: (before: Buffer, round: number) => Buffer,
@@ -14,7 +11,7 @@ export async function inRounds(
   let last = first
   for (let round = 0; round < count; round++) {
     last = next(last, round)
-    if (round % atOnce === atOnce - 1) await setImmediate()
+    if (round % batchSize === batchSize - 1) await setImmediate()
   }
   return last
 }

@@ -1,5 +1,5 @@
 import type { JsonObject, MessageInitShape } from "@bufbuild/protobuf"
-import { share } from "../../../api/method.ts"
+import { bindHandlers } from "../../../api/method.ts"
 import {
   type AuthFactorSchema,
   AuthFactorState,
@@ -14,104 +14,109 @@ import {
   type RegisterPasskeyRequest,
   UserService,
 } from "../../../gen/core/user/v2/user_service_pb.ts"
-import { at, details, meaning } from "../../../protocol/api/answer.ts"
+import { toDetails, toTimestamp, valueOfEnum } from "../../../protocol/api/response.ts"
 import type { Cx, Receipt } from "../../../store/index.ts"
 import { requireInstance } from "../../instance/index.ts"
-import { hasLeft, linksOf, user } from "../../user-model/index.ts"
+import { isAbsent, linksOf, user } from "../../user-model/index.ts"
 import { beginKey, finishKey, removeKey, renamePasskey } from "../key/key.ts"
 import { createPasskeyLink } from "../key/link.ts"
 import { addOtp, removeOtp } from "../otp.ts"
 import {
-  isPerson,
+  isHuman,
   keysOf,
   type ListedFactor,
   listedFactors,
   type OwnKey,
-  recoveryCodesLeft,
+  remainingRecoveryCodes,
   secondFactorsOf,
 } from "../ready.ts"
 import { generateRecoveryCodes, removeRecoveryCodes } from "../recovery-code.ts"
 import { skipFactors } from "../skip.ts"
 import { registerTotp, removeTotp, verifyTotp } from "../totp.ts"
 
-/** What people prove themselves with beside their password. */
-export const v2factor = share<Cx>()(UserService, {
+/** Operations on second factors and passkeys of users. */
+export const v2factor = bindHandlers<Cx>()(UserService, {
   registerTOTP: async ({ userId }, cx) => {
-    const { receipt, uri, secret } = await registerTotp(cx, userId, labelOf(cx, userId))
-    return { details: details(receipt), uri, secret }
+    const { receipt, uri, secret } = await registerTotp(cx, userId, totpLabelOf(cx, userId))
+    return { details: toDetails(receipt), uri, secret }
   },
   verifyTOTPRegistration: async ({ userId, code }, cx) =>
-    changed(await verifyTotp(cx, userId, code)),
-  removeTOTP: async ({ userId }, cx) => changed(await removeTotp(cx, userId)),
-  addOTPEmail: async ({ userId }, cx) => changed(await addOtp(cx, userId, "email")),
-  removeOTPEmail: async ({ userId }, cx) => changed(await removeOtp(cx, userId, "email")),
-  addOTPSMS: async ({ userId }, cx) => changed(await addOtp(cx, userId, "sms")),
-  removeOTPSMS: async ({ userId }, cx) => changed(await removeOtp(cx, userId, "sms")),
+    changeResponse(await verifyTotp(cx, userId, code)),
+  removeTOTP: async ({ userId }, cx) => changeResponse(await removeTotp(cx, userId)),
+  addOTPEmail: async ({ userId }, cx) => changeResponse(await addOtp(cx, userId, "email")),
+  removeOTPEmail: async ({ userId }, cx) => changeResponse(await removeOtp(cx, userId, "email")),
+  addOTPSMS: async ({ userId }, cx) => changeResponse(await addOtp(cx, userId, "sms")),
+  removeOTPSMS: async ({ userId }, cx) => changeResponse(await removeOtp(cx, userId, "sms")),
   generateRecoveryCodes: async ({ userId, count }, cx) => {
     const { receipt, codes } = await generateRecoveryCodes(cx, userId, count || undefined)
-    return { details: details(receipt), recoveryCodes: [...codes] }
+    return { details: toDetails(receipt), recoveryCodes: [...codes] }
   },
-  removeRecoveryCodes: async ({ userId }, cx) => changed(await removeRecoveryCodes(cx, userId)),
+  removeRecoveryCodes: async ({ userId }, cx) =>
+    changeResponse(await removeRecoveryCodes(cx, userId)),
   registerU2F: async ({ userId, domain }, cx) => {
     const { receipt, tokenId, options } = await beginKey(cx, userId, { kind: "u2f", domain })
     return {
-      details: details(receipt),
+      details: toDetails(receipt),
       u2fId: tokenId,
-      publicKeyCredentialCreationOptions: toJson(options),
+      publicKeyCredentialCreationOptions: toPublicKeyOptions(options),
     }
   },
   verifyU2FRegistration: async ({ userId, u2fId, publicKeyCredential, tokenName }, cx) => {
-    const given = { kind: "u2f", tokenId: u2fId, name: tokenName } as const
-    return changed(await finishKey(cx, userId, { ...given, credential: publicKeyCredential }))
+    const input = { kind: "u2f", tokenId: u2fId, name: tokenName } as const
+    return changeResponse(
+      await finishKey(cx, userId, { ...input, credential: publicKeyCredential }),
+    )
   },
   removeU2F: async ({ userId, u2fId: tokenId }, cx) =>
-    changed(await removeKey(cx, userId, { kind: "u2f", tokenId })),
+    changeResponse(await removeKey(cx, userId, { kind: "u2f", tokenId })),
   registerPasskey: (req, cx) => registerPasskey(cx, req),
   verifyPasskeyRegistration: async (req, cx) => {
     const { userId, passkeyId: tokenId, passkeyName: name, publicKeyCredential: credential } = req
-    return changed(await finishKey(cx, userId, { kind: "passkey", tokenId, name, credential }))
+    return changeResponse(
+      await finishKey(cx, userId, { kind: "passkey", tokenId, name, credential }),
+    )
   },
-  createPasskeyRegistrationLink: (req, cx) => createLink(cx, req),
+  createPasskeyRegistrationLink: (req, cx) => createRegistrationLink(cx, req),
   listPasskeys: ({ userId }, cx) => {
     const keys = keysOf(cx.store.state(cx, user, userId), "passkey")
     return { details: listDetails(cx, keys.length), result: keys.map(toKey) }
   },
   renamePasskey: async ({ userId, passkeyId: tokenId, name }, cx) =>
-    changed(await renamePasskey(cx, userId, { tokenId, name })),
+    changeResponse(await renamePasskey(cx, userId, { tokenId, name })),
   removePasskey: async ({ userId, passkeyId: tokenId }, cx) =>
-    changed(await removeKey(cx, userId, { kind: "passkey", tokenId })),
-  listAuthenticationMethodTypes: (req, cx) => listMethods(cx, req),
+    changeResponse(await removeKey(cx, userId, { kind: "passkey", tokenId })),
+  listAuthenticationMethodTypes: (req, cx) => listAuthenticationMethods(cx, req),
   listAuthenticationFactors: (req, cx) => ({ result: listFactors(cx, req) }),
-  humanMFAInitSkipped: async ({ userId }, cx) => changed(await skipFactors(cx, userId)),
+  humanMFAInitSkipped: async ({ userId }, cx) => changeResponse(await skipFactors(cx, userId)),
 })
 
-const changed = (receipt: Receipt) => ({ details: details(receipt) })
+const changeResponse = (receipt: Receipt) => ({ details: toDetails(receipt) })
 
-/** What an authenticator app shows beside its codes. */
-export function labelOf(cx: Cx, userId: string) {
+/** The issuer and account name that an authenticator app shows. */
+export function totpLabelOf(cx: Cx, userId: string) {
   const state = cx.store.state(cx, user, userId)
-  const label = hasLeft(state) ? "" : state.userName
+  const label = isAbsent(state) ? "" : state.userName
   return { issuer: new URL(requireInstance(cx).publicUrl).hostname, label }
 }
 
-/** As a message of any structure; what browsers are handed has this form (WebAuthn §5.1). */
-export const toJson = (options: object): JsonObject =>
+/** Wraps the options for the browser in a Struct message (WebAuthn §5.1). */
+export const toPublicKeyOptions = (options: object): JsonObject =>
   JSON.parse(JSON.stringify({ publicKey: options }))
 
 async function registerPasskey(cx: Cx, req: RegisterPasskeyRequest) {
   const { userId, domain, code, authenticator } = req
-  const attachment = meaning(attachments, authenticator)
+  const attachment = valueOfEnum(attachments, authenticator)
   const link = code && { codeId: code.id, code: code.code }
-  const begun = await beginKey(cx, userId, {
+  const registration = await beginKey(cx, userId, {
     kind: "passkey",
     domain,
     link,
     attachment: attachment === "any" ? undefined : attachment,
   })
   return {
-    details: details(begun.receipt),
-    passkeyId: begun.tokenId,
-    publicKeyCredentialCreationOptions: toJson(begun.options),
+    details: toDetails(registration.receipt),
+    passkeyId: registration.tokenId,
+    publicKeyCredentialCreationOptions: toPublicKeyOptions(registration.options),
   }
 }
 
@@ -121,7 +126,10 @@ const attachments: Readonly<Record<number, "any" | "platform" | "cross-platform"
   [PasskeyAuthenticator.CROSS_PLATFORM]: "cross-platform",
 }
 
-async function createLink(cx: Cx, { userId, medium }: CreatePasskeyRegistrationLinkRequest) {
+async function createRegistrationLink(
+  cx: Cx,
+  { userId, medium }: CreatePasskeyRegistrationLinkRequest,
+) {
   const returned = medium.case === "returnCode"
   const urlTemplate = (medium.case === "sendLink" && medium.value.urlTemplate) || ""
   const {
@@ -129,13 +137,13 @@ async function createLink(cx: Cx, { userId, medium }: CreatePasskeyRegistrationL
     code,
     receipt,
   } = await createPasskeyLink(cx, userId, { returned, urlTemplate })
-  return { details: details(receipt), ...(returned && { code: { id, code } }) }
+  return { details: toDetails(receipt), ...(returned && { code: { id, code } }) }
 }
 
 const listDetails = (cx: Cx, total: number) => ({
   totalResult: BigInt(total),
   processedSequence: BigInt(cx.store.log.durable()),
-  timestamp: at(cx.clock.now()),
+  timestamp: toTimestamp(cx.clock.now()),
 })
 
 const toKey = ({ id, name, ...key }: OwnKey) => ({
@@ -145,30 +153,33 @@ const toKey = ({ id, name, ...key }: OwnKey) => ({
   state: AuthFactorState.READY,
 })
 
-/** When a key was registered and last used; both versions return it in the same form. */
+/** When a key was registered and last used, in the format of both versions. */
 export const keyDates = ({ created, used }: Pick<OwnKey, "created" | "used">) => ({
-  creationDate: at(created),
-  ...(used !== undefined && { lastUsedDate: at(used) }),
+  creationDate: toTimestamp(created),
+  ...(used !== undefined && { lastUsedDate: toTimestamp(used) }),
 })
 
-function listMethods(cx: Cx, { userId, domainQuery }: ListAuthenticationMethodTypesRequest) {
+function listAuthenticationMethods(
+  cx: Cx,
+  { userId, domainQuery }: ListAuthenticationMethodTypesRequest,
+) {
   const state = cx.store.state(cx, user, userId)
   const { domain = "" } = domainQuery ?? {}
-  const isThere = (kind: "passkey" | "u2f") =>
+  const hasKey = (kind: "passkey" | "u2f") =>
     keysOf(state, kind).some(({ rpId }) => domain === "" || rpId === domain)
   const has = secondFactorsOf(state)
   const methods = [
-    [isPerson(state) && state.password !== null, AuthenticationMethodType.PASSWORD],
-    [isThere("passkey"), AuthenticationMethodType.PASSKEY],
+    [isHuman(state) && state.password !== null, AuthenticationMethodType.PASSWORD],
+    [hasKey("passkey"), AuthenticationMethodType.PASSKEY],
     [linksOf(state).length > 0, AuthenticationMethodType.IDP],
     [has.includes("otp"), AuthenticationMethodType.TOTP],
-    [isThere("u2f"), AuthenticationMethodType.U2F],
+    [hasKey("u2f"), AuthenticationMethodType.U2F],
     [has.includes("otp_sms"), AuthenticationMethodType.OTP_SMS],
     [has.includes("otp_email"), AuthenticationMethodType.OTP_EMAIL],
     [has.includes("recovery_codes"), AuthenticationMethodType.RECOVERY_CODE],
   ] as const
   const authMethodTypes = methods.flatMap(([isSetUp, type]) => (isSetUp ? [type] : []))
-  const left = recoveryCodesLeft(state)
+  const left = remainingRecoveryCodes(state)
   return {
     details: listDetails(cx, authMethodTypes.length),
     authMethodTypes,
@@ -176,17 +187,17 @@ function listMethods(cx: Cx, { userId, domainQuery }: ListAuthenticationMethodTy
   }
 }
 
-/** Without a word those that count, of every kind. */
+/** Lists ready factors of every kind by default. */
 function listFactors(
   cx: Cx,
   { userId, states, authFactors }: ListAuthenticationFactorsRequest,
 ): MessageInitShape<typeof AuthFactorSchema>[] {
   const { READY, NOT_READY } = AuthFactorState
-  const wanted = states.length > 0 ? states : [READY]
+  const includedStates = states.length > 0 ? states : [READY]
   return listedFactors(cx.store.state(cx, user, userId))
     .filter(({ kind }) => authFactors.length === 0 || authFactors.includes(kinds[kind]))
     .map((each) => ({ state: each.isReady ? READY : NOT_READY, type: factorType(each) }))
-    .filter(({ state }) => wanted.includes(state))
+    .filter(({ state }) => includedStates.includes(state))
 }
 
 const kinds: Readonly<Record<ListedFactor["kind"], AuthFactors>> = {
@@ -206,7 +217,7 @@ type FactorType =
   | { readonly case: "otpSms"; readonly value: Nothing }
   | { readonly case: "otpEmail"; readonly value: Nothing }
 
-/** Both versions say it in the same form. */
+/** The factor in the format of both versions. */
 export function factorType({ kind, id, name, key }: ListedFactor): FactorType {
   if (kind !== "u2f") return { case: kind, value: {} }
   return { case: kind, value: { id, name, ...(key && keyDates(key)) } }

@@ -1,11 +1,11 @@
-import { browserNameOf } from "../../../protocol/browser-name.ts"
+import { parseBrowserName } from "../../../protocol/browser-name.ts"
 
 /**
- * Models of authenticators by AAGUID. Password managers and platforms are named as in the list that
- * they keep together, github.com/passkeydeveloper/passkey-authenticator-aaguids; security keys as
- * their maker names them in the FIDO Metadata Service, https://fidoalliance.org/metadata.
+ * Authenticator models by AAGUID. Password managers and platforms have the names of the community
+ * list github.com/passkeydeveloper/passkey-authenticator-aaguids; security keys have the names of
+ * the FIDO Metadata Service, https://fidoalliance.org/metadata.
  */
-const makers: Readonly<Record<string, string>> = {
+const modelNames: Readonly<Record<string, string>> = {
   "ea9b8d66-4d01-1d21-3ce4-b6b48cb575d4": "Google Password Manager",
   "adce0002-35bc-c60a-648b-0b25f1f05503": "Chrome on Mac",
   "771b48fd-d3d4-4f74-9232-fc157ab0507a": "Edge on Mac",
@@ -38,18 +38,18 @@ const makers: Readonly<Record<string, string>> = {
   "b92c3f9a-c014-4056-887f-140a2501163b": "Security Key by Yubico",
 }
 
-/** The zero AAGUID, of authenticators that the browser does not name, belongs to no model. */
-const makerOf = (aaguid: string): string =>
-  Object.hasOwn(makers, aaguid) ? (makers[aaguid] ?? "") : ""
+/** The model name. The zero AAGUID, used for anonymous authenticators, has none. */
+const modelNameOf = (aaguid: string): string =>
+  Object.hasOwn(modelNames, aaguid) ? (modelNames[aaguid] ?? "") : ""
 
 type KeyOrigin = { readonly aaguid: string; readonly userAgent: string | undefined }
 
 /**
- * Names a key that its user has not named: by its model, else by the browser and system that it was
- * made in ("Safari on iPhone"); empty where neither is known. The header names no program that only
- * calls the API, so that the user's device is never named after one.
+ * Default name of a key: its model, otherwise the browser and system that created it ("Safari on
+ * iPhone"); empty if neither is known. API clients are not recognized as browsers, so a key is
+ * never named after one.
  */
 export function defaultKeyName({ aaguid, userAgent = "" }: KeyOrigin): string {
-  const { browser, system } = browserNameOf(userAgent)
-  return makerOf(aaguid) || (browser && system ? `${browser} on ${system}` : "")
+  const { browser, system } = parseBrowserName(userAgent)
+  return modelNameOf(aaguid) || (browser && system ? `${browser} on ${system}` : "")
 }

@@ -3,21 +3,21 @@ import { ceremonyMs, user } from "../../user-model/index.ts"
 import type { Challenge } from "../proof.ts"
 import { keysOf } from "../ready.ts"
 import { defaultKeyName } from "./aaguid.ts"
-import { addKey, verifyKey, wrongError } from "./key.ts"
+import { addKey, keyInvalidError, verifyKey } from "./key.ts"
 import { relyingPartyOf } from "./relying-party.ts"
-import { creationOptions, newChallenge, readNewKey } from "./webauthn.ts"
+import { creationOptions, newChallenge, verifyRegistration } from "./webauthn.ts"
 
-/** A person who is not there yet, whose id is the one that they will have, or who is invited. */
-type Coming = { readonly id: string; readonly name: string; readonly displayName: string }
+/** An invited user, or one who does not exist yet, with the ID that will be assigned. */
+type NewKeyOwner = { readonly id: string; readonly name: string; readonly displayName: string }
 
 const kind = "passkey"
 
 /**
- * Begins the passkey that somebody's account is to be made with. Nothing is kept of it: whoever
- * asks keeps the challenge, which is good for ten minutes. `options` is what the browser is handed,
- * as JSON (WebAuthn §5.4).
+ * Begins registration of the passkey for a new account. Nothing is stored: the caller keeps the
+ * challenge, which expires after ten minutes. `options` is the JSON for the browser (WebAuthn
+ * §5.4).
  */
-export async function beginFirstKey(cx: Cx, coming: Coming) {
+export async function beginFirstKey(cx: Cx, owner: NewKeyOwner) {
   const party = relyingPartyOf(cx)
   const challenge = newChallenge(cx)
   const options = await creationOptions(cx, {
@@ -25,38 +25,46 @@ export async function beginFirstKey(cx: Cx, coming: Coming) {
     party,
     partyName: party.id,
     challenge,
-    user: coming,
-    // Of who is invited, who may have keys already: no authenticator makes one twice.
-    known: keysOf(cx.store.state(cx, user, coming.id)).filter(({ rpId }) => rpId === party.id),
+    user: owner,
+    // Invited users can already have keys; an authenticator doesn't register the same account
+    // twice.
+    known: keysOf(cx.store.state(cx, user, owner.id)).filter(({ rpId }) => rpId === party.id),
   })
   const expires = cx.clock.now() + ceremonyMs
   const userVerification = "required"
-  const asked: Challenge = { kind: "key", challenge, rpId: party.id, userVerification, expires }
-  return { options, challenge: asked }
+  const expectedChallenge: Challenge = {
+    kind: "key",
+    challenge,
+    rpId: party.id,
+    userVerification,
+    expires,
+  }
+  return { options, challenge: expectedChallenge }
 }
 
-/** Gives a person who was added in this very step their passkey. */
-type FirstKey = (tx: Transaction, userId: string) => void
+/** Adds the passkey to a user who was created in the same transaction. */
+type AddFirstKey = (tx: Transaction, userId: string) => void
 
 /**
- * Reads what the browser has answered, `given` as JSON. Refuses what is wrong or too late with
- * `user.key_wrong`; in the step a key that somebody has. An account is made once, so is its key.
+ * Verifies the browser's JSON response. Rejects an invalid or late response with `user.key_wrong`;
+ * the transaction rejects a key that is already registered.
  */
-export async function firstKey(
+export async function verifyFirstKey(
   cx: Cx,
   {
-    challenge: asked,
-    given,
+    challenge: expectedChallenge,
+    given: response,
   }: { readonly challenge: Challenge | undefined; readonly given: string },
-): Promise<FirstKey> {
-  if (asked?.kind !== "key" || cx.clock.now() >= asked.expires) throw wrongError()
-  const { challenge, rpId } = asked
-  const key = await readNewKey(readJson(given), {
+): Promise<AddFirstKey> {
+  if (expectedChallenge?.kind !== "key" || cx.clock.now() >= expectedChallenge.expires)
+    throw keyInvalidError()
+  const { challenge, rpId } = expectedChallenge
+  const key = await verifyRegistration(parseJson(response), {
     challenge,
     party: relyingPartyOf(cx, rpId),
     isUserVerified: true,
   })
-  if (!key) throw wrongError()
+  if (!key) throw keyInvalidError()
   const tokenId = cx.ids.next()
   return (tx, userId) => {
     addKey.within(tx, userId, { kind, tokenId, rpId, challenge, codeId: undefined })
@@ -65,7 +73,7 @@ export async function firstKey(
   }
 }
 
-function readJson(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {

@@ -1,49 +1,52 @@
 import { Fault } from "../../../kernel/fault.ts"
-import { givenName } from "../../../kernel/text/given.ts"
-import { optionalTextOf } from "../../../protocol/user-field.ts"
+import { parseDisplayName } from "../../../kernel/text/identifier.ts"
+import { parseOptionalText } from "../../../protocol/user-field.ts"
 import type { ClaimChange, Cx, Draft, Receipt, Transaction } from "../../../store/index.ts"
 import {
   ceremonyMs,
   factorsOf,
   type Human,
   type KeyKind,
-  keepAnOwner,
+  requireOtherOwner,
   type UserEvent,
   user,
 } from "../../user-model/index.ts"
-import { keptSession, keysOf, personIn } from "../ready.ts"
+import { keysOf, ownSession, requireHuman } from "../ready.ts"
 import { defaultKeyName } from "./aaguid.ts"
-import { linkWrongError, type PasskeyLink, showsLink } from "./link.ts"
+import { isLinkCodeValid, linkInvalidError, type PasskeyLink } from "./link.ts"
 import { relyingPartyOf } from "./relying-party.ts"
-import { creationOptions, type NewKey, newChallenge, readNewKey } from "./webauthn.ts"
+import { creationOptions, type NewKey, newChallenge, verifyRegistration } from "./webauthn.ts"
 
-/** Keys of one person and kind. */
+/** Limit per user and kind. */
 const keysMax = 20
 
-/** Keys are unique within an instance: the one that is shown tells who shows it. */
+/** Keys are unique within an instance, so a key identifies its user. */
 export const credentialClaim = "webauthn_credential"
 
-const stems = { passkey: "user.human.passwordless.token", u2f: "user.human.mfa.u2f.token" } as const
+const eventPrefixes = {
+  passkey: "user.human.passwordless.token",
+  u2f: "user.human.mfa.u2f.token",
+} as const
 
-export type KeyWish = {
+export type BeginKeyOptions = {
   readonly kind: KeyKind
-  /** A domain of the instance; that of its public address where it is left out. */
+  /** A domain of the instance; that of its public URL by default. */
   readonly domain?: string | undefined
   readonly attachment?: "platform" | "cross-platform" | undefined
-  /** The code that lets in who has not signed in; it is used up when the key is there. */
+  /** The code of a user who is not signed in; it is consumed when the key is registered. */
   readonly link?: PasskeyLink | undefined
 }
 
 /**
- * Begins to register a key: `options` is what the browser is handed, as JSON (WebAuthn §5.4). Of
- * each kind only the newest registration goes on, for ten minutes.
+ * Begins registration of a key. `options` is the JSON for the browser (WebAuthn §5.4). Only the
+ * latest registration of each kind can be completed, within ten minutes.
  */
 export async function beginKey(
   cx: Cx,
   userId: string,
-  { kind, domain, attachment, link }: KeyWish,
+  { kind, domain, attachment, link }: BeginKeyOptions,
 ) {
-  const person = personIn(cx.store.state(cx, user, userId))
+  const person = requireHuman(cx.store.state(cx, user, userId))
   const party = relyingPartyOf(cx, domain)
   const challenge = newChallenge(cx)
   const { profile, userName: name } = person
@@ -58,16 +61,16 @@ export async function beginKey(
   })
   const tokenId = cx.ids.next()
   const step = await cx.store.transact(cx, (tx) => {
-    if (link && !showsLink(tx, userId, link)) return false
+    if (link && !isLinkCodeValid(tx, userId, link)) return false
     const { codeId } = link ?? {}
     addKey.within(tx, userId, { kind, tokenId, rpId: party.id, challenge, codeId })
     return true
   })
-  if (!step.value) throw linkWrongError()
+  if (!step.value) throw linkInvalidError()
   return { tokenId, options, receipt: step.receipt(user, userId) }
 }
 
-type Begun = {
+type PendingKey = {
   readonly kind: KeyKind
   readonly tokenId: string
   readonly rpId: string
@@ -75,100 +78,102 @@ type Begun = {
   readonly codeId: string | undefined
 }
 
-/** Notes as a part of a step that a key is being made. */
-export const addKey = user.command<Begun>((state, { kind, tokenId, rpId, challenge, codeId }) => {
-  if (keysOf(personIn(state), kind).length >= keysMax) {
-    throw new Fault(
-      "failed_precondition",
-      "user.keys_full",
-      `nobody has more than ${keysMax} of these; remove one first`,
-    )
-  }
-  const type = `${stems[kind]}.added` as const
-  const added: Draft<UserEvent> = {
-    type,
-    data: { tokenId, rpId, ...(codeId !== undefined && { codeId }) },
-    private: { challenge },
-    erase: { types: [type] },
-  }
-  return [added]
-})
+/** Stores a pending registration. */
+export const addKey = user.command<PendingKey>(
+  (state, { kind, tokenId, rpId, challenge, codeId }) => {
+    if (keysOf(requireHuman(state), kind).length >= keysMax) {
+      throw new Fault(
+        "failed_precondition",
+        "user.keys_full",
+        `a user can have at most ${keysMax} keys of this kind; remove a key first`,
+      )
+    }
+    const type = `${eventPrefixes[kind]}.added` as const
+    const added: Draft<UserEvent> = {
+      type,
+      data: { tokenId, rpId, ...(codeId !== undefined && { codeId }) },
+      private: { challenge },
+      erase: { types: [type] },
+    }
+    return [added]
+  },
+)
 
-/** What ends a registration: the browser's answer as JSON, and what the key is to be called. */
-export type FinishedKey = {
+/** Input that completes a registration: the browser's JSON response and the name of the key. */
+export type FinishKeyInput = {
   readonly kind: KeyKind
   readonly tokenId: string
   readonly credential: unknown
   readonly name: string
-  /** Of the link that the registration must have begun with; left out by who is signed in. */
+  /** The link that the registration must have begun with; omitted for signed-in users. */
   readonly codeId?: string | undefined
 }
 
 /**
- * Ends a registration with what the browser has answered, as a part of a step. Without a name the
- * key gets that of its model or browser. Refuses what is wrong or too late, and a key that somebody
- * has.
+ * Verifies the browser's response and returns the part of the transaction that stores the key.
+ * Without a name, the key is named after its model or browser. Rejects an invalid or late response,
+ * and a key that is already registered.
  */
-export async function finishedKey(
+export async function prepareKey(
   cx: Cx,
   userId: string,
-  { kind, tokenId, credential, name: given, codeId: linkId }: FinishedKey,
+  { kind, tokenId, credential, name: input, codeId: linkId }: FinishKeyInput,
 ): Promise<(tx: Transaction) => void> {
-  const asked = { kind, tokenId, now: cx.clock.now() }
-  const begun = pendingIn(personIn(cx.store.state(cx, user, userId)), asked)
-  if (linkId !== undefined && begun.codeId !== linkId) throw missingError()
-  const { rpId, challenge } = begun
-  const key = await readNewKey(credential, {
+  const pendingQuery = { kind, tokenId, now: cx.clock.now() }
+  const pendingKey = requirePendingKey(requireHuman(cx.store.state(cx, user, userId)), pendingQuery)
+  if (linkId !== undefined && pendingKey.codeId !== linkId) throw keyNotFoundError()
+  const { rpId, challenge } = pendingKey
+  const key = await verifyRegistration(credential, {
     challenge,
     party: relyingPartyOf(cx, rpId),
     isUserVerified: kind === "passkey",
   })
-  if (!key) throw wrongError()
+  if (!key) throw keyInvalidError()
   const { aaguid } = key
   const name =
-    optionalTextOf("name", given) || defaultKeyName({ aaguid, userAgent: cx.from?.userAgent })
+    parseOptionalText("name", input) || defaultKeyName({ aaguid, userAgent: cx.from?.userAgent })
   return (tx) => verifyKey.within(tx, userId, { kind, tokenId, challenge, name, key })
 }
 
-/** The same in a step of its own. */
-export async function finishKey(cx: Cx, userId: string, given: FinishedKey): Promise<Receipt> {
-  const step = await cx.store.transact(cx, await finishedKey(cx, userId, given))
+/** Completes a registration in its own transaction. */
+export async function finishKey(cx: Cx, userId: string, input: FinishKeyInput): Promise<Receipt> {
+  const step = await cx.store.transact(cx, await prepareKey(cx, userId, input))
   return step.receipt(user, userId)
 }
 
-type Verified = {
+type VerifyKeyInput = {
   readonly kind: KeyKind
   readonly tokenId: string
   readonly challenge: string
   readonly name: string
   readonly key: NewKey
-  /** Whether it is made with the account, in place of a password. */
+  /** Whether the key is registered with the account, in place of a password. */
   readonly isFirst?: boolean
 }
 
-/** Takes a key that was read, as a part of a step. */
-export const verifyKey = user.command<Verified>(
+/** Stores a verified key. */
+export const verifyKey = user.command<VerifyKeyInput>(
   (state, { kind, tokenId, challenge, name, key, isFirst = false }, { now }) => {
-    const person = personIn(state)
-    const pending = pendingIn(person, { kind, tokenId, now })
-    if (pending.challenge !== challenge) throw wrongError()
+    const person = requireHuman(state)
+    const pending = requirePendingKey(person, { kind, tokenId, now })
+    if (pending.challenge !== challenge) throw keyInvalidError()
     const { aaguid, signCount, ...secret } = key
-    const type = `${stems[kind]}.verified` as const
+    const type = `${eventPrefixes[kind]}.verified` as const
     const verified: Draft<UserEvent> = {
       type,
       data: { tokenId, aaguid, signCount, ...(isFirst && { isFirst }) },
       private: { ...secret, name },
-      claims: [takeCredential(key.credentialId)],
-      erase: { types: [`${stems[kind]}.added`] },
+      claims: [claimCredential(key.credentialId)],
+      erase: { types: [`${eventPrefixes[kind]}.added`] },
     }
-    return [...linkUsed(person, pending.codeId), verified]
+    return [...linkUsedEvents(person, pending.codeId), verified]
   },
 )
 
-/** Of two browsers that came by one link, the second is too late. */
-function linkUsed(person: Human, codeId: string | undefined): readonly Draft<UserEvent>[] {
+/** Consumes the link; a second browser with the same link is rejected. */
+function linkUsedEvents(person: Human, codeId: string | undefined): readonly Draft<UserEvent>[] {
   if (codeId === undefined) return []
-  if (factorsOf(person).link?.codeId !== codeId) throw linkWrongError()
+  if (factorsOf(person).link?.codeId !== codeId) throw linkInvalidError()
   const used: Draft<UserEvent> = {
     type: "user.human.passwordless.initialization.code.used",
     data: { codeId },
@@ -177,38 +182,38 @@ function linkUsed(person: Human, codeId: string | undefined): readonly Draft<Use
   return [used]
 }
 
-const takeCredential = (key: string): ClaimChange => ({
+const claimCredential = (key: string): ClaimChange => ({
   take: credentialClaim,
   key,
-  taken: { id: "user.key_taken", message: "this key is registered already" },
+  taken: { id: "user.key_taken", message: "this key is already registered" },
 })
 
-/** Calls a passkey otherwise. Refuses where there is none, and an empty name; the same is none. */
+/** Renames a passkey. Rejects an unknown key and an empty name; the same name changes nothing. */
 export const renamePasskey = user.command<{ readonly tokenId: string; readonly name: string }>(
-  (state, { tokenId, name: given }) => {
-    const { keys } = factorsOf(personIn(state))
+  (state, { tokenId, name: input }) => {
+    const { keys } = factorsOf(requireHuman(state))
     const key = Object.hasOwn(keys, tokenId) ? keys[tokenId] : undefined
-    if (key?.kind !== "passkey" || key.state !== "ready") throw missingError()
-    const name = givenName("name", given)
+    if (key?.kind !== "passkey" || key.state !== "ready") throw keyNotFoundError()
+    const name = parseDisplayName("name", input)
     if (name === key.name) return []
     return [{ type: "user.human.passwordless.token.renamed", data: { tokenId }, private: { name } }]
   },
 )
 
 /**
- * Takes a key away; what signed in before is over. Refuses where there is none, and where nobody
- * could administer the instance without it.
+ * Removes a key and ends the sessions that it authenticated. Rejects an unknown key, and the last
+ * credential of the last instance administrator.
  */
 export const removeKey = user.command<{ readonly kind: KeyKind; readonly tokenId: string }>(
   (state, { kind, tokenId }, cx, id) => {
-    const person = personIn(state)
+    const person = requireHuman(state)
     const factors = factorsOf(person)
     const { [tokenId]: key, ...keys } = factors.keys
-    if (key?.kind !== kind) throw missingError()
-    keepAnOwner(cx, id, { ...person, factors: { ...factors, keys } })
+    if (key?.kind !== kind) throw keyNotFoundError()
+    requireOtherOwner(cx, id, { ...person, factors: { ...factors, keys } })
     const removed: Draft<UserEvent> = {
-      type: `${stems[kind]}.removed`,
-      data: { tokenId, ...keptSession(cx, id) },
+      type: `${eventPrefixes[kind]}.removed`,
+      data: { tokenId, ...ownSession(cx, id) },
       claims: key.state === "ready" ? [releaseCredential(key.credentialId)] : [],
     }
     return [removed]
@@ -217,28 +222,32 @@ export const removeKey = user.command<{ readonly kind: KeyKind; readonly tokenId
 
 const releaseCredential = (key: string): ClaimChange => ({ release: credentialClaim, key })
 
-/** What a person who leaves gives up. */
+/** Claims that are released when a user is removed. */
 export const releaseKeys = (person: Human): readonly ClaimChange[] =>
   keysOf(person).map(({ credentialId }) => releaseCredential(credentialId))
 
-function pendingIn(
+function requirePendingKey(
   person: Human,
-  { kind, tokenId, now }: Pick<Begun, "kind" | "tokenId"> & { readonly now: number },
+  { kind, tokenId, now }: Pick<PendingKey, "kind" | "tokenId"> & { readonly now: number },
 ) {
   const { keys } = factorsOf(person)
   const key = Object.hasOwn(keys, tokenId) ? keys[tokenId] : undefined
-  if (key?.kind !== kind || key.state !== "pending") throw missingError()
+  if (key?.kind !== kind || key.state !== "pending") throw keyNotFoundError()
   if (now < key.begun + ceremonyMs) return key
-  throw new Fault("failed_precondition", "user.key_late", "this took too long; begin again")
+  throw new Fault(
+    "failed_precondition",
+    "user.key_late",
+    "the registration has expired; start again",
+  )
 }
 
-/** What a browser has answered is not what it was asked for. */
-export const wrongError = () =>
+/** The browser's response doesn't match the registration. */
+export const keyInvalidError = () =>
   new Fault(
     "invalid_argument",
     "user.key_wrong",
-    "this is not what was asked for, or not from a page of this instance; begin again",
+    "the response of the authenticator does not match this registration, or came from a " +
+      "page outside this instance; start again",
   )
 
-const missingError = () =>
-  new Fault("not_found", "user.key_missing", "there is no such key of this user")
+const keyNotFoundError = () => new Fault("not_found", "user.key_missing", "key not found")

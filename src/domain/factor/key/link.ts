@@ -1,36 +1,37 @@
 import type { Cx, Draft, Receipt, Transaction } from "../../../store/index.ts"
 import {
-  codeWrongError,
+  attemptCode,
   createCode,
-  mustBeActive,
-  mustBeModest,
+  invalidCodeError,
   type NewCode,
-  tryCode,
+  requireActive,
+  requireSafeDelivery,
 } from "../../credential/index.ts"
 import { countRequest } from "../../lockout/index.ts"
 import { factorsOf, type UserEvent, user } from "../../user-model/index.ts"
-import { isPerson, personIn } from "../ready.ts"
+import { isHuman, requireHuman } from "../ready.ts"
 
-/** What a registration link carries; its code is good once. */
+/** A passkey registration link; its code can be used once. */
 export type PasskeyLink = {
   readonly codeId: string
   readonly code: string
-  /** What our own link carries beside the code. */
+  /** The key parameter of this server's link. */
   readonly key?: string
 }
 
 /**
- * Makes a code with which a person may register a passkey. It is sent to them, or returned to who
- * asks. The one before is worth nothing. Refuses for who may not sign in, and one too many.
+ * Creates a code with which the user can register a passkey. The code is sent to the user or
+ * returned to the caller, and invalidates the previous one. Rejects users who can't sign in, and
+ * too many codes.
  */
 export async function createPasskeyLink(
   cx: Cx,
   userId: string,
-  wish: { readonly returned: boolean; readonly urlTemplate?: string },
+  options: { readonly returned: boolean; readonly urlTemplate?: string },
 ): Promise<PasskeyLink & { readonly expires: number; readonly receipt: Receipt }> {
-  const code = createCode(cx, userId, { of: "passkey", ...wish })
-  // One's own passkey one may add as one is; only where the mail leads is not one's own affair.
-  mustBeModest(cx, userId, { ...code, returned: false })
+  const code = createCode(cx, userId, { of: "passkey", ...options })
+  // Users can register passkeys for themselves without a code, so only the link target is checked.
+  requireSafeDelivery(cx, userId, { ...code, returned: false })
   const codeId = cx.ids.next()
   const step = await cx.store.transact(cx, (tx) => {
     addLink.within(tx, userId, { codeId, code })
@@ -44,7 +45,7 @@ const type = "user.human.passwordless.initialization.code.added"
 type NewLink = { readonly codeId: string; readonly code: NewCode }
 
 const addLink = user.command<NewLink>((state, { codeId, code }, cx, id) => {
-  mustBeActive(cx, id, personIn(state))
+  requireActive(cx, id, requireHuman(state))
   const { sealed, expires, returned, urlTemplate } = code
   const added: Draft<UserEvent> = {
     type,
@@ -56,15 +57,15 @@ const addLink = user.command<NewLink>((state, { codeId, code }, cx, id) => {
 })
 
 /**
- * Whether a person shows the code of their link, which stays good until the passkey is there. A
- * wrong one is counted in the same step.
+ * Whether the code of the link is correct; it stays valid until the passkey is registered. A wrong
+ * code is counted in the same transaction.
  */
-export function showsLink(tx: Transaction, userId: string, given: PasskeyLink): boolean {
+export function isLinkCodeValid(tx: Transaction, userId: string, submitted: PasskeyLink): boolean {
   const state = tx.state(user, userId)
-  const link = isPerson(state) ? factorsOf(state).link : undefined
-  // What names another link is tried as a code that nobody has.
-  const code = link?.codeId === given.codeId ? given.code : ""
-  return tryCode(tx, userId, { of: "passkey", given: code, key: given.key })
+  const link = isHuman(state) ? factorsOf(state).link : undefined
+  // An unknown link ID counts as a wrong code.
+  const code = link?.codeId === submitted.codeId ? submitted.code : ""
+  return attemptCode(tx, userId, { of: "passkey", given: code, key: submitted.key })
 }
 
-export const linkWrongError = codeWrongError
+export const linkInvalidError = invalidCodeError

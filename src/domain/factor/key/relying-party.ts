@@ -1,40 +1,40 @@
 import { isIP } from "node:net"
 import { Fault } from "../../../kernel/fault.ts"
-import { keptWith } from "../../../kernel/lru.ts"
+import { memoizeByObject } from "../../../kernel/lru.ts"
 import type { Cx } from "../../../store/index.ts"
 import { type Instance, requireInstance } from "../../instance/index.ts"
 
-/** WebAuthn §4: for whom a key is made, and the pages that may ask for it. */
+/** A relying party and the origins that can use its keys (WebAuthn §4). */
 export type RelyingParty = { readonly id: string; readonly origins: readonly string[] }
 
 /**
- * The relying party of a domain of the instance; of that of its public address where none is named.
- * Refuses a domain that is not the instance's, and an address that is no domain: keys are made for
- * names only (§5.1.3).
+ * The relying party of a domain of the instance; by default that of its public URL. Rejects unknown
+ * domains and IP addresses, for which browsers don't create keys (§5.1.3).
  */
 export function relyingPartyOf(cx: Cx, domain = ""): RelyingParty {
-  const { hostname, names, origins } = known(requireInstance(cx))
-  // RFC 3986 §3.2.2: a name with a final dot is the same.
+  const { hostname, names, origins } = originsByInstance(requireInstance(cx))
+  // RFC 3986 §3.2.2: a trailing dot doesn't change the name.
   const id = domain === "" ? hostname : domain.toLowerCase().replace(/\.$/, "")
   if (!names.includes(id)) {
     throw new Fault(
       "invalid_argument",
       "user.domain_unknown",
-      "this domain is not the instance's; add it to its domains or trusted domains first",
+      "domain must be one of the domains or trusted domains of this instance; add it first",
     )
   }
   if (!isDomain(id)) {
     throw new Fault(
       "failed_precondition",
       "user.no_domain",
-      "passkeys and security keys need a name such as id.example.com, not a numeric address",
+      "passkeys and security keys require a domain name such as id.example.com, not an IP " +
+        "address",
     )
   }
   return { id, origins }
 }
 
-/** What follows from the addresses of an instance; each sign-in asks. */
-const known = keptWith(({ publicUrl, domains, trustedDomains }: Instance) => {
+/** Cached per instance, because each sign-in needs these values. */
+const originsByInstance = memoizeByObject(({ publicUrl, domains, trustedDomains }: Instance) => {
   const { origin, protocol, hostname } = new URL(publicUrl)
   const others = [...Object.keys(domains), ...Object.keys(trustedDomains)]
   const isSecure = protocol === "https:" || /(^|\.)localhost$/.test(hostname)
@@ -48,8 +48,9 @@ const known = keptWith(({ publicUrl, domains, trustedDomains }: Instance) => {
 
 const isDomain = (name: string): boolean => isIP(name.replace(/^\[|\]$/g, "")) === 0
 
-/** Whether keys can be made for the instance: browsers know them on https and on localhost. */
-export const hasKeys = (cx: Cx): boolean => known(requireInstance(cx)).hasKeys
+/** Whether browsers support keys on the instance, which requires HTTPS or localhost. */
+export const areKeysSupported = (cx: Cx): boolean => originsByInstance(requireInstance(cx)).hasKeys
 
-/** The pages that may use the keys of the instance: its own, and those under its other domains. */
-export const originsOf = (cx: Cx): readonly string[] => known(requireInstance(cx)).origins
+/** Origins that can use the keys of the instance: its own and those of its other domains. */
+export const originsOf = (cx: Cx): readonly string[] =>
+  originsByInstance(requireInstance(cx)).origins

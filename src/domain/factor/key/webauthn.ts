@@ -5,76 +5,76 @@ import type {
   RegistrationResponseJSON,
 } from "@simplewebauthn/server"
 import { randomToken } from "../../../kernel/crypto/random.ts"
-import { lazily } from "../../../kernel/lazy.ts"
+import { loadOnce } from "../../../kernel/lazy.ts"
 import type { Cx } from "../../../store/index.ts"
 import { ceremonyMs, type KeyKind, type ReadyKey } from "../../user-model/index.ts"
 import type { UserVerification } from "../proof.ts"
 import type { OwnKey } from "../ready.ts"
 import type { RelyingParty } from "./relying-party.ts"
 
-const load = lazily(async () => {
-  // Its parts that others share with it would come before the one that they all want there first.
+const load = loadOnce(async () => {
+  // Loaded first, because dependencies of the library require it at import.
   await import("reflect-metadata")
   return import("@simplewebauthn/server")
 })
 
-/** A new challenge, base64url. */
+/** Generates a challenge, base64url. */
 export const newChallenge = (cx: Pick<Cx, "random">): string => randomToken(cx.random)
 
-export type Registering = {
+export type CreationInput = {
   readonly kind: KeyKind
   readonly party: RelyingParty
   readonly partyName: string
   readonly challenge: string
   readonly user: { readonly id: string; readonly name: string; readonly displayName: string }
-  /** Keys that the person has already; the same one is not made twice. */
+  /** Existing keys of the user, which the authenticator excludes. */
   readonly known: readonly OwnKey[]
   readonly attachment?: "platform" | "cross-platform" | undefined
 }
 
 /**
- * What a browser is asked to make a key by. A passkey is kept by the key itself and sees who uses
- * it; a security key need do neither. No attestation is asked for: it would tell who made the key,
- * and nothing here hangs from that.
+ * Creation options for the browser. Passkeys must be discoverable and verify the user; security
+ * keys need not. No attestation is requested, because it would disclose the device model and
+ * nothing uses it.
  */
 export async function creationOptions(
   cx: Cx,
-  wanted: Registering,
+  options: CreationInput,
 ): Promise<PublicKeyCredentialCreationOptionsJSON> {
   const { generateRegistrationOptions } = await load()
-  const isPasskey = wanted.kind === "passkey"
+  const isPasskey = options.kind === "passkey"
   return generateRegistrationOptions({
-    rpName: wanted.partyName,
-    rpID: wanted.party.id,
-    userName: wanted.user.name,
-    userDisplayName: wanted.user.displayName,
-    userID: new Uint8Array(userHandle(cx, wanted.user.id)),
-    challenge: new Uint8Array(Buffer.from(wanted.challenge, "base64url")),
+    rpName: options.partyName,
+    rpID: options.party.id,
+    userName: options.user.name,
+    userDisplayName: options.user.displayName,
+    userID: new Uint8Array(userHandle(cx, options.user.id)),
+    challenge: new Uint8Array(Buffer.from(options.challenge, "base64url")),
     timeout: ceremonyMs,
     attestationType: "none",
-    excludeCredentials: wanted.known.map(descriptorOf),
+    excludeCredentials: options.known.map(keyDescriptor),
     authenticatorSelection: {
       residentKey: isPasskey ? "required" : "discouraged",
       userVerification: isPasskey ? "required" : "discouraged",
-      ...(wanted.attachment && { authenticatorAttachment: wanted.attachment }),
+      ...(options.attachment && { authenticatorAttachment: options.attachment }),
     },
   })
 }
 
-/** WebAuthn §14.6.1: names a person to their keys, and tells nobody anything else. */
+/** WebAuthn §14.6.1: identifies the user to authenticators without personal data. */
 export const userHandle = ({ instance }: Pick<Cx, "instance">, userId: string): Buffer =>
   createHash("sha256")
     .update(JSON.stringify([instance, userId]))
     .digest()
 
-/** What a browser answers about a key that it has made. */
+/** The public part of a new key, as the browser returns it. */
 export type NewKey = Pick<
   ReadyKey,
   "aaguid" | "credentialId" | "publicKey" | "signCount" | "transports"
 >
 
-/** Verifies what a browser answers (§7.1); undefined for what is not right, whatever it lacks. */
-export async function readNewKey(
+/** Verifies a registration response (§7.1). Returns undefined if it is invalid. */
+export async function verifyRegistration(
   credential: unknown,
   expected: {
     readonly challenge: string
@@ -83,9 +83,9 @@ export async function readNewKey(
   },
 ): Promise<NewKey | undefined> {
   const { verifyRegistrationResponse } = await load()
-  const response = registrationOf(credential)
+  const response = parseRegistration(credential)
   if (!response) return undefined
-  const result = await rightOr(() =>
+  const result = await undefinedOnError(() =>
     verifyRegistrationResponse({
       response,
       expectedChallenge: expected.challenge,
@@ -105,28 +105,28 @@ export async function readNewKey(
   }
 }
 
-/** What a browser is asked for a proof by; without keys, whichever passkey the person picks. */
-export const requestOptions = (wanted: {
+/** Request options for the browser; without keys, the user can pick any passkey. */
+export const requestOptions = (options: {
   readonly rpId: string
   readonly challenge: string
   readonly userVerification: UserVerification
   readonly keys: readonly OwnKey[]
 }) => ({
-  rpId: wanted.rpId,
-  challenge: wanted.challenge,
+  rpId: options.rpId,
+  challenge: options.challenge,
   timeout: ceremonyMs,
-  userVerification: wanted.userVerification,
-  allowCredentials: wanted.keys.map((key) => ({
-    ...descriptorOf(key),
+  userVerification: options.userVerification,
+  allowCredentials: options.keys.map((key) => ({
+    ...keyDescriptor(key),
     type: "public-key" as const,
   })),
 })
 
-/** What an assertion has shown; the count of uses is for whoever decides to compare. */
+/** The result of an assertion; the caller compares the counter. */
 export type Assertion = { readonly signCount: number; readonly isUserVerified: boolean }
 
-/** Verifies an assertion (§7.2) of a known key; undefined for what is not right. */
-export async function readAssertion(
+/** Verifies an assertion (§7.2) of a known key. Returns undefined if it is invalid. */
+export async function verifyAssertion(
   response: AuthenticationResponseJSON,
   expected: {
     readonly key: ReadyKey
@@ -137,14 +137,15 @@ export async function readAssertion(
 ): Promise<Assertion | undefined> {
   const { verifyAuthenticationResponse } = await load()
   const { key } = expected
-  const result = await rightOr(() =>
+  const result = await undefinedOnError(() =>
     verifyAuthenticationResponse({
       response,
       expectedChallenge: expected.challenge,
       expectedOrigin: [...expected.party.origins],
       expectedRPID: expected.party.id,
       requireUserVerification: expected.isUserVerified,
-      // The count is compared where it is decided: two at the same moment must not both be right.
+      // The counter is compared in the transaction, so that two concurrent assertions can't both
+      // succeed.
       credential: {
         id: key.credentialId,
         publicKey: new Uint8Array(Buffer.from(key.publicKey, "base64url")),
@@ -157,8 +158,8 @@ export async function readAssertion(
   return { signCount: newCounter, isUserVerified: userVerified }
 }
 
-/** The library throws at whatever it does not like in what strangers send. */
-async function rightOr<T>(verify: () => Promise<T>): Promise<T | undefined> {
+/** Returns undefined if the library throws, which it does for any invalid input. */
+async function undefinedOnError<T>(verify: () => Promise<T>): Promise<T | undefined> {
   try {
     return await verify()
   } catch {
@@ -166,21 +167,23 @@ async function rightOr<T>(verify: () => Promise<T>): Promise<T | undefined> {
   }
 }
 
-const descriptorOf = ({ credentialId: id, transports }: OwnKey) => ({
+const keyDescriptor = ({ credentialId: id, transports }: OwnKey) => ({
   id,
   transports: [...transports],
 })
 
-/** The parts of a registration that are read (§5.1.8); undefined where one is missing. */
-function registrationOf(given: unknown): RegistrationResponseJSON | undefined {
-  const credential = credentialOf(given)
+/** The fields of a registration that are used (§5.1.8); undefined if one is missing. */
+function parseRegistration(untrusted: unknown): RegistrationResponseJSON | undefined {
+  const credential = parseCredential(untrusted)
   if (!credential) return undefined
   const { id, response } = credential
-  const clientDataJSON = textIn(response, "clientDataJSON")
-  const attestationObject = textIn(response, "attestationObject")
+  const clientDataJSON = getText(response, "clientDataJSON")
+  const attestationObject = getText(response, "attestationObject")
   if (clientDataJSON === undefined || attestationObject === undefined) return undefined
-  const said: unknown = "transports" in response ? response.transports : []
-  const transports = Array.isArray(said) ? said.filter(isTransport).slice(0, 8) : []
+  const transportList: unknown = "transports" in response ? response.transports : []
+  const transports = Array.isArray(transportList)
+    ? transportList.filter(isTransport).slice(0, 8)
+    : []
   return {
     id,
     rawId: id,
@@ -193,18 +196,18 @@ function registrationOf(given: unknown): RegistrationResponseJSON | undefined {
 const isTransport = (text: unknown): text is string =>
   typeof text === "string" && /^[a-z-]{1,20}$/.test(text)
 
-/** The parts of an assertion that are read; undefined where one is missing. */
-export function assertionOf(given: unknown): AuthenticationResponseJSON | undefined {
-  const credential = credentialOf(given)
+/** The fields of an assertion that are used; undefined if one is missing. */
+export function parseAssertion(untrusted: unknown): AuthenticationResponseJSON | undefined {
+  const credential = parseCredential(untrusted)
   if (!credential) return undefined
   const { id, response } = credential
-  const clientDataJSON = textIn(response, "clientDataJSON")
-  const authenticatorData = textIn(response, "authenticatorData")
-  const signature = textIn(response, "signature")
+  const clientDataJSON = getText(response, "clientDataJSON")
+  const authenticatorData = getText(response, "authenticatorData")
+  const signature = getText(response, "signature")
   if (clientDataJSON === undefined || authenticatorData === undefined || signature === undefined) {
     return undefined
   }
-  const handle = textIn(response, "userHandle")
+  const handle = getText(response, "userHandle")
   return {
     id,
     rawId: id,
@@ -219,19 +222,20 @@ export function assertionOf(given: unknown): AuthenticationResponseJSON | undefi
   }
 }
 
-function credentialOf(given: unknown) {
-  if (typeof given !== "object" || given === null || !("response" in given)) return undefined
-  const { response } = given
-  const id = textIn(given, "id")
+function parseCredential(untrusted: unknown) {
+  if (typeof untrusted !== "object" || untrusted === null || !("response" in untrusted))
+    return undefined
+  const { response } = untrusted
+  const id = getText(untrusted, "id")
   if (id === undefined || typeof response !== "object" || response === null) return undefined
   return { id, response }
 }
 
-/** A text of an object from outside, in bounds. */
-function textIn(given: object, name: string): string | undefined {
-  const value: unknown = Object.entries(given).find(([key]) => key === name)?.[1]
+/** A text property of untrusted input, limited in length. */
+function getText(untrusted: object, name: string): string | undefined {
+  const value: unknown = Object.entries(untrusted).find(([key]) => key === name)?.[1]
   return typeof value === "string" && value.length <= textMax ? value : undefined
 }
 
-/** The longest, an attestation with its certificates, has some kilobytes. */
+/** The longest text, an attestation with certificates, has a few kilobytes. */
 const textMax = 16_384

@@ -1,57 +1,60 @@
 import type { MessageInitShape } from "@bufbuild/protobuf"
-import { share } from "../../../api/method.ts"
+import { bindHandlers } from "../../../api/method.ts"
 import { AuthService } from "../../../gen/core/auth/v1/auth_service_pb.ts"
 import type { RefreshTokenSchema } from "../../../gen/core/user/v1/user_pb.ts"
-import { callerOf } from "../../../kernel/context.ts"
+import { requireUserId } from "../../../kernel/context.ts"
 import { Fault } from "../../../kernel/fault.ts"
-import { at, details } from "../../../protocol/api/answer.ts"
+import { toDetails, toTimestamp } from "../../../protocol/api/response.ts"
 import type { Cx, Transaction } from "../../../store/index.ts"
-import { findUser } from "../../user-lookup/index.ts"
+import { requireUserRow } from "../../user-lookup/index.ts"
 import { endGrant } from "../commands.ts"
-import { grant, offlineUntil } from "../model.ts"
+import { grant, offlineExpiryOf } from "../model.ts"
 import { isOfflineCurrent } from "../refresh.ts"
-import { grantsOf } from "../view.ts"
+import { grantIdsOf } from "../view.ts"
 
-/** The caller's refresh tokens. Each is named by the grant that it renews, which ends with it. */
-export const auth = share<Cx>()(AuthService, {
+/** The refresh tokens of the caller. Each has the ID of its grant, which is revoked with it. */
+export const auth = bindHandlers<Cx>()(AuthService, {
   listMyRefreshTokens: (_, cx) => {
-    const result = usable(cx).map((id) => shown(cx, id))
+    const result = refreshableGrants(cx).map((id) => toRefreshToken(cx, id))
     return {
       details: {
         totalResult: BigInt(result.length),
         processedSequence: BigInt(cx.store.log.durable()),
-        viewTimestamp: at(cx.clock.now()),
+        viewTimestamp: toTimestamp(cx.clock.now()),
       },
       result,
     }
   },
   revokeMyRefreshToken: async ({ id }, cx) => {
-    const userId = callerOf(cx)
+    const userId = requireUserId(cx)
     const step = await cx.store.transact(cx, (tx) => {
-      if (!isRefreshable(tx, id, userId)) throw missingError()
+      if (!isRefreshable(tx, id, userId)) throw refreshTokenNotFoundError()
       endGrant(tx, id, "revoked by the user")
     })
-    return { details: details({ ...step.receipt(grant, id), owner: homeOf(cx) }) }
+    return { details: toDetails({ ...step.receipt(grant, id), owner: callerOrgOf(cx) }) }
   },
   revokeAllMyRefreshTokens: async (_, cx) => {
-    const userId = callerOf(cx)
+    const userId = requireUserId(cx)
     await cx.store.transact(cx, (tx) => {
-      const theirs = grantsOf(cx, userId).filter((id) => isRefreshable(tx, id, userId))
-      for (const id of theirs) endGrant(tx, id, "revoked by the user")
+      const refreshableIds = grantIdsOf(cx, userId).filter((id) => isRefreshable(tx, id, userId))
+      for (const id of refreshableIds) endGrant(tx, id, "revoked by the user")
     })
     return {}
   },
 })
 
-/** Those that neither time nor a newer password or a lock has ended, the newest first. */
-function usable(cx: Cx): readonly string[] {
-  const userId = callerOf(cx)
+/**
+ * IDs of the grants that can still be refreshed, newest first: not expired, and not ended by a
+ * password change or a lock.
+ */
+function refreshableGrants(cx: Cx): readonly string[] {
+  const userId = requireUserId(cx)
   const now = cx.clock.now()
-  return grantsOf(cx, userId)
+  return grantIdsOf(cx, userId)
     .filter((id) => {
       const state = cx.store.state(cx, grant, id)
       if (state.status !== "active" || !state.offline) return false
-      return now < offlineUntil(state.offline) && isOfflineCurrent(cx, userId, state)
+      return now < offlineExpiryOf(state.offline) && isOfflineCurrent(cx, userId, state)
     })
     .toReversed()
 }
@@ -61,22 +64,23 @@ function isRefreshable(tx: Transaction, id: string, userId: string): boolean {
   return state.status === "active" && state.userId === userId && state.offline !== undefined
 }
 
-function shown(cx: Cx, id: string): MessageInitShape<typeof RefreshTokenSchema> {
+function toRefreshToken(cx: Cx, id: string): MessageInitShape<typeof RefreshTokenSchema> {
   const state = cx.store.state(cx, grant, id)
   const receipt = cx.store.receipt(cx, grant, id)
-  if (state.status === "absent" || !state.offline || !receipt) throw missingError()
+  if (state.status === "absent" || !state.offline || !receipt) throw refreshTokenNotFoundError()
   return {
     id,
-    details: details({ ...receipt, owner: homeOf(cx) }),
+    details: toDetails({ ...receipt, owner: callerOrgOf(cx) }),
     clientId: state.clientId,
-    authTime: at(state.authTime),
-    idleExpiration: at(state.offline.idleExpires),
-    expiration: at(state.offline.expires),
+    authTime: toTimestamp(state.authTime),
+    idleExpiration: toTimestamp(state.offline.idleExpires),
+    expiration: toTimestamp(state.offline.expires),
     scopes: [...state.scopes],
     audience: [...state.audience],
   }
 }
 
-const homeOf = (cx: Cx): string => findUser(cx, callerOf(cx)).org
+const callerOrgOf = (cx: Cx): string => requireUserRow(cx, requireUserId(cx)).org
 
-const missingError = () => new Fault("not_found", "grant.missing", "you have no such refresh token")
+const refreshTokenNotFoundError = () =>
+  new Fault("not_found", "grant.missing", "refresh token not found")

@@ -1,32 +1,32 @@
 import type { Cx, Transaction } from "../../../store/index.ts"
 import { isSelfRegistered } from "../../app/index.ts"
-import { type Session, usableSession } from "../../session/index.ts"
-import { authRequest, type Requested } from "../request.ts"
-import { consentTo, isConsentRemembered } from "./remember.ts"
+import { findUsableSession, type Session } from "../../session/index.ts"
+import { type AuthorizationRequest, authRequest } from "../request.ts"
+import { findConsentSession, isConsentRemembered } from "./remember.ts"
 
-/** A request, and the session that is to answer it. */
-type AnswerRequest = {
+/** A request and the session that is to complete it. */
+type CompleteRequestInput = {
   readonly id: string
-  readonly asked: Requested
+  readonly asked: AuthorizationRequest
   readonly sessionId: string
 }
 
 /**
- * The session that answers a request, if it is still usable and its user has not withdrawn the
- * consent that the answer relies on. A consent to this very request is kept with the request.
+ * The session that completes a request, if it is still usable and its user has not withdrawn the
+ * consent that the response relies on. A consent to this request alone is stored with the request.
  */
-export function allowedSession(
+export function findConsentingSession(
   cx: Cx,
   tx: Transaction,
-  { id, asked, sessionId }: AnswerRequest,
+  { id, asked, sessionId }: CompleteRequestInput,
 ): Session | undefined {
-  const session = usableSession(tx, sessionId)
+  const session = findUsableSession(tx, sessionId)
   if (!session) return undefined
   const request = tx.state(authRequest, id)
-  const given = request.status === "open" && request.consent === sessionId ? request : undefined
-  const isAllowed = given !== undefined && consentTo(tx, given) !== undefined
+  const consented = request.status === "open" && request.consent === sessionId ? request : undefined
+  const isAllowed = consented !== undefined && findConsentSession(tx, consented) !== undefined
   const isEnough = isSelfRegistered(cx, asked.appId)
     ? isAllowed || isConsentRemembered(cx, asked, session.userId)
-    : isAllowed || given === undefined
+    : isAllowed || consented === undefined
   return isEnough ? session : undefined
 }

@@ -3,35 +3,41 @@ import { signedLifetimeMax } from "../../instance/index.ts"
 import type { Voucher } from "../../session/index.ts"
 import type { RequestedClaims } from "../request.ts"
 
-/** What a user allowed an application that registered itself, at one redirect URI. */
+/** The consent of a user to an application that registered itself, for one redirect URI. */
 type Consent = {
   readonly redirectUri: string
   readonly scopes: readonly string[]
   readonly audience: readonly string[]
-  /** Projects of others that the user allowed by name. */
+  /** Projects of other organizations that the user allowed explicitly. */
   readonly projects: readonly string[]
   /**
-   * Client IDs of the APIs that the user allowed by name: alone, and with a space and a scope of
-   * theirs; absent where there were none.
+   * APIs that the user allowed explicitly, as client IDs, alone or followed by a space and one of
+   * their scopes; absent if there were none.
    */
   readonly apis?: readonly string[]
   readonly claims?: RequestedClaims
-  /** As `signInVersion` was for the user; every other one ends the consent. */
+  /** The user's `signInVersion` at the time; the consent is valid only while it is unchanged. */
   readonly signInVersion: number
-  /** The provider that the sign-in depended on alone; once it may not vouch, the consent ends. */
+  /**
+   * The only identity provider that the sign-in relied on; when it can no longer vouch for the
+   * user, the consent ends.
+   */
   readonly voucher?: Voucher
-  /** As `Registration.identity` was; every other one ends the consent. */
+  /** `Registration.identity` at the time; the consent is valid only while it is unchanged. */
   readonly identity: number
 }
 
-type Pair = { readonly userId: string; readonly appId: string }
+type ConsentParties = { readonly userId: string; readonly appId: string }
 
 export type ConsentEvent =
-  | Event<"application.consent.added", Pair & Consent & { readonly lifetimeSeconds: number }>
+  | Event<
+      "application.consent.added",
+      ConsentParties & Consent & { readonly lifetimeSeconds: number }
+    >
   | Event<
       "application.consent.removed",
-      Pair & {
-        /** Tells this withdrawal from every other. */
+      ConsentParties & {
+        /** Identifies this withdrawal. */
         readonly withdrawalId: string
         readonly reason: string
       }
@@ -41,46 +47,46 @@ export type ConsentEvent =
 export type RememberedConsent = Consent & { readonly given: number; readonly expires: number }
 
 export type ApplicationConsents = {
-  /** The newest last; some may no longer be valid. */
+  /** Newest last; some may no longer be valid. */
   readonly remembered: readonly RememberedConsent[]
-  /** The last withdrawal; empty before the first. */
+  /** The last withdrawal; empty if there was none. */
   readonly withdrawalId: string
-  /** When that was, ms UTC; 0 before the first. */
+  /** Time of the last withdrawal, ms UTC; 0 if there was none. */
   readonly withdrawn: number
 }
 
-/** What is compared of a consent and of a request. */
+/** The parts of a consent that are compared with a request. */
 export type ConsentScope = Pick<
   Consent,
   "redirectUri" | "scopes" | "audience" | "projects" | "apis" | "claims"
 >
 
-/** Whether a consent allows at least what is requested. */
-export const covers = (given: ConsentScope, requested: ConsentScope): boolean =>
-  given.redirectUri === requested.redirectUri &&
-  isWithin(requested.scopes, given.scopes) &&
-  isWithin(requested.audience, given.audience) &&
-  isWithin(requested.projects, given.projects) &&
-  isWithin(requested.apis, given.apis) &&
-  isWithin(requested.claims?.idToken, given.claims?.idToken) &&
-  isWithin(requested.claims?.userinfo, given.claims?.userinfo)
+/** Whether a consent covers at least what is requested. */
+export const coversRequest = (granted: ConsentScope, requested: ConsentScope): boolean =>
+  granted.redirectUri === requested.redirectUri &&
+  isWithin(requested.scopes, granted.scopes) &&
+  isWithin(requested.audience, granted.audience) &&
+  isWithin(requested.projects, granted.projects) &&
+  isWithin(requested.apis, granted.apis) &&
+  isWithin(requested.claims?.idToken, granted.claims?.idToken) &&
+  isWithin(requested.claims?.userinfo, granted.claims?.userinfo)
 
 const isWithin = (part: readonly string[] = [], whole: readonly string[] = []): boolean =>
   part.every((each) => whole.includes(each))
 
-/** One for each combination of redirect URI and resource that a client uses. */
+/** A client has one for each combination of redirect URI and resource that it uses. */
 const rememberedMax = 20
 
-const hour = 3_600_000
+const hourMs = 3_600_000
 
-/** What a user allowed one application: each pair of both is a stream. */
+/** The consents of a user to one application; each pair has its own stream. */
 export const applicationConsents = aggregate<ConsentEvent, ApplicationConsents>({
   stream: "app_consent",
   retention: "transient",
-  // Nothing that was issued before a withdrawal is valid for longer. An hour for wrong clocks.
+  // Nothing issued before a withdrawal is valid for longer, plus an hour for clock skew.
   expires: ({ remembered, withdrawn }) =>
     Math.max(withdrawn + signedLifetimeMax * 1000, ...remembered.map(({ expires }) => expires)) +
-    hour,
+    hourMs,
   initial: { remembered: [], withdrawalId: "", withdrawn: 0 },
   evolve: {
     "application.consent.added": (state, { data, time }) => {
@@ -91,7 +97,7 @@ export const applicationConsents = aggregate<ConsentEvent, ApplicationConsents>(
           each.identity === identity &&
           each.signInVersion === signInVersion &&
           time < each.expires &&
-          !covers(consent, each),
+          !coversRequest(consent, each),
       )
       const added = { ...consent, given: time, expires: time + lifetimeSeconds * 1000 }
       return { ...state, remembered: [...kept, added].slice(-rememberedMax) }
@@ -104,5 +110,5 @@ export const applicationConsents = aggregate<ConsentEvent, ApplicationConsents>(
   },
 })
 
-/** The stream of what a user allowed an application. */
+/** The stream ID of a user's consents to an application. */
 export const consentsId = (userId: string, appId: string): string => `${userId}/${appId}`

@@ -1,31 +1,31 @@
 import { isLoopback } from "../../../protocol/redirect-uri.ts"
-import type { Cx, Decision, Draft, Transaction } from "../../../store/index.ts"
-import { type ApiApp, apisNamed, app, isGone, scopesFor } from "../../app/index.ts"
+import type { Cx, DecisionContext, Draft, Transaction } from "../../../store/index.ts"
+import { type ApiApp, apisInAudience, app, isMissing, scopesFor } from "../../app/index.ts"
 import { canUseClient } from "../../app-access/index.ts"
-import { mayEnter } from "../../authorization/index.ts"
+import { projectAccessOf } from "../../authorization/index.ts"
 import { vouchesFor } from "../../idp/index.ts"
 import { consentLifetimeOf, requireInstance } from "../../instance/index.ts"
 import { session, soleVoucherOf } from "../../session/index.ts"
 import { signInVersion } from "../../user-lookup/index.ts"
-import { readerOf, user } from "../../user-model/index.ts"
-import type { AuthRequest, Requested } from "../request.ts"
+import { createReader, user } from "../../user-model/index.ts"
+import type { AuthorizationRequest, AuthRequestState } from "../request.ts"
 import {
   applicationConsents,
   type ConsentEvent,
   type ConsentScope,
   consentsId,
-  covers,
+  coversRequest,
   type RememberedConsent,
 } from "./model.ts"
 
 type ConsentRequest = Pick<
-  Requested,
+  AuthorizationRequest,
   "appId" | "redirectUri" | "scopes" | "audience" | "foreign" | "claims" | "testedBy"
 >
 
 /**
- * RFC 8252 §8.6: any local program can pose as a client on the user's own device, so only a client
- * that others reach by https is remembered.
+ * RFC 8252 §8.6: any local program can impersonate a client on the user's own device, so consents
+ * are remembered only for redirects over https to other hosts.
  */
 export function isRememberable(redirectUri: string): boolean {
   const { protocol, hostname = "" } = URL.parse(redirectUri) ?? {}
@@ -35,7 +35,9 @@ export function isRememberable(redirectUri: string): boolean {
   )
 }
 
-/** RFC 6761 §6.3; 0.0.0.0 and ::, by which systems reach themselves; and IPv4 within IPv6. */
+/**
+ * RFC 6761 §6.3; 0.0.0.0 and ::, which systems route to themselves; and IPv4-mapped IPv6 addresses.
+ */
 const otherLoopbacks = [
   /\.localhost$/,
   /^0\.0\.0\.0$|^\[::\]$/,
@@ -43,18 +45,18 @@ const otherLoopbacks = [
 ]
 
 /**
- * How long a consent to a request is remembered, in seconds; 0 where the user is asked each time.
- * What may manage the instance in the user's name is asked each time, and so is a test.
+ * How long a consent to a request is remembered, in seconds; 0 if the user is asked each time. This
+ * applies to access to the management API and to tests.
  */
 export function rememberedSeconds(cx: Cx, request: ConsentRequest): number {
   const { projectId, oidc } = requireInstance(cx)
   const { appId, redirectUri, foreign = [], testedBy } = request
-  if (registrationOf(readerOf(cx), appId) === undefined || testedBy !== undefined) return 0
+  if (registrationOf(createReader(cx), appId) === undefined || testedBy !== undefined) return 0
   if (!isRememberable(redirectUri) || foreign.includes(projectId)) return 0
   return consentLifetimeOf(oidc.registration)
 }
 
-/** Part of the step in which the user of a session allows what a request asks for. */
+/** Remembers the consent of the user of a session; part of the transaction that records it. */
 export function rememberConsent(
   cx: Cx,
   tx: Transaction,
@@ -74,7 +76,7 @@ export function rememberConsent(
     data: {
       userId,
       appId,
-      ...scopeOf(cx, request, userId),
+      ...consentScopeOf(cx, request, userId),
       signInVersion: version,
       identity: registration.identity,
       lifetimeSeconds,
@@ -85,18 +87,24 @@ export function rememberConsent(
   tx.append(applicationConsents, id, [added], tx.owner(user, userId))
 }
 
-/** Whether a user has allowed all that a request asks for, and it is still remembered. */
+/** Whether a remembered, still valid consent of a user covers a request. */
 export const isConsentRemembered = (cx: Cx, request: ConsentRequest, userId: string): boolean =>
   rememberedSeconds(cx, request) > 0 &&
-  consentsNow(cx, userId, request.appId).some((each) => covers(each, scopeOf(cx, request, userId)))
+  listValidConsents(cx, userId, request.appId).some((each) =>
+    coversRequest(each, consentScopeOf(cx, request, userId)),
+  )
 
 /**
- * What a user allowed an application and what is still valid, the newest last; `expires` is as the
- * instance limits it now.
+ * The valid consents of a user to an application, newest last; `expires` is limited by the current
+ * settings of the instance.
  */
-export function consentsNow(cx: Cx, userId: string, appId: string): readonly RememberedConsent[] {
+export function listValidConsents(
+  cx: Cx,
+  userId: string,
+  appId: string,
+): readonly RememberedConsent[] {
   const lifetimeMs = consentLifetimeOf(requireInstance(cx).oidc.registration) * 1000
-  const read = readerOf(cx)
+  const read = createReader(cx)
   const identity = registrationOf(read, appId)?.identity
   const version = signInVersion(read, userId)
   const now = cx.clock.now()
@@ -105,24 +113,27 @@ export function consentsNow(cx: Cx, userId: string, appId: string): readonly Rem
     .filter((each) => each.identity === identity && each.signInVersion === version)
     .filter(({ voucher }) => voucher === undefined || vouchesFor(cx, userId, voucher))
     .map((each) => ({ ...each, expires: Math.min(each.expires, each.given + lifetimeMs) }))
-    .filter(({ given, expires }) => given - skewMs < now && now < expires)
+    .filter(({ given: basis, expires }) => basis - skewMs < now && now < expires)
 }
 
-/** Nodes may differ by as much; what is from later was given by a clock that was wrong. */
+/**
+ * The maximum clock difference between nodes. Later consents are from a node with a wrong clock.
+ */
 const skewMs = 60_000
 
 /**
- * The projects of others and the APIs that a request names to this user; see `consentedAmong` of
- * `oauth`. A project stands for all its APIs, also for those that come later.
+ * The projects of other organizations and the APIs in a request that the user must allow
+ * explicitly; see `consentedAmong` in `oauth`. A project includes all its APIs, also those added
+ * later.
  */
-function scopeOf(cx: Cx, request: ConsentRequest, userId: string): ConsentScope {
+function consentScopeOf(cx: Cx, request: ConsentRequest, userId: string): ConsentScope {
   const { redirectUri, scopes, audience, foreign = [], claims } = request
-  const projects = foreign.filter((id) => mayEnter(cx, userId, id) === "yes")
+  const projects = foreign.filter((id) => projectAccessOf(cx, userId, id) === "yes")
   const isOpen = ({ clientId }: ApiApp) => canUseClient(cx, userId, clientId)
   const defined = scopesFor(cx, audience)
   const requested = scopes.flatMap((scope) => defined.get(scope) ?? [])
   const apis = [
-    ...apisNamed(cx, audience)
+    ...apisInAudience(cx, audience)
       .filter(isOpen)
       .map(({ clientId }) => clientId),
     ...requested
@@ -139,16 +150,16 @@ function scopeOf(cx: Cx, request: ConsentRequest, userId: string): ConsentScope 
   }
 }
 
-function registrationOf(read: Pick<Decision, "state">, appId: string) {
+function registrationOf(read: Pick<DecisionContext, "state">, appId: string) {
   const state = read.state(app, appId)
-  return isGone(state) ? undefined : state.registration
+  return isMissing(state) ? undefined : state.registration
 }
 
-/** Stands for the name and the keys of an application that registered itself, on the page. */
-export const identityShown = (read: Pick<Decision, "state">, appId: string): string =>
+/** Represents the name and keys of an application that registered itself, on the consent page. */
+export const shownIdentityOf = (read: Pick<DecisionContext, "state">, appId: string): string =>
   String(registrationOf(read, appId)?.identity ?? "")
 
-/** Withdraws all that a user allowed an application, also by a code that is not used yet. */
+/** Withdraws all consents of a user to an application, including those of unused codes. */
 export function withdrawConsent(tx: Transaction, userId: string, appId: string, reason: string) {
   const removed: Draft<ConsentEvent> = {
     type: "application.consent.removed",
@@ -158,9 +169,9 @@ export function withdrawConsent(tx: Transaction, userId: string, appId: string, 
   tx.append(applicationConsents, id, [removed], tx.owner(user, userId))
 }
 
-/** The last withdrawal of the user of a session, as the answer to a request keeps it. */
+/** The last withdrawal by the user of a session, as stored with a completed request. */
 export function lastWithdrawal(
-  tx: Pick<Decision, "state">,
+  tx: Pick<DecisionContext, "state">,
   sessionId: string,
   appId: string,
 ): { readonly withdrawalId?: string } {
@@ -169,36 +180,43 @@ export function lastWithdrawal(
   return withdrawalId === "" ? {} : { withdrawalId }
 }
 
-/** What a consent of the user of a session relies on until the request is answered. */
-export function allowedWhen(tx: Pick<Decision, "state">, sessionId: string, appId: string) {
+/** What a consent by the user of a session depends on until the request is completed. */
+export function consentBasisOf(
+  tx: Pick<DecisionContext, "state">,
+  sessionId: string,
+  appId: string,
+) {
   const { withdrawalId = "" } = lastWithdrawal(tx, sessionId, appId)
   const identity = registrationOf(tx, appId)?.identity
   return { withdrawalId, ...(identity !== undefined && { identity }) }
 }
 
 /**
- * The session whose user has allowed an open request, unless they have withdrawn or the application
- * has another identity since.
+ * The session whose user consented to an open request; undefined if the user withdrew the consent
+ * or the identity of the application changed since.
  */
-export function consentTo(
-  tx: Pick<Decision, "state">,
-  { asked: { appId }, consent, allowedWhen: given = {} }: Allowed,
+export function findConsentSession(
+  tx: Pick<DecisionContext, "state">,
+  { asked: { appId }, consent, allowedWhen: basis = {} }: ConsentedRequest,
 ): string | undefined {
   if (consent === undefined) return undefined
-  const now = allowedWhen(tx, consent, appId)
-  const isOver =
-    (given.withdrawalId !== undefined && given.withdrawalId !== now.withdrawalId) ||
-    (given.identity !== undefined && given.identity !== now.identity)
-  return isOver ? undefined : consent
+  const now = consentBasisOf(tx, consent, appId)
+  const isInvalid =
+    (basis.withdrawalId !== undefined && basis.withdrawalId !== now.withdrawalId) ||
+    (basis.identity !== undefined && basis.identity !== now.identity)
+  return isInvalid ? undefined : consent
 }
 
-type Allowed = Pick<Extract<AuthRequest, { status: "open" }>, "consent" | "allowedWhen"> & {
-  readonly asked: Pick<Requested, "appId">
+type ConsentedRequest = Pick<
+  Extract<AuthRequestState, { status: "open" }>,
+  "consent" | "allowedWhen"
+> & {
+  readonly asked: Pick<AuthorizationRequest, "appId">
 }
 
-/** Whether the user of a session has withdrawn since a request was answered. */
+/** Whether the user of a session withdrew consent after a request was completed. */
 export function isWithdrawn(
-  tx: Pick<Decision, "state">,
+  tx: Pick<DecisionContext, "state">,
   answered: { readonly sessionId: string; readonly withdrawalId?: string },
   appId: string,
 ): boolean {
@@ -206,6 +224,6 @@ export function isWithdrawn(
   return withdrawalId !== undefined && withdrawalId !== answered.withdrawalId
 }
 
-/** When a user last withdrew the access of an application, ms UTC; 0 where they have not. */
+/** When a user last withdrew an application's access, ms UTC; 0 if never. */
 export const withdrawnAt = (cx: Cx, userId: string, appId: string): number =>
   cx.store.state(cx, applicationConsents, consentsId(userId, appId)).withdrawn

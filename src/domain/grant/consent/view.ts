@@ -9,7 +9,7 @@ const consentTable = table(
   { key: ["id"], indexes: { user: ["user_id"], app: ["app"] } },
 )
 
-/** Which applications have consents of a user; some may no longer be valid. */
+/** The applications that a user has consented to; some consents may no longer be valid. */
 export const consentView = view<ConsentEvent | AppEvent | UserEvent>({
   name: "app_consent",
   tables: [consentTable],
@@ -20,11 +20,11 @@ export const consentView = view<ConsentEvent | AppEvent | UserEvent>({
     "project.application.removed": (db, { id: app }) => consentTable.remove(db, { app }),
     "user.removed": (db, { id }) => consentTable.remove(db, { user_id: id }),
   },
-  dropped: { app_consent: (db, { id }) => consentTable.remove(db, { id }) },
+  onPruned: { app_consent: (db, { id }) => consentTable.remove(db, { id }) },
 })
 
-const ofUser = consentTable.select(["app"], "AND user_id = $userId ORDER BY id")
+const consentsOfUser = consentTable.select(["app"], "AND user_id = $userId ORDER BY id")
 
-/** The applications that a user has allowed something for some time; it may have passed. */
-export const consentedApps = (cx: Cx, userId: string): readonly string[] =>
-  cx.store.all(cx, ofUser, { userId }).map(({ app }) => app)
+/** IDs of the applications that a user has consented to; some consents may have expired. */
+export const consentedAppIds = (cx: Cx, userId: string): readonly string[] =>
+  cx.store.all(cx, consentsOfUser, { userId }).map(({ app }) => app)

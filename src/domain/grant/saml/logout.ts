@@ -7,21 +7,21 @@ import {
   type Transaction,
 } from "../../../store/index.ts"
 import type { Binding } from "../../../xml/names.ts"
-import { idpById, type UpstreamSession } from "../../idp/index.ts"
+import { findIdpById, type UpstreamSession } from "../../idp/index.ts"
 import { session } from "../../session/index.ts"
-import { type SamlParticipant, samlParticipants } from "./session.ts"
+import { listSamlParticipants, type SamlParticipant } from "./session.ts"
 
-/** Who is still to be told that a session is over. */
-export type Untold = SamlParticipant & {
+/** A participant that must still be notified of the end of a session. */
+export type LogoutParticipant = SamlParticipant & {
   readonly sessionId: string
-  /** What an identity provider calls the session, whose id stands for that of the application. */
+  /** The session at an identity provider; then `appId` is the ID of the provider. */
   readonly upstream?: UpstreamSession
 }
 
-/** Where the browser goes when everybody has been told. */
-export type Afterwards =
+/** Where the browser is sent after all participants were notified. */
+export type LogoutDestination =
   | { readonly kind: "location"; readonly url: string }
-  /** To who began it, with an answer: an application, or an identity provider. */
+  /** A response to the initiator: an application or an identity provider. */
   | {
       readonly kind: "response" | "provider response"
       readonly appId: string
@@ -34,8 +34,8 @@ export type Afterwards =
 export type SamlLogoutEvent =
   | Event<
       "saml_logout.added",
-      { readonly afterwards: Afterwards },
-      { readonly untold: readonly Untold[] }
+      { readonly afterwards: LogoutDestination },
+      { readonly untold: readonly LogoutParticipant[] }
     >
   | Event<"saml_logout.told", { readonly appId: string; readonly isDone: boolean }>
 
@@ -44,23 +44,23 @@ export type SamlLogout =
   | {
       readonly status: "open"
       readonly created: number
-      readonly afterwards: Afterwards
-      /** The first one is told next. */
-      readonly untold: readonly Untold[]
-      /** Whether all who were told so far have ended the session, too. */
+      readonly afterwards: LogoutDestination
+      /** The first one is notified next. */
+      readonly untold: readonly LogoutParticipant[]
+      /** Whether all participants so far have confirmed the logout. */
       readonly isComplete: boolean
     }
 
-const hour = 3_600_000
+const hourMs = 3_600_000
 
 /**
- * One sign-out on its way through the applications that speak SAML: each is told by the browser,
- * which comes back from there. The id is a secret of that browser.
+ * A single logout in progress: the browser visits each SAML participant in turn. The ID is a secret
+ * of that browser.
  */
 export const samlLogout = aggregate<SamlLogoutEvent, SamlLogout>({
   stream: "saml_logout",
   retention: "transient",
-  expires: (state) => (state.status === "absent" ? undefined : state.created + hour),
+  expires: (state) => (state.status === "absent" ? undefined : state.created + hourMs),
   initial: { status: "absent" },
   evolve: {
     "saml_logout.added": (_, { data: { afterwards }, private: secret, time }) => ({
@@ -82,34 +82,40 @@ export const samlLogout = aggregate<SamlLogoutEvent, SamlLogout>({
 })
 
 /**
- * Whom the sessions were told to by SAML, each application once; last the providers that they came
- * from, where these want to be told. All of them are told through the browser of the person: who
- * ends a session elsewhere, as an administrator does, has none to send. SAML's other way is SOAP
- * (SAML Bindings §3.2), which we don't speak; what was told then ends with its SessionNotOnOrAfter.
+ * The SAML participants of sessions, each application once; providers with federated logout are
+ * last. All are notified through the user's browser, so ending a session without it, as
+ * administrators do, notifies no one. The SOAP binding (SAML Bindings §3.2) is not supported;
+ * without a notification, participants end their session at SessionNotOnOrAfter.
  */
-export function untoldOf(cx: Cx, sessionIds: readonly string[]): readonly Untold[] {
+export function listLogoutParticipants(
+  cx: Cx,
+  sessionIds: readonly string[],
+): readonly LogoutParticipant[] {
   const all = sessionIds.flatMap((sessionId) =>
-    samlParticipants(cx, sessionId).map((each) => ({ ...each, sessionId })),
+    listSamlParticipants(cx, sessionId).map((each) => ({ ...each, sessionId })),
   )
-  const providers = sessionIds.flatMap((sessionId) => providerOf(cx, sessionId) ?? [])
+  const providers = sessionIds.flatMap((sessionId) => findFederatedProvider(cx, sessionId) ?? [])
   return [...new Map([...all, ...providers].map((each) => [each.appId, each])).values()]
 }
 
-/** The provider that a session came from, and where it ends with the session. */
-function providerOf(cx: Cx, sessionId: string): Untold | undefined {
+/** The identity provider of a session, if it requires federated logout. */
+function findFederatedProvider(cx: Cx, sessionId: string): LogoutParticipant | undefined {
   const { status, vouched } = cx.store.state(cx, session, sessionId)
   const { idpId: appId = "", upstream } = vouched ?? {}
-  const settings = idpById(cx, appId)?.idp.settings
-  const isTold = settings?.kind === "saml" && settings.federatedLogout
-  if (status !== "active" || !upstream || !isTold) return undefined
+  const settings = findIdpById(cx, appId)?.idp.settings
+  const isFederated = settings?.kind === "saml" && settings.federatedLogout
+  if (status !== "active" || !upstream || !isFederated) return undefined
   return { appId, sessionId, upstream, format: "unspecified", nameId: upstream.value }
 }
 
-/** Begins to tell them; answers the id. Part of the step that ends the sessions. */
+/** Starts the logout and returns its ID. Part of the transaction that ends the sessions. */
 export function addSamlLogout(
   tx: Transaction,
   cx: Pick<Cx, "random">,
-  { untold, afterwards }: { readonly untold: readonly Untold[]; readonly afterwards: Afterwards },
+  {
+    untold,
+    afterwards,
+  }: { readonly untold: readonly LogoutParticipant[]; readonly afterwards: LogoutDestination },
 ): string {
   const id = randomToken(cx.random, 20)
   const added: Draft<SamlLogoutEvent> = {
@@ -121,12 +127,17 @@ export function addSamlLogout(
   return id
 }
 
-/** Notes what an application has made of it; the browser goes on. */
-export function noteTold(tx: Transaction, id: string, appId: string, isDone: boolean): void {
-  const told: Draft<SamlLogoutEvent> = { type: "saml_logout.told", data: { appId, isDone } }
-  tx.append(samlLogout, id, [told])
+/** Records the result of one participant. */
+export function recordLogoutResult(
+  tx: Transaction,
+  id: string,
+  appId: string,
+  isDone: boolean,
+): void {
+  const event: Draft<SamlLogoutEvent> = { type: "saml_logout.told", data: { appId, isDone } }
+  tx.append(samlLogout, id, [event])
 }
 
-/** The page that has the browser go on with it. */
+/** The page that continues the logout. */
 export const samlLogoutPath = (id: string): string =>
   `/saml/v2/SLO?logout=${encodeURIComponent(id)}`

@@ -1,21 +1,25 @@
 import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt"
-import { share } from "../../../api/method.ts"
+import { bindHandlers } from "../../../api/method.ts"
 import { AdminService } from "../../../gen/core/admin/v1/admin_service_pb.ts"
 import type { ListEventsRequest } from "../../../gen/core/admin/v1/event_pb.ts"
 import { SystemService } from "../../../gen/core/system/v1/system_service_pb.ts"
 import { listedNames } from "../../../kernel/event/name.ts"
-import { pageOf } from "../../../kernel/page.ts"
-import { at } from "../../../protocol/api/answer.ts"
-import { type Cx, type FailedEvent, failedEvents } from "../../../store/index.ts"
+import { parsePage } from "../../../kernel/page.ts"
+import { toTimestamp } from "../../../protocol/api/response.ts"
+import { type Cx, type FailedEvent, listFailedEvents } from "../../../store/index.ts"
 import { type EventSearch, eventsOf, type PresentedEvent, storedTypes } from "../event.ts"
 import { databaseName, removeFailed } from "../failed-event.ts"
 import { type Editor, editorsOf } from "../query.ts"
-import { sequenceOf, wordsOf, wordsOfStream } from "../words.ts"
+import { eventTitle, parseSequence, streamTitle } from "../words.ts"
 
-export const admin = share<Cx>()(AdminService, {
+export const admin = bindHandlers<Cx>()(AdminService, {
   listEvents: async (req, cx) => {
-    const { limit, asc } = pageOf(req)
-    const events = await eventsOf(cx, searchOf(req), { limit, asc, from: sequenceOf(req.sequence) })
+    const { limit, asc } = parsePage(req)
+    const events = await eventsOf(cx, searchOf(req), {
+      limit,
+      asc,
+      from: parseSequence(req.sequence),
+    })
     const editors = editorsOf(cx)
     return { events: events.map((event) => toEvent(cx, event, editors(event))) }
   },
@@ -27,24 +31,26 @@ export const admin = share<Cx>()(AdminService, {
   listAggregateTypes: (_, cx) => {
     const presented = storedTypes(cx).map(({ aggregate }) => aggregate)
     const names = new Set([...presented, ...cx.store.eventTypes().streams])
-    return { aggregateTypes: [...names].map((name) => toKind(cx, name)) }
+    return { aggregateTypes: [...names].map((name) => toAggregateType(cx, name)) }
   },
-  listFailedEvents: (_, cx) => ({ result: failedEvents(cx.store, cx.instance).map(toFailed) }),
+  listFailedEvents: (_, cx) => ({
+    result: listFailedEvents(cx.store, cx.instance).map(toFailedEvent),
+  }),
   removeFailedEvent: async (req, cx) => {
     await removeFailed(cx, req, cx.instance)
     return {}
   },
 })
 
-export const system = share<Cx>()(SystemService, {
-  listFailedEvents: (_, cx) => ({ result: failedEvents(cx.store).map(toFailed) }),
+export const system = bindHandlers<Cx>()(SystemService, {
+  listFailedEvents: (_, cx) => ({ result: listFailedEvents(cx.store).map(toFailedEvent) }),
   removeFailedEvent: async (req, cx) => {
     await removeFailed(cx, req, req.instanceId || undefined)
     return {}
   },
 })
 
-/** Empty is what a filter says that does not say it. */
+/** An empty field of the request means no filter. */
 function searchOf(req: ListEventsRequest): EventSearch {
   const { case: named, value } = req.creationDateFilter
   const { since = undefined, until = undefined } = named === "range" ? value : {}
@@ -66,32 +72,32 @@ const toEvent = (cx: Cx, event: PresentedEvent, editor: Editor) => ({
   editor: { userId: editor.id, displayName: editor.name, service: event.editor.client },
   aggregate: {
     id: event.id,
-    type: toKind(cx, event.stream),
+    type: toAggregateType(cx, event.stream),
     resourceOwner: event.owner,
     displayName: event.name,
   },
   sequence: BigInt(event.position),
-  creationDate: at(event.time),
+  creationDate: toTimestamp(event.time),
   payload: JSON.parse(JSON.stringify(event.data)),
   type: toType(cx, event.type, event.storedType),
 })
 
-/** The words are those of the stored type, which say what happened here. */
+/** The message describes the stored type, which is more specific than the presented one. */
 const toType = (cx: Cx, type: string, stored: string) => ({
   type,
-  localized: { key: `EventTypes.${type}`, localizedMessage: wordsOf(cx, stored) },
+  localized: { key: `EventTypes.${type}`, localizedMessage: eventTitle(cx, stored) },
 })
 
-const toKind = (cx: Cx, stream: string) => ({
+const toAggregateType = (cx: Cx, stream: string) => ({
   type: stream,
-  localized: { key: `AggregateTypes.${stream}`, localizedMessage: wordsOfStream(cx, stream) },
+  localized: { key: `AggregateTypes.${stream}`, localizedMessage: streamTitle(cx, stream) },
 })
 
-const toFailed = ({ reactor, position, failures, error, last }: FailedEvent) => ({
+const toFailedEvent = ({ reactor, position, failures, error, last }: FailedEvent) => ({
   database: databaseName,
   viewName: reactor,
   failedSequence: BigInt(position),
   failureCount: BigInt(failures),
   errorMessage: error,
-  ...(last > 0 && { lastFailed: at(last) }),
+  ...(last > 0 && { lastFailed: toTimestamp(last) }),
 })

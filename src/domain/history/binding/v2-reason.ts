@@ -1,4 +1,4 @@
-import { share } from "../../../api/method.ts"
+import { bindHandlers } from "../../../api/method.ts"
 import {
   EntryCondition,
   type GetEntryReasonRequest,
@@ -6,17 +6,17 @@ import {
   HistoryService,
   Reason,
 } from "../../../gen/core/history/v2/history_service_pb.ts"
-import type { AccessAnswer, Holding } from "../../../kernel/access.ts"
+import type { AccessDecision, RoleAssignment } from "../../../kernel/access.ts"
 import { Fault } from "../../../kernel/fault.ts"
-import { at } from "../../../protocol/api/answer.ts"
-import type { AnyEvent, Cx, Recorded } from "../../../store/index.ts"
+import { toTimestamp } from "../../../protocol/api/response.ts"
+import type { AnyEvent, Cx, PersistedEvent } from "../../../store/index.ts"
 import { app, isAppActive } from "../../app/index.ts"
 import { appEntryOf } from "../../app-access/index.ts"
 import {
   authorization,
-  givenOn,
   groupAuthorization,
   heldByGroups,
+  listUserAuthorizations,
 } from "../../authorization/index.ts"
 import { group } from "../../group/index.ts"
 import { mayReadUser } from "../../member/index.ts"
@@ -26,16 +26,19 @@ import { projectGrant } from "../../project-grant/index.ts"
 import { isUserActive } from "../../user-lookup/index.ts"
 import { user } from "../../user-model/index.ts"
 import { nameOf } from "../event.ts"
-import { lastAuthorized, lastGiven } from "../given.ts"
+import { findAuthorizationEvent, findMemberEvent } from "../given.ts"
 import { toEditor } from "./v2.ts"
 
-export const reasons = share<Cx>()(HistoryService, {
-  getPermissionReason: (req, cx) => permissionReason(cx, req),
-  getEntryReason: (req, cx) => entryReason(cx, req),
+export const reasons = bindHandlers<Cx>()(HistoryService, {
+  getPermissionReason: (req, cx) => getPermissionReason(cx, req),
+  getEntryReason: (req, cx) => getEntryReason(cx, req),
 })
 
-async function permissionReason(cx: Cx, { userId, subject, ...req }: GetPermissionReasonRequest) {
-  if (!cx.explain) throw new Error("the dispatcher lends what explains its decisions")
+async function getPermissionReason(
+  cx: Cx,
+  { userId, subject, ...req }: GetPermissionReasonRequest,
+) {
+  if (!cx.explain) throw new Error("the dispatcher provides no explanations of access decisions")
   if (!subject.case || subject.value === "") throw subjectMissingError()
   const answer = cx.explain({
     userId,
@@ -57,21 +60,21 @@ async function permissionReason(cx: Cx, { userId, subject, ...req }: GetPermissi
   }
 }
 
-const allowed = {
-  role: { reason: Reason.ROLE, words: "a role permits it" },
-  self: { reason: Reason.SELF, words: "it is about the user themself" },
-  open: { reason: Reason.OPEN, words: "everybody who is signed in may do this" },
+const allowedOutcomes = {
+  role: { reason: Reason.ROLE, words: "a role grants the permission" },
+  self: { reason: Reason.SELF, words: "allowed: users can do this for their own account" },
+  open: { reason: Reason.OPEN, words: "allowed for every signed-in user" },
 } as const
 
-function outcomeOf({ outcome, holdings }: AccessAnswer) {
-  if (!(outcome instanceof Fault)) return { allowed: true, ...allowed[outcome] }
+function outcomeOf({ outcome, holdings }: AccessDecision) {
+  if (!(outcome instanceof Fault)) return { allowed: true, ...allowedOutcomes[outcome] }
   const granting = holdings.filter((each) => each.granting.length > 0)
   const elsewhere = granting.length > 0 ? Reason.ELSEWHERE : Reason.NO_PERMISSION
   const reason = granting.some(({ reaches }) => reaches) ? Reason.FORBIDDEN : elsewhere
   return { allowed: false, reason, words: outcome.message, refusal: outcome.id }
 }
 
-async function toHolding(cx: Cx, userId: string, { granting, ...held }: Holding) {
+async function toHolding(cx: Cx, userId: string, { granting, ...held }: RoleAssignment) {
   const { level, id, roles, reaches, groupId } = held
   const of = level === "grant" ? cx.store.state(cx, projectGrant, id).projectId : id
   return {
@@ -82,20 +85,20 @@ async function toHolding(cx: Cx, userId: string, { granting, ...held }: Holding)
     name: nameOf(cx, level === "grant" ? project.stream : level, of),
     roles: [...roles],
     grantingRoles: [...granting],
-    ...given(cx, await lastGiven(cx, userId, held)),
+    ...grantedBy(cx, await findMemberEvent(cx, userId, held)),
   }
 }
 
 const groupNamed = (cx: Cx, groupId: string | undefined) =>
   groupId !== undefined && { groupId, groupName: nameOf(cx, group.stream, groupId) }
 
-const given = (cx: Cx, event: Recorded<AnyEvent> | undefined) =>
-  event && { givenBy: toEditor(cx, event), givenDate: at(event.time) }
+const grantedBy = (cx: Cx, event: PersistedEvent<AnyEvent> | undefined) =>
+  event && { givenBy: toEditor(cx, event), givenDate: toTimestamp(event.time) }
 
-async function entryReason(cx: Cx, { userId, applicationId }: GetEntryReasonRequest) {
+async function getEntryReason(cx: Cx, { userId, applicationId }: GetEntryReasonRequest) {
   const home = cx.store.receipt(cx, user, userId)?.owner
   if (home === undefined || !mayReadUser(cx, userId, home)) {
-    throw new Fault("not_found", "user.missing", "there is no such user")
+    throw new Fault("not_found", "user.missing", "user not found")
   }
   const state = cx.store.state(cx, app, applicationId)
   const projectId = "projectId" in state ? state.projectId : ""
@@ -107,12 +110,12 @@ async function entryReason(cx: Cx, { userId, applicationId }: GetEntryReasonRequ
   const isActive = isUserActive(cx, userId) && isOrgActive(cx, home)
   const isServed = isAppActive(cx, applicationId)
   const checks = [
-    ...check(EntryCondition.USER_ACTIVE, isActive),
-    ...check(EntryCondition.APPLICATION_ACTIVE, isServed),
-    ...check(EntryCondition.PROJECT_GRANTED, hasProject),
-    ...check(EntryCondition.ROLES_GIVEN, hasRoles),
-    ...check(EntryCondition.ASSIGNED, isAssigned),
-    ...check(EntryCondition.PROJECT_ROLE, hasRole),
+    ...conditionCheck(EntryCondition.USER_ACTIVE, isActive),
+    ...conditionCheck(EntryCondition.APPLICATION_ACTIVE, isServed),
+    ...conditionCheck(EntryCondition.PROJECT_GRANTED, hasProject),
+    ...conditionCheck(EntryCondition.ROLES_GIVEN, hasRoles),
+    ...conditionCheck(EntryCondition.ASSIGNED, isAssigned),
+    ...conditionCheck(EntryCondition.PROJECT_ROLE, hasRole),
   ]
   const roles = cx.holds?.("user.grant.read") ? await entryRoles(cx, userId, projectId) : []
   return {
@@ -124,38 +127,44 @@ async function entryReason(cx: Cx, { userId, applicationId }: GetEntryReasonRequ
 
 /** What a user was given on a project, and what their groups give them. */
 function entryRoles(cx: Cx, userId: string, projectId: string) {
-  const own = givenOn(cx, userId, projectId).map((each) => ({ ...each, groupId: undefined }))
-  const ofGroups = heldByGroups(cx, userId, projectId).map((each) => ({ ...each, counts: true }))
+  const own = listUserAuthorizations(cx, userId, projectId).map((each) => ({
+    ...each,
+    groupId: undefined,
+  }))
+  const ofGroups = heldByGroups(cx, userId, projectId).map((each) => ({ ...each, isActive: true }))
   return Promise.all(
-    [...own, ...ofGroups].map(async ({ id, orgId, grantId, counts, keys, groupId }) => ({
+    [...own, ...ofGroups].map(async ({ id, orgId, grantId, isActive, keys, groupId }) => ({
       authorizationId: id,
       roleKeys: [...keys],
-      counts,
+      counts: isActive,
       projectGrantId: grantId,
       organizationId: orgId,
       organizationName: cx.store.state(cx, org, orgId).name,
       ...groupNamed(cx, groupId),
-      ...given(cx, await lastAuthorized(cx, id, groupId ? groupAuthorization : authorization)),
+      ...grantedBy(
+        cx,
+        await findAuthorizationEvent(cx, id, groupId ? groupAuthorization : authorization),
+      ),
     })),
   )
 }
 
 const conditions = {
   [EntryCondition.USER_ACTIVE]: [
-    "the user and their organisation are active",
-    "the user or their organisation is not active",
+    "the user and their organization are active",
+    "the user or their organization is not active",
   ],
   [EntryCondition.APPLICATION_ACTIVE]: [
     "the application and its project are active",
-    "the application, its project or the organisation that owns them is not active",
+    "the application, its project, or the organization that owns them is not active",
   ],
   [EntryCondition.PROJECT_GRANTED]: [
-    "the organisation of the user has the project",
-    "the project lets in only organisations that have it, and that of the user does not",
+    "the user's organization owns the project or has a project grant",
+    "the project requires a project grant, and the user's organization has none",
   ],
   [EntryCondition.ROLES_GIVEN]: [
     "the user has roles on the project",
-    "the project lets in only who has roles on it, and the user has none that count",
+    "the project requires a role, and the user has no active role on it",
   ],
   [EntryCondition.ASSIGNED]: [
     "the user, or a group of theirs, is assigned to the application",
@@ -167,16 +176,12 @@ const conditions = {
   ],
 } as const
 
-/** None where nothing of the kind is asked for. */
-function check(condition: keyof typeof conditions, met: boolean | undefined) {
+/** Returns no check for a condition that the project does not require. */
+function conditionCheck(condition: keyof typeof conditions, met: boolean | undefined) {
   if (met === undefined) return []
   const [fine, lacking] = conditions[condition]
   return [{ condition, met, words: met ? fine : lacking }]
 }
 
 const subjectMissingError = () =>
-  new Fault(
-    "invalid_argument",
-    "reason.subject_missing",
-    "say in permission or in operation what is to be explained",
-  )
+  new Fault("invalid_argument", "reason.subject_missing", "permission or operation is required")

@@ -8,22 +8,22 @@ import {
   ScalarType,
 } from "@bufbuild/protobuf"
 import { durationFromMs } from "@bufbuild/protobuf/wkt"
-import { book } from "../../../api/book.ts"
+import { allServices } from "../../../api/book.ts"
 import { nameOf } from "../../../api/method.ts"
 import {
   type AnyEvent,
   type AnyHistory,
   type Change,
-  former,
+  formerValues,
   type UndoRequest,
 } from "../../../store/index.ts"
 
 /**
- * The operation that undoes a change, with its request. Fields that the operation does not have are
- * left out; a text becomes the value of an enum whose name ends with it, a number of seconds a
- * duration.
+ * Returns the operation that undoes a change and its request. Fields that the operation does not
+ * have are omitted. A string is converted to the enum value whose name ends with it, and a number
+ * of seconds to a duration.
  */
-export function requestOf(
+export function undoRequestOf(
   history: AnyHistory,
   change: Change<AnyEvent, unknown>,
   undo: string | UndoRequest,
@@ -32,43 +32,45 @@ export function requestOf(
   const { target = ({ id }) => ({ id, [`${stream}Id`]: id }) } = history
   const [name, fields, exactness] = typeof undo === "string" ? [undo] : undo
   const { event, before, after, now } = change
-  const method = operationOf(history, name)
-  if (!method) throw new Error(`the history of ${stream} names ${name}: no operation`)
+  const method = findOperation(history, name)
+  if (!method) throw new Error(`the history of ${stream} names an unknown operation: ${name}`)
   const { input } = method
   const restored = () => {
-    // A list that is left out would be emptied; a request of version 1 resets any field.
+    // An omitted list would be emptied, and an API v1 request resets every omitted field.
     const others = Object.entries(present(now, event)).filter(
       ([, value]) => Array.isArray(value) || input.typeName.includes(".v1."),
     )
-    const former = formerFields(input, present(before, event), present(after, event))
+    const former = formerMessageFields(input, present(before, event), present(after, event))
     return { ...Object.fromEntries(others), ...former }
   }
-  const request = fill(input, { ...target(change), ...(fields ?? restored()) })
+  const request = createMessage(input, { ...target(change), ...(fields ?? restored()) })
   return { operation: nameOf(method), request, isLoose: exactness === "loose" }
 }
 
-/** The operation that a history names; some resources are reactivated, others activated. */
-export function operationOf({ operations }: AnyHistory, name: string): DescMethod | undefined {
+/** Finds the operation that a history names: Activate also matches Reactivate. */
+export function findOperation({ operations }: AnyHistory, name: string): DescMethod | undefined {
   const full = name.includes("/") ? name : `${operations?.split("/")[0]}/${name}`
   const names = [full, full.replace("/Activate", "/Reactivate")]
-  return book.flatMap(({ methods }) => [...methods]).find((each) => names.includes(nameOf(each)))
+  return allServices
+    .flatMap(({ methods }) => [...methods])
+    .find((each) => names.includes(nameOf(each)))
 }
 
-/** Messages that update something are compared field by field, all others as a whole. */
-function formerFields(message: DescMessage, before: object, after: object): object {
-  const fields = Object.entries(former(before, after)).map(([name, was]) => {
+/** Compares update messages field by field, and all other messages as a whole. */
+function formerMessageFields(message: DescMessage, before: object, after: object): object {
+  const fields = Object.entries(formerValues(before, after)).map(([name, was]) => {
     const { message: inner } = message.fields.find(({ localName }) => localName === name) ?? {}
     const is: unknown = Reflect.get(after, name)
     if (!inner?.typeName.includes(".Update") || !isObject(was) || !isObject(is)) return [name, was]
-    return [name, formerFields(inner, was, is)]
+    return [name, formerMessageFields(inner, was, is)]
   })
   return Object.fromEntries(fields)
 }
 
 const isObject = (value: unknown): value is object => typeof value === "object" && value !== null
 
-function fill(message: DescMessage, fields: object): Message {
-  // A field of a oneof is given by its own name, or as messages have it.
+function createMessage(message: DescMessage, fields: object): Message {
+  // A oneof field is passed under its own name or in the form of a message.
   const given = Object.entries(fields).map(([name, value]): [string, unknown] =>
     isObject(value) && "case" in value && "value" in value
       ? [String(value.case), value.value]
@@ -81,15 +83,15 @@ function fill(message: DescMessage, fields: object): Message {
     const each: unknown = values.get(name)
     if (each === undefined) continue
     const value = Array.isArray(each)
-      ? each.map((item) => convert(field, item))
-      : convert(field, each)
+      ? each.map((item) => convertValue(field, item))
+      : convertValue(field, each)
     filled[oneof?.localName ?? name] = oneof ? { case: name, value } : value
   }
   return create(message, filled)
 }
 
-function convert({ message, enum: numbers, scalar }: DescField, value: unknown): unknown {
-  if (message && isObject(value)) return isMessage(value) ? value : fill(message, value)
+function convertValue({ message, enum: numbers, scalar }: DescField, value: unknown): unknown {
+  if (message && isObject(value)) return isMessage(value) ? value : createMessage(message, value)
   if (typeof value === "number") {
     if (message) return durationFromMs(value * 1000)
     if (scalar === ScalarType.STRING) return String(value)

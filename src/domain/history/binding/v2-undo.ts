@@ -1,14 +1,14 @@
-import { share } from "../../../api/method.ts"
+import { bindHandlers } from "../../../api/method.ts"
 import { HistoryService } from "../../../gen/core/history/v2/history_service_pb.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx } from "../../../store/index.ts"
 import { tryUndo, undo } from "../undo/undo.ts"
-import { sequenceOf, wordsOf } from "../words.ts"
-import { placeOf, toDifference } from "./v2.ts"
+import { eventTitle, parseSequence } from "../words.ts"
+import { resolveResource, toDifference } from "./v2.ts"
 
-export const undos = share<Cx>()(HistoryService, {
+export const undos = bindHandlers<Cx>()(HistoryService, {
   getUndo: async ({ resource, sequence }, cx) => {
-    const tried = await tryUndo(cx, await placeOf(cx, resource), required(sequence))
+    const tried = await tryUndo(cx, await resolveResource(cx, resource), requireSequence(sequence))
     if (tried instanceof Fault) {
       return { possible: false, refusal: tried.id, words: tried.message }
     }
@@ -18,23 +18,23 @@ export const undos = share<Cx>()(HistoryService, {
       operation: plan.operation,
       differences: differences.map((each) => toDifference(cx, each)),
       types: [...types],
-      typeWords: types.map((type) => wordsOf(cx, type)),
+      typeWords: types.map((type) => eventTitle(cx, type)),
       lastSequence: BigInt(plan.last),
     }
   },
   undoChange: async ({ resource, sequence, lastSequence }, cx) => {
-    const change = { version: required(sequence), last: sequenceOf(lastSequence) }
-    const { operation, version } = await undo(cx, await placeOf(cx, resource), change)
+    const change = { version: requireSequence(sequence), last: parseSequence(lastSequence) }
+    const { operation, version } = await undo(cx, await resolveResource(cx, resource), change)
     return { operation, sequence: BigInt(version) }
   },
 })
 
-function required(sequence: bigint): number {
-  const version = sequenceOf(sequence)
+function requireSequence(sequence: bigint): number {
+  const version = parseSequence(sequence)
   if (version !== undefined) return version
   throw new Fault(
     "invalid_argument",
     "history.sequence_missing",
-    "sequence is missing; it says which change is to be undone, as ListChanges tells it",
+    "sequence is required: the sequence of the change to undo, as returned by ListChanges",
   )
 }

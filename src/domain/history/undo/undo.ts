@@ -1,19 +1,19 @@
-import type { Operating } from "../../../kernel/context.ts"
+import type { CallOperationOptions } from "../../../kernel/context.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx, Transaction } from "../../../store/index.ts"
-import { allFieldsOf, between, folded } from "../past.ts"
+import { allFieldsOf, foldEvent, visibleDifferences } from "../past.ts"
 import type { RecordedEvent } from "../query.ts"
-import type { Place } from "../resource.ts"
-import { type Plan, planOf, unchangedError, undoError, wordsOfKeys } from "./plan.ts"
+import type { HistoryResource } from "../resource.ts"
+import { formatFieldNames, planUndo, type UndoPlan, unchangedError, undoError } from "./plan.ts"
 
-/** Tries the undo of a change, of which nothing is stored; a fault where it is refused. */
-export async function tryUndo(cx: Cx, place: Place, version: number) {
-  const plan = await planOf(cx, place, version)
+/** Tries the undo of a change without storing anything; returns a fault if it is rejected. */
+export async function tryUndo(cx: Cx, place: HistoryResource, version: number) {
+  const plan = await planUndo(cx, place, version)
   if (plan instanceof Fault) return plan
   const events: Omit<RecordedEvent, "position">[] = []
   const store = cx.store.rehearse((step) => events.push(...step))
-  const refusal = await refusalOf(
-    operate(cx, plan, { call: { store, written: undefined }, isTrial: true }),
+  const refusal = await faultOf(
+    callOperation(cx, plan, { call: { store, written: undefined }, isTrial: true }),
   )
   if (refusal?.id === "member.credentials_unconfirmed") return rolesError()
   if (refusal) return refusal
@@ -21,52 +21,52 @@ export async function tryUndo(cx: Cx, place: Place, version: number) {
   const after = events
     .filter(({ stream, id }) => stream === place.kind.stream && id === place.id)
     .map((event) => ({ ...event, position: 0, erase: null }))
-    .reduce((state, event) => folded(cx.store, state, event), plan.now)
+    .reduce((state, event) => foldEvent(cx.store, state, event), plan.now)
   const fields = allFieldsOf(place, after.whole)
   const missed = [...plan.expected].filter(([key, was]) => fields.get(key) !== was)
-  if (missed.length > 0) return partError(missed.map(([key]) => key))
+  if (missed.length > 0) return partialUndoError(missed.map(([key]) => key))
   const types = [...new Set(events.map(({ type }) => type))]
-  return { plan, differences: between(place, plan.now, after), types }
+  return { plan, differences: visibleDifferences(place, plan.now, after), types }
 }
 
 /**
- * Undoes a change: nothing happens where others have changed the thing since `last`, or while this
- * goes on. Answers the version of the thing now.
+ * Undoes a change and returns the new version of the resource. Throws if the resource has changed
+ * since `last` or changes during the undo.
  */
 export async function undo(
   cx: Cx,
-  place: Place,
+  place: HistoryResource,
   { version, last }: { readonly version: number; readonly last: number | undefined },
 ): Promise<{ readonly operation: string; readonly version: number }> {
   const tried = await tryUndo(cx, place, version)
   if (tried instanceof Fault) throw tried
   const { plan } = tried
-  if (last !== undefined && last !== plan.last) throw movedError()
-  const store = cx.store.checking((tx) => mustStand(cx, tx, plan))
-  await operate(cx, plan, { call: { store } })
+  if (last !== undefined && last !== plan.last) throw conflictError()
+  const store = cx.store.checking((tx) => requireUnchanged(cx, tx, plan))
+  await callOperation(cx, plan, { call: { store } })
   const now = cx.store.receipt(cx, place.kind, place.id)
   return { operation: plan.operation, version: now?.version ?? plan.last }
 }
 
-/** What is looked at joins the step: nobody else can change it before that is written. */
-function mustStand(cx: Cx, tx: Transaction, { place, last }: Plan): void {
+/** Adds the stream to the transaction, so that no concurrent change can come before the write. */
+function requireUnchanged(cx: Cx, tx: Transaction, { place, last }: UndoPlan): void {
   tx.owner(place.kind, place.id)
-  if (cx.store.receipt(cx, place.kind, place.id)?.version !== last) throw movedError()
+  if (cx.store.receipt(cx, place.kind, place.id)?.version !== last) throw conflictError()
 }
 
-/** Calls the operation; only those of the management service act on an organization. */
-function operate(
+/** Calls the operation; only those of the management service have an organization context. */
+function callOperation(
   cx: Cx,
-  { operation, request, owner }: Plan,
-  { call, isTrial = false }: Operating,
+  { operation, request, owner }: UndoPlan,
+  { call, isTrial = false }: CallOperationOptions,
 ) {
-  if (!cx.operate) throw new Error("the dispatcher lends what asks operations")
+  if (!cx.operate) throw new Error("the dispatcher provides no way to call operations")
   const orgId = operation.startsWith("core.management.v1.ManagementService/") ? owner : ""
   return cx.operate(operation, request, { call: { ...call, orgId }, isTrial })
 }
 
-/** A refusal is the answer here. */
-async function refusalOf(work: Promise<void>): Promise<Fault | undefined> {
+/** Returns the fault of a rejected operation instead of throwing it. */
+async function faultOf(work: Promise<void>): Promise<Fault | undefined> {
   try {
     await work
     return undefined
@@ -76,22 +76,24 @@ async function refusalOf(work: Promise<void>): Promise<Fault | undefined> {
   }
 }
 
-const partError = (keys: readonly string[]) => {
-  const words = `${wordsOfKeys(keys)} would not be as before; change by hand what is to be so`
+const partialUndoError = (keys: readonly string[]) => {
+  const fields = formatFieldNames(keys)
+  const words = `${fields} would not be fully restored; change these fields manually`
   return undoError("history.undo_partly", words)
 }
 
-/** An undo confirms no credentials; whoever gives the roles looks at them. */
+/** An undo can't confirm credentials; the administrator who grants the roles must check them. */
 const rolesError = () =>
   undoError(
     "history.undo_roles",
-    "others set credentials or addresses of this user, which must be confirmed; give the roles " +
-      "by hand",
+    "other users set credentials or addresses of this user, which must be confirmed; " +
+      "grant the roles " +
+      "manually",
   )
 
-const movedError = () =>
+const conflictError = () =>
   new Fault(
     "aborted",
     "history.moved",
-    "this has been changed while you looked; see what an undo would do now, and try again",
+    "the resource has changed in the meantime; preview the undo again, then retry",
   )

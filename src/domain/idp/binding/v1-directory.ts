@@ -6,11 +6,11 @@ import type { DirectoryAttributes, Settings } from "../model.ts"
 type Fields<M> = Omit<M, "$typeName" | "$unknown">
 type Directory = Extract<Settings, { kind: "ldap" }>
 
-/** How long a server may take where nobody says it. */
-const standardTimeoutMs = 5000
+/** Timeout of a server if the request has none. */
+const defaultTimeoutMs = 5000
 
-/** What a request says of a directory, but for the password. */
-export function directoryOf(req: Fields<AddLDAPProviderRequest>): Directory {
+/** Reads directory settings from a request, without the password. */
+export function directoryFrom(req: Fields<AddLDAPProviderRequest>): Directory {
   const { startTls, baseDn, bindDn, userBase } = req
   return {
     kind: "ldap",
@@ -22,39 +22,39 @@ export function directoryOf(req: Fields<AddLDAPProviderRequest>): Directory {
     rootCa: new TextDecoder().decode(req.rootCa),
     userObjectClasses: [...req.userObjectClasses],
     userFilters: [...req.userFilters],
-    timeoutMs: req.timeout ? durationMs(req.timeout) : standardTimeoutMs,
-    attributes: attributesOf(req.attributes),
+    timeoutMs: req.timeout ? durationMs(req.timeout) : defaultTimeoutMs,
+    attributes: attributesFrom(req.attributes),
   }
 }
 
-const attributesOf = (given: Fields<LDAPAttributes> | undefined): DirectoryAttributes => ({
-  id: given?.idAttribute ?? "",
-  givenName: given?.firstNameAttribute ?? "",
-  familyName: given?.lastNameAttribute ?? "",
-  displayName: given?.displayNameAttribute ?? "",
-  nickName: given?.nickNameAttribute ?? "",
-  userName: given?.preferredUsernameAttribute ?? "",
-  email: given?.emailAttribute ?? "",
-  emailVerified: given?.emailVerifiedAttribute ?? "",
-  phone: given?.phoneAttribute ?? "",
-  phoneVerified: given?.phoneVerifiedAttribute ?? "",
-  preferredLanguage: given?.preferredLanguageAttribute ?? "",
-  avatarUrl: given?.avatarUrlAttribute ?? "",
-  profile: given?.profileAttribute ?? "",
+const attributesFrom = (message: Fields<LDAPAttributes> | undefined): DirectoryAttributes => ({
+  id: message?.idAttribute ?? "",
+  givenName: message?.firstNameAttribute ?? "",
+  familyName: message?.lastNameAttribute ?? "",
+  displayName: message?.displayNameAttribute ?? "",
+  nickName: message?.nickNameAttribute ?? "",
+  userName: message?.preferredUsernameAttribute ?? "",
+  email: message?.emailAttribute ?? "",
+  emailVerified: message?.emailVerifiedAttribute ?? "",
+  phone: message?.phoneAttribute ?? "",
+  phoneVerified: message?.phoneVerifiedAttribute ?? "",
+  preferredLanguage: message?.preferredLanguageAttribute ?? "",
+  avatarUrl: message?.avatarUrlAttribute ?? "",
+  profile: message?.profileAttribute ?? "",
 })
 
-/** A directory as both versions show it; never its password. */
-export const shownDirectory = ({ timeoutMs, rootCa, attributes, ...rest }: Directory) => ({
+/** A directory in the format of both versions, without the password. */
+export const toDirectoryMessage = ({ timeoutMs, rootCa, attributes, ...rest }: Directory) => ({
   ...rest,
   servers: [...rest.servers],
   userObjectClasses: [...rest.userObjectClasses],
   userFilters: [...rest.userFilters],
   timeout: durationFromMs(timeoutMs),
   rootCa: new TextEncoder().encode(rootCa),
-  attributes: shownAttributes(attributes),
+  attributes: toAttributesMessage(attributes),
 })
 
-const shownAttributes = (attributes: DirectoryAttributes) => ({
+const toAttributesMessage = (attributes: DirectoryAttributes) => ({
   idAttribute: attributes.id,
   firstNameAttribute: attributes.givenName,
   lastNameAttribute: attributes.familyName,

@@ -15,15 +15,15 @@ import {
   AzureADTenantType,
   type Options as OptionsMessage,
 } from "../../../gen/core/idp/v1/idp_pb.ts"
-import { meaning } from "../../../protocol/api/answer.ts"
-import type { Wish } from "../commands.ts"
+import { valueOfEnum } from "../../../protocol/api/response.ts"
+import type { IdpInput } from "../commands.ts"
 import type { AutoLinking, Options, Settings } from "../model.ts"
-import { directoryOf } from "./v1-directory.ts"
+import { directoryFrom } from "./v1-directory.ts"
 
-/** The same fields add and change a provider, of the instance and of an organisation. */
+/** The fields of requests that add or update a provider, of an instance or an organization. */
 type Fields<M> = Omit<M, "$typeName" | "$unknown">
 
-type Common = {
+type CommonFields = {
   readonly name: string
   readonly clientId: string
   readonly clientSecret: string
@@ -31,56 +31,62 @@ type Common = {
   readonly providerOptions?: OptionsMessage | undefined
 }
 
-/** Reads what requests say of each kind of provider; a vendor's need no name. */
-export const wishOf = {
+/** Reads the input for each kind of provider; vendors have a default name. */
+export const inputFrom = {
   oauth: (req: Fields<AddGenericOAuthProviderRequest>) => {
     const { idAttribute, usePkce } = req
-    return wish(req, { kind: "oauth", ...clientOf(req), ...endpointsOf(req), idAttribute, usePkce })
+    return idpInput(req, {
+      kind: "oauth",
+      ...clientFrom(req),
+      ...endpointsFrom(req),
+      idAttribute,
+      usePkce,
+    })
   },
   oidc: (req: Fields<AddGenericOIDCProviderRequest>) => {
     const { issuer, isIdTokenMapping, usePkce } = req
-    return wish(req, { kind: "oidc", ...clientOf(req), issuer, isIdTokenMapping, usePkce })
+    return idpInput(req, { kind: "oidc", ...clientFrom(req), issuer, isIdTokenMapping, usePkce })
   },
-  jwt: (req: Fields<AddJWTProviderRequest>): Wish => {
+  jwt: (req: Fields<AddJWTProviderRequest>): IdpInput => {
     const { name, issuer, jwtEndpoint, keysEndpoint, headerName } = req
     const settings = { kind: "jwt", issuer, jwtEndpoint, keysEndpoint, headerName } as const
-    return { name, settings, options: optionsOf(req.providerOptions) }
+    return { name, settings, options: optionsFrom(req.providerOptions) }
   },
-  ldap: (req: Fields<AddLDAPProviderRequest>): Wish => {
+  ldap: (req: Fields<AddLDAPProviderRequest>): IdpInput => {
     const { name, bindPassword: secret } = req
-    return { name, settings: directoryOf(req), options: optionsOf(req.providerOptions), secret }
+    return { name, settings: directoryFrom(req), options: optionsFrom(req.providerOptions), secret }
   },
   azure: (req: Fields<AddAzureADProviderRequest>) => {
     const { emailVerified } = req
-    const tenant = tenantOf(req.tenant)
-    return wish(req, { kind: "azure", ...clientOf(req), tenant, emailVerified }, "Microsoft")
+    const tenant = tenantFrom(req.tenant)
+    return idpInput(req, { kind: "azure", ...clientFrom(req), tenant, emailVerified }, "Microsoft")
   },
   github: (req: Fields<AddGoogleProviderRequest>) =>
-    wish(req, { kind: "github", ...clientOf(req) }, "GitHub"),
+    idpInput(req, { kind: "github", ...clientFrom(req) }, "GitHub"),
   gitlab: (req: Fields<AddGoogleProviderRequest>) =>
-    wish(req, { kind: "gitlab", ...clientOf(req) }, "GitLab"),
+    idpInput(req, { kind: "gitlab", ...clientFrom(req) }, "GitLab"),
   google: (req: Fields<AddGoogleProviderRequest>) =>
-    wish(req, { kind: "google", ...clientOf(req) }, "Google"),
+    idpInput(req, { kind: "google", ...clientFrom(req) }, "Google"),
   githubEnterprise: (req: Fields<AddGitHubEnterpriseServerProviderRequest>) =>
-    wish(req, { kind: "github_enterprise", ...clientOf(req), ...endpointsOf(req) }),
+    idpInput(req, { kind: "github_enterprise", ...clientFrom(req), ...endpointsFrom(req) }),
   gitlabSelfHosted: (req: Fields<AddGitLabSelfHostedProviderRequest>) => {
     const { issuer } = req
-    return wish(req, { kind: "gitlab_self_hosted", ...clientOf(req), issuer })
+    return idpInput(req, { kind: "gitlab_self_hosted", ...clientFrom(req), issuer })
   },
   apple: ({ privateKey, ...req }: Fields<AddAppleProviderRequest>) => {
     const { teamId, keyId } = req
     const clientSecret = new TextDecoder().decode(privateKey)
-    const settings = { kind: "apple", ...clientOf(req), teamId, keyId } as const
-    return wish({ ...req, clientSecret }, settings, "Apple")
+    const settings = { kind: "apple", ...clientFrom(req), teamId, keyId } as const
+    return idpInput({ ...req, clientSecret }, settings, "Apple")
   },
 } as const
 
-function wish(req: Common, settings: Settings, standardName = ""): Wish {
+function idpInput(req: CommonFields, settings: Settings, standardName = ""): IdpInput {
   const { name, clientSecret: secret, providerOptions } = req
-  return { name: name || standardName, settings, options: optionsOf(providerOptions), secret }
+  return { name: name || standardName, settings, options: optionsFrom(providerOptions), secret }
 }
 
-const clientOf = ({ clientId, scopes }: Pick<Common, "clientId" | "scopes">) => ({
+const clientFrom = ({ clientId, scopes }: Pick<CommonFields, "clientId" | "scopes">) => ({
   clientId,
   scopes: [...scopes],
 })
@@ -90,26 +96,26 @@ type Endpoints = Pick<
   "authorizationEndpoint" | "tokenEndpoint" | "userEndpoint"
 >
 
-const endpointsOf = ({ authorizationEndpoint, tokenEndpoint, userEndpoint }: Endpoints) => ({
+const endpointsFrom = ({ authorizationEndpoint, tokenEndpoint, userEndpoint }: Endpoints) => ({
   authorizationEndpoint,
   tokenEndpoint,
   userEndpoint,
 })
 
-/** What may come of a sign-in; nothing where nothing is said. */
-export function optionsOf(given: OptionsMessage | undefined): Options {
-  const { isLinkingAllowed = false, isCreationAllowed = false } = given ?? {}
-  const { isAutoCreation = false, isAutoUpdate = false, autoLinking = 0 } = given ?? {}
-  const { acceptAsFresh = false, forwardAcrValues = false, isTrustedForAddresses } = given ?? {}
-  const { allowedDomains = [], encryptAssertions } = given ?? {}
-  const { acceptMissingNonce, acceptOtherAudiences, trustDirectoryAddresses } = given ?? {}
+/** Reads the options for users who sign in; all off by default. */
+export function optionsFrom(message: OptionsMessage | undefined): Options {
+  const { isLinkingAllowed = false, isCreationAllowed = false } = message ?? {}
+  const { isAutoCreation = false, isAutoUpdate = false, autoLinking = 0 } = message ?? {}
+  const { acceptAsFresh = false, forwardAcrValues = false, isTrustedForAddresses } = message ?? {}
+  const { allowedDomains = [], encryptAssertions } = message ?? {}
+  const { acceptMissingNonce, acceptOtherAudiences, trustDirectoryAddresses } = message ?? {}
   return {
     isLinkingAllowed,
     isCreationAllowed,
     isAutoCreation,
     isAutoUpdate,
-    autoLinking: meaning(autoLinkings, autoLinking),
-    // What is off is left out, as it was before there was either.
+    autoLinking: valueOfEnum(autoLinkings, autoLinking),
+    // Options that are off are omitted, as in events from before they existed.
     ...(acceptAsFresh && { acceptAsFresh }),
     ...(forwardAcrValues && { forwardAcrValues }),
     ...(isTrustedForAddresses !== undefined && { isTrustedForAddresses }),
@@ -127,28 +133,28 @@ const autoLinkings: Readonly<Record<number, AutoLinking>> = {
   [AutoLinkingOption.EMAIL]: "email",
 }
 
-/** The same as every version shows it. */
-export const shownOptions = ({ autoLinking, allowedDomains = [], ...options }: Options) => ({
+/** The options in the format of all versions. */
+export const toOptionsMessage = ({ autoLinking, allowedDomains = [], ...options }: Options) => ({
   ...options,
   allowedDomains: [...allowedDomains],
-  autoLinking: shownAutoLinkings[autoLinking],
+  autoLinking: autoLinkingMessages[autoLinking],
 })
 
-const shownAutoLinkings: Readonly<Record<AutoLinking, AutoLinkingOption>> = {
+const autoLinkingMessages: Readonly<Record<AutoLinking, AutoLinkingOption>> = {
   off: AutoLinkingOption.UNSPECIFIED,
   username: AutoLinkingOption.USERNAME,
   email: AutoLinkingOption.EMAIL,
 }
 
-/** The names of Microsoft for several directories at once. */
+/** Microsoft's names for multi-directory tenants. */
 export const tenants = {
   common: AzureADTenantType.AZURE_AD_TENANT_TYPE_COMMON,
   organizations: AzureADTenantType.AZURE_AD_TENANT_TYPE_ORGANISATIONS,
   consumers: AzureADTenantType.AZURE_AD_TENANT_TYPE_CONSUMERS,
 } as const
 
-function tenantOf(given: AzureADTenant | undefined): string {
-  if (given?.type.case === "tenantId") return given.type.value
-  const type = given?.type.value ?? tenants.common
+function tenantFrom(message: AzureADTenant | undefined): string {
+  if (message?.type.case === "tenantId") return message.type.value
+  const type = message?.type.value ?? tenants.common
   return Object.entries(tenants).find(([, value]) => value === type)?.[0] ?? "common"
 }

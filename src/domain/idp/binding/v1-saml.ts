@@ -4,92 +4,108 @@ import {
   SAMLNameIDFormat,
   SAMLSignatureAlgorithm,
 } from "../../../gen/core/idp/v1/idp_pb.ts"
-import { onLatest } from "../../../kernel/edit/latest.ts"
-import { meaning } from "../../../protocol/api/answer.ts"
-import { type MaskedRequest, mergedWith } from "../../../protocol/api/mask.ts"
+import { retryOnConflict } from "../../../kernel/edit/latest.ts"
+import { type MaskedRequest, mergeWithStored } from "../../../protocol/api/mask.ts"
+import { valueOfEnum } from "../../../protocol/api/response.ts"
 import type { Cx, Receipt } from "../../../store/index.ts"
-import { metadataText } from "../../../xml/metadata.ts"
+import { decodeMetadata } from "../../../xml/metadata.ts"
 import type { Binding, Hash, NameIdFormat } from "../../../xml/names.ts"
-import { changeIdp, findIdp, metadataOf, type Place, type Wish } from "../commands.ts"
-import { refusedError } from "../field.ts"
+import { getIdp, type IdpInput, type IdpOwner, metadataOf, updateIdp } from "../commands.ts"
+import { invalidFieldError } from "../field.ts"
 import type { Settings } from "../model.ts"
-import { anchorOf, type Before, keptProvider, metadataAt, samlOf } from "../saml/known.ts"
-import { newPairs } from "../saml/pair.ts"
-import { metadataReading, type SamlProvider, usableProviderOf } from "../saml/provider.ts"
-import { optionsOf, shownOptions } from "./v1-form.ts"
+import { createKeyPairs } from "../saml/key-pair.ts"
+import { metadataReading, parseUsableProvider, type SamlProvider } from "../saml/provider.ts"
+import {
+  anchorOf,
+  fetchMetadata,
+  type PreviousMetadata,
+  samlOf,
+  storedProvider,
+} from "../saml/refresh.ts"
+import { optionsFrom, toOptionsMessage } from "./v1-form.ts"
 
 type Saml = Extract<Settings, { kind: "saml" }>
 
-/** What requests say of a provider that speaks SAML, of the instance and of an organisation. */
+/** Fields of requests about a SAML provider, of an instance or an organization. */
 export type SamlFields = Omit<AddSAMLProviderRequest, "$typeName" | "$unknown">
 
-/** A new provider; it gets a key pair of its own, which nobody else has. */
-export async function newSaml(req: SamlFields, cx: Cx): Promise<Wish> {
-  const source = await sourceOf(cx, req)
-  const wish = await wishFor(cx, req, { source })
+/** Input for a new provider, with its own key pair. */
+export async function createSamlInput(req: SamlFields, cx: Cx): Promise<IdpInput> {
+  const source = await fetchSource(cx, req)
+  const wish = await samlInput(cx, req, { source })
   const options = { encryptAssertions: false, ...wish.options }
-  return { ...wish, options, secret: await newPairs(cx) }
+  return { ...wish, options, secret: await createKeyPairs(cx) }
 }
 
 /**
- * Changes one that is there already. With a mask it is read first, for what its metadata say takes
- * time, and read again where somebody has changed it meanwhile.
+ * Updates a provider. With a mask the current state is read first, because loading metadata takes
+ * time, and read again if it was changed concurrently.
  */
-export async function changeSaml(
+export async function updateSaml(
   cx: Cx,
-  place: Place,
+  owner: IdpOwner,
   req: SamlFields & MaskedRequest & { readonly id: string },
 ): Promise<Receipt> {
   const { id } = req
-  if (!req.updateMask) return changeIdp(cx, place, id, await samlChange(cx, place, req))
-  return onLatest(cx, async (cx) => {
-    const idp = findIdp(cx, place, id, "saml")
-    const { metadataXml, ...shown } = shownSaml(samlOf({ idp }), metadataOf(cx, id))
+  if (!req.updateMask) return updateIdp(cx, owner, id, await samlUpdateInput(cx, owner, req))
+  return retryOnConflict(cx, async (cx) => {
+    const idp = getIdp(cx, owner, id, "saml")
+    const { metadataXml, ...shown } = toSamlMessage(samlOf({ idp }), metadataOf(cx, id))
     const stored = {
       ...shown,
       id,
       name: idp.name,
-      providerOptions: shownOptions(idp.options),
+      providerOptions: toOptionsMessage(idp.options),
       metadata: { case: "metadataXml", value: metadataXml },
     }
     const names = { metadata: ["metadataXml", "metadataUrl"] }
-    const wish = await samlChange(cx, place, mergedWith(req, stored, names))
-    return changeIdp(cx, place, id, { kind: "saml", say: () => wish })
+    const wish = await samlUpdateInput(cx, owner, mergeWithStored(req, stored, names))
+    return updateIdp(cx, owner, id, { kind: "saml", say: () => wish })
   })
 }
 
-/** One that is there already; its key pair stays. Metadata as they are shown leave them alone. */
-async function samlChange(
+/**
+ * Input for an existing provider, which keeps its key pair. Sending the returned metadata leaves it
+ * unchanged.
+ */
+async function samlUpdateInput(
   cx: Cx,
-  place: Place,
+  owner: IdpOwner,
   req: SamlFields & { readonly id: string },
-): Promise<Wish> {
-  const idp = findIdp(cx, place, req.id, "saml")
+): Promise<IdpInput> {
+  const idp = getIdp(cx, owner, req.id, "saml")
   const settings = samlOf({ idp })
-  const { signingKeys } = await keptProvider(cx, { idp })
-  const given = await sourceOf(cx, req)
-  const isAsShown = given.url === "" && given.metadata === metadataOf(cx, idp.id)
-  const source = isAsShown ? { ...given, url: settings.metadataUrl } : given
-  return wishFor(cx, req, { source, before: { settings, signingKeys } })
+  const { signingKeys } = await storedProvider(cx, { idp })
+  const newSource = await fetchSource(cx, req)
+  const isAsShown = newSource.url === "" && newSource.metadata === metadataOf(cx, idp.id)
+  const source = isAsShown ? { ...newSource, url: settings.metadataUrl } : newSource
+  return samlInput(cx, req, { source, before: { settings, signingKeys } })
 }
 
-type Source = { readonly metadata: string; readonly url: string }
+type MetadataSource = { readonly metadata: string; readonly url: string }
 
-async function sourceOf(cx: Cx, { metadata }: Pick<SamlFields, "metadata">): Promise<Source> {
+async function fetchSource(
+  cx: Cx,
+  { metadata }: Pick<SamlFields, "metadata">,
+): Promise<MetadataSource> {
   if (metadata.case === "metadataUrl") {
-    return { metadata: await metadataAt(cx, metadata.value), url: metadata.value }
+    return { metadata: await fetchMetadata(cx, metadata.value), url: metadata.value }
   }
   if (metadata.case === "metadataXml") {
-    return { metadata: metadataText(metadata.value, metadataReading), url: "" }
+    return { metadata: decodeMetadata(metadata.value, metadataReading), url: "" }
   }
-  throw refusedError("metadata_xml", "is missing; send that, or metadata_url")
+  throw invalidFieldError("metadata_xml", "is required, unless metadata_url is set")
 }
 
-type Wishing = { readonly source: Source; readonly before?: Before }
+type SamlInputOptions = { readonly source: MetadataSource; readonly before?: PreviousMetadata }
 
-async function wishFor(cx: Cx, req: SamlFields, { source, before }: Wishing): Promise<Wish> {
+async function samlInput(
+  cx: Cx,
+  req: SamlFields,
+  { source, before }: SamlInputOptions,
+): Promise<IdpInput> {
   const { metadata, url: metadataUrl } = source
-  const provider = await usableProviderOf(metadata, cx.clock.now())
+  const provider = await parseUsableProvider(metadata, cx.clock.now())
   const settings: Saml = {
     kind: "saml",
     entityId: provider.entityId,
@@ -98,25 +114,28 @@ async function wishFor(cx: Cx, req: SamlFields, { source, before }: Wishing): Pr
     binding: bindingFor(req.binding, provider),
     withSignedRequest: req.withSignedRequest,
     hash: hashFor(req.signatureAlgorithm),
-    nameIdFormat: meaning(
+    nameIdFormat: valueOfEnum(
       formats,
       req.nameIdFormat ?? SAMLNameIDFormat.SAML_NAME_ID_FORMAT_PERSISTENT,
     ),
     transientAttribute: req.transientMappingAttributeName?.trim() ?? "",
     federatedLogout: req.federatedLogoutEnabled ?? false,
   }
-  return { name: req.name, settings, options: optionsOf(req.providerOptions), metadata }
+  return { name: req.name, settings, options: optionsFrom(req.providerOptions), metadata }
 }
 
-/** One that the provider takes; where nobody says which, the first that it has. */
-function bindingFor(wanted: SAMLBinding, { signOn }: SamlProvider): Binding {
-  if (wanted === SAMLBinding.SAML_BINDING_ARTIFACT) {
-    throw refusedError("binding", "can't be HTTP-Artifact; use HTTP-Redirect or HTTP-POST")
+/** A binding that the provider supports; its first one by default. */
+function bindingFor(requested: SAMLBinding, { signOn }: SamlProvider): Binding {
+  if (requested === SAMLBinding.SAML_BINDING_ARTIFACT) {
+    throw invalidFieldError("binding", "must not be HTTP-Artifact; use HTTP-Redirect or HTTP-POST")
   }
-  const binding = meaning(bindings, wanted)
+  const binding = valueOfEnum(bindings, requested)
   const found = binding ? signOn.find((each) => each.binding === binding) : signOn[0]
   if (found) return found.binding
-  throw refusedError("binding", "is none that the SingleSignOnService of the metadata has")
+  throw invalidFieldError(
+    "binding",
+    "must be a binding that the metadata lists for the SingleSignOnService",
+  )
 }
 
 const bindings: Readonly<Record<number, Binding | "">> = {
@@ -138,20 +157,20 @@ const hashes: Readonly<Record<number, Hash>> = {
   [SAMLSignatureAlgorithm.SAML_SIGNATURE_RSA_SHA512]: "sha512",
 }
 
-function hashFor(wanted: SAMLSignatureAlgorithm): Hash {
-  if (wanted === SAMLSignatureAlgorithm.SAML_SIGNATURE_RSA_SHA1) {
-    throw refusedError("signature_algorithm", "can't be RSA_SHA1, which proves nothing any more")
+function hashFor(requested: SAMLSignatureAlgorithm): Hash {
+  if (requested === SAMLSignatureAlgorithm.SAML_SIGNATURE_RSA_SHA1) {
+    throw invalidFieldError("signature_algorithm", "must not be RSA_SHA1, which is insecure")
   }
-  return meaning(hashes, wanted)
+  return valueOfEnum(hashes, requested)
 }
 
-/** A provider that speaks SAML as both versions show it; never its private key. */
-export const shownSaml = (settings: Saml, metadata: string) => ({
+/** A SAML provider in the format of both versions, without the private key. */
+export const toSamlMessage = (settings: Saml, metadata: string) => ({
   metadataXml: new TextEncoder().encode(metadata),
   binding:
     settings.binding === "post" ? SAMLBinding.SAML_BINDING_POST : SAMLBinding.SAML_BINDING_REDIRECT,
   withSignedRequest: settings.withSignedRequest,
-  nameIdFormat: shownFormats[settings.nameIdFormat],
+  nameIdFormat: nameIdFormatMessages[settings.nameIdFormat],
   ...(settings.transientAttribute !== "" && {
     transientMappingAttributeName: settings.transientAttribute,
   }),
@@ -162,7 +181,7 @@ export const shownSaml = (settings: Saml, metadata: string) => ({
       : SAMLSignatureAlgorithm.SAML_SIGNATURE_RSA_SHA512,
 })
 
-const shownFormats: Readonly<Record<NameIdFormat, SAMLNameIDFormat>> = {
+const nameIdFormatMessages: Readonly<Record<NameIdFormat, SAMLNameIDFormat>> = {
   unspecified: SAMLNameIDFormat.SAML_NAME_ID_FORMAT_UNSPECIFIED,
   email: SAMLNameIDFormat.SAML_NAME_ID_FORMAT_EMAIL_ADDRESS,
   persistent: SAMLNameIDFormat.SAML_NAME_ID_FORMAT_PERSISTENT,

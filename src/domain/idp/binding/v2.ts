@@ -1,49 +1,50 @@
-import { share } from "../../../api/method.ts"
+import { bindHandlers } from "../../../api/method.ts"
 import { IdentityProviderService } from "../../../gen/core/idp/v2/idp_service_pb.ts"
 import { IdentityProviderType } from "../../../gen/core/settings/v2/settings_pb.ts"
 import {
   type GetActiveIdentityProvidersRequest,
   SettingsService,
 } from "../../../gen/core/settings/v2/settings_service_pb.ts"
-import { namedOrganization } from "../../../kernel/context.ts"
-import { at } from "../../../protocol/api/answer.ts"
+import { requestedOrganization } from "../../../kernel/context.ts"
+import { toTimestamp } from "../../../protocol/api/response.ts"
 import type { Cx } from "../../../store/index.ts"
-import { activeIdps, idpById, missingError } from "../commands.ts"
+import { listActiveIdps } from "../active.ts"
+import { findIdpById, idpNotFoundError } from "../commands.ts"
 import type { IdpKind, Options } from "../model.ts"
-import { shownOptions } from "./v1-form.ts"
-import { shownWhole } from "./v1-shown.ts"
+import { toOptionsMessage } from "./v1-form.ts"
+import { toMessageWithMetadata } from "./v1-message.ts"
 
-export const v2 = share<Cx>()(IdentityProviderService, {
+export const v2 = bindHandlers<Cx>()(IdentityProviderService, {
   getIDPByID: ({ id }, cx) => {
-    const found = idpById(cx, id)
-    if (!found) throw missingError()
-    return { idp: shownWhole(cx, found) }
+    const found = findIdpById(cx, id)
+    if (!found) throw idpNotFoundError()
+    return { idp: toMessageWithMetadata(cx, found) }
   },
 })
 
-/** What the login pages of an organisation offer. */
-export const settings = share<Cx>()(SettingsService, {
+/** Lists the providers on the login pages of an organization. */
+export const settings = bindHandlers<Cx>()(SettingsService, {
   getActiveIdentityProviders: (req, cx) => {
-    const orgId = namedOrganization(cx, req.ctx?.resourceOwner)
-    const found = activeIdps(cx, orgId).filter(({ idp }) => isWanted(req, idp.options))
+    const orgId = requestedOrganization(cx, req.ctx?.resourceOwner)
+    const found = listActiveIdps(cx, orgId).filter(({ idp }) => matchesOptions(req, idp.options))
     return {
       details: {
         totalResult: BigInt(found.length),
         processedSequence: BigInt(cx.store.log.durable()),
-        timestamp: at(cx.clock.now()),
+        timestamp: toTimestamp(cx.clock.now()),
       },
       identityProviders: found.map(({ idp }) => ({
         id: idp.id,
         name: idp.name,
         type: types[idp.settings.kind],
-        options: shownOptions(idp.options),
+        options: toOptionsMessage(idp.options),
       })),
     }
   },
 })
 
-/** Whether options are as asked for; what isn't asked for may be either. */
-function isWanted(req: GetActiveIdentityProvidersRequest, options: Options): boolean {
+/** Whether the options match the filters of a request; absent filters match everything. */
+function matchesOptions(req: GetActiveIdentityProvidersRequest, options: Options): boolean {
   const { creationAllowed, linkingAllowed, autoCreation, autoLinking } = req
   const pairs = [
     [creationAllowed, options.isCreationAllowed],
@@ -51,7 +52,7 @@ function isWanted(req: GetActiveIdentityProvidersRequest, options: Options): boo
     [autoCreation, options.isAutoCreation],
     [autoLinking, options.autoLinking !== "off"],
   ] as const
-  return pairs.every(([wanted, is]) => wanted === undefined || wanted === is)
+  return pairs.every(([expected, is]) => expected === undefined || expected === is)
 }
 
 const types: Readonly<Record<IdpKind, IdentityProviderType>> = {

@@ -1,97 +1,120 @@
 import { randomToken } from "../../../kernel/crypto/random.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx, Draft, Receipt, Transaction } from "../../../store/index.ts"
-import { authorityOfIdp, authorityWithin, type Found } from "../commands.ts"
+import { authorityInTransaction, findAuthority, type OwnedIdp } from "../commands.ts"
 import type { RequestedSignIn } from "../upstream/forward.ts"
-import type { Answered, Scripted } from "../upstream/identity.ts"
-import { authorizationUrl } from "../upstream/start.ts"
-import { type Kept, newKept } from "./kept.ts"
-import { type Back, type Begun, type Intent, type IntentEvent, intent } from "./model.ts"
+import type { AuthenticatedAnswer, ScriptResult } from "../upstream/identity.ts"
+import { createAuthorizationUrl } from "../upstream/start.ts"
+import { createFlowState, type FlowState } from "./flow-state.ts"
+import {
+  type Intent,
+  type IntentEvent,
+  type IntentOrigin,
+  intent,
+  type ReturnUrls,
+} from "./model.ts"
 
-export type Started = { readonly id: string; readonly authUrl: string }
+export type StartedIntent = { readonly id: string; readonly authUrl: string }
 
-type NewIntent = Omit<Begun, "idpId"> &
-  Back & {
-    /** What the request that it is for requires; absent for none. */
+type StartIntentInput = Omit<IntentOrigin, "idpId"> &
+  ReturnUrls & {
+    /** What the original authorization request requires; absent if there is none. */
     readonly requested?: RequestedSignIn
   }
 
-/** Begins a sign-in with a provider; answers where the browser has to go. */
+/** Starts a sign-in with a provider. Returns the URL to send the browser to. */
 export async function startIntent(
   cx: Cx,
-  found: Found,
-  { successUrl, failureUrl, requested = {}, ...begun }: NewIntent,
-): Promise<Started> {
+  current: OwnedIdp,
+  { successUrl, failureUrl, requested = {}, ...origin }: StartIntentInput,
+): Promise<StartedIntent> {
   cx.allowance?.spend("request")
   const id = cx.ids.next()
   const token = randomToken(cx.random)
-  const kept = newKept(cx, requested)
-  const authUrl = await authorizationUrl(cx, found, { state: `${id}.${token}`, kept, requested })
+  const flow = createFlowState(cx, requested)
+  const authUrl = await createAuthorizationUrl(cx, current, {
+    state: `${id}.${token}`,
+    flow: flow,
+    requested,
+  })
   const started: Draft<IntentEvent> = {
     type: "idpintent.started",
-    data: { ...begun, idpId: found.idp.id },
+    data: { ...origin, idpId: current.idp.id },
     private: {
-      sealed: cx.secrets.seal("seal", JSON.stringify(kept), about(id)),
-      stateHash: cx.secrets.hash(token, about(id)),
+      sealed: cx.secrets.seal("seal", JSON.stringify(flow), intentContext(id)),
+      stateHash: cx.secrets.hash(token, intentContext(id)),
       successUrl,
       failureUrl,
     },
   }
-  await cx.store.transact(cx, (tx) => tx.append(intent, id, [started], found.place ?? cx.instance))
+  await cx.store.transact(cx, (tx) =>
+    tx.append(intent, id, [started], current.place ?? cx.instance),
+  )
   return { id, authUrl }
 }
 
-/** An intent that waits for its provider. */
-export type Open = Begun & Back & { readonly id: string; readonly kept: Kept }
+/** A started intent that waits for the provider's answer. */
+export type OpenIntent = IntentOrigin &
+  ReturnUrls & { readonly id: string; readonly kept: FlowState }
 
-/** What came of one that waited. */
-export function doneWith(
-  { kept: _, successUrl: __, failureUrl: ___, ...begun }: Open,
-  answered: Answered,
-): Done {
-  return { ...begun, answered }
-}
-
-/** The intent that a `state` belongs to; undefined where it is none that waits. */
-export function openIntent(cx: Cx, state: string): Open | undefined {
-  const [, id = "", token = ""] = /^(\d{1,20})\.([\w-]{1,200})$/.exec(state) ?? []
-  const found = cx.store.state(cx, intent, id)
-  if (found.status !== "started" || cx.clock.now() >= found.expires) return undefined
-  if (!cx.secrets.matches(found.stateHash, token, about(id))) return undefined
-  const plain = cx.secrets.open("seal", found.sealed, about(id))
-  if (plain === undefined) return undefined
-  const { successUrl, failureUrl } = found
-  return { ...begunOf(found), successUrl, failureUrl, id, kept: JSON.parse(plain) }
+/** A completed intent from an open one and its answer. */
+export function completeOpenIntent(
+  { kept: _, successUrl: __, failureUrl: ___, ...origin }: OpenIntent,
+  answer: AuthenticatedAnswer,
+): CompletedIntent {
+  return { ...origin, answered: answer }
 }
 
 /**
- * Notes what a provider has had a form bring, which comes without our cookie: the browser that has
- * begun it goes on from there.
+ * Finds the started intent of a `state` parameter. Returns undefined if it expired or was answered.
  */
-export async function noteBrought(cx: Cx, id: string, answered: Answered): Promise<void> {
-  const sealed = cx.secrets.seal("seal", JSON.stringify(answered), about(id))
-  const brought: Draft<IntentEvent> = {
+export function findOpenIntent(cx: Cx, state: string): OpenIntent | undefined {
+  const [, id = "", token = ""] = /^(\d{1,20})\.([\w-]{1,200})$/.exec(state) ?? []
+  const current = cx.store.state(cx, intent, id)
+  if (current.status !== "started" || cx.clock.now() >= current.expires) return undefined
+  if (!cx.secrets.matches(current.stateHash, token, intentContext(id))) return undefined
+  const plain = cx.secrets.open("seal", current.sealed, intentContext(id))
+  if (plain === undefined) return undefined
+  const { successUrl, failureUrl } = current
+  return { ...originOf(current), successUrl, failureUrl, id, kept: JSON.parse(plain) }
+}
+
+/**
+ * Records an answer that the provider had the browser post. The request has no cookie of this
+ * server, so the browser must continue in a second request.
+ */
+export async function recordPostedAnswer(
+  cx: Cx,
+  id: string,
+  answer: AuthenticatedAnswer,
+): Promise<void> {
+  const sealed = cx.secrets.seal("seal", JSON.stringify(answer), intentContext(id))
+  const posted: Draft<IntentEvent> = {
     type: "idpintent.saml.succeeded",
     data: {},
     private: { sealed },
     erase: { types: ["idpintent.started"] },
   }
   await cx.store.transact(cx, (tx) => {
-    // The provider's answer counts once, however often a browser brings it.
-    if (tx.state(intent, id).status !== "started") throw usedError()
-    tx.append(intent, id, [brought])
+    // Accept an answer only once.
+    if (tx.state(intent, id).status !== "started") throw intentUsedError()
+    tx.append(intent, id, [posted])
   })
 }
 
-/** What a form has brought; undefined where that is nothing, or was taken up already. */
-export function broughtIntent(cx: Cx, id: string): Done | undefined {
-  const found = cx.store.state(cx, intent, id)
-  return found.status === "brought" ? doneOf(cx, id, found) : undefined
+/** Finds a posted answer. Returns undefined if there is none or it was already retrieved. */
+export function findPostedAnswer(cx: Cx, id: string): CompletedIntent | undefined {
+  const current = cx.store.state(cx, intent, id)
+  return current.status === "brought" ? findCompleted(cx, id, current) : undefined
 }
 
-/** Notes who came back from the provider; answers the token that uses it. */
-export async function succeedIntent(cx: Cx, id: string, answered: Answered): Promise<string> {
-  const { token, proof } = proofOf(cx, id, answered)
+/** Records the answer of the provider. Returns the token that consumes it. */
+export async function succeedIntent(
+  cx: Cx,
+  id: string,
+  answer: AuthenticatedAnswer,
+): Promise<string> {
+  const { token, proof } = createProof(cx, id, answer)
   const succeeded: Draft<IntentEvent> = {
     type: "idpintent.succeeded",
     data: {},
@@ -99,35 +122,38 @@ export async function succeedIntent(cx: Cx, id: string, answered: Answered): Pro
     erase: { types: ["idpintent.started", "idpintent.saml.succeeded"] },
   }
   await cx.store.transact(cx, (tx) => {
-    // The provider's answer counts once, however often the browser brings it.
-    if (!isOpen(tx.state(intent, id))) throw usedError()
+    // Accept an answer only once.
+    if (!isOpen(tx.state(intent, id))) throw intentUsedError()
     tx.append(intent, id, [succeeded])
   })
   return token
 }
 
-/** What came of an intent, sealed, and the token that uses it. */
-function proofOf(cx: Cx, id: string, answered: Answered) {
+/** The sealed answer and the token that consumes it. */
+function createProof(cx: Cx, id: string, answer: AuthenticatedAnswer) {
   const token = randomToken(cx.random)
-  const sealed = cx.secrets.seal("seal", JSON.stringify(answered), about(id))
-  return { token, proof: { sealed, tokenHash: cx.secrets.hash(token, about(id)) } }
+  const sealed = cx.secrets.seal("seal", JSON.stringify(answer), intentContext(id))
+  return { token, proof: { sealed, tokenHash: cx.secrets.hash(token, intentContext(id)) } }
 }
 
-/** Notes who has proved to a provider who they are without being sent there. */
-export async function noteAnswered(
+/** Records a user whom a provider authenticated without a redirect. */
+export async function createAnsweredIntent(
   cx: Cx,
-  found: Found,
-  { answered, ...begun }: Omit<Begun, "idpId"> & { readonly answered: Answered },
+  current: OwnedIdp,
+  {
+    answered: answer,
+    ...origin
+  }: Omit<IntentOrigin, "idpId"> & { readonly answered: AuthenticatedAnswer },
 ): Promise<{ readonly id: string; readonly token: string }> {
   const id = cx.ids.next()
-  const { token, proof } = proofOf(cx, id, answered)
-  const data = { ...begun, idpId: found.idp.id }
+  const { token, proof } = createProof(cx, id, answer)
+  const data = { ...origin, idpId: current.idp.id }
   const noted: Draft<IntentEvent> = { type: "idpintent.ldap.succeeded", data, private: proof }
-  await cx.store.transact(cx, (tx) => tx.append(intent, id, [noted], found.place ?? cx.instance))
+  await cx.store.transact(cx, (tx) => tx.append(intent, id, [noted], current.place ?? cx.instance))
   return { id, token }
 }
 
-/** Notes that nobody came back; what was kept of it goes. */
+/** Records that the sign-in failed, and erases its data. */
 export async function failIntent(cx: Cx, id: string, reason: string): Promise<void> {
   const failed: Draft<IntentEvent> = { type: "idpintent.failed", data: { reason }, erase: {} }
   await cx.store.transact(cx, (tx) => {
@@ -137,83 +163,101 @@ export async function failIntent(cx: Cx, id: string, reason: string): Promise<vo
 
 const isOpen = ({ status }: Intent): boolean => status === "started" || status === "brought"
 
-export type Done = Begun & { readonly id: string; readonly answered: Answered }
-
-/** What came of an intent that a browser began; undefined for any other browser's. */
-export function intentOfBrowser(cx: Cx, id: string, agentId: string): Done | undefined {
-  const found = cx.store.state(cx, intent, id)
-  if (found.status !== "succeeded" || agentId === "" || found.agentId !== agentId) return undefined
-  return doneOf(cx, id, found)
+export type CompletedIntent = IntentOrigin & {
+  readonly id: string
+  readonly answered: AuthenticatedAnswer
 }
 
-/** What came of an intent that was begun by the API, for who has its token. */
-export function intentByToken(cx: Cx, id: string, token: string): Done {
-  const found = cx.store.state(cx, intent, id)
-  const isTheirs =
-    found.status === "succeeded" &&
-    found.agentId === "" &&
-    cx.secrets.matches(found.tokenHash, token, about(id))
-  const done = isTheirs ? doneOf(cx, id, found) : undefined
+/** Finds the answer to an intent that this browser started; undefined for other browsers. */
+export function findIntentOfBrowser(
+  cx: Cx,
+  id: string,
+  agentId: string,
+): CompletedIntent | undefined {
+  const current = cx.store.state(cx, intent, id)
+  if (current.status !== "succeeded" || agentId === "" || current.agentId !== agentId)
+    return undefined
+  return findCompleted(cx, id, current)
+}
+
+/** Returns the answer to an intent that was started through the API, if the token matches. */
+export function getIntentByToken(cx: Cx, id: string, token: string): CompletedIntent {
+  const current = cx.store.state(cx, intent, id)
+  const isAuthorized =
+    current.status === "succeeded" &&
+    current.agentId === "" &&
+    cx.secrets.matches(current.tokenHash, token, intentContext(id))
+  const done = isAuthorized ? findCompleted(cx, id, current) : undefined
   if (done) return done
-  throw usedError()
+  throw intentUsedError()
 }
 
-/** Where an intent stands. */
-export function intentStand(cx: Cx, id: string): Receipt {
+/** Returns details of the last change of an intent. */
+export function getIntentReceipt(cx: Cx, id: string): Receipt {
   const receipt = cx.store.receipt(cx, intent, id)
   if (receipt) return receipt
-  throw usedError()
+  throw intentUsedError()
 }
 
 /**
- * Uses an intent up, as a part of a step; refuses one that was used before, and one that another
- * provider has answered than it is now.
+ * Consumes an intent in a transaction. Rejects one that was already used, or whose provider has
+ * another authority now.
  */
-export function consumeIntent(tx: Transaction, { id, idpId, answered }: Done): void {
-  if (tx.state(intent, id).status !== "succeeded") throw usedError()
-  if (authorityWithin(tx, idpId) !== answered.authority) throw usedError()
+export function consumeIntent(
+  tx: Transaction,
+  { id, idpId, answered: answer }: CompletedIntent,
+): void {
+  if (tx.state(intent, id).status !== "succeeded") throw intentUsedError()
+  if (authorityInTransaction(tx, idpId) !== answer.authority) throw intentUsedError()
   tx.append(intent, id, [{ type: "idpintent.consumed", data: {}, erase: {} }])
 }
 
-/**
- * The same for what the provider has only just answered: what came of it is used in the step that
- * notes it, so that nothing of it is kept.
- */
-export function useAnswer(tx: Transaction, done: Done): void {
-  if (!isOpen(tx.state(intent, done.id))) throw usedError()
+/** Records and consumes an answer in the same transaction, so that nothing of it is stored. */
+export function consumeAnswer(tx: Transaction, done: CompletedIntent): void {
+  if (!isOpen(tx.state(intent, done.id))) throw intentUsedError()
   const proof = { sealed: "", tokenHash: "" }
   tx.append(intent, done.id, [{ type: "idpintent.succeeded", data: {}, private: proof }])
   consumeIntent(tx, done)
 }
 
-type Answer = Extract<Intent, { status: "succeeded" | "brought" }>
+type AnsweredIntent = Extract<Intent, { status: "succeeded" | "brought" }>
 
-function doneOf(cx: Cx, id: string, found: Answer): Done | undefined {
-  if (cx.clock.now() >= found.expires) return undefined
-  const plain = cx.secrets.open("seal", found.sealed, about(id))
-  const done = plain && { ...begunOf(found), id, answered: JSON.parse(plain) }
-  return done && isWhole(done.answered) && isNow(cx, done) ? done : undefined
+function findCompleted(cx: Cx, id: string, current: AnsweredIntent): CompletedIntent | undefined {
+  if (cx.clock.now() >= current.expires) return undefined
+  const plain = cx.secrets.open("seal", current.sealed, intentContext(id))
+  const done = plain && { ...originOf(current), id, answered: JSON.parse(plain) }
+  return done && isScriptDataComplete(done.answered) && isAuthorityCurrent(cx, done)
+    ? done
+    : undefined
 }
 
-/** What an older version has kept does not say what of it are a script's words: it is over. */
-const isWhole = ({ scripted }: { readonly scripted?: Partial<Scripted> }): boolean =>
-  scripted === undefined || scripted.said !== undefined
+/**
+ * Answers stored by an older version don't record which data come from scripts, so they are
+ * rejected.
+ */
+const isScriptDataComplete = ({
+  scripted,
+}: {
+  readonly scripted?: Partial<ScriptResult>
+}): boolean => scripted === undefined || scripted.said !== undefined
 
-/** Whether who has answered is still who the provider is. */
-export const isNow = (cx: Cx, { idpId, answered }: Pick<Done, "idpId" | "answered">): boolean =>
-  authorityOfIdp(cx, idpId) === answered.authority
+/** Whether the provider still has the authority that answered. */
+export const isAuthorityCurrent = (
+  cx: Cx,
+  { idpId, answered: answer }: Pick<CompletedIntent, "idpId" | "answered">,
+): boolean => findAuthority(cx, idpId) === answer.authority
 
-function begunOf(found: Begun): Begun {
-  const { idpId, agentId, requestId, creatorId, linkUserId } = found
+function originOf(current: IntentOrigin): IntentOrigin {
+  const { idpId, agentId, requestId, creatorId, linkUserId } = current
   const linking = linkUserId === undefined ? {} : { linkUserId }
   return { idpId, agentId, requestId, creatorId, ...linking }
 }
 
-const about = (id: string): string => `idpintent/${id}`
+const intentContext = (id: string): string => `idpintent/${id}`
 
-const usedError = () =>
+const intentUsedError = () =>
   new Fault(
     "failed_precondition",
     "idp.intent_over",
-    "this intent is over, was used before, or its token is another one; start a new one",
+    "this intent has expired, was already used, or has another token; start a new one",
   )

@@ -1,49 +1,49 @@
 import { aggregate, type Event } from "../../../store/index.ts"
 
-/** Who has begun an intent. */
-export type Begun = {
+/** Who started an intent and for what. */
+export type IntentOrigin = {
   readonly idpId: string
-  /** The browser that began it on our own pages; empty where an application did by the API. */
+  /** The browser that started it on the login pages; empty if started through the API. */
   readonly agentId: string
-  /** The sign-in that it is for; empty for none. */
+  /** The sign-in it belongs to; empty if none. */
   readonly requestId: string
-  /** Who began it by the API; empty for a browser. */
+  /** The user who started it through the API; empty for a browser. */
   readonly creatorId: string
-  /** To whom it is to link who comes back; absent where it signs somebody in. */
+  /** The user to link the external account to; absent for a sign-in. */
   readonly linkUserId?: string
 }
 
-/** Where the browser goes in the end; empty on our own pages. */
-export type Back = { readonly successUrl: string; readonly failureUrl: string }
+/** Where the browser is sent after the answer; empty on the login pages. */
+export type ReturnUrls = { readonly successUrl: string; readonly failureUrl: string }
 
 export type IntentEvent =
   /**
-   * Sealed: what is compared when the provider answers (nonce, code verifier). In those from before
-   * the way back stands in the data.
+   * Sealed: values that the answer is checked against (nonce, code verifier). In older events the
+   * return URLs are in the data.
    */
   | Event<
       "idpintent.started",
-      Begun & Partial<Back>,
-      { readonly sealed: string; readonly stateHash: string } & Partial<Back>
+      IntentOrigin & Partial<ReturnUrls>,
+      { readonly sealed: string; readonly stateHash: string } & Partial<ReturnUrls>
     >
-  /** Sealed: who it is at the provider, and the tokens of the provider. */
+  /** Sealed: the user at the provider, and the provider's tokens. */
   | Event<
       "idpintent.succeeded",
       Record<never, never>,
       { readonly sealed: string; readonly tokenHash: string }
     >
-  /** What a form has brought that its browser has not taken up yet; sealed as the next one is. */
+  /** A posted answer that the browser has not retrieved yet; sealed like the next one. */
   | Event<"idpintent.saml.succeeded", Record<never, never>, { readonly sealed: string }>
-  /** The same where nobody was sent anywhere: begun and done in one. */
+  /** Started and answered in one event, without a redirect. */
   | Event<
       "idpintent.ldap.succeeded",
-      Begun,
+      IntentOrigin,
       { readonly sealed: string; readonly tokenHash: string }
     >
   | Event<"idpintent.failed", { readonly reason: string }>
   | Event<"idpintent.consumed">
 
-type Kept = Begun & {
+type StoredIntent = IntentOrigin & {
   readonly sealed: string
   /** ms UTC. */
   readonly expires: number
@@ -51,32 +51,32 @@ type Kept = Begun & {
 
 export type Intent =
   | { readonly status: "absent" }
-  | (Kept & Back & { readonly status: "started"; readonly stateHash: string })
-  | (Kept & { readonly status: "brought" })
-  | (Kept & { readonly status: "succeeded"; readonly tokenHash: string })
-  | (Kept & { readonly status: "ended" })
+  | (StoredIntent & ReturnUrls & { readonly status: "started"; readonly stateHash: string })
+  | (StoredIntent & { readonly status: "brought" })
+  | (StoredIntent & { readonly status: "succeeded"; readonly tokenHash: string })
+  | (StoredIntent & { readonly status: "ended" })
 
 const minute = 60_000
 
-/** Ten minutes to the provider and back, an hour to use what came of it. */
+/** Ten minutes for the provider to answer, one hour to use the answer. */
 export const intentLifetimes = { started: 10 * minute, succeeded: 60 * minute } as const
 
-function ended(state: Intent): Intent {
-  return state.status === "absent" ? state : { ...keptOf(state), status: "ended", sealed: "" }
+function endedState(state: Intent): Intent {
+  return state.status === "absent" ? state : { ...storedFields(state), status: "ended", sealed: "" }
 }
 
-/** What is still known of one that was begun when what it began with is erased. */
-function keptOf(found: Kept): Kept {
-  const { idpId, agentId, requestId, creatorId, linkUserId, sealed, expires } = found
+/** The fields that remain after the start event is erased. */
+function storedFields(stored: StoredIntent): StoredIntent {
+  const { idpId, agentId, requestId, creatorId, linkUserId, sealed, expires } = stored
   const linking = linkUserId === undefined ? {} : { linkUserId }
   return { idpId, agentId, requestId, creatorId, ...linking, sealed, expires }
 }
 
-/** One sign-in with an identity provider; it is used once. */
+/** One sign-in with an identity provider; can be used once. */
 export const intent = aggregate<IntentEvent, Intent>({
   stream: "idpintent",
   retention: "transient",
-  // An hour for clocks that are wrong.
+  // One hour of tolerance for clock skew.
   expires: (state) => (state.status === "absent" ? undefined : state.expires + 60 * minute),
   revision: 1,
   initial: { status: "absent" },
@@ -93,7 +93,7 @@ export const intent = aggregate<IntentEvent, Intent>({
     "idpintent.succeeded": (state, { private: secret, time }) =>
       state.status === "started" || state.status === "brought"
         ? {
-            ...keptOf(state),
+            ...storedFields(state),
             status: "succeeded",
             sealed: secret?.sealed ?? "",
             tokenHash: secret?.tokenHash ?? "",
@@ -102,7 +102,7 @@ export const intent = aggregate<IntentEvent, Intent>({
         : state,
     "idpintent.saml.succeeded": (state, { private: secret }) =>
       state.status === "started"
-        ? { ...keptOf(state), status: "brought", sealed: secret?.sealed ?? "" }
+        ? { ...storedFields(state), status: "brought", sealed: secret?.sealed ?? "" }
         : state,
     "idpintent.ldap.succeeded": (_, { data, private: secret, time }) => ({
       ...data,
@@ -111,7 +111,7 @@ export const intent = aggregate<IntentEvent, Intent>({
       tokenHash: secret?.tokenHash ?? "",
       expires: time + intentLifetimes.succeeded,
     }),
-    "idpintent.failed": ended,
-    "idpintent.consumed": ended,
+    "idpintent.failed": endedState,
+    "idpintent.consumed": endedState,
   },
 })

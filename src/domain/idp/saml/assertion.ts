@@ -1,63 +1,69 @@
 import { nameIdFormats } from "../../../xml/names.ts"
 import {
-  attributeOf,
-  childOf,
   childrenOf,
+  directTextOf,
   type Element,
   elementsIn,
-  type Reading,
-  textIn,
-  textOf,
-  timeOf,
+  findAttribute,
+  findChild,
+  type MessageReading,
+  parseTime,
+  requireText,
 } from "../../../xml/read.ts"
-import { type AnswerRule, refusedAnswer } from "../upstream/refused.ts"
+import { type AnswerRule, refusedAnswer } from "../upstream/refused-answer.ts"
 
-/** What an answer must fit; `now` is ms UTC. */
+/** Values that a response must match; `now` is ms UTC. */
 export type Expected = {
-  /** Of the provider. */
+  /** The provider's. */
   readonly entityId: string
-  /** Ours. */
+  /** This server's. */
   readonly audience: string
   readonly acs: string
   readonly requestId: string
   readonly now: number
 }
 
-type Checking = { readonly expected: Expected; readonly reading: Reading }
+type CheckContext = { readonly expected: Expected; readonly reading: MessageReading }
 
-/** What clocks may differ by. */
-const skew = 60_000
+/** Tolerated clock skew. */
+const clockSkewMs = 60_000
 
-/** SAML Core §3.2.2, and Bindings §3.5.5.2: a response to our request, sent to us. */
-export function mustBeForUs(
+/** SAML Core §3.2.2 and Bindings §3.5.5.2: a response to our request, sent to this server. */
+export function validateResponse(
   response: Element,
-  { expected, isSigned, reading }: Checking & { readonly isSigned: boolean },
+  { expected, isSigned, reading }: CheckContext & { readonly isSigned: boolean },
 ): void {
   const { entityId, acs, requestId, now } = expected
-  mustBe("saml_version", "Version", attributeOf(response, "Version"), "2.0")
-  const destination = attributeOf(response, "Destination")
+  requireEqual("saml_version", "Version", findAttribute(response, "Version"), "2.0")
+  const destination = findAttribute(response, "Destination")
   if (destination !== undefined || isSigned) {
-    mustBe("saml_destination", "Destination", destination, acs)
+    requireEqual("saml_destination", "Destination", destination, acs)
   }
-  // Whoever was not asked signs nobody in: a response that somebody planted would.
-  const inResponseTo = attributeOf(response, "InResponseTo")
-  mustBe("saml_in_response_to", "InResponseTo", inResponseTo, requestId)
-  const issuer = childOf(response, ["saml", "Issuer"], reading)
-  if (issuer) mustBe("saml_issuer", "Issuer of the response", textOf(issuer, reading), entityId)
-  const issueInstant = attributeOf(response, "IssueInstant")
-  const issued = timeOf(issueInstant)
-  if (issued === undefined || issued > now + skew) {
-    throw refused("saml_time", "IssueInstant", issueInstant, `${timeText(now)} or earlier`)
+  // Unsolicited responses are rejected, because an attacker could inject one.
+  const inResponseTo = findAttribute(response, "InResponseTo")
+  requireEqual("saml_in_response_to", "InResponseTo", inResponseTo, requestId)
+  const issuer = findChild(response, ["saml", "Issuer"], reading)
+  if (issuer)
+    requireEqual("saml_issuer", "Issuer of the response", requireText(issuer, reading), entityId)
+  const issueInstant = findAttribute(response, "IssueInstant")
+  const issued = parseTime(issueInstant)
+  if (issued === undefined || issued > now + clockSkewMs) {
+    throw refusedAnswerError(
+      "saml_time",
+      "IssueInstant",
+      issueInstant,
+      `${formatTime(now)} or earlier`,
+    )
   }
 }
 
 type SamlRule = Extract<AnswerRule, `saml_${string}`>
 
-/** Characters of what was sent that are shown: all that one compares has fewer. */
+/** Limit of received text that is shown; longer than any valid value. */
 const shownMax = 500
 
-/** What breaks a rule, with the value that was sent and the one that fits. */
-export const refused = (
+/** A rejected value and the expected ones. */
+export const refusedAnswerError = (
   rule: SamlRule,
   subject: string,
   received: string | undefined,
@@ -65,31 +71,31 @@ export const refused = (
 ): Error =>
   refusedAnswer({ rule, subject, received: (received ?? "").slice(0, shownMax), expected })
 
-function mustBe(
+function requireEqual(
   rule: SamlRule,
   subject: string,
   received: string | undefined,
   expected: string,
 ): void {
-  if (received !== expected) throw refused(rule, subject, received, expected)
+  if (received !== expected) throw refusedAnswerError(rule, subject, received, expected)
 }
 
-const timeText = (ms: number): string => new Date(ms).toISOString()
+const formatTime = (ms: number): string => new Date(ms).toISOString()
 
-/** Whom an assertion is about, and what is said of them. */
+/** The subject of an assertion and its attributes. */
 export type Subject = {
   readonly nameId: NameId
-  /** Empty where the provider has none. */
+  /** Empty if the provider has none. */
   readonly sessionIndex: string
-  /** AuthnInstant, ms UTC; undefined where it is no time. */
+  /** AuthnInstant, ms UTC; undefined if it is not a time. */
   readonly authenticatedAt: number | undefined
-  /** Values by the name of the attribute, and by its friendly name. */
+  /** Values by attribute name and by friendly name. */
   readonly attributes: Attributes
 }
 
 export type Attributes = Readonly<Record<string, readonly string[]>>
 
-/** SAML Core §2.2.3, as it was said: the end of the session is told with exactly this. */
+/** SAML Core §2.2.3: unmodified, because a logout request must contain exactly this name ID. */
 export type NameId = {
   readonly value: string
   readonly format: string
@@ -97,122 +103,135 @@ export type NameId = {
   readonly spNameQualifier: string
 }
 
-/** SAML Profiles §4.1.4.2 and §4.1.4.3: who it is, where everything about the assertion fits. */
-export function subjectOf(assertion: Element, { expected, reading }: Checking): Subject {
-  const child = (of: Element, name: string) => childOf(of, ["saml", name], reading)
-  const version = attributeOf(assertion, "Version")
-  mustBe("saml_version", "Version of the assertion", version, "2.0")
-  const issuer = textOf(child(assertion, "Issuer"), reading)
-  mustBe("saml_issuer", "Issuer of the assertion", issuer, expected.entityId)
+/** SAML Profiles §4.1.4.2 and §4.1.4.3: validates the assertion and returns its subject. */
+export function parseSubject(assertion: Element, { expected, reading }: CheckContext): Subject {
+  const child = (of: Element, name: string) => findChild(of, ["saml", name], reading)
+  const version = findAttribute(assertion, "Version")
+  requireEqual("saml_version", "Version of the assertion", version, "2.0")
+  const issuer = requireText(child(assertion, "Issuer"), reading)
+  requireEqual("saml_issuer", "Issuer of the assertion", issuer, expected.entityId)
   const subject = child(assertion, "Subject")
   const refusals = subject ? childrenOf(subject, "saml", "SubjectConfirmation").map(refusalOf) : []
   if (!subject || refusals.every((refusal) => refusal !== undefined)) {
-    throw refusals[0] ?? refused("saml_confirmation", "SubjectConfirmation", "", bearer)
+    throw refusals[0] ?? refusedAnswerError("saml_confirmation", "SubjectConfirmation", "", bearer)
   }
-  mustHold(child(assertion, "Conditions"), { expected, reading })
+  validateConditions(child(assertion, "Conditions"), { expected, reading })
   const nameId = child(subject, "NameID")
-  // One that is encrypted is not read.
-  if (!nameId) throw refused("saml_name_id", "NameID", "")
+  // Encrypted name IDs are not supported.
+  if (!nameId) throw refusedAnswerError("saml_name_id", "NameID", "")
   return {
-    nameId: nameIdOf(nameId, reading),
-    ...sessionIn(assertion, expected),
-    attributes: attributesOf(assertion),
+    nameId: parseNameId(nameId, reading),
+    ...parseSession(assertion, expected),
+    attributes: parseAttributes(assertion),
   }
 
-  /** Why a confirmation confirms nothing. A bearer confirmation has an end, and no beginning. */
+  /**
+   * Returns why a confirmation is invalid. Bearer confirmations have NotOnOrAfter, but no
+   * NotBefore.
+   */
   function refusalOf(confirmation: Element): Error | undefined {
     const { now, acs, requestId } = expected
     const data = child(confirmation, "SubjectConfirmationData")
-    const method = attributeOf(confirmation, "Method")
-    if (method !== bearer) return refusedConfirmation("Method", method, bearer)
-    const recipient = attributeOf(data, "Recipient")
-    if (recipient !== acs) return refusedConfirmation("Recipient", recipient, acs)
-    const inResponseTo = attributeOf(data, "InResponseTo")
+    const method = findAttribute(confirmation, "Method")
+    if (method !== bearer) return confirmationError("Method", method, bearer)
+    const recipient = findAttribute(data, "Recipient")
+    if (recipient !== acs) return confirmationError("Recipient", recipient, acs)
+    const inResponseTo = findAttribute(data, "InResponseTo")
     if (inResponseTo !== requestId) {
-      return refusedConfirmation("InResponseTo", inResponseTo, requestId)
+      return confirmationError("InResponseTo", inResponseTo, requestId)
     }
-    const begin = attributeOf(data, "NotBefore")
-    if (begin !== undefined) return refusedConfirmation("NotBefore", begin)
-    const last = attributeOf(data, "NotOnOrAfter")
-    const end = timeOf(last)
-    if (end !== undefined && now < end + skew) return undefined
-    return refusedConfirmation("NotOnOrAfter", last, `after ${timeText(now)}`)
+    const begin = findAttribute(data, "NotBefore")
+    if (begin !== undefined) return confirmationError("NotBefore", begin)
+    const last = findAttribute(data, "NotOnOrAfter")
+    const end = parseTime(last)
+    if (end !== undefined && now < end + clockSkewMs) return undefined
+    return confirmationError("NotOnOrAfter", last, `after ${formatTime(now)}`)
   }
 }
 
 const bearer = "urn:oasis:names:tc:SAML:2.0:cm:bearer"
 
-const refusedConfirmation = (
+const confirmationError = (
   name: string,
   received: string | undefined,
   ...expected: readonly string[]
-) => refused("saml_confirmation", `${name} of the SubjectConfirmation`, received, ...expected)
+) =>
+  refusedAnswerError(
+    "saml_confirmation",
+    `${name} of the SubjectConfirmation`,
+    received,
+    ...expected,
+  )
 
-function nameIdOf(nameId: Element, reading: Reading): NameId {
+function parseNameId(nameId: Element, reading: MessageReading): NameId {
   return {
-    value: textOf(nameId, reading),
-    format: attributeOf(nameId, "Format") ?? nameIdFormats.unspecified,
-    nameQualifier: attributeOf(nameId, "NameQualifier") ?? "",
-    spNameQualifier: attributeOf(nameId, "SPNameQualifier") ?? "",
+    value: requireText(nameId, reading),
+    format: findAttribute(nameId, "Format") ?? nameIdFormats.unspecified,
+    nameQualifier: findAttribute(nameId, "NameQualifier") ?? "",
+    spNameQualifier: findAttribute(nameId, "SPNameQualifier") ?? "",
   }
 }
 
-/** SAML Core §2.5.1: within its time, and for nobody but us. */
-function mustHold(conditions: Element | undefined, { expected, reading }: Checking): void {
+/** SAML Core §2.5.1: the validity period and the audience. */
+function validateConditions(
+  conditions: Element | undefined,
+  { expected, reading }: CheckContext,
+): void {
   const { now, audience } = expected
-  if (!conditions) throw refused("saml_audience", "Conditions", "", audience)
-  const at = timeText(now)
+  if (!conditions) throw refusedAnswerError("saml_audience", "Conditions", "", audience)
+  const at = formatTime(now)
   const [begin, end] = ["NotBefore", "NotOnOrAfter"].map((name) => {
-    const text = attributeOf(conditions, name)
-    const time = timeOf(text)
-    if (text !== undefined && time === undefined) throw refused("saml_time", name, text, at)
+    const text = findAttribute(conditions, name)
+    const time = parseTime(text)
+    if (text !== undefined && time === undefined)
+      throw refusedAnswerError("saml_time", name, text, at)
     return { text, time }
   })
-  if (begin?.time !== undefined && now + skew < begin.time) {
-    throw refused("saml_time", "NotBefore", begin.text, `${at} or earlier`)
+  if (begin?.time !== undefined && now + clockSkewMs < begin.time) {
+    throw refusedAnswerError("saml_time", "NotBefore", begin.text, `${at} or earlier`)
   }
-  if (end?.time !== undefined && now >= end.time + skew) {
-    throw refused("saml_time", "NotOnOrAfter", end.text, `after ${at}`)
+  if (end?.time !== undefined && now >= end.time + clockSkewMs) {
+    throw refusedAnswerError("saml_time", "NotOnOrAfter", end.text, `after ${at}`)
   }
-  // §2.5.1.4: each restriction holds, and any of its audiences will do.
+  // §2.5.1.4: all restrictions apply; one matching audience each is sufficient.
   const restrictions = childrenOf(conditions, "saml", "AudienceRestriction")
   const audiences = restrictions.map((restriction) =>
-    childrenOf(restriction, "saml", "Audience").map((each) => textOf(each, reading)),
+    childrenOf(restriction, "saml", "Audience").map((each) => requireText(each, reading)),
   )
   if (restrictions.length === 0 || !audiences.every((each) => each.includes(audience))) {
-    throw refused("saml_audience", "Audience", audiences.flat().join(" "), audience)
+    throw refusedAnswerError("saml_audience", "Audience", audiences.flat().join(" "), audience)
   }
 }
 
-/** SAML Core §2.7.2: that somebody has signed in, which must go on still. */
-function sessionIn(
+/** SAML Core §2.7.2: requires an authentication statement whose session has not ended. */
+function parseSession(
   assertion: Element,
   { now }: Expected,
 ): Pick<Subject, "sessionIndex" | "authenticatedAt"> {
   const statements = childrenOf(assertion, "saml", "AuthnStatement")
   const lasting = statements.find((each) => {
-    const text = attributeOf(each, "SessionNotOnOrAfter")
-    return text === undefined || now < (timeOf(text) ?? 0) + skew
+    const text = findAttribute(each, "SessionNotOnOrAfter")
+    return text === undefined || now < (parseTime(text) ?? 0) + clockSkewMs
   })
   if (!lasting) {
-    const ended = attributeOf(statements[0], "SessionNotOnOrAfter")
-    throw refused("saml_time", "SessionNotOnOrAfter", ended, `after ${timeText(now)}`)
+    const ended = findAttribute(statements[0], "SessionNotOnOrAfter")
+    throw refusedAnswerError("saml_time", "SessionNotOnOrAfter", ended, `after ${formatTime(now)}`)
   }
-  const authenticatedAt = timeOf(attributeOf(lasting, "AuthnInstant"))
-  return { sessionIndex: attributeOf(lasting, "SessionIndex") ?? "", authenticatedAt }
+  const authenticatedAt = parseTime(findAttribute(lasting, "AuthnInstant"))
+  return { sessionIndex: findAttribute(lasting, "SessionIndex") ?? "", authenticatedAt }
 }
 
-/** SAML Core §2.7.3; values that are more than a text are left out. */
-function attributesOf(assertion: Element): Attributes {
+/** SAML Core §2.7.3; values that are not plain text are ignored. */
+function parseAttributes(assertion: Element): Attributes {
   const statements = childrenOf(assertion, "saml", "AttributeStatement")
   const named = new Map<string, readonly string[]>()
   for (const each of statements.flatMap((of) => childrenOf(of, "saml", "Attribute"))) {
     const values = childrenOf(each, "saml", "AttributeValue")
       .filter((value) => elementsIn(value).length === 0)
-      .map((value) => textIn(value).trim())
-    const name = attributeOf(each, "Name")
+      .map((value) => directTextOf(value).trim())
+    const name = findAttribute(each, "Name")
     if (name !== undefined) named.set(name, [...(named.get(name) ?? []), ...values])
-    const friendly = attributeOf(each, "FriendlyName")
+    const friendly = findAttribute(each, "FriendlyName")
     if (friendly !== undefined && !named.has(friendly)) named.set(friendly, values)
   }
   return Object.fromEntries(named)

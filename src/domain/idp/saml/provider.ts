@@ -1,36 +1,36 @@
 import {
   entityIdOf,
-  entityOf,
   isForSigning,
-  isWebAddress,
+  isWebUrl,
   keysOf,
   type LogoutService,
   logoutServicesOf,
   type MetadataReading,
-  mustBeValid,
+  parseEntity,
+  requireNotExpired,
   rolesOf,
   validUntilOf,
 } from "../../../xml/metadata.ts"
 import { type Binding, bindingOf } from "../../../xml/names.ts"
-import { attributeOf, childrenOf, type Element, isTrue } from "../../../xml/read.ts"
-import { refusedError } from "../field.ts"
+import { childrenOf, type Element, findAttribute, isTrue } from "../../../xml/read.ts"
+import { invalidFieldError } from "../field.ts"
 
-/** Where a provider takes requests to sign somebody in. */
-export type SignOn = { readonly url: string; readonly binding: Binding }
+/** A SingleSignOnService endpoint. */
+export type SignOnService = { readonly url: string; readonly binding: Binding }
 
-/** What the metadata of a provider say, as far as anybody goes by it. */
+/** The parts of a provider's metadata that are used. */
 export type SamlProvider = {
   readonly entityId: string
-  readonly signOn: readonly SignOn[]
+  readonly signOn: readonly SignOnService[]
   readonly logout: readonly LogoutService[]
-  /** Keys that what it says is checked with, in PEM; no other counts. */
+  /** Keys in PEM that signatures are checked with; no others are accepted. */
   readonly signingKeys: readonly string[]
   readonly wantsSigned: boolean
-  /** When the metadata end, ms UTC; undefined where they say nothing. */
+  /** Expiration of the metadata, ms UTC; undefined if not stated. */
   readonly validUntil: number | undefined
 }
 
-/** Larger than those of applications: some list every claim that they know. */
+/** Larger limits than for applications, because some providers list every claim they support. */
 const bounds: MetadataReading["bounds"] = [
   ["<", 6000, "tags"],
   ["=", 5000, "attributes"],
@@ -40,54 +40,55 @@ const bounds: MetadataReading["bounds"] = [
   ["\r", 20_000, "carriage returns"],
 ]
 
-/** How they are read; what refuses them names the field that brought them. */
+/** Parse options; errors name the request field. */
 export const metadataReading: MetadataReading = {
   bounds,
-  refusedError: (message) => refusedError("metadata_xml", `can't be used: ${message}`),
+  refusedError: (message) => invalidFieldError("metadata_xml", `can't be used: ${message}`),
 }
 
-/** Reads metadata of one identity provider, strictly. */
-export async function providerOf(metadata: string): Promise<SamlProvider> {
-  const { entity, roles } = await rolesIn(metadata)
+/** Parses the metadata of one identity provider strictly. */
+export async function parseProvider(metadata: string): Promise<SamlProvider> {
+  const { entity, roles } = await parseRoles(metadata)
   const below = (name: string) => roles.flatMap((each) => childrenOf(each, "md", name))
   return {
     entityId: entityIdOf(entity, metadataReading),
-    signOn: below("SingleSignOnService").flatMap(signOnOf),
+    signOn: below("SingleSignOnService").flatMap(signOnServicesOf),
     logout: below("SingleLogoutService").flatMap(logoutServicesOf),
     signingKeys: below("KeyDescriptor").filter(isForSigning).flatMap(keysOf),
-    wantsSigned: roles.some((each) => isTrue(attributeOf(each, "WantAuthnRequestsSigned"))),
+    wantsSigned: roles.some((each) => isTrue(findAttribute(each, "WantAuthnRequestsSigned"))),
     validUntil: validUntilOf([entity, ...roles]),
   }
 }
 
-/** Reads the same as somebody sets it up: refuses what nobody could sign in with. */
-export async function usableProviderOf(metadata: string, now: number): Promise<SamlProvider> {
-  const { entity, roles } = await rolesIn(metadata)
-  mustBeValid([entity, ...roles], now, metadataReading)
-  const provider = await providerOf(metadata)
+/**
+ * Parses the metadata of a provider that is being configured. Rejects metadata that nobody could
+ * sign in with.
+ */
+export async function parseUsableProvider(metadata: string, now: number): Promise<SamlProvider> {
+  const { entity, roles } = await parseRoles(metadata)
+  requireNotExpired([entity, ...roles], now, metadataReading)
+  const provider = await parseProvider(metadata)
   const { refusedError: unusable } = metadataReading
   if (provider.signOn.length === 0) {
     throw unusable("the metadata must have a SingleSignOnService for HTTP-Redirect or HTTP-POST")
   }
   if (provider.signingKeys.length === 0) {
     throw unusable(
-      "the metadata must have a certificate for signing, with an RSA key from 2048 bits",
+      "the metadata must have a signing certificate with an RSA key of at least 2048 bits",
     )
   }
   return provider
 }
 
-async function rolesIn(metadata: string) {
-  const entity = await entityOf(metadata, metadataReading)
+async function parseRoles(metadata: string) {
+  const entity = await parseEntity(metadata, metadataReading)
   const roles = rolesOf(entity, "IDPSSODescriptor")
   if (roles.length > 0) return { entity, roles }
-  throw metadataReading.refusedError(
-    "the metadata must have an IDPSSODescriptor that speaks SAML 2.0",
-  )
+  throw metadataReading.refusedError("the metadata must have an IDPSSODescriptor for SAML 2.0")
 }
 
-function signOnOf(each: Element): readonly SignOn[] {
-  const binding = bindingOf(attributeOf(each, "Binding"))
-  const url = attributeOf(each, "Location") ?? ""
-  return binding && isWebAddress(url) ? [{ url, binding }] : []
+function signOnServicesOf(each: Element): readonly SignOnService[] {
+  const binding = bindingOf(findAttribute(each, "Binding"))
+  const url = findAttribute(each, "Location") ?? ""
+  return binding && isWebUrl(url) ? [{ url, binding }] : []
 }

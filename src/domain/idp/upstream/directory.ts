@@ -1,59 +1,65 @@
-import type { DirectoryPlace } from "../../../kernel/port/directory.ts"
+import type { DirectoryConnection } from "../../../kernel/port/directory.ts"
 import type { Cx } from "../../../store/index.ts"
-import { type Found, secretOf } from "../commands.ts"
+import type { OwnedIdp } from "../commands.ts"
 import type { Settings } from "../model.ts"
-import { directoryIds, directoryProfile } from "./dialect.ts"
+import { secretOf } from "../secret.ts"
 import { type Identity, upstreamError } from "./identity.ts"
+import { directoryIds, directoryProfile } from "./profile.ts"
 
 type Directory = Extract<Settings, { kind: "ldap" }>
 
-/** Somebody whom a directory knows, and has not proved to be yet. */
-export type InDirectory = {
+/** A user found in a directory, not authenticated yet. */
+export type DirectoryUser = {
   readonly identity: Identity
-  /** What was read of the entry, by the names of attributes in small letters. */
+  /** Attributes of the entry, by lower-case name. */
   readonly raw: Readonly<Record<string, readonly string[]>>
-  /** Whom they bind as. */
+  /** The name to bind with. */
   readonly bindName: string
 }
 
-/** Who somebody is at a directory by the name that they type; undefined where it is nobody's. */
+/** Finds a user in a directory by the typed name. Returns undefined if there is none. */
 export async function findInDirectory(
   cx: Cx,
-  { idp }: Found,
+  { idp }: OwnedIdp,
   name: string,
-): Promise<InDirectory | undefined> {
+): Promise<DirectoryUser | undefined> {
   const { settings } = idp
   if (settings.kind !== "ldap") throw upstreamError("answer_refused")
   const { bindDn, baseDn, userObjectClasses, userFilters, userBase } = settings
-  const asked = {
-    ...placeOf(settings),
+  const searchOptions = {
+    ...connectionOf(settings),
     bindDn,
     bindPassword: secretOf(cx, idp.id),
     baseDn,
     name,
     objectClasses: userObjectClasses,
     filters: userFilters,
-    attributes: attributesOf(settings),
+    attributes: requestedAttributesOf(settings),
   }
-  const entry = await cx.outside.directories.find(asked).catch(unreachable)
+  const entry = await cx.outside.directories.find(searchOptions).catch(throwUnreachable)
   if (!entry) return undefined
   const [bindName = ""] = isDn(userBase) ? [entry.dn] : (entry.values[userBase.toLowerCase()] ?? [])
   const identity = directoryProfile(settings.attributes, idp.options)(entry.values)
   return { identity, raw: entry.values, bindName }
 }
 
-/** Whether a directory takes a password for somebody's. */
-export function isProvedByDirectory(
+/** Whether the directory accepts the password of a user. */
+export function verifyDirectoryPassword(
   cx: Cx,
-  { idp }: Found,
+  { idp }: OwnedIdp,
   proof: { readonly name: string; readonly password: string },
 ): Promise<boolean> {
   const { settings } = idp
   if (settings.kind !== "ldap") throw upstreamError("answer_refused")
-  return cx.outside.directories.prove(placeOf(settings), proof).catch(unreachable)
+  return cx.outside.directories.authenticate(connectionOf(settings), proof).catch(throwUnreachable)
 }
 
-const placeOf = ({ servers, startTls, rootCa, timeoutMs }: Directory): DirectoryPlace => ({
+const connectionOf = ({
+  servers,
+  startTls,
+  rootCa,
+  timeoutMs,
+}: Directory): DirectoryConnection => ({
   servers,
   startTls,
   rootCa,
@@ -62,8 +68,8 @@ const placeOf = ({ servers, startTls, rootCa, timeoutMs }: Directory): Directory
 
 const isDn = (userBase: string): boolean => userBase.toLowerCase() === "dn"
 
-/** All that is read. */
-const attributesOf = ({ attributes, userBase }: Directory): readonly string[] => [
+/** The attributes to request. */
+const requestedAttributesOf = ({ attributes, userBase }: Directory): readonly string[] => [
   ...new Set([
     ...Object.values(attributes).filter((name) => name !== ""),
     ...directoryIds(attributes),
@@ -71,6 +77,6 @@ const attributesOf = ({ attributes, userBase }: Directory): readonly string[] =>
   ]),
 ]
 
-function unreachable(cause: unknown): never {
+function throwUnreachable(cause: unknown): never {
   throw upstreamError("unreachable", cause)
 }

@@ -2,31 +2,32 @@ import { createHash } from "node:crypto"
 import type { AuthorizationServer, Client, ClientAuth } from "oauth4webapi"
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx } from "../../../store/index.ts"
-import { answeredBy, type Found, secretOf } from "../commands.ts"
-import type { Kept } from "../intent/kept.ts"
+import { type OwnedIdp, withAuthority } from "../commands.ts"
+import type { FlowState } from "../intent/flow-state.ts"
 import type { Settings } from "../model.ts"
-import { appleSecret } from "./apple.ts"
-import { type Raw, rawOf } from "./dialect.ts"
-import { mustBeUserInfoOf, subjectOfIdToken } from "./id-token.ts"
-import { type Answer, type Answered, upstreamError } from "./identity.ts"
-import { type KeySource, verifiedClaims } from "./keys.ts"
-import { refusedAnswer, shownClaim } from "./refused.ts"
-import { loadOauth, outgoing, serverAgain, serverOf, waysOut } from "./server.ts"
-import { statedIn } from "./sign-in-time.ts"
+import { secretOf } from "../secret.ts"
+import { createAppleSecret } from "./apple.ts"
+import { validateIdToken, validateUserInfo } from "./id-token.ts"
+import { type AuthenticatedAnswer, type ProviderAnswer, upstreamError } from "./identity.ts"
+import { type KeySource, verifyClaims } from "./keys.ts"
+import { type RawProfile, requireObject } from "./profile.ts"
+import { formatClaim, refusedAnswer } from "./refused-answer.ts"
+import { getServer, httpOptions, loadOauth, refreshServer, sendRequest } from "./server.ts"
+import { statedSignInTime } from "./sign-in-time.ts"
 import { redirectUriOf } from "./start.ts"
-import { tokenAnswer } from "./token.ts"
-import { type OauthUpstream, type OidcUpstream, type Upstream, upstreamOf } from "./vendor.ts"
+import { parseTokenAnswer } from "./token.ts"
+import { findUpstream, type OauthUpstream, type OidcUpstream, type Upstream } from "./vendor.ts"
 
-/** What the browser has brought back from a provider. */
-export type Returned = {
+/** The callback request of the browser after a redirect to a provider. */
+export type CallbackInput = {
   readonly parameters: URLSearchParams
   readonly headers: Headers
-  readonly kept: Kept
+  readonly flow: FlowState
 }
 
 type Oauth = Awaited<ReturnType<typeof loadOauth>>
 
-type Exchange = {
+type TokenExchange = {
   readonly oauth: Oauth
   readonly server: AuthorizationServer
   readonly client: Client
@@ -34,59 +35,71 @@ type Exchange = {
 }
 
 /**
- * Exchanges the code that a browser has brought, or takes its token, and reads who it is.
- * Everything that is wrong about the answer is one fault; what exactly stands in its cause.
+ * Exchanges the code, or takes the token, and reads the user's identity. All failures are one
+ * fault; the cause has the details.
  */
-export async function finish(cx: Cx, found: Found, returned: Returned): Promise<Answered> {
+export async function finishSignIn(
+  cx: Cx,
+  ownedIdp: OwnedIdp,
+  returned: CallbackInput,
+): Promise<AuthenticatedAnswer> {
   try {
-    return answeredBy(cx, found, await answerOf(cx, found, returned))
+    return withAuthority(cx, ownedIdp, await fetchAnswer(cx, ownedIdp, returned))
   } catch (cause) {
     if (cause instanceof Fault) throw cause
     throw upstreamError("answer_refused", cause)
   }
 }
 
-async function answerOf(cx: Cx, found: Found, returned: Returned): Promise<Answer> {
-  const { settings } = found.idp
-  const upstream = upstreamOf(settings)
-  if (settings.kind === "jwt") return tokenAnswer(cx, settings, returned.headers)
+async function fetchAnswer(
+  cx: Cx,
+  ownedIdp: OwnedIdp,
+  returned: CallbackInput,
+): Promise<ProviderAnswer> {
+  const { settings } = ownedIdp.idp
+  const upstream = findUpstream(settings)
+  if (settings.kind === "jwt") return parseTokenAnswer(cx, settings, returned.headers)
   if (!upstream) throw upstreamError("answer_refused")
-  const exchange = await exchanged(cx, found, returned)
+  const exchange = await exchangeCode(cx, ownedIdp, returned)
   return upstream.protocol === "oidc"
-    ? oidcAnswer(cx, exchange, { found, upstream, returned })
-    : oauthAnswer(cx, exchange, upstream)
+    ? fetchOidcAnswer(cx, exchange, { found: ownedIdp, upstream, callback: returned })
+    : fetchOauthAnswer(cx, exchange, upstream)
 }
 
 /** RFC 6749 §4.1.3, with RFC 7636 and RFC 9207. */
-async function exchanged(cx: Cx, found: Found, { parameters, kept }: Returned): Promise<Exchange> {
+async function exchangeCode(
+  cx: Cx,
+  ownedIdp: OwnedIdp,
+  { parameters, flow }: CallbackInput,
+): Promise<TokenExchange> {
   const oauth = await loadOauth()
-  const { settings } = found.idp
-  const upstream = upstreamOf(settings)
+  const { settings } = ownedIdp.idp
+  const upstream = findUpstream(settings)
   if (!upstream) throw upstreamError("answer_refused")
-  const server = named(await serverOf(cx, upstream), upstream, parameters)
+  const server = withVerifiedIssuer(await getServer(cx, upstream), upstream, parameters)
   const client: Client = { client_id: upstream.clientId, [oauth.clockTolerance]: 60 }
   if (parameters.get("error") === "access_denied") throw upstreamError("cancelled")
-  // The state was matched before; the library wants to see that it is the same.
+  // The state was already matched; the library requires it as well.
   const state = parameters.get("state") ?? ""
   const checked = oauth.validateAuthResponse(server, client, parameters, state)
-  const secret = secretOf(cx, found.idp.id)
+  const secret = secretOf(cx, ownedIdp.idp.id)
   const response = await oauth.authorizationCodeGrantRequest(
     server,
     client,
-    await authOf(cx, oauth, { settings, secret, server }),
+    await createClientAuth(cx, oauth, { settings, secret, server }),
     checked,
-    redirectUriOf(cx, found),
-    upstream.usePkce ? kept.verifier : oauth.nopkce,
-    waysOut(cx, oauth),
+    redirectUriOf(cx, ownedIdp),
+    upstream.usePkce ? flow.verifier : oauth.nopkce,
+    httpOptions(cx, oauth),
   )
   return { oauth, server, client, response }
 }
 
 /**
- * RFC 9207 §2.4: where nobody has said what a provider calls itself, an answer that names it must
- * name what its authorization endpoint lies below; any other is another provider's.
+ * RFC 9207 §2.4: without a configured issuer, an issuer parameter must be a prefix of the
+ * authorization endpoint; any other belongs to another provider.
  */
-function named(
+function withVerifiedIssuer(
   server: AuthorizationServer,
   upstream: Upstream,
   parameters: URLSearchParams,
@@ -99,21 +112,24 @@ function named(
   return inner.pathname.startsWith(folder) ? { ...server, issuer } : server
 }
 
-type Authenticating = {
+type ClientAuthOptions = {
   readonly settings: Settings
   readonly secret: string
   readonly server: AuthorizationServer
 }
 
-/** RFC 6749 §2.3.1: by the header, where the provider doesn't want it in the body. */
-async function authOf(
+/**
+ * RFC 6749 §2.3.1: uses the Authorization header if the provider doesn't accept the secret in the
+ * body.
+ */
+async function createClientAuth(
   cx: Cx,
   oauth: Oauth,
-  { settings, secret, server }: Authenticating,
+  { settings, secret, server }: ClientAuthOptions,
 ): Promise<ClientAuth> {
   if (secret === "") return oauth.None()
   if (settings.kind === "apple") {
-    return oauth.ClientSecretPost(await appleSecret(cx, settings, secret))
+    return oauth.ClientSecretPost(await createAppleSecret(cx, settings, secret))
   }
   const methods = server.token_endpoint_auth_methods_supported
   const isBasic = settings.kind === "oidc" || settings.kind === "gitlab_self_hosted"
@@ -121,62 +137,65 @@ async function authOf(
   return wantsBasic ? oauth.ClientSecretBasic(secret) : oauth.ClientSecretPost(secret)
 }
 
-type OidcAsked = {
-  readonly found: Found
+type OidcAnswerOptions = {
+  readonly found: OwnedIdp
   readonly upstream: OidcUpstream
-  readonly returned: Returned
+  readonly callback: CallbackInput
 }
 
-/** OpenID Connect Core §3.1.3.7: the id_token, with the keys of the issuer; then the profile. */
-async function oidcAnswer(
+/**
+ * OpenID Connect Core §3.1.3.7: verifies the ID token with the issuer's keys, then fetches the
+ * profile.
+ */
+async function fetchOidcAnswer(
   cx: Cx,
-  { oauth, server, client, response }: Exchange,
-  { found, upstream, returned }: OidcAsked,
-): Promise<Answer> {
-  const { answer, idToken } = await tokensIn(response)
+  { oauth, server, client, response }: TokenExchange,
+  { found: ownedIdp, upstream, callback: returned }: OidcAnswerOptions,
+): Promise<ProviderAnswer> {
+  const { answer, idToken } = await parseTokenResponse(response)
   const tokens = await oauth.processAuthorizationCodeResponse(server, client, answer)
   if (idToken === "") throw new Error("the token response has no id_token")
   const { access_token: accessToken } = tokens
   const source = keySourceOf(cx, upstream, server)
   const stated = server.id_token_signing_alg_values_supported
-  const claims = await verifiedClaims(cx, idToken, { source, subject: "ID token", stated })
+  const claims = await verifyClaims(cx, idToken, { source, subject: "ID token", stated })
   const { clientId } = upstream
-  const { options } = found.idp
-  const expected = { issuer: server.issuer, clientId, nonce: returned.kept.nonce, options }
-  const sub = subjectOfIdToken(claims, expected)
-  mustBeTogether(idToken, accessToken, claims.at_hash)
-  const told = upstream.isIdTokenOnly || !server.userinfo_endpoint
-  const asked = told
-    ? nameOf(returned.parameters)
-    : await userInfo(cx, { oauth, server, client, response }, { accessToken, sub, source })
-  // What is signed for us counts before what a bearer is told.
-  const raw = { ...asked, ...claims, sub }
-  const identity = upstream.profile(raw)
-  return { identity, raw, accessToken, idToken, ...statedIn(claims) }
+  const { options } = ownedIdp.idp
+  const expected = { issuer: server.issuer, clientId, nonce: returned.flow.nonce, options }
+  const sub = validateIdToken(claims, expected)
+  validateAtHash(idToken, accessToken, claims.at_hash)
+  const unsignedProfile = upstream.isIdTokenOnly || !server.userinfo_endpoint
+  const profileClaims = unsignedProfile
+    ? parseAppleName(returned.parameters)
+    : await fetchUserInfo(cx, { oauth, server, client, response }, { accessToken, sub, source })
+  // Claims of the signed ID token take precedence over the UserInfo response.
+  const raw = { ...profileClaims, ...claims, sub }
+  const identity = upstream.parseProfile(raw)
+  return { identity, raw, accessToken, idToken, ...statedSignInTime(claims) }
 }
 
-/** The keys of an issuer, at the address that its discovery document states. */
+/** The keys of an issuer, at the URL in its discovery document. */
 const keySourceOf = (cx: Cx, upstream: OidcUpstream, server: AuthorizationServer): KeySource => ({
   name: `oidc ${upstream.issuer}`,
   url: async (isAgain) => {
-    const { jwks_uri } = isAgain ? await serverAgain(cx, upstream) : server
+    const { jwks_uri } = isAgain ? await refreshServer(cx, upstream) : server
     return jwks_uri ?? ""
   },
 })
 
 /**
- * OpenID Connect Core §3.1.3.8: an id_token that names an access token comes with that one. The
- * library leaves this to whoever asks with the access token.
+ * OpenID Connect Core §3.1.3.8: the at_hash of the ID token must match the access token. The
+ * library leaves this check to the caller.
  */
-function mustBeTogether(idToken = "", accessToken: string, atHash: unknown): void {
+function validateAtHash(idToken = "", accessToken: string, atHash: unknown): void {
   if (atHash === undefined) return
-  const { alg } = rawOf(
+  const { alg } = requireObject(
     JSON.parse(Buffer.from(idToken.split(".")[0] ?? "", "base64url").toString()),
   )
   const bits = /(256|384|512)$/.exec(String(alg))?.[1] ?? "512"
   const digest = createHash(`sha${bits}`).update(accessToken).digest()
   if (atHash === digest.subarray(0, digest.length / 2).toString("base64url")) return
-  const received = shownClaim(atHash)
+  const received = formatClaim(atHash)
   throw refusedAnswer({ rule: "at_hash", subject: "at_hash", received, expected: [] })
 }
 
@@ -186,87 +205,89 @@ type UserInfoOptions = {
   readonly source: KeySource
 }
 
-/** OpenID Connect Core §5.3: the profile, as JSON or as a JWT that the provider has signed. */
-async function userInfo(
+/** OpenID Connect Core §5.3: the profile, as JSON or as a signed JWT. */
+async function fetchUserInfo(
   cx: Cx,
-  { oauth, server, client }: Exchange,
+  { oauth, server, client }: TokenExchange,
   { accessToken, sub, source }: UserInfoOptions,
-): Promise<Raw> {
-  const response = await oauth.userInfoRequest(server, client, accessToken, waysOut(cx, oauth))
-  if (!response.ok) throw new Error(`the UserInfo endpoint answered with status ${response.status}`)
+): Promise<RawProfile> {
+  const response = await oauth.userInfoRequest(server, client, accessToken, httpOptions(cx, oauth))
+  if (!response.ok) throw new Error(`the UserInfo endpoint returned status ${response.status}`)
   const body = (await response.text()).trim()
-  // JSON begins with a brace, which no JWT has.
+  // JSON begins with a brace, a JWT doesn't.
   const isSigned = !body.startsWith("{")
-  const stated = statedAlgorithms(server)
+  const stated = userInfoAlgorithmsOf(server)
   const claims = isSigned
-    ? await verifiedClaims(cx, body, { source, subject: "UserInfo", stated })
-    : rawOf(JSON.parse(body))
-  mustBeUserInfoOf(claims, { sub, issuer: server.issuer, clientId: client.client_id, isSigned })
+    ? await verifyClaims(cx, body, { source, subject: "UserInfo", stated })
+    : requireObject(JSON.parse(body))
+  validateUserInfo(claims, { sub, issuer: server.issuer, clientId: client.client_id, isSigned })
   return claims
 }
 
 /** OpenID Connect Discovery §3, `userinfo_signing_alg_values_supported`. */
-const statedAlgorithms = (server: AuthorizationServer): readonly string[] | undefined =>
+const userInfoAlgorithmsOf = (server: AuthorizationServer): readonly string[] | undefined =>
   server.userinfo_signing_alg_values_supported
 
-/** Apple tells the name once, beside the code; nobody signed it, so it is no more than a name. */
-function nameOf(parameters: URLSearchParams): Raw {
+/** Apple sends the name once, unsigned, with the code; it is only used as a display name. */
+function parseAppleName(parameters: URLSearchParams): RawProfile {
   const user = parameters.get("user")
   if (!user || user.length > 2000) return {}
-  const { name } = rawOf(JSON.parse(user))
+  const { name } = requireObject(JSON.parse(user))
   if (name === undefined) return {}
-  const { firstName, lastName } = rawOf(name)
+  const { firstName, lastName } = requireObject(name)
   return { given_name: firstName, family_name: lastName }
 }
 
-async function oauthAnswer(
+async function fetchOauthAnswer(
   cx: Cx,
-  { oauth, server, client, response }: Exchange,
+  { oauth, server, client, response }: TokenExchange,
   upstream: OauthUpstream,
-): Promise<Answer> {
-  // Nobody could check an id_token without an issuer, and nothing of it is used.
-  const { answer } = await tokensIn(response)
+): Promise<ProviderAnswer> {
+  // Without an issuer the ID token can't be verified, so it is ignored.
+  const { answer } = await parseTokenResponse(response)
   const tokens = await oauth.processAuthorizationCodeResponse(server, client, answer)
   const { access_token: accessToken } = tokens
   const { userEndpoint, emailsEndpoint } = upstream
-  const profile = rawOf(await profileAt(cx, userEndpoint, accessToken))
-  const emails = emailsEndpoint && (await emailsAt(cx, emailsEndpoint, accessToken))
+  const profile = requireObject(await fetchProfile(cx, userEndpoint, accessToken))
+  const emails = emailsEndpoint && (await fetchEmails(cx, emailsEndpoint, accessToken))
   const raw = { ...profile, ...(emails !== undefined && { emails }) }
-  return { identity: upstream.profile(raw), raw, accessToken, idToken: "" }
+  return { identity: upstream.parseProfile(raw), raw, accessToken, idToken: "" }
 }
 
 /**
- * A token response as the library reads it, and the id_token, which is verified here. Some
- * providers list the scopes, where RFC 6749 §5.1 has one text of them.
+ * Prepares a token response for the library and extracts the ID token, which is verified here. Some
+ * providers send the scopes as a list, where RFC 6749 §5.1 requires a string.
  */
-async function tokensIn(response: Response): Promise<{ answer: Response; idToken: string }> {
+async function parseTokenResponse(
+  response: Response,
+): Promise<{ answer: Response; idToken: string }> {
   if (!response.ok) return { answer: response, idToken: "" }
-  const { id_token: idToken, scope, ...rest } = rawOf(await response.json())
+  const { id_token: idToken, scope, ...rest } = requireObject(await response.json())
   const isList = Array.isArray(scope) && scope.every((each) => typeof each === "string")
   const scopes = isList ? scope.join(" ") : scope
   const answer = Response.json({ ...rest, ...(scopes !== undefined && { scope: scopes }) })
   return { answer, idToken: typeof idToken === "string" ? idToken : "" }
 }
 
-async function profileAt(cx: Cx, url: string, accessToken: string): Promise<unknown> {
-  const response = await read(cx, url, accessToken)
-  if (!response.ok) throw new Error(`the profile was answered with status ${response.status}`)
+async function fetchProfile(cx: Cx, url: string, accessToken: string): Promise<unknown> {
+  const response = await fetchWithToken(cx, url, accessToken)
+  if (!response.ok) throw new Error(`the profile endpoint returned status ${response.status}`)
   return response.json()
 }
 
 /**
- * docs.github.com/rest/users/emails: an app without the permission to read addresses gets 403 or
+ * docs.github.com/rest/users/emails: an app without permission to read email addresses gets 403 or
  * 404. Its users sign in without a verified address.
  */
-async function emailsAt(cx: Cx, url: string, accessToken: string): Promise<unknown> {
-  const response = await read(cx, url, accessToken)
+async function fetchEmails(cx: Cx, url: string, accessToken: string): Promise<unknown> {
+  const response = await fetchWithToken(cx, url, accessToken)
   if (response.status === 403 || response.status === 404) return undefined
-  if (!response.ok) throw new Error(`the addresses were answered with status ${response.status}`)
+  if (!response.ok) throw new Error(`the email endpoint returned status ${response.status}`)
   return response.json()
 }
 
 /** RFC 6750 §2.1 */
-function read(cx: Cx, url: string, accessToken: string): Promise<Response> {
+function fetchWithToken(cx: Cx, url: string, accessToken: string): Promise<Response> {
   const headers = { authorization: `Bearer ${accessToken}`, accept: "application/json" }
-  return outgoing(cx, url, { method: "GET", headers })
+  return sendRequest(cx, url, { method: "GET", headers })
 }

@@ -1,79 +1,88 @@
 import type { Options, Settings } from "../model.ts"
 
-/** What an application's request requires of a sign-in, as it is forwarded to a provider. */
+/** Requirements of an application's request that are forwarded to a provider. */
 export type RequestedSignIn = {
-  /** OpenID Connect Core §3.1.2.1, prompt=login; ForceAuthn of SAML. */
+  /** OpenID Connect Core §3.1.2.1, prompt=login; ForceAuthn in SAML. */
   readonly mustSignIn?: boolean
   readonly maxAgeSeconds?: number | undefined
   readonly loginHint?: string
-  /** As the application sent them, best first. */
+  /** As the application sent them, in order of preference. */
   readonly acrValues?: readonly string[] | undefined
 }
 
-type Forwarded = "prompt" | "max_age" | "login_hint" | "acr_values"
+type ForwardedParameter = "prompt" | "max_age" | "login_hint" | "acr_values"
 
-const all: readonly Forwarded[] = ["prompt", "max_age", "login_hint", "acr_values"]
+const allParameters: readonly ForwardedParameter[] = [
+  "prompt",
+  "max_age",
+  "login_hint",
+  "acr_values",
+]
 
 /**
- * The parameters that providers document. Google rejects prompt=login; those without an entry
- * document none, and are not sent any.
+ * The parameters that each provider documents. Google rejects prompt=login; kinds without an entry
+ * support none.
  */
-const forwardedTo: Readonly<Partial<Record<Settings["kind"], readonly Forwarded[]>>> = {
-  oidc: all,
-  gitlab: all,
-  gitlab_self_hosted: all,
+const forwardedTo: Readonly<Partial<Record<Settings["kind"], readonly ForwardedParameter[]>>> = {
+  oidc: allParameters,
+  gitlab: allParameters,
+  gitlab_self_hosted: allParameters,
   google: ["max_age", "login_hint"],
   azure: ["prompt", "login_hint"],
 }
 
 /**
- * OpenID Connect Core §3.1.2.1: max_age=0 means the same as prompt=login. A provider that isn't
- * sent a max_age has to sign the user in again for any.
+ * OpenID Connect Core §3.1.2.1: max_age=0 is equivalent to prompt=login. A provider that doesn't
+ * support max_age must always reauthenticate.
  */
-const asksToSignIn = (
+const requiresPromptLogin = (
   { mustSignIn = false, maxAgeSeconds }: RequestedSignIn,
-  known: readonly Forwarded[],
+  supported: readonly ForwardedParameter[],
 ): boolean =>
-  mustSignIn || maxAgeSeconds === 0 || (maxAgeSeconds !== undefined && !known.includes("max_age"))
+  mustSignIn ||
+  maxAgeSeconds === 0 ||
+  (maxAgeSeconds !== undefined && !supported.includes("max_age"))
 
 /**
- * The max_age that goes with prompt=login. Many providers return auth_time only with a max_age,
- * as OpenID Connect Core §2 requires. It is not 0, which sends people in circles at some of them.
+ * The max_age sent with prompt=login. Many providers return auth_time only with a max_age, as
+ * OpenID Connect Core §2 requires. Not 0, which causes redirect loops at some providers.
  */
-const statedWithinSeconds = 300
+const maxAgeForAuthTime = 300
 
-function maxAgeSent(
+function maxAgeToSend(
   { maxAgeSeconds }: RequestedSignIn,
-  how: { readonly mustSignIn: boolean; readonly known: readonly Forwarded[] },
+  maxAgeOptions: { readonly mustSignIn: boolean; readonly known: readonly ForwardedParameter[] },
 ): number | undefined {
-  const isSaidByPrompt = maxAgeSeconds === 0 && how.known.includes("prompt")
+  const isSaidByPrompt = maxAgeSeconds === 0 && maxAgeOptions.known.includes("prompt")
   if (maxAgeSeconds !== undefined && !isSaidByPrompt) return maxAgeSeconds
-  return how.mustSignIn ? statedWithinSeconds : undefined
+  return maxAgeOptions.mustSignIn ? maxAgeForAuthTime : undefined
 }
 
-/** The parameters of an authorization request that carry on what an application requires. */
+/** Authorization request parameters that forward the application's requirements. */
 export function forwardedParameters(
   { settings, options }: { readonly settings: Settings; readonly options: Options },
   requested: RequestedSignIn,
 ): Readonly<Record<string, string>> {
   const { loginHint = "", acrValues = [] } = requested
-  const known = forwardedTo[settings.kind] ?? []
-  const mustSignIn = asksToSignIn(requested, known)
-  const maxAgeSeconds = maxAgeSent(requested, { mustSignIn, known })
-  const values: Readonly<Record<Forwarded, string>> = {
+  const supported = forwardedTo[settings.kind] ?? []
+  const mustSignIn = requiresPromptLogin(requested, supported)
+  const maxAgeSeconds = maxAgeToSend(requested, { mustSignIn, known: supported })
+  const values: Readonly<Record<ForwardedParameter, string>> = {
     prompt: mustSignIn ? "login" : "",
     max_age: maxAgeSeconds === undefined ? "" : String(maxAgeSeconds),
     login_hint: loginHint,
     acr_values: options.forwardAcrValues ? acrValues.join(" ") : "",
   }
   return Object.fromEntries(
-    known.flatMap((name) => (values[name] === "" ? [] : [[name, values[name]]])),
+    supported.flatMap((name) => (values[name] === "" ? [] : [[name, values[name]]])),
   )
 }
 
 /**
- * SAML Core §3.4.1: whether the provider has to sign the user in again. SAML has no maximum age, so
- * that any that an application requires asks for this.
+ * SAML Core §3.4.1: whether the provider must reauthenticate the user. SAML has no maximum age, so
+ * any max_age requires it.
  */
-export const mustForceAuthn = ({ mustSignIn = false, maxAgeSeconds }: RequestedSignIn): boolean =>
-  mustSignIn || maxAgeSeconds !== undefined
+export const requiresForceAuthn = ({
+  mustSignIn = false,
+  maxAgeSeconds,
+}: RequestedSignIn): boolean => mustSignIn || maxAgeSeconds !== undefined

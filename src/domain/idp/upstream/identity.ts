@@ -1,36 +1,39 @@
 import { Fault } from "../../../kernel/fault.ts"
 
-/** Somebody as an identity provider tells of them; what it doesn't say is empty. */
+/** A user as the identity provider describes them; missing fields are empty. */
 export type Identity = {
-  /** What never changes and is nobody else's there. */
+  /** The stable, unique user ID at the provider. */
   readonly externalId: string
   readonly userName: string
   readonly givenName: string
   readonly familyName: string
-  /** Whether these two are guessed from the display name, and must not replace any others. */
+  /**
+   * Whether given and family name were guessed from the display name; they never replace other
+   * names.
+   */
   readonly isNameDivided?: boolean
   readonly displayName: string
   readonly nickName: string
   readonly email: string
-  /** Whether the provider says that the person reads what goes there. */
+  /** Whether the provider states that the user owns the email address. */
   readonly emailVerified: boolean
   readonly phone: string
   readonly phoneVerified: boolean
   readonly preferredLanguage: string
 }
 
-/** What scripts of an organisation have made of what a provider said. */
-export type Scripted = {
+/** The result of an organization's scripts that transform an identity. */
+export type ScriptResult = {
   readonly orgId: string
-  /** Whom they were asked about; empty for somebody whom nobody knew here. */
+  /** The user the scripts ran for; empty if no local user was known. */
   readonly userId: string
-  /** What the provider itself has said. */
+  /** The identity before the scripts ran. */
   readonly said: Identity
-  /** What they note about the person: keys, and JSON. */
+  /** Metadata that the scripts set: keys and JSON values. */
   readonly metadata: readonly (readonly [key: string, json: string])[]
 }
 
-/** What a provider that speaks SAML calls somebody, and their session there; empty for none. */
+/** The SAML name ID and session index; empty values if none. */
 export type UpstreamSession = {
   readonly value: string
   readonly format: string
@@ -39,54 +42,58 @@ export type UpstreamSession = {
   readonly sessionIndex: string
 }
 
-/** All that came from a provider: who it is, as it said so, and its tokens. */
-export type Answer = {
+/** The complete answer of a provider: identity, raw profile and tokens. */
+export type ProviderAnswer = {
   readonly identity: Identity
   readonly raw: Readonly<Record<string, unknown>>
   readonly accessToken: string
   readonly idToken: string
-  /** As it was signed, in XML; absent where the provider doesn't speak SAML, as is `upstream`. */
+  /** The signed assertion in XML; absent for other protocols, like `upstream`. */
   readonly assertion?: string
   readonly upstream?: UpstreamSession
-  /** When the provider says that the user signed in there, ms UTC; absent where it does not. */
+  /** When the user signed in at the provider, as it states, ms UTC; absent if not stated. */
   readonly authenticatedAt?: number
-  /** Absent where no script was asked. */
-  readonly scripted?: Scripted
+  /** Absent if no script ran. */
+  readonly scripted?: ScriptResult
 }
 
 /**
- * The same with who has said it; see `authorityOfIdp`. Whoever may set a provider up could else
- * have a service of their own answer, and turn the provider back before the answer is used.
+ * An answer with the authority that gave it; see `findAuthority`. Otherwise an administrator could
+ * reconfigure the provider to get an answer from their own service, and revert it before the answer
+ * is used.
  */
-export type Answered = Answer & {
+export type AuthenticatedAnswer = ProviderAnswer & {
   readonly authority: string
-  /** ms UTC; absent in answers that an older version stored. */
+  /** ms UTC; absent in answers stored by an older version. */
   readonly answeredAt?: number
 }
 
-/** The same as the provider has said it, whatever scripts have made of it. */
-export const unscripted = ({ scripted, ...answered }: Answered): Answered => ({
-  ...answered,
-  identity: scripted?.said ?? answered.identity,
+/** The answer with the original identity, before scripts ran. */
+export const withoutScripts = ({
+  scripted,
+  ...answer
+}: AuthenticatedAnswer): AuthenticatedAnswer => ({
+  ...answer,
+  identity: scripted?.said ?? answer.identity,
 })
 
-/** What can go wrong at a provider; the last part of the id of the fault. */
-export type Trouble = "cancelled" | "unreachable" | "answer_refused" | "claims_missing"
+/** Failures at a provider; the last part of the fault ID. */
+export type UpstreamFailure = "cancelled" | "unreachable" | "answer_refused" | "claims_missing"
 
-/** A provider that did not do what it should; `cause` is for the log alone. */
-export const upstreamError = (trouble: Trouble, cause?: unknown): Fault =>
-  new Fault(codes[trouble], `idp.${trouble}`, messages[trouble], { cause })
+/** The fault for a failure at a provider; `cause` is only logged. */
+export const upstreamError = (trouble: UpstreamFailure, cause?: unknown): Fault =>
+  new Fault(faultCodes[trouble], `idp.${trouble}`, messages[trouble], { cause })
 
-const codes = {
+const faultCodes = {
   cancelled: "canceled",
   unreachable: "unavailable",
   answer_refused: "failed_precondition",
   claims_missing: "failed_precondition",
 } as const
 
-const messages: Readonly<Record<Trouble, string>> = {
-  cancelled: "the person has not allowed it at the provider; start again if they want to",
-  unreachable: "the provider does not answer; try again later",
-  answer_refused: "the provider's answer is not one that it may give; check how it is set up",
-  claims_missing: "the provider does not say who it is; allow what its scopes ask for",
+const messages: Readonly<Record<UpstreamFailure, string>> = {
+  cancelled: "the sign-in was canceled at the identity provider; start again",
+  unreachable: "the identity provider does not respond; try again later",
+  answer_refused: "the response of the identity provider is invalid; check its configuration",
+  claims_missing: "the identity provider returned no user ID; check the allowed scopes",
 }

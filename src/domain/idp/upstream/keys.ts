@@ -2,36 +2,39 @@ import type { JSONWebKeySet, JWTPayload, JWTVerifyGetKey } from "jose"
 import { isOpenWindow } from "../../../kernel/clock.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import { type Lru, lru } from "../../../kernel/lru.ts"
-import { jose } from "../../../protocol/jose.ts"
-import { type Cx, ofInstance } from "../../../store/index.ts"
-import { rawOf } from "./dialect.ts"
+import { loadJose } from "../../../protocol/jose.ts"
+import { type Cx, perInstance } from "../../../store/index.ts"
 import { upstreamError } from "./identity.ts"
-import { refusedAnswer } from "./refused.ts"
-import { outgoing } from "./server.ts"
+import { requireObject } from "./profile.ts"
+import { refusedAnswer } from "./refused-answer.ts"
+import { sendRequest } from "./server.ts"
 
 /** Where the keys of a provider are published. */
 export type KeySource = {
-  /** Names the keys in the cache. */
+  /** Cache key. */
   readonly name: string
-  /** Their address; `isAgain` where it may have moved and must be looked up again. */
+  /** The URL; `isAgain` requests a new lookup, because it may have moved. */
   readonly url: (isAgain: boolean) => Promise<string>
 }
 
-type Keys = { readonly find: JWTVerifyGetKey; readonly read: number }
-type Known = {
-  /** Absent where they could never be read. */
-  readonly keys?: Keys
-  /** The last time that the keys were read early; sign-ins at the same time share it. */
-  readonly again?: { readonly started: number; readonly keys: Promise<Keys> }
+type KeySet = { readonly find: JWTVerifyGetKey; readonly read: number }
+type CachedKeys = {
+  /** Absent if the keys could never be fetched. */
+  readonly keys?: KeySet
+  /** The latest early refresh; concurrent sign-ins share it. */
+  readonly again?: { readonly started: number; readonly keys: Promise<KeySet> }
 }
 
 const setsMax = 100
 const freshMs = 5 * 60_000
-/** Keys that don't verify a token may have been replaced; made-up tokens cause no more reads. */
-const againMs = 30_000
-const knownOfInstance = ofInstance<Lru<Known>>(() => lru(setsMax))
+/**
+ * Keys that don't verify a token may have been replaced; the interval limits refreshes caused by
+ * forged tokens.
+ */
+const refreshIntervalMs = 30_000
+const keysByInstance = perInstance<Lru<CachedKeys>>(() => lru(setsMax))
 
-/** Only signatures with public keys are accepted (RFC 8725 §3.1). */
+/** Only asymmetric signatures are accepted (RFC 8725 §3.1). */
 const algorithms: readonly string[] = [
   "RS256",
   "RS384",
@@ -46,43 +49,43 @@ const algorithms: readonly string[] = [
   "Ed25519",
 ]
 
-type Verifying = {
+type VerifyOptions = {
   readonly source: KeySource
-  /** How the token is called where it is refused. */
+  /** How error messages name the token. */
   readonly subject: string
-  /** The algorithms that the provider states; undefined where it states none. */
+  /** The algorithms that the provider states; undefined if none. */
   readonly stated?: readonly string[] | undefined
 }
 
 /**
- * The claims of a JWT that a key of the source has signed and that is valid now (RFC 7519 §7.2);
- * who issued it, and for whom, is for the caller to check. Keys that don't fit are read again, so
- * that a provider can replace its keys, also without a new `kid` or at another address.
+ * Verifies a JWT with the keys of the source, including its validity period (RFC 7519 §7.2), and
+ * returns its claims; the caller must check issuer and audience. If no key matches, the keys are
+ * refreshed, so that providers can rotate keys without a new `kid` or at another URL.
  */
-export async function verifiedClaims(
+export async function verifyClaims(
   cx: Cx,
   token: string,
-  verifying: Verifying,
+  verifying: VerifyOptions,
 ): Promise<JWTPayload> {
   const { source } = verifying
-  const { keys, failure } = await keysNow(cx, source)
-  const tried = keys ? await verified(cx, token, { ...verifying, keys }) : { failure }
-  if ("payload" in tried) return tried.payload
-  const newer = await keysAgain(cx, source, keys)
-  const retried = newer && (await verified(cx, token, { ...verifying, keys: newer }))
+  const { keys, failure } = await currentKeys(cx, source)
+  const firstAttempt = keys ? await tryVerify(cx, token, { ...verifying, keys }) : { failure }
+  if ("payload" in firstAttempt) return firstAttempt.payload
+  const newer = await refreshKeys(cx, source, keys)
+  const retried = newer && (await tryVerify(cx, token, { ...verifying, keys: newer }))
   if (retried && "payload" in retried) return retried.payload
-  throw (retried ?? tried).failure
+  throw (retried ?? firstAttempt).failure
 }
 
-type Verified = { readonly payload: JWTPayload } | { readonly failure: unknown }
+type VerifyResult = { readonly payload: JWTPayload } | { readonly failure: unknown }
 
-/** A failure is returned where other keys may verify the token; any other is thrown. */
-async function verified(
+/** Returns a failure that other keys could resolve; throws all others. */
+async function tryVerify(
   cx: Cx,
   token: string,
-  { keys, subject, stated }: Verifying & { readonly keys: Keys },
-): Promise<Verified> {
-  const { decodeProtectedHeader, errors, jwtVerify } = await jose()
+  { keys, subject, stated }: VerifyOptions & { readonly keys: KeySet },
+): Promise<VerifyResult> {
+  const { decodeProtectedHeader, errors, jwtVerify } = await loadJose()
   const accepted = algorithms.filter((each) => !stated || stated.includes(each))
   try {
     const { payload } = await jwtVerify(token, keys.find, {
@@ -113,15 +116,15 @@ async function verified(
   }
 }
 
-/** The keys as they were read of late; a failure where they can't be read. */
-async function keysNow(cx: Cx, source: KeySource) {
-  const known = knownOfInstance(cx).get(source.name)
-  if (known?.keys && isOpenWindow(known.keys.read, freshMs, cx.clock.now())) {
-    return { keys: known.keys }
+/** The cached keys. Fails if they can't be fetched. */
+async function currentKeys(cx: Cx, source: KeySource) {
+  const cached = keysByInstance(cx).get(source.name)
+  if (cached?.keys && isOpenWindow(cached.keys.read, freshMs, cx.clock.now())) {
+    return { keys: cached.keys }
   }
   try {
-    const keys = await readKeys(cx, await source.url(false))
-    knownOfInstance(cx).set(source.name, { ...known, keys })
+    const keys = await fetchKeys(cx, await source.url(false))
+    keysByInstance(cx).set(source.name, { ...cached, keys })
     return { keys }
   } catch (failure) {
     if (!(failure instanceof Fault)) throw failure
@@ -129,30 +132,30 @@ async function keysNow(cx: Cx, source: KeySource) {
   }
 }
 
-/** The keys, read again; undefined where they were read again of late and are the same. */
-async function keysAgain(cx: Cx, source: KeySource, before: Keys | undefined) {
-  const all = knownOfInstance(cx)
-  const known = all.get(source.name)
+/** Refreshes the keys. Returns undefined if they were refreshed recently or did not change. */
+async function refreshKeys(cx: Cx, source: KeySource, before: KeySet | undefined) {
+  const all = keysByInstance(cx)
+  const cached = all.get(source.name)
   const now = cx.clock.now()
-  if (known?.again && isOpenWindow(known.again.started, againMs, now)) {
-    const keys = await known.again.keys
+  if (cached?.again && isOpenWindow(cached.again.started, refreshIntervalMs, now)) {
+    const keys = await cached.again.keys
     return keys === before ? undefined : keys
   }
-  const reading = source.url(true).then((url) => readKeys(cx, url))
+  const reading = source.url(true).then((url) => fetchKeys(cx, url))
   const again = { started: now, keys: reading }
-  all.set(source.name, { ...known, again })
+  all.set(source.name, { ...cached, again })
   const keys = await reading
   all.set(source.name, { keys, again })
   return keys
 }
 
 /** RFC 7517 §5. */
-async function readKeys(cx: Cx, url: string): Promise<Keys> {
-  const { createLocalJWKSet } = await jose()
+async function fetchKeys(cx: Cx, url: string): Promise<KeySet> {
+  const { createLocalJWKSet } = await loadJose()
   const headers = { accept: "application/json" }
-  const response = await outgoing(cx, url, { method: "GET", headers })
-  if (!response.ok) throw upstreamError("unreachable", `keys: status ${response.status}`)
-  const { keys } = rawOf(await response.json())
+  const response = await sendRequest(cx, url, { method: "GET", headers })
+  if (!response.ok) throw upstreamError("unreachable", `keys endpoint: status ${response.status}`)
+  const { keys } = requireObject(await response.json())
   const set: JSONWebKeySet = { keys: Array.isArray(keys) ? keys : [] }
   return { find: createLocalJWKSet(set), read: cx.clock.now() }
 }

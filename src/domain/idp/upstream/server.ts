@@ -1,22 +1,22 @@
 import type { AuthorizationServer } from "oauth4webapi"
-import { lazily } from "../../../kernel/lazy.ts"
+import { loadOnce } from "../../../kernel/lazy.ts"
 import { type Lru, lru } from "../../../kernel/lru.ts"
 import type { Cx } from "../../../store/index.ts"
-import { ofInstance } from "../../../store/index.ts"
+import { perInstance } from "../../../store/index.ts"
 import { upstreamError } from "./identity.ts"
 import type { OidcUpstream, Upstream } from "./vendor.ts"
 
-/** Loaded with the first sign-in that goes to a provider. */
-export const loadOauth = lazily(() => import("oauth4webapi"))
+/** Loaded with the first sign-in through a provider. */
+export const loadOauth = loadOnce(() => import("oauth4webapi"))
 
-type Known = { readonly server: AuthorizationServer; readonly until: number }
+type CachedServer = { readonly server: AuthorizationServer; readonly until: number }
 
 const serversMax = 100
 const freshMs = 10 * 60_000
-const knownOf = ofInstance<Lru<Known>>(() => lru(serversMax))
+const serversByInstance = perInstance<Lru<CachedServer>>(() => lru(serversMax))
 
-/** What is known of a provider's endpoints: by discovery, or as it was set up. */
-export async function serverOf(cx: Cx, upstream: Upstream): Promise<AuthorizationServer> {
+/** The endpoints of a provider, discovered or as configured. */
+export async function getServer(cx: Cx, upstream: Upstream): Promise<AuthorizationServer> {
   if (upstream.protocol === "oauth") {
     return {
       issuer: upstream.issuer || unknownIssuer,
@@ -24,29 +24,32 @@ export async function serverOf(cx: Cx, upstream: Upstream): Promise<Authorizatio
       token_endpoint: upstream.tokenEndpoint,
     }
   }
-  const found = knownOf(cx).get(upstream.issuer)
+  const found = serversByInstance(cx).get(upstream.issuer)
   if (found && cx.clock.now() < found.until) return found.server
-  return serverAgain(cx, upstream)
+  return refreshServer(cx, upstream)
 }
 
-/** The same, read now. */
-export async function serverAgain(
+/** Discovers the endpoints again. */
+export async function refreshServer(
   cx: Cx,
   { issuer }: Pick<OidcUpstream, "issuer">,
 ): Promise<AuthorizationServer> {
-  const server = await discovered(cx, issuer)
-  knownOf(cx).set(issuer, { server, until: cx.clock.now() + freshMs })
+  const server = await discover(cx, issuer)
+  serversByInstance(cx).set(issuer, { server, until: cx.clock.now() + freshMs })
   return server
 }
 
-/** RFC 9207 §2.4: nobody's, so that an answer that names any issuer is another provider's. */
+/** RFC 9207 §2.4: matches no provider, so an answer that states any issuer is rejected. */
 const unknownIssuer = "https://unknown.invalid"
 
-/** OpenID Connect Discovery §4: the document must be the issuer's own (§4.3). */
-async function discovered(cx: Cx, issuer: string): Promise<AuthorizationServer> {
+/** OpenID Connect Discovery §4: the document must state the issuer it was fetched for (§4.3). */
+async function discover(cx: Cx, issuer: string): Promise<AuthorizationServer> {
   const oauth = await loadOauth()
   const url = new URL(issuer)
-  const response = await oauth.discoveryRequest(url, { algorithm: "oidc", ...waysOut(cx, oauth) })
+  const response = await oauth.discoveryRequest(url, {
+    algorithm: "oidc",
+    ...httpOptions(cx, oauth),
+  })
   try {
     return await oauth.processDiscoveryResponse(url, response)
   } catch (cause) {
@@ -57,15 +60,15 @@ async function discovered(cx: Cx, issuer: string): Promise<AuthorizationServer> 
 type Oauth = Awaited<ReturnType<typeof loadOauth>>
 
 /**
- * Has the library go out by the guarded way alone. That addresses are encrypted is checked when
- * they are set up; what a discovery document names must be, too.
+ * Makes the library use the guarded HTTP client. HTTPS is checked when a provider is configured,
+ * and here for URLs from discovery documents.
  */
-export const waysOut = (cx: Cx, oauth: Oauth) => ({
-  [oauth.customFetch]: (url: string, options: Outgoing) => outgoing(cx, url, options),
+export const httpOptions = (cx: Cx, oauth: Oauth) => ({
+  [oauth.customFetch]: (url: string, options: OutgoingRequest) => sendRequest(cx, url, options),
   [oauth.allowInsecureRequests]: true,
 })
 
-type Outgoing = {
+type OutgoingRequest = {
   readonly method: string
   readonly headers: Readonly<Record<string, string>>
   readonly body?: unknown
@@ -74,10 +77,14 @@ type Outgoing = {
 const sizeMax = 262_144
 const timeoutMs = 10_000
 
-/** Sends what the library would, and reads no more than fits. */
-export async function outgoing(cx: Cx, url: string, options: Outgoing): Promise<Response> {
+/** Sends a request of the library; the response size is limited. */
+export async function sendRequest(
+  cx: Cx,
+  url: string,
+  options: OutgoingRequest,
+): Promise<Response> {
   const { method, headers, body } = options
-  mustBeClosed(url)
+  requireHttps(url)
   try {
     const reply = await cx.outside.send({
       url,
@@ -87,22 +94,23 @@ export async function outgoing(cx: Cx, url: string, options: Outgoing): Promise<
       sizeMax,
       timeoutMs,
     })
-    const isShown = reply.status >= 200 && reply.status <= 599 && !bodiless.has(reply.status)
-    const answered = { "content-type": "application/json" }
+    const isShown =
+      reply.status >= 200 && reply.status <= 599 && !statusesWithoutBody.has(reply.status)
+    const responseHeaders = { "content-type": "application/json" }
     return new Response(isShown ? reply.body : null, {
-      status: isShown || bodiless.has(reply.status) ? reply.status : 502,
-      headers: answered,
+      status: isShown || statusesWithoutBody.has(reply.status) ? reply.status : 502,
+      headers: responseHeaders,
     })
   } catch (cause) {
     throw upstreamError("unreachable", cause)
   }
 }
 
-/** Fetch §2.2.3: statuses that have no body. */
-const bodiless: ReadonlySet<number> = new Set([204, 205, 304])
+/** Fetch §2.2.3: statuses without a body. */
+const statusesWithoutBody: ReadonlySet<number> = new Set([204, 205, 304])
 
-/** A discovery document must not lead where a secret would be read on the way. */
-function mustBeClosed(text: string): void {
+/** Rejects unencrypted URLs in a discovery document, because secrets are sent there. */
+function requireHttps(text: string): void {
   const url = URL.parse(text)
   const isLocal = url !== null && /^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname)
   if (url?.protocol === "https:" || (url?.protocol === "http:" && isLocal)) return

@@ -1,48 +1,47 @@
 import type { Idp } from "../model.ts"
-import type { Answered } from "./identity.ts"
+import type { AuthenticatedAnswer } from "./identity.ts"
 
-/** How far the clock of a provider can be from ours. */
+/** Tolerated skew of a provider's clock. */
 const clockSkewMs = 60_000
 
 /**
- * OpenID Connect Core §2: reads an `auth_time` in seconds, also one with a fraction or written in
- * digits; returns ms UTC. Undefined for anything else: a value in milliseconds can't be told from
- * a wrong one.
+ * OpenID Connect Core §2: parses `auth_time` in seconds, also fractions or digits as text. Returns
+ * ms UTC, or undefined for other values, such as milliseconds.
  */
-export function authTimeIn(claim: unknown): number | undefined {
+export function parseAuthTime(claim: unknown): number | undefined {
   const isDigits = typeof claim === "string" && /^\d{1,10}$/.test(claim)
   const seconds = isDigits ? Number(claim) : claim
   if (typeof seconds !== "number" || !(seconds > 0 && seconds < 10_000_000_000)) return undefined
   return Math.floor(seconds) * 1000
 }
 
-/** The time that claims signed by a provider state. */
-export function statedIn(claims: Readonly<Record<string, unknown>>) {
-  const authenticatedAt = authTimeIn(claims.auth_time)
+/** The sign-in time in signed claims of a provider. */
+export function statedSignInTime(claims: Readonly<Record<string, unknown>>) {
+  const authenticatedAt = parseAuthTime(claims.auth_time)
   return authenticatedAt === undefined ? {} : { authenticatedAt }
 }
 
-/** A time that a provider states, never later than `now`; undefined where it lies in the future. */
-export function timeByNow(stated: number | undefined, now: number): number | undefined {
+/** The stated time, at most `now`; undefined if it is in the future. */
+export function timeNotAfter(stated: number | undefined, now: number): number | undefined {
   if (stated === undefined || stated > now + clockSkewMs) return undefined
   return Math.min(stated, now)
 }
 
-/** The times of a sign-in through a provider, ms UTC. */
+/** Times of a sign-in through a provider, ms UTC. */
 export type SignInTimes = {
-  /** The provider's time, else that of its answer; absent in answers of an older version. */
+  /** The provider's time, otherwise that of its answer; absent in answers of an older version. */
   readonly authTime?: number
-  /** When the user is known to have signed in; absent where the provider does not say. */
+  /** When the user is known to have signed in; absent if the provider doesn't state it. */
   readonly freshAt?: number
 }
 
 /**
- * When somebody signed in at a provider. An answer without a time proves no fresh sign-in, unless
- * an administrator of the instance accepts such answers of this provider as fresh.
+ * When the user signed in at a provider. An answer without a time doesn't prove a fresh sign-in,
+ * unless an instance administrator allows it for this provider.
  */
 export function signInTimesOf(
   { options }: Pick<Idp, "options">,
-  { authenticatedAt, answeredAt }: Pick<Answered, "authenticatedAt" | "answeredAt">,
+  { authenticatedAt, answeredAt }: Pick<AuthenticatedAnswer, "authenticatedAt" | "answeredAt">,
 ): SignInTimes {
   if (authenticatedAt !== undefined) return { authTime: authenticatedAt, freshAt: authenticatedAt }
   if (answeredAt === undefined) return {}

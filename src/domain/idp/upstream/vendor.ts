@@ -6,82 +6,85 @@ import {
   googleProfile,
   oauthProfile,
   oidcProfile,
-  type ReadProfile,
-} from "./dialect.ts"
+  type ParseProfile,
+} from "./profile.ts"
 
-type Shared = {
+type SharedUpstream = {
   readonly clientId: string
   readonly scopes: readonly string[]
   readonly usePkce: boolean
-  /** How the provider calls what it says. */
-  readonly profile: ReadProfile
+  /** Parses the provider's profile format. */
+  readonly parseProfile: ParseProfile
 }
 
-/** OpenID Connect: everything else stands in the discovery document of the issuer. */
-export type OidcUpstream = Shared & {
+/** OpenID Connect; all endpoints come from the discovery document. */
+export type OidcUpstream = SharedUpstream & {
   readonly protocol: "oidc"
   readonly issuer: string
-  /** Whether the id_token says it all. */
+  /** Whether the ID token contains the whole profile. */
   readonly isIdTokenOnly: boolean
-  /** OAuth 2.0 Form Post Response Mode: some send names that way alone. */
+  /** OAuth 2.0 Form Post Response Mode; some providers send names only this way. */
   readonly isFormPost: boolean
 }
 
-/** OAuth 2.0, and a profile that is read with the access token. */
-export type OauthUpstream = Shared & {
+/** OAuth 2.0, with a profile that is fetched with the access token. */
+export type OauthUpstream = SharedUpstream & {
   readonly protocol: "oauth"
-  /** RFC 9207: what the provider calls itself, should it say so; empty where nobody knows. */
+  /** RFC 9207: the provider's issuer identifier; empty if unknown. */
   readonly issuer: string
   readonly authorizationEndpoint: string
   readonly tokenEndpoint: string
   readonly userEndpoint: string
-  /** Where the addresses of the person are listed, where the profile has them not all. */
+  /** URL that lists all email addresses of the user, if the profile doesn't. */
   readonly emailsEndpoint?: string
 }
 
 export type Upstream = OidcUpstream | OauthUpstream
 
-type Of<Kind extends Settings["kind"]> = Extract<Settings, { kind: Kind }>
+type SettingsOf<Kind extends Settings["kind"]> = Extract<Settings, { kind: Kind }>
 
-const openid = ["openid", "profile", "email"]
+const openidScopes = ["openid", "profile", "email"]
 
-type Client = Pick<Shared, "clientId" | "scopes">
+type ClientSettings = Pick<SharedUpstream, "clientId" | "scopes">
 
-const oidc = ({ clientId, scopes }: Client, issuer: string): OidcUpstream => ({
+const oidcUpstream = ({ clientId, scopes }: ClientSettings, issuer: string): OidcUpstream => ({
   protocol: "oidc",
   clientId,
   issuer,
-  profile: oidcProfile,
-  scopes: [...new Set(["openid", ...(scopes.length > 0 ? scopes : openid)])],
+  parseProfile: oidcProfile,
+  scopes: [...new Set(["openid", ...(scopes.length > 0 ? scopes : openidScopes)])],
   usePkce: true,
   isIdTokenOnly: false,
   isFormPost: false,
 })
 
-/** How a provider speaks OAuth; undefined for one that doesn't. */
-export function upstreamOf(settings: Settings): Upstream | undefined {
+/** The OAuth settings of a provider; undefined for other protocols. */
+export function findUpstream(settings: Settings): Upstream | undefined {
   switch (settings.kind) {
     case "oidc": {
       const { issuer, usePkce, isIdTokenMapping: isIdTokenOnly } = settings
-      return { ...oidc(settings, issuer), usePkce, isIdTokenOnly }
+      return { ...oidcUpstream(settings, issuer), usePkce, isIdTokenOnly }
     }
     case "google":
-      return { ...oidc(settings, "https://accounts.google.com"), profile: googleProfile }
+      return {
+        ...oidcUpstream(settings, "https://accounts.google.com"),
+        parseProfile: googleProfile,
+      }
     case "gitlab":
-      return { ...oidc(settings, "https://gitlab.com"), profile: gitlabProfile }
+      return { ...oidcUpstream(settings, "https://gitlab.com"), parseProfile: gitlabProfile }
     case "gitlab_self_hosted":
-      return { ...oidc(settings, settings.issuer), profile: gitlabProfile }
+      return { ...oidcUpstream(settings, settings.issuer), parseProfile: gitlabProfile }
     case "apple":
-      return apple(settings)
+      return appleUpstream(settings)
     case "azure":
-      return azure(settings)
+      return azureUpstream(settings)
     case "github":
-      return github(settings, githubCom)
+      return githubUpstream(settings, githubCom)
     case "github_enterprise":
-      return github(settings, { ...settings, issuer: enterpriseIssuer(settings) })
+      return githubUpstream(settings, { ...settings, issuer: enterpriseIssuer(settings) })
     case "oauth": {
       const { kind: _, idAttribute, ...rest } = settings
-      return { ...rest, protocol: "oauth", issuer: "", profile: oauthProfile(idAttribute) }
+      return { ...rest, protocol: "oauth", issuer: "", parseProfile: oauthProfile(idAttribute) }
     }
     case "jwt":
     case "ldap":
@@ -91,15 +94,15 @@ export function upstreamOf(settings: Settings): Upstream | undefined {
 }
 
 /**
- * How people get in: by a page of the provider, which sends them back, or by a name and a password
- * that our own page asks for.
+ * How users sign in: on a page of the provider that redirects back, or with a name and password on
+ * this server's page.
  */
-export const entranceOf = ({ kind }: Settings): "page" | "directory" =>
+export const signInMethodOf = ({ kind }: Settings): "page" | "directory" =>
   kind === "ldap" ? "directory" : "page"
 
-/** developer.apple.com, "Sign in with Apple": names and addresses come by form_post alone. */
-const apple = (settings: Of<"apple">): OidcUpstream => ({
-  ...oidc(settings, "https://appleid.apple.com"),
+/** developer.apple.com, "Sign in with Apple": names and addresses are sent only with form_post. */
+const appleUpstream = (settings: SettingsOf<"apple">): OidcUpstream => ({
+  ...oidcUpstream(settings, "https://appleid.apple.com"),
   scopes: settings.scopes.length > 0 ? settings.scopes : ["openid", "name", "email"],
   usePkce: false,
   isIdTokenOnly: true,
@@ -107,48 +110,60 @@ const apple = (settings: Of<"apple">): OidcUpstream => ({
 })
 
 /**
- * learn.microsoft.com, "Microsoft identity platform": tokens of several directories have an issuer
- * each, so the profile is read from Microsoft Graph instead.
+ * learn.microsoft.com, "Microsoft identity platform": in multi-tenant mode each directory has its
+ * own issuer, so the profile is fetched from Microsoft Graph instead.
  */
-const azure = ({ clientId, scopes, tenant, emailVerified }: Of<"azure">): OauthUpstream => ({
+const azureUpstream = ({
+  clientId,
+  scopes,
+  tenant,
+  emailVerified,
+}: SettingsOf<"azure">): OauthUpstream => ({
   protocol: "oauth",
   clientId,
   issuer: "",
   usePkce: true,
-  scopes: scopes.length > 0 ? scopes : [...openid, "User.Read"],
+  scopes: scopes.length > 0 ? scopes : [...openidScopes, "User.Read"],
   authorizationEndpoint: `https://login.microsoftonline.com/${tenant}/oauth2/v2.0/authorize`,
   tokenEndpoint: `https://login.microsoftonline.com/${tenant}/oauth2/v2.0/token`,
   userEndpoint: "https://graph.microsoft.com/v1.0/me",
-  // Whoever administers any directory says there what they like about addresses.
-  profile: azureProfile(emailVerified && !severalTenants.has(tenant.toLowerCase())),
+  // In multi-tenant mode any directory's administrator controls the addresses, so they are not
+  // verified.
+  parseProfile: azureProfile(emailVerified && !multiTenantNames.has(tenant.toLowerCase())),
 })
 
-const severalTenants: ReadonlySet<string> = new Set(["common", "organizations", "consumers"])
+const multiTenantNames: ReadonlySet<string> = new Set(["common", "organizations", "consumers"])
 
-type GithubPlace = Pick<
+type GithubEndpoints = Pick<
   OauthUpstream,
   "issuer" | "authorizationEndpoint" | "tokenEndpoint" | "userEndpoint"
 >
 
 /** docs.github.com, "Authorizing OAuth apps". */
-const githubCom: GithubPlace = {
+const githubCom: GithubEndpoints = {
   issuer: "https://github.com/login/oauth",
   authorizationEndpoint: "https://github.com/login/oauth/authorize",
   tokenEndpoint: "https://github.com/login/oauth/access_token",
   userEndpoint: "https://api.github.com/user",
 }
 
-/** It calls itself as github.com does: by its address without the last part. */
-const enterpriseIssuer = ({ authorizationEndpoint }: Of<"github_enterprise">): string =>
+/**
+ * GitHub Enterprise uses the same issuer format as github.com: the authorization URL without its
+ * last segment.
+ */
+const enterpriseIssuer = ({ authorizationEndpoint }: SettingsOf<"github_enterprise">): string =>
   authorizationEndpoint.replace(/\/authorize\/?$/, "")
 
-function github({ clientId, scopes }: Client, place: GithubPlace): OauthUpstream {
-  const { issuer, authorizationEndpoint, tokenEndpoint, userEndpoint } = place
+function githubUpstream(
+  { clientId, scopes }: ClientSettings,
+  endpoints: GithubEndpoints,
+): OauthUpstream {
+  const { issuer, authorizationEndpoint, tokenEndpoint, userEndpoint } = endpoints
   return {
     protocol: "oauth",
     clientId,
     usePkce: true,
-    profile: githubProfile,
+    parseProfile: githubProfile,
     scopes: scopes.length > 0 ? scopes : ["read:user", "user:email"],
     issuer,
     authorizationEndpoint,

@@ -7,14 +7,14 @@ export type KeyPairEvent =
         readonly usage: "saml"
         /** DER in base64, without line breaks. */
         readonly certificate: string
-        /** When the certificate ends, ms UTC. */
+        /** When the certificate expires, ms UTC. */
         readonly expires: number
-        /** From when on it signs, ms UTC: until then others have time to learn of it. */
+        /** When the key pair starts to sign, ms UTC; before that, it is only in the metadata. */
         readonly signsFrom: number
       },
       {
         readonly sealed: string
-        /** What the lasting names of people are made with; each successor carries the same. */
+        /** The secret for persistent NameIDs; each successor has the same one. */
         readonly sealedNames: string
       }
     >
@@ -22,7 +22,7 @@ export type KeyPairEvent =
 
 export type KeyPair = { readonly status: "absent" | "there" | "removed" }
 
-/** A key pair with a certificate; what speaks SAML knows us by it. */
+/** A key pair with a certificate that identifies the instance to SAML applications. */
 export const keyPair = aggregate<KeyPairEvent, KeyPair>({
   stream: "key_pair",
   initial: { status: "absent" },

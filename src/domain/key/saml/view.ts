@@ -15,7 +15,7 @@ const keyPairs = table(
   { key: ["id"] },
 )
 
-/** A key pair that is not removed. Times are ms UTC. */
+/** A key pair that was not removed. Times are ms UTC. */
 export type KeyPairRow = RowOf<typeof keyPairs>
 
 export const keyPairView = view<KeyPairEvent>({
@@ -26,7 +26,7 @@ export const keyPairView = view<KeyPairEvent>({
       keyPairs.insert(db, {
         id,
         certificate: data.certificate,
-        // Erased only together with the pair, whose row then goes as well.
+        // Erased only together with the key pair, whose row is deleted, too.
         sealed: secret?.sealed ?? "",
         sealed_names: secret?.sealedNames ?? "",
         created: time,
@@ -37,7 +37,7 @@ export const keyPairView = view<KeyPairEvent>({
   },
 })
 
-const list = keyPairs.select("*", "ORDER BY created, id")
+const allKeyPairs = keyPairs.select("*", "ORDER BY created, id")
 
-/** All that are not removed, oldest first. */
-export const listKeyPairs = (cx: Cx): readonly KeyPairRow[] => cx.store.all(cx, list)
+/** All key pairs that were not removed, oldest first. */
+export const listKeyPairs = (cx: Cx): readonly KeyPairRow[] => cx.store.all(cx, allKeyPairs)

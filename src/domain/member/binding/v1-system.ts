@@ -1,5 +1,5 @@
 import type { MessageInitShape } from "@bufbuild/protobuf"
-import { share } from "../../../api/method.ts"
+import { bindHandlers } from "../../../api/method.ts"
 import {
   MemberFieldColumnName,
   type MemberSchema,
@@ -10,28 +10,28 @@ import {
   SystemService,
 } from "../../../gen/core/system/v1/system_service_pb.ts"
 import { Type } from "../../../gen/core/user/v1/user_pb.ts"
-import { pageOf } from "../../../kernel/page.ts"
-import { at, filterMissingError, meaning } from "../../../protocol/api/answer.ts"
+import { parsePage } from "../../../kernel/page.ts"
+import { filterMissingError, toTimestamp, valueOfEnum } from "../../../protocol/api/response.ts"
 import { type Cx, type Filter, textFilter } from "../../../store/index.ts"
-import { avatarAddress } from "../../user/index.ts"
-import { shownNames } from "../../user-lookup/index.ts"
+import { avatarUrl } from "../../user/index.ts"
+import { displayNames } from "../../user-lookup/index.ts"
 import { type InstanceMemberRow, searchInstanceMembers } from "../instance-member.ts"
 
-export const system = share<Cx>()(SystemService, {
-  listIAMMembers: (req, cx) => list(cx, req),
+export const system = bindHandlers<Cx>()(SystemService, {
+  listIAMMembers: (req, cx) => listMembers(cx, req),
 })
 
-async function list(cx: Cx, req: ListIAMMembersRequest) {
+async function listMembers(cx: Cx, req: ListIAMMembersRequest) {
   const found = await searchInstanceMembers(cx, {
-    page: pageOf(req.query),
-    sort: meaning(columns, req.sortingColumn),
+    page: parsePage(req.query),
+    sort: valueOfEnum(columns, req.sortingColumn),
     filters: req.queries.map(filterOf),
   })
   return {
     details: {
       totalResult: BigInt(found.total),
       processedSequence: BigInt(cx.store.log.durable()),
-      viewTimestamp: at(cx.clock.now()),
+      viewTimestamp: toTimestamp(cx.clock.now()),
     },
     result: found.rows.map((row) => toMember(cx, row)),
   }
@@ -63,18 +63,18 @@ const columns: Readonly<Record<number, string>> = {
 const toMember = (cx: Cx, row: InstanceMemberRow): MessageInitShape<typeof MemberSchema> => ({
   userId: row.user_id,
   details: {
-    creationDate: at(row.created),
-    changeDate: at(row.changed),
+    creationDate: toTimestamp(row.created),
+    changeDate: toTimestamp(row.changed),
     resourceOwner: cx.instance,
   },
   roles: [...row.roles],
-  preferredLoginName: shownNames(cx, { user_name: row.user_name, org: row.user_org })
+  preferredLoginName: displayNames(cx, { user_name: row.user_name, org: row.user_org })
     .preferredLoginName,
   email: row.email,
   firstName: row.given_name,
   lastName: row.family_name,
   displayName: row.display_name,
-  avatarUrl: avatarAddress(cx, row.user_id),
+  avatarUrl: avatarUrl(cx, row.user_id),
   userType: row.kind === "human" ? Type.HUMAN : Type.MACHINE,
   userResourceOwner: row.user_org,
 })

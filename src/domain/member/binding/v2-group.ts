@@ -1,5 +1,5 @@
 import type { MessageInitShape } from "@bufbuild/protobuf"
-import { share } from "../../../api/method.ts"
+import { bindHandlers } from "../../../api/method.ts"
 import {
   type EffectiveAdministratorSchema,
   GroupAdministratorFieldName,
@@ -13,9 +13,14 @@ import {
   type ListEffectiveAdministratorsRequest,
   type ListGroupAdministratorsRequest,
 } from "../../../gen/core/internal_permission/v2/internal_permission_service_pb.ts"
-import { pageOf } from "../../../kernel/page.ts"
-import { at, filterMissingError, meaning, pagination } from "../../../protocol/api/answer.ts"
-import { type Cx, type Filter, textFilter, windowOf } from "../../../store/index.ts"
+import { parsePage } from "../../../kernel/page.ts"
+import {
+  filterMissingError,
+  toPagination,
+  toTimestamp,
+  valueOfEnum,
+} from "../../../protocol/api/response.ts"
+import { type Cx, type Filter, paginate, textFilter } from "../../../store/index.ts"
 import { timeFilter } from "../../family/api.ts"
 import { group } from "../../group/index.ts"
 import { org } from "../../org/index.ts"
@@ -33,12 +38,12 @@ import { findTarget, targetOf } from "./v2.ts"
 import { resourceFilter, resourceOf } from "./v2-search.ts"
 
 /** Manager roles of groups, and all that a user has. */
-export const v2group = share<Cx>()(InternalPermissionService, {
+export const v2group = bindHandlers<Cx>()(InternalPermissionService, {
   createGroupAdministrator: async (req, cx) => ({
-    creationDate: at(await createGroupAdministrator(cx, inputOf(cx, req))),
+    creationDate: toTimestamp(await createGroupAdministrator(cx, inputOf(cx, req))),
   }),
   updateGroupAdministrator: async (req, cx) => ({
-    changeDate: at(await changeGroupAdministrator(cx, inputOf(cx, req))),
+    changeDate: toTimestamp(await changeGroupAdministrator(cx, inputOf(cx, req))),
   }),
   deleteGroupAdministrator: (req, cx) => remove(cx, req),
   listGroupAdministrators: (req, cx) => list(cx, req),
@@ -61,17 +66,17 @@ const inputOf = (
 async function remove(cx: Cx, { groupId, resource }: DeleteGroupAdministratorRequest) {
   const target = findTarget(cx, resource)
   const removed = target && (await removeGroupAdministrator(cx, { target, groupId }))
-  return removed === undefined ? {} : { deletionDate: at(removed) }
+  return removed === undefined ? {} : { deletionDate: toTimestamp(removed) }
 }
 
 async function list(cx: Cx, req: ListGroupAdministratorsRequest) {
   const found = await searchGroupAdministrators(cx, {
-    page: pageOf(req.pagination),
-    sort: meaning(columns, req.sortingColumn),
+    page: parsePage(req.pagination),
+    sort: valueOfEnum(columns, req.sortingColumn),
     filters: req.filters.map((filter) => filterOf(cx, filter)),
   })
   return {
-    pagination: pagination(found),
+    pagination: toPagination(found),
     groupAdministrators: found.rows.map(toGroupAdministrator),
   }
 }
@@ -107,8 +112,8 @@ function filterOf(cx: Cx, { filter }: GroupAdministratorSearchFilter): Filter {
 const toGroupAdministrator = (
   row: GroupAdministratorRow,
 ): MessageInitShape<typeof GroupAdministratorSchema> => ({
-  creationDate: at(row.created),
-  changeDate: at(row.changed),
+  creationDate: toTimestamp(row.created),
+  changeDate: toTimestamp(row.changed),
   group: { id: row.group_id, name: row.group_name, organizationId: row.group_org },
   resource: resourceOf(row),
   roles: [...row.roles],
@@ -127,13 +132,13 @@ function listEffective(
     ...ownMemberships(cx, userId).map((each) => ({ ...each, groupId: "" })),
     ...membershipsByGroups(cx, userId),
   ].filter(({ level }) => level !== "instance" || canSeeInstance)
-  const found = windowOf(cx, all, {
-    page: pageOf(requested),
+  const found = paginate(cx, all, {
+    page: parsePage(requested),
     requested: ["effective administrators", userId],
     by: ({ level, id, groupId }) => [level, id, groupId],
   })
   return {
-    pagination: pagination(found),
+    pagination: toPagination(found),
     effectiveAdministrators: found.rows.map((each) => toEffective(cx, each)),
   }
 }

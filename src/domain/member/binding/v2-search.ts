@@ -1,5 +1,5 @@
 import type { MessageInitShape } from "@bufbuild/protobuf"
-import { share } from "../../../api/method.ts"
+import { bindHandlers } from "../../../api/method.ts"
 import {
   AdministratorFieldName,
   type AdministratorSchema,
@@ -11,24 +11,29 @@ import {
   type ListAdministratorsRequest,
 } from "../../../gen/core/internal_permission/v2/internal_permission_service_pb.ts"
 import { Fault } from "../../../kernel/fault.ts"
-import { pageOf } from "../../../kernel/page.ts"
-import { at, filterMissingError, meaning, pagination } from "../../../protocol/api/answer.ts"
+import { parsePage } from "../../../kernel/page.ts"
+import {
+  filterMissingError,
+  toPagination,
+  toTimestamp,
+  valueOfEnum,
+} from "../../../protocol/api/response.ts"
 import { type Cx, type Filter, textFilter } from "../../../store/index.ts"
 import { timeFilter } from "../../family/api.ts"
 import type { Target } from "../model.ts"
-import { type AdministratorRow, grantTarget, searchAdministrators } from "../view.ts"
+import { type AdministratorRow, findGrantTarget, searchAdministrators } from "../view.ts"
 
-export const v2search = share<Cx>()(InternalPermissionService, {
-  listAdministrators: (req, cx) => list(cx, req),
+export const v2search = bindHandlers<Cx>()(InternalPermissionService, {
+  listAdministrators: (req, cx) => listAdministrators(cx, req),
 })
 
-async function list(cx: Cx, req: ListAdministratorsRequest) {
+async function listAdministrators(cx: Cx, req: ListAdministratorsRequest) {
   const found = await searchAdministrators(cx, {
-    page: pageOf(req.pagination),
-    sort: meaning(columns, req.sortingColumn),
+    page: parsePage(req.pagination),
+    sort: valueOfEnum(columns, req.sortingColumn),
     filters: req.filters.map((filter) => filterOf(cx, filter, 1)),
   })
-  return { pagination: pagination(found), administrators: found.rows.map(toAdministrator) }
+  return { pagination: toPagination(found), administrators: found.rows.map(toAdministrator) }
 }
 
 const columns = {
@@ -38,12 +43,12 @@ const columns = {
   [AdministratorFieldName.CHANGE_DATE]: "changed",
 } as const
 
-/** Filters hold filters; deeper than this nobody means it. */
+/** Filters can be nested; no real query is deeper. */
 const depthMax = 10
 
 function filterOf(cx: Cx, { filter }: AdministratorSearchFilter, depth: number): Filter {
   if (depth > depthMax) {
-    const message = `filters may be nested ${depthMax} deep at most`
+    const message = `filters can be nested at most ${depthMax} levels deep`
     throw new Fault("invalid_argument", "search.filter_too_deep", message)
   }
   const inner = (each: AdministratorSearchFilter) => filterOf(cx, each, depth + 1)
@@ -86,7 +91,7 @@ export function resourceFilter(cx: Cx, { resource }: ResourceFilter): Filter {
     case "projectId":
       return onTarget({ level: "project", id: resource.value })
     case "projectGrant": {
-      const grant = grantTarget(cx, resource.value)
+      const grant = findGrantTarget(cx, resource.value)
       return grant ? onTarget(grant) : { any: [] }
     }
     default:
@@ -102,8 +107,8 @@ const onTarget = ({ level, id }: Exclude<Target, { level: "instance" }>): Filter
 })
 
 const toAdministrator = (row: AdministratorRow): MessageInitShape<typeof AdministratorSchema> => ({
-  creationDate: at(row.created),
-  changeDate: at(row.changed),
+  creationDate: toTimestamp(row.created),
+  changeDate: toTimestamp(row.changed),
   user: {
     id: row.user_id,
     preferredLoginName: row.login_name,

@@ -2,9 +2,9 @@ import { Fault } from "../../../kernel/fault.ts"
 import type { Cx, Draft, Transaction } from "../../../store/index.ts"
 import { group } from "../../group/index.ts"
 import { projectGrant } from "../../project-grant/index.ts"
-import { checkRoles, mustHold, orgOf } from "../commands.ts"
-import { heldOn, type RolesOn } from "../held.ts"
+import { orgOf, requirePermissions, validateRoles } from "../commands.ts"
 import type { Target } from "../model.ts"
+import { callerPermissionsOn, type RolesOn } from "../permission.ts"
 import { confirmUsersOf } from "./confirm.ts"
 import {
   type GroupAdministratorEvent,
@@ -31,8 +31,8 @@ export async function createGroupAdministrator(
   await confirmUsersOf(cx, input.groupId, input)
   const step = await cx.store.transact(cx, (tx) => {
     const { groupId, target, roles } = input
-    checkRoles(tx, input)
-    mustHold(tx, input)
+    validateRoles(tx, input)
+    requirePermissions(tx, input)
     const owner = target.level === "instance" ? "" : orgOf(tx, target)
     const groupOrgId = orgOfGroup(tx, groupId, target.level === "instance" ? undefined : owner)
     const id = groupAdministratorId(target, groupId)
@@ -56,10 +56,10 @@ export async function changeGroupAdministrator(
   await confirmUsersOf(cx, input.groupId, input)
   const step = await cx.store.transact(cx, (tx) => {
     const { groupId, target, roles } = input
-    checkRoles(tx, input)
+    validateRoles(tx, input)
     const id = groupAdministratorId(target, groupId)
     const present = presentRoles(tx, id, groupId)
-    mustHold(tx, { target, roles: [...present, ...roles] })
+    requirePermissions(tx, { target, roles: [...present, ...roles] })
     if (present.length === 0) throw missingError()
     if (present.length === roles.length && roles.every((role) => present.includes(role))) return
     tx.append(groupAdministrator, id, [{ type: "group.administrator.changed", data: { roles } }])
@@ -81,7 +81,7 @@ export async function removeGroupAdministrator(
     const id = groupAdministratorId(target, groupId)
     const present = presentRoles(tx, id, groupId)
     if (present.length === 0) return undefined
-    mustHold(tx, { target, roles: present })
+    requirePermissions(tx, { target, roles: present })
     tx.append(groupAdministrator, id, [{ type: "group.administrator.removed", data: {} }])
     return tx.now
   })
@@ -96,7 +96,8 @@ const presentRoles = (tx: Transaction, id: string, groupId: string): readonly st
 function orgOfGroup(tx: Transaction, groupId: string, ownerId: string | undefined): string {
   const { status, orgId } = tx.state(group, groupId)
   const canSee = () =>
-    tx.caller.kind === "system" || heldOn(tx, { level: "org", id: orgId }).has("group.read")
+    tx.caller.kind === "system" ||
+    callerPermissionsOn(tx, { level: "org", id: orgId }).has("group.read")
   const isOpen = ownerId === undefined ? canSee() : orgId === ownerId
   if (status === "active" && isOpen) return orgId
   throw new Fault("not_found", "group.missing", "the organization does not have this group")

@@ -1,8 +1,8 @@
 import type { Cx } from "../../../store/index.ts"
 import { forUsers, usersOfGroup } from "../../group/index.ts"
-import { mustHold } from "../commands.ts"
-import { permissionsOn, type RolesOn } from "../held.ts"
-import { mustBeConfirmed, promotionBy } from "../promotion.ts"
+import { requirePermissions } from "../commands.ts"
+import { permissionsOn, type RolesOn } from "../permission.ts"
+import { promotionOf, requireConfirmed } from "../promotion.ts"
 import { targetOf } from "./model.ts"
 import { groupsWithRole } from "./view.ts"
 
@@ -18,9 +18,9 @@ export async function confirmUsersOf(
   { target, roles, confirmed }: RolesOn & Confirmed,
 ): Promise<void> {
   await forUsers(cx, usersOfGroup(cx, groupId), (tx, userIds) => {
-    mustHold(tx, { target, roles })
-    const promotions = userIds.map((userId) => promotionBy(tx, { target, userId, roles }))
-    mustBeConfirmed(tx, promotions, confirmed)
+    requirePermissions(tx, { target, roles })
+    const promotions = userIds.map((userId) => promotionOf(tx, { target, userId, roles }))
+    requireConfirmed(tx, promotions, confirmed)
   })
 }
 
@@ -38,7 +38,7 @@ export async function confirmUsersWith(
         const held = permissionsOn(tx, target, userId)
         return { target, userId, permissions: permissions.filter((each) => !held.has(each)) }
       })
-      mustBeConfirmed(tx, promotions, confirmed)
+      requireConfirmed(tx, promotions, confirmed)
     })
   }
 }

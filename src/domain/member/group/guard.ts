@@ -1,8 +1,8 @@
 import { Fault } from "../../../kernel/fault.ts"
 import type { Transaction } from "../../../store/index.ts"
 import { guardGroups } from "../../group/index.ts"
-import { lackingIn, type RolesOn } from "../held.ts"
-import { mustBeConfirmed, promotionBy } from "../promotion.ts"
+import { findMissingPermissionOfRoles, type RolesOn } from "../permission.ts"
+import { promotionOf, requireConfirmed } from "../promotion.ts"
 import { groupAdministrator, targetOf } from "./model.ts"
 import { rolesOfGroupIn } from "./view.ts"
 
@@ -21,13 +21,13 @@ const rolesOf = (tx: Transaction, groupIds: readonly string[]): readonly RolesOn
 guardGroups((tx, { groupIds, userIds, confirmed }) => {
   const given = rolesOf(tx, groupIds)
   for (const each of given) {
-    const lacking = lackingIn(tx, each)
+    const lacking = findMissingPermissionOfRoles(tx, each)
     if (lacking !== undefined) throw groupTooHighError(lacking)
   }
   const promotions = userIds.flatMap((userId) =>
-    given.map((each) => promotionBy(tx, { ...each, userId })),
+    given.map((each) => promotionOf(tx, { ...each, userId })),
   )
-  mustBeConfirmed(tx, promotions, confirmed)
+  requireConfirmed(tx, promotions, confirmed)
 })
 
 const groupTooHighError = (lacking: string): Fault =>

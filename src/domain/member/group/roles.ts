@@ -1,10 +1,10 @@
-import type { Decision } from "../../../store/index.ts"
+import type { DecisionContext } from "../../../store/index.ts"
 import { effectiveGroupsIn } from "../../group/index.ts"
 import type { Target } from "../model.ts"
 import { groupAdministrator, placeOf } from "./model.ts"
 import { groupsOnTarget } from "./view.ts"
 
-type Reader = Pick<Decision, "state" | "rows">
+type Reader = Pick<DecisionContext, "state" | "rows">
 
 /**
  * The roles that a user's groups give them on things themselves, not on what these belong to. Which

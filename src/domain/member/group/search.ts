@@ -1,5 +1,5 @@
 import type { Scope } from "../../../kernel/context.ts"
-import type { Found, Page } from "../../../kernel/page.ts"
+import type { Page, SearchResult } from "../../../kernel/page.ts"
 import { type Cx, type Filter, type Searchable, search } from "../../../store/index.ts"
 import { visibleBy } from "../view.ts"
 import { type GroupAdministratorRow, groupAdministratorTable } from "./view.ts"
@@ -36,7 +36,7 @@ const groupAdministrators: Searchable = {
 export function searchGroupAdministrators(
   cx: Cx,
   query: { readonly page: Page; readonly sort: string; readonly filters: readonly Filter[] },
-): Promise<Found<GroupAdministratorRow>> {
+): Promise<SearchResult<GroupAdministratorRow>> {
   const kinds = cx.scope?.kinds
   if (!kinds) throw new Error("a search of administrators needs the scope of each level")
   const all: Scope = { all: true, orgs: [], projects: [], grants: [] }

@@ -1,8 +1,8 @@
 import {
   type Cx,
-  cachedBy,
-  coded,
-  type Decision,
+  cacheQueryByKey,
+  codec,
+  type DecisionContext,
   integer,
   type RowOf,
   statement,
@@ -32,7 +32,7 @@ export const groupAdministratorTable = table(
     group_org: text(),
     /** The organization that the thing is or belongs to; empty for the instance. */
     org: text(),
-    roles: coded(rolesText, rolesIn),
+    roles: codec(rolesText, rolesIn),
     created: integer(),
     changed: integer(),
   },
@@ -100,7 +100,7 @@ export type GroupRoles = Pick<GroupAdministratorRow, "level" | "target" | "roles
 const every = groupAdministratorTable.select(["id", "level", "target", "group_id", "roles"], "")
 
 /** The roles of all groups of an instance, by group; every call to the API reads them. */
-export const rolesByGroup = cachedBy((cx): ReadonlyMap<string, readonly GroupRoles[]> => {
+export const rolesByGroup = cacheQueryByKey((cx): ReadonlyMap<string, readonly GroupRoles[]> => {
   const found = new Map<string, GroupRoles[]>()
   for (const { group_id: groupId, ...row } of cx.store.all(cx, every)) {
     const before = found.get(groupId)
@@ -119,7 +119,7 @@ const onTarget = statement<GroupRoleKey>(
 
 /** The groups that have roles on a thing, from the rows before a step. */
 export const groupsOnTarget = (
-  read: Pick<Decision, "rows">,
+  read: Pick<DecisionContext, "rows">,
   { level, targetId: target }: { readonly level: Target["level"]; readonly targetId: string },
 ): readonly GroupRoleKey[] => read.rows(onTarget, { level, target })
 
@@ -129,7 +129,7 @@ const ofGroup = statement<{ id: string }>(
 
 /** Where a group itself has roles, from the rows before a step. */
 export const rolesOfGroupIn = (
-  read: Pick<Decision, "rows">,
+  read: Pick<DecisionContext, "rows">,
   groupId: string,
 ): readonly { readonly id: string }[] => read.rows(ofGroup, { groupId })
 

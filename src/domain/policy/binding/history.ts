@@ -1,17 +1,17 @@
-import { type Change, former, historyOf, type UndoRequest } from "../../../store/index.ts"
+import { type Change, formerValues, historyOf, type UndoRequest } from "../../../store/index.ts"
+import { labelPreview, privacy } from "../branding.ts"
 import { domainPolicy, notification } from "../domain.ts"
 import { generatorOf, generators } from "../generator.ts"
-import type { Kind, Values } from "../kind.ts"
+import type { PolicyKind, PolicyValues } from "../kind.ts"
 import { login } from "../login.ts"
 import { type Policies, type PolicyEvent, policies } from "../model.ts"
-import { labelPreview, privacy } from "../page.ts"
 import { lockout, passwordAge, passwordComplexity } from "../password.ts"
 
 type PolicyChange = Change<PolicyEvent, Policies>
-type SomeValues = Partial<Values>
+type SomeValues = Partial<PolicyValues>
 
 /** Policies that have operations. What users see of a label follows from its preview. */
-const policyList: readonly { readonly kind: Kind; readonly standard: Values }[] = [
+const policyList: readonly { readonly kind: PolicyKind; readonly standard: PolicyValues }[] = [
   domainPolicy,
   labelPreview,
   lockout,
@@ -41,23 +41,26 @@ function operationsOf({ type }: PolicyEvent) {
 /** Sets the values that the change made others; the other ones stay as they are now. */
 function updateOf({ event, before, after, now }: PolicyChange): UndoRequest {
   const { kind, standard, service, custom, name } = operationsOf(event)
-  const was = former<Values>({ ...standard, ...before[kind]?.values }, after[kind]?.values ?? {})
+  const was = formerValues<PolicyValues>(
+    { ...standard, ...before[kind]?.values },
+    after[kind]?.values ?? {},
+  )
   const current = { ...standard, ...now[kind]?.values }
   const values = { ...current, ...was }
-  const factor = kind === "login" ? oneFactor(values, current, service) : undefined
-  return factor ?? [`${service}/Update${custom}${name}Policy`, fieldsOf(values)]
+  const factor = kind === "login" ? factorUndo(values, current, service) : undefined
+  return factor ?? [`${service}/Update${custom}${name}Policy`, requestFieldsOf(values)]
 }
 
-/** Values by the names of requests. Only the login policy has this one by another name. */
-const fieldsOf = (values: SomeValues) => ({
+/** Values by request field name; only one field of the login policy differs. */
+const requestFieldsOf = (values: SomeValues) => ({
   ...values,
   passwordlessType: values.allowPasswordless === true ? "allowed" : "not_allowed",
 })
 
-/** Allowed factors change one at a time; their order has no meaning. */
-function oneFactor(values: SomeValues, now: SomeValues, to: Service): UndoRequest | undefined {
+/** Allowed factors are undone one at a time; their order has no meaning. */
+function factorUndo(values: SomeValues, now: SomeValues, to: Service): UndoRequest | undefined {
   for (const name of ["second", "multi"]) {
-    const [was, is] = [setOf(values[`${name}Factors`]), setOf(now[`${name}Factors`])]
+    const [was, is] = [toSet(values[`${name}Factors`]), toSet(now[`${name}Factors`])]
     const factor = name === "second" ? "SecondFactor" : "MultiFactor"
     const [missing] = was.difference(is)
     if (missing) return [`${to}/Add${factor}ToLoginPolicy`, { type: missing }, "loose"]
@@ -67,7 +70,7 @@ function oneFactor(values: SomeValues, now: SomeValues, to: Service): UndoReques
   return undefined
 }
 
-const setOf = (list: unknown) => new Set<unknown>(Array.isArray(list) ? list : [])
+const toSet = (list: unknown) => new Set<unknown>(Array.isArray(list) ? list : [])
 
 export const policiesHistory = historyOf(policies, {
   hidden: ["version", "created", "changed", "authors"].map((field) => `*.${field}`),
@@ -88,7 +91,7 @@ export const policiesHistory = historyOf(policies, {
       const { kind, standard, service, name } = operationsOf(event)
       const { values } = before[kind] ?? {}
       if (!values) return "parts"
-      return [`${service}/AddCustom${name}Policy`, fieldsOf({ ...standard, ...values })]
+      return [`${service}/AddCustom${name}Policy`, requestFieldsOf({ ...standard, ...values })]
     },
   },
   noUndo: {
@@ -108,7 +111,7 @@ export const generatorsHistory = historyOf(generators, {
     "instance.secret.generator.changed": ({ cx, event: { data }, before, after }) => {
       if (!before.generator || !after.generator) return "parts"
       const { generatorType } = data
-      const was = former(before.generator, after.generator)
+      const was = formerValues(before.generator, after.generator)
       return [
         `${admin}/UpdateSecretGenerator`,
         { ...generatorOf(cx, generatorType), ...was, generatorType },

@@ -5,21 +5,21 @@ import {
   SecondFactorType,
   ThemeMode,
 } from "../../../gen/core/policy/v1/policy_pb.ts"
-import { meaning } from "../../../protocol/api/answer.ts"
-import type { DomainPolicy, NotificationPolicy } from "../domain.ts"
-import { domainPolicy, notification } from "../domain.ts"
-import { type Login, login, type MultiFactor, type SecondFactor } from "../login.ts"
-import { lookAddress, previewAddress } from "../look.ts"
-import { operationsOf, type ShownAt } from "../operation.ts"
+import { valueOfEnum } from "../../../protocol/api/response.ts"
 import {
+  type BrandingFiles,
   type Label,
-  type LookFiles,
   label,
   labelPreview,
   type Privacy,
   privacy,
   themeModes,
-} from "../page.ts"
+} from "../branding.ts"
+import { brandingUrl, previewUrl } from "../branding-url.ts"
+import type { DomainPolicy, NotificationPolicy } from "../domain.ts"
+import { domainPolicy, notification } from "../domain.ts"
+import { type Login, login, type MultiFactor, type SecondFactor } from "../login.ts"
+import { type PolicyContext, policyOperations } from "../operation.ts"
 import {
   type Lockout,
   lockout,
@@ -29,18 +29,18 @@ import {
   passwordComplexity,
 } from "../password.ts"
 
-/** Fields that one request counts in 32 bits, another in 64. */
-type Counted<V> = {
+/** Some requests have 32-bit integers, others 64-bit ones. */
+type WithBigints<V> = {
   readonly [Name in keyof V]: V[Name] extends number ? number | bigint : V[Name]
 }
 
-type AskedComplexity = Counted<Omit<PasswordComplexity, "reuseCount">> & {
+type ComplexityRequest = WithBigints<Omit<PasswordComplexity, "reuseCount">> & {
   readonly reuseCount?: number | undefined
 }
 
-export const complexityPolicy = operationsOf(passwordComplexity, {
-  // Clients that don't know the newer field leave it as it is.
-  read: ({ minLength, reuseCount, ...rest }: AskedComplexity): Partial<PasswordComplexity> => ({
+export const complexityOperations = policyOperations(passwordComplexity, {
+  // If the field is absent, as from older clients, the value is kept.
+  read: ({ minLength, reuseCount, ...rest }: ComplexityRequest): Partial<PasswordComplexity> => ({
     minLength: Number(minLength),
     hasUppercase: rest.hasUppercase,
     hasLowercase: rest.hasLowercase,
@@ -51,7 +51,7 @@ export const complexityPolicy = operationsOf(passwordComplexity, {
   show: (values) => ({ ...values, minLength: BigInt(values.minLength) }),
 })
 
-export const agePolicy = operationsOf(passwordAge, {
+export const ageOperations = policyOperations(passwordAge, {
   read: ({ maxAgeDays, expireWarnDays }: PasswordAge) => ({ maxAgeDays, expireWarnDays }),
   show: ({ maxAgeDays, expireWarnDays }) => ({
     maxAgeDays: BigInt(maxAgeDays),
@@ -59,7 +59,7 @@ export const agePolicy = operationsOf(passwordAge, {
   }),
 })
 
-export const lockoutPolicy = operationsOf(lockout, {
+export const lockoutOperations = policyOperations(lockout, {
   read: ({ maxPasswordAttempts, maxOtpAttempts }: Lockout) => ({
     maxPasswordAttempts,
     maxOtpAttempts,
@@ -70,26 +70,26 @@ export const lockoutPolicy = operationsOf(lockout, {
   }),
 })
 
-export const privacyPolicy = operationsOf(privacy, {
-  read: (asked: Privacy) => ({
-    tosLink: asked.tosLink,
-    privacyLink: asked.privacyLink,
-    helpLink: asked.helpLink,
-    supportEmail: asked.supportEmail,
-    docsLink: asked.docsLink,
-    customLink: asked.customLink,
-    customLinkText: asked.customLinkText,
+export const privacyOperations = policyOperations(privacy, {
+  read: (request: Privacy) => ({
+    tosLink: request.tosLink,
+    privacyLink: request.privacyLink,
+    helpLink: request.helpLink,
+    supportEmail: request.supportEmail,
+    docsLink: request.docsLink,
+    customLink: request.customLink,
+    customLinkText: request.customLinkText,
   }),
   show: (values) => values,
 })
 
-type AskedNotification = Pick<NotificationPolicy, "passwordChange"> & {
+type NotificationRequest = Pick<NotificationPolicy, "passwordChange"> & {
   readonly newDevice?: boolean | undefined
 }
 
-export const notificationPolicy = operationsOf(notification, {
-  // Clients that don't know the newer field leave it as it is.
-  read: ({ passwordChange, newDevice }: AskedNotification): Partial<NotificationPolicy> => ({
+export const notificationOperations = policyOperations(notification, {
+  // If the field is absent, as from older clients, the value is kept.
+  read: ({ passwordChange, newDevice }: NotificationRequest): Partial<NotificationPolicy> => ({
     passwordChange,
     ...(newDevice !== undefined && { newDevice }),
   }),
@@ -100,8 +100,8 @@ type DomainPolicyInput = Omit<DomainPolicy, "usersCanRename"> & {
   readonly usersCanRename?: boolean | undefined
 }
 
-export const domainPolicies = operationsOf(domainPolicy, {
-  // Clients that don't know the newer field leave it as it is.
+export const domainOperations = policyOperations(domainPolicy, {
+  // If the field is absent, as from older clients, the value is kept.
   read: ({ usersCanRename, ...rest }: DomainPolicyInput): Partial<DomainPolicy> => ({
     userLoginMustBeDomain: rest.userLoginMustBeDomain,
     validateOrgDomains: rest.validateOrgDomains,
@@ -111,26 +111,28 @@ export const domainPolicies = operationsOf(domainPolicy, {
   show: (values) => values,
 })
 
-/** What is left empty is left to the standard; files are sent by themselves. */
-type AskedLabel = Omit<Label, "themeMode" | keyof LookFiles> & { readonly themeMode: ThemeMode }
+/** Empty fields get defaults; files are uploaded separately. */
+type LabelRequest = Omit<Label, "themeMode" | keyof BrandingFiles> & {
+  readonly themeMode: ThemeMode
+}
 
-const labelForms = (addressOf: LookAddressOf) => ({
-  read: (asked: AskedLabel): Omit<Label, keyof LookFiles> => ({
-    primaryColor: asked.primaryColor || label.standard.primaryColor,
-    backgroundColor: asked.backgroundColor || label.standard.backgroundColor,
-    warnColor: asked.warnColor || label.standard.warnColor,
-    fontColor: asked.fontColor || label.standard.fontColor,
-    primaryColorDark: asked.primaryColorDark || label.standard.primaryColorDark,
-    backgroundColorDark: asked.backgroundColorDark || label.standard.backgroundColorDark,
-    warnColorDark: asked.warnColorDark || label.standard.warnColorDark,
-    fontColorDark: asked.fontColorDark || label.standard.fontColorDark,
-    hideLoginNameSuffix: asked.hideLoginNameSuffix,
-    disableWatermark: asked.disableWatermark,
-    themeMode: meaning([themeModes[0], ...themeModes], asked.themeMode),
+const labelConversions = (addressOf: FileUrlOf) => ({
+  read: (request: LabelRequest): Omit<Label, keyof BrandingFiles> => ({
+    primaryColor: request.primaryColor || label.standard.primaryColor,
+    backgroundColor: request.backgroundColor || label.standard.backgroundColor,
+    warnColor: request.warnColor || label.standard.warnColor,
+    fontColor: request.fontColor || label.standard.fontColor,
+    primaryColorDark: request.primaryColorDark || label.standard.primaryColorDark,
+    backgroundColorDark: request.backgroundColorDark || label.standard.backgroundColorDark,
+    warnColorDark: request.warnColorDark || label.standard.warnColorDark,
+    fontColorDark: request.fontColorDark || label.standard.fontColorDark,
+    hideLoginNameSuffix: request.hideLoginNameSuffix,
+    disableWatermark: request.disableWatermark,
+    themeMode: valueOfEnum([themeModes[0], ...themeModes], request.themeMode),
   }),
-  show: ({ themeMode, ...values }: Label, at: ShownAt) => ({
+  show: ({ themeMode, ...values }: Label, at: PolicyContext) => ({
     ...values,
-    themeMode: modes[themeMode],
+    themeMode: themeModeMessages[themeMode],
     logoUrl: addressOf(at, "logo", values),
     logoUrlDark: addressOf(at, "logoDark", values),
     iconUrl: addressOf(at, "icon", values),
@@ -139,21 +141,23 @@ const labelForms = (addressOf: LookAddressOf) => ({
   }),
 })
 
-type LookAddressOf = (at: ShownAt, field: keyof LookFiles, files: LookFiles) => string
+type FileUrlOf = (at: PolicyContext, field: keyof BrandingFiles, files: BrandingFiles) => string
 
-const modes = { auto: ThemeMode.AUTO, dark: ThemeMode.DARK, light: ThemeMode.LIGHT }
+const themeModeMessages = { auto: ThemeMode.AUTO, dark: ThemeMode.DARK, light: ThemeMode.LIGHT }
 
-export const labelPolicy = operationsOf(
+export const labelOperations = policyOperations(
   label,
-  labelForms(({ cx, owner }, field, files) => lookAddress(cx, owner, files[field])),
+  labelConversions(({ cx, owner }, field, files) => brandingUrl(cx, owner, files[field])),
 )
 
-export const previewPolicy = operationsOf(
+export const previewOperations = policyOperations(
   labelPreview,
-  labelForms(({ cx, place }, field, files) => previewAddress(cx, place, field, files[field])),
+  labelConversions(({ cx, place: policyOwner }, field, files) =>
+    previewUrl(cx, policyOwner, field, files[field]),
+  ),
 )
 
-const flags = [
+const booleanFields = [
   "allowUsernamePassword",
   "allowRegister",
   "allowExternalIdp",
@@ -166,7 +170,7 @@ const flags = [
   "disableLoginWithPhone",
 ] as const
 
-const lifetimes = [
+const lifetimeFields = [
   "passwordCheckLifetime",
   "externalLoginCheckLifetime",
   "mfaInitSkipLifetime",
@@ -174,8 +178,8 @@ const lifetimes = [
   "multiFactorCheckLifetime",
 ] as const
 
-type AskedLogin = Pick<Login, (typeof flags)[number] | "defaultRedirectUri"> & {
-  readonly [Name in (typeof lifetimes)[number]]?: Duration | undefined
+type LoginRequest = Pick<Login, (typeof booleanFields)[number] | "defaultRedirectUri"> & {
+  readonly [Name in (typeof lifetimeFields)[number]]?: Duration | undefined
 } & {
   readonly passwordlessType: PasswordlessType
   readonly allowMagicLink?: boolean | undefined
@@ -185,33 +189,35 @@ type AskedLogin = Pick<Login, (typeof flags)[number] | "defaultRedirectUri"> & {
   readonly multiFactors?: readonly MultiFactorType[]
 }
 
-/** How people sign in, as a request says it; a lifetime that is left out is the standard's. */
-export const readLogin = (asked: AskedLogin): Partial<Login> => ({
-  ...pick(asked, flags),
-  defaultRedirectUri: asked.defaultRedirectUri,
-  allowPasswordless: asked.passwordlessType === PasswordlessType.ALLOWED,
-  // Clients that don't know these leave them as they are.
-  ...(asked.allowMagicLink !== undefined && { allowMagicLink: asked.allowMagicLink }),
-  ...(asked.forceMfaManagers !== undefined && { forceMfaManagers: asked.forceMfaManagers }),
-  ...(asked.requireSignUpApproval !== undefined && {
-    requireSignUpApproval: asked.requireSignUpApproval,
+/** Reads login policy values from a request; absent lifetimes get defaults. */
+export const parseLogin = (request: LoginRequest): Partial<Login> => ({
+  ...pick(request, booleanFields),
+  defaultRedirectUri: request.defaultRedirectUri,
+  allowPasswordless: request.passwordlessType === PasswordlessType.ALLOWED,
+  // If the fields are absent, as from older clients, the values are kept.
+  ...(request.allowMagicLink !== undefined && { allowMagicLink: request.allowMagicLink }),
+  ...(request.forceMfaManagers !== undefined && { forceMfaManagers: request.forceMfaManagers }),
+  ...(request.requireSignUpApproval !== undefined && {
+    requireSignUpApproval: request.requireSignUpApproval,
   }),
   ...Object.fromEntries(
-    lifetimes.map((name) => {
-      const given = asked[name]
-      return [name, given ? durationMs(given) / 1000 : login.standard[name]]
+    lifetimeFields.map((name) => {
+      const duration = request[name]
+      return [name, duration ? durationMs(duration) / 1000 : login.standard[name]]
     }),
   ),
-  ...(asked.secondFactors && { secondFactors: unique(asked.secondFactors.map(secondFactorOf)) }),
-  ...(asked.multiFactors && { multiFactors: unique(asked.multiFactors.map(multiFactorOf)) }),
+  ...(request.secondFactors && {
+    secondFactors: unique(request.secondFactors.map(parseSecondFactor)),
+  }),
+  ...(request.multiFactors && { multiFactors: unique(request.multiFactors.map(parseMultiFactor)) }),
 })
 
-export const loginPolicy = operationsOf(login, {
+export const loginOperations = policyOperations(login, {
   names: { allowPasswordless: ["passwordlessType"] },
-  read: readLogin,
+  read: parseLogin,
   show: ({ allowPasswordless, ...values }) => ({
     ...values,
-    ...lifetimesIn(values),
+    ...toLifetimes(values),
     passwordlessType: allowPasswordless ? PasswordlessType.ALLOWED : PasswordlessType.NOT_ALLOWED,
     secondFactors: values.secondFactors.map((factor) => secondFactorTypes[factor]),
     multiFactors: values.multiFactors.map((factor) => multiFactorTypes[factor]),
@@ -223,8 +229,8 @@ const pick = <T, K extends keyof T>(from: T, names: readonly K[]): Partial<Pick<
 
 const unique = <T>(values: readonly T[]): readonly T[] => [...new Set(values)]
 
-/** The lifetimes of a policy as messages carry them. */
-export const lifetimesIn = (values: Pick<Login, (typeof lifetimes)[number]>) => ({
+/** The lifetimes of a policy as messages. */
+export const toLifetimes = (values: Pick<Login, (typeof lifetimeFields)[number]>) => ({
   passwordCheckLifetime: durationFromMs(values.passwordCheckLifetime * 1000),
   externalLoginCheckLifetime: durationFromMs(values.externalLoginCheckLifetime * 1000),
   mfaInitSkipLifetime: durationFromMs(values.mfaInitSkipLifetime * 1000),
@@ -232,7 +238,7 @@ export const lifetimesIn = (values: Pick<Login, (typeof lifetimes)[number]>) => 
   multiFactorCheckLifetime: durationFromMs(values.multiFactorCheckLifetime * 1000),
 })
 
-/** As both versions number them. */
+/** The numbers of both versions. */
 export const secondFactorTypes: Readonly<Record<SecondFactor, SecondFactorType>> = {
   otp: SecondFactorType.OTP,
   u2f: SecondFactorType.U2F,
@@ -245,8 +251,8 @@ export const multiFactorTypes: Readonly<Record<MultiFactor, MultiFactorType>> = 
   u2f_with_verification: MultiFactorType.U2F_WITH_VERIFICATION,
 }
 
-export const secondFactorOf = (type: SecondFactorType): SecondFactor =>
-  meaning(
+export const parseSecondFactor = (type: SecondFactorType): SecondFactor =>
+  valueOfEnum(
     {
       [SecondFactorType.OTP]: "otp",
       [SecondFactorType.U2F]: "u2f",
@@ -257,5 +263,5 @@ export const secondFactorOf = (type: SecondFactorType): SecondFactor =>
     type,
   )
 
-export const multiFactorOf = (type: MultiFactorType): MultiFactor =>
-  meaning({ [MultiFactorType.U2F_WITH_VERIFICATION]: "u2f_with_verification" } as const, type)
+export const parseMultiFactor = (type: MultiFactorType): MultiFactor =>
+  valueOfEnum({ [MultiFactorType.U2F_WITH_VERIFICATION]: "u2f_with_verification" } as const, type)

@@ -1,54 +1,59 @@
 import { durationFromMs, durationMs } from "@bufbuild/protobuf/wkt"
-import { share } from "../../../api/method.ts"
+import { bindHandlers } from "../../../api/method.ts"
 import { AdminService } from "../../../gen/core/admin/v1/admin_service_pb.ts"
 import type { UpdateSecretGeneratorRequest } from "../../../gen/core/admin/v1/secret_generator_pb.ts"
 import { SecretGeneratorType } from "../../../gen/core/settings/v1/settings_pb.ts"
-import { pageOf } from "../../../kernel/page.ts"
-import { at, details, filterMissingError, meaning } from "../../../protocol/api/answer.ts"
-import { selected } from "../../../protocol/api/mask.ts"
-import { type Cx, windowOf } from "../../../store/index.ts"
+import { parsePage } from "../../../kernel/page.ts"
+import { selectMasked } from "../../../protocol/api/mask.ts"
 import {
-  changeGenerator,
+  filterMissingError,
+  toDetails,
+  toTimestamp,
+  valueOfEnum,
+} from "../../../protocol/api/response.ts"
+import { type Cx, paginate } from "../../../store/index.ts"
+import {
   type Generator,
   type GeneratorType,
   generatorOf,
   generators,
   generatorTypes,
+  updateGenerator,
 } from "../generator.ts"
 
-export const admin = share<Cx>()(AdminService, {
+export const admin = bindHandlers<Cx>()(AdminService, {
   listSecretGenerators: ({ query, queries }, cx) => {
-    const wanted = queries.map(({ query: { case: of, value } }) => {
-      if (of === "typeQuery") return typeOf(value.generatorType)
+    const requested = queries.map(({ query: { case: of, value } }) => {
+      if (of === "typeQuery") return parseType(value.generatorType)
       throw filterMissingError()
     })
-    const fitting = generatorTypes.filter((type) => wanted.every((each) => each === type))
-    const rows = fitting.map((type) => ({ type, number: numbers[type] }))
-    const found = windowOf(cx, rows, {
-      page: pageOf(query),
-      requested: ["secret_generators", wanted],
+    const fitting = generatorTypes.filter((type) => requested.every((each) => each === type))
+    const rows = fitting.map((type) => ({ type, number: typeNumbers[type] }))
+    const found = paginate(cx, rows, {
+      page: parsePage(query),
+      requested: ["secret_generators", requested],
       by: ({ number }) => [number],
     })
     return {
       details: {
         totalResult: BigInt(found.total),
         processedSequence: BigInt(cx.store.log.durable()),
-        viewTimestamp: at(cx.clock.now()),
+        viewTimestamp: toTimestamp(cx.clock.now()),
       },
-      result: found.rows.map(({ type }) => shown(cx, type)),
+      result: found.rows.map(({ type }) => toMessage(cx, type)),
     }
   },
   getSecretGenerator: ({ generatorType }, cx) => ({
-    secretGenerator: shown(cx, typeOf(generatorType)),
+    secretGenerator: toMessage(cx, parseType(generatorType)),
   }),
   updateSecretGenerator: async (req, cx) => {
-    const receipt = await changeGenerator(cx, typeOf(req.generatorType), changeOf(req))
-    return { details: details({ ...receipt, owner: cx.instance }) }
+    const receipt = await updateGenerator(cx, parseType(req.generatorType), generatorChange(req))
+    return { details: toDetails({ ...receipt, owner: cx.instance }) }
   },
 })
 
-const changeOf = (req: UpdateSecretGeneratorRequest): Partial<Generator> =>
-  selected(req, {
+const generatorChange = (req: UpdateSecretGeneratorRequest): Partial<Generator> =>
+  selectMasked(req, {
     length: req.length,
     expiry: req.expiry ? durationMs(req.expiry) / 1000 : 0,
     includeLowerLetters: req.includeLowerLetters,
@@ -57,18 +62,18 @@ const changeOf = (req: UpdateSecretGeneratorRequest): Partial<Generator> =>
     includeSymbols: req.includeSymbols,
   })
 
-function shown(cx: Cx, type: GeneratorType) {
+function toMessage(cx: Cx, type: GeneratorType) {
   const { expiry, ...rest } = generatorOf(cx, type)
   const receipt = cx.store.receipt(cx, generators, type)
   return {
     ...rest,
-    generatorType: numbers[type],
+    generatorType: typeNumbers[type],
     expiry: durationFromMs(expiry * 1000),
-    ...(receipt && { details: details({ ...receipt, owner: cx.instance }) }),
+    ...(receipt && { details: toDetails({ ...receipt, owner: cx.instance }) }),
   }
 }
 
-const numbers: Readonly<Record<GeneratorType, SecretGeneratorType>> = {
+const typeNumbers: Readonly<Record<GeneratorType, SecretGeneratorType>> = {
   init_code: SecretGeneratorType.INIT_CODE,
   verify_email_code: SecretGeneratorType.VERIFY_EMAIL_CODE,
   verify_phone_code: SecretGeneratorType.VERIFY_PHONE_CODE,
@@ -79,8 +84,9 @@ const numbers: Readonly<Record<GeneratorType, SecretGeneratorType>> = {
   otp_email: SecretGeneratorType.OTP_EMAIL,
 }
 
-const types: Readonly<Record<number, GeneratorType>> = Object.fromEntries(
-  generatorTypes.map((type) => [numbers[type], type]),
+const generatorTypeByNumber: Readonly<Record<number, GeneratorType>> = Object.fromEntries(
+  generatorTypes.map((type) => [typeNumbers[type], type]),
 )
 
-const typeOf = (number: SecretGeneratorType): GeneratorType => meaning(types, number)
+const parseType = (number: SecretGeneratorType): GeneratorType =>
+  valueOfEnum(generatorTypeByNumber, number)

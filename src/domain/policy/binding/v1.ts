@@ -1,178 +1,184 @@
-import { share } from "../../../api/method.ts"
+import { bindHandlers } from "../../../api/method.ts"
 import { AdminService } from "../../../gen/core/admin/v1/admin_service_pb.ts"
 import { AuthService } from "../../../gen/core/auth/v1/auth_service_pb.ts"
 import { ManagementService } from "../../../gen/core/management/v1/management_service_pb.ts"
 import type { MultiFactorType, SecondFactorType } from "../../../gen/core/policy/v1/policy_pb.ts"
 import { contextOrg } from "../../../kernel/context.ts"
-import { at, details } from "../../../protocol/api/answer.ts"
+import { toDetails, toTimestamp } from "../../../protocol/api/response.ts"
 import type { Cx } from "../../../store/index.ts"
-import { activatePolicy, findPolicy, type Place, resetPolicy, setLookFile } from "../commands.ts"
+import { type BrandingFiles, label, labelPreview } from "../branding.ts"
+import {
+  activatePolicy,
+  findPolicy,
+  type PolicyOwner,
+  resetPolicy,
+  setBrandingFile,
+} from "../commands.ts"
 import { addFactor, removeFactor } from "../factor.ts"
 import { login } from "../login.ts"
-import { type LookFiles, label, labelPreview } from "../page.ts"
 import {
-  agePolicy,
-  complexityPolicy,
-  domainPolicies,
-  labelPolicy,
-  lockoutPolicy,
-  loginPolicy,
-  multiFactorOf,
+  ageOperations,
+  complexityOperations,
+  domainOperations,
+  labelOperations,
+  lockoutOperations,
+  loginOperations,
   multiFactorTypes,
-  notificationPolicy,
-  previewPolicy,
-  privacyPolicy,
-  secondFactorOf,
+  notificationOperations,
+  parseMultiFactor,
+  parseSecondFactor,
+  previewOperations,
+  privacyOperations,
   secondFactorTypes,
 } from "./v1-form.ts"
 
-export const admin = share<Cx>()(AdminService, {
-  getPasswordComplexityPolicy: complexityPolicy.instance.get,
-  updatePasswordComplexityPolicy: complexityPolicy.instance.update,
-  getPasswordAgePolicy: agePolicy.instance.get,
-  updatePasswordAgePolicy: agePolicy.instance.update,
-  getLockoutPolicy: lockoutPolicy.instance.get,
-  updateLockoutPolicy: lockoutPolicy.instance.update,
-  getPrivacyPolicy: privacyPolicy.instance.get,
-  updatePrivacyPolicy: privacyPolicy.instance.update,
-  getNotificationPolicy: notificationPolicy.instance.get,
-  addNotificationPolicy: notificationPolicy.instance.add,
-  updateNotificationPolicy: notificationPolicy.instance.update,
-  getDomainPolicy: domainPolicies.instance.get,
-  updateDomainPolicy: domainPolicies.instance.update,
-  getCustomDomainPolicy: domainPolicies.named.get,
-  addCustomDomainPolicy: domainPolicies.named.add,
-  updateCustomDomainPolicy: domainPolicies.named.update,
-  resetCustomDomainPolicyToDefault: domainPolicies.named.reset,
-  getLabelPolicy: labelPolicy.instance.get,
-  getPreviewLabelPolicy: previewPolicy.instance.get,
-  updateLabelPolicy: previewPolicy.instance.update,
+export const admin = bindHandlers<Cx>()(AdminService, {
+  getPasswordComplexityPolicy: complexityOperations.instance.get,
+  updatePasswordComplexityPolicy: complexityOperations.instance.update,
+  getPasswordAgePolicy: ageOperations.instance.get,
+  updatePasswordAgePolicy: ageOperations.instance.update,
+  getLockoutPolicy: lockoutOperations.instance.get,
+  updateLockoutPolicy: lockoutOperations.instance.update,
+  getPrivacyPolicy: privacyOperations.instance.get,
+  updatePrivacyPolicy: privacyOperations.instance.update,
+  getNotificationPolicy: notificationOperations.instance.get,
+  addNotificationPolicy: notificationOperations.instance.add,
+  updateNotificationPolicy: notificationOperations.instance.update,
+  getDomainPolicy: domainOperations.instance.get,
+  updateDomainPolicy: domainOperations.instance.update,
+  getCustomDomainPolicy: domainOperations.named.get,
+  addCustomDomainPolicy: domainOperations.named.add,
+  updateCustomDomainPolicy: domainOperations.named.update,
+  resetCustomDomainPolicyToDefault: domainOperations.named.reset,
+  getLabelPolicy: labelOperations.instance.get,
+  getPreviewLabelPolicy: previewOperations.instance.get,
+  updateLabelPolicy: previewOperations.instance.update,
   activateLabelPolicy: (_, cx) => activateLabel(cx, undefined),
-  removeLabelPolicyLogo: removing(instanceWide, "logo"),
-  removeLabelPolicyLogoDark: removing(instanceWide, "logoDark"),
-  removeLabelPolicyIcon: removing(instanceWide, "icon"),
-  removeLabelPolicyIconDark: removing(instanceWide, "iconDark"),
-  removeLabelPolicyFont: removing(instanceWide, "font"),
-  getLoginPolicy: loginPolicy.instance.get,
-  updateLoginPolicy: loginPolicy.instance.update,
-  ...factorsOf(instanceWide),
+  removeLabelPolicyLogo: removeFileOperation(instanceOwner, "logo"),
+  removeLabelPolicyLogoDark: removeFileOperation(instanceOwner, "logoDark"),
+  removeLabelPolicyIcon: removeFileOperation(instanceOwner, "icon"),
+  removeLabelPolicyIconDark: removeFileOperation(instanceOwner, "iconDark"),
+  removeLabelPolicyFont: removeFileOperation(instanceOwner, "font"),
+  getLoginPolicy: loginOperations.instance.get,
+  updateLoginPolicy: loginOperations.instance.update,
+  ...factorOperations(instanceOwner),
 })
 
-export const management = share<Cx>()(ManagementService, {
-  getPasswordComplexityPolicy: complexityPolicy.org.get,
-  getDefaultPasswordComplexityPolicy: complexityPolicy.instance.get,
-  addCustomPasswordComplexityPolicy: complexityPolicy.org.add,
-  updateCustomPasswordComplexityPolicy: complexityPolicy.org.update,
-  resetPasswordComplexityPolicyToDefault: complexityPolicy.org.reset,
-  getPasswordAgePolicy: agePolicy.org.get,
-  getDefaultPasswordAgePolicy: agePolicy.instance.get,
-  addCustomPasswordAgePolicy: agePolicy.org.add,
-  updateCustomPasswordAgePolicy: agePolicy.org.update,
-  resetPasswordAgePolicyToDefault: agePolicy.org.reset,
-  getLockoutPolicy: lockoutPolicy.org.get,
-  getDefaultLockoutPolicy: lockoutPolicy.instance.get,
-  addCustomLockoutPolicy: lockoutPolicy.org.add,
-  updateCustomLockoutPolicy: lockoutPolicy.org.update,
-  resetLockoutPolicyToDefault: lockoutPolicy.org.reset,
-  getPrivacyPolicy: privacyPolicy.org.get,
-  getDefaultPrivacyPolicy: privacyPolicy.instance.get,
-  addCustomPrivacyPolicy: privacyPolicy.org.add,
-  updateCustomPrivacyPolicy: privacyPolicy.org.update,
-  resetPrivacyPolicyToDefault: privacyPolicy.org.reset,
-  getNotificationPolicy: notificationPolicy.org.get,
-  getDefaultNotificationPolicy: notificationPolicy.instance.get,
-  addCustomNotificationPolicy: notificationPolicy.org.add,
-  updateCustomNotificationPolicy: notificationPolicy.org.update,
-  resetNotificationPolicyToDefault: notificationPolicy.org.reset,
-  getDomainPolicy: domainPolicies.org.get,
-  getLabelPolicy: labelPolicy.org.get,
-  getPreviewLabelPolicy: previewPolicy.org.get,
-  getDefaultLabelPolicy: labelPolicy.instance.get,
-  addCustomLabelPolicy: previewPolicy.org.add,
-  updateCustomLabelPolicy: previewPolicy.org.update,
+export const management = bindHandlers<Cx>()(ManagementService, {
+  getPasswordComplexityPolicy: complexityOperations.org.get,
+  getDefaultPasswordComplexityPolicy: complexityOperations.instance.get,
+  addCustomPasswordComplexityPolicy: complexityOperations.org.add,
+  updateCustomPasswordComplexityPolicy: complexityOperations.org.update,
+  resetPasswordComplexityPolicyToDefault: complexityOperations.org.reset,
+  getPasswordAgePolicy: ageOperations.org.get,
+  getDefaultPasswordAgePolicy: ageOperations.instance.get,
+  addCustomPasswordAgePolicy: ageOperations.org.add,
+  updateCustomPasswordAgePolicy: ageOperations.org.update,
+  resetPasswordAgePolicyToDefault: ageOperations.org.reset,
+  getLockoutPolicy: lockoutOperations.org.get,
+  getDefaultLockoutPolicy: lockoutOperations.instance.get,
+  addCustomLockoutPolicy: lockoutOperations.org.add,
+  updateCustomLockoutPolicy: lockoutOperations.org.update,
+  resetLockoutPolicyToDefault: lockoutOperations.org.reset,
+  getPrivacyPolicy: privacyOperations.org.get,
+  getDefaultPrivacyPolicy: privacyOperations.instance.get,
+  addCustomPrivacyPolicy: privacyOperations.org.add,
+  updateCustomPrivacyPolicy: privacyOperations.org.update,
+  resetPrivacyPolicyToDefault: privacyOperations.org.reset,
+  getNotificationPolicy: notificationOperations.org.get,
+  getDefaultNotificationPolicy: notificationOperations.instance.get,
+  addCustomNotificationPolicy: notificationOperations.org.add,
+  updateCustomNotificationPolicy: notificationOperations.org.update,
+  resetNotificationPolicyToDefault: notificationOperations.org.reset,
+  getDomainPolicy: domainOperations.org.get,
+  getLabelPolicy: labelOperations.org.get,
+  getPreviewLabelPolicy: previewOperations.org.get,
+  getDefaultLabelPolicy: labelOperations.instance.get,
+  addCustomLabelPolicy: previewOperations.org.add,
+  updateCustomLabelPolicy: previewOperations.org.update,
   activateCustomLabelPolicy: (_, cx) => activateLabel(cx, contextOrg(cx)),
-  removeCustomLabelPolicyLogo: removing(contextOrg, "logo"),
-  removeCustomLabelPolicyLogoDark: removing(contextOrg, "logoDark"),
-  removeCustomLabelPolicyIcon: removing(contextOrg, "icon"),
-  removeCustomLabelPolicyIconDark: removing(contextOrg, "iconDark"),
-  removeCustomLabelPolicyFont: removing(contextOrg, "font"),
+  removeCustomLabelPolicyLogo: removeFileOperation(contextOrg, "logo"),
+  removeCustomLabelPolicyLogoDark: removeFileOperation(contextOrg, "logoDark"),
+  removeCustomLabelPolicyIcon: removeFileOperation(contextOrg, "icon"),
+  removeCustomLabelPolicyIconDark: removeFileOperation(contextOrg, "iconDark"),
+  removeCustomLabelPolicyFont: removeFileOperation(contextOrg, "font"),
   resetLabelPolicyToDefault: async (_, cx) => ({
-    details: details(await resetPolicy(cx, contextOrg(cx), labelPreview, label)),
+    details: toDetails(await resetPolicy(cx, contextOrg(cx), labelPreview, label)),
   }),
-  getLoginPolicy: loginPolicy.org.get,
-  getDefaultLoginPolicy: loginPolicy.instance.get,
-  updateCustomLoginPolicy: loginPolicy.org.update,
-  resetLoginPolicyToDefault: loginPolicy.org.reset,
-  ...factorsOf(contextOrg),
+  getLoginPolicy: loginOperations.org.get,
+  getDefaultLoginPolicy: loginOperations.instance.get,
+  updateCustomLoginPolicy: loginOperations.org.update,
+  resetLoginPolicyToDefault: loginOperations.org.reset,
+  ...factorOperations(contextOrg),
 })
 
-export const auth = share<Cx>()(AuthService, {
-  getMyPasswordComplexityPolicy: complexityPolicy.mine,
-  getMyPrivacyPolicy: privacyPolicy.mine,
-  getMyLabelPolicy: labelPolicy.mine,
-  getMyLoginPolicy: loginPolicy.mine,
+export const auth = bindHandlers<Cx>()(AuthService, {
+  getMyPasswordComplexityPolicy: complexityOperations.mine,
+  getMyPrivacyPolicy: privacyOperations.mine,
+  getMyLabelPolicy: labelOperations.mine,
+  getMyLoginPolicy: loginOperations.mine,
 })
 
-function instanceWide(): Place {
+function instanceOwner(): PolicyOwner {
   return undefined
 }
 
-/** Takes a file out of the look of a place. */
-function removing(placeOf: (cx: Cx) => Place, field: keyof LookFiles) {
+/** An operation that removes a branding file. */
+function removeFileOperation(ownerOf: (cx: Cx) => PolicyOwner, field: keyof BrandingFiles) {
   return async (_: unknown, cx: Cx) => ({
-    details: details(await setLookFile(cx, placeOf(cx), { field, name: "" })),
+    details: toDetails(await setBrandingFile(cx, ownerOf(cx), { field, name: "" })),
   })
 }
 
-/** Shows everybody what only administrators have seen. */
-const activateLabel = async (cx: Cx, place: Place) => ({
-  details: details(await activatePolicy(cx, place, { preview: labelPreview, policy: label })),
+/** Makes the preview visible to all users. */
+const activateLabel = async (cx: Cx, owner: PolicyOwner) => ({
+  details: toDetails(await activatePolicy(cx, owner, { preview: labelPreview, policy: label })),
 })
 
-type OfSecond = { readonly type: SecondFactorType }
-type OfMulti = { readonly type: MultiFactorType }
+type SecondFactorRequest = { readonly type: SecondFactorType }
+type MultiFactorRequest = { readonly type: MultiFactorType }
 
-/** The factors that a place allows, one by one. */
-function factorsOf(placeOf: (cx: Cx) => Place) {
-  const second = ({ type }: OfSecond) =>
-    ({ list: "secondFactors", factor: secondFactorOf(type) }) as const
-  const multi = ({ type }: OfMulti) =>
-    ({ list: "multiFactors", factor: multiFactorOf(type) }) as const
+/** Operations on the allowed factors of an owner. */
+function factorOperations(ownerOf: (cx: Cx) => PolicyOwner) {
+  const second = ({ type }: SecondFactorRequest) =>
+    ({ list: "secondFactors", factor: parseSecondFactor(type) }) as const
+  const multi = ({ type }: MultiFactorRequest) =>
+    ({ list: "multiFactors", factor: parseMultiFactor(type) }) as const
   return {
     listLoginPolicySecondFactors: (_: unknown, cx: Cx) => {
-      const { secondFactors } = findPolicy(cx, placeOf(cx), login).values
-      return listed(
+      const { secondFactors } = findPolicy(cx, ownerOf(cx), login).values
+      return toListResponse(
         cx,
         secondFactors.map((factor) => secondFactorTypes[factor]),
       )
     },
-    addSecondFactorToLoginPolicy: async (req: OfSecond, cx: Cx) => ({
-      details: details(await addFactor(cx, placeOf(cx), second(req))),
+    addSecondFactorToLoginPolicy: async (req: SecondFactorRequest, cx: Cx) => ({
+      details: toDetails(await addFactor(cx, ownerOf(cx), second(req))),
     }),
-    removeSecondFactorFromLoginPolicy: async (req: OfSecond, cx: Cx) => ({
-      details: details(await removeFactor(cx, placeOf(cx), second(req))),
+    removeSecondFactorFromLoginPolicy: async (req: SecondFactorRequest, cx: Cx) => ({
+      details: toDetails(await removeFactor(cx, ownerOf(cx), second(req))),
     }),
     listLoginPolicyMultiFactors: (_: unknown, cx: Cx) => {
-      const { multiFactors } = findPolicy(cx, placeOf(cx), login).values
-      return listed(
+      const { multiFactors } = findPolicy(cx, ownerOf(cx), login).values
+      return toListResponse(
         cx,
         multiFactors.map((factor) => multiFactorTypes[factor]),
       )
     },
-    addMultiFactorToLoginPolicy: async (req: OfMulti, cx: Cx) => ({
-      details: details(await addFactor(cx, placeOf(cx), multi(req))),
+    addMultiFactorToLoginPolicy: async (req: MultiFactorRequest, cx: Cx) => ({
+      details: toDetails(await addFactor(cx, ownerOf(cx), multi(req))),
     }),
-    removeMultiFactorFromLoginPolicy: async (req: OfMulti, cx: Cx) => ({
-      details: details(await removeFactor(cx, placeOf(cx), multi(req))),
+    removeMultiFactorFromLoginPolicy: async (req: MultiFactorRequest, cx: Cx) => ({
+      details: toDetails(await removeFactor(cx, ownerOf(cx), multi(req))),
     }),
   }
 }
 
-const listed = <T>(cx: Cx, result: readonly T[]) => ({
+const toListResponse = <T>(cx: Cx, result: readonly T[]) => ({
   details: {
     totalResult: BigInt(result.length),
     processedSequence: BigInt(cx.store.log.durable()),
-    viewTimestamp: at(cx.clock.now()),
+    viewTimestamp: toTimestamp(cx.clock.now()),
   },
   result: [...result],
 })

@@ -1,4 +1,4 @@
-import { share } from "../../../api/method.ts"
+import { bindHandlers } from "../../../api/method.ts"
 import type { RequestContext } from "../../../gen/core/object/v2/object_pb.ts"
 import {
   MultiFactorType,
@@ -8,22 +8,22 @@ import {
   ThemeMode,
 } from "../../../gen/core/settings/v2/settings_pb.ts"
 import { SettingsService } from "../../../gen/core/settings/v2/settings_service_pb.ts"
-import { namedOrganization } from "../../../kernel/context.ts"
+import { requestedOrganization } from "../../../kernel/context.ts"
 import { pageLanguages } from "../../../kernel/text/language.ts"
-import { details } from "../../../protocol/api/answer.ts"
+import { toDetails } from "../../../protocol/api/response.ts"
 import type { Cx } from "../../../store/index.ts"
 import { requireInstance } from "../../instance/index.ts"
 import { languagesOf } from "../../quota/index.ts"
+import { label, privacy } from "../branding.ts"
+import { brandingUrl } from "../branding-url.ts"
 import { findPolicy, policyOf } from "../commands.ts"
 import { domainPolicy } from "../domain.ts"
-import type { Policy, Values } from "../kind.ts"
+import type { Policy, PolicyValues } from "../kind.ts"
 import { login, type MultiFactor, type SecondFactor } from "../login.ts"
-import { lookAddress } from "../look.ts"
-import { label, privacy } from "../page.ts"
 import { lockout, passwordAge, passwordComplexity } from "../password.ts"
-import { lifetimesIn } from "./v1-form.ts"
+import { toLifetimes } from "./v1-form.ts"
 
-const modes = { auto: ThemeMode.AUTO, dark: ThemeMode.DARK, light: ThemeMode.LIGHT }
+const themeModeMessages = { auto: ThemeMode.AUTO, dark: ThemeMode.DARK, light: ThemeMode.LIGHT }
 
 const secondFactorTypes: Readonly<Record<SecondFactor, SecondFactorType>> = {
   otp: SecondFactorType.TOTP,
@@ -37,7 +37,7 @@ const multiFactorTypes: Readonly<Record<MultiFactor, MultiFactorType>> = {
   u2f_with_verification: MultiFactorType.U2F_WITH_VERIFICATION,
 }
 
-export const v2 = share<Cx>()(SettingsService, {
+export const v2 = bindHandlers<Cx>()(SettingsService, {
   getGeneralSettings: (_, cx) => {
     const { defaultOrgId } = requireInstance(cx)
     return {
@@ -48,15 +48,15 @@ export const v2 = share<Cx>()(SettingsService, {
       allowedLanguages: [...languagesOf(cx)],
     }
   },
-  getLoginSettings: settingsOf(login, ({ allowPasswordless, ...values }) => ({
+  getLoginSettings: getSettings(login, ({ allowPasswordless, ...values }) => ({
     ...values,
-    ...lifetimesIn(values),
+    ...toLifetimes(values),
     allowLocalAuthentication: values.allowUsernamePassword || allowPasswordless,
     passkeysType: allowPasswordless ? PasskeysType.ALLOWED : PasskeysType.NOT_ALLOWED,
     secondFactors: values.secondFactors.map((factor) => secondFactorTypes[factor]),
     multiFactors: values.multiFactors.map((factor) => multiFactorTypes[factor]),
   })),
-  getPasswordComplexitySettings: settingsOf(passwordComplexity, (values) => ({
+  getPasswordComplexitySettings: getSettings(passwordComplexity, (values) => ({
     minLength: BigInt(values.minLength),
     requiresUppercase: values.hasUppercase,
     requiresLowercase: values.hasLowercase,
@@ -64,15 +64,15 @@ export const v2 = share<Cx>()(SettingsService, {
     requiresSymbol: values.hasSymbol,
     reuseCount: values.reuseCount,
   })),
-  getPasswordExpirySettings: settingsOf(passwordAge, ({ maxAgeDays, expireWarnDays }) => ({
+  getPasswordExpirySettings: getSettings(passwordAge, ({ maxAgeDays, expireWarnDays }) => ({
     maxAgeDays: BigInt(maxAgeDays),
     expireWarnDays: BigInt(expireWarnDays),
   })),
-  getLockoutSettings: settingsOf(lockout, ({ maxPasswordAttempts, maxOtpAttempts }) => ({
+  getLockoutSettings: getSettings(lockout, ({ maxPasswordAttempts, maxOtpAttempts }) => ({
     maxPasswordAttempts: BigInt(maxPasswordAttempts),
     maxOtpAttempts: BigInt(maxOtpAttempts),
   })),
-  getBrandingSettings: settingsOf(label, (values, addressOf) => ({
+  getBrandingSettings: getSettings(label, (values, addressOf) => ({
     lightTheme: {
       primaryColor: values.primaryColor,
       backgroundColor: values.backgroundColor,
@@ -92,31 +92,31 @@ export const v2 = share<Cx>()(SettingsService, {
     fontUrl: addressOf(values.font),
     hideLoginNameSuffix: values.hideLoginNameSuffix,
     disableWatermark: values.disableWatermark,
-    themeMode: modes[values.themeMode],
+    themeMode: themeModeMessages[values.themeMode],
   })),
-  getDomainSettings: settingsOf(domainPolicy, (values) => ({
+  getDomainSettings: getSettings(domainPolicy, (values) => ({
     loginNameIncludesDomain: values.userLoginMustBeDomain,
     requireOrgDomainVerification: values.validateOrgDomains,
     smtpSenderAddressMatchesInstanceDomain: values.smtpSenderAddressMatchesInstanceDomain,
     usersCanRename: values.usersCanRename,
   })),
-  getLegalAndSupportSettings: settingsOf(privacy, ({ privacyLink, ...values }) => ({
+  getLegalAndSupportSettings: getSettings(privacy, ({ privacyLink, ...values }) => ({
     ...values,
     privacyPolicyLink: privacyLink,
   })),
 })
 
-/** How v2 shows a policy: that of an organisation, or of the instance. */
-function settingsOf<V extends Values, Shown>(
+/** An operation of version 2 that returns a policy of an organization or the instance. */
+function getSettings<V extends PolicyValues, Shown>(
   policy: Policy<V>,
   show: (values: V, addressOf: (file: string) => string) => Shown,
 ) {
   return ({ ctx }: { readonly ctx?: RequestContext | undefined }, cx: Cx) => {
-    const place = namedOrganization(cx, ctx?.resourceOwner)
-    const { isDefault, stand } = findPolicy(cx, place, policy)
-    const values = policyOf(cx, place ?? "", policy)
+    const owner = requestedOrganization(cx, ctx?.resourceOwner)
+    const { isDefault, source: stand } = findPolicy(cx, owner, policy)
+    const values = policyOf(cx, owner ?? "", policy)
     const resourceOwnerType = isDefault ? ResourceOwnerType.INSTANCE : ResourceOwnerType.ORG
-    const shown = show(values, (file) => lookAddress(cx, stand.owner, file))
-    return { details: details(stand), settings: { ...shown, resourceOwnerType } }
+    const shown = show(values, (file) => brandingUrl(cx, stand.owner, file))
+    return { details: toDetails(stand), settings: { ...shown, resourceOwnerType } }
   }
 }

@@ -1,22 +1,22 @@
 import type { MessageInitShape } from "@bufbuild/protobuf"
 import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt"
-import { share } from "../../../api/method.ts"
+import { bindHandlers } from "../../../api/method.ts"
 import { type KeySchema, KeyType } from "../../../gen/core/authn/v1/key_pb.ts"
 import {
   type AddMachineKeyRequest,
   ManagementService,
 } from "../../../gen/core/management/v1/management_service_pb.ts"
 import type { PersonalAccessTokenSchema } from "../../../gen/core/user/v1/user_pb.ts"
-import { never } from "../../../kernel/crypto/signing-key.ts"
+import { neverExpires } from "../../../kernel/crypto/signing-key.ts"
 import { Fault } from "../../../kernel/fault.ts"
-import { pageOf } from "../../../kernel/page.ts"
-import { at, details, meaning } from "../../../protocol/api/answer.ts"
+import { parsePage } from "../../../kernel/page.ts"
+import { toDetails, toTimestamp, valueOfEnum } from "../../../protocol/api/response.ts"
 import { type Cx, type Receipt, type Searchable, search } from "../../../store/index.ts"
 import {
+  findUserName,
   type UserKeyRow,
   type UserTokenRow,
   userKeys,
-  userNameOf,
   userTokens,
 } from "../../user-lookup/index.ts"
 import { generateMachineSecret, removeMachineSecret } from "../machine-secret.ts"
@@ -28,71 +28,79 @@ import {
   removeServiceKey,
 } from "../service-key.ts"
 
-/** What service users prove themselves with; v1 says where nothing was to be removed. */
-export const managementCredentials = share<Cx>()(ManagementService, {
+/**
+ * Operations on credentials of service accounts; in version 1, removing an unknown one is an error.
+ */
+export const managementCredentials = bindHandlers<Cx>()(ManagementService, {
   generateMachineSecret: async (req, cx) => {
     const { secret, receipt } = await generateMachineSecret(cx, req.userId)
-    const clientId = userNameOf(cx, req.userId) ?? ""
-    return { clientId, clientSecret: secret, details: details(receipt) }
+    const clientId = findUserName(cx, req.userId) ?? ""
+    return { clientId, clientSecret: secret, details: toDetails(receipt) }
   },
-  removeMachineSecret: async (req, cx) => removed(await removeMachineSecret(cx, req.userId)),
+  removeMachineSecret: async (req, cx) =>
+    removedResponse(await removeMachineSecret(cx, req.userId)),
   getMachineKeyByIDs: async (req, cx) => {
-    const { rows } = await ofUser<UserKeyRow>(cx, userKeys, { ...req, only: req.keyId })
-    return { key: toKey(rows[0] ?? missing()) }
+    const { rows } = await listOfUser<UserKeyRow>(cx, userKeys, { ...req, id: req.keyId })
+    return { key: toKey(rows[0] ?? throwNotFound()) }
   },
   listMachineKeys: async (req, cx) => {
-    const found = await ofUser<UserKeyRow>(cx, userKeys, req)
-    return { details: listDetails(cx, found.total), result: found.rows.map(toKey) }
+    const result = await listOfUser<UserKeyRow>(cx, userKeys, req)
+    return { details: listDetails(cx, result.total), result: result.rows.map(toKey) }
   },
   addMachineKey: async (req, cx) => {
     return addKey(cx, req)
   },
-  removeMachineKey: async (req, cx) => removed(await removeServiceKey(cx, req.userId, req.keyId)),
+  removeMachineKey: async (req, cx) =>
+    removedResponse(await removeServiceKey(cx, req.userId, req.keyId)),
   getPersonalAccessTokenByIDs: async (req, cx) => {
-    const { rows } = await ofUser<UserTokenRow>(cx, userTokens, { ...req, only: req.tokenId })
-    return { token: toToken(rows[0] ?? missing()) }
+    const { rows } = await listOfUser<UserTokenRow>(cx, userTokens, { ...req, id: req.tokenId })
+    return { token: toToken(rows[0] ?? throwNotFound()) }
   },
   listPersonalAccessTokens: async (req, cx) => {
-    const found = await ofUser<UserTokenRow>(cx, userTokens, req)
-    return { details: listDetails(cx, found.total), result: found.rows.map(toToken) }
+    const result = await listOfUser<UserTokenRow>(cx, userTokens, req)
+    return { details: listDetails(cx, result.total), result: result.rows.map(toToken) }
   },
   addPersonalAccessToken: async (req, cx) => {
-    const made = await createPersonalToken(cx, req.userId, endOf(req.expirationDate))
-    return { tokenId: made.id, token: made.token, details: details(made.receipt) }
+    const created = await createPersonalToken(cx, req.userId, expiryFrom(req.expirationDate))
+    return { tokenId: created.id, token: created.token, details: toDetails(created.receipt) }
   },
   removePersonalAccessToken: async (req, cx) =>
-    removed(await removePersonalToken(cx, req.userId, req.tokenId)),
+    removedResponse(await removePersonalToken(cx, req.userId, req.tokenId)),
 })
 
 async function addKey(cx: Cx, req: AddMachineKeyRequest) {
-  meaning(keyTypes, req.type)
+  valueOfEnum(keyTypes, req.type)
   const { userId, publicKey } = req
   const { content, ...key } =
     publicKey.length > 0
       ? importServiceKey(cx, Buffer.from(publicKey).toString())
       : await createServiceKey(cx, userId)
-  const receipt = await addServiceKey(cx, userId, { ...key, expires: endOf(req.expirationDate) })
-  return { keyId: key.keyId, keyDetails: Buffer.from(content), details: details(receipt) }
+  const receipt = await addServiceKey(cx, userId, {
+    ...key,
+    expires: expiryFrom(req.expirationDate),
+  })
+  return { keyId: key.keyId, keyDetails: Buffer.from(content), details: toDetails(receipt) }
 }
 
-/** There is one form of key file. */
+/** The only key file format. */
 const keyTypes: Readonly<Record<number, "json">> = { [KeyType.JSON]: "json" }
 
-const endOf = (date: Timestamp | undefined): number => (date ? timestampMs(date) : never)
+const expiryFrom = (date: Timestamp | undefined): number =>
+  date ? timestampMs(date) : neverExpires
 
-type Asked = {
+type ListOptions = {
   readonly userId: string
-  readonly query?: Parameters<typeof pageOf>[0]
-  /** The id of the one that is wanted. */
-  readonly only?: string
+  readonly query?: Parameters<typeof parsePage>[0]
+  /** ID of a single credential. */
+  readonly id?: string
 }
 
-/** The rule has let the caller see all that this one user has. */
-function ofUser<Row>(cx: Cx, what: Searchable, { userId, query, only }: Asked) {
+/** The access rule has already authorized the caller for this user. */
+function listOfUser<Row>(cx: Cx, table: Searchable, { userId, query, id: only }: ListOptions) {
   const scope = { all: true, orgs: [], projects: [], grants: [] }
-  const named = only === undefined ? [] : [{ equals: what.key, value: only }]
-  return search<Row>({ ...cx, scope }, what, {
-    page: pageOf(query),
+  const named = only === undefined ? [] : [{ equals: table.key, value: only }]
+  return search<Row>({ ...cx, scope }, table, {
+    page: parsePage(query),
     filters: [{ equals: "user_id", value: userId }, ...named],
   })
 }
@@ -100,29 +108,27 @@ function ofUser<Row>(cx: Cx, what: Searchable, { userId, query, only }: Asked) {
 const listDetails = (cx: Cx, total: number) => ({
   totalResult: BigInt(total),
   processedSequence: BigInt(cx.store.log.durable()),
-  viewTimestamp: at(cx.clock.now()),
+  viewTimestamp: toTimestamp(cx.clock.now()),
 })
 
 const toKey = (row: UserKeyRow): MessageInitShape<typeof KeySchema> => ({
   id: row.key_id,
-  details: details({ ...row, owner: row.org }),
+  details: toDetails({ ...row, owner: row.org }),
   type: KeyType.JSON,
-  expirationDate: at(row.expires),
+  expirationDate: toTimestamp(row.expires),
 })
 
 const toToken = (row: UserTokenRow): MessageInitShape<typeof PersonalAccessTokenSchema> => ({
   id: row.id,
-  details: details({ ...row, owner: row.org }),
-  expirationDate: at(row.expires),
+  details: toDetails({ ...row, owner: row.org }),
+  expirationDate: toTimestamp(row.expires),
   scopes: [...row.scopes],
 })
 
-const removed = (receipt: Receipt | undefined) => ({ details: details(receipt ?? missing()) })
+const removedResponse = (receipt: Receipt | undefined) => ({
+  details: toDetails(receipt ?? throwNotFound()),
+})
 
-function missing(): never {
-  throw new Fault(
-    "not_found",
-    "user.credential_missing",
-    "there is no such credential of this user",
-  )
+function throwNotFound(): never {
+  throw new Fault("not_found", "user.credential_missing", "credential not found")
 }

@@ -1,6 +1,6 @@
 import type { MessageInitShape } from "@bufbuild/protobuf"
 import { timestampMs } from "@bufbuild/protobuf/wkt"
-import { share } from "../../../api/method.ts"
+import { bindHandlers } from "../../../api/method.ts"
 import type {
   KeySchema,
   KeysSearchFilter,
@@ -8,7 +8,7 @@ import type {
 } from "../../../gen/core/user/v2/user_pb.ts"
 import { type AddKeyRequest, UserService } from "../../../gen/core/user/v2/user_service_pb.ts"
 import { Fault } from "../../../kernel/fault.ts"
-import { at, deletion } from "../../../protocol/api/answer.ts"
+import { toDeletion, toTimestamp } from "../../../protocol/api/response.ts"
 import type { Cx, Filter, Searchable } from "../../../store/index.ts"
 import { listOf, timeFilter } from "../../family/api.ts"
 import { type UserKeyRow, userKeys } from "../../user-lookup/index.ts"
@@ -20,33 +20,33 @@ import {
   type ServiceKey,
 } from "../service-key.ts"
 
-/** Keys of service users. */
-export const v2key = share<Cx>()(UserService, {
+/** Operations on keys of service accounts. */
+export const v2key = bindHandlers<Cx>()(UserService, {
   addKey: async (req, cx) => {
-    return register(cx, req, await keyOf(cx, req))
+    return registerKey(cx, req, await serviceKeyFrom(cx, req))
   },
-  removeKey: async (req, cx) => deletion(await removeServiceKey(cx, req.userId, req.keyId)),
+  removeKey: async (req, cx) => toDeletion(await removeServiceKey(cx, req.userId, req.keyId)),
   listKeys: async (req, cx) => {
     const { rows, pagination } = await list(cx, req)
     return { pagination, result: rows }
   },
 })
 
-const keyOf = (cx: Cx, { userId, publicKey }: AddKeyRequest): ServiceKey | Promise<ServiceKey> =>
+const serviceKeyFrom = (
+  cx: Cx,
+  { userId, publicKey }: AddKeyRequest,
+): ServiceKey | Promise<ServiceKey> =>
   publicKey.length > 0
     ? importServiceKey(cx, Buffer.from(publicKey).toString())
     : createServiceKey(cx, userId)
 
-async function register(cx: Cx, req: AddKeyRequest, { content, ...key }: ServiceKey) {
+async function registerKey(cx: Cx, req: AddKeyRequest, { content, ...key }: ServiceKey) {
   if (!req.expirationDate) {
-    throw invalidError(
-      "user.key_expiration_missing",
-      "say until when the key is good: expiration_date",
-    )
+    throw invalidError("user.key_expiration_missing", "expiration_date is required")
   }
   const expires = timestampMs(req.expirationDate)
   const { changed } = await addServiceKey(cx, req.userId, { ...key, expires })
-  return { creationDate: at(changed), keyId: key.keyId, keyContent: Buffer.from(content) }
+  return { creationDate: toTimestamp(changed), keyId: key.keyId, keyContent: Buffer.from(content) }
 }
 
 const toKey = (row: UserKeyRow): MessageInitShape<typeof KeySchema> => ({
@@ -62,40 +62,40 @@ type CredentialRow = {
   readonly expires: number
 }
 
-/** The service user that has a key or a token, and when it begins and ends. */
+/** The service account and the times of a key or token. */
 export const holderAndDates = (row: CredentialRow) => ({
   userId: row.user_id,
   organizationId: row.org,
-  creationDate: at(row.created),
-  changeDate: at(row.changed),
-  expirationDate: at(row.expires),
+  creationDate: toTimestamp(row.created),
+  changeDate: toTimestamp(row.changed),
+  expirationDate: toTimestamp(row.expires),
 })
 
-type List<Row, Shown> = {
+type ListOptions<Row, Shown> = {
   readonly table: Searchable
-  /** The column of the ID of a key or a token. */
-  readonly id: string
-  readonly shown: (row: Row) => Shown
+  /** Column with the ID of the key or token. */
+  readonly idColumn: string
+  readonly toMessage: (row: Row) => Shown
 }
 
 type Filters = KeysSearchFilter["filter"] | PersonalAccessTokensSearchFilter["filter"]
 
-/** A list of keys or of tokens of service users; both number the fields to sort by alike. */
+/** Lists keys or tokens of service accounts; both have the same sort fields. */
 export const credentialList = <Row extends CredentialRow, Shown>({
   table,
-  id,
-  shown,
-}: List<Row, Shown>) =>
+  idColumn: id,
+  toMessage: shown,
+}: ListOptions<Row, Shown>) =>
   listOf({
     table,
     columns: ["created", "created", id, "user_id", "org", "expires"],
-    filterOf: (condition: { readonly filter: Filters }) => filterBy(id, condition),
+    filterOf: (condition: { readonly filter: Filters }) => toFilter(id, condition),
     shown,
   })
 
-const list = credentialList({ table: userKeys, id: "key_id", shown: toKey })
+const list = credentialList({ table: userKeys, idColumn: "key_id", toMessage: toKey })
 
-function filterBy(id: string, { filter }: { readonly filter: Filters }): Filter {
+function toFilter(id: string, { filter }: { readonly filter: Filters }): Filter {
   switch (filter.case) {
     case "keyIdFilter":
     case "tokenIdFilter":
@@ -114,6 +114,6 @@ function filterBy(id: string, { filter }: { readonly filter: Filters }): Filter 
 }
 
 const emptyFilterError = () =>
-  invalidError("user.filter_empty", "a filter is empty; say what it looks for")
+  invalidError("user.filter_empty", "a filter is empty; set one of its fields")
 
 const invalidError = (id: string, message: string) => new Fault("invalid_argument", id, message)

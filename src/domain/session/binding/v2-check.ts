@@ -12,35 +12,44 @@ import type {
   SetSessionRequest,
 } from "../../../gen/core/session/v2/session_service_pb.ts"
 import { fieldError } from "../../../kernel/fault.ts"
-import { details } from "../../../protocol/api/answer.ts"
+import { toDetails } from "../../../protocol/api/response.ts"
 import type { Cx } from "../../../store/index.ts"
 import type { UserVerification } from "../../factor/index.ts"
-import { intentChecked } from "../../federation/index.ts"
+import { checkIntent } from "../../federation/index.ts"
 import { user } from "../../user-model/index.ts"
-import { type Asked, type Changed, createSession, type Named, setSession } from "../check/change.ts"
-import { givenLifetime, givenMetadata, givenUserAgent } from "../check/given.ts"
+import {
+  type ChangedSession,
+  createSession,
+  type SessionChanges,
+  type UserReference,
+  updateSession,
+} from "../check/change.ts"
+import { parseLifetime, parseMetadata, parseUserAgent } from "../check/input.ts"
 import { session, type UserAgent } from "../model.ts"
 
-/** What a login page of one's own asks. */
+/** The session operations of custom login pages. */
 export const check = {
   create: async (cx: Cx, req: CreateSessionRequest) => {
     const userAgent = userAgentOf(req.userAgent)
-    const changed = await createSession(cx, { ...askedOf(cx, "", req), userAgent })
-    return { ...answerOf(cx, changed), sessionId: changed.id }
+    const changed = await createSession(cx, { ...changesOf(cx, "", req), userAgent })
+    return { ...toResponse(cx, changed), sessionId: changed.id }
   },
   set: async (cx: Cx, req: SetSessionRequest) => {
-    const changed = await setSession(cx, req.sessionId, askedOf(cx, req.sessionId, req))
-    return answerOf(cx, changed)
+    const changed = await updateSession(cx, req.sessionId, changesOf(cx, req.sessionId, req))
+    return toResponse(cx, changed)
   },
 }
 
-function answerOf(cx: Cx, { id, token, receipt, told }: Changed) {
+function toResponse(
+  cx: Cx,
+  { id, token, receipt, challenges: challengeResponses }: ChangedSession,
+) {
   const { userId } = cx.store.state(cx, session, id)
   const owner = cx.store.receipt(cx, user, userId)?.owner ?? receipt.owner
-  const { key, codes } = told
+  const { key, codes } = challengeResponses
   const options = key && { publicKeyCredentialRequestOptions: jsonOf({ publicKey: key }) }
   return {
-    details: details({ ...receipt, owner }),
+    details: toDetails({ ...receipt, owner }),
     sessionToken: token,
     challenges: {
       ...(options && { webAuthN: options }),
@@ -50,25 +59,29 @@ function answerOf(cx: Cx, { id, token, receipt, told }: Changed) {
   }
 }
 
-/** As a message carries it: without what is not there. */
+/** The JSON of a value, without undefined members. */
 const jsonOf = (value: object): JsonObject => JSON.parse(JSON.stringify(value))
 
-type Request = Pick<CreateSessionRequest, "checks" | "challenges" | "metadata" | "lifetime">
+type SessionRequest = Pick<CreateSessionRequest, "checks" | "challenges" | "metadata" | "lifetime">
 
-function askedOf(cx: Cx, id: string, req: Request): Asked {
+function changesOf(cx: Cx, id: string, req: SessionRequest): SessionChanges {
   const { checks, challenges, metadata, lifetime } = req
   const { metadata: before } = cx.store.state(cx, session, id)
   return {
     ...(checks ? checksOf(cx, checks) : { proofs: [] }),
     challenges: challengesOf(challenges),
-    metadata: givenMetadata(before, metadata),
-    lifetimeSeconds: lifetime && givenLifetime(secondsOf(lifetime)),
+    metadata: parseMetadata(before, metadata),
+    lifetimeSeconds: lifetime && parseLifetime(secondsOf(lifetime)),
   }
 }
 
-function checksOf(cx: Cx, checks: Checks): Pick<Asked, "user" | "password" | "proofs" | "intent"> {
-  const { user: named, password } = checks
-  if (password?.password === "") throw fieldError("request.field_invalid", "password", "is missing")
+function checksOf(
+  cx: Cx,
+  checks: Checks,
+): Pick<SessionChanges, "user" | "password" | "proofs" | "intent"> {
+  const { user: userReference, password } = checks
+  if (password?.password === "")
+    throw fieldError("request.field_invalid", "password", "is required")
   const { webAuthN, totp, otpSms, otpEmail, recoveryCode } = checks
   const assertion = webAuthN && JSON.stringify(webAuthN.credentialAssertionData ?? {})
   const proofs = [
@@ -81,21 +94,21 @@ function checksOf(cx: Cx, checks: Checks): Pick<Asked, "user" | "password" | "pr
   const { idpIntent } = checks
   return {
     ...(idpIntent && {
-      intent: intentChecked(cx, idpIntent.idpIntentId, idpIntent.idpIntentToken),
+      intent: checkIntent(cx, idpIntent.idpIntentId, idpIntent.idpIntentToken),
     }),
-    user: named && namedBy(named.search),
+    user: userReference && userReferenceOf(userReference.search),
     password: password?.password,
     proofs: proofs.flatMap(({ kind, given }) => (given === undefined ? [] : [{ kind, given }])),
   }
 }
 
-function challengesOf(wanted: RequestChallenges | undefined): Asked["challenges"] {
-  const { webAuthN, otpSms, otpEmail } = wanted ?? {}
+function challengesOf(requested: RequestChallenges | undefined): SessionChanges["challenges"] {
+  const { webAuthN, otpSms, otpEmail } = requested ?? {}
   const delivery = otpEmail?.deliveryType
   const urlTemplate = delivery?.case === "sendCode" ? delivery.value.urlTemplate : undefined
   const email = { isReturned: delivery?.case === "returnCode", urlTemplate }
   return {
-    ...(webAuthN && { key: keyAsked(webAuthN) }),
+    ...(webAuthN && { key: keyChallengeOf(webAuthN) }),
     codes: [
       ...(otpSms ? [{ channel: "sms", isReturned: otpSms.returnCode } as const] : []),
       ...(otpEmail ? [{ channel: "email", ...email } as const] : []),
@@ -103,10 +116,10 @@ function challengesOf(wanted: RequestChallenges | undefined): Asked["challenges"
   }
 }
 
-function keyAsked({ domain, userVerificationRequirement }: RequestChallenges_WebAuthN) {
+function keyChallengeOf({ domain, userVerificationRequirement }: RequestChallenges_WebAuthN) {
   const userVerification = verifications[userVerificationRequirement]
   if (userVerification) return { domain, userVerification }
-  throw fieldError("request.field_invalid", "user_verification_requirement", "is missing")
+  throw fieldError("request.field_invalid", "user_verification_requirement", "is required")
 }
 
 const verifications: Readonly<Record<number, UserVerification>> = {
@@ -115,18 +128,21 @@ const verifications: Readonly<Record<number, UserVerification>> = {
   [UserVerificationRequirement.DISCOURAGED]: "discouraged",
 }
 
-function namedBy({ case: how, value }: NonNullable<Checks["user"]>["search"]): Named {
+function userReferenceOf({
+  case: searchCase,
+  value,
+}: NonNullable<Checks["user"]>["search"]): UserReference {
   const text = value?.trim() ?? ""
   if (text === "" || text.length > 200) {
-    throw fieldError("request.field_invalid", how ?? "user", "must have 1 to 200 characters")
+    throw fieldError("request.field_invalid", searchCase ?? "user", "must have 1 to 200 characters")
   }
-  return how === "userId" ? { userId: text } : { loginName: text }
+  return searchCase === "userId" ? { userId: text } : { loginName: text }
 }
 
 const userAgentOf = (given: UserAgentMessage | undefined): UserAgent => {
   const { fingerprintId, ip, description, header = {} } = given ?? {}
   const values = Object.entries(header).map(([name, each]) => [name, each.values] as const)
-  return givenUserAgent({
+  return parseUserAgent({
     ...(fingerprintId !== undefined && { fingerprintId }),
     ...(ip && { ip }),
     ...(description !== undefined && { description }),

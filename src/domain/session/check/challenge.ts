@@ -3,8 +3,8 @@ import type { Cx, Draft, Transaction } from "../../../store/index.ts"
 import { createMagicLink, requestMagicLink } from "../../credential/index.ts"
 import {
   type Challenge,
-  challengeCode,
   challengeKey,
+  createCodeChallenge,
   type OtpChannel,
   secondFactorsOf,
   type UserVerification,
@@ -12,108 +12,116 @@ import {
 import { queueMagicLink, queueOtp } from "../../message/index.ts"
 import { login, policyOf } from "../../policy/index.ts"
 import { user } from "../../user-model/index.ts"
-import { standingOf } from "../entry.ts"
 import { type SessionEvent, session } from "../model.ts"
+import { findAccountObstacle } from "../sign-in-check.ts"
 
-/** What a login page wants to ask its person for. */
-export type WantedChallenges = {
+/** The challenges that a custom login page requests. */
+export type ChallengeRequests = {
   readonly key?: { readonly domain: string; readonly userVerification: UserVerification }
-  readonly codes: readonly WantedCode[]
+  readonly codes: readonly CodeRequest[]
 }
 
-type WantedCode = {
+type CodeRequest = {
   readonly channel: OtpChannel
-  /** Whether the page gets the code and brings it to its person itself. */
+  /** Whether the login page receives the code and delivers it to the user itself. */
   readonly isReturned: boolean
   readonly urlTemplate?: string | undefined
 }
 
-/** What a login page hands on: options for the browser, and codes that it wanted to have. */
-export type ToldChallenges = {
+/** The response for the login page: options for the browser, and codes that it asked to receive. */
+export type ChallengeResponses = {
   readonly key?: Awaited<ReturnType<typeof challengeKey>>["options"]
   readonly codes: Readonly<Partial<Record<OtpChannel, string>>>
 }
 
-type NewCode = WantedCode & {
+type CreatedCode = CodeRequest & {
   readonly plain: string
   readonly challenge: Exclude<Challenge, { kind: "key" }>
 }
 
-/** For whom something is asked. */
-export type AskedFor = {
-  /** Empty before somebody has said who they are. */
+/** The user of a challenge. */
+export type ChallengeSubject = {
+  /** Empty until the user is identified. */
   readonly userId: string
-  /** Whether nothing has been proved, nor is by the same call. */
+  /** Whether the user is not authenticated yet, nor by this call. */
   readonly isUnproven: boolean
 }
 
-type Ready = {
+type PreparedChallenges = {
   readonly userId: string
   readonly key: Challenge | undefined
-  readonly codes: readonly NewCode[]
-  readonly told: ToldChallenges
+  readonly codes: readonly CreatedCode[]
+  readonly responses: ChallengeResponses
 }
 
-/** Makes what is to be asked for; without a user yet, any passkey. */
-export async function challengesOf(
+/** Creates the requested challenges; without a user, for any passkey. */
+export async function createChallenges(
   cx: Cx,
-  { userId, isUnproven }: AskedFor,
-  { key: wanted, codes: wantedCodes }: WantedChallenges,
-): Promise<Ready> {
-  const asked = userId === "" ? undefined : userId
-  const key = wanted && (await challengeKey(cx, { userId: asked, ...wanted }))
-  const codes = wantedCodes.map((code) =>
-    isUnproven && letsIn(cx, userId, code)
-      ? { ...code, ...linkOf(cx, userId) }
-      : { ...code, ...challengeCode(cx, userId, code.channel) },
+  { userId, isUnproven }: ChallengeSubject,
+  { key: keyRequest, codes: codeRequests }: ChallengeRequests,
+): Promise<PreparedChallenges> {
+  const challengeUser = userId === "" ? undefined : userId
+  const key = keyRequest && (await challengeKey(cx, { userId: challengeUser, ...keyRequest }))
+  const codes = codeRequests.map((code) =>
+    isUnproven && usesMagicLink(cx, userId, code)
+      ? { ...code, ...createLink(cx, userId) }
+      : { ...code, ...createCodeChallenge(cx, userId, code.channel) },
   )
   const returned = codes.filter(({ isReturned }) => isReturned)
-  if (returned.length > 0) mustBeTrusted(cx, userId)
+  if (returned.length > 0) requireTrustedCaller(cx, userId)
   const plain = returned.map(({ channel, plain }) => [channel, plain])
-  const told = { ...(key && { key: key.options }), codes: Object.fromEntries(plain) }
-  return { userId, key: key?.challenge, codes, told }
+  const responses = { ...(key && { key: key.options }), codes: Object.fromEntries(plain) }
+  return { userId, key: key?.challenge, codes, responses }
 }
 
 /**
- * Whether a code is one that lets in by itself: by mail alone, never by way of the page, and where
- * the instance allows it. What the person's own organisation says decides without a word.
+ * Whether the code is a magic link, which signs in without another factor: only by email, never
+ * delivered by the login page, and only if the instance allows it. The policy of the user's
+ * organization applies when the link is used.
  */
-const letsIn = (cx: Cx, userId: string, { channel, isReturned }: WantedCode): boolean =>
+const usesMagicLink = (cx: Cx, userId: string, { channel, isReturned }: CodeRequest): boolean =>
   userId !== "" && channel === "email" && !isReturned && policyOf(cx, "", login).allowMagicLink
 
-function linkOf(cx: Cx, userId: string): Pick<NewCode, "plain" | "challenge"> {
+function createLink(cx: Cx, userId: string): Pick<CreatedCode, "plain" | "challenge"> {
   const { link, code } = createMagicLink(cx, { account: userId })
   return { plain: code, challenge: { kind: "magic_link", hash: link.hash, expires: link.expires } }
 }
 
-/** Whether somebody who has proved nothing is to be mailed. */
-export const hasLink = ({ codes }: Pick<Ready, "codes">): boolean =>
+/** Whether a magic link is sent to a user who is not authenticated. */
+export const hasLink = ({ codes }: Pick<PreparedChallenges, "codes">): boolean =>
   codes.some(({ challenge }) => challenge.kind === "magic_link")
 
-/** Who has a code for somebody passes for them: a login page, or who may do all that they may. */
-function mustBeTrusted(cx: Cx, userId: string): void {
+/**
+ * Receiving a user's code means being able to sign in as them: only for login pages, and callers
+ * with all permissions of the user.
+ */
+function requireTrustedCaller(cx: Cx, userId: string): void {
   if (cx.holds?.("session.link") || cx.outranks?.(userId)) return
   throw new Fault(
     "permission_denied",
     "session.code_not_yours",
-    "who may do more than you gets their code by a message; leave out return_code, or use a " +
-      "login page's service user, which has session.link",
+    "permission denied: the user has more permissions than you; omit return_code, or use " +
+      "the service account of a login page with session.link",
   )
 }
 
-/** Notes what is asked for, and sends the codes that shall be sent, as a part of a step. */
-export function askFor(tx: Transaction, id: string, { userId, key, codes }: Ready): void {
-  if (key) tx.append(session, id, [asking("session.webAuthN.challenged", key)])
+/** Records the challenges and queues the messages; part of a transaction. */
+export function issueChallenges(
+  tx: Transaction,
+  id: string,
+  { userId, key, codes }: PreparedChallenges,
+): void {
+  if (key) tx.append(session, id, [challengedEvent("session.webAuthN.challenged", key)])
   for (const { channel, plain, challenge, isReturned, urlTemplate } of codes) {
     const { expires, kind } = challenge
     const isLink = kind === "magic_link"
-    if (!isLink) mustReach(tx, id, { userId, channel })
-    tx.append(session, id, [asking(`session.otp.${channel}.challenged`, challenge)])
+    if (!isLink) requireReachable(tx, id, { userId, channel })
+    tx.append(session, id, [challengedEvent(`session.otp.${channel}.challenged`, challenge)])
     if (isLink) {
-      // Whoever it is said to be: nobody is told by this who is here.
-      const isTold = requestMagicLink(tx, { account: userId, device: undefined })
+      // Also for an unknown user: the response must not reveal whether the account exists.
+      const isQueued = requestMagicLink(tx, { account: userId, device: undefined })
       const link = { userId, code: plain, expires, urlTemplate: urlTemplate ?? "", sessionId: id }
-      if (isTold) queueMagicLink(tx, link)
+      if (isQueued) queueMagicLink(tx, link)
       continue
     }
     const otp = { userId, channel, code: plain, expires, sessionId: id, urlTemplate }
@@ -121,18 +129,18 @@ export function askFor(tx: Transaction, id: string, { userId, key, codes }: Read
   }
 }
 
-type Asking = `session.${"webAuthN" | `otp.${OtpChannel}`}.challenged`
+type ChallengeEventType = `session.${"webAuthN" | `otp.${OtpChannel}`}.challenged`
 
-const asking = (type: Asking, challenge: Challenge): Draft<SessionEvent> => ({
+const challengedEvent = (type: ChallengeEventType, challenge: Challenge): Draft<SessionEvent> => ({
   type,
   data: {},
   private: { challenge },
 })
 
-const factors = { email: "otp_email", sms: "otp_sms" } as const
+const factorOfChannel = { email: "otp_email", sms: "otp_sms" } as const
 
-/** Strangers, who know no more than a name, have nobody sent a code. */
-function mustReach(
+/** Codes are not sent to users who are identified only by a name. */
+function requireReachable(
   tx: Transaction,
   id: string,
   { userId, channel }: { readonly userId: string; readonly channel: OtpChannel },
@@ -141,14 +149,14 @@ function mustReach(
     throw new Fault(
       "failed_precondition",
       "session.unproven",
-      "a code is sent to who has proved who they are; check the password first",
+      "verify the password first: codes are sent only to authenticated users",
     )
   }
-  const has = secondFactorsOf(tx.state(user, userId)).includes(factors[channel])
-  if (has && standingOf(tx, userId) === undefined) return
+  const has = secondFactorsOf(tx.state(user, userId)).includes(factorOfChannel[channel])
+  if (has && findAccountObstacle(tx, userId) === undefined) return
   throw new Fault(
     "failed_precondition",
     "session.factor_missing",
-    "this user has no codes sent there; choose another of their factors",
+    "the user can't receive codes on this channel; use another factor",
   )
 }

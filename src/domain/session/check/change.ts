@@ -1,221 +1,264 @@
 import { randomToken } from "../../../kernel/crypto/random.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx, Draft, Receipt, Transaction } from "../../../store/index.ts"
-import { type Admit, provePassword } from "../../credential/index.ts"
-import { keyHolder } from "../../factor/index.ts"
+import { authenticateWithPassword, type PasswordDecision } from "../../credential/index.ts"
+import { findKeyOwner } from "../../factor/index.ts"
 import type { CheckedIntent } from "../../federation/index.ts"
-import { accountOf, isUnknownName } from "../../user-lookup/index.ts"
-import { hasLeft, user } from "../../user-model/index.ts"
-import { addSession, checkedBy } from "../commands.ts"
+import { accountOf, isUnknownNameDisclosed } from "../../user-lookup/index.ts"
+import { isAbsent, user } from "../../user-model/index.ts"
+import { addSession, checkedEvent } from "../commands.ts"
 import { type SessionEvent, type SessionMetadata, session, type UserAgent } from "../model.ts"
-import { isLive, passwordVersionOf } from "../query.ts"
-import { tokenHash } from "../token.ts"
+import { isSessionValid, passwordVersionOf } from "../query.ts"
+import { hashToken } from "../token.ts"
 import {
-  type AskedFor,
-  askFor,
-  challengesOf,
+  type ChallengeRequests,
+  type ChallengeResponses,
+  type ChallengeSubject,
+  createChallenges,
   hasLink,
-  type ToldChallenges,
-  type WantedChallenges,
+  issueChallenges,
 } from "./challenge.ts"
-import { checkError, type Refusal } from "./check-error.ts"
-import { type Proof, proofsOf, proveAll, proveIntent } from "./proof.ts"
+import { type CheckFailure, checkError } from "./check-error.ts"
+import { type FactorProof, prepareProofs, proveAll, proveIntent } from "./proof.ts"
 
-/** Who it is, by what a login page was told; nothing of it is proved. */
-export type Named = { readonly userId: string } | { readonly loginName: string }
+/** Identifies a user, unverified, as entered on a login page. */
+export type UserReference = { readonly userId: string } | { readonly loginName: string }
 
-/** What a login page asks of a session. */
-export type Asked = {
-  readonly user?: Named | undefined
+/** Checks and changes that a custom login page requests for a session. */
+export type SessionChanges = {
+  readonly user?: UserReference | undefined
   readonly password?: string | undefined
-  readonly proofs: readonly Proof[]
-  /** What came of a sign-in with an identity provider. */
+  readonly proofs: readonly FactorProof[]
+  /** The result of a sign-in with an identity provider. */
   readonly intent?: CheckedIntent | undefined
-  readonly challenges: WantedChallenges
+  readonly challenges: ChallengeRequests
   readonly metadata: SessionMetadata
-  /** From now on. */
+  /** From the time of the call. */
   readonly lifetimeSeconds?: number | undefined
 }
 
-/** A session after a change. Of its tokens this is the only one that counts. */
-export type Changed = {
+/** A session after a change, with its new token; earlier tokens are invalid. */
+export type ChangedSession = {
   readonly id: string
   readonly token: string
   readonly receipt: Receipt
-  /** What a login page hands on to its person. */
-  readonly told: ToldChallenges
+  /** Challenges for the login page. */
+  readonly challenges: ChallengeResponses
 }
 
 /**
- * Begins a session for a login page and checks what is asked. Where something is wrong, there is
- * none; what that counts as, and how long it takes, is as in our own login.
+ * Creates a session for a custom login page and performs the requested checks. If a check fails, no
+ * session is created; failures count and take as long as on our own login pages.
  */
 export function createSession(
   cx: Cx,
-  { userAgent, ...asked }: Asked & { readonly userAgent: UserAgent },
-): Promise<Changed> {
-  const person = inPlaceOf(cx, userAgent)
-  person.allowance?.spend("request")
+  { userAgent, ...changes }: SessionChanges & { readonly userAgent: UserAgent },
+): Promise<ChangedSession> {
+  const userCx = onBehalfOf(cx, userAgent)
+  userCx.allowance?.spend("request")
   const id = cx.ids.next()
   const { caller } = cx
   const creatorId = caller.kind === "user" ? caller.userId : ""
   const isPersonal = userAgent.ip !== undefined
-  return change(person, id, { ...asked, isPersonal }, (tx, userId) => {
+  return applyChanges(userCx, id, { ...changes, isPersonal }, (tx, userId) => {
     const orgId = tx.owner(user, userId) || (caller.kind === "user" ? caller.orgId : "")
     addSession(tx, id, { userId: "", agentId: "", creatorId, userAgent, orgId })
   })
 }
 
-/** Checks more in a session that a login page has begun, and notes what is given. */
-export function setSession(cx: Cx, id: string, asked: Asked): Promise<Changed> {
+/** Performs further checks in a session of a custom login page and records the other changes. */
+export function updateSession(
+  cx: Cx,
+  id: string,
+  changes: SessionChanges,
+): Promise<ChangedSession> {
   const { creatorId, userAgent } = cx.store.state(cx, session, id)
-  // Whoever may set sessions would have the sign-ins of everybody else with them.
+  // Otherwise callers who can update sessions could take over sign-ins of other users.
   if (creatorId === undefined) {
     throw new Fault(
       "failed_precondition",
       "session.of_browser",
-      "this session belongs to a browser that has signed in on our own pages; create another one",
+      "this session belongs to a browser that signed in on our own login pages; create " +
+        "another session",
     )
   }
   const isPersonal = userAgent.ip !== undefined
-  return change(inPlaceOf(cx, userAgent), id, { ...asked, isPersonal })
+  return applyChanges(onBehalfOf(cx, userAgent), id, { ...changes, isPersonal })
 }
 
 /**
- * A login page speaks for many people: what each of them may cost is counted on their address, and
- * failed sign-ins are stored with the address and browser that the page states, not with its own.
+ * A custom login page acts for many users: rate limits apply to the address of each user, and
+ * failed sign-ins are stored with the address and browser that the page reports, not with those of
+ * the page.
  */
-function inPlaceOf(cx: Cx, { ip, header }: UserAgent): Cx {
-  const allowance = ip === undefined ? undefined : cx.allowance?.behalf?.(ip)
+function onBehalfOf(cx: Cx, { ip, header }: UserAgent): Cx {
+  const allowance = ip === undefined ? undefined : cx.allowance?.forAddress?.(ip)
   const [, [userAgent = ""] = []] =
     Object.entries(header ?? {}).find(([name]) => name.toLowerCase() === "user-agent") ?? []
   return { ...cx, ...(allowance && { allowance }), from: { address: ip ?? "", userAgent } }
 }
 
-type Begin = (tx: Transaction, userId: string) => void
+type AddSession = (tx: Transaction, userId: string) => void
 
-/** Whose session it is, or is to be; `said` where it was said just now. */
-type Who = { readonly userId: string; readonly said?: { readonly loginName: string } }
+/** The user of the session; `said` is set if this call identified the user. */
+type SessionUser = { readonly userId: string; readonly identified?: { readonly loginName: string } }
 
-/** `isPersonal`: whether it is known from which address the person comes. */
-type Change = Asked & { readonly isPersonal: boolean }
+/** `isPersonal`: whether the IP address of the user is known. */
+type AttributedChanges = SessionChanges & { readonly isPersonal: boolean }
 
-async function change(cx: Cx, id: string, asked: Change, begin?: Begin): Promise<Changed> {
-  const who = whoseOf(cx, id, asked)
+async function applyChanges(
+  cx: Cx,
+  id: string,
+  changes: AttributedChanges,
+  addNew?: AddSession,
+): Promise<ChangedSession> {
+  const sessionUser = resolveUser(cx, id, changes)
   const token = randomToken(cx.random)
-  const admits = await proofsOf(cx, id, { userId: who.userId, proofs: asked.proofs })
-  const paced = cx.allowance?.pace()
-  const challenges = await challengesOf(cx, askedFor(cx, id, { asked, who }), asked.challenges)
-  // Of a page that says for nobody where they come from, all would be counted as one.
-  if (hasLink(challenges) && asked.isPersonal) cx.allowance?.spend("message")
+  const admits = await prepareProofs(cx, id, { userId: sessionUser.userId, proofs: changes.proofs })
+  const waitForPace = cx.allowance?.pace()
+  const challenges = await createChallenges(
+    cx,
+    challengeSubjectOf(cx, id, { asked: changes, who: sessionUser }),
+    changes.challenges,
+  )
+  // Without addresses of users, the limit would apply to all users of a login page together.
+  if (hasLink(challenges) && changes.isPersonal) cx.allowance?.spend("message")
   let receipt: Receipt | undefined
-  const act = async (admit?: Admit): Promise<Refusal | "done"> => {
+  const act = async (admit?: PasswordDecision): Promise<CheckFailure | "done"> => {
     const step = await cx.store.transact(cx, (tx) => {
-      if (!begin) mustLive(tx, id)
-      const proved = proveAll(tx, who.userId, { admit, admits })
+      if (!addNew) requireActive(tx, id)
+      const proved = proveAll(tx, sessionUser.userId, { admit, admits })
       if (typeof proved === "string") return proved
-      const byIntent = asked.intent ? proveIntent(tx, who.userId, asked.intent) : []
+      const byIntent = changes.intent ? proveIntent(tx, sessionUser.userId, changes.intent) : []
       if (typeof byIntent === "string") return byIntent
-      begin?.(tx, who.userId)
-      tx.append(session, id, eventsOf(tx, asked, who))
+      addNew?.(tx, sessionUser.userId)
+      tx.append(session, id, eventsOf(tx, changes, sessionUser))
       tx.append(session, id, byIntent)
       tx.append(session, id, proved)
-      askFor(tx, id, challenges)
-      tx.append(session, id, [tokenSet(cx, id, { token, isFirst: begin !== undefined })])
+      issueChallenges(tx, id, challenges)
+      tx.append(session, id, [tokenEvent(cx, id, { token, isFirst: addNew !== undefined })])
       return "done"
     })
     receipt = step.receipt(session, id)
     return step.value
   }
-  const end = await guessed(cx, who, { asked, act })
-  if (end !== "done" || !receipt) throw checkError(end === "done" ? "wrong" : end)
-  // Who is mailed and who is nobody are answered at the same beat.
-  if (hasLink(challenges)) await paced?.()
-  return { id, token, receipt, told: challenges.told }
+  const outcome = await limitGuesses(cx, sessionUser, { asked: changes, act })
+  if (outcome !== "done" || !receipt) throw checkError(outcome === "done" ? "wrong" : outcome)
+  // Known and unknown users must receive responses after the same time.
+  if (hasLink(challenges)) await waitForPace?.()
+  return { id, token, receipt, challenges: challenges.responses }
 }
 
-/** Whether somebody is asked of whom nothing is proved, nor will be by this call. */
-function askedFor(
+/** Whether the user is neither authenticated already nor by this call. */
+function challengeSubjectOf(
   cx: Cx,
   id: string,
-  { asked, who }: { readonly asked: Asked; readonly who: Who },
-): AskedFor {
-  const { password, proofs, intent } = asked
+  {
+    asked: changes,
+    who: sessionUser,
+  }: { readonly asked: SessionChanges; readonly who: SessionUser },
+): ChallengeSubject {
+  const { password, proofs, intent } = changes
   const isProving = password !== undefined || proofs.length > 0 || intent !== undefined
   const isUnproven = !isProving && cx.store.state(cx, session, id).authTime === 0
-  return { userId: who.userId, isUnproven }
+  return { userId: sessionUser.userId, isUnproven }
 }
 
-type Try = {
-  readonly asked: Asked
-  readonly act: (admit?: Admit) => Promise<Refusal | "done">
+type Attempt = {
+  readonly asked: SessionChanges
+  readonly act: (admit?: PasswordDecision) => Promise<CheckFailure | "done">
 }
 
-/** Only failures cost. Whoever knows the password has not guessed, also where they may not in. */
-async function guessed(cx: Cx, { userId }: Who, { asked, act }: Try): Promise<Refusal | "done"> {
-  const { password, proofs } = asked
+/**
+ * Only failures count toward the limit. A correct password is no guess, even if the user can't sign
+ * in.
+ */
+async function limitGuesses(
+  cx: Cx,
+  { userId }: SessionUser,
+  { asked: changes, act }: Attempt,
+): Promise<CheckFailure | "done"> {
+  const { password, proofs } = changes
   if (password === undefined && proofs.length === 0) return act()
   if (userId === "") throw checkError("user missing")
   cx.allowance?.spend("guess")
-  const end =
+  const outcome =
     password === undefined
       ? await act()
-      : await provePassword(cx, { account: userId, plain: password }, act)
-  if (end === "wrong" || end === "none") return "wrong"
-  if (end === "proof wrong") return end
+      : await authenticateWithPassword(cx, { account: userId, plain: password }, act)
+  if (outcome === "wrong" || outcome === "none") return "wrong"
+  if (outcome === "proof wrong") return outcome
   cx.allowance?.refund("guess")
-  if (end === "done") cx.allowance?.refund("request")
-  return end
+  if (outcome === "done") cx.allowance?.refund("request")
+  return outcome
 }
 
-function whoseOf(cx: Cx, id: string, { user: named, proofs, intent }: Asked): Who {
+function resolveUser(
+  cx: Cx,
+  id: string,
+  { user: userReference, proofs, intent }: SessionChanges,
+): SessionUser {
   const { userId: before } = cx.store.state(cx, session, id)
-  if (!named && before === "" && intent) {
-    return { userId: intent.userId, said: { loginName: "" } }
+  if (!userReference && before === "" && intent) {
+    return { userId: intent.userId, identified: { loginName: "" } }
   }
-  if (!named) return before === "" ? keyOwner(cx, proofs) : { userId: before }
-  const userId = "userId" in named ? named.userId : accountNamed(cx, named.loginName)
-  if ("userId" in named && hasLeft(cx.store.state(cx, user, userId))) throw userMissingError()
+  if (!userReference) return before === "" ? ownerOfKey(cx, proofs) : { userId: before }
+  const userId =
+    "userId" in userReference ? userReference.userId : findAccount(cx, userReference.loginName)
+  if ("userId" in userReference && isAbsent(cx.store.state(cx, user, userId)))
+    throw userNotFoundError()
   if (before !== "" && before !== userId) {
     throw new Fault(
       "failed_precondition",
       "session.user_fixed",
-      "a session keeps its user; create another one for somebody else",
+      "a session can't change its user; create another session",
     )
   }
-  return { userId, said: { loginName: "loginName" in named ? named.loginName : "" } }
+  return {
+    userId,
+    identified: { loginName: "loginName" in userReference ? userReference.loginName : "" },
+  }
 }
 
-/** Somebody who picks a passkey says by it who they are. */
-function keyOwner(cx: Cx, proofs: readonly Proof[]): Who {
+/** A passkey identifies its user. */
+function ownerOfKey(cx: Cx, proofs: readonly FactorProof[]): SessionUser {
   const key = proofs.find(({ kind }) => kind === "webauthn")
   if (!key) return { userId: "" }
-  const userId = keyHolder(cx, key.given)
+  const userId = findKeyOwner(cx, key.given)
   if (userId === undefined) throw checkError("proof wrong")
-  return { userId, said: { loginName: "" } }
+  return { userId, identified: { loginName: "" } }
 }
 
-/** Where the policy says so, a name that is nobody's is taken for one whose password is wrong. */
-function accountNamed(cx: Cx, loginName: string): string {
-  if (isUnknownName(cx, loginName)) throw userMissingError()
+/** If the policy hides unknown names, an unknown name is treated like a wrong password. */
+function findAccount(cx: Cx, loginName: string): string {
+  if (isUnknownNameDisclosed(cx, loginName)) throw userNotFoundError()
   return accountOf(cx, loginName)
 }
 
-const userMissingError = () => new Fault("not_found", "user.missing", "there is no such user")
+const userNotFoundError = () => new Fault("not_found", "user.missing", "user not found")
 
-function mustLive(tx: Transaction, id: string): void {
-  if (isLive(tx.state(session, id), tx.now)) return
-  throw new Fault("failed_precondition", "session.over", "this session is over; create another one")
+function requireActive(tx: Transaction, id: string): void {
+  if (isSessionValid(tx.state(session, id), tx.now)) return
+  throw new Fault(
+    "failed_precondition",
+    "session.over",
+    "this session has ended; create another session",
+  )
 }
 
-function eventsOf(tx: Transaction, asked: Asked, { userId, said }: Who): Draft<SessionEvent>[] {
-  const { password, metadata, lifetimeSeconds } = asked
+function eventsOf(
+  tx: Transaction,
+  changes: SessionChanges,
+  { userId, identified }: SessionUser,
+): Draft<SessionEvent>[] {
+  const { password, metadata, lifetimeSeconds } = changes
   const passwordVersion = password === undefined ? undefined : passwordVersionOf(tx, userId)
   const orgId = tx.owner(user, userId)
   const events: Draft<SessionEvent>[] = []
-  if (said) events.push({ type: "session.user.checked", data: { userId, orgId }, private: said })
+  if (identified)
+    events.push({ type: "session.user.checked", data: { userId, orgId }, private: identified })
   if (passwordVersion !== undefined) {
-    events.push(checkedBy({ kind: "password" }, passwordVersion))
+    events.push(checkedEvent({ kind: "password" }, passwordVersion))
   }
   if (lifetimeSeconds !== undefined) {
     events.push({ type: "session.lifetime.set", data: { lifetimeSeconds } })
@@ -226,14 +269,14 @@ function eventsOf(tx: Transaction, asked: Asked, { userId, said }: Who): Draft<S
   return events
 }
 
-type Token = { readonly token: string; readonly isFirst: boolean }
+type SessionToken = { readonly token: string; readonly isFirst: boolean }
 
-/** The token before it is worth nothing from now on, and forgotten. */
-function tokenSet(cx: Cx, id: string, { token, isFirst }: Token): Draft<SessionEvent> {
+/** The previous token becomes invalid and is erased. */
+function tokenEvent(cx: Cx, id: string, { token, isFirst }: SessionToken): Draft<SessionEvent> {
   const set = {
     type: "session.token.set",
     data: {},
-    private: { hash: tokenHash(cx, id, token) },
+    private: { hash: hashToken(cx, id, token) },
   } as const
   return isFirst ? set : { ...set, erase: { types: ["session.token.set"] } }
 }

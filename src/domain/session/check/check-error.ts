@@ -1,44 +1,46 @@
 import { Fault } from "../../../kernel/fault.ts"
-import type { Hindrance } from "../entry.ts"
+import type { SignInObstacle } from "../sign-in-check.ts"
 
 /** Why a session was not changed. */
-export type Refusal = Hindrance | "proof wrong" | "user missing"
+export type CheckFailure = SignInObstacle | "proof wrong" | "user missing"
 
-/** What a login page is told; what is wrong with an account, only where the password was right. */
-export const checkError = (refusal: Refusal): Fault => new Fault(...refusals[refusal])
+/**
+ * The error for a login page. Problems of the account are revealed only after a correct password.
+ */
+export const checkError = (failure: CheckFailure): Fault => new Fault(...faultsByFailure[failure])
 
-const refusals: Readonly<Record<Refusal, ConstructorParameters<typeof Fault>>> = {
-  wrong: ["invalid_argument", "session.password_wrong", "the login name or the password is wrong"],
+const faultsByFailure: Readonly<Record<CheckFailure, ConstructorParameters<typeof Fault>>> = {
+  wrong: ["invalid_argument", "session.password_wrong", "the login name or password is wrong"],
   "proof wrong": [
     "invalid_argument",
     "session.proof_wrong",
-    "the code or the key is wrong, too old, or was used before",
+    "the code or key is invalid, has expired, or was already used",
   ],
   locked: [
     "failed_precondition",
     "session.user_locked",
-    "the password is right, but this user is locked; somebody who may has to unlock them",
+    "the password is correct, but the user is locked; an administrator must unlock the user",
   ],
   inactive: [
     "failed_precondition",
     "session.user_inactive",
-    "the password is right, but this user or their organisation is deactivated",
+    "the password is correct, but the user or their organization is deactivated",
   ],
   "change required": [
     "failed_precondition",
     "session.password_change_required",
-    "the password is right, but it has to be changed first: set a new one by the current one, " +
-      "then check that",
+    "the password is correct, but must be changed: set a new one with the current " +
+      "password, then check the new one",
   ],
   "passkey required": [
     "failed_precondition",
     "session.passkey_required",
-    "the password is right, but the login policy allows no passwords and this user has a " +
-      "passkey: check webauthn",
+    "the password is correct, but the login policy does not allow passwords and the user " +
+      "has a passkey: check webauthn",
   ],
   "user missing": [
     "failed_precondition",
     "session.user_missing",
-    "nobody has said yet whose session this is; check a user first",
+    "the session has no user yet; check the user first",
   ],
 }

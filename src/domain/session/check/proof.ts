@@ -1,26 +1,31 @@
 import type { Cx, Draft, Transaction } from "../../../store/index.ts"
-import { type Admit, type MagicLink, tryMagicLink } from "../../credential/index.ts"
-import { type AdmitFactor, type CheckKind, factorChecks } from "../../factor/index.ts"
+import { attemptMagicLink, type MagicLink, type PasswordDecision } from "../../credential/index.ts"
+import { type CheckKind, type FactorDecision, factorChecks } from "../../factor/index.ts"
 import type { CheckedIntent } from "../../federation/index.ts"
-import { checkedBy } from "../commands.ts"
-import { type Hindrance, hindranceOf, mayUsePasskeyAlone, standingOf } from "../entry.ts"
+import { checkedEvent } from "../commands.ts"
 import { type SessionEvent, session } from "../model.ts"
 import { passwordVersionOf } from "../query.ts"
+import {
+  canUsePasskeyAlone,
+  findAccountObstacle,
+  findSignInObstacle,
+  type SignInObstacle,
+} from "../sign-in-check.ts"
 
-/** What somebody brings beside a password: a code, or the assertion of a key as JSON. */
-export type Proof = { readonly kind: CheckKind; readonly given: string }
+/** A proof other than a password: a code, or the assertion of a key as JSON. */
+export type FactorProof = { readonly kind: CheckKind; readonly given: string }
 
-/** A code by mail may be one that lets in by itself. */
-type Admitting = { readonly kind: CheckKind | "magic_link"; readonly admit: AdmitFactor }
+/** A code sent by email can be a magic link. */
+type PendingProof = { readonly kind: CheckKind | "magic_link"; readonly admit: FactorDecision }
 
-/** Does what takes time about proofs; within a step, `proveAll` decides. */
-export function proofsOf(
+/** Performs the slow part of verification; `proveAll` decides within a transaction. */
+export function prepareProofs(
   cx: Cx,
   id: string,
-  { userId, proofs }: { readonly userId: string; readonly proofs: readonly Proof[] },
-): Promise<readonly Admitting[]> {
+  { userId, proofs }: { readonly userId: string; readonly proofs: readonly FactorProof[] },
+): Promise<readonly PendingProof[]> {
   const { challenges } = cx.store.state(cx, session, id)
-  const asked = {
+  const challengeByKind = {
     webauthn: challenges.webAuthN,
     otp_sms: challenges.otpSms,
     otp_email: challenges.otpEmail,
@@ -28,69 +33,72 @@ export function proofsOf(
     recovery_code: undefined,
   } as const
   return Promise.all(
-    proofs.map(async ({ kind, given }) => {
-      const challenge = asked[kind]
+    proofs.map(async ({ kind, given: code }) => {
+      const challenge = challengeByKind[kind]
       if (challenge?.kind === "magic_link") {
-        return { kind: "magic_link", admit: byLink({ ...challenge, account: userId }, given) }
+        return { kind: "magic_link", admit: admitByLink({ ...challenge, account: userId }, code) }
       }
-      return { kind, admit: await factorChecks[kind](cx, { userId, given, challenge }) }
+      return { kind, admit: await factorChecks[kind](cx, { userId, given: code, challenge }) }
     }),
   )
 }
 
-const byLink =
-  (link: MagicLink, given: string): AdmitFactor =>
+const admitByLink =
+  (link: MagicLink, code: string): FactorDecision =>
   (tx) =>
-    tryMagicLink(tx, link, { device: undefined, given })
+    attemptMagicLink(tx, link, { device: undefined, given: code })
       ? { isRight: true, methods: ["otp"], isUserVerified: false }
       : { isRight: false }
 
-type Proving = {
-  /** Of the password, where one was given. */
-  readonly admit: Admit | undefined
-  readonly admits: readonly Admitting[]
+type ProveAllInput = {
+  /** The check of the password, if there is one. */
+  readonly admit: PasswordDecision | undefined
+  readonly admits: readonly PendingProof[]
 }
 
 /**
- * Decides about a password and proofs, all of which must be right. Answers what to note of the
- * proofs, or what is in the way; what was wrong has been counted then.
+ * Decides whether the password and all proofs are correct. Returns the events for the proofs, or
+ * why the checks failed; failures are already counted.
  */
 export function proveAll(
   tx: Transaction,
   userId: string,
-  { admit, admits }: Proving,
-): readonly Draft<SessionEvent>[] | Hindrance | "proof wrong" {
-  const hindrance = admit && hindranceOf(tx, userId, admit)
-  if (hindrance) return hindrance
+  { admit, admits }: ProveAllInput,
+): readonly Draft<SessionEvent>[] | SignInObstacle | "proof wrong" {
+  const obstacle = admit && findSignInObstacle(tx, userId, admit)
+  if (obstacle) return obstacle
   const events: Draft<SessionEvent>[] = []
   for (const { kind, admit: admitProof } of admits) {
     const checked = admitProof(tx)
     if (!checked.isRight) return "proof wrong"
     const { methods, isUserVerified } = checked
-    const isKey = kind === "webauthn" && isUserVerified && mayUsePasskeyAlone(tx, userId)
+    const isKey = kind === "webauthn" && isUserVerified && canUsePasskeyAlone(tx, userId)
     const isFirst = isKey || kind === "magic_link"
-    const standing = isFirst && standingOf(tx, userId)
-    if (standing) return standing
+    const accountObstacle = isFirst && findAccountObstacle(tx, userId)
+    if (accountObstacle) return accountObstacle
     const passwordVersion = passwordVersionOf(tx, userId)
     const isFirstKey = isKey && passwordVersion !== undefined
     const proof = kind === "magic_link" ? { kind } : { kind, methods, isUserVerified: isFirstKey }
-    // Whose link was right is a person, and signs in under a version.
-    events.push(checkedBy(proof, passwordVersion ?? 0))
+    // A correct link belongs to an existing user, who has a sign-in version.
+    events.push(checkedEvent(proof, passwordVersion ?? 0))
   }
   return events
 }
 
-/** Decides about who came from a provider: it must be the very user, who may sign in. */
+/**
+ * Decides whether a provider sign-in is valid: it must be for the same user, who must be able to
+ * sign in.
+ */
 export function proveIntent(
   tx: Transaction,
   userId: string,
   intent: CheckedIntent,
 ): readonly Draft<SessionEvent>[] | "locked" | "inactive" | "proof wrong" {
   if (intent.userId !== userId) return "proof wrong"
-  const standing = standingOf(tx, userId)
-  if (standing) return standing
+  const accountObstacle = findAccountObstacle(tx, userId)
+  if (accountObstacle) return accountObstacle
   intent.use(tx)
   const passwordVersion = passwordVersionOf(tx, userId)
   if (passwordVersion === undefined) return "inactive"
-  return [checkedBy({ ...intent, kind: "intent" }, passwordVersion)]
+  return [checkedEvent({ ...intent, kind: "intent" }, passwordVersion)]
 }

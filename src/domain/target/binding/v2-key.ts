@@ -1,52 +1,52 @@
 import { timestampMs } from "@bufbuild/protobuf/wkt"
-import { share } from "../../../api/method.ts"
+import { bindHandlers } from "../../../api/method.ts"
 import { ActionService } from "../../../gen/core/action/v2/action_service_pb.ts"
 import {
   PublicKeyFieldName,
   type PublicKeySearchFilter,
 } from "../../../gen/core/action/v2/target_pb.ts"
 import { TimestampFilterMethod } from "../../../gen/core/filter/v2/filter_pb.ts"
-import { pageOf } from "../../../kernel/page.ts"
+import { parsePage } from "../../../kernel/page.ts"
 import {
-  at,
-  deletion,
   filterMissingError,
-  meaning,
-  pagination,
-} from "../../../protocol/api/answer.ts"
-import { type Cx, windowOf } from "../../../store/index.ts"
-import { mustExist } from "../commands.ts"
+  toDeletion,
+  toPagination,
+  toTimestamp,
+  valueOfEnum,
+} from "../../../protocol/api/response.ts"
+import { type Cx, paginate } from "../../../store/index.ts"
+import { requireExists } from "../commands.ts"
 import { type PublicKey, target } from "../model.ts"
-import { addPublicKey, removePublicKey, turnPublicKey } from "../public-key.ts"
+import { addPublicKey, removePublicKey, setPublicKeyActive } from "../public-key.ts"
 
-export const v2 = share<Cx>()(ActionService, {
+export const v2 = bindHandlers<Cx>()(ActionService, {
   addPublicKey: async ({ targetId, publicKey: bytes, expirationDate }, cx) => {
     const expires = expirationDate ? timestampMs(expirationDate) : 0
     const { keyId, created } = await addPublicKey(cx, targetId, { bytes, expires })
-    return { keyId, creationDate: at(created) }
+    return { keyId, creationDate: toTimestamp(created) }
   },
   activatePublicKey: async ({ targetId, keyId }, cx) => ({
-    changeDate: at(await turnPublicKey(cx, targetId, { keyId, active: true })),
+    changeDate: toTimestamp(await setPublicKeyActive(cx, targetId, { keyId, active: true })),
   }),
   deactivatePublicKey: async ({ targetId, keyId }, cx) => ({
-    changeDate: at(await turnPublicKey(cx, targetId, { keyId, active: false })),
+    changeDate: toTimestamp(await setPublicKeyActive(cx, targetId, { keyId, active: false })),
   }),
   removePublicKey: async ({ targetId, keyId }, cx) =>
-    deletion(await removePublicKey(cx, targetId, keyId)),
+    toDeletion(await removePublicKey(cx, targetId, keyId)),
   listPublicKeys: ({ targetId, sortingColumn, filters, ...req }, cx) => {
     const state = cx.store.state(cx, target, targetId)
-    mustExist(state)
-    const sort = meaning(columns, sortingColumn)
+    requireExists(state)
+    const sort = valueOfEnum(columns, sortingColumn)
     const fitting = filters.map(filterOf)
     const rows = Object.entries(state.keys)
       .map(([keyId, key]) => ({ keyId, ...key }))
       .filter((row) => fitting.every((fits) => fits(row)))
-    const found = windowOf(cx, rows, {
-      page: pageOf(req.pagination),
+    const found = paginate(cx, rows, {
+      page: parsePage(req.pagination),
       requested: ["target_keys", targetId, sort, filters.map(({ filter }) => filter)],
       by: (row) => [row[sort], row.keyId],
     })
-    return { pagination: pagination(found), publicKeys: found.rows.map(toKey) }
+    return { pagination: toPagination(found), publicKeys: found.rows.map(toKey) }
   },
 })
 
@@ -64,9 +64,9 @@ const toKey = ({ keyId, active, pem, fingerprint, expires, created, changed }: R
   active,
   fingerprint,
   publicKey: new Uint8Array(Buffer.from(pem)),
-  ...(expires !== 0 && { expirationDate: at(expires) }),
-  creationDate: at(created),
-  changeDate: at(changed),
+  ...(expires !== 0 && { expirationDate: toTimestamp(expires) }),
+  creationDate: toTimestamp(created),
+  changeDate: toTimestamp(changed),
 })
 
 function filterOf({ filter }: PublicKeySearchFilter): (row: Row) => boolean {
@@ -82,7 +82,7 @@ function filterOf({ filter }: PublicKeySearchFilter): (row: Row) => boolean {
     case "expirationDateFilter": {
       const { timestamp, method } = filter.value
       const time = timestamp ? timestampMs(timestamp) : 0
-      const compare = meaning(comparisons, method)
+      const compare = valueOfEnum(comparisons, method)
       return ({ expires }) => expires !== 0 && compare(expires, time)
     }
     default:

@@ -1,44 +1,50 @@
 import type { MessageInitShape } from "@bufbuild/protobuf"
 import { durationFromMs, durationMs } from "@bufbuild/protobuf/wkt"
-import { share } from "../../../api/method.ts"
+import { bindHandlers } from "../../../api/method.ts"
 import { ActionService } from "../../../gen/core/action/v2/action_service_pb.ts"
 import { PayloadType, type TargetSchema } from "../../../gen/core/action/v2/target_pb.ts"
-import { pageOf } from "../../../kernel/page.ts"
-import { at, deletion, pagination } from "../../../protocol/api/answer.ts"
+import { parsePage } from "../../../kernel/page.ts"
+import { toDeletion, toPagination, toTimestamp } from "../../../protocol/api/response.ts"
 import type { Cx } from "../../../store/index.ts"
 import { addTarget, changeTarget, removeTarget } from "../commands.ts"
 import { findTarget, searchTargets, type TargetRow } from "../list.ts"
 import type { PayloadType as Payload } from "../model.ts"
-import { newTargetOf, targetChangeOf, targetFilterOf, targetSort, toKind } from "./v2-message.ts"
+import {
+  parseNewTarget,
+  parseTargetUpdate,
+  targetFilterOf,
+  targetSort,
+  toTargetType,
+} from "./v2-shared-messages.ts"
 
-export const v2 = share<Cx>()(ActionService, {
+export const v2 = bindHandlers<Cx>()(ActionService, {
   createTarget: async ({ payloadType, ...req }, cx) => {
     const payload = payloads[payloadType] ?? "json"
-    const target = { ...newTargetOf(req), payloadType: payload }
+    const target = { ...parseNewTarget(req), payloadType: payload }
     const { receipt, signingKey } = await addTarget(cx, target)
-    return { id: receipt.id, creationDate: at(receipt.created), signingKey }
+    return { id: receipt.id, creationDate: toTimestamp(receipt.created), signingKey }
   },
   updateTarget: async ({ id, payloadType, ...req }, cx) => {
     const payload = payloads[payloadType]
     const { receipt, signingKey } = await changeTarget(cx, id, {
-      ...targetChangeOf(req),
+      ...parseTargetUpdate(req),
       ...(payload && { payloadType: payload }),
       overlapMs: req.expirationSigningKey && durationMs(req.expirationSigningKey),
     })
     return {
-      changeDate: at(receipt.changed),
+      changeDate: toTimestamp(receipt.changed),
       ...(signingKey !== undefined && { signingKey }),
     }
   },
-  deleteTarget: async ({ id }, cx) => deletion(await removeTarget(cx, id)),
+  deleteTarget: async ({ id }, cx) => toDeletion(await removeTarget(cx, id)),
   getTarget: ({ id }, cx) => ({ target: toTarget(findTarget(cx, id)) }),
   listTargets: (req, cx) => {
     const found = searchTargets(cx, {
-      page: pageOf(req.pagination),
+      page: parsePage(req.pagination),
       sort: targetSort(req.sortingColumn),
       filters: req.filters.map(targetFilterOf),
     })
-    return { pagination: pagination(found), targets: found.rows.map(toTarget) }
+    return { pagination: toPagination(found), targets: found.rows.map(toTarget) }
   },
 })
 
@@ -57,9 +63,9 @@ const toTarget = (row: TargetRow): MessageInitShape<typeof TargetSchema> => ({
   id: row.id,
   name: row.name,
   endpoint: row.endpoint,
-  creationDate: at(row.created),
-  changeDate: at(row.changed),
+  creationDate: toTimestamp(row.created),
+  changeDate: toTimestamp(row.changed),
   timeout: durationFromMs(row.timeoutMs),
-  targetType: toKind(row),
+  targetType: toTargetType(row),
   payloadType: payloadNumbers[row.payloadType],
 })

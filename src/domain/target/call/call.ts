@@ -1,65 +1,72 @@
-import { breakerOf, type Resting } from "../../../kernel/breaker.ts"
+import { createBreaker, type OpenCircuit } from "../../../kernel/breaker.ts"
 import type { Cx } from "../../../store/index.ts"
-import { leadsHome } from "../commands.ts"
+import { isOwnHost } from "../commands.ts"
 import { type Target, target } from "../model.ts"
-import { parcelOf } from "./payload.ts"
+import { encodePayload } from "./payload.ts"
 
-export type Calling = {
+export type CallInput = {
   readonly id: string
   readonly payload: object
-  /** The same for each try, so that the other side can tell a repetition. */
+  /** The same for all attempts, so that the receiver can detect repetitions. */
   readonly key: string
-  /** How long whoever waits for it does so at most; else what the target has. */
+  /** The time limit of the caller; by default that of the target. */
   readonly waitMs?: number | undefined
 }
 
-/** What came back, whatever it was. */
-export type Reply = { readonly status: number; readonly body: string }
+/** The response, regardless of its status. */
+export type TargetResponse = { readonly status: number; readonly body: string }
 
-/** As large as a body may be that is sent to us. */
+/** The same limit as for request bodies. */
 const sizeMax = 1024 * 1024
-/** How many calls of one target are under way at once. */
-const underWayMax = 64
+/** The maximum number of concurrent calls of one target. */
+const concurrentCallsMax = 64
 
-/** What fails again and again is left alone for a while; a refusal in good order is no failure. */
-const breaker = breakerOf()
-const underWay = new Map<string, number>()
+/** Pauses targets that fail repeatedly; a well-formed rejection is not a failure. */
+const breaker = createBreaker()
+const runningCalls = new Map<string, number>()
 
-/** Calls a target. Rejects, in plain words, where it does not answer as a service does. */
-export async function callTarget(cx: Cx, { id, payload, key, waitMs }: Calling): Promise<Reply> {
+/** Calls a target. Throws, with a readable message, if it does not respond properly. */
+export async function callTarget(
+  cx: Cx,
+  { id, payload, key, waitMs }: CallInput,
+): Promise<TargetResponse> {
   const state = cx.store.state(cx, target, id)
   const { endpoint, timeoutMs, version } = state
-  if (leadsHome(cx, new URL(endpoint))) throw new Error("it would call the service itself")
-  const replies: Reply[] = []
+  if (isOwnHost(cx, new URL(endpoint))) throw new Error("the endpoint leads to this server itself")
+  const replies: TargetResponse[] = []
   const wait = Math.min(timeoutMs, waitMs ?? timeoutMs)
   try {
     await breaker(cx, breakerKey(cx, id, version), async () => {
-      const reply = await admitted(`${cx.instance}/${id}`, () =>
-        sent(cx, state, { id, payload, key, waitMs: wait }),
+      const reply = await withCallLimit(`${cx.instance}/${id}`, () =>
+        sendCall(cx, state, { id, payload, key, waitMs: wait }),
       )
       replies.push(reply)
-      if (reply.status >= 500) throw new Error(statusWords(reply))
+      if (reply.status >= 500) throw new Error(statusText(reply))
     })
   } catch (cause) {
     if (replies.length === 0) throw cause
   }
   const [reply] = replies
-  if (!reply) throw new Error("a call has no result")
+  if (!reply) throw new Error("the call has no result")
   return reply
 }
 
-/** Where its settings change, it is tried anew. */
+/** A change of the settings ends the pause. */
 const breakerKey = (cx: Cx, id: string, version: number) => `${cx.instance}/${id}/${version}`
 
-/** Whether a target is left alone for a while, for it has failed again and again. */
-export const restingOf = (cx: Cx, id: string): Resting | undefined =>
+/** The pause of a target that has failed repeatedly; undefined if it is not paused. */
+export const pauseOf = (cx: Cx, id: string): OpenCircuit | undefined =>
   breaker.resting(cx, breakerKey(cx, id, cx.store.state(cx, target, id).version))
 
-export const statusWords = ({ status }: Pick<Reply, "status">): string =>
-  `it answered with status ${status}`
+export const statusText = ({ status }: Pick<TargetResponse, "status">): string =>
+  `the target returned status ${status}`
 
-async function sent(cx: Cx, state: Target, { id, payload, key, waitMs }: Calling): Promise<Reply> {
-  const { body, headers } = await parcelOf(cx, { id, target: state }, payload)
+async function sendCall(
+  cx: Cx,
+  state: Target,
+  { id, payload, key, waitMs }: CallInput,
+): Promise<TargetResponse> {
+  const { body, headers } = await encodePayload(cx, { id, target: state }, payload)
   return cx.outside.send({
     url: state.endpoint,
     method: "POST",
@@ -70,15 +77,16 @@ async function sent(cx: Cx, state: Target, { id, payload, key, waitMs }: Calling
   })
 }
 
-async function admitted<T>(whose: string, act: () => Promise<T>): Promise<T> {
-  const count = underWay.get(whose) ?? 0
-  if (count >= underWayMax) throw new Error(`${underWayMax} calls of it are under way already`)
-  underWay.set(whose, count + 1)
+async function withCallLimit<T>(targetKey: string, act: () => Promise<T>): Promise<T> {
+  const count = runningCalls.get(targetKey) ?? 0
+  if (count >= concurrentCallsMax)
+    throw new Error(`${concurrentCallsMax} calls of this target are already running`)
+  runningCalls.set(targetKey, count + 1)
   try {
     return await act()
   } finally {
-    const left = (underWay.get(whose) ?? 1) - 1
-    if (left > 0) underWay.set(whose, left)
-    else underWay.delete(whose)
+    const left = (runningCalls.get(targetKey) ?? 1) - 1
+    if (left > 0) runningCalls.set(targetKey, left)
+    else runningCalls.delete(targetKey)
   }
 }

@@ -1,121 +1,130 @@
-import { Fault, reasonText } from "../../../kernel/fault.ts"
+import { errorText, Fault } from "../../../kernel/fault.ts"
 import type { Cx } from "../../../store/index.ts"
 import { kindOf } from "../condition.ts"
 import { target } from "../model.ts"
 import { authorsAt } from "../view.ts"
-import { callTarget, type Reply, statusWords } from "./call.ts"
-import { refusalIn } from "./refusal.ts"
-import { noteCall } from "./runs.ts"
+import { callTarget, statusText, type TargetResponse } from "./call.ts"
+import { recordCall } from "./recent-calls.ts"
+import { parseRejection } from "./rejection.ts"
 
-export type Chain<T> = {
-  /** What they are called at, the id of an execution. */
+export type TargetChain<T> = {
+  /** The condition, which is the ID of the execution. */
   readonly condition: string
-  /** Names what they are called for; the same for each try of it. */
+  /** Identifies the request or event; the same for all attempts. */
   readonly key: string
-  /** What is sent, as things stand after those before. */
+  /** The payload, including the changes of previous targets. */
   readonly payload: (now: T) => object
-  /** What the answer of a target makes of it, the same where nothing changes; may fault. */
+  /** Applies the response of a target; returns the same value if nothing changes. Can throw. */
   readonly read?: (text: string, now: T, authors: readonly string[]) => T
-  /** What ends it, of a target that may: any failure, unless said. */
-  readonly ends?: Ends
-  /** How long it waits for each target at most; else as long as the target says. */
+  /** Which errors of an interrupting target end the chain; by default all failures. */
+  readonly endingErrors?: EndingErrors
+  /** The time limit per target; by default that of the target. */
   readonly waitMs?: number | undefined
 }
 
-/** What a target forwards is no accident: where accidents end nothing, a refusal still may. */
-export type Ends = "failures" | "refusals" | "nothing"
+/** A rejection is deliberate: it can end the chain even where failures are ignored. */
+export type EndingErrors = "failures" | "refusals" | "nothing"
 
-export type Chained<T> = {
+export type ChainResult<T> = {
   readonly value: T
-  /** The targets that changed it, and the users who decided what they make of it. */
+  /** The targets that changed the value, and the users who are responsible for the changes. */
   readonly changedBy: readonly string[]
   readonly authors: readonly string[]
-  /** Those that failed where they were to end it, and did not. */
-  readonly passedOver: readonly string[]
-  /** What is under way and nobody waits for. */
-  readonly loose: readonly Promise<void>[]
-  /** What has gone wrong, of those that ended nothing. */
+  /** Interrupting targets whose errors were ignored. */
+  readonly skippedTargets: readonly string[]
+  /** Running calls that nothing waits for. */
+  readonly unawaited: readonly Promise<void>[]
+  /** The errors of targets that did not end the chain. */
   readonly errors: readonly string[]
 }
 
 /**
- * Calls targets, one after the other. Faults where one fails that ends it: with what it forwards,
- * else with `target.failed`, which says nothing of why; that stands in the list of calls.
+ * Calls targets in order. Throws if an interrupting target fails: with the message it forwards, or
+ * with `target.failed`, whose reason is only in the list of calls.
  */
 export async function runChain<T>(
   cx: Cx,
   ids: readonly string[],
   first: T,
-  chain: Chain<T>,
-): Promise<Chained<T>> {
+  chain: TargetChain<T>,
+): Promise<ChainResult<T>> {
   let value = first
-  const passedOver: string[] = []
+  const skippedTargets: string[] = []
   const changedBy: string[] = []
   const deciding: string[] = []
-  // Who sets an execution anew while its targets are called does not vouch for those before.
+  // A user who changes an execution during its calls is not responsible for targets called before.
   const planned = new Map(ids.map((id) => [id, authorsAt(cx, chain.condition, id)]))
   const errors: string[] = []
-  const loose: Promise<void>[] = []
+  const unawaited: Promise<void>[] = []
   for (const id of ids) {
     const { targetType, interruptOnError, name } = cx.store.state(cx, target, id)
-    // What has happened can't be ended.
+    // An event has already happened and can't be interrupted.
     const interrupts = interruptOnError && kindOf(chain.condition) !== "event"
-    const asked = { id, chain, payload: chain.payload(value), interrupts }
+    const callInput = { id, chain, payload: chain.payload(value), interrupts }
     if (targetType === "async") {
-      loose.push(told(cx, asked).then(() => undefined))
+      unawaited.push(callAndRecord(cx, callInput).then(() => undefined))
       continue
     }
     const took = targetType === "call" ? chain.read : undefined
     const now = value
     const authors = [...(planned.get(id) ?? []), ...authorsAt(cx, chain.condition, id)]
-    const ended = await told(cx, asked, took && ((text) => took(text, now, authors)))
-    if (ended.ok) {
-      if (ended.value !== undefined && ended.value !== now) {
+    const callResult = await callAndRecord(
+      cx,
+      callInput,
+      took && ((text) => took(text, now, authors)),
+    )
+    if (callResult.ok) {
+      if (callResult.value !== undefined && callResult.value !== now) {
         changedBy.push(id)
         deciding.push(...authors)
-        value = ended.value
+        value = callResult.value
       }
-    } else if (interrupts && isEnd(chain.ends, ended.cause)) throw failureOf(ended.cause, name)
+    } else if (interrupts && endsChain(chain.endingErrors, callResult.cause))
+      throw failureOf(callResult.cause, name)
     else {
-      errors.push(`${name}: ${wordsOf(ended.cause)}`)
-      if (interrupts) passedOver.push(id)
+      errors.push(`${name}: ${messageOf(callResult.cause)}`)
+      if (interrupts) skippedTargets.push(id)
     }
   }
-  return { value, changedBy, authors: [...new Set(deciding)], passedOver, loose, errors }
+  return { value, changedBy, authors: [...new Set(deciding)], skippedTargets, unawaited, errors }
 }
 
-type Asked = {
+type ChainCall = {
   readonly id: string
-  readonly chain: Pick<Chain<never>, "condition" | "key" | "ends" | "waitMs">
+  readonly chain: Pick<TargetChain<never>, "condition" | "key" | "endingErrors" | "waitMs">
   readonly payload: object
   readonly interrupts: boolean
 }
 
-type Ended<T> =
+type CallResult<T> =
   | { readonly ok: true; readonly value: T | undefined }
   | { readonly ok: false; readonly cause: unknown }
 
-/** Calls one target and keeps how that went; what goes wrong is an outcome here. */
-async function told<T>(cx: Cx, asked: Asked, read?: (text: string) => T): Promise<Ended<T>> {
-  const { id, chain, payload, interrupts } = asked
-  const { condition, key, ends, waitMs } = chain
-  const begun = cx.clock.now()
-  let reply: Reply = { status: 0, body: "" }
+/** Calls one target and records the call; errors are part of the result. */
+async function callAndRecord<T>(
+  cx: Cx,
+  callInput: ChainCall,
+  read?: (text: string) => T,
+): Promise<CallResult<T>> {
+  const { id, chain, payload, interrupts } = callInput
+  const { condition, key, endingErrors: ends, waitMs } = chain
+  const started = cx.clock.now()
+  let reply: TargetResponse = { status: 0, body: "" }
   const note = (cause?: unknown) =>
-    noteCall(cx, {
+    recordCall(cx, {
       targetId: id,
       condition,
       key,
       status: reply.status,
       answer: reply.body,
-      tookMs: cx.clock.now() - begun,
-      error: cause === undefined ? "" : wordsOf(cause),
-      passedOver: cause !== undefined && interrupts && !isEnd(ends, cause),
+      tookMs: cx.clock.now() - started,
+      error: cause === undefined ? "" : messageOf(cause),
+      passedOver: cause !== undefined && interrupts && !endsChain(ends, cause),
     })
   try {
     reply = await callTarget(cx, { id, payload, key, waitMs })
-    if (reply.status < 200 || reply.status > 299) throw new Error(statusWords(reply))
-    const refused = interrupts ? refusalIn(reply) : undefined
+    if (reply.status < 200 || reply.status > 299) throw new Error(statusText(reply))
+    const refused = interrupts ? parseRejection(reply) : undefined
     if (refused) throw refused
     const value = read && reply.body.trim() !== "" ? read(reply.body) : undefined
     note()
@@ -126,20 +135,20 @@ async function told<T>(cx: Cx, asked: Asked, read?: (text: string) => T): Promis
   }
 }
 
-const isEnd = (ends: Ends = "failures", cause: unknown): boolean =>
-  ends === "failures" || (ends === "refusals" && isRefusal(cause))
+const endsChain = (ends: EndingErrors = "failures", cause: unknown): boolean =>
+  ends === "failures" || (ends === "refusals" && isRejection(cause))
 
-const isRefusal = (cause: unknown): cause is Fault =>
+const isRejection = (cause: unknown): cause is Fault =>
   cause instanceof Fault && cause.id === "target.refused"
 
-const wordsOf = (cause: unknown): string => reasonText(cause)
+const messageOf = (cause: unknown): string => errorText(cause)
 
-/** What a target forwards is for the caller; why it failed is for who has set it up. */
+/** A forwarded message is for the caller; the reason of a failure is for administrators. */
 function failureOf(cause: unknown, name: string): Fault {
-  if (isRefusal(cause)) return cause
+  if (isRejection(cause)) return cause
   return new Fault(
     "failed_precondition",
     "target.failed",
-    `"${name}", which is asked before this can go on, has failed; ask who runs this service`,
+    `the required target "${name}" failed; ask an administrator`,
   )
 }

@@ -1,4 +1,4 @@
-import { share } from "../../../api/method.ts"
+import { bindHandlers } from "../../../api/method.ts"
 import { AdminService } from "../../../gen/core/admin/v1/admin_service_pb.ts"
 import { ManagementService } from "../../../gen/core/management/v1/management_service_pb.ts"
 import { type Fault, fieldError } from "../../../kernel/fault.ts"
@@ -11,8 +11,8 @@ import {
   messageFields,
 } from "../kind.ts"
 import { messageTemplate } from "../message.ts"
-import { operationsOf } from "../operation.ts"
-import { wholeMessage } from "../standard/index.ts"
+import { operationsOf } from "../operations.ts"
+import { completeMessage } from "../standard/index.ts"
 
 const init = messages("init")
 const passwordReset = messages("password_reset")
@@ -25,11 +25,11 @@ const passwordlessRegistration = messages("passwordless_registration")
 const passwordChange = messages("password_change")
 const inviteUser = messages("invite_user")
 
-export const admin = share<Cx>()(AdminService, {
-  getDefaultMessageText: ofKind(({ instance }) => instance.standard),
-  getCustomMessageText: ofKind(({ instance }) => instance.get),
-  setDefaultMessageText: ofKind(({ instance }) => instance.set),
-  resetCustomMessageTextToDefault: ofKind(({ instance }) => instance.reset),
+export const admin = bindHandlers<Cx>()(AdminService, {
+  getDefaultMessageText: byKind(({ instance }) => instance.standard),
+  getCustomMessageText: byKind(({ instance }) => instance.get),
+  setDefaultMessageText: byKind(({ instance }) => instance.set),
+  resetCustomMessageTextToDefault: byKind(({ instance }) => instance.reset),
   getDefaultInitMessageText: init.instance.standard,
   getCustomInitMessageText: init.instance.get,
   setDefaultInitMessageText: init.instance.set,
@@ -72,11 +72,11 @@ export const admin = share<Cx>()(AdminService, {
   resetCustomInviteUserMessageTextToDefault: inviteUser.instance.reset,
 })
 
-export const management = share<Cx>()(ManagementService, {
-  getDefaultMessageText: ofKind(({ instance }) => instance.get),
-  getCustomMessageText: ofKind(({ org }) => org.get),
-  setCustomMessageText: ofKind(({ org }) => org.set),
-  resetCustomMessageTextToDefault: ofKind(({ org }) => org.reset),
+export const management = bindHandlers<Cx>()(ManagementService, {
+  getDefaultMessageText: byKind(({ instance }) => instance.get),
+  getCustomMessageText: byKind(({ org }) => org.get),
+  setCustomMessageText: byKind(({ org }) => org.set),
+  resetCustomMessageTextToDefault: byKind(({ org }) => org.reset),
   getDefaultInitMessageText: init.instance.get,
   getCustomInitMessageText: init.org.get,
   setCustomInitMessageText: init.org.set,
@@ -121,17 +121,17 @@ export const management = share<Cx>()(ManagementService, {
 
 type Requested = { readonly [Field in MessageField]?: string }
 
-/** What v1 does with one kind of message. */
+/** The v1 operations for one kind of message. */
 function messages(kind: MessageKind) {
   return operationsOf(messageTemplate(kind), {
-    read: (requested: Requested) =>
+    parse: (requested: Requested) =>
       Object.fromEntries(messageFields.map((field) => [field, requested[field] ?? ""])),
-    show: wholeMessage,
+    format: completeMessage,
   })
 }
 
-/** The same with the kind that a request names. */
-function ofKind<Request, Answer>(
+/** The operation for the kind in the request. */
+function byKind<Request, Answer>(
   operation: (operations: ReturnType<typeof messages>) => (request: Request, cx: Cx) => Answer,
 ): (request: Request & { readonly kind: string }, cx: Cx) => Answer {
   return (request, cx) => {
@@ -145,5 +145,5 @@ const kindError = (): Fault =>
   fieldError(
     "text.kind_unknown",
     "kind",
-    `must be one of these: ${Object.keys(allMessageKinds).join(", ")}`,
+    `must be one of: ${Object.keys(allMessageKinds).join(", ")}`,
   )

@@ -1,8 +1,8 @@
 import type { PageText } from "../../../../ui/login/texts/index.ts"
 
 /**
- * What the login pages say at the fields of v1, as `block.field`; the first text is shown as the
- * standard. A text of one page, `page/key`, leaves the others as they are. Fields that no page has
+ * The texts of the login pages for the fields of v1, as `block.field`; the first text is the
+ * default. A text of one page, `page/key`, does not affect other pages. Fields that no page shows
  * are in `unshownFields`.
  */
 export const loginFields: Readonly<Record<string, readonly [PageText, ...PageText[]]>> = {
@@ -183,14 +183,16 @@ export const loginFields: Readonly<Record<string, readonly [PageText, ...PageTex
   "passwordlessRegistrationDoneText.nextButtonText": ["passkey_setup_done/login_name.submit"],
 }
 
-/** Where the texts of v1 stand on the pages, as MessageFormat 2, which these say of their own. */
-export const onPages = (said: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
+/** The texts of v1 by the keys of the pages, in MessageFormat 2. */
+export const toPageTexts = (
+  fields: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> =>
   Object.fromEntries(
-    Object.entries(said).flatMap(([field, text]) =>
-      (loginFields[field] ?? []).map((key) => [key, patternOf(text)]),
+    Object.entries(fields).flatMap(([field, text]) =>
+      (loginFields[field] ?? []).map((key) => [key, escapePattern(text)]),
     ),
   )
 
-/** A text that has no values in it, as a message: what would be read as syntax is quoted. */
-const patternOf = (text: string): string =>
+/** A plain text as a message, with syntax characters quoted. */
+const escapePattern = (text: string): string =>
   /[{}\\]|^\s*\./.test(text) ? `{{${text.replace(/[{}\\]/g, "\\$&")}}}` : text

@@ -1,6 +1,6 @@
 /**
- * The fields of v1 that no login page shows, by the reason. They are stored and read back, and the
- * answer to whoever sets one names it.
+ * The fields of v1 that no login page shows, with the reason. They are stored and can be read, and
+ * the response to setting one names it.
  */
 const reasons: Readonly<Record<string, readonly string[]>> = {
   "users change their user name in their account, not while they sign in": [
@@ -117,7 +117,7 @@ const reasons: Readonly<Record<string, readonly string[]>> = {
   ],
 }
 
-/** The reason by the field, as `block.field`. */
+/** The reason by field, as `block.field`. */
 export const unshownFields: Readonly<Record<string, string>> = Object.fromEntries(
   Object.entries(reasons).flatMap(([reason, fields]) => fields.map((field) => [field, reason])),
 )

@@ -12,27 +12,31 @@ import zh from "./zh.json" with { type: "json" }
 
 export type Message = { readonly [Field in MessageField]: string }
 
-/** The texts of one language; most kinds greet and end alike, and are headed by their subject. */
-export type Standard = { readonly [Kind in MessageKind]: Partial<Message> } & {
+/**
+ * The default texts of one language; most kinds have the same greeting and footer and use their
+ * subject as title.
+ */
+export type DefaultTexts = { readonly [Kind in MessageKind]: Partial<Message> } & {
   readonly greeting: string
   readonly footer: string
 }
 
-/** What messages say where nobody has said anything else, by language; English is always there. */
-export const standards: { readonly en: Standard } & Readonly<Record<string, Standard>> = {
-  en,
-  de,
-  fr,
-  es,
-  it,
-  pt,
-  nl,
-  pl,
-  ja,
-  zh,
-}
+/** The default texts by language; English always exists. */
+export const defaultTexts: { readonly en: DefaultTexts } & Readonly<Record<string, DefaultTexts>> =
+  {
+    en,
+    de,
+    fr,
+    es,
+    it,
+    pt,
+    nl,
+    pl,
+    ja,
+    zh,
+  }
 
-const nothing: Message = {
+const emptyMessage: Message = {
   title: "",
   preHeader: "",
   subject: "",
@@ -42,17 +46,19 @@ const nothing: Message = {
   footerText: "",
 }
 
-/** A message of which some fields are said. */
-export const wholeMessage = (said: { readonly [Field in MessageField]?: string }): Message => ({
-  ...nothing,
-  ...said,
+/** Completes a message with empty fields. */
+export const completeMessage = (
+  fields: { readonly [Field in MessageField]?: string },
+): Message => ({
+  ...emptyMessage,
+  ...fields,
 })
 
-/** A message of one kind in one language, complete. A text message has a text, and nothing else. */
-export function standardMessage(language: string, kind: MessageKind): Message {
-  const standard = standards[language] ?? standards.en
-  const said = standard[kind]
-  if (said.subject === undefined) return { ...nothing, ...said }
+/** The complete default message of a kind in a language. An SMS has only a text. */
+export function defaultMessage(language: string, kind: MessageKind): Message {
+  const standard = defaultTexts[language] ?? defaultTexts.en
+  const fields = standard[kind]
+  if (fields.subject === undefined) return { ...emptyMessage, ...fields }
   const { greeting, footer: footerText } = standard
-  return { ...nothing, title: said.subject, greeting, footerText, ...said }
+  return { ...emptyMessage, title: fields.subject, greeting, footerText, ...fields }
 }

@@ -1,8 +1,8 @@
 import { durationFromMs, durationMs } from "@bufbuild/protobuf/wkt"
-import { askerOf } from "../../../api/method.ts"
+import { createCaller } from "../../../api/method.ts"
 import { ManagementService } from "../../../gen/core/management/v1/management_service_pb.ts"
 import { Fault } from "../../../kernel/fault.ts"
-import { givenId } from "../../../kernel/text/given.ts"
+import { parseResourceId } from "../../../kernel/text/identifier.ts"
 import type { Cx } from "../../../store/index.ts"
 import { shares } from "../../action/api.ts"
 import {
@@ -11,47 +11,47 @@ import {
   deactivateAction,
   flow,
   flowId,
-  flowOf,
   flows,
   flowTypes,
-  triggerOf,
+  parseFlow,
+  parseTrigger,
 } from "../../action/index.ts"
 import { idsIn } from "../list.ts"
-import { emptyError, mustBeNew } from "./v1-project.ts"
-import { needs, row } from "./v1-row.ts"
+import { itemKind, permissionsFor } from "./v1-item-kind.ts"
+import { emptyMessageError, requireNew } from "./v1-project.ts"
 
-const ask = askerOf<Cx>(shares)
+const callOperation = createCaller<Cx>(shares)
 
-export const actionRow = row({
+export const actionRow = itemKind({
   field: "actions",
-  needs: needs("org.action"),
+  needs: permissionsFor("org.action"),
   from: ({ actions }) => actions,
   async *read(cx, orgId) {
     for await (const actionId of idsIn(cx, "actions", orgId)) {
       const state = cx.store.state(cx, action, actionId)
       const { name, script, allowedToFail, timeoutMs } = state
-      const given = { name, script, allowedToFail, timeout: durationFromMs(timeoutMs) }
-      yield { actions: [{ actionId, action: given, inactive: state.status === "inactive" }] }
+      const actionFields = { name, script, allowedToFail, timeout: durationFromMs(timeoutMs) }
+      yield { actions: [{ actionId, action: actionFields, inactive: state.status === "inactive" }] }
     }
   },
-  write: async (cx, orgId, { actionId, action: given, inactive }) => {
-    if (!given) throw emptyError("script")
-    const { name, script, allowedToFail, timeout } = given
-    const id = givenId(cx.ids, "action_id", actionId)
+  write: async (cx, orgId, { actionId, action: actionFields, inactive }) => {
+    if (!actionFields) throw emptyMessageError("script")
+    const { name, script, allowedToFail, timeout } = actionFields
+    const id = parseResourceId(cx.ids, "action_id", actionId)
     const timeoutMs = timeout ? durationMs(timeout) : 0
     await cx.store.transact(cx, (tx) => {
-      mustBeNew(tx.state(action, id))
+      requireNew(tx.state(action, id))
       addAction(tx, id, { name, script, allowedToFail, timeoutMs, orgId })
       if (inactive) deactivateAction.within(tx, id)
     })
   },
   idOf: ({ actionId }) => actionId,
-  taken: ({ actionId }) => ({ actionIds: [actionId] }),
+  successOf: ({ actionId }) => ({ actionIds: [actionId] }),
 })
 
-export const triggerRow = row({
+export const triggerRow = itemKind({
   field: "triggerActions",
-  needs: needs("org.flow"),
+  needs: permissionsFor("org.flow"),
   from: ({ triggerActions }) => triggerActions,
   *read(cx, orgId) {
     for (const flowType of flowTypes) {
@@ -64,15 +64,15 @@ export const triggerRow = row({
       }
     }
   },
-  write: async (cx, orgId, asked) => {
-    const flowType = flowOf(asked.flowType)
+  write: async (cx, orgId, triggerInput) => {
+    const flowType = parseFlow(triggerInput.flowType)
     const { actions } = cx.store.state(cx, flow, flowId(orgId, flowType))
-    if (actions[triggerOf(flowType, asked.triggerType)]) throw setError()
-    await ask(cx, ManagementService.method.setTriggerActions, asked)
+    if (actions[parseTrigger(flowType, triggerInput.triggerType)]) throw alreadySetError()
+    await callOperation(cx, ManagementService.method.setTriggerActions, triggerInput)
   },
   idOf: ({ flowType, triggerType }) => `${flowType}/${triggerType}`,
-  taken: (asked) => ({ triggerActions: [asked] }),
+  successOf: (triggerInput) => ({ triggerActions: [triggerInput] }),
 })
 
-const setError = () =>
-  new Fault("already_exists", "transfer.exists", "scripts run at this moment already")
+const alreadySetError = () =>
+  new Fault("already_exists", "transfer.exists", "the trigger already has scripts")

@@ -14,23 +14,23 @@ import {
   type AddOIDCAppRequest,
   AddOIDCAppRequestSchema,
 } from "../../../gen/core/management/v1/data_pb.ts"
-import { importPublicKey, never } from "../../../kernel/crypto/signing-key.ts"
+import { importPublicKey, neverExpires } from "../../../kernel/crypto/signing-key.ts"
 import { Fault } from "../../../kernel/fault.ts"
-import { givenId } from "../../../kernel/text/given.ts"
-import { meaning } from "../../../protocol/api/answer.ts"
+import { parseResourceId } from "../../../kernel/text/identifier.ts"
+import { valueOfEnum } from "../../../protocol/api/response.ts"
 import type { Cx } from "../../../store/index.ts"
 import { accessChange, newOidc, toAccess, toOidc } from "../../app/api.ts"
 import {
-  type AppKind,
+  type AppConfigInput,
   addAppKey,
   addApplication,
-  apiScope,
   app,
   deactivateApplication,
+  normalizeScope,
 } from "../../app/index.ts"
 import { appKeysOf, idsIn } from "../list.ts"
-import { emptyError, isOwn, mustOwn } from "./v1-project.ts"
-import { needs, row } from "./v1-row.ts"
+import { itemKind, permissionsFor } from "./v1-item-kind.ts"
+import { emptyMessageError, isConsoleProject, requireOwnProject } from "./v1-project.ts"
 
 const apiMethods = ["basic", "private_key_jwt"] as const
 const apiMethodNumbers = {
@@ -38,15 +38,17 @@ const apiMethodNumbers = {
   private_key_jwt: APIAuthMethodType.API_AUTH_METHOD_TYPE_PRIVATE_KEY_JWT,
 } as const
 
-/** Secrets stay behind: of those, keyed hashes are kept, which mean nothing elsewhere. */
-export const apiRow = row({
+/**
+ * Client secrets are not exported: only keyed hashes are stored, which another server can't verify.
+ */
+export const apiRow = itemKind({
   field: "apiApps",
-  needs: needs("project.app"),
+  needs: permissionsFor("project.app"),
   from: ({ apiApps }) => apiApps,
   async *read(cx, orgId) {
     for await (const appId of idsIn(cx, "apis", orgId)) {
       const state = cx.store.state(cx, app, appId)
-      if (!("api" in state) || isOwn(cx, state.projectId)) continue
+      if (!("api" in state) || isConsoleProject(cx, state.projectId)) continue
       const { projectId, name, clientId, api } = state
       const message = { projectId, name, authMethodType: apiMethodNumbers[api.authMethod] }
       const resources = [...(api.resources ?? [])]
@@ -56,34 +58,35 @@ export const apiRow = row({
       yield { apiApps: [{ appId, app: message, clientId, resources, inactive, scopes, access }] }
     }
   },
-  write: (cx, orgId, { app: given, resources, scopes, ...data }) => {
-    if (!given) throw emptyError("application")
-    const authMethod = meaning(apiMethods, given.authMethodType)
+  write: (cx, orgId, { app: appInput, resources, scopes, ...data }) => {
+    if (!appInput) throw emptyMessageError("application")
+    const authMethod = valueOfEnum(apiMethods, appInput.authMethodType)
     const api = {
       authMethod,
       ...(resources.length > 0 && { resources }),
-      ...(scopes.length > 0 && { scopes: scopes.map(apiScope) }),
+      ...(scopes.length > 0 && { scopes: scopes.map(normalizeScope) }),
     }
-    return take(cx, orgId, { ...given, ...data, config: { kind: "api", api } })
+    return importApp(cx, orgId, { ...appInput, ...data, config: { kind: "api", api } })
   },
   idOf: ({ appId }) => appId,
-  taken: ({ appId }) => ({ apiAppIds: [appId] }),
+  successOf: ({ appId }) => ({ apiAppIds: [appId] }),
 })
 
-export const oidcRow = row({
+export const oidcRow = itemKind({
   field: "oidcApps",
-  needs: needs("project.app"),
+  needs: permissionsFor("project.app"),
   from: ({ oidcApps }) => oidcApps,
   async *read(cx, orgId) {
     for await (const appId of idsIn(cx, "clients", orgId)) {
       const state = cx.store.state(cx, app, appId)
-      if (!("oidc" in state) || isOwn(cx, state.projectId)) continue
+      if (!("oidc" in state) || isConsoleProject(cx, state.projectId)) continue
       const { projectId, name, clientId } = state
-      const shown = create(OIDCConfigurationSchema, toOidc(clientId, state.oidc, ""))
-      const { privateNetworkHttp, tokenSettings, frontChannelLogout, requestRules, pkce } = shown
-      const { idTokenProjectAudience, idTokenClientId, genericRolesClaim } = shown
-      const { backEndLogoutAccepted, forwardAuth, groupsClaim, plainOauth } = shown
-      const message = requestOf(shown, { projectId, name })
+      const configuration = create(OIDCConfigurationSchema, toOidc(clientId, state.oidc, ""))
+      const { privateNetworkHttp, tokenSettings, frontChannelLogout, requestRules, pkce } =
+        configuration
+      const { idTokenProjectAudience, idTokenClientId, genericRolesClaim } = configuration
+      const { backEndLogoutAccepted, forwardAuth, groupsClaim, plainOauth } = configuration
+      const message = requestOf(configuration, { projectId, name })
       const ours = {
         privateNetworkHttp,
         pkce,
@@ -103,9 +106,9 @@ export const oidcRow = row({
       yield { oidcApps: [{ appId, app: message, clientId, inactive, access, ...ours }] }
     }
   },
-  write: (cx, orgId, { app: given, ...data }) => {
-    if (!given) throw emptyError("application")
-    const { projectId, name } = given
+  write: (cx, orgId, { app: appInput, ...data }) => {
+    if (!appInput) throw emptyMessageError("application")
+    const { projectId, name } = appInput
     const { privateNetworkHttp, tokenSettings, frontChannelLogout, requestRules, pkce } = data
     const { idTokenProjectAudience = true, idTokenClientId = true, genericRolesClaim = true } = data
     const { backEndLogoutAccepted, forwardAuth, groupsClaim, plainOauth } = data
@@ -123,111 +126,113 @@ export const oidcRow = row({
       groupsClaim,
       plainOauth,
     }
-    const oidc = newOidc({ ...askedOf(given), ...ours })
-    return take(cx, orgId, { projectId, name, ...data, config: { kind: "oidc", oidc } })
+    const oidc = newOidc({ ...toV2Request(appInput), ...ours })
+    return importApp(cx, orgId, { projectId, name, ...data, config: { kind: "oidc", oidc } })
   },
   idOf: ({ appId }) => appId,
-  taken: ({ appId }) => ({ oidcAppIds: [appId] }),
+  successOf: ({ appId }) => ({ oidcAppIds: [appId] }),
 })
 
-/** Two fields are called otherwise in each version; all others, and enums, are named alike. */
+/**
+ * Two fields have different names in each version; all other fields and enums have the same names.
+ */
 const lenient = { ignoreUnknownFields: true } as const
 
 function requestOf(
-  shown: OIDCConfiguration,
+  configuration: OIDCConfiguration,
   at: { readonly projectId: string; readonly name: string },
 ): AddOIDCAppRequest {
-  const json: JsonObject = Object(toJson(OIDCConfigurationSchema, shown))
+  const json: JsonObject = Object(toJson(OIDCConfigurationSchema, configuration))
   const { applicationType: appType = 0, developmentMode: devMode = false } = json
   return fromJson(AddOIDCAppRequestSchema, { ...json, ...at, appType, devMode }, lenient)
 }
 
-function askedOf(given: AddOIDCAppRequest): CreateOIDCApplicationRequest {
-  const json: JsonObject = Object(toJson(AddOIDCAppRequestSchema, given))
+function toV2Request(appInput: AddOIDCAppRequest): CreateOIDCApplicationRequest {
+  const json: JsonObject = Object(toJson(AddOIDCAppRequestSchema, appInput))
   const { appType: applicationType = 0, devMode: developmentMode = false } = json
-  const asked = { ...json, applicationType, developmentMode }
-  return fromJson(CreateOIDCApplicationRequestSchema, asked, lenient)
+  const v2Request = { ...json, applicationType, developmentMode }
+  return fromJson(CreateOIDCApplicationRequestSchema, v2Request, lenient)
 }
 
-type Given = {
+type AppInput = {
   readonly appId: string
   readonly clientId: string
   readonly projectId: string
   readonly name: string
   readonly inactive: boolean
   readonly access?: Parameters<typeof accessChange>[0]
-  readonly config: AppKind
+  readonly config: AppConfigInput
 }
 
-async function take(cx: Cx, orgId: string, given: Given): Promise<void> {
-  const { projectId, name, config, inactive } = given
-  mustOwn(cx, orgId, projectId)
-  const id = givenId(cx.ids, "app_id", given.appId)
-  const clientId = givenId({ next: () => id }, "client_id", given.clientId)
-  const access = accessChange(given.access)
+async function importApp(cx: Cx, orgId: string, appInput: AppInput): Promise<void> {
+  const { projectId, name, config, inactive } = appInput
+  requireOwnProject(cx, orgId, projectId)
+  const id = parseResourceId(cx.ids, "app_id", appInput.appId)
+  const clientId = parseResourceId({ next: () => id }, "client_id", appInput.clientId)
+  const access = accessChange(appInput.access)
   await cx.store.transact(cx, (tx) => {
     addApplication(tx, id, { projectId, name, clientId, config, access })
     if (inactive) deactivateApplication.within(tx, id)
   })
 }
 
-export const appKeyRow = row({
+export const appKeyRow = itemKind({
   field: "appKeys",
-  needs: needs("project.app"),
+  needs: permissionsFor("project.app"),
   from: ({ appKeys }) => appKeys,
   async *read(cx, orgId) {
     for (const list of ["apis", "clients"] as const) {
       for await (const appId of idsIn(cx, list, orgId)) {
         const state = cx.store.state(cx, app, appId)
-        if (!("clientId" in state) || isOwn(cx, state.projectId)) continue
+        if (!("clientId" in state) || isConsoleProject(cx, state.projectId)) continue
         const { projectId, clientId } = state
         for (const { id, publicKey, expires } of appKeysOf(cx, appId)) {
-          yield { appKeys: [{ id, projectId, appId, clientId, ...keyOf(publicKey, expires) }] }
+          yield { appKeys: [{ id, projectId, appId, clientId, ...formatKey(publicKey, expires) }] }
         }
       }
     }
   },
-  write: async (cx, orgId, given) => {
-    const { projectId, appId } = given
-    mustOwn(cx, orgId, projectId)
+  write: async (cx, orgId, appInput) => {
+    const { projectId, appId } = appInput
+    requireOwnProject(cx, orgId, projectId)
     const state = cx.store.state(cx, app, appId)
-    if (!("projectId" in state) || state.projectId !== projectId) throw missingError()
-    const key = readKey(given)
-    const keyId = givenId(cx.ids, "id", given.id)
-    mustNotHave(appKeysOf(cx, appId), keyId)
+    if (!("projectId" in state) || state.projectId !== projectId) throw appNotFoundError()
+    const key = parseKey(appInput)
+    const keyId = parseResourceId(cx.ids, "id", appInput.id)
+    requireNewKey(appKeysOf(cx, appId), keyId)
     await addAppKey(cx, appId, { keyId, ...key })
   },
   lane: ({ appId }) => appId,
   idOf: ({ id }) => id,
-  taken: ({ id }) => ({ appKeys: [id] }),
+  successOf: ({ id }) => ({ appKeys: [id] }),
 })
 
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 
-/** A public key as a message carries it, in PEM. */
-export const keyOf = (publicKey: string, expires: number) => ({
+/** A public key in a message, in PEM. */
+export const formatKey = (publicKey: string, expires: number) => ({
   type: KeyType.JSON,
   publicKey: encoder.encode(publicKey),
   expirationDate: timestampFromMs(expires),
 })
 
-type GivenKey = {
+type KeyInput = {
   readonly publicKey: Uint8Array
   readonly expirationDate?: Parameters<typeof timestampMs>[0] | undefined
 }
 
-/** The other way round; refuses what is no public key, and keys that are too weak. */
-export const readKey = ({ publicKey, expirationDate }: GivenKey) => ({
+/** Parses a public key; throws for invalid and weak keys. */
+export const parseKey = ({ publicKey, expirationDate }: KeyInput) => ({
   publicKey: importPublicKey(decoder.decode(publicKey)),
-  expires: expirationDate ? timestampMs(expirationDate) : never,
+  expires: expirationDate ? timestampMs(expirationDate) : neverExpires,
 })
 
-/** Nothing that is there changes. */
-export function mustNotHave(keys: readonly { readonly id: string }[], keyId: string): void {
+/** Existing keys are not changed. */
+export function requireNewKey(keys: readonly { readonly id: string }[], keyId: string): void {
   if (!keys.some(({ id }) => id === keyId)) return
-  throw new Fault("already_exists", "transfer.exists", "there is a key with this id already")
+  throw new Fault("already_exists", "transfer.exists", "a key with this ID already exists")
 }
 
-const missingError = () =>
-  new Fault("not_found", "app.missing", "the project has no such application")
+const appNotFoundError = () =>
+  new Fault("not_found", "app.missing", "application not found in the project")

@@ -3,103 +3,105 @@ import { create, fromBinary, toBinary, toJsonString } from "@bufbuild/protobuf"
 import { type DataOrg, DataOrgSchema } from "../../../gen/core/admin/v1/data_pb.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx } from "../../../store/index.ts"
-import { isOrgThere } from "../../org/index.ts"
+import { orgExists } from "../../org/index.ts"
 import { orgIds } from "../list.ts"
-import { type Carried, noteExport } from "../model.ts"
-import { rows } from "./v1-rows.ts"
+import { type IncludedSecrets, recordExport } from "../model.ts"
+import { itemKinds } from "./v1-item-kinds.ts"
 
-/** What is to be told of whom. */
-export type Wanted = {
-  /** All where it is empty. */
+/** The scope of an export. */
+export type ExportScope = {
+  /** All organizations if empty. */
   readonly orgIds: readonly string[]
   readonly excludedOrgIds: readonly string[]
-  readonly carried: Carried
+  readonly carried: IncludedSecrets
 }
 
 /**
- * Tells organisations piece by piece, each an organisation with one thing in it, in the order in
- * which they can be taken over; `pass` is asked before each. Faults where the caller may not read
- * all of it. The log keeps who took what.
+ * Yields the data of organizations in pieces, each an organization with one item, in the order
+ * required by an import; `pass` is called before each. Throws if the caller can't read all of it.
+ * The export is recorded in the log.
  */
-export async function* piecesOf(
+export async function* exportPieces(
   cx: Cx,
-  wanted: Wanted,
-  pass: () => Promise<void> | void,
+  scope: ExportScope,
+  onStep: () => Promise<void> | void,
 ): AsyncGenerator<DataOrg> {
-  for (const { needs } of rows) mustHold(cx, needs.read)
-  const { carried } = wanted
-  if (Object.values(carried).some(Boolean)) mustReachEverybody(cx)
-  const orgs = chosenOf(cx, wanted)
-  await noteExport(cx, carried, orgs.length)
-  const step = pausing()
-  for (const { read } of rows) {
+  for (const { needs } of itemKinds) requirePermission(cx, needs.read)
+  const { carried } = scope
+  if (Object.values(carried).some(Boolean)) requireHighestRank(cx)
+  const orgs = selectOrgs(cx, scope)
+  await recordExport(cx, carried, orgs.length)
+  const step = createYielder()
+  for (const { read } of itemKinds) {
     for (const orgId of orgs) {
       await step()
       for await (const piece of read({ ...cx, orgId }, orgId, carried)) {
         await step()
-        await pass()
+        await onStep()
         yield create(DataOrgSchema, { ...piece, orgId })
       }
     }
   }
 }
 
-/** Things that are told, and organisations that are looked at, before others have their turn. */
-const stepsAtOnce = 20
+/** The number of items and organizations that are processed before other tasks run. */
+const stepsPerTurn = 20
 
-/** Counts steps, and lets others have their turn. */
-function pausing(): () => Promise<void> {
+/** Counts steps and yields to other tasks at intervals. */
+function createYielder(): () => Promise<void> {
   let steps = 0
   return async () => {
-    if (++steps % stepsAtOnce === 0) await nextTurn()
+    if (++steps % stepsPerTurn === 0) await nextTurn()
   }
 }
 
-/** What the process itself asks nobody has to permit. */
-export function mustHold({ caller, holds }: Cx, permission: string): void {
+/** Internal calls need no permission. */
+export function requirePermission({ caller, holds }: Cx, permission: string): void {
   if (caller.kind === "system" || holds?.(permission)) return
-  const message = `this needs the permission ${permission}`
+  const message = `permission denied: ${permission} is required`
   throw new Fault("permission_denied", "access.denied", message)
 }
 
-/** Whoever is told how people prove who they are can act as any of them. */
-function mustReachEverybody(cx: Cx): void {
-  mustHold(cx, "iam.write")
+/** Anyone who has the credentials of all users can act as any of them. */
+function requireHighestRank(cx: Cx): void {
+  requirePermission(cx, "iam.write")
   if (cx.caller.kind === "system" || cx.outranksInstance?.()) return
-  const message = "this carries credentials of people who have permissions that you lack"
+  const message =
+    "permission denied: the export contains credentials of users who have permissions that " +
+    "you lack"
   throw new Fault("permission_denied", "instance.outranks_you", message)
 }
 
-function chosenOf(cx: Cx, { orgIds: named, excludedOrgIds }: Wanted): readonly string[] {
-  const missing = named.find((id) => !isOrgThere(cx, id))
+function selectOrgs(cx: Cx, { orgIds: named, excludedOrgIds }: ExportScope): readonly string[] {
+  const missing = named.find((id) => !orgExists(cx, id))
   if (missing !== undefined) {
-    const message = `there is no organisation ${JSON.stringify(missing)}`
+    const message = `organization ${JSON.stringify(missing)} not found`
     throw new Fault("not_found", "org.missing", message)
   }
   const all = named.length > 0 ? [...new Set(named)] : orgIds(cx)
   return all.filter((id) => !excludedOrgIds.includes(id))
 }
 
-/** As much as the body of an import may have, in bytes of JSON and in things. */
-export const inline = { bytes: 1024 * 1024, things: 1000 } as const
+/** The maximum size of an import request, in bytes of JSON and in items. */
+export const inlineMax = { bytes: 1024 * 1024, things: 1000 } as const
 
-/** All of it at once. Faults where it is more than an import could take in one request. */
-export async function wholeOf(
+/** The complete export. Throws if it exceeds the size of one import request. */
+export async function exportAll(
   cx: Cx,
-  wanted: Wanted,
-  pass: () => void,
+  scope: ExportScope,
+  onStep: () => void,
 ): Promise<readonly DataOrg[]> {
   const parts = new Map<string, Uint8Array[]>()
   let bytes = 0
   let things = 0
-  for await (const piece of piecesOf(cx, wanted, pass)) {
+  for await (const piece of exportPieces(cx, scope, onStep)) {
     bytes += Buffer.byteLength(toJsonString(DataOrgSchema, piece))
-    if (bytes > inline.bytes || ++things > inline.things) throw tooLargeError()
+    if (bytes > inlineMax.bytes || ++things > inlineMax.things) throw tooLargeError()
     const known = parts.get(piece.orgId) ?? []
     if (known.length === 0) parts.set(piece.orgId, known)
     known.push(toBinary(DataOrgSchema, piece))
   }
-  // Protocol Buffers Encoding, "Last One Wins": parts of a message in a row are that message.
+  // Protocol Buffers Encoding, "Last One Wins": concatenated parts of a message are merged.
   return [...parts.values()].map((each) => fromBinary(DataOrgSchema, Buffer.concat(each)))
 }
 
@@ -107,6 +109,6 @@ const tooLargeError = () =>
   new Fault(
     "resource_exhausted",
     "transfer.too_large",
-    `this is more than an answer may have (${inline.bytes} bytes, ${inline.things} things): ` +
-      "name fewer organisations in org_ids, or run latchkey export on the server",
+    `the export exceeds the limits of a response (${inlineMax.bytes} bytes, ${inlineMax.things} ` +
+      "items); name fewer organizations in org_ids, or run latchkey export on the server",
   )

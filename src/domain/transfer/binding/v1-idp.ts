@@ -1,23 +1,23 @@
 import type { Options as OptionsMessage } from "../../../gen/core/idp/v1/idp_pb.ts"
-import { givenId } from "../../../kernel/text/given.ts"
-import { optionsOf, shownOptions } from "../../idp/api.ts"
-import { addIdp, idpsOf, type Options, secretOf } from "../../idp/index.ts"
-import { emptyError } from "./v1-project.ts"
-import { needs, row } from "./v1-row.ts"
+import { parseResourceId } from "../../../kernel/text/identifier.ts"
+import { optionsFrom, toOptionsMessage } from "../../idp/api.ts"
+import { createIdp, idpsOf, type Options, secretOf } from "../../idp/index.ts"
+import { itemKind, permissionsFor } from "./v1-item-kind.ts"
+import { emptyMessageError } from "./v1-project.ts"
 
-/** What `auto_register` says where nobody says it in full. */
+/** The options that follow from `auto_register` if they are not set. */
 const optionsIn = (
   { autoRegister }: { readonly autoRegister: boolean },
   options: OptionsMessage | undefined,
 ): Options => {
-  if (options) return optionsOf(options)
+  if (options) return optionsFrom(options)
   const isAllowed = { isLinkingAllowed: true, isCreationAllowed: true, isAutoUpdate: false }
   return { ...isAllowed, isAutoCreation: autoRegister, autoLinking: "off" }
 }
 
-export const oidcIdpRow = row({
+export const oidcIdpRow = itemKind({
   field: "oidcIdps",
-  needs: needs("org.idp"),
+  needs: permissionsFor("org.idp"),
   from: ({ oidcIdps }) => oidcIdps,
   *read(cx, orgId, { withSecrets }) {
     for (const { id: idpId, name, settings, options } of Object.values(idpsOf(cx, orgId).all)) {
@@ -27,16 +27,16 @@ export const oidcIdpRow = row({
       const clientSecret = withSecrets ? secretOf(cx, idpId) : ""
       const scopes = [...settings.scopes]
       const idp = { name, clientId, clientSecret, issuer, scopes, autoRegister }
-      const ours = { options: shownOptions(options), isIdTokenMapping, usePkce }
+      const ours = { options: toOptionsMessage(options), isIdTokenMapping, usePkce }
       yield { oidcIdps: [{ idpId, idp, ...ours }] }
     }
   },
   write: async (cx, orgId, { idpId, idp, options, isIdTokenMapping, usePkce }) => {
-    if (!idp) throw emptyError("identity provider")
+    if (!idp) throw emptyMessageError("identity provider")
     const { name, clientId, clientSecret: secret, issuer, scopes } = idp
     const client = { clientId, scopes, issuer, isIdTokenMapping, usePkce }
-    await addIdp(cx, orgId, {
-      id: givenId(cx.ids, "idp_id", idpId),
+    await createIdp(cx, orgId, {
+      id: parseResourceId(cx.ids, "idp_id", idpId),
       name,
       secret,
       settings: { kind: "oidc", ...client },
@@ -44,12 +44,12 @@ export const oidcIdpRow = row({
     })
   },
   idOf: ({ idpId }) => idpId,
-  taken: ({ idpId }) => ({ oidcIpds: [idpId] }),
+  successOf: ({ idpId }) => ({ oidcIpds: [idpId] }),
 })
 
-export const jwtIdpRow = row({
+export const jwtIdpRow = itemKind({
   field: "jwtIdps",
-  needs: needs("org.idp"),
+  needs: permissionsFor("org.idp"),
   from: ({ jwtIdps }) => jwtIdps,
   *read(cx, orgId) {
     for (const { id: idpId, name, settings, options } of Object.values(idpsOf(cx, orgId).all)) {
@@ -57,19 +57,19 @@ export const jwtIdpRow = row({
       const { issuer, jwtEndpoint, keysEndpoint, headerName } = settings
       const autoRegister = options.isAutoCreation
       const idp = { name, issuer, jwtEndpoint, keysEndpoint, headerName, autoRegister }
-      yield { jwtIdps: [{ idpId, idp, options: shownOptions(options) }] }
+      yield { jwtIdps: [{ idpId, idp, options: toOptionsMessage(options) }] }
     }
   },
   write: async (cx, orgId, { idpId, idp, options }) => {
-    if (!idp) throw emptyError("identity provider")
+    if (!idp) throw emptyMessageError("identity provider")
     const { name, issuer, jwtEndpoint, keysEndpoint, headerName } = idp
-    await addIdp(cx, orgId, {
-      id: givenId(cx.ids, "idp_id", idpId),
+    await createIdp(cx, orgId, {
+      id: parseResourceId(cx.ids, "idp_id", idpId),
       name,
       settings: { kind: "jwt", issuer, jwtEndpoint, keysEndpoint, headerName },
       options: optionsIn(idp, options),
     })
   },
   idOf: ({ idpId }) => idpId,
-  taken: ({ idpId }) => ({ jwtIdps: [idpId] }),
+  successOf: ({ idpId }) => ({ jwtIdps: [idpId] }),
 })

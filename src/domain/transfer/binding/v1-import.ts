@@ -8,106 +8,115 @@ import {
 import { OrgState } from "../../../gen/core/org/v1/org_pb.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx } from "../../../store/index.ts"
-import { isOrgThere } from "../../org/index.ts"
-import { isOurs, messageOf } from "../fault.ts"
-import { mustHold } from "./v1-export.ts"
-import { isToStop } from "./v1-org.ts"
-import type { Field, Row, Success, Taking } from "./v1-row.ts"
-import { rows } from "./v1-rows.ts"
+import { orgExists } from "../../org/index.ts"
+import { describeFault, isServerFault } from "../fault.ts"
+import { requirePermission } from "./v1-export.ts"
+import type { Field, ImportItem, ItemKind, Success } from "./v1-item-kind.ts"
+import { itemKinds } from "./v1-item-kinds.ts"
+import { isInactive } from "./v1-org.ts"
 
-/** What could not be taken over, or was there already. */
-export type Refused = MessageInitShape<typeof ImportDataErrorSchema> & {
+/** An item that could not be imported or already exists. */
+export type FailedItem = MessageInitShape<typeof ImportDataErrorSchema> & {
   readonly type: string
   readonly orgId: string
   readonly id: string
   readonly message: string
 }
 
-/** What an import hears of each thing. */
-export type Report = {
+/** Receives the result of each item. */
+export type ImportReport = {
   readonly taken: (orgId: string, success: Success) => void
-  readonly refused: (refused: Refused) => void
+  readonly refused: (failed: FailedItem) => void
 }
 
-/** How many things are written at once: they share what it costs to have them on disk. */
-const lanesAtOnce = 8
+/** The number of items written concurrently, which share the cost of disk syncs. */
+const concurrentItems = 8
 
 /**
- * Takes organisations over, kind by kind. Each thing is a step of its own: what can't be taken is
- * reported, and the rest goes on. What is there already stays as it is. `isLate` is asked before
- * each thing; what comes then is reported as not done. `made` is of organisations that the same
- * import has made before, and gets those that it makes now.
+ * Imports organizations kind by kind. Each item has its own step: failed items are reported, and
+ * the import continues. Existing data is not changed. `isLate` is checked before each item; later
+ * items are reported as not imported. `made` contains the organizations that this import has
+ * created.
  */
-export async function takeOver(cx: Cx, orgs: readonly DataOrg[], how: How): Promise<void> {
-  const stopped = new Set(orgs.filter(isToStop).map(({ orgId }) => orgId))
-  /** What is said of one organisation may stand in several places. */
+export async function importOrgs(
+  cx: Cx,
+  orgs: readonly DataOrg[],
+  options: ImportOptions,
+): Promise<void> {
+  const stopped = new Set(orgs.filter(isInactive).map(({ orgId }) => orgId))
+  /** The data of one organization can be in several places. */
   const stoppedWith = (org: DataOrg): DataOrg =>
     stopped.has(org.orgId) ? { ...org, orgState: OrgState.INACTIVE } : org
-  for (const row of rows) {
+  for (const row of itemKinds) {
     for (const org of orgs) {
-      const takings = row.takings(row.field === "org" ? stoppedWith(org) : org)
-      if (takings.length > 0) await takeRow({ ...cx, orgId: org.orgId }, row, { ...how, takings })
+      const items = row.itemsOf(row.field === "org" ? stoppedWith(org) : org)
+      if (items.length > 0)
+        await importRow({ ...cx, orgId: org.orgId }, row, { ...options, takings: items })
     }
   }
 }
 
-type How = {
-  readonly report: Report
+type ImportOptions = {
+  readonly report: ImportReport
   readonly isLate: () => boolean
-  readonly made: Set<string>
+  readonly createdOrgs: Set<string>
 }
 
-type Within = Cx & { readonly orgId: string }
+type OrgCx = Cx & { readonly orgId: string }
 
-async function takeRow(
-  cx: Within,
-  row: Row,
-  { takings, ...how }: How & { readonly takings: readonly Taking[] },
+async function importRow(
+  cx: OrgCx,
+  row: ItemKind,
+  { takings: items, ...options }: ImportOptions & { readonly takings: readonly ImportItem[] },
 ): Promise<void> {
-  const lanes = Map.groupBy(takings, ({ lane }) => lane)
+  const lanes = Map.groupBy(items, ({ lane }) => lane)
   const queue = [...lanes.values()].values()
   const run = async () => {
-    for (const lane of queue) for (const taking of lane) await takeOne(cx, row, { ...how, taking })
+    for (const lane of queue)
+      for (const item of lane) await importItem(cx, row, { ...options, taking: item })
   }
-  await Promise.all(Array.from({ length: Math.min(lanesAtOnce, lanes.size) }, run))
+  await Promise.all(Array.from({ length: Math.min(concurrentItems, lanes.size) }, run))
 }
 
-async function takeOne(
-  cx: Within,
-  { field, needs, ofNew }: Row,
-  { taking, report, isLate, made }: How & { readonly taking: Taking },
+async function importItem(
+  cx: OrgCx,
+  { field, needs, onlyNewOrgs }: ItemKind,
+  { taking: item, report, isLate, createdOrgs }: ImportOptions & { readonly taking: ImportItem },
 ): Promise<void> {
   const { orgId } = cx
   try {
-    if (isLate()) throw lateError()
-    for (const permission of needs.write) mustHold(cx, permission)
-    if (field !== "org" && !isOrgThere(cx, orgId)) throw orgMissingError()
-    if (ofNew && !made.has(orgId)) throw thereBeforeError()
-    await taking.write(cx)
-    if (field === "org") made.add(orgId)
-    report.taken(orgId, taking.success)
+    if (isLate()) throw timeLimitError()
+    for (const permission of needs.write) requirePermission(cx, permission)
+    if (field !== "org" && !orgExists(cx, orgId)) throw orgNotCreatedError()
+    if (onlyNewOrgs && !createdOrgs.has(orgId)) throw orgExistsError()
+    await item.write(cx)
+    if (field === "org") createdOrgs.add(orgId)
+    report.taken(orgId, item.success)
   } catch (cause) {
-    // A disk that doesn't take it, or a bug, is not the fault of what was given: all of it stops.
-    if (!(cause instanceof Fault) || isOurs(cause)) throw cause
-    report.refused({ type: nameOf(field), orgId, id: taking.id, message: messageOf(cause) })
+    // A disk error or a bug is not caused by the data, so the import stops.
+    if (!(cause instanceof Fault) || isServerFault(cause)) throw cause
+    report.refused({ type: nameOf(field), orgId, id: item.id, message: describeFault(cause) })
   }
 }
 
-/** As the interface names it on the wire. */
+/** The name of the field on the wire. */
 export const nameOf = (field: Field): string => DataOrgSchema.field[field].name
 
-/** As many as somebody reads; a file that is none at all has one for each of its lines. */
-const refusalsMax = 1000
+/** The number of reported items; a completely invalid file would report every line. */
+const failuresMax = 1000
 
-/** Gathers a report for an answer; of very many refusals the first ones, and how many more. */
-export function gathering() {
-  const kept: Refused[] = []
+/**
+ * Collects the report for a response; only the first failed items are listed, the others are
+ * counted.
+ */
+export function createReport() {
+  const stored: FailedItem[] = []
   let refusals = 0
   const parts = new Map<string, Uint8Array[]>()
-  const report: Report = {
-    refused: (refused) => {
+  const report: ImportReport = {
+    refused: (failed) => {
       refusals++
-      if (kept.length < refusalsMax) kept.push(refused)
+      if (stored.length < failuresMax) stored.push(failed)
     },
     taken: (orgId, success) => {
       const known = parts.get(orgId) ?? []
@@ -122,28 +131,32 @@ export function gathering() {
       orgId,
     }))
   const errors = () => {
-    const more = refusals - kept.length
-    return more === 0 ? kept : [...kept, untoldRefused(more)]
+    const more = refusals - stored.length
+    return more === 0 ? stored : [...stored, omittedFailures(more)]
   }
   return { report, errors, orgs, refusals: () => refusals }
 }
 
-const untoldRefused = (count: number): Refused => ({
+const omittedFailures = (count: number): FailedItem => ({
   type: "more",
   orgId: "",
   id: `${count}`,
-  message: `${count} more could not be taken over; mend what is named here, and import it again`,
+  message: `${count} more could not be imported; fix the listed ones and import again`,
 })
 
-const lateError = () =>
-  new Fault("deadline_exceeded", "transfer.late", "the time was over before it was taken")
+const timeLimitError = () =>
+  new Fault(
+    "deadline_exceeded",
+    "transfer.late",
+    "the time limit was reached before this item was imported",
+  )
 
-const thereBeforeError = () =>
+const orgExistsError = () =>
   new Fault(
     "already_exists",
     "transfer.exists",
-    "the organisation was there before, so nobody stops or starts it by an import",
+    "the organization already exists, so the import does not change its state",
   )
 
-const orgMissingError = () =>
-  new Fault("not_found", "org.missing", "there is no such organisation, and it could not be made")
+const orgNotCreatedError = () =>
+  new Fault("not_found", "org.missing", "the organization does not exist and could not be created")

@@ -17,47 +17,47 @@ import {
   type DataOrg as Older,
   DataOrgSchema as OlderSchema,
 } from "../../../gen/core/v1/v1/data_pb.ts"
-import type { Line } from "../../../protocol/transfer/line.ts"
+import type { TransferLine } from "../../../protocol/transfer/line.ts"
 import type { Cx } from "../../../store/index.ts"
-import { piecesOf, type Wanted } from "./v1-export.ts"
-import { type Refused, type Report, takeOver } from "./v1-import.ts"
+import { type ExportScope, exportPieces } from "./v1-export.ts"
+import { type FailedItem, type ImportReport, importOrgs } from "./v1-import.ts"
 
-/** An export as lines of JSON: each is an organisation with one thing in it. */
-export async function* linesOf(cx: Cx, wanted: Wanted): AsyncGenerator<string> {
-  for await (const piece of piecesOf(cx, wanted, () => undefined)) {
+/** An export as JSON lines, each an organization with one item. */
+export async function* exportLines(cx: Cx, scope: ExportScope): AsyncGenerator<string> {
+  for await (const piece of exportPieces(cx, scope, () => undefined)) {
     yield toJsonString(DataOrgSchema, piece)
   }
 }
 
-type Lines = {
-  readonly lines: readonly Line[]
-  /** The organisations that the same import has made so far. */
-  readonly made: Set<string>
+type LinesInput = {
+  readonly lines: readonly TransferLine[]
+  /** The organizations that this import has created so far. */
+  readonly createdOrgs: Set<string>
 }
 
-/** Takes lines over; see `takeOver`. A line that can't be read is named by its number. */
-export async function takeLines(
+/** Imports lines; see `importOrgs`. An invalid line is identified by its number. */
+export async function importLines(
   cx: Cx,
-  { lines, made }: Lines,
-): Promise<{ readonly taken: number; readonly refused: readonly Refused[] }> {
-  const refused: Refused[] = []
+  { lines, createdOrgs }: LinesInput,
+): Promise<{ readonly taken: number; readonly refused: readonly FailedItem[] }> {
+  const refused: FailedItem[] = []
   let taken = 0
   const report = {
     taken: () => taken++,
-    refused: (each: Refused) => refused.push(each),
+    refused: (each: FailedItem) => refused.push(each),
   }
-  await takeOver(cx, orgsIn(lines, report), { report, made, isLate: () => false })
+  await importOrgs(cx, parseOrgs(lines, report), { report, createdOrgs, isLate: () => false })
   return { taken, refused }
 }
 
-/** What lines say, put together organisation by organisation. */
-export function orgsIn(
-  lines: readonly Line[],
-  { refused }: Pick<Report, "refused">,
+/** Merges the lines of each organization. */
+export function parseOrgs(
+  lines: readonly TransferLine[],
+  { refused }: Pick<ImportReport, "refused">,
 ): readonly DataOrg[] {
   const parts = new Map<string, Uint8Array[]>()
   for (const { number, text } of lines) {
-    const org = read(text)
+    const org = parseLine(text)
     if (typeof org === "string") {
       refused({ type: "line", orgId: "", id: `${number}`, message: org })
       continue
@@ -69,32 +69,32 @@ export function orgsIn(
   return [...parts.values()].map((each) => fromBinary(DataOrgSchema, Buffer.concat(each)))
 }
 
-/** An organisation, or why a line is none. */
-function read(line: string): DataOrg | string {
+/** An organization, or why the line is invalid. */
+function parseLine(line: string): DataOrg | string {
   try {
     const org = fromJsonString(DataOrgSchema, line)
-    return org.orgId === "" ? "orgId is missing" : org
+    return org.orgId === "" ? "orgId is required" : org
   } catch (cause) {
     if (cause instanceof Error) {
-      // It quotes what it could not read, however long that is.
-      return `this is no organisation in JSON: ${cause.message.slice(0, 300)}`
+      // The error quotes the invalid text, regardless of its length.
+      return `the line is not a valid organization in JSON: ${cause.message.slice(0, 300)}`
     }
     throw cause
   }
 }
 
 /**
- * An organisation of the older form in the present one: the fields of the same name are the same,
- * what it says of a login policy beside it belongs there, and its first policy is another now.
+ * Converts an organization from the older format: fields with the same name are unchanged, parts of
+ * the login policy are moved into it, and its first policy has a different meaning.
  */
-export function presentOf(older: Older): DataOrg {
+export function fromOlderFormat(older: Older): DataOrg {
   const json = toJson(OlderSchema, older)
   const org = fromJson(DataOrgSchema, json, { ignoreUnknownFields: true })
   const { orgId, iamPolicy, secondFactors, multiFactors, idps } = older
   if (iamPolicy) {
     const { userLoginMustBeDomain } = iamPolicy
-    const said = { orgId, userLoginMustBeDomain }
-    org.domainPolicy = create(AddCustomDomainPolicyRequestSchema, said)
+    const policyFields = { orgId, userLoginMustBeDomain }
+    org.domainPolicy = create(AddCustomDomainPolicyRequestSchema, policyFields)
   }
   if (secondFactors.length + multiFactors.length + idps.length > 0) {
     org.loginPolicy ??= create(AddCustomLoginPolicyRequestSchema)

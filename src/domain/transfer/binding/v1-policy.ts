@@ -1,5 +1,5 @@
 import { create, type DescMessage, fromJson, type MessageShape, toJson } from "@bufbuild/protobuf"
-import { askerOf } from "../../../api/method.ts"
+import { createCaller } from "../../../api/method.ts"
 import { AdminService } from "../../../gen/core/admin/v1/admin_service_pb.ts"
 import type { DataOrg } from "../../../gen/core/admin/v1/data_pb.ts"
 import { AddCustomDomainPolicyRequestSchema } from "../../../gen/core/admin/v1/policy_pb.ts"
@@ -23,62 +23,72 @@ import {
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx } from "../../../store/index.ts"
 import { shares as idpShares } from "../../idp/api.ts"
-import { idpById } from "../../idp/index.ts"
-import { outranksAll } from "../../member/index.ts"
+import { findIdpById } from "../../idp/index.ts"
+import { outranksOrg } from "../../member/index.ts"
 import { shares as policyShares } from "../../policy/api.ts"
-import { type Field, needs, one, type Piece, type Row, row } from "./v1-row.ts"
+import {
+  type Field,
+  type ItemKind,
+  itemKind,
+  listOf,
+  type OrgPiece,
+  permissionsFor,
+} from "./v1-item-kind.ts"
 
-const ask = askerOf<Cx>([...policyShares, ...idpShares])
+const callOperation = createCaller<Cx>([...policyShares, ...idpShares])
 const { method: management } = ManagementService
 const { method: admin } = AdminService
 
-/** A policy of an organisation: its messages are those of the operations that show and add it. */
+/**
+ * A policy of an organization, transferred with the messages of the operations that read and add
+ * it.
+ */
 type Policy<V> = {
   readonly field: Field
-  /** What the permissions are named after that it takes to read and to say it. */
+  /** The prefix of the permissions for reading and writing it. */
   readonly permission?: string
   readonly from: (org: DataOrg) => V | undefined
-  readonly into: (value: V) => Piece
-  /** What the organisation says itself; undefined where it leaves it to the instance. */
-  readonly said: (cx: Cx, orgId: string) => Promise<V | undefined>
+  readonly toPiece: (value: V) => OrgPiece
+  /** The organization's own policy; undefined if it uses that of the instance. */
+  readonly find: (cx: Cx, orgId: string) => Promise<V | undefined>
   readonly add: (cx: Cx, value: V, orgId: string) => Promise<unknown>
 }
 
-const policyRow = <V>({ field, permission = "policy", ...policy }: Policy<V>): Row => {
-  const { from, into, said, add } = policy
-  return row<V>({
+const policyRow = <V>({ field, permission = "policy", ...policy }: Policy<V>): ItemKind => {
+  const { from, toPiece, find, add } = policy
+  return itemKind<V>({
     field,
-    needs: needs(permission),
-    from: (org) => one(from(org)),
+    needs: permissionsFor(permission),
+    from: (org) => listOf(from(org)),
     async *read(cx, orgId) {
-      const value = await said(cx, orgId)
-      if (value !== undefined) yield into(value)
+      const value = await find(cx, orgId)
+      if (value !== undefined) yield toPiece(value)
     },
     write: async (cx, orgId, value) => {
       await add(cx, value, orgId)
     },
     idOf: () => field,
-    taken: () => ({ settings: [field] }),
+    successOf: () => ({ settings: [field] }),
   })
 }
 
-type Shown<P> = { readonly policy?: P | undefined; readonly isDefault?: boolean }
+type PolicyResponse<P> = { readonly policy?: P | undefined; readonly isDefault?: boolean }
 
-/** A policy as it is shown, as a request that adds it: the fields of both have the same names. */
-function own<I extends DescMessage, P extends DescMessage>(
+/** Converts a policy from a response to a request that adds it; the fields have the same names. */
+function toAddRequest<I extends DescMessage, P extends DescMessage>(
   request: I,
-  shown: P,
-  { policy }: Shown<MessageShape<P> & { readonly isDefault: boolean }>,
+  response: P,
+  { policy }: PolicyResponse<MessageShape<P> & { readonly isDefault: boolean }>,
 ): MessageShape<I> | undefined {
   if (!policy || policy.isDefault) return undefined
-  const json = toJson(shown, policy, { alwaysEmitImplicit: true })
+  const json = toJson(response, policy, { alwaysEmitImplicit: true })
   return fromJson(request, json, { ignoreUnknownFields: true })
 }
 
-/** As the operation that sets it by itself requires. */
-function mustOutrankAll(cx: Cx, orgId: string): void {
-  if (outranksAll(cx, orgId)) return
-  const message = "somebody in this organization has permissions that you lack"
+/** The same check as in the operation that sets the policy. */
+function requireHigherRankThanAll(cx: Cx, orgId: string): void {
+  if (outranksOrg(cx, orgId)) return
+  const message = "permission denied: a member of this organization has permissions that you lack"
   throw new Fault("permission_denied", "org.outranks_you", message)
 }
 
@@ -86,114 +96,115 @@ export const domainPolicyRow = policyRow({
   field: "domainPolicy",
   permission: "iam.policy",
   from: (org) => org.domainPolicy,
-  into: (domainPolicy) => ({ domainPolicy }),
-  said: async (cx, orgId) => {
-    const shown = await ask(cx, admin.getCustomDomainPolicy, { orgId })
-    return own(AddCustomDomainPolicyRequestSchema, DomainPolicySchema, shown)
+  toPiece: (domainPolicy) => ({ domainPolicy }),
+  find: async (cx, orgId) => {
+    const response = await callOperation(cx, admin.getCustomDomainPolicy, { orgId })
+    return toAddRequest(AddCustomDomainPolicyRequestSchema, DomainPolicySchema, response)
   },
   add: (cx, value, orgId) => {
-    mustOutrankAll(cx, orgId)
-    return ask(cx, admin.addCustomDomainPolicy, { ...value, orgId })
+    requireHigherRankThanAll(cx, orgId)
+    return callOperation(cx, admin.addCustomDomainPolicy, { ...value, orgId })
   },
 })
 
-/** What everybody sees; a preview that nobody has shown them stays behind, and so do files. */
+/** The published branding; the preview and files are not transferred. */
 const labelPolicy = policyRow({
   field: "labelPolicy",
   from: (org) => org.labelPolicy,
-  into: (labelPolicy) => ({ labelPolicy }),
-  said: async (cx) =>
-    own(
+  toPiece: (labelPolicy) => ({ labelPolicy }),
+  find: async (cx) =>
+    toAddRequest(
       AddCustomLabelPolicyRequestSchema,
       LabelPolicySchema,
-      await ask(cx, management.getLabelPolicy, {}),
+      await callOperation(cx, management.getLabelPolicy, {}),
     ),
   add: async (cx, value) => {
-    await ask(cx, management.addCustomLabelPolicy, value)
-    await ask(cx, management.activateCustomLabelPolicy, {})
+    await callOperation(cx, management.addCustomLabelPolicy, value)
+    await callOperation(cx, management.activateCustomLabelPolicy, {})
   },
 })
 
 const lockoutPolicy = policyRow({
   field: "lockoutPolicy",
   from: (org) => org.lockoutPolicy,
-  into: (lockoutPolicy) => ({ lockoutPolicy }),
-  said: async (cx) =>
-    own(
+  toPiece: (lockoutPolicy) => ({ lockoutPolicy }),
+  find: async (cx) =>
+    toAddRequest(
       AddCustomLockoutPolicyRequestSchema,
       LockoutPolicySchema,
-      await ask(cx, management.getLockoutPolicy, {}),
+      await callOperation(cx, management.getLockoutPolicy, {}),
     ),
-  add: (cx, value) => ask(cx, management.addCustomLockoutPolicy, value),
+  add: (cx, value) => callOperation(cx, management.addCustomLockoutPolicy, value),
 })
 
 const complexityPolicy = policyRow({
   field: "passwordComplexityPolicy",
   from: (org) => org.passwordComplexityPolicy,
-  into: (passwordComplexityPolicy) => ({ passwordComplexityPolicy }),
-  said: async (cx) =>
-    own(
+  toPiece: (passwordComplexityPolicy) => ({ passwordComplexityPolicy }),
+  find: async (cx) =>
+    toAddRequest(
       AddCustomPasswordComplexityPolicyRequestSchema,
       PasswordComplexityPolicySchema,
-      await ask(cx, management.getPasswordComplexityPolicy, {}),
+      await callOperation(cx, management.getPasswordComplexityPolicy, {}),
     ),
-  add: (cx, value) => ask(cx, management.addCustomPasswordComplexityPolicy, value),
+  add: (cx, value) => callOperation(cx, management.addCustomPasswordComplexityPolicy, value),
 })
 
 const privacyPolicy = policyRow({
   field: "privacyPolicy",
   from: (org) => org.privacyPolicy,
-  into: (privacyPolicy) => ({ privacyPolicy }),
-  said: async (cx) =>
-    own(
+  toPiece: (privacyPolicy) => ({ privacyPolicy }),
+  find: async (cx) =>
+    toAddRequest(
       AddCustomPrivacyPolicyRequestSchema,
       PrivacyPolicySchema,
-      await ask(cx, management.getPrivacyPolicy, {}),
+      await callOperation(cx, management.getPrivacyPolicy, {}),
     ),
-  add: (cx, value) => ask(cx, management.addCustomPrivacyPolicy, value),
+  add: (cx, value) => callOperation(cx, management.addCustomPrivacyPolicy, value),
 })
 
 export const policyRows = [labelPolicy, lockoutPolicy, complexityPolicy, privacyPolicy] as const
 
-/** Stands behind the providers that it names. */
+/** Imported after the identity providers that it names. */
 export const loginPolicyRow = policyRow({
   field: "loginPolicy",
   from: (org) => org.loginPolicy,
-  into: (loginPolicy) => ({ loginPolicy }),
-  said: async (cx) => {
-    const shown = await ask(cx, management.getLoginPolicy, {})
-    const said = own(AddCustomLoginPolicyRequestSchema, LoginPolicySchema, shown)
-    if (!said) return undefined
+  toPiece: (loginPolicy) => ({ loginPolicy }),
+  find: async (cx) => {
+    const response = await callOperation(cx, management.getLoginPolicy, {})
+    const find = toAddRequest(AddCustomLoginPolicyRequestSchema, LoginPolicySchema, response)
+    if (!find) return undefined
     const query = { limit: linksMax, asc: true }
-    const { result } = await ask(cx, management.listLoginPolicyIDPs, { query })
-    return { ...said, idps: result.map(({ idpId }) => create(LinkSchema, { idpId })) }
+    const { result } = await callOperation(cx, management.listLoginPolicyIDPs, { query })
+    return { ...find, idps: result.map(({ idpId }) => create(LinkSchema, { idpId })) }
   },
-  // Without one it has people sign in by the rules of the instance, which may ask less of them.
+  // Without this policy, users sign in by the policy of the instance, which may be less strict.
   add: async (cx, value, orgId) => {
     const { here = [], gone = [] } = Object.groupBy(value.idps, ({ idpId }) =>
-      isOffered(cx, orgId, idpId) ? "here" : "gone",
+      isAvailable(cx, orgId, idpId) ? "here" : "gone",
     )
-    await ask(cx, management.addCustomLoginPolicy, { ...value, idps: here })
-    if (gone.length > 0) throw goneError(gone.map(({ idpId }) => idpId))
+    await callOperation(cx, management.addCustomLoginPolicy, { ...value, idps: here })
+    if (gone.length > 0) throw missingProvidersError(gone.map(({ idpId }) => idpId))
   },
 })
 
-/** Whether it is a provider of the organisation, or of the instance. */
-function isOffered(cx: Cx, orgId: string, idpId: string): boolean {
-  const found = idpById(cx, idpId)
+/** Whether the provider belongs to the organization or the instance. */
+function isAvailable(cx: Cx, orgId: string, idpId: string): boolean {
+  const found = findIdpById(cx, idpId)
   return found !== undefined && [orgId, undefined].includes(found.place)
 }
 
-/** As many as a page may have. */
+/** The maximum number of links on a page. */
 const linksMax = 1000
 
-const namedMax = 5
+const listedMax = 5
 
-const goneError = (ids: readonly string[]) =>
+const missingProvidersError = (ids: readonly string[]) =>
   new Fault(
     "failed_precondition",
     "transfer.idps_missing",
-    `the policy is taken, without ${ids.length} sign-in providers that are not here: ` +
-      `${ids.slice(0, namedMax).join(", ")}${ids.length > namedMax ? ", …" : ""}; set them up, ` +
-      "and add them to it",
+    "the policy was imported without the identity providers that do not exist here " +
+      `(${ids.length}): ${ids.slice(0, listedMax).join(", ")}` +
+      `${ids.length > listedMax ? ", …" : ""}; ` +
+      "create them and add them to the policy",
   )

@@ -1,8 +1,8 @@
 import { PrivateLabelingSetting } from "../../../gen/core/project/v1/project_pb.ts"
 import { GroupsClaim } from "../../../gen/core/project/v2/project_pb.ts"
 import { Fault } from "../../../kernel/fault.ts"
-import { givenId } from "../../../kernel/text/given.ts"
-import { meaning } from "../../../protocol/api/answer.ts"
+import { parseResourceId } from "../../../kernel/text/identifier.ts"
+import { valueOfEnum } from "../../../protocol/api/response.ts"
 import type { Cx } from "../../../store/index.ts"
 import {
   addAuthorization,
@@ -12,16 +12,21 @@ import {
 import { requireInstance } from "../../instance/index.ts"
 import { addMember } from "../../member/index.ts"
 import { addProject, addRoles, deactivateProject, project } from "../../project/index.ts"
-import { addGrant, deactivateGrant, keysGranted, projectGrant } from "../../project-grant/index.ts"
+import {
+  addGrant,
+  currentGrantedKeys,
+  deactivateGrant,
+  projectGrant,
+} from "../../project-grant/index.ts"
 import { idsIn, membersIn, rolesIn } from "../list.ts"
-import { needs, row } from "./v1-row.ts"
+import { itemKind, permissionsFor } from "./v1-item-kind.ts"
 
-/** The instance's own project, with the console in it, is each instance's own. */
-export const isOwn = (cx: Cx, projectId: string): boolean =>
+/** The project of the console, which every instance has itself, is not transferred. */
+export const isConsoleProject = (cx: Cx, projectId: string): boolean =>
   requireInstance(cx).projectId === projectId
 
 export async function* projectsIn(cx: Cx, orgId: string): AsyncGenerator<string> {
-  for await (const id of idsIn(cx, "projects", orgId)) if (!isOwn(cx, id)) yield id
+  for await (const id of idsIn(cx, "projects", orgId)) if (!isConsoleProject(cx, id)) yield id
 }
 
 const labelings = {
@@ -38,7 +43,7 @@ const groupsClaims = {
 } as const
 const groupsClaimNames = ["unspecified", "off", "groups", "roles"] as const
 
-export const projectRow = row({
+export const projectRow = itemKind({
   field: "projects",
   needs: { read: "project.read", write: ["project.create"] },
   from: ({ projects }) => projects,
@@ -54,25 +59,28 @@ export const projectRow = row({
       yield { projects: [{ projectId, project: message, groupsClaim, inactive }] }
     }
   },
-  write: async (cx, orgId, { projectId, project: given, groupsClaim, inactive }) => {
-    if (!given) throw emptyError("project")
-    const { privateLabelingSetting: labeling, admins, $typeName: _, ...fields } = given
-    if (admins.length > 0) throw adminsError()
-    const id = givenId(cx.ids, "project_id", projectId)
-    const privateLabelingSetting = meaning(labelingNames, labeling)
-    const said = { privateLabelingSetting, groupsClaim: meaning(groupsClaimNames, groupsClaim) }
+  write: async (cx, orgId, { projectId, project: resource, groupsClaim, inactive }) => {
+    if (!resource) throw emptyMessageError("project")
+    const { privateLabelingSetting: labeling, admins, $typeName: _, ...fields } = resource
+    if (admins.length > 0) throw projectAdminsError()
+    const id = parseResourceId(cx.ids, "project_id", projectId)
+    const privateLabelingSetting = valueOfEnum(labelingNames, labeling)
+    const projectFields = {
+      privateLabelingSetting,
+      groupsClaim: valueOfEnum(groupsClaimNames, groupsClaim),
+    }
     await cx.store.transact(cx, (tx) => {
-      addProject(tx, id, { ...fields, ...said, orgId })
+      addProject(tx, id, { ...fields, ...projectFields, orgId })
       if (inactive) deactivateProject.within(tx, id)
     })
   },
   idOf: ({ projectId }) => projectId,
-  taken: ({ projectId }) => ({ projectIds: [projectId] }),
+  successOf: ({ projectId }) => ({ projectIds: [projectId] }),
 })
 
-export const roleRow = row({
+export const roleRow = itemKind({
   field: "projectRoles",
-  needs: needs("project.role"),
+  needs: permissionsFor("project.role"),
   from: ({ projectRoles }) => projectRoles,
   async *read(cx, orgId) {
     for await (const projectId of projectsIn(cx, orgId)) {
@@ -85,48 +93,48 @@ export const roleRow = row({
     }
   },
   write: async (cx, orgId, { projectId, roleKey: key, displayName, group }) => {
-    mustOwn(cx, orgId, projectId)
+    requireOwnProject(cx, orgId, projectId)
     await addRoles(cx, projectId, [{ key, displayName, group }])
   },
   lane: ({ projectId }) => projectId,
   idOf: ({ projectId, roleKey }) => `${projectId}/${roleKey}`,
-  taken: ({ projectId, roleKey }) => ({ projectRoles: [`${projectId}/${roleKey}`] }),
+  successOf: ({ projectId, roleKey }) => ({ projectRoles: [`${projectId}/${roleKey}`] }),
 })
 
-export const grantRow = row({
+export const grantRow = itemKind({
   field: "projectGrants",
-  needs: needs("project.grant"),
+  needs: permissionsFor("project.grant"),
   from: ({ projectGrants }) => projectGrants,
   async *read(cx, orgId) {
     for await (const grantId of idsIn(cx, "projectGrants", orgId)) {
       const state = cx.store.state(cx, projectGrant, grantId)
       const { projectId, grantedOrgId } = state
-      if (isOwn(cx, projectId)) continue
-      const roleKeys = [...keysGranted(cx.store.state(cx, project, projectId), state)].sort()
+      if (isConsoleProject(cx, projectId)) continue
+      const roleKeys = [...currentGrantedKeys(cx.store.state(cx, project, projectId), state)].sort()
       const inactive = state.status === "inactive"
-      const given = { projectId, grantedOrgId, roleKeys }
-      yield { projectGrants: [{ grantId, projectGrant: given, inactive }] }
+      const resource = { projectId, grantedOrgId, roleKeys }
+      yield { projectGrants: [{ grantId, projectGrant: resource, inactive }] }
     }
   },
-  write: async (cx, orgId, { grantId, projectGrant: given, inactive }) => {
-    if (!given) throw emptyError("project grant")
-    mustOwn(cx, orgId, given.projectId)
-    const id = givenId(cx.ids, "grant_id", grantId)
+  write: async (cx, orgId, { grantId, projectGrant: resource, inactive }) => {
+    if (!resource) throw emptyMessageError("project grant")
+    requireOwnProject(cx, orgId, resource.projectId)
+    const id = parseResourceId(cx.ids, "grant_id", grantId)
     await cx.store.transact(cx, (tx) => {
-      mustBeNew(tx.state(projectGrant, id))
-      addGrant(tx, id, given)
+      requireNew(tx.state(projectGrant, id))
+      addGrant(tx, id, resource)
       if (inactive) deactivateGrant.within(tx, id)
     })
   },
   idOf: ({ grantId }) => grantId,
-  taken: ({ grantId, projectGrant: given }, orgId) => ({
-    projectGrants: [{ grantId, projectId: given?.projectId ?? "", orgId }],
+  successOf: ({ grantId, projectGrant: resource }, orgId) => ({
+    projectGrants: [{ grantId, projectId: resource?.projectId ?? "", orgId }],
   }),
 })
 
-export const userGrantRow = row({
+export const userGrantRow = itemKind({
   field: "userGrants",
-  needs: needs("user.grant"),
+  needs: permissionsFor("user.grant"),
   from: ({ userGrants }) => userGrants,
   async *read(cx, orgId) {
     for await (const id of idsIn(cx, "authorizations", orgId)) {
@@ -137,28 +145,28 @@ export const userGrantRow = row({
       yield { userGrants: [{ id, userId, projectId, projectGrantId, roleKeys, inactive }] }
     }
   },
-  write: async (cx, orgId, { id: given, userId, projectId, roleKeys, inactive }) => {
-    const id = givenId(cx.ids, "id", given)
+  write: async (cx, orgId, { id: resource, userId, projectId, roleKeys, inactive }) => {
+    const id = parseResourceId(cx.ids, "id", resource)
     await cx.store.transact(cx, (tx) => {
-      mustBeNew(tx.state(authorization, id))
+      requireNew(tx.state(authorization, id))
       addAuthorization(tx, id, { userId, projectId, orgId, roleKeys })
       if (inactive) deactivateAuthorization.within(tx, id)
     })
   },
   lane: ({ userId }) => userId,
   idOf: ({ id, userId, projectId }) => id || `${userId}/${projectId}`,
-  taken: ({ userId, projectId }) => ({ userGrants: [{ userId, projectId }] }),
+  successOf: ({ userId, projectId }) => ({ userGrants: [{ userId, projectId }] }),
 })
 
-const rolesOf = (roles: string): string[] => roles.split("|").filter(Boolean)
+const splitRoles = (roles: string): string[] => roles.split("|").filter(Boolean)
 
-export const orgMemberRow = row({
+export const orgMemberRow = itemKind({
   field: "orgMembers",
-  needs: needs("org.member"),
+  needs: permissionsFor("org.member"),
   from: ({ orgMembers }) => orgMembers,
   *read(cx, orgId) {
     for (const { user_id: userId, roles } of membersIn(cx, "org", orgId)) {
-      yield { orgMembers: [{ userId, roles: rolesOf(roles) }] }
+      yield { orgMembers: [{ userId, roles: splitRoles(roles) }] }
     }
   },
   write: async (cx, orgId, { userId, roles }) => {
@@ -166,37 +174,37 @@ export const orgMemberRow = row({
     await cx.store.transact(cx, (tx) => addMember(tx, { target, userId, roles }))
   },
   idOf: ({ userId }) => userId,
-  taken: ({ userId }) => ({ orgMembers: [userId] }),
+  successOf: ({ userId }) => ({ orgMembers: [userId] }),
 })
 
-export const projectMemberRow = row({
+export const projectMemberRow = itemKind({
   field: "projectMembers",
-  needs: needs("project.member"),
+  needs: permissionsFor("project.member"),
   from: ({ projectMembers }) => projectMembers,
   *read(cx, orgId) {
     for (const { target: projectId, user_id: userId, roles } of membersIn(cx, "project", orgId)) {
-      if (isOwn(cx, projectId)) continue
-      yield { projectMembers: [{ projectId, userId, roles: rolesOf(roles) }] }
+      if (isConsoleProject(cx, projectId)) continue
+      yield { projectMembers: [{ projectId, userId, roles: splitRoles(roles) }] }
     }
   },
   write: async (cx, orgId, { projectId, userId, roles }) => {
-    mustOwn(cx, orgId, projectId)
+    requireOwnProject(cx, orgId, projectId)
     const target = { level: "project", id: projectId } as const
     await cx.store.transact(cx, (tx) => addMember(tx, { target, userId, roles }))
   },
   idOf: ({ projectId, userId }) => `${projectId}/${userId}`,
-  taken: ({ projectId, userId }) => ({ projectMembers: [{ projectId, userId }] }),
+  successOf: ({ projectId, userId }) => ({ projectMembers: [{ projectId, userId }] }),
 })
 
-/** They belong to the organisation that has the grant. */
-export const grantMemberRow = row({
+/** They belong to the organization that received the grant. */
+export const grantMemberRow = itemKind({
   field: "projectGrantMembers",
-  needs: needs("project.grant.member"),
+  needs: permissionsFor("project.grant.member"),
   from: ({ projectGrantMembers }) => projectGrantMembers,
   *read(cx, orgId) {
     for (const { target: grantId, user_id: userId, roles } of membersIn(cx, "grant", orgId)) {
       const { projectId } = cx.store.state(cx, projectGrant, grantId)
-      yield { projectGrantMembers: [{ projectId, grantId, userId, roles: rolesOf(roles) }] }
+      yield { projectGrantMembers: [{ projectId, grantId, userId, roles: splitRoles(roles) }] }
     }
   },
   write: async (cx, _, { grantId, userId, roles }) => {
@@ -204,29 +212,31 @@ export const grantMemberRow = row({
     await cx.store.transact(cx, (tx) => addMember(tx, { target, userId, roles }))
   },
   idOf: ({ grantId, userId }) => `${grantId}/${userId}`,
-  taken: ({ projectId, grantId, userId }) => ({
+  successOf: ({ projectId, grantId, userId }) => ({
     projectGrantMembers: [{ projectId, grantId, userId }],
   }),
 })
 
-/** What stands in an organisation's data is said of what it has, and of nobody else's. */
-export function mustOwn(cx: Cx, orgId: string, projectId: string): void {
-  if (cx.store.state(cx, project, projectId).orgId === orgId && !isOwn(cx, projectId)) return
-  throw new Fault("not_found", "project.missing", "the organisation has no such project")
+/** The data of an organization can refer only to its own projects. */
+export function requireOwnProject(cx: Cx, orgId: string, projectId: string): void {
+  if (cx.store.state(cx, project, projectId).orgId === orgId && !isConsoleProject(cx, projectId))
+    return
+  throw new Fault("not_found", "project.missing", "project not found in this organization")
 }
 
-/** An id is used once. */
-export function mustBeNew({ status }: { readonly status: string }): void {
+/** IDs are never reused. */
+export function requireNew({ status }: { readonly status: string }): void {
   if (status === "absent") return
-  throw new Fault("already_exists", "transfer.exists", "there is or was something with this id")
+  throw new Fault("already_exists", "transfer.exists", "this ID is or was already in use")
 }
 
-export const emptyError = (what: string) =>
-  new Fault("invalid_argument", "transfer.empty", `the message of the ${what} itself is missing`)
+export const emptyMessageError = (messageName: string) =>
+  new Fault("invalid_argument", "transfer.empty", `the ${messageName} message is empty`)
 
-const adminsError = () =>
+const projectAdminsError = () =>
   new Fault(
     "invalid_argument",
     "transfer.admins",
-    "name the project's administrators in project_members: people are taken over after projects",
+    "name the administrators of the project in project_members: users are imported after " +
+      "projects",
   )

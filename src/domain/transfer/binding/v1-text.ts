@@ -1,5 +1,5 @@
 import { type DescMessage, fromJson, type JsonObject, type MessageShape } from "@bufbuild/protobuf"
-import { askerOf } from "../../../api/method.ts"
+import { createCaller } from "../../../api/method.ts"
 import type { DataOrg } from "../../../gen/core/admin/v1/data_pb.ts"
 import { ManagementService } from "../../../gen/core/management/v1/management_service_pb.ts"
 import {
@@ -20,48 +20,54 @@ import { Fault } from "../../../kernel/fault.ts"
 import { pageLanguages } from "../../../kernel/text/language.ts"
 import type { Cx } from "../../../store/index.ts"
 import { shares } from "../../text/api.ts"
-import { ownMessageKinds, saidTexts } from "../../text/index.ts"
-import { type Field, needs, type Piece, type Row, row } from "./v1-row.ts"
+import { additionalMessageKinds, customTextsOf } from "../../text/index.ts"
+import {
+  type Field,
+  type ItemKind,
+  itemKind,
+  type OrgPiece,
+  permissionsFor,
+} from "./v1-item-kind.ts"
 
-const ask = askerOf<Cx>(shares)
+const callOperation = createCaller<Cx>(shares)
 const { method } = ManagementService
 
-/** What an organisation says of one thing, in one message for each language. */
-type Text<S extends DescMessage, V> = {
+/** The texts of an organization for one template, in one message per language. */
+type TextSpec<S extends DescMessage, V> = {
   readonly field: Field
-  /** The name of the template, as its own module calls it. */
+  /** The name of the template in the text module. */
   readonly template: string
   readonly schema: S
   readonly from: (org: DataOrg) => readonly V[]
-  readonly into: (value: MessageShape<S>) => Piece
+  readonly toPiece: (value: MessageShape<S>) => OrgPiece
   readonly set: (cx: Cx, value: V) => Promise<unknown>
 }
 
 const textRow = <S extends DescMessage, V extends { readonly language: string }>(
-  text: Text<S, V>,
-): Row => {
-  const { field, template, schema, from, into, set } = text
-  return row<V>({
+  text: TextSpec<S, V>,
+): ItemKind => {
+  const { field, template, schema, from, toPiece, set } = text
+  return itemKind<V>({
     field,
-    needs: needs("policy"),
+    needs: permissionsFor("policy"),
     from,
     *read(cx, orgId) {
       for (const language of pageLanguages) {
-        const said = saidTexts(cx, orgId, { template, language })
-        if (said) yield into(fromJson(schema, { language, ...blocksOf(said) }))
+        const customTexts = customTextsOf(cx, orgId, { template, language })
+        if (customTexts) yield toPiece(fromJson(schema, { language, ...blocksOf(customTexts) }))
       }
     },
     write: async (cx, orgId, value) => {
       const { language } = value
-      if (saidTexts(cx, orgId, { template, language })) throw saidError()
+      if (customTextsOf(cx, orgId, { template, language })) throw customTextsExistError()
       await set(cx, value)
     },
     idOf: ({ language }) => language,
-    taken: ({ language }) => ({ settings: [`${field}/${language}`] }),
+    successOf: ({ language }) => ({ settings: [`${field}/${language}`] }),
   })
 }
 
-/** Texts by their keys, as their message has them: "block.field" stands in a message of its own. */
+/** The texts of a message by key; "block.field" is in a nested message. */
 function blocksOf(texts: Readonly<Record<string, string>>): JsonObject {
   const fields: JsonObject = {}
   const blocks: Record<string, JsonObject> = {}
@@ -73,31 +79,36 @@ function blocksOf(texts: Readonly<Record<string, string>>): JsonObject {
   return { ...fields, ...blocks }
 }
 
-const saidError = () =>
-  new Fault("already_exists", "text.said", "the organisation says something here already")
+const customTextsExistError = () =>
+  new Fault(
+    "already_exists",
+    "text.said",
+    "the organization already has custom texts for this template and language",
+  )
 
-/** Messages that are ours: each has a kind, and is in one field with the others. */
-const messagesRow = row<SetCustomMessageTextRequest>({
+/** The additional message kinds of Latchkey, which share one field. */
+const messagesRow = itemKind<SetCustomMessageTextRequest>({
   field: "messages",
-  needs: needs("policy"),
+  needs: permissionsFor("policy"),
   from: (org) => org.messages,
   *read(cx, orgId) {
-    for (const kind of ownMessageKinds) {
+    for (const kind of additionalMessageKinds) {
       for (const language of pageLanguages) {
-        const said = saidTexts(cx, orgId, { template: `message.${kind}`, language })
-        if (!said) continue
-        const json = { kind, language, ...blocksOf(said) }
+        const customTexts = customTextsOf(cx, orgId, { template: `message.${kind}`, language })
+        if (!customTexts) continue
+        const json = { kind, language, ...blocksOf(customTexts) }
         yield { messages: [fromJson(SetCustomMessageTextRequestSchema, json)] }
       }
     }
   },
   write: async (cx, orgId, value) => {
     const { kind, language } = value
-    if (saidTexts(cx, orgId, { template: `message.${kind}`, language })) throw saidError()
-    await ask(cx, method.setCustomMessageText, value)
+    if (customTextsOf(cx, orgId, { template: `message.${kind}`, language }))
+      throw customTextsExistError()
+    await callOperation(cx, method.setCustomMessageText, value)
   },
   idOf: ({ kind, language }) => `${kind}/${language}`,
-  taken: ({ kind, language }) => ({ settings: [`messages/${kind}/${language}`] }),
+  successOf: ({ kind, language }) => ({ settings: [`messages/${kind}/${language}`] }),
 })
 
 export const textRows = [
@@ -107,79 +118,80 @@ export const textRows = [
     template: "login",
     schema: SetCustomLoginTextsRequestSchema,
     from: (org) => org.loginTexts,
-    into: (value) => ({ loginTexts: [value] }),
-    set: (cx, value) => ask(cx, method.setCustomLoginText, value),
+    toPiece: (value) => ({ loginTexts: [value] }),
+    set: (cx, value) => callOperation(cx, method.setCustomLoginText, value),
   }),
   textRow({
     field: "initMessages",
     template: "message.init",
     schema: SetCustomInitMessageTextRequestSchema,
     from: (org) => org.initMessages,
-    into: (value) => ({ initMessages: [value] }),
-    set: (cx, value) => ask(cx, method.setCustomInitMessageText, value),
+    toPiece: (value) => ({ initMessages: [value] }),
+    set: (cx, value) => callOperation(cx, method.setCustomInitMessageText, value),
   }),
   textRow({
     field: "passwordResetMessages",
     template: "message.password_reset",
     schema: SetCustomPasswordResetMessageTextRequestSchema,
     from: (org) => org.passwordResetMessages,
-    into: (value) => ({ passwordResetMessages: [value] }),
-    set: (cx, value) => ask(cx, method.setCustomPasswordResetMessageText, value),
+    toPiece: (value) => ({ passwordResetMessages: [value] }),
+    set: (cx, value) => callOperation(cx, method.setCustomPasswordResetMessageText, value),
   }),
   textRow({
     field: "verifyEmailMessages",
     template: "message.verify_email",
     schema: SetCustomVerifyEmailMessageTextRequestSchema,
     from: (org) => org.verifyEmailMessages,
-    into: (value) => ({ verifyEmailMessages: [value] }),
-    set: (cx, value) => ask(cx, method.setCustomVerifyEmailMessageText, value),
+    toPiece: (value) => ({ verifyEmailMessages: [value] }),
+    set: (cx, value) => callOperation(cx, method.setCustomVerifyEmailMessageText, value),
   }),
   textRow({
     field: "verifyPhoneMessages",
     template: "message.verify_phone",
     schema: SetCustomVerifyPhoneMessageTextRequestSchema,
     from: (org) => org.verifyPhoneMessages,
-    into: (value) => ({ verifyPhoneMessages: [value] }),
-    set: (cx, value) => ask(cx, method.setCustomVerifyPhoneMessageText, value),
+    toPiece: (value) => ({ verifyPhoneMessages: [value] }),
+    set: (cx, value) => callOperation(cx, method.setCustomVerifyPhoneMessageText, value),
   }),
   textRow({
     field: "domainClaimedMessages",
     template: "message.domain_claimed",
     schema: SetCustomDomainClaimedMessageTextRequestSchema,
     from: (org) => org.domainClaimedMessages,
-    into: (value) => ({ domainClaimedMessages: [value] }),
-    set: (cx, value) => ask(cx, method.setCustomDomainClaimedMessageCustomText, value),
+    toPiece: (value) => ({ domainClaimedMessages: [value] }),
+    set: (cx, value) => callOperation(cx, method.setCustomDomainClaimedMessageCustomText, value),
   }),
   textRow({
     field: "passwordlessRegistrationMessages",
     template: "message.passwordless_registration",
     schema: SetCustomPasswordlessRegistrationMessageTextRequestSchema,
     from: (org) => org.passwordlessRegistrationMessages,
-    into: (value) => ({ passwordlessRegistrationMessages: [value] }),
-    set: (cx, value) => ask(cx, method.setCustomPasswordlessRegistrationMessageCustomText, value),
+    toPiece: (value) => ({ passwordlessRegistrationMessages: [value] }),
+    set: (cx, value) =>
+      callOperation(cx, method.setCustomPasswordlessRegistrationMessageCustomText, value),
   }),
   textRow({
     field: "verifySmsOtpMessages",
     template: "message.verify_sms_otp",
     schema: SetCustomVerifySMSOTPMessageTextRequestSchema,
     from: (org) => org.verifySmsOtpMessages,
-    into: (value) => ({ verifySmsOtpMessages: [value] }),
-    set: (cx, value) => ask(cx, method.setCustomVerifySMSOTPMessageText, value),
+    toPiece: (value) => ({ verifySmsOtpMessages: [value] }),
+    set: (cx, value) => callOperation(cx, method.setCustomVerifySMSOTPMessageText, value),
   }),
   textRow({
     field: "verifyEmailOtpMessages",
     template: "message.verify_email_otp",
     schema: SetCustomVerifyEmailOTPMessageTextRequestSchema,
     from: (org) => org.verifyEmailOtpMessages,
-    into: (value) => ({ verifyEmailOtpMessages: [value] }),
-    set: (cx, value) => ask(cx, method.setCustomVerifyEmailOTPMessageText, value),
+    toPiece: (value) => ({ verifyEmailOtpMessages: [value] }),
+    set: (cx, value) => callOperation(cx, method.setCustomVerifyEmailOTPMessageText, value),
   }),
   textRow({
     field: "inviteUserMessages",
     template: "message.invite_user",
     schema: SetCustomInviteUserMessageTextRequestSchema,
     from: (org) => org.inviteUserMessages,
-    into: (value) => ({ inviteUserMessages: [value] }),
-    set: (cx, value) => ask(cx, method.setCustomInviteUserMessageCustomText, value),
+    toPiece: (value) => ({ inviteUserMessages: [value] }),
+    set: (cx, value) => callOperation(cx, method.setCustomInviteUserMessageCustomText, value),
   }),
 ] as const

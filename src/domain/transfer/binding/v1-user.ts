@@ -1,8 +1,8 @@
 import type { ImportHumanUserRequest } from "../../../gen/core/management/v1/data_pb.ts"
 import { AccessTokenType, Gender, UserState } from "../../../gen/core/user/v1/user_pb.ts"
 import { Fault } from "../../../kernel/fault.ts"
-import { givenId } from "../../../kernel/text/given.ts"
-import { meaning } from "../../../protocol/api/answer.ts"
+import { parseResourceId } from "../../../kernel/text/identifier.ts"
+import { valueOfEnum } from "../../../protocol/api/response.ts"
 import type { Cx, Transaction } from "../../../store/index.ts"
 import { firstPasswordIn, importPassword, type NewPassword } from "../../credential/index.ts"
 import {
@@ -15,22 +15,22 @@ import {
 import { addServiceKey } from "../../service-account/index.ts"
 import {
   deactivateUser,
-  heldMetadata,
   importUser,
-  jwtFormatFields,
-  jwtFormatOf,
+  listMetadata,
   lockUser,
-  mustOutrank,
   type NewHuman,
+  parseJwtFormat,
+  requireHigherRank,
   setMetadata,
+  toJwtFormatFields,
 } from "../../user/index.ts"
-import { addLink, checkLink, type External } from "../../user-link/index.ts"
-import { genders, type Human, hasLeft, linksOf, type User, user } from "../../user-model/index.ts"
+import { addLink, type ExternalAccount, validateLink } from "../../user-link/index.ts"
+import { genders, type Human, isAbsent, linksOf, type User, user } from "../../user-model/index.ts"
 import { idsIn, machineKeysOf } from "../list.ts"
-import type { Carried } from "../model.ts"
-import { keyOf, mustNotHave, readKey } from "./v1-app.ts"
-import { emptyError } from "./v1-project.ts"
-import { needs, row } from "./v1-row.ts"
+import type { IncludedSecrets } from "../model.ts"
+import { formatKey, parseKey, requireNewKey } from "./v1-app.ts"
+import { itemKind, permissionsFor } from "./v1-item-kind.ts"
+import { emptyMessageError } from "./v1-project.ts"
 
 const states = {
   active: UserState.ACTIVE,
@@ -38,8 +38,11 @@ const states = {
   locked: UserState.LOCKED,
 } as const
 
-/** Who was only begun elsewhere is active here: there is no such state, and nobody can sign in. */
-const wanted = {
+/**
+ * The initial state of other servers becomes active, because it does not exist here and such users
+ * have no credentials.
+ */
+const importedStatus = {
   [UserState.UNSPECIFIED]: "active",
   [UserState.ACTIVE]: "active",
   [UserState.INITIAL]: "active",
@@ -55,47 +58,47 @@ const genderNumbers = {
   diverse: Gender.DIVERSE,
 } as const
 
-const person = (cx: Cx, id: string): Human | undefined => {
+const findHuman = (cx: Cx, id: string): Human | undefined => {
   const state = cx.store.state(cx, user, id)
-  return !hasLeft(state) && state.kind === "human" ? state : undefined
+  return !isAbsent(state) && state.kind === "human" ? state : undefined
 }
 
-export const humanRow = row({
+export const humanRow = itemKind({
   field: "humanUsers",
-  needs: needs("user", "user.credential.write"),
+  needs: permissionsFor("user", "user.credential.write"),
   from: ({ humanUsers }) => humanUsers,
   async *read(cx, orgId, carried) {
     for await (const userId of idsIn(cx, "people", orgId)) {
-      const state = person(cx, userId)
+      const state = findHuman(cx, userId)
       if (!state) continue
       const factors = secondFactorsOf(state)
       const ours = {
         otpSms: factors.includes("otp_sms"),
         otpEmail: factors.includes("otp_email"),
       }
-      const told = { ...shownPerson(state), ...carriedOf(cx, userId, { state, carried }) }
-      yield { humanUsers: [{ userId, user: told, state: states[state.status], ...ours }] }
+      const notified = { ...personFields(state), ...credentialsOf(cx, userId, { state, carried }) }
+      yield { humanUsers: [{ userId, user: notified, state: states[state.status], ...ours }] }
     }
   },
-  write: async (cx, orgId, { userId, user: given, state, otpSms, otpEmail }) => {
-    if (!given) throw emptyError("user")
-    const id = givenId(cx.ids, "user_id", userId)
-    const input = await newPerson(cx, orgId, given)
+  write: async (cx, orgId, { userId, user: userInput, state, otpSms, otpEmail }) => {
+    if (!userInput) throw emptyMessageError("user")
+    const id = parseResourceId(cx.ids, "user_id", userId)
+    const input = await toNewHuman(cx, orgId, userInput)
     await cx.store.transact(cx, (tx) => {
       importUser(tx, id, input)
-      if (given.otpCode !== "") importTotp(tx, id, given.otpCode)
+      if (userInput.otpCode !== "") importTotp(tx, id, userInput.otpCode)
       if (otpSms) addOtp.within(tx, id, "sms")
       if (otpEmail) addOtp.within(tx, id, "email")
-      if (given.recoveryCodes.length > 0) importRecoveryCodes(tx, id, recoveryCodes(given))
-      turn(tx, id, meaning<User["status"]>(wanted, state))
+      if (userInput.recoveryCodes.length > 0) importRecoveryCodes(tx, id, recoveryCodes(userInput))
+      setStatus(tx, id, valueOfEnum<User["status"]>(importedStatus, state))
     })
   },
   lane: ({ userId }) => userId,
-  idOf: ({ userId, user: given }) => userId || given?.userName || "",
-  taken: ({ userId }) => ({ humanUserIds: [userId] }),
+  idOf: ({ userId, user: userInput }) => userId || userInput?.userName || "",
+  successOf: ({ userId }) => ({ humanUserIds: [userId] }),
 })
 
-const shownPerson = ({ userName, profile, email, phone }: Human) => {
+const personFields = ({ userName, profile, email, phone }: Human) => {
   const { givenName: firstName, familyName: lastName, gender, ...names } = profile
   return {
     userName,
@@ -105,11 +108,11 @@ const shownPerson = ({ userName, profile, email, phone }: Human) => {
   }
 }
 
-/** What somebody signs in with, as far as it is asked for. */
-function carriedOf(
+/** The credentials that the export includes. */
+function credentialsOf(
   cx: Cx,
   userId: string,
-  { state: { password }, carried }: { readonly state: Human; readonly carried: Carried },
+  { state: { password }, carried }: { readonly state: Human; readonly carried: IncludedSecrets },
 ) {
   return {
     ...(carried.withPasswords &&
@@ -121,22 +124,26 @@ function carriedOf(
   }
 }
 
-async function newPerson(cx: Cx, orgId: string, given: ImportHumanUserRequest): Promise<NewHuman> {
-  const { userName, profile, email, phone } = given
-  if (!profile) throw emptyError("profile")
-  if (!email) throw emptyError("e-mail address")
-  if (given.requestPasswordlessRegistration) throw registrationError()
+async function toNewHuman(
+  cx: Cx,
+  orgId: string,
+  userInput: ImportHumanUserRequest,
+): Promise<NewHuman> {
+  const { userName, profile, email, phone } = userInput
+  if (!profile) throw emptyMessageError("profile")
+  if (!email) throw emptyMessageError("email address")
+  if (userInput.requestPasswordlessRegistration) throw linkNotSupportedError()
   const { firstName: givenName, lastName: familyName, gender, ...names } = profile
   return {
     kind: "human",
     orgId,
     userName,
-    profile: { ...names, givenName, familyName, gender: meaning(genders, gender) },
+    profile: { ...names, givenName, familyName, gender: valueOfEnum(genders, gender) },
     email: { value: email.email, verified: email.isEmailVerified },
     ...(phone?.phone && { phone: { value: phone.phone, verified: phone.isPhoneVerified } }),
-    password: await passwordIn(cx, orgId, given),
-    links: given.idps.map(({ configId, externalUserId, displayName }) =>
-      checkedLink(cx, orgId, {
+    password: await parsePassword(cx, orgId, userInput),
+    links: userInput.idps.map(({ configId, externalUserId, displayName }) =>
+      parseLink(cx, orgId, {
         idpId: configId,
         externalId: externalUserId,
         name: displayName || externalUserId,
@@ -145,14 +152,14 @@ async function newPerson(cx: Cx, orgId: string, given: ImportHumanUserRequest): 
   }
 }
 
-async function passwordIn(
+async function parsePassword(
   cx: Cx,
   orgId: string,
-  { password, hashedPassword, passwordChangeRequired: changeRequired, ...given }: Passwords,
+  { password, hashedPassword, passwordChangeRequired: changeRequired, ...userInput }: Passwords,
 ): Promise<NewPassword | undefined> {
   if (hashedPassword?.value) return importPassword(hashedPassword.value, changeRequired)
   if (password === "") return undefined
-  const names = [given.userName, given.email?.email ?? ""]
+  const names = [userInput.userName, userInput.email?.email ?? ""]
   return firstPasswordIn(cx, orgId, password, { names, changeRequired })
 }
 
@@ -161,85 +168,85 @@ type Passwords = Pick<
   "password" | "hashedPassword" | "passwordChangeRequired" | "userName" | "email"
 >
 
-const recoveryCodes = ({ recoveryCodes: given }: ImportHumanUserRequest): readonly string[] =>
-  given.map(({ codeType }) => {
+const recoveryCodes = ({ recoveryCodes: userInput }: ImportHumanUserRequest): readonly string[] =>
+  userInput.map(({ codeType }) => {
     if (codeType.case === "raw") return codeType.value
     throw new Fault(
       "invalid_argument",
       "transfer.recovery_code_hashed",
-      "recovery codes can be taken over as they are, not as hashes; leave them out",
+      "recovery codes must be plain codes, not hashes; omit the hashes",
     )
   })
 
-function turn(tx: Transaction, id: string, status: User["status"]): void {
+function setStatus(tx: Transaction, id: string, status: User["status"]): void {
   if (status === "inactive") deactivateUser.within(tx, id)
   if (status === "locked") lockUser.within(tx, id)
 }
 
-function checkedLink(cx: Cx, orgId: string, link: External): External {
-  checkLink(cx, orgId, link)
+function parseLink(cx: Cx, orgId: string, link: ExternalAccount): ExternalAccount {
+  validateLink(cx, orgId, link)
   return link
 }
 
-export const machineRow = row({
+export const machineRow = itemKind({
   field: "machineUsers",
-  needs: needs("user"),
+  needs: permissionsFor("user"),
   from: ({ machineUsers }) => machineUsers,
   async *read(cx, orgId) {
     for await (const userId of idsIn(cx, "machines", orgId)) {
       const state = cx.store.state(cx, user, userId)
-      if (hasLeft(state) || state.kind !== "machine") continue
+      if (isAbsent(state) || state.kind !== "machine") continue
       const { userName, name, description } = state
       const isJwt = state.accessTokenType === "jwt"
       const accessTokenType = isJwt ? AccessTokenType.JWT : AccessTokenType.BEARER
-      const told = { userName, name, description, accessTokenType, ...jwtFormatFields(state) }
-      yield { machineUsers: [{ userId, user: told, state: states[state.status] }] }
+      const notified = { userName, name, description, accessTokenType, ...toJwtFormatFields(state) }
+      yield { machineUsers: [{ userId, user: notified, state: states[state.status] }] }
     }
   },
-  write: async (cx, orgId, { userId, user: given, state }) => {
-    if (!given) throw emptyError("user")
-    const id = givenId(cx.ids, "user_id", userId || given.userId)
-    const { userName, name, description } = given
-    const accessTokenType = meaning(["bearer", "jwt"] as const, given.accessTokenType)
-    const jwtFormat = jwtFormatOf(given)
+  write: async (cx, orgId, { userId, user: userInput, state }) => {
+    if (!userInput) throw emptyMessageError("user")
+    const id = parseResourceId(cx.ids, "user_id", userId || userInput.userId)
+    const { userName, name, description } = userInput
+    const accessTokenType = valueOfEnum(["bearer", "jwt"] as const, userInput.accessTokenType)
+    const jwtFormat = parseJwtFormat(userInput)
     const machine = { name, description, accessTokenType, jwtFormat }
     const input = { kind: "machine", orgId, userName, ...machine } as const
     await cx.store.transact(cx, (tx) => {
       importUser(tx, id, input)
-      turn(tx, id, meaning<User["status"]>(wanted, state))
+      setStatus(tx, id, valueOfEnum<User["status"]>(importedStatus, state))
     })
   },
   lane: ({ userId }) => userId,
-  idOf: ({ userId, user: given }) => userId || given?.userName || "",
-  taken: ({ userId }) => ({ machineUserIds: [userId] }),
+  idOf: ({ userId, user: userInput }) => userId || userInput?.userName || "",
+  successOf: ({ userId }) => ({ machineUserIds: [userId] }),
 })
 
-export const metadataRow = row({
+export const metadataRow = itemKind({
   field: "userMetadata",
-  needs: needs("user"),
+  needs: permissionsFor("user"),
   from: ({ userMetadata }) => userMetadata,
   async *read(cx, orgId) {
     for (const list of ["people", "machines"] as const) {
       for await (const id of idsIn(cx, list, orgId)) {
-        for (const [key, value] of heldMetadata(cx, id)) {
+        for (const [key, value] of listMetadata(cx, id)) {
           yield { userMetadata: [{ id, key, value: new Uint8Array(value) }] }
         }
       }
     }
   },
   write: async (cx, orgId, { id, key, value }) => {
-    mustBeOf(cx, orgId, id)
-    if (heldMetadata(cx, id).has(key)) throw notedError()
+    requireUserOf(cx, orgId, id)
+    if (listMetadata(cx, id).has(key)) throw metadataExistsError()
     await setMetadata(cx, id, [{ key, value }])
   },
   lane: ({ id }) => id,
   idOf: ({ id, key }) => `${id}/${key}`,
-  taken: ({ id, key }) => ({ userMetadata: [{ userId: id, key }] }),
+  successOf: ({ id, key }) => ({ userMetadata: [{ userId: id, key }] }),
 })
 
-export const linkRow = row({
+export const linkRow = itemKind({
   field: "userLinks",
-  needs: needs("user", "user.credential.write"),
+  needs: permissionsFor("user", "user.credential.write"),
   from: ({ userLinks }) => userLinks,
   async *read(cx, orgId) {
     for await (const userId of idsIn(cx, "people", orgId)) {
@@ -250,68 +257,68 @@ export const linkRow = row({
     }
   },
   write: async (cx, orgId, { userId, idpId, providedUserId: externalId, providedUserName }) => {
-    mustBeOf(cx, orgId, userId)
+    requireUserOf(cx, orgId, userId)
     const name = providedUserName || externalId
-    const link = checkedLink(cx, orgId, { idpId, externalId, name })
-    const held = linksOf(cx.store.state(cx, user, userId))
-    if (held.some((each) => each.idpId === idpId && each.externalId === externalId)) {
-      throw linkedError()
+    const link = parseLink(cx, orgId, { idpId, externalId, name })
+    const existingLinks = linksOf(cx.store.state(cx, user, userId))
+    if (existingLinks.some((each) => each.idpId === idpId && each.externalId === externalId)) {
+      throw linkExistsError()
     }
     await cx.store.transact(cx, (tx) => addLink(tx, userId, { ...link, isFirst: true }))
   },
   lane: ({ userId }) => userId,
   idOf: ({ userId, idpId }) => `${userId}/${idpId}`,
-  taken: ({ userId, idpId, providedUserId, providedUserName }) => ({
+  successOf: ({ userId, idpId, providedUserId, providedUserName }) => ({
     userLinks: [{ userId, idpId, externalUserId: providedUserId, displayName: providedUserName }],
   }),
 })
 
-export const machineKeyRow = row({
+export const machineKeyRow = itemKind({
   field: "machineKeys",
-  needs: needs("user"),
+  needs: permissionsFor("user"),
   from: ({ machineKeys }) => machineKeys,
   async *read(cx, orgId) {
     for await (const userId of idsIn(cx, "machines", orgId)) {
       for (const { id: keyId, publicKey, expires } of machineKeysOf(cx, userId)) {
-        yield { machineKeys: [{ keyId, userId, ...keyOf(publicKey, expires) }] }
+        yield { machineKeys: [{ keyId, userId, ...formatKey(publicKey, expires) }] }
       }
     }
   },
-  write: async (cx, orgId, given) => {
-    const { userId } = given
-    mustBeOf(cx, orgId, userId)
-    const key = readKey(given)
-    const keyId = givenId(cx.ids, "key_id", given.keyId)
-    mustNotHave(machineKeysOf(cx, userId), keyId)
+  write: async (cx, orgId, userInput) => {
+    const { userId } = userInput
+    requireUserOf(cx, orgId, userId)
+    const key = parseKey(userInput)
+    const keyId = parseResourceId(cx.ids, "key_id", userInput.keyId)
+    requireNewKey(machineKeysOf(cx, userId), keyId)
     await addServiceKey(cx, userId, { keyId, ...key })
   },
   lane: ({ userId }) => userId,
   idOf: ({ keyId }) => keyId,
-  taken: ({ keyId }) => ({ machineKeys: [keyId] }),
+  successOf: ({ keyId }) => ({ machineKeys: [keyId] }),
 })
 
 /**
- * What stands in an organisation's data is said of its own users, and of nobody else's. They may
- * have been there before: a key or a link of theirs is a way to act as them.
+ * The data of an organization can refer only to its own users. Imported keys and links give access
+ * to a user, so the rank of existing users is checked.
  */
-function mustBeOf(cx: Cx, orgId: string, userId: string): void {
-  const isThere = !hasLeft(cx.store.state(cx, user, userId))
+function requireUserOf(cx: Cx, orgId: string, userId: string): void {
+  const isThere = !isAbsent(cx.store.state(cx, user, userId))
   if (!isThere || cx.store.receipt(cx, user, userId)?.owner !== orgId) {
-    throw new Fault("not_found", "user.missing", "the organisation has no such user")
+    throw new Fault("not_found", "user.missing", "user not found in this organization")
   }
-  mustOutrank(cx, userId)
+  requireHigherRank(cx, userId)
 }
 
-const notedError = () =>
-  new Fault("already_exists", "transfer.exists", "the user has metadata with this key already")
+const metadataExistsError = () =>
+  new Fault("already_exists", "transfer.exists", "the user already has metadata with this key")
 
-const linkedError = () =>
-  new Fault("already_exists", "transfer.exists", "the user is linked to this account already")
+const linkExistsError = () =>
+  new Fault("already_exists", "transfer.exists", "the user is already linked to this account")
 
-const registrationError = () =>
+const linkNotSupportedError = () =>
   new Fault(
     "unimplemented",
     "transfer.passkey_link",
-    "an import sends no links: leave request_passwordless_registration out, and send the link " +
-      "with CreatePasskeyRegistrationLink once the person is there",
+    "an import sends no links: omit request_passwordless_registration, and send the link " +
+      "with CreatePasskeyRegistrationLink after the import",
   )

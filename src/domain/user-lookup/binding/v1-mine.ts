@@ -1,31 +1,37 @@
-import { share } from "../../../api/method.ts"
+import { bindHandlers } from "../../../api/method.ts"
 import { AuthService } from "../../../gen/core/auth/v1/auth_service_pb.ts"
-import { callerOf } from "../../../kernel/context.ts"
-import { details } from "../../../protocol/api/answer.ts"
+import { requireUserId } from "../../../kernel/context.ts"
+import { toDetails } from "../../../protocol/api/response.ts"
 import type { Cx } from "../../../store/index.ts"
-import { personOf } from "../../user/index.ts"
+import { requireContactOwner } from "../../user/index.ts"
 import { user } from "../../user-model/index.ts"
-import { findUser } from "../query.ts"
+import { requireUserRow } from "../query.ts"
 import type { UserRow } from "../view.ts"
 import { toHuman } from "./v1.ts"
 
-/** What callers see of themselves. */
-export const mine = share<Cx>()(AuthService, {
-  getMyProfile: (_, cx) => ({ ...standing(me(cx)), profile: toHuman(cx, me(cx)).profile }),
-  getMyEmail: (_, cx) => ({ ...standing(me(cx)), email: toHuman(cx, me(cx)).email }),
-  getMyPhone: (_, cx) => ({ ...standing(me(cx)), ...phoneOf(cx, me(cx)) }),
+/** Operations of callers on their own user. */
+export const mine = bindHandlers<Cx>()(AuthService, {
+  getMyProfile: (_, cx) => ({
+    ...rowDetails(requireOwnRow(cx)),
+    profile: toHuman(cx, requireOwnRow(cx)).profile,
+  }),
+  getMyEmail: (_, cx) => ({
+    ...rowDetails(requireOwnRow(cx)),
+    email: toHuman(cx, requireOwnRow(cx)).email,
+  }),
+  getMyPhone: (_, cx) => ({ ...rowDetails(requireOwnRow(cx)), ...toPhone(cx, requireOwnRow(cx)) }),
 })
 
-/** The caller, who is a person. */
-function me(cx: Cx): UserRow {
-  const id = callerOf(cx)
-  personOf(cx.store.state(cx, user, id))
-  return findUser(cx, id)
+/** The row of the caller. Throws if the caller is not a human user. */
+function requireOwnRow(cx: Cx): UserRow {
+  const id = requireUserId(cx)
+  requireContactOwner(cx.store.state(cx, user, id))
+  return requireUserRow(cx, id)
 }
 
-const standing = (row: UserRow) => ({ details: details({ ...row, owner: row.org }) })
+const rowDetails = (row: UserRow) => ({ details: toDetails({ ...row, owner: row.org }) })
 
-function phoneOf(cx: Cx, row: UserRow) {
+function toPhone(cx: Cx, row: UserRow) {
   const { phone } = toHuman(cx, row)
   return phone ? { phone } : {}
 }

@@ -1,5 +1,5 @@
 import type { MessageInitShape } from "@bufbuild/protobuf"
-import { share } from "../../../api/method.ts"
+import { bindHandlers } from "../../../api/method.ts"
 import { AuthService } from "../../../gen/core/auth/v1/auth_service_pb.ts"
 import { ManagementService } from "../../../gen/core/management/v1/management_service_pb.ts"
 import {
@@ -8,31 +8,31 @@ import {
   type UserSchema,
   UserState,
 } from "../../../gen/core/user/v1/user_pb.ts"
-import { callerOf } from "../../../kernel/context.ts"
-import { at, details } from "../../../protocol/api/answer.ts"
+import { requireUserId } from "../../../kernel/context.ts"
+import { toDetails, toTimestamp } from "../../../protocol/api/response.ts"
 import type { Cx } from "../../../store/index.ts"
-import { avatarAddress, canRename } from "../../user/index.ts"
-import { shownNames } from "../find-name.ts"
-import { findUser } from "../query.ts"
+import { avatarUrl, canRename } from "../../user/index.ts"
+import { displayNames } from "../find-name.ts"
+import { requireUserRow } from "../query.ts"
 import type { UserRow } from "../view.ts"
 
-export const management = share<Cx>()(ManagementService, {
-  getUserByID: (req, cx) => ({ user: toUser(cx, findUser(cx, req.id)) }),
+export const management = bindHandlers<Cx>()(ManagementService, {
+  getUserByID: (req, cx) => ({ user: toUser(cx, requireUserRow(cx, req.id)) }),
 })
 
-export const auth = share<Cx>()(AuthService, {
+export const auth = bindHandlers<Cx>()(AuthService, {
   getMyUser: (_, cx) => {
-    const row = findUser(cx, callerOf(cx))
+    const row = requireUserRow(cx, requireUserId(cx))
     return { user: toUser(cx, row), canRename: canRename(cx, row.org) }
   },
 })
 
 export const toUser = (cx: Cx, row: UserRow): MessageInitShape<typeof UserSchema> => ({
   id: row.id,
-  details: details({ ...row, owner: row.org }),
-  state: states[row.status],
+  details: toDetails({ ...row, owner: row.org }),
+  state: stateMessages[row.status],
   userName: row.user_name,
-  ...shownNames(cx, row),
+  ...displayNames(cx, row),
   type:
     row.kind === "human"
       ? { case: "human", value: toHuman(cx, row) }
@@ -46,12 +46,12 @@ export const toHuman = (cx: Cx, row: UserRow) => ({
     nickName: row.nick_name,
     displayName: row.display_name,
     preferredLanguage: row.preferred_language,
-    gender: genders[row.gender],
-    avatarUrl: avatarAddress(cx, row.id),
+    gender: genderMessages[row.gender],
+    avatarUrl: avatarUrl(cx, row.id),
   },
   email: { email: row.email, isEmailVerified: row.email_verified },
   ...(row.phone ? { phone: { phone: row.phone, isPhoneVerified: row.phone_verified } } : {}),
-  ...(row.password_changed ? { passwordChanged: at(row.password_changed) } : {}),
+  ...(row.password_changed ? { passwordChanged: toTimestamp(row.password_changed) } : {}),
 })
 
 const toMachine = (row: UserRow) => ({
@@ -61,13 +61,13 @@ const toMachine = (row: UserRow) => ({
   accessTokenType: row.token_type === "jwt" ? AccessTokenType.JWT : AccessTokenType.BEARER,
 })
 
-const states = {
+const stateMessages = {
   active: UserState.ACTIVE,
   inactive: UserState.INACTIVE,
   locked: UserState.LOCKED,
 } as const
 
-const genders = {
+const genderMessages = {
   unspecified: Gender.UNSPECIFIED,
   female: Gender.FEMALE,
   male: Gender.MALE,

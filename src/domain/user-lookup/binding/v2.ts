@@ -1,5 +1,5 @@
 import type { MessageInitShape } from "@bufbuild/protobuf"
-import { share } from "../../../api/method.ts"
+import { bindHandlers } from "../../../api/method.ts"
 import { ByteFilterMethod } from "../../../gen/core/filter/v2/filter_pb.ts"
 import { TextQueryMethod } from "../../../gen/core/object/v2/object_pb.ts"
 import {
@@ -13,63 +13,63 @@ import {
 } from "../../../gen/core/user/v2/user_pb.ts"
 import { UserService } from "../../../gen/core/user/v2/user_service_pb.ts"
 import { Fault } from "../../../kernel/fault.ts"
-import { type Found, pageOf } from "../../../kernel/page.ts"
+import { parsePage, type SearchResult } from "../../../kernel/page.ts"
 import { fold } from "../../../kernel/text/name.ts"
-import { at, details, meaning } from "../../../protocol/api/answer.ts"
+import { toDetails, toTimestamp, valueOfEnum } from "../../../protocol/api/response.ts"
 import { foldEmail } from "../../../protocol/email.ts"
 import { type Cx, type Filter, search, type TextMethod, textFilter } from "../../../store/index.ts"
-import { avatarAddress, hasMetadata, jwtFormatFields } from "../../user/index.ts"
+import { avatarUrl, metadataFilter, toJwtFormatFields } from "../../user/index.ts"
 import { type Machine, user } from "../../user-model/index.ts"
-import { loginNameFilter, shownNames } from "../find-name.ts"
-import { findUser } from "../query.ts"
+import { displayNames, loginNameFilter } from "../find-name.ts"
+import { requireUserRow } from "../query.ts"
 import { type UserRow, users } from "../view.ts"
 
-/** Looking at users. */
-export const v2search = share<Cx>()(UserService, {
+/** Operations that read users. */
+export const v2search = bindHandlers<Cx>()(UserService, {
   getUserByID: ({ userId }, cx) => ({
-    ...shown(cx, findUser(cx, userId)),
+    ...toResponse(cx, requireUserRow(cx, userId)),
     outranksYou: cx.outranks?.(userId, "home") === false,
     outranksYouElsewhere: cx.outranks?.(userId) === false,
   }),
   listUsers: async (req, cx) => ({
     sortingColumn: req.sortingColumn,
-    ...listed(
+    ...toListResponse(
       cx,
       await search(cx, users, {
-        page: pageOf(req.query),
-        sort: meaning(columns, req.sortingColumn),
-        filters: conditions(req.queries),
+        page: parsePage(req.query),
+        sort: valueOfEnum(sortColumns, req.sortingColumn),
+        filters: toFilters(req.queries),
       }),
     ),
   }),
 })
 
-const shown = (cx: Cx, row: UserRow) => ({
-  details: details(standing(row)),
+const toResponse = (cx: Cx, row: UserRow) => ({
+  details: toDetails(rowDetails(row)),
   user: toUser(cx, row),
 })
 
-const listed = (cx: Cx, found: Found<UserRow>) => ({
-  result: found.rows.map((row) => toUser(cx, row)),
+const toListResponse = (cx: Cx, page: SearchResult<UserRow>) => ({
+  result: page.rows.map((row) => toUser(cx, row)),
   details: {
-    totalResult: BigInt(found.total),
+    totalResult: BigInt(page.total),
     processedSequence: BigInt(cx.store.log.durable()),
-    timestamp: at(cx.clock.now()),
+    timestamp: toTimestamp(cx.clock.now()),
   },
 })
 
-const standing = ({ org, ...row }: UserRow) => ({ ...row, owner: org })
+const rowDetails = ({ org, ...row }: UserRow) => ({ ...row, owner: org })
 
 function toUser(cx: Cx, row: UserRow): MessageInitShape<typeof UserSchema> {
   const shared = {
     userId: row.id,
-    state: states[row.status],
+    state: stateMessages[row.status],
     username: row.user_name,
-    ...shownNames(cx, row),
+    ...displayNames(cx, row),
   }
   return {
     ...shared,
-    details: details(standing(row)),
+    details: toDetails(rowDetails(row)),
     type:
       row.kind === "human"
         ? { case: "human", value: { ...shared, ...toHuman(cx, row) } }
@@ -84,13 +84,13 @@ const toHuman = (cx: Cx, row: UserRow) => ({
     nickName: row.nick_name,
     displayName: row.display_name,
     preferredLanguage: row.preferred_language,
-    gender: genders[row.gender],
-    avatarUrl: avatarAddress(cx, row.id),
+    gender: genderMessages[row.gender],
+    avatarUrl: avatarUrl(cx, row.id),
   },
   email: { email: row.email, isVerified: row.email_verified },
   ...(row.phone ? { phone: { phone: row.phone, isVerified: row.phone_verified } } : {}),
   passwordChangeRequired: row.change_required,
-  ...(row.password_changed ? { passwordChanged: at(row.password_changed) } : {}),
+  ...(row.password_changed ? { passwordChanged: toTimestamp(row.password_changed) } : {}),
 })
 
 const toMachine = (cx: Cx, row: UserRow) => ({
@@ -98,47 +98,51 @@ const toMachine = (cx: Cx, row: UserRow) => ({
   description: row.description,
   hasSecret: row.has_secret,
   accessTokenType: row.token_type === "jwt" ? AccessTokenType.JWT : AccessTokenType.BEARER,
-  ...jwtFormatFields(machineOf(cx, row.id) ?? {}),
+  ...toJwtFormatFields(findMachineState(cx, row.id) ?? {}),
 })
 
-function machineOf(cx: Cx, id: string): Machine | undefined {
+function findMachineState(cx: Cx, id: string): Machine | undefined {
   const state = cx.store.state(cx, user, id)
   return "kind" in state && state.kind === "machine" ? state : undefined
 }
 
 const conditionsMax = 200
 
-/** The filters of a list of queries; nested ones count as well, so that no request grows a tree. */
-function conditions(queries: readonly SearchQuery[]): readonly Filter[] {
+/** The filters of a list of queries; nested ones count towards the limit. */
+function toFilters(queries: readonly SearchQuery[]): readonly Filter[] {
   let left = conditionsMax
   const each = (query: SearchQuery): Filter => {
     left--
-    if (left >= 0) return distantCondition(query) ?? condition(query, each)
+    if (left >= 0) return toForeignFilter(query) ?? toFilter(query, each)
     throw invalidError("user.too_many_queries", `at most ${conditionsMax} queries can be combined`)
   }
   return queries.map(each)
 }
 
-function condition({ query }: SearchQuery, each: (query: SearchQuery) => Filter): Filter {
+function toFilter({ query }: SearchQuery, each: (query: SearchQuery) => Filter): Filter {
   switch (query.case) {
     case "userNameQuery":
-      return text("user_name", query.value.userName, query.value.method)
+      return textCondition("user_name", query.value.userName, query.value.method)
     case "firstNameQuery":
-      return text("given_name", query.value.firstName, query.value.method)
+      return textCondition("given_name", query.value.firstName, query.value.method)
     case "lastNameQuery":
-      return text("family_name", query.value.lastName, query.value.method)
+      return textCondition("family_name", query.value.lastName, query.value.method)
     case "nickNameQuery":
-      return text("nick_name", query.value.nickName, query.value.method)
+      return textCondition("nick_name", query.value.nickName, query.value.method)
     case "displayNameQuery":
-      return text("display_name", query.value.displayName, query.value.method)
+      return textCondition("display_name", query.value.displayName, query.value.method)
     case "emailQuery":
-      return text("email", query.value.emailAddress, query.value.method)
+      return textCondition("email", query.value.emailAddress, query.value.method)
     case "phoneQuery":
-      return like("phone", query.value.number, meaning(methods, query.value.method).how)
+      return comparison(
+        "phone",
+        query.value.number,
+        valueOfEnum(textMethods, query.value.method).how,
+      )
     case "stateQuery":
-      return { oneOf: "status", values: statusesOf(query.value.state) }
+      return { oneOf: "status", values: toStatuses(query.value.state) }
     case "typeQuery":
-      return { oneOf: "kind", values: meaning(kinds, query.value.type) }
+      return { oneOf: "kind", values: valueOfEnum(kindsByType, query.value.type) }
     case "inUserIdsQuery":
       return { oneOf: "id", values: query.value.userIds }
     case "inUserEmailsQuery":
@@ -153,43 +157,47 @@ function condition({ query }: SearchQuery, each: (query: SearchQuery) => Filter)
     case "andQuery":
       return { all: query.value.queries.map(each) }
     case "notQuery":
-      return { not: each(query.value.query ?? nothing()) }
+      return { not: each(query.value.query ?? throwEmptyQuery()) }
     default:
-      return nothing()
+      return throwEmptyQuery()
   }
 }
 
-/** What does not stand in the rows of users themselves; undefined for any other query. */
-function distantCondition({ query }: SearchQuery): Filter | undefined {
+/** A filter on data outside the user row; undefined for any other query. */
+function toForeignFilter({ query }: SearchQuery): Filter | undefined {
   if (query.case === "loginNameQuery") {
-    return loginNameFilter(query.value.loginName, meaning(methods, query.value.method).how)
+    return loginNameFilter(query.value.loginName, valueOfEnum(textMethods, query.value.method).how)
   }
   if (query.case === "metadataKeyFilter") {
-    return hasMetadata(textFilter("meta_key", query.value.key, query.value.method))
+    return metadataFilter(textFilter("meta_key", query.value.key, query.value.method))
   }
   if (query.case !== "metadataValueFilter") return undefined
   const { value, method } = query.value
   const isSame: Filter = { equals: "value", value }
-  return hasMetadata(method === ByteFilterMethod.EQUALS ? isSame : { not: isSame })
+  return metadataFilter(method === ByteFilterMethod.EQUALS ? isSame : { not: isSame })
 }
 
-function nothing(): never {
-  throw invalidError("user.query_empty", "a query is empty; say what it looks for")
+function throwEmptyQuery(): never {
+  throw invalidError("user.query_empty", "a query is empty; set one of its fields")
 }
 
-function text(column: string, value: string, method: number): Filter {
-  const { how, folded } = meaning(methods, method)
-  if (!folded) return like(column, value, how)
-  return like(`${column}_folded`, column === "email" ? foldEmail(value) : value, how)
+function textCondition(column: string, value: string, method: number): Filter {
+  const { how: comparisonMethod, folded } = valueOfEnum(textMethods, method)
+  if (!folded) return comparison(column, value, comparisonMethod)
+  return comparison(
+    `${column}_folded`,
+    column === "email" ? foldEmail(value) : value,
+    comparisonMethod,
+  )
 }
 
-const like = (column: string, value: string, method: TextMethod): Filter => ({
+const comparison = (column: string, value: string, method: TextMethod): Filter => ({
   text: column,
   method,
   value,
 })
 
-const methods: Readonly<Record<number, { how: TextMethod; folded: boolean }>> = {
+const textMethods: Readonly<Record<number, { how: TextMethod; folded: boolean }>> = {
   [TextQueryMethod.EQUALS]: { how: "equals", folded: false },
   [TextQueryMethod.EQUALS_IGNORE_CASE]: { how: "equals", folded: true },
   [TextQueryMethod.STARTS_WITH]: { how: "starts_with", folded: false },
@@ -200,7 +208,7 @@ const methods: Readonly<Record<number, { how: TextMethod; folded: boolean }>> = 
   [TextQueryMethod.ENDS_WITH_IGNORE_CASE]: { how: "ends_with", folded: true },
 }
 
-const columns: Readonly<Record<number, string>> = {
+const sortColumns: Readonly<Record<number, string>> = {
   [UserFieldName.UNSPECIFIED]: "created",
   [UserFieldName.USER_NAME]: "user_name_folded",
   [UserFieldName.FIRST_NAME]: "given_name_folded",
@@ -213,23 +221,23 @@ const columns: Readonly<Record<number, string>> = {
   [UserFieldName.CREATION_DATE]: "created",
 }
 
-const states = {
+const stateMessages = {
   active: UserState.ACTIVE,
   inactive: UserState.INACTIVE,
   locked: UserState.LOCKED,
 } as const
 
-/** States that no listed user is in find nobody. */
-const statusesOf = (state: UserState): readonly string[] =>
-  Object.entries(states).flatMap(([status, value]) => (value === state ? [status] : []))
+/** States that listed users can't have match nobody. */
+const toStatuses = (state: UserState): readonly string[] =>
+  Object.entries(stateMessages).flatMap(([status, value]) => (value === state ? [status] : []))
 
-const kinds: Readonly<Record<number, readonly string[]>> = {
+const kindsByType: Readonly<Record<number, readonly string[]>> = {
   [Type.UNSPECIFIED]: ["human", "machine"],
   [Type.HUMAN]: ["human"],
   [Type.MACHINE]: ["machine"],
 }
 
-const genders = {
+const genderMessages = {
   unspecified: Gender.UNSPECIFIED,
   female: Gender.FEMALE,
   male: Gender.MALE,

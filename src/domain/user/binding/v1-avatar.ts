@@ -1,11 +1,11 @@
-import { share } from "../../../api/method.ts"
+import { bindHandlers } from "../../../api/method.ts"
 import { ManagementService } from "../../../gen/core/management/v1/management_service_pb.ts"
-import { details } from "../../../protocol/api/answer.ts"
+import { toDetails } from "../../../protocol/api/response.ts"
 import type { Cx } from "../../../store/index.ts"
 import { removeAvatar } from "../avatar.ts"
 
-export const managementAvatar = share<Cx>()(ManagementService, {
+export const managementAvatar = bindHandlers<Cx>()(ManagementService, {
   removeHumanAvatar: async ({ userId }, cx) => ({
-    details: details(await removeAvatar(cx, userId)),
+    details: toDetails(await removeAvatar(cx, userId)),
   }),
 })

@@ -1,4 +1,4 @@
-import { share } from "../../../api/method.ts"
+import { bindHandlers } from "../../../api/method.ts"
 import {
   AuthService,
   type ListMyMetadataRequest,
@@ -6,61 +6,77 @@ import {
 } from "../../../gen/core/auth/v1/auth_service_pb.ts"
 import type { MetadataQuery } from "../../../gen/core/metadata/v1/metadata_pb.ts"
 import { Gender as Genders } from "../../../gen/core/user/v1/user_pb.ts"
-import { callerOf } from "../../../kernel/context.ts"
+import { requireUserId } from "../../../kernel/context.ts"
 import { Fault } from "../../../kernel/fault.ts"
-import { pageOf } from "../../../kernel/page.ts"
-import { at, details, filterMissingError, meaning } from "../../../protocol/api/answer.ts"
-import { selected } from "../../../protocol/api/mask.ts"
+import { parsePage } from "../../../kernel/page.ts"
+import { selectMasked } from "../../../protocol/api/mask.ts"
+import {
+  filterMissingError,
+  toDetails,
+  toTimestamp,
+  valueOfEnum,
+} from "../../../protocol/api/response.ts"
 import { type Cx, type Filter, search, textFilter } from "../../../store/index.ts"
 import { createCode } from "../../credential/index.ts"
-import type { CodeOf } from "../../lockout/index.ts"
-import { type Gender, homeOf, user } from "../../user-model/index.ts"
+import type { ContactKind } from "../../lockout/index.ts"
+import { findHomeOrg, type Gender, user } from "../../user-model/index.ts"
 import { removeAvatar } from "../avatar.ts"
 import { removeUser, type UserChange } from "../commands.ts"
-import { changeUser, personOf, removePhone, requestCode, verifyContact } from "../contact.ts"
-import { mustBeAllowedToRename } from "../login-name.ts"
+import {
+  changeUser,
+  removePhone,
+  requestCode,
+  requireContactOwner,
+  verifyContact,
+} from "../contact.ts"
+import { requireCanRename } from "../login-name.ts"
 import { type MetadataRow, metadataEntries } from "../metadata-view.ts"
 
-/** What callers change of themselves, and what is noted about them. */
-export const self = share<Cx>()(AuthService, {
-  updateMyProfile: (req, cx) => change(cx, { human: { profile: profileIn(req) } }),
+/** Operations of callers on their own user and metadata. */
+export const self = bindHandlers<Cx>()(AuthService, {
+  updateMyProfile: (req, cx) => updateSelf(cx, { human: { profile: profileFrom(req) } }),
   updateMyUserName: ({ userName }, cx) => {
-    mustBeAllowedToRename(cx, homeOf(cx, callerOf(cx)))
-    return change(cx, { userName })
+    requireCanRename(cx, findHomeOrg(cx, requireUserId(cx)))
+    return updateSelf(cx, { userName })
   },
-  setMyEmail: ({ email: value }, cx) => change(cx, { human: { email: mine(cx, "email", value) } }),
-  setMyPhone: ({ phone: value }, cx) => change(cx, { human: { phone: mine(cx, "phone", value) } }),
+  setMyEmail: ({ email: value }, cx) =>
+    updateSelf(cx, { human: { email: newOwnContact(cx, "email", value) } }),
+  setMyPhone: ({ phone: value }, cx) =>
+    updateSelf(cx, { human: { phone: newOwnContact(cx, "phone", value) } }),
   removeMyPhone: async (_, cx) => {
-    if (!personOf(cx.store.state(cx, user, callerOf(cx))).phone) throw unchangedError()
-    return { details: details(await removePhone(cx, callerOf(cx))) }
+    if (!requireContactOwner(cx.store.state(cx, user, requireUserId(cx))).phone)
+      throw unchangedError()
+    return { details: toDetails(await removePhone(cx, requireUserId(cx))) }
   },
-  removeMyAvatar: async (_, cx) => ({ details: details(await removeAvatar(cx, callerOf(cx))) }),
-  resendMyEmailVerification: (_, cx) => resend(cx, "email"),
-  resendMyPhoneVerification: (_, cx) => resend(cx, "phone"),
-  verifyMyEmail: ({ code }, cx) => verify(cx, "email", code),
-  verifyMyPhone: ({ code }, cx) => verify(cx, "phone", code),
-  listMyMetadata: (req, cx) => listMetadata(cx, req),
+  removeMyAvatar: async (_, cx) => ({
+    details: toDetails(await removeAvatar(cx, requireUserId(cx))),
+  }),
+  resendMyEmailVerification: (_, cx) => resendCode(cx, "email"),
+  resendMyPhoneVerification: (_, cx) => resendCode(cx, "phone"),
+  verifyMyEmail: ({ code }, cx) => verifyOwnContact(cx, "email", code),
+  verifyMyPhone: ({ code }, cx) => verifyOwnContact(cx, "phone", code),
+  listMyMetadata: (req, cx) => listOwnMetadata(cx, req),
   getMyMetadata: async ({ key }, cx) => {
-    const found = await metadata(cx, { filters: [{ equals: "meta_key", value: key }] })
-    const [row] = found.rows
+    const result = await findMetadata(cx, { filters: [{ equals: "meta_key", value: key }] })
+    const [row] = result.rows
     if (row) return { metadata: toMetadata(row) }
-    throw new Fault("not_found", "user.metadata_absent", "nothing is noted under this key")
+    throw new Fault("not_found", "user.metadata_absent", "metadata not found")
   },
-  removeMyUser: async (_, cx) => ({ details: details(await removeUser(cx, callerOf(cx))) }),
+  removeMyUser: async (_, cx) => ({ details: toDetails(await removeUser(cx, requireUserId(cx))) }),
 })
 
-async function change(cx: Cx, wanted: UserChange) {
-  const id = callerOf(cx)
+async function updateSelf(cx: Cx, changes: UserChange) {
+  const id = requireUserId(cx)
   const step = await cx.store.transact(cx, (tx) => {
     const before = tx.state(user, id)
-    changeUser(tx, id, wanted)
+    changeUser(tx, id, changes)
     if (tx.state(user, id) === before) throw unchangedError()
   })
-  return { details: details(step.receipt(user, id)) }
+  return { details: toDetails(step.receipt(user, id)) }
 }
 
-const profileIn = (req: UpdateMyProfileRequest) =>
-  selected(
+const profileFrom = (req: UpdateMyProfileRequest) =>
+  selectMasked(
     req,
     {
       givenName: req.firstName,
@@ -68,52 +84,52 @@ const profileIn = (req: UpdateMyProfileRequest) =>
       nickName: req.nickName,
       displayName: req.displayName,
       preferredLanguage: req.preferredLanguage,
-      gender: meaning(genders, req.gender),
+      gender: valueOfEnum(genderByMessage, req.gender),
     },
     { givenName: ["firstName"], familyName: ["lastName"] },
   )
 
-/** One's own address is verified by the code that goes there, and by nothing else. */
-const mine = (cx: Cx, of: CodeOf, value: string) => ({
+/** Users can verify their own address only with the code that is sent to it. */
+const newOwnContact = (cx: Cx, of: ContactKind, value: string) => ({
   value,
   verified: false,
-  code: createCode(cx, callerOf(cx), { of, returned: false }),
+  code: createCode(cx, requireUserId(cx), { of, returned: false }),
 })
 
-async function resend(cx: Cx, of: CodeOf) {
-  const id = callerOf(cx)
+async function resendCode(cx: Cx, of: ContactKind) {
+  const id = requireUserId(cx)
   const code = createCode(cx, id, { of, returned: false })
-  return { details: details(await requestCode(cx, id, { of, code })) }
+  return { details: toDetails(await requestCode(cx, id, { of, code })) }
 }
 
-const verify = async (cx: Cx, of: CodeOf, code: string) => ({
-  details: details(await verifyContact(cx, callerOf(cx), { of, code })),
+const verifyOwnContact = async (cx: Cx, of: ContactKind, code: string) => ({
+  details: toDetails(await verifyContact(cx, requireUserId(cx), { of, code })),
 })
 
-async function listMetadata(cx: Cx, req: ListMyMetadataRequest) {
-  const found = await metadata(cx, { query: req.query, filters: req.queries.map(filterOf) })
+async function listOwnMetadata(cx: Cx, req: ListMyMetadataRequest) {
+  const result = await findMetadata(cx, { query: req.query, filters: req.queries.map(toFilter) })
   return {
     details: {
-      totalResult: BigInt(found.total),
+      totalResult: BigInt(result.total),
       processedSequence: BigInt(cx.store.log.durable()),
-      viewTimestamp: at(cx.clock.now()),
+      viewTimestamp: toTimestamp(cx.clock.now()),
     },
-    result: found.rows.map(toMetadata),
+    result: result.rows.map(toMetadata),
   }
 }
 
-type Asked = {
+type MetadataQueryOptions = {
   readonly query?: ListMyMetadataRequest["query"]
   readonly filters: readonly Filter[]
 }
 
-function metadata(cx: Cx, { query, filters }: Asked) {
-  const userId = callerOf(cx)
+function findMetadata(cx: Cx, { query, filters }: MetadataQueryOptions) {
+  const userId = requireUserId(cx)
   const scope = { all: false, orgs: [], projects: [], grants: [], self: userId }
-  return search<MetadataRow>({ ...cx, scope }, metadataEntries, { page: pageOf(query), filters })
+  return search<MetadataRow>({ ...cx, scope }, metadataEntries, { page: parsePage(query), filters })
 }
 
-function filterOf({ query }: MetadataQuery): Filter {
+function toFilter({ query }: MetadataQuery): Filter {
   if (query.case === undefined) throw filterMissingError()
   return textFilter("meta_key", query.value.key, query.value.method)
 }
@@ -121,10 +137,10 @@ function filterOf({ query }: MetadataQuery): Filter {
 const toMetadata = (row: MetadataRow) => ({
   key: row.meta_key,
   value: row.value,
-  details: details({ ...row, owner: row.org }),
+  details: toDetails({ ...row, owner: row.org }),
 })
 
-const genders: Readonly<Record<number, Gender>> = {
+const genderByMessage: Readonly<Record<number, Gender>> = {
   [Genders.UNSPECIFIED]: "unspecified",
   [Genders.FEMALE]: "female",
   [Genders.MALE]: "male",
@@ -132,4 +148,8 @@ const genders: Readonly<Record<number, Gender>> = {
 }
 
 const unchangedError = () =>
-  new Fault("failed_precondition", "user.unchanged", "no changes: it is so already")
+  new Fault(
+    "failed_precondition",
+    "user.unchanged",
+    "nothing to update: the user already has these values",
+  )

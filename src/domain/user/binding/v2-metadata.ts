@@ -1,4 +1,4 @@
-import { share } from "../../../api/method.ts"
+import { bindHandlers } from "../../../api/method.ts"
 import { UserService } from "../../../gen/core/user/v2/user_service_pb.ts"
 import type { Cx } from "../../../store/index.ts"
 import { metadataOperations } from "../../family/api.ts"
@@ -11,7 +11,7 @@ const metadata = metadataOperations({
   column: "user_id",
 })
 
-export const v2metadata = share<Cx>()(UserService, {
+export const v2metadata = bindHandlers<Cx>()(UserService, {
   setUserMetadata: (req, cx) => metadata.set(cx, req.userId, req.metadata),
   deleteUserMetadata: (req, cx) => metadata.remove(cx, req.userId, req.keys),
   listUserMetadata: (req, cx) => metadata.list(cx, req.userId, req),

@@ -1,4 +1,4 @@
-import { share } from "../../../api/method.ts"
+import { bindHandlers } from "../../../api/method.ts"
 import {
   AccessTokenType as AccessTokenTypes,
   Gender as Genders,
@@ -17,20 +17,20 @@ import {
 } from "../../../gen/core/user/v2/user_service_pb.ts"
 import { homeOrg } from "../../../kernel/context.ts"
 import { Fault } from "../../../kernel/fault.ts"
-import { givenId } from "../../../kernel/text/given.ts"
-import { at, details, meaning } from "../../../protocol/api/answer.ts"
+import { parseResourceId } from "../../../kernel/text/identifier.ts"
+import { toDetails, toTimestamp, valueOfEnum } from "../../../protocol/api/response.ts"
 import type { Cx } from "../../../store/index.ts"
-import { passwordWish } from "../../credential/api.ts"
+import { passwordChangeFrom } from "../../credential/api.ts"
 import {
-  changedPassword,
   codeOf,
   firstPasswordIn,
   importPassword,
   type NewPassword,
+  preparePasswordChange,
 } from "../../credential/index.ts"
-import type { CodeOf } from "../../lockout/index.ts"
+import type { ContactKind } from "../../lockout/index.ts"
 import { orgWithDomain } from "../../org/index.ts"
-import { checkLink, type External } from "../../user-link/index.ts"
+import { type ExternalAccount, validateLink } from "../../user-link/index.ts"
 import { type AccessTokenType, type Gender, type User, user } from "../../user-model/index.ts"
 import {
   deactivateUser,
@@ -44,67 +44,78 @@ import {
 } from "../commands.ts"
 import { changeUser } from "../contact.ts"
 import { createUser, type NewContact, type NewHuman, type NewUser } from "../create.ts"
-import { jwtFormatOf } from "../jwt-format.ts"
+import { parseJwtFormat } from "../jwt-format.ts"
 import { type Metadata, noteMetadata } from "../metadata.ts"
-import { mustOutrank } from "../outrank.ts"
-import { contact, notOneself } from "./v2-contact.ts"
+import { requireHigherRank } from "../require-higher-rank.ts"
+import { newContact, requireVerifiable } from "./v2-contact.ts"
 
-/** Changing users; looking at them is in v2search.ts, their addresses are in v2contact.ts. */
-export const v2 = share<Cx>()(UserService, {
-  createUser: (req, cx) => create(cx, givenId(cx.ids, "user_id", req.userId), req),
-  addHumanUser: (req, cx) => addHuman(cx, givenId(cx.ids, "user_id", req.userId), req),
+/**
+ * Operations that change users; those that read users are in user-lookup, contacts in
+ * v2-contact.ts.
+ */
+export const v2 = bindHandlers<Cx>()(UserService, {
+  createUser: (req, cx) => createUserFrom(cx, parseResourceId(cx.ids, "user_id", req.userId), req),
+  addHumanUser: (req, cx) => addHumanUser(cx, parseResourceId(cx.ids, "user_id", req.userId), req),
   updateUser: async (req, cx) => {
-    const { receipt, codes } = await update(cx, req.userId, await userChange(cx, req))
-    return { changeDate: at(receipt.changed), ...codes }
+    const { receipt, codes } = await updateUserFrom(cx, req.userId, await userChangeFrom(cx, req))
+    return { changeDate: toTimestamp(receipt.changed), ...codes }
   },
   updateHumanUser: async (req, cx) => {
     const { userId, username: userName } = req
-    const human = await humanChange(cx, userId, req)
-    const { receipt, codes } = await update(cx, userId, { userName, human })
-    return { details: details(receipt), ...codes }
+    const human = await humanChangeFrom(cx, userId, req)
+    const { receipt, codes } = await updateUserFrom(cx, userId, { userName, human })
+    return { details: toDetails(receipt), ...codes }
   },
   releaseLoginName: async ({ userId, loginName }, cx) => ({
-    details: details(await releaseLoginName(cx, userId, loginName)),
+    details: toDetails(await releaseLoginName(cx, userId, loginName)),
   }),
-  deactivateUser: async (req, cx) => ({ details: details(await deactivateUser(cx, req.userId)) }),
-  reactivateUser: async (req, cx) => ({ details: details(await reactivateUser(cx, req.userId)) }),
-  lockUser: async (req, cx) => ({ details: details(await lockUser(cx, req.userId)) }),
-  unlockUser: async (req, cx) => ({ details: details(await unlockUser(cx, req.userId)) }),
-  deleteUser: async (req, cx) => ({ details: details(await removeUser(cx, req.userId)) }),
+  deactivateUser: async (req, cx) => ({ details: toDetails(await deactivateUser(cx, req.userId)) }),
+  reactivateUser: async (req, cx) => ({ details: toDetails(await reactivateUser(cx, req.userId)) }),
+  lockUser: async (req, cx) => ({ details: toDetails(await lockUser(cx, req.userId)) }),
+  unlockUser: async (req, cx) => ({ details: toDetails(await unlockUser(cx, req.userId)) }),
+  deleteUser: async (req, cx) => ({ details: toDetails(await removeUser(cx, req.userId)) }),
 })
 
-async function create(cx: Cx, id: string, req: CreateUserRequest) {
-  const input = await newUser(cx, id, req)
+async function createUserFrom(cx: Cx, id: string, req: CreateUserRequest) {
+  const input = await newUserFrom(cx, id, req)
   const { created } = await createUser(cx, id, input, { isMade: !req.userId })
-  return { id, creationDate: at(created), ...(input.kind === "human" ? codesOf(input) : {}) }
+  return {
+    id,
+    creationDate: toTimestamp(created),
+    ...(input.kind === "human" ? returnedCodesOf(input) : {}),
+  }
 }
 
-async function addHuman(cx: Cx, id: string, req: AddHumanUserRequest) {
+async function addHumanUser(cx: Cx, id: string, req: AddHumanUserRequest) {
   const { username: userName, organization } = req
   const { case: by, value = homeOrg(cx) } = organization?.org ?? {}
   const orgId = by === "orgDomain" ? (orgWithDomain(cx, value) ?? "") : value
-  const input: NewHuman = { orgId, userName, ...(await newHuman(cx, id, req, { orgId, userName })) }
+  const input: NewHuman = {
+    orgId,
+    userName,
+    ...(await newHumanFrom(cx, id, req, { orgId, userName })),
+  }
   const receipt = await createUser(cx, id, input, { isMade: !req.userId })
-  return { userId: id, details: details(receipt), ...codesOf(input) }
+  return { userId: id, details: toDetails(receipt), ...returnedCodesOf(input) }
 }
 
-async function newUser(cx: Cx, id: string, req: CreateUserRequest): Promise<NewUser> {
+async function newUserFrom(cx: Cx, id: string, req: CreateUserRequest): Promise<NewUser> {
   const { organizationId: orgId, username: userName, metadata } = req
   const { case: kind, value } = req.userType
   if (kind === "human") {
-    const human = await newHuman(cx, id, value, { orgId, userName })
+    const human = await newHumanFrom(cx, id, value, { orgId, userName })
     return { orgId, userName, ...human, metadata: [...metadata, ...value.metadata] }
   }
   if (kind === undefined)
-    throw invalidError("user.kind_missing", "say what the user is: human, machine")
+    throw invalidError("user.kind_missing", "one of human and machine is required")
   const { name, description } = value
-  const accessTokenType = meaning(accessTokenTypes, value.accessTokenType)
-  const jwtFormat = jwtFormatOf(value)
+  const accessTokenType = valueOfEnum(accessTokenTypeByMessage, value.accessTokenType)
+  const jwtFormat = parseJwtFormat(value)
   return { orgId, userName, kind, name, description, accessTokenType, jwtFormat, metadata }
 }
 
-/** Reads a new person from any request that describes one. */
-export async function newHuman(
+/** Reads a new human user from any request that contains one. */
+export async function newHumanFrom(
   cx: Cx,
   id: string,
   human: Omit<CreateUserRequest_Human, "$typeName" | "metadata"> & {
@@ -112,24 +123,24 @@ export async function newHuman(
   },
   { orgId, userName = "" }: { readonly orgId: string; readonly userName?: string | undefined },
 ): Promise<Omit<NewHuman, "orgId" | "userName">> {
-  refuseSecret(human.totpSecret)
+  rejectTotpSecret(human.totpSecret)
   const { profile, email, phone, passwordType } = human
-  if (!profile) throw invalidError("user.profile_missing", "a person needs a profile")
-  if (!email) throw invalidError("user.email_missing", "a person needs an e-mail address")
+  if (!profile) throw invalidError("user.profile_missing", "profile is required for a human user")
+  if (!email) throw invalidError("user.email_missing", "email is required for a human user")
   return {
     kind: "human",
-    profile: { ...profile, gender: genderOf(profile.gender) },
-    email: contact(cx, id, { of: "email", value: email.email, orgId, ...email }),
+    profile: { ...profile, gender: parseGender(profile.gender) },
+    email: newContact(cx, id, { of: "email", value: email.email, orgId, ...email }),
     phone: phone?.phone
-      ? contact(cx, id, { of: "phone", value: phone.phone, orgId, ...phone })
+      ? newContact(cx, id, { of: "phone", value: phone.phone, orgId, ...phone })
       : undefined,
-    password: await firstPassword(cx, orgId, passwordType, [userName, email.email]),
+    password: await initialPassword(cx, orgId, passwordType, [userName, email.email]),
     metadata: human.metadata,
-    links: linksIn(cx, orgId, human.idpLinks),
+    links: linksFrom(cx, orgId, human.idpLinks),
   }
 }
 
-async function firstPassword(
+async function initialPassword(
   cx: Cx,
   orgId: string,
   { case: form, value }: CreateUserRequest_Human["passwordType"],
@@ -140,103 +151,118 @@ async function firstPassword(
   return firstPasswordIn(cx, orgId, value.password, { names, changeRequired: value.changeRequired })
 }
 
-/** A change that was read, and what is to be noted with it. */
-async function update(
+/** Applies a change and sets metadata with it. */
+async function updateUserFrom(
   cx: Cx,
   id: string,
   { metadata = [], ...change }: UserChange & { readonly metadata?: readonly Metadata[] },
 ) {
   const { userName, human } = change
-  // Whoever has a person's name or address can have their password set anew.
-  if (userName !== undefined || human?.email || human?.phone || human?.password) mustOutrank(cx, id)
+  // Changing the user name or an address lets the caller reset the user's password.
+  if (userName !== undefined || human?.email || human?.phone || human?.password)
+    requireHigherRank(cx, id)
   const step = await cx.store.transact(cx, (tx) => {
     changeUser(tx, id, change)
     noteMetadata(cx, tx, id, metadata)
-    return keptCodes(tx.state(user, id), human ?? {})
+    return storedCodesOf(tx.state(user, id), human ?? {})
   })
   return { receipt: step.receipt(user, id), codes: step.value }
 }
 
-async function userChange(cx: Cx, req: UpdateUserRequest) {
+async function userChangeFrom(cx: Cx, req: UpdateUserRequest) {
   const { userId, username: userName, metadata } = req
   const { case: kind, value } = req.userType
   if (kind === undefined) return { userName, metadata }
   if (kind === "human") {
-    return { userName, metadata, human: await humanChange(cx, userId, value) }
+    return { userName, metadata, human: await humanChangeFrom(cx, userId, value) }
   }
   const { name, description, accessTokenType: type } = value
-  const accessTokenType = type === undefined ? undefined : meaning(accessTokenTypes, type)
+  const accessTokenType =
+    type === undefined ? undefined : valueOfEnum(accessTokenTypeByMessage, type)
   const machine = { name, description, accessTokenType, jwtFormat: value }
   return { userName, metadata, machine }
 }
 
-/** What is to become of a person, as any request says it. */
+/** Changes of a human user, as in any request. */
 type RequestedHuman =
   | Pick<UpdateUserRequest_Human, "profile" | "email" | "phone" | "password">
   | Pick<UpdateHumanUserRequest, "profile" | "email" | "phone" | "password">
 
-async function humanChange(cx: Cx, id: string, requested: RequestedHuman): Promise<HumanChange> {
+async function humanChangeFrom(
+  cx: Cx,
+  id: string,
+  requested: RequestedHuman,
+): Promise<HumanChange> {
   const { profile, email, phone, password } = requested
-  const given = (of: CodeOf, value: string, how: SetHumanEmail | SetHumanPhone) =>
-    notOneself(cx, id, contact(cx, id, { of, value, verification: how.verification }))
+  const newContactOf = (of: ContactKind, value: string, request: SetHumanEmail | SetHumanPhone) =>
+    requireVerifiable(cx, id, newContact(cx, id, { of, value, verification: request.verification }))
   return {
-    profile: profile && { ...profile, gender: genderOf(profile.gender) },
-    email: email && given("email", email.email, email),
-    phone: phone && given("phone", phone.phone, phone),
-    password: password && (await changedPassword(cx, id, passwordWish(password))),
+    profile: profile && { ...profile, gender: parseGender(profile.gender) },
+    email: email && newContactOf("email", email.email, email),
+    phone: phone && newContactOf("phone", phone.phone, phone),
+    password: password && (await preparePasswordChange(cx, id, passwordChangeFrom(password))),
   }
 }
 
 type Contacts = { email?: NewContact | undefined; phone?: NewContact | undefined }
 
-/** The codes that the caller asked to have returned; those that are sent stay secret. */
-export function codesOf({ email, phone }: Contacts): { emailCode?: string; phoneCode?: string } {
+/** The codes to return to the caller; codes that are sent are not included. */
+export function returnedCodesOf({ email, phone }: Contacts): {
+  emailCode?: string
+  phoneCode?: string
+} {
   return {
     ...(email?.code?.returned ? { emailCode: email.code.plain } : {}),
     ...(phone?.code?.returned ? { phoneCode: phone.code.plain } : {}),
   }
 }
 
-/** The same, of what has been kept: a verified address that stays as it is needs no code. */
-function keptCodes(state: User, { email, phone }: Contacts) {
-  const kept = (of: CodeOf, given: NewContact | undefined) =>
-    codeOf(state, of)?.sealed === given?.code?.sealed ? given : undefined
-  return codesOf({ email: kept("email", email), phone: kept("phone", phone) })
+/**
+ * The returned codes that were actually stored: an address that is already verified and unchanged
+ * needs no code.
+ */
+function storedCodesOf(state: User, { email, phone }: Contacts) {
+  const storedCode = (of: ContactKind, newContactOf: NewContact | undefined) =>
+    codeOf(state, of)?.sealed === newContactOf?.code?.sealed ? newContactOf : undefined
+  return returnedCodesOf({ email: storedCode("email", email), phone: storedCode("phone", phone) })
 }
 
 /**
- * A secret counts once a code of it was shown, which nobody has done of one that was made
+ * An authenticator app secret must be verified with a code, which can't be done for one created
  * elsewhere.
  */
-function refuseSecret(totpSecret: string | undefined): void {
+function rejectTotpSecret(totpSecret: string | undefined): void {
   if (totpSecret === undefined) return
   throw new Fault(
     "failed_precondition",
     "user.totp_unavailable",
-    "the secret of an authenticator app can't be taken over; leave totp_secret out, and call " +
-      "RegisterTOTP",
+    "totp_secret is not supported; omit it and call RegisterTOTP instead",
   )
 }
 
-/** What a new person signs in with elsewhere. */
-const linksIn = (cx: Cx, orgId: string, given: readonly IDPLink[]): readonly External[] =>
-  given.map(({ idpId, userId: externalId, userName: name }) => {
+/** External accounts of a new user. */
+const linksFrom = (
+  cx: Cx,
+  orgId: string,
+  newContactOf: readonly IDPLink[],
+): readonly ExternalAccount[] =>
+  newContactOf.map(({ idpId, userId: externalId, userName: name }) => {
     const external = { idpId, externalId, name }
-    checkLink(cx, orgId, external)
+    validateLink(cx, orgId, external)
     return external
   })
 
-const genderOf = (gender: Genders | undefined): Gender | undefined =>
-  gender === undefined ? undefined : meaning(genders, gender)
+const parseGender = (gender: Genders | undefined): Gender | undefined =>
+  gender === undefined ? undefined : valueOfEnum(genderByMessage, gender)
 
-const genders: Readonly<Record<number, Gender>> = {
+const genderByMessage: Readonly<Record<number, Gender>> = {
   [Genders.UNSPECIFIED]: "unspecified",
   [Genders.FEMALE]: "female",
   [Genders.MALE]: "male",
   [Genders.DIVERSE]: "diverse",
 }
 
-const accessTokenTypes: Readonly<Record<number, AccessTokenType>> = {
+const accessTokenTypeByMessage: Readonly<Record<number, AccessTokenType>> = {
   [AccessTokenTypes.BEARER]: "bearer",
   [AccessTokenTypes.JWT]: "jwt",
 }

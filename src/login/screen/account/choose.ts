@@ -1,24 +1,25 @@
 import {
   accountOf,
-  afterwards,
   applicationOf,
+  destinationAfterSignIn,
+  formTargetOf,
   hrefOf,
   type LoginContext,
   optionsOf,
   type Screen,
-  targetOf,
 } from "../../context.ts"
-import { type Fields, goTo } from "../../form.ts"
+import { type Fields, redirectTo } from "../../form.ts"
 import { registrationNotice } from "../../part/registration.ts"
 import { loginPaths } from "../../path.ts"
-import { chooseSession } from "../../session.ts"
+import { selectSession } from "../../session.ts"
 
-/** GET of the choice among the accounts of this browser. */
-function askAccount(loginContext: LoginContext): Promise<Response> | Response {
+/** GET: offers the accounts of this browser. */
+function showAccounts(loginContext: LoginContext): Promise<Response> | Response {
   const { cx, show, browserContext, waiting } = loginContext
-  if (browserContext.present.length === 0) return goTo(hrefOf(loginContext, loginPaths.loginName))
+  if (browserContext.present.length === 0)
+    return redirectTo(hrefOf(loginContext, loginPaths.loginName))
   const hinted = waiting?.requirements.hintedUser ?? waiting?.requirements.suggestedUser
-  // Whom the application means comes first; the choice is the person's.
+  // The user of the login_hint is first; the choice remains the user's.
   const first = browserContext.present.filter(({ userId }) => userId === hinted)
   const rest = browserContext.present.filter(({ userId }) => userId !== hinted)
   const accounts = [...first, ...rest].map(({ id, userId }) => ({
@@ -26,7 +27,7 @@ function askAccount(loginContext: LoginContext): Promise<Response> | Response {
     session: id,
     signedIn: true,
   }))
-  const form = targetOf(loginContext, loginPaths.accounts)
+  const form = formTargetOf(loginContext, loginPaths.accounts)
   const otherHref = hrefOf(loginContext, loginPaths.loginName)
   const application = applicationOf(loginContext)
   return show(
@@ -39,17 +40,17 @@ function askAccount(loginContext: LoginContext): Promise<Response> | Response {
   )
 }
 
-/** An account was chosen; it must be one that this browser has. */
-async function takeAccount(loginContext: LoginContext, fields: Fields): Promise<Response> {
+/** POST: continues with the chosen account, which must be signed in to this browser. */
+async function postAccount(loginContext: LoginContext, fields: Fields): Promise<Response> {
   const { cx, browserContext, waiting } = loginContext
   const chosen = browserContext.present.find(({ id }) => id === fields.get("session"))
-  if (!chosen) return goTo(hrefOf(loginContext, loginPaths.accounts))
-  if (waiting) await chooseSession(cx, waiting.id, chosen.id)
-  return goTo(afterwards(loginContext))
+  if (!chosen) return redirectTo(hrefOf(loginContext, loginPaths.accounts))
+  if (waiting) await selectSession(cx, waiting.id, chosen.id)
+  return redirectTo(destinationAfterSignIn(loginContext))
 }
 
 export const chooseScreen: Screen = {
   path: loginPaths.accounts,
-  get: askAccount,
-  post: takeAccount,
+  get: showAccounts,
+  post: postAccount,
 }

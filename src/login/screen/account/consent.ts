@@ -1,95 +1,105 @@
-import { type ApiApp, type ApiScope, apisNamed, scopesFor } from "../../../domain/app/index.ts"
+import { type ApiApp, type ApiScope, apisInAudience, scopesFor } from "../../../domain/app/index.ts"
 import { canUseClient } from "../../../domain/app-access/index.ts"
-import { mayEnter } from "../../../domain/authorization/index.ts"
+import { projectAccessOf } from "../../../domain/authorization/index.ts"
 import {
   allowRequest,
   denyConsent,
-  identityShown,
   rememberedSeconds,
+  shownIdentityOf,
 } from "../../../domain/grant/index.ts"
 import { requireInstance } from "../../../domain/instance/index.ts"
 import { org } from "../../../domain/org/index.ts"
 import { project } from "../../../domain/project/index.ts"
-import { readerOf } from "../../../domain/user-model/index.ts"
+import { createReader } from "../../../domain/user-model/index.ts"
 import type { Cx } from "../../../store/index.ts"
 import {
   accountOf,
-  afterwards,
   applicationOf,
+  destinationAfterSignIn,
+  formTargetOf,
   hrefOf,
   type LoginContext,
   optionsOf,
   type Screen,
   stepOf,
-  targetOf,
 } from "../../context.ts"
-import { type Fields, goTo } from "../../form.ts"
+import { type Fields, redirectTo } from "../../form.ts"
 import { loginPaths } from "../../path.ts"
-import type { Waiting } from "../../request.ts"
+import type { PendingRequest } from "../../request.ts"
 
-/** GET: asks the person, or tells them why they can't go on; only where one of both is next. */
-function askConsent(loginContext: LoginContext): Promise<Response> | Response {
+/**
+ * GET: asks for consent, or explains why the user can't continue; redirects if neither is the next
+ * step.
+ */
+function showConsent(loginContext: LoginContext): Promise<Response> | Response {
   const { cx, show, browserContext, waiting } = loginContext
   const application = applicationOf(loginContext)
-  if (!waiting || !application) return goTo(loginPaths.signedIn)
+  if (!waiting || !application) return redirectTo(loginPaths.signedIn)
   const step = stepOf(loginContext)
-  if (step.kind !== "consent" && step.kind !== "barred") return goTo(afterwards(loginContext))
+  if (step.kind !== "consent" && step.kind !== "barred")
+    return redirectTo(destinationAfterSignIn(loginContext))
   const userId = browserContext.present.find(({ id }) => id === step.sessionId)?.userId ?? ""
   const several = browserContext.present.length > 1
   const common = {
-    form: targetOf(loginContext, loginPaths.consent),
+    form: formTargetOf(loginContext, loginPaths.consent),
     account: accountOf(cx, userId),
     changeHref: hrefOf(loginContext, several ? loginPaths.accounts : loginPaths.loginName),
   }
   if (step.kind === "barred") {
-    const { bar } = step
+    const { bar: barrier } = step
     return show(
       cx,
-      (ui, shared) => ui.BarredPage({ ...shared, ...common, application: application.name, bar }),
+      (ui, shared) =>
+        ui.AccessDeniedPage({ ...shared, ...common, application: application.name, barrier }),
       optionsOf(loginContext, 403, userId),
     )
   }
   const { device } = waiting.asked
-  const asked = {
+  const pageProps = {
     session: step.sessionId,
     application,
     userCode: device?.userCode,
-    ...reachedBy(cx, userId, waiting.asked),
+    ...accessOf(cx, userId, waiting.asked),
     rememberedUntil: rememberedUntil(cx, waiting.asked),
-    identity: identityShown(readerOf(cx), waiting.asked.appId),
+    identity: shownIdentityOf(createReader(cx), waiting.asked.appId),
   }
   return show(
     cx,
-    (ui, shared) => ui.ConsentPage({ ...shared, ...common, ...asked }),
+    (ui, shared) => ui.ConsentPage({ ...shared, ...common, ...pageProps }),
     optionsOf(loginContext, 200, userId),
   )
 }
 
-/** Until when the answer of now is remembered, ms UTC; undefined where it is not. */
-function rememberedUntil(cx: Cx, asked: Waiting["asked"]): number | undefined {
-  const seconds = rememberedSeconds(cx, asked)
+/** When this consent would expire, ms UTC; undefined if it is not remembered. */
+function rememberedUntil(cx: Cx, pageProps: PendingRequest["asked"]): number | undefined {
+  const seconds = rememberedSeconds(cx, pageProps)
   return seconds === 0 ? undefined : cx.clock.now() + seconds * 1000
 }
 
 /**
- * The projects of others that the application will reach, and whose they are. Of one that does not
- * let the person in they learn nothing, and get nothing for it; our own has words of its own.
+ * Projects of other organizations that the application can access, with their owners. Projects that
+ * the user can't sign in to are omitted, because the application gets no access to them. The
+ * console's project has its own text.
  */
-function projectsNamed(cx: Cx, userId: string, foreign: Waiting["asked"]["foreign"] = []) {
+function foreignProjectsOf(
+  cx: Cx,
+  userId: string,
+  foreign: PendingRequest["asked"]["foreign"] = [],
+) {
   const own = requireInstance(cx).projectId
   return foreign
-    .filter((id) => id !== own && mayEnter(cx, userId, id) === "yes")
+    .filter((id) => id !== own && projectAccessOf(cx, userId, id) === "yes")
     .map((id) => {
       const { name } = cx.store.state(cx, project, id)
       return { id, name, organization: organizationOf(cx, id) }
     })
 }
 
-type Reaching = Pick<Waiting["asked"], "scopes" | "audience" | "foreign">
+type AccessRequest = Pick<PendingRequest["asked"], "scopes" | "audience" | "foreign">
 
-/** The projects and APIs that an application will reach, and the scopes of the APIs. */
-function reachedBy(cx: Cx, userId: string, { scopes, audience, foreign }: Reaching) {
-  const projects = projectsNamed(cx, userId, foreign)
+/** The projects and APIs that the application can access, with the scopes of the APIs. */
+function accessOf(cx: Cx, userId: string, { scopes, audience, foreign }: AccessRequest) {
+  const projects = foreignProjectsOf(cx, userId, foreign)
   const isOpen = ({ clientId }: ApiApp) => canUseClient(cx, userId, clientId)
   const defined = scopesFor(cx, audience)
   const requested = scopes
@@ -99,43 +109,48 @@ function reachedBy(cx: Cx, userId: string, { scopes, audience, foreign }: Reachi
   const ours = requireInstance(cx).projectId
   const isNamed = ({ clientId, projectId }: ApiApp) =>
     byApi.has(clientId) || projectId === ours || projects.some(({ id }) => id === projectId)
-  // What resource names is named here, also without a scope.
-  const others = apisNamed(cx, audience).filter((api) => isOpen(api) && !isNamed(api))
+  // Explicitly requested resources are listed, even without a scope.
+  const others = apisInAudience(cx, audience).filter((api) => isOpen(api) && !isNamed(api))
   return {
-    projects: [...projects, ...others.map((api) => namedApi(cx, api))],
+    projects: [...projects, ...others.map((api) => toNamedApi(cx, api))],
     apis: [...byApi.values()].flatMap((own) => {
       const [first] = own
-      return first === undefined ? [] : [{ ...namedApi(cx, first.api), scopes: own.map(shown) }]
+      return first === undefined
+        ? []
+        : [{ ...toNamedApi(cx, first.api), scopes: own.map(toShownScope) }]
     }),
   }
 }
 
-const namedApi = (cx: Cx, { clientId: id, name, projectId }: ApiApp) => ({
+const toNamedApi = (cx: Cx, { clientId: id, name, projectId }: ApiApp) => ({
   id,
   name,
   organization: organizationOf(cx, projectId),
 })
 
-const shown = ({ scope, name = "", description = "" }: ApiScope) => ({ scope, name, description })
+const toShownScope = ({ scope, name = "", description = "" }: ApiScope) => ({
+  scope,
+  name,
+  description,
+})
 
 const organizationOf = (cx: Cx, projectId: string): string =>
   cx.store.state(cx, org, cx.store.state(cx, project, projectId).orgId).name
 
-/** The person does not want to sign in: the application is told that they refuse. */
-async function takeCancel(loginContext: LoginContext): Promise<Response> {
+/** The user cancels the sign-in: the application receives an error. */
+async function postCancel(loginContext: LoginContext): Promise<Response> {
   const { cx, waiting } = loginContext
-  if (!waiting) return goTo(loginPaths.signedIn)
+  if (!waiting) return redirectTo(loginPaths.signedIn)
   await cx.store.transact(cx, (tx) => denyConsent(tx, waiting.id))
-  return goTo(afterwards(loginContext))
+  return redirectTo(destinationAfterSignIn(loginContext))
 }
 
 /**
- * The person has decided. What they allow, they allow for the account that they were shown, and the
- * application as it was shown.
+ * POST: the user's decision. It applies only to the account and the application as they were shown.
  */
-async function takeConsent(loginContext: LoginContext, fields: Fields): Promise<Response> {
+async function postConsent(loginContext: LoginContext, fields: Fields): Promise<Response> {
   const { cx, waiting } = loginContext
-  if (!waiting) return goTo(loginPaths.signedIn)
+  if (!waiting) return redirectTo(loginPaths.signedIn)
   const step = stepOf(loginContext)
   const answer = fields.get("answer")
   if (answer === "cancel" && (step.kind === "consent" || step.kind === "barred")) {
@@ -144,20 +159,20 @@ async function takeConsent(loginContext: LoginContext, fields: Fields): Promise<
     const isAllowed =
       fields.get("session") === step.sessionId &&
       (await allowRequest(cx, waiting.id, step.sessionId, fields.get("identity")))
-    if (!isAllowed) return goTo(hrefOf(loginContext, loginPaths.consent))
+    if (!isAllowed) return redirectTo(hrefOf(loginContext, loginPaths.consent))
   }
-  return goTo(afterwards(loginContext))
+  return redirectTo(destinationAfterSignIn(loginContext))
 }
 
 export const consentScreen: Screen = {
   path: loginPaths.consent,
-  get: askConsent,
-  post: takeConsent,
+  get: showConsent,
+  post: postConsent,
 }
 
-/** Each page of a sign-in posts to it. */
+/** All pages of a sign-in post to it. */
 export const cancelScreen: Screen = {
   path: loginPaths.cancel,
-  get: (loginContext) => goTo(hrefOf(loginContext, loginPaths.loginName)),
-  post: takeCancel,
+  get: (loginContext) => redirectTo(hrefOf(loginContext, loginPaths.loginName)),
+  post: postCancel,
 }

@@ -1,20 +1,20 @@
-import { afterwards, type LoginContext, optionsOf, type Screen } from "../../context.ts"
-import { goTo } from "../../form.ts"
+import { destinationAfterSignIn, type LoginContext, optionsOf, type Screen } from "../../context.ts"
+import { redirectTo } from "../../form.ts"
 import { doneKinds } from "../../part/done.ts"
 import { accountSecurityPath, loginPaths } from "../../path.ts"
 
-/** GET: says it, and leads on. */
+/** GET: confirms the step and links to the next page. */
 function showDone(loginContext: LoginContext): Promise<Response> | Response {
   const { browserContext, waiting, cx, request } = loginContext
   const of = new URL(request.url).searchParams.get("of")
   const kind = doneKinds.find((each) => each === of)
   const newest = browserContext.present.at(-1)
-  if (!kind || !newest) return goTo(afterwards(loginContext))
+  if (!kind || !newest) return redirectTo(destinationAfterSignIn(loginContext))
   const isOfAccount = kind === "linking" && !waiting
-  const onwardHref = isOfAccount ? accountSecurityPath : afterwards(loginContext)
+  const nextHref = isOfAccount ? accountSecurityPath : destinationAfterSignIn(loginContext)
   return loginContext.show(
     cx,
-    (ui, shared) => ui.StepDonePage({ ...shared, kind, onwardHref }),
+    (ui, shared) => ui.StepDonePage({ ...shared, kind, nextHref }),
     optionsOf(loginContext, 200, newest.userId),
   )
 }

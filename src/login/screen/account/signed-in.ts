@@ -1,15 +1,15 @@
-import { memberships } from "../../../domain/member/index.ts"
+import { listMemberships } from "../../../domain/member/index.ts"
 import { login, policyFor } from "../../../domain/policy/index.ts"
-import { homeOf } from "../../../domain/user-model/index.ts"
+import { findHomeOrg } from "../../../domain/user-model/index.ts"
 import { accountOf, type LoginContext, optionsOf, type Screen } from "../../context.ts"
-import { missingFrom, type Present } from "../../flow.ts"
-import { goTo } from "../../form.ts"
+import { findMissing, type PresentSession } from "../../flow.ts"
+import { redirectTo } from "../../form.ts"
 import { loginPaths } from "../../path.ts"
-import { needFor } from "../../policy/need.ts"
+import { requirementFor } from "../../policy/factor-requirement.ts"
 
 /**
- * Signed in, with nowhere to go; the newest account is shown. Where a second factor is missing, the
- * account page comes first, whose own request asks for it.
+ * The page after a sign-in without an application; shows the newest account. If a second factor is
+ * missing, redirects to the account page, whose own request asks for it.
  */
 function showSignedIn(
   loginContext: LoginContext,
@@ -17,14 +17,18 @@ function showSignedIn(
 ): Promise<Response> | Response {
   const { cx, show, browserContext } = loginContext
   const newest = browserContext.present.at(-1)
-  if (!newest) return goTo(loginPaths.loginName)
-  if (hrefs.account && isFactorMissing(loginContext, newest)) return goTo(hrefs.account)
+  if (!newest) return redirectTo(loginPaths.loginName)
+  if (hrefs.account && isFactorMissing(loginContext, newest)) return redirectTo(hrefs.account)
   const account = accountOf(cx, newest.userId)
-  const policy = policyFor(cx, { userId: newest.userId, orgId: homeOf(cx, newest.userId) }, login)
+  const policy = policyFor(
+    cx,
+    { userId: newest.userId, orgId: findHomeOrg(cx, newest.userId) },
+    login,
+  )
   const continueHref = policy.defaultRedirectUri || undefined
   const { logout: logoutHref, account: accountHref } = hrefs
-  // Whoever manages nothing finds nothing there.
-  const console = memberships(cx, newest.userId).length > 0 ? hrefs.console : undefined
+  // Users without administrator roles can't use the console.
+  const console = listMemberships(cx, newest.userId).length > 0 ? hrefs.console : undefined
   return show(
     cx,
     (ui, shared) =>
@@ -40,10 +44,10 @@ function showSignedIn(
   )
 }
 
-function isFactorMissing({ cx }: LoginContext, session: Present): boolean {
-  const need = needFor(cx, session)
+function isFactorMissing({ cx }: LoginContext, session: PresentSession): boolean {
+  const need = requirementFor(cx, session)
   const requirement = { need, since: session.authTime - 1, mustSignIn: false }
-  return missingFrom(session, requirement, cx.clock.now())?.kind === "factor"
+  return findMissing(session, requirement, cx.clock.now())?.kind === "factor"
 }
 
 export type SignedInHrefs = {
@@ -57,8 +61,8 @@ export const signedInScreen = (hrefs: SignedInHrefs): Screen => ({
   get: (loginContext) => showSignedIn(loginContext, hrefs),
 })
 
-/** What is called the sign-in where no application is named. */
+/** The sign-in page without an application. */
 export const entryScreen: Screen = {
   path: loginPaths.entry,
-  get: () => goTo(loginPaths.signedIn),
+  get: () => redirectTo(loginPaths.signedIn),
 }

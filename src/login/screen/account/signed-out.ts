@@ -8,7 +8,7 @@ const showSignedOut = (loginContext: LoginContext): Promise<Response> =>
       ui.SignedOutPage({
         ...shared,
         signInHref: loginPaths.entry,
-        isNobodyHere: new URL(loginContext.request.url).searchParams.has("nobody"),
+        hadNoSession: new URL(loginContext.request.url).searchParams.has("nobody"),
       }),
     optionsOf(loginContext),
   )

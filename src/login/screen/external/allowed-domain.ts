@@ -1,43 +1,47 @@
-import { type Found, type Intent, unscripted } from "../../../domain/idp/index.ts"
-import { because, noteRefusal } from "../../../domain/refusal/index.ts"
+import { type Intent, type OwnedIdp, withoutScripts } from "../../../domain/idp/index.ts"
+import { likelyCauseOf, storeRefusal } from "../../../domain/refusal/index.ts"
 import { emailDomainOf } from "../../../protocol/domain.ts"
 import type { LoginContext } from "../../context.ts"
 
-/** Why the allowed domains of a provider keep somebody from a new account. */
-export type DomainRefusal = {
-  /** Of the address that the provider sent; empty where there is none. */
+/** Why the allowed domains of a provider prevent the creation of an account. */
+export type DomainRejection = {
+  /** The domain of the email address from the provider; empty if there is no address. */
   readonly domain: string
   readonly cause: "provider.domain" | "provider.unverified"
 }
 
-/** A provider, and what it answered. */
-type ProviderAnswer = { readonly found: Found; readonly intent: Intent }
+/** A provider with its response. */
+type ProviderResponse = { readonly found: OwnedIdp; readonly intent: Intent }
 
 /**
- * Answers why the allowed domains of a provider keep somebody from a new account; undefined where
- * they don't. Only the provider's own answer is used: scripts of an organization must not widen
- * what the owner of the provider allows.
+ * Why the allowed domains of a provider prevent the creation of an account; undefined if they
+ * don't. Uses only the provider's own response: scripts of an organization must not extend what the
+ * owner of the provider allows.
  */
-export function domainRefusalOf({ found, intent }: ProviderAnswer): DomainRefusal | undefined {
+export function findDomainRejection({
+  found,
+  intent,
+}: ProviderResponse): DomainRejection | undefined {
   const { isCreationAllowed, allowedDomains } = found.idp.options
   if (!isCreationAllowed || !allowedDomains) return undefined
-  const { email, emailVerified } = unscripted(intent.answered).identity
+  const { email, emailVerified } = withoutScripts(intent.answered).identity
   const domain = emailDomainOf(email)
   if (domain !== "" && !allowedDomains.includes(domain)) return { domain, cause: "provider.domain" }
   return domain !== "" && emailVerified ? undefined : { domain, cause: "provider.unverified" }
 }
 
-/** Records the refusal for the administrators, with the domain and not the whole address. */
-export function recordDomainRefusal(
+/** Records the rejection for administrators, with the domain instead of the full address. */
+export function recordDomainRejection(
   { cx, request, waiting }: LoginContext,
-  { domain, cause }: DomainRefusal,
+  { domain, cause }: DomainRejection,
 ): void {
   const subject = "email domain"
-  noteRefusal(cx, {
+  storeRefusal(cx, {
     endpoint: new URL(request.url).pathname,
     error: "access_denied",
-    description: "no account was created: the email domain is not allowed, or not verified",
+    description:
+      "no account was created: the email domain is not allowed, or the address is not verified",
     clientId: waiting?.asked.clientId ?? "",
-    findings: [{ subject, received: domain, expected: [], ...because(subject, cause) }],
+    findings: [{ subject, received: domain, expected: [], ...likelyCauseOf(subject, cause) }],
   })
 }

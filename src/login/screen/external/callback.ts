@@ -1,33 +1,38 @@
 import {
-  doneWith,
+  completeOpenIntent,
   failIntent,
+  findIdpById,
+  findOpenIntent,
   finishUpstream,
-  idpById,
-  openIntent,
+  parseTokenState,
   type RequestedSignIn,
   redirectUriOf,
   startIntent,
   succeedIntent,
   tokenPath,
-  tokenState,
 } from "../../../domain/idp/index.ts"
-import { formWithin } from "../../../protocol/body.ts"
+import { readForm } from "../../../protocol/body.ts"
 import type { LoginContext, PageContext, Screen } from "../../context.ts"
-import { askedOfExternal } from "../../entered/script.ts"
-import { goTo } from "../../form.ts"
-import { offeredIdp } from "../../part/provider.ts"
+import { redirectTo } from "../../form.ts"
+import { findOfferedProvider } from "../../part/provider.ts"
 import { loginPaths } from "../../path.ts"
-import type { Waiting } from "../../request.ts"
-import { trouble } from "../../trouble.ts"
-import { failed, proceed, reasonOf, tellElsewhere } from "./outcome.ts"
-import { recordRefusedAnswer } from "./refused-answer.ts"
+import { showProblem } from "../../problem.ts"
+import type { PendingRequest } from "../../request.ts"
+import { runExternalScripts } from "../../sign-in/script.ts"
+import {
+  continueWithIntent,
+  failureIdOf,
+  redirectToCustomLogin,
+  showProviderFailure,
+} from "./outcome.ts"
+import { recordRejectedResponse } from "./rejected-response.ts"
 
-/** GET: sends the browser to a provider that the page has offered. */
+/** GET: redirects to an offered provider. */
 async function startExternal(loginContext: LoginContext): Promise<Response> {
   const { cx, request, browserContext, waiting } = loginContext
   const id = new URL(request.url).searchParams.get("idp") ?? ""
-  const found = offeredIdp(loginContext, id)
-  if (!found) return trouble(loginContext, { problem: "not_found", status: 404 })
+  const found = findOfferedProvider(loginContext, id)
+  if (!found) return showProblem(loginContext, { problem: "not_found", status: 404 })
   try {
     const { authUrl } = await startIntent(cx, found, {
       agentId: browserContext.browser.id,
@@ -35,16 +40,16 @@ async function startExternal(loginContext: LoginContext): Promise<Response> {
       creatorId: "",
       successUrl: "",
       failureUrl: "",
-      ...(waiting && { requested: requestedOf(waiting) }),
+      ...(waiting && { requested: requestedSignInOf(waiting) }),
     })
-    return goTo(authUrl, browserContext.browser.setCookie)
+    return redirectTo(authUrl, browserContext.browser.setCookie)
   } catch (cause) {
-    return failed(loginContext, cause)
+    return showProviderFailure(loginContext, cause)
   }
 }
 
-/** What the request that waits requires of a sign-in, wherever that happens. */
-const requestedOf = ({ asked, loginHint }: Waiting): RequestedSignIn => ({
+/** The requirements of the pending request, for the provider. */
+const requestedSignInOf = ({ asked, loginHint }: PendingRequest): RequestedSignIn => ({
   mustSignIn: asked.prompts.includes("login"),
   maxAgeSeconds: asked.maxAge,
   loginHint,
@@ -52,47 +57,53 @@ const requestedOf = ({ asked, loginHint }: Waiting): RequestedSignIn => ({
 })
 
 /**
- * What a provider has answered. A form that comes from elsewhere brings no cookie of ours, so that
- * it is asked for once more as an address.
+ * The response of a provider. A cross-site form post contains no cookie of ours, so it is converted
+ * to a GET request first.
  */
-export async function takeCallback(pageContext: PageContext): Promise<Response> {
+export async function handleCallback(pageContext: PageContext): Promise<Response> {
   const { cx, request } = pageContext
   const url = new URL(request.url)
   if (request.method === "POST") {
-    const form = await formWithin(request, { bytes: 16_384, parameters: 20 })
-    if (typeof form === "string") return trouble(pageContext, { problem: "invalid_request" })
-    return goTo(`${url.pathname}?${form}`)
+    const form = await readForm(request, { bytes: 16_384, parameters: 20 })
+    if (typeof form === "string") return showProblem(pageContext, { problem: "invalid_request" })
+    return redirectTo(`${url.pathname}?${form}`)
   }
   const isToken = url.pathname === tokenPath
-  const state = isToken ? tokenState(url.searchParams) : url.searchParams.get("state")
-  const open = openIntent(cx, state ?? "")
-  const found = open && idpById(cx, open.idpId)
-  // Another provider's answer, or one that came by another's address.
+  const state = isToken ? parseTokenState(url.searchParams) : url.searchParams.get("state")
+  const open = findOpenIntent(cx, state ?? "")
+  const found = open && findIdpById(cx, open.idpId)
+  // The response of a different provider, or on the path of a different one.
   if (!open || !found || new URL(redirectUriOf(cx, found)).pathname !== url.pathname) {
-    return trouble(pageContext, { problem: "expired" })
+    return showProblem(pageContext, { problem: "expired" })
   }
-  // Whoever has begun it goes on: a state that was planted in another browser signs nobody in.
+  // Only the browser that began the sign-in can continue it: a state planted in another browser
+  // signs in no one.
   if (open.agentId !== "" && open.agentId !== pageContext.browserContext.browser.id) {
-    return trouble(pageContext, { problem: "other_browser", status: 403 })
+    return showProblem(pageContext, { problem: "other_browser", status: 403 })
   }
   const isOurs = open.agentId !== ""
   try {
     const { headers } = request
-    const returned = { parameters: url.searchParams, headers, kept: open.kept }
-    const said = await finishUpstream(cx, found, returned)
+    const returned = { parameters: url.searchParams, headers, flow: open.kept }
+    const upstreamResponse = await finishUpstream(cx, found, returned)
     if (!isOurs) {
-      const token = await succeedIntent(cx, open.id, said)
-      return tellElsewhere(cx, open, { token, answered: said })
+      const token = await succeedIntent(cx, open.id, upstreamResponse)
+      return redirectToCustomLogin(cx, open, { token, answered: upstreamResponse })
     }
     const { requestId, linkUserId } = open
-    const come = { answered: said, requestId, linkUserId }
-    const answered = await askedOfExternal(pageContext, found, come)
-    return await proceed(pageContext, { intent: doneWith(open, answered), isKept: false })
+    const externalSignIn = { answered: upstreamResponse, requestId, linkUserId }
+    const answered = await runExternalScripts(pageContext, found, externalSignIn)
+    return await continueWithIntent(pageContext, {
+      intent: completeOpenIntent(open, answered),
+      isStored: false,
+    })
   } catch (cause) {
-    const error = reasonOf(cause)
+    const error = failureIdOf(cause)
     await failIntent(cx, open.id, error)
-    recordRefusedAnswer(cx, found.idp, { endpoint: url.pathname, cause })
-    return isOurs ? failed(pageContext, cause) : tellElsewhere(cx, open, { error })
+    recordRejectedResponse(cx, found.idp, { endpoint: url.pathname, cause })
+    return isOurs
+      ? showProviderFailure(pageContext, cause)
+      : redirectToCustomLogin(cx, open, { error })
   }
 }
 

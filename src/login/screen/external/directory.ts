@@ -1,54 +1,54 @@
-import { answeredByDirectory } from "../../../domain/federation/index.ts"
-import { entranceOf, type Found, noteAnswered } from "../../../domain/idp/index.ts"
+import { authenticateWithDirectory } from "../../../domain/federation/index.ts"
+import { createAnsweredIntent, type OwnedIdp, signInMethodOf } from "../../../domain/idp/index.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import {
   applicationOf,
+  formTargetOf,
   hrefOf,
   type LoginContext,
   optionsOf,
   type Screen,
-  targetOf,
 } from "../../context.ts"
-import { askedOfExternal } from "../../entered/script.ts"
 import type { Fields } from "../../form.ts"
 import {
-  type DirectoryShown,
-  directories,
-  offeredIdp,
+  type DirectoryState,
+  directoryState,
+  findOfferedProvider,
   type DirectoryProblem as Problem,
 } from "../../part/provider.ts"
 import { accountSecurityPath, loginPaths } from "../../path.ts"
-import { trouble } from "../../trouble.ts"
-import { linkingBy } from "./linkable.ts"
-import { failed, proceed } from "./outcome.ts"
+import { showProblem } from "../../problem.ts"
+import { runExternalScripts } from "../../sign-in/script.ts"
+import { findLinkableByTicket } from "./linkable.ts"
+import { continueWithIntent, showProviderFailure } from "./outcome.ts"
 
-/** The directory, and to whom it is to link who is found there; nobody where it signs in. */
-type Asking = { readonly found: Found; readonly linkUserId?: string }
+/** The directory, and the user to link; without one it signs in. */
+type DirectoryRequest = { readonly found: OwnedIdp; readonly linkUserId?: string }
 
-function askingOf(
+function directoryRequestOf(
   loginContext: LoginContext,
-  { idpId, ticket = "" }: DirectoryShown,
-): Asking | undefined {
-  const linking = ticket === "" ? undefined : linkingBy(loginContext, ticket)
-  const found = ticket === "" ? offeredIdp(loginContext, idpId) : linking?.found
-  if (!found || entranceOf(found.idp.settings) !== "directory") return undefined
+  { idpId, ticket = "" }: DirectoryState,
+): DirectoryRequest | undefined {
+  const linking = ticket === "" ? undefined : findLinkableByTicket(loginContext, ticket)
+  const found = ticket === "" ? findOfferedProvider(loginContext, idpId) : linking?.found
+  if (!found || signInMethodOf(found.idp.settings) !== "directory") return undefined
   return { found, ...(linking && { linkUserId: linking.userId }) }
 }
 
-/** GET of the page that asks for a name and a password of a directory. */
-function askDirectory(loginContext: LoginContext): Promise<Response> | Response {
+/** GET: asks for directory credentials. */
+function showDirectory(loginContext: LoginContext): Promise<Response> | Response {
   const { cx, request, waiting } = loginContext
-  const named = new URL(request.url).searchParams.get("idp") ?? ""
-  const shown = directories.of(loginContext) ?? { idpId: named }
-  const { idpId, loginName, ticket, problem } = shown
-  const found = askingOf(loginContext, shown)?.found
-  if (!found) return trouble(loginContext, { problem: "not_found", status: 404 })
+  const idpParameter = new URL(request.url).searchParams.get("idp") ?? ""
+  const state = directoryState.of(loginContext) ?? { idpId: idpParameter }
+  const { idpId, loginName, ticket, problem } = state
+  const found = directoryRequestOf(loginContext, state)?.found
+  if (!found) return showProblem(loginContext, { problem: "not_found", status: 404 })
   const page = {
     provider: found.idp.name,
     idpId,
     ticket,
     loginName: loginName ?? waiting?.loginHint,
-    form: targetOf(loginContext, loginPaths.directory),
+    form: formTargetOf(loginContext, loginPaths.directory),
     application: applicationOf(loginContext),
     otherHref: ticket ? accountSecurityPath : hrefOf(loginContext, loginPaths.loginName),
   }
@@ -65,30 +65,33 @@ function askDirectory(loginContext: LoginContext): Promise<Response> | Response 
   )
 }
 
-/** RFC 6585 §4 for who tries too often. */
+/** The HTTP status for a problem; RFC 6585 §4 for too many attempts. */
 function statusOf(problem: Problem | undefined): number {
   if (problem === undefined) return 200
   return "retryAfterSeconds" in problem ? 429 : 422
 }
 
-/** The name and the password were given: the directory says whose they are. */
-async function takeDirectory(loginContext: LoginContext, fields: Fields): Promise<Response> {
+/** POST: checks the credentials with the directory. */
+async function postDirectory(loginContext: LoginContext, fields: Fields): Promise<Response> {
   const { cx, browserContext, waiting } = loginContext
   const ticket = fields.get("ticket")
-  const asking = askingOf(loginContext, { idpId: fields.get("idp"), ticket })
-  if (!asking) return trouble(loginContext, { problem: "not_found", status: 404 })
+  const asking = directoryRequestOf(loginContext, { idpId: fields.get("idp"), ticket })
+  if (!asking) return showProblem(loginContext, { problem: "not_found", status: 404 })
   const { found, ...linking } = asking
   const loginName = fields.get("loginName").trim().slice(0, loginNameMax)
   const again = (problem: Problem) =>
-    directories.next(loginContext, { idpId: found.idp.id, loginName, ticket, problem })
+    directoryState.next(loginContext, { idpId: found.idp.id, loginName, ticket, problem })
   const password = fields.get("password")
   if (password === "") return again({ key: "password.error.missing" })
   try {
-    const said = await answeredByDirectory(cx, found, { username: loginName, password })
+    const directoryResponse = await authenticateWithDirectory(cx, found, {
+      username: loginName,
+      password,
+    })
     const requestId = waiting?.id ?? ""
-    const come = { answered: said, requestId, ...linking }
-    const answered = await askedOfExternal(loginContext, found, come)
-    const begun = {
+    const externalSignIn = { answered: directoryResponse, requestId, ...linking }
+    const answered = await runExternalScripts(loginContext, found, externalSignIn)
+    const intentInput = {
       idpId: found.idp.id,
       agentId: browserContext.browser.id,
       requestId,
@@ -96,18 +99,21 @@ async function takeDirectory(loginContext: LoginContext, fields: Fields): Promis
       ...linking,
       answered,
     }
-    const { id } = await noteAnswered(cx, found, begun)
-    return await proceed(loginContext, { intent: { ...begun, id }, isKept: true })
+    const { id } = await createAnsweredIntent(cx, found, intentInput)
+    return await continueWithIntent(loginContext, {
+      intent: { ...intentInput, id },
+      isStored: true,
+    })
   } catch (cause) {
     const problem = problemOf(cause)
     if (problem) return again(problem)
-    return failed(loginContext, cause)
+    return showProviderFailure(loginContext, cause)
   }
 }
 
 const loginNameMax = 200
 
-/** What the person can do something about, on the same page. */
+/** The problem to show on the same page, if the user can fix it. */
 function problemOf(cause: unknown): Problem | undefined {
   if (!(cause instanceof Fault)) return undefined
   const { id, code, retryAfterSeconds } = cause
@@ -120,6 +126,6 @@ function problemOf(cause: unknown): Problem | undefined {
 
 export const directoryScreen: Screen = {
   path: loginPaths.directory,
-  get: askDirectory,
-  post: takeDirectory,
+  get: showDirectory,
+  post: postDirectory,
 }

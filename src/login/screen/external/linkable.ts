@@ -1,25 +1,26 @@
-import { linkableIdps, openTicket } from "../../../domain/federation/index.ts"
-import type { Found } from "../../../domain/idp/index.ts"
+import { linkableIdps, parseTicket } from "../../../domain/federation/index.ts"
+import type { OwnedIdp } from "../../../domain/idp/index.ts"
 import type { LoginContext } from "../../context.ts"
-import { provenHere } from "./person.ts"
+import { recentlySignedIn } from "./newcomer.ts"
 
-/** A user, and the provider that is to be linked. */
+/** A user and the provider to link. */
 type ProviderLink = { readonly userId: string; readonly idpId: string }
 
-/** The provider that is to be linked; undefined where it may not be, or its person is not here. */
-export function linkingOf(loginContext: LoginContext, { userId, idpId }: ProviderLink) {
+/** The provider to link; undefined if linking is not allowed, or the user is not signed in here. */
+export function findLinkableProvider(loginContext: LoginContext, { userId, idpId }: ProviderLink) {
   const { cx } = loginContext
   const found = linkableIdps(cx, userId).find(({ idp }) => idp.id === idpId)
-  const isHere = found && provenHere(loginContext, found).some((each) => each.userId === userId)
-  return isHere ? found : undefined
+  const isSignedInHere =
+    found && recentlySignedIn(loginContext, found).some((each) => each.userId === userId)
+  return isSignedInHere ? found : undefined
 }
 
-/** The same by what began it. */
-export function linkingBy(
+/** The same, from a ticket. */
+export function findLinkableByTicket(
   loginContext: LoginContext,
   sealed: string,
-): { readonly found: Found; readonly userId: string } | undefined {
-  const ticket = openTicket(loginContext.cx, sealed)
-  const found = ticket && linkingOf(loginContext, ticket)
+): { readonly found: OwnedIdp; readonly userId: string } | undefined {
+  const ticket = parseTicket(loginContext.cx, sealed)
+  const found = ticket && findLinkableProvider(loginContext, ticket)
   return ticket && found && { found, userId: ticket.userId }
 }

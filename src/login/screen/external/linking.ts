@@ -1,40 +1,46 @@
-import { isTaken } from "../../../domain/federation/index.ts"
+import { isLinkTakenError } from "../../../domain/federation/index.ts"
 import {
   consumeIntent,
-  entranceOf,
-  intentOfBrowser,
-  isIdpThere,
-  missingError,
+  findIntentOfBrowser,
+  idpExists,
+  idpNotFoundError,
+  signInMethodOf,
   startIntent,
 } from "../../../domain/idp/index.ts"
-import { linkedUser } from "../../../domain/user-link/index.ts"
+import { findLinkedUser } from "../../../domain/user-link/index.ts"
 import { user } from "../../../domain/user-model/index.ts"
-import { accountOf, type LoginContext, optionsOf, type Screen, targetOf } from "../../context.ts"
-import { type Fields, goTo } from "../../form.ts"
+import {
+  accountOf,
+  formTargetOf,
+  type LoginContext,
+  optionsOf,
+  type Screen,
+} from "../../context.ts"
+import { type Fields, redirectTo } from "../../form.ts"
 import { doneHref } from "../../part/done.ts"
-import { directories, linkings } from "../../part/provider.ts"
+import { directoryState, linkingState } from "../../part/provider.ts"
 import { accountSecurityPath, loginPaths } from "../../path.ts"
-import { trouble } from "../../trouble.ts"
-import { newcomerAt } from "./enter.ts"
-import { linkingBy, linkingOf } from "./linkable.ts"
-import { failed } from "./outcome.ts"
-import { link, type Newcomer, newcomerOf } from "./person.ts"
+import { showProblem } from "../../problem.ts"
+import { findLinkableByTicket, findLinkableProvider } from "./linkable.ts"
+import { findNewcomer, linkUser, type Newcomer } from "./newcomer.ts"
+import { showProviderFailure } from "./outcome.ts"
+import { applyOrgScripts } from "./sign-in.ts"
 
-/** GET: begins with a ticket; without one it asks, showing both accounts, before it links them. */
-function askLinking(loginContext: LoginContext): Promise<Response> | Response {
+/** GET: starts with a ticket; without one, shows both accounts and asks for confirmation. */
+function showLinking(loginContext: LoginContext): Promise<Response> | Response {
   const ticket = new URL(loginContext.request.url).searchParams.get("ticket")
-  if (ticket !== null) return begin(loginContext, ticket)
-  const asked = askedBy(loginContext, linkings.of(loginContext)?.intentId ?? "")
-  if (!asked) return overPage(loginContext)
-  if (asked.isTaken) return takenPage(loginContext)
+  if (ticket !== null) return startLinking(loginContext, ticket)
+  const pending = findPendingLinking(loginContext, linkingState.of(loginContext)?.intentId ?? "")
+  if (!pending) return overPage(loginContext)
+  if (pending.isTaken) return takenPage(loginContext)
   const { cx } = loginContext
-  const { found, identity, intent } = asked.newcomer
+  const { found, identity, intent } = pending.newcomer
   const page = {
     provider: found.idp.name,
     identity,
     intentId: intent.id,
-    form: targetOf(loginContext, loginPaths.externalLink),
-    account: accountOf(cx, asked.userId),
+    form: formTargetOf(loginContext, loginPaths.externalLink),
+    account: accountOf(cx, pending.userId),
     accountHref: accountSecurityPath,
   }
   return loginContext.show(
@@ -44,13 +50,13 @@ function askLinking(loginContext: LoginContext): Promise<Response> | Response {
   )
 }
 
-async function begin(loginContext: LoginContext, ticket: string): Promise<Response> {
+async function startLinking(loginContext: LoginContext, ticket: string): Promise<Response> {
   const { cx, browserContext } = loginContext
-  const linking = linkingBy(loginContext, ticket)
+  const linking = findLinkableByTicket(loginContext, ticket)
   if (!linking) return overPage(loginContext)
   const { found, userId } = linking
-  if (entranceOf(found.idp.settings) === "directory") {
-    return directories.next(loginContext, { idpId: found.idp.id, ticket })
+  if (signInMethodOf(found.idp.settings) === "directory") {
+    return directoryState.next(loginContext, { idpId: found.idp.id, ticket })
   }
   try {
     const { authUrl } = await startIntent(cx, found, {
@@ -61,68 +67,75 @@ async function begin(loginContext: LoginContext, ticket: string): Promise<Respon
       successUrl: "",
       failureUrl: "",
     })
-    return goTo(authUrl, browserContext.browser.setCookie)
+    return redirectTo(authUrl, browserContext.browser.setCookie)
   } catch (cause) {
-    return failed(loginContext, cause)
+    return showProviderFailure(loginContext, cause)
   }
 }
 
-type Asked = {
+type PendingLinking = {
   readonly newcomer: Newcomer
   readonly userId: string
-  /** Whether who came back is somebody else's here. */
+  /** Whether the external account is already linked to another user. */
   readonly isTaken: boolean
 }
 
-/** What is asked for still; undefined where it is over, another browser's, or no longer allowed. */
-function askedBy(loginContext: LoginContext, intentId: string): Asked | undefined {
+/**
+ * The pending linking; undefined if it is over, belongs to another browser, or is no longer
+ * allowed.
+ */
+function findPendingLinking(
+  loginContext: LoginContext,
+  intentId: string,
+): PendingLinking | undefined {
   const { cx, browserContext } = loginContext
-  const newcomer = newcomerOf(
+  const newcomer = findNewcomer(
     loginContext,
-    intentOfBrowser(cx, intentId, browserContext.browser.id),
+    findIntentOfBrowser(cx, intentId, browserContext.browser.id),
   )
   const userId = newcomer?.intent.linkUserId
   if (!newcomer || userId === undefined) return undefined
   const { idpId } = newcomer.intent
-  if (!linkingOf(loginContext, { userId, idpId })) return undefined
+  if (!findLinkableProvider(loginContext, { userId, idpId })) return undefined
   const { externalId } = newcomer.identity
-  return { newcomer, userId, isTaken: linkedUser(cx, { idpId, externalId }) !== undefined }
+  return { newcomer, userId, isTaken: findLinkedUser(cx, { idpId, externalId }) !== undefined }
 }
 
-/** The person has seen both accounts, and says that they are theirs. */
-async function takeLinking(loginContext: LoginContext, fields: Fields): Promise<Response> {
+/** POST: the user confirms that both accounts are theirs. */
+async function postLinking(loginContext: LoginContext, fields: Fields): Promise<Response> {
   const { cx } = loginContext
-  const asked = askedBy(loginContext, fields.get("intent"))
-  if (!asked) return overPage(loginContext)
-  const { userId, newcomer } = asked
+  const pending = findPendingLinking(loginContext, fields.get("intent"))
+  if (!pending) return overPage(loginContext)
+  const { userId, newcomer } = pending
   const { intent, found } = newcomer
   const orgId = cx.store.receipt(cx, user, userId)?.owner ?? ""
-  const come = await newcomerAt(loginContext, newcomer, { orgId, userId })
+  const currentNewcomer = await applyOrgScripts(loginContext, newcomer, { orgId, userId })
   try {
     await cx.store.transact(cx, (tx) => {
       consumeIntent(tx, intent)
-      if (!isIdpThere(tx, { idpId: found.idp.id, idpOrg: found.place ?? "" })) throw missingError()
-      link(tx, userId, come)
+      if (!idpExists(tx, { idpId: found.idp.id, idpOrg: found.place ?? "" }))
+        throw idpNotFoundError()
+      linkUser(tx, userId, currentNewcomer)
     })
   } catch (cause) {
-    if (isTaken(cause)) return takenPage(loginContext)
+    if (isLinkTakenError(cause)) return takenPage(loginContext)
     throw cause
   }
-  return goTo(doneHref(loginContext, "linking", userId) ?? accountSecurityPath)
+  return redirectTo(doneHref(loginContext, "linking", userId) ?? accountSecurityPath)
 }
 
 const takenPage = (loginContext: LoginContext): Promise<Response> | Response =>
-  trouble(loginContext, {
+  showProblem(loginContext, {
     problem: "provider_taken",
     status: 409,
     accountHref: accountSecurityPath,
   })
 
 const overPage = (loginContext: LoginContext): Promise<Response> | Response =>
-  trouble(loginContext, { problem: "expired", accountHref: accountSecurityPath })
+  showProblem(loginContext, { problem: "expired", accountHref: accountSecurityPath })
 
 export const linkingScreen: Screen = {
   path: loginPaths.externalLink,
-  get: askLinking,
-  post: takeLinking,
+  get: showLinking,
+  post: postLinking,
 }

@@ -1,109 +1,130 @@
 import {
-  type Answered,
+  type AuthenticatedAnswer,
   type Intent,
   type OpenIntent,
   succeedIntent,
 } from "../../../domain/idp/index.ts"
-import { linkedUser } from "../../../domain/user-link/index.ts"
-import { Fault, reasonText } from "../../../kernel/fault.ts"
+import { findLinkedUser } from "../../../domain/user-link/index.ts"
+import { errorText, Fault } from "../../../kernel/fault.ts"
 import type { Cx } from "../../../store/index.ts"
+import { type ProviderProblem, providerText } from "../../appearance/fault-text.ts"
 import type { LoginContext, PageContext } from "../../context.ts"
-import { loginContextOf } from "../../entrance.ts"
-import { goTo } from "../../form.ts"
-import { type ProviderProblem, providerText } from "../../look/fault-text.ts"
-import { linkings, options } from "../../part/provider.ts"
-import { trouble } from "../../trouble.ts"
-import { domainRefusalOf, recordDomainRefusal } from "./allowed-domain.ts"
-import { enterLinked, enterLinking, enterNew } from "./enter.ts"
-import { judged, type Newcomer, newcomerOf } from "./person.ts"
+import { redirectTo } from "../../form.ts"
+import { loadLoginContext } from "../../load-context.ts"
+import { externalOptionState, linkingState } from "../../part/provider.ts"
+import { showProblem } from "../../problem.ts"
+import { findDomainRejection, recordDomainRejection } from "./allowed-domain.ts"
+import { decideAccount, findNewcomer, type Newcomer } from "./newcomer.ts"
+import { signInAndLink, signInLinked, signInNew } from "./sign-in.ts"
 
-type Elsewhere = Pick<OpenIntent, "id" | "idpId" | "successUrl" | "failureUrl">
-type End = { readonly token: string; readonly answered: Answered } | { readonly error: string }
+type CustomLoginIntent = Pick<OpenIntent, "id" | "idpId" | "successUrl" | "failureUrl">
+type IntentResult =
+  | { readonly token: string; readonly answered: AuthenticatedAnswer }
+  | { readonly error: string }
 
-/** Tells a login page of somebody else what came of an intent that it has begun. */
-export function tellElsewhere(cx: Cx, open: Elsewhere, end: End): Response {
+/** Redirects to a custom login page with the result of an intent that it started. */
+export function redirectToCustomLogin(
+  cx: Cx,
+  open: CustomLoginIntent,
+  intentResult: IntentResult,
+): Response {
   const { id, idpId, successUrl, failureUrl } = open
-  if ("error" in end) return goTo(withParameters(failureUrl, { id, error: end.error }))
-  const { externalId } = end.answered.identity
-  const user = linkedUser(cx, { idpId, externalId }) ?? ""
-  return goTo(withParameters(successUrl, { id, token: end.token, user }))
+  if ("error" in intentResult)
+    return redirectTo(withParameters(failureUrl, { id, error: intentResult.error }))
+  const { externalId } = intentResult.answered.identity
+  const user = findLinkedUser(cx, { idpId, externalId }) ?? ""
+  return redirectTo(withParameters(successUrl, { id, token: intentResult.token, user }))
 }
 
-/** What came of an intent, and whether that is kept already. */
-type Came = { readonly intent: Intent; readonly isKept: boolean }
+/** The result of an intent, and whether it is already stored. */
+type ReceivedIntent = { readonly intent: Intent; readonly isStored: boolean }
 
 /**
- * Goes on with who has proved to a provider who they are, on our own pages. What came of it is used
- * at once where nothing is left to ask: then none of it is kept.
+ * Continues on our own pages with a user who signed in at a provider. If no further input is
+ * needed, the result is used immediately and never stored.
  */
-export async function proceed(pageContext: PageContext, came: Came): Promise<Response> {
+export async function continueWithIntent(
+  pageContext: PageContext,
+  came: ReceivedIntent,
+): Promise<Response> {
   const { cx } = pageContext
-  const { intent, isKept } = came
-  const context = await loginContextOf(pageContext, intent.requestId)
+  const { intent, isStored } = came
+  const context = await loadLoginContext(pageContext, intent.requestId)
   if (context instanceof Response) return context
-  const newcomer = newcomerOf(context, intent)
-  if (!newcomer) return trouble(context, { problem: "expired" })
-  const verdict = intent.linkUserId === undefined ? judged(context, newcomer) : undefined
-  const fresh = { ...newcomer, isFresh: !isKept }
-  if (verdict?.kind === "sign in") return enterLinked(context, fresh, verdict.userId)
-  if (verdict?.kind === "link") return enterLinking(context, fresh, verdict.userId)
-  if (verdict?.kind === "create") return created(context, fresh)
-  if (verdict?.kind === "barred") return trouble(context, { problem: "not_allowed", status: 403 })
-  if (!isKept) await succeedIntent(cx, intent.id, intent.answered)
-  if (verdict?.kind === "refuse") return refuseCreation(context, newcomer)
-  const domainRefusal = verdict && domainRefusalOf(newcomer)
-  if (domainRefusal) recordDomainRefusal(context, domainRefusal)
-  return (verdict ? options : linkings).next(context, { intentId: intent.id })
+  const newcomer = findNewcomer(context, intent)
+  if (!newcomer) return showProblem(context, { problem: "expired" })
+  const verdict = intent.linkUserId === undefined ? decideAccount(context, newcomer) : undefined
+  const fresh = { ...newcomer, isFresh: !isStored }
+  if (verdict?.kind === "sign in") return signInLinked(context, fresh, verdict.userId)
+  if (verdict?.kind === "link") return signInAndLink(context, fresh, verdict.userId)
+  if (verdict?.kind === "create") return createAccount(context, fresh)
+  if (verdict?.kind === "barred")
+    return showProblem(context, { problem: "not_allowed", status: 403 })
+  if (!isStored) await succeedIntent(cx, intent.id, intent.answered)
+  if (verdict?.kind === "refuse") return rejectCreation(context, newcomer)
+  const domainRefusal = verdict && findDomainRejection(newcomer)
+  if (domainRefusal) recordDomainRejection(context, domainRefusal)
+  return (verdict ? externalOptionState : linkingState).next(context, { intentId: intent.id })
 }
 
-/** The page for somebody who can't get an account; the administrators find out why. */
-export function refuseCreation(
+/**
+ * The page for a user for whom no account can be created; administrators find the reason in the
+ * log.
+ */
+export function rejectCreation(
   context: LoginContext,
   newcomer: Newcomer,
 ): Promise<Response> | Response {
-  const domainRefusal = domainRefusalOf(newcomer)
-  if (domainRefusal) recordDomainRefusal(context, domainRefusal)
+  const domainRefusal = findDomainRejection(newcomer)
+  if (domainRefusal) recordDomainRejection(context, domainRefusal)
   const problem = domainRefusal ? "provider_domain" : "provider_unlinked"
-  return trouble(context, { problem, status: 403 })
+  return showProblem(context, { problem, status: 403 })
 }
 
-/** Where the account can't be made as the provider says, the person is asked. */
-async function created(context: LoginContext, newcomer: Newcomer): Promise<Response> {
+/** Creates the account, or asks the user if the provider's data is not sufficient. */
+async function createAccount(context: LoginContext, newcomer: Newcomer): Promise<Response> {
   const { givenName, familyName, email, userName } = newcomer.identity
   const { intent, isFresh } = newcomer
   try {
-    return await enterNew(context, newcomer, { givenName, familyName, email, userName })
+    return await signInNew(context, newcomer, { givenName, familyName, email, userName })
   } catch (cause) {
-    if (!(cause instanceof Fault) || !mendable.has(cause.code)) throw cause
+    if (!(cause instanceof Fault) || !correctableCodes.has(cause.code)) throw cause
     if (isFresh) await succeedIntent(context.cx, intent.id, intent.answered)
-    return options.next(context, { intentId: intent.id, problem: "taken" })
+    return externalOptionState.next(context, { intentId: intent.id, problem: "taken" })
   }
 }
 
-/** What somebody else's name or a word that can't be one is refused with. */
-export const mendable: ReadonlySet<string> = new Set(["already_exists", "invalid_argument"])
+/** Codes of faults that the user can correct, such as a name that is taken or invalid. */
+export const correctableCodes: ReadonlySet<string> = new Set(["already_exists", "invalid_argument"])
 
-/** A provider that did not do what it should has a page of its own; the log has the cause. */
-export const failed = (pageContext: PageContext, cause: unknown): Promise<Response> | Response =>
-  showFailed(pageContext, problemOf(pageContext.cx, cause))
+/** Shows the page for a failed sign-in with a provider; the cause is logged. */
+export const showProviderFailure = (
+  pageContext: PageContext,
+  cause: unknown,
+): Promise<Response> | Response =>
+  showProviderProblem(pageContext, problemOf(pageContext.cx, cause))
 
-/** The page itself. */
-export const showFailed = (
+/** The page for a failed sign-in with a provider. */
+export const showProviderProblem = (
   pageContext: PageContext,
   problem: ProviderProblem,
 ): Promise<Response> | Response =>
-  trouble(pageContext, { problem, status: problem === "provider_down" ? 503 : 400 })
+  showProblem(pageContext, { problem, status: problem === "provider_down" ? 503 : 400 })
 
-/** What is told of it, and logged; throws what is no failure of a provider. */
+/**
+ * The problem to show; also logs the cause. Rethrows everything that is not a failure of a
+ * provider.
+ */
 export function problemOf(cx: Cx, cause: unknown): ProviderProblem {
   const problem = cause instanceof Fault ? providerText[cause.id] : undefined
   if (!(cause instanceof Fault) || !problem) throw cause
-  if (cause.cause) cx.warn(`an identity provider failed: ${reasonText(cause.cause)}`)
+  if (cause.cause) cx.warn(`an identity provider failed: ${errorText(cause.cause)}`)
   return problem
 }
 
-/** The id of what went wrong, as it is kept and told. */
-export const reasonOf = (cause: unknown): string => (cause instanceof Fault ? cause.id : "internal")
+/** The ID of a failure, as stored and returned. */
+export const failureIdOf = (cause: unknown): string =>
+  cause instanceof Fault ? cause.id : "internal"
 
 function withParameters(address: string, parameters: Readonly<Record<string, string>>): string {
   const url = new URL(address)

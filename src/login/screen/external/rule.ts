@@ -1,56 +1,60 @@
 import type { Options } from "../../../domain/idp/index.ts"
 
-/** A person here who may be the one that came from a provider. */
+/** An existing user who may be the one that came from a provider. */
 export type Candidate = {
   readonly userId: string
   readonly by: "email" | "username"
-  /** Whether they have shown here that they read what goes to the address. */
+  /** Whether the user has proved here that they receive email at the address. */
   readonly emailVerified: boolean
-  /** Whether they may do more than use what is theirs; they are linked by their own proof alone. */
+  /** Whether the user has administrator roles; then only their own proof can link the account. */
   readonly isAdministrator: boolean
 }
 
-/** All that the rule goes by. */
-export type Facts = {
+/** The input of the rule. */
+export type RuleInput = {
   readonly options: Options
   readonly identity: {
     readonly email: string
-    /** Whether the provider says that the person reads what goes there. */
+    /** Whether the provider states that the address is verified. */
     readonly emailVerified: boolean
     /**
-     * Whether the provider's word for an address is enough to link an account: an organization's
-     * own provider among its people, and a provider of the instance that is trusted for addresses.
+     * Whether an email address from the provider is sufficient to link an account: for an
+     * organization's own provider and its users, and for a provider of the instance that is trusted
+     * for addresses.
      */
     readonly isEmailTrusted: boolean
-    /** Whether it says all that an account needs. */
+    /** Whether the provider returned everything that a new account needs. */
     readonly isComplete: boolean
   }
-  /** Whose account is linked; undefined where it is nobody's. */
+  /** The user that the external account is linked to; undefined if there is none. */
   readonly linkedUser?: string | undefined
   readonly candidates: readonly Candidate[]
 }
 
-/** What comes of a sign-in with a provider. */
-export type Verdict =
+/** The decision for a sign-in with a provider. */
+export type AccountDecision =
   | { readonly kind: "sign in"; readonly userId: string }
-  /** Nobody is asked: both sides have verified the address, and the provider is trusted for it. */
+  /**
+   * Automatic linking: both sides have verified the address, and the provider is trusted for it.
+   */
   | { readonly kind: "link"; readonly userId: string }
   | { readonly kind: "create" }
   | { readonly kind: "ask"; readonly mayLink: boolean; readonly mayCreate: boolean }
   | { readonly kind: "refuse" }
-  /** Their organisation lets nobody in by this provider. */
+  /** The user's organization does not accept this provider. */
   | { readonly kind: "barred" }
 
 /**
- * The one rule that decides whose account somebody gets who comes from a provider. An account that
- * is there already is theirs without its owner's proof only where both sides have verified the
- * same address, nobody else has it, and the provider is set up for that and trusted with addresses.
- * A login name proves nothing: it only makes the page ask.
+ * The only rule that decides which account a user from a provider receives. An existing account is
+ * linked without its owner's proof only if both sides have verified the same address, no other
+ * account has it, and the provider is configured to link and is trusted for addresses. A login name
+ * proves nothing; it only makes the page ask.
  */
-export function verdictOn({ options, identity, linkedUser, candidates }: Facts): Verdict {
+export function decide({ options, identity, linkedUser, candidates }: RuleInput): AccountDecision {
   if (linkedUser !== undefined) return { kind: "sign in", userId: linkedUser }
   const { isLinkingAllowed: mayLink, isCreationAllowed: mayCreate } = options
-  const auto = mayLink && options.autoLinking === "email" ? sameAddress(identity, candidates) : []
+  const auto =
+    mayLink && options.autoLinking === "email" ? candidatesWithAddress(identity, candidates) : []
   const [only, ...others] = auto
   if (only && others.length === 0 && !only.isAdministrator) {
     return { kind: "link", userId: only.userId }
@@ -62,13 +66,14 @@ export function verdictOn({ options, identity, linkedUser, candidates }: Facts):
   return mayLink || mayCreate ? { kind: "ask", mayLink, mayCreate } : { kind: "refuse" }
 }
 
-/** Who has the address that the provider vouches for, and has verified it here. */
-function sameAddress(
-  { email, emailVerified, isEmailTrusted }: Facts["identity"],
+/** Users who have verified the address that the provider vouches for. */
+function candidatesWithAddress(
+  { email, emailVerified, isEmailTrusted }: RuleInput["identity"],
   candidates: readonly Candidate[],
 ): readonly Candidate[] {
   if (email === "" || !emailVerified || !isEmailTrusted) return []
   const same = candidates.filter(({ by }) => by === "email")
-  // Somebody who has not verified it may still be who it belongs to: then nobody is linked unasked.
+  // An account with the unverified address may belong to its owner, so no account is linked
+  // automatically.
   return same.every((each) => each.emailVerified) ? same : []
 }

@@ -1,70 +1,80 @@
 import {
-  broughtIntent,
+  createMetadata,
+  createSignOnForm,
   failIntent,
-  finishSaml,
-  idpById,
-  noteBrought,
-  openIntent,
-  type SamlPart,
-  samlMetadata,
-  signOnForm,
+  findIdpById,
+  findOpenIntent,
+  findPostedAnswer,
+  finishSamlSignIn,
+  recordPostedAnswer,
+  type SamlEndpoint,
   succeedIntent,
 } from "../../../domain/idp/index.ts"
 import { Fault } from "../../../kernel/fault.ts"
-import { formWithin } from "../../../protocol/body.ts"
-import { fromForm } from "../../../xml/binding.ts"
+import { readForm } from "../../../protocol/body.ts"
+import { parsePost } from "../../../xml/binding.ts"
 import { responseSize } from "../../../xml/read.ts"
+import type { ProviderProblem } from "../../appearance/fault-text.ts"
 import type { PageContext } from "../../context.ts"
-import { askedOfExternal } from "../../entered/script.ts"
-import { goTo } from "../../form.ts"
-import type { ProviderProblem } from "../../look/fault-text.ts"
-import { trouble, troublePage } from "../../trouble.ts"
-import { failed, problemOf, proceed, reasonOf, showFailed, tellElsewhere } from "./outcome.ts"
-import { recordRefusedAnswer } from "./refused-answer.ts"
+import { redirectTo } from "../../form.ts"
+import { renderProblem, showProblem } from "../../problem.ts"
+import { runExternalScripts } from "../../sign-in/script.ts"
+import {
+  continueWithIntent,
+  failureIdOf,
+  problemOf,
+  redirectToCustomLogin,
+  showProviderFailure,
+  showProviderProblem,
+} from "./outcome.ts"
+import { recordRejectedResponse } from "./rejected-response.ts"
 
-/** A message in base64 is a third larger than it is; some signs of that are written as three. */
+/** Base64 adds a third to the size of a message; percent-encoding triples some characters. */
 const formMax = { bytes: 720_000, parameters: 20 }
 
-/** What others may keep without asking again. */
-const keptSeconds = 3600
+/** How long the metadata can be cached. */
+const cacheSeconds = 3600
 
-type Addressed = { readonly id: string; readonly part: SamlPart }
+type SamlEndpointRequest = { readonly id: string; readonly part: SamlEndpoint }
 
-/** Serves the addresses that a provider which speaks SAML has of us. */
-export async function takeSaml(
+/** Serves the SAML endpoints of an identity provider. */
+export async function serveSamlEndpoint(
   pageContext: PageContext,
-  { id, part }: Addressed,
+  { id, part }: SamlEndpointRequest,
 ): Promise<Response> {
   const { method } = pageContext.request
   if (part === "metadata" && method !== "POST") return showMetadata(pageContext, id)
-  if (part === "start" && method !== "POST") return start(pageContext, id)
-  if (part !== "acs") return trouble(pageContext, { problem: "not_found", status: 404 })
-  return method === "POST" ? take(pageContext, id) : takeUp(pageContext, id)
+  if (part === "start" && method !== "POST") return showRequestForm(pageContext, id)
+  if (part !== "acs") return showProblem(pageContext, { problem: "not_found", status: 404 })
+  return method === "POST" ? receiveResponse(pageContext, id) : continueResponse(pageContext, id)
 }
 
 async function showMetadata(pageContext: PageContext, id: string): Promise<Response> {
   const { cx } = pageContext
-  const found = idpById(cx, id)
+  const found = findIdpById(cx, id)
   if (found?.idp.settings.kind !== "saml") {
-    return trouble(pageContext, { problem: "not_found", status: 404 })
+    return showProblem(pageContext, { problem: "not_found", status: 404 })
   }
-  return new Response(await samlMetadata(cx, found), {
+  return new Response(await createMetadata(cx, found), {
     headers: {
       "content-type": "application/samlmetadata+xml",
-      "cache-control": `public, max-age=${keptSeconds}`,
+      "cache-control": `public, max-age=${cacheSeconds}`,
     },
   })
 }
 
-/** A page that posts our request, for a provider that wants a form (SAML Bindings §3.5). */
-async function start(pageContext: PageContext, id: string): Promise<Response> {
+/**
+ * A page that posts the AuthnRequest, for providers with the HTTP-POST binding (SAML Bindings
+ * §3.5).
+ */
+async function showRequestForm(pageContext: PageContext, id: string): Promise<Response> {
   const { cx, request, show } = pageContext
   const state = new URL(request.url).searchParams.get("state") ?? ""
-  const open = openIntent(cx, state)
-  const found = open?.idpId === id ? idpById(cx, id) : undefined
-  if (!open || !found) return trouble(pageContext, { problem: "expired" })
+  const open = findOpenIntent(cx, state)
+  const found = open?.idpId === id ? findIdpById(cx, id) : undefined
+  if (!open || !found) return showProblem(pageContext, { problem: "expired" })
   try {
-    const { url, fields } = await signOnForm(cx, found, { state, kept: open.kept })
+    const { url, fields } = await createSignOnForm(cx, found, { state, flow: open.kept })
     const provider = found.idp.name
     return await show(
       cx,
@@ -72,68 +82,73 @@ async function start(pageContext: PageContext, id: string): Promise<Response> {
       { postsElsewhere: true, orgId: found.place },
     )
   } catch (cause) {
-    return failed(pageContext, cause)
+    return showProviderFailure(pageContext, cause)
   }
 }
 
 /**
- * What a provider has a form bring, which comes without our cookie. It is checked at once and once;
- * whoever has begun it then takes it up by an address, to which the browser brings the cookie.
+ * Receives the form of a provider, which comes without our cookie. It is verified immediately,
+ * once; the browser that began the sign-in then continues with a GET request that contains the
+ * cookie.
  */
-async function take(pageContext: PageContext, id: string): Promise<Response> {
+async function receiveResponse(pageContext: PageContext, id: string): Promise<Response> {
   const { cx, request } = pageContext
   const { pathname } = new URL(request.url)
-  const form = await formWithin(request, formMax)
-  const received = typeof form === "string" ? undefined : receivedIn(form)
+  const form = await readForm(request, formMax)
+  const received = typeof form === "string" ? undefined : parseReceived(form)
   if (received?.kind !== "SAMLResponse") {
-    return troublePage(pageContext, { problem: "invalid_request" })
+    return renderProblem(pageContext, { problem: "invalid_request" })
   }
-  const open = openIntent(cx, received.relayState)
-  const found = open?.idpId === id ? idpById(cx, id) : undefined
-  if (!open || !found) return goTo(`${pathname}?trouble=expired`)
-  // To look at one costs more than to make one up.
+  const open = findOpenIntent(cx, received.relayState)
+  const found = open?.idpId === id ? findIdpById(cx, id) : undefined
+  if (!open || !found) return redirectTo(`${pathname}?trouble=expired`)
+  // Verifying a response costs more than forging one.
   cx.allowance?.spend("client")
   try {
     const { kept, agentId } = open
-    // A login page of somebody else is told the assertion; ours needs what it says.
-    const given = { xml: received.xml, kept, withAssertion: agentId === "" }
-    const answered = await finishSaml(cx, found, given)
+    // A custom login page receives the assertion; our own pages need only its content.
+    const response = { xml: received.xml, kept, withAssertion: agentId === "" }
+    const answered = await finishSamlSignIn(cx, found, response)
     cx.allowance?.refund("client")
     if (open.agentId === "") {
       const token = await succeedIntent(cx, open.id, answered)
-      return tellElsewhere(cx, open, { token, answered })
+      return redirectToCustomLogin(cx, open, { token, answered })
     }
-    await noteBrought(cx, open.id, answered)
-    return goTo(`${pathname}?intent=${open.id}`)
+    await recordPostedAnswer(cx, open.id, answered)
+    return redirectTo(`${pathname}?intent=${open.id}`)
   } catch (cause) {
-    const error = reasonOf(cause)
+    const error = failureIdOf(cause)
     await failIntent(cx, open.id, error)
-    recordRefusedAnswer(cx, found.idp, { endpoint: pathname, cause })
+    recordRejectedResponse(cx, found.idp, { endpoint: pathname, cause })
     const problem = problemOf(cx, cause)
-    if (open.agentId === "") return tellElsewhere(cx, open, { error })
-    return goTo(`${pathname}?trouble=${problem}`)
+    if (open.agentId === "") return redirectToCustomLogin(cx, open, { error })
+    return redirectTo(`${pathname}?trouble=${problem}`)
   }
 }
 
-/** The browser goes on by itself: with what was brought, or to the page that says why not. */
-async function takeUp(pageContext: PageContext, id: string): Promise<Response> {
+/** The browser continues with the received response, or to a page that explains the problem. */
+async function continueResponse(pageContext: PageContext, id: string): Promise<Response> {
   const { cx, request, browserContext } = pageContext
   const { searchParams } = new URL(request.url)
   const problem = problems.find((each) => each === searchParams.get("trouble"))
-  if (problem) return showFailed(pageContext, problem)
-  const intent = broughtIntent(cx, searchParams.get("intent") ?? "")
-  const found = intent?.idpId === id ? idpById(cx, id) : undefined
-  if (!intent || !found) return trouble(pageContext, { problem: "expired" })
-  // Whoever has begun it goes on: an answer that was planted in another browser signs nobody in.
+  if (problem) return showProviderProblem(pageContext, problem)
+  const intent = findPostedAnswer(cx, searchParams.get("intent") ?? "")
+  const found = intent?.idpId === id ? findIdpById(cx, id) : undefined
+  if (!intent || !found) return showProblem(pageContext, { problem: "expired" })
+  // Only the browser that began the sign-in can continue it: a response planted in another browser
+  // signs in no one.
   if (intent.agentId !== browserContext.browser.id) {
-    return trouble(pageContext, { problem: "other_browser", status: 403 })
+    return showProblem(pageContext, { problem: "other_browser", status: 403 })
   }
   try {
-    const asked = await askedOfExternal(pageContext, found, intent)
-    return await proceed(pageContext, { intent: { ...intent, answered: asked }, isKept: false })
+    const scripted = await runExternalScripts(pageContext, found, intent)
+    return await continueWithIntent(pageContext, {
+      intent: { ...intent, answered: scripted },
+      isStored: false,
+    })
   } catch (cause) {
-    await failIntent(cx, intent.id, reasonOf(cause))
-    return failed(pageContext, cause)
+    await failIntent(cx, intent.id, failureIdOf(cause))
+    return showProviderFailure(pageContext, cause)
   }
 }
 
@@ -141,11 +156,11 @@ const problems: readonly ProviderProblem[] = [
   ...(["provider_cancelled", "provider_down", "provider_refused"] as const),
 ]
 
-/** Undefined for what is no message; why is told to nobody. */
-function receivedIn(form: URLSearchParams): ReturnType<typeof fromForm> {
+/** The received message; undefined if it is invalid, for whatever reason. */
+function parseReceived(form: URLSearchParams): ReturnType<typeof parsePost> {
   const refused = new Fault("invalid_argument", "saml.refused", "")
   try {
-    return fromForm(form, () => refused, responseSize.most)
+    return parsePost(form, () => refused, responseSize.maxLength)
   } catch (cause) {
     if (cause === refused) return undefined
     throw cause

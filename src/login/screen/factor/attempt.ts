@@ -1,63 +1,70 @@
 import {
-  type AdmitFactor,
-  type Asked,
-  type Checked,
   type CheckKind,
+  type FactorCheckResult,
+  type FactorDecision,
+  type FactorProof,
   factorChecks,
-  finishedKey,
-  recoveryCodesLeft,
+  prepareKey,
+  remainingRecoveryCodes,
 } from "../../../domain/factor/index.ts"
 import { org } from "../../../domain/org/index.ts"
-import { mayUsePasskeyAlone, type Proof, usableSession } from "../../../domain/session/index.ts"
+import {
+  canUsePasskeyAlone,
+  findUsableSession,
+  type SignInProof,
+} from "../../../domain/session/index.ts"
 import { user } from "../../../domain/user-model/index.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import type { Transaction } from "../../../store/index.ts"
 import { completeSignIn } from "../../complete-sign-in.ts"
 import type { LoginContext } from "../../context.ts"
 import { type DoneKind, doneHref } from "../../part/done.ts"
-import { recoveryLeftHref } from "./recovery-left.ts"
+import { remainingCodesHref } from "./remaining-codes.ts"
 
-/** How a proof ended; `over`: the session that it was for. */
-export type Attempted =
+/** The result of a proof. `over`: its session has ended. */
+export type AttemptResult =
   | { readonly kind: "in"; readonly answer: Response }
   | { readonly kind: "wrong" | "over" }
   | { readonly kind: "too many"; readonly retryAfterSeconds: number }
 
-/** Something that was proved beside what a session has; it goes on with that, in one step. */
-export async function attempt(
+/** Verifies a second factor and continues the session, in one transaction. */
+export async function attemptFactor(
   loginContext: LoginContext,
-  asked: {
+  input: {
     readonly userId: string
     readonly kind: CheckKind
-    readonly admit: () => Promise<AdmitFactor>
-    /** What keeps out whose proof is right; without a word that their session is over. */
+    readonly admit: () => Promise<FactorDecision>
+    /**
+     * Whether the user can't sign in although the proof is correct; by default, only if the session
+     * has ended.
+     */
     readonly refuses?: (tx: Transaction) => boolean
-    /** What it has set up, where it has. */
+    /** The factor that was set up, if any. */
     readonly done?: DoneKind
   },
-): Promise<Attempted> {
+): Promise<AttemptResult> {
   const { cx, browserContext } = loginContext
-  const { userId, kind } = asked
+  const { userId, kind } = input
   const own = browserContext.present.find((each) => each.userId === userId)
-  const isOver = (tx: Transaction) => own === undefined || !usableSession(tx, own.id)
-  let checked: Checked = { isRight: false }
+  const isSessionEnded = (tx: Transaction) => own === undefined || !findUsableSession(tx, own.id)
+  let checked: FactorCheckResult = { isRight: false }
   let left: number | undefined
   try {
     cx.allowance?.spend("guess")
-    const admit = await asked.admit()
-    const entered = await completeSignIn<Exclude<Attempted, { kind: "in" }>>(loginContext, {
+    const admit = await input.admit()
+    const entered = await completeSignIn<Exclude<AttemptResult, { kind: "in" }>>(loginContext, {
       userId,
       first: (tx) => {
-        if ((asked.refuses ?? isOver)(tx)) return { kind: "over" }
+        if ((input.refuses ?? isSessionEnded)(tx)) return { kind: "over" }
         checked = admit(tx)
-        if (kind === "recovery_code") left = recoveryCodesLeft(tx.state(user, userId))
+        if (kind === "recovery_code") left = remainingRecoveryCodes(tx.state(user, userId))
         return checked.isRight ? undefined : { kind: "wrong" }
       },
       proof: () => proofOf(kind, checked),
       stopAt: () =>
         left === undefined
-          ? asked.done && doneHref(loginContext, asked.done, userId)
-          : recoveryLeftHref(loginContext, { userId, left }),
+          ? input.done && doneHref(loginContext, input.done, userId)
+          : remainingCodesHref(loginContext, { userId, left }),
       method: kind === "webauthn" ? (own ? "U2F" : "passwordless") : "OTP",
     })
     if (!(entered instanceof Response)) return entered
@@ -70,51 +77,51 @@ export async function attempt(
   }
 }
 
-function proofOf(kind: CheckKind, checked: Checked): Proof {
-  if (!checked.isRight) throw new Error("nobody signs in by what was wrong")
+function proofOf(kind: CheckKind, checked: FactorCheckResult): SignInProof {
+  if (!checked.isRight) throw new Error("a failed check does not sign in")
   const { methods, isUserVerified } = checked
   return { kind, methods, isUserVerified }
 }
 
-/** The same of what the table of checks verifies. */
+/** The same for factors in the table of checks. */
 export const attemptCheck = (
   loginContext: LoginContext,
   kind: CheckKind,
-  asked: Asked,
+  input: FactorProof,
   refuses?: (tx: Transaction) => boolean,
-): Promise<Attempted> =>
-  attempt(loginContext, {
-    userId: asked.userId,
+): Promise<AttemptResult> =>
+  attemptFactor(loginContext, {
+    userId: input.userId,
     kind,
-    admit: () => factorChecks[kind](loginContext.cx, asked),
+    admit: () => factorChecks[kind](loginContext.cx, input),
     ...(refuses && { refuses }),
   })
 
-type NewKey = {
+type KeyRegistrationInput = {
   readonly userId: string
   readonly kind: "passkey" | "u2f"
   readonly tokenId: string
   readonly given: string
-  /** Of the link that the registration began with, where it let them begin. */
+  /** The code of the registration link that the registration began with, if any. */
   readonly codeId?: string
-  /** What keeps out who registers it; without a word that their session is over. */
+  /** Whether the user can't register a key; by default, only if the session has ended. */
   readonly refuses?: (tx: Transaction) => boolean
 }
 
-/** Registers a key; that it could be made is the first proof by it. */
-export async function keyAttempt(
+/** Registers a key; the registration is also its first proof. */
+export async function attemptKeyRegistration(
   loginContext: LoginContext,
-  { userId, kind, tokenId, given, codeId, refuses }: NewKey,
-): Promise<Attempted> {
+  { userId, kind, tokenId, given, codeId, refuses }: KeyRegistrationInput,
+): Promise<AttemptResult> {
   try {
-    return await attempt(loginContext, {
+    return await attemptFactor(loginContext, {
       userId,
       kind: "webauthn",
       ...(refuses && { refuses }),
       done: kind === "passkey" ? "passkey_setup" : "factor_setup",
       admit: async () => {
-        const credential = jsonOf(given)
-        const finish = await finishedKey(loginContext.cx, userId, {
+        const credential = parseJson(given)
+        const finish = await prepareKey(loginContext.cx, userId, {
           kind,
           tokenId,
           credential,
@@ -134,7 +141,7 @@ export async function keyAttempt(
   }
 }
 
-function jsonOf(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
@@ -142,10 +149,10 @@ function jsonOf(text: string): unknown {
   }
 }
 
-/** Whether somebody may sign in by a passkey alone. */
-export function maySignInByPasskey(tx: Transaction, userId: string): boolean {
+/** Whether a user can sign in with a passkey alone. */
+export function canSignInByPasskey(tx: Transaction, userId: string): boolean {
   const orgId = tx.owner(user, userId)
   const isActive = tx.state(user, userId).status === "active"
   const isHomeActive = tx.state(org, orgId).status === "active"
-  return isActive && isHomeActive && mayUsePasskeyAlone(tx, userId)
+  return isActive && isHomeActive && canUsePasskeyAlone(tx, userId)
 }

@@ -1,58 +1,59 @@
-import { beginKey, hasKeys } from "../../../domain/factor/index.ts"
-import { homeOf } from "../../../domain/user-model/index.ts"
+import { areKeysSupported, beginKey } from "../../../domain/factor/index.ts"
+import { findHomeOrg } from "../../../domain/user-model/index.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import type { Transaction } from "../../../store/index.ts"
 import {
   accountOf,
+  formTargetOf,
   hrefOf,
   type LoginContext,
   optionsOf,
   type Screen,
-  targetOf,
 } from "../../context.ts"
-import { type Fields, linkCodeIn } from "../../form.ts"
-import { notesFor } from "../../note.ts"
+import { type Fields, parseLinkCode } from "../../form.ts"
+import { pageStateFor } from "../../page-state.ts"
 import { loginPaths } from "../../path.ts"
-import { trouble } from "../../trouble.ts"
-import { keyAttempt, maySignInByPasskey } from "./attempt.ts"
+import { showProblem } from "../../problem.ts"
+import { attemptKeyRegistration, canSignInByPasskey } from "./attempt.ts"
 
-/** The page of a link, as a form has left it: the code was wrong, or the passkey can be made. */
-type LinkShown = LinkParameters & {
+/** State of the page of a link: the code was invalid, or the passkey can be registered. */
+type PasskeyLinkState = LinkParameters & {
   readonly begun?: { readonly code: string; readonly tokenId: string; readonly options: string }
 }
 
-const links = notesFor<LinkShown>(loginPaths.passkeySet)
+const linkState = pageStateFor<PasskeyLinkState>(loginPaths.passkeySet)
 
-/** GET of a registration link; it looks at no code and uses none up. */
-function askPasskeyLink(loginContext: LoginContext): Promise<Response> | Response {
-  if (!hasKeys(loginContext.cx)) {
+/** GET of a registration link; neither verifies nor uses the code. */
+function showLink(loginContext: LoginContext): Promise<Response> | Response {
+  if (!areKeysSupported(loginContext.cx)) {
     const reason = "factor_setup.no_keys" as const
-    return trouble(loginContext, { problem: "not_allowed", status: 403, reason })
+    return showProblem(loginContext, { problem: "not_allowed", status: 403, reason })
   }
-  const note = links.of(loginContext)
-  if (note?.begun) return makePage(loginContext, note, note.begun)
-  if (note) return linkPage(loginContext, note, "wrong")
+  const state = linkState.of(loginContext)
+  if (state?.begun) return registrationPage(loginContext, state, state.begun)
+  if (state) return linkPage(loginContext, state, "wrong")
   const { searchParams } = new URL(loginContext.request.url)
-  const named = linkParametersIn({ get: (name) => searchParams.get(name) ?? "" })
-  if (named.userId === "") return trouble(loginContext, { problem: "not_found", status: 404 })
-  return linkPage(loginContext, named)
+  const parameters = linkParametersIn({ get: (name) => searchParams.get(name) ?? "" })
+  if (parameters.userId === "")
+    return showProblem(loginContext, { problem: "not_found", status: 404 })
+  return linkPage(loginContext, parameters)
 }
 
-/** The code was shown, which begins the registration; or the passkey is there, which signs in. */
-async function takePasskeyLink(loginContext: LoginContext, fields: Fields): Promise<Response> {
+/** POST: a code, which begins the registration, or a passkey, which signs in. */
+async function postLink(loginContext: LoginContext, fields: Fields): Promise<Response> {
   const { cx } = loginContext
-  const named = linkParametersIn(fields)
-  const { userId, codeId, linkKey } = named
+  const parameters = linkParametersIn(fields)
+  const { userId, codeId, linkKey } = parameters
   const given = fields.get("credential")
-  const { code } = linkCodeIn(fields)
+  const { code } = parseLinkCode(fields)
   if (userId === "" || userId.length > idMax || codeId.length > idMax) {
-    return links.next(loginContext, { userId: userId.slice(0, idMax), codeId: "", linkKey: "" })
+    return linkState.next(loginContext, { userId: userId.slice(0, idMax), codeId: "", linkKey: "" })
   }
   if (given !== "") {
     const tokenId = fields.get("tokenId")
-    const refuses = (tx: Transaction) => !maySignInByPasskey(tx, userId)
+    const refuses = (tx: Transaction) => !canSignInByPasskey(tx, userId)
     const key = { userId, kind: "passkey", tokenId, given, codeId, refuses } as const
-    const result = await keyAttempt(loginContext, key)
+    const result = await attemptKeyRegistration(loginContext, key)
     if (result.kind === "in") return result.answer
   }
   try {
@@ -61,14 +62,18 @@ async function takePasskeyLink(loginContext: LoginContext, fields: Fields): Prom
     const { tokenId, options } = await beginKey(cx, userId, { kind: "passkey", link })
     cx.allowance?.refund("guess")
     const begun = { code, tokenId, options: JSON.stringify(options) }
-    return links.next(loginContext, { ...named, begun })
+    return linkState.next(loginContext, { ...parameters, begun })
   } catch (cause) {
     if (!(cause instanceof Fault)) throw cause
     const { retryAfterSeconds } = cause
     if (retryAfterSeconds !== undefined)
-      return trouble(loginContext, { problem: "too_many_tries", status: 429, retryAfterSeconds })
-    // Whether there is such an account is not said.
-    return links.next(loginContext, named)
+      return showProblem(loginContext, {
+        problem: "too_many_tries",
+        status: 429,
+        retryAfterSeconds,
+      })
+    // The response must not reveal whether the account exists.
+    return linkState.next(loginContext, parameters)
   }
 }
 
@@ -79,33 +84,33 @@ type LinkParameters = Readonly<Record<"userId" | "codeId" | "linkKey", string>>
 const linkParametersIn = (fields: Fields): LinkParameters => ({
   userId: fields.get("userId"),
   codeId: fields.get("codeId"),
-  linkKey: linkCodeIn(fields).key.slice(0, idMax),
+  linkKey: parseLinkCode(fields).key.slice(0, idMax),
 })
 
 function linkPage(
   loginContext: LoginContext,
-  named: LinkParameters,
+  parameters: LinkParameters,
   problem?: "wrong",
 ): Promise<Response> {
-  const form = targetOf(loginContext, loginPaths.passkeySet)
+  const form = formTargetOf(loginContext, loginPaths.passkeySet)
   return loginContext.show(
     loginContext.cx,
     (ui, { t, ...shared }) => {
       const error = problem && t("factor.error.wrong")
-      return ui.PasskeyLinkPage({ ...shared, ...named, t, form, error })
+      return ui.PasskeyLinkPage({ ...shared, ...parameters, t, form, error })
     },
     optionsOf(loginContext, problem ? 422 : 200),
   )
 }
 
-function makePage(
+function registrationPage(
   loginContext: LoginContext,
   { userId, codeId, linkKey }: LinkParameters,
-  { code, tokenId, options }: NonNullable<LinkShown["begun"]>,
+  { code, tokenId, options }: NonNullable<PasskeyLinkState["begun"]>,
 ): Promise<Response> {
   const page = {
     kind: "passkey",
-    form: targetOf(loginContext, loginPaths.passkeySet),
+    form: formTargetOf(loginContext, loginPaths.passkeySet),
     account: accountOf(loginContext.cx, userId),
     changeHref: hrefOf(loginContext, loginPaths.loginName),
     options,
@@ -114,12 +119,12 @@ function makePage(
   return loginContext.show(
     loginContext.cx,
     (ui, shared) => ui.KeySetupPage({ ...shared, ...page }),
-    { ...optionsOf(loginContext), orgId: homeOf(loginContext.cx, userId) },
+    { ...optionsOf(loginContext), orgId: findHomeOrg(loginContext.cx, userId) },
   )
 }
 
 export const passkeyLinkScreen: Screen = {
   path: loginPaths.passkeySet,
-  get: askPasskeyLink,
-  post: takePasskeyLink,
+  get: showLink,
+  post: postLink,
 }

@@ -1,48 +1,51 @@
 import type { UnknownKey } from "../../../../ui/login/index.ts"
-import { keyHolder, unknownKey } from "../../../domain/factor/index.ts"
+import { findKeyOwner, findUnknownCredentialId } from "../../../domain/factor/index.ts"
 import type { Transaction } from "../../../store/index.ts"
 import { hrefOf, type LoginContext, type Screen } from "../../context.ts"
-import { type Fields, goTo } from "../../form.ts"
-import { loginNames } from "../../part/login-name.ts"
-import { challengeOffered } from "../../part/passkey.ts"
+import { type Fields, redirectTo } from "../../form.ts"
+import { loginNameState } from "../../part/login-name.ts"
+import { challengeOfOffer } from "../../part/passkey.ts"
 import { loginPaths } from "../../path.ts"
-import { trouble } from "../../trouble.ts"
-import { attemptCheck, maySignInByPasskey } from "./attempt.ts"
+import { showProblem } from "../../problem.ts"
+import { attemptCheck, canSignInByPasskey } from "./attempt.ts"
 
-/** GET, without anything shown: that is asked for on the first page. */
-const askNoPasskey = (loginContext: LoginContext): Response =>
-  goTo(hrefOf(loginContext, loginPaths.loginName))
+/** GET: redirects to the first page, which asks for the passkey. */
+const redirectToFirstPage = (loginContext: LoginContext): Response =>
+  redirectTo(hrefOf(loginContext, loginPaths.loginName))
 
-/** A passkey signs in by itself, and tells whose it is. Nothing is said of why one does not. */
-async function takePasskey(loginContext: LoginContext, fields: Fields): Promise<Response> {
+/** A passkey signs in and identifies its user. Why one is rejected is not revealed. */
+async function postPasskey(loginContext: LoginContext, fields: Fields): Promise<Response> {
   const { cx, browserContext } = loginContext
   const given = fields.get("credential")
-  const challenge = challengeOffered(cx, browserContext, fields.get("challenge"))
-  const userId = keyHolder(cx, given)
-  if (challenge?.kind !== "key") return refused(loginContext)
+  const challenge = challengeOfOffer(cx, browserContext, fields.get("challenge"))
+  const userId = findKeyOwner(cx, given)
+  if (challenge?.kind !== "key") return rejectPasskey(loginContext)
   if (userId === undefined) {
     const { rpId } = challenge
-    const credentialId = unknownKey(cx, given)
-    return refused(loginContext, credentialId === undefined ? undefined : { rpId, credentialId })
+    const credentialId = findUnknownCredentialId(cx, given)
+    return rejectPasskey(
+      loginContext,
+      credentialId === undefined ? undefined : { rpId, credentialId },
+    )
   }
-  const asked = { userId, given, challenge }
-  const isKeptOut = (tx: Transaction) => !maySignInByPasskey(tx, userId)
-  const result = await attemptCheck(loginContext, "webauthn", asked, isKeptOut)
+  const input = { userId, given, challenge }
+  const isKeptOut = (tx: Transaction) => !canSignInByPasskey(tx, userId)
+  const result = await attemptCheck(loginContext, "webauthn", input, isKeptOut)
   if (result.kind === "in") return result.answer
-  if (result.kind !== "too many") return refused(loginContext)
+  if (result.kind !== "too many") return rejectPasskey(loginContext)
   const { retryAfterSeconds } = result
-  return trouble(loginContext, { problem: "too_many_tries", status: 429, retryAfterSeconds })
+  return showProblem(loginContext, { problem: "too_many_tries", status: 429, retryAfterSeconds })
 }
 
 /**
- * A browser that offers a passkey of nobody's is told to forget it: one that was removed here would
- * be offered for good. Of one that is somebody's nothing is said.
+ * Asks the browser to remove a passkey that is unknown here; otherwise a removed one would be
+ * offered forever. Nothing is revealed about a passkey that exists.
  */
-const refused = (loginContext: LoginContext, unknownKey?: UnknownKey): Response =>
-  loginNames.next(loginContext, { hasWrongKey: true, ...(unknownKey && { unknownKey }) })
+const rejectPasskey = (loginContext: LoginContext, unknownKey?: UnknownKey): Response =>
+  loginNameState.next(loginContext, { hasWrongKey: true, ...(unknownKey && { unknownKey }) })
 
 export const passkeyScreen: Screen = {
   path: loginPaths.passkey,
-  get: askNoPasskey,
-  post: takePasskey,
+  get: redirectToFirstPage,
+  post: postPasskey,
 }

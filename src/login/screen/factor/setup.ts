@@ -1,12 +1,12 @@
-import type { SetupWay } from "../../../../ui/login/index.ts"
+import type { SetupFactor } from "../../../../ui/login/index.ts"
 import { requirementsOfApp } from "../../../domain/app-access/index.ts"
 import {
   addOtp,
-  admitTotp,
+  areKeysSupported,
   beginKey,
-  hasKeys,
   type OtpChannel,
   pendingTotp,
+  prepareTotpVerification,
   registerTotp,
   skipFactors,
   totpUri,
@@ -14,73 +14,77 @@ import {
 import { instance } from "../../../domain/instance/index.ts"
 import {
   accountOf,
-  afterwards,
+  destinationAfterSignIn,
+  formTargetOf,
   hrefOf,
   type LoginContext,
   optionsOf,
   type Screen,
   stepOf,
-  targetOf,
 } from "../../context.ts"
-import { type Fields, goTo } from "../../form.ts"
-import { notesFor } from "../../note.ts"
+import { type Fields, redirectTo } from "../../form.ts"
+import { pageStateFor } from "../../page-state.ts"
 import { loginPaths } from "../../path.ts"
-import { askedName } from "../../request.ts"
-import { type Attempted, attempt, keyAttempt } from "./attempt.ts"
+import { requestedName } from "../../request.ts"
+import { type AttemptResult, attemptFactor, attemptKeyRegistration } from "./attempt.ts"
 
-/** What was chosen, as a form has left it. */
-type Chosen =
+/** State of the page after a factor was chosen. */
+type SetupState =
   | { readonly way: "otp"; readonly problem?: Problem }
-  | (KeyBegun & { readonly way: "passkey" | "u2f" })
+  | (KeySetup & { readonly way: "passkey" | "u2f" })
 
-type KeyBegun = {
+type KeySetup = {
   readonly tokenId: string
   readonly options: string
   readonly isWrong: boolean
 }
 
-const chosen = notesFor<Chosen>(loginPaths.factorSetup)
+const setupState = pageStateFor<SetupState>(loginPaths.factorSetup)
 
-/** GET: what could be set up, or how what was chosen is. */
-async function askSetup(loginContext: LoginContext): Promise<Response> {
-  const asked = askedOf(loginContext)
-  if (!asked) return goTo(afterwards(loginContext))
-  const note = chosen.of(loginContext)
-  if (!note || !asked.ways.includes(note.way)) return choicePage(loginContext, asked)
-  const { userId } = asked
-  if (note.way !== "otp") return keyPage(loginContext, userId, note)
+/** GET: the factors that can be set up, or the setup of the chosen one. */
+async function showSetup(loginContext: LoginContext): Promise<Response> {
+  const setupOptions = setupOptionsOf(loginContext)
+  if (!setupOptions) return redirectTo(destinationAfterSignIn(loginContext))
+  const state = setupState.of(loginContext)
+  if (!state || !setupOptions.ways.includes(state.way))
+    return choicePage(loginContext, setupOptions)
+  const { userId } = setupOptions
+  if (state.way !== "otp") return keyPage(loginContext, userId, state)
   const secret = pendingTotp(loginContext.cx, userId)
-  if (secret === undefined) return choicePage(loginContext, asked)
-  return totpPage(loginContext, { userId, secret, problem: note.problem })
+  if (secret === undefined) return choicePage(loginContext, setupOptions)
+  return totpPage(loginContext, { userId, secret, problem: state.problem })
 }
 
-/** Something was chosen, or shown to work. */
-async function takeSetup(loginContext: LoginContext, fields: Fields): Promise<Response> {
-  const asked = askedOf(loginContext)
-  if (!asked) return goTo(afterwards(loginContext))
-  const { userId, ways, isForced } = asked
-  const named = fields.get("factor")
-  if (named === "skip" && !isForced) {
+/** POST: a factor was chosen, or its first code or key was entered. */
+async function postSetup(loginContext: LoginContext, fields: Fields): Promise<Response> {
+  const setupOptions = setupOptionsOf(loginContext)
+  if (!setupOptions) return redirectTo(destinationAfterSignIn(loginContext))
+  const { userId, ways, isForced } = setupOptions
+  const factorName = fields.get("factor")
+  if (factorName === "skip" && !isForced) {
     await skipFactors(loginContext.cx, userId)
-    return goTo(afterwards(loginContext))
+    return redirectTo(destinationAfterSignIn(loginContext))
   }
-  const way = ways.find((each) => each === named)
-  if (way === undefined) return goTo(hrefOf(loginContext, loginPaths.factorSetup))
-  if (way === "otp") return setUpTotp(loginContext, asked, fields)
-  if (way === "passkey" || way === "u2f") return setUpKey(loginContext, { ...asked, way }, fields)
-  await addOtp(loginContext.cx, userId, channels[way])
-  // The flow asks for a code at once: it shows that it arrives.
-  return goTo(afterwards(loginContext))
+  const method = ways.find((each) => each === factorName)
+  if (method === undefined) return redirectTo(hrefOf(loginContext, loginPaths.factorSetup))
+  if (method === "otp") return setUpTotp(loginContext, setupOptions, fields)
+  if (method === "passkey" || method === "u2f")
+    return setUpKey(loginContext, { ...setupOptions, way: method }, fields)
+  await addOtp(loginContext.cx, userId, channels[method])
+  // The next step asks for a code immediately, which verifies the channel.
+  return redirectTo(destinationAfterSignIn(loginContext))
 }
 
-type SetUp = {
+type SetupOptions = {
   readonly userId: string
-  readonly ways: readonly SetupWay[]
+  readonly ways: readonly SetupFactor[]
   readonly isForced: boolean
 }
 
-/** What may be set up now: never beside a factor that is there, which has to be proved. */
-function askedOf(loginContext: LoginContext): SetUp | undefined {
+/**
+ * Factors that can be set up now. Undefined if the user has a factor, which must be proved first.
+ */
+function setupOptionsOf(loginContext: LoginContext): SetupOptions | undefined {
   const step = stepOf(loginContext)
   if (step.kind !== "set up") return undefined
   const { userId, factors, isForced } = step
@@ -93,24 +97,24 @@ const channels: Readonly<Record<"otp_email" | "otp_sms", OtpChannel>> = {
   otp_sms: "sms",
 }
 
-type Problem = Extract<Attempted, { kind: "wrong" | "too many" | "over" }>
+type Problem = Extract<AttemptResult, { kind: "wrong" | "too many" | "over" }>
 
-function sharedOf(loginContext: LoginContext, userId: string) {
+function sharedPropsOf(loginContext: LoginContext, userId: string) {
   return {
-    form: targetOf(loginContext, loginPaths.factorSetup),
+    form: formTargetOf(loginContext, loginPaths.factorSetup),
     account: accountOf(loginContext.cx, userId),
     changeHref: hrefOf(loginContext, loginPaths.loginName),
   }
 }
 
-function choicePage(loginContext: LoginContext, asked: SetUp): Promise<Response> {
-  const { ways, isForced, userId } = asked
-  const lacksKeys = !hasKeys(loginContext.cx)
+function choicePage(loginContext: LoginContext, setupOptions: SetupOptions): Promise<Response> {
+  const { ways, isForced, userId } = setupOptions
+  const isWebAuthnUnavailable = !areKeysSupported(loginContext.cx)
   const page = {
-    ...sharedOf(loginContext, userId),
-    ways,
+    ...sharedPropsOf(loginContext, userId),
+    factors: ways,
     isForced,
-    lacksKeys,
+    isWebAuthnUnavailable,
     application: applicationRequiring(loginContext),
   }
   return loginContext.show(
@@ -123,34 +127,39 @@ function choicePage(loginContext: LoginContext, asked: SetUp): Promise<Response>
 /** The name of the application if it requires a second factor. */
 function applicationRequiring({ cx, waiting }: LoginContext): string | undefined {
   const isRequired = waiting && requirementsOfApp(cx, waiting.asked.appId).secondFactor
-  return isRequired ? askedName(cx, waiting.asked) : undefined
+  return isRequired ? requestedName(cx, waiting.asked) : undefined
 }
 
 async function setUpTotp(
   loginContext: LoginContext,
-  { userId }: SetUp,
+  { userId }: SetupOptions,
   fields: Fields,
 ): Promise<Response> {
   const { cx } = loginContext
   const code = fields.get("code")
   if (code === "") {
     await registerTotp(cx, userId, labelOf(loginContext, userId))
-    return chosen.next(loginContext, { way: "otp" })
+    return setupState.next(loginContext, { way: "otp" })
   }
-  if (pendingTotp(cx, userId) === undefined) return goTo(afterwards(loginContext))
-  const admit = () => admitTotp(cx, userId, code)
-  const result = await attempt(loginContext, { userId, kind: "totp", admit, done: "factor_setup" })
+  if (pendingTotp(cx, userId) === undefined) return redirectTo(destinationAfterSignIn(loginContext))
+  const admit = () => prepareTotpVerification(cx, userId, code)
+  const result = await attemptFactor(loginContext, {
+    userId,
+    kind: "totp",
+    admit,
+    done: "factor_setup",
+  })
   if (result.kind === "in") return result.answer
-  return chosen.next(loginContext, { way: "otp", problem: result })
+  return setupState.next(loginContext, { way: "otp", problem: result })
 }
 
-/** What the app shows beside its codes. */
+/** The account name that the authenticator app shows. */
 const labelOf = ({ cx, browserContext }: LoginContext, userId: string) => ({
   issuer: cx.store.state(cx, instance, cx.instance).name || new URL(browserContext.issuer).hostname,
   label: accountOf(cx, userId).loginName,
 })
 
-type TotpShown = {
+type TotpPageOptions = {
   readonly userId: string
   readonly secret: string
   readonly problem: Problem | undefined
@@ -158,11 +167,11 @@ type TotpShown = {
 
 async function totpPage(
   loginContext: LoginContext,
-  { userId, secret, problem }: TotpShown,
+  { userId, secret, problem }: TotpPageOptions,
 ): Promise<Response> {
   const uri = await totpUri(secret, labelOf(loginContext, userId))
   const backHref = hrefOf(loginContext, loginPaths.factorSetup)
-  const page = { ...sharedOf(loginContext, userId), uri, secret, backHref }
+  const page = { ...sharedPropsOf(loginContext, userId), uri, secret, backHref }
   const seconds = problem && "retryAfterSeconds" in problem ? problem.retryAfterSeconds : 0
   const minutes = Math.ceil(seconds / 60)
   const key = seconds > 0 ? "factor.error.too_many" : "factor.error.wrong"
@@ -176,20 +185,22 @@ async function totpPage(
 
 async function setUpKey(
   loginContext: LoginContext,
-  { userId, way: kind }: SetUp & { readonly way: "passkey" | "u2f" },
+  { userId, way: kind }: SetupOptions & { readonly way: "passkey" | "u2f" },
   fields: Fields,
 ): Promise<Response> {
   const { cx } = loginContext
   const tokenId = fields.get("tokenId")
   const given = fields.get("credential")
   const result =
-    given === "" ? undefined : await keyAttempt(loginContext, { userId, kind, tokenId, given })
+    given === ""
+      ? undefined
+      : await attemptKeyRegistration(loginContext, { userId, kind, tokenId, given })
   if (result?.kind === "in") return result.answer
-  const begun = await beginKey(cx, userId, { kind })
-  return chosen.next(loginContext, {
+  const registration = await beginKey(cx, userId, { kind })
+  return setupState.next(loginContext, {
     way: kind,
-    tokenId: begun.tokenId,
-    options: JSON.stringify(begun.options),
+    tokenId: registration.tokenId,
+    options: JSON.stringify(registration.options),
     isWrong: result !== undefined,
   })
 }
@@ -197,10 +208,10 @@ async function setUpKey(
 function keyPage(
   loginContext: LoginContext,
   userId: string,
-  { way: kind, tokenId, options, isWrong }: KeyBegun & { readonly way: "passkey" | "u2f" },
+  { way: kind, tokenId, options, isWrong }: KeySetup & { readonly way: "passkey" | "u2f" },
 ): Promise<Response> {
   const page = {
-    ...sharedOf(loginContext, userId),
+    ...sharedPropsOf(loginContext, userId),
     kind,
     options,
     hidden: { factor: kind, tokenId },
@@ -221,6 +232,6 @@ function keyPage(
 
 export const factorSetupScreen: Screen = {
   path: loginPaths.factorSetup,
-  get: askSetup,
-  post: takeSetup,
+  get: showSetup,
+  post: postSetup,
 }

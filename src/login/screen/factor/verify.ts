@@ -1,8 +1,8 @@
-import type { FactorWay } from "../../../../ui/login/index.ts"
+import type { FactorKind } from "../../../../ui/login/index.ts"
 import {
   type CheckKind,
-  challengeCode,
   challengeKey,
+  createCodeChallenge,
   type Factor,
   type OtpChannel,
 } from "../../../domain/factor/index.ts"
@@ -10,72 +10,79 @@ import { queueOtp } from "../../../domain/message/index.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import {
   accountOf,
-  afterwards,
   applicationOf,
+  destinationAfterSignIn,
+  formTargetOf,
   hrefOf,
   type LoginContext,
   optionsOf,
   type Screen,
   stepOf,
-  targetOf,
 } from "../../context.ts"
-import { type Fields, goTo } from "../../form.ts"
-import { notesFor } from "../../note.ts"
-import { readChallenge, writeChallenge } from "../../part/challenge.ts"
+import { type Fields, redirectTo } from "../../form.ts"
+import { pageStateFor } from "../../page-state.ts"
+import { openChallenge, sealChallenge } from "../../part/challenge.ts"
 import { loginPaths } from "../../path.ts"
-import { type Attempted, attemptCheck } from "./attempt.ts"
+import { type AttemptResult, attemptCheck } from "./attempt.ts"
 
-/** What was tried, or sent. */
-type Shown = Partial<Exclude<Attempted, { kind: "in" | "over" }>> & {
+/** State of the page: a failed attempt, or a sent code. */
+type VerifyState = Partial<Exclude<AttemptResult, { kind: "in" | "over" }>> & {
   readonly factor: Factor
   readonly challenge?: string
 }
 
-const tried = notesFor<Shown>(loginPaths.factor)
+const verifyState = pageStateFor<VerifyState>(loginPaths.factor)
 
-/** GET: the factor that the address names, else the best. It sends nothing and uses nothing up. */
-function askFactor(loginContext: LoginContext): Promise<Response> | Response {
-  const note = tried.of(loginContext)
-  const named = note?.factor ?? searchOf(loginContext).get("factor") ?? ""
-  const asked = askedOf(loginContext, named)
-  if (!asked) return goTo(afterwards(loginContext))
-  return factorPage(loginContext, asked, note?.factor === asked.factor ? note : undefined)
+/** GET: the factor in the URL, otherwise the best one. Sends no code and uses none. */
+function showFactor(loginContext: LoginContext): Promise<Response> | Response {
+  const pageState = verifyState.of(loginContext)
+  const factorName = pageState?.factor ?? searchOf(loginContext).get("factor") ?? ""
+  const required = requiredFactorOf(loginContext, factorName)
+  if (!required) return redirectTo(destinationAfterSignIn(loginContext))
+  return factorPage(
+    loginContext,
+    required,
+    pageState?.factor === required.factor ? pageState : undefined,
+  )
 }
 
-/** A proof was given, or a code is to be sent. */
-async function takeFactor(loginContext: LoginContext, fields: Fields): Promise<Response> {
-  const asked = askedOf(loginContext, fields.get("factor"))
-  if (!asked) return goTo(afterwards(loginContext))
-  if (fields.get("send") !== "") return sendCode(loginContext, asked)
+/** POST: verifies a proof, or sends a code. */
+async function postFactor(loginContext: LoginContext, fields: Fields): Promise<Response> {
+  const required = requiredFactorOf(loginContext, fields.get("factor"))
+  if (!required) return redirectTo(destinationAfterSignIn(loginContext))
+  if (fields.get("send") !== "") return sendCode(loginContext, required)
   const { cx, browserContext } = loginContext
-  const { userId, factor } = asked
+  const { userId, factor } = required
   const sealed = fields.get("challenge")
   const given = isKey(factor) ? fields.get("credential") : fields.get("code")
-  const challenge = readChallenge(cx, browserContext, { userId, sealed })
-  const result = await attemptCheck(loginContext, kinds[factor], { userId, given, challenge })
+  const challenge = openChallenge(cx, browserContext, { userId, sealed })
+  const result = await attemptCheck(loginContext, checkKinds[factor], { userId, given, challenge })
   if (result.kind === "in") return result.answer
-  if (result.kind === "over") return goTo(afterwards(loginContext))
+  if (result.kind === "over") return redirectTo(destinationAfterSignIn(loginContext))
   const isSent = challenge?.kind === "code"
-  return tried.next(loginContext, { factor, ...result, ...(isSent && { challenge: sealed }) })
+  return verifyState.next(loginContext, { factor, ...result, ...(isSent && { challenge: sealed }) })
 }
 
-type AskedFactor = {
+type RequiredFactor = {
   readonly userId: string
   readonly factor: Factor
   readonly factors: readonly Factor[]
 }
 
-/** What the flow wants proved now; undefined where that is something else. */
-function askedOf(loginContext: LoginContext, named: string): AskedFactor | undefined {
+/** The factor that the flow requires now; undefined if another step is next. */
+function requiredFactorOf(
+  loginContext: LoginContext,
+  factorName: string,
+): RequiredFactor | undefined {
   const step = stepOf(loginContext)
   if (step.kind !== "factor") return undefined
   const { userId, factors } = step
   const [best] = factors
-  const factor = factors.find((each) => each === named) ?? best
+  const factor = factors.find((each) => each === factorName) ?? best
   return factor && { userId, factor, factors }
 }
 
-const kinds: Readonly<Record<Factor, CheckKind>> = {
+const checkKinds: Readonly<Record<Factor, CheckKind>> = {
   otp: "totp",
   otp_email: "otp_email",
   otp_sms: "otp_sms",
@@ -84,20 +91,20 @@ const kinds: Readonly<Record<Factor, CheckKind>> = {
   passkey: "webauthn",
 }
 
-const isKey = (factor: Factor): factor is "u2f" | "passkey" => kinds[factor] === "webauthn"
-const wayOf = (factor: Factor): FactorWay => (isKey(factor) ? "key" : factor)
+const isKey = (factor: Factor): factor is "u2f" | "passkey" => checkKinds[factor] === "webauthn"
+const factorWayOf = (factor: Factor): FactorKind => (isKey(factor) ? "key" : factor)
 
 const channels: Readonly<Partial<Record<Factor, OtpChannel>>> = {
   otp_email: "email",
   otp_sms: "sms",
 }
 
-async function sendCode(loginContext: LoginContext, asked: AskedFactor): Promise<Response> {
+async function sendCode(loginContext: LoginContext, required: RequiredFactor): Promise<Response> {
   const { cx, browserContext } = loginContext
-  const { userId, factor } = asked
+  const { userId, factor } = required
   const channel = channels[factor]
-  if (!channel) return tried.next(loginContext, { factor })
-  const { plain: code, challenge } = challengeCode(cx, userId, channel)
+  if (!channel) return verifyState.next(loginContext, { factor })
+  const { plain: code, challenge } = createCodeChallenge(cx, userId, channel)
   const { expires } = challenge
   try {
     await cx.store.transact(cx, (tx) =>
@@ -106,31 +113,31 @@ async function sendCode(loginContext: LoginContext, asked: AskedFactor): Promise
   } catch (cause) {
     const { retryAfterSeconds } = cause instanceof Fault ? cause : {}
     if (retryAfterSeconds === undefined) throw cause
-    return tried.next(loginContext, { factor, kind: "too many", retryAfterSeconds })
+    return verifyState.next(loginContext, { factor, kind: "too many", retryAfterSeconds })
   }
-  const sealed = writeChallenge(cx, browserContext, { userId, challenge })
-  return tried.next(loginContext, { factor, challenge: sealed })
+  const sealed = sealChallenge(cx, browserContext, { userId, challenge })
+  return verifyState.next(loginContext, { factor, challenge: sealed })
 }
 
 async function factorPage(
   loginContext: LoginContext,
-  { userId, factor, factors }: AskedFactor,
-  shown: Shown = { factor },
+  { userId, factor, factors }: RequiredFactor,
+  state: VerifyState = { factor },
 ): Promise<Response> {
   const { cx, show } = loginContext
-  const seconds = "retryAfterSeconds" in shown ? (shown.retryAfterSeconds ?? 0) : 0
-  const status = seconds > 0 ? 429 : shown.kind === "wrong" ? 422 : 200
-  const key = isKey(factor) ? await askKey(loginContext, userId) : undefined
-  const form = targetOf(loginContext, loginPaths.factor)
-  const ways = [...new Set(factors.map(wayOf))].filter((way) => way !== wayOf(factor))
+  const seconds = "retryAfterSeconds" in state ? (state.retryAfterSeconds ?? 0) : 0
+  const status = seconds > 0 ? 429 : state.kind === "wrong" ? 422 : 200
+  const key = isKey(factor) ? await requestKey(loginContext, userId) : undefined
+  const form = formTargetOf(loginContext, loginPaths.factor)
+  const ways = [...new Set(factors.map(factorWayOf))].filter((way) => way !== factorWayOf(factor))
   const others = ways.map((way) => ({
-    way,
-    href: withFactor(loginContext, factors.find((each) => wayOf(each) === way) ?? factor),
+    kind: way,
+    href: withFactor(loginContext, factors.find((each) => factorWayOf(each) === way) ?? factor),
   }))
   const account = accountOf(cx, userId)
   const changeHref = hrefOf(loginContext, loginPaths.loginName)
   const application = applicationOf(loginContext)
-  const challenge = key?.challenge ?? shown.challenge
+  const challenge = key?.challenge ?? state.challenge
   return show(
     cx,
     (ui, shared) => {
@@ -139,7 +146,7 @@ async function factorPage(
         ...shared,
         form,
         factor,
-        way: wayOf(factor),
+        kind: factorWayOf(factor),
         account,
         changeHref,
         application,
@@ -149,7 +156,7 @@ async function factorPage(
         error:
           seconds > 0
             ? t("factor.error.too_many", { minutes: Math.ceil(seconds / 60) })
-            : shown.kind === "wrong"
+            : state.kind === "wrong"
               ? t(key ? "factor.error.key" : "factor.error.wrong")
               : undefined,
       })
@@ -158,12 +165,12 @@ async function factorPage(
   )
 }
 
-/** Asks for any key of the person; a passkey need not see again who holds it. */
-async function askKey({ cx, browserContext }: LoginContext, userId: string) {
+/** Requests any key of the user; a passkey does not have to verify the user again. */
+async function requestKey({ cx, browserContext }: LoginContext, userId: string) {
   const { options, challenge } = challengeKey(cx, { userId, userVerification: "preferred" })
   return {
     options: JSON.stringify(options),
-    challenge: writeChallenge(cx, browserContext, { userId, challenge }),
+    challenge: sealChallenge(cx, browserContext, { userId, challenge }),
   }
 }
 
@@ -172,4 +179,4 @@ const withFactor = (loginContext: LoginContext, factor: Factor): string =>
 
 const searchOf = ({ request }: LoginContext): URLSearchParams => new URL(request.url).searchParams
 
-export const factorScreen: Screen = { path: loginPaths.factor, get: askFactor, post: takeFactor }
+export const factorScreen: Screen = { path: loginPaths.factor, get: showFactor, post: postFactor }

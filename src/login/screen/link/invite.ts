@@ -1,107 +1,111 @@
 import type { FirstPasskey, Linked } from "../../../../ui/login/index.ts"
-import { hasKeys } from "../../../domain/factor/index.ts"
+import { areKeysSupported } from "../../../domain/factor/index.ts"
 import { login, policyFor } from "../../../domain/policy/index.ts"
 import {
   acceptInvite,
+  beginInvitedKey,
   type FirstCredential,
-  invitationOf,
-  invitedKey,
-  invitedPassword,
+  getInvitation,
+  prepareInvitedPassword,
 } from "../../../domain/registration/index.ts"
-import { homeOf } from "../../../domain/user-model/index.ts"
+import { findHomeOrg } from "../../../domain/user-model/index.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx } from "../../../store/index.ts"
 import { completeSignIn } from "../../complete-sign-in.ts"
 import { hrefOf, type LoginContext, type Screen } from "../../context.ts"
-import { type Fields, goTo } from "../../form.ts"
-import { notesFor } from "../../note.ts"
+import { type Fields, redirectTo } from "../../form.ts"
+import { pageStateFor } from "../../page-state.ts"
 import { doneHref } from "../../part/done.ts"
 import {
-  firstCredentialIn,
   firstPasskey,
-  keyProblem,
-  proofOf,
+  parseFirstCredential,
+  passkeyProblem,
+  proofOfCredential,
 } from "../../part/first-credential.ts"
 import {
   type ChoiceProblem,
   checkLink,
-  linkedIn,
   linkPasswordPage,
-  refuseLink,
+  parseLinked,
+  rejectLink,
 } from "../../part/link.ts"
 import { loginPaths } from "../../path.ts"
-import { askVerify } from "./verify.ts"
+import { showVerify } from "./verify.ts"
 
 const kind = "invite"
 
-/** Whom a right code lets choose how to sign in, and what was wrong with what they chose. */
-type Choice = { readonly linked: Linked; readonly problem?: ChoiceProblem }
+/** State of the page after a valid code: the credential was rejected. */
+type CredentialState = { readonly linked: Linked; readonly problem?: ChoiceProblem }
 
-const choices = notesFor<Choice>(loginPaths.invitePassword)
+const credentialState = pageStateFor<CredentialState>(loginPaths.invitePassword)
 
-/** GET: asks for a passkey or a password; without a right code, that happens on the first page. */
-function askInvitePassword(loginContext: LoginContext): Promise<Response> | Response {
-  const choice = choices.of(loginContext)
-  if (!choice) return goTo(hrefOf(loginContext, loginPaths.loginName))
+/** GET: asks for a passkey or a password; without a valid code, redirects to the first page. */
+function showInvitePassword(loginContext: LoginContext): Promise<Response> | Response {
+  const choice = credentialState.of(loginContext)
+  if (!choice) return redirectTo(hrefOf(loginContext, loginPaths.loginName))
   return choicePage(loginContext, choice.linked, choice.problem)
 }
 
-/** The code was shown; only now is it said who is invited, and by whom. */
-async function takeInvite(loginContext: LoginContext, fields: Fields): Promise<Response> {
-  const linked = linkedIn(fields)
+/** POST: the code. Only a valid one reveals who is invited, and by which organization. */
+async function postInvite(loginContext: LoginContext, fields: Fields): Promise<Response> {
+  const linked = parseLinked(fields)
   const result = await checkLink(loginContext.cx, kind, linked)
   return result === "ok"
-    ? choices.next(loginContext, { linked })
-    : refuseLink(loginContext, { kind, linked }, result)
+    ? credentialState.next(loginContext, { linked })
+    : rejectLink(loginContext, { kind, linked }, result)
 }
 
-/** What they chose: with it the code is used up and the person signed in, in one step. */
-async function takeInvitePassword(loginContext: LoginContext, fields: Fields): Promise<Response> {
+/**
+ * POST: the chosen credential. Stores it, uses the code and signs in the user, in one transaction.
+ */
+async function postInvitePassword(loginContext: LoginContext, fields: Fields): Promise<Response> {
   const { cx } = loginContext
-  const linked = linkedIn(fields)
+  const linked = parseLinked(fields)
   const result = await checkLink(cx, kind, linked)
-  if (result !== "ok") return refuseLink(loginContext, { kind, linked }, result)
+  if (result !== "ok") return rejectLink(loginContext, { kind, linked }, result)
   const { userId, code } = linked
-  const password = (plain: string) => invitedPassword(cx, userId, plain)
-  const chosen = await firstCredentialIn(loginContext, { userId, fields, password })
-  if ("problem" in chosen) return choices.next(loginContext, { linked, ...chosen })
-  if (!mayTake(cx, userId, chosen)) return choices.next(loginContext, { linked })
+  const password = (plain: string) => prepareInvitedPassword(cx, userId, plain)
+  const chosen = await parseFirstCredential(loginContext, { userId, fields, password })
+  if ("problem" in chosen) return credentialState.next(loginContext, { linked, ...chosen })
+  if (!isAllowed(cx, userId, chosen)) return credentialState.next(loginContext, { linked })
   try {
     return await completeSignIn<never>(loginContext, {
       userId,
       first: (tx) => void acceptInvite(tx, userId, { code, ...chosen }),
-      proof: () => proofOf(chosen),
+      proof: () => proofOfCredential(chosen),
       stopAt: () => doneHref(loginContext, kind, userId),
       method: "passkey" in chosen ? "passwordless" : "password",
     })
   } catch (cause) {
     if (!(cause instanceof Fault) || cause.id !== "user.key_taken") throw cause
-    return choices.next(loginContext, { linked, problem: keyProblem })
+    return credentialState.next(loginContext, { linked, problem: passkeyProblem })
   }
 }
 
-type Offered = { readonly passkey: boolean; readonly password: boolean }
+type AllowedCredentials = { readonly passkey: boolean; readonly password: boolean }
 
-/** What the policies let somebody begin with; a password where the instance can have no keys. */
-function offeredTo(cx: Cx, userId: string): Offered {
-  const policy = policyFor(cx, { userId, orgId: homeOf(cx, userId) }, login)
-  const passkey = hasKeys(cx) && policy.allowPasswordless
+/**
+ * The credentials that the policies allow; a password if the instance does not support passkeys.
+ */
+function allowedCredentials(cx: Cx, userId: string): AllowedCredentials {
+  const policy = policyFor(cx, { userId, orgId: findHomeOrg(cx, userId) }, login)
+  const passkey = areKeysSupported(cx) && policy.allowPasswordless
   return { passkey, password: policy.allowUsernamePassword || !passkey }
 }
 
-/** Also for what was posted to a page that no longer offers it, or never did. */
-const mayTake = (cx: Cx, userId: string, chosen: FirstCredential): boolean =>
-  offeredTo(cx, userId)["passkey" in chosen ? "passkey" : "password"]
+/** Also rejects what was posted to a page that no longer offers it, or never did. */
+const isAllowed = (cx: Cx, userId: string, chosen: FirstCredential): boolean =>
+  allowedCredentials(cx, userId)["passkey" in chosen ? "passkey" : "password"]
 
-async function passkeyFor(
+async function offerPasskeyFor(
   loginContext: LoginContext,
   userId: string,
 ): Promise<Omit<FirstPasskey, "error"> | undefined> {
   const { cx } = loginContext
-  const { passkey, password } = offeredTo(cx, userId)
+  const { passkey, password } = allowedCredentials(cx, userId)
   if (!passkey) return undefined
-  const begun = firstPasskey(loginContext, userId, await invitedKey(cx, userId))
-  return { ...begun, place: password ? "first" : "only" }
+  const registration = firstPasskey(loginContext, userId, await beginInvitedKey(cx, userId))
+  return { ...registration, place: password ? "first" : "only" }
 }
 
 async function choicePage(
@@ -109,10 +113,10 @@ async function choicePage(
   linked: Linked,
   problem?: ChoiceProblem,
 ): Promise<Response> {
-  const invitation = invitationOf(loginContext.cx, linked.userId)
+  const invitation = getInvitation(loginContext.cx, linked.userId)
   const { orgId, organization, applicationName: application } = invitation
-  const passkey = await passkeyFor(loginContext, linked.userId)
-  const asked = {
+  const passkey = await offerPasskeyFor(loginContext, linked.userId)
+  const pageOptions = {
     ...({ page: kind, linked, orgId, action: loginPaths.invitePassword } as const),
     passkey,
     words: (t: Parameters<Parameters<typeof linkPasswordPage>[1]["words"]>[0]) => ({
@@ -123,13 +127,13 @@ async function choicePage(
       submit: t("password_change.submit"),
     }),
   }
-  return linkPasswordPage(loginContext, asked, problem)
+  return linkPasswordPage(loginContext, pageOptions, problem)
 }
 
-export const inviteScreen: Screen = { path: loginPaths.invite, get: askVerify, post: takeInvite }
+export const inviteScreen: Screen = { path: loginPaths.invite, get: showVerify, post: postInvite }
 
 export const invitePasswordScreen: Screen = {
   path: loginPaths.invitePassword,
-  get: askInvitePassword,
-  post: takeInvitePassword,
+  get: showInvitePassword,
+  post: postInvitePassword,
 }

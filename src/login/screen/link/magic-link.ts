@@ -1,127 +1,138 @@
 import {
+  attemptMagicLink,
   createMagicLink,
   type MagicLink,
   requestMagicLink,
-  tryMagicLink,
 } from "../../../domain/credential/index.ts"
 import { queueMagicLink } from "../../../domain/message/index.ts"
-import { deviceOf } from "../../../domain/session/index.ts"
+import { findDeviceId } from "../../../domain/session/index.ts"
 import { accountOf } from "../../../domain/user-lookup/index.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx } from "../../../store/index.ts"
 import { completeSignIn } from "../../complete-sign-in.ts"
 import {
   applicationOf,
+  formTargetOf,
   hrefOf,
   type LoginContext,
   optionsOf,
   type Screen,
-  targetOf,
 } from "../../context.ts"
-import { type Fields, goTo } from "../../form.ts"
-import { notesFor } from "../../note.ts"
-import { mayAskLink } from "../../part/by-mail.ts"
+import { type Fields, redirectTo } from "../../form.ts"
+import { pageStateFor } from "../../page-state.ts"
+import { offersLink } from "../../part/by-email.ts"
 import { loginPaths } from "../../path.ts"
-import { waitingRequest } from "../../request.ts"
+import { showProblem } from "../../problem.ts"
+import { findPendingRequest } from "../../request.ts"
 import type { BrowserContext } from "../../session.ts"
-import { trouble } from "../../trouble.ts"
 
 type Problem =
   | { readonly key: "link.error.missing" | "link.error.wrong" }
   | { readonly key: "password.error.too_many_tries"; readonly retryAfterSeconds: number }
 
-/** What was asked for, and what was wrong with the code that was typed. */
-type Sent = {
+/** State of the page: the requested link, and why the entered code was rejected. */
+type MagicLinkState = {
   readonly link: MagicLink
-  /** As it was typed; the note of a mail holds none. */
+  /** As entered; empty for a link that was opened from an email. */
   readonly loginName: string
   readonly problem?: Problem
 }
 
-const sent = notesFor<Sent>(loginPaths.magicLink)
+const magicLinkState = pageStateFor<MagicLinkState>(loginPaths.magicLink)
 
-/** What the mail leads to; it opens in the browser that has asked, whose note this is. */
-type Opened = { readonly link: MagicLink; readonly request: string }
+/**
+ * The content of an emailed link. It can be opened only in the browser that requested it, which
+ * sealed this state.
+ */
+type OpenedLink = { readonly link: MagicLink; readonly request: string }
 
-const opened = notesFor<Opened>(loginPaths.magicLinkOpen)
+const openedLinkState = pageStateFor<OpenedLink>(loginPaths.magicLinkOpen)
 
-/** GET: asks for the code of the mail. */
-function askMagicLink(loginContext: LoginContext): Promise<Response> | Response {
-  const note = sent.of(loginContext)
-  if (!note) return goTo(hrefOf(loginContext, loginPaths.loginName))
-  return linkPage(loginContext, { ...note, isOpened: false })
+/** GET: asks for the code of the email. */
+function showMagicLink(loginContext: LoginContext): Promise<Response> | Response {
+  const linkState = magicLinkState.of(loginContext)
+  if (!linkState) return redirectTo(hrefOf(loginContext, loginPaths.loginName))
+  return linkPage(loginContext, { ...linkState, isOpened: false })
 }
 
 /**
- * GET of the link in the mail; it looks at no code and uses none up. Elsewhere it signs nobody in:
- * whoever asked for it may be a stranger, who waits for just that.
+ * GET of an emailed link; neither verifies nor uses the code. In another browser it does not sign
+ * in: a stranger may have requested it and be waiting for that.
  */
 function openMagicLink(loginContext: LoginContext): Promise<Response> {
   const { cx, show, browserContext } = loginContext
-  const note = opened.of(loginContext)
-  if (!note) {
+  const linkState = openedLinkState.of(loginContext)
+  if (!linkState) {
     return show(
       cx,
       (ui, shared) => ui.MagicLinkElsewherePage({ ...shared, signInHref: loginPaths.entry }),
       optionsOf(loginContext),
     )
   }
-  const waiting = waitingRequest(cx, browserContext, note.request)
-  const { link } = note
+  const waiting = findPendingRequest(cx, browserContext, linkState.request)
+  const { link } = linkState
   return linkPage({ ...loginContext, waiting }, { link, loginName: "", isOpened: true })
 }
 
-/** A link is asked for, or the code of its mail shown. */
-function takeMagicLink(loginContext: LoginContext, fields: Fields): Promise<Response> | Response {
+/** POST: requests a link, or verifies its code. */
+function postMagicLink(loginContext: LoginContext, fields: Fields): Promise<Response> | Response {
   const sealed = fields.get("link")
   if (sealed === "") return sendLink(loginContext, fields.get("loginName").trim())
   const { cx, browserContext } = loginContext
-  const plain = cx.secrets.open("cookie", sealed, aboutOf(cx, browserContext))
-  if (plain === undefined) return goTo(hrefOf(loginContext, loginPaths.loginName))
+  const plain = cx.secrets.open("cookie", sealed, sealContextOf(cx, browserContext))
+  if (plain === undefined) return redirectTo(hrefOf(loginContext, loginPaths.loginName))
   const loginName = fields.get("loginName").slice(0, nameMax)
-  return enter(loginContext, { link: JSON.parse(plain), loginName }, fields.get("code").trim())
+  return signInByCode(
+    loginContext,
+    { link: JSON.parse(plain), loginName },
+    fields.get("code").trim(),
+  )
 }
 
 const nameMax = 200
 
-/** Whatever comes of it, the next page is the same. */
+/** The next page is always the same, so that it does not reveal whether the account exists. */
 async function sendLink(loginContext: LoginContext, loginName: string): Promise<Response> {
-  if (loginName === "" || loginName.length > nameMax || !mayAskLink(loginContext))
-    return goTo(hrefOf(loginContext, loginPaths.loginName))
+  if (loginName === "" || loginName.length > nameMax || !offersLink(loginContext))
+    return redirectTo(hrefOf(loginContext, loginPaths.loginName))
   const { cx, browserContext, waiting } = loginContext
   try {
     cx.allowance?.spend("message")
     const paced = cx.allowance?.pace()
     const { link, code } = createMagicLink(cx, { account: accountOf(cx, loginName) })
     const { account, expires } = link
-    const device = deviceOf(cx, browserContext, account)
-    const note = { link, request: waiting?.id ?? "" }
-    const path = opened.href({ ...loginContext, waiting: undefined }, note)
+    const device = findDeviceId(cx, browserContext, account)
+    const linkState = { link, request: waiting?.id ?? "" }
+    const path = openedLinkState.href({ ...loginContext, waiting: undefined }, linkState)
     const urlTemplate = `${browserContext.issuer}${path}#{{.Code}}`
     await cx.store.transact(cx, (tx) => {
       if (requestMagicLink(tx, { account, device }))
         queueMagicLink(tx, { userId: account, code, expires, urlTemplate })
     })
     await paced?.()
-    return sent.next(loginContext, { link, loginName })
+    return magicLinkState.next(loginContext, { link, loginName })
   } catch (cause) {
-    const { retryAfterSeconds } = busyIn(cause)
-    return trouble(loginContext, { problem: "too_many_tries", status: 429, retryAfterSeconds })
+    const { retryAfterSeconds } = tooManyTriesProblem(cause)
+    return showProblem(loginContext, { problem: "too_many_tries", status: 429, retryAfterSeconds })
   }
 }
 
-/** The code signs in here, once; a wrong one is counted. */
-async function enter(loginContext: LoginContext, at: Sent, given: string): Promise<Response> {
-  const { link } = at
-  const again = (problem: Problem) => sent.next(loginContext, { ...at, problem })
+/** The code signs in here, once; failed attempts are counted. */
+async function signInByCode(
+  loginContext: LoginContext,
+  state: MagicLinkState,
+  given: string,
+): Promise<Response> {
+  const { link } = state
+  const again = (problem: Problem) => magicLinkState.next(loginContext, { ...state, problem })
   if (given === "") return again({ key: "link.error.missing" })
   const { cx, browserContext } = loginContext
-  const device = deviceOf(cx, browserContext, link.account)
+  const device = findDeviceId(cx, browserContext, link.account)
   try {
     cx.allowance?.spend("guess")
-    const entered = await completeSignIn<Wrong>(loginContext, {
+    const entered = await completeSignIn<InvalidCode>(loginContext, {
       userId: link.account,
-      first: (tx) => (tryMagicLink(tx, link, { device, given }) ? undefined : wrong),
+      first: (tx) => (attemptMagicLink(tx, link, { device, given }) ? undefined : invalidCode),
       proof: () => ({ kind: "magic_link" }),
       method: "passwordless",
     })
@@ -133,33 +144,35 @@ async function enter(loginContext: LoginContext, at: Sent, given: string): Promi
   }
 }
 
-const wrong = { key: "link.error.wrong" } as const
-type Wrong = typeof wrong
+const invalidCode = { key: "link.error.wrong" } as const
+type InvalidCode = typeof invalidCode
 
-/** Two that show one code at once are told apart by the store, which refuses the second. */
+/** Concurrent uses of one code: the store rejects the second. */
 const problemOf = (cause: unknown): Problem =>
-  cause instanceof Fault && cause.id === "user.factor_used" ? wrong : busyIn(cause)
+  cause instanceof Fault && cause.id === "user.factor_used"
+    ? invalidCode
+    : tooManyTriesProblem(cause)
 
-function busyIn(cause: unknown) {
+function tooManyTriesProblem(cause: unknown) {
   const { retryAfterSeconds } = cause instanceof Fault ? cause : {}
   if (retryAfterSeconds === undefined) throw cause
   return { key: "password.error.too_many_tries", retryAfterSeconds } as const
 }
 
-/** A link counts in this browser alone. */
-const aboutOf = (cx: Cx, { browser }: BrowserContext): string =>
+/** A link is valid only in the browser that requested it. */
+const sealContextOf = (cx: Cx, { browser }: BrowserContext): string =>
   `magic_link/${cx.instance}/${browser.id}`
 
-type Shown = Sent & { readonly isOpened: boolean }
+type MagicLinkPageOptions = MagicLinkState & { readonly isOpened: boolean }
 
 function linkPage(
   loginContext: LoginContext,
-  { link, loginName, problem, isOpened }: Shown,
+  { link, loginName, problem, isOpened }: MagicLinkPageOptions,
 ): Promise<Response> {
   const { cx, browserContext } = loginContext
   const page = {
-    form: targetOf(loginContext, loginPaths.magicLink),
-    link: cx.secrets.seal("cookie", JSON.stringify(link), aboutOf(cx, browserContext)),
+    form: formTargetOf(loginContext, loginPaths.magicLink),
+    link: cx.secrets.seal("cookie", JSON.stringify(link), sealContextOf(cx, browserContext)),
     account: loginName === "" ? undefined : { displayName: loginName, loginName },
     isOpened,
     backHref: hrefOf(loginContext, loginPaths.loginName),
@@ -179,8 +192,8 @@ function linkPage(
 
 export const magicLinkScreen: Screen = {
   path: loginPaths.magicLink,
-  get: askMagicLink,
-  post: takeMagicLink,
+  get: showMagicLink,
+  post: postMagicLink,
 }
 
 export const magicLinkOpenScreen: Screen = { path: loginPaths.magicLinkOpen, get: openMagicLink }

@@ -1,109 +1,113 @@
-import { complexityFor, replacementOf, replacePassword } from "../../../domain/credential/index.ts"
+import {
+  complexityFor,
+  prepareReplacement,
+  replacePassword,
+} from "../../../domain/credential/index.ts"
 import type { Cx } from "../../../store/index.ts"
 import { completeSignIn } from "../../complete-sign-in.ts"
 import {
   accountOf,
+  formTargetOf,
   hrefOf,
   type LoginContext,
   optionsOf,
   type Screen,
-  targetOf,
 } from "../../context.ts"
-import { type Fields, goTo } from "../../form.ts"
-import { notesFor } from "../../note.ts"
+import { type Fields, redirectTo } from "../../form.ts"
+import { pageStateFor } from "../../page-state.ts"
 import { doneHref } from "../../part/done.ts"
-import { type NewPasswordProblem, newPasswordIn } from "../../part/new-password.ts"
+import { type NewPasswordProblem, parseNewPassword } from "../../part/new-password.ts"
 import { loginPaths } from "../../path.ts"
-import { type BrowserContext, isHomeActive } from "../../session.ts"
-import { trouble } from "../../trouble.ts"
+import { showProblem } from "../../problem.ts"
+import { type BrowserContext, isUserOrgActive } from "../../session.ts"
 
-/** What a person has just proved: that they know the password of this version. */
-export type Proven = { readonly userId: string; readonly version: number }
+/** What a user has just proved: that they know this version of the password. */
+export type PasswordProof = { readonly userId: string; readonly version: number }
 
-const minutes = 10
+const proofMinutes = 10
 
 /**
- * Notes for the next page what was proved. It counts in this browser only, for minutes, and once:
- * with the change the password has another version.
+ * Seals the proof into the next page. It is valid only in this browser, for a few minutes and once:
+ * changing the password increments its version.
  */
-export const writeProof = (
+export const sealProof = (
   cx: Cx,
   browserContext: BrowserContext,
-  { userId, version }: Proven,
+  { userId, version }: PasswordProof,
 ): string => {
-  const expires = cx.clock.now() + minutes * 60_000
+  const expires = cx.clock.now() + proofMinutes * 60_000
   return cx.secrets.seal(
     "cookie",
     JSON.stringify([userId, version, expires]),
-    aboutOf(cx, browserContext),
+    sealContextOf(cx, browserContext),
   )
 }
 
-function readProof({ cx, browserContext }: LoginContext, proof: string): Proven | undefined {
-  const plain = cx.secrets.open("cookie", proof, aboutOf(cx, browserContext))
+function openProof({ cx, browserContext }: LoginContext, proof: string): PasswordProof | undefined {
+  const plain = cx.secrets.open("cookie", proof, sealContextOf(cx, browserContext))
   if (plain === undefined) return undefined
   const [userId, version, expires] = JSON.parse(plain)
   return cx.clock.now() < expires ? { userId, version } : undefined
 }
 
-const aboutOf = (cx: Cx, { browser }: BrowserContext) =>
+const sealContextOf = (cx: Cx, { browser }: BrowserContext) =>
   `password_change/${cx.instance}/${browser.id}`
 
-type Asked = {
+type PasswordChangeState = {
   readonly proof: string
-  /** Whether it need not be replaced yet. */
+  /** Whether the password has not expired yet. */
   readonly isEarly?: boolean
   readonly problem?: NewPasswordProblem
 }
 
-/** Where a right password leads to that has to be replaced. */
-export const changes = notesFor<Asked>(loginPaths.passwordChange)
+/** State of the page after a correct password that must be changed. */
+export const passwordChangeState = pageStateFor<PasswordChangeState>(loginPaths.passwordChange)
 
-/** GET: asks for the new password. Without anything proved, that happens on the first page. */
-function askPasswordChange(loginContext: LoginContext): Promise<Response> | Response {
-  const asked = changes.of(loginContext)
-  if (!asked) return goTo(hrefOf(loginContext, loginPaths.loginName))
-  const { proof, isEarly = false, problem } = asked
-  const proven = readProof(loginContext, proof)
-  if (!proven) return trouble(loginContext, { problem: "expired" })
-  return passwordChangePage(loginContext, { userId: proven.userId, proof, isEarly }, problem)
+/** GET: asks for the new password. Without a proof, redirects to the first page. */
+function showPasswordChange(loginContext: LoginContext): Promise<Response> | Response {
+  const state = passwordChangeState.of(loginContext)
+  if (!state) return redirectTo(hrefOf(loginContext, loginPaths.loginName))
+  const { proof, isEarly = false, problem } = state
+  const passwordProof = openProof(loginContext, proof)
+  if (!passwordProof) return showProblem(loginContext, { problem: "expired" })
+  return passwordChangePage(loginContext, { userId: passwordProof.userId, proof, isEarly }, problem)
 }
 
 function passwordChangePage(
   loginContext: LoginContext,
-  asked: { readonly userId: string; readonly proof: string; readonly isEarly: boolean },
+  state: { readonly userId: string; readonly proof: string; readonly isEarly: boolean },
   problem?: NewPasswordProblem,
 ): Promise<Response> {
-  const form = targetOf(loginContext, loginPaths.passwordChange)
+  const form = formTargetOf(loginContext, loginPaths.passwordChange)
   const changeHref = hrefOf(loginContext, loginPaths.loginName)
-  const account = accountOf(loginContext.cx, asked.userId)
-  const { proof, isEarly } = asked
-  const rules = complexityFor(loginContext.cx, asked.userId)
+  const account = accountOf(loginContext.cx, state.userId)
+  const { proof, isEarly } = state
+  const rules = complexityFor(loginContext.cx, state.userId)
   return loginContext.show(
     loginContext.cx,
     (ui, shared) => {
       const errors = problem && {
-        [problem.at]: shared.t(problem.key, { rules: ui.rulesIn(shared.t, rules) }),
+        [problem.at]: shared.t(problem.key, { rules: ui.formatRules(shared.t, rules) }),
       }
       const page = { form, proof, account, changeHref, isEarly, rules, errors }
       return ui.PasswordChangePage({ ...shared, ...page })
     },
-    optionsOf(loginContext, problem ? 422 : 200, asked.userId),
+    optionsOf(loginContext, problem ? 422 : 200, state.userId),
   )
 }
 
-/** Changes the password and signs in with it, in one step. */
-async function takePasswordChange(loginContext: LoginContext, fields: Fields): Promise<Response> {
+/** POST: changes the password and signs in with it, in one transaction. */
+async function postPasswordChange(loginContext: LoginContext, fields: Fields): Promise<Response> {
   const { cx } = loginContext
   const proof = fields.get("proof")
-  const proven = readProof(loginContext, proof)
-  if (!proven || !isHomeActive(cx, proven.userId))
-    return trouble(loginContext, { problem: "expired" })
-  const { userId, version } = proven
-  const password = await newPasswordIn(fields, (plain) =>
-    replacementOf(cx, userId, { plain, version }),
+  const passwordProof = openProof(loginContext, proof)
+  if (!passwordProof || !isUserOrgActive(cx, passwordProof.userId))
+    return showProblem(loginContext, { problem: "expired" })
+  const { userId, version } = passwordProof
+  const password = await parseNewPassword(fields, (plain) =>
+    prepareReplacement(cx, userId, { plain, version }),
   )
-  if ("key" in password) return changes.next(loginContext, { proof, problem: password })
+  if ("key" in password) return passwordChangeState.next(loginContext, { proof, problem: password })
   return completeSignIn<never>(loginContext, {
     userId,
     first: (tx) => void replacePassword.within(tx, userId, { version, password }),
@@ -114,6 +118,6 @@ async function takePasswordChange(loginContext: LoginContext, fields: Fields): P
 
 export const passwordChangeScreen: Screen = {
   path: loginPaths.passwordChange,
-  get: askPasswordChange,
-  post: takePasswordChange,
+  get: showPasswordChange,
+  post: postPasswordChange,
 }

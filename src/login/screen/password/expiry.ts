@@ -1,52 +1,52 @@
 import { passwordOf } from "../../../domain/credential/index.ts"
-import { daysLeftOf } from "../../../domain/session/index.ts"
+import { daysUntilExpiry } from "../../../domain/session/index.ts"
 import { user } from "../../../domain/user-model/index.ts"
 import type { Transaction } from "../../../store/index.ts"
 import {
   accountOf,
-  afterwards,
+  destinationAfterSignIn,
   hrefOf,
   type LoginContext,
   optionsOf,
   type Screen,
 } from "../../context.ts"
-import { goTo } from "../../form.ts"
-import { notesFor } from "../../note.ts"
+import { redirectTo } from "../../form.ts"
+import { pageStateFor } from "../../page-state.ts"
 import { loginPaths } from "../../path.ts"
-import { changes, writeProof } from "./change.ts"
+import { passwordChangeState, sealProof } from "./change.ts"
 
-/** Whose password is to be replaced soon, that they have just proved it, and how soon. */
-type Expiring = { readonly userId: string; readonly proof: string; readonly days: number }
+/** A user whose password expires soon, their proof of it, and the remaining days. */
+type ExpiryState = { readonly userId: string; readonly proof: string; readonly days: number }
 
-const expiring = notesFor<Expiring>(loginPaths.passwordExpiry)
+const expiryState = pageStateFor<ExpiryState>(loginPaths.passwordExpiry)
 
 /**
- * Where somebody is stopped on their way whose password expires in so few days that the policy
- * wants them to know; undefined where it doesn't. Asked within the step that signs in.
+ * The page that warns a user whose password expires within the warning period of the policy;
+ * undefined otherwise. Called within the sign-in transaction.
  */
 export function expiryHref(
   tx: Transaction,
   loginContext: LoginContext,
   userId: string,
 ): string | undefined {
-  const days = daysLeftOf(tx, userId)
+  const days = daysUntilExpiry(tx, userId)
   if (days === undefined) return undefined
   const { cx, browserContext } = loginContext
   const { version = 0 } = passwordOf(tx.state(user, userId)) ?? {}
-  const proof = writeProof(cx, browserContext, { userId, version })
-  return expiring.href(loginContext, { userId, proof, days })
+  const proof = sealProof(cx, browserContext, { userId, version })
+  return expiryState.href(loginContext, { userId, proof, days })
 }
 
-/** GET: says it, and leads on as well as to another password. */
-function askExpiry(loginContext: LoginContext): Promise<Response> | Response {
-  const note = expiring.of(loginContext)
-  if (!note) return goTo(afterwards(loginContext))
-  const { userId, proof, days } = note
+/** GET: shows the warning; links to the next page and to the password change. */
+function showExpiry(loginContext: LoginContext): Promise<Response> | Response {
+  const state = expiryState.of(loginContext)
+  if (!state) return redirectTo(destinationAfterSignIn(loginContext))
+  const { userId, proof, days } = state
   const page = {
     account: accountOf(loginContext.cx, userId),
     changeHref: hrefOf(loginContext, loginPaths.loginName),
-    replaceHref: changes.href(loginContext, { proof, isEarly: true }),
-    onwardHref: afterwards(loginContext),
+    replaceHref: passwordChangeState.href(loginContext, { proof, isEarly: true }),
+    nextHref: destinationAfterSignIn(loginContext),
     days,
   }
   return loginContext.show(
@@ -56,4 +56,4 @@ function askExpiry(loginContext: LoginContext): Promise<Response> | Response {
   )
 }
 
-export const passwordExpiryScreen: Screen = { path: loginPaths.passwordExpiry, get: askExpiry }
+export const passwordExpiryScreen: Screen = { path: loginPaths.passwordExpiry, get: showExpiry }

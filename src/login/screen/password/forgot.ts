@@ -1,38 +1,44 @@
-import { askReset } from "../../../domain/credential/index.ts"
+import { requestPublicReset } from "../../../domain/credential/index.ts"
 import { accountOf } from "../../../domain/user-lookup/index.ts"
 import { Fault } from "../../../kernel/fault.ts"
-import { hrefOf, type LoginContext, optionsOf, type Screen, targetOf } from "../../context.ts"
-import { type Fields, goTo } from "../../form.ts"
-import { type ForgottenProblem, forgotten, isResetHidden } from "../../part/by-mail.ts"
+import { formTargetOf, hrefOf, type LoginContext, optionsOf, type Screen } from "../../context.ts"
+import { type Fields, redirectTo } from "../../form.ts"
+import { type ForgottenProblem, forgotPasswordState, isResetHidden } from "../../part/by-email.ts"
 import { loginPaths } from "../../path.ts"
 
 const nameMax = 200
 
-/** GET: asks whose password it was. */
-function askForgot(loginContext: LoginContext): Promise<Response> | Response {
-  if (isResetHidden(loginContext)) return goTo(hrefOf(loginContext, loginPaths.loginName))
-  const { loginName = "", problem } = forgotten.of(loginContext) ?? {}
+/** GET: asks for the login name. */
+function showForgot(loginContext: LoginContext): Promise<Response> | Response {
+  if (isResetHidden(loginContext)) return redirectTo(hrefOf(loginContext, loginPaths.loginName))
+  const { loginName = "", problem } = forgotPasswordState.of(loginContext) ?? {}
   return forgotPage(loginContext, loginName, problem)
 }
 
-/** Somebody asks for a link; whatever comes of it, the next page is the same. */
-async function takeForgot(loginContext: LoginContext, fields: Fields): Promise<Response> {
-  if (isResetHidden(loginContext)) return goTo(hrefOf(loginContext, loginPaths.loginName))
+/**
+ * POST: requests a link. The next page is always the same, so that it does not reveal whether the
+ * account exists.
+ */
+async function postForgot(loginContext: LoginContext, fields: Fields): Promise<Response> {
+  if (isResetHidden(loginContext)) return redirectTo(hrefOf(loginContext, loginPaths.loginName))
   const loginName = fields.get("loginName").trim()
   if (loginName === "" || loginName.length > nameMax) {
     const problem = { isMissing: true } as const
-    return forgotten.next(loginContext, { loginName: loginName.slice(0, nameMax), problem })
+    return forgotPasswordState.next(loginContext, {
+      loginName: loginName.slice(0, nameMax),
+      problem,
+    })
   }
   try {
     const { cx, waiting } = loginContext
     const account = accountOf(cx, loginName)
-    await askReset(cx, { account }, waiting && { requestId: waiting.id })
+    await requestPublicReset(cx, { account }, waiting && { requestId: waiting.id })
   } catch (cause) {
     const { retryAfterSeconds } = cause instanceof Fault ? cause : {}
     if (retryAfterSeconds === undefined) throw cause
-    return forgotten.next(loginContext, { loginName, problem: { retryAfterSeconds } })
+    return forgotPasswordState.next(loginContext, { loginName, problem: { retryAfterSeconds } })
   }
-  return goTo(hrefOf(loginContext, loginPaths.forgotSent))
+  return redirectTo(hrefOf(loginContext, loginPaths.forgotSent))
 }
 
 const showForgotSent = (loginContext: LoginContext): Promise<Response> =>
@@ -48,7 +54,7 @@ function forgotPage(
   loginName: string,
   problem?: ForgottenProblem,
 ): Promise<Response> {
-  const form = targetOf(loginContext, loginPaths.forgot)
+  const form = formTargetOf(loginContext, loginPaths.forgot)
   const backHref = hrefOf(loginContext, loginPaths.loginName)
   const seconds = problem && "retryAfterSeconds" in problem ? problem.retryAfterSeconds : 0
   const status = seconds ? 429 : 422
@@ -64,6 +70,6 @@ function forgotPage(
   )
 }
 
-export const forgotScreen: Screen = { path: loginPaths.forgot, get: askForgot, post: takeForgot }
+export const forgotScreen: Screen = { path: loginPaths.forgot, get: showForgot, post: postForgot }
 
 export const forgotSentScreen: Screen = { path: loginPaths.forgotSent, get: showForgotSent }

@@ -1,59 +1,59 @@
-import { isUnknownName } from "../../../domain/user-lookup/index.ts"
+import { isUnknownNameDisclosed } from "../../../domain/user-lookup/index.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import {
   applicationOf,
+  formTargetOf,
   type LoginContext,
   optionsOf,
   type Screen,
-  targetOf,
 } from "../../context.ts"
 import type { Fields } from "../../form.ts"
-import { type LoginNameNote, loginNameMax, loginNames } from "../../part/login-name.ts"
-import { offeredPasskey } from "../../part/passkey.ts"
-import { providersOf } from "../../part/provider.ts"
+import { type LoginNameState, loginNameMax, loginNameState } from "../../part/login-name.ts"
+import { offerPasskey } from "../../part/passkey.ts"
+import { providerButtons } from "../../part/provider.ts"
 import { registerHref, registrationNotice } from "../../part/registration.ts"
 import { loginPaths } from "../../path.ts"
-import { trouble } from "../../trouble.ts"
-import { passwords } from "./password-note.ts"
+import { showProblem } from "../../problem.ts"
+import { passwordState } from "./password-state.ts"
 
-/** GET of the first page; a login_hint fills it in. */
-const askLoginName = (loginContext: LoginContext): Promise<Response> =>
+/** GET of the first page; a login_hint fills in the name. */
+const showLoginName = (loginContext: LoginContext): Promise<Response> =>
   loginNamePage(loginContext, {
     loginName: loginContext.waiting?.loginHint ?? "",
-    ...loginNames.of(loginContext),
+    ...loginNameState.of(loginContext),
   })
 
-/** The login name was given; only where the policy lets it is said here that it is nobody's. */
-function takeLoginName(loginContext: LoginContext, fields: Fields): Promise<Response> | Response {
+/** POST: the login name. Reveals that it is unknown only if the policy allows it. */
+function postLoginName(loginContext: LoginContext, fields: Fields): Promise<Response> | Response {
   const loginName = fields.get("loginName").trim()
   if (loginName === "" || loginName.length > loginNameMax) {
-    return loginNames.next(loginContext, {
+    return loginNameState.next(loginContext, {
       loginName: loginName.slice(0, loginNameMax),
       problem: "missing",
     })
   }
   const { cx, waiting } = loginContext
-  if (!isUnknownName(cx, loginName, waiting?.asked.home)) {
-    return passwords.next(loginContext, { loginName })
+  if (!isUnknownNameDisclosed(cx, loginName, waiting?.asked.home)) {
+    return passwordState.next(loginContext, { loginName })
   }
-  // Names are guessed one by one, as passwords are.
+  // Limits attempts, because names can be guessed like passwords.
   try {
     cx.allowance?.spend("guess")
   } catch (cause) {
     const { retryAfterSeconds } = cause instanceof Fault ? cause : {}
     if (retryAfterSeconds === undefined) throw cause
-    return trouble(loginContext, { problem: "too_many_tries", status: 429, retryAfterSeconds })
+    return showProblem(loginContext, { problem: "too_many_tries", status: 429, retryAfterSeconds })
   }
-  return loginNames.next(loginContext, { loginName, problem: "unknown" })
+  return loginNameState.next(loginContext, { loginName, problem: "unknown" })
 }
 
 function loginNamePage(
   loginContext: LoginContext,
-  { loginName = "", problem, hasWrongKey = false, unknownKey }: LoginNameNote,
+  { loginName = "", problem, hasWrongKey = false, unknownKey }: LoginNameState,
 ): Promise<Response> {
-  const offered = offeredPasskey(loginContext)
-  const providers = providersOf(loginContext)
-  const form = targetOf(loginContext, loginPaths.loginName)
+  const offered = offerPasskey(loginContext)
+  const providers = providerButtons(loginContext)
+  const form = formTargetOf(loginContext, loginPaths.loginName)
   const application = applicationOf(loginContext)
   const createHref = registerHref(loginContext)
   return loginContext.show(
@@ -63,8 +63,17 @@ function loginNamePage(
       const wrong = hasWrongKey ? shared.t("passkey.error.unknown") : undefined
       const passkey = offered && { ...offered, error: wrong, unknownKey }
       const notice = registrationNotice(loginContext, shared)
-      const asked = { application, error, loginName, form, passkey, providers, createHref, notice }
-      return ui.LoginNamePage({ ...shared, ...asked })
+      const pageProps = {
+        application,
+        error,
+        loginName,
+        form,
+        passkey,
+        providers,
+        createHref,
+        notice,
+      }
+      return ui.LoginNamePage({ ...shared, ...pageProps })
     },
     optionsOf(loginContext, problem || hasWrongKey ? 422 : 200),
   )
@@ -72,6 +81,6 @@ function loginNamePage(
 
 export const loginNameScreen: Screen = {
   path: loginPaths.loginName,
-  get: askLoginName,
-  post: takeLoginName,
+  get: showLoginName,
+  post: postLoginName,
 }

@@ -1,15 +1,18 @@
-import type { Registering, RegisterProblem } from "../../../../ui/login/index.ts"
-import { notesFor } from "../../note.ts"
+import type { RegisterProblem, RegistrationValues } from "../../../../ui/login/index.ts"
+import { pageStateFor } from "../../page-state.ts"
 import { loginPaths } from "../../path.ts"
 
-/** What the page is shown with again, or opened with by a sign-up link. */
-type RegisterPage = Registering & {
+/** State of the page after its form was posted or a registration link was opened. */
+type RegisterPageState = RegistrationValues & {
   readonly problem?: RegisterProblem
   readonly signUpLinkId?: string | undefined
 }
 
-/** The pages on which somebody joins an organization, or begins one. */
+/** The pages for joining and for creating an organization. */
 export const registerPages = {
-  join: { path: loginPaths.register, notes: notesFor<RegisterPage>(loginPaths.register) },
-  found: { path: loginPaths.registerOrg, notes: notesFor<RegisterPage>(loginPaths.registerOrg) },
+  join: { path: loginPaths.register, state: pageStateFor<RegisterPageState>(loginPaths.register) },
+  found: {
+    path: loginPaths.registerOrg,
+    state: pageStateFor<RegisterPageState>(loginPaths.registerOrg),
+  },
 } as const

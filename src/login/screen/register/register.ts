@@ -1,70 +1,80 @@
-import type { RegisterField, Registering, RegisterProblem } from "../../../../ui/login/index.ts"
+import type {
+  RegisterField,
+  RegisterProblem,
+  RegistrationValues,
+} from "../../../../ui/login/index.ts"
 import { findOrg } from "../../../domain/org/index.ts"
 import { login, policyOf, privacy } from "../../../domain/policy/index.ts"
-import { askRegistration, registrantOf } from "../../../domain/registration/index.ts"
+import { parseRegistrant, requestRegistration } from "../../../domain/registration/index.ts"
 import { acceptsEmail } from "../../../domain/sign-up/index.ts"
 import { Fault } from "../../../kernel/fault.ts"
-import { linkIn } from "../../../kernel/text/language.ts"
-import { writtenDomain } from "../../../protocol/domain.ts"
+import { localizeLink } from "../../../kernel/text/language.ts"
+import { toUnicodeDomain } from "../../../protocol/domain.ts"
 import { isLanguage } from "../../../protocol/user-field.ts"
-import { hrefOf, type LoginContext, optionsOf, type Screen, targetOf } from "../../context.ts"
-import { type Fields, goTo } from "../../form.ts"
-import { mayRegister, type RegistrationKind } from "../../part/registration.ts"
+import { formTargetOf, hrefOf, type LoginContext, optionsOf, type Screen } from "../../context.ts"
+import { type Fields, redirectTo } from "../../form.ts"
+import { canRegister, type RegistrationKind } from "../../part/registration.ts"
 import { loginPaths } from "../../path.ts"
-import { homeOfAddress, registrationHome } from "../../policy/registration.ts"
-import { trouble } from "../../trouble.ts"
+import { orgOfAddress, registrationOrgOf } from "../../policy/registration.ts"
+import { showProblem } from "../../problem.ts"
 import { registerPages as pages } from "./page.ts"
-import { homeByLink, refuseEnded, type SignUp, signUpWith } from "./sign-up-link.ts"
+import { findSignUp, orgByLink, rejectEndedLink, type SignUp } from "./sign-up-link.ts"
 
-/** GET: asks who wants an account. */
-const askRegister =
-  (way: RegistrationKind) =>
+/** GET: asks for the data of the new user. */
+const showRegister =
+  (kind: RegistrationKind) =>
   (loginContext: LoginContext): Promise<Response> | Response => {
-    const { problem, signUpLinkId, ...typed } = pages[way].notes.of(loginContext) ?? {}
-    const signUp = signUpWith(loginContext.cx, signUpLinkId)
-    if (signUp === "over") return refuseEnded(loginContext, signUpLinkId ?? "")
-    if (!signUp && !mayRegister(loginContext, way)) return closed(loginContext)
+    const { problem, signUpLinkId, ...typed } = pages[kind].state.of(loginContext) ?? {}
+    const signUp = findSignUp(loginContext.cx, signUpLinkId)
+    if (signUp === "over") return rejectEndedLink(loginContext, signUpLinkId ?? "")
+    if (!signUp && !canRegister(loginContext, kind)) return showRegistrationClosed(loginContext)
     const email = loginContext.waiting?.loginHint ?? ""
     const registering = { email, givenName: "", familyName: "", organization: "", ...typed }
-    return registerPage(loginContext, { way, registering, problem, signUp })
+    return registerPage(loginContext, { way: kind, registering, problem, signUp })
   }
 
-const closed = (loginContext: LoginContext): Promise<Response> | Response => {
+const showRegistrationClosed = (loginContext: LoginContext): Promise<Response> | Response => {
   const reason = "register.closed" as const
-  return trouble(loginContext, { problem: "not_allowed", status: 403, reason })
+  return showProblem(loginContext, { problem: "not_allowed", status: 403, reason })
 }
 
-/** Somebody wants an account; whatever comes of it, the next page is the same. */
-const takeRegister =
-  (way: RegistrationKind) =>
+/**
+ * POST: registers a user. The next page is always the same, so that it does not reveal whether the
+ * account exists.
+ */
+const postRegister =
+  (kind: RegistrationKind) =>
   async (loginContext: LoginContext, fields: Fields): Promise<Response> => {
     const { cx, waiting } = loginContext
-    // The form posts to the address of its page, whose note names the sign-up link.
-    const { signUpLinkId } = pages[way].notes.of(loginContext) ?? {}
-    const signUp = signUpWith(cx, signUpLinkId)
-    if (signUp === "over") return refuseEnded(loginContext, signUpLinkId ?? "")
-    if (!signUp && !mayRegister(loginContext, way)) return closed(loginContext)
-    const registering = typedIn(fields, way)
+    // The form posts to the URL of its page, whose state contains the registration link.
+    const { signUpLinkId } = pages[kind].state.of(loginContext) ?? {}
+    const signUp = findSignUp(cx, signUpLinkId)
+    if (signUp === "over") return rejectEndedLink(loginContext, signUpLinkId ?? "")
+    if (!signUp && !canRegister(loginContext, kind)) return showRegistrationClosed(loginContext)
+    const registering = parseRegistering(fields, kind)
     const again = (problem: RegisterProblem) =>
-      pages[way].notes.next(loginContext, { ...registering, problem, signUpLinkId })
-    const missing = missingIn(loginContext, { way, registering, fields, signUp })
+      pages[kind].state.next(loginContext, { ...registering, problem, signUpLinkId })
+    const missing = findMissingField(loginContext, { way: kind, registering, fields, signUp })
     if (missing) return again({ at: missing, key: `register.error.${missing}` })
     const { email } = registering
     if (signUp && !acceptsEmail(signUp.link, email)) {
-      const domains = signUp.link.domains.map(writtenDomain).join(", ")
+      const domains = signUp.link.domains.map(toUnicodeDomain).join(", ")
       return again({ at: "email", key: "register.error.domains", domains })
     }
-    const home = homeFor(loginContext, { email, signUp })
-    const usual = registrationHome(cx, waiting?.asked.home) ?? ""
-    // Who begins an organisation does not begin it with the address of another one.
-    if (home === undefined || (way === "found" && home !== usual)) {
+    const home = orgToJoin(loginContext, { email, signUp })
+    const defaultOrg = registrationOrgOf(cx, waiting?.asked.home) ?? ""
+    // A user who creates an organization can't use an address in the domain of another one.
+    if (home === undefined || (kind === "found" && home !== defaultOrg)) {
       return again({ at: "email", key: "register.error.domain" })
     }
     const id = cx.ids.next()
     try {
-      await askRegistration(cx, id, {
-        registrant: registrantOf({ ...registering, language: cx.languages.find(isLanguage) ?? "" }),
-        orgId: way === "found" ? cx.ids.next() : home,
+      await requestRegistration(cx, id, {
+        registrant: parseRegistrant({
+          ...registering,
+          language: cx.languages.find(isLanguage) ?? "",
+        }),
+        orgId: kind === "found" ? cx.ids.next() : home,
         requestId: waiting?.id ?? "",
         ...(signUp && { signUpLinkId: signUp.id }),
       })
@@ -74,55 +84,61 @@ const takeRegister =
       throw cause
     }
     const query = new URLSearchParams({ userId: id, ...(waiting && { authRequest: waiting.id }) })
-    return goTo(`${loginPaths.registerVerify}?${query}`)
+    return redirectTo(`${loginPaths.registerVerify}?${query}`)
   }
 
-/** Whether an administrator approves who joins, as far as it is known before the address is. */
-function isApproved({ cx, waiting }: LoginContext, signUp: SignUp | undefined): boolean {
+/**
+ * Whether an administrator must approve the registration, as far as known without the email
+ * address.
+ */
+function requiresApproval({ cx, waiting }: LoginContext, signUp: SignUp | undefined): boolean {
   if (signUp) return signUp.link.requiresApproval === true
-  const orgId = registrationHome(cx, waiting?.asked.home) ?? ""
+  const orgId = registrationOrgOf(cx, waiting?.asked.home) ?? ""
   return policyOf(cx, orgId, login).requireSignUpApproval
 }
 
-type Joining = { readonly email: string; readonly signUp: SignUp | undefined }
+type JoinInput = { readonly email: string; readonly signUp: SignUp | undefined }
 
-/** The organization that an email address joins; undefined where it can't join any. */
-const homeFor = ({ cx, waiting }: LoginContext, { email, signUp }: Joining): string | undefined =>
-  signUp ? homeByLink(cx, signUp, email) : homeOfAddress(cx, { email, home: waiting?.asked.home })
+/** The organization that an email address joins; undefined if there is none. */
+const orgToJoin = (
+  { cx, waiting }: LoginContext,
+  { email, signUp }: JoinInput,
+): string | undefined =>
+  signUp ? orgByLink(cx, signUp, email) : orgOfAddress(cx, { email, home: waiting?.asked.home })
 
-const typedIn = (fields: Fields, way: RegistrationKind): Registering => {
+const parseRegistering = (fields: Fields, kind: RegistrationKind): RegistrationValues => {
   const short = (name: string) => fields.get(name).trim().slice(0, 200)
   return {
     email: short("email"),
     givenName: short("givenName"),
     familyName: short("familyName"),
-    organization: way === "found" ? short("organization") : "",
+    organization: kind === "found" ? short("organization") : "",
   }
 }
 
 type Submission = {
   readonly way: RegistrationKind
-  readonly registering: Registering
+  readonly registering: RegistrationValues
   readonly fields: Fields
   readonly signUp: SignUp | undefined
 }
 
-/** The first field that has to be filled in yet. */
-function missingIn(
+/** The first required field that is empty. */
+function findMissingField(
   loginContext: LoginContext,
-  { way, registering, fields, signUp }: Submission,
+  { way: kind, registering, fields, signUp }: Submission,
 ): RegisterField | undefined {
   const { email, givenName, familyName, organization } = registering
-  if (way === "found" && organization === "") return "organization"
+  if (kind === "found" && organization === "") return "organization"
   if (email === "" || !email.includes("@")) return "email"
   if (givenName === "") return "givenName"
   if (familyName === "") return "familyName"
-  // An address may lead to an organisation whose terms are others than the page has shown.
-  const { acceptValue } = termsOf(loginContext, { way, email, signUp })
+  // The address may belong to an organization whose terms differ from those on the page.
+  const { acceptValue } = termsOf(loginContext, { way: kind, email, signUp })
   return fields.get("accept") === acceptValue ? undefined : "accept"
 }
 
-/** What the account is wanted by; a fault of what was typed says at which field. */
+/** The problem to show for a fault, with the field that it concerns. */
 function problemOf(cause: unknown): RegisterProblem | undefined {
   if (!(cause instanceof Fault)) return undefined
   const { retryAfterSeconds, id, violation } = cause
@@ -131,25 +147,25 @@ function problemOf(cause: unknown): RegisterProblem | undefined {
     return { at: "email", key: "password.error.too_many_tries", minutes }
   }
   if (id === "user.email_invalid") return { at: "email", key: "register.error.email" }
-  const at = violation && fieldsNamed[violation.field]
+  const at = violation && fieldsByName[violation.field]
   return at && { at, key: `register.error.${at}` }
 }
 
-const fieldsNamed: Readonly<Record<string, "givenName" | "familyName" | "organization">> = {
+const fieldsByName: Readonly<Record<string, "givenName" | "familyName" | "organization">> = {
   given_name: "givenName",
   family_name: "familyName",
   organization: "organization",
 }
 
-/** What has to be accepted, by its name and address: that of the organisation that is joined. */
+/** The terms to accept, by name and URL: those of the organization that the user joins. */
 function termsOf(
   loginContext: LoginContext,
-  { way, email, signUp }: Joining & { readonly way: RegistrationKind },
+  { way: kind, email, signUp }: JoinInput & { readonly way: RegistrationKind },
 ) {
   const { cx, waiting } = loginContext
-  const joined = way === "join" ? homeFor(loginContext, { email, signUp }) : undefined
-  const usual = signUp?.link.orgId ?? registrationHome(cx, waiting?.asked.home)
-  const orgId = joined ?? usual ?? ""
+  const joined = kind === "join" ? orgToJoin(loginContext, { email, signUp }) : undefined
+  const defaultOrg = signUp?.link.orgId ?? registrationOrgOf(cx, waiting?.asked.home)
+  const orgId = joined ?? defaultOrg ?? ""
   const { tosLink, privacyLink } = policyOf(cx, orgId, privacy)
   const all = [
     { name: "register.terms", href: tosLink },
@@ -159,41 +175,41 @@ function termsOf(
   return { terms, acceptValue: terms.map(({ href }) => href).join(" ") }
 }
 
-/** GET: says that an administrator decides; the same to everybody. */
-const showWaiting = (loginContext: LoginContext): Promise<Response> =>
+/** GET: says that an administrator decides; the same for everyone. */
+const showApprovalPending = (loginContext: LoginContext): Promise<Response> =>
   loginContext.show(
     loginContext.cx,
-    (ui, shared) => ui.SignUpWaitingPage({ ...shared, signInHref: loginPaths.entry }),
+    (ui, shared) => ui.ApprovalPendingPage({ ...shared, signInHref: loginPaths.entry }),
     optionsOf(loginContext),
   )
 
-type Page = {
+type RegisterPageOptions = {
   readonly way: RegistrationKind
-  readonly registering: Registering
+  readonly registering: RegistrationValues
   readonly problem: RegisterProblem | undefined
   readonly signUp: SignUp | undefined
 }
 
 function registerPage(
   loginContext: LoginContext,
-  { way, registering, problem, signUp }: Page,
+  { way: kind, registering, problem, signUp }: RegisterPageOptions,
 ): Promise<Response> {
   const { cx } = loginContext
-  const other = way === "join" ? "found" : "join"
-  const isOther = !signUp && mayRegister(loginContext, other)
-  const { path, notes } = pages[way]
+  const other = kind === "join" ? "found" : "join"
+  const isOther = !signUp && canRegister(loginContext, other)
+  const { path, state } = pages[kind]
   const action = signUp
-    ? notes.href(loginContext, { ...registering, signUpLinkId: signUp.id })
+    ? state.href(loginContext, { ...registering, signUpLinkId: signUp.id })
     : path
   const page = {
     registering,
     problem,
-    isFounder: way === "found",
+    isFounder: kind === "found",
     isOfOrg: loginContext.waiting?.asked.home !== undefined,
-    needsApproval: way === "join" && isApproved(loginContext, signUp),
-    joining: signUp && findOrg(cx, signUp.link.orgId).name,
-    form: targetOf(loginContext, action),
-    ...termsOf(loginContext, { way, email: registering.email, signUp }),
+    needsApproval: kind === "join" && requiresApproval(loginContext, signUp),
+    orgName: signUp && findOrg(cx, signUp.link.orgId).name,
+    form: formTargetOf(loginContext, action),
+    ...termsOf(loginContext, { way: kind, email: registering.email, signUp }),
     signInHref: hrefOf(loginContext, loginPaths.loginName),
     otherHref: isOther ? hrefOf(loginContext, pages[other].path) : undefined,
   }
@@ -204,7 +220,7 @@ function registerPage(
     (ui, shared) => {
       const inLanguage = ({ href, ...term }: (typeof page.terms)[number]) => ({
         ...term,
-        href: linkIn(href, shared.language),
+        href: localizeLink(href, shared.language),
       })
       return ui.RegisterPage({ ...shared, ...page, terms: page.terms.map(inLanguage) })
     },
@@ -214,14 +230,17 @@ function registerPage(
 
 export const registerScreen: Screen = {
   path: loginPaths.register,
-  get: askRegister("join"),
-  post: takeRegister("join"),
+  get: showRegister("join"),
+  post: postRegister("join"),
 }
 
 export const registerOrgScreen: Screen = {
   path: loginPaths.registerOrg,
-  get: askRegister("found"),
-  post: takeRegister("found"),
+  get: showRegister("found"),
+  post: postRegister("found"),
 }
 
-export const registerWaitingScreen: Screen = { path: loginPaths.registerWaiting, get: showWaiting }
+export const approvalPendingScreen: Screen = {
+  path: loginPaths.registerWaiting,
+  get: showApprovalPending,
+}

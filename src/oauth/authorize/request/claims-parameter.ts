@@ -1,94 +1,100 @@
 import { OAuthError } from "../../error.ts"
-import { type Parameters, wordsOf } from "../../request.ts"
+import { type Parameters, splitWords } from "../../parameters.ts"
 import { acrValues } from "../../token/claims/acr.ts"
-import { claimsAsked } from "../../token/claims/claims.ts"
+import { supportedClaims } from "../../token/claims/claims.ts"
 
-/** What the `claims` and `acr_values` of a request come to. */
-export type ClaimsWanted = {
-  /** Names of claims that each place shall tell, beside what the scopes say. */
+/** The result of `claims` and `acr_values`. */
+export type ClaimsRequest = {
+  /** Individual claims for the ID token and for userinfo, in addition to those of the scopes. */
   readonly idToken: readonly string[]
   readonly userinfo: readonly string[]
-  /** The only user that the request is for. */
+  /** The only user that can sign in. */
   readonly userId: string | undefined
-  /** Values of `acr` that will do, all of them where there are none; undefined: not asked for. */
+  /** Accepted values of `acr`, empty for any; undefined if none was requested. */
   readonly acr: readonly string[] | undefined
-  /** Whether nothing below several factors will do. */
-  readonly isFactorNeeded: boolean
+  /** Whether multiple factors are required. */
+  readonly isFactorRequired: boolean
 }
 
-/** OpenID Connect Core §5.5: reads `claims`, and `acr_values` with it, which asks the same. */
-export function claimsWantedOf(parameters: Parameters): ClaimsWanted {
-  const { idToken, userinfo } = placesOf(parameters.get("claims"))
+/** OpenID Connect Core §5.5: parses `claims`, and `acr_values`, which requests the same. */
+export function parseClaimsRequest(parameters: Parameters): ClaimsRequest {
+  const { idToken, userinfo } = parseClaims(parameters.get("claims"))
   return {
-    idToken: claimsAsked([...idToken.keys()]),
-    userinfo: claimsAsked([...userinfo.keys()]),
+    idToken: supportedClaims([...idToken.keys()]),
+    userinfo: supportedClaims([...userinfo.keys()]),
     userId: userOf([idToken.get("sub"), userinfo.get("sub")]),
-    acr: acrOf(idToken.get("acr"), wordsOf(parameters.get("acr_values"))),
-    isFactorNeeded: needsFactor(idToken.get("acr")),
+    acr: acrOf(idToken.get("acr"), splitWords(parameters.get("acr_values"))),
+    isFactorRequired: requiresFactor(idToken.get("acr")),
   }
 }
 
-/** §5.5.1.1: an essential `acr` must be reached, so its person is asked for what it takes. */
-function needsFactor(member: Member | undefined): boolean {
+/**
+ * §5.5.1.1: an essential `acr` must be satisfied, so the user is asked for the required factors.
+ */
+function requiresFactor(member: Member | undefined): boolean {
   const needed = member?.essential ? acrValues.filter((acr) => member.values.includes(acr)) : []
   return needed.length > 0 && !needed.includes("1")
 }
 
-/** §5.5.1: what is asked of one claim. */
+/** §5.5.1: the request for an individual claim. */
 type Member = { readonly essential: boolean; readonly values: readonly unknown[] }
 type Members = ReadonlyMap<string, Member>
 
-function placesOf(text: string | undefined): { idToken: Members; userinfo: Members } {
-  const object = text === undefined ? {} : objectIn(jsonIn(text))
-  return { idToken: membersOf(object, "id_token"), userinfo: membersOf(object, "userinfo") }
+function parseClaims(text: string | undefined): { idToken: Members; userinfo: Members } {
+  const object = text === undefined ? {} : requireObject(parseJson(text))
+  return { idToken: parseMembers(object, "id_token"), userinfo: parseMembers(object, "userinfo") }
 }
 
-/** Members of the parameter that nobody knows are ignored, as §5.5 wants. */
-function membersOf(object: object, place: string): Members {
-  if (!Object.hasOwn(object, place)) return new Map()
-  const members = Object.entries(objectIn(Reflect.get(object, place)))
-  return new Map(members.map(([name, value]) => [name, memberOf(value)]))
+/** Unknown members are ignored, as §5.5 requires. */
+function parseMembers(object: object, location: string): Members {
+  if (!Object.hasOwn(object, location)) return new Map()
+  const members = Object.entries(requireObject(Reflect.get(object, location)))
+  return new Map(members.map(([name, value]) => [name, parseMember(value)]))
 }
 
-function memberOf(value: unknown): Member {
+function parseMember(value: unknown): Member {
   if (value === null) return { essential: false, values: [] }
-  const { essential = false, value: only, values }: Record<string, unknown> = { ...objectIn(value) }
+  const {
+    essential = false,
+    value: only,
+    values,
+  }: Record<string, unknown> = { ...requireObject(value) }
   if (typeof essential !== "boolean") throw malformedError()
   if (values !== undefined && !Array.isArray(values)) throw malformedError()
   return { essential, values: [...(only === undefined ? [] : [only]), ...(values ?? [])] }
 }
 
-/** §5.5.1: a value of `sub` names the user that the answer must be about. */
+/** §5.5.1: a value of `sub` specifies the user that the response must be about. */
 function userOf(members: readonly (Member | undefined)[]): string | undefined {
   const values = new Set(members.flatMap((member) => member?.values ?? []))
   const [only] = values
   if (only === undefined) return undefined
   if (values.size === 1 && typeof only === "string") return only
-  throw new OAuthError("invalid_request", "claims may name one sub")
+  throw new OAuthError("invalid_request", "claims must contain at most one sub")
 }
 
-/** §5.5.1.1: an essential `acr` that can't be reached is a failed sign-in; a wish is only one. */
+/** §5.5.1.1: an essential `acr` that can't be satisfied is an error; a voluntary one is not. */
 function acrOf(
   member: Member | undefined,
-  wished: readonly string[],
+  preferred: readonly string[],
 ): readonly string[] | undefined {
-  if (!member && wished.length === 0) return undefined
-  const values = [...(member?.values ?? []), ...wished]
-  const known = acrValues.filter((acr) => values.includes(acr))
+  if (!member && preferred.length === 0) return undefined
+  const values = [...(member?.values ?? []), ...preferred]
+  const supported = acrValues.filter((acr) => values.includes(acr))
   const needed = member?.essential ? member.values : []
   if (needed.length > 0 && !acrValues.some((acr) => needed.includes(acr))) {
-    const wanted = `no sign-in here reaches that acr, only: ${acrValues.join(", ")}`
-    throw new OAuthError("unmet_authentication_requirements", wanted)
+    const message = `this acr is not supported; acr must be one of: ${acrValues.join(", ")}`
+    throw new OAuthError("unmet_authentication_requirements", message)
   }
-  return values.length === 0 ? [] : known.length > 0 ? known : undefined
+  return values.length === 0 ? [] : supported.length > 0 ? supported : undefined
 }
 
-function objectIn(value: unknown): object {
+function requireObject(value: unknown): object {
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return value
   throw malformedError()
 }
 
-function jsonIn(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
@@ -97,4 +103,7 @@ function jsonIn(text: string): unknown {
 }
 
 const malformedError = () =>
-  new OAuthError("invalid_request", "claims must be a JSON object as OpenID Connect Core 5.5 says")
+  new OAuthError(
+    "invalid_request",
+    "claims must be a JSON object as defined in OpenID Connect Core 5.5",
+  )

@@ -1,17 +1,20 @@
 import { publicKeys } from "../../../domain/key/index.ts"
-import { cached } from "../../../store/index.ts"
-import { published } from "../../response.ts"
+import { cacheQuery } from "../../../store/index.ts"
+import { publicDocument } from "../../response.ts"
 import type { Endpoint } from "../endpoint.ts"
 
-/** RFC 7517 §5: every key that a token of ours may be verified with. */
+/** RFC 7517 §5: all keys that verify tokens of this instance. */
 export const keys: Endpoint = {
   methods: ["GET"],
   anyOrigin: true,
-  answer: ({ cx }) => published(keysDocument(cx)),
+  handle: ({ cx }) => publicDocument(keysDocument(cx)),
 }
 
-/** The streams that the answer is made of. */
+/** The streams that the document depends on. */
 export const keysStreams = ["web_key"] as const
 
-/** What the endpoint answers, as text. */
-export const keysDocument = cached((cx) => JSON.stringify({ keys: publicKeys(cx) }), keysStreams)
+/** The document as JSON text. */
+export const keysDocument = cacheQuery(
+  (cx) => JSON.stringify({ keys: publicKeys(cx) }),
+  keysStreams,
+)

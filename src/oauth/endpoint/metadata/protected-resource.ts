@@ -1,18 +1,18 @@
 import { standardScopes } from "../../../domain/app/index.ts"
-import { type Cx, cached } from "../../../store/index.ts"
+import { type Cx, cacheQuery } from "../../../store/index.ts"
 import { proofAlgorithms } from "../../client/proof.ts"
 import { issuerOf, paths } from "../../issuer.ts"
-import { published } from "../../response.ts"
+import { publicDocument } from "../../response.ts"
 import type { Endpoint } from "../endpoint.ts"
 
-/** RFC 9728 §3: what a client has to know to call our own interface; tokens for it are ours. */
+/** RFC 9728 §3: metadata of the management API, whose tokens are issued here. */
 export const protectedResource: Endpoint = {
   methods: ["GET"],
   anyOrigin: true,
-  answer: ({ cx }) => published(document(cx)),
+  handle: ({ cx }) => publicDocument(document(cx)),
 }
 
-const document = cached(
+const document = cacheQuery(
   (cx) => {
     const { issuer } = issuerOf(cx)
     return JSON.stringify({
@@ -27,10 +27,10 @@ const document = cached(
 )
 
 /**
- * RFC 9728 §5.1: a refusal for want of a token says where a client finds out how to get one; but
- * not where a proxy asks, since its host is another resource than ours.
+ * RFC 9728 §5.1: a response that requires a token links the metadata; not for forward-auth
+ * requests, because the host of the proxy is another resource.
  */
-export function namingMetadata(cx: Cx, path: string, response: Response): Response {
+export function withMetadataLink(cx: Cx, path: string, response: Response): Response {
   if (response.status !== 401 || path.startsWith(paths.forwardAuth)) return response
   const challenge = response.headers.get("www-authenticate") ?? ""
   const [, scheme, rest = ""] = /^(Bearer|DPoP)\b ?(.*)$/.exec(challenge) ?? []

@@ -1,16 +1,23 @@
 /**
- * OpenID Connect Core §2: how sure we are of who signed in, as levels of ISO/IEC 29115. "1": by a
- * password, a code that was mailed, or better; "2": by more than one factor; "0", below them, is
- * never enough to get in. Discovery names them.
+ * OpenID Connect Core §2: the assurance of a sign-in as levels of ISO/IEC 29115. "1": a password,
+ * an emailed code, or better; "2": more than one factor; "0", below these, is never sufficient.
+ * Also in the discovery document.
  */
 export const acrValues = ["1", "2"] as const
 
-/** What a sign-in by these methods (RFC 8176) is worth, best last. */
-const acrsOf = (methods: readonly string[]): readonly string[] =>
-  methods.includes("mfa") ? acrValues : methods.some((name) => singles.includes(name)) ? ["1"] : []
+/** The levels that a sign-in with these methods (RFC 8176) satisfies, best last. */
+const satisfiedLevels = (methods: readonly string[]): readonly string[] =>
+  methods.includes("mfa")
+    ? acrValues
+    : methods.some((name) => singleFactorMethods.includes(name))
+      ? ["1"]
+      : []
 
-const singles: readonly string[] = ["pwd", "otp"]
+const singleFactorMethods: readonly string[] = ["pwd", "otp"]
 
-/** The best wanted value that a sign-in reaches; any will do where none is named. */
-export const acrFor = (wanted: readonly string[], methods: readonly string[]): string | undefined =>
-  acrsOf(methods).findLast((acr) => wanted.length === 0 || wanted.includes(acr))
+/** The best requested level that a sign-in satisfies; the best of all if none is requested. */
+export const selectAcr = (
+  requested: readonly string[],
+  methods: readonly string[],
+): string | undefined =>
+  satisfiedLevels(methods).findLast((acr) => requested.length === 0 || requested.includes(acr))

@@ -1,102 +1,118 @@
 import { type ApiApp, listScopes, type OidcApp } from "../../../domain/app/index.ts"
 import type { Claims } from "../../../domain/key/index.ts"
 import { org, provenDomainOf } from "../../../domain/org/index.ts"
-import { heldMetadata } from "../../../domain/user/index.ts"
-import { profileFor, type UserInfo } from "../../../domain/user-lookup/index.ts"
+import { listMetadata } from "../../../domain/user/index.ts"
+import { findProfileFor, type UserInfo } from "../../../domain/user-lookup/index.ts"
 import { user } from "../../../domain/user-model/index.ts"
-import { keptWith } from "../../../kernel/lru.ts"
+import { memoizeByObject } from "../../../kernel/lru.ts"
 import type { Cx } from "../../../store/index.ts"
 import { issuerOf } from "../../issuer.ts"
 import { projectOf } from "../audience.ts"
-import { namedBy, reserved } from "../scope.ts"
-import { type Asker, clientAsking, projectAsking, roleClaims } from "./role.ts"
+import { reserved, valuesOfPrefix } from "../scope.ts"
+import { clientRequester, projectRequester, type RoleRequester, roleClaims } from "./role.ts"
 
-/** Who is told about whom: what a token says, and what its client asked for beside scopes. */
-export type Told = {
+/**
+ * The user and recipient of claims: the content of a token, and the individual claims of the
+ * request.
+ */
+export type ClaimsContext = {
   readonly userId: string
   readonly clientId: string
   readonly audience: readonly string[]
   readonly scopes: readonly string[]
-  /** Names of single claims that are asked for at this place; see `claimsAsked`. */
+  /** Names of individual claims that are requested for this response; see `supportedClaims`. */
   readonly requested?: readonly string[] | undefined
 }
 
 /**
- * What an id_token says of its user beside who it is. The claims of the scopes profile, email,
- * phone, groups and roles are there only where `withUserClaims` says so; else they are read at
+ * Claims about the user in an ID token, besides the subject. Those of the scopes profile, email,
+ * phone, groups and roles are included only `withUserClaims`; otherwise clients read them from
  * userinfo.
  */
 export const idTokenClaims = (
   cx: Cx,
-  told: Told & { readonly withUserClaims?: boolean | undefined },
+  claimsContext: ClaimsContext & { readonly withUserClaims?: boolean | undefined },
 ): Claims => {
-  const asker = clientAsking(cx, told.clientId, "id_token")
-  const scopes = told.withUserClaims ? told.scopes : []
+  const asker = clientRequester(cx, claimsContext.clientId, "id_token")
+  const scopes = claimsContext.withUserClaims ? claimsContext.scopes : []
   return {
-    ...standardClaims(cx, told, { scopes, readers: () => readersOf(cx, told, asker) }),
-    ...reservedClaims(cx, told, asker, { scopes, metadataMax: inToken }),
+    ...standardClaims(cx, claimsContext, {
+      scopes,
+      readers: () => readersOf(cx, claimsContext, asker),
+    }),
+    ...reservedClaims(cx, claimsContext, asker, { scopes, metadataMax: metadataMaxInToken }),
   }
 }
 
 /**
- * The organizations whose applications read what a token gives access to, for each of which an
- * address must be verified: that of its client, and those of its audience. Empty text: nobody's,
- * where there is no application. Our own API takes no address for verified.
+ * The organizations whose applications receive the claims, each of which must have verified an
+ * address: that of the client, and those in the audience. An empty string if there is no
+ * application. The management API does not need a verified address.
  */
-function readersOf(cx: Cx, { clientId, audience }: Told, asker: Asker | undefined) {
+function readersOf(
+  cx: Cx,
+  { clientId, audience }: ClaimsContext,
+  asker: RoleRequester | undefined,
+) {
   const own = asker?.orgId ?? ""
   const { issuer, projectId: ours } = issuerOf(cx)
   const others = audience
     .filter((id) => id !== clientId && id !== asker?.projectId && id !== issuer)
     .map((id) => projectOf(cx, id))
     .filter((id) => id !== ours)
-    .map((id) => projectAsking(cx, id)?.orgId ?? "")
+    .map((id) => projectRequester(cx, id)?.orgId ?? "")
   return others.length === 0 ? [own] : [...new Set([own, ...others])]
 }
 
-/** OpenID Connect Core §5.3.2: what the userinfo endpoint answers. */
-export function userinfoClaims(cx: Cx, told: Told): Claims {
-  const asker = clientAsking(cx, told.clientId, "userinfo")
+/** OpenID Connect Core §5.3.2: the userinfo response. */
+export function userinfoClaims(cx: Cx, claimsContext: ClaimsContext): Claims {
+  const asker = clientRequester(cx, claimsContext.clientId, "userinfo")
   return {
-    ...standardClaims(cx, told, { scopes: told.scopes, readers: () => readersOf(cx, told, asker) }),
-    ...reservedClaims(cx, told, asker),
-    sub: told.userId,
+    ...standardClaims(cx, claimsContext, {
+      scopes: claimsContext.scopes,
+      readers: () => readersOf(cx, claimsContext, asker),
+    }),
+    ...reservedClaims(cx, claimsContext, asker),
+    sub: claimsContext.userId,
   }
 }
 
-/** RFC 7662 §2.2: what introspection answers of the user, to an application of `projectId`. */
+/**
+ * RFC 7662 §2.2: claims about the user in an introspection response, for an application of
+ * `projectId`.
+ */
 export function introspectionClaims(
   cx: Cx,
-  told: Told,
+  claimsContext: ClaimsContext,
   projectId: string,
   application?: OidcApp | ApiApp,
 ): Claims {
-  // Its client is told of its own token, but of roles only on what the token is for.
-  const isFor = told.audience.includes(projectId)
-  const asker = projectAsking(cx, projectId, application)
-  // Nobody else reads it.
-  const claims = standardClaims(cx, told, {
-    scopes: told.scopes,
+  // A client can introspect its own token, but receives roles only if it is in the audience.
+  const isFor = claimsContext.audience.includes(projectId)
+  const asker = projectRequester(cx, projectId, application)
+  // No other application receives these.
+  const claims = standardClaims(cx, claimsContext, {
+    scopes: claimsContext.scopes,
     readers: () => [asker?.orgId ?? ""],
   })
   const { preferred_username: username } = claims
   return {
     ...claims,
     ...(username !== undefined && { username }),
-    ...reservedClaims(cx, told, isFor ? asker : undefined),
+    ...reservedClaims(cx, claimsContext, isFor ? asker : undefined),
   }
 }
 
-/** RFC 9068 §2.2.3: what a JWT access token says of its user beside who it is. */
-export const accessTokenClaims = (cx: Cx, told: Told): Claims =>
-  reservedClaims(cx, told, clientAsking(cx, told.clientId, "access token"), {
-    scopes: told.scopes,
-    metadataMax: inToken,
+/** RFC 9068 §2.2.3: claims about the user in a JWT access token, besides the subject. */
+export const accessTokenClaims = (cx: Cx, claimsContext: ClaimsContext): Claims =>
+  reservedClaims(cx, claimsContext, clientRequester(cx, claimsContext.clientId, "access token"), {
+    scopes: claimsContext.scopes,
+    metadataMax: metadataMaxInToken,
   })
 
-type Source = readonly [scope: string, value: (known: UserInfo) => unknown]
+type Source = readonly [scope: string, value: (userInfo: UserInfo) => unknown]
 
-/** OpenID Connect Core §5.1 and §5.4: each claim with the scope that asks for it. */
+/** OpenID Connect Core §5.1 and §5.4: each claim with the scope that requests it. */
 const sources = {
   name: ["profile", ({ name }) => name],
   given_name: ["profile", ({ givenName }) => givenName],
@@ -115,70 +131,82 @@ const sources = {
 
 const entries: readonly (readonly [name: string, source: Source])[] = Object.entries(sources)
 
-/** Every standard claim that can be told, for discovery. */
+/** All supported standard claims, for the discovery document. */
 export const userClaimNames = entries.map(([name]) => name)
 
 /**
- * OpenID Connect Core §5.5: of the names that a `claims` parameter asks for at one place, those
- * that can be told. An unknown name is no error.
+ * OpenID Connect Core §5.5: the supported ones among the requested claims. Unknown names are no
+ * error.
  */
-export const claimsAsked = (names: readonly string[]): readonly string[] =>
+export const supportedClaims = (names: readonly string[]): readonly string[] =>
   [...userClaimNames, ...listScopes].filter((name) => names.includes(name))
 
-const wantedOf = (scopes: readonly string[], requested: readonly string[] = []) =>
+const requestedEntries = (scopes: readonly string[], requested: readonly string[] = []) =>
   entries.filter(([name, [scope]]) => scopes.includes(scope) || requested.includes(name))
 
-const wantedByScopes = keptWith((scopes: readonly string[]) => wantedOf(scopes))
+const entriesByScopes = memoizeByObject((scopes: readonly string[]) => requestedEntries(scopes))
 
-/** The standard claims of a user, asked for by scope or by name. What is not known is not said. */
+/**
+ * The standard claims of a user, requested by scope or by name. Claims without a value are omitted.
+ */
 function standardClaims(
   cx: Cx,
-  { userId, requested }: Told,
+  { userId, requested }: ClaimsContext,
   {
     scopes,
     readers,
   }: { readonly scopes: readonly string[]; readonly readers: () => readonly string[] },
 ): Claims {
-  const wanted = requested ? wantedOf(scopes, requested) : wantedByScopes(scopes)
-  const known = wanted.length > 0 ? profileFor(cx, userId, readers()) : undefined
-  if (!known) return {}
+  const requestedClaimEntries = requested
+    ? requestedEntries(scopes, requested)
+    : entriesByScopes(scopes)
+  const userInfo =
+    requestedClaimEntries.length > 0 ? findProfileFor(cx, userId, readers()) : undefined
+  if (!userInfo) return {}
   const claims: Record<string, unknown> = {}
-  for (const [name, [, value]] of wanted) {
-    const said = value(known)
-    if (said !== "") claims[name] = said
+  for (const [name, [, value]] of requestedClaimEntries) {
+    const claimValue = value(userInfo)
+    if (claimValue !== "") claims[name] = claimValue
   }
   return claims
 }
 
 type Limits = {
-  /** Those whose lists of roles are told here. */
+  /** Scopes whose role lists are included. */
   readonly scopes: readonly string[]
-  /** Metadata of more characters is not told here at all. */
+  /** User metadata with more characters is omitted. */
   readonly metadataMax: number
 }
 
-/** What the reserved scopes ask for, and the roles that the asker's settings add. */
+/** The claims of reserved scopes, and the roles that the application's settings add. */
 function reservedClaims(
   cx: Cx,
-  told: Told,
-  asker: Asker | undefined,
-  { scopes, metadataMax }: Limits = { scopes: told.scopes, metadataMax: Number.POSITIVE_INFINITY },
+  claimsContext: ClaimsContext,
+  asker: RoleRequester | undefined,
+  { scopes, metadataMax }: Limits = {
+    scopes: claimsContext.scopes,
+    metadataMax: Number.POSITIVE_INFINITY,
+  },
 ): Claims {
-  const { requested = [] } = told
+  const { requested = [] } = claimsContext
   const lists = listScopes.filter((name) => scopes.includes(name) || requested.includes(name))
-  const roles = roleClaims(cx, { ...told, lists }, asker)
-  const isAsked = told.scopes.some((scope) => scope.startsWith("urn:"))
+  const roles = roleClaims(cx, { ...claimsContext, lists }, asker)
+  const isAsked = claimsContext.scopes.some((scope) => scope.startsWith("urn:"))
   if (!isAsked) return roles
-  return { ...roles, ...homeClaims(cx, told), ...metadataClaims(cx, told, metadataMax) }
+  return {
+    ...roles,
+    ...organizationClaims(cx, claimsContext),
+    ...metadataClaims(cx, claimsContext, metadataMax),
+  }
 }
 
-/** Tokens travel in headers, which are short: more is to be had at userinfo. */
-const inToken = 4000
+/** Tokens are sent in headers, whose length is limited; userinfo returns more. */
+const metadataMaxInToken = 4000
 
-/** What is noted about the user, each value in base64url. */
-function metadataClaims(cx: Cx, { userId, scopes }: Told, max: number): Claims {
+/** The metadata of the user, each value in base64url. */
+function metadataClaims(cx: Cx, { userId, scopes }: ClaimsContext, max: number): Claims {
   if (!scopes.includes(reserved.metadata)) return {}
-  const entries = [...heldMetadata(cx, userId)].map(
+  const entries = [...listMetadata(cx, userId)].map(
     ([key, value]) => [key, Buffer.from(value).toString("base64url")] as const,
   )
   const length = entries.reduce((sum, [key, text]) => sum + key.length + text.length, 0)
@@ -186,10 +214,10 @@ function metadataClaims(cx: Cx, { userId, scopes }: Told, max: number): Claims {
   return { [reserved.metadata]: Object.fromEntries(entries) }
 }
 
-/** The user's organisation, and what it was held to by a scope. */
-function homeClaims(cx: Cx, { userId, scopes }: Told): Claims {
-  const ids = namedBy(scopes, "org")
-  const domains = namedBy(scopes, "orgDomain")
+/** The user's organization, and the organization that a scope required. */
+function organizationClaims(cx: Cx, { userId, scopes }: ClaimsContext): Claims {
+  const ids = valuesOfPrefix(scopes, "org")
+  const domains = valuesOfPrefix(scopes, "orgDomain")
   const isAsked = ids.length > 0 || scopes.includes(reserved.resourceOwner)
   if (!isAsked && domains.length === 0) return {}
   const id = cx.store.receipt(cx, user, userId)?.owner ?? ""

@@ -9,20 +9,22 @@ import {
 import type { Cx } from "../../../store/index.ts"
 import { issuerOf } from "../../issuer.ts"
 
-/** What a JWT that a web key signed is for: nothing accepts one kind in the place of the other. */
+/** The purpose of a JWT signed with a web key: one kind is never accepted in place of the other. */
 export type JwtKind = "access_token" | "id_token"
 
 /** Neither scripts nor targets can add claims with this prefix; see `takeClaim`. */
 const kindClaim = "urn:core:iam:token:kind"
 
 /**
- * The claims that identify an access token whose header doesn't: resource servers that accept only
- * `JWT` there give it the same `typ` as an id_token.
+ * Claims that identify an access token whose header does not: it has the `typ` of an ID token for
+ * resource servers that accept only `JWT`.
  */
 export const kindClaims = (typ: AccessTokenJwtType): Claims =>
   typ === "JWT" ? { [kindClaim]: "access_token" } : {}
 
-/** The kind of a JWT by its header and its claims; undefined for any other JWT of ours. */
+/**
+ * The kind of a JWT according to its header and claims; undefined for other JWTs of this instance.
+ */
 export function kindOf(typ: unknown, claims: Claims): JwtKind | undefined {
   // RFC 9068 §2.1.
   if (typ === "at+jwt") return "access_token"
@@ -32,17 +34,17 @@ export function kindOf(typ: unknown, claims: Claims): JwtKind | undefined {
   return kind === "access_token" ? kind : undefined
 }
 
-type ReadJwt = { readonly claims: Claims & { readonly iss: string }; readonly kid: string }
+type VerifiedJwt = { readonly claims: Claims & { readonly iss: string }; readonly kid: string }
 
 /**
- * Reads a JWT of this issuer that is of the expected kind and has not expired, except where
- * `expired` accepts that; undefined for anything else.
+ * Verifies a JWT of this issuer that has the expected kind and has not expired, unless `expired`
+ * accepts that. Undefined if it is invalid.
  */
-export function readJwt(
+export function verifyJwtOfKind(
   cx: Cx,
   jwt: string,
   expected: { readonly kind: JwtKind; readonly expired?: "accepted" },
-): ReadJwt | undefined {
+): VerifiedJwt | undefined {
   const { kind, ...rest } = expected
   const claims = verifyJwt(cx, jwt, { ...rest, typ: accessTokenJwtTypes, algorithms })
   const { issuer: iss } = issuerOf(cx)

@@ -1,5 +1,5 @@
 import { type ApiApp, findClient, type OidcApp } from "../../../domain/app/index.ts"
-import { type Held, rolesHeld } from "../../../domain/authorization/index.ts"
+import { listRolesByOrg, type OrgRoles } from "../../../domain/authorization/index.ts"
 import type { Claims } from "../../../domain/key/index.ts"
 import { org, provenDomainOf } from "../../../domain/org/index.ts"
 import {
@@ -9,114 +9,134 @@ import {
   project,
 } from "../../../domain/project/index.ts"
 import { findMachineByName } from "../../../domain/service-account/index.ts"
-import { type Cx, cached } from "../../../store/index.ts"
-import { namedBy, reserved } from "../scope.ts"
+import { type Cx, cacheQuery } from "../../../store/index.ts"
+import { reserved, valuesOfPrefix } from "../scope.ts"
 
-/** Who asks for the roles: an application of a project, or nobody but the user themself. */
-export type Asker = {
+/** The application or project that requests roles; absent if only the user does. */
+export type RoleRequester = {
   readonly projectId: string
   readonly orgId: string
   readonly groupsClaim: Project["groupsClaim"]
-  /** Whether roles are told at this place without being asked for. */
+  /** Whether roles are included here without being requested. */
   readonly asserted: boolean
-  /** Whether roles on its own project are also told under a claim that does not name it. */
+  /**
+   * Whether roles on its own project are also in a claim whose name does not include the project.
+   */
   readonly generic: boolean
 }
 
-/** Where an application says whether roles are told; elsewhere its project does. */
-type Place = "id_token" | "access token" | "userinfo"
+/**
+ * The settings of an application decide whether roles are included; otherwise those of its project.
+ */
+type ClaimsLocation = "id_token" | "access token" | "userinfo"
 
-type AskerAt = Readonly<Record<Place, Asker>>
+type RequesterByLocation = Readonly<Record<ClaimsLocation, RoleRequester>>
 
-/** The application that a token was issued to; undefined for a service user's own. */
-export function clientAsking(cx: Cx, clientId: string, place: Place): Asker | undefined {
-  const known = askers(cx)
-  const found = known.get(clientId) ?? askerAt(cx, clientId)
-  if (known.size < rememberedMax) known.set(clientId, found)
-  return found?.[place]
+/** The client of a token as the requester; undefined for a service account's own token. */
+export function clientRequester(
+  cx: Cx,
+  clientId: string,
+  location: ClaimsLocation,
+): RoleRequester | undefined {
+  const cache = requesterCache(cx)
+  const found = cache.get(clientId) ?? requesterByLocation(cx, clientId)
+  if (cache.size < requesterCacheMax) cache.set(clientId, found)
+  return found?.[location]
 }
 
-const askers = cached(() => new Map<string, AskerAt | null>(), ["app", "project"])
-const rememberedMax = 10_000
+const requesterCache = cacheQuery(
+  () => new Map<string, RequesterByLocation | null>(),
+  ["app", "project"],
+)
+const requesterCacheMax = 10_000
 
-function askerAt(cx: Cx, clientId: string): AskerAt | null {
+function requesterByLocation(cx: Cx, clientId: string): RequesterByLocation | null {
   const state = findClient(cx, clientId)?.state
-  const asker = state && projectAsking(cx, state.projectId, state)
-  if (!asker) return null
-  const said = state.kind === "oidc" ? state.oidc : nothing
+  const requester = state && projectRequester(cx, state.projectId, state)
+  if (!requester) return null
+  const assertionSettings = state.kind === "oidc" ? state.oidc : noAssertion
   return {
-    id_token: { ...asker, asserted: said.idTokenRoleAssertion },
-    "access token": { ...asker, asserted: said.accessTokenRoleAssertion },
-    userinfo: asker,
+    id_token: { ...requester, asserted: assertionSettings.idTokenRoleAssertion },
+    "access token": { ...requester, asserted: assertionSettings.accessTokenRoleAssertion },
+    userinfo: requester,
   }
 }
 
-const nothing = { idTokenRoleAssertion: false, accessTokenRoleAssertion: false }
+const noAssertion = { idTokenRoleAssertion: false, accessTokenRoleAssertion: false }
 
-/** The settings of an application about the claims that contain roles. */
-function roleSettings(application: OidcApp | ApiApp | undefined) {
+/** The settings of an application for claims with roles. */
+function roleSettingsOf(application: OidcApp | ApiApp | undefined) {
   if (application?.kind !== "oidc") return { generic: true }
   const { genericRolesClaim: generic, groupsClaim = "unspecified" } = application.oidc
   return groupsClaim === "unspecified" ? { generic } : { generic, groupsClaim }
 }
 
 /**
- * A project that asks for itself, or for one of its applications, as at introspection; undefined
- * where it is not there.
+ * A project as the requester, for itself or for one of its applications, as at introspection;
+ * undefined if it does not exist.
  */
-export function projectAsking(
+export function projectRequester(
   cx: Cx,
   projectId: string,
   application?: OidcApp | ApiApp,
-): Asker | undefined {
+): RoleRequester | undefined {
   const state = cx.store.state(cx, project, projectId)
   if (!isProjectThere(state)) return undefined
   const { orgId, groupsClaim, projectRoleAssertion: asserted } = state
-  return { projectId, orgId, groupsClaim, asserted, ...roleSettings(application) }
+  return { projectId, orgId, groupsClaim, asserted, ...roleSettingsOf(application) }
 }
 
-type Told = {
+type RoleClaimsInput = {
   readonly userId: string
   readonly clientId: string
   readonly audience: readonly string[]
   readonly scopes: readonly string[]
-  /** Names of claims that are flat lists of roles on the asker's project. */
+  /** Names of claims with plain lists of roles on the requester's project. */
   readonly lists: readonly string[]
 }
 
-/** The roles of a user that the scopes or the asker's settings ask for, by project. */
-export function roleClaims(cx: Cx, told: Told, asker: Asker | undefined): Claims {
-  const wanted = wantedOf(told.scopes, asker)
-  const groupsClaim = asker?.groupsClaim ?? "off"
-  const lists = groupsClaim === "off" ? told.lists : [...new Set([groupsClaim, ...told.lists])]
-  if (!wanted && lists.length === 0) return {}
+/** The roles of a user that the scopes or the requester's settings include, by project. */
+export function roleClaims(
+  cx: Cx,
+  input: RoleClaimsInput,
+  requester: RoleRequester | undefined,
+): Claims {
+  const selection = roleSelectionOf(input.scopes, requester)
+  const groupsClaim = requester?.groupsClaim ?? "off"
+  const lists = groupsClaim === "off" ? input.lists : [...new Set([groupsClaim, ...input.lists])]
+  if (!selection && lists.length === 0) return {}
   const claims: Record<string, unknown> = {}
-  if (wanted) {
-    for (const projectId of projectsOf(cx, told, { asker, wanted })) {
-      const roles = rolesOn(cx, told, projectId, wanted)
+  if (selection) {
+    for (const projectId of projectsOf(cx, input, { asker: requester, wanted: selection })) {
+      const roles = rolesOn(cx, input, projectId, selection)
       if (Object.keys(roles).length === 0) continue
-      if (projectId === asker?.projectId && asker.generic) claims[reserved.projectRoles] = roles
+      if (projectId === requester?.projectId && requester.generic)
+        claims[reserved.projectRoles] = roles
       claims[`urn:core:iam:org:project:${projectId}:roles`] = roles
     }
   }
-  // An empty list says so: whoever copies groups must learn of the last one that went, too.
-  if (asker && lists.length > 0) {
-    const held = heldOn(cx, told, asker.projectId)
-    const keys = [...new Set(held.flatMap((each) => each.keys))]
+  // An empty list is included, because applications that synchronize groups must also notice the
+  // last removal.
+  if (requester && lists.length > 0) {
+    const orgRoles = rolesOfUser(cx, input, requester.projectId)
+    const keys = [...new Set(orgRoles.flatMap((each) => each.keys))]
     for (const name of lists) claims[name] = keys
   }
   return claims
 }
 
-type Wanted = {
-  /** Whether projects of the audience are told beside the asker's. */
+type RoleSelection = {
+  /** Whether projects in the audience are included in addition to the requester's. */
   readonly everywhere: boolean
   readonly isWanted: (key: string) => boolean
 }
 
-function wantedOf(scopes: readonly string[], asker: Asker | undefined): Wanted | undefined {
-  const keys = namedBy(scopes, "role")
-  const isAsserted = asker?.asserted ?? false
+function roleSelectionOf(
+  scopes: readonly string[],
+  requester: RoleRequester | undefined,
+): RoleSelection | undefined {
+  const keys = valuesOfPrefix(scopes, "role")
+  const isAsserted = requester?.asserted ?? false
   const everywhere = scopes.includes(reserved.allRoles) || isAsserted
   const isAll = everywhere || scopes.includes(reserved.projectRoles)
   if (!isAll && keys.length === 0) return undefined
@@ -127,27 +147,36 @@ function wantedOf(scopes: readonly string[], asker: Asker | undefined): Wanted |
 }
 
 /**
- * The asker's own project, and those of the audience. Of another organisation's projects nothing
- * is told but to the user themself: which roles it gives is its own business, and its programs
- * learn it by introspection.
+ * The requester's own project, and those of the audience. Roles on another organization's projects
+ * are included only for the user themselves: that organization decides who can read them, and its
+ * applications use introspection.
  */
 function projectsOf(
   cx: Cx,
-  { userId, clientId, audience }: Omit<Told, "lists">,
-  { asker, wanted }: { readonly asker: Asker | undefined; readonly wanted: Wanted },
+  { userId, clientId, audience }: Omit<RoleClaimsInput, "lists">,
+  {
+    asker: requester,
+    wanted: selection,
+  }: { readonly asker: RoleRequester | undefined; readonly wanted: RoleSelection },
 ): readonly string[] {
-  const own = asker ? [asker.projectId] : []
-  if (!wanted.everywhere) return own
+  const own = requester ? [requester.projectId] : []
+  if (!selection.everywhere) return own
   const forItself = clientId === userId || findMachineByName(cx, clientId) === userId
   const mayLearn = (id: string) =>
-    isProjectActive(cx, id) && (forItself || cx.store.state(cx, project, id).orgId === asker?.orgId)
+    isProjectActive(cx, id) &&
+    (forItself || cx.store.state(cx, project, id).orgId === requester?.orgId)
   return [...new Set([...own, ...audience.filter(mayLearn)])]
 }
 
-/** Each role with the organisations that give it, and their primary domains. */
-function rolesOn(cx: Cx, told: Told, projectId: string, { isWanted }: Wanted): Claims {
+/** Each role with the organizations that assign it, and their primary domains. */
+function rolesOn(
+  cx: Cx,
+  input: RoleClaimsInput,
+  projectId: string,
+  { isWanted }: RoleSelection,
+): Claims {
   const roles = new Map<string, Record<string, string>>()
-  for (const { orgId, keys } of heldOn(cx, told, projectId)) {
+  for (const { orgId, keys } of rolesOfUser(cx, input, projectId)) {
     const primaryDomain = provenDomainOf(cx.store.state(cx, org, orgId))
     for (const key of keys.filter(isWanted)) {
       roles.set(key, { ...roles.get(key), [orgId]: primaryDomain })
@@ -156,14 +185,18 @@ function rolesOn(cx: Cx, told: Told, projectId: string, { isWanted }: Wanted): C
   return Object.fromEntries(roles)
 }
 
-/** What a user holds on a project, of the organisations that the scopes narrow it to. */
-function heldOn(cx: Cx, { userId, scopes }: Told, projectId: string): readonly Held[] {
-  const known = allHeld(cx)
+/** A user's roles on a project, from the organizations that the scopes restrict it to. */
+function rolesOfUser(
+  cx: Cx,
+  { userId, scopes }: RoleClaimsInput,
+  projectId: string,
+): readonly OrgRoles[] {
+  const cache = roleCache(cx)
   const pair = JSON.stringify([userId, projectId])
-  const held = known.get(pair) ?? rolesHeld(cx, userId, projectId)
-  if (known.size < rememberedMax) known.set(pair, held)
-  const orgs = namedBy(scopes, "rolesOfOrg")
-  return orgs.length === 0 ? held : held.filter(({ orgId }) => orgs.includes(orgId))
+  const orgRoles = cache.get(pair) ?? listRolesByOrg(cx, userId, projectId)
+  if (cache.size < requesterCacheMax) cache.set(pair, orgRoles)
+  const orgs = valuesOfPrefix(scopes, "rolesOfOrg")
+  return orgs.length === 0 ? orgRoles : orgRoles.filter(({ orgId }) => orgs.includes(orgId))
 }
 
-const allHeld = cached(() => new Map<string, readonly Held[]>())
+const roleCache = cacheQuery(() => new Map<string, readonly OrgRoles[]>())

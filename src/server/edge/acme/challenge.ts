@@ -6,17 +6,17 @@ import type { HttpListener } from "../../listener.ts"
 import { createValidation } from "../x509.ts"
 import { acmeProtocol, openRelay } from "./relay.ts"
 
-/** How an authority is shown that a name leads here (RFC 8555 §8). */
-export type Proof = {
-  /** What it calls it. */
+/** A challenge that proves control of a name to an authority (RFC 8555 §8). */
+export type AcmeChallenge = {
+  /** The type in ACME. */
   readonly type: "http-01" | "tls-alpn-01"
-  /** What is worth knowing where it did not see it. */
+  /** A hint for the operator if the validation fails. */
   readonly hint?: string | undefined
-  /** Shows it until what is answered is called. */
-  readonly show: (shown: Shown) => Promise<() => void>
+  /** Publishes the proof until the returned function is called. */
+  readonly show: (display: ChallengeInput) => Promise<() => void>
 }
 
-type Shown = {
+type ChallengeInput = {
   readonly host: string
   readonly token: string
   /** §8.1: the key authorization. */
@@ -25,8 +25,8 @@ type Shown = {
 
 const challengePath = "/.well-known/acme-challenge/"
 
-/** By plain HTTP (§8.3), which answers what is in the map, by token. */
-export const httpProof = (challenges: Map<string, string>): Proof => ({
+/** Over plain HTTP (§8.3), with responses from the map by token. */
+export const createHttpChallenge = (challenges: Map<string, string>): AcmeChallenge => ({
   type: "http-01",
   show: async ({ token, authorization }) => {
     challenges.set(token, authorization)
@@ -34,8 +34,8 @@ export const httpProof = (challenges: Map<string, string>): Proof => ({
   },
 })
 
-/** RFC 8555 §8.3: whoever asks for a token is told whose it is, and may be anybody. */
-export function answeredPlain(
+/** RFC 8555 §8.3: returns the key authorization for a token; needs no authentication. */
+export function respondToChallenge(
   challenges: ReadonlyMap<string, string>,
   { url }: Request,
 ): Response | undefined {
@@ -48,28 +48,33 @@ export function answeredPlain(
 
 const dayMs = 86_400_000
 /**
- * Who is about to connect when the port changes hands is reset: so that happens once for hosts that
- * come one after the other, and for the certificate that follows.
+ * Changing the owner of the port resets new connections. It therefore changes only once for hosts
+ * validated in succession and for the following certificate.
  */
 const lingerMs = 3000
 
-type Behind = {
+type TlsChallengeParts = {
   readonly clock: Clock
   readonly hint: string | undefined
-  /** What people come to; it is there once something listens. */
+  /** The public listener, once it is listening. */
   readonly listener: Promise<Pick<HttpListener, "stepBehind">>
-  /** Is told where that can't have its port back. */
+  /** Called if the listener can't reclaim its port. */
   readonly lost: (cause: unknown) => void
 }
 
 /**
- * By TLS (RFC 8737). What serves HTTP can't choose by protocol: so as long as a validation is due,
- * and hardly longer, it stands behind something that looks at who comes.
+ * Over TLS (RFC 8737). The HTTP server can't dispatch by protocol, so during a validation a relay
+ * listens on the port and inspects connections.
  */
-export function tlsProof({ clock, hint, listener, lost }: Behind): Proof {
+export function createTlsChallenge({
+  clock,
+  hint,
+  listener,
+  lost,
+}: TlsChallengeParts): AcmeChallenge {
   const validations = new Map<string, number>()
   let stepBack: (() => void) | undefined
-  let over: Timer | undefined
+  let lingerTimer: Timer | undefined
   return {
     type: "tls-alpn-01",
     hint,
@@ -77,21 +82,24 @@ export function tlsProof({ clock, hint, listener, lost }: Behind): Proof {
       const now = clock.now()
       const life = { from: now - dayMs, to: now + dayMs }
       const digest = createHash("sha256").update(authorization).digest()
-      const server = await answering(await createValidation(host, life, digest))
+      const server = await openValidationServer(await createValidation(host, life, digest))
       const { stepBehind } = await listener
-      over?.stop()
+      lingerTimer?.stop()
       validations.set(host, server.port)
       const end = () => {
         server.close()
         if (validations.get(host) === server.port) validations.delete(host)
         if (validations.size > 0) return
-        over = clock.after(lingerMs, () => {
+        lingerTimer = clock.after(lingerMs, () => {
           stepBack?.()
           stepBack = undefined
         })
       }
       try {
-        stepBack ??= stepBehind((...place) => openRelay({ clock, validations }, ...place), lost)
+        stepBack ??= stepBehind(
+          (...relayArgs) => openRelay({ clock, validations }, ...relayArgs),
+          lost,
+        )
       } catch (cause) {
         end()
         throw cause
@@ -101,8 +109,8 @@ export function tlsProof({ clock, hint, listener, lost }: Behind): Proof {
   }
 }
 
-/** Shows a certificate to who speaks the protocol, and has nothing to say (RFC 8737 §3). */
-async function answering(pair: { readonly cert: string; readonly key: string }) {
+/** Presents a certificate to validating clients and sends no data (RFC 8737 §3). */
+async function openValidationServer(pair: { readonly cert: string; readonly key: string }) {
   const options = { ...pair, ALPNProtocols: [acmeProtocol], minVersion: "TLSv1.2" } as const
   const server = createServer(options, (socket) => {
     socket.on("error", () => socket.destroy())

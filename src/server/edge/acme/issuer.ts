@@ -3,68 +3,76 @@ import { isIP } from "node:net"
 import { startError, systemCode } from "../../../boot/start-error.ts"
 import type { Clock } from "../../../kernel/clock.ts"
 import type { Config } from "../../../kernel/config.ts"
-import { lazily } from "../../../kernel/lazy.ts"
-import { outboundOf } from "../../../notify/outbound.ts"
+import { loadOnce } from "../../../kernel/lazy.ts"
+import { createOutbound } from "../../../notify/outbound.ts"
 import { type Network, systemNetwork } from "../../../runtime/network.ts"
-import type { Issuer, Shelf } from "../own-certificates.ts"
-import { accountOf, createAccountKey } from "./account.ts"
-import type { Proof } from "./challenge.ts"
+import type { CertificateStore, Issuer } from "../managed-certificates.ts"
+import { createAccountKey, openAccount } from "./account.ts"
+import type { AcmeChallenge } from "./challenge.ts"
 import { orderCertificate } from "./order.ts"
 
 type Settings = Pick<Config, "acmeDirectory" | "acmeEmail" | "acmeRoot" | "outboundAllow">
 
-/** An authority that speaks ACME (RFC 8555), and is shown by `proof` that a name leads here. */
-export function acmeIssuer(
+/** An ACME authority (RFC 8555), with `proof` as the type of challenge. */
+export function createAcmeIssuer(
   { acmeDirectory: directory, acmeEmail: email, acmeRoot, outboundAllow }: Settings,
   {
     clock,
     shelf,
-    proof,
+    proof: challenge,
   }: {
     readonly clock: Clock
-    readonly shelf: Shelf
-    readonly proof: Proof
+    readonly shelf: CertificateStore
+    readonly proof: AcmeChallenge
   },
 ): Issuer {
-  // The operator named it, wherever it is; what it leads to is looked at as anything else.
+  // The host of the directory is configured by the operator and always allowed; other URLs are
+  // restricted as usual.
   const host = new URL(directory).hostname.replace(/^\[|\]$/g, "")
   const allow = [...outboundAllow, { host }]
-  const send = outboundOf({ ...systemNetwork, send: trusting(acmeRoot), clock, allow })
-  const key = lazily(() => accountKey(shelf, directory))
+  const send = createOutbound({ ...systemNetwork, send: createSend(acmeRoot), clock, allow })
+  const key = loadOnce(() => loadAccountKey(shelf, directory))
   return {
     by: directory,
     issue: async (name) => {
       const registration = { directory, email, key: await key(), send, now: clock.now }
-      return orderCertificate(await accountOf(registration), { host: name, clock, proof })
+      return orderCertificate(await openAccount(registration), {
+        host: name,
+        clock,
+        proof: challenge,
+      })
     },
   }
 }
 
-/** Names that a public authority may speak for: with a dot, and no address (RFC 8555 §7.1.3). */
+/**
+ * Whether a public authority can issue for a name: it has a dot and is not an IP address (RFC 8555
+ * §7.1.3).
+ */
 export const isPublicName = (host: string): boolean =>
   isIP(host) === 0 && host.includes(".") && !/[[\]:]|\.(local|localhost|internal)$/.test(host)
 
-/** On disk before it is used: an account that nobody has the key of would be left behind. */
-async function accountKey(shelf: Shelf, by: string) {
+/** Stored before it is used, because an account without its key could not be used again. */
+async function loadAccountKey(shelf: CertificateStore, by: string) {
   const about = `account with ${by}`
-  const kept = shelf.kept()
-  const found = kept.accounts.find((each) => each.by === by)
+  const content = shelf.content()
+  const found = content.accounts.find((each) => each.by === by)
   if (found) return JSON.parse(shelf.open(found.sealedKey, about))
-  const made = await createAccountKey()
-  const sealedKey = shelf.seal(JSON.stringify(made), about)
-  shelf.put({ ...kept, accounts: [...kept.accounts, { by, sealedKey }] })
-  return made
+  const newKey = await createAccountKey()
+  const sealedKey = shelf.seal(JSON.stringify(newKey), about)
+  shelf.write({ ...content, accounts: [...content.accounts, { by, sealedKey }] })
+  return newKey
 }
 
-function trusting(root: string | undefined): Network["send"] {
+function createSend(root: string | undefined): Network["send"] {
   if (root === undefined) return systemNetwork.send
-  const ca = rootIn(root)
+  const ca = readRoot(root)
   const send = (url: Parameters<Network["send"]>[0], init?: BunFetchRequestInit) =>
     systemNetwork.send(url, { ...init, tls: { ...init?.tls, ca } })
   return Object.assign(send, { preconnect: systemNetwork.send.preconnect })
 }
 
-function rootIn(file: string): string {
+function readRoot(file: string): string {
   try {
     return readFileSync(file, "utf8")
   } catch (cause) {

@@ -1,47 +1,47 @@
 import type { Database } from "bun:sqlite"
-import { numberAt } from "../../retention/horizon.ts"
-import type { Gate } from "../checkpoint.ts"
+import { readNumber } from "../../retention/horizon.ts"
+import type { CheckpointGate } from "../checkpoint.ts"
 import type { Durability } from "../durability.ts"
-import { groupCommit } from "../group-commit.ts"
-import type { Append, Appended, BlobRequest, Folded, LogEvent } from "../log.ts"
-import { insert, keep, keptIdTime, type Writing, write } from "./rows.ts"
+import { createGroupCommit } from "../group-commit.ts"
+import type { Append, AppendResult, BlobRequest, FoldedStream, LogEvent } from "../log.ts"
+import { idTimeToStore, insertEvent, type WriteParts, writeBlob, writeStep } from "./rows.ts"
 import type { Statements } from "./statements.ts"
 
-/** What steps are committed with; `head` is the newest position at the start. */
-export type Committing = Writing & {
+/** The dependencies of commits; `head` is the newest position at the start. */
+export type CommitParts = WriteParts & {
   readonly database: Database
-  readonly gate: Gate
+  readonly gate: CheckpointGate
   readonly durability: Durability
   readonly head: number
 }
 
-/** Writes as `append` does, and asks nothing. */
-export type Replica = {
-  readonly event: (event: LogEvent, folded?: readonly Folded[]) => void
+/** Writes replicated data like `append`, without any checks. */
+export type ReplicaWriter = {
+  readonly event: (event: LogEvent, folded?: readonly FoldedStream[]) => void
   readonly blob: (instance: string, blob: BlobRequest) => void
 }
 
-/** Takes steps into groups, and keeps what is known in memory true to what is in the tables. */
-export function committer(parts: Committing, sql: Statements, lost: () => void) {
+/** Runs transactions in groups, and keeps in-memory state consistent with the tables. */
+export function createCommitter(parts: CommitParts, sql: Statements, onRollback: () => void) {
   const { database, names, eventTypes, gate, durability } = parts
-  let committed = { head: parts.head, events: 0, idTime: numberAt(database, "ids") }
+  let committed = { head: parts.head, events: 0, idTime: readNumber(database, "ids") }
   let written = committed
   let erases = false
 
-  const group = groupCommit({
+  const group = createGroupCommit({
     database,
-    busy: durability.syncing,
+    busy: durability.currentSync,
     committed: () => {
       const events = written.events - committed.events
       committed = written
       names.keep()
       eventTypes.keep()
-      durability.wrote(committed.head)
+      durability.recordCommit(committed.head)
       gate.committed(events, erases)
       erases = false
     },
     undone: () => {
-      lost()
+      onRollback()
       written = committed
       erases = false
       names.forget(0)
@@ -49,7 +49,7 @@ export function committer(parts: Committing, sql: Statements, lost: () => void) 
     },
   })
 
-  const take = (work: () => Appended, added: Added): Appended => {
+  const runInGroup = (work: () => AppendResult, added: AppliedStep): AppendResult => {
     const marks = { names: names.mark(), eventTypes: eventTypes.mark() }
     const forget = () => {
       names.forget(marks.names)
@@ -58,39 +58,39 @@ export function committer(parts: Committing, sql: Statements, lost: () => void) 
     try {
       const result = group.run(work, ({ kind }) => kind === "appended")
       if (result.kind === "appended") {
-        const idTime = keptIdTime(added, written)
+        const idTime = idTimeToStore(added, written)
         written = { head: result.position, events: written.events + added.events.length, idTime }
         erases ||= added.events.some(({ erase }) => erase) || added.blobs?.some(isDrop) === true
       } else forget()
       return result
     } catch (cause) {
-      lost()
+      onRollback()
       forget()
       throw cause
     }
   }
   return {
     group,
-    commit: (step: Append) => take(() => write(sql, parts, step, written), step),
-    replicate: (work: (replica: Replica) => void, note: (event: LogEvent) => void) => {
+    commit: (step: Append) => runInGroup(() => writeStep(sql, parts, step, written), step),
+    replicate: (work: (replica: ReplicaWriter) => void, note: (event: LogEvent) => void) => {
       const events: LogEvent[] = []
-      const event: Replica["event"] = (placed, folded) => {
-        insert(sql, parts, placed)
+      const event: ReplicaWriter["event"] = (placed, folded) => {
+        insertEvent(sql, parts, placed)
         parts.apply(placed, folded)
         note(placed)
         events.push(placed)
       }
-      const blob: Replica["blob"] = (instance, each) => keep(sql, instance, each)
-      const replicate = (): Appended => {
+      const blob: ReplicaWriter["blob"] = (instance, each) => writeBlob(sql, instance, each)
+      const replicate = (): AppendResult => {
         work({ event, blob })
         return { kind: "appended", position: events.at(-1)?.position ?? written.head }
       }
-      take(replicate, { events })
+      runInGroup(replicate, { events })
     },
   }
 }
 
-type Added = Pick<Append, "blobs" | "idTime"> & {
+type AppliedStep = Pick<Append, "blobs" | "idTime"> & {
   readonly events: readonly Pick<LogEvent, "erase">[]
 }
 

@@ -1,5 +1,12 @@
 import type { EventTypes } from "../event-types.ts"
-import type { Append, Appended, Apply, BlobRequest, ClaimRequest, LogEvent } from "../log.ts"
+import type {
+  Append,
+  AppendResult,
+  ApplyEvent,
+  BlobRequest,
+  ClaimRequest,
+  LogEvent,
+} from "../log.ts"
 import {
   blobSum,
   claimName,
@@ -14,59 +21,66 @@ import {
 } from "../row.ts"
 import type { Statements } from "./statements.ts"
 
-/** What rows of the log are written with. */
-export type Writing = {
+/** The dependencies of row writes. */
+export type WriteParts = {
   readonly names: Names
   readonly eventTypes: EventTypes
-  readonly apply: Apply
+  readonly apply: ApplyEvent
 }
 
-export type Conflict = Extract<Appended, { kind: "conflict" }>
+export type Conflict = Extract<AppendResult, { kind: "conflict" }>
 
-export type Written = { readonly head: number; readonly idTime: number }
+export type WriteProgress = { readonly head: number; readonly idTime: number }
 
-/** Ids of the next second are kept with those of this one: a row a second, not one a step. */
-const idTimeStep = 1000
-export const keptIdTime = ({ idTime = 0 }: Pick<Append, "idTime">, written: Written): number =>
-  idTime > written.idTime ? idTime + idTimeStep : written.idTime
+/** ID times are rounded up to the next second: one row per second, not one per transaction. */
+const idTimeStepMs = 1000
+export const idTimeToStore = (
+  { idTime = 0 }: Pick<Append, "idTime">,
+  written: WriteProgress,
+): number => (idTime > written.idTime ? idTime + idTimeStepMs : written.idTime)
 
-/** What a step expects to stand otherwise than it does. */
-export function conflictOf(
+/** The first expected version that differs. */
+export function findConflict(
   sql: Statements,
-  { names }: Writing,
+  { names }: WriteParts,
   step: Append,
 ): Conflict | undefined {
   for (const { stream, id, version } of step.expect) {
-    const code = names.known(stream)
+    const code = names.findCode(stream)
     const from = code === undefined ? [] : sql.versions.all(step.instance, code, id, version)
-    // Versions have no gaps: the expected one is there, unless it is none, and no newer one.
-    const stands = from.length === Math.min(version, 1) && (from[0]?.version ?? 0) === version
-    if (!stands) return { kind: "conflict", stream, id }
+    // Versions have no gaps: the expected one exists, unless it is 0, and no newer one.
+    const matches = from.length === Math.min(version, 1) && (from[0]?.version ?? 0) === version
+    if (!matches) return { kind: "conflict", stream, id }
   }
   return undefined
 }
 
-/** Checks what a step expects and claims, and writes it after position `head`. */
-export function write(sql: Statements, parts: Writing, step: Append, written: Written): Appended {
-  const conflict = conflictOf(sql, parts, step)
+/** Checks expected versions and claims of a transaction, and writes it after position `head`. */
+export function writeStep(
+  sql: Statements,
+  parts: WriteParts,
+  step: Append,
+  written: WriteProgress,
+): AppendResult {
+  const conflict = findConflict(sql, parts, step)
   if (conflict) return conflict
   for (const claim of step.claims) {
-    if (!change(sql, step, claim)) return { kind: "taken", claim }
+    if (!applyClaim(sql, step, claim)) return { kind: "taken", claim }
   }
-  const idTime = keptIdTime(step, written)
+  const idTime = idTimeToStore(step, written)
   if (idTime > written.idTime) sql.idTime.run(idTime)
   let position = written.head
   for (const event of step.events) {
     position++
     const placed: LogEvent = { ...event, position }
-    insert(sql, parts, placed)
+    insertEvent(sql, parts, placed)
     parts.apply(placed, step.folded)
   }
-  for (const blob of step.blobs ?? []) keep(sql, step.instance, blob)
+  for (const blob of step.blobs ?? []) writeBlob(sql, step.instance, blob)
   return { kind: "appended", position }
 }
 
-export function keep(sql: Statements, instance: string, blob: BlobRequest): void {
+export function writeBlob(sql: Statements, instance: string, blob: BlobRequest): void {
   const { stream, id } = blob
   if ("drop" in blob) {
     sql.dropBlob.run(instance, id, stream, blob.drop)
@@ -77,9 +91,9 @@ export function keep(sql: Statements, instance: string, blob: BlobRequest): void
   sql.putBlob.run(instance, id, stream, name, sum, bytes)
 }
 
-/** False when somebody else holds the key. Taking again what one holds already renews it. */
-function change(sql: Statements, step: Append, claim: ClaimRequest): boolean {
-  // Claims of no instance are all instances'.
+/** False if another stream holds the key. Taking a key again renews it. */
+function applyClaim(sql: Statements, step: Append, claim: ClaimRequest): boolean {
+  // Claims without an instance apply to all instances.
   const instance = claim.everywhere ? "" : step.instance
   if ("release" in claim) {
     sql.release.run(instance, claim.release, claim.key, claim.stream, claim.id)
@@ -87,30 +101,34 @@ function change(sql: Statements, step: Append, claim: ClaimRequest): boolean {
   }
   const { take: kind, key, stream, id, expires = null } = claim
   const sum = claimSum({ instance, kind, key, stream, id, expires })
-  // Most keys are free, and then nobody needs to look first.
+  // Most keys are free, so the insert comes first.
   if (sql.take.run(instance, kind, key, stream, id, expires, sum).changes > 0) return true
-  const row = claimOf(sql, instance, kind, key)
-  const own = row?.stream === stream && row.id === id
-  if (row && !own && !expired(row, step.time)) return false
+  const row = findClaim(sql, instance, kind, key)
+  const ownClaim = row?.stream === stream && row.id === id
+  if (row && !ownClaim && !isExpired(row, step.time)) return false
   sql.retake.run(stream, id, expires, sum, instance, kind, key)
   return true
 }
 
-/** Refuses a claim that is damaged: it may be somebody else's, or over. */
-export function claimOf(sql: Statements, instance: string, kind: string, key: string) {
+/** Throws on a damaged claim: it may belong to another stream, or be expired. */
+export function findClaim(sql: Statements, instance: string, kind: string, key: string) {
   const row = sql.claim.get(instance, kind, key)
   if (row && !isClaimWhole(row)) throw damagedError(claimName(row))
   return row
 }
 
-export const expired = (row: SummedClaim, time: number) =>
+export const isExpired = (row: SummedClaim, time: number) =>
   row.expires !== null && row.expires <= time
 
-export function insert(sql: Statements, { names, eventTypes }: Writing, event: LogEvent): void {
+export function insertEvent(
+  sql: Statements,
+  { names, eventTypes }: WriteParts,
+  event: LogEvent,
+): void {
   const stream = names.code(event.stream)
-  if (event.erase) erase(sql, names, event)
+  if (event.erase) erasePrivates(sql, names, event)
   const data = JSON.stringify(event.data)
-  const secret = event.private === null ? null : JSON.stringify(event.private)
+  const privateText = event.private === null ? null : JSON.stringify(event.private)
   const row: Omit<EventRow, "sum" | "private_sum"> = {
     position: event.position,
     instance: event.instance,
@@ -120,7 +138,7 @@ export function insert(sql: Statements, { names, eventTypes }: Writing, event: L
     type: names.code(event.type),
     revision: event.revision,
     data,
-    private: secret,
+    private: privateText,
     time: event.time,
     editor_user: event.editor.user,
     editor_client: event.editor.client,
@@ -150,8 +168,8 @@ export function insert(sql: Statements, { names, eventTypes }: Writing, event: L
   )
 }
 
-/** Takes the privates that the event makes void out of its stream's earlier events. */
-function erase(sql: Statements, names: Names, event: LogEvent): void {
+/** Erases the private payloads of earlier events that the event names. */
+function erasePrivates(sql: Statements, names: Names, event: LogEvent): void {
   const stream = names.code(event.stream)
   if (!event.erase?.types) {
     sql.eraseAll.run(event.instance, stream, event.id, event.version)

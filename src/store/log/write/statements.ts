@@ -1,19 +1,19 @@
 import type { Database } from "bun:sqlite"
 import type { EventRow, SummedBlob, SummedClaim } from "../row.ts"
 
-export type Statements = ReturnType<typeof statements>
+export type Statements = ReturnType<typeof prepareStatements>
 
-const lastOf = `SELECT max(position) AS last FROM (SELECT position FROM event
+const selectLast = `SELECT max(position) AS last FROM (SELECT position FROM event
   WHERE position > ? AND position <= ? ORDER BY position LIMIT ?)`
-const eventsAt = "SELECT * FROM event WHERE position IN (SELECT value FROM json_each(?))"
+const selectEventsAt = "SELECT * FROM event WHERE position IN (SELECT value FROM json_each(?))"
 
-/** Positional parameters: this is the hottest path, and every statement stands here alone. */
-export function statements(database: Database) {
+/** Positional parameters: this is the most frequent code, and all its statements are here. */
+export function prepareStatements(database: Database) {
   const prepare = <Row = unknown>(text: string) =>
-    // Reason for the cast: bun:sqlite types parameters per statement; ours are checked by use.
+    // Reason for the cast: bun:sqlite types parameters per statement; tests check ours.
     database.prepare<Row, (string | number | Uint8Array | null)[]>(text)
   return {
-    // Seven times as fast as the newest version by ORDER BY or max().
+    // Seven times as fast as ORDER BY or max() for the newest version.
     versions: prepare<{ version: number }>(
       `SELECT version FROM event WHERE instance = ? AND stream = ? AND id = ? AND version >= ?
        LIMIT 2`,
@@ -60,8 +60,8 @@ export function statements(database: Database) {
     read: prepare<EventRow>(
       "SELECT * FROM event WHERE position > ? AND position <= ? ORDER BY position LIMIT ?",
     ),
-    at: prepare<EventRow>(eventsAt),
-    window: prepare<{ last: number | null }>(lastOf),
+    at: prepare<EventRow>(selectEventsAt),
+    window: prepare<{ last: number | null }>(selectLast),
     onward: prepare<EventRow>(
       `SELECT * FROM event WHERE instance = ? AND stream = ? AND id = ? AND version > ?
          AND position <= ? AND time >= ? ORDER BY version LIMIT ?`,

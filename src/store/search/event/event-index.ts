@@ -1,66 +1,66 @@
 import type { Database } from "bun:sqlite"
-import { codesOf, type EventWindow } from "../../log/event-window.ts"
+import { type EventWindow, findCodes } from "../../log/event-window.ts"
 import {
   type BlockFile,
   blockAt,
   blockRows,
+  type EventColumns,
   hashOf,
   type NumberColumn,
-  openBlocks,
-  type Written,
+  openBlockFile,
 } from "./block-file.ts"
 
 /**
- * What is asked of events, column by column, in blocks of many positions: rows of the log are wide,
- * and a look at a million of these numbers takes milliseconds. Of names that are many a hash is
- * kept, so what is found are candidates; the log says which of them it is.
+ * A column index of events in blocks of positions: log rows are wide, but scanning a million of
+ * these numbers takes milliseconds. Long names are stored as hashes, so results are candidates,
+ * which the log confirms.
  */
 export type EventIndex = {
-  /** Does a few milliseconds of what is to be done, and answers whether more is left. */
+  /** Does a few milliseconds of work; returns whether more is left. */
   readonly work: () => boolean
-  /** Whether so much has been written since that a search would be slow. */
+  /** Whether so many events are missing that a search would be slow. */
   readonly isBehind: () => boolean
-  /** Whether there is anything that another thread would have to make again. */
+  /** Whether there are blocks, which another thread would have to build again. */
   readonly hasBlocks: () => boolean
-  /** It knows all that is written up to here. */
+  /** The index is complete up to this position. */
   readonly upTo: () => number
-  /** The first candidates of a window that it knows, in its order. */
+  /** The first candidates of a window, in its order. */
   readonly candidates: (window: EventWindow) => Candidates
-  /** Positions that have no event any more. */
+  /** Removes positions whose events are gone. */
   readonly forget: (positions: readonly number[]) => void
   readonly close: () => void
 }
 
 export type Candidates = {
   readonly positions: readonly number[]
-  /** The next look begins here: after this position, or before the one that follows it. */
-  readonly reached: number
+  /** Continue here: after this position, or before the next one. */
+  readonly scannedTo: number
 }
 
 export type EventIndexParts = {
   readonly database: Database
-  /** Where the file is made; it goes with this process. */
+  /** The path of the file, which is deleted with this process. */
   readonly file: string
-  /** Fewer events are looked through as they are. */
+  /** Smaller logs are scanned without an index. */
   readonly rowsMin: number
 }
 
-/** So many events are read at a time, in a few milliseconds. */
-const eventsAtOnce = 4000
-/** So few are looked through in the log itself. */
-const behindMax = 10_000
-/** So many candidates are looked up at a time, at least and at most. */
+/** Events per read, which takes a few milliseconds. */
+const eventsPerRead = 4000
+/** Fewer missing events are scanned in the log itself. */
+const maxMissing = 10_000
+/** Minimum and maximum number of candidates per lookup. */
 const [candidatesMin, candidatesMax] = [100, 1000]
 
 const eventsAfter = `
   SELECT position, instance, stream, type, editor_user, owner, time FROM event NOT INDEXED
   WHERE position > ? ORDER BY position LIMIT ?`
 
-/** Its file has no name: however this process ends, the next one makes it anew. */
-export function eventIndexOf({ database, file, rowsMin }: EventIndexParts): EventIndex {
-  const head = () => numberOf(database, "SELECT max(position) AS n FROM event")
+/** The file has no name: it disappears with the process, and the next one builds it again. */
+export function createEventIndex({ database, file, rowsMin }: EventIndexParts): EventIndex {
+  const head = () => queryNumber(database, "SELECT max(position) AS n FROM event")
   let blocks: BlockFile | undefined
-  /** All that is written up to here is in the blocks. */
+  /** Everything up to this position is in the blocks. */
   let upTo = 0
 
   const close = () => {
@@ -69,32 +69,32 @@ export function eventIndexOf({ database, file, rowsMin }: EventIndexParts): Even
     upTo = 0
   }
   const isLong = () =>
-    numberOf(database, `SELECT count(*) AS n FROM (SELECT 1 FROM event LIMIT ${rowsMin})`) >=
+    queryNumber(database, `SELECT count(*) AS n FROM (SELECT 1 FROM event LIMIT ${rowsMin})`) >=
     rowsMin
   return {
     work: () => {
       try {
-        blocks ??= openBlocks(file)
-        // Reason for the cast: `values` has no types of its own, and the columns stand above.
+        blocks ??= openBlockFile(file)
+        // Reason for the cast: `values` is untyped, and the columns are listed above.
         const rows = database
           .query(eventsAfter)
-          .values(upTo, eventsAtOnce) as unknown as readonly Written[]
+          .values(upTo, eventsPerRead) as unknown as readonly EventColumns[]
         for (const row of rows) blocks.set(row)
         upTo = rows.at(-1)?.[0] ?? upTo
-        return rows.length === eventsAtOnce
+        return rows.length === eventsPerRead
       } catch {
-        // A full disk, most likely. The next search that finds it lacking begins anew.
+        // Usually a full disk. The next search without an index builds it again.
         close()
         return false
       }
     },
-    isBehind: () => head() - upTo > behindMax && (upTo > 0 || isLong()),
+    isBehind: () => head() - upTo > maxMissing && (upTo > 0 || isLong()),
     hasBlocks: () => blocks !== undefined,
     upTo: () => upTo,
     candidates: (window) => {
-      const tests = testsOf(database, window)
-      const some = blocks && tests ? found(blocks, tests, window) : undefined
-      return some ?? { positions: [], reached: window.asc ? window.upTo : window.after }
+      const tests = createTests(database, window)
+      const selectedCodes = blocks && tests ? findCandidates(blocks, tests, window) : undefined
+      return selectedCodes ?? { positions: [], scannedTo: window.asc ? window.upTo : window.after }
     },
     forget: (positions) => {
       for (const position of positions) blocks?.clear(position)
@@ -103,26 +103,26 @@ export function eventIndexOf({ database, file, rowsMin }: EventIndexParts): Even
   }
 }
 
-/** What a column has to hold: one number, one of some, or a time between two. */
-type Test =
+/** A test of a column: equal to a number, one of several, or a time in a range. */
+type ColumnTest =
   | { readonly column: NumberColumn; readonly value: number }
   | { readonly column: NumberColumn; readonly codes: Uint8Array }
   | { readonly column: "time"; readonly since: number; readonly until: number }
 
-/** What rows have to be, what few of them are first; undefined: none of them is. */
-function testsOf(database: Database, window: EventWindow): readonly Test[] | undefined {
+/** Tests for a window, the most selective first; undefined if no event can match. */
+function createTests(database: Database, window: EventWindow): readonly ColumnTest[] | undefined {
   const { types, streams, editor, owner, since, until } = window
-  const tests: Test[] = []
+  const tests: ColumnTest[] = []
   if (editor !== undefined) tests.push({ column: "editor", value: hashOf(editor) })
   for (const [column, names] of [
     ["type", types],
     ["stream", streams],
   ] as const) {
     if (!names) continue
-    const known = codesOf(database, names)
-    if (known.length === 0) return undefined
-    const codes = new Uint8Array(Math.max(...known) + 1)
-    for (const code of known) codes[code] = 1
+    const indexedUpTo = findCodes(database, names)
+    if (indexedUpTo.length === 0) return undefined
+    const codes = new Uint8Array(Math.max(...indexedUpTo) + 1)
+    for (const code of indexedUpTo) codes[code] = 1
     tests.push({ column, codes })
   }
   if (owner !== undefined) tests.push({ column: "owner", value: hashOf(owner) })
@@ -133,14 +133,14 @@ function testsOf(database: Database, window: EventWindow): readonly Test[] | und
   return [...tests, { column: "instance", value: hashOf(window.instance) }]
 }
 
-/** The first candidates of a part that the index knows; undefined: there are none. */
-function found(
+/** The first candidates in the indexed part; undefined if there are none. */
+function findCandidates(
   blocks: BlockFile,
-  tests: readonly Test[],
+  tests: readonly ColumnTest[],
   { after, upTo, asc, limit }: EventWindow,
 ): Candidates | undefined {
   const [first, last] = [blockAt(after + 1), blockAt(upTo)]
-  const most = Math.min(candidatesMax, Math.max(candidatesMin, limit))
+  const maxRows = Math.min(candidatesMax, Math.max(candidatesMin, limit))
   for (let step = 0; step <= last - first; step++) {
     const block = asc ? first + step : last - step
     const start = block * blockRows
@@ -148,50 +148,54 @@ function found(
       from: Math.max(0, after + 1 - start),
       to: Math.min(blockRows - 1, upTo - start),
     }
-    const rows = rowsIn(blocks, { block, ...range }, tests)
+    const rows = filterRows(blocks, { block, ...range }, tests)
     if (rows.length === 0) continue
-    const some = asc ? rows.subarray(0, most) : rows.subarray(-most).reverse()
-    const positions = Array.from(some, (row) => start + row)
+    const selectedCodes = asc ? rows.subarray(0, maxRows) : rows.subarray(-maxRows).reverse()
+    const positions = Array.from(selectedCodes, (row) => start + row)
     const at = positions.at(-1) ?? 0
-    // Of this block there may be more; what was looked at ends with the last one.
-    return { positions, reached: asc ? at : at - 1 }
+    // The block may contain more; the scan ends with the last one returned.
+    return { positions, scannedTo: asc ? at : at - 1 }
   }
   return undefined
 }
 
-/** Which rows of a part of a block are as they have to be, in their order. */
-function rowsIn(
+/** The rows of a block section that pass all tests, in order. */
+function filterRows(
   blocks: BlockFile,
   { block, from, to }: { readonly block: number; readonly from: number; readonly to: number },
-  tests: readonly Test[],
+  tests: readonly ColumnTest[],
 ): Uint32Array {
   const rows = new Uint32Array(Math.max(0, to - from + 1))
   for (let at = 0; at < rows.length; at++) rows[at] = from + at
   return tests.reduce(
-    (left, test) => (left.length === 0 ? left : left.subarray(0, sift(blocks, block, left, test))),
+    (left, test) =>
+      left.length === 0 ? left : left.subarray(0, applyTest(blocks, block, left, test)),
     rows,
   )
 }
 
-/** Moves the rows that pass to the front, and answers how many do. A loop for each kind of test. */
-function sift(blocks: BlockFile, block: number, rows: Uint32Array, test: Test): number {
+/**
+ * Moves the passing rows to the front, and returns their number. Has a separate loop for each kind
+ * of test.
+ */
+function applyTest(blocks: BlockFile, block: number, rows: Uint32Array, test: ColumnTest): number {
   const values = blocks.column(block, test.column)
-  let kept = 0
+  let passed = 0
   if ("value" in test) {
     const { value } = test
-    for (const row of rows) if (values[row] === value) rows[kept++] = row
+    for (const row of rows) if (values[row] === value) rows[passed++] = row
   } else if ("codes" in test) {
     const { codes } = test
-    for (const row of rows) if (codes[values[row] ?? 0] === 1) rows[kept++] = row
+    for (const row of rows) if (codes[values[row] ?? 0] === 1) rows[passed++] = row
   } else {
     const { since, until } = test
     for (const row of rows) {
       const time = values[row] ?? 0
-      if (time >= since && time <= until) rows[kept++] = row
+      if (time >= since && time <= until) rows[passed++] = row
     }
   }
-  return kept
+  return passed
 }
 
-const numberOf = (database: Database, sql: string): number =>
+const queryNumber = (database: Database, sql: string): number =>
   database.query<{ n: number | null }, []>(sql).get()?.n ?? 0

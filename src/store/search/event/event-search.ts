@@ -1,19 +1,24 @@
 import type { Database } from "bun:sqlite"
-import { type EventWindow, positionsIn } from "../../log/event-window.ts"
+import { type EventWindow, findPositions } from "../../log/event-window.ts"
 import type { EventIndex } from "./event-index.ts"
 
-/** Some of what is asked for. The next look begins after `reached`, or before what follows it. */
+/**
+ * A part of the result. The next search starts after `reached`, or before it in descending order.
+ */
 export type FoundEvents = {
   readonly positions: readonly number[]
   readonly reached: number
-  /** Whether the index lacks much. */
+  /** Whether many events are missing in the index. */
   readonly isBehind: boolean
 }
 
-/** Without an index so many positions are looked through at a time: a few tens of milliseconds. */
-const sliceMax = 50_000
+/** Positions to scan at a time without an index: takes a few tens of milliseconds. */
+const maxSlice = 50_000
 
-/** A look at the first part of a window; the index says what it knows, and the log the rest. */
+/**
+ * Searches the first part of a window, with the index as far as it is complete, and in the log
+ * beyond.
+ */
 export function searchEvents(
   database: Database,
   index: EventIndex,
@@ -21,37 +26,40 @@ export function searchEvents(
 ): FoundEvents {
   const { after, upTo, asc, ids } = window
   const end = asc ? upTo : after
-  // Few events have these ids, and the log has an index of ids.
+  // Few events have these IDs, and the log has an index of IDs.
   if (ids !== undefined) {
-    return { positions: positionsIn(database, window), reached: end, isBehind: false }
+    return { positions: findPositions(database, window), reached: end, isBehind: false }
   }
   const isBehind = index.isBehind()
-  const known = index.upTo()
-  if (asc ? after < known : upTo <= known) {
-    return { ...indexed(database, index, { ...window, upTo: Math.min(upTo, known) }), isBehind }
+  const indexedUpTo = index.upTo()
+  if (asc ? after < indexedUpTo : upTo <= indexedUpTo) {
+    return {
+      ...searchIndexed(database, index, { ...window, upTo: Math.min(upTo, indexedUpTo) }),
+      isBehind,
+    }
   }
   const slice = asc
-    ? { after, upTo: Math.min(upTo, after + sliceMax) }
-    : { after: Math.max(after, upTo - sliceMax, known), upTo }
-  const positions = positionsIn(database, { ...window, ...slice })
+    ? { after, upTo: Math.min(upTo, after + maxSlice) }
+    : { after: Math.max(after, upTo - maxSlice, indexedUpTo), upTo }
+  const positions = findPositions(database, { ...window, ...slice })
   return { positions, reached: asc ? slice.upTo : slice.after, isBehind }
 }
 
-function indexed(database: Database, index: EventIndex, window: EventWindow) {
-  const { positions: among, reached } = index.candidates(window)
-  if (among.length === 0) return { positions: among, reached }
-  const positions = positionsIn(database, { ...window, among })
-  if (positions.length < Math.min(window.limit, among.length)) {
-    const there = new Set(existing(database, among))
-    index.forget(among.filter((position) => !there.has(position)))
+function searchIndexed(database: Database, index: EventIndex, window: EventWindow) {
+  const { positions: candidates, scannedTo } = index.candidates(window)
+  if (candidates.length === 0) return { positions: candidates, reached: scannedTo }
+  const positions = findPositions(database, { ...window, among: candidates })
+  if (positions.length < Math.min(window.limit, candidates.length)) {
+    const existingPositions = new Set(filterExisting(database, candidates))
+    index.forget(candidates.filter((position) => !existingPositions.has(position)))
   }
-  return { positions, reached }
+  return { positions, reached: scannedTo }
 }
 
-const existing = (database: Database, among: readonly number[]): readonly number[] =>
+const filterExisting = (database: Database, candidates: readonly number[]): readonly number[] =>
   database
     .query<{ position: number }, [string]>(
       "SELECT position FROM event WHERE position IN (SELECT value FROM json_each(?))",
     )
-    .all(JSON.stringify(among))
+    .all(JSON.stringify(candidates))
     .map(({ position }) => position)

@@ -1,14 +1,14 @@
-/** How a text is compared; in a column whose name ends in `_folded` with the value folded, too. */
+/** How to compare a text; in a column ending in `_folded` the value is folded, too. */
 export type TextMethod = "equals" | "starts_with" | "contains" | "ends_with"
 
-/** A comparison of a column with a value, folded as the column is. */
+/** A comparison of a column with a value, folded like the column. */
 export type TextComparison = {
   readonly column: string
   readonly method: TextMethod
   readonly value: string
 }
 
-/** A condition that is true where any of some comparisons is. */
+/** A condition that is true if any of its comparisons is. */
 export type TextCondition = {
   /** Its placeholder in a statement. */
   readonly name: string

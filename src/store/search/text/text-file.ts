@@ -1,25 +1,25 @@
 import { Database } from "bun:sqlite"
 import { rmSync } from "node:fs"
-import { normalized, trigramQuery } from "./trigram.ts"
+import { normalize, trigramQuery } from "./trigram.ts"
 
-/** The rows of a table that belong to an instance. */
-export type Part = { readonly table: string; readonly instance: string }
+/** The rows of a table in one instance. */
+export type TablePart = { readonly table: string; readonly instance: string }
 
 /** The file of a text index. */
 export type TextFile = ReturnType<typeof openTextFile>
 
-/** A part has a range of so many ids, so that a query reads only the entries of its own part. */
-const idsOfPart = 2 ** 32
+/** Each part has its own range of this many IDs, so that a query only reads its own entries. */
+const idsPerPart = 2 ** 32
 
 /**
- * Creates the file of a text index. It loses its name immediately: however the process ends, the
- * file ends with it, so it is never damaged, outdated or in a backup.
+ * Creates the file of a text index and unlinks it immediately, so that it disappears with the
+ * process and is never damaged, outdated or part of a backup.
  */
 export function openTextFile(file: string) {
   rmSync(file, { force: true })
   const database = new Database(file, { create: true, strict: true })
   for (const pragma of [
-    // A file that ends with the process needs no journal on disk, and no sync.
+    // A temporary file needs no journal on disk, and no sync.
     "locking_mode = EXCLUSIVE",
     "journal_mode = MEMORY",
     "synchronous = OFF",
@@ -44,13 +44,13 @@ export function openTextFile(file: string) {
   }
   // Windows keeps the name of an open file.
   if (process.platform !== "win32") rmSync(file)
-  return { ...entriesOf(database), close }
+  return { ...createEntries(database), close }
 }
 
 type Document = { readonly id: number; readonly texts: string }
 
-function statementsOf(database: Database) {
-  // Not `prepare`: an open statement of that keeps the file, and its disk space, after `close`.
+function prepareStatements(database: Database) {
+  // Not `prepare`: its open statements keep the file, and its disk space, after `close`.
   const query = <Row>(sql: string) => database.query<Row, (string | number)[]>(sql)
   return {
     part: query<{ number: number; rows: number }>(
@@ -60,7 +60,7 @@ function statementsOf(database: Database) {
       "INSERT INTO part (source, instance, rows) VALUES (?, ?, 0) RETURNING number",
     ),
     count: query("UPDATE part SET rows = rows + ? WHERE number = ?"),
-    parts: query<Part>(
+    parts: query<TablePart>(
       "SELECT source AS 'table', instance FROM part WHERE source = ? AND rows > 0",
     ),
     some: query<{ key: string }>("SELECT key FROM document WHERE id BETWEEN ? AND ? LIMIT ?"),
@@ -85,27 +85,27 @@ function statementsOf(database: Database) {
   }
 }
 
-function entriesOf(database: Database) {
-  const sql = statementsOf(database)
-  const partOf = ({ table, instance }: Part) => sql.part.get(table, instance) ?? undefined
-  const idsIn = (part: number) => [part * idsOfPart, (part + 1) * idsOfPart - 1] as const
+function createEntries(database: Database) {
+  const sql = prepareStatements(database)
+  const partOf = ({ table, instance }: TablePart) => sql.part.get(table, instance) ?? undefined
+  const idsIn = (part: number) => [part * idsPerPart, (part + 1) * idsPerPart - 1] as const
   const add = (part: number, key: string, texts: string) => {
-    const last = sql.last.get(...idsIn(part))?.id ?? part * idsOfPart
+    const last = sql.last.get(...idsIn(part))?.id ?? part * idsPerPart
     sql.add.run(last + 1, part, key, texts)
     sql.addTrigrams.run(last + 1, texts)
   }
-  const replace = ({ id, texts }: Document, by: string) => {
+  const replace = ({ id, texts }: Document, bounds: string) => {
     sql.removeTrigrams.run(id, texts)
-    sql.replace.run(by, id)
-    sql.addTrigrams.run(id, by)
+    sql.replace.run(bounds, id)
+    sql.addTrigrams.run(id, bounds)
   }
-  const idsOf = (value: string, [first, last]: readonly [number, number], most: number) => {
+  const idsOf = (value: string, [first, last]: readonly [number, number], maxRows: number) => {
     const query = trigramQuery(value)
     return query === undefined
-      ? sql.containing.all(first, last, normalized(value), most)
-      : sql.matching.all(query, first, last, most)
+      ? sql.containing.all(first, last, normalize(value), maxRows)
+      : sql.matching.all(query, first, last, maxRows)
   }
-  const remove = (at: Part, key: string) => {
+  const remove = (at: TablePart, key: string) => {
     const number = partOf(at)?.number ?? 0
     const before = sql.document.get(number, key)
     if (!before) return
@@ -114,11 +114,11 @@ function entriesOf(database: Database) {
     sql.count.run(-1, number)
   }
   return {
-    rows: (part: Part): number => partOf(part)?.rows ?? 0,
+    rows: (part: TablePart): number => partOf(part)?.rows ?? 0,
     /** The parts of a table that have rows. */
-    parts: (table: string): readonly Part[] => sql.parts.all(table),
-    /** Sets the document of a row. */
-    set: (at: Part, key: string, texts: string) => {
+    parts: (table: string): readonly TablePart[] => sql.parts.all(table),
+    /** Sets the indexed texts of a row. */
+    set: (at: TablePart, key: string, texts: string) => {
       const { number } = partOf(at) ?? sql.addPart.get(at.table, at.instance) ?? { number: 0 }
       const before = sql.document.get(number, key)
       if (before?.texts === texts) return
@@ -128,19 +128,21 @@ function entriesOf(database: Database) {
     },
     /** Removes every trace of a row. */
     remove,
-    /** Removes some rows of a part. */
-    purge: (at: Part, most: number) => {
-      const some = sql.some.all(...idsIn(partOf(at)?.number ?? 0), most)
+    /** Removes up to `most` rows of a part. */
+    purge: (at: TablePart, maxRows: number) => {
+      const some = sql.some.all(...idsIn(partOf(at)?.number ?? 0), maxRows)
       database.transaction(() => {
         for (const { key } of some) remove(at, key)
       })()
     },
-    /** Keys of all rows that may contain a text; undefined if these are more than `most`. */
-    find: (at: Part, value: string, most: number): readonly string[] | undefined => {
+    /** The keys of all rows that may contain a text; undefined if there are more than `most`. */
+    find: (at: TablePart, value: string, maxRows: number): readonly string[] | undefined => {
       const part = partOf(at)
       if (!part) return []
-      const ids = idsOf(value, idsIn(part.number), most + 1).map(({ id }) => id)
-      return ids.length > most ? undefined : sql.keys.all(JSON.stringify(ids)).map(({ key }) => key)
+      const ids = idsOf(value, idsIn(part.number), maxRows + 1).map(({ id }) => id)
+      return ids.length > maxRows
+        ? undefined
+        : sql.keys.all(JSON.stringify(ids)).map(({ key }) => key)
     },
     within: (work: () => void) => database.transaction(work)(),
   }

@@ -2,19 +2,19 @@ import { Fault } from "../../../kernel/fault.ts"
 import type { Filter } from "../condition.ts"
 import type { TextMethod } from "./text-condition.ts"
 
-/** The methods of the interface, v1 and v2 alike: each number, and the next that ignores case. */
+/** The text methods of the API, in v1 and v2: each number, and the next one ignoring case. */
 const methods: readonly TextMethod[] = ["equals", "starts_with", "contains", "ends_with"]
 
 /**
- * A filter on a text column by a method of the interface (0–7). Methods that ignore case compare
- * with `<column>_folded`, which a table keeps beside the column.
+ * A filter on a text column by an API method number (0–7). Methods that ignore case compare with
+ * `<column>_folded`, which the table stores next to the column.
  */
 export function textFilter(column: string, value: string, method: number): Filter {
-  const named = methods[method >> 1]
-  if (!named) {
-    throw new Fault("invalid_argument", "search.method_unknown", `method ${method} is not known`)
+  const methodName = methods[method >> 1]
+  if (!methodName) {
+    throw new Fault("invalid_argument", "search.method_unknown", `unknown method ${method}`)
   }
   return method & 1
-    ? { text: `${column}_folded`, method: named, value }
-    : { text: column, method: named, value }
+    ? { text: `${column}_folded`, method: methodName, value }
+    : { text: column, method: methodName, value }
 }

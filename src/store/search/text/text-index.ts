@@ -1,21 +1,21 @@
 import type { Database } from "bun:sqlite"
 import type { TextTable } from "../../view/indexes.ts"
 import type { TextCondition } from "./text-condition.ts"
-import { openTextFile, type Part, type TextFile } from "./text-file.ts"
-import { documentOf } from "./trigram.ts"
+import { openTextFile, type TablePart, type TextFile } from "./text-file.ts"
+import { createDocument } from "./trigram.ts"
 
 export type TextIndex = {
-  /** Does a few milliseconds of the pending work. Returns whether more is left. */
+  /** Does a few milliseconds of pending work; returns whether more is left. */
   readonly work: (tables: readonly TextTable[]) => boolean
   /** Whether there may be pending work. */
   readonly isBehind: (tables: readonly TextTable[]) => boolean
   /** Whether there is a file, which another thread would have to build again. */
   readonly hasFile: () => boolean
-  /** Removes some rows of instances that no longer have any. Returns whether more is left. */
+  /** Removes some rows of purged instances; returns whether more is left. */
   readonly purge: () => boolean
   /**
-   * The index of the rows of an instance. Undefined where the table has no complete index, or one
-   * that is too far behind.
+   * The index of an instance's rows; undefined if the table has no complete index, or it is too far
+   * behind.
    */
   readonly of: (table: string, instance: string) => TextView | undefined
   readonly close: () => void
@@ -23,105 +23,107 @@ export type TextIndex = {
 
 export type TextView = {
   /** The keys of rows that may have changed since they were indexed. */
-  readonly changed: readonly string[]
+  readonly changedKeys: readonly string[]
   readonly rows: () => number
-  /** Keys of all rows that may meet a condition; undefined if these are more than `most`. */
-  readonly find: (condition: TextCondition, most: number) => readonly string[] | undefined
+  /** The keys of all rows that may meet a condition; undefined if there are more than `most`. */
+  readonly find: (condition: TextCondition, maxKeys: number) => readonly string[] | undefined
 }
 
 export type TextIndexParts = {
-  /** The database that is read; a transaction is open whenever the index is used. */
+  /** The database to read; a transaction is open whenever the index is used. */
   readonly database: Database
-  /** Path of the file of the index. */
+  /** The path of the index file. */
   readonly file: string
-  /** Shorter tables are searched as fast without an index. */
+  /** Smaller tables are searched as fast without an index. */
   readonly rowsMin: number
 }
 
-/** Rows that are indexed at a time. */
-const [builtAtOnce, changedAtOnce] = [500, 50]
-/** Events that are read at a time for the rows that they changed. */
-const eventsMax = 10_000
-/** To remove more rows takes longer than to build the index again. */
-const purgedMax = 10_000
-/** With more rows that may have changed, a search does not use the index. */
-const changedMax = 1000
-/** A table that was short is counted again after so many events. */
-const countEvery = 10_000
+/** Rows indexed at a time. */
+const [rowsPerBuild, changesPerRun] = [500, 50]
+/** Events read at a time to find changed rows. */
+const maxEventsPerRead = 10_000
+/** Removing more rows takes longer than building the index again. */
+const maxPurgedRows = 10_000
+/** With more changed rows, a search does not use the index. */
+const maxChangedRows = 1000
+/** A small table is counted again after this many events. */
+const recountInterval = 10_000
 
 type Row = Readonly<Record<string, string | null>>
 type RowKey = { readonly instance: string; readonly key: string }
 
-type Indexed = TextTable & {
-  /** All changes up to here are in the index. */
+type IndexedTable = TextTable & {
+  /** All changes up to this position are indexed. */
   position: number
-  /** The last row that is in the index, until all are. */
-  built: RowKey | undefined
-  /** Rows that have changed up to `next` and are not in the index yet. */
-  changed: readonly RowKey[]
+  /** The last indexed row, until all are indexed. */
+  lastIndexed: RowKey | undefined
+  /** Rows changed up to `next` that are not indexed yet. */
+  pendingChanges: readonly RowKey[]
   next: number
 }
 
 /**
- * An FTS5 trigram index of the texts of long tables. It finds candidates, which a statement
- * compares in their table; rows that have changed since are candidates, too. So a search is exact
- * whatever the state of the index.
- *
- * It replaced an index of our own, which kept the texts in blocks and looked through all of them.
- * `scripts/bench/search.ts` asked both in turn among 1,000,000 users, on two cores with nothing
- * else to do: 17 searches of the API and the console for each row. Milliseconds, blocks and FTS5:
- *
- * |                      | median      | 99th percentile |
+ * An FTS5 trigram index of the texts of large tables. It finds candidates, which a statement
+ * compares in their table; rows changed since are candidates, too. Therefore a search is exact
+ * regardless of the state of the index.
+ * It replaced an index of our own that stored the texts in blocks and scanned all of them.
+ * `scripts/bench/search.ts` compared both among 1,000,000 users, on two otherwise idle cores: 17
+ * searches of the API and the console for each row. Milliseconds, blocks and FTS5:
+ * | | median | 99th percentile |
  * |----------------------|-------------|-----------------|
- * | nothing else         | 54 and 12   | 6,500 and 5,972 |
- * | 50 updates a second  | 726 and 369 | 7,927 and 8,431 |
- * | cold files           | 460 and 55  | 10,393 and 10,792 |
- *
- * The slowest are searches of the console for two characters and for very common texts. FTS5 takes
- * longer, warm and cold, for two characters of an address (3.1 and 5.0 times), for its end (2.4 and
- * 4.5) and for parts that very many addresses have (2.1 and 4.5). Building the index takes 17 s of
- * CPU time instead of 4; its file has 176 MB instead of 262.
- *
- * `detail = none` with one document for each row takes 54 MB and 14 s of CPU for the trigrams;
- * `detail = full` takes 169 MB and 17 s, one column for each text with `detail = column` 259 MB and
- * 16 s, with `detail = full` 543 MB and 20 s. `contentless_delete` keeps the terms of deleted rows.
+ * | no other load | 54 and 12 | 6,500 and 5,972 |
+ * | 50 updates a second | 726 and 369 | 7,927 and 8,431 |
+ * | cold files | 460 and 55 | 10,393 and 10,792 |
+ * The slowest are console searches for two characters and for very common texts. FTS5 is slower,
+ * warm and cold, for two characters of an address (3.1 and 5.0 times), for its end (2.4 and 4.5)
+ * and for very common parts (2.1 and 4.5). Building the index takes 17 s of CPU time instead of 4;
+ * its file has 176 MB instead of 262.
+ * `detail = none` with one document per row takes 54 MB and 14 s of CPU for the trigrams; `detail =
+ * full` takes 169 MB and 17 s, one column per text with `detail = column` 259 MB and 16 s, with
+ * `detail = full` 543 MB and 20 s. `contentless_delete` keeps the terms of deleted rows.
  */
-export function textIndexOf({ database, file, rowsMin }: TextIndexParts): TextIndex {
-  const indexed = new Map<string, Indexed>()
-  const lengths = lengthsOf({ database, rowsMin })
+export function createTextIndex({ database, file, rowsMin }: TextIndexParts): TextIndex {
+  const indexed = new Map<string, IndexedTable>()
+  const lengths = createLengthCheck({ database, rowsMin })
   let texts: TextFile | undefined
-  const head = () => headOf(database)
+  const head = () => readHead(database)
 
   const discard = () => {
     texts?.close()
     texts = undefined
     indexed.clear()
   }
-  const begin = (tables: readonly TextTable[]) => {
-    // A rebuilt view has tables of other names.
+  const startIndex = (tables: readonly TextTable[]) => {
+    // A rebuilt view has tables with other names.
     const exists = (name: string) => tables.some(({ table }) => table === name)
     if (![...indexed.keys()].every(exists)) discard()
     for (const table of tables) {
       if (indexed.has(table.table) || !lengths.isLong(table.table)) continue
-      const [position, built] = [head(), { instance: "", key: "" }]
-      indexed.set(table.table, { ...table, position, built, changed: [], next: position })
+      const [position, lastIndexed] = [head(), { instance: "", key: "" }]
+      indexed.set(table.table, {
+        ...table,
+        position,
+        lastIndexed,
+        pendingChanges: [],
+        next: position,
+      })
     }
   }
-  const isIncomplete = (table: Indexed): boolean =>
-    table.built !== undefined || table.position < head()
-  const workOn = (table: Indexed): boolean => {
+  const isIncomplete = (table: IndexedTable): boolean =>
+    table.lastIndexed !== undefined || table.position < head()
+  const workOn = (table: IndexedTable): boolean => {
     texts ??= openTextFile(file)
-    if (table.built) build(database, texts, table)
-    else follow(database, texts, { table, head: head() })
+    if (table.lastIndexed) indexRows(database, texts, table)
+    else indexChanges(database, texts, { table, head: head() })
     return isIncomplete(table)
   }
   return {
     work: (tables) => {
       try {
-        begin(tables)
+        startIndex(tables)
         return indexed.values().some(workOn)
       } catch {
-        // Most likely the disk is full. The index is built again when its table is next counted.
+        // Usually a full disk. The index is built again when its table is next counted.
         discard()
         return false
       }
@@ -134,9 +136,9 @@ export function textIndexOf({ database, file, rowsMin }: TextIndexParts): TextIn
     hasFile: () => texts !== undefined,
     purge: () => {
       for (const { table } of indexed.values()) {
-        const part = texts && goneInstance(database, texts, table)
+        const part = texts && findPurgedInstance(database, texts, table)
         if (!texts || !part) continue
-        if (texts.rows(part) <= purgedMax) texts.purge(part, changedAtOnce)
+        if (texts.rows(part) <= maxPurgedRows) texts.purge(part, changesPerRun)
         else {
           discard()
           lengths.forget()
@@ -147,118 +149,123 @@ export function textIndexOf({ database, file, rowsMin }: TextIndexParts): TextIn
     },
     of: (name, instance) => {
       const table = indexed.get(name)
-      if (!table || table.built || !texts || head() - table.position > eventsMax) return undefined
+      if (!table || table.lastIndexed || !texts || head() - table.position > maxEventsPerRead)
+        return undefined
       if (isIncomplete(table)) workOn(table)
-      const changed = changedSince(database, table, { instance }).map(({ key }) => key)
-      if (changed.length > changedMax) return undefined
-      return { changed, ...viewOf(texts, { table: table.table, instance }) }
+      const changed = findChanged(database, table, { instance }).map(({ key }) => key)
+      if (changed.length > maxChangedRows) return undefined
+      return { changedKeys: changed, ...createView(texts, { table: table.table, instance }) }
     },
     close: discard,
   }
 }
 
-/** Which tables are long enough for an index; they are counted only now and then. */
-function lengthsOf({ database, rowsMin }: Pick<TextIndexParts, "database" | "rowsMin">) {
+/** Which tables are large enough for an index; counted only occasionally. */
+function createLengthCheck({ database, rowsMin }: Pick<TextIndexParts, "database" | "rowsMin">) {
   const counted = new Map<string, number>()
   const isDue = (table: string): boolean =>
-    headOf(database) >= (counted.get(table) ?? Number.NEGATIVE_INFINITY) + countEvery
+    readHead(database) >= (counted.get(table) ?? Number.NEGATIVE_INFINITY) + recountInterval
   return {
     isDue,
     isLong: (table: string): boolean => {
       if (!isDue(table)) return false
-      counted.set(table, headOf(database))
+      counted.set(table, readHead(database))
       const count = `SELECT count(*) AS n FROM (SELECT 1 FROM ${table} LIMIT ${rowsMin})`
-      return numberOf(database, count) >= rowsMin
+      return queryNumber(database, count) >= rowsMin
     },
     forget: () => counted.clear(),
   }
 }
 
-/** Indexes the next rows of a table that is not indexed completely yet. */
-function build(database: Database, texts: TextFile, table: Indexed): void {
-  const { key, built } = table
-  if (!built) return
+/** Indexes the next rows of an incompletely indexed table. */
+function indexRows(database: Database, texts: TextFile, table: IndexedTable): void {
+  const { key, lastIndexed } = table
+  if (!lastIndexed) return
   const rows = database
     .query<Row, [string, string, number]>(
       `SELECT ${columnsOf(table)} FROM ${table.table} WHERE (instance, ${key}) > (?, ?)
        ORDER BY instance, ${key} LIMIT ?`,
     )
-    .all(built.instance, built.key, builtAtOnce)
+    .all(lastIndexed.instance, lastIndexed.key, rowsPerBuild)
   texts.within(() => {
-    for (const row of rows) set(texts, table, row)
+    for (const row of rows) setDocument(texts, table, row)
   })
   const last = rows.at(-1)
-  table.built = last && { instance: `${last.instance}`, key: `${last[key]}` }
+  table.lastIndexed = last && { instance: `${last.instance}`, key: `${last[key]}` }
 }
 
-function set(texts: TextFile, { table, key, columns }: TextTable, row: Row): void {
-  const document = documentOf(columns.map((column) => row[column] ?? null))
+function setDocument(texts: TextFile, { table, key, columns }: TextTable, row: Row): void {
+  const document = createDocument(columns.map((column) => row[column] ?? null))
   texts.set({ table, instance: `${row.instance}` }, `${row[key]}`, document)
 }
 
-type Followed = { readonly table: Indexed; readonly head: number }
+type FollowInput = { readonly table: IndexedTable; readonly head: number }
 
-/** Indexes the next rows that have changed. */
-function follow(database: Database, texts: TextFile, { table, head }: Followed): void {
-  if (table.changed.length === 0) {
-    table.next = Math.min(head, table.position + eventsMax)
-    table.changed = changedSince(database, table, { to: table.next })
+/** Indexes the next changed rows. */
+function indexChanges(database: Database, texts: TextFile, { table, head }: FollowInput): void {
+  if (table.pendingChanges.length === 0) {
+    table.next = Math.min(head, table.position + maxEventsPerRead)
+    table.pendingChanges = findChanged(database, table, { to: table.next })
   }
-  const some = table.changed.slice(0, changedAtOnce)
+  const some = table.pendingChanges.slice(0, changesPerRun)
   const find = database.query<Row, [string, string]>(
     `SELECT ${columnsOf(table)} FROM ${table.table} WHERE instance = ? AND ${table.key} = ?`,
   )
   texts.within(() => {
     for (const { instance, key } of some) {
       const row = find.get(instance, key)
-      if (row) set(texts, table, row)
+      if (row) setDocument(texts, table, row)
       else texts.remove({ table: table.table, instance }, key)
     }
   })
-  table.changed = table.changed.slice(changedAtOnce)
-  if (table.changed.length === 0) table.position = table.next
+  table.pendingChanges = table.pendingChanges.slice(changesPerRun)
+  if (table.pendingChanges.length === 0) table.position = table.next
 }
 
-/** An indexed instance that has no rows any more: no event names the rows of a removed one. */
-function goneInstance(database: Database, texts: TextFile, table: string): Part | undefined {
+/** An indexed instance without rows: no event names the rows of a purged one. */
+function findPurgedInstance(
+  database: Database,
+  texts: TextFile,
+  table: string,
+): TablePart | undefined {
   const some = database.query<unknown, [string]>(
     `SELECT 1 FROM ${table} WHERE instance = ? LIMIT 1`,
   )
   return texts.parts(table).find(({ instance }) => some.get(instance) === null)
 }
 
-function viewOf(
+function createView(
   texts: TextFile,
   part: { readonly table: string; readonly instance: string },
-): Omit<TextView, "changed"> {
+): Omit<TextView, "changedKeys"> {
   const found = new Map<string, readonly string[] | undefined>()
-  const find = (value: string, most: number) => {
-    if (!found.has(value)) found.set(value, texts.find(part, value, most))
+  const find = (value: string, maxKeys: number) => {
+    if (!found.has(value)) found.set(value, texts.find(part, value, maxKeys))
     return found.get(value)
   }
   return {
     rows: () => texts.rows(part),
-    find: ({ comparisons }, most) => {
+    find: ({ comparisons }, maxKeys) => {
       const keys = new Set<string>()
       for (const { value } of comparisons) {
-        const some = find(value, most)
+        const some = find(value, maxKeys)
         if (!some) return undefined
         for (const key of some) keys.add(key)
       }
-      return keys.size > most ? undefined : [...keys]
+      return keys.size > maxKeys ? undefined : [...keys]
     },
   }
 }
 
 const columnsOf = ({ key, columns }: TextTable) => ["instance", key, ...columns].join(", ")
 
-type Since = { readonly instance?: string; readonly to?: number }
+type ChangeRange = { readonly instance?: string; readonly to?: number }
 
-/** The rows that later events than those of the index may have changed. */
-const changedSince = (
+/** The rows that events after the index position may have changed. */
+const findChanged = (
   database: Database,
-  { position, types }: Indexed,
-  { instance, to = Number.MAX_SAFE_INTEGER }: Since,
+  { position, types }: IndexedTable,
+  { instance, to = Number.MAX_SAFE_INTEGER }: ChangeRange,
 ): readonly RowKey[] =>
   database
     .query<RowKey, [number, number, string | null, string]>(
@@ -268,7 +275,8 @@ const changedSince = (
     )
     .all(position, to, instance ?? null, JSON.stringify(types))
 
-const headOf = (database: Database) => numberOf(database, "SELECT max(position) AS n FROM event")
+const readHead = (database: Database) =>
+  queryNumber(database, "SELECT max(position) AS n FROM event")
 
-const numberOf = (database: Database, sql: string): number =>
+const queryNumber = (database: Database, sql: string): number =>
   database.query<{ n: number | null }, []>(sql).get()?.n ?? 0

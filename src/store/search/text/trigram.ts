@@ -1,45 +1,45 @@
-/** Separates the texts of a document. A match across two texts is one more row to compare. */
+/** Separates the texts of a document. A match across two texts is only an extra candidate. */
 const separator = "\n"
 
 /**
- * Longer values are searched by their first trigrams: nearly no other row contains all of these.
+ * Longer values are searched by their first trigrams: hardly any other row contains all of them.
  */
-const trigramsMax = 16
+const maxTrigrams = 16
 
 /**
- * What is indexed of a row: its texts in lower-case ASCII, without those that another one contains.
- * Folded columns often equal the column that they are made from, so this is a third of the row.
+ * The indexed document of a row: its texts in ASCII lower case, without those that another one
+ * contains. Folded columns often equal their raw column, so this is a third of the row.
  */
-export function documentOf(texts: readonly (string | null)[]): string {
-  const distinct = new Set(texts.map((text) => normalized(text ?? "")))
+export function createDocument(texts: readonly (string | null)[]): string {
+  const distinct = new Set(texts.map((text) => normalize(text ?? "")))
   const longestFirst = [...distinct].sort((one, other) => other.length - one.length)
-  const kept: string[] = []
+  const keptTexts: string[] = []
   for (const text of longestFirst) {
-    if (text !== "" && !kept.some((other) => other.includes(text))) kept.push(text)
+    if (text !== "" && !keptTexts.some((other) => other.includes(text))) keptTexts.push(text)
   }
-  return kept.join(separator)
+  return keptTexts.join(separator)
 }
 
 /**
- * An FTS5 query for the documents of all rows with a text that contains the value, and of few
- * others. Undefined if the value has no trigram.
+ * An FTS5 query for all documents with a text that contains the value, and few others. Undefined if
+ * the value has no trigram.
  */
 export function trigramQuery(value: string): string | undefined {
-  const characters = [...normalized(value)]
+  const characters = [...normalize(value)]
   const trigrams = new Set<string>()
-  for (let at = 0; at + 3 <= characters.length && trigrams.size < trigramsMax; at++) {
+  for (let at = 0; at + 3 <= characters.length && trigrams.size < maxTrigrams; at++) {
     trigrams.add(characters.slice(at, at + 3).join(""))
   }
   if (trigrams.size === 0) return undefined
-  // Without positions in the index, each trigram is a term of its own.
+  // Without positions in the index, each trigram is a separate term.
   return [...trigrams].map((each) => `"${each.replaceAll('"', '""')}"`).join(" AND ")
 }
 
 /**
- * A text that contains another one still does after this. FTS5 skips NUL in a document, and ends a
+ * Normalizes a text so that containment is preserved. FTS5 skips NUL in a document, and ends a
  * query there.
  */
-export const normalized = (text: string): string =>
+export const normalize = (text: string): string =>
   text
     .toWellFormed()
     .replaceAll("\0", "")

@@ -1,9 +1,9 @@
 /**
- * Steps, as the database writes them: a batch comes whole, all at once where that can be, else each
- * of them by itself, which says what it met. They hold the log first, with `hold_1`.
+ * SQL functions that append transactions: a batch in one go if possible, otherwise one by one with
+ * a result for each. They lock the log first, with `hold_1`.
  */
 export const appendFunctions = `
--- Writes one step after a position and a number; answers the position and the number it ends at.
+-- Writes one transaction after a position and number; returns its last position and number.
 CREATE OR REPLACE FUNCTION latchkey.write_1(
   in_step json, INOUT at_position bigint, INOUT at_number bigint
 ) LANGUAGE plpgsql AS $$
@@ -81,7 +81,7 @@ BEGIN
   at_position := place;
 END $$;
 
--- What a step expects and does not find; nothing where all is as expected.
+-- The first expected version that differs; null if all match.
 CREATE OR REPLACE FUNCTION latchkey.conflict_1(in_step json) RETURNS json LANGUAGE sql STABLE AS $$
   SELECT json_build_object('kind', 'conflict', 'stream', e.value->>'stream', 'id', e.value->>'id')
   FROM json_array_elements(in_step->'expect') e
@@ -141,8 +141,8 @@ BEGIN
     'page', latchkey.page_1(in_position, in_number, in_limit));
 END $$;
 
--- The same for a node that says what its clock shows, which must be about right; who asks again
--- what came of a batch is told, whatever it shows now.
+-- The same for a node that sends its time, which must be about right; a repeated batch returns its
+-- outcome regardless of the time.
 CREATE OR REPLACE FUNCTION latchkey.append_2(
   in_part integer, in_run text, in_batch bigint, in_steps json,
   in_position bigint, in_number bigint, in_limit integer, in_now bigint, in_odd integer
@@ -157,9 +157,9 @@ BEGIN
     in_part, in_run, in_batch, in_steps, in_position, in_number, in_limit);
 END $$;
 
--- Writes steps as one, where each is as it expects and claims only what is free; nothing where one
--- is not, or is of a kind that is rare: then each must be looked at by itself. What a step expects
--- is what there was before its own events, and after those of the steps before it.
+-- Writes several transactions at once if all expected versions match and all claims are free;
+-- returns null otherwise, and for rare kinds of changes: each must then be checked alone. A
+-- transaction expects the state after the previous ones and before its own events.
 CREATE OR REPLACE FUNCTION latchkey.write_all_1(
   in_steps jsonb, in_position bigint, in_number bigint
 ) RETURNS json LANGUAGE plpgsql AS $$
@@ -224,7 +224,7 @@ BEGIN
 EXCEPTION WHEN SQLSTATE 'LK009' OR unique_violation OR cardinality_violation THEN RETURN NULL;
 END $$;
 
--- What append_2 does, all steps at once where that can be.
+-- Like append_2, with all transactions at once if possible.
 CREATE OR REPLACE FUNCTION latchkey.append_3(
   in_part integer, in_run text, in_batch bigint, in_steps text,
   in_position bigint, in_number bigint, in_limit integer, in_now bigint, in_odd integer

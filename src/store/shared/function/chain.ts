@@ -1,7 +1,7 @@
 /**
- * The checksum chain of the log. Each write adds a row: where the log ended, and a sum of the row
- * before it with a random value, so that two histories never have the same sum, whatever they hold.
- * A trigger adds the rows, so that nodes of a version without the chain add them, too.
+ * The checksum chain of the log. Each write adds a row: the head of the log, and a hash of the
+ * previous row with a random value, so that two histories never have the same hash, whatever they
+ * contain. A trigger adds the rows, so that nodes without support for the chain add them, too.
  */
 export const chainAdditions = `
 ALTER TABLE latchkey.log ADD COLUMN IF NOT EXISTS chain text NOT NULL DEFAULT '';
@@ -13,8 +13,8 @@ CREATE TABLE IF NOT EXISTS latchkey.chain (
 );
 `
 
-/** Rows of the chain that are kept beyond what all nodes have: a node may lose its last commits. */
-const keptPositions = 100_000
+/** Chain rows to keep beyond what all nodes have: a node may lose its last commits. */
+const keptChainPositions = 100_000
 
 export const chainFunctions = `
 CREATE OR REPLACE FUNCTION latchkey.chain_1() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -34,12 +34,12 @@ CREATE OR REPLACE TRIGGER chain BEFORE UPDATE OF position, number ON latchkey.lo
 WHEN (OLD.position IS DISTINCT FROM NEW.position OR OLD.number IS DISTINCT FROM NEW.number)
 EXECUTE FUNCTION latchkey.chain_1();
 
--- What was written before the chain began is one link of it.
+-- Everything written before the chain existed is its first link.
 INSERT INTO latchkey.chain (position, number, sum)
 SELECT position, number, encode(sha256(convert_to(gen_random_uuid()::text, 'UTF8')), 'hex')
 FROM latchkey.log WHERE NOT EXISTS (SELECT FROM latchkey.chain);
 
--- The link that a place is in: that of the write which wrote the last of it.
+-- The link of a position: that of the write that reached it.
 CREATE OR REPLACE FUNCTION latchkey.mark_1(in_position bigint, in_number bigint)
 RETURNS json LANGUAGE sql STABLE AS $$
   SELECT json_build_object('position', c.position, 'number', c.number, 'sum', c.sum)
@@ -48,7 +48,7 @@ RETURNS json LANGUAGE sql STABLE AS $$
   ORDER BY c.position, c.number LIMIT 1
 $$;
 
--- Whether the log has the history that a node has; a node without a sum can't tell.
+-- Whether the log has the same history as a node; true for a node without a hash.
 CREATE OR REPLACE FUNCTION latchkey.has_1(in_position bigint, in_number bigint, in_sum text)
 RETURNS boolean LANGUAGE sql STABLE AS $$
   SELECT in_sum = '' OR EXISTS (
@@ -57,7 +57,7 @@ RETURNS boolean LANGUAGE sql STABLE AS $$
   )
 $$;
 
--- What append_3 does, for a node that names the link of the chain that it is in.
+-- Like append_3, for a node that sends its chain link.
 CREATE OR REPLACE FUNCTION latchkey.append_4(
   in_part integer, in_run text, in_batch bigint, in_steps text,
   in_position bigint, in_number bigint, in_limit integer, in_now bigint, in_odd integer,
@@ -76,14 +76,14 @@ BEGIN
       (answer->'page'->>'position')::bigint, (answer->'page'->>'number')::bigint));
 END $$;
 
--- Drops links that no node of the last week is in.
+-- Removes links that no node of the last week needs.
 CREATE OR REPLACE FUNCTION latchkey.trim_chain_1(in_limit integer)
 RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
   upto bigint;
   gone integer;
 BEGIN
-  SELECT least(l.position - ${keptPositions}, (SELECT min(n.position) FROM latchkey.node n
+  SELECT least(l.position - ${keptChainPositions}, (SELECT min(n.position) FROM latchkey.node n
     WHERE n.seen > clock_timestamp() - interval '7 days')) INTO upto FROM latchkey.log l;
   DELETE FROM latchkey.chain WHERE (position, number) IN (
     SELECT position, number FROM latchkey.chain WHERE position < upto

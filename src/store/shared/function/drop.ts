@@ -1,6 +1,6 @@
-/** What is dropped in the database when its time is over, or with its instance. */
+/** SQL functions that prune expired data, and purge removed instances. */
 export const dropFunctions = `
--- Drops streams that nobody has added to since; the newest event stays.
+-- Removes streams without new events; the newest event of the log stays.
 CREATE OR REPLACE FUNCTION latchkey.drop_1(in_part integer, in_run text, in_streams json)
 RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
@@ -46,7 +46,7 @@ BEGIN
   RETURN gone;
 END $$;
 
--- Notes how far a node has come, and drops what all nodes of the last week have heard of.
+-- Stores a node's position, and removes changes that all nodes of the last week have.
 CREATE OR REPLACE FUNCTION latchkey.trim_1(
   in_part integer, in_run text, in_number bigint, in_limit integer
 ) RETURNS integer LANGUAGE plpgsql AS $$
@@ -66,7 +66,7 @@ BEGIN
   RETURN gone;
 END $$;
 
--- Every node takes its own rows of a removed instance away by itself, so nobody need be told.
+-- Every node removes its own rows of a purged instance, so no change is recorded.
 CREATE OR REPLACE FUNCTION latchkey.purge_1(
   in_part integer, in_run text, in_instance text, in_keep text, in_limit integer
 ) RETURNS integer LANGUAGE plpgsql AS $$

@@ -1,0 +1,81 @@
+import { showError } from "../../login/index.ts"
+import type { Cx } from "../../store/index.ts"
+import type { Endpoint } from "../endpoint/endpoint.ts"
+import { issuerOf, paths } from "../issuer.ts"
+import { noStore, redirect } from "../response.ts"
+import { type ProxiedRequest, parseProxiedRequest } from "./proxied-request.ts"
+
+/** Paths of ours on each protected host, besides the callback. */
+export const hostPaths = {
+  signIn: "/.latchkey/sign-in",
+  signOut: "/.latchkey/sign-out",
+} as const
+
+const rejectionReasons = ["role", "email", "access", "network", "sign-in", "way"] as const
+type RejectionReason = (typeof rejectionReasons)[number]
+
+/** Why a user who is signed in may not see a page. */
+export type Forbidden = Exclude<RejectionReason, "sign-in" | "way">
+
+/**
+ * Redirects to a page on our own host, because its assets are not available on the protected host.
+ */
+export const redirectToRejection = (
+  cx: Cx,
+  at: ProxiedRequest,
+  rejectionReason: RejectionReason,
+): Response => redirect(explanationOf(cx, at, rejectionReason))
+
+function explanationOf(
+  cx: Cx,
+  { clientId, origin }: ProxiedRequest,
+  rejectionReason: RejectionReason,
+): string {
+  const query = new URLSearchParams({
+    client_id: clientId,
+    host: new URL(origin).host,
+    why: rejectionReason,
+  })
+  return `${issuerOf(cx).issuer}${paths.forwardRefused}?${query}`
+}
+
+/**
+ * The same for a user who is signed in: 403, so that no program takes it for a sign-in to repeat.
+ * The page leads the browser on to ours.
+ */
+export function forbidden(
+  cx: Cx,
+  at: ProxiedRequest,
+  rejectionReason: Forbidden,
+  text: string,
+): Response {
+  const href = explanationOf(cx, at, rejectionReason).replaceAll("&", "&amp;")
+  const page = `<!doctype html>
+<html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="0;url=${href}">
+<title>403</title><p>${text} <a href="${href}">${href}</a></p></html>
+`
+  const headers = { ...noStore, "content-type": "text/html; charset=utf-8" }
+  return new Response(page, { status: 403, headers })
+}
+
+/** Shows why a protected host denies access, and what to do. */
+export const forwardRejection: Endpoint = {
+  methods: ["GET"],
+  anyOrigin: false,
+  handle: ({ cx, show, url: { searchParams: parameters } }) => {
+    const headers = new Headers({
+      "x-forwarded-host": parameters.get("host") ?? "",
+      "x-forwarded-uri": "/",
+    })
+    // The URL can be manipulated, so only registered hosts are linked.
+    const { origin } = parseProxiedRequest(cx, headers, parameters.get("client_id") ?? "")
+    const startHref = origin + hostPaths.signIn
+    const rejectionReason = rejectionReasons.find((each) => each === parameters.get("why"))
+    if (rejectionReason === "way") return showError(show, cx, { problem: "expired", startHref })
+    const isNamed = rejectionReason !== undefined && rejectionReason !== "sign-in"
+    const reason = isNamed
+      ? (`error.not_allowed.${rejectionReason}` as const)
+      : "error.not_allowed.unfinished"
+    return showError(show, cx, { problem: "not_allowed", status: 403, reason, startHref })
+  },
+}
